@@ -1,0 +1,170 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "headwise/status.h"
+
+/// Multi-head attention: the contract.
+///
+/// For batch b, query head h, query row i, key row j, with G = num_heads / num_kv_heads and kv head g = floor(h / G).
+/// Query i stands at position i + offset_b, key j at position pi_bj (j itself, except in a cache that dropped keys).
+///
+///     s = scale * q_bhi . k_bgj                      "raw"        scale defaults to 1/sqrt(head_dim)
+///     s = softcap * tanh(s / softcap)                "softcapped" if softcap > 0
+///     s = s - alibi_slopes_h * |i + offset_b - pi_bj|
+///     s = s + bias_bhij                              "biased"; -inf where hidden
+///     visible = mask_bhij and bias_bhij != -inf and j < key_length_b and i < query_length_b
+///               and causal and window and (not exclude_self or pi_bj != i + offset_b)
+///     p_ij    = exp(s_ij) / (sum_visible exp(s_il) + exp(sink_h))            0 where hidden
+///     o_bhi   = head_gain_h * sum_visible p_ij v_bgj
+///     lse_bhi = ln(sum_visible exp(s_il) + exp(sink_h))                      natural logarithm
+///     entropy_bhi = -sum_visible p ln p                                      nats; 0 ln 0 = 0; without the sink's share
+///
+/// A hidden key contributes exactly nothing: NaN or Inf in its key, value or bias changes no bit of any output. A
+/// visible NaN poisons its own row only. The same bits come out for every thread count. Sums run in float32, the
+/// softmax is computed online; no Sq x Skv buffer exists unless the caller asks for one.
+///
+/// Sources: Vaswani et al. 2017 (the formula); Milakov & Gimelshein 2018 and Dao et al. 2022 (online softmax, tiles);
+/// Press et al. 2022 (ALiBi); Xiao et al. 2023 (sinks); ONNX Attention opset 25 (visibility, softcap before mask).
+namespace headwise {
+
+class ThreadPool;
+class KvCache;
+
+enum class Dtype : std::int32_t { float32 = 0, float16 = 1, int8 = 2 /* caches only */ };
+
+/// Memory order of query, key, value and output. All contiguous.
+enum class Layout : std::int32_t {
+  bhsd = 0,  ///< [B, H, S, D]
+  bshd = 1,  ///< [B, S, H, D]
+  bse = 2,   ///< [B, S, H*D], heads packed in the last axis: the same bytes as bshd
+  bes = 3,   ///< [B, H*D, S], the column form: positions are columns
+};
+
+/// Whether keys after the query's position are hidden (pi_bj <= i + offset_b), and where the diagonal lies if no
+/// query_offset is given. Without either, the offset is 0, on a cache tokens ever appended - query_length_b.
+enum class Causal : std::int32_t {
+  none = 0,         ///< nothing is hidden
+  upper_left = 1,   ///< offset 0
+  lower_right = 2,  ///< offset = key_length_b (or tokens ever appended to the cache) - query_length_b
+};
+
+/// What a query row that sees no key yields, in every output. Rows at or past their query length always follow `zero`.
+enum class EmptyRows : std::int32_t {
+  zero = 0,     ///< o = 0, p = 0, entropy = 0, lse = -inf (or sink_h)
+  nan = 1,      ///< o, p, entropy NaN; lse as in zero
+  uniform = 2,  ///< p = 1/key_length on j < key_length, o their mean, lse = -inf, entropy = ln key_length
+  fail = 3,     ///< StatusCode::empty_row before any work
+};
+
+struct AttentionShape {
+  std::int64_t batch_size = 1;
+  std::int64_t num_heads = 1;
+  std::int64_t num_kv_heads = 1;
+  std::int64_t query_length = 0;
+  std::int64_t key_length = 0;  ///< ignored when a cache supplies the keys
+  std::int64_t head_dim = 1;
+  std::int64_t value_dim = 1;
+};
+
+/// A read-only array of the caller's.
+struct ConstArray {
+  const void* data = nullptr;
+  Dtype dtype = Dtype::float32;
+};
+
+/// An array to write.
+struct MutableArray {
+  void* data = nullptr;
+  Dtype dtype = Dtype::float32;
+};
+
+/// A [B, num_heads, Sq, Skv] array in which any extent may be 1 instead (it then repeats along that axis).
+struct BroadcastExtents {
+  std::int64_t extent[4] = {1, 1, 1, 1};
+};
+
+struct AttentionInputs {
+  ConstArray query;                  ///< [B, num_heads, Sq, D] in `layout`
+  ConstArray key;                    ///< [B, num_kv_heads, Skv, D]
+  ConstArray value;                  ///< [B, num_kv_heads, Skv, Dv]
+  const KvCache* cache = nullptr;    ///< keys and values come from here instead of `key` and `value`
+  const std::uint8_t* mask = nullptr;  ///< nonzero = may attend
+  BroadcastExtents mask_extents;
+  ConstArray bias;                   ///< added to the scores; -inf hides
+  BroadcastExtents bias_extents;
+};
+
+struct AttentionOptions {
+  Layout layout = Layout::bhsd;
+  std::optional<float> scale;  ///< finite; default 1/sqrt(head_dim)
+  float softcap = 0.0f;        ///< finite, >= 0; 0 is off
+  Causal causal = Causal::none;
+  std::int64_t window_left = -1;   ///< keys visible before the query's position; -1 is unbounded
+  std::int64_t window_right = -1;  ///< keys visible after it; -1 is unbounded
+  bool exclude_self = false;
+  EmptyRows empty_rows = EmptyRows::zero;
+  const std::int32_t* query_offset = nullptr;   ///< [num_sequences], may be negative
+  const std::int32_t* key_lengths = nullptr;    ///< [B], 0..Skv
+  const std::int32_t* query_lengths = nullptr;  ///< [B], 0..Sq
+  const float* alibi_slopes = nullptr;          ///< [num_heads], finite
+  const float* sinks = nullptr;                 ///< [num_heads], finite or -inf
+  const float* head_gain = nullptr;             ///< [num_heads], finite; 0 gives exact 0
+
+  /// Ragged batch: sequence n owns query rows [cu_query[n], cu_query[n+1]) and key rows [cu_key[n], cu_key[n+1]) of a
+  /// batch of 1 and sees nothing else. Positions restart at 0 in every sequence. Both or neither; num_sequences + 1
+  /// ascending entries from 0 to the packed length. key_lengths and query_lengths are then absent.
+  const std::int32_t* cu_seq_lens_query = nullptr;
+  const std::int32_t* cu_seq_lens_key = nullptr;
+  std::int64_t num_sequences = 0;
+};
+
+/// A choice of heads and query rows; a null list means all. `average` replaces the heads by their mean (extent 1).
+struct Selection {
+  const std::int32_t* heads = nullptr;
+  std::int64_t num_heads = 0;
+  const std::int32_t* queries = nullptr;
+  std::int64_t num_queries = 0;
+  bool average = false;
+};
+
+enum class ScoreStage : std::int32_t { raw = 0, softcapped = 1, biased = 2 };
+
+/// What to compute; a null pointer means not wanted. `probs` and `scores` are [B, heads, queries, Skv] over the
+/// selected heads and queries, top-k [B, heads, queries, k], lse and entropy [B, num_heads, Sq]. In a ragged batch B is
+/// 1 and the lengths are the packed totals.
+struct AttentionOutputs {
+  MutableArray output;  ///< [B, num_heads, Sq, Dv] in `layout`
+  float* lse = nullptr;
+  float* entropy = nullptr;
+  float* probs = nullptr;
+  Selection probs_selection;
+  float* scores = nullptr;  ///< raw and softcapped: defined for every pair; biased: -inf where hidden
+  ScoreStage scores_stage = ScoreStage::raw;
+  Selection scores_selection;  ///< `average` is not allowed
+  float* top_k_values = nullptr;         ///< descending; ties go to the lower index; short rows padded with 0
+  std::int32_t* top_k_indices = nullptr;  ///< key rows; short rows padded with -1
+  std::int64_t top_k = 0;
+  Selection top_k_selection;  ///< `average`: the mean over heads is taken before selecting
+};
+
+/// Computes attention. The caller owns every array; inputs are read only, outputs must not overlap them.
+/// Time O(B Hq Sq Skv_visible (D + Dv)), plus the score half again if probs, entropy, top-k or scores are asked for;
+/// scratch O(tile) per worker, O(rows Skv) for the rows being inspected. Any length may be 0.
+[[nodiscard]] Status attention(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,
+                               const AttentionOptions& options, const AttentionOutputs& outputs);
+
+/// One part of a split attention: results over a subset of the keys, zero policy, no sinks.
+struct AttentionPart {
+  ConstArray output;  ///< [B, num_heads, Sq, Dv] in `layout`
+  const float* lse;   ///< [B, num_heads, Sq]
+};
+
+/// Unites parts computed over disjoint key ranges: w_p = exp(lse_p - lse), o = sum_p w_p o_p,
+/// lse = ln(sum_p exp(lse_p) + exp(sink_h)). Mathematically exact. Rows that are empty in every part are zero.
+[[nodiscard]] Status merge_attention(ThreadPool& pool, const AttentionShape& shape, Layout layout,
+                                     const AttentionPart* parts, std::int64_t num_parts, const float* sinks,
+                                     MutableArray output, float* lse);
+
+}  // namespace headwise

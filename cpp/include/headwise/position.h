@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+
+#include "headwise/attention.h"
+
+namespace headwise {
+
+enum class RotaryScaling : std::int32_t { none = 0, linear = 1, ntk = 2, dynamic_ntk = 3, yarn = 4, llama3 = 5 };
+
+/// Rotary embedding (Su et al. 2021): the pair (x_2m, x_2m+1), or (x_m, x_m+R/2) when half-split, is turned by
+/// position * theta_m with theta_m = base^(-2m/R), R = rotary_dim. Features from R on pass through.
+struct RotaryOptions {
+  std::int64_t rotary_dim = 0;  ///< even, 2..D; 0 means D
+  double base = 10000.0;
+  bool interleaved = false;  ///< pairs are neighbours; default: pairs are half a width apart
+  RotaryScaling scaling = RotaryScaling::none;
+  double factor = 1.0;             ///< > 0; how much longer than original_length the context may be
+  double original_length = 0.0;    ///< ntk families, yarn, llama3: the length the model was trained for
+  double sequence_length = 0.0;    ///< dynamic ntk: the current length
+  double beta_fast = 32.0, beta_slow = 1.0;             ///< yarn ramp, in rotations over original_length
+  double attention_factor = 0.0;                        ///< yarn: multiplies cos and sin; 0 means 0.1 ln(factor) + 1
+  double low_freq_factor = 1.0, high_freq_factor = 4.0; ///< llama3
+};
+
+/// Angles per position unit, theta_m for m < rotary_dim / 2, after scaling; and the factor on cos and sin.
+[[nodiscard]] Status rotary_frequencies(const RotaryOptions& options, std::int64_t head_dim, double* theta,
+                                        double* amplitude);
+
+/// Fills cos and sin tables [num_positions, rotary_dim/2]: angles in double, rounded once.
+[[nodiscard]] Status rotary_tables(const RotaryOptions& options, std::int64_t head_dim, const double* positions,
+                                   std::int64_t num_positions, float* cosines, float* sines);
+
+/// Turns x [B, H, S, D] in `layout` into y (may be x) by given tables: cos and sin [table_rows, rotary_dim/2], row
+/// rows[b * S + s] for token (b, s), or s when rows is null. Row numbers must lie in the tables.
+[[nodiscard]] Status rotary_embedding(ThreadPool& pool, Layout layout, std::int64_t batch_size, std::int64_t num_heads,
+                                      std::int64_t length, std::int64_t head_dim, std::int64_t rotary_dim,
+                                      bool interleaved, ConstArray x, const float* cosines, const float* sines,
+                                      std::int64_t table_rows, const std::int32_t* rows, MutableArray y);
+
+enum class SinusoidalSplit : std::int32_t {
+  interleaved = 0,  ///< (sin, cos) pairs: Vaswani et al. 2017
+  halves = 1,       ///< [sin…, cos…]: tensor2tensor's timing signal, geometric from 1 to 1/10000 over width/2 - 1 steps
+};
+
+/// Position table [length, width]; odd widths end in a zero column (halves) or a sine (interleaved).
+[[nodiscard]] Status sinusoidal_positions(std::int64_t length, std::int64_t width, SinusoidalSplit split, double base,
+                                          float* table);
+
+/// ALiBi slopes (Press et al. 2022) for any number of heads: 2^(-8(h+1)/n) for n a power of two, else those of the
+/// next lower power followed by every other one of the next higher.
+void alibi_slopes(std::int64_t num_heads, float* slopes);
+
+/// T5's relative-position bias [num_heads, Sq, Skv] from a table [num_buckets, num_heads] (Raffel et al. 2020).
+[[nodiscard]] Status relative_position_bias(const float* table, std::int64_t num_buckets, std::int64_t max_distance,
+                                            bool bidirectional, std::int64_t num_heads, std::int64_t query_length,
+                                            std::int64_t key_length, std::int64_t query_offset, float* bias);
+
+}  // namespace headwise

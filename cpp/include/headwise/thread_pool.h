@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+
+namespace headwise {
+
+/// A fixed set of sleeping workers that share out index ranges.
+///
+/// `parallel_for` claims indices one at a time from an atomic counter, so which worker computes an index changes from
+/// run to run, but never what is computed: a task may depend on its index only. The calling thread takes part as
+/// worker 0. A pool of size 1 owns no thread and runs everything inline. Calls do not nest, and one caller uses a pool
+/// at a time.
+class ThreadPool {
+ public:
+  /// @param size number of workers including the caller, clamped below at 1.
+  explicit ThreadPool(int size);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  [[nodiscard]] int size() const;
+
+  /// Runs `task(index, worker)` for every index in [0, count) and returns when all are done.
+  /// `worker` is in [0, size()) and stable within one task: use it to index per-worker scratch.
+  template <class Task>
+  void parallel_for(std::int64_t count, Task&& task) {
+    run(count, [](void* context, std::int64_t index, int worker) {
+          (*static_cast<std::remove_reference_t<Task>*>(context))(index, worker);
+        },
+        const_cast<void*>(static_cast<const void*>(&task)));
+  }
+
+ private:
+  using Function = void (*)(void* context, std::int64_t index, int worker);
+  void run(std::int64_t count, Function function, void* context);
+
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace headwise

@@ -1,0 +1,91 @@
+#include "headwise/thread_pool.h"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <new>
+#include <thread>
+
+namespace headwise {
+
+/// A call is a generation: workers sleep until the number changes, claim indices until none is left, and report. The
+/// caller returns when every worker that woke has reported, so a job's memory is never touched after its call.
+struct ThreadPool::State {
+  std::mutex mutex;
+  std::condition_variable work;      // a new generation, or stop
+  std::condition_variable finished;  // the last active worker has reported
+  std::uint64_t generation = 0;
+  int active = 0;
+  bool stop = false;
+
+  Function function = nullptr;
+  void* context = nullptr;
+  std::int64_t count = 0;
+  std::atomic<std::int64_t> next{0};
+
+  std::unique_ptr<std::thread[]> threads;
+  int num_threads = 0;  // without the caller
+
+  void claim(int worker) {
+    for (std::int64_t index; (index = next.fetch_add(1, std::memory_order_relaxed)) < count;)
+      function(context, index, worker);
+  }
+
+  void work_loop(int worker) {
+    std::uint64_t seen = 0;
+    std::unique_lock<std::mutex> lock(mutex);
+    for (;;) {
+      work.wait(lock, [&] { return stop || generation != seen; });
+      if (stop) return;
+      seen = generation;
+      lock.unlock();
+      claim(worker);
+      lock.lock();
+      if (--active == 0) finished.notify_one();
+    }
+  }
+};
+
+ThreadPool::ThreadPool(int size) : state_(std::make_unique<State>()) {
+  const int wanted = std::max(size, 1) - 1;
+  state_->threads.reset(new (std::nothrow) std::thread[wanted]);
+  if (!state_->threads) return;
+  for (int worker = 1; worker <= wanted; ++worker) {
+    state_->threads[worker - 1] = std::thread([state = state_.get(), worker] { state->work_loop(worker); });
+    state_->num_threads = worker;
+  }
+}
+
+ThreadPool::~ThreadPool() {
+  {
+    std::lock_guard<std::mutex> lock(state_->mutex);
+    state_->stop = true;
+  }
+  state_->work.notify_all();
+  for (int i = 0; i < state_->num_threads; ++i) state_->threads[i].join();
+}
+
+int ThreadPool::size() const { return state_->num_threads + 1; }
+
+void ThreadPool::run(std::int64_t count, Function function, void* context) {
+  if (state_->num_threads == 0 || count <= 1) {
+    for (std::int64_t index = 0; index < count; ++index) function(context, index, 0);
+    return;
+  }
+  {
+    std::lock_guard<std::mutex> lock(state_->mutex);
+    state_->function = function;
+    state_->context = context;
+    state_->count = count;
+    state_->next.store(0, std::memory_order_relaxed);
+    state_->active = state_->num_threads;
+    ++state_->generation;
+  }
+  state_->work.notify_all();
+  state_->claim(0);
+  std::unique_lock<std::mutex> lock(state_->mutex);
+  state_->finished.wait(lock, [&] { return state_->active == 0; });
+}
+
+}  // namespace headwise
