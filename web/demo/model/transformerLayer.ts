@@ -1,0 +1,107 @@
+import type { Attention } from "headwise";
+
+import { add, dense, relu, type Dense } from "./dense.js";
+import { layerNorm, type LayerNorm } from "./layerNorm.js";
+import type { Weights } from "./weights.js";
+
+export interface LayerShape {
+  readonly inputDim: number;
+  /** Width of Q, K and V together, over all heads. */
+  readonly modelDim: number;
+  readonly outputDim: number;
+  readonly numHeads: number;
+}
+
+/** What every head of one layer did: row i of a head says where token i looked. */
+export interface LayerAttention {
+  /** [numHeads, tokens, tokens]; every row sums to 1. */
+  readonly probs: Float32Array;
+  /** [numHeads, tokens, tokens]: q·k / √headDim, before the softmax. */
+  readonly scores: Float32Array;
+}
+
+type HeadwiseLayer = Awaited<ReturnType<Attention["multiHeadAttention"]>>;
+
+/** A pre-norm transformer layer: x + attention(norm(x)), then y + feedForward(norm(y)). */
+export class TransformerLayer {
+  private constructor(
+    private readonly shape: LayerShape,
+    private readonly attention: HeadwiseLayer,
+    private readonly attentionNorm: LayerNorm,
+    private readonly feedForwardNorm: LayerNorm,
+    private readonly expand: Dense,
+    private readonly contract: Dense,
+    /** Brings x to the width of the layer's output where the two differ. */
+    private readonly lift: Dense | undefined,
+  ) {}
+
+  static async create(hw: Attention, weights: Weights, index: number, shape: LayerShape): Promise<TransformerLayer> {
+    const names = layerNames(index);
+    const { inputDim, modelDim, outputDim, numHeads } = shape;
+    const attention = await hw.multiHeadAttention({
+      inputDim,
+      modelDim,
+      outputDim,
+      numHeads,
+      layout: "BSE",
+      weights: {
+        Wqkv: { data: weights.get(`${names.kernels}/qkv_transform_single/kernel/part_0`), shape: [inputDim, 3 * modelDim] },
+        bqkv: { data: weights.get(names.bias("MultiheadAttention/qkv_transform_single")), shape: [3 * modelDim] },
+        Wo: { data: weights.get(`${names.kernels}/output_transform_single/kernel/part_0`), shape: [modelDim, outputDim] },
+        bo: { data: weights.get(names.bias("MultiheadAttention/output_transform_single")), shape: [outputDim] },
+      },
+    });
+    const convolution = (name: string): Dense => ({
+      weight: weights.get(`${names.graph}/FFN/${name}/Tensordot/Reshape_1`),
+      bias: weights.get(names.bias(`FFN/${name}`)),
+    });
+    const norm = (name: string): LayerNorm => ({
+      scale: weights.get(`${names.variables}/${name}layer_norm/layer_norm_scale/ConcatPartitions/concat`),
+      bias: weights.get(`${names.variables}/${name}layer_norm/layer_norm_bias/ConcatPartitions/concat`),
+    });
+    const lift = inputDim === outputDim
+      ? undefined
+      : { weight: weights.get(`${names.variables}/dense/kernel/ConcatPartitions/concat`), bias: weights.get(names.bias("dense")) };
+    return new TransformerLayer(
+      shape,
+      attention,
+      norm("layer_prepostprocess/"),
+      norm("FFN/layer_prepostprocess/"),
+      convolution("conv1"),
+      convolution("conv2"),
+      lift,
+    );
+  }
+
+  /** x [tokens, inputDim] → output [tokens, outputDim], with the attention of every head. */
+  async forward(x: Float32Array): Promise<{ output: Float32Array; attention: LayerAttention }> {
+    const { inputDim } = this.shape;
+    const normal = { data: layerNorm(x, this.attentionNorm), shape: [1, x.length / inputDim, inputDim] };
+    const { output, probs, scores } = await this.attention.forward(normal, {
+      returns: { output: true, probs: true, scores: "raw" },
+    });
+    const y = add(this.lift ? dense(x, this.lift) : x, output.data);
+    const z = add(y, this.feedForward(layerNorm(y, this.feedForwardNorm)));
+    return { output: z, attention: { probs: probs.data, scores: scores.data } };
+  }
+
+  private feedForward(x: Float32Array): Float32Array {
+    return dense(relu(dense(x, this.expand)), this.contract);
+  }
+
+  dispose(): void {
+    this.attention.dispose();
+  }
+}
+
+/** Where one layer's weights lie in the graph, which keeps the names of the training code. */
+function layerNames(index: number) {
+  const encoder = "Encoder_en/KonaTransformer/Encode";
+  const variables = `module_apply_default/${encoder}/Layer_${index}/TransformerLayer`;
+  return {
+    variables,
+    kernels: `module/${encoder}/Layer_${index}/TransformerLayer/MultiheadAttention`,
+    graph: `module_apply_default/${encoder}/TransformerStack/Layer_${index}/TransformerLayer`,
+    bias: (name: string) => `${variables}/${name}/bias/ConcatPartitions/concat`,
+  };
+}
