@@ -68,7 +68,8 @@ export function findToolchain() {
   };
 }
 
-export const configPath = (prefix) => path.join(prefix, 'emscripten.config.py');
+/** Emscripten looks here by itself, so a plain call of its programs works too. */
+export const configPath = (prefix) => path.join(prefix, 'usr/share/emscripten/.emscripten');
 
 /** What a finished prefix holds; written last, so that a broken-off setup is never taken for a finished one. */
 export const stampPath = (prefix) => path.join(prefix, 'stamp.json');

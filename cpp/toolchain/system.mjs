@@ -15,6 +15,7 @@ const NEEDED = {
   native: [
     { name: 'g++', program: 'g++' },
     { name: 'libgtest-dev', file: '/usr/include/gtest/gtest.h' },
+    { name: 'nlohmann-json3-dev', file: '/usr/include/nlohmann/json.hpp' }, // the tests read the case table with it
   ],
   browser: [{ name: 'chromium', program: 'chromium' }],
 };

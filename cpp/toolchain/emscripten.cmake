@@ -1,0 +1,4 @@
+# CMake toolchain file: Emscripten as `npm run setup` found or unpacked it.
+execute_process(COMMAND node ${CMAKE_CURRENT_LIST_DIR}/where.mjs root
+                OUTPUT_VARIABLE headwise_emscripten_root COMMAND_ERROR_IS_FATAL ANY)
+include(${headwise_emscripten_root}/cmake/Modules/Platform/Emscripten.cmake)
