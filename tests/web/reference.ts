@@ -1,0 +1,437 @@
+/**
+ * Attention by its definition: four numbered passes of plain loops in double precision, every option, every output,
+ * and beside each number how far a float32 engine may be from it. Independent of the engine's own C++ reference.
+ *
+ * Letters: b batch, h query head, g kv head, i query row, j key row, d feature.
+ */
+
+export type Layout = "BHSD" | "BSHD" | "BSE" | "BES";
+
+/** A tensor, or a plain list; float16 as bits in a Uint16Array. */
+export interface Input {
+  readonly data: ArrayLike<number>;
+  readonly shape: readonly number[];
+  readonly dtype?: string;
+}
+
+type List = ArrayLike<number> | Input;
+
+export interface ReferenceOptions {
+  readonly layout?: Layout;
+  readonly numHeads?: number;
+  readonly numKvHeads?: number;
+  readonly scale?: number;
+  readonly causal?: boolean | "upper-left" | "lower-right";
+  readonly queryOffset?: number | List;
+  readonly window?: { readonly left?: number; readonly right?: number };
+  readonly mask?: Input;
+  readonly bias?: Input;
+  readonly keyLengths?: List;
+  readonly queryLengths?: List;
+  readonly excludeSelf?: boolean;
+  readonly softcap?: number;
+  readonly alibiSlopes?: List;
+  readonly sinks?: List;
+  readonly headGain?: List;
+  readonly emptyRows?: "zero" | "nan" | "uniform" | "throw";
+  readonly cuSeqLensQuery?: List;
+  readonly cuSeqLensKey?: List;
+  /** Absolute index at which each key was appended, [B][Skv]: only a cache that has dropped keys differs from j. */
+  readonly keyPositions?: readonly (readonly number[])[];
+}
+
+/** Values and, at the same places, the largest error that the error model allows. */
+export interface Expected {
+  readonly values: Float64Array;
+  readonly tolerance: Float64Array;
+}
+
+export interface ReferenceResult {
+  readonly shape: Shape;
+  /** In the call's layout. */
+  readonly output: Expected;
+  /** [B, Hq, Sq, Skv] */
+  readonly probs: Expected;
+  readonly raw: Expected;
+  readonly softcapped: Expected;
+  readonly biased: Expected;
+  /** [B, Hq, Sq] */
+  readonly lse: Expected;
+  readonly entropy: Expected;
+  /** [B, Hq, Sq]: how many keys each row sees. */
+  readonly visibleKeys: Int32Array;
+}
+
+export interface Shape {
+  readonly B: number;
+  readonly Hq: number;
+  readonly Hkv: number;
+  readonly Sq: number;
+  readonly Skv: number;
+  readonly D: number;
+  readonly Dv: number;
+}
+
+/** Half the distance from 1 to the next float32. */
+const EPSILON = 2 ** -24;
+/** Below this a float32 loses bits, and an engine may write zero. */
+const SMALLEST_NORMAL = 2 ** -126;
+
+export function float16ToNumber(bits: number): number {
+  const sign = bits & 0x8000 ? -1 : 1;
+  const exponent = (bits >> 10) & 31;
+  const fraction = bits & 1023;
+  if (exponent === 31) return fraction ? NaN : sign * Infinity;
+  return exponent === 0 ? sign * fraction * 2 ** -24 : sign * (1024 + fraction) * 2 ** (exponent - 25);
+}
+
+function numbers(input: Input): (index: number) => number {
+  const { data } = input;
+  return data instanceof Uint16Array ? (k) => float16ToNumber(data[k]!) : (k) => data[k]!;
+}
+
+function list(input: List | undefined): number[] | undefined {
+  if (input === undefined) return undefined;
+  return "shape" in input ? Array.from({ length: input.data.length }, (_, k) => numbers(input)(k)) : Array.from(input);
+}
+
+interface Extents {
+  readonly batch: number;
+  readonly heads: number;
+  readonly length: number;
+  readonly dim: number;
+}
+
+function extents(shape: readonly number[], layout: Layout, heads: number | undefined): Extents {
+  if (layout === "BSE" || layout === "BES") {
+    const [batch, first, second] = shape.length === 3 ? shape : [1, ...shape];
+    const [length, packed] = layout === "BSE" ? [first!, second!] : [second!, first!];
+    return { batch: batch!, heads: heads ?? 1, length, dim: packed / (heads ?? 1) };
+  }
+  if (shape.length === 2) return { batch: 1, heads: 1, length: shape[0]!, dim: shape[1]! };
+  const [batch, first, second, dim] = shape.length === 4 ? shape : [1, ...shape];
+  const [H, S] = layout === "BHSD" ? [first!, second!] : [second!, first!];
+  return { batch: batch!, heads: H, length: S, dim: dim! };
+}
+
+function elementIndex(layout: Layout, { heads, length, dim }: Extents, b: number, h: number, s: number, d: number): number {
+  switch (layout) {
+    case "BHSD":
+      return ((b * heads + h) * length + s) * dim + d;
+    case "BSHD":
+    case "BSE":
+      return ((b * length + s) * heads + h) * dim + d;
+    case "BES":
+      return ((b * heads + h) * dim + d) * length + s;
+  }
+}
+
+/** An array that repeats from the right over [B, Hq, Sq, Skv]. */
+function broadcast(input: Input | undefined, absent: number): (b: number, h: number, i: number, j: number) => number {
+  if (!input) return () => absent;
+  const at = numbers(input);
+  const shape = [...Array<number>(4 - input.shape.length).fill(1), ...input.shape];
+  return (...index) => at(index.reduce((flat, x, axis) => flat * shape[axis]! + (shape[axis] === 1 ? 0 : x), 0));
+}
+
+/** Rows and keys that see each other: a batch entry, or one sequence of a ragged batch. */
+interface Sequence {
+  readonly batch: number;
+  readonly queryStart: number;
+  readonly queryEnd: number;
+  readonly keyStart: number;
+  readonly keyEnd: number;
+  readonly queryLength: number;
+  readonly keyLength: number;
+  readonly offset: number;
+}
+
+function sequences({ B, Sq, Skv }: Shape, options: ReferenceOptions): Sequence[] {
+  const cuQuery = list(options.cuSeqLensQuery);
+  const cuKey = list(options.cuSeqLensKey);
+  const queryLengths = list(options.queryLengths);
+  const keyLengths = list(options.keyLengths);
+  const count = cuQuery ? cuQuery.length - 1 : B;
+  const given = typeof options.queryOffset === "number" ? [options.queryOffset] : list(options.queryOffset);
+  const lowerRight = options.causal === true || options.causal === "lower-right";
+  return Array.from({ length: count }, (_, n) => {
+    const queryStart = cuQuery?.[n] ?? 0;
+    const queryEnd = cuQuery?.[n + 1] ?? Sq;
+    const keyStart = cuKey?.[n] ?? 0;
+    const keyEnd = cuKey?.[n + 1] ?? Skv;
+    const queryLength = queryLengths?.[n] ?? queryEnd - queryStart;
+    const keyLength = keyLengths?.[n] ?? keyEnd - keyStart;
+    const offset = given ? (given.length === 1 ? given[0]! : given[n]!) : lowerRight ? keyLength - queryLength : 0;
+    return { batch: cuQuery ? 0 : n, queryStart, queryEnd, keyStart, keyEnd, queryLength, keyLength, offset };
+  });
+}
+
+function expected(length: number, fill = 0): Expected {
+  return { values: new Float64Array(length).fill(fill), tolerance: new Float64Array(length) };
+}
+
+/** The call, read: every array as a function of its indices in double, every default filled in. */
+interface Problem {
+  readonly shape: Shape;
+  readonly q: (b: number, h: number, i: number, d: number) => number;
+  readonly k: (b: number, g: number, j: number, d: number) => number;
+  readonly v: (b: number, g: number, j: number, d: number) => number;
+  readonly outputIndex: (b: number, h: number, i: number, d: number) => number;
+  readonly mask: (b: number, h: number, i: number, j: number) => number;
+  readonly bias: (b: number, h: number, i: number, j: number) => number;
+  readonly scale: number;
+  readonly softcap: number;
+  readonly slope: (h: number) => number;
+  readonly sink: (h: number) => number;
+  readonly gain: (h: number) => number;
+  readonly storedAsFloat16: boolean;
+  readonly options: ReferenceOptions;
+}
+
+function read(query: Input, key: Input, value: Input, options: ReferenceOptions): Problem {
+  const layout = options.layout ?? "BHSD";
+  const numKvHeads = options.numKvHeads ?? options.numHeads;
+  const Q = extents(query.shape, layout, options.numHeads);
+  const K = extents(key.shape, layout, numKvHeads);
+  const V = extents(value.shape, layout, numKvHeads);
+  const element = (input: Input, of: Extents) => {
+    const at = numbers(input);
+    return (b: number, h: number, s: number, d: number) => at(elementIndex(layout, of, b, h, s, d));
+  };
+  const perHead = (values: List | undefined, absent: number) => {
+    const all = list(values);
+    return (h: number) => all?.[h] ?? absent;
+  };
+  return {
+    shape: { B: Q.batch, Hq: Q.heads, Hkv: K.heads, Sq: Q.length, Skv: K.length, D: Q.dim, Dv: V.dim },
+    q: element(query, Q),
+    k: element(key, K),
+    v: element(value, V),
+    outputIndex: (b, h, i, d) => elementIndex(layout, { ...Q, dim: V.dim }, b, h, i, d),
+    mask: broadcast(options.mask, 1),
+    bias: broadcast(options.bias, 0),
+    scale: options.scale ?? 1 / Math.sqrt(Q.dim),
+    softcap: options.softcap ?? 0,
+    slope: perHead(options.alibiSlopes, 0),
+    sink: perHead(options.sinks, -Infinity),
+    gain: perHead(options.headGain, 1),
+    storedAsFloat16: query.data instanceof Uint16Array,
+    options,
+  };
+}
+
+/** One query row of one head: i counts in the whole batch entry, `localRow` within its sequence. */
+interface Row {
+  readonly sequence: Sequence;
+  readonly h: number;
+  readonly i: number;
+  readonly localRow: number;
+  readonly index: number;
+}
+
+export function referenceAttention(
+  query: Input,
+  key: Input,
+  value: Input,
+  options: ReferenceOptions = {},
+): ReferenceResult {
+  const problem = read(query, key, value, options);
+  const { B, Hq, Sq, Skv, Dv } = problem.shape;
+  const result: ReferenceResult = {
+    shape: problem.shape,
+    output: expected(B * Hq * Sq * Dv),
+    probs: expected(B * Hq * Sq * Skv),
+    raw: expected(B * Hq * Sq * Skv),
+    softcapped: expected(B * Hq * Sq * Skv),
+    biased: expected(B * Hq * Sq * Skv, -Infinity),
+    lse: expected(B * Hq * Sq, -Infinity),
+    entropy: expected(B * Hq * Sq),
+    visibleKeys: new Int32Array(B * Hq * Sq),
+  };
+  for (const sequence of sequences(problem.shape, options)) {
+    for (let h = 0; h < Hq; ++h) {
+      for (let i = sequence.queryStart; i < sequence.queryEnd; ++i) {
+        const index = (sequence.batch * Hq + h) * Sq + i;
+        const row: Row = { sequence, h, i, localRow: i - sequence.queryStart, index };
+        scores(problem, row, result);
+        const visible = visibleScores(problem, row, result);
+        result.visibleKeys[index] = visible.length;
+        if (visible.length > 0) softmax(problem, row, visible, result);
+        else emptyRow(problem, row, result);
+      }
+    }
+  }
+  return result;
+}
+
+/** Pass 1: the raw and the softcapped score of every pair, seen or not. */
+function scores({ shape, q, k, scale, softcap }: Problem, row: Row, { raw, softcapped }: ReferenceResult): void {
+  const { batch: b, keyStart, keyEnd } = row.sequence;
+  const g = Math.floor(row.h / (shape.Hq / shape.Hkv));
+  const queryRow = range(0, shape.D).map((d) => q(b, row.h, row.i, d));
+  for (let j = keyStart; j < keyEnd; ++j) {
+    const at = row.index * shape.Skv + j;
+    let dot = 0;
+    let magnitude = 0;
+    for (let d = 0; d < shape.D; ++d) {
+      const product = queryRow[d]! * k(b, g, j, d);
+      dot += product;
+      magnitude += Math.abs(product);
+    }
+    const s = scale * dot;
+    raw.values[at] = s;
+    raw.tolerance[at] = (4 + shape.D / 4) * EPSILON * magnitude * Math.abs(scale) + SMALLEST_NORMAL;
+    const capped = softcap > 0 ? softcap * Math.tanh(s / softcap) : s;
+    softcapped.values[at] = capped;
+    // tanh is nowhere steeper than 1, so it passes the error on; its own value and the product round
+    softcapped.tolerance[at] = raw.tolerance[at]! + (softcap > 0 ? 4 * EPSILON * Math.abs(capped) : 0);
+  }
+}
+
+/** Pass 2: the keys the row sees, and their scores with everything added. */
+function visibleScores(problem: Problem, row: Row, { softcapped, biased }: ReferenceResult): number[] {
+  const { shape, slope, bias, options } = problem;
+  const { batch: b, keyStart, keyEnd, offset } = row.sequence;
+  const visible: number[] = [];
+  for (let j = keyStart; j < keyEnd; ++j) {
+    const distance = (options.keyPositions?.[b]?.[j] ?? j - keyStart) - (row.localRow + offset);
+    if (!isVisible(problem, row, j, distance)) continue;
+    visible.push(j);
+    const at = row.index * shape.Skv + j;
+    const slide = slope(row.h) * Math.abs(distance);
+    const added = bias(b, row.h, row.i, j);
+    const sloped = softcapped.values[at]! - slide;
+    biased.values[at] = sloped + added;
+    // each term that is added rounds the sum once more, ALiBi's product as well
+    const alibiError = options.alibiSlopes ? EPSILON * (Math.abs(slide) + Math.abs(sloped)) : 0;
+    const biasError = options.bias ? EPSILON * Math.abs(sloped + added) : 0;
+    biased.tolerance[at] = softcapped.tolerance[at]! + alibiError + biasError;
+  }
+  return visible;
+}
+
+function isVisible({ mask, bias, options }: Problem, row: Row, j: number, distance: number): boolean {
+  const { batch: b, keyStart, keyLength, queryLength } = row.sequence;
+  return (
+    mask(b, row.h, row.i, j) !== 0 &&
+    bias(b, row.h, row.i, j) !== -Infinity &&
+    j - keyStart < keyLength &&
+    row.localRow < queryLength &&
+    (!options.causal || distance <= 0) &&
+    distance >= -(options.window?.left ?? Infinity) &&
+    distance <= (options.window?.right ?? Infinity) &&
+    !(options.excludeSelf && distance === 0)
+  );
+}
+
+/** Pass 3: softmax over what is seen, the sink taking its share. */
+function softmax(problem: Problem, row: Row, visible: readonly number[], result: ReferenceResult): void {
+  const { probs, biased, lse } = result;
+  const sink = problem.sink(row.h);
+  const at = (j: number) => row.index * problem.shape.Skv + j;
+  let max = sink;
+  let scoreError = 0;
+  for (const j of visible) {
+    max = Math.max(max, biased.values[at(j)]!);
+    scoreError = Math.max(scoreError, biased.tolerance[at(j)]!);
+  }
+  let sum = Math.exp(sink - max);
+  for (const j of visible) sum += Math.exp(biased.values[at(j)]! - max);
+  for (const j of visible) probs.values[at(j)] = Math.exp(biased.values[at(j)]! - max) / sum;
+  lse.values[row.index] = max + Math.log(sum);
+  lse.tolerance[row.index] = scoreError + 16 * EPSILON * (1 + Math.abs(lse.values[row.index]!));
+  weightedMean(problem, row, visible, 2 * scoreError + 16 * EPSILON, result);
+}
+
+/** Pass 4: the mean of the values under the probabilities, and the entropy of the row. */
+function weightedMean(
+  { shape, v, gain, outputIndex, storedAsFloat16 }: Problem,
+  row: Row,
+  keys: readonly number[],
+  relativeError: number,
+  { output, probs, entropy }: ReferenceResult,
+): void {
+  const b = row.sequence.batch;
+  const g = Math.floor(row.h / (shape.Hq / shape.Hkv));
+  let mass = 0;
+  for (const j of keys) {
+    const at = row.index * shape.Skv + j;
+    const p = probs.values[at]!;
+    probs.tolerance[at] = relativeError * p + SMALLEST_NORMAL;
+    if (p !== 0) entropy.values[row.index]! -= p * Math.log(p);
+    mass += p;
+  }
+  entropy.tolerance[row.index] = relativeError * (entropy.values[row.index]! + mass) + SMALLEST_NORMAL;
+  for (let d = 0; d < shape.Dv; ++d) {
+    let sum = 0;
+    let magnitude = 0;
+    let underflow = 0;
+    for (const j of keys) {
+      const p = probs.values[row.index * shape.Skv + j]!;
+      const x = v(b, g, j, d);
+      sum += p * x;
+      magnitude += p * Math.abs(x);
+      underflow += SMALLEST_NORMAL * Math.abs(x);
+    }
+    const at = outputIndex(b, row.h, row.i, d);
+    const factor = gain(row.h);
+    output.values[at] = factor === 0 ? 0 : factor * sum;
+    output.tolerance[at] = Math.abs(factor) * (relativeError * magnitude + underflow) + SMALLEST_NORMAL;
+    if (storedAsFloat16) output.tolerance[at]! += float16Ulp(output.values[at]!);
+  }
+}
+
+/** A row that sees nothing: the stated policy, in every output. Padding rows stay as they were made: zero. */
+function emptyRow(problem: Problem, row: Row, result: ReferenceResult): void {
+  const { sequence, index, h, i, localRow } = row;
+  if (localRow >= sequence.queryLength) return;
+  const { probs, lse, entropy, output } = result;
+  const firstProb = index * problem.shape.Skv + sequence.keyStart;
+  const policy = problem.options.emptyRows ?? "zero";
+  if (policy === "throw") throw new Error(`row ${i} of head ${h} in batch ${sequence.batch} sees no key`);
+  if (policy === "uniform" && sequence.keyLength > 0) {
+    probs.values.fill(1 / sequence.keyLength, firstProb, firstProb + sequence.keyLength);
+    const keys = range(sequence.keyStart, sequence.keyStart + sequence.keyLength);
+    weightedMean(problem, row, keys, 16 * EPSILON, result);
+    return;
+  }
+  lse.values[index] = problem.sink(h);
+  if (policy !== "nan") return;
+  entropy.values[index] = NaN;
+  probs.values.fill(NaN, firstProb, firstProb + sequence.keyEnd - sequence.keyStart);
+  for (let d = 0; d < problem.shape.Dv; ++d) output.values[problem.outputIndex(sequence.batch, h, i, d)] = NaN;
+}
+
+function range(start: number, end: number): number[] {
+  return Array.from({ length: end - start }, (_, k) => start + k);
+}
+
+/** The distance between neighbouring float16 numbers around x. */
+function float16Ulp(x: number): number {
+  return 2 ** Math.max(-24, Math.floor(Math.log2(Math.abs(x))) - 10);
+}
+
+/** Of a dense [B, Hq, Sq, Skv] array, the chosen heads and query rows; `average` turns the heads into their mean. */
+export function select(
+  { values, tolerance }: Expected,
+  { B, Hq, Sq, Skv }: Shape,
+  choice: { heads?: readonly number[]; queries?: readonly number[]; average?: boolean },
+): Expected {
+  const heads = choice.heads ?? range(0, Hq);
+  const queries = choice.queries ?? range(0, Sq);
+  const pick = (from: Float64Array) => {
+    const rowOf = (b: number, h: number, i: number) => from.subarray(((b * Hq + h) * Sq + i) * Skv).subarray(0, Skv);
+    const mean = (b: number, i: number) => {
+      const rows = heads.map((h) => rowOf(b, h, i));
+      return range(0, Skv).map((j) => rows.reduce((sum, row) => sum + row[j]!, 0) / heads.length);
+    };
+    return Float64Array.from(
+      range(0, B).flatMap((b) =>
+        choice.average
+          ? queries.flatMap((i) => mean(b, i))
+          : heads.flatMap((h) => queries.flatMap((i) => [...rowOf(b, h, i)])),
+      ),
+    );
+  };
+  return { values: pick(values), tolerance: pick(tolerance) };
+}
