@@ -16,13 +16,19 @@ struct RotaryOptions {
   bool interleaved = false;  ///< pairs are neighbours; default: pairs are half a width apart
   RotaryScaling scaling = RotaryScaling::none;
   double factor = 1.0;             ///< > 0; how much longer than original_length the context may be
-  double original_length = 0.0;    ///< ntk families, yarn, llama3: the length the model was trained for
-  double sequence_length = 0.0;    ///< dynamic ntk: the current length
-  double beta_fast = 32.0, beta_slow = 1.0;             ///< yarn ramp, in rotations over original_length
-  double attention_factor = 0.0;                        ///< yarn: multiplies cos and sin; 0 means 0.1 ln(factor) + 1
-  double low_freq_factor = 1.0, high_freq_factor = 4.0; ///< llama3
+  double original_length = 0.0;    ///< dynamic ntk, yarn, llama3: the length the model was trained for
+  double sequence_length = 0.0;    ///< dynamic ntk: the current length; up to original_length nothing is scaled
+  double beta_fast = 32.0, beta_slow = 1.0;  ///< yarn ramp, in rotations over original_length
+  bool truncate = true;                      ///< yarn: the ramp begins and ends at whole pairs (gpt-oss: false)
+  /// yarn: multiplies cos and sin. 0 means m(mscale) / m(mscale_all_dim) if both are given, else m(1), with
+  /// m(w) = 0.1 w ln(factor) + 1, and 1 for a factor up to 1.
+  double attention_factor = 0.0;
+  double mscale = 0.0, mscale_all_dim = 0.0;
+  double low_freq_factor = 1.0, high_freq_factor = 4.0;  ///< llama3, in rotations over original_length
 };
 
+/// Scaled angles as published: linear (Chen et al. 2023), ntk and dynamic ntk (NTK-aware base), yarn (Peng et al. 2023),
+/// llama3 (Llama 3.1); formulas and defaults as in Hugging Face transformers.
 /// Angles per position unit, theta_m for m < rotary_dim / 2, after scaling; and the factor on cos and sin.
 [[nodiscard]] Status rotary_frequencies(const RotaryOptions& options, std::int64_t head_dim, double* theta,
                                         double* amplitude);
@@ -31,7 +37,7 @@ struct RotaryOptions {
 [[nodiscard]] Status rotary_tables(const RotaryOptions& options, std::int64_t head_dim, const double* positions,
                                    std::int64_t num_positions, float* cosines, float* sines);
 
-/// Turns x [B, H, S, D] in `layout` into y (may be x) by given tables: cos and sin [table_rows, rotary_dim/2], row
+/// Turns x [B, H, S, D] in `layout` into y (may be x if of one dtype) by given tables: cos and sin [table_rows, rotary_dim/2], row
 /// rows[b * S + s] for token (b, s), or s when rows is null. Row numbers must lie in the tables.
 [[nodiscard]] Status rotary_embedding(ThreadPool& pool, Layout layout, std::int64_t batch_size, std::int64_t num_heads,
                                       std::int64_t length, std::int64_t head_dim, std::int64_t rotary_dim,
