@@ -1,35 +1,63 @@
 // Emscripten, xsimd and Eigen from the Debian (or Ubuntu) archive into a private prefix: no root, no change to the
 // system. apt fetches and checks signatures against the keyring the machine already trusts; dpkg-deb only unpacks.
 
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn } from "node:child_process";
 import {
-  cpSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, renameSync, rmSync, statSync,
-  symlinkSync, writeFileSync,
-} from 'node:fs';
-import path from 'node:path';
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import path from "node:path";
 
-import { configPath, osRelease, stampPath, suite, versionOf } from './emscripten.mjs';
+import { configPath, osRelease, stampPath, suite, versionOf } from "./emscripten.mjs";
 
-const HEADERS = ['libxsimd-dev', 'libeigen3-dev'];
+const HEADERS = ["libxsimd-dev", "libeigen3-dev"];
 
 /** Emscripten's own packages and every shared library its programs load. `NN` is the LLVM it was packaged for. */
 const TOOLCHAIN = [
-  'emscripten', 'binaryen', 'clang-NN', 'lld-NN', 'llvm-NN', 'libllvmNN', 'libclang-cppNN', 'libclang-common-NN-dev',
-  'libc6', 'libstdc++6', 'libgcc-s1', 'libedit2', 'libffi8', 'zlib1g', 'libzstd1', 'libtinfo6', 'libbsd0', 'libmd0',
-  'libz3-4', 'liblzma5', 'patchelf',
+  "emscripten",
+  "binaryen",
+  "clang-NN",
+  "lld-NN",
+  "llvm-NN",
+  "libllvmNN",
+  "libclang-cppNN",
+  "libclang-common-NN-dev",
+  "libc6",
+  "libstdc++6",
+  "libgcc-s1",
+  "libedit2",
+  "libffi8",
+  "zlib1g",
+  "libzstd1",
+  "libtinfo6",
+  "libbsd0",
+  "libmd0",
+  "libz3-4",
+  "liblzma5",
+  "patchelf",
 ];
 
 /** Renamed between suites: the first that the suite has is taken. */
-const EITHER = [['libxml2-16', 'libxml2']];
+const EITHER = [["libxml2-16", "libxml2"]];
 
 /** Prebuilt system libraries of kinds that are not linked here: they are four fifths of the package. */
-const UNUSED = ['lto', 'lto-pic', 'pic'].map((kind) => `*/wasm32-emscripten/${kind}/*`);
+const UNUSED = ["lto", "lto-pic", "pic"].map((kind) => `*/wasm32-emscripten/${kind}/*`);
 
 /** Names the missing programs, or says nothing when this machine can be provisioned. */
 export function obstacle() {
-  if (process.platform !== 'linux') return `there is no package archive to take it from on ${process.platform}`;
-  const missing = ['apt-get', 'apt-cache', 'dpkg-deb'].filter((program) => !onPath(program));
-  if (missing.length > 0) return `this is not Debian or Ubuntu (no ${missing.join(', ')})`;
+  if (process.platform !== "linux") return `there is no package archive to take it from on ${process.platform}`;
+  const missing = ["apt-get", "apt-cache", "dpkg-deb"].filter((program) => !onPath(program));
+  if (missing.length > 0) return `this is not Debian or Ubuntu (no ${missing.join(", ")})`;
   return undefined;
 }
 
@@ -41,12 +69,12 @@ export function obstacle() {
  */
 export async function provision(prefix, contents, say) {
   mkdirSync(prefix, { recursive: true });
-  const apt = await openArchive(path.join(prefix, 'apt'), say);
-  const names = contents === 'headers' ? HEADERS : [...HEADERS, ...toolchainPackages(apt)];
-  const packages = await download(apt, names, path.join(prefix, 'downloads'), say);
+  const apt = await openArchive(path.join(prefix, "apt"), say);
+  const names = contents === "headers" ? HEADERS : [...HEADERS, ...toolchainPackages(apt)];
+  const packages = await download(apt, names, path.join(prefix, "downloads"), say);
   for (const { file } of packages) unpack(file, prefix, say);
   let version;
-  if (contents === 'toolchain') {
+  if (contents === "toolchain") {
     bindToOwnLibraries(prefix, say);
     linkNodeModules(prefix);
     writeConfig(prefix);
@@ -54,86 +82,90 @@ export async function provision(prefix, contents, say) {
   }
   const stamp = { version, suite: suite(), packages: packages.map(({ file }) => path.basename(file)) };
   writeFileSync(stampPath(prefix), `${JSON.stringify(stamp, null, 2)}\n`);
-  for (const leftover of ['downloads', 'apt', 'unpacked']) rmSync(path.join(prefix, leftover), { recursive: true });
+  for (const leftover of ["downloads", "apt", "unpacked"]) rmSync(path.join(prefix, leftover), { recursive: true });
 }
 
 // --- the archive ---------------------------------------------------------------------------------------------------
 
 /** Points apt at private folders and at one suite, on a mirror that the machine's own configuration names. */
 async function openArchive(folder, say) {
-  for (const part of ['lists/partial', 'cache/archives/partial']) mkdirSync(path.join(folder, part), { recursive: true });
-  writeFileSync(path.join(folder, 'status'), '');
+  for (const part of ["lists/partial", "cache/archives/partial"])
+    mkdirSync(path.join(folder, part), { recursive: true });
+  writeFileSync(path.join(folder, "status"), "");
   const failures = [];
   for (const mirror of mirrors()) {
-    const list = path.join(folder, 'sources.list');
+    const list = path.join(folder, "sources.list");
     writeFileSync(list, `deb [signed-by=${keyring()}] ${mirror} ${suite()} ${components()}\n`);
     const options = aptOptions(folder, list);
     say(`reading the package list of ${suite()} (about 10 MB)`);
     try {
-      await follow('apt-get', [...options, '-qq', 'update'], {});
+      await follow("apt-get", [...options, "-qq", "update"], {});
       return options;
     } catch (error) {
       failures.push(String(error.message));
     }
   }
-  throw new Error(`no configured package mirror has a readable "${suite()}"\n${failures.join('\n')}`);
+  throw new Error(`no configured package mirror has a readable "${suite()}"\n${failures.join("\n")}`);
 }
 
 function aptOptions(folder, list) {
   const settings = {
-    'Dir::State': folder,
-    'Dir::State::lists': path.join(folder, 'lists'),
-    'Dir::State::status': path.join(folder, 'status'),
-    'Dir::Cache': path.join(folder, 'cache'),
-    'Dir::Etc::sourcelist': list,
-    'Dir::Etc::sourceparts': '-',
-    'Dir::Etc::preferences': '/dev/null',
-    'Dir::Etc::preferencesparts': '/dev/null',
-    'APT::Default-Release': '',
-    'Acquire::Languages': 'none',
-    'Acquire::Retries': '3',
-    'Acquire::http::Timeout': '30',
+    "Dir::State": folder,
+    "Dir::State::lists": path.join(folder, "lists"),
+    "Dir::State::status": path.join(folder, "status"),
+    "Dir::Cache": path.join(folder, "cache"),
+    "Dir::Etc::sourcelist": list,
+    "Dir::Etc::sourceparts": "-",
+    "Dir::Etc::preferences": "/dev/null",
+    "Dir::Etc::preferencesparts": "/dev/null",
+    "APT::Default-Release": "",
+    "Acquire::Languages": "none",
+    "Acquire::Retries": "3",
+    "Acquire::http::Timeout": "30",
     // Run by root, apt would download as _apt, who cannot see a private folder. Signatures are checked all the same.
-    'APT::Sandbox::User': 'root',
+    "APT::Sandbox::User": "root",
   };
-  return Object.entries(settings).flatMap(([name, value]) => ['-o', `${name}=${value}`]);
+  return Object.entries(settings).flatMap(([name, value]) => ["-o", `${name}=${value}`]);
 }
 
 /** Archive addresses in apt's configuration, those of the distribution itself first. */
 function mirrors() {
-  const text = execFileSync('apt-get', ['indextargets', '--format', '$(RELEASE) $(REPO_URI)', 'Identifier: Packages'], {
-    encoding: 'utf8',
+  const text = execFileSync("apt-get", ["indextargets", "--format", "$(RELEASE) $(REPO_URI)", "Identifier: Packages"], {
+    encoding: "utf8",
   });
-  const own = [osRelease().VERSION_CODENAME, 'stable', 'oldstable', 'testing', 'unstable', 'sid'];
-  const targets = text.split('\n').filter(Boolean).map((line) => line.split(' '));
+  const own = [osRelease().VERSION_CODENAME, "stable", "oldstable", "testing", "unstable", "sid"];
+  const targets = text
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => line.split(" "));
   const found = new Set(targets.filter(([release]) => own.includes(release)).map(([, uri]) => uri));
-  if (found.size === 0) throw new Error('apt knows no package mirror: its list of sources is empty');
+  if (found.size === 0) throw new Error("apt knows no package mirror: its list of sources is empty");
   return found;
 }
 
 function keyring() {
-  const name = osRelease().ID === 'ubuntu' ? 'ubuntu' : 'debian';
+  const name = osRelease().ID === "ubuntu" ? "ubuntu" : "debian";
   const file = `/usr/share/keyrings/${name}-archive-keyring.gpg`;
   if (!existsSync(file)) throw new Error(`the archive's keys are missing: install ${name}-archive-keyring`);
   return file;
 }
 
-const components = () => (osRelease().ID === 'ubuntu' ? 'main universe' : 'main');
+const components = () => (osRelease().ID === "ubuntu" ? "main universe" : "main");
 
 function toolchainPackages(apt) {
-  const depends = field(apt, 'emscripten', 'Depends') ?? '';
+  const depends = field(apt, "emscripten", "Depends") ?? "";
   const llvm = /\bclang-(\d+)\b/.exec(depends)?.[1];
   if (!llvm) throw new Error(`${suite()} has no emscripten package`);
-  const either = EITHER.map((names) => names.find((name) => field(apt, name, 'Version')));
+  const either = EITHER.map((names) => names.find((name) => field(apt, name, "Version")));
   const nodeModules = depends.match(/\bnode-[a-z-]+/g) ?? [];
-  return [...TOOLCHAIN.map((name) => name.replace('NN', llvm)), ...either, ...nodeModules];
+  return [...TOOLCHAIN.map((name) => name.replace("NN", llvm)), ...either, ...nodeModules];
 }
 
 function field(apt, name, wanted) {
   try {
-    const options = { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] };
-    const record = execFileSync('apt-cache', [...apt, '--no-all-versions', 'show', name], options);
-    return new RegExp(`^${wanted}: (.*)$`, 'm').exec(record)?.[1];
+    const options = { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] };
+    const record = execFileSync("apt-cache", [...apt, "--no-all-versions", "show", name], options);
+    return new RegExp(`^${wanted}: (.*)$`, "m").exec(record)?.[1];
   } catch {
     return undefined; // apt-cache fails for a name it does not have
   }
@@ -143,11 +175,17 @@ function field(apt, name, wanted) {
 
 async function download(apt, names, folder, say) {
   mkdirSync(folder, { recursive: true });
-  const plan = execFileSync('apt-get', [...apt, 'download', '--print-uris', ...names], { cwd: folder, encoding: 'utf8' });
-  const packages = plan.trim().split('\n').map((line) => {
-    const [, name, size] = line.split(' ');
-    return { file: path.join(folder, name), size: Number(size) };
+  const plan = execFileSync("apt-get", [...apt, "download", "--print-uris", ...names], {
+    cwd: folder,
+    encoding: "utf8",
   });
+  const packages = plan
+    .trim()
+    .split("\n")
+    .map((line) => {
+      const [, name, size] = line.split(" ");
+      return { file: path.join(folder, name), size: Number(size) };
+    });
   const total = packages.reduce((sum, { size }) => sum + size, 0);
   say(`downloading ${packages.length} packages of ${suite()}, ${megabytes(total)} MB`);
   const progress = () => {
@@ -155,7 +193,7 @@ async function download(apt, names, folder, say) {
     return `downloaded ${megabytes(have)} of ${megabytes(total)} MB`;
   };
   // apt keeps what is complete, resumes what is not, and refuses what does not match the signed list.
-  await follow('apt-get', [...apt, '-qq', 'download', ...names], { cwd: folder, progress, say });
+  await follow("apt-get", [...apt, "-qq", "download", ...names], { cwd: folder, progress, say });
   return packages;
 }
 
@@ -164,12 +202,12 @@ const megabytes = (bytes) => Math.round(bytes / 1e6);
 /** Runs a program; while it runs, `progress()` is said every few seconds. */
 function follow(program, args, { cwd, progress, say }) {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(program, args, { cwd, stdio: ["ignore", "pipe", "pipe"] });
     const output = [];
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => output.push(chunk));
+    for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => output.push(chunk));
     const timer = progress && setInterval(() => say(progress()), 3000);
-    child.on('error', reject);
-    child.on('close', (code) => {
+    child.on("error", reject);
+    child.on("close", (code) => {
       clearInterval(timer);
       if (code === 0) resolve();
       else reject(new Error(`${program} failed:\n${Buffer.concat(output)}`));
@@ -180,14 +218,14 @@ function follow(program, args, { cwd, progress, say }) {
 // --- unpacking -----------------------------------------------------------------------------------------------------
 
 function unpack(file, prefix, say) {
-  const done = path.join(prefix, 'unpacked', path.basename(file));
+  const done = path.join(prefix, "unpacked", path.basename(file));
   if (existsSync(done)) return;
   if (statSync(file).size > 50e6) say(`unpacking ${path.basename(file)}`);
   const exclude = UNUSED.map((pattern) => `--exclude=${pattern}`);
   const command = 'dpkg-deb --fsys-tarfile "$1" | tar --extract --directory "$2" --no-same-owner "${@:3}"';
-  execFileSync('bash', ['-o', 'pipefail', '-c', command, 'unpack', file, prefix, ...exclude]);
+  execFileSync("bash", ["-o", "pipefail", "-c", command, "unpack", file, prefix, ...exclude]);
   mkdirSync(path.dirname(done), { recursive: true });
-  writeFileSync(done, '');
+  writeFileSync(done, "");
 }
 
 /**
@@ -195,23 +233,29 @@ function unpack(file, prefix, say) {
  * prefix. The libraries need it too: their own RUNPATH would win otherwise.
  */
 function bindToOwnLibraries(prefix, say) {
-  say('tying the programs to their own libraries');
-  const lib = path.join(prefix, 'usr/lib');
-  const triplet = readdirSync(lib).find((name) => existsSync(path.join(lib, name, 'libc.so.6')));
+  say("tying the programs to their own libraries");
+  const lib = path.join(prefix, "usr/lib");
+  const triplet = readdirSync(lib).find((name) => existsSync(path.join(lib, name, "libc.so.6")));
   const system = path.join(lib, triplet);
-  const llvm = path.join(lib, readdirSync(lib).find((name) => /^llvm-\d+$/.test(name)));
-  const loader = path.join(system, readdirSync(system).find((name) => /^ld-linux.*\.so\.\d$/.test(name)));
-  const search = [system, path.join(llvm, 'lib')].join(':');
+  const llvm = path.join(
+    lib,
+    readdirSync(lib).find((name) => /^llvm-\d+$/.test(name)),
+  );
+  const loader = path.join(
+    system,
+    readdirSync(system).find((name) => /^ld-linux.*\.so\.\d$/.test(name)),
+  );
+  const search = [system, path.join(llvm, "lib")].join(":");
 
   // patchelf needs the newer C library itself, so it is started by hand through the loader beside it.
-  const patchelf = path.join(prefix, 'usr/bin/patchelf');
-  const patch = (...args) => execFileSync(loader, ['--library-path', system, patchelf, ...args]);
-  for (const program of elfFiles(path.join(llvm, 'bin')).concat(elfFiles(path.join(prefix, 'usr/bin')))) {
+  const patchelf = path.join(prefix, "usr/bin/patchelf");
+  const patch = (...args) => execFileSync(loader, ["--library-path", system, patchelf, ...args]);
+  for (const program of elfFiles(path.join(llvm, "bin")).concat(elfFiles(path.join(prefix, "usr/bin")))) {
     if (program === patchelf) continue;
-    patch('--set-interpreter', loader, '--force-rpath', '--set-rpath', search, program);
+    patch("--set-interpreter", loader, "--force-rpath", "--set-rpath", search, program);
   }
-  for (const library of [...elfFiles(path.join(llvm, 'lib')), ...elfFiles(system)].filter(hasOwnSearchPath)) {
-    patch('--force-rpath', '--set-rpath', search, library);
+  for (const library of [...elfFiles(path.join(llvm, "lib")), ...elfFiles(system)].filter(hasOwnSearchPath)) {
+    patch("--force-rpath", "--set-rpath", search, library);
   }
 }
 
@@ -223,13 +267,13 @@ function elfFiles(folder) {
 }
 
 function isElf(file) {
-  return readFileSync(file).subarray(0, 4).equals(Buffer.from('\x7fELF', 'latin1'));
+  return readFileSync(file).subarray(0, 4).equals(Buffer.from("\x7fELF", "latin1"));
 }
 
 /** Emscripten's optimiser imports a few npm packages; Debian ships them, where a module import does not look. */
 function linkNodeModules(prefix) {
-  const from = path.join(prefix, 'usr/share/nodejs');
-  const to = path.join(prefix, 'usr/share/emscripten/node_modules');
+  const from = path.join(prefix, "usr/share/nodejs");
+  const to = path.join(prefix, "usr/share/emscripten/node_modules");
   if (!existsSync(from)) return;
   rmSync(to, { recursive: true, force: true });
   symlinkSync(from, to);
@@ -237,28 +281,34 @@ function linkNodeModules(prefix) {
 
 function writeConfig(prefix) {
   const quote = (file) => JSON.stringify(path.join(prefix, file));
-  const llvm = readdirSync(path.join(prefix, 'usr/lib')).find((name) => /^llvm-\d+$/.test(name));
+  const llvm = readdirSync(path.join(prefix, "usr/lib")).find((name) => /^llvm-\d+$/.test(name));
   const lines = [
     `LLVM_ROOT = ${quote(`usr/lib/${llvm}/bin`)}`,
-    `BINARYEN_ROOT = ${quote('usr')}`,
+    `BINARYEN_ROOT = ${quote("usr")}`,
     `NODE_JS = ${JSON.stringify(process.execPath)}`,
-    `CACHE = ${quote('usr/share/emscripten/cache')}`,
+    `CACHE = ${quote("usr/share/emscripten/cache")}`,
   ];
-  writeFileSync(configPath(prefix), `${lines.join('\n')}\n`);
+  writeFileSync(configPath(prefix), `${lines.join("\n")}\n`);
 }
 
 /** One small program through every tool, so that a broken prefix is found here and not in the middle of a build. */
 function check(prefix, say) {
-  say('compiling a first program');
+  say("compiling a first program");
   const env = { ...process.env, EM_CONFIG: configPath(prefix) };
-  const emcc = path.join(prefix, 'usr/share/emscripten/emcc');
-  const source = path.join(prefix, 'first.cpp');
-  writeFileSync(source, '#include <xsimd/xsimd.hpp>\n#include <Eigen/Core>\nint main() { return xsimd::batch<float>::size == 4 ? 0 : 1; }\n');
-  const include = ['usr/include', 'usr/include/eigen3'].map((folder) => `-I${path.join(prefix, folder)}`);
-  const output = path.join(prefix, 'first.mjs');
-  execFileSync(emcc, ['-O2', '-std=c++20', '-msimd128', '-pthread', ...include, source, '-o', output], { env, stdio: ['ignore', 2, 2] });
+  const emcc = path.join(prefix, "usr/share/emscripten/emcc");
+  const source = path.join(prefix, "first.cpp");
+  writeFileSync(
+    source,
+    "#include <xsimd/xsimd.hpp>\n#include <Eigen/Core>\nint main() { return xsimd::batch<float>::size == 4 ? 0 : 1; }\n",
+  );
+  const include = ["usr/include", "usr/include/eigen3"].map((folder) => `-I${path.join(prefix, folder)}`);
+  const output = path.join(prefix, "first.mjs");
+  execFileSync(emcc, ["-O2", "-std=c++20", "-msimd128", "-pthread", ...include, source, "-o", output], {
+    env,
+    stdio: ["ignore", 2, 2],
+  });
   execFileSync(process.execPath, [output]);
-  for (const ending of ['cpp', 'mjs', 'wasm']) rmSync(path.join(prefix, `first.${ending}`), { force: true });
+  for (const ending of ["cpp", "mjs", "wasm"]) rmSync(path.join(prefix, `first.${ending}`), { force: true });
   return versionOf(emcc, env);
 }
 

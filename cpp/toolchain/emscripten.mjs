@@ -1,13 +1,13 @@
 // Where the C++ toolchain for WebAssembly is: an `emcc` the machine already has, or the private
 // prefix that `npm run setup` fills. Nothing here installs anything; setup.mjs does.
 
-import { execFileSync } from 'node:child_process';
-import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
-import path from 'node:path';
+import { execFileSync } from "node:child_process";
+import { accessSync, constants, existsSync, readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import path from "node:path";
 
 /** Older ones lack the final relaxed-SIMD opcodes, or write ES modules with threads that Node cannot load. */
-export const MINIMUM_VERSION = '3.1.69';
+export const MINIMUM_VERSION = "3.1.69";
 
 /** Raised when the recipe in debian.mjs changes, so that an older prefix is not taken for a new one. */
 const RECIPE = 1;
@@ -19,22 +19,22 @@ export function suite() {
 
 function defaultSuite() {
   // Debian's is frozen: the same bytes next year. Ubuntu's mirrors carry no Debian suites.
-  return osRelease().ID === 'ubuntu' ? 'resolute' : 'trixie';
+  return osRelease().ID === "ubuntu" ? "resolute" : "trixie";
 }
 
 /** The private prefix. It lies in the user's cache, so a second clone finds it filled. */
 export function prefixFor(contents) {
-  const cache = process.env.XDG_CACHE_HOME || path.join(homedir(), '.cache');
-  const root = process.env.HEADWISE_TOOLCHAIN_DIR ?? path.join(cache, 'headwise');
+  const cache = process.env.XDG_CACHE_HOME || path.join(homedir(), ".cache");
+  const root = process.env.HEADWISE_TOOLCHAIN_DIR ?? path.join(cache, "headwise");
   return path.join(root, `${contents}-${suite()}-${RECIPE}`);
 }
 
 /** The machine's own `emcc` when it is new enough: from PATH, or from where EMSDK points. */
 export function installedEmscripten() {
-  const folders = (process.env.PATH ?? '').split(path.delimiter);
-  if (process.env.EMSDK) folders.push(path.join(process.env.EMSDK, 'upstream', 'emscripten'));
+  const folders = (process.env.PATH ?? "").split(path.delimiter);
+  if (process.env.EMSDK) folders.push(path.join(process.env.EMSDK, "upstream", "emscripten"));
   for (const folder of folders.filter(Boolean)) {
-    const emcc = path.join(folder, 'emcc');
+    const emcc = path.join(folder, "emcc");
     const version = isExecutable(emcc) ? versionOf(emcc, process.env) : undefined;
     if (version && compareVersions(version, MINIMUM_VERSION) >= 0) return { emcc, version };
   }
@@ -50,37 +50,37 @@ export function installedEmscripten() {
 export function findToolchain() {
   const installed = installedEmscripten();
   if (installed) {
-    const headers = readStamp(prefixFor('headers'));
+    const headers = readStamp(prefixFor("headers"));
     if (!headers) return undefined;
     const root = emscriptenRoot(installed.emcc);
-    return { ...installed, env: {}, root, headers: path.join(prefixFor('headers'), 'usr') };
+    return { ...installed, env: {}, root, headers: path.join(prefixFor("headers"), "usr") };
   }
-  const prefix = prefixFor('toolchain');
+  const prefix = prefixFor("toolchain");
   const stamp = readStamp(prefix);
   if (!stamp) return undefined;
-  const root = path.join(prefix, 'usr/share/emscripten');
+  const root = path.join(prefix, "usr/share/emscripten");
   return {
-    emcc: path.join(root, 'emcc'),
+    emcc: path.join(root, "emcc"),
     version: stamp.version,
     env: { EM_CONFIG: configPath(prefix) },
     root,
-    headers: path.join(prefix, 'usr'),
+    headers: path.join(prefix, "usr"),
   };
 }
 
 /** Emscripten looks here by itself, so a plain call of its programs works too. */
-export const configPath = (prefix) => path.join(prefix, 'usr/share/emscripten/.emscripten');
+export const configPath = (prefix) => path.join(prefix, "usr/share/emscripten/.emscripten");
 
 /** What a finished prefix holds; written last, so that a broken-off setup is never taken for a finished one. */
-export const stampPath = (prefix) => path.join(prefix, 'stamp.json');
+export const stampPath = (prefix) => path.join(prefix, "stamp.json");
 
 export function readStamp(prefix) {
-  return existsSync(stampPath(prefix)) ? JSON.parse(readFileSync(stampPath(prefix), 'utf8')) : undefined;
+  return existsSync(stampPath(prefix)) ? JSON.parse(readFileSync(stampPath(prefix), "utf8")) : undefined;
 }
 
 export function versionOf(emcc, env) {
   try {
-    const text = execFileSync(emcc, ['--version'], { env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+    const text = execFileSync(emcc, ["--version"], { env, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
     return /\b(\d+\.\d+\.\d+)\b/.exec(text)?.[1];
   } catch {
     return undefined; // an emcc that cannot say its version cannot compile either
@@ -89,8 +89,8 @@ export function versionOf(emcc, env) {
 
 /** @returns {Record<string, string>} the fields of /etc/os-release; empty where there is none */
 export function osRelease() {
-  if (!existsSync('/etc/os-release')) return {};
-  const lines = readFileSync('/etc/os-release', 'utf8').split('\n');
+  if (!existsSync("/etc/os-release")) return {};
+  const lines = readFileSync("/etc/os-release", "utf8").split("\n");
   const fields = lines.map((line) => /^(\w+)="?([^"]*)"?$/.exec(line)).filter(Boolean);
   return Object.fromEntries(fields.map(([, name, value]) => [name, value]));
 }
@@ -98,7 +98,10 @@ export function osRelease() {
 function emscriptenRoot(emcc) {
   // Packaged launchers lie elsewhere than the tree they start, so the tree is asked for.
   const env = { ...process.env };
-  const where = execFileSync(path.join(path.dirname(emcc), 'em-config'), ['EMSCRIPTEN_ROOT'], { env, encoding: 'utf8' });
+  const where = execFileSync(path.join(path.dirname(emcc), "em-config"), ["EMSCRIPTEN_ROOT"], {
+    env,
+    encoding: "utf8",
+  });
   return where.trim();
 }
 
@@ -112,7 +115,7 @@ function isExecutable(file) {
 }
 
 function compareVersions(left, right) {
-  const [a, b] = [left, right].map((version) => version.split('.').map(Number));
+  const [a, b] = [left, right].map((version) => version.split(".").map(Number));
   const differing = a.findIndex((part, index) => part !== b[index]);
   return differing < 0 ? 0 : a[differing] - b[differing];
 }

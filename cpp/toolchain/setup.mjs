@@ -6,82 +6,49 @@
 //   HEADWISE_TOOLCHAIN_SUITE   archive suite to take Emscripten from (default: trixie; resolute on Ubuntu)
 //   HEADWISE_TOOLCHAIN_DIR     where the private prefix goes (default: the user's cache folder)
 
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { pathToFileURL } from 'node:url';
+import { pathToFileURL } from "node:url";
 
-import { obstacle, provision } from './debian.mjs';
-import { findToolchain, installedEmscripten, MINIMUM_VERSION, prefixFor, readStamp } from './emscripten.mjs';
-import { installSystemPackages } from './system.mjs';
+import { obstacle, provision } from "./debian.mjs";
+import { findToolchain, installedEmscripten, MINIMUM_VERSION, prefixFor, readStamp } from "./emscripten.mjs";
+import { withLock } from "./lock.mjs";
+import { installSystemPackages } from "./system.mjs";
 
 const say = (line) => console.error(`setup: ${line}`);
 
 /** @param {('wasm' | 'native' | 'browser')[]} purposes what the caller is going to build or run */
-export async function setUp(purposes = ['wasm']) {
+export async function setUp(purposes = ["wasm"]) {
   await installSystemPackages(purposes, say);
   const found = findToolchain();
   if (found) return found;
 
-  const contents = installedEmscripten() ? 'headers' : 'toolchain';
+  const contents = installedEmscripten() ? "headers" : "toolchain";
   const problem = obstacle();
   if (problem) throw new Error(instructions(problem, contents));
   const prefix = prefixFor(contents);
-  await withLock(prefix, async () => {
+  const waiting = () => say(`another setup is filling ${prefix}: waiting for it`);
+  await withLock(`${prefix}.lock`, waiting, async () => {
     if (readStamp(prefix)) return; // another run filled it while this one waited
-    say(contents === 'toolchain' ? `no emcc ≥ ${MINIMUM_VERSION} here: unpacking one into ${prefix}` : `xsimd and Eigen go into ${prefix}`);
+    say(
+      contents === "toolchain"
+        ? `no emcc ≥ ${MINIMUM_VERSION} here: unpacking one into ${prefix}`
+        : `xsimd and Eigen go into ${prefix}`,
+    );
     await provision(prefix, contents, say);
   });
   return findToolchain();
 }
 
 function instructions(problem, contents) {
-  if (contents === 'headers') return `xsimd and Eigen cannot be fetched: ${problem}`;
+  if (contents === "headers") return `xsimd and Eigen cannot be fetched: ${problem}`;
   return [
     `Emscripten cannot be set up by itself: ${problem}.`,
     `Install emsdk (any version from ${MINIMUM_VERSION} on), put its emcc on PATH or set EMSDK, and run again.`,
-  ].join('\n');
-}
-
-/** Two clones may set up at once; the second waits for the first. A lock whose owner is gone is taken over. */
-async function withLock(prefix, work) {
-  const lock = `${prefix}.lock`;
-  mkdirSync(path.dirname(lock), { recursive: true });
-  let waiting = false;
-  while (!claim(lock)) {
-    if (!waiting) say(`another setup is filling ${prefix}: waiting for it`);
-    waiting = true;
-    await sleep(1000);
-  }
-  try {
-    await work();
-  } finally {
-    rmSync(lock, { force: true });
-  }
-}
-
-function claim(lock) {
-  try {
-    writeFileSync(lock, String(process.pid), { flag: 'wx' });
-    return true;
-  } catch {
-    if (!ownerLives(lock)) rmSync(lock, { force: true });
-    return false;
-  }
-}
-
-function ownerLives(lock) {
-  try {
-    process.kill(Number(readFileSync(lock, 'utf8')), 0);
-    return true;
-  } catch (error) {
-    return error.code === 'EPERM'; // alive, and another user's
-  }
+  ].join("\n");
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href) {
   try {
-    const toolchain = await setUp(process.argv.includes('--all') ? ['wasm', 'native', 'browser'] : ['wasm']);
+    const toolchain = await setUp(process.argv.includes("--all") ? ["wasm", "native", "browser"] : ["wasm"]);
     say(`Emscripten ${toolchain.version} at ${toolchain.emcc}`);
   } catch (error) {
     console.error(error.message);

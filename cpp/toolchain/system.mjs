@@ -1,23 +1,23 @@
 // Programs and headers that come from the system's own package manager.
 
-import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import path from 'node:path';
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import path from "node:path";
 
 /** For each purpose: the Debian package, and what shows that it (or its like from elsewhere) is there. */
 const NEEDED = {
   wasm: [
-    { name: 'cmake', program: 'cmake' },
-    { name: 'ninja-build', program: 'ninja' },
-    { name: 'python3', program: 'python3' }, // Emscripten's driver is written in it
-    { name: 'xz-utils', program: 'xz' },
+    { name: "cmake", program: "cmake" },
+    { name: "ninja-build", program: "ninja" },
+    { name: "python3", program: "python3" }, // Emscripten's driver is written in it
+    { name: "xz-utils", program: "xz" },
   ],
   native: [
-    { name: 'g++', program: 'g++' },
-    { name: 'libgtest-dev', file: '/usr/include/gtest/gtest.h' },
-    { name: 'nlohmann-json3-dev', file: '/usr/include/nlohmann/json.hpp' }, // the tests read the case table with it
+    { name: "g++", program: "g++" },
+    { name: "libgtest-dev", file: "/usr/include/gtest/gtest.h" },
+    { name: "nlohmann-json3-dev", file: "/usr/include/nlohmann/json.hpp" }, // the tests read the case table with it
   ],
-  browser: [{ name: 'chromium', program: 'chromium' }],
+  browser: [{ name: "chromium", program: "chromium" }],
 };
 
 /** Installs what is missing when that can be done without asking anyone; otherwise says what to install. */
@@ -25,16 +25,18 @@ export async function installSystemPackages(purposes, say) {
   const missing = purposes.flatMap((purpose) => NEEDED[purpose]).filter((item) => !isPresent(item));
   if (missing.length === 0) return;
   const names = missing.map(({ name }) => name);
-  if (process.getuid?.() !== 0 || !isPresent({ program: 'apt-get' })) {
-    throw new Error(`these are missing: ${names.join(' ')}\nOn Debian or Ubuntu: sudo apt-get install ${names.join(' ')}`);
+  if (process.getuid?.() !== 0 || !isPresent({ program: "apt-get" })) {
+    throw new Error(
+      `these are missing: ${names.join(" ")}\nOn Debian or Ubuntu: sudo apt-get install ${names.join(" ")}`,
+    );
   }
-  say(`installing ${names.join(', ')} with apt`);
+  say(`installing ${names.join(", ")} with apt`);
   const apt = (...args) => {
-    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-    execFileSync('apt-get', ['-qq', ...args], { env, stdio: ['ignore', 2, 2] });
+    const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+    execFileSync("apt-get", ["-qq", ...args], { env, stdio: ["ignore", 2, 2] });
   };
-  apt('update');
-  apt('install', '--yes', '--no-install-recommends', ...names);
+  apt("update");
+  apt("install", "--yes", "--no-install-recommends", ...names);
 }
 
 /** Whether a program that only some tests need is here. */
@@ -42,5 +44,5 @@ export const hasProgram = (program) => isPresent({ program });
 
 function isPresent({ program, file }) {
   if (file) return existsSync(file);
-  return (process.env.PATH ?? '').split(path.delimiter).some((folder) => existsSync(path.join(folder, program)));
+  return (process.env.PATH ?? "").split(path.delimiter).some((folder) => existsSync(path.join(folder, program)));
 }

@@ -1,0 +1,23 @@
+import js from "@eslint/js";
+import { defineConfig } from "eslint/config";
+import globals from "globals";
+import typescript from "typescript-eslint";
+
+export default defineConfig(
+  { ignores: ["build/", "dist/", "dist-demo/"] },
+  js.configs.recommended,
+  {
+    files: ["**/*.ts"],
+    extends: [typescript.configs.recommendedTypeChecked],
+    languageOptions: { parserOptions: { project: "web/tsconfig.json", tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      "@typescript-eslint/no-floating-promises": "error",
+      "@typescript-eslint/no-explicit-any": "error",
+      "@typescript-eslint/consistent-type-imports": ["error", { fixStyle: "inline-type-imports" }],
+      "@typescript-eslint/switch-exhaustiveness-check": ["error", { considerDefaultExhaustiveForUnions: true }],
+      // Numbers in messages are the point of most messages.
+      "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true, allowBoolean: true }],
+    },
+  },
+  { files: ["**/*.{mjs,js}"], languageOptions: { globals: globals.node } },
+);

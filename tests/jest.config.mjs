@@ -1,0 +1,19 @@
+// Jest runs the built package (`headwise` is dist/, found by package.json's own exports) and TypeScript tests.
+
+/** @type {import("jest").Config} */
+export default {
+  rootDir: "..",
+  testEnvironment: "node",
+  testMatch: ["<rootDir>/tests/**/*.test.ts"],
+  extensionsToTreatAsEsm: [".ts"],
+  transform: {
+    "\\.ts$": [
+      "@swc/jest",
+      { jsc: { parser: { syntax: "typescript" }, target: "es2022" }, module: { type: "es6" }, sourceMaps: "inline" },
+    ],
+  },
+  // Sources import each other under the name that they have after compilation.
+  moduleNameMapper: { "^(\\.{1,2}/.*)\\.js$": "$1" },
+  modulePathIgnorePatterns: ["<rootDir>/build/", "<rootDir>/dist-demo/"],
+  testTimeout: 60_000,
+};

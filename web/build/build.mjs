@@ -1,0 +1,36 @@
+// npm run build: everything that is stale, and nothing else.
+
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+
+import { withLock } from "../../cpp/toolchain/lock.mjs";
+import { setUp } from "../../cpp/toolchain/setup.mjs";
+import { installPackages } from "./packages.mjs";
+import { build } from "./paths.mjs";
+import { run, say } from "./run.mjs";
+import { whenStale } from "./stale.mjs";
+import { buildWasm } from "./wasm.mjs";
+
+/** Brings packages, toolchain, dist/ and dist-demo/ up to date, from wherever the clone stands. */
+export async function buildAll() {
+  const waiting = () => say("build: another build is running in this folder: waiting for it");
+  await withLock(path.join(build, "lock"), waiting, async () => {
+    await installPackages();
+    await buildWasm(await setUp(["wasm"]));
+    const { bundle, emitTypes } = await import("./bundle.mjs"); // needs the packages
+    await bundle();
+    await emitTypes();
+    await whenStale("demo", { inputs: ["web/demo", "package-lock.json"], outputs: ["dist-demo/cli.js"] }, () =>
+      run(process.execPath, ["web/demo/build.mjs"]),
+    );
+  });
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1]).href) {
+  try {
+    await buildAll();
+  } catch (error) {
+    say(error.message);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,61 @@
+// web/src → dist: one self-contained ES module for each entry of the package, and its types.
+
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import path from "node:path";
+
+import { build as esbuild } from "esbuild";
+
+import { dist, root } from "./paths.mjs";
+import { run } from "./run.mjs";
+import { whenStale } from "./stale.mjs";
+
+/** Every entry the package is to have; one whose source is not written yet is left out. */
+const ENTRIES = [
+  { name: "index", source: "web/src/index.ts", platform: "browser" },
+  { name: "index.node", source: "web/src/index.node.ts", platform: "node" },
+  { name: "worker", source: "web/src/worker/index.ts", platform: "browser" },
+  { name: "workerEntry", source: "web/src/worker/entry.ts", platform: "browser" },
+  { name: "inline", source: "web/src/inline/index.ts", platform: "browser" },
+  { name: "webgpu", source: "web/src/webgpu/index.ts", platform: "browser" },
+  { name: "onnx", source: "web/src/onnx/index.ts", platform: "browser" },
+  { name: "viz", source: "web/src/viz/index.ts", platform: "browser" },
+];
+
+const CONFIGURATION = ["package.json", "package-lock.json", "web/build/bundle.mjs"];
+
+export async function bundle() {
+  const entries = ENTRIES.filter(({ source }) => existsSync(path.join(root, source)));
+  const inputs = ["web/src", ...CONFIGURATION];
+  const outputs = entries.map(({ name }) => `dist/${name}.js`);
+  await whenStale("bundle", { inputs, outputs }, async () => {
+    for (const entry of entries) await bundleEntry(entry);
+  });
+}
+
+async function bundleEntry({ name, source, platform }) {
+  const { version } = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8"));
+  await esbuild({
+    absWorkingDir: root,
+    entryPoints: [source],
+    outfile: `dist/${name}.js`,
+    bundle: true,
+    format: "esm",
+    platform,
+    target: "es2022",
+    sourcemap: true,
+    sourcesContent: true,
+    legalComments: "inline",
+    logLevel: "warning",
+    loader: { ".wgsl": "text" },
+    define: { HEADWISE_VERSION: JSON.stringify(version) },
+  });
+}
+
+/** The public types, generated from the same sources. */
+export async function emitTypes() {
+  const inputs = ["web/src", "web/tsconfig.json", "web/tsconfig.types.json", ...CONFIGURATION];
+  await whenStale("types", { inputs, outputs: ["dist/types/index.d.ts"] }, async () => {
+    rmSync(path.join(dist, "types"), { recursive: true, force: true });
+    await run(process.execPath, ["node_modules/typescript/bin/tsc", "--project", "web/tsconfig.types.json"]);
+  });
+}

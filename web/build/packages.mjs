@@ -1,0 +1,27 @@
+// node_modules as the lock file says. Nothing from node_modules may be imported here: it may not be there yet.
+
+import { existsSync, readFileSync } from "node:fs";
+import path from "node:path";
+
+import { root } from "./paths.mjs";
+import { run, say } from "./run.mjs";
+
+/** Installs the npm packages when they are missing or are not the ones that the lock file names. */
+export async function installPackages() {
+  if (isInstalled()) return;
+  say("packages: npm ci (about 220 MB on disk)");
+  await run("npm", ["ci", "--loglevel=warn"]);
+}
+
+function isInstalled() {
+  const record = path.join(root, "node_modules/.package-lock.json");
+  if (!existsSync(record)) return false;
+  const installed = packagesOf(record);
+  const locked = packagesOf(path.join(root, "package-lock.json"));
+  delete locked[""]; // the project itself
+  const sameVersion = (name) => installed[name]?.version === locked[name].version;
+  // Packages for other operating systems are optional and stay away.
+  return Object.keys(locked).every((name) => sameVersion(name) || (locked[name].optional && !installed[name]));
+}
+
+const packagesOf = (lockFile) => JSON.parse(readFileSync(lockFile, "utf8")).packages;

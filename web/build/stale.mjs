@@ -1,0 +1,41 @@
+// Steps that run only when something they read has changed.
+
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
+
+import { build, root } from "./paths.mjs";
+import { say } from "./run.mjs";
+
+/**
+ * Runs `action` unless its inputs have the same content as at its last success and its outputs are there.
+ * @param {string} name
+ * @param {{ inputs: string[], outputs: string[] }} files - paths from the root; an input may be a folder
+ * @param {() => Promise<void>} action
+ */
+export async function whenStale(name, { inputs, outputs }, action) {
+  const stamp = path.join(build, "stamps", name);
+  const digest = digestOf(inputs);
+  const isThere = (file) => existsSync(path.join(root, file));
+  if (existsSync(stamp) && readFileSync(stamp, "utf8") === digest && outputs.every(isThere)) return;
+  rmSync(stamp, { force: true });
+  say(`build: ${name}`);
+  await action();
+  mkdirSync(path.dirname(stamp), { recursive: true });
+  writeFileSync(stamp, digest);
+}
+
+function digestOf(inputs) {
+  const hash = createHash("sha256");
+  for (const file of inputs.flatMap(filesIn)) hash.update(`${file}\0`).update(readFileSync(path.join(root, file)));
+  return hash.digest("hex");
+}
+
+/** The file itself, or every file below the folder; nothing when there is no such path. */
+function filesIn(input) {
+  const full = path.join(root, input);
+  if (!existsSync(full)) return [];
+  if (path.extname(input)) return [input];
+  const entries = readdirSync(full, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return entries.map((entry) => path.relative(root, path.join(entry.parentPath ?? entry.path, entry.name))).sort();
+}
