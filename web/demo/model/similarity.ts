@@ -6,3 +6,8 @@ export function similarity(a: Float32Array, b: Float32Array): number {
 export function similarities(embeddings: readonly Float32Array[]): number[][] {
   return embeddings.map((a) => embeddings.map((b) => similarity(a, b)));
 }
+
+/** Two digits, and no "-0.00". */
+export function similarityText(value: number): string {
+  return value.toFixed(2).replace("-0.00", "0.00");
+}

@@ -14,6 +14,7 @@ export interface LayerShape {
 
 /** What every head of one layer did: row i of a head says where token i looked. */
 export interface LayerAttention {
+  readonly numHeads: number;
   /** [numHeads, tokens, tokens]; every row sums to 1. */
   readonly probs: Float32Array;
   /** [numHeads, tokens, tokens]: q·k / √headDim, before the softmax. */
@@ -75,14 +76,14 @@ export class TransformerLayer {
 
   /** x [tokens, inputDim] → output [tokens, outputDim], with the attention of every head. */
   async forward(x: Float32Array): Promise<{ output: Float32Array; attention: LayerAttention }> {
-    const { inputDim } = this.shape;
+    const { inputDim, numHeads } = this.shape;
     const normal = { data: layerNorm(x, this.attentionNorm), shape: [1, x.length / inputDim, inputDim] };
     const { output, probs, scores } = await this.attention.forward(normal, {
       returns: { output: true, probs: true, scores: "raw" },
     });
     const y = add(this.lift ? dense(x, this.lift) : x, output.data);
     const z = add(y, this.feedForward(layerNorm(y, this.feedForwardNorm)));
-    return { output: z, attention: { probs: probs.data, scores: scores.data } };
+    return { output: z, attention: { numHeads, probs: probs.data, scores: scores.data } };
   }
 
   private feedForward(x: Float32Array): Float32Array {

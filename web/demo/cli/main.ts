@@ -1,0 +1,113 @@
+import { createRequire } from "node:module";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { createAttention, type Attention, type Report } from "headwise";
+
+import { Encoder, type Encoding } from "../model/encoder.js";
+import { headsOf, rowOf } from "../model/heads.js";
+import { DEFAULT_SENTENCES, PARK, PHONE } from "../model/story.js";
+import { modelFiles, modelFolder } from "./modelFiles.js";
+import { HELP, UsageError, parseOptions, type CliOptions } from "./options.js";
+import { palette } from "./palette.js";
+import { directionStory, positionStory, reportLines, sentenceLines, similarityLines, type Look } from "./printout.js";
+import { serve } from "./server.js";
+
+await main(process.argv.slice(2));
+
+async function main(args: readonly string[]): Promise<void> {
+  try {
+    const options = parseOptions(args);
+    if (options.help) return print([HELP.trimEnd()]);
+    await compute(options);
+    if (options.serve) await servePage(options);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    process.stderr.write(`${error.message}\n--help lists the options.\n`);
+    process.exitCode = 2;
+  }
+}
+
+async function compute(options: CliOptions): Promise<void> {
+  const hw = await createAttention({ threads: options.threads, variant: options.variant });
+  try {
+    const encoder = await Encoder.load(hw, modelFiles);
+    if (options.json) await printJson(encoder, hw, options);
+    else await printText(encoder, hw, options);
+    encoder.dispose();
+  } finally {
+    hw.dispose();
+  }
+}
+
+async function printJson(encoder: Encoder, { report }: Attention, { texts, positions }: CliOptions): Promise<void> {
+  const sentences = [];
+  for (const text of sentencesOr(texts)) sentences.push(sentenceJson(await encoder.encode(text, { positions })));
+  print([JSON.stringify({ sentences, report } satisfies { sentences: unknown; report: Report })]);
+}
+
+/** probs as nested arrays: [layer][head][query][key]. */
+function sentenceJson(encoding: Encoding) {
+  const { text, tokens, embedding, layers } = encoding;
+  const heads = headsOf(encoding);
+  return {
+    text,
+    tokens,
+    embedding: Array.from(embedding),
+    probs: layers.map((_, layer) =>
+      heads
+        .filter((head) => head.layer === layer)
+        .map(({ probs }) => tokens.map((_token, query) => Array.from(rowOf(probs, query)))),
+    ),
+  };
+}
+
+async function printText(encoder: Encoder, hw: Attention, { texts, positions }: CliOptions): Promise<void> {
+  const look = { palette: palette(colourDepth()), columns: process.stdout.columns ?? 100 };
+  const encodings: Encoding[] = [];
+  for (const text of sentencesOr(texts)) {
+    const start = performance.now();
+    const encoding = await encoder.encode(text, { positions });
+    print([...sentenceLines(encoding, performance.now() - start, look), ""]);
+    encodings.push(encoding);
+  }
+  if (texts.length === 0) await printStory(encoder, look);
+  if (encodings.length > 1) print([...similarityLines(encodings, look), ""]);
+  print(reportLines(hw.report));
+}
+
+async function printStory(encoder: Encoder, look: Look): Promise<void> {
+  const placed = await encoder.encode(PARK);
+  const unplaced = await encoder.encode(PARK, { positions: false });
+  print([...positionStory(placed, unplaced, "park", look), ""]);
+  print([...directionStory(await encoder.encode(PHONE), "phone", "RAM", look.palette), ""]);
+}
+
+async function servePage({ port, isolation, json }: CliOptions): Promise<void> {
+  const { url } = await serve({
+    port,
+    isolation,
+    folders: {
+      "/": fileURLToPath(new URL("./page/", import.meta.url)),
+      "/headwise/": path.dirname(createRequire(import.meta.url).resolve("headwise")),
+      "/model/": modelFolder(),
+    },
+  });
+  const line = `\nThe same in your browser, with your own sentences: ${url}   (Ctrl+C stops)\n`;
+  (json ? process.stderr : process.stdout).write(line);
+}
+
+function sentencesOr(texts: readonly string[]): readonly string[] {
+  return texts.length > 0 ? texts : DEFAULT_SENTENCES;
+}
+
+/** Bits of colour: what the terminal says (which heeds NO_COLOR), none in a file or pipe unless FORCE_COLOR asks. */
+function colourDepth(): number {
+  if (process.stdout.isTTY) return process.stdout.getColorDepth();
+  const { FORCE_COLOR, NO_COLOR } = process.env;
+  return FORCE_COLOR && FORCE_COLOR !== "0" && !NO_COLOR ? 24 : 1;
+}
+
+function print(lines: readonly string[]): void {
+  process.stdout.write(`${lines.join("\n")}\n`);
+}

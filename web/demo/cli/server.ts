@@ -1,0 +1,96 @@
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import path from "node:path";
+import { pipeline } from "node:stream/promises";
+
+export interface ServerOptions {
+  /** URL prefixes, each ending in "/", and the folder behind each; the longest match counts. */
+  readonly folders: Readonly<Record<string, string>>;
+  readonly port: number;
+  /** Send COOP/COEP, without which a browser gives no shared memory and so no threads. */
+  readonly isolation: boolean;
+}
+
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  ".html": "text/html; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".json": "application/json; charset=utf-8",
+  ".wasm": "application/wasm",
+  ".svg": "image/svg+xml",
+};
+
+const ISOLATION = {
+  "Cross-Origin-Opener-Policy": "same-origin",
+  "Cross-Origin-Embedder-Policy": "require-corp",
+};
+
+/** Everything comes from this server; WebAssembly is the only thing that is compiled. */
+const CONTENT_SECURITY_POLICY = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data:";
+
+/** Serves static files to this machine only. If the port is taken, the system chooses another. */
+export async function serve(options: ServerOptions): Promise<{ server: Server; url: string }> {
+  const server = createServer((request, response) => {
+    answer(request, response, options).catch(() => response.destroy());
+  });
+  await listen(server, options.port).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "EADDRINUSE" && error.code !== "EACCES") throw error;
+    return listen(server, 0);
+  });
+  return { server, url: `http://localhost:${(server.address() as AddressInfo).port}/` };
+}
+
+function listen(server: Server, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, "127.0.0.1", () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}
+
+async function answer(request: IncomingMessage, response: ServerResponse, options: ServerOptions): Promise<void> {
+  const refuse = (status: number, text: string) => {
+    response.writeHead(status, { "Content-Type": "text/plain; charset=utf-8" }).end(text);
+  };
+  if (request.method !== "GET" && request.method !== "HEAD") return refuse(405, "only GET and HEAD");
+  const file = fileOf(request.url ?? "/", options.folders);
+  const found = file === undefined ? undefined : await stat(file).catch(() => undefined);
+  if (file === undefined || !found?.isFile()) return refuse(404, "not found");
+
+  response.writeHead(200, {
+    "Content-Type": CONTENT_TYPES[path.extname(file)] ?? "application/octet-stream",
+    "Content-Length": found.size,
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-cache",
+    "X-Content-Type-Options": "nosniff",
+    ...(options.isolation ? ISOLATION : {}),
+  });
+  if (request.method === "HEAD") response.end();
+  else await pipeline(createReadStream(file), response);
+}
+
+/** The file behind a URL, or undefined if it would lie outside its folder. */
+export function fileOf(url: string, folders: ServerOptions["folders"]): string | undefined {
+  const pathname = decoded(new URL(url, "http://localhost").pathname);
+  if (pathname === undefined || pathname.includes("\0")) return undefined;
+  const prefix = Object.keys(folders)
+    .filter((candidate) => pathname.startsWith(candidate))
+    .sort((a, b) => b.length - a.length)[0];
+  if (prefix === undefined) return undefined;
+  const folder = path.resolve(folders[prefix]!);
+  const file = path.resolve(folder, pathname.slice(prefix.length) || "index.html");
+  return file.startsWith(folder + path.sep) ? file : undefined;
+}
+
+function decoded(pathname: string): string | undefined {
+  try {
+    return decodeURIComponent(pathname);
+  } catch {
+    return undefined;
+  }
+}
