@@ -1,0 +1,328 @@
+// The engine as JavaScript sees it, and the only file that knows Emscripten.
+//
+// A call is a C++ struct that JavaScript fills through properties, all of them numbers: sizes, enumerators, addresses of
+// arrays that it has placed in the heap. An Engine runs one call at a time and keeps its Status, which JavaScript reads
+// from memory. Nothing here allocates during a call, and nothing throws.
+
+#include <emscripten/bind.h>
+#include <emscripten/threading.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <type_traits>
+
+#include "headwise/attention.h"
+#include "headwise/status.h"
+#include "headwise/thread_pool.h"
+
+namespace headwise {
+namespace {
+
+// --- memory ----------------------------------------------------------------------------------------------------------
+
+/// What JavaScript holds in place of a pointer.
+using Address = std::uintptr_t;
+
+constexpr std::size_t kCacheLine = 64;
+
+/// Address of at least `bytes` bytes, aligned for every vector; 0 when there is no room.
+Address allocate(std::size_t bytes) {
+  const std::size_t whole_lines = (bytes + kCacheLine) / kCacheLine * kCacheLine;
+  return whole_lines < bytes ? 0 : reinterpret_cast<Address>(std::aligned_alloc(kCacheLine, whole_lines));
+}
+
+void release(Address address) { std::free(reinterpret_cast<void*>(address)); }
+
+// --- converters ------------------------------------------------------------------------------------------------------
+
+template <class T>
+double to_number(const T& value) {
+  if constexpr (std::is_pointer_v<T>) {
+    return static_cast<double>(reinterpret_cast<Address>(value));
+  } else {
+    return static_cast<double>(value);
+  }
+}
+
+template <class T>
+double to_number(const std::optional<T>& value) {
+  return to_number(value.value_or(T{}));
+}
+
+template <class T>
+void assign_number(T& target, double number) {
+  if constexpr (std::is_pointer_v<T>) {
+    target = reinterpret_cast<T>(static_cast<Address>(number));
+  } else if constexpr (std::is_enum_v<T>) {
+    target = static_cast<T>(static_cast<std::underlying_type_t<T>>(number));
+  } else {
+    target = static_cast<T>(number);
+  }
+}
+
+template <class T>
+void assign_number(std::optional<T>& target, double number) {
+  assign_number(target.emplace(), number);
+}
+
+/// The field of a call at the end of a path of member pointers, as a property: `property<&C::shape, &S::head_dim>`.
+template <class Call, auto... Path>
+struct Field {
+  static double get(const Call& call) { return to_number((call.*....*Path)); }
+  static void set(Call& call, double number) { assign_number((call.*....*Path), number); }
+};
+
+template <auto... Path, class Class>
+void property(Class& binding, const char* name) {
+  using Call = typename Class::class_type;
+  binding.property(name, &Field<Call, Path...>::get, &Field<Call, Path...>::set);
+}
+
+/// Back to the defaults, so that a call sets only what differs from them.
+template <class Call>
+void reset(Call& call) {
+  call = Call{};
+}
+
+// --- attention -------------------------------------------------------------------------------------------------------
+
+struct AttentionCall {
+  AttentionShape shape;
+  AttentionInputs inputs;
+  AttentionOptions options;
+  AttentionOutputs outputs;
+};
+
+void set_mask_extents(AttentionCall& call, double b, double h, double i, double j) {
+  call.inputs.mask_extents = {{std::int64_t(b), std::int64_t(h), std::int64_t(i), std::int64_t(j)}};
+}
+
+void set_bias_extents(AttentionCall& call, double b, double h, double i, double j) {
+  call.inputs.bias_extents = {{std::int64_t(b), std::int64_t(h), std::int64_t(i), std::int64_t(j)}};
+}
+
+Status run(ThreadPool& pool, const AttentionCall& call) {
+  return attention(pool, call.shape, call.inputs, call.options, call.outputs);
+}
+
+struct MergeCall {
+  AttentionShape shape;
+  Layout layout = Layout::bhsd;
+  const AttentionPart* parts = nullptr;
+  std::int64_t num_parts = 0;
+  const float* sinks = nullptr;
+  MutableArray output;
+  float* lse = nullptr;
+};
+
+Status run(ThreadPool& pool, const MergeCall& call) {
+  return merge_attention(pool, call.shape, call.layout, call.parts, call.num_parts, call.sinks, call.output, call.lse);
+}
+
+/// Writes part `n` of the array of parts at `parts`.
+void set_part(Address parts, int n, Address output, int dtype, Address lse) {
+  reinterpret_cast<AttentionPart*>(parts)[n] = {{reinterpret_cast<const void*>(output), static_cast<Dtype>(dtype)},
+                                                reinterpret_cast<const float*>(lse)};
+}
+
+int part_size() { return sizeof(AttentionPart); }
+
+// --- engine ----------------------------------------------------------------------------------------------------------
+
+/// A thread that runs one job at a time for a caller that must not block: the main thread of a window.
+class Dispatcher {
+ public:
+  /// A call, and the function that knows its type.
+  struct Job {
+    void (*function)(void* engine, const void* call) = nullptr;
+    void* engine = nullptr;
+    const void* call = nullptr;
+    void operator()() const { function(engine, call); }
+  };
+
+  Dispatcher() : thread_([this] { serve(); }) {}
+
+  void start(const Job& job) {
+    {
+      const std::lock_guard lock(mutex_);
+      job_ = job;
+      waiting_ = true;
+    }
+    wake_.notify_one();
+  }
+
+ private:
+  void serve() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      wake_.wait(lock, [this] { return waiting_; });
+      waiting_ = false;
+      job_();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool waiting_ = false;
+  Job job_;
+  std::thread thread_;  // last: it uses all of the above. It never ends: JavaScript terminates its worker.
+};
+
+/// Runs one call at a time and keeps what became of it.
+class Engine {
+ public:
+  /// @param dispatched  the caller must not block: calls return at once and run on a thread of their own.
+  Engine(int num_threads, bool dispatched) : pool_(num_threads) {
+    if (dispatched) dispatcher_ = new Dispatcher;
+  }
+
+  /// Starts `call`, which must stay as it is until the word at `finished()` is 1. Without a dispatcher it is at once.
+  template <class Call>
+  void start(const Call& call) {
+    finished_.store(0, std::memory_order_relaxed);
+    if (!dispatcher_) return work<Call>(this, &call);
+    dispatcher_->start({&work<Call>, this, &call});
+  }
+
+  [[nodiscard]] Address finished() const { return reinterpret_cast<Address>(&finished_); }
+  [[nodiscard]] int threads() const { return pool_.size(); }
+  [[nodiscard]] int code() const { return static_cast<int>(status_.code); }
+  /// Address of a C string.
+  [[nodiscard]] Address message() const { return reinterpret_cast<Address>(status_.message); }
+  /// Address of `row_count()` triples of int32: batch, head, query.
+  [[nodiscard]] Address rows() const { return reinterpret_cast<Address>(status_.rows); }
+  [[nodiscard]] int row_count() const { return status_.row_count; }
+
+ private:
+  template <class Call>
+  static void work(void* engine, const void* call) {
+    auto& self = *static_cast<Engine*>(engine);
+    self.status_ = run(self.pool_, *static_cast<const Call*>(call));
+    self.finished_.store(1, std::memory_order_release);
+    emscripten_futex_wake(&self.finished_, 1);
+  }
+
+  ThreadPool pool_;
+  Dispatcher* dispatcher_ = nullptr;
+  Status status_;
+  std::atomic<std::int32_t> finished_ = 1;
+};
+
+std::string version() { return HEADWISE_VERSION; }
+
+// --- what JavaScript sees --------------------------------------------------------------------------------------------
+
+using emscripten::class_;
+using emscripten::function;
+
+EMSCRIPTEN_BINDINGS(headwise) {
+  function("version", &version);
+  function("allocate", &allocate);
+  function("release", &release);
+
+  class_<AttentionCall> attention_call("AttentionCall");
+  attention_call.constructor<>()
+      .function("reset", &reset<AttentionCall>)
+      .function("setMaskExtents", &set_mask_extents)
+      .function("setBiasExtents", &set_bias_extents);
+
+  using C = AttentionCall;
+  property<&C::shape, &AttentionShape::batch_size>(attention_call, "batchSize");
+  property<&C::shape, &AttentionShape::num_heads>(attention_call, "numHeads");
+  property<&C::shape, &AttentionShape::num_kv_heads>(attention_call, "numKvHeads");
+  property<&C::shape, &AttentionShape::query_length>(attention_call, "queryLength");
+  property<&C::shape, &AttentionShape::key_length>(attention_call, "keyLength");
+  property<&C::shape, &AttentionShape::head_dim>(attention_call, "headDim");
+  property<&C::shape, &AttentionShape::value_dim>(attention_call, "valueDim");
+
+  property<&C::inputs, &AttentionInputs::query, &ConstArray::data>(attention_call, "query");
+  property<&C::inputs, &AttentionInputs::query, &ConstArray::dtype>(attention_call, "queryDtype");
+  property<&C::inputs, &AttentionInputs::key, &ConstArray::data>(attention_call, "key");
+  property<&C::inputs, &AttentionInputs::key, &ConstArray::dtype>(attention_call, "keyDtype");
+  property<&C::inputs, &AttentionInputs::value, &ConstArray::data>(attention_call, "value");
+  property<&C::inputs, &AttentionInputs::value, &ConstArray::dtype>(attention_call, "valueDtype");
+  property<&C::inputs, &AttentionInputs::mask>(attention_call, "mask");
+  property<&C::inputs, &AttentionInputs::bias, &ConstArray::data>(attention_call, "bias");
+  property<&C::inputs, &AttentionInputs::bias, &ConstArray::dtype>(attention_call, "biasDtype");
+
+  property<&C::options, &AttentionOptions::layout>(attention_call, "layout");
+  property<&C::options, &AttentionOptions::scale>(attention_call, "scale");
+  property<&C::options, &AttentionOptions::softcap>(attention_call, "softcap");
+  property<&C::options, &AttentionOptions::causal>(attention_call, "causal");
+  property<&C::options, &AttentionOptions::window_left>(attention_call, "windowLeft");
+  property<&C::options, &AttentionOptions::window_right>(attention_call, "windowRight");
+  property<&C::options, &AttentionOptions::exclude_self>(attention_call, "excludeSelf");
+  property<&C::options, &AttentionOptions::empty_rows>(attention_call, "emptyRows");
+  property<&C::options, &AttentionOptions::query_offset>(attention_call, "queryOffset");
+  property<&C::options, &AttentionOptions::key_lengths>(attention_call, "keyLengths");
+  property<&C::options, &AttentionOptions::query_lengths>(attention_call, "queryLengths");
+  property<&C::options, &AttentionOptions::alibi_slopes>(attention_call, "alibiSlopes");
+  property<&C::options, &AttentionOptions::sinks>(attention_call, "sinks");
+  property<&C::options, &AttentionOptions::head_gain>(attention_call, "headGain");
+  property<&C::options, &AttentionOptions::cu_seq_lens_query>(attention_call, "cuSeqLensQuery");
+  property<&C::options, &AttentionOptions::cu_seq_lens_key>(attention_call, "cuSeqLensKey");
+  property<&C::options, &AttentionOptions::num_sequences>(attention_call, "numSequences");
+
+  using O = AttentionOutputs;
+  property<&C::outputs, &O::output, &MutableArray::data>(attention_call, "output");
+  property<&C::outputs, &O::output, &MutableArray::dtype>(attention_call, "outputDtype");
+  property<&C::outputs, &O::lse>(attention_call, "lse");
+  property<&C::outputs, &O::entropy>(attention_call, "entropy");
+  property<&C::outputs, &O::probs>(attention_call, "probs");
+  property<&C::outputs, &O::probs_selection, &Selection::heads>(attention_call, "probsHeads");
+  property<&C::outputs, &O::probs_selection, &Selection::num_heads>(attention_call, "probsNumHeads");
+  property<&C::outputs, &O::probs_selection, &Selection::queries>(attention_call, "probsQueries");
+  property<&C::outputs, &O::probs_selection, &Selection::num_queries>(attention_call, "probsNumQueries");
+  property<&C::outputs, &O::probs_selection, &Selection::average>(attention_call, "probsAverage");
+  property<&C::outputs, &O::scores>(attention_call, "scores");
+  property<&C::outputs, &O::scores_stage>(attention_call, "scoresStage");
+  property<&C::outputs, &O::scores_selection, &Selection::heads>(attention_call, "scoresHeads");
+  property<&C::outputs, &O::scores_selection, &Selection::num_heads>(attention_call, "scoresNumHeads");
+  property<&C::outputs, &O::scores_selection, &Selection::queries>(attention_call, "scoresQueries");
+  property<&C::outputs, &O::scores_selection, &Selection::num_queries>(attention_call, "scoresNumQueries");
+  property<&C::outputs, &O::top_k>(attention_call, "topK");
+  property<&C::outputs, &O::top_k_values>(attention_call, "topKValues");
+  property<&C::outputs, &O::top_k_indices>(attention_call, "topKIndices");
+  property<&C::outputs, &O::top_k_selection, &Selection::heads>(attention_call, "topKHeads");
+  property<&C::outputs, &O::top_k_selection, &Selection::num_heads>(attention_call, "topKNumHeads");
+  property<&C::outputs, &O::top_k_selection, &Selection::queries>(attention_call, "topKQueries");
+  property<&C::outputs, &O::top_k_selection, &Selection::num_queries>(attention_call, "topKNumQueries");
+  property<&C::outputs, &O::top_k_selection, &Selection::average>(attention_call, "topKAverage");
+
+  class_<MergeCall> merge_call("MergeCall");
+  merge_call.constructor<>().function("reset", &reset<MergeCall>);
+  property<&MergeCall::shape, &AttentionShape::batch_size>(merge_call, "batchSize");
+  property<&MergeCall::shape, &AttentionShape::num_heads>(merge_call, "numHeads");
+  property<&MergeCall::shape, &AttentionShape::query_length>(merge_call, "queryLength");
+  property<&MergeCall::shape, &AttentionShape::value_dim>(merge_call, "valueDim");
+  property<&MergeCall::layout>(merge_call, "layout");
+  property<&MergeCall::parts>(merge_call, "parts");
+  property<&MergeCall::num_parts>(merge_call, "numParts");
+  property<&MergeCall::sinks>(merge_call, "sinks");
+  property<&MergeCall::output, &MutableArray::data>(merge_call, "output");
+  property<&MergeCall::output, &MutableArray::dtype>(merge_call, "outputDtype");
+  property<&MergeCall::lse>(merge_call, "lse");
+  function("setPart", &set_part);
+  function("partSize", &part_size);
+
+  class_<Engine>("Engine")
+      .constructor<int, bool>()
+      .function("attention", &Engine::start<AttentionCall>)
+      .function("merge", &Engine::start<MergeCall>)
+      .property("finished", &Engine::finished)
+      .property("threads", &Engine::threads)
+      .property("code", &Engine::code)
+      .property("message", &Engine::message)
+      .property("rows", &Engine::rows)
+      .property("rowCount", &Engine::row_count);
+}
+
+}  // namespace
+}  // namespace headwise
