@@ -13,12 +13,12 @@ import { whenStale } from "./stale.mjs";
 const ENTRIES = [
   { name: "index", source: "web/src/index.ts", platform: "browser" },
   { name: "index.node", source: "web/src/index.node.ts", platform: "node" },
-  { name: "worker", source: "web/src/worker/index.ts", platform: "browser" },
-  { name: "workerEntry", source: "web/src/worker/entry.ts", platform: "browser" },
-  { name: "inline", source: "web/src/inline/index.ts", platform: "browser" },
-  { name: "webgpu", source: "web/src/webgpu/index.ts", platform: "browser" },
-  { name: "onnx", source: "web/src/onnx/index.ts", platform: "browser" },
-  { name: "viz", source: "web/src/viz/index.ts", platform: "browser" },
+  { name: "worker", source: "web/src/worker.ts", platform: "browser" },
+  { name: "worker-entry", source: "web/src/worker/entry.ts", platform: "browser" },
+  { name: "inline", source: "web/src/inline.ts", platform: "browser" },
+  { name: "webgpu", source: "web/src/webgpu.ts", platform: "browser" },
+  { name: "onnx", source: "web/src/onnx.ts", platform: "browser" },
+  { name: "viz", source: "web/src/viz.ts", platform: "browser" },
 ];
 
 const CONFIGURATION = ["package.json", "package-lock.json", "web/build/bundle.mjs"];
