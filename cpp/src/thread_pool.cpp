@@ -9,14 +9,16 @@
 
 namespace headwise {
 
-/// A call is a generation: workers sleep until the number changes, claim indices until none is left, and report. The
-/// caller returns when every worker that woke has reported, so a job's memory is never touched after its call.
+/// A call opens a job: workers that wake while it is open join, claim indices until none is left, and leave. The caller
+/// closes the job when it finds no index left and waits for those that joined, never for those still asleep; after that
+/// nobody touches the job's memory.
 struct ThreadPool::State {
   std::mutex mutex;
-  std::condition_variable work;      // a new generation, or stop
-  std::condition_variable finished;  // the last active worker has reported
-  std::uint64_t generation = 0;
-  int active = 0;
+  std::condition_variable work;      // a job opened, or stop
+  std::condition_variable finished;  // the last worker left
+  std::uint64_t job = 0;             // number of the newest job
+  bool open = false;
+  int joined = 0;
   bool stop = false;
 
   Function function = nullptr;
@@ -36,13 +38,14 @@ struct ThreadPool::State {
     std::uint64_t seen = 0;
     std::unique_lock<std::mutex> lock(mutex);
     for (;;) {
-      work.wait(lock, [&] { return stop || generation != seen; });
+      work.wait(lock, [&] { return stop || (open && job != seen); });
       if (stop) return;
-      seen = generation;
+      seen = job;
+      ++joined;
       lock.unlock();
       claim(worker);
       lock.lock();
-      if (--active == 0) finished.notify_one();
+      if (--joined == 0) finished.notify_one();
     }
   }
 };
@@ -79,13 +82,14 @@ void ThreadPool::run(std::int64_t count, Function function, void* context) {
     state_->context = context;
     state_->count = count;
     state_->next.store(0, std::memory_order_relaxed);
-    state_->active = state_->num_threads;
-    ++state_->generation;
+    state_->open = true;
+    ++state_->job;
   }
   state_->work.notify_all();
   state_->claim(0);
   std::unique_lock<std::mutex> lock(state_->mutex);
-  state_->finished.wait(lock, [&] { return state_->active == 0; });
+  state_->open = false;
+  state_->finished.wait(lock, [&] { return state_->joined == 0; });
 }
 
 }  // namespace headwise

@@ -44,12 +44,13 @@ struct KernelTable {
                        std::ptrdiff_t ldv, std::int64_t num_keys, std::int64_t columns, float* out,
                        std::ptrdiff_t ldo);
 
-  /// One step of the online softmax on one row: raises the running maximum over scores[0..count), replaces the scores
+  /// One step of the online softmax on one row (count a multiple of lanes; pad with -inf): raises the running maximum over scores[0..count), replaces the scores
   /// by exp(score - maximum), rescales `sum` and adds to it, and returns the factor by which what was accumulated so
-  /// far must be scaled. A maximum of -inf (nothing visible yet) gives weights 0 and factor 1.
+  /// far must be scaled. A maximum of -inf (nothing visible yet) gives weights 0 and factor 1. A NaN or +inf among the
+  /// scores, now or before, makes maximum, sum, factor and all weights but those of -inf NaN.
   float (*softmax_step)(float* scores, std::int64_t count, float* maximum, float* sum);
 
-  /// values[i] = exp(values[i] - maximum) * factor; -inf gives 0.
+  /// values[i] = exp(values[i] - maximum) * factor; -inf gives 0, else a NaN anywhere gives NaN.
   void (*exponentials)(float* values, std::int64_t count, float maximum, float factor);
 
   /// scores[i] = cap * tanh(scores[i] / cap).

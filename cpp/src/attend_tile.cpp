@@ -1,0 +1,264 @@
+#include "attend_tile.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+
+namespace headwise {
+
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+std::int64_t round_up(std::int64_t value, std::int64_t step) { return (value + step - 1) / step * step; }
+
+/// Hands out 64-byte aligned pieces of a block; with no block it only counts.
+class Placement {
+ public:
+  explicit Placement(char* memory) : memory_(memory) {}
+  template <class T>
+  T* take(std::int64_t count) {
+    std::int64_t bytes;
+    overflow_ |= __builtin_mul_overflow(count, static_cast<std::int64_t>(sizeof(T)), &bytes) ||
+                 __builtin_add_overflow(offset_, round_up(std::min(bytes, kLargest), 64), &offset_);
+    return memory_ ? reinterpret_cast<T*>(memory_ + offset_ - round_up(bytes, 64)) : nullptr;
+  }
+  [[nodiscard]] std::int64_t total() const { return overflow_ ? -1 : offset_; }
+
+ private:
+  static constexpr std::int64_t kLargest = std::int64_t{1} << 60;
+  char* memory_;
+  std::int64_t offset_ = 0;
+  bool overflow_ = false;
+};
+
+std::int64_t place_scratch(TileScratch& scratch, char* memory, const TileSizes& tiles, const AttentionShape& shape,
+                           const KernelTable& kernels) {
+  Placement place(memory);
+  scratch.tiles = tiles;
+  scratch.rows = round_up(tiles.rows, kernels.row_block);
+  scratch.value_width = round_up(shape.value_dim, kernels.panel_width);
+  scratch.query = place.take<float>(scratch.rows * shape.head_dim);
+  scratch.scores = place.take<float>(scratch.rows * tiles.keys);
+  scratch.out = place.take<float>(scratch.rows * scratch.value_width);
+  scratch.keys = place.take<float>(tiles.keys * shape.head_dim);
+  scratch.values = place.take<float>(tiles.keys * scratch.value_width);
+  scratch.clean_values = place.take<float>(tiles.keys * scratch.value_width);
+  scratch.clean_out = place.take<float>(kernels.row_block * scratch.value_width);
+  scratch.visible = place.take<std::uint8_t>(scratch.rows * tiles.keys);
+  scratch.query_rows = place.take<QueryRow>(scratch.rows);
+  scratch.softmax = place.take<OnlineSoftmax>(scratch.rows);
+  return place.total();
+}
+
+/// Calls visit(run, first) for the runs that make up key rows [keys.begin, keys.end).
+template <class Visit>
+void for_each_run(const Call& call, const RowTile& rows, KeyRange keys, bool values, Visit visit) {
+  const std::int64_t b = rows.sequence->batch;
+  for (std::int64_t j = keys.begin; j < keys.end;) {
+    const std::int64_t row = rows.sequence->key_begin + j;
+    const RowRun run = values ? call.source.values(b, rows.group, row, keys.end - j)
+                              : call.source.keys(b, rows.group, row, keys.end - j);
+    visit(run, j - keys.begin);
+    j += run.count;
+  }
+}
+
+/// Rows that can be used where they lie: one run of float32 rows.
+bool in_place(const RowRun& run, std::int64_t count) {
+  return run.count == count && run.dtype == Dtype::float32 && run.column_stride == 1;
+}
+
+/// Key rows (or value rows) of the tile as float32 rows: the caller's own if they are, else widened into `scratch`.
+const float* rows_of(const Call& call, const RowTile& rows, KeyRange keys, bool values, std::int64_t columns,
+                     float* scratch, std::ptrdiff_t* ld) {
+  const float* found = nullptr;
+  for_each_run(call, rows, keys, values, [&](const RowRun& run, std::int64_t first) {
+    if (in_place(run, keys.size())) {
+      found = static_cast<const float*>(run.data);
+      *ld = run.row_stride;
+      return;
+    }
+    call.kernels.widen(run, columns, scratch + first * columns, columns);
+    found = scratch;
+    *ld = columns;
+  });
+  return found;
+}
+
+void score_tile(const Call& call, const RowTile& rows, KeyRange keys, TileScratch& scratch) {
+  const std::int64_t depth = call.shape.head_dim, lds = scratch.tiles.keys;
+  if (scratch.tiles.direct) {
+    std::ptrdiff_t ldk = 0;
+    const float* key_rows = rows_of(call, rows, keys, false, depth, scratch.keys, &ldk);
+    call.kernels.dot_rows(scratch.query, depth, rows.size(), key_rows, ldk, keys.size(), depth, scratch.scores, lds);
+    return;
+  }
+  for_each_run(call, rows, keys, false, [&](const RowRun& run, std::int64_t first) {
+    call.kernels.pack_transposed(run, depth, first, scratch.keys);
+  });
+  const std::int64_t panels = (keys.size() + call.kernels.panel_width - 1) / call.kernels.panel_width;
+  call.kernels.multiply(scratch.query, depth, scratch.keys, depth, panels, scratch.scores, lds,
+                        round_up(rows.size(), call.kernels.row_block), false);
+}
+
+/// Turns the raw scores of the tile into weights and rescales what was accumulated; true if something was hidden.
+bool weigh_tile(const Call& call, const RowTile& rows, KeyRange keys, TileScratch& scratch) {
+  const std::int64_t lds = scratch.tiles.keys;
+  const std::int64_t padded = round_up(keys.size(), call.kernels.lanes);
+  bool hidden = false;
+  for (std::int64_t r = 0; r < rows.size(); ++r) {
+    const QueryRow& row = scratch.query_rows[r];
+    OnlineSoftmax& softmax = scratch.softmax[r];
+    float* scores = scratch.scores + r * lds;
+    std::uint8_t* visible = scratch.visible + r * lds;
+    raise_scores(call, *rows.sequence, row, keys, ScoreStage::biased, scores, padded);
+    bool any = true;
+    if (needs_hiding(call, row, keys)) {
+      any = hide_scores(call, *rows.sequence, row, keys, scores, visible);
+      hidden = true;
+    } else {
+      std::memset(visible, 1, keys.size());
+    }
+    softmax.seen |= any;
+    std::fill(scores + keys.size(), scores + padded, -kInfinity);
+    const float factor = call.kernels.softmax_step(scores, padded, &softmax.maximum, &softmax.sum);
+    std::fill(scores + keys.size(), scores + lds, 0.0f);
+    if (factor != 1.0f) call.kernels.scale(scratch.out + r * scratch.value_width, scratch.value_width, factor);
+  }
+  return hidden;
+}
+
+/// out += weights * values, for rows that all may look at every value (a hidden one has weight 0 and is finite).
+void add_values(const Call& call, const RowTile& rows, KeyRange keys, TileScratch& scratch) {
+  const std::int64_t columns = call.shape.value_dim, width = scratch.value_width, lds = scratch.tiles.keys;
+  if (scratch.tiles.direct) {
+    std::ptrdiff_t ldv = 0;
+    const float* value_rows = rows_of(call, rows, keys, true, columns, scratch.values, &ldv);
+    call.kernels.weighted_sum(scratch.scores, lds, rows.size(), value_rows, ldv, keys.size(), columns, scratch.out,
+                              width);
+    return;
+  }
+  for_each_run(call, rows, keys, true, [&](const RowRun& run, std::int64_t first) {
+    call.kernels.pack(run, columns, first, keys.size(), scratch.values);
+  });
+  call.kernels.multiply(scratch.scores, lds, scratch.values, keys.size(), width / call.kernels.panel_width, scratch.out,
+                        width, round_up(rows.size(), call.kernels.row_block), true);
+}
+
+/// The same sums in the same order, for tiles where a value that one row may not see could be NaN or Inf: every row
+/// gets its own copy of the values, with zeros where it may not look.
+void add_values_isolated(const Call& call, const RowTile& rows, KeyRange keys, TileScratch& scratch) {
+  const std::int64_t columns = call.shape.value_dim, width = scratch.value_width, lds = scratch.tiles.keys;
+  const int block = call.kernels.row_block;
+  for_each_run(call, rows, keys, true, [&](const RowRun& run, std::int64_t first) {
+    call.kernels.widen(run, columns, scratch.values + first * columns, columns);
+  });
+  for (std::int64_t r = 0; r < rows.size(); ++r) {
+    const std::uint8_t* visible = scratch.visible + r * lds;
+    float* weights = scratch.scores + r * lds;
+    float* out = scratch.out + r * width;
+    if (scratch.tiles.direct) {
+      for (std::int64_t j = 0; j < keys.size(); ++j) {
+        const float* value = scratch.values + j * columns;
+        for (std::int64_t d = 0; d < columns; ++d) scratch.clean_values[j * columns + d] = visible[j] ? value[d] : 0.0f;
+      }
+      call.kernels.weighted_sum(weights, lds, 1, scratch.clean_values, columns, keys.size(), columns, out, width);
+      continue;
+    }
+    RowRun one{scratch.values, Dtype::float32, static_cast<std::ptrdiff_t>(columns), 1, nullptr, 0, 1};
+    for (std::int64_t j = 0; j < keys.size(); ++j) {
+      one.data = scratch.values + j * columns;
+      call.kernels.pack(one, columns, j, keys.size(), scratch.clean_values);
+      if (visible[j]) continue;
+      for (std::int64_t panel = 0; panel < width; panel += call.kernels.panel_width)
+        std::fill_n(scratch.clean_values + panel * keys.size() + j * call.kernels.panel_width,
+                    call.kernels.panel_width, 0.0f);
+    }
+    for (int i = 0; i < block; ++i) std::copy_n(out, width, scratch.clean_out + i * width);
+    call.kernels.multiply(weights, 0, scratch.clean_values, keys.size(), width / call.kernels.panel_width,
+                          scratch.clean_out, width, block, true);
+    std::copy_n(scratch.clean_out, width, out);
+  }
+}
+
+bool all_finite(const float* values, std::int64_t count) {
+  constexpr std::uint32_t kExponent = 0x7f800000u;
+  std::uint32_t found = 0;
+  for (std::int64_t i = 0; i < count; ++i) found |= (std::bit_cast<std::uint32_t>(values[i]) & kExponent) == kExponent;
+  return found == 0;
+}
+
+KeyRange range_of(const RowTile& rows, const TileScratch& scratch, KeyRange keys) {
+  std::int64_t begin = keys.end, end = keys.begin;
+  for (std::int64_t r = 0; r < rows.size(); ++r) {
+    const KeyRange& range = scratch.query_rows[r].keys.range;
+    if (range.empty()) continue;
+    begin = std::min(begin, range.begin);
+    end = std::max(end, range.end);
+  }
+  return {std::max(begin, keys.begin), std::min(end, keys.end)};
+}
+
+/// One sweep over the keys; true if something was hidden from some row.
+bool sweep(const Call& call, const RowTile& rows, KeyRange keys, bool isolated, TileScratch& scratch) {
+  for (std::int64_t r = 0; r < rows.size(); ++r) scratch.softmax[r] = OnlineSoftmax();
+  std::fill_n(scratch.out, scratch.rows * scratch.value_width, 0.0f);
+  bool hidden = false;
+  for (std::int64_t j = keys.begin; j < keys.end; j += scratch.tiles.keys) {
+    const KeyRange tile{j, std::min(j + scratch.tiles.keys, keys.end)};
+    score_tile(call, rows, tile, scratch);
+    hidden |= weigh_tile(call, rows, tile, scratch);
+    if (isolated)
+      add_values_isolated(call, rows, tile, scratch);
+    else
+      add_values(call, rows, tile, scratch);
+  }
+  return hidden;
+}
+
+}  // namespace
+
+std::int64_t TileScratch::bytes(const TileSizes& tiles, const AttentionShape& shape, const KernelTable& kernels) {
+  TileScratch scratch;
+  return place_scratch(scratch, nullptr, tiles, shape, kernels);
+}
+
+void TileScratch::place(char* memory, const TileSizes& sizes, const AttentionShape& shape,
+                        const KernelTable& kernels) {
+  place_scratch(*this, memory, sizes, shape, kernels);
+}
+
+void load_queries(const Call& call, const RowTile& rows, TileScratch& scratch) {
+  const std::int64_t depth = call.shape.head_dim, group = call.group_size;
+  const Sequence& sequence = *rows.sequence;
+  for (std::int64_t r = 0; r < rows.size(); ++r) {
+    QueryRow& row = scratch.query_rows[r];
+    row.head = rows.group * group + (rows.begin + r) % group;
+    row.i = (rows.begin + r) / group;
+    row.keys = call.visible_keys(sequence, row.i);
+    const std::ptrdiff_t at = sequence.batch * call.query.batch + row.head * call.query.head +
+                              (sequence.query_begin + row.i) * call.query.position;
+    RowRun run;
+    run.data = static_cast<const char*>(call.inputs.query.data) + at * size_of(call.inputs.query.dtype);
+    run.dtype = call.inputs.query.dtype;
+    run.column_stride = call.query.feature;
+    run.count = 1;
+    call.kernels.widen(run, depth, scratch.query + r * depth, depth);
+    call.kernels.scale(scratch.query + r * depth, depth, call.scale);
+  }
+  const std::int64_t padded = round_up(rows.size(), call.kernels.row_block);
+  std::fill(scratch.query + rows.size() * depth, scratch.query + padded * depth, 0.0f);
+  for (std::int64_t r = rows.size(); r < padded; ++r)
+    std::fill_n(scratch.scores + r * scratch.tiles.keys, scratch.tiles.keys, 0.0f);
+}
+
+void attend_tile(const Call& call, const RowTile& rows, KeyRange keys, TileScratch& scratch) {
+  const KeyRange range = range_of(rows, scratch, keys);
+  // A hidden key's weight is 0, and 0 times a NaN or Inf value is NaN: then the same sums are formed again, isolated.
+  if (sweep(call, rows, range, false, scratch) && !all_finite(scratch.out, rows.size() * scratch.value_width))
+    sweep(call, rows, range, true, scratch);
+}
+
+}  // namespace headwise

@@ -1,0 +1,105 @@
+#include "call.h"
+
+#include <algorithm>
+
+#include "headwise/kv_cache.h"
+#include "kv_cache_source.h"
+
+namespace headwise {
+
+Strides strides_of(Layout layout, std::int64_t heads, std::int64_t length, std::int64_t width) {
+  switch (layout) {
+    case Layout::bhsd: return {heads * length * width, length * width, width, 1};
+    case Layout::bshd:
+    case Layout::bse: return {heads * length * width, width, heads * width, 1};
+    case Layout::bes: break;
+  }
+  return {heads * length * width, width * length, 1, length};
+}
+
+namespace {
+
+std::int64_t sequence_offset(const AttentionOptions& options, std::int64_t n, std::int64_t total_keys,
+                             std::int64_t query_length, bool cached) {
+  if (options.query_offset) return options.query_offset[n];
+  if (options.causal == Causal::upper_left) return 0;
+  if (options.causal == Causal::lower_right || cached) return total_keys - query_length;
+  return 0;
+}
+
+}  // namespace
+
+VisibleKeys Call::visible_keys(const Sequence& sequence, std::int64_t i) const {
+  VisibleKeys keys;
+  if (i >= sequence.query_length) return keys;
+  const std::int64_t position = i + sequence.offset;
+  const KeyPositions& at = sequence.positions;
+  keys.range = {0, sequence.key_length};
+  if (options.causal != Causal::none) keys.range.end = std::min(keys.range.end, at.rows_before(position + 1));
+  if (options.window_right >= 0)
+    keys.range.end = std::min(keys.range.end, at.rows_before(position + options.window_right + 1));
+  if (options.window_left >= 0) keys.range.begin = at.rows_before(position - options.window_left);
+  if (options.exclude_self && position >= 0) {
+    const std::int64_t j = at.rows_before(position);
+    if (at.of(j) == position) keys.self = j;
+  }
+  return keys;
+}
+
+DenseSource::DenseSource(const AttentionShape& shape, Layout layout, ConstArray key, ConstArray value)
+    : key_{key, strides_of(layout, shape.num_kv_heads, shape.key_length, shape.head_dim)},
+      value_{value, strides_of(layout, shape.num_kv_heads, shape.key_length, shape.value_dim)} {}
+
+RowRun DenseSource::Side::run(std::int64_t b, std::int64_t g, std::int64_t j, std::int64_t limit) const {
+  const std::ptrdiff_t at = b * strides.batch + g * strides.head + j * strides.position;
+  RowRun rows;
+  rows.data = static_cast<const char*>(array.data) + at * size_of(array.dtype);
+  rows.dtype = array.dtype;
+  rows.row_stride = strides.position;
+  rows.column_stride = strides.feature;
+  rows.count = limit;
+  return rows;
+}
+
+RowRun DenseSource::keys(std::int64_t b, std::int64_t g, std::int64_t j, std::int64_t limit) const {
+  return key_.run(b, g, j, limit);
+}
+
+RowRun DenseSource::values(std::int64_t b, std::int64_t g, std::int64_t j, std::int64_t limit) const {
+  return value_.run(b, g, j, limit);
+}
+
+std::int64_t key_length_of(const AttentionShape& shape, const AttentionInputs& inputs) {
+  return inputs.cache ? inputs.cache->max_length() : shape.key_length;
+}
+
+std::int64_t count_sequences(const AttentionShape& shape, const AttentionOptions& options) {
+  return options.cu_seq_lens_query ? options.num_sequences : shape.batch_size;
+}
+
+void resolve_sequences(const AttentionShape& shape, const AttentionInputs& inputs, const AttentionOptions& options,
+                       Sequence* sequences) {
+  const std::int64_t count = count_sequences(shape, options);
+  for (std::int64_t n = 0; n < count; ++n) {
+    Sequence& sequence = sequences[n];
+    std::int64_t total_keys;
+    if (options.cu_seq_lens_query) {
+      const std::int32_t* query = options.cu_seq_lens_query + n;
+      const std::int32_t* key = options.cu_seq_lens_key + n;
+      sequence = {0, query[0], query[1] - query[0], query[1] - query[0], key[0], key[1] - key[0], 0, {}};
+      total_keys = sequence.key_length;
+    } else {
+      sequence = {n, 0, shape.query_length, shape.query_length, 0, shape.key_length, 0, {}};
+      if (inputs.cache) {
+        sequence.key_length = inputs.cache->length(n);
+        sequence.positions = KvCacheSource(*inputs.cache).positions(n);
+      }
+      total_keys = inputs.cache ? inputs.cache->appended(n) : sequence.key_length;
+      if (options.key_lengths) total_keys = sequence.key_length = options.key_lengths[n];
+      if (options.query_lengths) sequence.query_length = options.query_lengths[n];
+    }
+    sequence.offset = sequence_offset(options, n, total_keys, sequence.query_length, inputs.cache != nullptr);
+  }
+}
+
+}  // namespace headwise

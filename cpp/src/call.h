@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "headwise/attention.h"
+#include "kernel/kernel_table.h"
+#include "key_value_source.h"
+#include "workspace.h"
+
+namespace headwise {
+
+/// Floats from one index to the next of a [B, H, S, D] view.
+struct Strides {
+  std::ptrdiff_t batch, head, position, feature;
+};
+[[nodiscard]] Strides strides_of(Layout layout, std::int64_t heads, std::int64_t length, std::int64_t width);
+
+/// Key rows [begin, end).
+struct KeyRange {
+  std::int64_t begin = 0, end = 0;
+  [[nodiscard]] bool empty() const { return begin >= end; }
+  [[nodiscard]] std::int64_t size() const { return empty() ? 0 : end - begin; }
+};
+
+/// One sequence of the call: a batch, or a stretch of a ragged batch. Rows are counted from its beginning.
+struct Sequence {
+  std::int64_t batch;
+  std::int64_t query_begin, num_queries;  ///< num_queries includes padding
+  std::int64_t query_length;              ///< rows from here on are padding
+  std::int64_t key_begin, key_length;
+  std::int64_t offset;                    ///< query i stands at i + offset
+  KeyPositions positions;
+};
+
+/// The keys that query row i may see by position and length; `self` is the one key hidden inside, or -1.
+struct VisibleKeys {
+  KeyRange range;
+  std::int64_t self = -1;
+};
+
+/// A call whose arguments have been checked and whose defaults are filled in; both passes read it.
+struct Call {
+  const AttentionShape& shape;
+  const AttentionInputs& inputs;
+  const AttentionOptions& options;
+  const AttentionOutputs& outputs;
+  const KernelTable& kernels;
+  const KeyValueSource& source;
+  float scale;
+  std::int64_t group_size;  ///< query heads per kv head
+  std::int64_t key_length;  ///< the Skv axis of mask, bias, probs and scores
+  std::int64_t num_sequences;
+  const Sequence* sequences;
+  Strides query, output;
+
+  [[nodiscard]] VisibleKeys visible_keys(const Sequence& sequence, std::int64_t i) const;
+};
+
+/// Keys and values in arrays of the caller's.
+class DenseSource final : public KeyValueSource {
+ public:
+  DenseSource(const AttentionShape& shape, Layout layout, ConstArray key, ConstArray value);
+  [[nodiscard]] RowRun keys(std::int64_t b, std::int64_t g, std::int64_t j, std::int64_t limit) const override;
+  [[nodiscard]] RowRun values(std::int64_t b, std::int64_t g, std::int64_t j, std::int64_t limit) const override;
+
+ private:
+  struct Side {
+    ConstArray array;
+    Strides strides;
+    [[nodiscard]] RowRun run(std::int64_t b, std::int64_t g, std::int64_t j, std::int64_t limit) const;
+  };
+  Side key_, value_;
+};
+
+/// The sequences of a call, with lengths, offsets and positions resolved.
+[[nodiscard]] std::int64_t count_sequences(const AttentionShape& shape, const AttentionOptions& options);
+void resolve_sequences(const AttentionShape& shape, const AttentionInputs& inputs, const AttentionOptions& options,
+                       Sequence* sequences);
+
+/// The keys a call sees at most: Skv, or what its cache holds.
+[[nodiscard]] std::int64_t key_length_of(const AttentionShape& shape, const AttentionInputs& inputs);
+
+/// Bytes of one element.
+[[nodiscard]] constexpr std::ptrdiff_t size_of(Dtype dtype) {
+  return dtype == Dtype::float32 ? 4 : dtype == Dtype::float16 ? 2 : 1;
+}
+
+}  // namespace headwise

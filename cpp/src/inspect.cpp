@@ -1,0 +1,361 @@
+#include "inspect.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "finish.h"
+#include "scores.h"
+
+namespace headwise {
+
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+// Rows of a block share one packing of the keys; together with their scores they stay within 4 MiB.
+constexpr std::int64_t kMaxRows = 32;
+constexpr std::int64_t kMaxBlockFloats = 1 << 20;
+constexpr std::int64_t kMaxKeys = 192;
+constexpr std::int64_t kMaxKeyFloats = 1 << 17;
+
+std::int64_t round_up(std::int64_t value, std::int64_t step) { return (value + step - 1) / step * step; }
+
+/// Sizes of a block of inspected rows; from the shape alone.
+struct BlockSizes {
+  std::int64_t rows, width, keys;  ///< rows, padded Skv, keys packed at a time
+};
+
+BlockSizes block_sizes(const Call& call) {
+  const std::int64_t width = round_up(std::max<std::int64_t>(call.key_length, 1), call.kernels.panel_width);
+  const std::int64_t rows = std::clamp<std::int64_t>(kMaxBlockFloats / width, 1, kMaxRows);
+  const std::int64_t fitting = kMaxKeyFloats / call.shape.head_dim / call.kernels.panel_width * call.kernels.panel_width;
+  const std::int64_t keys = std::clamp<std::int64_t>(fitting, call.kernels.panel_width, std::min(kMaxKeys, width));
+  return {round_up(rows, call.kernels.row_block), width, keys};
+}
+
+/// One worker's scratch for a block.
+struct Block {
+  BlockSizes sizes;
+  float* query;           ///< [rows, head_dim]
+  float* keys;            ///< packed keys
+  float* scores;          ///< [rows, width]
+  float* mean;            ///< [rows, width]: probabilities added up over heads
+  float* row;             ///< [width]
+  std::uint8_t* visible;  ///< [width]
+  std::uint8_t* any;      ///< [rows, width]: visible in some head
+
+  Block(const Call& call, char* memory) : sizes(block_sizes(call)) {
+    auto* floats = reinterpret_cast<float*>(memory);
+    query = floats, floats += sizes.rows * round_up(call.shape.head_dim, 16);
+    keys = floats, floats += round_up(sizes.keys * call.shape.head_dim, 16);
+    scores = floats, floats += sizes.rows * sizes.width;
+    mean = floats, floats += sizes.rows * sizes.width;
+    row = floats, floats += sizes.width;
+    visible = reinterpret_cast<std::uint8_t*>(floats);
+    any = visible + sizes.width;
+  }
+};
+
+/// A block of chosen rows of one sequence: entries [begin, end) of the selection.
+struct Rows {
+  const Sequence* sequence;
+  std::int64_t begin, end;
+  [[nodiscard]] std::int64_t size() const { return end - begin; }
+};
+
+/// A selection with its defaults filled in.
+class Chosen {
+ public:
+  Chosen(const Call& call, const Selection& selection) : call_(call), selection_(selection) {}
+  [[nodiscard]] std::int64_t heads() const { return selection_.heads ? selection_.num_heads : call_.shape.num_heads; }
+  [[nodiscard]] std::int64_t queries() const {
+    return selection_.queries ? selection_.num_queries : call_.shape.query_length;
+  }
+  [[nodiscard]] std::int64_t head(std::int64_t n) const { return selection_.heads ? selection_.heads[n] : n; }
+  /// The n-th chosen query, counted over the whole Sq axis.
+  [[nodiscard]] std::int64_t query(std::int64_t n) const { return selection_.queries ? selection_.queries[n] : n; }
+  [[nodiscard]] bool average() const { return selection_.average; }
+  [[nodiscard]] std::int64_t output_heads() const { return average() ? 1 : heads(); }
+
+ private:
+  const Call& call_;
+  const Selection& selection_;
+};
+
+/// The sequence that owns query `query` of batch `batch`; in a ragged batch found by its beginning.
+const Sequence* sequence_of(const Call& call, std::int64_t batch, std::int64_t query) {
+  if (!call.options.cu_seq_lens_query) return call.sequences + batch;
+  const Sequence* end = call.sequences + call.num_sequences;
+  const Sequence* after = std::upper_bound(call.sequences, end, query, [](std::int64_t q, const Sequence& sequence) {
+    return q < sequence.query_begin + sequence.num_queries;
+  });
+  return after == end ? nullptr : after;
+}
+
+QueryRow query_row(const Call& call, const Sequence& sequence, std::int64_t head, std::int64_t query) {
+  QueryRow row;
+  row.head = head;
+  row.i = query - sequence.query_begin;
+  row.keys = call.visible_keys(sequence, row.i);
+  return row;
+}
+
+/// Raw scores of the block's rows against keys [0, key_length) of their sequence, in block.scores from column 0.
+void score_block(const Call& call, const Chosen& chosen, const Rows& rows, std::int64_t head, Block& block) {
+  const Sequence& sequence = *rows.sequence;
+  const std::int64_t depth = call.shape.head_dim, group = head / call.group_size;
+  for (std::int64_t r = 0; r < rows.size(); ++r) {
+    const std::ptrdiff_t at = sequence.batch * call.query.batch + head * call.query.head +
+                              chosen.query(rows.begin + r) * call.query.position;
+    RowRun run;
+    run.data = static_cast<const char*>(call.inputs.query.data) + at * size_of(call.inputs.query.dtype);
+    run.dtype = call.inputs.query.dtype;
+    run.column_stride = call.query.feature;
+    run.count = 1;
+    call.kernels.widen(run, depth, block.query + r * depth, depth);
+    call.kernels.scale(block.query + r * depth, depth, call.scale);
+  }
+  const std::int64_t padded = round_up(rows.size(), call.kernels.row_block);
+  std::fill(block.query + rows.size() * depth, block.query + padded * depth, 0.0f);
+  for (std::int64_t j0 = 0; j0 < sequence.key_length; j0 += block.sizes.keys) {
+    const std::int64_t count = std::min(block.sizes.keys, sequence.key_length - j0);
+    for (std::int64_t j = 0; j < count;) {
+      const RowRun run = call.source.keys(sequence.batch, group, sequence.key_begin + j0 + j, count - j);
+      call.kernels.pack_transposed(run, depth, j, block.keys);
+      j += run.count;
+    }
+    const std::int64_t panels = round_up(count, call.kernels.panel_width) / call.kernels.panel_width;
+    call.kernels.multiply(block.query, depth, block.keys, depth, panels, block.scores + j0, block.sizes.width, padded,
+                          false);
+  }
+}
+
+/// Scores to biased, hidden ones to -inf, the padding behind them too. Marks block.visible.
+void hide_row(const Call& call, const Sequence& sequence, const QueryRow& row, Block& block, float* scores) {
+  const KeyRange all{0, sequence.key_length};
+  raise_scores(call, sequence, row, all, ScoreStage::biased, scores, block.sizes.width);
+  hide_scores(call, sequence, row, all, scores, block.visible);
+  std::fill(scores + all.end, scores + block.sizes.width, -kInfinity);
+}
+
+/// Scores of one row to probabilities, by its final maximum and sum and the empty-row policy.
+void to_probabilities(const Call& call, const Sequence& sequence, const QueryRow& row, const OnlineSoftmax& softmax,
+                      Block& block, float* scores) {
+  hide_row(call, sequence, row, block, scores);
+  if (softmax.seen) {
+    call.kernels.exponentials(scores, block.sizes.width, softmax.maximum, 1.0f / softmax.sum);
+    return;
+  }
+  std::fill_n(scores, block.sizes.width, 0.0f);
+  if (!follows_policy(sequence, row, softmax) || call.options.empty_rows == EmptyRows::zero) return;
+  const bool nan = call.options.empty_rows == EmptyRows::nan;
+  std::fill_n(scores, sequence.key_length, nan ? kNan : 1.0f / static_cast<float>(sequence.key_length));
+  if (!nan) std::fill_n(block.visible, sequence.key_length, std::uint8_t{1});  // uniform looks at every key
+}
+
+// ---- what is derived ------------------------------------------------------------------------------------------------
+
+/// Writes a row of [B, heads, queries, Skv]: `values` at the sequence's keys, `elsewhere` at the others.
+void write_row(const Call& call, const Sequence& sequence, const float* values, float elsewhere, float* out) {
+  std::fill_n(out, call.key_length, elsewhere);
+  std::copy_n(values, sequence.key_length, out + sequence.key_begin);
+}
+
+float entropy_of(const float* scores, const float* probabilities, std::int64_t count, const OnlineSoftmax& softmax) {
+  const double log_sum = std::log(static_cast<double>(softmax.sum));
+  double total = 0.0;
+  for (std::int64_t j = 0; j < count; ++j) {  // -ln p = ln sum - (s - maximum): every term is >= 0
+    const double p = probabilities[j];
+    total += p == 0.0 ? 0.0 : p * (log_sum - (static_cast<double>(scores[j]) - softmax.maximum));
+  }
+  return static_cast<float>(total);
+}
+
+float entropy_of_empty_row(const Call& call, const Sequence& sequence, const QueryRow& row,
+                           const OnlineSoftmax& softmax) {
+  if (!follows_policy(sequence, row, softmax)) return 0.0f;
+  if (call.options.empty_rows == EmptyRows::nan) return kNan;
+  if (call.options.empty_rows == EmptyRows::uniform && sequence.key_length > 0)
+    return std::log(static_cast<float>(sequence.key_length));
+  return 0.0f;
+}
+
+/// Larger first; NaN before everything, so that it is seen.
+bool ranks_before(float a, float b) { return a > b || (a != a && b == b); }
+
+/// The k best visible values of a row, ties to the lower index, by insertion into a sorted list.
+void select_top_k(const float* values, const std::uint8_t* visible, std::int64_t count, std::int64_t first_key,
+                  std::int64_t k, float* top_values, std::int32_t* top_indices) {
+  std::int64_t found = 0;
+  for (std::int64_t j = 0; j < count; ++j) {
+    if (!visible[j] || (found == k && !ranks_before(values[j], top_values[k - 1]))) continue;
+    std::int64_t at = found < k ? found++ : k - 1;
+    for (; at > 0 && ranks_before(values[j], top_values[at - 1]); --at) {
+      top_values[at] = top_values[at - 1];
+      top_indices[at] = top_indices[at - 1];
+    }
+    top_values[at] = values[j];
+    top_indices[at] = static_cast<std::int32_t>(first_key + j);
+  }
+  std::fill(top_values + found, top_values + k, 0.0f);
+  std::fill(top_indices + found, top_indices + k, -1);
+}
+
+/// The parts of one inspection that a block of rows goes through.
+class Inspection {
+ public:
+  Inspection(const Call& call, const OnlineSoftmax* statistics) : call_(call), statistics_(statistics) {}
+
+  void probs(const Rows& rows, std::int64_t n, Block& block) const {
+    const Selection& selection = call_.outputs.probs_selection;
+    each_probability_row(selection, rows, n, block, [&](std::int64_t r, const float* p, const std::uint8_t*) {
+      write_row(call_, *rows.sequence, p, 0.0f, call_.outputs.probs + place(selection, rows, n, r) * call_.key_length);
+    });
+  }
+
+  void top_k(const Rows& rows, std::int64_t n, Block& block) const {
+    const Selection& selection = call_.outputs.top_k_selection;
+    const std::int64_t k = call_.outputs.top_k;
+    each_probability_row(selection, rows, n, block, [&](std::int64_t r, const float* p, const std::uint8_t* visible) {
+      const std::int64_t at = place(selection, rows, n, r) * k;
+      select_top_k(p, visible, rows.sequence->key_length, rows.sequence->key_begin, k, call_.outputs.top_k_values + at,
+                   call_.outputs.top_k_indices + at);
+    });
+  }
+
+  void scores(const Rows& rows, std::int64_t n, Block& block) const {
+    const Selection& selection = call_.outputs.scores_selection;
+    const ScoreStage stage = call_.outputs.scores_stage;
+    const Chosen chosen(call_, selection);
+    score_block(call_, chosen, rows, chosen.head(n), block);
+    for (std::int64_t r = 0; r < rows.size(); ++r) {
+      const QueryRow row = query_row(call_, *rows.sequence, chosen.head(n), chosen.query(rows.begin + r));
+      float* scores = block.scores + r * block.sizes.width;
+      if (stage == ScoreStage::biased)
+        hide_row(call_, *rows.sequence, row, block, scores);
+      else
+        raise_scores(call_, *rows.sequence, row, {0, rows.sequence->key_length}, stage, scores, block.sizes.width);
+      write_row(call_, *rows.sequence, scores, stage == ScoreStage::biased ? -kInfinity : 0.0f,
+                call_.outputs.scores + place(selection, rows, n, r) * call_.key_length);
+    }
+  }
+
+  void entropy(const Rows& rows, std::int64_t head, Block& block) const {
+    const Selection everything;
+    const Chosen chosen(call_, everything);
+    score_block(call_, chosen, rows, head, block);
+    for (std::int64_t r = 0; r < rows.size(); ++r) {
+      const QueryRow row = query_row(call_, *rows.sequence, head, chosen.query(rows.begin + r));
+      const std::int64_t at = row_index(call_, *rows.sequence, row);
+      float* scores = block.scores + r * block.sizes.width;
+      if (!statistics_[at].seen) {
+        call_.outputs.entropy[at] = entropy_of_empty_row(call_, *rows.sequence, row, statistics_[at]);
+        continue;
+      }
+      hide_row(call_, *rows.sequence, row, block, scores);
+      std::copy_n(scores, block.sizes.width, block.row);
+      call_.kernels.exponentials(block.row, block.sizes.width, statistics_[at].maximum, 1.0f / statistics_[at].sum);
+      call_.outputs.entropy[at] = entropy_of(scores, block.row, rows.sequence->key_length, statistics_[at]);
+    }
+  }
+
+ private:
+  /// Index of the r-th row of the block in a [B, heads, queries] array of the selection.
+  [[nodiscard]] std::int64_t place(const Selection& selection, const Rows& rows, std::int64_t n, std::int64_t r) const {
+    const Chosen chosen(call_, selection);
+    return (rows.sequence->batch * chosen.output_heads() + n) * chosen.queries() + rows.begin + r;
+  }
+
+  /// Calls visit(r, probabilities, visible) for the rows of the block: those of chosen head n, or the heads' mean.
+  template <class Visit>
+  void each_probability_row(const Selection& selection, const Rows& rows, std::int64_t n, Block& block,
+                            Visit visit) const {
+    const Chosen chosen(call_, selection);
+    const std::int64_t first = selection.average ? 0 : n, last = selection.average ? chosen.heads() : n + 1;
+    const std::int64_t width = block.sizes.width;
+    if (selection.average) {
+      std::fill_n(block.mean, rows.size() * width, 0.0f);
+      std::fill_n(block.any, rows.size() * width, std::uint8_t{0});
+    }
+    for (std::int64_t h = first; h < last; ++h) {
+      score_block(call_, chosen, rows, chosen.head(h), block);
+      for (std::int64_t r = 0; r < rows.size(); ++r) {
+        const QueryRow row = query_row(call_, *rows.sequence, chosen.head(h), chosen.query(rows.begin + r));
+        const OnlineSoftmax& softmax = statistics_[row_index(call_, *rows.sequence, row)];
+        float* scores = block.scores + r * width;
+        to_probabilities(call_, *rows.sequence, row, softmax, block, scores);
+        if (!selection.average) {
+          visit(r, scores, block.visible);
+          continue;
+        }
+        for (std::int64_t j = 0; j < rows.sequence->key_length; ++j) {
+          block.mean[r * width + j] += scores[j];
+          block.any[r * width + j] |= block.visible[j];
+        }
+      }
+    }
+    if (!selection.average) return;
+    const float share = 1.0f / static_cast<float>(chosen.heads());
+    for (std::int64_t r = 0; r < rows.size(); ++r) {
+      call_.kernels.scale(block.mean + r * width, width, share);
+      visit(r, block.mean + r * width, block.any + r * width);
+    }
+  }
+
+  const Call& call_;
+  const OnlineSoftmax* statistics_;
+};
+
+/// Shares out batches x heads x blocks of the chosen queries. A block is cut where the next sequence begins.
+template <class Work>
+void for_each_block(ThreadPool& pool, const Call& call, const Selection& selection, char* scratch, Work work) {
+  const Chosen chosen(call, selection);
+  const std::int64_t block_rows = block_sizes(call).rows, bytes = inspection_bytes(call);
+  const std::int64_t blocks = (chosen.queries() + block_rows - 1) / block_rows;
+  const std::int64_t heads = chosen.output_heads();
+  pool.parallel_for(call.shape.batch_size * heads * blocks, [&](std::int64_t index, int worker) {
+    Block block(call, scratch + worker * bytes);
+    const std::int64_t batch = index / (heads * blocks), n = index / blocks % heads;
+    const std::int64_t end = std::min((index % blocks + 1) * block_rows, chosen.queries());
+    for (std::int64_t begin = index % blocks * block_rows; begin < end;) {
+      const Sequence* sequence = sequence_of(call, batch, chosen.query(begin));
+      std::int64_t next = begin + 1;
+      while (next < end && sequence_of(call, batch, chosen.query(next)) == sequence) ++next;
+      work(Rows{sequence, begin, next}, n, block);
+      begin = next;
+    }
+  });
+}
+
+}  // namespace
+
+bool wants_inspection(const AttentionOutputs& outputs) {
+  return outputs.probs || outputs.scores || outputs.entropy || outputs.top_k_values;
+}
+
+std::int64_t inspection_bytes(const Call& call) {
+  const BlockSizes sizes = block_sizes(call);
+  std::int64_t query, keys;
+  if (!multiply_sizes(sizes.rows, round_up(call.shape.head_dim, 16), &query)) return -1;
+  if (!multiply_sizes(sizes.keys, call.shape.head_dim, &keys)) return -1;
+  const std::int64_t floats = query + round_up(keys, 16) + (2 * sizes.rows + 1) * sizes.width;
+  return round_up(floats * static_cast<std::int64_t>(sizeof(float)) + (sizes.rows + 1) * sizes.width, 64);
+}
+
+void inspect(ThreadPool& pool, const Call& call, const OnlineSoftmax* statistics, char* scratch) {
+  const Inspection inspection(call, statistics);
+  const AttentionOutputs& outputs = call.outputs;
+  const auto run = [&](const Selection& selection, auto part) {
+    for_each_block(pool, call, selection, scratch,
+                   [&](const Rows& rows, std::int64_t n, Block& block) { (inspection.*part)(rows, n, block); });
+  };
+  if (outputs.probs) run(outputs.probs_selection, &Inspection::probs);
+  if (outputs.top_k_values) run(outputs.top_k_selection, &Inspection::top_k);
+  if (outputs.scores) run(outputs.scores_selection, &Inspection::scores);
+  if (outputs.entropy) run(Selection{}, &Inspection::entropy);
+}
+
+}  // namespace headwise

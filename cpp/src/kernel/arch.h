@@ -1,0 +1,35 @@
+#pragma once
+
+// The only file that knows instruction sets: what xsimd's architectures lack is added here.
+
+#include <xsimd/xsimd.hpp>
+
+#if defined(__wasm_relaxed_simd__)
+#include <wasm_simd128.h>
+#endif
+
+namespace headwise {
+
+#if defined(__wasm_relaxed_simd__)
+constexpr const char* kWasmVariant = "relaxed";
+#else
+constexpr const char* kWasmVariant = "simd";
+#endif
+
+template <class Arch>
+using Floats = xsimd::batch<float, Arch>;
+
+/// a * b + c, in one rounding where the instruction set has it, else in two. Which of the two is fixed per build.
+template <class Arch>
+inline Floats<Arch> multiply_add(Floats<Arch> a, Floats<Arch> b, Floats<Arch> c) {
+#if defined(__wasm_relaxed_simd__)
+  return Floats<Arch>(wasm_f32x4_relaxed_madd(a, b, c));
+#else
+  if constexpr (std::is_base_of_v<xsimd::avx2, Arch> || std::is_base_of_v<xsimd::avx512f, Arch>)
+    return xsimd::fma(a, b, c);
+  else
+    return a * b + c;
+#endif
+}
+
+}  // namespace headwise

@@ -1,0 +1,13 @@
+#include "kernel/kernels.h"
+
+namespace headwise {
+
+namespace {
+const KernelTable table = kernels::make_kernel_table<xsimd::wasm>(kWasmVariant);
+}
+
+// A wasm module holds one instruction set: which module to load is decided in JavaScript.
+const KernelTable& kernel_table() { return table; }
+const KernelTable* kernel_table_at(int index) { return index == 0 ? &table : nullptr; }
+
+}  // namespace headwise

@@ -1,0 +1,47 @@
+#include "tile.h"
+
+#include <algorithm>
+
+namespace headwise {
+
+namespace {
+
+// Packing a key and a value costs about 3 % of what 64 rows compute with them.
+constexpr std::int64_t kMaxRows = 64;
+// Below this, packing costs more than the panels give back.
+constexpr std::int64_t kMaxDirectRows = 7;
+// A tile of scores (64 x 192) and a panel of keys stay in the first-level cache.
+constexpr std::int64_t kMaxKeys = 192;
+// Floats of packed keys and values in a tile, for very wide heads: 512 KiB.
+constexpr std::int64_t kMaxTileFloats = 1 << 17;
+// A direct tile is read twice (scores, then values): small enough to be still in cache.
+constexpr std::int64_t kDirectKeys = 64;
+// Long keys with one row tile are split here, so that several workers share them.
+constexpr std::int64_t kSplitKeys = 512;
+
+std::int64_t round_up(std::int64_t value, std::int64_t step) { return (value + step - 1) / step * step; }
+std::int64_t divide_up(std::int64_t value, std::int64_t step) { return (value + step - 1) / step; }
+
+/// Even shares of at most `limit`, rounded up to `step`: 197 rows become 4 tiles of 52, not 3 of 64 and one of 5.
+std::int64_t even_share(std::int64_t total, std::int64_t limit, std::int64_t step) {
+  const std::int64_t tiles = std::max<std::int64_t>(divide_up(total, limit), 1);
+  return std::max(round_up(divide_up(total, tiles), step), step);
+}
+
+}  // namespace
+
+TileSizes choose_tiles(const TileRequest& request) {
+  TileSizes tiles;
+  tiles.direct = request.rows <= kMaxDirectRows;
+  tiles.rows = tiles.direct ? std::max<std::int64_t>(request.rows, 1)
+                            : even_share(request.rows, kMaxRows, request.row_block);
+  const std::int64_t width = request.head_dim + request.value_dim;
+  const std::int64_t fitting = kMaxTileFloats / width / request.panel_width * request.panel_width;
+  const std::int64_t limit = std::clamp<std::int64_t>(fitting, request.panel_width, tiles.direct ? kDirectKeys : kMaxKeys);
+  tiles.keys = even_share(request.keys, limit, request.panel_width);
+  const bool one_row_tile = request.rows <= tiles.rows;
+  tiles.split = one_row_tile && request.keys >= 2 * kSplitKeys ? round_up(kSplitKeys, tiles.keys) : 0;
+  return tiles;
+}
+
+}  // namespace headwise
