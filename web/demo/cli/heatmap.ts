@@ -34,7 +34,10 @@ export function heatmaps(heads: readonly Head[], style: HeatmapStyle): string[] 
     const titles = shown.map(({ head }) => padded(`head ${head + 1}`, mapWidth)).join("");
     const digits = padded(labels.map((_, i) => padded(String((i + 1) % 10), cellWidth)).join(""), mapWidth);
     if (lines.length > 0) lines.push("");
-    lines.push(blank + style.palette.strong(titles.trimEnd()), blank + style.palette.quiet(digits.repeat(shown.length).trimEnd()));
+    lines.push(
+      blank + style.palette.strong(titles.trimEnd()),
+      blank + style.palette.quiet(digits.repeat(shown.length).trimEnd()),
+    );
 
     const maps = shown.map(({ probs }) => cells(probs, tokensPerCell));
     const gap = " ".repeat(mapWidth - cellWidth * labels.length);

@@ -71,7 +71,8 @@ export function parseOptions(args: readonly string[]): CliOptions {
 
 function checkFlag(name: string, rawName: string, value: string | undefined): void {
   const flag = Object.hasOwn(FLAGS, name) ? FLAGS[name as keyof typeof FLAGS] : undefined;
-  if (!flag) throw new UsageError(`there is no option ${rawName}; did you mean --${nearest(name, Object.keys(FLAGS))}?`);
+  if (!flag)
+    throw new UsageError(`there is no option ${rawName}; did you mean --${nearest(name, Object.keys(FLAGS))}?`);
   if (flag.type === "string" && value === undefined) throw new UsageError(`${rawName} needs a value`);
   if (flag.type === "boolean" && value !== undefined) throw new UsageError(`${rawName} takes no value`);
 }

@@ -8,7 +8,7 @@ import { similarities, similarityText } from "../model/similarity.js";
 import { largestRowDifference, positionsOf } from "../model/story.js";
 import { heatmaps, strip, type HeatmapStyle } from "./heatmap.js";
 import type { Palette } from "./palette.js";
-import { padded } from "./width.js";
+import { cut, displayWidth, padded } from "./width.js";
 
 /** How the printout looks: colours, and the terminal's width in columns. */
 export type Look = Omit<HeatmapStyle, "names">;
@@ -82,15 +82,16 @@ export function directionStory(encoding: Encoding, one: string, other: string, p
 }
 
 /** How alike the sentences are in meaning: 1 is the same, 0 is unrelated. */
-export function similarityLines(encodings: readonly Encoding[], { palette }: Look): string[] {
+export function similarityLines(encodings: readonly Encoding[], { palette, columns }: Look): string[] {
   const matrix = similarities(encodings.map(({ embedding }) => embedding));
-  const columns = matrix.map((_, i) => String(i + 1).padStart(8)).join("");
+  const numbers = matrix.map((_, i) => String(i + 1).padStart(8)).join("");
   return [
     palette.strong("Similarity of the sentences"),
-    `   ${columns}`,
+    `   ${numbers}`,
     ...matrix.map((row, i) => {
       const cells = row.map((value) => ` ${palette.cell(value, 1)} ${similarityText(value).padStart(5)}`).join("");
-      return `${String(i + 1).padStart(3)}${cells}  ${printable(encodings[i]!.text)}`;
+      const room = columns - displayWidth(`   ${numbers}  `);
+      return `${String(i + 1).padStart(3)}${cells}  ${cut(printable(encodings[i]!.text), room)}`;
     }),
   ];
 }

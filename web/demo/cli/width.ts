@@ -10,3 +10,14 @@ export function displayWidth(text: string): number {
 export function padded(text: string, width: number): string {
   return text + " ".repeat(Math.max(0, width - displayWidth(text)));
 }
+
+/** The text, or as much of its start as fits, with an ellipsis. */
+export function cut(text: string, width: number): string {
+  if (displayWidth(text) <= width) return text;
+  let kept = "";
+  for (const symbol of text) {
+    if (displayWidth(kept + symbol) >= width) break;
+    kept += symbol;
+  }
+  return `${kept}…`;
+}

@@ -92,7 +92,9 @@ export class Encoder {
 
   private embed(ids: readonly number[]): Float32Array {
     const rows = new Float32Array(ids.length * EMBEDDING_DIM);
-    ids.forEach((id, t) => rows.set(this.embeddings.subarray(id * EMBEDDING_DIM, (id + 1) * EMBEDDING_DIM), t * EMBEDDING_DIM));
+    ids.forEach((id, t) =>
+      rows.set(this.embeddings.subarray(id * EMBEDDING_DIM, (id + 1) * EMBEDDING_DIM), t * EMBEDDING_DIM),
+    );
     return rows;
   }
 }

@@ -46,9 +46,15 @@ export class TransformerLayer {
       numHeads,
       layout: "BSE",
       weights: {
-        Wqkv: { data: weights.get(`${names.kernels}/qkv_transform_single/kernel/part_0`), shape: [inputDim, 3 * modelDim] },
+        Wqkv: {
+          data: weights.get(`${names.kernels}/qkv_transform_single/kernel/part_0`),
+          shape: [inputDim, 3 * modelDim],
+        },
         bqkv: { data: weights.get(names.bias("MultiheadAttention/qkv_transform_single")), shape: [3 * modelDim] },
-        Wo: { data: weights.get(`${names.kernels}/output_transform_single/kernel/part_0`), shape: [modelDim, outputDim] },
+        Wo: {
+          data: weights.get(`${names.kernels}/output_transform_single/kernel/part_0`),
+          shape: [modelDim, outputDim],
+        },
         bo: { data: weights.get(names.bias("MultiheadAttention/output_transform_single")), shape: [outputDim] },
       },
     });
@@ -60,9 +66,13 @@ export class TransformerLayer {
       scale: weights.get(`${names.variables}/${name}layer_norm/layer_norm_scale/ConcatPartitions/concat`),
       bias: weights.get(`${names.variables}/${name}layer_norm/layer_norm_bias/ConcatPartitions/concat`),
     });
-    const lift = inputDim === outputDim
-      ? undefined
-      : { weight: weights.get(`${names.variables}/dense/kernel/ConcatPartitions/concat`), bias: weights.get(names.bias("dense")) };
+    const lift =
+      inputDim === outputDim
+        ? undefined
+        : {
+            weight: weights.get(`${names.variables}/dense/kernel/ConcatPartitions/concat`),
+            bias: weights.get(names.bias("dense")),
+          };
     return new TransformerLayer(
       shape,
       attention,

@@ -53,7 +53,8 @@ export class Weights {
 
 function byteLength({ name, shape, dtype }: { name: string; shape: readonly number[]; dtype: string }): number {
   const bytes = ELEMENT_BYTES[dtype];
-  if (!bytes) throw new Error(`model: ${name} has dtype ${dtype}, expected one of ${Object.keys(ELEMENT_BYTES).join(", ")}`);
+  if (!bytes)
+    throw new Error(`model: ${name} has dtype ${dtype}, expected one of ${Object.keys(ELEMENT_BYTES).join(", ")}`);
   return shape.reduce((product, size) => product * size, bytes);
 }
 

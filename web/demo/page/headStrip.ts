@@ -23,7 +23,11 @@ export function headStrip(heads: readonly Head[], selected: number, onSelect: (i
 /** One pixel a cell, enlarged by CSS; colours run to the head's strongest link. */
 function picture(probs: Float32Array): HTMLCanvasElement {
   const tokens = Math.sqrt(probs.length);
-  const canvas = element("canvas", { width: String(Math.max(tokens, 1)), height: String(Math.max(tokens, 1)), "aria-hidden": "true" });
+  const canvas = element("canvas", {
+    width: String(Math.max(tokens, 1)),
+    height: String(Math.max(tokens, 1)),
+    "aria-hidden": "true",
+  });
   if (tokens === 0) return canvas;
   const strongest = Math.max(...probs);
   const pixels = new ImageData(tokens, tokens);

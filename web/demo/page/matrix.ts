@@ -9,12 +9,21 @@ export function similarityMatrix(encodings: readonly Encoding[]): HTMLTableEleme
   return element(
     "table",
     { "aria-labelledby": "similarity-title" },
-    element("thead", {}, element("tr", {}, element("td"), ...rows.map((_, i) => element("th", { scope: "col" }, String(i + 1))))),
+    element(
+      "thead",
+      {},
+      element("tr", {}, element("td"), ...rows.map((_, i) => element("th", { scope: "col" }, String(i + 1)))),
+    ),
     element(
       "tbody",
       {},
       ...rows.map((row, i) =>
-        element("tr", {}, element("th", { scope: "row" }, `${i + 1}  ${encodings[i]!.text}`), ...row.map(similarityCell)),
+        element(
+          "tr",
+          {},
+          element("th", { scope: "row" }, `${i + 1}  ${encodings[i]!.text}`),
+          ...row.map(similarityCell),
+        ),
       ),
     ),
   );

@@ -19,7 +19,12 @@ const LONG_SENTENCE_TOKENS = 24;
 
 const sentences = byId<HTMLTextAreaElement>("sentences");
 const positions = byId<HTMLInputElement>("positions");
-const engine = new Engine({ onProgress: showProgress, onReady: showReport, onEncoded: showEncodings, onFailure: showFailure });
+const engine = new Engine({
+  onProgress: showProgress,
+  onReady: showReport,
+  onEncoded: showEncodings,
+  onFailure: showFailure,
+});
 
 let shown = { sentence: 0, head: 0, cell: { from: 0, to: 0 } };
 let typing: ReturnType<typeof setTimeout> | undefined;
@@ -57,11 +62,14 @@ function showFailure(message: string): void {
 function showReport({ version, backend, variant, threads, reasons }: Report): void {
   const report = byId("report");
   report.hidden = false;
-  report.querySelector("summary")!.textContent = `${backend} · ${variant} · ${threads} ${threads === 1 ? "thread" : "threads"}`;
-  report.querySelector("ul")!.replaceChildren(
-    element("li", {}, `headwise ${version}`),
-    ...Object.entries(reasons).map(([what, why]) => element("li", {}, `${what}: ${why}`)),
-  );
+  report.querySelector("summary")!.textContent =
+    `${backend} · ${variant} · ${threads} ${threads === 1 ? "thread" : "threads"}`;
+  report
+    .querySelector("ul")!
+    .replaceChildren(
+      element("li", {}, `headwise ${version}`),
+      ...Object.entries(reasons).map(([what, why]) => element("li", {}, `${what}: ${why}`)),
+    );
 }
 
 function showEncodings(encodings: readonly Encoding[], milliseconds: number): void {
@@ -139,7 +147,8 @@ function showHead(head: Head, names: readonly string[]): void {
 function reading({ probs, scores }: Head, names: readonly string[], { from, to }: Cell): string {
   const share = (i: number, j: number) => percent(rowOf(probs, i)[j]!);
   const score = (i: number, j: number) => rowOf(scores, i)[j]!.toFixed(2);
-  if (from === to) return `${names[from]} gives ${share(from, to)} of its attention to itself (score ${score(from, to)}).`;
+  if (from === to)
+    return `${names[from]} gives ${share(from, to)} of its attention to itself (score ${score(from, to)}).`;
   return (
     `${names[from]} gives ${share(from, to)} of its attention to ${names[to]} (score ${score(from, to)}). ` +
     `The other way, ${names[to]} gives ${share(to, from)} (score ${score(to, from)}).`

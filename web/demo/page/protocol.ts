@@ -13,5 +13,10 @@ export interface EncodeRequest {
 export type WorkerMessage =
   | { readonly kind: "progress"; readonly loaded: number; readonly total: number }
   | { readonly kind: "ready"; readonly report: Report }
-  | { readonly kind: "encoded"; readonly id: number; readonly encodings: readonly Encoding[]; readonly milliseconds: number }
+  | {
+      readonly kind: "encoded";
+      readonly id: number;
+      readonly encodings: readonly Encoding[];
+      readonly milliseconds: number;
+    }
   | { readonly kind: "failed"; readonly message: string };

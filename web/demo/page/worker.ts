@@ -43,7 +43,7 @@ const modelFiles: ModelFiles = async (name, onBytes) => {
   const response = await fetch(new URL(`./model/${name}`, import.meta.url));
   if (!response.ok || !response.body) throw new Error(`cannot load ${response.url}: status ${response.status}`);
   const chunks: Uint8Array<ArrayBuffer>[] = [];
-  for (const reader = response.body.getReader(); ; ) {
+  for (const reader = response.body.getReader(); ;) {
     const { done, value } = await reader.read();
     if (done) return new Uint8Array(await new Blob(chunks).arrayBuffer());
     chunks.push(value);

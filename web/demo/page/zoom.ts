@@ -24,7 +24,12 @@ export interface Cell {
  * One head as a grid: row headers are the tokens that look, column headers those that are looked at.
  * The pointer or the arrow keys choose a cell; `onCell` hears of it. One cell at a time is in the tab order.
  */
-export function zoomGrid(head: Head, names: readonly string[], start: Cell, onCell: (cell: Cell) => void): HTMLTableElement {
+export function zoomGrid(
+  head: Head,
+  names: readonly string[],
+  start: Cell,
+  onCell: (cell: Cell) => void,
+): HTMLTableElement {
   const strongest = head.probs.reduce((most, prob) => Math.max(most, prob), 0);
   const columnHeaders = names.map((name) => element("th", { scope: "col" }, element("span", {}, name)));
   const rowHeaders = names.map((name) => element("th", { scope: "row" }, name));
@@ -57,7 +62,9 @@ export function zoomGrid(head: Head, names: readonly string[], start: Cell, onCe
   };
   const cellOf = (target: EventTarget | null): Cell | undefined => {
     const cell = (target as Element).closest<HTMLTableCellElement>("[role=gridcell]");
-    return cell ? { from: (cell.parentElement as HTMLTableRowElement).sectionRowIndex, to: cell.cellIndex - 1 } : undefined;
+    return cell
+      ? { from: (cell.parentElement as HTMLTableRowElement).sectionRowIndex, to: cell.cellIndex - 1 }
+      : undefined;
   };
 
   for (const event of ["pointerover", "focusin"] as const) {
