@@ -1,0 +1,51 @@
+import type { Attention } from "../attention.js";
+import { checkFloats, convert, widen, type Floats, type FloatTensor } from "./element.js";
+import { readOperator, type OperatorOptions, type OperatorRules } from "./operator.js";
+
+export interface SoftmaxAttributes {
+  /** The axis whose entries come to sum to 1. Default −1; before opset 13, 1, and all later axes count as one with it. */
+  readonly axis?: number;
+}
+
+const RULES: OperatorRules = {
+  operator: "Softmax",
+  since: 1,
+  inputs: { input: 1 },
+  required: ["input"],
+  attributes: { axis: 1 },
+};
+
+/** ONNX `Softmax`, of any rank; sums run in double. The instance is not used: the work is one pass over the array. */
+// eslint-disable-next-line @typescript-eslint/require-await -- all operators are called alike
+export async function softmax(
+  _hw: Pick<Attention, "report">,
+  inputs: { readonly input: FloatTensor },
+  attributes: SoftmaxAttributes = {},
+  options: OperatorOptions = {},
+): Promise<{ output: Floats }> {
+  const { attributes: reader, opset } = readOperator(RULES, inputs, attributes, options);
+  const input = checkFloats("Softmax", "input", inputs.input);
+  const rank = input.shape.length;
+  const flattens = opset < 13;
+  const given = reader.integer("axis", { min: -rank, max: Math.max(0, rank - 1) }) ?? (flattens ? 1 : -1);
+  const axis = given < 0 ? given + rank : given;
+  const product = (extents: readonly number[]) => extents.reduce((count, extent) => count * extent, 1);
+  const inner = flattens ? 1 : product(input.shape.slice(axis + 1));
+  const length = flattens ? product(input.shape.slice(axis)) : (input.shape[axis] ?? 1);
+
+  const x = widen(input).data;
+  const output = new Float32Array(x.length);
+  for (let line = 0; line < x.length / (length || 1); ++line)
+    softmaxLine(x, output, Math.floor(line / inner) * length * inner + (line % inner), length, inner);
+  return { output: convert({ data: output, shape: input.shape, dtype: "float32" }, input.dtype) };
+}
+
+/** Softmax over `length` numbers from `start` on, `stride` apart. */
+function softmaxLine(x: Float32Array, y: Float32Array, start: number, length: number, stride: number): void {
+  const end = start + length * stride;
+  let max = -Infinity;
+  for (let k = start; k < end; k += stride) max = Math.max(max, x[k]!);
+  let sum = 0;
+  for (let k = start; k < end; k += stride) sum += Math.exp(x[k]! - max);
+  for (let k = start; k < end; k += stride) y[k] = Math.exp(x[k]! - max) / sum;
+}
