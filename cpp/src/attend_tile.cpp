@@ -238,7 +238,7 @@ void load_queries(const Call& call, const RowTile& rows, TileScratch& scratch) {
     row.head = rows.group * group + (rows.begin + r) % group;
     row.i = (rows.begin + r) / group;
     row.keys = call.visible_keys(sequence, row.i);
-    const std::ptrdiff_t at = sequence.batch * call.query.batch + row.head * call.query.head +
+    const std::int64_t at = sequence.batch * call.query.batch + row.head * call.query.head +
                               (sequence.query_begin + row.i) * call.query.position;
     RowRun run;
     run.data = static_cast<const char*>(call.inputs.query.data) + at * size_of(call.inputs.query.dtype);

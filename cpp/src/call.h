@@ -12,7 +12,7 @@ namespace headwise {
 
 /// Floats from one index to the next of a [B, H, S, D] view.
 struct Strides {
-  std::ptrdiff_t batch, head, position, feature;
+  std::int64_t batch, head, position, feature;
 };
 [[nodiscard]] Strides strides_of(Layout layout, std::int64_t heads, std::int64_t length, std::int64_t width);
 

@@ -32,7 +32,7 @@ void mean_of_values(const Call& call, const Sequence& sequence, const QueryRow& 
 
 /// Writes one row of the output in the caller's layout and dtype.
 void store_row(const Call& call, const Sequence& sequence, const QueryRow& row, const float* values) {
-  const std::ptrdiff_t at = sequence.batch * call.output.batch + row.head * call.output.head +
+  const std::int64_t at = sequence.batch * call.output.batch + row.head * call.output.head +
                             (sequence.query_begin + row.i) * call.output.position;
   const std::ptrdiff_t step = call.output.feature;
   const std::int64_t columns = call.shape.value_dim;

@@ -108,7 +108,7 @@ void score_block(const Call& call, const Chosen& chosen, const Rows& rows, std::
   const Sequence& sequence = *rows.sequence;
   const std::int64_t depth = call.shape.head_dim, group = head / call.group_size;
   for (std::int64_t r = 0; r < rows.size(); ++r) {
-    const std::ptrdiff_t at = sequence.batch * call.query.batch + head * call.query.head +
+    const std::int64_t at = sequence.batch * call.query.batch + head * call.query.head +
                               chosen.query(rows.begin + r) * call.query.position;
     RowRun run;
     run.data = static_cast<const char*>(call.inputs.query.data) + at * size_of(call.inputs.query.dtype);

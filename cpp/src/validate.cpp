@@ -21,10 +21,10 @@ Status shape_error(const char* what, std::int64_t got) {
 Status option_error(const char* what) { return Status::error(StatusCode::invalid_option, "%s", what); }
 
 bool countable(std::initializer_list<std::int64_t> extents) {
-  std::int64_t product = 8;  // bytes of the widest element
+  std::int64_t product = 4;  // bytes of the widest element
   for (std::int64_t extent : extents)
     if (__builtin_mul_overflow(product, extent == 0 ? 1 : extent, &product)) return false;
-  return product <= static_cast<std::int64_t>(std::numeric_limits<std::ptrdiff_t>::max());
+  return static_cast<std::uint64_t>(product) <= std::numeric_limits<std::size_t>::max();
 }
 
 Status check_extents(const AttentionShape& shape) {
@@ -47,8 +47,8 @@ Status check_sizes(const AttentionShape& s) {
   if (s.key_length > kLargestIndex) return shape_error("key length must fit in 31 bits", s.key_length);
   if (!countable({s.batch_size, s.num_heads, s.query_length, s.head_dim}) ||
       !countable({s.batch_size, s.num_heads, s.query_length, s.value_dim}) ||
-      !countable({s.batch_size, s.num_heads, s.key_length, s.head_dim}) ||
-      !countable({s.batch_size, s.num_heads, s.key_length, s.value_dim}))
+      !countable({s.batch_size, s.num_kv_heads, s.key_length, s.head_dim}) ||
+      !countable({s.batch_size, s.num_kv_heads, s.key_length, s.value_dim}))
     return Status::error(StatusCode::invalid_shape, "the arrays are too large to address");
   return {};
 }
