@@ -1,0 +1,110 @@
+import { describe, expect, test } from "@jest/globals";
+
+import { runDemo, serveDemo } from "./demoCommand.js";
+
+interface DemoJson {
+  readonly sentences: readonly {
+    readonly text: string;
+    readonly tokens: readonly string[];
+    readonly embedding: readonly number[];
+    readonly probs: readonly (readonly (readonly (readonly number[])[])[])[];
+  }[];
+  readonly report: { readonly backend: string; readonly variant: string; readonly threads: number };
+}
+
+describe("--json", () => {
+  test("prints one JSON value and nothing else", async () => {
+    const texts = ["One sentence.", "日本 — “two” \u001b[31m"];
+    const { code, stdout, stderr } = await runDemo([
+      "--json",
+      "--no-serve",
+      ...texts.flatMap((text) => ["--text", text]),
+    ]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+
+    const { sentences, report } = JSON.parse(stdout) as DemoJson;
+    expect(report).toMatchObject({ backend: "wasm", threads: expect.any(Number) as number });
+    expect(sentences.map(({ text }) => text)).toEqual(texts);
+    for (const { tokens, embedding, probs } of sentences) {
+      expect(embedding).toHaveLength(512);
+      expect(Math.hypot(...embedding)).toBeCloseTo(1, 5);
+      expect(probs.map((heads) => heads.length)).toEqual([4, 4]);
+      for (const head of probs.flat()) {
+        expect(head).toHaveLength(tokens.length);
+        for (const row of head) {
+          expect(row).toHaveLength(tokens.length);
+          expect(row.reduce((sum, prob) => sum + prob, 0)).toBeCloseTo(1, 5);
+        }
+      }
+    }
+  });
+
+  test("an empty text has no tokens and no rows", async () => {
+    const { stdout } = await runDemo(["--json", "--no-serve", "--text", ""]);
+    const [sentence] = (JSON.parse(stdout) as DemoJson).sentences;
+    expect(sentence).toMatchObject({
+      text: "",
+      tokens: [],
+      probs: [
+        [[], [], [], []],
+        [[], [], [], []],
+      ],
+    });
+  });
+
+  test("positions, threads and variant are obeyed", async () => {
+    const args = ["--json", "--no-serve", "--no-positions", "--threads", "1", "--variant", "simd"];
+    const { sentences, report } = JSON.parse((await runDemo([...args, "--text", "park the park"])).stdout) as DemoJson;
+    expect(report).toMatchObject({ variant: "simd", threads: 1 });
+    for (const head of sentences[0]!.probs.flat()) expect(head[2]).toEqual(head[0]);
+  });
+});
+
+test("the default sentences tell their story, without colour in a pipe", async () => {
+  const { code, stdout } = await runDemo(["--no-serve"]);
+  expect(code).toBe(0);
+  expect(stdout).toContain("▁They ▁decided ▁to ▁park ▁the ▁car ▁in ▁the ▁park .");
+  expect(stdout.match(/^Layer [12]$/gm)).toEqual(["Layer 1", "Layer 2", "Layer 1", "Layer 2"]);
+  expect(stdout).toMatch(/head 1: .+ → .+ \d+ %/);
+  expect(stdout).toMatch(/With positions the two rows differ by up to \d+ %; without, by 0:/);
+  expect(stdout).toMatch(/phone → RAM +RAM → phone\nlayer 1 head 1 +-?\d+\.\d\d/);
+  expect(stdout).toContain("Similarity of the sentences");
+  expect(stdout).toMatch(/^headwise .+: wasm, variant (simd|relaxed), \d+ threads?$/m);
+  expect(stdout).not.toContain("\x1b");
+});
+
+test("FORCE_COLOR colours a pipe, NO_COLOR wins over it", async () => {
+  const args = ["--no-serve", "--text", "Hi."];
+  expect((await runDemo(args, { FORCE_COLOR: "1" })).stdout).toContain("\x1b[48;2;");
+  expect((await runDemo(args, { FORCE_COLOR: "1", NO_COLOR: "1" })).stdout).not.toContain("\x1b");
+});
+
+test("a text cannot steer the terminal", async () => {
+  expect((await runDemo(["--no-serve", "--text", "a\u001b[2Jb\u0007"])).stdout).not.toMatch(/[\u001b\u0007]/);
+});
+
+test("a misspelt option is refused on stderr, with status 2", async () => {
+  const { code, stdout, stderr } = await runDemo(["--txt", "x"]);
+  expect({ code, stdout, stderr }).toEqual({
+    code: 2,
+    stdout: "",
+    stderr: "there is no option --txt; did you mean --text?\n--help lists the options.\n",
+  });
+});
+
+test("--help prints the options and stops", async () => {
+  const { code, stdout } = await runDemo(["--help"]);
+  expect(code).toBe(0);
+  expect(stdout).toContain("--no-serve");
+});
+
+test("without --no-serve it serves the page, the package and the model", async () => {
+  const { url, stop } = await serveDemo([]);
+  try {
+    for (const file of ["", "page.js", "page.css", "worker.js", "headwise/index.js", "model/vocab.json"]) {
+      expect({ file, status: (await fetch(url + file)).status }).toEqual({ file, status: 200 });
+    }
+  } finally {
+    await stop();
+  }
+});
