@@ -10,7 +10,7 @@ import { run, say } from "./run.mjs";
 export async function installPackages() {
   if (isInstalled()) return;
   say("packages: npm ci (about 220 MB on disk)");
-  await run("npm", ["ci", "--loglevel=warn"]);
+  await run("npm", ["ci", "--loglevel=warn", "--ignore-scripts"]);
 }
 
 function isInstalled() {
