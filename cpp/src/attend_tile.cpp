@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <functional>
 #include <limits>
 
 namespace headwise {
@@ -10,8 +11,6 @@ namespace headwise {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
-std::int64_t round_up(std::int64_t value, std::int64_t step) { return (value + step - 1) / step * step; }
 
 /// Hands out 64-byte aligned pieces of a block; with no block it only counts.
 class Placement {
@@ -52,50 +51,41 @@ std::int64_t place_scratch(TileScratch& scratch, char* memory, const TileSizes& 
   return place.total();
 }
 
-/// Calls visit(run, first) for the runs that make up key rows [keys.begin, keys.end).
-template <class Visit>
-void for_each_run(const Call& call, const RowTile& rows, KeyRange keys, bool values, Visit visit) {
-  const std::int64_t b = rows.sequence->batch;
-  for (std::int64_t j = keys.begin; j < keys.end;) {
-    const std::int64_t row = rows.sequence->key_begin + j;
-    const RowRun run = values ? call.source.values(b, rows.group, row, keys.end - j)
-                              : call.source.keys(b, rows.group, row, keys.end - j);
-    visit(run, j - keys.begin);
-    j += run.count;
-  }
-}
-
 /// Rows that can be used where they lie: one run of float32 rows.
 bool in_place(const RowRun& run, std::int64_t count) {
   return run.count == count && run.dtype == Dtype::float32 && run.column_stride == 1;
 }
 
-/// Key rows (or value rows) of the tile as float32 rows: the caller's own if they are, else widened into `scratch`.
-const float* rows_of(const Call& call, const RowTile& rows, KeyRange keys, bool values, std::int64_t columns,
-                     float* scratch, std::ptrdiff_t* ld) {
-  const float* found = nullptr;
-  for_each_run(call, rows, keys, values, [&](const RowRun& run, std::int64_t first) {
-    if (in_place(run, keys.size())) {
-      found = static_cast<const float*>(run.data);
-      *ld = run.row_stride;
-      return;
-    }
-    call.kernels.widen(run, columns, scratch + first * columns, columns);
-    found = scratch;
-    *ld = columns;
-  });
-  return found;
-}
+/// Takes the runs of a tile and offers its rows as float32: the caller's own if they are, else widened into scratch.
+class TileRows {
+ public:
+  TileRows(const KernelTable& kernels, KeyRange keys, std::int64_t columns, float* scratch)
+      : kernels_(kernels), count_(keys.size()), columns_(columns), scratch_(scratch) {}
+  void operator()(const RowRun& run, std::int64_t first) {
+    const bool own = in_place(run, count_);
+    if (!own) kernels_.widen(run, columns_, scratch_ + first * columns_, columns_);
+    data = own ? static_cast<const float*>(run.data) : scratch_;
+    stride = own ? run.row_stride : static_cast<std::ptrdiff_t>(columns_);
+  }
+  const float* data = nullptr;
+  std::ptrdiff_t stride = 0;
+
+ private:
+  const KernelTable& kernels_;
+  std::int64_t count_, columns_;
+  float* scratch_;
+};
 
 void score_tile(const Call& call, const RowTile& rows, KeyRange keys, TileScratch& scratch) {
   const std::int64_t depth = call.shape.head_dim, lds = scratch.tiles.keys;
   if (scratch.tiles.direct) {
-    std::ptrdiff_t ldk = 0;
-    const float* key_rows = rows_of(call, rows, keys, false, depth, scratch.keys, &ldk);
-    call.kernels.dot_rows(scratch.query, depth, rows.size(), key_rows, ldk, keys.size(), depth, scratch.scores, lds);
+    TileRows key_rows(call.kernels, keys, depth, scratch.keys);
+    call.for_each_key_run(*rows.sequence, rows.group, keys, std::ref(key_rows));
+    call.kernels.dot_rows(scratch.query, depth, rows.size(), key_rows.data, key_rows.stride, keys.size(), depth,
+                          scratch.scores, lds);
     return;
   }
-  for_each_run(call, rows, keys, false, [&](const RowRun& run, std::int64_t first) {
+  call.for_each_key_run(*rows.sequence, rows.group, keys, [&](const RowRun& run, std::int64_t first) {
     call.kernels.pack_transposed(run, depth, first, scratch.keys);
   });
   const std::int64_t panels = (keys.size() + call.kernels.panel_width - 1) / call.kernels.panel_width;
@@ -134,13 +124,13 @@ bool weigh_tile(const Call& call, const RowTile& rows, KeyRange keys, TileScratc
 void add_values(const Call& call, const RowTile& rows, KeyRange keys, TileScratch& scratch) {
   const std::int64_t columns = call.shape.value_dim, width = scratch.value_width, lds = scratch.tiles.keys;
   if (scratch.tiles.direct) {
-    std::ptrdiff_t ldv = 0;
-    const float* value_rows = rows_of(call, rows, keys, true, columns, scratch.values, &ldv);
-    call.kernels.weighted_sum(scratch.scores, lds, rows.size(), value_rows, ldv, keys.size(), columns, scratch.out,
-                              width);
+    TileRows value_rows(call.kernels, keys, columns, scratch.values);
+    call.for_each_value_run(*rows.sequence, rows.group, keys, std::ref(value_rows));
+    call.kernels.weighted_sum(scratch.scores, lds, rows.size(), value_rows.data, value_rows.stride, keys.size(),
+                              columns, scratch.out, width);
     return;
   }
-  for_each_run(call, rows, keys, true, [&](const RowRun& run, std::int64_t first) {
+  call.for_each_value_run(*rows.sequence, rows.group, keys, [&](const RowRun& run, std::int64_t first) {
     call.kernels.pack(run, columns, first, keys.size(), scratch.values);
   });
   call.kernels.multiply(scratch.scores, lds, scratch.values, keys.size(), width / call.kernels.panel_width, scratch.out,
@@ -152,7 +142,7 @@ void add_values(const Call& call, const RowTile& rows, KeyRange keys, TileScratc
 void add_values_isolated(const Call& call, const RowTile& rows, KeyRange keys, TileScratch& scratch) {
   const std::int64_t columns = call.shape.value_dim, width = scratch.value_width, lds = scratch.tiles.keys;
   const int block = call.kernels.row_block;
-  for_each_run(call, rows, keys, true, [&](const RowRun& run, std::int64_t first) {
+  call.for_each_value_run(*rows.sequence, rows.group, keys, [&](const RowRun& run, std::int64_t first) {
     call.kernels.widen(run, columns, scratch.values + first * columns, columns);
   });
   for (std::int64_t r = 0; r < rows.size(); ++r) {
@@ -238,15 +228,7 @@ void load_queries(const Call& call, const RowTile& rows, TileScratch& scratch) {
     row.head = rows.group * group + (rows.begin + r) % group;
     row.i = (rows.begin + r) / group;
     row.keys = call.visible_keys(sequence, row.i);
-    const std::int64_t at = sequence.batch * call.query.batch + row.head * call.query.head +
-                              (sequence.query_begin + row.i) * call.query.position;
-    RowRun run;
-    run.data = static_cast<const char*>(call.inputs.query.data) + at * size_of(call.inputs.query.dtype);
-    run.dtype = call.inputs.query.dtype;
-    run.column_stride = call.query.feature;
-    run.count = 1;
-    call.kernels.widen(run, depth, scratch.query + r * depth, depth);
-    call.kernels.scale(scratch.query + r * depth, depth, call.scale);
+    call.load_query(sequence, row.head, row.i, scratch.query + r * depth);
   }
   const std::int64_t padded = round_up(rows.size(), call.kernels.row_block);
   std::fill(scratch.query + rows.size() * depth, scratch.query + padded * depth, 0.0f);

@@ -46,6 +46,18 @@ VisibleKeys Call::visible_keys(const Sequence& sequence, std::int64_t i) const {
   return keys;
 }
 
+void Call::load_query(const Sequence& sequence, std::int64_t head, std::int64_t i, float* row) const {
+  const std::int64_t at =
+      sequence.batch * query.batch + head * query.head + (sequence.query_begin + i) * query.position;
+  RowRun run;
+  run.data = static_cast<const char*>(inputs.query.data) + at * size_of(inputs.query.dtype);
+  run.dtype = inputs.query.dtype;
+  run.column_stride = query.feature;
+  run.count = 1;
+  kernels.widen(run, shape.head_dim, row, shape.head_dim);
+  kernels.scale(row, shape.head_dim, scale);
+}
+
 DenseSource::DenseSource(const AttentionShape& shape, Layout layout, ConstArray key, ConstArray value)
     : key_{key, strides_of(layout, shape.num_kv_heads, shape.key_length, shape.head_dim)},
       value_{value, strides_of(layout, shape.num_kv_heads, shape.key_length, shape.value_dim)} {}

@@ -55,6 +55,29 @@ struct Call {
   Strides query, output;
 
   [[nodiscard]] VisibleKeys visible_keys(const Sequence& sequence, std::int64_t i) const;
+
+  /// Query row i of `head` as float32, times the scale: [head_dim].
+  void load_query(const Sequence& sequence, std::int64_t head, std::int64_t i, float* row) const;
+
+  /// Calls visit(run, first) for the runs that make up key rows `keys` of kv head `group`; `first` counts from
+  /// keys.begin.
+  template <class Visit>
+  void for_each_key_run(const Sequence& sequence, std::int64_t group, KeyRange keys, Visit visit) const {
+    for (std::int64_t j = keys.begin; j < keys.end;) {
+      const RowRun run = source.keys(sequence.batch, group, sequence.key_begin + j, keys.end - j);
+      visit(run, j - keys.begin);
+      j += run.count;
+    }
+  }
+  /// The same for value rows.
+  template <class Visit>
+  void for_each_value_run(const Sequence& sequence, std::int64_t group, KeyRange keys, Visit visit) const {
+    for (std::int64_t j = keys.begin; j < keys.end;) {
+      const RowRun run = source.values(sequence.batch, group, sequence.key_begin + j, keys.end - j);
+      visit(run, j - keys.begin);
+      j += run.count;
+    }
+  }
 };
 
 /// Keys and values in arrays of the caller's.

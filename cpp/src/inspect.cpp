@@ -7,6 +7,7 @@
 
 #include "finish.h"
 #include "scores.h"
+#include "tile.h"
 
 namespace headwise {
 
@@ -20,8 +21,6 @@ constexpr std::int64_t kMaxRows = 32;
 constexpr std::int64_t kMaxBlockFloats = 1 << 20;
 constexpr std::int64_t kMaxKeys = 192;
 constexpr std::int64_t kMaxKeyFloats = 1 << 17;
-
-std::int64_t round_up(std::int64_t value, std::int64_t step) { return (value + step - 1) / step * step; }
 
 /// Sizes of a block of inspected rows; from the shape alone.
 struct BlockSizes {
@@ -107,27 +106,16 @@ QueryRow query_row(const Call& call, const Sequence& sequence, std::int64_t head
 void score_block(const Call& call, const Chosen& chosen, const Rows& rows, std::int64_t head, Block& block) {
   const Sequence& sequence = *rows.sequence;
   const std::int64_t depth = call.shape.head_dim, group = head / call.group_size;
-  for (std::int64_t r = 0; r < rows.size(); ++r) {
-    const std::int64_t at = sequence.batch * call.query.batch + head * call.query.head +
-                              chosen.query(rows.begin + r) * call.query.position;
-    RowRun run;
-    run.data = static_cast<const char*>(call.inputs.query.data) + at * size_of(call.inputs.query.dtype);
-    run.dtype = call.inputs.query.dtype;
-    run.column_stride = call.query.feature;
-    run.count = 1;
-    call.kernels.widen(run, depth, block.query + r * depth, depth);
-    call.kernels.scale(block.query + r * depth, depth, call.scale);
-  }
+  for (std::int64_t r = 0; r < rows.size(); ++r)
+    call.load_query(sequence, head, chosen.query(rows.begin + r) - sequence.query_begin, block.query + r * depth);
   const std::int64_t padded = round_up(rows.size(), call.kernels.row_block);
   std::fill(block.query + rows.size() * depth, block.query + padded * depth, 0.0f);
   for (std::int64_t j0 = 0; j0 < sequence.key_length; j0 += block.sizes.keys) {
-    const std::int64_t count = std::min(block.sizes.keys, sequence.key_length - j0);
-    for (std::int64_t j = 0; j < count;) {
-      const RowRun run = call.source.keys(sequence.batch, group, sequence.key_begin + j0 + j, count - j);
-      call.kernels.pack_transposed(run, depth, j, block.keys);
-      j += run.count;
-    }
-    const std::int64_t panels = round_up(count, call.kernels.panel_width) / call.kernels.panel_width;
+    const KeyRange keys{j0, std::min(j0 + block.sizes.keys, sequence.key_length)};
+    call.for_each_key_run(sequence, group, keys, [&](const RowRun& run, std::int64_t first) {
+      call.kernels.pack_transposed(run, depth, first, block.keys);
+    });
+    const std::int64_t panels = round_up(keys.size(), call.kernels.panel_width) / call.kernels.panel_width;
     call.kernels.multiply(block.query, depth, block.keys, depth, panels, block.scores + j0, block.sizes.width, padded,
                           false);
   }

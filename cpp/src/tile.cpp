@@ -19,7 +19,6 @@ constexpr std::int64_t kDirectKeys = 64;
 // Long keys with one row tile are split here, so that several workers share them.
 constexpr std::int64_t kSplitKeys = 512;
 
-std::int64_t round_up(std::int64_t value, std::int64_t step) { return (value + step - 1) / step * step; }
 std::int64_t divide_up(std::int64_t value, std::int64_t step) { return (value + step - 1) / step; }
 
 /// Even shares of at most `limit`, rounded up to `step`: 197 rows become 4 tiles of 52, not 3 of 64 and one of 5.

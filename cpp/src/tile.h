@@ -22,6 +22,10 @@ struct TileRequest {
   int row_block;
 };
 
+[[nodiscard]] constexpr std::int64_t round_up(std::int64_t value, std::int64_t step) {
+  return (value + step - 1) / step * step;
+}
+
 [[nodiscard]] TileSizes choose_tiles(const TileRequest& request);
 
 }  // namespace headwise
