@@ -53,6 +53,8 @@ class KvCache {
   /// Forgets all tokens at positions >= `length`. Refused if a ring has dropped tokens that it would hold at that
   /// length.
   [[nodiscard]] Status rewind(std::int64_t length);
+  /// The same with a length for every batch, [B].
+  [[nodiscard]] Status rewind_each(const std::int32_t* lengths);
   /// A cache with the same content that shares blocks until either writes (copy on write).
   [[nodiscard]] Status fork(std::unique_ptr<KvCache>* copy) const;
   /// A new cache of the same shape holding key rows [from, to) of every batch (of a shorter batch, what it has of
@@ -76,6 +78,9 @@ class KvCache {
 
  private:
   explicit KvCache(std::unique_ptr<Store> store);
+  template <class LengthOf>
+  Status rewind_to(LengthOf length_of);
+
   std::unique_ptr<Store> store_;
 };
 

@@ -1,0 +1,244 @@
+// Saved caches. Little-endian: magic, then the header's numbers of 8 bytes each, for every batch the tokens appended and
+// the rotary origin, then for every batch and head the key rows in order of position (and, for int8, their scales) and
+// the value rows (and scales), then a CRC-32 of all that.
+
+#include <cstring>
+#include <memory>
+#include <type_traits>
+
+#include "checksum.h"
+#include "headwise/kv_cache.h"
+#include "kv_cache_store.h"
+
+namespace headwise {
+
+namespace {
+
+// A byte beyond ASCII, both line ends and an end-of-file: text-mode transfers do not get past it (as in PNG).
+constexpr std::uint8_t kMagic[8] = {0x89, 'H', 'W', 'K', 'V', '\r', '\n', 0x1a};
+constexpr std::int64_t kVersion = 1;
+constexpr std::int64_t kNumberBytes = 8;
+constexpr std::int64_t kChecksumBytes = 4;
+
+struct Header {
+  std::int64_t version = kVersion;
+  KvCacheShape shape;
+  bool turns = false;  ///< whether shape.rotary is there
+  RotaryOptions rotary;
+};
+
+/// Every number of the header, in order, for reading and writing alike.
+template <class Stream, class AnyHeader>
+void header_numbers(Stream& stream, AnyHeader& header) {
+  stream.number(header.version);
+  stream.number(header.shape.dtype);
+  stream.number(header.shape.batch_size);
+  stream.number(header.shape.num_kv_heads);
+  stream.number(header.shape.head_dim);
+  stream.number(header.shape.value_dim);
+  stream.number(header.shape.capacity);
+  stream.number(header.shape.keep_first);
+  stream.number(header.shape.window);
+  stream.number(header.turns);
+  stream.number(header.rotary.rotary_dim);
+  stream.number(header.rotary.base);
+  stream.number(header.rotary.interleaved);
+  stream.number(header.rotary.scaling);
+  stream.number(header.rotary.factor);
+  stream.number(header.rotary.original_length);
+  stream.number(header.rotary.sequence_length);
+  stream.number(header.rotary.beta_fast);
+  stream.number(header.rotary.beta_slow);
+  stream.number(header.rotary.truncate);
+  stream.number(header.rotary.attention_factor);
+  stream.number(header.rotary.mscale);
+  stream.number(header.rotary.mscale_all_dim);
+  stream.number(header.rotary.low_freq_factor);
+  stream.number(header.rotary.high_freq_factor);
+}
+
+/// All rows of batch b, for reading and writing alike.
+template <class Stream, class AnyStore>
+void batch_rows(Stream& stream, AnyStore& store, std::int64_t b) {
+  const std::int64_t length = store.length(b);
+  for (std::int64_t g = 0; g < store.shape.num_kv_heads; ++g)
+    for (const BlockSide* side : {&store.layout.key, &store.layout.value}) {
+      RowSpan span;
+      for (std::int64_t j = 0; j < length; j += span.count) {
+        span = store.span(b, j, length - j);
+        stream.bytes(store.block(b, span.block)->data() + store.row_offset(*side, g, span.row),
+                     span.count * side->row_bytes);
+      }
+      if (store.shape.dtype != Dtype::int8) continue;
+      for (std::int64_t j = 0; j < length; j += span.count) {
+        span = store.span(b, j, length - j);
+        stream.bytes(store.block(b, span.block)->data() + store.scale_offset(*side, g, span.row),
+                     span.count * static_cast<std::int64_t>(sizeof(float)));
+      }
+    }
+}
+
+class Writer {
+ public:
+  explicit Writer(std::uint8_t* to) : to_(to) {}
+
+  template <class T>
+  void number(T value) {
+    if constexpr (std::is_same_v<T, double>) {
+      bytes(reinterpret_cast<const std::uint8_t*>(&value), sizeof value);
+    } else {
+      const std::int64_t wide = static_cast<std::int64_t>(value);
+      bytes(reinterpret_cast<const std::uint8_t*>(&wide), sizeof wide);
+    }
+  }
+
+  void bytes(const std::uint8_t* from, std::int64_t count) {
+    std::memcpy(to_, from, static_cast<std::size_t>(count));
+    to_ += count;
+  }
+
+ private:
+  std::uint8_t* to_;
+};
+
+/// Reads from bytes that are known to be enough.
+class Reader {
+ public:
+  explicit Reader(const std::uint8_t* from) : from_(from) {}
+
+  template <class T>
+  void number(T& value) {
+    if constexpr (std::is_same_v<T, double>) {
+      bytes(reinterpret_cast<std::uint8_t*>(&value), sizeof value);
+    } else {
+      std::int64_t wide = 0;
+      bytes(reinterpret_cast<std::uint8_t*>(&wide), sizeof wide);
+      value = static_cast<T>(wide);
+      exact_ = exact_ && static_cast<std::int64_t>(value) == wide;
+    }
+  }
+
+  void bytes(std::uint8_t* to, std::int64_t count) {
+    std::memcpy(to, from_, static_cast<std::size_t>(count));
+    from_ += count;
+  }
+
+  /// Whether every number fitted its type.
+  [[nodiscard]] bool exact() const { return exact_; }
+
+ private:
+  const std::uint8_t* from_;
+  bool exact_ = true;
+};
+
+/// Counts what is written, so that the header's size needs no second list.
+struct Counter {
+  std::int64_t count = 0;
+  template <class T>
+  void number(const T&) {
+    count += kNumberBytes;
+  }
+};
+
+std::int64_t header_bytes() {
+  Counter counter;
+  Header header;
+  header_numbers(counter, header);
+  return static_cast<std::int64_t>(sizeof kMagic) + counter.count;
+}
+
+std::int64_t batch_bytes(std::int64_t batch_size) { return batch_size * 2 * kNumberBytes; }
+
+std::int64_t token_bytes(const KvCache::Store& store) {
+  const std::int64_t scales = store.shape.dtype == Dtype::int8 ? 2 * static_cast<std::int64_t>(sizeof(float)) : 0;
+  return store.shape.num_kv_heads * (store.layout.key.row_bytes + store.layout.value.row_bytes + scales);
+}
+
+Status corrupt(const char* why) { return Status::error(StatusCode::corrupt_data, "%s", why); }
+
+/// Everything that can be known before the header is believed.
+Status check_envelope(const std::uint8_t* bytes, std::int64_t size) {
+  if (size < static_cast<std::int64_t>(sizeof kMagic) || std::memcmp(bytes, kMagic, sizeof kMagic) != 0)
+    return corrupt("these bytes are not a saved cache");
+  if (size < header_bytes() + kChecksumBytes) return corrupt("the saved cache is truncated");
+  std::int64_t version;
+  std::memcpy(&version, bytes + sizeof kMagic, sizeof version);
+  if (version != kVersion)
+    return Status::error(StatusCode::corrupt_data, "the saved cache has version %lld, this engine reads %lld",
+                         static_cast<long long>(version), static_cast<long long>(kVersion));
+  std::uint32_t checksum;
+  std::memcpy(&checksum, bytes + size - kChecksumBytes, sizeof checksum);
+  if (crc32(bytes, size - kChecksumBytes) != checksum)
+    return corrupt("the saved cache is damaged or truncated: its checksum is wrong");
+  return {};
+}
+
+/// Reads and checks tokens and origins, and that the rows they tell of are there, no more and no less.
+Status read_batches(Reader& reader, KvCache::Store& store, std::int64_t row_bytes) {
+  constexpr std::int64_t kFarthest = std::int64_t{1} << 52;
+  std::int64_t tokens = 0, bytes = 0;
+  for (std::int64_t b = 0; b < store.shape.batch_size; ++b) {
+    reader.number(store.appended[b]);
+    reader.number(store.rotary_origin[b]);
+    if (store.appended[b] < 0 || store.appended[b] > store.most_tokens() || store.rotary_origin[b] < -kFarthest ||
+        store.rotary_origin[b] > kFarthest)
+      return corrupt("the saved cache tells of an impossible number of tokens");
+    tokens += store.length(b);
+  }
+  if (!multiply_sizes(tokens, token_bytes(store), &bytes) || bytes != row_bytes)
+    return corrupt("the saved cache's size does not fit its shape");
+  return {};
+}
+
+}  // namespace
+
+std::int64_t KvCache::saved_size() const {
+  std::int64_t tokens = 0;
+  for (std::int64_t b = 0; b < store_->shape.batch_size; ++b) tokens += store_->length(b);
+  return header_bytes() + batch_bytes(store_->shape.batch_size) + tokens * token_bytes(*store_) + kChecksumBytes;
+}
+
+void KvCache::save(std::uint8_t* bytes) const {
+  const Store& store = *store_;
+  Header header;
+  header.shape = store.shape;
+  header.turns = store.shape.rotary.has_value();
+  if (header.turns) header.rotary = *store.shape.rotary;
+
+  Writer writer(bytes);
+  writer.bytes(kMagic, sizeof kMagic);
+  header_numbers(writer, header);
+  for (std::int64_t b = 0; b < store.shape.batch_size; ++b) {
+    writer.number(store.appended[b]);
+    writer.number(store.rotary_origin[b]);
+  }
+  for (std::int64_t b = 0; b < store.shape.batch_size; ++b) batch_rows(writer, store, b);
+  const std::uint32_t checksum = crc32(bytes, saved_size() - kChecksumBytes);
+  writer.bytes(reinterpret_cast<const std::uint8_t*>(&checksum), sizeof checksum);
+}
+
+Status KvCache::load(const std::uint8_t* bytes, std::int64_t size, std::unique_ptr<KvCache>* cache) {
+  if (Status status = check_envelope(bytes, size); !status.ok()) return status;
+  Header header;
+  Reader reader(bytes + sizeof kMagic);
+  header_numbers(reader, header);
+  if (header.turns) header.shape.rotary = header.rotary;
+  const std::int64_t rest = size - header_bytes() - kChecksumBytes;
+  if (!reader.exact() || header.shape.batch_size < 0 || header.shape.batch_size > rest / (2 * kNumberBytes))
+    return corrupt("the saved cache's header holds impossible numbers");
+
+  std::unique_ptr<KvCache> loaded;
+  if (Status status = create(header.shape, &loaded); !status.ok())
+    return status.code == StatusCode::out_of_memory ? status : corrupt(status.message);
+  Store& store = *loaded->store_;
+  if (Status status = read_batches(reader, store, rest - batch_bytes(header.shape.batch_size)); !status.ok())
+    return status;
+  for (std::int64_t b = 0; b < store.shape.batch_size; ++b) {
+    if (!store.reserve(b, 0, store.appended[b])) return Status::out_of_memory(store.layout.bytes);
+    batch_rows(reader, store, b);
+  }
+  *cache = std::move(loaded);
+  return {};
+}
+
+}  // namespace headwise
