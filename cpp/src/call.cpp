@@ -98,12 +98,13 @@ void resolve_sequences(const AttentionShape& shape, const AttentionInputs& input
     if (options.cu_seq_lens_query) {
       const std::int32_t* query = options.cu_seq_lens_query + n;
       const std::int32_t* key = options.cu_seq_lens_key + n;
-      sequence = {0, query[0], query[1] - query[0], query[1] - query[0], key[0], key[1] - key[0], 0, {}};
-      total_keys = sequence.key_length;
+      const std::int64_t queries = query[1] - query[0];
+      total_keys = key[1] - key[0];
+      sequence = {0, query[0], queries, queries, key[0], total_keys, total_keys, 0, {}};
     } else {
-      sequence = {n, 0, shape.query_length, shape.query_length, 0, shape.key_length, 0, {}};
+      sequence = {n, 0, shape.query_length, shape.query_length, 0, shape.key_length, shape.key_length, 0, {}};
       if (inputs.cache) {
-        sequence.key_length = inputs.cache->length(n);
+        sequence.num_keys = sequence.key_length = inputs.cache->length(n);
         sequence.positions = KvCacheSource(*inputs.cache).positions(n);
       }
       total_keys = inputs.cache ? inputs.cache->appended(n) : sequence.key_length;

@@ -28,7 +28,8 @@ struct Sequence {
   std::int64_t batch;
   std::int64_t query_begin, num_queries;  ///< num_queries includes padding
   std::int64_t query_length;              ///< rows from here on are padding
-  std::int64_t key_begin, key_length;
+  std::int64_t key_begin, num_keys;       ///< key rows that exist
+  std::int64_t key_length;                ///< rows from here on are hidden
   std::int64_t offset;                    ///< query i stands at i + offset
   KeyPositions positions;
 };

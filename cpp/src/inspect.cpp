@@ -102,16 +102,17 @@ QueryRow query_row(const Call& call, const Sequence& sequence, std::int64_t head
   return row;
 }
 
-/// Raw scores of the block's rows against keys [0, key_length) of their sequence, in block.scores from column 0.
-void score_block(const Call& call, const Chosen& chosen, const Rows& rows, std::int64_t head, Block& block) {
+/// Raw scores of the block's rows against the first `num_keys` keys of their sequence, in block.scores from column 0.
+void score_block(const Call& call, const Chosen& chosen, const Rows& rows, std::int64_t head, std::int64_t num_keys,
+                 Block& block) {
   const Sequence& sequence = *rows.sequence;
   const std::int64_t depth = call.shape.head_dim, group = head / call.group_size;
   for (std::int64_t r = 0; r < rows.size(); ++r)
     call.load_query(sequence, head, chosen.query(rows.begin + r) - sequence.query_begin, block.query + r * depth);
   const std::int64_t padded = round_up(rows.size(), call.kernels.row_block);
   std::fill(block.query + rows.size() * depth, block.query + padded * depth, 0.0f);
-  for (std::int64_t j0 = 0; j0 < sequence.key_length; j0 += block.sizes.keys) {
-    const KeyRange keys{j0, std::min(j0 + block.sizes.keys, sequence.key_length)};
+  for (std::int64_t j0 = 0; j0 < num_keys; j0 += block.sizes.keys) {
+    const KeyRange keys{j0, std::min(j0 + block.sizes.keys, num_keys)};
     call.for_each_key_run(sequence, group, keys, [&](const RowRun& run, std::int64_t first) {
       call.kernels.pack_transposed(run, depth, first, block.keys);
     });
@@ -139,17 +140,20 @@ void to_probabilities(const Call& call, const Sequence& sequence, const QueryRow
   }
   std::fill_n(scores, block.sizes.width, 0.0f);
   if (!follows_policy(sequence, row, softmax) || call.options.empty_rows == EmptyRows::zero) return;
-  const bool nan = call.options.empty_rows == EmptyRows::nan;
-  std::fill_n(scores, sequence.key_length, nan ? kNan : 1.0f / static_cast<float>(sequence.key_length));
-  if (!nan) std::fill_n(block.visible, sequence.key_length, std::uint8_t{1});  // uniform looks at every key
+  if (call.options.empty_rows == EmptyRows::nan) {
+    std::fill_n(scores, sequence.num_keys, kNan);
+    return;
+  }
+  std::fill_n(scores, sequence.key_length, 1.0f / static_cast<float>(sequence.key_length));
+  std::fill_n(block.visible, sequence.key_length, std::uint8_t{1});  // uniform looks at every key
 }
 
 // ---- what is derived ------------------------------------------------------------------------------------------------
 
-/// Writes a row of [B, heads, queries, Skv]: `values` at the sequence's keys, `elsewhere` at the others.
+/// Writes a row of [B, heads, queries, Skv]: `values` at the keys that the sequence has, `elsewhere` at the others.
 void write_row(const Call& call, const Sequence& sequence, const float* values, float elsewhere, float* out) {
   std::fill_n(out, call.key_length, elsewhere);
-  std::copy_n(values, sequence.key_length, out + sequence.key_begin);
+  std::copy_n(values, sequence.num_keys, out + sequence.key_begin);
 }
 
 float entropy_of(const float* scores, const float* probabilities, std::int64_t count, const OnlineSoftmax& softmax) {
@@ -218,14 +222,15 @@ class Inspection {
     const Selection& selection = call_.outputs.scores_selection;
     const ScoreStage stage = call_.outputs.scores_stage;
     const Chosen chosen(call_, selection);
-    score_block(call_, chosen, rows, chosen.head(n), block);
+    const KeyRange all{0, rows.sequence->num_keys};
+    score_block(call_, chosen, rows, chosen.head(n), all.end, block);
     for (std::int64_t r = 0; r < rows.size(); ++r) {
       const QueryRow row = query_row(call_, *rows.sequence, chosen.head(n), chosen.query(rows.begin + r));
       float* scores = block.scores + r * block.sizes.width;
       if (stage == ScoreStage::biased)
         hide_row(call_, *rows.sequence, row, block, scores);
       else
-        raise_scores(call_, *rows.sequence, row, {0, rows.sequence->key_length}, stage, scores, block.sizes.width);
+        raise_scores(call_, *rows.sequence, row, all, stage, scores, block.sizes.width);
       write_row(call_, *rows.sequence, scores, stage == ScoreStage::biased ? -kInfinity : 0.0f,
                 call_.outputs.scores + place(selection, rows, n, r) * call_.key_length);
     }
@@ -234,7 +239,7 @@ class Inspection {
   void entropy(const Rows& rows, std::int64_t head, Block& block) const {
     const Selection everything;
     const Chosen chosen(call_, everything);
-    score_block(call_, chosen, rows, head, block);
+    score_block(call_, chosen, rows, head, rows.sequence->key_length, block);
     for (std::int64_t r = 0; r < rows.size(); ++r) {
       const QueryRow row = query_row(call_, *rows.sequence, head, chosen.query(rows.begin + r));
       const std::int64_t at = row_index(call_, *rows.sequence, row);
@@ -269,7 +274,7 @@ class Inspection {
       std::fill_n(block.any, rows.size() * width, std::uint8_t{0});
     }
     for (std::int64_t h = first; h < last; ++h) {
-      score_block(call_, chosen, rows, chosen.head(h), block);
+      score_block(call_, chosen, rows, chosen.head(h), rows.sequence->key_length, block);
       for (std::int64_t r = 0; r < rows.size(); ++r) {
         const QueryRow row = query_row(call_, *rows.sequence, chosen.head(h), chosen.query(rows.begin + r));
         const OnlineSoftmax& softmax = statistics_[row_index(call_, *rows.sequence, row)];

@@ -140,7 +140,8 @@ struct AttentionOutputs {
   float* entropy = nullptr;
   float* probs = nullptr;
   Selection probs_selection;
-  float* scores = nullptr;  ///< raw and softcapped: defined for every pair; biased: -inf where hidden
+  float* scores = nullptr;  ///< raw and softcapped: for every pair, hidden or not (ragged: 0 between sequences);
+                            ///< biased: -inf where hidden
   ScoreStage scores_stage = ScoreStage::raw;
   Selection scores_selection;  ///< `average` is not allowed
   float* top_k_values = nullptr;         ///< descending; ties go to the lower index; short rows padded with 0
