@@ -1,0 +1,47 @@
+import type { Tensor } from "headwise";
+
+import { float16ToNumber, type Expected } from "./reference.js";
+
+/** The values of a tensor as numbers. */
+export function valuesOf({ data }: Pick<Tensor, "data">): ArrayLike<number> {
+  const isBits = (data as { [Symbol.toStringTag]?: string })[Symbol.toStringTag] === "Uint16Array";
+  return isBits ? Float64Array.from(data, float16ToNumber) : data;
+}
+
+/**
+ * Where a result is further from its expected values than their tolerance allows: a line for each of the first such
+ * places, so that `expect(differences(…)).toEqual([])` says all.
+ */
+export function differences(result: Pick<Tensor, "data"> | undefined, { values, tolerance }: Expected): string[] {
+  if (!result) return ["there is no result"];
+  const actual = valuesOf(result);
+  if (actual.length !== values.length) return [`there are ${actual.length} values, not ${values.length}`];
+  const lines: string[] = [];
+  for (let k = 0; k < actual.length && lines.length < 5; ++k) {
+    const isClose = Number.isFinite(values[k])
+      ? Math.abs(actual[k]! - values[k]!) <= tolerance[k]!
+      : Object.is(actual[k], values[k]);
+    if (!isClose) lines.push(`[${k}] is ${actual[k]}, not ${values[k]} ± ${tolerance[k]}`);
+  }
+  return lines;
+}
+
+/** The bytes of every array of a result, to compare two results bit by bit. */
+export function bits(result: object): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(result)
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]: [string, unknown]) => [
+        name,
+        ArrayBuffer.isView(value) ? bytes(value) : isPlain(value) ? bits(value) : value,
+      ]),
+  );
+}
+
+function bytes({ buffer, byteOffset, byteLength }: ArrayBufferView): string {
+  return Buffer.from(buffer, byteOffset, byteLength).toString("base64");
+}
+
+function isPlain(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
