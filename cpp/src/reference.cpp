@@ -59,9 +59,10 @@ std::int64_t broadcast_index(const BroadcastExtents& extents, std::int64_t b, st
 }
 
 /// Query rows [query_begin, query_end) that may see key rows [key_begin, key_end) and no others. Positions count from
-/// the begins; query i stands `offset` further.
+/// the begins; query i stands `offset` further. Rows of p belong to it from row_begin to row_end: keys past their length
+/// included, keys of other sequences not.
 struct Sequence {
-  std::int64_t query_begin, query_end, key_begin, key_end, offset;
+  std::int64_t query_begin, query_end, key_begin, key_end, offset, row_begin, row_end;
 };
 
 std::int64_t query_offset(const AttentionOptions& options, std::int64_t n, std::int64_t query_length,
@@ -79,7 +80,7 @@ std::vector<Sequence> ragged_sequences(const AttentionOptions& options) {
     const std::int64_t key_begin = options.cu_seq_lens_key[n], key_end = options.cu_seq_lens_key[n + 1];
     const std::int64_t offset =
         query_offset(options, n, query_end - query_begin, key_end - key_begin, nullptr);
-    sequences.push_back({query_begin, query_end, key_begin, key_end, offset});
+    sequences.push_back({query_begin, query_end, key_begin, key_end, offset, key_begin, key_end});
   }
   return sequences;
 }
@@ -87,12 +88,12 @@ std::vector<Sequence> ragged_sequences(const AttentionOptions& options) {
 Sequence dense_sequence(const AttentionShape& shape, const AttentionInputs& inputs, const AttentionOptions& options,
                         std::int64_t b) {
   const std::int64_t query_length = options.query_lengths ? options.query_lengths[b] : shape.query_length;
-  std::int64_t key_length = inputs.cache ? inputs.cache->length(b) : shape.key_length;
-  if (options.key_lengths) key_length = options.key_lengths[b];
+  const std::int64_t held = inputs.cache ? inputs.cache->length(b) : shape.key_length;
+  const std::int64_t key_length = options.key_lengths ? options.key_lengths[b] : held;
   const std::int64_t appended = inputs.cache ? inputs.cache->appended(b) : 0;
   const std::int64_t offset =
       query_offset(options, b, query_length, key_length, inputs.cache ? &appended : nullptr);
-  return {0, query_length, 0, key_length, offset};
+  return {0, query_length, 0, key_length, offset, 0, held};
 }
 
 /// One head of one batch while it is being computed.
@@ -185,12 +186,12 @@ void softmax_row(const HeadCall& call, Head& head, std::int64_t i) {
 
 void fill_empty_row(const HeadCall& call, Head& head, std::int64_t i) {
   head.lse(i) = call.options.sinks ? call.options.sinks[call.h] : -kInfinity;
-  if (call.options.empty_rows == EmptyRows::nan) {
-    head.probs.row(i).setConstant(kNaN);
-    head.entropy(i) = kNaN;
-  }
   const Sequence& sequence = *call.sequence[i];
   const std::int64_t key_length = sequence.key_end - sequence.key_begin;
+  if (call.options.empty_rows == EmptyRows::nan) {
+    head.probs.row(i).segment(sequence.row_begin, sequence.row_end - sequence.row_begin).setConstant(kNaN);
+    head.entropy(i) = kNaN;
+  }
   if (call.options.empty_rows == EmptyRows::uniform && key_length > 0) {
     head.probs.row(i).segment(sequence.key_begin, key_length).setConstant(1.0 / static_cast<double>(key_length));
     head.lse(i) = -kInfinity;
@@ -215,7 +216,7 @@ void compute_softmax(const HeadCall& call, Head& head) {
 void compute_weighted_sum(const HeadCall& call, Head& head) {
   const double gain = call.options.head_gain ? call.options.head_gain[call.h] : 1.0;
   head.output = Matrix::Zero(head.raw.rows(), call.value.cols());
-  head.output_magnitude = head.output;
+  head.output_magnitude = head.visible_magnitude = head.output;
   for (std::int64_t i = 0; i < head.raw.rows(); ++i) {
     if (head.rows[i] == RowKind::empty && call.options.empty_rows == EmptyRows::nan)
       head.output.row(i).setConstant(kNaN);
@@ -223,10 +224,12 @@ void compute_weighted_sum(const HeadCall& call, Head& head) {
       if (!head.visible(i, j) && !(head.probs(i, j) > 0)) continue;
       head.output.row(i) += head.probs(i, j) * call.value.row(j);
       head.output_magnitude.row(i) += head.probs(i, j) * call.value.row(j).cwiseAbs();
+      head.visible_magnitude.row(i) += call.value.row(j).cwiseAbs();
     }
   }
   head.output *= gain;
   head.output_magnitude *= std::abs(gain);
+  head.visible_magnitude *= std::abs(gain);
   if (gain == 0) head.output.setZero();
 }
 

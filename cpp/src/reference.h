@@ -29,10 +29,11 @@ struct Head {
   Vector lse, entropy;             ///< [Sq]
 
   // What the error model measures rounding against.
-  Matrix score_magnitude;   ///< [Sq, Skv] |scale| * sum_d |q_d k_d|
-  Matrix penalty;           ///< [Sq, Skv] alibi_slope * distance
-  Matrix bias;              ///< [Sq, Skv], 0 without one
-  Matrix output_magnitude;  ///< [Sq, Dv] |head_gain| * sum_j p_j |v_j|
+  Matrix score_magnitude;    ///< [Sq, Skv] |scale| * sum_d |q_d k_d|
+  Matrix penalty;            ///< [Sq, Skv] alibi_slope * distance
+  Matrix bias;               ///< [Sq, Skv], 0 without one
+  Matrix output_magnitude;   ///< [Sq, Dv] |head_gain| * sum_j p_j |v_j|
+  Matrix visible_magnitude;  ///< [Sq, Dv] |head_gain| * sum_j |v_j|
 };
 
 /// Heads in the order b * num_heads + h. The call must be valid.

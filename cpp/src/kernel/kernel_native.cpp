@@ -15,6 +15,12 @@ const KernelTable* kernel_table_at(int index) {
   return nullptr;
 }
 
-const KernelTable& kernel_table() { return *kernel_table_at(0); }
+namespace {
+const KernelTable* chosen_table = nullptr;
+}
+
+void use_kernel_table(const KernelTable* table) { chosen_table = table; }
+
+const KernelTable& kernel_table() { return chosen_table ? *chosen_table : *kernel_table_at(0); }
 
 }  // namespace headwise

@@ -60,8 +60,11 @@ struct KernelTable {
   void (*scale)(float* values, std::int64_t count, float factor);
 };
 
-/// The best table this machine runs (native: by CPU detection; wasm: the module's own).
+/// The table that calls compute with: the best one this machine runs (native: by CPU detection; wasm: the module's own).
 const KernelTable& kernel_table();
+
+/// Native only, for tests and benches: `table` instead of the best one, which null brings back. Not while a call runs.
+void use_kernel_table(const KernelTable* table);
 
 /// All tables this machine runs, best first; for tests and benches. `index` past the end gives nullptr.
 const KernelTable* kernel_table_at(int index);

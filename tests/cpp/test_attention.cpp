@@ -1,0 +1,39 @@
+#include "headwise/attention.h"
+
+#include <cctype>
+
+#include "expectations.h"
+#include "harness.h"
+
+namespace headwise {
+namespace {
+
+class EveryCase : public testing::TestWithParam<std::size_t> {
+ protected:
+  [[nodiscard]] const cases::Case& call() const { return cases::table()[GetParam()]; }
+};
+
+TEST_P(EveryCase, LiesWithinTheErrorModelWithTheSameBitsForEveryThreadCount) {
+  const AttentionOptions options = call().options();
+  const std::vector<reference::Head> expected = reference::attention(call().shape, call().inputs(), options);
+  for (const KernelTable* table : kernel_tables()) {
+    SCOPED_TRACE(table->name);
+    const UsingKernels kernels(*table);
+    const cases::Results results = compute(call());
+    expect_near_reference(call().shape, options, call().returns, expected, results);
+    for (int threads = 2; threads <= 4; ++threads)
+      EXPECT_EQ(compute(call(), threads).bits(), results.bits()) << threads << " threads";
+  }
+}
+
+std::string case_name(const testing::TestParamInfo<std::size_t>& info) {
+  std::string name = cases::table()[info.param].name;
+  for (char& letter : name)
+    if (!std::isalnum(static_cast<unsigned char>(letter))) letter = '_';
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, EveryCase, testing::Range(std::size_t{0}, cases::table().size()), case_name);
+
+}  // namespace
+}  // namespace headwise
