@@ -175,10 +175,9 @@ function field(apt, name, wanted) {
 
 async function download(apt, names, folder, say) {
   mkdirSync(folder, { recursive: true });
-  const plan = execFileSync("apt-get", [...apt, "download", "--print-uris", ...names], {
-    cwd: folder,
-    encoding: "utf8",
-  });
+  // Asked for elsewhere: apt leaves out what it finds complete in the folder it is started in.
+  const options = { cwd: path.dirname(folder), encoding: "utf8" };
+  const plan = execFileSync("apt-get", [...apt, "download", "--print-uris", ...names], options);
   const packages = plan
     .trim()
     .split("\n")
