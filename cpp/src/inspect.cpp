@@ -284,10 +284,8 @@ class Inspection {
           visit(r, scores, block.visible);
           continue;
         }
-        for (std::int64_t j = 0; j < rows.sequence->key_length; ++j) {
-          block.mean[r * width + j] += scores[j];
-          block.any[r * width + j] |= block.visible[j];
-        }
+        for (std::int64_t j = 0; j < rows.sequence->num_keys; ++j) block.mean[r * width + j] += scores[j];
+        for (std::int64_t j = 0; j < rows.sequence->key_length; ++j) block.any[r * width + j] |= block.visible[j];
       }
     }
     if (!selection.average) return;
