@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
+#include <numeric>
 
 #include "call.h"
 #include "half.h"
@@ -177,6 +179,16 @@ void turn_all(ThreadPool& pool, const RotaryCall& call, std::int64_t batch_size,
   });
 }
 
+Status check_array(std::int64_t batch_size, std::int64_t num_heads, std::int64_t length, std::int64_t head_dim) {
+  if (batch_size < 0 || num_heads < 1 || length < 0 || head_dim < 1)
+    return Status::error(StatusCode::invalid_shape, "x must have batch >= 0, heads >= 1, length >= 0, width >= 1");
+  std::int64_t elements = 0;
+  if (!multiply_sizes(batch_size, num_heads, &elements) || !multiply_sizes(elements, length, &elements) ||
+      !multiply_sizes(elements, head_dim, &elements))
+    return Status::error(StatusCode::invalid_shape, "the size of x overflows");
+  return {};
+}
+
 Status check_rows(const std::int32_t* rows, std::int64_t count, std::int64_t table_rows) {
   for (std::int64_t i = 0; i < count; ++i)
     if (rows[i] < 0 || rows[i] >= table_rows)
@@ -228,12 +240,7 @@ Status rotary_embedding(ThreadPool& pool, Layout layout, std::int64_t batch_size
                         std::int64_t length, std::int64_t head_dim, std::int64_t rotary_dim, bool interleaved,
                         ConstArray x, const float* cosines, const float* sines, std::int64_t table_rows,
                         const std::int32_t* rows, MutableArray y) {
-  if (batch_size < 0 || num_heads < 1 || length < 0 || head_dim < 1)
-    return Status::error(StatusCode::invalid_shape, "x must have batch >= 0, heads >= 1, length >= 0, width >= 1");
-  std::int64_t elements = 0;
-  if (!multiply_sizes(batch_size, num_heads, &elements) || !multiply_sizes(elements, length, &elements) ||
-      !multiply_sizes(elements, head_dim, &elements))
-    return Status::error(StatusCode::invalid_shape, "the size of x overflows");
+  if (Status status = check_array(batch_size, num_heads, length, head_dim); !status.ok()) return status;
   if (Status status = check_rotary_dim(rotary_dim, head_dim); !status.ok()) return status;
   if (!is_float(x.dtype) || !is_float(y.dtype))
     return Status::error(StatusCode::unsupported, "rotary embedding takes and gives float32 or float16");
@@ -242,7 +249,7 @@ Status rotary_embedding(ThreadPool& pool, Layout layout, std::int64_t batch_size
                          static_cast<long long>(length), static_cast<long long>(table_rows));
   if (rows)
     if (Status status = check_rows(rows, batch_size * length, table_rows); !status.ok()) return status;
-  if (elements == 0) return {};
+  if (batch_size == 0 || length == 0) return {};
 
   const RotaryCall call{strides_of(layout, num_heads, length, head_dim), num_heads, length, head_dim,
                         Pairing{rotary_dim / 2, interleaved}, cosines, sines, rows};
@@ -257,6 +264,24 @@ Status rotary_embedding(ThreadPool& pool, Layout layout, std::int64_t batch_size
   else
     write_to(static_cast<std::uint16_t*>(y.data));
   return {};
+}
+
+Status rotary_embedding_at(ThreadPool& pool, Layout layout, std::int64_t batch_size, std::int64_t num_heads,
+                           std::int64_t length, std::int64_t head_dim, const RotaryOptions& options, ConstArray x,
+                           const double* positions, MutableArray y) {
+  if (Status status = check_array(batch_size, num_heads, length, head_dim); !status.ok()) return status;
+  const std::int64_t rotary_dim = options.rotary_dim ? options.rotary_dim : head_dim;
+  const std::int64_t tokens = batch_size * length, entries = tokens * std::max<std::int64_t>(rotary_dim / 2, 0);
+  Buffer<float> cosines, sines;
+  Buffer<std::int32_t> rows;
+  if (tokens > std::numeric_limits<std::int32_t>::max() || !cosines.allocate(entries) || !sines.allocate(entries) ||
+      !rows.allocate(tokens))
+    return Status::out_of_memory(2 * entries * static_cast<std::int64_t>(sizeof(float)));
+  std::iota(rows.data(), rows.data() + tokens, 0);
+  if (Status status = rotary_tables(options, head_dim, positions, tokens, cosines.data(), sines.data()); !status.ok())
+    return status;
+  return rotary_embedding(pool, layout, batch_size, num_heads, length, head_dim, rotary_dim, options.interleaved, x,
+                          cosines.data(), sines.data(), tokens, rows.data(), y);
 }
 
 }  // namespace headwise

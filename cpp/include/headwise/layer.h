@@ -8,52 +8,80 @@
 
 namespace headwise {
 
-enum class QkNorm : std::int32_t { none = 0, rms = 1, l2 = 2 };
-enum class LayerPosition : std::int32_t { none = 0, table = 1 /* added to X: learned or sinusoidal */, rotary = 2 };
+enum class QkNorm : std::int32_t {
+  none = 0,
+  rms = 1,  ///< x / sqrt(mean(x^2) + epsilon) * gain
+  l2 = 2,   ///< x / max(|x|, epsilon) * gain
+};
 
-/// The multi-head layer Y = concat(heads) Wo + bo with Q = X Wq + bq, K = C Wk + bk, V = C' Wv + bv.
+enum class LayerPosition : std::int32_t {
+  none = 0,
+  table = 1,   ///< rows of a table (learned, sinusoidal) are added to X
+  rotary = 2,  ///< queries and keys are turned
+};
+
+/// The multi-head layer
+///
+///     Q = X Wq + bq,  K = C Wk + bk,  V = C' Wv + bv        C and C' default to X
+///     Q, K = norm per head, then rotary                     if asked for
+///     Y = concat over heads of attention(Q, K, V) Wo + bo
+///
+/// Positions are those of attention(): query i stands at i + offset_b, key j at pi_bj. The same offset serves masks,
+/// rotary and table.
 struct LayerShape {
   std::int64_t input_dim = 1;        ///< width of X
-  std::int64_t key_input_dim = 1;    ///< width of the key context
-  std::int64_t value_input_dim = 1;  ///< width of the value context
+  std::int64_t key_input_dim = 1;    ///< width of C
+  std::int64_t value_input_dim = 1;  ///< width of C'
   std::int64_t num_heads = 1;
   std::int64_t num_kv_heads = 1;
-  std::int64_t head_dim = 1;         ///< modelDim / numHeads
+  std::int64_t head_dim = 1;
   std::int64_t value_head_dim = 1;
   std::int64_t output_dim = 1;       ///< width of Y; num_heads * value_head_dim without output projection
   bool output_projection = true;
 };
 
-/// Row-major [in, out] float32; biases may be null. Packed (copied) at creation.
+/// A weight W [in, out] and its bias [out] (null is none): element (i, o) is at weight[i * in_stride + o * out_stride],
+/// so a slice of packed weights, or one stored [out, in], is read as it lies.
+struct LinearWeights {
+  const float* weight = nullptr;
+  std::int64_t in_stride = 0, out_stride = 1;
+  const float* bias = nullptr;
+};
+
+/// Packed, hence copied, at creation.
 struct LayerWeights {
-  const float *wq, *bq;  ///< [input_dim, num_heads * head_dim]
-  const float *wk, *bk;  ///< [key_input_dim, num_kv_heads * head_dim]
-  const float *wv, *bv;  ///< [value_input_dim, num_kv_heads * value_head_dim]
-  const float *wo, *bo;  ///< [num_heads * value_head_dim, output_dim]
+  LinearWeights query;   ///< [input_dim, num_heads * head_dim]
+  LinearWeights key;     ///< [key_input_dim, num_kv_heads * head_dim]
+  LinearWeights value;   ///< [value_input_dim, num_kv_heads * value_head_dim]
+  LinearWeights output;  ///< [num_heads * value_head_dim, output_dim]; absent without output projection
 };
 
 struct LayerOptions {
-  QkNorm qk_norm = QkNorm::none;  ///< per head, before rotary
+  QkNorm qk_norm = QkNorm::none;
   float qk_norm_epsilon = 1e-6f;
   const float* query_gain = nullptr;  ///< [head_dim], copied; null is 1
   const float* key_gain = nullptr;
   LayerPosition position = LayerPosition::none;
-  const float* position_table = nullptr;  ///< table: [position_rows, input_dim], copied; added to X and, in
-                                          ///< self-attention, thereby to the contexts
+  const float* position_table = nullptr;  ///< table: [position_rows, input_dim], copied. Row p is added to the token of
+                                          ///< X at position p before anything else, so keys and values that come from
+                                          ///< X have it too.
   std::int64_t position_rows = 0;
-  RotaryOptions rotary;  ///< rotary: on Q and K; keys at 0.., queries at query_offset..; see LayerInputs
+  RotaryOptions rotary;  ///< rotary. Dynamic ntk with sequence_length 0 takes the call's highest position + 1.
 };
 
 struct LayerInputs {
-  Layout layout = Layout::bse;  ///< bse: X [B, Sq, I]; bes: X [B, I, Sq]
-  std::int64_t batch_size = 1, query_length = 0, key_length = 0;
+  Layout layout = Layout::bse;  ///< bse: X [B, Sq, I]; bes: X [B, I, Sq]; contexts and Y likewise
+  std::int64_t batch_size = 1, query_length = 0;
+  std::int64_t key_length = 0;  ///< of the contexts; without any it is query_length
   const float* x = nullptr;
-  const float* key_context = nullptr;    ///< null: x (then key_length = query_length)
-  const float* value_context = nullptr;  ///< null: key_context
-  KvCache* cache = nullptr;              ///< append the projected keys and values, then attend to the whole cache
-  bool attend_only = false;              ///< with a cache: cross-attention to what it holds, nothing is projected
-  /// First position of x per batch [B]; null: 0, or tokens ever appended when there is a cache.
-  const std::int32_t* position_offset = nullptr;
+  const float* key_context = nullptr;    ///< null: X
+  const float* value_context = nullptr;  ///< null: the key context
+  /// Keys and values are appended here, then all that the cache holds is attended to. If the call fails the cache is as
+  /// before, unless it is a ring that has dropped tokens for the new ones.
+  KvCache* cache = nullptr;
+  bool attend_only = false;  ///< with a cache: attend to what it holds (cross-attention); nothing is appended
+  /// [B] leading tokens to append; null: query_lengths if keys come from X, else all.
+  const std::int32_t* append_lengths = nullptr;
 };
 
 /// A layer with its weights packed for the kernel. Immutable after creation; calls on one pool do not overlap.
@@ -62,17 +90,21 @@ class Layer {
   [[nodiscard]] static Status create(const LayerShape& shape, const LayerWeights& weights, const LayerOptions& options,
                                      std::unique_ptr<Layer>* layer);
   ~Layer();
+  Layer(const Layer&) = delete;
+  Layer& operator=(const Layer&) = delete;
 
-  /// `attention.layout` is ignored (heads stay packed inside); outputs.output is Y [B, Sq, O] (bes: [B, O, Sq])
-  /// float32; the other outputs are those of attention().
+  /// `masks` gives mask and bias (the rest is ignored, as is `attention.layout`); `outputs.output` is Y [B, Sq, O] (bes:
+  /// [B, O, Sq]) in float32, null if not wanted; the other outputs are those of attention(). A ragged batch goes
+  /// without a cache. Scratch: the projected queries, keys, values and heads.
   [[nodiscard]] Status forward(ThreadPool& pool, const LayerInputs& inputs, const AttentionInputs& masks,
                                const AttentionOptions& attention, const AttentionOutputs& outputs) const;
 
   [[nodiscard]] const LayerShape& shape() const;
-  [[nodiscard]] std::int64_t bytes() const;
+  [[nodiscard]] std::int64_t bytes() const;  ///< of packed weights and tables
+
+  struct Packed;
 
  private:
-  struct Packed;
   explicit Layer(std::unique_ptr<Packed> packed);
   std::unique_ptr<Packed> packed_;
 };

@@ -44,6 +44,12 @@ struct RotaryOptions {
                                       bool interleaved, ConstArray x, const float* cosines, const float* sines,
                                       std::int64_t table_rows, const std::int32_t* rows, MutableArray y);
 
+/// Turns x by the positions of its tokens, [B, S]: the two steps above in one.
+[[nodiscard]] Status rotary_embedding_at(ThreadPool& pool, Layout layout, std::int64_t batch_size,
+                                         std::int64_t num_heads, std::int64_t length, std::int64_t head_dim,
+                                         const RotaryOptions& options, ConstArray x, const double* positions,
+                                         MutableArray y);
+
 enum class SinusoidalSplit : std::int32_t {
   interleaved = 0,  ///< (sin, cos) pairs: Vaswani et al. 2017
   halves = 1,       ///< [sin…, cos…]: tensor2tensor's timing signal, geometric from 1 to 1/10000 over width/2 - 1 steps

@@ -1,0 +1,119 @@
+#include "projection.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace headwise {
+
+namespace {
+
+// A slice of a panel (kDepth x 8 floats under wasm) is 8 KB, a tile's input 64 KB, the panels of a tile 128 KB.
+constexpr std::int64_t kDepth = 256;
+constexpr std::int64_t kRows = 64;
+constexpr std::int64_t kColumns = 128;  // a multiple of every kernel's panel width
+
+constexpr std::int64_t round_up(std::int64_t value, std::int64_t step) { return (value + step - 1) / step * step; }
+constexpr std::int64_t divide_up(std::int64_t value, std::int64_t step) { return (value + step - 1) / step; }
+
+constexpr std::int64_t kInputFloats = kRows * kDepth;
+constexpr std::int64_t kOutputFloats = kRows * kColumns;
+
+}  // namespace
+
+bool ProjectionScratch::allocate(const ThreadPool& pool) {
+  return floats_.allocate(pool.size() * (kInputFloats + kOutputFloats));
+}
+
+float* ProjectionScratch::input(int worker) { return floats_.data() + worker * (kInputFloats + kOutputFloats); }
+float* ProjectionScratch::output(int worker) { return input(worker) + kInputFloats; }
+
+/// Rows [row, row + rows) of all tokens by columns [column, column + columns).
+struct Projection::Tile {
+  std::int64_t row, rows, column, columns;
+};
+
+Status Projection::create(const LinearWeights& weights, std::int64_t in, std::int64_t out) {
+  kernels_ = &kernel_table();
+  in_ = in;
+  out_ = out;
+  padded_out_ = round_up(out, kernels_->panel_width);
+  std::int64_t floats = 0;
+  if (!multiply_sizes(in, padded_out_, &floats))
+    return Status::error(StatusCode::invalid_shape, "the size of a weight overflows");
+  if (!panels_.allocate(floats)) return Status::out_of_memory(floats * 4);
+  if (!bias_.allocate(padded_out_)) return Status::out_of_memory(padded_out_ * 4);
+
+  for (std::int64_t k = 0; k < in; k += kDepth) {
+    const std::int64_t depth = std::min(kDepth, in - k);
+    const RowRun slice{.data = weights.weight + k * weights.in_stride, .row_stride = weights.in_stride,
+                       .column_stride = weights.out_stride, .count = depth};
+    kernels_->pack(slice, out, 0, depth, panels_.data() + k * padded_out_);
+  }
+  std::fill(bias_.data(), bias_.data() + padded_out_, 0.0f);
+  if (weights.bias) std::copy(weights.bias, weights.bias + out, bias_.data());
+  return {};
+}
+
+std::int64_t Projection::bytes() const { return 4 * (panels_.size() + bias_.size()); }
+
+void Projection::apply(ThreadPool& pool, ProjectionScratch& scratch, const ConstTokenRows& x,
+                       const TokenRows& y) const {
+  const std::int64_t rows = x.batch_size * x.length;
+  const std::int64_t column_tiles = divide_up(out_, kColumns);
+  pool.parallel_for(divide_up(rows, kRows) * column_tiles, [&](std::int64_t task, int worker) {
+    const std::int64_t row = task / column_tiles * kRows, column = task % column_tiles * kColumns;
+    compute(x, y, {row, std::min(kRows, rows - row), column, std::min(kColumns, out_ - column)}, scratch.input(worker),
+            scratch.output(worker));
+  });
+}
+
+namespace {
+
+/// Where token `row`, counted over all batches, begins.
+template <class Tokens>
+auto* token(const Tokens& tokens, std::int64_t row) {
+  return tokens.data + row / tokens.length * tokens.strides.batch + row % tokens.length * tokens.strides.position;
+}
+
+/// Copies features [k, k + depth) of `rows` tokens to `input`, the rows padded with zeros to `padded`.
+void gather(const ConstTokenRows& x, std::int64_t row, std::int64_t rows, std::int64_t padded, std::int64_t k,
+            std::int64_t depth, float* input) {
+  const float* x_r[kRows];
+  for (std::int64_t r = 0; r < rows; ++r) x_r[r] = token(x, row + r) + k * x.strides.feature;
+  if (x.strides.feature == 1) {
+    for (std::int64_t r = 0; r < rows; ++r)
+      std::memcpy(input + r * depth, x_r[r], static_cast<std::size_t>(depth) * sizeof(float));
+  } else {
+    for (std::int64_t d = 0; d < depth; ++d)
+      for (std::int64_t r = 0; r < rows; ++r) input[r * depth + d] = x_r[r][d * x.strides.feature];
+  }
+  std::fill(input + rows * depth, input + padded * depth, 0.0f);
+}
+
+void scatter(const float* output, std::int64_t stride, std::int64_t row, std::int64_t rows, std::int64_t column,
+             std::int64_t columns, const TokenRows& y) {
+  for (std::int64_t r = 0; r < rows; ++r) {
+    float* y_r = token(y, row + r) + column * y.strides.feature;
+    for (std::int64_t c = 0; c < columns; ++c) y_r[c * y.strides.feature] = output[r * stride + c];
+  }
+}
+
+}  // namespace
+
+void Projection::compute(const ConstTokenRows& x, const TokenRows& y, const Tile& tile, float* input,
+                         float* output) const {
+  const std::int64_t width = kernels_->panel_width;
+  const std::int64_t padded_rows = round_up(tile.rows, kernels_->row_block);
+  const std::int64_t padded_columns = round_up(tile.columns, width);
+  for (std::int64_t r = 0; r < padded_rows; ++r)
+    std::copy_n(bias_.data() + tile.column, padded_columns, output + r * padded_columns);
+  for (std::int64_t k = 0; k < in_; k += kDepth) {
+    const std::int64_t depth = std::min(kDepth, in_ - k);
+    gather(x, tile.row, tile.rows, padded_rows, k, depth, input);
+    kernels_->multiply(input, depth, panels_.data() + k * padded_out_ + tile.column * depth, depth,
+                       padded_columns / width, output, padded_columns, padded_rows, true);
+  }
+  scatter(output, padded_columns, tile.row, tile.rows, tile.column, tile.columns, y);
+}
+
+}  // namespace headwise
