@@ -107,8 +107,8 @@ void resolve_sequences(const AttentionShape& shape, const AttentionInputs& input
         sequence.num_keys = sequence.key_length = inputs.cache->length(n);
         sequence.positions = KvCacheSource(*inputs.cache).positions(n);
       }
+      if (options.key_lengths) sequence.key_length = options.key_lengths[n];
       total_keys = inputs.cache ? inputs.cache->appended(n) : sequence.key_length;
-      if (options.key_lengths) total_keys = sequence.key_length = options.key_lengths[n];
       if (options.query_lengths) sequence.query_length = options.query_lengths[n];
     }
     sequence.offset = sequence_offset(options, n, total_keys, sequence.query_length, inputs.cache != nullptr);

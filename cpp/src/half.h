@@ -5,10 +5,11 @@
 
 namespace headwise {
 
-// IEEE 754 binary16 as its 16 bits. Select instead of branch, so that loops over these become vector code.
+// IEEE 754 binary16 as its 16 bits. Select instead of branch, so that loops over these become vector code. Always
+// inlined: files compiled for different machines must not share a copy.
 
 /// Exact. Signalling NaNs keep their bits.
-inline float half_to_float(std::uint16_t half) {
+[[gnu::always_inline]] inline float half_to_float(std::uint16_t half) {
   const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000u) << 16;
   const std::uint32_t magnitude = static_cast<std::uint32_t>(half & 0x7fffu) << 13;
   const std::uint32_t exponent = magnitude & 0x0f800000u;
@@ -20,7 +21,7 @@ inline float half_to_float(std::uint16_t half) {
 }
 
 /// Nearest, ties to even; beyond 65504 + half a step infinity. NaNs become quiet and keep their leading payload bits.
-inline std::uint16_t float_to_half(float value) {
+[[gnu::always_inline]] inline std::uint16_t float_to_half(float value) {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t sign = (bits >> 16) & 0x8000u;
   const std::uint32_t magnitude = bits & 0x7fffffffu;

@@ -1,11 +1,12 @@
 #include "headwise/thread_pool.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <new>
-#include <thread>
 
 namespace headwise {
 
@@ -26,7 +27,12 @@ struct ThreadPool::State {
   std::int64_t count = 0;
   std::atomic<std::int64_t> next{0};
 
-  std::unique_ptr<std::thread[]> threads;
+  struct Worker {
+    State* state;
+    int number;
+    pthread_t thread;
+  };
+  std::unique_ptr<Worker[]> workers;
   int num_threads = 0;  // without the caller
 
   void claim(int worker) {
@@ -50,13 +56,22 @@ struct ThreadPool::State {
   }
 };
 
+// pthread_create and not std::thread, which reports a refused thread by an exception.
 ThreadPool::ThreadPool(int size) : state_(std::make_unique<State>()) {
   const int wanted = std::max(size, 1) - 1;
-  state_->threads.reset(new (std::nothrow) std::thread[wanted]);
-  if (!state_->threads) return;
-  for (int worker = 1; worker <= wanted; ++worker) {
-    state_->threads[worker - 1] = std::thread([state = state_.get(), worker] { state->work_loop(worker); });
-    state_->num_threads = worker;
+  state_->workers.reset(new (std::nothrow) State::Worker[wanted]);
+  if (!state_->workers) return;
+  const auto start = [](void* worker) -> void* {
+    auto* self = static_cast<State::Worker*>(worker);
+    self->state->work_loop(self->number);
+    return nullptr;
+  };
+  for (int i = 0; i < wanted; ++i) {
+    State::Worker& worker = state_->workers[i];
+    worker.state = state_.get();
+    worker.number = i + 1;
+    if (pthread_create(&worker.thread, nullptr, start, &worker) != 0) return;
+    state_->num_threads = i + 1;
   }
 }
 
@@ -66,7 +81,7 @@ ThreadPool::~ThreadPool() {
     state_->stop = true;
   }
   state_->work.notify_all();
-  for (int i = 0; i < state_->num_threads; ++i) state_->threads[i].join();
+  for (int i = 0; i < state_->num_threads; ++i) pthread_join(state_->workers[i].thread, nullptr);
 }
 
 int ThreadPool::size() const { return state_->num_threads + 1; }

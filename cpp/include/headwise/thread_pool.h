@@ -14,7 +14,8 @@ namespace headwise {
 /// at a time.
 class ThreadPool {
  public:
-  /// @param size number of workers including the caller, clamped below at 1.
+  /// @param size number of workers including the caller, clamped below at 1. If the system refuses a thread the pool is
+  ///   smaller: see `size()`.
   explicit ThreadPool(int size);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;

@@ -11,7 +11,9 @@
 #include "kernel/exponential.h"
 #include "kernel/kernel_table.h"
 
+// Unnamed inside: the files are compiled for different machines, so the linker must not let them share a function.
 namespace headwise::kernels {
+namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
@@ -341,4 +343,5 @@ constexpr KernelTable make_kernel_table(const char* name) {
           scale<Arch>};
 }
 
+}  // namespace
 }  // namespace headwise::kernels
