@@ -69,7 +69,8 @@ OnlineSoftmax finish_row(const Call& call, const Sequence& sequence, const Query
   const bool padding = row.i >= sequence.query_length;
   const float kept = call.options.sinks && !padding ? softmax.add_sink(call.options.sinks[row.head]) : 1.0f;
   if (call.outputs.lse) {
-    const bool uniform = follows_policy(sequence, row, softmax) && call.options.empty_rows == EmptyRows::uniform;
+    const bool uniform = follows_policy(sequence, row, softmax) && call.options.empty_rows == EmptyRows::uniform &&
+                         sequence.key_length > 0;
     call.outputs.lse[row_index(call, sequence, row)] =
         uniform ? -std::numeric_limits<float>::infinity() : softmax.lse();
   }

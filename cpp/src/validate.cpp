@@ -34,7 +34,7 @@ Status check_extents(const AttentionShape& shape) {
   if (shape.head_dim < 1) return shape_error("headDim must be >= 1", shape.head_dim);
   if (shape.value_dim < 1) return shape_error("value headDim must be >= 1", shape.value_dim);
   if (shape.num_kv_heads < 1) return shape_error("numKvHeads must be >= 1", shape.num_kv_heads);
-  if (shape.num_heads < 1) return shape_error("numHeads must be >= 1", shape.num_heads);
+  if (shape.num_heads < 0) return shape_error("numHeads must be >= 0", shape.num_heads);
   if (shape.num_heads % shape.num_kv_heads != 0)
     return Status::error(StatusCode::invalid_shape, "numKvHeads must divide numHeads, got %lld and %lld",
                          static_cast<Long>(shape.num_kv_heads), static_cast<Long>(shape.num_heads));
@@ -143,8 +143,8 @@ Status check_selection(const char* name, const Selection& selection, const Atten
     if (selection.queries[n] < 0 || selection.queries[n] >= shape.query_length)
       return Status::error(StatusCode::invalid_option, "%s.queries[%lld] must be 0..%lld, got %d", name,
                            static_cast<Long>(n), static_cast<Long>(shape.query_length - 1), selection.queries[n]);
-  if (selection.average && selection.heads && selection.num_heads == 0)
-    return Status::error(StatusCode::invalid_option, "%s.heads is empty: no mean exists", name);
+  if (selection.average && (selection.heads ? selection.num_heads : shape.num_heads) == 0)
+    return Status::error(StatusCode::invalid_option, "%s.average: there is no head to average", name);
   return {};
 }
 
