@@ -23,7 +23,7 @@ describe("--json", () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
 
     const { sentences, report } = JSON.parse(stdout) as DemoJson;
-    expect(report).toMatchObject({ backend: "wasm", threads: expect.any(Number) as number });
+    expect(report).toMatchObject({ backend: "wasm", threads: expect.any(Number) });
     expect(sentences.map(({ text }) => text)).toEqual(texts);
     for (const { tokens, embedding, probs } of sentences) {
       expect(embedding).toHaveLength(512);

@@ -7,6 +7,7 @@ test("without options: the default sentences, in text, then the page", () => {
     texts: [],
     json: false,
     serve: true,
+    picture: undefined,
     isolation: true,
     positions: true,
     port: 8080,
@@ -18,11 +19,12 @@ test("without options: the default sentences, in text, then the page", () => {
 
 test("every option is understood", () => {
   const args =
-    "--text one --text=two --json --no-serve --no-isolation --no-positions --port 0 --threads 3 --variant simd -h";
+    "--text one --text=two --picture heads.svg --json --no-serve --no-isolation --no-positions --port 0 --threads 3 --variant simd -h";
   expect(parseOptions(args.split(" "))).toEqual({
     texts: ["one", "two"],
     json: true,
     serve: false,
+    picture: "heads.svg",
     isolation: false,
     positions: false,
     port: 0,

@@ -1,8 +1,9 @@
+import { writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
-import { createAttention, type Attention, type Report } from "headwise";
+import { HeadwiseError, createAttention, type Attention, type Report } from "headwise";
 
 import { Encoder, type Encoding } from "../model/encoder.js";
 import { headsOf, rowOf } from "../model/heads.js";
@@ -10,6 +11,7 @@ import { DEFAULT_SENTENCES, PARK, PHONE } from "../model/story.js";
 import { modelFiles, modelFolder } from "./modelFiles.js";
 import { HELP, UsageError, parseOptions, type CliOptions } from "./options.js";
 import { palette } from "./palette.js";
+import { headsPicture } from "./picture.js";
 import { directionStory, positionStory, reportLines, sentenceLines, similarityLines, type Look } from "./printout.js";
 import { serve } from "./server.js";
 
@@ -22,10 +24,17 @@ async function main(args: readonly string[]): Promise<void> {
     await compute(options);
     if (options.serve) await servePage(options);
   } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    process.stderr.write(`${error.message}\n--help lists the options.\n`);
-    process.exitCode = 2;
+    const [status, explanation] = explained(error);
+    process.stderr.write(`${explanation}\n`);
+    process.exitCode = status;
   }
+}
+
+/** Exit status and words for what a user can put right; anything else is a fault, thrown with its stack. */
+function explained(error: unknown): [status: number, explanation: string] {
+  if (error instanceof UsageError) return [2, `${error.message}\n--help lists the options.`];
+  if (HeadwiseError.is(error)) return [1, [error.message, error.hint ?? ""].join("\n").trimEnd()];
+  throw error;
 }
 
 async function compute(options: CliOptions): Promise<void> {
@@ -34,6 +43,12 @@ async function compute(options: CliOptions): Promise<void> {
     const encoder = await Encoder.load(hw, modelFiles);
     if (options.json) await printJson(encoder, hw, options);
     else await printText(encoder, hw, options);
+    if (options.picture !== undefined) {
+      const encoding = await encoder.encode(sentencesOr(options.texts)[0]!, options);
+      await writeFile(options.picture, headsPicture(encoding)).catch((error: NodeJS.ErrnoException) => {
+        throw new UsageError(`cannot write --picture ${options.picture} (${error.code})`);
+      });
+    }
     encoder.dispose();
   } finally {
     hw.dispose();

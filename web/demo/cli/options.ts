@@ -4,6 +4,8 @@ export interface CliOptions {
   readonly texts: readonly string[];
   readonly json: boolean;
   readonly serve: boolean;
+  /** Where to write an SVG of the first sentence's heads. */
+  readonly picture: string | undefined;
   readonly isolation: boolean;
   readonly positions: boolean;
   readonly port: number;
@@ -28,6 +30,7 @@ export const HELP = `See what the heads of a real transformer attend to, compute
   --no-serve        print and stop, instead of serving the page
   --port N          where to serve the page (default 8080, or the next free one)
   --no-isolation    serve without COOP/COEP, as on a host whose headers you cannot set
+  --picture FILE    also write the heads of the first sentence as an SVG picture
   --json            print { sentences, report } as JSON and nothing else
   --help            this text
 `;
@@ -38,6 +41,7 @@ const FLAGS = {
   "no-serve": { type: "boolean" },
   "no-isolation": { type: "boolean" },
   "no-positions": { type: "boolean" },
+  picture: { type: "string" },
   port: { type: "string" },
   threads: { type: "string" },
   variant: { type: "string" },
@@ -62,6 +66,7 @@ export function parseOptions(args: readonly string[]): CliOptions {
     serve: values["no-serve"] !== true,
     isolation: values["no-isolation"] !== true,
     positions: values["no-positions"] !== true,
+    picture: values.picture as string | undefined,
     port: integer("--port", values.port, 0, 65_535) ?? DEFAULT_PORT,
     threads: values.threads === "auto" ? "auto" : (integer("--threads", values.threads, 1, 1024) ?? "auto"),
     variant: variant(values.variant),
