@@ -45,8 +45,10 @@ Status Projection::create(const LinearWeights& weights, std::int64_t in, std::in
 
   for (std::int64_t k = 0; k < in; k += kDepth) {
     const std::int64_t depth = std::min(kDepth, in - k);
-    const RowRun slice{.data = weights.weight + k * weights.in_stride, .row_stride = weights.in_stride,
-                       .column_stride = weights.out_stride, .count = depth};
+    const RowRun slice{.data = weights.weight + k * weights.in_stride,
+                       .row_stride = static_cast<std::ptrdiff_t>(weights.in_stride),
+                       .column_stride = static_cast<std::ptrdiff_t>(weights.out_stride),
+                       .count = depth};
     kernels_->pack(slice, out, 0, depth, panels_.data() + k * padded_out_);
   }
   std::fill(bias_.data(), bias_.data() + padded_out_, 0.0f);
