@@ -1,5 +1,6 @@
 #include "harness.h"
 
+#include <cctype>
 #include <memory>
 
 namespace headwise {
@@ -32,6 +33,13 @@ cases::Returns everything(ScoreStage stage, std::int64_t k) {
   returns.scores_stage = stage;
   returns.k = k;
   return returns;
+}
+
+std::string case_name(const testing::TestParamInfo<std::size_t>& info) {
+  std::string name = cases::table()[info.param].name;
+  for (char& letter : name)
+    if (!std::isalnum(static_cast<unsigned char>(letter))) letter = '_';
+  return name;
 }
 
 cases::Case random_case(const AttentionShape& shape, std::uint32_t seed) {

@@ -29,8 +29,11 @@ class UsingKernels {
 [[nodiscard]] cases::Results compute(const cases::Case& call, int threads = 1);
 [[nodiscard]] cases::Results compute(const cases::Case& call, const AttentionInputs& inputs, int threads = 1);
 
-/// All that a call can return: dense and averaged probs are one slot, so probs come per head.
+/// All that a call can return, for every head and query.
 [[nodiscard]] cases::Returns everything(ScoreStage stage = ScoreStage::biased, std::int64_t k = 3);
+
+/// The name of a case in a form that GoogleTest takes.
+[[nodiscard]] std::string case_name(const testing::TestParamInfo<std::size_t>& info);
 
 /// A case of random inputs: no options, float32, BHSD.
 [[nodiscard]] cases::Case random_case(const AttentionShape& shape, std::uint32_t seed);

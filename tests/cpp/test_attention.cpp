@@ -1,7 +1,5 @@
 #include "headwise/attention.h"
 
-#include <cctype>
-
 #include "expectations.h"
 #include "harness.h"
 
@@ -24,13 +22,6 @@ TEST_P(EveryCase, LiesWithinTheErrorModelWithTheSameBitsForEveryThreadCount) {
     for (int threads = 2; threads <= 4; ++threads)
       EXPECT_EQ(compute(call(), threads).bits(), results.bits()) << threads << " threads";
   }
-}
-
-std::string case_name(const testing::TestParamInfo<std::size_t>& info) {
-  std::string name = cases::table()[info.param].name;
-  for (char& letter : name)
-    if (!std::isalnum(static_cast<unsigned char>(letter))) letter = '_';
-  return name;
 }
 
 INSTANTIATE_TEST_SUITE_P(Table, EveryCase, testing::Range(std::size_t{0}, cases::table().size()), case_name);
