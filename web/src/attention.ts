@@ -1,0 +1,153 @@
+import { attentionProblem, checkLayout, type AttentionOptions, type FloatTensor } from "./attentionProblem.js";
+import type { AttentionResult, Backend, Eventually, Report } from "./backend.js";
+import { disposable, type Disposables } from "./disposable.js";
+import { DisposedError, UnsupportedError } from "./errors.js";
+import { mergeProblem, noteForMerge, type AttentionPart, type MergeOptions, type MergeResult } from "./merge.js";
+import { OptionReader } from "./options.js";
+import { Queue } from "./queue.js";
+import { BYTES, type Dtype } from "./tensor.js";
+import { warmupInputs, type WarmupShape } from "./warmup.js";
+import type { EngineTensor } from "./wasm/heap.js";
+
+/** What an object made by an instance (a layer, a cache) needs of it. */
+export interface Context {
+  readonly backend: Backend;
+  /** Throws DisposedError once the instance is disposed. */
+  assertAlive(operation: string): void;
+  /** Runs `work` when its turn comes: at once if no call is pending. */
+  run<T>(operation: string, work: () => Eventually<T>, signal?: AbortSignal): Promise<T>;
+}
+
+/**
+ * An engine ready to compute attention; `createAttention` makes one.
+ *
+ * Calls may overlap: they run one after another, in the order in which they were made, and `signal` aborts one that
+ * still waits. Inputs must not change until the call that reads them has settled. Every method checks its arguments
+ * before it computes and leaves the instance usable whatever it throws.
+ */
+export class Attention {
+  /** What was chosen when the instance was made, and why. */
+  readonly report: Report;
+  readonly #backend: Backend;
+  readonly #queue = new Queue();
+  readonly #context: Context;
+  #disposed = false;
+
+  /** @internal */
+  constructor(backend: Backend, report: Report) {
+    this.report = report;
+    this.#backend = backend;
+    this.#context = {
+      backend,
+      assertAlive: (operation) => this.#assertAlive(operation),
+      run: (operation, work, signal) => this.#run(operation, work, signal),
+    };
+  }
+
+  /**
+   * Attention of queries to keys: output = softmax(scale · Q Kᵀ + bias) V (Vaswani et al. 2017), with every mask,
+   * position rule and statistic of AttentionOptions.
+   *
+   * @param query - `[B, numHeads, Sq, D]` in `options.layout`; rank 2 `[Sq, D]` is one head. float32 or float16.
+   * @param key - `[B, numKvHeads, Skv, D]`; numKvHeads divides numHeads.
+   * @param value - `[B, numKvHeads, Skv, Dv]`.
+   * @returns `output` of the query's layout, rank and dtype, and what `options.returns` asks for, in arrays of the
+   *   caller's own. Sums run in float32.
+   * @throws ShapeError, OptionError, UnsupportedError before any work; EmptyRowError with `emptyRows: "throw"`;
+   *   OutOfMemoryError; DisposedError.
+   */
+  async scaledDotProductAttention(
+    query: FloatTensor,
+    key: FloatTensor,
+    value: FloatTensor,
+    options: AttentionOptions = {},
+  ): Promise<AttentionResult> {
+    const operation = "scaledDotProductAttention";
+    this.#assertAlive(operation);
+    const problem = attentionProblem(operation, query, key, value, options);
+    const result = await this.#run(operation, () => this.#backend.attention(problem), problem.signal);
+    noteForMerge(result, problem.settings);
+    return result;
+  }
+
+  /**
+   * Unites results over disjoint sets of keys into the result over all of them: the seam along which long sequences
+   * split. With lse the logarithm of the parts' summed exponentials and of the sinks, output = Σ exp(lse_p − lse) · output_p.
+   *
+   * @param parts - Results with lse over the same queries, computed without sinks and with `emptyRows: "zero"`.
+   * @throws ShapeError if the parts differ in shape; OptionError if one was computed with sinks or another policy.
+   */
+  async mergeAttention(parts: readonly AttentionPart[], options: MergeOptions = {}): Promise<MergeResult> {
+    const operation = "mergeAttention";
+    this.#assertAlive(operation);
+    const problem = mergeProblem(operation, parts, options);
+    return this.#run(operation, () => this.#backend.merge(problem), problem.signal);
+  }
+
+  /**
+   * A tensor of zeros inside the engine. Calls read it, or write it as `into`, without a copy.
+   *
+   * It lives until its `dispose()`, or until the instance is disposed; it counts against `maximumMemory`.
+   *
+   * @throws OutOfMemoryError if the engine's memory has no room.
+   */
+  allocate<D extends Dtype = "float32">(shape: readonly number[], dtype?: D): EngineTensor<D> {
+    const operation = "allocate";
+    this.#assertAlive(operation);
+    const chosen = new OptionReader(operation, "", { dtype }, ["dtype"]).oneOf(
+      "dtype",
+      Object.keys(BYTES) as Dtype[],
+      "float32",
+    );
+    return this.#backend.allocate(operation, shape, chosen as D);
+  }
+
+  /**
+   * Computes once with zeros of this shape, so that the engine has compiled what it needs when the first real call comes.
+   */
+  async warmup(shape: WarmupShape, options: AttentionOptions = {}): Promise<void> {
+    const operation = "warmup";
+    this.#assertAlive(operation);
+    checkLayout(operation, options);
+    const { query, key, value, heads } = warmupInputs(operation, shape, options);
+    const problem = attentionProblem(operation, query, key, value, { ...heads, ...options });
+    await this.#run(operation, () => this.#backend.attention(problem), problem.signal);
+  }
+
+  /** Records a call into the caller's GPUCommandEncoder; the wasm engine has none. */
+  encode(..._arguments: readonly unknown[]): never {
+    this.#assertAlive("encode");
+    throw new UnsupportedError(
+      `encode: this instance computes with ${this.report.backend}, which records no GPU commands`,
+    );
+  }
+
+  /**
+   * Ends the engine and its threads and gives its memory back. A call in flight, calls that wait and later calls reject
+   * with DisposedError; results handed out before stay valid. A second call does nothing.
+   */
+  dispose(): void {
+    if (this.#disposed) return;
+    this.#disposed = true;
+    this.#backend.dispose();
+  }
+
+  #run<T>(operation: string, work: () => Eventually<T>, signal?: AbortSignal): Promise<T> {
+    return this.#queue.run(() => {
+      this.#assertAlive(operation);
+      return work();
+    }, signal);
+  }
+
+  #assertAlive(operation: string): void {
+    if (this.#disposed)
+      throw new DisposedError(`${operation}: the instance was disposed`, { hint: "createAttention makes a new one." });
+  }
+
+  static {
+    disposable(this);
+  }
+}
+
+// eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging -- its methods are defined by disposable()
+export interface Attention extends Disposables {}

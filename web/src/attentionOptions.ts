@@ -1,0 +1,304 @@
+import { describe } from "./describe.js";
+import { OptionError, ShapeError, UnsupportedError } from "./errors.js";
+import type { NumberList, OptionReader } from "./options.js";
+import type { CheckedTensor, Tensor } from "./tensor.js";
+
+/** The extents of a call: B, Hq, Hkv, Sq, Skv, D and Dv. */
+export interface AttentionShape {
+  readonly batchSize: number;
+  readonly numHeads: number;
+  readonly numKvHeads: number;
+  readonly queryLength: number;
+  readonly keyLength: number;
+  readonly headDim: number;
+  readonly valueDim: number;
+}
+
+/** `"zero"`: output and probs 0. `"nan"`: NaN. `"uniform"`: the mean over the keys. `"throw"`: an EmptyRowError. */
+export type EmptyRows = "zero" | "nan" | "uniform" | "throw";
+
+/** Keys visible on either side of the query's position; an omitted side is unbounded. */
+export interface Window {
+  readonly left?: number;
+  readonly right?: number;
+}
+
+/**
+ * The attention formula's options. For batch b, query head h, query i at position i + offset_b and key j:
+ *
+ *     s = scale · q_bhi · k_bgj                      "raw"
+ *     s = softcap · tanh(s / softcap)                "softcapped"
+ *     s = s − alibiSlopes_h · |i + offset_b − j|
+ *     s = s + bias_bhij                              "biased"; −∞ where hidden
+ *     p = exp(s) / (Σ_visible exp(s) + exp(sink_h))
+ *     output = headGain_h · Σ_visible p · v
+ *
+ * A hidden key contributes exactly nothing, whatever its key, value and bias hold.
+ */
+export interface AttentionSettingsOptions {
+  /** Multiplies q·k; default 1/√headDim. */
+  readonly scale?: number;
+  /**
+   * Hides the keys after the query's position. `true` means `"lower-right"`, the alignment of FlashAttention; PyTorch's
+   * `is_causal` is `"upper-left"`. Default false.
+   */
+  readonly causal?: boolean | "upper-left" | "lower-right";
+  /**
+   * Position of query 0, one number or one per batch (or ragged sequence); it serves causal, window, alibiSlopes and
+   * excludeSelf, and wins over an alignment. May be negative: leading rows then see nothing.
+   * Default: `"lower-right"` key length − query length, otherwise 0.
+   */
+  readonly queryOffset?: number | NumberList;
+  /** Keys visible on either side, e.g. Mistral's window W is `{ left: W - 1 }` with causal. Default unbounded. */
+  readonly window?: Window;
+  /** `[B, numHeads, Sq, Skv]`, broadcast from the right as in NumPy; bool, **true = may attend**. */
+  readonly mask?: Tensor<"bool">;
+  /** `[B, numHeads, Sq, Skv]`, broadcast from the right; added to the scores. −∞ hides the key. */
+  readonly bias?: Tensor<"float32" | "float16">;
+  /** `[B]`, 0…Skv: keys at or past it are padding. Default Skv. */
+  readonly keyLengths?: NumberList;
+  /** `[B]`, 0…Sq: rows at or past it are padding, and their outputs zero. Default Sq. */
+  readonly queryLengths?: NumberList;
+  /** Hides the key at the query's own position. Default false. */
+  readonly excludeSelf?: boolean;
+  /** Bounds the scores smoothly to ±softcap (Gemma 2: 50); 0, the default, is off. */
+  readonly softcap?: number;
+  /** `[numHeads]`: linear biases by distance (Press et al. 2022); see `alibiSlopes()`. */
+  readonly alibiSlopes?: NumberList;
+  /** `[numHeads]`: a logit per head that joins the softmax without a value (gpt-oss); −∞ is none. */
+  readonly sinks?: NumberList;
+  /** `[numHeads]`: multiplies each head's output; 0 gives exact 0. */
+  readonly headGain?: NumberList;
+  /** What a query row that sees no key yields. Default `"zero"`. */
+  readonly emptyRows?: EmptyRows;
+  /** `"int8"` quantises queries, keys and values for speed; not offered yet. */
+  readonly precision?: "float32" | "int8";
+}
+
+/** A choice of heads and query rows; absent means all. */
+export interface Slice {
+  readonly heads?: NumberList;
+  readonly queries?: NumberList;
+}
+
+/** A slice whose heads can be replaced by their mean, which keeps an axis of extent 1. */
+export interface AveragedSlice extends Slice {
+  readonly average?: boolean;
+}
+
+/** Before the softmax: `"raw"` scale·q·k, `"softcapped"`, or `"biased"` with ALiBi, bias and −∞ where hidden. */
+export type ScoreStage = "raw" | "softcapped" | "biased";
+
+/** What a call gives back. Only `output` is computed unless more is asked for. */
+export interface Returns {
+  /** Default true. */
+  readonly output?: boolean;
+  /** The softmax's result, `[B, heads, queries, Skv]`. */
+  readonly probs?: boolean | AveragedSlice;
+  /** The k largest probs of each row and their key indices, `[B, heads, queries, k]`. Ties go to the lower index. */
+  readonly topK?: number | (AveragedSlice & { readonly k: number });
+  /** Natural logarithm of the softmax's denominator, `[B, numHeads, Sq]`. */
+  readonly lse?: boolean;
+  /** −Σ p ln p in nats, `[B, numHeads, Sq]`. */
+  readonly entropy?: boolean;
+  /** `[B, heads, queries, Skv]`. */
+  readonly scores?: ScoreStage | (Slice & { readonly stage: ScoreStage });
+}
+
+/** A broadcast array and its extents padded to rank 4. */
+export interface Broadcast<T extends CheckedTensor> {
+  readonly tensor: T;
+  readonly extents: readonly [number, number, number, number];
+}
+
+/** The options, checked, with defaults in place. */
+export interface AttentionSettings {
+  readonly scale: number | undefined;
+  readonly softcap: number;
+  readonly causal: "none" | "upper-left" | "lower-right";
+  readonly queryOffset: Int32Array | undefined;
+  readonly window: Window;
+  readonly mask: Broadcast<CheckedTensor<"bool">> | undefined;
+  readonly bias: Broadcast<CheckedTensor<"float32" | "float16">> | undefined;
+  readonly keyLengths: Int32Array | undefined;
+  readonly queryLengths: Int32Array | undefined;
+  readonly excludeSelf: boolean;
+  readonly alibiSlopes: Float32Array | undefined;
+  readonly sinks: Float32Array | undefined;
+  readonly headGain: Float32Array | undefined;
+  readonly emptyRows: EmptyRows;
+}
+
+export const SETTINGS_NAMES = [
+  "scale",
+  "causal",
+  "queryOffset",
+  "window",
+  "mask",
+  "bias",
+  "keyLengths",
+  "queryLengths",
+  "excludeSelf",
+  "softcap",
+  "alibiSlopes",
+  "sinks",
+  "headGain",
+  "emptyRows",
+  "precision",
+] as const;
+
+/**
+ * Reads the formula's options for a call of this shape.
+ *
+ * @param numSequences - How many queryOffset entries there are: the batch size, or the number of ragged sequences.
+ */
+export function readSettings(
+  options: OptionReader,
+  shape: AttentionShape,
+  numSequences = shape.batchSize,
+): AttentionSettings {
+  const { batchSize, numHeads, queryLength, keyLength } = shape;
+  refusePrecision(options);
+  const softcap = options.number("softcap") ?? 0;
+  if (softcap < 0) throw options.refuse("softcap", "be at least 0");
+  return {
+    scale: options.number("scale"),
+    softcap,
+    causal: readCausal(options),
+    queryOffset: readQueryOffset(options, numSequences),
+    window: readWindow(options),
+    mask: readBroadcast(options, "mask", options.tensor("mask", ["bool"]), shape),
+    bias: readBroadcast(options, "bias", options.tensor("bias", ["float32", "float16"]), shape),
+    keyLengths: options.integers("keyLengths", { min: 0, max: keyLength }, batchSize),
+    queryLengths: options.integers("queryLengths", { min: 0, max: queryLength }, batchSize),
+    excludeSelf: options.flag("excludeSelf", false),
+    alibiSlopes: options.floats("alibiSlopes", numHeads),
+    sinks: options.floats("sinks", numHeads, { minusInfinity: true }),
+    headGain: options.floats("headGain", numHeads),
+    emptyRows: options.oneOf("emptyRows", ["zero", "nan", "uniform", "throw"], "zero"),
+  };
+}
+
+function refusePrecision(options: OptionReader): void {
+  if (options.oneOf("precision", ["float32", "int8"], "float32") === "int8")
+    throw new UnsupportedError(`${options.operation}: ${options.name("precision")} "int8" is not offered yet`, {
+      hint: "Leave `precision` out: the default is float32.",
+    });
+}
+
+function readCausal(options: OptionReader): AttentionSettings["causal"] {
+  const value = options.value("causal");
+  if (value === undefined || value === false) return "none";
+  if (value === true) return "lower-right";
+  if (value === "upper-left" || value === "lower-right") return value;
+  throw options.refuse("causal", 'be true, false, "upper-left" or "lower-right"');
+}
+
+function readQueryOffset(options: OptionReader, numSequences: number): Int32Array | undefined {
+  if (typeof options.value("queryOffset") !== "number") return options.integers("queryOffset", {}, numSequences);
+  return new Int32Array(numSequences).fill(options.requiredInteger("queryOffset"));
+}
+
+function readWindow(options: OptionReader): Window {
+  const window = options.object("window", ["left", "right"]);
+  const left = window?.integer("left", { min: 0 });
+  const right = window?.integer("right", { min: 0 });
+  return { ...(left !== undefined && { left }), ...(right !== undefined && { right }) };
+}
+
+function readBroadcast<T extends CheckedTensor>(
+  options: OptionReader,
+  name: string,
+  tensor: T | undefined,
+  { batchSize, numHeads, queryLength, keyLength }: AttentionShape,
+): Broadcast<T> | undefined {
+  if (!tensor) return undefined;
+  const full = [batchSize, numHeads, queryLength, keyLength];
+  const given = tensor.shape;
+  const extents = [...Array<number>(Math.max(0, 4 - given.length)).fill(1), ...given];
+  if (extents.length !== 4 || extents.some((extent, axis) => extent !== 1 && extent !== full[axis])) {
+    const perKey = given.length === 2 && given[0] === batchSize && given[1] === keyLength;
+    throw new ShapeError(
+      `${options.operation}: ${options.name(name)}.shape must broadcast from the right to ` +
+        `[batchSize, numHeads, queryLength, keyLength] = ${describe(full)}, got ${describe(given)}`,
+      perKey
+        ? { hint: `For one row per batch use shape [${batchSize}, 1, 1, ${keyLength}], or keyLengths for padding.` }
+        : {},
+    );
+  }
+  return { tensor, extents: extents as [number, number, number, number] };
+}
+
+/** A choice of heads and query rows, checked; undefined means all. */
+export interface Selection {
+  readonly heads: Int32Array | undefined;
+  readonly queries: Int32Array | undefined;
+  readonly average: boolean;
+}
+
+/** What to compute, checked. */
+export interface Wanted {
+  readonly output: boolean;
+  readonly probs: Selection | undefined;
+  readonly topK: { readonly k: number; readonly selection: Selection } | undefined;
+  readonly lse: boolean;
+  readonly entropy: boolean;
+  readonly scores: { readonly stage: ScoreStage; readonly selection: Selection } | undefined;
+}
+
+const STAGES = ["raw", "softcapped", "biased"] as const;
+const ALL: Selection = { heads: undefined, queries: undefined, average: false };
+
+export function readReturns(options: OptionReader, shape: AttentionShape): Wanted {
+  const returns = options.object("returns", ["output", "probs", "topK", "lse", "entropy", "scores"]);
+  return {
+    output: returns?.flag("output", true) ?? true,
+    probs: returns && readProbs(returns, shape),
+    topK: returns && readTopK(returns, shape),
+    lse: returns?.flag("lse", false) ?? false,
+    entropy: returns?.flag("entropy", false) ?? false,
+    scores: returns && readScores(returns, shape),
+  };
+}
+
+function readProbs(returns: OptionReader, shape: AttentionShape): Selection | undefined {
+  if (typeof returns.value("probs") === "boolean") return returns.flag("probs", false) ? ALL : undefined;
+  const slice = returns.object("probs", ["heads", "queries", "average"]);
+  return slice && readSelection(slice, shape, slice.flag("average", false));
+}
+
+function readTopK(returns: OptionReader, shape: AttentionShape): Wanted["topK"] {
+  if (!returns.has("topK")) return undefined;
+  if (typeof returns.value("topK") === "number")
+    return { k: returns.requiredInteger("topK", { min: 1 }), selection: ALL };
+  const slice = returns.object("topK", ["k", "heads", "queries", "average"])!;
+  return {
+    k: slice.requiredInteger("k", { min: 1 }),
+    selection: readSelection(slice, shape, slice.flag("average", false)),
+  };
+}
+
+function readScores(returns: OptionReader, shape: AttentionShape): Wanted["scores"] {
+  if (!returns.has("scores")) return undefined;
+  if (typeof returns.value("scores") === "string")
+    return { stage: returns.oneOf("scores", STAGES, "raw"), selection: ALL };
+  const slice = returns.object("scores", ["stage", "heads", "queries"])!;
+  if (!slice.has("stage")) throw slice.refuse("stage", 'be given: "raw", "softcapped" or "biased"');
+  return { stage: slice.oneOf("stage", STAGES, "raw"), selection: readSelection(slice, shape, false) };
+}
+
+function readSelection(slice: OptionReader, shape: AttentionShape, average: boolean): Selection {
+  const index = (name: string, count: number) => {
+    const list = slice.integers(name, { min: 0 });
+    const outside = list?.find((value) => value >= count);
+    if (outside !== undefined)
+      throw new OptionError(`${slice.operation}: ${slice.name(name)} must hold indices below ${count}, got ${outside}`);
+    return list;
+  };
+  return { heads: index("heads", shape.numHeads), queries: index("queries", shape.queryLength), average };
+}
+
+/** Extents of the [heads, queries] axes that a selection leaves. */
+export function selectedExtents({ heads, queries, average }: Selection, shape: AttentionShape): [number, number] {
+  return [average ? 1 : (heads?.length ?? shape.numHeads), queries?.length ?? shape.queryLength];
+}

@@ -1,0 +1,251 @@
+import {
+  readReturns,
+  readSettings,
+  SETTINGS_NAMES,
+  type AttentionSettings,
+  type AttentionSettingsOptions,
+  type AttentionShape,
+  type Returns,
+  type Wanted,
+} from "./attentionOptions.js";
+import { arrayKind, describe } from "./describe.js";
+import { OptionError, ShapeError, UnsupportedError } from "./errors.js";
+import {
+  axisName,
+  headsShape,
+  keepRank,
+  LAYOUTS,
+  packsHeads,
+  shapeOf,
+  type HeadsShape,
+  type Layout,
+} from "./layout.js";
+import { OptionReader, type NumberList } from "./options.js";
+import { checkTensor, elementCount, type CheckedTensor, type Tensor } from "./tensor.js";
+
+/** Tensors that hold queries, keys, values and outputs. */
+export type FloatTensor = Tensor<"float32" | "float16">;
+
+/** Where the numbers of a call are, checked: `float32`, or `float16` storage. */
+export type CheckedFloats = CheckedTensor<"float32" | "float16">;
+
+/** Options of `scaledDotProductAttention`. */
+export interface AttentionOptions extends AttentionSettingsOptions {
+  /** Memory order of query, key, value and output. Default `"BHSD"`. */
+  readonly layout?: Layout;
+  /** Number of query heads; needed for `"BSE"` and `"BES"` of rank 3, otherwise read from the shape. */
+  readonly numHeads?: number;
+  /** Number of key and value heads; it divides numHeads. Default: numHeads, or what the shape says. */
+  readonly numKvHeads?: number;
+  /**
+   * Ragged batch: sequence n owns the query rows from entry n up to entry n + 1. Tensors are `[1, totalTokens, …]` in
+   * layout BSHD or BSE; positions restart at 0 in every sequence, and nothing is visible across sequences. Masks, bias,
+   * probs, scores and topK indices refer to the packed rows. Comes with cuSeqLensKey.
+   */
+  readonly cuSeqLensQuery?: NumberList;
+  /** The same for key and value rows. */
+  readonly cuSeqLensKey?: NumberList;
+  readonly returns?: Returns;
+  /** Where results are put. `"gpu"` needs the WebGPU backend. Default `"cpu"`. */
+  readonly location?: "cpu" | "gpu";
+  /** A tensor of the output's shape to write the output to; it is then `result.output`. */
+  readonly into?: FloatTensor;
+  /** Aborts the call while it waits in the queue. */
+  readonly signal?: AbortSignal;
+}
+
+/** The cumulative lengths of a ragged batch. */
+export interface Ragged {
+  readonly query: Int32Array;
+  readonly key: Int32Array;
+}
+
+/** The output's form: an engine writes it in `layout` with this dtype. */
+export interface OutputForm {
+  readonly shape: readonly number[];
+  readonly dtype: "float32" | "float16";
+  /** float16 as a Float16Array, since the query was one. */
+  readonly half: boolean;
+  /** The caller's tensor as it was given, and its data. */
+  readonly into: { readonly tensor: FloatTensor; readonly data: CheckedFloats["data"] } | undefined;
+}
+
+/** A call of scaledDotProductAttention that passed every check. */
+export interface AttentionProblem {
+  readonly operation: string;
+  readonly layout: Layout;
+  readonly shape: AttentionShape;
+  readonly query: CheckedFloats;
+  readonly key: CheckedFloats;
+  readonly value: CheckedFloats;
+  readonly settings: AttentionSettings;
+  readonly ragged: Ragged | undefined;
+  readonly wanted: Wanted;
+  readonly output: OutputForm;
+  readonly signal: AbortSignal | undefined;
+  /** Brings the shape of a result [B, H, …] to the rank of the inputs. */
+  readonly keepRank: (shape: readonly number[]) => number[];
+}
+
+const OPTION_NAMES = [
+  "layout",
+  "numHeads",
+  "numKvHeads",
+  ...SETTINGS_NAMES,
+  "cuSeqLensQuery",
+  "cuSeqLensKey",
+  "returns",
+  "location",
+  "into",
+  "signal",
+];
+
+const FLOATS = ["float32", "float16"] as const;
+
+/** Checks the options' names and the layout, for callers that need the layout before the tensors. */
+export function checkLayout(operation: string, given: unknown): void {
+  new OptionReader(operation, "", given, OPTION_NAMES).oneOf("layout", LAYOUTS, "BHSD");
+}
+
+/** Checks a whole call before anything is allocated. */
+export function attentionProblem(
+  operation: string,
+  query: unknown,
+  key: unknown,
+  value: unknown,
+  given: unknown,
+): AttentionProblem {
+  const options = new OptionReader(operation, "", given, OPTION_NAMES);
+  const q = checkTensor(operation, "query", query, FLOATS);
+  const k = checkTensor(operation, "key", key, FLOATS);
+  const v = checkTensor(operation, "value", value, FLOATS);
+  const layout = options.oneOf("layout", LAYOUTS, "BHSD");
+  const shape = readShape(options, layout, q, k, v);
+  const ragged = readRagged(options, layout, shape);
+  refuseGpu(options);
+  const rank = q.shape.length;
+  return {
+    operation,
+    layout,
+    shape,
+    query: q,
+    key: k,
+    value: v,
+    settings: readSettings(options, shape, ragged ? ragged.query.length - 1 : shape.batchSize),
+    ragged,
+    wanted: readReturns(options, shape),
+    output: outputForm(options, outputShape(layout, rank, shape), q),
+    signal: options.signal(),
+    keepRank: (full) => keepRank(layout, rank, full),
+  };
+}
+
+function outputShape(layout: Layout, rank: number, shape: AttentionShape): number[] {
+  const { batchSize, numHeads, queryLength, valueDim } = shape;
+  return shapeOf(layout, rank, { batchSize, numHeads, length: queryLength, headDim: valueDim });
+}
+
+function readShape(
+  options: OptionReader,
+  layout: Layout,
+  query: CheckedFloats,
+  key: CheckedFloats,
+  value: CheckedFloats,
+): AttentionShape {
+  const { operation } = options;
+  for (const [name, { shape }] of Object.entries({ key, value }))
+    if (shape.length !== query.shape.length)
+      throw new ShapeError(
+        `${operation}: ${name} must have the rank of query, got shapes ${describe(shape)} and ${describe(query.shape)}`,
+      );
+  const numHeads = options.integer("numHeads", { min: 1 });
+  const numKvHeads = options.integer("numKvHeads", { min: 1 });
+  const packed = layout === "BSE" || layout === "BES" ? (numKvHeads ?? numHeads) : numKvHeads;
+  const q = headsShape(operation, "query", query.shape, layout, numHeads, "numHeads");
+  const k = headsShape(operation, "key", key.shape, layout, packed, "numKvHeads");
+  const v = headsShape(operation, "value", value.shape, layout, packed, "numKvHeads");
+  checkFit(operation, layout, query.shape.length, q, k, v);
+  return {
+    batchSize: q.batchSize,
+    numHeads: q.numHeads,
+    numKvHeads: k.numHeads,
+    queryLength: q.length,
+    keyLength: k.length,
+    headDim: q.headDim,
+    valueDim: v.headDim,
+  };
+}
+
+function checkFit(operation: string, layout: Layout, rank: number, q: HeadsShape, k: HeadsShape, v: HeadsShape): void {
+  const axis = (name: string, extent: keyof HeadsShape) => axisName(name, layout, rank, extent);
+  const equal = (extent: keyof HeadsShape, a: string, x: HeadsShape, b: string, y: HeadsShape) => {
+    if (x[extent] !== y[extent])
+      throw new ShapeError(
+        `${operation}: ${axis(a, extent)} (${extent}) must equal ${axis(b, extent)}, got ${x[extent]} and ${y[extent]}`,
+        packsHeads(layout, rank) ? { hint: "Heads are packed: width = heads · headDim. Is numKvHeads right?" } : {},
+      );
+  };
+  equal("batchSize", "key", k, "query", q);
+  equal("batchSize", "value", v, "key", k);
+  if (q.numHeads % k.numHeads !== 0)
+    throw new ShapeError(
+      packsHeads(layout, rank)
+        ? `${operation}: numKvHeads must divide numHeads, got ${k.numHeads} and ${q.numHeads}`
+        : `${operation}: ${axis("key", "numHeads")} (numKvHeads) must divide ${axis("query", "numHeads")} (numHeads), ` +
+            `got ${k.numHeads} and ${q.numHeads}`,
+    );
+  equal("numHeads", "value", v, "key", k);
+  equal("length", "value", v, "key", k);
+  equal("headDim", "key", k, "query", q);
+}
+
+function readRagged(options: OptionReader, layout: Layout, shape: AttentionShape): Ragged | undefined {
+  const { operation } = options;
+  const query = readCumulative(options, "cuSeqLensQuery", shape.queryLength);
+  const key = readCumulative(options, "cuSeqLensKey", shape.keyLength);
+  if (!query && !key) return undefined;
+  if (!query || !key) throw new OptionError(`${operation}: cuSeqLensQuery and cuSeqLensKey must be given together`);
+  if (query.length !== key.length)
+    throw new ShapeError(
+      `${operation}: cuSeqLensKey must have as many entries as cuSeqLensQuery, got ${key.length} and ${query.length}`,
+    );
+  if (layout !== "BSHD" && layout !== "BSE")
+    throw new OptionError(`${operation}: layout must be "BSHD" or "BSE" for a ragged batch, got ${describe(layout)}`);
+  if (shape.batchSize !== 1)
+    throw new ShapeError(`${operation}: query.shape[0] must be 1 for a ragged batch, got ${shape.batchSize}`);
+  for (const name of ["keyLengths", "queryLengths"])
+    if (options.has(name))
+      throw new OptionError(`${operation}: ${name} must be absent for a ragged batch, whose lengths are cuSeqLens`);
+  return { query, key };
+}
+
+/** Ascending from 0 to the packed length. */
+function readCumulative(options: OptionReader, name: string, total: number): Int32Array | undefined {
+  const list = options.integers(name, { min: 0 });
+  if (!list) return undefined;
+  const ascends = list.every((entry, n) => n === 0 || entry >= list[n - 1]!);
+  if (!ascends || list[0] !== 0 || list.at(-1) !== total)
+    throw options.refuse(name, `ascend from 0 to the packed length ${total}`);
+  return list;
+}
+
+function refuseGpu(options: OptionReader): void {
+  if (options.oneOf("location", ["cpu", "gpu"], "cpu") === "gpu")
+    throw new UnsupportedError(`${options.operation}: location "gpu" needs the WebGPU backend, this is wasm`);
+}
+
+/** The form of an output of this shape, in the dtype of `like` unless `into` says otherwise. */
+export function outputForm(options: OptionReader, shape: readonly number[], like: CheckedFloats): OutputForm {
+  elementCount(options.operation, "output", shape);
+  const into = options.tensor("into", FLOATS);
+  if (into && describe(into.shape) !== describe(shape))
+    throw new ShapeError(
+      `${options.operation}: into.shape must be that of the output, ${describe(shape)}, got ${describe(into.shape)}`,
+    );
+  return {
+    shape,
+    dtype: (into ?? like).dtype,
+    half: arrayKind(like.data) === "Float16Array",
+    into: into && { tensor: options.value("into") as FloatTensor, data: into.data },
+  };
+}

@@ -1,0 +1,47 @@
+import type { AttentionProblem } from "./attentionProblem.js";
+import type { MergeProblem, MergeResult } from "./merge.js";
+import type { Dtype, Tensor, TypedTensor } from "./tensor.js";
+import type { EngineTensor } from "./wasm/heap.js";
+
+/** A result at hand, or one to come. */
+export type Eventually<T> = T | Promise<T>;
+
+/** A float result in the dtype of the inputs. */
+export type FloatResult = TypedTensor<"float32"> | TypedTensor<"float16">;
+
+/** What scaledDotProductAttention gives back: what `returns` asked for. */
+export interface AttentionResult {
+  /** In the layout, rank and dtype of the inputs, or the tensor given as `into`. */
+  readonly output: FloatResult;
+  /** `[B, heads, queries, Skv]`. */
+  readonly probs?: TypedTensor<"float32">;
+  /** `[B, heads, queries, k]`: values descending, short rows padded with 0 and index −1. */
+  readonly topK?: { readonly values: TypedTensor<"float32">; readonly indices: TypedTensor<"int32"> };
+  /** `[B, numHeads, Sq]`. */
+  readonly lse?: TypedTensor<"float32">;
+  /** `[B, numHeads, Sq]`, in nats. */
+  readonly entropy?: TypedTensor<"float32">;
+  /** `[B, heads, queries, Skv]`. */
+  readonly scores?: TypedTensor<"float32">;
+}
+
+/** One engine: computes problems that passed every check, one at a time. */
+export interface Backend {
+  attention(problem: AttentionProblem): Eventually<AttentionResult>;
+  merge(problem: MergeProblem): Eventually<MergeResult>;
+  allocate<D extends Dtype>(operation: string, shape: readonly number[], dtype: D): EngineTensor<D>;
+  /** Ends the engine. A call in flight rejects with DisposedError. */
+  dispose(): void;
+}
+
+/** What createAttention found, and why. */
+export interface Report {
+  /** Version of the package. */
+  readonly version: string;
+  readonly backend: "wasm" | "webgpu";
+  /** The instruction set in use: relaxed SIMD where the engine has it. */
+  readonly variant: "simd" | "relaxed";
+  readonly threads: number;
+  /** Why a better choice was not taken, by what was to be chosen: `threads`, `variant`, `backend`. */
+  readonly reasons: Readonly<Record<string, string>>;
+}

@@ -1,0 +1,40 @@
+const LONGEST_LIST = 8;
+
+// Reads the internal slot, so it also knows typed arrays of other realms (Jest, frames), where instanceof fails.
+const typedArrayName = Object.getOwnPropertyDescriptor(
+  Object.getPrototypeOf(Uint8Array.prototype) as object,
+  Symbol.toStringTag,
+)!.get as () => string | undefined;
+
+/** "Float32Array" and so on for a typed array of any realm, undefined for anything else. */
+export function arrayKind(value: unknown): string | undefined {
+  return typedArrayName.call(value);
+}
+
+/** A value as error messages show it: short, and telling its type. */
+export function describe(value: unknown): string {
+  switch (typeof value) {
+    case "string":
+      return JSON.stringify(value);
+    case "bigint":
+      return `${value}n`;
+    case "function":
+      return "a function";
+    case "symbol":
+      return "a symbol";
+    case "object":
+      return describeObject(value);
+    default:
+      return String(value);
+  }
+}
+
+function describeObject(value: object | null): string {
+  if (value === null) return "null";
+  if (Array.isArray(value))
+    return value.length > LONGEST_LIST ? `an array of ${value.length}` : `[${value.map(describe).join(", ")}]`;
+  const kind = arrayKind(value);
+  if (kind) return `a ${kind} of ${(value as unknown as ArrayLike<unknown>).length}`;
+  const keys = Object.keys(value);
+  return keys.length ? `an object with ${keys.slice(0, LONGEST_LIST).join(", ")}` : "an empty object";
+}

@@ -1,0 +1,33 @@
+// What every entry of the package exports beside createAttention.
+export { Attention } from "./attention.js";
+export type { AttentionOptions, FloatTensor } from "./attentionProblem.js";
+export type {
+  AttentionSettingsOptions,
+  AveragedSlice,
+  EmptyRows,
+  Returns,
+  ScoreStage,
+  Slice,
+  Window,
+} from "./attentionOptions.js";
+export type { AttentionResult, FloatResult, Report } from "./backend.js";
+export {
+  AssetError,
+  DeviceLostError,
+  DisposedError,
+  EmptyRowError,
+  HeadwiseError,
+  OptionError,
+  OutOfMemoryError,
+  ShapeError,
+  UnsupportedError,
+  type ErrorCode,
+  type RowIndex,
+} from "./errors.js";
+export type { Layout } from "./layout.js";
+export type { AttentionPart, MergeOptions, MergeResult } from "./merge.js";
+export type { NumberList } from "./options.js";
+export { tensor, type Dtype, type HalfArray, type Tensor, type TensorData, type TypedTensor } from "./tensor.js";
+export { version } from "./version.js";
+export type { WarmupShape } from "./warmup.js";
+export type { EngineTensor } from "./wasm/heap.js";

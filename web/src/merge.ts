@@ -1,0 +1,117 @@
+import type { AttentionSettings } from "./attentionOptions.js";
+import { describe } from "./describe.js";
+import { OptionError, ShapeError } from "./errors.js";
+import type { AttentionResult, FloatResult } from "./backend.js";
+import { outputForm, type CheckedFloats, type FloatTensor, type OutputForm } from "./attentionProblem.js";
+import { headsShape, keepRank, LAYOUTS, type Layout } from "./layout.js";
+import { OptionReader, type NumberList } from "./options.js";
+import { checkTensor, type CheckedTensor, type Tensor, type TypedTensor } from "./tensor.js";
+
+/** Attention over some of the keys: what scaledDotProductAttention returns with `returns: { lse: true }`. */
+export interface AttentionPart {
+  readonly output: FloatTensor;
+  /** `[B, numHeads, Sq]`, or with the axes that the output's rank lacks left out. */
+  readonly lse: Tensor<"float32">;
+}
+
+export interface MergeOptions {
+  /** Memory order of the parts' outputs. Default `"BHSD"`. */
+  readonly layout?: Layout;
+  /** `[numHeads]`: sinks of the whole, left out of the parts. */
+  readonly sinks?: NumberList;
+  /** A tensor of the output's shape to write the output to. */
+  readonly into?: FloatTensor;
+  /** Aborts the call while it waits in the queue. */
+  readonly signal?: AbortSignal;
+}
+
+export interface MergeResult {
+  readonly output: FloatResult;
+  readonly lse: TypedTensor<"float32">;
+}
+
+/** A call of mergeAttention that passed every check. */
+export interface MergeProblem {
+  readonly operation: string;
+  readonly layout: Layout;
+  readonly shape: {
+    readonly batchSize: number;
+    readonly numHeads: number;
+    readonly queryLength: number;
+    readonly valueDim: number;
+  };
+  readonly parts: readonly { readonly output: CheckedFloats; readonly lse: CheckedTensor<"float32"> }[];
+  readonly sinks: Float32Array | undefined;
+  readonly output: OutputForm;
+  readonly lseShape: readonly number[];
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Why a result cannot be part of a whole, by the data of its lse. */
+const unmergeable = new WeakMap<object, string>();
+
+/** Remembers results whose options rule out merging: the numbers themselves no longer show it. */
+export function noteForMerge({ lse }: AttentionResult, { sinks, emptyRows }: AttentionSettings): void {
+  if (!lse) return;
+  if (sinks) unmergeable.set(lse.data, "was computed with sinks: give them to mergeAttention instead");
+  else if (emptyRows !== "zero") unmergeable.set(lse.data, `was computed with emptyRows ${describe(emptyRows)}`);
+}
+
+/** Checks a whole call of mergeAttention. */
+export function mergeProblem(operation: string, given: unknown, options: unknown): MergeProblem {
+  const reader = new OptionReader(operation, "", options, ["layout", "sinks", "into", "signal"]);
+  const layout = reader.oneOf("layout", LAYOUTS, "BHSD");
+  const parts = readParts(operation, given);
+  const first = parts[0]!;
+  parts.forEach((part, n) => checkAlike(operation, `parts[${n}]`, part, first));
+
+  const rank = first.output.shape.length;
+  const numHeads = rank === 2 ? 1 : first.lse.shape.at(-2);
+  const heads = headsShape(operation, "parts[0].output", first.output.shape, layout, numHeads, "numHeads");
+  const lseShape = keepRank(layout, rank, [heads.batchSize, heads.numHeads, heads.length]);
+  if (describe(first.lse.shape) !== describe(lseShape))
+    throw new ShapeError(
+      `${operation}: parts[0].lse.shape must be ${describe(lseShape)} for its output, got ${describe(first.lse.shape)}`,
+    );
+  const { batchSize, length: queryLength, headDim: valueDim } = heads;
+  return {
+    operation,
+    layout,
+    shape: { batchSize, numHeads: heads.numHeads, queryLength, valueDim },
+    parts,
+    sinks: reader.floats("sinks", heads.numHeads, { minusInfinity: true }),
+    output: outputForm(reader, first.output.shape, first.output),
+    lseShape,
+    signal: reader.signal(),
+  };
+}
+
+function readParts(operation: string, given: unknown): MergeProblem["parts"] {
+  if (!Array.isArray(given) || given.length === 0)
+    throw new OptionError(
+      `${operation}: parts must be an array of at least one { output, lse }, got ${describe(given)}`,
+    );
+  return given.map((part: unknown, n) => {
+    if (typeof part !== "object" || part === null || !("output" in part && "lse" in part))
+      throw new OptionError(`${operation}: parts[${n}] must be { output, lse }, got ${describe(part)}`, {
+        hint: "Ask scaledDotProductAttention for `returns: { lse: true }`.",
+      });
+    const output = checkTensor(operation, `parts[${n}].output`, part.output, ["float32", "float16"]);
+    const lse = checkTensor(operation, `parts[${n}].lse`, part.lse, ["float32"]);
+    const reason = unmergeable.get(lse.data);
+    if (reason) throw new OptionError(`${operation}: parts[${n}] ${reason}`);
+    return { output, lse };
+  });
+}
+
+type Part = MergeProblem["parts"][number];
+
+function checkAlike(operation: string, name: string, part: Part, first: Part): void {
+  for (const field of ["output", "lse"] as const) {
+    const [shape, expected] = [describe(part[field].shape), describe(first[field].shape)];
+    if (shape !== expected)
+      throw new ShapeError(
+        `${operation}: ${name}.${field}.shape must be that of parts[0], got ${shape} and ${expected}`,
+      );
+  }
+}

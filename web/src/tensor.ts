@@ -1,0 +1,134 @@
+import { arrayKind, describe } from "./describe.js";
+import { OptionError, ShapeError, UnsupportedError, type HeadwiseError } from "./errors.js";
+
+/** Element types. `"bool"` is one byte an element, nonzero = true; `"float16"` may be held as raw bits. */
+export type Dtype = "float32" | "float16" | "bool" | "int32";
+
+/** The engine's own Float16Array, described by its shape so that older TypeScript libraries compile too. */
+export interface HalfArray extends ArrayLike<number>, ArrayBufferView {
+  readonly [Symbol.toStringTag]: "Float16Array";
+  readonly BYTES_PER_ELEMENT: number;
+}
+
+export interface TensorDataOf {
+  float32: Float32Array;
+  float16: Uint16Array | HalfArray;
+  bool: Uint8Array;
+  int32: Int32Array;
+}
+
+export type TensorData = TensorDataOf[Dtype];
+
+/**
+ * A dense array in row-major order. Any object of this form is a tensor; `tensor()` checks one early.
+ * Inputs are read, never kept and never detached; a tensor must not change until the call that reads it has settled.
+ */
+export interface Tensor<D extends Dtype = Dtype> {
+  readonly data: TensorDataOf[D];
+  /** Non-negative extents; their product is `data.length`. */
+  readonly shape: readonly number[];
+  /** Taken from `data` when absent. */
+  readonly dtype?: D;
+}
+
+/** A tensor whose dtype is written out, as results are. */
+export interface TypedTensor<D extends Dtype = Dtype> extends Tensor<D> {
+  readonly dtype: D;
+}
+
+export const BYTES: Readonly<Record<Dtype, number>> = { float32: 4, float16: 2, bool: 1, int32: 4 };
+
+const DTYPE_OF_ARRAY: Readonly<Record<string, Dtype>> = {
+  Float32Array: "float32",
+  Uint16Array: "float16",
+  Float16Array: "float16",
+  Uint8Array: "bool",
+  Int32Array: "int32",
+};
+
+/** Extents beyond this do not fit the 32-bit row and key indices that results and errors use. */
+const MAX_EXTENT = 2 ** 31 - 1;
+
+/**
+ * Checks and builds a tensor. The array is referred to, not copied.
+ *
+ * @param data - Float32Array, Uint16Array or Float16Array (float16), Uint8Array (bool) or Int32Array, row-major.
+ * @param shape - Extents whose product is `data.length`; `[]` is a scalar.
+ * @throws ShapeError if the extents are not non-negative integers or do not fit `data`.
+ * @throws OptionError if `data` is none of the arrays above.
+ */
+export function tensor(data: Float32Array, shape: readonly number[]): TypedTensor<"float32">;
+export function tensor(data: Uint16Array | HalfArray, shape: readonly number[]): TypedTensor<"float16">;
+export function tensor(data: Uint8Array, shape: readonly number[]): TypedTensor<"bool">;
+export function tensor(data: Int32Array, shape: readonly number[]): TypedTensor<"int32">;
+export function tensor(data: TensorData, shape: readonly number[]): TypedTensor {
+  const { dtype } = checkTensor("tensor", "tensor", { data, shape });
+  return { data, shape: [...shape], dtype };
+}
+
+/** A checked tensor of some of the dtypes: what the engines work with. */
+export type CheckedTensor<D extends Dtype = Dtype> = { readonly [K in D]: TypedTensor<K> }[D];
+
+/** Checks that `value` is a tensor of one of `dtypes` (default: any); returns it with its dtype, its data not copied. */
+export function checkTensor<D extends Dtype = Dtype>(
+  operation: string,
+  argument: string,
+  value: unknown,
+  dtypes: readonly D[] = Object.keys(BYTES) as D[],
+): CheckedTensor<D> {
+  if (typeof value !== "object" || value === null || !("shape" in value) || !("data" in value))
+    throw notATensor(operation, argument, value);
+  const { data, shape } = value;
+  const dtype = dtypeOf(operation, argument, data, (value as { dtype?: unknown }).dtype);
+  if (!(dtypes as readonly Dtype[]).includes(dtype))
+    throw new OptionError(`${operation}: ${argument} must be of dtype ${dtypes.join(" or ")}, got ${dtype}`);
+  const size = elementCount(operation, argument, shape);
+  const { length } = data as ArrayLike<unknown>;
+  if (size !== length)
+    throw new ShapeError(
+      `${operation}: ${argument}.data.length must be the product of shape ${describe(shape)}, got ${length} and ${size}`,
+    );
+  return { data, shape: [...(shape as number[])], dtype } as unknown as CheckedTensor<D>;
+}
+
+function notATensor(operation: string, argument: string, value: unknown): HeadwiseError {
+  if (typeof value === "object" && value !== null && "buffer" in value && "shape" in value && !arrayKind(value))
+    return new UnsupportedError(`${operation}: ${argument} is a GPU tensor, which the wasm engine cannot read`, {
+      hint: "Read the buffer back, or choose the WebGPU backend.",
+    });
+  return new OptionError(`${operation}: ${argument} must be a tensor { data, shape }, got ${describe(value)}`, {
+    hint: "tensor(new Float32Array(values), shape) makes one.",
+  });
+}
+
+function dtypeOf(operation: string, argument: string, data: unknown, stated: unknown): Dtype {
+  const kind = arrayKind(data);
+  const dtype = DTYPE_OF_ARRAY[kind ?? ""];
+  if (!dtype)
+    throw new OptionError(
+      `${operation}: ${argument}.data must be a Float32Array, Uint16Array, Float16Array, Uint8Array or Int32Array, ` +
+        `got ${describe(data)}`,
+    );
+  if (stated !== undefined && stated !== dtype)
+    throw new OptionError(
+      `${operation}: ${argument}.dtype must be "${dtype}", which its data (${kind}) holds, got ${describe(stated)}`,
+    );
+  return dtype;
+}
+
+/** The product of the extents, each checked to be an integer that an index can reach. */
+export function elementCount(operation: string, argument: string, shape: unknown): number {
+  if (!Array.isArray(shape))
+    throw new ShapeError(`${operation}: ${argument}.shape must be an array of integers, got ${describe(shape)}`);
+  let count = 1;
+  shape.forEach((extent: unknown, axis) => {
+    if (!Number.isInteger(extent) || (extent as number) < 0 || (extent as number) > MAX_EXTENT)
+      throw new ShapeError(
+        `${operation}: ${argument}.shape[${axis}] must be an integer from 0 to ${MAX_EXTENT}, got ${describe(extent)}`,
+      );
+    count *= extent as number;
+  });
+  if (!Number.isSafeInteger(count))
+    throw new ShapeError(`${operation}: ${argument}.shape ${describe(shape)} has more elements than can be counted`);
+  return count;
+}

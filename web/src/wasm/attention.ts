@@ -1,0 +1,237 @@
+import {
+  selectedExtents,
+  type AttentionSettings,
+  type AttentionShape,
+  type Selection,
+  type Wanted,
+} from "../attentionOptions.js";
+import type { AttentionProblem, CheckedFloats, OutputForm, Ragged } from "../attentionProblem.js";
+import type { AttentionResult, Eventually, FloatResult } from "../backend.js";
+import type { Layout } from "../layout.js";
+import { OptionError } from "../errors.js";
+import { elementCount, type HalfArray, type TypedTensor } from "../tensor.js";
+import type { WasmEngine } from "./engine.js";
+import type { Arena, Heap } from "./heap.js";
+import type { AttentionCall } from "./module.js";
+
+/** The enumerators of attention.h. */
+export const DTYPE = { float32: 0, float16: 1 } as const;
+export const LAYOUT: Readonly<Record<Layout, number>> = { BHSD: 0, BSHD: 1, BSE: 2, BES: 3 };
+const CAUSAL = { none: 0, "upper-left": 1, "lower-right": 2 } as const;
+const EMPTY_ROWS = { zero: 0, nan: 1, uniform: 2, throw: 3 } as const;
+const STAGE = { raw: 0, softcapped: 1, biased: 2 } as const;
+
+/** Reads a result after the call: [B, H, …] with the rank of the inputs. */
+type Collect<T> = () => T;
+
+export function runAttention(engine: WasmEngine, problem: AttentionProblem): Eventually<AttentionResult> {
+  const { operation, shape, layout } = problem;
+  refuseOverlap(engine.heap, problem);
+  return engine.call(operation, (arena) => {
+    const call = engine.attentionCall;
+    call.reset();
+    writeShape(call, shape);
+    call.layout = LAYOUT[layout];
+    const place = (name: string, tensor: CheckedFloats) => placeInput(engine.heap, arena, operation, name, tensor);
+    call.query = place("query", problem.query);
+    call.queryDtype = DTYPE[problem.query.dtype];
+    call.key = place("key", problem.key);
+    call.keyDtype = DTYPE[problem.key.dtype];
+    call.value = place("value", problem.value);
+    call.valueDtype = DTYPE[problem.value.dtype];
+    writeSettings(call, engine.heap, arena, operation, problem.settings);
+    if (problem.ragged) writeRagged(call, arena, problem.ragged);
+    const collect = writeWanted(call, engine.heap, arena, problem);
+    engine.native.attention(call);
+    return collect;
+  });
+}
+
+export function writeShape(call: AttentionCall, shape: AttentionShape): void {
+  call.batchSize = shape.batchSize;
+  call.numHeads = shape.numHeads;
+  call.numKvHeads = shape.numKvHeads;
+  call.queryLength = shape.queryLength;
+  call.keyLength = shape.keyLength;
+  call.headDim = shape.headDim;
+  call.valueDim = shape.valueDim;
+}
+
+/** Copies an input into the arena; one that already lies in the engine stays where it is. */
+export function placeInput(
+  heap: Heap,
+  arena: Arena,
+  operation: string,
+  argument: string,
+  { data }: TypedTensor,
+): number {
+  return heap.find(operation, argument, data) ?? arena.copy(data);
+}
+
+export function writeSettings(
+  call: AttentionCall,
+  heap: Heap,
+  arena: Arena,
+  operation: string,
+  settings: AttentionSettings,
+): void {
+  if (settings.scale !== undefined) call.scale = settings.scale;
+  call.softcap = settings.softcap;
+  call.causal = CAUSAL[settings.causal];
+  call.windowLeft = settings.window.left ?? -1;
+  call.windowRight = settings.window.right ?? -1;
+  call.excludeSelf = Number(settings.excludeSelf);
+  call.emptyRows = EMPTY_ROWS[settings.emptyRows];
+  call.queryOffset = arena.copy(settings.queryOffset);
+  call.keyLengths = arena.copy(settings.keyLengths);
+  call.queryLengths = arena.copy(settings.queryLengths);
+  call.alibiSlopes = arena.copy(settings.alibiSlopes);
+  call.sinks = arena.copy(settings.sinks);
+  call.headGain = arena.copy(settings.headGain);
+  if (settings.mask) {
+    call.mask = placeInput(heap, arena, operation, "mask", settings.mask.tensor);
+    call.setMaskExtents(...settings.mask.extents);
+  }
+  if (settings.bias) {
+    call.bias = placeInput(heap, arena, operation, "bias", settings.bias.tensor);
+    call.biasDtype = DTYPE[settings.bias.tensor.dtype];
+    call.setBiasExtents(...settings.bias.extents);
+  }
+}
+
+function writeRagged(call: AttentionCall, arena: Arena, ragged: Ragged): void {
+  call.cuSeqLensQuery = arena.copy(ragged.query);
+  call.cuSeqLensKey = arena.copy(ragged.key);
+  call.numSequences = ragged.query.length - 1;
+}
+
+/** What a call that computes attention must say about its results. */
+export interface ResultForm {
+  readonly operation: string;
+  readonly shape: AttentionShape;
+  readonly wanted: Wanted;
+  readonly output: OutputForm;
+  readonly keepRank: (shape: readonly number[]) => number[];
+}
+
+/** Makes room for what is wanted; the function returned reads it after the call. */
+export function writeWanted(call: AttentionCall, heap: Heap, arena: Arena, form: ResultForm): Collect<AttentionResult> {
+  const { wanted, shape, keepRank } = form;
+  const { batchSize, numHeads, queryLength, keyLength } = shape;
+  const results: Partial<Record<keyof AttentionResult, Collect<unknown>>> = {};
+
+  const room = <D extends "float32" | "int32">(dtype: D, full: readonly number[]) => {
+    const length = elementCount(form.operation, "result", full);
+    const address = arena.room(dtype, length);
+    const collect = (): TypedTensor<D> => ({ data: heap.read(address, dtype, length), shape: keepRank(full), dtype });
+    return { address, collect };
+  };
+  if (wanted.output) results.output = writeOutput(call, heap, arena, form);
+  if (wanted.lse) {
+    const { address, collect } = room("float32", [batchSize, numHeads, queryLength]);
+    call.lse = address;
+    results.lse = collect;
+  }
+  if (wanted.entropy) {
+    const { address, collect } = room("float32", [batchSize, numHeads, queryLength]);
+    call.entropy = address;
+    results.entropy = collect;
+  }
+  if (wanted.probs) {
+    const { address, collect } = room("float32", [batchSize, ...selectedExtents(wanted.probs, shape), keyLength]);
+    call.probs = address;
+    writeSelection(call, arena, "probs", wanted.probs);
+    call.probsAverage = Number(wanted.probs.average);
+    results.probs = collect;
+  }
+  if (wanted.scores) {
+    const { stage, selection } = wanted.scores;
+    const { address, collect } = room("float32", [batchSize, ...selectedExtents(selection, shape), keyLength]);
+    call.scores = address;
+    call.scoresStage = STAGE[stage];
+    writeSelection(call, arena, "scores", selection);
+    results.scores = collect;
+  }
+  if (wanted.topK) {
+    const { k, selection } = wanted.topK;
+    const full = [batchSize, ...selectedExtents(selection, shape), k];
+    const values = room("float32", full);
+    const indices = room("int32", full);
+    call.topK = k;
+    call.topKValues = values.address;
+    call.topKIndices = indices.address;
+    writeSelection(call, arena, "topK", selection);
+    call.topKAverage = Number(selection.average);
+    results.topK = () => ({ values: values.collect(), indices: indices.collect() });
+  }
+  return () =>
+    Object.fromEntries(
+      Object.entries(results).map(([name, collect]) => [name, collect()]),
+    ) as unknown as AttentionResult;
+}
+
+/** An absent list means all, and is a null pointer; an empty one is an address. */
+function writeSelection(
+  call: AttentionCall,
+  arena: Arena,
+  result: "probs" | "scores" | "topK",
+  { heads, queries }: Selection,
+): void {
+  call[`${result}Heads`] = arena.copy(heads);
+  call[`${result}NumHeads`] = heads?.length ?? 0;
+  call[`${result}Queries`] = arena.copy(queries);
+  call[`${result}NumQueries`] = queries?.length ?? 0;
+}
+
+function writeOutput(call: AttentionCall, heap: Heap, arena: Arena, form: ResultForm): Collect<FloatResult> {
+  const placed = placeOutput(heap, arena, form.operation, form.output);
+  call.output = placed.address;
+  call.outputDtype = DTYPE[form.output.dtype];
+  return placed.collect;
+}
+
+/** Room for an output, or the place of `into` when that lies in the engine. */
+export function placeOutput(
+  heap: Heap,
+  arena: Arena,
+  operation: string,
+  { shape, dtype, half, into }: OutputForm,
+): { readonly address: number; readonly collect: Collect<FloatResult> } {
+  const written = into?.tensor as FloatResult;
+  const inside = into && heap.find(operation, "into", into.data);
+  if (inside !== undefined) return { address: inside, collect: () => written };
+
+  const length = elementCount(operation, "output", shape);
+  const address = arena.room(dtype, length);
+  const collect = () => {
+    if (into) {
+      heap.readInto(address, into.data);
+      return written;
+    }
+    const data = heap.read(address, dtype, length);
+    return { data: half ? asHalves(data as Uint16Array) : data, shape: [...shape], dtype } as FloatResult;
+  };
+  return { address, collect };
+}
+
+/** The engine reads its inputs while it writes its output. */
+function refuseOverlap(
+  heap: Heap,
+  { operation, query, key, value, settings, output: { into } }: AttentionProblem,
+): void {
+  if (!into || heap.find(operation, "into", into.data) === undefined) return;
+  const end = into.data.byteOffset + into.data.byteLength;
+  const inputs = { query, key, value, mask: settings.mask?.tensor, bias: settings.bias?.tensor };
+  for (const [name, input] of Object.entries(inputs)) {
+    if (!input || heap.find(operation, name, input.data) === undefined) continue;
+    const { byteOffset, byteLength } = input.data;
+    if (byteOffset < end && into.data.byteOffset < byteOffset + byteLength)
+      throw new OptionError(`${operation}: into must not overlap ${name}, which lies in the same engine tensor`);
+  }
+}
+
+/** The same bits as a Float16Array, for callers whose engine has them and who use them. */
+function asHalves(bits: Uint16Array): HalfArray {
+  const { Float16Array } = globalThis as unknown as { Float16Array: new (buffer: ArrayBufferLike) => HalfArray };
+  return new Float16Array(bits.buffer);
+}

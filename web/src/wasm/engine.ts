@@ -1,0 +1,159 @@
+import {
+  EmptyRowError,
+  HeadwiseError,
+  OptionError,
+  OutOfMemoryError,
+  ShapeError,
+  UnsupportedError,
+} from "../errors.js";
+import type { Eventually } from "../backend.js";
+import { Heap, type Arena } from "./heap.js";
+import type { AttentionCall, MergeCall, NativeEngine, WasmModule } from "./module.js";
+
+/** `StatusCode` of headwise/status.h. */
+const STATUS = {
+  ok: 0,
+  invalidShape: 1,
+  invalidOption: 2,
+  unsupported: 3,
+  emptyRow: 4,
+  outOfMemory: 5,
+  corruptData: 6,
+} as const;
+
+/** A wait is looked at this often, should the engine have no Atomics.waitAsync. */
+const POLL_MILLISECONDS = 1;
+
+/** One instance of the module: its memory, and calls that run one at a time (a queue in front of it sees to that). */
+export class WasmEngine {
+  readonly module: WasmModule;
+  readonly heap: Heap;
+  readonly native: NativeEngine;
+  /** The one call of each kind, used again and again. Sealed: setting a property that C++ lacks is a TypeError. */
+  readonly attentionCall: AttentionCall;
+  readonly mergeCall: MergeCall;
+  /** Why no call can run any more. */
+  #end: HeadwiseError | undefined;
+  #reportEnd: (() => void) | undefined;
+
+  /** @param dispatched - Calls must not block this thread: C++ runs them on a thread of its own. */
+  constructor(module: WasmModule, memory: WebAssembly.Memory, threads: number, dispatched: boolean) {
+    this.module = module;
+    this.heap = new Heap(memory, module);
+    this.native = new module.Engine(threads, dispatched);
+    this.attentionCall = Object.seal(new module.AttentionCall());
+    this.mergeCall = Object.seal(new module.MergeCall());
+  }
+
+  /**
+   * Runs one call. `start` places arrays in the arena and starts the engine; the function it returns collects the
+   * results when the engine is done. The arena is freed whatever happens. On a thread that may block, all has happened
+   * when this returns.
+   */
+  call<T>(operation: string, start: (arena: Arena) => () => T): Eventually<T> {
+    if (this.#end) throw this.#end;
+    const arena = this.heap.arena(operation);
+    const finish = (collect: () => T): T => {
+      try {
+        this.#check(operation);
+        return collected(operation, collect);
+      } finally {
+        arena.free();
+      }
+    };
+    let collect: () => T;
+    try {
+      collect = start(arena);
+    } catch (error) {
+      throw this.#afterThrow(operation, error, arena);
+    }
+    return this.#isFinished() ? finish(collect) : this.#finished().then(() => finish(collect));
+  }
+
+  /** Ends the engine's threads. Calls that run now and calls to come fail with `reason`. */
+  end(reason: HeadwiseError): void {
+    if (this.#end) return;
+    this.#end = reason;
+    this.module.PThread.terminateAllThreads();
+    this.#reportEnd?.();
+  }
+
+  /** Our own errors leave the engine as it was; anything else is a trap, after which its memory cannot be trusted. */
+  #afterThrow(operation: string, error: unknown, arena: Arena): unknown {
+    if (HeadwiseError.is(error)) {
+      arena.free();
+      return error;
+    }
+    const trap = new HeadwiseError(`${operation}: the engine stopped: ${String(error)}`, {
+      code: "INTERNAL",
+      cause: error,
+      hint: "This is a bug in headwise. Create a new instance; this one cannot be used any more.",
+    });
+    this.end(trap);
+    return trap;
+  }
+
+  #isFinished(): boolean {
+    return Atomics.load(this.heap.word(this.native.finished), 0) === 1;
+  }
+
+  async #finished(): Promise<void> {
+    const ended = new Promise<void>((resolve) => (this.#reportEnd = resolve));
+    while (!this.#isFinished()) {
+      if (this.#end) throw this.#end;
+      await Promise.race([ended, this.#changed()]);
+    }
+  }
+
+  /** Settles when the word may have changed. */
+  #changed(): Promise<unknown> {
+    if (typeof Atomics.waitAsync !== "function")
+      return new Promise((resolve) => setTimeout(resolve, POLL_MILLISECONDS));
+    return Promise.resolve(Atomics.waitAsync(this.heap.word(this.native.finished), 0, 0).value);
+  }
+
+  #check(operation: string): void {
+    const { code } = this.native;
+    if (code === STATUS.ok) return;
+    const message = `${operation}: ${this.heap.text(this.native.message)}`;
+    switch (code) {
+      case STATUS.invalidShape:
+        throw new ShapeError(message);
+      case STATUS.invalidOption:
+        throw new OptionError(message);
+      case STATUS.unsupported:
+        throw new UnsupportedError(message);
+      case STATUS.emptyRow:
+        throw new EmptyRowError(message, this.#rows());
+      case STATUS.outOfMemory:
+        throw new OutOfMemoryError(message, {
+          hint: "Raise `maximumMemory` of createAttention, or split the call.",
+        });
+      case STATUS.corruptData:
+        throw new OptionError(message, { code: "CORRUPT_DATA" });
+      default:
+        throw new HeadwiseError(message);
+    }
+  }
+
+  #rows(): { batch: number; head: number; query: number }[] {
+    const { rows, rowCount } = this.native;
+    const numbers = this.heap.read(rows, "int32", 3 * rowCount);
+    return Array.from({ length: rowCount }, (_, n) => ({
+      batch: numbers[3 * n]!,
+      head: numbers[3 * n + 1]!,
+      query: numbers[3 * n + 2]!,
+    }));
+  }
+}
+
+/** Our part of collecting is checked before the call; what is left to fail is an array for the caller. */
+function collected<T>(operation: string, collect: () => T): T {
+  try {
+    return collect();
+  } catch (cause) {
+    throw new OutOfMemoryError(`${operation}: the results do not fit the memory of JavaScript: ${String(cause)}`, {
+      cause,
+    });
+  }
+}

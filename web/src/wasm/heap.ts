@@ -1,0 +1,196 @@
+import { disposable, type Disposables } from "../disposable.js";
+import { DisposedError, OutOfMemoryError } from "../errors.js";
+import { BYTES, elementCount, type Dtype, type TensorDataOf, type TypedTensor } from "../tensor.js";
+
+/** The part of the module that hands out memory. */
+export interface Allocator {
+  allocate(bytes: number): number;
+  release(address: number): void;
+}
+
+const ARRAYS = {
+  float32: Float32Array,
+  float16: Uint16Array,
+  bool: Uint8Array,
+  int32: Int32Array,
+} as const;
+
+const ADDRESS_SPACE = 2 ** 32;
+
+/** Typed arrays that can be copied into the heap and out of it. */
+export type HeapArray = TensorDataOf[Dtype];
+
+/**
+ * The engine's memory, and the only file that looks into it.
+ *
+ * A view is born and dies inside one method: memory may grow with every allocation, also on another thread, and a view
+ * taken before is short afterwards.
+ */
+export class Heap {
+  readonly #memory: WebAssembly.Memory;
+  readonly #allocator: Allocator;
+  /** Every buffer this memory has had. They stay windows on the same bytes after it has grown. */
+  readonly #buffers = new WeakSet<object>();
+  /** Sizes in bytes of the tensors made by `allocateTensor`, by address. */
+  readonly #tensors = new Map<number, number>();
+
+  constructor(memory: WebAssembly.Memory, allocator: Allocator) {
+    this.#memory = memory;
+    this.#allocator = allocator;
+  }
+
+  /** The address of `bytes` new bytes. */
+  allocate(operation: string, bytes: number): number {
+    const address = bytes < ADDRESS_SPACE ? this.#allocator.allocate(bytes) : 0;
+    if (address === 0)
+      throw new OutOfMemoryError(
+        `${operation}: an array of ${bytes} bytes does not fit the engine's memory, now ${this.#memory.buffer.byteLength} bytes`,
+        { hint: "Raise `maximumMemory` of createAttention, split the call, or ask for less in `returns`." },
+      );
+    return address;
+  }
+
+  release(address: number): void {
+    this.#allocator.release(address);
+  }
+
+  /** A place to put one call's arrays, all released together. */
+  arena(operation: string): Arena {
+    return new Arena(this, operation);
+  }
+
+  /** Copies `data` to `address`. */
+  write(address: number, data: HeapArray): void {
+    const { byteLength } = data;
+    this.#bytes(address, byteLength).set(new Uint8Array(data.buffer, data.byteOffset, byteLength));
+  }
+
+  /** A copy of `length` elements at `address`, in an array of the caller's own that is not shared. */
+  read<D extends Dtype>(address: number, dtype: D, length: number): TensorDataOf[D] {
+    // slice() of a view on shared memory makes an ordinary ArrayBuffer
+    return new ARRAYS[dtype](this.#memory.buffer, address, length).slice() as TensorDataOf[D];
+  }
+
+  /** Copies from `address` into `target`, filling it. */
+  readInto(address: number, target: HeapArray): void {
+    const { buffer, byteOffset, byteLength } = target;
+    new Uint8Array(buffer, byteOffset, byteLength).set(this.#bytes(address, byteLength));
+  }
+
+  /** The C string at `address`. */
+  text(address: number): string {
+    const bytes = this.#bytes(address, this.#memory.buffer.byteLength - address);
+    return new TextDecoder().decode(bytes.slice(0, bytes.indexOf(0)));
+  }
+
+  /** A view of the word at `address`, for Atomics. Words at fixed addresses stay valid when memory grows. */
+  word(address: number): Int32Array {
+    return new Int32Array(this.#memory.buffer, address, 1);
+  }
+
+  /** A tensor of zeros inside the engine. */
+  allocateTensor<D extends Dtype>(operation: string, shape: readonly number[], dtype: D): EngineTensor<D> {
+    const length = elementCount(operation, "shape", shape);
+    const bytes = length * BYTES[dtype];
+    const address = this.allocate(operation, bytes);
+    this.#tensors.set(address, bytes);
+    const { buffer } = this.#memory;
+    this.#buffers.add(buffer);
+    const data = new ARRAYS[dtype](buffer, address, length).fill(0) as TensorDataOf[D];
+    return new EngineTensor(data, [...shape], dtype, () => {
+      this.#tensors.delete(address);
+      this.release(address);
+    });
+  }
+
+  /** The address of an array that lies in a tensor made by `allocateTensor`; undefined for an array of the caller's. */
+  find(operation: string, argument: string, data: HeapArray): number | undefined {
+    if (!this.#buffers.has(data.buffer)) return undefined;
+    for (const [address, bytes] of this.#tensors)
+      if (data.byteOffset >= address && data.byteOffset + data.byteLength <= address + bytes) return data.byteOffset;
+    throw new DisposedError(`${operation}: ${argument} lies in a tensor that was disposed`);
+  }
+
+  #bytes(address: number, length: number): Uint8Array {
+    return new Uint8Array(this.#memory.buffer, address, length);
+  }
+}
+
+/** Arrays that live for one call. `free()` may run whatever happened before. */
+export class Arena {
+  readonly #heap: Heap;
+  readonly #operation: string;
+  readonly #addresses: number[] = [];
+
+  constructor(heap: Heap, operation: string) {
+    this.#heap = heap;
+    this.#operation = operation;
+  }
+
+  /** The address of `bytes` bytes. */
+  bytes(bytes: number): number {
+    const address = this.#heap.allocate(this.#operation, bytes);
+    this.#addresses.push(address);
+    return address;
+  }
+
+  /** The address of room for `length` elements. */
+  room(dtype: Dtype, length: number): number {
+    return this.bytes(length * BYTES[dtype]);
+  }
+
+  /** The address of a copy of `data`; 0 when it is absent. */
+  copy(data: HeapArray | undefined): number {
+    if (data === undefined) return 0;
+    const address = this.bytes(data.byteLength);
+    this.#heap.write(address, data);
+    return address;
+  }
+
+  free(): void {
+    for (const address of this.#addresses) this.#heap.release(address);
+    this.#addresses.length = 0;
+  }
+}
+
+/**
+ * A tensor inside the engine: calls read and write it in place, without a copy.
+ *
+ * It lives until `dispose()`, at the latest until the instance that made it is disposed. `data` is a window on the
+ * engine's shared memory: fill it between calls, copy what must outlive it, and do not pass it to another instance
+ * expecting it to be free of charge (there it is copied like any array).
+ */
+export class EngineTensor<D extends Dtype = Dtype> implements TypedTensor<D> {
+  readonly shape: readonly number[];
+  readonly dtype: D;
+  #data: TensorDataOf[D] | undefined;
+  #release: () => void;
+
+  /** @internal */
+  constructor(data: TensorDataOf[D], shape: readonly number[], dtype: D, release: () => void) {
+    this.#data = data;
+    this.shape = shape;
+    this.dtype = dtype;
+    this.#release = release;
+  }
+
+  /** @throws DisposedError after `dispose()`. */
+  get data(): TensorDataOf[D] {
+    if (!this.#data) throw new DisposedError("tensor: it was disposed");
+    return this.#data;
+  }
+
+  /** Gives the memory back. A second call does nothing. */
+  dispose(): void {
+    if (!this.#data) return;
+    this.#data = undefined;
+    this.#release();
+  }
+
+  static {
+    disposable(this);
+  }
+}
+
+// eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging -- defined by disposable()
+export interface EngineTensor<D extends Dtype = Dtype> extends Disposables {}

@@ -1,0 +1,37 @@
+import type { Eventually } from "../backend.js";
+import type { MergeProblem, MergeResult } from "../merge.js";
+import { DTYPE, LAYOUT, placeInput, placeOutput } from "./attention.js";
+import type { WasmEngine } from "./engine.js";
+
+export function runMerge(engine: WasmEngine, problem: MergeProblem): Eventually<MergeResult> {
+  const { operation, shape, parts } = problem;
+  const { heap, module } = engine;
+  return engine.call(operation, (arena) => {
+    const call = engine.mergeCall;
+    call.reset();
+    call.batchSize = shape.batchSize;
+    call.numHeads = shape.numHeads;
+    call.queryLength = shape.queryLength;
+    call.valueDim = shape.valueDim;
+    call.layout = LAYOUT[problem.layout];
+    call.sinks = arena.copy(problem.sinks);
+    call.numParts = parts.length;
+    call.parts = arena.bytes(parts.length * module.partSize());
+    parts.forEach(({ output, lse }, n) => {
+      const place = placeInput(heap, arena, operation, `parts[${n}].output`, output);
+      const lsePlace = placeInput(heap, arena, operation, `parts[${n}].lse`, lse);
+      module.setPart(call.parts, n, place, DTYPE[output.dtype], lsePlace);
+    });
+    const output = placeOutput(heap, arena, operation, problem.output);
+    call.output = output.address;
+    call.outputDtype = DTYPE[problem.output.dtype];
+    const length = shape.batchSize * shape.numHeads * shape.queryLength;
+    const lse = arena.room("float32", length);
+    call.lse = lse;
+    engine.native.merge(call);
+    return () => ({
+      output: output.collect(),
+      lse: { data: heap.read(lse, "float32", length), shape: [...problem.lseShape], dtype: "float32" },
+    });
+  });
+}

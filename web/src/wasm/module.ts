@@ -1,0 +1,121 @@
+/**
+ * What `cpp/bindings/embind.cpp` offers. Every property of a call is a number: a size, an enumerator, or the address of
+ * an array in the heap; 0 means absent. `reset()` brings back the defaults, so a call states only what differs.
+ */
+export interface AttentionCall {
+  reset(): void;
+  setMaskExtents(b: number, h: number, i: number, j: number): void;
+  setBiasExtents(b: number, h: number, i: number, j: number): void;
+
+  batchSize: number;
+  numHeads: number;
+  numKvHeads: number;
+  queryLength: number;
+  keyLength: number;
+  headDim: number;
+  valueDim: number;
+
+  query: number;
+  queryDtype: number;
+  key: number;
+  keyDtype: number;
+  value: number;
+  valueDtype: number;
+  mask: number;
+  bias: number;
+  biasDtype: number;
+
+  layout: number;
+  scale: number;
+  softcap: number;
+  causal: number;
+  windowLeft: number;
+  windowRight: number;
+  excludeSelf: number;
+  emptyRows: number;
+  queryOffset: number;
+  keyLengths: number;
+  queryLengths: number;
+  alibiSlopes: number;
+  sinks: number;
+  headGain: number;
+  cuSeqLensQuery: number;
+  cuSeqLensKey: number;
+  numSequences: number;
+
+  output: number;
+  outputDtype: number;
+  lse: number;
+  entropy: number;
+  probs: number;
+  probsHeads: number;
+  probsNumHeads: number;
+  probsQueries: number;
+  probsNumQueries: number;
+  probsAverage: number;
+  scores: number;
+  scoresStage: number;
+  scoresHeads: number;
+  scoresNumHeads: number;
+  scoresQueries: number;
+  scoresNumQueries: number;
+  topK: number;
+  topKValues: number;
+  topKIndices: number;
+  topKHeads: number;
+  topKNumHeads: number;
+  topKQueries: number;
+  topKNumQueries: number;
+  topKAverage: number;
+}
+
+export interface MergeCall {
+  reset(): void;
+  batchSize: number;
+  numHeads: number;
+  queryLength: number;
+  valueDim: number;
+  layout: number;
+  parts: number;
+  numParts: number;
+  sinks: number;
+  output: number;
+  outputDtype: number;
+  lse: number;
+}
+
+/** Runs one call at a time. `finished` is the address of a word that is 1 when the call is done. */
+export interface NativeEngine {
+  attention(call: AttentionCall): void;
+  merge(call: MergeCall): void;
+  readonly finished: number;
+  readonly threads: number;
+  readonly code: number;
+  readonly message: number;
+  readonly rows: number;
+  readonly rowCount: number;
+}
+
+/** An instance of `headwise.<variant>.wasm`, seen through Emscripten's loader. */
+export interface WasmModule {
+  version(): string;
+  allocate(bytes: number): number;
+  release(address: number): void;
+  setPart(parts: number, index: number, output: number, outputDtype: number, lse: number): void;
+  partSize(): number;
+  readonly AttentionCall: new () => AttentionCall;
+  readonly MergeCall: new () => MergeCall;
+  readonly Engine: new (numThreads: number, dispatched: boolean) => NativeEngine;
+  readonly PThread: { terminateAllThreads(): void };
+}
+
+/** The default export of a loader. */
+export type WasmModuleFactory = (options: {
+  readonly wasmMemory: WebAssembly.Memory;
+  readonly numThreads: number;
+  readonly instantiateWasm: (
+    imports: WebAssembly.Imports,
+    receive: (instance: WebAssembly.Instance, module: WebAssembly.Module) => void,
+  ) => object;
+  readonly printErr: (text: string) => void;
+}) => Promise<WasmModule>;
