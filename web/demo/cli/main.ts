@@ -78,7 +78,7 @@ function sentenceJson(encoding: Encoding) {
 }
 
 async function printText(encoder: Encoder, hw: Attention, { texts, positions }: CliOptions): Promise<void> {
-  const look = { palette: palette(colourDepth()), columns: process.stdout.columns ?? 100 };
+  const look = { palette: palette(colourDepth()), columns: process.stdout.columns || 100 };
   const encodings: Encoding[] = [];
   for (const text of sentencesOr(texts)) {
     const start = performance.now();
