@@ -1,0 +1,899 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "harness.h"
+#include "headwise/kv_cache.h"
+#include "headwise/layer.h"
+#include "workspace.h"
+
+namespace headwise {
+namespace {
+
+constexpr double kEpsilon = 0x1p-24;
+
+using Floats = std::vector<float>;
+
+Floats random_floats(std::int64_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<float> uniform(-1.0f, 1.0f);
+  Floats values(static_cast<std::size_t>(count));
+  for (float& value : values) value = uniform(random);
+  return values;
+}
+
+// ---- a layer and its call as plain data ------------------------------------------------------------------------------
+
+struct Model {
+  LayerShape shape;
+  LayerOptions options;
+  bool biases = true;
+  unsigned seed = 1;
+
+  [[nodiscard]] std::int64_t query_width() const { return shape.num_heads * shape.head_dim; }
+  [[nodiscard]] std::int64_t key_width() const { return shape.num_kv_heads * shape.head_dim; }
+  [[nodiscard]] std::int64_t value_width() const { return shape.num_kv_heads * shape.value_head_dim; }
+  [[nodiscard]] std::int64_t heads_width() const { return shape.num_heads * shape.value_head_dim; }
+};
+
+Model model(std::int64_t input_dim, std::int64_t num_heads, std::int64_t head_dim, std::int64_t output_dim) {
+  Model m;
+  m.shape = {input_dim, input_dim, input_dim, num_heads, num_heads, head_dim, head_dim, output_dim, true};
+  return m;
+}
+
+/// [in, out] weights, scaled so that projections keep the size of their input.
+struct Weights {
+  Floats wq, bq, wk, bk, wv, bv, wo, bo;
+
+  explicit Weights(const Model& m) {
+    const LayerShape& s = m.shape;
+    wq = matrix(s.input_dim, m.query_width(), m.seed);
+    wk = matrix(s.key_input_dim, m.key_width(), m.seed + 1);
+    wv = matrix(s.value_input_dim, m.value_width(), m.seed + 2);
+    if (s.output_projection) wo = matrix(m.heads_width(), s.output_dim, m.seed + 3);
+    if (!m.biases) return;
+    bq = random_floats(m.query_width(), m.seed + 4);
+    bk = random_floats(m.key_width(), m.seed + 5);
+    bv = random_floats(m.value_width(), m.seed + 6);
+    if (s.output_projection) bo = random_floats(s.output_dim, m.seed + 7);
+  }
+
+  static Floats matrix(std::int64_t in, std::int64_t out, unsigned seed) {
+    Floats values = random_floats(in * out, seed);
+    for (float& value : values) value *= std::sqrt(3.0f / static_cast<float>(in));
+    return values;
+  }
+
+  [[nodiscard]] LayerWeights view(const Model& m) const {
+    const auto linear = [](const Floats& w, const Floats& b, std::int64_t out) {
+      return LinearWeights{w.empty() ? nullptr : w.data(), out, 1, b.empty() ? nullptr : b.data()};
+    };
+    return {linear(wq, bq, m.query_width()), linear(wk, bk, m.key_width()), linear(wv, bv, m.value_width()),
+            linear(wo, bo, m.shape.output_dim)};
+  }
+};
+
+std::unique_ptr<Layer> build(const Model& m, const LayerWeights& weights) {
+  std::unique_ptr<Layer> layer;
+  const Status status = Layer::create(m.shape, weights, m.options, &layer);
+  EXPECT_TRUE(status.ok()) << status.message;
+  return layer;
+}
+std::unique_ptr<Layer> build(const Model& m, const Weights& weights) { return build(m, weights.view(m)); }
+std::unique_ptr<Layer> build(const Model& m) { return build(m, Weights(m)); }
+
+StatusCode creation_error(const Model& m, const LayerWeights& weights) {
+  std::unique_ptr<Layer> layer;
+  const StatusCode code = Layer::create(m.shape, weights, m.options, &layer).code;
+  EXPECT_EQ(code == StatusCode::ok, layer != nullptr);
+  return code;
+}
+
+struct Call {
+  std::int64_t batch_size = 1, query_length = 1, key_length = 0;
+  Layout layout = Layout::bse;
+  Floats x, key_context, value_context;
+  KvCache* cache = nullptr;
+  bool attend_only = false;
+  const std::int32_t* append_lengths = nullptr;
+  AttentionInputs masks;
+  AttentionOptions attention;
+};
+
+Call self_call(const Model& m, std::int64_t batch_size, std::int64_t length, unsigned seed = 100) {
+  Call call;
+  call.batch_size = batch_size;
+  call.query_length = length;
+  call.x = random_floats(batch_size * length * m.shape.input_dim, seed);
+  return call;
+}
+
+Status forward(const Layer& layer, const Call& call, const AttentionOutputs& outputs, int threads = 1) {
+  LayerInputs inputs;
+  inputs.layout = call.layout;
+  inputs.batch_size = call.batch_size;
+  inputs.query_length = call.query_length;
+  inputs.key_length = call.key_length;
+  inputs.x = call.x.data();
+  inputs.key_context = call.key_context.empty() ? nullptr : call.key_context.data();
+  inputs.value_context = call.value_context.empty() ? nullptr : call.value_context.data();
+  inputs.cache = call.cache;
+  inputs.attend_only = call.attend_only;
+  inputs.append_lengths = call.append_lengths;
+  return layer.forward(pool_of(threads), inputs, call.masks, call.attention, outputs);
+}
+
+AttentionOutputs into(Floats& y) {
+  AttentionOutputs outputs;
+  outputs.output.data = y.data();
+  return outputs;
+}
+
+Floats output_of(const Layer& layer, const Call& call, int threads = 1) {
+  Floats y(static_cast<std::size_t>(call.batch_size * call.query_length * layer.shape().output_dim), 9.0f);
+  const Status status = forward(layer, call, into(y), threads);
+  EXPECT_TRUE(status.ok()) << status.message;
+  return y;
+}
+
+StatusCode forward_error(const Layer& layer, const Call& call) {
+  Floats y(static_cast<std::size_t>(call.batch_size * call.query_length * layer.shape().output_dim), 9.0f);
+  const Floats untouched = y;
+  const StatusCode code = forward(layer, call, into(y)).code;
+  EXPECT_EQ(y, untouched);
+  return code;
+}
+
+std::unique_ptr<KvCache> cache_for(const Model& m, std::int64_t batch_size, std::int64_t window = 0) {
+  KvCacheShape shape;
+  shape.batch_size = batch_size;
+  shape.num_kv_heads = m.shape.num_kv_heads;
+  shape.head_dim = m.shape.head_dim;
+  shape.value_dim = m.shape.value_head_dim;
+  shape.window = window;
+  std::unique_ptr<KvCache> cache;
+  EXPECT_TRUE(KvCache::create(shape, &cache).ok());
+  return cache;
+}
+
+// ---- the layer in double, every number with a bound on what float32 may be off -----------------------------------------
+
+struct Bounded {
+  double value = 0, error = 0;
+};
+
+/// sum_k a(k) w(k) + bias, by the error model of the contract: c = 4 + K/4 roundings of the sum of magnitudes.
+template <class A>
+Bounded dot(std::int64_t count, A a, const float* w, std::int64_t stride, double bias) {
+  Bounded sum{bias, 0};
+  double magnitude = std::abs(bias);
+  for (std::int64_t k = 0; k < count; ++k) {
+    const Bounded x = a(k);
+    sum.value += x.value * w[k * stride];
+    sum.error += x.error * std::abs(w[k * stride]);
+    magnitude += std::abs(x.value * w[k * stride]);
+  }
+  sum.error += (4.0 + static_cast<double>(count) / 4.0) * kEpsilon * magnitude;
+  return sum;
+}
+
+using Row = std::vector<Bounded>;
+
+Row project(const Row& x, const Floats& w, const Floats& b) {
+  const std::int64_t in = static_cast<std::int64_t>(x.size()), out = static_cast<std::int64_t>(w.size()) / in;
+  Row y(static_cast<std::size_t>(out));
+  for (std::int64_t o = 0; o < out; ++o)
+    y[o] = dot(in, [&](std::int64_t k) { return x[k]; }, w.data() + o, out, b.empty() ? 0.0 : b[o]);
+  return y;
+}
+
+void normalise(Bounded* head, std::int64_t width, const LayerOptions& options, const float* gain) {
+  double squares = 0, errors = 0;
+  for (std::int64_t d = 0; d < width; ++d) {
+    squares += head[d].value * head[d].value;
+    errors += head[d].error * head[d].error;
+  }
+  const bool rms = options.qk_norm == QkNorm::rms;
+  const double size = rms ? std::sqrt(squares / width + options.qk_norm_epsilon)
+                          : std::max<double>(std::sqrt(squares), options.qk_norm_epsilon);
+  const double size_error = rms ? std::sqrt(errors / width) : std::sqrt(errors);  // a norm moves no more than its vector
+  for (std::int64_t d = 0; d < width; ++d) {
+    const double g = gain ? gain[d] : 1.0, y = head[d].value / size * g;
+    // the factor 1 / size, the product and the gain round once each
+    head[d] = {y, (head[d].error * std::abs(g) + std::abs(y) * size_error) / (size - size_error) + 4 * kEpsilon * std::abs(y)};
+  }
+}
+
+void turn(Bounded* head, std::int64_t width, const RotaryOptions& options, double position) {
+  std::vector<double> theta(static_cast<std::size_t>(width));
+  double amplitude = 1;
+  ASSERT_TRUE(rotary_frequencies(options, width, theta.data(), &amplitude).ok());
+  const std::int64_t half = (options.rotary_dim ? options.rotary_dim : width) / 2;
+  for (std::int64_t m = 0; m < half; ++m) {
+    Bounded& first = head[options.interleaved ? 2 * m : m];
+    Bounded& second = head[options.interleaved ? 2 * m + 1 : m + half];
+    const Bounded a = first, b = second;
+    const double c = amplitude * std::cos(position * theta[m]), s = amplitude * std::sin(position * theta[m]);
+    // cos and sin, two products and a sum round
+    const double rounding = 3 * kEpsilon * (std::abs(a.value) + std::abs(b.value)) * amplitude;
+    first = {a.value * c - b.value * s, a.error * std::abs(c) + b.error * std::abs(s) + rounding};
+    second = {a.value * s + b.value * c, a.error * std::abs(s) + b.error * std::abs(c) + rounding};
+  }
+}
+
+struct ReferenceToken {
+  double position = 0;
+  Row row;  ///< of X or of a context
+};
+
+/// One sequence: queries and the keys and values they may see (`hidden` says which not).
+struct ReferenceSequence {
+  std::vector<ReferenceToken> queries, keys, values;
+  std::function<bool(std::int64_t i, std::int64_t j)> hidden = [](std::int64_t, std::int64_t) { return false; };
+  double sequence_length = 0;  ///< for dynamic ntk
+};
+
+Row exact_row(const float* x, std::int64_t width, std::int64_t stride = 1) {
+  Row row(static_cast<std::size_t>(width));
+  for (std::int64_t d = 0; d < width; ++d) row[d].value = x[d * stride];
+  return row;
+}
+
+Row placed(Row row, const Model& m, double position) {
+  if (m.options.position != LayerPosition::table) return row;
+  const float* table = m.options.position_table + static_cast<std::int64_t>(position) * m.shape.input_dim;
+  for (std::size_t d = 0; d < row.size(); ++d) {
+    row[d].value += table[d];
+    row[d].error += kEpsilon * std::abs(row[d].value);
+  }
+  return row;
+}
+
+std::vector<Row> project_all(const Model& m, const std::vector<ReferenceToken>& tokens, const Floats& w, const Floats& b,
+                             std::int64_t heads, const float* gain, double sequence_length, bool is_value) {
+  RotaryOptions rotary = m.options.rotary;
+  if (rotary.sequence_length == 0) rotary.sequence_length = sequence_length;
+  std::vector<Row> rows;
+  for (const ReferenceToken& token : tokens) {
+    Row row = project(token.row, w, b);
+    for (std::int64_t h = 0; h < heads && !is_value; ++h) {
+      Bounded* head = row.data() + h * m.shape.head_dim;
+      if (m.options.qk_norm != QkNorm::none) normalise(head, m.shape.head_dim, m.options, gain);
+      if (m.options.position == LayerPosition::rotary) turn(head, m.shape.head_dim, rotary, token.position);
+    }
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+/// One head of one query row, by the contract's bounds: |do| <= (2 max |ds| + 16 eps) sum p |v| + sum p |dv|.
+void attend(const Model& m, const Bounded* q, const std::vector<Row>& keys, const std::vector<Row>& values,
+            std::int64_t kv_head, const std::function<bool(std::int64_t)>& hidden, Bounded* out) {
+  const double scale = 1.0 / std::sqrt(static_cast<double>(m.shape.head_dim));
+  std::vector<double> p(keys.size(), 0.0);
+  double total = 0, score_error = 0;
+  for (std::size_t j = 0; j < keys.size(); ++j) {
+    if (hidden(static_cast<std::int64_t>(j))) continue;
+    const Bounded* k = keys[j].data() + kv_head * m.shape.head_dim;
+    double s = 0, error = 0, magnitude = 0;
+    for (std::int64_t d = 0; d < m.shape.head_dim; ++d) {
+      s += q[d].value * k[d].value;
+      magnitude += std::abs(q[d].value * k[d].value);
+      error += q[d].error * std::abs(k[d].value) + std::abs(q[d].value) * k[d].error + q[d].error * k[d].error;
+    }
+    score_error = std::max(score_error, scale * (error + (4.0 + m.shape.head_dim / 4.0) * kEpsilon * magnitude));
+    total += p[j] = std::exp(s * scale);
+  }
+  for (std::int64_t d = 0; d < m.shape.value_head_dim; ++d) {
+    double o = 0, magnitude = 0, error = 0;
+    for (std::size_t j = 0; j < keys.size(); ++j) {
+      const Bounded v = values[j][kv_head * m.shape.value_head_dim + d];
+      o += p[j] * v.value;
+      magnitude += p[j] * std::abs(v.value);
+      error += p[j] * v.error;
+    }
+    out[d] = total == 0 ? Bounded{} : Bounded{o / total, ((2 * score_error + 16 * kEpsilon) * magnitude + error) / total};
+  }
+}
+
+std::vector<Row> reference(const Model& m, const Weights& w, const ReferenceSequence& sequence) {
+  const LayerShape& s = m.shape;
+  const LayerOptions& o = m.options;
+  const auto q = project_all(m, sequence.queries, w.wq, w.bq, s.num_heads, o.query_gain, sequence.sequence_length, false);
+  const auto k = project_all(m, sequence.keys, w.wk, w.bk, s.num_kv_heads, o.key_gain, sequence.sequence_length, false);
+  const auto v = project_all(m, sequence.values, w.wv, w.bv, s.num_kv_heads, nullptr, sequence.sequence_length, true);
+  std::vector<Row> y;
+  for (std::size_t i = 0; i < q.size(); ++i) {
+    Row heads(static_cast<std::size_t>(m.heads_width()));
+    for (std::int64_t h = 0; h < s.num_heads; ++h)
+      attend(m, q[i].data() + h * s.head_dim, k, v, h / (s.num_heads / s.num_kv_heads),
+             [&](std::int64_t j) { return sequence.hidden(static_cast<std::int64_t>(i), j); },
+             heads.data() + h * s.value_head_dim);
+    y.push_back(s.output_projection ? project(heads, w.wo, w.bo) : heads);
+  }
+  return y;
+}
+
+/// Tokens [from, to) of batch b of X [B, S, I], positions counted from `first`.
+std::vector<ReferenceToken> tokens_of(const Model& m, const Call& call, std::int64_t b, std::int64_t from, std::int64_t to,
+                                      double first) {
+  std::vector<ReferenceToken> tokens;
+  for (std::int64_t s = from; s < to; ++s) {
+    const double position = first + static_cast<double>(s - from);
+    const float* x = call.x.data() + (b * call.query_length + s) * m.shape.input_dim;
+    tokens.push_back({position, placed(exact_row(x, m.shape.input_dim), m, position)});
+  }
+  return tokens;
+}
+
+ReferenceSequence self_sequence(const Model& m, const Call& call, std::int64_t b, bool causal) {
+  ReferenceSequence sequence;
+  sequence.queries = sequence.keys = sequence.values = tokens_of(m, call, b, 0, call.query_length, 0);
+  sequence.sequence_length = static_cast<double>(call.query_length);
+  if (causal) sequence.hidden = [](std::int64_t i, std::int64_t j) { return j > i; };
+  return sequence;
+}
+
+void expect_row(const float* got, std::int64_t stride, const Row& expected, const std::string& where) {
+  for (std::size_t d = 0; d < expected.size(); ++d)
+    ASSERT_NEAR(got[static_cast<std::int64_t>(d) * stride], expected[d].value, expected[d].error)
+        << where << ", feature " << d;
+}
+
+void expect_rows(const Floats& y, std::int64_t first_row, const std::vector<Row>& expected) {
+  const auto width = static_cast<std::int64_t>(expected.empty() ? 0 : expected[0].size());
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    expect_row(y.data() + (first_row + static_cast<std::int64_t>(i)) * width, 1, expected[i],
+               "row " + std::to_string(i));
+}
+
+void expect_self_attention(const Model& m, std::int64_t batch_size, std::int64_t length, bool causal) {
+  const Weights weights(m);
+  const auto layer = build(m, weights);
+  Call call = self_call(m, batch_size, length);
+  if (causal) call.attention.causal = Causal::lower_right;
+  const Floats y = output_of(*layer, call);
+  for (std::int64_t b = 0; b < batch_size; ++b)
+    expect_rows(y, b * length, reference(m, weights, self_sequence(m, call, b, causal)));
+}
+
+/// [B, S, W] to [B, W, S]
+Floats columns_of(const Floats& rows, std::int64_t batch_size, std::int64_t length) {
+  Floats columns(rows.size());
+  const auto width = static_cast<std::int64_t>(rows.size()) / (batch_size * length);
+  for (std::int64_t b = 0; b < batch_size; ++b)
+    for (std::int64_t s = 0; s < length; ++s)
+      for (std::int64_t f = 0; f < width; ++f)
+        columns[(b * width + f) * length + s] = rows[(b * length + s) * width + f];
+  return columns;
+}
+
+// ---- the formula -----------------------------------------------------------------------------------------------------
+
+TEST(Layer, EqualsTheFormulaAroundTileEdges) {
+  for (std::int64_t length : {1, 3, 64, 65})
+    for (std::int64_t input_dim : {1, 7, 64}) expect_self_attention(model(input_dim, 2, 8, 12), 2, length, false);
+}
+
+TEST(Layer, EqualsTheFormulaBeyondOneSliceOfDepthAndOneTileOfColumns) {
+  expect_self_attention(model(515, 3, 50, 131), 1, 5, true);
+}
+
+TEST(Layer, SharesKeyValueHeadsAmongQueryHeads) {
+  Model m = model(24, 6, 8, 24);
+  m.shape.num_kv_heads = 2;
+  expect_self_attention(m, 2, 9, true);
+}
+
+TEST(Layer, GivesValuesAWidthOfTheirOwn) {
+  Model m = model(24, 3, 8, 10);
+  m.shape.value_head_dim = 5;
+  expect_self_attention(m, 1, 9, false);
+}
+
+TEST(Layer, NeedsNoBias) {
+  Model m = model(24, 3, 8, 10);
+  m.biases = false;
+  expect_self_attention(m, 1, 9, false);
+}
+
+TEST(Layer, GivesTheHeadsThemselvesWithoutOutputProjection) {
+  Model m = model(24, 3, 8, 24);
+  m.shape.output_projection = false;
+  expect_self_attention(m, 2, 9, false);
+}
+
+TEST(Layer, AttendsToContextsOfOtherWidths) {
+  Model m = model(12, 2, 8, 6);
+  m.shape.key_input_dim = 20;
+  m.shape.value_input_dim = 9;
+  const Weights weights(m);
+  const auto layer = build(m, weights);
+  Call call = self_call(m, 2, 4);
+  call.key_length = 7;
+  call.key_context = random_floats(2 * 7 * 20, 50);
+  call.value_context = random_floats(2 * 7 * 9, 51);
+  const Floats y = output_of(*layer, call);
+  for (std::int64_t b = 0; b < 2; ++b) {
+    ReferenceSequence sequence;
+    sequence.queries = tokens_of(m, call, b, 0, 4, 0);
+    for (std::int64_t j = 0; j < 7; ++j) {
+      sequence.keys.push_back({0, exact_row(call.key_context.data() + (b * 7 + j) * 20, 20)});
+      sequence.values.push_back({0, exact_row(call.value_context.data() + (b * 7 + j) * 9, 9)});
+    }
+    expect_rows(y, b * 4, reference(m, weights, sequence));
+  }
+}
+
+TEST(Layer, TakesTheKeyContextForValuesToo) {
+  Model m = model(12, 2, 8, 6);
+  const auto layer = build(m);
+  Call call = self_call(m, 1, 4);
+  call.key_length = 7;
+  call.key_context = random_floats(7 * 12, 50);
+  Call both = call;
+  both.value_context = call.key_context;
+  EXPECT_EQ(output_of(*layer, call), output_of(*layer, both));
+}
+
+TEST(Layer, NormalisesQueriesAndKeysPerHead) {
+  const Floats query_gain = random_floats(8, 60), key_gain = random_floats(8, 61);
+  for (QkNorm kind : {QkNorm::rms, QkNorm::l2}) {
+    Model m = model(24, 4, 8, 24);
+    m.shape.num_kv_heads = 2;
+    m.options.qk_norm = kind;
+    expect_self_attention(m, 1, 5, false);
+    m.options.query_gain = query_gain.data();
+    m.options.key_gain = key_gain.data();
+    expect_self_attention(m, 1, 5, false);
+  }
+}
+
+TEST(Layer, TurnsQueriesAndKeysAfterTheirNorm) {
+  Model m = model(24, 4, 8, 24);
+  m.shape.num_kv_heads = 2;
+  m.options.position = LayerPosition::rotary;
+  expect_self_attention(m, 2, 37, true);
+  m.options.rotary.interleaved = true;
+  m.options.rotary.rotary_dim = 4;
+  m.options.qk_norm = QkNorm::rms;
+  expect_self_attention(m, 1, 37, true);
+}
+
+TEST(Layer, DynamicNtkFollowsTheLengthOfTheCall) {
+  Model m = model(24, 2, 8, 24);
+  m.options.position = LayerPosition::rotary;
+  m.options.rotary.scaling = RotaryScaling::dynamic_ntk;
+  m.options.rotary.factor = 2.0;
+  m.options.rotary.original_length = 8.0;
+  expect_self_attention(m, 1, 6, false);
+  expect_self_attention(m, 1, 20, false);
+}
+
+TEST(Layer, AddsTheRowsOfATable) {
+  const Floats table = random_floats(40 * 24, 70);
+  Model m = model(24, 2, 8, 24);
+  m.options.position = LayerPosition::table;
+  m.options.position_table = table.data();
+  m.options.position_rows = 40;
+  expect_self_attention(m, 2, 40, false);
+}
+
+TEST(Layer, IsTheSameOnColumns) {
+  for (bool output_projection : {true, false}) {
+    const Floats table = random_floats(9 * 24, 70);
+    Model m = model(24, 3, 8, 24);
+    m.shape.num_kv_heads = 1;
+    m.shape.output_projection = output_projection;
+    m.options.qk_norm = QkNorm::rms;
+    m.options.position = LayerPosition::rotary;
+    const auto layer = build(m);
+    const Call rows = self_call(m, 2, 9);
+    Call columns = rows;
+    columns.layout = Layout::bes;
+    columns.x = columns_of(rows.x, 2, 9);
+    const Floats expected = columns_of(output_of(*layer, rows), 2, 9), got = output_of(*layer, columns);
+    // keys and values that lie in columns take another way through the kernel, which may sum in another order
+    for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], expected[i], 64 * kEpsilon) << i;
+  }
+}
+
+TEST(Layer, HandsMaskBiasAndStatisticsThrough) {
+  Model m = model(16, 2, 8, 16);
+  const auto layer = build(m);
+  Call call = self_call(m, 1, 4);
+  const std::uint8_t mask[] = {1, 0, 1, 1};  // over the keys
+  call.masks.mask = mask;
+  call.masks.mask_extents = {{1, 1, 1, 4}};
+  Floats probs(2 * 4 * 4), lse(2 * 4);
+  AttentionOutputs outputs;
+  outputs.probs = probs.data();
+  outputs.lse = lse.data();
+  ASSERT_TRUE(forward(*layer, call, outputs).ok());  // and Y is not asked for
+  for (int row = 0; row < 8; ++row) {
+    EXPECT_EQ(probs[row * 4 + 1], 0.0f);
+    EXPECT_NEAR(probs[row * 4] + probs[row * 4 + 2] + probs[row * 4 + 3], 1.0f, 1e-6);
+    EXPECT_TRUE(std::isfinite(lse[row]));
+  }
+}
+
+TEST(Layer, EmptyBatchesAndSequencesAreLegal) {
+  const auto layer = build(model(16, 2, 8, 16));
+  EXPECT_TRUE(output_of(*layer, self_call(model(16, 2, 8, 16), 0, 4)).empty());
+  EXPECT_TRUE(output_of(*layer, self_call(model(16, 2, 8, 16), 2, 0)).empty());
+}
+
+// ---- bits --------------------------------------------------------------------------------------------------------------
+
+TEST(LayerBits, DoNotDependOnThreads) {
+  Model m = model(300, 4, 40, 150);
+  m.options.position = LayerPosition::rotary;
+  m.options.qk_norm = QkNorm::l2;
+  const auto layer = build(m);
+  const Call call = self_call(m, 2, 70);
+  const Floats one = output_of(*layer, call, 1);
+  for (int threads : {2, 3, 4}) EXPECT_EQ(output_of(*layer, call, threads), one) << threads;
+}
+
+TEST(LayerBits, OfARowDoNotDependOnItsBatch) {
+  const Model m = model(70, 2, 24, 33);
+  const auto layer = build(m);
+  const Call all = self_call(m, 5, 13);
+  const Floats y = output_of(*layer, all);
+  for (std::int64_t b = 0; b < 5; ++b) {
+    Call one = self_call(m, 1, 13);
+    std::copy_n(all.x.begin() + b * 13 * 70, 13 * 70, one.x.begin());
+    const Floats alone = output_of(*layer, one);
+    EXPECT_TRUE(std::equal(alone.begin(), alone.end(), y.begin() + b * 13 * 33));
+  }
+}
+
+TEST(LayerBits, DoNotDependOnHowWeightsAreStored) {
+  const Model m = model(20, 2, 8, 12);
+  const Weights weights(m);
+  const Call call = self_call(m, 1, 6);
+  const Floats expected = output_of(*build(m, weights), call);
+
+  Floats transposed(weights.wq.size()), packed(20 * 48);
+  for (int i = 0; i < 20; ++i)
+    for (int o = 0; o < 16; ++o) {
+      transposed[o * 20 + i] = weights.wq[i * 16 + o];
+      packed[i * 48 + o] = weights.wq[i * 16 + o];
+      packed[i * 48 + 16 + o] = weights.wk[i * 16 + o];
+      packed[i * 48 + 32 + o] = weights.wv[i * 16 + o];
+    }
+  LayerWeights view = weights.view(m);
+  view.query = {transposed.data(), 1, 20, weights.bq.data()};
+  EXPECT_EQ(output_of(*build(m, view), call), expected);
+  view.query = {packed.data(), 48, 1, weights.bq.data()};
+  view.key = {packed.data() + 16, 48, 1, weights.bk.data()};
+  view.value = {packed.data() + 32, 48, 1, weights.bv.data()};
+  EXPECT_EQ(output_of(*build(m, view), call), expected);
+}
+
+TEST(LayerBits, AreThoseOfEveryHeadAloneOnItsBin) {
+  Model m = model(24, 3, 8, 24);
+  m.shape.output_projection = false;
+  const Weights weights(m);
+  const Call call = self_call(m, 1, 7);
+  const Floats all = output_of(*build(m, weights), call);
+  for (int h = 0; h < 3; ++h) {
+    Model one = model(24, 1, 8, 8);
+    one.shape.output_projection = false;
+    const auto bin = [h](const Floats& w, const Floats& b) { return LinearWeights{w.data() + 8 * h, 24, 1, b.data() + 8 * h}; };
+    const Floats head = output_of(
+        *build(one, {bin(weights.wq, weights.bq), bin(weights.wk, weights.bk), bin(weights.wv, weights.bv), {}}), call);
+    for (int i = 0; i < 7; ++i)
+      EXPECT_TRUE(std::equal(head.begin() + i * 8, head.begin() + (i + 1) * 8, all.begin() + i * 24 + h * 8));
+  }
+}
+
+TEST(LayerBits, HoldOnEveryKernelOfThisMachine) {
+  for (const KernelTable* table : kernel_tables()) {
+    const UsingKernels using_kernels(*table);
+    SCOPED_TRACE(table->name);
+    expect_self_attention(model(65, 2, 20, 45), 1, 19, true);
+  }
+}
+
+// ---- size ----------------------------------------------------------------------------------------------------------------
+
+TEST(LayerSize, OneHeadOfTheGpt3GeometryProjects12288To128) {
+  Model m = model(12288, 1, 128, 128);
+  m.shape.output_projection = false;
+  expect_self_attention(m, 1, 3, true);
+}
+
+TEST(LayerSize, BytesAreThoseOfPackedWeights) {
+  const auto layer = build(model(64, 4, 16, 64));
+  EXPECT_EQ(layer->bytes(), 4 * (4 * 64 * 64 + 4 * 64));
+}
+
+// ---- cache -----------------------------------------------------------------------------------------------------------------
+
+/// Everything after another in pieces of a sequence, against the whole sequence at once, both causal.
+void expect_incremental(const Model& m, std::vector<std::int64_t> pieces) {
+  const Weights weights(m);
+  const auto layer = build(m, weights);
+  std::int64_t length = 0;
+  for (std::int64_t piece : pieces) length += piece;
+  const Call whole = self_call(m, 2, length);
+  const auto cache = cache_for(m, 2);
+  std::vector<std::vector<Row>> expected;
+  for (std::int64_t b = 0; b < 2; ++b) expected.push_back(reference(m, weights, self_sequence(m, whole, b, true)));
+
+  std::int64_t done = 0;
+  for (std::int64_t piece : pieces) {
+    Call call = self_call(m, 2, piece);
+    for (std::int64_t b = 0; b < 2; ++b)
+      std::copy_n(whole.x.begin() + (b * length + done) * m.shape.input_dim, piece * m.shape.input_dim,
+                  call.x.begin() + b * piece * m.shape.input_dim);
+    call.cache = cache.get();
+    call.attention.causal = Causal::lower_right;
+    const Floats y = output_of(*layer, call);
+    for (std::int64_t b = 0; b < 2; ++b)
+      for (std::int64_t i = 0; i < piece; ++i)
+        expect_row(y.data() + (b * piece + i) * m.shape.output_dim, 1, expected[b][done + i],
+                   "batch " + std::to_string(b) + ", token " + std::to_string(done + i));
+    done += piece;
+  }
+  EXPECT_EQ(cache->length(0), length);
+}
+
+TEST(LayerCache, DecodingInPiecesEqualsTheWholeSequence) {
+  Model m = model(24, 4, 8, 12);
+  m.shape.num_kv_heads = 2;
+  expect_incremental(m, {5, 1, 1, 3, 1});
+}
+
+TEST(LayerCache, RotaryTurnsByAbsolutePositions) {
+  Model m = model(24, 4, 8, 12);
+  m.options.position = LayerPosition::rotary;
+  m.options.qk_norm = QkNorm::rms;
+  expect_incremental(m, {6, 1, 2, 1});
+}
+
+TEST(LayerCache, TableRowsAreTakenAtAbsolutePositions) {
+  const Floats table = random_floats(12 * 24, 70);
+  Model m = model(24, 2, 8, 12);
+  m.options.position = LayerPosition::table;
+  m.options.position_table = table.data();
+  m.options.position_rows = 12;
+  expect_incremental(m, {6, 1, 2, 3});
+}
+
+TEST(LayerCache, BatchesMayGrowByDifferentLengths) {
+  Model m = model(24, 2, 8, 12);
+  m.options.position = LayerPosition::rotary;
+  const Weights weights(m);
+  const auto layer = build(m, weights);
+  const auto cache = cache_for(m, 2);
+  Call prompt = self_call(m, 2, 5, 100), step = self_call(m, 2, 1, 101);
+  const std::int32_t lengths[] = {5, 2};
+  prompt.cache = step.cache = cache.get();
+  prompt.attention.query_lengths = lengths;
+  prompt.attention.causal = step.attention.causal = Causal::lower_right;
+  (void)output_of(*layer, prompt);
+  EXPECT_EQ(cache->length(0), 5);
+  EXPECT_EQ(cache->length(1), 2);
+  const Floats y = output_of(*layer, step);
+  for (std::int64_t b = 0; b < 2; ++b) {
+    ReferenceSequence sequence;
+    sequence.keys = tokens_of(m, prompt, b, 0, lengths[b], 0);
+    sequence.queries = tokens_of(m, step, b, 0, 1, lengths[b]);
+    sequence.keys.push_back(sequence.queries[0]);
+    sequence.values = sequence.keys;
+    expect_rows(y, b, reference(m, weights, sequence));
+  }
+}
+
+TEST(LayerCache, ContextsAreProjectedOnceAndAttendedToOften) {
+  Model m = model(12, 2, 8, 6);
+  m.shape.key_input_dim = m.shape.value_input_dim = 20;
+  const auto layer = build(m);
+  const auto cache = cache_for(m, 1);
+  Call direct = self_call(m, 1, 4);
+  direct.key_length = 7;
+  direct.key_context = random_floats(7 * 20, 50);
+  const Floats expected = output_of(*layer, direct);
+  Call filling = direct;
+  filling.cache = cache.get();
+  const Floats filled = output_of(*layer, filling);
+  Call reading = self_call(m, 1, 4);
+  reading.cache = cache.get();
+  reading.attend_only = true;
+  EXPECT_EQ(output_of(*layer, reading), filled);
+  EXPECT_EQ(cache->length(0), 7);
+  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(filled[i], expected[i], 32 * kEpsilon);
+}
+
+TEST(LayerCache, IsAsBeforeWhenTheCallFails) {
+  Model m = model(24, 2, 8, 12);
+  const auto layer = build(m);
+  const auto cache = cache_for(m, 2);
+  Call prompt = self_call(m, 2, 5);
+  prompt.cache = cache.get();
+  (void)output_of(*layer, prompt);
+  Call wrong = self_call(m, 2, 3);
+  wrong.cache = cache.get();
+  const std::uint8_t mask[8] = {};
+  wrong.masks.mask = mask;
+  wrong.masks.mask_extents = {{1, 1, 1, 5}};  // 8 keys by then
+  EXPECT_EQ(forward_error(*layer, wrong), StatusCode::invalid_shape);
+  wrong.masks.mask_extents = {{1, 1, 1, 8}};  // hides all
+  wrong.attention.empty_rows = EmptyRows::fail;
+  EXPECT_EQ(forward_error(*layer, wrong), StatusCode::empty_row);
+  EXPECT_EQ(cache->length(0), 5);
+  EXPECT_EQ(cache->length(1), 5);
+}
+
+// ---- ragged ------------------------------------------------------------------------------------------------------------------
+
+TEST(LayerRagged, EverySequenceStandsForItself) {
+  Model m = model(24, 2, 8, 12);
+  m.options.position = LayerPosition::rotary;
+  const Weights weights(m);
+  const auto layer = build(m, weights);
+  Call call = self_call(m, 1, 11);
+  const std::int32_t starts[] = {0, 4, 4, 11};
+  call.attention.cu_seq_lens_query = call.attention.cu_seq_lens_key = starts;
+  call.attention.num_sequences = 3;
+  call.attention.causal = Causal::lower_right;
+  const Floats y = output_of(*layer, call);
+  for (int n : {0, 2}) {
+    ReferenceSequence sequence;
+    sequence.queries = sequence.keys = sequence.values = tokens_of(m, call, 0, starts[n], starts[n + 1], 0);
+    sequence.hidden = [](std::int64_t i, std::int64_t j) { return j > i; };
+    expect_rows(y, starts[n], reference(m, weights, sequence));
+  }
+}
+
+// ---- errors ------------------------------------------------------------------------------------------------------------------
+
+TEST(LayerErrors, CreationRefusesWhatBreaksARule) {
+  const Model good = model(16, 2, 8, 16);
+  const Weights weights(good);
+  const LayerWeights view = weights.view(good);
+  const auto with_shape = [&](auto change) {
+    Model m = good;
+    change(m.shape);
+    return creation_error(m, view);
+  };
+  EXPECT_EQ(creation_error(good, view), StatusCode::ok);
+  EXPECT_EQ(with_shape([](LayerShape& s) { s.input_dim = 0; }), StatusCode::invalid_shape);
+  EXPECT_EQ(with_shape([](LayerShape& s) { s.head_dim = -1; }), StatusCode::invalid_shape);
+  EXPECT_EQ(with_shape([](LayerShape& s) { s.num_kv_heads = 3; }), StatusCode::invalid_shape);
+  EXPECT_EQ(with_shape([](LayerShape& s) { s.head_dim = std::int64_t{1} << 40; }), StatusCode::invalid_shape);
+  EXPECT_EQ(with_shape([](LayerShape& s) { s.output_projection = false; }), StatusCode::invalid_option);
+  EXPECT_EQ(with_shape([](LayerShape& s) { s.output_projection = false, s.output_dim = 5; }), StatusCode::invalid_shape);
+
+  LayerWeights missing = view;
+  missing.key.weight = nullptr;
+  EXPECT_EQ(creation_error(good, missing), StatusCode::invalid_shape);
+  missing = view;
+  missing.output.weight = nullptr;
+  EXPECT_EQ(creation_error(good, missing), StatusCode::invalid_shape);
+
+  const auto with_options = [&](auto change) {
+    Model m = good;
+    change(m.options);
+    return creation_error(m, view);
+  };
+  EXPECT_EQ(with_options([](LayerOptions& o) { o.qk_norm_epsilon = NAN; }), StatusCode::invalid_option);
+  EXPECT_EQ(with_options([&](LayerOptions& o) { o.key_gain = weights.bk.data(); }), StatusCode::invalid_option);
+  EXPECT_EQ(with_options([](LayerOptions& o) { o.position = LayerPosition::table; }), StatusCode::invalid_shape);
+  EXPECT_EQ(with_options([](LayerOptions& o) { o.position = LayerPosition::rotary, o.rotary.rotary_dim = 3; }),
+            StatusCode::invalid_option);
+}
+
+TEST(LayerErrors, ForwardRefusesWhatBreaksARule) {
+  const Floats table = random_floats(4 * 16, 70);
+  Model m = model(16, 2, 8, 16);
+  m.options.position = LayerPosition::table;
+  m.options.position_table = table.data();
+  m.options.position_rows = 4;
+  const auto layer = build(m);
+  const auto with = [&](auto change) {
+    Call call = self_call(m, 1, 4);
+    change(call);
+    return forward_error(*layer, call);
+  };
+  const std::int32_t beyond[] = {1}, before[] = {-1};
+  EXPECT_EQ(with([](Call& c) { c.layout = Layout::bhsd; }), StatusCode::invalid_option);
+  EXPECT_EQ(with([&](Call& c) { c.attention.query_offset = beyond; }), StatusCode::invalid_option);
+  EXPECT_EQ(with([&](Call& c) { c.attention.query_offset = before; }), StatusCode::invalid_option);
+  EXPECT_EQ(with([](Call& c) { c.attend_only = true; }), StatusCode::invalid_option);
+  EXPECT_EQ(with([&](Call& c) { c.append_lengths = beyond; }), StatusCode::invalid_option);
+  EXPECT_EQ(with([](Call& c) { c.attention.softcap = -1.0f; }), StatusCode::invalid_option);
+}
+
+TEST(LayerErrors, WidthsOfSelfAttentionMustAgree) {
+  Model m = model(16, 2, 8, 16);
+  m.shape.key_input_dim = 12;
+  EXPECT_EQ(forward_error(*build(m), self_call(m, 1, 4)), StatusCode::invalid_shape);
+  m.shape.key_input_dim = 16;
+  m.shape.value_input_dim = 12;
+  EXPECT_EQ(forward_error(*build(m), self_call(m, 1, 4)), StatusCode::invalid_shape);
+}
+
+TEST(LayerErrors, CachesMustFit) {
+  Model m = model(16, 2, 8, 16), other = model(16, 1, 8, 16);
+  m.options.position = LayerPosition::rotary;
+  const auto layer = build(m);
+  const auto wrong_heads = cache_for(other, 1), wrong_batch = cache_for(m, 2), right = cache_for(m, 1);
+  Call call = self_call(m, 1, 4);
+  call.cache = wrong_heads.get();
+  EXPECT_EQ(forward_error(*layer, call), StatusCode::invalid_shape);
+  call.cache = wrong_batch.get();
+  EXPECT_EQ(forward_error(*layer, call), StatusCode::invalid_shape);
+  call.cache = right.get();
+  const std::int32_t too_many[] = {5};
+  call.append_lengths = too_many;
+  EXPECT_EQ(forward_error(*layer, call), StatusCode::invalid_option);
+
+  KvCacheShape turning = right->shape();
+  turning.rotary = RotaryOptions{};
+  std::unique_ptr<KvCache> rotary_cache;
+  ASSERT_TRUE(KvCache::create(turning, &rotary_cache).ok());
+  call.append_lengths = nullptr;
+  call.cache = rotary_cache.get();
+  EXPECT_EQ(forward_error(*layer, call), StatusCode::invalid_option);
+}
+
+// ---- memory ------------------------------------------------------------------------------------------------------------------
+
+int allocations_left = 0;
+bool one_fewer(std::size_t) { return allocations_left-- > 0; }
+
+/// Makes the n-th allocation fail, for n = 0, 1, …, until `attempt` succeeds; returns how often it failed.
+int fail_every_allocation(const std::function<StatusCode()>& attempt) {
+  for (int n = 0; n < 1000; ++n) {
+    allocations_left = n;
+    set_allocation_gate(one_fewer);
+    const StatusCode code = attempt();
+    set_allocation_gate(nullptr);
+    if (code == StatusCode::ok) return n;
+    EXPECT_EQ(code, StatusCode::out_of_memory);
+  }
+  ADD_FAILURE() << "never succeeded";
+  return 0;
+}
+
+TEST(LayerMemory, FailingAllocationsAreAStatusAndLeaveTheCacheAlone) {
+  const Floats gain = random_floats(8, 60);
+  Model m = model(16, 2, 8, 16);
+  m.options.position = LayerPosition::rotary;
+  m.options.qk_norm = QkNorm::rms;
+  m.options.query_gain = m.options.key_gain = gain.data();
+  const Weights weights(m);
+  std::unique_ptr<Layer> layer;
+  EXPECT_GT(fail_every_allocation([&] { return Layer::create(m.shape, weights.view(m), m.options, &layer).code; }), 8);
+
+  const auto cache = cache_for(m, 1);
+  Call call = self_call(m, 1, 6);
+  call.cache = cache.get();
+  Floats y(6 * 16);
+  const int failures = fail_every_allocation([&] {
+    const StatusCode code = forward(*layer, call, into(y)).code;
+    if (code != StatusCode::ok) {
+      EXPECT_EQ(cache->length(0), 0);
+    }
+    return code;
+  });
+  EXPECT_GT(failures, 8);
+  EXPECT_EQ(cache->length(0), 6);
+  call.cache = nullptr;
+  const Floats uncached = output_of(*layer, call);
+  for (std::size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], uncached[i], 32 * kEpsilon);
+}
+
+}  // namespace
+}  // namespace headwise
