@@ -1,0 +1,87 @@
+import { AssetError } from "../errors.js";
+import type { ReadOptions } from "./host.js";
+
+const MAGIC = [0x00, 0x61, 0x73, 0x6d];
+
+/** Fetches a wasm file, telling of every piece that arrives. */
+export async function fetchWasm(url: string, { signal, onProgress }: ReadOptions): Promise<Uint8Array<ArrayBuffer>> {
+  const response = await fetched(url, signal);
+  const bytes = await body(response, onProgress);
+  checkWasm(url, bytes, answer(response));
+  return bytes;
+}
+
+async function fetched(url: string, signal: AbortSignal | undefined): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(url, { credentials: "same-origin", ...(signal && { signal }) });
+  } catch (cause) {
+    signal?.throwIfAborted();
+    throw new AssetError(`createAttention: ${url} could not be fetched: ${String(cause)}`, {
+      cause,
+      hint: "Check the address, the network, and the page's connect-src policy; or give `wasm.binary`.",
+    });
+  }
+  if (response.ok) return response;
+  throw new AssetError(`createAttention: ${url} was not found: ${answer(response)}`, { hint: assetHint(url) });
+}
+
+async function body(response: Response, onProgress: ReadOptions["onProgress"]): Promise<Uint8Array<ArrayBuffer>> {
+  if (!onProgress || !response.body) return new Uint8Array(await response.arrayBuffer());
+  // The length of a compressed response is not that of the bytes that arrive here.
+  const encoded = response.headers.get("content-encoding");
+  const total = encoded ? 0 : Number(response.headers.get("content-length") ?? 0);
+  const pieces: Uint8Array[] = [];
+  let loaded = 0;
+  for (const reader = response.body.getReader(); ;) {
+    const { done, value } = await reader.read();
+    if (done) return joined(pieces, loaded);
+    pieces.push(value);
+    loaded += value.byteLength;
+    onProgress({ phase: "download", loaded, total });
+  }
+}
+
+function joined(pieces: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(length);
+  let offset = 0;
+  for (const piece of pieces) {
+    bytes.set(piece, offset);
+    offset += piece.byteLength;
+  }
+  return bytes;
+}
+
+/** Status and content type, for messages. */
+function answer(response: Response): string {
+  return `HTTP ${response.status}, content type ${response.headers.get("content-type") ?? "not stated"}`;
+}
+
+/** A page instead of the file is the usual surprise: single-page servers answer every address with one. */
+export function checkWasm(url: string, bytes: Uint8Array, answered: string): void {
+  if (MAGIC.every((byte, n) => bytes[n] === byte)) return;
+  const first = [...bytes.subarray(0, 8)].map((byte) => byte.toString(16).padStart(2, "0")).join(" ");
+  throw new AssetError(`createAttention: ${url} is not WebAssembly: ${answered}, first bytes ${first || "none"}`, {
+    code: "ASSET_INVALID",
+    hint: assetHint(url),
+  });
+}
+
+/** Why the glue could not be imported: the import itself does not say. */
+export async function importFailure(url: string, cause: unknown, signal: AbortSignal | undefined): Promise<AssetError> {
+  const base = `createAttention: ${url} could not be loaded`;
+  let response: Response;
+  try {
+    response = await fetch(url, signal ? { signal } : {});
+  } catch {
+    return new AssetError(`${base}: ${String(cause)}`, { cause, hint: assetHint(url) });
+  }
+  const code = response.ok ? "ASSET_INVALID" : "ASSET_NOT_FOUND";
+  return new AssetError(`${base}: ${answer(response)}; ${String(cause)}`, { code, cause, hint: assetHint(url) });
+}
+
+export function assetHint(url: string): string {
+  return url.includes("/.vite/deps/")
+    ? 'Vite moved the package away from its files. Add optimizeDeps: { exclude: ["headwise"] } to its configuration.'
+    : "Serve the files of headwise/wasm/ there, or give their addresses as `wasm: { url, glueUrl }`.";
+}

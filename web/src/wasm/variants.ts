@@ -1,0 +1,42 @@
+import { relaxedSimd, simd } from "wasm-feature-detect";
+
+import { UnsupportedError } from "../errors.js";
+
+export type Variant = "simd" | "relaxed";
+
+interface VariantRow {
+  readonly name: Variant;
+  /** Whether this JavaScript engine runs it. */
+  readonly supported: () => Promise<boolean>;
+  /** Why it is not chosen where it is not supported. */
+  readonly missing: string;
+}
+
+/** The modules that are built, best first. */
+const VARIANTS: readonly VariantRow[] = [
+  {
+    name: "relaxed",
+    supported: relaxedSimd,
+    missing: "this engine has no relaxed SIMD (Node 20 has it behind --experimental-wasm-relaxed-simd)",
+  },
+  { name: "simd", supported: simd, missing: "this engine has no WebAssembly SIMD" },
+];
+
+export const VARIANT_NAMES = ["auto", ...VARIANTS.map(({ name }) => name)] as const;
+
+/** The best variant that runs here, or the one asked for, and why not a better one. */
+export async function chooseVariant(
+  operation: string,
+  wanted: Variant | "auto",
+): Promise<{ readonly variant: Variant; readonly reason?: string }> {
+  if (typeof WebAssembly !== "object")
+    throw new UnsupportedError(`${operation}: this JavaScript engine has no WebAssembly, or has it switched off`);
+  const missing: string[] = [];
+  for (const row of VARIANTS) {
+    if (wanted !== "auto" && wanted !== row.name) continue;
+    if (await row.supported())
+      return missing.length ? { variant: row.name, reason: missing.join("; ") } : { variant: row.name };
+    missing.push(row.missing);
+  }
+  throw new UnsupportedError(`${operation}: variant ${JSON.stringify(wanted)} cannot run: ${missing.join("; ")}`);
+}
