@@ -111,7 +111,7 @@ export async function attention(
   const present_key = appendToPast(OPERATOR, "past_key", past?.key, key);
   const present_value = appendToPast(OPERATOR, "past_value", past?.value, value);
 
-  const arrays = ofOneType(query, present_key, present_value);
+  const arrays: Triple = [query, present_key, present_value];
   const callOptions = {
     ...numbersOf(reader),
     ...readPositions(inputs, reader, query.shape, past?.key.shape[2]),
@@ -225,12 +225,7 @@ function numbersOf(attributes: OptionReader): { scale?: number; softcap?: number
   return { ...(scale === undefined ? {} : { scale }), ...(softcap === undefined ? {} : { softcap }) };
 }
 
-type Triple = [Floats, Floats, Floats];
-
-/** The engine takes one type for all; ONNX lets V have its own. */
-function ofOneType(...arrays: Triple): Triple {
-  return arrays.every(({ dtype }) => dtype === arrays[0].dtype) ? arrays : (arrays.map(widen) as unknown as Triple);
-}
+type Triple = [query: Floats, key: Floats, value: Floats];
 
 interface Computed {
   readonly output: Floats;

@@ -1,6 +1,5 @@
 import { describe } from "../describe.js";
 import { ShapeError } from "../errors.js";
-import type { Attention } from "../attention.js";
 import {
   checkFloats,
   checkIntegers,
@@ -11,6 +10,7 @@ import {
   type FloatTensor,
   type IntegerTensor,
 } from "./element.js";
+import type { Tensor } from "../tensor.js";
 import { flag, readOperator, type OperatorOptions, type OperatorRules } from "./operator.js";
 
 /** B batch, H heads, S positions, D features, R features that turn. */
@@ -43,9 +43,14 @@ const RULES: OperatorRules = {
   attributes: { interleaved: 23, num_heads: 23, rotary_embedding_dim: 23 },
 };
 
+/** What the adapter needs of an instance. */
+interface RotaryEngine {
+  rotaryEmbedding(x: Tensor<"float32" | "float16">, options: object): Promise<Tensor<"float32" | "float16">>;
+}
+
 /** ONNX `RotaryEmbedding`; Y has the shape and type of X. */
 export async function rotaryEmbedding(
-  hw: Pick<Attention, "rotaryEmbedding">,
+  hw: RotaryEngine,
   inputs: RotaryEmbeddingInputs,
   attributes: RotaryEmbeddingAttributes = {},
   options: OperatorOptions = {},
