@@ -358,7 +358,8 @@ Status KvCache::slice(std::int64_t from, std::int64_t to, std::unique_ptr<KvCach
     }
     copy.appended[b] = end - begin;
     // The next token stands right after the last row, in the new numbering as in the angles.
-    copy.rotary_origin[b] = store_->rotary_origin[b] + store_->end_position(b, end) - (end - begin);
+    if (copy.shape.rotary)
+      copy.rotary_origin[b] = store_->rotary_origin[b] + store_->end_position(b, end) - (end - begin);
     copy_rows(*store_, copy, b, begin, end);
   }
   return {};

@@ -175,14 +175,14 @@ Status check_envelope(const std::uint8_t* bytes, std::int64_t size) {
 
 /// Reads and checks tokens and origins, and that the rows they tell of are there, no more and no less.
 Status read_batches(Reader& reader, KvCache::Store& store, std::int64_t row_bytes) {
-  constexpr std::int64_t kFarthest = std::int64_t{1} << 52;
+  const std::int64_t farthest = store.shape.rotary ? std::int64_t{1} << 52 : 0;
   std::int64_t tokens = 0, bytes = 0;
   for (std::int64_t b = 0; b < store.shape.batch_size; ++b) {
     reader.number(store.appended[b]);
     reader.number(store.rotary_origin[b]);
-    if (store.appended[b] < 0 || store.appended[b] > store.most_tokens() || store.rotary_origin[b] < -kFarthest ||
-        store.rotary_origin[b] > kFarthest)
-      return corrupt("the saved cache tells of an impossible number of tokens");
+    if (store.appended[b] < 0 || store.appended[b] > store.most_tokens() || store.rotary_origin[b] < 0 ||
+        store.rotary_origin[b] > farthest)
+      return corrupt("the saved cache tells of impossible numbers of tokens");
     tokens += store.length(b);
   }
   if (!multiply_sizes(tokens, token_bytes(store), &bytes) || bytes != row_bytes)

@@ -24,7 +24,7 @@ struct KvCache::Store {
   KvCacheShape shape;
   BlockLayout layout;
   Buffer<std::int64_t> appended;  ///< [B]
-  /// [B] What a rotary embedding adds to the positions of this cache: not 0 in a slice, whose keys were turned elsewhere.
+  /// [B] What a rotary embedding adds to positions: not 0 in a slice, whose keys were turned where they came from.
   Buffer<std::int64_t> rotary_origin;
   Buffer<Block*> blocks;  ///< [B, blocks_per_batch], null where there is none
   std::int64_t blocks_per_batch = 0;

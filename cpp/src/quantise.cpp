@@ -17,6 +17,10 @@ std::uint32_t largest_magnitude(const float* x, std::int64_t count) {
   return largest;
 }
 
+// 127 times this is still finite: the nearest float to the quotient is not.
+constexpr float kLargest = std::numeric_limits<float>::max();
+constexpr float kLargestScale = kLargest / 127.0f * (1.0f - std::numeric_limits<float>::epsilon());
+
 // Adding 1.5 * 2^23 leaves no bits for a fraction: the sum is rounded to the nearest integer, ties to even.
 float round_to_integer(float x) { return (x + 12582912.0f) - 12582912.0f; }
 
@@ -24,13 +28,12 @@ float round_to_integer(float x) { return (x + 12582912.0f) - 12582912.0f; }
 
 void quantise_row(const float* x, std::int64_t count, std::int8_t* q, float* scale) {
   const float largest = std::bit_cast<float>(largest_magnitude(x, count));
-  const bool finite = largest <= std::numeric_limits<float>::max();
-  *scale = finite ? largest / 127.0f : std::numeric_limits<float>::quiet_NaN();
+  *scale = largest <= kLargest ? std::min(largest / 127.0f, kLargestScale) : std::numeric_limits<float>::quiet_NaN();
   if (!(*scale > 0.0f)) {
     std::fill(q, q + count, static_cast<std::int8_t>(0));
     return;
   }
-  // A subnormal scale is itself rounded, so that a quotient may pass 127.
+  // A scale that was itself rounded down far (a subnormal one) lets quotients pass 127.
   for (std::int64_t i = 0; i < count; ++i)
     q[i] = static_cast<std::int8_t>(std::clamp(round_to_integer(x[i] / *scale), -127.0f, 127.0f));
 }

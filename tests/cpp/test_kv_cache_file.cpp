@@ -1,0 +1,183 @@
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "checksum.h"
+#include "headwise/kv_cache.h"
+#include "kv_tokens.h"
+
+namespace headwise {
+namespace {
+
+using Bytes = std::vector<std::uint8_t>;
+
+constexpr std::size_t kVersionAt = 8, kBatchSizeAt = 24, kHeadDimAt = 40, kWindowAt = 72, kRotaryAt = 88, kAppendedAt = 208;
+
+Status load(const Bytes& bytes, std::unique_ptr<KvCache>* cache) {
+  return KvCache::load(bytes.data(), static_cast<std::int64_t>(bytes.size()), cache);
+}
+
+void expect_corrupt(const Bytes& bytes, const std::string& words) {
+  std::unique_ptr<KvCache> cache;
+  const Status status = load(bytes, &cache);
+  EXPECT_EQ(status.code, StatusCode::corrupt_data) << status.message;
+  EXPECT_NE(std::string(status.message).find(words), std::string::npos) << status.message;
+  EXPECT_EQ(cache, nullptr);
+}
+
+void put(Bytes& bytes, std::size_t at, std::int64_t value) { std::memcpy(bytes.data() + at, &value, sizeof value); }
+
+std::int64_t get(const Bytes& bytes, std::size_t at) {
+  std::int64_t value;
+  std::memcpy(&value, bytes.data() + at, sizeof value);
+  return value;
+}
+
+/// Makes the checksum right again, so that what was changed must be found by what it says.
+Bytes sealed(Bytes bytes) {
+  const std::uint32_t checksum = crc32(bytes.data(), static_cast<std::int64_t>(bytes.size()) - 4);
+  std::memcpy(bytes.data() + bytes.size() - 4, &checksum, 4);
+  return bytes;
+}
+
+KvCacheShape small_shape(Dtype dtype) {
+  KvCacheShape shape;
+  shape.batch_size = 2;
+  shape.num_kv_heads = 2;
+  shape.head_dim = 4;
+  shape.value_dim = 3;
+  shape.dtype = dtype;
+  return shape;
+}
+
+std::unique_ptr<KvCache> small_cache(const KvCacheShape& shape, std::int64_t tokens, std::int32_t second_batch) {
+  auto cache = make_cache(shape);
+  const std::int32_t lengths[2] = {static_cast<std::int32_t>(tokens), second_batch};
+  const Status status =
+      Tokens(shape, tokens, 1).append(*cache, 0, tokens, Layout::bhsd, Dtype::float32, lengths);
+  EXPECT_TRUE(status.ok()) << status.message;
+  return cache;
+}
+
+std::vector<KvCacheShape> all_kinds() {
+  std::vector<KvCacheShape> shapes;
+  for (const Dtype dtype : {Dtype::float32, Dtype::float16, Dtype::int8}) {
+    KvCacheShape shape = small_shape(dtype);
+    shapes.push_back(shape);
+    shape.keep_first = 3;
+    shape.window = 140;
+    shapes.push_back(shape);
+    shape.rotary = RotaryOptions();
+    shape.rotary->scaling = RotaryScaling::yarn;
+    shape.rotary->factor = 4;
+    shape.rotary->original_length = 64;
+    shape.rotary->interleaved = true;
+    shapes.push_back(shape);
+  }
+  return shapes;
+}
+
+TEST(SavedKvCache, RoundTripIsBitExactAndGoesOnAsTheOriginal) {
+  for (const KvCacheShape& shape : all_kinds()) {
+    const auto original = small_cache(shape, 200, 90);
+    const Bytes bytes = saved(*original);
+    std::unique_ptr<KvCache> copy;
+    ASSERT_TRUE(load(bytes, &copy).ok());
+    EXPECT_EQ(saved(*copy), bytes);
+    EXPECT_EQ(copy->appended(0), 200);
+    EXPECT_EQ(copy->appended(1), 90);
+    const Tokens more(shape, 100, 2);
+    for (KvCache* cache : {original.get(), copy.get()}) ASSERT_TRUE(more.append(*cache, 0, 100).ok());
+    EXPECT_EQ(saved(*copy), saved(*original));
+  }
+}
+
+TEST(SavedKvCache, HoldsRowsOnlyNotWholeBlocks) {
+  const auto one = small_cache(small_shape(Dtype::float32), 1, 1), two = small_cache(small_shape(Dtype::float32), 2, 2);
+  EXPECT_EQ(two->saved_size() - one->saved_size(), 2 * 2 * (4 + 3) * 4);
+}
+
+TEST(SavedKvCache, AnEmptyOneComesBack) {
+  const auto empty = make_cache(small_shape(Dtype::float16));
+  std::unique_ptr<KvCache> copy;
+  ASSERT_TRUE(load(saved(*empty), &copy).ok());
+  EXPECT_EQ(copy->max_length(), 0);
+  EXPECT_EQ(copy->shape().dtype, Dtype::float16);
+}
+
+TEST(SavedKvCache, RefusesEveryTruncation) {
+  const Bytes bytes = saved(*small_cache(small_shape(Dtype::int8), 5, 2));
+  for (std::size_t size = 0; size < bytes.size(); ++size)
+    expect_corrupt(Bytes(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size)),
+                   size < 8 ? "not a saved cache" : "truncated");
+}
+
+TEST(SavedKvCache, RefusesEveryFlippedBit) {
+  const Bytes bytes = saved(*small_cache(small_shape(Dtype::int8), 5, 2));
+  for (std::size_t at = 0; at < bytes.size(); ++at)
+    for (int bit = 0; bit < 8; ++bit) {
+      Bytes damaged = bytes;
+      damaged[at] = static_cast<std::uint8_t>(damaged[at] ^ (1 << bit));
+      expect_corrupt(damaged, at < 8 ? "not a saved cache" : at < 16 ? "version" : "damaged");
+    }
+}
+
+TEST(SavedKvCache, RefusesTrailingAndForeignBytes) {
+  Bytes bytes = saved(*small_cache(small_shape(Dtype::float32), 5, 2));
+  Bytes longer = bytes;
+  longer.insert(longer.end(), 16, 0);
+  expect_corrupt(longer, "damaged");
+  expect_corrupt(sealed(longer), "size");
+  expect_corrupt(Bytes(1000, 0), "not a saved cache");
+  put(bytes, kVersionAt, 2);
+  expect_corrupt(sealed(bytes), "version 2");
+}
+
+TEST(SavedKvCache, RefusesHeadersThatLieThoughTheChecksumIsRight) {
+  const Bytes bytes = saved(*small_cache(small_shape(Dtype::float32), 5, 2));
+  ASSERT_EQ(get(bytes, kBatchSizeAt), 2);  // the offsets in this file are where the numbers are
+  ASSERT_EQ(get(bytes, kHeadDimAt), 4);
+  ASSERT_EQ(get(bytes, kAppendedAt), 5);
+  constexpr std::int64_t kHuge = std::int64_t{1} << 62;
+  const auto lying = [&](std::size_t at, std::int64_t value) {
+    Bytes changed = bytes;
+    put(changed, at, value);
+    return sealed(changed);
+  };
+  for (std::size_t at = 16; at < kAppendedAt + 32; at += 8)
+    for (const std::int64_t value : {std::int64_t{-1}, kHuge, -kHuge}) {
+      std::unique_ptr<KvCache> cache;
+      const Status status = load(lying(at, value), &cache);
+      // Rotary numbers mean nothing here and may be anything; every other one must be refused.
+      if (at < kRotaryAt || at >= kAppendedAt) {
+        EXPECT_FALSE(status.ok()) << "number at " << at << " = " << value;
+      }
+    }
+  expect_corrupt(lying(kBatchSizeAt, 3), "");
+  expect_corrupt(lying(kHeadDimAt, 5), "size");
+  expect_corrupt(lying(kWindowAt, 3), "size");
+  expect_corrupt(lying(kAppendedAt, 6), "size");
+  expect_corrupt(lying(kAppendedAt, std::int64_t{1} << 31), "impossible");
+}
+
+TEST(Checksum, IsTheCommonCrc32AtEveryLength) {
+  const auto* digits = reinterpret_cast<const std::uint8_t*>("123456789");
+  EXPECT_EQ(crc32(digits, 9), 0xcbf43926u);  // the check value of the published algorithm
+  EXPECT_EQ(crc32(digits, 0), 0u);
+  Bytes bytes(100);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::uint8_t>(i * 37 + 11);
+  for (std::int64_t count = 0; count <= 100; ++count) {
+    std::uint32_t crc = 0xffffffffu;  // a bit at a time
+    for (std::int64_t i = 0; i < count; ++i) {
+      crc ^= bytes[static_cast<std::size_t>(i)];
+      for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1u) != 0 ? 0xedb88320u : 0u);
+    }
+    EXPECT_EQ(crc32(bytes.data(), count), ~crc) << count;
+  }
+}
+
+}  // namespace
+}  // namespace headwise
