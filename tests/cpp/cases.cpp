@@ -323,7 +323,7 @@ Results::Results(const AttentionShape& shape, const Returns& returns, Dtype outp
 
 AttentionOutputs Results::view() {
   AttentionOutputs outputs;
-  if (returns_.output) outputs.output = output.view();
+  if (returns_.output) outputs.output = output.mutable_view();
   if (returns_.lse) outputs.lse = lse.data();
   if (returns_.entropy) outputs.entropy = entropy.data();
   if (returns_.probs) {

@@ -24,7 +24,7 @@ class Array {
   [[nodiscard]] double get(std::int64_t index) const;
   void set(std::int64_t index, double value);  ///< rounds to the type
   [[nodiscard]] ConstArray view() const { return {bytes_.data(), dtype_}; }
-  [[nodiscard]] MutableArray view() { return {bytes_.data(), dtype_}; }
+  [[nodiscard]] MutableArray mutable_view() { return {bytes_.data(), dtype_}; }
   [[nodiscard]] const std::vector<std::uint8_t>& bytes() const { return bytes_; }
 
  private:

@@ -1,0 +1,335 @@
+// Every function of every kernel table against a plain loop in double.
+
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+#include "half.h"
+#include "harness.h"
+#include "tolerance.h"
+#include "workspace.h"
+
+namespace headwise {
+namespace {
+
+using tolerance::kEpsilon;
+using tolerance::kSmallestNormal;
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kUntouched = 12345.0f;
+
+/// 64-byte aligned floats, as the core's scratch is.
+Buffer<float> floats(std::int64_t count, std::uint32_t stream) {
+  Buffer<float> buffer;
+  EXPECT_TRUE(buffer.allocate(count));
+  for (std::int64_t k = 0; k < count; ++k)
+    buffer[k] = static_cast<float>(static_cast<double>(cases::word(9, stream, static_cast<std::uint32_t>(k)) >> 8) *
+                                       0x1p-23 -
+                                   1.0);
+  return buffer;
+}
+
+std::int64_t round_up(std::int64_t value, std::int64_t step) { return (value + step - 1) / step * step; }
+
+class Kernels : public testing::TestWithParam<const KernelTable*> {
+ protected:
+  const KernelTable& kernels = *GetParam();
+};
+
+const std::int64_t kEdges[] = {1, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 64, 65};
+
+/// Index of (depth k, column c) in panels of depth `depth`.
+std::int64_t panel_index(std::int64_t depth, std::int64_t k, std::int64_t c, std::int64_t width) {
+  return c / width * depth * width + k * width + c % width;
+}
+
+TEST_P(Kernels, MultiplyIsTheMatrixProduct) {
+  for (const std::int64_t depth : kEdges) {
+    for (const std::int64_t panels : {1, 2, 3}) {
+      for (const bool accumulate : {false, true}) {
+        const std::int64_t rows = 2 * kernels.row_block, columns = panels * kernels.panel_width;
+        const std::int64_t lda = depth + 3, ldc = columns + 5;
+        const Buffer<float> a = floats(rows * lda, 1), b = floats(depth * columns, 2), before = floats(rows * ldc, 3);
+        Buffer<float> c = floats(rows * ldc, 3);
+        kernels.multiply(a.data(), lda, b.data(), depth, panels, c.data(), ldc, rows, accumulate);
+        for (std::int64_t r = 0; r < rows; ++r) {
+          for (std::int64_t j = 0; j < ldc; ++j) {
+            if (j >= columns) {
+              ASSERT_EQ(c[r * ldc + j], before[r * ldc + j]) << "written past the panels";
+              continue;
+            }
+            double sum = accumulate ? before[r * ldc + j] : 0.0, magnitude = std::abs(sum);
+            for (std::int64_t k = 0; k < depth; ++k) {
+              const double product = static_cast<double>(a[r * lda + k]) *
+                                     b[panel_index(depth, k, j, kernels.panel_width)];
+              sum += product;
+              magnitude += std::abs(product);
+            }
+            // one rounding a product and one a sum, none of which sees more than the magnitude
+            ASSERT_NEAR(c[r * ldc + j], sum, static_cast<double>(depth + 1) * kEpsilon * magnitude);
+          }
+        }
+      }
+    }
+  }
+}
+
+// The promise behind "the same bits for every tiling": an element does not depend on what is computed beside it.
+TEST_P(Kernels, MultiplySumsInTheSameOrderWhateverTheShape) {
+  const std::int64_t depth = 37, panels = 3, rows = 4 * kernels.row_block, ldc = panels * kernels.panel_width;
+  const Buffer<float> a = floats(rows * depth, 1), b = floats(depth * ldc, 2);
+  Buffer<float> whole = floats(rows * ldc, 3), part = floats(kernels.row_block * kernels.panel_width, 4);
+  kernels.multiply(a.data(), depth, b.data(), depth, panels, whole.data(), ldc, rows, false);
+  for (std::int64_t row = 0; row < rows; row += kernels.row_block) {
+    for (std::int64_t panel = 0; panel < panels; ++panel) {
+      kernels.multiply(a.data() + row * depth, depth, b.data() + panel * depth * kernels.panel_width, depth, 1,
+                       part.data(), kernels.panel_width, kernels.row_block, false);
+      for (std::int64_t r = 0; r < kernels.row_block; ++r)
+        for (std::int64_t j = 0; j < kernels.panel_width; ++j)
+          ASSERT_EQ(part[r * kernels.panel_width + j], whole[(row + r) * ldc + panel * kernels.panel_width + j]);
+    }
+  }
+}
+
+TEST_P(Kernels, DotRowsIsEveryDotProduct) {
+  for (const std::int64_t depth : kEdges) {
+    for (const std::int64_t rows : {1, 2, 3, 4, 5}) {
+      for (const std::int64_t num_keys : {1, 3, 4, 5, 9}) {
+        const std::int64_t ldq = depth + 1, ldk = depth + 2, lds = num_keys + 3;
+        const Buffer<float> query = floats(rows * ldq, 1), keys = floats(num_keys * ldk, 2);
+        Buffer<float> scores = floats(rows * lds, 3);
+        std::fill_n(scores.data(), rows * lds, kUntouched);
+        kernels.dot_rows(query.data(), ldq, rows, keys.data(), ldk, num_keys, depth, scores.data(), lds);
+        for (std::int64_t r = 0; r < rows; ++r) {
+          for (std::int64_t j = 0; j < lds; ++j) {
+            if (j >= num_keys) {
+              ASSERT_EQ(scores[r * lds + j], kUntouched);
+              continue;
+            }
+            double sum = 0, magnitude = 0;
+            for (std::int64_t d = 0; d < depth; ++d) {
+              const double product = static_cast<double>(query[r * ldq + d]) * keys[j * ldk + d];
+              sum += product;
+              magnitude += std::abs(product);
+            }
+            ASSERT_NEAR(scores[r * lds + j], sum, static_cast<double>(depth + 1) * kEpsilon * magnitude);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Kernels, WeightedSumAddsEveryValueRow) {
+  for (const std::int64_t columns : kEdges) {
+    for (const std::int64_t rows : {1, 2, 3, 4, 5, 9}) {
+      for (const std::int64_t num_keys : {0, 1, 3, 17}) {
+        const std::int64_t ldw = num_keys + 1, ldv = columns + 2, ldo = columns + 3;
+        const Buffer<float> weights = floats(rows * ldw, 1), values = floats(num_keys * ldv + 1, 2);
+        const Buffer<float> before = floats(rows * ldo, 3);
+        Buffer<float> out = floats(rows * ldo, 3);
+        kernels.weighted_sum(weights.data(), ldw, rows, values.data(), ldv, num_keys, columns, out.data(), ldo);
+        for (std::int64_t r = 0; r < rows; ++r) {
+          for (std::int64_t d = 0; d < ldo; ++d) {
+            double sum = before[r * ldo + d], magnitude = std::abs(sum);
+            for (std::int64_t j = 0; d < columns && j < num_keys; ++j) {
+              const double product = static_cast<double>(weights[r * ldw + j]) * values[j * ldv + d];
+              sum += product;
+              magnitude += std::abs(product);
+            }
+            ASSERT_NEAR(out[r * ldo + d], sum, static_cast<double>(num_keys + 1) * kEpsilon * magnitude);
+          }
+        }
+      }
+    }
+  }
+}
+
+/// A run of `count` rows of `columns` in one of the forms that keys and values come in, and what it holds.
+struct RunCase {
+  RowRun run;
+  std::vector<std::uint8_t> bytes;
+  std::vector<float> scales;
+  std::vector<float> expected;  ///< [count, columns]
+};
+
+RunCase make_run(Dtype dtype, bool column_form, std::int64_t count, std::int64_t columns) {
+  RunCase made;
+  const std::ptrdiff_t row_stride = column_form ? 1 : columns + 3, column_stride = column_form ? count + 2 : 1;
+  const std::size_t elements = (count + 3) * (columns + 3);
+  made.bytes.resize(elements * 4);
+  made.run.dtype = dtype;
+  made.run.row_stride = row_stride;
+  made.run.column_stride = column_stride;
+  made.run.count = count;
+  if (dtype == Dtype::int8) {
+    for (std::int64_t r = 0; r < 2 * count; ++r) made.scales.push_back(0.01f * static_cast<float>(r + 1));
+    made.run.scale_stride = 2;
+  }
+  for (std::int64_t r = 0; r < count; ++r) {
+    for (std::int64_t c = 0; c < columns; ++c) {
+      const std::ptrdiff_t at = r * row_stride + c * column_stride;
+      const std::uint32_t word = cases::word(11, 1, static_cast<std::uint32_t>(r * columns + c));
+      if (dtype == Dtype::float32) {
+        const float value = static_cast<float>(word) * 0x1p-31f - 1.0f;
+        reinterpret_cast<float*>(made.bytes.data())[at] = value;
+        made.expected.push_back(value);
+      } else if (dtype == Dtype::float16) {
+        const auto half = static_cast<std::uint16_t>(word & 0xbbff);  // any finite one
+        reinterpret_cast<std::uint16_t*>(made.bytes.data())[at] = half;
+        made.expected.push_back(half_to_float(half));
+      } else {
+        const auto small = static_cast<std::int8_t>(word);
+        made.bytes[at] = static_cast<std::uint8_t>(small);
+        made.expected.push_back(static_cast<float>(small) * made.scales[2 * r]);
+      }
+    }
+  }
+  return made;
+}
+
+template <class Visit>
+void for_each_run_form(Visit visit) {
+  for (const Dtype dtype : {Dtype::float32, Dtype::float16, Dtype::int8})
+    for (const bool column_form : {false, true})
+      for (const std::int64_t count : {1, 4, 9, 19, 40})
+        for (const std::int64_t columns : kEdges) {
+          RunCase made = make_run(dtype, column_form, count, columns);
+          made.run.data = made.bytes.data();
+          made.run.scales = made.scales.data();
+          SCOPED_TRACE(testing::Message() << "dtype " << static_cast<int>(dtype) << " column form " << column_form
+                                          << " rows " << count << " columns " << columns);
+          visit(made, count, columns);
+        }
+}
+
+TEST_P(Kernels, WidenGivesFloatRows) {
+  for_each_run_form([&](const RunCase& made, std::int64_t count, std::int64_t columns) {
+    const std::int64_t ld = columns + 2;
+    std::vector<float> rows(count * ld, kUntouched);
+    kernels.widen(made.run, columns, rows.data(), ld);
+    for (std::int64_t r = 0; r < count; ++r)
+      for (std::int64_t c = 0; c < ld; ++c)
+        ASSERT_EQ(rows[r * ld + c], c < columns ? made.expected[r * columns + c] : kUntouched);
+  });
+}
+
+TEST_P(Kernels, PackTransposedPutsRowsIntoPanelColumns) {
+  for_each_run_form([&](const RunCase& made, std::int64_t count, std::int64_t columns) {
+    for (const std::int64_t first : {0, 1, 4, 16, 23}) {
+      const std::int64_t width = kernels.panel_width, panels = round_up(first + count, width) / width;
+      Buffer<float> packed = floats(panels * width * columns, 3);
+      std::fill_n(packed.data(), packed.size(), kUntouched);
+      kernels.pack_transposed(made.run, columns, first, packed.data());
+      for (std::int64_t j = 0; j < panels * width; ++j)
+        for (std::int64_t d = 0; d < columns; ++d)
+          ASSERT_EQ(packed[panel_index(columns, d, j, width)],
+                    j >= first && j < first + count ? made.expected[(j - first) * columns + d] : kUntouched)
+              << "row " << j << " column " << d << " first " << first;
+    }
+  });
+}
+
+TEST_P(Kernels, PackPutsRowsIntoPanelRowsAndPadsColumns) {
+  for_each_run_form([&](const RunCase& made, std::int64_t count, std::int64_t columns) {
+    for (const std::int64_t first : {0, 3}) {
+      const std::int64_t width = kernels.panel_width, padded = round_up(columns, width), depth = first + count + 2;
+      Buffer<float> packed = floats(padded * depth, 3);
+      std::fill_n(packed.data(), packed.size(), kUntouched);
+      kernels.pack(made.run, columns, first, depth, packed.data());
+      for (std::int64_t j = 0; j < depth; ++j) {
+        for (std::int64_t c = 0; c < padded; ++c) {
+          const bool inside = j >= first && j < first + count;
+          const float expected = !inside ? kUntouched : c < columns ? made.expected[(j - first) * columns + c] : 0.0f;
+          ASSERT_EQ(packed[panel_index(depth, j, c, width)], expected) << "row " << j << " column " << c;
+        }
+      }
+    }
+  });
+}
+
+TEST_P(Kernels, ScaleMultipliesAtEveryLength) {
+  for (std::int64_t count = 0; count < 70; ++count) {
+    Buffer<float> values = floats(count + 1, 1);
+    const Buffer<float> before = floats(count + 1, 1);
+    kernels.scale(values.data(), count, 0.37f);
+    for (std::int64_t i = 0; i <= count; ++i) ASSERT_EQ(values[i], i < count ? before[i] * 0.37f : before[i]);
+  }
+}
+
+/// Calls visit(x) for floats of every exponent between two bit patterns of one sign.
+template <class Visit>
+void for_each_float(float smallest, float largest, std::uint32_t step, Visit visit) {
+  for (std::uint32_t bits = std::bit_cast<std::uint32_t>(smallest); bits < std::bit_cast<std::uint32_t>(largest);
+       bits += step)
+    visit(std::bit_cast<float>(bits));
+}
+
+/// Applies `function` to all of `arguments`, padded to whole vectors.
+template <class Function>
+std::vector<float> apply(const KernelTable& kernels, const std::vector<float>& arguments, Function function) {
+  std::vector<float> values = arguments;
+  values.resize(round_up(static_cast<std::int64_t>(values.size()), kernels.lanes), 0.0f);
+  function(values.data(), static_cast<std::int64_t>(values.size()));
+  values.resize(arguments.size());
+  return values;
+}
+
+// 2 ulp are 4 eps relative at most. Below ln 2^-126 the result would be subnormal and may be 0.
+TEST_P(Kernels, ExponentialsAreWithinTwoUlpOverTheWholeRange) {
+  std::vector<float> arguments = {0.0f, -0.0f, 88.0f, -87.0f, -88.0f, -104.0f, -1e30f,
+                                  std::numeric_limits<float>::lowest(), -kInfinity};
+  for_each_float(-0x1p-149f, -200.0f, 4099, [&](float x) { arguments.push_back(x); });
+  for_each_float(0x1p-149f, 88.0f, 4099, [&](float x) { arguments.push_back(x); });
+  const std::vector<float> values = apply(kernels, arguments, [&](float* data, std::int64_t count) {
+    kernels.exponentials(data, count, 0.0f, 1.0f);
+  });
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const double expected = std::exp(static_cast<double>(arguments[i]));
+    ASSERT_NEAR(values[i], expected, 4 * kEpsilon * expected + (expected < kSmallestNormal ? kSmallestNormal : 0))
+        << "exp(" << arguments[i] << ")";
+  }
+}
+
+TEST_P(Kernels, ExponentialsShiftAndScale) {
+  const std::vector<float> arguments = {1.0f, 2.5f, -3.0f, -kInfinity, 2.5f};
+  const std::vector<float> values = apply(kernels, arguments, [&](float* data, std::int64_t count) {
+    kernels.exponentials(data, count, 2.5f, 0.5f);
+  });
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    EXPECT_NEAR(values[i], 0.5 * std::exp(arguments[i] - 2.5), 6 * kEpsilon);
+  EXPECT_EQ(values[3], 0.0f);
+}
+
+// 4 ulp are 8 eps relative at most, whatever the size of x.
+TEST_P(Kernels, SoftcapIsWithinFourUlpOfTanhOverTheWholeRange) {
+  std::vector<float> arguments = {0.0f, 9.0f, 10.0f, 1e30f, std::numeric_limits<float>::max(), kInfinity};
+  for_each_float(0x1p-120f, 40.0f, 4099, [&](float x) { arguments.push_back(x); });
+  const std::size_t positives = arguments.size();
+  for (std::size_t i = 0; i < positives; ++i) arguments.push_back(-arguments[i]);
+  const std::vector<float> values = apply(kernels, arguments, [&](float* data, std::int64_t count) {
+    kernels.softcap(data, count, 1.0f);
+  });
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const double expected = std::tanh(static_cast<double>(arguments[i]));
+    ASSERT_NEAR(values[i], expected, 8 * kEpsilon * std::abs(expected)) << "tanh(" << arguments[i] << ")";
+  }
+}
+
+TEST_P(Kernels, SoftcapStaysWithinItsCapAndKeepsNaN) {
+  const std::vector<float> arguments = {-1e9f, -31.0f, 0.5f, 31.0f, 1e9f, std::numeric_limits<float>::quiet_NaN()};
+  const std::vector<float> values = apply(kernels, arguments, [&](float* data, std::int64_t count) {
+    kernels.softcap(data, count, 30.0f);
+  });
+  for (std::size_t i = 0; i + 1 < arguments.size(); ++i) EXPECT_LE(std::abs(values[i]), 30.0f);
+  EXPECT_NEAR(values[3], 30.0 * std::tanh(31.0 / 30.0), 30.0 * 12 * kEpsilon);
+  EXPECT_TRUE(std::isnan(values.back()));
+}
+
+std::string table_name(const testing::TestParamInfo<const KernelTable*>& info) { return info.param->name; }
+
+INSTANTIATE_TEST_SUITE_P(Tables, Kernels, testing::ValuesIn(kernel_tables()), table_name);
+
+}  // namespace
+}  // namespace headwise
