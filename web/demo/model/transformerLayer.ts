@@ -91,9 +91,9 @@ export class TransformerLayer {
     const { output, probs, scores } = await this.attention.forward(normal, {
       returns: { output: true, probs: true, scores: "raw" },
     });
-    const y = add(this.lift ? dense(x, this.lift) : x, output.data);
+    const y = add(this.lift ? dense(x, this.lift) : x, output.data as Float32Array);
     const z = add(y, this.feedForward(layerNorm(y, this.feedForwardNorm)));
-    return { output: z, attention: { numHeads, probs: probs.data, scores: scores.data } };
+    return { output: z, attention: { numHeads, probs: probs!.data, scores: scores!.data } };
   }
 
   private feedForward(x: Float32Array): Float32Array {
