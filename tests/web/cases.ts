@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-import type { AttentionOptions, Tensor } from "headwise";
+import type { AttentionOptions, FloatTensor, Tensor } from "headwise";
 import { setFloat16 } from "@petamoriken/float16";
 
 import type { Layout } from "./reference.js";
@@ -41,9 +41,9 @@ interface TableRow {
 /** A call to make. */
 export interface AttentionCase {
   readonly name: string;
-  readonly query: Tensor;
-  readonly key: Tensor;
-  readonly value: Tensor;
+  readonly query: FloatTensor;
+  readonly key: FloatTensor;
+  readonly value: FloatTensor;
   readonly options: AttentionOptions;
 }
 

@@ -8,6 +8,11 @@ export function valuesOf({ data }: Pick<Tensor, "data">): ArrayLike<number> {
   return isBits ? Float64Array.from(data, float16ToNumber) : data;
 }
 
+/** The array of a tensor that the test knows to be float32. */
+export function float32Of({ data }: Pick<Tensor, "data">): Float32Array {
+  return data as Float32Array;
+}
+
 /**
  * Where a result is further from its expected values than their tolerance allows: a line for each of the first such
  * places, so that `expect(differences(…)).toEqual([])` says all.

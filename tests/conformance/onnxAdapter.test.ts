@@ -1,0 +1,311 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { createAttention, HeadwiseError, type Attention } from "headwise";
+import { attention, rotaryEmbedding, softmax, type AttentionInputs } from "headwise/onnx";
+
+import { word } from "../web/cases.js";
+
+/** What the published cases leave open: windows, short masks, mixed types, double softmax, and who is refused. */
+let hw: Attention;
+beforeAll(async () => {
+  hw = await createAttention({ backend: "wasm", threads: 1 });
+});
+afterAll(() => hw.dispose());
+
+function numbers(stream: number, ...shape: number[]) {
+  const length = shape.reduce((product, extent) => product * extent, 1);
+  return { data: Float32Array.from({ length }, (_, k) => (word(5, stream, k) >>> 8) / 2 ** 23 - 1), shape };
+}
+
+const inputs = (S = 4, K = 6): AttentionInputs => ({
+  Q: numbers(1, 2, 2, S, 8),
+  K: numbers(2, 2, 2, K, 8),
+  V: numbers(3, 2, 2, K, 8),
+});
+
+/** Which keys each query sees, from the scores with −∞ where hidden: one string a row. */
+async function seen(given: AttentionInputs, attributes: object, opset: number): Promise<string[]> {
+  const { qk_matmul_output } = await attention(hw, given, { ...attributes, qk_matmul_output_mode: 2 }, { opset });
+  const T = qk_matmul_output!.shape[3]!;
+  const rows = Array.from({ length: qk_matmul_output!.shape[2]! }, (_, i) =>
+    [...qk_matmul_output!.data.subarray(i * T, (i + 1) * T)].map((s) => (s === -Infinity ? "." : "x")).join(""),
+  );
+  return rows;
+}
+
+async function refusal(promise: Promise<unknown>): Promise<string> {
+  const reason: unknown = await promise.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (!HeadwiseError.is(reason)) throw new Error(`expected a HeadwiseError, got ${String(reason)}`);
+  return `${reason.name} ${reason.message}`;
+}
+
+describe("Attention: positions", () => {
+  test("causal counts from 0 without a cache, also when the lengths differ", async () => {
+    expect(await seen(inputs(), { is_causal: 1 }, 23)).toEqual(["x.....", "xx....", "xxx...", "xxxx.."]);
+  });
+
+  test("causal counts from the past's length", async () => {
+    const past = { past_key: numbers(4, 2, 2, 3, 8), past_value: numbers(5, 2, 2, 3, 8) };
+    expect(await seen({ ...inputs(2, 2), ...past }, { is_causal: 1 }, 23)).toEqual(["xxxx.", "xxxxx"]);
+  });
+
+  test("causal counts from nonpad_kv_seqlen − S, and leading rows see nothing where that is negative", async () => {
+    const nonpad = (length: number) => ({ nonpad_kv_seqlen: { data: [length, 6], shape: [2] } });
+    expect(await seen({ ...inputs(), ...nonpad(5) }, { is_causal: 1 }, 24)).toEqual([
+      "xx....",
+      "xxx...",
+      "xxxx..",
+      "xxxxx.",
+    ]);
+    expect(await seen({ ...inputs(), ...nonpad(3) }, { is_causal: 1 }, 24)).toEqual([
+      "......",
+      "x.....",
+      "xx....",
+      "xxx...",
+    ]);
+  });
+
+  test("nonpad_kv_seqlen alone hides the padding of each batch entry", async () => {
+    const nonpad_kv_seqlen = { data: BigInt64Array.of(2n, 5n), shape: [2] };
+    expect(await seen({ ...inputs(), nonpad_kv_seqlen }, {}, 24)).toEqual(Array(4).fill("xx...."));
+  });
+
+  test("windows reach left and right of a query's position, and −1 is unbounded", async () => {
+    expect(await seen(inputs(), { left_window_size: 1, right_window_size: 0 }, 25)).toEqual([
+      "x.....",
+      "xx....",
+      ".xx...",
+      "..xx..",
+    ]);
+    expect(await seen(inputs(), { left_window_size: -1, right_window_size: 2 }, 25)).toEqual([
+      "xxx...",
+      "xxxx..",
+      "xxxxx.",
+      "xxxxxx",
+    ]);
+  });
+
+  test("windows move with the past, and causal still hides the future", async () => {
+    const past = { past_key: numbers(4, 2, 2, 3, 8), past_value: numbers(5, 2, 2, 3, 8) };
+    const attributes = { left_window_size: 1, right_window_size: 1 };
+    expect(await seen({ ...inputs(2, 2), ...past }, attributes, 25)).toEqual(["..xxx", "...xx"]);
+    expect(await seen({ ...inputs(2, 2), ...past }, { ...attributes, is_causal: 1 }, 25)).toEqual(["..xx.", "...xx"]);
+  });
+});
+
+describe("Attention: masks", () => {
+  test("a boolean mask shorter than the keys hides the rest", async () => {
+    const attn_mask = { data: Uint8Array.of(1, 0, 1, 1), shape: [1, 4] };
+    expect(await seen({ ...inputs(), attn_mask }, {}, 23)).toEqual(Array(4).fill("x.xx.."));
+  });
+
+  test("a float mask shorter than the keys hides the rest, in float32 and float16", async () => {
+    const float32 = { data: Float32Array.of(0, -Infinity, 1), shape: [3] };
+    const float16 = { data: Uint16Array.of(0, 0xfc00, 0x3c00), shape: [3] };
+    for (const attn_mask of [float32, float16])
+      expect(await seen({ ...inputs(), attn_mask }, {}, 23)).toEqual(Array(4).fill("x.x..."));
+  });
+
+  test("numbers of any type are added to the scores", async () => {
+    const plain = await attention(hw, inputs(), { qk_matmul_output_mode: 2 }, { opset: 23 });
+    for (const data of [
+      Int32Array.of(1, 0, 0, 0, 0, 0),
+      [1, 0, 0, 0, 0, 0],
+      BigInt64Array.of(1n, 0n, 0n, 0n, 0n, 0n),
+    ]) {
+      const attn_mask = { data, shape: [6] };
+      const { qk_matmul_output } = await attention(hw, { ...inputs(), attn_mask }, { qk_matmul_output_mode: 2 });
+      expect(qk_matmul_output!.data[0]).toBeCloseTo(plain.qk_matmul_output!.data[0]! + 1, 5);
+      expect(qk_matmul_output!.data[1]).toBe(plain.qk_matmul_output!.data[1]);
+    }
+  });
+});
+
+describe("Attention: outputs", () => {
+  test("raw scores cover every key, also those that padding hides", async () => {
+    const all = await attention(hw, inputs());
+    const nonpad_kv_seqlen = { data: Int32Array.of(2, 3), shape: [2] };
+    const { qk_matmul_output } = await attention(hw, { ...inputs(), nonpad_kv_seqlen }, {}, { opset: 24 });
+    expect(qk_matmul_output!.data).toEqual(all.qk_matmul_output!.data);
+  });
+
+  test("qk_matmul_output can be left out", async () => {
+    const { Y, qk_matmul_output } = await attention(hw, inputs(), {}, { qkMatmulOutput: false });
+    expect(qk_matmul_output).toBeUndefined();
+    expect(Y.data).toEqual((await attention(hw, inputs())).Y.data);
+  });
+
+  test("present outputs are the caller's own, the inputs stay as they are", async () => {
+    const given = inputs();
+    const { present_key } = await attention(hw, given);
+    present_key.data.fill(0);
+    expect(given.K.data).toEqual(inputs().K.data);
+  });
+
+  test("packed 3-D inputs give what 4-D inputs give", async () => {
+    const { Q, K, V } = inputs();
+    const pack = ({ data, shape }: { data: ArrayLike<number>; shape: readonly number[] }) => {
+      const [B, H, S, D] = shape as [number, number, number, number];
+      const packed = Float32Array.from({ length: data.length }, (_, k) => {
+        const [b, s, h, d] = [Math.floor(k / (S * H * D)), Math.floor(k / (H * D)) % S, Math.floor(k / D) % H, k % D];
+        return data[((b * H + h) * S + s) * D + d]!;
+      });
+      return { data: packed, shape: [B, S, H * D] };
+    };
+    const full = await attention(hw, { Q, K, V }, { is_causal: 1 });
+    const packed = await attention(
+      hw,
+      { Q: pack(Q as never), K: pack(K as never), V: pack(V as never) },
+      { is_causal: 1, q_num_heads: 2, kv_num_heads: 2 },
+    );
+    expect(packed.Y).toEqual({ ...pack(full.Y), dtype: "float32" });
+    expect(packed.present_key).toEqual(full.present_key);
+  });
+
+  test("softmax_precision double agrees with float32 to float32's precision, in every mode", async () => {
+    for (const qk_matmul_output_mode of [0, 1, 2, 3]) {
+      const attributes = { qk_matmul_output_mode, softcap: 0.5, is_causal: 1 };
+      const single = await attention(hw, inputs(), { ...attributes, softmax_precision: 1 });
+      const double = await attention(hw, inputs(), { ...attributes, softmax_precision: 11 });
+      for (const name of ["Y", "qk_matmul_output"] as const)
+        single[name]!.data.forEach((x, k) => {
+          if (Number.isFinite(x)) expect(double[name]!.data[k]).toBeCloseTo(x, 6);
+          else expect(double[name]!.data[k]).toBe(x);
+        });
+    }
+  });
+
+  test("V may be float16 beside float32 Q and K: Y has the type of Q", async () => {
+    const { Q, K, V } = inputs();
+    const halves = { data: new Uint16Array(V.data.length).fill(0x3c00), shape: V.shape };
+    const { Y, present_value } = await attention(hw, { Q, K, V: halves });
+    expect([Y.dtype, present_value.dtype]).toEqual(["float32", "float16"]);
+    for (const y of Y.data) expect(y).toBeCloseTo(1, 6);
+  });
+});
+
+describe("what the operators refuse", () => {
+  const cases: [string, () => Promise<unknown>, RegExp][] = [
+    [
+      "an opset before the operator",
+      () => attention(hw, inputs(), {}, { opset: 22 }),
+      /Unsupported.*Attention: opset.*23.*22/,
+    ],
+    [
+      "an input that came later",
+      () => attention(hw, { ...inputs(), nonpad_kv_seqlen: { data: [1, 1], shape: [2] } }, {}, { opset: 23 }),
+      /Option.*nonpad_kv_seqlen.*24.*23/,
+    ],
+    [
+      "an attribute that came later",
+      () => attention(hw, inputs(), { left_window_size: 1 }, { opset: 24 }),
+      /left_window_size.*25.*24/,
+    ],
+    ["a misspelt attribute", () => attention(hw, inputs(), { is_casual: 1 } as never), /is_casual.*is_causal/],
+    ["a misspelt input", () => attention(hw, { ...inputs(), mask: inputs().Q } as never), /unknown.*mask/],
+    ["a missing input", () => attention(hw, { ...inputs(), V: undefined } as never), /inputs\.V is required/],
+    [
+      "packed inputs without head counts",
+      () => attention(hw, { Q: numbers(1, 1, 2, 8), K: numbers(2, 1, 2, 8), V: numbers(3, 1, 2, 8) }),
+      /q_num_heads.*3-D/,
+    ],
+    [
+      "head counts that do not divide",
+      () =>
+        attention(
+          hw,
+          { Q: numbers(1, 1, 2, 8), K: numbers(2, 1, 2, 8), V: numbers(3, 1, 2, 8) },
+          { q_num_heads: 3, kv_num_heads: 1 },
+        ),
+      /Shape.*q_num_heads must divide Q\.shape\[2\], got 3 and 8/,
+    ],
+    ["a mode of 4", () => attention(hw, inputs(), { qk_matmul_output_mode: 4 }), /qk_matmul_output_mode.*4/],
+    ["a softmax precision of int8", () => attention(hw, inputs(), { softmax_precision: 3 }), /softmax_precision.*3/],
+    ["a window below −1", () => attention(hw, inputs(), { left_window_size: -2 }), /left_window_size.*-2/],
+    ["a scale of NaN", () => attention(hw, inputs(), { scale: NaN }), /scale.*NaN/],
+    [
+      "one of the two pasts",
+      () => attention(hw, { ...inputs(), past_key: numbers(4, 2, 2, 3, 8) }),
+      /past_key and past_value/,
+    ],
+    [
+      "a past of other heads",
+      () => attention(hw, { ...inputs(), past_key: numbers(4, 2, 3, 3, 8), past_value: numbers(5, 2, 3, 3, 8) }),
+      /Shape.*past_key must be float32 \[2, 2, past length, 8\]/,
+    ],
+    [
+      "both kinds of cache",
+      () =>
+        attention(hw, {
+          ...inputs(),
+          past_key: numbers(4, 2, 2, 3, 8),
+          past_value: numbers(5, 2, 2, 3, 8),
+          nonpad_kv_seqlen: { data: [9, 9], shape: [2] },
+        }),
+      /nonpad_kv_seqlen and past_key/,
+    ],
+    ["ranks that differ", () => attention(hw, { ...inputs(), K: numbers(2, 2, 6, 16) }), /Shape.*K must have rank 4/],
+    [
+      "a mask that does not broadcast",
+      () => attention(hw, { ...inputs(), attn_mask: numbers(4, 3, 6) }),
+      /Shape.*\[3, 6\]/,
+    ],
+    [
+      "a rotary cache of another width",
+      () =>
+        rotaryEmbedding(hw, {
+          X: numbers(1, 1, 2, 3, 8),
+          cos_cache: numbers(2, 1, 3, 3),
+          sin_cache: numbers(3, 1, 3, 3),
+        }),
+      /cos_cache.*\[1, 3, 4\]/,
+    ],
+    ["a softmax axis beyond the rank", () => softmax(hw, { input: numbers(1, 2, 3) }, { axis: 2 }), /axis.*2/],
+  ];
+
+  test.each(cases)("%s", async (_what, call, message) => {
+    expect(await refusal(call())).toMatch(message);
+  });
+});
+
+describe("Softmax", () => {
+  const sums = ({ data, shape }: { data: Float32Array | Uint16Array; shape: readonly number[] }, axis: number) => {
+    const inner = shape.slice(axis + 1).reduce((n, x) => n * x, 1);
+    const totals = new Map<number, number>();
+    data.forEach((x, k) => {
+      const line = Math.floor(k / (inner * shape[axis]!)) * inner + (k % inner);
+      totals.set(line, (totals.get(line) ?? 0) + x);
+    });
+    return [...totals.values()];
+  };
+
+  test("entries along the axis come to sum to 1", async () => {
+    for (const axis of [0, 1, 2, 3]) {
+      const { output } = await softmax(hw, { input: numbers(1, 2, 3, 4, 5) }, { axis });
+      for (const total of sums(output, axis)) expect(total).toBeCloseTo(1, 6);
+    }
+  });
+
+  test("before opset 13 all axes from the given one on are one", async () => {
+    const input = numbers(1, 2, 3, 4);
+    const { output } = await softmax(hw, { input }, {}, { opset: 11 });
+    const flat = await softmax(hw, { input: { data: input.data, shape: [2, 12] } });
+    expect(output).toEqual({ ...flat.output, shape: [2, 3, 4] });
+  });
+
+  test("a scalar is 1, an empty array stays empty, float16 stays float16", async () => {
+    expect((await softmax(hw, { input: { data: Float32Array.of(7), shape: [] } })).output.data).toEqual(
+      Float32Array.of(1),
+    );
+    expect((await softmax(hw, { input: numbers(1, 3, 0) })).output.shape).toEqual([3, 0]);
+    const half = await softmax(hw, { input: { data: new Uint16Array(4), shape: [4] } });
+    expect(half.output).toEqual({ data: new Uint16Array(4).fill(0x3400), shape: [4], dtype: "float16" });
+  });
+
+  test("very negative and infinite entries do not overflow", async () => {
+    const input = { data: Float32Array.of(-1e30, 3e38, -Infinity), shape: [3] };
+    expect((await softmax(hw, { input })).output.data).toEqual(Float32Array.of(0, 1, 0));
+  });
+});

@@ -1,0 +1,199 @@
+import type { AttentionOptions, Tensor } from "headwise";
+
+import type { Call } from "./randomCalls.js";
+
+/** One way to break a legal call, and what the error must say. */
+export interface Breakage {
+  readonly what: string;
+  readonly error: "ShapeError" | "OptionError" | "UnsupportedError";
+  /** What the message names beside the operation. */
+  readonly names: RegExp;
+  /** The broken call, or undefined if this call cannot be broken in this way. */
+  readonly breakCall: (call: Call) => Call | undefined;
+}
+
+function option(name: string, value: unknown, names = new RegExp(name)): Breakage {
+  return {
+    what: `${name} = ${String(value)}`,
+    error: "OptionError",
+    names,
+    breakCall: (call) => withOptions(call, { [name]: value }),
+  };
+}
+
+function withOptions(call: Call, options: Record<string, unknown>): Call {
+  return { ...call, options: { ...call.options, ...options } as AttentionOptions };
+}
+
+function withTensor(call: Call, name: "query" | "key" | "value", tensor: unknown): Call {
+  return { ...call, [name]: tensor } as Call;
+}
+
+function reshaped({ data }: Tensor, shape: readonly number[]): Tensor {
+  const length = shape.reduce((product, extent) => product * extent, 1);
+  return { data: new (data.constructor as Float32ArrayConstructor)(length), shape };
+}
+
+const TENSORS = ["query", "key", "value"] as const;
+
+/** The ways a single rule can be broken, whatever else the call holds. */
+export const breakages: readonly Breakage[] = [
+  ...TENSORS.flatMap((name): Breakage[] => [
+    {
+      what: `${name} has a data length that its shape does not`,
+      error: "ShapeError",
+      names: new RegExp(`${name}.*length`),
+      breakCall: (call) => {
+        const { data, shape } = call[name];
+        const grown = [...shape.slice(0, -1), shape.at(-1)! + 1];
+        return shape.slice(0, -1).includes(0) ? undefined : withTensor(call, name, { data, shape: grown });
+      },
+    },
+    {
+      what: `${name} has rank 5`,
+      error: "ShapeError",
+      names: new RegExp(`${name}.*rank`),
+      breakCall: (call) => withTensor(call, name, reshaped(call[name], [1, 1, 1, 1, 1])),
+    },
+    {
+      what: `${name} has rank 1`,
+      error: "ShapeError",
+      names: new RegExp(`${name}.*rank`),
+      breakCall: (call) => withTensor(call, name, reshaped(call[name], [4])),
+    },
+    {
+      what: `${name} has a fractional extent`,
+      error: "ShapeError",
+      names: new RegExp(`${name}\\.shape\\[0\\].*1\\.5`),
+      breakCall: (call) => withTensor(call, name, { ...call[name], shape: [1.5, ...call[name].shape.slice(1)] }),
+    },
+    {
+      what: `${name} is no tensor`,
+      error: "OptionError",
+      names: new RegExp(`${name}.*tensor`),
+      breakCall: (call) => withTensor(call, name, [1, 2, 3]),
+    },
+    {
+      what: `${name} holds doubles`,
+      error: "OptionError",
+      names: new RegExp(`${name}.*Float64Array`),
+      breakCall: (call) => withTensor(call, name, { ...call[name], data: new Float64Array(call[name].data.length) }),
+    },
+    {
+      what: `${name} holds booleans`,
+      error: "OptionError",
+      names: new RegExp(`${name}.*bool`),
+      breakCall: (call) => withTensor(call, name, { ...call[name], data: new Uint8Array(call[name].data.length) }),
+    },
+  ]),
+  option("scale", NaN),
+  option("scale", Infinity),
+  option("scale", "1"),
+  option("softcap", -1),
+  option("softcap", NaN),
+  option("causal", "left"),
+  option("causal", 1),
+  option("window", { left: -1 }, /window\.left/),
+  option("window", { right: 1.5 }, /window\.right/),
+  option("window", { lef: 1 }, /lef.*left/),
+  option("window", 3),
+  option("queryOffset", 0.5),
+  option("queryOffset", "0"),
+  option("excludeSelf", 1),
+  option("emptyRows", "zeros", /emptyRows.*zeros/),
+  option("layout", "BSDH", /layout.*BSDH/),
+  option("precision", "float16", /precision/),
+  option("alibiSlopes", "steep"),
+  option("sinks", 1),
+  option("mask", [true], /mask.*tensor/),
+  option("bias", "none", /bias.*tensor/),
+  option("cuasal", true, /cuasal.*causal/),
+  option("returns", { prob: true }, /prob.*probs/),
+  option("returns", { topK: 0 }, /topK/),
+  option("returns", { topK: { heads: [0] } }, /topK\.k/),
+  option("returns", { scores: "cooked" }, /scores.*cooked/),
+  option("returns", { probs: { heads: [99] } }, /heads.*99/),
+  option("returns", { probs: { queries: [-1] } }, /queries.*-1/),
+  option("returns", { lse: "yes" }, /lse.*yes/),
+  option("signal", "now"),
+  option("cuSeqLensQuery", [0.5], /cuSeqLens/),
+  {
+    what: "numHeads that the query does not have",
+    error: "ShapeError",
+    names: /numHeads/,
+    breakCall: (call) => (call.query.shape.length > 2 ? withOptions(call, { numHeads: 11 }) : undefined),
+  },
+  {
+    what: "numKvHeads that the key does not have",
+    error: "ShapeError",
+    names: /numKvHeads/,
+    breakCall: (call) => (call.query.shape.length > 2 ? withOptions(call, { numKvHeads: 23 }) : undefined),
+  },
+  {
+    what: "numHeads of 0",
+    error: "OptionError",
+    names: /numHeads.*0/,
+    breakCall: (call) => withOptions(call, { numHeads: 0 }),
+  },
+  ...["alibiSlopes", "sinks", "headGain"].flatMap((name): Breakage[] => [
+    {
+      what: `${name} of another length`,
+      error: "ShapeError",
+      names: new RegExp(`${name}.*length`),
+      breakCall: (call) => withOptions(call, { [name]: new Float32Array(30) }),
+    },
+    {
+      what: `${name} of NaN`,
+      error: "OptionError",
+      names: new RegExp(`${name}\\[0\\].*NaN`),
+      breakCall: (call) => withOptions(call, { [name]: new Float32Array(headsOf(call)).fill(NaN) }),
+    },
+  ]),
+  ...["mask", "bias"].map((name): Breakage => ({
+    what: `${name} that does not broadcast`,
+    error: "ShapeError",
+    names: new RegExp(`${name}\\.shape.*broadcast`),
+    breakCall: (call) =>
+      withOptions(call, {
+        [name]: { data: name === "mask" ? new Uint8Array(101) : new Float32Array(101), shape: [101] },
+      }),
+  })),
+  ...["keyLengths", "queryLengths"].flatMap((name): Breakage[] => [
+    {
+      what: `${name} of another length`,
+      error: "ShapeError",
+      names: new RegExp(`${name}.*length`),
+      breakCall: (call) => (isRagged(call) ? undefined : withOptions(call, { [name]: new Int32Array(17) })),
+    },
+    {
+      what: `${name} beyond the sequence`,
+      error: "OptionError",
+      names: new RegExp(`${name}\\[0\\].*1000`),
+      breakCall: (call) =>
+        isRagged(call) || batchOf(call) === 0
+          ? undefined
+          : withOptions(call, { [name]: new Int32Array(batchOf(call)).fill(1000) }),
+    },
+    {
+      what: `${name} beside cuSeqLens`,
+      error: "OptionError",
+      names: new RegExp(name),
+      breakCall: (call) => (isRagged(call) ? withOptions(call, { [name]: [1] }) : undefined),
+    },
+  ]),
+];
+
+function isRagged({ options }: Call): boolean {
+  return options.cuSeqLensQuery !== undefined;
+}
+
+function batchOf({ query: { shape }, options: { layout } }: Call): number {
+  const fullRank = layout === "BSE" || layout === "BES" ? 3 : 4;
+  return shape.length === fullRank ? shape[0]! : 1;
+}
+
+function headsOf({ query: { shape }, options: { layout, numHeads } }: Call): number {
+  if (shape.length === 2) return 1;
+  if (numHeads !== undefined) return numHeads;
+  return layout === "BSHD" ? shape.at(-2)! : shape.at(-3)!;
+}

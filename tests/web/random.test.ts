@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { createAttention, EmptyRowError, HeadwiseError, type Attention } from "headwise";
+
+import { bits } from "./close.js";
+import { variants } from "./engines.js";
+import { breakages } from "./illegalCalls.js";
+import { calls, type Call } from "./randomCalls.js";
+import { referenceAttention } from "./reference.js";
+import { resultProblems } from "./resultProblems.js";
+
+const RUNS = Number(process.env["HEADWISE_RANDOM_RUNS"] ?? 150);
+
+describe.each(variants)("variant %s", (variant) => {
+  let hw: Attention;
+  beforeAll(async () => {
+    hw = await createAttention({ backend: "wasm", variant, threads: 2 });
+  });
+  afterAll(() => hw.dispose());
+
+  test("random legal calls agree with the double reference", async () => {
+    await fc.assert(
+      fc.asyncProperty(calls, async (call) => {
+        const reference = referenceOf(call);
+        const result = hw.scaledDotProductAttention(call.query, call.key, call.value, call.options);
+        if (!reference) {
+          const error: unknown = await result.then(
+            () => undefined,
+            (reason: unknown) => reason,
+          );
+          expect(EmptyRowError.is(error)).toBe(true);
+        } else expect(resultProblems(await result, call.options.returns, reference)).toEqual({});
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  test("random illegal calls are refused by name, and a known call gives the same bits afterwards", async () => {
+    const known = fc.sample(calls, { numRuns: 1, seed: 7 })[0]!;
+    const knownCall = () => hw.scaledDotProductAttention(known.query, known.key, known.value, known.options);
+    const before = bits(await knownCall());
+    await fc.assert(
+      fc.asyncProperty(calls, fc.constantFrom(...breakages), async (call, { breakCall, error, names }) => {
+        const broken = breakCall(call);
+        fc.pre(broken !== undefined);
+        const { query, key, value, options } = broken;
+        const reason: unknown = await hw.scaledDotProductAttention(query, key, value, options).then(
+          () => "it was computed",
+          (thrown: unknown) => thrown,
+        );
+        if (!HeadwiseError.is(reason)) throw new Error(`expected a HeadwiseError, got ${String(reason)}`);
+        expect(reason.name).toBe(error);
+        expect(reason.message).toMatch(/^scaledDotProductAttention: /);
+        expect(reason.message).toMatch(names);
+        expect(bits(await knownCall())).toEqual(before);
+      }),
+      { numRuns: RUNS },
+    );
+  });
+});
+
+/** The reference's result, or undefined if a row sees no key and the policy is to throw. */
+function referenceOf({ query, key, value, options }: Call) {
+  try {
+    return referenceAttention(query, key, value, options);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,49 @@
+import type { AttentionOptions, AttentionResult, AveragedSlice } from "headwise";
+
+import { differences } from "./close.js";
+import { select, type Expected, type ReferenceResult } from "./reference.js";
+import { topKProblems } from "./topK.js";
+
+/** For each output that was asked for, where it leaves its bounds; empty if nowhere. */
+export function resultProblems(
+  result: AttentionResult,
+  returns: AttentionOptions["returns"] = {},
+  reference: ReferenceResult,
+): Record<string, string[]> {
+  const found: Record<string, string[]> = {};
+  const check = (name: string, lines: string[]) => {
+    if (lines.length > 0) found[name] = lines;
+  };
+  if (returns.output !== false) check("output", differences(result.output, reference.output));
+  if (returns.lse) check("lse", differences(result.lse, reference.lse));
+  if (returns.entropy) check("entropy", differences(result.entropy, reference.entropy));
+  if (returns.probs)
+    check("probs", differences(result.probs, select(reference.probs, reference.shape, sliceOf(returns.probs))));
+  if (returns.scores) {
+    const choice = typeof returns.scores === "string" ? { stage: returns.scores } : returns.scores;
+    check("scores", differences(result.scores, select(reference[choice.stage], reference.shape, sliceOf(choice))));
+  }
+  if (returns.topK) {
+    const choice = typeof returns.topK === "number" ? { k: returns.topK } : returns.topK;
+    const { probs, shape } = reference;
+    const eligible = select(eligibleKeys(reference), shape, sliceOf(choice)).values;
+    check("topK", topKProblems(result.topK, choice.k, shape.Skv, select(probs, shape, sliceOf(choice)), eligible));
+  }
+  return found;
+}
+
+function sliceOf(choice: true | AveragedSlice): Parameters<typeof select>[2] {
+  if (choice === true) return {};
+  const { heads, queries, average = false } = choice;
+  return {
+    ...(heads && { heads: heads as readonly number[] }),
+    ...(queries && { queries: queries as readonly number[] }),
+    average,
+  };
+}
+
+/** Keys that a list of the largest may name: the visible ones, and all that the uniform policy shares a row among. */
+function eligibleKeys({ biased, probs }: ReferenceResult): Expected {
+  const values = biased.values.map((s, k) => Number(s !== -Infinity || probs.values[k]! > 0));
+  return { values, tolerance: new Float64Array(values.length) };
+}
