@@ -37,7 +37,8 @@ function publish(folder, variant) {
   const publishFile = (ending, content) => writeIfChanged(path.join(output, `headwise.${variant}.${ending}`), content);
   publishFile('wasm', wasm);
   publishFile('js', Buffer.from(startWorkersFromOwnUrl(String(linked('web', 'js')), 'import.meta.url')));
-  publishFile('node.js', Buffer.from(startWorkersFromOwnUrl(String(linked('node', 'js')), 'new URL(import.meta.url)')));
+  const nodeGlue = startWorkersFromOwnUrl(String(linked('node', 'js')), 'new URL(import.meta.url)');
+  publishFile('node.js', Buffer.from(withoutCommandLineFlags(nodeGlue)));
 }
 
 /**
@@ -47,9 +48,18 @@ function publish(folder, variant) {
  */
 function startWorkersFromOwnUrl(glue, ownUrl) {
   const byName = /new Worker\(new URL\("headwise\.\w+\.js",\s*import\.meta\.url\),/g;
-  const matches = glue.match(byName)?.length ?? 0;
-  if (matches !== 1) throw new Error(`Emscripten's loader starts workers in ${matches} places, expected 1`);
-  return glue.replace(byName, `new Worker(${ownUrl},`);
+  return replaceOne(glue, byName, `new Worker(${ownUrl},`);
+}
+
+/** Node gives workers the flags it was started with, and some (`--input-type` beside `--eval`) no worker can start with. */
+function withoutCommandLineFlags(glue) {
+  return replaceOne(glue, /workerData:\s*"em-pthread"/g, (match) => `${match},execArgv:[]`);
+}
+
+function replaceOne(glue, pattern, replacement) {
+  const matches = glue.match(pattern)?.length ?? 0;
+  if (matches !== 1) throw new Error(`Emscripten's loader has ${matches} places like ${pattern}, expected 1`);
+  return glue.replace(pattern, replacement);
 }
 
 function writeIfChanged(file, content) {
