@@ -153,15 +153,15 @@ function readShape(
   value: CheckedFloats,
 ): AttentionShape {
   const { operation } = options;
+  const numHeads = options.integer("numHeads", { min: 1 });
+  const numKvHeads = options.integer("numKvHeads", { min: 1 });
+  const packed = layout === "BSE" || layout === "BES" ? (numKvHeads ?? numHeads) : numKvHeads;
+  const q = headsShape(operation, "query", query.shape, layout, numHeads, "numHeads");
   for (const [name, { shape }] of Object.entries({ key, value }))
     if (shape.length !== query.shape.length)
       throw new ShapeError(
         `${operation}: ${name} must have the rank of query, got shapes ${describe(shape)} and ${describe(query.shape)}`,
       );
-  const numHeads = options.integer("numHeads", { min: 1 });
-  const numKvHeads = options.integer("numKvHeads", { min: 1 });
-  const packed = layout === "BSE" || layout === "BES" ? (numKvHeads ?? numHeads) : numKvHeads;
-  const q = headsShape(operation, "query", query.shape, layout, numHeads, "numHeads");
   const k = headsShape(operation, "key", key.shape, layout, packed, "numKvHeads");
   const v = headsShape(operation, "value", value.shape, layout, packed, "numKvHeads");
   checkFit(operation, layout, query.shape.length, q, k, v);
