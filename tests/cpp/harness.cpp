@@ -35,12 +35,21 @@ cases::Returns everything(ScoreStage stage, std::int64_t k) {
   return returns;
 }
 
-std::string case_name(const testing::TestParamInfo<std::size_t>& info) {
-  std::string name = cases::table()[info.param].name;
+namespace {
+
+std::string identifier(std::string name) {
   for (char& letter : name)
     if (!std::isalnum(static_cast<unsigned char>(letter))) letter = '_';
   return name;
 }
+
+}  // namespace
+
+std::string case_at(const testing::TestParamInfo<std::size_t>& info) {
+  return identifier(cases::table()[info.param].name);
+}
+
+std::string case_named(const testing::TestParamInfo<std::string>& info) { return identifier(info.param); }
 
 cases::Case random_case(const AttentionShape& shape, std::uint32_t seed) {
   cases::Case call;

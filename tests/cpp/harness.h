@@ -32,8 +32,9 @@ class UsingKernels {
 /// All that a call can return, for every head and query.
 [[nodiscard]] cases::Returns everything(ScoreStage stage = ScoreStage::biased, std::int64_t k = 3);
 
-/// The name of a case in a form that GoogleTest takes.
-[[nodiscard]] std::string case_name(const testing::TestParamInfo<std::size_t>& info);
+/// Names of parametrised tests, in a form that GoogleTest takes: for an index into the table, and for a name in it.
+[[nodiscard]] std::string case_at(const testing::TestParamInfo<std::size_t>& info);
+[[nodiscard]] std::string case_named(const testing::TestParamInfo<std::string>& info);
 
 /// A case of random inputs: no options, float32, BHSD.
 [[nodiscard]] cases::Case random_case(const AttentionShape& shape, std::uint32_t seed);

@@ -195,7 +195,7 @@ TEST_P(Isolation, PoisonInTheBiasOfHiddenPairsChangesNoBit) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, Isolation, testing::Range(std::size_t{0}, cases::table().size()), case_name);
+INSTANTIATE_TEST_SUITE_P(Table, Isolation, testing::Range(std::size_t{0}, cases::table().size()), case_at);
 
 // One row of a tile sees a NaN value, its neighbours do not, and the tile is then computed along a careful path: the
 // neighbours must come out as if nothing had happened.

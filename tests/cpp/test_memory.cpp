@@ -1,0 +1,93 @@
+// Memory that is not to be had is a status, and scratch stays small.
+
+#include "headwise/kv_cache.h"
+#include "harness.h"
+#include "workspace.h"
+
+namespace headwise {
+namespace {
+
+/// Counts what the core allocates and refuses one of the requests.
+class Allocations {
+ public:
+  explicit Allocations(int refused = -1) {
+    count_ = 0, total_ = 0, refused_ = refused;
+    set_allocation_gate([](std::size_t bytes) {
+      total_ += static_cast<std::int64_t>(bytes);
+      return count_++ != refused_;
+    });
+  }
+  ~Allocations() { set_allocation_gate(nullptr); }
+  Allocations(const Allocations&) = delete;
+  Allocations& operator=(const Allocations&) = delete;
+
+  [[nodiscard]] int count() const { return count_; }
+  [[nodiscard]] std::int64_t total_bytes() const { return total_; }
+
+ private:
+  static inline int count_, refused_;
+  static inline std::int64_t total_;
+};
+
+class OutOfMemory : public testing::TestWithParam<std::string> {};
+
+TEST_P(OutOfMemory, IsAStatusAtEveryAllocationAndLeavesNoTrace) {
+  const cases::Case& call = cases::named(GetParam());
+  const std::vector<std::uint8_t> good = compute(call, 2).bits();
+  int needed;
+  {
+    const Allocations counting;
+    EXPECT_EQ(compute(call, 2).bits(), good);
+    needed = counting.count();
+  }
+  ASSERT_GT(needed, 0);
+  for (int n = 0; n < needed; ++n) {
+    cases::Results results(call.shape, call.returns, call.dtype);
+    const std::vector<std::uint8_t> before = results.bits();
+    {
+      const Allocations failing(n);
+      const Status status = attention(pool_of(2), call.shape, call.inputs(), call.options(), results.view());
+      EXPECT_EQ(status.code, StatusCode::out_of_memory) << "allocation " << n << ": " << status.message;
+    }
+    EXPECT_EQ(results.bits(), before) << "allocation " << n << ": an output was written";
+    EXPECT_EQ(compute(call, 2).bits(), good) << "after allocation " << n;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, OutOfMemory,
+                         testing::Values("size-square-65", "decode-5000-keys-8-over-2", "ragged-BSHD-causal",
+                                         "returns-everything", "returns-top-average", "together-5-uniform"),
+                         case_named);
+
+/// Scratch of a call, run on 4 workers.
+std::int64_t scratch_bytes(const cases::Case& call) {
+  const Allocations counting;
+  (void)compute(call, 4);
+  return counting.total_bytes();
+}
+
+// A score matrix of this call would take 1 GiB.
+TEST(Scratch, StaysBelow64MiBAtSixteenThousandTokensWithEverythingLookedInto) {
+  cases::Case call = random_case({1, 1, 1, 16384, 16384, 4, 4}, 801);
+  call.scalars.causal = Causal::lower_right;
+  call.scalars.window_left = 200;  // keeps the time down; the scratch must not know
+  call.returns.entropy = true;
+  call.returns.probs = cases::OwnedSelection{{0}, {0, 8000, 16383}, false};
+  call.returns.top_k = cases::OwnedSelection{{}, {1, 2, 3}, true};
+  call.returns.k = 8;
+  EXPECT_LE(scratch_bytes(call), std::int64_t{64} << 20);
+}
+
+TEST(Scratch, StaysBelow64MiBForOneQueryOverThirtyTwoThousandKeys) {
+  cases::Case call = random_case({1, 8, 1, 1, 32768, 64, 64}, 802);
+  call.returns = everything();
+  EXPECT_LE(scratch_bytes(call), std::int64_t{64} << 20);
+}
+
+TEST(Scratch, DoesNotGrowWithTheBatch) {
+  const auto bytes = [](std::int64_t batch) { return scratch_bytes(random_case({batch, 4, 4, 70, 300, 16, 16}, 803)); };
+  EXPECT_LE(bytes(16), bytes(1) + 16 * 1024);  // but for a few words a batch
+}
+
+}  // namespace
+}  // namespace headwise
