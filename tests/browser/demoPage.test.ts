@@ -3,7 +3,9 @@ import { availableParallelism } from "node:os";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { chromium, type Browser, type Page } from "playwright-core";
 
+import { type Encoding } from "../../web/demo/model/encoder.js";
 import { DEFAULT_SENTENCES } from "../../web/demo/model/story.js";
+import { type WorkerMessage } from "../../web/demo/page/protocol.js";
 import { runDemo, serveDemo } from "../web/demoCommand.js";
 
 const CHROMIUM = process.env["HEADWISE_CHROMIUM"] ?? "/usr/bin/chromium";
@@ -78,15 +80,13 @@ describe.each([
   test("its worker computes the numbers of Node", async () => {
     const fromWorker = await page.evaluate(async (texts) => {
       const worker = new Worker("worker.js", { type: "module" });
-      const encodings = await new Promise<{ embedding: Float32Array; layers: { probs: Float32Array }[] }[]>(
-        (resolve, reject) => {
-          worker.onmessage = ({ data }) => {
-            if (data.kind === "encoded") resolve(data.encodings);
-            if (data.kind === "failed") reject(new Error(data.message));
-          };
-          worker.postMessage({ id: 1, texts, positions: true });
-        },
-      );
+      const encodings = await new Promise<readonly Encoding[]>((resolve, reject) => {
+        worker.onmessage = ({ data }: MessageEvent<WorkerMessage>) => {
+          if (data.kind === "encoded") resolve(data.encodings);
+          if (data.kind === "failed") reject(new Error(data.message));
+        };
+        worker.postMessage({ id: 1, texts, positions: true });
+      });
       worker.terminate();
       return encodings.map(({ embedding, layers }) => [...embedding, ...layers.flatMap(({ probs }) => [...probs])]);
     }, DEFAULT_SENTENCES);

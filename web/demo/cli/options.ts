@@ -51,6 +51,11 @@ const FLAGS = {
 const VARIANTS = ["auto", "simd", "relaxed"] as const;
 const DEFAULT_PORT = 8080;
 
+/** What is left once every flag is known to have a value where it needs one. */
+type CheckedValues = Readonly<Partial<Record<"picture" | "port" | "threads" | "variant", string>>> & {
+  readonly text?: readonly string[];
+};
+
 export function parseOptions(args: readonly string[]): CliOptions {
   const { values, tokens } = parseArgs({ args: [...args], options: FLAGS, strict: false, tokens: true });
   for (const token of tokens) {
@@ -59,17 +64,17 @@ export function parseOptions(args: readonly string[]): CliOptions {
     }
     if (token.kind === "option") checkFlag(token.name, token.rawName, token.value);
   }
-  const text = values.text as string[] | undefined;
+  const { text, picture, port, threads, variant } = values as CheckedValues;
   return {
     texts: text ?? [],
     json: values.json === true,
     serve: values["no-serve"] !== true,
     isolation: values["no-isolation"] !== true,
     positions: values["no-positions"] !== true,
-    picture: values.picture as string | undefined,
-    port: integer("--port", values.port, 0, 65_535) ?? DEFAULT_PORT,
-    threads: values.threads === "auto" ? "auto" : (integer("--threads", values.threads, 1, 1024) ?? "auto"),
-    variant: variant(values.variant),
+    picture,
+    port: port === undefined ? DEFAULT_PORT : integer("--port", port, 0, 65_535),
+    threads: threads === undefined || threads === "auto" ? "auto" : integer("--threads", threads, 1, 1024),
+    variant: variantNamed(variant ?? "auto"),
     help: values.help === true,
   };
 }
@@ -82,17 +87,16 @@ function checkFlag(name: string, rawName: string, value: string | undefined): vo
   if (flag.type === "boolean" && value !== undefined) throw new UsageError(`${rawName} takes no value`);
 }
 
-function integer(flag: string, value: unknown, least: number, most: number): number | undefined {
-  if (value === undefined) return undefined;
-  const number = Number(value);
-  if (Number.isInteger(number) && number >= least && number <= most && value !== "") return number;
-  throw new UsageError(`${flag} must be a whole number from ${least} to ${most}, got "${String(value)}"`);
+function integer(flag: string, value: string, least: number, most: number): number {
+  const number = /^\d+$/.test(value) ? Number(value) : NaN;
+  if (number >= least && number <= most) return number;
+  throw new UsageError(`${flag} must be a whole number from ${least} to ${most}, got "${value}"`);
 }
 
-function variant(value: unknown): CliOptions["variant"] {
-  const known = VARIANTS.find((name) => name === (value ?? "auto"));
+function variantNamed(value: string): CliOptions["variant"] {
+  const known = VARIANTS.find((name) => name === value);
   if (known) return known;
-  throw new UsageError(`--variant must be one of ${VARIANTS.join(", ")}, got "${String(value)}"`);
+  throw new UsageError(`--variant must be one of ${VARIANTS.join(", ")}, got "${value}"`);
 }
 
 function nearest(word: string, candidates: readonly string[]): string {
