@@ -52,13 +52,13 @@ export const breakages: readonly Breakage[] = [
     {
       what: `${name} has rank 5`,
       error: "ShapeError",
-      names: new RegExp(`${name}.*rank`),
+      names: new RegExp(`(?=.*${name}).*rank`),
       breakCall: (call) => withTensor(call, name, reshaped(call[name], [1, 1, 1, 1, 1])),
     },
     {
       what: `${name} has rank 1`,
       error: "ShapeError",
-      names: new RegExp(`${name}.*rank`),
+      names: new RegExp(`(?=.*${name}).*rank`),
       breakCall: (call) => withTensor(call, name, reshaped(call[name], [4])),
     },
     {

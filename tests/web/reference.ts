@@ -420,6 +420,7 @@ function emptyRow(problem: Problem, row: Row, result: ReferenceResult): void {
   if (policy !== "nan") return;
   entropy.values[index] = NaN;
   probs.values.fill(NaN, firstProb, firstProb + sequence.keyEnd - sequence.keyStart);
+  if (problem.gain(h) === 0) return;
   for (let d = 0; d < problem.shape.Dv; ++d) output.values[problem.outputIndex(sequence.batch, h, i, d)] = NaN;
 }
 

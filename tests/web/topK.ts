@@ -49,7 +49,8 @@ function rowProblem(
     if (key !== -1 || value !== 0) return `key ${key} with ${value} pads a short row instead of -1 with 0`;
   for (const [n, { key, value }] of chosen.entries()) {
     if (!eligible.includes(key)) return `key ${key} is not visible`;
-    if (!(Math.abs(value - values[key]!) <= tolerance[key]!)) return `key ${key} has ${value}, not ${values[key]}`;
+    if (!Object.is(value, values[key]) && !(Math.abs(value - values[key]!) <= tolerance[key]!))
+      return `key ${key} has ${value}, not ${values[key]}`;
     const before = chosen[n - 1];
     if (before && (before.value < value || (before.value === value && before.key >= key)))
       return `key ${key} comes after key ${before.key}`;

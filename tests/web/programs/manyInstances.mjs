@@ -1,0 +1,22 @@
+// Prints how much memory 20 instances, made and disposed one after another, leave behind. Needs --expose-gc.
+import { createAttention } from "headwise";
+
+const x = { data: new Float32Array(64).fill(1), shape: [8, 8] };
+
+async function cycle() {
+  const hw = await createAttention({ threads: 2, maximumMemory: 64 * 2 ** 20 });
+  await hw.scaledDotProductAttention(x, x, x);
+  hw.dispose();
+}
+
+async function settled() {
+  await new Promise((done) => setTimeout(done, 300)); // threads end in their own time
+  globalThis.gc();
+  return process.memoryUsage();
+}
+
+for (let n = 0; n < 5; ++n) await cycle();
+const before = await settled();
+for (let n = 0; n < 20; ++n) await cycle();
+const after = await settled();
+console.log(JSON.stringify({ heap: after.heapUsed - before.heapUsed, resident: after.rss - before.rss }));
