@@ -19,6 +19,7 @@
 #include <type_traits>
 
 #include "headwise/attention.h"
+#include "headwise/position.h"
 #include "headwise/status.h"
 #include "headwise/thread_pool.h"
 
@@ -134,6 +135,28 @@ void set_part(Address parts, int n, Address output, int dtype, Address lse) {
 
 int part_size() { return sizeof(AttentionPart); }
 
+struct RotaryCall {
+  Layout layout = Layout::bhsd;
+  std::int64_t batch_size = 1, num_heads = 1, length = 0, head_dim = 1;
+  RotaryOptions options;
+  ConstArray x;
+  const double* positions = nullptr;  ///< [B, S]; or else given tables:
+  const float *cosines = nullptr, *sines = nullptr;
+  std::int64_t table_rows = 0;
+  const std::int32_t* rows = nullptr;
+  MutableArray y;
+};
+
+Status run(ThreadPool& pool, const RotaryCall& call) {
+  const RotaryOptions& options = call.options;
+  if (call.cosines)
+    return rotary_embedding(pool, call.layout, call.batch_size, call.num_heads, call.length, call.head_dim,
+                            options.rotary_dim, options.interleaved, call.x, call.cosines, call.sines, call.table_rows,
+                            call.rows, call.y);
+  return rotary_embedding_at(pool, call.layout, call.batch_size, call.num_heads, call.length, call.head_dim, options,
+                             call.x, call.positions, call.y);
+}
+
 // --- engine ----------------------------------------------------------------------------------------------------------
 
 /// A thread that runs one job at a time for a caller that must not block: the main thread of a window.
@@ -221,6 +244,26 @@ std::string version() { return HEADWISE_VERSION; }
 
 using emscripten::class_;
 using emscripten::function;
+
+/// The options of a rotary embedding, wherever a call has them.
+template <auto... Path, class Class>
+void rotary_properties(Class& binding) {
+  property<Path..., &RotaryOptions::rotary_dim>(binding, "rotaryDim");
+  property<Path..., &RotaryOptions::base>(binding, "rotaryBase");
+  property<Path..., &RotaryOptions::interleaved>(binding, "rotaryInterleaved");
+  property<Path..., &RotaryOptions::scaling>(binding, "rotaryScaling");
+  property<Path..., &RotaryOptions::factor>(binding, "rotaryFactor");
+  property<Path..., &RotaryOptions::original_length>(binding, "rotaryOriginalLength");
+  property<Path..., &RotaryOptions::sequence_length>(binding, "rotarySequenceLength");
+  property<Path..., &RotaryOptions::beta_fast>(binding, "rotaryBetaFast");
+  property<Path..., &RotaryOptions::beta_slow>(binding, "rotaryBetaSlow");
+  property<Path..., &RotaryOptions::truncate>(binding, "rotaryTruncate");
+  property<Path..., &RotaryOptions::attention_factor>(binding, "rotaryAttentionFactor");
+  property<Path..., &RotaryOptions::mscale>(binding, "rotaryMscale");
+  property<Path..., &RotaryOptions::mscale_all_dim>(binding, "rotaryMscaleAllDim");
+  property<Path..., &RotaryOptions::low_freq_factor>(binding, "rotaryLowFreqFactor");
+  property<Path..., &RotaryOptions::high_freq_factor>(binding, "rotaryHighFreqFactor");
+}
 
 EMSCRIPTEN_BINDINGS(headwise) {
   function("version", &version);
@@ -312,10 +355,29 @@ EMSCRIPTEN_BINDINGS(headwise) {
   function("setPart", &set_part);
   function("partSize", &part_size);
 
+  class_<RotaryCall> rotary_call("RotaryCall");
+  rotary_call.constructor<>().function("reset", &reset<RotaryCall>);
+  property<&RotaryCall::layout>(rotary_call, "layout");
+  property<&RotaryCall::batch_size>(rotary_call, "batchSize");
+  property<&RotaryCall::num_heads>(rotary_call, "numHeads");
+  property<&RotaryCall::length>(rotary_call, "length");
+  property<&RotaryCall::head_dim>(rotary_call, "headDim");
+  rotary_properties<&RotaryCall::options>(rotary_call);
+  property<&RotaryCall::x, &ConstArray::data>(rotary_call, "x");
+  property<&RotaryCall::x, &ConstArray::dtype>(rotary_call, "xDtype");
+  property<&RotaryCall::positions>(rotary_call, "positions");
+  property<&RotaryCall::cosines>(rotary_call, "cosines");
+  property<&RotaryCall::sines>(rotary_call, "sines");
+  property<&RotaryCall::table_rows>(rotary_call, "tableRows");
+  property<&RotaryCall::rows>(rotary_call, "rows");
+  property<&RotaryCall::y, &MutableArray::data>(rotary_call, "y");
+  property<&RotaryCall::y, &MutableArray::dtype>(rotary_call, "yDtype");
+
   class_<Engine>("Engine")
       .constructor<int, bool>()
       .function("attention", &Engine::start<AttentionCall>)
       .function("merge", &Engine::start<MergeCall>)
+      .function("rotary", &Engine::start<RotaryCall>)
       .property("finished", &Engine::finished)
       .property("threads", &Engine::threads)
       .property("code", &Engine::code)

@@ -1,10 +1,11 @@
 import { attentionProblem, checkLayout, type AttentionOptions, type FloatTensor } from "./attentionProblem.js";
-import type { AttentionResult, Backend, Eventually, Report } from "./backend.js";
+import type { AttentionResult, Backend, Eventually, FloatResult, Report } from "./backend.js";
 import { disposable, type Disposables } from "./disposable.js";
 import { DisposedError, UnsupportedError } from "./errors.js";
 import { mergeProblem, noteForMerge, type AttentionPart, type MergeOptions, type MergeResult } from "./merge.js";
 import { OptionReader } from "./options.js";
 import { Queue } from "./queue.js";
+import { rotaryProblem, type RotaryOptions } from "./rotary.js";
 import { BYTES, type Dtype } from "./tensor.js";
 import { warmupInputs, type WarmupShape } from "./warmup.js";
 import type { EngineTensor } from "./wasm/heap.js";
@@ -82,6 +83,20 @@ export class Attention {
     this.#assertAlive(operation);
     const problem = mergeProblem(operation, parts, options);
     return this.#run(operation, () => this.#backend.merge(problem), problem.signal);
+  }
+
+  /**
+   * Turns pairs of features by their token's position, so that the dot product of a query and a key depends on the
+   * distance between them only (Su et al. 2021).
+   *
+   * @param x - Queries or keys, `[B, H, S, D]` in `options.layout`; float32 or float16.
+   * @returns A tensor of x's shape and dtype. Angles are taken in double precision.
+   */
+  async rotaryEmbedding(x: FloatTensor, options: RotaryOptions = {}): Promise<FloatResult> {
+    const operation = "rotaryEmbedding";
+    this.#assertAlive(operation);
+    const problem = rotaryProblem(operation, x, options);
+    return this.#run(operation, () => this.#backend.rotary(problem), problem.signal);
   }
 
   /**

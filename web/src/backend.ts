@@ -1,5 +1,6 @@
 import type { AttentionProblem } from "./attentionProblem.js";
 import type { MergeProblem, MergeResult } from "./merge.js";
+import type { RotaryProblem } from "./rotary.js";
 import type { Dtype, Tensor, TypedTensor } from "./tensor.js";
 import type { EngineTensor } from "./wasm/heap.js";
 
@@ -29,6 +30,7 @@ export interface AttentionResult {
 export interface Backend {
   attention(problem: AttentionProblem): Eventually<AttentionResult>;
   merge(problem: MergeProblem): Eventually<MergeResult>;
+  rotary(problem: RotaryProblem): Eventually<FloatResult>;
   allocate<D extends Dtype>(operation: string, shape: readonly number[], dtype: D): EngineTensor<D>;
   /** Ends the engine. A call in flight rejects with DisposedError. */
   dispose(): void;

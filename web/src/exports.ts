@@ -27,6 +27,14 @@ export {
 export type { Layout } from "./layout.js";
 export type { AttentionPart, MergeOptions, MergeResult } from "./merge.js";
 export type { NumberList } from "./options.js";
+export {
+  alibiSlopes,
+  relativePositionBias,
+  sinusoidalPositions,
+  type RelativePositionOptions,
+  type SinusoidalOptions,
+} from "./position.js";
+export type { RotaryAngles, RotaryOptions, RotaryScaling } from "./rotary.js";
 export { tensor, type Dtype, type HalfArray, type Tensor, type TensorData, type TypedTensor } from "./tensor.js";
 export { version } from "./version.js";
 export type { WarmupShape } from "./warmup.js";

@@ -1,12 +1,14 @@
 import type { AttentionProblem } from "../attentionProblem.js";
-import type { AttentionResult, Backend, Eventually } from "../backend.js";
+import type { AttentionResult, Backend, Eventually, FloatResult } from "../backend.js";
 import { DisposedError } from "../errors.js";
 import type { MergeProblem, MergeResult } from "../merge.js";
+import type { RotaryProblem } from "../rotary.js";
 import type { Dtype } from "../tensor.js";
 import { runAttention } from "./attention.js";
 import type { WasmEngine } from "./engine.js";
 import type { EngineTensor } from "./heap.js";
 import { runMerge } from "./merge.js";
+import { runRotary } from "./rotary.js";
 
 /** The wasm engine as a backend: each operation has its file. */
 export class WasmBackend implements Backend {
@@ -22,6 +24,10 @@ export class WasmBackend implements Backend {
 
   merge(problem: MergeProblem): Eventually<MergeResult> {
     return runMerge(this.#engine, problem);
+  }
+
+  rotary(problem: RotaryProblem): Eventually<FloatResult> {
+    return runRotary(this.#engine, problem);
   }
 
   allocate<D extends Dtype>(operation: string, shape: readonly number[], dtype: D): EngineTensor<D> {

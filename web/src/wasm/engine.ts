@@ -8,7 +8,7 @@ import {
 } from "../errors.js";
 import type { Eventually } from "../backend.js";
 import { Heap, type Arena } from "./heap.js";
-import type { AttentionCall, MergeCall, NativeEngine, WasmModule } from "./module.js";
+import type { AttentionCall, MergeCall, NativeEngine, RotaryCall, WasmModule } from "./module.js";
 
 /** `StatusCode` of headwise/status.h. */
 const STATUS = {
@@ -32,6 +32,7 @@ export class WasmEngine {
   /** The one call of each kind, used again and again. Sealed: setting a property that C++ lacks is a TypeError. */
   readonly attentionCall: AttentionCall;
   readonly mergeCall: MergeCall;
+  readonly rotaryCall: RotaryCall;
   /** Why no call can run any more. */
   #end: HeadwiseError | undefined;
   #reportEnd: (() => void) | undefined;
@@ -43,6 +44,7 @@ export class WasmEngine {
     this.native = new module.Engine(threads, dispatched);
     this.attentionCall = Object.seal(new module.AttentionCall());
     this.mergeCall = Object.seal(new module.MergeCall());
+    this.rotaryCall = Object.seal(new module.RotaryCall());
   }
 
   /**

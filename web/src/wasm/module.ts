@@ -84,10 +84,48 @@ export interface MergeCall {
   lse: number;
 }
 
+/** `RotaryOptions` of headwise/position.h, in every call that has them. */
+export interface RotaryProperties {
+  rotaryDim: number;
+  rotaryBase: number;
+  rotaryInterleaved: number;
+  rotaryScaling: number;
+  rotaryFactor: number;
+  rotaryOriginalLength: number;
+  rotarySequenceLength: number;
+  rotaryBetaFast: number;
+  rotaryBetaSlow: number;
+  rotaryTruncate: number;
+  rotaryAttentionFactor: number;
+  rotaryMscale: number;
+  rotaryMscaleAllDim: number;
+  rotaryLowFreqFactor: number;
+  rotaryHighFreqFactor: number;
+}
+
+export interface RotaryCall extends RotaryProperties {
+  reset(): void;
+  layout: number;
+  batchSize: number;
+  numHeads: number;
+  length: number;
+  headDim: number;
+  x: number;
+  xDtype: number;
+  positions: number;
+  cosines: number;
+  sines: number;
+  tableRows: number;
+  rows: number;
+  y: number;
+  yDtype: number;
+}
+
 /** Runs one call at a time. `finished` is the address of a word that is 1 when the call is done. */
 export interface NativeEngine {
   attention(call: AttentionCall): void;
   merge(call: MergeCall): void;
+  rotary(call: RotaryCall): void;
   readonly finished: number;
   readonly threads: number;
   readonly code: number;
@@ -105,6 +143,7 @@ export interface WasmModule {
   partSize(): number;
   readonly AttentionCall: new () => AttentionCall;
   readonly MergeCall: new () => MergeCall;
+  readonly RotaryCall: new () => RotaryCall;
   readonly Engine: new (numThreads: number, dispatched: boolean) => NativeEngine;
   readonly PThread: { terminateAllThreads(): void };
 }

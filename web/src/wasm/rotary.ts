@@ -1,0 +1,58 @@
+import type { Eventually, FloatResult } from "../backend.js";
+import type { CheckedAngles, RotaryProblem } from "../rotary.js";
+import { DTYPE, LAYOUT, placeInput, placeOutput } from "./attention.js";
+import type { WasmEngine } from "./engine.js";
+import type { RotaryProperties } from "./module.js";
+
+/** The enumerator of position.h. */
+const SCALING = { linear: 1, ntk: 2, "dynamic-ntk": 3, yarn: 4, llama3: 5 } as const;
+
+export function runRotary(engine: WasmEngine, problem: RotaryProblem): Eventually<FloatResult> {
+  const { operation, heads, x, tables, positions } = problem;
+  const { heap } = engine;
+  return engine.call(operation, (arena) => {
+    const call = engine.rotaryCall;
+    call.reset();
+    call.layout = LAYOUT[problem.layout];
+    call.batchSize = heads.batchSize;
+    call.numHeads = heads.numHeads;
+    call.length = heads.length;
+    call.headDim = heads.headDim;
+    writeAngles(call, problem.angles);
+    call.x = placeInput(heap, arena, operation, "x", x);
+    call.xDtype = DTYPE[x.dtype];
+    if (tables) {
+      call.cosines = arena.copy(tables.cos);
+      call.sines = arena.copy(tables.sin);
+      call.tableRows = tables.rows;
+      call.rows = arena.copy(Int32Array.from(positions));
+    } else {
+      call.positions = arena.copy(new Uint8Array(positions.buffer));
+    }
+    const y = placeOutput(heap, arena, operation, problem.output);
+    call.y = y.address;
+    call.yDtype = DTYPE[problem.output.dtype];
+    engine.native.rotary(call);
+    return y.collect;
+  });
+}
+
+/** Options that are absent keep their defaults in C++. */
+export function writeAngles(call: RotaryProperties, { rotaryDim, interleaved, base, scaling }: CheckedAngles): void {
+  call.rotaryDim = rotaryDim;
+  call.rotaryInterleaved = Number(interleaved);
+  call.rotaryBase = base;
+  if (!scaling) return;
+  call.rotaryScaling = SCALING[scaling.kind];
+  call.rotaryFactor = scaling.factor;
+  if (scaling.originalLength !== undefined) call.rotaryOriginalLength = scaling.originalLength;
+  if (scaling.sequenceLength !== undefined) call.rotarySequenceLength = scaling.sequenceLength;
+  if (scaling.betaFast !== undefined) call.rotaryBetaFast = scaling.betaFast;
+  if (scaling.betaSlow !== undefined) call.rotaryBetaSlow = scaling.betaSlow;
+  if (scaling.truncate !== undefined) call.rotaryTruncate = Number(scaling.truncate);
+  if (scaling.attentionFactor !== undefined) call.rotaryAttentionFactor = scaling.attentionFactor;
+  if (scaling.mscale !== undefined) call.rotaryMscale = scaling.mscale;
+  if (scaling.mscaleAllDim !== undefined) call.rotaryMscaleAllDim = scaling.mscaleAllDim;
+  if (scaling.lowFreqFactor !== undefined) call.rotaryLowFreqFactor = scaling.lowFreqFactor;
+  if (scaling.highFreqFactor !== undefined) call.rotaryHighFreqFactor = scaling.highFreqFactor;
+}
