@@ -283,7 +283,7 @@ function readScores(returns: OptionReader, shape: AttentionShape): Wanted["score
   if (typeof returns.value("scores") === "string")
     return { stage: returns.oneOf("scores", STAGES, "raw"), selection: ALL };
   const slice = returns.object("scores", ["stage", "heads", "queries"])!;
-  if (!slice.has("stage")) throw slice.refuse("stage", 'be given: "raw", "softcapped" or "biased"');
+  if (!slice.has("stage")) throw slice.missing("stage", '"raw", "softcapped" or "biased"');
   return { stage: slice.oneOf("stage", STAGES, "raw"), selection: readSelection(slice, shape, false) };
 }
 

@@ -63,6 +63,11 @@ export class OptionReader {
     return new OptionError(message, hint === undefined ? {} : { hint });
   }
 
+  /** An OptionError for an option that has no default. */
+  missing(name: string, rule: string): OptionError {
+    return new OptionError(`${this.operation}: ${this.name(name)} must be given: ${rule}`);
+  }
+
   flag(name: string, absent: boolean): boolean {
     const value = this.#values[name] ?? absent;
     if (typeof value !== "boolean") throw this.refuse(name, "be true or false");
@@ -95,7 +100,7 @@ export class OptionReader {
 
   requiredInteger(name: string, rule: IntegerRule = {}): number {
     const value = this.integer(name, rule);
-    if (value === undefined) throw this.refuse(name, `be given: ${integerRule(rule)}`);
+    if (value === undefined) throw this.missing(name, integerRule(rule));
     return value;
   }
 

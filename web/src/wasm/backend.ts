@@ -35,6 +35,6 @@ export class WasmBackend implements Backend {
   }
 
   dispose(): void {
-    this.#engine.end(new DisposedError("the instance was disposed while the call ran"));
+    this.#engine.end((operation) => new DisposedError(`${operation}: the instance was disposed while the call ran`));
   }
 }

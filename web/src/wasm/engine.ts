@@ -33,8 +33,8 @@ export class WasmEngine {
   readonly attentionCall: AttentionCall;
   readonly mergeCall: MergeCall;
   readonly rotaryCall: RotaryCall;
-  /** Why no call can run any more. */
-  #end: HeadwiseError | undefined;
+  /** Makes the error of every call from now on, once no call can run any more. */
+  #end: ((operation: string) => HeadwiseError) | undefined;
   #reportEnd: (() => void) | undefined;
 
   /** @param dispatched - Calls must not block this thread: C++ runs them on a thread of its own. */
@@ -53,7 +53,7 @@ export class WasmEngine {
    * when this returns.
    */
   call<T>(operation: string, start: (arena: Arena) => () => T): Eventually<T> {
-    if (this.#end) throw this.#end;
+    if (this.#end) throw this.#end(operation);
     const arena = this.heap.arena(operation);
     const finish = (collect: () => T): T => {
       try {
@@ -69,11 +69,11 @@ export class WasmEngine {
     } catch (error) {
       throw this.#afterThrow(operation, error, arena);
     }
-    return this.#isFinished() ? finish(collect) : this.#finished().then(() => finish(collect));
+    return this.#isFinished() ? finish(collect) : this.#finished(operation).then(() => finish(collect));
   }
 
-  /** Ends the engine's threads. Calls that run now and calls to come fail with `reason`. */
-  end(reason: HeadwiseError): void {
+  /** Ends the engine's threads. A call that runs now, and calls to come, fail with what `reason` makes. */
+  end(reason: (operation: string) => HeadwiseError): void {
     if (this.#end) return;
     this.#end = reason;
     this.module.PThread.terminateAllThreads();
@@ -86,23 +86,24 @@ export class WasmEngine {
       arena.free();
       return error;
     }
-    const trap = new HeadwiseError(`${operation}: the engine stopped: ${String(error)}`, {
-      code: "INTERNAL",
-      cause: error,
-      hint: "This is a bug in headwise. Create a new instance; this one cannot be used any more.",
-    });
-    this.end(trap);
-    return trap;
+    const trapped = (now: string) =>
+      new HeadwiseError(`${now}: the engine stopped in ${operation}: ${String(error)}`, {
+        code: "INTERNAL",
+        cause: error,
+        hint: "This is a bug in headwise. Create a new instance; this one cannot be used any more.",
+      });
+    this.end(trapped);
+    return trapped(operation);
   }
 
   #isFinished(): boolean {
     return Atomics.load(this.heap.word(this.native.finished), 0) === 1;
   }
 
-  async #finished(): Promise<void> {
+  async #finished(operation: string): Promise<void> {
     const ended = new Promise<void>((resolve) => (this.#reportEnd = resolve));
     while (!this.#isFinished()) {
-      if (this.#end) throw this.#end;
+      if (this.#end) throw this.#end(operation);
       await Promise.race([ended, this.#changed()]);
     }
   }
