@@ -167,7 +167,7 @@ describe.each(variants)("rotaryEmbedding, variant %s", (variant) => {
   afterAll(() => hw.dispose());
 
   const rotate = async (x: Tensor<"float32" | "float16">, options?: object) =>
-    hw.rotaryEmbedding(x, options as RotaryOptions);
+    hw.rotaryEmbedding(x, options);
 
   test.each([
     { D: 8, R: 8, interleaved: false },
