@@ -6,7 +6,6 @@ import {
   sinusoidalPositions,
   type Attention,
   type RelativePositionOptions,
-  type RotaryOptions,
   type RotaryScaling,
   type SinusoidalOptions,
   type Tensor,
