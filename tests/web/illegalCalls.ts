@@ -121,13 +121,13 @@ export const breakages: readonly Breakage[] = [
     what: "numHeads that the query does not have",
     error: "ShapeError",
     names: /numHeads/,
-    breakCall: (call) => (call.query.shape.length > 2 ? withOptions(call, { numHeads: 11 }) : undefined),
+    breakCall: (call) => (call.query.shape.length > 2 ? withOptions(call, { numHeads: 101 }) : undefined),
   },
   {
     what: "numKvHeads that the key does not have",
     error: "ShapeError",
     names: /numKvHeads/,
-    breakCall: (call) => (call.query.shape.length > 2 ? withOptions(call, { numKvHeads: 23 }) : undefined),
+    breakCall: (call) => (call.query.shape.length > 2 ? withOptions(call, { numKvHeads: 103 }) : undefined),
   },
   {
     what: "numHeads of 0",
