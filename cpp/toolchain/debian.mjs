@@ -3,14 +3,11 @@
 
 import { execFileSync, spawn } from "node:child_process";
 import {
-  cpSync,
   existsSync,
   lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
-  readlinkSync,
-  renameSync,
   rmSync,
   statSync,
   symlinkSync,
