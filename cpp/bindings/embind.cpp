@@ -19,6 +19,7 @@
 #include <type_traits>
 
 #include "headwise/attention.h"
+#include "headwise/kv_cache.h"
 #include "headwise/position.h"
 #include "headwise/status.h"
 #include "headwise/thread_pool.h"
@@ -110,6 +111,7 @@ void set_bias_extents(AttentionCall& call, double b, double h, double i, double 
 }
 
 Status run(ThreadPool& pool, const AttentionCall& call) {
+  if (call.inputs.cache) return call.inputs.cache->attend(pool, call.shape, call.inputs, call.options, call.outputs);
   return attention(pool, call.shape, call.inputs, call.options, call.outputs);
 }
 
@@ -156,6 +158,63 @@ Status run(ThreadPool& pool, const RotaryCall& call) {
   return rotary_embedding_at(pool, call.layout, call.batch_size, call.num_heads, call.length, call.head_dim, options,
                              call.x, call.positions, call.y);
 }
+
+// --- caches ----------------------------------------------------------------------------------------------------------
+
+enum class CacheOperation : std::int32_t { create = 0, append = 1, rewind = 2, fork = 3, slice = 4, save = 5, load = 6 };
+
+/// One operation on a cache and what it needs; the others' fields are not read.
+struct CacheCall {
+  CacheOperation operation = CacheOperation::create;
+  KvCache* cache = nullptr;          ///< all but create and load
+  mutable KvCache* result = nullptr;  ///< create, fork, slice, load: JavaScript's until releaseCache
+  KvCacheShape shape;                ///< create
+  bool turns = false;                ///< create: with this rotary embedding
+  RotaryOptions rotary;
+  Layout layout = Layout::bhsd;  ///< append
+  std::int64_t num_tokens = 0;
+  ConstArray key, value;
+  const std::int32_t* lengths = nullptr;  ///< append, rewind: [B]
+  std::int64_t from = 0, to = 0;          ///< slice
+  std::uint8_t* bytes = nullptr;          ///< save, load
+  std::int64_t size = 0;
+};
+
+Status create_cache(const CacheCall& call, std::unique_ptr<KvCache>* cache) {
+  KvCacheShape shape = call.shape;
+  if (call.turns) shape.rotary = call.rotary;
+  return KvCache::create(shape, cache);
+}
+
+Status run(ThreadPool& pool, const CacheCall& call) {
+  std::unique_ptr<KvCache> made;
+  Status status;
+  switch (call.operation) {
+    case CacheOperation::create: status = create_cache(call, &made); break;
+    case CacheOperation::append:
+      return call.cache->append(pool, call.layout, call.num_tokens, call.key, call.value, call.lengths);
+    case CacheOperation::rewind: return call.cache->rewind_each(call.lengths);
+    case CacheOperation::fork: status = call.cache->fork(&made); break;
+    case CacheOperation::slice: status = call.cache->slice(call.from, call.to, &made); break;
+    case CacheOperation::save: call.cache->save(call.bytes); return {};
+    case CacheOperation::load: status = KvCache::load(call.bytes, call.size, &made); break;
+  }
+  call.result = made.release();
+  return status;
+}
+
+KvCache& cache_at(Address address) { return *reinterpret_cast<KvCache*>(address); }
+
+/// Writes the shape of a cache into `call`, for JavaScript to read.
+void describe_cache(CacheCall& call, Address address) {
+  call.shape = cache_at(address).shape();
+  call.turns = call.shape.rotary.has_value();
+}
+
+double cache_appended(Address address, int b) { return static_cast<double>(cache_at(address).appended(b)); }
+double cache_bytes(Address address) { return static_cast<double>(cache_at(address).bytes()); }
+double cache_saved_size(Address address) { return static_cast<double>(cache_at(address).saved_size()); }
+void release_cache(Address address) { delete &cache_at(address); }
 
 // --- engine ----------------------------------------------------------------------------------------------------------
 
@@ -291,6 +350,7 @@ EMSCRIPTEN_BINDINGS(headwise) {
   property<&C::inputs, &AttentionInputs::key, &ConstArray::dtype>(attention_call, "keyDtype");
   property<&C::inputs, &AttentionInputs::value, &ConstArray::data>(attention_call, "value");
   property<&C::inputs, &AttentionInputs::value, &ConstArray::dtype>(attention_call, "valueDtype");
+  property<&C::inputs, &AttentionInputs::cache>(attention_call, "cache");
   property<&C::inputs, &AttentionInputs::mask>(attention_call, "mask");
   property<&C::inputs, &AttentionInputs::bias, &ConstArray::data>(attention_call, "bias");
   property<&C::inputs, &AttentionInputs::bias, &ConstArray::dtype>(attention_call, "biasDtype");
@@ -373,11 +433,43 @@ EMSCRIPTEN_BINDINGS(headwise) {
   property<&RotaryCall::y, &MutableArray::data>(rotary_call, "y");
   property<&RotaryCall::y, &MutableArray::dtype>(rotary_call, "yDtype");
 
+  class_<CacheCall> cache_call("CacheCall");
+  cache_call.constructor<>().function("reset", &reset<CacheCall>).function("describe", &describe_cache);
+  property<&CacheCall::operation>(cache_call, "operation");
+  property<&CacheCall::cache>(cache_call, "cache");
+  property<&CacheCall::result>(cache_call, "result");
+  property<&CacheCall::shape, &KvCacheShape::batch_size>(cache_call, "batchSize");
+  property<&CacheCall::shape, &KvCacheShape::num_kv_heads>(cache_call, "numKvHeads");
+  property<&CacheCall::shape, &KvCacheShape::head_dim>(cache_call, "headDim");
+  property<&CacheCall::shape, &KvCacheShape::value_dim>(cache_call, "valueDim");
+  property<&CacheCall::shape, &KvCacheShape::dtype>(cache_call, "dtype");
+  property<&CacheCall::shape, &KvCacheShape::capacity>(cache_call, "capacity");
+  property<&CacheCall::shape, &KvCacheShape::keep_first>(cache_call, "keepFirst");
+  property<&CacheCall::shape, &KvCacheShape::window>(cache_call, "window");
+  property<&CacheCall::turns>(cache_call, "turns");
+  rotary_properties<&CacheCall::rotary>(cache_call);
+  property<&CacheCall::layout>(cache_call, "layout");
+  property<&CacheCall::num_tokens>(cache_call, "numTokens");
+  property<&CacheCall::key, &ConstArray::data>(cache_call, "key");
+  property<&CacheCall::key, &ConstArray::dtype>(cache_call, "keyDtype");
+  property<&CacheCall::value, &ConstArray::data>(cache_call, "value");
+  property<&CacheCall::value, &ConstArray::dtype>(cache_call, "valueDtype");
+  property<&CacheCall::lengths>(cache_call, "lengths");
+  property<&CacheCall::from>(cache_call, "from");
+  property<&CacheCall::to>(cache_call, "to");
+  property<&CacheCall::bytes>(cache_call, "bytes");
+  property<&CacheCall::size>(cache_call, "size");
+  function("cacheAppended", &cache_appended);
+  function("cacheBytes", &cache_bytes);
+  function("cacheSavedSize", &cache_saved_size);
+  function("releaseCache", &release_cache);
+
   class_<Engine>("Engine")
       .constructor<int, bool>()
       .function("attention", &Engine::start<AttentionCall>)
       .function("merge", &Engine::start<MergeCall>)
       .function("rotary", &Engine::start<RotaryCall>)
+      .function("cache", &Engine::start<CacheCall>)
       .property("finished", &Engine::finished)
       .property("threads", &Engine::threads)
       .property("code", &Engine::code)

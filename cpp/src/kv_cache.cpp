@@ -86,27 +86,13 @@ Status check_array(const char* name, ConstArray array) {
 /// y = x [B, heads, S, head_dim], turned: row i of batch b stands at first[b] + i.
 Status turn(ThreadPool& pool, const KvCacheShape& shape, Layout layout, std::int64_t heads, std::int64_t length,
             ConstArray x, const std::int64_t* first, Buffer<float>* y) {
-  const std::int64_t rows = shape.batch_size * length;
-  const std::int64_t rotary_dim = shape.rotary->rotary_dim ? shape.rotary->rotary_dim : shape.head_dim;
-  std::int64_t table = 0, size = 0;
-  Buffer<double> positions;
-  Buffer<float> cosines, sines;
-  Buffer<std::int32_t> row_numbers;
-  if (rows > kLargestCount || !multiply_sizes(rows, rotary_dim / 2, &table) ||
-      !multiply_sizes(rows * heads, shape.head_dim, &size) || !positions.allocate(rows) || !cosines.allocate(table) ||
-      !sines.allocate(table) || !row_numbers.allocate(rows) || !y->allocate(size))
-    return Status::out_of_memory(size * static_cast<std::int64_t>(sizeof(float)));
-  for (std::int64_t row = 0; row < rows; ++row) {
+  Buffer<double> positions;  // neither product overflows: the array x was found addressable
+  const std::int64_t rows = shape.batch_size * length, size = rows * heads * shape.head_dim;
+  if (!positions.allocate(rows) || !y->allocate(size)) return Status::out_of_memory(size * 4);
+  for (std::int64_t row = 0; row < rows; ++row)
     positions[row] = static_cast<double>(first[row / length] + row % length);
-    row_numbers[row] = static_cast<std::int32_t>(row);
-  }
-  if (Status status = rotary_tables(*shape.rotary, shape.head_dim, positions.data(), rows, cosines.data(),
-                                    sines.data());
-      !status.ok())
-    return status;
-  return rotary_embedding(pool, layout, shape.batch_size, heads, length, shape.head_dim, rotary_dim,
-                          shape.rotary->interleaved, x, cosines.data(), sines.data(), rows, row_numbers.data(),
-                          {y->data(), Dtype::float32});
+  return rotary_embedding_at(pool, layout, shape.batch_size, heads, length, shape.head_dim, *shape.rotary, x,
+                             positions.data(), {y->data(), Dtype::float32});
 }
 
 Status turn_keys(ThreadPool& pool, const KvCache::Store& store, Layout layout, std::int64_t num_tokens, ConstArray key,
