@@ -1,6 +1,9 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+
 import { describe, expect, test } from "@jest/globals";
 
-import { runDemo, serveDemo } from "./demoCommand.js";
+import { COMMAND, runDemo, serveDemo } from "./demoCommand.js";
 
 interface DemoJson {
   readonly sentences: readonly {
@@ -107,4 +110,15 @@ test("without --no-serve it serves the page, the package and the model", async (
   } finally {
     await server.stop();
   }
+});
+
+test("a reader that stops early, as head does, is no fault", async () => {
+  const { stdout } = await promisify(execFile)("bash", [
+    "-c",
+    '"$0" "$1" --json --no-serve --text "$2" 2>&1 | head -c 12; echo " ${PIPESTATUS[0]}"',
+    process.execPath,
+    COMMAND,
+    "word ".repeat(128), // megabytes of JSON: more than a pipe holds
+  ]);
+  expect(stdout).toBe('{"sentences" 0\n');
 });

@@ -15,6 +15,10 @@ import { headsPicture } from "./picture.js";
 import { directionStory, positionStory, reportLines, sentenceLines, similarityLines, type Look } from "./printout.js";
 import { serve } from "./server.js";
 
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+  process.exit(); // the reader has seen enough, as `head` does
+});
 await main(process.argv.slice(2));
 
 async function main(args: readonly string[]): Promise<void> {
