@@ -1,6 +1,7 @@
+import type { Returns } from "./attentionOptions.js";
 import { attentionProblem, checkLayout, type AttentionOptions, type FloatTensor } from "./attentionProblem.js";
-import type { AttentionResult, Backend, Eventually, FloatResult, Report } from "./backend.js";
-import { disposable, type Disposables } from "./disposable.js";
+import type { Backend, Eventually, FloatResult, Report, ResultOf } from "./backend.js";
+import { Disposing } from "./disposable.js";
 import { DisposedError, UnsupportedError } from "./errors.js";
 import { mergeProblem, noteForMerge, type AttentionPart, type MergeOptions, type MergeResult } from "./merge.js";
 import { OptionReader } from "./options.js";
@@ -26,7 +27,7 @@ export interface Context {
  * still waits. Inputs must not change until the call that reads them has settled. Every method checks its arguments
  * before it computes and leaves the instance usable whatever it throws.
  */
-export class Attention {
+export class Attention extends Disposing {
   /** What was chosen when the instance was made, and why. */
   readonly report: Report;
   readonly #backend: Backend;
@@ -36,6 +37,7 @@ export class Attention {
 
   /** @internal */
   constructor(backend: Backend, report: Report) {
+    super();
     this.report = report;
     this.#backend = backend;
     this.#context = {
@@ -57,18 +59,18 @@ export class Attention {
    * @throws ShapeError, OptionError, UnsupportedError before any work; EmptyRowError with `emptyRows: "throw"`;
    *   OutOfMemoryError; DisposedError.
    */
-  async scaledDotProductAttention(
+  async scaledDotProductAttention<const R extends Returns = Returns>(
     query: FloatTensor,
     key: FloatTensor,
     value: FloatTensor,
-    options: AttentionOptions = {},
-  ): Promise<AttentionResult> {
+    options: AttentionOptions & { readonly returns?: R } = {},
+  ): Promise<ResultOf<R>> {
     const operation = "scaledDotProductAttention";
     this.#assertAlive(operation);
     const problem = attentionProblem(operation, query, key, value, options);
     const result = await this.#run(operation, () => this.#backend.attention(problem), problem.signal);
     noteForMerge(result, problem.settings);
-    return result;
+    return result as ResultOf<R>;
   }
 
   /**
@@ -141,7 +143,7 @@ export class Attention {
    * Ends the engine and its threads and gives its memory back. A call in flight, calls that wait and later calls reject
    * with DisposedError; results handed out before stay valid. A second call does nothing.
    */
-  dispose(): void {
+  override dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;
     this.#backend.dispose();
@@ -158,11 +160,4 @@ export class Attention {
     if (this.#disposed)
       throw new DisposedError(`${operation}: the instance was disposed`, { hint: "createAttention makes a new one." });
   }
-
-  static {
-    disposable(this);
-  }
 }
-
-// eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging -- its methods are defined by disposable()
-export interface Attention extends Disposables {}

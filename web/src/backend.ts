@@ -1,7 +1,9 @@
+import type { Returns } from "./attentionOptions.js";
 import type { AttentionProblem } from "./attentionProblem.js";
+import type { AppendProblem, AttendProblem, CacheForm, CacheProblem } from "./cache.js";
 import type { MergeProblem, MergeResult } from "./merge.js";
 import type { RotaryProblem } from "./rotary.js";
-import type { Dtype, Tensor, TypedTensor } from "./tensor.js";
+import type { Dtype, TypedTensor } from "./tensor.js";
 import type { EngineTensor } from "./wasm/heap.js";
 
 /** A result at hand, or one to come. */
@@ -26,14 +28,42 @@ export interface AttentionResult {
   readonly scores?: TypedTensor<"float32">;
 }
 
+/**
+ * The result of a call whose `returns` is known to TypeScript: what it asks for is there. Where it is not known (a
+ * variable of type Returns, a boolean) the parts stay optional.
+ */
+export type ResultOf<R extends Returns> = AttentionResult & {
+  readonly [
+    Part in keyof R & keyof AttentionResult as [Extract<R[Part], false | undefined>] extends [never] ? Part : never
+  ]-?: NonNullable<AttentionResult[Part]>;
+};
+
 /** One engine: computes problems that passed every check, one at a time. */
 export interface Backend {
   attention(problem: AttentionProblem): Eventually<AttentionResult>;
   merge(problem: MergeProblem): Eventually<MergeResult>;
   rotary(problem: RotaryProblem): Eventually<FloatResult>;
+  createCache(problem: CacheProblem): Eventually<BackendCache>;
+  loadCache(operation: string, bytes: Uint8Array): Eventually<BackendCache>;
   allocate<D extends Dtype>(operation: string, shape: readonly number[], dtype: D): EngineTensor<D>;
   /** Ends the engine. A call in flight rejects with DisposedError. */
   dispose(): void;
+}
+
+/** A cache in an engine. What calls change shows when they have settled. */
+export interface BackendCache {
+  readonly form: CacheForm;
+  /** Tokens ever appended and not rewound, by batch. */
+  readonly appended: readonly number[];
+  readonly bytes: number;
+  append(problem: AppendProblem): Eventually<void>;
+  attend(problem: AttendProblem): Eventually<AttentionResult>;
+  /** @param lengths - By batch, none above what was appended. */
+  rewind(operation: string, lengths: Int32Array): Eventually<void>;
+  fork(operation: string): Eventually<BackendCache>;
+  slice(operation: string, from: number, to: number): Eventually<BackendCache>;
+  save(operation: string): Eventually<Uint8Array>;
+  release(): void;
 }
 
 /** What createAttention found, and why. */

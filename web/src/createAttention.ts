@@ -117,9 +117,10 @@ function readSource(options: OptionReader): WasmSource {
   if (!source) return {};
   const address = (name: "url" | "glueUrl") => {
     const value = source.value(name);
-    if (value !== undefined && typeof value !== "string" && tagOf(value) !== "URL")
-      throw source.refuse(name, "be an address");
-    return value === undefined ? {} : { [name]: String(value) };
+    if (value === undefined) return {};
+    if (typeof value === "string") return { [name]: value };
+    if (tagOf(value) === "URL") return { [name]: (value as URL).href };
+    throw source.refuse(name, "be an address");
   };
   return { ...address("url"), ...address("glueUrl"), ...binary(source), ...compiled(source) };
 }

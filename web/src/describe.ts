@@ -1,14 +1,14 @@
 const LONGEST_LIST = 8;
 
 // Reads the internal slot, so it also knows typed arrays of other realms (Jest, frames), where instanceof fails.
-const typedArrayName = Object.getOwnPropertyDescriptor(
+const typedArrayTag = Object.getOwnPropertyDescriptor(
   Object.getPrototypeOf(Uint8Array.prototype) as object,
   Symbol.toStringTag,
-)!.get as () => string | undefined;
+)!;
 
 /** "Float32Array" and so on for a typed array of any realm, undefined for anything else. */
 export function arrayKind(value: unknown): string | undefined {
-  return typedArrayName.call(value);
+  return typedArrayTag.get!.call(value) as string | undefined;
 }
 
 /** A value as error messages show it: short, and telling its type. */

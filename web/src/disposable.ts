@@ -1,22 +1,23 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
-/** What `using` needs of an object, beside its `dispose()`. */
-export interface Disposables {
-  dispose(): void;
-  [Symbol.dispose](): void;
-  [Symbol.asyncDispose](): Promise<void>;
-}
+/** An object with a `dispose()` that `using` and `await using` call, on engines that know the symbols. */
+export abstract class Disposing {
+  /** Calling it twice is harmless. */
+  abstract dispose(): void;
 
-/** Adds the methods that `using` and `await using` call, on engines that know the symbols. */
-export function disposable(type: { readonly prototype: { dispose(): void } }): void {
-  const define = (name: symbol | undefined, value: (this: { dispose(): void }) => unknown) => {
-    if (name) Object.defineProperty(type.prototype, name, { value, configurable: true, writable: true });
-  };
-  define(Symbol.dispose, function () {
-    this.dispose();
-  });
-  define(Symbol.asyncDispose, function () {
-    this.dispose();
-    return Promise.resolve();
-  });
+  declare [Symbol.dispose]: () => void;
+  declare [Symbol.asyncDispose]: () => Promise<void>;
+
+  static {
+    const define = (name: symbol | undefined, value: (this: Disposing) => unknown) => {
+      if (name) Object.defineProperty(this.prototype, name, { value, configurable: true, writable: true });
+    };
+    define(Symbol.dispose, function () {
+      this.dispose();
+    });
+    define(Symbol.asyncDispose, function () {
+      this.dispose();
+      return Promise.resolve();
+    });
+  }
 }

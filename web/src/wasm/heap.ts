@@ -1,4 +1,4 @@
-import { disposable, type Disposables } from "../disposable.js";
+import { Disposing } from "../disposable.js";
 import { DisposedError, OutOfMemoryError } from "../errors.js";
 import { BYTES, elementCount, type Dtype, type TensorDataOf, type TypedTensor } from "../tensor.js";
 
@@ -160,7 +160,7 @@ export class Arena {
  * engine's shared memory: fill it between calls, copy what must outlive it, and do not pass it to another instance
  * expecting it to be free of charge (there it is copied like any array).
  */
-export class EngineTensor<D extends Dtype = Dtype> implements TypedTensor<D> {
+export class EngineTensor<D extends Dtype = Dtype> extends Disposing implements TypedTensor<D> {
   readonly shape: readonly number[];
   readonly dtype: D;
   #data: TensorDataOf[D] | undefined;
@@ -168,6 +168,7 @@ export class EngineTensor<D extends Dtype = Dtype> implements TypedTensor<D> {
 
   /** @internal */
   constructor(data: TensorDataOf[D], shape: readonly number[], dtype: D, release: () => void) {
+    super();
     this.#data = data;
     this.shape = shape;
     this.dtype = dtype;
@@ -181,16 +182,9 @@ export class EngineTensor<D extends Dtype = Dtype> implements TypedTensor<D> {
   }
 
   /** Gives the memory back. A second call does nothing. */
-  dispose(): void {
+  override dispose(): void {
     if (!this.#data) return;
     this.#data = undefined;
     this.#release();
   }
-
-  static {
-    disposable(this);
-  }
 }
-
-// eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging -- defined by disposable()
-export interface EngineTensor<D extends Dtype = Dtype> extends Disposables {}

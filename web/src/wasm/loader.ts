@@ -1,4 +1,4 @@
-import { AssetError, HeadwiseError, OutOfMemoryError } from "../errors.js";
+import { AssetError, OutOfMemoryError } from "../errors.js";
 import { beforeAbort } from "../queue.js";
 import { version } from "../version.js";
 import { WasmEngine } from "./engine.js";
@@ -137,7 +137,7 @@ function instantiate(
   });
 }
 
-function instantiateError(cause: unknown): HeadwiseError {
+function instantiateError(cause: unknown): AssetError {
   if (cause instanceof Error && cause.name === "LinkError")
     return new AssetError(`createAttention: the loader and the .wasm file do not belong together: ${cause.message}`, {
       code: "ASSET_VERSION",
