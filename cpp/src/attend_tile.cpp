@@ -76,6 +76,42 @@ class TileRows {
   float* scratch_;
 };
 
+/// Keys [begin, end) of a tile, counted from its beginning, that `range` reaches into.
+KeyRange within(KeyRange tile, KeyRange range) {
+  const KeyRange keys{std::max(range.begin, tile.begin) - tile.begin, std::min(range.end, tile.end) - tile.begin};
+  return keys.empty() ? KeyRange{} : keys;
+}
+
+/// Rows [begin, end) of a tile that are multiplied with the same panels of keys: [keys.begin, keys.end), whole panels.
+struct Strip {
+  std::int64_t begin, end;
+  KeyRange keys;
+};
+
+/// Calls visit(strip) for rows in steps of kStripRows, those with equal keys taken together: a fully visible tile is one
+/// strip, along a diagonal each strip leaves out the panels that none of its rows may see.
+template <class Visit>
+void for_each_strip(const RowTile& rows, KeyRange tile, const TileScratch& scratch, int panel_width, Visit visit) {
+  constexpr std::int64_t kStripRows = 16;
+  Strip strip{0, 0, {}};
+  for (std::int64_t r = 0; r < rows.size(); r += kStripRows) {
+    const std::int64_t end = std::min(r + kStripRows, rows.size());
+    KeyRange keys{tile.size(), 0};
+    for (std::int64_t i = r; i < end; ++i) {
+      const KeyRange seen = within(tile, scratch.query_rows[i].keys.range);
+      if (seen.empty()) continue;
+      keys = {std::min(keys.begin, seen.begin), std::max(keys.end, seen.end)};
+    }
+    keys = keys.empty() ? KeyRange{} : KeyRange{keys.begin / panel_width * panel_width, round_up(keys.end, panel_width)};
+    if (keys.begin != strip.keys.begin || keys.end != strip.keys.end) {
+      if (!strip.keys.empty()) visit(strip);
+      strip = {r, r, keys};
+    }
+    strip.end = end;
+  }
+  if (!strip.keys.empty()) visit(strip);
+}
+
 void score_tile(const Call& call, const RowTile& rows, KeyRange keys, TileScratch& scratch) {
   const std::int64_t depth = call.shape.head_dim, lds = scratch.tiles.keys;
   if (scratch.tiles.direct) {
@@ -88,53 +124,72 @@ void score_tile(const Call& call, const RowTile& rows, KeyRange keys, TileScratc
   call.for_each_key_run(*rows.sequence, rows.group, keys, [&](const RowRun& run, std::int64_t first) {
     call.kernels.pack_transposed(run, depth, first, scratch.keys);
   });
-  const std::int64_t panels = (keys.size() + call.kernels.panel_width - 1) / call.kernels.panel_width;
-  call.kernels.multiply(scratch.query, depth, scratch.keys, depth, panels, scratch.scores, lds,
-                        round_up(rows.size(), call.kernels.row_block), false);
+  const int width = call.kernels.panel_width;
+  for_each_strip(rows, keys, scratch, width, [&](const Strip& strip) {
+    call.kernels.multiply(scratch.query + strip.begin * depth, depth, scratch.keys + strip.keys.begin * depth,
+                          depth * width, depth, strip.keys.size() / width,
+                          scratch.scores + strip.begin * lds + strip.keys.begin, lds,
+                          round_up(strip.end - strip.begin, call.kernels.row_block), false);
+  });
+}
+
+/// One row of weigh_tile: scores to weights within the keys that the row reaches, zeros around them.
+bool weigh_row(const Call& call, const RowTile& rows, std::int64_t r, KeyRange tile, TileScratch& scratch) {
+  const std::int64_t lds = scratch.tiles.keys, lanes = call.kernels.lanes;
+  const QueryRow& row = scratch.query_rows[r];
+  OnlineSoftmax& softmax = scratch.softmax[r];
+  float* scores = scratch.scores + r * lds;
+  std::uint8_t* visible = scratch.visible + r * lds;
+  std::memset(visible, 0, lds);
+
+  const KeyRange reach = within(tile, row.keys.range);
+  const std::int64_t first = reach.begin / lanes * lanes, last = round_up(reach.end, lanes);
+  const KeyRange keys{tile.begin + first, std::min(tile.begin + last, tile.end)};
+  const bool hiding = keys.size() < tile.size() || needs_hiding(call, row, keys);
+  if (!reach.empty()) {
+    raise_scores(call, *rows.sequence, row, keys, ScoreStage::biased, scores + first, last - first);
+    if (hiding)
+      softmax.seen |= hide_scores(call, *rows.sequence, row, keys, scores + first, visible + first);
+    else
+      softmax.seen = true, std::memset(visible, 1, keys.size());
+    std::fill(scores + first + keys.size(), scores + last, -kInfinity);
+    const float factor =
+        call.kernels.softmax_step(scores + first, last - first, &softmax.maximum, &softmax.sum);
+    if (factor != 1.0f) call.kernels.scale(scratch.out + r * scratch.value_width, scratch.value_width, factor);
+  }
+  std::fill(scores, scores + first, 0.0f);
+  std::fill(scores + last, scores + lds, 0.0f);
+  return hiding;
 }
 
 /// Turns the raw scores of the tile into weights and rescales what was accumulated; true if something was hidden.
 bool weigh_tile(const Call& call, const RowTile& rows, KeyRange keys, TileScratch& scratch) {
-  const std::int64_t lds = scratch.tiles.keys;
-  const std::int64_t padded = round_up(keys.size(), call.kernels.lanes);
   bool hidden = false;
-  for (std::int64_t r = 0; r < rows.size(); ++r) {
-    const QueryRow& row = scratch.query_rows[r];
-    OnlineSoftmax& softmax = scratch.softmax[r];
-    float* scores = scratch.scores + r * lds;
-    std::uint8_t* visible = scratch.visible + r * lds;
-    raise_scores(call, *rows.sequence, row, keys, ScoreStage::biased, scores, padded);
-    bool any = true;
-    if (needs_hiding(call, row, keys)) {
-      any = hide_scores(call, *rows.sequence, row, keys, scores, visible);
-      hidden = true;
-    } else {
-      std::memset(visible, 1, keys.size());
-    }
-    softmax.seen |= any;
-    std::fill(scores + keys.size(), scores + padded, -kInfinity);
-    const float factor = call.kernels.softmax_step(scores, padded, &softmax.maximum, &softmax.sum);
-    std::fill(scores + keys.size(), scores + lds, 0.0f);
-    if (factor != 1.0f) call.kernels.scale(scratch.out + r * scratch.value_width, scratch.value_width, factor);
-  }
+  for (std::int64_t r = 0; r < rows.size(); ++r) hidden |= weigh_row(call, rows, r, keys, scratch);
   return hidden;
 }
 
 /// out += weights * values, for rows that all may look at every value (a hidden one has weight 0 and is finite).
 void add_values(const Call& call, const RowTile& rows, KeyRange keys, TileScratch& scratch) {
-  const std::int64_t columns = call.shape.value_dim, width = scratch.value_width, lds = scratch.tiles.keys;
+  const std::int64_t columns = call.shape.value_dim, ldo = scratch.value_width, lds = scratch.tiles.keys;
   if (scratch.tiles.direct) {
     TileRows value_rows(call.kernels, keys, columns, scratch.values);
     call.for_each_value_run(*rows.sequence, rows.group, keys, std::ref(value_rows));
     call.kernels.weighted_sum(scratch.scores, lds, rows.size(), value_rows.data, value_rows.stride, keys.size(),
-                              columns, scratch.out, width);
+                              columns, scratch.out, ldo);
     return;
   }
   call.for_each_value_run(*rows.sequence, rows.group, keys, [&](const RowRun& run, std::int64_t first) {
     call.kernels.pack(run, columns, first, keys.size(), scratch.values);
   });
-  call.kernels.multiply(scratch.scores, lds, scratch.values, keys.size(), width / call.kernels.panel_width, scratch.out,
-                        width, round_up(rows.size(), call.kernels.row_block), true);
+  const int width = call.kernels.panel_width;
+  for_each_strip(rows, keys, scratch, width, [&](const Strip& strip) {
+    const std::int64_t depth = std::min(strip.keys.end, keys.size()) - strip.keys.begin;
+    call.kernels.multiply(scratch.scores + strip.begin * lds + strip.keys.begin, lds,
+                          scratch.values + strip.keys.begin * width, keys.size() * width, depth, ldo / width,
+                          scratch.out + strip.begin * ldo, ldo,
+                          round_up(strip.end - strip.begin, call.kernels.row_block), true);
+  });
 }
 
 /// The same sums in the same order, for tiles where a value that one row may not see could be NaN or Inf: every row
@@ -167,8 +222,8 @@ void add_values_isolated(const Call& call, const RowTile& rows, KeyRange keys, T
                     call.kernels.panel_width, 0.0f);
     }
     for (int i = 0; i < block; ++i) std::copy_n(out, width, scratch.clean_out + i * width);
-    call.kernels.multiply(weights, 0, scratch.clean_values, keys.size(), width / call.kernels.panel_width,
-                          scratch.clean_out, width, block, true);
+    call.kernels.multiply(weights, 0, scratch.clean_values, keys.size() * call.kernels.panel_width, keys.size(),
+                          width / call.kernels.panel_width, scratch.clean_out, width, block, true);
     std::copy_n(scratch.clean_out, width, out);
   }
 }

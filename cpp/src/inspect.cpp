@@ -117,7 +117,7 @@ void score_block(const Call& call, const Chosen& chosen, const Rows& rows, std::
       call.kernels.pack_transposed(run, depth, first, block.keys);
     });
     const std::int64_t panels = round_up(keys.size(), call.kernels.panel_width) / call.kernels.panel_width;
-    call.kernels.multiply(block.query, depth, block.keys, depth, panels, block.scores + j0, block.sizes.width, padded,
+    call.kernels.multiply(block.query, depth, block.keys, depth * call.kernels.panel_width, depth, panels, block.scores + j0, block.sizes.width, padded,
                           false);
   }
 }

@@ -1,7 +1,8 @@
 #include "projection.h"
 
 #include <algorithm>
-#include <cstring>
+
+#include "element.h"
 
 namespace headwise {
 
@@ -45,7 +46,9 @@ Status Projection::create(const LinearWeights& weights, std::int64_t in, std::in
 
   for (std::int64_t k = 0; k < in; k += kDepth) {
     const std::int64_t depth = std::min(kDepth, in - k);
-    const RowRun slice{.data = weights.weight + k * weights.in_stride,
+    const char* row_k = static_cast<const char*>(weights.weight.data) + k * weights.in_stride * size_of(weights.weight.dtype);
+    const RowRun slice{.data = row_k,
+                       .dtype = weights.weight.dtype,
                        .row_stride = static_cast<std::ptrdiff_t>(weights.in_stride),
                        .column_stride = static_cast<std::ptrdiff_t>(weights.out_stride),
                        .count = depth};
@@ -73,30 +76,33 @@ namespace {
 
 /// Where token `row`, counted over all batches, begins.
 template <class Tokens>
-auto* token(const Tokens& tokens, std::int64_t row) {
-  return tokens.data + row / tokens.length * tokens.strides.batch + row % tokens.length * tokens.strides.position;
+std::int64_t token_offset(const Tokens& tokens, std::int64_t row) {
+  return row / tokens.length * tokens.strides.batch + row % tokens.length * tokens.strides.position;
 }
 
-/// Copies features [k, k + depth) of `rows` tokens to `input`, the rows padded with zeros to `padded`.
-void gather(const ConstTokenRows& x, std::int64_t row, std::int64_t rows, std::int64_t padded, std::int64_t k,
+/// Copies features [k, k + depth) of `rows` tokens to `input`.
+template <class Element>
+void gather(const Element* x, const ConstTokenRows& tokens, std::int64_t row, std::int64_t rows, std::int64_t k,
             std::int64_t depth, float* input) {
-  const float* x_r[kRows];
-  for (std::int64_t r = 0; r < rows; ++r) x_r[r] = token(x, row + r) + k * x.strides.feature;
-  if (x.strides.feature == 1) {
+  const std::int64_t stride = tokens.strides.feature;
+  const Element* x_r[kRows];
+  for (std::int64_t r = 0; r < rows; ++r) x_r[r] = x + token_offset(tokens, row + r) + k * stride;
+  if (stride == 1) {
     for (std::int64_t r = 0; r < rows; ++r)
-      std::memcpy(input + r * depth, x_r[r], static_cast<std::size_t>(depth) * sizeof(float));
-  } else {
+      for (std::int64_t d = 0; d < depth; ++d) input[r * depth + d] = load_element(x_r[r] + d);
+  } else {  // features in the outer loop: tokens are neighbours
     for (std::int64_t d = 0; d < depth; ++d)
-      for (std::int64_t r = 0; r < rows; ++r) input[r * depth + d] = x_r[r][d * x.strides.feature];
+      for (std::int64_t r = 0; r < rows; ++r) input[r * depth + d] = load_element(x_r[r] + d * stride);
   }
-  std::fill(input + rows * depth, input + padded * depth, 0.0f);
 }
 
-void scatter(const float* output, std::int64_t stride, std::int64_t row, std::int64_t rows, std::int64_t column,
-             std::int64_t columns, const TokenRows& y) {
+template <class Element>
+void scatter(const float* output, std::int64_t width, std::int64_t row, std::int64_t rows, std::int64_t column,
+             std::int64_t columns, const TokenRows& tokens, Element* y) {
+  const std::int64_t stride = tokens.strides.feature;
   for (std::int64_t r = 0; r < rows; ++r) {
-    float* y_r = token(y, row + r) + column * y.strides.feature;
-    for (std::int64_t c = 0; c < columns; ++c) y_r[c * y.strides.feature] = output[r * stride + c];
+    Element* y_r = y + token_offset(tokens, row + r) + column * stride;
+    for (std::int64_t c = 0; c < columns; ++c) store_element(y_r + c * stride, output[r * width + c]);
   }
 }
 
@@ -111,11 +117,21 @@ void Projection::compute(const ConstTokenRows& x, const TokenRows& y, const Tile
     std::copy_n(bias_.data() + tile.column, padded_columns, output + r * padded_columns);
   for (std::int64_t k = 0; k < in_; k += kDepth) {
     const std::int64_t depth = std::min(kDepth, in_ - k);
-    gather(x, tile.row, tile.rows, padded_rows, k, depth, input);
-    kernels_->multiply(input, depth, panels_.data() + k * padded_out_ + tile.column * depth, depth,
+    if (x.array.dtype == Dtype::float32)
+      gather(static_cast<const float*>(x.array.data), x, tile.row, tile.rows, k, depth, input);
+    else
+      gather(static_cast<const std::uint16_t*>(x.array.data), x, tile.row, tile.rows, k, depth, input);
+    std::fill(input + tile.rows * depth, input + padded_rows * depth, 0.0f);
+    kernels_->multiply(input, depth, panels_.data() + k * padded_out_ + tile.column * depth,
+                       depth * kernels_->panel_width, depth,
                        padded_columns / width, output, padded_columns, padded_rows, true);
   }
-  scatter(output, padded_columns, tile.row, tile.rows, tile.column, tile.columns, y);
+  if (y.array.dtype == Dtype::float32)
+    scatter(output, padded_columns, tile.row, tile.rows, tile.column, tile.columns, y,
+            static_cast<float*>(y.array.data));
+  else
+    scatter(output, padded_columns, tile.row, tile.rows, tile.column, tile.columns, y,
+            static_cast<std::uint16_t*>(y.array.data));
 }
 
 }  // namespace headwise

@@ -52,7 +52,7 @@ TEST_P(Kernels, MultiplyIsTheMatrixProduct) {
         const std::int64_t lda = depth + 3, ldc = columns + 5;
         const Buffer<float> a = floats(rows * lda, 1), b = floats(depth * columns, 2), before = floats(rows * ldc, 3);
         Buffer<float> c = floats(rows * ldc, 3);
-        kernels.multiply(a.data(), lda, b.data(), depth, panels, c.data(), ldc, rows, accumulate);
+        kernels.multiply(a.data(), lda, b.data(), depth * kernels.panel_width, depth, panels, c.data(), ldc, rows, accumulate);
         for (std::int64_t r = 0; r < rows; ++r) {
           for (std::int64_t j = 0; j < ldc; ++j) {
             if (j >= columns) {
@@ -80,10 +80,10 @@ TEST_P(Kernels, MultiplySumsInTheSameOrderWhateverTheShape) {
   const std::int64_t depth = 37, panels = 3, rows = 4 * kernels.row_block, ldc = panels * kernels.panel_width;
   const Buffer<float> a = floats(rows * depth, 1), b = floats(depth * ldc, 2);
   Buffer<float> whole = floats(rows * ldc, 3), part = floats(kernels.row_block * kernels.panel_width, 4);
-  kernels.multiply(a.data(), depth, b.data(), depth, panels, whole.data(), ldc, rows, false);
+  kernels.multiply(a.data(), depth, b.data(), depth * kernels.panel_width, depth, panels, whole.data(), ldc, rows, false);
   for (std::int64_t row = 0; row < rows; row += kernels.row_block) {
     for (std::int64_t panel = 0; panel < panels; ++panel) {
-      kernels.multiply(a.data() + row * depth, depth, b.data() + panel * depth * kernels.panel_width, depth, 1,
+      kernels.multiply(a.data() + row * depth, depth, b.data() + panel * depth * kernels.panel_width, 0, depth, 1,
                        part.data(), kernels.panel_width, kernels.row_block, false);
       for (std::int64_t r = 0; r < kernels.row_block; ++r)
         for (std::int64_t j = 0; j < kernels.panel_width; ++j)

@@ -20,10 +20,12 @@ struct KernelTable {
   int panel_width;  ///< columns of a panel: two vectors
   int row_block;    ///< rows that `multiply` takes at a time: pad row counts to a multiple of it
 
-  /// C[rows x panels] (+)= A[rows x depth] * B; rows must be a multiple of row_block; writes `panels` *
-  /// panel_width columns of C. Every element is the sum over depth in ascending order, whatever the shape.
-  void (*multiply)(const float* a, std::ptrdiff_t lda, const float* b_panels, std::int64_t depth, std::int64_t panels,
-                   float* c, std::ptrdiff_t ldc, std::int64_t rows, bool accumulate);
+  /// C[rows x panels] (+)= A[rows x depth] * B; rows must be a multiple of row_block; panels lie `panel_stride` floats
+  /// apart; writes `panels` * panel_width columns of C. Every element is the sum over depth in ascending order, whatever
+  /// the shape.
+  void (*multiply)(const float* a, std::ptrdiff_t lda, const float* b_panels, std::ptrdiff_t panel_stride,
+                   std::int64_t depth, std::int64_t panels, float* c, std::ptrdiff_t ldc, std::int64_t rows,
+                   bool accumulate);
 
   /// Packs `run` (rows x columns) transposed: rows become columns of panels of depth `columns`, starting at panel
   /// column `first` (any value). Does not pad.

@@ -24,12 +24,13 @@ constexpr int kRowBlock = 4;
 // ---- matrix products ------------------------------------------------------------------------------------------------
 
 template <class Arch>
-void multiply(const float* a, std::ptrdiff_t lda, const float* b_panels, std::int64_t depth, std::int64_t panels,
-              float* c, std::ptrdiff_t ldc, std::int64_t rows, bool accumulate) {
+void multiply(const float* a, std::ptrdiff_t lda, const float* b_panels, std::ptrdiff_t panel_stride,
+              std::int64_t depth, std::int64_t panels, float* c, std::ptrdiff_t ldc, std::int64_t rows,
+              bool accumulate) {
   using V = Floats<Arch>;
   constexpr int width = kPanelVectors * static_cast<int>(V::size);
   for (std::int64_t panel = 0; panel < panels; ++panel) {
-    const float* b_panel = b_panels + panel * depth * width;
+    const float* b_panel = b_panels + panel * panel_stride;
     for (std::int64_t row = 0; row < rows; row += kRowBlock) {
       const float* a_row = a + row * lda;
       float* c_row = c + row * ldc + panel * width;
