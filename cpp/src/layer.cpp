@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "call.h"
+#include "element.h"
 #include "headwise/kv_cache.h"
 #include "headwise/thread_pool.h"
 #include "kv_cache_store.h"
@@ -47,10 +48,14 @@ Status check_layer_shape(const LayerShape& shape) {
   const struct {
     const char* name;
     std::int64_t value;
-  } extents[] = {{"inputDim", shape.input_dim},           {"keyInputDim", shape.key_input_dim},
-                 {"valueInputDim", shape.value_input_dim}, {"numHeads", shape.num_heads},
-                 {"numKvHeads", shape.num_kv_heads},       {"headDim", shape.head_dim},
-                 {"valueHeadDim", shape.value_head_dim},   {"outputDim", shape.output_dim}};
+  } extents[] = {{"inputDim", shape.input_dim},
+                 {"keyInputDim", shape.key_input_dim},
+                 {"valueInputDim", shape.value_input_dim},
+                 {"numHeads", shape.num_heads},
+                 {"numKvHeads", shape.num_kv_heads},
+                 {"headDim", shape.head_dim},
+                 {"valueHeadDim", shape.value_head_dim},
+                 {"outputDim", shape.output_dim}};
   for (const auto& extent : extents)
     if (Status status = check_extent(extent.name, extent.value); !status.ok()) return status;
   if (shape.num_heads % shape.num_kv_heads != 0)
@@ -65,13 +70,14 @@ Status check_layer_shape(const LayerShape& shape) {
 }
 
 Status check_weights(const LayerShape& shape, const LayerWeights& weights) {
-  const bool has_output = weights.output.weight || weights.output.bias;
-  if (!weights.query.weight || !weights.key.weight || !weights.value.weight)
+  const bool has_output = weights.output.weight.data || weights.output.bias;
+  if (!weights.query.weight.data || !weights.key.weight.data || !weights.value.weight.data)
     return Status::error(StatusCode::invalid_shape, "weights of query, key and value must be given");
-  if (shape.output_projection && !weights.output.weight)
+  if (shape.output_projection && !weights.output.weight.data)
     return Status::error(StatusCode::invalid_shape, "the output weight must be given, or outputProjection be false");
   if (!shape.output_projection && has_output)
-    return Status::error(StatusCode::invalid_option, "outputProjection is false, but an output weight or bias is given");
+    return Status::error(StatusCode::invalid_option,
+                         "outputProjection is false, but an output weight or bias is given");
   return {};
 }
 
@@ -83,6 +89,10 @@ Status check_layer_options(const LayerShape& shape, const LayerOptions& options)
     return Status::error(StatusCode::invalid_option, "a gain needs a qkNorm");
   if (options.position == LayerPosition::table && (!options.position_table || options.position_rows < 1))
     return Status::error(StatusCode::invalid_shape, "the position table must have at least one row");
+  if (options.position == LayerPosition::sinusoidal &&
+      (!std::isfinite(options.sinusoidal_base) || options.sinusoidal_base <= 0.0))
+    return Status::error(StatusCode::invalid_option, "position.base must be finite and > 0, got %g",
+                         options.sinusoidal_base);
   if (options.position == LayerPosition::rotary)
     return rotary_tables(options.rotary, shape.head_dim, nullptr, 0, nullptr, nullptr);
   return {};
@@ -137,7 +147,9 @@ class Forward {
   void resolve_positions();
   [[nodiscard]] RotaryOptions rotary_now() const;
 
-  void add_positions();
+  void write_position(double position, float* row) const;
+  template <class Element>
+  void add_positions(const Element* x);
   void project_queries();
   void project_keys_and_values();
   void normalise_heads(float* x, std::int64_t length, std::int64_t num_heads, const float* gain);
@@ -151,20 +163,24 @@ class Forward {
   [[nodiscard]] bool appends() const { return inputs_.cache && !inputs_.attend_only; }
   [[nodiscard]] bool projects_keys() const { return !inputs_.attend_only; }
   [[nodiscard]] std::int64_t gain(std::int64_t b) const { return append_lengths_ ? append_lengths_[b] : key_length_; }
-  [[nodiscard]] bool has_table() const { return layer_.options.position == LayerPosition::table; }
-  [[nodiscard]] ConstTokenRows context(const float* data, std::int64_t length, std::int64_t width) const {
-    return {data, strides_of(inputs_.layout, 1, length, width), inputs_.batch_size, length};
+  [[nodiscard]] bool adds_positions() const {
+    return layer_.options.position == LayerPosition::table || layer_.options.position == LayerPosition::sinusoidal;
+  }
+  [[nodiscard]] ConstTokenRows context(ConstArray array, std::int64_t length, std::int64_t width) const {
+    return {array, strides_of(inputs_.layout, 1, length, width), inputs_.batch_size, length};
   }
   /// X, with its positions added.
   [[nodiscard]] ConstTokenRows x() const {
     const std::int64_t width = layer_.shape.input_dim;
-    if (!has_table()) return context(inputs_.x, inputs_.query_length, width);
-    return {placed_x_.data(), strides_of(Layout::bse, 1, inputs_.query_length, width), inputs_.batch_size,
+    if (!adds_positions()) return context(inputs_.x, inputs_.query_length, width);
+    return {{placed_x_.data(), Dtype::float32},
+            strides_of(Layout::bse, 1, inputs_.query_length, width),
+            inputs_.batch_size,
             inputs_.query_length};
   }
   /// Projected rows, heads packed in the last axis.
   [[nodiscard]] TokenRows rows(float* data, std::int64_t length, std::int64_t width) const {
-    return {data, strides_of(heads_layout_, 1, length, width), inputs_.batch_size, length};
+    return {{data, Dtype::float32}, strides_of(heads_layout_, 1, length, width), inputs_.batch_size, length};
   }
 
   const Layer::Packed& layer_;
@@ -187,10 +203,14 @@ class Forward {
 
 Forward::Forward(const Layer::Packed& layer, ThreadPool& pool, const LayerInputs& inputs, const AttentionInputs& masks,
                  const AttentionOptions& options, const AttentionOutputs& outputs)
-    : layer_(layer), pool_(pool), inputs_(inputs), options_(options), outputs_(outputs),
+    : layer_(layer),
+      pool_(pool),
+      inputs_(inputs),
+      options_(options),
+      outputs_(outputs),
       // without Wo the heads are Y itself, and lie as Y does
       heads_layout_(layer.shape.output_projection ? Layout::bse : inputs.layout),
-      key_length_(inputs.key_context || inputs.value_context ? inputs.key_length : inputs.query_length) {
+      key_length_(inputs.key_context.data || inputs.value_context.data ? inputs.key_length : inputs.query_length) {
   attention_inputs_.mask = masks.mask;
   attention_inputs_.mask_extents = masks.mask_extents;
   attention_inputs_.bias = masks.bias;
@@ -198,9 +218,9 @@ Forward::Forward(const Layer::Packed& layer, ThreadPool& pool, const LayerInputs
   attention_inputs_.cache = inputs.cache;
   options_.layout = heads_layout_;
   const LayerShape& s = layer.shape;
-  shape_ = {inputs.batch_size, s.num_heads, s.num_kv_heads, inputs.query_length, key_length_, s.head_dim,
-            s.value_head_dim};
-  const bool keys_from_x = !inputs.key_context;
+  shape_ = {inputs.batch_size, s.num_heads, s.num_kv_heads,  inputs.query_length,
+            key_length_,       s.head_dim,  s.value_head_dim};
+  const bool keys_from_x = !inputs.key_context.data;
   append_lengths_ = inputs.append_lengths ? inputs.append_lengths : keys_from_x ? options.query_lengths : nullptr;
 }
 
@@ -208,23 +228,23 @@ Status Forward::check_inputs() const {
   const LayerShape& s = layer_.shape;
   if (inputs_.layout != Layout::bse && inputs_.layout != Layout::bes)
     return Status::error(StatusCode::invalid_option, "layout of a layer must be BSE or BES");
-  if (outputs_.output.dtype != Dtype::float32)
-    return Status::error(StatusCode::unsupported, "a layer gives float32");
-  if (inputs_.attend_only && (inputs_.key_context || inputs_.value_context))
+  for (const ConstArray& array : {inputs_.x, inputs_.key_context, inputs_.value_context})
+    if (array.dtype == Dtype::int8) return Status::error(StatusCode::unsupported, "x must be float32 or float16");
+  if (inputs_.attend_only && (inputs_.key_context.data || inputs_.value_context.data))
     return Status::error(StatusCode::invalid_option, "attendOnly reads the cache: key and value must not be given");
   if (inputs_.attend_only && !inputs_.cache)
     return Status::error(StatusCode::invalid_option, "attendOnly needs a cache");
   if (inputs_.append_lengths && !appends())
     return Status::error(StatusCode::invalid_option, "appendLengths needs a cache to append to");
-  const std::int64_t key_dim = inputs_.key_context ? s.key_input_dim : s.input_dim;
-  if (projects_keys() && !inputs_.key_context && s.key_input_dim != s.input_dim)
+  const std::int64_t key_dim = inputs_.key_context.data ? s.key_input_dim : s.input_dim;
+  if (projects_keys() && !inputs_.key_context.data && s.key_input_dim != s.input_dim)
     return Status::error(StatusCode::invalid_shape, "without key, keyInputDim must be inputDim (%lld), got %lld",
                          static_cast<Long>(s.input_dim), static_cast<Long>(s.key_input_dim));
-  if (projects_keys() && !inputs_.value_context && s.value_input_dim != key_dim)
+  if (projects_keys() && !inputs_.value_context.data && s.value_input_dim != key_dim)
     return Status::error(StatusCode::invalid_shape, "without value, valueInputDim must be that of key (%lld), got %lld",
                          static_cast<Long>(key_dim), static_cast<Long>(s.value_input_dim));
-  const std::int64_t widest = std::max({s.input_dim, s.key_input_dim, s.value_input_dim, layer_.query_width(),
-                                        layer_.heads_width(), s.output_dim});
+  const std::int64_t widest = std::max(
+      {s.input_dim, s.key_input_dim, s.value_input_dim, layer_.query_width(), layer_.heads_width(), s.output_dim});
   const std::int64_t longest = std::max({inputs_.query_length, key_length_, std::int64_t{1}});
   std::int64_t floats = 0, bytes = 0;
   if (Status status = validate_shape(shape_); !status.ok()) return status;
@@ -275,16 +295,15 @@ Status Forward::allocate() {
   const struct {
     Buffer<float>* buffer;
     std::int64_t count;
-  } wanted[] = {{&placed_x_, has_table() ? query_tokens * layer_.shape.input_dim : 0},
+  } wanted[] = {{&placed_x_, adds_positions() ? query_tokens * layer_.shape.input_dim : 0},
                 {&query_, query_tokens * layer_.query_width()},
                 {&key_, key_tokens * layer_.key_width()},
                 {&value_, key_tokens * layer_.value_width()},
                 {&heads_, through_heads ? query_tokens * layer_.heads_width() : 0}};
   for (const auto& want : wanted)
     if (!want.buffer->allocate(want.count)) return Status::out_of_memory(want.count * kFloat);
-  if (!scratch_.allocate(pool_) || !query_positions_.allocate(query_tokens) ||
-      !key_positions_.allocate(key_tokens) || !sequences_.allocate(count_sequences(shape_, options_)) ||
-      !lengths_before_.allocate(inputs_.batch_size))
+  if (!scratch_.allocate(pool_) || !query_positions_.allocate(query_tokens) || !key_positions_.allocate(key_tokens) ||
+      !sequences_.allocate(count_sequences(shape_, options_)) || !lengths_before_.allocate(inputs_.batch_size))
     return Status::out_of_memory((query_tokens + key_tokens) * static_cast<std::int64_t>(sizeof(double)));
   return {};
 }
@@ -292,8 +311,8 @@ Status Forward::allocate() {
 /// Where every query and key stands once the keys are in the cache: query i at i + offset_b, key j at pi_bj.
 void Forward::resolve_positions() {
   resolve_sequences(shape_, attention_inputs_, options_, sequences_.data());
-  const bool offset_follows_cache = appends() && !options_.query_offset && !options_.key_lengths &&
-                                    options_.causal != Causal::upper_left;
+  const bool offset_follows_cache =
+      appends() && !options_.query_offset && !options_.key_lengths && options_.causal != Causal::upper_left;
   for (std::int64_t n = 0; n < sequences_.size(); ++n) {
     Sequence& sequence = sequences_[n];
     if (offset_follows_cache) sequence.offset += gain(n);
@@ -311,7 +330,7 @@ void Forward::resolve_positions() {
 }
 
 Status Forward::check_positions() const {
-  if (!has_table()) return {};
+  if (layer_.options.position != LayerPosition::table) return {};
   for (std::int64_t n = 0; n < sequences_.size(); ++n) {
     const Sequence& sequence = sequences_[n];
     const std::int64_t first = sequence.offset, end = first + sequence.query_length;
@@ -335,17 +354,29 @@ RotaryOptions Forward::rotary_now() const {
   return rotary;
 }
 
-/// X + table, as BSE; padding outside the table stays as it is.
-void Forward::add_positions() {
+/// What is added to a token of X at `position`: nothing outside the table, where only padding may stand.
+void Forward::write_position(double position, float* row) const {
+  const LayerOptions& options = layer_.options;
   const std::int64_t width = layer_.shape.input_dim;
-  const ConstTokenRows x = context(inputs_.x, inputs_.query_length, width);
-  for_each_token(pool_, inputs_.batch_size, inputs_.query_length, [&](std::int64_t b, std::int64_t s) {
-    const float* x_bs = x.data + b * x.strides.batch + s * x.strides.position;
-    float* placed = placed_x_.data() + (b * inputs_.query_length + s) * width;
-    const auto position = static_cast<std::int64_t>(query_positions_[b * inputs_.query_length + s]);
-    const bool in_table = position >= 0 && position < layer_.options.position_rows;
-    const float* row = in_table ? layer_.position_table.data() + position * width : nullptr;
-    for (std::int64_t f = 0; f < width; ++f) placed[f] = x_bs[f * x.strides.feature] + (row ? row[f] : 0.0f);
+  if (options.position == LayerPosition::sinusoidal)
+    return sinusoidal_row(position, width, options.sinusoidal_split, options.sinusoidal_base, row);
+  const auto p = static_cast<std::int64_t>(position);
+  if (p >= 0 && p < options.position_rows)
+    std::copy_n(layer_.position_table.data() + p * width, width, row);
+  else
+    std::fill_n(row, width, 0.0f);
+}
+
+/// X + positions, as BSE.
+template <class Element>
+void Forward::add_positions(const Element* x) {
+  const std::int64_t width = layer_.shape.input_dim, length = inputs_.query_length;
+  const Strides strides = strides_of(inputs_.layout, 1, length, width);
+  for_each_token(pool_, inputs_.batch_size, length, [&](std::int64_t b, std::int64_t s) {
+    const Element* x_bs = x + b * strides.batch + s * strides.position;
+    float* placed = placed_x_.data() + (b * length + s) * width;
+    write_position(query_positions_[b * length + s], placed);
+    for (std::int64_t f = 0; f < width; ++f) placed[f] += load_element(x_bs + f * strides.feature);
   });
 }
 
@@ -376,9 +407,10 @@ void Forward::project_queries() {
 
 void Forward::project_keys_and_values() {
   const LayerShape& s = layer_.shape;
-  const ConstTokenRows keys = inputs_.key_context ? context(inputs_.key_context, key_length_, s.key_input_dim) : x();
+  const ConstTokenRows keys =
+      inputs_.key_context.data ? context(inputs_.key_context, key_length_, s.key_input_dim) : x();
   const ConstTokenRows values =
-      inputs_.value_context ? context(inputs_.value_context, key_length_, s.value_input_dim) : keys;
+      inputs_.value_context.data ? context(inputs_.value_context, key_length_, s.value_input_dim) : keys;
   layer_.key.apply(pool_, scratch_, keys, rows(key_.data(), key_length_, layer_.key_width()));
   layer_.value.apply(pool_, scratch_, values, rows(value_.data(), key_length_, layer_.value_width()));
   normalise_heads(key_.data(), key_length_, s.num_kv_heads, layer_.key_gain.data());
@@ -388,8 +420,8 @@ Status Forward::append() {
   KvCache& cache = *inputs_.cache;
   for (std::int64_t b = 0; b < inputs_.batch_size; ++b)
     lengths_before_[b] = static_cast<std::int32_t>(cache.appended(b));
-  return cache.append(pool_, heads_layout_, key_length_, {key_.data(), Dtype::float32},
-                      {value_.data(), Dtype::float32}, append_lengths_);
+  return cache.append(pool_, heads_layout_, key_length_, {key_.data(), Dtype::float32}, {value_.data(), Dtype::float32},
+                      append_lengths_);
 }
 
 Status Forward::attend() {
@@ -397,23 +429,21 @@ Status Forward::attend() {
   attention_inputs_.key.data = key_.data();
   attention_inputs_.value.data = value_.data();
   AttentionOutputs outputs = outputs_;
-  if (heads_.size() > 0) outputs.output.data = heads_.data();
+  if (heads_.size() > 0) outputs.output = {heads_.data(), Dtype::float32};
   return inputs_.cache ? inputs_.cache->attend(pool_, shape_, attention_inputs_, options_, outputs)
                        : attention(pool_, shape_, attention_inputs_, options_, outputs);
 }
 
 /// A ring that has dropped tokens for the new ones cannot go back; then the tokens stay.
-void Forward::undo_append() {
-  (void)inputs_.cache->rewind_each(lengths_before_.data());
-}
+void Forward::undo_append() { (void)inputs_.cache->rewind_each(lengths_before_.data()); }
 
 void Forward::project_output() {
   const LayerShape& s = layer_.shape;
   const std::int64_t length = inputs_.query_length;
   const TokenRows heads = rows(heads_.data(), length, layer_.heads_width());
-  const TokenRows y{static_cast<float*>(outputs_.output.data), strides_of(inputs_.layout, 1, length, s.output_dim),
-                    inputs_.batch_size, length};
-  layer_.output.apply(pool_, scratch_, {heads.data, heads.strides, heads.batch_size, heads.length}, y);
+  const TokenRows y{outputs_.output, strides_of(inputs_.layout, 1, length, s.output_dim), inputs_.batch_size, length};
+  layer_.output.apply(pool_, scratch_,
+                      {{heads.array.data, heads.array.dtype}, heads.strides, heads.batch_size, heads.length}, y);
 }
 
 Status Forward::run() {
@@ -423,7 +453,9 @@ Status Forward::run() {
   if (Status status = check_positions(); !status.ok()) return status;
 
   const LayerShape& s = layer_.shape;
-  if (has_table()) add_positions();
+  if (adds_positions() && inputs_.x.dtype == Dtype::float32) add_positions(static_cast<const float*>(inputs_.x.data));
+  if (adds_positions() && inputs_.x.dtype == Dtype::float16)
+    add_positions(static_cast<const std::uint16_t*>(inputs_.x.data));
   project_queries();
   if (projects_keys()) project_keys_and_values();
   if (layer_.options.position == LayerPosition::rotary) {

@@ -20,8 +20,10 @@ float power_of_two_slope(std::int64_t h, std::int64_t n) {
 class RelativeBuckets {
  public:
   RelativeBuckets(std::int64_t num_buckets, std::int64_t max_distance, bool bidirectional)
-      : bidirectional_(bidirectional), per_direction_(bidirectional ? num_buckets / 2 : num_buckets),
-        max_exact_(per_direction_ / 2), span_(std::log(static_cast<double>(max_distance) / max_exact())) {}
+      : bidirectional_(bidirectional),
+        per_direction_(bidirectional ? num_buckets / 2 : num_buckets),
+        max_exact_(per_direction_ / 2),
+        span_(std::log(static_cast<double>(max_distance) / max_exact())) {}
 
   [[nodiscard]] std::int64_t operator()(std::int64_t distance) const {
     const std::int64_t direction = bidirectional_ && distance > 0 ? per_direction_ : 0;
@@ -69,26 +71,28 @@ Status check_buckets(std::int64_t num_buckets, std::int64_t max_distance, bool b
 
 }  // namespace
 
-Status sinusoidal_positions(std::int64_t length, std::int64_t width, SinusoidalSplit split, double base,
-                            float* table) {
+Status sinusoidal_positions(std::int64_t length, std::int64_t width, SinusoidalSplit split, double base, float* table) {
   if (Status status = check_table_size(length, width); !status.ok()) return status;
   if (!std::isfinite(base) || base <= 0.0)
     return Status::error(StatusCode::invalid_option, "base must be finite and > 0, got %g", base);
 
+  for (std::int64_t s = 0; s < length; ++s)
+    sinusoidal_row(static_cast<double>(s), width, split, base, table + s * width);
+  return {};
+}
+
+void sinusoidal_row(double position, std::int64_t width, SinusoidalSplit split, double base, float* row) {
   const bool halves = split == SinusoidalSplit::halves;
   const std::int64_t half = width / 2;
-  const double steps = halves ? static_cast<double>(std::max<std::int64_t>(half - 1, 1)) : 0.5 * static_cast<double>(width);
-  std::fill(table, table + length * width, 0.0f);
-  for (std::int64_t s = 0; s < length; ++s) {
-    float* row = table + s * width;
-    for (std::int64_t m = 0; m < (halves ? half : width - half); ++m) {
-      const double angle = static_cast<double>(s) * std::pow(base, -static_cast<double>(m) / steps);
-      const std::int64_t cosine = halves ? m + half : 2 * m + 1;
-      row[halves ? m : 2 * m] = static_cast<float>(std::sin(angle));
-      if (cosine < width) row[cosine] = static_cast<float>(std::cos(angle));
-    }
+  const double steps =
+      halves ? static_cast<double>(std::max<std::int64_t>(half - 1, 1)) : 0.5 * static_cast<double>(width);
+  row[width - 1] = 0.0f;  // the odd column of halves
+  for (std::int64_t m = 0; m < (halves ? half : width - half); ++m) {
+    const double angle = position * std::pow(base, -static_cast<double>(m) / steps);
+    const std::int64_t cosine = halves ? m + half : 2 * m + 1;
+    row[halves ? m : 2 * m] = static_cast<float>(std::sin(angle));
+    if (cosine < width) row[cosine] = static_cast<float>(std::cos(angle));
   }
-  return {};
 }
 
 void alibi_slopes(std::int64_t num_heads, float* slopes) {

@@ -46,7 +46,8 @@ Status Projection::create(const LinearWeights& weights, std::int64_t in, std::in
 
   for (std::int64_t k = 0; k < in; k += kDepth) {
     const std::int64_t depth = std::min(kDepth, in - k);
-    const char* row_k = static_cast<const char*>(weights.weight.data) + k * weights.in_stride * size_of(weights.weight.dtype);
+    const char* row_k =
+        static_cast<const char*>(weights.weight.data) + k * weights.in_stride * size_of(weights.weight.dtype);
     const RowRun slice{.data = row_k,
                        .dtype = weights.weight.dtype,
                        .row_stride = static_cast<std::ptrdiff_t>(weights.in_stride),
@@ -123,8 +124,8 @@ void Projection::compute(const ConstTokenRows& x, const TokenRows& y, const Tile
       gather(static_cast<const std::uint16_t*>(x.array.data), x, tile.row, tile.rows, k, depth, input);
     std::fill(input + tile.rows * depth, input + padded_rows * depth, 0.0f);
     kernels_->multiply(input, depth, panels_.data() + k * padded_out_ + tile.column * depth,
-                       depth * kernels_->panel_width, depth,
-                       padded_columns / width, output, padded_columns, padded_rows, true);
+                       depth * kernels_->panel_width, depth, padded_columns / width, output, padded_columns,
+                       padded_rows, true);
   }
   if (y.array.dtype == Dtype::float32)
     scatter(output, padded_columns, tile.row, tile.rows, tile.column, tile.columns, y,

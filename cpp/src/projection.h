@@ -10,15 +10,15 @@
 
 namespace headwise {
 
-/// Rows of features in the memory order of a layer: feature f of token (b, s) is at
-/// data[b * batch + s * position + f * feature]. `head` is not used.
+/// Rows of features in the memory order of a layer: feature f of token (b, s) is element
+/// b * batch + s * position + f * feature of `data`. `head` is not used.
 struct TokenRows {
-  float* data;
+  MutableArray array;
   Strides strides;
   std::int64_t batch_size, length;
 };
 struct ConstTokenRows {
-  const float* data;
+  ConstArray array;
   Strides strides;
   std::int64_t batch_size, length;
 };
@@ -43,7 +43,7 @@ class Projection {
  public:
   [[nodiscard]] Status create(const LinearWeights& weights, std::int64_t in, std::int64_t out);
 
-  /// Reads X [.., in] and writes Y [.., out]; the two have one batch size and length.
+  /// Reads X [.., in] and writes Y [.., out], float32 or float16; the two have one batch size and length.
   void apply(ThreadPool& pool, ProjectionScratch& scratch, const ConstTokenRows& x, const TokenRows& y) const;
 
   [[nodiscard]] std::int64_t bytes() const;

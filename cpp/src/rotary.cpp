@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "call.h"
-#include "half.h"
+#include "element.h"
 #include "headwise/position.h"
 #include "headwise/thread_pool.h"
 #include "workspace.h"
@@ -132,22 +132,18 @@ struct Pairing {
   [[nodiscard]] std::int64_t second(std::int64_t m) const { return interleaved ? 2 * m + 1 : m + half; }
 };
 
-float load(const float* x) { return *x; }
-float load(const std::uint16_t* x) { return half_to_float(*x); }
-void store(float* y, float value) { *y = value; }
-void store(std::uint16_t* y, float value) { *y = float_to_half(value); }
-
 /// Turns one token's head; y may be x. Features past the pairs are copied.
 template <class In, class Out>
 void turn(const In* x, Out* y, std::int64_t stride, std::int64_t head_dim, Pairing pairing, const float* cosines,
           const float* sines) {
   for (std::int64_t m = 0; m < pairing.half; ++m) {
     const std::int64_t i = pairing.first(m) * stride, j = pairing.second(m) * stride;
-    const float a = load(x + i), b = load(x + j);
-    store(y + i, a * cosines[m] - b * sines[m]);
-    store(y + j, a * sines[m] + b * cosines[m]);
+    const float a = load_element(x + i), b = load_element(x + j);
+    store_element(y + i, a * cosines[m] - b * sines[m]);
+    store_element(y + j, a * sines[m] + b * cosines[m]);
   }
-  for (std::int64_t d = 2 * pairing.half; d < head_dim; ++d) store(y + d * stride, load(x + d * stride));
+  for (std::int64_t d = 2 * pairing.half; d < head_dim; ++d)
+    store_element(y + d * stride, load_element(x + d * stride));
 }
 
 struct RotaryCall {
@@ -251,8 +247,14 @@ Status rotary_embedding(ThreadPool& pool, Layout layout, std::int64_t batch_size
     if (Status status = check_rows(rows, batch_size * length, table_rows); !status.ok()) return status;
   if (batch_size == 0 || length == 0) return {};
 
-  const RotaryCall call{strides_of(layout, num_heads, length, head_dim), num_heads, length, head_dim,
-                        Pairing{rotary_dim / 2, interleaved}, cosines, sines, rows};
+  const RotaryCall call{strides_of(layout, num_heads, length, head_dim),
+                        num_heads,
+                        length,
+                        head_dim,
+                        Pairing{rotary_dim / 2, interleaved},
+                        cosines,
+                        sines,
+                        rows};
   const auto write_to = [&](auto* destination) {
     if (x.dtype == Dtype::float32)
       turn_all(pool, call, batch_size, static_cast<const float*>(x.data), destination);

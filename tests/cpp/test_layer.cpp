@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "half.h"
 #include "harness.h"
 #include "headwise/kv_cache.h"
 #include "headwise/layer.h"
@@ -29,7 +30,8 @@ Floats random_floats(std::int64_t count, unsigned seed) {
   return values;
 }
 
-// ---- a layer and its call as plain data ------------------------------------------------------------------------------
+// ---- a layer and its call as plain data
+// ------------------------------------------------------------------------------
 
 struct Model {
   LayerShape shape;
@@ -74,7 +76,7 @@ struct Weights {
 
   [[nodiscard]] LayerWeights view(const Model& m) const {
     const auto linear = [](const Floats& w, const Floats& b, std::int64_t out) {
-      return LinearWeights{w.empty() ? nullptr : w.data(), out, 1, b.empty() ? nullptr : b.data()};
+      return LinearWeights{{w.empty() ? nullptr : w.data()}, out, 1, b.empty() ? nullptr : b.data()};
     };
     return {linear(wq, bq, m.query_width()), linear(wk, bk, m.key_width()), linear(wv, bv, m.value_width()),
             linear(wo, bo, m.shape.output_dim)};
@@ -122,9 +124,9 @@ Status forward(const Layer& layer, const Call& call, const AttentionOutputs& out
   inputs.batch_size = call.batch_size;
   inputs.query_length = call.query_length;
   inputs.key_length = call.key_length;
-  inputs.x = call.x.data();
-  inputs.key_context = call.key_context.empty() ? nullptr : call.key_context.data();
-  inputs.value_context = call.value_context.empty() ? nullptr : call.value_context.data();
+  inputs.x.data = call.x.data();
+  if (!call.key_context.empty()) inputs.key_context.data = call.key_context.data();
+  if (!call.value_context.empty()) inputs.value_context.data = call.value_context.data();
   inputs.cache = call.cache;
   inputs.attend_only = call.attend_only;
   inputs.append_lengths = call.append_lengths;
@@ -164,7 +166,8 @@ std::unique_ptr<KvCache> cache_for(const Model& m, std::int64_t batch_size, std:
   return cache;
 }
 
-// ---- the layer in double, every number with a bound on what float32 may be off -----------------------------------------
+// ---- the layer in double, every number with a bound on what float32 may be off
+// -----------------------------------------
 
 struct Bounded {
   double value = 0, error = 0;
@@ -191,7 +194,8 @@ Row project(const Row& x, const Floats& w, const Floats& b) {
   const std::int64_t in = static_cast<std::int64_t>(x.size()), out = static_cast<std::int64_t>(w.size()) / in;
   Row y(static_cast<std::size_t>(out));
   for (std::int64_t o = 0; o < out; ++o)
-    y[o] = dot(in, [&](std::int64_t k) { return x[k]; }, w.data() + o, out, b.empty() ? 0.0 : b[o]);
+    y[o] = dot(
+        in, [&](std::int64_t k) { return x[k]; }, w.data() + o, out, b.empty() ? 0.0 : b[o]);
   return y;
 }
 
@@ -204,11 +208,13 @@ void normalise(Bounded* head, std::int64_t width, const LayerOptions& options, c
   const bool rms = options.qk_norm == QkNorm::rms;
   const double size = rms ? std::sqrt(squares / width + options.qk_norm_epsilon)
                           : std::max<double>(std::sqrt(squares), options.qk_norm_epsilon);
-  const double size_error = rms ? std::sqrt(errors / width) : std::sqrt(errors);  // a norm moves no more than its vector
+  const double size_error =
+      rms ? std::sqrt(errors / width) : std::sqrt(errors);  // a norm moves no more than its vector
   for (std::int64_t d = 0; d < width; ++d) {
     const double g = gain ? gain[d] : 1.0, y = head[d].value / size * g;
     // the factor 1 / size, the product and the gain round once each
-    head[d] = {y, (head[d].error * std::abs(g) + std::abs(y) * size_error) / (size - size_error) + 4 * kEpsilon * std::abs(y)};
+    head[d] = {
+        y, (head[d].error * std::abs(g) + std::abs(y) * size_error) / (size - size_error) + 4 * kEpsilon * std::abs(y)};
   }
 }
 
@@ -257,8 +263,9 @@ Row placed(Row row, const Model& m, double position) {
   return row;
 }
 
-std::vector<Row> project_all(const Model& m, const std::vector<ReferenceToken>& tokens, const Floats& w, const Floats& b,
-                             std::int64_t heads, const float* gain, double sequence_length, bool is_value) {
+std::vector<Row> project_all(const Model& m, const std::vector<ReferenceToken>& tokens, const Floats& w,
+                             const Floats& b, std::int64_t heads, const float* gain, double sequence_length,
+                             bool is_value) {
   RotaryOptions rotary = m.options.rotary;
   if (rotary.sequence_length == 0) rotary.sequence_length = sequence_length;
   std::vector<Row> rows;
@@ -300,31 +307,34 @@ void attend(const Model& m, const Bounded* q, const std::vector<Row>& keys, cons
       magnitude += p[j] * std::abs(v.value);
       error += p[j] * v.error;
     }
-    out[d] = total == 0 ? Bounded{} : Bounded{o / total, ((2 * score_error + 16 * kEpsilon) * magnitude + error) / total};
+    out[d] =
+        total == 0 ? Bounded{} : Bounded{o / total, ((2 * score_error + 16 * kEpsilon) * magnitude + error) / total};
   }
 }
 
 std::vector<Row> reference(const Model& m, const Weights& w, const ReferenceSequence& sequence) {
   const LayerShape& s = m.shape;
   const LayerOptions& o = m.options;
-  const auto q = project_all(m, sequence.queries, w.wq, w.bq, s.num_heads, o.query_gain, sequence.sequence_length, false);
+  const auto q =
+      project_all(m, sequence.queries, w.wq, w.bq, s.num_heads, o.query_gain, sequence.sequence_length, false);
   const auto k = project_all(m, sequence.keys, w.wk, w.bk, s.num_kv_heads, o.key_gain, sequence.sequence_length, false);
   const auto v = project_all(m, sequence.values, w.wv, w.bv, s.num_kv_heads, nullptr, sequence.sequence_length, true);
   std::vector<Row> y;
   for (std::size_t i = 0; i < q.size(); ++i) {
     Row heads(static_cast<std::size_t>(m.heads_width()));
     for (std::int64_t h = 0; h < s.num_heads; ++h)
-      attend(m, q[i].data() + h * s.head_dim, k, v, h / (s.num_heads / s.num_kv_heads),
-             [&](std::int64_t j) { return sequence.hidden(static_cast<std::int64_t>(i), j); },
-             heads.data() + h * s.value_head_dim);
+      attend(
+          m, q[i].data() + h * s.head_dim, k, v, h / (s.num_heads / s.num_kv_heads),
+          [&](std::int64_t j) { return sequence.hidden(static_cast<std::int64_t>(i), j); },
+          heads.data() + h * s.value_head_dim);
     y.push_back(s.output_projection ? project(heads, w.wo, w.bo) : heads);
   }
   return y;
 }
 
 /// Tokens [from, to) of batch b of X [B, S, I], positions counted from `first`.
-std::vector<ReferenceToken> tokens_of(const Model& m, const Call& call, std::int64_t b, std::int64_t from, std::int64_t to,
-                                      double first) {
+std::vector<ReferenceToken> tokens_of(const Model& m, const Call& call, std::int64_t b, std::int64_t from,
+                                      std::int64_t to, double first) {
   std::vector<ReferenceToken> tokens;
   for (std::int64_t s = from; s < to; ++s) {
     const double position = first + static_cast<double>(s - from);
@@ -376,7 +386,8 @@ Floats columns_of(const Floats& rows, std::int64_t batch_size, std::int64_t leng
   return columns;
 }
 
-// ---- the formula -----------------------------------------------------------------------------------------------------
+// ---- the formula
+// -----------------------------------------------------------------------------------------------------
 
 TEST(Layer, EqualsTheFormulaAroundTileEdges) {
   for (std::int64_t length : {1, 3, 64, 65})
@@ -487,6 +498,72 @@ TEST(Layer, AddsTheRowsOfATable) {
   expect_self_attention(m, 2, 40, false);
 }
 
+TEST(Layer, AddsSinesAndCosinesAtAnyPosition) {
+  for (SinusoidalSplit split : {SinusoidalSplit::interleaved, SinusoidalSplit::halves}) {
+    Floats table(40 * 24);
+    ASSERT_TRUE(sinusoidal_positions(40, 24, split, 10000.0, table.data()).ok());
+    Model learned = model(24, 2, 8, 24), sinusoidal = learned;
+    learned.options.position = LayerPosition::table;
+    learned.options.position_table = table.data();
+    learned.options.position_rows = 40;
+    sinusoidal.options.position = LayerPosition::sinusoidal;
+    sinusoidal.options.sinusoidal_split = split;
+    Call call = self_call(learned, 2, 30);
+    const std::int32_t offsets[] = {10, 0};
+    call.attention.query_offset = offsets;
+    EXPECT_EQ(output_of(*build(sinusoidal), call), output_of(*build(learned), call));
+    const std::int32_t beyond[] = {100000, -3};
+    call.attention.query_offset = beyond;
+    for (float y : output_of(*build(sinusoidal), call)) EXPECT_TRUE(std::isfinite(y));
+  }
+}
+
+/// A float16 call is the float32 call on the widened inputs, its result rounded.
+void expect_float16(const Model& m, Layout layout) {
+  const auto layer = build(m);
+  Call call = self_call(m, 2, 9);
+  call.layout = layout;
+  std::vector<std::uint16_t> x(call.x.size());
+  floats_to_halves(call.x.data(), static_cast<std::int64_t>(x.size()), x.data());
+  halves_to_floats(x.data(), static_cast<std::int64_t>(x.size()), call.x.data());
+  const Floats expected = output_of(*layer, call);
+  std::vector<std::uint16_t> y(expected.size()), rounded(expected.size());
+  floats_to_halves(expected.data(), static_cast<std::int64_t>(y.size()), rounded.data());
+  LayerInputs inputs;
+  inputs.layout = layout;
+  inputs.batch_size = 2;
+  inputs.query_length = 9;
+  inputs.x = {x.data(), Dtype::float16};
+  AttentionOutputs outputs;
+  outputs.output = {y.data(), Dtype::float16};
+  const Status status = layer->forward(pool_of(1), inputs, {}, {}, outputs);
+  ASSERT_TRUE(status.ok()) << status.message;
+  EXPECT_EQ(y, rounded);
+}
+
+TEST(Layer, TakesAndGivesFloat16) {
+  for (Layout layout : {Layout::bse, Layout::bes}) {
+    Model m = model(24, 3, 8, 24);
+    expect_float16(m, layout);
+    m.options.position = LayerPosition::sinusoidal;
+    expect_float16(m, layout);
+    m.shape.output_projection = false;
+    expect_float16(m, layout);
+  }
+}
+
+TEST(Layer, TakesFloat16Weights) {
+  const Model m = model(24, 3, 8, 24);
+  Weights weights(m);
+  std::vector<std::uint16_t> half(weights.wk.size());
+  const auto count = static_cast<std::int64_t>(half.size());
+  floats_to_halves(weights.wk.data(), count, half.data());
+  halves_to_floats(half.data(), count, weights.wk.data());
+  LayerWeights view = weights.view(m);
+  view.key.weight = {half.data(), Dtype::float16};
+  EXPECT_EQ(output_of(*build(m, view), self_call(m, 1, 4)), output_of(*build(m, weights), self_call(m, 1, 4)));
+}
+
 TEST(Layer, IsTheSameOnColumns) {
   for (bool output_projection : {true, false}) {
     const Floats table = random_floats(9 * 24, 70);
@@ -531,7 +608,8 @@ TEST(Layer, EmptyBatchesAndSequencesAreLegal) {
   EXPECT_TRUE(output_of(*layer, self_call(model(16, 2, 8, 16), 2, 0)).empty());
 }
 
-// ---- bits --------------------------------------------------------------------------------------------------------------
+// ---- bits
+// --------------------------------------------------------------------------------------------------------------
 
 TEST(LayerBits, DoNotDependOnThreads) {
   Model m = model(300, 4, 40, 150);
@@ -571,11 +649,11 @@ TEST(LayerBits, DoNotDependOnHowWeightsAreStored) {
       packed[i * 48 + 32 + o] = weights.wv[i * 16 + o];
     }
   LayerWeights view = weights.view(m);
-  view.query = {transposed.data(), 1, 20, weights.bq.data()};
+  view.query = {{transposed.data()}, 1, 20, weights.bq.data()};
   EXPECT_EQ(output_of(*build(m, view), call), expected);
-  view.query = {packed.data(), 48, 1, weights.bq.data()};
-  view.key = {packed.data() + 16, 48, 1, weights.bk.data()};
-  view.value = {packed.data() + 32, 48, 1, weights.bv.data()};
+  view.query = {{packed.data()}, 48, 1, weights.bq.data()};
+  view.key = {{packed.data() + 16}, 48, 1, weights.bk.data()};
+  view.value = {{packed.data() + 32}, 48, 1, weights.bv.data()};
   EXPECT_EQ(output_of(*build(m, view), call), expected);
 }
 
@@ -588,7 +666,9 @@ TEST(LayerBits, AreThoseOfEveryHeadAloneOnItsBin) {
   for (int h = 0; h < 3; ++h) {
     Model one = model(24, 1, 8, 8);
     one.shape.output_projection = false;
-    const auto bin = [h](const Floats& w, const Floats& b) { return LinearWeights{w.data() + 8 * h, 24, 1, b.data() + 8 * h}; };
+    const auto bin = [h](const Floats& w, const Floats& b) {
+      return LinearWeights{{w.data() + 8 * h}, 24, 1, b.data() + 8 * h};
+    };
     const Floats head = output_of(
         *build(one, {bin(weights.wq, weights.bq), bin(weights.wk, weights.bk), bin(weights.wv, weights.bv), {}}), call);
     for (int i = 0; i < 7; ++i)
@@ -604,7 +684,8 @@ TEST(LayerBits, HoldOnEveryKernelOfThisMachine) {
   }
 }
 
-// ---- size ----------------------------------------------------------------------------------------------------------------
+// ---- size
+// ----------------------------------------------------------------------------------------------------------------
 
 TEST(LayerSize, OneHeadOfTheGpt3GeometryProjects12288To128) {
   Model m = model(12288, 1, 128, 128);
@@ -617,7 +698,8 @@ TEST(LayerSize, BytesAreThoseOfPackedWeights) {
   EXPECT_EQ(layer->bytes(), 4 * (4 * 64 * 64 + 4 * 64));
 }
 
-// ---- cache -----------------------------------------------------------------------------------------------------------------
+// ---- cache
+// -----------------------------------------------------------------------------------------------------------------
 
 /// Everything after another in pieces of a sequence, against the whole sequence at once, both causal.
 void expect_incremental(const Model& m, std::vector<std::int64_t> pieces) {
@@ -735,7 +817,8 @@ TEST(LayerCache, IsAsBeforeWhenTheCallFails) {
   EXPECT_EQ(cache->length(1), 5);
 }
 
-// ---- ragged ------------------------------------------------------------------------------------------------------------------
+// ---- ragged
+// ------------------------------------------------------------------------------------------------------------------
 
 TEST(LayerRagged, EverySequenceStandsForItself) {
   Model m = model(24, 2, 8, 12);
@@ -756,7 +839,8 @@ TEST(LayerRagged, EverySequenceStandsForItself) {
   }
 }
 
-// ---- errors ------------------------------------------------------------------------------------------------------------------
+// ---- errors
+// ------------------------------------------------------------------------------------------------------------------
 
 TEST(LayerErrors, CreationRefusesWhatBreaksARule) {
   const Model good = model(16, 2, 8, 16);
@@ -773,13 +857,14 @@ TEST(LayerErrors, CreationRefusesWhatBreaksARule) {
   EXPECT_EQ(with_shape([](LayerShape& s) { s.num_kv_heads = 3; }), StatusCode::invalid_shape);
   EXPECT_EQ(with_shape([](LayerShape& s) { s.head_dim = std::int64_t{1} << 40; }), StatusCode::invalid_shape);
   EXPECT_EQ(with_shape([](LayerShape& s) { s.output_projection = false; }), StatusCode::invalid_option);
-  EXPECT_EQ(with_shape([](LayerShape& s) { s.output_projection = false, s.output_dim = 5; }), StatusCode::invalid_shape);
+  EXPECT_EQ(with_shape([](LayerShape& s) { s.output_projection = false, s.output_dim = 5; }),
+            StatusCode::invalid_shape);
 
   LayerWeights missing = view;
-  missing.key.weight = nullptr;
+  missing.key.weight.data = nullptr;
   EXPECT_EQ(creation_error(good, missing), StatusCode::invalid_shape);
   missing = view;
-  missing.output.weight = nullptr;
+  missing.output.weight.data = nullptr;
   EXPECT_EQ(creation_error(good, missing), StatusCode::invalid_shape);
 
   const auto with_options = [&](auto change) {
@@ -848,7 +933,8 @@ TEST(LayerErrors, CachesMustFit) {
   EXPECT_EQ(forward_error(*layer, call), StatusCode::invalid_option);
 }
 
-// ---- memory ------------------------------------------------------------------------------------------------------------------
+// ---- memory
+// ------------------------------------------------------------------------------------------------------------------
 
 int allocations_left = 0;
 bool one_fewer(std::size_t) { return allocations_left-- > 0; }

@@ -119,7 +119,9 @@ TEST(RotaryFrequencies, YarnRampMayBeginBetweenPairs) {
   RotaryOptions options{.base = 150000.0, .scaling = RotaryScaling::yarn, .factor = 32.0, .original_length = 4096.0};
   options.truncate = false;  // gpt-oss
   const auto plain = frequencies({.base = 150000.0}, 64), scaled = frequencies(options, 64);
-  const auto turning = [](double n) { return 64.0 * std::log(4096.0 / (n * 2.0 * std::numbers::pi)) / (2.0 * std::log(150000.0)); };
+  const auto turning = [](double n) {
+    return 64.0 * std::log(4096.0 / (n * 2.0 * std::numbers::pi)) / (2.0 * std::log(150000.0));
+  };
   const double low = turning(32.0), high = turning(1.0);
   for (std::size_t m = 0; m < 32; ++m) {
     const double interpolated = std::min(std::max((m - low) / (high - low), 0.0), 1.0);
@@ -145,8 +147,8 @@ TEST(RotaryFrequencies, YarnMagnitudeFollowsItsFactors) {
 }
 
 TEST(RotaryFrequencies, Llama3DividesLongWavelengthsKeepsShortOnesAndBlendsBetween) {
-  const RotaryOptions options{.base = 500000.0, .scaling = RotaryScaling::llama3, .factor = 8.0,
-                              .original_length = 8192.0};
+  const RotaryOptions options{
+      .base = 500000.0, .scaling = RotaryScaling::llama3, .factor = 8.0, .original_length = 8192.0};
   const auto plain = frequencies({.base = 500000.0}, 128), scaled = frequencies(options, 128);
   int kept = 0, divided = 0, blended = 0;
   for (std::size_t m = 0; m < 64; ++m) {
@@ -180,8 +182,12 @@ TEST(RotaryFrequencies, RefusesWhatBreaksARule) {
             StatusCode::invalid_option);
   EXPECT_EQ(frequency_error({.scaling = RotaryScaling::dynamic_ntk, .factor = 0.5, .original_length = 8.0}, 4),
             StatusCode::invalid_option);
-  EXPECT_EQ(frequency_error({.scaling = RotaryScaling::llama3, .factor = 2.0, .original_length = 8.0,
-                             .low_freq_factor = 4.0, .high_freq_factor = 4.0}, 4),
+  EXPECT_EQ(frequency_error({.scaling = RotaryScaling::llama3,
+                             .factor = 2.0,
+                             .original_length = 8.0,
+                             .low_freq_factor = 4.0,
+                             .high_freq_factor = 4.0},
+                            4),
             StatusCode::invalid_option);
 }
 
@@ -211,9 +217,14 @@ struct RotaryCase {
 std::size_t index(const RotaryCase& c, std::int64_t b, std::int64_t h, std::int64_t s, std::int64_t d) {
   std::int64_t at = 0;
   switch (c.layout) {
-    case Layout::bhsd: at = ((b * c.num_heads + h) * c.length + s) * c.head_dim + d; break;
-    case Layout::bes: at = ((b * c.num_heads + h) * c.head_dim + d) * c.length + s; break;
-    default: at = ((b * c.length + s) * c.num_heads + h) * c.head_dim + d;
+    case Layout::bhsd:
+      at = ((b * c.num_heads + h) * c.length + s) * c.head_dim + d;
+      break;
+    case Layout::bes:
+      at = ((b * c.num_heads + h) * c.head_dim + d) * c.length + s;
+      break;
+    default:
+      at = ((b * c.length + s) * c.num_heads + h) * c.head_dim + d;
   }
   return static_cast<std::size_t>(at);
 }
@@ -232,10 +243,10 @@ TEST_P(RotaryEmbedding, TurnsEveryPairOfEveryHeadAndKeepsTheRest) {
   for (int threads : {1, 3}) {
     ThreadPool pool(threads);
     std::vector<float> y(x.size(), 9.0f);
-    const Status status = rotary_embedding(pool, c.layout, c.batch_size, c.num_heads, c.length, c.head_dim,
-                                           c.rotary_dim, c.interleaved, {x.data(), Dtype::float32},
-                                           table.cosines.data(), table.sines.data(), c.length, nullptr,
-                                           {y.data(), Dtype::float32});
+    const Status status =
+        rotary_embedding(pool, c.layout, c.batch_size, c.num_heads, c.length, c.head_dim, c.rotary_dim, c.interleaved,
+                         {x.data(), Dtype::float32}, table.cosines.data(), table.sines.data(), c.length, nullptr,
+                         {y.data(), Dtype::float32});
     ASSERT_TRUE(status.ok()) << status.message;
     results.push_back(y);
   }
@@ -253,14 +264,12 @@ TEST_P(RotaryEmbedding, TurnsEveryPairOfEveryHeadAndKeepsTheRest) {
       }
 }
 
-INSTANTIATE_TEST_SUITE_P(Layouts, RotaryEmbedding,
-                         testing::Values(RotaryCase{Layout::bhsd, 2, 3, 37, 8, 8, false},
-                                         RotaryCase{Layout::bhsd, 1, 2, 5, 10, 4, true},
-                                         RotaryCase{Layout::bshd, 2, 3, 33, 6, 6, true},
-                                         RotaryCase{Layout::bse, 2, 2, 65, 12, 6, false},
-                                         RotaryCase{Layout::bes, 2, 3, 35, 8, 8, false},
-                                         RotaryCase{Layout::bes, 1, 1, 3, 5, 2, true},
-                                         RotaryCase{Layout::bhsd, 1, 1, 0, 4, 4, false}));
+INSTANTIATE_TEST_SUITE_P(
+    Layouts, RotaryEmbedding,
+    testing::Values(RotaryCase{Layout::bhsd, 2, 3, 37, 8, 8, false}, RotaryCase{Layout::bhsd, 1, 2, 5, 10, 4, true},
+                    RotaryCase{Layout::bshd, 2, 3, 33, 6, 6, true}, RotaryCase{Layout::bse, 2, 2, 65, 12, 6, false},
+                    RotaryCase{Layout::bes, 2, 3, 35, 8, 8, false}, RotaryCase{Layout::bes, 1, 1, 3, 5, 2, true},
+                    RotaryCase{Layout::bhsd, 1, 1, 0, 4, 4, false}));
 
 TEST(RotaryEmbeddingRows, NameTheTableRowOfEveryToken) {
   ThreadPool pool(1);
@@ -299,8 +308,8 @@ TEST(RotaryEmbeddingErrors, ComeBeforeAnyWork) {
   ThreadPool pool(1);
   std::vector<float> x(16, 1.0f), y(16, 9.0f);
   const auto table = tables({}, 4, counting(4));
-  const auto call = [&](std::int64_t length, std::int64_t rotary_dim, std::int64_t table_rows,
-                        const std::int32_t* rows, Dtype dtype = Dtype::float32) {
+  const auto call = [&](std::int64_t length, std::int64_t rotary_dim, std::int64_t table_rows, const std::int32_t* rows,
+                        Dtype dtype = Dtype::float32) {
     return rotary_embedding(pool, Layout::bhsd, 1, 1, length, 4, rotary_dim, false, {x.data(), dtype},
                             table.cosines.data(), table.sines.data(), table_rows, rows, {y.data(), Dtype::float32})
         .code;
@@ -325,7 +334,8 @@ TEST(SinusoidalPositions, InterleaveSineAndCosineOverWidth) {
     for (std::int64_t s = 0; s < 5; ++s)
       for (std::int64_t d = 0; d < width; ++d) {
         const double angle = s / std::pow(10000.0, 2.0 * static_cast<double>(d / 2) / static_cast<double>(width));
-        EXPECT_NEAR(table[static_cast<std::size_t>(s * width + d)], d % 2 ? std::cos(angle) : std::sin(angle), kEpsilon);
+        EXPECT_NEAR(table[static_cast<std::size_t>(s * width + d)], d % 2 ? std::cos(angle) : std::sin(angle),
+                    kEpsilon);
       }
   }
 }
@@ -353,8 +363,9 @@ TEST(SinusoidalPositions, RefuseBadSizesAndBases) {
   float table[4];
   EXPECT_EQ(sinusoidal_positions(-1, 4, SinusoidalSplit::halves, 1e4, table).code, StatusCode::invalid_shape);
   EXPECT_EQ(sinusoidal_positions(1, 0, SinusoidalSplit::halves, 1e4, table).code, StatusCode::invalid_shape);
-  EXPECT_EQ(sinusoidal_positions(std::int64_t{1} << 40, std::int64_t{1} << 40, SinusoidalSplit::halves, 1e4, table).code,
-            StatusCode::invalid_shape);
+  EXPECT_EQ(
+      sinusoidal_positions(std::int64_t{1} << 40, std::int64_t{1} << 40, SinusoidalSplit::halves, 1e4, table).code,
+      StatusCode::invalid_shape);
   EXPECT_EQ(sinusoidal_positions(1, 4, SinusoidalSplit::halves, 0.0, table).code, StatusCode::invalid_option);
 }
 

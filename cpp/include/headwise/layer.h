@@ -16,8 +16,9 @@ enum class QkNorm : std::int32_t {
 
 enum class LayerPosition : std::int32_t {
   none = 0,
-  table = 1,   ///< rows of a table (learned, sinusoidal) are added to X
-  rotary = 2,  ///< queries and keys are turned
+  table = 1,       ///< rows of a learned table are added to X
+  sinusoidal = 2,  ///< sines and cosines are added to X
+  rotary = 3,      ///< queries and keys are turned
 };
 
 /// The multi-head layer
@@ -36,14 +37,14 @@ struct LayerShape {
   std::int64_t num_kv_heads = 1;
   std::int64_t head_dim = 1;
   std::int64_t value_head_dim = 1;
-  std::int64_t output_dim = 1;       ///< width of Y; num_heads * value_head_dim without output projection
+  std::int64_t output_dim = 1;  ///< width of Y; num_heads * value_head_dim without output projection
   bool output_projection = true;
 };
 
 /// A weight W [in, out] and its bias [out] (null is none): element (i, o) is at weight[i * in_stride + o * out_stride],
 /// so a slice of packed weights, or one stored [out, in], is read as it lies.
 struct LinearWeights {
-  const float* weight = nullptr;
+  ConstArray weight;  ///< float32 or float16
   std::int64_t in_stride = 0, out_stride = 1;
   const float* bias = nullptr;
 };
@@ -62,10 +63,12 @@ struct LayerOptions {
   const float* query_gain = nullptr;  ///< [head_dim], copied; null is 1
   const float* key_gain = nullptr;
   LayerPosition position = LayerPosition::none;
-  const float* position_table = nullptr;  ///< table: [position_rows, input_dim], copied. Row p is added to the token of
-                                          ///< X at position p before anything else, so keys and values that come from
-                                          ///< X have it too.
+  /// table: [position_rows, input_dim], copied. Row p is added to the token of X at position p before anything else, so
+  /// that keys and values that come from X have it too. Likewise for sinusoidal, whose rows have no end.
+  const float* position_table = nullptr;
   std::int64_t position_rows = 0;
+  SinusoidalSplit sinusoidal_split = SinusoidalSplit::interleaved;
+  double sinusoidal_base = 10000.0;
   RotaryOptions rotary;  ///< rotary. Dynamic ntk with sequence_length 0 takes the call's highest position + 1.
 };
 
@@ -73,9 +76,9 @@ struct LayerInputs {
   Layout layout = Layout::bse;  ///< bse: X [B, Sq, I]; bes: X [B, I, Sq]; contexts and Y likewise
   std::int64_t batch_size = 1, query_length = 0;
   std::int64_t key_length = 0;  ///< of the contexts; without any it is query_length
-  const float* x = nullptr;
-  const float* key_context = nullptr;    ///< null: X
-  const float* value_context = nullptr;  ///< null: the key context
+  ConstArray x;                 ///< float32 or float16, as are the contexts
+  ConstArray key_context;       ///< null: X
+  ConstArray value_context;     ///< null: the key context
   /// Keys and values are appended here, then all that the cache holds is attended to. If the call fails the cache is as
   /// before, unless it is a ring that has dropped tokens for the new ones.
   KvCache* cache = nullptr;
@@ -93,9 +96,9 @@ class Layer {
   Layer(const Layer&) = delete;
   Layer& operator=(const Layer&) = delete;
 
-  /// `masks` gives mask and bias (the rest is ignored, as is `attention.layout`); `outputs.output` is Y [B, Sq, O] (bes:
-  /// [B, O, Sq]) in float32, null if not wanted; the other outputs are those of attention(). A ragged batch goes
-  /// without a cache. Scratch: the projected queries, keys, values and heads.
+  /// `masks` gives mask and bias (the rest is ignored, as is `attention.layout`); `outputs.output` is Y [B, Sq, O]
+  /// (bes: [B, O, Sq]), null if not wanted; the other outputs are those of attention(). A ragged batch goes without a
+  /// cache. Scratch: the projected queries, keys, values and heads.
   [[nodiscard]] Status forward(ThreadPool& pool, const LayerInputs& inputs, const AttentionInputs& masks,
                                const AttentionOptions& attention, const AttentionOutputs& outputs) const;
 

@@ -15,9 +15,9 @@ struct RotaryOptions {
   double base = 10000.0;
   bool interleaved = false;  ///< pairs are neighbours; default: pairs are half a width apart
   RotaryScaling scaling = RotaryScaling::none;
-  double factor = 1.0;             ///< > 0; how much longer than original_length the context may be
-  double original_length = 0.0;    ///< dynamic ntk, yarn, llama3: the length the model was trained for
-  double sequence_length = 0.0;    ///< dynamic ntk: the current length; up to original_length nothing is scaled
+  double factor = 1.0;           ///< > 0; how much longer than original_length the context may be
+  double original_length = 0.0;  ///< dynamic ntk, yarn, llama3: the length the model was trained for
+  double sequence_length = 0.0;  ///< dynamic ntk: the current length; up to original_length nothing is scaled
   double beta_fast = 32.0, beta_slow = 1.0;  ///< yarn ramp, in rotations over original_length
   bool truncate = true;                      ///< yarn: the ramp begins and ends at whole pairs (gpt-oss: false)
   /// yarn: multiplies cos and sin. 0 means m(mscale) / m(mscale_all_dim) if both are given, else m(1), with
@@ -27,9 +27,9 @@ struct RotaryOptions {
   double low_freq_factor = 1.0, high_freq_factor = 4.0;  ///< llama3, in rotations over original_length
 };
 
-/// Scaled angles as published: linear (Chen et al. 2023), ntk and dynamic ntk (NTK-aware base), yarn (Peng et al. 2023),
-/// llama3 (Llama 3.1); formulas and defaults as in Hugging Face transformers.
-/// Angles per position unit, theta_m for m < rotary_dim / 2, after scaling; and the factor on cos and sin.
+/// Scaled angles as published: linear (Chen et al. 2023), ntk and dynamic ntk (NTK-aware base), yarn (Peng et al.
+/// 2023), llama3 (Llama 3.1); formulas and defaults as in Hugging Face transformers. Angles per position unit, theta_m
+/// for m < rotary_dim / 2, after scaling; and the factor on cos and sin.
 [[nodiscard]] Status rotary_frequencies(const RotaryOptions& options, std::int64_t head_dim, double* theta,
                                         double* amplitude);
 
@@ -37,8 +37,8 @@ struct RotaryOptions {
 [[nodiscard]] Status rotary_tables(const RotaryOptions& options, std::int64_t head_dim, const double* positions,
                                    std::int64_t num_positions, float* cosines, float* sines);
 
-/// Turns x [B, H, S, D] in `layout` into y (may be x if of one dtype) by given tables: cos and sin [table_rows, rotary_dim/2], row
-/// rows[b * S + s] for token (b, s), or s when rows is null. Row numbers must lie in the tables.
+/// Turns x [B, H, S, D] in `layout` into y (may be x if of one dtype) by given tables: cos and sin [table_rows,
+/// rotary_dim/2], row rows[b * S + s] for token (b, s), or s when rows is null. Row numbers must lie in the tables.
 [[nodiscard]] Status rotary_embedding(ThreadPool& pool, Layout layout, std::int64_t batch_size, std::int64_t num_heads,
                                       std::int64_t length, std::int64_t head_dim, std::int64_t rotary_dim,
                                       bool interleaved, ConstArray x, const float* cosines, const float* sines,
@@ -52,12 +52,15 @@ struct RotaryOptions {
 
 enum class SinusoidalSplit : std::int32_t {
   interleaved = 0,  ///< (sin, cos) pairs: Vaswani et al. 2017
-  halves = 1,       ///< [sin…, cos…]: tensor2tensor's timing signal, geometric from 1 to 1/10000 over width/2 - 1 steps
+  halves = 1,  ///< [sin…, cos…]: tensor2tensor's timing signal, geometric from 1 to 1/10000 over width/2 - 1 steps
 };
 
 /// Position table [length, width]; odd widths end in a zero column (halves) or a sine (interleaved).
 [[nodiscard]] Status sinusoidal_positions(std::int64_t length, std::int64_t width, SinusoidalSplit split, double base,
                                           float* table);
+
+/// One row of such a table, at any position.
+void sinusoidal_row(double position, std::int64_t width, SinusoidalSplit split, double base, float* row);
 
 /// ALiBi slopes (Press et al. 2022) for any number of heads: 2^(-8(h+1)/n) for n a power of two, else those of the
 /// next lower power followed by every other one of the next higher.
