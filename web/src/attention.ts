@@ -1,6 +1,7 @@
 import type { Returns } from "./attentionOptions.js";
 import { attentionProblem, checkLayout, type AttentionOptions, type FloatTensor } from "./attentionProblem.js";
 import type { Backend, Eventually, FloatResult, Report, ResultOf } from "./backend.js";
+import { cacheProblem, checkBytes, KvCache, type KvCacheOptions } from "./cache.js";
 import { Disposing } from "./disposable.js";
 import { DisposedError, UnsupportedError } from "./errors.js";
 import { mergeProblem, noteForMerge, type AttentionPart, type MergeOptions, type MergeResult } from "./merge.js";
@@ -99,6 +100,33 @@ export class Attention extends Disposing {
     this.#assertAlive(operation);
     const problem = rotaryProblem(operation, x, options);
     return this.#run(operation, () => this.#backend.rotary(problem), problem.signal);
+  }
+
+  /**
+   * An empty cache of keys and values, for decoding token by token: `append` what was projected, then `attend`.
+   *
+   * @throws OptionError, ShapeError; OutOfMemoryError; DisposedError.
+   */
+  async kvCache(options: KvCacheOptions): Promise<KvCache> {
+    const operation = "kvCache";
+    this.#assertAlive(operation);
+    const problem = cacheProblem(operation, options);
+    return this.#run(operation, async () => new KvCache(this.#context, await this.#backend.createCache(problem)));
+  }
+
+  /**
+   * The cache that `cache.save()` made these bytes of. Nothing is built of bytes that are damaged or foreign.
+   *
+   * @throws OptionError with code `"CORRUPT_DATA"` for such bytes; OutOfMemoryError; DisposedError.
+   */
+  async loadCache(bytes: Uint8Array): Promise<KvCache> {
+    const operation = "loadCache";
+    this.#assertAlive(operation);
+    const checked = checkBytes(operation, bytes);
+    return this.#run(
+      operation,
+      async () => new KvCache(this.#context, await this.#backend.loadCache(operation, checked)),
+    );
   }
 
   /**

@@ -229,7 +229,8 @@ function readCumulative(options: OptionReader, name: string, total: number): Int
   return list;
 }
 
-function refuseGpu(options: OptionReader): void {
+/** Refuses `location: "gpu"`, for engines that have none. */
+export function refuseGpu(options: OptionReader): void {
   if (options.oneOf("location", ["cpu", "gpu"], "cpu") === "gpu")
     throw new UnsupportedError(`${options.operation}: location "gpu" needs the WebGPU backend, this is wasm`);
 }

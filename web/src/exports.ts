@@ -12,6 +12,14 @@ export type {
 } from "./attentionOptions.js";
 export type { AttentionResult, FloatResult, Report, ResultOf } from "./backend.js";
 export {
+  KvCache,
+  type AppendOptions,
+  type AttendOptions,
+  type CacheDtype,
+  type KvCacheOptions,
+  type Ring,
+} from "./cache.js";
+export {
   AssetError,
   DeviceLostError,
   DisposedError,

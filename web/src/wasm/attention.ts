@@ -215,9 +215,16 @@ export function placeOutput(
 }
 
 /** The engine reads its inputs while it writes its output. */
-function refuseOverlap(
+export function refuseOverlap(
   heap: Heap,
-  { operation, query, key, value, settings, output: { into } }: AttentionProblem,
+  {
+    operation,
+    query,
+    key,
+    value,
+    settings,
+    output: { into },
+  }: Pick<AttentionProblem, "operation" | "query" | "settings" | "output"> & Partial<AttentionProblem>,
 ): void {
   if (!into || heap.find(operation, "into", into.data) === undefined) return;
   const end = into.data.byteOffset + into.data.byteLength;

@@ -1,10 +1,12 @@
 import type { AttentionProblem } from "../attentionProblem.js";
-import type { AttentionResult, Backend, Eventually, FloatResult } from "../backend.js";
+import type { AttentionResult, Backend, BackendCache, Eventually, FloatResult } from "../backend.js";
+import type { CacheProblem } from "../cache.js";
 import { DisposedError } from "../errors.js";
 import type { MergeProblem, MergeResult } from "../merge.js";
 import type { RotaryProblem } from "../rotary.js";
 import type { Dtype } from "../tensor.js";
 import { runAttention } from "./attention.js";
+import { createCache, loadCache } from "./cache.js";
 import type { WasmEngine } from "./engine.js";
 import type { EngineTensor } from "./heap.js";
 import { runMerge } from "./merge.js";
@@ -28,6 +30,14 @@ export class WasmBackend implements Backend {
 
   rotary(problem: RotaryProblem): Eventually<FloatResult> {
     return runRotary(this.#engine, problem);
+  }
+
+  createCache(problem: CacheProblem): Eventually<BackendCache> {
+    return createCache(this.#engine, problem);
+  }
+
+  loadCache(operation: string, bytes: Uint8Array): Eventually<BackendCache> {
+    return loadCache(this.#engine, operation, bytes);
   }
 
   allocate<D extends Dtype>(operation: string, shape: readonly number[], dtype: D): EngineTensor<D> {

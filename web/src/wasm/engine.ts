@@ -8,7 +8,7 @@ import {
 } from "../errors.js";
 import type { Eventually } from "../backend.js";
 import { Heap, type Arena } from "./heap.js";
-import type { AttentionCall, MergeCall, NativeEngine, RotaryCall, WasmModule } from "./module.js";
+import type { AttentionCall, CacheCall, MergeCall, NativeEngine, RotaryCall, WasmModule } from "./module.js";
 
 /** `StatusCode` of headwise/status.h. */
 const STATUS = {
@@ -33,6 +33,7 @@ export class WasmEngine {
   readonly attentionCall: AttentionCall;
   readonly mergeCall: MergeCall;
   readonly rotaryCall: RotaryCall;
+  readonly cacheCall: CacheCall;
   /** Makes the error of every call from now on, once no call can run any more. */
   #end: ((operation: string) => HeadwiseError) | undefined;
   #reportEnd: (() => void) | undefined;
@@ -45,6 +46,7 @@ export class WasmEngine {
     this.attentionCall = Object.seal(new module.AttentionCall());
     this.mergeCall = Object.seal(new module.MergeCall());
     this.rotaryCall = Object.seal(new module.RotaryCall());
+    this.cacheCall = Object.seal(new module.CacheCall());
   }
 
   /**

@@ -21,6 +21,8 @@ export interface AttentionCall {
   keyDtype: number;
   value: number;
   valueDtype: number;
+  /** In place of key and value. */
+  cache: number;
   mask: number;
   bias: number;
   biasDtype: number;
@@ -121,11 +123,43 @@ export interface RotaryCall extends RotaryProperties {
   yDtype: number;
 }
 
+/** One operation on a cache, and what it needs. */
+export interface CacheCall extends RotaryProperties {
+  reset(): void;
+  /** Writes the shape of the cache at this address into this call. */
+  describe(address: number): void;
+  operation: number;
+  cache: number;
+  /** The address of the cache that create, fork, slice or load made; to be released. */
+  result: number;
+  batchSize: number;
+  numKvHeads: number;
+  headDim: number;
+  valueDim: number;
+  dtype: number;
+  capacity: number;
+  keepFirst: number;
+  window: number;
+  turns: number;
+  layout: number;
+  numTokens: number;
+  key: number;
+  keyDtype: number;
+  value: number;
+  valueDtype: number;
+  lengths: number;
+  from: number;
+  to: number;
+  bytes: number;
+  size: number;
+}
+
 /** Runs one call at a time. `finished` is the address of a word that is 1 when the call is done. */
 export interface NativeEngine {
   attention(call: AttentionCall): void;
   merge(call: MergeCall): void;
   rotary(call: RotaryCall): void;
+  cache(call: CacheCall): void;
   readonly finished: number;
   readonly threads: number;
   readonly code: number;
@@ -144,6 +178,11 @@ export interface WasmModule {
   readonly AttentionCall: new () => AttentionCall;
   readonly MergeCall: new () => MergeCall;
   readonly RotaryCall: new () => RotaryCall;
+  readonly CacheCall: new () => CacheCall;
+  cacheAppended(cache: number, b: number): number;
+  cacheBytes(cache: number): number;
+  cacheSavedSize(cache: number): number;
+  releaseCache(cache: number): void;
   readonly Engine: new (numThreads: number, dispatched: boolean) => NativeEngine;
   readonly PThread: { terminateAllThreads(): void };
 }

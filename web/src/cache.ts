@@ -1,0 +1,469 @@
+import type { Context } from "./attention.js";
+import {
+  readReturns,
+  readSettings,
+  SETTINGS_NAMES,
+  type AttentionSettings,
+  type AttentionSettingsOptions,
+  type AttentionShape,
+  type Returns,
+  type Wanted,
+} from "./attentionOptions.js";
+import { outputForm, refuseGpu, type CheckedFloats, type FloatTensor, type OutputForm } from "./attentionProblem.js";
+import type { Backend, BackendCache, ResultOf } from "./backend.js";
+import { arrayKind, describe } from "./describe.js";
+import { Disposing } from "./disposable.js";
+import { DisposedError, OptionError, ShapeError } from "./errors.js";
+import {
+  axisName,
+  headsShape,
+  keepRank,
+  LAYOUTS,
+  packsHeads,
+  shapeOf,
+  type HeadsShape,
+  type Layout,
+} from "./layout.js";
+import { noteForMerge } from "./merge.js";
+import { OptionReader, type NumberList } from "./options.js";
+import { ANGLE_NAMES, readAngles, type CheckedAngles, type RotaryAngles } from "./rotary.js";
+import { checkTensor } from "./tensor.js";
+
+/** What a cache stores: float32, float16, or int8 with one scale per token, head and side. */
+export type CacheDtype = "float32" | "float16" | "int8";
+
+/** The tokens that a ring keeps: the first `keepFirst` (default 0) and the last `window`. */
+export interface Ring {
+  readonly keepFirst?: number;
+  readonly window: number;
+}
+
+/** Options of `kvCache`. */
+export interface KvCacheOptions {
+  /** Default 1. */
+  readonly batchSize?: number;
+  readonly numKvHeads: number;
+  readonly headDim: number;
+  /** Default headDim. */
+  readonly valueDim?: number;
+  /** Default `"float32"`. `"float16"` halves the bytes, `"int8"` takes about a quarter. */
+  readonly dtype?: CacheDtype;
+  /** Largest number of tokens a batch may hold; default: grows block by block without bound. */
+  readonly capacity?: number;
+  /** Drops the oldest tokens but the first few (Xiao et al. 2023), so that the size stays fixed. */
+  readonly ring?: Ring;
+  /** Turns keys as they are appended, and queries in `attend`, by their absolute positions. Default: as given. */
+  readonly rotary?: RotaryAngles;
+}
+
+/** Options of `KvCache.append`. */
+export interface AppendOptions {
+  /** Memory order of key and value. Default `"BHSD"`. */
+  readonly layout?: Layout;
+  /** `[B]`: how many leading tokens of each batch to append. Default: all. */
+  readonly lengths?: NumberList;
+  /** Aborts the call while it waits in the queue. */
+  readonly signal?: AbortSignal;
+}
+
+/** Options of `KvCache.attend`: those of `scaledDotProductAttention` that go with a cache. */
+export interface AttendOptions extends AttentionSettingsOptions {
+  /** Memory order of query and output. Default `"BHSD"`. */
+  readonly layout?: Layout;
+  /** Number of query heads. Default: what the shape says, its width divided by headDim where heads are packed. */
+  readonly numHeads?: number;
+  readonly returns?: Returns;
+  /** Where results are put. `"gpu"` needs the WebGPU backend. Default `"cpu"`. */
+  readonly location?: "cpu" | "gpu";
+  /** A tensor of the output's shape to write the output to; it is then `result.output`. */
+  readonly into?: FloatTensor;
+  /** Aborts the call while it waits in the queue. */
+  readonly signal?: AbortSignal;
+}
+
+/** What a cache is, for as long as it lives. */
+export interface CacheForm {
+  readonly batchSize: number;
+  readonly numKvHeads: number;
+  readonly headDim: number;
+  readonly valueDim: number;
+  readonly dtype: CacheDtype;
+  readonly capacity: number | undefined;
+  readonly ring: Required<Ring> | undefined;
+  /** Whether it turns keys and queries. */
+  readonly rotary: boolean;
+}
+
+/** A call of kvCache that passed every check. */
+export interface CacheProblem extends Omit<CacheForm, "rotary"> {
+  readonly operation: string;
+  readonly rotary: CheckedAngles | undefined;
+}
+
+/** A call of append that passed every check. */
+export interface AppendProblem {
+  readonly operation: string;
+  readonly layout: Layout;
+  readonly numTokens: number;
+  readonly key: CheckedFloats;
+  readonly value: CheckedFloats;
+  readonly lengths: Int32Array | undefined;
+}
+
+/** A call of attend that passed every check. */
+export interface AttendProblem {
+  readonly operation: string;
+  readonly layout: Layout;
+  readonly shape: AttentionShape;
+  readonly query: CheckedFloats;
+  readonly settings: AttentionSettings;
+  readonly wanted: Wanted;
+  readonly output: OutputForm;
+  readonly keepRank: (shape: readonly number[]) => number[];
+}
+
+const FLOATS = ["float32", "float16"] as const;
+const DTYPES = ["float32", "float16", "int8"] as const;
+
+/** How many of `appended` tokens a cache of this form holds. */
+export function heldLength({ ring }: Pick<CacheForm, "ring">, appended: number): number {
+  return ring ? Math.min(appended, ring.keepFirst + ring.window) : appended;
+}
+
+/** Checks a whole call of kvCache. */
+export function cacheProblem(operation: string, given: unknown): CacheProblem {
+  const names = ["batchSize", "numKvHeads", "headDim", "valueDim", "dtype", "capacity", "ring", "rotary"];
+  const options = new OptionReader(operation, "", given, names);
+  const headDim = options.requiredInteger("headDim", { min: 1 });
+  const ring = readRing(options);
+  const capacity = options.integer("capacity", { min: 1 });
+  const held = ring ? ring.keepFirst + ring.window : 0;
+  if (capacity !== undefined && capacity < held)
+    throw new OptionError(
+      `${operation}: capacity must be at least ring.keepFirst + ring.window = ${held}, got ${capacity}`,
+    );
+  return {
+    operation,
+    batchSize: options.integer("batchSize", { min: 0 }) ?? 1,
+    numKvHeads: options.requiredInteger("numKvHeads", { min: 1 }),
+    headDim,
+    valueDim: options.integer("valueDim", { min: 1 }) ?? headDim,
+    dtype: options.oneOf("dtype", DTYPES, "float32"),
+    capacity,
+    ring,
+    rotary: readRotary(options, headDim),
+  };
+}
+
+function readRing(options: OptionReader): Required<Ring> | undefined {
+  const ring = options.object("ring", ["keepFirst", "window"]);
+  if (!ring) return undefined;
+  return { keepFirst: ring.integer("keepFirst", { min: 0 }) ?? 0, window: ring.requiredInteger("window", { min: 1 }) };
+}
+
+function readRotary(options: OptionReader, headDim: number): CheckedAngles | undefined {
+  const rotary = options.object("rotary", ANGLE_NAMES);
+  const angles = rotary && readAngles(rotary, headDim);
+  if (angles?.scaling?.kind === "dynamic-ntk" && angles.scaling.sequenceLength === undefined)
+    throw new OptionError(
+      `${options.operation}: rotary.scaling.sequenceLength must be given: keys that were turned stay as they are`,
+    );
+  return angles;
+}
+
+/** Checks a whole call of append. */
+export function appendProblem(
+  operation: string,
+  form: CacheForm,
+  givenKey: unknown,
+  givenValue: unknown,
+  given: unknown,
+): AppendProblem {
+  const options = new OptionReader(operation, "", given, ["layout", "lengths", "signal"]);
+  const layout = options.oneOf("layout", LAYOUTS, "BHSD");
+  const key = checkTensor(operation, "key", givenKey, FLOATS);
+  const value = checkTensor(operation, "value", givenValue, FLOATS);
+  const read = (name: string, { shape }: CheckedFloats, headDim: number) => {
+    const heads = headsShape(operation, name, shape, layout, form.numKvHeads, "numKvHeads");
+    const fits = (extent: keyof HeadsShape, cached: string, expected: number) => {
+      if (heads[extent] === expected) return;
+      const axis = axisName(name, layout, shape.length, extent);
+      throw new ShapeError(
+        `${operation}: ${axis} (${extent}) must equal the cache's ${cached}, got ${heads[extent]} and ${expected}`,
+      );
+    };
+    fits("batchSize", "batchSize", form.batchSize);
+    fits("headDim", name === "key" ? "headDim" : "valueDim", headDim);
+    return heads.length;
+  };
+  const numTokens = read("key", key, form.headDim);
+  const numValues = read("value", value, form.valueDim);
+  if (numValues !== numTokens)
+    throw new ShapeError(
+      `${operation}: ${axisName("value", layout, value.shape.length, "length")} (length) must equal ` +
+        `${axisName("key", layout, key.shape.length, "length")}, got ${numValues} and ${numTokens}`,
+    );
+  const lengths = options.integers("lengths", { min: 0, max: numTokens }, form.batchSize);
+  return { operation, layout, numTokens, key, value, lengths };
+}
+
+const ATTEND_NAMES = ["layout", "numHeads", ...SETTINGS_NAMES, "returns", "location", "into", "signal"];
+
+/** Checks a whole call of attend on a cache that holds `keyLength` tokens at most. */
+export function attendProblem(
+  operation: string,
+  form: CacheForm,
+  keyLength: number,
+  givenQuery: unknown,
+  given: unknown,
+): AttendProblem {
+  const options = new OptionReader(operation, "", given, ATTEND_NAMES);
+  const layout = options.oneOf("layout", LAYOUTS, "BHSD");
+  const query = checkTensor(operation, "query", givenQuery, FLOATS);
+  const rank = query.shape.length;
+  const heads = queryHeads(options, layout, query, form);
+  refuseGpu(options);
+  const shape: AttentionShape = {
+    batchSize: heads.batchSize,
+    numHeads: heads.numHeads,
+    numKvHeads: form.numKvHeads,
+    queryLength: heads.length,
+    keyLength,
+    headDim: heads.headDim,
+    valueDim: form.valueDim,
+  };
+  return {
+    operation,
+    layout,
+    shape,
+    query,
+    settings: readSettings(options, shape),
+    wanted: readReturns(options, shape),
+    output: outputForm(options, shapeOf(layout, rank, { ...heads, headDim: form.valueDim }), query),
+    keepRank: (full) => keepRank(layout, rank, full),
+  };
+}
+
+function queryHeads(options: OptionReader, layout: Layout, { shape }: CheckedFloats, form: CacheForm): HeadsShape {
+  const { operation } = options;
+  const packed = packsHeads(layout, shape.length);
+  const width = packed ? shape[layout === "BSE" ? shape.length - 1 : shape.length - 2]! : 0;
+  const implied = packed && width % form.headDim === 0 ? width / form.headDim : undefined;
+  const numHeads = options.integer("numHeads", { min: 1 }) ?? implied;
+  const heads = headsShape(operation, "query", shape, layout, numHeads, "numHeads");
+  const axis = (extent: keyof HeadsShape) => axisName("query", layout, shape.length, extent);
+  for (const extent of ["batchSize", "headDim"] as const)
+    if (heads[extent] !== form[extent])
+      throw new ShapeError(
+        `${operation}: ${axis(extent)} (${extent}) must equal the cache's, got ${heads[extent]} and ${form[extent]}`,
+      );
+  if (heads.numHeads % form.numKvHeads !== 0)
+    throw new ShapeError(
+      `${operation}: the cache's numKvHeads must divide ${axis("numHeads")} (numHeads), ` +
+        `got ${form.numKvHeads} and ${heads.numHeads}`,
+    );
+  return heads;
+}
+
+/** A length for every batch, none above what was appended. */
+function rewindLengths(operation: string, appended: readonly number[], given: unknown): Int32Array {
+  const reader = new OptionReader(operation, "", { length: given }, ["length"]);
+  if (given === undefined || typeof given === "number") {
+    const length = reader.requiredInteger("length", { min: 0, max: Math.max(0, ...appended) });
+    return new Int32Array(appended.length).fill(length);
+  }
+  const lengths = reader.integers("length", { min: 0 }, appended.length)!;
+  lengths.forEach((length, b) => {
+    if (length > appended[b]!)
+      throw new OptionError(
+        `${operation}: length[${b}] must be at most the tokens appended, got ${length} and ${appended[b]}`,
+      );
+  });
+  return lengths;
+}
+
+/** Checks the bytes that loadCache is given. */
+export function checkBytes(operation: string, bytes: unknown): Uint8Array {
+  if (arrayKind(bytes) === "Uint8Array") return bytes as Uint8Array;
+  throw new OptionError(`${operation}: bytes must be a Uint8Array, got ${describe(bytes)}`, {
+    hint: "`cache.save()` gives one.",
+  });
+}
+
+/**
+ * Keys and values of past tokens; `kvCache` and `loadCache` of an instance make one.
+ *
+ * Every token is known by its position: the absolute index at which it was appended to its batch. Causality, windows,
+ * ALiBi and rotary embeddings go by that, also in a ring that has dropped tokens. Calls take their turn in the
+ * instance's queue; what they change shows in `length` and its like when they have settled.
+ *
+ * It holds memory of the engine until `dispose()`, at the latest until the instance is disposed.
+ */
+export class KvCache extends Disposing {
+  readonly #context: Context;
+  readonly #cache: BackendCache;
+  #disposed = false;
+
+  /** @internal */
+  constructor(context: Context, cache: BackendCache) {
+    super();
+    this.#context = context;
+    this.#cache = cache;
+  }
+
+  get batchSize(): number {
+    return this.#cache.form.batchSize;
+  }
+
+  get numKvHeads(): number {
+    return this.#cache.form.numKvHeads;
+  }
+
+  get headDim(): number {
+    return this.#cache.form.headDim;
+  }
+
+  get valueDim(): number {
+    return this.#cache.form.valueDim;
+  }
+
+  get dtype(): CacheDtype {
+    return this.#cache.form.dtype;
+  }
+
+  /** undefined: without bound. */
+  get capacity(): number | undefined {
+    return this.#cache.form.capacity;
+  }
+
+  get ring(): Required<Ring> | undefined {
+    return this.#cache.form.ring;
+  }
+
+  /** Tokens held, in the batch that holds most. */
+  get length(): number {
+    return Math.max(0, ...this.lengths);
+  }
+
+  /** Tokens held, by batch. */
+  get lengths(): number[] {
+    return this.#cache.appended.map((appended) => heldLength(this.#cache.form, appended));
+  }
+
+  /** Tokens ever appended and not rewound, by batch: the position of the next token. */
+  get appended(): number[] {
+    return [...this.#cache.appended];
+  }
+
+  /** Bytes of the blocks held. Blocks shared with a fork count in both. */
+  get bytes(): number {
+    return this.#cache.bytes;
+  }
+
+  /**
+   * Appends tokens. Copies them only: the cache itself stays where it is. All or nothing.
+   *
+   * @param key - `[B, numKvHeads, S, headDim]` in `options.layout`; float32 or float16.
+   * @param value - `[B, numKvHeads, S, valueDim]`.
+   * @throws ShapeError if shapes do not fit the cache or its capacity is exceeded; OutOfMemoryError; DisposedError.
+   */
+  async append(key: FloatTensor, value: FloatTensor, options: AppendOptions = {}): Promise<void> {
+    return this.#run("cache.append", options, (operation) =>
+      this.#cache.append(appendProblem(operation, this.#cache.form, key, value, options)),
+    );
+  }
+
+  /**
+   * Attention of queries to the tokens held, read where they are. `scaledDotProductAttention` with the cache as key and
+   * value: Skv is `length`, `keyLengths` defaults to `lengths`. Query 0 stands at queryOffset, by default at tokens
+   * appended − query length: the queries of the tokens appended last.
+   *
+   * @param query - `[B, numHeads, Sq, headDim]` in `options.layout`; float32 or float16.
+   */
+  async attend<const R extends Returns = Returns>(
+    query: FloatTensor,
+    options: AttendOptions & { readonly returns?: R } = {},
+  ): Promise<ResultOf<R>> {
+    return this.#run("cache.attend", options, async (operation) => {
+      const problem = attendProblem(operation, this.#cache.form, this.length, query, options);
+      const result = await this.#cache.attend(problem);
+      noteForMerge(result, problem.settings);
+      return result as ResultOf<R>;
+    });
+  }
+
+  /**
+   * Forgets the tokens at positions from `length` on, or from `length[b]` on in batch b. What follows is as if they had
+   * never been appended.
+   *
+   * @throws OptionError if more tokens are to stay than were appended, or if a ring has dropped tokens that it would hold
+   *   at that length.
+   */
+  async rewind(length: number | NumberList): Promise<void> {
+    return this.#run("cache.rewind", {}, (operation) =>
+      this.#cache.rewind(operation, rewindLengths(operation, this.#cache.appended, length)),
+    );
+  }
+
+  /** A cache with the same content. The two share blocks until either writes to one. */
+  async fork(): Promise<KvCache> {
+    return this.#run(
+      "cache.fork",
+      {},
+      async (operation) => new KvCache(this.#context, await this.#cache.fork(operation)),
+    );
+  }
+
+  /**
+   * A new cache of the same kind that holds the tokens `[from, to)` of those held, in order of position, renumbered from
+   * position 0. Of a batch that holds fewer, what it has of them. `to` is by default `length`.
+   */
+  async slice(from: number, to?: number): Promise<KvCache> {
+    return this.#run("cache.slice", {}, async (operation) => {
+      const range = new OptionReader(operation, "", { from, to }, ["from", "to"]);
+      const start = range.requiredInteger("from", { min: 0, max: this.length });
+      const end = range.integer("to", { min: start, max: this.length }) ?? this.length;
+      return new KvCache(this.#context, await this.#cache.slice(operation, start, end));
+    });
+  }
+
+  /** The cache as bytes, versioned and checked by a checksum: `loadCache` gives the same cache again, bit for bit. */
+  async save(): Promise<Uint8Array> {
+    return this.#run("cache.save", {}, (operation) => this.#cache.save(operation));
+  }
+
+  /** Gives the memory back once the calls made so far have run. A second call does nothing. */
+  override dispose(): void {
+    if (this.#disposed) return;
+    this.#disposed = true;
+    // An instance that was disposed has given back all its memory.
+    this.#context.run("cache.dispose", () => this.#cache.release()).catch(() => undefined);
+  }
+
+  async #run<T>(operation: string, options: unknown, work: (operation: string) => T | Promise<T>): Promise<T> {
+    this.#context.assertAlive(operation);
+    this.#assertAlive(operation);
+    const { signal } = (options ?? {}) as { readonly signal?: unknown };
+    return this.#context.run(
+      operation,
+      () => work(operation),
+      new OptionReader(operation, "", { signal }, ["signal"]).signal(),
+    );
+  }
+
+  #assertAlive(operation: string): void {
+    if (this.#disposed) throw new DisposedError(`${operation}: the cache was disposed`);
+  }
+
+  /**
+   * @internal What other calls of the instance whose backend this is read and write, such as a layer's.
+   */
+  static in(backend: Backend, operation: string, argument: string, value: unknown): BackendCache {
+    if (typeof value !== "object" || value === null || !(#cache in value))
+      throw new OptionError(`${operation}: ${argument} must be a cache made by kvCache, got ${describe(value)}`);
+    value.#assertAlive(operation);
+    if (value.#context.backend !== backend)
+      throw new OptionError(`${operation}: ${argument} must be a cache of this instance, got one of another`);
+    return value.#cache;
+  }
+}

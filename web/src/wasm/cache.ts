@@ -1,0 +1,183 @@
+import type { AttentionResult, BackendCache, Eventually } from "../backend.js";
+import type { AppendProblem, AttendProblem, CacheDtype, CacheForm, CacheProblem } from "../cache.js";
+import { DTYPE, LAYOUT, placeInput, refuseOverlap, writeSettings, writeShape, writeWanted } from "./attention.js";
+import type { WasmEngine } from "./engine.js";
+import type { Arena } from "./heap.js";
+import type { CacheCall } from "./module.js";
+import { writeAngles } from "./rotary.js";
+
+/** The enumerators of embind.cpp and, with the storage type of caches, of attention.h. */
+const OPERATION = { create: 0, append: 1, rewind: 2, fork: 3, slice: 4, save: 5, load: 6 } as const;
+const STORED: readonly CacheDtype[] = ["float32", "float16", "int8"];
+
+export function createCache(engine: WasmEngine, problem: CacheProblem): Eventually<BackendCache> {
+  return makeCache(engine, problem.operation, "create", (call) => {
+    call.batchSize = problem.batchSize;
+    call.numKvHeads = problem.numKvHeads;
+    call.headDim = problem.headDim;
+    call.valueDim = problem.valueDim;
+    call.dtype = STORED.indexOf(problem.dtype);
+    call.capacity = problem.capacity ?? 0;
+    call.keepFirst = problem.ring?.keepFirst ?? 0;
+    call.window = problem.ring?.window ?? 0;
+    if (!problem.rotary) return;
+    call.turns = 1;
+    writeAngles(call, problem.rotary);
+  });
+}
+
+export function loadCache(engine: WasmEngine, operation: string, bytes: Uint8Array): Eventually<BackendCache> {
+  return makeCache(engine, operation, "load", (call, arena) => {
+    call.bytes = arena.copy(bytes);
+    call.size = bytes.byteLength;
+  });
+}
+
+/** Runs an operation on a cache; `write` says what it needs. */
+function operate<T>(
+  engine: WasmEngine,
+  operation: string,
+  kind: keyof typeof OPERATION,
+  write: (call: CacheCall, arena: Arena) => void,
+  collect: () => T,
+): Eventually<T> {
+  return engine.call(operation, (arena) => {
+    const call = engine.cacheCall;
+    call.reset();
+    call.operation = OPERATION[kind];
+    write(call, arena);
+    engine.native.cache(call);
+    return collect;
+  });
+}
+
+/** Runs an operation that results in a cache. */
+function makeCache(
+  engine: WasmEngine,
+  operation: string,
+  kind: "create" | "fork" | "slice" | "load",
+  write: (call: CacheCall, arena: Arena) => void,
+): Eventually<BackendCache> {
+  return operate(engine, operation, kind, write, () => new WasmCache(engine, engine.cacheCall.result));
+}
+
+/** A cache in the engine's memory. */
+export class WasmCache implements BackendCache {
+  readonly #engine: WasmEngine;
+  /** Of the KvCache in C++. */
+  readonly address: number;
+  readonly form: CacheForm;
+  appended: readonly number[] = [];
+  bytes = 0;
+
+  constructor(engine: WasmEngine, address: number) {
+    this.#engine = engine;
+    this.address = address;
+    this.form = formOf(engine.cacheCall, address);
+    this.refresh();
+  }
+
+  /** Reads what a call may have changed; not while one runs. */
+  refresh(): void {
+    const { module } = this.#engine;
+    this.appended = Array.from({ length: this.form.batchSize }, (_, b) => module.cacheAppended(this.address, b));
+    this.bytes = module.cacheBytes(this.address);
+  }
+
+  append({ operation, layout, numTokens, key, value, lengths }: AppendProblem): Eventually<void> {
+    const { heap } = this.#engine;
+    return this.#operate(operation, "append", (call, arena) => {
+      call.layout = LAYOUT[layout];
+      call.numTokens = numTokens;
+      call.key = placeInput(heap, arena, operation, "key", key);
+      call.keyDtype = DTYPE[key.dtype];
+      call.value = placeInput(heap, arena, operation, "value", value);
+      call.valueDtype = DTYPE[value.dtype];
+      call.lengths = arena.copy(lengths);
+    });
+  }
+
+  attend(problem: AttendProblem): Eventually<AttentionResult> {
+    const { operation } = problem;
+    const { heap, native, attentionCall: call } = this.#engine;
+    refuseOverlap(heap, problem);
+    return this.#engine.call(operation, (arena) => {
+      call.reset();
+      writeShape(call, problem.shape);
+      call.layout = LAYOUT[problem.layout];
+      call.query = placeInput(heap, arena, operation, "query", problem.query);
+      call.queryDtype = DTYPE[problem.query.dtype];
+      call.cache = this.address;
+      writeSettings(call, heap, arena, operation, problem.settings);
+      const collect = writeWanted(call, heap, arena, problem);
+      native.attention(call);
+      return collect;
+    });
+  }
+
+  rewind(operation: string, lengths: Int32Array): Eventually<void> {
+    return this.#operate(operation, "rewind", (call, arena) => {
+      call.lengths = arena.copy(lengths);
+    });
+  }
+
+  fork(operation: string): Eventually<BackendCache> {
+    return makeCache(this.#engine, operation, "fork", (call) => {
+      call.cache = this.address;
+    });
+  }
+
+  slice(operation: string, from: number, to: number): Eventually<BackendCache> {
+    return makeCache(this.#engine, operation, "slice", (call) => {
+      call.cache = this.address;
+      call.from = from;
+      call.to = to;
+    });
+  }
+
+  save(operation: string): Eventually<Uint8Array> {
+    const size = this.#engine.module.cacheSavedSize(this.address);
+    let bytes = 0;
+    return operate(
+      this.#engine,
+      operation,
+      "save",
+      (call, arena) => {
+        call.cache = this.address;
+        call.bytes = bytes = arena.bytes(size);
+      },
+      () => this.#engine.heap.read(bytes, "bool", size),
+    );
+  }
+
+  release(): void {
+    this.#engine.module.releaseCache(this.address);
+  }
+
+  #operate(
+    operation: string,
+    kind: "append" | "rewind",
+    write: (call: CacheCall, arena: Arena) => void,
+  ): Eventually<void> {
+    const writeAll = (call: CacheCall, arena: Arena) => {
+      call.cache = this.address;
+      write(call, arena);
+    };
+    return operate(this.#engine, operation, kind, writeAll, () => this.refresh());
+  }
+}
+
+function formOf(call: CacheCall, address: number): CacheForm {
+  call.describe(address);
+  const { batchSize, numKvHeads, headDim, valueDim, dtype, capacity, keepFirst, window, turns } = call;
+  return {
+    batchSize,
+    numKvHeads,
+    headDim,
+    valueDim,
+    dtype: STORED[dtype]!,
+    capacity: capacity === 0 ? undefined : capacity,
+    ring: window === 0 ? undefined : { keepFirst, window },
+    rotary: turns === 1,
+  };
+}
