@@ -268,11 +268,9 @@ function isElf(file) {
 
 /** Emscripten's optimiser imports a few npm packages; Debian ships them, where a module import does not look. */
 function linkNodeModules(prefix) {
-  const from = path.join(prefix, "usr/share/nodejs");
-  const to = path.join(prefix, "usr/share/emscripten/node_modules");
-  if (!existsSync(from)) return;
-  rmSync(to, { recursive: true, force: true });
-  symlinkSync(from, to);
+  const link = path.join(prefix, "usr/share/node_modules"); // seen from Emscripten's folder and from theirs
+  rmSync(link, { force: true });
+  symlinkSync("nodejs", link);
 }
 
 function writeConfig(prefix) {
