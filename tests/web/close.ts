@@ -2,6 +2,11 @@ import type { Tensor } from "headwise";
 
 import { float16ToNumber, type Expected } from "./reference.js";
 
+// Looked up once: a test runner's sandbox is slow to find globals.
+const { abs } = Math;
+const { isFinite } = Number;
+const { is } = Object;
+
 /** The values of a tensor as numbers. */
 export function valuesOf({ data }: Pick<Tensor, "data">): ArrayLike<number> {
   const isBits = (data as { [Symbol.toStringTag]?: string })[Symbol.toStringTag] === "Uint16Array";
@@ -23,9 +28,7 @@ export function differences(result: Pick<Tensor, "data"> | undefined, { values, 
   if (actual.length !== values.length) return [`there are ${actual.length} values, not ${values.length}`];
   const lines: string[] = [];
   for (let k = 0; k < actual.length && lines.length < 5; ++k) {
-    const isClose = Number.isFinite(values[k])
-      ? Math.abs(actual[k]! - values[k]!) <= tolerance[k]!
-      : Object.is(actual[k], values[k]);
+    const isClose = isFinite(values[k]) ? abs(actual[k]! - values[k]!) <= tolerance[k]! : is(actual[k], values[k]);
     if (!isClose) lines.push(`[${k}] is ${actual[k]}, not ${values[k]} ± ${tolerance[k]}`);
   }
   return lines;
