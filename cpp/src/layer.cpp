@@ -70,7 +70,7 @@ Status check_layer_shape(const LayerShape& shape) {
 }
 
 Status check_weights(const LayerShape& shape, const LayerWeights& weights) {
-  const bool has_output = weights.output.weight.data || weights.output.bias;
+  const bool has_output = weights.output.weight.data || weights.output.bias.data;
   if (!weights.query.weight.data || !weights.key.weight.data || !weights.value.weight.data)
     return Status::error(StatusCode::invalid_shape, "weights of query, key and value must be given");
   if (shape.output_projection && !weights.output.weight.data)

@@ -56,7 +56,8 @@ Status Projection::create(const LinearWeights& weights, std::int64_t in, std::in
     kernels_->pack(slice, out, 0, depth, panels_.data() + k * padded_out_);
   }
   std::fill(bias_.data(), bias_.data() + padded_out_, 0.0f);
-  if (weights.bias) std::copy(weights.bias, weights.bias + out, bias_.data());
+  const RowRun bias{.data = weights.bias.data, .dtype = weights.bias.dtype, .row_stride = 1, .count = out};
+  if (weights.bias.data) kernels_->widen(bias, 1, bias_.data(), 1);
   return {};
 }
 

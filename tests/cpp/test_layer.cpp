@@ -76,7 +76,7 @@ struct Weights {
 
   [[nodiscard]] LayerWeights view(const Model& m) const {
     const auto linear = [](const Floats& w, const Floats& b, std::int64_t out) {
-      return LinearWeights{{w.empty() ? nullptr : w.data()}, out, 1, b.empty() ? nullptr : b.data()};
+      return LinearWeights{{w.empty() ? nullptr : w.data()}, out, 1, {b.empty() ? nullptr : b.data()}};
     };
     return {linear(wq, bq, m.query_width()), linear(wk, bk, m.key_width()), linear(wv, bv, m.value_width()),
             linear(wo, bo, m.shape.output_dim)};
@@ -552,15 +552,19 @@ TEST(Layer, TakesAndGivesFloat16) {
   }
 }
 
-TEST(Layer, TakesFloat16Weights) {
+TEST(Layer, TakesFloat16WeightsAndBiases) {
   const Model m = model(24, 3, 8, 24);
   Weights weights(m);
-  std::vector<std::uint16_t> half(weights.wk.size());
-  const auto count = static_cast<std::int64_t>(half.size());
-  floats_to_halves(weights.wk.data(), count, half.data());
-  halves_to_floats(half.data(), count, weights.wk.data());
+  const auto narrowed = [](Floats& values) {
+    std::vector<std::uint16_t> half(values.size());
+    floats_to_halves(values.data(), static_cast<std::int64_t>(half.size()), half.data());
+    halves_to_floats(half.data(), static_cast<std::int64_t>(half.size()), values.data());
+    return half;
+  };
+  const auto key = narrowed(weights.wk), bias = narrowed(weights.bk);
   LayerWeights view = weights.view(m);
-  view.key.weight = {half.data(), Dtype::float16};
+  view.key.weight = {key.data(), Dtype::float16};
+  view.key.bias = {bias.data(), Dtype::float16};
   EXPECT_EQ(output_of(*build(m, view), self_call(m, 1, 4)), output_of(*build(m, weights), self_call(m, 1, 4)));
 }
 
@@ -649,11 +653,11 @@ TEST(LayerBits, DoNotDependOnHowWeightsAreStored) {
       packed[i * 48 + 32 + o] = weights.wv[i * 16 + o];
     }
   LayerWeights view = weights.view(m);
-  view.query = {{transposed.data()}, 1, 20, weights.bq.data()};
+  view.query = {{transposed.data()}, 1, 20, {weights.bq.data()}};
   EXPECT_EQ(output_of(*build(m, view), call), expected);
-  view.query = {{packed.data()}, 48, 1, weights.bq.data()};
-  view.key = {{packed.data() + 16}, 48, 1, weights.bk.data()};
-  view.value = {{packed.data() + 32}, 48, 1, weights.bv.data()};
+  view.query = {{packed.data()}, 48, 1, {weights.bq.data()}};
+  view.key = {{packed.data() + 16}, 48, 1, {weights.bk.data()}};
+  view.value = {{packed.data() + 32}, 48, 1, {weights.bv.data()}};
   EXPECT_EQ(output_of(*build(m, view), call), expected);
 }
 
@@ -667,7 +671,7 @@ TEST(LayerBits, AreThoseOfEveryHeadAloneOnItsBin) {
     Model one = model(24, 1, 8, 8);
     one.shape.output_projection = false;
     const auto bin = [h](const Floats& w, const Floats& b) {
-      return LinearWeights{{w.data() + 8 * h}, 24, 1, b.data() + 8 * h};
+      return LinearWeights{{w.data() + 8 * h}, 24, 1, {b.data() + 8 * h}};
     };
     const Floats head = output_of(
         *build(one, {bin(weights.wq, weights.bq), bin(weights.wk, weights.bk), bin(weights.wv, weights.bv), {}}), call);

@@ -44,9 +44,9 @@ struct LayerShape {
 /// A weight W [in, out] and its bias [out] (null is none): element (i, o) is at weight[i * in_stride + o * out_stride],
 /// so a slice of packed weights, or one stored [out, in], is read as it lies.
 struct LinearWeights {
-  ConstArray weight;  ///< float32 or float16
+  ConstArray weight;  ///< float32 or float16, as is the bias
   std::int64_t in_stride = 0, out_stride = 1;
-  const float* bias = nullptr;
+  ConstArray bias;
 };
 
 /// Packed, hence copied, at creation.
