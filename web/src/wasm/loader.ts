@@ -48,7 +48,7 @@ export async function loadEngine(host: Host, options: LoadOptions): Promise<Wasm
   const dispatched = threads > 1 && !mayBlock();
   const memory = createMemory(options.maximumMemory);
   const starting = instantiate(factory, module, memory, dispatched ? threads + 1 : threads);
-  const instance = await inTime(signal ? beforeAbort(starting, signal) : starting, glueUrl);
+  const instance = await started(starting, glueUrl, signal);
   checkVersion(instance, glueUrl);
   return new WasmEngine(instance, memory, threads, dispatched);
 }
@@ -123,32 +123,54 @@ function instantiate(
   numThreads: number,
 ): Promise<WasmModule> {
   return new Promise((resolve, reject) => {
-    const fail = (cause: unknown) => reject(instantiateError(cause));
     factory({
       wasmMemory: memory,
       numThreads,
       // Emscripten does not hear of failures here, so the promise is ours.
       instantiateWasm(imports, receive) {
-        WebAssembly.instantiate(module, imports).then((instance) => receive(instance, module), fail);
+        WebAssembly.instantiate(module, imports).then(
+          (instance) => receive(instance, module),
+          (cause) => reject(instantiateError(cause)),
+        );
         return {};
       },
       printErr: () => {}, // what it would print arrives as an error
-    }).then(resolve, fail);
+    }).then(resolve, (cause) => reject(startError(cause)));
   });
 }
 
+/** What the module imports is what its own loader provides. */
 function instantiateError(cause: unknown): AssetError {
-  if (cause instanceof Error && cause.name === "LinkError")
-    return new AssetError(`createAttention: the loader and the .wasm file do not belong together: ${cause.message}`, {
-      code: "ASSET_VERSION",
-      cause,
-      hint: "Serve both from the same version of headwise, and the same variant.",
-    });
+  return new AssetError(`createAttention: the loader and the .wasm file do not belong together: ${String(cause)}`, {
+    code: "ASSET_VERSION",
+    cause,
+    hint: "Serve both from the same version of headwise, and of the same variant.",
+  });
+}
+
+function startError(cause: unknown): AssetError {
   return new AssetError(`createAttention: the engine did not start: ${String(cause)}`, {
     code: "ASSET_BLOCKED",
     cause,
     hint: "Where workers are forbidden, set `threads: 1`.",
   });
+}
+
+/** Waits for the engine's start; if that is given up, threads that start late are ended. */
+async function started(
+  starting: Promise<WasmModule>,
+  glueUrl: string,
+  signal: AbortSignal | undefined,
+): Promise<WasmModule> {
+  try {
+    return await inTime(signal ? beforeAbort(starting, signal) : starting, glueUrl);
+  } catch (error) {
+    starting.then(
+      ({ PThread }) => PThread.terminateAllThreads(),
+      () => undefined,
+    );
+    throw error;
+  }
 }
 
 /** A worker that fails to load says nothing, so silence has to end somewhere. */
