@@ -157,7 +157,7 @@ describe("Attention: outputs", () => {
     const full = await attention(hw, { Q, K, V }, { is_causal: 1 });
     const packed = await attention(
       hw,
-      { Q: pack(Q as never), K: pack(K as never), V: pack(V as never) },
+      { Q: pack(Q), K: pack(K), V: pack(V) },
       { is_causal: 1, q_num_heads: 2, kv_num_heads: 2 },
     );
     expect(packed.Y).toEqual({ ...pack(full.Y), dtype: "float32" });

@@ -74,7 +74,8 @@ export interface Result {
 /** What differs between a result and a published output: one line for each of the first differences. */
 export function differences(result: Result | undefined, { name, dtype, shape, data }: PublishedTensor): string[] {
   if (!result) return [`${name} is missing`];
-  if (String(result.shape) !== String(shape)) return [`${name} has shape [${result.shape}], not [${shape}]`];
+  if (String(result.shape) !== String(shape))
+    return [`${name} has shape [${String(result.shape)}], not [${String(shape)}]`];
   if (result.dtype !== dtype) return [`${name} is ${result.dtype}, not ${dtype}`];
   const [absolute, relative] = dtype === "float16" ? [5e-4, 2e-3] : [1e-6, 1e-5];
   const number = (k: number) => (dtype === "float16" ? float16ToNumber(result.data[k]!) : result.data[k]!);

@@ -1,4 +1,4 @@
-import type { AttentionOptions, Tensor } from "headwise";
+import type { Tensor } from "headwise";
 
 import type { Call } from "./randomCalls.js";
 
@@ -22,11 +22,11 @@ function option(name: string, value: unknown, names = new RegExp(name)): Breakag
 }
 
 function withOptions(call: Call, options: Record<string, unknown>): Call {
-  return { ...call, options: { ...call.options, ...options } as AttentionOptions };
+  return { ...call, options: { ...call.options, ...options } };
 }
 
 function withTensor(call: Call, name: "query" | "key" | "value", tensor: unknown): Call {
-  return { ...call, [name]: tensor } as Call;
+  return { ...call, [name]: tensor };
 }
 
 function reshaped({ data }: Tensor, shape: readonly number[]): Tensor {

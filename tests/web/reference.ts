@@ -327,7 +327,7 @@ function scores({ shape, q, k, scale, softcap }: Problem, row: Row, { raw, softc
     const capped = softcap > 0 ? softcap * tanh(s / softcap) : s;
     softcapped.values[at] = capped;
     // tanh is nowhere steeper than 1, so it passes the error on; its own value and the product round
-    softcapped.tolerance[at] = raw.tolerance[at]! + (softcap > 0 ? 4 * EPSILON * abs(capped) : 0);
+    softcapped.tolerance[at] = raw.tolerance[at] + (softcap > 0 ? 4 * EPSILON * abs(capped) : 0);
   }
 }
 
@@ -420,7 +420,7 @@ function weightedMean(
     const factor = gain(row.h);
     output.values[at] = factor === 0 ? 0 : factor * sum;
     output.tolerance[at] = abs(factor) * (relativeError * magnitude + underflow) + SMALLEST_NORMAL;
-    if (storedAsFloat16) output.tolerance[at]! += float16Ulp(output.values[at]!);
+    if (storedAsFloat16) output.tolerance[at] += float16Ulp(output.values[at]);
   }
 }
 

@@ -16,7 +16,7 @@ describe("softmax(QKᵀ/√d) V", () => {
     const { probs } = await hw.scaledDotProductAttention(normal(1, [2, 5, 23, 16]), ...pair([2, 5, 61, 16]), {
       returns: { probs: true },
     });
-    for (const row of rowsOf(probs!, 61)) {
+    for (const row of rowsOf(probs, 61)) {
       expect(sum(row)).toBeCloseTo(1, 5);
       expect(Math.min(...row)).toBeGreaterThanOrEqual(0);
     }
@@ -48,14 +48,14 @@ describe("softmax(QKᵀ/√d) V", () => {
   test("scores are not symmetric: what a token asks is not what it answers", async () => {
     const [query, key] = [normal(1, [6, 16]), normal(2, [6, 16])];
     const { scores } = await hw.scaledDotProductAttention(query, key, key, { returns: { scores: "raw" } });
-    const matrix = rowsOf(scores!, 6);
+    const matrix = rowsOf(scores, 6);
     expect(Math.abs(matrix[1]![4]! - matrix[4]![1]!)).toBeGreaterThan(0.01);
   });
 
   test("with one projection for both, scores are symmetric", async () => {
     const x = normal(1, [6, 16]);
     const { scores } = await hw.scaledDotProductAttention(x, x, x, { returns: { scores: "raw" } });
-    const matrix = rowsOf(scores!, 6);
+    const matrix = rowsOf(scores, 6);
     matrix.forEach((row, i) => row.forEach((s, j) => expect(s).toBeCloseTo(matrix[j]![i]!, 6)));
   });
 
@@ -76,9 +76,9 @@ describe("the scale 1/√d", () => {
     const [query, key] = [normal(1, [64, d]), normal(2, [64, d])];
     const scaled = await hw.scaledDotProductAttention(query, key, key, { returns });
     const unscaled = await hw.scaledDotProductAttention(query, key, key, { scale: 1, returns });
-    expect(variance(scaled.scores!)).toBeGreaterThan(0.8);
-    expect(variance(scaled.scores!)).toBeLessThan(1.2);
-    expect(variance(unscaled.scores!) / d).toBeCloseTo(variance(scaled.scores!), 4);
+    expect(variance(scaled.scores)).toBeGreaterThan(0.8);
+    expect(variance(scaled.scores)).toBeLessThan(1.2);
+    expect(variance(unscaled.scores) / d).toBeCloseTo(variance(scaled.scores), 4);
   });
 
   test("without it a wide head looks at nearly one key: its entropy collapses", async () => {
@@ -107,8 +107,8 @@ describe("who may look at whom", () => {
     const x = normal(1, [9, 8]);
     const { probs } = await hw.scaledDotProductAttention(x, x, x, { excludeSelf: true, returns: { probs: true } });
     const all = await hw.scaledDotProductAttention(x, x, x, { returns: { probs: true } });
-    const full = rowsOf(all.probs!, 9);
-    rowsOf(probs!, 9).forEach((row, i) => {
+    const full = rowsOf(all.probs, 9);
+    rowsOf(probs, 9).forEach((row, i) => {
       expect(row[i]).toBe(0);
       row.forEach((p, j) => expect(j === i ? 0 : p).toBeCloseTo(j === i ? 0 : full[i]![j]! / (1 - full[i]![i]!), 5));
     });
@@ -132,7 +132,7 @@ describe("who may look at whom", () => {
   test("a sink takes a share and gives nothing: the row then sums to less than 1", async () => {
     const same = { data: new Float32Array(3 * 4), shape: [3, 4] };
     const { probs } = await hw.scaledDotProductAttention(same, same, same, { sinks: [0], returns: { probs: true } });
-    for (const row of rowsOf(probs!, 3)) expect(sum(row)).toBeCloseTo(0.75, 6);
+    for (const row of rowsOf(probs, 3)) expect(sum(row)).toBeCloseTo(0.75, 6);
   });
 });
 
@@ -169,7 +169,7 @@ describe("heads", () => {
       returns: { probs: { average: true } },
     });
     expect(output.shape).toEqual([1, 96, 12, 128]);
-    for (const row of rowsOf(probs!, 12)) expect(sum(row)).toBeCloseTo(1, 5);
+    for (const row of rowsOf(probs, 12)) expect(sum(row)).toBeCloseTo(1, 5);
   });
 });
 
