@@ -1,0 +1,391 @@
+import { selectedExtents, type AttentionShape, type Selection } from "../attentionOptions.js";
+import type { AttentionProblem, CheckedFloats } from "../attentionProblem.js";
+import type { AttentionResult, FloatResult } from "../backend.js";
+import { EmptyRowError, type RowIndex } from "../errors.js";
+import type { TypedTensor } from "../tensor.js";
+import { asArray, runCall, type Call, type Span } from "./call.js";
+import type { Engine } from "./engine.js";
+import { writeOutput } from "./output.js";
+import { FEATURE, NO_PARAMS, type Params } from "./params.js";
+import { packRows } from "./pack.js";
+import {
+  divideUp,
+  planAttention,
+  ROW_SECTIONS,
+  type AttendPlan,
+  type AttentionFacts,
+  type AttentionPlan,
+  type InspectPlan,
+} from "./plan.js";
+import { FARTHEST, resolveSequences, sequenceWords, type Sequence } from "./sequences.js";
+import { broadcastStrides, stridesOf, type Strides } from "./strides.js";
+
+/** Sections of the rows' buffer, as in call.wgsl. */
+const SECTION = { lse: 0, entropy: 1, flags: 4 } as const;
+const SEEN = 1;
+const PADDING = 4;
+const EMPTY_ROWS = { zero: 0, nan: 1, uniform: 2, throw: 0 } as const;
+const STAGE = { raw: 0, softcapped: 1, biased: 2, probs: 3, ranked: 4 } as const;
+const MOST_LISTED_ROWS = 8;
+
+type Collect<T> = (result: ArrayBuffer) => T;
+
+/** A call's arrays on the GPU, by the binding numbers of call.wgsl, and the numbers that all its kernels share. */
+interface Arrays {
+  readonly plan: AttentionPlan;
+  readonly sequences: readonly Sequence[];
+  readonly inputs: Readonly<Record<number, Span>>;
+  /** Sections of `rowStride` words. */
+  readonly rows: Span;
+  readonly params: Params;
+}
+
+export function runAttention(engine: Engine, problem: AttentionProblem): Promise<AttentionResult> {
+  const { operation } = problem;
+  const sequences = resolveSequences(problem.shape, problem.settings, problem.ragged);
+  const plan = planAttention(factsOf(problem, sequences), engine.device.limits);
+  return runCall(engine, operation, (call) => {
+    const arrays = placeArrays(call, problem, plan, sequences);
+    const checkRows = problem.settings.emptyRows === "throw" ? emptyRowCheck(call, problem, arrays) : undefined;
+    const output = attend(call, problem, arrays);
+    const collectors = { output, ...rowResults(call, problem, arrays), ...inspections(call, problem, arrays) };
+    return (result) => {
+      checkRows?.(result);
+      const entries = Object.entries(collectors).filter(([, collect]) => collect !== undefined);
+      return Object.fromEntries(
+        entries.map(([name, collect]) => [name, collect!(result)]),
+      ) as unknown as AttentionResult;
+    };
+  });
+}
+
+export function factsOf(problem: AttentionProblem, sequences: readonly Sequence[]): AttentionFacts {
+  const { operation, shape, layout, query, key, value, settings, wanted, output, ragged } = problem;
+  return {
+    operation,
+    shape,
+    layout,
+    dtypes: { query: query.dtype, key: key.dtype, value: value.dtype },
+    output: output.dtype,
+    mask: settings.mask !== undefined,
+    bias: settings.bias?.tensor.dtype,
+    alibi: settings.alibiSlopes !== undefined,
+    softcap: settings.softcap > 0,
+    sinks: settings.sinks !== undefined,
+    emptyRows: settings.emptyRows,
+    ragged: ragged !== undefined,
+    numSequences: sequences.length,
+    longestQuery: Math.max(0, ...sequences.map(({ numQueries }) => numQueries)),
+    longestKey: Math.max(0, ...sequences.map(({ keyLength }) => keyLength)),
+    wanted,
+  };
+}
+
+function placeArrays(
+  call: Call,
+  problem: AttentionProblem,
+  plan: AttentionPlan,
+  sequences: readonly Sequence[],
+): Arrays {
+  const { shape, layout, settings } = problem;
+  const { batchSize, numHeads, numKvHeads, queryLength, keyLength, headDim, valueDim } = shape;
+  const query = placeFloats(call, problem, "query", plan, numHeads, queryLength, headDim);
+  const key = placeFloats(call, problem, "key", plan, numKvHeads, keyLength, headDim);
+  const value = placeFloats(call, problem, "value", plan, numKvHeads, keyLength, valueDim);
+  const output = stridesOf(layout, numHeads, queryLength, valueDim);
+  const [maskBatch, maskHead, maskQuery, maskKey] = strides4(settings.mask?.extents);
+  const [biasBatch, biasHead, biasQuery, biasKey] = strides4(settings.bias?.extents);
+  const { left = FARTHEST, right = FARTHEST } = settings.window;
+  const last = settings.causal === "none" ? right : Math.min(right, 0);
+  return {
+    plan,
+    sequences,
+    inputs: {
+      1: query.span,
+      2: key.span,
+      3: value.span,
+      ...(settings.mask && { 4: call.place(settings.mask.tensor) }),
+      ...(settings.bias && { 5: call.place(settings.bias.tensor) }),
+    },
+    rows: call.room(4 * ROW_SECTIONS * plan.rowStride),
+    params: {
+      ...NO_PARAMS,
+      num_heads: numHeads,
+      num_kv_heads: numKvHeads,
+      group_size: numHeads / numKvHeads,
+      query_length: queryLength,
+      key_length: keyLength,
+      depth4: divideUp(headDim, 4),
+      value4: divideUp(valueDim, 4),
+      value_dim: valueDim,
+      query_batch: query.strides.batch / 4,
+      query_head: query.strides.head / 4,
+      query_position: query.strides.position / 4,
+      key_batch: key.strides.batch / 4,
+      key_head: key.strides.head / 4,
+      key_position: key.strides.position / 4,
+      value_batch: value.strides.batch / 4,
+      value_head: value.strides.head / 4,
+      value_position: value.strides.position / 4,
+      output_batch: output.batch,
+      output_head: output.head,
+      output_position: output.position,
+      output_feature: output.feature,
+      mask_batch: maskBatch,
+      mask_head: maskHead,
+      mask_query: maskQuery,
+      mask_key: maskKey,
+      bias_batch: biasBatch,
+      bias_head: biasHead,
+      bias_query: biasQuery,
+      bias_key: biasKey,
+      scale: settings.scale ?? 1 / Math.sqrt(headDim),
+      softcap: settings.softcap,
+      window_left: Math.min(left, FARTHEST),
+      window_right: Math.min(last, FARTHEST),
+      exclude_self: Number(settings.excludeSelf),
+      empty_rows: EMPTY_ROWS[settings.emptyRows],
+      num_rows: batchSize * numHeads * queryLength,
+      row_stride: plan.rowStride,
+      num_sequences: sequences.length,
+      features: plan.features,
+      heads_at: 8 * sequences.length,
+      chosen_at: 8 * sequences.length + 3 * numHeads,
+    },
+  };
+}
+
+function strides4(extents: readonly number[] | undefined): [number, number, number, number] {
+  return (extents ? broadcastStrides(extents) : [0, 0, 0, 0]) as [number, number, number, number];
+}
+
+/** An input as the kernels read it: where it lies, or packed to [B, H, S, width] with whole vec4. */
+function placeFloats(
+  call: Call,
+  { layout, shape, ...problem }: AttentionProblem,
+  name: "query" | "key" | "value",
+  plan: AttentionPlan,
+  heads: number,
+  length: number,
+  width: number,
+): { readonly span: Span; readonly strides: Strides } {
+  const tensor: CheckedFloats = problem[name];
+  const strides = stridesOf(layout, heads, length, width);
+  if (!plan.packed[name]) return { span: call.place(tensor), strides };
+  const span = packRows(call, call.place(tensor), tensor.dtype, strides, [shape.batchSize, heads, length, width]);
+  return { span, strides: stridesOf("BHSD", heads, length, 4 * divideUp(width, 4)) };
+}
+
+/** Sequences, then slopes, sinks and gains, then the chosen heads and queries. */
+function placeTables(
+  call: Call,
+  { settings, shape }: AttentionProblem,
+  { sequences }: Arrays,
+  chosen: Int32Array,
+): Span {
+  const { numHeads } = shape;
+  const heads = new Float32Array(3 * numHeads);
+  if (settings.alibiSlopes) heads.set(settings.alibiSlopes);
+  heads.set(settings.sinks ?? new Float32Array(numHeads).fill(-Infinity), numHeads);
+  heads.set(settings.headGain ?? new Float32Array(numHeads).fill(1), 2 * numHeads);
+  const words = sequenceWords(sequences);
+  const tables = new Int32Array(words.length + heads.length + chosen.length);
+  tables.set(words);
+  tables.set(new Int32Array(heads.buffer), words.length);
+  tables.set(chosen, words.length + heads.length);
+  return call.upload(tables);
+}
+
+const NO_CHOICE = new Int32Array(0);
+
+/** The attention pass itself; returns what reads the output. */
+function attend(call: Call, problem: AttentionProblem, arrays: Arrays): Collect<FloatResult> | undefined {
+  const { plan } = arrays;
+  const wanted = problem.wanted.output;
+  const { output } = problem;
+  const length = output.shape.reduce((product, extent) => product * extent, 1);
+  const wide = wanted ? call.room(4 * length) : undefined;
+  if (plan.attend) attendInto(call, problem, arrays, plan.attend, wide);
+  return wide && writeOutput(call, output, wide, length, plan.narrow);
+}
+
+function attendInto(
+  call: Call,
+  problem: AttentionProblem,
+  arrays: Arrays,
+  plan: AttendPlan,
+  output: Span | undefined,
+): void {
+  const tables = placeTables(call, problem, arrays, NO_CHOICE);
+  const params = {
+    ...arrays.params,
+    row_tiles: plan.rowTiles,
+    value_blocks: plan.valueBlocks,
+    key_parts: plan.keyParts,
+    keys_per_part: plan.keysPerPart,
+  };
+  const results = { ...(output && { 7: output }), 8: arrays.rows };
+  const { attend, merge } = plan;
+  if (!merge) {
+    const uniform = call.params(params, attend.workgroups);
+    call.dispatch(attend.kernel, attend.workgroups, { 0: uniform, ...arrays.inputs, 6: tables, ...results });
+    return;
+  }
+  const partOutputs = call.room(Math.max(plan.partBytes.outputs, 4));
+  const partRows = call.room(plan.partBytes.statistics);
+  call.dispatch(attend.kernel, attend.workgroups, {
+    0: call.params(params, attend.workgroups),
+    ...arrays.inputs,
+    6: tables,
+    7: partOutputs,
+    8: partRows,
+  });
+  call.dispatch(merge.kernel, merge.workgroups, {
+    0: call.params(params, merge.workgroups),
+    3: arrays.inputs[3]!,
+    6: tables,
+    ...results,
+    9: partRows,
+    10: partOutputs,
+  });
+}
+
+type RowResult = "lse" | "entropy";
+
+function rowResults(
+  call: Call,
+  { shape, wanted, keepRank }: AttentionProblem,
+  arrays: Arrays,
+): Partial<Record<RowResult, Collect<TypedTensor<"float32">>>> {
+  const full = [shape.batchSize, shape.numHeads, shape.queryLength];
+  const section = (name: RowResult) => {
+    const read = call.read(rowSection(arrays, SECTION[name], shape));
+    return (result: ArrayBuffer) => ({
+      data: asArray("float32", read(result)),
+      shape: keepRank(full),
+      dtype: "float32" as const,
+    });
+  };
+  return { ...(wanted.lse && { lse: section("lse") }), ...(wanted.entropy && { entropy: section("entropy") }) };
+}
+
+function rowSection(
+  { rows, plan }: Arrays,
+  section: number,
+  { batchSize, numHeads, queryLength }: AttentionShape,
+): Span {
+  const bytes = 4 * batchSize * numHeads * queryLength;
+  return { buffer: rows.buffer, offset: rows.offset + 4 * section * plan.rowStride, bytes };
+}
+
+/** `emptyRows: "throw"`: the rows that saw no key, found by the attention pass. */
+function emptyRowCheck(call: Call, problem: AttentionProblem, arrays: Arrays): (result: ArrayBuffer) => void {
+  const { operation, shape } = problem;
+  const read = call.read(rowSection(arrays, SECTION.flags, shape));
+  return (result) => {
+    const flags = asArray("int32", read(result));
+    const rows: RowIndex[] = [];
+    for (const [n, sequence] of arrays.sequences.entries())
+      for (let head = 0; head < shape.numHeads; ++head)
+        for (let query = 0; query < sequence.numQueries && rows.length < MOST_LISTED_ROWS; ++query) {
+          const row = (sequence.batch * shape.numHeads + head) * shape.queryLength + sequence.queryBegin + query;
+          if ((flags[row]! & (SEEN | PADDING)) === 0) rows.push({ batch: n, head, query });
+        }
+    const [first] = rows;
+    if (first)
+      throw new EmptyRowError(
+        `${operation}: batch ${first.batch}, head ${first.head}, query ${first.query} sees no key`,
+        rows,
+      );
+  };
+}
+
+function inspections(call: Call, problem: AttentionProblem, arrays: Arrays) {
+  const results: Partial<Record<"probs" | "scores" | "topK", Collect<unknown>>> = {};
+  for (const plan of arrays.plan.inspect) {
+    if (plan.topK) results.topK = topK(call, problem, arrays, plan);
+    else results[plan.stage === "probs" ? "probs" : "scores"] = dense(call, problem, arrays, plan);
+  }
+  return results;
+}
+
+function dense(
+  call: Call,
+  problem: AttentionProblem,
+  arrays: Arrays,
+  plan: InspectPlan,
+): Collect<TypedTensor<"float32">> {
+  const { shape, keepRank } = problem;
+  const full = [shape.batchSize, plan.heads, plan.queries, shape.keyLength];
+  const bytes = 4 * full.reduce((product, extent) => product * extent, 1);
+  const target = call.room(bytes);
+  inspect(call, problem, arrays, plan, target, 0, plan.queries);
+  const read = call.read({ ...target, bytes });
+  return (result) => ({ data: asArray("float32", read(result)), shape: keepRank(full), dtype: "float32" });
+}
+
+/** Writes [B, heads, count, Skv] of the chosen queries from `first` on. */
+function inspect(
+  call: Call,
+  problem: AttentionProblem,
+  arrays: Arrays,
+  plan: InspectPlan,
+  target: Span,
+  first: number,
+  count: number,
+): void {
+  const { shape } = problem;
+  const chosen = chosenIndices(plan.selection, shape);
+  const rowTiles = divideUp(count, plan.tiles.queryRows);
+  const workgroups = shape.batchSize * plan.heads * rowTiles * divideUp(shape.keyLength, plan.tiles.keys);
+  const params = {
+    ...arrays.params,
+    row_tiles: rowTiles,
+    chosen_heads: chosen.heads.length,
+    chosen_queries: chosen.queries.length,
+    first_row: first,
+    row_count: count,
+    stage: STAGE[plan.stage],
+    features: arrays.params.features | (plan.selection.average ? FEATURE.average : 0),
+  };
+  const tables = placeTables(call, problem, arrays, Int32Array.from([...chosen.heads, ...chosen.queries]));
+  call.dispatch(plan.kernel, workgroups, {
+    0: call.params(params, workgroups),
+    ...arrays.inputs,
+    6: tables,
+    7: target,
+    8: arrays.rows,
+  });
+}
+
+function chosenIndices({ heads, queries }: Selection, { numHeads, queryLength }: AttentionShape) {
+  const all = (count: number) => Int32Array.from({ length: count }, (_, n) => n);
+  return { heads: heads ?? all(numHeads), queries: queries ?? all(queryLength) };
+}
+
+function topK(
+  call: Call,
+  problem: AttentionProblem,
+  arrays: Arrays,
+  plan: InspectPlan,
+): Collect<AttentionResult["topK"]> {
+  const { shape, keepRank } = problem;
+  const { kernel, k } = plan.topK!;
+  const [heads, queries] = selectedExtents(plan.selection, shape);
+  const full = [shape.batchSize, heads, queries, k];
+  const bytes = 4 * full.reduce((product, extent) => product * extent, 1);
+  const [values, indices] = [call.room(bytes), call.room(bytes)];
+  const ranked = call.room(4 * shape.batchSize * heads * plan.rowsPerStep * shape.keyLength);
+  for (let first = 0; first < queries; first += plan.rowsPerStep) {
+    const count = Math.min(plan.rowsPerStep, queries - first);
+    inspect(call, problem, arrays, plan, ranked, first, count);
+    const workgroups = shape.batchSize * heads * count;
+    const params = { ...arrays.params, chosen_queries: queries, first_row: first, row_count: count, top_k: k };
+    call.dispatch(kernel, workgroups, { 0: call.params(params, workgroups), 7: values, 8: indices, 9: ranked });
+  }
+  const [readValues, readIndices] = [call.read({ ...values, bytes }), call.read({ ...indices, bytes })];
+  return (result) => ({
+    values: { data: asArray("float32", readValues(result)), shape: keepRank(full), dtype: "float32" },
+    indices: { data: asArray("int32", readIndices(result)), shape: keepRank(full), dtype: "int32" },
+  });
+}

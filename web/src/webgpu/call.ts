@@ -1,0 +1,281 @@
+import { OutOfMemoryError } from "../errors.js";
+import type { TensorDataOf, TypedTensor } from "../tensor.js";
+import { scopeError } from "./device.js";
+import type { Purpose } from "./buffers.js";
+import type { Engine } from "./engine.js";
+import { pipelineOf } from "./pipelines.js";
+import { packParams, type Params } from "./params.js";
+import { gridOf } from "./plan.js";
+import { bindingsOf, type Kernel } from "./shader.js";
+
+/** Bytes of a buffer. */
+export interface Span {
+  readonly buffer: GPUBuffer;
+  readonly offset: number;
+  readonly bytes: number;
+}
+
+/** GPU time of one kernel, from timestamp queries. */
+export interface KernelTime {
+  readonly kernel: string;
+  readonly milliseconds: number;
+}
+
+interface Dispatch {
+  readonly kernel: Kernel;
+  readonly bindings: Readonly<Record<number, Span>>;
+  readonly grid: readonly [number, number];
+}
+
+/**
+ * One call's buffers and commands. Buffers come from the pool and go back to it when the call has settled, unless they
+ * hold a result that stays on the GPU.
+ */
+export class Call {
+  readonly engine: Engine;
+  readonly operation: string;
+  readonly #taken: { readonly purpose: Purpose; readonly buffer: GPUBuffer }[] = [];
+  readonly #dispatches: Dispatch[] = [];
+  readonly #reads: { readonly source: Span; readonly offset: number }[] = [];
+  #readBytes = 0;
+  #pipelines: readonly GPUComputePipeline[] = [];
+
+  constructor(engine: Engine, operation: string) {
+    this.engine = engine;
+    this.operation = operation;
+  }
+
+  /** Room for `bytes`; what it holds is unspecified. */
+  room(bytes: number, purpose: Purpose = "storage"): Span {
+    const buffer = this.engine.pool.take(purpose, bytes);
+    this.#taken.push({ purpose, buffer });
+    return { buffer, offset: 0, bytes: Math.max(SMALLEST_BINDING, Math.ceil(bytes / 4) * 4) };
+  }
+
+  /** Copies an array to the GPU. */
+  upload(data: ArrayBufferView | ArrayBuffer, purpose: Purpose = "storage"): Span {
+    const bytes = bytesOf(data);
+    const span = this.room(bytes.byteLength, purpose);
+    const { queue } = this.engine.device.gpuDevice;
+    const whole = bytes.byteLength - (bytes.byteLength % 4);
+    if (whole > 0) queue.writeBuffer(span.buffer, 0, bytes, 0, whole);
+    if (whole < bytes.byteLength) {
+      const rest = new Uint8Array(4); // writes are in whole words
+      rest.set(bytes.subarray(whole));
+      queue.writeBuffer(span.buffer, whole, rest);
+    }
+    return span;
+  }
+
+  /** A tensor's bytes on the GPU. */
+  place({ data }: TypedTensor): Span {
+    return this.upload(data as ArrayBufferView);
+  }
+
+  /** A kernel's numbers, its grid among them. */
+  params(params: Params, workgroups: number): Span {
+    const [grid_width] = gridOf(this.operation, "kernel", workgroups, this.engine.device.limits);
+    return this.upload(packParams({ ...params, workgroups, grid_width }), "uniform");
+  }
+
+  /** A buffer that leaves the call: it does not go back to the pool. */
+  keep({ buffer }: Span): void {
+    const index = this.#taken.findIndex((entry) => entry.buffer === buffer);
+    if (index >= 0) this.#taken.splice(index, 1);
+  }
+
+  dispatch(kernel: Kernel, workgroups: number, bindings: Readonly<Record<number, Span>>): void {
+    if (workgroups === 0) return;
+    const grid = gridOf(this.operation, kernel.name, workgroups, this.engine.device.limits);
+    this.#dispatches.push({ kernel, bindings, grid });
+  }
+
+  /** Reads a span back; the function returned gives its bytes once the call has run. */
+  read(source: Span): (result: ArrayBuffer) => ArrayBuffer {
+    const offset = this.#readBytes;
+    this.#reads.push({ source, offset });
+    this.#readBytes += Math.ceil(source.bytes / 8) * 8; // maps begin at multiples of 8
+    return (result) => result.slice(offset, offset + source.bytes);
+  }
+
+  /** Compiles what is missing. */
+  async compile(): Promise<void> {
+    const { device } = this.engine;
+    const compiling = this.#dispatches.map(({ kernel }) => pipelineOf(this.operation, device.gpuDevice, kernel));
+    this.#pipelines = await device.whileAlive(this.operation, Promise.all(compiling));
+  }
+
+  /** Records every dispatch into `encoder`; `compile` has run. */
+  record(encoder: GPUCommandEncoder, timer?: Timer): void {
+    const { gpuDevice } = this.engine.device;
+    this.#dispatches.forEach(({ kernel, bindings, grid }, n) => {
+      const pipeline = this.#pipelines[n]!;
+      const entries = Object.keys(bindingsOf(kernel.name)).map((binding) => ({
+        binding: Number(binding),
+        resource: resourceOf(this.#bound(kernel, Number(binding), bindings)),
+      }));
+      const pass = encoder.beginComputePass({ label: kernel.name, ...timer?.writes(n) });
+      pass.setPipeline(pipeline);
+      pass.setBindGroup(0, gpuDevice.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }));
+      pass.dispatchWorkgroups(...grid);
+      pass.end();
+    });
+    timer?.resolve(encoder);
+  }
+
+  /** Submits everything; `finish` waits for it. */
+  submit(): Submission {
+    const { device, pool } = this.engine;
+    const { gpuDevice } = device;
+    const encoder = gpuDevice.createCommandEncoder({ label: this.operation });
+    const names = this.#dispatches.map(({ kernel }) => kernel.name);
+    const timer = device.timed && names.length > 0 ? new Timer(gpuDevice, names) : undefined;
+    this.record(encoder, timer);
+    const readback = this.#readBytes > 0 ? pool.take("readback", this.#readBytes) : undefined;
+    for (const { source, offset } of this.#reads)
+      if (readback) encoder.copyBufferToBuffer(source.buffer, source.offset, readback, offset, source.bytes);
+    gpuDevice.queue.submit([encoder.finish()]);
+    return { readback, timer };
+  }
+
+  /** Waits for a submission; resolves to the bytes that were to be read. */
+  async finish({ readback, timer }: Submission): Promise<ArrayBuffer> {
+    const { device, pool } = this.engine;
+    let result = new ArrayBuffer(0);
+    if (readback) {
+      await device.whileAlive(this.operation, readback.mapAsync(MAP_READ, 0, this.#readBytes));
+      result = readback.getMappedRange(0, this.#readBytes).slice(0);
+      readback.unmap();
+      pool.giveBack("readback", readback);
+    } else {
+      await device.whileAlive(this.operation, device.gpuDevice.queue.onSubmittedWorkDone());
+    }
+    if (timer) this.engine.onTimes?.(await timer.read());
+    return result;
+  }
+
+  release(): void {
+    for (const { purpose, buffer } of this.#taken) this.engine.pool.giveBack(purpose, buffer);
+    this.#taken.length = 0;
+  }
+
+  #bound(kernel: Kernel, binding: number, bindings: Readonly<Record<number, Span>>): Span {
+    const span = bindings[binding];
+    if (span) return span;
+    const { read, write } = this.engine.spare;
+    const whole = (buffer: GPUBuffer): Span => ({ buffer, offset: 0, bytes: buffer.size });
+    return bindingsOf(kernel.name)[binding] === "read" ? whole(read) : whole(write[binding % 2]!);
+  }
+}
+
+const MAP_READ = 0x1;
+/** One element of the widest array. */
+const SMALLEST_BINDING = 16;
+
+function resourceOf({ buffer, offset, bytes }: Span): GPUBufferBinding {
+  return { buffer, offset, size: bytes };
+}
+
+function bytesOf(data: ArrayBufferView | ArrayBuffer): Uint8Array<ArrayBuffer> {
+  if (!ArrayBuffer.isView(data)) return new Uint8Array(data);
+  return new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength);
+}
+
+interface Submission {
+  readonly readback: GPUBuffer | undefined;
+  readonly timer: Timer | undefined;
+}
+
+/**
+ * Runs one call: `build` makes its buffers and dispatches and returns what reads the results. What the GPU refuses
+ * becomes one error of ours and never reaches the console. Buffers go back to the pool whatever happens.
+ */
+export async function runCall<T>(
+  engine: Engine,
+  operation: string,
+  build: (call: Call) => (result: ArrayBuffer) => T,
+): Promise<T> {
+  const { device } = engine;
+  device.assertAlive(operation);
+  const call = new Call(engine, operation);
+  try {
+    const collect = await scoped(engine, operation, () => build(call));
+    await call.compile();
+    device.assertAlive(operation);
+    const submission = await scoped(engine, operation, () => call.submit());
+    return collect(await call.finish(submission));
+  } catch (error) {
+    // a lost device answers everything with errors of its own
+    device.assertAlive(operation);
+    if (error instanceof RangeError)
+      throw new OutOfMemoryError(`${operation}: the results do not fit memory`, { cause: error });
+    throw error;
+  } finally {
+    call.release();
+  }
+}
+
+const SCOPES = ["validation", "internal", "out-of-memory"] as const;
+
+/**
+ * Runs `work`, which must not wait, inside error scopes: they are a stack of the whole device, and others may use it
+ * meanwhile.
+ */
+export async function scoped<T>({ device }: Engine, operation: string, work: () => T): Promise<T> {
+  const { gpuDevice } = device;
+  for (const scope of SCOPES) gpuDevice.pushErrorScope(scope);
+  let done: { readonly value: T } | { readonly error: unknown };
+  try {
+    done = { value: work() };
+  } catch (error) {
+    done = { error };
+  }
+  const errors = await device.whileAlive(operation, Promise.all(SCOPES.map(() => gpuDevice.popErrorScope())));
+  if ("error" in done) throw done.error;
+  const refused = errors.find((error) => error !== null);
+  if (refused) throw scopeError(operation, refused);
+  return done.value;
+}
+
+/** Timestamps at the beginning and end of each pass. */
+class Timer {
+  readonly #names: readonly string[];
+  readonly #queries: GPUQuerySet;
+  readonly #resolved: GPUBuffer;
+  readonly #readable: GPUBuffer;
+
+  constructor(device: GPUDevice, names: readonly string[]) {
+    this.#names = names;
+    const count = 2 * names.length;
+    this.#queries = device.createQuerySet({ type: "timestamp", count });
+    this.#resolved = device.createBuffer({ size: 8 * count, usage: 0x200 | 0x4 }); // QUERY_RESOLVE | COPY_SRC
+    this.#readable = device.createBuffer({ size: 8 * count, usage: 0x1 | 0x8 }); // MAP_READ | COPY_DST
+  }
+
+  writes(n: number): GPUComputePassDescriptor {
+    return {
+      timestampWrites: { querySet: this.#queries, beginningOfPassWriteIndex: 2 * n, endOfPassWriteIndex: 2 * n + 1 },
+    };
+  }
+
+  resolve(encoder: GPUCommandEncoder): void {
+    encoder.resolveQuerySet(this.#queries, 0, 2 * this.#names.length, this.#resolved, 0);
+    encoder.copyBufferToBuffer(this.#resolved, 0, this.#readable, 0, this.#readable.size);
+  }
+
+  async read(): Promise<KernelTime[]> {
+    await this.#readable.mapAsync(MAP_READ);
+    const stamps = new BigUint64Array(this.#readable.getMappedRange().slice(0));
+    for (const resource of [this.#queries, this.#resolved, this.#readable]) resource.destroy();
+    return this.#names.map((kernel, n) => ({
+      kernel,
+      milliseconds: Number(stamps[2 * n + 1]! - stamps[2 * n]!) / 1e6,
+    }));
+  }
+}
+
+/** Bytes as an array of a dtype. */
+export function asArray<D extends "float32" | "float16" | "int32">(dtype: D, bytes: ArrayBuffer): TensorDataOf[D] {
+  const kinds = { float32: Float32Array, float16: Uint16Array, int32: Int32Array } as const;
+  return new kinds[dtype](bytes) as TensorDataOf[D];
+}

@@ -1,0 +1,188 @@
+import { DeviceLostError, HeadwiseError, OutOfMemoryError, UnsupportedError } from "../errors.js";
+
+/** The adapter behind an instance. */
+export interface AdapterReport {
+  readonly vendor: string;
+  readonly architecture: string;
+  readonly device: string;
+  readonly description: string;
+  /** Whether the adapter computes on the CPU. */
+  readonly fallback: boolean;
+  /** Features in use. */
+  readonly features: readonly string[];
+  readonly limits: Readonly<Record<string, number>>;
+}
+
+export interface DeviceOptions {
+  /** A device of the caller's: used, never destroyed. */
+  readonly device?: GPUDevice | undefined;
+  /** Where there is no navigator.gpu. */
+  readonly gpu?: GPU | undefined;
+  readonly profile?: boolean;
+}
+
+/** Features that make something possible or faster, asked for where the adapter has them. */
+const FEATURES = ["shader-f16", "subgroups", "timestamp-query"] as const;
+
+/** Limits that decide how large a call may be; the device gets all that the adapter has. */
+const LIMITS = [
+  "maxBufferSize",
+  "maxStorageBufferBindingSize",
+  "maxComputeWorkgroupStorageSize",
+  "maxComputeInvocationsPerWorkgroup",
+  "maxComputeWorkgroupSizeX",
+  "maxComputeWorkgroupsPerDimension",
+  "maxStorageBuffersPerShaderStage",
+] as const;
+
+/** Bindings of the attention kernels. */
+const STORAGE_BUFFERS = 8;
+
+/** A GPUDevice in use, and what happens to it. */
+export class Device {
+  readonly gpuDevice: GPUDevice;
+  readonly adapter: AdapterReport;
+  /** Whether kernels are timed. */
+  readonly timed: boolean;
+  readonly #owned: boolean;
+  /** The process dies in Node if the GPU object is collected while its devices are in use. */
+  readonly #gpu: GPU | undefined;
+  #lost: GPUDeviceLostInfo | undefined;
+
+  constructor(gpuDevice: GPUDevice, info: GPUAdapterInfo, owned: boolean, profile: boolean, gpu: GPU | undefined) {
+    this.gpuDevice = gpuDevice;
+    this.adapter = adapterReport(gpuDevice, info);
+    this.timed = profile && gpuDevice.features.has("timestamp-query");
+    this.#owned = owned;
+    this.#gpu = gpu;
+    void gpuDevice.lost.then((info) => {
+      this.#lost = info;
+    });
+  }
+
+  get limits(): GPUSupportedLimits {
+    return this.gpuDevice.limits;
+  }
+
+  get isLost(): boolean {
+    return this.#lost !== undefined;
+  }
+
+  get owned(): boolean {
+    return this.#owned;
+  }
+
+  /** The object that the device came from, to ask for another. */
+  get gpu(): GPU | undefined {
+    return this.#gpu;
+  }
+
+  /** `promise`, or a DeviceLostError as soon as the device is lost: some promises of a lost device never settle. */
+  async whileAlive<T>(operation: string, promise: Promise<T>): Promise<T> {
+    const lost = this.gpuDevice.lost.then((info): never => {
+      throw lossError(operation, info);
+    });
+    try {
+      return await Promise.race([promise, lost]);
+    } catch (error) {
+      if (HeadwiseError.is(error)) throw error;
+      // a promise that the loss itself rejected may be ahead of `lost`
+      const info = this.#lost ?? (await Promise.race([this.gpuDevice.lost, nextTask()]));
+      throw info ? lossError(operation, info) : error;
+    }
+  }
+
+  assertAlive(operation: string): void {
+    if (this.#lost) throw lossError(operation, this.#lost);
+  }
+
+  /** Ends a device of our own; one of the caller's lives on. */
+  release(): void {
+    if (this.#owned) this.gpuDevice.destroy();
+  }
+}
+
+function nextTask(): Promise<undefined> {
+  return new Promise((resolve) => setTimeout(resolve, 50, undefined));
+}
+
+function lossError(operation: string, info: GPUDeviceLostInfo): DeviceLostError {
+  const detail = info.message ? `: ${info.message}` : "";
+  return new DeviceLostError(`${operation}: the GPU device was lost (${info.reason})${detail}`, {
+    hint: "Call again: an instance with a device of its own opens a new one.",
+    cause: info,
+  });
+}
+
+/** Opens a device, or takes the caller's. */
+export async function openDevice(operation: string, options: DeviceOptions): Promise<Device> {
+  if (options.device) return adopt(operation, options.device, options.profile ?? false, options.gpu);
+  const gpu = options.gpu ?? gpuOfThisRealm();
+  if (!gpu)
+    throw new UnsupportedError(`${operation}: this environment has no navigator.gpu`, {
+      hint: "In Node, give `gpu: create([])` of the npm package webgpu.",
+    });
+  const adapter = await gpu.requestAdapter({ powerPreference: "high-performance" });
+  if (!adapter)
+    throw new UnsupportedError(`${operation}: no GPU adapter is available`, {
+      hint: "The browser or its graphics driver offers none; use the wasm backend.",
+    });
+  const gpuDevice = await requestDevice(operation, adapter);
+  return new Device(gpuDevice, adapter.info, true, options.profile ?? false, gpu);
+}
+
+async function requestDevice(operation: string, adapter: GPUAdapter): Promise<GPUDevice> {
+  if (adapter.limits.maxStorageBuffersPerShaderStage < STORAGE_BUFFERS) throw tooFewBuffers(operation, adapter.limits);
+  const requiredLimits = Object.fromEntries(LIMITS.map((name) => [name, largest(adapter.limits[name])]));
+  const requiredFeatures = FEATURES.filter((name) => adapter.features.has(name));
+  try {
+    return await adapter.requestDevice({ label: "headwise", requiredFeatures, requiredLimits });
+  } catch (cause) {
+    throw new UnsupportedError(`${operation}: the GPU adapter refused a device`, { cause });
+  }
+}
+
+/** Buffer sizes are whole words; an adapter may state the largest integer. */
+function largest(limit: number): number {
+  return limit - (limit % 4 === 0 || limit < 2 ** 16 ? 0 : limit % 4);
+}
+
+function adopt(operation: string, gpuDevice: GPUDevice, profile: boolean, gpu: GPU | undefined): Device {
+  if (gpuDevice.limits.maxStorageBuffersPerShaderStage < STORAGE_BUFFERS)
+    throw tooFewBuffers(operation, gpuDevice.limits);
+  return new Device(gpuDevice, gpuDevice.adapterInfo, false, profile, gpu);
+}
+
+function tooFewBuffers(operation: string, limits: GPUSupportedLimits): UnsupportedError {
+  return new UnsupportedError(
+    `${operation}: the kernels need a maxStorageBuffersPerShaderStage of ${STORAGE_BUFFERS}, ` +
+      `got ${limits.maxStorageBuffersPerShaderStage}`,
+  );
+}
+
+function gpuOfThisRealm(): GPU | undefined {
+  return (globalThis as { navigator?: { gpu?: GPU } }).navigator?.gpu;
+}
+
+function adapterReport(device: GPUDevice, info: GPUAdapterInfo | undefined): AdapterReport {
+  return {
+    vendor: info?.vendor ?? "",
+    architecture: info?.architecture ?? "",
+    device: info?.device ?? "",
+    description: info?.description ?? "",
+    fallback: (info as { isFallbackAdapter?: boolean } | undefined)?.isFallbackAdapter ?? false,
+    features: FEATURES.filter((name) => device.features.has(name)),
+    limits: Object.fromEntries(LIMITS.map((name) => [name, device.limits[name]])),
+  };
+}
+
+/** The library's error for one that an error scope caught. */
+export function scopeError(operation: string, error: GPUError): HeadwiseError {
+  const kind = Object.prototype.toString.call(error).slice("[object ".length, -1);
+  if (kind === "GPUOutOfMemoryError" || /out of memory/i.test(error.message))
+    return new OutOfMemoryError(`${operation}: the GPU is out of memory: ${error.message}`, {
+      hint: "Split the call, ask for fewer results, or use the wasm backend.",
+      cause: error,
+    });
+  return new HeadwiseError(`${operation}: the GPU refused the call: ${error.message}`, { cause: error });
+}

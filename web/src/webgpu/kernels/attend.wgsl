@@ -1,0 +1,209 @@
+// Fused attention: each workgroup computes Q_TILE rows of one kv head (the heads of its group side by side) against the
+// keys they see, with an online softmax: no matrix of scores exists outside the tile.
+
+var<workgroup> p_tile: array<vec4<f32>, Q_TILE * KV_TILE / 4>;     // [four keys][row]; at the end the rows' statistics
+var<workgroup> part_max: array<f32, THREADS_X * Q_TILE>;           // [x][row]
+
+var<private> out: array<vec4<f32>, R * W>;        // [row][four columns]
+var<private> row_max: array<f32, R>;
+var<private> row_sum: array<f32, R>;              // over the keys of this invocation
+var<private> row_weighted: array<f32, R>;
+var<private> row_flags: array<u32, R>;
+
+/// Scores to biased scores, hidden ones to LOWEST; returns for each row the keys that are visible, one bit each.
+fn hide(j0: i32, x: u32, y: u32) -> array<u32, R> {
+  var visible: array<u32, R>;
+  for (var r = 0u; r < R; r++) {
+    let row = row_tile[y * R + r];
+    let own_poison = atomicLoad(&query_poison[y * R + r]) != 0u;
+    for (var c4 = 0u; c4 < C4; c4++) {
+      var s = scores[r * C4 + c4];
+      for (var c = 0u; c < 4u; c++) {
+        let jj = key_of(x, c4, c);
+        let poisoned = own_poison || atomicLoad(&key_poison[jj]) != 0u;
+        let seen = biased(row, j0 + i32(jj), s[c], poisoned);
+        s[c] = select(LOWEST, seen.score, seen.visible);
+        visible[r] |= select(0u, 1u << (4u * c4 + c), seen.visible);
+        row_flags[r] |= select(0u, SEEN | select(0u, POISONED, seen.poisoned), seen.visible);
+      }
+      scores[r * C4 + c4] = s;
+    }
+  }
+  return visible;
+}
+
+fn max4(v: vec4<f32>) -> f32 { return max(max(v.x, v.y), max(v.z, v.w)); }
+
+fn raise_max(x: u32, y: u32) {
+  for (var r = 0u; r < R; r++) {
+    var m = LOWEST;
+    for (var c4 = 0u; c4 < C4; c4++) { m = max(m, max4(scores[r * C4 + c4])); }
+    part_max[x * Q_TILE + y * R + r] = m;
+  }
+  workgroupBarrier();  // part_max is complete
+  for (var r = 0u; r < R; r++) {
+    var raised = row_max[r];
+    for (var n = 0u; n < THREADS_X; n++) { raised = max(raised, part_max[n * Q_TILE + y * R + r]); }
+    let factor = exp_below(row_max[r], raised);
+    let lift = max(row_max[r], raised - 104.0f) - raised;
+    if (has(ENTROPIES)) { row_weighted[r] = factor * (row_weighted[r] + lift * row_sum[r]); }
+    row_sum[r] *= factor;
+    row_max[r] = raised;
+    for (var w = 0u; w < W; w++) { out[r * W + w] *= factor; }
+  }
+}
+
+fn store_p(visible: array<u32, R>, x: u32, y: u32) {
+  for (var r = 0u; r < R; r++) {
+    for (var c4 = 0u; c4 < C4; c4++) {
+      let s = scores[r * C4 + c4];
+      var p = vec4<f32>();
+      for (var c = 0u; c < 4u; c++) {
+        let seen = (visible[r] & (1u << (4u * c4 + c))) != 0u;
+        p[c] = select(0.0f, exp_below(s[c], row_max[r]), seen);
+        if (has(ENTROPIES)) { row_weighted[r] += p[c] * (max(s[c], row_max[r] - 104.0f) - row_max[r]); }
+      }
+      row_sum[r] += p.x + p.y + p.z + p.w;
+      p_tile[(c4 * THREADS_X + x) * Q_TILE + y * R + r] = p;
+    }
+  }
+}
+
+/// value is [B, Hkv, Skv, Dv / 4] by its strides. Keys [first, first + V_KEYS) of the tile that begins at j0.
+fn load_v(base: u32, j0: i32, first: u32, last: i32, column: u32, t: u32) {
+  for (var n = t; n < V_KEYS * VALUE_BLOCK4; n += THREADS) {
+    let c4 = column + n % VALUE_BLOCK4;
+    let jj = first + n / VALUE_BLOCK4;
+    let j = j0 + i32(jj);
+    var v = vec4<f32>();
+    if (c4 < params.value4 && j < last) {
+      let raw = value[base + u32(j) * params.value_position + c4];
+      if (any_not_finite(raw)) { atomicStore(&key_poison[jj], 2u); }
+      v = finite_part(raw);
+    }
+    kv_tile[n] = v;
+  }
+}
+
+fn accumulate(first: u32, x: u32, y: u32) {
+  for (var n = 0u; n < V_KEYS; n += 4u) {
+    var v: array<vec4<f32>, 4 * W>;
+    for (var c = 0u; c < 4u; c++) {
+      for (var w = 0u; w < W; w++) { v[c * W + w] = kv_tile[(n + c) * VALUE_BLOCK4 + w * THREADS_X + x]; }
+    }
+    for (var r = 0u; r < R; r++) {
+      let p = p_tile[((first + n) / 4u) * Q_TILE + y * R + r];
+      for (var w = 0u; w < W; w++) {
+        out[r * W + w] += p.x * v[w] + p.y * v[W + w] + p.z * v[2u * W + w] + p.w * v[3u * W + w];
+      }
+    }
+  }
+}
+
+/// Marks rows that see a key whose value is not finite. Such a value was set to 0 when it was loaded.
+fn mark_poisoned_values(visible: array<u32, R>, first: u32, x: u32) {
+  for (var c4 = 0u; c4 < C4; c4++) {
+    for (var c = 0u; c < 4u; c++) {
+      let jj = key_of(x, c4, c);
+      if (jj < first || jj >= first + V_KEYS || atomicLoad(&key_poison[jj]) != 2u) { continue; }
+      for (var r = 0u; r < R; r++) {
+        row_flags[r] |= select(0u, POISONED, (visible[r] & (1u << (4u * c4 + c))) != 0u);
+      }
+    }
+  }
+}
+
+/// The statistics of a row, from those of the THREADS_X invocations that share it.
+fn row_statistics(r: u32, y: u32) -> Statistics {
+  var all = Statistics(row_max[r], 0.0f, 0.0f, 0u);
+  for (var n = 0u; n < THREADS_X; n++) {
+    let part = p_tile[n * Q_TILE + y * R + r];
+    all.sum += part.x;
+    all.weighted += part.y;
+    all.flags |= u32(part.z);
+  }
+  return all;
+}
+
+@compute @workgroup_size(THREADS)
+fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t: u32) {
+  var work = workgroup_index(id);
+  if (work >= params.workgroups) { return; }
+  let part = work % params.key_parts;
+  work /= params.key_parts;
+  let column = (work % params.value_blocks) * VALUE_BLOCK4;
+  work /= params.value_blocks;
+  let first_row = (work % params.row_tiles) * Q_TILE;
+  work /= params.row_tiles;
+  let group = work % params.num_kv_heads;
+  let sequence = sequence_at(work / params.num_kv_heads);
+  let num_rows = sequence.num_queries * params.group_size;
+  if (first_row >= num_rows) { return; }
+
+  let x = t % THREADS_X;
+  let y = t / THREADS_X;
+  for (var r = t; r < Q_TILE; r += THREADS) {
+    let n = first_row + r;
+    var row = make_row(sequence, group * params.group_size + n % params.group_size, n / params.group_size);
+    if (n >= num_rows) { row.end = row.begin - 1; }
+    row_tile[r] = row;
+    atomicStore(&query_poison[r], 0u);
+  }
+  for (var r = 0u; r < R; r++) {
+    row_max[r] = LOWEST;
+    for (var w = 0u; w < W; w++) { out[r * W + w] = vec4<f32>(); }
+  }
+  workgroupBarrier();  // row_tile is complete
+
+  // Positions ascend with the rows, so the first row begins and the last row ends the range that the tile sees.
+  let last_row = min(first_row + Q_TILE, num_rows) - 1u;
+  let last_i = min(i32(last_row / params.group_size), sequence.query_length - 1);
+  let part_begin = sequence.key_begin + i32(part * params.keys_per_part);
+  let begin = max(keys_seen_by(i32(first_row / params.group_size), sequence).begin, part_begin);
+  let end = min(keys_seen_by(last_i, sequence).end, part_begin + i32(params.keys_per_part));
+  let key_base = sequence.batch * params.key_batch + group * params.key_head;
+  let value_base = sequence.batch * params.value_batch + group * params.value_head;
+  for (var j0 = begin; j0 < end; j0 += i32(KV_TILE)) {
+    score_tile(key_base, j0, end, t);
+    let visible = hide(j0, x, y);
+    raise_max(x, y);
+    store_p(visible, x, y);
+    if (has(OUTPUT)) {
+      for (var first = 0u; first < KV_TILE; first += V_KEYS) {
+        workgroupBarrier();  // p_tile is complete, kv_tile has been read
+        load_v(value_base, j0, first, end, column, t);
+        workgroupBarrier();  // kv_tile is complete
+        accumulate(first, x, y);
+        mark_poisoned_values(visible, first, x);
+      }
+    }
+    workgroupBarrier();  // key_poison and part_max have been read
+  }
+
+  workgroupBarrier();  // p_tile has been read
+  for (var r = 0u; r < R; r++) {
+    p_tile[x * Q_TILE + y * R + r] = vec4<f32>(row_sum[r], row_weighted[r], f32(row_flags[r]), 0.0f);
+  }
+  workgroupBarrier();  // the statistics are complete
+  let in_parts = params.key_parts > 1u;
+  for (var r = 0u; r < R; r++) {
+    let n = first_row + y * R + r;
+    if (n >= num_rows) { continue; }
+    let i = n / params.group_size;
+    let head = group * params.group_size + n % params.group_size;
+    let index = row_tile[y * R + r].index;
+    var statistics = row_statistics(r, y);
+    statistics.flags |= select(0u, PADDING, i32(i) >= sequence.query_length);
+    let writes_row = x == 0u && column == 0u;
+    var finished = Finished(1.0f, FILL_NOTHING);
+    if (in_parts) { store_part(part, index, statistics, writes_row); }
+    else { finished = finish_row(head, index, sequence.key_length, statistics, writes_row); }
+    if (!has(OUTPUT)) { continue; }
+    for (var w = 0u; w < W; w++) {
+      let c4 = column + w * THREADS_X + x;
+      if (c4 >= params.value4) { continue; }
+      if (in_parts) { store_part_o(part, index, c4, out[r * W + w]); }
+      else { store_o(sequence, head, i, c4, out[r * W + w], finished); }
+    }
+  }
+}

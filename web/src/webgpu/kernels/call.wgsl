@@ -1,0 +1,241 @@
+// What every attention kernel shares: the call's numbers, its arrays, its rows and who sees whom.
+// Constants come from shader.ts; the order of Params is that of params.ts.
+
+struct Params {
+  num_heads: u32,
+  num_kv_heads: u32,
+  group_size: u32,
+  query_length: u32,
+  key_length: u32,
+  depth4: u32,   // head dim in vec4
+  value4: u32,   // value dim in vec4
+  value_dim: u32,
+  // strides of query, key and value in vec4, of output in elements
+  query_batch: u32,
+  query_head: u32,
+  query_position: u32,
+  key_batch: u32,
+  key_head: u32,
+  key_position: u32,
+  value_batch: u32,
+  value_head: u32,
+  value_position: u32,
+  output_batch: u32,
+  output_head: u32,
+  output_position: u32,
+  output_feature: u32,
+  // strides of mask and bias in elements; 0 along an axis that repeats
+  mask_batch: u32,
+  mask_head: u32,
+  mask_query: u32,
+  mask_key: u32,
+  bias_batch: u32,
+  bias_head: u32,
+  bias_query: u32,
+  bias_key: u32,
+  scale: f32,
+  softcap: f32,
+  window_left: i32,
+  window_right: i32,  // causal is a right side of 0
+  exclude_self: u32,
+  empty_rows: u32,    // EMPTY_…
+  num_rows: u32,      // B * Hq * Sq
+  row_stride: u32,    // elements from one section of `rows` to the next
+  num_sequences: u32,
+  row_tiles: u32,     // of the longest sequence
+  value_blocks: u32,
+  key_parts: u32,
+  keys_per_part: u32,
+  heads_at: u32,      // in tables: slopes, sinks and gains, num_heads each
+  chosen_at: u32,     // in tables: chosen heads, then chosen queries
+  chosen_heads: u32,
+  chosen_queries: u32,
+  first_row: u32,     // of the rows that this dispatch computes
+  row_count: u32,
+  top_k: u32,
+  stage: u32,
+  features: u32,       // what the call has or wants: MASK …
+  workgroups: u32,
+  grid_width: u32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> query: array<stored>;
+@group(0) @binding(2) var<storage, read> key: array<stored>;
+@group(0) @binding(3) var<storage, read> value: array<stored>;
+@group(0) @binding(4) var<storage, read> mask: array<u32>;   // bytes
+@group(0) @binding(5) var<storage, read> bias: array<u32>;   // floats or halves, as bits
+@group(0) @binding(6) var<storage, read> tables: array<u32>; // sequences, then heads, then choices
+@group(0) @binding(7) var<storage, read_write> output: array<u32>;
+@group(0) @binding(8) var<storage, read_write> rows: array<u32>;  // sections of row_stride elements
+
+const MASK = 1u;
+const BIAS = 2u;
+const HALF_BIAS = 4u;
+const ALIBI = 8u;
+const SOFTCAP = 16u;
+const SINKS = 32u;
+const ENTROPIES = 64u;
+const OUTPUT = 128u;
+const RAGGED = 256u;
+const AVERAGE = 512u;
+
+/// Whether the call has a feature. Calls with none of the first seven run a kernel compiled without them (OPTIONS is
+/// false); one kernel serves all the others, for every pipeline costs its compilation.
+fn has(feature: u32) -> bool { return (OPTIONS || feature >= OUTPUT) && (params.features & feature) != 0u; }
+
+// Sections of `rows`.
+const LSE = 0u;
+const ENTROPY = 1u;
+const MAXIMUM = 2u;
+const SUM = 3u;
+const FLAGS = 4u;
+
+const SEEN = 1u;      // some key was visible
+const POISONED = 2u;  // a visible key, its bias or the query itself is not finite
+const PADDING = 4u;   // at or past the query length
+
+const EMPTY_ZERO = 0u;
+const EMPTY_NAN = 1u;
+const EMPTY_UNIFORM = 2u;
+
+// WGSL leaves arithmetic with Inf and NaN open, so they are only ever written, as bits.
+const MINUS_INFINITY = 0xff800000u;
+const NOT_A_NUMBER = 0x7fc00000u;
+const LOWEST = -3.4028234663852886e+38f;
+const EXPONENT = 0x7f800000u;
+
+struct Sequence {
+  batch: u32,
+  query_begin: u32,
+  num_queries: u32,
+  query_length: i32,
+  key_begin: i32,
+  num_keys: i32,
+  key_length: i32,
+  offset: i32,
+}
+
+fn sequence_at(n: u32) -> Sequence {
+  let at = 8u * n;
+  return Sequence(tables[at], tables[at + 1u], tables[at + 2u], i32(tables[at + 3u]), i32(tables[at + 4u]),
+                  i32(tables[at + 5u]), i32(tables[at + 6u]), i32(tables[at + 7u]));
+}
+
+/// The sequence that holds a packed query row: the batch itself, or in a ragged batch the last that begins at or before it
+/// and is not empty.
+fn sequence_of(batch: u32, packed: u32) -> u32 {
+  if (!has(RAGGED)) { return batch; }
+  var low = 0u;
+  var high = params.num_sequences - 1u;
+  while (low < high) {
+    let middle = (low + high + 1u) / 2u;
+    if (tables[8u * middle + 1u] <= packed) { low = middle; } else { high = middle - 1u; }
+  }
+  return low;
+}
+
+fn slope_of(head: u32) -> f32 { return bitcast<f32>(tables[params.heads_at + head]); }
+fn sink_bits_of(head: u32) -> u32 { return tables[params.heads_at + params.num_heads + head]; }
+fn gain_of(head: u32) -> f32 { return bitcast<f32>(tables[params.heads_at + 2u * params.num_heads + head]); }
+
+/// Key rows [begin, end) that query row i of a sequence may see by position and length, counted over the packed keys.
+struct KeyRange {
+  begin: i32,
+  end: i32,
+}
+
+fn keys_seen_by(i: i32, sequence: Sequence) -> KeyRange {
+  let position = i + sequence.offset;
+  let begin = clamp(position - params.window_left, 0, sequence.key_length);
+  let end = clamp(position + params.window_right + 1, begin, sequence.key_length);
+  return KeyRange(sequence.key_begin + begin, sequence.key_begin + select(end, begin, i >= sequence.query_length));
+}
+
+/// A query row of one head, with all that decides which keys it sees.
+struct Row {
+  query: u32,     // first vec4 in `query`
+  head: u32,
+  index: u32,     // (b * Hq + h) * Sq + i
+  begin: i32,
+  end: i32,
+  position: i32,  // the key row at which it stands
+  mask: u32,      // element for key 0
+  bias: u32,
+}
+
+fn make_row(sequence: Sequence, head: u32, i: u32) -> Row {
+  let packed = sequence.query_begin + i;
+  let range = keys_seen_by(i32(i), sequence);
+  return Row(
+    sequence.batch * params.query_batch + head * params.query_head + packed * params.query_position,
+    head,
+    (sequence.batch * params.num_heads + head) * params.query_length + packed,
+    range.begin,
+    range.end,
+    i32(i) + sequence.offset + sequence.key_begin,
+    sequence.batch * params.mask_batch + head * params.mask_head + packed * params.mask_query,
+    sequence.batch * params.bias_batch + head * params.bias_head + packed * params.bias_query,
+  );
+}
+
+/// Visible by position, length and mask; the bias has its own word (see `biased`).
+fn is_visible(row: Row, j: i32) -> bool {
+  var visible = j >= row.begin && j < row.end && (params.exclude_self == 0u || j != row.position);
+  if (has(MASK) && visible) {
+    let at = row.mask + u32(j) * params.mask_key;
+    visible = ((mask[at / 4u] >> (8u * (at % 4u))) & 0xffu) != 0u;
+  }
+  return visible;
+}
+
+fn not_finite(bits: u32) -> bool { return (bits & EXPONENT) == EXPONENT; }
+
+/// A score on its way to the softmax: `visible` and `poisoned` decide, `score` counts only where they allow it.
+struct Score {
+  score: f32,
+  visible: bool,
+  poisoned: bool,
+}
+
+/// tanh by Cephes' rational steps: WGSL's own may be off by 1e-5.
+fn tanh_exactly(x: f32) -> f32 {
+  let size = abs(x);
+  let z = x * x;
+  let near_zero = ((((-5.70498872745e-3f * z + 2.06390887954e-2f) * z - 5.37397155531e-2f) * z + 1.33314422036e-1f) * z
+                   - 3.33332819422e-1f) * z * x + x;
+  let far = sign(x) * (1.0f - 2.0f / (exp(2.0f * min(size, 10.0f)) + 1.0f));
+  return select(far, near_zero, size < 0.625f);
+}
+
+fn softcapped(raw: f32) -> f32 {
+  if (has(SOFTCAP)) { return params.softcap * tanh_exactly(raw / params.softcap); }
+  return raw;
+}
+
+fn bias_bits(at: u32) -> u32 {
+  if (!has(HALF_BIAS)) { return bias[at]; }
+  let half = (bias[at / 2u] >> (16u * (at % 2u))) & 0xffffu;
+  let finite = bitcast<u32>(unpack2x16float(half).x);
+  let special = ((half & 0x8000u) << 16u) | EXPONENT | ((half & 0x3ffu) << 13u);
+  return select(finite, special, (half & 0x7c00u) == 0x7c00u);
+}
+
+/// Raw score to biased score, and who may look at it.
+fn biased(row: Row, j: i32, raw: f32, poisoned: bool) -> Score {
+  var s = Score(softcapped(raw), is_visible(row, j), poisoned);
+  if (has(ALIBI)) { s.score -= slope_of(row.head) * f32(abs(row.position - j)); }
+  if (has(BIAS) && s.visible) {
+    let bits = bias_bits(row.bias + u32(j) * params.bias_key);
+    s.visible = bits != MINUS_INFINITY;
+    s.poisoned = s.poisoned || not_finite(bits);
+    s.score = max(s.score + bitcast<f32>(select(bits, 0u, not_finite(bits))), LOWEST);
+  }
+  return s;
+}
+
+/// exp(s - maximum) for s <= maximum; far below it the result is 0 without an infinite difference on the way.
+fn exp_below(s: f32, maximum: f32) -> f32 { return exp(max(s, maximum - 104.0f) - maximum); }
+
+/// Workgroups are counted along a grid of any width, so that no dimension exceeds its limit.
+fn workgroup_index(id: vec3<u32>) -> u32 { return id.y * params.grid_width + id.x; }

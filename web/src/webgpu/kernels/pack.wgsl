@@ -1,0 +1,46 @@
+// Rows of float32 or float16 in any layout as float32 [B, H, S, width4] with whole vec4, the rest zeros: what the
+// attention kernels read when an input is "BES", has a width that 4 does not divide, or differs in dtype.
+
+struct Shape {
+  batch_stride: u32,
+  head_stride: u32,
+  position_stride: u32,
+  feature_stride: u32,
+  heads: u32,
+  length: u32,
+  width: u32,
+  width4: u32,
+  count: u32,  // vec4 to write
+  grid_width: u32,
+}
+
+@group(0) @binding(0) var<uniform> shape: Shape;
+@group(0) @binding(1) var<storage, read> source: array<u32>;
+@group(0) @binding(2) var<storage, read_write> packed: array<vec4<u32>>;
+
+const EXPONENT = 0x7f800000u;
+
+fn element(at: u32) -> u32 {
+  if (!HALF) { return source[at]; }
+  let half = (source[at / 2u] >> (16u * (at % 2u))) & 0xffffu;
+  let special = ((half & 0x8000u) << 16u) | EXPONENT | ((half & 0x3ffu) << 13u);
+  let finite = bitcast<u32>(unpack2x16float(select(half, 0u, (half & 0x7c00u) == 0x7c00u)).x);
+  return select(finite, special, (half & 0x7c00u) == 0x7c00u);
+}
+
+@compute @workgroup_size(THREADS)
+fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t: u32) {
+  let n = (id.y * shape.grid_width + id.x) * THREADS + t;
+  if (n >= shape.count) { return; }
+  let c4 = n % shape.width4;
+  let s = n / shape.width4 % shape.length;
+  let h = n / shape.width4 / shape.length % shape.heads;
+  let b = n / shape.width4 / shape.length / shape.heads;
+  let base = b * shape.batch_stride + h * shape.head_stride + s * shape.position_stride;
+  var words = vec4<u32>();
+  for (var c = 0u; c < 4u; c++) {
+    let d = 4u * c4 + c;
+    if (d < shape.width) { words[c] = element(base + d * shape.feature_stride); }
+  }
+  packed[n] = words;
+}

@@ -1,0 +1,46 @@
+import type { OutputForm } from "../attentionProblem.js";
+import type { FloatResult } from "../backend.js";
+import { asArray, type Call, type Span } from "./call.js";
+import { gridOf, type Step } from "./plan.js";
+
+/** Brings a float32 output on the GPU to the form that the caller wants; returns what reads it. */
+export function writeOutput(
+  call: Call,
+  form: OutputForm,
+  wide: Span,
+  length: number,
+  narrow: Step | undefined,
+): (result: ArrayBuffer) => FloatResult {
+  const { shape, dtype, half, into } = form;
+  const source = narrow ? narrowed(call, wide, length, narrow) : wide;
+  const bytes = length * (dtype === "float16" ? 2 : 4);
+  const read = call.read({ ...source, bytes: Math.ceil(bytes / 4) * 4 });
+  return (result) => {
+    const data = asArray(dtype, read(result).slice(0, bytes));
+    if (into) {
+      copyBits(data, into.data);
+      return into.tensor as FloatResult;
+    }
+    return { data: half ? asHalves(data as Uint16Array) : data, shape: [...shape], dtype } as FloatResult;
+  };
+}
+
+function narrowed(call: Call, wide: Span, length: number, { kernel, workgroups }: Step): Span {
+  const target = call.room(Math.ceil(length / 2) * 4);
+  const [gridWidth] = gridOf(call.operation, kernel.name, workgroups, call.engine.device.limits);
+  const shape = call.upload(Uint32Array.of(length, gridWidth, 0, 0), "uniform");
+  call.dispatch(kernel, workgroups, { 0: shape, 1: wide, 2: target });
+  return target;
+}
+
+function copyBits(from: ArrayBufferView, to: ArrayBufferView): void {
+  new Uint8Array(to.buffer, to.byteOffset, to.byteLength).set(
+    new Uint8Array(from.buffer, from.byteOffset, from.byteLength),
+  );
+}
+
+/** The same bits as a Float16Array of this engine. */
+function asHalves(bits: Uint16Array): unknown {
+  const { Float16Array } = globalThis as unknown as { Float16Array: new (buffer: ArrayBufferLike) => unknown };
+  return new Float16Array(bits.buffer);
+}

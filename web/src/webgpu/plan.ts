@@ -1,0 +1,427 @@
+import type { AttentionShape, EmptyRows, ScoreStage, Selection, Wanted } from "../attentionOptions.js";
+import { selectedExtents } from "../attentionOptions.js";
+import { UnsupportedError } from "../errors.js";
+import type { Layout } from "../layout.js";
+import { FEATURE } from "./params.js";
+import type { Kernel } from "./shader.js";
+
+/** What a device allows, in WebGPU's own names. */
+export interface Limits {
+  readonly maxComputeWorkgroupStorageSize: number;
+  readonly maxComputeInvocationsPerWorkgroup: number;
+  readonly maxComputeWorkgroupsPerDimension: number;
+  readonly maxStorageBufferBindingSize: number;
+  readonly maxBufferSize: number;
+}
+
+export type FloatDtype = "float32" | "float16";
+
+/** All about a call that decides how it is computed. */
+export interface AttentionFacts {
+  readonly operation: string;
+  readonly shape: AttentionShape;
+  readonly layout: Layout;
+  readonly dtypes: { readonly query: FloatDtype; readonly key: FloatDtype; readonly value: FloatDtype };
+  readonly output: FloatDtype;
+  readonly mask: boolean;
+  readonly bias: FloatDtype | undefined;
+  readonly alibi: boolean;
+  readonly softcap: boolean;
+  readonly sinks: boolean;
+  readonly emptyRows: EmptyRows;
+  readonly ragged: boolean;
+  readonly numSequences: number;
+  /** Query and key rows of the longest sequence. */
+  readonly longestQuery: number;
+  readonly longestKey: number;
+  readonly wanted: Wanted;
+}
+
+/** The tile of one workgroup. */
+export interface Tiles {
+  readonly queryRows: number;
+  readonly keys: number;
+  readonly valueColumns: number;
+  readonly threads: number;
+  readonly workgroupBytes: number;
+}
+
+/** One dispatch. */
+export interface Step {
+  readonly kernel: Kernel;
+  readonly workgroups: number;
+}
+
+/** An attention pass over all keys, or over parts of them that a second kernel unites. */
+export interface AttendPlan {
+  readonly attend: Step;
+  readonly merge: Step | undefined;
+  readonly tiles: Tiles;
+  readonly rowTiles: number;
+  readonly valueBlocks: number;
+  readonly keyParts: number;
+  readonly keysPerPart: number;
+  /** Bytes of the parts' outputs and statistics. */
+  readonly partBytes: { readonly outputs: number; readonly statistics: number };
+}
+
+/** One look into chosen heads and queries, possibly in several steps of `rowsPerStep` queries. */
+export interface InspectPlan {
+  readonly stage: ScoreStage | "probs" | "ranked";
+  readonly selection: Selection;
+  readonly kernel: Kernel;
+  readonly tiles: Tiles;
+  readonly heads: number;
+  readonly queries: number;
+  readonly rowsPerStep: number;
+  /** Present for topK, which reads what the inspection wrote. */
+  readonly topK: { readonly kernel: Kernel; readonly k: number } | undefined;
+}
+
+export interface AttentionPlan {
+  readonly facts: AttentionFacts;
+  /** Inputs that are first brought to [B, H, S, width] with whole vec4. */
+  readonly packed: { readonly query: boolean; readonly key: boolean; readonly value: boolean };
+  readonly stored: FloatDtype;
+  readonly attend: AttendPlan | undefined;
+  readonly inspect: readonly InspectPlan[];
+  /** A float16 output is computed in float32 and narrowed at the end. */
+  readonly narrow: Step | undefined;
+  /** Bits of params.ts that say what the call has and wants. */
+  readonly features: number;
+  /** Elements from one section of the rows' results to the next. */
+  readonly rowStride: number;
+  /** Bytes read and written at least once, and multiply-adds of visible and hidden keys alike. */
+  readonly bytes: number;
+  readonly multiplyAdds: number;
+}
+
+/** Sections of the rows' buffer: lse, entropy, maximum, sum, flags. */
+export const ROW_SECTIONS = 5;
+
+const THREADS_X = 8;
+const ROWS_PER_THREAD = 4;
+const KEYS4_PER_THREAD = 1;
+const KEY_TILE = 4 * KEYS4_PER_THREAD * THREADS_X;
+const CHUNK4 = 8;
+const MOST_COLUMNS4_PER_THREAD = 4;
+/** Threads along the rows, best first, with the workgroup memory that each needs. */
+const THREADS_Y = [16, 8] as const;
+/** Few rows: a smaller tile wastes less. */
+const FEW_ROWS = 16;
+const FEW_THREADS_Y = 4;
+
+/** Long keys with few workgroups are split, so that the whole GPU has work. */
+const LEAST_KEYS_PER_PART = 512;
+const ENOUGH_WORKGROUPS = 256;
+
+/** Ranked probabilities that topK may keep at once. */
+const MOST_SCRATCH_BYTES = 2 ** 26;
+
+const ROW_BYTES = 32;
+const FLAT_THREADS = 64;
+
+/** Alignment of every section that becomes a tensor of its own. */
+const SECTION_ELEMENTS = 64;
+
+export const divideUp = (value: number, step: number): number => Math.ceil(value / step);
+
+export function planAttention(facts: AttentionFacts, limits: Limits): AttentionPlan {
+  const { shape, wanted } = facts;
+  const packed = packedInputs(facts);
+  const stored = packed.query || packed.key || packed.value ? "float32" : facts.dtypes.query;
+  const inspect = [
+    ...(wanted.probs ? [planInspection(facts, limits, stored, "probs", wanted.probs)] : []),
+    ...(wanted.scores ? [planInspection(facts, limits, stored, wanted.scores.stage, wanted.scores.selection)] : []),
+    ...(wanted.topK ? [planInspection(facts, limits, stored, "ranked", wanted.topK.selection)] : []),
+  ];
+  const attend = needsRows(facts) ? planAttend(facts, limits, stored) : undefined;
+  const outputs = shape.batchSize * shape.numHeads * shape.queryLength * shape.valueDim;
+  const plan: AttentionPlan = {
+    facts,
+    packed,
+    stored,
+    attend,
+    inspect,
+    narrow:
+      wanted.output && facts.output === "float16"
+        ? { kernel: flatKernel("narrow"), workgroups: divideUp(outputs, 2 * FLAT_THREADS) }
+        : undefined,
+    features: featuresOf(facts),
+    rowStride: rowStride(shape),
+    ...cost(facts),
+  };
+  checkLimits(plan, limits);
+  return plan;
+}
+
+function needsRows({ wanted, emptyRows }: AttentionFacts): boolean {
+  const { output, lse, entropy, probs, topK } = wanted;
+  return output || lse || entropy || probs !== undefined || topK !== undefined || emptyRows === "throw";
+}
+
+/** Inputs are read where they lie if their rows are whole vec4 of one dtype. */
+function packedInputs({ layout, shape, dtypes }: AttentionFacts): AttentionPlan["packed"] {
+  const ragged4 = { query: shape.headDim % 4, key: shape.headDim % 4, value: shape.valueDim % 4 };
+  const mixed = new Set(Object.values(dtypes)).size > 1;
+  const needs = (name: keyof typeof dtypes) => layout === "BES" || ragged4[name] !== 0;
+  const any = mixed || needs("query") || needs("key") || needs("value");
+  // the kernels read all three in one dtype, so halves are widened as soon as one of them must be packed
+  const widened = (name: keyof typeof dtypes) => needs(name) || (any && dtypes[name] === "float16");
+  return { query: widened("query"), key: widened("key"), value: widened("value") };
+}
+
+/** What the kernels are told of the call; see `has` in call.wgsl. */
+function featuresOf({ mask, bias, alibi, softcap, sinks, ragged, wanted }: AttentionFacts): number {
+  const present: Readonly<Record<keyof typeof FEATURE, boolean>> = {
+    mask,
+    bias: bias !== undefined,
+    halfBias: bias === "float16",
+    alibi,
+    softcap,
+    sinks,
+    entropies: wanted.entropy,
+    output: wanted.output,
+    ragged,
+    average: false,
+  };
+  const names = Object.keys(FEATURE) as (keyof typeof FEATURE)[];
+  return names.reduce((bits, name) => bits | (present[name] ? FEATURE[name] : 0), 0);
+}
+
+function tileConstants(threadsY: number): Record<string, number> {
+  return {
+    THREADS_X,
+    THREADS_Y: threadsY,
+    THREADS: THREADS_X * threadsY,
+    R: ROWS_PER_THREAD,
+    C4: KEYS4_PER_THREAD,
+    Q_TILE: threadsY * ROWS_PER_THREAD,
+    KV_TILE: KEY_TILE,
+    CHUNK4,
+    KV_CAPACITY: CHUNK4 * KEY_TILE,
+  };
+}
+
+function tilesOf(threadsY: number, columns4: number, attends: boolean): Tiles {
+  const queryRows = threadsY * ROWS_PER_THREAD;
+  const chunks = 16 * CHUNK4 * (queryRows + KEY_TILE);
+  const flags = 4 * (queryRows + KEY_TILE);
+  const softmax = attends ? 4 * queryRows * (KEY_TILE + THREADS_X) : 0;
+  return {
+    queryRows,
+    keys: KEY_TILE,
+    valueColumns: 4 * columns4,
+    threads: THREADS_X * threadsY,
+    workgroupBytes: chunks + softmax + ROW_BYTES * queryRows + flags,
+  };
+}
+
+/** The largest tile that the device's workgroups hold; a small one for few rows. */
+function chooseThreadsY(rows: number, attends: boolean, limits: Limits): number {
+  if (rows <= FEW_ROWS) return FEW_THREADS_Y;
+  const fits = (threadsY: number) => {
+    const tiles = tilesOf(threadsY, 0, attends);
+    return (
+      tiles.workgroupBytes <= limits.maxComputeWorkgroupStorageSize &&
+      tiles.threads <= limits.maxComputeInvocationsPerWorkgroup
+    );
+  };
+  return THREADS_Y.find(fits) ?? FEW_THREADS_Y;
+}
+
+function planAttend(facts: AttentionFacts, limits: Limits, stored: FloatDtype): AttendPlan {
+  const { shape, wanted, longestQuery, longestKey, numSequences } = facts;
+  const { batchSize, numHeads, numKvHeads, queryLength } = shape;
+  const rows = longestQuery * (numHeads / numKvHeads);
+  const threadsY = chooseThreadsY(rows, true, limits);
+  const value4 = divideUp(shape.valueDim, 4);
+  const columns4 = wanted.output ? Math.min(divideUp(value4, THREADS_X), MOST_COLUMNS4_PER_THREAD) : 1;
+  const tiles = tilesOf(threadsY, columns4 * THREADS_X, true);
+  const rowTiles = divideUp(rows, tiles.queryRows);
+  const valueBlocks = wanted.output ? divideUp(value4, columns4 * THREADS_X) : 1;
+
+  const workgroups = numSequences * numKvHeads * rowTiles * valueBlocks;
+  const { keyParts, keysPerPart } = splitKeys(longestKey, workgroups);
+  const inParts = keyParts > 1;
+  const numRows = batchSize * numHeads * queryLength;
+  return {
+    attend: {
+      kernel: {
+        name: "attend",
+        stored,
+        constants: {
+          ...tileConstants(threadsY),
+          W: columns4,
+          VALUE_BLOCK4: columns4 * THREADS_X,
+          V_KEYS: valueKeys(columns4 * THREADS_X),
+          OPTIONS: featuresOf(facts) % FEATURE.output !== 0,
+        },
+      },
+      workgroups: workgroups * keyParts,
+    },
+    merge: inParts
+      ? {
+          kernel: {
+            name: "merge_parts",
+            stored,
+            constants: { THREADS: FLAT_THREADS, OPTIONS: true },
+          },
+          workgroups: divideUp(numRows * value4, FLAT_THREADS),
+        }
+      : undefined,
+    tiles,
+    rowTiles,
+    valueBlocks,
+    keyParts,
+    keysPerPart,
+    partBytes: inParts
+      ? { outputs: wanted.output ? 16 * value4 * numRows * keyParts : 0, statistics: 16 * numRows * keyParts }
+      : { outputs: 0, statistics: 0 },
+  };
+}
+
+/** Keys whose values the tile holds at once: a power of two, so that it divides the tile. */
+function valueKeys(block4: number): number {
+  return Math.min(KEY_TILE, 2 ** Math.floor(Math.log2((CHUNK4 * KEY_TILE) / block4)));
+}
+
+/** From the shape alone: the same parts on every device. */
+function splitKeys(keys: number, workgroups: number): { readonly keyParts: number; readonly keysPerPart: number } {
+  const wanted = Math.min(Math.floor(keys / LEAST_KEYS_PER_PART), divideUp(ENOUGH_WORKGROUPS, Math.max(workgroups, 1)));
+  if (wanted < 2) return { keyParts: 1, keysPerPart: Math.max(keys, 1) };
+  const keysPerPart = divideUp(divideUp(keys, wanted), KEY_TILE) * KEY_TILE;
+  return { keyParts: divideUp(keys, keysPerPart), keysPerPart };
+}
+
+function planInspection(
+  facts: AttentionFacts,
+  limits: Limits,
+  stored: FloatDtype,
+  stage: InspectPlan["stage"],
+  selection: Selection,
+): InspectPlan {
+  const { shape, wanted } = facts;
+  const [heads, queries] = selectedExtents(selection, shape);
+  const threadsY = chooseThreadsY(queries, false, limits);
+  const bytesPerQuery = 4 * shape.batchSize * heads * Math.max(shape.keyLength, 1);
+  const scratch = Math.min(MOST_SCRATCH_BYTES, limits.maxStorageBufferBindingSize, limits.maxBufferSize);
+  const rowsPerStep =
+    stage === "ranked" ? Math.max(1, Math.min(queries, Math.floor(scratch / bytesPerQuery))) : queries;
+  return {
+    stage,
+    selection,
+    kernel: {
+      name: "inspect",
+      stored,
+      constants: {
+        ...tileConstants(threadsY),
+        OPTIONS: true,
+      },
+    },
+    tiles: tilesOf(threadsY, 0, false),
+    heads,
+    queries,
+    rowsPerStep,
+    topK:
+      stage === "ranked"
+        ? {
+            kernel: {
+              name: "top_k",
+              stored,
+              constants: { THREADS: FLAT_THREADS, OPTIONS: false },
+            },
+            k: wanted.topK!.k,
+          }
+        : undefined,
+  };
+}
+
+/** A kernel of independent invocations. */
+export function flatKernel(name: "pack" | "narrow", constants: Kernel["constants"] = {}): Kernel {
+  return { name, constants: { THREADS: FLAT_THREADS, ...constants } };
+}
+
+/** vec4 (pack) that one workgroup writes. */
+export const FLAT_WORKGROUP = FLAT_THREADS;
+
+function rowStride({ batchSize, numHeads, queryLength }: AttentionShape): number {
+  return divideUp(Math.max(batchSize * numHeads * queryLength, 1), SECTION_ELEMENTS) * SECTION_ELEMENTS;
+}
+
+const BYTES = { float32: 4, float16: 2 } as const;
+
+function cost({ shape, dtypes, output, wanted }: AttentionFacts): Pick<AttentionPlan, "bytes" | "multiplyAdds"> {
+  const {
+    batchSize: B,
+    numHeads: Hq,
+    numKvHeads: Hkv,
+    queryLength: Sq,
+    keyLength: Skv,
+    headDim: D,
+    valueDim: Dv,
+  } = shape;
+  const inputs = Hq * Sq * D * BYTES[dtypes.query] + Hkv * Skv * (D * BYTES[dtypes.key] + Dv * BYTES[dtypes.value]);
+  return {
+    bytes: B * (inputs + (wanted.output ? Hq * Sq * Dv * BYTES[output] : 0)),
+    multiplyAdds: B * Hq * Sq * Skv * (D + (wanted.output ? Dv : 0)),
+  };
+}
+
+/** Everything that a device could refuse is refused here, before any work, with the limit's name. */
+function checkLimits(plan: AttentionPlan, limits: Limits): void {
+  const { operation, shape } = plan.facts;
+  const {
+    batchSize: B,
+    numHeads: Hq,
+    numKvHeads: Hkv,
+    queryLength: Sq,
+    keyLength: Skv,
+    headDim: D,
+    valueDim: Dv,
+  } = shape;
+  const width = (dim: number) => 4 * divideUp(dim, 4);
+  const sizes: Record<string, number> = {
+    query: 4 * B * Hq * Sq * width(D),
+    key: 4 * B * Hkv * Skv * width(D),
+    value: 4 * B * Hkv * Skv * width(Dv),
+    output: 4 * B * Hq * Sq * Dv,
+    "the rows' statistics": 4 * ROW_SECTIONS * plan.rowStride,
+    "the parts of the keys": plan.attend?.partBytes.outputs ?? 0,
+  };
+  for (const { stage, heads, rowsPerStep, queries, topK } of plan.inspect) {
+    sizes[stage === "ranked" ? "topK's probabilities" : stage] = 4 * B * heads * rowsPerStep * Skv;
+    if (topK) sizes.topK = 4 * B * heads * queries * topK.k;
+  }
+  for (const [name, bytes] of Object.entries(sizes)) checkBytes(operation, name, bytes, limits);
+
+  const steps = [plan.attend?.attend, plan.attend?.merge, plan.narrow].filter((step) => step !== undefined);
+  for (const { kernel, workgroups } of steps) gridOf(operation, kernel.name, workgroups, limits);
+  if (plan.attend && plan.attend.tiles.workgroupBytes > limits.maxComputeWorkgroupStorageSize)
+    throw new UnsupportedError(
+      `${operation}: a workgroup needs ${plan.attend.tiles.workgroupBytes} bytes, over the device's ` +
+        `maxComputeWorkgroupStorageSize of ${limits.maxComputeWorkgroupStorageSize}`,
+    );
+}
+
+export function checkBytes(operation: string, name: string, bytes: number, limits: Limits): void {
+  for (const limit of ["maxStorageBufferBindingSize", "maxBufferSize"] as const)
+    if (bytes > limits[limit])
+      throw new UnsupportedError(
+        `${operation}: ${name} needs a buffer of ${bytes} bytes, over the device's ${limit} of ${limits[limit]}`,
+        { hint: "Split the batch or the heads, ask for fewer results, or use the wasm backend." },
+      );
+}
+
+/** Workgroups laid out over two dimensions, neither over the limit. */
+export function gridOf(operation: string, kernel: string, workgroups: number, limits: Limits): [number, number] {
+  const most = limits.maxComputeWorkgroupsPerDimension;
+  const width = Math.min(Math.max(workgroups, 1), most);
+  const height = divideUp(Math.max(workgroups, 1), width);
+  if (height > most)
+    throw new UnsupportedError(
+      `${operation}: ${kernel} needs ${workgroups} workgroups, over the device's maxComputeWorkgroupsPerDimension of ` +
+        `${most}, squared`,
+    );
+  return [width, height];
+}

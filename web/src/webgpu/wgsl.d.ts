@@ -1,0 +1,5 @@
+/** Shader text: the bundler and the tests load `.wgsl` files as strings. */
+declare module "*.wgsl" {
+  const source: string;
+  export default source;
+}
