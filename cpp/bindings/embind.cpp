@@ -20,6 +20,7 @@
 
 #include "headwise/attention.h"
 #include "headwise/kv_cache.h"
+#include "headwise/layer.h"
 #include "headwise/position.h"
 #include "headwise/status.h"
 #include "headwise/thread_pool.h"
@@ -82,9 +83,9 @@ struct Field {
 };
 
 template <auto... Path, class Class>
-void property(Class& binding, const char* name) {
+void property(Class& binding, const std::string& name) {
   using Call = typename Class::class_type;
-  binding.property(name, &Field<Call, Path...>::get, &Field<Call, Path...>::set);
+  binding.property(name.c_str(), &Field<Call, Path...>::get, &Field<Call, Path...>::set);
 }
 
 /// Back to the defaults, so that a call sets only what differs from them.
@@ -216,6 +217,35 @@ double cache_bytes(Address address) { return static_cast<double>(cache_at(addres
 double cache_saved_size(Address address) { return static_cast<double>(cache_at(address).saved_size()); }
 void release_cache(Address address) { delete &cache_at(address); }
 
+// --- layers ----------------------------------------------------------------------------------------------------------
+
+struct LayerCreation {
+  LayerShape shape;
+  LayerWeights weights;
+  LayerOptions options;
+  mutable Layer* result = nullptr;  ///< JavaScript's until releaseLayer
+};
+
+Status run(ThreadPool&, const LayerCreation& call) {
+  std::unique_ptr<Layer> layer;
+  const Status status = Layer::create(call.shape, call.weights, call.options, &layer);
+  call.result = layer.release();
+  return status;
+}
+
+/// A call of attention on what a layer projects: mask, bias, options and outputs are those of the base.
+struct LayerCall : AttentionCall {
+  const Layer* layer = nullptr;
+  LayerInputs layer_inputs;
+};
+
+Status run(ThreadPool& pool, const LayerCall& call) {
+  return call.layer->forward(pool, call.layer_inputs, call.inputs, call.options, call.outputs);
+}
+
+double layer_bytes(Address address) { return static_cast<double>(reinterpret_cast<const Layer*>(address)->bytes()); }
+void release_layer(Address address) { delete reinterpret_cast<const Layer*>(address); }
+
 // --- engine ----------------------------------------------------------------------------------------------------------
 
 /// A thread that runs one job at a time for a caller that must not block: the main thread of a window.
@@ -322,6 +352,17 @@ void rotary_properties(Class& binding) {
   property<Path..., &RotaryOptions::mscale_all_dim>(binding, "rotaryMscaleAllDim");
   property<Path..., &RotaryOptions::low_freq_factor>(binding, "rotaryLowFreqFactor");
   property<Path..., &RotaryOptions::high_freq_factor>(binding, "rotaryHighFreqFactor");
+}
+
+/// A weight and its bias: queryWeight, queryDtype and so on.
+template <auto Linear, class Class>
+void linear_properties(Class& binding, const std::string& name) {
+  property<&LayerCreation::weights, Linear, &LinearWeights::weight, &ConstArray::data>(binding, name + "Weight");
+  property<&LayerCreation::weights, Linear, &LinearWeights::weight, &ConstArray::dtype>(binding, name + "Dtype");
+  property<&LayerCreation::weights, Linear, &LinearWeights::in_stride>(binding, name + "InStride");
+  property<&LayerCreation::weights, Linear, &LinearWeights::out_stride>(binding, name + "OutStride");
+  property<&LayerCreation::weights, Linear, &LinearWeights::bias, &ConstArray::data>(binding, name + "Bias");
+  property<&LayerCreation::weights, Linear, &LinearWeights::bias, &ConstArray::dtype>(binding, name + "BiasDtype");
 }
 
 EMSCRIPTEN_BINDINGS(headwise) {
@@ -464,12 +505,61 @@ EMSCRIPTEN_BINDINGS(headwise) {
   function("cacheSavedSize", &cache_saved_size);
   function("releaseCache", &release_cache);
 
+  class_<LayerCreation> layer_creation("LayerCreation");
+  layer_creation.constructor<>().function("reset", &reset<LayerCreation>);
+  property<&LayerCreation::shape, &LayerShape::input_dim>(layer_creation, "inputDim");
+  property<&LayerCreation::shape, &LayerShape::key_input_dim>(layer_creation, "keyInputDim");
+  property<&LayerCreation::shape, &LayerShape::value_input_dim>(layer_creation, "valueInputDim");
+  property<&LayerCreation::shape, &LayerShape::num_heads>(layer_creation, "numHeads");
+  property<&LayerCreation::shape, &LayerShape::num_kv_heads>(layer_creation, "numKvHeads");
+  property<&LayerCreation::shape, &LayerShape::head_dim>(layer_creation, "headDim");
+  property<&LayerCreation::shape, &LayerShape::value_head_dim>(layer_creation, "valueHeadDim");
+  property<&LayerCreation::shape, &LayerShape::output_dim>(layer_creation, "outputDim");
+  property<&LayerCreation::shape, &LayerShape::output_projection>(layer_creation, "outputProjection");
+  linear_properties<&LayerWeights::query>(layer_creation, "query");
+  linear_properties<&LayerWeights::key>(layer_creation, "key");
+  linear_properties<&LayerWeights::value>(layer_creation, "value");
+  linear_properties<&LayerWeights::output>(layer_creation, "output");
+  property<&LayerCreation::options, &LayerOptions::qk_norm>(layer_creation, "qkNorm");
+  property<&LayerCreation::options, &LayerOptions::qk_norm_epsilon>(layer_creation, "qkNormEpsilon");
+  property<&LayerCreation::options, &LayerOptions::query_gain>(layer_creation, "queryGain");
+  property<&LayerCreation::options, &LayerOptions::key_gain>(layer_creation, "keyGain");
+  property<&LayerCreation::options, &LayerOptions::position>(layer_creation, "position");
+  property<&LayerCreation::options, &LayerOptions::position_table>(layer_creation, "positionTable");
+  property<&LayerCreation::options, &LayerOptions::position_rows>(layer_creation, "positionRows");
+  property<&LayerCreation::options, &LayerOptions::sinusoidal_split>(layer_creation, "sinusoidalSplit");
+  property<&LayerCreation::options, &LayerOptions::sinusoidal_base>(layer_creation, "sinusoidalBase");
+  rotary_properties<&LayerCreation::options, &LayerOptions::rotary>(layer_creation);
+  property<&LayerCreation::result>(layer_creation, "result");
+  function("layerBytes", &layer_bytes);
+  function("releaseLayer", &release_layer);
+
+  using L = LayerCall;
+  class_<L, emscripten::base<AttentionCall>> layer_call("LayerCall");
+  layer_call.constructor<>().function("reset", &reset<L>);
+  property<&L::layer>(layer_call, "layer");
+  property<&L::layer_inputs, &LayerInputs::layout>(layer_call, "inputLayout");
+  property<&L::layer_inputs, &LayerInputs::batch_size>(layer_call, "inputBatchSize");
+  property<&L::layer_inputs, &LayerInputs::query_length>(layer_call, "inputLength");
+  property<&L::layer_inputs, &LayerInputs::key_length>(layer_call, "contextLength");
+  property<&L::layer_inputs, &LayerInputs::x, &ConstArray::data>(layer_call, "x");
+  property<&L::layer_inputs, &LayerInputs::x, &ConstArray::dtype>(layer_call, "xDtype");
+  property<&L::layer_inputs, &LayerInputs::key_context, &ConstArray::data>(layer_call, "keyContext");
+  property<&L::layer_inputs, &LayerInputs::key_context, &ConstArray::dtype>(layer_call, "keyContextDtype");
+  property<&L::layer_inputs, &LayerInputs::value_context, &ConstArray::data>(layer_call, "valueContext");
+  property<&L::layer_inputs, &LayerInputs::value_context, &ConstArray::dtype>(layer_call, "valueContextDtype");
+  property<&L::layer_inputs, &LayerInputs::cache>(layer_call, "layerCache");
+  property<&L::layer_inputs, &LayerInputs::attend_only>(layer_call, "attendOnly");
+  property<&L::layer_inputs, &LayerInputs::append_lengths>(layer_call, "appendLengths");
+
   class_<Engine>("Engine")
       .constructor<int, bool>()
       .function("attention", &Engine::start<AttentionCall>)
       .function("merge", &Engine::start<MergeCall>)
       .function("rotary", &Engine::start<RotaryCall>)
       .function("cache", &Engine::start<CacheCall>)
+      .function("createLayer", &Engine::start<LayerCreation>)
+      .function("layer", &Engine::start<LayerCall>)
       .property("finished", &Engine::finished)
       .property("threads", &Engine::threads)
       .property("code", &Engine::code)

@@ -4,6 +4,8 @@ import type { Backend, Eventually, FloatResult, Report, ResultOf } from "./backe
 import { cacheProblem, checkBytes, KvCache, type KvCacheOptions } from "./cache.js";
 import { Disposing } from "./disposable.js";
 import { DisposedError, UnsupportedError } from "./errors.js";
+import { Layer } from "./layer.js";
+import { layerProblem, type LayerOptions } from "./layerProblem.js";
 import { mergeProblem, noteForMerge, type AttentionPart, type MergeOptions, type MergeResult } from "./merge.js";
 import { OptionReader } from "./options.js";
 import { Queue } from "./queue.js";
@@ -100,6 +102,20 @@ export class Attention extends Disposing {
     this.#assertAlive(operation);
     const problem = rotaryProblem(operation, x, options);
     return this.#run(operation, () => this.#backend.rotary(problem), problem.signal);
+  }
+
+  /**
+   * A layer: projections of its input to queries, keys and values, attention of every head, and the output projection.
+   * The weights are copied.
+   *
+   * @throws ShapeError, OptionError, UnsupportedError before any work; OutOfMemoryError; DisposedError.
+   */
+  async multiHeadAttention(options: LayerOptions): Promise<Layer> {
+    const operation = "multiHeadAttention";
+    this.#assertAlive(operation);
+    const problem = layerProblem(operation, options);
+    const create = async () => new Layer(this.#context, problem, await this.#backend.createLayer(problem));
+    return this.#run(operation, create, problem.signal);
   }
 
   /**

@@ -199,7 +199,8 @@ function checkFit(operation: string, layout: Layout, rank: number, q: HeadsShape
   equal("headDim", "key", k, "query", q);
 }
 
-function readRagged(options: OptionReader, layout: Layout, shape: AttentionShape): Ragged | undefined {
+/** Reads the cumulative lengths; undefined for a batch that is not ragged. */
+export function readRagged(options: OptionReader, layout: Layout, shape: AttentionShape): Ragged | undefined {
   const { operation } = options;
   const query = readCumulative(options, "cuSeqLensQuery", shape.queryLength);
   const key = readCumulative(options, "cuSeqLensKey", shape.keyLength);

@@ -1,6 +1,7 @@
 import type { Returns } from "./attentionOptions.js";
 import type { AttentionProblem } from "./attentionProblem.js";
 import type { AppendProblem, AttendProblem, CacheForm, CacheProblem } from "./cache.js";
+import type { ForwardProblem, LayerProblem } from "./layerProblem.js";
 import type { MergeProblem, MergeResult } from "./merge.js";
 import type { RotaryProblem } from "./rotary.js";
 import type { Dtype, TypedTensor } from "./tensor.js";
@@ -45,6 +46,7 @@ export interface Backend {
   rotary(problem: RotaryProblem): Eventually<FloatResult>;
   createCache(problem: CacheProblem): Eventually<BackendCache>;
   loadCache(operation: string, bytes: Uint8Array): Eventually<BackendCache>;
+  createLayer(problem: LayerProblem): Eventually<BackendLayer>;
   allocate<D extends Dtype>(operation: string, shape: readonly number[], dtype: D): EngineTensor<D>;
   /** Ends the engine. A call in flight rejects with DisposedError. */
   dispose(): void;
@@ -63,6 +65,14 @@ export interface BackendCache {
   fork(operation: string): Eventually<BackendCache>;
   slice(operation: string, from: number, to: number): Eventually<BackendCache>;
   save(operation: string): Eventually<Uint8Array>;
+  release(): void;
+}
+
+/** A layer in an engine. */
+export interface BackendLayer {
+  /** Of packed weights and tables. */
+  readonly bytes: number;
+  forward(problem: ForwardProblem): Eventually<AttentionResult>;
   release(): void;
 }
 

@@ -33,6 +33,9 @@ export {
   type RowIndex,
 } from "./errors.js";
 export type { Layout } from "./layout.js";
+export { Layer } from "./layer.js";
+export type { ForwardOptions, LayerOptions, LayerPosition, LayerShape, QkNorm } from "./layerProblem.js";
+export type { LayerWeights } from "./layerWeights.js";
 export type { AttentionPart, MergeOptions, MergeResult } from "./merge.js";
 export type { NumberList } from "./options.js";
 export {
@@ -44,6 +47,7 @@ export {
 } from "./position.js";
 export type { RotaryAngles, RotaryOptions, RotaryScaling } from "./rotary.js";
 export { tensor, type Dtype, type HalfArray, type Tensor, type TensorData, type TypedTensor } from "./tensor.js";
+export { maskFromAttentionMask, maskFromKeyPadding } from "./torchMasks.js";
 export { version } from "./version.js";
 export type { WarmupShape } from "./warmup.js";
 export type { EngineTensor } from "./wasm/heap.js";

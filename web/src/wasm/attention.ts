@@ -99,7 +99,7 @@ export function writeSettings(
   }
 }
 
-function writeRagged(call: AttentionCall, arena: Arena, ragged: Ragged): void {
+export function writeRagged(call: AttentionCall, arena: Arena, ragged: Ragged): void {
   call.cuSeqLensQuery = arena.copy(ragged.query);
   call.cuSeqLensKey = arena.copy(ragged.key);
   call.numSequences = ragged.query.length - 1;

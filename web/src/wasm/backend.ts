@@ -1,7 +1,8 @@
 import type { AttentionProblem } from "../attentionProblem.js";
-import type { AttentionResult, Backend, BackendCache, Eventually, FloatResult } from "../backend.js";
+import type { AttentionResult, Backend, BackendCache, BackendLayer, Eventually, FloatResult } from "../backend.js";
 import type { CacheProblem } from "../cache.js";
 import { DisposedError } from "../errors.js";
+import type { LayerProblem } from "../layerProblem.js";
 import type { MergeProblem, MergeResult } from "../merge.js";
 import type { RotaryProblem } from "../rotary.js";
 import type { Dtype } from "../tensor.js";
@@ -9,6 +10,7 @@ import { runAttention } from "./attention.js";
 import { createCache, loadCache } from "./cache.js";
 import type { WasmEngine } from "./engine.js";
 import type { EngineTensor } from "./heap.js";
+import { createLayer } from "./layer.js";
 import { runMerge } from "./merge.js";
 import { runRotary } from "./rotary.js";
 
@@ -38,6 +40,10 @@ export class WasmBackend implements Backend {
 
   loadCache(operation: string, bytes: Uint8Array): Eventually<BackendCache> {
     return loadCache(this.#engine, operation, bytes);
+  }
+
+  createLayer(problem: LayerProblem): Eventually<BackendLayer> {
+    return createLayer(this.#engine, problem);
   }
 
   allocate<D extends Dtype>(operation: string, shape: readonly number[], dtype: D): EngineTensor<D> {

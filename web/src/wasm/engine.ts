@@ -8,7 +8,16 @@ import {
 } from "../errors.js";
 import type { Eventually } from "../backend.js";
 import { Heap, type Arena } from "./heap.js";
-import type { AttentionCall, CacheCall, MergeCall, NativeEngine, RotaryCall, WasmModule } from "./module.js";
+import type {
+  AttentionCall,
+  CacheCall,
+  LayerCall,
+  LayerCreation,
+  MergeCall,
+  NativeEngine,
+  RotaryCall,
+  WasmModule,
+} from "./module.js";
 
 /** `StatusCode` of headwise/status.h. */
 const STATUS = {
@@ -34,6 +43,8 @@ export class WasmEngine {
   readonly mergeCall: MergeCall;
   readonly rotaryCall: RotaryCall;
   readonly cacheCall: CacheCall;
+  readonly layerCreation: LayerCreation;
+  readonly layerCall: LayerCall;
   /** Makes the error of every call from now on, once no call can run any more. */
   #end: ((operation: string) => HeadwiseError) | undefined;
   #reportEnd: (() => void) | undefined;
@@ -47,6 +58,8 @@ export class WasmEngine {
     this.mergeCall = Object.seal(new module.MergeCall());
     this.rotaryCall = Object.seal(new module.RotaryCall());
     this.cacheCall = Object.seal(new module.CacheCall());
+    this.layerCreation = Object.seal(new module.LayerCreation());
+    this.layerCall = Object.seal(new module.LayerCall());
   }
 
   /**

@@ -154,12 +154,64 @@ export interface CacheCall extends RotaryProperties {
   size: number;
 }
 
+/** A weight [in, out], its strides in elements, and its bias. */
+type LinearProperties = {
+  [
+    Name in `${"query" | "key" | "value" | "output"}${"Weight" | "Dtype" | "InStride" | "OutStride" | "Bias" | "BiasDtype"}`
+  ]: number;
+};
+
+/** What a layer is made of; its arrays are copied. */
+export interface LayerCreation extends LinearProperties, RotaryProperties {
+  reset(): void;
+  inputDim: number;
+  keyInputDim: number;
+  valueInputDim: number;
+  numHeads: number;
+  numKvHeads: number;
+  headDim: number;
+  valueHeadDim: number;
+  outputDim: number;
+  outputProjection: number;
+  qkNorm: number;
+  qkNormEpsilon: number;
+  queryGain: number;
+  keyGain: number;
+  position: number;
+  positionTable: number;
+  positionRows: number;
+  sinusoidalSplit: number;
+  sinusoidalBase: number;
+  /** The address of the layer that was made; to be released. */
+  result: number;
+}
+
+/** Of AttentionCall the mask, the bias, options and outputs are read. */
+export interface LayerCall extends AttentionCall {
+  layer: number;
+  inputLayout: number;
+  inputBatchSize: number;
+  inputLength: number;
+  contextLength: number;
+  x: number;
+  xDtype: number;
+  keyContext: number;
+  keyContextDtype: number;
+  valueContext: number;
+  valueContextDtype: number;
+  layerCache: number;
+  attendOnly: number;
+  appendLengths: number;
+}
+
 /** Runs one call at a time. `finished` is the address of a word that is 1 when the call is done. */
 export interface NativeEngine {
   attention(call: AttentionCall): void;
   merge(call: MergeCall): void;
   rotary(call: RotaryCall): void;
   cache(call: CacheCall): void;
+  createLayer(call: LayerCreation): void;
+  layer(call: LayerCall): void;
   readonly finished: number;
   readonly threads: number;
   readonly code: number;
@@ -179,6 +231,10 @@ export interface WasmModule {
   readonly MergeCall: new () => MergeCall;
   readonly RotaryCall: new () => RotaryCall;
   readonly CacheCall: new () => CacheCall;
+  readonly LayerCreation: new () => LayerCreation;
+  readonly LayerCall: new () => LayerCall;
+  layerBytes(layer: number): number;
+  releaseLayer(layer: number): void;
   cacheAppended(cache: number, b: number): number;
   cacheBytes(cache: number): number;
   cacheSavedSize(cache: number): number;

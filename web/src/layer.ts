@@ -1,0 +1,83 @@
+import type { Context } from "./attention.js";
+import type { Returns } from "./attentionOptions.js";
+import type { FloatTensor } from "./attentionProblem.js";
+import type { BackendLayer, ResultOf } from "./backend.js";
+import { Disposing } from "./disposable.js";
+import { DisposedError } from "./errors.js";
+import {
+  forwardProblem,
+  type ForwardOptions,
+  type LayerForm,
+  type LayerProblem,
+  type LayerShape,
+} from "./layerProblem.js";
+import { OptionReader } from "./options.js";
+
+/**
+ * A multi-head layer; `multiHeadAttention` of an instance makes one.
+ *
+ *     Q = X Wq + bq,  K = C Wk + bk,  V = C′ Wv + bv      C and C′ default to X
+ *     Y = concat over heads of attention(Q, K, V) Wo + bo
+ *
+ * It holds a packed copy of its weights in the engine until `dispose()`, at the latest until the instance is disposed.
+ */
+export class Layer extends Disposing {
+  readonly #context: Context;
+  readonly #form: LayerForm;
+  readonly #layer: BackendLayer;
+  #disposed = false;
+
+  /** @internal */
+  constructor(context: Context, { shape, layout, position }: LayerProblem, layer: BackendLayer) {
+    super();
+    this.#context = context;
+    this.#form = { shape, layout, turns: position.kind === "rotary" };
+    this.#layer = layer;
+  }
+
+  /** The layer's extents, with defaults in place. */
+  get shape(): LayerShape {
+    return this.#form.shape;
+  }
+
+  get layout(): "BSE" | "BES" {
+    return this.#form.layout;
+  }
+
+  /** Bytes of the packed weights and tables. */
+  get bytes(): number {
+    return this.#layer.bytes;
+  }
+
+  /**
+   * Computes the layer.
+   *
+   * @param x - `[B, S, inputDim]`, in layout `"BES"` `[B, inputDim, S]`; rank 2 is one batch. float32 or float16.
+   * @returns `output` `[B, S, outputDim]` in the layout, rank and dtype of x, and what `options.returns` asks for: probs
+   *   `[B, heads, S, Skv]` and so on, as `scaledDotProductAttention` gives them.
+   * @throws ShapeError, OptionError, UnsupportedError before any work; EmptyRowError with `emptyRows: "throw"`;
+   *   OutOfMemoryError; DisposedError.
+   */
+  async forward<const R extends Returns = Returns>(
+    x: FloatTensor,
+    options: ForwardOptions & { readonly returns?: R } = {},
+  ): Promise<ResultOf<R>> {
+    const operation = "layer.forward";
+    this.#context.assertAlive(operation);
+    if (this.#disposed) throw new DisposedError(`${operation}: the layer was disposed`);
+    const { signal } = (options ?? {}) as { readonly signal?: unknown };
+    // In its turn: calls ahead of it may fill the cache.
+    const work = () =>
+      this.#layer.forward(forwardProblem(operation, this.#context.backend, this.#form, x, options)) as
+        ResultOf<R> | Promise<ResultOf<R>>;
+    return this.#context.run(operation, work, new OptionReader(operation, "", { signal }, ["signal"]).signal());
+  }
+
+  /** Gives the memory back once the calls made so far have run. A second call does nothing. */
+  override dispose(): void {
+    if (this.#disposed) return;
+    this.#disposed = true;
+    // An instance that was disposed has given back all its memory.
+    this.#context.run("layer.dispose", () => this.#layer.release()).catch(() => undefined);
+  }
+}

@@ -1,0 +1,170 @@
+import { describe } from "./describe.js";
+import type { CheckedFloats, FloatTensor } from "./attentionProblem.js";
+import { OptionError, ShapeError, UnsupportedError } from "./errors.js";
+import type { OptionReader } from "./options.js";
+
+/**
+ * Weights of a layer, float32 or float16, by the names of the formula or by those of a state dict of PyTorch's
+ * `nn.MultiheadAttention`. D is modelDim/numHeads, Dv valueHeadDim; every bias may be left out.
+ */
+export interface LayerWeights {
+  /** `[inputDim, numHeads·D]` */
+  readonly Wq?: FloatTensor;
+  readonly bq?: FloatTensor;
+  /** `[keyInputDim, numKvHeads·D]` */
+  readonly Wk?: FloatTensor;
+  readonly bk?: FloatTensor;
+  /** `[valueInputDim, numKvHeads·Dv]` */
+  readonly Wv?: FloatTensor;
+  readonly bv?: FloatTensor;
+  /** `[numHeads·Dv, outputDim]` */
+  readonly Wo?: FloatTensor;
+  readonly bo?: FloatTensor;
+  /** Wq, Wk and Wv side by side: `[inputDim, numHeads·D + numKvHeads·D + numKvHeads·Dv]` */
+  readonly Wqkv?: FloatTensor;
+  readonly bqkv?: FloatTensor;
+
+  /** The same stored [out, in], with the packed bias. */
+  readonly in_proj_weight?: FloatTensor;
+  readonly in_proj_bias?: FloatTensor;
+  readonly q_proj_weight?: FloatTensor;
+  readonly k_proj_weight?: FloatTensor;
+  readonly v_proj_weight?: FloatTensor;
+  readonly "out_proj.weight"?: FloatTensor;
+  readonly "out_proj.bias"?: FloatTensor;
+}
+
+/** A weight [in, out] as it lies in its tensor: element (i, o) is at offset + i · inStride + o · outStride. */
+export interface LinearWeights {
+  readonly weight: CheckedFloats;
+  readonly offset: number;
+  readonly inStride: number;
+  readonly outStride: number;
+  readonly bias: { readonly tensor: CheckedFloats; readonly offset: number } | undefined;
+}
+
+export type Role = "query" | "key" | "value" | "output";
+
+/** What a projection takes and gives. */
+export interface Extents {
+  readonly in: number;
+  readonly out: number;
+}
+
+/** Where a role's weight and bias may be found. */
+const SOURCES: Readonly<Record<Role, { readonly weight: readonly string[]; readonly bias: readonly string[] }>> = {
+  query: { weight: ["Wq", "Wqkv", "q_proj_weight", "in_proj_weight"], bias: ["bq", "bqkv", "in_proj_bias"] },
+  key: { weight: ["Wk", "Wqkv", "k_proj_weight", "in_proj_weight"], bias: ["bk", "bqkv", "in_proj_bias"] },
+  value: { weight: ["Wv", "Wqkv", "v_proj_weight", "in_proj_weight"], bias: ["bv", "bqkv", "in_proj_bias"] },
+  output: { weight: ["Wo", "out_proj.weight"], bias: ["bo", "out_proj.bias"] },
+};
+const PACKED = ["Wqkv", "bqkv", "in_proj_weight", "in_proj_bias"];
+const STORED_OUT_IN = ["in_proj_weight", "q_proj_weight", "k_proj_weight", "v_proj_weight", "out_proj.weight"];
+const UNSUPPORTED = ["bias_k", "bias_v"];
+
+/** All names that a `weights` object may have. */
+export const WEIGHT_NAMES = [
+  ...new Set(Object.values(SOURCES).flatMap(({ weight, bias }) => [...weight, ...bias])),
+  ...UNSUPPORTED,
+];
+
+/** The extents in the order in which packed weights hold them. */
+export type Packing = Readonly<Record<"query" | "key" | "value", Extents>>;
+
+/** Refuses what a state dict may hold and this layer does not compute. */
+export function refuseUnsupportedWeights(weights: OptionReader): void {
+  for (const name of UNSUPPORTED)
+    if (weights.has(name))
+      throw new UnsupportedError(
+        `${weights.operation}: ${weights.name(name)} (add_bias_kv) is not offered: a layer has no learned extra key`,
+        { hint: "Append the row to the key and value contexts yourself." },
+      );
+}
+
+/** The width of the output, if an output weight tells it. */
+export function outputWidthOf(weights: OptionReader): number | undefined {
+  const name = SOURCES.output.weight.find((source) => weights.has(source));
+  if (name === undefined) return undefined;
+  const { shape } = weights.tensor(name, ["float32", "float16"])!;
+  return shape.length === 2 ? shape[STORED_OUT_IN.includes(name) ? 0 : 1] : undefined;
+}
+
+/** Reads the weight and the bias of a role. */
+export function readLinear(weights: OptionReader, role: Role, extents: Extents, packing: Packing): LinearWeights {
+  const weightName = theOne(weights, role, "weight");
+  if (weightName === undefined)
+    throw new OptionError(
+      `${weights.operation}: the ${role}'s weight must be given, as one of weights.${SOURCES[role].weight.join(", weights.")}`,
+    );
+  const place = placeOf(weights, weightName, role, extents, packing);
+  const whole = { in: extents.in, out: place.out };
+  const transposed = STORED_OUT_IN.includes(weightName);
+  const weight = readShaped(weights, weightName, transposed ? [whole.out, whole.in] : [whole.in, whole.out]);
+
+  const biasName = theOne(weights, role, "bias");
+  const biasPlace = biasName === undefined ? undefined : placeOf(weights, biasName, role, extents, packing);
+  return {
+    weight,
+    offset: transposed ? place.first * whole.in : place.first,
+    inStride: transposed ? 1 : whole.out,
+    outStride: transposed ? whole.in : 1,
+    bias: biasPlace && { tensor: readShaped(weights, biasName!, [biasPlace.out]), offset: biasPlace.first },
+  };
+}
+
+/** Refuses biases, for a layer that is said to have none. */
+export function refuseBiases(weights: OptionReader): void {
+  for (const name of Object.values(SOURCES).flatMap(({ bias }) => bias))
+    if (weights.has(name))
+      throw new OptionError(`${weights.operation}: bias is false, but ${weights.name(name)} is given`);
+}
+
+/** Refuses the output's weight and bias, for a layer without output projection. */
+export function refuseOutputWeights(weights: OptionReader): void {
+  for (const name of [...SOURCES.output.weight, ...SOURCES.output.bias])
+    if (weights.has(name))
+      throw new OptionError(`${weights.operation}: outputProjection is false, but ${weights.name(name)} is given`);
+}
+
+/** The one name under which a part is given. */
+function theOne(weights: OptionReader, role: Role, part: "weight" | "bias"): string | undefined {
+  const given = SOURCES[role][part].filter((name) => weights.has(name));
+  if (given.length > 1)
+    throw new OptionError(
+      `${weights.operation}: ${given.map((name) => weights.name(name)).join(" and ")} both give the ${role}'s ${part}`,
+    );
+  return given[0];
+}
+
+/** The columns of a tensor that are the role's, and how many it has. */
+function placeOf(
+  weights: OptionReader,
+  name: string,
+  role: Role,
+  extents: Extents,
+  packing: Packing,
+): { readonly first: number; readonly out: number } {
+  if (role === "output" || !PACKED.includes(name)) return { first: 0, out: extents.out };
+  const { query, key, value } = packing;
+  if (STORED_OUT_IN.includes(name) || name === "Wqkv") {
+    if (key.in !== query.in || value.in !== query.in)
+      throw new ShapeError(
+        `${weights.operation}: ${weights.name(name)} needs equal inputDim, keyInputDim and valueInputDim, ` +
+          `got ${query.in}, ${key.in} and ${value.in}`,
+      );
+  }
+  const first = { query: 0, key: query.out, value: query.out + key.out }[role];
+  return { first, out: query.out + key.out + value.out };
+}
+
+function readShaped(weights: OptionReader, name: string, shape: readonly number[]): CheckedFloats {
+  const tensor = weights.tensor(name, ["float32", "float16"])!;
+  if (describe(tensor.shape) !== describe(shape)) {
+    const reversed = shape.length === 2 && describe(tensor.shape) === describe([...shape].reverse());
+    throw new ShapeError(
+      `${weights.operation}: ${weights.name(name)}.shape must be ${describe(shape)}, got ${describe(tensor.shape)}`,
+      reversed ? { hint: `${name} is stored ${STORED_OUT_IN.includes(name) ? "[out, in]" : "[in, out]"}.` } : {},
+    );
+  }
+  return tensor;
+}

@@ -1,0 +1,120 @@
+import type { AttentionResult, BackendLayer, Eventually } from "../backend.js";
+import type { ForwardProblem, LayerProblem } from "../layerProblem.js";
+import type { LinearWeights } from "../layerWeights.js";
+import { BYTES } from "../tensor.js";
+import { DTYPE, LAYOUT, placeInput, writeRagged, writeSettings, writeWanted } from "./attention.js";
+import type { WasmCache } from "./cache.js";
+import type { WasmEngine } from "./engine.js";
+import type { HeapArray } from "./heap.js";
+import type { LayerCreation } from "./module.js";
+import { writeAngles } from "./rotary.js";
+
+/** The enumerators of layer.h and position.h. */
+const QK_NORM = { rms: 1, l2: 2 } as const;
+const POSITION = { none: 0, learned: 1, sinusoidal: 2, rotary: 3 } as const;
+const SPLIT = { interleaved: 0, halves: 1 } as const;
+
+export function createLayer(engine: WasmEngine, problem: LayerProblem): Eventually<BackendLayer> {
+  const { operation, shape, weights, qkNorm, position } = problem;
+  return engine.call(operation, (arena) => {
+    const call = engine.layerCreation;
+    call.reset();
+    Object.assign(call, { ...shape, outputProjection: Number(shape.outputProjection) });
+    const placed = new Map<HeapArray, number>(); // packed weights are several roles' and one array
+    const place = (data: HeapArray): number => {
+      const address = placed.get(data) ?? arena.copy(data);
+      placed.set(data, address);
+      return address;
+    };
+    writeLinear(call, "query", weights.query, place);
+    writeLinear(call, "key", weights.key, place);
+    writeLinear(call, "value", weights.value, place);
+    if (weights.output) writeLinear(call, "output", weights.output, place);
+    if (qkNorm) {
+      call.qkNorm = QK_NORM[qkNorm.kind];
+      call.qkNormEpsilon = qkNorm.epsilon;
+      call.queryGain = arena.copy(qkNorm.queryGain);
+      call.keyGain = arena.copy(qkNorm.keyGain);
+    }
+    call.position = POSITION[position.kind];
+    if (position.kind === "learned") {
+      call.positionTable = place(position.table.data);
+      call.positionRows = position.table.shape[0]!;
+    }
+    if (position.kind === "sinusoidal") {
+      call.sinusoidalSplit = SPLIT[position.split];
+      call.sinusoidalBase = position.base;
+    }
+    if (position.kind === "rotary") writeAngles(call, position.angles);
+    engine.native.createLayer(call);
+    return () => new WasmLayer(engine, call.result);
+  });
+}
+
+function writeLinear(
+  call: LayerCreation,
+  role: "query" | "key" | "value" | "output",
+  { weight, offset, inStride, outStride, bias }: LinearWeights,
+  place: (data: HeapArray) => number,
+): void {
+  call[`${role}Weight`] = place(weight.data) + offset * BYTES[weight.dtype];
+  call[`${role}Dtype`] = DTYPE[weight.dtype];
+  call[`${role}InStride`] = inStride;
+  call[`${role}OutStride`] = outStride;
+  if (!bias) return;
+  call[`${role}Bias`] = place(bias.tensor.data) + bias.offset * BYTES[bias.tensor.dtype];
+  call[`${role}BiasDtype`] = DTYPE[bias.tensor.dtype];
+}
+
+/** A layer in the engine's memory. */
+class WasmLayer implements BackendLayer {
+  readonly #engine: WasmEngine;
+  /** Of the Layer in C++. */
+  readonly #address: number;
+  readonly bytes: number;
+
+  constructor(engine: WasmEngine, address: number) {
+    this.#engine = engine;
+    this.#address = address;
+    this.bytes = engine.module.layerBytes(address);
+  }
+
+  forward(problem: ForwardProblem): Eventually<AttentionResult> {
+    const { operation, x, shape, settings, ragged } = problem;
+    const { heap, native, layerCall: call } = this.#engine;
+    const cache = problem.cache as WasmCache | undefined;
+    return this.#engine.call(operation, (arena) => {
+      call.reset();
+      call.layer = this.#address;
+      call.inputLayout = LAYOUT[problem.layout];
+      call.inputBatchSize = shape.batchSize;
+      call.inputLength = shape.queryLength;
+      call.contextLength = problem.contextLength;
+      call.x = placeInput(heap, arena, operation, "x", x);
+      call.xDtype = DTYPE[x.dtype];
+      if (problem.key) {
+        call.keyContext = placeInput(heap, arena, operation, "key", problem.key);
+        call.keyContextDtype = DTYPE[problem.key.dtype];
+      }
+      if (problem.value) {
+        call.valueContext = placeInput(heap, arena, operation, "value", problem.value);
+        call.valueContextDtype = DTYPE[problem.value.dtype];
+      }
+      call.layerCache = cache?.address ?? 0;
+      call.attendOnly = Number(problem.attendOnly);
+      call.appendLengths = arena.copy(problem.appendLengths);
+      writeSettings(call, heap, arena, operation, settings);
+      if (ragged) writeRagged(call, arena, ragged);
+      const collect = writeWanted(call, heap, arena, problem);
+      native.layer(call);
+      return () => {
+        cache?.refresh();
+        return collect();
+      };
+    });
+  }
+
+  release(): void {
+    this.#engine.module.releaseLayer(this.#address);
+  }
+}
