@@ -1,0 +1,179 @@
+import { describe, expect, test } from "@jest/globals";
+
+import { DisposedError, type EmptyRowError, HeadwiseError, OutOfMemoryError } from "../../web/src/errors.js";
+import { WasmEngine } from "../../web/src/wasm/engine.js";
+import type { WasmModule } from "../../web/src/wasm/module.js";
+import { thrownBy } from "./thrownBy.js";
+
+const FINISHED = 64;
+const MESSAGE = 128;
+const ROWS = 256;
+const FIRST_FREE = 1024;
+
+/** A module whose engine does what the test says, and which counts what it lends. */
+function fakeModule({ code = 0, message = "", rows = [] as number[], capacity = 4096 } = {}) {
+  const memory = new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true });
+  const lent = new Map<number, number>();
+  let next = FIRST_FREE;
+  let ended = 0;
+  new Uint8Array(memory.buffer).set(new TextEncoder().encode(`${message}\0`), MESSAGE);
+  new Int32Array(memory.buffer).set(rows, ROWS / 4);
+  const finish = (value: 0 | 1) => {
+    Atomics.store(new Int32Array(memory.buffer), FINISHED / 4, value);
+    Atomics.notify(new Int32Array(memory.buffer), FINISHED / 4);
+  };
+  finish(1);
+  class Call {
+    reset() {}
+  }
+  class Engine {
+    readonly finished = FINISHED;
+    readonly threads = 1;
+    readonly code = code;
+    readonly message = MESSAGE;
+    readonly rows = ROWS;
+    readonly rowCount = rows.length / 3;
+  }
+  const calls = new Proxy({}, { get: () => Call }) as Record<string, typeof Call>;
+  const module = new Proxy(
+    {
+      allocate(bytes: number) {
+        if (bytes > capacity) return 0;
+        const address = next;
+        next += Math.ceil((bytes + 1) / 64) * 64;
+        lent.set(address, bytes);
+        return address;
+      },
+      release: (address: number) => void lent.delete(address),
+      Engine,
+      PThread: { terminateAllThreads: () => void ++ended },
+    },
+    { get: (known, name: string) => (known as Record<string, unknown>)[name] ?? calls[name] },
+  ) as unknown as WasmModule;
+  return { memory, module, lent, finish, ended: () => ended };
+}
+
+function engineOf(fake: ReturnType<typeof fakeModule>) {
+  return new WasmEngine(fake.module, fake.memory, 1, false);
+}
+
+describe("a call", () => {
+  test("has happened when it returns, on a thread that may block", () => {
+    const fake = fakeModule();
+    const engine = engineOf(fake);
+    const result = engine.call("op", (arena) => {
+      const address = arena.copy(new Float32Array([1, 2, 3]));
+      return () => engine.heap.read(address, "float32", 3);
+    });
+    expect(result).toEqual(new Float32Array([1, 2, 3]));
+    expect(fake.lent.size).toBe(0);
+  });
+
+  test("is a promise where another thread computes, and its arrays live until then", async () => {
+    const fake = fakeModule();
+    const result = engineOf(fake).call("op", (arena) => {
+      arena.room("float32", 4);
+      fake.finish(0);
+      return () => "done";
+    });
+    expect(result).toBeInstanceOf(Promise);
+    expect(fake.lent.size).toBe(1);
+    setTimeout(() => fake.finish(1), 5);
+    expect(await result).toBe("done");
+    expect(fake.lent.size).toBe(0);
+  });
+
+  test("that another thread computes also ends where the engine has no Atomics.waitAsync", async () => {
+    const { waitAsync } = Atomics as { waitAsync?: unknown };
+    try {
+      Object.assign(Atomics, { waitAsync: undefined });
+      const fake = fakeModule();
+      const result = engineOf(fake).call("op", () => {
+        fake.finish(0);
+        return () => "done";
+      });
+      setTimeout(() => fake.finish(1), 5);
+      expect(await result).toBe("done");
+    } finally {
+      Object.assign(Atomics, { waitAsync });
+    }
+  });
+
+  test.each([
+    [1, "ShapeError", "INVALID_SHAPE"],
+    [2, "OptionError", "INVALID_OPTION"],
+    [3, "UnsupportedError", "UNSUPPORTED"],
+    [4, "EmptyRowError", "EMPTY_ROW"],
+    [5, "OutOfMemoryError", "OUT_OF_MEMORY"],
+    [6, "OptionError", "CORRUPT_DATA"],
+    [99, "HeadwiseError", "INTERNAL"],
+  ])("whose status is %i throws a %s with the message of C++, and frees its arrays", (code, name, errorCode) => {
+    const fake = fakeModule({ code, message: "rule, got 3" });
+    const error = thrownBy(() =>
+      engineOf(fake).call("op", (arena) => {
+        arena.room("float32", 4);
+        return () => "unreachable";
+      }),
+    );
+    expect(error).toMatchObject({ name, code: errorCode, message: "op: rule, got 3" });
+    expect(fake.lent.size).toBe(0);
+  });
+
+  test("with empty rows tells them", () => {
+    const fake = fakeModule({ code: 4, rows: [0, 1, 2, 3, 4, 5] });
+    const error = thrownBy(() => engineOf(fake).call("op", () => () => 0)) as EmptyRowError;
+    expect(error.rows).toEqual([
+      { batch: 0, head: 1, query: 2 },
+      { batch: 3, head: 4, query: 5 },
+    ]);
+  });
+
+  test("whose arrays do not fit is out of memory, frees those that did, and leaves the engine usable", () => {
+    const fake = fakeModule({ capacity: 100 });
+    const engine = engineOf(fake);
+    const error = thrownBy(() =>
+      engine.call("op", (arena) => {
+        arena.room("float32", 10);
+        arena.room("float32", 100);
+        return () => 0;
+      }),
+    );
+    expect(OutOfMemoryError.is(error)).toBe(true);
+    expect(error.message).toMatch(/^op: an array of 400 bytes does not fit/);
+    expect(fake.lent.size).toBe(0);
+    expect(engine.call("op", () => () => "fine")).toBe("fine");
+  });
+
+  test("that traps ends the engine: this call and all later ones say where it stopped", () => {
+    const fake = fakeModule();
+    const engine = engineOf(fake);
+    const trap = new WebAssembly.RuntimeError("unreachable");
+    const stop = () =>
+      engine.call("first", () => {
+        throw trap;
+      });
+    expect(thrownBy(stop)).toMatchObject({ code: "INTERNAL", cause: trap, name: "HeadwiseError" });
+    expect(fake.ended()).toBe(1);
+    const later = thrownBy(() => engine.call("second", () => () => 0));
+    expect(HeadwiseError.is(later)).toBe(true);
+    expect(later.message).toBe("second: the engine stopped in first: RuntimeError: unreachable");
+  });
+
+  test("in flight when the engine ends rejects with the reason", async () => {
+    const fake = fakeModule();
+    const engine = engineOf(fake);
+    const result = engine.call("op", () => {
+      fake.finish(0);
+      return () => 0;
+    }) as Promise<number>;
+    engine.end((operation) => new DisposedError(`${operation}: gone`));
+    engine.end(() => new DisposedError("a second end is none"));
+    await expect(result).rejects.toMatchObject({ name: "DisposedError", message: "op: gone" });
+    expect(fake.ended()).toBe(1);
+  });
+});
+
+test("a property that C++ does not have cannot be set by mistake", () => {
+  const { attentionCall } = engineOf(fakeModule());
+  expect(() => Object.assign(attentionCall, { quary: 1 })).toThrow(TypeError);
+});
