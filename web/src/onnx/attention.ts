@@ -1,8 +1,10 @@
 import { describe } from "../describe.js";
 import { OptionError, ShapeError } from "../errors.js";
 import type { Attention } from "../attention.js";
+import type { FloatResult } from "../backend.js";
 import type { OptionReader } from "../options.js";
 import {
+  asGiven,
   checkFloats,
   checkIntegers,
   checkRank,
@@ -56,16 +58,16 @@ export interface AttentionAttributes {
   readonly right_window_size?: number;
 }
 
-/** All in the type of Q, `present_value` in that of V; float16 as bits in a Uint16Array. */
+/** All in the type of Q, `present_value` in that of V. */
 export interface AttentionOutputs {
   /** In the rank of Q: [B, Hq, S, Dv] or [B, S, Hq·Dv]. */
-  readonly Y: Floats;
+  readonly Y: FloatResult;
   /** [B, Hkv, T, D] */
-  readonly present_key: Floats;
+  readonly present_key: FloatResult;
   /** [B, Hkv, T, Dv] */
-  readonly present_value: Floats;
+  readonly present_value: FloatResult;
   /** [B, Hq, S, T]; absent if not wanted. */
-  readonly qk_matmul_output?: Floats;
+  readonly qk_matmul_output?: FloatResult;
 }
 
 export interface AttentionOperatorOptions extends OperatorOptions {
@@ -123,10 +125,10 @@ export async function attention(
 
   const Y = convert(output, query.dtype);
   return {
-    Y: isPacked ? mergeHeads(Y) : Y,
-    present_key,
-    present_value,
-    ...(shown ? { qk_matmul_output: convert(shown, query.dtype) } : {}),
+    Y: asGiven(inputs.Q, isPacked ? mergeHeads(Y) : Y),
+    present_key: asGiven(inputs.K, present_key),
+    present_value: asGiven(inputs.V, present_value),
+    ...(shown ? { qk_matmul_output: asGiven(inputs.Q, convert(shown, query.dtype)) } : {}),
   };
 }
 

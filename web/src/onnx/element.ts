@@ -1,5 +1,6 @@
 import { getFloat16, setFloat16 } from "@petamoriken/float16";
 
+import type { FloatResult } from "../backend.js";
 import { arrayKind, describe } from "../describe.js";
 import { OptionError, ShapeError } from "../errors.js";
 import { checkTensor, elementCount, type HalfArray } from "../tensor.js";
@@ -94,6 +95,13 @@ export function convert(tensor: Floats, dtype: Floats["dtype"]): Floats {
   const view = new DataView(bits.buffer);
   tensor.data.forEach((x, k) => setFloat16(view, 2 * k, x, true));
   return { data: bits, shape: tensor.shape, dtype };
+}
+
+/** A result in the kind of array that the caller gave: a Float16Array for a Float16Array. */
+export function asGiven({ data: given }: FloatTensor, { data, shape, dtype }: Floats): FloatResult {
+  if (dtype === "float32" || arrayKind(given) !== "Float16Array") return { data, shape, dtype } as FloatResult;
+  const Float16 = given.constructor as new (buffer: ArrayBufferLike, offset: number, length: number) => HalfArray;
+  return { data: new Float16(data.buffer, data.byteOffset, data.length), shape, dtype };
 }
 
 /** A new array of the same element type. */

@@ -11,8 +11,8 @@ export function maskOrBias(operator: string, value: unknown, totalLength: number
   const { data, shape, kind } = shaped(operator, "attn_mask", value);
   checkRank(operator, "attn_mask", shape, [1, 2, 3, 4]);
   const stated = (value as { dtype?: unknown }).dtype;
-  if (kind === "Uint8Array" && (stated === undefined || stated === "bool"))
-    return { mask: padRows(data as Uint8Array, shape, totalLength, 0) };
+  if (stated === "bool" || (kind === "Uint8Array" && stated === undefined))
+    return { mask: padRows(Uint8Array.from(data, Number), shape, totalLength, 0) };
   if (kind === "Uint16Array" || kind === "Float16Array") {
     const { data: bits } = checkFloats(operator, "attn_mask", value);
     return { bias: padRows(bits, shape, totalLength, FLOAT16_MINUS_INFINITY) };

@@ -1,16 +1,19 @@
+import type { Attention } from "../attention.js";
 import { describe } from "../describe.js";
 import { ShapeError } from "../errors.js";
+import type { FloatResult } from "../backend.js";
+import type { OptionReader } from "../options.js";
+import type { Tensor } from "../tensor.js";
 import {
+  asGiven,
   checkFloats,
   checkIntegers,
   checkRank,
-  convert,
   widen,
   type Floats,
   type FloatTensor,
   type IntegerTensor,
 } from "./element.js";
-import type { Tensor } from "../tensor.js";
 import { flag, readOperator, type OperatorOptions, type OperatorRules } from "./operator.js";
 
 /** B batch, H heads, S positions, D features, R features that turn. */
@@ -43,60 +46,66 @@ const RULES: OperatorRules = {
   attributes: { interleaved: 23, num_heads: 23, rotary_embedding_dim: 23 },
 };
 
-/** What the adapter needs of an instance. */
-interface RotaryEngine {
-  rotaryEmbedding(x: Tensor<"float32" | "float16">, options: object): Promise<Tensor<"float32" | "float16">>;
-}
-
 /** ONNX `RotaryEmbedding`; Y has the shape and type of X. */
 export async function rotaryEmbedding(
-  hw: RotaryEngine,
+  hw: Pick<Attention, "rotaryEmbedding">,
   inputs: RotaryEmbeddingInputs,
   attributes: RotaryEmbeddingAttributes = {},
   options: OperatorOptions = {},
-): Promise<{ Y: Floats }> {
+): Promise<{ Y: FloatResult }> {
   const { attributes: reader } = readOperator(RULES, inputs, attributes, options);
   const X = checkFloats(OPERATOR, "X", inputs.X);
-  checkRank(OPERATOR, "X", X.shape, [3, 4]);
-  const isPacked = X.shape.length === 3;
-  const heads = reader.integer("num_heads", { min: 0 }) || undefined;
-  if (isPacked && heads === undefined) throw reader.refuse("num_heads", "be given with 3-D input");
-  if (isPacked && X.shape[2]! % heads! !== 0)
-    throw new ShapeError(`${OPERATOR}: num_heads must divide X.shape[2], got ${heads} and ${X.shape[2]}`);
-  const [batch, length] = [X.shape[0]!, X.shape[isPacked ? 1 : 2]!];
-  // [B, S, H·D] lies in memory as [B, S, H, D] does
-  const x = isPacked ? { ...X, shape: [batch, length, heads!, X.shape[2]! / heads!] } : X;
+  const { x, layout, batch, length } = readHeads(X, reader);
   const rotaryDim = reader.integer("rotary_embedding_dim", { min: 0 }) || x.shape[3]!;
-
-  const cos = widen(checkFloats(OPERATOR, "cos_cache", inputs.cos_cache));
-  const sin = widen(checkFloats(OPERATOR, "sin_cache", inputs.sin_cache));
-  const positions = inputs.position_ids && checkIntegers(OPERATOR, "position_ids", inputs.position_ids);
-  const shapes = positions ? ["positions", rotaryDim / 2] : [batch, length, rotaryDim / 2];
-  for (const [name, { shape }] of Object.entries({ cos_cache: cos, sin_cache: sin }))
-    if (
-      shape.length !== shapes.length ||
-      shapes.some((extent, axis) => extent !== "positions" && extent !== shape[axis])
-    )
-      throw new ShapeError(`${OPERATOR}: ${name} must have shape [${shapes.join(", ")}], got ${describe(shape)}`);
-  if (positions && (positions.shape.length !== 2 || positions.shape[0] !== batch || positions.shape[1] !== length))
-    throw new ShapeError(
-      `${OPERATOR}: position_ids must have shape [${batch}, ${length}], got ${describe(positions.shape)}`,
-    );
-
-  const table = (cache: Floats) => ({
-    data: cache.data as Float32Array,
-    shape: [cache.data.length / (rotaryDim / 2), rotaryDim / 2],
-  });
-  const y = await hw.rotaryEmbedding(x, {
-    layout: isPacked ? "BSHD" : "BHSD",
-    cos: table(cos),
-    sin: table(sin),
-    positions: {
-      data: positions?.data ?? Int32Array.from({ length: batch * length }, (_, k) => k),
-      shape: [batch, length],
-    },
+  const turned = await hw.rotaryEmbedding(x, {
+    layout,
+    ...readTables(inputs, batch, length, rotaryDim / 2),
     interleaved: flag(reader, "interleaved"),
     rotaryDim,
   });
-  return { Y: { ...convert(y as Floats, X.dtype), shape: X.shape } };
+  return { Y: asGiven(inputs.X, { ...(turned as Floats), shape: X.shape }) };
+}
+
+/** X as four axes: [B, S, H·D] lies in memory as [B, S, H, D] does. */
+function readHeads(
+  X: Floats,
+  attributes: OptionReader,
+): { x: Floats; layout: "BHSD" | "BSHD"; batch: number; length: number } {
+  checkRank(OPERATOR, "X", X.shape, [3, 4]);
+  const heads = attributes.integer("num_heads", { min: 0 }) ?? 0;
+  if (X.shape.length === 4) {
+    const [batch, H, length] = X.shape as [number, number, number, number];
+    if (heads !== 0 && heads !== H)
+      throw new ShapeError(`${OPERATOR}: num_heads must be X.shape[1], got ${heads} and ${H}`);
+    return { x: X, layout: "BHSD", batch, length };
+  }
+  const [batch, length, width] = X.shape as [number, number, number];
+  if (heads === 0) throw attributes.refuse("num_heads", "be given with 3-D input");
+  if (width % heads !== 0)
+    throw new ShapeError(`${OPERATOR}: num_heads must divide X.shape[2], got ${heads} and ${width}`);
+  return { x: { ...X, shape: [batch, length, heads, width / heads] }, layout: "BSHD", batch, length };
+}
+
+/** The caches as tables [rows, R/2], and each token's row in them. Without `position_ids` every token has its own. */
+function readTables(
+  inputs: RotaryEmbeddingInputs,
+  batch: number,
+  length: number,
+  pairs: number,
+): { cos: Tensor<"float32">; sin: Tensor<"float32">; positions: Tensor<"int32"> } {
+  const ids = inputs.position_ids && checkIntegers(OPERATOR, "position_ids", inputs.position_ids);
+  if (ids) checkShape("position_ids", ids.shape, [batch, length]);
+  const table = (name: "cos_cache" | "sin_cache") => {
+    const { data, shape } = widen(checkFloats(OPERATOR, name, inputs[name]));
+    checkShape(name, shape, ids ? ["rows", pairs] : [batch, length, pairs]);
+    return { data, shape: [ids ? shape[0]! : batch * length, pairs] };
+  };
+  const data = ids?.data ?? Int32Array.from({ length: batch * length }, (_, token) => token);
+  return { cos: table("cos_cache"), sin: table("sin_cache"), positions: { data, shape: [batch, length] } };
+}
+
+/** A name in place of an extent stands for any. */
+function checkShape(input: string, shape: readonly number[], rule: readonly (number | string)[]): void {
+  const fits = shape.length === rule.length && rule.every((extent, axis) => [shape[axis], "rows"].includes(extent));
+  if (!fits) throw new ShapeError(`${OPERATOR}: ${input} must have shape [${rule.join(", ")}], got ${describe(shape)}`);
 }

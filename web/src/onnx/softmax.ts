@@ -1,5 +1,6 @@
 import type { Attention } from "../attention.js";
-import { checkFloats, convert, widen, type Floats, type FloatTensor } from "./element.js";
+import type { FloatResult } from "../backend.js";
+import { asGiven, checkFloats, convert, widen, type FloatTensor } from "./element.js";
 import { readOperator, type OperatorOptions, type OperatorRules } from "./operator.js";
 
 export interface SoftmaxAttributes {
@@ -22,7 +23,7 @@ export async function softmax(
   inputs: { readonly input: FloatTensor },
   attributes: SoftmaxAttributes = {},
   options: OperatorOptions = {},
-): Promise<{ output: Floats }> {
+): Promise<{ output: FloatResult }> {
   const { attributes: reader, opset } = readOperator(RULES, inputs, attributes, options);
   const input = checkFloats("Softmax", "input", inputs.input);
   const rank = input.shape.length;
@@ -37,7 +38,9 @@ export async function softmax(
   const output = new Float32Array(x.length);
   for (let line = 0; line < x.length / (length || 1); ++line)
     softmaxLine(x, output, Math.floor(line / inner) * length * inner + (line % inner), length, inner);
-  return { output: convert({ data: output, shape: input.shape, dtype: "float32" }, input.dtype) };
+  return {
+    output: asGiven(inputs.input, convert({ data: output, shape: input.shape, dtype: "float32" }, input.dtype)),
+  };
 }
 
 /** Softmax over `length` numbers from `start` on, `stride` apart. */
