@@ -11,19 +11,33 @@ import { run, say } from "./run.mjs";
 import { whenStale } from "./stale.mjs";
 import { buildWasm } from "./wasm.mjs";
 
-/** Brings packages, toolchain, dist/ and dist-demo/ up to date, from wherever the clone stands. */
+/** Brings packages, toolchain and what runs (dist/, dist-demo/) up to date, from wherever the clone stands. */
+export async function buildToRun() {
+  await underLock(buildRunnable);
+}
+
+/** The same and the types: what the npm package holds. */
 export async function buildAll() {
-  const waiting = () => say("build: another build is running in this folder: waiting for it");
-  await withLock(path.join(build, "lock"), waiting, async () => {
-    await installPackages();
-    await buildWasm(await setUp(["wasm"]));
-    const { bundle, emitTypes } = await import("./bundle.mjs"); // needs the packages
-    await bundle();
+  await underLock(async () => {
+    await buildRunnable();
+    const { emitTypes } = await import("./bundle.mjs");
     await emitTypes();
-    await whenStale("demo", { inputs: ["web/demo", "package-lock.json"], outputs: ["dist-demo/cli.js"] }, () =>
-      run(process.execPath, ["web/demo/build.mjs"]),
-    );
   });
+}
+
+function underLock(work) {
+  const waiting = () => say("build: another build is running in this folder: waiting for it");
+  return withLock(path.join(build, "lock"), waiting, work);
+}
+
+async function buildRunnable() {
+  await installPackages();
+  await buildWasm(await setUp(["wasm"]));
+  const { bundle } = await import("./bundle.mjs"); // needs the packages
+  await bundle();
+  await whenStale("demo", { inputs: ["web/demo", "package-lock.json"], outputs: ["dist-demo/cli.js"] }, () =>
+    run(process.execPath, ["web/demo/build.mjs"]),
+  );
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href) {

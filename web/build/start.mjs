@@ -3,12 +3,12 @@
 import { spawn } from "node:child_process";
 import path from "node:path";
 
-import { buildAll } from "./build.mjs";
+import { buildToRun } from "./build.mjs";
 import { root } from "./paths.mjs";
 import { ended, say } from "./run.mjs";
 
 try {
-  await buildAll();
+  await buildToRun();
   const demo = spawn(process.execPath, [path.join(root, "dist-demo/cli.js"), ...process.argv.slice(2)], {
     stdio: "inherit",
   });
