@@ -232,6 +232,25 @@ TEST(KvCache, HoldsNoMoreBlocksThanItsTokensNeed) {
   EXPECT_LE(small->bytes(), 16 * (12 + 7) * 4 + 128);
 }
 
+std::size_t bytes_allocated = 0;
+
+TEST(KvCache, AppendingATokenMovesThatTokenOnly) {
+  const KvCacheShape shape = shape_of(Dtype::float16, 1, 1);
+  const Tokens tokens(shape, 20'000, 36);
+  const auto cache = make_cache(shape);
+  ASSERT_OK(tokens.append(*cache, 0, 19'999));
+  const Block* const first = cache->store().block(0, 0);
+  const Block* const last = cache->store().block(0, 19'999 / kBlockTokens);
+  bytes_allocated = 0;
+  set_allocation_gate([](std::size_t bytes) { return bytes_allocated += bytes, true; });
+  const Status status = tokens.append(*cache, 19'999, 1);
+  set_allocation_gate(nullptr);
+  ASSERT_OK(status);
+  EXPECT_LE(bytes_allocated, 1024u);
+  EXPECT_EQ(cache->store().block(0, 0), first);
+  EXPECT_EQ(cache->store().block(0, 19'999 / kBlockTokens), last);
+}
+
 // --------------------------------------------------------------------------------------------------------- attention
 
 /// A generation loop: one query a step, at the position of the token just appended.

@@ -168,7 +168,7 @@ describe.each(variants)("variant %s", (variant) => {
       expect(await saved(cache)).toEqual(await saved(plain));
       const query = floats([B, HQ, 3, D], 5);
       const expected = await plain.attend(query);
-      const actual = await cache.attend(inLayout(query, layout), { layout });
+      const actual = await cache.attend(inLayout(query, layout), { layout, numKvHeads: HKV });
       expect(actual.output).toEqual({ ...inLayout(expected.output as Floats, layout), dtype: "float32" });
       plain.dispose();
       cache.dispose();
@@ -400,6 +400,7 @@ describe.each(variants)("variant %s", (variant) => {
       ["value of another width", (c) => c.append(k, k), ShapeError, "the cache's valueDim, got 16 and 12"],
       ["value of another length", (c) => c.append(k, tokens(VALUE, 0, 3)), ShapeError, "value.shape[2] (length)"],
       ["no value", (c) => c.append(k, undefined as never), OptionError, "value must be a tensor"],
+      ["another numKvHeads", (c) => c.append(k, v, { numKvHeads: 4 }), OptionError, "be that of the cache, 2, got 4"],
       ["too few lengths", (c) => c.append(k, v, { lengths: [1] }), ShapeError, "lengths must have length 2"],
       ["a length too long", (c) => c.append(k, v, { lengths: [1, 3] }), OptionError, "lengths[1] must be"],
       ["an unknown option", (c) => c.append(k, v, { length: 1 } as never), OptionError, 'did you mean "lengths"'],

@@ -60,6 +60,8 @@ export interface KvCacheOptions {
 export interface AppendOptions {
   /** Memory order of key and value. Default `"BHSD"`. */
   readonly layout?: Layout;
+  /** That of the cache, for callers who say it with every tensor. */
+  readonly numKvHeads?: number;
   /** `[B]`: how many leading tokens of each batch to append. Default: all. */
   readonly lengths?: NumberList;
   /** Aborts the call while it waits in the queue. */
@@ -72,6 +74,8 @@ export interface AttendOptions extends AttentionSettingsOptions {
   readonly layout?: Layout;
   /** Number of query heads. Default: what the shape says, its width divided by headDim where heads are packed. */
   readonly numHeads?: number;
+  /** That of the cache, for callers who say it with every tensor. */
+  readonly numKvHeads?: number;
   readonly returns?: Returns;
   /** Where results are put. `"gpu"` needs the WebGPU backend. Default `"cpu"`. */
   readonly location?: "cpu" | "gpu";
@@ -171,6 +175,12 @@ function readRotary(options: OptionReader, headDim: number): CheckedAngles | und
   return angles;
 }
 
+/** The cache knows its number of heads: an option that differs is a mistake. */
+function checkKvHeads(options: OptionReader, { numKvHeads }: CacheForm): void {
+  if ((options.integer("numKvHeads") ?? numKvHeads) !== numKvHeads)
+    throw options.refuse("numKvHeads", `be that of the cache, ${numKvHeads}`);
+}
+
 /** Checks a whole call of append. */
 export function appendProblem(
   operation: string,
@@ -179,7 +189,8 @@ export function appendProblem(
   givenValue: unknown,
   given: unknown,
 ): AppendProblem {
-  const options = new OptionReader(operation, "", given, ["layout", "lengths", "signal"]);
+  const options = new OptionReader(operation, "", given, ["layout", "numKvHeads", "lengths", "signal"]);
+  checkKvHeads(options, form);
   const layout = options.oneOf("layout", LAYOUTS, "BHSD");
   const key = checkTensor(operation, "key", givenKey, FLOATS);
   const value = checkTensor(operation, "value", givenValue, FLOATS);
@@ -207,7 +218,7 @@ export function appendProblem(
   return { operation, layout, numTokens, key, value, lengths };
 }
 
-const ATTEND_NAMES = ["layout", "numHeads", ...SETTINGS_NAMES, "returns", "location", "into", "signal"];
+const ATTEND_NAMES = ["layout", "numHeads", "numKvHeads", ...SETTINGS_NAMES, "returns", "location", "into", "signal"];
 
 /** Checks a whole call of attend on a cache that holds `keyLength` tokens at most. */
 export function attendProblem(
@@ -221,6 +232,7 @@ export function attendProblem(
   const layout = options.oneOf("layout", LAYOUTS, "BHSD");
   const query = checkTensor(operation, "query", givenQuery, FLOATS);
   const rank = query.shape.length;
+  checkKvHeads(options, form);
   const heads = queryHeads(options, layout, query, form);
   refuseGpu(options);
   const shape: AttentionShape = {
