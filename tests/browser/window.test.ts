@@ -1,0 +1,193 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type * as headwisePackage from "headwise";
+import { chromium, type Browser, type Page } from "playwright-core";
+
+import { ISOLATION, serveDist } from "./staticServer.js";
+
+const CHROMIUM = process.env["HEADWISE_CHROMIUM"] ?? "/usr/bin/chromium";
+
+/** What the page's functions below find in the page: the package as it is served. */
+type Headwise = typeof headwisePackage;
+interface TestWindow {
+  readonly headwise: Headwise;
+  readonly floats: (...shape: number[]) => { data: Float32Array; shape: number[] };
+}
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
+});
+afterAll(() => browser.close());
+
+/** Opens a page served with these headers, with the package loaded; `troubles` collects what the page complains of. */
+async function openPage(headers: Readonly<Record<string, string>>) {
+  const server = await serveDist(headers);
+  const page = await browser.newPage();
+  const troubles: string[] = [];
+  page.on("pageerror", (error) => troubles.push(error.message));
+  await page.goto(server.url);
+  await page.evaluate(async () => {
+    const address = "/index.js";
+    const floats = (...shape: number[]) => ({
+      data: Float32Array.from({ length: shape.reduce((n, x) => n * x, 1) }, (_, k) => Math.sin(k + 1)),
+      shape,
+    });
+    Object.assign(window, { headwise: (await import(address)) as Headwise, floats });
+  });
+  const close = async () => {
+    await page.close();
+    server.stop();
+  };
+  return { page, troubles, close };
+}
+
+describe("a window that is cross-origin isolated", () => {
+  let page: Page;
+  let troubles: string[];
+  let close: () => Promise<void>;
+  beforeAll(async () => ({ page, troubles, close } = await openPage(ISOLATION)));
+  afterAll(() => close());
+
+  test("computes the same bits on 1, 2 and 3 threads", async () => {
+    const outputs = await page.evaluate(async () => {
+      const { headwise, floats } = window as unknown as TestWindow;
+      const results: number[][] = [];
+      for (const threads of [1, 2, 3]) {
+        const hw = await headwise.createAttention({ threads });
+        if (hw.report.threads !== threads) throw new Error(`${hw.report.threads} threads, not ${threads}`);
+        const x = floats(3, 70, 20);
+        const { output } = await hw.scaledDotProductAttention(x, x, x, { causal: true });
+        results.push(Array.from(output.data));
+        hw.dispose();
+      }
+      return results;
+    });
+    expect(outputs[0]).toHaveLength(3 * 70 * 20);
+    expect(outputs[1]).toEqual(outputs[0]);
+    expect(outputs[2]).toEqual(outputs[0]);
+  });
+
+  test("stays awake during a call of more than one thread, and with one is told that it does not", async () => {
+    const { ticks, milliseconds, reason, reasonOfOne } = await page.evaluate(async () => {
+      const { headwise, floats } = window as unknown as TestWindow;
+      const hw = await headwise.createAttention({ threads: 2 });
+      const x = floats(16, 2048, 64);
+      await hw.scaledDotProductAttention(x, x, x); // the engine compiles
+      let ticks = 0;
+      const timer = setInterval(() => ++ticks, 10);
+      const start = performance.now();
+      await hw.scaledDotProductAttention(x, x, x);
+      const milliseconds = performance.now() - start;
+      clearInterval(timer);
+      hw.dispose();
+      const one = await headwise.createAttention({ threads: 1 });
+      one.dispose();
+      return { ticks, milliseconds, reason: hw.report.reasons["threads"], reasonOfOne: one.report.reasons["threads"] };
+    });
+    expect(milliseconds).toBeGreaterThan(100);
+    // A page that was blocked would hear no tick; one that is awake misses some while arrays are copied
+    expect(ticks).toBeGreaterThan(milliseconds / 10 / 4);
+    expect(reason).toBeUndefined();
+    expect(reasonOfOne).toMatch(/block the page.*headwise\/worker/);
+  });
+
+  test("that disposes an instance ends the call in flight and those that wait", async () => {
+    const endings = await page.evaluate(async () => {
+      const { headwise, floats } = window as unknown as TestWindow;
+      const hw = await headwise.createAttention({ threads: 2 });
+      const x = floats(16, 2048, 64);
+      const ending = (call: Promise<unknown>) =>
+        call.then(
+          () => "it ended well",
+          (error: unknown) => (headwise.DisposedError.is(error) ? error.message : String(error)),
+        );
+      const calls = [hw.scaledDotProductAttention(x, x, x), hw.scaledDotProductAttention(x, x, x)].map(ending);
+      hw.dispose();
+      return Promise.all(calls);
+    });
+    expect(endings).toEqual([
+      "scaledDotProductAttention: the instance was disposed while the call ran",
+      "scaledDotProductAttention: the instance was disposed",
+    ]);
+  });
+
+  test("survives calls that do not fit the memory, in flight on the engine's own thread", async () => {
+    const outcome = await page.evaluate(async () => {
+      const { headwise, floats } = window as unknown as TestWindow;
+      const hw = await headwise.createAttention({ threads: 2, maximumMemory: 32 * 2 ** 20 });
+      const large = floats(1, 100_000, 64);
+      const small = floats(1, 8, 64);
+      const error: unknown = await hw.scaledDotProductAttention(large, large, large).catch((e: unknown) => e);
+      const { output } = await hw.scaledDotProductAttention(small, small, small);
+      hw.dispose();
+      return [headwise.OutOfMemoryError.is(error), Number.isFinite(output.data[0])];
+    });
+    expect(outcome).toEqual([true, true]);
+  });
+
+  test("complains of nothing on the console", () => {
+    expect(troubles).toEqual([]);
+  });
+});
+
+test("a window that is not isolated has one thread and says why", async () => {
+  const { page, troubles, close } = await openPage({});
+  const { report, first } = await page.evaluate(async () => {
+    const { headwise, floats } = window as unknown as TestWindow;
+    const hw = await headwise.createAttention({ threads: 4 });
+    const ones = { data: new Float32Array(12).fill(1), shape: [3, 4] };
+    const { output } = await hw.scaledDotProductAttention(floats(2, 4), floats(3, 4), ones);
+    return { report: hw.report, first: output.data[0] };
+  });
+  await close();
+  expect(report.threads).toBe(1);
+  expect(report.reasons["threads"]).toMatch(/page is not cross-origin isolated \(COOP\/COEP\)/);
+  expect(first).toBe(1);
+  expect(troubles).toEqual([]);
+});
+
+describe("under a content security policy", () => {
+  const load = async (policy: string) => {
+    const { page, close } = await openPage({ ...ISOLATION, "Content-Security-Policy": policy });
+    const outcome = await page.evaluate(() => {
+      const { headwise } = window as unknown as TestWindow;
+      return headwise.createAttention({ threads: 2 }).then(
+        ({ report }) => ({ threads: report.threads }),
+        (error: unknown) => {
+          const { code, hint } = error as InstanceType<Headwise["HeadwiseError"]>;
+          return { code, hint };
+        },
+      );
+    });
+    await close();
+    return outcome;
+  };
+
+  test("that allows scripts of its own and WebAssembly, threads run: nothing is evaluated", async () => {
+    expect(await load("script-src 'self' 'wasm-unsafe-eval'")).toEqual({ threads: 2 });
+  });
+
+  test("that forbids WebAssembly, the error says so and how to allow it", async () => {
+    const outcome = await load("script-src 'self'");
+    expect(outcome).toMatchObject({ code: "ASSET_BLOCKED", hint: expect.stringContaining("'wasm-unsafe-eval'") });
+  });
+});
+
+test("a worker of an isolated page computes with threads, taking part itself", async () => {
+  const { page, close } = await openPage(ISOLATION);
+  const [threads, first] = await page.evaluate(() => {
+    const source = `
+      import { createAttention } from "${location.origin}/index.js";
+      const hw = await createAttention({ threads: 2 });
+      const x = { data: new Float32Array(64).fill(1), shape: [8, 8] };
+      const { output } = await hw.scaledDotProductAttention(x, x, x);
+      postMessage([hw.report.threads, output.data[0]]);`;
+    const worker = new Worker(URL.createObjectURL(new Blob([source], { type: "text/javascript" })), { type: "module" });
+    return new Promise<number[]>((resolve, reject) => {
+      worker.onmessage = ({ data }) => resolve(data as number[]);
+      worker.onerror = ({ message }) => reject(new Error(message));
+    });
+  });
+  await close();
+  expect([threads, first]).toEqual([2, 1]);
+});
