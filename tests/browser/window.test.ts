@@ -142,7 +142,7 @@ test("a window that is not isolated has one thread and says why", async () => {
   await close();
   expect(report.threads).toBe(1);
   expect(report.reasons["threads"]).toMatch(/page is not cross-origin isolated \(COOP\/COEP\)/);
-  expect(first).toBe(1);
+  expect(first).toBeCloseTo(1, 6); // probabilities of three equal values sum to 1 up to rounding
   expect(troubles).toEqual([]);
 });
 
