@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { createAttention, type Attention, type Tensor } from "headwise";
+import { createAttention, type Attention, type LayerOptions, type Tensor } from "headwise";
 
 import { word } from "./cases.js";
 import { float32Of } from "./close.js";
+
+const { cos, log, PI, sqrt } = Math; // looked up once: a test runner's sandbox is slow to find globals
 
 /** What the texts that explain attention claim, held against the engine. */
 let hw: Attention;
@@ -173,13 +175,127 @@ describe("heads", () => {
   });
 });
 
+describe("the multi-head layer", () => {
+  const weights = (inputDim: number, width: number) => ({
+    Wq: scaled(normal(11, [inputDim, width]), inputDim),
+    Wk: scaled(normal(12, [inputDim, width]), inputDim),
+    Wv: scaled(normal(13, [inputDim, width]), inputDim),
+  });
+
+  test("a head of a layer of four is single-head attention on its bin of the model dimension", async () => {
+    const x = normal(1, [7, 24]);
+    const { Wq, Wk, Wv } = weights(24, 32);
+    const layer = await hw.multiHeadAttention({
+      inputDim: 24,
+      modelDim: 32,
+      numHeads: 4,
+      outputProjection: false,
+      weights: { Wq, Wk, Wv },
+    });
+    const all = rowsOf((await layer.forward(x)).output as Tensor<"float32">, 32);
+    for (let h = 0; h < 4; ++h) {
+      const bin = (W: Tensor<"float32">) => matrix(rowsOf(W, 32).map((row) => row.slice(8 * h, 8 * h + 8)));
+      const single = await hw.multiHeadAttention({
+        inputDim: 24,
+        modelDim: 8,
+        numHeads: 1,
+        outputProjection: false,
+        weights: { Wq: bin(Wq), Wk: bin(Wk), Wv: bin(Wv) },
+      });
+      const alone = rowsOf((await single.forward(x)).output as Tensor<"float32">, 8);
+      alone.forEach((row, i) => row.forEach((y, d) => expect(all[i]![8 * h + d]).toBeCloseTo(y, 5)));
+    }
+  });
+
+  test("a layer in columns is the layer in rows on transposed data", async () => {
+    const x = normal(1, [9, 16]);
+    const options = { inputDim: 16, numHeads: 2, outputProjection: false, weights: weights(16, 16) };
+    const rows = await (await hw.multiHeadAttention(options)).forward(x);
+    const columns = await (await hw.multiHeadAttention({ ...options, layout: "BES" })).forward(transpose(x));
+    const back = transpose(columns.output as Tensor<"float32">);
+    float32Of(rows.output).forEach((y, k) => expect(back.data[k]).toBeCloseTo(y, 5));
+  });
+
+  test("one head of GPT-3 projects 12288 features to 128", async () => {
+    const layer = await hw.multiHeadAttention({
+      inputDim: 12288,
+      modelDim: 128,
+      numHeads: 1,
+      outputProjection: false,
+      weights: weights(12288, 128),
+    });
+    const { output, probs } = await layer.forward(normal(1, [3, 12288]), { causal: true, returns: { probs: true } });
+    expect(output.shape).toEqual([3, 128]);
+    for (const row of rowsOf(probs, 3)) expect(sum(row)).toBeCloseTo(1, 5);
+    layer.dispose();
+  });
+
+  /** "they decided to park the car in the park": tokens 3 and 8 are the same word. */
+  const sentence = () => {
+    const words = rowsOf(normal(1, [9, 16]), 16);
+    words[8] = words[3]!;
+    return matrix(words);
+  };
+  const rowsOfPark = async (position?: LayerOptions["position"]) => {
+    const layer = await hw.multiHeadAttention({
+      inputDim: 16,
+      numHeads: 2,
+      outputProjection: false,
+      weights: weights(16, 16),
+      ...(position ? { position } : {}),
+    });
+    const rows = rowsOf((await layer.forward(sentence())).output as Tensor<"float32">, 16);
+    return [rows[3]!, rows[8]!] as const;
+  };
+
+  test("without positions equal words get equal rows", async () => {
+    const [first, second] = await rowsOfPark();
+    expect(second).toEqual(first);
+  });
+
+  test.each([
+    { kind: "sinusoidal" as const },
+    { kind: "rotary" as const },
+    { kind: "learned" as const, table: normal(20, [12, 16]) },
+  ])("with $kind positions they differ", async (position) => {
+    const [first, second] = await rowsOfPark(position);
+    expect(Math.max(...first.map((y, d) => Math.abs(y - second[d]!)))).toBeGreaterThan(0.01);
+  });
+
+  /** Scores between copies of one word at ten positions. */
+  const scoresOfCopies = async (position: LayerOptions["position"]) => {
+    const layer = await hw.multiHeadAttention({
+      inputDim: 16,
+      numHeads: 1,
+      outputProjection: false,
+      weights: weights(16, 16),
+      position: position!,
+    });
+    const word = rowsOf(normal(1, [1, 16]), 16)[0]!;
+    const x = matrix(Array.from({ length: 10 }, () => word));
+    return rowsOf((await layer.forward(x, { returns: { scores: "raw" } })).scores, 10);
+  };
+
+  test("rotary scores depend on the distance only", async () => {
+    const scores = await scoresOfCopies({ kind: "rotary" });
+    for (let i = 1; i < 10; ++i)
+      for (let j = 1; j < 10; ++j) expect(scores[i]![j]).toBeCloseTo(scores[i - 1]![j - 1]!, 4);
+    expect(Math.abs(scores[5]![2]! - scores[5]![5]!)).toBeGreaterThan(0.01);
+  });
+
+  test("scores with learned vectors depend on the places themselves", async () => {
+    const scores = await scoresOfCopies({ kind: "learned", table: normal(20, [10, 16]) });
+    expect(Math.abs(scores[5]![3]! - scores[4]![2]!)).toBeGreaterThan(0.01);
+  });
+});
+
 /** Standard normal numbers (Box and Muller), fixed by the stream. */
 function normal(stream: number, shape: readonly number[]): Tensor<"float32"> {
   const uniform = (k: number) => ((word(11, stream, k) >>> 8) + 0.5) / 2 ** 24;
   const length = shape.reduce((product, extent) => product * extent, 1);
   const data = Float32Array.from(
     { length },
-    (_, k) => Math.sqrt(-2 * Math.log(uniform(2 * k))) * Math.cos(2 * Math.PI * uniform(2 * k + 1)),
+    (_, k) => sqrt(-2 * log(uniform(2 * k))) * cos(2 * PI * uniform(2 * k + 1)),
   );
   return { data, shape };
 }
@@ -197,6 +313,15 @@ function transpose(x: Tensor<"float32">): Tensor<"float32"> {
   const [rows, columns] = x.shape as [number, number];
   const data = Float32Array.from(x.data, (_, k) => x.data[(k % rows) * columns + Math.floor(k / rows)]!);
   return { data, shape: [columns, rows] };
+}
+
+function matrix(rows: readonly (readonly number[])[]): Tensor<"float32"> {
+  return { data: concatenate(rows), shape: [rows.length, rows[0]!.length] };
+}
+
+/** Weights of variance 1/n keep the variance of what they project. */
+function scaled({ data, shape }: Tensor<"float32">, n: number): Tensor<"float32"> {
+  return { data: data.map((x) => x / sqrt(n)), shape };
 }
 
 function concatenate(rows: readonly (readonly number[])[]): Float32Array {
