@@ -1,6 +1,6 @@
 import type { Returns } from "./attentionOptions.js";
 import { attentionProblem, checkLayout, type AttentionOptions, type FloatTensor } from "./attentionProblem.js";
-import type { Backend, Eventually, FloatResult, Report, ResultOf } from "./backend.js";
+import type { Backend, Eventually, OutputOf, Report, ResultOf } from "./backend.js";
 import { cacheProblem, checkBytes, KvCache, type KvCacheOptions } from "./cache.js";
 import { Disposing } from "./disposable.js";
 import { DisposedError, UnsupportedError } from "./errors.js";
@@ -62,18 +62,22 @@ export class Attention extends Disposing {
    * @throws ShapeError, OptionError, UnsupportedError before any work; EmptyRowError with `emptyRows: "throw"`;
    *   OutOfMemoryError; DisposedError.
    */
-  async scaledDotProductAttention<const R extends Returns = Returns>(
-    query: FloatTensor,
+  async scaledDotProductAttention<
+    const R extends Returns = Returns,
+    Q extends FloatTensor = FloatTensor,
+    Into extends FloatTensor = Q,
+  >(
+    query: Q,
     key: FloatTensor,
     value: FloatTensor,
-    options: AttentionOptions & { readonly returns?: R } = {},
-  ): Promise<ResultOf<R>> {
+    options: AttentionOptions & { readonly returns?: R; readonly into?: Into } = {},
+  ): Promise<ResultOf<R, Into>> {
     const operation = "scaledDotProductAttention";
     this.#assertAlive(operation);
     const problem = attentionProblem(operation, query, key, value, options);
     const result = await this.#run(operation, () => this.#backend.attention(problem), problem.signal);
     noteForMerge(result, problem.settings);
-    return result as ResultOf<R>;
+    return result as ResultOf<R, Into>;
   }
 
   /**
@@ -97,11 +101,15 @@ export class Attention extends Disposing {
    * @param x - Queries or keys, `[B, H, S, D]` in `options.layout`; float32 or float16.
    * @returns A tensor of x's shape and dtype. Angles are taken in double precision.
    */
-  async rotaryEmbedding(x: FloatTensor, options: RotaryOptions = {}): Promise<FloatResult> {
+  async rotaryEmbedding<X extends FloatTensor, Into extends FloatTensor = X>(
+    x: X,
+    options: RotaryOptions & { readonly into?: Into } = {},
+  ): Promise<OutputOf<Into>> {
     const operation = "rotaryEmbedding";
     this.#assertAlive(operation);
     const problem = rotaryProblem(operation, x, options);
-    return this.#run(operation, () => this.#backend.rotary(problem), problem.signal);
+    const turned = await this.#run(operation, () => this.#backend.rotary(problem), problem.signal);
+    return turned as OutputOf<Into>;
   }
 
   /**

@@ -1,17 +1,25 @@
 import type { Returns } from "./attentionOptions.js";
-import type { AttentionProblem } from "./attentionProblem.js";
+import type { AttentionProblem, FloatTensor } from "./attentionProblem.js";
 import type { AppendProblem, AttendProblem, CacheForm, CacheProblem } from "./cache.js";
 import type { ForwardProblem, LayerProblem } from "./layerProblem.js";
 import type { MergeProblem, MergeResult } from "./merge.js";
 import type { RotaryProblem } from "./rotary.js";
-import type { Dtype, TypedTensor } from "./tensor.js";
+import type { Dtype, HalfArray, TypedTensor } from "./tensor.js";
 import type { EngineTensor } from "./wasm/heap.js";
+import type { AdapterReport } from "./webgpu/device.js";
 
 /** A result at hand, or one to come. */
 export type Eventually<T> = T | Promise<T>;
 
 /** A float result in the dtype of the inputs. */
 export type FloatResult = TypedTensor<"float32"> | TypedTensor<"float16">;
+
+/** The float result of a call on a tensor: of its dtype, as far as TypeScript knows that. */
+export type OutputOf<T extends FloatTensor> = [T["data"]] extends [Float32Array]
+  ? TypedTensor<"float32">
+  : [T["data"]] extends [Uint16Array | HalfArray]
+    ? TypedTensor<"float16">
+    : FloatResult;
 
 /** What scaledDotProductAttention gives back: what `returns` asked for. */
 export interface AttentionResult {
@@ -31,11 +39,16 @@ export interface AttentionResult {
 
 /**
  * The result of a call whose `returns` is known to TypeScript: what it asks for is there. Where it is not known (a
- * variable of type Returns, a boolean) the parts stay optional.
+ * variable of type Returns, a boolean) the parts stay optional. `T` is the tensor whose dtype the output has: the query,
+ * or `into`.
  */
-export type ResultOf<R extends Returns> = AttentionResult & {
+export type ResultOf<R extends Returns, T extends FloatTensor = FloatTensor> = Omit<AttentionResult, "output"> & {
+  readonly output: OutputOf<T>;
+} & {
   readonly [
-    Part in keyof R & keyof AttentionResult as [Extract<R[Part], false | undefined>] extends [never] ? Part : never
+    Part in keyof R & Exclude<keyof AttentionResult, "output"> as [Extract<R[Part], false | undefined>] extends [never]
+      ? Part
+      : never
   ]-?: NonNullable<AttentionResult[Part]>;
 };
 
@@ -81,9 +94,12 @@ export interface Report {
   /** Version of the package. */
   readonly version: string;
   readonly backend: "wasm" | "webgpu";
-  /** The instruction set in use: relaxed SIMD where the engine has it. */
-  readonly variant: "simd" | "relaxed";
+  /** The instruction set in use: relaxed SIMD where the engine has it; `"wgsl"` if WebGPU is the only engine. */
+  readonly variant: "simd" | "relaxed" | "wgsl";
+  /** Threads of the CPU that compute; 0 if WebGPU is the only engine. */
   readonly threads: number;
+  /** The GPU adapter in use, its features and limits. */
+  readonly adapter?: AdapterReport;
   /** Why a better choice was not taken, by what was to be chosen: `threads`, `variant`, `backend`. */
   readonly reasons: Readonly<Record<string, string>>;
 }

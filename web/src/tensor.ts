@@ -5,7 +5,7 @@ import { OptionError, ShapeError, UnsupportedError, type HeadwiseError } from ".
 export type Dtype = "float32" | "float16" | "bool" | "int32";
 
 /** The engine's own Float16Array, described by its shape so that older TypeScript libraries compile too. */
-export interface HalfArray extends ArrayLike<number>, ArrayBufferView {
+export interface HalfArray extends ArrayLike<number>, ArrayBufferView, Iterable<number> {
   readonly [Symbol.toStringTag]: "Float16Array";
   readonly BYTES_PER_ELEMENT: number;
 }
