@@ -36,7 +36,7 @@ export interface ReferenceOptions {
   readonly emptyRows?: "zero" | "nan" | "uniform" | "throw";
   readonly cuSeqLensQuery?: List;
   readonly cuSeqLensKey?: List;
-  /** Absolute index at which each key was appended, [B][Skv]: only a cache that has dropped keys differs from j. */
+  /** Absolute index at which each key that a cache holds was appended, [B][keys held]. Default: j itself. */
   readonly keyPositions?: readonly (readonly number[])[];
 }
 
@@ -441,7 +441,8 @@ function emptyRow(problem: Problem, row: Row, result: ReferenceResult): void {
   lse.values[index] = problem.sink(h);
   if (policy !== "nan") return;
   entropy.values[index] = NaN;
-  probs.values.fill(NaN, firstProb, firstProb + sequence.keyEnd - sequence.keyStart);
+  const keysHeld = problem.options.keyPositions?.[sequence.batch]?.length ?? sequence.keyEnd - sequence.keyStart;
+  probs.values.fill(NaN, firstProb, firstProb + keysHeld);
   if (problem.gain(h) === 0) return;
   for (let d = 0; d < problem.shape.Dv; ++d) output.values[problem.outputIndex(sequence.batch, h, i, d)] = NaN;
 }

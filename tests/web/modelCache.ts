@@ -1,0 +1,120 @@
+import { f16round } from "@petamoriken/float16";
+
+import { word } from "./cases.js";
+import type { Input, ReferenceOptions } from "./reference.js";
+
+export interface CacheShape {
+  readonly batchSize: number;
+  readonly numKvHeads: number;
+  readonly headDim: number;
+  readonly valueDim: number;
+  readonly dtype: "float32" | "float16";
+  readonly ring?: { readonly keepFirst: number; readonly window: number };
+}
+
+/** A token's number fixes its keys and values; its position is where its batch had got to. */
+interface Token {
+  readonly number: number;
+  readonly position: number;
+}
+
+/** What a cache should hold, as plain lists: one for each batch, in order of position. */
+export class ModelCache {
+  private constructor(
+    readonly shape: CacheShape,
+    private held: readonly (readonly Token[])[],
+    private ends: readonly number[],
+  ) {}
+
+  static empty(shape: CacheShape): ModelCache {
+    const perBatch = <T>(value: T) => Array<T>(shape.batchSize).fill(value);
+    return new ModelCache(shape, perBatch([]), perBatch(0));
+  }
+
+  get appended(): readonly number[] {
+    return this.ends;
+  }
+
+  get lengths(): readonly number[] {
+    return this.held.map((tokens) => tokens.length);
+  }
+
+  /** Appends `lengths[b]` tokens to batch b; those of batch b are numbered from `firstNumber` + b · 1000. */
+  append(firstNumber: number, lengths: readonly number[]): void {
+    const { ring } = this.shape;
+    this.held = this.held.map((tokens, b) => {
+      const end = this.ends[b]! + lengths[b]!;
+      const added = Array.from({ length: lengths[b]! }, (_, n) => ({
+        number: firstNumber + 1000 * b + n,
+        position: this.ends[b]! + n,
+      }));
+      const stays = ({ position }: Token) => !ring || position < ring.keepFirst || position >= end - ring.window;
+      return [...tokens, ...added].filter(stays);
+    });
+    this.ends = this.ends.map((end, b) => end + lengths[b]!);
+  }
+
+  /** Whether nothing would be missing: a ring may have dropped tokens that it would hold at these lengths. */
+  canRewind(lengths: readonly number[]): boolean {
+    const { ring } = this.shape;
+    return lengths.every((length, b) => {
+      if (length > this.ends[b]!) return false;
+      const left = this.held[b]!.filter(({ position }) => position < length).length;
+      return left === (ring ? Math.min(length, ring.keepFirst + ring.window) : length);
+    });
+  }
+
+  rewind(lengths: readonly number[]): void {
+    this.held = this.held.map((tokens, b) => tokens.filter(({ position }) => position < lengths[b]!));
+    this.ends = lengths;
+  }
+
+  fork(): ModelCache {
+    return new ModelCache(this.shape, this.held, this.ends);
+  }
+
+  slice(from: number, to: number): ModelCache {
+    const held = this.held.map((tokens) =>
+      tokens.slice(from, to).map(({ number }, position) => ({ number, position })),
+    );
+    return new ModelCache(
+      this.shape,
+      held,
+      held.map((tokens) => tokens.length),
+    );
+  }
+
+  /** The same content as one call of attention, for the reference. */
+  asCall(queryLengths: readonly number[], alignment: unknown): { key: Input; value: Input; options: ReferenceOptions } {
+    const { numKvHeads, headDim, valueDim, dtype } = this.shape;
+    const length = Math.max(0, ...this.lengths);
+    const stored = dtype === "float16" ? f16round : (x: number) => x;
+    const rows = (side: Side, width: number): Input => ({
+      shape: [this.held.length, numKvHeads, length, width],
+      data: this.held.flatMap((tokens) =>
+        Array.from({ length: numKvHeads }, (_, g) =>
+          Array.from({ length }, (_, j) =>
+            Array.from({ length: width }, (_, d) =>
+              tokens[j] ? stored(tokenElement(side, tokens[j].number, g, d)) : NaN,
+            ),
+          ),
+        ).flat(2),
+      ),
+    });
+    return {
+      key: rows("key", headDim),
+      value: rows("value", valueDim),
+      options: {
+        keyLengths: this.lengths,
+        keyPositions: this.held.map((tokens) => tokens.map(({ position }) => position)),
+        queryOffset: this.ends.map((end, b) => (alignment === "upper-left" ? 0 : end - queryLengths[b]!)),
+      },
+    };
+  }
+}
+
+type Side = "key" | "value";
+
+export function tokenElement(side: Side, number: number, head: number, feature: number): number {
+  return (word(number, side === "key" ? 2 : 3, head * 1000 + feature) >>> 8) / 2 ** 23 - 1;
+}
