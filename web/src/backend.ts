@@ -6,7 +6,6 @@ import type { MergeProblem, MergeResult } from "./merge.js";
 import type { RotaryProblem } from "./rotary.js";
 import type { Dtype, HalfArray, TypedTensor } from "./tensor.js";
 import type { EngineTensor } from "./wasm/heap.js";
-import type { AdapterReport } from "./webgpu/device.js";
 
 /** A result at hand, or one to come. */
 export type Eventually<T> = T | Promise<T>;
@@ -87,6 +86,19 @@ export interface BackendLayer {
   readonly bytes: number;
   forward(problem: ForwardProblem): Eventually<AttentionResult>;
   release(): void;
+}
+
+/** The adapter behind an instance. */
+export interface AdapterReport {
+  readonly vendor: string;
+  readonly architecture: string;
+  readonly device: string;
+  readonly description: string;
+  /** Whether the adapter computes on the CPU. */
+  readonly fallback: boolean;
+  /** Features in use. */
+  readonly features: readonly string[];
+  readonly limits: Readonly<Record<string, number>>;
 }
 
 /** What createAttention found, and why. */

@@ -1,16 +1,21 @@
 import { Attention } from "./attention.js";
+import { AutoBackend, openUsefulGpu } from "./autoBackend.js";
 import type { Report } from "./backend.js";
-import { OptionError, UnsupportedError } from "./errors.js";
+import { OptionError } from "./errors.js";
 import { OptionReader } from "./options.js";
 import { version } from "./version.js";
 import { WasmBackend } from "./wasm/backend.js";
 import type { Host, LoadProgress } from "./wasm/host.js";
 import { INITIAL_MEMORY, loadEngine, mayBlock, type WasmSource } from "./wasm/loader.js";
 import { chooseVariant, VARIANT_NAMES, type Variant } from "./wasm/variants.js";
+import { createOnGpu, readGpu } from "./webgpu/create.js";
 
 /** Options of `createAttention`. */
 export interface CreateOptions {
-  /** `"auto"`, the default, is wasm; WebGPU is not offered yet. */
+  /**
+   * `"auto"`, the default: WebGPU for calls large enough to gain by it, wasm for the others, for what WebGPU does not
+   * offer and where there is no GPU; the report says which and why.
+   */
   readonly backend?: "auto" | "wasm" | "webgpu";
   /**
    * Threads that compute, the caller's included. `"auto"`, the default: the machine's, at most 8. A page has more than
@@ -21,9 +26,9 @@ export interface CreateOptions {
   readonly variant?: "auto" | Variant;
   /** Bytes that the engine's memory may grow to; default 1 GiB, at least 16 MiB, at most 4 GiB. */
   readonly maximumMemory?: number;
-  /** A GPUDevice of the caller's, for WebGPU. */
+  /** A GPUDevice of the caller's, for WebGPU; used and never destroyed. */
   readonly device?: object;
-  /** A GPU object, for WebGPU where there is no navigator.gpu. */
+  /** A GPU object, for WebGPU where there is no navigator.gpu: in Node that of the npm package webgpu. */
   readonly gpu?: object;
   /** Where the engine's files are, instead of beside this package. */
   readonly wasm?: WasmSource;
@@ -31,7 +36,7 @@ export interface CreateOptions {
   readonly signal?: AbortSignal;
   /** Hears how many bytes have arrived. */
   readonly onProgress?: (progress: LoadProgress) => void;
-  /** Measures GPU kernels; without effect on wasm, which the report says. */
+  /** Measures GPU kernels, see `kernelTimes`; without effect on wasm, which the report says. */
   readonly profile?: boolean;
 }
 
@@ -58,34 +63,33 @@ export async function createOn(host: Host, given: CreateOptions | undefined): Pr
   const options = new OptionReader(OPERATION, "", given, NAMES);
   const wanted = readOptions(options);
   wanted.signal?.throwIfAborted();
+  if (wanted.backend === "webgpu") return createOnGpu(OPERATION, wanted);
+  const gpu = wanted.backend === "auto" ? await openUsefulGpu(OPERATION, wanted) : undefined;
   const { variant, reason } = await chooseVariant(OPERATION, wanted.variant);
   const { threads, reason: threadsReason } = chooseThreads(host, wanted.threads);
   const engine = await loadEngine(host, { ...wanted, variant, threads });
+  const wasm = new WasmBackend(engine);
   const reasons: Record<string, string> = {
-    ...(wanted.backend === "auto" && { backend: "wasm: WebGPU is not offered yet" }),
+    ...(gpu && { backend: gpu.reason }),
     ...(reason && { variant: reason }),
     ...(threadsReason && { threads: threadsReason }),
-    ...(wanted.profile && { profile: "only WebGPU measures its kernels" }),
+    ...(wanted.profile && !gpu?.backend?.isTimed && { profile: "only WebGPU with timestamp-query times its kernels" }),
   };
-  const report: Report = { version, backend: "wasm", variant, threads: engine.native.threads, reasons };
-  return new Attention(new WasmBackend(engine), report);
+  const cpu = { version, variant, threads: engine.native.threads, reasons };
+  if (!gpu?.backend) return new Attention(wasm, { ...cpu, backend: "wasm" });
+  const report: Report = { ...cpu, backend: "webgpu", adapter: gpu.backend.adapter };
+  return new Attention(new AutoBackend(gpu.backend, wasm), report);
 }
 
 function readOptions(options: OptionReader) {
   const backend = options.oneOf("backend", ["auto", "wasm", "webgpu"], "auto");
-  if (backend === "webgpu")
-    throw new UnsupportedError(`${OPERATION}: backend "webgpu" is not offered yet`, {
-      hint: 'Use backend "wasm", or leave it out.',
-    });
   for (const name of ["device", "gpu"])
-    if (options.has(name)) {
-      if (typeof options.value(name) !== "object" || options.value(name) === null)
-        throw options.refuse(name, "be an object");
-      if (backend === "wasm") throw new OptionError(`${OPERATION}: ${name} must be absent with backend "wasm"`);
-    }
+    if (options.has(name) && backend === "wasm")
+      throw new OptionError(`${OPERATION}: ${name} must be absent with backend "wasm"`);
   const onProgress = options.value("onProgress");
   if (onProgress !== undefined && typeof onProgress !== "function") throw options.refuse("onProgress", "be a function");
   return {
+    ...readGpu(options),
     backend,
     threads: readThreads(options),
     variant: options.oneOf("variant", VARIANT_NAMES, "auto"),
@@ -93,7 +97,6 @@ function readOptions(options: OptionReader) {
     source: readSource(options),
     signal: options.signal(),
     onProgress: onProgress as CreateOptions["onProgress"],
-    profile: options.flag("profile", false),
   };
 }
 

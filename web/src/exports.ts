@@ -10,7 +10,7 @@ export type {
   Slice,
   Window,
 } from "./attentionOptions.js";
-export type { AttentionResult, FloatResult, OutputOf, Report, ResultOf } from "./backend.js";
+export type { AdapterReport, AttentionResult, FloatResult, OutputOf, Report, ResultOf } from "./backend.js";
 export {
   KvCache,
   type AppendOptions,

@@ -1,23 +1,108 @@
 import type { AttentionProblem } from "../attentionProblem.js";
-import type { AttentionResult } from "../backend.js";
+import type { AdapterReport, AttentionResult, Backend, BackendCache, BackendLayer, FloatResult } from "../backend.js";
+import { DisposedError, UnsupportedError } from "../errors.js";
+import type { MergeProblem, MergeResult } from "../merge.js";
+import type { RotaryProblem } from "../rotary.js";
+import { elementCount, type Dtype, type TensorDataOf } from "../tensor.js";
+import { EngineTensor } from "../wasm/heap.js";
 import { runAttention } from "./attention.js";
+import type { KernelTime } from "./call.js";
+import { openDevice, type Device, type DeviceOptions } from "./device.js";
 import { makeEngine, type Engine } from "./engine.js";
-import type { Device } from "./device.js";
+import { runMerge } from "./merge.js";
+import { runRotary } from "./rotary.js";
+
+const ARRAYS = { float32: Float32Array, float16: Uint16Array, bool: Uint8Array, int32: Int32Array } as const;
+
+/** Opens a device and makes the engine on it. */
+export async function openWebgpu(operation: string, options: DeviceOptions): Promise<WebgpuBackend> {
+  return new WebgpuBackend(await openDevice(operation, options), options);
+}
 
 /** The WebGPU engine as a backend: each operation has its file. */
-export class WebgpuBackend {
-  readonly #engine: Engine;
+export class WebgpuBackend implements Backend {
+  readonly #options: DeviceOptions;
+  #engine: Engine;
+  #disposed = false;
+  /** GPU time of the latest call's kernels, with `profile`. */
+  #times: readonly KernelTime[] = [];
 
-  constructor(device: Device) {
-    this.#engine = makeEngine(device);
+  constructor(device: Device, options: DeviceOptions) {
+    this.#options = options;
+    this.#engine = this.#makeEngine(device);
+  }
+
+  get adapter(): AdapterReport {
+    return this.#engine.device.adapter;
+  }
+
+  get isTimed(): boolean {
+    return this.#engine.device.timed;
+  }
+
+  get times(): readonly KernelTime[] {
+    return this.#times;
   }
 
   attention(problem: AttentionProblem): Promise<AttentionResult> {
-    return runAttention(this.#engine, problem);
+    return this.#run(problem.operation, (engine) => runAttention(engine, problem));
+  }
+
+  merge(problem: MergeProblem): Promise<MergeResult> {
+    return this.#run(problem.operation, (engine) => runMerge(engine, problem));
+  }
+
+  rotary(problem: RotaryProblem): Promise<FloatResult> {
+    return this.#run(problem.operation, (engine) => runRotary(engine, problem));
+  }
+
+  createCache(): BackendCache {
+    throw onlyInWasm("kvCache");
+  }
+
+  loadCache(operation: string): BackendCache {
+    throw onlyInWasm(operation);
+  }
+
+  createLayer(): BackendLayer {
+    throw onlyInWasm("multiHeadAttention");
+  }
+
+  /** Arrays of JavaScript: memory of the GPU cannot be seen from here. */
+  allocate<D extends Dtype>(operation: string, shape: readonly number[], dtype: D): EngineTensor<D> {
+    const data = new ARRAYS[dtype](elementCount(operation, "tensor", shape)) as TensorDataOf[D];
+    return new EngineTensor(data, [...shape], dtype, () => {});
   }
 
   dispose(): void {
+    this.#disposed = true;
     this.#engine.pool.destroy();
     this.#engine.device.release();
   }
+
+  /** Runs on the device, or on a new one if the last one of our own was lost. */
+  async #run<T>(operation: string, work: (engine: Engine) => Promise<T>): Promise<T> {
+    const { device } = this.#engine;
+    if (device.isLost && device.owned && !this.#disposed)
+      this.#engine = this.#makeEngine(await openDevice(operation, this.#options));
+    try {
+      return await work(this.#engine);
+    } catch (error) {
+      if (this.#disposed)
+        throw new DisposedError(`${operation}: the instance was disposed while the call ran`, { cause: error });
+      throw error;
+    }
+  }
+
+  #makeEngine(device: Device): Engine {
+    return makeEngine(device, (times) => {
+      this.#times = times;
+    });
+  }
+}
+
+function onlyInWasm(operation: string): UnsupportedError {
+  return new UnsupportedError(`${operation}: not offered by the WebGPU engine yet`, {
+    hint: 'Use backend "wasm", or "auto", which computes this on wasm.',
+  });
 }

@@ -54,28 +54,40 @@ export class Call {
 
   /** Copies an array to the GPU. */
   upload(data: ArrayBufferView | ArrayBuffer, purpose: Purpose = "storage"): Span {
+    const span = this.room(data.byteLength, purpose);
+    this.write(span, 0, data);
+    return span;
+  }
+
+  /** Copies an array to bytes of a span. */
+  write({ buffer, offset }: Span, at: number, data: ArrayBufferView | ArrayBuffer): void {
     const bytes = bytesOf(data);
-    const span = this.room(bytes.byteLength, purpose);
     const { queue } = this.engine.device.gpuDevice;
     const whole = bytes.byteLength - (bytes.byteLength % 4);
-    if (whole > 0) queue.writeBuffer(span.buffer, 0, bytes, 0, whole);
-    if (whole < bytes.byteLength) {
-      const rest = new Uint8Array(4); // writes are in whole words
-      rest.set(bytes.subarray(whole));
-      queue.writeBuffer(span.buffer, whole, rest);
-    }
-    return span;
+    if (whole > 0) queue.writeBuffer(buffer, offset + at, bytes, 0, whole);
+    if (whole === bytes.byteLength) return;
+    const rest = new Uint8Array(4); // writes are in whole words
+    rest.set(bytes.subarray(whole));
+    queue.writeBuffer(buffer, offset + at + whole, rest);
   }
 
   /** A tensor's bytes on the GPU. */
   place({ data }: TypedTensor): Span {
-    return this.upload(data as ArrayBufferView);
+    return this.upload(data);
   }
 
   /** A kernel's numbers, its grid among them. */
   params(params: Params, workgroups: number): Span {
     const [grid_width] = gridOf(this.operation, "kernel", workgroups, this.engine.device.limits);
     return this.upload(packParams({ ...params, workgroups, grid_width }), "uniform");
+  }
+
+  /** The numbers of a flat kernel, the width of its grid last. */
+  numbers(numbers: readonly number[], workgroups: number): Span {
+    const [gridWidth] = gridOf(this.operation, "kernel", workgroups, this.engine.device.limits);
+    const words = new Uint32Array(Math.ceil((numbers.length + 1) / 4) * 4);
+    words.set([...numbers, gridWidth]);
+    return this.upload(words, "uniform");
   }
 
   /** A buffer that leaves the call: it does not go back to the pool. */
@@ -178,7 +190,13 @@ function resourceOf({ buffer, offset, bytes }: Span): GPUBufferBinding {
 
 function bytesOf(data: ArrayBufferView | ArrayBuffer): Uint8Array<ArrayBuffer> {
   if (!ArrayBuffer.isView(data)) return new Uint8Array(data);
-  return new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength);
+  const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+  // a view on the memory of the wasm engine is shared, which not every WebGPU takes
+  return isShared(data.buffer) ? bytes.slice() : (bytes as Uint8Array<ArrayBuffer>);
+}
+
+function isShared(buffer: ArrayBufferLike): boolean {
+  return Object.prototype.toString.call(buffer) === "[object SharedArrayBuffer]";
 }
 
 interface Submission {

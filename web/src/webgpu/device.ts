@@ -1,17 +1,5 @@
+import type { AdapterReport } from "../backend.js";
 import { DeviceLostError, HeadwiseError, OutOfMemoryError, UnsupportedError } from "../errors.js";
-
-/** The adapter behind an instance. */
-export interface AdapterReport {
-  readonly vendor: string;
-  readonly architecture: string;
-  readonly device: string;
-  readonly description: string;
-  /** Whether the adapter computes on the CPU. */
-  readonly fallback: boolean;
-  /** Features in use. */
-  readonly features: readonly string[];
-  readonly limits: Readonly<Record<string, number>>;
-}
 
 export interface DeviceOptions {
   /** A device of the caller's: used, never destroyed. */

@@ -1,7 +1,7 @@
 import type { OutputForm } from "../attentionProblem.js";
 import type { FloatResult } from "../backend.js";
 import { asArray, type Call, type Span } from "./call.js";
-import { gridOf, type Step } from "./plan.js";
+import type { Step } from "./plan.js";
 
 /** Brings a float32 output on the GPU to the form that the caller wants; returns what reads it. */
 export function writeOutput(
@@ -27,8 +27,7 @@ export function writeOutput(
 
 function narrowed(call: Call, wide: Span, length: number, { kernel, workgroups }: Step): Span {
   const target = call.room(Math.ceil(length / 2) * 4);
-  const [gridWidth] = gridOf(call.operation, kernel.name, workgroups, call.engine.device.limits);
-  const shape = call.upload(Uint32Array.of(length, gridWidth, 0, 0), "uniform");
+  const shape = call.numbers([length], workgroups);
   call.dispatch(kernel, workgroups, { 0: shape, 1: wide, 2: target });
   return target;
 }

@@ -1,5 +1,5 @@
 import type { Call, Span } from "./call.js";
-import { divideUp, FLAT_WORKGROUP, flatKernel, gridOf, type FloatDtype } from "./plan.js";
+import { divideUp, FLAT_WORKGROUP, flatKernel, type FloatDtype } from "./plan.js";
 import type { Strides } from "./strides.js";
 
 /** Rows of any layout and dtype as float32 [B, H, S, width rounded up to whole vec4]. */
@@ -14,12 +14,8 @@ export function packRows(
   const count = batch * heads * length * width4;
   const packed = call.room(16 * count);
   const workgroups = divideUp(count, FLAT_WORKGROUP);
-  const [gridWidth] = gridOf(call.operation, "pack", workgroups, call.engine.device.limits);
   const { batch: b, head: h, position: s, feature: d } = strides;
-  const shape = call.upload(
-    Uint32Array.of(b, h, s, d, heads, length, width, width4, count, gridWidth, 0, 0),
-    "uniform",
-  );
+  const shape = call.numbers([b, h, s, d, heads, length, width, width4, count], workgroups);
   const kernel = flatKernel("pack", { HALF: dtype === "float16" });
   call.dispatch(kernel, workgroups, { 0: shape, 1: source, 2: packed });
   return packed;

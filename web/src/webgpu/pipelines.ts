@@ -13,8 +13,8 @@ const pipelinesOf = new WeakMap<GPUDevice, Map<string, Promise<GPUComputePipelin
 
 /** The pipeline of a kernel, compiled off the main thread on its first use. */
 export function pipelineOf(operation: string, device: GPUDevice, kernel: Kernel): Promise<GPUComputePipeline> {
-  let pipelines = pipelinesOf.get(device);
-  if (!pipelines) pipelinesOf.set(device, (pipelines = new Map()));
+  const pipelines = pipelinesOf.get(device) ?? new Map<string, Promise<GPUComputePipeline>>();
+  pipelinesOf.set(device, pipelines);
   const key = kernelKey(kernel);
   let pipeline = pipelines.get(key);
   if (!pipeline) {

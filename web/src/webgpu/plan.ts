@@ -143,10 +143,7 @@ export function planAttention(facts: AttentionFacts, limits: Limits): AttentionP
     stored,
     attend,
     inspect,
-    narrow:
-      wanted.output && facts.output === "float16"
-        ? { kernel: flatKernel("narrow"), workgroups: divideUp(outputs, 2 * FLAT_THREADS) }
-        : undefined,
+    narrow: wanted.output ? narrowStep(facts.output, outputs) : undefined,
     features: featuresOf(facts),
     rowStride: rowStride(shape),
     ...cost(facts),
@@ -338,11 +335,17 @@ function planInspection(
 }
 
 /** A kernel of independent invocations. */
-export function flatKernel(name: "pack" | "narrow", constants: Kernel["constants"] = {}): Kernel {
+export function flatKernel(name: "pack" | "narrow" | "merge" | "rotary", constants: Kernel["constants"] = {}): Kernel {
   return { name, constants: { THREADS: FLAT_THREADS, ...constants } };
 }
 
-/** vec4 (pack) that one workgroup writes. */
+/** The step from float32 to the output's dtype, if there is one. */
+export function narrowStep(dtype: FloatDtype, length: number): Step | undefined {
+  if (dtype === "float32") return undefined;
+  return { kernel: flatKernel("narrow"), workgroups: divideUp(length, 2 * FLAT_THREADS) };
+}
+
+/** Elements of a flat kernel that one workgroup writes. */
 export const FLAT_WORKGROUP = FLAT_THREADS;
 
 function rowStride({ batchSize, numHeads, queryLength }: AttentionShape): number {

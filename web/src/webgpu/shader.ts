@@ -2,16 +2,18 @@ import attend from "./kernels/attend.wgsl";
 import call from "./kernels/call.wgsl";
 import finishRow from "./kernels/finish_row.wgsl";
 import inspect from "./kernels/inspect.wgsl";
+import merge from "./kernels/merge.wgsl";
 import mergeParts from "./kernels/merge_parts.wgsl";
 import narrow from "./kernels/narrow.wgsl";
 import pack from "./kernels/pack.wgsl";
 import part from "./kernels/part.wgsl";
+import rotary from "./kernels/rotary.wgsl";
 import scoreTile from "./kernels/score_tile.wgsl";
 import storedF16 from "./kernels/stored_f16.wgsl";
 import storedF32 from "./kernels/stored_f32.wgsl";
 import topK from "./kernels/top_k.wgsl";
 
-export type KernelName = "attend" | "merge_parts" | "inspect" | "top_k" | "pack" | "narrow";
+export type KernelName = "attend" | "merge_parts" | "inspect" | "top_k" | "pack" | "narrow" | "merge" | "rotary";
 
 /** A shader before it is text: which kernel, and the constants that fold its options away. */
 export interface Kernel {
@@ -51,6 +53,11 @@ const SOURCES: Readonly<Record<KernelName, Source>> = {
   top_k: { parts: [call, topK], bindings: { 0: "uniform", 7: "write", 8: "write", 9: "read" } },
   pack: { parts: [pack], bindings: { 0: "uniform", 1: "read", 2: "write" } },
   narrow: { parts: [narrow], bindings: { 0: "uniform", 1: "read", 2: "write" } },
+  merge: {
+    parts: [merge],
+    bindings: { 0: "uniform", 1: "read", 2: "read", 3: "read", 4: "write", 5: "write" },
+  },
+  rotary: { parts: [rotary], bindings: { 0: "uniform", 1: "read", 2: "read", 3: "write" } },
 };
 
 export function bindingsOf(name: KernelName): Readonly<Record<number, Access>> {

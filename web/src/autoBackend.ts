@@ -1,0 +1,88 @@
+import type { AttentionProblem } from "./attentionProblem.js";
+import type { AttentionResult, Backend, BackendCache, BackendLayer, Eventually, FloatResult } from "./backend.js";
+import type { CacheProblem } from "./cache.js";
+import { DeviceLostError, HeadwiseError, UnsupportedError } from "./errors.js";
+import type { LayerProblem } from "./layerProblem.js";
+import type { MergeProblem, MergeResult } from "./merge.js";
+import type { RotaryProblem } from "./rotary.js";
+import type { Dtype } from "./tensor.js";
+import type { EngineTensor } from "./wasm/heap.js";
+import { openWebgpu, type WebgpuBackend } from "./webgpu/backend.js";
+import type { DeviceOptions } from "./webgpu/device.js";
+
+/**
+ * Below this a call does not gain by the GPU: it is 3 to 6 milliseconds of work for one CPU core, about what copying
+ * the arrays to the GPU, waiting for it and copying back may cost.
+ */
+const LEAST_MULTIPLY_ADDS = 2 ** 26;
+
+/** The GPU for `backend: "auto"`, or why there is none. */
+export async function openUsefulGpu(
+  operation: string,
+  options: DeviceOptions,
+): Promise<{ readonly backend?: WebgpuBackend; readonly reason: string }> {
+  try {
+    const backend = await openWebgpu(operation, options);
+    if (!backend.adapter.fallback)
+      return { backend, reason: "webgpu for large attention calls, wasm for small ones, layers and caches" };
+    const name = backend.adapter.description || backend.adapter.architecture;
+    backend.dispose();
+    return { reason: `wasm: the GPU adapter (${name}) computes on the CPU` };
+  } catch (error) {
+    if (!HeadwiseError.is(error)) throw error;
+    return { reason: `wasm: ${error.message.replace(`${operation}: `, "")}` };
+  }
+}
+
+/** Large calls on the GPU, all others on the CPU; the CPU also takes over what the GPU refuses or loses. */
+export class AutoBackend implements Backend {
+  readonly #gpu: WebgpuBackend;
+  readonly #cpu: Backend;
+
+  constructor(gpu: WebgpuBackend, cpu: Backend) {
+    this.#gpu = gpu;
+    this.#cpu = cpu;
+  }
+
+  attention(problem: AttentionProblem): Eventually<AttentionResult> {
+    if (multiplyAdds(problem) < LEAST_MULTIPLY_ADDS) return this.#cpu.attention(problem);
+    return this.#gpu.attention(problem).catch((error: unknown) => {
+      if (DeviceLostError.is(error) || UnsupportedError.is(error)) return this.#cpu.attention(problem);
+      throw error;
+    });
+  }
+
+  merge(problem: MergeProblem): Eventually<MergeResult> {
+    return this.#cpu.merge(problem);
+  }
+
+  rotary(problem: RotaryProblem): Eventually<FloatResult> {
+    return this.#cpu.rotary(problem);
+  }
+
+  createCache(problem: CacheProblem): Eventually<BackendCache> {
+    return this.#cpu.createCache(problem);
+  }
+
+  loadCache(operation: string, bytes: Uint8Array): Eventually<BackendCache> {
+    return this.#cpu.loadCache(operation, bytes);
+  }
+
+  createLayer(problem: LayerProblem): Eventually<BackendLayer> {
+    return this.#cpu.createLayer(problem);
+  }
+
+  allocate<D extends Dtype>(operation: string, shape: readonly number[], dtype: D): EngineTensor<D> {
+    return this.#cpu.allocate(operation, shape, dtype);
+  }
+
+  dispose(): void {
+    this.#gpu.dispose();
+    this.#cpu.dispose();
+  }
+}
+
+function multiplyAdds({ shape }: AttentionProblem): number {
+  const { batchSize, numHeads, queryLength, keyLength, headDim, valueDim } = shape;
+  return batchSize * numHeads * queryLength * keyLength * (headDim + valueDim);
+}

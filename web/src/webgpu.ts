@@ -1,0 +1,38 @@
+/**
+ * The same API on WebGPU alone: no wasm is loaded.
+ *
+ * @module
+ */
+import type { Attention } from "./attention.js";
+import { OptionReader } from "./options.js";
+import { createOnGpu, readGpu } from "./webgpu/create.js";
+
+export * from "./exports.js";
+
+/** Options of `createAttention`. */
+export interface CreateOptions {
+  /** Only `"webgpu"`, the default: this entry has no other engine. */
+  readonly backend?: "webgpu";
+  /** A GPUDevice of the caller's; used and never destroyed. */
+  readonly device?: object;
+  /** A GPU object where there is no navigator.gpu: in Node that of the npm package webgpu. */
+  readonly gpu?: object;
+  /** Measures the kernels. */
+  readonly profile?: boolean;
+  /** Aborts loading. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Opens a GPU device.
+ *
+ * @throws OptionError for unknown or illegal options; UnsupportedError if there is no adapter, or one without what the
+ *   kernels need; the signal's reason if it aborts.
+ */
+export async function createAttention(options?: CreateOptions): Promise<Attention> {
+  const reader = new OptionReader("createAttention", "", options, ["backend", "device", "gpu", "profile", "signal"]);
+  reader.oneOf("backend", ["webgpu"], "webgpu");
+  const wanted = readGpu(reader);
+  wanted.signal?.throwIfAborted();
+  return createOnGpu("createAttention", wanted);
+}

@@ -1,0 +1,43 @@
+import type { FloatResult } from "../backend.js";
+import type { RotaryProblem } from "../rotary.js";
+import { anglePairs, frequenciesOf } from "./angles.js";
+import { runCall } from "./call.js";
+import type { Engine } from "./engine.js";
+import { writeOutput } from "./output.js";
+import { divideUp, FLAT_WORKGROUP, flatKernel, narrowStep } from "./plan.js";
+import { stridesOf } from "./strides.js";
+import { widen } from "./widen.js";
+
+export function runRotary(engine: Engine, problem: RotaryProblem): Promise<FloatResult> {
+  const { operation, layout, heads, x, angles, output } = problem;
+  const { batchSize, numHeads, length, headDim } = heads;
+  const count = batchSize * numHeads * length * headDim;
+  return runCall(engine, operation, (call) => {
+    const y = call.room(4 * count);
+    const { batch, head, position, feature } = stridesOf(layout, numHeads, length, headDim);
+    const rotaryDim = angles.rotaryDim || headDim;
+    const sizes = [numHeads, length, headDim, rotaryDim, Number(angles.interleaved), count];
+    const workgroups = divideUp(count, FLAT_WORKGROUP);
+    call.dispatch(flatKernel("rotary"), workgroups, {
+      0: call.numbers([batch, head, position, feature, ...sizes], workgroups),
+      1: call.upload(widen(x.data)),
+      2: call.upload(pairsOf(problem)),
+      3: y,
+    });
+    return writeOutput(call, output, y, count, narrowStep(output.dtype, count));
+  });
+}
+
+/** cos and sin of every token, [B, S, pairs, 2]: from the caller's tables, or from the positions. */
+function pairsOf({ tables, positions, angles, heads }: RotaryProblem): Float32Array {
+  const pairs = (angles.rotaryDim || heads.headDim) / 2;
+  if (!tables) return anglePairs(frequenciesOf(angles, heads.headDim), positions);
+  const chosen = new Float32Array(2 * pairs * positions.length);
+  positions.forEach((row, n) => {
+    for (let m = 0; m < pairs; ++m) {
+      chosen[2 * (n * pairs + m)] = tables.cos[row * pairs + m]!;
+      chosen[2 * (n * pairs + m) + 1] = tables.sin[row * pairs + m]!;
+    }
+  });
+  return chosen;
+}
