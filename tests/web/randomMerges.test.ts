@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { createAttention, type Attention, type AttentionOptions } from "headwise";
+
+import { word } from "./cases.js";
+import { differences, valuesOf } from "./close.js";
+import { variants } from "./engines.js";
+import { calls, type Call } from "./randomCalls.js";
+import { referenceAttention, type Expected, type Input, type ReferenceResult } from "./reference.js";
+
+const RUNS = Number(process.env["HEADWISE_RANDOM_RUNS"] ?? 150);
+const EPSILON = 2 ** -24;
+const { abs } = Math;
+
+describe.each(variants)("variant %s", (variant) => {
+  let hw: Attention;
+  beforeAll(async () => {
+    hw = await createAttention({ backend: "wasm", variant, threads: 2 });
+  });
+  afterAll(() => hw.dispose());
+
+  test("results over any split of the keys unite into the result over all of them, sinks added once", async () => {
+    await fc.assert(
+      fc.asyncProperty(calls, fc.integer({ min: 1, max: 4 }), fc.nat(), async (call, numParts, seed) => {
+        const { query, key, value } = call;
+        const { sinks, ...options } = mergeable(call.options);
+        const reference = referenceAttention(query, key, value, sinks ? { ...options, sinks } : options);
+        const parts = [];
+        let lseError = 0;
+        for (let part = 0; part < numParts; ++part) {
+          const { Skv } = reference.shape;
+          const data = Uint8Array.from({ length: Skv }, (_, j) => Number(word(seed, 9, j) % numParts === part));
+          const partOptions = { ...options, mask: { data, shape: [Skv] } };
+          parts.push(await hw.scaledDotProductAttention(query, key, value, { ...partOptions, returns: { lse: true } }));
+          lseError = Math.max(lseError, ...referenceAttention(query, key, value, partOptions).lse.tolerance);
+        }
+        const { layout } = call.options;
+        const { output, lse } = await hw.mergeAttention(parts, { ...(layout && { layout }), ...(sinks && { sinks }) });
+        expect(differences(output, mergedOutput(call, options, reference, lseError))).toEqual([]);
+        expect(
+          differences(
+            lse,
+            widened(reference.lse, (x) => lseError + 4 * EPSILON * (1 + abs(x))),
+          ),
+        ).toEqual([]);
+      }),
+      { numRuns: RUNS },
+    );
+  });
+});
+
+/** Options without those that the split takes over, or that mergeAttention is not told: a padding row has no sink. */
+function mergeable(options: AttentionOptions): AttentionOptions {
+  const left = ["mask", "returns", "emptyRows", "queryLengths"];
+  return Object.fromEntries(Object.entries(options).filter(([name]) => !left.includes(name)));
+}
+
+/**
+ * A part's weight is exp(lse_p − lse), which errs by what its lse errs by; uniting adds 4 ulp. Both are measured against
+ * Σ p|v|, which is the reference's output for |v|. float16 parts were rounded before they were united.
+ */
+function mergedOutput(
+  { query, key, value }: Call,
+  options: AttentionOptions,
+  { output }: ReferenceResult,
+  lseError: number,
+): Expected {
+  const magnitudes: Input = { data: Float64Array.from(valuesOf(value), abs), shape: value.shape };
+  const total = referenceAttention(query, key, magnitudes, options).output.values.map(abs);
+  const isHalf = valuesOf(query) !== query.data;
+  return widened(output, (_, k) => (2 * lseError + 8 * EPSILON + (isHalf ? 2 ** -10 : 0)) * total[k]!);
+}
+
+function widened({ values, tolerance }: Expected, by: (value: number, k: number) => number): Expected {
+  return { values, tolerance: tolerance.map((bound, k) => bound + by(values[k]!, k)) };
+}
