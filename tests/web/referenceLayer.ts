@@ -1,0 +1,105 @@
+/** A value in double, and a bound on how far float32 may be from it by the error model of the contract. */
+export interface Bounded {
+  readonly value: number;
+  readonly error: number;
+}
+
+/** A matrix of the test's: row-major numbers and their extents. */
+export interface Matrix {
+  readonly data: ArrayLike<number>;
+  readonly shape: readonly number[];
+}
+
+export interface ReferenceLayer {
+  readonly numHeads: number;
+  readonly numKvHeads?: number;
+  /** [in, out] */
+  readonly Wq: Matrix;
+  readonly Wk: Matrix;
+  readonly Wv: Matrix;
+  readonly Wo?: Matrix;
+  readonly bq?: Matrix;
+  readonly bk?: Matrix;
+  readonly bv?: Matrix;
+  readonly bo?: Matrix;
+}
+
+const EPSILON = 2 ** -24;
+
+/** A row of inputs, which are exact. */
+export function exactRow(values: ArrayLike<number>): Bounded[] {
+  return Array.from(values, (value) => ({ value, error: 0 }));
+}
+
+/** x W + b; a sum of K products errs by (4 + K/4) ε times the sum of their magnitudes. */
+function project(x: readonly Bounded[], W: Matrix, b: Matrix | undefined): Bounded[] {
+  const [rows, columns] = W.shape as [number, number];
+  const values = Float64Array.from({ length: columns }, (_, o) => b?.data[o] ?? 0);
+  const magnitudes = values.map(Math.abs);
+  const errors = new Float64Array(columns);
+  for (let i = 0; i < rows; ++i) {
+    const { value, error } = x[i]!;
+    for (let o = 0; o < columns; ++o) {
+      const w = W.data[i * columns + o]!;
+      values[o]! += value * w;
+      magnitudes[o]! += Math.abs(value * w);
+      errors[o]! += error * Math.abs(w);
+    }
+  }
+  const rounding = (4 + rows / 4) * EPSILON;
+  return Array.from(values, (value, o) => ({ value, error: errors[o]! + rounding * magnitudes[o]! }));
+}
+
+/** Attention of one head's query: |Δo| ≤ (2 max|Δs| + 16 ε) Σ p |v| + Σ p |Δv|. */
+function attend(q: readonly Bounded[], keys: readonly Bounded[][], values: readonly Bounded[][]): Bounded[] {
+  const scale = 1 / Math.sqrt(q.length);
+  let scoreError = 0;
+  const weights = keys.map((k) => {
+    let [score, magnitude, error] = [0, 0, 0];
+    q.forEach((a, d) => {
+      const b = k[d]!;
+      score += a.value * b.value;
+      magnitude += Math.abs(a.value * b.value);
+      error += a.error * Math.abs(b.value) + Math.abs(a.value) * b.error + a.error * b.error;
+    });
+    scoreError = Math.max(scoreError, scale * (error + (4 + q.length / 4) * EPSILON * magnitude));
+    return Math.exp(score * scale);
+  });
+  const total = weights.reduce((sum, w) => sum + w, 0);
+  return Array.from({ length: values[0]!.length }, (_, d) => {
+    let [value, magnitude, error] = [0, 0, 0];
+    weights.forEach((w, j) => {
+      const v = values[j]![d]!;
+      value += (w / total) * v.value;
+      magnitude += (w / total) * Math.abs(v.value);
+      error += (w / total) * v.error;
+    });
+    return { value, error: (2 * scoreError + 16 * EPSILON) * magnitude + error };
+  });
+}
+
+/** The layer's rows for one batch: queries from `x`, keys from `key`, values from `value`. */
+export function referenceLayer(
+  layer: ReferenceLayer,
+  x: readonly Bounded[][],
+  key: readonly Bounded[][] = x,
+  value: readonly Bounded[][] = key,
+): Bounded[][] {
+  const { numHeads, numKvHeads = numHeads } = layer;
+  const heads = (rows: readonly Bounded[][], W: Matrix, b: Matrix | undefined, count: number) => {
+    const projected = rows.map((row) => project(row, W, b));
+    const width = W.shape[1]! / count;
+    return (h: number) => projected.map((row) => row.slice(h * width, (h + 1) * width));
+  };
+  const q = heads(x, layer.Wq, layer.bq, numHeads);
+  const k = heads(key, layer.Wk, layer.bk, numKvHeads);
+  const v = heads(value, layer.Wv, layer.bv, numKvHeads);
+  const outputs = Array.from({ length: numHeads }, (_, h) => {
+    const g = Math.floor((h * numKvHeads) / numHeads);
+    return q(h).map((row) => attend(row, k(g), v(g)));
+  });
+  return x.map((_, i) => {
+    const concatenated = outputs.flatMap((head) => head[i]!);
+    return layer.Wo ? project(concatenated, layer.Wo, layer.bo) : concatenated;
+  });
+}
