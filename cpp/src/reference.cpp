@@ -15,9 +15,12 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 double element(const void* data, Dtype dtype, std::int64_t index) {
   switch (dtype) {
-    case Dtype::float32: return static_cast<const float*>(data)[index];
-    case Dtype::float16: return half_to_float(static_cast<const std::uint16_t*>(data)[index]);
-    case Dtype::int8: return static_cast<const std::int8_t*>(data)[index];
+    case Dtype::float32:
+      return static_cast<const float*>(data)[index];
+    case Dtype::float16:
+      return half_to_float(static_cast<const std::uint16_t*>(data)[index]);
+    case Dtype::int8:
+      return static_cast<const std::int8_t*>(data)[index];
   }
   return kNaN;
 }
@@ -59,8 +62,8 @@ std::int64_t broadcast_index(const BroadcastExtents& extents, std::int64_t b, st
 }
 
 /// Query rows [query_begin, query_end) that may see key rows [key_begin, key_end) and no others. Positions count from
-/// the begins; query i stands `offset` further. Rows of p belong to it from row_begin to row_end: keys past their length
-/// included, keys of other sequences not.
+/// the begins; query i stands `offset` further. Rows of p belong to it from row_begin to row_end: keys past their
+/// length included, keys of other sequences not.
 struct Sequence {
   std::int64_t query_begin, query_end, key_begin, key_end, offset, row_begin, row_end;
 };
@@ -78,8 +81,7 @@ std::vector<Sequence> ragged_sequences(const AttentionOptions& options) {
   for (std::int64_t n = 0; n < options.num_sequences; ++n) {
     const std::int64_t query_begin = options.cu_seq_lens_query[n], query_end = options.cu_seq_lens_query[n + 1];
     const std::int64_t key_begin = options.cu_seq_lens_key[n], key_end = options.cu_seq_lens_key[n + 1];
-    const std::int64_t offset =
-        query_offset(options, n, query_end - query_begin, key_end - key_begin, nullptr);
+    const std::int64_t offset = query_offset(options, n, query_end - query_begin, key_end - key_begin, nullptr);
     sequences.push_back({query_begin, query_end, key_begin, key_end, offset, key_begin, key_end});
   }
   return sequences;
@@ -91,8 +93,7 @@ Sequence dense_sequence(const AttentionShape& shape, const AttentionInputs& inpu
   const std::int64_t held = inputs.cache ? inputs.cache->length(b) : shape.key_length;
   const std::int64_t key_length = options.key_lengths ? options.key_lengths[b] : held;
   const std::int64_t appended = inputs.cache ? inputs.cache->appended(b) : 0;
-  const std::int64_t offset =
-      query_offset(options, b, query_length, key_length, inputs.cache ? &appended : nullptr);
+  const std::int64_t offset = query_offset(options, b, query_length, key_length, inputs.cache ? &appended : nullptr);
   return {0, query_length, 0, key_length, offset, 0, held};
 }
 
@@ -127,8 +128,8 @@ void compute_scores(const HeadCall& call, Head& head) {
   for (std::int64_t i = 0; i < head.raw.rows(); ++i) {
     for (std::int64_t j = 0; j < head.raw.cols(); ++j) {
       if (call.options.alibi_slopes && call.sequence[i])
-        head.penalty(i, j) = call.options.alibi_slopes[call.h] *
-                             std::abs(call.query_position(i) - call.key_position(i, j));
+        head.penalty(i, j) =
+            call.options.alibi_slopes[call.h] * std::abs(call.query_position(i) - call.key_position(i, j));
       if (call.inputs.bias.data)
         head.bias(i, j) = element(call.inputs.bias.data, call.inputs.bias.dtype,
                                   broadcast_index(call.inputs.bias_extents, call.b, call.h, i, j));
@@ -161,9 +162,9 @@ void compute_visibility(const HeadCall& call, Head& head) {
       head.visible(i, j) = is_visible(call, head, i, j);
       if (!head.visible(i, j)) head.biased(i, j) = -kInfinity;
     }
-    head.rows.push_back(!call.sequence[i]              ? RowKind::padding
+    head.rows.push_back(!call.sequence[i]            ? RowKind::padding
                         : !head.visible.row(i).any() ? RowKind::empty
-                                                       : RowKind::attends);
+                                                     : RowKind::attends);
   }
 }
 
@@ -238,8 +239,7 @@ HeadCall read_call(const AttentionShape& shape, const AttentionInputs& inputs, c
   const std::int64_t g = h / (shape.num_heads / shape.num_kv_heads);
   const double scale = options.scale ? *options.scale : 1.0 / std::sqrt(static_cast<double>(shape.head_dim));
   HeadCall call{inputs, options, b, h, scale, {}, {}, {}, {}, {}};
-  call.query =
-      read_head(inputs.query, options.layout, shape.num_heads, shape.query_length, shape.head_dim, b, h);
+  call.query = read_head(inputs.query, options.layout, shape.num_heads, shape.query_length, shape.head_dim, b, h);
   if (inputs.cache) {
     const KvCacheSource source(*inputs.cache);
     const std::int64_t length = inputs.cache->length(b);
@@ -263,10 +263,13 @@ HeadCall read_call(const AttentionShape& shape, const AttentionInputs& inputs, c
 std::int64_t element_index(Layout layout, std::int64_t num_heads, std::int64_t length, std::int64_t width,
                            std::int64_t b, std::int64_t h, std::int64_t s, std::int64_t w) {
   switch (layout) {
-    case Layout::bhsd: return ((b * num_heads + h) * length + s) * width + w;
+    case Layout::bhsd:
+      return ((b * num_heads + h) * length + s) * width + w;
     case Layout::bshd:
-    case Layout::bse: return ((b * length + s) * num_heads + h) * width + w;
-    case Layout::bes: return ((b * num_heads + h) * width + w) * length + s;
+    case Layout::bse:
+      return ((b * length + s) * num_heads + h) * width + w;
+    case Layout::bes:
+      return ((b * num_heads + h) * width + w) * length + s;
   }
   return -1;
 }
@@ -275,9 +278,8 @@ std::vector<Head> attention(const AttentionShape& shape, const AttentionInputs& 
                             const AttentionOptions& options) {
   std::vector<Head> heads;
   for (std::int64_t b = 0; b < shape.batch_size; ++b) {
-    const std::vector<Sequence> sequences = options.cu_seq_lens_query
-                                                ? ragged_sequences(options)
-                                                : std::vector{dense_sequence(shape, inputs, options, b)};
+    const std::vector<Sequence> sequences =
+        options.cu_seq_lens_query ? ragged_sequences(options) : std::vector{dense_sequence(shape, inputs, options, b)};
     for (std::int64_t h = 0; h < shape.num_heads; ++h) {
       const HeadCall call = read_call(shape, inputs, options, b, h, sequences);
       Head& head = heads.emplace_back();
@@ -312,8 +314,7 @@ std::vector<MergedHead> merge_attention(const AttentionShape& shape, Layout layo
         head.lse(i) = maximum + std::log(sum);
       }
       for (std::int64_t p = 0; p < num_parts; ++p) {
-        const Matrix output =
-            read_head(parts[p].output, layout, shape.num_heads, rows, shape.value_dim, b, h);
+        const Matrix output = read_head(parts[p].output, layout, shape.num_heads, rows, shape.value_dim, b, h);
         for (std::int64_t i = 0; i < rows; ++i) {
           if (part_lse(p, i) == -kInfinity) continue;  // an empty part has no share in the row
           const double weight = std::exp(part_lse(p, i) - head.lse(i));

@@ -52,8 +52,7 @@ struct MergedHead {
                                                       const float* sinks);
 
 /// Element (b, h, s, w) of a [B, H, S, W] array that lies in `layout`.
-[[nodiscard]] std::int64_t element_index(Layout layout, std::int64_t num_heads, std::int64_t length,
-                                         std::int64_t width, std::int64_t b, std::int64_t h, std::int64_t s,
-                                         std::int64_t w);
+[[nodiscard]] std::int64_t element_index(Layout layout, std::int64_t num_heads, std::int64_t length, std::int64_t width,
+                                         std::int64_t b, std::int64_t h, std::int64_t s, std::int64_t w);
 
 }  // namespace headwise::reference

@@ -81,8 +81,7 @@ std::vector<std::uint8_t> read_mask(const json& mask, const BroadcastExtents& ex
 }
 
 Array read_bias(const json& bias, const BroadcastExtents& extents, std::uint32_t seed) {
-  Array array =
-      random_array(dtype_of(bias), elements(extents), seed, bias_stream, bias.value("amplitude", 1.0));
+  Array array = random_array(dtype_of(bias), elements(extents), seed, bias_stream, bias.value("amplitude", 1.0));
   const double hidden = bias.value("minusInfinity", 0.0), minimum = bias.value("minimum", 0.0);
   const double lowest = array.dtype() == Dtype::float16 ? -65504.0 : std::numeric_limits<float>::lowest();
   for (std::int64_t k = 0; k < array.size(); ++k) {
@@ -162,8 +161,8 @@ Case read_case(const json& object) {
   const json amplitude = object.value("amplitude", json::object());
   call.query = random_array(call.dtype, s.batch_size * s.num_heads * s.query_length * s.head_dim, call.seed,
                             query_stream, amplitude.value("query", 1.0));
-  call.key = random_array(call.dtype, s.batch_size * s.num_kv_heads * s.key_length * s.head_dim, call.seed,
-                          key_stream, amplitude.value("key", 1.0));
+  call.key = random_array(call.dtype, s.batch_size * s.num_kv_heads * s.key_length * s.head_dim, call.seed, key_stream,
+                          amplitude.value("key", 1.0));
   call.value = random_array(call.dtype, s.batch_size * s.num_kv_heads * s.key_length * s.value_dim, call.seed,
                             value_stream, amplitude.value("value", 1.0));
   if (object.contains("mask")) {

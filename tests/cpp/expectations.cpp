@@ -19,7 +19,8 @@ class Comparison {
  public:
   explicit Comparison(const char* output) : output_(output) {}
   ~Comparison() {
-    if (failures_ > 0) ADD_FAILURE() << failures_ << " of " << elements_ << " elements of " << output_ << ": " << first_;
+    if (failures_ > 0)
+      ADD_FAILURE() << failures_ << " of " << elements_ << " elements of " << output_ << ": " << first_;
   }
 
   void expect(double actual, double expected, double bound, const std::string& where) {
@@ -101,8 +102,8 @@ class Checker {
   void entropy(const std::vector<float>& actual) const {
     Comparison comparison("entropy");
     for_each_row([&](std::int64_t b, std::int64_t h, std::int64_t i, const Head& head, const HeadBounds& bounds) {
-      comparison.expect(actual[row_index(b, h, i)], head.entropy(i),
-                        bounds.entropy(i, bounds.lse(i, bounds.row(i))), at(b, h, i, 0));
+      comparison.expect(actual[row_index(b, h, i)], head.entropy(i), bounds.entropy(i, bounds.lse(i, bounds.row(i))),
+                        at(b, h, i, 0));
     });
   }
 
@@ -221,9 +222,8 @@ class Checker {
 
 }  // namespace
 
-void expect_near_reference(const AttentionShape& shape, const AttentionOptions& options,
-                           const cases::Returns& returns, const std::vector<Head>& heads,
-                           const cases::Results& results) {
+void expect_near_reference(const AttentionShape& shape, const AttentionOptions& options, const cases::Returns& returns,
+                           const std::vector<Head>& heads, const cases::Results& results) {
   const Checker check(shape, options, heads);
   if (returns.output) check.output(results.output);
   if (returns.lse) check.lse(results.lse);

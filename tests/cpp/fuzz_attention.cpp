@@ -1,5 +1,5 @@
-// libFuzzer target: any bytes become a call. A refused call must write nothing; a computed one must lie within the error
-// model of the double reference; nothing may trap under the address and undefined-behaviour sanitizers.
+// libFuzzer target: any bytes become a call. A refused call must write nothing; a computed one must lie within the
+// error model of the double reference; nothing may trap under the address and undefined-behaviour sanitizers.
 //
 //   cmake --preset fuzz && cmake --build build/fuzz
 //   build/fuzz/tests/cpp/fuzz_attention -max_total_time=60 tests/cpp/corpus
@@ -86,8 +86,8 @@ class Decoder {
     if (flag()) options.window_left = integer(-1, 80);
     if (flag()) options.window_right = integer(-1, 80);
     if (rarely()) options.softcap = -1.0f;
-    if (rarely()) options.window_left = integer(std::numeric_limits<std::int64_t>::min(),
-                                                std::numeric_limits<std::int64_t>::max());
+    if (rarely())
+      options.window_left = integer(std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max());
   }
 
   float number() { return static_cast<float>(integer(-400, 400)) / 64.0f; }
@@ -117,7 +117,8 @@ class Decoder {
     }
     if (flag()) {
       call.bias_extents = extents(s);
-      call.bias = cases::random_array(flag() ? Dtype::float16 : Dtype::float32, product(call.bias_extents), call.seed, 5);
+      call.bias =
+          cases::random_array(flag() ? Dtype::float16 : Dtype::float32, product(call.bias_extents), call.seed, 5);
       const std::uint32_t hidden = bytes_.ConsumeIntegral<std::uint8_t>();
       for (std::int64_t k = 0; k < call.bias->size(); ++k)
         if ((cases::word(call.seed, 6, static_cast<std::uint32_t>(k)) >> 24) < hidden)
@@ -228,7 +229,8 @@ void fuzz(const std::uint8_t* data, std::size_t size) {
 }  // namespace headwise
 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
-  testing::GTEST_FLAG(break_on_failure) = true;  // a failed expectation is a crash, which the fuzzer minimises and keeps
+  testing::GTEST_FLAG(break_on_failure) =
+      true;  // a failed expectation is a crash, which the fuzzer minimises and keeps
   return 0;
 }
 

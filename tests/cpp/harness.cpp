@@ -60,8 +60,8 @@ cases::Case random_case(const AttentionShape& shape, std::uint32_t seed) {
                                    shape.batch_size * shape.num_heads * shape.query_length * shape.head_dim, seed, 1);
   call.key = cases::random_array(Dtype::float32,
                                  shape.batch_size * shape.num_kv_heads * shape.key_length * shape.head_dim, seed, 2);
-  call.value = cases::random_array(
-      Dtype::float32, shape.batch_size * shape.num_kv_heads * shape.key_length * shape.value_dim, seed, 3);
+  call.value = cases::random_array(Dtype::float32,
+                                   shape.batch_size * shape.num_kv_heads * shape.key_length * shape.value_dim, seed, 3);
   return call;
 }
 

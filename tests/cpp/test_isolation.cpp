@@ -27,8 +27,8 @@ std::vector<std::uint32_t> row_bits(const Case& call, const Results& results, st
   const AttentionShape& s = call.shape;
   const std::int64_t row = (b * s.num_heads + h) * s.query_length + i;
   for (std::int64_t d = 0; d < s.value_dim; ++d)
-    add(static_cast<float>(results.output.get(reference::element_index(call.scalars.layout, s.num_heads, s.query_length,
-                                                                       s.value_dim, b, h, i, d))));
+    add(static_cast<float>(results.output.get(
+        reference::element_index(call.scalars.layout, s.num_heads, s.query_length, s.value_dim, b, h, i, d))));
   add(results.lse[row]);
   add(results.entropy[row]);
   for (std::int64_t j = 0; j < s.key_length; ++j) {
@@ -46,7 +46,8 @@ std::vector<std::uint32_t> row_bits(const Case& call, const Results& results, st
 using Exposure = std::function<bool(std::int64_t b, std::int64_t h, std::int64_t i)>;
 
 /// Expects the same bits in all rows that are not exposed; counts those.
-std::int64_t expect_untouched(const Case& call, const Results& clean, const Results& poisoned, const Exposure& exposed) {
+std::int64_t expect_untouched(const Case& call, const Results& clean, const Results& poisoned,
+                              const Exposure& exposed) {
   std::int64_t untouched = 0;
   for (std::int64_t b = 0; b < call.shape.batch_size; ++b) {
     for (std::int64_t h = 0; h < call.shape.num_heads; ++h) {
@@ -209,8 +210,7 @@ TEST(IsolationInATile, ANaNValueThatOneRowSeesIsNotSeenByItsNeighbours) {
   Case poisoned = call;
   poisoned.value.set(20 * 8 + 3, std::numeric_limits<double>::quiet_NaN());
   const Results clean = compute(call), results = compute(poisoned);
-  EXPECT_EQ(expect_untouched(call, clean, results,
-                             [](std::int64_t, std::int64_t, std::int64_t i) { return i == 5; }),
+  EXPECT_EQ(expect_untouched(call, clean, results, [](std::int64_t, std::int64_t, std::int64_t i) { return i == 5; }),
             15);
   EXPECT_TRUE(std::isnan(results.output.get(5 * 8 + 3)));
   EXPECT_EQ(results.output.get(5 * 8 + 2), clean.output.get(5 * 8 + 2)) << "other features of the value are finite";

@@ -24,9 +24,8 @@ Buffer<float> floats(std::int64_t count, std::uint32_t stream) {
   Buffer<float> buffer;
   EXPECT_TRUE(buffer.allocate(count));
   for (std::int64_t k = 0; k < count; ++k)
-    buffer[k] = static_cast<float>(static_cast<double>(cases::word(9, stream, static_cast<std::uint32_t>(k)) >> 8) *
-                                       0x1p-23 -
-                                   1.0);
+    buffer[k] = static_cast<float>(
+        static_cast<double>(cases::word(9, stream, static_cast<std::uint32_t>(k)) >> 8) * 0x1p-23 - 1.0);
   return buffer;
 }
 
@@ -52,7 +51,8 @@ TEST_P(Kernels, MultiplyIsTheMatrixProduct) {
         const std::int64_t lda = depth + 3, ldc = columns + 5;
         const Buffer<float> a = floats(rows * lda, 1), b = floats(depth * columns, 2), before = floats(rows * ldc, 3);
         Buffer<float> c = floats(rows * ldc, 3);
-        kernels.multiply(a.data(), lda, b.data(), depth * kernels.panel_width, depth, panels, c.data(), ldc, rows, accumulate);
+        kernels.multiply(a.data(), lda, b.data(), depth * kernels.panel_width, depth, panels, c.data(), ldc, rows,
+                         accumulate);
         for (std::int64_t r = 0; r < rows; ++r) {
           for (std::int64_t j = 0; j < ldc; ++j) {
             if (j >= columns) {
@@ -61,8 +61,8 @@ TEST_P(Kernels, MultiplyIsTheMatrixProduct) {
             }
             double sum = accumulate ? before[r * ldc + j] : 0.0, magnitude = std::abs(sum);
             for (std::int64_t k = 0; k < depth; ++k) {
-              const double product = static_cast<double>(a[r * lda + k]) *
-                                     b[panel_index(depth, k, j, kernels.panel_width)];
+              const double product =
+                  static_cast<double>(a[r * lda + k]) * b[panel_index(depth, k, j, kernels.panel_width)];
               sum += product;
               magnitude += std::abs(product);
             }
@@ -80,7 +80,8 @@ TEST_P(Kernels, MultiplySumsInTheSameOrderWhateverTheShape) {
   const std::int64_t depth = 37, panels = 3, rows = 4 * kernels.row_block, ldc = panels * kernels.panel_width;
   const Buffer<float> a = floats(rows * depth, 1), b = floats(depth * ldc, 2);
   Buffer<float> whole = floats(rows * ldc, 3), part = floats(kernels.row_block * kernels.panel_width, 4);
-  kernels.multiply(a.data(), depth, b.data(), depth * kernels.panel_width, depth, panels, whole.data(), ldc, rows, false);
+  kernels.multiply(a.data(), depth, b.data(), depth * kernels.panel_width, depth, panels, whole.data(), ldc, rows,
+                   false);
   for (std::int64_t row = 0; row < rows; row += kernels.row_block) {
     for (std::int64_t panel = 0; panel < panels; ++panel) {
       kernels.multiply(a.data() + row * depth, depth, b.data() + panel * depth * kernels.panel_width, 0, depth, 1,
@@ -278,13 +279,12 @@ std::vector<float> apply(const KernelTable& kernels, const std::vector<float>& a
 
 // 2 ulp are 4 eps relative at most. Below ln 2^-126 the result would be subnormal and may be 0.
 TEST_P(Kernels, ExponentialsAreWithinTwoUlpOverTheWholeRange) {
-  std::vector<float> arguments = {0.0f, -0.0f, 88.0f, -87.0f, -88.0f, -104.0f, -1e30f,
-                                  std::numeric_limits<float>::lowest(), -kInfinity};
+  std::vector<float> arguments = {
+      0.0f, -0.0f, 88.0f, -87.0f, -88.0f, -104.0f, -1e30f, std::numeric_limits<float>::lowest(), -kInfinity};
   for_each_float(-0x1p-149f, -200.0f, 4099, [&](float x) { arguments.push_back(x); });
   for_each_float(0x1p-149f, 88.0f, 4099, [&](float x) { arguments.push_back(x); });
-  const std::vector<float> values = apply(kernels, arguments, [&](float* data, std::int64_t count) {
-    kernels.exponentials(data, count, 0.0f, 1.0f);
-  });
+  const std::vector<float> values = apply(
+      kernels, arguments, [&](float* data, std::int64_t count) { kernels.exponentials(data, count, 0.0f, 1.0f); });
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const double expected = std::exp(static_cast<double>(arguments[i]));
     ASSERT_NEAR(values[i], expected, 4 * kEpsilon * expected + (expected < kSmallestNormal ? kSmallestNormal : 0))
@@ -294,9 +294,8 @@ TEST_P(Kernels, ExponentialsAreWithinTwoUlpOverTheWholeRange) {
 
 TEST_P(Kernels, ExponentialsShiftAndScale) {
   const std::vector<float> arguments = {1.0f, 2.5f, -3.0f, -kInfinity, 2.5f};
-  const std::vector<float> values = apply(kernels, arguments, [&](float* data, std::int64_t count) {
-    kernels.exponentials(data, count, 2.5f, 0.5f);
-  });
+  const std::vector<float> values = apply(
+      kernels, arguments, [&](float* data, std::int64_t count) { kernels.exponentials(data, count, 2.5f, 0.5f); });
   for (std::size_t i = 0; i < arguments.size(); ++i)
     EXPECT_NEAR(values[i], 0.5 * std::exp(arguments[i] - 2.5), 6 * kEpsilon);
   EXPECT_EQ(values[3], 0.0f);
@@ -308,9 +307,8 @@ TEST_P(Kernels, SoftcapIsWithinFourUlpOfTanhOverTheWholeRange) {
   for_each_float(0x1p-120f, 40.0f, 4099, [&](float x) { arguments.push_back(x); });
   const std::size_t positives = arguments.size();
   for (std::size_t i = 0; i < positives; ++i) arguments.push_back(-arguments[i]);
-  const std::vector<float> values = apply(kernels, arguments, [&](float* data, std::int64_t count) {
-    kernels.softcap(data, count, 1.0f);
-  });
+  const std::vector<float> values =
+      apply(kernels, arguments, [&](float* data, std::int64_t count) { kernels.softcap(data, count, 1.0f); });
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const double expected = std::tanh(static_cast<double>(arguments[i]));
     ASSERT_NEAR(values[i], expected, 8 * kEpsilon * std::abs(expected)) << "tanh(" << arguments[i] << ")";
@@ -319,9 +317,8 @@ TEST_P(Kernels, SoftcapIsWithinFourUlpOfTanhOverTheWholeRange) {
 
 TEST_P(Kernels, SoftcapStaysWithinItsCapAndKeepsNaN) {
   const std::vector<float> arguments = {-1e9f, -31.0f, 0.5f, 31.0f, 1e9f, std::numeric_limits<float>::quiet_NaN()};
-  const std::vector<float> values = apply(kernels, arguments, [&](float* data, std::int64_t count) {
-    kernels.softcap(data, count, 30.0f);
-  });
+  const std::vector<float> values =
+      apply(kernels, arguments, [&](float* data, std::int64_t count) { kernels.softcap(data, count, 30.0f); });
   for (std::size_t i = 0; i + 1 < arguments.size(); ++i) EXPECT_LE(std::abs(values[i]), 30.0f);
   EXPECT_NEAR(values[3], 30.0 * std::tanh(31.0 / 30.0), 30.0 * 12 * kEpsilon);
   EXPECT_TRUE(std::isnan(values.back()));

@@ -1,7 +1,7 @@
 // Memory that is not to be had is a status, and scratch stays small.
 
-#include "headwise/kv_cache.h"
 #include "harness.h"
+#include "headwise/kv_cache.h"
 #include "workspace.h"
 
 namespace headwise {

@@ -60,10 +60,10 @@ TEST_P(Ragged, HasTheBitsOfEverySequenceComputedAlone) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Table, Ragged,
-                         testing::Values("ragged-BSHD", "ragged-BSE", "ragged-BSHD-causal", "ragged-BSHD-empty-sequences",
-                                         "ragged-BSHD-empty-uniform", "ragged-BSHD-offsets-window-alibi",
-                                         "ragged-BSHD-exclude-self-sinks", "ragged-BSHD-one-token-each",
-                                         "ragged-BSHD-half", "ragged-BSHD-long"),
+                         testing::Values("ragged-BSHD", "ragged-BSE", "ragged-BSHD-causal",
+                                         "ragged-BSHD-empty-sequences", "ragged-BSHD-empty-uniform",
+                                         "ragged-BSHD-offsets-window-alibi", "ragged-BSHD-exclude-self-sinks",
+                                         "ragged-BSHD-one-token-each", "ragged-BSHD-half", "ragged-BSHD-long"),
                          case_named);
 
 TEST(RaggedBatch, OtherSequencesMayHoldAnything) {

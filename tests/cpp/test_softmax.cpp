@@ -1,11 +1,10 @@
 // The online softmax: a row may come in any number of pieces.
 
-#include "softmax.h"
-
 #include <cmath>
 #include <limits>
 
 #include "harness.h"
+#include "softmax.h"
 #include "tolerance.h"
 
 namespace headwise {

@@ -1,13 +1,12 @@
 // The thread pool, and that no result depends on it. The names matter: the thread sanitizer runs *ThreadPool* and
 // *Threads*.
 
-#include "headwise/thread_pool.h"
-
 #include <atomic>
 #include <set>
 #include <thread>
 
 #include "harness.h"
+#include "headwise/thread_pool.h"
 
 namespace headwise {
 namespace {

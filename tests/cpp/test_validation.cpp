@@ -89,10 +89,7 @@ std::vector<Rule> rules() {
       {"value_dim_overflows", shape, "large", [](Call& c) { c.shape.value_dim = huge << 19; }},
       {"key_length_too_long", shape, "key", [](Call& c) { c.shape.key_length = huge; }},
       {"query_length_too_long", shape, "query", [](Call& c) { c.shape.query_length = huge; }},
-      {"probs_overflow", shape, "large",
-       [](Call& c) {
-         c.shape = {1LL << 20, 1, 1, 1LL << 30, 1LL << 30, 1, 1};
-       }},
+      {"probs_overflow", shape, "large", [](Call& c) { c.shape = {1LL << 20, 1, 1, 1LL << 30, 1LL << 30, 1, 1}; }},
       {"scale_nan", option, "scale", [](Call& c) { c.options.scale = kNan; }},
       {"scale_infinite", option, "scale", [](Call& c) { c.options.scale = kInfinity; }},
       {"softcap_negative", option, "softcap", [](Call& c) { c.options.softcap = -1; }},
@@ -100,19 +97,46 @@ std::vector<Rule> rules() {
       {"softcap_infinite", option, "softcap", [](Call& c) { c.options.softcap = kInfinity; }},
       {"window_left_below_minus_one", option, "window", [](Call& c) { c.options.window_left = -2; }},
       {"window_right_below_minus_one", option, "window", [](Call& c) { c.options.window_right = -5; }},
-      {"key_length_over", option, "keyLengths[1]", [](Call& c) { c.options.key_lengths = integers({7, 8}); }},
-      {"key_length_negative", option, "keyLengths[0]", [](Call& c) { c.options.key_lengths = integers({-1, 7}); }},
-      {"query_length_over", option, "queryLengths[0]", [](Call& c) { c.options.query_lengths = integers({6, 5}); }},
-      {"query_length_below", option, "queryLengths[1]", [](Call& c) { c.options.query_lengths = integers({5, -3}); }},
+      {"key_length_over", option, "keyLengths[1]",
+       [](Call& c) {
+         c.options.key_lengths = integers({7, 8});
+       }},
+      {"key_length_negative", option, "keyLengths[0]",
+       [](Call& c) {
+         c.options.key_lengths = integers({-1, 7});
+       }},
+      {"query_length_over", option, "queryLengths[0]",
+       [](Call& c) {
+         c.options.query_lengths = integers({6, 5});
+       }},
+      {"query_length_below", option, "queryLengths[1]",
+       [](Call& c) {
+         c.options.query_lengths = integers({5, -3});
+       }},
       {"slope_nan", option, "alibiSlopes[2]",
-       [](Call& c) { c.options.alibi_slopes = floats({0.f, 1.f, kNan, 1.f}); }},
+       [](Call& c) {
+         c.options.alibi_slopes = floats({0.f, 1.f, kNan, 1.f});
+       }},
       {"slope_infinite", option, "alibiSlopes[0]",
-       [](Call& c) { c.options.alibi_slopes = floats({-kInfinity, 1.f, 1.f, 1.f}); }},
-      {"sink_nan", option, "sinks[3]", [](Call& c) { c.options.sinks = floats({0.f, 0.f, 0.f, kNan}); }},
-      {"sink_plus_infinity", option, "sinks[0]", [](Call& c) { c.options.sinks = floats({kInfinity, 0.f, 0.f, 0.f}); }},
-      {"gain_nan", option, "headGain[1]", [](Call& c) { c.options.head_gain = floats({1.f, kNan, 1.f, 1.f}); }},
+       [](Call& c) {
+         c.options.alibi_slopes = floats({-kInfinity, 1.f, 1.f, 1.f});
+       }},
+      {"sink_nan", option, "sinks[3]",
+       [](Call& c) {
+         c.options.sinks = floats({0.f, 0.f, 0.f, kNan});
+       }},
+      {"sink_plus_infinity", option, "sinks[0]",
+       [](Call& c) {
+         c.options.sinks = floats({kInfinity, 0.f, 0.f, 0.f});
+       }},
+      {"gain_nan", option, "headGain[1]",
+       [](Call& c) {
+         c.options.head_gain = floats({1.f, kNan, 1.f, 1.f});
+       }},
       {"gain_infinite", option, "headGain[0]",
-       [](Call& c) { c.options.head_gain = floats({-kInfinity, 1.f, 1.f, 1.f}); }},
+       [](Call& c) {
+         c.options.head_gain = floats({-kInfinity, 1.f, 1.f, 1.f});
+       }},
       {"mask_extent", shape, "mask",
        [](Call& c) {
          c.inputs.mask = c.data.query.bytes().data();
@@ -129,7 +153,10 @@ std::vector<Rule> rules() {
          c.inputs.bias_extents = {{1, 0, 5, 7}};
        }},
       {"int8_query", unsupported, "int8", [](Call& c) { c.inputs.query.dtype = Dtype::int8; }},
-      {"int8_bias", unsupported, "int8", [](Call& c) { c.inputs.bias = {c.inputs.query.data, Dtype::int8}; }},
+      {"int8_bias", unsupported, "int8",
+       [](Call& c) {
+         c.inputs.bias = {c.inputs.query.data, Dtype::int8};
+       }},
       {"int8_output", unsupported, "output", [](Call& c) { c.outputs.output.dtype = Dtype::int8; }},
       {"probs_head", option, "probs.heads[0]",
        [](Call& c) {
@@ -159,17 +186,31 @@ std::vector<Rule> rules() {
          c.outputs.probs_selection.num_heads = 0;
          c.outputs.probs_selection.average = true;
        }},
-      {"ragged_half_given", option, "together", [=](Call& c) { ragged(c, integers({0, 5}), nullptr, 1); }},
+      {"ragged_half_given", option, "together",
+       [=](Call& c) {
+         ragged(c, integers({0, 5}), nullptr, 1);
+       }},
       {"ragged_batch", shape, "batchSize",
        [=](Call& c) {
          ragged(c, integers({0, 5}), integers({0, 7}), 1);
          c.shape.batch_size = 2;
        }},
-      {"ragged_first", option, "cuSeqLensQuery[0]", [=](Call& c) { ragged(c, integers({1, 5}), integers({0, 7}), 1); }},
+      {"ragged_first", option, "cuSeqLensQuery[0]",
+       [=](Call& c) {
+         ragged(c, integers({1, 5}), integers({0, 7}), 1);
+       }},
       {"ragged_order", option, "cuSeqLensKey",
-       [=](Call& c) { ragged(c, integers({0, 2, 5}), integers({0, 8, 7}), 2); }},
-      {"ragged_last", option, "cuSeqLensKey", [=](Call& c) { ragged(c, integers({0, 5}), integers({0, 6}), 1); }},
-      {"ragged_query_last", option, "cuSeqLensQuery", [=](Call& c) { ragged(c, integers({0, 4}), integers({0, 7}), 1); }},
+       [=](Call& c) {
+         ragged(c, integers({0, 2, 5}), integers({0, 8, 7}), 2);
+       }},
+      {"ragged_last", option, "cuSeqLensKey",
+       [=](Call& c) {
+         ragged(c, integers({0, 5}), integers({0, 6}), 1);
+       }},
+      {"ragged_query_last", option, "cuSeqLensQuery",
+       [=](Call& c) {
+         ragged(c, integers({0, 4}), integers({0, 7}), 1);
+       }},
       {"ragged_lengths", option, "keyLengths",
        [=](Call& c) {
          ragged(c, integers({0, 5}), integers({0, 7}), 1);

@@ -10,20 +10,21 @@
 /// How far a float32 result may be from the double reference. Everything is derived from the error model of the
 /// contract; nothing here was fitted to what an engine happens to give. eps = 2^-24 is half an ulp of 1.
 ///
-/// Scores. A dot product of D terms, its scale and the packing round at most c = 4 + D/4 times half an ulp of the sum of
-/// magnitudes:
+/// Scores. A dot product of D terms, its scale and the packing round at most c = 4 + D/4 times half an ulp of the sum
+/// of magnitudes:
 ///     |ds| <= c eps |scale| sum_d |q_d k_d|
-/// Each later term adds the roundings of its own operations. tanh has relative error 4 eps, and its division and product
-/// one each: 6 eps |softcapped|. The ALiBi penalty is a product (eps |penalty|) and a subtraction, the bias an addition,
-/// and a float addition a + b errs by at most eps |a + b|, and by at most |a| when b swallows it whole.
+/// Each later term adds the roundings of its own operations. tanh has relative error 4 eps, and its division and
+/// product one each: 6 eps |softcapped|. The ALiBi penalty is a product (eps |penalty|) and a subtraction, the bias an
+/// addition, and a float addition a + b errs by at most eps |a + b|, and by at most |a| when b swallows it whole.
 ///
-/// A row. Write d = max |ds| over the keys that matter: those with p > 2^-60 of the largest p (the others stay invisible
-/// under any error considered here). From o = sum p v with dp = p (ds - sum p ds):
+/// A row. Write d = max |ds| over the keys that matter: those with p > 2^-60 of the largest p (the others stay
+/// invisible under any error considered here). From o = sum p v with dp = p (ds - sum p ds):
 ///     |dp_j| <= p_j (e^(|ds_j| + |dlse|) - 1) + 2^-126        p = exp(s - lse); below 2^-126 it may be flushed to 0
-///     |do| <= (2 d + 16 eps) |head_gain| sum p |v|            16 eps: exp, the running sum, its rescaling, the division
+///     |do| <= (2 d + 16 eps) |head_gain| sum p |v|            16 eps: exp, the running sum, its rescaling, the
+///     division
 ///             + 2^-126 |head_gain| sum |v|                    what is flushed
-///     |dlse| <= d + 16 eps + 2 eps (|lse| + |m|)              lse = m + ln(sum): both terms round, m is the row maximum
-///     |dH| <= sum_j (|dp_j| (|ln p_j| + 1)) + 16 eps H        H = -sum p ln p, dH = -sum dp (ln p + 1)
+///     |dlse| <= d + 16 eps + 2 eps (|lse| + |m|)              lse = m + ln(sum): both terms round, m is the row
+///     maximum |dH| <= sum_j (|dp_j| (|ln p_j| + 1)) + 16 eps H        H = -sum p ln p, dH = -sum dp (ln p + 1)
 /// A mean over heads errs by the mean of the errors and two roundings more. float16 storage adds one of its own ulps.
 namespace headwise::tolerance {
 
@@ -61,14 +62,12 @@ class HeadBounds {
   /// d of a row.
   [[nodiscard]] double row(std::int64_t i) const {
     double largest = 0;
-    for_each_key_that_matters(
-        i, [&](std::int64_t j) { largest = std::max(largest, score(i, j, ScoreStage::biased)); });
+    for_each_key_that_matters(i, [&](std::int64_t j) { largest = std::max(largest, score(i, j, ScoreStage::biased)); });
     return largest;
   }
 
   [[nodiscard]] double output(std::int64_t i, std::int64_t d, double row) const {
-    return (2 * row + 16 * kEpsilon) * head_.output_magnitude(i, d) +
-           kSmallestNormal * head_.visible_magnitude(i, d);
+    return (2 * row + 16 * kEpsilon) * head_.output_magnitude(i, d) + kSmallestNormal * head_.visible_magnitude(i, d);
   }
 
   [[nodiscard]] double lse(std::int64_t i, double row) const {
