@@ -165,8 +165,7 @@ describe.each(variants)("rotaryEmbedding, variant %s", (variant) => {
   });
   afterAll(() => hw.dispose());
 
-  const rotate = async (x: Tensor<"float32" | "float16">, options?: object) =>
-    hw.rotaryEmbedding(x, options);
+  const rotate = async (x: Tensor<"float32" | "float16">, options?: object) => hw.rotaryEmbedding(x, options);
 
   test.each([
     { D: 8, R: 8, interleaved: false },
@@ -320,7 +319,7 @@ describe.each(variants)("rotaryEmbedding, variant %s", (variant) => {
     const score = async (i: number, j: number) => {
       const [query, key] = [await rotate(q, { positions: i }), await rotate(k, { positions: j })];
       const { scores } = await hw.scaledDotProductAttention(query, key, k, { returns: { scores: "raw" } });
-      return scores!.data[0]!;
+      return scores.data[0]!;
     };
     const near = await score(3, 1);
     // two roundings of a turn and those of the dot product

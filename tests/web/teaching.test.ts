@@ -28,7 +28,7 @@ describe("softmax(QKᵀ/√d) V", () => {
     const [key, value] = pair([40, 8]);
     const { output } = await hw.scaledDotProductAttention(normal(1, [9, 8]), key, value);
     const columns = transpose(value);
-    for (const row of rowsOf(output as Tensor<"float32">, 8))
+    for (const row of rowsOf(output, 8))
       row.forEach((x, d) => {
         const column = rowsOf(columns, 40)[d]!;
         expect(x).toBeGreaterThan(Math.min(...column));

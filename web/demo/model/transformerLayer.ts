@@ -93,7 +93,7 @@ export class TransformerLayer {
     });
     const y = add(this.lift ? dense(x, this.lift) : x, output.data as Float32Array);
     const z = add(y, this.feedForward(layerNorm(y, this.feedForwardNorm)));
-    return { output: z, attention: { numHeads, probs: probs!.data, scores: scores!.data } };
+    return { output: z, attention: { numHeads, probs: probs.data, scores: scores.data } };
   }
 
   private feedForward(x: Float32Array): Float32Array {
