@@ -42,7 +42,7 @@ function explained(error: unknown): [status: number, explanation: string] {
 }
 
 async function compute(options: CliOptions): Promise<void> {
-  const hw = await createAttention({ threads: options.threads, variant: options.variant });
+  const hw = await createAttention({ backend: "wasm", threads: options.threads, variant: options.variant });
   try {
     const encoder = await Encoder.load(hw, modelFiles);
     if (options.json) await printJson(encoder, hw, options);

@@ -19,7 +19,7 @@ scope.onmessage = ({ data }) => {
 };
 
 async function loadEncoder(): Promise<Encoder> {
-  const hw = await createAttention();
+  const hw = await createAttention({ backend: "wasm" });
   const loaded = await Encoder.load(hw, modelFiles, (bytes, total) => {
     scope.postMessage({ kind: "progress", loaded: bytes, total });
   });
