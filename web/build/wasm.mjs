@@ -36,8 +36,9 @@ function publish(folder, variant) {
   mkdirSync(output, { recursive: true });
   const publishFile = (ending, content) => writeIfChanged(path.join(output, `headwise.${variant}.${ending}`), content);
   publishFile('wasm', wasm);
-  publishFile('js', Buffer.from(startWorkersFromOwnUrl(String(linked('web', 'js')), 'import.meta.url')));
-  const nodeGlue = startWorkersFromOwnUrl(String(linked('node', 'js')), 'new URL(import.meta.url)');
+  const glue = (engine) => withoutLastingWait(String(linked(engine, 'js')));
+  publishFile('js', Buffer.from(startWorkersFromOwnUrl(glue('web'), 'import.meta.url')));
+  const nodeGlue = startWorkersFromOwnUrl(glue('node'), 'new URL(import.meta.url)');
   publishFile('node.js', Buffer.from(withoutCommandLineFlags(nodeGlue)));
 }
 
@@ -54,6 +55,14 @@ function startWorkersFromOwnUrl(glue, ownUrl) {
 /** Node gives workers the flags it was started with, and some (`--input-type` beside `--eval`) no worker can start with. */
 function withoutCommandLineFlags(glue) {
   return replaceOne(glue, /workerData:\s*"em-pthread"/g, (match) => `${match},execArgv:[]`);
+}
+
+/**
+ * The loader waits for messages of its threads by Atomics.waitAsync, for ever, and the waiting promise holds the whole
+ * instance: none would ever be collected. Without, it gets them by postMessage, as where waitAsync does not exist.
+ */
+function withoutLastingWait(glue) {
+  return replaceOne(glue, /var wait\s*=\s*Atomics\.waitAsync\(/g, (match) => `return;${match}`);
 }
 
 function replaceOne(glue, pattern, replacement) {
