@@ -5,8 +5,10 @@ export default {
   rootDir: "..",
   testEnvironment: "node",
   testMatch: ["<rootDir>/tests/**/*.test.ts"],
-  extensionsToTreatAsEsm: [".ts"],
+  globalSetup: "<rootDir>/tests/webgpu/softwareAdapter.mjs",
+  extensionsToTreatAsEsm: [".ts", ".wgsl"],
   transform: {
+    "\\.wgsl$": "<rootDir>/tests/webgpu/wgslText.mjs",
     "\\.ts$": [
       "@swc/jest",
       { jsc: { parser: { syntax: "typescript" }, target: "es2022" }, module: { type: "es6" }, sourceMaps: "inline" },

@@ -4,6 +4,8 @@ import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import path from "node:path";
 
+const TRIPLET = process.arch === "arm64" ? "aarch64-linux-gnu" : "x86_64-linux-gnu";
+
 /** For each purpose: the Debian package, and what shows that it (or its like from elsewhere) is there. */
 const NEEDED = {
   wasm: [
@@ -17,7 +19,10 @@ const NEEDED = {
     { name: "libgtest-dev", file: "/usr/include/gtest/gtest.h" },
     { name: "nlohmann-json3-dev", file: "/usr/include/nlohmann/json.hpp" }, // the tests read the case table with it
   ],
-  browser: [{ name: "chromium", program: "chromium" }],
+  browser: [
+    { name: "chromium", program: "chromium" },
+    { name: "libvulkan1", file: `/usr/lib/${TRIPLET}/libvulkan.so.1` }, // Dawn in Node reaches chromium's SwiftShader by it
+  ],
 };
 
 /** Installs what is missing when that can be done without asking anyone; otherwise says what to install. */

@@ -1,7 +1,7 @@
 // npm test: every test of the repository, from a bare clone. The last line is "N passed, N failed, N skipped".
 //
 //   npm test -- --quick            without the sanitizer runs
-//   npm test -- --only=jest        some stages: native, asan, tsan, jest, browser (comma-separated)
+//   npm test -- --only=jest        some stages: native, asan, tsan, jest, webgpu, browser (comma-separated)
 
 import { spawn } from "node:child_process";
 import { mkdirSync, rmSync } from "node:fs";
@@ -26,6 +26,7 @@ const STAGES = [
   { name: "asan", minutes: 12, run: () => nativeTests("asan"), slow: true },
   { name: "tsan", minutes: 7, run: () => nativeTests("tsan", THREADED), slow: true },
   { name: "jest", minutes: 9, run: () => jest("jest", ["tests/(web|conformance|package)/"]) },
+  { name: "webgpu", minutes: 8, run: () => jest("webgpu", ["tests/webgpu/"]) },
   { name: "browser", minutes: 4, run: () => jest("browser", ["tests/browser/"]) },
 ];
 

@@ -12,8 +12,8 @@ interface GpuOptions extends DeviceOptions {
 /** Reads the options that concern the GPU. */
 export function readGpu(options: OptionReader): GpuOptions {
   return {
-    device: readObject<GPUDevice>(options, "device", "createComputePipelineAsync", "be a GPUDevice"),
-    gpu: readObject<GPU>(options, "gpu", "requestAdapter", "be a GPU object, as navigator.gpu is"),
+    device: readObject<GPUDevice>(options, "device", "createComputePipelineAsync", "be an object: a GPUDevice"),
+    gpu: readObject<GPU>(options, "gpu", "requestAdapter", "be an object: a GPU, as navigator.gpu is"),
     profile: options.flag("profile", false),
     signal: options.signal(),
   };

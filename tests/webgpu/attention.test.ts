@@ -1,0 +1,155 @@
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { createAttention, EmptyRowError, type Attention, type AttentionOptions } from "headwise";
+import { attention as onnxAttention, rotaryEmbedding as onnxRotary } from "headwise/onnx";
+
+import {
+  differences as onnxDifferences,
+  inputsOf,
+  onnxCases,
+  type OnnxCase,
+  type Result,
+} from "../conformance/onnxCases.js";
+import { attentionCases } from "../web/cases.js";
+import { bits, float32Of } from "../web/close.js";
+import { calls, type Call } from "../web/randomCalls.js";
+import { referenceAttention } from "../web/reference.js";
+import { resultProblems } from "../web/resultProblems.js";
+import { describeOnGpu, gpu } from "./gpu.js";
+
+// One file and one instance for all that computes: a pipeline costs seconds of the software adapter's compiler, and
+// each is compiled once for a device.
+
+const RUNS = Number(process.env["HEADWISE_RANDOM_RUNS"] ?? 60);
+const RETURNS = { output: true, lse: true, entropy: true, probs: true, topK: 3, scores: "biased" } as const;
+
+describeOnGpu("WebGPU", () => {
+  let hw: Attention;
+  beforeAll(async () => {
+    hw = await createAttention({ backend: "webgpu", gpu: gpu! });
+  });
+  afterAll(() => hw.dispose());
+
+  test("the report names engine and adapter", () => {
+    const { backend, variant, threads, adapter } = hw.report;
+    expect([backend, variant, threads]).toEqual(["webgpu", "wgsl", 0]);
+    expect(adapter!.limits["maxStorageBufferBindingSize"]).toBeGreaterThanOrEqual(2 ** 27);
+  });
+
+  test.each(attentionCases())(
+    "$name is within the error model",
+    async ({ query, key, value, options }) => {
+      const result = await hw.scaledDotProductAttention(query, key, value, options);
+      const reference = referenceAttention(query, key, value, options);
+      expect(resultProblems(result, options.returns, reference)).toEqual({});
+    },
+    120_000,
+  );
+
+  test("random legal calls agree with the double reference", async () => {
+    await fc.assert(
+      fc.asyncProperty(calls, async (call) => {
+        const reference = referenceOf(call);
+        const result = hw.scaledDotProductAttention(call.query, call.key, call.value, call.options);
+        if (!reference) expect(EmptyRowError.is(await result.catch((reason: unknown) => reason))).toBe(true);
+        else expect(resultProblems(await result, call.options.returns, reference)).toEqual({});
+      }),
+      { numRuns: RUNS },
+    );
+  }, 240_000);
+
+  test("the same call gives the same bits", async () => {
+    const { query, key, value, options } = attentionCases().find(({ name }) => name === "decode-5000-keys-4-over-1")!;
+    const run = async () => bits(await hw.scaledDotProductAttention(query, key, value, options));
+    expect(await run()).toEqual(await run());
+  });
+
+  test.each([NaN, Infinity, -Infinity])(
+    "%d in keys and values changes no bit of the rows that do not see it",
+    async (x) => {
+      const [S, D] = [70, 24];
+      const numbers = (phase: number) => Float32Array.from({ length: S * D }, (_, k) => Math.sin(k + phase));
+      const run = (poisoned: boolean) => {
+        const fill = (data: Float32Array) => (poisoned ? data.fill(x, 40 * D, 41 * D) : data);
+        const tensor = (data: Float32Array) => ({ data, shape: [S, D] });
+        const options: AttentionOptions = { causal: true, returns: RETURNS };
+        return hw.scaledDotProductAttention(
+          tensor(numbers(0)),
+          tensor(fill(numbers(1))),
+          tensor(fill(numbers(2))),
+          options,
+        );
+      };
+      const [clean, poisoned] = [await run(false), await run(true)];
+      const before = (result: typeof clean) => ({
+        output: [...float32Of(result.output).subarray(0, 40 * D)],
+        lse: [...result.lse!.data.subarray(0, 40)],
+        entropy: [...result.entropy!.data.subarray(0, 40)],
+        probs: [...result.probs!.data.subarray(0, 40 * S)],
+      });
+      expect(before(poisoned)).toEqual(before(clean));
+      expect(
+        float32Of(poisoned.output)
+          .subarray(40 * D)
+          .every(Number.isNaN),
+      ).toBe(true);
+    },
+  );
+
+  test("minus infinity in the bias hides, a finite minimum stays visible, plus infinity poisons its own row", async () => {
+    const x = { data: Float32Array.of(1, 2, 3), shape: [3, 1] };
+    const bias = { data: Float32Array.of(-3.4e38, -3.4e38, -3.4e38, 0, -Infinity, 0, 0, Infinity, 0), shape: [3, 3] };
+    const { output, probs } = await hw.scaledDotProductAttention(x, x, x, { bias, scale: 0, returns: { probs: true } });
+    expect([...probs.data.subarray(0, 3)].map((p) => p.toFixed(6))).toEqual(["0.333333", "0.333333", "0.333333"]);
+    expect([...probs.data.subarray(3, 6)]).toEqual([0.5, 0, 0.5]);
+    expect(Number.isNaN(float32Of(output)[2])).toBe(true);
+  });
+
+  test("parts over disjoint keys merge to the whole, sinks joined at the end", async () => {
+    const { query, key, value } = attentionCases().find(({ name }) => name === "grouped-4-over-2")!;
+    const [, , Skv, D] = key.shape as [number, number, number, number];
+    const slice = ({ data }: typeof key, from: number, to: number) => {
+      const heads = [0, 1].map((g) => float32Of({ data }).subarray((g * Skv + from) * D, (g * Skv + to) * D));
+      return { data: Float32Array.from(heads.flatMap((head) => [...head])), shape: [1, 2, to - from, D] };
+    };
+    const ranges = [[0, 5], [5, 6], [6, Skv]] as const; // prettier-ignore
+    const parts = [];
+    for (const [from, to] of ranges) {
+      const [k, v] = [slice(key, from, to), slice(value, from, to)];
+      parts.push(await hw.scaledDotProductAttention(query, k, v, { returns: { lse: true } }));
+    }
+    const sinks = [0, 1, -Infinity, -1];
+    const merged = await hw.mergeAttention(parts, { sinks });
+    const reference = referenceAttention(query, key, value, { sinks });
+    expect(resultProblems({ ...merged }, { lse: true }, reference)).toEqual({});
+  });
+
+  const cases = onnxCases();
+  if (!cases) test.skip("published ONNX cases: they are not on this machine", () => {});
+  else {
+    const operators = { Attention: onnxAttention, RotaryEmbedding: onnxRotary } as unknown as Record<
+      string,
+      (hw: Attention, inputs: object, attributes: object, options: { opset: number }) => Promise<Record<string, Result>>
+    >;
+    const computed = cases.filter(({ op }) => op in operators);
+    test.each(computed)(
+      "ONNX $name",
+      async (example: OnnxCase) => {
+        const results = await operators[example.op]!(hw, inputsOf(example), example.attributes, {
+          opset: example.opset,
+        });
+        expect(example.outputs.flatMap((output) => onnxDifferences(results[output.name], output))).toEqual([]);
+      },
+      120_000,
+    );
+  }
+});
+
+/** The reference's result, or undefined if a row sees no key and the policy is to throw. */
+function referenceOf({ query, key, value, options }: Call) {
+  try {
+    return referenceAttention(query, key, value, options);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,136 @@
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import {
+  createAttention,
+  DeviceLostError,
+  DisposedError,
+  HeadwiseError,
+  UnsupportedError,
+  type Attention,
+} from "headwise";
+import { createAttention as createOnGpuAlone } from "headwise/webgpu";
+
+import { float32Of } from "../web/close.js";
+import { describeOnGpu, gpu, openTestDevice } from "./gpu.js";
+
+const x = { data: Float32Array.from({ length: 4 * 8 }, (_, k) => Math.sin(k)), shape: [4, 8] };
+/** With as many keys as one row sees, the first row of a causal call is the first value. */
+const firstRow = [...x.data.subarray(0, 8)];
+
+async function thrown(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    () => "it was computed",
+    (reason: unknown) => reason,
+  );
+}
+
+describeOnGpu("faults of the GPU", () => {
+  const instances: Attention[] = [];
+  const open = async (options: Parameters<typeof createAttention>[0]) => {
+    const hw = await createAttention(options);
+    instances.push(hw);
+    return hw;
+  };
+  let device: GPUDevice;
+  let unexpected: unknown[];
+  beforeEach(async () => {
+    device = await openTestDevice();
+    unexpected = [];
+    device.addEventListener("uncapturederror", (event) =>
+      unexpected.push((event as GPUUncapturedErrorEvent).error.message),
+    );
+  });
+  afterEach(() => {
+    for (const hw of instances.splice(0)) hw.dispose();
+    device.destroy();
+    expect(unexpected).toEqual([]);
+  });
+
+  test("a device of the caller's is used and outlives the instance", async () => {
+    const hw = await open({ backend: "webgpu", device });
+    await hw.scaledDotProductAttention(x, x, x);
+    hw.dispose();
+    const buffer = device.createBuffer({ size: 16, usage: 0x8 });
+    await device.queue.onSubmittedWorkDone();
+    buffer.destroy();
+    expect(await Promise.race([device.lost, Promise.resolve("alive")])).toBe("alive");
+  });
+
+  test("a lost device rejects the pending call and, being the caller's, every later one", async () => {
+    const hw = await open({ backend: "webgpu", device });
+    await hw.scaledDotProductAttention(x, x, x);
+    const pending = thrown(hw.scaledDotProductAttention(x, x, x));
+    device.destroy();
+    expect(DeviceLostError.is(await pending)).toBe(true);
+    expect(DeviceLostError.is(await thrown(hw.scaledDotProductAttention(x, x, x)))).toBe(true);
+  });
+
+  test("a device of our own is replaced after a loss", async () => {
+    const adapters: GPUDevice[] = [];
+    const watched = {
+      requestAdapter: async (options?: GPURequestAdapterOptions) => {
+        const adapter = (await gpu!.requestAdapter(options))!;
+        return new Proxy(adapter, {
+          get(target, name) {
+            if (name !== "requestDevice") return Reflect.get(target, name, target) as unknown;
+            return async (descriptor: GPUDeviceDescriptor) => {
+              const opened = await target.requestDevice(descriptor);
+              adapters.push(opened);
+              return opened;
+            };
+          },
+        });
+      },
+    };
+    const hw = await open({ backend: "webgpu", gpu: watched });
+    await hw.scaledDotProductAttention(x, x, x);
+    adapters[0]!.destroy();
+    await adapters[0]!.lost;
+    const { output } = await hw.scaledDotProductAttention(x, x, x, { causal: true });
+    expect([...float32Of(output).subarray(0, 8)]).toEqual(firstRow);
+    expect(adapters).toHaveLength(2);
+  });
+
+  test("a call that runs when the instance is disposed rejects with DisposedError, as do later ones", async () => {
+    const hw = await open({ backend: "webgpu", gpu: gpu! });
+    const pending = thrown(hw.scaledDotProductAttention(x, x, x));
+    hw.dispose();
+    expect(DisposedError.is(await pending)).toBe(true);
+    expect(DisposedError.is(await thrown(hw.scaledDotProductAttention(x, x, x)))).toBe(true);
+  });
+
+  test("what a limit forbids is refused by its name before any work, and the instance stays usable", async () => {
+    const hw = await open({ backend: "webgpu", device });
+    const many = { data: new Float32Array(8 * 8192), shape: [8192, 8] };
+    const reason = await thrown(hw.scaledDotProductAttention(many, many, many, { returns: { probs: true } }));
+    expect(UnsupportedError.is(reason)).toBe(true);
+    expect((reason as Error).message).toMatch(
+      /probs needs a buffer of 268435456 bytes, over the device's maxStorageBufferBindingSize/,
+    );
+    const { output } = await hw.scaledDotProductAttention(x, x, x, { causal: true });
+    expect([...float32Of(output).subarray(0, 8)]).toEqual(firstRow);
+  });
+
+  test("the entry without wasm computes the same, and refuses what it does not have by name", async () => {
+    const hw = await createOnGpuAlone({ device });
+    instances.push(hw as unknown as Attention);
+    const { output } = await hw.scaledDotProductAttention(x, x, x, { causal: true });
+    expect([...float32Of(output).subarray(0, 8)]).toEqual(firstRow);
+    expect(String(await thrown(createOnGpuAlone({ backend: "wasm" } as object)))).toMatch(/backend must be "webgpu"/);
+  });
+
+  test("auto prefers wasm to an adapter that computes on the CPU, and says so", async () => {
+    const hw = await open({ gpu: gpu! });
+    const isSoftware = hw.report.backend === "wasm";
+    expect(hw.report.reasons["backend"]).toMatch(
+      isSoftware ? /computes on the CPU/ : /webgpu for large attention calls/,
+    );
+  });
+
+  test("an environment without a GPU is told what to give", async () => {
+    const reason = await thrown(
+      createAttention({ backend: "webgpu", gpu: { requestAdapter: () => Promise.resolve(null) } }),
+    );
+    expect(UnsupportedError.is(reason)).toBe(true);
+    expect(HeadwiseError.is(reason) && reason.message).toMatch(/no GPU adapter is available/);
+  });
+});

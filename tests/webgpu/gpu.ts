@@ -1,0 +1,51 @@
+import { describe } from "@jest/globals";
+
+/** What tests use of the npm package webgpu, which is Dawn. */
+interface WebgpuPackage {
+  readonly create: (flags: string[]) => GPU;
+  readonly globals: object;
+}
+
+/** Reachable as long as the process lives: collected, it would take the process with it. */
+const kept = globalThis as { headwiseGpus?: GPU[] };
+
+async function load(): Promise<WebgpuPackage | undefined> {
+  try {
+    return (await import("webgpu")) as unknown as WebgpuPackage;
+  } catch (error) {
+    console.warn(`WebGPU tests are skipped: the package webgpu does not load here: ${String(error)}`);
+    return undefined;
+  }
+}
+
+const webgpu = await load();
+if (webgpu) Object.assign(globalThis, webgpu.globals);
+
+function gpuWith(flags: string[]): GPU | undefined {
+  const gpu = webgpu?.create(flags);
+  if (gpu) (kept.headwiseGpus ??= []).push(gpu);
+  return gpu;
+}
+
+/** A GPU object with an adapter behind it, or undefined with the reason on the console. */
+export const gpu = await usableGpu();
+
+/** Dawn without a device behind it: it checks everything and computes nothing. */
+export const nullGpu = gpuWith(["backend=null"]);
+
+async function usableGpu(): Promise<GPU | undefined> {
+  const found = gpuWith([]);
+  if (!found || (await found.requestAdapter())) return found;
+  console.warn("WebGPU tests are skipped: no adapter (apt-get install chromium libvulkan1 brings a software one)");
+  return undefined;
+}
+
+/** Tests that compute on an adapter. */
+export const describeOnGpu = gpu ? describe : describe.skip;
+export const describeOnNullGpu = nullGpu ? describe : describe.skip;
+
+/** A device of the test's own. */
+export async function openTestDevice(from = gpu, limits?: Record<string, number>): Promise<GPUDevice> {
+  const adapter = (await from!.requestAdapter())!;
+  return adapter.requestDevice(limits ? { requiredLimits: limits } : {});
+}

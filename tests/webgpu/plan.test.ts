@@ -1,0 +1,122 @@
+import { describe, expect, test } from "@jest/globals";
+
+import type { AttentionShape } from "../../web/src/attentionOptions.js";
+import { planAttention, type AttentionFacts, type AttentionPlan, type Limits } from "../../web/src/webgpu/plan.js";
+
+/** The limits that every WebGPU device has. */
+const SMALLEST: Limits = {
+  maxComputeWorkgroupStorageSize: 16384,
+  maxComputeInvocationsPerWorkgroup: 256,
+  maxComputeWorkgroupsPerDimension: 65535,
+  maxStorageBufferBindingSize: 2 ** 27,
+  maxBufferSize: 2 ** 28,
+};
+const DESKTOP: Limits = {
+  ...SMALLEST,
+  maxComputeWorkgroupStorageSize: 32768,
+  maxStorageBufferBindingSize: 2 ** 31,
+  maxBufferSize: 2 ** 31,
+};
+
+function facts(shape: Partial<AttentionShape>, rest: Partial<AttentionFacts> = {}): AttentionFacts {
+  const numHeads = shape.numHeads ?? 16;
+  const whole = {
+    batchSize: 1,
+    numHeads,
+    numKvHeads: numHeads,
+    queryLength: 4096,
+    keyLength: 4096,
+    headDim: 64,
+    valueDim: 64,
+    ...shape,
+  };
+  return {
+    operation: "test",
+    shape: whole,
+    layout: "BHSD",
+    dtypes: { query: "float32", key: "float32", value: "float32" },
+    output: "float32",
+    mask: false,
+    bias: undefined,
+    alibi: false,
+    softcap: false,
+    sinks: false,
+    emptyRows: "zero",
+    ragged: false,
+    numSequences: whole.batchSize,
+    longestQuery: whole.queryLength,
+    longestKey: whole.keyLength,
+    wanted: { output: true, probs: undefined, topK: undefined, lse: false, entropy: false, scores: undefined },
+    ...rest,
+  };
+}
+
+/** What decides a plan's speed, short enough to read. */
+function summary({ attend, inspect, packed, stored, narrow, bytes, multiplyAdds }: AttentionPlan) {
+  return {
+    packed: Object.entries(packed).filter(([, yes]) => yes).map(([name]) => name), // prettier-ignore
+    stored,
+    attend: attend && {
+      tile: `${attend.tiles.queryRows} rows x ${attend.tiles.keys} keys x ${attend.tiles.valueColumns} columns`,
+      threads: attend.tiles.threads,
+      workgroupBytes: attend.tiles.workgroupBytes,
+      workgroups: attend.attend.workgroups,
+      keyParts: attend.keyParts,
+      options: attend.attend.kernel.constants["OPTIONS"],
+    },
+    inspect: inspect.map(({ stage, heads, queries, rowsPerStep }) => ({ stage, heads, queries, rowsPerStep })),
+    narrowed: narrow !== undefined,
+    megabytes: bytes / 2 ** 20,
+    gigaMultiplyAdds: multiplyAdds / 2 ** 30,
+  };
+}
+
+const ALL = { heads: undefined, queries: undefined, average: false };
+
+describe("plans", () => {
+  test.each<[string, AttentionFacts, Limits]>([
+    ["prefill on a desktop GPU", facts({}), DESKTOP],
+    ["prefill within the smallest limits", facts({}), SMALLEST],
+    ["decode over a long cache", facts({ numHeads: 32, numKvHeads: 8, queryLength: 1, keyLength: 32768, headDim: 128, valueDim: 128 }), DESKTOP],
+    ["a short call with every option", facts({ numHeads: 4, queryLength: 10, keyLength: 20 }, { mask: true, bias: "float16", alibi: true, softcap: true, sinks: true }), DESKTOP],
+    ["odd widths and halves", facts({ headDim: 17, valueDim: 300, queryLength: 100 }, { dtypes: { query: "float16", key: "float16", value: "float16" }, output: "float16" }), DESKTOP],
+    ["halves that lie well", facts({}, { dtypes: { query: "float16", key: "float16", value: "float16" }, output: "float16" }), DESKTOP],
+    ["only looking", facts({ queryLength: 512, keyLength: 512 }, { wanted: { output: false, probs: { ...ALL, average: true }, topK: { k: 5, selection: ALL }, lse: false, entropy: false, scores: undefined } }), DESKTOP],
+  ])("%s", (_, call, limits) => {
+    expect(summary(planAttention(call, limits))).toMatchSnapshot();
+  }); // prettier-ignore
+
+  test("no tile asks for more than the smallest device has", () => {
+    for (const queryLength of [1, 16, 17, 4096])
+      for (const valueDim of [1, 33, 64, 96, 128, 129, 1024]) {
+        const { attend } = planAttention(facts({ queryLength, valueDim }), SMALLEST);
+        expect(attend!.tiles.workgroupBytes).toBeLessThanOrEqual(SMALLEST.maxComputeWorkgroupStorageSize);
+        expect(attend!.tiles.threads).toBeLessThanOrEqual(SMALLEST.maxComputeInvocationsPerWorkgroup);
+      }
+  });
+
+  test("parts of the keys depend on the shape alone", () => {
+    const long = facts({ numHeads: 2, queryLength: 1, keyLength: 10000 });
+    const parts = (limits: Limits) => {
+      const { keyParts, keysPerPart } = planAttention(long, limits).attend!;
+      return { keyParts, keysPerPart };
+    };
+    expect(parts(SMALLEST)).toEqual(parts(DESKTOP));
+    expect(parts(DESKTOP).keyParts).toBeGreaterThan(8);
+    expect(parts(DESKTOP).keyParts * parts(DESKTOP).keysPerPart).toBeGreaterThanOrEqual(10000);
+  });
+
+  test.each<[string, AttentionFacts, RegExp]>([
+    ["an input over the binding size", facts({ keyLength: 2 ** 22 }), /key needs a buffer of \d+ bytes, over the device's maxStorageBufferBindingSize of 134217728/],
+    ["dense probabilities over it", facts({}, { wanted: { ...facts({}).wanted, probs: ALL } }), /probs needs a buffer of 1073741824 bytes/],
+  ])("%s is refused with the limit's name", (_, call, message) => {
+    expect(() => planAttention(call, SMALLEST)).toThrow(message);
+  }); // prettier-ignore
+
+  test("a grid of more workgroups than a dimension holds has two", async () => {
+    const { gridOf } = await import("../../web/src/webgpu/plan.js");
+    const [x, y] = gridOf("test", "attend", 100_000, SMALLEST);
+    expect([x <= 65535, y <= 65535, x * y >= 100_000]).toEqual([true, true, true]);
+    expect(() => gridOf("test", "attend", 2 ** 33, SMALLEST)).toThrow(/maxComputeWorkgroupsPerDimension of 65535/);
+  });
+});

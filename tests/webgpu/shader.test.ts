@@ -1,0 +1,109 @@
+import { beforeAll, describe, expect, test } from "@jest/globals";
+import { readFileSync } from "node:fs";
+
+import { paramFields, FEATURE } from "../../web/src/webgpu/params.js";
+import { pipelineOf } from "../../web/src/webgpu/pipelines.js";
+import {
+  flatKernel,
+  planAttention,
+  type AttentionFacts,
+  type FloatDtype,
+  type Limits,
+} from "../../web/src/webgpu/plan.js";
+import { kernelKey, shaderSource, type Kernel } from "../../web/src/webgpu/shader.js";
+import { describeOnNullGpu, nullGpu, openTestDevice } from "./gpu.js";
+
+const ALL = { heads: undefined, queries: undefined, average: false };
+
+/** Every kernel that plans choose: small and large tiles, all column counts, both ways of storing, with and without options. */
+function everyKernel(): Kernel[] {
+  const kernels: Kernel[] = [
+    flatKernel("pack", { HALF: false }),
+    flatKernel("pack", { HALF: true }),
+    flatKernel("narrow"),
+    flatKernel("merge"),
+    flatKernel("rotary"),
+  ];
+  for (const maxComputeWorkgroupStorageSize of [16384, 32768])
+    for (const queryLength of [1, 100])
+      for (const valueDim of [32, 64, 96, 128])
+        for (const dtype of ["float32", "float16"] as const)
+          for (const mask of [false, true]) {
+            const limits = { ...LIMITS, maxComputeWorkgroupStorageSize };
+            const { attend, inspect } = planAttention(factsOf(queryLength, valueDim, dtype, mask), limits);
+            kernels.push(attend!.attend.kernel, attend!.merge!.kernel);
+            for (const look of inspect) kernels.push(look.kernel, ...(look.topK ? [look.topK.kernel] : []));
+          }
+  return [...new Map(kernels.map((kernel) => [kernelKey(kernel), kernel])).values()];
+}
+
+const LIMITS: Limits = {
+  maxComputeWorkgroupStorageSize: 32768,
+  maxComputeInvocationsPerWorkgroup: 256,
+  maxComputeWorkgroupsPerDimension: 65535,
+  maxStorageBufferBindingSize: 2 ** 30,
+  maxBufferSize: 2 ** 30,
+};
+
+function factsOf(queryLength: number, valueDim: number, dtype: FloatDtype, mask: boolean): AttentionFacts {
+  return {
+    operation: "test",
+    shape: { batchSize: 1, numHeads: 1, numKvHeads: 1, queryLength, keyLength: 4096, headDim: 64, valueDim },
+    layout: "BHSD",
+    dtypes: { query: dtype, key: dtype, value: dtype },
+    output: dtype,
+    mask,
+    bias: undefined,
+    alibi: false,
+    softcap: false,
+    sinks: false,
+    emptyRows: "zero",
+    ragged: false,
+    numSequences: 1,
+    longestQuery: queryLength,
+    longestKey: 4096,
+    wanted: { output: true, probs: ALL, topK: { k: 1, selection: ALL }, lse: true, entropy: false, scores: undefined },
+  };
+}
+
+describe("shader sources", () => {
+  test("the shader's Params are those that TypeScript packs, in order and type", () => {
+    const text = readFileSync(new URL("../../web/src/webgpu/kernels/call.wgsl", import.meta.url), "utf8");
+    const struct = /struct Params \{(.*?)\n\}/s.exec(text)![1]!;
+    const fields = [...struct.matchAll(/^ {2}(\w+): (\w+),/gm)].map(([, name, type]) => [name, type]);
+    expect(fields).toEqual(paramFields());
+  });
+
+  test("features have the same bits on both sides", () => {
+    const text = readFileSync(new URL("../../web/src/webgpu/kernels/call.wgsl", import.meta.url), "utf8");
+    for (const [name, bit] of Object.entries(FEATURE)) {
+      const constant = name.replace(/[A-Z]/g, "_$&").toUpperCase();
+      expect(text).toContain(`const ${constant} = ${bit}u;`);
+    }
+  });
+
+  test("constants are declared once, before the text that uses them", () => {
+    const source = shaderSource(flatKernel("pack", { HALF: true }));
+    expect(source.slice(0, source.indexOf("//"))).toBe("const THREADS = 64u;\nconst HALF = true;\n\n");
+  });
+});
+
+describeOnNullGpu("Dawn's validation", () => {
+  let device: GPUDevice;
+  beforeAll(async () => {
+    device = await openTestDevice(nullGpu);
+  });
+
+  const kernels = everyKernel();
+
+  test("plans choose among no more kernels than a page may compile", () => {
+    expect(kernels.length).toBeLessThanOrEqual(64);
+  });
+
+  test.each(kernels.map((kernel) => [kernelKey(kernel), kernel] as const))("accepts %s", async (_, kernel) => {
+    const module = device.createShaderModule({ code: shaderSource(kernel) });
+    expect((await module.getCompilationInfo()).messages.map(({ message }) => message)).toEqual([]);
+    // the null device has the smallest limits, which the largest tiles exceed
+    if (kernel.constants["Q_TILE"] !== 64) await expect(pipelineOf("test", device, kernel)).resolves.toBeDefined();
+  });
+});

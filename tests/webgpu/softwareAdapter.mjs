@@ -1,0 +1,12 @@
+// Jest's global setup: without a GPU, tests find the software adapter that Debian's chromium brings (SwiftShader).
+// It must be named before the first process asks Vulkan; a test's process.env is only a copy.
+
+import { existsSync } from "node:fs";
+
+const SWIFTSHADER = "/usr/lib/chromium/vk_swiftshader_icd.json";
+const GPU_DEVICES = ["/dev/nvidia0", "/dev/dri/renderD128"];
+
+export default function nameSoftwareAdapter() {
+  if (process.env.VK_ICD_FILENAMES || !existsSync(SWIFTSHADER) || GPU_DEVICES.some(existsSync)) return;
+  process.env.VK_ICD_FILENAMES = SWIFTSHADER;
+}
