@@ -121,6 +121,11 @@ void normalise(float* head, std::int64_t stride, std::int64_t head_dim, QkNorm k
   if (gain) x *= Eigen::Map<const Eigen::ArrayXf>(gain, head_dim);
 }
 
+/// Whether angles depend on the length of the call.
+bool grows_with_length(const RotaryOptions& rotary) {
+  return rotary.scaling == RotaryScaling::dynamic_ntk && rotary.sequence_length == 0.0;
+}
+
 /// Calls visit(b, s) for every token, in tasks of neighbours.
 template <class Visit>
 void for_each_token(ThreadPool& pool, std::int64_t batch_size, std::int64_t length, Visit&& visit) {
@@ -265,6 +270,9 @@ Status Forward::check_cache() const {
   if (Status status = validate(shape_, held, {}, {}); !status.ok()) return status;
   if (layer_.options.position == LayerPosition::rotary && cache.shape().rotary)
     return Status::error(StatusCode::invalid_option, "layer and cache are both rotary: one of them must turn the keys");
+  if (layer_.options.position == LayerPosition::rotary && grows_with_length(layer_.options.rotary))
+    return Status::error(StatusCode::invalid_option,
+                         "position.scaling.sequenceLength must be given with a cache: keys that were turned stay so");
   for (std::int64_t b = 0; appends() && b < inputs_.batch_size; ++b)
     if (gain(b) < 0 || gain(b) > key_length_)
       return Status::error(StatusCode::invalid_option, "appendLengths[%lld] must be in 0..%lld, got %lld",
@@ -311,8 +319,7 @@ Status Forward::allocate() {
 /// Where every query and key stands once the keys are in the cache: query i at i + offset_b, key j at pi_bj.
 void Forward::resolve_positions() {
   resolve_sequences(shape_, attention_inputs_, options_, sequences_.data());
-  const bool offset_follows_cache =
-      appends() && !options_.query_offset && !options_.key_lengths && options_.causal != Causal::upper_left;
+  const bool offset_follows_cache = appends() && !options_.query_offset && options_.causal != Causal::upper_left;
   for (std::int64_t n = 0; n < sequences_.size(); ++n) {
     Sequence& sequence = sequences_[n];
     if (offset_follows_cache) sequence.offset += gain(n);
@@ -345,7 +352,7 @@ Status Forward::check_positions() const {
 
 RotaryOptions Forward::rotary_now() const {
   RotaryOptions rotary = layer_.options.rotary;
-  if (rotary.sequence_length == 0.0) {
+  if (grows_with_length(rotary)) {
     for (std::int64_t i = 0; i < query_positions_.size(); ++i)
       rotary.sequence_length = std::max(rotary.sequence_length, query_positions_[i] + 1.0);
     for (std::int64_t j = 0; j < key_positions_.size(); ++j)

@@ -801,6 +801,56 @@ TEST(LayerCache, ContextsAreProjectedOnceAndAttendedToOften) {
   for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(filled[i], expected[i], 32 * kEpsilon);
 }
 
+TEST(LayerCache, StatingAllKeyLengthsChangesNoBit) {
+  Model m = model(24, 2, 8, 12);
+  m.options.position = LayerPosition::rotary;
+  const auto layer = build(m);
+  Call prompt = self_call(m, 1, 5, 100), step = self_call(m, 1, 2, 101);
+  const std::int32_t total[] = {7};
+  Floats steps[2];
+  for (int stated : {0, 1}) {
+    const auto cache = cache_for(m, 1);
+    prompt.cache = step.cache = cache.get();
+    prompt.attention.causal = step.attention.causal = Causal::lower_right;
+    (void)output_of(*layer, prompt);
+    step.attention.key_lengths = stated ? total : nullptr;
+    steps[stated] = output_of(*layer, step);
+  }
+  EXPECT_EQ(steps[0], steps[1]);
+}
+
+TEST(LayerCache, AnglesMustNotDependOnTheLengthOfTheCall) {
+  Model m = model(24, 2, 8, 12);
+  m.options.position = LayerPosition::rotary;
+  m.options.rotary.scaling = RotaryScaling::dynamic_ntk;
+  m.options.rotary.factor = 2.0;
+  m.options.rotary.original_length = 4.0;
+  const auto cache = cache_for(m, 1);
+  Call call = self_call(m, 1, 5);
+  call.cache = cache.get();
+  EXPECT_EQ(forward_error(*build(m), call), StatusCode::invalid_option);
+  m.options.rotary.sequence_length = 16.0;
+  (void)output_of(*build(m), call);
+  EXPECT_EQ(cache->length(0), 5);
+}
+
+TEST(LayerCache, ARingLosesNothingToACallThatIsRefused) {
+  const Model m = model(24, 2, 8, 12);
+  const auto layer = build(m);
+  const auto cache = cache_for(m, 1, 4);
+  Call prompt = self_call(m, 1, 6);
+  prompt.cache = cache.get();
+  (void)output_of(*layer, prompt);
+  EXPECT_EQ(cache->length(0), 4);
+  Call wrong = self_call(m, 1, 3);
+  wrong.cache = cache.get();
+  const std::uint8_t mask[7] = {};
+  wrong.masks.mask = mask;
+  wrong.masks.mask_extents = {{1, 1, 1, 7}};  // the ring holds 4
+  EXPECT_EQ(forward_error(*layer, wrong), StatusCode::invalid_shape);
+  EXPECT_EQ(cache->appended(0), 6);
+}
+
 TEST(LayerCache, IsAsBeforeWhenTheCallFails) {
   Model m = model(24, 2, 8, 12);
   const auto layer = build(m);

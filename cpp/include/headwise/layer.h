@@ -69,7 +69,8 @@ struct LayerOptions {
   std::int64_t position_rows = 0;
   SinusoidalSplit sinusoidal_split = SinusoidalSplit::interleaved;
   double sinusoidal_base = 10000.0;
-  RotaryOptions rotary;  ///< rotary. Dynamic ntk with sequence_length 0 takes the call's highest position + 1.
+  RotaryOptions rotary;  ///< rotary. Dynamic ntk with sequence_length 0 takes the call's highest position + 1, and
+                         ///< refuses caches, whose keys were turned for another length.
 };
 
 struct LayerInputs {
