@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { createAttention, HeadwiseError, tensor, type Attention } from "headwise";
+
+import { bits } from "./close.js";
+import { variants } from "./engines.js";
+import { calls, type Call } from "./randomCalls.js";
+
+const RUNS = Number(process.env["HEADWISE_RANDOM_RUNS"] ?? 100);
+
+/** The weight that gives its input back, bit for bit. */
+function identity(width: number) {
+  return tensor(
+    Float32Array.from({ length: width * width }, (_, k) => Number(k % (width + 1) === 0)),
+    [width, width],
+  );
+}
+
+/** Calls that a layer can make too: heads packed, with a batch axis. */
+const layerCalls = calls.filter(
+  ({ query, options: { layout } }) => query.shape.length === 3 && (layout === "BSE" || layout === "BES"),
+);
+
+/** The call, and the same made by a layer that projects nothing. */
+async function bothWays(hw: Attention, { query, key, value, options }: Call): Promise<[unknown, unknown]> {
+  const { layout, numHeads, numKvHeads, ...rest } = options as typeof options & { layout: "BSE" | "BES" };
+  const axis = layout === "BSE" ? 2 : 1;
+  const [inputDim, keyInputDim, valueInputDim] = [query, key, value].map(({ shape }) => shape[axis]!) as [
+    number,
+    number,
+    number,
+  ];
+  using layer = await hw.multiHeadAttention({
+    layout,
+    inputDim,
+    keyInputDim,
+    valueInputDim,
+    numHeads: numHeads!,
+    numKvHeads: numKvHeads!,
+    valueHeadDim: valueInputDim / numKvHeads!,
+    outputProjection: false,
+    weights: { Wq: identity(inputDim), Wk: identity(keyInputDim), Wv: identity(valueInputDim) },
+  });
+  return [
+    await outcome(hw.scaledDotProductAttention(query, key, value, options)),
+    await outcome(layer.forward(query, { key, value, ...rest })),
+  ];
+}
+
+/** A result's bits, or the name of what was thrown. */
+async function outcome(call: Promise<object>): Promise<unknown> {
+  return call.then(bits, (error: unknown) => {
+    if (HeadwiseError.is(error)) return error.name;
+    throw error;
+  });
+}
+
+describe.each(variants)("variant %s", (variant) => {
+  let hw: Attention;
+  beforeAll(async () => {
+    hw = await createAttention({ backend: "wasm", variant, threads: 2 });
+  });
+  afterAll(() => hw.dispose());
+
+  test("a layer of identity weights is plain attention, whatever the options", async () => {
+    await fc.assert(
+      fc.asyncProperty(layerCalls, async (call) => {
+        const [plain, layered] = await bothWays(hw, call);
+        expect(layered).toEqual(plain);
+      }),
+      { numRuns: RUNS },
+    );
+  });
+});
