@@ -44,7 +44,7 @@ async function check(hw, { heads, keys, dim }, { query, key, value }) {
 
 async function bestMilliseconds(action) {
   let best = Infinity;
-  for (const end = performance.now() + 1000; performance.now() < end; ) {
+  for (const end = performance.now() + 1000; performance.now() < end;) {
     const start = performance.now();
     await action();
     best = Math.min(best, performance.now() - start);
