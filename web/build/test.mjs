@@ -23,10 +23,10 @@ const THREADED = "ThreadPool.*:Threads.*:LayerBits.DoNotDependOnThreads:KvCache.
 /** In the order they run. `minutes` is the budget: a stage that takes longer is stopped and counts as failed. */
 const STAGES = [
   { name: "native", minutes: 8, run: () => nativeTests("release") },
-  { name: "asan", minutes: 12, run: () => nativeTests("asan"), slow: true },
-  { name: "tsan", minutes: 7, run: () => nativeTests("tsan", THREADED), slow: true },
-  { name: "jest", minutes: 9, run: () => jest("jest", ["tests/(web|conformance|package)/"]) },
-  { name: "webgpu", minutes: 8, run: () => jest("webgpu", ["tests/webgpu/"]) },
+  { name: "asan", minutes: 10, run: () => nativeTests("asan"), slow: true },
+  { name: "tsan", minutes: 6, run: () => nativeTests("tsan", THREADED), slow: true },
+  { name: "jest", minutes: 8, run: () => jest("jest", ["tests/(web|conformance|package)/"]) },
+  { name: "webgpu", minutes: 6, run: () => jest("webgpu", ["tests/webgpu/"]) },
   { name: "browser", minutes: 4, run: () => jest("browser", ["tests/browser/"]) },
 ];
 
