@@ -73,7 +73,7 @@ describe("shapes", () => {
     [[1, 8, 5, 4], [1, 8, 7, 4], [1, 8, 6, 4], {}, "value.shape[2] (length) must equal key.shape[2], got 6 and 7"],
     [[1, 8, 5, 4], [1, 8, 7, 4], [1, 4, 7, 4], {}, "value.shape[1] (numHeads) must equal key.shape[1], got 4 and 8"],
     [[1, 8, 5, 0], [1, 8, 7, 0], [1, 8, 7, 4], {}, "query.shape[3] (headDim) must be at least 1, got 0"],
-    [[1, 0, 5, 4], [1, 0, 7, 4], [1, 0, 7, 4], {}, "query.shape[1] (numHeads) must be at least 1, got 0"],
+    [[1, 0, 5, 4], [1, 0, 7, 4], [1, 0, 7, 4], {}, "key.shape[1] (numKvHeads) must be at least 1, got 0"],
     [[5, 4], [1, 7, 4], [1, 7, 4], {}, "key must have the rank of query, got shapes [1, 7, 4] and [5, 4]"],
     [[4], [4], [4], {}, 'query must have rank 4 or fewer down to 2 in layout "BHSD", got shape [4]'],
     [

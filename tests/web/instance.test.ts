@@ -245,8 +245,13 @@ describe("warming up", () => {
   });
 });
 
-test("encoding GPU commands is refused by the wasm engine", () => {
-  expect(UnsupportedError.is(thrownBy(() => hw.encode({})))).toBe(true);
+test("encoding GPU commands is refused by the wasm engine", async () => {
+  const x = floats(2, 2);
+  const error = await rejection(
+    Promise.resolve().then(() => hw.encode({} as never, x as never, x as never, x as never)),
+  );
+  expect(UnsupportedError.is(error)).toBe(true);
+  expect(error.message).toMatch(/^encode: this instance computes with wasm/);
 });
 
 describe("a disposed instance", () => {
@@ -264,7 +269,7 @@ describe("a disposed instance", () => {
       mergeAttention: () => gone.mergeAttention([]),
       warmup: () => gone.warmup({ numHeads: 1, queryLength: 1, headDim: 1 }),
       allocate: () => gone.allocate([1]),
-      encode: () => gone.encode(),
+      encode: () => gone.encode({}, x, x, x),
     };
     for (const [name, call] of Object.entries(calls)) {
       const error = await rejection(Promise.resolve().then(call));

@@ -82,6 +82,7 @@ export interface AttentionProblem {
   readonly ragged: Ragged | undefined;
   readonly wanted: Wanted;
   readonly output: OutputForm;
+  readonly location: "cpu" | "gpu";
   readonly signal: AbortSignal | undefined;
   /** Brings the shape of a result [B, H, …] to the rank of the inputs. */
   readonly keepRank: (shape: readonly number[]) => number[];
@@ -107,22 +108,27 @@ export function checkLayout(operation: string, given: unknown): void {
   new OptionReader(operation, "", given, OPTION_NAMES).oneOf("layout", LAYOUTS, "BHSD");
 }
 
-/** Checks a whole call before anything is allocated. */
+/**
+ * Checks a whole call before anything is allocated.
+ *
+ * @param onGpu - Whether tensors may lie on the GPU, and results be left there.
+ */
 export function attentionProblem(
   operation: string,
   query: unknown,
   key: unknown,
   value: unknown,
   given: unknown,
+  onGpu = false,
 ): AttentionProblem {
-  const options = new OptionReader(operation, "", given, OPTION_NAMES);
-  const q = checkTensor(operation, "query", query, FLOATS);
-  const k = checkTensor(operation, "key", key, FLOATS);
-  const v = checkTensor(operation, "value", value, FLOATS);
+  const options = new OptionReader(operation, "", given, OPTION_NAMES, onGpu);
+  const q = checkTensor(operation, "query", query, FLOATS, onGpu);
+  const k = checkTensor(operation, "key", key, FLOATS, onGpu);
+  const v = checkTensor(operation, "value", value, FLOATS, onGpu);
   const layout = options.oneOf("layout", LAYOUTS, "BHSD");
   const shape = readShape(options, layout, q, k, v);
   const ragged = readRagged(options, layout, shape);
-  refuseGpu(options);
+  if (!onGpu) refuseGpu(options);
   const rank = q.shape.length;
   return {
     operation,
@@ -135,6 +141,7 @@ export function attentionProblem(
     ragged,
     wanted: readReturns(options, shape),
     output: outputForm(options, outputShape(layout, rank, shape), q),
+    location: options.oneOf("location", ["cpu", "gpu"], "cpu"),
     signal: options.signal(),
     keepRank: (full) => keepRank(layout, rank, full),
   };
@@ -187,6 +194,8 @@ function checkFit(operation: string, layout: Layout, rank: number, q: HeadsShape
   };
   equal("batchSize", "key", k, "query", q);
   equal("batchSize", "value", v, "key", k);
+  if (k.numHeads < 1)
+    throw new ShapeError(`${operation}: ${axis("key", "numHeads")} (numKvHeads) must be at least 1, got 0`);
   if (q.numHeads % k.numHeads !== 0)
     throw new ShapeError(
       packsHeads(layout, rank)

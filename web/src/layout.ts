@@ -80,8 +80,6 @@ export function headsShape(
     throw new ShapeError(
       `${operation}: ${option} must be the number of heads of ${argument}, got ${numHeads} and ${heads}`,
     );
-  if (heads < 1) throw new ShapeError(`${operation}: ${place("numHeads")} (${option}) must be at least 1, got 0`);
-
   const width = extent("width");
   if (width !== undefined && width % heads !== 0)
     throw new ShapeError(`${operation}: ${option} must divide ${place("headDim")}, got ${heads} and ${width}`);

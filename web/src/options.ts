@@ -15,7 +15,8 @@ interface FloatRule {
   readonly minusInfinity?: boolean;
 }
 
-/** What C++ and the result arrays can index. */
+/** C++ holds the integers of options in 32 bits. */
+const MIN_INTEGER = -(2 ** 31);
 const MAX_INTEGER = 2 ** 31 - 1;
 
 /**
@@ -29,12 +30,14 @@ export class OptionReader {
    * @param operation - The public function, first word of every message.
    * @param path - Where the object stands: "" for the options themselves, "returns" for `options.returns`.
    * @param names - All names that the object may have.
+   * @param onGpu - Whether its tensors may lie on the GPU.
    */
   constructor(
     readonly operation: string,
     readonly path: string,
     options: unknown,
     names: readonly string[],
+    readonly onGpu = false,
   ) {
     if (options === undefined) options = {};
     if (typeof options !== "object" || options === null || Array.isArray(options) || arrayKind(options))
@@ -129,7 +132,7 @@ export class OptionReader {
 
   tensor<D extends Dtype>(name: string, dtypes: readonly D[]): CheckedTensor<D> | undefined {
     const value = this.#values[name];
-    return value === undefined ? undefined : checkTensor(this.operation, this.name(name), value, dtypes);
+    return value === undefined ? undefined : checkTensor(this.operation, this.name(name), value, dtypes, this.onGpu);
   }
 
   /** The options one level down. */
@@ -182,7 +185,7 @@ function isList(value: unknown): value is ArrayLike<number> {
   return Array.isArray(value) || ["Float32Array", "Int32Array"].includes(arrayKind(value) ?? "");
 }
 
-function isInteger(value: unknown, { min = -MAX_INTEGER, max = MAX_INTEGER }: IntegerRule): value is number {
+function isInteger(value: unknown, { min = MIN_INTEGER, max = MAX_INTEGER }: IntegerRule): value is number {
   return Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
 }
 

@@ -47,7 +47,6 @@ export class WasmEngine {
   readonly layerCall: LayerCall;
   /** Makes the error of every call from now on, once no call can run any more. */
   #end: ((operation: string) => HeadwiseError) | undefined;
-  #reportEnd: (() => void) | undefined;
 
   /** @param dispatched - Calls must not block this thread: C++ runs them on a thread of its own. */
   constructor(module: WasmModule, memory: WebAssembly.Memory, threads: number, dispatched: boolean) {
@@ -92,7 +91,7 @@ export class WasmEngine {
     if (this.#end) return;
     this.#end = reason;
     this.module.PThread.terminateAllThreads();
-    this.#reportEnd?.();
+    Atomics.notify(this.heap.word(this.native.finished), 0); // who awaits the call looks again
   }
 
   /** Our own errors leave the engine as it was; anything else is a trap, after which its memory cannot be trusted. */
@@ -116,10 +115,9 @@ export class WasmEngine {
   }
 
   async #finished(operation: string): Promise<void> {
-    const ended = new Promise<void>((resolve) => (this.#reportEnd = resolve));
     while (!this.#isFinished()) {
       if (this.#end) throw this.#end(operation);
-      await Promise.race([ended, this.#changed()]);
+      await this.#changed();
     }
   }
 
