@@ -27,6 +27,9 @@ std::int64_t sequence_offset(const AttentionOptions& options, std::int64_t n, st
   return 0;
 }
 
+// No query and key are farther apart, and sums of positions stay within 64 bits.
+constexpr std::int64_t kFarthest = std::int64_t{1} << 40;
+
 }  // namespace
 
 VisibleKeys Call::visible_keys(const Sequence& sequence, std::int64_t i) const {
@@ -37,8 +40,9 @@ VisibleKeys Call::visible_keys(const Sequence& sequence, std::int64_t i) const {
   keys.range = {0, sequence.key_length};
   if (options.causal != Causal::none) keys.range.end = std::min(keys.range.end, at.rows_before(position + 1));
   if (options.window_right >= 0)
-    keys.range.end = std::min(keys.range.end, at.rows_before(position + options.window_right + 1));
-  if (options.window_left >= 0) keys.range.begin = at.rows_before(position - options.window_left);
+    keys.range.end = std::min(keys.range.end, at.rows_before(position + std::min(options.window_right, kFarthest) + 1));
+  if (options.window_left >= 0)
+    keys.range.begin = at.rows_before(position - std::min(options.window_left, kFarthest));
   if (options.exclude_self && position >= 0) {
     const std::int64_t j = at.rows_before(position);
     if (at.of(j) == position) keys.self = j;

@@ -61,6 +61,7 @@ class Decoder {
  private:
   bool flag() { return bytes_.ConsumeBool(); }
   bool rarely() { return bytes_.ConsumeIntegral<std::uint8_t>() < 16; }
+  std::int64_t any() { return bytes_.ConsumeIntegral<std::int64_t>(); }
   std::int64_t integer(std::int64_t low, std::int64_t high) { return bytes_.ConsumeIntegralInRange(low, high); }
 
   AttentionShape shape() {
@@ -86,8 +87,8 @@ class Decoder {
     if (flag()) options.window_left = integer(-1, 80);
     if (flag()) options.window_right = integer(-1, 80);
     if (rarely()) options.softcap = -1.0f;
-    if (rarely())
-      options.window_left = integer(std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max());
+    if (rarely()) options.window_left = any();
+    if (rarely()) options.window_right = any();
   }
 
   float number() { return static_cast<float>(integer(-400, 400)) / 64.0f; }

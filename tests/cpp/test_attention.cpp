@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "expectations.h"
 #include "harness.h"
 #include "headwise/attention.h"
@@ -95,6 +97,14 @@ TEST(Layouts, AllGiveTheSameBitsOnTheSameNumbers) {
     results.output = rearranged(results.output, s.num_heads, s.query_length, s.value_dim, layout, Layout::bhsd);
     EXPECT_EQ(results.bits(), expected.bits()) << "layout " << static_cast<int>(layout);
   }
+}
+
+TEST(Window, AsWideAsANumberCanBeHidesNothing) {
+  cases::Case open = random_case({2, 2, 2, 9, 20, 8, 8}, 903), wide = open;
+  open.query_offset =
+      wide.query_offset = {std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()};
+  wide.scalars.window_left = wide.scalars.window_right = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(compute(wide).bits(), compute(open).bits());
 }
 
 }  // namespace

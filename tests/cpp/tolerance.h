@@ -19,12 +19,15 @@
 ///
 /// A row. Write d = max |ds| over the keys that matter: those with p > 2^-60 of the largest p (the others stay
 /// invisible under any error considered here). From o = sum p v with dp = p (ds - sum p ds):
-///     |dp_j| <= p_j (e^(|ds_j| + |dlse|) - 1) + 2^-126        p = exp(s - lse); below 2^-126 it may be flushed to 0
-///     |do| <= (2 d + 16 eps) |head_gain| sum p |v|            16 eps: exp, the running sum, its rescaling, the
-///     division
-///             + 2^-126 |head_gain| sum |v|                    what is flushed
-///     |dlse| <= d + 16 eps + 2 eps (|lse| + |m|)              lse = m + ln(sum): both terms round, m is the row
-///     maximum |dH| <= sum_j (|dp_j| (|ln p_j| + 1)) + 16 eps H        H = -sum p ln p, dH = -sum dp (ln p + 1)
+///     |dp_j| <= p_j (e^(|ds_j| + |dlse|) - 1) + 2^-126
+///         p = exp(s - lse); below 2^-126 it may be flushed to 0
+///     |do| <= (2 d + 16 eps) |head_gain| sum p |v| + 2^-126 |head_gain| sum |v|
+///         16 eps: exp, the running sum, its rescaling, the division; the second term is what is flushed
+///     |dlse| <= d + 16 eps + 2 eps (|lse| + |m|)
+///         lse = m + ln(sum) with the row maximum m: both terms round
+///     |dH| <= sum_j |dp_j| (|ln p_j| + 1) + 16 eps H
+///         H = -sum p ln p, dH = -sum dp (ln p + 1)
+///
 /// A mean over heads errs by the mean of the errors and two roundings more. float16 storage adds one of its own ulps.
 namespace headwise::tolerance {
 
