@@ -15,7 +15,7 @@ import {
 } from "node:fs";
 import path from "node:path";
 
-import { configPath, osRelease, stampPath, suite, versionOf } from "./emscripten.mjs";
+import { configPath, isGoodEnough, MINIMUM_VERSION, osRelease, stampPath, suite, versionOf } from "./emscripten.mjs";
 
 const HEADERS = ["libxsimd-dev", "libeigen3-dev"];
 
@@ -303,7 +303,9 @@ function check(prefix, say) {
   });
   execFileSync(process.execPath, [output]);
   for (const ending of ["cpp", "mjs", "wasm"]) rmSync(path.join(prefix, `first.${ending}`), { force: true });
-  return versionOf(emcc, env);
+  const version = versionOf(emcc, env);
+  if (!isGoodEnough(version)) throw new Error(`${suite()} has Emscripten ${version}, ${MINIMUM_VERSION} is needed`);
+  return version;
 }
 
 function onPath(program) {

@@ -36,7 +36,7 @@ export function installedEmscripten() {
   for (const folder of folders.filter(Boolean)) {
     const emcc = path.join(folder, "emcc");
     const version = isExecutable(emcc) ? versionOf(emcc, process.env) : undefined;
-    if (version && compareVersions(version, MINIMUM_VERSION) >= 0) return { emcc, version };
+    if (isGoodEnough(version)) return { emcc, version };
   }
   return undefined;
 }
@@ -50,10 +50,8 @@ export function installedEmscripten() {
 export function findToolchain() {
   const installed = installedEmscripten();
   if (installed) {
-    const headers = readStamp(prefixFor("headers"));
-    if (!headers) return undefined;
-    const root = emscriptenRoot(installed.emcc);
-    return { ...installed, env: {}, root, headers: path.join(prefixFor("headers"), "usr") };
+    const headers = headersPrefix();
+    return headers && { ...installed, env: {}, root: emscriptenRoot(installed.emcc), headers };
   }
   const prefix = prefixFor("toolchain");
   const stamp = readStamp(prefix);
@@ -66,6 +64,12 @@ export function findToolchain() {
     root,
     headers: path.join(prefix, "usr"),
   };
+}
+
+/** Where xsimd and Eigen are for a machine that has its own Emscripten. */
+function headersPrefix() {
+  const prefix = prefixFor("headers");
+  return process.env.HEADWISE_HEADERS ?? (readStamp(prefix) && path.join(prefix, "usr"));
 }
 
 /** Emscripten looks here by itself, so a plain call of its programs works too. */
@@ -114,8 +118,10 @@ function isExecutable(file) {
   }
 }
 
-function compareVersions(left, right) {
-  const [a, b] = [left, right].map((version) => version.split(".").map(Number));
-  const differing = a.findIndex((part, index) => part !== b[index]);
-  return differing < 0 ? 0 : a[differing] - b[differing];
+/** @param {string | undefined} version - undefined when the program did not say one */
+export function isGoodEnough(version) {
+  if (!version) return false;
+  const [have, want] = [version, MINIMUM_VERSION].map((text) => text.split(".").map(Number));
+  const differing = have.findIndex((part, index) => part !== want[index]);
+  return differing < 0 || have[differing] > want[differing];
 }

@@ -5,6 +5,7 @@
 //
 //   HEADWISE_TOOLCHAIN_SUITE   archive suite to take Emscripten from (default: trixie; resolute on Ubuntu)
 //   HEADWISE_TOOLCHAIN_DIR     where the private prefix goes (default: the user's cache folder)
+//   HEADWISE_HEADERS           prefix under which xsimd and Eigen are installed, beside an emcc of your own
 
 import { pathToFileURL } from "node:url";
 
@@ -39,7 +40,13 @@ export async function setUp(purposes = ["wasm"]) {
 }
 
 function instructions(problem, contents) {
-  if (contents === "headers") return `xsimd and Eigen cannot be fetched: ${problem}`;
+  if (contents === "headers") {
+    return [
+      `xsimd and Eigen cannot be fetched: ${problem}.`,
+      "Install xsimd (13 or newer) and Eigen (3.4 or newer) and set HEADWISE_HEADERS to their prefix: with Homebrew,",
+      '`brew install xsimd eigen` and HEADWISE_HEADERS="$(brew --prefix)".',
+    ].join("\n");
+  }
   return [
     `Emscripten cannot be set up by itself: ${problem}.`,
     `Install emsdk (any version from ${MINIMUM_VERSION} on), put its emcc on PATH or set EMSDK, and run again.`,

@@ -9,7 +9,7 @@ import { run, say } from "./run.mjs";
 /** Installs the npm packages when they are missing or are not the ones that the lock file names. */
 export async function installPackages() {
   if (isInstalled()) return;
-  say("packages: npm ci (about 220 MB on disk)");
+  say("packages: npm ci (about 350 MB on disk)");
   await run("npm", ["ci", "--loglevel=warn", "--ignore-scripts"]);
 }
 
