@@ -42,8 +42,6 @@ async function bundleEntry({ name, source, platform }) {
     format: "esm",
     platform,
     target: "es2022",
-    sourcemap: true,
-    sourcesContent: true,
     legalComments: "inline",
     logLevel: "warning",
     loader: { ".wgsl": "text" },
