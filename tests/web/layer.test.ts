@@ -190,6 +190,42 @@ describe.each(variants)("multiHeadAttention, variant %s", (variant) => {
       expectSame(await run(options, x), await run(options, x, {}, two));
     });
 
+    test("writes into a tensor of the caller's, also one inside the engine", async () => {
+      const x = randomTensor(1, [1, 5, 24]);
+      using layer = await hw.multiHeadAttention({ inputDim: 24, numHeads: 3, weights: square(24) });
+      const { output } = await layer.forward(x);
+      const into = tensor(new Float32Array(5 * 24), [1, 5, 24]);
+      expect((await layer.forward(x, { into })).output).toBe(into);
+      expect(into.data).toEqual(output.data);
+      using inside = hw.allocate([1, 5, 24]);
+      inside.data.set(x.data);
+      using outside = hw.allocate([1, 5, 24]);
+      await layer.forward(inside, { into: outside });
+      expect(Float32Array.from(outside.data)).toEqual(output.data);
+      await expect(layer.forward(inside, { into: inside })).rejects.toThrow(/into must not overlap x/);
+    });
+
+    test("keeps the sequences of a ragged batch apart, each from position 0", async () => {
+      const x = randomTensor(1, [1, 11, 24]);
+      using layer = await hw.multiHeadAttention({
+        inputDim: 24,
+        numHeads: 3,
+        weights: square(24),
+        position: { kind: "rotary" },
+      });
+      const starts = [0, 4, 4, 11];
+      const { output } = await layer.forward(x, { causal: true, cuSeqLensQuery: starts, cuSeqLensKey: starts });
+      for (const [from, to] of [
+        [0, 4],
+        [4, 11],
+      ] as const) {
+        const alone = tensor(x.data.slice(from * 24, to * 24), [to - from, 24]);
+        const expected = await layer.forward(alone, { causal: true });
+        const packed = (output.data as Float32Array).subarray(from * 24, to * 24);
+        packed.forEach((value, k) => expect(value).toBeCloseTo(expected.output.data[k]!, 5));
+      }
+    });
+
     test("takes and gives float16", async () => {
       const view = new DataView(new ArrayBuffer(2));
       const half = (x: number) => (setFloat16(view, 0, x), view.getUint16(0));
@@ -568,6 +604,19 @@ describe.each(variants)("multiHeadAttention, variant %s", (variant) => {
         outputProjection: true,
       });
       expect(layer.bytes).toBe(4 * 4 * (24 * 24 + 24));
+    });
+
+    test("layers that are disposed give their memory back", async () => {
+      const small = await createAttention({ backend: "wasm", variant, threads: 1, maximumMemory: 24 * 2 ** 20 });
+      const width = 512; // 4 MB of packed weights: forty of them would not fit
+      const zeros = { data: new Float32Array(width * width), shape: [width, width] };
+      const weights = { Wq: zeros, Wk: zeros, Wv: zeros, Wo: zeros };
+      for (let n = 0; n < 40; ++n) {
+        const layer = await small.multiHeadAttention({ inputDim: width, numHeads: 8, weights });
+        await layer.forward(randomTensor(n, [1, 2, width]));
+        layer.dispose();
+      }
+      small.dispose();
     });
 
     test("weights beyond the memory are an OutOfMemoryError, and the instance stays usable", async () => {

@@ -331,7 +331,15 @@ describe.each(variants)("rotaryEmbedding, variant %s", (variant) => {
     const x = randomTensor(11, [5, 8]);
     const into = { data: new Float32Array(40), shape: [5, 8] };
     expect(await rotate(x, { into })).toBe(into);
-    expect(into.data).toEqual((await rotate(x)).data);
+    const { data } = await rotate(x);
+    expect(into.data).toEqual(data);
+    using inside = hw.allocate([5, 8]);
+    inside.data.set(x.data);
+    await rotate(inside, { into: inside }); // in place
+    expect(Float32Array.from(inside.data)).toEqual(data);
+    const shifted = { data: inside.data.subarray(8), shape: [4, 8] };
+    const first = { data: inside.data.subarray(0, 32), shape: [4, 8] };
+    await expect(rotate(first, { into: shifted })).rejects.toThrow(/into must not overlap x/);
   });
 
   test.each<[object, number[], RegExp]>([

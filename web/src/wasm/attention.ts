@@ -9,7 +9,7 @@ import type { AttentionProblem, CheckedFloats, OutputForm, Ragged } from "../att
 import type { AttentionResult, Eventually, FloatResult } from "../backend.js";
 import type { Layout } from "../layout.js";
 import { OptionError } from "../errors.js";
-import { elementCount, type HalfArray, type TypedTensor } from "../tensor.js";
+import { elementCount, type CheckedTensor, type HalfArray, type TypedTensor } from "../tensor.js";
 import type { WasmEngine } from "./engine.js";
 import type { Arena, Heap } from "./heap.js";
 import type { AttentionCall } from "./module.js";
@@ -25,26 +25,31 @@ const STAGE = { raw: 0, softcapped: 1, biased: 2 } as const;
 type Collect<T> = () => T;
 
 export function runAttention(engine: WasmEngine, problem: AttentionProblem): Eventually<AttentionResult> {
-  const { operation, shape, layout } = problem;
-  refuseOverlap(engine.heap, problem);
+  const { operation, shape, layout, query, key, value, settings, output } = problem;
+  refuseOverlap(engine.heap, operation, output, { query, key, value, ...masks(settings) });
   return engine.call(operation, (arena) => {
     const call = engine.attentionCall;
     call.reset();
     writeShape(call, shape);
     call.layout = LAYOUT[layout];
     const place = (name: string, tensor: CheckedFloats) => placeInput(engine.heap, arena, operation, name, tensor);
-    call.query = place("query", problem.query);
-    call.queryDtype = DTYPE[problem.query.dtype];
-    call.key = place("key", problem.key);
-    call.keyDtype = DTYPE[problem.key.dtype];
-    call.value = place("value", problem.value);
-    call.valueDtype = DTYPE[problem.value.dtype];
-    writeSettings(call, engine.heap, arena, operation, problem.settings);
+    call.query = place("query", query);
+    call.queryDtype = DTYPE[query.dtype];
+    call.key = place("key", key);
+    call.keyDtype = DTYPE[key.dtype];
+    call.value = place("value", value);
+    call.valueDtype = DTYPE[value.dtype];
+    writeSettings(call, engine.heap, arena, operation, settings);
     if (problem.ragged) writeRagged(call, arena, problem.ragged);
     const collect = writeWanted(call, engine.heap, arena, problem);
     engine.native.attention(call);
     return collect;
   });
+}
+
+/** The tensors among the options. */
+export function masks({ mask, bias }: AttentionSettings): { mask?: CheckedTensor; bias?: CheckedTensor } {
+  return { ...(mask && { mask: mask.tensor }), ...(bias && { bias: bias.tensor }) };
 }
 
 export function writeShape(call: AttentionCall, shape: AttentionShape): void {
@@ -217,18 +222,12 @@ export function placeOutput(
 /** The engine reads its inputs while it writes its output. */
 export function refuseOverlap(
   heap: Heap,
-  {
-    operation,
-    query,
-    key,
-    value,
-    settings,
-    output: { into },
-  }: Pick<AttentionProblem, "operation" | "query" | "settings" | "output"> & Partial<AttentionProblem>,
+  operation: string,
+  { into }: OutputForm,
+  inputs: Readonly<Record<string, CheckedTensor | undefined>>,
 ): void {
   if (!into || heap.find(operation, "into", into.data) === undefined) return;
   const end = into.data.byteOffset + into.data.byteLength;
-  const inputs = { query, key, value, mask: settings.mask?.tensor, bias: settings.bias?.tensor };
   for (const [name, input] of Object.entries(inputs)) {
     if (!input || heap.find(operation, name, input.data) === undefined) continue;
     const { byteOffset, byteLength } = input.data;

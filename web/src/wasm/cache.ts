@@ -1,6 +1,15 @@
 import type { AttentionResult, BackendCache, Eventually } from "../backend.js";
 import type { AppendProblem, AttendProblem, CacheDtype, CacheForm, CacheProblem } from "../cache.js";
-import { DTYPE, LAYOUT, placeInput, refuseOverlap, writeSettings, writeShape, writeWanted } from "./attention.js";
+import {
+  DTYPE,
+  LAYOUT,
+  masks,
+  placeInput,
+  refuseOverlap,
+  writeSettings,
+  writeShape,
+  writeWanted,
+} from "./attention.js";
 import type { WasmEngine } from "./engine.js";
 import type { Arena } from "./heap.js";
 import type { CacheCall } from "./module.js";
@@ -100,7 +109,7 @@ export class WasmCache implements BackendCache {
   attend(problem: AttendProblem): Eventually<AttentionResult> {
     const { operation } = problem;
     const { heap, native, attentionCall: call } = this.#engine;
-    refuseOverlap(heap, problem);
+    refuseOverlap(heap, operation, problem.output, { query: problem.query, ...masks(problem.settings) });
     return this.#engine.call(operation, (arena) => {
       call.reset();
       writeShape(call, problem.shape);

@@ -2,7 +2,16 @@ import type { AttentionResult, BackendLayer, Eventually } from "../backend.js";
 import type { ForwardProblem, LayerProblem } from "../layerProblem.js";
 import type { LinearWeights } from "../layerWeights.js";
 import { BYTES } from "../tensor.js";
-import { DTYPE, LAYOUT, placeInput, writeRagged, writeSettings, writeWanted } from "./attention.js";
+import {
+  DTYPE,
+  LAYOUT,
+  masks,
+  placeInput,
+  refuseOverlap,
+  writeRagged,
+  writeSettings,
+  writeWanted,
+} from "./attention.js";
 import type { WasmCache } from "./cache.js";
 import type { WasmEngine } from "./engine.js";
 import type { HeapArray } from "./heap.js";
@@ -80,9 +89,10 @@ class WasmLayer implements BackendLayer {
   }
 
   forward(problem: ForwardProblem): Eventually<AttentionResult> {
-    const { operation, x, shape, settings, ragged } = problem;
+    const { operation, x, key, value, shape, settings, ragged } = problem;
     const { heap, native, layerCall: call } = this.#engine;
     const cache = problem.cache as WasmCache | undefined;
+    refuseOverlap(heap, operation, problem.output, { x, key, value, ...masks(settings) });
     return this.#engine.call(operation, (arena) => {
       call.reset();
       call.layer = this.#address;
@@ -92,13 +102,13 @@ class WasmLayer implements BackendLayer {
       call.contextLength = problem.contextLength;
       call.x = placeInput(heap, arena, operation, "x", x);
       call.xDtype = DTYPE[x.dtype];
-      if (problem.key) {
-        call.keyContext = placeInput(heap, arena, operation, "key", problem.key);
-        call.keyContextDtype = DTYPE[problem.key.dtype];
+      if (key) {
+        call.keyContext = placeInput(heap, arena, operation, "key", key);
+        call.keyContextDtype = DTYPE[key.dtype];
       }
-      if (problem.value) {
-        call.valueContext = placeInput(heap, arena, operation, "value", problem.value);
-        call.valueContextDtype = DTYPE[problem.value.dtype];
+      if (value) {
+        call.valueContext = placeInput(heap, arena, operation, "value", value);
+        call.valueContextDtype = DTYPE[value.dtype];
       }
       call.layerCache = cache?.address ?? 0;
       call.attendOnly = Number(problem.attendOnly);

@@ -1,6 +1,6 @@
 import type { Eventually, FloatResult } from "../backend.js";
 import type { CheckedAngles, RotaryProblem } from "../rotary.js";
-import { DTYPE, LAYOUT, placeInput, placeOutput } from "./attention.js";
+import { DTYPE, LAYOUT, placeInput, placeOutput, refuseOverlap } from "./attention.js";
 import type { WasmEngine } from "./engine.js";
 import type { RotaryProperties } from "./module.js";
 
@@ -10,6 +10,8 @@ const SCALING = { linear: 1, ntk: 2, "dynamic-ntk": 3, yarn: 4, llama3: 5 } as c
 export function runRotary(engine: WasmEngine, problem: RotaryProblem): Eventually<FloatResult> {
   const { operation, heads, x, tables, positions } = problem;
   const { heap } = engine;
+  const inPlace = problem.output.into?.data === x.data;
+  if (!inPlace) refuseOverlap(heap, operation, problem.output, { x });
   return engine.call(operation, (arena) => {
     const call = engine.rotaryCall;
     call.reset();
