@@ -247,9 +247,7 @@ describe("warming up", () => {
 
 test("encoding GPU commands is refused by the wasm engine", async () => {
   const x = floats(2, 2);
-  const error = await rejection(
-    Promise.resolve().then(() => hw.encode({}, x as never, x as never, x as never)),
-  );
+  const error = await rejection(Promise.resolve().then(() => hw.encode({}, x as never, x as never, x as never)));
   expect(UnsupportedError.is(error)).toBe(true);
   expect(error.message).toMatch(/^encode: this instance computes with wasm/);
 });

@@ -35,9 +35,7 @@ describeOnGpu("faults of the GPU", () => {
   beforeEach(async () => {
     device = await openTestDevice();
     unexpected = [];
-    device.addEventListener("uncapturederror", (event) =>
-      unexpected.push((event as GPUUncapturedErrorEvent).error.message),
-    );
+    device.addEventListener("uncapturederror", (event) => unexpected.push(event.error.message));
   });
   afterEach(() => {
     for (const hw of instances.splice(0)) hw.dispose();

@@ -11,7 +11,7 @@ const kept = globalThis as { headwiseGpus?: GPU[] };
 
 async function load(): Promise<WebgpuPackage | undefined> {
   try {
-    return (await import("webgpu")) as unknown as WebgpuPackage;
+    return await import("webgpu");
   } catch (error) {
     console.warn(`WebGPU tests are skipped: the package webgpu does not load here: ${String(error)}`);
     return undefined;

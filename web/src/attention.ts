@@ -1,9 +1,19 @@
 import type { Returns } from "./attentionOptions.js";
 import { attentionProblem, checkLayout, type AttentionOptions, type FloatTensor } from "./attentionProblem.js";
-import type { Backend, Eventually, OutputOf, Report, ResultOf } from "./backend.js";
+import type {
+  AttentionResult,
+  Backend,
+  Eventually,
+  GpuAttentionResult,
+  KernelTime,
+  OutputOf,
+  Report,
+  ResultOf,
+} from "./backend.js";
 import { cacheProblem, checkBytes, KvCache, type KvCacheOptions } from "./cache.js";
 import { Disposing } from "./disposable.js";
 import { DisposedError, UnsupportedError } from "./errors.js";
+import type { GpuTensor } from "./gpuData.js";
 import { Layer } from "./layer.js";
 import { layerProblem, type LayerOptions } from "./layerProblem.js";
 import { mergeProblem, noteForMerge, type AttentionPart, type MergeOptions, type MergeResult } from "./merge.js";
@@ -13,6 +23,14 @@ import { rotaryProblem, type RotaryOptions } from "./rotary.js";
 import { BYTES, type Dtype } from "./tensor.js";
 import { warmupInputs, type WarmupShape } from "./warmup.js";
 import type { EngineTensor } from "./wasm/heap.js";
+
+/** Queries, keys or values in a GPU buffer, which the WebGPU engine reads. */
+type GpuFloats = GpuTensor<"float32" | "float16">;
+
+/** Options whose tensors may lie on the GPU too. */
+type OnGpu<O> = {
+  readonly [Name in keyof O]: Name extends "mask" | "bias" | "into" ? O[Name] | GpuTensor : O[Name];
+};
 
 /** What an object made by an instance (a layer, a cache) needs of it. */
 export interface Context {
@@ -62,22 +80,34 @@ export class Attention extends Disposing {
    * @throws ShapeError, OptionError, UnsupportedError before any work; EmptyRowError with `emptyRows: "throw"`;
    *   OutOfMemoryError; DisposedError.
    */
-  async scaledDotProductAttention<
+  scaledDotProductAttention(
+    query: FloatTensor | GpuFloats,
+    key: FloatTensor | GpuFloats,
+    value: FloatTensor | GpuFloats,
+    options: OnGpu<AttentionOptions> & { readonly location: "gpu" },
+  ): Promise<GpuAttentionResult>;
+  scaledDotProductAttention<
     const R extends Returns = Returns,
     Q extends FloatTensor = FloatTensor,
     Into extends FloatTensor = Q,
   >(
-    query: Q,
-    key: FloatTensor,
-    value: FloatTensor,
-    options: AttentionOptions & { readonly returns?: R; readonly into?: Into } = {},
-  ): Promise<ResultOf<R, Into>> {
+    query: Q | GpuFloats,
+    key: FloatTensor | GpuFloats,
+    value: FloatTensor | GpuFloats,
+    options?: OnGpu<Omit<AttentionOptions, "into">> & { readonly returns?: R; readonly into?: Into | GpuFloats },
+  ): Promise<ResultOf<R, Into>>;
+  async scaledDotProductAttention(
+    query: FloatTensor | GpuFloats,
+    key: FloatTensor | GpuFloats,
+    value: FloatTensor | GpuFloats,
+    options: OnGpu<AttentionOptions> = {},
+  ): Promise<AttentionResult | GpuAttentionResult> {
     const operation = "scaledDotProductAttention";
     this.#assertAlive(operation);
-    const problem = attentionProblem(operation, query, key, value, options);
+    const problem = attentionProblem(operation, query, key, value, options, this.#backend.onGpu);
     const result = await this.#run(operation, () => this.#backend.attention(problem), problem.signal);
     noteForMerge(result, problem.settings);
-    return result as ResultOf<R, Into>;
+    return result;
   }
 
   /**
@@ -183,12 +213,33 @@ export class Attention extends Disposing {
     await this.#run(operation, () => this.#backend.attention(problem), problem.signal);
   }
 
-  /** Records a call into the caller's GPUCommandEncoder; the wasm engine has none. */
-  encode(..._arguments: readonly unknown[]): never {
-    this.#assertAlive("encode");
-    throw new UnsupportedError(
-      `encode: this instance computes with ${this.report.backend}, which records no GPU commands`,
-    );
+  /**
+   * Records a call of scaledDotProductAttention into the caller's GPUCommandEncoder without submitting it. The results
+   * are there once the caller has submitted. Kernels that are not compiled yet are compiled first: `warmup` spares that.
+   *
+   * @throws UnsupportedError by engines other than WebGPU.
+   */
+  encode(
+    commandEncoder: object,
+    query: FloatTensor | GpuFloats,
+    key: FloatTensor | GpuFloats,
+    value: FloatTensor | GpuFloats,
+    options: OnGpu<AttentionOptions> = {},
+  ): Promise<GpuAttentionResult> {
+    const operation = "encode";
+    this.#assertAlive(operation);
+    const backend = this.#backend;
+    if (!backend.encode)
+      throw new UnsupportedError(
+        `${operation}: this instance computes with ${this.report.backend}, which records no GPU commands`,
+      );
+    const problem = attentionProblem(operation, query, key, value, options, true);
+    return this.#run(operation, () => backend.encode!(commandEncoder, problem), problem.signal);
+  }
+
+  /** With `profile`, the GPU time of each kernel of the latest call, in the order in which they ran. */
+  get kernelTimes(): readonly KernelTime[] {
+    return this.#backend.kernelTimes ?? [];
   }
 
   /**

@@ -1,7 +1,17 @@
 import type { AttentionProblem } from "./attentionProblem.js";
-import type { AttentionResult, Backend, BackendCache, BackendLayer, Eventually, FloatResult } from "./backend.js";
+import type {
+  AttentionResult,
+  Backend,
+  BackendCache,
+  BackendLayer,
+  Eventually,
+  FloatResult,
+  GpuAttentionResult,
+  KernelTime,
+} from "./backend.js";
 import type { CacheProblem } from "./cache.js";
 import { DeviceLostError, HeadwiseError, UnsupportedError } from "./errors.js";
+import { gpuDataOf } from "./gpuData.js";
 import type { LayerProblem } from "./layerProblem.js";
 import type { MergeProblem, MergeResult } from "./merge.js";
 import type { RotaryProblem } from "./rotary.js";
@@ -36,6 +46,7 @@ export async function openUsefulGpu(
 
 /** Large calls on the GPU, all others on the CPU; the CPU also takes over what the GPU refuses or loses. */
 export class AutoBackend implements Backend {
+  readonly onGpu = true;
   readonly #gpu: WebgpuBackend;
   readonly #cpu: Backend;
 
@@ -44,7 +55,16 @@ export class AutoBackend implements Backend {
     this.#cpu = cpu;
   }
 
+  get kernelTimes(): readonly KernelTime[] {
+    return this.#gpu.kernelTimes;
+  }
+
+  encode(encoder: object, problem: AttentionProblem): Promise<GpuAttentionResult> {
+    return this.#gpu.encode(encoder, problem);
+  }
+
   attention(problem: AttentionProblem): Eventually<AttentionResult> {
+    if (touchesGpu(problem)) return this.#gpu.attention(problem);
     if (multiplyAdds(problem) < LEAST_MULTIPLY_ADDS) return this.#cpu.attention(problem);
     return this.#gpu.attention(problem).catch((error: unknown) => {
       if (DeviceLostError.is(error) || UnsupportedError.is(error)) return this.#cpu.attention(problem);
@@ -80,6 +100,12 @@ export class AutoBackend implements Backend {
     this.#gpu.dispose();
     this.#cpu.dispose();
   }
+}
+
+/** Whether a tensor of the call lies on the GPU or is to stay there. */
+function touchesGpu({ location, query, key, value, settings, output }: AttentionProblem): boolean {
+  const tensors = [query, key, value, settings.mask?.tensor, settings.bias?.tensor, output.into];
+  return location === "gpu" || tensors.some((tensor) => tensor !== undefined && gpuDataOf(tensor) !== undefined);
 }
 
 function multiplyAdds({ shape }: AttentionProblem): number {

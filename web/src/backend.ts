@@ -1,6 +1,7 @@
 import type { Returns } from "./attentionOptions.js";
 import type { AttentionProblem, FloatTensor } from "./attentionProblem.js";
 import type { AppendProblem, AttendProblem, CacheForm, CacheProblem } from "./cache.js";
+import type { GpuResult } from "./gpuData.js";
 import type { ForwardProblem, LayerProblem } from "./layerProblem.js";
 import type { MergeProblem, MergeResult } from "./merge.js";
 import type { RotaryProblem } from "./rotary.js";
@@ -51,8 +52,30 @@ export type ResultOf<R extends Returns, T extends FloatTensor = FloatTensor> = O
   ]-?: NonNullable<AttentionResult[Part]>;
 };
 
+/** What a call with `location: "gpu"`, or one that was recorded, leaves on the GPU. */
+export interface GpuAttentionResult {
+  readonly output: GpuResult<"float32"> | GpuResult<"float16">;
+  readonly probs?: GpuResult<"float32">;
+  readonly topK?: { readonly values: GpuResult<"float32">; readonly indices: GpuResult<"int32"> };
+  readonly lse?: GpuResult<"float32">;
+  readonly entropy?: GpuResult<"float32">;
+  readonly scores?: GpuResult<"float32">;
+}
+
+/** GPU time of one kernel of a call. */
+export interface KernelTime {
+  readonly kernel: string;
+  readonly milliseconds: number;
+}
+
 /** One engine: computes problems that passed every check, one at a time. */
 export interface Backend {
+  /** Whether tensors may lie on the GPU, for engines that have one. */
+  readonly onGpu?: boolean;
+  /** Of the latest call, where kernels are timed. */
+  readonly kernelTimes?: readonly KernelTime[];
+  /** Records a call into a GPUCommandEncoder. */
+  encode?(encoder: object, problem: AttentionProblem): Promise<GpuAttentionResult>;
   attention(problem: AttentionProblem): Eventually<AttentionResult>;
   merge(problem: MergeProblem): Eventually<MergeResult>;
   rotary(problem: RotaryProblem): Eventually<FloatResult>;

@@ -10,7 +10,16 @@ export type {
   Slice,
   Window,
 } from "./attentionOptions.js";
-export type { AdapterReport, AttentionResult, FloatResult, OutputOf, Report, ResultOf } from "./backend.js";
+export type {
+  AdapterReport,
+  AttentionResult,
+  FloatResult,
+  GpuAttentionResult,
+  KernelTime,
+  OutputOf,
+  Report,
+  ResultOf,
+} from "./backend.js";
 export {
   KvCache,
   type AppendOptions,
@@ -32,6 +41,7 @@ export {
   type ErrorCode,
   type RowIndex,
 } from "./errors.js";
+export type { GpuResult, GpuTensor } from "./gpuData.js";
 export type { Layout } from "./layout.js";
 export { Layer } from "./layer.js";
 export type { ForwardOptions, LayerOptions, LayerPosition, LayerShape, QkNorm } from "./layerProblem.js";

@@ -52,7 +52,7 @@ const unmergeable = new WeakMap<object, string>();
 
 /** Remembers results whose options rule out merging: the numbers themselves no longer show it. */
 export function noteForMerge({ lse }: AttentionResult, { sinks, emptyRows }: AttentionSettings): void {
-  if (!lse) return;
+  if (typeof lse?.data !== "object") return; // on the GPU: merging takes none of those
   if (sinks) unmergeable.set(lse.data, "was computed with sinks: give them to mergeAttention instead");
   else if (emptyRows !== "zero") unmergeable.set(lse.data, `was computed with emptyRows ${describe(emptyRows)}`);
 }

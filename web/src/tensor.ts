@@ -1,4 +1,5 @@
 import { arrayKind, describe } from "./describe.js";
+import { checkGpuTensor, isGpuTensor } from "./gpuData.js";
 import { OptionError, ShapeError, UnsupportedError, type HeadwiseError } from "./errors.js";
 
 /** Element types. `"bool"` is one byte an element, nonzero = true; `"float16"` may be held as raw bits. */
@@ -69,14 +70,21 @@ export function tensor(data: TensorData, shape: readonly number[]): TypedTensor 
 /** A checked tensor of some of the dtypes: what the engines work with. */
 export type CheckedTensor<D extends Dtype = Dtype> = { readonly [K in D]: TypedTensor<K> }[D];
 
-/** Checks that `value` is a tensor of one of `dtypes` (default: any); returns it with its dtype, its data not copied. */
+/**
+ * Checks that `value` is a tensor of one of `dtypes` (default: any); returns it with its dtype, its data not copied.
+ *
+ * @param onGpu - Whether it may lie on the GPU; see `gpuDataOf`.
+ */
 export function checkTensor<D extends Dtype = Dtype>(
   operation: string,
   argument: string,
   value: unknown,
   dtypes: readonly D[] = Object.keys(BYTES) as D[],
+  onGpu = false,
 ): CheckedTensor<D> {
-  if (typeof value !== "object" || value === null || !("shape" in value) || !("data" in value))
+  if (onGpu && typeof value === "object" && value !== null && isGpuTensor(value))
+    return checkGpuTensor(operation, argument, value, dtypes);
+  if (typeof value !== "object" || value === null || !("shape" in value) || !("data" in value) || isGpuTensor(value))
     throw notATensor(operation, argument, value);
   const { data, shape } = value;
   const dtype = dtypeOf(operation, argument, data, (value as { dtype?: unknown }).dtype);
@@ -91,11 +99,14 @@ export function checkTensor<D extends Dtype = Dtype>(
   return { data, shape: [...(shape as number[])], dtype } as unknown as CheckedTensor<D>;
 }
 
+function gpuTensorError(operation: string, argument: string): HeadwiseError {
+  return new UnsupportedError(`${operation}: ${argument} is a GPU tensor, which this engine or operation cannot read`, {
+    hint: "Read the buffer back. With the WebGPU backend, scaledDotProductAttention and encode read GPU tensors.",
+  });
+}
+
 function notATensor(operation: string, argument: string, value: unknown): HeadwiseError {
-  if (typeof value === "object" && value !== null && "buffer" in value && "shape" in value && !arrayKind(value))
-    return new UnsupportedError(`${operation}: ${argument} is a GPU tensor, which the wasm engine cannot read`, {
-      hint: "Read the buffer back, or choose the WebGPU backend.",
-    });
+  if (typeof value === "object" && value !== null && isGpuTensor(value)) return gpuTensorError(operation, argument);
   return new OptionError(`${operation}: ${argument} must be a tensor { data, shape }, got ${describe(value)}`, {
     hint: "tensor(new Float32Array(values), shape) makes one.",
   });

@@ -1,9 +1,9 @@
 import { selectedExtents, type AttentionShape, type Selection } from "../attentionOptions.js";
 import type { AttentionProblem, CheckedFloats } from "../attentionProblem.js";
-import type { AttentionResult, FloatResult } from "../backend.js";
-import { EmptyRowError, type RowIndex } from "../errors.js";
+import type { AttentionResult, FloatResult, GpuAttentionResult } from "../backend.js";
+import { EmptyRowError, OptionError, type RowIndex } from "../errors.js";
 import type { TypedTensor } from "../tensor.js";
-import { asArray, runCall, type Call, type Span } from "./call.js";
+import { asArray, recordCall, runCall, type Call, type Span } from "./call.js";
 import type { Engine } from "./engine.js";
 import { writeOutput } from "./output.js";
 import { FEATURE, NO_PARAMS, type Params } from "./params.js";
@@ -17,6 +17,7 @@ import {
   type AttentionPlan,
   type InspectPlan,
 } from "./plan.js";
+import { keepOnGpu } from "./result.js";
 import { FARTHEST, resolveSequences, sequenceWords, type Sequence } from "./sequences.js";
 import { broadcastStrides, stridesOf, type Strides } from "./strides.js";
 
@@ -41,22 +42,67 @@ interface Arrays {
 }
 
 export function runAttention(engine: Engine, problem: AttentionProblem): Promise<AttentionResult> {
-  const { operation } = problem;
-  const sequences = resolveSequences(problem.shape, problem.settings, problem.ragged);
-  const plan = planAttention(factsOf(problem, sequences), engine.device.limits);
-  return runCall(engine, operation, (call) => {
-    const arrays = placeArrays(call, problem, plan, sequences);
-    const checkRows = problem.settings.emptyRows === "throw" ? emptyRowCheck(call, problem, arrays) : undefined;
-    const output = attend(call, problem, arrays);
-    const collectors = { output, ...rowResults(call, problem, arrays), ...inspections(call, problem, arrays) };
-    return (result) => {
-      checkRows?.(result);
-      const entries = Object.entries(collectors).filter(([, collect]) => collect !== undefined);
-      return Object.fromEntries(
-        entries.map(([name, collect]) => [name, collect!(result)]),
-      ) as unknown as AttentionResult;
-    };
+  const planned = planOf(engine, problem);
+  return runCall(engine, problem.operation, (call) => build(call, problem, ...planned));
+}
+
+/** Records the call into `encoder`; its results stay on the GPU. */
+export function encodeAttention(
+  engine: Engine,
+  problem: AttentionProblem,
+  encoder: GPUCommandEncoder,
+): Promise<GpuAttentionResult> {
+  const { operation, settings, wanted } = problem;
+  if (settings.emptyRows === "throw")
+    throw new OptionError(`${operation}: emptyRows must not be "throw": nobody looks at a recorded call's rows`);
+  if (!wanted.output && !Object.values(wanted).some((part) => part))
+    throw new OptionError(`${operation}: returns must ask for something`);
+  const onGpu: AttentionProblem = { ...problem, location: "gpu" };
+  const planned = planOf(engine, onGpu);
+  return recordCall(engine, operation, encoder, (call) => {
+    const collect = build(call, onGpu, ...planned);
+    return collect(new ArrayBuffer(0)) as unknown as GpuAttentionResult;
   });
+}
+
+function planOf(engine: Engine, problem: AttentionProblem): [AttentionPlan, readonly Sequence[]] {
+  const sequences = resolveSequences(problem.shape, problem.settings, problem.ragged);
+  return [planAttention(factsOf(problem, sequences), engine.device.limits), sequences];
+}
+
+/** Places the arrays and lists the kernels; returns what reads the results. */
+function build(
+  call: Call,
+  problem: AttentionProblem,
+  plan: AttentionPlan,
+  sequences: readonly Sequence[],
+): Collect<AttentionResult> {
+  const arrays = placeArrays(call, problem, plan, sequences);
+  const checkRows = problem.settings.emptyRows === "throw" ? emptyRowCheck(call, problem, arrays) : undefined;
+  const output = attend(call, problem, arrays);
+  const collectors = { output, ...rowResults(call, problem, arrays), ...inspections(call, problem, arrays) };
+  return (result) => {
+    checkRows?.(result);
+    const entries = Object.entries(collectors).filter(([, collect]) => collect !== undefined);
+    return Object.fromEntries(entries.map(([name, collect]) => [name, collect!(result)])) as unknown as AttentionResult;
+  };
+}
+
+/** A result [B, H, …] as the caller wants it: read back, or left where it is in room of its own. */
+function hand<D extends "float32" | "int32">(
+  call: Call,
+  { location, keepRank }: AttentionProblem,
+  span: Span,
+  full: readonly number[],
+  dtype: D,
+): Collect<TypedTensor<D>> {
+  const shape = keepRank(full);
+  if (location === "gpu") {
+    const kept = keepOnGpu(call, span, shape, dtype);
+    return () => kept as unknown as TypedTensor<D>;
+  }
+  const read = call.read(span);
+  return (result) => ({ data: asArray(dtype, read(result)), shape, dtype });
 }
 
 export function factsOf(problem: AttentionProblem, sequences: readonly Sequence[]): AttentionFacts {
@@ -206,7 +252,7 @@ function attend(call: Call, problem: AttentionProblem, arrays: Arrays): Collect<
   const length = output.shape.reduce((product, extent) => product * extent, 1);
   const wide = wanted ? call.room(4 * length) : undefined;
   if (plan.attend) attendInto(call, problem, arrays, plan.attend, wide);
-  return wide && writeOutput(call, output, wide, length, plan.narrow);
+  return wide && writeOutput(call, output, wide, length, plan.narrow, problem.location);
 }
 
 function attendInto(
@@ -254,17 +300,17 @@ type RowResult = "lse" | "entropy";
 
 function rowResults(
   call: Call,
-  { shape, wanted, keepRank }: AttentionProblem,
+  problem: AttentionProblem,
   arrays: Arrays,
 ): Partial<Record<RowResult, Collect<TypedTensor<"float32">>>> {
+  const { shape, wanted, location } = problem;
   const full = [shape.batchSize, shape.numHeads, shape.queryLength];
   const section = (name: RowResult) => {
-    const read = call.read(rowSection(arrays, SECTION[name], shape));
-    return (result: ArrayBuffer) => ({
-      data: asArray("float32", read(result)),
-      shape: keepRank(full),
-      dtype: "float32" as const,
-    });
+    const span = rowSection(arrays, SECTION[name], shape);
+    if (location === "cpu") return hand(call, problem, span, full, "float32");
+    const own = call.room(span.bytes);
+    call.copyOut(span, own);
+    return hand(call, problem, own, full, "float32");
   };
   return { ...(wanted.lse && { lse: section("lse") }), ...(wanted.entropy && { entropy: section("entropy") }) };
 }
@@ -315,13 +361,12 @@ function dense(
   arrays: Arrays,
   plan: InspectPlan,
 ): Collect<TypedTensor<"float32">> {
-  const { shape, keepRank } = problem;
+  const { shape } = problem;
   const full = [shape.batchSize, plan.heads, plan.queries, shape.keyLength];
   const bytes = 4 * full.reduce((product, extent) => product * extent, 1);
   const target = call.room(bytes);
   inspect(call, problem, arrays, plan, target, 0, plan.queries);
-  const read = call.read({ ...target, bytes });
-  return (result) => ({ data: asArray("float32", read(result)), shape: keepRank(full), dtype: "float32" });
+  return hand(call, problem, { ...target, bytes }, full, "float32");
 }
 
 /** Writes [B, heads, count, Skv] of the chosen queries from `first` on. */
@@ -369,7 +414,7 @@ function topK(
   arrays: Arrays,
   plan: InspectPlan,
 ): Collect<AttentionResult["topK"]> {
-  const { shape, keepRank } = problem;
+  const { shape } = problem;
   const { kernel, k } = plan.topK!;
   const [heads, queries] = selectedExtents(plan.selection, shape);
   const full = [shape.batchSize, heads, queries, k];
@@ -383,9 +428,9 @@ function topK(
     const params = { ...arrays.params, chosen_queries: queries, first_row: first, row_count: count, top_k: k };
     call.dispatch(kernel, workgroups, { 0: call.params(params, workgroups), 7: values, 8: indices, 9: ranked });
   }
-  const [readValues, readIndices] = [call.read({ ...values, bytes }), call.read({ ...indices, bytes })];
-  return (result) => ({
-    values: { data: asArray("float32", readValues(result)), shape: keepRank(full), dtype: "float32" },
-    indices: { data: asArray("int32", readIndices(result)), shape: keepRank(full), dtype: "int32" },
-  });
+  const collect = {
+    values: hand(call, problem, { ...values, bytes }, full, "float32"),
+    indices: hand(call, problem, { ...indices, bytes }, full, "int32"),
+  };
+  return (result) => ({ values: collect.values(result), indices: collect.indices(result) });
 }

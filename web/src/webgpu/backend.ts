@@ -1,12 +1,20 @@
 import type { AttentionProblem } from "../attentionProblem.js";
-import type { AdapterReport, AttentionResult, Backend, BackendCache, BackendLayer, FloatResult } from "../backend.js";
+import type {
+  AdapterReport,
+  AttentionResult,
+  Backend,
+  BackendCache,
+  BackendLayer,
+  FloatResult,
+  GpuAttentionResult,
+  KernelTime,
+} from "../backend.js";
 import { DisposedError, UnsupportedError } from "../errors.js";
 import type { MergeProblem, MergeResult } from "../merge.js";
 import type { RotaryProblem } from "../rotary.js";
 import { elementCount, type Dtype, type TensorDataOf } from "../tensor.js";
 import { EngineTensor } from "../wasm/heap.js";
-import { runAttention } from "./attention.js";
-import type { KernelTime } from "./call.js";
+import { encodeAttention, runAttention } from "./attention.js";
 import { openDevice, type Device, type DeviceOptions } from "./device.js";
 import { makeEngine, type Engine } from "./engine.js";
 import { runMerge } from "./merge.js";
@@ -21,6 +29,7 @@ export async function openWebgpu(operation: string, options: DeviceOptions): Pro
 
 /** The WebGPU engine as a backend: each operation has its file. */
 export class WebgpuBackend implements Backend {
+  readonly onGpu = true;
   readonly #options: DeviceOptions;
   #engine: Engine;
   #disposed = false;
@@ -40,8 +49,12 @@ export class WebgpuBackend implements Backend {
     return this.#engine.device.timed;
   }
 
-  get times(): readonly KernelTime[] {
+  get kernelTimes(): readonly KernelTime[] {
     return this.#times;
+  }
+
+  encode(encoder: object, problem: AttentionProblem): Promise<GpuAttentionResult> {
+    return this.#run(problem.operation, (engine) => encodeAttention(engine, problem, encoder as GPUCommandEncoder));
   }
 
   attention(problem: AttentionProblem): Promise<AttentionResult> {

@@ -1,4 +1,6 @@
-import { OutOfMemoryError } from "../errors.js";
+import { OptionError, OutOfMemoryError, UnsupportedError } from "../errors.js";
+import type { KernelTime } from "../backend.js";
+import { gpuDataOf, type GpuData } from "../gpuData.js";
 import type { TensorDataOf, TypedTensor } from "../tensor.js";
 import { scopeError } from "./device.js";
 import type { Purpose } from "./buffers.js";
@@ -15,16 +17,15 @@ export interface Span {
   readonly bytes: number;
 }
 
-/** GPU time of one kernel, from timestamp queries. */
-export interface KernelTime {
-  readonly kernel: string;
-  readonly milliseconds: number;
-}
-
 interface Dispatch {
   readonly kernel: Kernel;
   readonly bindings: Readonly<Record<number, Span>>;
   readonly grid: readonly [number, number];
+}
+
+interface Copy {
+  readonly from: Span;
+  readonly to: Span;
 }
 
 /**
@@ -36,6 +37,10 @@ export class Call {
   readonly operation: string;
   readonly #taken: { readonly purpose: Purpose; readonly buffer: GPUBuffer }[] = [];
   readonly #dispatches: Dispatch[] = [];
+  /** Before and after the dispatches. */
+  readonly #copiesIn: Copy[] = [];
+  readonly #copiesOut: Copy[] = [];
+  readonly #owners: Promise<void>[] = [];
   readonly #reads: { readonly source: Span; readonly offset: number }[] = [];
   #readBytes = 0;
   #pipelines: readonly GPUComputePipeline[] = [];
@@ -71,9 +76,28 @@ export class Call {
     queue.writeBuffer(buffer, offset + at + whole, rest);
   }
 
-  /** A tensor's bytes on the GPU. */
-  place({ data }: TypedTensor): Span {
-    return this.upload(data);
+  /** A tensor's bytes on the GPU: copied there, or where they lie if a kernel can bind them there. */
+  place(tensor: TypedTensor): Span {
+    const onGpu = gpuDataOf(tensor);
+    if (!onGpu) return this.upload(tensor.data);
+    const { buffer, offset, byteLength, argument } = onGpu;
+    this.#owners.push(this.#checkOwner(argument, buffer));
+    const bytes = Math.max(SMALLEST_BINDING, Math.ceil(byteLength / 4) * 4);
+    const { minStorageBufferOffsetAlignment: alignment } = this.engine.device.limits;
+    if (offset % alignment === 0 && offset + bytes <= buffer.size) return { buffer, offset, bytes };
+    if ((buffer.usage & COPY_SRC) === 0)
+      throw new UnsupportedError(
+        `${this.operation}: ${argument}.offset must be a multiple of ${alignment} (minStorageBufferOffsetAlignment) ` +
+          `for a buffer without usage COPY_SRC, got ${offset}`,
+      );
+    const copied = this.room(byteLength);
+    this.#copiesIn.push({ from: { buffer, offset, bytes: wholeWords(byteLength, buffer, offset) }, to: copied });
+    return copied;
+  }
+
+  /** Copies a result to where the caller wants it, after the kernels have run. */
+  copyOut(from: Span, to: Span): void {
+    this.#copiesOut.push({ from, to });
   }
 
   /** A kernel's numbers, its grid among them. */
@@ -110,9 +134,37 @@ export class Call {
     return (result) => result.slice(offset, offset + source.bytes);
   }
 
-  /** Compiles what is missing. */
+  /** Copies a result into a tensor of the caller's, after the kernels have run. */
+  copyInto(from: Span, { argument, buffer, offset }: GpuData): void {
+    if ((buffer.usage & COPY_DST) === 0)
+      throw new OptionError(`${this.operation}: ${argument}.buffer must have usage COPY_DST, got ${buffer.usage}`);
+    if (from.bytes % 4 !== 0)
+      throw new UnsupportedError(`${this.operation}: ${argument} must hold an even number of float16 on the GPU`);
+    this.#owners.push(this.#checkOwner(argument, buffer));
+    this.copyOut(from, { buffer, offset, bytes: from.bytes });
+  }
+
+  /** Only the device itself knows its buffers: it is asked to bind one. */
+  async #checkOwner(argument: string, buffer: GPUBuffer): Promise<void> {
+    const { gpuDevice } = this.engine.device;
+    gpuDevice.pushErrorScope("validation");
+    const type = "read-only-storage" as const;
+    const layout = gpuDevice.createBindGroupLayout({
+      entries: [{ binding: 0, visibility: COMPUTE, buffer: { type } }],
+    });
+    gpuDevice.createBindGroup({ layout, entries: [{ binding: 0, resource: { buffer } }] });
+    const error = await this.engine.device.whileAlive(this.operation, gpuDevice.popErrorScope());
+    if (error)
+      throw new OptionError(`${this.operation}: ${argument}.buffer must belong to this instance's device`, {
+        hint: "Give the device to createAttention, or copy the tensor.",
+        cause: error,
+      });
+  }
+
+  /** Waits for the inputs' checks and compiles what is missing. */
   async compile(): Promise<void> {
     const { device } = this.engine;
+    await Promise.all(this.#owners);
     const compiling = this.#dispatches.map(({ kernel }) => pipelineOf(this.operation, device.gpuDevice, kernel));
     this.#pipelines = await device.whileAlive(this.operation, Promise.all(compiling));
   }
@@ -120,6 +172,7 @@ export class Call {
   /** Records every dispatch into `encoder`; `compile` has run. */
   record(encoder: GPUCommandEncoder, timer?: Timer): void {
     const { gpuDevice } = this.engine.device;
+    copyAll(encoder, this.#copiesIn);
     this.#dispatches.forEach(({ kernel, bindings, grid }, n) => {
       const pipeline = this.#pipelines[n]!;
       const entries = Object.keys(bindingsOf(kernel.name)).map((binding) => ({
@@ -132,6 +185,7 @@ export class Call {
       pass.dispatchWorkgroups(...grid);
       pass.end();
     });
+    copyAll(encoder, this.#copiesOut);
     timer?.resolve(encoder);
   }
 
@@ -164,6 +218,11 @@ export class Call {
     }
     if (timer) this.engine.onTimes?.(await timer.read());
     return result;
+  }
+
+  /** Leaves the buffers to commands that are not submitted yet: they do not go back to the pool. */
+  abandon(): void {
+    this.#taken.length = 0;
   }
 
   release(): void {
@@ -233,6 +292,44 @@ export async function runCall<T>(
   }
 }
 
+/** Records a call into the caller's encoder; `build` returns what the results will be. */
+export async function recordCall<T>(
+  engine: Engine,
+  operation: string,
+  encoder: GPUCommandEncoder,
+  build: (call: Call) => T,
+): Promise<T> {
+  const { device } = engine;
+  device.assertAlive(operation);
+  const call = new Call(engine, operation);
+  try {
+    const results = await scoped(engine, operation, () => build(call));
+    await call.compile();
+    device.assertAlive(operation);
+    await scoped(engine, operation, () => call.record(encoder));
+    call.abandon();
+    return results;
+  } catch (error) {
+    device.assertAlive(operation);
+    throw error;
+  } finally {
+    call.release();
+  }
+}
+
+function copyAll(encoder: GPUCommandEncoder, copies: readonly Copy[]): void {
+  for (const { from, to } of copies)
+    if (from.bytes > 0) encoder.copyBufferToBuffer(from.buffer, from.offset, to.buffer, to.offset, from.bytes);
+}
+
+/** Copies are in whole words; the last half-word of a buffer's end has no other half. */
+function wholeWords(bytes: number, { size }: GPUBuffer, offset: number): number {
+  return Math.min(Math.ceil(bytes / 4) * 4, size - offset);
+}
+
+const COPY_SRC = 0x4;
+const COPY_DST = 0x8;
+const COMPUTE = 0x4;
 const SCOPES = ["validation", "internal", "out-of-memory"] as const;
 
 /**

@@ -1,5 +1,5 @@
 import { BufferPool } from "./buffers.js";
-import type { KernelTime } from "./call.js";
+import type { KernelTime } from "../backend.js";
 import type { Device } from "./device.js";
 
 /** A device and its buffers: what every operation of the backend works with. */

@@ -1,19 +1,34 @@
 import type { OutputForm } from "../attentionProblem.js";
 import type { FloatResult } from "../backend.js";
+import { gpuDataOf } from "../gpuData.js";
 import { asArray, type Call, type Span } from "./call.js";
 import type { Step } from "./plan.js";
+import { keepOnGpu } from "./result.js";
 
-/** Brings a float32 output on the GPU to the form that the caller wants; returns what reads it. */
+/**
+ * Brings a float32 output on the GPU to the form that the caller wants; returns what reads it, or hands it over if it
+ * stays on the GPU.
+ */
 export function writeOutput(
   call: Call,
   form: OutputForm,
   wide: Span,
   length: number,
   narrow: Step | undefined,
+  location: "cpu" | "gpu" = "cpu",
 ): (result: ArrayBuffer) => FloatResult {
   const { shape, dtype, half, into } = form;
   const source = narrow ? narrowed(call, wide, length, narrow) : wide;
   const bytes = length * (dtype === "float16" ? 2 : 4);
+  const place = into && gpuDataOf(into);
+  if (place) {
+    call.copyInto({ ...source, bytes }, place);
+    return () => into.tensor as FloatResult;
+  }
+  if (location === "gpu") {
+    const kept = keepOnGpu(call, source, shape, dtype);
+    return () => kept as unknown as FloatResult;
+  }
   const read = call.read({ ...source, bytes: Math.ceil(bytes / 4) * 4 });
   return (result) => {
     const data = asArray(dtype, read(result).slice(0, bytes));

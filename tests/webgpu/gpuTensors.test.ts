@@ -1,0 +1,149 @@
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import {
+  createAttention,
+  DisposedError,
+  OptionError,
+  ShapeError,
+  UnsupportedError,
+  type Attention,
+  type GpuTensor,
+} from "headwise";
+
+import { float32Of } from "../web/close.js";
+import { referenceAttention } from "../web/reference.js";
+import { resultProblems } from "../web/resultProblems.js";
+import { describeOnGpu, openTestDevice } from "./gpu.js";
+
+const STORAGE = 0x80;
+const COPY_SRC = 0x4;
+const COPY_DST = 0x8;
+
+const SHAPE = [1, 2, 40, 16];
+const numbers = (phase: number) => Float32Array.from({ length: 2 * 40 * 16 }, (_, k) => Math.sin(k * 0.37 + phase));
+const [q, k, v] = [0, 1, 2].map((phase) => ({ data: numbers(phase), shape: SHAPE })) as [Cpu, Cpu, Cpu];
+type Cpu = { readonly data: Float32Array; readonly shape: number[] };
+
+async function thrown(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    () => "it was computed",
+    (reason: unknown) => reason,
+  );
+}
+
+describeOnGpu("tensors on the GPU", () => {
+  let device: GPUDevice;
+  let hw: Attention;
+  beforeAll(async () => {
+    device = await openTestDevice();
+    hw = await createAttention({ backend: "webgpu", device });
+  });
+  afterAll(() => {
+    hw.dispose();
+    device.destroy();
+  });
+
+  const upload = (
+    { data, shape }: Cpu,
+    offset = 0,
+    usage = STORAGE | COPY_SRC | COPY_DST,
+    on = device,
+  ): GpuTensor<"float32"> => {
+    const buffer = on.createBuffer({ size: offset + data.byteLength, usage });
+    on.queue.writeBuffer(buffer, offset, data as Float32Array<ArrayBuffer>);
+    return { buffer, offset, shape, dtype: "float32" };
+  };
+
+  test.each([0, 256, 20])("inputs at offset %d give the bits of inputs in JavaScript", async (offset) => {
+    const expected = await hw.scaledDotProductAttention(q, k, v, { causal: true });
+    const { output } = await hw.scaledDotProductAttention(upload(q, offset), upload(k, offset), upload(v), {
+      causal: true,
+    });
+    expect(float32Of(output)).toEqual(float32Of(expected.output));
+  });
+
+  test('location "gpu" leaves every result there, and data() reads it', async () => {
+    const returns = { lse: true, entropy: true, probs: true, topK: 2 };
+    const result = await hw.scaledDotProductAttention(upload(q), k, v, { location: "gpu", returns });
+    const read = {
+      output: { data: await result.output.data() },
+      lse: { data: await result.lse!.data() },
+      entropy: { data: await result.entropy!.data() },
+      probs: { data: await result.probs!.data() },
+      topK: {
+        values: { data: await result.topK!.values.data() },
+        indices: { data: await result.topK!.indices.data() },
+      },
+    };
+    expect(result.output.shape).toEqual(SHAPE);
+    expect(resultProblems(read as never, returns, referenceAttention(q, k, v))).toEqual({});
+  });
+
+  test("a result on the GPU is an input of the next call", async () => {
+    const first = await hw.scaledDotProductAttention(q, k, v, { location: "gpu" });
+    const { output } = await hw.scaledDotProductAttention(first.output, k, v);
+    const once = { data: await first.output.data(), shape: SHAPE };
+    expect(resultProblems({ output }, {}, referenceAttention(once, k, v))).toEqual({});
+  });
+
+  test("encode records without submitting, and the results are there after the caller's submit", async () => {
+    const encoder = device.createCommandEncoder();
+    const { output, lse } = await hw.encode(encoder, upload(q), upload(k), upload(v), { returns: { lse: true } });
+    device.queue.submit([encoder.finish()]);
+    const read = { output: { data: await output.data() }, lse: { data: await lse!.data() } };
+    expect(resultProblems(read as never, { lse: true }, referenceAttention(q, k, v))).toEqual({});
+  });
+
+  test("a recorded call keeps its numbers while other calls run before the submit", async () => {
+    const encoder = device.createCommandEncoder();
+    const { output } = await hw.encode(encoder, upload(q), upload(k), upload(v));
+    await hw.scaledDotProductAttention(v, q, k, { causal: true });
+    device.queue.submit([encoder.finish()]);
+    expect(resultProblems({ output: { data: await output.data() } } as never, {}, referenceAttention(q, k, v))).toEqual(
+      {},
+    );
+  });
+
+  test("into on the GPU is written", async () => {
+    const into = upload({ data: new Float32Array(q.data.length), shape: SHAPE });
+    await hw.scaledDotProductAttention(q, k, v, { into });
+    const { output } = await hw.scaledDotProductAttention(into, k, v);
+    const expected = await hw.scaledDotProductAttention((await hw.scaledDotProductAttention(q, k, v)).output, k, v);
+    expect(float32Of(output)).toEqual(float32Of(expected.output));
+  });
+
+  test("what cannot be read is refused by name", async () => {
+    const good = upload(q);
+    const gone = (await hw.scaledDotProductAttention(q, k, v, { location: "gpu" })).output;
+    gone.dispose();
+    gone.dispose();
+    expect(DisposedError.is(await thrown(gone.data()))).toBe(true);
+    const foreignDevice = await openTestDevice();
+    const foreign = upload(k, 0, STORAGE | COPY_DST, foreignDevice);
+    const refusals: [GpuTensor | Cpu, { is(value: unknown): boolean }, RegExp][] = [
+      [gone, DisposedError, /key was disposed/],
+      [foreign, OptionError, /key\.buffer must belong to this instance's device/],
+      [{ ...good, dtype: "int32" }, OptionError, /key\.dtype must be float32 or float16, got "int32"/],
+      [{ ...good, offset: 2 }, OptionError, /key\.offset must be a multiple of 4, got 2/],
+      [{ ...good, shape: [1, 2, 41, 16] }, ShapeError, /key must fit its buffer, got 5248 bytes at offset 0 of 5120/],
+      [{ ...good, buffer: {} }, OptionError, /key\.buffer must be a GPUBuffer/],
+      [upload(k, 0, COPY_DST), OptionError, /key\.buffer must have usage STORAGE/],
+      [upload(k, 20, STORAGE | COPY_DST), UnsupportedError, /key\.offset must be a multiple of 256/],
+    ];
+    for (const [key, kind, message] of refusals) {
+      const reason = await thrown(hw.scaledDotProductAttention(q, key as never, v));
+      expect(String(reason)).toMatch(message);
+      expect(kind.is(reason)).toBe(true);
+    }
+    foreignDevice.destroy();
+    const { output } = await hw.scaledDotProductAttention(q, good, v);
+    expect(resultProblems({ output }, {}, referenceAttention(q, q, v))).toEqual({});
+  });
+
+  test("wasm refuses them, and says what can read them", async () => {
+    const wasm = await createAttention({ backend: "wasm", threads: 1 });
+    const reason = await thrown(wasm.scaledDotProductAttention(upload(q), k, v));
+    wasm.dispose();
+    expect(UnsupportedError.is(reason)).toBe(true);
+    expect(String(reason)).toMatch(/query is a GPU tensor/);
+  });
+});
