@@ -94,7 +94,7 @@ Status check_layer_options(const LayerShape& shape, const LayerOptions& options)
     return Status::error(StatusCode::invalid_option, "position.base must be finite and > 0, got %g",
                          options.sinusoidal_base);
   if (options.position == LayerPosition::rotary)
-    return rotary_tables(options.rotary, shape.head_dim, nullptr, 0, nullptr, nullptr);
+    return validate_rotary(options.rotary, shape.head_dim);
   return {};
 }
 

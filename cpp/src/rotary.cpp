@@ -176,8 +176,8 @@ void turn_all(ThreadPool& pool, const RotaryCall& call, std::int64_t batch_size,
 }
 
 Status check_array(std::int64_t batch_size, std::int64_t num_heads, std::int64_t length, std::int64_t head_dim) {
-  if (batch_size < 0 || num_heads < 1 || length < 0 || head_dim < 1)
-    return Status::error(StatusCode::invalid_shape, "x must have batch >= 0, heads >= 1, length >= 0, width >= 1");
+  if (batch_size < 0 || num_heads < 0 || length < 0 || head_dim < 1)
+    return Status::error(StatusCode::invalid_shape, "x must have batch >= 0, heads >= 0, length >= 0, width >= 1");
   std::int64_t elements = 0;
   if (!multiply_sizes(batch_size, num_heads, &elements) || !multiply_sizes(elements, length, &elements) ||
       !multiply_sizes(elements, head_dim, &elements))
@@ -197,12 +197,16 @@ bool is_float(Dtype dtype) { return dtype == Dtype::float32 || dtype == Dtype::f
 
 }  // namespace
 
-Status rotary_frequencies(const RotaryOptions& options, std::int64_t head_dim, double* theta, double* amplitude) {
+Status validate_rotary(const RotaryOptions& options, std::int64_t head_dim) {
   const std::int64_t rotary_dim = options.rotary_dim ? options.rotary_dim : head_dim;
   if (Status status = check_rotary_dim(rotary_dim, head_dim); !status.ok()) return status;
   if (!positive(options.base)) return invalid("base must be finite and > 0", options.base);
-  if (Status status = check_scaling(options); !status.ok()) return status;
+  return check_scaling(options);
+}
 
+Status rotary_frequencies(const RotaryOptions& options, std::int64_t head_dim, double* theta, double* amplitude) {
+  if (Status status = validate_rotary(options, head_dim); !status.ok()) return status;
+  const std::int64_t rotary_dim = options.rotary_dim ? options.rotary_dim : head_dim;
   const double width = static_cast<double>(rotary_dim);
   const double base = scaled_base(options, width);
   for (std::int64_t m = 0; m < rotary_dim / 2; ++m) {
@@ -216,9 +220,10 @@ Status rotary_frequencies(const RotaryOptions& options, std::int64_t head_dim, d
 
 Status rotary_tables(const RotaryOptions& options, std::int64_t head_dim, const double* positions,
                      std::int64_t num_positions, float* cosines, float* sines) {
-  const std::int64_t half = (options.rotary_dim ? options.rotary_dim : head_dim) / 2;
+  const std::int64_t rotary_dim = options.rotary_dim ? options.rotary_dim : head_dim, half = rotary_dim / 2;
+  if (Status status = validate_rotary(options, head_dim); !status.ok()) return status;  // before its width is used
   Buffer<double> theta;
-  if (!theta.allocate(std::max<std::int64_t>(half, 0))) return Status::out_of_memory(half * 8);
+  if (!theta.allocate(half)) return Status::out_of_memory(half * 8);
   double amplitude = 1.0;
   if (Status status = rotary_frequencies(options, head_dim, theta.data(), &amplitude); !status.ok()) return status;
   for (std::int64_t s = 0; s < num_positions; ++s)

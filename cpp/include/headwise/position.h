@@ -27,6 +27,9 @@ struct RotaryOptions {
   double low_freq_factor = 1.0, high_freq_factor = 4.0;  ///< llama3, in rotations over original_length
 };
 
+/// The rules on the options; takes no time that depends on the width.
+[[nodiscard]] Status validate_rotary(const RotaryOptions& options, std::int64_t head_dim);
+
 /// Scaled angles as published: linear (Chen et al. 2023), ntk and dynamic ntk (NTK-aware base), yarn (Peng et al.
 /// 2023), llama3 (Llama 3.1); formulas and defaults as in Hugging Face transformers. Angles per position unit, theta_m
 /// for m < rotary_dim / 2, after scaling; and the factor on cos and sin.
