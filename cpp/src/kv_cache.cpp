@@ -52,7 +52,7 @@ Status check_shape(const KvCacheShape& shape) {
   if (!plan_block(shape, &layout))
     return Status::error(StatusCode::invalid_shape, "numKvHeads (%lld) rows of headDim (%lld) and valueDim (%lld) are too large for a block", static_cast<long long>(shape.num_kv_heads),
                          static_cast<long long>(shape.head_dim), static_cast<long long>(shape.value_dim));
-  if (shape.rotary) return rotary_tables(*shape.rotary, shape.head_dim, nullptr, 0, nullptr, nullptr);
+  if (shape.rotary) return validate_rotary(*shape.rotary, shape.head_dim);
   return {};
 }
 

@@ -23,11 +23,10 @@ constexpr std::int64_t kChecksumBytes = 4;
 struct Header {
   std::int64_t version = kVersion;
   KvCacheShape shape;
-  bool turns = false;  ///< whether shape.rotary is there
-  RotaryOptions rotary;
+  bool turns = false;  ///< whether the numbers of shape.rotary follow
 };
 
-/// Every number of the header, in order, for reading and writing alike.
+/// The numbers that every header has, in order, for reading and writing alike.
 template <class Stream, class AnyHeader>
 void header_numbers(Stream& stream, AnyHeader& header) {
   stream.number(header.version);
@@ -40,27 +39,33 @@ void header_numbers(Stream& stream, AnyHeader& header) {
   stream.number(header.shape.keep_first);
   stream.number(header.shape.window);
   stream.number(header.turns);
-  stream.number(header.rotary.rotary_dim);
-  stream.number(header.rotary.base);
-  stream.number(header.rotary.interleaved);
-  stream.number(header.rotary.scaling);
-  stream.number(header.rotary.factor);
-  stream.number(header.rotary.original_length);
-  stream.number(header.rotary.sequence_length);
-  stream.number(header.rotary.beta_fast);
-  stream.number(header.rotary.beta_slow);
-  stream.number(header.rotary.truncate);
-  stream.number(header.rotary.attention_factor);
-  stream.number(header.rotary.mscale);
-  stream.number(header.rotary.mscale_all_dim);
-  stream.number(header.rotary.low_freq_factor);
-  stream.number(header.rotary.high_freq_factor);
+}
+
+/// The numbers that follow if the cache turns its keys.
+template <class Stream, class AnyOptions>
+void rotary_numbers(Stream& stream, AnyOptions&& rotary) {
+  stream.number(rotary.rotary_dim);
+  stream.number(rotary.base);
+  stream.number(rotary.interleaved);
+  stream.number(rotary.scaling);
+  stream.number(rotary.factor);
+  stream.number(rotary.original_length);
+  stream.number(rotary.sequence_length);
+  stream.number(rotary.beta_fast);
+  stream.number(rotary.beta_slow);
+  stream.number(rotary.truncate);
+  stream.number(rotary.attention_factor);
+  stream.number(rotary.mscale);
+  stream.number(rotary.mscale_all_dim);
+  stream.number(rotary.low_freq_factor);
+  stream.number(rotary.high_freq_factor);
 }
 
 /// All rows of batch b, for reading and writing alike.
 template <class Stream, class AnyStore>
 void batch_rows(Stream& stream, AnyStore& store, std::int64_t b) {
   const std::int64_t length = store.length(b);
+  if (length == 0) return;  // without a row, nothing says that the number of heads is a modest one
   for (std::int64_t g = 0; g < store.shape.num_kv_heads; ++g)
     for (const BlockSide* side : {&store.layout.key, &store.layout.value}) {
       RowSpan span;
@@ -140,10 +145,11 @@ struct Counter {
   }
 };
 
-std::int64_t header_bytes() {
+std::int64_t header_bytes(bool turns) {
   Counter counter;
-  Header header;
+  const Header header;
   header_numbers(counter, header);
+  if (turns) rotary_numbers(counter, RotaryOptions());
   return static_cast<std::int64_t>(sizeof kMagic) + counter.count;
 }
 
@@ -160,7 +166,7 @@ Status corrupt(const char* why) { return Status::error(StatusCode::corrupt_data,
 Status check_envelope(const std::uint8_t* bytes, std::int64_t size) {
   if (size < static_cast<std::int64_t>(sizeof kMagic) || std::memcmp(bytes, kMagic, sizeof kMagic) != 0)
     return corrupt("these bytes are not a saved cache");
-  if (size < header_bytes() + kChecksumBytes) return corrupt("the saved cache is truncated");
+  if (size < header_bytes(false) + kChecksumBytes) return corrupt("the saved cache is truncated");
   std::int64_t version;
   std::memcpy(&version, bytes + sizeof kMagic, sizeof version);
   if (version != kVersion)
@@ -195,7 +201,7 @@ Status read_batches(Reader& reader, KvCache::Store& store, std::int64_t row_byte
 std::int64_t KvCache::saved_size() const {
   std::int64_t tokens = 0;
   for (std::int64_t b = 0; b < store_->shape.batch_size; ++b) tokens += store_->length(b);
-  return header_bytes() + batch_bytes(store_->shape.batch_size) + tokens * token_bytes(*store_) + kChecksumBytes;
+  return header_bytes(store_->shape.rotary.has_value()) + batch_bytes(store_->shape.batch_size) + tokens * token_bytes(*store_) + kChecksumBytes;
 }
 
 void KvCache::save(std::uint8_t* bytes) const {
@@ -203,11 +209,11 @@ void KvCache::save(std::uint8_t* bytes) const {
   Header header;
   header.shape = store.shape;
   header.turns = store.shape.rotary.has_value();
-  if (header.turns) header.rotary = *store.shape.rotary;
 
   Writer writer(bytes);
   writer.bytes(kMagic, sizeof kMagic);
   header_numbers(writer, header);
+  if (header.turns) rotary_numbers(writer, *store.shape.rotary);
   for (std::int64_t b = 0; b < store.shape.batch_size; ++b) {
     writer.number(store.appended[b]);
     writer.number(store.rotary_origin[b]);
@@ -222,8 +228,9 @@ Status KvCache::load(const std::uint8_t* bytes, std::int64_t size, std::unique_p
   Header header;
   Reader reader(bytes + sizeof kMagic);
   header_numbers(reader, header);
-  if (header.turns) header.shape.rotary = header.rotary;
-  const std::int64_t rest = size - header_bytes() - kChecksumBytes;
+  const std::int64_t rest = size - header_bytes(header.turns) - kChecksumBytes;
+  if (rest < 0) return corrupt("the saved cache is truncated");
+  if (header.turns) rotary_numbers(reader, header.shape.rotary.emplace());
   if (!reader.exact() || header.shape.batch_size < 0 || header.shape.batch_size > rest / (2 * kNumberBytes))
     return corrupt("the saved cache's header holds impossible numbers");
 
