@@ -2,7 +2,7 @@
 // what is accepted must save as the same bytes again.
 //
 //   cmake --preset fuzz && cmake --build build/fuzz --target fuzz_kv_cache
-//   build/fuzz/tests/cpp/fuzz_kv_cache -max_total_time=60
+//   build/fuzz/tests/cpp/fuzz_kv_cache -max_total_time=60 tests/cpp/corpus/fuzz_kv_cache
 
 #include <cstdio>
 #include <cstdlib>
