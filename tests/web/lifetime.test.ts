@@ -52,6 +52,10 @@ describe("memory", () => {
     expect(left.heap).toBeLessThan(4 * 2 ** 20);
     expect(left.resident).toBeLessThan(100 * 2 ** 20);
   });
+
+  test("an instance that is dropped without dispose ends its threads once it is collected", async () => {
+    expect(await run("dropped")).toEqual({ held: 3, dropped: 0 });
+  });
 });
 
 interface Sizes {

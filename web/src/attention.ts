@@ -41,6 +41,9 @@ export interface Context {
   run<T>(operation: string, work: () => Eventually<T>, signal?: AbortSignal): Promise<T>;
 }
 
+/** A net under instances that are dropped without dispose(). It may run late or never: dispose what you make. */
+const dropped = /* @__PURE__ */ new FinalizationRegistry<Backend>((backend) => backend.dispose());
+
 /**
  * An engine ready to compute attention; `createAttention` makes one.
  *
@@ -66,6 +69,7 @@ export class Attention extends Disposing {
       assertAlive: (operation) => this.#assertAlive(operation),
       run: (operation, work, signal) => this.#run(operation, work, signal),
     };
+    dropped.register(this, backend, this);
   }
 
   /**
@@ -249,6 +253,7 @@ export class Attention extends Disposing {
   override dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;
+    dropped.unregister(this);
     this.#backend.dispose();
   }
 

@@ -1,0 +1,19 @@
+// Makes instances and lets go of them; tells how many worker threads there are before and after collection.
+import { createAttention } from "headwise";
+
+const x = { data: new Float32Array(64).fill(1), shape: [8, 8] };
+const workers = () => process.report.getReport().workers.length;
+
+async function use() {
+  const instances = [];
+  for (let n = 0; n < 3; ++n) instances.push(await createAttention({ backend: "wasm", threads: 2 }));
+  for (const hw of instances) await hw.scaledDotProductAttention(x, x, x);
+  return workers();
+}
+
+const held = await use();
+for (let patience = 0; workers() > 0 && patience < 100; ++patience) {
+  gc();
+  await new Promise((resolve) => setTimeout(resolve, 50));
+}
+console.log(JSON.stringify({ held, dropped: workers() }));
