@@ -17,6 +17,8 @@ const NEEDED = {
   native: [
     { name: "g++", program: "g++" },
     { name: "libgtest-dev", file: "/usr/include/gtest/gtest.h" },
+    { name: "clang", program: "clang++" }, // for the fuzzers
+    { name: "libclang-rt-dev", file: "/usr/share/doc/libclang-rt-dev" }, // libFuzzer itself
     { name: "nlohmann-json3-dev", file: "/usr/include/nlohmann/json.hpp" }, // the tests read the case table with it
   ],
   browser: [
@@ -43,9 +45,6 @@ export async function installSystemPackages(purposes, say) {
   apt("update");
   apt("install", "--yes", "--no-install-recommends", ...names);
 }
-
-/** Whether a program that only some tests need is here. */
-export const hasProgram = (program) => isPresent({ program });
 
 function isPresent({ program, file }) {
   if (file) return existsSync(file);

@@ -2,7 +2,7 @@
 // error model of the double reference; nothing may trap under the address and undefined-behaviour sanitizers.
 //
 //   cmake --preset fuzz && cmake --build build/fuzz
-//   build/fuzz/tests/cpp/fuzz_attention -max_total_time=60 tests/cpp/corpus
+//   build/fuzz/tests/cpp/fuzz_attention -max_total_time=60 tests/cpp/corpus/fuzz_attention
 
 #include <fuzzer/FuzzedDataProvider.h>
 #include <gtest/gtest.h>

@@ -1,10 +1,10 @@
 // npm test: every test of the repository, from a bare clone. The last line is "N passed, N failed, N skipped".
 //
-//   npm test -- --quick            without the sanitizer runs
-//   npm test -- --only=jest        some stages: native, asan, tsan, jest, webgpu, browser (comma-separated)
+//   npm test -- --quick            without the sanitizer runs and the fuzzers
+//   npm test -- --only=jest        some stages: native, asan, tsan, fuzz, jest, webgpu, browser (comma-separated)
 
 import { spawn } from "node:child_process";
-import { mkdirSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import path from "node:path";
 
@@ -22,13 +22,16 @@ const THREADED = "ThreadPool.*:Threads.*:LayerBits.DoNotDependOnThreads:KvCache.
 
 /** In the order they run. `minutes` is the budget: a stage that takes longer is stopped and counts as failed. */
 const STAGES = [
-  { name: "native", minutes: 8, run: () => nativeTests("release") },
-  { name: "asan", minutes: 10, run: () => nativeTests("asan"), slow: true },
+  { name: "native", minutes: 7, run: () => nativeTests("release") },
+  { name: "asan", minutes: 9, run: () => nativeTests("asan"), slow: true },
   { name: "tsan", minutes: 6, run: () => nativeTests("tsan", THREADED), slow: true },
+  { name: "fuzz", minutes: 5, run: fuzz, slow: true },
   { name: "jest", minutes: 8, run: () => jest("jest", ["tests/(web|conformance|package)/"]) },
   { name: "webgpu", minutes: 6, run: () => jest("webgpu", ["tests/webgpu/"]) },
   { name: "browser", minutes: 4, run: () => jest("browser", ["tests/browser/"]) },
 ];
+
+const FUZZERS = ["fuzz_attention", "fuzz_kv_cache"];
 
 let deadline = Infinity;
 
@@ -49,6 +52,27 @@ async function runShard(preset, filter, shard) {
   const args = [`--gtest_filter=${filter}`, `--gtest_output=json:${report}`, "--gtest_brief=1"];
   const status = await inTime(program, args, env);
   return judged(googleTestCounts(report), status);
+}
+
+/** A minute of libFuzzer for each target, side by side, from its corpus. A find ends the target with an error. */
+async function fuzz() {
+  await run("cmake", ["--preset", "fuzz"], { quiet: true });
+  const folder = path.join(build, "fuzz");
+  if ((await inTime("cmake", ["--build", folder, "--parallel", "--target", ...FUZZERS])) !== 0) {
+    throw new Error("fuzz: does not build");
+  }
+  const verdicts = await Promise.all(FUZZERS.map((name) => fuzzOne(folder, name)));
+  return verdicts.reduce(add);
+}
+
+async function fuzzOne(folder, name) {
+  const finds = path.join(results, name);
+  mkdirSync(finds, { recursive: true });
+  const limits = ["-max_total_time=60", "-max_len=600", "-len_control=0", "-verbosity=0", `-artifact_prefix=${finds}/`];
+  const corpora = [finds, path.join("tests/cpp/corpus", name)].filter((corpus) => existsSync(corpus));
+  const status = await inTime(path.join(folder, "tests/cpp", name), [...limits, ...corpora]);
+  if (status !== 0) say(`${name}: found something, see ${path.relative(root, finds)}`);
+  return status === 0 ? { ...nothing, passed: 1 } : oneFailed;
 }
 
 async function jest(name, patterns) {
