@@ -110,7 +110,7 @@ describeOnGpu("faults of the GPU", () => {
 
   test("the entry without wasm computes the same, and refuses what it does not have by name", async () => {
     const hw = await createOnGpuAlone({ device });
-    instances.push(hw as unknown as Attention);
+    instances.push(hw);
     const { output } = await hw.scaledDotProductAttention(x, x, x, { causal: true });
     expect([...float32Of(output).subarray(0, 8)]).toEqual(firstRow);
     expect(String(await thrown(createOnGpuAlone({ backend: "wasm" } as object)))).toMatch(/backend must be "webgpu"/);

@@ -6,6 +6,7 @@ import { pipelineOf } from "../../web/src/webgpu/pipelines.js";
 import {
   flatKernel,
   planAttention,
+  projectKernel,
   type AttentionFacts,
   type FloatDtype,
   type Limits,
@@ -23,6 +24,8 @@ function everyKernel(): Kernel[] {
     flatKernel("narrow"),
     flatKernel("merge"),
     flatKernel("rotary"),
+    flatKernel("head_norm"),
+    projectKernel,
   ];
   for (const maxComputeWorkgroupStorageSize of [16384, 32768])
     for (const queryLength of [1, 100])

@@ -32,6 +32,8 @@ export class GpuData {
     readonly buffer: GPUBuffer,
     readonly offset: number,
     readonly byteLength: number,
+    /** Made by the engine itself: its owner needs no check. */
+    readonly isOurs = false,
   ) {}
 }
 

@@ -1,6 +1,6 @@
 import { selectedExtents, type AttentionShape, type Selection } from "../attentionOptions.js";
 import type { AttentionProblem, CheckedFloats } from "../attentionProblem.js";
-import type { AttentionResult, FloatResult, GpuAttentionResult } from "../backend.js";
+import type { AttentionResult, GpuAttentionResult } from "../backend.js";
 import { EmptyRowError, OptionError, type RowIndex } from "../errors.js";
 import type { TypedTensor } from "../tensor.js";
 import { asArray, recordCall, runCall, type Call, type Span } from "./call.js";
@@ -65,27 +65,48 @@ export function encodeAttention(
   });
 }
 
-function planOf(engine: Engine, problem: AttentionProblem): [AttentionPlan, readonly Sequence[]] {
+export function planOf(engine: Engine, problem: AttentionProblem): [AttentionPlan, readonly Sequence[]] {
   const sequences = resolveSequences(problem.shape, problem.settings, problem.ragged);
   return [planAttention(factsOf(problem, sequences), engine.device.limits), sequences];
 }
 
-/** Places the arrays and lists the kernels; returns what reads the results. */
+/** Lists the call's kernels; returns what reads all its results. */
 function build(
   call: Call,
   problem: AttentionProblem,
   plan: AttentionPlan,
   sequences: readonly Sequence[],
 ): Collect<AttentionResult> {
+  const { wide, collect } = attendOn(call, problem, plan, sequences);
+  const length = outputLength(problem.shape);
+  const output = wide && writeOutput(call, problem.output, wide, length, plan.narrow, problem.location);
+  return (result) => ({ ...collect(result), ...(output && { output: output(result) }) }) as AttentionResult;
+}
+
+/**
+ * Places the arrays and lists the kernels. The output comes as float32 on the GPU; `collect` reads everything else,
+ * after it has looked for rows that see nothing.
+ */
+export function attendOn(
+  call: Call,
+  problem: AttentionProblem,
+  plan: AttentionPlan,
+  sequences: readonly Sequence[],
+): { readonly wide: Span | undefined; readonly collect: Collect<Omit<AttentionResult, "output">> } {
   const arrays = placeArrays(call, problem, plan, sequences);
   const checkRows = problem.settings.emptyRows === "throw" ? emptyRowCheck(call, problem, arrays) : undefined;
-  const output = attend(call, problem, arrays);
-  const collectors = { output, ...rowResults(call, problem, arrays), ...inspections(call, problem, arrays) };
-  return (result) => {
+  const wide = problem.wanted.output ? call.room(4 * outputLength(problem.shape)) : undefined;
+  if (plan.attend) attend(call, problem, arrays, plan.attend, wide);
+  const collectors = { ...rowResults(call, problem, arrays), ...inspections(call, problem, arrays) };
+  const collect = (result: ArrayBuffer) => {
     checkRows?.(result);
-    const entries = Object.entries(collectors).filter(([, collect]) => collect !== undefined);
-    return Object.fromEntries(entries.map(([name, collect]) => [name, collect!(result)])) as unknown as AttentionResult;
+    return Object.fromEntries(Object.entries(collectors).map(([name, read]) => [name, read(result)]));
   };
+  return { wide, collect };
+}
+
+function outputLength({ batchSize, numHeads, queryLength, valueDim }: AttentionShape): number {
+  return batchSize * numHeads * queryLength * valueDim;
 }
 
 /** A result [B, H, …] as the caller wants it: read back, or left where it is in room of its own. */
@@ -244,18 +265,8 @@ function placeTables(
 
 const NO_CHOICE = new Int32Array(0);
 
-/** The attention pass itself; returns what reads the output. */
-function attend(call: Call, problem: AttentionProblem, arrays: Arrays): Collect<FloatResult> | undefined {
-  const { plan } = arrays;
-  const wanted = problem.wanted.output;
-  const { output } = problem;
-  const length = output.shape.reduce((product, extent) => product * extent, 1);
-  const wide = wanted ? call.room(4 * length) : undefined;
-  if (plan.attend) attendInto(call, problem, arrays, plan.attend, wide);
-  return wide && writeOutput(call, output, wide, length, plan.narrow, problem.location);
-}
-
-function attendInto(
+/** The attention pass, in parts of the keys where the plan says so. */
+function attend(
   call: Call,
   problem: AttentionProblem,
   arrays: Arrays,

@@ -10,13 +10,16 @@ import type {
   KernelTime,
 } from "../backend.js";
 import { DisposedError, UnsupportedError } from "../errors.js";
+import type { LayerProblem } from "../layerProblem.js";
 import type { MergeProblem, MergeResult } from "../merge.js";
 import type { RotaryProblem } from "../rotary.js";
 import { elementCount, type Dtype, type TensorDataOf } from "../tensor.js";
 import { EngineTensor } from "../wasm/heap.js";
 import { encodeAttention, runAttention } from "./attention.js";
+import { scoped } from "./call.js";
 import { openDevice, type Device, type DeviceOptions } from "./device.js";
 import { makeEngine, type Engine } from "./engine.js";
+import { GpuLayer } from "./layer.js";
 import { runMerge } from "./merge.js";
 import { runRotary } from "./rotary.js";
 
@@ -77,8 +80,16 @@ export class WebgpuBackend implements Backend {
     throw onlyInWasm(operation);
   }
 
-  createLayer(): BackendLayer {
-    throw onlyInWasm("multiHeadAttention");
+  async createLayer(problem: LayerProblem): Promise<BackendLayer> {
+    const layer = new GpuLayer(problem);
+    await this.#run(problem.operation, (engine) => scoped(engine, problem.operation, () => layer.upload(engine)));
+    return {
+      get bytes() {
+        return layer.bytes;
+      },
+      forward: (forward) => this.#run(forward.operation, (engine) => layer.forward(engine, forward)),
+      release: () => layer.release(),
+    };
   }
 
   /** Arrays of JavaScript: memory of the GPU cannot be seen from here. */

@@ -40,6 +40,7 @@ export class Call {
   /** Before and after the dispatches. */
   readonly #copiesIn: Copy[] = [];
   readonly #copiesOut: Copy[] = [];
+  readonly #clears: Span[] = [];
   readonly #owners: Promise<void>[] = [];
   readonly #reads: { readonly source: Span; readonly offset: number }[] = [];
   #readBytes = 0;
@@ -80,8 +81,8 @@ export class Call {
   place(tensor: TypedTensor): Span {
     const onGpu = gpuDataOf(tensor);
     if (!onGpu) return this.upload(tensor.data);
-    const { buffer, offset, byteLength, argument } = onGpu;
-    this.#owners.push(this.#checkOwner(argument, buffer));
+    const { buffer, offset, byteLength, argument, isOurs } = onGpu;
+    if (!isOurs) this.#owners.push(this.#checkOwner(argument, buffer));
     const bytes = Math.max(SMALLEST_BINDING, Math.ceil(byteLength / 4) * 4);
     const { minStorageBufferOffsetAlignment: alignment } = this.engine.device.limits;
     if (offset % alignment === 0 && offset + bytes <= buffer.size) return { buffer, offset, bytes };
@@ -93,6 +94,11 @@ export class Call {
     const copied = this.room(byteLength);
     this.#copiesIn.push({ from: { buffer, offset, bytes: wholeWords(byteLength, buffer, offset) }, to: copied });
     return copied;
+  }
+
+  /** Zeros before the kernels run. */
+  clear(span: Span): void {
+    this.#clears.push(span);
   }
 
   /** Copies a result to where the caller wants it, after the kernels have run. */
@@ -172,6 +178,7 @@ export class Call {
   /** Records every dispatch into `encoder`; `compile` has run. */
   record(encoder: GPUCommandEncoder, timer?: Timer): void {
     const { gpuDevice } = this.engine.device;
+    for (const { buffer, offset, bytes } of this.#clears) encoder.clearBuffer(buffer, offset, bytes);
     copyAll(encoder, this.#copiesIn);
     this.#dispatches.forEach(({ kernel, bindings, grid }, n) => {
       const pipeline = this.#pipelines[n]!;

@@ -335,7 +335,10 @@ function planInspection(
 }
 
 /** A kernel of independent invocations. */
-export function flatKernel(name: "pack" | "narrow" | "merge" | "rotary", constants: Kernel["constants"] = {}): Kernel {
+export function flatKernel(
+  name: "pack" | "narrow" | "merge" | "rotary" | "head_norm",
+  constants: Kernel["constants"] = {},
+): Kernel {
   return { name, constants: { THREADS: FLAT_THREADS, ...constants } };
 }
 
@@ -343,6 +346,16 @@ export function flatKernel(name: "pack" | "narrow" | "merge" | "rotary", constan
 export function narrowStep(dtype: FloatDtype, length: number): Step | undefined {
   if (dtype === "float32") return undefined;
   return { kernel: flatKernel("narrow"), workgroups: divideUp(length, 2 * FLAT_THREADS) };
+}
+
+/** A projection's tile: rows and columns of a workgroup. */
+const PROJECT = { THREADS_X: 8, THREADS_Y: 8, COLUMNS4: 2, DEPTH4: 4 } as const;
+const PROJECT_ROWS = 4 * PROJECT.THREADS_Y;
+const PROJECT_COLUMNS = 4 * PROJECT.COLUMNS4 * PROJECT.THREADS_X;
+export const projectKernel: Kernel = { name: "project", constants: PROJECT };
+
+export function projectWorkgroups(rows: number, columns: number): number {
+  return divideUp(rows, PROJECT_ROWS) * divideUp(columns, PROJECT_COLUMNS);
 }
 
 /** Elements of a flat kernel that one workgroup writes. */

@@ -1,19 +1,22 @@
 import attend from "./kernels/attend.wgsl";
 import call from "./kernels/call.wgsl";
 import finishRow from "./kernels/finish_row.wgsl";
+import headNorm from "./kernels/head_norm.wgsl";
 import inspect from "./kernels/inspect.wgsl";
 import merge from "./kernels/merge.wgsl";
 import mergeParts from "./kernels/merge_parts.wgsl";
 import narrow from "./kernels/narrow.wgsl";
 import pack from "./kernels/pack.wgsl";
 import part from "./kernels/part.wgsl";
+import project from "./kernels/project.wgsl";
 import rotary from "./kernels/rotary.wgsl";
 import scoreTile from "./kernels/score_tile.wgsl";
 import storedF16 from "./kernels/stored_f16.wgsl";
 import storedF32 from "./kernels/stored_f32.wgsl";
 import topK from "./kernels/top_k.wgsl";
 
-export type KernelName = "attend" | "merge_parts" | "inspect" | "top_k" | "pack" | "narrow" | "merge" | "rotary";
+export type KernelName =
+  "attend" | "merge_parts" | "inspect" | "top_k" | "pack" | "narrow" | "merge" | "rotary" | "project" | "head_norm";
 
 /** A shader before it is text: which kernel, and the constants that fold its options away. */
 export interface Kernel {
@@ -57,6 +60,11 @@ const SOURCES: Readonly<Record<KernelName, Source>> = {
     parts: [merge],
     bindings: { 0: "uniform", 1: "read", 2: "read", 3: "read", 4: "write", 5: "write" },
   },
+  project: {
+    parts: [project],
+    bindings: { 0: "uniform", 1: "read", 2: "read", 3: "read", 4: "write" },
+  },
+  head_norm: { parts: [headNorm], bindings: { 0: "uniform", 1: "read", 2: "write" } },
   rotary: { parts: [rotary], bindings: { 0: "uniform", 1: "read", 2: "read", 3: "write" } },
 };
 

@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { createAttention, type Attention, type ForwardOptions, type LayerOptions, type Tensor } from "headwise";
+import { setFloat16 } from "@petamoriken/float16";
+
+import { differences, valuesOf } from "../web/close.js";
+import { randomTensor } from "../web/randomTensor.js";
+import { exactRow, referenceLayer } from "../web/referenceLayer.js";
+import { describeOnGpu, gpu } from "./gpu.js";
+
+const weight = (seed: number, rows: number, columns: number) =>
+  randomTensor(seed, [rows, columns], Math.sqrt(3 / rows));
+const square = (width: number) => ({
+  Wq: weight(1, width, width),
+  bq: randomTensor(2, [width]),
+  Wk: weight(3, width, width),
+  bk: randomTensor(4, [width]),
+  Wv: weight(5, width, width),
+  bv: randomTensor(6, [width]),
+  Wo: weight(7, width, width),
+  bo: randomTensor(8, [width]),
+});
+
+/** What two engines may differ by: each errs by at most this share of the largest output (sums of at most 64 products). */
+const SHARE = 5e-6;
+
+describeOnGpu("multiHeadAttention on WebGPU", () => {
+  let onGpu: Attention;
+  let onCpu: Attention;
+  beforeAll(async () => {
+    onGpu = await createAttention({ backend: "webgpu", gpu: gpu! });
+    onCpu = await createAttention({ backend: "wasm", threads: 1 });
+  });
+  afterAll(() => {
+    onGpu.dispose();
+    onCpu.dispose();
+  });
+
+  const run = async (hw: Attention, options: LayerOptions, x: Tensor<"float32" | "float16">, given: ForwardOptions) => {
+    const layer = await hw.multiHeadAttention(options);
+    const result = await layer.forward(x, given);
+    layer.dispose();
+    return result;
+  };
+
+  test("the formula holds", async () => {
+    const weights = { ...square(24), Wo: weight(7, 24, 10), bo: randomTensor(8, [10]) };
+    const x = randomTensor(9, [2, 7, 24]);
+    const { output } = await run(onGpu, { inputDim: 24, outputDim: 10, numHeads: 3, weights }, x, {});
+    expect(output.shape).toEqual([2, 7, 10]);
+    const rows = [0, 1].flatMap((b) => {
+      const tokens = Array.from({ length: 7 }, (_, s) =>
+        exactRow(x.data.subarray((b * 7 + s) * 24, (b * 7 + s + 1) * 24)),
+      );
+      return referenceLayer({ numHeads: 3, ...weights }, tokens).flat();
+    });
+    const expected = {
+      values: Float64Array.from(rows, ({ value }) => value),
+      tolerance: Float64Array.from(rows, ({ error }) => error),
+    };
+    expect(differences(output, expected)).toEqual([]);
+  });
+
+  const x = randomTensor(9, [2, 40, 24]);
+  const columns = randomTensor(9, [2, 24, 40]);
+  const halves = { data: toHalves(x.data), shape: x.shape };
+  const odd = { Wq: weight(1, 24, 21), Wk: weight(2, 20, 7), Wv: weight(3, 30, 5) };
+  const cases: [string, LayerOptions, Tensor<"float32" | "float16">, ForwardOptions][] = [
+    ["masks and every statistic", { inputDim: 24, numHeads: 3, weights: square(24) }, x, { causal: true, window: { left: 20 }, returns: { probs: true, lse: true, entropy: true } }],
+    ["padding and its lengths", { inputDim: 24, numHeads: 3, weights: square(24) }, x, { keyLengths: [40, 11], queryLengths: [40, 11], causal: true }],
+    ["widths of their own, no output projection", { inputDim: 24, keyInputDim: 20, valueInputDim: 30, modelDim: 21, valueHeadDim: 5, numHeads: 3, numKvHeads: 1, outputProjection: false, weights: odd }, x, { key: randomTensor(10, [2, 13, 20]), value: randomTensor(11, [2, 13, 30]) }],
+    ["rotary positions and an rms norm", { inputDim: 24, numHeads: 3, weights: square(24), qkNorm: { kind: "rms", gain: randomTensor(12, [8]).data }, position: { kind: "rotary", base: 500 } }, x, { causal: true }],
+    ["interleaved rotary and an l2 norm", { inputDim: 24, numHeads: 2, weights: square(24), qkNorm: { kind: "l2" }, position: { kind: "rotary", rotaryDim: 4, interleaved: true } }, x, { queryOffset: [3, 5] }],
+    ["learned positions", { inputDim: 24, numHeads: 3, weights: square(24), position: { kind: "learned", table: randomTensor(13, [50, 24]) } }, x, {}],
+    ["sinusoidal positions", { inputDim: 24, numHeads: 3, weights: square(24), position: { kind: "sinusoidal", split: "halves" } }, x, { queryOffset: 2 }],
+    ["columns", { inputDim: 24, numHeads: 3, layout: "BES", weights: square(24) }, columns, { causal: true }],
+    ["float16", { inputDim: 24, numHeads: 3, weights: square(24) }, halves, {}],
+  ]; // prettier-ignore
+
+  test.each(cases)("%s agree with wasm", async (_, options, input, given) => {
+    const actual = await run(onGpu, options, input, given);
+    const expected = await run(onCpu, options, input, given);
+    expect(Object.keys(actual).sort()).toEqual(Object.keys(expected).sort());
+    for (const [name, tensor] of Object.entries(expected) as [keyof typeof expected, Tensor][]) {
+      const values = Float64Array.from(valuesOf(tensor));
+      const largest = Math.max(...values.map(Math.abs));
+      const ulp = tensor.dtype === "float16" ? 2 ** -10 : 0;
+      const tolerance = values.map((value) => SHARE * largest + ulp * Math.abs(value));
+      expect([name, differences(actual[name] as Tensor, { values, tolerance })]).toEqual([name, []]);
+      expect((actual[name] as Tensor).shape).toEqual(tensor.shape);
+    }
+  });
+});
+
+function toHalves(numbers: Float32Array): Uint16Array {
+  const view = new DataView(new ArrayBuffer(2 * numbers.length));
+  numbers.forEach((x, k) => setFloat16(view, 2 * k, x, true));
+  return new Uint16Array(view.buffer);
+}

@@ -1,0 +1,56 @@
+import type { CheckedFloats } from "../attentionProblem.js";
+import type { CheckedPosition } from "../layerProblem.js";
+import { divideUp } from "./plan.js";
+import { stridesOf } from "./strides.js";
+import { widen } from "./widen.js";
+
+/** Tokens of a layer's input, [B·S, width padded to whole vec4], with what `added` gives for each token added to it. */
+export function tokenRows(
+  tensor: CheckedFloats,
+  layout: "BSE" | "BES",
+  [batchSize, length, width]: readonly [number, number, number],
+  added?: (token: number) => ArrayLike<number> | undefined,
+): Float32Array {
+  const numbers = widen(tensor.data);
+  const paddedWidth = 4 * divideUp(width, 4);
+  const { batch, position, feature } = stridesOf(layout, 1, length, width);
+  const rows = new Float32Array(batchSize * length * paddedWidth);
+  for (let token = 0; token < batchSize * length; ++token) {
+    const from = Math.floor(token / length) * batch + (token % length) * position;
+    const extra = added?.(token);
+    for (let d = 0; d < width; ++d) rows[token * paddedWidth + d] = numbers[from + d * feature]! + (extra?.[d] ?? 0);
+  }
+  return rows;
+}
+
+/** What a layer adds to the token at a position: nothing outside a learned table, where only padding may stand. */
+export function positionRow(
+  position: CheckedPosition,
+  width: number,
+): ((at: number) => ArrayLike<number> | undefined) | undefined {
+  switch (position.kind) {
+    case "none":
+    case "rotary":
+      return undefined;
+    case "learned": {
+      const { data, shape } = position.table;
+      return (at) => (at >= 0 && at < shape[0]! ? data.subarray(at * width, (at + 1) * width) : undefined);
+    }
+    case "sinusoidal":
+      return (at) => sinusoidalRow(at, width, position.split, position.base);
+  }
+}
+
+function sinusoidalRow(at: number, width: number, split: "interleaved" | "halves", base: number): Float32Array {
+  const row = new Float32Array(width);
+  const half = Math.floor(width / 2);
+  const inHalves = split === "halves";
+  const steps = inHalves ? Math.max(half - 1, 1) : width / 2;
+  for (let m = 0; m < (inHalves ? half : width - half); ++m) {
+    const angle = at * base ** (-m / steps);
+    const cosine = inHalves ? m + half : 2 * m + 1;
+    row[inHalves ? m : 2 * m] = Math.sin(angle);
+    if (cosine < width) row[cosine] = Math.cos(angle);
+  }
+  return row;
+}
