@@ -3,35 +3,39 @@ import type { CheckedFloats, FloatTensor } from "./attentionProblem.js";
 import { OptionError, ShapeError, UnsupportedError } from "./errors.js";
 import type { OptionReader } from "./options.js";
 
+/** A tensor or, its shape being known, its data alone. */
+export type Weight = FloatTensor | FloatTensor["data"];
+
 /**
  * Weights of a layer, float32 or float16, by the names of the formula or by those of a state dict of PyTorch's
- * `nn.MultiheadAttention`. D is modelDim/numHeads, Dv valueHeadDim; every bias may be left out.
+ * `nn.MultiheadAttention`. D is modelDim/numHeads, Dv valueHeadDim; every bias may be left out. The shapes follow from
+ * the layer's, so bare arrays of the right length will do (then give outputDim, if it is not inputDim).
  */
 export interface LayerWeights {
   /** `[inputDim, numHeads·D]` */
-  readonly Wq?: FloatTensor;
-  readonly bq?: FloatTensor;
+  readonly Wq?: Weight;
+  readonly bq?: Weight;
   /** `[keyInputDim, numKvHeads·D]` */
-  readonly Wk?: FloatTensor;
-  readonly bk?: FloatTensor;
+  readonly Wk?: Weight;
+  readonly bk?: Weight;
   /** `[valueInputDim, numKvHeads·Dv]` */
-  readonly Wv?: FloatTensor;
-  readonly bv?: FloatTensor;
+  readonly Wv?: Weight;
+  readonly bv?: Weight;
   /** `[numHeads·Dv, outputDim]` */
-  readonly Wo?: FloatTensor;
-  readonly bo?: FloatTensor;
+  readonly Wo?: Weight;
+  readonly bo?: Weight;
   /** Wq, Wk and Wv side by side: `[inputDim, numHeads·D + numKvHeads·D + numKvHeads·Dv]` */
-  readonly Wqkv?: FloatTensor;
-  readonly bqkv?: FloatTensor;
+  readonly Wqkv?: Weight;
+  readonly bqkv?: Weight;
 
   /** The same stored [out, in], with the packed bias. */
-  readonly in_proj_weight?: FloatTensor;
-  readonly in_proj_bias?: FloatTensor;
-  readonly q_proj_weight?: FloatTensor;
-  readonly k_proj_weight?: FloatTensor;
-  readonly v_proj_weight?: FloatTensor;
-  readonly "out_proj.weight"?: FloatTensor;
-  readonly "out_proj.bias"?: FloatTensor;
+  readonly in_proj_weight?: Weight;
+  readonly in_proj_bias?: Weight;
+  readonly q_proj_weight?: Weight;
+  readonly k_proj_weight?: Weight;
+  readonly v_proj_weight?: Weight;
+  readonly "out_proj.weight"?: Weight;
+  readonly "out_proj.bias"?: Weight;
 }
 
 /** A weight [in, out] as it lies in its tensor: element (i, o) is at offset + i · inStride + o · outStride. */
@@ -81,10 +85,10 @@ export function refuseUnsupportedWeights(weights: OptionReader): void {
       );
 }
 
-/** The width of the output, if an output weight tells it. */
+/** The width of the output, if an output weight tells it: bare data does not. */
 export function outputWidthOf(weights: OptionReader): number | undefined {
   const name = SOURCES.output.weight.find((source) => weights.has(source));
-  if (name === undefined) return undefined;
+  if (name === undefined || ArrayBuffer.isView(weights.value(name))) return undefined;
   const { shape } = weights.tensor(name, ["float32", "float16"])!;
   return shape.length === 2 ? shape[STORED_OUT_IN.includes(name) ? 0 : 1] : undefined;
 }
@@ -158,7 +162,7 @@ function placeOf(
 }
 
 function readShaped(weights: OptionReader, name: string, shape: readonly number[]): CheckedFloats {
-  const tensor = weights.tensor(name, ["float32", "float16"])!;
+  const tensor = weights.shapedTensor(name, shape, ["float32", "float16"]);
   if (describe(tensor.shape) !== describe(shape)) {
     const reversed = shape.length === 2 && describe(tensor.shape) === describe([...shape].reverse());
     throw new ShapeError(

@@ -135,6 +135,13 @@ export class OptionReader {
     return value === undefined ? undefined : checkTensor(this.operation, this.name(name), value, dtypes, this.onGpu);
   }
 
+  /** A tensor, or its bare data where the shape is known anyway. */
+  shapedTensor<D extends Dtype>(name: string, shape: readonly number[], dtypes: readonly D[]): CheckedTensor<D> {
+    const value = this.#values[name];
+    const tensor = ArrayBuffer.isView(value) ? { data: value, shape } : value;
+    return checkTensor(this.operation, this.name(name), tensor, dtypes, this.onGpu);
+  }
+
   /** The options one level down. */
   object(name: string, names: readonly string[]): OptionReader | undefined {
     const value = this.#values[name];
