@@ -1,0 +1,31 @@
+import { loadProgram } from "./program.mjs";
+
+const COMPUTE_SECONDS = 0.004;
+const READ_SECONDS = 0.008;
+
+/** The probes of this variant, on as many threads as the engine has. Rates are the best that was seen. */
+export async function openRoofline({ variant, threads, locate }) {
+  const program = await loadProgram(locate(`build/bench-programs/roofline.${variant}.js`), threads);
+  const best = (forms, rate) => Math.max(...Array.from({ length: forms }, (_, form) => rate(form)));
+  return {
+    /** Watches the machine during a case that touches so many bytes. */
+    watch(bytes) {
+      let compute = 0;
+      let read = 0;
+      return {
+        look() {
+          compute = Math.max(
+            compute,
+            best(program._compute_forms(), (f) => program._compute_rate(f, COMPUTE_SECONDS)),
+          );
+          read = Math.max(
+            read,
+            best(program._read_forms(), (f) => program._read_rate(f, bytes, READ_SECONDS)),
+          );
+        },
+        /** Operations and bytes a second. */
+        rates: () => ({ compute, read }),
+      };
+    },
+  };
+}

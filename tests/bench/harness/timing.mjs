@@ -1,0 +1,52 @@
+// Interleaved timing: every round gives each contender its turn, so that a disturbance, a warm chip or a slower clock
+// meets all of them.
+
+/** Long enough for V8 to have optimised every hot function in the background. */
+const WARM_UP_MILLISECONDS = 500;
+/** One turn: calls are repeated until a timer's steps do not matter. */
+const TURN_MILLISECONDS = 40;
+/** A contender that is slower than a turn allows has fewer turns. */
+const MOST_MILLISECONDS = 4000;
+
+/**
+ * @param {{ call: () => Promise<unknown> }[]} entries
+ * @param {number} rounds
+ * @param {() => Promise<void>} betweenRounds
+ * @returns {Promise<number[][]>} milliseconds of a call, one for each turn, by entry
+ */
+export async function timeInterleaved(entries, rounds, betweenRounds) {
+  const samples = entries.map(() => []);
+  const estimates = [];
+  for (const entry of entries) estimates.push(await warmUp(entry));
+  for (let round = 0; round < rounds; round++) {
+    await betweenRounds();
+    for (const [k, entry] of entries.entries()) {
+      if (round > 0 && round * estimates[k] > MOST_MILLISECONDS) continue;
+      samples[k].push(await turn(entry, Math.ceil(TURN_MILLISECONDS / estimates[k])));
+      await breathe();
+    }
+  }
+  return samples;
+}
+
+async function warmUp({ call }) {
+  let calls = 0;
+  let last;
+  const start = performance.now();
+  do {
+    const before = performance.now();
+    await call();
+    last = performance.now() - before;
+    calls++;
+  } while (performance.now() - start < WARM_UP_MILLISECONDS);
+  return Math.max(calls > 1 ? last : performance.now() - start, 0.001);
+}
+
+async function turn({ call }, calls) {
+  const start = performance.now();
+  for (let k = 0; k < calls; k++) await call();
+  return (performance.now() - start) / calls;
+}
+
+/** Lets messages between workers arrive. */
+export const breathe = () => new Promise((resolve) => setTimeout(resolve, 0));

@@ -1,0 +1,25 @@
+// The textbook program: its arrays lie in its memory, so nothing is copied.
+
+import { loadProgram } from "../harness/program.mjs";
+
+const FAR = 2 ** 30;
+
+export async function open({ threads, locate }) {
+  const program = await loadProgram(locate("build/bench-programs/naive.js"), threads);
+  return { forms: (problem) => [{ form: "scalar loops", open: () => place(program, problem) }] };
+}
+
+function place(program, { shape, query, key, value }) {
+  const { heads, kvHeads, queries, keys, dim, causal, left, cache, lengths, layer, topK } = shape;
+  if (layer || lengths || topK || (cache ?? "float32") !== "float32") throw new Error("computes plain attention only");
+  const addresses = [query, key, value, query].map((data) => program._allocate(data.length));
+  if (addresses.includes(0)) throw new Error("not enough memory");
+  const view = (address, length) => new Float32Array(program.wasmMemory.buffer, address, length);
+  for (const [k, data] of [query, key, value].entries()) view(addresses[k], data.length).set(data);
+  const extents = [heads, kvHeads, queries, keys, dim, Number(causal), Math.min(left, FAR)];
+  return {
+    call: async () => program._attend(...addresses, ...extents),
+    row: ({ h, i }) => view(addresses[3], query.length).slice((h * queries + i) * dim, (h * queries + i + 1) * dim),
+    release: () => addresses.forEach((address) => program._release(address)),
+  };
+}

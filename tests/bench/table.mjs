@@ -1,0 +1,70 @@
+// What the bench prints.
+
+import { geometricMean } from "./harness/statistics.mjs";
+
+const COLUMNS = [
+  ["case", 30, ({ case: name }) => name],
+  ["ms", 9, ({ milliseconds }) => digits(milliseconds)],
+  ["±", 5, ({ spread }) => percent(spread)],
+  ["GFLOP/s", 8, ({ gflops }) => gflops.toFixed(1)],
+  ["GB/s", 6, ({ gigabytes }) => gigabytes.toFixed(1)],
+  ["of roof", 8, ({ roofline }) => percent(roofline.share)],
+  ["first ms", 9, ({ firstMilliseconds }) => digits(firstMilliseconds)],
+  ["outside", 8, ({ outside }) => (outside === undefined ? "" : percent(outside))],
+  ["init ms", 8, ({ initMilliseconds }) => digits(initMilliseconds)],
+  ["MB", 6, ({ peakBytes }) => (peakBytes / 2 ** 20).toFixed(0)],
+];
+
+const columnsFor = (peers) => [
+  ...COLUMNS,
+  ...peers.map((name) => [`×${name}`, 11, ({ peers: found }) => (found[name] ? found[name].ratio.toFixed(2) : "–")]),
+];
+
+export const LEGEND = [
+  "ms: median of rounds, ± half the distance of their quartiles; GFLOP/s: visible work; of roof: share of the best this",
+  "engine could do (the slower of its multiply-adds and of reading as many bytes, measured beside); first ms: first call",
+  "of a fresh module; outside: time spent in copies; MB: peak wasm memory; ×peer: how many times longer the peer takes.",
+].join("\n");
+
+export function header(peers) {
+  return columnsFor(peers)
+    .map(([title, width], k) => pad(title, width, k))
+    .join(" ");
+}
+
+export function line(record, peers) {
+  return columnsFor(peers)
+    .map(([, width, text], k) => pad(text(record), width, k))
+    .join(" ");
+}
+
+/** Geometric means of the ratios to each peer, and of the share of the roofline, over the cases of a group. */
+export function means(records, peers) {
+  return [...new Set(records.map(({ group }) => group))].flatMap((group) => {
+    const own = records.filter((record) => record.group === group);
+    const roof = `${percent(geometricMean(own.map(({ roofline }) => roofline.share)))} of roof`;
+    const ratios = peers.flatMap((name) => {
+      const both = own.filter((record) => record.peers[name]).map((record) => record.peers[name].ratio);
+      return both.length ? [`${geometricMean(both).toFixed(2)}× ${name} (${both.length} of ${own.length})`] : [];
+    });
+    return `  ${group}: ${[roof, ...ratios].join(", ")}`;
+  });
+}
+
+/** The form in which a peer computed a case, where it has several, and why it did not. */
+export function remarks(record) {
+  const chosen = Object.entries(record.peers)
+    .filter(([, { trials }]) => trials)
+    .map(
+      ([name, { form, trials }]) =>
+        `${name}: ${form} of ${Object.entries(trials)
+          .map(([f, ms]) => `${f} ${digits(ms)} ms`)
+          .join(", ")}`,
+    );
+  const missing = Object.entries(record.notRun ?? {}).map(([name, reason]) => `${name}: not run, ${reason}`);
+  return [...chosen, ...missing];
+}
+
+const pad = (text, width, k) => (k === 0 ? text.padEnd(width) : text.padStart(width));
+const percent = (share) => `${(share * 100).toFixed(0)}%`;
+const digits = (milliseconds) => milliseconds.toFixed(milliseconds < 10 ? 2 : 1);
