@@ -1,6 +1,7 @@
 // npm run bench: headwise beside its peers, see README.md in this folder.
 
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { gzipSync } from "node:zlib";
 import { availableParallelism, cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 
@@ -10,7 +11,7 @@ import { openEngine } from "./engines.mjs";
 import { buildPrograms } from "./programs/build.mjs";
 import { header, LEGEND, line, means, remarks } from "./table.mjs";
 
-const PEERS = ["ort", "tfjs", "ruvector", "ort-native", "naive"];
+const PEERS = ["ort", "ort-mha", "tfjs", "ruvector", "ort-native", "naive"];
 const VARIANTS = ["relaxed", "simd"];
 
 const USAGE = `npm run bench -- [options]
@@ -79,21 +80,30 @@ async function bench(options) {
     `${machine.cpu}, ${machine.cores} cores, ${engine.name}, ${results.date}, load ${results.load.toFixed(1)}`,
   );
   if (results.load > machine.cores * 0.75) console.log("The machine is busy: do not trust these numbers.");
+  for (const variant of options.variants) console.log(sizeOf(variant));
   console.log(LEGEND);
   try {
     for (const variant of options.variants)
       for (const threads of options.threads)
-        results.runs.push(await runConfiguration(engine, { ...options, variant, threads }));
+        results.runs.push(
+          await runConfiguration(engine, { ...options, variant, threads, withMemoryCase: results.runs.length === 0 }),
+        );
   } finally {
     await engine.close();
   }
   if (options.json) writeFileSync(options.json, `${JSON.stringify(results, undefined, 1)}\n`);
 }
 
-async function runConfiguration(engine, { variant, threads, peers, filter, rounds, verbose }) {
+function sizeOf(variant) {
+  const wasm = readFileSync(new URL(`../../dist/wasm/headwise.${variant}.wasm`, import.meta.url));
+  const kilobytes = (bytes) => (bytes.length / 1024).toFixed(0);
+  return `headwise.${variant}.wasm: ${kilobytes(wasm)} KB, ${kilobytes(gzipSync(wasm))} KB by gzip`;
+}
+
+async function runConfiguration(engine, { variant, threads, peers, filter, rounds, withMemoryCase, verbose }) {
   console.log(`\n${variant} SIMD, ${threads} ${threads === 1 ? "thread" : "threads"}\n${header(peers)}`);
   const records = [];
-  await engine.run({ variant, threads, peers, filter, rounds }, ({ note, record }) => {
+  await engine.run({ variant, threads, peers, filter, rounds, withMemoryCase }, ({ note, record }) => {
     if (note) console.log(note);
     if (!record) return;
     records.push(record);

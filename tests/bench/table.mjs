@@ -12,7 +12,7 @@ const COLUMNS = [
   ["first ms", 9, ({ firstMilliseconds }) => digits(firstMilliseconds)],
   ["outside", 8, ({ outside }) => (outside === undefined ? "" : percent(outside))],
   ["init ms", 8, ({ initMilliseconds }) => digits(initMilliseconds)],
-  ["MB", 6, ({ peakBytes }) => (peakBytes / 2 ** 20).toFixed(0)],
+  ["MB", 6, ({ peakBytes }) => megabytes(peakBytes)],
 ];
 
 const columnsFor = (peers) => [
@@ -62,9 +62,12 @@ export function remarks(record) {
           .join(", ")}`,
     );
   const missing = Object.entries(record.notRun ?? {}).map(([name, reason]) => `${name}: not run, ${reason}`);
-  return [...chosen, ...missing];
+  const scratch =
+    record.scratchBytes === undefined ? [] : [`scratch beside its tensors: ${megabytes(record.scratchBytes)} MB`];
+  return [...scratch, ...chosen, ...missing];
 }
 
 const pad = (text, width, k) => (k === 0 ? text.padEnd(width) : text.padStart(width));
 const percent = (share) => `${(share * 100).toFixed(0)}%`;
 const digits = (milliseconds) => milliseconds.toFixed(milliseconds < 10 ? 2 : 1);
+const megabytes = (bytes) => (bytes / 2 ** 20).toFixed(0);

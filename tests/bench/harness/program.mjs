@@ -1,6 +1,6 @@
 /** One of the bench's own programs, with its threads started. */
-export async function loadProgram(url, threads) {
-  const { default: create } = await import(url);
+export async function loadProgram(name, { threads, locate, isNode }) {
+  const { default: create } = await import(locate(`build/bench-programs/${isNode ? "node" : "worker"}/${name}.js`));
   const program = await create({ numThreads: threads });
   program._start(threads);
   return program;

@@ -4,8 +4,8 @@ const COMPUTE_SECONDS = 0.004;
 const READ_SECONDS = 0.008;
 
 /** The probes of this variant, on as many threads as the engine has. Rates are the best that was seen. */
-export async function openRoofline({ variant, threads, locate }) {
-  const program = await loadProgram(locate(`build/bench-programs/roofline.${variant}.js`), threads);
+export async function openRoofline(options) {
+  const program = await loadProgram(`roofline.${options.variant}`, options);
   const best = (forms, rate) => Math.max(...Array.from({ length: forms }, (_, form) => rate(form)));
   return {
     /** Watches the machine during a case that touches so many bytes. */

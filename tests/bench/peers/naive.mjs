@@ -4,8 +4,8 @@ import { loadProgram } from "../harness/program.mjs";
 
 const FAR = 2 ** 30;
 
-export async function open({ threads, locate }) {
-  const program = await loadProgram(locate("build/bench-programs/naive.js"), threads);
+export async function open(options) {
+  const program = await loadProgram("naive", options);
   return { forms: (problem) => [{ form: "scalar loops", open: () => place(program, problem) }] };
 }
 

@@ -22,7 +22,7 @@ function graphsOf({ layer, topK, cache, lengths, causal, left }) {
       ["MultiHeadAttention", separateLayer],
     ];
   if (topK) return [["MatMul, Softmax, TopK", lookedAt]];
-  if (lengths) return [["MultiHeadAttention, padded", padded]];
+  if (lengths) return [["MultiHeadAttention", padded]];
   if (cache === "float32")
     return [
       ["GroupQueryAttention", groupedDecode],
