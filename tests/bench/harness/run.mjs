@@ -21,6 +21,11 @@ const PEERS = {
   naive: "../peers/naive.mjs",
 };
 
+/** A form whose first call takes so many times longer than the best is not tried again. */
+const HOPELESS = 8;
+/** Of a peer that takes longer than this one call must do. */
+const ONE_CALL_MILLISECONDS = 8000;
+
 /**
  * @param {object} configuration
  * @param {"simd" | "relaxed"} configuration.variant
@@ -65,47 +70,55 @@ async function runCase(shape, headwise, peers, roofline, { rounds }) {
   const expectedRow = referenceOf(problem);
   const rows = sampleRows(shape).map((row) => ({ row, expected: expectedRow(row) }));
   const machine = roofline.watch(bytesTouched(shape));
-  const record = { case: shape.name, group: shape.group, operations: operations(shape), bytes: bytesTouched(shape) };
 
   const { result: own, bytes: memory } = await watchMemory(() => headwise.prepare(problem));
-  const firstCall = await timed(own.call);
+  const firstMilliseconds = await timed(own.call);
   checkRows(rows, own.row, false);
-  const { initMilliseconds } = own;
-  Object.assign(record, { initMilliseconds, firstMilliseconds: firstCall, peakBytes: memory() });
-
+  const record = {
+    ...{ case: shape.name, group: shape.group, operations: operations(shape), bytes: bytesTouched(shape) },
+    ...{ initMilliseconds: own.initMilliseconds, firstMilliseconds, peakBytes: memory() },
+  };
   if (shape.once) {
     machine.look();
-    finish(record, { median: firstCall, spread: 0 }, machine.rates());
-    Object.assign(record, { peers: {}, scratchBytes: record.peakBytes - record.bytes });
-    own.release();
-    return record;
+    const scratchBytes = record.peakBytes - record.bytes;
+    Object.assign(record, speed(record, { median: firstMilliseconds, spread: 0 }, machine.rates()));
+    Object.assign(record, { peers: {}, scratchBytes });
+  } else {
+    const { entries, notRun } = await preparePeers(peers, problem, rows);
+    Object.assign(record, { notRun }, await compare(record, own, entries, machine, rounds));
+    for (const entry of entries) entry.release();
   }
-
-  const entries = [own];
-  const inside = await own.inside?.();
-  if (inside) entries.push(inside);
-  const { entries: others, problems } = await preparePeers(peers, problem, rows);
-  entries.push(...others);
-  const samples = await timeInterleaved(entries, rounds, async () => machine.look());
-  const times = new Map(entries.map((entry, k) => [entry, summary(samples[k])]));
-  finish(record, times.get(own), machine.rates());
-  if (inside) record.outside = 1 - times.get(inside).median / times.get(own).median;
-  record.peers = Object.fromEntries(others.map((entry) => [entry.name, describePeer(entry, times, record)]));
-  record.notRun = problems;
-  for (const entry of [inside, ...others, own]) entry?.release();
+  own.release();
   return record;
+}
+
+/** Times headwise, headwise on tensors of its own and the peers in turns. */
+async function compare(record, own, peers, machine, rounds) {
+  const inside = await own.inside?.();
+  const entries = [own, ...(inside ? [inside] : []), ...peers];
+  const quick = entries.filter(({ firstMilliseconds = 0 }) => firstMilliseconds < ONE_CALL_MILLISECONDS);
+  const samples = await timeInterleaved(quick, rounds, async () => machine.look());
+  const timesOf = (entry) => summary(samples[quick.indexOf(entry)] ?? [entry.firstMilliseconds]);
+  const figures = speed(record, timesOf(own), machine.rates());
+  const describe = (peer) => describePeer(peer, timesOf(peer), figures.milliseconds);
+  inside?.release();
+  return {
+    ...figures,
+    outside: inside && 1 - timesOf(inside).median / figures.milliseconds,
+    peers: Object.fromEntries(peers.map((peer) => [peer.name, describe(peer)])),
+  };
 }
 
 async function preparePeers(peers, problem, rows) {
   const entries = [];
-  const problems = {};
+  const notRun = {};
   for (const peer of peers)
     try {
       entries.push({ name: peer.name, ...(await fastestForm(peer.forms(problem), rows)) });
     } catch (error) {
-      problems[peer.name] = error.message;
+      notRun[peer.name] = error.message;
     }
-  return { entries, problems };
+  return { entries, notRun };
 }
 
 /** A peer may have several ways to compute a case. All are tried, one at a time, and the fastest is compared. */
@@ -113,48 +126,47 @@ async function fastestForm(forms, rows) {
   if (forms.length === 0) throw new Error("it has no operator for this");
   const trials = {};
   const failures = [];
+  const leastSoFar = () => Math.min(...Object.values(trials));
   for (const { form, open } of forms)
     try {
       const opened = await openChecked(open, rows);
       if (forms.length === 1) return { form, ...opened };
-      trials[form] = await bestTime(opened.call);
+      const isHopeless = opened.firstMilliseconds > HOPELESS * leastSoFar();
+      trials[form] = isHopeless ? opened.firstMilliseconds : await bestTime(opened.call);
       opened.release();
     } catch (error) {
       failures.push(`${form}: ${error.message}`);
     }
-  const [best] = Object.entries(trials).sort(([, a], [, b]) => a - b);
-  if (!best) throw new Error(failures.join("; "));
-  const { open } = forms.find(({ form }) => form === best[0]);
-  return { form: best[0], trials, failures, ...(await openChecked(open, rows)) };
+  if (failures.length === forms.length) throw new Error(failures.join("; "));
+  const { form, open } = forms.find((each) => trials[each.form] === leastSoFar());
+  return { form, trials, failures, ...(await openChecked(open, rows)) };
 }
 
 async function openChecked(open, rows) {
   const opened = await open();
   try {
-    await opened.call();
+    const firstMilliseconds = await timed(opened.call);
     checkRows(rows, opened.row, true);
-    return opened;
+    return { ...opened, firstMilliseconds };
   } catch (error) {
     opened.release();
     throw error;
   }
 }
 
-function describePeer(entry, times, record) {
-  const { median, spread } = times.get(entry);
-  const { form, trials, failures } = entry;
-  return { milliseconds: median, spread, ratio: median / record.milliseconds, form, trials, failures };
+function describePeer({ form, trials, failures }, { median, spread }, ownMilliseconds) {
+  return { milliseconds: median, spread, ratio: median / ownMilliseconds, form, trials, failures };
 }
 
-function finish(record, { median, spread }, { compute, read }) {
-  const atBest = Math.max(record.operations / compute, record.bytes / read) * 1e3;
-  Object.assign(record, {
+function speed({ operations: work, bytes }, { median, spread }, { compute, read }) {
+  const atBest = Math.max(work / compute, bytes / read) * 1e3;
+  return {
     milliseconds: median,
     spread,
-    gflops: record.operations / median / 1e6,
-    gigabytes: record.bytes / median / 1e6,
+    gflops: work / median / 1e6,
+    gigabytes: bytes / median / 1e6,
     roofline: { share: atBest / median, gflops: compute / 1e9, gigabytes: read / 1e9 },
-  });
+  };
 }
 
 /** The least of what a call takes within half a second, at least once: V8 has optimised it by then. */
