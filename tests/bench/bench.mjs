@@ -101,7 +101,9 @@ function sizeOf(variant) {
 }
 
 async function runConfiguration(engine, { variant, threads, peers, filter, rounds, withMemoryCase, verbose }) {
-  console.log(`\n${variant === "simd" ? "plain" : variant} SIMD, ${threads} ${threads === 1 ? "thread" : "threads"}\n${header(peers)}`);
+  console.log(
+    `\n${variant === "simd" ? "plain" : variant} SIMD, ${threads} ${threads === 1 ? "thread" : "threads"}\n${header(peers)}`,
+  );
   const records = [];
   await engine.run({ variant, threads, peers, filter, rounds, withMemoryCase }, ({ note, record }) => {
     if (note) console.log(note);
