@@ -89,7 +89,7 @@ describe("plans", () => {
   test("no tile asks for more than the smallest device has", () => {
     for (const queryLength of [1, 16, 17, 4096])
       for (const valueDim of [1, 33, 64, 96, 128, 129, 1024]) {
-        const { attend } = planAttention(facts({ queryLength, valueDim }), SMALLEST);
+        const { attend } = planAttention(facts({ numHeads: 1, numKvHeads: 1, queryLength, valueDim }), SMALLEST);
         expect(attend!.tiles.workgroupBytes).toBeLessThanOrEqual(SMALLEST.maxComputeWorkgroupStorageSize);
         expect(attend!.tiles.threads).toBeLessThanOrEqual(SMALLEST.maxComputeInvocationsPerWorkgroup);
       }
