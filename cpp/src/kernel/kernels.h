@@ -3,6 +3,7 @@
 // The kernels, written once over xsimd's architecture type. Each instruction set has a file of two lines that
 // instantiates `make_kernel_table`. Not to be included from anywhere else.
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -79,23 +80,42 @@ void dot_block(const float* query, std::ptrdiff_t ldq, const float* keys, std::p
   }
 }
 
-template <class Arch, int Rows>
-void dot_keys(const float* query, std::ptrdiff_t ldq, const float* keys, std::ptrdiff_t ldk, std::int64_t num_keys,
+/// Rows read straight from memory are taken in chunks: fetched in order, then near for all that is done with them.
+constexpr std::int64_t kChunkRows = 16;
+
+/// Reads a word of every cache line of some rows, in order. Processors prefetch such a stream, but not the interleaved
+/// ones of the loops that follow; WebAssembly has no prefetch instruction.
+inline void fetch(const float* rows, std::ptrdiff_t ld, std::int64_t count, std::int64_t columns) {
+  constexpr std::int64_t kLine = 64 / sizeof(float);
+  for (std::int64_t r = 0; r < count; ++r) {
+    for (std::int64_t c = 0; c < columns; c += kLine) {
+      std::uint32_t word;
+      std::memcpy(&word, rows + r * ld + c, sizeof word);
+      asm volatile("" : : "r"(word));  // or the compiler drops the load
+    }
+  }
+}
+
+/// All query rows against a few keys.
+template <class Arch, int Keys>
+void dot_keys(const float* query, std::ptrdiff_t ldq, std::int64_t rows, const float* keys, std::ptrdiff_t ldk,
               std::int64_t depth, float* scores, std::ptrdiff_t lds) {
-  std::int64_t j = 0;
-  for (; j + 4 <= num_keys; j += 4)
-    dot_block<Arch, Rows, 4>(query, ldq, keys + j * ldk, ldk, depth, scores + j, lds);
-  for (; j < num_keys; ++j) dot_block<Arch, Rows, 1>(query, ldq, keys + j * ldk, ldk, depth, scores + j, lds);
+  std::int64_t r = 0;
+  for (; r + 2 <= rows; r += 2)
+    dot_block<Arch, 2, Keys>(query + r * ldq, ldq, keys, ldk, depth, scores + r * lds, lds);
+  for (; r < rows; ++r) dot_block<Arch, 1, Keys>(query + r * ldq, ldq, keys, ldk, depth, scores + r * lds, lds);
 }
 
 template <class Arch>
 void dot_rows(const float* query, std::ptrdiff_t ldq, std::int64_t rows, const float* keys, std::ptrdiff_t ldk,
               std::int64_t num_keys, std::int64_t depth, float* scores, std::ptrdiff_t lds) {
-  std::int64_t r = 0;
-  for (; r + 2 <= rows; r += 2)
-    dot_keys<Arch, 2>(query + r * ldq, ldq, keys, ldk, num_keys, depth, scores + r * lds, lds);
-  for (; r < rows; ++r)
-    dot_keys<Arch, 1>(query + r * ldq, ldq, keys, ldk, num_keys, depth, scores + r * lds, lds);
+  for (std::int64_t first = 0; first < num_keys; first += kChunkRows) {
+    const std::int64_t end = std::min(first + kChunkRows, num_keys);
+    fetch(keys + first * ldk, ldk, end - first, depth);
+    std::int64_t j = first;
+    for (; j + 4 <= end; j += 4) dot_keys<Arch, 4>(query, ldq, rows, keys + j * ldk, ldk, depth, scores + j, lds);
+    for (; j < end; ++j) dot_keys<Arch, 1>(query, ldq, rows, keys + j * ldk, ldk, depth, scores + j, lds);
+  }
 }
 
 /// Rows x Vectors vectors of columns of the weighted sum; every element adds its keys in ascending order.
@@ -135,11 +155,16 @@ void weighted_rows(const float* weights, std::ptrdiff_t ldw, const float* values
 template <class Arch>
 void weighted_sum(const float* weights, std::ptrdiff_t ldw, std::int64_t rows, const float* values, std::ptrdiff_t ldv,
                   std::int64_t num_keys, std::int64_t columns, float* out, std::ptrdiff_t ldo) {
-  std::int64_t r = 0;
-  for (; r + 4 <= rows; r += 4)
-    weighted_rows<Arch, 4, 2>(weights + r * ldw, ldw, values, ldv, num_keys, columns, out + r * ldo, ldo);
-  for (; r < rows; ++r)
-    weighted_rows<Arch, 1, 8>(weights + r * ldw, ldw, values, ldv, num_keys, columns, out + r * ldo, ldo);
+  for (std::int64_t j = 0; j < num_keys; j += kChunkRows) {
+    const std::int64_t count = std::min(kChunkRows, num_keys - j);
+    const float* chunk = values + j * ldv;
+    fetch(chunk, ldv, count, columns);
+    std::int64_t r = 0;
+    for (; r + 4 <= rows; r += 4)
+      weighted_rows<Arch, 4, 2>(weights + r * ldw + j, ldw, chunk, ldv, count, columns, out + r * ldo, ldo);
+    for (; r < rows; ++r)
+      weighted_rows<Arch, 1, 8>(weights + r * ldw + j, ldw, chunk, ldv, count, columns, out + r * ldo, ldo);
+  }
 }
 
 // ---- packing --------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ async function use() {
 
 const held = await use();
 for (let patience = 0; workers() > 0 && patience < 100; ++patience) {
-  gc();
+  globalThis.gc();
   await new Promise((resolve) => setTimeout(resolve, 50));
 }
 console.log(JSON.stringify({ held, dropped: workers() }));
