@@ -42,8 +42,9 @@ interface Arrays {
 }
 
 export function runAttention(engine: Engine, problem: AttentionProblem): Promise<AttentionResult> {
-  const planned = planOf(engine, problem);
-  return runCall(engine, problem.operation, (call) => build(call, problem, ...planned));
+  const sequences = resolveSequences(problem.shape, problem.settings, problem.ragged);
+  const plan = planOf(engine, problem, sequences);
+  return runCall(engine, problem.operation, (call) => encodeOrRead(call, problem, plan, sequences));
 }
 
 /** Records the call into `encoder`; its results stay on the GPU. */
@@ -58,26 +59,36 @@ export function encodeAttention(
   if (!wanted.output && !Object.values(wanted).some((part) => part))
     throw new OptionError(`${operation}: returns must ask for something`);
   const onGpu: AttentionProblem = { ...problem, location: "gpu" };
-  const planned = planOf(engine, onGpu);
+  const sequences = resolveSequences(onGpu.shape, onGpu.settings, onGpu.ragged);
+  const plan = planOf(engine, onGpu, sequences);
   return recordCall(engine, operation, encoder, (call) => {
-    const collect = build(call, onGpu, ...planned);
+    const collect = encodeOrRead(call, onGpu, plan, sequences);
     return collect(new ArrayBuffer(0)) as unknown as GpuAttentionResult;
   });
 }
 
-export function planOf(engine: Engine, problem: AttentionProblem): [AttentionPlan, readonly Sequence[]] {
-  const sequences = resolveSequences(problem.shape, problem.settings, problem.ragged);
-  return [planAttention(factsOf(problem, sequences), engine.device.limits), sequences];
+/** Strides of inputs that lie in arrays of the engine's, whatever the call's layout. */
+export type InPlace = Partial<Record<"query" | "key" | "value", Strides>>;
+
+export function planOf(
+  engine: Engine,
+  problem: AttentionProblem,
+  sequences: readonly Sequence[],
+  inPlace: InPlace = {},
+): AttentionPlan {
+  const names = Object.keys(inPlace) as (keyof InPlace)[];
+  return planAttention({ ...factsOf(problem, sequences), inPlace: names }, engine.device.limits);
 }
 
-/** Lists the call's kernels; returns what reads all its results. */
-function build(
+/** Lists the call's kernels; returns what reads all its results, or hands them over if they stay on the GPU. */
+export function encodeOrRead(
   call: Call,
   problem: AttentionProblem,
   plan: AttentionPlan,
   sequences: readonly Sequence[],
+  inPlace: InPlace = {},
 ): Collect<AttentionResult> {
-  const { wide, collect } = attendOn(call, problem, plan, sequences);
+  const { wide, collect } = attendOn(call, problem, plan, sequences, inPlace);
   const length = outputLength(problem.shape);
   const output = wide && writeOutput(call, problem.output, wide, length, plan.narrow, problem.location);
   return (result) => ({ ...collect(result), ...(output && { output: output(result) }) }) as AttentionResult;
@@ -92,8 +103,9 @@ export function attendOn(
   problem: AttentionProblem,
   plan: AttentionPlan,
   sequences: readonly Sequence[],
+  inPlace: InPlace = {},
 ): { readonly wide: Span | undefined; readonly collect: Collect<Omit<AttentionResult, "output">> } {
-  const arrays = placeArrays(call, problem, plan, sequences);
+  const arrays = placeArrays(call, problem, plan, sequences, inPlace);
   const checkRows = problem.settings.emptyRows === "throw" ? emptyRowCheck(call, problem, arrays) : undefined;
   const wide = problem.wanted.output ? call.room(4 * outputLength(problem.shape)) : undefined;
   if (plan.attend) attend(call, problem, arrays, plan.attend, wide);
@@ -153,12 +165,13 @@ function placeArrays(
   problem: AttentionProblem,
   plan: AttentionPlan,
   sequences: readonly Sequence[],
+  inPlace: InPlace,
 ): Arrays {
   const { shape, layout, settings } = problem;
   const { batchSize, numHeads, numKvHeads, queryLength, keyLength, headDim, valueDim } = shape;
-  const query = placeFloats(call, problem, "query", plan, numHeads, queryLength, headDim);
-  const key = placeFloats(call, problem, "key", plan, numKvHeads, keyLength, headDim);
-  const value = placeFloats(call, problem, "value", plan, numKvHeads, keyLength, valueDim);
+  const query = placeFloats(call, problem, "query", plan, inPlace.query, numHeads, queryLength, headDim);
+  const key = placeFloats(call, problem, "key", plan, inPlace.key, numKvHeads, keyLength, headDim);
+  const value = placeFloats(call, problem, "value", plan, inPlace.value, numKvHeads, keyLength, valueDim);
   const output = stridesOf(layout, numHeads, queryLength, valueDim);
   const [maskBatch, maskHead, maskQuery, maskKey] = strides4(settings.mask?.extents);
   const [biasBatch, biasHead, biasQuery, biasKey] = strides4(settings.bias?.extents);
@@ -232,12 +245,13 @@ function placeFloats(
   { layout, shape, ...problem }: AttentionProblem,
   name: "query" | "key" | "value",
   plan: AttentionPlan,
+  inPlace: Strides | undefined,
   heads: number,
   length: number,
   width: number,
 ): { readonly span: Span; readonly strides: Strides } {
   const tensor: CheckedFloats = problem[name];
-  const strides = stridesOf(layout, heads, length, width);
+  const strides = inPlace ?? stridesOf(layout, heads, length, width);
   if (!plan.packed[name]) return { span: call.place(tensor), strides };
   const span = packRows(call, call.place(tensor), tensor.dtype, strides, [shape.batchSize, heads, length, width]);
   return { span, strides: stridesOf("BHSD", heads, length, 4 * divideUp(width, 4)) };

@@ -9,6 +9,7 @@ import type {
   GpuAttentionResult,
   KernelTime,
 } from "../backend.js";
+import type { CacheProblem } from "../cache.js";
 import { DisposedError, UnsupportedError } from "../errors.js";
 import type { LayerProblem } from "../layerProblem.js";
 import type { MergeProblem, MergeResult } from "../merge.js";
@@ -16,6 +17,7 @@ import type { RotaryProblem } from "../rotary.js";
 import { elementCount, type Dtype, type TensorDataOf } from "../tensor.js";
 import { EngineTensor } from "../wasm/heap.js";
 import { encodeAttention, runAttention } from "./attention.js";
+import { GpuCache } from "./cache.js";
 import { scoped } from "./call.js";
 import { openDevice, type Device, type DeviceOptions } from "./device.js";
 import { makeEngine, type Engine } from "./engine.js";
@@ -72,12 +74,38 @@ export class WebgpuBackend implements Backend {
     return this.#run(problem.operation, (engine) => runRotary(engine, problem));
   }
 
-  createCache(): BackendCache {
-    throw onlyInWasm("kvCache");
+  async createCache(problem: CacheProblem): Promise<BackendCache> {
+    const cache = await this.#run(problem.operation, (engine) =>
+      scoped(engine, problem.operation, () => new GpuCache(engine, problem)),
+    );
+    return this.#backendCache(cache);
   }
 
   loadCache(operation: string): BackendCache {
-    throw onlyInWasm(operation);
+    throw notOffered(operation);
+  }
+
+  #backendCache(cache: GpuCache): BackendCache {
+    return {
+      form: cache.form,
+      get appended() {
+        return cache.appended;
+      },
+      get bytes() {
+        return cache.bytes;
+      },
+      append: (problem) => this.#run(problem.operation, (engine) => cache.append(engine, problem)),
+      attend: (problem) => this.#run(problem.operation, (engine) => cache.attend(engine, problem)),
+      rewind: (_, lengths) => cache.rewind(lengths),
+      fork: async (operation) =>
+        this.#backendCache(await this.#run(operation, (engine) => cache.fork(engine, operation))),
+      slice: async (operation, from, to) =>
+        this.#backendCache(await this.#run(operation, (engine) => cache.slice(engine, operation, from, to))),
+      save: (operation) => {
+        throw notOffered(operation);
+      },
+      release: () => cache.release(),
+    };
   }
 
   async createLayer(problem: LayerProblem): Promise<BackendLayer> {
@@ -125,7 +153,7 @@ export class WebgpuBackend implements Backend {
   }
 }
 
-function onlyInWasm(operation: string): UnsupportedError {
+function notOffered(operation: string): UnsupportedError {
   return new UnsupportedError(`${operation}: not offered by the WebGPU engine yet`, {
     hint: 'Use backend "wasm", or "auto", which computes this on wasm.',
   });

@@ -101,6 +101,11 @@ export class Call {
     this.#clears.push(span);
   }
 
+  /** Copies bytes before the kernels run. */
+  copyIn(from: Span, to: Span): void {
+    this.#copiesIn.push({ from, to });
+  }
+
   /** Copies a result to where the caller wants it, after the kernels have run. */
   copyOut(from: Span, to: Span): void {
     this.#copiesOut.push({ from, to });

@@ -4,7 +4,6 @@ import { DisposedError, OptionError, UnsupportedError } from "../errors.js";
 import { GpuData } from "../gpuData.js";
 import type { ForwardProblem, LayerProblem } from "../layerProblem.js";
 import type { LinearWeights } from "../layerWeights.js";
-import { anglePairs, frequenciesOf } from "./angles.js";
 import { attendOn, planOf } from "./attention.js";
 import { runCall, type Call, type Span } from "./call.js";
 import type { Engine } from "./engine.js";
@@ -13,6 +12,7 @@ import { divideUp, FLAT_WORKGROUP, flatKernel, narrowStep, projectKernel, projec
 import { resolveSequences, type Sequence } from "./sequences.js";
 import { stridesOf, type Strides } from "./strides.js";
 import { positionRow, tokenRows } from "./tokenRows.js";
+import { turnRows } from "./turnRows.js";
 import { widen } from "./widen.js";
 
 /** A row of `width` numbers occupies this many: whole vec4. */
@@ -86,7 +86,7 @@ export class GpuLayer {
     return runCall(engine, operation, (call) => {
       this.upload(engine);
       const attention = this.#attention(call, problem, sequences);
-      const { wide, collect } = attendOn(call, attention, ...planOf(engine, attention));
+      const { wide, collect } = attendOn(call, attention, planOf(engine, attention, sequences), sequences);
       const output = wide && this.#project(call, problem, wide);
       return (result) => ({ ...collect(result), ...(output && { output: output(result) }) }) as AttentionResult;
     });
@@ -128,7 +128,7 @@ export class GpuLayer {
     const keysAt = keyPositions(sequences, batchSize, length);
     const highest = Math.max(0, ...at, ...keysAt);
     const turn = (heads: Span, positions: Float64Array, tokens: number, count: number) =>
-      this.#turn(call, heads, positions, highest, [batchSize, tokens, count]);
+      this.#turn(call, heads, positions, highest, [batchSize, count, tokens]);
     const padding = { headDim: padded(headDim), valueDim: padded(valueDim) };
     const inside = (name: string, span: Span, tokens: number, count: number, width: number) =>
       gpuTensor(name, span, [batchSize, tokens, count, width]);
@@ -165,30 +165,19 @@ export class GpuLayer {
   }
 
   /** Rotary embedding of [B, S, H, padded width]. */
-  #turn(call: Call, heads: Span, positions: Float64Array, highest: number, extents: readonly number[]): Span {
+  #turn(
+    call: Call,
+    heads: Span,
+    positions: Float64Array,
+    highest: number,
+    extents: readonly [number, number, number],
+  ): Span {
     const { position, shape } = this.#problem;
     if (position.kind !== "rotary") return heads;
-    const [batchSize, length, count] = extents as [number, number, number];
-    const { headDim } = shape;
-    const width = padded(headDim);
     const { scaling } = position.angles;
-    const grown = {
-      ...position.angles,
-      scaling: scaling && { ...scaling, sequenceLength: scaling.sequenceLength ?? highest + 1 },
-    };
-    const { batch, head, position: step, feature } = stridesOf("BSHD", count, length, width);
-    const total = batchSize * length * count * width;
-    const turned = call.room(4 * total);
-    const rotaryDim = position.angles.rotaryDim || headDim;
-    const sizes = [count, length, width, rotaryDim, Number(position.angles.interleaved), total];
-    const workgroups = divideUp(total, FLAT_WORKGROUP);
-    call.dispatch(flatKernel("rotary"), workgroups, {
-      0: call.numbers([batch, head, step, feature, ...sizes], workgroups),
-      1: heads,
-      2: call.upload(anglePairs(frequenciesOf(grown, headDim), positions)),
-      3: turned,
-    });
-    return turned;
+    const length = scaling?.sequenceLength ?? highest + 1;
+    const angles = { ...position.angles, scaling: scaling && { ...scaling, sequenceLength: length } };
+    return turnRows(call, heads, angles, shape.headDim, "BSHD", extents, positions);
   }
 
   /** The heads' outputs, [B, S, H, padded width], to what the caller gets. */

@@ -22,6 +22,8 @@ export interface AttentionFacts {
   readonly shape: AttentionShape;
   readonly layout: Layout;
   readonly dtypes: { readonly query: FloatDtype; readonly key: FloatDtype; readonly value: FloatDtype };
+  /** Inputs that lie in arrays of the engine's, in whole vec4 whatever their width. */
+  readonly inPlace?: readonly ("query" | "key" | "value")[];
   readonly output: FloatDtype;
   readonly mask: boolean;
   readonly bias: FloatDtype | undefined;
@@ -158,10 +160,10 @@ function needsRows({ wanted, emptyRows }: AttentionFacts): boolean {
 }
 
 /** Inputs are read where they lie if their rows are whole vec4 of one dtype. */
-function packedInputs({ layout, shape, dtypes }: AttentionFacts): AttentionPlan["packed"] {
+function packedInputs({ layout, shape, dtypes, inPlace = [] }: AttentionFacts): AttentionPlan["packed"] {
   const ragged4 = { query: shape.headDim % 4, key: shape.headDim % 4, value: shape.valueDim % 4 };
   const mixed = new Set(Object.values(dtypes)).size > 1;
-  const needs = (name: keyof typeof dtypes) => layout === "BES" || ragged4[name] !== 0;
+  const needs = (name: keyof typeof dtypes) => !inPlace.includes(name) && (layout === "BES" || ragged4[name] !== 0);
   const any = mixed || needs("query") || needs("key") || needs("value");
   // the kernels read all three in one dtype, so halves are widened as soon as one of them must be packed
   const widened = (name: keyof typeof dtypes) => needs(name) || (any && dtypes[name] === "float16");
