@@ -12,7 +12,6 @@ const NEEDED = {
     { name: "cmake", program: "cmake" },
     { name: "ninja-build", program: "ninja" },
     { name: "python3", program: "python3" }, // Emscripten's driver is written in it
-    { name: "xz-utils", program: "xz" },
   ],
   native: [
     { name: "g++", program: "g++" },
