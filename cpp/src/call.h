@@ -64,17 +64,20 @@ struct Call {
   /// keys.begin.
   template <class Visit>
   void for_each_key_run(const Sequence& sequence, std::int64_t group, KeyRange keys, Visit visit) const {
-    for (std::int64_t j = keys.begin; j < keys.end;) {
-      const RowRun run = source.keys(sequence.batch, group, sequence.key_begin + j, keys.end - j);
-      visit(run, j - keys.begin);
-      j += run.count;
-    }
+    for_each_run(&KeyValueSource::keys, sequence, group, keys, visit);
   }
   /// The same for value rows.
   template <class Visit>
   void for_each_value_run(const Sequence& sequence, std::int64_t group, KeyRange keys, Visit visit) const {
+    for_each_run(&KeyValueSource::values, sequence, group, keys, visit);
+  }
+
+ private:
+  using Side = RowRun (KeyValueSource::*)(std::int64_t b, std::int64_t g, std::int64_t j, std::int64_t limit) const;
+  template <class Visit>
+  void for_each_run(Side side, const Sequence& sequence, std::int64_t group, KeyRange keys, Visit& visit) const {
     for (std::int64_t j = keys.begin; j < keys.end;) {
-      const RowRun run = source.values(sequence.batch, group, sequence.key_begin + j, keys.end - j);
+      const RowRun run = (source.*side)(sequence.batch, group, sequence.key_begin + j, keys.end - j);
       visit(run, j - keys.begin);
       j += run.count;
     }

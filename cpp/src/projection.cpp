@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "element.h"
+#include "tile.h"
 
 namespace headwise {
 
@@ -12,9 +13,6 @@ namespace {
 constexpr std::int64_t kDepth = 256;
 constexpr std::int64_t kRows = 64;
 constexpr std::int64_t kColumns = 128;  // a multiple of every kernel's panel width
-
-constexpr std::int64_t round_up(std::int64_t value, std::int64_t step) { return (value + step - 1) / step * step; }
-constexpr std::int64_t divide_up(std::int64_t value, std::int64_t step) { return (value + step - 1) / step; }
 
 constexpr std::int64_t kInputFloats = kRows * kDepth;
 constexpr std::int64_t kOutputFloats = kRows * kColumns;

@@ -19,7 +19,6 @@ constexpr std::int64_t kDirectKeys = 128;
 // Long keys with one row tile are split here, so that several workers share them.
 constexpr std::int64_t kSplitKeys = 512;
 
-std::int64_t divide_up(std::int64_t value, std::int64_t step) { return (value + step - 1) / step; }
 
 /// Even shares of at most `limit`, rounded up to `step`: 197 rows become 4 tiles of 52, not 3 of 64 and one of 5.
 std::int64_t even_share(std::int64_t total, std::int64_t limit, std::int64_t step) {

@@ -22,8 +22,11 @@ struct TileRequest {
   int row_block;
 };
 
+[[nodiscard]] constexpr std::int64_t divide_up(std::int64_t value, std::int64_t step) {
+  return (value + step - 1) / step;
+}
 [[nodiscard]] constexpr std::int64_t round_up(std::int64_t value, std::int64_t step) {
-  return (value + step - 1) / step * step;
+  return divide_up(value, step) * step;
 }
 
 [[nodiscard]] TileSizes choose_tiles(const TileRequest& request);

@@ -26,7 +26,9 @@ async function problems(hw: Attention, example: OnnxCase): Promise<string[]> {
 
 const cases = onnxCases();
 
-(cases ? describe : describe.skip)("published ONNX cases", () => {
+const missing = cases ? "" : " (skipped: they are not on this machine, see HEADWISE_CASES)";
+
+(cases ? describe : describe.skip)(`published ONNX cases${missing}`, () => {
   const all = cases ?? [{ name: "the cases are not on this machine" } as OnnxCase];
 
   test.each(all)("the double reference agrees with $name", async (example) => {

@@ -125,7 +125,7 @@ describeOnGpu("WebGPU", () => {
   });
 
   const cases = onnxCases();
-  if (!cases) test.skip("published ONNX cases: they are not on this machine", () => {});
+  if (!cases) test.skip("published ONNX cases (skipped: they are not on this machine, see HEADWISE_CASES)", () => {});
   else {
     const operators = { Attention: onnxAttention, RotaryEmbedding: onnxRotary } as unknown as Record<
       string,

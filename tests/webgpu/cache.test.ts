@@ -1,16 +1,9 @@
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import {
-  createAttention,
-  ShapeError,
-  UnsupportedError,
-  type Attention,
-  type KvCache,
-  type KvCacheOptions,
-} from "headwise";
+import { expect, test } from "@jest/globals";
+import { ShapeError, UnsupportedError, type Attention, type KvCache, type KvCacheOptions } from "headwise";
 
 import { differences, valuesOf } from "../web/close.js";
 import { randomTensor } from "../web/randomTensor.js";
-import { describeOnGpu, gpu } from "./gpu.js";
+import { bothEngines, describeOnGpu } from "./gpu.js";
 
 type Floats = ReturnType<typeof randomTensor>;
 
@@ -22,16 +15,7 @@ const values = (seed: number, length: number) => randomTensor(seed, [B, HKV, len
 const queries = (seed: number, length: number) => randomTensor(seed, [B, HQ, length, D]);
 
 describeOnGpu("caches on WebGPU", () => {
-  let onGpu: Attention;
-  let onCpu: Attention;
-  beforeAll(async () => {
-    onGpu = await createAttention({ backend: "webgpu", gpu: gpu! });
-    onCpu = await createAttention({ backend: "wasm", threads: 1 });
-  });
-  afterAll(() => {
-    onGpu.dispose();
-    onCpu.dispose();
-  });
+  const engines = bothEngines();
 
   const form: KvCacheOptions = { batchSize: B, numKvHeads: HKV, headDim: D, valueDim: DV };
 
@@ -44,7 +28,7 @@ describeOnGpu("caches on WebGPU", () => {
       cache.dispose();
       return { results, state };
     };
-    const [actual, expected] = [await run(onGpu), await run(onCpu)];
+    const [actual, expected] = [await run(engines.onGpu), await run(engines.onCpu)];
     expect(actual.state).toEqual(expected.state);
     expected.results.forEach((tensor, n) => {
       const numbers = Float64Array.from(valuesOf(tensor));
@@ -114,8 +98,8 @@ describeOnGpu("caches on WebGPU", () => {
   test("what is not offered, or does not fit, is refused by name and leaves the cache as it was", async () => {
     const refusal = (promise: Promise<unknown>) => promise.then(() => undefined, (reason: unknown) => reason); // prettier-ignore
     for (const options of [{ dtype: "int8" }, { dtype: "float16" }, { ring: { window: 4 } }] as const)
-      expect(UnsupportedError.is(await refusal(onGpu.kvCache({ ...form, ...options })))).toBe(true);
-    const cache = await onGpu.kvCache({ ...form, capacity: 5 });
+      expect(UnsupportedError.is(await refusal(engines.onGpu.kvCache({ ...form, ...options })))).toBe(true);
+    const cache = await engines.onGpu.kvCache({ ...form, capacity: 5 });
     await cache.append(keys(1, 4), values(2, 4));
     expect(ShapeError.is(await refusal(cache.append(keys(1, 2), values(2, 2))))).toBe(true);
     expect(cache.lengths).toEqual([4, 4]);

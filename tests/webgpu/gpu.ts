@@ -1,4 +1,5 @@
-import { describe } from "@jest/globals";
+import { afterAll, beforeAll, describe } from "@jest/globals";
+import { createAttention, type Attention } from "headwise";
 
 /** What tests use of the npm package webgpu, which is Dawn. */
 interface WebgpuPackage {
@@ -40,9 +41,32 @@ async function usableGpu(): Promise<GPU | undefined> {
   return undefined;
 }
 
+/** `describe`, or a skipped block whose name says what is missing. */
+const describeWith = (found: GPU | undefined, missing: string) =>
+  found
+    ? describe
+    : (name: string, tests: () => void) => {
+        describe.skip(`${name} (skipped: ${missing})`, tests);
+      };
+
 /** Tests that compute on an adapter. */
-export const describeOnGpu = gpu ? describe : describe.skip;
-export const describeOnNullGpu = nullGpu ? describe : describe.skip;
+export const describeOnGpu = describeWith(gpu, "no WebGPU adapter here");
+/** Tests that only need Dawn to check. */
+export const describeOnNullGpu = describeWith(nullGpu, "the npm package webgpu does not load here");
+
+/** An instance on the GPU and one on the CPU, for the tests of the surrounding block. */
+export function bothEngines(): { readonly onGpu: Attention; readonly onCpu: Attention } {
+  const engines = {} as { onGpu: Attention; onCpu: Attention };
+  beforeAll(async () => {
+    engines.onGpu = await createAttention({ backend: "webgpu", gpu: gpu! });
+    engines.onCpu = await createAttention({ backend: "wasm", threads: 1 });
+  });
+  afterAll(() => {
+    engines.onGpu.dispose();
+    engines.onCpu.dispose();
+  });
+  return engines;
+}
 
 /** A device of the test's own. */
 export async function openTestDevice(from = gpu, limits?: Record<string, number>): Promise<GPUDevice> {

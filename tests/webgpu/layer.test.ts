@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { createAttention, type Attention, type ForwardOptions, type LayerOptions, type Tensor } from "headwise";
+import { expect, test } from "@jest/globals";
+import { type Attention, type ForwardOptions, type LayerOptions, type Tensor } from "headwise";
 import { setFloat16 } from "@petamoriken/float16";
 
 import { differences, valuesOf } from "../web/close.js";
 import { randomTensor } from "../web/randomTensor.js";
 import { exactRow, referenceLayer } from "../web/referenceLayer.js";
-import { describeOnGpu, gpu } from "./gpu.js";
+import { bothEngines, describeOnGpu } from "./gpu.js";
 
 const weight = (seed: number, rows: number, columns: number) =>
   randomTensor(seed, [rows, columns], Math.sqrt(3 / rows));
@@ -24,16 +24,7 @@ const square = (width: number) => ({
 const SHARE = 5e-6;
 
 describeOnGpu("multiHeadAttention on WebGPU", () => {
-  let onGpu: Attention;
-  let onCpu: Attention;
-  beforeAll(async () => {
-    onGpu = await createAttention({ backend: "webgpu", gpu: gpu! });
-    onCpu = await createAttention({ backend: "wasm", threads: 1 });
-  });
-  afterAll(() => {
-    onGpu.dispose();
-    onCpu.dispose();
-  });
+  const engines = bothEngines();
 
   const run = async (hw: Attention, options: LayerOptions, x: Tensor<"float32" | "float16">, given: ForwardOptions) => {
     const layer = await hw.multiHeadAttention(options);
@@ -45,7 +36,7 @@ describeOnGpu("multiHeadAttention on WebGPU", () => {
   test("the formula holds", async () => {
     const weights = { ...square(24), Wo: weight(7, 24, 10), bo: randomTensor(8, [10]) };
     const x = randomTensor(9, [2, 7, 24]);
-    const { output } = await run(onGpu, { inputDim: 24, outputDim: 10, numHeads: 3, weights }, x, {});
+    const { output } = await run(engines.onGpu, { inputDim: 24, outputDim: 10, numHeads: 3, weights }, x, {});
     expect(output.shape).toEqual([2, 7, 10]);
     const rows = [0, 1].flatMap((b) => {
       const tokens = Array.from({ length: 7 }, (_, s) =>
@@ -77,8 +68,8 @@ describeOnGpu("multiHeadAttention on WebGPU", () => {
   ]; // prettier-ignore
 
   test.each(cases)("%s agree with wasm", async (_, options, input, given) => {
-    const actual = await run(onGpu, options, input, given);
-    const expected = await run(onCpu, options, input, given);
+    const actual = await run(engines.onGpu, options, input, given);
+    const expected = await run(engines.onCpu, options, input, given);
     expect(Object.keys(actual).sort()).toEqual(Object.keys(expected).sort());
     for (const [name, tensor] of Object.entries(expected) as [keyof typeof expected, Tensor][]) {
       const values = Float64Array.from(valuesOf(tensor));

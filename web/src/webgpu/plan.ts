@@ -369,16 +369,19 @@ function rowStride({ batchSize, numHeads, queryLength }: AttentionShape): number
 
 const BYTES = { float32: 4, float16: 2 } as const;
 
+/** The shape by the letters of the formula. */
+const lettersOf = (shape: AttentionShape) => ({
+  B: shape.batchSize,
+  Hq: shape.numHeads,
+  Hkv: shape.numKvHeads,
+  Sq: shape.queryLength,
+  Skv: shape.keyLength,
+  D: shape.headDim,
+  Dv: shape.valueDim,
+});
+
 function cost({ shape, dtypes, output, wanted }: AttentionFacts): Pick<AttentionPlan, "bytes" | "multiplyAdds"> {
-  const {
-    batchSize: B,
-    numHeads: Hq,
-    numKvHeads: Hkv,
-    queryLength: Sq,
-    keyLength: Skv,
-    headDim: D,
-    valueDim: Dv,
-  } = shape;
+  const { B, Hq, Hkv, Sq, Skv, D, Dv } = lettersOf(shape);
   const inputs = Hq * Sq * D * BYTES[dtypes.query] + Hkv * Skv * (D * BYTES[dtypes.key] + Dv * BYTES[dtypes.value]);
   return {
     bytes: B * (inputs + (wanted.output ? Hq * Sq * Dv * BYTES[output] : 0)),
@@ -389,15 +392,7 @@ function cost({ shape, dtypes, output, wanted }: AttentionFacts): Pick<Attention
 /** Everything that a device could refuse is refused here, before any work, with the limit's name. */
 function checkLimits(plan: AttentionPlan, limits: Limits): void {
   const { operation, shape } = plan.facts;
-  const {
-    batchSize: B,
-    numHeads: Hq,
-    numKvHeads: Hkv,
-    queryLength: Sq,
-    keyLength: Skv,
-    headDim: D,
-    valueDim: Dv,
-  } = shape;
+  const { B, Hq, Hkv, Sq, Skv, D, Dv } = lettersOf(shape);
   const width = (dim: number) => 4 * divideUp(dim, 4);
   const sizes: Record<string, number> = {
     query: 4 * B * Hq * Sq * width(D),
