@@ -19,9 +19,9 @@
 ///
 /// A row. Write d = max |ds| over the keys that matter: those with p > 2^-60 of the largest p (the others stay
 /// invisible under any error considered here). From o = sum p v with dp = p (ds - sum p ds):
-///     |dp_j| <= p_j (e^(|ds_j| + |dlse|) - 1) + 2^-126
-///         p = exp(s - lse); below 2^-126 it may be flushed to 0
-///     |do| <= (2 d + 16 eps) |head_gain| sum p |v| + 2^-126 |head_gain| sum |v|
+///     |dp_j| <= p_j (e^(|ds_j| + |dlse|) - 1) + F
+///         p = exp(s - lse); below F, the smallest normal number, it may be flushed to 0
+///     |do| <= (2 d + 16 eps) |head_gain| sum p |v| + F |head_gain| sum |v|
 ///         16 eps: exp, the running sum, its rescaling, the division; the second term is what is flushed
 ///     |dlse| <= d + 16 eps + 2 eps (|lse| + |m|)
 ///         lse = m + ln(sum) with the row maximum m: both terms round
@@ -32,7 +32,8 @@
 namespace headwise::tolerance {
 
 constexpr double kEpsilon = 0x1p-24;
-constexpr double kSmallestNormal = 0x1p-126;
+/// exp(-87.33654f), the last the kernels compute: below it p is flushed to 0. 2^-126 (1 + 5e-6).
+constexpr double kFlushed = 1.1755e-38;
 
 /// Of one ulp of float16 at x.
 [[nodiscard]] inline double half_ulp_size(double x) {
@@ -70,7 +71,7 @@ class HeadBounds {
   }
 
   [[nodiscard]] double output(std::int64_t i, std::int64_t d, double row) const {
-    return (2 * row + 16 * kEpsilon) * head_.output_magnitude(i, d) + kSmallestNormal * head_.visible_magnitude(i, d);
+    return (2 * row + 16 * kEpsilon) * head_.output_magnitude(i, d) + kFlushed * head_.visible_magnitude(i, d);
   }
 
   [[nodiscard]] double lse(std::int64_t i, double row) const {
@@ -83,7 +84,7 @@ class HeadBounds {
   [[nodiscard]] double prob(std::int64_t i, std::int64_t j, double lse) const {
     const double score_bound = head_.visible(i, j) ? score(i, j, ScoreStage::biased) : 0;
     const double p = head_.probs(i, j);
-    return (p > 0 ? p * std::expm1(score_bound + lse) : 0) + kSmallestNormal;
+    return (p > 0 ? p * std::expm1(score_bound + lse) : 0) + kFlushed;
   }
 
   [[nodiscard]] double entropy(std::int64_t i, double lse) const {

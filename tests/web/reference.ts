@@ -77,8 +77,8 @@ const { abs, exp, floor, log, log2, max, sqrt, tanh } = Math;
 
 /** Half the distance from 1 to the next float32. */
 const EPSILON = 2 ** -24;
-/** Below this a float32 loses bits, and an engine may write zero. */
-const SMALLEST_NORMAL = 2 ** -126;
+/** Below this an engine may write zero: the smallest normal float32, by an exp that errs by 3e-5 at most. */
+const FLUSHED = 2 ** -126 * (1 + 2 ** -15);
 
 export function float16ToNumber(bits: number): number {
   const sign = bits & 0x8000 ? -1 : 1;
@@ -323,7 +323,7 @@ function scores({ shape, q, k, scale, softcap }: Problem, row: Row, { raw, softc
     }
     const s = scale * dot;
     raw.values[at] = s;
-    raw.tolerance[at] = (4 + shape.D / 4) * EPSILON * magnitude * abs(scale) + SMALLEST_NORMAL;
+    raw.tolerance[at] = (4 + shape.D / 4) * EPSILON * magnitude * abs(scale) + FLUSHED;
     const capped = softcap > 0 ? softcap * tanh(s / softcap) : s;
     softcapped.values[at] = capped;
     // tanh is nowhere steeper than 1, so it passes the error on; its own value and the product round
@@ -400,11 +400,11 @@ function weightedMean(
   for (const j of keys) {
     const at = row.index * shape.Skv + j;
     const p = probs.values[at]!;
-    probs.tolerance[at] = relativeError * p + SMALLEST_NORMAL;
+    probs.tolerance[at] = relativeError * p + FLUSHED;
     if (p !== 0) entropy.values[row.index]! -= p * log(p);
     mass += p;
   }
-  entropy.tolerance[row.index] = relativeError * (entropy.values[row.index]! + mass) + SMALLEST_NORMAL;
+  entropy.tolerance[row.index] = relativeError * (entropy.values[row.index]! + mass) + FLUSHED;
   for (let d = 0; d < shape.Dv; ++d) {
     let sum = 0;
     let magnitude = 0;
@@ -414,12 +414,12 @@ function weightedMean(
       const x = v.data[rowStart(v, b, g, j) + d]!;
       sum += p * x;
       magnitude += p * abs(x);
-      underflow += SMALLEST_NORMAL * abs(x);
+      underflow += FLUSHED * abs(x);
     }
     const at = outputIndex(b, row.h, row.i, d);
     const factor = gain(row.h);
     output.values[at] = factor === 0 ? 0 : factor * sum;
-    output.tolerance[at] = abs(factor) * (relativeError * magnitude + underflow) + SMALLEST_NORMAL;
+    output.tolerance[at] = abs(factor) * (relativeError * magnitude + underflow) + FLUSHED;
     if (storedAsFloat16) output.tolerance[at] += float16Ulp(output.values[at]);
   }
 }
