@@ -279,9 +279,9 @@ std::vector<float> apply(const KernelTable& kernels, const std::vector<float>& a
 
 // 2 ulp are 4 eps relative at most. Below ln 2^-126 the result would be subnormal and may be 0.
 TEST_P(Kernels, ExponentialsAreWithinTwoUlpOverTheWholeRange) {
-  std::vector<float> arguments = {
-      0.0f,       -0.0f,  88.0f,   -87.0f, -87.33f,   -87.3365f,
-      -87.33655f, -88.0f, -104.0f, -1e30f, -kInfinity, std::numeric_limits<float>::lowest()};
+  std::vector<float> arguments = {0.0f,    -0.0f,     88.0f,      -87.0f,
+                                  -87.33f, -87.3365f, -87.33655f, -88.0f,
+                                  -104.0f, -1e30f,    -kInfinity, std::numeric_limits<float>::lowest()};
   for_each_float(-0x1p-149f, -200.0f, 4099, [&](float x) { arguments.push_back(x); });
   for_each_float(0x1p-149f, 88.0f, 4099, [&](float x) { arguments.push_back(x); });
   const std::vector<float> values = apply(
