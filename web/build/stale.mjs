@@ -25,7 +25,8 @@ export async function whenStale(name, { inputs, outputs }, action) {
   writeFileSync(stamp, digest);
 }
 
-function digestOf(inputs) {
+/** Of the names and contents of files and folders. */
+export function digestOf(inputs) {
   const hash = createHash("sha256");
   for (const file of inputs.flatMap(filesIn)) hash.update(`${file}\0`).update(readFileSync(path.join(root, file)));
   return hash.digest("hex");
@@ -37,5 +38,6 @@ function filesIn(input) {
   if (!existsSync(full)) return [];
   if (path.extname(input)) return [input];
   const entries = readdirSync(full, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-  return entries.map((entry) => path.relative(root, path.join(entry.parentPath ?? entry.path, entry.name))).sort();
+  const files = entries.map((entry) => path.relative(root, path.join(entry.parentPath ?? entry.path, entry.name)));
+  return files.filter((file) => !file.split(path.sep).includes("node_modules")).sort();
 }

@@ -1,10 +1,13 @@
 // npm test: every test of the repository, from a bare clone. The last line is "N passed, N failed, N skipped".
+// A stage that passed is not run again before something it reads has changed: its counts are repeated, as "(cached)".
 //
 //   npm test -- --quick            without the sanitizer runs and the fuzzers
 //   npm test -- --only=jest        some stages: native, asan, tsan, fuzz, jest, webgpu, browser (comma-separated)
+//   npm test -- --fresh            nothing from the cache; so it is in CI
+//   npm test -- --hunt=10          ten minutes of fuzzing with a new seed, and nothing else
 
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import path from "node:path";
 
@@ -13,22 +16,33 @@ import { buildAll } from "./build.mjs";
 import { add, googleTestCounts, jestCounts, nothing, oneFailed, sentence } from "./counts.mjs";
 import { build, root } from "./paths.mjs";
 import { ended, run, say } from "./run.mjs";
+import { digestOf } from "./stale.mjs";
 
 const results = path.join(build, "test-results");
+const args = process.argv.slice(2);
+const fresh = args.includes("--fresh") || Boolean(process.env.CI);
+const hunt = Number(args.find((arg) => arg.startsWith("--hunt="))?.slice("--hunt=".length) ?? 0);
 const shards = [...Array(Math.min(availableParallelism(), 8)).keys()];
 
 /** Everything that threads do: the pool itself, and the whole case table, which runs on one to four of them. */
 const THREADED = "ThreadPool.*:Threads.*:LayerBits.DoNotDependOnThreads:KvCache.StoresTheSameBits*:Table/EveryCase*";
 
-/** In the order they run. `minutes` is the budget: a stage that takes longer is stopped and counts as failed. */
+/** What every test in C++, and every test of the package, may depend on. */
+const CORE = ["cpp", "tests/cpp", "tests/cases", "CMakeLists.txt", "CMakePresets.json", "web/build"];
+const PACKAGE = [...CORE, "web", "tests", "../shared/cases", "package.json", "package-lock.json", "README.md"];
+
+/**
+ * In the order they run. `minutes` is the budget: a stage that takes longer is stopped and counts as failed; `reads` is
+ * what its verdict depends on.
+ */
 const STAGES = [
-  { name: "native", minutes: 7, run: () => nativeTests("release") },
-  { name: "asan", minutes: 9, run: () => nativeTests("asan"), slow: true },
-  { name: "tsan", minutes: 6, run: () => nativeTests("tsan", THREADED), slow: true },
-  { name: "fuzz", minutes: 5, run: fuzz, slow: true },
-  { name: "jest", minutes: 8, run: () => jest("jest", ["tests/(web|conformance|package)/"]) },
-  { name: "webgpu", minutes: 6, run: () => jest("webgpu", ["tests/webgpu/"]) },
-  { name: "browser", minutes: 4, run: () => jest("browser", ["tests/browser/"]) },
+  { name: "native", minutes: 7, reads: CORE, run: () => nativeTests("release") },
+  { name: "asan", minutes: 9, reads: CORE, run: () => nativeTests("asan"), slow: true },
+  { name: "tsan", minutes: 6, reads: CORE, run: () => nativeTests("tsan", THREADED), slow: true },
+  { name: "fuzz", minutes: 5 + hunt, reads: CORE, run: fuzz, slow: true },
+  { name: "jest", minutes: 8, reads: PACKAGE, run: () => jest("jest", ["tests/(web|conformance|package)/"]) },
+  { name: "webgpu", minutes: 6, reads: PACKAGE, run: () => jest("webgpu", ["tests/webgpu/"]) },
+  { name: "browser", minutes: 4, reads: PACKAGE, run: () => jest("browser", ["tests/browser/"]) },
 ];
 
 const FUZZERS = ["fuzz_attention", "fuzz_kv_cache"];
@@ -56,7 +70,10 @@ async function runShard(preset, filter, shard) {
   return judged(googleTestCounts(report), status);
 }
 
-/** A minute of libFuzzer for each target, side by side, from its corpus. A find ends the target with an error. */
+/**
+ * A minute of libFuzzer for each target, side by side, from its corpus. A find ends the target with an error. The seed is
+ * the same each time, so that the verdict is about the commit; a hunt has a new one.
+ */
 async function fuzz() {
   await run("cmake", ["--preset", "fuzz"], { quiet: true });
   const folder = path.join(build, "fuzz");
@@ -70,7 +87,8 @@ async function fuzz() {
 async function fuzzOne(folder, name) {
   const finds = path.join(results, name);
   mkdirSync(finds, { recursive: true });
-  const limits = ["-max_total_time=60", "-max_len=600", "-len_control=0", "-verbosity=0", `-artifact_prefix=${finds}/`];
+  const time = hunt > 0 ? [`-max_total_time=${60 * hunt}`] : ["-max_total_time=60", "-seed=1"];
+  const limits = [...time, "-max_len=600", "-len_control=0", "-verbosity=0", `-artifact_prefix=${finds}/`];
   const corpora = [finds, path.join("tests/cpp/corpus", name)].filter((corpus) => existsSync(corpus));
   const status = await inTime(path.join(folder, "tests/cpp", name), [...limits, ...corpora]);
   if (status !== 0) say(`${name}: found something, see ${path.relative(root, finds)}`);
@@ -118,7 +136,24 @@ async function runStage(stage) {
   return counts;
 }
 
-function chosenStages(args) {
+/** The counts of the stage: those of its last run, if it passed and reads the same as then; else of a run now. */
+async function countsOf(stage) {
+  const stamp = path.join(build, "stamps", `test-${stage.name}.json`);
+  const digest = `${process.version} ${digestOf(stage.reads)}`;
+  const last = existsSync(stamp) ? JSON.parse(readFileSync(stamp, "utf8")) : undefined;
+  if (!fresh && !hunt && last?.digest === digest) {
+    console.log(`=== ${stage.name}: ${sentence(last.counts)} (cached: nothing it reads has changed)`);
+    return last.counts;
+  }
+  rmSync(stamp, { force: true });
+  const counts = await runStage(stage);
+  mkdirSync(path.dirname(stamp), { recursive: true });
+  if (counts.failed === 0) writeFileSync(stamp, JSON.stringify({ digest, counts }));
+  return counts;
+}
+
+function chosenStages() {
+  if (hunt > 0) return STAGES.filter(({ name }) => name === "fuzz");
   const only = args.find((arg) => arg.startsWith("--only="))?.slice("--only=".length).split(",");
   const unknown = only?.filter((name) => !STAGES.some((stage) => stage.name === name)) ?? [];
   if (unknown.length > 0) throw new Error(`no such stage: ${unknown.join(", ")}`);
@@ -131,12 +166,12 @@ for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exi
 
 let total = nothing;
 try {
-  const stages = chosenStages(process.argv.slice(2));
+  const stages = chosenStages();
   rmSync(results, { recursive: true, force: true });
   mkdirSync(results, { recursive: true });
   await setUp(["wasm", "native", "browser"]);
   await buildAll();
-  for (const stage of stages) total = add(total, await runStage(stage));
+  for (const stage of stages) total = add(total, await countsOf(stage));
 } catch (error) {
   say(error.message);
   total = add(total, oneFailed);
