@@ -1,11 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
 
 const TYPES: Readonly<Record<string, string>> = {
-  html: "text/html",
-  js: "text/javascript",
-  wasm: "application/wasm",
+  ".html": "text/html",
+  ".js": "text/javascript",
+  ".wasm": "application/wasm",
 };
 
 /** Headers that isolate a page, so that it may have threads. */
@@ -15,18 +17,25 @@ export const ISOLATION = {
 };
 
 /** Serves dist/ and an empty page at / with the given headers, on a port of its own. */
-export async function serveDist(headers: Readonly<Record<string, string>>) {
-  const dist = new URL("../../dist/", import.meta.url);
+export function serveDist(headers: Readonly<Record<string, string>>) {
+  return serveFolder(fileURLToPath(new URL("../../dist/", import.meta.url)), headers);
+}
+
+/** Serves the files of a folder; / is its index.html or, if it has none, an empty page. */
+export async function serveFolder(folder: string, headers: Readonly<Record<string, string>>) {
   const server = createServer((request, response) => {
-    const path = new URL(request.url!, "http://localhost").pathname.slice(1);
-    const content = path ? readFile(new URL(path, dist)) : Promise.resolve("<!doctype html><title>headwise</title>");
-    content.then(
-      (body) => {
-        const type = TYPES[path.split(".").at(-1) || "html"] ?? "text/plain";
-        response.writeHead(200, { "content-type": type, ...headers }).end(body);
-      },
-      () => response.writeHead(404, { "content-type": "text/html", ...headers }).end("<!doctype html>"),
-    );
+    const name = new URL(request.url!, "http://localhost").pathname.slice(1) || "index.html";
+    readFile(path.join(folder, name))
+      .catch((error: unknown) =>
+        name === "index.html" ? "<!doctype html><title>headwise</title>" : Promise.reject(error),
+      )
+      .then(
+        (body) => {
+          const type = TYPES[path.extname(name)] ?? "text/plain";
+          response.writeHead(200, { "content-type": type, ...headers }).end(body);
+        },
+        () => response.writeHead(404, { "content-type": "text/html", ...headers }).end("<!doctype html>"),
+      );
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
