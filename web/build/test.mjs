@@ -2,7 +2,7 @@
 // A stage that passed is not run again before something it reads has changed: its counts are repeated, as "(cached)".
 //
 //   npm test -- --quick            without the sanitizer runs and the fuzzers
-//   npm test -- --only=jest        some stages: native, asan, tsan, fuzz, jest, webgpu, browser (comma-separated)
+//   npm test -- --only=jest        some stages: native, asan, tsan, fuzz, jest, webgpu, browser, package (comma-separated)
 //   npm test -- --fresh            nothing from the cache; so it is in CI
 //   npm test -- --hunt=10          ten minutes of fuzzing with a new seed, and nothing else
 
@@ -40,9 +40,10 @@ const STAGES = [
   { name: "asan", minutes: 9, reads: CORE, run: () => nativeTests("asan"), slow: true },
   { name: "tsan", minutes: 6, reads: CORE, run: () => nativeTests("tsan", THREADED), slow: true },
   { name: "fuzz", minutes: 5 + hunt, reads: CORE, run: fuzz, slow: true },
-  { name: "jest", minutes: 8, reads: PACKAGE, run: () => jest("jest", ["tests/(web|conformance|package)/"]) },
-  { name: "webgpu", minutes: 6, reads: PACKAGE, run: () => jest("webgpu", ["tests/webgpu/"]) },
+  { name: "jest", minutes: 6, reads: PACKAGE, run: () => jest("jest", ["tests/(web|conformance)/"]) },
+  { name: "webgpu", minutes: 5, reads: PACKAGE, run: () => jest("webgpu", ["tests/webgpu/"]) },
   { name: "browser", minutes: 4, reads: PACKAGE, run: () => jest("browser", ["tests/browser/"]) },
+  { name: "package", minutes: 3, reads: PACKAGE, run: () => jest("package", ["tests/package/quick/"]) },
 ];
 
 const FUZZERS = ["fuzz_attention", "fuzz_kv_cache"];

@@ -1,0 +1,15 @@
+// node esbuild.mjs FOLDER ENTRY: esbuild without configuration, with the page and the assets beside the bundle.
+
+import path from "node:path";
+
+import { build } from "esbuild";
+
+import { copyPage } from "./page.mjs";
+
+const [folder, entry] = process.argv.slice(2);
+await build({
+  entryPoints: [path.join(folder, entry)],
+  outfile: path.join(folder, "site/main.js"),
+  ...{ bundle: true, format: "esm", logLevel: "warning" },
+});
+await copyPage(folder);

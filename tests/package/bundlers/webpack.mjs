@@ -1,0 +1,18 @@
+// node webpack.mjs FOLDER: webpack without configuration, for a page with a plain script.
+
+import { readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { promisify } from "node:util";
+
+import webpack from "webpack";
+
+const [folder] = process.argv.slice(2);
+const output = path.join(folder, "site");
+const compiler = webpack({
+  ...{ context: folder, mode: "production", entry: "./main.js" },
+  output: { path: output, filename: "main.js" },
+});
+const stats = await promisify(compiler.run.bind(compiler))();
+if (stats.hasErrors() || stats.hasWarnings()) throw new Error(stats.toString("errors-warnings"));
+const page = await readFile(path.join(folder, "index.html"), "utf8");
+await writeFile(path.join(output, "index.html"), page.replace('type="module"', "defer"));

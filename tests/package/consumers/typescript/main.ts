@@ -1,0 +1,33 @@
+// Every entry, as strict TypeScript sees it from outside. It is compiled, not run.
+
+import { createAttention, HeadwiseError, tensor, type Attention, type FloatTensor, type Report } from "headwise";
+import * as onnx from "headwise/onnx";
+import { createAttention as createOnGpu } from "headwise/webgpu";
+
+export const ones = (rows: number): FloatTensor => ({ data: new Float32Array(rows).fill(1), shape: [rows, 1] });
+
+export async function compute(): Promise<Float32Array> {
+  const hw = await createAttention({ backend: "wasm", threads: 2, onProgress: ({ loaded, total }) => loaded / total });
+  const report: Report = hw.report;
+  const x = tensor(new Float32Array(6), [3, 2]);
+  const { output, probs } = await hw.scaledDotProductAttention(x, x, x, { returns: { output: true, probs: true } });
+  const data: Float32Array = output.data;
+  const weights: ArrayLike<number> = probs.data;
+  // @ts-expect-error: an option that does not exist
+  await hw.scaledDotProductAttention(x, x, x, { casual: true });
+  hw.dispose();
+  return report.threads > 1 ? data : Float32Array.from(weights);
+}
+
+// @ts-expect-error: an output that was not asked for
+export const lse = async (hw: Attention, x: FloatTensor) => (await hw.scaledDotProductAttention(x, x, x)).lse.data;
+
+export async function onGpu(device: GPUDevice): Promise<string | undefined> {
+  try {
+    const hw = await createOnGpu({ device });
+    await onnx.softmax(hw, { input: tensor(new Float32Array(2), [1, 2]) });
+    return undefined;
+  } catch (error) {
+    return HeadwiseError.is(error) ? error.code : undefined;
+  }
+}

@@ -1,0 +1,76 @@
+import { readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+
+import { expect } from "@jest/globals";
+import { chromium, type Browser } from "playwright-core";
+
+import { ISOLATION, serveFolder } from "../browser/staticServer.js";
+import { firstRows } from "./expected.js";
+
+/** What consumers/page/main.js leaves in `outcome`. */
+export interface Outcome {
+  readonly threads?: number;
+  readonly variant?: string;
+  /** Why not more threads. */
+  readonly reason?: string;
+  readonly rows?: readonly number[];
+  /** Of the error, if there was one. */
+  readonly code?: string;
+  readonly message?: string;
+  readonly hint?: string;
+}
+
+export const openBrowser = (): Promise<Browser> =>
+  chromium.launch({ executablePath: process.env["HEADWISE_CHROMIUM"] ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+
+/** Opens the page and waits for its outcome; a page that reports none in time is an error that says why. */
+export async function outcomeAt(browser: Browser, url: string): Promise<Outcome> {
+  const page = await browser.newPage();
+  const troubles: string[] = [];
+  page.on("pageerror", ({ message }) => troubles.push(message));
+  page.on("console", (message) => message.type() === "error" && troubles.push(message.text()));
+  try {
+    await page.goto(url);
+    await page.waitForFunction(() => "outcome" in globalThis, undefined, { timeout: 30_000 });
+    return await page.evaluate(() => (globalThis as unknown as { outcome: Promise<Outcome> }).outcome);
+  } catch (cause) {
+    throw new Error(`no outcome at ${url}: ${troubles.join("; ") || "and no complaint"}`, { cause });
+  } finally {
+    await page.close();
+  }
+}
+
+/** The outcome of the page in a folder that is served with these headers. */
+export async function outcomeIn(browser: Browser, folder: string, headers: Readonly<Record<string, string>>) {
+  const server = await serveFolder(folder, headers);
+  try {
+    return await outcomeAt(browser, server.url);
+  } finally {
+    server.stop();
+  }
+}
+
+/** Computes the right numbers: with threads where the page is isolated, and with one and a reason where it is not. */
+export async function expectBothWays(browser: Browser, folder: string): Promise<void> {
+  expectThreaded(await outcomeIn(browser, folder, ISOLATION));
+  expectAlone(await outcomeIn(browser, folder, {}));
+}
+
+export function expectThreaded(outcome: Outcome): void {
+  expect(outcome).toMatchObject({ threads: 2, rows: closeTo(firstRows) });
+  expect(outcome.reason).toBeUndefined();
+}
+
+export function expectAlone(outcome: Outcome): void {
+  expect(outcome).toMatchObject({ threads: 1, rows: closeTo(firstRows) });
+  expect(outcome.reason).toMatch(/page is not cross-origin isolated \(COOP\/COEP\)/);
+}
+
+export const closeTo = (values: readonly number[]): unknown => values.map((value) => expect.closeTo(value, 5));
+
+/** Makes the page name files instead of packages, as it must where nothing resolves names. */
+export async function nameFiles(folder: string, packages = "./node_modules/headwise/dist"): Promise<void> {
+  const file = path.join(folder, "main.js");
+  const source = await readFile(file, "utf8");
+  await writeFile(file, source.replace('"headwise"', `"${packages}/index.js"`));
+}
