@@ -3,6 +3,7 @@
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 
+import { findToolchain } from "../../cpp/toolchain/emscripten.mjs";
 import { withLock } from "../../cpp/toolchain/lock.mjs";
 import { setUp } from "../../cpp/toolchain/setup.mjs";
 import { installPackages } from "./packages.mjs";
@@ -16,12 +17,14 @@ export async function buildToRun() {
   await underLock(buildRunnable);
 }
 
-/** The same and the types: what the npm package holds. */
+/** The same, the types and the bill of materials: what the npm package holds. */
 export async function buildAll() {
   await underLock(async () => {
     await buildRunnable();
     const { emitTypes } = await import("./bundle.mjs");
     await emitTypes();
+    const { writeSbom } = await import("./sbom.mjs");
+    writeSbom(findToolchain());
   });
 }
 

@@ -1,11 +1,11 @@
 // web/src → dist: one self-contained ES module for each entry of the package, and its types.
 
-import { existsSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
 import { build as esbuild } from "esbuild";
 
-import { dist, root } from "./paths.mjs";
+import { build, dist, root } from "./paths.mjs";
 import { run } from "./run.mjs";
 import { whenStale } from "./stale.mjs";
 
@@ -21,12 +21,15 @@ const ENTRIES = [
   { name: "viz", source: "web/src/viz.ts", platform: "browser" },
 ];
 
+/** What each entry was made from, as esbuild tells it. */
+export const metafiles = path.join(build, "metafiles");
+
 const CONFIGURATION = ["package.json", "package-lock.json", "web/build/bundle.mjs"];
 
 export async function bundle() {
   const entries = ENTRIES.filter(({ source }) => existsSync(path.join(root, source)));
   const inputs = ["web/src", ...CONFIGURATION];
-  const outputs = entries.map(({ name }) => `dist/${name}.js`);
+  const outputs = entries.flatMap(({ name }) => [`dist/${name}.js`, `build/metafiles/${name}.json`]);
   await whenStale("bundle", { inputs, outputs }, async () => {
     for (const entry of entries) await bundleEntry(entry);
   });
@@ -34,8 +37,9 @@ export async function bundle() {
 
 async function bundleEntry({ name, source, platform }) {
   const { version } = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8"));
-  await esbuild({
+  const { metafile } = await esbuild({
     absWorkingDir: root,
+    metafile: true,
     entryPoints: [source],
     outfile: `dist/${name}.js`,
     bundle: true,
@@ -47,6 +51,8 @@ async function bundleEntry({ name, source, platform }) {
     loader: { ".wgsl": "text" },
     define: { HEADWISE_VERSION: JSON.stringify(version) },
   });
+  mkdirSync(metafiles, { recursive: true });
+  writeFileSync(path.join(metafiles, `${name}.json`), JSON.stringify(metafile));
 }
 
 /** The public types, generated from the same sources. */
