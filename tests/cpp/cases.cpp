@@ -318,6 +318,8 @@ Results::Results(const AttentionShape& shape, const Returns& returns, Dtype outp
     top_k_values.assign(selected(*returns.top_k, returns.k), unwritten);
     top_k_indices.assign(top_k_values.size(), -2);
   }
+  // A null pointer would mean that nobody asked: room for one more gives an empty array an address.
+  for (std::vector<float>* array : {&lse, &entropy, &probs, &scores, &top_k_values}) array->reserve(array->size() + 1);
 }
 
 AttentionOutputs Results::view() {

@@ -14,8 +14,9 @@
 /// of magnitudes:
 ///     |ds| <= c eps |scale| sum_d |q_d k_d|
 /// Each later term adds the roundings of its own operations. tanh has relative error 4 eps, and its division and
-/// product one each: 6 eps |softcapped|. The ALiBi penalty is a product (eps |penalty|) and a subtraction, the bias an
-/// addition, and a float addition a + b errs by at most eps |a + b|, and by at most |a| when b swallows it whole.
+/// product one each: 6 eps |softcapped|. The ALiBi penalty is a distance, which float32 holds exactly up to 2^24 only,
+/// a product (2 eps |penalty| together) and a subtraction, the bias an addition, and a float addition a + b errs by at
+/// most eps |a + b|, and by at most |a| when b swallows it whole.
 ///
 /// A row. Write d = max |ds| over the keys that matter: those with p > 2^-60 of the largest p (the others stay
 /// invisible under any error considered here). From o = sum p v with dp = p (ds - sum p ds):
@@ -58,7 +59,7 @@ class HeadBounds {
     if (softcap_ > 0) bound += 6 * kEpsilon * std::abs(capped);
     if (stage == ScoreStage::softcapped) return bound;
     const double penalty = head_.penalty(i, j), bias = head_.bias(i, j);
-    if (penalty != 0) bound += kEpsilon * std::abs(penalty) + addition(capped, -penalty);
+    if (penalty != 0) bound += 2 * kEpsilon * std::abs(penalty) + addition(capped, -penalty);
     if (bias != 0) bound += addition(capped - penalty, bias);
     return bound;
   }
