@@ -1,11 +1,12 @@
 // web/src → dist: one self-contained ES module for each entry of the package, and its types.
 
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import path from "node:path";
 
 import { build as esbuild } from "esbuild";
 
-import { build, dist, root } from "./paths.mjs";
+import { build, dist, inlineModule, root } from "./paths.mjs";
 import { run } from "./run.mjs";
 import { whenStale } from "./stale.mjs";
 
@@ -14,9 +15,12 @@ const ENTRIES = [
   { name: "index", source: "web/src/index.ts", platform: "browser" },
   { name: "index.node", source: "web/src/index.node.ts", platform: "node" },
   { name: "worker", source: "web/src/worker.ts", platform: "browser" },
+  { name: "worker.node", source: "web/src/worker.node.ts", platform: "node" },
   { name: "worker-entry", source: "web/src/worker/entry.ts", platform: "browser" },
+  { name: "worker-entry.node", source: "web/src/worker/entry.node.ts", platform: "node" },
   { name: "inline", source: "web/src/inline.ts", platform: "browser" },
   { name: "webgpu", source: "web/src/webgpu.ts", platform: "browser" },
+  { name: "webgpu-engine", source: "web/src/webgpu/backend.ts", platform: "browser" },
   { name: "onnx", source: "web/src/onnx.ts", platform: "browser" },
   { name: "viz", source: "web/src/viz.ts", platform: "browser" },
 ];
@@ -28,7 +32,7 @@ const CONFIGURATION = ["package.json", "package-lock.json", "web/build/bundle.mj
 
 export async function bundle() {
   const entries = ENTRIES.filter(({ source }) => existsSync(path.join(root, source)));
-  const inputs = ["web/src", ...CONFIGURATION];
+  const inputs = ["web/src", ...Object.values(inlineModule).map(fromRoot), ...CONFIGURATION];
   const outputs = entries.flatMap(({ name }) => [`dist/${name}.js`, `build/metafiles/${name}.json`]);
   await whenStale("bundle", { inputs, outputs }, async () => {
     for (const entry of entries) await bundleEntry(entry);
@@ -43,17 +47,42 @@ async function bundleEntry({ name, source, platform }) {
     entryPoints: [source],
     outfile: `dist/${name}.js`,
     bundle: true,
+    minify: true,
     format: "esm",
     platform,
     target: "es2022",
     legalComments: "inline",
     logLevel: "warning",
-    loader: { ".wgsl": "text" },
     define: { HEADWISE_VERSION: JSON.stringify(version) },
+    plugins: [bareWgsl, inlinedModule],
   });
   mkdirSync(metafiles, { recursive: true });
   writeFileSync(path.join(metafiles, `${name}.json`), JSON.stringify(metafile));
 }
+
+const fromRoot = (file) => path.relative(root, file);
+
+/** Kernels as text, without what only readers need. */
+const bareWgsl = {
+  name: "bare-wgsl",
+  setup(build) {
+    build.onLoad({ filter: /\.wgsl$/ }, async ({ path: file }) => {
+      const lines = (await readFile(file, "utf8")).split("\n").map((line) => line.replace(/\/\/.*/, "").trim());
+      return { contents: lines.filter((line) => line !== "").join("\n"), loader: "text" };
+    });
+  },
+};
+
+/** `inline-module:glue` and `inline-module:wasm`, which the wasm step has made. */
+const inlinedModule = {
+  name: "inlined-module",
+  setup(build) {
+    build.onResolve({ filter: /^inline-module:/ }, ({ path: name }) => ({
+      path: inlineModule[name.slice("inline-module:".length)],
+      sideEffects: false,
+    }));
+  },
+};
 
 /** The public types, generated from the same sources. */
 export async function emitTypes() {

@@ -2,11 +2,15 @@
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { deflateRawSync } from 'node:zlib';
 
-import { build, dist } from './paths.mjs';
+import { build, dist, inlineModule } from './paths.mjs';
 import { run, say } from './run.mjs';
 
 const VARIANTS = ['simd', 'relaxed'];
+
+/** As aggressive as is safe: what Emscripten links in for ways of loading that are cut off below goes away. */
+const MINIFY = { module: true, ecma: 2022, mangle: true, compress: { ecma: 2022, passes: 3, unused: true } };
 
 /** @param {import('../../cpp/toolchain/emscripten.mjs').Toolchain} toolchain */
 export async function buildWasm(toolchain) {
@@ -18,7 +22,10 @@ export async function buildWasm(toolchain) {
     writeFileSync(path.join(folder, 'toolchain-root'), toolchain.root);
   }
   await run('cmake', ['--build', folder], { env: toolchain.env });
-  for (const variant of VARIANTS) publish(folder, variant);
+  const { minify } = await import('@swc/core'); // installed by an earlier step of the build
+  const small = async (glue) => (await minify(glue, MINIFY)).code;
+  for (const variant of VARIANTS) await publish(folder, variant, small);
+  await publishInline(folder, small);
 }
 
 function configuredFor(folder) {
@@ -26,20 +33,31 @@ function configuredFor(folder) {
   return existsSync(file) ? readFileSync(file, 'utf8') : undefined;
 }
 
-function publish(folder, variant) {
+async function publish(folder, variant, small) {
   const linked = (engine, ending) => readFileSync(path.join(folder, engine, `headwise.${variant}.${ending}`));
   const wasm = linked('web', 'wasm');
   if (!wasm.equals(linked('node', 'wasm'))) {
     throw new Error(`headwise.${variant}: the links for pages and for Node gave different wasm, so one cannot serve both`);
   }
   const output = path.join(dist, 'wasm');
-  mkdirSync(output, { recursive: true });
   const publishFile = (ending, content) => writeIfChanged(path.join(output, `headwise.${variant}.${ending}`), content);
   publishFile('wasm', wasm);
-  const glue = (engine) => withoutLastingWait(String(linked(engine, 'js')));
-  publishFile('js', Buffer.from(startWorkersFromOwnUrl(glue('web'), 'import.meta.url')));
+  const glue = (engine) => withoutOwnLoading(withoutLastingWait(String(linked(engine, 'js'))));
+  publishFile('js', Buffer.from(await small(startWorkersFromOwnUrl(glue('web'), 'import.meta.url'))));
   const nodeGlue = startWorkersFromOwnUrl(glue('node'), 'new URL(import.meta.url)');
-  publishFile('node.js', Buffer.from(withoutCommandLineFlags(nodeGlue)));
+  publishFile('node.js', Buffer.from(await small(withoutCommandLineFlags(nodeGlue))));
+}
+
+/** What headwise/inline is bundled with: a loader that loads nothing, and the module as text that any server passes on. */
+async function publishInline(folder, small) {
+  const linked = (ending) => readFileSync(path.join(folder, 'inline', `headwise.inline.${ending}`));
+  const glue = await small(withoutOwnUrl(withoutOwnLoading(String(linked('js')))));
+  for (const forbidden of ['fetch', 'import(', 'import.meta', 'Worker(', 'XMLHttpRequest']) {
+    if (glue.includes(forbidden)) throw new Error(`headwise.inline: its loader still has ${forbidden}`);
+  }
+  writeIfChanged(inlineModule.glue, Buffer.from(glue));
+  const packed = deflateRawSync(linked('wasm'), { level: 9 }).toString('base64');
+  writeIfChanged(inlineModule.wasm, Buffer.from(`export default ${JSON.stringify(packed)};\n`));
 }
 
 /**
@@ -50,6 +68,16 @@ function publish(folder, variant) {
 function startWorkersFromOwnUrl(glue, ownUrl) {
   const byName = /new Worker\(new URL\("headwise\.\w+\.js",\s*import\.meta\.url\),/g;
   return replaceOne(glue, byName, `new Worker(${ownUrl},`);
+}
+
+/** The module always comes from JavaScript, compiled: the loader's own ways to fetch it are dead, and say so to a minifier. */
+function withoutOwnLoading(glue) {
+  const own = /wasmBinaryFile\s*\?\?=\s*findWasmBinary\(\);\s*instantiateAsync\([^)]*\)\.catch\(readyPromiseReject\);/g;
+  return replaceOne(glue, own, '');
+}
+
+function withoutOwnUrl(glue) {
+  return replaceOne(glue, /var _scriptName\s*=\s*import\.meta\.url/g, 'var _scriptName=""');
 }
 
 /** Node gives workers the flags it was started with, and some (`--input-type` beside `--eval`) no worker can start with. */
@@ -72,5 +100,6 @@ function replaceOne(glue, pattern, replacement) {
 }
 
 function writeIfChanged(file, content) {
+  mkdirSync(path.dirname(file), { recursive: true });
   if (!existsSync(file) || !readFileSync(file).equals(content)) writeFileSync(file, content);
 }

@@ -258,10 +258,11 @@ export class Attention extends Disposing {
   }
 
   #run<T>(operation: string, work: () => Eventually<T>, signal?: AbortSignal): Promise<T> {
-    return this.#queue.run(() => {
+    const begin = () => {
       this.#assertAlive(operation);
       return work();
-    }, signal);
+    };
+    return this.#queue.run(begin, signal, this.#backend.abandons);
   }
 
   #assertAlive(operation: string): void {

@@ -10,39 +10,20 @@ import type {
   KernelTime,
 } from "./backend.js";
 import type { CacheProblem } from "./cache.js";
-import { DeviceLostError, HeadwiseError, UnsupportedError } from "./errors.js";
+import { DeviceLostError, UnsupportedError } from "./errors.js";
 import { gpuDataOf } from "./gpuData.js";
 import type { LayerProblem } from "./layerProblem.js";
 import type { MergeProblem, MergeResult } from "./merge.js";
 import type { RotaryProblem } from "./rotary.js";
 import type { Dtype } from "./tensor.js";
 import type { EngineTensor } from "./wasm/heap.js";
-import { openWebgpu, type WebgpuBackend } from "./webgpu/backend.js";
-import type { DeviceOptions } from "./webgpu/device.js";
+import type { WebgpuBackend } from "./webgpu/backend.js";
 
 /**
  * Below this a call does not gain by the GPU: it is 3 to 6 milliseconds of work for one CPU core, about what copying
  * the arrays to the GPU, waiting for it and copying back may cost.
  */
 const LEAST_MULTIPLY_ADDS = 2 ** 26;
-
-/** The GPU for `backend: "auto"`, or why there is none. */
-export async function openUsefulGpu(
-  operation: string,
-  options: DeviceOptions,
-): Promise<{ readonly backend?: WebgpuBackend; readonly reason: string }> {
-  try {
-    const backend = await openWebgpu(operation, options);
-    if (!backend.adapter.fallback)
-      return { backend, reason: "webgpu for large attention calls, wasm for small ones, layers and caches" };
-    const name = backend.adapter.description || backend.adapter.architecture;
-    backend.dispose();
-    return { reason: `wasm: the GPU adapter (${name}) computes on the CPU` };
-  } catch (error) {
-    if (!HeadwiseError.is(error)) throw error;
-    return { reason: `wasm: ${error.message.replace(`${operation}: `, "")}` };
-  }
-}
 
 /** Large calls on the GPU, all others on the CPU; the CPU also takes over what the GPU refuses or loses. */
 export class AutoBackend implements Backend {

@@ -70,6 +70,8 @@ export interface KernelTime {
 
 /** One engine: computes problems that passed every check, one at a time. */
 export interface Backend {
+  /** Whether a call that runs may be given up: its caller goes on, the engine finishes it for itself. */
+  readonly abandons?: boolean;
   /** Whether tensors may lie on the GPU, for engines that have one. */
   readonly onGpu?: boolean;
   /** Of the latest call, where kernels are timed. */
@@ -85,6 +87,12 @@ export interface Backend {
   allocate<D extends Dtype>(operation: string, shape: readonly number[], dtype: D): EngineTensor<D>;
   /** Ends the engine. A call in flight rejects with DisposedError. */
   dispose(): void;
+}
+
+/** An engine that is ready, and how it came to be this one. */
+export interface Opened {
+  readonly backend: Backend;
+  readonly report: Report;
 }
 
 /** A cache in an engine. What calls change shows when they have settled. */

@@ -123,6 +123,7 @@ export interface AttendProblem {
   readonly settings: AttentionSettings;
   readonly wanted: Wanted;
   readonly output: OutputForm;
+  readonly signal: AbortSignal | undefined;
   readonly keepRank: (shape: readonly number[]) => number[];
 }
 
@@ -252,6 +253,7 @@ export function attendProblem(
     settings: readSettings(options, shape),
     wanted: readReturns(options, shape),
     output: outputForm(options, shapeOf(layout, rank, { ...heads, headDim: form.valueDim }), query),
+    signal: options.signal(),
     keepRank: (full) => keepRank(layout, rank, full),
   };
 }

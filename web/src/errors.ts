@@ -8,6 +8,7 @@ export type ErrorCode =
   | "CORRUPT_DATA"
   | "DEVICE_LOST"
   | "DISPOSED"
+  | "WORKER_LOST"
   | "ASSET_NOT_FOUND"
   | "ASSET_INVALID"
   | "ASSET_VERSION"

@@ -25,8 +25,13 @@ export interface GpuResult<D extends Dtype = Dtype> extends GpuTensor<D> {
   [Symbol.dispose](): void;
 }
 
+// Registered, since the WebGPU engine is a file of its own with its own copy of this class.
+const BRAND = Symbol.for("headwise.gpuData");
+
 /** What stands for `data` in a checked tensor that lies on the GPU. */
 export class GpuData {
+  readonly [BRAND] = true;
+
   constructor(
     readonly argument: string,
     readonly buffer: GPUBuffer,
@@ -39,7 +44,7 @@ export class GpuData {
 
 /** Where a checked tensor lies on the GPU; undefined for one of JavaScript. */
 export function gpuDataOf({ data }: { readonly data: unknown }): GpuData | undefined {
-  return data instanceof GpuData ? data : undefined;
+  return typeof data === "object" && data !== null && BRAND in data ? (data as GpuData) : undefined;
 }
 
 /** Whether a value is meant as a tensor on the GPU. */

@@ -1,8 +1,9 @@
 import type { Attention } from "./attention.js";
-import { createOn, type CreateOptions } from "./createAttention.js";
+import { createOn } from "./createAttention.js";
+import type { CreateOptions } from "./createOptions.js";
 import { nodeHost } from "./wasm/nodeHost.js";
 
-export type { CreateOptions } from "./createAttention.js";
+export type { CreateOptions } from "./createOptions.js";
 export * from "./exports.js";
 
 /**

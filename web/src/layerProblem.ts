@@ -176,6 +176,7 @@ export interface ForwardProblem {
   readonly ragged: Ragged | undefined;
   readonly wanted: Wanted;
   readonly output: OutputForm;
+  readonly signal: AbortSignal | undefined;
   readonly keepRank: (shape: readonly number[]) => number[];
 }
 
@@ -419,6 +420,7 @@ export function forwardProblem(
     ragged,
     wanted: readReturns(options, shape),
     output: outputForm(options, outputShape, x),
+    signal: options.signal(),
     keepRank: (full) => (rank === 2 ? full.slice(1) : [...full]),
   };
 }

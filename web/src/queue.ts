@@ -11,15 +11,16 @@ export class Queue {
   /**
    * @param work - Returns a result or a promise of one; what it throws rejects the call.
    * @param signal - Aborting it while the call waits rejects the call with `signal.reason`.
+   * @param abandons - So does aborting it while the call runs; the calls behind still wait until the work is done.
    */
-  run<T>(work: () => T | Promise<T>, signal?: AbortSignal): Promise<T> {
+  run<T>(work: () => T | Promise<T>, signal?: AbortSignal, abandons = false): Promise<T> {
     const before = this.#pending > 0 ? this.#last : undefined;
     const call = start(before, work, signal);
     this.#pending += 1;
     const settled = call.then(this.#settle, this.#settle);
     // An aborted call settles before its turn; the calls behind it still wait for those ahead of it.
     this.#last = Promise.all([before, settled]);
-    return call;
+    return abandons && signal && !signal.aborted ? beforeAbort(call, signal) : call;
   }
 
   readonly #settle = (): void => {

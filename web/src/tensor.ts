@@ -39,6 +39,9 @@ export interface TypedTensor<D extends Dtype = Dtype> extends Tensor<D> {
 
 export const BYTES: Readonly<Record<Dtype, number>> = { float32: 4, float16: 2, bool: 1, int32: 4 };
 
+/** What holds numbers of a dtype; of float16 the bits. */
+export const ARRAYS = { float32: Float32Array, float16: Uint16Array, bool: Uint8Array, int32: Int32Array } as const;
+
 const DTYPE_OF_ARRAY: Readonly<Record<string, Dtype>> = {
   Float32Array: "float32",
   Uint16Array: "float16",
@@ -46,6 +49,12 @@ const DTYPE_OF_ARRAY: Readonly<Record<string, Dtype>> = {
   Uint8Array: "bool",
   Int32Array: "int32",
 };
+
+/** The same bits as a Float16Array, for callers whose engine has them and who use them. */
+export function asHalves(bits: Uint16Array): HalfArray {
+  const { Float16Array } = globalThis as unknown as { Float16Array: new (buffer: ArrayBufferLike) => HalfArray };
+  return new Float16Array(bits.buffer);
+}
 
 /** Extents beyond this do not fit the 32-bit row and key indices that results and errors use. */
 const MAX_EXTENT = 2 ** 31 - 1;

@@ -3,9 +3,11 @@
  *
  * @module
  */
-import type { Attention } from "./attention.js";
+import { Attention } from "./attention.js";
+import { readGpu } from "./gpuOptions.js";
+import { openGpuAlone } from "./openGpu.js";
 import { OptionReader } from "./options.js";
-import { createOnGpu, readGpu } from "./webgpu/create.js";
+import * as engine from "./webgpu/backend.js";
 
 export * from "./exports.js";
 
@@ -32,7 +34,8 @@ export interface CreateOptions {
 export async function createAttention(options?: CreateOptions): Promise<Attention> {
   const reader = new OptionReader("createAttention", "", options, ["backend", "device", "gpu", "profile", "signal"]);
   reader.oneOf("backend", ["webgpu"], "webgpu");
-  const wanted = readGpu(reader);
+  const wanted = { ...readGpu(reader), signal: reader.signal() };
   wanted.signal?.throwIfAborted();
-  return createOnGpu("createAttention", wanted);
+  const { backend, report } = await openGpuAlone("createAttention", engine, wanted);
+  return new Attention(backend, report);
 }

@@ -9,7 +9,7 @@ import type { AttentionProblem, CheckedFloats, OutputForm, Ragged } from "../att
 import type { AttentionResult, Eventually, FloatResult } from "../backend.js";
 import type { Layout } from "../layout.js";
 import { OptionError } from "../errors.js";
-import { elementCount, type CheckedTensor, type HalfArray, type TypedTensor } from "../tensor.js";
+import { asHalves, elementCount, type CheckedTensor, type TypedTensor } from "../tensor.js";
 import type { WasmEngine } from "./engine.js";
 import type { Arena, Heap } from "./heap.js";
 import type { AttentionCall } from "./module.js";
@@ -234,10 +234,4 @@ export function refuseOverlap(
     if (byteOffset < end && into.data.byteOffset < byteOffset + byteLength)
       throw new OptionError(`${operation}: into must not overlap ${name}, which lies in the same engine tensor`);
   }
-}
-
-/** The same bits as a Float16Array, for callers whose engine has them and who use them. */
-function asHalves(bits: Uint16Array): HalfArray {
-  const { Float16Array } = globalThis as unknown as { Float16Array: new (buffer: ArrayBufferLike) => HalfArray };
-  return new Float16Array(bits.buffer);
 }

@@ -1,4 +1,5 @@
 import { fetchWasm } from "./fetchAsset.js";
+import { loadFiles, loadGpuFile } from "./files.js";
 import type { Host } from "./host.js";
 
 /** More threads than this rarely help attention, and each costs a worker. */
@@ -18,7 +19,7 @@ const ASSETS = {
 
 /** A page, or a worker of one. */
 export const browserHost: Host = {
-  assets: (variant) => ASSETS[variant](),
+  variants: ["simd", "relaxed"],
   threads() {
     if (typeof Worker !== "function") return { most: 1, good: 1, reason: "there is no Worker here" };
     if (globalThis.crossOriginIsolated !== true)
@@ -31,5 +32,6 @@ export const browserHost: Host = {
       };
     return { most: Infinity, good: Math.min(navigator.hardwareConcurrency || 1, MOST_THREADS_BY_DEFAULT) };
   },
-  read: fetchWasm,
+  load: (options) => loadFiles(ASSETS[options.variant](), fetchWasm, options),
+  loadGpu: () => loadGpuFile(new URL("./webgpu-engine.js", import.meta.url).href),
 };

@@ -90,7 +90,7 @@ export class WasmEngine {
   end(reason: (operation: string) => HeadwiseError): void {
     if (this.#end) return;
     this.#end = reason;
-    this.module.PThread.terminateAllThreads();
+    this.module.PThread?.terminateAllThreads();
     Atomics.notify(this.heap.word(this.native.finished), 0); // who awaits the call looks again
   }
 

@@ -1,5 +1,8 @@
 import { AssetError } from "../errors.js";
-import type { ReadOptions } from "./host.js";
+import { assetHint } from "./assetHint.js";
+import type { LoadOptions } from "./host.js";
+
+export type ReadOptions = Pick<LoadOptions, "signal" | "onProgress">;
 
 const MAGIC = [0x00, 0x61, 0x73, 0x6d];
 
@@ -78,10 +81,4 @@ export async function importFailure(url: string, cause: unknown, signal: AbortSi
   }
   const code = response.ok ? "ASSET_INVALID" : "ASSET_NOT_FOUND";
   return new AssetError(`${base}: ${answer(response)}; ${String(cause)}`, { code, cause, hint: assetHint(url) });
-}
-
-export function assetHint(url: string): string {
-  return url.includes("/.vite/deps/")
-    ? 'Vite moved the package away from its files. Add optimizeDeps: { exclude: ["headwise"] } to its configuration.'
-    : "Serve the files of headwise/wasm/ there, or give their addresses as `wasm: { url, glueUrl }`.";
 }

@@ -1,19 +1,12 @@
 import { Disposing } from "../disposable.js";
 import { DisposedError, OutOfMemoryError } from "../errors.js";
-import { BYTES, elementCount, type Dtype, type TensorDataOf, type TypedTensor } from "../tensor.js";
+import { ARRAYS, BYTES, elementCount, type Dtype, type TensorDataOf, type TypedTensor } from "../tensor.js";
 
 /** The part of the module that hands out memory. */
 export interface Allocator {
   allocate(bytes: number): number;
   release(address: number): void;
 }
-
-const ARRAYS = {
-  float32: Float32Array,
-  float16: Uint16Array,
-  bool: Uint8Array,
-  int32: Int32Array,
-} as const;
 
 const ADDRESS_SPACE = 2 ** 32;
 
@@ -96,10 +89,13 @@ export class Heap {
     const bytes = length * BYTES[dtype];
     const address = this.allocate(operation, bytes);
     this.#tensors.set(address, bytes);
-    const { buffer } = this.#memory;
-    this.#buffers.add(buffer);
-    const data = new ARRAYS[dtype](buffer, address, length).fill(0) as TensorDataOf[D];
-    return new EngineTensor(data, [...shape], dtype, () => {
+    this.#bytes(address, bytes).fill(0);
+    const view = () => {
+      const { buffer } = this.#memory;
+      this.#buffers.add(buffer);
+      return new ARRAYS[dtype](buffer, address, length) as TensorDataOf[D];
+    };
+    return new EngineTensor(view, [...shape], dtype, () => {
       this.#tensors.delete(address);
       this.release(address);
     });
@@ -165,28 +161,38 @@ export class Arena {
 export class EngineTensor<D extends Dtype = Dtype> extends Disposing implements TypedTensor<D> {
   readonly shape: readonly number[];
   readonly dtype: D;
-  #data: TensorDataOf[D] | undefined;
-  #release: () => void;
+  #data: TensorDataOf[D];
+  readonly #length: number;
+  readonly #view: () => TensorDataOf[D];
+  readonly #release: () => void;
+  #disposed = false;
 
   /** @internal */
-  constructor(data: TensorDataOf[D], shape: readonly number[], dtype: D, release: () => void) {
+  constructor(view: () => TensorDataOf[D], shape: readonly number[], dtype: D, release: () => void) {
     super();
-    this.#data = data;
+    this.#data = view();
+    this.#length = this.#data.length;
+    this.#view = view;
     this.shape = shape;
     this.dtype = dtype;
     this.#release = release;
   }
 
-  /** @throws DisposedError after `dispose()`. */
+  /**
+   * Read it anew after every call with `headwise/inline`: its memory is not shared, and arrays on it end when it grows.
+   *
+   * @throws DisposedError after `dispose()`.
+   */
   get data(): TensorDataOf[D] {
-    if (!this.#data) throw new DisposedError("tensor: it was disposed");
+    if (this.#disposed) throw new DisposedError("tensor: it was disposed");
+    if (this.#data.length !== this.#length) this.#data = this.#view();
     return this.#data;
   }
 
   /** Gives the memory back. A second call does nothing. */
   override dispose(): void {
-    if (!this.#data) return;
-    this.#data = undefined;
+    if (this.#disposed) return;
+    this.#disposed = true;
     this.#release();
   }
 }

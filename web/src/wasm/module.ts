@@ -240,7 +240,8 @@ export interface WasmModule {
   cacheSavedSize(cache: number): number;
   releaseCache(cache: number): void;
   readonly Engine: new (numThreads: number, dispatched: boolean) => NativeEngine;
-  readonly PThread: { terminateAllThreads(): void };
+  /** Absent from the module that has one thread only. */
+  readonly PThread?: { terminateAllThreads(): void };
 }
 
 /** The default export of a loader. */

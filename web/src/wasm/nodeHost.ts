@@ -3,7 +3,9 @@ import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 
 import { AssetError } from "../errors.js";
-import { assetHint, checkWasm, fetchWasm } from "./fetchAsset.js";
+import { assetHint } from "./assetHint.js";
+import { checkWasm, fetchWasm } from "./fetchAsset.js";
+import { loadFiles, loadGpuFile, type ReadWasm } from "./files.js";
 import type { Host } from "./host.js";
 
 const MOST_THREADS_BY_DEFAULT = 8;
@@ -21,18 +23,21 @@ const ASSETS = {
 
 /** Node, and engines that follow it. */
 export const nodeHost: Host = {
-  assets: (variant) => ASSETS[variant](),
+  variants: ["simd", "relaxed"],
   threads() {
     if ("bun" in process.versions) return { most: 1, good: 1, reason: "Bun hangs with a pool of wasm threads" };
     return { most: Infinity, good: Math.min(availableParallelism(), MOST_THREADS_BY_DEFAULT) };
   },
-  async read(url, options) {
-    if (!url.startsWith("file:")) return fetchWasm(url, options);
-    const bytes = await readWasm(url, options.signal);
-    checkWasm(url, bytes, "a file");
-    options.onProgress?.({ phase: "download", loaded: bytes.length, total: bytes.length });
-    return bytes;
-  },
+  load: (options) => loadFiles(ASSETS[options.variant](), read, options),
+  loadGpu: () => loadGpuFile(new URL("./webgpu-engine.js", import.meta.url).href),
+};
+
+const read: ReadWasm = async (url, options) => {
+  if (!url.startsWith("file:")) return fetchWasm(url, options);
+  const bytes = await readWasm(url, options.signal);
+  checkWasm(url, bytes, "a file");
+  options.onProgress?.({ phase: "download", loaded: bytes.length, total: bytes.length });
+  return bytes;
 };
 
 async function readWasm(url: string, signal: AbortSignal | undefined): Promise<Uint8Array<ArrayBuffer>> {

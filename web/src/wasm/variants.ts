@@ -28,12 +28,17 @@ export const VARIANT_NAMES = ["auto", ...VARIANTS.map(({ name }) => name)] as co
 export async function chooseVariant(
   operation: string,
   wanted: Variant | "auto",
+  offered: readonly Variant[],
 ): Promise<{ readonly variant: Variant; readonly reason?: string }> {
   if (typeof WebAssembly !== "object")
     throw new UnsupportedError(`${operation}: this JavaScript engine has no WebAssembly, or has it switched off`);
   const missing: string[] = [];
   for (const row of VARIANTS) {
     if (wanted !== "auto" && wanted !== row.name) continue;
+    if (!offered.includes(row.name)) {
+      missing.push(`this entry of the package has no ${row.name} SIMD module`);
+      continue;
+    }
     if (await row.supported())
       return missing.length ? { variant: row.name, reason: missing.join("; ") } : { variant: row.name };
     missing.push(row.missing);

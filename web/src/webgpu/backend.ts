@@ -14,7 +14,7 @@ import { DisposedError, UnsupportedError } from "../errors.js";
 import type { LayerProblem } from "../layerProblem.js";
 import type { MergeProblem, MergeResult } from "../merge.js";
 import type { RotaryProblem } from "../rotary.js";
-import { elementCount, type Dtype, type TensorDataOf } from "../tensor.js";
+import { ARRAYS, elementCount, type Dtype, type TensorDataOf } from "../tensor.js";
 import { EngineTensor } from "../wasm/heap.js";
 import { encodeAttention, runAttention } from "./attention.js";
 import { GpuCache } from "./cache.js";
@@ -24,8 +24,6 @@ import { makeEngine, type Engine } from "./engine.js";
 import { GpuLayer } from "./layer.js";
 import { runMerge } from "./merge.js";
 import { runRotary } from "./rotary.js";
-
-const ARRAYS = { float32: Float32Array, float16: Uint16Array, bool: Uint8Array, int32: Int32Array } as const;
 
 /** Opens a device and makes the engine on it. */
 export async function openWebgpu(operation: string, options: DeviceOptions): Promise<WebgpuBackend> {
@@ -123,7 +121,7 @@ export class WebgpuBackend implements Backend {
   /** Arrays of JavaScript: memory of the GPU cannot be seen from here. */
   allocate<D extends Dtype>(operation: string, shape: readonly number[], dtype: D): EngineTensor<D> {
     const data = new ARRAYS[dtype](elementCount(operation, "tensor", shape)) as TensorDataOf[D];
-    return new EngineTensor(data, [...shape], dtype, () => {});
+    return new EngineTensor(() => data, [...shape], dtype, () => {});
   }
 
   dispose(): void {

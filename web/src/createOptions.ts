@@ -1,0 +1,115 @@
+import { OptionError } from "./errors.js";
+import { readGpu } from "./gpuOptions.js";
+import { OptionReader } from "./options.js";
+import { INITIAL_MEMORY, type LoadProgress, type WasmSource } from "./wasm/host.js";
+import { VARIANT_NAMES, type Variant } from "./wasm/variants.js";
+
+/** Options of `createAttention`. */
+export interface CreateOptions {
+  /**
+   * `"auto"`, the default: WebGPU for calls large enough to gain by it, wasm for the others, for what WebGPU does not
+   * offer and where there is no GPU; the report says which and why.
+   */
+  readonly backend?: "auto" | "wasm" | "webgpu";
+  /**
+   * Threads that compute, the caller's included. `"auto"`, the default: the machine's, at most 8. A page has more than
+   * one only if it is cross-origin isolated; the report says why if not. Results are the same bits for every number.
+   */
+  readonly threads?: "auto" | number;
+  /** Instruction set. `"auto"`, the default: relaxed SIMD where the engine has it, else plain SIMD. */
+  readonly variant?: "auto" | Variant;
+  /** Bytes that the engine's memory may grow to; default 1 GiB, at least 16 MiB, at most 4 GiB. */
+  readonly maximumMemory?: number;
+  /** A GPUDevice of the caller's, for WebGPU; used and never destroyed. */
+  readonly device?: object;
+  /** A GPU object, for WebGPU where there is no navigator.gpu: in Node that of the npm package webgpu. */
+  readonly gpu?: object;
+  /** Where the engine's files are, instead of beside this package. */
+  readonly wasm?: WasmSource;
+  /** Aborts loading. */
+  readonly signal?: AbortSignal;
+  /** Hears how many bytes have arrived. */
+  readonly onProgress?: (progress: LoadProgress) => void;
+  /** Measures GPU kernels, see `kernelTimes`; without effect on wasm, which the report says. */
+  readonly profile?: boolean;
+}
+
+export const OPERATION = "createAttention";
+const NAMES = [
+  "backend",
+  "threads",
+  "variant",
+  "maximumMemory",
+  "device",
+  "gpu",
+  "wasm",
+  "signal",
+  "onProgress",
+  "profile",
+];
+
+const MOST_THREADS = 256;
+const MOST_MEMORY = 4 * 2 ** 30;
+const DEFAULT_MEMORY = 2 ** 30;
+
+/** The options of createAttention, checked. */
+export function readCreateOptions(given: unknown) {
+  const options = new OptionReader(OPERATION, "", given, NAMES);
+  const backend = options.oneOf("backend", ["auto", "wasm", "webgpu"], "auto");
+  for (const name of ["device", "gpu"])
+    if (options.has(name) && backend === "wasm")
+      throw new OptionError(`${OPERATION}: ${name} must be absent with backend "wasm"`);
+  const onProgress = options.value("onProgress");
+  if (onProgress !== undefined && typeof onProgress !== "function") throw options.refuse("onProgress", "be a function");
+  return {
+    ...readGpu(options),
+    backend,
+    threads: readThreads(options),
+    variant: options.oneOf("variant", VARIANT_NAMES, "auto"),
+    maximumMemory: options.integer("maximumMemory", { min: INITIAL_MEMORY, max: MOST_MEMORY }) ?? DEFAULT_MEMORY,
+    source: readSource(options),
+    signal: options.signal(),
+    onProgress: onProgress as CreateOptions["onProgress"],
+  };
+}
+
+export type CheckedOptions = ReturnType<typeof readCreateOptions>;
+
+function readThreads(options: OptionReader): "auto" | number {
+  if (options.value("threads") === "auto") return "auto";
+  return options.integer("threads", { min: 1, max: MOST_THREADS }) ?? "auto";
+}
+
+function readSource(options: OptionReader): WasmSource {
+  const source = options.object("wasm", ["url", "glueUrl", "binary", "module"]);
+  if (!source) return {};
+  const address = (name: "url" | "glueUrl") => {
+    const value = source.value(name);
+    if (value === undefined) return {};
+    if (typeof value === "string") return { [name]: value };
+    if (tagOf(value) === "URL") return { [name]: (value as URL).href };
+    throw source.refuse(name, "be an address");
+  };
+  return { ...address("url"), ...address("glueUrl"), ...binary(source), ...compiled(source) };
+}
+
+function binary(source: OptionReader): Pick<WasmSource, "binary"> {
+  const value = source.value("binary");
+  if (value === undefined) return {};
+  const kind = tagOf(value);
+  if (kind !== "ArrayBuffer" && kind !== "Uint8Array")
+    throw source.refuse("binary", "be an ArrayBuffer or a Uint8Array");
+  return { binary: value as Uint8Array };
+}
+
+function compiled(source: OptionReader): Pick<WasmSource, "module"> {
+  const value = source.value("module");
+  if (value === undefined) return {};
+  if (tagOf(value) !== "WebAssembly.Module") throw source.refuse("module", "be a WebAssembly.Module");
+  return { module: value as WebAssembly.Module };
+}
+
+/** "ArrayBuffer", "URL" and so on, for objects of any realm. */
+function tagOf(value: unknown): string {
+  return Object.prototype.toString.call(value).slice("[object ".length, -1);
+}

@@ -1,0 +1,14 @@
+// What the build puts into headwise/inline; see web/build/bundle.mjs.
+
+declare module "inline-module:glue" {
+  /** Emscripten's loader for one thread, without any way to load a file. */
+  // eslint-disable-next-line @typescript-eslint/consistent-type-imports -- an ambient module has no relative imports
+  const createHeadwise: import("./module.js").WasmModuleFactory;
+  export default createHeadwise;
+}
+
+declare module "inline-module:wasm" {
+  /** The module: deflated, in base64. */
+  const packed: string;
+  export default packed;
+}

@@ -1,0 +1,250 @@
+import type { AttentionProblem, OutputForm } from "../attentionProblem.js";
+import type {
+  AttentionResult,
+  Backend,
+  BackendCache,
+  BackendLayer,
+  FloatResult,
+  KernelTime,
+  Report,
+} from "../backend.js";
+import type { AppendProblem, AttendProblem, CacheForm, CacheProblem } from "../cache.js";
+import { DisposedError, OutOfMemoryError, UnsupportedError } from "../errors.js";
+import type { ForwardProblem, LayerProblem } from "../layerProblem.js";
+import type { MergeProblem, MergeResult } from "../merge.js";
+import type { RotaryProblem } from "../rotary.js";
+import { ARRAYS, asHalves, BYTES, elementCount, type Dtype, type TensorDataOf, type TypedTensor } from "../tensor.js";
+import { EngineTensor } from "../wasm/heap.js";
+import type { LoadProgress } from "../wasm/host.js";
+import type { Spawn } from "./channel.js";
+import { Connection, type Done } from "./connection.js";
+import { ENGINE, type EngineOptions, type Method } from "./protocol.js";
+import { isShared, mayShare } from "./shipment.js";
+
+/**
+ * An engine in a worker. Problems are checked here and computed there.
+ *
+ * A worker that ends, whyever, takes its caches and layers along; the next call of the instance starts another.
+ */
+export class RemoteBackend implements Backend {
+  readonly abandons = true;
+  readonly #spawn: Spawn;
+  readonly #options: EngineOptions;
+  #connection: Connection;
+  #disposed = false;
+
+  private constructor(spawn: Spawn, options: EngineOptions, connection: Connection) {
+    this.#spawn = spawn;
+    this.#options = options;
+    this.#connection = connection;
+  }
+
+  static open(
+    operation: string,
+    spawn: Spawn,
+    options: EngineOptions,
+    onProgress: ((progress: LoadProgress) => void) | undefined,
+  ): { readonly opened: Promise<{ backend: RemoteBackend; report: Report }>; readonly close: () => void } {
+    const connection = new Connection(spawn, onProgress);
+    const opened = connection
+      .open(operation, options)
+      .then((report) => ({ backend: new RemoteBackend(spawn, options, connection), report }));
+    const close = () => connection.end((now) => new DisposedError(`${now}: loading was given up`));
+    return { opened, close };
+  }
+
+  get kernelTimes(): readonly KernelTime[] {
+    return this.#connection.kernelTimes;
+  }
+
+  async attention(problem: AttentionProblem): Promise<AttentionResult> {
+    const { result } = await this.#call(problem.operation, "attention", sent(problem));
+    return received(problem, result as AttentionResult);
+  }
+
+  async merge(problem: MergeProblem): Promise<MergeResult> {
+    const { result } = await this.#call(problem.operation, "merge", sent(problem));
+    const { output, lse } = result as MergeResult;
+    return { output: deliver(problem.output, output.data, problem.signal), lse };
+  }
+
+  async rotary(problem: RotaryProblem): Promise<FloatResult> {
+    const { result } = await this.#call(problem.operation, "rotary", sent(problem));
+    return deliver(problem.output, (result as FloatResult).data, problem.signal);
+  }
+
+  createCache(problem: CacheProblem): Promise<BackendCache> {
+    return this.#makeCache(problem.operation, "createCache", problem);
+  }
+
+  loadCache(operation: string, bytes: Uint8Array): Promise<BackendCache> {
+    return this.#makeCache(operation, "loadCache", operation, bytes);
+  }
+
+  async createLayer(problem: LayerProblem): Promise<BackendLayer> {
+    const { signal, ...rest } = problem;
+    const { made } = await this.#call(problem.operation, "createLayer", rest);
+    const layer = new RemoteLayer(this.#connection, made!);
+    if (signal?.aborted) await layer.release(); // nobody waits for it any more
+    return layer;
+  }
+
+  allocate<D extends Dtype>(operation: string, shape: readonly number[], dtype: D): EngineTensor<D> {
+    if (!mayShare())
+      throw new UnsupportedError(
+        `${operation}: memory cannot be shared with the engine's worker: the page is not cross-origin isolated`,
+        { hint: "Pass ordinary arrays: they are copied once and handed over." },
+      );
+    const data = sharedArray(operation, dtype, elementCount(operation, "shape", shape));
+    return new EngineTensor(
+      () => data,
+      [...shape],
+      dtype,
+      () => undefined,
+    );
+  }
+
+  dispose(): void {
+    this.#disposed = true;
+    this.#connection.end(
+      (operation) => new DisposedError(`${operation}: the instance was disposed while the call ran`),
+    );
+  }
+
+  async #makeCache(operation: string, method: Method, ...args: readonly unknown[]): Promise<BackendCache> {
+    const { made } = await this.#call(operation, method, ...args);
+    return new RemoteCache(this.#connection, made!);
+  }
+
+  async #call(operation: string, method: Method, ...args: readonly unknown[]): Promise<Done> {
+    if (this.#connection.ended && !this.#disposed) {
+      this.#connection = new Connection(this.#spawn, undefined);
+      await this.#connection.open(operation, this.#options);
+    }
+    return this.#connection.call(operation, ENGINE, method, ...args);
+  }
+}
+
+/** An object in the worker. */
+abstract class RemoteObject {
+  readonly #connection: Connection;
+  /** Its number. */
+  readonly object: number;
+
+  constructor(connection: Connection, object: number) {
+    this.#connection = connection;
+    this.object = object;
+  }
+
+  get bytes(): number {
+    return this.state.bytes;
+  }
+
+  protected get state() {
+    return this.#connection.state(this.object);
+  }
+
+  protected call(operation: string, method: Method, ...args: readonly unknown[]): Promise<Done> {
+    return this.#connection.call(operation, this.object, method, ...args);
+  }
+
+  /** Makes the twin here of a cache that a call made there. */
+  protected cache({ made }: Done): BackendCache {
+    return new RemoteCache(this.#connection, made!);
+  }
+
+  async release(): Promise<void> {
+    if (!this.#connection.ended) await this.call("dispose", "release");
+  }
+}
+
+class RemoteCache extends RemoteObject implements BackendCache {
+  get form(): CacheForm {
+    return this.state.form!;
+  }
+
+  get appended(): readonly number[] {
+    return this.state.appended!;
+  }
+
+  async append(problem: AppendProblem): Promise<void> {
+    await this.call(problem.operation, "append", problem);
+  }
+
+  async attend(problem: AttendProblem): Promise<AttentionResult> {
+    const { result } = await this.call(problem.operation, "attend", sent(problem));
+    return received(problem, result as AttentionResult);
+  }
+
+  async rewind(operation: string, lengths: Int32Array): Promise<void> {
+    await this.call(operation, "rewind", operation, lengths);
+  }
+
+  async fork(operation: string): Promise<BackendCache> {
+    return this.cache(await this.call(operation, "fork", operation));
+  }
+
+  async slice(operation: string, from: number, to: number): Promise<BackendCache> {
+    return this.cache(await this.call(operation, "slice", operation, from, to));
+  }
+
+  async save(operation: string): Promise<Uint8Array> {
+    const { result } = await this.call(operation, "save", operation);
+    return result as Uint8Array;
+  }
+}
+
+class RemoteLayer extends RemoteObject implements BackendLayer {
+  async forward(problem: ForwardProblem): Promise<AttentionResult> {
+    const cache = (problem.cache as RemoteCache | undefined)?.object;
+    const { result } = await this.call(problem.operation, "forward", { ...sent(problem), cache });
+    return received(problem, result as AttentionResult);
+  }
+}
+
+/** A problem with an output, as it travels: what the caller holds in hand stays here, but for shared memory. */
+function sent<P extends { readonly output: OutputForm; readonly signal?: AbortSignal | undefined }>(problem: P) {
+  const { shape, dtype, into } = problem.output;
+  const shared =
+    into && isShared(into.data) ? { data: into.data, tensor: { data: into.data, shape, dtype } } : undefined;
+  return { ...problem, signal: undefined, output: { shape, dtype, half: false, into: shared } };
+}
+
+/** A result in the form that the caller wants: of the inputs' rank, the output where it is to be. */
+function received(
+  { output, keepRank, signal }: Pick<AttentionProblem, "output" | "keepRank" | "signal">,
+  result: AttentionResult,
+): AttentionResult {
+  const inRank = <T extends TypedTensor>(tensor: T): T => ({ ...tensor, shape: keepRank(tensor.shape) });
+  const parts = Object.entries(result).map(([name, part]: [string, unknown]): [string, unknown] => {
+    if (name === "output") return [name, deliver(output, (part as FloatResult).data, signal)];
+    if (name !== "topK") return [name, inRank(part as TypedTensor)];
+    const { values, indices } = part as NonNullable<AttentionResult["topK"]>;
+    return [name, { values: inRank(values), indices: inRank(indices) }];
+  });
+  return Object.fromEntries(parts) as unknown as AttentionResult;
+}
+
+/** Numbers of an output where the caller wants them; who has given up the call keeps `into` as it was. */
+function deliver(
+  { shape, dtype, half, into }: OutputForm,
+  data: FloatResult["data"],
+  signal: AbortSignal | undefined,
+): FloatResult {
+  if (!into) return { data: half ? asHalves(data as Uint16Array) : data, shape: [...shape], dtype } as FloatResult;
+  if (!isShared(into.data) && !signal?.aborted) {
+    const { buffer, byteOffset, byteLength } = into.data;
+    new Uint8Array(buffer, byteOffset, byteLength).set(new Uint8Array(data.buffer, data.byteOffset, byteLength));
+  }
+  return into.tensor as FloatResult;
+}
+
+function sharedArray<D extends Dtype>(operation: string, dtype: D, length: number): TensorDataOf[D] {
+  const bytes = length * BYTES[dtype];
+  try {
+    const ArrayOf = ARRAYS[dtype] as unknown as new (memory: SharedArrayBuffer) => TensorDataOf[D];
+    return new ArrayOf(new SharedArrayBuffer(bytes));
+  } catch (cause) {
+    throw new OutOfMemoryError(`${operation}: an array of ${bytes} bytes does not fit memory`, { cause });
+  }
+}

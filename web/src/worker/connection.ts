@@ -1,0 +1,164 @@
+import type { KernelTime, Report } from "../backend.js";
+import { AssetError, DisposedError, type HeadwiseError } from "../errors.js";
+import { assetHint } from "../wasm/assetHint.js";
+import type { LoadProgress } from "../wasm/host.js";
+import type { Channel, Spawn } from "./channel.js";
+import { errorOf } from "./errorParts.js";
+import { ENGINE, type EngineOptions, type Method, type ObjectState, type Reply, type Request } from "./protocol.js";
+import { Shipment } from "./shipment.js";
+
+/** A worker that has not started by then never will. */
+const START_TIMEOUT_MILLISECONDS = 30_000;
+
+/** What a call brought. */
+export type Done = Extract<Reply, { readonly kind: "done" }>;
+type Opened = Extract<Reply, { readonly kind: "opened" }>;
+
+interface Pending {
+  readonly operation: string;
+  readonly resolve: (reply: Done | Opened) => void;
+  readonly reject: (error: HeadwiseError) => void;
+}
+
+/** Makes the error of every call on a worker that is gone. */
+type Ending = (operation: string) => HeadwiseError;
+
+/** One worker, from its start to its end, whoever ends it. */
+export class Connection {
+  readonly #channel: Channel;
+  readonly #pending = new Map<number, Pending>();
+  readonly #states = new Map<number, ObjectState>();
+  readonly #onProgress: ((progress: LoadProgress) => void) | undefined;
+  #lastId = 0;
+  #ready = false;
+  #end: Ending | undefined;
+  /** Of the latest call. */
+  kernelTimes: readonly KernelTime[] = [];
+
+  constructor(spawn: Spawn, onProgress: ((progress: LoadProgress) => void) | undefined) {
+    this.#onProgress = onProgress;
+    this.#channel = spawn({ reply: (reply) => this.#receive(reply), lost: (reason) => this.#lost(reason) });
+    this.#channel.keepAlive(false);
+  }
+
+  get ended(): boolean {
+    return this.#end !== undefined;
+  }
+
+  /** Starts the engine in the worker. */
+  async open(operation: string, options: EngineOptions): Promise<Report> {
+    const timer = setTimeout(() => this.#late(), START_TIMEOUT_MILLISECONDS);
+    const progress = this.#onProgress !== undefined;
+    try {
+      const opened = await this.#ask(operation, (id) => ({ kind: "open", id, options, progress }), []);
+      return (opened as Opened).report;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Calls a method of the engine, or of one of its objects. */
+  async call(operation: string, target: number, method: Method, ...args: readonly unknown[]): Promise<Done> {
+    const shipment = new Shipment();
+    const packed = shipment.pack(args) as unknown[];
+    const request = (id: number): Request => ({ kind: "call", id, target, method, args: packed });
+    const done = (await this.#ask(operation, request, shipment.transfer)) as Done;
+    if (target === ENGINE && done.kernelTimes) this.kernelTimes = done.kernelTimes;
+    return done;
+  }
+
+  /** What is known of an object in the worker. */
+  state(object: number): ObjectState {
+    return this.#states.get(object)!;
+  }
+
+  /** Ends the worker. Calls that are pending, and calls to come, fail with what `ending` makes. */
+  end(ending: Ending): void {
+    if (this.#end) return;
+    this.#end = ending;
+    this.#channel.terminate();
+    for (const { operation, reject } of this.#pending.values()) reject(ending(operation));
+    this.#pending.clear();
+  }
+
+  #ask(operation: string, request: (id: number) => Request, transfer: readonly ArrayBuffer[]): Promise<Done | Opened> {
+    return new Promise((resolve, reject) => {
+      if (this.#end) throw this.#end(operation);
+      const id = ++this.#lastId;
+      this.#channel.post(request(id), transfer);
+      this.#pending.set(id, { operation, resolve, reject });
+      this.#channel.keepAlive(true);
+    });
+  }
+
+  #receive(reply: Reply): void {
+    if (this.#end) return;
+    switch (reply.kind) {
+      case "ready":
+        this.#ready = true;
+        return;
+      case "progress":
+        this.#onProgress?.(reply.progress);
+        return;
+      case "opened":
+        this.#settle(reply.id)?.resolve(reply);
+        return;
+      case "done":
+        this.#learn(reply.news);
+        this.#settle(reply.id)?.resolve(reply);
+        return;
+      case "failed": {
+        this.#learn(reply.news);
+        const error = errorOf(reply.error);
+        this.#settle(reply.id)?.reject(error);
+        if (error.code === "INTERNAL") this.end((operation) => lostError(operation, error.message, error));
+      }
+    }
+  }
+
+  #settle(id: number): Pending | undefined {
+    const pending = this.#pending.get(id);
+    this.#pending.delete(id);
+    if (this.#pending.size === 0) this.#channel.keepAlive(false);
+    return pending;
+  }
+
+  #learn(news: Done["news"]): void {
+    for (const { object, state } of news) this.#states.set(object, state);
+  }
+
+  #lost(reason: unknown): void {
+    if (this.#ready) this.end((operation) => lostError(operation, String(reason), reason));
+    else this.end((operation) => startError(operation, String(reason), reason));
+  }
+
+  #late(): void {
+    if (this.#ready) return; // what takes so long has time-outs of its own
+    this.end(
+      (operation) =>
+        new AssetError(
+          `${operation}: the engine's worker did not start within ${START_TIMEOUT_MILLISECONDS / 1000} s`,
+          {
+            code: "ASSET_TIMEOUT",
+            hint: "Check the page's worker-src policy.",
+          },
+        ),
+    );
+  }
+}
+
+function lostError(operation: string, reason: string, cause: unknown): HeadwiseError {
+  return new DisposedError(`${operation}: the engine's worker ended: ${reason}`, {
+    code: "WORKER_LOST",
+    cause,
+    hint: "The next call starts a new worker. Caches and layers that lived in the old one are gone: make them anew.",
+  });
+}
+
+function startError(operation: string, reason: string, cause: unknown): HeadwiseError {
+  return new AssetError(`${operation}: the engine's worker did not start: ${reason}`, {
+    code: "ASSET_BLOCKED",
+    cause,
+    hint: `Check that worker-entry.js is served beside worker.js and that worker-src allows it. ${assetHint(import.meta.url)}`,
+  });
+}

@@ -1,0 +1,65 @@
+import {
+  AssetError,
+  DeviceLostError,
+  DisposedError,
+  EmptyRowError,
+  HeadwiseError,
+  OptionError,
+  OutOfMemoryError,
+  ShapeError,
+  UnsupportedError,
+  type ErrorCode,
+  type RowIndex,
+} from "../errors.js";
+
+/** An error as plain data: what structured cloning keeps of one is its message. */
+export interface ErrorParts {
+  readonly name: string;
+  readonly message: string;
+  readonly code: ErrorCode;
+  readonly hint: string | undefined;
+  readonly rows: readonly RowIndex[] | undefined;
+  /** The cause as text. */
+  readonly cause: string | undefined;
+}
+
+const TYPES = {
+  AssetError,
+  DeviceLostError,
+  DisposedError,
+  OptionError,
+  OutOfMemoryError,
+  ShapeError,
+  UnsupportedError,
+} as const;
+
+export function errorParts(operation: string, error: unknown): ErrorParts {
+  if (!HeadwiseError.is(error))
+    return {
+      name: HeadwiseError.brand,
+      message: `${operation}: the engine's worker failed: ${String(error)}`,
+      code: "INTERNAL",
+      hint: "This is a bug in headwise.",
+      rows: undefined,
+      cause: stackOf(error),
+    };
+  const { name, message, code, hint, cause } = error;
+  const rows = EmptyRowError.is(error) ? error.rows : undefined;
+  return { name, message, code, hint, rows, cause: cause === undefined ? undefined : stackOf(cause) };
+}
+
+function stackOf(error: unknown): string {
+  return (error as { readonly stack?: string } | undefined)?.stack ?? String(error);
+}
+
+/** The error again, of its own class. */
+export function errorOf({ name, message, code, hint, rows, cause }: ErrorParts): HeadwiseError {
+  const details = {
+    code,
+    ...(hint !== undefined && { hint }),
+    ...(cause !== undefined && { cause: new Error(cause) }),
+  };
+  if (rows) return new EmptyRowError(message, rows, details);
+  const Type = TYPES[name as keyof typeof TYPES] ?? HeadwiseError;
+  return new Type(message, details);
+}

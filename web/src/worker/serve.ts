@@ -1,0 +1,100 @@
+import type { Backend, BackendCache, BackendLayer, KernelTime } from "../backend.js";
+import { openEngine } from "../createAttention.js";
+import { OPERATION } from "../createOptions.js";
+import type { Host } from "../wasm/host.js";
+import { errorParts } from "./errorParts.js";
+import { ENGINE, type Method, type ObjectNews, type ObjectState, type Reply, type Request } from "./protocol.js";
+import { buffersOf } from "./shipment.js";
+
+/** Sends a reply; memory in `transfer` is handed over. */
+type Send = (reply: Reply, transfer?: ArrayBuffer[]) => void;
+
+/** Answers requests with the engine that `host` opens. They come one at a time. */
+export function serve(host: Host, send: Send): (request: Request) => Promise<void> {
+  const server = new Server(host, send);
+  return (request) => (request.kind === "open" ? server.open(request) : server.call(request));
+}
+
+class Server {
+  readonly #host: Host;
+  readonly #send: Send;
+  readonly #objects = new Map<number, BackendCache | BackendLayer>();
+  #lastObject = ENGINE;
+  #backend: Backend | undefined;
+
+  constructor(host: Host, send: Send) {
+    this.#host = host;
+    this.#send = send;
+  }
+
+  async open({ id, options, progress }: Extract<Request, { readonly kind: "open" }>): Promise<void> {
+    const onProgress = progress ? (now: ProgressOf) => this.#send({ kind: "progress", progress: now }) : undefined;
+    try {
+      const wanted = { ...options, device: undefined, gpu: undefined, signal: undefined, onProgress };
+      const { backend, report } = await openEngine(this.#host, wanted);
+      this.#backend = backend;
+      this.#send({ kind: "opened", id, report });
+    } catch (error) {
+      this.#send({ kind: "failed", id, error: errorParts(OPERATION, error), news: [] });
+    }
+  }
+
+  async call({ id, target, method, args }: Extract<Request, { readonly kind: "call" }>): Promise<void> {
+    const touched = [target, cacheIn(args)].filter((object) => object !== undefined && object !== ENGINE) as number[];
+    try {
+      const result = await this.#perform(target, method, args);
+      if (method === "release") this.#objects.delete(target);
+      const made = isObject(result) ? this.#keep(result) : undefined;
+      const kernelTimes: readonly KernelTime[] | undefined = this.#backend?.kernelTimes;
+      const news = this.#news(made === undefined ? touched : [...touched, made]);
+      const sent = made === undefined ? result : undefined;
+      this.#send({ kind: "done", id, result: sent, made, news, kernelTimes }, buffersOf(sent));
+    } catch (error) {
+      this.#send({ kind: "failed", id, error: errorParts(method, error), news: this.#news(touched) });
+    }
+  }
+
+  /** Methods of `Method` have the same names on both sides. */
+  #perform(target: number, method: Method, args: readonly unknown[]): unknown {
+    const subject = (target === ENGINE ? this.#backend : this.#objects.get(target)) as unknown as Readonly<
+      Record<Method, (...args: readonly unknown[]) => unknown>
+    >;
+    return subject[method](...args.map((arg) => this.#unpacked(arg)));
+  }
+
+  /** A problem with what did not travel: its results keep the shape [B, H, …], and its cache is the one that lives here. */
+  #unpacked(arg: unknown): unknown {
+    if (typeof arg !== "object" || arg === null || !("operation" in arg)) return arg;
+    const cache = cacheIn([arg]);
+    return { ...arg, keepRank: (full: readonly number[]) => [...full], cache: cache && this.#objects.get(cache) };
+  }
+
+  #keep(object: BackendCache | BackendLayer): number {
+    this.#objects.set(++this.#lastObject, object);
+    return this.#lastObject;
+  }
+
+  #news(touched: readonly number[]): ObjectNews[] {
+    return touched.flatMap((object) => {
+      const living = this.#objects.get(object);
+      return living ? [{ object, state: stateOf(living) }] : [];
+    });
+  }
+}
+
+type ProgressOf = Extract<Reply, { readonly kind: "progress" }>["progress"];
+
+/** The number of the cache that a problem names. */
+function cacheIn([problem]: readonly unknown[]): number | undefined {
+  const { cache } = (problem ?? {}) as { readonly cache?: unknown };
+  return typeof cache === "number" ? cache : undefined;
+}
+
+function isObject(result: unknown): result is BackendCache | BackendLayer {
+  return typeof result === "object" && result !== null && "release" in result;
+}
+
+function stateOf(object: BackendCache | BackendLayer): ObjectState {
+  const { bytes } = object;
+  return "form" in object ? { form: object.form, appended: object.appended, bytes } : { bytes };
+}
