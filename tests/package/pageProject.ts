@@ -7,7 +7,7 @@ import { emptyConsumer, type Consumer } from "./consumer.js";
 import { openBrowser } from "./pages.js";
 import { run } from "./programs.js";
 
-const script = (bundler: string) => path.resolve(`tests/package/bundlers/${bundler}.mjs`);
+export const script = (bundler: string) => path.resolve(`tests/package/bundlers/${bundler}.mjs`);
 
 /** A project with the page of consumers/page, and a browser to open it in, for the tests of this file. */
 export function pageProject(): { readonly browser: Browser; readonly consumer: Consumer } {

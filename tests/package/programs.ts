@@ -3,19 +3,24 @@ import { promisify } from "node:util";
 
 const MOST_OUTPUT = 16 * 2 ** 20;
 
-/** Runs a program to its end and gives what it printed; what it complained of is in the error if it fails. */
-export async function run(program: string, args: readonly string[], options: { cwd?: string; timeout?: number } = {}) {
-  const { stdout } = await promisify(execFile)(program, args, {
-    encoding: "utf8",
-    maxBuffer: MOST_OUTPUT,
-    timeout: 120_000,
-    ...options,
-    env: consumerEnvironment(),
-  });
-  return stdout;
+interface Failure extends Error {
+  readonly stdout: string;
 }
 
-/** Without the flags that this test runner was started with. */
-function consumerEnvironment(): NodeJS.ProcessEnv {
-  return { ...process.env, NODE_OPTIONS: undefined };
+/** Runs a program to its end and gives what it printed; if it fails, the error says what it printed and complained of. */
+export async function run(program: string, args: readonly string[], options: { cwd?: string; timeout?: number } = {}) {
+  const fixed = { encoding: "utf8", maxBuffer: MOST_OUTPUT, timeout: 120_000, env: withoutFlags() } as const;
+  try {
+    return (await promisify(execFile)(program, args, { ...fixed, ...options })).stdout;
+  } catch (error) {
+    const { message, stdout } = error as Failure;
+    throw new Error(`${message}\n${stdout}`, { cause: error });
+  }
 }
+
+/** The environment without the flags that this test runner was started with. */
+const withoutFlags = (): NodeJS.ProcessEnv => ({
+  ...process.env,
+  NODE_OPTIONS: undefined,
+  NEXT_TELEMETRY_DISABLED: "1",
+});

@@ -1,4 +1,4 @@
-// node esbuild.mjs FOLDER ENTRY: esbuild without configuration, with the page and the assets beside the bundle.
+// node esbuild.mjs FOLDER ENTRY: esbuild without configuration, with the page beside the bundle.
 
 import path from "node:path";
 

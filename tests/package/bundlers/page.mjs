@@ -1,10 +1,6 @@
-// What a user of a bundler that leaves assets alone copies by hand.
+// The page beside its bundle, for bundlers that know scripts only.
 
-import { cp } from "node:fs/promises";
+import { copyFile } from "node:fs/promises";
 import path from "node:path";
 
-export async function copyPage(folder) {
-  const site = path.join(folder, "site");
-  await cp(path.join(folder, "index.html"), path.join(site, "index.html"));
-  await cp(path.join(folder, "node_modules/headwise/dist/wasm"), path.join(site, "wasm"), { recursive: true });
-}
+export const copyPage = (folder) => copyFile(path.join(folder, "index.html"), path.join(folder, "site/index.html"));

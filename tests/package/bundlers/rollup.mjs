@@ -1,4 +1,4 @@
-// node rollup.mjs FOLDER ENTRY: Rollup with nothing but name resolution, with the page and the assets beside the bundle.
+// node rollup.mjs FOLDER ENTRY: Rollup with nothing but name resolution, with the page beside the bundle.
 
 import path from "node:path";
 

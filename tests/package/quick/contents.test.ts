@@ -15,7 +15,7 @@ const KB = 1000;
 const EXPECTED = [
   /^(package\.json|README\.md|LICENSE|THIRD-PARTY-NOTICES\.md|CHANGELOG\.md)$/,
   /^dist\/sbom\.cdx\.json$/,
-  /^dist\/(index|index\.node|webgpu|worker|worker-entry|inline|onnx|viz)\.js$/,
+  /^dist\/(index(\.node)?|worker(-entry)?(\.node)?|webgpu|inline|onnx|viz)\.js$/,
   /^dist\/wasm\/headwise\.(simd|relaxed)\.(wasm|js|node\.js)$/,
   /^dist\/types\/([a-zA-Z]+\/)?[a-zA-Z.]+\.d\.ts$/,
 ];

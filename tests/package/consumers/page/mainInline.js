@@ -1,0 +1,5 @@
+import { createAttention } from "headwise/inline";
+
+import { report } from "./compute.js";
+
+report(createAttention());

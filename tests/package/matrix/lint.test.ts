@@ -1,0 +1,27 @@
+// The two linters of npm packages, on the packed file.
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+
+import { pack, tool } from "../consumer.js";
+import { run } from "../programs.js";
+
+let folder: string;
+let tarball: string;
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), "headwise-lint-"));
+  tarball = await pack(folder);
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+test("publint has nothing to say, suggestions included", async () => {
+  expect(await run(process.execPath, [tool("publint/src/cli.js"), "run", "--strict", tarball])).toContain("All good!");
+});
+
+test("are the types wrong? They are not, for every way to resolve an ES module", async () => {
+  const attw = tool("@arethetypeswrong/cli/dist/index.js");
+  expect(await run(process.execPath, [attw, tarball, "--profile", "esm-only"])).toContain("No problems found");
+});

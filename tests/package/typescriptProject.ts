@@ -1,0 +1,18 @@
+import { afterAll, beforeAll, test } from "@jest/globals";
+
+import { emptyConsumer, type Consumer } from "./consumer.js";
+import { run } from "./programs.js";
+
+/** Strict TypeScript in a project of its own; the compiler says what it does not accept, and what it wrongly accepts. */
+export function testStrictTypes(compiler: string): void {
+  let consumer: Consumer;
+  beforeAll(async () => {
+    consumer = await emptyConsumer();
+    await consumer.add("typescript");
+  });
+  afterAll(() => consumer.remove());
+
+  test.each(["bundler", "nodenext"])("every entry is accepted with moduleResolution %s", async (resolution) => {
+    await run(process.execPath, [compiler, "--project", `tsconfig.${resolution}.json`], { cwd: consumer.folder });
+  });
+}
