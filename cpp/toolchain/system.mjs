@@ -24,6 +24,7 @@ const NEEDED = {
     { name: "chromium", program: "chromium" },
     { name: "libvulkan1", file: `/usr/lib/${TRIPLET}/libvulkan.so.1` }, // Dawn in Node reaches chromium's SwiftShader by it
   ],
+  firefox: [{ name: "firefox-esr", program: "firefox-esr" }],
 };
 
 /** Installs what is missing when that can be done without asking anyone; otherwise says what to install. */

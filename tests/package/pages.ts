@@ -9,6 +9,7 @@ import { firstRows } from "./expected.js";
 
 /** What consumers/page/main.js leaves in `outcome`. */
 export interface Outcome {
+  readonly backend?: string;
   readonly threads?: number;
   readonly variant?: string;
   /** Why not more threads. */
@@ -68,9 +69,8 @@ export function expectAlone(outcome: Outcome): void {
 
 export const closeTo = (values: readonly number[]): unknown => values.map((value) => expect.closeTo(value, 5));
 
-/** Makes the page name files instead of packages, as it must where nothing resolves names. */
-export async function nameFiles(folder: string, packages = "./node_modules/headwise/dist"): Promise<void> {
-  const file = path.join(folder, "main.js");
-  const source = await readFile(file, "utf8");
-  await writeFile(file, source.replace('"headwise"', `"${packages}/index.js"`));
+/** Makes the page's script, main.js, name files instead of packages, as it must where nothing resolves names. */
+export async function nameFiles(folder: string, packages = "./node_modules/headwise/dist", entry = "main.js") {
+  const source = await readFile(path.join(folder, entry), "utf8");
+  await writeFile(path.join(folder, "main.js"), source.replace('"headwise"', `"${packages}/index.js"`));
 }

@@ -3,15 +3,22 @@ import { promisify } from "node:util";
 
 const MOST_OUTPUT = 16 * 2 ** 20;
 
+interface Options {
+  readonly cwd?: string;
+  readonly timeout?: number;
+  /** In addition to this process's own. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 interface Failure extends Error {
   readonly stdout: string;
 }
 
 /** Runs a program to its end and gives what it printed; if it fails, the error says what it printed and complained of. */
-export async function run(program: string, args: readonly string[], options: { cwd?: string; timeout?: number } = {}) {
-  const fixed = { encoding: "utf8", maxBuffer: MOST_OUTPUT, timeout: 120_000, env: withoutFlags() } as const;
+export async function run(program: string, args: readonly string[], { env, ...options }: Options = {}) {
+  const fixed = { encoding: "utf8", maxBuffer: MOST_OUTPUT, timeout: 120_000 } as const;
   try {
-    return (await promisify(execFile)(program, args, { ...fixed, ...options })).stdout;
+    return (await promisify(execFile)(program, args, { ...fixed, ...options, env: { ...plain(), ...env } })).stdout;
   } catch (error) {
     const { message, stdout } = error as Failure;
     throw new Error(`${message}\n${stdout}`, { cause: error });
@@ -19,7 +26,7 @@ export async function run(program: string, args: readonly string[], options: { c
 }
 
 /** The environment without the flags that this test runner was started with. */
-const withoutFlags = (): NodeJS.ProcessEnv => ({
+const plain = (): NodeJS.ProcessEnv => ({
   ...process.env,
   NODE_OPTIONS: undefined,
   NEXT_TELEMETRY_DISABLED: "1",

@@ -6,18 +6,18 @@ import path from "node:path";
 import { root } from "./paths.mjs";
 import { run, say } from "./run.mjs";
 
-/** Installs the npm packages when they are missing or are not the ones that the lock file names. */
-export async function installPackages() {
-  if (isInstalled()) return;
-  say("packages: npm ci (about 350 MB on disk)");
-  await run("npm", ["ci", "--loglevel=warn", "--ignore-scripts"]);
+/** Installs the npm packages of a folder when they are missing or are not the ones that its lock file names. */
+export async function installPackages({ folder = root, size = "350 MB" } = {}) {
+  if (isInstalled(folder)) return;
+  say(`packages: npm ci (about ${size} on disk)`);
+  await run("npm", ["ci", "--loglevel=warn", "--ignore-scripts"], { cwd: folder });
 }
 
-function isInstalled() {
-  const record = path.join(root, "node_modules/.package-lock.json");
+function isInstalled(folder) {
+  const record = path.join(folder, "node_modules/.package-lock.json");
   if (!existsSync(record)) return false;
   const installed = packagesOf(record);
-  const locked = packagesOf(path.join(root, "package-lock.json"));
+  const locked = packagesOf(path.join(folder, "package-lock.json"));
   delete locked[""]; // the project itself
   const sameVersion = (name) => installed[name]?.version === locked[name].version;
   // Packages for other operating systems are optional and stay away.

@@ -2,7 +2,8 @@
 // A stage that passed is not run again before something it reads has changed: its counts are repeated, as "(cached)".
 //
 //   npm test -- --quick            without the sanitizer runs and the fuzzers
-//   npm test -- --only=jest        some stages: native, asan, tsan, fuzz, jest, webgpu, browser, package (comma-separated)
+//   npm test -- --whole            with every bundler and engine that users may have (npm run test:package: these only)
+//   npm test -- --only=jest        some stages: native, asan, tsan, fuzz, jest, webgpu, browser, package, consumers (comma-separated)
 //   npm test -- --fresh            nothing from the cache; so it is in CI
 //   npm test -- --hunt=10          ten minutes of fuzzing with a new seed, and nothing else
 
@@ -14,6 +15,7 @@ import path from "node:path";
 import { setUp } from "../../cpp/toolchain/setup.mjs";
 import { buildAll } from "./build.mjs";
 import { add, googleTestCounts, jestCounts, nothing, oneFailed, sentence } from "./counts.mjs";
+import { installPackages } from "./packages.mjs";
 import { build, root } from "./paths.mjs";
 import { ended, run, say } from "./run.mjs";
 import { digestOf } from "./stale.mjs";
@@ -36,14 +38,15 @@ const PACKAGE = [...CORE, "web", "tests", "../shared/cases", "package.json", "pa
  * what its verdict depends on.
  */
 const STAGES = [
-  { name: "native", minutes: 7, reads: CORE, run: () => nativeTests("release") },
-  { name: "asan", minutes: 9, reads: CORE, run: () => nativeTests("asan"), slow: true },
-  { name: "tsan", minutes: 6, reads: CORE, run: () => nativeTests("tsan", THREADED), slow: true },
-  { name: "fuzz", minutes: 5 + hunt, reads: CORE, run: fuzz, slow: true },
-  { name: "jest", minutes: 6, reads: PACKAGE, run: () => jest("jest", ["tests/(web|conformance)/"]) },
+  { name: "native", minutes: 6, reads: CORE, run: () => nativeTests("release") },
+  { name: "asan", minutes: 8, reads: CORE, run: () => nativeTests("asan"), slow: true },
+  { name: "tsan", minutes: 5, reads: CORE, run: () => nativeTests("tsan", THREADED), slow: true },
+  { name: "fuzz", minutes: 4 + hunt, reads: CORE, run: fuzz, slow: true },
+  { name: "jest", minutes: 5, reads: PACKAGE, run: () => jest("jest", ["tests/(web|conformance)/"]) },
   { name: "webgpu", minutes: 5, reads: PACKAGE, run: () => jest("webgpu", ["tests/webgpu/"]) },
-  { name: "browser", minutes: 4, reads: PACKAGE, run: () => jest("browser", ["tests/browser/"]) },
-  { name: "package", minutes: 3, reads: PACKAGE, run: () => jest("package", ["tests/package/quick/"]) },
+  { name: "browser", minutes: 3, reads: PACKAGE, run: () => jest("browser", ["tests/browser/"]) },
+  { name: "package", minutes: 2, reads: PACKAGE, run: () => jest("package", ["tests/package/quick/"]) },
+  { name: "consumers", minutes: 7, reads: PACKAGE, run: consumers, isExtra: true },
 ];
 
 const FUZZERS = ["fuzz_attention", "fuzz_kv_cache"];
@@ -106,6 +109,13 @@ async function jest(name, patterns) {
   return judged(jestCounts(report), status);
 }
 
+/** Everything that users may run headwise with, on the packed package. Where Firefox is not, its tests are skipped. */
+async function consumers() {
+  await installPackages({ folder: path.join(root, "tests/package"), size: "1.2 GB" });
+  await setUp(["firefox"]).catch((error) => say(`without Firefox: ${error.message}`));
+  return jest("consumers", ["tests/package/matrix/"]);
+}
+
 /** A runner that found nothing wrong and still ended badly (a leak seen at exit, a crash) has failed. */
 const judged = (counts, status) => (status !== 0 && counts.failed === 0 ? add(counts, oneFailed) : counts);
 
@@ -159,7 +169,8 @@ function chosenStages() {
   const unknown = only?.filter((name) => !STAGES.some((stage) => stage.name === name)) ?? [];
   if (unknown.length > 0) throw new Error(`no such stage: ${unknown.join(", ")}`);
   if (only) return STAGES.filter(({ name }) => only.includes(name));
-  return STAGES.filter(({ slow }) => !(slow && args.includes("--quick")));
+  const left = [args.includes("--quick") && "slow", !args.includes("--whole") && "isExtra"];
+  return STAGES.filter((stage) => !left.some((kind) => stage[kind]));
 }
 
 // Stages run in process groups of their own, which Ctrl-C does not reach: leaving by exit() ends them.

@@ -1,0 +1,17 @@
+// node firefox.mjs PROGRAM URL: opens the page in headless Firefox and prints, as JSON, what it leaves in `outcome`.
+
+import puppeteer from "puppeteer-core";
+
+const [executablePath, url] = process.argv.slice(2);
+const browser = await puppeteer.launch({
+  ...{ browser: "firefox", executablePath, headless: true },
+  extraPrefsFirefox: { "dom.webgpu.enabled": true, "gfx.webgpu.ignore-blocklist": true },
+});
+try {
+  const page = await browser.newPage();
+  await page.goto(url);
+  await page.waitForFunction(() => "outcome" in globalThis, { timeout: 30_000 });
+  console.log(JSON.stringify(await page.evaluate(() => globalThis.outcome)));
+} finally {
+  await browser.close();
+}
