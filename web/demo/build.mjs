@@ -1,48 +1,55 @@
 /**
- * Bundles the demo into dist-demo/: cli.js for Node, page/ for the browser.
- * headwise itself stays outside, as for any user: Node finds the package, the page's worker imports ./headwise/index.js,
- * which the command's server maps to dist/.
+ * Builds the demo into dist-demo/: cli.js for Node, page/ for the browser.
+ * The page holds everything but the model, which the command serves from node_modules; `site.mjs` makes a folder that
+ * needs no server of ours.
  */
-import { cp, mkdir } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
-import { build } from "esbuild";
+import { build as bundle } from "esbuild";
+import { build as buildPage } from "vite";
+
+import { onlyWoff2, tex } from "./texPlugin.mjs";
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
 const ROOT = path.resolve(HERE, "../..");
 
 export async function buildDemo({ root = ROOT } = {}) {
   const out = path.join(root, "dist-demo");
-  const common = { bundle: true, format: "esm", logLevel: "warning", absWorkingDir: HERE };
-  await mkdir(path.join(out, "page"), { recursive: true });
   await Promise.all([
-    build({
-      ...common,
+    bundle({
+      bundle: true,
+      format: "esm",
+      logLevel: "warning",
+      absWorkingDir: HERE,
       entryPoints: ["cli/main.ts"],
       outfile: path.join(out, "cli.js"),
       platform: "node",
       target: "node20",
       external: ["headwise"],
     }),
-    build({
-      ...common,
-      entryPoints: ["page/page.ts", "page/worker.ts", "page/page.css"],
-      outdir: path.join(out, "page"),
-      platform: "browser",
-      target: "es2022",
-      minify: true,
-      plugins: [headwiseBesideThePage],
-    }),
-    cp(path.join(HERE, "page/index.html"), path.join(out, "page/index.html")),
+    buildPage(pageConfiguration(root, path.join(out, "page"))),
   ]);
 }
 
-const headwiseBesideThePage = {
-  name: "headwise-beside-the-page",
-  setup(bundle) {
-    bundle.onResolve({ filter: /^headwise$/ }, () => ({ path: "./headwise/index.js", external: true }));
-  },
-};
+/** @returns {import("vite").InlineConfig} */
+function pageConfiguration(root, outDir) {
+  return {
+    configFile: false,
+    root: path.join(HERE, "lab"),
+    base: "./",
+    logLevel: "warn",
+    plugins: [tex(), onlyWoff2()],
+    // As a user's bundler finds them: the built package.
+    resolve: {
+      alias: [
+        { find: /^headwise$/, replacement: path.join(root, "dist/index.js") },
+        { find: /^headwise\/(\w+)$/, replacement: path.join(root, "dist/$1.js") },
+      ],
+    },
+    worker: { format: "es" },
+    build: { outDir, emptyOutDir: true, target: "es2022", assetsInlineLimit: 0, modulePreload: { polyfill: false } },
+  };
+}
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) await buildDemo();

@@ -1,6 +1,4 @@
 import { writeFile } from "node:fs/promises";
-import { createRequire } from "node:module";
-import path from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { HeadwiseError, createAttention, type Attention, type Report } from "headwise";
@@ -108,7 +106,6 @@ async function servePage({ port, isolation, json }: CliOptions): Promise<void> {
     isolation,
     folders: {
       "/": fileURLToPath(new URL("./page/", import.meta.url)),
-      "/headwise/": path.dirname(createRequire(import.meta.url).resolve("headwise")),
       "/model/": modelFolder(),
     },
   });

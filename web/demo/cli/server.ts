@@ -20,6 +20,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   ".json": "application/json; charset=utf-8",
   ".wasm": "application/wasm",
   ".svg": "image/svg+xml",
+  ".woff2": "font/woff2",
 };
 
 const ISOLATION = {
@@ -28,7 +29,14 @@ const ISOLATION = {
 };
 
 /** Everything comes from this server; WebAssembly is the only thing that is compiled. */
-const CONTENT_SECURITY_POLICY = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data:";
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'self'",
+  "script-src 'self' 'wasm-unsafe-eval'",
+  "worker-src 'self' blob:",
+  "img-src 'self' data: blob:",
+  "style-src 'self'",
+  "style-src-attr 'unsafe-inline'", // formulas are set with style attributes
+].join("; ");
 
 /** Serves static files to this machine only. If the port is taken, the system chooses another. */
 export async function serve(options: ServerOptions): Promise<{ server: Server; url: string }> {

@@ -1,10 +1,8 @@
-import type { Attention } from "headwise";
-
 import { add, dense, type Dense } from "./dense.js";
 import { meanRow, unit } from "./pooling.js";
 import { timingSignal } from "./timing.js";
 import { Tokenizer, type Vocabulary } from "./tokenizer.js";
-import { TransformerLayer, type LayerAttention, type LayerShape } from "./transformerLayer.js";
+import { TransformerLayer, type AttentionEngine, type LayerAttention, type LayerShape } from "./transformerLayer.js";
 import { Weights, type ModelFiles, type ModelProgress } from "./weights.js";
 
 /** The two layers of Universal Sentence Encoder Lite; the first one also doubles the width. */
@@ -21,6 +19,10 @@ const OUTPUT_DIM = LAYERS.at(-1)!.outputDim;
 export interface EncodeOptions {
   /** Tell the model where each token stands (default). Without, it sees a bag of tokens. */
   readonly positions?: boolean;
+  /** What each head's output is multiplied by, [layer][head]: 0 switches a head off. Default 1. */
+  readonly headGain?: readonly (readonly number[])[];
+  /** Tokens (from 0) that no token may look at, in any layer. They themselves look on, and count in the mean. */
+  readonly hiddenTokens?: readonly number[];
 }
 
 export interface Encoding {
@@ -47,7 +49,7 @@ export class Encoder {
   ) {}
 
   /** `hw` stays the caller's and must outlive the encoder. */
-  static async load(hw: Attention, files: ModelFiles, onProgress?: ModelProgress): Promise<Encoder> {
+  static async load(hw: AttentionEngine, files: ModelFiles, onProgress?: ModelProgress): Promise<Encoder> {
     const [vocabulary, weights] = await Promise.all([files("vocab.json"), Weights.read(files, onProgress)]);
     const layers = await Promise.all(LAYERS.map((shape, index) => TransformerLayer.create(hw, weights, index, shape)));
     return new Encoder(
@@ -64,7 +66,8 @@ export class Encoder {
     );
   }
 
-  async encode(text: string, { positions = true }: EncodeOptions = {}): Promise<Encoding> {
+  async encode(text: string, options: EncodeOptions = {}): Promise<Encoding> {
+    const { positions = true, headGain = [], hiddenTokens = [] } = options;
     const all = this.tokenizer.encode(text);
     const tokens = all.slice(0, MAX_TOKENS);
 
@@ -72,8 +75,8 @@ export class Encoder {
     const placed = positions ? add(embedded, timingSignal(tokens.length, this.frequencies)) : embedded;
     let x = add(embedded, placed); // as in the graph: embeddings + (embeddings + signal)
     const layers: LayerAttention[] = [];
-    for (const layer of this.layers) {
-      const { output, attention } = await layer.forward(x);
+    for (const [index, layer] of this.layers.entries()) {
+      const { output, attention } = await layer.forward(x, { headGain: headGain[index], hiddenTokens });
       x = output;
       layers.push(attention);
     }

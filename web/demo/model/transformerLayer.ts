@@ -1,4 +1,4 @@
-import type { Attention } from "headwise";
+import type { FloatResult, Tensor } from "headwise";
 
 import { add, dense, relu, type Dense } from "./dense.js";
 import { layerNorm, type LayerNorm } from "./layerNorm.js";
@@ -21,13 +21,42 @@ export interface LayerAttention {
   readonly scores: Float32Array;
 }
 
-type HeadwiseLayer = Awaited<ReturnType<Attention["multiHeadAttention"]>>;
+/** A change to what a layer does, to see what it was for. */
+export interface Intervention {
+  readonly headGain: readonly number[] | undefined;
+  readonly hiddenTokens: readonly number[];
+}
+
+type Floats = Tensor<"float32">;
+
+/** What the encoder needs of headwise. */
+export interface AttentionEngine {
+  multiHeadAttention(options: EncoderLayerOptions): Promise<EncoderLayer>;
+}
+export interface EncoderLayerOptions extends LayerShape {
+  readonly layout: "BSE";
+  readonly weights: Readonly<Record<"Wqkv" | "bqkv" | "Wo" | "bo", Floats>>;
+}
+export interface EncoderLayer {
+  forward(x: Floats, options: EncoderCall): Promise<EncoderLayerResult>;
+  dispose(): void;
+}
+export interface EncoderCall {
+  readonly headGain?: readonly number[];
+  readonly mask?: Tensor<"bool">;
+  readonly returns: { readonly output: true; readonly probs: true; readonly scores: "raw" };
+}
+export interface EncoderLayerResult {
+  readonly output: Pick<FloatResult, "data">;
+  readonly probs: { readonly data: Float32Array };
+  readonly scores: { readonly data: Float32Array };
+}
 
 /** A pre-norm transformer layer: x + attention(norm(x)), then y + feedForward(norm(y)). */
 export class TransformerLayer {
   private constructor(
     private readonly shape: LayerShape,
-    private readonly attention: HeadwiseLayer,
+    private readonly attention: EncoderLayer,
     private readonly attentionNorm: LayerNorm,
     private readonly feedForwardNorm: LayerNorm,
     private readonly expand: Dense,
@@ -36,7 +65,12 @@ export class TransformerLayer {
     private readonly lift: Dense | undefined,
   ) {}
 
-  static async create(hw: Attention, weights: Weights, index: number, shape: LayerShape): Promise<TransformerLayer> {
+  static async create(
+    hw: AttentionEngine,
+    weights: Weights,
+    index: number,
+    shape: LayerShape,
+  ): Promise<TransformerLayer> {
     const names = layerNames(index);
     const { inputDim, modelDim, outputDim, numHeads } = shape;
     const attention = await hw.multiHeadAttention({
@@ -85,10 +119,16 @@ export class TransformerLayer {
   }
 
   /** x [tokens, inputDim] → output [tokens, outputDim], with the attention of every head. */
-  async forward(x: Float32Array): Promise<{ output: Float32Array; attention: LayerAttention }> {
+  async forward(
+    x: Float32Array,
+    { headGain, hiddenTokens }: Intervention,
+  ): Promise<{ output: Float32Array; attention: LayerAttention }> {
     const { inputDim, numHeads } = this.shape;
-    const normal = { data: layerNorm(x, this.attentionNorm), shape: [1, x.length / inputDim, inputDim] };
+    const tokens = x.length / inputDim;
+    const normal = { data: layerNorm(x, this.attentionNorm), shape: [1, tokens, inputDim] };
     const { output, probs, scores } = await this.attention.forward(normal, {
+      ...(headGain && { headGain }),
+      ...(hiddenTokens.length > 0 && { mask: allBut(hiddenTokens, tokens) }),
       returns: { output: true, probs: true, scores: "raw" },
     });
     const y = add(this.lift ? dense(x, this.lift) : x, output.data as Float32Array);
@@ -103,6 +143,14 @@ export class TransformerLayer {
   dispose(): void {
     this.attention.dispose();
   }
+}
+
+/** A mask for every row, [tokens]: true where a token may be looked at. */
+function allBut(hidden: readonly number[], tokens: number): Tensor<"bool"> {
+  return {
+    data: Uint8Array.from({ length: tokens }, (_, token) => Number(!hidden.includes(token))),
+    shape: [1, 1, 1, tokens],
+  };
 }
 
 /** Where one layer's weights lie in the graph, which keeps the names of the training code. */

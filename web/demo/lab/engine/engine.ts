@@ -1,0 +1,150 @@
+import type {
+  Attention,
+  AttentionOptions,
+  AttentionResult,
+  ForwardOptions,
+  LayerOptions,
+  Report,
+  ResultOf,
+  Returns,
+  RotaryOptions,
+  TypedTensor,
+} from "headwise";
+
+import type { EncodeOptions, Encoding } from "../../model/encoder.js";
+import type { BenchFigure, BenchOrder } from "./bench.js";
+import type { EngineChoice, Failure, Floats, JobName, Jobs, Reply, Request } from "./protocol.js";
+
+/** How far something is that takes long. */
+export interface Progress {
+  readonly what: string;
+  readonly done: number;
+  readonly total: number;
+  readonly unit: string;
+}
+
+export interface EngineEvents {
+  onReport(report: Report): void;
+  onUnusable(reason: Failure): void;
+  /** Calls that wait for an answer. */
+  onCalls(open: number): void;
+  onProgress(progress: Progress): void;
+  onTime(milliseconds: number): void;
+}
+
+/** What a call with these options gives back: all that `returns` asks for. */
+type Given<O extends { readonly returns?: Returns }> = O["returns"] extends Returns
+  ? ResultOf<O["returns"]>
+  : AttentionResult;
+
+interface Call {
+  resolve(value: never): void;
+  reject(error: Error): void;
+}
+
+/**
+ * headwise in a worker: the one place through which rooms compute. Methods have the names and arguments of the package;
+ * arguments are copied into the worker.
+ */
+export class Engine {
+  readonly #worker = new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
+  readonly #events: EngineEvents;
+  readonly #calls = new Map<number, Call>();
+  #lastId = 0;
+
+  constructor(choice: EngineChoice, events: EngineEvents) {
+    this.#events = events;
+    this.#worker.onmessage = ({ data }: MessageEvent<Reply>) => this.#hear(data);
+    this.#worker.onerror = (event) => {
+      const reason = { message: event.message || "the worker could not be loaded" };
+      events.onUnusable(reason);
+      this.#failAll(reason);
+    };
+    this.#say({ kind: "open", choice });
+  }
+
+  scaledDotProductAttention<const O extends AttentionOptions>(query: Floats, key: Floats, value: Floats, options: O) {
+    return this.#run("attention", { query, key, value, options }) as Promise<Given<O>>;
+  }
+
+  /** A layer that lives for one call. */
+  forward<const O extends ForwardOptions>(layer: LayerOptions, x: Floats, options: O) {
+    return this.#run("layer", { layer, x, options }) as Promise<Given<O>>;
+  }
+
+  rotaryEmbedding(x: Floats, options: RotaryOptions): ReturnType<Attention["rotaryEmbedding"]> {
+    return this.#run("rotary", { x, options }) as Promise<TypedTensor<"float32">>;
+  }
+
+  encode(texts: readonly string[], options: EncodeOptions): Promise<readonly Encoding[]> {
+    return this.#run("encode", { texts, options });
+  }
+
+  /** The same with attention by definition, in double precision. */
+  encodeExactly(texts: readonly string[], options: EncodeOptions): Promise<readonly Encoding[]> {
+    return this.#run("encode", { texts, options, exact: true });
+  }
+
+  bench(order: BenchOrder): Promise<readonly BenchFigure[]> {
+    return this.#run("bench", order);
+  }
+
+  /** Ends the worker and every call that waits. */
+  close(): void {
+    this.#worker.terminate();
+    this.#failAll({ message: "the engine was closed" });
+  }
+
+  #run<Name extends JobName>(name: Name, takes: Jobs[Name]["takes"]): Promise<Jobs[Name]["gives"]> {
+    return new Promise((resolve, reject) => {
+      const id = ++this.#lastId;
+      this.#calls.set(id, { resolve, reject });
+      this.#events.onCalls(this.#calls.size);
+      this.#say({ kind: "job", id, name, takes });
+    });
+  }
+
+  #say(request: Request): void {
+    this.#worker.postMessage(request);
+  }
+
+  #hear(reply: Reply): void {
+    switch (reply.kind) {
+      case "report":
+        return this.#events.onReport(reply.report);
+      case "unusable":
+        return this.#events.onUnusable(reply.reason);
+      case "progress":
+        return this.#events.onProgress(reply);
+      case "done":
+        this.#events.onTime(reply.milliseconds);
+        return this.#settle(reply.id, (call) => call.resolve(reply.gives as never));
+      case "failed":
+        return this.#settle(reply.id, (call) => call.reject(new EngineError(reply.reason)));
+      default:
+        reply satisfies never;
+    }
+  }
+
+  #settle(id: number, settle: (call: Call) => void): void {
+    const call = this.#calls.get(id);
+    this.#calls.delete(id);
+    this.#events.onCalls(this.#calls.size);
+    if (call) settle(call);
+  }
+
+  #failAll(reason: Failure): void {
+    for (const id of [...this.#calls.keys()]) this.#settle(id, (call) => call.reject(new EngineError(reason)));
+  }
+}
+
+/** A call that did not work, with what may be done about it. */
+export class EngineError extends Error {
+  override readonly name = "EngineError";
+  readonly hint: string | undefined;
+
+  constructor({ message, hint }: Failure) {
+    super(message);
+    this.hint = hint;
+  }
+}

@@ -1,0 +1,63 @@
+import type {
+  AttentionOptions,
+  AttentionResult,
+  FloatResult,
+  ForwardOptions,
+  LayerOptions,
+  Report,
+  RotaryOptions,
+  Tensor,
+} from "headwise";
+
+import type { EncodeOptions, Encoding } from "../../model/encoder.js";
+import type { BenchFigure, BenchOrder } from "./bench.js";
+
+export type Floats = Tensor<"float32">;
+
+/** What the worker can do, by name: what it takes and what it gives. */
+export interface Jobs {
+  attention: {
+    takes: { query: Floats; key: Floats; value: Floats; options: AttentionOptions };
+    gives: AttentionResult;
+  };
+  layer: { takes: { layer: LayerOptions; x: Floats; options: ForwardOptions }; gives: AttentionResult };
+  rotary: { takes: { x: Floats; options: RotaryOptions }; gives: FloatResult };
+  /** By the sentence encoder; `exact` computes its attention by definition in double precision instead. */
+  encode: { takes: { texts: readonly string[]; options: EncodeOptions; exact?: boolean }; gives: readonly Encoding[] };
+  bench: { takes: BenchOrder; gives: readonly BenchFigure[] };
+}
+export type JobName = keyof Jobs;
+
+/** Which engine to open; what is absent is chosen by headwise. */
+export interface EngineChoice {
+  readonly backend?: "auto" | "wasm" | "webgpu";
+  readonly threads?: number;
+}
+
+export type Request =
+  | { readonly kind: "open"; readonly choice: EngineChoice }
+  | { readonly kind: "job"; readonly id: number; readonly name: JobName; readonly takes: Jobs[JobName]["takes"] };
+
+export type Reply =
+  | { readonly kind: "report"; readonly report: Report }
+  | { readonly kind: "unusable"; readonly reason: Failure }
+  | {
+      readonly kind: "progress";
+      readonly what: string;
+      readonly done: number;
+      readonly total: number;
+      readonly unit: string;
+    }
+  | {
+      readonly kind: "done";
+      readonly id: number;
+      readonly gives: Jobs[JobName]["gives"];
+      readonly milliseconds: number;
+    }
+  | { readonly kind: "failed"; readonly id: number; readonly reason: Failure };
+
+/** An error, as it crosses from the worker. */
+export interface Failure {
+  readonly message: string;
+  readonly hint?: string;
+}

@@ -1,0 +1,109 @@
+import { HeadwiseError, createAttention, type Attention } from "headwise";
+
+import { Encoder } from "../../model/encoder.js";
+import type { ModelFiles } from "../../model/weights.js";
+import { bench } from "./bench.js";
+import { exactLayers } from "./exactLayers.js";
+import type { EngineChoice, Failure, JobName, Jobs, Reply, Request } from "./protocol.js";
+
+/** The slice of a worker's global scope that is used here; the DOM's types describe a window. */
+interface WorkerScope {
+  postMessage(message: Reply): void;
+  onmessage: ((event: MessageEvent<Request>) => void) | null;
+}
+
+const scope = self as unknown as WorkerScope;
+const say = (reply: Reply) => scope.postMessage(reply);
+
+let engine: Promise<Attention> | undefined;
+let encoder: Promise<Encoder> | undefined;
+let exactEncoder: Promise<Encoder> | undefined;
+
+scope.onmessage = ({ data }) => {
+  if (data.kind === "open") open(data.choice);
+  else void answer(data);
+};
+
+function open(choice: EngineChoice): void {
+  engine = createAttention(choice);
+  engine.then(
+    ({ report }) => say({ kind: "report", report }),
+    (error: unknown) => say({ kind: "unusable", reason: failure(error) }),
+  );
+}
+
+async function answer({ id, name, takes }: Extract<Request, { kind: "job" }>): Promise<void> {
+  try {
+    const hw = await engine!;
+    const job = jobs[name] as (hw: Attention, takes: Jobs[JobName]["takes"]) => Promise<Timed<Jobs[JobName]["gives"]>>;
+    say({ kind: "done", id, ...(await job(hw, takes)) });
+  } catch (error) {
+    say({ kind: "failed", id, reason: failure(error) });
+  }
+}
+
+interface Timed<T> {
+  readonly gives: T;
+  /** Of the computation alone: loading and messages left out. */
+  readonly milliseconds: number;
+}
+type Work = {
+  readonly [Name in JobName]: (hw: Attention, takes: Jobs[Name]["takes"]) => Promise<Timed<Jobs[Name]["gives"]>>;
+};
+
+const jobs: Work = {
+  attention: (hw, { query, key, value, options }) =>
+    timed(() => hw.scaledDotProductAttention(query, key, value, options)),
+
+  async layer(hw, { layer: options, x, options: call }) {
+    const layer = await hw.multiHeadAttention(options);
+    try {
+      return await timed(() => layer.forward(x, call));
+    } finally {
+      layer.dispose();
+    }
+  },
+
+  rotary: (hw, { x, options }) => timed(() => hw.rotaryEmbedding(x, options)),
+
+  async encode(hw, { texts, options, exact = false }) {
+    const ready = await (exact ? (exactEncoder ??= load(exactLayers)) : (encoder ??= load(hw)));
+    return timed(async () => {
+      const encodings = [];
+      for (const text of texts) encodings.push(await ready.encode(text, options));
+      return encodings;
+    });
+  },
+
+  bench: (_, order) =>
+    timed(() => bench(order, (what, done, total) => say({ kind: "progress", what, done, total, unit: "" }))),
+};
+
+async function timed<T>(work: () => Promise<T>): Promise<Timed<T>> {
+  const start = performance.now();
+  const gives = await work();
+  return { gives, milliseconds: performance.now() - start };
+}
+
+function load(hw: Parameters<typeof Encoder.load>[0]): Promise<Encoder> {
+  return Encoder.load(hw, modelFiles, (loaded, total) => {
+    say({ kind: "progress", what: "Loading the model", done: loaded / 1e6, total: total / 1e6, unit: "MB" });
+  });
+}
+
+const modelFiles: ModelFiles = async (name, onBytes) => {
+  const response = await fetch(new URL(`../model/${name}`, self.location.href));
+  if (!response.ok || !response.body) throw new Error(`cannot load ${response.url}: status ${response.status}`);
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  for (const reader = response.body.getReader(); ;) {
+    const { done, value } = await reader.read();
+    if (done) return new Uint8Array(await new Blob(chunks).arrayBuffer());
+    chunks.push(value);
+    onBytes?.(value.length);
+  }
+};
+
+function failure(error: unknown): Failure {
+  if (HeadwiseError.is(error)) return { message: error.message, ...(error.hint && { hint: error.hint }) };
+  return { message: error instanceof Error ? error.message : String(error) };
+}

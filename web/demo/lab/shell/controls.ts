@@ -1,0 +1,121 @@
+import { element } from "./element.js";
+import type { ChoiceField, Field, Fields, KeyOf, NumberField, Values } from "./field.js";
+import type { State } from "./state.js";
+
+let lastId = 0;
+const newId = () => `control-${++lastId}`;
+
+/** Takes a value that a control has read for the field of that name. */
+function put<F extends Fields>(state: State<F>, name: string, value: unknown): void {
+  state.set({ [name]: value } as Partial<Values<F>>);
+}
+
+/** Shows the state in a control, now and whenever it changes. */
+function follow<F extends Fields>(state: State<F>, show: (values: Values<F>) => void): void {
+  show(state.values);
+  state.onChange(() => show(state.values));
+}
+
+/** A number on a track, with its value beside it. */
+export function slider<F extends Fields, K extends KeyOf<F, NumberField>>(
+  state: State<F>,
+  name: K,
+  label: string,
+  shown: (value: number) => string = String,
+): HTMLElement {
+  const { min, max, step } = state.fields[name] as unknown as NumberField;
+  const id = newId();
+  const range = { id, type: "range", min: String(min), max: String(max), step: String(step), "data-field": name };
+  const input = element("input", range);
+  const output = element("output", { for: id });
+  input.oninput = () => put(state, name, input.valueAsNumber);
+  follow(state, (values) => {
+    const value = values[name] as number;
+    input.value = String(value);
+    output.textContent = shown(value);
+    input.setAttribute("aria-valuetext", shown(value));
+  });
+  return element("div", { class: "control slider" }, element("label", { for: id }, label), output, input);
+}
+
+/** A switch. */
+export function toggle<F extends Fields, K extends KeyOf<F, Field<boolean>>>(
+  state: State<F>,
+  name: K,
+  label: string,
+): HTMLElement {
+  const input = element("input", { type: "checkbox", "data-field": name });
+  input.onchange = () => put(state, name, input.checked);
+  follow(state, (values) => (input.checked = values[name] as boolean));
+  return element("label", { class: "control toggle" }, input, label);
+}
+
+/** One of a few, all in sight. */
+export function choices<F extends Fields, K extends KeyOf<F, ChoiceField>>(
+  state: State<F>,
+  name: K,
+  legend: string,
+  names: Readonly<Record<string, string>> = {},
+): HTMLElement {
+  const group = newId();
+  const inputs = (state.fields[name] as unknown as ChoiceField).options.map((value) => {
+    const input = element("input", { type: "radio", name: group, value, "data-field": name });
+    input.onchange = () => put(state, name, value);
+    return input;
+  });
+  follow(state, (values) => inputs.forEach((input) => (input.checked = input.value === values[name])));
+  return element(
+    "fieldset",
+    { class: "control choices" },
+    element("legend", {}, legend),
+    element("div", {}, ...inputs.map((input) => element("label", {}, input, names[input.value] ?? input.value))),
+  );
+}
+
+/** One of many. */
+export function select<F extends Fields, K extends KeyOf<F, ChoiceField>>(
+  state: State<F>,
+  name: K,
+  label: string,
+  names: Readonly<Record<string, string>> = {},
+): HTMLElement {
+  const id = newId();
+  const { options } = state.fields[name] as unknown as ChoiceField;
+  const list = element(
+    "select",
+    { id, "data-field": name },
+    ...options.map((value) => element("option", { value }, names[value] ?? value)),
+  );
+  list.onchange = () => put(state, name, list.value);
+  follow(state, (values) => (list.value = values[name] as string));
+  return element("div", { class: "control select" }, element("label", { for: id }, label), list);
+}
+
+/** Lines of text. */
+export function lines<F extends Fields, K extends KeyOf<F, Field<string>>>(
+  state: State<F>,
+  name: K,
+  label: string,
+  rows = 2,
+): HTMLElement {
+  const id = newId();
+  const attributes = { id, rows: String(rows), spellcheck: "false", autocomplete: "off", "data-field": name };
+  const area = element("textarea", attributes);
+  area.oninput = () => put(state, name, area.value);
+  follow(state, (values) => {
+    if (area.value !== values[name]) area.value = values[name] as string;
+  });
+  return element("div", { class: "control lines" }, element("label", { for: id }, label), area);
+}
+
+/** Controls that belong together. */
+export function panel(...controls: HTMLElement[]): HTMLElement {
+  return element("div", { class: "panel" }, ...controls);
+}
+
+/** A button that does something; `kind` is a class for its look. */
+export function button(label: string, action: () => void, kind = ""): HTMLButtonElement {
+  const node = element("button", { type: "button", ...(kind && { class: kind }) }, label);
+  node.onclick = action;
+  return node;
+}

@@ -1,0 +1,57 @@
+import type { Report } from "headwise";
+
+import type { Failure } from "../engine/protocol.js";
+import { choices, slider } from "./controls.js";
+import { element } from "./element.js";
+import { choice, number } from "./field.js";
+import type { State } from "./state.js";
+
+/** Which engine computes; part of every room's address. */
+export const engineFields = {
+  backend: choice("auto", ["auto", "wasm", "webgpu"]),
+  /** 0: as many as headwise chooses. */
+  threads: number(0, { min: 0, max: 16 }),
+};
+
+/** Says what computes and why not something better, and lets the visitor choose. */
+export class EngineBadge {
+  readonly #summary: HTMLElement;
+  readonly #reasons = element("ul");
+  #name = "";
+
+  constructor(details: HTMLElement, panel: HTMLElement, choice: State<typeof engineFields>) {
+    this.#summary = details.querySelector("summary")!;
+    panel.append(
+      this.#reasons,
+      choices(choice, "backend", "Backend", { auto: "Automatic", wasm: "wasm", webgpu: "WebGPU" }),
+      slider(choice, "threads", "Threads", (threads) => (threads === 0 ? "automatic" : String(threads))),
+    );
+  }
+
+  /** "wasm · relaxed · 2 threads" */
+  get name(): string {
+    return this.#name;
+  }
+
+  showReport({ version, backend, variant, threads, adapter, reasons }: Report): void {
+    const parts = [backend, variant, `${threads} ${threads === 1 ? "thread" : "threads"}`];
+    this.#name = parts.join(" · ");
+    this.#show(this.#name, [
+      `headwise ${version}`,
+      ...(adapter ? [`GPU: ${adapter.vendor} ${adapter.architecture}`] : []),
+      crossOriginIsolated
+        ? "This page is cross-origin isolated."
+        : "This page is not cross-origin isolated: one thread.",
+      ...Object.entries(reasons).map(([what, why]) => `${what}: ${why}`),
+    ]);
+  }
+
+  showFailure({ message, hint }: Failure): void {
+    this.#show("no engine", [message, ...(hint ? [hint] : [])]);
+  }
+
+  #show(summary: string, reasons: readonly string[]): void {
+    this.#summary.textContent = summary;
+    this.#reasons.replaceChildren(...reasons.map((reason) => element("li", {}, reason)));
+  }
+}

@@ -1,0 +1,44 @@
+/** One thing that a room lets its visitor set: its first value, and how it is read from the address. */
+export interface Field<T> {
+  readonly initial: T;
+  /** The value that a text stands for, brought into range; undefined if it stands for none. */
+  parse(text: string): T | undefined;
+}
+
+export interface NumberField extends Field<number> {
+  readonly min: number;
+  readonly max: number;
+  readonly step: number;
+}
+
+export interface ChoiceField<T extends string = string> extends Field<T> {
+  readonly options: readonly T[];
+}
+
+export type Fields = Readonly<Record<string, Field<unknown>>>;
+export type Values<F extends Fields> = { readonly [K in keyof F]: F[K] extends Field<infer T> ? T : never };
+export type KeyOf<F extends Fields, Kind> = { [K in keyof F]: F[K] extends Kind ? K : never }[keyof F] & string;
+
+export function flag(initial: boolean): Field<boolean> {
+  return { initial, parse: (text) => (text === "true" ? true : text === "false" ? false : undefined) };
+}
+
+export function number(
+  initial: number,
+  { min, max, step = 1 }: { min: number; max: number; step?: number },
+): NumberField {
+  const parse = (text: string) => {
+    const value = text.trim() === "" ? NaN : Number(text);
+    return Number.isNaN(value) ? undefined : Math.min(Math.max(value, min), max);
+  };
+  return { initial, min, max, step, parse };
+}
+
+export function choice<T extends string>(initial: T, options: readonly T[]): ChoiceField<T> {
+  return { initial, options, parse: (text) => options.find((option) => option === text) };
+}
+
+/** A text of at most so many characters. */
+export function text(initial: string, longest = 4000): Field<string> {
+  return { initial, parse: (given) => given.slice(0, longest) };
+}

@@ -1,0 +1,29 @@
+import { svg } from "./element.js";
+
+const WIDTH = 320;
+const HEIGHT = 110;
+const BINS = 41;
+
+/** Bars of how often values fall between −limit and limit; what lies beyond is counted in the outer bars. */
+export function histogram(values: Float32Array, limit: number, label: string): SVGSVGElement {
+  const counts = new Array<number>(BINS).fill(0);
+  for (const value of values) {
+    const bin = Math.floor(((value + limit) / (2 * limit)) * BINS);
+    counts[Math.min(Math.max(bin, 0), BINS - 1)]!++;
+  }
+  const most = Math.max(...counts);
+  const bars = counts.map((count, bin) => {
+    const height = (count / most) * (HEIGHT - 18);
+    return svg("rect", { x: (bin * WIDTH) / BINS + 0.5, y: HEIGHT - 16 - height, width: WIDTH / BINS - 1, height });
+  });
+  const tick = (x: number, text: string, anchor: string) =>
+    svg("text", { x, y: HEIGHT - 2, "text-anchor": anchor }, text);
+  return svg(
+    "svg",
+    { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "histogram", role: "img", "aria-label": label },
+    ...bars,
+    tick(0, `−${limit}`, "start"),
+    tick(WIDTH / 2, "0", "middle"),
+    tick(WIDTH, String(limit), "end"),
+  );
+}

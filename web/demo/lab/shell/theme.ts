@@ -1,0 +1,21 @@
+const THEMES = ["auto", "light", "dark"] as const;
+type Theme = (typeof THEMES)[number];
+const KEY = "headwise-theme";
+const SIGNS: Readonly<Record<Theme, string>> = { auto: "◐", light: "☀", dark: "☾" };
+
+/** A button that goes through the themes; the choice is kept on this device. */
+export function themeButton(button: HTMLElement): void {
+  let theme = THEMES.find((name) => name === localStorage.getItem(KEY)) ?? "auto";
+  const show = () => {
+    if (theme === "auto") document.documentElement.removeAttribute("data-theme");
+    else document.documentElement.dataset["theme"] = theme;
+    button.textContent = SIGNS[theme];
+    button.title = button.ariaLabel = `Theme: ${theme}`;
+  };
+  button.onclick = () => {
+    theme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length]!;
+    localStorage.setItem(KEY, theme);
+    show();
+  };
+  show();
+}
