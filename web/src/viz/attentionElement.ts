@@ -1,0 +1,286 @@
+import { type Tensor } from "../tensor.js";
+import { Slices, type Slice } from "./slices.js";
+import { tensorSource, type AttentionSource } from "./source.js";
+import { THEME_CSS, ThemeProbe } from "./theme.js";
+import { hiddenRule, type HiddenRule } from "./visibility.js";
+import { type Tokens } from "./words.js";
+
+/** Bytes of rows that an element keeps of a source. */
+const KEPT_BYTES = 64 * 2 ** 20;
+
+// Node has no elements: there the classes can be imported, and nothing can be made of them.
+const BaseElement = (globalThis.HTMLElement ?? class {}) as typeof HTMLElement;
+
+/** `addEventListener` with the types of an element's own events beside those of every element. */
+export interface Listen<Events> {
+  <K extends keyof Events>(
+    type: K,
+    listener: (event: Events[K]) => unknown,
+    options?: boolean | AddEventListenerOptions,
+  ): void;
+  <K extends keyof HTMLElementEventMap>(
+    type: K,
+    listener: (event: HTMLElementEventMap[K]) => unknown,
+    options?: boolean | AddEventListenerOptions,
+  ): void;
+  (type: string, listener: EventListenerOrEventListenerObject, options?: boolean | AddEventListenerOptions): void;
+}
+
+/** What both elements take, when they draw it, and how they hear of a new size or theme. */
+export abstract class AttentionElement extends BaseElement {
+  static readonly observedAttributes: readonly string[] = ["batch", "causal", "label", "controls", "theme"];
+  /** Properties that may have been set before the element was defined. */
+  protected static readonly ownProperties: readonly string[] = [
+    ...["probs", "source", "batch", "tokens", "queryTokens", "keyTokens", "headNames", "causal", "mask", "isHidden"],
+    ...["label", "controls", "theme"],
+  ];
+
+  /** @internal */ protected readonly root: ShadowRoot;
+  /** @internal */ protected readonly theme_: ThemeProbe;
+  /** @internal What is drawn, whoever gave it. */
+  protected data: AttentionSource | undefined;
+  /** @internal */ protected slices: Slices | undefined;
+  /** @internal */ protected rule: HiddenRule | undefined;
+  /** @internal Why nothing can be drawn. */
+  protected trouble: string | undefined;
+
+  #probs: Tensor<"float32"> | undefined;
+  #source: AttentionSource | undefined;
+  #queryTokens: readonly string[] = [];
+  #keyTokens: readonly string[] = [];
+  #headNames: readonly string[] = [];
+  #mask: Tensor | undefined;
+  #isHidden: HiddenRule | undefined;
+  #frame = 0;
+  #isDataStale = true;
+  readonly #resizing: ResizeObserver;
+
+  constructor(css: string) {
+    super();
+    this.root = this.attachShadow({ mode: "open" });
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(THEME_CSS + css);
+    this.root.adoptedStyleSheets = [sheet];
+    this.theme_ = new ThemeProbe(() => this.invalidate());
+    this.root.append(this.theme_.element);
+    this.#resizing = new ResizeObserver(() => this.invalidate());
+  }
+
+  /** Attention probabilities (or scores): `[H, Sq, Skv]`, `[B, H, Sq, Skv]`, or `[Sq, Skv]`. Read, not copied. */
+  get probs(): Tensor<"float32"> | undefined {
+    return this.#probs;
+  }
+  set probs(probs: Tensor<"float32"> | undefined) {
+    if (probs) tensorSource(probs, 0); // refuses here, where the caller is
+    this.#probs = probs;
+    this.#source = undefined;
+    this.redraw();
+  }
+
+  /** Rows that are computed when they are looked at, instead of `probs`. */
+  get source(): AttentionSource | undefined {
+    return this.#source;
+  }
+  set source(source: AttentionSource | undefined) {
+    this.#source = source;
+    this.#probs = undefined;
+    this.redraw();
+  }
+
+  /** Which sequence of a `[B, H, Sq, Skv]` tensor is shown. */
+  get batch(): number {
+    return Number(this.getAttribute("batch") ?? 0);
+  }
+  set batch(batch: number) {
+    this.setAttribute("batch", String(batch));
+  }
+
+  /** The tokens of both axes; reads as those of the queries. */
+  get tokens(): readonly string[] {
+    return this.#queryTokens;
+  }
+  set tokens(tokens: readonly string[]) {
+    this.#queryTokens = tokens;
+    this.#keyTokens = tokens;
+    this.invalidate();
+  }
+
+  get queryTokens(): readonly string[] {
+    return this.#queryTokens;
+  }
+  set queryTokens(tokens: readonly string[]) {
+    this.#queryTokens = tokens;
+    this.invalidate();
+  }
+
+  get keyTokens(): readonly string[] {
+    return this.#keyTokens;
+  }
+  set keyTokens(tokens: readonly string[]) {
+    this.#keyTokens = tokens;
+    this.invalidate();
+  }
+
+  /** Names of the heads; "head 0" and so on where one is missing. */
+  get headNames(): readonly string[] {
+    return this.#headNames;
+  }
+  set headNames(names: readonly string[]) {
+    this.#headNames = names;
+    this.invalidate();
+  }
+
+  /** Whether keys after the query are hidden (lower right: key > query + Skv − Sq). */
+  get causal(): boolean {
+    return this.hasAttribute("causal");
+  }
+  set causal(causal: boolean) {
+    this.toggleAttribute("causal", causal);
+  }
+
+  /** Nonzero = may attend; broadcast from the right to `[B, H, Sq, Skv]`. */
+  get mask(): Tensor | undefined {
+    return this.#mask;
+  }
+  set mask(mask: Tensor | undefined) {
+    this.#mask = mask;
+    this.redraw();
+  }
+
+  /** Any other rule of what is hidden. */
+  get isHidden(): HiddenRule | undefined {
+    return this.#isHidden;
+  }
+  set isHidden(rule: HiddenRule | undefined) {
+    this.#isHidden = rule;
+    this.redraw();
+  }
+
+  /** The name that assistive technology hears. */
+  get label(): string {
+    return this.getAttribute("label") ?? "Attention";
+  }
+  set label(label: string) {
+    this.setAttribute("label", label);
+  }
+
+  /** Whether buttons and sliders are shown. */
+  get controls(): boolean {
+    return this.hasAttribute("controls");
+  }
+  set controls(controls: boolean) {
+    this.toggleAttribute("controls", controls);
+  }
+
+  /** `"light"`, `"dark"`, or null: as the system prefers. */
+  get theme(): "light" | "dark" | null {
+    const theme = this.getAttribute("theme");
+    return theme === "light" || theme === "dark" ? theme : null;
+  }
+  set theme(theme: "light" | "dark" | null) {
+    if (theme) this.setAttribute("theme", theme);
+    else this.removeAttribute("theme");
+  }
+
+  /** Draws anew from the data: for numbers that were changed in place, or a source that failed. */
+  redraw(): void {
+    this.#isDataStale = true;
+    this.invalidate();
+  }
+
+  connectedCallback(): void {
+    for (const name of (this.constructor as typeof AttentionElement).ownProperties) this.#upgrade(name);
+    this.#resizing.observe(this);
+    this.invalidate();
+  }
+
+  disconnectedCallback(): void {
+    this.#resizing.disconnect();
+    cancelAnimationFrame(this.#frame);
+    this.#frame = 0;
+    this.slices?.close();
+    this.#isDataStale = true;
+  }
+
+  attributeChangedCallback(name: string): void {
+    if (name === "causal" || name === "batch") this.redraw();
+    else this.attributeChanged(name);
+    this.invalidate();
+  }
+
+  /** @internal An attribute of the element's own. */
+  protected attributeChanged(_name: string): void {}
+
+  /** @internal Draws before the next picture of the screen, once for all that has changed until then. */
+  protected invalidate(): void {
+    if (!this.isConnected) return;
+    this.#frame ||= requestAnimationFrame(() => this.flush());
+  }
+
+  /** @internal Draws now what is due. */
+  protected flush(): void {
+    cancelAnimationFrame(this.#frame);
+    this.#frame = 0;
+    if (this.#isDataStale) this.#takeData();
+    this.draw();
+  }
+
+  /** @internal */
+  protected get names(): Tokens {
+    return { queries: this.#queryTokens, keys: this.#keyTokens };
+  }
+
+  /** @internal */
+  protected headName(head: number): string {
+    return this.#headNames[head] ?? `head ${head}`;
+  }
+
+  /** @internal */
+  protected emit(type: string, detail: unknown): void {
+    this.dispatchEvent(new CustomEvent(type, { detail, bubbles: true, composed: true }));
+  }
+
+  /** @internal The data are others than before. */
+  protected abstract dataChanged(): void;
+  /** @internal */
+  protected abstract draw(): void;
+  /** @internal */
+  protected abstract sliceCame(slice: Slice, rows: Float32Array): void;
+
+  #takeData(): void {
+    this.#isDataStale = false;
+    this.slices?.close();
+    this.data = undefined;
+    this.slices = undefined;
+    this.trouble = undefined;
+    try {
+      const data = this.#probs ? tensorSource(this.#probs, this.batch) : this.#source;
+      const visibility = { causal: this.causal, mask: this.#mask, isHidden: this.#isHidden };
+      this.rule = data && hiddenRule(visibility, data, this.batch);
+      this.data = data;
+    } catch (error) {
+      this.#fail(error);
+    }
+    const events = {
+      onSlice: (slice: Slice, rows: Float32Array) => this.sliceCame(slice, rows),
+      onError: (error: unknown) => this.#fail(error),
+    };
+    if (this.data) this.slices = new Slices(this.data, events, this.#probs ? Infinity : KEPT_BYTES);
+    this.dataChanged();
+  }
+
+  #fail(error: unknown): void {
+    this.trouble = error instanceof Error ? error.message : String(error);
+    this.emit("sourceerror", { error });
+    this.invalidate();
+  }
+
+  /** A property set before the definition hides the accessor of the class: it is set again, through the accessor. */
+  #upgrade(name: string): void {
+    if (!Object.hasOwn(this, name)) return;
+    const self = this as unknown as Record<string, unknown>;
+    const value = self[name];
+    delete self[name];
+    self[name] = value;
+  }
+}

@@ -1,0 +1,87 @@
+import { type HiddenRule } from "./visibility.js";
+
+/** Indices from … to − 1. */
+export interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Something for each axis of a map: rows are queries, columns are keys. */
+export interface ByAxis<T> {
+  readonly rows: T;
+  readonly columns: T;
+}
+
+/** Rows of numbers, of which some may not be here yet. */
+export type Rows = (index: number) => ArrayLike<number> | undefined;
+
+/** Whether a number, and not the other, stands for both: the larger one, or the one farther from zero. */
+export type Stronger = (candidate: number, than: number) => boolean;
+
+export const larger: Stronger = (candidate, than) => candidate > than;
+export const fartherFromZero: Stronger = (candidate, than) =>
+  than === -Infinity || Math.abs(candidate) > Math.abs(than);
+
+/** Blocks of cells, each with the strongest of them: −∞ where all are hidden, NaN where one is NaN. */
+export interface Bins {
+  /** Cells that the blocks cover: the part asked for, widened to whole blocks. */
+  readonly cells: ByAxis<Span>;
+  readonly across: number;
+  readonly down: number;
+  readonly values: Float32Array;
+  /** 1 for a row of blocks whose cells are all here. */
+  readonly known: Uint8Array;
+}
+
+export interface BinRule {
+  readonly stronger: Stronger;
+  readonly isHidden: ((row: number, column: number) => boolean) | undefined;
+  /** What the numbers of a row are divided by; 1 if absent. */
+  readonly unitOf?: ((row: number) => number) | undefined;
+}
+
+/** The rule of one head. */
+export function ofHead(rule: HiddenRule | undefined, head: number): BinRule["isHidden"] {
+  return rule && ((query, key) => rule(query, key, head));
+}
+
+/**
+ * Reduces a part of a grid to blocks. Blocks are counted from cell 0, so that a moved view has the same ones.
+ *
+ * @param extents - Rows and columns of the grid: blocks end there.
+ * @param block - Cells of a block along each axis.
+ */
+export function bin(
+  rowOf: Rows,
+  extents: ByAxis<number>,
+  part: ByAxis<Span>,
+  block: ByAxis<number>,
+  { stronger, isHidden, unitOf }: BinRule,
+): Bins {
+  const rows = widened(part.rows, block.rows, extents.rows);
+  const columns = widened(part.columns, block.columns, extents.columns);
+  const across = Math.ceil((columns.to - columns.from) / block.columns);
+  const down = Math.ceil((rows.to - rows.from) / block.rows);
+  const values = new Float32Array(across * down).fill(-Infinity);
+  const known = new Uint8Array(down).fill(1);
+  for (let i = rows.from; i < rows.to; ++i) {
+    const y = Math.floor((i - rows.from) / block.rows);
+    const row = rowOf(i);
+    if (!row) {
+      known[y] = 0;
+      continue;
+    }
+    const unit = unitOf?.(i) ?? 1;
+    for (let j = columns.from; j < columns.to; ++j) {
+      const value = row[j]!;
+      if (value === -Infinity || isHidden?.(i, j)) continue;
+      const at = y * across + Math.floor((j - columns.from) / block.columns);
+      if (stronger(value / unit, values[at]!) || Number.isNaN(value)) values[at] = value / unit;
+    }
+  }
+  return { cells: { rows, columns }, across, down, values, known };
+}
+
+function widened({ from, to }: Span, block: number, end: number): Span {
+  return { from: Math.floor(from / block) * block, to: Math.min(Math.ceil(to / block) * block, end) };
+}

@@ -1,0 +1,92 @@
+import { interpolateLab, piecewise } from "d3-interpolate";
+import { color, hcl, lab } from "d3-color";
+
+/** What the numbers are: probabilities from 0 up, or scores of either sign. */
+export type Kind = "probs" | "scores";
+
+export type Palette = "auto" | "viridis" | "cividis" | "magma" | "purple-orange" | "red-blue";
+
+/** A colour for each number from 0 to 1. */
+export type Ramp = (t: number) => string;
+
+/** A few colours of well-known maps, from low to high; between them the eye sees no difference from the original. */
+const NAMED: Readonly<Record<Kind, Readonly<Partial<Record<Palette, readonly string[]>>>>> = {
+  probs: {
+    viridis: VIRIDIS
+    cividis: CIVIDIS
+    magma: MAGMA
+  },
+  scores: {
+    "purple-orange": PUOR
+    "red-blue": RDBU
+  },
+};
+
+// Lightness runs one way, so they can be read without any hue; they start at the surface, so that nothing looks like nothing.
+const ON_LIGHT = ["#a9d8da", "#4aa3bd", "#2b6ca3", "#273c7f", "#170f45"];
+const ON_DARK = ["#1d3b63", "#22678f", "#2f9aa5", "#86d0a8", "#fbf6c5"];
+const BELOW_ZERO = { light: ["#e6b07c", "#b3600f", "#5c2a00"], dark: ["#5b3a1c", "#c27a2c", "#ffd9a0"] };
+const ABOVE_ZERO = { light: ["#94bfe0", "#2f6fb0", "#0b2d5c"], dark: ["#1f4266", "#3f8fd0", "#bfe3ff"] };
+
+/** The colours of a kind on a surface; a palette of the other kind counts as `"auto"`. */
+export function rampFor(kind: Kind, palette: Palette, surface: string): Ramp {
+  const named = NAMED[kind][palette];
+  if (named) return piecewise(interpolateLab, [...named]);
+  const theme = isDark(surface) ? "dark" : "light";
+  if (kind === "probs") return piecewise(interpolateLab, [surface, ...(theme === "dark" ? ON_DARK : ON_LIGHT)]);
+  return piecewise(interpolateLab, [...BELOW_ZERO[theme].toReversed(), surface, ...ABOVE_ZERO[theme]]);
+}
+
+export function isDark(surface: string): boolean {
+  return lab(surface).l < 50;
+}
+
+/** Black or white, whichever can be read on a colour. */
+export function inkOn(background: string): string {
+  return lab(background).l > 58 ? "#000" : "#fff";
+}
+
+/** Okabe and Ito's colours, made lighter or darker for contrast of 3 : 1 with the surface. */
+const FEW_HEADS = {
+  light: ["#0072b2", "#c2410c", "#007a5a", "#9d4784", "#8a6d00", "#2a86b8", "#4d4d4d", "#7a2ea0"],
+  dark: ["#56b4e9", "#ff9a5c", "#2fc79a", "#e79ac9", "#f0e442", "#7aa5ff", "#c9c9c9", "#c59bff"],
+};
+
+/** One colour for each head: eight that everybody can tell apart, or hues around the circle when there are more. */
+export function headColours(heads: number, surface: string): string[] {
+  const theme = isDark(surface) ? "dark" : "light";
+  if (heads <= FEW_HEADS[theme].length) return FEW_HEADS[theme].slice(0, heads);
+  // lightness alternates: neighbours on the circle differ in more than the hue
+  const lightness = theme === "dark" ? [82, 68] : [36, 50];
+  return Array.from({ length: heads }, (_, h) => hcl((360 * h) / heads + 20, 60, lightness[h % 2]!).formatHex());
+}
+
+const SHADES = 256;
+
+/** Colours by number, as the bytes of a picture. */
+export interface ColourTable {
+  readonly low: number;
+  readonly high: number;
+  readonly bytes: Uint8ClampedArray;
+}
+
+export function colourTable(ramp: Ramp, low: number, high: number): ColourTable {
+  const bytes = new Uint8ClampedArray(4 * SHADES);
+  for (let i = 0; i < SHADES; ++i) {
+    const { r, g, b } = color(ramp(i / (SHADES - 1)))!.rgb();
+    bytes.set([r, g, b, 255], 4 * i);
+  }
+  return { low, high, bytes };
+}
+
+/** Where a number's colour starts in `bytes`; beyond the ends it is the last one. */
+export function shadeOf(value: number, { low, high }: ColourTable): number {
+  const t = high > low ? (value - low) / (high - low) : 0;
+  return 4 * Math.round(Math.min(Math.max(t, 0), 1) * (SHADES - 1));
+}
+
+/** The same as a CSS colour. */
+export function colourOf(value: number, table: ColourTable): string {
+  const at = shadeOf(value, table);
+  return `rgb(${table.bytes.subarray(at, at + 3).join(", ")})`;
+}

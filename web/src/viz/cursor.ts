@@ -1,0 +1,101 @@
+import { pixelOf } from "./axis.js";
+import { type ByAxis, type Span } from "./bins.js";
+import { make } from "./make.js";
+
+/** A place in the map. */
+export interface Cell {
+  readonly query: number;
+  readonly key: number;
+}
+
+/** What the cursor says of its cell. */
+export interface CursorTexts {
+  readonly query: string;
+  readonly key: string;
+  readonly cell: string;
+}
+
+/**
+ * The grid that assistive technology sees, over the canvas: one cell of it and its two headers exist, and move.
+ * They are the picture of the cursor too: a frame around the cell, two bands, two labels with the full tokens.
+ */
+export class Cursor {
+  readonly #columnHeader = make("span", { role: "columnheader", class: "pill key" });
+  readonly #rowHeader = make("span", { role: "rowheader", class: "pill query" });
+  readonly #frame = make("span", { role: "gridcell", id: "cell", class: "frame" });
+  readonly #bands = [make("i", { class: "band row" }), make("i", { class: "band column" })] as const;
+  readonly #headerRow = make("div", { role: "row", "aria-rowindex": "1" }, this.#columnHeader);
+  readonly #row = make("div", { role: "row" }, this.#rowHeader, this.#frame);
+  readonly element = make(
+    "div",
+    { class: "grid", role: "grid", tabindex: "0", "aria-readonly": "true" },
+    ...this.#bands,
+    this.#headerRow,
+    this.#row,
+  );
+
+  /** Tells assistive technology what the grid is. */
+  describe(label: string, cells: ByAxis<number>): void {
+    this.element.setAttribute("aria-label", label);
+    this.element.setAttribute("aria-rowcount", String(cells.rows + 1));
+    this.element.setAttribute("aria-colcount", String(cells.columns + 1));
+  }
+
+  place(left: number, top: number, width: number, height: number): void {
+    Object.assign(this.element.style, { left: px(left), top: px(top), width: px(width), height: px(height) });
+  }
+
+  /** Shows a cell, or none. */
+  show(cell: Cell | null, texts: CursorTexts, plot: CursorPlot, isLocked: boolean): void {
+    this.element.classList.toggle("active", cell !== null);
+    this.element.classList.toggle("locked", isLocked);
+    if (!cell) {
+      this.element.removeAttribute("aria-activedescendant");
+      return;
+    }
+    this.element.setAttribute("aria-activedescendant", "cell");
+    this.#name(cell, texts);
+    const { sight, width, height } = plot;
+    const x = pixelOf(cell.key, sight.columns, width);
+    const y = pixelOf(cell.query, sight.rows, height);
+    const cellWidth = Math.max(width / (sight.columns.to - sight.columns.from), 2);
+    const cellHeight = Math.max(height / (sight.rows.to - sight.rows.from), 2);
+    place(this.#frame, x, y, cellWidth, cellHeight);
+    place(this.#bands[0], 0, y, width, cellHeight);
+    place(this.#bands[1], x, 0, cellWidth, height);
+    // over its row's label, and over the plot as far as it does not fit
+    this.#rowHeader.style.transform = `translate(max(${px(-plot.left)}, -100% - 3px), calc(${px(y + cellHeight / 2)} - 50%))`;
+    // over the middle of its column, and inside the element as far as it fits
+    const middle = x + cellWidth / 2;
+    const inside = `max(${px(-plot.left - middle)}, min(-50%, ${px(width + plot.right - middle)} - 100%))`;
+    this.#columnHeader.style.transform = `translateX(${px(middle)}) translateX(${inside})`;
+  }
+
+  #name(cell: Cell, texts: CursorTexts): void {
+    this.#row.setAttribute("aria-rowindex", String(cell.query + 2));
+    this.#frame.setAttribute("aria-colindex", String(cell.key + 2));
+    this.#columnHeader.setAttribute("aria-colindex", String(cell.key + 2));
+    this.#rowHeader.setAttribute("aria-colindex", "1");
+    this.#columnHeader.textContent = texts.key;
+    this.#rowHeader.textContent = texts.query;
+    this.#frame.setAttribute("aria-label", texts.cell);
+  }
+}
+
+/** The plot that the cursor lies over. */
+export interface CursorPlot {
+  /** What is left of the element to its left and right. */
+  readonly left: number;
+  readonly right: number;
+  readonly width: number;
+  readonly height: number;
+  readonly sight: ByAxis<Span>;
+}
+
+function place(element: HTMLElement, x: number, y: number, width: number, height: number): void {
+  element.style.transform = `translate(${px(x)}, ${px(y)})`;
+  element.style.width = px(width);
+  element.style.height = px(height);
+}
+
+const px = (length: number) => `${length.toFixed(2)}px`;

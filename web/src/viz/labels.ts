@@ -1,0 +1,78 @@
+import { pixelOf, thinned } from "./axis.js";
+import { type Span } from "./bins.js";
+
+/** How the labels of an axis are drawn, in CSS pixels. */
+export interface AxisLabels {
+  readonly texts: readonly { readonly cell: number; readonly text: string }[];
+  /** Radians that a column's labels are turned by; 0 or upwards to the right. */
+  readonly turn: number;
+}
+
+/** Room around the plot for labels. */
+export interface Gutters {
+  readonly left: number;
+  readonly top: number;
+  readonly right: number;
+}
+
+export const LABEL_SIZE = 12;
+const LINE = 15;
+const GAP = 6;
+const MAX_LETTERS = 14;
+/** Steep enough for narrow cells, flat enough to be read. */
+const TURN = -Math.PI / 3.4;
+
+/** A token as a label: white space made visible, long ones cut. */
+export function labelText(token: string): string {
+  const shown = token.replaceAll("\n", "⏎").replace(/^\s+/, "␣");
+  return shown.length > MAX_LETTERS ? `${shown.slice(0, MAX_LETTERS - 1)}…` : shown;
+}
+
+export function labelOf(tokens: readonly string[], cell: number): string {
+  const token = tokens[cell];
+  return token === undefined ? String(cell) : labelText(token);
+}
+
+/** Width of the widest label among the first thousand: enough to find a gutter by. */
+export function widest(tokens: readonly string[], cells: number, widthOf: (text: string) => number): number {
+  const texts = tokens.length > 0 ? tokens.slice(0, 1000).map(labelText) : [String(Math.max(cells - 1, 0))];
+  return Math.ceil(Math.max(0, ...texts.map(widthOf)));
+}
+
+/** Labels lie flat where cells are wide enough for the widest, and positions always; tokens are turned where not. */
+export function turnFor(widestKey: number, cell: number, areTokens: boolean): number {
+  return areTokens && widestKey + GAP > cell ? TURN : 0;
+}
+
+export function guttersFor(widestQuery: number, widestKey: number, turn: number): Gutters {
+  return {
+    left: Math.max(widestQuery, LABEL_SIZE) + 2 * GAP,
+    top: Math.ceil(turn ? Math.sin(-turn) * widestKey + LINE : LINE) + GAP,
+    right: turn ? Math.ceil(Math.cos(turn) * widestKey) : 0,
+  };
+}
+
+/** Which cells of an axis are labelled, and with what. */
+export function axisLabels(
+  tokens: readonly string[],
+  sight: Span,
+  size: number,
+  turn: number,
+  isRow: boolean,
+): AxisLabels {
+  const room = isRow ? (tokens.length > 0 ? LINE : 2 * LINE) : turn ? LINE * 1.1 : longestNumber(tokens, sight);
+  return { texts: thinned(sight, size, room).map((cell) => ({ cell, text: labelOf(tokens, cell) })), turn };
+}
+
+/** Flat labels of tokens fit their cells (`turnFor`); positions are thinned by their digits. */
+function longestNumber(tokens: readonly string[], sight: Span): number {
+  return tokens.length > 0 ? 0 : String(Math.ceil(sight.to)).length * 0.62 * LABEL_SIZE + 2 * GAP;
+}
+
+/** Where a label is anchored along its axis: the middle of its cell, or nothing if that is out of sight. */
+export function anchorOf(cell: number, sight: Span, size: number): number | undefined {
+  const middle = pixelOf(cell + 0.5, sight, size);
+  return middle >= 0 && middle <= size ? middle : undefined;
+}
+
+export { GAP as LABEL_GAP };

@@ -1,0 +1,51 @@
+import { anchorOf, axisLabels, LABEL_GAP, LABEL_SIZE } from "./labels.js";
+import { type MapLayout } from "./mapLayout.js";
+import { type ByAxis, type Span } from "./bins.js";
+import { type Theme } from "./theme.js";
+import { type Tokens } from "./words.js";
+
+export function fontOf(theme: Theme, weight = 400): string {
+  return `${weight} ${LABEL_SIZE}px ${theme.fontFamily}`;
+}
+
+/** Draws the labels of both axes and their names into the gutters; the context counts CSS pixels. */
+export function paintLabels(
+  context: CanvasRenderingContext2D,
+  layout: MapLayout,
+  sight: ByAxis<Span>,
+  tokens: Tokens,
+  theme: Theme,
+): void {
+  context.font = fontOf(theme);
+  context.fillStyle = theme.ink;
+  context.textBaseline = "middle";
+  paintRows(context, layout, sight.rows, tokens.queries);
+  paintColumns(context, layout, sight.columns, tokens.keys);
+}
+
+function paintRows(context: CanvasRenderingContext2D, layout: MapLayout, sight: Span, tokens: readonly string[]): void {
+  context.textAlign = "right";
+  for (const { cell, text } of axisLabels(tokens, sight, layout.height, 0, true).texts) {
+    const y = anchorOf(cell, sight, layout.height);
+    if (y !== undefined) context.fillText(text, layout.left - LABEL_GAP, layout.top + y);
+  }
+}
+
+function paintColumns(
+  context: CanvasRenderingContext2D,
+  layout: MapLayout,
+  sight: Span,
+  tokens: readonly string[],
+): void {
+  const { texts, turn } = axisLabels(tokens, sight, layout.width, layout.turn, false);
+  context.textAlign = turn ? "left" : "center";
+  for (const { cell, text } of texts) {
+    const x = anchorOf(cell, sight, layout.width);
+    if (x === undefined) continue;
+    context.save();
+    context.translate(layout.left + x, layout.top - LABEL_GAP - LABEL_SIZE / 3);
+    context.rotate(turn);
+    context.fillText(text, 0, 0);
+    context.restore();
+  }
+}

@@ -1,0 +1,144 @@
+import { pixelOf } from "./axis.js";
+import { type Bins, type ByAxis, type Span } from "./bins.js";
+import { colourOf, inkOn, shadeOf, type ColourTable } from "./colours.js";
+import { make } from "./make.js";
+
+/** Where on a canvas cells are drawn, in its pixels, and which of them. */
+export interface Plot {
+  readonly left: number;
+  readonly top: number;
+  readonly width: number;
+  readonly height: number;
+  readonly sight: ByAxis<Span>;
+}
+
+/** Numbers that are none stand out from every palette. */
+const NOT_A_NUMBER = [255, 0, 144, 255];
+
+/** Blocks as a picture with a pixel for each; hidden and unknown ones are left clear. */
+export function cellPicture(bins: Bins, table: ColourTable): ImageData {
+  const picture = new ImageData(bins.across, bins.down);
+  bins.values.forEach((value, i) => {
+    if (value === -Infinity || !bins.known[Math.floor(i / bins.across)]) return;
+    const at = shadeOf(value, table);
+    picture.data.set(Number.isNaN(value) ? NOT_A_NUMBER : table.bytes.subarray(at, at + 4), 4 * i);
+  });
+  return picture;
+}
+
+/** The hidden blocks alone, opaque; undefined when there is none. */
+export function hiddenPicture(bins: Bins): ImageData | undefined {
+  let any = false;
+  const picture = new ImageData(bins.across, bins.down);
+  bins.values.forEach((value, i) => {
+    if (value !== -Infinity || !bins.known[Math.floor(i / bins.across)]) return;
+    any = true;
+    picture.data[4 * i + 3] = 255;
+  });
+  return any ? picture : undefined;
+}
+
+/** Draws blocks where they stand in the plot. What is hidden is hatched. Returns whether something was. */
+export function paintBins(
+  context: CanvasRenderingContext2D,
+  plot: Plot,
+  bins: Bins,
+  block: ByAxis<number>,
+  table: ColourTable,
+  hatch: CanvasPattern,
+): boolean {
+  if (bins.across * bins.down === 0) return false;
+  context.save();
+  context.beginPath();
+  context.rect(plot.left, plot.top, plot.width, plot.height);
+  context.clip();
+  context.imageSmoothingEnabled = false;
+  drawPicture(context, cellPicture(bins, table), plot, bins, block);
+  const hidden = hiddenPicture(bins);
+  if (hidden) {
+    const layer = canvasOf(context.canvas.width, context.canvas.height);
+    layer.imageSmoothingEnabled = false;
+    drawPicture(layer, hidden, plot, bins, block);
+    layer.globalCompositeOperation = "source-in";
+    layer.fillStyle = hatch;
+    layer.fillRect(0, 0, layer.canvas.width, layer.canvas.height);
+    context.drawImage(layer.canvas, 0, 0);
+  }
+  context.restore();
+  return hidden !== undefined;
+}
+
+function drawPicture(
+  context: CanvasRenderingContext2D,
+  picture: ImageData,
+  plot: Plot,
+  { cells, across, down }: Bins,
+  block: ByAxis<number>,
+): void {
+  const { rows, columns } = plot.sight;
+  const x = pixelOf(cells.columns.from, columns, plot.width);
+  const y = pixelOf(cells.rows.from, rows, plot.height);
+  // the last block may reach beyond the last cell: the plot's edge cuts it
+  const right = pixelOf(cells.columns.from + across * block.columns, columns, plot.width);
+  const bottom = pixelOf(cells.rows.from + down * block.rows, rows, plot.height);
+  const small = canvasOf(picture.width, picture.height);
+  small.putImageData(picture, 0, 0);
+  context.drawImage(small.canvas, plot.left + x, plot.top + y, right - x, bottom - y);
+}
+
+/** Diagonal lines; `scale` is pixels of the canvas to one of CSS. */
+export function hatchPattern(context: CanvasRenderingContext2D, colour: string, scale: number): CanvasPattern {
+  const side = Math.round(6 * scale);
+  const tile = canvasOf(side, side);
+  tile.strokeStyle = colour;
+  tile.lineWidth = scale;
+  for (const shift of [-side, 0, side]) {
+    tile.moveTo(shift, side);
+    tile.lineTo(shift + side, 0);
+  }
+  tile.stroke();
+  return context.createPattern(tile.canvas, "repeat")!;
+}
+
+/** Gaps between cells that are large enough to spare a pixel. */
+export function paintGaps(context: CanvasRenderingContext2D, plot: Plot, colour: string, scale: number): void {
+  const { rows, columns } = plot.sight;
+  const cell = Math.min(plot.width / (columns.to - columns.from), plot.height / (rows.to - rows.from));
+  if (cell < 9 * scale) return;
+  context.fillStyle = colour;
+  for (let i = Math.ceil(columns.from); i <= columns.to; ++i) {
+    context.fillRect(Math.round(plot.left + pixelOf(i, columns, plot.width)), plot.top, scale, plot.height);
+  }
+  for (let i = Math.ceil(rows.from); i <= rows.to; ++i) {
+    context.fillRect(plot.left, Math.round(plot.top + pixelOf(i, rows, plot.height)), plot.width, scale);
+  }
+}
+
+/** The number of each cell, if the cells have room for it. Blocks must be single cells. */
+export function paintValues(
+  context: CanvasRenderingContext2D,
+  plot: Plot,
+  bins: Bins,
+  table: ColourTable,
+  shown: (value: number, row: number) => string,
+  scale: number,
+): void {
+  const { rows, columns } = plot.sight;
+  const width = plot.width / (columns.to - columns.from);
+  const height = plot.height / (rows.to - rows.from);
+  if (width < 34 * scale || height < 18 * scale) return;
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  bins.values.forEach((value, i) => {
+    const row = bins.cells.rows.from + Math.floor(i / bins.across);
+    const column = bins.cells.columns.from + (i % bins.across);
+    if (value === -Infinity || !bins.known[row - bins.cells.rows.from]) return;
+    context.fillStyle = inkOn(colourOf(value, table));
+    const x = plot.left + pixelOf(column + 0.5, columns, plot.width);
+    context.fillText(shown(value, row), x, plot.top + pixelOf(row + 0.5, rows, plot.height), width - 4 * scale);
+  });
+}
+
+export function canvasOf(width: number, height: number): CanvasRenderingContext2D {
+  return make("canvas", { width: Math.max(width, 1), height: Math.max(height, 1) }).getContext("2d")!;
+}

@@ -1,0 +1,116 @@
+import { bin, type BinRule, type Bins, type ByAxis, type Span } from "./bins.js";
+
+/** Blocks along a side of a summary: more than a screen has room for at once. */
+const MAX_BLOCKS = 1024;
+
+/** What is remembered of a head when its rows may be forgotten: block maxima, each row's maximum, the extremes. */
+export class Summary {
+  /** Cells of a block; 1 × 1 means that nothing is kept, as a summary would be as large as the head itself. */
+  readonly block: ByAxis<number>;
+  readonly #blocks: ByAxis<number>;
+  readonly #values: Float32Array;
+  readonly #seen: Uint8Array;
+  readonly #rowMaxima: Float32Array;
+  #low = Infinity;
+  #high = -Infinity;
+
+  /** @param inUnits - Whether a row's numbers count as parts of its own maximum. */
+  constructor(
+    readonly extents: ByAxis<number>,
+    readonly rule: BinRule,
+    readonly inUnits: boolean,
+  ) {
+    this.block = { rows: blockOf(extents.rows), columns: blockOf(extents.columns) };
+    this.#blocks = {
+      rows: Math.ceil(extents.rows / this.block.rows),
+      columns: Math.ceil(extents.columns / this.block.columns),
+    };
+    this.#values = new Float32Array(this.isUseful ? this.#blocks.rows * this.#blocks.columns : 0).fill(-Infinity);
+    this.#seen = new Uint8Array(extents.rows);
+    this.#rowMaxima = new Float32Array(extents.rows);
+  }
+
+  get isUseful(): boolean {
+    return this.block.rows * this.block.columns > 1;
+  }
+
+  /** The extremes of the visible numbers seen so far; both 0 when there is none. */
+  get low(): number {
+    return this.#low === Infinity ? 0 : this.#low;
+  }
+  get high(): number {
+    return this.#high === -Infinity ? 0 : this.#high;
+  }
+
+  /** What is farthest from zero in a row that was seen, as a distance; 1 for a row of zeros. */
+  unitOf(row: number): number {
+    return this.#rowMaxima[row] || 1;
+  }
+
+  hasSeen({ from, to }: Span): boolean {
+    return !this.#seen.subarray(from, to).includes(0);
+  }
+
+  /** Takes whole rows in, from the given one on. */
+  add(from: number, numbers: Float32Array): void {
+    const { columns } = this.extents;
+    const to = from + numbers.length / columns;
+    const rowOf = (row: number) =>
+      row >= from && row < to ? numbers.subarray((row - from) * columns, (row - from + 1) * columns) : undefined;
+    for (let row = from; row < to; ++row) this.#addExtremes(row, rowOf(row)!);
+    this.#seen.fill(1, from, to);
+    if (!this.isUseful) return;
+    const unitOf = this.inUnits ? (row: number) => this.unitOf(row) : undefined;
+    const part = { rows: { from, to }, columns: { from: 0, to: columns } };
+    const { values, cells } = bin(rowOf, { rows: to, columns }, part, this.block, { ...this.rule, unitOf });
+    const start = (cells.rows.from / this.block.rows) * this.#blocks.columns;
+    values.forEach((value, i) => this.#raise(start + i, value));
+  }
+
+  /** A part in blocks whose sides are multiples of this summary's own. */
+  bins(part: ByAxis<Span>, block: ByAxis<number>): Bins {
+    const rowOf = (y: number) =>
+      this.hasSeen(inCells({ from: y, to: y + 1 }, this.block.rows, this.extents.rows))
+        ? this.#values.subarray(y * this.#blocks.columns, (y + 1) * this.#blocks.columns)
+        : undefined;
+    const bins = bin(
+      rowOf,
+      this.#blocks,
+      { rows: inBlocks(part.rows, this.block.rows), columns: inBlocks(part.columns, this.block.columns) },
+      { rows: block.rows / this.block.rows, columns: block.columns / this.block.columns },
+      { stronger: this.rule.stronger, isHidden: undefined },
+    );
+    const cells = {
+      rows: inCells(bins.cells.rows, this.block.rows, this.extents.rows),
+      columns: inCells(bins.cells.columns, this.block.columns, this.extents.columns),
+    };
+    return { ...bins, cells };
+  }
+
+  #raise(at: number, value: number): void {
+    const sofar = this.#values[at]!;
+    if (value === -Infinity || Number.isNaN(sofar)) return;
+    if (this.rule.stronger(value, sofar) || Number.isNaN(value)) this.#values[at] = value;
+  }
+
+  #addExtremes(row: number, numbers: Float32Array): void {
+    const { isHidden } = this.rule;
+    let most = 0;
+    for (let column = 0; column < numbers.length; ++column) {
+      const value = numbers[column]!;
+      if (!Number.isFinite(value) || isHidden?.(row, column)) continue;
+      if (value < this.#low) this.#low = value;
+      if (value > this.#high) this.#high = value;
+      most = Math.max(most, Math.abs(value));
+    }
+    this.#rowMaxima[row] = most;
+  }
+}
+
+/** A power of two, so that slices of rows and blocks share their borders. */
+const blockOf = (cells: number) => 2 ** Math.max(0, Math.ceil(Math.log2(cells / MAX_BLOCKS)));
+const inBlocks = ({ from, to }: Span, block: number) => ({ from: Math.floor(from / block), to: Math.ceil(to / block) });
+const inCells = ({ from, to }: Span, block: number, end: number) => ({
+  from: from * block,
+  to: Math.min(to * block, end),
+});

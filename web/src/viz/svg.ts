@@ -1,0 +1,111 @@
+import { pixelOf } from "./axis.js";
+import { type Bins, type ByAxis, type Span } from "./bins.js";
+import { colourOf, type ColourTable } from "./colours.js";
+import { anchorOf, axisLabels, LABEL_GAP, LABEL_SIZE } from "./labels.js";
+import { type MapLayout } from "./mapLayout.js";
+import { type Theme } from "./theme.js";
+import { type Tokens } from "./words.js";
+
+/** Everything that a map's SVG file shows. */
+export interface MapSvg {
+  readonly title: string;
+  readonly layout: MapLayout;
+  readonly sight: ByAxis<Span>;
+  readonly bins: Bins;
+  readonly block: ByAxis<number>;
+  readonly table: ColourTable;
+  readonly tokens: Tokens;
+  readonly theme: Theme;
+}
+
+/** A map as an SVG file: a rectangle for each run of blocks of one colour, text for the labels. */
+export function mapSvg(map: MapSvg): string {
+  const { layout, theme } = map;
+  const width = layout.left + layout.width + layout.right;
+  const height = layout.top + layout.height;
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="${escaped(theme.fontFamily)}" font-size="${LABEL_SIZE}">
+<title>${escaped(map.title)}</title>
+<desc>${describeBlock(map.block)}</desc>
+<defs>
+<pattern id="hidden" width="6" height="6" patternUnits="userSpaceOnUse"><path d="M0 6 6 0" stroke="${theme.hatch}"/></pattern>
+<clipPath id="plot"><rect width="${layout.width}" height="${layout.height}"/></clipPath>
+</defs>
+<rect width="100%" height="100%" fill="${theme.surface}"/>
+<g transform="translate(${layout.left} ${layout.top})">
+<g clip-path="url(#plot)" shape-rendering="crispEdges">
+${cells(map).join("\n")}
+</g>
+<g fill="${theme.ink}">
+${rowLabels(map).join("\n")}
+${columnLabels(map).join("\n")}
+</g>
+</g>
+</svg>
+`;
+}
+
+function describeBlock({ rows, columns }: ByAxis<number>): string {
+  return rows * columns === 1
+    ? "Each square is one cell."
+    : `Each rectangle is the strongest of ${rows} × ${columns} cells (queries × keys).`;
+}
+
+function cells({ bins, block, layout, sight, table }: MapSvg): string[] {
+  const rects: string[] = [];
+  for (let y = 0; y < bins.down; ++y) {
+    if (!bins.known[y]) continue;
+    const top = pixelOf(bins.cells.rows.from + y * block.rows, sight.rows, layout.height);
+    const bottom = pixelOf(bins.cells.rows.from + (y + 1) * block.rows, sight.rows, layout.height);
+    const fills = Array.from(bins.values.subarray(y * bins.across, (y + 1) * bins.across), (value) =>
+      fillOf(value, table),
+    );
+    for (const { from, to, fill } of runs(fills)) {
+      const [left, right] = [from, to].map((x) =>
+        pixelOf(bins.cells.columns.from + x * block.columns, sight.columns, layout.width),
+      ) as [number, number];
+      rects.push(
+        `<rect x="${short(left)}" y="${short(top)}" width="${short(right - left)}" height="${short(bottom - top)}" fill="${fill}"/>`,
+      );
+    }
+  }
+  return rects;
+}
+
+function fillOf(value: number, table: ColourTable): string {
+  if (value === -Infinity) return "url(#hidden)";
+  return Number.isNaN(value) ? "#ff0090" : colourOf(value, table);
+}
+
+function runs(fills: readonly string[]): { readonly from: number; readonly to: number; readonly fill: string }[] {
+  const starts = fills.flatMap((fill, x) => (fill === fills[x - 1] ? [] : [x]));
+  return starts.map((from, i) => ({ from, to: starts[i + 1] ?? fills.length, fill: fills[from]! }));
+}
+
+function rowLabels({ tokens, sight, layout }: MapSvg): string[] {
+  const { texts } = axisLabels(tokens.queries, sight.rows, layout.height, 0, true);
+  return texts.flatMap(({ cell, text }) => {
+    const y = anchorOf(cell, sight.rows, layout.height);
+    if (y === undefined) return [];
+    return `<text x="${-LABEL_GAP}" y="${short(y)}" text-anchor="end" dominant-baseline="central">${escaped(text)}</text>`;
+  });
+}
+
+function columnLabels({ tokens, sight, layout }: MapSvg): string[] {
+  const { texts, turn } = axisLabels(tokens.keys, sight.columns, layout.width, layout.turn, false);
+  const degrees = short((turn * 180) / Math.PI);
+  return texts.flatMap(({ cell, text }) => {
+    const x = anchorOf(cell, sight.columns, layout.width);
+    if (x === undefined) return [];
+    const place = `translate(${short(x)} ${-LABEL_GAP - LABEL_SIZE / 3}) rotate(${degrees})`;
+    return `<text transform="${place}" text-anchor="${turn ? "start" : "middle"}" dominant-baseline="central">${escaped(text)}</text>`;
+  });
+}
+
+export function escaped(text: string): string {
+  const names: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+  // characters that XML cannot hold at all are shown as the replacement character
+  const held = text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd"); // eslint-disable-line no-control-regex
+  return held.replace(/[&<>"]/g, (letter) => names[letter]!);
+}
+
+const short = (n: number) => Number(n.toFixed(2));
