@@ -1,19 +1,9 @@
-import { execFile } from "node:child_process";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
-
 import { describe, expect, test } from "@jest/globals";
 import { createAttention, OutOfMemoryError } from "headwise";
 
 import { bits, float32Of } from "./close.js";
 import { variants } from "./engines.js";
-
-/** Runs a program of tests/web/programs in a Node of its own; what it prints is JSON. Rejects if it does not end. */
-async function run(program: string, ...args: string[]): Promise<unknown> {
-  const file = fileURLToPath(new URL(`programs/${program}.mjs`, import.meta.url));
-  const { stdout } = await promisify(execFile)(process.execPath, ["--expose-gc", file, ...args], { timeout: 60_000 });
-  return JSON.parse(stdout);
-}
+import { runProgram as run } from "./programs.js";
 
 const { sin } = Math; // looked up once: a test runner's sandbox is slow to find globals
 
@@ -22,16 +12,30 @@ const floats = (...shape: number[]) => ({
   shape,
 });
 
-describe("a process that uses headwise ends by itself", () => {
-  test("after dispose", async () => {
-    expect(await run("once", "dispose")).toEqual({ first: 1, threads: 2 });
+describe("a process that uses headwise", () => {
+  const entries = ["headwise", "headwise/worker", "headwise/inline"];
+  const endings = entries.flatMap(
+    (entry) =>
+      [
+        [entry, "dispose"],
+        [entry, "no dispose"],
+      ] as const,
+  );
+
+  test.each(endings)("(%s, %s) ends by itself within 200 ms, and no listener was put on it", async (entry, ending) => {
+    const { first, before, during, done } = (await run("exit", entry, ending)) as Record<string, unknown> & {
+      done: number;
+    };
+    expect(Date.now() - done).toBeLessThan(200);
+    expect(first).toBe(1);
+    expect(during).toEqual(before);
   });
 
-  test("without dispose: pool threads do not keep it alive", async () => {
+  test("has the threads that it asked for", async () => {
     expect(await run("once")).toEqual({ first: 1, threads: 2 });
   });
 
-  test("when an instance was made and never used", async () => {
+  test("ends when an instance was made and never used", async () => {
     expect(await run("unused")).toEqual({ threads: 2 });
   });
 });

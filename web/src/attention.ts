@@ -258,8 +258,10 @@ export class Attention extends Disposing {
   }
 
   #run<T>(operation: string, work: () => Eventually<T>, signal?: AbortSignal): Promise<T> {
+    const assertAdmitted = this.#backend.admit?.(operation);
     const begin = () => {
       this.#assertAlive(operation);
+      assertAdmitted?.();
       return work();
     };
     return this.#queue.run(begin, signal, this.#backend.abandons);

@@ -72,6 +72,11 @@ export interface KernelTime {
 export interface Backend {
   /** Whether a call that runs may be given up: its caller goes on, the engine finishes it for itself. */
   readonly abandons?: boolean;
+  /**
+   * Called when a call is made. The function it returns is called when the call's turn comes, and throws if the engine
+   * has been lost in between.
+   */
+  admit?(operation: string): () => void;
   /** Whether tensors may lie on the GPU, for engines that have one. */
   readonly onGpu?: boolean;
   /** Of the latest call, where kernels are timed. */

@@ -1,5 +1,5 @@
-// Makes instances and lets go of them; tells how many worker threads there are before and after collection.
-import { createAttention } from "headwise";
+// Makes instances of an entry and lets go of them; tells how many worker threads there are before and after collection.
+const { createAttention } = await import(process.argv[2] ?? "headwise");
 
 const x = { data: new Float32Array(64).fill(1), shape: [8, 8] };
 const workers = () => process.report.getReport().workers.length;

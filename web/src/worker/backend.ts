@@ -57,6 +57,11 @@ export class RemoteBackend implements Backend {
     return this.#connection.kernelTimes;
   }
 
+  admit(operation: string): () => void {
+    const connection = this.#connection;
+    return connection.ended ? () => undefined : () => connection.assertAlive(operation);
+  }
+
   async attention(problem: AttentionProblem): Promise<AttentionResult> {
     const { result } = await this.#call(problem.operation, "attention", sent(problem));
     return received(problem, result as AttentionResult);

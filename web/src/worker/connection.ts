@@ -45,6 +45,11 @@ export class Connection {
     return this.#end !== undefined;
   }
 
+  /** Throws what calls on a worker that is gone fail with. */
+  assertAlive(operation: string): void {
+    if (this.#end) throw this.#end(operation);
+  }
+
   /** Starts the engine in the worker. */
   async open(operation: string, options: EngineOptions): Promise<Report> {
     const timer = setTimeout(() => this.#late(), START_TIMEOUT_MILLISECONDS);
@@ -83,7 +88,7 @@ export class Connection {
 
   #ask(operation: string, request: (id: number) => Request, transfer: readonly ArrayBuffer[]): Promise<Done | Opened> {
     return new Promise((resolve, reject) => {
-      if (this.#end) throw this.#end(operation);
+      this.assertAlive(operation);
       const id = ++this.#lastId;
       this.#channel.post(request(id), transfer);
       this.#pending.set(id, { operation, resolve, reject });

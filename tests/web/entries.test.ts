@@ -1,0 +1,211 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { createAttention, HeadwiseError, type Attention, type FloatTensor } from "headwise";
+import { createAttention as createInline } from "headwise/inline";
+import { createAttention as createInWorker } from "headwise/worker";
+
+import { attentionCases } from "./cases.js";
+import { bits } from "./close.js";
+
+const { sin } = Math; // looked up once: a test runner's sandbox is slow to find globals
+
+const floats = (...shape: number[]) => ({
+  data: Float32Array.from({ length: shape.reduce((n, x) => n * x, 1) }, (_, k) => sin(k + 1)),
+  shape,
+});
+
+let main: Attention;
+beforeAll(async () => {
+  main = await createAttention({ backend: "wasm", variant: "simd", threads: 1 });
+});
+afterAll(() => main.dispose());
+
+const errorOf = (call: Promise<unknown>) =>
+  call.then(
+    () => "it ended well",
+    (error: unknown) => {
+      const { name, code, message, hint } = error as HeadwiseError;
+      return { isOurs: HeadwiseError.is(error), name, code, message, hint };
+    },
+  );
+
+/** Calls of every kind; each gives something that `bits` compares. */
+const PROGRAMS: Record<string, (hw: Attention) => Promise<object>> = {
+  async "a cache, its forks, slices and bytes"(hw) {
+    const x = floats(1, 2, 9, 8);
+    const cache = await hw.kvCache({ numKvHeads: 2, headDim: 8, dtype: "float16", rotary: { rotaryDim: 4 } });
+    await cache.append(x, x);
+    const fork = await cache.fork();
+    await fork.rewind(3);
+    await fork.append(floats(1, 2, 1, 8), floats(1, 2, 1, 8));
+    const slice = await cache.slice(2, 6);
+    const loaded = await hw.loadCache(await fork.save());
+    const lengths = [cache, fork, slice, loaded].map(({ length, bytes, appended }) => ({ length, bytes, appended }));
+    const results = [];
+    for (const each of [cache, fork, slice, loaded])
+      results.push(await each.attend(floats(1, 4, 1, 8), { causal: true, returns: { lse: true, topK: 2 } }));
+    [cache, fork, slice, loaded].forEach((each) => each.dispose());
+    return { lengths: JSON.stringify(lengths), results: bits({ ...results }) };
+  },
+
+  async "a layer with a cache"(hw) {
+    const square = (n: number) => floats(n, n);
+    const layer = await hw.multiHeadAttention({
+      inputDim: 8,
+      modelDim: 8,
+      numHeads: 2,
+      bias: false,
+      weights: { Wq: square(8), Wk: square(8), Wv: square(8), Wo: square(8) },
+    });
+    const cache = await hw.kvCache({ numKvHeads: 2, headDim: 4 });
+    const first = await layer.forward(floats(1, 5, 8), { cache, causal: true, returns: { probs: true } });
+    const second = await layer.forward(floats(1, 1, 8), { cache, causal: true });
+    return { length: cache.length, bytes: layer.bytes, first, second };
+  },
+
+  async "rotary embedding and merging"(hw) {
+    const x = floats(2, 6, 8);
+    const part = await hw.scaledDotProductAttention(x, x, x, { returns: { lse: true } });
+    return {
+      turned: await hw.rotaryEmbedding(x, { positions: 3, layout: "BSHD" }),
+      merged: await hw.mergeAttention([part, part].map(({ output, lse }) => ({ output, lse: lse }))),
+    };
+  },
+
+  async "an output written into a tensor of the caller's, float16 and rank 2"(hw) {
+    const into = floats(5, 4);
+    const result = await hw.scaledDotProductAttention(floats(5, 4), floats(7, 4), floats(7, 4), { into });
+    const half = { data: new Uint16Array(20).fill(0x3c00), shape: [5, 4] };
+    const halves = await hw.scaledDotProductAttention(half, half, half, { returns: { lse: true, entropy: true } });
+    return { isInto: Object.is(result.output, into), into, halves };
+  },
+
+  async "warming up"(hw) {
+    await hw.warmup({ numHeads: 2, queryLength: 3, headDim: 4 });
+    return {};
+  },
+};
+
+describe.each([
+  ["headwise/worker", createInWorker],
+  ["headwise/inline", createInline],
+])("%s computes what headwise computes, bit for bit:", (_, create) => {
+  let hw: Attention;
+  beforeAll(async () => {
+    hw = await create({ variant: "simd", threads: 1 });
+  });
+  afterAll(() => hw.dispose());
+
+  test("the case table", async () => {
+    for (const { name, query, key, value, options } of attentionCases()) {
+      const [result, expected] = await Promise.all(
+        [hw, main].map((each) => each.scaledDotProductAttention(query, key, value, options)),
+      );
+      expect({ name, ...bits(result!) }).toEqual({ name, ...bits(expected!) });
+    }
+  });
+
+  test.each(Object.entries(PROGRAMS))("%s", async (__, program) => {
+    expect(bits(await program(hw))).toEqual(bits(await program(main)));
+  });
+
+  test("errors, before and while it computes, with class, code, message and hint", async () => {
+    const x = floats(1, 2, 3, 4);
+    const calls: readonly ((hw: Attention) => Promise<unknown>)[] = [
+      (each) => each.scaledDotProductAttention(x, floats(1, 2, 3, 5), x),
+      (each) => each.scaledDotProductAttention(x, x, x, { casual: true } as object),
+      (each) => each.scaledDotProductAttention(x, x, x, { location: "gpu" }),
+      (each) => each.scaledDotProductAttention(x, x, x, { keyLengths: [0], emptyRows: "throw" }),
+      (each) => each.loadCache(new Uint8Array(3)),
+      (each) => each.kvCache({ numKvHeads: 2, headDim: 4, capacity: 1 }).then((cache) => cache.append(x, x)),
+      (each) => each.rotaryEmbedding({} as FloatTensor),
+    ];
+    for (const call of calls) {
+      const [error, expected] = await Promise.all([hw, main].map((each) => errorOf(call(each))));
+      expect(error).toMatchObject({ isOurs: true });
+      expect(error).toEqual(expected);
+    }
+  });
+
+  test("the rows of an EmptyRowError", async () => {
+    const x = floats(1, 2, 3, 4);
+    const error: unknown = await hw
+      .scaledDotProductAttention(x, x, x, { keyLengths: [0], emptyRows: "throw" })
+      .catch((reason: unknown) => reason);
+    expect(error).toMatchObject({
+      name: "EmptyRowError",
+      rows: expect.arrayContaining([{ batch: 0, head: 1, query: 2 }]),
+    });
+  });
+});
+
+describe("inputs of a worker", () => {
+  let hw: Attention;
+  beforeAll(async () => {
+    hw = await createInWorker({ threads: 1 });
+  });
+  afterAll(() => hw.dispose());
+
+  test("stay with the caller: none is detached, one given thrice is one", async () => {
+    const x = floats(3, 8, 4);
+    const before = x.data.slice();
+    await hw.scaledDotProductAttention(x, x, x, { mask: { data: new Uint8Array(64).fill(1), shape: [8, 8] } });
+    expect(x.data).toEqual(before);
+  });
+
+  test("may be windows on larger arrays", async () => {
+    const whole = floats(100);
+    const window = { data: whole.data.subarray(7, 7 + 24), shape: [6, 4] };
+    const copy = { data: window.data.slice(), shape: [6, 4] };
+    const [one, other] = [window, copy].map((each) => hw.scaledDotProductAttention(each, each, each));
+    expect(bits(await one!)).toEqual(bits(await other!));
+  });
+
+  test("in shared memory are read there, and an output is written there", async () => {
+    const x = hw.allocate([6, 4]);
+    expect(Object.prototype.toString.call(x.data.buffer)).toBe("[object SharedArrayBuffer]");
+    x.data.set(floats(6, 4).data);
+    const into = hw.allocate([6, 4]);
+    const { output } = await hw.scaledDotProductAttention(x, x, x, { into });
+    expect(output).toBe(into);
+    const own = floats(6, 4);
+    expect(bits({ data: into.data })).toEqual(
+      bits({ data: (await hw.scaledDotProductAttention(own, own, own)).output.data }),
+    );
+    into.dispose();
+    expect(() => into.data).toThrow(/disposed/);
+  });
+});
+
+test("a tensor inside headwise/inline keeps its numbers when memory grows, its array does not", async () => {
+  const hw = await createInline({ maximumMemory: 128 * 2 ** 20 });
+  const x = hw.allocate([4, 4]);
+  x.data.fill(2);
+  const { data } = x;
+  const large = floats(1, 600_000, 8);
+  await hw.scaledDotProductAttention(floats(1, 1, 8), large, large);
+  expect(data).toHaveLength(0);
+  expect(Array.from(x.data)).toEqual(Array.from({ length: 16 }, () => 2));
+  const { output } = await hw.scaledDotProductAttention(x, x, x);
+  expect(output.data[0]).toBe(2);
+  hw.dispose();
+});
+
+test("what an entry does not have is refused with a reason", async () => {
+  const gpu = { requestAdapter: () => Promise.resolve(null) };
+  const refused = [
+    [createInWorker({ gpu } as object), "UnsupportedError", /gpu cannot be sent to a worker/],
+    [createInline({ backend: "webgpu" } as object), "UnsupportedError", /has no WebGPU/],
+    [createInline({ variant: "relaxed" }), "UnsupportedError", /has no relaxed SIMD module/],
+    [createInline({ wasm: { url: "x" } } as object), "OptionError", /wasm\.url must be absent/],
+  ] as const;
+  for (const [call, name, message] of refused) {
+    expect(await errorOf(call)).toMatchObject({ name, message: expect.stringMatching(message) });
+  }
+  const hw = await createInline({ threads: 4 });
+  expect(hw.report).toMatchObject({
+    threads: 1,
+    variant: "simd",
+    reasons: { threads: "headwise/inline has one thread" },
+  });
+  hw.dispose();
+});

@@ -1,0 +1,23 @@
+// One call through the entry that is named; "dispose" as a second argument ends the instance. The process must end by
+// itself, and says when it had nothing left to do and which listeners the package has left on it.
+const [, , entry, ending] = process.argv;
+const { createAttention } = await import(entry);
+const events = [
+  "uncaughtException",
+  "unhandledRejection",
+  "exit",
+  "beforeExit",
+  "SIGINT",
+  "SIGTERM",
+  "warning",
+  "message",
+];
+const listeners = () => events.map((event) => process.listenerCount(event));
+const before = listeners();
+
+const hw = await createAttention({ threads: 2 });
+const x = { data: new Float32Array(64 * 8).fill(1), shape: [64, 8] };
+const { output } = await hw.scaledDotProductAttention(x, x, x);
+const during = listeners();
+if (ending === "dispose") hw.dispose();
+console.log(JSON.stringify({ first: output.data[0], before, during, done: Date.now() }));

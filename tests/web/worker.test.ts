@@ -1,0 +1,144 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { DisposedError, type Attention } from "headwise";
+import { createAttention } from "headwise/worker";
+
+import { runProgram } from "./programs.js";
+
+const dist = new URL("../../dist/", import.meta.url);
+
+const filled = (value: number, ...shape: number[]) => ({
+  data: new Float32Array(shape.reduce((n, x) => n * x, 1)).fill(value),
+  shape,
+});
+/** About a quarter of a second of work. */
+const large = filled(1, 4096, 64);
+const small = filled(1, 2, 4);
+
+/** How a call ends, and after how many milliseconds. */
+async function ending(call: Promise<unknown>) {
+  const start = performance.now();
+  const outcome = await call.then(
+    () => "it ended well",
+    (error: unknown) => error,
+  );
+  return { outcome, milliseconds: performance.now() - start };
+}
+
+describe("a call that is aborted", () => {
+  let hw: Attention;
+  beforeAll(async () => {
+    hw = await createAttention({ threads: 1 });
+  });
+  afterAll(() => hw.dispose());
+
+  test("while it runs rejects at once with the signal's reason; the next one waits and is right", async () => {
+    const controller = new AbortController();
+    const reason = new Error("enough");
+    const into = filled(7, 4096, 64);
+    const running = ending(hw.scaledDotProductAttention(large, large, large, { into, signal: controller.signal }));
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    const start = performance.now();
+    controller.abort(reason);
+    expect((await running).outcome).toBe(reason);
+    expect(performance.now() - start).toBeLessThan(20);
+    const { output } = await hw.scaledDotProductAttention(small, small, small);
+    expect(output.data[0]).toBe(1);
+    expect(into.data.every((x) => x === 7)).toBe(true); // the worker finished the call, but not for its caller
+  });
+
+  test("while it waits never starts", async () => {
+    const controller = new AbortController();
+    const running = hw.scaledDotProductAttention(large, large, large);
+    const cache = await hw.kvCache({ numKvHeads: 1, headDim: 4 });
+    const waiting = [hw.scaledDotProductAttention(large, large, large)];
+    const aborted = ending(cache.append(small, small, { signal: controller.signal }));
+    controller.abort();
+    expect((await aborted).outcome).toMatchObject({ name: "AbortError" });
+    await Promise.all([running, ...waiting]);
+    expect(cache.length).toBe(0);
+  });
+
+  test("while it appends to a cache has appended when the next call runs", async () => {
+    const cache = await hw.kvCache({ numKvHeads: 1, headDim: 64 });
+    const controller = new AbortController();
+    const appending = ending(cache.append(large, large, { signal: controller.signal }));
+    controller.abort();
+    expect((await appending).outcome).toMatchObject({ name: "AbortError" });
+    await hw.scaledDotProductAttention(small, small, small);
+    expect([0, 4096]).toContain(cache.length);
+    cache.dispose();
+  });
+
+  test("while it makes a layer leaves none behind", async () => {
+    const controller = new AbortController();
+    const weights = { Wq: filled(1, 8, 8), Wk: filled(1, 8, 8), Wv: filled(1, 8, 8), Wo: filled(1, 8, 8) };
+    const options = { inputDim: 8, modelDim: 8, numHeads: 2, bias: false, weights, signal: controller.signal };
+    const making = ending(hw.multiHeadAttention(options));
+    controller.abort();
+    expect((await making).outcome).toMatchObject({ name: "AbortError" });
+    expect((await hw.scaledDotProductAttention(small, small, small)).output.data[0]).toBe(1);
+  });
+});
+
+describe("loading", () => {
+  test("tells how many bytes have arrived", async () => {
+    const seen: number[] = [];
+    const hw = await createAttention({ threads: 1, onProgress: ({ loaded }) => seen.push(loaded) });
+    hw.dispose();
+    expect(seen.at(-1)).toBeGreaterThan(100_000);
+  });
+
+  test("that fails is the error of the worker, with what came", async () => {
+    const url = new URL("wasm/none.wasm", dist).href;
+    const { outcome } = await ending(createAttention({ wasm: { url } }));
+    expect(outcome).toMatchObject({ name: "AssetError", code: "ASSET_NOT_FOUND" });
+    expect(String(outcome)).toContain(url);
+  });
+
+  test("stops when the signal aborts", async () => {
+    const controller = new AbortController();
+    const loading = ending(createAttention({ signal: controller.signal }));
+    controller.abort(new Error("left"));
+    expect((await loading).outcome).toMatchObject({ message: "left" });
+    expect((await ending(createAttention({ signal: controller.signal }))).outcome).toMatchObject({ message: "left" });
+  });
+});
+
+test("dispose rejects the call that runs and those that wait, and later ones", async () => {
+  const hw = await createAttention({ threads: 1 });
+  const cache = await hw.kvCache({ numKvHeads: 1, headDim: 4 });
+  const calls = [hw.scaledDotProductAttention(large, large, large), cache.append(small, small)].map(ending);
+  hw.dispose();
+  hw.dispose();
+  cache.dispose();
+  for (const { outcome, milliseconds } of await Promise.all(calls)) {
+    expect(DisposedError.is(outcome)).toBe(true);
+    expect(outcome).toMatchObject({ code: "DISPOSED" });
+    expect(milliseconds).toBeLessThan(100);
+  }
+  expect((await ending(cache.append(small, small))).outcome).toMatchObject({ code: "DISPOSED" });
+});
+
+test("a worker that is killed rejects all calls within 100 ms; the next call starts another", async () => {
+  const { endings, started, value, afterwards } = (await runProgram("killedWorker")) as {
+    endings: { name: string; code: string; milliseconds: number }[];
+    started: number;
+    value: number;
+    afterwards: object;
+  };
+  expect(endings).toHaveLength(3);
+  for (const { name, code, milliseconds } of endings) {
+    expect({ name, code }).toEqual({ name: "DisposedError", code: "WORKER_LOST" });
+    expect(milliseconds).toBeLessThan(100);
+  }
+  expect({ started, value }).toEqual({ started: 2, value: 1 });
+  expect(afterwards).toMatchObject({ code: "WORKER_LOST", message: expect.stringMatching(/^cache\.attend: .*worker/) });
+});
+
+test("a worker whose engine stops is replaced too", async () => {
+  expect(await runProgram("trappedWorker")).toEqual({ failed: { name: "HeadwiseError", code: "INTERNAL" }, value: 1 });
+});
+
+test("an instance that is dropped without dispose ends its worker once it is collected", async () => {
+  expect(await runProgram("dropped", "headwise/worker")).toEqual({ held: 3, dropped: 0 });
+});
