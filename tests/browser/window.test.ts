@@ -1,17 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import type * as headwisePackage from "headwise";
 import { chromium, type Browser, type Page } from "playwright-core";
 
-import { ISOLATION, serveDist } from "./staticServer.js";
+import { openPage, type Headwise, type TestWindow } from "./page.js";
+import { ISOLATION } from "./staticServer.js";
 
 const CHROMIUM = process.env["HEADWISE_CHROMIUM"] ?? "/usr/bin/chromium";
-
-/** What the page's functions below find in the page: the package as it is served. */
-type Headwise = typeof headwisePackage;
-interface TestWindow {
-  readonly headwise: Headwise;
-  readonly floats: (...shape: number[]) => { data: Float32Array; shape: number[] };
-}
 
 let browser: Browser;
 beforeAll(async () => {
@@ -19,33 +12,11 @@ beforeAll(async () => {
 });
 afterAll(() => browser.close());
 
-/** Opens a page served with these headers, with the package loaded; `troubles` collects what the page complains of. */
-async function openPage(headers: Readonly<Record<string, string>>) {
-  const server = await serveDist(headers);
-  const page = await browser.newPage();
-  const troubles: string[] = [];
-  page.on("pageerror", (error) => troubles.push(error.message));
-  await page.goto(server.url);
-  await page.evaluate(async () => {
-    const address = "/index.js";
-    const floats = (...shape: number[]) => ({
-      data: Float32Array.from({ length: shape.reduce((n, x) => n * x, 1) }, (_, k) => Math.sin(k + 1)),
-      shape,
-    });
-    Object.assign(window, { headwise: (await import(address)) as Headwise, floats });
-  });
-  const close = async () => {
-    await page.close();
-    server.stop();
-  };
-  return { page, troubles, close };
-}
-
 describe("a window that is cross-origin isolated", () => {
   let page: Page;
   let troubles: string[];
   let close: () => Promise<void>;
-  beforeAll(async () => ({ page, troubles, close } = await openPage(ISOLATION)));
+  beforeAll(async () => ({ page, troubles, close } = await openPage(browser, { headers: ISOLATION })));
   afterAll(() => close());
 
   test("computes the same bits on 1, 2 and 3 threads", async () => {
@@ -131,7 +102,7 @@ describe("a window that is cross-origin isolated", () => {
 });
 
 test("a window that is not isolated has one thread and says why", async () => {
-  const { page, troubles, close } = await openPage({});
+  const { page, troubles, close } = await openPage(browser, {});
   const { report, first } = await page.evaluate(async () => {
     const { headwise, floats } = window as unknown as TestWindow;
     const hw = await headwise.createAttention({ threads: 4 });
@@ -148,7 +119,9 @@ test("a window that is not isolated has one thread and says why", async () => {
 
 describe("under a content security policy", () => {
   const load = async (policy: string) => {
-    const { page, close } = await openPage({ ...ISOLATION, "Content-Security-Policy": policy });
+    const { page, close } = await openPage(browser, {
+      headers: { ...ISOLATION, "Content-Security-Policy": policy },
+    });
     const outcome = await page.evaluate(() => {
       const { headwise } = window as unknown as TestWindow;
       return headwise.createAttention({ threads: 2 }).then(
@@ -174,7 +147,7 @@ describe("under a content security policy", () => {
 });
 
 test("a worker of an isolated page computes with threads, taking part itself", async () => {
-  const { page, close } = await openPage(ISOLATION);
+  const { page, close } = await openPage(browser, { headers: ISOLATION });
   const [threads, first] = await page.evaluate(() => {
     const source = `
       import { createAttention } from "${location.origin}/index.js";

@@ -13,10 +13,16 @@ export function spawnWebWorker(events: ChannelEvents): Channel {
     event.preventDefault(); // the calls that fail by it tell
     events.lost(event.message || `${url} could not be loaded`);
   };
+  // A busy worker that was terminated keeps its locks for up to two seconds more.
+  const terminate = () => Worker.prototype.terminate.call(worker);
+  worker.terminate = () => {
+    terminate();
+    events.lost("it was terminated");
+  };
   return {
     post: (request, transfer) => worker.postMessage(request, [...transfer]),
     keepAlive: () => undefined,
-    terminate: () => worker.terminate(),
+    terminate,
   };
 }
 

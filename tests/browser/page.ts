@@ -1,0 +1,39 @@
+import type * as headwisePackage from "headwise";
+import type { Browser, Page } from "playwright-core";
+
+import { serveDist } from "./staticServer.js";
+
+/** What functions that run in the page find there: an entry of the package as it is served, and numbers to compute with. */
+export type Headwise = typeof headwisePackage;
+export interface TestWindow {
+  readonly headwise: Headwise;
+  readonly floats: (...shape: number[]) => { data: Float32Array; shape: number[] };
+}
+
+interface Opening {
+  /** Of the page. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Address of the entry; on the page's own server unless it says otherwise. */
+  readonly entry?: string;
+}
+
+/** Opens a page with an entry of the package loaded; `troubles` collects what the page complains of. */
+export async function openPage(browser: Browser, { headers = {}, entry = "/index.js" }: Opening) {
+  const server = await serveDist(headers);
+  const page: Page = await browser.newPage();
+  const troubles: string[] = [];
+  page.on("pageerror", (error) => troubles.push(error.message));
+  await page.goto(server.url);
+  await page.evaluate(async (address) => {
+    const floats = (...shape: number[]) => ({
+      data: Float32Array.from({ length: shape.reduce((n, x) => n * x, 1) }, (_, k) => Math.sin(k + 1)),
+      shape,
+    });
+    Object.assign(window, { headwise: (await import(address)) as Headwise, floats });
+  }, entry);
+  const close = async () => {
+    await page.close();
+    server.stop();
+  };
+  return { page, troubles, close };
+}

@@ -1,0 +1,175 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { chromium, type Browser, type Page } from "playwright-core";
+
+import { openPage, type Headwise, type TestWindow } from "./page.js";
+import { ISOLATION, serveDist } from "./staticServer.js";
+
+const CHROMIUM = process.env["HEADWISE_CHROMIUM"] ?? "/usr/bin/chromium";
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
+});
+afterAll(() => browser.close());
+
+/** Loads an instance and computes; what came of it. */
+function outcomeIn(page: Page) {
+  return page.evaluate(async () => {
+    const { headwise, floats } = window as unknown as TestWindow;
+    try {
+      const hw = await headwise.createAttention({ threads: 2 });
+      const x = floats(2, 9, 8);
+      const { output } = await hw.scaledDotProductAttention(x, x, x);
+      hw.dispose();
+      return { threads: hw.report.threads, reason: hw.report.reasons["threads"], output: Array.from(output.data) };
+    } catch (error) {
+      const { name, code, message, hint } = error as InstanceType<Headwise["HeadwiseError"]>;
+      return { name, code, message, hint };
+    }
+  });
+}
+
+async function outcome(opening: Parameters<typeof openPage>[1]) {
+  const { page, troubles, close } = await openPage(browser, opening);
+  const result = await outcomeIn(page);
+  await close();
+  expect(troubles).toEqual([]);
+  return result;
+}
+
+describe("headwise/worker", () => {
+  const entry = "/worker.js";
+
+  test("computes with threads in an isolated page, with one in any other, the bits that headwise computes", async () => {
+    const { output } = await outcome({ headers: ISOLATION });
+    expect(output).toHaveLength(2 * 9 * 8);
+    expect(await outcome({ headers: ISOLATION, entry })).toEqual({ threads: 2, reason: undefined, output });
+    const alone = await outcome({ entry });
+    expect(alone).toMatchObject({ threads: 1, output });
+    expect(alone.reason).toMatch(/^page is not cross-origin isolated[^;]*$/); // and not that it blocks
+  });
+
+  test("leaves the page awake while it computes, also where it has one thread", async () => {
+    const { page, close } = await openPage(browser, { entry });
+    const { longest, milliseconds } = await page.evaluate(async () => {
+      const { headwise, floats } = window as unknown as TestWindow;
+      const hw = await headwise.createAttention();
+      const x = floats(8, 2048, 64);
+      await hw.scaledDotProductAttention(x, x, x); // the engine compiles
+      let longest = 0;
+      let last = performance.now();
+      const { port1, port2 } = new MessageChannel();
+      port1.onmessage = () => {
+        const now = performance.now();
+        longest = Math.max(longest, now - last);
+        last = now;
+        port2.postMessage(0);
+      };
+      port2.postMessage(0);
+      const start = performance.now();
+      await hw.scaledDotProductAttention(x, x, x);
+      const milliseconds = performance.now() - start;
+      port1.close();
+      hw.dispose();
+      return { longest, milliseconds };
+    });
+    await close();
+    expect(milliseconds).toBeGreaterThan(100);
+    expect(longest).toBeLessThan(milliseconds / 4); // a copy of the inputs, or a turn of another process
+  });
+
+  test("rejects all calls within 100 ms when its worker is terminated; the next call starts another", async () => {
+    const { page, troubles, close } = await openPage(browser, { entry });
+    const { endings, started, firsts } = await page.evaluate(async () => {
+      const { headwise, floats } = window as unknown as TestWindow;
+      const workers: Worker[] = [];
+      window.Worker = class extends Worker {
+        constructor(...options: ConstructorParameters<typeof Worker>) {
+          super(...options);
+          workers.push(this);
+        }
+      };
+      const hw = await headwise.createAttention();
+      const large = floats(4, 4096, 64);
+      const calls = [large, floats(2, 4)].map((x) =>
+        hw.scaledDotProductAttention(x, x, x).then(
+          () => ({ code: "it ended well", at: 0 }),
+          (error: { code: string }) => ({ code: error.code, at: performance.now() }),
+        ),
+      );
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      const killed = performance.now();
+      workers[0]!.terminate();
+      const endings = (await Promise.all(calls)).map(({ code, at }) => ({ code, milliseconds: at - killed }));
+      const ones = { data: new Float32Array(8).fill(1), shape: [2, 4] };
+      const first = async () => (await hw.scaledDotProductAttention(ones, ones, ones)).output.data[0];
+      const firsts = [await first()];
+      // As a browser would that needs memory: behind the back of the Worker object, while no call is pending
+      Worker.prototype.terminate.call(workers[1]);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      firsts.push(await first());
+      hw.dispose();
+      return { endings, started: workers.length, firsts };
+    });
+    await close();
+    for (const { code, milliseconds } of endings) {
+      expect(code).toBe("WORKER_LOST");
+      expect(milliseconds).toBeLessThan(100);
+    }
+    expect({ started, firsts }).toEqual({ started: 3, firsts: [1, 1] });
+    expect(troubles).toEqual([]);
+  });
+
+  test("runs under a strict content security policy", async () => {
+    const policy = { "Content-Security-Policy": "script-src 'self' 'wasm-unsafe-eval'" };
+    expect(await outcome({ headers: { ...ISOLATION, ...policy }, entry })).toMatchObject({ threads: 2 });
+  });
+
+  test.each([
+    ["script-src 'self'", /forbids WebAssembly/, /'wasm-unsafe-eval'/],
+    ["worker-src 'none'", /the engine's worker did not start/, /worker-src/],
+  ])("names what the policy %s forbids", async (policy, message, hint) => {
+    const error = await outcome({ headers: { "Content-Security-Policy": policy }, entry });
+    expect(error).toMatchObject({ name: "AssetError", code: "ASSET_BLOCKED" });
+    expect(error.message).toMatch(message);
+    expect(error.hint).toMatch(hint);
+  });
+});
+
+describe.each(["index.js", "worker.js"])("%s on another origin than the page", (file) => {
+  let elsewhere: Awaited<ReturnType<typeof serveDist>>;
+  beforeAll(async () => {
+    const shared = { "Access-Control-Allow-Origin": "*", "Cross-Origin-Resource-Policy": "cross-origin" };
+    elsewhere = await serveDist(shared);
+  });
+  afterAll(() => elsewhere.stop());
+
+  test.each([
+    [2, ISOLATION],
+    [1, {}],
+  ])("computes with %i threads", async (threads, headers) => {
+    expect(await outcome({ headers, entry: elsewhere.url + file })).toMatchObject({ threads });
+  });
+});
+
+test("headwise/inline needs no network, no worker, no other file", async () => {
+  const policy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'";
+  const result = await outcome({ headers: { "Content-Security-Policy": policy }, entry: "/inline.js" });
+  expect(result).toMatchObject({ threads: 1, reason: expect.stringMatching(/one thread.*headwise\/worker/) });
+});
+
+test("in a worker of the page's own, one thread blocks no page and the report does not say so", async () => {
+  const { page, close } = await openPage(browser, {});
+  const reason = await page.evaluate(() => {
+    const source = `
+      import { createAttention } from "${location.origin}/index.js";
+      postMessage((await createAttention()).report.reasons.threads);`;
+    const worker = new Worker(URL.createObjectURL(new Blob([source], { type: "text/javascript" })), { type: "module" });
+    return new Promise<string>((resolve, reject) => {
+      worker.onmessage = ({ data }) => resolve(data as string);
+      worker.onerror = ({ message }) => reject(new Error(message));
+    });
+  });
+  await close();
+  expect(reason).toMatch(/^page is not cross-origin isolated[^;]*$/);
+});
