@@ -1,7 +1,8 @@
 import { expect, test } from "@jest/globals";
-import { ShapeError, UnsupportedError, type Attention, type KvCache, type KvCacheOptions } from "headwise";
+import { OptionError, ShapeError, UnsupportedError, type Attention, type KvCache, type KvCacheOptions } from "headwise";
 
-import { differences, valuesOf } from "../web/close.js";
+import { crc32 } from "../../web/src/webgpu/crc32.js";
+import { differences, float32Of, valuesOf } from "../web/close.js";
 import { randomTensor } from "../web/randomTensor.js";
 import { bothEngines, describeOnGpu } from "./gpu.js";
 
@@ -95,15 +96,157 @@ describeOnGpu("caches on WebGPU", () => {
     });
   });
 
-  test("what is not offered, or does not fit, is refused by name and leaves the cache as it was", async () => {
-    const refusal = (promise: Promise<unknown>) => promise.then(() => undefined, (reason: unknown) => reason); // prettier-ignore
-    for (const options of [{ dtype: "int8" }, { dtype: "float16" }, { ring: { window: 4 } }] as const)
-      expect(UnsupportedError.is(await refusal(engines.onGpu.kvCache({ ...form, ...options })))).toBe(true);
+  const kinds: [string, KvCacheOptions][] = [
+    ["float16", { ...form, dtype: "float16" }],
+    ["int8", { ...form, dtype: "int8" }],
+    ["a ring", { ...form, ring: { keepFirst: 3, window: 20 } }],
+    ["an int8 ring that turns", { ...form, dtype: "int8", ring: { window: 17 }, rotary: { base: 300, rotaryDim: 6 } }],
+    ["a float16 ring that turns", { ...form, dtype: "float16", ring: { keepFirst: 2, window: 70 }, rotary: {} }],
+  ];
+
+  test.each(kinds)("%s: appending, looking back, rewinding and slicing, as wasm", async (_, options) => {
+    await agree(options, async (cache) => {
+      const results: Floats[] = [];
+      for (const [step, length] of [5, 30, 1, 1, 60, 1].entries()) {
+        await cache.append(keys(10 + step, length), values(30 + step, length), { lengths: [length, length >> 1] });
+        results.push(...(await outputs(cache, 2, { causal: true })));
+      }
+      const visible = { window: { left: 12, right: 3 }, alibiSlopes: [0.5, 0.25, 0.125, 0.0625], excludeSelf: true };
+      results.push(...(await outputs(cache, 3, visible)));
+      for (const queryOffset of [40, 19, 2, 0])
+        results.push(...(await outputs(cache, 4, { causal: true, queryOffset })));
+      const part = await cache.slice(1, 9);
+      await part.append(keys(50, 3), values(51, 3));
+      results.push(...(await outputs(part, 3, { causal: true })));
+      part.dispose();
+      const fork = await cache.fork();
+      await cache.rewind(options.ring?.keepFirst ?? 0);
+      await cache.append(keys(60, 2), values(61, 2));
+      results.push(
+        ...(await outputs(cache, 2)),
+        ...(await outputs(fork, 2, { emptyRows: "uniform", queryOffset: -9 })),
+      );
+      fork.dispose();
+      return results;
+    });
+  });
+
+  test("halves in, and columns, are stored as wasm stores them, bit for bit", async () => {
+    for (const dtype of ["float32", "float16", "int8"] as const) {
+      const saved = async (hw: Attention) => {
+        const cache = await hw.kvCache({ ...form, dtype, ring: { keepFirst: 1, window: 9 } });
+        const halves = (tensor: Floats) => ({
+          shape: tensor.shape,
+          data: Uint16Array.from(tensor.data, (_, k) => (k * 37) % 0x7c00),
+        });
+        await cache.append(halves(keys(1, 6)), halves(values(2, 6)));
+        await cache.append(randomTensor(3, [B, HKV * D, 7]), randomTensor(4, [B, HKV * DV, 7]), { layout: "BES" });
+        const bytes = await cache.save();
+        cache.dispose();
+        return Buffer.from(bytes).toString("base64");
+      };
+      expect([dtype, await saved(engines.onGpu)]).toEqual([dtype, await saved(engines.onCpu)]);
+    }
+  });
+
+  test.each([
+    ...kinds,
+    ["a capacity and scaled angles", { ...form, capacity: 99, rotary: { scaling: { kind: "yarn", factor: 4, originalLength: 50, truncate: false } } }],
+    ["no batch at all", { ...form, batchSize: 0 }],
+  ] as [string, KvCacheOptions][])("%s: what one engine saves the other loads, and saves again byte for byte", async (_, options) => {
+    for (const [from, to] of [[engines.onCpu, engines.onGpu], [engines.onGpu, engines.onCpu], [engines.onGpu, engines.onGpu]] as const) {
+      const cache = await from.kvCache(options);
+      const batch = (tensor: Floats) => (options.batchSize === 0 ? { data: new Float32Array(0), shape: [0, ...tensor.shape.slice(1)] } : tensor);
+      await cache.append(batch(keys(1, 33)), batch(values(2, 33)));
+      const bytes = await cache.save();
+      const copy = await to.loadCache(bytes);
+      for (const name of ["batchSize", "numKvHeads", "headDim", "valueDim", "dtype", "capacity", "ring", "appended"] as const)
+        expect(copy[name]).toEqual(cache[name]);
+      expect(Buffer.compare(await copy.save(), bytes)).toBe(0);
+      await copy.append(batch(keys(3, 2)), batch(values(4, 2)));
+      expect(copy.appended).toEqual(cache.appended.map((total) => total + 2));
+      cache.dispose();
+      copy.dispose();
+    }
+  }); // prettier-ignore
+
+  test("a row that is not finite touches no other, whatever the dtype", async () => {
+    for (const dtype of ["float32", "float16", "int8"] as const) {
+      const run = async (x: number) => {
+        const cache = await engines.onGpu.kvCache({ ...form, dtype });
+        const poisoned = (tensor: Floats) => {
+          tensor.data.fill(x, 4 * tensor.shape[3]!, 5 * tensor.shape[3]!);
+          return tensor;
+        };
+        await cache.append(poisoned(keys(1, 6)), poisoned(values(2, 6)));
+        const { output, lse } = await cache.attend(queries(3, 6), { causal: true, returns: { lse: true } });
+        cache.dispose();
+        return { output: float32Of(output), lse: lse.data };
+      };
+      const [clean, poisoned] = [await run(0.5), await run(NaN)];
+      expect([...poisoned.output.subarray(0, 4 * DV)]).toEqual([...clean.output.subarray(0, 4 * DV)]);
+      expect([...poisoned.lse.subarray(0, 4)]).toEqual([...clean.lse.subarray(0, 4)]);
+      expect(poisoned.output.subarray(4 * DV, 6 * DV).every(Number.isNaN)).toBe(true);
+    }
+  });
+
+  test("bytes that are damaged, cut short or foreign are refused as wasm refuses them", async () => {
+    const cache = await engines.onGpu.kvCache({ ...form, rotary: {} });
+    await cache.append(keys(1, 3), values(2, 3));
+    const bytes = await cache.save();
+    cache.dispose();
+    const changed = (at: number, value: number, length = bytes.length) => {
+      const copy = bytes.slice(0, length);
+      if (at < length) copy[at] = value;
+      return copy;
+    };
+    const signed = (copy: Uint8Array) => {
+      new DataView(copy.buffer).setUint32(copy.length - 4, crc32(copy.subarray(0, -4)), true);
+      return copy;
+    };
+    const bad = [
+      changed(bytes.length >> 1, 1),
+      bytes.slice(0, -1),
+      bytes.slice(0, 90),
+      new Uint8Array(0),
+      new Uint8Array(1000),
+      changed(8, 9),
+      signed(changed(16, 3)), // dtype
+      signed(changed(24, 200)), // batch size
+      signed(changed(24, 1)),
+      signed(changed(88, 3)), // rotary dim
+      signed(bytes.slice(0, 92)), // ends within the angles
+      signed(changed(208, 4)), // tokens
+      signed(changed(215, 255)), // negative tokens
+    ];
+    for (const [n, each] of bad.entries()) {
+      const [actual, expected] = [
+        await refusal(engines.onGpu.loadCache(each)),
+        await refusal(engines.onCpu.loadCache(each)),
+      ];
+      expect([n, OptionError.is(actual), (actual as OptionError).code]).toEqual([n, true, "CORRUPT_DATA"]);
+      expect([n, (expected as OptionError).code]).toEqual([n, "CORRUPT_DATA"]);
+    }
+  });
+
+  test("what does not fit is refused by name and leaves the cache as it was", async () => {
     const cache = await engines.onGpu.kvCache({ ...form, capacity: 5 });
     await cache.append(keys(1, 4), values(2, 4));
     expect(ShapeError.is(await refusal(cache.append(keys(1, 2), values(2, 2))))).toBe(true);
     expect(cache.lengths).toEqual([4, 4]);
-    expect(UnsupportedError.is(await refusal(cache.save()))).toBe(true);
+    const ring = await engines.onGpu.kvCache({ ...form, ring: { keepFirst: 3, window: 6 } });
+    await ring.append(keys(1, 20), values(2, 20));
+    expect(String(await refusal(ring.rewind(19)))).toMatch(
+      /batch 0 of a ring has dropped tokens that it would hold at length 19/,
+    );
+    expect(ring.appended).toEqual([20, 20]);
+    const huge = await refusal(engines.onGpu.kvCache({ numKvHeads: 2 ** 16, headDim: 2 ** 12 }));
+    expect(UnsupportedError.is(huge) && huge.message).toMatch(
+      /the cache's keys needs a buffer of \d+ bytes, over the device's max/,
+    );
     cache.dispose();
+    ring.dispose();
   });
 });
+
+const refusal = (promise: Promise<unknown>) => promise.then(() => undefined, (reason: unknown) => reason); // prettier-ignore

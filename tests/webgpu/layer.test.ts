@@ -1,5 +1,12 @@
 import { expect, test } from "@jest/globals";
-import { type Attention, type ForwardOptions, type LayerOptions, type Tensor } from "headwise";
+import {
+  EmptyRowError,
+  type Attention,
+  type ForwardOptions,
+  type KvCacheOptions,
+  type LayerOptions,
+  type Tensor,
+} from "headwise";
 import { setFloat16 } from "@petamoriken/float16";
 
 import { differences, valuesOf } from "../web/close.js";
@@ -79,6 +86,50 @@ describeOnGpu("multiHeadAttention on WebGPU", () => {
       expect([name, differences(actual[name] as Tensor, { values, tolerance })]).toEqual([name, []]);
       expect((actual[name] as Tensor).shape).toEqual(tensor.shape);
     }
+  });
+
+  const cached: [string, LayerOptions, Partial<KvCacheOptions>][] = [
+    ["a float32 cache", { inputDim: 24, numHeads: 3, weights: square(24) }, {}],
+    ["a rotary layer", { inputDim: 24, numHeads: 3, weights: square(24), position: { kind: "rotary", base: 500 } }, { ring: { keepFirst: 1, window: 6 } }],
+    ["a rotary int8 cache", { inputDim: 24, numHeads: 3, weights: square(24), qkNorm: { kind: "rms" } }, { dtype: "int8", rotary: { base: 500 } }],
+    ["learned positions and other widths", { inputDim: 24, modelDim: 21, valueHeadDim: 5, numHeads: 3, numKvHeads: 1, weights: { Wq: weight(1, 24, 21), Wk: weight(2, 24, 7), Wv: weight(3, 24, 5), Wo: weight(4, 15, 24) }, position: { kind: "learned", table: randomTensor(13, [50, 24]) } }, { headDim: 7, valueDim: 5, numKvHeads: 1, dtype: "float16" }],
+  ]; // prettier-ignore
+
+  test.each(cached)("token by token with %s agrees with wasm", async (_, options, form) => {
+    const steps = async (hw: Attention) => {
+      const layer = await hw.multiHeadAttention(options);
+      const cache = await hw.kvCache({ batchSize: 2, numKvHeads: 3, headDim: 8, ...form });
+      const results = [];
+      for (const [step, length] of [5, 1, 1, 3].entries())
+        results.push(await layer.forward(randomTensor(20 + step, [2, length, 24]), { cache, causal: true }));
+      results.push(await layer.forward(randomTensor(30, [2, 2, 24]), { cache, attendOnly: true }));
+      results.push(await layer.forward(randomTensor(31, [2, 3, 24]), { cache, appendLengths: [3, 1], queryOffset: 2 }));
+      const outputs = results.map(({ output }) => output);
+      const state = { appended: cache.appended, lengths: cache.lengths };
+      layer.dispose();
+      cache.dispose();
+      return { outputs, state };
+    };
+    const [actual, expected] = [await steps(engines.onGpu), await steps(engines.onCpu)];
+    expect(actual.state).toEqual(expected.state);
+    expected.outputs.forEach((tensor, n) => {
+      const values = Float64Array.from(valuesOf(tensor));
+      const tolerance = new Float64Array(values.length).fill(SHARE * Math.max(...values.map(Math.abs)));
+      expect([n, differences(actual.outputs[n], { values, tolerance })]).toEqual([n, []]);
+    });
+  });
+
+  test("a forward that fails leaves its cache as it was", async () => {
+    const layer = await engines.onGpu.multiHeadAttention({ inputDim: 24, numHeads: 3, weights: square(24) });
+    const cache = await engines.onGpu.kvCache({ numKvHeads: 3, headDim: 8 });
+    await layer.forward(randomTensor(1, [1, 4, 24]), { cache });
+    const before = await cache.save();
+    const given = { cache, causal: true, queryOffset: -3, emptyRows: "throw" } as const;
+    const reason: unknown = await layer.forward(randomTensor(2, [1, 70, 24]), given).catch((error: unknown) => error);
+    expect(EmptyRowError.is(reason)).toBe(true);
+    expect(Buffer.compare(await cache.save(), before)).toBe(0);
+    layer.dispose();
+    cache.dispose();
   });
 });
 

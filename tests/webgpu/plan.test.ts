@@ -40,6 +40,7 @@ function facts(shape: Partial<AttentionShape>, rest: Partial<AttentionFacts> = {
     bias: undefined,
     alibi: false,
     softcap: false,
+    ring: false,
     sinks: false,
     emptyRows: "zero",
     ragged: false,
@@ -55,7 +56,7 @@ function facts(shape: Partial<AttentionShape>, rest: Partial<AttentionFacts> = {
 function summary({ attend, inspect, packed, stored, narrow, bytes, multiplyAdds }: AttentionPlan) {
   return {
     packed: Object.entries(packed).filter(([, yes]) => yes).map(([name]) => name), // prettier-ignore
-    stored,
+    stored: `${stored.query} query, ${stored.stored} keys and values`,
     attend: attend && {
       tile: `${attend.tiles.queryRows} rows x ${attend.tiles.keys} keys x ${attend.tiles.valueColumns} columns`,
       threads: attend.tiles.threads,

@@ -25,6 +25,7 @@ function everyKernel(): Kernel[] {
     flatKernel("merge"),
     flatKernel("rotary"),
     flatKernel("head_norm"),
+    ...storingKernels(),
     projectKernel,
   ];
   for (const maxComputeWorkgroupStorageSize of [16384, 32768])
@@ -33,11 +34,36 @@ function everyKernel(): Kernel[] {
         for (const dtype of ["float32", "float16"] as const)
           for (const mask of [false, true]) {
             const limits = { ...LIMITS, maxComputeWorkgroupStorageSize };
-            const { attend, inspect } = planAttention(factsOf(queryLength, valueDim, dtype, mask), limits);
-            kernels.push(attend!.attend.kernel, attend!.merge!.kernel);
-            for (const look of inspect) kernels.push(look.kernel, ...(look.topK ? [look.topK.kernel] : []));
+            kernels.push(...kernelsOf(factsOf(queryLength, valueDim, dtype, mask), limits));
           }
   return [...new Map(kernels.map((kernel) => [kernelKey(kernel), kernel])).values()];
+}
+
+function kernelsOf(facts: AttentionFacts, limits: Limits): Kernel[] {
+  const { attend, inspect } = planAttention(facts, limits);
+  const looks = inspect.flatMap(({ kernel, topK }) => [kernel, ...(topK ? [topK.kernel] : [])]);
+  return [attend!.attend.kernel, attend!.merge!.kernel, ...looks];
+}
+
+/** What devices with subgroups and float16 run instead. */
+function kernelsForFeatures(): Kernel[] {
+  const facts = (queryLength: number, dtype: FloatDtype) => factsOf(queryLength, 64, dtype, true);
+  const kernels = ([4, 8] as const).flatMap((together) =>
+    [1, 100].flatMap((queryLength) =>
+      (["float32", "float16"] as const).flatMap((dtype) =>
+        kernelsOf(facts(queryLength, dtype), { ...SMALL, together, halves: true }),
+      ),
+    ),
+  );
+  return [...new Map([flatKernel("lanes"), ...kernels].map((kernel) => [kernelKey(kernel), kernel])).values()];
+}
+
+function storingKernels(): Kernel[] {
+  return [false, true].flatMap((HALF) =>
+    (["float32", "float16", "int8"] as const).map((dtype) =>
+      flatKernel("store_rows", { HALF, TO_HALF: dtype === "float16", TO_INT8: dtype === "int8" }),
+    ),
+  );
 }
 
 const LIMITS: Limits = {
@@ -47,6 +73,9 @@ const LIMITS: Limits = {
   maxStorageBufferBindingSize: 2 ** 30,
   maxBufferSize: 2 ** 30,
 };
+
+/** The largest tile needs more than the smallest device has, which the null device is. */
+const SMALL: Limits = { ...LIMITS, maxComputeWorkgroupStorageSize: 16384 };
 
 function factsOf(queryLength: number, valueDim: number, dtype: FloatDtype, mask: boolean): AttentionFacts {
   return {
@@ -59,6 +88,7 @@ function factsOf(queryLength: number, valueDim: number, dtype: FloatDtype, mask:
     bias: undefined,
     alibi: false,
     softcap: false,
+    ring: false,
     sinks: false,
     emptyRows: "zero",
     ragged: false,
@@ -100,7 +130,7 @@ describeOnNullGpu("Dawn's validation", () => {
   const kernels = everyKernel();
 
   test("plans choose among no more kernels than a page may compile", () => {
-    expect(kernels.length).toBeLessThanOrEqual(64);
+    expect(kernels.length).toBeLessThanOrEqual(80);
   });
 
   test.each(kernels.map((kernel) => [kernelKey(kernel), kernel] as const))("accepts %s", async (_, kernel) => {
@@ -108,5 +138,15 @@ describeOnNullGpu("Dawn's validation", () => {
     expect((await module.getCompilationInfo()).messages.map(({ message }) => message)).toEqual([]);
     // the null device has the smallest limits, which the largest tiles exceed
     if (kernel.constants["Q_TILE"] !== 64) await expect(pipelineOf("test", device, kernel)).resolves.toBeDefined();
+  });
+
+  const featured = kernelsForFeatures();
+  test.each(featured.map((kernel) => [kernelKey(kernel), kernel] as const))("accepts %s", async (_, kernel) => {
+    const adapter = (await nullGpu!.requestAdapter())!;
+    const needed = ["shader-f16", "subgroups"] as GPUFeatureName[];
+    expect(needed.filter((name) => !adapter.features.has(name))).toEqual([]);
+    const withFeatures = await adapter.requestDevice({ requiredFeatures: needed });
+    await expect(pipelineOf("test", withFeatures, kernel)).resolves.toBeDefined();
+    withFeatures.destroy();
   });
 });

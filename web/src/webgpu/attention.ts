@@ -1,6 +1,7 @@
 import { selectedExtents, type AttentionShape, type Selection } from "../attentionOptions.js";
 import type { AttentionProblem, CheckedFloats } from "../attentionProblem.js";
 import type { AttentionResult, GpuAttentionResult } from "../backend.js";
+import type { CacheDtype, Ring } from "../cache.js";
 import { EmptyRowError, OptionError, type RowIndex } from "../errors.js";
 import type { TypedTensor } from "../tensor.js";
 import { asArray, recordCall, runCall, type Call, type Span } from "./call.js";
@@ -18,7 +19,7 @@ import {
   type InspectPlan,
 } from "./plan.js";
 import { keepOnGpu } from "./result.js";
-import { FARTHEST, resolveSequences, sequenceWords, type Sequence } from "./sequences.js";
+import { FARTHEST, resolveSequences, SEQUENCE_WORDS, sequenceWords, type Sequence } from "./sequences.js";
 import { broadcastStrides, stridesOf, type Strides } from "./strides.js";
 
 /** Sections of the rows' buffer, as in call.wgsl. */
@@ -67,8 +68,19 @@ export function encodeAttention(
   });
 }
 
-/** Strides of inputs that lie in arrays of the engine's, whatever the call's layout. */
-export type InPlace = Partial<Record<"query" | "key" | "value", Strides>>;
+/** Keys and values of a cache, by their strides. */
+export interface Cached {
+  readonly key: Strides;
+  readonly value: Strides;
+  readonly dtype: CacheDtype;
+  readonly ring: Required<Ring> | undefined;
+}
+
+/** Inputs that lie in arrays of the engine's, whatever the call's layout. */
+export interface InPlace {
+  readonly query?: Strides;
+  readonly cached?: Cached;
+}
 
 export function planOf(
   engine: Engine,
@@ -76,8 +88,15 @@ export function planOf(
   sequences: readonly Sequence[],
   inPlace: InPlace = {},
 ): AttentionPlan {
-  const names = Object.keys(inPlace) as (keyof InPlace)[];
-  return planAttention({ ...factsOf(problem, sequences), inPlace: names }, engine.device.limits);
+  const { query, cached } = inPlace;
+  const facts = factsOf(problem, sequences);
+  const there: AttentionFacts = {
+    ...facts,
+    inPlace: [...(query ? (["query"] as const) : []), ...(cached ? (["key", "value"] as const) : [])],
+    ...(cached && { dtypes: { ...facts.dtypes, key: cached.dtype, value: cached.dtype } }),
+    ring: cached?.ring !== undefined,
+  };
+  return planAttention(there, engine.device.capabilities);
 }
 
 /** Lists the call's kernels; returns what reads all its results, or hands them over if they stay on the GPU. */
@@ -150,6 +169,7 @@ export function factsOf(problem: AttentionProblem, sequences: readonly Sequence[
     bias: settings.bias?.tensor.dtype,
     alibi: settings.alibiSlopes !== undefined,
     softcap: settings.softcap > 0,
+    ring: false,
     sinks: settings.sinks !== undefined,
     emptyRows: settings.emptyRows,
     ragged: ragged !== undefined,
@@ -170,8 +190,8 @@ function placeArrays(
   const { shape, layout, settings } = problem;
   const { batchSize, numHeads, numKvHeads, queryLength, keyLength, headDim, valueDim } = shape;
   const query = placeFloats(call, problem, "query", plan, inPlace.query, numHeads, queryLength, headDim);
-  const key = placeFloats(call, problem, "key", plan, inPlace.key, numKvHeads, keyLength, headDim);
-  const value = placeFloats(call, problem, "value", plan, inPlace.value, numKvHeads, keyLength, valueDim);
+  const key = placeFloats(call, problem, "key", plan, inPlace.cached?.key, numKvHeads, keyLength, headDim);
+  const value = placeFloats(call, problem, "value", plan, inPlace.cached?.value, numKvHeads, keyLength, valueDim);
   const output = stridesOf(layout, numHeads, queryLength, valueDim);
   const [maskBatch, maskHead, maskQuery, maskKey] = strides4(settings.mask?.extents);
   const [biasBatch, biasHead, biasQuery, biasKey] = strides4(settings.bias?.extents);
@@ -223,14 +243,16 @@ function placeArrays(
       softcap: settings.softcap,
       window_left: Math.min(left, FARTHEST),
       window_right: Math.min(last, FARTHEST),
+      ring_kept: inPlace.cached?.ring?.keepFirst ?? 0,
+      ring_window: inPlace.cached?.ring?.window ?? 0,
       exclude_self: Number(settings.excludeSelf),
       empty_rows: EMPTY_ROWS[settings.emptyRows],
       num_rows: batchSize * numHeads * queryLength,
       row_stride: plan.rowStride,
       num_sequences: sequences.length,
       features: plan.features,
-      heads_at: 8 * sequences.length,
-      chosen_at: 8 * sequences.length + 3 * numHeads,
+      heads_at: SEQUENCE_WORDS * sequences.length,
+      chosen_at: SEQUENCE_WORDS * sequences.length + 3 * numHeads,
     },
   };
 }
@@ -292,6 +314,7 @@ function attend(
     ...arrays.params,
     row_tiles: plan.rowTiles,
     value_blocks: plan.valueBlocks,
+    block_columns: plan.tiles.valueColumns / 4,
     key_parts: plan.keyParts,
     keys_per_part: plan.keysPerPart,
   };

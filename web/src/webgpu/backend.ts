@@ -10,14 +10,14 @@ import type {
   KernelTime,
 } from "../backend.js";
 import type { CacheProblem } from "../cache.js";
-import { DisposedError, UnsupportedError } from "../errors.js";
+import { DisposedError } from "../errors.js";
 import type { LayerProblem } from "../layerProblem.js";
 import type { MergeProblem, MergeResult } from "../merge.js";
 import type { RotaryProblem } from "../rotary.js";
 import { ARRAYS, elementCount, type Dtype, type TensorDataOf } from "../tensor.js";
 import { EngineTensor } from "../wasm/heap.js";
 import { encodeAttention, runAttention } from "./attention.js";
-import { GpuCache } from "./cache.js";
+import { GpuCache, type GpuBackendCache } from "./cache.js";
 import { scoped } from "./call.js";
 import { openDevice, type Device, type DeviceOptions } from "./device.js";
 import { makeEngine, type Engine } from "./engine.js";
@@ -74,17 +74,18 @@ export class WebgpuBackend implements Backend {
 
   async createCache(problem: CacheProblem): Promise<BackendCache> {
     const cache = await this.#run(problem.operation, (engine) =>
-      scoped(engine, problem.operation, () => new GpuCache(engine, problem)),
+      scoped(engine, problem.operation, () => GpuCache.empty(engine, problem)),
     );
     return this.#backendCache(cache);
   }
 
-  loadCache(operation: string): BackendCache {
-    throw notOffered(operation);
+  async loadCache(operation: string, bytes: Uint8Array): Promise<BackendCache> {
+    return this.#backendCache(await this.#run(operation, (engine) => GpuCache.load(engine, operation, bytes)));
   }
 
-  #backendCache(cache: GpuCache): BackendCache {
+  #backendCache(cache: GpuCache): GpuBackendCache {
     return {
+      cache,
       form: cache.form,
       get appended() {
         return cache.appended;
@@ -94,14 +95,12 @@ export class WebgpuBackend implements Backend {
       },
       append: (problem) => this.#run(problem.operation, (engine) => cache.append(engine, problem)),
       attend: (problem) => this.#run(problem.operation, (engine) => cache.attend(engine, problem)),
-      rewind: (_, lengths) => cache.rewind(lengths),
+      rewind: (operation, lengths) => cache.rewind(operation, lengths),
       fork: async (operation) =>
-        this.#backendCache(await this.#run(operation, (engine) => cache.fork(engine, operation))),
+        this.#backendCache(await this.#run(operation, (engine) => Promise.resolve(cache.fork(engine, operation)))),
       slice: async (operation, from, to) =>
         this.#backendCache(await this.#run(operation, (engine) => cache.slice(engine, operation, from, to))),
-      save: (operation) => {
-        throw notOffered(operation);
-      },
+      save: (operation) => this.#run(operation, (engine) => cache.save(engine, operation)),
       release: () => cache.release(),
     };
   }
@@ -121,7 +120,12 @@ export class WebgpuBackend implements Backend {
   /** Arrays of JavaScript: memory of the GPU cannot be seen from here. */
   allocate<D extends Dtype>(operation: string, shape: readonly number[], dtype: D): EngineTensor<D> {
     const data = new ARRAYS[dtype](elementCount(operation, "tensor", shape)) as TensorDataOf[D];
-    return new EngineTensor(() => data, [...shape], dtype, () => {});
+    return new EngineTensor(
+      () => data,
+      [...shape],
+      dtype,
+      () => {},
+    );
   }
 
   dispose(): void {
@@ -149,10 +153,4 @@ export class WebgpuBackend implements Backend {
       this.#times = times;
     });
   }
-}
-
-function notOffered(operation: string): UnsupportedError {
-  return new UnsupportedError(`${operation}: not offered by the WebGPU engine yet`, {
-    hint: 'Use backend "wasm", or "auto", which computes this on wasm.',
-  });
 }

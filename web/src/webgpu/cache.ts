@@ -1,120 +1,144 @@
 import type { AttentionProblem, CheckedFloats } from "../attentionProblem.js";
-import type { AttentionResult } from "../backend.js";
-import type { AppendProblem, AttendProblem, CacheForm, CacheProblem } from "../cache.js";
-import { DeviceLostError, OptionError, ShapeError, UnsupportedError } from "../errors.js";
+import type { AttentionResult, BackendCache } from "../backend.js";
+import { heldLength, type AppendProblem, type AttendProblem, type CacheForm, type CacheProblem } from "../cache.js";
+import { DeviceLostError, OptionError, ShapeError } from "../errors.js";
 import { GpuData } from "../gpuData.js";
-import { encodeOrRead, planOf, type InPlace } from "./attention.js";
+import { encodeOrRead, planOf, type Cached, type InPlace } from "./attention.js";
+import { readCache, writeCache } from "./cacheFile.js";
+import { CacheStore, droppedOf, fileBytes, fillFile, fillStore, padded, runsOf } from "./cacheStore.js";
 import { runCall, type Call, type Span } from "./call.js";
 import type { Engine } from "./engine.js";
 import { packRows } from "./pack.js";
-import { divideUp } from "./plan.js";
 import { FARTHEST, type Sequence } from "./sequences.js";
+import { storeRows, type Rows } from "./storeRows.js";
 import { stridesOf } from "./strides.js";
 import { turnRows } from "./turnRows.js";
 
-const padded = (width: number): number => 4 * divideUp(width, 4);
-
 /** Room for this many tokens at first; it doubles when they run out. */
-const FIRST_CAPACITY = 64;
-const USAGE = 0x80 | 0x8 | 0x4; // STORAGE | COPY_DST | COPY_SRC
+const FIRST_PLACES = 64;
 
-interface Store {
-  readonly capacity: number;
-  /** [B, Hkv, capacity, padded width] */
-  readonly key: GPUBuffer;
-  readonly value: GPUBuffer;
+/** What a cache holds at some time. */
+interface Held {
+  readonly store: CacheStore;
+  /** By batch. */
+  readonly appended: readonly number[];
 }
 
-/** Keys and values on the GPU, float32; tokens are copied there once and read where they lie. */
+/** What a cache will hold when a call has run; until `commit` it is as before. */
+export interface Growth extends Held {
+  commit(): void;
+}
+
+/** A cache as the facade holds it, with the one behind it. */
+export interface GpuBackendCache extends BackendCache {
+  readonly cache: GpuCache;
+}
+
+/** Keys and values on the GPU; tokens are copied there once and read where they lie. */
 export class GpuCache {
   readonly form: CacheForm;
   readonly #problem: CacheProblem;
   readonly #device: GPUDevice;
-  #store: Store;
-  #appended: number[];
+  #held: Held;
+  /** What a rotary embedding adds to positions, by batch: not 0 in a slice, whose keys were turned where they came from. */
+  readonly #origins: readonly number[];
 
-  constructor(
-    engine: Engine,
-    problem: CacheProblem,
-    capacity = Math.min(FIRST_CAPACITY, problem.capacity ?? Infinity),
-  ) {
-    refuse(problem);
+  private constructor(engine: Engine, problem: CacheProblem, held: Held, origins: readonly number[]) {
+    this.form = held.store.form;
     this.#problem = problem;
-    this.form = { ...problem, rotary: problem.rotary !== undefined };
     this.#device = engine.device.gpuDevice;
-    this.#appended = Array.from({ length: problem.batchSize }, () => 0);
-    this.#store = this.#room(capacity);
+    this.#held = held;
+    this.#origins = origins;
+  }
+
+  static empty(engine: Engine, problem: CacheProblem): GpuCache {
+    const none = Array.from({ length: problem.batchSize }, () => 0);
+    return new GpuCache(engine, problem, { store: storeFor(engine, problem, 0), appended: none }, none);
+  }
+
+  static load(engine: Engine, operation: string, bytes: Uint8Array): Promise<GpuCache> {
+    const { problem, appended, origins, rows } = readCache(operation, bytes);
+    return runCall(engine, operation, (call) => {
+      const store = storeFor(engine, problem, longestOf(problem, appended));
+      call.onFailure(() => store.release());
+      fillStore(call, store, appended, rows);
+      return () => new GpuCache(engine, problem, { store, appended }, origins);
+    });
   }
 
   get appended(): readonly number[] {
-    return this.#appended;
+    return this.#held.appended;
   }
 
   get bytes(): number {
-    return this.#store.key.size + this.#store.value.size;
+    return this.#held.store.bytes;
   }
 
-  async append(engine: Engine, problem: AppendProblem): Promise<void> {
-    const { operation, numTokens, layout } = problem;
-    this.#assertHere(engine, operation);
+  append(engine: Engine, { operation, numTokens, layout, lengths, key, value }: AppendProblem): Promise<void> {
     const { batchSize, numKvHeads, headDim, valueDim } = this.form;
-    const gains = Array.from({ length: batchSize }, (_, b) => problem.lengths?.[b] ?? numTokens);
-    const after = this.#appended.map((appended, b) => appended + gains[b]!);
-    const longest = Math.max(0, ...after);
-    if (longest > (this.form.capacity ?? Infinity))
-      throw new ShapeError(`${operation}: the cache's capacity must hold ${longest} tokens, got ${this.form.capacity}`);
-    const old = this.#store;
-    const store = await runCall(engine, operation, (call) => {
-      const grown = longest > old.capacity ? this.#grow(call, longest) : old;
-      const extents = (width: number) => [batchSize, numKvHeads, numTokens, width] as const;
-      const rows = (tensor: CheckedFloats, width: number) =>
-        packRows(
-          call,
-          call.place(tensor),
-          tensor.dtype,
-          stridesOf(layout, numKvHeads, numTokens, width),
-          extents(width),
-        );
-      const positions = Float64Array.from(
-        { length: batchSize * numTokens },
-        (_, n) => this.#appended[Math.floor(n / numTokens)]! + (n % numTokens),
-      );
-      const keys = this.#turn(call, rows(problem.key, headDim), positions, numKvHeads, numTokens);
-      this.#copyRows(call, keys, numTokens, grown.key, grown.capacity, padded(headDim), gains);
-      this.#copyRows(
-        call,
-        rows(problem.value, valueDim),
-        numTokens,
-        grown.value,
-        grown.capacity,
-        padded(valueDim),
-        gains,
-      );
-      return () => grown;
+    const rows = (call: Call, tensor: CheckedFloats, width: number): Rows => ({
+      span: call.place(tensor),
+      dtype: tensor.dtype,
+      strides: stridesOf(layout, numKvHeads, numTokens, width),
     });
-    if (store !== old) this.#replace(store);
-    this.#appended = after;
+    return runCall(engine, operation, (call) => {
+      const keys = rows(call, key, headDim);
+      const grown = this.grow(engine, call, numTokens, lengths, {
+        key: this.#problem.rotary
+          ? this.#packedAndTurned(call, keys, [batchSize, numKvHeads, numTokens], this.#ends())
+          : keys,
+        value: rows(call, value, valueDim),
+      });
+      return () => grown.commit();
+    });
+  }
+
+  /** Lists the kernels that append the leading lengths[b] of `numTokens` rows; keys are turned already. */
+  grow(
+    engine: Engine,
+    call: Call,
+    numTokens: number,
+    lengths: Int32Array | undefined,
+    rows: { readonly key: Rows; readonly value: Rows },
+  ): Growth {
+    this.#assertHere(engine, call.operation);
+    const before = this.#held;
+    const gains = before.appended.map((_, b) => lengths?.[b] ?? numTokens);
+    const appended = before.appended.map((total, b) => total + gains[b]!);
+    this.#checkRoom(call.operation, gains);
+    const store = this.#writable(engine, call, longestOf(this.form, appended));
+    for (const side of ["key", "value"] as const)
+      storeRows(call, store, side, rows[side], numTokens, before.appended, gains);
+    const after = { store, appended };
+    call.onFailure(() => this.#undo(before, after));
+    const commit = () => {
+      if (store !== before.store) before.store.release();
+      this.#held = after;
+    };
+    return { ...after, commit };
   }
 
   attend(engine: Engine, problem: AttendProblem): Promise<AttentionResult> {
-    const { operation, shape, settings } = problem;
+    const { operation, layout, query, shape } = problem;
     this.#assertHere(engine, operation);
-    const sequences = this.#sequences(problem);
-    const { numKvHeads, headDim, valueDim } = this.form;
-    const { capacity, key, value } = this.#store;
-    const strides = (width: number) => stridesOf("BHSD", numKvHeads, capacity, padded(width));
+    const sequences = this.sequences(problem);
+    const { batchSize, numHeads, queryLength, headDim } = shape;
+    const turns = this.#problem.rotary !== undefined;
     const inPlace: InPlace = {
-      key: strides(headDim),
-      value: strides(valueDim),
-      ...(this.#problem.rotary && { query: stridesOf("BHSD", shape.numHeads, shape.queryLength, padded(headDim)) }),
+      ...(turns && { query: stridesOf("BHSD", numHeads, queryLength, padded(headDim)) }),
+      cached: this.cached(),
     };
     return runCall(engine, operation, (call) => {
+      const rows = () => {
+        const strides = stridesOf(layout, numHeads, queryLength, headDim);
+        const given = { span: call.place(query), dtype: query.dtype, strides };
+        const offsets = sequences.map(({ offset }, b) => offset + this.#origins[b]!);
+        return this.#packedAndTurned(call, given, [batchSize, numHeads, queryLength], offsets).span;
+      };
       const attention: AttentionProblem = {
         ...problem,
-        settings,
-        query: this.#query(call, problem, sequences),
-        key: ours("key", key),
-        value: ours("value", value),
+        query: turns ? onGpu("query", rows()) : query,
+        ...this.keysAndValues(),
         ragged: undefined,
         location: "cpu",
         signal: undefined,
@@ -123,130 +147,178 @@ export class GpuCache {
     });
   }
 
-  rewind(lengths: Int32Array): void {
-    this.#appended = [...lengths];
+  /** The batches as the kernels see them: query 0 stands at tokens appended − query length unless options say else. */
+  sequences(
+    { operation, shape, settings }: Pick<AttentionProblem, "operation" | "shape" | "settings">,
+    { appended }: Pick<Held, "appended"> = this.#held,
+  ): Sequence[] {
+    const { keyLengths, queryLengths, queryOffset, causal } = settings;
+    return appended.map((total, batch) => {
+      const numKeys = heldLength(this.form, total);
+      const keyLength = keyLengths?.[batch] ?? numKeys;
+      if (keyLength > numKeys)
+        throw new OptionError(
+          `${operation}: keyLengths[${batch}] must be at most the tokens held, got ${keyLength} and ${numKeys}`,
+        );
+      const queryLength = queryLengths?.[batch] ?? shape.queryLength;
+      const aligned = causal === "upper-left" ? 0 : total - queryLength;
+      const offset = Math.max(-FARTHEST, Math.min(FARTHEST, queryOffset?.[batch] ?? aligned));
+      const dropped = droppedOf(this.form, total);
+      const seam = this.form.ring ? dropped % this.form.ring.window : 0;
+      const whole = { batch, queryBegin: 0, numQueries: shape.queryLength, keyBegin: 0, numKeys };
+      return { ...whole, queryLength, keyLength, offset, dropped, seam };
+    });
   }
 
-  fork(engine: Engine, operation: string): Promise<GpuCache> {
-    return this.#copy(engine, operation, 0, this.#store.capacity);
+  /** How the attention kernels find the rows. */
+  cached({ store }: Pick<Held, "store"> = this.#held): Cached {
+    const { dtype, ring } = this.form;
+    return { dtype, ring, key: store.strides("key"), value: store.strides("value") };
+  }
+
+  keysAndValues({ store }: Pick<Held, "store"> = this.#held): Pick<AttentionProblem, "key" | "value"> {
+    return { key: onGpu("key", store.span("key")), value: onGpu("value", store.span("value")) };
+  }
+
+  /** Rotary embedding of a layer's heads, [B, S, H, padded width], if the cache turns: keys to append, or queries. */
+  turn(
+    call: Call,
+    heads: Span,
+    extents: readonly [batch: number, heads: number, length: number],
+    sequences?: readonly Sequence[],
+  ): Span {
+    const first = sequences?.map(({ offset }, b) => offset + this.#origins[b]!) ?? this.#ends();
+    return this.#problem.rotary ? this.#turned(call, heads, "BSHD", extents, first) : heads;
+  }
+
+  rewind(operation: string, lengths: Int32Array): void {
+    lengths.forEach((length, b) => {
+      if (!this.#canRewind(this.#held.appended[b]!, length))
+        throw new OptionError(
+          `${operation}: batch ${b} of a ring has dropped tokens that it would hold at length ${length}`,
+        );
+    });
+    this.#held = { ...this.#held, appended: [...lengths] };
+  }
+
+  /** Shares the memory until either writes. */
+  fork(engine: Engine, operation: string): GpuCache {
+    this.#assertHere(engine, operation);
+    const { store, appended } = this.#held;
+    return new GpuCache(engine, this.#problem, { store: store.share(), appended }, this.#origins);
   }
 
   slice(engine: Engine, operation: string, from: number, to: number): Promise<GpuCache> {
-    return this.#copy(engine, operation, from, to);
+    this.#assertHere(engine, operation);
+    const { store, appended } = this.#held;
+    const ranges = appended.map((total) => {
+      const length = heldLength(this.form, total);
+      return { begin: Math.min(from, length), end: Math.min(to, length) };
+    });
+    const counts = ranges.map(({ begin, end }) => end - begin);
+    // the next token stands right after the last row, in the new numbering as in the angles
+    const origins = this.#origins.map((origin, b) =>
+      this.#problem.rotary ? origin + this.#endPosition(appended[b]!, ranges[b]!.end) - counts[b]! : 0,
+    );
+    return runCall(engine, operation, (call) => {
+      const copy = storeFor(engine, this.#problem, Math.max(0, ...counts));
+      call.onFailure(() => copy.release());
+      ranges.forEach(({ begin, end }, b) => store.copyTo(call, copy, b, runsOf(this.form, appended[b]!, begin, end)));
+      return () => new GpuCache(engine, this.#problem, { store: copy, appended: counts }, origins);
+    });
+  }
+
+  save(engine: Engine, operation: string): Promise<Uint8Array> {
+    this.#assertHere(engine, operation);
+    const { store, appended } = this.#held;
+    return runCall(engine, operation, (call) => {
+      const [key, value] = [call.read(store.span("key")), call.read(store.span("value"))];
+      return (result) => {
+        const rows = new Uint8Array(fileBytes(this.form, appended));
+        fillFile(store, appended, { key: new Uint8Array(key(result)), value: new Uint8Array(value(result)) }, rows);
+        return writeCache({ problem: this.#problem, appended, origins: this.#origins, rows });
+      };
+    });
   }
 
   release(): void {
-    this.#store.key.destroy();
-    this.#store.value.destroy();
+    this.#held.store.release();
   }
 
-  /** A cache of the tokens [from, to) of every batch, of a shorter batch what it has of them. */
-  #copy(engine: Engine, operation: string, from: number, to: number): Promise<GpuCache> {
-    this.#assertHere(engine, operation);
-    const counts = this.#appended.map((appended) => Math.max(0, Math.min(appended, to) - from));
-    const capacity = Math.max(FIRST_CAPACITY, ...counts);
-    return runCall(engine, operation, (call) => {
-      const copy = new GpuCache(engine, this.#problem, capacity);
-      copy.#appended = counts;
-      this.#copyTokens(call, copy.#store, from, counts);
-      return () => copy;
-    });
+  /** The position of the next token by its angle, by batch. */
+  #ends(): number[] {
+    return this.#held.appended.map((total, b) => total + this.#origins[b]!);
   }
 
-  #query(call: Call, { layout, query, shape }: AttendProblem, sequences: readonly Sequence[]): CheckedFloats {
-    if (!this.#problem.rotary) return query;
-    const { batchSize, numHeads, queryLength, headDim } = shape;
-    const extents = [batchSize, numHeads, queryLength, headDim] as const;
-    const strides = stridesOf(layout, numHeads, queryLength, headDim);
-    const rows = packRows(call, call.place(query), query.dtype, strides, extents);
-    const positions = Float64Array.from(
-      { length: batchSize * queryLength },
-      (_, n) => sequences[Math.floor(n / queryLength)]!.offset + (n % queryLength),
-    );
-    const { buffer } = this.#turn(call, rows, positions, numHeads, queryLength);
-    return ours("query", buffer);
+  #endPosition(total: number, row: number): number {
+    const kept = this.form.ring?.keepFirst ?? 0;
+    return row > kept ? row + droppedOf(this.form, total) : row;
   }
 
-  #turn(call: Call, rows: Span, positions: Float64Array, heads: number, length: number): Span {
-    const { rotary } = this.#problem;
-    const { batchSize, headDim } = this.form;
-    return rotary ? turnRows(call, rows, rotary, headDim, "BHSD", [batchSize, heads, length], positions) : rows;
-  }
-
-  /** The batches as the kernels see them: query 0 stands at tokens appended − query length unless options say else. */
-  #sequences({ operation, shape, settings }: AttendProblem): Sequence[] {
-    const { keyLengths, queryLengths, queryOffset, causal } = settings;
-    return this.#appended.map((appended, batch) => {
-      const keyLength = keyLengths?.[batch] ?? appended;
-      if (keyLength > appended)
-        throw new OptionError(
-          `${operation}: keyLengths[${batch}] must be at most the tokens held, got ${keyLength} and ${appended}`,
-        );
-      const queryLength = queryLengths?.[batch] ?? shape.queryLength;
-      const aligned = causal === "upper-left" ? 0 : appended - queryLength;
-      const offset = Math.max(-FARTHEST, Math.min(FARTHEST, queryOffset?.[batch] ?? aligned));
-      const whole = { batch, queryBegin: 0, numQueries: shape.queryLength, keyBegin: 0, numKeys: appended };
-      return { ...whole, queryLength, keyLength, offset };
-    });
-  }
-
-  #room(capacity: number): Store {
-    const { batchSize, numKvHeads, headDim, valueDim } = this.form;
-    const buffer = (width: number) => {
-      const size = Math.max(16, 4 * batchSize * numKvHeads * capacity * padded(width));
-      return this.#device.createBuffer({ size, usage: USAGE });
+  #packedAndTurned(
+    call: Call,
+    { span, dtype, strides }: Rows,
+    extents: readonly [batch: number, heads: number, length: number],
+    first: readonly number[],
+  ): Rows {
+    const [, heads, length] = extents;
+    const { headDim } = this.form;
+    const rows = packRows(call, span, dtype, strides, [...extents, headDim]);
+    return {
+      span: this.#turned(call, rows, "BHSD", extents, first),
+      dtype: "float32",
+      strides: stridesOf("BHSD", heads, length, padded(headDim)),
     };
-    return { capacity, key: buffer(headDim), value: buffer(valueDim) };
   }
 
-  #grow(call: Call, least: number): Store {
-    const capacity = Math.min(Math.max(least, 2 * this.#store.capacity), this.form.capacity ?? Infinity);
-    const store = this.#room(capacity);
-    this.#copyTokens(call, store, 0, this.#appended);
-    return store;
-  }
-
-  #replace(store: Store): void {
-    this.release();
-    this.#store = store;
-  }
-
-  /** Copies counts[b] tokens of every head from token `from` on to the beginning of another store. */
-  #copyTokens(call: Call, to: Store, from: number, counts: readonly number[]): void {
-    const { numKvHeads, headDim, valueDim } = this.form;
-    for (const [name, width] of [
-      ["key", headDim],
-      ["value", valueDim],
-    ] as const)
-      // prettier-ignore
-      counts.forEach((count, b) => {
-        const row = 4 * padded(width);
-        for (let h = b * numKvHeads; h < (b + 1) * numKvHeads; ++h)
-          call.copyIn(
-            { buffer: this.#store[name], offset: (h * this.#store.capacity + from) * row, bytes: count * row },
-            { buffer: to[name], offset: h * to.capacity * row, bytes: count * row },
-          );
-      });
-  }
-
-  /** Copies the leading gains[b] rows of every head behind the tokens that the cache holds. */
-  #copyRows(
+  /** Row i of batch b turned by the angle of first[b] + i. */
+  #turned(
     call: Call,
     rows: Span,
-    numTokens: number,
-    to: GPUBuffer,
-    capacity: number,
-    width: number,
-    gains: readonly number[],
-  ): void {
-    const { numKvHeads } = this.form;
+    layout: "BHSD" | "BSHD",
+    extents: readonly [batch: number, heads: number, length: number],
+    first: readonly number[],
+  ): Span {
+    const [batchSize, , length] = extents;
+    const position = (_: unknown, n: number) => first[Math.floor(n / length)]! + (n % length);
+    const positions = Float64Array.from({ length: batchSize * length }, position);
+    return turnRows(call, rows, this.#problem.rotary!, this.form.headDim, layout, extents, positions);
+  }
+
+  #checkRoom(operation: string, gains: readonly number[]): void {
+    const most = this.form.ring ? FARTHEST : Math.min(this.form.capacity ?? FARTHEST, FARTHEST);
     gains.forEach((gain, b) => {
-      for (let h = b * numKvHeads; h < (b + 1) * numKvHeads; ++h) {
-        const bytes = 4 * gain * width;
-        const from = { buffer: rows.buffer, offset: 4 * h * numTokens * width, bytes };
-        call.copyOut(from, { buffer: to, offset: 4 * (h * capacity + this.#appended[b]!) * width, bytes });
-      }
+      const total = this.#held.appended[b]!;
+      if (total + gain > most)
+        throw new ShapeError(`${operation}: batch ${b} holds ${total} of at most ${most} tokens: no room for ${gain}`);
     });
+  }
+
+  /** A store of at least so many places that nobody else reads: that at hand, or a copy. */
+  #writable(engine: Engine, call: Call, places: number): CacheStore {
+    const { store, appended } = this.#held;
+    if (!store.isShared && places <= store.places) return store;
+    const roomy = places <= store.places ? places : Math.min(Math.max(places, 2 * store.places), mostPlaces(this.form));
+    const copy = storeFor(engine, { ...this.#problem, operation: call.operation }, Math.max(roomy, store.places));
+    appended.forEach((total, b) => {
+      const count = Math.min(total, store.places);
+      if (count > 0) store.copyTo(call, copy, b, [{ place: 0, count }]);
+    });
+    return copy;
+  }
+
+  /** After a failed call: tokens that were appended go again, unless a ring has dropped others for them. */
+  #undo(before: Held, after: Held): void {
+    if (this.#held === before) {
+      if (after.store !== before.store) after.store.release();
+    } else if (after.appended.every((total, b) => this.#canRewind(total, before.appended[b]!))) {
+      this.#held = { ...after, appended: before.appended };
+    }
+  }
+
+  #canRewind(total: number, length: number): boolean {
+    const kept = this.form.ring?.keepFirst ?? 0;
+    return length <= kept || length >= total || droppedOf(this.form, length) === droppedOf(this.form, total);
   }
 
   #assertHere({ device }: Engine, operation: string): void {
@@ -257,18 +329,26 @@ export class GpuCache {
   }
 }
 
-function refuse({ operation, dtype, ring }: CacheProblem): void {
-  const what = dtype !== "float32" ? `dtype "${dtype}"` : ring ? "ring" : undefined;
-  if (what)
-    throw new UnsupportedError(`${operation}: ${what} is not offered by the WebGPU engine yet`, {
-      hint: 'Use backend "wasm", or "auto", whose caches are in wasm.',
-    });
+/** The most places that a batch can take. */
+function mostPlaces({ ring, capacity }: Pick<CacheForm, "ring" | "capacity">): number {
+  return ring ? ring.keepFirst + ring.window : (capacity ?? Infinity);
 }
 
-/** A buffer of the cache as a tensor that the attention kernels read where it lies. */
-function ours(name: string, buffer: GPUBuffer): CheckedFloats {
+function longestOf(form: Pick<CacheForm, "ring">, appended: readonly number[]): number {
+  return Math.max(0, ...appended.map((total) => heldLength(form, total)));
+}
+
+/** Room for `places` tokens or, of few, for the first. */
+function storeFor(engine: Engine, problem: CacheProblem, places: number): CacheStore {
+  const form = { ...problem, rotary: problem.rotary !== undefined };
+  const enough = Math.max(places, Math.min(FIRST_PLACES, mostPlaces(form)));
+  return new CacheStore(engine, problem.operation, form, enough);
+}
+
+/** Rows that the attention kernels read where they lie. */
+function onGpu(name: string, { buffer, offset, bytes }: Span): CheckedFloats {
   return {
-    data: new GpuData(name, buffer, 0, buffer.size, true),
+    data: new GpuData(name, buffer, offset, bytes, true),
     shape: [],
     dtype: "float32",
   } as unknown as CheckedFloats;

@@ -42,6 +42,7 @@ export class Call {
   readonly #copiesOut: Copy[] = [];
   readonly #clears: Span[] = [];
   readonly #owners: Promise<void>[] = [];
+  readonly #undos: (() => void)[] = [];
   readonly #reads: { readonly source: Span; readonly offset: number }[] = [];
   #readBytes = 0;
   #pipelines: readonly GPUComputePipeline[] = [];
@@ -123,6 +124,16 @@ export class Call {
     const words = new Uint32Array(Math.ceil((numbers.length + 1) / 4) * 4);
     words.set([...numbers, gridWidth]);
     return this.upload(words, "uniform");
+  }
+
+  /** What is to be undone should the call fail. */
+  onFailure(undo: () => void): void {
+    this.#undos.push(undo);
+  }
+
+  /** The call failed: undoes what it began. */
+  fail(): void {
+    for (const undo of this.#undos) undo();
   }
 
   /** A buffer that leaves the call: it does not go back to the pool. */
@@ -294,6 +305,7 @@ export async function runCall<T>(
     const submission = await scoped(engine, operation, () => call.submit());
     return collect(await call.finish(submission));
   } catch (error) {
+    call.fail();
     // a lost device answers everything with errors of its own
     device.assertAlive(operation);
     if (error instanceof RangeError)

@@ -1,4 +1,6 @@
 import type { AdapterReport } from "../backend.js";
+import { lanesTogether } from "./lanes.js";
+import type { Limits } from "./plan.js";
 import { DeviceLostError, HeadwiseError, OutOfMemoryError, UnsupportedError } from "../errors.js";
 
 export interface DeviceOptions {
@@ -36,6 +38,7 @@ export class Device {
   /** The process dies in Node if the GPU object is collected while its devices are in use. */
   readonly #gpu: GPU | undefined;
   #lost: GPUDeviceLostInfo | undefined;
+  #together: 1 | 4 | 8 = 1;
 
   constructor(gpuDevice: GPUDevice, info: GPUAdapterInfo, owned: boolean, profile: boolean, gpu: GPU | undefined) {
     this.gpuDevice = gpuDevice;
@@ -50,6 +53,27 @@ export class Device {
 
   get limits(): GPUSupportedLimits {
     return this.gpuDevice.limits;
+  }
+
+  /** What plans must know. */
+  get capabilities(): Limits {
+    const { maxComputeWorkgroupStorageSize, maxComputeInvocationsPerWorkgroup } = this.limits;
+    const { maxComputeWorkgroupsPerDimension, maxStorageBufferBindingSize, maxBufferSize } = this.limits;
+    return {
+      maxComputeWorkgroupStorageSize,
+      maxComputeInvocationsPerWorkgroup,
+      maxComputeWorkgroupsPerDimension,
+      maxStorageBufferBindingSize,
+      maxBufferSize,
+      together: this.#together,
+      halves: this.gpuDevice.features.has("shader-f16"),
+    };
+  }
+
+  /** Finds out what the adapter does not tell. */
+  async explore(operation: string, info: GPUAdapterInfo): Promise<this> {
+    this.#together = await this.whileAlive(operation, lanesTogether(operation, this.gpuDevice, info));
+    return this;
   }
 
   get isLost(): boolean {
@@ -116,7 +140,7 @@ export async function openDevice(operation: string, options: DeviceOptions): Pro
       hint: "The browser or its graphics driver offers none; use the wasm backend.",
     });
   const gpuDevice = await requestDevice(operation, adapter);
-  return new Device(gpuDevice, adapter.info, true, options.profile ?? false, gpu);
+  return new Device(gpuDevice, adapter.info, true, options.profile ?? false, gpu).explore(operation, adapter.info);
 }
 
 async function requestDevice(operation: string, adapter: GPUAdapter): Promise<GPUDevice> {
@@ -135,10 +159,11 @@ function largest(limit: number): number {
   return limit - (limit % 4 === 0 || limit < 2 ** 16 ? 0 : limit % 4);
 }
 
-function adopt(operation: string, gpuDevice: GPUDevice, profile: boolean, gpu: GPU | undefined): Device {
+async function adopt(operation: string, gpuDevice: GPUDevice, profile: boolean, gpu: GPU | undefined): Promise<Device> {
   if (gpuDevice.limits.maxStorageBuffersPerShaderStage < STORAGE_BUFFERS)
     throw tooFewBuffers(operation, gpuDevice.limits);
-  return new Device(gpuDevice, gpuDevice.adapterInfo, false, profile, gpu);
+  const info = gpuDevice.adapterInfo;
+  return new Device(gpuDevice, info, false, profile, gpu).explore(operation, info);
 }
 
 function tooFewBuffers(operation: string, limits: GPUSupportedLimits): UnsupportedError {

@@ -1,10 +1,12 @@
 import type { AttentionProblem, CheckedFloats } from "../attentionProblem.js";
 import type { AttentionResult } from "../backend.js";
-import { DisposedError, OptionError, UnsupportedError } from "../errors.js";
+import { DisposedError, OptionError } from "../errors.js";
 import { GpuData } from "../gpuData.js";
 import type { ForwardProblem, LayerProblem } from "../layerProblem.js";
 import type { LinearWeights } from "../layerWeights.js";
-import { attendOn, planOf } from "./attention.js";
+import { attendOn, planOf, type InPlace } from "./attention.js";
+import type { GpuBackendCache, GpuCache, Growth } from "./cache.js";
+import { padded } from "./cacheStore.js";
 import { runCall, type Call, type Span } from "./call.js";
 import type { Engine } from "./engine.js";
 import { writeOutput } from "./output.js";
@@ -14,9 +16,6 @@ import { stridesOf, type Strides } from "./strides.js";
 import { positionRow, tokenRows } from "./tokenRows.js";
 import { turnRows } from "./turnRows.js";
 import { widen } from "./widen.js";
-
-/** A row of `width` numbers occupies this many: whole vec4. */
-const padded = (width: number): number => 4 * divideUp(width, 4);
 
 /** How the numbers of a row are grouped: heads, each padded to whole vec4. */
 interface Heads {
@@ -77,18 +76,24 @@ export class GpuLayer {
   forward(engine: Engine, problem: ForwardProblem): Promise<AttentionResult> {
     const { operation } = problem;
     if (this.#released) throw new DisposedError(`${operation}: the layer was disposed`);
-    if (problem.cache)
-      throw new UnsupportedError(`${operation}: caches are not offered by the WebGPU engine yet`, {
-        hint: 'Use backend "wasm", or "auto", which computes this on wasm.',
-      });
-    const sequences = resolveSequences(problem.shape, problem.settings, problem.ragged);
+    const cache = (problem.cache as GpuBackendCache | undefined)?.cache;
+    const before = cache?.appended;
+    const after = before?.map((total, b) => total + gainOf(problem, b));
+    const sequences =
+      cache && after
+        ? cache.sequences(problem, { appended: after })
+        : resolveSequences(problem.shape, problem.settings, problem.ragged);
     this.#checkPositions(problem, sequences);
     return runCall(engine, operation, (call) => {
       this.upload(engine);
-      const attention = this.#attention(call, problem, sequences);
-      const { wide, collect } = attendOn(call, attention, planOf(engine, attention, sequences), sequences);
+      const { attention, inPlace, growth } = this.#attention(engine, call, problem, sequences, cache);
+      const plan = planOf(engine, attention, sequences, inPlace);
+      const { wide, collect } = attendOn(call, attention, plan, sequences, inPlace);
       const output = wide && this.#project(call, problem, wide);
-      return (result) => ({ ...collect(result), ...(output && { output: output(result) }) }) as AttentionResult;
+      return (result) => {
+        growth?.commit();
+        return { ...collect(result), ...(output && { output: output(result) }) } as AttentionResult;
+      };
     });
   }
 
@@ -101,44 +106,35 @@ export class GpuLayer {
     this.#weights = undefined;
   }
 
-  /** The attention inside: queries, keys and values of [B, S, H, padded width] on the GPU. */
-  #attention(call: Call, problem: ForwardProblem, sequences: readonly Sequence[]): AttentionProblem {
+  /** The attention inside: queries, keys and values of [B, S, H, padded width] on the GPU, or those of a cache. */
+  #attention(
+    engine: Engine,
+    call: Call,
+    problem: ForwardProblem,
+    sequences: readonly Sequence[],
+    cache: GpuCache | undefined,
+  ): { readonly attention: AttentionProblem; readonly inPlace: InPlace; readonly growth: Growth | undefined } {
     const { shape, settings, ragged } = problem;
     const { batchSize, numHeads, numKvHeads, queryLength, headDim, valueDim } = shape;
-    const { layout, shape: layer } = this.#problem;
-    const weights = this.#weights!;
+    const { contextLength: length } = problem;
     const at = queryPositions(sequences, batchSize, queryLength);
-    const row = positionRow(this.#problem.position, layer.inputDim);
-    const rows = (tensor: CheckedFloats, length: number, width: number) =>
-      call.upload(tokenRows(tensor, layout, [batchSize, length, width]));
-    const x = call.upload(
-      tokenRows(problem.x, layout, [batchSize, queryLength, layer.inputDim], row && ((token) => row(at[token]!))),
-    );
-    const length = problem.contextLength;
-    const keyRows = problem.key ? rows(problem.key, length, layer.keyInputDim) : x;
-    const valueRows = problem.value ? rows(problem.value, length, layer.valueInputDim) : keyRows;
-    const project = (from: Span, linear: Linear, tokens: number, count: number, width: number) =>
-      projectHeads(call, from, linear, batchSize, tokens, { count, width });
-    const query = project(x, weights.query, queryLength, numHeads, headDim);
-    const key = project(keyRows, weights.key, length, numKvHeads, headDim);
-    const value = project(valueRows, weights.value, length, numKvHeads, valueDim);
-    const { qkNorm } = this.#problem;
-    this.#norm(call, query, batchSize * queryLength * numHeads, qkNorm?.queryGain);
-    this.#norm(call, key, batchSize * length * numKvHeads, qkNorm?.keyGain);
-    const keysAt = keyPositions(sequences, batchSize, length);
+    const keysAt = cache ? cachePositions(cache.appended, length) : keyPositions(sequences, batchSize, length);
     const highest = Math.max(0, ...at, ...keysAt);
     const turn = (heads: Span, positions: Float64Array, tokens: number, count: number) =>
       this.#turn(call, heads, positions, highest, [batchSize, count, tokens]);
+    const x = this.#tokens(call, problem, at);
+    const query = turn(this.#queries(call, problem, x), at, queryLength, numHeads);
+    const keysAndValues = () => {
+      const { key, value } = this.#keysAndValues(call, problem, x);
+      return { key: turn(key, keysAt, length, numKvHeads), value };
+    };
     const padding = { headDim: padded(headDim), valueDim: padded(valueDim) };
     const inside = (name: string, span: Span, tokens: number, count: number, width: number) =>
       gpuTensor(name, span, [batchSize, tokens, count, width]);
-    return {
+    const attention = {
       operation: problem.operation,
       layout: "BSHD",
       shape: { ...shape, ...padding },
-      query: inside("query", turn(query, at, queryLength, numHeads), queryLength, numHeads, padding.headDim),
-      key: inside("key", turn(key, keysAt, length, numKvHeads), length, numKvHeads, padding.headDim),
-      value: inside("value", value, length, numKvHeads, padding.valueDim),
       settings: { ...settings, scale: settings.scale ?? 1 / Math.sqrt(headDim) },
       ragged,
       wanted: problem.wanted,
@@ -146,7 +142,73 @@ export class GpuLayer {
       location: "cpu",
       signal: undefined,
       keepRank: problem.keepRank,
+    } as const;
+    const asTensor = (span: Span) => inside("query", span, queryLength, numHeads, padding.headDim);
+    if (!cache) {
+      const { key, value } = keysAndValues();
+      const arrays = {
+        key: inside("key", key, length, numKvHeads, padding.headDim),
+        value: inside("value", value, length, numKvHeads, padding.valueDim),
+      };
+      return { attention: { ...attention, query: asTensor(query), ...arrays }, inPlace: {}, growth: undefined };
+    }
+    const growth = problem.attendOnly ? undefined : this.#append(engine, call, problem, cache, keysAndValues());
+    const turned = cache.turn(call, query, [batchSize, numHeads, queryLength], sequences);
+    return {
+      attention: { ...attention, query: asTensor(turned), ...cache.keysAndValues(growth) },
+      inPlace: { cached: cache.cached(growth) },
+      growth,
     };
+  }
+
+  /** Projected keys and values, [B, S, Hkv, padded width], to a cache. */
+  #append(
+    engine: Engine,
+    call: Call,
+    { shape, contextLength, appendLengths }: ForwardProblem,
+    cache: GpuCache,
+    { key, value }: { readonly key: Span; readonly value: Span },
+  ): Growth {
+    const { batchSize, numKvHeads, headDim, valueDim } = shape;
+    const rows = (span: Span, width: number) =>
+      ({ span, dtype: "float32", strides: stridesOf("BSHD", numKvHeads, contextLength, padded(width)) }) as const;
+    const turned = cache.turn(call, key, [batchSize, numKvHeads, contextLength]);
+    return cache.grow(engine, call, contextLength, appendLengths, {
+      key: rows(turned, headDim),
+      value: rows(value, valueDim),
+    });
+  }
+
+  /** X with what the position adds to it. */
+  #tokens(call: Call, { x, shape }: ForwardProblem, at: Float64Array): Span {
+    const { layout, shape: layer, position } = this.#problem;
+    const row = positionRow(position, layer.inputDim);
+    const extents = [shape.batchSize, shape.queryLength, layer.inputDim] as const;
+    return call.upload(tokenRows(x, layout, extents, row && ((token) => row(at[token]!))));
+  }
+
+  #queries(call: Call, { shape }: ForwardProblem, x: Span): Span {
+    const { batchSize, numHeads, queryLength, headDim } = shape;
+    const query = projectHeads(call, x, this.#weights!.query, batchSize, queryLength, {
+      count: numHeads,
+      width: headDim,
+    });
+    this.#norm(call, query, batchSize * queryLength * numHeads, this.#problem.qkNorm?.queryGain);
+    return query;
+  }
+
+  #keysAndValues(call: Call, { key, value, shape, contextLength }: ForwardProblem, x: Span) {
+    const { batchSize, numKvHeads, headDim, valueDim } = shape;
+    const { layout, shape: layer, qkNorm } = this.#problem;
+    const rows = (tensor: CheckedFloats, width: number) =>
+      call.upload(tokenRows(tensor, layout, [batchSize, contextLength, width]));
+    const keyRows = key ? rows(key, layer.keyInputDim) : x;
+    const valueRows = value ? rows(value, layer.valueInputDim) : keyRows;
+    const project = (from: Span, linear: Linear, width: number) =>
+      projectHeads(call, from, linear, batchSize, contextLength, { count: numKvHeads, width });
+    const keys = project(keyRows, this.#weights!.key, headDim);
+    this.#norm(call, keys, batchSize * contextLength * numKvHeads, qkNorm?.keyGain);
+    return { key: keys, value: project(valueRows, this.#weights!.value, valueDim) };
   }
 
   #norm(call: Call, heads: Span, rows: number, gain: Float32Array | undefined): void {
@@ -291,4 +353,15 @@ function keyPositions(sequences: readonly Sequence[], batchSize: number, length:
   for (const { batch, keyBegin, numKeys } of sequences)
     for (let j = 0; j < numKeys; ++j) positions[batch * length + keyBegin + j] = j;
   return positions;
+}
+
+/** Tokens to append stand behind those of a cache: [B, S]. */
+function cachePositions(appended: readonly number[], length: number): Float64Array {
+  const position = (_: unknown, n: number) => appended[Math.floor(n / length)]! + (n % length);
+  return Float64Array.from({ length: appended.length * length }, position);
+}
+
+/** Tokens that batch b of the cache gains. */
+function gainOf({ attendOnly, appendLengths, contextLength }: ForwardProblem, b: number): number {
+  return attendOnly ? 0 : (appendLengths?.[b] ?? contextLength);
 }

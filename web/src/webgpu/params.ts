@@ -33,6 +33,8 @@ const FIELDS = {
   softcap: "f32",
   window_left: "i32",
   window_right: "i32",
+  ring_kept: "i32",
+  ring_window: "i32",
   exclude_self: "u32",
   empty_rows: "u32",
   num_rows: "u32",
@@ -40,6 +42,7 @@ const FIELDS = {
   num_sequences: "u32",
   row_tiles: "u32",
   value_blocks: "u32",
+  block_columns: "u32",
   key_parts: "u32",
   keys_per_part: "u32",
   heads_at: "u32",
@@ -68,9 +71,10 @@ export const FEATURE = {
   softcap: 16,
   sinks: 32,
   entropies: 64,
-  output: 128,
-  ragged: 256,
-  average: 512,
+  ring: 128,
+  output: 256,
+  ragged: 512,
+  average: 1024,
 } as const;
 
 /** Everything 0, for a kernel's numbers to be spread over. */

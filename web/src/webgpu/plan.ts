@@ -12,16 +12,22 @@ export interface Limits {
   readonly maxComputeWorkgroupsPerDimension: number;
   readonly maxStorageBufferBindingSize: number;
   readonly maxBufferSize: number;
+  /** Invocations that share a result without workgroup memory: 4 or 8 neighbours of a subgroup; 1 without subgroups. */
+  readonly together?: 1 | 4 | 8;
+  /** Whether kernels may hold float16. */
+  readonly halves?: boolean;
 }
 
 export type FloatDtype = "float32" | "float16";
+/** How keys and values lie in memory: as the caller gave them, or as a cache keeps them. */
+export type StoredDtype = FloatDtype | "int8";
 
 /** All about a call that decides how it is computed. */
 export interface AttentionFacts {
   readonly operation: string;
   readonly shape: AttentionShape;
   readonly layout: Layout;
-  readonly dtypes: { readonly query: FloatDtype; readonly key: FloatDtype; readonly value: FloatDtype };
+  readonly dtypes: { readonly query: FloatDtype; readonly key: StoredDtype; readonly value: StoredDtype };
   /** Inputs that lie in arrays of the engine's, in whole vec4 whatever their width. */
   readonly inPlace?: readonly ("query" | "key" | "value")[];
   readonly output: FloatDtype;
@@ -29,6 +35,8 @@ export interface AttentionFacts {
   readonly bias: FloatDtype | undefined;
   readonly alibi: boolean;
   readonly softcap: boolean;
+  /** Whether the keys lie in a cache's ring. */
+  readonly ring: boolean;
   readonly sinks: boolean;
   readonly emptyRows: EmptyRows;
   readonly ragged: boolean;
@@ -37,6 +45,13 @@ export interface AttentionFacts {
   readonly longestQuery: number;
   readonly longestKey: number;
   readonly wanted: Wanted;
+}
+
+/** What the kernels read: see `Kernel`. */
+export interface Stored {
+  readonly query: FloatDtype;
+  readonly stored: StoredDtype;
+  readonly halves?: boolean;
 }
 
 /** The tile of one workgroup. */
@@ -84,7 +99,8 @@ export interface AttentionPlan {
   readonly facts: AttentionFacts;
   /** Inputs that are first brought to [B, H, S, width] with whole vec4. */
   readonly packed: { readonly query: boolean; readonly key: boolean; readonly value: boolean };
-  readonly stored: FloatDtype;
+  /** How the kernels find the query, and keys and values. */
+  readonly stored: Stored;
   readonly attend: AttendPlan | undefined;
   readonly inspect: readonly InspectPlan[];
   /** A float16 output is computed in float32 and narrowed at the end. */
@@ -113,14 +129,20 @@ const THREADS_Y = [16, 8] as const;
 const FEW_ROWS = 16;
 const FEW_THREADS_Y = 4;
 
+/** Rows that a decoding workgroup computes, and the rest of its tile; q_rows holds Q_CAPACITY fours of all rows together. */
+const DECODE_ROWS = [1, 4, 8] as const;
+const DECODE = { THREADS: 128, LANES: 8, KEYS: KEY_TILE, Q_CAPACITY: 256 } as const;
+
 /** Long keys with few workgroups are split, so that the whole GPU has work. */
-const LEAST_KEYS_PER_PART = 512;
-const ENOUGH_WORKGROUPS = 256;
+interface Split {
+  readonly leastKeys: number;
+  readonly enoughWorkgroups: number;
+}
 
 /** Ranked probabilities that topK may keep at once. */
 const MOST_SCRATCH_BYTES = 2 ** 26;
 
-const ROW_BYTES = 32;
+const ROW_BYTES = 36;
 const FLAT_THREADS = 64;
 
 /** Alignment of every section that becomes a tensor of its own. */
@@ -131,7 +153,10 @@ export const divideUp = (value: number, step: number): number => Math.ceil(value
 export function planAttention(facts: AttentionFacts, limits: Limits): AttentionPlan {
   const { shape, wanted } = facts;
   const packed = packedInputs(facts);
-  const stored = packed.query || packed.key || packed.value ? "float32" : facts.dtypes.query;
+  const stored: Stored = {
+    query: packed.query ? "float32" : facts.dtypes.query,
+    stored: packed.key || packed.value ? "float32" : facts.dtypes.key,
+  };
   const inspect = [
     ...(wanted.probs ? [planInspection(facts, limits, stored, "probs", wanted.probs)] : []),
     ...(wanted.scores ? [planInspection(facts, limits, stored, wanted.scores.stage, wanted.scores.selection)] : []),
@@ -159,19 +184,20 @@ function needsRows({ wanted, emptyRows }: AttentionFacts): boolean {
   return output || lse || entropy || probs !== undefined || topK !== undefined || emptyRows === "throw";
 }
 
-/** Inputs are read where they lie if their rows are whole vec4 of one dtype. */
+/** Inputs are read where they lie if their rows are whole vec4 and keys and values of one dtype; packed ones are float32. */
 function packedInputs({ layout, shape, dtypes, inPlace = [] }: AttentionFacts): AttentionPlan["packed"] {
   const ragged4 = { query: shape.headDim % 4, key: shape.headDim % 4, value: shape.valueDim % 4 };
-  const mixed = new Set(Object.values(dtypes)).size > 1;
   const needs = (name: keyof typeof dtypes) => !inPlace.includes(name) && (layout === "BES" || ragged4[name] !== 0);
-  const any = mixed || needs("query") || needs("key") || needs("value");
-  // the kernels read all three in one dtype, so halves are widened as soon as one of them must be packed
-  const widened = (name: keyof typeof dtypes) => needs(name) || (any && dtypes[name] === "float16");
-  return { query: widened("query"), key: widened("key"), value: widened("value") };
+  const either = dtypes.key !== dtypes.value || needs("key") || needs("value");
+  const packs = (name: "key" | "value") => needs(name) || (either && dtypes[name] === "float16");
+  const [key, value] = [packs("key"), packs("value")];
+  // a half query beside wide keys would need kernels of its own
+  const keysAreHalves = !key && dtypes.key === "float16";
+  return { query: needs("query") || (dtypes.query === "float16" && !keysAreHalves), key, value };
 }
 
 /** What the kernels are told of the call; see `has` in call.wgsl. */
-function featuresOf({ mask, bias, alibi, softcap, sinks, ragged, wanted }: AttentionFacts): number {
+function featuresOf({ mask, bias, alibi, softcap, sinks, ring, ragged, wanted }: AttentionFacts): number {
   const present: Readonly<Record<keyof typeof FEATURE, boolean>> = {
     mask,
     bias: bias !== undefined,
@@ -180,12 +206,18 @@ function featuresOf({ mask, bias, alibi, softcap, sinks, ragged, wanted }: Atten
     softcap,
     sinks,
     entropies: wanted.entropy,
+    ring,
     output: wanted.output,
     ragged,
     average: false,
   };
   const names = Object.keys(FEATURE) as (keyof typeof FEATURE)[];
   return names.reduce((bits, name) => bits | (present[name] ? FEATURE[name] : 0), 0);
+}
+
+/** Float16 keys and values stay so in the tiles of workgroup memory where the device can hold them. */
+function inHalves(stored: Stored, { halves }: Limits): Stored {
+  return halves && stored.stored === "float16" ? { ...stored, halves } : stored;
 }
 
 function tileConstants(threadsY: number): Record<string, number> {
@@ -229,44 +261,33 @@ function chooseThreadsY(rows: number, attends: boolean, limits: Limits): number 
   return THREADS_Y.find(fits) ?? FEW_THREADS_Y;
 }
 
-function planAttend(facts: AttentionFacts, limits: Limits, stored: FloatDtype): AttendPlan {
+function planAttend(facts: AttentionFacts, limits: Limits, stored: Stored): AttendPlan {
   const { shape, wanted, longestQuery, longestKey, numSequences } = facts;
   const { batchSize, numHeads, numKvHeads, queryLength } = shape;
   const rows = longestQuery * (numHeads / numKvHeads);
-  const threadsY = chooseThreadsY(rows, true, limits);
   const value4 = divideUp(shape.valueDim, 4);
-  const columns4 = wanted.output ? Math.min(divideUp(value4, THREADS_X), MOST_COLUMNS4_PER_THREAD) : 1;
-  const tiles = tilesOf(threadsY, columns4 * THREADS_X, true);
+  const { name, tiles, constants, split } = decodeTile(facts, rows, value4) ?? attendTile(facts, rows, value4, limits);
   const rowTiles = divideUp(rows, tiles.queryRows);
-  const valueBlocks = wanted.output ? divideUp(value4, columns4 * THREADS_X) : 1;
+  const valueBlocks = wanted.output ? divideUp(shape.valueDim, tiles.valueColumns) : 1;
 
   const workgroups = numSequences * numKvHeads * rowTiles * valueBlocks;
-  const { keyParts, keysPerPart } = splitKeys(longestKey, workgroups);
+  const { keyParts, keysPerPart } = splitKeys(longestKey, workgroups, split);
   const inParts = keyParts > 1;
   const numRows = batchSize * numHeads * queryLength;
+  const options = featuresOf(facts) % FEATURE.output !== 0;
   return {
     attend: {
       kernel: {
-        name: "attend",
-        stored,
-        constants: {
-          ...tileConstants(threadsY),
-          W: columns4,
-          VALUE_BLOCK4: columns4 * THREADS_X,
-          V_KEYS: valueKeys(columns4 * THREADS_X),
-          OPTIONS: featuresOf(facts) % FEATURE.output !== 0,
-        },
+        name,
+        ...(name === "attend" ? inHalves(stored, limits) : stored),
+        constants: { ...constants, TOGETHER: limits.together ?? 1, OPTIONS: options },
       },
       workgroups: workgroups * keyParts,
     },
     merge: inParts
       ? {
-          kernel: {
-            name: "merge_parts",
-            stored,
-            constants: { THREADS: FLAT_THREADS, OPTIONS: true },
-          },
-          workgroups: divideUp(numRows * value4, FLAT_THREADS),
+          kernel: { name: "merge_parts", ...stored, constants: { THREADS: FLAT_THREADS, OPTIONS: true } },
+          workgroups: numRows,
         }
       : undefined,
     tiles,
@@ -280,14 +301,61 @@ function planAttend(facts: AttentionFacts, limits: Limits, stored: FloatDtype): 
   };
 }
 
+/** A kernel for an attention pass, its tile, and how it wants long keys split. */
+interface Tile {
+  readonly name: "attend" | "decode";
+  readonly tiles: Tiles;
+  readonly constants: Readonly<Record<string, number>>;
+  readonly split: Split;
+}
+
+function attendTile({ wanted }: AttentionFacts, rows: number, value4: number, limits: Limits): Tile {
+  const threadsY = chooseThreadsY(rows, true, limits);
+  const columns4 = wanted.output ? Math.min(divideUp(value4, THREADS_X), MOST_COLUMNS4_PER_THREAD) : 1;
+  const block4 = columns4 * THREADS_X;
+  return {
+    name: "attend",
+    tiles: tilesOf(threadsY, block4, true),
+    constants: { ...tileConstants(threadsY), W: columns4, VALUE_BLOCK4: block4, V_KEYS: valueKeys(block4) },
+    split: { leastKeys: 512, enoughWorkgroups: 256 },
+  };
+}
+
+/** Few rows are computed as few, each key read once; undefined for more rows, or heads too wide for workgroup memory. */
+function decodeTile({ shape }: AttentionFacts, rows: number, value4: number): Tile | undefined {
+  const depth4 = divideUp(shape.headDim, 4);
+  const all = DECODE_ROWS.find((most) => rows <= most);
+  const most = DECODE_ROWS.filter((most) => most * depth4 <= DECODE.Q_CAPACITY).at(-1);
+  if (all === undefined || most === undefined) return undefined;
+  const queryRows = Math.min(all, most);
+  const { THREADS, LANES, KEYS, Q_CAPACITY } = DECODE;
+  const floats = queryRows * KEYS * (LANES + 1) + 2 * KEYS + 4 * (Q_CAPACITY + THREADS);
+  return {
+    name: "decode",
+    tiles: {
+      queryRows,
+      keys: KEYS,
+      valueColumns: 4 * Math.min(value4, THREADS),
+      threads: THREADS,
+      workgroupBytes: 4 * floats + (ROW_BYTES + 12) * queryRows,
+    },
+    constants: { ROWS: queryRows, ...DECODE },
+    split: { leastKeys: 256, enoughWorkgroups: 1024 },
+  };
+}
+
 /** Keys whose values the tile holds at once: a power of two, so that it divides the tile. */
 function valueKeys(block4: number): number {
   return Math.min(KEY_TILE, 2 ** Math.floor(Math.log2((CHUNK4 * KEY_TILE) / block4)));
 }
 
 /** From the shape alone: the same parts on every device. */
-function splitKeys(keys: number, workgroups: number): { readonly keyParts: number; readonly keysPerPart: number } {
-  const wanted = Math.min(Math.floor(keys / LEAST_KEYS_PER_PART), divideUp(ENOUGH_WORKGROUPS, Math.max(workgroups, 1)));
+function splitKeys(
+  keys: number,
+  workgroups: number,
+  { leastKeys, enoughWorkgroups }: Split,
+): { readonly keyParts: number; readonly keysPerPart: number } {
+  const wanted = Math.min(Math.floor(keys / leastKeys), divideUp(enoughWorkgroups, Math.max(workgroups, 1)));
   if (wanted < 2) return { keyParts: 1, keysPerPart: Math.max(keys, 1) };
   const keysPerPart = divideUp(divideUp(keys, wanted), KEY_TILE) * KEY_TILE;
   return { keyParts: divideUp(keys, keysPerPart), keysPerPart };
@@ -296,7 +364,7 @@ function splitKeys(keys: number, workgroups: number): { readonly keyParts: numbe
 function planInspection(
   facts: AttentionFacts,
   limits: Limits,
-  stored: FloatDtype,
+  stored: Stored,
   stage: InspectPlan["stage"],
   selection: Selection,
 ): InspectPlan {
@@ -312,7 +380,7 @@ function planInspection(
     selection,
     kernel: {
       name: "inspect",
-      stored,
+      ...inHalves(stored, limits),
       constants: {
         ...tileConstants(threadsY),
         OPTIONS: true,
@@ -327,7 +395,7 @@ function planInspection(
         ? {
             kernel: {
               name: "top_k",
-              stored,
+              ...stored,
               constants: { THREADS: FLAT_THREADS, OPTIONS: false },
             },
             k: wanted.topK!.k,
@@ -338,7 +406,7 @@ function planInspection(
 
 /** A kernel of independent invocations. */
 export function flatKernel(
-  name: "pack" | "narrow" | "merge" | "rotary" | "head_norm",
+  name: "pack" | "narrow" | "merge" | "rotary" | "head_norm" | "store_rows" | "lanes",
   constants: Kernel["constants"] = {},
 ): Kernel {
   return { name, constants: { THREADS: FLAT_THREADS, ...constants } };
@@ -367,7 +435,8 @@ function rowStride({ batchSize, numHeads, queryLength }: AttentionShape): number
   return divideUp(Math.max(batchSize * numHeads * queryLength, 1), SECTION_ELEMENTS) * SECTION_ELEMENTS;
 }
 
-const BYTES = { float32: 4, float16: 2 } as const;
+/** Bytes of an element. */
+export const BYTES: Readonly<Record<StoredDtype, number>> = { float32: 4, float16: 2, int8: 1 };
 
 /** The shape by the letters of the formula. */
 const lettersOf = (shape: AttentionShape) => ({
@@ -392,12 +461,13 @@ function cost({ shape, dtypes, output, wanted }: AttentionFacts): Pick<Attention
 /** Everything that a device could refuse is refused here, before any work, with the limit's name. */
 function checkLimits(plan: AttentionPlan, limits: Limits): void {
   const { operation, shape } = plan.facts;
+  const { stored } = plan.stored;
   const { B, Hq, Hkv, Sq, Skv, D, Dv } = lettersOf(shape);
   const width = (dim: number) => 4 * divideUp(dim, 4);
   const sizes: Record<string, number> = {
     query: 4 * B * Hq * Sq * width(D),
-    key: 4 * B * Hkv * Skv * width(D),
-    value: 4 * B * Hkv * Skv * width(Dv),
+    key: BYTES[stored] * B * Hkv * Skv * width(D),
+    value: BYTES[stored] * B * Hkv * Skv * width(Dv),
     output: 4 * B * Hq * Sq * Dv,
     "the rows' statistics": 4 * ROW_SECTIONS * plan.rowStride,
     "the parts of the keys": plan.attend?.partBytes.outputs ?? 0,

@@ -13,7 +13,13 @@ export interface Sequence {
   readonly keyLength: number;
   /** Query i stands at i + offset. */
   readonly offset: number;
+  /** Tokens gone from a ring, and the place of the first behind those that it keeps. */
+  readonly dropped: number;
+  readonly seam: number;
 }
+
+/** Words of a sequence in the shader's table. */
+export const SEQUENCE_WORDS = 10;
 
 /** Positions stay this far from the ends of a 32-bit integer, with windows and lengths added. */
 export const FARTHEST = 2 ** 29;
@@ -35,11 +41,22 @@ export function resolveSequences(
     const keyLength = keyLengths?.[n] ?? numKeys;
     const aligned = causal === "lower-right" ? keyLength - queryLength : 0;
     const offset = Math.max(-FARTHEST, Math.min(FARTHEST, queryOffset?.[n] ?? aligned));
-    return { batch: ragged ? 0 : n, queryBegin, numQueries, queryLength, keyBegin, numKeys, keyLength, offset };
+    return {
+      batch: ragged ? 0 : n,
+      queryBegin,
+      numQueries,
+      queryLength,
+      keyBegin,
+      numKeys,
+      keyLength,
+      offset,
+      dropped: 0,
+      seam: 0,
+    };
   });
 }
 
-/** As the shader's table holds them, 8 words each. */
+/** As the shader's table holds them, SEQUENCE_WORDS each. */
 export function sequenceWords(sequences: readonly Sequence[]): Int32Array {
   return Int32Array.from(
     sequences.flatMap((s) => [
@@ -51,6 +68,8 @@ export function sequenceWords(sequences: readonly Sequence[]): Int32Array {
       s.numKeys,
       s.keyLength,
       s.offset,
+      s.dropped,
+      s.seam,
     ]),
   );
 }

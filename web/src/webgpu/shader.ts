@@ -1,29 +1,55 @@
 import attend from "./kernels/attend.wgsl";
 import call from "./kernels/call.wgsl";
+import decode from "./kernels/decode.wgsl";
 import finishRow from "./kernels/finish_row.wgsl";
+import floatBits from "./kernels/float_bits.wgsl";
 import headNorm from "./kernels/head_norm.wgsl";
 import inspect from "./kernels/inspect.wgsl";
+import lanes from "./kernels/lanes.wgsl";
 import merge from "./kernels/merge.wgsl";
 import mergeParts from "./kernels/merge_parts.wgsl";
 import narrow from "./kernels/narrow.wgsl";
 import pack from "./kernels/pack.wgsl";
 import part from "./kernels/part.wgsl";
 import project from "./kernels/project.wgsl";
+import queryF16 from "./kernels/query_f16.wgsl";
+import queryF32 from "./kernels/query_f32.wgsl";
 import rotary from "./kernels/rotary.wgsl";
 import scoreTile from "./kernels/score_tile.wgsl";
 import storedF16 from "./kernels/stored_f16.wgsl";
+import storedF16Halves from "./kernels/stored_f16_halves.wgsl";
 import storedF32 from "./kernels/stored_f32.wgsl";
+import storedI8 from "./kernels/stored_i8.wgsl";
+import storeRows from "./kernels/store_rows.wgsl";
+import together from "./kernels/together.wgsl";
+import togetherSubgroup from "./kernels/together_subgroup.wgsl";
 import topK from "./kernels/top_k.wgsl";
+import type { FloatDtype, StoredDtype } from "./plan.js";
 
 export type KernelName =
-  "attend" | "merge_parts" | "inspect" | "top_k" | "pack" | "narrow" | "merge" | "rotary" | "project" | "head_norm";
+  | "attend"
+  | "decode"
+  | "merge_parts"
+  | "inspect"
+  | "top_k"
+  | "pack"
+  | "narrow"
+  | "merge"
+  | "rotary"
+  | "project"
+  | "head_norm"
+  | "store_rows"
+  | "lanes";
 
 /** A shader before it is text: which kernel, and the constants that fold its options away. */
 export interface Kernel {
   readonly name: KernelName;
   readonly constants: Readonly<Record<string, number | boolean>>;
-  /** How query, key and value lie in memory, for kernels that read them. */
-  readonly stored?: "float32" | "float16";
+  /** How the query, and how keys and values lie in memory, for kernels that read them. */
+  readonly query?: FloatDtype;
+  readonly stored?: StoredDtype;
+  /** Whether float16 keys and values stay float16 in workgroup memory, which needs shader-f16. */
+  readonly halves?: boolean;
 }
 
 /** How a kernel uses each of its bindings; absent inputs are bound to a few spare bytes, so numbers never move. */
@@ -47,17 +73,18 @@ const CALL = {
 } as const;
 
 const SOURCES: Readonly<Record<KernelName, Source>> = {
-  attend: { parts: [call, scoreTile, finishRow, part, attend], bindings: CALL },
+  attend: { parts: [floatBits, call, scoreTile, finishRow, part, attend], bindings: CALL },
+  decode: { parts: [floatBits, call, finishRow, part, decode], bindings: CALL },
   merge_parts: {
-    parts: [call, finishRow, mergeParts],
+    parts: [floatBits, call, finishRow, mergeParts],
     bindings: { 0: "uniform", 3: "read", 6: "read", 7: "write", 8: "write", 9: "read", 10: "read" },
   },
-  inspect: { parts: [call, scoreTile, inspect], bindings: CALL },
-  top_k: { parts: [call, topK], bindings: { 0: "uniform", 7: "write", 8: "write", 9: "read" } },
-  pack: { parts: [pack], bindings: { 0: "uniform", 1: "read", 2: "write" } },
-  narrow: { parts: [narrow], bindings: { 0: "uniform", 1: "read", 2: "write" } },
+  inspect: { parts: [floatBits, call, scoreTile, inspect], bindings: CALL },
+  top_k: { parts: [floatBits, call, topK], bindings: { 0: "uniform", 7: "write", 8: "write", 9: "read" } },
+  pack: { parts: [floatBits, pack], bindings: { 0: "uniform", 1: "read", 2: "write" } },
+  narrow: { parts: [floatBits, narrow], bindings: { 0: "uniform", 1: "read", 2: "write" } },
   merge: {
-    parts: [merge],
+    parts: [floatBits, merge],
     bindings: { 0: "uniform", 1: "read", 2: "read", 3: "read", 4: "write", 5: "write" },
   },
   project: {
@@ -66,23 +93,51 @@ const SOURCES: Readonly<Record<KernelName, Source>> = {
   },
   head_norm: { parts: [headNorm], bindings: { 0: "uniform", 1: "read", 2: "write" } },
   rotary: { parts: [rotary], bindings: { 0: "uniform", 1: "read", 2: "read", 3: "write" } },
+  lanes: { parts: [lanes], bindings: { 0: "write" } },
+  store_rows: {
+    parts: [floatBits, storeRows],
+    bindings: { 0: "uniform", 1: "read", 2: "read", 3: "write" },
+  },
 };
 
 export function bindingsOf(name: KernelName): Readonly<Record<number, Access>> {
   return SOURCES[name].bindings;
 }
 
+/** What a device must have for a kernel, by WGSL's names. */
+function extensionsOf({ name, constants, halves }: Kernel): string[] {
+  const usesSubgroups = name === "lanes" || (constants["TOGETHER"] ?? 1) !== 1;
+  return [...(halves ? ["f16"] : []), ...(usesSubgroups ? ["subgroups"] : [])];
+}
+
+/** How four numbers lie in memory, and the text that reads them. */
+const STORED: Readonly<Record<StoredDtype, { readonly alias: string; readonly text: string }>> = {
+  float32: { alias: "vec4<u32>", text: storedF32 },
+  float16: { alias: "vec2<u32>", text: storedF16 },
+  int8: { alias: "u32", text: storedI8 },
+};
+const QUERY_TEXT: Readonly<Record<FloatDtype, string>> = { float32: queryF32, float16: queryF16 };
+
 /** One line of constants for each option, then the hand-written text. */
-export function shaderSource({ name, constants, stored }: Kernel): string {
+export function shaderSource(kernel: Kernel): string {
+  const { name, constants, query, stored, halves } = kernel;
   const lines = Object.entries(constants).map(([constant, value]) =>
     typeof value === "boolean" ? `const ${constant} = ${value};` : `const ${constant} = ${value}u;`,
   );
-  const storage = stored ? [`alias stored = ${stored === "float16" ? "vec2<u32>" : "vec4<u32>"};`] : [];
-  const loads = stored ? [stored === "float16" ? storedF16 : storedF32] : [];
-  return [...storage, ...lines, "", ...SOURCES[name].parts, ...loads].join("\n");
+  const aliases = [
+    ...(query ? [`alias stored_query = ${STORED[query].alias};`] : []),
+    ...(stored ? [`alias stored = ${STORED[stored].alias};`, `alias tile4 = vec4<${halves ? "f16" : "f32"}>;`] : []),
+  ];
+  const loads = [
+    ...(query ? [QUERY_TEXT[query]] : []),
+    ...(stored ? [halves ? storedF16Halves : STORED[stored].text] : []),
+    ...("TOGETHER" in constants ? [constants["TOGETHER"] === 1 ? together : togetherSubgroup] : []),
+  ];
+  const enabled = extensionsOf(kernel).map((extension) => `enable ${extension};`);
+  return [...enabled, ...aliases, ...lines, "", ...SOURCES[name].parts, ...loads].join("\n");
 }
 
 /** The same text for the same kernel: the key under which its pipeline is kept. */
-export function kernelKey({ name, constants, stored }: Kernel): string {
-  return JSON.stringify([name, stored ?? null, Object.entries(constants)]);
+export function kernelKey({ name, constants, query, stored, halves }: Kernel): string {
+  return JSON.stringify([name, query ?? null, stored ?? null, halves ?? null, Object.entries(constants)]);
 }

@@ -2,7 +2,7 @@
 // keys they see, with an online softmax: no matrix of scores exists outside the tile.
 
 var<workgroup> p_tile: array<vec4<f32>, Q_TILE * KV_TILE / 4>;     // [four keys][row]; at the end the rows' statistics
-var<workgroup> part_max: array<f32, THREADS_X * Q_TILE>;           // [x][row]
+var<workgroup> part_max: array<f32, THREADS_X * Q_TILE / TOGETHER>;  // [x][row]
 
 var<private> out: array<vec4<f32>, R * W>;        // [row][four columns]
 var<private> row_max: array<f32, R>;
@@ -38,12 +38,13 @@ fn raise_max(x: u32, y: u32) {
   for (var r = 0u; r < R; r++) {
     var m = LOWEST;
     for (var c4 = 0u; c4 < C4; c4++) { m = max(m, max4(scores[r * C4 + c4])); }
-    part_max[x * Q_TILE + y * R + r] = m;
+    m = max_together(m);
+    if (x % TOGETHER == 0u) { part_max[x / TOGETHER * Q_TILE + y * R + r] = m; }
   }
   workgroupBarrier();  // part_max is complete
   for (var r = 0u; r < R; r++) {
     var raised = row_max[r];
-    for (var n = 0u; n < THREADS_X; n++) { raised = max(raised, part_max[n * Q_TILE + y * R + r]); }
+    for (var n = 0u; n < THREADS_X / TOGETHER; n++) { raised = max(raised, part_max[n * Q_TILE + y * R + r]); }
     let factor = exp_below(row_max[r], raised);
     let lift = max(row_max[r], raised - 104.0f) - raised;
     if (has(ENTROPIES)) { row_weighted[r] = factor * (row_weighted[r] + lift * row_sum[r]); }
@@ -70,16 +71,18 @@ fn store_p(visible: array<u32, R>, x: u32, y: u32) {
 }
 
 /// value is [B, Hkv, Skv, Dv / 4] by its strides. Keys [first, first + V_KEYS) of the tile that begins at j0.
-fn load_v(base: u32, j0: i32, first: u32, last: i32, column: u32, t: u32) {
+fn load_v(base: u32, j0: i32, first: u32, last: i32, seam: i32, column: u32, t: u32) {
   for (var n = t; n < V_KEYS * VALUE_BLOCK4; n += THREADS) {
     let c4 = column + n % VALUE_BLOCK4;
     let jj = first + n / VALUE_BLOCK4;
     let j = j0 + i32(jj);
-    var v = vec4<f32>();
+    var v = tile4();
     if (c4 < params.value4 && j < last) {
-      let raw = value[base + u32(j) * params.value_position + c4];
-      if (any_not_finite(raw)) { atomicStore(&key_poison[jj], 2u); }
-      v = finite_part(raw);
+      let row = base + place_of(j, seam) * params.value_position;
+      let raw = value[row + c4];
+      let scale = value_scale(row);
+      if (any_not_finite(raw, scale)) { atomicStore(&key_poison[jj], 2u); }
+      v = finite_part(raw, scale);
     }
     kv_tile[n] = v;
   }
@@ -89,7 +92,7 @@ fn accumulate(first: u32, x: u32, y: u32) {
   for (var n = 0u; n < V_KEYS; n += 4u) {
     var v: array<vec4<f32>, 4 * W>;
     for (var c = 0u; c < 4u; c++) {
-      for (var w = 0u; w < W; w++) { v[c * W + w] = kv_tile[(n + c) * VALUE_BLOCK4 + w * THREADS_X + x]; }
+      for (var w = 0u; w < W; w++) { v[c * W + w] = vec4<f32>(kv_tile[(n + c) * VALUE_BLOCK4 + w * THREADS_X + x]); }
     }
     for (var r = 0u; r < R; r++) {
       let p = p_tile[((first + n) / 4u) * Q_TILE + y * R + r];
@@ -164,14 +167,14 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
   let key_base = sequence.batch * params.key_batch + group * params.key_head;
   let value_base = sequence.batch * params.value_batch + group * params.value_head;
   for (var j0 = begin; j0 < end; j0 += i32(KV_TILE)) {
-    score_tile(key_base, j0, end, t);
+    score_tile(key_base, j0, end, sequence.seam, t);
     let visible = hide(j0, x, y);
     raise_max(x, y);
     store_p(visible, x, y);
     if (has(OUTPUT)) {
       for (var first = 0u; first < KV_TILE; first += V_KEYS) {
         workgroupBarrier();  // p_tile is complete, kv_tile has been read
-        load_v(value_base, j0, first, end, column, t);
+        load_v(value_base, j0, first, end, sequence.seam, column, t);
         workgroupBarrier();  // kv_tile is complete
         accumulate(first, x, y);
         mark_poisoned_values(visible, first, x);

@@ -10,7 +10,7 @@ struct Params {
   depth4: u32,   // head dim in vec4
   value4: u32,   // value dim in vec4
   value_dim: u32,
-  // strides of query, key and value in vec4, of output in elements
+  // strides of query, key and value in fours of elements, of output in elements
   query_batch: u32,
   query_head: u32,
   query_position: u32,
@@ -37,6 +37,8 @@ struct Params {
   softcap: f32,
   window_left: i32,
   window_right: i32,  // causal is a right side of 0
+  ring_kept: i32,     // first tokens that a cache's ring never drops
+  ring_window: i32,   // places in which the others turn
   exclude_self: u32,
   empty_rows: u32,    // EMPTY_…
   num_rows: u32,      // B * Hq * Sq
@@ -44,6 +46,7 @@ struct Params {
   num_sequences: u32,
   row_tiles: u32,     // of the longest sequence
   value_blocks: u32,
+  block_columns: u32, // fours of a value that a decoding workgroup computes
   key_parts: u32,
   keys_per_part: u32,
   heads_at: u32,      // in tables: slopes, sinks and gains, num_heads each
@@ -60,7 +63,7 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> query: array<stored>;
+@group(0) @binding(1) var<storage, read> query: array<stored_query>;
 @group(0) @binding(2) var<storage, read> key: array<stored>;
 @group(0) @binding(3) var<storage, read> value: array<stored>;
 @group(0) @binding(4) var<storage, read> mask: array<u32>;   // bytes
@@ -76,11 +79,12 @@ const ALIBI = 8u;
 const SOFTCAP = 16u;
 const SINKS = 32u;
 const ENTROPIES = 64u;
-const OUTPUT = 128u;
-const RAGGED = 256u;
-const AVERAGE = 512u;
+const RING = 128u;
+const OUTPUT = 256u;
+const RAGGED = 512u;
+const AVERAGE = 1024u;
 
-/// Whether the call has a feature. Calls with none of the first seven run a kernel compiled without them (OPTIONS is
+/// Whether the call has a feature. Calls with none of those before OUTPUT run a kernel compiled without them (OPTIONS is
 /// false); one kernel serves all the others, for every pipeline costs its compilation.
 fn has(feature: u32) -> bool { return (OPTIONS || feature >= OUTPUT) && (params.features & feature) != 0u; }
 
@@ -99,11 +103,7 @@ const EMPTY_ZERO = 0u;
 const EMPTY_NAN = 1u;
 const EMPTY_UNIFORM = 2u;
 
-// WGSL leaves arithmetic with Inf and NaN open, so they are only ever written, as bits.
-const MINUS_INFINITY = 0xff800000u;
-const NOT_A_NUMBER = 0x7fc00000u;
 const LOWEST = -3.4028234663852886e+38f;
-const EXPONENT = 0x7f800000u;
 
 struct Sequence {
   batch: u32,
@@ -114,12 +114,16 @@ struct Sequence {
   num_keys: i32,
   key_length: i32,
   offset: i32,
+  dropped: i32,  // tokens gone from a ring, between those that it keeps and the others
+  seam: i32,     // the place of the first of the others
 }
+const SEQUENCE_WORDS = 10u;
 
 fn sequence_at(n: u32) -> Sequence {
-  let at = 8u * n;
+  let at = SEQUENCE_WORDS * n;
   return Sequence(tables[at], tables[at + 1u], tables[at + 2u], i32(tables[at + 3u]), i32(tables[at + 4u]),
-                  i32(tables[at + 5u]), i32(tables[at + 6u]), i32(tables[at + 7u]));
+                  i32(tables[at + 5u]), i32(tables[at + 6u]), i32(tables[at + 7u]), i32(tables[at + 8u]),
+                  i32(tables[at + 9u]));
 }
 
 /// The sequence that holds a packed query row: the batch itself, or in a ragged batch the last that begins at or before it
@@ -130,7 +134,7 @@ fn sequence_of(batch: u32, packed: u32) -> u32 {
   var high = params.num_sequences - 1u;
   while (low < high) {
     let middle = (low + high + 1u) / 2u;
-    if (tables[8u * middle + 1u] <= packed) { low = middle; } else { high = middle - 1u; }
+    if (tables[SEQUENCE_WORDS * middle + 1u] <= packed) { low = middle; } else { high = middle - 1u; }
   }
   return low;
 }
@@ -138,6 +142,27 @@ fn sequence_of(batch: u32, packed: u32) -> u32 {
 fn slope_of(head: u32) -> f32 { return bitcast<f32>(tables[params.heads_at + head]); }
 fn sink_bits_of(head: u32) -> u32 { return tables[params.heads_at + params.num_heads + head]; }
 fn gain_of(head: u32) -> f32 { return bitcast<f32>(tables[params.heads_at + 2u * params.num_heads + head]); }
+
+// Key rows are numbered in order of position: row j stands at j, or, where a ring has dropped tokens, at its absolute
+// position, and lies where its turn in the ring put it.
+
+fn position_of(j: i32, dropped: i32) -> i32 {
+  if (!has(RING)) { return j; }
+  return j + select(0, dropped, j >= params.ring_kept);
+}
+
+/// Key rows before a position: the first that stands at it or behind it, were there no end.
+fn rows_before(position: i32, dropped: i32) -> i32 {
+  if (!has(RING) || position <= params.ring_kept) { return position; }
+  return max(params.ring_kept, position - dropped);
+}
+
+/// Where key row j lies in memory.
+fn place_of(j: i32, seam: i32) -> u32 {
+  if (!has(RING) || j < params.ring_kept) { return u32(j); }
+  let turned = j - params.ring_kept + seam;
+  return u32(params.ring_kept + select(turned, turned - params.ring_window, turned >= params.ring_window));
+}
 
 /// Key rows [begin, end) that query row i of a sequence may see by position and length, counted over the packed keys.
 struct KeyRange {
@@ -147,8 +172,8 @@ struct KeyRange {
 
 fn keys_seen_by(i: i32, sequence: Sequence) -> KeyRange {
   let position = i + sequence.offset;
-  let begin = clamp(position - params.window_left, 0, sequence.key_length);
-  let end = clamp(position + params.window_right + 1, begin, sequence.key_length);
+  let begin = clamp(rows_before(position - params.window_left, sequence.dropped), 0, sequence.key_length);
+  let end = clamp(rows_before(position + params.window_right + 1, sequence.dropped), begin, sequence.key_length);
   return KeyRange(sequence.key_begin + begin, sequence.key_begin + select(end, begin, i >= sequence.query_length));
 }
 
@@ -159,7 +184,8 @@ struct Row {
   index: u32,     // (b * Hq + h) * Sq + i
   begin: i32,
   end: i32,
-  position: i32,  // the key row at which it stands
+  position: i32,  // where it stands, counted over the packed keys
+  dropped: i32,
   mask: u32,      // element for key 0
   bias: u32,
 }
@@ -174,6 +200,7 @@ fn make_row(sequence: Sequence, head: u32, i: u32) -> Row {
     range.begin,
     range.end,
     i32(i) + sequence.offset + sequence.key_begin,
+    sequence.dropped,
     sequence.batch * params.mask_batch + head * params.mask_head + packed * params.mask_query,
     sequence.batch * params.bias_batch + head * params.bias_head + packed * params.bias_query,
   );
@@ -181,15 +208,13 @@ fn make_row(sequence: Sequence, head: u32, i: u32) -> Row {
 
 /// Visible by position, length and mask; the bias has its own word (see `biased`).
 fn is_visible(row: Row, j: i32) -> bool {
-  var visible = j >= row.begin && j < row.end && (params.exclude_self == 0u || j != row.position);
+  var visible = j >= row.begin && j < row.end && (params.exclude_self == 0u || position_of(j, row.dropped) != row.position);
   if (has(MASK) && visible) {
     let at = row.mask + u32(j) * params.mask_key;
     visible = ((mask[at / 4u] >> (8u * (at % 4u))) & 0xffu) != 0u;
   }
   return visible;
 }
-
-fn not_finite(bits: u32) -> bool { return (bits & EXPONENT) == EXPONENT; }
 
 /// A score on its way to the softmax: `visible` and `poisoned` decide, `score` counts only where they allow it.
 struct Score {
@@ -215,16 +240,13 @@ fn softcapped(raw: f32) -> f32 {
 
 fn bias_bits(at: u32) -> u32 {
   if (!has(HALF_BIAS)) { return bias[at]; }
-  let half = (bias[at / 2u] >> (16u * (at % 2u))) & 0xffffu;
-  let finite = bitcast<u32>(unpack2x16float(half).x);
-  let special = ((half & 0x8000u) << 16u) | EXPONENT | ((half & 0x3ffu) << 13u);
-  return select(finite, special, (half & 0x7c00u) == 0x7c00u);
+  return wide_of((bias[at / 2u] >> (16u * (at % 2u))) & 0xffffu);
 }
 
 /// Raw score to biased score, and who may look at it.
 fn biased(row: Row, j: i32, raw: f32, poisoned: bool) -> Score {
   var s = Score(softcapped(raw), is_visible(row, j), poisoned);
-  if (has(ALIBI)) { s.score -= slope_of(row.head) * f32(abs(row.position - j)); }
+  if (has(ALIBI)) { s.score -= slope_of(row.head) * f32(abs(row.position - position_of(j, row.dropped))); }
   if (has(BIAS) && s.visible) {
     let bits = bias_bits(row.bias + u32(j) * params.bias_key);
     s.visible = bits != MINUS_INFINITY;

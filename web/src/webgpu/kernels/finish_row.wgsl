@@ -79,13 +79,15 @@ fn finish_row(head: u32, index: u32, key_length: i32, seen: Statistics, write: b
 
 /// The mean of the values at j < key_length, hidden or not, of one vec4 column; NaN cannot be kept out of it.
 fn mean_of_values(sequence: Sequence, group: u32, c4: u32) -> vec4<u32> {
-  let base = sequence.batch * params.value_batch + group * params.value_head + c4;
+  let base = sequence.batch * params.value_batch + group * params.value_head;
   var sum = vec4<f32>();
   var poisoned = false;
   for (var j = 0; j < sequence.key_length; j++) {
-    let raw = value[base + u32(sequence.key_begin + j) * params.value_position];
-    poisoned = poisoned || any_not_finite(raw);
-    sum += finite_part(raw);
+    let row = base + place_of(sequence.key_begin + j, sequence.seam) * params.value_position;
+    let raw = value[row + c4];
+    let scale = value_scale(row);
+    poisoned = poisoned || any_not_finite(raw, scale);
+    sum += vec4<f32>(finite_part(raw, scale));
   }
   return select(bitcast<vec4<u32>>(sum / f32(sequence.key_length)), vec4<u32>(NOT_A_NUMBER), poisoned);
 }

@@ -108,7 +108,8 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
     workgroupBarrier();  // the rows of the head before have been read
     load_rows(batch, first, head, t);
     workgroupBarrier();  // row_tile is complete
-    score_tile(batch * params.key_batch + head / params.group_size * params.key_head, j0, i32(params.key_length), t);
+    let key_base = batch * params.key_batch + head / params.group_size * params.key_head;
+    score_tile(key_base, j0, i32(params.key_length), sequence_at(batch).seam, t);
     if (params.stage >= PROBS) { add_probabilities(batch, j0, first, x, y); }
   }
 

@@ -24,9 +24,6 @@ struct Shape {
 @group(0) @binding(4) var<storage, read_write> output: array<u32>;
 @group(0) @binding(5) var<storage, read_write> lse: array<u32>;
 
-const MINUS_INFINITY = 0xff800000u;
-const NOT_A_NUMBER = 0x7fc00000u;
-const EXPONENT = 0x7f800000u;
 const LOWEST = -3.4028234663852886e+38f;
 
 fn lse_bits(part: u32, row: u32) -> u32 { return part_lse[part * shape.num_rows + row]; }
@@ -39,7 +36,7 @@ fn share(bits: u32, maximum: f32) -> f32 {
 
 fn raised(maximum: f32, bits: u32) -> f32 { return select(max(maximum, bitcast<f32>(bits)), maximum, bits == MINUS_INFINITY); }
 
-fn is_poison(bits: u32) -> bool { return bits != MINUS_INFINITY && (bits & EXPONENT) == EXPONENT; }
+fn is_poison(bits: u32) -> bool { return bits != MINUS_INFINITY && not_finite(bits); }
 
 @compute @workgroup_size(THREADS)
 fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t: u32) {

@@ -18,14 +18,9 @@ struct Shape {
 @group(0) @binding(1) var<storage, read> source: array<u32>;
 @group(0) @binding(2) var<storage, read_write> packed: array<vec4<u32>>;
 
-const EXPONENT = 0x7f800000u;
-
 fn element(at: u32) -> u32 {
   if (!HALF) { return source[at]; }
-  let half = (source[at / 2u] >> (16u * (at % 2u))) & 0xffffu;
-  let special = ((half & 0x8000u) << 16u) | EXPONENT | ((half & 0x3ffu) << 13u);
-  let finite = bitcast<u32>(unpack2x16float(select(half, 0u, (half & 0x7c00u) == 0x7c00u)).x);
-  return select(finite, special, (half & 0x7c00u) == 0x7c00u);
+  return wide_of((source[at / 2u] >> (16u * (at % 2u))) & 0xffffu);
 }
 
 @compute @workgroup_size(THREADS)

@@ -5,7 +5,7 @@ var<workgroup> row_tile: array<Row, Q_TILE>;
 var<workgroup> query_poison: array<atomic<u32>, Q_TILE>;
 var<workgroup> key_poison: array<atomic<u32>, KV_TILE>;  // by key
 var<workgroup> q_tile: array<vec4<f32>, CHUNK4 * Q_TILE>;
-var<workgroup> kv_tile: array<vec4<f32>, KV_CAPACITY>;
+var<workgroup> kv_tile: array<tile4, KV_CAPACITY>;
 
 var<private> scores: array<vec4<f32>, R * C4>;  // [row][four keys]
 
@@ -23,32 +23,35 @@ fn load_q(chunk: u32, t: u32) {
     let at = chunk * CHUNK4 + d4;
     var x = vec4<f32>();
     if (at < params.depth4 && row_tile[r].begin <= row_tile[r].end) {
-      let raw = query[row_tile[r].query + at];
-      if (any_not_finite(raw)) { atomicStore(&query_poison[r], 1u); }
-      x = params.scale * finite_part(raw);
+      let bits = query_bits(row_tile[r].query + at);
+      let special = (bits & vec4<u32>(EXPONENT)) == vec4<u32>(EXPONENT);
+      if (any(special)) { atomicStore(&query_poison[r], 1u); }
+      x = params.scale * bitcast<vec4<f32>>(select(bits, vec4<u32>(0u), special));
     }
     q_tile[d4 * Q_TILE + r] = x;
   }
 }
 
 /// key is [B, Hkv, Skv, D / 4] by its strides; `base` is that of batch and head.
-fn load_k(base: u32, j0: i32, last: i32, chunk: u32, t: u32) {
+fn load_k(base: u32, j0: i32, last: i32, seam: i32, chunk: u32, t: u32) {
   for (var n = t; n < CHUNK4 * KV_TILE; n += THREADS) {
     let d4 = n % CHUNK4;
     let jj = n / CHUNK4;
     let at = chunk * CHUNK4 + d4;
-    var x = vec4<f32>();
+    var x = tile4();
     if (at < params.depth4 && j0 + i32(jj) < last) {
-      let raw = key[base + u32(j0 + i32(jj)) * params.key_position + at];
-      if (any_not_finite(raw)) { atomicStore(&key_poison[jj], 1u); }
-      x = finite_part(raw);
+      let row = base + place_of(j0 + i32(jj), seam) * params.key_position;
+      let raw = key[row + at];
+      let scale = key_scale(row);
+      if (any_not_finite(raw, scale)) { atomicStore(&key_poison[jj], 1u); }
+      x = finite_part(raw, scale);
     }
     kv_tile[d4 * KV_TILE + key_slot(jj)] = x;
   }
 }
 
 /// scores = the rows of row_tile times the keys [j0, j0 + KV_TILE); keys from `last` on count as zeros.
-fn score_tile(base: u32, j0: i32, last: i32, t: u32) {
+fn score_tile(base: u32, j0: i32, last: i32, seam: i32, t: u32) {
   let x = t % THREADS_X;
   let y = t / THREADS_X;
   for (var n = 0u; n < R * C4; n++) { scores[n] = vec4<f32>(); }
@@ -57,12 +60,12 @@ fn score_tile(base: u32, j0: i32, last: i32, t: u32) {
   for (var chunk = 0u; chunk < chunks; chunk++) {
     workgroupBarrier();  // the tiles of the chunk before have been read, key_poison is clear
     load_q(chunk, t);
-    load_k(base, j0, last, chunk, t);
+    load_k(base, j0, last, seam, chunk, t);
     workgroupBarrier();  // both tiles are complete
     let steps = min(CHUNK4, params.depth4 - chunk * CHUNK4);
     for (var d4 = 0u; d4 < steps; d4++) {
       var k: array<vec4<f32>, 4 * C4>;
-      for (var c = 0u; c < 4u * C4; c++) { k[c] = kv_tile[d4 * KV_TILE + c * THREADS_X + x]; }
+      for (var c = 0u; c < 4u * C4; c++) { k[c] = vec4<f32>(kv_tile[d4 * KV_TILE + c * THREADS_X + x]); }
       for (var r = 0u; r < R; r++) {
         let q = q_tile[d4 * Q_TILE + y * R + r];
         for (var c4 = 0u; c4 < C4; c4++) {

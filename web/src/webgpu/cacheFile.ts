@@ -1,0 +1,199 @@
+// Saved caches, byte for byte those of cpp/src/kv_cache_file.cpp. Little-endian: magic, then the header's numbers of 8
+// bytes each, for every batch the tokens appended and the rotary origin, then for every batch and head the key rows in
+// order of position (and, for int8, their scales) and the value rows (and scales), then a CRC-32 of all that.
+
+import type { CacheDtype, CacheProblem } from "../cache.js";
+import { OptionError } from "../errors.js";
+import type { CheckedAngles, RotaryScaling } from "../rotary.js";
+import { fileBytes } from "./cacheStore.js";
+import { crc32 } from "./crc32.js";
+
+/** A cache as it is saved. */
+export interface SavedCache {
+  readonly problem: CacheProblem;
+  /** By batch: tokens appended, and what a rotary embedding adds to their positions. */
+  readonly appended: readonly number[];
+  readonly origins: readonly number[];
+  /** All rows, as they follow each other in the file. */
+  readonly rows: Uint8Array;
+}
+
+const MAGIC = [0x89, 0x48, 0x57, 0x4b, 0x56, 0x0d, 0x0a, 0x1a];
+const VERSION = 1;
+const NUMBER = 8;
+const CHECKSUM = 4;
+const HEADER = MAGIC.length + 10 * NUMBER;
+const ROTARY = 15 * NUMBER;
+const MOST = 2 ** 31 - 1;
+const FARTHEST_ORIGIN = 2 ** 52;
+
+const DTYPES: readonly CacheDtype[] = ["float32", "float16", "int8"];
+const SCALINGS: readonly (RotaryScaling["kind"] | undefined)[] = [
+  undefined,
+  "linear",
+  "ntk",
+  "dynamic-ntk",
+  "yarn",
+  "llama3",
+];
+
+export function writeCache({ problem, appended, origins, rows }: SavedCache): Uint8Array {
+  const header = HEADER + (problem.rotary ? ROTARY : 0) + 2 * NUMBER * appended.length;
+  const bytes = new Uint8Array(header + rows.length + CHECKSUM);
+  bytes.set(MAGIC);
+  const writer = new Writer(new DataView(bytes.buffer), MAGIC.length);
+  const { dtype, batchSize, numKvHeads, headDim, valueDim, capacity, ring, rotary } = problem;
+  const sizes = [batchSize, numKvHeads, headDim, valueDim, capacity ?? 0, ring?.keepFirst ?? 0, ring?.window ?? 0];
+  writer.integers(VERSION, DTYPES.indexOf(dtype), ...sizes, Number(rotary !== undefined));
+  if (rotary) writeAngles(writer, rotary);
+  appended.forEach((tokens, b) => writer.integers(tokens, origins[b]!));
+  bytes.set(rows, header);
+  new DataView(bytes.buffer).setUint32(bytes.length - CHECKSUM, crc32(bytes.subarray(0, -CHECKSUM)), true);
+  return bytes;
+}
+
+/** Checks magic, version, sizes and checksum before anything is believed. */
+export function readCache(operation: string, bytes: Uint8Array): SavedCache {
+  const corrupt = (why: string) => new OptionError(`${operation}: ${why}`, { code: "CORRUPT_DATA" });
+  if (bytes.length < MAGIC.length || MAGIC.some((byte, n) => bytes[n] !== byte))
+    throw corrupt("these bytes are not a saved cache");
+  if (bytes.length < HEADER + CHECKSUM) throw corrupt("the saved cache is truncated");
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const version = view.getBigInt64(MAGIC.length, true);
+  if (version !== BigInt(VERSION))
+    throw corrupt(`the saved cache has version ${version}, this engine reads ${VERSION}`);
+  if (crc32(bytes.subarray(0, -CHECKSUM)) !== view.getUint32(bytes.length - CHECKSUM, true))
+    throw corrupt("the saved cache is damaged or truncated: its checksum is wrong");
+
+  const reader = new Reader(view, MAGIC.length + NUMBER, bytes.length - CHECKSUM);
+  const problem = readProblem(operation, reader);
+  const { batchSize } = problem ?? {};
+  if (!problem || batchSize! > reader.left / (2 * NUMBER))
+    throw corrupt("the saved cache's header holds impossible numbers");
+  const farthest = problem.rotary ? FARTHEST_ORIGIN : 0;
+  const most = problem.ring ? MOST : (problem.capacity ?? MOST);
+  const batches = Array.from({ length: problem.batchSize }, () => [
+    reader.integer(0, most),
+    reader.integer(0, farthest),
+  ]);
+  if (!reader.isPossible) throw corrupt("the saved cache tells of impossible numbers of tokens");
+  const appended = batches.map(([tokens]) => tokens!);
+  if (fileBytes({ ...problem, rotary: false }, appended) !== reader.left)
+    throw corrupt("the saved cache's size does not fit its shape");
+  const rows = bytes.subarray(bytes.length - CHECKSUM - reader.left, bytes.length - CHECKSUM);
+  return { problem, appended, origins: batches.map(([, origin]) => origin!), rows };
+}
+
+function readProblem(operation: string, reader: Reader): CacheProblem | undefined {
+  const dtype = DTYPES[reader.integer(0, DTYPES.length - 1)]!;
+  const batchSize = reader.integer(0, MOST);
+  const [numKvHeads, headDim, valueDim] = [reader.integer(1, MOST), reader.integer(1, MOST), reader.integer(1, MOST)];
+  const [capacity, keepFirst, window] = [reader.integer(0, MOST), reader.integer(0, MOST), reader.integer(0, MOST)];
+  const turns = reader.integer(0, 1) === 1;
+  const rotary = turns ? readAngles(reader, headDim) : undefined;
+  const ringFits = window > 0 ? capacity === 0 || capacity >= keepFirst + window : keepFirst === 0;
+  if (!reader.isPossible || !ringFits) return undefined;
+  return {
+    operation,
+    batchSize,
+    numKvHeads,
+    headDim,
+    valueDim,
+    dtype,
+    capacity: capacity === 0 ? undefined : capacity,
+    ring: window === 0 ? undefined : { keepFirst, window },
+    rotary,
+  };
+}
+
+/** The numbers of position.h's RotaryOptions in order; what is absent has its default there. */
+function writeAngles(writer: Writer, { rotaryDim, base, interleaved, scaling }: CheckedAngles): void {
+  writer.integers(rotaryDim);
+  writer.double(base);
+  writer.integers(Number(interleaved), SCALINGS.indexOf(scaling?.kind));
+  const { factor, originalLength, sequenceLength, betaFast, betaSlow } = scaling ?? {};
+  for (const number of [factor ?? 1, originalLength ?? 0, sequenceLength ?? 0, betaFast ?? 32, betaSlow ?? 1])
+    writer.double(number);
+  writer.integers(Number(scaling?.truncate ?? true));
+  const { attentionFactor, mscale, mscaleAllDim, lowFreqFactor, highFreqFactor } = scaling ?? {};
+  for (const number of [attentionFactor ?? 0, mscale ?? 0, mscaleAllDim ?? 0, lowFreqFactor ?? 1, highFreqFactor ?? 4])
+    writer.double(number);
+}
+
+function readAngles(reader: Reader, headDim: number): CheckedAngles {
+  const rotaryDim = reader.integer(0, headDim);
+  const base = reader.positive();
+  const interleaved = reader.integer(0, 1) === 1;
+  const kind = SCALINGS[reader.integer(0, SCALINGS.length - 1)];
+  const factor = reader.positive();
+  const [originalLength, sequenceLength, betaFast, betaSlow] = [0, 0, 0, 0].map(() => reader.double());
+  const truncate = reader.integer(0, 1) === 1;
+  const [attentionFactor, mscale, mscaleAllDim, lowFreqFactor, highFreqFactor] = [0, 0, 0, 0, 0].map(() =>
+    reader.double(),
+  );
+  if ((rotaryDim || headDim) % 2 !== 0) reader.isPossible = false;
+  const lengths = { originalLength, sequenceLength, betaFast, betaSlow, truncate };
+  const factors = { attentionFactor, mscale, mscaleAllDim, lowFreqFactor, highFreqFactor };
+  return { rotaryDim, base, interleaved, scaling: kind && { kind, factor, ...lengths, ...factors } };
+}
+
+class Writer {
+  constructor(
+    readonly view: DataView,
+    private at: number,
+  ) {}
+
+  integers(...values: readonly number[]): void {
+    for (const value of values) {
+      this.view.setBigInt64(this.at, BigInt(value), true);
+      this.at += NUMBER;
+    }
+  }
+
+  double(value: number): void {
+    this.view.setFloat64(this.at, value, true);
+    this.at += NUMBER;
+  }
+}
+
+/** Reads numbers and notes whether each was possible; bytes beyond the end are not. */
+class Reader {
+  isPossible = true;
+
+  constructor(
+    readonly view: DataView,
+    private at: number,
+    readonly end: number,
+  ) {}
+
+  get left(): number {
+    return this.end - this.at;
+  }
+
+  integer(least: number, most: number): number {
+    const value = this.#next((at) => Number(this.view.getBigInt64(at, true)));
+    return this.#checked(value, value >= least && value <= most, least);
+  }
+
+  double(): number {
+    const value = this.#next((at) => this.view.getFloat64(at, true));
+    return this.#checked(value, Number.isFinite(value), 0);
+  }
+
+  positive(): number {
+    const value = this.double();
+    return this.#checked(value, value > 0, 1);
+  }
+
+  #next(read: (at: number) => number): number {
+    const at = this.at;
+    this.at += NUMBER;
+    return this.at <= this.end ? read(at) : NaN;
+  }
+
+  #checked(value: number, isPossible: boolean, instead: number): number {
+    if (isPossible) return value;
+    this.isPossible = false;
+    return instead;
+  }
+}

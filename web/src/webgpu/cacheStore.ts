@@ -1,0 +1,194 @@
+import { heldLength, type CacheForm } from "../cache.js";
+import type { Call, Span } from "./call.js";
+import type { Engine } from "./engine.js";
+import { BYTES, checkBytes, divideUp } from "./plan.js";
+import { stridesOf, type Strides } from "./strides.js";
+
+/** Keys or values. */
+export type Side = "key" | "value";
+export const SIDES: readonly Side[] = ["key", "value"];
+
+/** Consecutive rows in consecutive places. */
+export interface Run {
+  readonly place: number;
+  readonly count: number;
+}
+
+const USAGE = 0x80 | 0x8 | 0x4; // STORAGE | COPY_DST | COPY_SRC
+
+export function padded(width: number): number {
+  return 4 * divideUp(width, 4);
+}
+
+/** Elements of a row as it is stored: whole fours, and behind int8 a scale that takes the room of four more. */
+export function rowElements({ dtype }: Pick<CacheForm, "dtype">, width: number): number {
+  return padded(width) + (dtype === "int8" ? 4 : 0);
+}
+
+export function rowBytes(form: Pick<CacheForm, "dtype">, width: number): number {
+  return BYTES[form.dtype] * rowElements(form, width);
+}
+
+export function widthOf({ headDim, valueDim }: CacheForm, side: Side): number {
+  return side === "key" ? headDim : valueDim;
+}
+
+/** Tokens that a ring has dropped once `total` have been appended; 0 without a ring. */
+export function droppedOf({ ring }: Pick<CacheForm, "ring">, total: number): number {
+  return ring ? Math.max(0, total - ring.keepFirst - ring.window) : 0;
+}
+
+/** Where the rows [from, to) of a batch lie once `total` tokens have been appended to it. */
+export function runsOf({ ring }: Pick<CacheForm, "ring">, total: number, from: number, to: number): Run[] {
+  const dropped = droppedOf({ ring }, total);
+  if (!ring || dropped === 0) return runs([[from, to, from]]);
+  const { keepFirst, window } = ring;
+  const seam = dropped % window;
+  const wrap = keepFirst + window - seam; // the row that lies where the ring begins
+  const piece = (begin: number, end: number, place: number): [number, number, number] => {
+    const first = Math.max(from, begin);
+    return [first, Math.min(to, end), place + first - begin];
+  };
+  return runs([
+    piece(0, keepFirst, 0),
+    piece(keepFirst, wrap, keepFirst + seam),
+    piece(wrap, keepFirst + window, keepFirst),
+  ]);
+}
+
+function runs(pieces: readonly [begin: number, end: number, place: number][]): Run[] {
+  return pieces.filter(([begin, end]) => end > begin).map(([begin, end, place]) => ({ place, count: end - begin }));
+}
+
+/** Memory of a cache: [B, Hkv, places, row] for keys and for values. Forks share one until either writes. */
+export class CacheStore {
+  readonly form: CacheForm;
+  readonly places: number;
+  readonly #buffers: Readonly<Record<Side, GPUBuffer>>;
+  #owners = 1;
+
+  constructor({ device }: Engine, operation: string, form: CacheForm, places: number) {
+    this.form = form;
+    this.places = places;
+    const buffer = (side: Side) => {
+      const size = Math.max(16, this.#headBytes(side) * form.batchSize * form.numKvHeads);
+      checkBytes(operation, `the cache's ${side}s`, size, device.limits);
+      return device.gpuDevice.createBuffer({ size, usage: USAGE });
+    };
+    this.#buffers = { key: buffer("key"), value: buffer("value") };
+  }
+
+  get bytes(): number {
+    return this.#buffers.key.size + this.#buffers.value.size;
+  }
+
+  get isShared(): boolean {
+    return this.#owners > 1;
+  }
+
+  share(): this {
+    this.#owners += 1;
+    return this;
+  }
+
+  /** One owner less; the last one gives the memory back. */
+  release(): void {
+    this.#owners -= 1;
+    if (this.#owners === 0) for (const side of SIDES) this.#buffers[side].destroy();
+  }
+
+  span(side: Side): Span {
+    const buffer = this.#buffers[side];
+    return { buffer, offset: 0, bytes: buffer.size };
+  }
+
+  /** Of a side as [B, Hkv, places, row], in elements. */
+  strides(side: Side): Strides {
+    return stridesOf("BHSD", this.form.numKvHeads, this.places, rowElements(this.form, widthOf(this.form, side)));
+  }
+
+  /** The bytes of consecutive places of one head of all batches' heads. */
+  at(side: Side, head: number, { place, count }: Run): Span {
+    const row = rowBytes(this.form, widthOf(this.form, side));
+    const offset = head * this.#headBytes(side) + place * row;
+    return { buffer: this.#buffers[side], offset, bytes: count * row };
+  }
+
+  /** Copies runs of places of every head of batch b to the places from 0 on of another store, before the call's kernels. */
+  copyTo(call: Call, to: CacheStore, b: number, from: readonly Run[]): void {
+    const { numKvHeads } = this.form;
+    let place = 0;
+    for (const run of from) {
+      for (let head = b * numKvHeads; head < (b + 1) * numKvHeads; ++head)
+        for (const side of SIDES) call.copyIn(this.at(side, head, run), to.at(side, head, { place, count: run.count }));
+      place += run.count;
+    }
+  }
+
+  #headBytes(side: Side): number {
+    return this.places * rowBytes(this.form, widthOf(this.form, side));
+  }
+}
+
+/** Bytes of all rows in a saved cache. */
+export function fileBytes(form: CacheForm, appended: readonly number[]): number {
+  const { numKvHeads, headDim, valueDim } = form;
+  const tokens = appended.reduce((sum, total) => sum + heldLength(form, total), 0);
+  return tokens * numKvHeads * (fileRowBytes(form, headDim) + fileRowBytes(form, valueDim));
+}
+
+const SCALE_BYTES = 4;
+
+function fileRowBytes({ dtype }: CacheForm, width: number): number {
+  return BYTES[dtype] * width + (dtype === "int8" ? SCALE_BYTES : 0);
+}
+
+/** A row's numbers, and behind int8 their scale, in the bytes of a store's side and in those of a file. */
+interface RowPlace {
+  readonly side: Side;
+  readonly stored: number;
+  readonly filed: number;
+  readonly bytes: number;
+}
+
+/** In a file the rows of a head follow each other in order of position, and their scales follow the rows. */
+function* rowPlaces(store: CacheStore, appended: readonly number[]): Generator<RowPlace> {
+  const { form } = store;
+  let filed = 0;
+  for (const [b, total] of appended.entries()) {
+    const length = heldLength(form, total);
+    for (let head = b * form.numKvHeads; head < (b + 1) * form.numKvHeads; ++head)
+      for (const side of SIDES) {
+        const width = widthOf(form, side);
+        const [bytes, scales] = [BYTES[form.dtype] * width, filed + length * BYTES[form.dtype] * width];
+        let row = 0;
+        for (const { place, count } of runsOf(form, total, 0, length))
+          for (let n = 0; n < count; ++n, ++row) {
+            const stored = store.at(side, head, { place: place + n, count: 1 }).offset;
+            yield { side, stored, filed: filed + row * bytes, bytes };
+            if (form.dtype === "int8")
+              yield { side, stored: stored + padded(width), filed: scales + row * SCALE_BYTES, bytes: SCALE_BYTES };
+          }
+        filed += length * fileRowBytes(form, width);
+      }
+  }
+}
+
+/** Gathers the rows of a store, given its bytes, as they are saved. */
+export function fillFile(
+  store: CacheStore,
+  appended: readonly number[],
+  from: Readonly<Record<Side, Uint8Array>>,
+  file: Uint8Array,
+): void {
+  for (const { side, stored, filed, bytes } of rowPlaces(store, appended))
+    file.set(from[side].subarray(stored, stored + bytes), filed);
+}
+
+/** Fills an empty store with rows as they are saved. */
+export function fillStore(call: Call, store: CacheStore, appended: readonly number[], file: Uint8Array): void {
+  const sides = { key: new Uint8Array(store.span("key").bytes), value: new Uint8Array(store.span("value").bytes) };
+  for (const { side, stored, filed, bytes } of rowPlaces(store, appended))
+    sides[side].set(file.subarray(filed, filed + bytes), stored);
+  for (const side of SIDES) call.write(store.span(side), 0, sides[side]);
+}
