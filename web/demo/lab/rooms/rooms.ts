@@ -11,6 +11,12 @@ export interface Door {
 
 export const DOORS: readonly Door[] = [
   {
+    id: "sentence",
+    title: "Sentence",
+    lede: "A pretrained transformer reads your sentences. See what each head looks at, then switch heads off and hide words to learn what they were for.",
+    load: () => import("./sentence/room.js"),
+  },
+  {
     id: "matrix",
     title: "Matrix",
     lede: "Attention is three products and a softmax. Change any number of a small example and follow it to the output.",

@@ -1,0 +1,22 @@
+import type { Encoding } from "../../../model/encoder.js";
+import { similarities } from "../../../model/similarity.js";
+import { matrix } from "../../shell/matrix.js";
+import { NumberGrid } from "../../shell/numberGrid.js";
+
+/** Every sentence against every other: the cosines of their embeddings. */
+export class SimilarityBoard {
+  readonly #grid = new NumberGrid({ name: "Cosines", onCell: () => {} });
+  readonly node = this.#grid.node;
+
+  show(encodings: readonly Encoding[]): void {
+    const rows = similarities(encodings.map(({ embedding }) => embedding));
+    const labels = encodings.map(({ text }, index) => `${index + 1}  ${text}`);
+    this.#grid.show(
+      matrix(rows.length, rows.length, (row, column) => rows[row]![column]!),
+      {
+        rows: labels,
+        columns: rows.map((_, index) => String(index + 1)),
+      },
+    );
+  }
+}

@@ -1,0 +1,19 @@
+import { headsOf, type Head } from "./heads.js";
+import type { Encoding } from "./encoder.js";
+
+/**
+ * How much of its attention a head has moved elsewhere, 0…1: half the sum of the absolute differences of a row, the mean
+ * over the rows.
+ */
+export function movedAttention(before: Head, after: Head): number {
+  const tokens = Math.sqrt(before.probs.length);
+  let moved = 0;
+  before.probs.forEach((prob, i) => (moved += Math.abs(prob - after.probs[i]!) / 2));
+  return tokens > 0 ? moved / tokens : 0;
+}
+
+/** The same for every head of a text, layer by layer. */
+export function movedByHead(before: Encoding, after: Encoding): number[] {
+  const heads = headsOf(after);
+  return headsOf(before).map((head, index) => movedAttention(head, heads[index]!));
+}
