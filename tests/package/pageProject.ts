@@ -1,3 +1,4 @@
+import { copyFile, rm } from "node:fs/promises";
 import path from "node:path";
 
 import { afterAll, beforeAll } from "@jest/globals";
@@ -24,8 +25,11 @@ export function pageProject(): { readonly browser: Browser; readonly consumer: C
   return project;
 }
 
-/** Bundles an entry of the project into its folder `site`, by a script of bundlers/. */
-export async function bundle(bundler: string, { folder }: Consumer, entry = "main.js"): Promise<string> {
-  await run(process.execPath, [script(bundler), folder, entry]);
-  return path.join(folder, "site");
+/** Bundles the page, with one of its scripts as main.js, by a program of bundlers/. Gives the folder to serve. */
+export async function bundle(bundler: string, { folder }: Consumer, main = "mainCore.js"): Promise<string> {
+  const site = path.join(folder, "site");
+  await rm(site, { recursive: true, force: true });
+  await copyFile(path.join(folder, main), path.join(folder, "main.js"));
+  await run(process.execPath, [script(bundler), folder]);
+  return site;
 }

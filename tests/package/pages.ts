@@ -69,8 +69,9 @@ export function expectAlone(outcome: Outcome): void {
 
 export const closeTo = (values: readonly number[]): unknown => values.map((value) => expect.closeTo(value, 5));
 
-/** Makes the page's script, main.js, name files instead of packages, as it must where nothing resolves names. */
-export async function nameFiles(folder: string, packages = "./node_modules/headwise/dist", entry = "main.js") {
-  const source = await readFile(path.join(folder, entry), "utf8");
-  await writeFile(path.join(folder, "main.js"), source.replace('"headwise"', `"${packages}/index.js"`));
+/** Makes a script the page's main.js, with files in place of packages, as it must be where nothing resolves names. */
+export async function useFiles(folder: string, script = "mainCore.js", packages = "./node_modules/headwise/dist") {
+  const source = await readFile(path.join(folder, script), "utf8");
+  const named = source.replace(/"headwise\/?(\w*)"/, (_, entry: string) => `"${packages}/${entry || "index"}.js"`);
+  await writeFile(path.join(folder, "main.js"), named);
 }

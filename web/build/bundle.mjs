@@ -56,8 +56,16 @@ async function bundleEntry({ name, source, platform }) {
     define: { HEADWISE_VERSION: JSON.stringify(version) },
     plugins: [bareWgsl, inlinedModule],
   });
+  const file = path.join(dist, `${name}.js`);
+  writeFileSync(file, unseenByBundlers(readFileSync(file, "utf8")));
   mkdirSync(metafiles, { recursive: true });
   writeFileSync(path.join(metafiles, `${name}.json`), JSON.stringify(metafile));
+}
+
+/** Minifying drops the comments by which users' bundlers leave an import to the browser. */
+function unseenByBundlers(code) {
+  const comments = ["webpackIgnore: true", "turbopackIgnore: true", "@vite-ignore"].map((hint) => `/* ${hint} */`);
+  return code.replace(/\bimport\((?=\w+\))/g, `import(${comments.join(" ")}`);
 }
 
 const fromRoot = (file) => path.relative(root, file);

@@ -1,4 +1,4 @@
-// node esbuild.mjs FOLDER ENTRY: esbuild without configuration, with the page beside the bundle.
+// node esbuild.mjs FOLDER: esbuild without configuration, with the page beside the bundle.
 
 import path from "node:path";
 
@@ -6,9 +6,9 @@ import { build } from "esbuild";
 
 import { copyPage } from "./page.mjs";
 
-const [folder, entry] = process.argv.slice(2);
+const [folder] = process.argv.slice(2);
 await build({
-  entryPoints: [path.join(folder, entry)],
+  entryPoints: [path.join(folder, "main.js")],
   outfile: path.join(folder, "site/main.js"),
   ...{ bundle: true, format: "esm", logLevel: "warning" },
 });

@@ -2,7 +2,7 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { cp, rm } from "node:fs/promises";
+import { copyFile, cp } from "node:fs/promises";
 import path from "node:path";
 
 import { describe, expect, test } from "@jest/globals";
@@ -13,31 +13,33 @@ import { closeTo, expectAlone, expectBothWays, expectThreaded, outcomeAt, outcom
 import { bundle, pageProject, script } from "../pageProject.js";
 
 const project = pageProject();
-const MINUTES = 60_000;
+const MINUTE = 60_000;
 
-test(
-  "webpack: no configuration, no warning",
-  async () => {
-    await expectBothWays(project.browser, await bundle("webpack", project.consumer));
-  },
-  2 * MINUTES,
-);
+describe.each(["mainCore.js", "mainWorker.js"])("%s", (main) => {
+  test.each(["webpack", "vite"])(
+    "%s: no configuration, no warning",
+    async (bundler) => expectBothWays(project.browser, await bundle(bundler, project.consumer, main)),
+    MINUTE,
+  );
 
-describe("Vite's development server", () => {
-  const outcomeWith = async (headers: Readonly<Record<string, string>>) => {
-    const args = [script("viteServer"), project.consumer.folder, JSON.stringify(headers)];
-    const server = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
-    try {
-      const [line] = (await once(server.stdout.setEncoding("utf8"), "data")) as [string];
-      return await outcomeAt(project.browser, line.trim());
-    } finally {
-      server.kill();
-      await once(server, "close");
-    }
-  };
+  describe("Vite's development server", () => {
+    const outcomeWith = async (headers: Readonly<Record<string, string>>) => {
+      const { folder } = project.consumer;
+      await copyFile(path.join(folder, main), path.join(folder, "main.js"));
+      const args = [script("viteServer"), folder, JSON.stringify(headers)];
+      const server = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+      try {
+        const [line] = (await once(server.stdout.setEncoding("utf8"), "data")) as [string];
+        return await outcomeAt(project.browser, line.trim());
+      } finally {
+        server.kill();
+        await once(server, "close");
+      }
+    };
 
-  test("isolated", async () => expectThreaded(await outcomeWith(ISOLATION)), MINUTES);
-  test("not isolated", async () => expectAlone(await outcomeWith({})), MINUTES);
+    test("isolated", async () => expectThreaded(await outcomeWith(ISOLATION)), MINUTE);
+    test("not isolated", async () => expectAlone(await outcomeWith({})), MINUTE);
+  });
 });
 
 // These two leave `new URL(…, import.meta.url)` alone: the assets are the page's own business.
@@ -46,48 +48,29 @@ describe.each(["esbuild", "rollup"])("%s", (bundler) => {
     cp(path.join(project.consumer.folder, "node_modules/headwise/dist/wasm"), path.join(site, name), {
       recursive: true,
     });
-  const bundled = async (entry: string) => {
-    await rm(path.join(project.consumer.folder, "site"), { recursive: true, force: true });
-    return bundle(bundler, project.consumer, entry);
-  };
+  const bundled = (main?: string) => bundle(bundler, project.consumer, main);
 
-  test(
-    "with the assets copied beside the bundle",
-    async () => {
-      const site = await bundled("main.js");
-      await copyAssets(site, "wasm");
-      await expectBothWays(project.browser, site);
-    },
-    MINUTES,
-  );
+  test("with the assets copied beside the bundle", async () => {
+    const site = await bundled();
+    await copyAssets(site, "wasm");
+    await expectBothWays(project.browser, site);
+  });
 
-  test(
-    "with the assets copied elsewhere and their addresses given",
-    async () => {
-      const site = await bundled("mainWithUrls.js");
-      await copyAssets(site, "assets");
-      await expectBothWays(project.browser, site);
-    },
-    MINUTES,
-  );
+  test("with the assets copied elsewhere and their addresses given", async () => {
+    const site = await bundled("mainWithUrls.js");
+    await copyAssets(site, "assets");
+    await expectBothWays(project.browser, site);
+  });
 
-  test(
-    "without the assets, the error names a file that is missing, and the cure",
-    async () => {
-      const { code, message, hint } = await outcomeIn(project.browser, await bundled("main.js"), {});
-      expect(code).toBe("ASSET_NOT_FOUND");
-      expect(message).toMatch(/wasm\/headwise\.\w+\.(js|wasm) .*HTTP 404/);
-      expect(hint).toContain("headwise/wasm/");
-    },
-    MINUTES,
-  );
+  test("without the assets, the error names a file that is missing, and the cure", async () => {
+    const { code, message, hint } = await outcomeIn(project.browser, await bundled(), {});
+    expect(code).toBe("ASSET_NOT_FOUND");
+    expect(message).toMatch(/wasm\/headwise\.\w+\.(js|wasm) .*HTTP 404/);
+    expect(hint).toContain("headwise/wasm/");
+  });
 
-  test(
-    "with headwise/inline, there are no assets",
-    async () => {
-      const outcome = await outcomeIn(project.browser, await bundled("mainInline.js"), {});
-      expect(outcome).toMatchObject({ threads: 1, rows: closeTo(firstRows) });
-    },
-    MINUTES,
-  );
+  test("with headwise/inline, there are no assets", async () => {
+    const outcome = await outcomeIn(project.browser, await bundled("mainInline.js"), {});
+    expect(outcome).toMatchObject({ threads: 1, rows: closeTo(firstRows) });
+  });
 });

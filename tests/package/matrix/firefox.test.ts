@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { ISOLATION, serveFolder } from "../../browser/staticServer.js";
 import { emptyConsumer, type Consumer } from "../consumer.js";
 import { firstRows } from "../expected.js";
-import { closeTo, expectAlone, expectThreaded, nameFiles, type Outcome } from "../pages.js";
+import { closeTo, expectAlone, expectThreaded, useFiles, type Outcome } from "../pages.js";
 import { run } from "../programs.js";
 
 const FIREFOX = process.env["HEADWISE_FIREFOX"] ?? "/usr/bin/firefox-esr";
@@ -22,7 +22,7 @@ let runtimeFolder: string;
 beforeAll(async () => {
   consumer = await emptyConsumer();
   await consumer.add("page");
-  await nameFiles(consumer.folder);
+  await useFiles(consumer.folder);
   runtimeFolder = await mkdtemp(path.join(tmpdir(), "headwise-firefox-"));
 });
 afterAll(() => Promise.all([consumer.remove(), rm(runtimeFolder, { recursive: true })]));
@@ -59,7 +59,7 @@ describeWithFirefox(`Firefox (skipped unless ${FIREFOX} is installed)`, () => {
   test(
     "computes on WebGPU, or says why it cannot",
     async () => {
-      await nameFiles(consumer.folder, undefined, "mainGpu.js");
+      await useFiles(consumer.folder, "mainGpu.js");
       const outcome = await outcomeWith({});
       if (outcome.code) expect(outcome.code).toBe("UNSUPPORTED");
       else expect(outcome).toMatchObject({ backend: "webgpu", rows: closeTo(firstRows) });

@@ -15,7 +15,7 @@ const KB = 1000;
 const EXPECTED = [
   /^(package\.json|README\.md|LICENSE|THIRD-PARTY-NOTICES\.md|CHANGELOG\.md)$/,
   /^dist\/sbom\.cdx\.json$/,
-  /^dist\/(index(\.node)?|worker(-entry)?(\.node)?|webgpu|inline|onnx|viz)\.js$/,
+  /^dist\/(index(\.node)?|worker(-entry)?(\.node)?|webgpu(-engine)?|inline|onnx|viz)\.js$/,
   /^dist\/wasm\/headwise\.(simd|relaxed)\.(wasm|js|node\.js)$/,
   /^dist\/types\/([a-zA-Z]+\/)?[a-zA-Z.]+\.d\.ts$/,
 ];
@@ -70,6 +70,13 @@ function importsOf(name: string, text: Buffer): string[] {
   return specifiers.map((specifier) => path.join(path.dirname(name), `${specifier}.d.ts`));
 }
 
+test("asks bundlers to leave alone what it imports at run time", () => {
+  const scripts = [...files].filter(([name]) => /^dist\/[^/]+\.js$/.test(name));
+  const imports = scripts.flatMap(([, code]) => [...String(code).matchAll(/\bimport\((.*?)\w+\)/g)]);
+  expect(imports.length).toBeGreaterThan(2);
+  for (const [text] of imports) expect(text).toMatch(/webpackIgnore: true.*turbopackIgnore: true.*@vite-ignore/);
+});
+
 test("needs no other package and runs nothing on installation", () => {
   for (const field of ["dependencies", "peerDependencies", "optionalDependencies", "bundledDependencies"])
     expect(manifest).not.toHaveProperty(field);
@@ -87,6 +94,8 @@ describe("sizes", () => {
   test.each([
     ["dist/wasm/headwise.simd.wasm", 150 * KB],
     ["dist/wasm/headwise.relaxed.wasm", 150 * KB],
+    ["dist/wasm/headwise.simd.js", 12 * KB],
+    ["dist/wasm/headwise.relaxed.js", 12 * KB],
   ])("%s is at most %d bytes by gzip", (name, budget) => {
     expect(gzipSync(files.get(name)!).length).toBeLessThanOrEqual(budget);
   });

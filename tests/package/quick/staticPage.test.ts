@@ -1,25 +1,29 @@
 // Files on a web server and nothing else: no bundler, no configuration.
 
-import { beforeAll, expect, test } from "@jest/globals";
+import { beforeEach, describe, expect, test } from "@jest/globals";
 
 import { ISOLATION } from "../../browser/staticServer.js";
+import { expectBothWays, expectThreaded, outcomeIn, useFiles } from "../pages.js";
 import { pageProject } from "../pageProject.js";
-import { expectBothWays, expectThreaded, nameFiles, outcomeIn } from "../pages.js";
 
 const project = pageProject();
-beforeAll(() => nameFiles(project.consumer.folder));
 
-test("it computes, with threads where the page is isolated", () =>
-  expectBothWays(project.browser, project.consumer.folder));
+describe.each(["mainCore.js", "mainWorker.js"])("%s", (script) => {
+  beforeEach(() => useFiles(project.consumer.folder, script));
 
-test("it computes under script-src 'self' 'wasm-unsafe-eval'", async () => {
-  const policy = { "Content-Security-Policy": "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'" };
-  expectThreaded(await outcomeIn(project.browser, project.consumer.folder, { ...ISOLATION, ...policy }));
-});
+  const outcomeUnder = (policy: string) =>
+    outcomeIn(project.browser, project.consumer.folder, { ...ISOLATION, "Content-Security-Policy": policy });
 
-test("under script-src 'self' the error says what to allow", async () => {
-  const policy = { "Content-Security-Policy": "script-src 'self'" };
-  const outcome = await outcomeIn(project.browser, project.consumer.folder, { ...ISOLATION, ...policy });
-  expect(outcome.code).toBe("ASSET_BLOCKED");
-  expect(outcome.hint).toContain("'wasm-unsafe-eval'");
+  test("computes, with threads where the page is isolated", () =>
+    expectBothWays(project.browser, project.consumer.folder));
+
+  test("computes under script-src 'self' 'wasm-unsafe-eval'", async () => {
+    expectThreaded(await outcomeUnder("default-src 'self'; script-src 'self' 'wasm-unsafe-eval'"));
+  });
+
+  test("under script-src 'self' says what to allow", async () => {
+    const outcome = await outcomeUnder("script-src 'self'");
+    expect(outcome.code).toBe("ASSET_BLOCKED");
+    expect(outcome.hint).toContain("'wasm-unsafe-eval'");
+  });
 });

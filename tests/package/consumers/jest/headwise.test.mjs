@@ -1,3 +1,4 @@
+import { expect, test } from "@jest/globals";
 import { createAttention } from "headwise";
 
 import { report } from "./compute.js";

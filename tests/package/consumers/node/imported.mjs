@@ -1,5 +1,5 @@
 // By import, and by require in required.js: both print the outcome and end by themselves.
 
-import "./main.js";
+import "./mainCore.js";
 
 console.log(JSON.stringify(await globalThis.outcome));

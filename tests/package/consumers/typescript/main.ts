@@ -1,8 +1,10 @@
 // Every entry, as strict TypeScript sees it from outside. It is compiled, not run.
 
 import { createAttention, HeadwiseError, tensor, type Attention, type FloatTensor, type Report } from "headwise";
+import { createAttention as createInline } from "headwise/inline";
 import * as onnx from "headwise/onnx";
 import { createAttention as createOnGpu } from "headwise/webgpu";
+import { createAttention as createInWorker } from "headwise/worker";
 
 export const ones = (rows: number): FloatTensor => ({ data: new Float32Array(rows).fill(1), shape: [rows, 1] });
 
@@ -30,4 +32,10 @@ export async function onGpu(device: GPUDevice): Promise<string | undefined> {
   } catch (error) {
     return HeadwiseError.is(error) ? error.code : undefined;
   }
+}
+
+export async function everywhere(): Promise<readonly number[]> {
+  await using inWorker = await createInWorker({ threads: "auto" });
+  await using inline = await createInline({ maximumMemory: 2 ** 28 });
+  return [inWorker, inline].map(({ report }) => report.threads);
 }
