@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import vm from "node:vm";
 
 import { describe, expect, test } from "@jest/globals";
@@ -7,6 +8,7 @@ import {
   DeviceLostError,
   DisposedError,
   EmptyRowError,
+  ERROR_CODES,
   HeadwiseError,
   OptionError,
   OutOfMemoryError,
@@ -28,7 +30,8 @@ describe.each(Object.entries(classes))("%s", (name, [Type, code]) => {
   test("has its name, its code, and the message, hint and cause that it was given", () => {
     const cause = new Error("why");
     const error = new Type("op: rule", { hint: "do this", cause });
-    expect(error).toMatchObject({ name, code, message: "op: rule", hint: "do this", cause });
+    const hint = `do this See troubleshooting.md#${code.toLowerCase()}.`;
+    expect(error).toMatchObject({ name, code, message: "op: rule", hint, cause });
     expect(String(error)).toBe(`${name}: op: rule`);
   });
 
@@ -46,6 +49,13 @@ test("the base class does not take a derived one's place", () => {
 
 test("an error without details has no cause, so that none is printed", () => {
   expect(new ShapeError("x")).not.toHaveProperty("cause");
+});
+
+test("the page that hints link to has a section for every code, with cause and cure, and for nothing else", () => {
+  const page = readFileSync(new URL("../../web/docs/troubleshooting.md", import.meta.url), "utf8");
+  const sections = page.split(/^## /m).slice(1);
+  expect(sections.map((section) => section.split("\n", 1)[0])).toEqual([...ERROR_CODES]);
+  for (const section of sections) expect(section).toMatch(/\*\*Cause\.\*\* .*\*\*Cure\.\*\* /s);
 });
 
 test("an EmptyRowError tells the rows", () => {

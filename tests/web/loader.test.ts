@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { readFile } from "node:fs/promises";
 
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import {
   AssetError,
   createAttention,
@@ -117,6 +117,21 @@ describe("the engine's file", () => {
     expect(error.hint).toContain('optimizeDeps: { exclude: ["headwise"] }');
   });
 
+  test("that stops arriving is given up after 30 s of silence", async () => {
+    const later = setTimeout;
+    jest.useFakeTimers({ doNotFake: ["nextTick", "setImmediate", "queueMicrotask", "performance", "Date"] });
+    try {
+      const loading = rejection({ variant: "simd", wasm: { url: `${origin}/slow.wasm` } });
+      await new Promise((resolve) => later(resolve, 500)); // the first bytes come
+      await jest.advanceTimersByTimeAsync(30_000);
+      const error = await loading;
+      expect(error).toMatchObject({ name: "AssetError", code: "ASSET_TIMEOUT" });
+      expect(error.message).toMatch(/no more of .*slow\.wasm arrived after 1000 bytes within 30 s$/);
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
   test("stops loading when the signal aborts, with the signal's reason", async () => {
     const controller = new AbortController();
     const reason = new Error("left the page");
@@ -219,7 +234,10 @@ describe("the report", () => {
     const hw = await createAttention({ variant: "simd", threads: 2, profile: true });
     const { version } = JSON.parse(await readFile(new URL("../package.json", dist), "utf8")) as { version: string };
     expect(hw.report).toMatchObject({ version, backend: "wasm", variant: "simd", threads: 2 });
-    expect(hw.report.reasons).toMatchObject({ backend: expect.stringMatching(/^wasm: /), profile: expect.any(String) });
+    expect(hw.report.reasons).toMatchObject({
+      webgpu: expect.stringMatching(/no navigator.gpu/),
+      profile: expect.any(String),
+    });
     hw.dispose();
   });
 

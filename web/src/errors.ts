@@ -1,20 +1,24 @@
+/** Every code that an error may have; troubleshooting.md has a section for each, with causes and cures. */
+export const ERROR_CODES = [
+  "INVALID_SHAPE",
+  "INVALID_OPTION",
+  "UNSUPPORTED",
+  "EMPTY_ROW",
+  "OUT_OF_MEMORY",
+  "CORRUPT_DATA",
+  "DEVICE_LOST",
+  "DISPOSED",
+  "WORKER_LOST",
+  "ASSET_NOT_FOUND",
+  "ASSET_INVALID",
+  "ASSET_VERSION",
+  "ASSET_BLOCKED",
+  "ASSET_TIMEOUT",
+  "INTERNAL",
+] as const;
+
 /** What went wrong, for programs. `hint` says the cure in words. */
-export type ErrorCode =
-  | "INVALID_SHAPE"
-  | "INVALID_OPTION"
-  | "UNSUPPORTED"
-  | "EMPTY_ROW"
-  | "OUT_OF_MEMORY"
-  | "CORRUPT_DATA"
-  | "DEVICE_LOST"
-  | "DISPOSED"
-  | "WORKER_LOST"
-  | "ASSET_NOT_FOUND"
-  | "ASSET_INVALID"
-  | "ASSET_VERSION"
-  | "ASSET_BLOCKED"
-  | "ASSET_TIMEOUT"
-  | "INTERNAL";
+export type ErrorCode = (typeof ERROR_CODES)[number];
 
 export interface ErrorDetails {
   readonly code?: ErrorCode;
@@ -35,12 +39,13 @@ const BRAND = Symbol.for("headwise.error");
  */
 export class HeadwiseError extends Error {
   readonly code: ErrorCode;
-  readonly hint: string | undefined;
+  /** The cure, and the section of the documentation that has more: `troubleshooting.md#invalid_shape`. */
+  readonly hint: string;
 
   constructor(message: string, details: ErrorDetails = {}) {
     super(message, "cause" in details ? { cause: details.cause } : undefined);
     this.code = details.code ?? "INTERNAL";
-    this.hint = details.hint;
+    this.hint = linked(details.hint, this.code);
     const brands = [...brandsOf(new.target)];
     Object.defineProperty(this, BRAND, { value: brands });
     Object.defineProperty(this, "name", { value: brands[0], configurable: true, writable: true });
@@ -55,6 +60,15 @@ export class HeadwiseError extends Error {
     const brands = (value as { [BRAND]?: unknown })[BRAND];
     return Array.isArray(brands) && brands.includes((this as unknown as typeof HeadwiseError).brand);
   }
+}
+
+const PAGE = "troubleshooting.md";
+
+/** A hint that came from another thread has its link already. */
+function linked(hint: string | undefined, code: ErrorCode): string {
+  if (hint?.includes(PAGE)) return hint;
+  const link = `See ${PAGE}#${code.toLowerCase()}.`;
+  return hint ? `${hint} ${link}` : link;
 }
 
 function* brandsOf(type: typeof HeadwiseError): Generator<string> {

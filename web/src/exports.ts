@@ -33,6 +33,7 @@ export {
   DeviceLostError,
   DisposedError,
   EmptyRowError,
+  ERROR_CODES,
   HeadwiseError,
   OptionError,
   OutOfMemoryError,

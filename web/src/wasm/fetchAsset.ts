@@ -1,6 +1,7 @@
 import { AssetError } from "../errors.js";
 import { assetHint } from "./assetHint.js";
 import type { LoadOptions } from "./host.js";
+import { inTime } from "./inTime.js";
 
 export type ReadOptions = Pick<LoadOptions, "signal" | "onProgress">;
 
@@ -8,18 +9,31 @@ const MAGIC = [0x00, 0x61, 0x73, 0x6d];
 
 /** Fetches a wasm file, telling of every piece that arrives. */
 export async function fetchWasm(url: string, { signal, onProgress }: ReadOptions): Promise<Uint8Array<ArrayBuffer>> {
-  const response = await fetched(url, signal);
-  const bytes = await body(response, onProgress);
-  checkWasm(url, bytes, answer(response));
-  return bytes;
+  const stop = new AbortController();
+  const abort = () => stop.abort(signal!.reason);
+  signal?.addEventListener("abort", abort);
+  try {
+    const response = await fetched(url, stop.signal);
+    const bytes = await body(url, response, onProgress);
+    checkWasm(url, bytes, answer(response));
+    return bytes;
+  } catch (error) {
+    signal?.throwIfAborted();
+    stop.abort(error);
+    throw error;
+  } finally {
+    signal?.removeEventListener("abort", abort);
+  }
 }
 
-async function fetched(url: string, signal: AbortSignal | undefined): Promise<Response> {
+const SLOW = "Check the network; or fetch the file yourself and give it as `wasm: { binary }`.";
+
+async function fetched(url: string, signal: AbortSignal): Promise<Response> {
   let response: Response;
   try {
-    response = await fetch(url, { credentials: "same-origin", ...(signal && { signal }) });
+    response = await inTime(fetch(url, { credentials: "same-origin", signal }), `${url} was not answered`, SLOW);
   } catch (cause) {
-    signal?.throwIfAborted();
+    if (AssetError.is(cause)) throw cause;
     throw new AssetError(`createAttention: ${url} could not be fetched: ${String(cause)}`, {
       cause,
       hint: "Check the address, the network, and the page's connect-src policy; or give `wasm.binary`.",
@@ -29,19 +43,23 @@ async function fetched(url: string, signal: AbortSignal | undefined): Promise<Re
   throw new AssetError(`createAttention: ${url} was not found: ${answer(response)}`, { hint: assetHint(url) });
 }
 
-async function body(response: Response, onProgress: ReadOptions["onProgress"]): Promise<Uint8Array<ArrayBuffer>> {
-  if (!onProgress || !response.body) return new Uint8Array(await response.arrayBuffer());
+async function body(
+  url: string,
+  response: Response,
+  onProgress: ReadOptions["onProgress"],
+): Promise<Uint8Array<ArrayBuffer>> {
+  if (!response.body) return new Uint8Array(await response.arrayBuffer());
   // The length of a compressed response is not that of the bytes that arrive here.
   const encoded = response.headers.get("content-encoding");
   const total = encoded ? 0 : Number(response.headers.get("content-length") ?? 0);
   const pieces: Uint8Array[] = [];
   let loaded = 0;
   for (const reader = response.body.getReader(); ;) {
-    const { done, value } = await reader.read();
+    const { done, value } = await inTime(reader.read(), `no more of ${url} arrived after ${loaded} bytes`, SLOW);
     if (done) return joined(pieces, loaded);
     pieces.push(value);
     loaded += value.byteLength;
-    onProgress({ phase: "download", loaded, total });
+    onProgress?.({ phase: "download", loaded, total });
   }
 }
 
@@ -72,6 +90,7 @@ export function checkWasm(url: string, bytes: Uint8Array, answered: string): voi
 
 /** Why the glue could not be imported: the import itself does not say. */
 export async function importFailure(url: string, cause: unknown, signal: AbortSignal | undefined): Promise<AssetError> {
+  if (AssetError.is(cause)) return cause;
   const base = `createAttention: ${url} could not be loaded`;
   let response: Response;
   try {

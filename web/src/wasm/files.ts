@@ -2,6 +2,7 @@ import type { GpuModule } from "../openGpu.js";
 import { compiled } from "./compile.js";
 import { importFailure, type ReadOptions } from "./fetchAsset.js";
 import type { EngineParts, LoadOptions } from "./host.js";
+import { inTime } from "./inTime.js";
 import type { WasmModuleFactory } from "./module.js";
 
 /** The files that a variant is made of. */
@@ -34,7 +35,8 @@ export async function loadGpuFile(url: string): Promise<GpuModule> {
 
 /** No bundler may look inside: the file is an asset, and stays where it is. */
 function importFile(url: string): Promise<unknown> {
-  return import(/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ url);
+  const importing = import(/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ url);
+  return inTime(importing, `${url} was not loaded`, "Check the network and the address.");
 }
 
 async function importGlue(

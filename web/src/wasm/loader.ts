@@ -3,10 +3,8 @@ import { beforeAbort } from "../queue.js";
 import { version } from "../version.js";
 import { WasmEngine } from "./engine.js";
 import { INITIAL_MEMORY, PAGE_BYTES, type EngineParts, type Host, type LoadOptions } from "./host.js";
+import { inTime } from "./inTime.js";
 import type { WasmModule } from "./module.js";
-
-/** A worker that has not started by then never will. */
-const START_TIMEOUT_MILLISECONDS = 30_000;
 
 /** Loads a variant and starts its threads. */
 export async function loadEngine(
@@ -97,34 +95,16 @@ async function started(
 ): Promise<WasmModule> {
   const starting = instantiate(parts, memory, numThreads);
   try {
-    return await inTime(signal ? beforeAbort(starting, signal) : starting, parts.name);
+    // A worker that fails to load says nothing
+    const failed = `the workers of ${parts.name} did not start`;
+    const hint = "Check the page's worker-src policy, or set `threads: 1`.";
+    return await inTime(signal ? beforeAbort(starting, signal) : starting, failed, hint);
   } catch (error) {
     starting.then(
       ({ PThread }) => PThread?.terminateAllThreads(),
       () => undefined,
     );
     throw error;
-  }
-}
-
-/** A worker that fails to load says nothing, so silence has to end somewhere. */
-async function inTime<T>(starting: Promise<T>, name: string): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      const seconds = START_TIMEOUT_MILLISECONDS / 1000;
-      reject(
-        new AssetError(`createAttention: the workers of ${name} did not start within ${seconds} s`, {
-          code: "ASSET_TIMEOUT",
-          hint: "Check the page's worker-src policy, or set `threads: 1`.",
-        }),
-      );
-    }, START_TIMEOUT_MILLISECONDS);
-  });
-  try {
-    return await Promise.race([starting, late]);
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -2,13 +2,11 @@ import type { KernelTime, Report } from "../backend.js";
 import { AssetError, DisposedError, type HeadwiseError } from "../errors.js";
 import { assetHint } from "../wasm/assetHint.js";
 import type { LoadProgress } from "../wasm/host.js";
+import { PATIENCE_MILLISECONDS, timeOut } from "../wasm/inTime.js";
 import type { Channel, Spawn } from "./channel.js";
 import { errorOf } from "./errorParts.js";
 import { ENGINE, type EngineOptions, type Method, type ObjectState, type Reply, type Request } from "./protocol.js";
 import { Shipment } from "./shipment.js";
-
-/** A worker that has not started by then never will. */
-const START_TIMEOUT_MILLISECONDS = 30_000;
 
 /** What a call brought. */
 export type Done = Extract<Reply, { readonly kind: "done" }>;
@@ -52,7 +50,7 @@ export class Connection {
 
   /** Starts the engine in the worker. */
   async open(operation: string, options: EngineOptions): Promise<Report> {
-    const timer = setTimeout(() => this.#late(), START_TIMEOUT_MILLISECONDS);
+    const timer = setTimeout(() => this.#late(), PATIENCE_MILLISECONDS);
     const progress = this.#onProgress !== undefined;
     try {
       const opened = await this.#ask(operation, (id) => ({ kind: "open", id, options, progress }), []);
@@ -139,16 +137,7 @@ export class Connection {
 
   #late(): void {
     if (this.#ready) return; // what takes so long has time-outs of its own
-    this.end(
-      (operation) =>
-        new AssetError(
-          `${operation}: the engine's worker did not start within ${START_TIMEOUT_MILLISECONDS / 1000} s`,
-          {
-            code: "ASSET_TIMEOUT",
-            hint: "Check the page's worker-src policy.",
-          },
-        ),
-    );
+    this.end(() => timeOut("the engine's worker did not start", "Check the page's worker-src policy."));
   }
 }
 

@@ -17,7 +17,7 @@ export interface ErrorParts {
   readonly name: string;
   readonly message: string;
   readonly code: ErrorCode;
-  readonly hint: string | undefined;
+  readonly hint: string;
   readonly rows: readonly RowIndex[] | undefined;
   /** The cause as text. */
   readonly cause: string | undefined;
@@ -54,11 +54,7 @@ function stackOf(error: unknown): string {
 
 /** The error again, of its own class. */
 export function errorOf({ name, message, code, hint, rows, cause }: ErrorParts): HeadwiseError {
-  const details = {
-    code,
-    ...(hint !== undefined && { hint }),
-    ...(cause !== undefined && { cause: new Error(cause) }),
-  };
+  const details = { code, hint, ...(cause !== undefined && { cause: new Error(cause) }) };
   if (rows) return new EmptyRowError(message, rows, details);
   const Type = TYPES[name as keyof typeof TYPES] ?? HeadwiseError;
   return new Type(message, details);
