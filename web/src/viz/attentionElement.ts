@@ -9,7 +9,7 @@ import { type Tokens } from "./words.js";
 const KEPT_BYTES = 64 * 2 ** 20;
 
 // Node has no elements: there the classes can be imported, and nothing can be made of them.
-const BaseElement = (globalThis.HTMLElement ?? class {}) as typeof HTMLElement;
+const BaseElement = globalThis.HTMLElement ?? class {};
 
 /** `addEventListener` with the types of an element's own events beside those of every element. */
 export interface Listen<Events> {

@@ -1,6 +1,5 @@
 import { AttentionElement, type Listen } from "./attentionElement.js";
 import { cellAt, moveInto, whole } from "./axis.js";
-import { type ByAxis, type Span } from "./bins.js";
 import { colourTable, rampFor, type ColourTable, type Kind, type Palette, type Ramp } from "./colours.js";
 import { csv } from "./csv.js";
 import { Cursor, type Cell } from "./cursor.js";
@@ -80,7 +79,7 @@ export class AttentionMap extends AttentionElement {
 
   declare addEventListener: Listen<AttentionMapEvents>;
 
-  readonly #strip = new HeadStrip((head) => this.#chooseHead(head));
+  readonly #strip: HeadStrip = new HeadStrip((head) => this.#chooseHead(head));
   readonly #canvas = make("canvas", { "aria-hidden": "true" });
   readonly #cursor = new Cursor();
   readonly #plot = make("div", { part: "plot", class: "plot" }, this.#canvas, this.#cursor.element);
@@ -88,9 +87,9 @@ export class AttentionMap extends AttentionElement {
   readonly #bar = make("span", { class: "bar" });
   readonly #low = make("span");
   readonly #high = make("span");
-  readonly #hiddenKey = make("span", {}, make("span", { class: "swatch" }), "hidden");
+  readonly #hiddenKey: HTMLElement = make("span", {}, make("span", { class: "swatch" }), "hidden");
   readonly #progress = make("span", { hidden: true });
-  readonly #legend = make(
+  readonly #legend: HTMLElement = make(
     "div",
     { class: "legend", part: "legend" },
     make("span", {}, this.#low, this.#bar, this.#high),
@@ -98,7 +97,7 @@ export class AttentionMap extends AttentionElement {
     make("span", {}, "rows: queries, columns: keys"),
     this.#progress,
   );
-  readonly #toolbar = this.#makeToolbar();
+  readonly #toolbar: HTMLElement = this.#makeToolbar();
   readonly #zooming: Zooming;
 
   #describe: ((reading: CellReading) => string) | undefined;
@@ -520,8 +519,9 @@ export class AttentionMap extends AttentionElement {
   /** Once for each picture of the screen, however many moves it had. */
   #pointed(event: PointerEvent): void {
     this.#pointer = { x: event.offsetX, y: event.offsetY };
-    if (this.#isLocked || event.pointerType === "touch") return;
-    this.#pointerFrame ||= requestAnimationFrame(() => {
+    if (this.#isLocked || this.#zooming.isDragging || event.pointerType === "touch") return;
+    if (this.#pointerFrame !== 0) return;
+    this.#pointerFrame = requestAnimationFrame(() => {
       this.#pointerFrame = 0;
       const cell = this.#pointer && this.#cellUnder(this.#pointer.x, this.#pointer.y);
       if (cell) this.#read(cell, false);

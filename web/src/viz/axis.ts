@@ -1,11 +1,5 @@
 import { type Span } from "./bins.js";
 
-/** The part of an axis of `cells` that a plot of `size` pixels shows when it is enlarged `zoom` times and moved by `shift`. */
-export function spanInSight(cells: number, size: number, zoom: number, shift: number): Span {
-  const perCell = (zoom * size) / cells;
-  return { from: Math.max(0, -shift / perCell), to: Math.min(cells, (size - shift) / perCell) };
-}
-
 /** The pixel at which a cell starts. */
 export function pixelOf(cell: number, { from, to }: Span, size: number): number {
   return ((cell - from) / (to - from)) * size;

@@ -9,16 +9,40 @@ export type Palette = "auto" | "viridis" | "cividis" | "magma" | "purple-orange"
 /** A colour for each number from 0 to 1. */
 export type Ramp = (t: number) => string;
 
-/** A few colours of well-known maps, from low to high; between them the eye sees no difference from the original. */
+/** Well-known maps by a few of their colours; in between they are nowhere farther off than a just visible step. */
 const NAMED: Readonly<Record<Kind, Readonly<Partial<Record<Palette, readonly string[]>>>>> = {
   probs: {
-    viridis: VIRIDIS
-    cividis: CIVIDIS
-    magma: MAGMA
+    viridis: ["#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#addc30", "#fde725"],
+    cividis: ["#002051", "#11366c", "#3c4d6e", "#62646f", "#7f7c75", "#9a9478", "#bbaf71", "#e2cb5c", "#fdea45"],
+    magma: ["#000004", "#1d1147", "#51127c", "#832681", "#b73779", "#e75263", "#fc8961", "#fec488", "#fcfdbf"],
   },
   scores: {
-    "purple-orange": PUOR
-    "red-blue": RDBU
+    "purple-orange": [
+      "#7f3b08",
+      "#b25a09",
+      "#dd841f",
+      "#f8b664",
+      "#fdddb3",
+      "#f3eeea",
+      "#d7d7e9",
+      "#b0aad0",
+      "#8170ac",
+      "#552d84",
+      "#2d004b",
+    ],
+    "red-blue": [
+      "#053061",
+      "#2265a3",
+      "#4b94c4",
+      "#8fc2dd",
+      "#cde3ee",
+      "#f2efee",
+      "#fbd7c4",
+      "#f1a385",
+      "#d55f50",
+      "#ac202f",
+      "#67001f",
+    ],
   },
 };
 
