@@ -116,12 +116,30 @@ describeOnGpu("faults of the GPU", () => {
     expect(String(await thrown(createOnGpuAlone({ backend: "wasm" } as object)))).toMatch(/backend must be "webgpu"/);
   });
 
-  test("auto prefers wasm to an adapter that computes on the CPU, and says so", async () => {
-    const hw = await open({ gpu: gpu! });
-    const isSoftware = hw.report.backend === "wasm";
-    expect(hw.report.reasons["backend"]).toMatch(
-      isSoftware ? /computes on the CPU/ : /webgpu for large attention calls/,
-    );
+  test("auto computes on wasm, says why, and opens the GPU for what is to stay there", async () => {
+    let opened = 0;
+    const counted = {
+      requestAdapter: (options?: GPURequestAdapterOptions) => {
+        opened += 1;
+        return gpu!.requestAdapter(options);
+      },
+    };
+    const hw = await open({ gpu: counted });
+    expect(hw.report.backend).toBe("wasm");
+    expect(hw.report.reasons["webgpu"]).toMatch(/opened only by calls with GPU tensors/);
+    const onCpu = await hw.scaledDotProductAttention(x, x, x, { causal: true });
+    expect([...float32Of(onCpu.output).subarray(0, 8), opened]).toEqual([...firstRow, 0]);
+    const { output } = await hw.scaledDotProductAttention(x, x, x, { causal: true, location: "gpu" });
+    expect([...float32Of({ data: await output.data() }).subarray(0, 8), opened]).toEqual([...firstRow, 1]);
+    output.dispose();
+  });
+
+  test("auto without a GPU says so when one is needed, and goes on", async () => {
+    const hw = await open({ gpu: { requestAdapter: () => Promise.resolve(null) } });
+    const reason = await thrown(hw.scaledDotProductAttention(x, x, x, { location: "gpu" }));
+    expect(UnsupportedError.is(reason) && reason.message).toMatch(/no GPU adapter is available/);
+    const { output } = await hw.scaledDotProductAttention(x, x, x, { causal: true });
+    expect([...float32Of(output).subarray(0, 8)]).toEqual(firstRow);
   });
 
   test("an environment without a GPU is told what to give", async () => {

@@ -10,7 +10,6 @@ import type {
   KernelTime,
 } from "./backend.js";
 import type { CacheProblem } from "./cache.js";
-import { DeviceLostError, UnsupportedError } from "./errors.js";
 import { gpuDataOf } from "./gpuData.js";
 import type { LayerProblem } from "./layerProblem.js";
 import type { MergeProblem, MergeResult } from "./merge.js";
@@ -20,37 +19,33 @@ import type { EngineTensor } from "./wasm/heap.js";
 import type { WebgpuBackend } from "./webgpu/backend.js";
 
 /**
- * Below this a call does not gain by the GPU: it is 3 to 6 milliseconds of work for one CPU core, about what copying
- * the arrays to the GPU, waiting for it and copying back may cost.
+ * The CPU computes; the GPU only what is on it or is to stay there. It is opened by the first such call. Were large calls
+ * to go there too, their speed on real GPUs would have to be known, and it has not been measured.
  */
-const LEAST_MULTIPLY_ADDS = 2 ** 26;
-
-/** Large calls on the GPU, all others on the CPU; the CPU also takes over what the GPU refuses or loses. */
 export class AutoBackend implements Backend {
   readonly onGpu = true;
-  readonly #gpu: WebgpuBackend;
   readonly #cpu: Backend;
+  readonly #open: (operation: string) => Promise<WebgpuBackend>;
+  #opening: Promise<WebgpuBackend> | undefined;
+  #gpu: WebgpuBackend | undefined;
+  #disposed = false;
 
-  constructor(gpu: WebgpuBackend, cpu: Backend) {
-    this.#gpu = gpu;
+  constructor(cpu: Backend, open: (operation: string) => Promise<WebgpuBackend>) {
     this.#cpu = cpu;
+    this.#open = open;
   }
 
   get kernelTimes(): readonly KernelTime[] {
-    return this.#gpu.kernelTimes;
+    return this.#gpu?.kernelTimes ?? [];
   }
 
-  encode(encoder: object, problem: AttentionProblem): Promise<GpuAttentionResult> {
-    return this.#gpu.encode(encoder, problem);
+  async encode(encoder: object, problem: AttentionProblem): Promise<GpuAttentionResult> {
+    return (await this.#opened(problem.operation)).encode(encoder, problem);
   }
 
   attention(problem: AttentionProblem): Eventually<AttentionResult> {
-    if (touchesGpu(problem)) return this.#gpu.attention(problem);
-    if (multiplyAdds(problem) < LEAST_MULTIPLY_ADDS) return this.#cpu.attention(problem);
-    return this.#gpu.attention(problem).catch((error: unknown) => {
-      if (DeviceLostError.is(error) || UnsupportedError.is(error)) return this.#cpu.attention(problem);
-      throw error;
-    });
+    if (!touchesGpu(problem)) return this.#cpu.attention(problem);
+    return this.#opened(problem.operation).then((gpu) => gpu.attention(problem));
   }
 
   merge(problem: MergeProblem): Eventually<MergeResult> {
@@ -78,8 +73,25 @@ export class AutoBackend implements Backend {
   }
 
   dispose(): void {
-    this.#gpu.dispose();
+    this.#disposed = true;
+    this.#gpu?.dispose();
     this.#cpu.dispose();
+  }
+
+  /** The GPU; a failure to open it is not kept. */
+  #opened(operation: string): Promise<WebgpuBackend> {
+    this.#opening ??= this.#open(operation).then(
+      (gpu) => {
+        this.#gpu = gpu;
+        if (this.#disposed) gpu.dispose();
+        return gpu;
+      },
+      (error: unknown) => {
+        this.#opening = undefined;
+        throw error;
+      },
+    );
+    return this.#opening;
   }
 }
 
@@ -87,9 +99,4 @@ export class AutoBackend implements Backend {
 function touchesGpu({ location, query, key, value, settings, output }: AttentionProblem): boolean {
   const tensors = [query, key, value, settings.mask?.tensor, settings.bias?.tensor, output.into];
   return location === "gpu" || tensors.some((tensor) => tensor !== undefined && gpuDataOf(tensor) !== undefined);
-}
-
-function multiplyAdds({ shape }: AttentionProblem): number {
-  const { batchSize, numHeads, queryLength, keyLength, headDim, valueDim } = shape;
-  return batchSize * numHeads * queryLength * keyLength * (headDim + valueDim);
 }

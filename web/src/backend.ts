@@ -148,6 +148,6 @@ export interface Report {
   readonly threads: number;
   /** The GPU adapter in use, its features and limits. */
   readonly adapter?: AdapterReport;
-  /** Why a better choice was not taken, by what was to be chosen: `threads`, `variant`, `backend`. */
+  /** Why a better choice was not taken, by what was to be chosen: `threads`, `variant`, `webgpu`. */
   readonly reasons: Readonly<Record<string, string>>;
 }

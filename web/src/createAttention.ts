@@ -3,7 +3,7 @@ import { AutoBackend } from "./autoBackend.js";
 import type { Opened } from "./backend.js";
 import { OPERATION, readCreateOptions, type CheckedOptions } from "./createOptions.js";
 import { UnsupportedError } from "./errors.js";
-import { openGpuAlone, openUsefulGpu } from "./openGpu.js";
+import { openGpuAlone, reasonForCpu } from "./openGpu.js";
 import { version } from "./version.js";
 import { WasmBackend } from "./wasm/backend.js";
 import type { Host } from "./wasm/host.js";
@@ -20,30 +20,27 @@ export async function createOn(host: Host, given: unknown): Promise<Attention> {
 export async function openEngine(host: Host, wanted: CheckedOptions): Promise<Opened> {
   wanted.signal?.throwIfAborted();
   if (wanted.backend === "webgpu") return openGpuAlone(OPERATION, await loadGpu(host), wanted);
-  const gpu = wanted.backend === "auto" ? await openUsefulGpu(OPERATION, () => loadGpu(host), wanted) : undefined;
   const { variant, reason } = await chooseVariant(OPERATION, wanted.variant, host.variants);
   const { threads, reason: threadsReason } = chooseThreads(host, wanted.threads);
   const engine = await loadEngine(host, { ...wanted, variant, threads });
   const wasm = new WasmBackend(engine);
   const reasons: Record<string, string> = {
-    ...(gpu && { backend: gpu.reason }),
+    ...(wanted.backend === "auto" && { webgpu: host.loadGpu ? reasonForCpu(wanted) : NO_GPU }),
     ...(reason && { variant: reason }),
     ...(threadsReason && { threads: threadsReason }),
-    ...(wanted.profile && !gpu?.backend?.isTimed && { profile: "only WebGPU with timestamp-query times its kernels" }),
+    ...(wanted.profile && { profile: "only WebGPU with timestamp-query times its kernels" }),
   };
-  const cpu = { version, variant, threads: engine.native.threads, reasons };
-  if (!gpu?.backend) return { backend: wasm, report: { ...cpu, backend: "wasm" } };
-  return {
-    backend: new AutoBackend(gpu.backend, wasm),
-    report: { ...cpu, backend: "webgpu", adapter: gpu.backend.adapter },
-  };
+  const report = { version, backend: "wasm", variant, threads: engine.native.threads, reasons } as const;
+  if (wanted.backend === "wasm" || !host.loadGpu) return { backend: wasm, report };
+  const openGpu = async (operation: string) => (await loadGpu(host)).openWebgpu(operation, wanted);
+  return { backend: new AutoBackend(wasm, openGpu), report };
 }
+
+const NO_GPU = "this entry of the package has no WebGPU; headwise and headwise/webgpu have";
 
 async function loadGpu(host: Host) {
   if (host.loadGpu) return host.loadGpu();
-  throw new UnsupportedError(
-    `${OPERATION}: this entry of the package has no WebGPU; headwise and headwise/webgpu have`,
-  );
+  throw new UnsupportedError(`${OPERATION}: ${NO_GPU}`);
 }
 
 function chooseThreads(host: Host, wanted: "auto" | number): { readonly threads: number; readonly reason?: string } {

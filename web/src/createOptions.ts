@@ -7,8 +7,8 @@ import { VARIANT_NAMES, type Variant } from "./wasm/variants.js";
 /** Options of `createAttention`. */
 export interface CreateOptions {
   /**
-   * `"auto"`, the default: WebGPU for calls large enough to gain by it, wasm for the others, for what WebGPU does not
-   * offer and where there is no GPU; the report says which and why.
+   * `"auto"`, the default: wasm, and WebGPU for calls whose tensors are on the GPU or are to stay there. No real GPU has
+   * been measured yet, so that nothing else goes there unasked; the report says so.
    */
   readonly backend?: "auto" | "wasm" | "webgpu";
   /**

@@ -17,6 +17,11 @@ export function readGpu(options: OptionReader): GpuOptions {
   };
 }
 
+/** Where a browser has it. */
+export function gpuOfThisRealm(): GPU | undefined {
+  return (globalThis as { navigator?: { gpu?: GPU } }).navigator?.gpu;
+}
+
 /** An object known by one of its methods: it may come from another realm or implementation. */
 function readObject<T>(options: OptionReader, name: string, method: string, rule: string): T | undefined {
   const value = options.value(name);

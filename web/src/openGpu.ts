@@ -1,8 +1,7 @@
 import type { Opened, Report } from "./backend.js";
-import { HeadwiseError } from "./errors.js";
-import type { GpuOptions } from "./gpuOptions.js";
+import { gpuOfThisRealm, type GpuOptions } from "./gpuOptions.js";
 import { version } from "./version.js";
-import type { openWebgpu, WebgpuBackend } from "./webgpu/backend.js";
+import type { openWebgpu } from "./webgpu/backend.js";
 
 /** The WebGPU engine, which entries with another engine beside it load only when it is wanted. */
 export interface GpuModule {
@@ -35,22 +34,9 @@ export async function openGpuAlone(
   return { backend, report };
 }
 
-/** The GPU for `backend: "auto"`, or why there is none. */
-export async function openUsefulGpu(
-  operation: string,
-  load: () => Promise<GpuModule>,
-  options: GpuOptions,
-): Promise<{ readonly backend?: WebgpuBackend; readonly reason: string }> {
-  try {
-    const { openWebgpu } = await load();
-    const backend = await openWebgpu(operation, options);
-    if (!backend.adapter.fallback)
-      return { backend, reason: "webgpu for large attention calls, wasm for small ones, layers and caches" };
-    const name = backend.adapter.description || backend.adapter.architecture;
-    backend.dispose();
-    return { reason: `wasm: the GPU adapter (${name}) computes on the CPU` };
-  } catch (error) {
-    if (!HeadwiseError.is(error)) throw error;
-    return { reason: `wasm: ${error.message.replace(`${operation}: `, "")}` };
-  }
+/** Why `backend: "auto"` computes on the CPU. */
+export function reasonForCpu({ device, gpu }: GpuOptions): string {
+  if (device ?? gpu ?? gpuOfThisRealm())
+    return 'opened only by calls with GPU tensors, with location "gpu" and by encode: no real GPU has been measured yet';
+  return "this environment has no navigator.gpu";
 }

@@ -18,7 +18,7 @@ import { ARRAYS, elementCount, type Dtype, type TensorDataOf } from "../tensor.j
 import { EngineTensor } from "../wasm/heap.js";
 import { encodeAttention, runAttention } from "./attention.js";
 import { GpuCache, type GpuBackendCache } from "./cache.js";
-import { scoped } from "./call.js";
+import { runCall, scoped } from "./call.js";
 import { openDevice, type Device, type DeviceOptions } from "./device.js";
 import { makeEngine, type Engine } from "./engine.js";
 import { GpuLayer } from "./layer.js";
@@ -107,7 +107,12 @@ export class WebgpuBackend implements Backend {
 
   async createLayer(problem: LayerProblem): Promise<BackendLayer> {
     const layer = new GpuLayer(problem);
-    await this.#run(problem.operation, (engine) => scoped(engine, problem.operation, () => layer.upload(engine)));
+    await this.#run(problem.operation, (engine) =>
+      runCall(engine, problem.operation, (call) => {
+        layer.upload(call);
+        return () => undefined;
+      }),
+    );
     return {
       get bytes() {
         return layer.bytes;
@@ -144,7 +149,7 @@ export class WebgpuBackend implements Backend {
     } catch (error) {
       if (this.#disposed)
         throw new DisposedError(`${operation}: the instance was disposed while the call ran`, { cause: error });
-      throw error;
+      throw await this.#engine.device.explain(operation, error);
     }
   }
 

@@ -44,6 +44,7 @@ export class Call {
   readonly #owners: Promise<void>[] = [];
   readonly #undos: (() => void)[] = [];
   readonly #reads: { readonly source: Span; readonly offset: number }[] = [];
+  readonly #spares: Record<string, Span> = {};
   #readBytes = 0;
   #pipelines: readonly GPUComputePipeline[] = [];
 
@@ -131,9 +132,10 @@ export class Call {
     this.#undos.push(undo);
   }
 
-  /** The call failed: undoes what it began. */
+  /** The call failed: undoes what it began. Its buffers may be unusable, so nobody gets them again. */
   fail(): void {
     for (const undo of this.#undos) undo();
+    for (const { buffer } of this.#taken.splice(0)) buffer.destroy();
   }
 
   /** A buffer that leaves the call: it does not go back to the pool. */
@@ -214,13 +216,13 @@ export class Call {
 
   /** Submits everything; `finish` waits for it. */
   submit(): Submission {
-    const { device, pool } = this.engine;
+    const { device } = this.engine;
     const { gpuDevice } = device;
     const encoder = gpuDevice.createCommandEncoder({ label: this.operation });
     const names = this.#dispatches.map(({ kernel }) => kernel.name);
     const timer = device.timed && names.length > 0 ? new Timer(gpuDevice, names) : undefined;
     this.record(encoder, timer);
-    const readback = this.#readBytes > 0 ? pool.take("readback", this.#readBytes) : undefined;
+    const readback = this.#readBytes > 0 ? this.room(this.#readBytes, "readback").buffer : undefined;
     for (const { source, offset } of this.#reads)
       if (readback) encoder.copyBufferToBuffer(source.buffer, source.offset, readback, offset, source.bytes);
     gpuDevice.queue.submit([encoder.finish()]);
@@ -229,17 +231,16 @@ export class Call {
 
   /** Waits for a submission; resolves to the bytes that were to be read. */
   async finish({ readback, timer }: Submission): Promise<ArrayBuffer> {
-    const { device, pool } = this.engine;
+    const { device } = this.engine;
     let result = new ArrayBuffer(0);
     if (readback) {
       await device.whileAlive(this.operation, readback.mapAsync(MAP_READ, 0, this.#readBytes));
       result = readback.getMappedRange(0, this.#readBytes).slice(0);
       readback.unmap();
-      pool.giveBack("readback", readback);
     } else {
       await device.whileAlive(this.operation, device.gpuDevice.queue.onSubmittedWorkDone());
     }
-    if (timer) this.engine.onTimes?.(await timer.read());
+    if (timer) this.engine.onTimes?.(await device.whileAlive(this.operation, timer.read()));
     return result;
   }
 
@@ -253,12 +254,10 @@ export class Call {
     this.#taken.length = 0;
   }
 
+  /** What is bound: a few bytes of no meaning where an input or output is absent, never the same twice for writing. */
   #bound(kernel: Kernel, binding: number, bindings: Readonly<Record<number, Span>>): Span {
-    const span = bindings[binding];
-    if (span) return span;
-    const { read, write } = this.engine.spare;
-    const whole = (buffer: GPUBuffer): Span => ({ buffer, offset: 0, bytes: buffer.size });
-    return bindingsOf(kernel.name)[binding] === "read" ? whole(read) : whole(write[binding % 2]!);
+    const name = bindingsOf(kernel.name)[binding] === "read" ? "read" : binding;
+    return bindings[binding] ?? (this.#spares[name] ??= this.room(SMALLEST_BINDING));
   }
 }
 
@@ -306,11 +305,9 @@ export async function runCall<T>(
     return collect(await call.finish(submission));
   } catch (error) {
     call.fail();
-    // a lost device answers everything with errors of its own
-    device.assertAlive(operation);
     if (error instanceof RangeError)
       throw new OutOfMemoryError(`${operation}: the results do not fit memory`, { cause: error });
-    throw error;
+    throw await device.explain(operation, error);
   } finally {
     call.release();
   }
@@ -334,8 +331,8 @@ export async function recordCall<T>(
     call.abandon();
     return results;
   } catch (error) {
-    device.assertAlive(operation);
-    throw error;
+    call.fail();
+    throw await device.explain(operation, error);
   } finally {
     call.release();
   }

@@ -1,4 +1,5 @@
 import type { AdapterReport } from "../backend.js";
+import { gpuOfThisRealm } from "../gpuOptions.js";
 import { lanesTogether } from "./lanes.js";
 import type { Limits } from "./plan.js";
 import { DeviceLostError, HeadwiseError, OutOfMemoryError, UnsupportedError } from "../errors.js";
@@ -97,11 +98,16 @@ export class Device {
     try {
       return await Promise.race([promise, lost]);
     } catch (error) {
-      if (HeadwiseError.is(error)) throw error;
-      // a promise that the loss itself rejected may be ahead of `lost`
-      const info = this.#lost ?? (await Promise.race([this.gpuDevice.lost, nextTask()]));
-      throw info ? lossError(operation, info) : error;
+      throw await this.explain(operation, error);
     }
+  }
+
+  /** The error to throw for one that a lost device may have caused: it answers everything with errors of its own. */
+  async explain(operation: string, error: unknown): Promise<unknown> {
+    if (HeadwiseError.is(error) && error.code !== "INTERNAL") return error;
+    // what the loss itself rejected may be ahead of `lost`
+    const info = this.#lost ?? (await Promise.race([this.gpuDevice.lost, nextTask()]));
+    return info ? lossError(operation, info) : error;
   }
 
   assertAlive(operation: string): void {
@@ -171,10 +177,6 @@ function tooFewBuffers(operation: string, limits: GPUSupportedLimits): Unsupport
     `${operation}: the kernels need a maxStorageBuffersPerShaderStage of ${STORAGE_BUFFERS}, ` +
       `got ${limits.maxStorageBuffersPerShaderStage}`,
   );
-}
-
-function gpuOfThisRealm(): GPU | undefined {
-  return (globalThis as { navigator?: { gpu?: GPU } }).navigator?.gpu;
 }
 
 function adapterReport(device: GPUDevice, info: GPUAdapterInfo | undefined): AdapterReport {

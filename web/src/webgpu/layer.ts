@@ -10,7 +10,15 @@ import { padded } from "./cacheStore.js";
 import { runCall, type Call, type Span } from "./call.js";
 import type { Engine } from "./engine.js";
 import { writeOutput } from "./output.js";
-import { divideUp, FLAT_WORKGROUP, flatKernel, narrowStep, projectKernel, projectWorkgroups } from "./plan.js";
+import {
+  checkBytes,
+  divideUp,
+  FLAT_WORKGROUP,
+  flatKernel,
+  narrowStep,
+  projectKernel,
+  projectWorkgroups,
+} from "./plan.js";
 import { resolveSequences, type Sequence } from "./sequences.js";
 import { stridesOf, type Strides } from "./strides.js";
 import { positionRow, tokenRows } from "./tokenRows.js";
@@ -53,15 +61,18 @@ export class GpuLayer {
     return linear.reduce((sum, { weight, bias }) => sum + weight.bytes + (bias?.bytes ?? 0), 0);
   }
 
-  /** Puts the weights on the engine's device. */
-  upload({ device }: Engine): void {
+  /** Puts the weights on the engine's device, within the call that needs them. */
+  upload(call: Call): void {
+    const { device } = call.engine;
     if (this.#device === device.gpuDevice) return;
     this.#device = device.gpuDevice;
+    call.onFailure(() => {
+      this.#device = undefined;
+    });
     const { shape, weights } = this.#problem;
     const { inputDim, keyInputDim, valueInputDim, outputDim, numHeads, numKvHeads, headDim, valueHeadDim } = shape;
     const one = (width: number): Heads => ({ count: 1, width });
-    const place = (linear: LinearWeights, inputs: Heads, out: number) =>
-      placeLinear(device.gpuDevice, linear, inputs, out);
+    const place = (linear: LinearWeights, inputs: Heads, out: number) => placeLinear(call, linear, inputs, out);
     const heads = { count: numHeads, width: valueHeadDim };
     this.#weights = {
       query: place(weights.query, one(inputDim), numHeads * headDim),
@@ -85,7 +96,7 @@ export class GpuLayer {
         : resolveSequences(problem.shape, problem.settings, problem.ragged);
     this.#checkPositions(problem, sequences);
     return runCall(engine, operation, (call) => {
-      this.upload(engine);
+      this.upload(call);
       const { attention, inPlace, growth } = this.#attention(engine, call, problem, sequences, cache);
       const plan = planOf(engine, attention, sequences, inPlace);
       const { wide, collect } = attendOn(call, attention, plan, sequences, inPlace);
@@ -298,7 +309,7 @@ function project(
 }
 
 function placeLinear(
-  device: GPUDevice,
+  call: Call,
   { weight, offset, inStride, outStride, bias }: LinearWeights,
   inputs: Heads,
   out: number,
@@ -313,8 +324,8 @@ function placeLinear(
         dense[(h * rowsPerHead + d) * columns + o] =
           numbers[offset + (h * inputs.width + d) * inStride + o * outStride]!;
   return {
-    weight: persistent(device, dense),
-    bias: bias && persistent(device, widen(bias.tensor.data).slice(bias.offset, bias.offset + out)),
+    weight: persistent(call, dense),
+    bias: bias && persistent(call, widen(bias.tensor.data).slice(bias.offset, bias.offset + out)),
     in4: (inputs.count * rowsPerHead) / 4,
     out,
   };
@@ -328,10 +339,11 @@ function identity(width: number): LinearWeights {
   return { weight, offset: 0, inStride: width, outStride: 1, bias: undefined };
 }
 
-function persistent(device: GPUDevice, data: Float32Array): Span {
+function persistent({ operation, engine: { device } }: Call, data: Float32Array): Span {
   const bytes = Math.max(16, data.byteLength);
-  const buffer = device.createBuffer({ size: bytes, usage: STORAGE_AND_COPY });
-  device.queue.writeBuffer(buffer, 0, data as Float32Array<ArrayBuffer>);
+  checkBytes(operation, "a weight", bytes, device.limits);
+  const buffer = device.gpuDevice.createBuffer({ size: bytes, usage: STORAGE_AND_COPY });
+  device.gpuDevice.queue.writeBuffer(buffer, 0, data as Float32Array<ArrayBuffer>);
   return { buffer, offset: 0, bytes };
 }
 

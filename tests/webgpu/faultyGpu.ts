@@ -1,0 +1,142 @@
+// WebGPU's own classes, changed for a while: devices that are lost at a chosen moment, and that run out of memory.
+
+type Method = (this: unknown, ...parameters: unknown[]) => unknown;
+
+/** Replaces a method of a class of WebGPU; returns what brings it back. */
+function replace(prototype: object, name: string, make: (original: Method) => Method): () => void {
+  const methods = prototype as Record<string, Method>;
+  const original = methods[name]!;
+  methods[name] = make(original);
+  return () => {
+    methods[name] = original;
+  };
+}
+
+const prototypeOf = (name: string): object =>
+  (globalThis as unknown as Record<string, { readonly prototype: object }>)[name]!.prototype;
+
+/** Everything of a device that is waited for. */
+const STEPS = [
+  ["GPUDevice", "popErrorScope"],
+  ["GPUDevice", "createComputePipelineAsync"],
+  ["GPUShaderModule", "getCompilationInfo"],
+  ["GPUQueue", "onSubmittedWorkDone"],
+  ["GPUBuffer", "mapAsync"],
+] as const;
+
+/** Watches the devices that are opened, and destroys the one in use at a step: as it is taken, or when it is done. */
+export class LosingGpu {
+  /** Steps taken since the last `lose`. */
+  taken = 0;
+  #device: GPUDevice | undefined;
+  #at = Infinity;
+  #moment: "taken" | "done" = "taken";
+  readonly #restore: (() => void)[];
+
+  constructor() {
+    // eslint-disable-next-line @typescript-eslint/no-this-alias -- the replaced methods have a `this` of their own
+    const watch = this;
+    const opening = replace(
+      prototypeOf("GPUAdapter"),
+      "requestDevice",
+      (original) =>
+        async function (...parameters) {
+          return (watch.#device = (await original.apply(this, parameters)) as GPUDevice);
+        },
+    );
+    const stepping = STEPS.map(([type, name]) =>
+      replace(
+        prototypeOf(type),
+        name,
+        (original) =>
+          function (...parameters) {
+            return watch.#step(() => original.apply(this, parameters) as Promise<unknown>);
+          },
+      ),
+    );
+    this.#restore = [opening, ...stepping];
+  }
+
+  /** Begins to count anew; at step `at` the device goes, never by default. */
+  lose(at = Infinity, moment: "taken" | "done" = "taken"): void {
+    this.taken = 0;
+    this.#at = at;
+    this.#moment = moment;
+  }
+
+  restore(): void {
+    for (const restore of this.#restore) restore();
+  }
+
+  async #step(take: () => Promise<unknown>): Promise<unknown> {
+    this.taken += 1;
+    const isLast = this.taken === this.#at;
+    const result = take();
+    if (isLast && this.#moment === "taken") this.#device!.destroy();
+    try {
+      return await result;
+    } finally {
+      if (isLast && this.#moment === "done") this.#device!.destroy();
+    }
+  }
+}
+
+/** Makes the n-th buffer from now on fail for want of memory, as a GPU would: the error is told by the error scope. */
+export class PoorGpu {
+  /** Buffers made since the last `fail`. */
+  made = 0;
+  #at = Infinity;
+  readonly #scopes: { readonly filter: unknown; error: unknown }[] = [];
+  readonly #restore: (() => void)[];
+
+  constructor() {
+    // eslint-disable-next-line @typescript-eslint/no-this-alias -- the replaced methods have a `this` of their own
+    const poor = this;
+    const device = prototypeOf("GPUDevice");
+    const OutOfMemory = (globalThis as unknown as { GPUOutOfMemoryError: new (message: string) => object })
+      .GPUOutOfMemoryError;
+    this.#restore = [
+      replace(
+        device,
+        "pushErrorScope",
+        (original) =>
+          function (filter) {
+            poor.#scopes.push({ filter, error: undefined });
+            return original.call(this, filter);
+          },
+      ),
+      replace(
+        device,
+        "popErrorScope",
+        (original) =>
+          async function () {
+            const { error } = poor.#scopes.pop()!;
+            return error ?? (await original.call(this));
+          },
+      ),
+      replace(
+        device,
+        "createBuffer",
+        (original) =>
+          function (descriptor) {
+            poor.made += 1;
+            if (poor.made !== poor.#at) return original.call(this, descriptor);
+            const scope = poor.#scopes.findLast(({ filter }) => filter === "out-of-memory");
+            if (!scope) throw new Error("a buffer was made outside of every error scope");
+            scope.error = new OutOfMemory("injected");
+            return original.call(this, { ...(descriptor as object), usage: 0 }); // an unusable buffer
+          },
+      ),
+    ];
+  }
+
+  /** Begins to count anew; buffer `at` fails, none by default. */
+  fail(at = Infinity): void {
+    this.made = 0;
+    this.#at = at;
+  }
+
+  restore(): void {
+    for (const restore of this.#restore) restore();
+  }
+}
