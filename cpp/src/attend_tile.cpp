@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <functional>
 #include <limits>
 
 namespace headwise {
@@ -51,30 +50,23 @@ std::int64_t place_scratch(TileScratch& scratch, char* memory, const TileSizes& 
   return place.total();
 }
 
-/// Rows that can be used where they lie: one run of float32 rows.
-bool in_place(const RowRun& run, std::int64_t count) {
-  return run.count == count && run.dtype == Dtype::float32 && run.column_stride == 1;
-}
-
-/// Takes the runs of a tile and offers its rows as float32: the caller's own if they are, else widened into scratch.
-class TileRows {
- public:
-  TileRows(const KernelTable& kernels, KeyRange keys, std::int64_t columns, float* scratch)
-      : kernels_(kernels), count_(keys.size()), columns_(columns), scratch_(scratch) {}
-  void operator()(const RowRun& run, std::int64_t first) {
-    const bool own = in_place(run, count_);
-    if (!own) kernels_.widen(run, columns_, scratch_ + first * columns_, columns_);
-    data = own ? static_cast<const float*>(run.data) : scratch_;
-    stride = own ? run.row_stride : static_cast<std::ptrdiff_t>(columns_);
+/// Calls visit(rows, stride, first, count) for the rows of a run as float32: where they lie if they are, else widened a
+/// few at a time, so that they stay in the first-level cache.
+template <class Visit>
+void for_each_float_rows(const KernelTable& kernels, const RowRun& run, std::int64_t columns, float* scratch,
+                         Visit visit) {
+  constexpr std::int64_t kRows = 32;
+  if (run.dtype == Dtype::float32 && run.column_stride == 1)
+    return visit(static_cast<const float*>(run.data), run.row_stride, std::int64_t{0}, run.count);
+  for (std::int64_t first = 0; first < run.count; first += kRows) {
+    RowRun part = run;
+    part.data = static_cast<const char*>(run.data) + first * run.row_stride * size_of(run.dtype);
+    part.scales = run.scales ? run.scales + first * run.scale_stride : nullptr;
+    part.count = std::min(kRows, run.count - first);
+    kernels.widen(part, columns, scratch, columns);
+    visit(scratch, static_cast<std::ptrdiff_t>(columns), first, part.count);
   }
-  const float* data = nullptr;
-  std::ptrdiff_t stride = 0;
-
- private:
-  const KernelTable& kernels_;
-  std::int64_t count_, columns_;
-  float* scratch_;
-};
+}
 
 /// Keys [begin, end) of a tile, counted from its beginning, that `range` reaches into.
 KeyRange within(KeyRange tile, KeyRange range) {
@@ -88,8 +80,8 @@ struct Strip {
   KeyRange keys;
 };
 
-/// Calls visit(strip) for rows in steps of kStripRows, those with equal keys taken together: a fully visible tile is one
-/// strip, along a diagonal each strip leaves out the panels that none of its rows may see.
+/// Calls visit(strip) for rows in steps of kStripRows, those with equal keys taken together: a fully visible tile is
+/// one strip, along a diagonal each strip leaves out the panels that none of its rows may see.
 template <class Visit>
 void for_each_strip(const RowTile& rows, KeyRange tile, const TileScratch& scratch, int panel_width, Visit visit) {
   constexpr std::int64_t kStripRows = 16;
@@ -102,7 +94,8 @@ void for_each_strip(const RowTile& rows, KeyRange tile, const TileScratch& scrat
       if (seen.empty()) continue;
       keys = {std::min(keys.begin, seen.begin), std::max(keys.end, seen.end)};
     }
-    keys = keys.empty() ? KeyRange{} : KeyRange{keys.begin / panel_width * panel_width, round_up(keys.end, panel_width)};
+    keys =
+        keys.empty() ? KeyRange{} : KeyRange{keys.begin / panel_width * panel_width, round_up(keys.end, panel_width)};
     if (keys.begin != strip.keys.begin || keys.end != strip.keys.end) {
       if (!strip.keys.empty()) visit(strip);
       strip = {r, r, keys};
@@ -115,10 +108,13 @@ void for_each_strip(const RowTile& rows, KeyRange tile, const TileScratch& scrat
 void score_tile(const Call& call, const RowTile& rows, KeyRange keys, TileScratch& scratch) {
   const std::int64_t depth = call.shape.head_dim, lds = scratch.tiles.keys;
   if (scratch.tiles.direct) {
-    TileRows key_rows(call.kernels, keys, depth, scratch.keys);
-    call.for_each_key_run(*rows.sequence, rows.group, keys, std::ref(key_rows));
-    call.kernels.dot_rows(scratch.query, depth, rows.size(), key_rows.data, key_rows.stride, keys.size(), depth,
-                          scratch.scores, lds);
+    call.for_each_key_run(*rows.sequence, rows.group, keys, [&](const RowRun& run, std::int64_t at) {
+      for_each_float_rows(call.kernels, run, depth, scratch.keys,
+                          [&](const float* key, std::ptrdiff_t ldk, std::int64_t first, std::int64_t count) {
+                            call.kernels.dot_rows(scratch.query, depth, rows.size(), key, ldk, count, depth,
+                                                  scratch.scores + at + first, lds);
+                          });
+    });
     return;
   }
   call.for_each_key_run(*rows.sequence, rows.group, keys, [&](const RowRun& run, std::int64_t first) {
@@ -153,8 +149,7 @@ bool weigh_row(const Call& call, const RowTile& rows, std::int64_t r, KeyRange t
     else
       softmax.seen = true, std::memset(visible, 1, keys.size());
     std::fill(scores + first + keys.size(), scores + last, -kInfinity);
-    const float factor =
-        call.kernels.softmax_step(scores + first, last - first, &softmax.maximum, &softmax.sum);
+    const float factor = call.kernels.softmax_step(scores + first, last - first, &softmax.maximum, &softmax.sum);
     if (factor != 1.0f) call.kernels.scale(scratch.out + r * scratch.value_width, scratch.value_width, factor);
   }
   std::fill(scores, scores + first, 0.0f);
@@ -173,10 +168,13 @@ bool weigh_tile(const Call& call, const RowTile& rows, KeyRange keys, TileScratc
 void add_values(const Call& call, const RowTile& rows, KeyRange keys, TileScratch& scratch) {
   const std::int64_t columns = call.shape.value_dim, ldo = scratch.value_width, lds = scratch.tiles.keys;
   if (scratch.tiles.direct) {
-    TileRows value_rows(call.kernels, keys, columns, scratch.values);
-    call.for_each_value_run(*rows.sequence, rows.group, keys, std::ref(value_rows));
-    call.kernels.weighted_sum(scratch.scores, lds, rows.size(), value_rows.data, value_rows.stride, keys.size(),
-                              columns, scratch.out, ldo);
+    call.for_each_value_run(*rows.sequence, rows.group, keys, [&](const RowRun& run, std::int64_t at) {
+      for_each_float_rows(call.kernels, run, columns, scratch.values,
+                          [&](const float* value, std::ptrdiff_t ldv, std::int64_t first, std::int64_t count) {
+                            call.kernels.weighted_sum(scratch.scores + at + first, lds, rows.size(), value, ldv, count,
+                                                      columns, scratch.out, ldo);
+                          });
+    });
     return;
   }
   call.for_each_value_run(*rows.sequence, rows.group, keys, [&](const RowRun& run, std::int64_t first) {
@@ -218,8 +216,8 @@ void add_values_isolated(const Call& call, const RowTile& rows, KeyRange keys, T
       call.kernels.pack(one, columns, j, keys.size(), scratch.clean_values);
       if (visible[j]) continue;
       for (std::int64_t panel = 0; panel < width; panel += call.kernels.panel_width)
-        std::fill_n(scratch.clean_values + panel * keys.size() + j * call.kernels.panel_width,
-                    call.kernels.panel_width, 0.0f);
+        std::fill_n(scratch.clean_values + panel * keys.size() + j * call.kernels.panel_width, call.kernels.panel_width,
+                    0.0f);
     }
     for (int i = 0; i < block; ++i) std::copy_n(out, width, scratch.clean_out + i * width);
     call.kernels.multiply(weights, 0, scratch.clean_values, keys.size() * call.kernels.panel_width, keys.size(),
@@ -270,8 +268,7 @@ std::int64_t TileScratch::bytes(const TileSizes& tiles, const AttentionShape& sh
   return place_scratch(scratch, nullptr, tiles, shape, kernels);
 }
 
-void TileScratch::place(char* memory, const TileSizes& sizes, const AttentionShape& shape,
-                        const KernelTable& kernels) {
+void TileScratch::place(char* memory, const TileSizes& sizes, const AttentionShape& shape, const KernelTable& kernels) {
   place_scratch(*this, memory, sizes, shape, kernels);
 }
 

@@ -14,8 +14,8 @@ constexpr std::int64_t kMaxDirectRows = 7;
 constexpr std::int64_t kMaxKeys = 192;
 // Floats of packed keys and values in a tile, for very wide heads: 512 KiB.
 constexpr std::int64_t kMaxTileFloats = 1 << 17;
-// A direct tile is read twice (scores, then values): small enough to be still in cache.
-constexpr std::int64_t kDirectKeys = 128;
+// Reading where rows lie has to start anew at every tile: long ones, their scores still in the first-level cache.
+constexpr std::int64_t kDirectKeys = 512;
 // Long keys with one row tile are split here, so that several workers share them.
 constexpr std::int64_t kSplitKeys = 512;
 

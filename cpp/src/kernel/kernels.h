@@ -4,6 +4,7 @@
 // instantiates `make_kernel_table`. Not to be included from anywhere else.
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -54,117 +55,178 @@ void multiply(const float* a, std::ptrdiff_t lda, const float* b_panels, std::pt
   }
 }
 
-/// Rows x 4 keys of dot products straight from rows; the partial sums of a vector's lanes meet at the end.
-template <class Arch, int Rows, int Keys>
-void dot_block(const float* query, std::ptrdiff_t ldq, const float* keys, std::ptrdiff_t ldk, std::int64_t depth,
-               float* scores, std::ptrdiff_t lds) {
+// ---- few query rows against rows where they lie ---------------------------------------------------------------------
+
+/// Reads a word, so that the cache fetches its line: WebAssembly has no prefetch instruction. Nothing is moved across.
+inline void touch(const float* address) {
+  std::uint32_t word;
+  std::memcpy(&word, address, sizeof word);
+  asm volatile("" : : "r"(word) : "memory");  // or the compiler drops the load
+}
+
+/// How many rows before their use rows are touched. Processors prefetch the stream of touches, which come in order and
+/// evenly, but not the interleaved ones of a block; a burst of touches between blocks would have to be waited for.
+constexpr std::int64_t kRowsAhead = 4;
+
+/// Touches the first rows, which no block was ahead of.
+inline void touch_first(const float* rows, std::ptrdiff_t ld, std::int64_t count, std::ptrdiff_t columns) {
+  constexpr std::ptrdiff_t kLine = 64 / sizeof(float);
+  for (std::int64_t r = 0; r < std::min(kRowsAhead, count); ++r)
+    for (std::ptrdiff_t c = 0; c < columns; c += kLine) touch(rows + r * ld + c);
+}
+
+/// Where Count rows of a matrix are read, all advanced together: a pointer each, since V8 computes `row * stride` anew
+/// in every step.
+template <class T, int Count>
+struct Rows {
+  T* at[Count];
+  Rows(T* first, std::ptrdiff_t ld) {
+    for (int i = 0; i < Count; ++i) at[i] = first + i * ld;
+  }
+  void advance(std::ptrdiff_t step) {
+    for (T*& each : at) each += step;
+  }
+};
+
+/// Calls step(offset) for every whole vector of `columns`, two at a time and then advance(2 * lanes), and meanwhile
+/// touches Count rows from `ahead` on, never past their ends.
+template <int Count, std::ptrdiff_t lanes, class Step, class Advance>
+inline void for_each_vector(std::ptrdiff_t columns, const float* ahead, std::ptrdiff_t ld, Step step, Advance advance) {
+  const std::ptrdiff_t pairs = columns / (2 * lanes);
+  for (int row = 0; row < Count; ++row, ahead += ld) {
+    const float* next = ahead;
+    for (std::ptrdiff_t left = pairs / Count; left > 0; --left, next += Count * 2 * lanes) {
+      touch(next);
+      step(0);
+      touch(next + Count * lanes);
+      step(lanes);
+      advance(2 * lanes);
+    }
+  }
+  for (std::ptrdiff_t left = pairs % Count; left > 0; --left) {
+    step(0);
+    step(lanes);
+    advance(2 * lanes);
+  }
+  if (columns % (2 * lanes) >= lanes) step(0);
+}
+
+/// The sums of the lanes of four vectors, in the same order wherever a vector stands.
+template <class Arch>
+void sum_lanes(const Floats<Arch>* vectors, float* sums) {
+  if constexpr (Floats<Arch>::size == 4) {
+    xsimd::haddp(vectors).store_unaligned(sums);
+  } else {
+    for (int i = 0; i < 4; ++i) sums[i] = xsimd::reduce_add(vectors[i]);
+  }
+}
+
+/// Q x K dot products of whole vectors; the partial sums of a vector's lanes meet at the end. Touches K rows from
+/// `ahead` on.
+template <class Arch, int Q, int K>
+void dot_block(const float* query, std::ptrdiff_t ldq, const float* keys, std::ptrdiff_t ldk, const float* ahead,
+               std::ptrdiff_t depth, float* scores, std::ptrdiff_t lds) {
   using V = Floats<Arch>;
-  V sum[Rows][Keys];
-  for (int r = 0; r < Rows; ++r)
-    for (int j = 0; j < Keys; ++j) sum[r][j] = V(0.0f);
-  std::int64_t d = 0;
-  for (; d + static_cast<std::int64_t>(V::size) <= depth; d += V::size) {
-    V q[Rows];
-    for (int r = 0; r < Rows; ++r) q[r] = V::load_unaligned(query + r * ldq + d);
-    for (int j = 0; j < Keys; ++j) {
-      const V k = V::load_unaligned(keys + j * ldk + d);
-      for (int r = 0; r < Rows; ++r) sum[r][j] = multiply_add<Arch>(q[r], k, sum[r][j]);
-    }
-  }
-  for (int r = 0; r < Rows; ++r) {
-    for (int j = 0; j < Keys; ++j) {
-      float total = xsimd::reduce_add(sum[r][j]);
-      for (std::int64_t t = d; t < depth; ++t) total += query[r * ldq + t] * keys[j * ldk + t];
-      scores[r * lds + j] = total;
-    }
-  }
+  constexpr int count = (Q * K + 3) / 4 * 4;
+  V sum[count];
+  for (V& each : sum) each = V(0.0f);
+  Rows<const float, Q> q(query, ldq);
+  Rows<const float, K> k(keys, ldk);
+  for_each_vector<K, static_cast<std::ptrdiff_t>(V::size)>(
+      depth, ahead, ldk,
+      [&](std::ptrdiff_t offset) {
+        V column[K];
+        for (int j = 0; j < K; ++j) column[j] = V::load_unaligned(k.at[j] + offset);
+        for (int r = 0; r < Q; ++r) {
+          const V x = V::load_unaligned(q.at[r] + offset);
+          for (int j = 0; j < K; ++j) sum[r * K + j] = multiply_add<Arch>(x, column[j], sum[r * K + j]);
+        }
+      },
+      [&](std::ptrdiff_t step) { q.advance(step), k.advance(step); });
+  float total[count];
+  for (int i = 0; i < count; i += 4) sum_lanes<Arch>(sum + i, total + i);
+  for (int r = 0; r < Q; ++r)
+    for (int j = 0; j < K; ++j) scores[r * lds + j] = total[r * K + j];
 }
 
-/// Rows read straight from memory are taken in chunks: fetched in order, then near for all that is done with them.
-constexpr std::int64_t kChunkRows = 16;
-
-/// Reads a word of every cache line of some rows, in order. Processors prefetch such a stream, but not the interleaved
-/// ones of the loops that follow; WebAssembly has no prefetch instruction.
-inline void fetch(const float* rows, std::ptrdiff_t ld, std::int64_t count, std::int64_t columns) {
-  constexpr std::int64_t kLine = 64 / sizeof(float);
-  for (std::int64_t r = 0; r < count; ++r) {
-    for (std::int64_t c = 0; c < columns; c += kLine) {
-      std::uint32_t word;
-      std::memcpy(&word, rows + r * ld + c, sizeof word);
-      asm volatile("" : : "r"(word));  // or the compiler drops the load
-    }
-  }
-}
-
-/// All query rows against a few keys.
-template <class Arch, int Keys>
-void dot_keys(const float* query, std::ptrdiff_t ldq, std::int64_t rows, const float* keys, std::ptrdiff_t ldk,
-              std::int64_t depth, float* scores, std::ptrdiff_t lds) {
-  std::int64_t r = 0;
-  for (; r + 2 <= rows; r += 2)
-    dot_block<Arch, 2, Keys>(query + r * ldq, ldq, keys, ldk, depth, scores + r * lds, lds);
-  for (; r < rows; ++r) dot_block<Arch, 1, Keys>(query + r * ldq, ldq, keys, ldk, depth, scores + r * lds, lds);
+template <class Arch, int Q, int K>
+void dot_blocks(const float* query, std::ptrdiff_t ldq, const float* keys, std::ptrdiff_t ldk, std::int64_t num_keys,
+                std::ptrdiff_t depth, float* scores, std::ptrdiff_t lds) {
+  std::int64_t j = 0;
+  for (; j + K <= num_keys; j += K)
+    dot_block<Arch, Q, K>(query, ldq, keys + j * ldk, ldk, keys + std::min(j + kRowsAhead, num_keys - K) * ldk, depth,
+                          scores + j, lds);
+  for (; j < num_keys; ++j)
+    dot_block<Arch, Q, 1>(query, ldq, keys + j * ldk, ldk, keys + j * ldk, depth, scores + j, lds);
 }
 
 template <class Arch>
 void dot_rows(const float* query, std::ptrdiff_t ldq, std::int64_t rows, const float* keys, std::ptrdiff_t ldk,
               std::int64_t num_keys, std::int64_t depth, float* scores, std::ptrdiff_t lds) {
-  for (std::int64_t first = 0; first < num_keys; first += kChunkRows) {
-    const std::int64_t end = std::min(first + kChunkRows, num_keys);
-    fetch(keys + first * ldk, ldk, end - first, depth);
-    std::int64_t j = first;
-    for (; j + 4 <= end; j += 4) dot_keys<Arch, 4>(query, ldq, rows, keys + j * ldk, ldk, depth, scores + j, lds);
-    for (; j < end; ++j) dot_keys<Arch, 1>(query, ldq, rows, keys + j * ldk, ldk, depth, scores + j, lds);
+  static constexpr decltype(&dot_blocks<Arch, 1, 4>) blocks[] = {dot_blocks<Arch, 1, 4>, dot_blocks<Arch, 4, 2>};
+  touch_first(keys, ldk, num_keys, depth);
+  for (std::int64_t r = 0; r < rows;) {
+    const bool four = r + 4 <= rows;
+    blocks[four](query + r * ldq, ldq, keys, ldk, num_keys, depth, scores + r * lds, lds);
+    r += four ? 4 : 1;
   }
-}
-
-/// Rows x Vectors vectors of columns of the weighted sum; every element adds its keys in ascending order.
-template <class Arch, int Rows, int Vectors>
-void weighted_block(const float* weights, std::ptrdiff_t ldw, const float* values, std::ptrdiff_t ldv,
-                    std::int64_t num_keys, float* out, std::ptrdiff_t ldo) {
-  using V = Floats<Arch>;
-  V sum[Rows][Vectors];
-  for (int r = 0; r < Rows; ++r)
-    for (int v = 0; v < Vectors; ++v) sum[r][v] = V::load_unaligned(out + r * ldo + v * V::size);
-  for (std::int64_t j = 0; j < num_keys; ++j) {
-    V column[Vectors];
-    for (int v = 0; v < Vectors; ++v) column[v] = V::load_unaligned(values + j * ldv + v * V::size);
-    for (int r = 0; r < Rows; ++r) {
-      const V weight(weights[r * ldw + j]);
-      for (int v = 0; v < Vectors; ++v) sum[r][v] = multiply_add<Arch>(weight, column[v], sum[r][v]);
-    }
-  }
-  for (int r = 0; r < Rows; ++r)
-    for (int v = 0; v < Vectors; ++v) sum[r][v].store_unaligned(out + r * ldo + v * V::size);
-}
-
-template <class Arch, int Rows, int Vectors>
-void weighted_rows(const float* weights, std::ptrdiff_t ldw, const float* values, std::ptrdiff_t ldv,
-                   std::int64_t num_keys, std::int64_t columns, float* out, std::ptrdiff_t ldo) {
   constexpr std::int64_t lanes = Floats<Arch>::size;
-  std::int64_t d = 0;
-  for (; d + Vectors * lanes <= columns; d += Vectors * lanes)
-    weighted_block<Arch, Rows, Vectors>(weights, ldw, values + d, ldv, num_keys, out + d, ldo);
-  for (; d + lanes <= columns; d += lanes)
-    weighted_block<Arch, Rows, 1>(weights, ldw, values + d, ldv, num_keys, out + d, ldo);
-  for (; d < columns; ++d)
-    for (int r = 0; r < Rows; ++r)
-      for (std::int64_t j = 0; j < num_keys; ++j) out[r * ldo + d] += weights[r * ldw + j] * values[j * ldv + d];
+  for (std::int64_t d = depth / lanes * lanes; d < depth; ++d)
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t j = 0; j < num_keys; ++j) scores[r * lds + j] += query[r * ldq + d] * keys[j * ldk + d];
+}
+
+/// Adds K weighted rows to Q rows of `out`, whole vectors, every element in ascending order of keys. Touches K rows
+/// from `ahead` on.
+template <class Arch, int Q, int K>
+void weighted_block(const float* weights, std::ptrdiff_t ldw, const float* values, std::ptrdiff_t ldv,
+                    const float* ahead, std::ptrdiff_t columns, float* out, std::ptrdiff_t ldo) {
+  using V = Floats<Arch>;
+  V weight[Q][K];
+  for (int r = 0; r < Q; ++r)
+    for (int j = 0; j < K; ++j) weight[r][j] = V(weights[r * ldw + j]);
+  Rows<const float, K> v(values, ldv);
+  Rows<float, Q> o(out, ldo);
+  for_each_vector<K, static_cast<std::ptrdiff_t>(V::size)>(
+      columns, ahead, ldv,
+      [&](std::ptrdiff_t offset) {
+        V row[K];
+        for (int j = 0; j < K; ++j) row[j] = V::load_unaligned(v.at[j] + offset);
+        for (int r = 0; r < Q; ++r) {
+          V sum = V::load_unaligned(o.at[r] + offset);
+          for (int j = 0; j < K; ++j) sum = multiply_add<Arch>(weight[r][j], row[j], sum);
+          sum.store_unaligned(o.at[r] + offset);
+        }
+      },
+      [&](std::ptrdiff_t step) { v.advance(step), o.advance(step); });
+}
+
+template <class Arch, int Q, int K>
+void weighted_blocks(const float* weights, std::ptrdiff_t ldw, const float* values, std::ptrdiff_t ldv,
+                     std::int64_t num_keys, std::ptrdiff_t columns, float* out, std::ptrdiff_t ldo) {
+  std::int64_t j = 0;
+  for (; j + K <= num_keys; j += K)
+    weighted_block<Arch, Q, K>(weights + j, ldw, values + j * ldv, ldv,
+                               values + std::min(j + kRowsAhead, num_keys - K) * ldv, columns, out, ldo);
+  for (; j < num_keys; ++j)
+    weighted_block<Arch, Q, 1>(weights + j, ldw, values + j * ldv, ldv, values + j * ldv, columns, out, ldo);
 }
 
 template <class Arch>
 void weighted_sum(const float* weights, std::ptrdiff_t ldw, std::int64_t rows, const float* values, std::ptrdiff_t ldv,
                   std::int64_t num_keys, std::int64_t columns, float* out, std::ptrdiff_t ldo) {
-  for (std::int64_t j = 0; j < num_keys; j += kChunkRows) {
-    const std::int64_t count = std::min(kChunkRows, num_keys - j);
-    const float* chunk = values + j * ldv;
-    fetch(chunk, ldv, count, columns);
-    std::int64_t r = 0;
-    for (; r + 4 <= rows; r += 4)
-      weighted_rows<Arch, 4, 2>(weights + r * ldw + j, ldw, chunk, ldv, count, columns, out + r * ldo, ldo);
-    for (; r < rows; ++r)
-      weighted_rows<Arch, 1, 8>(weights + r * ldw + j, ldw, chunk, ldv, count, columns, out + r * ldo, ldo);
+  static constexpr decltype(&weighted_blocks<Arch, 1, 4>) blocks[] = {weighted_blocks<Arch, 1, 4>,
+                                                                      weighted_blocks<Arch, 4, 2>};
+  touch_first(values, ldv, num_keys, columns);
+  for (std::int64_t r = 0; r < rows;) {
+    const bool four = r + 4 <= rows;
+    blocks[four](weights + r * ldw, ldw, values, ldv, num_keys, columns, out + r * ldo, ldo);
+    r += four ? 4 : 1;
   }
+  constexpr std::int64_t lanes = Floats<Arch>::size;
+  for (std::int64_t d = columns / lanes * lanes; d < columns; ++d)
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t j = 0; j < num_keys; ++j) out[r * ldo + d] += weights[r * ldw + j] * values[j * ldv + d];
 }
 
 // ---- packing --------------------------------------------------------------------------------------------------------
@@ -173,15 +235,38 @@ void weighted_sum(const float* weights, std::ptrdiff_t ldw, std::int64_t rows, c
 inline float element(const RowRun& run, std::int64_t row, std::int64_t column) {
   const std::ptrdiff_t at = row * run.row_stride + column * run.column_stride;
   switch (run.dtype) {
-    case Dtype::float16: return half_to_float(static_cast<const std::uint16_t*>(run.data)[at]);
+    case Dtype::float16:
+      return half_to_float(static_cast<const std::uint16_t*>(run.data)[at]);
     case Dtype::int8:
       return static_cast<float>(static_cast<const std::int8_t*>(run.data)[at]) * run.scales[row * run.scale_stride];
-    case Dtype::float32: break;
+    case Dtype::float32:
+      break;
   }
   return static_cast<const float*>(run.data)[at];
 }
 
 inline bool has_float_rows(const RowRun& run) { return run.dtype == Dtype::float32 && run.column_stride == 1; }
+
+/// A row with no infinity or NaN, which are rare, needs half the work: shift the bits into place and mend the exponent.
+inline void widen_halves(const std::uint16_t* halves, std::ptrdiff_t count, float* floats) {
+  std::uint16_t special = 0;
+#pragma GCC unroll 4
+  for (std::ptrdiff_t i = 0; i < count; ++i) special |= (halves[i] & 0x7c00u) == 0x7c00u ? 0xffff : 0;
+  if (special != 0) {
+    for (std::ptrdiff_t i = 0; i < count; ++i) floats[i] = half_to_float(halves[i]);
+    return;
+  }
+#pragma GCC unroll 4
+  for (std::ptrdiff_t i = 0; i < count; ++i) {
+    const auto extended = static_cast<std::uint32_t>(static_cast<std::int32_t>(static_cast<std::int16_t>(halves[i])));
+    floats[i] = std::bit_cast<float>((extended << 13) & 0x8fffe000u) * 0x1p112f;
+  }
+}
+
+inline void widen_bytes(const std::int8_t* bytes, std::ptrdiff_t count, float scale, float* floats) {
+#pragma GCC unroll 4
+  for (std::ptrdiff_t i = 0; i < count; ++i) floats[i] = static_cast<float>(bytes[i]) * scale;
+}
 
 template <class Arch>
 void widen(const RowRun& run, std::int64_t columns, float* rows, std::ptrdiff_t ld) {
@@ -195,12 +280,10 @@ void widen(const RowRun& run, std::int64_t columns, float* rows, std::ptrdiff_t 
     if (run.dtype == Dtype::float32) {
       std::memcpy(out, static_cast<const float*>(run.data) + r * run.row_stride, columns * sizeof(float));
     } else if (run.dtype == Dtype::float16) {
-      const auto* in = static_cast<const std::uint16_t*>(run.data) + r * run.row_stride;
-      for (std::int64_t c = 0; c < columns; ++c) out[c] = half_to_float(in[c]);
+      widen_halves(static_cast<const std::uint16_t*>(run.data) + r * run.row_stride, columns, out);
     } else {
-      const auto* in = static_cast<const std::int8_t*>(run.data) + r * run.row_stride;
-      const float scale = run.scales[r * run.scale_stride];
-      for (std::int64_t c = 0; c < columns; ++c) out[c] = static_cast<float>(in[c]) * scale;
+      widen_bytes(static_cast<const std::int8_t*>(run.data) + r * run.row_stride, columns,
+                  run.scales[r * run.scale_stride], out);
     }
   }
 }
