@@ -3,7 +3,7 @@ import type { AttentionOptions, EmptyRows, Tensor, Window } from "headwise";
 /** What the double-precision definition understands, as `scaledDotProductAttention` calls it. */
 export interface ExactOptions {
   readonly scale?: number;
-  readonly causal?: AttentionOptions["causal"];
+  readonly causal?: NonNullable<AttentionOptions["causal"]>;
   readonly queryOffset?: number;
   readonly window?: Window;
   readonly mask?: Tensor<"bool">;

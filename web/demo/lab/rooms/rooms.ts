@@ -17,9 +17,27 @@ export const DOORS: readonly Door[] = [
     load: () => import("./sentence/room.js"),
   },
   {
+    id: "positions",
+    title: "Positions",
+    lede: "The same word twice: without positions attention cannot tell one from the other. Choose how a model learns where words stand.",
+    load: () => import("./positions/room.js"),
+  },
+  {
     id: "matrix",
     title: "Matrix",
     lede: "Attention is three products and a softmax. Change any number of a small example and follow it to the output.",
     load: () => import("./matrix/room.js"),
+  },
+  {
+    id: "flash",
+    title: "Flash",
+    lede: "How attention over long sequences fits in a few kilobytes: tile by tile, with a running maximum and a running sum.",
+    load: () => import("./flash/room.js"),
+  },
+  {
+    id: "masks",
+    title: "Masks and heads",
+    lede: "Build the attention of GPT, Mistral, BLOOM or Gemma from its rules, and see which pairs are left and what need not be computed.",
+    load: () => import("./masks/room.js"),
   },
 ];

@@ -7,3 +7,17 @@ export function formatRows({ rows, columns, data }: Matrix): string {
     (_, row) => `  ${data.slice(row * columns, (row + 1) * columns).join(", ")},`,
   ).join("\n");
 }
+
+/** A value as JavaScript is written by hand: no quotes around names, a line for each option. */
+export function literal(options: Readonly<Record<string, unknown>>): string {
+  const inline = (value: unknown): string => {
+    if (Array.isArray(value)) return `[${value.map(inline).join(", ")}]`;
+    if (typeof value !== "object" || value === null) return JSON.stringify(value);
+    return `{ ${Object.entries(value)
+      .map(([name, inner]) => `${name}: ${inline(inner)}`)
+      .join(", ")} }`;
+  };
+  return `{\n${Object.entries(options)
+    .map(([name, value]) => `  ${name}: ${inline(value)},`)
+    .join("\n")}\n}`;
+}

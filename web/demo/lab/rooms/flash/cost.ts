@@ -1,0 +1,34 @@
+/** One head of 64 features in float32. */
+const DIM = 64;
+const FLOAT = 4;
+/** The engine's largest tile. */
+const TILE = { queries: 64, keys: 192 };
+
+/** What a way of computing attention costs. */
+export interface Cost {
+  /** Bytes beside inputs and output. */
+  readonly memory: number;
+  /** Bytes that cross to and from main memory. */
+  readonly traffic: number;
+  /** Multiply-adds count twice; exponentials are not counted. */
+  readonly flops: number;
+}
+
+/** Scores and probabilities as S × S arrays: written, read by the softmax, written, read again. */
+export function squareCost(length: number): Cost {
+  const square = FLOAT * length ** 2;
+  return { memory: 2 * square, traffic: 4 * square + 4 * FLOAT * length * DIM, flops: 4 * length ** 2 * DIM };
+}
+
+/** Tile by tile: queries and output once, keys and values once for every row of tiles that sees them. */
+export function tiledCost(length: number, causal: boolean): Cost {
+  const share = causal ? (1 + TILE.keys / length) / 2 : 1;
+  const visible = Math.min(share, 1);
+  const rowTiles = Math.ceil(length / TILE.queries);
+  const scratch = FLOAT * (TILE.queries * TILE.keys + TILE.queries * (DIM + 2) + 2 * TILE.keys * DIM);
+  return {
+    memory: Math.min(scratch, FLOAT * (length ** 2 + length * (3 * DIM + 2))),
+    traffic: FLOAT * length * DIM * (2 + 2 * rowTiles * visible),
+    flops: 4 * length ** 2 * DIM * visible,
+  };
+}

@@ -1,0 +1,61 @@
+import { button } from "../../shell/controls.js";
+import { element } from "../../shell/element.js";
+
+const STEP_MS = 700;
+
+/** Buttons that go through steps, and a slider to any of them. `onStep` hears where to go. */
+export class Player {
+  readonly node: HTMLElement;
+  readonly #onStep: (step: number) => void;
+  readonly #slider = element("input", { type: "range", min: "0", "aria-label": "Step" });
+  readonly #place = element("output");
+  readonly #play: HTMLButtonElement;
+  #step = 0;
+  #last = 0;
+  #timer: ReturnType<typeof setInterval> | undefined;
+
+  constructor(onStep: (step: number) => void) {
+    this.#onStep = onStep;
+    this.#slider.oninput = () => this.#go(this.#slider.valueAsNumber);
+    this.#play = button("Play", () => (this.#timer === undefined ? this.#start() : this.stop()), "primary");
+    this.node = element(
+      "div",
+      { class: "player", role: "group", "aria-label": "Steps" },
+      button("First", () => this.#go(0)),
+      button("Back", () => this.#go(this.#step - 1)),
+      this.#play,
+      button("Next", () => this.#go(this.#step + 1)),
+      button("Last", () => this.#go(this.#last)),
+      this.#slider,
+      this.#place,
+    );
+  }
+
+  show(step: number, last: number): void {
+    this.#step = step;
+    this.#last = last;
+    this.#slider.max = String(last);
+    this.#slider.value = String(step);
+    this.#place.textContent = `tile ${step + 1} of ${last + 1}`;
+    if (step >= last) this.stop();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    this.#play.textContent = "Play";
+  }
+
+  /** Step after step; who wants no motion goes straight to the end. */
+  #start(): void {
+    if (matchMedia("(prefers-reduced-motion: reduce)").matches) return this.#onStep(this.#last);
+    if (this.#step >= this.#last) this.#onStep(0);
+    this.#play.textContent = "Pause";
+    this.#timer = setInterval(() => this.#onStep(Math.min(this.#step + 1, this.#last)), STEP_MS);
+  }
+
+  #go(step: number): void {
+    this.stop();
+    this.#onStep(Math.min(Math.max(step, 0), this.#last));
+  }
+}

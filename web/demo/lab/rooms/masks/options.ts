@@ -1,0 +1,43 @@
+import { alibiSlopes } from "headwise";
+
+import type { ExactOptions } from "../../engine/exact.js";
+import { randomNormal } from "../../shell/random.js";
+import { NO_SINK, UNBOUNDED, type Settings } from "./settings.js";
+
+export const HEAD_DIM = 16;
+
+/** The heads that share keys: the largest divisor of the heads that is not above what was asked for. */
+export function kvHeadsOf({ heads, kvHeads }: Settings): number {
+  let groups = Math.min(kvHeads, heads);
+  while (heads % groups !== 0) groups--;
+  return groups;
+}
+
+/** The settings as options of the package; what is off is left out. */
+export function optionsOf(settings: Settings): ExactOptions {
+  const { causal, left, right, keyLength, keys, excludeSelf, alibi, softcap, sink, heads, emptyRows, sharpness } =
+    settings;
+  const window = { ...(left < UNBOUNDED && { left }), ...(right < UNBOUNDED && { right }) };
+  return {
+    ...(sharpness !== 1 && { scale: Number((sharpness / Math.sqrt(HEAD_DIM)).toPrecision(4)) }),
+    ...(causal !== "off" && { causal: causal as "lower-right" | "upper-left" }),
+    ...(Object.keys(window).length > 0 && { window }),
+    ...(keyLength < keys && { keyLengths: [keyLength] }),
+    ...(excludeSelf && { excludeSelf }),
+    ...(alibi && { alibiSlopes: Array.from(alibiSlopes(heads)) }),
+    ...(softcap > 0 && { softcap }),
+    ...(sink > NO_SINK && { sinks: Array<number>(heads).fill(sink) }),
+    ...(emptyRows !== "zero" && { emptyRows: emptyRows as "nan" | "uniform" }),
+  };
+}
+
+/** Random queries, keys and values, the same every time. */
+export function tensorsOf(settings: Settings) {
+  const { queries, keys, heads } = settings;
+  const tensor = (seed: number, numHeads: number, length: number) => ({
+    data: randomNormal(seed, numHeads * length * HEAD_DIM),
+    shape: [1, numHeads, length, HEAD_DIM],
+  });
+  const groups = kvHeadsOf(settings);
+  return { query: tensor(1, heads, queries), key: tensor(2, groups, keys), value: tensor(3, groups, keys) };
+}

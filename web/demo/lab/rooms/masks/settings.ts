@@ -1,0 +1,24 @@
+import { choice, flag, number, type Values } from "../../shell/field.js";
+
+/** From here on a window has no end. */
+export const UNBOUNDED = 48;
+/** From here down a sink takes nothing. */
+export const NO_SINK = -6;
+
+export const fields = {
+  queries: number(24, { min: 1, max: 48 }),
+  keys: number(24, { min: 1, max: 48 }),
+  causal: choice("lower-right", ["off", "lower-right", "upper-left"]),
+  left: number(UNBOUNDED, { min: 0, max: UNBOUNDED }),
+  right: number(UNBOUNDED, { min: 0, max: UNBOUNDED }),
+  keyLength: number(48, { min: 0, max: 48 }),
+  excludeSelf: flag(false),
+  alibi: flag(false),
+  softcap: number(0, { min: 0, max: 50, step: 0.5 }),
+  sink: number(NO_SINK, { min: NO_SINK, max: 6, step: 0.5 }),
+  heads: number(4, { min: 1, max: 8 }),
+  kvHeads: number(4, { min: 1, max: 8 }),
+  emptyRows: choice("zero", ["zero", "nan", "uniform"]),
+  sharpness: number(1, { min: 0, max: 4, step: 0.1 }),
+};
+export type Settings = Values<typeof fields>;

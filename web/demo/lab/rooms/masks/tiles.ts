@@ -1,0 +1,82 @@
+/** Which keys a query row may see: from … to − 1, and perhaps not its own position. */
+export interface Visibility {
+  readonly keys: number;
+  readonly queries: number;
+  readonly range: (query: number) => readonly [from: number, to: number];
+  /** The key that the row may not see though it lies in its range. */
+  readonly hole: (query: number) => number | undefined;
+}
+
+export interface VisibilityRules {
+  readonly queries: number;
+  readonly keys: number;
+  readonly keyLength: number;
+  readonly causal: string;
+  readonly left: number;
+  readonly right: number;
+  readonly excludeSelf: boolean;
+}
+
+/** As the package defines it; `left` and `right` may be Infinity. */
+export function visibility({
+  queries,
+  keys,
+  keyLength,
+  causal,
+  left,
+  right,
+  excludeSelf,
+}: VisibilityRules): Visibility {
+  const length = Math.min(keyLength, keys);
+  const offset = causal === "lower-right" ? length - queries : 0;
+  const clamp = (key: number) => Math.min(Math.max(key, 0), length);
+  return {
+    keys,
+    queries,
+    range(query) {
+      const position = query + offset;
+      const last = Math.min(position + right, causal === "off" ? Infinity : position);
+      const [from, to] = [clamp(position - left), clamp(last + 1)];
+      return from < to ? [from, to] : [0, 0];
+    },
+    hole: (query) => (excludeSelf ? query + offset : undefined),
+  };
+}
+
+/** How many keys a row sees among from … to − 1. */
+export function visibleIn({ range, hole }: Visibility, query: number, from = 0, to = Infinity): number {
+  const [first, end] = range(query);
+  const [low, high] = [Math.max(first, from), Math.min(end, to)];
+  const own = hole(query);
+  return Math.max(high - low, 0) - Number(own !== undefined && own >= low && own < high);
+}
+
+/** "skipped": no pair is visible. "edge": some are, and each is asked. "whole": all are. */
+export type TileState = "skipped" | "edge" | "whole";
+
+export interface Tiling {
+  readonly rows: number;
+  readonly columns: number;
+  readonly states: readonly TileState[];
+}
+
+export function tiling(seen: Visibility, tileQueries: number, tileKeys: number): Tiling {
+  const [rows, columns] = [Math.ceil(seen.queries / tileQueries), Math.ceil(seen.keys / tileKeys)];
+  const states = Array.from({ length: rows * columns }, (_, index) => {
+    const firstQuery = Math.floor(index / columns) * tileQueries;
+    const firstKey = (index % columns) * tileKeys;
+    const endKey = Math.min(firstKey + tileKeys, seen.keys);
+    let visible = 0;
+    let pairs = 0;
+    for (let query = firstQuery; query < Math.min(firstQuery + tileQueries, seen.queries); query++) {
+      visible += visibleIn(seen, query, firstKey, endKey);
+      pairs += endKey - firstKey;
+    }
+    return visible === 0 ? "skipped" : visible === pairs ? "whole" : "edge";
+  });
+  return { rows, columns, states };
+}
+
+export function count(states: readonly TileState[], state: TileState): number {
+  return states.filter((one) => one === state).length;
+}

@@ -1,0 +1,23 @@
+import { svg } from "./element.js";
+
+export interface TileShape {
+  readonly rows: number;
+  readonly columns: number;
+  /** A class for each tile, row by row. */
+  readonly states: readonly string[];
+}
+
+/** Tiles as coloured squares; `svg rect.<state>` gives the colour. */
+export function tilePicture({ rows, columns, states }: TileShape, label: string): SVGSVGElement {
+  const tiles = states.map((state, index) =>
+    svg("rect", {
+      class: state,
+      x: (index % columns) + 0.04,
+      y: Math.floor(index / columns) + 0.04,
+      width: 0.92,
+      height: 0.92,
+      rx: 0.1,
+    }),
+  );
+  return svg("svg", { viewBox: `0 0 ${columns} ${rows}`, class: "tiles", role: "img", "aria-label": label }, ...tiles);
+}
