@@ -1,10 +1,13 @@
 /** `headwise/viz`: attention drawn. Importing registers nothing; call `defineElements()`. */
 
+import { AttentionHeads } from "./viz/attentionHeads.js";
 import { AttentionMap } from "./viz/attentionMap.js";
 
+export { AttentionHeads, type AttentionHeadsEvents } from "./viz/attentionHeads.js";
 export { AttentionMap, type AttentionMapEvents, type MapView, type Range } from "./viz/attentionMap.js";
 export { type Kind, type Palette } from "./viz/colours.js";
 export { type Cell } from "./viz/cursor.js";
+export { type TokenSelection } from "./viz/links.js";
 export { type AttentionSource } from "./viz/source.js";
 export { type HiddenRule } from "./viz/visibility.js";
 export { type CellReading } from "./viz/words.js";
@@ -12,4 +15,5 @@ export { type CellReading } from "./viz/words.js";
 /** Registers `<attention-map>` and `<attention-heads>`. Names that are taken already are left alone. */
 export function defineElements(registry: CustomElementRegistry = customElements): void {
   AttentionMap.define(undefined, registry);
+  AttentionHeads.define(undefined, registry);
 }

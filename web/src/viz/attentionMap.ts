@@ -6,7 +6,7 @@ import { Cursor, type Cell } from "./cursor.js";
 import { define } from "./define.js";
 import { saveFile } from "./download.js";
 import { HeadStrip } from "./headStrip.js";
-import { LABEL_SIZE, widest } from "./labels.js";
+import { LABEL_SIZE, labelWidths } from "./labels.js";
 import { make } from "./make.js";
 import { MAP_CSS } from "./mapCss.js";
 import { MapData, type Scene } from "./mapData.js";
@@ -305,8 +305,8 @@ export class AttentionMap extends AttentionElement {
     context.font = fontOf(theme);
     const widthOf = (text: string) => context.measureText(text).width;
     const labels = {
-      query: widest(this.names.queries, queries, widthOf),
-      key: widest(this.names.keys, keys, widthOf),
+      queries: labelWidths(this.names.queries, queries, widthOf),
+      keys: labelWidths(this.names.keys, keys, widthOf),
       areTokens: this.names.keys.length > 0,
     };
     const room = this.#plot.clientWidth;
@@ -393,6 +393,8 @@ export class AttentionMap extends AttentionElement {
       sight: scene.sight,
     };
     const table = this.#table();
+    context.fillStyle = theme.surface;
+    context.fillRect(plot.left, plot.top, plot.width, plot.height);
     const hasHidden = paintBins(context, plot, bins, block, table, hatchPattern(context, theme.hatch, scale));
     paintGaps(context, plot, theme.surface, Math.max(1, Math.round(scale)));
     if (this.values && block.rows * block.columns === 1) {

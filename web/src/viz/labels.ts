@@ -8,13 +8,6 @@ export interface AxisLabels {
   readonly turn: number;
 }
 
-/** Room around the plot for labels. */
-export interface Gutters {
-  readonly left: number;
-  readonly top: number;
-  readonly right: number;
-}
-
 export const LABEL_SIZE = 12;
 const LINE = 15;
 const GAP = 6;
@@ -33,23 +26,33 @@ export function labelOf(tokens: readonly string[], cell: number): string {
   return token === undefined ? String(cell) : labelText(token);
 }
 
-/** Width of the widest label among the first thousand: enough to find a gutter by. */
-export function widest(tokens: readonly string[], cells: number, widthOf: (text: string) => number): number {
-  const texts = tokens.length > 0 ? tokens.slice(0, 1000).map(labelText) : [String(Math.max(cells - 1, 0))];
-  return Math.ceil(Math.max(0, ...texts.map(widthOf)));
+/** Widths of the labels, of a thousand at most: enough to find a gutter by. */
+export function labelWidths(tokens: readonly string[], cells: number, widthOf: (text: string) => number): number[] {
+  return tokens.length > 0
+    ? tokens.slice(0, 1000).map(labelText).map(widthOf)
+    : [widthOf(String(Math.max(cells - 1, 0)))];
 }
 
 /** Labels lie flat where cells are wide enough for the widest, and positions always; tokens are turned where not. */
-export function turnFor(widestKey: number, cell: number, areTokens: boolean): number {
-  return areTokens && widestKey + GAP > cell ? TURN : 0;
+export function turnFor(widths: readonly number[], cell: number, areTokens: boolean): number {
+  return areTokens && Math.max(0, ...widths) + GAP > cell ? TURN : 0;
 }
 
-export function guttersFor(widestQuery: number, widestKey: number, turn: number): Gutters {
-  return {
-    left: Math.max(widestQuery, LABEL_SIZE) + 2 * GAP,
-    top: Math.ceil(turn ? Math.sin(-turn) * widestKey + LINE : LINE) + GAP,
-    right: turn ? Math.ceil(Math.cos(turn) * widestKey) : 0,
-  };
+/** What the labels of the columns need beyond the last of `columns` cells of a width. */
+export function overhang(widths: readonly number[], columns: number, cell: number, turn: number): number {
+  if (turn === 0) return Math.ceil(Math.max(0, (widths.at(-1) ?? 0) - cell) / 2);
+  const beyond = widths.map((width, column) => Math.cos(turn) * width + LINE / 2 - (columns - column - 0.5) * cell);
+  return Math.ceil(Math.max(0, ...beyond));
+}
+
+/** Room above the plot. */
+export function headroom(widths: readonly number[], turn: number): number {
+  return Math.ceil(turn ? Math.sin(-turn) * Math.max(0, ...widths) + LINE : LINE) + GAP;
+}
+
+/** Room to the left of the plot. */
+export function sideroom(widths: readonly number[]): number {
+  return Math.ceil(Math.max(LABEL_SIZE, ...widths)) + 2 * GAP;
 }
 
 /** Which cells of an axis are labelled, and with what. */

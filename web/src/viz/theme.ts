@@ -38,7 +38,7 @@ function plainColour(colour: string): string {
 export const THEME_CSS = `
 :host {
   color-scheme: light dark;
-  --surface: var(--headwise-surface, light-dark(#ffffff, #16181d));
+  --surface: var(--headwise-surface, Canvas);
   --ink: var(--headwise-ink, light-dark(#1b1d22, #ecedf0));
   --quiet: var(--headwise-quiet, light-dark(#5a606b, #a4abb8));
   --line: var(--headwise-line, light-dark(#dcdfe4, #363b45));
@@ -47,7 +47,6 @@ export const THEME_CSS = `
   box-sizing: border-box;
   display: block;
   color: var(--ink);
-  background: var(--surface);
   line-height: 1.4;
   -webkit-tap-highlight-color: transparent;
 }

@@ -1,0 +1,227 @@
+import { AttentionElement, type Listen } from "./attentionElement.js";
+import { type Span } from "./bins.js";
+import { headColours } from "./colours.js";
+import { define } from "./define.js";
+import { HeadChips } from "./headChips.js";
+import { HEADS_CSS, TOKEN_HEIGHT } from "./headsCss.js";
+import { linkSentence, linksOf, type Link, type TokenSelection } from "./links.js";
+import { make } from "./make.js";
+import { isInSight, paintLinks, type LinkPlot } from "./paintLinks.js";
+import { TokenColumn } from "./tokenColumn.js";
+import { percent } from "./words.js";
+
+export interface AttentionHeadsEvents {
+  readonly headschange: CustomEvent<{ readonly enabled: readonly number[] }>;
+  readonly tokenselect: CustomEvent<TokenSelection>;
+  readonly thresholdchange: CustomEvent<{ readonly threshold: number }>;
+  readonly sourceerror: CustomEvent<{ readonly error: unknown }>;
+}
+
+const THRESHOLD = 0.05;
+/** More lines than this are a cloud, and slow. */
+const MAX_LINKS = 5000;
+/** The threshold's slider is finer near zero, where most weights are. */
+const SLIDER_STEPS = 100;
+const NONE: TokenSelection = { queries: [], keys: [] };
+
+/**
+ * Two columns of tokens, links between them: one colour for each head, opacity for the weight.
+ * Register it with `AttentionHeads.define()` or `defineElements()`; see web/docs/viz.md for all that it does.
+ */
+export class AttentionHeads extends AttentionElement {
+  static override readonly observedAttributes = [...AttentionElement.observedAttributes, "threshold"];
+  protected static override readonly ownProperties = [
+    ...AttentionElement.ownProperties,
+    ...["threshold", "enabled", "selection"],
+  ];
+
+  /** Registers the element, unless the name is taken. */
+  static define(name = "attention-heads", registry = customElements): void {
+    define(name, AttentionHeads, registry);
+  }
+
+  declare addEventListener: Listen<AttentionHeadsEvents>;
+
+  readonly #chips: HeadChips = new HeadChips((head, isAlone) => this.#toggle(head, isAlone));
+  readonly #queries: TokenColumn = this.#column("query");
+  readonly #keys: TokenColumn = this.#column("key");
+  readonly #canvas = make("canvas", { "aria-hidden": "true" });
+  readonly #scroll = make(
+    "div",
+    { class: "scroll", part: "plot" },
+    this.#queries.element,
+    make("div", { class: "stage" }, this.#canvas),
+    this.#keys.element,
+  );
+  readonly #slider = make("input", { type: "range", min: 0, max: SLIDER_STEPS, step: 1 });
+  readonly #sliderText = make("span");
+  readonly #toolbar = make(
+    "div",
+    { part: "toolbar", class: "toolbar" },
+    make("label", {}, "Hide links below", this.#slider, this.#sliderText),
+  );
+  readonly #readout = make("p", { part: "readout", class: "readout", role: "status" });
+
+  #enabled: ReadonlySet<number> | undefined;
+  #selection = NONE;
+  #looked: TokenSelection | undefined;
+
+  constructor() {
+    super(HEADS_CSS);
+    const parts = [this.#chips.element, this.#toolbar, this.#scroll, this.#readout];
+    this.root.append(make("div", { class: "all", role: "group" }, ...parts));
+    this.#scroll.addEventListener("scroll", () => this.invalidate());
+    this.#slider.addEventListener("input", () => {
+      this.threshold = (Number(this.#slider.value) / SLIDER_STEPS) ** 2;
+      this.emit("thresholdchange", { threshold: this.threshold });
+    });
+  }
+
+  /** Links weaker than this are left out. */
+  get threshold(): number {
+    const threshold = Number(this.getAttribute("threshold") ?? THRESHOLD);
+    return Number.isFinite(threshold) ? threshold : THRESHOLD;
+  }
+  set threshold(threshold: number) {
+    this.setAttribute("threshold", String(threshold));
+  }
+
+  /** The heads that are on; all if undefined was set. */
+  get enabled(): readonly number[] {
+    const all = Array.from({ length: this.data?.heads ?? 0 }, (_, head) => head);
+    return this.#enabled ? all.filter((head) => this.#enabled!.has(head)) : all;
+  }
+  set enabled(heads: readonly number[] | undefined) {
+    this.#enabled = heads && new Set(heads);
+    this.invalidate();
+  }
+
+  /** Only links between these are drawn; a column without a selection counts as selected whole. */
+  get selection(): TokenSelection {
+    return this.#selection;
+  }
+  set selection({ queries = [], keys = [] }: Partial<TokenSelection>) {
+    this.#selection = { queries: [...queries], keys: [...keys] };
+    this.invalidate();
+  }
+
+  protected override dataChanged(): void {
+    this.#looked = undefined;
+    const { queries = 0, keys = 0 } = this.data ?? {};
+    this.#selection = {
+      queries: this.#selection.queries.filter((query) => query < queries),
+      keys: this.#selection.keys.filter((key) => key < keys),
+    };
+  }
+
+  protected override sliceCame(): void {
+    this.invalidate();
+  }
+
+  protected override draw(): void {
+    this.root.querySelector(".all")!.setAttribute("aria-label", this.label);
+    this.#toolbar.hidden = !this.controls;
+    const { heads = 0, queries = 0, keys = 0 } = this.data ?? {};
+    const isEmpty = heads * queries * keys === 0;
+    this.#scroll.hidden = isEmpty;
+    this.#queries.show(this.names.queries, queries, this.#selection.queries);
+    this.#keys.show(this.names.keys, keys, this.#selection.keys);
+    const colours = headColours(heads, this.theme_.read().surface);
+    this.#chips.show(
+      colours.map((_, head) => this.headName(head)),
+      colours,
+      new Set(this.enabled),
+    );
+    this.#slider.value = String(Math.round(SLIDER_STEPS * Math.sqrt(this.threshold)));
+    this.#slider.setAttribute("aria-valuetext", percent(this.threshold));
+    this.#sliderText.textContent = percent(this.threshold);
+    if (isEmpty) this.#say("Nothing to show yet.");
+    else this.#drawLinks(colours);
+  }
+
+  #drawLinks(colours: readonly string[]): void {
+    const plot = this.#plot();
+    this.#wish(plot);
+    const selection = this.#looked ?? this.#selection;
+    const { enabled: heads, threshold, rule } = this;
+    const queries = { from: 0, to: this.data!.queries };
+    const rowOf = (head: number, query: number) => this.slices!.row(head, query);
+    const links = linksOf(rowOf, { heads, queries, selection, threshold, rule });
+    const drawn = links.filter((link) => isInSight(link, plot)).slice(-MAX_LINKS);
+    this.#paint(drawn, plot, heads, colours);
+    this.#markLinked(drawn, selection);
+    this.#say(linkSentence(links, selection, this.names, (head) => this.headName(head)));
+  }
+
+  #plot(): LinkPlot {
+    const stage = this.#canvas.parentElement!;
+    const { clientHeight: height, scrollTop: scrolled } = this.#scroll;
+    return { width: stage.clientWidth, height, scrolled, tokenHeight: TOKEN_HEIGHT };
+  }
+
+  /** Rows of the queries in sight, of those selected when there are any; of heads that are on. */
+  #wish({ height, scrolled, tokenHeight }: LinkPlot): void {
+    const { queries } = this.data!;
+    const selected = (this.#looked ?? this.#selection).queries;
+    const inSight: Span = {
+      from: Math.floor(scrolled / tokenHeight),
+      to: Math.min(Math.ceil((scrolled + height) / tokenHeight), queries),
+    };
+    const spans = selected.length > 0 ? selected.map((query) => ({ from: query, to: query + 1 })) : [inSight];
+    this.slices!.want(
+      this.enabled.flatMap((head) => spans.flatMap(({ from, to }) => this.slices!.slicesOf(head, from, to))),
+    );
+  }
+
+  #paint(links: readonly Link[], plot: LinkPlot, heads: readonly number[], colours: readonly string[]): void {
+    const scale = devicePixelRatio;
+    this.#canvas.width = Math.round(plot.width * scale);
+    this.#canvas.height = Math.round(plot.height * scale);
+    Object.assign(this.#canvas.style, { width: `${plot.width}px`, height: `${plot.height}px` });
+    const context = this.#canvas.getContext("2d")!;
+    context.scale(scale, scale);
+    paintLinks(context, links, plot, heads, colours);
+  }
+
+  #markLinked(links: readonly Link[], { queries, keys }: TokenSelection): void {
+    const isLooking = queries.length + keys.length > 0;
+    this.#scroll.classList.toggle("looking", isLooking);
+    this.#queries.mark(new Set([...(isLooking ? links.map(({ query }) => query) : []), ...queries]));
+    this.#keys.mark(new Set([...(isLooking ? links.map(({ key }) => key) : []), ...keys]));
+  }
+
+  #say(text: string): void {
+    this.#readout.classList.toggle("trouble", this.trouble !== undefined);
+    const said = this.trouble ?? text;
+    if (this.#readout.textContent !== said) this.#readout.textContent = said;
+  }
+
+  #toggle(head: number, isAlone: boolean): void {
+    const on = this.enabled;
+    const others = on.filter((other) => other !== head);
+    if (!isAlone) this.enabled = others.length < on.length ? others : [...on, head];
+    else this.enabled = on.length === 1 && others.length === 0 ? undefined : [head];
+    this.emit("headschange", { enabled: this.enabled });
+  }
+
+  #column(side: "query" | "key"): TokenColumn {
+    const axis = side === "query" ? "queries" : "keys";
+    return new TokenColumn(side, {
+      onLook: (token) => {
+        this.#looked = token === undefined ? undefined : { ...NONE, [axis]: [token] };
+        this.invalidate();
+      },
+      onSelect: (selected) => {
+        this.selection = { ...this.#selection, [axis]: selected };
+        this.emit("tokenselect", this.#selection);
+      },
+      onCross: (token) => (side === "query" ? this.#keys : this.#queries).focus(token),
+    });
+  }
+}
+
+declare global {
+  interface HTMLElementTagNameMap {
+    "attention-heads": AttentionHeads;
+  }
+}

@@ -1,0 +1,82 @@
+import { type Span } from "./bins.js";
+import { type HiddenRule } from "./visibility.js";
+import { named, percent, type Tokens } from "./words.js";
+
+/** One weight, as a line from a query to a key. */
+export interface Link {
+  readonly head: number;
+  readonly query: number;
+  readonly key: number;
+  readonly weight: number;
+}
+
+/** Tokens of both columns. */
+export interface TokenSelection {
+  readonly queries: readonly number[];
+  readonly keys: readonly number[];
+}
+
+/** Which links are wanted. */
+export interface LinkFilter {
+  readonly heads: readonly number[];
+  readonly queries: Span;
+  readonly selection: TokenSelection;
+  readonly threshold: number;
+  readonly rule: HiddenRule | undefined;
+}
+
+/** The links of the rows that are here, weakest first. A column without a selection counts as selected whole. */
+export function linksOf(
+  rowOf: (head: number, query: number) => Float32Array | undefined,
+  { heads, queries, selection, threshold, rule }: LinkFilter,
+): Link[] {
+  const links: Link[] = [];
+  const isQueryWanted = wanted(selection.queries);
+  const isKeyWanted = wanted(selection.keys);
+  for (const head of heads) {
+    for (let query = queries.from; query < queries.to; ++query) {
+      const row = isQueryWanted(query) ? rowOf(head, query) : undefined;
+      row?.forEach((weight, key) => {
+        if (weight < threshold || !Number.isFinite(weight) || !isKeyWanted(key) || rule?.(query, key, head)) return;
+        if (weight > 0) links.push({ head, query, key, weight });
+      });
+    }
+  }
+  return links.sort((a, b) => a.weight - b.weight);
+}
+
+function wanted(tokens: readonly number[]): (token: number) => boolean {
+  const set = new Set(tokens);
+  return (token) => set.size === 0 || set.has(token);
+}
+
+const TOLD = 3;
+
+/** The strongest links in words. */
+export function linkSentence(
+  links: readonly Link[],
+  selection: TokenSelection,
+  tokens: Tokens,
+  headName: (head: number) => string,
+): string {
+  if (links.length === 0) return "No link is stronger than the threshold.";
+  const strongest = links.slice(-TOLD).toReversed();
+  const query = only(selection.queries);
+  const key = only(selection.keys);
+  const ends = ({ query: from, key: to }: Link) => {
+    if (query !== undefined) return `to ${named("key", tokens.keys, to)}`;
+    if (key !== undefined) return `from ${named("query", tokens.queries, from)}`;
+    return `from ${named("query", tokens.queries, from)} to ${named("key", tokens.keys, to)}`;
+  };
+  const list = strongest.map((link) => `${ends(link)} ${percent(link.weight)} (${headName(link.head)})`).join(", ");
+  return `Strongest links${ofWhom(query, key, tokens)}: ${list}.`;
+}
+
+function ofWhom(query: number | undefined, key: number | undefined, tokens: Tokens): string {
+  if (query !== undefined) return ` of ${named("query", tokens.queries, query)}`;
+  return key === undefined ? "" : ` to ${named("key", tokens.keys, key)}`;
+}
+
+function only(tokens: readonly number[]): number | undefined {
+  return tokens.length === 1 ? tokens[0] : undefined;
+}
