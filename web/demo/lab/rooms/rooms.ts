@@ -40,4 +40,10 @@ export const DOORS: readonly Door[] = [
     lede: "Build the attention of GPT, Mistral, BLOOM or Gemma from its rules, and see which pairs are left and what need not be computed.",
     load: () => import("./masks/room.js"),
   },
+  {
+    id: "tensors",
+    title: "Your tensors",
+    lede: "Drop queries, keys and values, or the weights of a layer, as .npy or .safetensors. Nothing leaves this page.",
+    load: () => import("./tensors/room.js"),
+  },
 ];

@@ -1,0 +1,64 @@
+import { elementCount, FileError, readNumbers, type FileTensor, type NumberType } from "./numbers.js";
+
+const MAGIC = "\x93NUMPY";
+const TYPES: Readonly<Record<string, NumberType>> = {
+  f2: "f16",
+  f4: "f32",
+  f8: "f64",
+  i1: "i8",
+  u1: "u8",
+  i2: "i16",
+  i4: "i32",
+  i8: "i64",
+  b1: "bool",
+};
+
+/** One array of a NumPy `.npy` file, version 1 to 3. */
+export function readNpy(bytes: Uint8Array, name: string): FileTensor {
+  const latin = (from: number, to: number) => String.fromCharCode(...bytes.subarray(from, to));
+  if (latin(0, 6) !== MAGIC) throw new FileError("is no .npy file: it does not begin as one");
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const [start, length] = bytes[6] === 1 ? [10, view.getUint16(8, true)] : [12, view.getUint32(8, true)];
+  const header = latin(start, start + length);
+  const [, order, stored] = /'descr':\s*'([<>|=]?)(\w+)'/.exec(header) ?? [];
+  const [, extents] = /'shape':\s*\(([^)]*)\)/.exec(header) ?? [];
+  const type = stored === undefined ? undefined : TYPES[stored];
+  if (type === undefined || extents === undefined)
+    throw new FileError(`holds ${stored ?? "something"} that this page does not read`);
+  if (order === ">") throw new FileError("holds big-endian numbers");
+  const shape = extents
+    .split(",")
+    .filter((extent) => extent.trim() !== "")
+    .map(Number);
+  const data = readNumbers(bytes.subarray(start + length), type, elementCount(shape));
+  const isColumnMajor = /'fortran_order':\s*True/.test(header);
+  return { name, shape, data: isColumnMajor ? rowMajor(data, shape) : data, stored: stored! };
+}
+
+/** The file of an array of float32. */
+export function writeNpy(shape: readonly number[], data: Float32Array): Uint8Array<ArrayBuffer> {
+  const extents = shape.length === 1 ? `${shape[0]},` : shape.join(", ");
+  const text = `{'descr': '<f4', 'fortran_order': False, 'shape': (${extents}), }`;
+  const header = text.padEnd(Math.ceil((text.length + 11) / 64) * 64 - 11) + "\n"; // data begin at a multiple of 64
+  const bytes = new Uint8Array(10 + header.length + data.byteLength);
+  const view = new DataView(bytes.buffer);
+  [...MAGIC].forEach((letter, i) => (bytes[i] = letter.charCodeAt(0)));
+  bytes[6] = 1;
+  view.setUint16(8, header.length, true);
+  [...header].forEach((letter, i) => (bytes[10 + i] = letter.charCodeAt(0)));
+  data.forEach((value, i) => view.setFloat32(10 + header.length + 4 * i, value, true));
+  return bytes;
+}
+
+function rowMajor(data: Float32Array, shape: readonly number[]): Float32Array<ArrayBuffer> {
+  const strides = shape.map((_, axis) => elementCount(shape.slice(0, axis)));
+  return Float32Array.from(data, (_, at) => {
+    let rest = at;
+    let from = 0;
+    for (let axis = shape.length - 1; axis >= 0; axis--) {
+      from += (rest % shape[axis]!) * strides[axis]!;
+      rest = Math.floor(rest / shape[axis]!);
+    }
+    return data[from]!;
+  });
+}

@@ -1,0 +1,53 @@
+import type { Settings } from "./problem.js";
+
+/** The room's call as a program; tensors of random numbers stand where the visitor's own belong. */
+export function snippet({ mode, layout, heads, kvHeads, causal }: Settings): string {
+  return `import { createAttention } from "headwise";
+
+const hw = await createAttention();
+const random = (...shape) => ({
+  data: Float32Array.from({ length: shape.reduce((n, extent) => n * extent, 1) }, () => Math.random() - 0.5), // yours
+  shape,
+});
+${mode === "layer" ? layerLines(heads, kvHeads, causal) : attentionLines(layout, heads, kvHeads, causal)}
+console.log(output.shape, probs.shape);
+await hw.dispose();
+`;
+}
+
+function layerLines(heads: number, kvHeads: number, causal: boolean): string {
+  const [width, keyWidth] = [heads * 16, kvHeads * 16];
+  return `const layer = await hw.multiHeadAttention({
+  inputDim: ${width},
+  modelDim: ${width},
+  numHeads: ${heads},
+  numKvHeads: ${kvHeads},
+  weights: {
+    Wq: random(${width}, ${width}), // [in, out]; PyTorch's names take [out, in]
+    Wk: random(${width}, ${keyWidth}),
+    Wv: random(${width}, ${keyWidth}),
+    Wo: random(${width}, ${width}),
+  },
+});
+const { output, probs } = await layer.forward(random(1, 20, ${width}), {
+  causal: ${causal},
+  returns: { output: true, probs: true },
+});`;
+}
+
+function attentionLines(layout: string, heads: number, kvHeads: number, causal: boolean): string {
+  const shape = (count: number) =>
+    ({
+      BHSD: `1, ${count}, 20, 16`,
+      BSHD: `1, 20, ${count}, 16`,
+      BSE: `1, 20, ${count * 16}`,
+      BES: `1, ${count * 16}, 20`,
+    })[layout]!;
+  const isPacked = layout === "BSE" || layout === "BES";
+  return `const [query, key, value] = [random(${shape(heads)}), random(${shape(kvHeads)}), random(${shape(kvHeads)})];
+const { output, probs } = await hw.scaledDotProductAttention(query, key, value, {
+  layout: "${layout}",${isPacked ? `\n  numHeads: ${heads},\n  numKvHeads: ${kvHeads},` : ""}
+  causal: ${causal},
+  returns: { output: true, probs: true },
+});`;
+}
