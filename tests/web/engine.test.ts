@@ -144,6 +144,22 @@ describe("a call", () => {
     expect(engine.call("op", () => () => "fine")).toBe("fine");
   });
 
+  test("that runs when another thread stops rejects, and so do all later ones", async () => {
+    const fake = fakeModule();
+    const engine = engineOf(fake);
+    fake.finish(0);
+    const call = engine.call("first", () => () => "a result") as Promise<string>;
+    engine.crashed("RuntimeError: unreachable");
+    await expect(call).rejects.toMatchObject({
+      code: "INTERNAL",
+      message: "first: the engine stopped in first: RuntimeError: unreachable",
+    });
+    expect(fake.ended()).toBe(1);
+    expect(thrownBy(() => engine.call("second", () => () => 1)).message).toMatch(
+      /^second: the engine stopped in first/,
+    );
+  });
+
   test("that traps ends the engine: this call and all later ones say where it stopped", () => {
     const fake = fakeModule();
     const engine = engineOf(fake);

@@ -45,6 +45,8 @@ export class WasmEngine {
   readonly cacheCall: CacheCall;
   readonly layerCreation: LayerCreation;
   readonly layerCall: LayerCall;
+  /** The operation of the latest call. */
+  #latest = "its start";
   /** Makes the error of every call from now on, once no call can run any more. */
   #end: ((operation: string) => HeadwiseError) | undefined;
 
@@ -68,6 +70,7 @@ export class WasmEngine {
    */
   call<T>(operation: string, start: (arena: Arena) => () => T): Eventually<T> {
     if (this.#end) throw this.#end(operation);
+    this.#latest = operation;
     const arena = this.heap.arena(operation);
     const finish = (collect: () => T): T => {
       try {
@@ -100,14 +103,22 @@ export class WasmEngine {
       arena.free();
       return error;
     }
-    const trapped = (now: string) =>
-      new HeadwiseError(`${now}: the engine stopped in ${operation}: ${String(error)}`, {
-        code: "INTERNAL",
-        cause: error,
-        hint: "This is a bug in headwise. Create a new instance; this one cannot be used any more.",
-      });
-    this.end(trapped);
-    return trapped(operation);
+    // Emscripten's way out of a wait for threads of which one has trapped
+    this.crashed(error === "unwind" ? "a thread of its pool trapped" : error);
+    return this.#end!(operation);
+  }
+
+  /** The module has stopped, here or on another thread, for no reason that it should have. */
+  crashed(cause: unknown): void {
+    const latest = this.#latest;
+    this.end(
+      (operation) =>
+        new HeadwiseError(`${operation}: the engine stopped in ${latest}: ${String(cause)}`, {
+          code: "INTERNAL",
+          cause,
+          hint: "This is a bug in headwise. Create a new instance; this one cannot be used any more.",
+        }),
+    );
   }
 
   #isFinished(): boolean {

@@ -17,9 +17,13 @@ export async function loadEngine(
     signal?.throwIfAborted();
     const dispatched = threads > 1 && !mayBlock();
     const memory = createMemory(maximumMemory, parts.isShared);
-    const instance = await started(parts, memory, dispatched ? threads + 1 : threads, signal);
+    let crashed: (what: unknown) => void = () => undefined; // before there is an engine, `started` tells
+    const onCrash = (what: unknown) => crashed(what);
+    const instance = await started(parts, memory, dispatched ? threads + 1 : threads, onCrash, signal);
     checkVersion(instance, parts.name);
-    return new WasmEngine(instance, memory, threads, dispatched);
+    const engine = new WasmEngine(instance, memory, threads, dispatched);
+    crashed = (what) => engine.crashed(what);
+    return engine;
   } finally {
     parts.started?.();
   }
@@ -51,6 +55,7 @@ function instantiate(
   { factory, module }: EngineParts,
   memory: WebAssembly.Memory,
   numThreads: number,
+  onCrash: (what: unknown) => void,
 ): Promise<WasmModule> {
   return new Promise((resolve, reject) => {
     factory({
@@ -65,6 +70,10 @@ function instantiate(
         return {};
       },
       printErr: () => {}, // what it would print arrives as an error
+      onAbort(what) {
+        onCrash(what);
+        reject(startError(what)); // without effect once it has started
+      },
     }).then(resolve, (cause) => reject(startError(cause)));
   });
 }
@@ -91,9 +100,10 @@ async function started(
   parts: EngineParts,
   memory: WebAssembly.Memory,
   numThreads: number,
+  onCrash: (what: unknown) => void,
   signal: AbortSignal | undefined,
 ): Promise<WasmModule> {
-  const starting = instantiate(parts, memory, numThreads);
+  const starting = instantiate(parts, memory, numThreads, onCrash);
   try {
     // A worker that fails to load says nothing
     const failed = `the workers of ${parts.name} did not start`;

@@ -253,4 +253,6 @@ export type WasmModuleFactory = (options: {
     receive: (instance: WebAssembly.Instance, module: WebAssembly.Module) => void,
   ) => object;
   readonly printErr: (text: string) => void;
+  /** Hears that the module has stopped, on whichever thread. */
+  readonly onAbort: (what: unknown) => void;
 }) => Promise<WasmModule>;
