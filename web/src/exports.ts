@@ -40,13 +40,14 @@ export {
   ShapeError,
   UnsupportedError,
   type ErrorCode,
+  type ErrorDetails,
   type RowIndex,
 } from "./errors.js";
 export type { GpuResult, GpuTensor } from "./gpuData.js";
 export type { Layout } from "./layout.js";
 export { Layer } from "./layer.js";
 export type { ForwardOptions, LayerOptions, LayerPosition, LayerShape, QkNorm } from "./layerProblem.js";
-export type { LayerWeights } from "./layerWeights.js";
+export type { LayerWeights, Weight } from "./layerWeights.js";
 export type { AttentionPart, MergeOptions, MergeResult } from "./merge.js";
 export type { NumberList } from "./options.js";
 export {
@@ -62,3 +63,5 @@ export { maskFromAttentionMask, maskFromKeyPadding } from "./torchMasks.js";
 export { version } from "./version.js";
 export type { WarmupShape } from "./warmup.js";
 export type { EngineTensor } from "./wasm/heap.js";
+export type { LoadProgress, WasmSource } from "./wasm/host.js";
+export type { Variant } from "./wasm/variants.js";

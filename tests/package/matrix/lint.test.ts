@@ -22,6 +22,7 @@ test("publint has nothing to say, suggestions included", async () => {
 });
 
 test("are the types wrong? They are not, for every way to resolve an ES module", async () => {
+  // It ends with an error if it finds a problem.
   const attw = tool("@arethetypeswrong/cli/dist/index.js");
-  expect(await run(process.execPath, [attw, tarball, "--profile", "esm-only"])).toContain("No problems found");
+  expect(await run(process.execPath, [attw, tarball, "--profile", "esm-only"])).toContain('"headwise/viz"');
 });

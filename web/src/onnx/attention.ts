@@ -34,7 +34,7 @@ export interface AttentionInputs {
   readonly past_key?: FloatTensor;
   /** [B, Hkv, P, Dv] */
   readonly past_value?: FloatTensor;
-  /** [B]: how many keys of each batch entry hold a token, for a cache that the caller keeps. Opset 24. */
+  /** `[B]`: how many keys of each batch entry hold a token, for a cache that the caller keeps. Opset 24. */
   readonly nonpad_kv_seqlen?: IntegerTensor;
 }
 

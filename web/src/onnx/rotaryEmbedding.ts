@@ -23,7 +23,7 @@ export interface RotaryEmbeddingInputs {
   /** [positions, R/2] with `position_ids`, else [B, S, R/2] */
   readonly cos_cache: FloatTensor;
   readonly sin_cache: FloatTensor;
-  /** [B, S]: rows of the caches. */
+  /** `[B, S]`: rows of the caches. */
   readonly position_ids?: IntegerTensor;
 }
 

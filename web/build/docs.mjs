@@ -1,0 +1,20 @@
+// npm run docs: build/docs, a folder for any static web server: the guides, the API of every entry, the demo.
+
+import { cp } from "node:fs/promises";
+import path from "node:path";
+
+import { buildToRun } from "./build.mjs";
+import { build, root } from "./paths.mjs";
+import { run, say } from "./run.mjs";
+
+const site = path.join(build, "docs");
+
+try {
+  await buildToRun();
+  await run(process.execPath, ["node_modules/typedoc/bin/typedoc", "--options", "web/typedoc.json"]);
+  await cp(path.join(root, "dist-demo/page"), path.join(site, "demo"), { recursive: true });
+  say(`docs: ${path.relative(root, site)}/index.html`);
+} catch (error) {
+  say(error.message);
+  process.exitCode = 1;
+}
