@@ -17,7 +17,7 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 // Rows of a block share one packing of the keys; together with their scores they stay within 4 MiB.
-constexpr std::int64_t kMaxRows = 32;
+constexpr std::int64_t kMaxRows = 64;
 constexpr std::int64_t kMaxBlockFloats = 1 << 20;
 constexpr std::int64_t kMaxKeys = 192;
 constexpr std::int64_t kMaxKeyFloats = 1 << 17;
@@ -30,7 +30,8 @@ struct BlockSizes {
 BlockSizes block_sizes(const Call& call) {
   const std::int64_t width = round_up(std::max<std::int64_t>(call.key_length, 1), call.kernels.panel_width);
   const std::int64_t rows = std::clamp<std::int64_t>(kMaxBlockFloats / width, 1, kMaxRows);
-  const std::int64_t fitting = kMaxKeyFloats / call.shape.head_dim / call.kernels.panel_width * call.kernels.panel_width;
+  const std::int64_t fitting =
+      kMaxKeyFloats / call.shape.head_dim / call.kernels.panel_width * call.kernels.panel_width;
   const std::int64_t keys = std::clamp<std::int64_t>(fitting, call.kernels.panel_width, std::min(kMaxKeys, width));
   return {round_up(rows, call.kernels.row_block), width, keys};
 }
@@ -102,40 +103,68 @@ QueryRow query_row(const Call& call, const Sequence& sequence, std::int64_t head
   return row;
 }
 
-/// Raw scores of the block's rows against the first `num_keys` keys of their sequence, in block.scores from column 0.
-void score_block(const Call& call, const Chosen& chosen, const Rows& rows, std::int64_t head, std::int64_t num_keys,
+/// The keys that some row of the block may see by position and length.
+KeyRange reach_of(const Call& call, const Chosen& chosen, const Rows& rows) {
+  KeyRange reach;
+  for (std::int64_t r = rows.begin; r < rows.end; ++r) {
+    const std::int64_t i = chosen.query(r) - rows.sequence->query_begin;
+    const KeyRange seen = call.visible_keys(*rows.sequence, i).range;
+    if (seen.empty()) continue;
+    reach = reach.empty() ? seen : KeyRange{std::min(reach.begin, seen.begin), std::max(reach.end, seen.end)};
+  }
+  return reach;
+}
+
+/// Raw scores of the block's rows against `keys` of their sequence, in the columns of the same numbers.
+void score_block(const Call& call, const Chosen& chosen, const Rows& rows, std::int64_t head, KeyRange keys,
                  Block& block) {
   const Sequence& sequence = *rows.sequence;
-  const std::int64_t depth = call.shape.head_dim, group = head / call.group_size;
+  const std::int64_t depth = call.shape.head_dim, group = head / call.group_size, width = call.kernels.panel_width;
   for (std::int64_t r = 0; r < rows.size(); ++r)
     call.load_query(sequence, head, chosen.query(rows.begin + r) - sequence.query_begin, block.query + r * depth);
   const std::int64_t padded = round_up(rows.size(), call.kernels.row_block);
   std::fill(block.query + rows.size() * depth, block.query + padded * depth, 0.0f);
-  for (std::int64_t j0 = 0; j0 < num_keys; j0 += block.sizes.keys) {
-    const KeyRange keys{j0, std::min(j0 + block.sizes.keys, num_keys)};
-    call.for_each_key_run(sequence, group, keys, [&](const RowRun& run, std::int64_t first) {
+  for (std::int64_t j = keys.begin / width * width; j < keys.end; j += block.sizes.keys) {
+    const KeyRange packed{j, std::min(j + block.sizes.keys, keys.end)};
+    call.for_each_key_run(sequence, group, packed, [&](const RowRun& run, std::int64_t first) {
       call.kernels.pack_transposed(run, depth, first, block.keys);
     });
-    const std::int64_t panels = round_up(keys.size(), call.kernels.panel_width) / call.kernels.panel_width;
-    call.kernels.multiply(block.query, depth, block.keys, depth * call.kernels.panel_width, depth, panels, block.scores + j0, block.sizes.width, padded,
-                          false);
+    call.kernels.multiply(block.query, depth, block.keys, depth * width, depth, divide_up(packed.size(), width),
+                          block.scores + j, block.sizes.width, padded, false);
   }
 }
 
-/// Scores to biased, hidden ones to -inf, the padding behind them too. Marks block.visible.
-void hide_row(const Call& call, const Sequence& sequence, const QueryRow& row, Block& block, float* scores) {
-  const KeyRange all{0, sequence.key_length};
-  raise_scores(call, sequence, row, all, ScoreStage::biased, scores, block.sizes.width);
-  hide_scores(call, sequence, row, all, scores, block.visible);
-  std::fill(scores + all.end, scores + block.sizes.width, -kInfinity);
+/// Scores of one row to biased, hidden ones to -inf. Returns the columns that this holds for, whole panels around what
+/// the row may see: the others were perhaps not computed. Marks block.visible.
+KeyRange hide_row(const Call& call, const Sequence& sequence, const QueryRow& row, Block& block, float* scores) {
+  std::fill_n(block.visible, block.sizes.width, std::uint8_t{0});
+  const KeyRange reach = row.keys.range;
+  if (reach.empty()) return {};
+  const std::int64_t width = call.kernels.panel_width;
+  const KeyRange columns{reach.begin / width * width, round_up(reach.end, width)};
+  const KeyRange keys{columns.begin, std::min(columns.end, sequence.key_length)};
+  raise_scores(call, sequence, row, keys, ScoreStage::biased, scores + keys.begin, columns.size());
+  if (needs_hiding(call, row, keys))
+    hide_scores(call, sequence, row, keys, scores + keys.begin, block.visible + keys.begin);
+  else
+    std::fill_n(block.visible + keys.begin, keys.size(), std::uint8_t{1});
+  std::fill(scores + keys.end, scores + columns.end, -kInfinity);
+  return columns;
+}
+
+/// Fills the columns of a row outside `columns`.
+void fill_around(KeyRange columns, float value, const Block& block, float* row) {
+  std::fill(row, row + columns.begin, value);
+  std::fill(row + columns.end, row + block.sizes.width, value);
 }
 
 /// Scores of one row to probabilities, by its final maximum and sum and the empty-row policy.
 void to_probabilities(const Call& call, const Sequence& sequence, const QueryRow& row, const OnlineSoftmax& softmax,
                       Block& block, float* scores) {
-  hide_row(call, sequence, row, block, scores);
+  const KeyRange columns = hide_row(call, sequence, row, block, scores);
   if (softmax.seen) {
-    call.kernels.exponentials(scores, block.sizes.width, softmax.maximum, 1.0f / softmax.sum);
+    call.kernels.exponentials(scores + columns.begin, columns.size(), softmax.maximum, 1.0f / softmax.sum);
+    fill_around(columns, 0.0f, block, scores);
     return;
   }
   std::fill_n(scores, block.sizes.width, 0.0f);
@@ -152,16 +181,27 @@ void to_probabilities(const Call& call, const Sequence& sequence, const QueryRow
 
 /// Writes a row of [B, heads, queries, Skv]: `values` at the keys that the sequence has, `elsewhere` at the others.
 void write_row(const Call& call, const Sequence& sequence, const float* values, float elsewhere, float* out) {
-  std::fill_n(out, call.key_length, elsewhere);
+  const std::int64_t end = sequence.key_begin + sequence.num_keys;
+  std::fill(out, out + sequence.key_begin, elsewhere);
   std::copy_n(values, sequence.num_keys, out + sequence.key_begin);
+  std::fill(out + end, out + call.key_length, elsewhere);
 }
 
+/// -sum p ln p over whole panels. -ln p = ln sum - (s - maximum): every term is >= 0, so float32 holds their sum well,
+/// in chunks.
 float entropy_of(const float* scores, const float* probabilities, std::int64_t count, const OnlineSoftmax& softmax) {
-  const double log_sum = std::log(static_cast<double>(softmax.sum));
+  constexpr std::int64_t kChunk = 512, kLanes = 8;
+  const float log_sum = std::log(softmax.sum);
   double total = 0.0;
-  for (std::int64_t j = 0; j < count; ++j) {  // -ln p = ln sum - (s - maximum): every term is >= 0
-    const double p = probabilities[j];
-    total += p == 0.0 ? 0.0 : p * (log_sum - (static_cast<double>(scores[j]) - softmax.maximum));
+  for (std::int64_t begin = 0; begin < count; begin += kChunk) {
+    float sums[kLanes] = {};
+    for (std::int64_t j = begin; j < std::min(begin + kChunk, count); j += kLanes) {
+      for (std::int64_t i = 0; i < kLanes; ++i) {
+        const float p = probabilities[j + i];
+        sums[i] += p == 0.0f ? 0.0f : p * (log_sum - (scores[j + i] - softmax.maximum));
+      }
+    }
+    for (const float sum : sums) total += sum;
   }
   return static_cast<float>(total);
 }
@@ -178,19 +218,49 @@ float entropy_of_empty_row(const Call& call, const Sequence& sequence, const Que
 /// Larger first; NaN before everything, so that it is seen.
 bool ranks_before(float a, float b) { return a > b || (a != a && b == b); }
 
-/// The k best visible values of a row, ties to the lower index, by insertion into a sorted list.
+/// A bound that at least k values of a row reach: the k-th largest of the maxima of kGroups groups of them, or -inf.
+float reached_by(const float* values, std::int64_t count, std::int64_t k) {
+  constexpr std::int64_t kGroups = 32;
+  if (k > kGroups || count < kGroups) return -kInfinity;
+  float maxima[kGroups];
+  std::copy_n(values, kGroups, maxima);
+  for (std::int64_t begin = kGroups; begin + kGroups <= count; begin += kGroups)
+    for (std::int64_t i = 0; i < kGroups; ++i) maxima[i] = std::max(maxima[i], values[begin + i]);
+  std::int32_t reaching[kGroups] = {};
+  for (const float maximum : maxima)
+    for (std::int64_t i = 0; i < kGroups; ++i) reaching[i] += maximum >= maxima[i] ? 1 : 0;
+  float bound = -kInfinity;
+  for (std::int64_t i = 0; i < kGroups; ++i)
+    if (reaching[i] >= k) bound = std::max(bound, maxima[i]);
+  return bound;
+}
+
+constexpr std::int64_t kChunk = 8;
+bool any_reaches(const float* chunk, float bound) {
+  bool any = false;
+  for (std::int64_t i = 0; i < kChunk; ++i) any |= !(chunk[i] < bound);  // a NaN does
+  return any;
+}
+
+/// The k best visible values of a row of whole panels, ties to the lower index, by insertion into a sorted list. Most
+/// chunks hold nothing that enters it.
 void select_top_k(const float* values, const std::uint8_t* visible, std::int64_t count, std::int64_t first_key,
                   std::int64_t k, float* top_values, std::int32_t* top_indices) {
   std::int64_t found = 0;
-  for (std::int64_t j = 0; j < count; ++j) {
-    if (!visible[j] || (found == k && !ranks_before(values[j], top_values[k - 1]))) continue;
-    std::int64_t at = found < k ? found++ : k - 1;
-    for (; at > 0 && ranks_before(values[j], top_values[at - 1]); --at) {
-      top_values[at] = top_values[at - 1];
-      top_indices[at] = top_indices[at - 1];
+  float bound = reached_by(values, count, k);
+  for (std::int64_t begin = 0; begin < count; begin += kChunk) {
+    if (!any_reaches(values + begin, bound)) continue;
+    for (std::int64_t j = begin; j < begin + kChunk; ++j) {
+      if (!visible[j] || values[j] < bound || (found == k && !ranks_before(values[j], top_values[k - 1]))) continue;
+      std::int64_t at = found < k ? found++ : k - 1;
+      for (; at > 0 && ranks_before(values[j], top_values[at - 1]); --at) {
+        top_values[at] = top_values[at - 1];
+        top_indices[at] = top_indices[at - 1];
+      }
+      top_values[at] = values[j];
+      top_indices[at] = static_cast<std::int32_t>(first_key + j);
+      if (found == k) bound = std::max(bound, top_values[k - 1]);
     }
-    top_values[at] = values[j];
-    top_indices[at] = static_cast<std::int32_t>(first_key + j);
   }
   std::fill(top_values + found, top_values + k, 0.0f);
   std::fill(top_indices + found, top_indices + k, -1);
@@ -213,7 +283,7 @@ class Inspection {
     const std::int64_t k = call_.outputs.top_k;
     each_probability_row(selection, rows, n, block, [&](std::int64_t r, const float* p, const std::uint8_t* visible) {
       const std::int64_t at = place(selection, rows, n, r) * k;
-      select_top_k(p, visible, rows.sequence->key_length, rows.sequence->key_begin, k, call_.outputs.top_k_values + at,
+      select_top_k(p, visible, block.sizes.width, rows.sequence->key_begin, k, call_.outputs.top_k_values + at,
                    call_.outputs.top_k_indices + at);
     });
   }
@@ -223,15 +293,16 @@ class Inspection {
     const ScoreStage stage = call_.outputs.scores_stage;
     const Chosen chosen(call_, selection);
     const KeyRange all{0, rows.sequence->num_keys};
-    score_block(call_, chosen, rows, chosen.head(n), all.end, block);
+    const bool biased = stage == ScoreStage::biased;
+    score_block(call_, chosen, rows, chosen.head(n), biased ? reach_of(call_, chosen, rows) : all, block);
     for (std::int64_t r = 0; r < rows.size(); ++r) {
       const QueryRow row = query_row(call_, *rows.sequence, chosen.head(n), chosen.query(rows.begin + r));
       float* scores = block.scores + r * block.sizes.width;
-      if (stage == ScoreStage::biased)
-        hide_row(call_, *rows.sequence, row, block, scores);
+      if (biased)
+        fill_around(hide_row(call_, *rows.sequence, row, block, scores), -kInfinity, block, scores);
       else
         raise_scores(call_, *rows.sequence, row, all, stage, scores, block.sizes.width);
-      write_row(call_, *rows.sequence, scores, stage == ScoreStage::biased ? -kInfinity : 0.0f,
+      write_row(call_, *rows.sequence, scores, biased ? -kInfinity : 0.0f,
                 call_.outputs.scores + place(selection, rows, n, r) * call_.key_length);
     }
   }
@@ -239,7 +310,7 @@ class Inspection {
   void entropy(const Rows& rows, std::int64_t head, Block& block) const {
     const Selection everything;
     const Chosen chosen(call_, everything);
-    score_block(call_, chosen, rows, head, rows.sequence->key_length, block);
+    score_block(call_, chosen, rows, head, reach_of(call_, chosen, rows), block);
     for (std::int64_t r = 0; r < rows.size(); ++r) {
       const QueryRow row = query_row(call_, *rows.sequence, head, chosen.query(rows.begin + r));
       const std::int64_t at = row_index(call_, *rows.sequence, row);
@@ -248,10 +319,11 @@ class Inspection {
         call_.outputs.entropy[at] = entropy_of_empty_row(call_, *rows.sequence, row, statistics_[at]);
         continue;
       }
-      hide_row(call_, *rows.sequence, row, block, scores);
-      std::copy_n(scores, block.sizes.width, block.row);
-      call_.kernels.exponentials(block.row, block.sizes.width, statistics_[at].maximum, 1.0f / statistics_[at].sum);
-      call_.outputs.entropy[at] = entropy_of(scores, block.row, rows.sequence->key_length, statistics_[at]);
+      const KeyRange columns = hide_row(call_, *rows.sequence, row, block, scores);
+      scores += columns.begin;
+      std::copy_n(scores, columns.size(), block.row);
+      call_.kernels.exponentials(block.row, columns.size(), statistics_[at].maximum, 1.0f / statistics_[at].sum);
+      call_.outputs.entropy[at] = entropy_of(scores, block.row, columns.size(), statistics_[at]);
     }
   }
 
@@ -269,12 +341,13 @@ class Inspection {
     const Chosen chosen(call_, selection);
     const std::int64_t first = selection.average ? 0 : n, last = selection.average ? chosen.heads() : n + 1;
     const std::int64_t width = block.sizes.width;
+    const KeyRange reach = reach_of(call_, chosen, rows);
     if (selection.average) {
       std::fill_n(block.mean, rows.size() * width, 0.0f);
       std::fill_n(block.any, rows.size() * width, std::uint8_t{0});
     }
     for (std::int64_t h = first; h < last; ++h) {
-      score_block(call_, chosen, rows, chosen.head(h), rows.sequence->key_length, block);
+      score_block(call_, chosen, rows, chosen.head(h), reach, block);
       for (std::int64_t r = 0; r < rows.size(); ++r) {
         const QueryRow row = query_row(call_, *rows.sequence, chosen.head(h), chosen.query(rows.begin + r));
         const OnlineSoftmax& softmax = statistics_[row_index(call_, *rows.sequence, row)];
