@@ -1,10 +1,10 @@
-// node viteServer.mjs FOLDER [HEADERS]: the development server of Vite, without configuration. Prints its address.
+// node viteServer.mjs FOLDER [HEADERS]: the development server of Vite, configured by what FOLDER holds. Prints its address.
 
 import { createServer } from "vite";
 
 const [root, headers = "{}"] = process.argv.slice(2);
 const server = await createServer({
-  ...{ root, configFile: false, logLevel: "error" },
+  ...{ root, logLevel: "error" },
   server: { host: "127.0.0.1", port: 0, headers: JSON.parse(headers) },
 });
 await server.listen();

@@ -1,7 +1,5 @@
 // The bundlers of the web, each in the shape in which it meets headwise first: without configuration.
 
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { copyFile, cp } from "node:fs/promises";
 import path from "node:path";
 
@@ -10,7 +8,8 @@ import { describe, expect, test } from "@jest/globals";
 import { ISOLATION } from "../../browser/staticServer.js";
 import { firstRows } from "../expected.js";
 import { closeTo, expectAlone, expectBothWays, expectThreaded, outcomeAt, outcomeIn } from "../pages.js";
-import { bundle, pageProject, script } from "../pageProject.js";
+import { bundle, pageProject } from "../pageProject.js";
+import { withViteServer } from "../viteServer.js";
 
 const project = pageProject();
 const MINUTE = 60_000;
@@ -26,15 +25,7 @@ describe.each(["mainCore.js", "mainWorker.js"])("%s", (main) => {
     const outcomeWith = async (headers: Readonly<Record<string, string>>) => {
       const { folder } = project.consumer;
       await copyFile(path.join(folder, main), path.join(folder, "main.js"));
-      const args = [script("viteServer"), folder, JSON.stringify(headers)];
-      const server = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
-      try {
-        const [line] = (await once(server.stdout.setEncoding("utf8"), "data")) as [string];
-        return await outcomeAt(project.browser, line.trim());
-      } finally {
-        server.kill();
-        await once(server, "close");
-      }
+      return withViteServer(folder, headers, (url) => outcomeAt(project.browser, url));
     };
 
     test("isolated", async () => expectThreaded(await outcomeWith(ISOLATION)), MINUTE);
