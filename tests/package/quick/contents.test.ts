@@ -22,6 +22,7 @@ const EXPECTED = [
 
 type Exports = Record<string, string | Record<string, string>>;
 interface Manifest {
+  readonly version: string;
   readonly exports: Exports;
   readonly scripts: Record<string, string>;
   readonly [field: string]: unknown;
@@ -49,6 +50,10 @@ test("holds nothing but what is expected, and of that something of every kind", 
   const names = [...files.keys()];
   expect(names.filter((name) => !EXPECTED.some((pattern) => pattern.test(name)))).toEqual([]);
   expect(EXPECTED.filter((pattern) => !names.some((name) => pattern.test(name)))).toEqual([]);
+});
+
+test("says what is new in its version", () => {
+  expect(String(files.get("CHANGELOG.md"))).toMatch(new RegExp(`^## ${manifest.version.replaceAll(".", "\\.")}$`, "m"));
 });
 
 test("holds every file that its exports name", () => {
