@@ -182,7 +182,7 @@ describe("options", () => {
       { into: { data: new Int32Array(32), shape: [1, 2, 4, 4] } },
       "into must be of dtype float32 or float16, got int32",
     ],
-    [{ precision: "int8" }, 'precision "int8" is not offered yet'],
+    [{ precision: "int8" }, 'precision "int8" is not supported'],
     [{ location: "gpu" }, 'location "gpu" needs the WebGPU backend, this is wasm'],
   ])("%j are refused", (options, expected) => {
     expect(message(x, x, x, options)).toBe(`scaledDotProductAttention: ${expected}`);
