@@ -1,3 +1,5 @@
+import { readFile } from "node:fs/promises";
+
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createAttention, HeadwiseError, type Attention, type FloatTensor } from "headwise";
 import { createAttention as createInline } from "headwise/inline";
@@ -188,6 +190,16 @@ test("a tensor inside headwise/inline keeps its numbers when memory grows, its a
   const { output } = await hw.scaledDotProductAttention(x, x, x);
   expect(output.data[0]).toBe(2);
   hw.dispose();
+});
+
+test("headwise/inline holds nothing that loads, starts or evaluates, and no entry names a place on the network", async () => {
+  const found = async (name: string, pattern: RegExp) =>
+    (await readFile(new URL(`../../dist/${name}.js`, import.meta.url), "utf8")).match(pattern) ?? [];
+  const forbidden = /\b(import|fetch|Worker|importScripts|eval|Function)\s*\(/g;
+  expect(await found("inline", forbidden)).toEqual([]);
+  expect(await found("index", forbidden)).toContain("fetch(");
+  for (const name of ["index", "index.node", "worker", "worker-entry", "inline", "webgpu-engine", "wasm/headwise.simd"])
+    expect(await found(name, /https?:\/\/[\w.]+/g)).toEqual([]);
 });
 
 test("what an entry does not have is refused with a reason", async () => {

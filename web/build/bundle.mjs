@@ -20,7 +20,7 @@ const ENTRIES = [
   { name: "worker-entry.node", source: "web/src/worker/entry.node.ts", platform: "node" },
   { name: "inline", source: "web/src/inline.ts", platform: "browser" },
   { name: "webgpu", source: "web/src/webgpu.ts", platform: "browser" },
-  { name: "webgpu-engine", source: "web/src/webgpu/backend.ts", platform: "browser" },
+  { name: "webgpu-engine", source: "web/src/webgpuEngine.ts", platform: "browser" },
   { name: "onnx", source: "web/src/onnx.ts", platform: "browser" },
   { name: "viz", source: "web/src/viz.ts", platform: "browser" },
 ];

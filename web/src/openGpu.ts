@@ -6,6 +6,7 @@ import type { openWebgpu } from "./webgpu/backend.js";
 /** The WebGPU engine, which entries with another engine beside it load only when it is wanted. */
 export interface GpuModule {
   readonly openWebgpu: typeof openWebgpu;
+  readonly version: string;
 }
 
 /** The GPU as the only engine. */

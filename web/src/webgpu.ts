@@ -7,7 +7,7 @@ import { Attention } from "./attention.js";
 import { readGpu } from "./gpuOptions.js";
 import { openGpuAlone } from "./openGpu.js";
 import { OptionReader } from "./options.js";
-import * as engine from "./webgpu/backend.js";
+import * as engine from "./webgpuEngine.js";
 
 export * from "./exports.js";
 

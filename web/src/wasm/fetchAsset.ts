@@ -1,5 +1,5 @@
 import { AssetError } from "../errors.js";
-import { assetHint } from "./assetHint.js";
+import { assetHint } from "./assetErrors.js";
 import type { LoadOptions } from "./host.js";
 import { inTime } from "./inTime.js";
 

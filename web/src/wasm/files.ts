@@ -1,4 +1,6 @@
 import type { GpuModule } from "../openGpu.js";
+import { version } from "../version.js";
+import { versionError } from "./assetErrors.js";
 import { compiled } from "./compile.js";
 import { importFailure, type ReadOptions } from "./fetchAsset.js";
 import type { EngineParts, LoadOptions } from "./host.js";
@@ -26,11 +28,14 @@ export async function loadFiles(assets: Assets, read: ReadWasm, options: LoadOpt
 
 /** Loads the WebGPU engine from its file. */
 export async function loadGpuFile(url: string): Promise<GpuModule> {
+  let module: GpuModule;
   try {
-    return (await importFile(url)) as GpuModule;
+    module = (await importFile(url)) as GpuModule;
   } catch (cause) {
     throw await importFailure(url, cause, undefined);
   }
+  if (module.version !== version) throw versionError(url, String(module.version));
+  return module;
 }
 
 /** No bundler may look inside: the file is an asset, and stays where it is. */

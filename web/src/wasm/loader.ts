@@ -1,6 +1,7 @@
 import { AssetError, OutOfMemoryError } from "../errors.js";
 import { beforeAbort } from "../queue.js";
 import { version } from "../version.js";
+import { versionError } from "./assetErrors.js";
 import { WasmEngine } from "./engine.js";
 import { INITIAL_MEMORY, PAGE_BYTES, type EngineParts, type Host, type LoadOptions } from "./host.js";
 import { inTime } from "./inTime.js";
@@ -122,8 +123,5 @@ function checkVersion(module: WasmModule, name: string): void {
   const found = module.version();
   if (found === version) return;
   module.PThread?.terminateAllThreads();
-  throw new AssetError(`createAttention: ${name} is of version ${found}, this is ${version}`, {
-    code: "ASSET_VERSION",
-    hint: "Serve the files of headwise/wasm/ of the version that is imported; an old copy may be cached.",
-  });
+  throw versionError(name, found);
 }

@@ -3,7 +3,7 @@ import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 
 import { AssetError } from "../errors.js";
-import { assetHint } from "./assetHint.js";
+import { assetHint } from "./assetErrors.js";
 import { checkWasm, fetchWasm } from "./fetchAsset.js";
 import { loadFiles, loadGpuFile, type ReadWasm } from "./files.js";
 import type { Host } from "./host.js";

@@ -1,6 +1,7 @@
 import type { KernelTime, Report } from "../backend.js";
 import { AssetError, DisposedError, type HeadwiseError } from "../errors.js";
-import { assetHint } from "../wasm/assetHint.js";
+import { version } from "../version.js";
+import { assetHint, versionError } from "../wasm/assetErrors.js";
 import type { LoadProgress } from "../wasm/host.js";
 import { PATIENCE_MILLISECONDS, timeOut } from "../wasm/inTime.js";
 import type { Channel, Spawn } from "./channel.js";
@@ -99,6 +100,7 @@ export class Connection {
     switch (reply.kind) {
       case "ready":
         this.#ready = true;
+        if (reply.version !== version) this.end(() => versionError("the script of the engine's worker", reply.version));
         return;
       case "progress":
         this.#onProgress?.(reply.progress);

@@ -2,11 +2,13 @@
 
 import { parentPort } from "node:worker_threads";
 
+import { version } from "../version.js";
 import { nodeHost } from "../wasm/nodeHost.js";
-import type { Request } from "./protocol.js";
+import type { Reply, Request } from "./protocol.js";
 import { serve } from "./serve.js";
 
 const port = parentPort!;
-const answer = serve(nodeHost, (reply, transfer = []) => port.postMessage(reply, transfer));
+const send = (reply: Reply, transfer: ArrayBuffer[] = []) => port.postMessage(reply, transfer);
+const answer = serve(nodeHost, send);
 port.on("message", (request: Request) => void answer(request));
-port.postMessage({ kind: "ready", lock: undefined });
+send({ kind: "ready", version, lock: undefined });

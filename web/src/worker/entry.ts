@@ -1,5 +1,6 @@
 // The script of the worker that headwise/worker starts in a browser.
 
+import { version } from "../version.js";
 import { browserHost } from "../wasm/browserHost.js";
 import type { Reply, Request } from "./protocol.js";
 import { serve } from "./serve.js";
@@ -13,7 +14,7 @@ const scope = globalThis as unknown as {
 const send = (reply: Reply, transfer: ArrayBuffer[] = []) => scope.postMessage(reply, transfer);
 const answer = serve(browserHost, send);
 scope.onmessage = ({ data }) => void answer(data);
-void holdLock().then((lock) => send({ kind: "ready", lock }));
+void holdLock().then((lock) => send({ kind: "ready", version, lock }));
 
 /** Takes a lock for as long as this worker lives: how others learn of its end. Its name, where there are locks. */
 async function holdLock(): Promise<string | undefined> {

@@ -54,7 +54,7 @@ export interface ObjectNews {
 /** From the worker. */
 export type Reply =
   /** It runs. While it does it holds the lock of that name, where there are locks. */
-  | { readonly kind: "ready"; readonly lock: string | undefined }
+  | { readonly kind: "ready"; readonly version: string; readonly lock: string | undefined }
   | { readonly kind: "progress"; readonly progress: LoadProgress }
   | { readonly kind: "opened"; readonly id: number; readonly report: Report }
   | {
