@@ -10,6 +10,7 @@ import { run, say } from "../../web/build/run.mjs";
 import { openEngine } from "./engines.mjs";
 import { buildPrograms } from "./programs/build.mjs";
 import { header, LEGEND, line, means, remarks } from "./table.mjs";
+import { benchWebgpu, GPU_PEERS } from "./webgpu/bench.mjs";
 
 const PEERS = ["ort", "ort-mha", "tfjs", "ruvector", "ort-native", "naive"];
 const VARIANTS = ["relaxed", "simd"];
@@ -22,6 +23,7 @@ const USAGE = `npm run bench -- [options]
   --rounds N        turns of each contender, default 7
   --node MAJOR      20, 22 or 24, default this Node
   --browser         headless Chromium instead of Node
+  --backend webgpu  WebGPU in headless Chromium, beside ort and tfjs on WebGPU; see webgpu/
   --json FILE       everything that was measured
   --verbose         says how peers computed a case, and why not`;
 
@@ -35,10 +37,24 @@ function readOptions() {
   const { values } = parseArgs({
     options: {
       ...{ filter: { ...text, default: "" }, threads: text, variant: text, peers: { ...text, default: "ort" } },
-      ...{ rounds: { ...text, default: "7" }, node: text, browser: flag, json: text, verbose: flag, help: flag },
+      ...{
+        rounds: { ...text, default: "7" },
+        node: text,
+        browser: flag,
+        backend: { ...text, default: "wasm" },
+        json: text,
+        verbose: flag,
+        help: flag,
+      },
     },
   });
   if (values.help) return undefined;
+  if (values.backend === "webgpu")
+    return {
+      ...values,
+      peers: values.peers === "none" ? [] : listOf("--peers", peersOf(values.peers), GPU_PEERS),
+      rounds: positive("--rounds", values.rounds),
+    };
   return {
     ...values,
     threads: (values.threads ?? defaultThreads()).split(",").map((n) => positive("--threads", n)),
@@ -48,6 +64,9 @@ function readOptions() {
     node: values.node && positive("--node", values.node),
   };
 }
+
+/** On WebGPU every peer is asked for by default. */
+const peersOf = (peers) => (["all", "ort"].includes(peers) ? "" : peers);
 
 function positive(option, text) {
   const number = Number(text);
@@ -62,9 +81,9 @@ function listOf(option, text, known) {
   return names;
 }
 
-async function prepare({ peers }) {
+async function prepare({ peers, backend }) {
   await buildToRun();
-  await buildPrograms();
+  if (backend !== "webgpu") await buildPrograms();
   const folder = new URL(".", import.meta.url);
   if (peers.every((name) => name === "naive") || existsSync(new URL("node_modules/.package-lock.json", folder))) return;
   say("bench: npm ci of the peers (about 500 MB on disk)");
@@ -118,7 +137,10 @@ async function runConfiguration(engine, { variant, threads, peers, filter, round
 
 try {
   const options = readOptions();
-  if (options) await bench(options);
+  if (options?.backend === "webgpu") {
+    await prepare(options);
+    await benchWebgpu(options);
+  } else if (options) await bench(options);
   else console.log(USAGE);
 } catch (error) {
   say(error.message);

@@ -98,7 +98,7 @@ async function runInPage(page, url, configuration, report) {
 const TYPES = { ".js": "text/javascript", ".mjs": "text/javascript", ".wasm": "application/wasm" };
 
 /** Serves the repository to a page that is cross-origin isolated, so that it may have threads. */
-async function serveRepository() {
+export async function serveRepository() {
   const isolation = { "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp" };
   const server = createServer(async (request, response) => {
     const { pathname } = new URL(request.url, "http://localhost"); // resolved: it cannot leave the root

@@ -67,7 +67,7 @@ export function remarks(record) {
   return [...scratch, ...chosen, ...missing];
 }
 
-const pad = (text, width, k) => (k === 0 ? text.padEnd(width) : text.padStart(width));
-const percent = (share) => `${(share * 100).toFixed(0)}%`;
+export const pad = (text, width, k) => (k === 0 ? text.padEnd(width) : text.padStart(width));
+export const percent = (share) => `${(share * 100).toFixed(0)}%`;
 const digits = (milliseconds) => milliseconds.toFixed(milliseconds < 10 ? 2 : 1);
 const megabytes = (bytes) => (bytes / 2 ** 20).toFixed(0);

@@ -31,7 +31,7 @@ function withStamp(wasm) {
   return stamped;
 }
 
-const optionsOf = ({ causal, left, topK }) => ({
+export const optionsOf = ({ causal, left, topK }) => ({
   ...(causal && { causal: true }),
   ...(Number.isFinite(left) && { window: { left } }),
   ...(topK && { returns: { output: true, topK } }),
@@ -54,7 +54,7 @@ function plain(hw, { shape, query, key, value }) {
   };
 }
 
-const rowOf =
+export const rowOf =
   ({ heads, queries, dim }, data) =>
   ({ b, h, i }) =>
     data()
@@ -72,7 +72,7 @@ function insideEngine(hw, tensors, attend) {
   return { call: () => attend(inner, into), release: () => [...inner, into].forEach((tensor) => tensor.dispose()) };
 }
 
-async function cache(hw, { shape, query, key, value }) {
+export async function cache(hw, { shape, query, key, value }) {
   const { heads, kvHeads, keys, dim } = shape;
   const held = await hw.kvCache({ numKvHeads: kvHeads, headDim: dim, dtype: shape.cache, capacity: keys });
   const chunk = 1024; // tokens appended at once: as a whole the copy would be as large as the cache
@@ -96,7 +96,7 @@ function tokensOf(data, { kvHeads, keys, dim }, from, to) {
 }
 
 /** Sequences of different lengths in one call, without padding: [1, all tokens, heads, dim]. */
-function ragged(hw, { shape, query, key, value }) {
+export function ragged(hw, { shape, query, key, value }) {
   const { batch, heads, queries: longest, dim, lengths } = shape;
   const width = heads * dim;
   const starts = lengths.reduce((sums, length) => [...sums, sums.at(-1) + length], [0]);
@@ -121,7 +121,7 @@ function ragged(hw, { shape, query, key, value }) {
   };
 }
 
-async function layer(hw, { shape, input, weights }) {
+export async function layer(hw, { shape, input, weights }) {
   const { heads, queries, dim } = shape;
   const width = heads * dim;
   const held = await hw.multiHeadAttention({ inputDim: width, modelDim: width, numHeads: heads, weights });

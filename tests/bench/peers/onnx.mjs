@@ -15,7 +15,7 @@ export function onnxForms(ort, sessionOptions, problem) {
   }));
 }
 
-function graphsOf({ layer, topK, cache, lengths, causal, left }) {
+export function graphsOf({ layer, topK, cache, lengths, causal, left }) {
   if (layer)
     return [
       ["Attention (contrib)", fusedLayer],

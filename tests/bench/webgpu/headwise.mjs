@@ -1,0 +1,56 @@
+// headwise on WebGPU through its public API. Every case has a device of its own: its first call compiles.
+
+import { cache, layer, optionsOf, ragged, rowOf } from "../peers/headwise.mjs";
+import { fromHalves, openDevice, toHalves, upload } from "./device.mjs";
+
+export async function openHeadwise(problem) {
+  const { createAttention } = await import("/dist/webgpu.js");
+  const { device } = await openDevice();
+  const hw = await createAttention({ device });
+  const timed = await createAttention({ device, profile: true });
+  const { shape } = problem;
+  const kind = shape.layer ? layer : shape.cache ? cache : shape.lengths ? ragged : onGpu(device);
+  const [own, measured] = [await kind(hw, problem), await kind(timed, problem)];
+  return {
+    call: own.call,
+    rows: own.rows ?? (async () => own.row),
+    async kernelTimes() {
+      await measured.call();
+      await measured.call();
+      return timed.kernelTimes;
+    },
+    release() {
+      hw.dispose();
+      timed.dispose();
+      device.destroy();
+    },
+  };
+}
+
+/** Plain attention of tensors on the GPU whose results stay there. */
+const onGpu =
+  (device) =>
+  (hw, { shape, query, key, value }) => {
+    const { batch, heads, kvHeads, queries, keys, dim, half } = shape;
+    const place = (data, count, length) => ({
+      buffer: upload(device, half ? toHalves(data) : data),
+      shape: [batch, count, length, dim],
+      dtype: half ? "float16" : "float32",
+    });
+    const tensors = [place(query, heads, queries), place(key, kvHeads, keys), place(value, kvHeads, keys)];
+    const options = { ...optionsOf(shape), location: "gpu" };
+    let result;
+    const dispose = () => {
+      for (const tensor of [result?.output, result?.topK?.values, result?.topK?.indices]) tensor?.dispose();
+    };
+    return {
+      async call() {
+        dispose();
+        result = await hw.scaledDotProductAttention(...tensors, options);
+      },
+      async rows() {
+        const data = await result.output.data();
+        return rowOf(shape, () => (half ? fromHalves(data) : data));
+      },
+    };
+  };

@@ -1,0 +1,103 @@
+// What a shader can reach on this device: multiply-adds in registers, float16 operands with float32 sums, copying.
+
+/* global GPUBufferUsage, GPUMapMode */
+
+const THREADS = 256;
+const WORKGROUPS = 1024;
+/** Independent sums of an invocation, four numbers each: enough to hide the latency of a multiply-add. */
+const SUMS = 8;
+const LONG_ENOUGH = 5; // milliseconds
+
+const multiplyAdds = (type) => `
+${type === "f16" ? "enable f16;" : ""}
+@group(0) @binding(0) var<uniform> steps: vec4<u32>;
+@group(0) @binding(1) var<storage, read_write> sink: array<vec4<f32>>;
+@compute @workgroup_size(${THREADS})
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+  var sums: array<vec4<f32>, ${SUMS}>;
+  var a = vec4<${type}>(${type}(id.x % 7u)) * ${type}(0.01);
+  let b = vec4<${type}>(${type}(id.x % 5u)) * ${type}(0.01);
+  for (var n = 0u; n < steps.x; n++) {
+    ${Array.from({ length: SUMS }, (_, k) => `sums[${k}] = fma(vec4<f32>(a), vec4<f32>(b.${"xyzw"[k % 4]}), sums[${k}]);`).join("\n    ")}
+    a += b;
+  }
+  var sum = vec4<f32>(0);
+  ${Array.from({ length: SUMS }, (_, k) => `sum += sums[${k}];`).join(" ")}
+  if (sum.x == 12345.0) { sink[id.x % 64u] = sum; }
+}`;
+
+const COPY = `
+@group(0) @binding(0) var<uniform> steps: vec4<u32>;
+@group(0) @binding(1) var<storage, read_write> to: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read> source: array<vec4<f32>>;
+@compute @workgroup_size(${THREADS})
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+  for (var n = id.x; n < steps.x; n += ${THREADS * WORKGROUPS}u) { to[n] = source[n]; }
+}`;
+
+/** Operations or bytes a second; `f16` is absent on a device without shader-f16. */
+export async function probe(device) {
+  const perStep = 2 * 4 * SUMS * THREADS * WORKGROUPS;
+  const sums = (type) => rateOf(device, multiplyAdds(type), perStep, { least: 1, most: 2 ** 24, sizes: [1024] });
+  const bytes = Math.min(2 ** 28, device.limits.maxBufferSize, device.limits.maxStorageBufferBindingSize);
+  return {
+    f32: await sums("f32"),
+    f16: device.features.has("shader-f16") ? await sums("f16") : undefined,
+    copy: await rateOf(device, COPY, 32, { least: 2 ** 16, most: bytes / 16, sizes: [bytes, bytes] }),
+  };
+}
+
+/** Doubles the steps until a pass is long enough, then takes the best of five. */
+async function rateOf(device, code, perStep, { least, most, sizes }) {
+  const module = device.createShaderModule({ code });
+  const pipeline = await device.createComputePipelineAsync({ layout: "auto", compute: { module, entryPoint: "main" } });
+  const buffers = sizes.map((size) => device.createBuffer({ size, usage: GPUBufferUsage.STORAGE }));
+  let steps = least;
+  let milliseconds = await runPass(device, pipeline, buffers, steps);
+  while (milliseconds < LONG_ENOUGH && steps < most) {
+    steps = Math.min(2 * steps, most);
+    milliseconds = await runPass(device, pipeline, buffers, steps);
+  }
+  for (let n = 0; n < 4; n++) milliseconds = Math.min(milliseconds, await runPass(device, pipeline, buffers, steps));
+  for (const buffer of buffers) buffer.destroy();
+  return (steps * perStep) / milliseconds / 1e-3;
+}
+
+/** Milliseconds of one pass, by timestamps where there are some. */
+async function runPass(device, pipeline, buffers, steps) {
+  const uniform = device.createBuffer({ size: 16, usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST });
+  device.queue.writeBuffer(uniform, 0, Uint32Array.of(steps, 0, 0, 0));
+  const entries = [uniform, ...buffers].map((buffer, binding) => ({ binding, resource: { buffer } }));
+  const group = device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries });
+  const encoder = device.createCommandEncoder();
+  const clock = device.features.has("timestamp-query") ? timestamps(device) : undefined;
+  const pass = encoder.beginComputePass(clock?.writes);
+  pass.setPipeline(pipeline);
+  pass.setBindGroup(0, group);
+  pass.dispatchWorkgroups(WORKGROUPS);
+  pass.end();
+  clock?.resolve(encoder);
+  const start = performance.now();
+  device.queue.submit([encoder.finish()]);
+  await device.queue.onSubmittedWorkDone();
+  return clock ? clock.read() : performance.now() - start;
+}
+
+function timestamps(device) {
+  const querySet = device.createQuerySet({ type: "timestamp", count: 2 });
+  const resolved = device.createBuffer({ size: 16, usage: GPUBufferUsage.QUERY_RESOLVE | GPUBufferUsage.COPY_SRC });
+  const readable = device.createBuffer({ size: 16, usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST });
+  return {
+    writes: { timestampWrites: { querySet, beginningOfPassWriteIndex: 0, endOfPassWriteIndex: 1 } },
+    resolve(encoder) {
+      encoder.resolveQuerySet(querySet, 0, 2, resolved, 0);
+      encoder.copyBufferToBuffer(resolved, 0, readable, 0, 16);
+    },
+    async read() {
+      await readable.mapAsync(GPUMapMode.READ);
+      const [begin, end] = new BigUint64Array(readable.getMappedRange().slice(0));
+      for (const resource of [querySet, resolved, readable]) resource.destroy();
+      return Number(end - begin) / 1e6;
+    },
+  };
+}

@@ -1,0 +1,138 @@
+// The harness in the page: every case is checked, then timed in turns with the peers. Inputs lie on the GPU, results stay
+// there but for a cache's and a layer's; a call is over when the GPU is done.
+
+import { bytesTouched, CASES, operations } from "../harness/cases.mjs";
+import { makeProblem } from "../harness/problem.mjs";
+import { checkRows, referenceOf, sampleRows } from "../harness/reference.mjs";
+import { summary } from "../harness/statistics.mjs";
+import { timeInterleaved } from "../harness/timing.mjs";
+import { openDevice } from "./device.mjs";
+import { openHeadwise } from "./headwise.mjs";
+import { probe } from "./probes.mjs";
+
+const PEERS = { ort: "./ort.mjs", tfjs: "./tfjs.mjs" };
+
+const square = (heads, length, dim, half) => ({
+  name: `${heads}×${length}×${dim} ${half ? "float16" : "float32"}`,
+  ...{
+    group: "dense",
+    batch: 1,
+    heads,
+    kvHeads: heads,
+    queries: length,
+    keys: length,
+    dim,
+    causal: false,
+    left: Infinity,
+  },
+  half,
+});
+
+/** Those of the CPU's table, and what a GPU is for. What needs half a minute of a CPU is left out. */
+const GPU_CASES = [
+  ...CASES.filter(({ once }) => !once),
+  ...[false, true].flatMap((half) => [square(16, 4096, 64, half), square(4, 128, 64, half)]),
+];
+
+export async function run({ filter, peers, rounds }, report) {
+  const { device, info } = await openDevice();
+  const rates = await probe(device);
+  await report({ machine: { adapter: describe(device, info), rates } });
+  device.destroy();
+  const opened = await openPeers(peers, report);
+  for (const shape of GPU_CASES.filter(({ name }) => name.toLowerCase().includes(filter.toLowerCase())))
+    await report(await runCase(shape, opened, rates, rounds).then((record) => ({ record }), (error) => ({ note: `${shape.name}: ${error.message}` }))); // prettier-ignore
+}
+
+function describe({ features }, { vendor, architecture, description, isFallbackAdapter }) {
+  const used = ["shader-f16", "subgroups", "timestamp-query"].filter((name) => features.has(name));
+  return { vendor, architecture, description, fallback: isFallbackAdapter, features: used };
+}
+
+async function openPeers(names, report) {
+  const peers = [];
+  for (const name of names)
+    try {
+      const { open } = await import(PEERS[name]);
+      peers.push({ name, ...(await open()) });
+    } catch (error) {
+      await report({ note: `${name} does not run here: ${error.message}` });
+    }
+  return peers;
+}
+
+async function runCase(shape, peers, rates, rounds) {
+  const problem = makeProblem({ ...shape, cache: shape.half ? "float16" : shape.cache });
+  problem.shape = shape;
+  const expectedRow = referenceOf(problem);
+  const rows = sampleRows(shape).map((row) => ({ row, expected: expectedRow(row) }));
+
+  const own = await openHeadwise(problem);
+  const firstMilliseconds = await timed(own.call);
+  checkRows(rows, await own.rows(), Boolean(shape.half));
+  const { entries, notRun } = await preparePeers(peers, problem, rows);
+  const contenders = [own, ...entries];
+  const samples = await timeInterleaved(contenders, rounds, async () => {});
+  const figures = contenders.map((_, n) => summary(samples[n]));
+  const kernels = await own.kernelTimes();
+  for (const { release } of contenders) release();
+  return {
+    ...{ case: shape.name, notRun, firstMilliseconds },
+    ...speed(shape, figures[0], kernels, rates),
+    peers: Object.fromEntries(
+      entries.map(({ name, form }, n) => {
+        const { median, spread } = figures[n + 1];
+        return [name, { milliseconds: median, spread, form, ratio: median / figures[0].median }];
+      }),
+    ),
+  };
+}
+
+/** The fastest of a peer's forms that computes the case. */
+async function preparePeers(peers, problem, rows) {
+  const entries = [];
+  const notRun = {};
+  for (const { name, forms } of peers) {
+    const failures = [];
+    let best;
+    for (const { form, open } of await forms(problem).catch((error) => [
+      { form: "", open: () => Promise.reject(error) },
+    ]))
+      try {
+        const opened = await open();
+        await opened.call();
+        checkRows(rows, await opened.rows(), true);
+        const milliseconds = await timed(opened.call);
+        if (best && best.milliseconds <= milliseconds) opened.release();
+        else {
+          best?.release();
+          best = { name, form, milliseconds, ...opened };
+        }
+      } catch (error) {
+        failures.push(`${form}: ${error.message.slice(0, 200)}`);
+      }
+    if (best) entries.push(best);
+    else notRun[name] = failures.join("; ");
+  }
+  return { entries, notRun };
+}
+
+/** `kernels` are the GPU's own times of one call, empty without timestamps: then the call's time stands for them. */
+function speed(shape, { median, spread }, kernels, { f32, f16, copy }) {
+  const work = operations(shape);
+  const bytes = bytesTouched(shape) / (shape.half ? 2 : 1);
+  const gpuMilliseconds = kernels.reduce((sum, { milliseconds }) => sum + milliseconds, 0) || median;
+  const atBest = Math.max(work / ((shape.half && f16) || f32), bytes / copy) * 1e3;
+  return {
+    ...{ milliseconds: median, spread, gpuMilliseconds, dispatches: kernels.length, kernels },
+    teraflops: work / gpuMilliseconds / 1e9,
+    gigabytes: bytes / gpuMilliseconds / 1e6,
+    share: atBest / gpuMilliseconds,
+  };
+}
+
+async function timed(call) {
+  const start = performance.now();
+  await call();
+  return performance.now() - start;
+}

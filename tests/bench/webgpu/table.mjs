@@ -1,0 +1,49 @@
+// What the bench prints of WebGPU.
+
+import { pad, percent } from "../table.mjs";
+
+const digits = (milliseconds) => milliseconds.toPrecision(3);
+
+const COLUMNS = [
+  ["case", 30, ({ case: name }) => name],
+  ["ms", 9, ({ milliseconds }) => digits(milliseconds)],
+  ["±", 5, ({ spread }) => percent(spread)],
+  ["GPU ms", 9, ({ gpuMilliseconds }) => digits(gpuMilliseconds)],
+  ["TFLOP/s", 8, ({ teraflops }) => teraflops.toPrecision(3)],
+  ["GB/s", 8, ({ gigabytes }) => gigabytes.toPrecision(3)],
+  ["of roof", 8, ({ share }) => percent(share)],
+  ["kernels", 8, ({ dispatches }) => String(dispatches)],
+  ["first ms", 9, ({ firstMilliseconds }) => digits(firstMilliseconds)],
+];
+
+const columnsFor = (peers) => [
+  ...COLUMNS,
+  ...peers.map((name) => [`×${name}`, 9, ({ peers: found }) => (found[name] ? found[name].ratio.toFixed(2) : "–")]),
+];
+
+export const LEGEND = [
+  "ms: a call until the GPU is done, median of rounds, ± half the distance of their quartiles; GPU ms: its kernels by",
+  "timestamps; TFLOP/s of visible work, GB/s and of roof (the slower of the probes' multiply-adds and copying) by GPU ms;",
+  "kernels: dispatches of a call; first ms: with compilation, on a new device; ×peer: how many times longer the peer takes.",
+].join("\n");
+
+export function header(peers) {
+  return columnsFor(peers)
+    .map(([title, width], k) => pad(title, width, k))
+    .join(" ");
+}
+
+export function line(record, peers) {
+  return columnsFor(peers)
+    .map(([, width, text], k) => pad(text(record), width, k))
+    .join(" ");
+}
+
+/** The kernels of a call, the form in which a peer computed a case, and why it did not. */
+export function remarks({ kernels, peers, notRun }) {
+  return [
+    ...kernels.map(({ kernel, milliseconds }) => `${kernel}: ${digits(milliseconds)} ms`),
+    ...Object.entries(peers).map(([name, { form, milliseconds }]) => `${name}: ${form}, ${digits(milliseconds)} ms`),
+    ...Object.entries(notRun).map(([name, reason]) => `${name}: not run, ${reason}`),
+  ];
+}
