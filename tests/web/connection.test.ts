@@ -65,11 +65,29 @@ test("the process is kept alive while a call is pending, and not a moment longer
   events.reply({ kind: "ready", version, lock: undefined });
   const call = connection.call("save", 3, "save", "save");
   expect(seen.alive).toBe(true);
-  const news = [{ object: 3, state: { bytes: 7 } }];
-  events.reply({ kind: "done", id: posted[0]!.id, result: 1, made: undefined, news, kernelTimes: undefined });
+  events.reply({ kind: "done", id: posted[0]!.id, result: 1, made: undefined, news: [], kernelTimes: undefined });
   expect(await call).toMatchObject({ result: 1 });
   expect(seen.alive).toBe(false);
-  expect(connection.state(3)).toEqual({ bytes: 7 });
+});
+
+test("what is known of an object follows its news, is let go with it, and stays with who has it", async () => {
+  const { connection, events, posted } = fakeWorker();
+  events.reply({ kind: "ready", version, lock: undefined });
+  const answer = (...news: { object: number; state: { bytes: number } }[]) =>
+    events.reply({ kind: "done", id: posted.at(-1)!.id, result: 1, made: undefined, news, kernelTimes: undefined });
+  const make = connection.call("createCache", 0, "createCache", {});
+  answer({ object: 3, state: { bytes: 7 } });
+  await make;
+  const known = connection.known(3);
+  expect(known.state).toEqual({ bytes: 7 });
+  const append = connection.call("append", 3, "append", {});
+  answer({ object: 3, state: { bytes: 8 } });
+  await append;
+  const release = connection.release(3);
+  answer();
+  await release;
+  expect(known.state).toEqual({ bytes: 8 });
+  expect(connection.known(3)).toBeUndefined();
 });
 
 test("only the first end counts, and replies that come after it do not", async () => {

@@ -17,7 +17,7 @@ import { ARRAYS, asHalves, BYTES, elementCount, type Dtype, type TensorDataOf, t
 import { EngineTensor } from "../wasm/heap.js";
 import type { LoadProgress } from "../wasm/host.js";
 import type { Spawn } from "./channel.js";
-import { Connection, type Done } from "./connection.js";
+import { Connection, type Done, type Known } from "./connection.js";
 import { ENGINE, type EngineOptions, type Method } from "./protocol.js";
 import { isShared, mayShare } from "./shipment.js";
 
@@ -135,10 +135,12 @@ abstract class RemoteObject {
   readonly #connection: Connection;
   /** Its number. */
   readonly object: number;
+  readonly #known: Known;
 
   constructor(connection: Connection, object: number) {
     this.#connection = connection;
     this.object = object;
+    this.#known = connection.known(object);
   }
 
   get bytes(): number {
@@ -146,7 +148,7 @@ abstract class RemoteObject {
   }
 
   protected get state() {
-    return this.#connection.state(this.object);
+    return this.#known.state;
   }
 
   protected call(operation: string, method: Method, ...args: readonly unknown[]): Promise<Done> {
@@ -158,8 +160,8 @@ abstract class RemoteObject {
     return new RemoteCache(this.#connection, made!);
   }
 
-  async release(): Promise<void> {
-    if (!this.#connection.ended) await this.call("dispose", "release");
+  release(): Promise<void> {
+    return this.#connection.release(this.object);
   }
 }
 

@@ -1,5 +1,5 @@
 import type { KernelTime, Report } from "../backend.js";
-import { AssetError, DisposedError, type HeadwiseError } from "../errors.js";
+import { AssetError, DisposedError, OutOfMemoryError, type HeadwiseError } from "../errors.js";
 import { version } from "../version.js";
 import { assetHint, versionError } from "../wasm/assetErrors.js";
 import type { LoadProgress } from "../wasm/host.js";
@@ -19,6 +19,11 @@ interface Pending {
   readonly reject: (error: HeadwiseError) => void;
 }
 
+/** The latest news of an object in the worker. */
+export interface Known {
+  state: ObjectState;
+}
+
 /** Makes the error of every call on a worker that is gone. */
 type Ending = (operation: string) => HeadwiseError;
 
@@ -26,7 +31,7 @@ type Ending = (operation: string) => HeadwiseError;
 export class Connection {
   readonly #channel: Channel;
   readonly #pending = new Map<number, Pending>();
-  readonly #states = new Map<number, ObjectState>();
+  readonly #objects = new Map<number, Known>();
   readonly #onProgress: ((progress: LoadProgress) => void) | undefined;
   #lastId = 0;
   #ready = false;
@@ -64,16 +69,22 @@ export class Connection {
   /** Calls a method of the engine, or of one of its objects. */
   async call(operation: string, target: number, method: Method, ...args: readonly unknown[]): Promise<Done> {
     const shipment = new Shipment();
-    const packed = shipment.pack(args) as unknown[];
+    const packed = packedBy(shipment, operation, args);
     const request = (id: number): Request => ({ kind: "call", id, target, method, args: packed });
     const done = (await this.#ask(operation, request, shipment.transfer)) as Done;
     if (target === ENGINE && done.kernelTimes) this.kernelTimes = done.kernelTimes;
     return done;
   }
 
-  /** What is known of an object in the worker. */
-  state(object: number): ObjectState {
-    return this.#states.get(object)!;
+  /** What is known of an object in the worker; calls that change the object change it. */
+  known(object: number): Known {
+    return this.#objects.get(object)!;
+  }
+
+  /** Gives an object's memory back. What is known of it stays with those who have it. */
+  async release(object: number): Promise<void> {
+    this.#objects.delete(object);
+    if (!this.#end) await this.call("dispose", object, "release");
   }
 
   /** Ends the worker. Calls that are pending, and calls to come, fail with what `ending` makes. */
@@ -129,7 +140,11 @@ export class Connection {
   }
 
   #learn(news: Done["news"]): void {
-    for (const { object, state } of news) this.#states.set(object, state);
+    for (const { object, state } of news) {
+      const known = this.#objects.get(object);
+      if (known) known.state = state;
+      else this.#objects.set(object, { state });
+    }
   }
 
   #lost(reason: unknown): void {
@@ -140,6 +155,17 @@ export class Connection {
   #late(): void {
     if (this.#ready) return; // what takes so long has time-outs of its own
     this.end(() => timeOut("the engine's worker did not start", "Check the page's worker-src policy."));
+  }
+}
+
+function packedBy(shipment: Shipment, operation: string, args: readonly unknown[]): unknown[] {
+  try {
+    return shipment.pack(args) as unknown[];
+  } catch (cause) {
+    throw new OutOfMemoryError(`${operation}: copies of the inputs do not fit the memory of JavaScript`, {
+      cause,
+      hint: "Arrays in shared memory are not copied: `allocate` makes some where memory may be shared.",
+    });
   }
 }
 
