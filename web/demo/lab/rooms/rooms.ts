@@ -41,6 +41,12 @@ export const DOORS: readonly Door[] = [
     load: () => import("./masks/room.js"),
   },
   {
+    id: "device",
+    title: "Your device",
+    lede: "How fast attention is on this machine, in this browser: every engine, checked before it is timed.",
+    load: () => import("./device/room.js"),
+  },
+  {
     id: "tensors",
     title: "Your tensors",
     lede: "Drop queries, keys and values, or the weights of a layer, as .npy or .safetensors. Nothing leaves this page.",
