@@ -1,55 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import fc from "fast-check";
-import { createAttention, OptionError, type Attention, type AttendOptions, type KvCache } from "headwise";
+import { afterAll, beforeAll, describe, test } from "@jest/globals";
+import { createAttention, type Attention } from "headwise";
 
+import { expectCachesToBeLists } from "./cacheSteps.js";
 import { variants } from "./engines.js";
-import { ModelCache, tokenElement, type CacheShape } from "./modelCache.js";
-import { randomTensor } from "./randomTensor.js";
-import { referenceAttention, type ReferenceOptions } from "./reference.js";
-import { resultProblems } from "./resultProblems.js";
 
 const RUNS = Number(process.env["HEADWISE_RANDOM_RUNS"] ?? 150) / 3;
-
-const shapes: fc.Arbitrary<CacheShape> = fc.record(
-  {
-    batchSize: fc.integer({ min: 1, max: 3 }),
-    numKvHeads: fc.integer({ min: 1, max: 2 }),
-    headDim: fc.integer({ min: 1, max: 9 }),
-    valueDim: fc.integer({ min: 1, max: 9 }),
-    dtype: fc.constantFrom("float32" as const, "float16" as const),
-    ring: fc.record({ keepFirst: fc.nat(5), window: fc.integer({ min: 1, max: 70 }) }),
-  },
-  { requiredKeys: ["batchSize", "numKvHeads", "headDim", "valueDim", "dtype"] },
-);
-
-/** Numbers that a step takes modulo what it finds: a share of the length, a cache of those that there are. */
-interface Step {
-  readonly kind: "append" | "attend" | "rewind" | "fork" | "slice" | "save";
-  readonly cache: number;
-  readonly numbers: readonly number[];
-  readonly options: AttendOptions;
-}
-
-const steps: fc.Arbitrary<Step[]> = fc.array(
-  fc.record({
-    kind: fc.constantFrom("append", "append", "attend", "attend", "rewind", "fork", "slice", "save"),
-    cache: fc.nat(10),
-    numbers: fc.array(fc.nat(90), { minLength: 4, maxLength: 4 }),
-    options: fc.record(
-      {
-        causal: fc.constantFrom(true, "upper-left" as const, "lower-right" as const),
-        window: fc.record({ left: fc.nat(40), right: fc.nat(10) }, { requiredKeys: [] }),
-        excludeSelf: fc.boolean(),
-        softcap: fc.constantFrom(0, 2),
-        emptyRows: fc.constantFrom("zero" as const, "nan" as const, "uniform" as const),
-      },
-      { requiredKeys: [] },
-    ),
-  }),
-  { minLength: 3, maxLength: 14 },
-);
-
-const RETURNS = { lse: true, entropy: true, probs: true, topK: 3, scores: "biased" } as const;
 
 describe.each(variants)("variant %s", (variant) => {
   let hw: Attention;
@@ -58,100 +13,6 @@ describe.each(variants)("variant %s", (variant) => {
   });
   afterAll(() => hw.dispose());
 
-  test("caches do what lists of tokens would do, whatever the order of append, attend, rewind, fork, slice and save", async () => {
-    await fc.assert(
-      fc.asyncProperty(shapes, steps, async (shape, allSteps) => {
-        const pairs: Pair[] = [{ cache: await hw.kvCache(shape), model: ModelCache.empty(shape) }];
-        for (const [n, step] of allSteps.entries()) {
-          const pair = pairs[step.cache % pairs.length]!;
-          const added = await take(hw, step, n, pair);
-          if (added) pairs.push(added);
-          for (const { cache, model } of pairs) {
-            expect(cache.lengths).toEqual(model.lengths);
-            expect(cache.appended).toEqual(model.appended);
-          }
-        }
-        for (const { cache } of pairs) cache.dispose();
-      }),
-      { numRuns: RUNS },
-    );
-  });
+  test("caches do what lists of tokens would do, whatever the order of append, attend, rewind, fork, slice and save", () =>
+    expectCachesToBeLists(hw, RUNS));
 });
-
-interface Pair {
-  readonly cache: KvCache;
-  readonly model: ModelCache;
-}
-
-/** Takes one step on both sides; returns the pair that it makes, if it makes one. */
-async function take(hw: Attention, step: Step, n: number, { cache, model }: Pair): Promise<Pair | undefined> {
-  const { batchSize } = model.shape;
-  const [first, second] = step.numbers as [number, number];
-  const length = Math.max(0, ...model.lengths);
-  switch (step.kind) {
-    case "append":
-      await append(cache, model, 10_000 * (n + 1), step.numbers.slice(0, batchSize));
-      return undefined;
-    case "attend":
-      expect(await attendProblems(cache, model, 1 + (first % 7), n, step.options)).toEqual({});
-      return undefined;
-    case "rewind": {
-      const lengths = model.appended.map((end, b) => Math.max(0, end - (step.numbers[b]! % 40)));
-      if (model.canRewind(lengths)) {
-        await cache.rewind(lengths);
-        model.rewind(lengths);
-      } else {
-        const reason: unknown = await cache.rewind(lengths).then(
-          () => "it was rewound",
-          (thrown: unknown) => thrown,
-        );
-        expect(OptionError.is(reason)).toBe(true);
-      }
-      return undefined;
-    }
-    case "fork":
-      return { cache: await cache.fork(), model: model.fork() };
-    case "slice": {
-      const from = first % (length + 1);
-      const to = from + (second % (length - from + 1));
-      return { cache: await cache.slice(from, to), model: model.slice(from, to) };
-    }
-    case "save":
-      return { cache: await hw.loadCache(await cache.save()), model: model.fork() };
-  }
-}
-
-async function append(cache: KvCache, model: ModelCache, firstNumber: number, lengths: number[]): Promise<void> {
-  const { batchSize, numKvHeads, headDim, valueDim } = model.shape;
-  const tokens = Math.max(...lengths);
-  const side = (name: "key" | "value", width: number) => {
-    const shape = [batchSize, numKvHeads, tokens, width];
-    const data = Float32Array.from({ length: batchSize * numKvHeads * tokens * width }, (_, k) => {
-      const d = k % width;
-      const s = Math.floor(k / width) % tokens;
-      const g = Math.floor(k / (width * tokens)) % numKvHeads;
-      const b = Math.floor(k / (width * tokens * numKvHeads));
-      return tokenElement(name, firstNumber + 1000 * b + s, g, d);
-    });
-    return { data, shape };
-  };
-  await cache.append(side("key", headDim), side("value", valueDim), { lengths });
-  model.append(firstNumber, lengths);
-}
-
-async function attendProblems(
-  cache: KvCache,
-  model: ModelCache,
-  queries: number,
-  seed: number,
-  options: AttendOptions,
-): Promise<Record<string, string[]>> {
-  const { batchSize, numKvHeads, headDim } = model.shape;
-  const query = randomTensor(seed, [batchSize, 2 * numKvHeads, queries, headDim], 2);
-  const call = model.asCall(Array<number>(batchSize).fill(queries), options.causal);
-  const reference = referenceAttention(query, call.key, call.value, {
-    ...(options as ReferenceOptions),
-    ...call.options,
-  });
-  return resultProblems(await cache.attend(query, { ...options, returns: RETURNS }), RETURNS, reference);
-}

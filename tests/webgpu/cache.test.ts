@@ -2,12 +2,14 @@ import { expect, test } from "@jest/globals";
 import { OptionError, ShapeError, UnsupportedError, type Attention, type KvCache, type KvCacheOptions } from "headwise";
 
 import { crc32 } from "../../web/src/webgpu/crc32.js";
+import { expectCachesToBeLists } from "../web/cacheSteps.js";
 import { differences, float32Of, valuesOf } from "../web/close.js";
 import { randomTensor } from "../web/randomTensor.js";
 import { bothEngines, describeOnGpu } from "./gpu.js";
 
 type Floats = ReturnType<typeof randomTensor>;
 
+const RUNS = Number(process.env["HEADWISE_RANDOM_RUNS"] ?? 60) / 3;
 /** What two engines may differ by, as a share of the largest number. */
 const SHARE = 5e-6;
 const [B, HKV, HQ, D, DV] = [2, 2, 4, 10, 6];
@@ -130,6 +132,12 @@ describeOnGpu("caches on WebGPU", () => {
       return results;
     });
   });
+
+  test(
+    "caches do what lists of tokens would do, whatever the order of append, attend, rewind, fork, slice and save",
+    () => expectCachesToBeLists(engines.onGpu, RUNS),
+    240_000,
+  );
 
   test("halves in, and columns, are stored as wasm stores them, bit for bit", async () => {
     for (const dtype of ["float32", "float16", "int8"] as const) {

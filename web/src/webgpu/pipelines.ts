@@ -26,11 +26,6 @@ export function pipelineOf(operation: string, device: GPUDevice, kernel: Kernel)
   return pipeline;
 }
 
-/** Pipelines compiled on a device so far. */
-export function pipelineCount(device: GPUDevice): number {
-  return pipelinesOf.get(device)?.size ?? 0;
-}
-
 async function compile(operation: string, device: GPUDevice, kernel: Kernel): Promise<GPUComputePipeline> {
   const label = kernel.name;
   device.pushErrorScope("validation");

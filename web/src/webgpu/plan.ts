@@ -339,7 +339,7 @@ function decodeTile({ shape }: AttentionFacts, rows: number, value4: number): Ti
       threads: THREADS,
       workgroupBytes: 4 * floats + (ROW_BYTES + 12) * queryRows,
     },
-    constants: { ROWS: queryRows, ...DECODE },
+    constants: { Q_TILE: queryRows, ...DECODE },
     split: { leastKeys: 256, enoughWorkgroups: 1024 },
   };
 }

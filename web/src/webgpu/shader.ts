@@ -10,7 +10,7 @@ import merge from "./kernels/merge.wgsl";
 import mergeParts from "./kernels/merge_parts.wgsl";
 import narrow from "./kernels/narrow.wgsl";
 import pack from "./kernels/pack.wgsl";
-import part from "./kernels/part.wgsl";
+import task from "./kernels/task.wgsl";
 import project from "./kernels/project.wgsl";
 import queryF16 from "./kernels/query_f16.wgsl";
 import queryF32 from "./kernels/query_f32.wgsl";
@@ -21,6 +21,7 @@ import storedF16Halves from "./kernels/stored_f16_halves.wgsl";
 import storedF32 from "./kernels/stored_f32.wgsl";
 import storedI8 from "./kernels/stored_i8.wgsl";
 import storeRows from "./kernels/store_rows.wgsl";
+import tileRows from "./kernels/tile_rows.wgsl";
 import together from "./kernels/together.wgsl";
 import togetherSubgroup from "./kernels/together_subgroup.wgsl";
 import topK from "./kernels/top_k.wgsl";
@@ -73,13 +74,13 @@ const CALL = {
 } as const;
 
 const SOURCES: Readonly<Record<KernelName, Source>> = {
-  attend: { parts: [floatBits, call, scoreTile, finishRow, part, attend], bindings: CALL },
-  decode: { parts: [floatBits, call, finishRow, part, decode], bindings: CALL },
+  attend: { parts: [floatBits, call, tileRows, scoreTile, finishRow, task, attend], bindings: CALL },
+  decode: { parts: [floatBits, call, tileRows, finishRow, task, decode], bindings: CALL },
   merge_parts: {
     parts: [floatBits, call, finishRow, mergeParts],
     bindings: { 0: "uniform", 3: "read", 6: "read", 7: "write", 8: "write", 9: "read", 10: "read" },
   },
-  inspect: { parts: [floatBits, call, scoreTile, inspect], bindings: CALL },
+  inspect: { parts: [floatBits, call, tileRows, scoreTile, inspect], bindings: CALL },
   top_k: { parts: [floatBits, call, topK], bindings: { 0: "uniform", 7: "write", 8: "write", 9: "read" } },
   pack: { parts: [floatBits, pack], bindings: { 0: "uniform", 1: "read", 2: "write" } },
   narrow: { parts: [floatBits, narrow], bindings: { 0: "uniform", 1: "read", 2: "write" } },

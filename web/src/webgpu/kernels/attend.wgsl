@@ -130,26 +130,15 @@ fn row_statistics(r: u32, y: u32) -> Statistics {
 
 @compute @workgroup_size(THREADS)
 fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t: u32) {
-  var work = workgroup_index(id);
+  let work = workgroup_index(id);
   if (work >= params.workgroups) { return; }
-  let part = work % params.key_parts;
-  work /= params.key_parts;
-  let column = (work % params.value_blocks) * VALUE_BLOCK4;
-  work /= params.value_blocks;
-  let first_row = (work % params.row_tiles) * Q_TILE;
-  work /= params.row_tiles;
-  let group = work % params.num_kv_heads;
-  let sequence = sequence_at(work / params.num_kv_heads);
-  let num_rows = sequence.num_queries * params.group_size;
-  if (first_row >= num_rows) { return; }
+  let task = task_of(work, Q_TILE, VALUE_BLOCK4);
+  if (task.first_row >= task.num_rows) { return; }
 
   let x = t % THREADS_X;
   let y = t / THREADS_X;
   for (var r = t; r < Q_TILE; r += THREADS) {
-    let n = first_row + r;
-    var row = make_row(sequence, group * params.group_size + n % params.group_size, n / params.group_size);
-    if (n >= num_rows) { row.end = row.begin - 1; }
-    row_tile[r] = row;
+    row_tile[r] = row_of(task, task.first_row + r);
     atomicStore(&query_poison[r], 0u);
   }
   for (var r = 0u; r < R; r++) {
@@ -158,23 +147,16 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
   }
   workgroupBarrier();  // row_tile is complete
 
-  // Positions ascend with the rows, so the first row begins and the last row ends the range that the tile sees.
-  let last_row = min(first_row + Q_TILE, num_rows) - 1u;
-  let last_i = min(i32(last_row / params.group_size), sequence.query_length - 1);
-  let part_begin = sequence.key_begin + i32(part * params.keys_per_part);
-  let begin = max(keys_seen_by(i32(first_row / params.group_size), sequence).begin, part_begin);
-  let end = min(keys_seen_by(last_i, sequence).end, part_begin + i32(params.keys_per_part));
-  let key_base = sequence.batch * params.key_batch + group * params.key_head;
-  let value_base = sequence.batch * params.value_batch + group * params.value_head;
-  for (var j0 = begin; j0 < end; j0 += i32(KV_TILE)) {
-    score_tile(key_base, j0, end, sequence.seam, t);
+  let seam = task.sequence.seam;
+  for (var j0 = task.begin; j0 < task.end; j0 += i32(KV_TILE)) {
+    score_tile(task.key_base, j0, task.end, seam, t);
     let visible = hide(j0, x, y);
     raise_max(x, y);
     store_p(visible, x, y);
     if (has(OUTPUT)) {
       for (var first = 0u; first < KV_TILE; first += V_KEYS) {
         workgroupBarrier();  // p_tile is complete, kv_tile has been read
-        load_v(value_base, j0, first, end, sequence.seam, column, t);
+        load_v(task.value_base, j0, first, task.end, seam, task.column, t);
         workgroupBarrier();  // kv_tile is complete
         accumulate(first, x, y);
         mark_poisoned_values(visible, first, x);
@@ -188,25 +170,15 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
     p_tile[x * Q_TILE + y * R + r] = vec4<f32>(row_sum[r], row_weighted[r], f32(row_flags[r]), 0.0f);
   }
   workgroupBarrier();  // the statistics are complete
-  let in_parts = params.key_parts > 1u;
   for (var r = 0u; r < R; r++) {
-    let n = first_row + y * R + r;
-    if (n >= num_rows) { continue; }
-    let i = n / params.group_size;
-    let head = group * params.group_size + n % params.group_size;
+    let n = task.first_row + y * R + r;
+    if (n >= task.num_rows) { continue; }
     let index = row_tile[y * R + r].index;
-    var statistics = row_statistics(r, y);
-    statistics.flags |= select(0u, PADDING, i32(i) >= sequence.query_length);
-    let writes_row = x == 0u && column == 0u;
-    var finished = Finished(1.0f, FILL_NOTHING);
-    if (in_parts) { store_part(part, index, statistics, writes_row); }
-    else { finished = finish_row(head, index, sequence.key_length, statistics, writes_row); }
+    let finished = close_row(task, n, index, row_statistics(r, y), x == 0u && task.column == 0u);
     if (!has(OUTPUT)) { continue; }
     for (var w = 0u; w < W; w++) {
-      let c4 = column + w * THREADS_X + x;
-      if (c4 >= params.value4) { continue; }
-      if (in_parts) { store_part_o(part, index, c4, out[r * W + w]); }
-      else { store_o(sequence, head, i, c4, out[r * W + w], finished); }
+      let c4 = task.column + w * THREADS_X + x;
+      if (c4 < params.value4) { store_columns(task, n, index, c4, out[r * W + w], finished); }
     }
   }
 }

@@ -1,8 +1,6 @@
 // Raw scores of Q_TILE rows against KV_TILE keys: a matrix product in chunks of the head dim, with register tiles of
 // R rows by 4 * C4 keys for each of THREADS_X by THREADS_Y invocations.
 
-var<workgroup> row_tile: array<Row, Q_TILE>;
-var<workgroup> query_poison: array<atomic<u32>, Q_TILE>;
 var<workgroup> key_poison: array<atomic<u32>, KV_TILE>;  // by key
 var<workgroup> q_tile: array<vec4<f32>, CHUNK4 * Q_TILE>;
 var<workgroup> kv_tile: array<tile4, KV_CAPACITY>;
@@ -20,15 +18,7 @@ fn load_q(chunk: u32, t: u32) {
   for (var n = t; n < CHUNK4 * Q_TILE; n += THREADS) {
     let d4 = n % CHUNK4;
     let r = n / CHUNK4;
-    let at = chunk * CHUNK4 + d4;
-    var x = vec4<f32>();
-    if (at < params.depth4 && row_tile[r].begin <= row_tile[r].end) {
-      let bits = query_bits(row_tile[r].query + at);
-      let special = (bits & vec4<u32>(EXPONENT)) == vec4<u32>(EXPONENT);
-      if (any(special)) { atomicStore(&query_poison[r], 1u); }
-      x = params.scale * bitcast<vec4<f32>>(select(bits, vec4<u32>(0u), special));
-    }
-    q_tile[d4 * Q_TILE + r] = x;
+    q_tile[d4 * Q_TILE + r] = scaled_query(r, chunk * CHUNK4 + d4);
   }
 }
 

@@ -1,0 +1,74 @@
+// What one workgroup of an attention pass does: its rows, keys and columns, and where its results go. The parts of long keys
+// follow each other in `output` and `rows`; merge_parts.wgsl unites them.
+
+struct Task {
+  sequence: Sequence,
+  part: u32,
+  column: u32,     // first vec4 column of the values
+  group: u32,      // kv head
+  first_row: u32,  // of the sequence's, the heads of a group side by side
+  num_rows: u32,   // of the sequence; a workgroup behind them has nothing to do
+  begin: i32,      // keys that some row of the tile may see
+  end: i32,
+  key_base: u32,
+  value_base: u32,
+}
+
+fn task_of(index: u32, tile_rows: u32, tile_columns: u32) -> Task {
+  var task: Task;
+  var work = index;
+  task.part = work % params.key_parts;
+  work /= params.key_parts;
+  task.column = (work % params.value_blocks) * tile_columns;
+  work /= params.value_blocks;
+  task.first_row = (work % params.row_tiles) * tile_rows;
+  work /= params.row_tiles;
+  task.group = work % params.num_kv_heads;
+  let sequence = sequence_at(work / params.num_kv_heads);
+  task.sequence = sequence;
+  task.num_rows = sequence.num_queries * params.group_size;
+  // Positions ascend with the rows, so the first row begins and the last row ends the range that the tile sees.
+  let last_row = min(task.first_row + tile_rows, task.num_rows) - 1u;
+  let last_i = min(i32(last_row / params.group_size), sequence.query_length - 1);
+  let part_begin = sequence.key_begin + i32(task.part * params.keys_per_part);
+  task.begin = max(keys_seen_by(i32(task.first_row / params.group_size), sequence).begin, part_begin);
+  task.end = min(keys_seen_by(last_i, sequence).end, part_begin + i32(params.keys_per_part));
+  task.key_base = sequence.batch * params.key_batch + task.group * params.key_head;
+  task.value_base = sequence.batch * params.value_batch + task.group * params.value_head;
+  return task;
+}
+
+fn head_of(task: Task, n: u32) -> u32 { return task.group * params.group_size + n % params.group_size; }
+fn query_of(n: u32) -> u32 { return n / params.group_size; }
+
+/// Row n of the sequence; beyond the last one that sees nothing and is not loaded.
+fn row_of(task: Task, n: u32) -> Row {
+  var row = make_row(task.sequence, head_of(task, n), query_of(n));
+  if (n >= task.num_rows) { row.end = row.begin - 1; }
+  return row;
+}
+
+/// Finishes row n, or keeps its part; writes its statistics if `write`.
+fn close_row(task: Task, n: u32, index: u32, seen: Statistics, write: bool) -> Finished {
+  var s = seen;
+  s.flags |= select(0u, PADDING, i32(query_of(n)) >= task.sequence.query_length);
+  if (params.key_parts == 1u) { return finish_row(head_of(task, n), index, task.sequence.key_length, s, write); }
+  if (write) {
+    let at = 4u * (task.part * params.num_rows + index);
+    rows[at] = bitcast<u32>(s.maximum);
+    rows[at + 1u] = bitcast<u32>(s.sum);
+    rows[at + 2u] = bitcast<u32>(s.weighted);
+    rows[at + 3u] = s.flags;
+  }
+  return Finished(1.0f, FILL_NOTHING);
+}
+
+/// Writes one vec4 column of row n to the output, or to its part.
+fn store_columns(task: Task, n: u32, index: u32, c4: u32, o: vec4<f32>, finished: Finished) {
+  if (params.key_parts == 1u) {
+    store_o(task.sequence, head_of(task, n), query_of(n), c4, o, finished);
+    return;
+  }
+  let at = 4u * ((task.part * params.num_rows + index) * params.value4 + c4);
+  for (var c = 0u; c < 4u; c++) { output[at + c] = bitcast<u32>(o[c]); }
+}
