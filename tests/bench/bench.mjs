@@ -10,6 +10,7 @@ import { run, say } from "../../web/build/run.mjs";
 import { openEngine } from "./engines.mjs";
 import { buildPrograms } from "./programs/build.mjs";
 import { header, LEGEND, line, means, remarks } from "./table.mjs";
+import { describe, targetsOf } from "./targets.mjs";
 import { benchWebgpu, GPU_PEERS } from "./webgpu/bench.mjs";
 
 const PEERS = ["ort", "ort-mha", "tfjs", "ruvector", "ort-native", "naive"];
@@ -19,7 +20,7 @@ const USAGE = `npm run bench -- [options]
   --filter TEXT     only cases whose name contains TEXT
   --threads LIST    numbers of threads, default 1 and all: ${defaultThreads()}
   --variant LIST    relaxed, simd; default both
-  --peers LIST      of ${PEERS.join(", ")}; or all, none; default ort
+  --peers LIST      of ${PEERS.join(", ")}; or all, none; default ort,ort-mha
   --rounds N        turns of each contender, default 7
   --node MAJOR      20, 22 or 24, default this Node
   --browser         headless Chromium instead of Node
@@ -36,7 +37,7 @@ function readOptions() {
   const flag = { type: "boolean", default: false };
   const { values } = parseArgs({
     options: {
-      ...{ filter: { ...text, default: "" }, threads: text, variant: text, peers: { ...text, default: "ort" } },
+      ...{ filter: { ...text, default: "" }, threads: text, variant: text, peers: text },
       ...{
         rounds: { ...text, default: "7" },
         node: text,
@@ -52,21 +53,20 @@ function readOptions() {
   if (values.backend === "webgpu")
     return {
       ...values,
-      peers: values.peers === "none" ? [] : listOf("--peers", peersOf(values.peers), GPU_PEERS),
+      peers: peersOf(values.peers ?? "all", GPU_PEERS),
       rounds: positive("--rounds", values.rounds),
     };
   return {
     ...values,
     threads: (values.threads ?? defaultThreads()).split(",").map((n) => positive("--threads", n)),
     variants: listOf("--variant", values.variant ?? "", VARIANTS),
-    peers: values.peers === "none" ? [] : listOf("--peers", values.peers === "all" ? "" : values.peers, PEERS),
+    peers: peersOf(values.peers ?? "ort,ort-mha", PEERS),
     rounds: positive("--rounds", values.rounds),
     node: values.node && positive("--node", values.node),
   };
 }
 
-/** On WebGPU every peer is asked for by default. */
-const peersOf = (peers) => (["all", "ort"].includes(peers) ? "" : peers);
+const peersOf = (text, known) => (text === "none" ? [] : listOf("--peers", text === "all" ? "" : text, known));
 
 function positive(option, text) {
   const number = Number(text);
@@ -103,10 +103,13 @@ async function bench(options) {
   console.log(LEGEND);
   try {
     for (const variant of options.variants)
-      for (const threads of options.threads)
-        results.runs.push(
-          await runConfiguration(engine, { ...options, variant, threads, withMemoryCase: results.runs.length === 0 }),
-        );
+      for (const threads of options.threads) {
+        const withMemoryCase = results.runs.length === 0;
+        const run = await runConfiguration(engine, { ...options, variant, threads, withMemoryCase });
+        run.targets = targetsOf(run, results.runs);
+        console.log(`Goals\n${run.targets.map(describe).join("\n")}`);
+        results.runs.push(run);
+      }
   } finally {
     await engine.close();
   }
