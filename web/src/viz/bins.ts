@@ -6,6 +6,9 @@ export interface Span {
   readonly to: number;
 }
 
+/** What a score that takes no part is. */
+export const HIDDEN = -Infinity;
+
 /** Something for each axis of a map: rows are queries, columns are keys. */
 export interface ByAxis<T> {
   readonly rows: T;
@@ -62,7 +65,7 @@ export function bin(
   const columns = widened(part.columns, block.columns, extents.columns);
   const across = Math.ceil((columns.to - columns.from) / block.columns);
   const down = Math.ceil((rows.to - rows.from) / block.rows);
-  const values = new Float32Array(across * down).fill(-Infinity);
+  const values = new Float32Array(across * down).fill(HIDDEN);
   const known = new Uint8Array(down).fill(1);
   for (let i = rows.from; i < rows.to; ++i) {
     const y = Math.floor((i - rows.from) / block.rows);
@@ -72,11 +75,16 @@ export function bin(
       continue;
     }
     const unit = unitOf?.(i) ?? 1;
-    for (let j = columns.from; j < columns.to; ++j) {
-      const value = row[j]!;
-      if (value === -Infinity || isHidden?.(i, j)) continue;
-      const at = y * across + Math.floor((j - columns.from) / block.columns);
-      if (stronger(value / unit, values[at]!) || Number.isNaN(value)) values[at] = value / unit;
+    for (let x = 0, j = columns.from; x < across; ++x) {
+      const end = Math.min(columns.from + (x + 1) * block.columns, columns.to);
+      let most = values[y * across + x]!;
+      for (; j < end; ++j) {
+        const value = row[j]! / unit;
+        if (value === HIDDEN || isHidden?.(i, j)) continue;
+        // a value that differs from itself is NaN, which nothing is stronger than
+        if (stronger(value, most) || value !== value) most = value;
+      }
+      values[y * across + x] = most;
     }
   }
   return { cells: { rows, columns }, across, down, values, known };

@@ -1,5 +1,5 @@
 import { interpolateLab, piecewise } from "d3-interpolate";
-import { color, hcl, lab } from "d3-color";
+import { hcl, lab, rgb } from "d3-color";
 
 /** What the numbers are: probabilities from 0 up, or scores of either sign. */
 export type Kind = "probs" | "scores";
@@ -65,9 +65,15 @@ export function isDark(surface: string): boolean {
   return lab(surface).l < 50;
 }
 
-/** Black or white, whichever can be read on a colour. */
+/** Black or white, whichever has more contrast with a colour (WCAG 2: they are even at this luminance). */
 export function inkOn(background: string): string {
-  return lab(background).l > 58 ? "#000" : "#fff";
+  return luminance(background) > 0.179 ? "#000" : "#fff";
+}
+
+function luminance(colour: string): number {
+  const { r, g, b } = rgb(colour);
+  const linear = (byte: number) => (byte <= 10 ? byte / 3294.6 : ((byte / 255 + 0.055) / 1.055) ** 2.4);
+  return 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
 }
 
 /** Okabe and Ito's colours, made lighter or darker for contrast of 3 : 1 with the surface. */
@@ -97,7 +103,7 @@ export interface ColourTable {
 export function colourTable(ramp: Ramp, low: number, high: number): ColourTable {
   const bytes = new Uint8ClampedArray(4 * SHADES);
   for (let i = 0; i < SHADES; ++i) {
-    const { r, g, b } = color(ramp(i / (SHADES - 1)))!.rgb();
+    const { r, g, b } = rgb(ramp(i / (SHADES - 1)));
     bytes.set([r, g, b, 255], 4 * i);
   }
   return { low, high, bytes };

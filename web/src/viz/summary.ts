@@ -1,7 +1,8 @@
-import { bin, type BinRule, type Bins, type ByAxis, type Span } from "./bins.js";
+import { bin, HIDDEN, type BinRule, type Bins, type ByAxis, type Span } from "./bins.js";
 
 /** Blocks along a side of a summary: more than a screen has room for at once. */
 const MAX_BLOCKS = 1024;
+const ENDLESS = Infinity;
 
 /** What is remembered of a head when its rows may be forgotten: block maxima, each row's maximum, the extremes. */
 export class Summary {
@@ -11,8 +12,8 @@ export class Summary {
   readonly #values: Float32Array;
   readonly #seen: Uint8Array;
   readonly #rowMaxima: Float32Array;
-  #low = Infinity;
-  #high = -Infinity;
+  #low = ENDLESS;
+  #high = HIDDEN;
 
   /** @param inUnits - Whether a row's numbers count as parts of its own maximum. */
   constructor(
@@ -25,7 +26,7 @@ export class Summary {
       rows: Math.ceil(extents.rows / this.block.rows),
       columns: Math.ceil(extents.columns / this.block.columns),
     };
-    this.#values = new Float32Array(this.isUseful ? this.#blocks.rows * this.#blocks.columns : 0).fill(-Infinity);
+    this.#values = new Float32Array(this.isUseful ? this.#blocks.rows * this.#blocks.columns : 0).fill(HIDDEN);
     this.#seen = new Uint8Array(extents.rows);
     this.#rowMaxima = new Float32Array(extents.rows);
   }
@@ -36,10 +37,10 @@ export class Summary {
 
   /** The extremes of the visible numbers seen so far; both 0 when there is none. */
   get low(): number {
-    return this.#low === Infinity ? 0 : this.#low;
+    return this.#low === ENDLESS ? 0 : this.#low;
   }
   get high(): number {
-    return this.#high === -Infinity ? 0 : this.#high;
+    return this.#high === HIDDEN ? 0 : this.#high;
   }
 
   /** What is farthest from zero in a row that was seen, as a distance; 1 for a row of zeros. */
@@ -89,21 +90,24 @@ export class Summary {
 
   #raise(at: number, value: number): void {
     const sofar = this.#values[at]!;
-    if (value === -Infinity || Number.isNaN(sofar)) return;
+    if (value === HIDDEN || Number.isNaN(sofar)) return;
     if (this.rule.stronger(value, sofar) || Number.isNaN(value)) this.#values[at] = value;
   }
 
   #addExtremes(row: number, numbers: Float32Array): void {
     const { isHidden } = this.rule;
-    let most = 0;
+    let low = ENDLESS;
+    let high = HIDDEN;
     for (let column = 0; column < numbers.length; ++column) {
       const value = numbers[column]!;
-      if (!Number.isFinite(value) || isHidden?.(row, column)) continue;
-      if (value < this.#low) this.#low = value;
-      if (value > this.#high) this.#high = value;
-      most = Math.max(most, Math.abs(value));
+      const isFinite = value > HIDDEN && value < ENDLESS;
+      if (!isFinite || isHidden?.(row, column)) continue;
+      if (value < low) low = value;
+      if (value > high) high = value;
     }
-    this.#rowMaxima[row] = most;
+    this.#low = Math.min(this.#low, low);
+    this.#high = Math.max(this.#high, high);
+    this.#rowMaxima[row] = high === HIDDEN ? 0 : Math.max(Math.abs(low), Math.abs(high));
   }
 }
 

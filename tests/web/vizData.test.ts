@@ -1,0 +1,120 @@
+import { describe, expect, test } from "@jest/globals";
+import * as viz from "headwise/viz";
+
+import { linkSentence, linksOf } from "../../web/src/viz/links.js";
+import { tensorSource } from "../../web/src/viz/source.js";
+import { hiddenRule } from "../../web/src/viz/visibility.js";
+import { sentence } from "../../web/src/viz/words.js";
+
+const floats = (...shape: number[]) => ({
+  data: Float32Array.from({ length: shape.reduce((n, x) => n * x, 1) }, (_, i) => i),
+  shape,
+});
+
+test("the package imports where there is no document", () => {
+  expect("HTMLElement" in globalThis).toBe(false);
+  expect(Object.keys(viz).sort()).toEqual(["AttentionHeads", "AttentionMap", "defineElements"]);
+});
+
+describe("a tensor as a source", () => {
+  test.each([
+    [[3, 4], 0, [1, 3, 4], 0],
+    [[2, 3, 4], 0, [2, 3, 4], 12],
+    [[5, 2, 3, 4], 3, [2, 3, 4], 3 * 24 + 12],
+  ])("of shape %j, batch %i", (shape, batch, extents, firstOfLastHead) => {
+    const source = tensorSource(floats(...shape), batch);
+    expect([source.heads, source.queries, source.keys]).toEqual(extents);
+    const rows = source.rows(source.heads - 1, 1, 3) as Float32Array;
+    expect([...rows]).toEqual(Array.from({ length: 8 }, (_, i) => firstOfLastHead + 4 + i));
+  });
+
+  test("says what does not fit", () => {
+    expect(() => tensorSource({ data: new Float32Array(5), shape: [2, 3] })).toThrow(/probs: .*\[2, 3\] for 5 numbers/);
+    expect(() => tensorSource(floats(4))).toThrow(/probs: must be/);
+    expect(() => tensorSource({ data: new Uint8Array(6), shape: [2, 3] } as never)).toThrow(/Float32Array/);
+    expect(() => tensorSource(floats(2, 1, 3, 4), 2)).toThrow(/batch: .* 2 sequences of probs, got 2/);
+  });
+});
+
+describe("what is hidden", () => {
+  const extents = { heads: 2, queries: 2, keys: 4 };
+  const nothing = { causal: false, mask: undefined, isHidden: undefined };
+  const picture = (rule: ReturnType<typeof hiddenRule>, head = 0) =>
+    [0, 1].map((query) => [0, 1, 2, 3].map((key) => (rule?.(query, key, head) ? "×" : "·")).join("")).join(" ");
+
+  test("nothing, if nothing is said", () => {
+    expect(hiddenRule(nothing, extents)).toBeUndefined();
+  });
+  test("causal: lower right", () => {
+    expect(picture(hiddenRule({ ...nothing, causal: true }, extents))).toBe("···× ····");
+  });
+  test("a mask broadcasts from the right: rows, keys, heads, sequences", () => {
+    const mask = (bits: string, ...shape: number[]) => ({ data: Uint8Array.from(bits, Number), shape });
+    const masked = (tensor: ReturnType<typeof mask>, head = 0, batch = 0) =>
+      picture(hiddenRule({ ...nothing, mask: tensor }, extents, batch), head);
+    expect(masked(mask("1010", 4))).toBe("·×·× ·×·×");
+    expect(masked(mask("10", 2, 1))).toBe("···· ××××");
+    expect(masked(mask("10", 2, 1, 1), 1)).toBe("×××× ××××");
+    expect(masked(mask("11110000", 2, 1, 1, 4), 0, 1)).toBe("×××× ××××");
+    expect(() => masked(mask("111", 3))).toThrow(/mask: must broadcast to \[2, 2, 4\], got \[3\]/);
+  });
+  test("all rules together", () => {
+    const isHidden = (query: number, key: number, head: number) => head === 1 && key === 0;
+    const rule = hiddenRule({ ...nothing, causal: true, isHidden }, extents);
+    expect([picture(rule, 0), picture(rule, 1)]).toEqual(["···× ····", "×··× ×···"]);
+  });
+});
+
+describe("a cell in words", () => {
+  const tokens = { queries: ["it", "was"], keys: [] };
+  const reading = { head: 0, query: 0, key: 3, value: 0.123456, hidden: false, locked: false };
+  test.each([
+    [reading, "probs", "“it” (0) gives 12.35 % of its attention to key 3."],
+    [{ ...reading, value: 1e-9 }, "probs", "“it” (0) gives less than 0.0001 % of its attention to key 3."],
+    [{ ...reading, value: -2.5 }, "scores", "“it” (0) scores key 3 with −2.5."],
+    [{ ...reading, hidden: true }, "probs", "“it” (0) may not attend to key 3."],
+    [{ ...reading, value: undefined }, "probs", "“it” (0) and key 3: being computed."],
+  ] as const)("%#", (cell, kind, words) => {
+    expect(sentence(cell, kind, tokens)).toBe(words);
+  });
+});
+
+describe("links", () => {
+  const data = tensorSource({
+    data: Float32Array.of(1, 0, 0, 0.7, 0.3, 0, 0.2, 0.2, 0.6, 1, 0, 0, 0.1, 0.9, 0, 0.5, 0.25, 0.25),
+    shape: [2, 3, 3],
+  });
+  const rowOf = (head: number, query: number) => data.rows(head, query, query + 1) as Float32Array;
+  const all = { heads: [0, 1], queries: { from: 0, to: 3 }, threshold: 0.05, rule: undefined };
+  const none = { queries: [], keys: [] };
+  const tokens = { queries: ["a", "b", "c"], keys: ["a", "b", "c"] };
+
+  test("are those above the threshold, weakest first", () => {
+    const links = linksOf(rowOf, { ...all, selection: none, threshold: 0.25 });
+    expect(links.map(({ weight }) => weight)).toEqual([...Float32Array.of(0.25, 0.25, 0.3, 0.5, 0.6, 0.7, 0.9, 1, 1)]);
+  });
+  test("of selected tokens alone, on either side or between both", () => {
+    const ends = (selection: Parameters<typeof linkSentence>[1]) =>
+      linksOf(rowOf, { ...all, selection }).map(({ head, query, key }) => `${head}:${query}${key}`);
+    expect(ends({ queries: [1], keys: [] })).toEqual(["1:10", "0:11", "0:10", "1:11"]);
+    expect(ends({ queries: [], keys: [2] })).toEqual(["1:22", "0:22"]);
+    expect(ends({ queries: [1, 2], keys: [1] })).toEqual(["0:21", "1:21", "0:11", "1:11"]);
+  });
+  test("never run to hidden keys, of heads that are off, or from rows that are not here", () => {
+    const rule = (query: number, key: number) => key === 0;
+    expect(linksOf(rowOf, { ...all, selection: none, rule }).every(({ key }) => key > 0)).toBe(true);
+    expect(linksOf(rowOf, { ...all, selection: none, heads: [1] }).every(({ head }) => head === 1)).toBe(true);
+    expect(linksOf(() => undefined, { ...all, selection: none })).toEqual([]);
+  });
+  test("are told in words, strongest first", () => {
+    const told = (selection: Parameters<typeof linkSentence>[1]) =>
+      linkSentence(linksOf(rowOf, { ...all, selection }), selection, tokens, (head) => `head ${head}`);
+    expect(told({ queries: [1], keys: [] })).toBe(
+      "Strongest links of “b” (1): to “b” (1) 90 % (head 1), to “a” (0) 70 % (head 0), to “b” (1) 30 % (head 0).",
+    );
+    expect(told({ queries: [], keys: [2] })).toBe(
+      "Strongest links to “c” (2): from “c” (2) 60 % (head 0), from “c” (2) 25 % (head 1).",
+    );
+    expect(told({ queries: [0], keys: [2] })).toBe("No link is stronger than the threshold.");
+  });
+});

@@ -1,0 +1,127 @@
+import { describe, expect, test } from "@jest/globals";
+
+import { cellAt, moveInto, pixelOf, thinned, whole } from "../../web/src/viz/axis.js";
+import { mapLayout } from "../../web/src/viz/mapLayout.js";
+import { labelText } from "../../web/src/viz/labels.js";
+import { between, panned, sightOf, viewOf, WHOLE, zoomed } from "../../web/src/viz/view.js";
+
+const CELLS = { rows: 300, columns: 200 };
+const MOST = 100;
+
+describe("an axis", () => {
+  const sight = { from: 10.25, to: 20.75 };
+
+  test("finds the cell that is drawn at a pixel", () => {
+    for (let cell = 11; cell < 20; ++cell) {
+      const start = pixelOf(cell, sight, 333);
+      expect(cellAt(start + 0.01, sight, 333)).toBe(cell);
+      expect(cellAt(start - 0.01, sight, 333)).toBe(cell - 1);
+    }
+  });
+
+  test("has no cell outside the plot, and the last one at its very edge", () => {
+    expect(cellAt(-0.1, sight, 333)).toBeUndefined();
+    expect(cellAt(333, sight, 333)).toBeUndefined();
+    expect(cellAt(332.999, { from: 0, to: 3 }, 333)).toBe(2);
+  });
+
+  test("touches whole cells, and not one for what rounding leaves", () => {
+    expect(whole(sight)).toEqual({ from: 10, to: 21 });
+    expect(whole({ from: 3 - 1e-9, to: 7 + 1e-9 })).toEqual({ from: 3, to: 7 });
+  });
+
+  test.each([
+    [100, 10, "every cell", [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]],
+    [100, 11, "every second", [0, 2, 4, 6, 8]],
+    [100, 25, "every fifth", [0, 5]],
+  ])("of ten cells on %i pixels with labels of %i names %s", (size, room, _, cells) => {
+    expect(thinned({ from: 0, to: 10 }, size, room)).toEqual(cells);
+  });
+
+  test("moves by as little as brings a cell into sight", () => {
+    expect(moveInto(15, sight)).toBe(0);
+    expect(moveInto(10, sight)).toBe(-0.25);
+    expect(moveInto(20, sight)).toBe(0.25);
+    expect(moveInto(99, sight)).toBe(79.25);
+  });
+});
+
+describe("a view", () => {
+  const at = { x: 0.3, y: 0.8 };
+  const cellUnder = (view: typeof WHOLE) => {
+    const { rows, columns } = sightOf(view, CELLS);
+    return [pixel(columns, at.x), pixel(rows, at.y)];
+  };
+  const pixel = ({ from, to }: { from: number; to: number }, share: number) => from + share * (to - from);
+
+  test("keeps what is under the pointer in place while it is enlarged and made smaller", () => {
+    const near = zoomed(WHOLE, 7, at, MOST);
+    expect(near.zoom).toBe(7);
+    cellUnder(near).forEach((cell, axis) => expect(cell).toBeCloseTo(cellUnder(WHOLE)[axis]!, 9));
+    const back = zoomed(near, 1 / 7, at, MOST);
+    expect([back.x, back.y]).toEqual([0, 0]);
+  });
+
+  test("follows the pointer that drags it", () => {
+    const near = zoomed(WHOLE, 4, { x: 0.5, y: 0.5 }, MOST);
+    const { columns } = sightOf(near, CELLS);
+    const moved = sightOf(panned(near, { x: 0.1, y: 0 }), CELLS);
+    expect(moved.columns.from).toBeCloseTo(columns.from - 0.1 * (columns.to - columns.from), 9);
+    expect(moved.rows).toEqual(sightOf(near, CELLS).rows);
+  });
+
+  test("never leaves the map, and goes no nearer than the limit", () => {
+    expect(zoomed(WHOLE, 1e6, at, MOST).zoom).toBe(MOST);
+    expect(zoomed(WHOLE, 1e-6, at, MOST)).toEqual(WHOLE);
+    const { rows, columns } = sightOf(panned(zoomed(WHOLE, 3, at, MOST), { x: -50, y: 50 }), CELLS);
+    expect([rows.from, columns.to]).toEqual([0, expect.closeTo(200, 9)]);
+  });
+
+  test("holds both spans that it is to show", () => {
+    const { rows, columns } = sightOf(
+      viewOf({ rows: { from: 100, to: 130 }, columns: { from: 0, to: 10 } }, CELLS, MOST),
+      CELLS,
+    );
+    expect(rows).toEqual({ from: expect.closeTo(100, 9), to: expect.closeTo(130, 9) });
+    expect(columns).toEqual({ from: 0, to: expect.closeTo(20, 9) });
+  });
+
+  test("glides to exactly where it was sent, with the pointed cell fixed on the way", () => {
+    const aim = zoomed(WHOLE, 16, at, MOST);
+    expect(between(WHOLE, aim, 1)).toBe(aim);
+    for (const t of [0.1, 0.5, 0.9]) {
+      cellUnder(between(WHOLE, aim, t)).forEach((cell, axis) => expect(cell).toBeCloseTo(cellUnder(WHOLE)[axis]!, 6));
+    }
+  });
+});
+
+describe("the layout", () => {
+  const POSITIONS = { queries: [20], keys: [20], areTokens: false };
+
+  test("has square cells as large as fit", () => {
+    const { width, height, left } = mapLayout({ rows: 100, columns: 50 }, 1000, 400, POSITIONS);
+    expect([width, height]).toEqual([200, 400]);
+    expect(left).toBeGreaterThan(20);
+  });
+
+  test("does not blow a small matrix up, nor thin a single row to nothing", () => {
+    expect(mapLayout({ rows: 2, columns: 2 }, 1000, 400, POSITIONS)).toMatchObject({ width: 128, height: 128 });
+    expect(mapLayout({ rows: 1, columns: 5000 }, 800, 400, POSITIONS).height).toBe(28);
+  });
+
+  test("turns tokens that are wider than their cells, and keeps room for what hangs over", () => {
+    const tokens = { queries: [60], keys: new Array<number>(20).fill(80), areTokens: true };
+    const layout = mapLayout({ rows: 20, columns: 20 }, 390, 576, tokens);
+    expect(layout.turn).toBeLessThan(0);
+    expect(layout.left + layout.width + layout.right).toBeLessThanOrEqual(390);
+    const lastEnd = (19.5 * layout.width) / 20 + Math.cos(layout.turn) * 80;
+    expect(lastEnd).toBeLessThanOrEqual(layout.width + layout.right);
+    expect(mapLayout({ rows: 3, columns: 3 }, 390, 576, { ...tokens, keys: [30, 30, 30] }).turn).toBe(0);
+  });
+});
+
+test("a label shows white space and is cut when it is long", () => {
+  expect(labelText(" the")).toBe("␣the");
+  expect(labelText("a\nb")).toBe("a⏎b");
+  expect(labelText("incomprehensibilities")).toBe("incomprehensi…");
+});
