@@ -247,7 +247,9 @@ describe("warming up", () => {
 
 test("encoding GPU commands is refused by the wasm engine", async () => {
   const x = floats(2, 2);
-  const error = await rejection(Promise.resolve().then(() => hw.encode({}, x as never, x as never, x as never)));
+  const wasm = await createAttention({ backend: "wasm", threads: 1 });
+  const error = await rejection(Promise.resolve().then(() => wasm.encode({}, x as never, x as never, x as never)));
+  wasm.dispose();
   expect(UnsupportedError.is(error)).toBe(true);
   expect(error.message).toMatch(/^encode: this instance computes with wasm/);
 });
