@@ -178,6 +178,28 @@ describeOnGpu("caches on WebGPU", () => {
     }
   }); // prettier-ignore
 
+  test("tensors on the GPU are appended and asked with, and results stay there", async () => {
+    const cache = await engines.onGpu.kvCache({ ...form, valueDim: D, dtype: "float16" });
+    const tokens = keys(1, 9);
+    const { output: placed } = await engines.onGpu.scaledDotProductAttention(tokens, tokens, tokens, {
+      location: "gpu",
+    });
+    await cache.append(placed, placed);
+    const { output: asked } = await engines.onGpu.scaledDotProductAttention(queries(2, 3), tokens, tokens, {
+      location: "gpu",
+    });
+    const left = await cache.attend(asked, { location: "gpu", causal: true, returns: { lse: true } });
+
+    const again = await engines.onGpu.kvCache({ ...form, valueDim: D, dtype: "float16" });
+    const tensor = { shape: placed.shape, data: (await placed.data()) as Float32Array };
+    await again.append(tensor, tensor);
+    const question = { shape: asked.shape, data: (await asked.data()) as Float32Array };
+    const read = await again.attend(question, { causal: true, returns: { lse: true } });
+    expect(await left.output.data()).toEqual(read.output.data);
+    expect(await left.lse!.data()).toEqual(read.lse.data);
+    for (const each of [placed, asked, left.output, left.lse!, cache, again]) each.dispose();
+  });
+
   test("a row that is not finite touches no other, whatever the dtype", async () => {
     for (const dtype of ["float32", "float16", "int8"] as const) {
       const run = async (x: number) => {

@@ -13,7 +13,7 @@ import type {
 import { cacheProblem, checkBytes, KvCache, type KvCacheOptions } from "./cache.js";
 import { Disposing } from "./disposable.js";
 import { DisposedError, UnsupportedError } from "./errors.js";
-import type { GpuTensor } from "./gpuData.js";
+import type { GpuFloats, GpuTensor } from "./gpuData.js";
 import { Layer } from "./layer.js";
 import { layerProblem, type LayerOptions } from "./layerProblem.js";
 import { mergeProblem, noteForMerge, type AttentionPart, type MergeOptions, type MergeResult } from "./merge.js";
@@ -23,9 +23,6 @@ import { rotaryProblem, type RotaryOptions } from "./rotary.js";
 import { BYTES, type Dtype } from "./tensor.js";
 import { warmupInputs, type WarmupShape } from "./warmup.js";
 import type { EngineTensor } from "./wasm/heap.js";
-
-/** Queries, keys or values in a GPU buffer, which the WebGPU engine reads. */
-type GpuFloats = GpuTensor<"float32" | "float16">;
 
 /** Options whose tensors may lie on the GPU too. */
 type OnGpu<O> = {

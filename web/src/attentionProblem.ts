@@ -239,10 +239,10 @@ function readCumulative(options: OptionReader, name: string, total: number): Int
   return list;
 }
 
-/** Refuses `location: "gpu"`, for engines that have none. */
-export function refuseGpu(options: OptionReader): void {
+/** Refuses `location: "gpu"`, for engines that have none and calls whose results come to the CPU. */
+export function refuseGpu(options: OptionReader, why = "needs the WebGPU backend, this is wasm"): void {
   if (options.oneOf("location", ["cpu", "gpu"], "cpu") === "gpu")
-    throw new UnsupportedError(`${options.operation}: location "gpu" needs the WebGPU backend, this is wasm`);
+    throw new UnsupportedError(`${options.operation}: location "gpu" ${why}`);
 }
 
 /** The form of an output of this shape, in the dtype of `like` unless `into` says otherwise. */

@@ -102,6 +102,8 @@ export interface Opened {
 
 /** A cache in an engine. What calls change shows when they have settled. */
 export interface BackendCache {
+  /** Whether it lies on the GPU: then tensors may lie there too, and results be left there. */
+  readonly onGpu?: boolean;
   readonly form: CacheForm;
   /** Tokens ever appended and not rewound, by batch. */
   readonly appended: readonly number[];

@@ -10,7 +10,7 @@ import {
   type Wanted,
 } from "./attentionOptions.js";
 import { outputForm, refuseGpu, type CheckedFloats, type FloatTensor, type OutputForm } from "./attentionProblem.js";
-import type { Backend, BackendCache, ResultOf } from "./backend.js";
+import type { AttentionResult, Backend, BackendCache, GpuAttentionResult, ResultOf } from "./backend.js";
 import { arrayKind, describe } from "./describe.js";
 import { Disposing } from "./disposable.js";
 import { DisposedError, OptionError, ShapeError } from "./errors.js";
@@ -24,6 +24,7 @@ import {
   type HeadsShape,
   type Layout,
 } from "./layout.js";
+import type { GpuFloats } from "./gpuData.js";
 import { noteForMerge } from "./merge.js";
 import { OptionReader, type NumberList } from "./options.js";
 import { ANGLE_NAMES, readAngles, type CheckedAngles, type RotaryAngles } from "./rotary.js";
@@ -77,7 +78,7 @@ export interface AttendOptions extends AttentionSettingsOptions {
   /** That of the cache, for callers who say it with every tensor. */
   readonly numKvHeads?: number;
   readonly returns?: Returns;
-  /** Where results are put. `"gpu"` needs the WebGPU backend. Default `"cpu"`. */
+  /** Where results are put. `"gpu"` needs a cache of the WebGPU backend. Default `"cpu"`. */
   readonly location?: "cpu" | "gpu";
   /** A tensor of the output's shape to write the output to; it is then `result.output`. */
   readonly into?: FloatTensor;
@@ -123,6 +124,8 @@ export interface AttendProblem {
   readonly settings: AttentionSettings;
   readonly wanted: Wanted;
   readonly output: OutputForm;
+  /** Where results are put. */
+  readonly location: "cpu" | "gpu";
   readonly signal: AbortSignal | undefined;
   readonly keepRank: (shape: readonly number[]) => number[];
 }
@@ -189,12 +192,13 @@ export function appendProblem(
   givenKey: unknown,
   givenValue: unknown,
   given: unknown,
+  onGpu = false,
 ): AppendProblem {
   const options = new OptionReader(operation, "", given, ["layout", "numKvHeads", "lengths", "signal"]);
   checkKvHeads(options, form);
   const layout = options.oneOf("layout", LAYOUTS, "BHSD");
-  const key = checkTensor(operation, "key", givenKey, FLOATS);
-  const value = checkTensor(operation, "value", givenValue, FLOATS);
+  const key = checkTensor(operation, "key", givenKey, FLOATS, onGpu);
+  const value = checkTensor(operation, "value", givenValue, FLOATS, onGpu);
   const read = (name: string, { shape }: CheckedFloats, headDim: number) => {
     const heads = headsShape(operation, name, shape, layout, form.numKvHeads, "numKvHeads");
     const fits = (extent: keyof HeadsShape, cached: string, expected: number) => {
@@ -228,14 +232,15 @@ export function attendProblem(
   keyLength: number,
   givenQuery: unknown,
   given: unknown,
+  onGpu = false,
 ): AttendProblem {
-  const options = new OptionReader(operation, "", given, ATTEND_NAMES);
+  const options = new OptionReader(operation, "", given, ATTEND_NAMES, onGpu);
   const layout = options.oneOf("layout", LAYOUTS, "BHSD");
-  const query = checkTensor(operation, "query", givenQuery, FLOATS);
+  const query = checkTensor(operation, "query", givenQuery, FLOATS, onGpu);
   const rank = query.shape.length;
   checkKvHeads(options, form);
   const heads = queryHeads(options, layout, query, form);
-  refuseGpu(options);
+  if (!onGpu) refuseGpu(options);
   const shape: AttentionShape = {
     batchSize: heads.batchSize,
     numHeads: heads.numHeads,
@@ -253,6 +258,7 @@ export function attendProblem(
     settings: readSettings(options, shape),
     wanted: readReturns(options, shape),
     output: outputForm(options, shapeOf(layout, rank, { ...heads, headDim: form.valueDim }), query),
+    location: options.oneOf("location", ["cpu", "gpu"], "cpu"),
     signal: options.signal(),
     keepRank: (full) => keepRank(layout, rank, full),
   };
@@ -381,9 +387,13 @@ export class KvCache extends Disposing {
    * @param value - `[B, numKvHeads, S, valueDim]`.
    * @throws ShapeError if shapes do not fit the cache or its capacity is exceeded; OutOfMemoryError; DisposedError.
    */
-  async append(key: FloatTensor, value: FloatTensor, options: AppendOptions = {}): Promise<void> {
+  async append(
+    key: FloatTensor | GpuFloats,
+    value: FloatTensor | GpuFloats,
+    options: AppendOptions = {},
+  ): Promise<void> {
     return this.#run("cache.append", options, (operation) =>
-      this.#cache.append(appendProblem(operation, this.#cache.form, key, value, options)),
+      this.#cache.append(appendProblem(operation, this.#cache.form, key, value, options, this.#cache.onGpu)),
     );
   }
 
@@ -394,15 +404,23 @@ export class KvCache extends Disposing {
    *
    * @param query - `[B, numHeads, Sq, headDim]` in `options.layout`; float32 or float16.
    */
-  async attend<const R extends Returns = Returns>(
-    query: FloatTensor,
-    options: AttendOptions & { readonly returns?: R } = {},
-  ): Promise<ResultOf<R>> {
+  attend(
+    query: FloatTensor | GpuFloats,
+    options: AttendOptions & { readonly location: "gpu" },
+  ): Promise<GpuAttentionResult>;
+  attend<const R extends Returns = Returns>(
+    query: FloatTensor | GpuFloats,
+    options?: AttendOptions & { readonly returns?: R },
+  ): Promise<ResultOf<R>>;
+  async attend(
+    query: FloatTensor | GpuFloats,
+    options: AttendOptions = {},
+  ): Promise<AttentionResult | GpuAttentionResult> {
     return this.#run("cache.attend", options, async (operation) => {
-      const problem = attendProblem(operation, this.#cache.form, this.length, query, options);
+      const problem = attendProblem(operation, this.#cache.form, this.length, query, options, this.#cache.onGpu);
       const result = await this.#cache.attend(problem);
       noteForMerge(result, problem.settings);
-      return result as ResultOf<R>;
+      return result;
     });
   }
 

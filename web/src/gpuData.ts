@@ -15,6 +15,9 @@ export interface GpuTensor<D extends Dtype = Dtype> {
   readonly dtype: D;
 }
 
+/** Queries, keys or values in a GPU buffer, which the WebGPU engine reads. */
+export type GpuFloats = GpuTensor<"float32" | "float16">;
+
 /** A tensor that a call left on the GPU. It holds its memory until `dispose()`. */
 export interface GpuResult<D extends Dtype = Dtype> extends GpuTensor<D> {
   readonly offset: number;

@@ -366,7 +366,7 @@ export function forwardProblem(
   const x = checkTensor(operation, "x", givenX, FLOATS);
   const rank = x.shape.length;
   const rows = readRows(operation, "x", x, layout, inputDim, "inputDim");
-  refuseGpu(options);
+  refuseGpu(options, backend.onGpu ? "is not offered by layers: their results come to the CPU" : undefined);
   const key = options.tensor("key", FLOATS);
   const value = options.tensor("value", FLOATS);
   const cache = options.has("cache") ? KvCache.in(backend, operation, "cache", options.value("cache")) : undefined;

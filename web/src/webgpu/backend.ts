@@ -85,6 +85,7 @@ export class WebgpuBackend implements Backend {
 
   #backendCache(cache: GpuCache): GpuBackendCache {
     return {
+      onGpu: true,
       cache,
       form: cache.form,
       get appended() {

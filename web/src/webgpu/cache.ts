@@ -140,7 +140,6 @@ export class GpuCache {
         query: turns ? onGpu("query", rows()) : query,
         ...this.keysAndValues(),
         ragged: undefined,
-        location: "cpu",
         signal: undefined,
       };
       return encodeOrRead(call, attention, planOf(engine, attention, sequences, inPlace), sequences, inPlace);
