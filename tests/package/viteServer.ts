@@ -8,8 +8,9 @@ export async function withViteServer<T>(
   folder: string,
   headers: Readonly<Record<string, string>>,
   use: (url: string) => Promise<T>,
+  vite = "vite",
 ): Promise<T> {
-  const args = [script("viteServer"), folder, JSON.stringify(headers)];
+  const args = [script("viteServer"), folder, JSON.stringify(headers), vite];
   const server = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   try {
     const [line] = (await once(server.stdout.setEncoding("utf8"), "data")) as [string];

@@ -1,5 +1,5 @@
-// By import, and by require in required.js: both print the outcome and end by themselves.
+// node imported.mjs SCRIPT: imports a script of the page and prints its outcome. Nothing here ends the process.
 
-import "./mainCore.js";
+await import(process.argv[2]);
 
 console.log(JSON.stringify(await globalThis.outcome));
