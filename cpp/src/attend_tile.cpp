@@ -11,6 +11,9 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
+/// Rows that leave out unseen keys together.
+constexpr std::int64_t kEdgeRows = 16;
+
 /// Hands out 64-byte aligned pieces of a block; with no block it only counts.
 class Placement {
  public:
@@ -38,13 +41,13 @@ std::int64_t place_scratch(TileScratch& scratch, char* memory, const TileSizes& 
   scratch.rows = round_up(tiles.rows, kernels.row_block);
   scratch.value_width = round_up(shape.value_dim, kernels.panel_width);
   scratch.query = place.take<float>(scratch.rows * shape.head_dim);
-  scratch.scores = place.take<float>(scratch.rows * tiles.keys);
+  const std::int64_t strip_rows = round_up(tiles.strip, kernels.row_block);
+  scratch.scores = place.take<float>(strip_rows * tiles.keys);
   scratch.out = place.take<float>(scratch.rows * scratch.value_width);
   scratch.keys = place.take<float>(tiles.keys * shape.head_dim);
   scratch.values = place.take<float>(tiles.keys * scratch.value_width);
   scratch.clean_values = place.take<float>(tiles.keys * scratch.value_width);
-  scratch.clean_out = place.take<float>(kernels.row_block * scratch.value_width);
-  scratch.visible = place.take<std::uint8_t>(scratch.rows * tiles.keys);
+  scratch.visible = place.take<std::uint8_t>(strip_rows * tiles.keys);
   scratch.query_rows = place.take<QueryRow>(scratch.rows);
   scratch.softmax = place.take<OnlineSoftmax>(scratch.rows);
   return place.total();
@@ -74,29 +77,87 @@ KeyRange within(KeyRange tile, KeyRange range) {
   return keys.empty() ? KeyRange{} : keys;
 }
 
-/// Rows [begin, end) of a tile that are multiplied with the same panels of keys: [keys.begin, keys.end), whole panels.
+/// Rows [begin, end) of a row tile that are scored, weighed and added up before the next, and the keys of a key tile
+/// that they meet: whole panels, of which the last may reach beyond the tile. Row `begin` is row 0 of the scores.
 struct Strip {
   std::int64_t begin, end;
   KeyRange keys;
+  [[nodiscard]] std::int64_t size() const { return end - begin; }
 };
 
-/// Calls visit(strip) for rows in steps of kStripRows, those with equal keys taken together: a fully visible tile is
-/// one strip, along a diagonal each strip leaves out the panels that none of its rows may see.
+/// One sweep over the keys for the rows of a tile. Isolated, no row meets a value that it may not see, whatever it is.
+class Sweep {
+ public:
+  Sweep(const Call& call, const RowTile& rows, bool isolated, TileScratch& scratch)
+      : call_(call), rows_(rows), isolated_(isolated), scratch_(scratch) {}
+
+  /// True if something was hidden from some row.
+  bool run(KeyRange keys);
+
+ private:
+  [[nodiscard]] KeyRange panels_of(std::int64_t begin, std::int64_t end) const;
+  template <class Visit>
+  void for_each_strip(Visit visit) const;
+
+  void pack_keys();
+  void load_values();
+  void score(const Strip& strip);
+  void score_directly();
+  bool weigh(const Strip& strip);
+  bool weigh_row(const Strip& strip, std::int64_t r);
+  void add_values(const Strip& strip);
+  void add_values_directly();
+  void add_values_isolated(const Strip& strip);
+
+  const Call& call_;
+  const RowTile& rows_;
+  const bool isolated_;
+  TileScratch& scratch_;
+  KeyRange tile_;
+};
+
+bool Sweep::run(KeyRange keys) {
+  for (std::int64_t r = 0; r < rows_.size(); ++r) scratch_.softmax[r] = OnlineSoftmax();
+  std::fill_n(scratch_.out, scratch_.rows * scratch_.value_width, 0.0f);
+  bool hidden = false;
+  for (std::int64_t j = keys.begin; j < keys.end; j += scratch_.tiles.keys) {
+    tile_ = {j, std::min(j + scratch_.tiles.keys, keys.end)};
+    if (!scratch_.tiles.direct) pack_keys();
+    load_values();
+    for_each_strip([&](const Strip& strip) {
+      score(strip);
+      hidden |= weigh(strip);
+      if (isolated_)
+        add_values_isolated(strip);
+      else
+        add_values(strip);
+    });
+  }
+  return hidden;
+}
+
+/// The keys of the tile that rows [begin, end) reach into, in whole panels.
+KeyRange Sweep::panels_of(std::int64_t begin, std::int64_t end) const {
+  const int width = call_.kernels.panel_width;
+  KeyRange keys{tile_.size(), 0};
+  for (std::int64_t r = begin; r < end; ++r) {
+    const KeyRange seen = within(tile_, scratch_.query_rows[r].keys.range);
+    if (!seen.empty()) keys = {std::min(keys.begin, seen.begin), std::max(keys.end, seen.end)};
+  }
+  return keys.empty() ? KeyRange{} : KeyRange{keys.begin / width * width, round_up(keys.end, width)};
+}
+
+/// Calls visit(strip) for the rows that see something of the tile: a few at a time along a diagonal, so that each strip
+/// leaves out the panels that none of its rows may see, and more where neighbours see the same panels.
 template <class Visit>
-void for_each_strip(const RowTile& rows, KeyRange tile, const TileScratch& scratch, int panel_width, Visit visit) {
-  constexpr std::int64_t kStripRows = 16;
+void Sweep::for_each_strip(Visit visit) const {
+  if (scratch_.tiles.direct) return visit(Strip{0, rows_.size(), {0, tile_.size()}});
   Strip strip{0, 0, {}};
-  for (std::int64_t r = 0; r < rows.size(); r += kStripRows) {
-    const std::int64_t end = std::min(r + kStripRows, rows.size());
-    KeyRange keys{tile.size(), 0};
-    for (std::int64_t i = r; i < end; ++i) {
-      const KeyRange seen = within(tile, scratch.query_rows[i].keys.range);
-      if (seen.empty()) continue;
-      keys = {std::min(keys.begin, seen.begin), std::max(keys.end, seen.end)};
-    }
-    keys =
-        keys.empty() ? KeyRange{} : KeyRange{keys.begin / panel_width * panel_width, round_up(keys.end, panel_width)};
-    if (keys.begin != strip.keys.begin || keys.end != strip.keys.end) {
+  for (std::int64_t r = 0; r < rows_.size(); r += kEdgeRows) {
+    const std::int64_t end = std::min(r + kEdgeRows, rows_.size());
+    const KeyRange keys = panels_of(r, end);
+    const bool same = keys.begin == strip.keys.begin && keys.end == strip.keys.end;
+    if (!same || end - strip.begin > scratch_.tiles.strip) {
       if (!strip.keys.empty()) visit(strip);
       strip = {r, r, keys};
     }
@@ -105,124 +166,120 @@ void for_each_strip(const RowTile& rows, KeyRange tile, const TileScratch& scrat
   if (!strip.keys.empty()) visit(strip);
 }
 
-void score_tile(const Call& call, const RowTile& rows, KeyRange keys, TileScratch& scratch) {
-  const std::int64_t depth = call.shape.head_dim, lds = scratch.tiles.keys;
-  if (scratch.tiles.direct) {
-    call.for_each_key_run(*rows.sequence, rows.group, keys, [&](const RowRun& run, std::int64_t at) {
-      for_each_float_rows(call.kernels, run, depth, scratch.keys,
-                          [&](const float* key, std::ptrdiff_t ldk, std::int64_t first, std::int64_t count) {
-                            call.kernels.dot_rows(scratch.query, depth, rows.size(), key, ldk, count, depth,
-                                                  scratch.scores + at + first, lds);
-                          });
-    });
-    return;
-  }
-  call.for_each_key_run(*rows.sequence, rows.group, keys, [&](const RowRun& run, std::int64_t first) {
-    call.kernels.pack_transposed(run, depth, first, scratch.keys);
-  });
-  const int width = call.kernels.panel_width;
-  for_each_strip(rows, keys, scratch, width, [&](const Strip& strip) {
-    call.kernels.multiply(scratch.query + strip.begin * depth, depth, scratch.keys + strip.keys.begin * depth,
-                          depth * width, depth, strip.keys.size() / width,
-                          scratch.scores + strip.begin * lds + strip.keys.begin, lds,
-                          round_up(strip.end - strip.begin, call.kernels.row_block), false);
+void Sweep::pack_keys() {
+  call_.for_each_key_run(*rows_.sequence, rows_.group, tile_, [&](const RowRun& run, std::int64_t first) {
+    call_.kernels.pack_transposed(run, call_.shape.head_dim, first, scratch_.keys);
   });
 }
 
-/// One row of weigh_tile: scores to weights within the keys that the row reaches, zeros around them.
-bool weigh_row(const Call& call, const RowTile& rows, std::int64_t r, KeyRange tile, TileScratch& scratch) {
-  const std::int64_t lds = scratch.tiles.keys, lanes = call.kernels.lanes;
-  const QueryRow& row = scratch.query_rows[r];
-  OnlineSoftmax& softmax = scratch.softmax[r];
-  float* scores = scratch.scores + r * lds;
-  std::uint8_t* visible = scratch.visible + r * lds;
-  std::memset(visible, 0, lds);
-
-  const KeyRange reach = within(tile, row.keys.range);
-  const std::int64_t first = reach.begin / lanes * lanes, last = round_up(reach.end, lanes);
-  const KeyRange keys{tile.begin + first, std::min(tile.begin + last, tile.end)};
-  const bool hiding = keys.size() < tile.size() || needs_hiding(call, row, keys);
-  if (!reach.empty()) {
-    raise_scores(call, *rows.sequence, row, keys, ScoreStage::biased, scores + first, last - first);
-    if (hiding)
-      softmax.seen |= hide_scores(call, *rows.sequence, row, keys, scores + first, visible + first);
+/// Values as panels, or as rows for an isolated sweep, which makes a copy of them for every row.
+void Sweep::load_values() {
+  if (scratch_.tiles.direct && !isolated_) return;
+  const std::int64_t columns = call_.shape.value_dim;
+  call_.for_each_value_run(*rows_.sequence, rows_.group, tile_, [&](const RowRun& run, std::int64_t first) {
+    if (isolated_)
+      call_.kernels.widen(run, columns, scratch_.values + first * columns, columns);
     else
-      softmax.seen = true, std::memset(visible, 1, keys.size());
-    std::fill(scores + first + keys.size(), scores + last, -kInfinity);
-    const float factor = call.kernels.softmax_step(scores + first, last - first, &softmax.maximum, &softmax.sum);
-    if (factor != 1.0f) call.kernels.scale(scratch.out + r * scratch.value_width, scratch.value_width, factor);
-  }
-  std::fill(scores, scores + first, 0.0f);
-  std::fill(scores + last, scores + lds, 0.0f);
-  return hiding;
+      call_.kernels.pack(run, columns, first, tile_.size(), scratch_.values);
+  });
 }
 
-/// Turns the raw scores of the tile into weights and rescales what was accumulated; true if something was hidden.
-bool weigh_tile(const Call& call, const RowTile& rows, KeyRange keys, TileScratch& scratch) {
+void Sweep::score(const Strip& strip) {
+  if (scratch_.tiles.direct) return score_directly();
+  const std::int64_t depth = call_.shape.head_dim;
+  const int width = call_.kernels.panel_width;
+  call_.kernels.multiply(scratch_.query + strip.begin * depth, depth, scratch_.keys + strip.keys.begin * depth,
+                         depth * width, depth, strip.keys.size() / width, scratch_.scores + strip.keys.begin,
+                         scratch_.tiles.keys, round_up(strip.size(), call_.kernels.row_block), false);
+}
+
+void Sweep::score_directly() {
+  const std::int64_t depth = call_.shape.head_dim;
+  call_.for_each_key_run(*rows_.sequence, rows_.group, tile_, [&](const RowRun& run, std::int64_t at) {
+    for_each_float_rows(call_.kernels, run, depth, scratch_.keys,
+                        [&](const float* key, std::ptrdiff_t ldk, std::int64_t first, std::int64_t count) {
+                          call_.kernels.dot_rows(scratch_.query, depth, rows_.size(), key, ldk, count, depth,
+                                                 scratch_.scores + at + first, scratch_.tiles.keys);
+                        });
+  });
+}
+
+/// Turns the raw scores of the strip into weights and rescales what was accumulated; true if something was hidden.
+bool Sweep::weigh(const Strip& strip) {
   bool hidden = false;
-  for (std::int64_t r = 0; r < rows.size(); ++r) hidden |= weigh_row(call, rows, r, keys, scratch);
+  for (std::int64_t r = strip.begin; r < strip.end; ++r) hidden |= weigh_row(strip, r);
   return hidden;
 }
 
-/// out += weights * values, for rows that all may look at every value (a hidden one has weight 0 and is finite).
-void add_values(const Call& call, const RowTile& rows, KeyRange keys, TileScratch& scratch) {
-  const std::int64_t columns = call.shape.value_dim, ldo = scratch.value_width, lds = scratch.tiles.keys;
-  if (scratch.tiles.direct) {
-    call.for_each_value_run(*rows.sequence, rows.group, keys, [&](const RowRun& run, std::int64_t at) {
-      for_each_float_rows(call.kernels, run, columns, scratch.values,
-                          [&](const float* value, std::ptrdiff_t ldv, std::int64_t first, std::int64_t count) {
-                            call.kernels.weighted_sum(scratch.scores + at + first, lds, rows.size(), value, ldv, count,
-                                                      columns, scratch.out, ldo);
-                          });
-    });
-    return;
+/// One row: weights within the keys that it reaches, zeros around them. Which keys are visible is noted where some are
+/// not, and for an isolated sweep always.
+bool Sweep::weigh_row(const Strip& strip, std::int64_t r) {
+  const std::int64_t lds = scratch_.tiles.keys, lanes = call_.kernels.lanes;
+  const std::int64_t strip_end = std::min(strip.keys.end, tile_.size());
+  const QueryRow& row = scratch_.query_rows[r];
+  OnlineSoftmax& softmax = scratch_.softmax[r];
+  float* scores = scratch_.scores + (r - strip.begin) * lds;
+  std::uint8_t* visible = scratch_.visible + (r - strip.begin) * lds;
+  if (isolated_) std::memset(visible, 0, lds);
+
+  const KeyRange reach = within(tile_, row.keys.range);
+  const std::int64_t first = reach.begin / lanes * lanes, last = round_up(reach.end, lanes);
+  const KeyRange keys{tile_.begin + first, std::min(tile_.begin + last, tile_.end)};
+  const bool hiding = keys.size() < strip_end - strip.keys.begin || needs_hiding(call_, row, keys);
+  if (!reach.empty()) {
+    raise_scores(call_, *rows_.sequence, row, keys, ScoreStage::biased, scores + first, last - first);
+    if (hiding) {
+      softmax.seen |= hide_scores(call_, *rows_.sequence, row, keys, scores + first, visible + first);
+    } else {
+      softmax.seen = true;
+      if (isolated_) std::memset(visible + first, 1, keys.size());
+    }
+    for (std::int64_t j = first + keys.size(); j < last; ++j) scores[j] = -kInfinity;
+    const float factor = call_.kernels.softmax_step(scores + first, last - first, &softmax.maximum, &softmax.sum);
+    if (factor != 1.0f) call_.kernels.scale(scratch_.out + r * scratch_.value_width, scratch_.value_width, factor);
   }
-  call.for_each_value_run(*rows.sequence, rows.group, keys, [&](const RowRun& run, std::int64_t first) {
-    call.kernels.pack(run, columns, first, keys.size(), scratch.values);
-  });
-  const int width = call.kernels.panel_width;
-  for_each_strip(rows, keys, scratch, width, [&](const Strip& strip) {
-    const std::int64_t depth = std::min(strip.keys.end, keys.size()) - strip.keys.begin;
-    call.kernels.multiply(scratch.scores + strip.begin * lds + strip.keys.begin, lds,
-                          scratch.values + strip.keys.begin * width, keys.size() * width, depth, ldo / width,
-                          scratch.out + strip.begin * ldo, ldo,
-                          round_up(strip.end - strip.begin, call.kernels.row_block), true);
+  for (std::int64_t j = strip.keys.begin; j < std::min(first, strip_end); ++j) scores[j] = 0.0f;
+  for (std::int64_t j = std::max(last, strip.keys.begin); j < strip_end; ++j) scores[j] = 0.0f;
+  return hiding;
+}
+
+/// out += weights * values, for rows that all may look at every value (a hidden one has weight 0 and is finite).
+void Sweep::add_values(const Strip& strip) {
+  if (scratch_.tiles.direct) return add_values_directly();
+  const int width = call_.kernels.panel_width;
+  const std::int64_t ldo = scratch_.value_width, depth = std::min(strip.keys.end, tile_.size()) - strip.keys.begin;
+  call_.kernels.multiply(scratch_.scores + strip.keys.begin, scratch_.tiles.keys,
+                         scratch_.values + strip.keys.begin * width, tile_.size() * width, depth, ldo / width,
+                         scratch_.out + strip.begin * ldo, ldo, round_up(strip.size(), call_.kernels.row_block), true);
+}
+
+void Sweep::add_values_directly() {
+  const std::int64_t columns = call_.shape.value_dim;
+  call_.for_each_value_run(*rows_.sequence, rows_.group, tile_, [&](const RowRun& run, std::int64_t at) {
+    for_each_float_rows(call_.kernels, run, columns, scratch_.values,
+                        [&](const float* value, std::ptrdiff_t ldv, std::int64_t first, std::int64_t count) {
+                          call_.kernels.weighted_sum(scratch_.scores + at + first, scratch_.tiles.keys, rows_.size(),
+                                                     value, ldv, count, columns, scratch_.out, scratch_.value_width);
+                        });
   });
 }
 
 /// The same sums in the same order, for tiles where a value that one row may not see could be NaN or Inf: every row
 /// gets its own copy of the values, with zeros where it may not look.
-void add_values_isolated(const Call& call, const RowTile& rows, KeyRange keys, TileScratch& scratch) {
-  const std::int64_t columns = call.shape.value_dim, width = scratch.value_width, lds = scratch.tiles.keys;
-  const int block = call.kernels.row_block;
-  call.for_each_value_run(*rows.sequence, rows.group, keys, [&](const RowRun& run, std::int64_t first) {
-    call.kernels.widen(run, columns, scratch.values + first * columns, columns);
-  });
-  for (std::int64_t r = 0; r < rows.size(); ++r) {
-    const std::uint8_t* visible = scratch.visible + r * lds;
-    float* weights = scratch.scores + r * lds;
-    float* out = scratch.out + r * width;
-    if (scratch.tiles.direct) {
-      for (std::int64_t j = 0; j < keys.size(); ++j) {
-        const float* value = scratch.values + j * columns;
-        for (std::int64_t d = 0; d < columns; ++d) scratch.clean_values[j * columns + d] = visible[j] ? value[d] : 0.0f;
-      }
-      call.kernels.weighted_sum(weights, lds, 1, scratch.clean_values, columns, keys.size(), columns, out, width);
-      continue;
+void Sweep::add_values_isolated(const Strip& strip) {
+  const std::int64_t columns = call_.shape.value_dim, width = scratch_.value_width, lds = scratch_.tiles.keys;
+  const std::int64_t end = std::min(strip.keys.end, tile_.size());
+  for (std::int64_t r = strip.begin; r < strip.end; ++r) {
+    const std::int64_t row = (r - strip.begin) * lds;
+    for (std::int64_t j = strip.keys.begin; j < end; ++j) {
+      float* clean = scratch_.clean_values + j * width;
+      std::fill_n(clean, width, 0.0f);
+      if (scratch_.visible[row + j]) std::copy_n(scratch_.values + j * columns, columns, clean);
     }
-    RowRun one{scratch.values, Dtype::float32, static_cast<std::ptrdiff_t>(columns), 1, nullptr, 0, 1};
-    for (std::int64_t j = 0; j < keys.size(); ++j) {
-      one.data = scratch.values + j * columns;
-      call.kernels.pack(one, columns, j, keys.size(), scratch.clean_values);
-      if (visible[j]) continue;
-      for (std::int64_t panel = 0; panel < width; panel += call.kernels.panel_width)
-        std::fill_n(scratch.clean_values + panel * keys.size() + j * call.kernels.panel_width, call.kernels.panel_width,
-                    0.0f);
-    }
-    for (int i = 0; i < block; ++i) std::copy_n(out, width, scratch.clean_out + i * width);
-    call.kernels.multiply(weights, 0, scratch.clean_values, keys.size() * call.kernels.panel_width, keys.size(),
-                          width / call.kernels.panel_width, scratch.clean_out, width, block, true);
-    std::copy_n(scratch.clean_out, width, out);
+    // panels are padded, rows are not
+    call_.kernels.weighted_sum(scratch_.scores + row + strip.keys.begin, lds, 1,
+                               scratch_.clean_values + strip.keys.begin * width, width, end - strip.keys.begin,
+                               scratch_.tiles.direct ? columns : width, scratch_.out + r * width, width);
   }
 }
 
@@ -242,23 +299,6 @@ KeyRange range_of(const RowTile& rows, const TileScratch& scratch, KeyRange keys
     end = std::max(end, range.end);
   }
   return {std::max(begin, keys.begin), std::min(end, keys.end)};
-}
-
-/// One sweep over the keys; true if something was hidden from some row.
-bool sweep(const Call& call, const RowTile& rows, KeyRange keys, bool isolated, TileScratch& scratch) {
-  for (std::int64_t r = 0; r < rows.size(); ++r) scratch.softmax[r] = OnlineSoftmax();
-  std::fill_n(scratch.out, scratch.rows * scratch.value_width, 0.0f);
-  bool hidden = false;
-  for (std::int64_t j = keys.begin; j < keys.end; j += scratch.tiles.keys) {
-    const KeyRange tile{j, std::min(j + scratch.tiles.keys, keys.end)};
-    score_tile(call, rows, tile, scratch);
-    hidden |= weigh_tile(call, rows, tile, scratch);
-    if (isolated)
-      add_values_isolated(call, rows, tile, scratch);
-    else
-      add_values(call, rows, tile, scratch);
-  }
-  return hidden;
 }
 
 }  // namespace
@@ -284,15 +324,13 @@ void load_queries(const Call& call, const RowTile& rows, TileScratch& scratch) {
   }
   const std::int64_t padded = round_up(rows.size(), call.kernels.row_block);
   std::fill(scratch.query + rows.size() * depth, scratch.query + padded * depth, 0.0f);
-  for (std::int64_t r = rows.size(); r < padded; ++r)
-    std::fill_n(scratch.scores + r * scratch.tiles.keys, scratch.tiles.keys, 0.0f);
 }
 
 void attend_tile(const Call& call, const RowTile& rows, KeyRange keys, TileScratch& scratch) {
   const KeyRange range = range_of(rows, scratch, keys);
   // A hidden key's weight is 0, and 0 times a NaN or Inf value is NaN: then the same sums are formed again, isolated.
-  if (sweep(call, rows, range, false, scratch) && !all_finite(scratch.out, rows.size() * scratch.value_width))
-    sweep(call, rows, range, true, scratch);
+  if (Sweep(call, rows, false, scratch).run(range) && !all_finite(scratch.out, rows.size() * scratch.value_width))
+    Sweep(call, rows, true, scratch).run(range);
 }
 
 }  // namespace headwise

@@ -15,13 +15,12 @@ struct TileScratch {
   std::int64_t rows;         ///< tiles.rows, padded to the row block
   std::int64_t value_width;  ///< value_dim, padded to the panel width
   float* query;              ///< [rows, head_dim], scaled
-  float* scores;             ///< [rows, tiles.keys]: scores, then weights
+  float* scores;             ///< [tiles.strip, tiles.keys]: scores, then weights
   float* out;                ///< [rows, value_width]: the accumulated output
   float* keys;               ///< packed (or widened) keys of the tile
   float* values;             ///< packed (or widened) values of the tile
   float* clean_values;       ///< values of the tile as one row may see them
-  float* clean_out;          ///< [row block, value_width]
-  std::uint8_t* visible;     ///< [rows, tiles.keys]
+  std::uint8_t* visible;     ///< [tiles.strip, tiles.keys]
   QueryRow* query_rows;      ///< [rows]
   OnlineSoftmax* softmax;    ///< [rows]
 

@@ -8,6 +8,7 @@ namespace headwise {
 /// that the same bits come out whoever computes.
 struct TileSizes {
   std::int64_t rows;   ///< query rows of a tile; several heads of a group count as rows
+  std::int64_t strip;  ///< of these, how many are scored, weighed and added up before the next
   std::int64_t keys;   ///< key rows of a tile, a multiple of the panel width
   bool direct;         ///< few rows: read key and value rows as they lie instead of packing them into panels
   std::int64_t split;  ///< keys of a split, a multiple of `keys`; 0: one pass over all keys

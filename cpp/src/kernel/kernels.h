@@ -19,9 +19,15 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-/// Vectors in a panel. Two vectors by four rows keep 8 accumulators, 2 columns and 1 broadcast in 16 registers.
-constexpr int kPanelVectors = 2;
-constexpr int kRowBlock = 4;
+/// Vectors in a panel, and rows that are multiplied with it at a time: 8 accumulators, 4 columns and 2 broadcasts, or 2
+/// and 4, fit 16 registers even where a compiler loads all of a step's operands before it multiplies, as V8 does. Four
+/// short vectors are faster than two; four long ones would pad too much.
+template <class Arch>
+constexpr int kPanelVectors = Floats<Arch>::size == 4 ? 4 : 2;
+template <class Arch>
+constexpr int kRowBlock = 8 / kPanelVectors<Arch>;
+template <class Arch>
+constexpr int kPanelWidth = kPanelVectors<Arch>* static_cast<int>(Floats<Arch>::size);
 
 // ---- matrix products ------------------------------------------------------------------------------------------------
 
@@ -30,27 +36,27 @@ void multiply(const float* a, std::ptrdiff_t lda, const float* b_panels, std::pt
               std::int64_t depth, std::int64_t panels, float* c, std::ptrdiff_t ldc, std::int64_t rows,
               bool accumulate) {
   using V = Floats<Arch>;
-  constexpr int width = kPanelVectors * static_cast<int>(V::size);
+  constexpr int width = kPanelWidth<Arch>;
   for (std::int64_t panel = 0; panel < panels; ++panel) {
     const float* b_panel = b_panels + panel * panel_stride;
-    for (std::int64_t row = 0; row < rows; row += kRowBlock) {
+    for (std::int64_t row = 0; row < rows; row += kRowBlock<Arch>) {
       const float* a_row = a + row * lda;
       float* c_row = c + row * ldc + panel * width;
-      V sum[kRowBlock][kPanelVectors];
-      for (int r = 0; r < kRowBlock; ++r)
-        for (int v = 0; v < kPanelVectors; ++v)
+      V sum[kRowBlock<Arch>][kPanelVectors<Arch>];
+      for (int r = 0; r < kRowBlock<Arch>; ++r)
+        for (int v = 0; v < kPanelVectors<Arch>; ++v)
           sum[r][v] = accumulate ? V::load_unaligned(c_row + r * ldc + v * V::size) : V(0.0f);
       const float* b = b_panel;
       for (std::int64_t k = 0; k < depth; ++k, b += width) {
-        V column[kPanelVectors];
-        for (int v = 0; v < kPanelVectors; ++v) column[v] = V::load_aligned(b + v * V::size);
-        for (int r = 0; r < kRowBlock; ++r) {
+        V column[kPanelVectors<Arch>];
+        for (int v = 0; v < kPanelVectors<Arch>; ++v) column[v] = V::load_aligned(b + v * V::size);
+        for (int r = 0; r < kRowBlock<Arch>; ++r) {
           const V broadcast(a_row[r * lda + k]);
-          for (int v = 0; v < kPanelVectors; ++v) sum[r][v] = multiply_add<Arch>(broadcast, column[v], sum[r][v]);
+          for (int v = 0; v < kPanelVectors<Arch>; ++v) sum[r][v] = multiply_add<Arch>(broadcast, column[v], sum[r][v]);
         }
       }
-      for (int r = 0; r < kRowBlock; ++r)
-        for (int v = 0; v < kPanelVectors; ++v) sum[r][v].store_unaligned(c_row + r * ldc + v * V::size);
+      for (int r = 0; r < kRowBlock<Arch>; ++r)
+        for (int v = 0; v < kPanelVectors<Arch>; ++v) sum[r][v].store_unaligned(c_row + r * ldc + v * V::size);
     }
   }
 }
@@ -297,7 +303,7 @@ template <class Arch>
 void pack_transposed(const RowRun& run, std::int64_t columns, std::int64_t first, float* panels) {
   using V = Floats<Arch>;
   constexpr int lanes = V::size;
-  constexpr int width = kPanelVectors * lanes;
+  constexpr int width = kPanelWidth<Arch>;
   const auto* data = static_cast<const float*>(run.data);
   std::int64_t r = 0;
   if (has_float_rows(run) && first % lanes == 0) {
@@ -324,14 +330,14 @@ void pack_transposed(const RowRun& run, std::int64_t columns, std::int64_t first
 template <class Arch>
 void pack(const RowRun& run, std::int64_t columns, std::int64_t first, std::int64_t depth, float* panels) {
   using V = Floats<Arch>;
-  constexpr int width = kPanelVectors * static_cast<int>(V::size);
+  constexpr int width = kPanelWidth<Arch>;
   const auto* data = static_cast<const float*>(run.data);
   for (std::int64_t c = 0; c < columns; c += width) {
     float* out = panels + panel_index(depth, first, c, width);
     const bool whole = has_float_rows(run) && c + width <= columns;
     for (std::int64_t r = 0; r < run.count; ++r, out += width) {
       if (whole) {
-        for (int v = 0; v < kPanelVectors; ++v)
+        for (int v = 0; v < kPanelVectors<Arch>; ++v)
           V::load_unaligned(data + r * run.row_stride + c + v * V::size).store_aligned(out + v * V::size);
       } else {
         for (int i = 0; i < width; ++i) out[i] = c + i < columns ? element(run, r, c + i) : 0.0f;
@@ -350,17 +356,36 @@ inline float poisoned_step(float* scores, std::int64_t count, float* maximum, fl
   return nan;
 }
 
+/// Calls visit(first, vectors) for all vectors of a row, four at a time and then one at a time: running sums and maxima
+/// then wait for each other a quarter as often.
+template <class Arch, class Visit>
+inline void for_each_four(std::int64_t count, Visit visit) {
+  constexpr std::int64_t lanes = Floats<Arch>::size;
+  std::int64_t j = 0;
+  for (; j + 4 * lanes <= count; j += 4 * lanes) visit(j, std::integral_constant<int, 4>());
+  for (; j < count; j += lanes) visit(j, std::integral_constant<int, 1>());
+}
+
+template <class V, std::size_t count, class Combine>
+inline V fold(V (&vectors)[count], Combine combine) {
+  if constexpr (count == 4)
+    return combine(combine(vectors[0], vectors[1]), combine(vectors[2], vectors[3]));
+  else
+    return vectors[0];
+}
+
 /// Maximum of a row, and whether it is poisoned: NaN or +inf inside. Finite scores whose sum overflows to both
 /// infinities would also look so, hence the second, exact look.
 template <class Arch>
 float row_maximum(const float* scores, std::int64_t count, bool* poisoned) {
   using V = Floats<Arch>;
   V highest(-kInfinity), total(0.0f);
-  for (std::int64_t j = 0; j < count; j += V::size) {
-    const V s = V::load_unaligned(scores + j);
-    highest = xsimd::max(highest, s);
-    total += s;  // NaN survives addition; a vector maximum may drop it
-  }
+  for_each_four<Arch>(count, [&](std::int64_t j, auto vectors) {
+    V s[vectors()];
+    for (int v = 0; v < vectors(); ++v) s[v] = V::load_unaligned(scores + j + v * V::size);
+    highest = xsimd::max(highest, fold(s, [](V x, V y) { return xsimd::max(x, y); }));
+    total += fold(s, [](V x, V y) { return x + y; });  // NaN survives addition; a vector maximum may drop it
+  });
   float maximum = xsimd::reduce_max(highest);
   const float sum = xsimd::reduce_add(total);
   *poisoned = false;
@@ -387,12 +412,16 @@ float softmax_step(float* scores, std::int64_t count, float* maximum, float* sum
   }
   const V shift(raised);
   V total(0.0f);
-  for (std::int64_t j = 0; j < count; j += V::size) {
-    const V weight = exponential<Arch>(V::load_unaligned(scores + j) - shift);
-    weight.store_unaligned(scores + j);
-    total += weight;
-  }
-  const float factor = *maximum == raised ? 1.0f : std::exp(*maximum - raised);
+  for_each_four<Arch>(count, [&](std::int64_t j, auto vectors) {
+    V weight[vectors()];
+    for (int v = 0; v < vectors(); ++v) {
+      weight[v] = exponential<Arch>(V::load_unaligned(scores + j + v * V::size) - shift);
+      weight[v].store_unaligned(scores + j + v * V::size);
+    }
+    total += fold(weight, [](V x, V y) { return x + y; });
+  });
+  // before the first key there is nothing to scale
+  const float factor = *maximum == raised || *maximum == -kInfinity ? 1.0f : std::exp(*maximum - raised);
   *sum = *sum * factor + xsimd::reduce_add(total);
   *maximum = raised;
   return factor;
@@ -438,8 +467,8 @@ template <class Arch>
 constexpr KernelTable make_kernel_table(const char* name) {
   return {name,
           static_cast<int>(Floats<Arch>::size),
-          kPanelVectors * static_cast<int>(Floats<Arch>::size),
-          kRowBlock,
+          kPanelWidth<Arch>,
+          kRowBlock<Arch>,
           multiply<Arch>,
           pack_transposed<Arch>,
           pack<Arch>,
