@@ -120,6 +120,25 @@ describe("headwise/worker", () => {
     expect(troubles).toEqual([]);
   });
 
+  test("computes with WebGPU in the worker, loading that engine there", async () => {
+    const withGpu = await chromium.launch({
+      executablePath: CHROMIUM,
+      args: ["--no-sandbox", "--enable-unsafe-webgpu"],
+    });
+    const { page, close } = await openPage(withGpu, { entry });
+    const result = await page.evaluate(async () => {
+      const { headwise } = window as unknown as TestWindow;
+      const hw = await headwise.createAttention({ backend: "webgpu" });
+      const ones = { data: new Float32Array(8).fill(1), shape: [2, 4] };
+      const { output } = await hw.scaledDotProductAttention(ones, ones, ones);
+      hw.dispose();
+      return { backend: hw.report.backend, first: output.data[0] };
+    });
+    await close();
+    await withGpu.close();
+    expect(result).toEqual({ backend: "webgpu", first: 1 });
+  });
+
   test("runs under a strict content security policy", async () => {
     const policy = { "Content-Security-Policy": "script-src 'self' 'wasm-unsafe-eval'" };
     expect(await outcome({ headers: { ...ISOLATION, ...policy }, entry })).toMatchObject({ threads: 2 });

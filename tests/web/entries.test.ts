@@ -213,6 +213,14 @@ test("what an entry does not have is refused with a reason", async () => {
   for (const [call, name, message] of refused) {
     expect(await errorOf(call)).toMatchObject({ name, message: expect.stringMatching(message) });
   }
+  const worker = await createInWorker({ backend: "wasm", threads: 1 });
+  const x = floats(2, 2);
+  const encoding = await errorOf(worker.encode({}, x, x, x));
+  worker.dispose();
+  expect(encoding).toMatchObject({
+    name: "UnsupportedError",
+    message: expect.stringMatching(/^encode: .*cannot be sent/),
+  });
   const hw = await createInline({ threads: 4 });
   expect(hw.report).toMatchObject({
     threads: 1,

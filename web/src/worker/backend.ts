@@ -5,6 +5,7 @@ import type {
   BackendCache,
   BackendLayer,
   FloatResult,
+  GpuAttentionResult,
   KernelTime,
   Report,
 } from "../backend.js";
@@ -60,6 +61,14 @@ export class RemoteBackend implements Backend {
   admit(operation: string): () => void {
     const connection = this.#connection;
     return connection.ended ? () => undefined : () => connection.assertAlive(operation);
+  }
+
+  encode(_: object, { operation }: AttentionProblem): Promise<GpuAttentionResult> {
+    return Promise.reject(
+      new UnsupportedError(`${operation}: a GPUCommandEncoder cannot be sent to the engine's worker`, {
+        hint: "headwise and headwise/webgpu record GPU commands.",
+      }),
+    );
   }
 
   async attention(problem: AttentionProblem): Promise<AttentionResult> {
