@@ -56,6 +56,12 @@ export function asHalves(bits: Uint16Array): HalfArray {
   return new Float16Array(bits.buffer);
 }
 
+/** Copies the bytes of an array into another one of the same size. */
+export function copyBits(from: ArrayBufferView, to: ArrayBufferView): void {
+  const bytes = (array: ArrayBufferView) => new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+  bytes(to).set(bytes(from));
+}
+
 /** Extents beyond this do not fit the 32-bit row and key indices that results and errors use. */
 const MAX_EXTENT = 2 ** 31 - 1;
 

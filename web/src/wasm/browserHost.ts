@@ -1,9 +1,6 @@
 import { fetchWasm } from "./fetchAsset.js";
 import { loadFiles, loadGpuFile } from "./files.js";
-import type { Host } from "./host.js";
-
-/** More threads than this rarely help attention, and each costs a worker. */
-const MOST_THREADS_BY_DEFAULT = 8;
+import { MOST_THREADS_BY_DEFAULT, type Host } from "./host.js";
 
 // Literal addresses, so that bundlers find the files and copy them; they must not look inside.
 const ASSETS = {

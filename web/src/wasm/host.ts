@@ -6,6 +6,9 @@ export const PAGE_BYTES = 65536;
 /** What the module starts with: it is linked for this size. */
 export const INITIAL_MEMORY = 16 * 2 ** 20;
 
+/** More threads than this rarely help attention, and each costs a worker. */
+export const MOST_THREADS_BY_DEFAULT = 8;
+
 /** How many bytes of the engine's file have arrived; `total` is 0 when the server does not say. */
 export interface LoadProgress {
   readonly phase: "download";

@@ -6,9 +6,7 @@ import { AssetError } from "../errors.js";
 import { assetHint } from "./assetErrors.js";
 import { checkWasm, fetchWasm } from "./fetchAsset.js";
 import { loadFiles, loadGpuFile, type ReadWasm } from "./files.js";
-import type { Host } from "./host.js";
-
-const MOST_THREADS_BY_DEFAULT = 8;
+import { MOST_THREADS_BY_DEFAULT, type Host } from "./host.js";
 
 const ASSETS = {
   simd: () => ({

@@ -1,6 +1,7 @@
 import type { OutputForm } from "../attentionProblem.js";
 import type { FloatResult } from "../backend.js";
 import { gpuDataOf } from "../gpuData.js";
+import { asHalves, copyBits } from "../tensor.js";
 import { asArray, type Call, type Span } from "./call.js";
 import type { Step } from "./plan.js";
 import { keepOnGpu } from "./result.js";
@@ -45,16 +46,4 @@ function narrowed(call: Call, wide: Span, length: number, { kernel, workgroups }
   const shape = call.numbers([length], workgroups);
   call.dispatch(kernel, workgroups, { 0: shape, 1: wide, 2: target });
   return target;
-}
-
-function copyBits(from: ArrayBufferView, to: ArrayBufferView): void {
-  new Uint8Array(to.buffer, to.byteOffset, to.byteLength).set(
-    new Uint8Array(from.buffer, from.byteOffset, from.byteLength),
-  );
-}
-
-/** The same bits as a Float16Array of this engine. */
-function asHalves(bits: Uint16Array): unknown {
-  const { Float16Array } = globalThis as unknown as { Float16Array: new (buffer: ArrayBufferLike) => unknown };
-  return new Float16Array(bits.buffer);
 }

@@ -14,7 +14,16 @@ import { DisposedError, OutOfMemoryError, UnsupportedError } from "../errors.js"
 import type { ForwardProblem, LayerProblem } from "../layerProblem.js";
 import type { MergeProblem, MergeResult } from "../merge.js";
 import type { RotaryProblem } from "../rotary.js";
-import { ARRAYS, asHalves, BYTES, elementCount, type Dtype, type TensorDataOf, type TypedTensor } from "../tensor.js";
+import {
+  ARRAYS,
+  asHalves,
+  copyBits,
+  BYTES,
+  elementCount,
+  type Dtype,
+  type TensorDataOf,
+  type TypedTensor,
+} from "../tensor.js";
 import { EngineTensor } from "../wasm/heap.js";
 import type { LoadProgress } from "../wasm/host.js";
 import type { Spawn } from "./channel.js";
@@ -248,10 +257,7 @@ function deliver(
   signal: AbortSignal | undefined,
 ): FloatResult {
   if (!into) return { data: half ? asHalves(data as Uint16Array) : data, shape: [...shape], dtype } as FloatResult;
-  if (!isShared(into.data) && !signal?.aborted) {
-    const { buffer, byteOffset, byteLength } = into.data;
-    new Uint8Array(buffer, byteOffset, byteLength).set(new Uint8Array(data.buffer, data.byteOffset, byteLength));
-  }
+  if (!isShared(into.data) && !signal?.aborted) copyBits(data, into.data);
   return into.tensor as FloatResult;
 }
 
