@@ -101,10 +101,13 @@ test("--help prints the options and stops", async () => {
   expect(stdout).toContain("--no-serve");
 });
 
-test("without --no-serve it serves the page, the package and the model", async () => {
+test("without --no-serve it serves the page, what the page names, and the model", async () => {
   const server = await serveDemo([]);
   try {
-    for (const file of ["", "page.js", "page.css", "worker.js", "headwise/index.js", "model/vocab.json"]) {
+    const page = await (await fetch(server.url)).text();
+    const named = Array.from(page.matchAll(/(?:src|href)="\.\/([^"#]+)"/g), ([, file]) => file!);
+    expect(named.map((file) => file.replace(/.*\./, ""))).toEqual(expect.arrayContaining(["js", "css"]));
+    for (const file of [...named, "model/vocab.json"]) {
       expect({ file, status: (await fetch(server.url + file)).status }).toEqual({ file, status: 200 });
     }
   } finally {
