@@ -122,11 +122,10 @@ describe("the picture of a large source", () => {
       for (let query = from; query < to; ++query) slice[(query - from) * SIZE + query] = 1;
       return slice;
     };
-    let map: MapData;
     const take = (slice: Slice, numbers: Float32Array) => map.take(slice, numbers);
     const source = { heads: 1, queries: SIZE, keys: SIZE, rows };
     const slices = new Slices(source, { onSlice: take, onError: () => {} }, 16 * 2 ** 20);
-    map = new MapData(slices, undefined, "probs", false);
+    const map: MapData = new MapData(slices, undefined, "probs", false);
     return { map, slices, calls };
   }
   const pixels = { rows: 512, columns: 512 };

@@ -10,7 +10,7 @@ import { LABEL_SIZE, labelWidths } from "./labels.js";
 import { make } from "./make.js";
 import { MAP_CSS } from "./mapCss.js";
 import { MapData, type Scene } from "./mapData.js";
-import { mapLayout, type MapLayout } from "./mapLayout.js";
+import { mapLayout, type Labels, type MapLayout } from "./mapLayout.js";
 import { canvasOf, hatchPattern, paintBins, paintGaps, paintValues, type Plot } from "./painting.js";
 import { fontOf, paintLabels } from "./paintLabels.js";
 import { type Slice } from "./slices.js";
@@ -37,6 +37,8 @@ export interface AttentionMapEvents {
   readonly sourceerror: CustomEvent<{ readonly error: unknown }>;
 }
 
+/** Of the plot, where the style sets none; in CSS pixels. */
+const MAX_HEIGHT = 576;
 const THUMBNAIL = 44;
 /** Numbers of all heads together that are computed for thumbnails alone. */
 const THUMBNAIL_NUMBERS = 2 ** 22;
@@ -104,6 +106,8 @@ export class AttentionMap extends AttentionElement {
   #map: MapData | undefined;
   #layout: MapLayout | undefined;
   #look: { readonly theme: Theme; readonly ramp: Ramp } | undefined;
+  /** A view that was set, until it can be taken: extents and size may come later than it. */
+  #nextView: MapView | undefined;
   #cell: Cell | null = null;
   #isLocked = false;
   #pointer: { readonly x: number; readonly y: number } | undefined;
@@ -181,13 +185,14 @@ export class AttentionMap extends AttentionElement {
 
   /** The part in sight; what is set is widened to the map's own proportions. */
   get view(): MapView {
+    if (this.#nextView) this.flush();
     const { rows, columns } = this.#zooming.sight;
     const [queries, keys] = [whole(rows), whole(columns)];
     return { queries: [queries.from, queries.to], keys: [keys.from, keys.to] };
   }
-  set view({ queries, keys }: MapView) {
-    this.flush();
-    this.#zooming.show({ rows: { from: queries[0], to: queries[1] }, columns: { from: keys[0], to: keys[1] } });
+  set view(view: MapView) {
+    this.#nextView = view;
+    this.invalidate();
   }
 
   /** Your own words for the read-out. */
@@ -259,10 +264,6 @@ export class AttentionMap extends AttentionElement {
 
   protected override dataChanged(): void {
     this.#map = this.slices && new MapData(this.slices, this.rule, this.kind, this.range === "row");
-    if (this.#cell && this.data && !contains(this.data, this.#cell)) {
-      this.#cell = null;
-      this.#isLocked = false;
-    }
   }
 
   protected override sliceCame(slice: Slice, rows: Float32Array): void {
@@ -281,6 +282,10 @@ export class AttentionMap extends AttentionElement {
       this.#say(this.trouble ?? "Nothing to show yet.");
       return;
     }
+    if (this.#cell && !contains(this.data!, this.#cell)) {
+      this.#cell = null;
+      this.#isLocked = false;
+    }
     const theme = this.theme_.read();
     this.#look = { theme, ramp: rampFor(this.kind, this.palette, theme.surface) };
     this.#strip.show(
@@ -298,25 +303,30 @@ export class AttentionMap extends AttentionElement {
   // ——— where things are
 
   #place(): void {
-    const { theme } = this.#look!;
-    const { queries, keys } = this.data!;
-    const cells = { rows: queries, columns: keys };
-    const context = this.#canvas.getContext("2d")!;
-    context.font = fontOf(theme);
-    const widthOf = (text: string) => context.measureText(text).width;
-    const labels = {
-      queries: labelWidths(this.names.queries, queries, widthOf),
-      keys: labelWidths(this.names.keys, keys, widthOf),
-      areTokens: this.names.keys.length > 0,
-    };
-    const room = this.#plot.clientWidth;
-    const maxHeight = Number.parseFloat(getComputedStyle(this.#cursor.element).maxHeight) || 576;
-    const layout = mapLayout(cells, room, maxHeight, labels);
+    const cells = { rows: this.data!.queries, columns: this.data!.keys };
+    const maxHeight = Number.parseFloat(getComputedStyle(this.#cursor.element).maxHeight) || MAX_HEIGHT;
+    const layout = mapLayout(cells, this.#plot.clientWidth, maxHeight, this.#labels());
     this.#layout = layout;
     this.#plot.style.height = `${layout.top + layout.height + 1}px`;
     this.#cursor.place(layout.left, layout.top, layout.width, layout.height);
     this.#cursor.describe(`${this.label}: ${this.headName(this.head)}, queries by keys`, cells);
     this.#zooming.resize(cells, layout.width, layout.height);
+    if (!this.#nextView) return;
+    const { queries: rows, keys: columns } = this.#nextView;
+    this.#nextView = undefined;
+    this.#zooming.show({ rows: { from: rows[0], to: rows[1] }, columns: { from: columns[0], to: columns[1] } });
+  }
+
+  #labels(): Labels {
+    const { queries, keys } = this.data!;
+    const context = this.#canvas.getContext("2d")!;
+    context.font = fontOf(this.#look!.theme);
+    const widthOf = (text: string) => context.measureText(text).width;
+    return {
+      queries: labelWidths(this.names.queries, queries, widthOf),
+      keys: labelWidths(this.names.keys, keys, widthOf),
+      areTokens: this.names.keys.length > 0,
+    };
   }
 
   #viewChanged(byVisitor: boolean): void {

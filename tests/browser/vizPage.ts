@@ -1,0 +1,108 @@
+import { type AttentionHeads, type AttentionMap, type AttentionSource } from "headwise/viz";
+import { chromium, type Browser, type BrowserContextOptions, type Page } from "playwright-core";
+
+import { serveDist } from "./staticServer.js";
+
+const CHROMIUM = process.env["HEADWISE_CHROMIUM"] ?? "/usr/bin/chromium";
+
+/** As strict as a page can be: no inline styles or scripts, no markup from strings. */
+const POLICY = "default-src 'none'; script-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'";
+
+export const WORDS = ["The", "cat", "sat", "on", "the", "mat"];
+
+export interface Probs {
+  readonly data: number[];
+  readonly shape: number[];
+}
+
+/** Causal rows that add up to one, reproducible; exact in float32. */
+export function causalProbs(heads: number, size: number): Probs {
+  const data = Array.from({ length: heads * size * size }, (_, i) => {
+    const [query, key] = [Math.floor(i / size) % size, i % size];
+    const weight = (at: number) => 1 + ((at * 7919) % 97);
+    const row = i - key;
+    let sum = 0;
+    for (let j = 0; j <= query; ++j) sum += weight(row + j);
+    return key > query ? 0 : Math.fround(weight(i) / sum);
+  });
+  return { data, shape: [heads, size, size] };
+}
+
+/** What the page holds besides the elements. */
+export interface VizWindow {
+  readonly map: AttentionMap;
+  readonly heads: AttentionHeads;
+  /** What the elements told, in order. */
+  readonly told: { type: string; detail: unknown }[];
+  readonly calls: number[][];
+  readonly source: AttentionSource;
+}
+
+export function launch(): Promise<Browser> {
+  return chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
+}
+
+/** A page with one element that shows these numbers; `troubles` collects what the page complains of. */
+export async function openElement(
+  browser: Browser,
+  tag: "attention-map" | "attention-heads",
+  probs: Probs | undefined,
+  options: BrowserContextOptions = {},
+) {
+  const server = await serveDist({ "Content-Security-Policy": POLICY });
+  const page = await browser.newPage({ viewport: { width: 1000, height: 900 }, ...options });
+  const troubles: string[] = [];
+  page.on("pageerror", (error) => troubles.push(error.message));
+  page.on("console", (message) => message.type() === "error" && troubles.push(message.text()));
+  await page.route("**/favicon.ico", (route) => route.fulfill({ status: 204 }));
+  await page.goto(server.url);
+  await page.evaluate(placeElement, { tag, probs, tokens: WORDS, causal: true });
+  const close = async () => {
+    await page.close();
+    server.stop();
+  };
+  return { page, troubles, close };
+}
+
+/** Runs in the page. */
+async function placeElement(given: { tag: string; probs: Probs | undefined; tokens: string[]; causal: boolean }) {
+  const address = "/viz.js";
+  const { defineElements } = (await import(address)) as typeof import("headwise/viz");
+  defineElements();
+  const element = document.createElement(given.tag) as AttentionMap | AttentionHeads;
+  const told: VizWindow["told"] = [];
+  const types = ["cellchange", "celllock", "headchange", "viewchange", "slices", "sourceerror"];
+  for (const type of [...types, "headschange", "tokenselect", "thresholdchange"]) {
+    document.addEventListener(type, (event) => told.push({ type, detail: (event as CustomEvent<unknown>).detail }));
+  }
+  element.label = "Layer 1";
+  element.controls = true;
+  if (given.probs) {
+    element.causal = given.causal;
+    element.probs = { data: Float32Array.from(given.probs.data), shape: given.probs.shape };
+    if (given.probs.shape.at(-1) === given.tokens.length) element.tokens = given.tokens;
+  }
+  document.documentElement.style.colorScheme = "light dark";
+  document.body.append(element);
+  Object.assign(window, { map: element, heads: element, told });
+  await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+}
+
+/** Lets what is due be drawn. */
+export function drawn(page: Page): Promise<unknown> {
+  return page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+}
+
+/** What the elements have told since the last time. */
+export function told(page: Page, type: string): Promise<unknown[]> {
+  return page.evaluate((wanted) => {
+    const { told } = window as unknown as VizWindow;
+    return told.splice(0).flatMap((event) => (event.type === wanted ? [event.detail] : []));
+  }, type);
+}
+
+/** Where the middle of a cell is, when all of the map is in sight. */
+export async function cellAt(page: Page, query: number, key: number, size: number) {
+  const box = (await page.locator("[role=grid]").boundingBox())!;
+  return { x: box.x + ((key + 0.5) * box.width) / size, y: box.y + ((query + 0.5) * box.height) / size };
+}
