@@ -58,6 +58,9 @@ function summary({ attend, inspect, packed, stored, narrow, bytes, multiplyAdds 
     packed: Object.entries(packed).filter(([, yes]) => yes).map(([name]) => name), // prettier-ignore
     stored: `${stored.query} query, ${stored.stored} keys and values`,
     attend: attend && {
+      kernel: attend.attend.kernel.name,
+      together: attend.attend.kernel.constants["TOGETHER"],
+      halves: attend.attend.kernel.halves ?? false,
       tile: `${attend.tiles.queryRows} rows x ${attend.tiles.keys} keys x ${attend.tiles.valueColumns} columns`,
       threads: attend.tiles.threads,
       workgroupBytes: attend.tiles.workgroupBytes,
@@ -79,6 +82,10 @@ describe("plans", () => {
     ["prefill on a desktop GPU", facts({}), DESKTOP],
     ["prefill within the smallest limits", facts({}), SMALLEST],
     ["decode over a long cache", facts({ numHeads: 32, numKvHeads: 8, queryLength: 1, keyLength: 32768, headDim: 128, valueDim: 128 }), DESKTOP],
+    ["decode over an int8 ring with subgroups", facts({ batchSize: 4, numHeads: 32, numKvHeads: 8, queryLength: 1, keyLength: 2048, headDim: 128, valueDim: 128 }, { dtypes: { query: "float32", key: "int8", value: "int8" }, inPlace: ["key", "value"], ring: true }), { ...DESKTOP, together: 8, halves: true }],
+    ["wide heads in decode, a row at a time", facts({ numHeads: 8, numKvHeads: 1, queryLength: 1, keyLength: 300, headDim: 1000, valueDim: 600 }), SMALLEST],
+    ["heads too wide for decode", facts({ numHeads: 1, queryLength: 1, keyLength: 300, headDim: 1028 }), SMALLEST],
+    ["halves on a device that holds them", facts({}, { dtypes: { query: "float16", key: "float16", value: "float16" }, output: "float16" }), { ...DESKTOP, together: 4, halves: true }],
     ["a short call with every option", facts({ numHeads: 4, queryLength: 10, keyLength: 20 }, { mask: true, bias: "float16", alibi: true, softcap: true, sinks: true }), DESKTOP],
     ["odd widths and halves", facts({ headDim: 17, valueDim: 300, queryLength: 100 }, { dtypes: { query: "float16", key: "float16", value: "float16" }, output: "float16" }), DESKTOP],
     ["halves that lie well", facts({}, { dtypes: { query: "float16", key: "float16", value: "float16" }, output: "float16" }), DESKTOP],
