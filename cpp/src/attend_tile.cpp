@@ -53,22 +53,11 @@ std::int64_t place_scratch(TileScratch& scratch, char* memory, const TileSizes& 
   return place.total();
 }
 
-/// Calls visit(rows, stride, first, count) for the rows of a run as float32: where they lie if they are, else widened a
-/// few at a time, so that they stay in the first-level cache.
-template <class Visit>
-void for_each_float_rows(const KernelTable& kernels, const RowRun& run, std::int64_t columns, float* scratch,
-                         Visit visit) {
-  constexpr std::int64_t kRows = 32;
-  if (run.dtype == Dtype::float32 && run.column_stride == 1)
-    return visit(static_cast<const float*>(run.data), run.row_stride, std::int64_t{0}, run.count);
-  for (std::int64_t first = 0; first < run.count; first += kRows) {
-    RowRun part = run;
-    part.data = static_cast<const char*>(run.data) + first * run.row_stride * size_of(run.dtype);
-    part.scales = run.scales ? run.scales + first * run.scale_stride : nullptr;
-    part.count = std::min(kRows, run.count - first);
-    kernels.widen(part, columns, scratch, columns);
-    visit(scratch, static_cast<std::ptrdiff_t>(columns), first, part.count);
-  }
+/// The run itself if the kernels can read it where it lies, else a widened copy.
+RowRun with_neighbouring_columns(const KernelTable& kernels, const RowRun& run, std::int64_t columns, float* scratch) {
+  if (run.column_stride == 1) return run;
+  kernels.widen(run, columns, scratch, columns);
+  return {scratch, Dtype::float32, static_cast<std::ptrdiff_t>(columns), 1, nullptr, 0, run.count};
 }
 
 /// Keys [begin, end) of a tile, counted from its beginning, that `range` reaches into.
@@ -195,12 +184,10 @@ void Sweep::score(const Strip& strip) {
 
 void Sweep::score_directly() {
   const std::int64_t depth = call_.shape.head_dim;
-  call_.for_each_key_run(*rows_.sequence, rows_.group, tile_, [&](const RowRun& run, std::int64_t at) {
-    for_each_float_rows(call_.kernels, run, depth, scratch_.keys,
-                        [&](const float* key, std::ptrdiff_t ldk, std::int64_t first, std::int64_t count) {
-                          call_.kernels.dot_rows(scratch_.query, depth, rows_.size(), key, ldk, count, depth,
-                                                 scratch_.scores + at + first, scratch_.tiles.keys);
-                        });
+  call_.for_each_key_run(*rows_.sequence, rows_.group, tile_, [&](const RowRun& run, std::int64_t first) {
+    call_.kernels.dot_rows(scratch_.query, depth, rows_.size(),
+                           with_neighbouring_columns(call_.kernels, run, depth, scratch_.keys), depth,
+                           scratch_.scores + first, scratch_.tiles.keys);
   });
 }
 
@@ -255,12 +242,10 @@ void Sweep::add_values(const Strip& strip) {
 
 void Sweep::add_values_directly() {
   const std::int64_t columns = call_.shape.value_dim;
-  call_.for_each_value_run(*rows_.sequence, rows_.group, tile_, [&](const RowRun& run, std::int64_t at) {
-    for_each_float_rows(call_.kernels, run, columns, scratch_.values,
-                        [&](const float* value, std::ptrdiff_t ldv, std::int64_t first, std::int64_t count) {
-                          call_.kernels.weighted_sum(scratch_.scores + at + first, scratch_.tiles.keys, rows_.size(),
-                                                     value, ldv, count, columns, scratch_.out, scratch_.value_width);
-                        });
+  call_.for_each_value_run(*rows_.sequence, rows_.group, tile_, [&](const RowRun& run, std::int64_t first) {
+    call_.kernels.weighted_sum(scratch_.scores + first, scratch_.tiles.keys, rows_.size(),
+                               with_neighbouring_columns(call_.kernels, run, columns, scratch_.values), columns,
+                               scratch_.out, scratch_.value_width);
   });
 }
 
@@ -276,9 +261,15 @@ void Sweep::add_values_isolated(const Strip& strip) {
       std::fill_n(clean, width, 0.0f);
       if (scratch_.visible[row + j]) std::copy_n(scratch_.values + j * columns, columns, clean);
     }
+    const RowRun clean{scratch_.clean_values + strip.keys.begin * width,
+                       Dtype::float32,
+                       static_cast<std::ptrdiff_t>(width),
+                       1,
+                       nullptr,
+                       0,
+                       end - strip.keys.begin};
     // panels are padded, rows are not
-    call_.kernels.weighted_sum(scratch_.scores + row + strip.keys.begin, lds, 1,
-                               scratch_.clean_values + strip.keys.begin * width, width, end - strip.keys.begin,
+    call_.kernels.weighted_sum(scratch_.scores + row + strip.keys.begin, lds, 1, clean,
                                scratch_.tiles.direct ? columns : width, scratch_.out + r * width, width);
   }
 }

@@ -101,7 +101,8 @@ TEST_P(Kernels, DotRowsIsEveryDotProduct) {
         const Buffer<float> query = floats(rows * ldq, 1), keys = floats(num_keys * ldk, 2);
         Buffer<float> scores = floats(rows * lds, 3);
         std::fill_n(scores.data(), rows * lds, kUntouched);
-        kernels.dot_rows(query.data(), ldq, rows, keys.data(), ldk, num_keys, depth, scores.data(), lds);
+        const RowRun run{keys.data(), Dtype::float32, ldk, 1, nullptr, 0, num_keys};
+        kernels.dot_rows(query.data(), ldq, rows, run, depth, scores.data(), lds);
         for (std::int64_t r = 0; r < rows; ++r) {
           for (std::int64_t j = 0; j < lds; ++j) {
             if (j >= num_keys) {
@@ -130,7 +131,8 @@ TEST_P(Kernels, WeightedSumAddsEveryValueRow) {
         const Buffer<float> weights = floats(rows * ldw, 1), values = floats(num_keys * ldv + 1, 2);
         const Buffer<float> before = floats(rows * ldo, 3);
         Buffer<float> out = floats(rows * ldo, 3);
-        kernels.weighted_sum(weights.data(), ldw, rows, values.data(), ldv, num_keys, columns, out.data(), ldo);
+        const RowRun run{values.data(), Dtype::float32, ldv, 1, nullptr, 0, num_keys};
+        kernels.weighted_sum(weights.data(), ldw, rows, run, columns, out.data(), ldo);
         for (std::int64_t r = 0; r < rows; ++r) {
           for (std::int64_t d = 0; d < ldo; ++d) {
             double sum = before[r * ldo + d], magnitude = std::abs(sum);
@@ -203,6 +205,52 @@ void for_each_run_form(Visit visit) {
                                           << " rows " << count << " columns " << columns);
           visit(made, count, columns);
         }
+}
+
+TEST_P(Kernels, FewQueryRowsReadEveryDtypeWhereItLies) {
+  constexpr std::int64_t kRows = 5;
+  for_each_run_form([&](const RunCase& made, std::int64_t count, std::int64_t columns) {
+    if (made.run.column_stride != 1) return;
+    const Buffer<float> query = floats(kRows * columns, 5), weights = floats(kRows * count, 6);
+    std::vector<float> scores(kRows * count), sums(kRows * columns, 0.0f);
+    kernels.dot_rows(query.data(), columns, kRows, made.run, columns, scores.data(), count);
+    kernels.weighted_sum(weights.data(), count, kRows, made.run, columns, sums.data(), columns);
+    for (std::int64_t r = 0; r < kRows; ++r) {
+      for (std::int64_t j = 0; j < count; ++j) {
+        double dot = 0, magnitude = 0;
+        for (std::int64_t d = 0; d < columns; ++d) {
+          const double product = static_cast<double>(query[r * columns + d]) * made.expected[j * columns + d];
+          dot += product;
+          magnitude += std::abs(product);
+        }
+        // one rounding more for a scale
+        ASSERT_NEAR(scores[r * count + j], dot, static_cast<double>(columns + 2) * kEpsilon * magnitude);
+      }
+      for (std::int64_t d = 0; d < columns; ++d) {
+        double sum = 0, magnitude = 0;
+        for (std::int64_t j = 0; j < count; ++j) {
+          const double product = static_cast<double>(weights[r * count + j]) * made.expected[j * columns + d];
+          sum += product;
+          magnitude += std::abs(product);
+        }
+        ASSERT_NEAR(sums[r * columns + d], sum, static_cast<double>(count + 1) * kEpsilon * magnitude);
+      }
+    }
+  });
+}
+
+TEST_P(Kernels, Float16RowsKeepInfinitiesAndNaNsWhereTheyLie) {
+  const std::int64_t columns = 2 * kernels.lanes;
+  std::vector<std::uint16_t> values(columns, 0x3c00);
+  values[1] = 0x7c00, values[2] = 0xfc00, values[3] = 0x7e01;
+  std::vector<float> sums(columns, 0.0f);
+  const float weight = 0.5f;
+  const RowRun run{values.data(), Dtype::float16, columns, 1, nullptr, 0, 1};
+  kernels.weighted_sum(&weight, 1, 1, run, columns, sums.data(), columns);
+  EXPECT_EQ(sums[0], 0.5f);
+  EXPECT_EQ(sums[1], kInfinity);
+  EXPECT_EQ(sums[2], -kInfinity);
+  EXPECT_TRUE(std::isnan(sums[3]));
 }
 
 TEST_P(Kernels, WidenGivesFloatRows) {

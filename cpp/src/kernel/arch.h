@@ -4,7 +4,7 @@
 
 #include <xsimd/xsimd.hpp>
 
-#if defined(__wasm_relaxed_simd__)
+#if defined(__wasm__)
 #include <wasm_simd128.h>
 #endif
 
@@ -18,6 +18,23 @@ constexpr const char* kWasmVariant = "simd";
 
 template <class Arch>
 using Floats = xsimd::batch<float, Arch>;
+
+template <class Arch>
+using Integers = xsimd::batch<std::int32_t, Arch>;
+
+/// A vector of narrow integers as int32.
+template <class Arch, class T>
+inline Integers<Arch> load_extended(const T* x) {
+#if defined(__wasm__)
+  const v128_t pairs =
+      sizeof(T) == 2 ? wasm_v128_load64_zero(x) : wasm_i16x8_extend_low_i8x16(wasm_v128_load32_zero(x));
+  return Integers<Arch>(wasm_i32x4_extend_low_i16x8(pairs));
+#else
+  std::int32_t extended[Integers<Arch>::size];
+  for (std::size_t i = 0; i < Integers<Arch>::size; ++i) extended[i] = x[i];
+  return Integers<Arch>::load_unaligned(extended);
+#endif
+}
 
 /// a * b + c, in one rounding where the instruction set has it, else in two. Which of the two is fixed per build.
 template <class Arch>

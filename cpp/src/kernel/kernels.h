@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "half.h"
 #include "kernel/exponential.h"
@@ -63,23 +64,65 @@ void multiply(const float* a, std::ptrdiff_t lda, const float* b_panels, std::pt
 
 // ---- few query rows against rows where they lie ---------------------------------------------------------------------
 
-/// Reads a word, so that the cache fetches its line: WebAssembly has no prefetch instruction. Nothing is moved across.
-inline void touch(const float* address) {
-  std::uint32_t word;
-  std::memcpy(&word, address, sizeof word);
-  asm volatile("" : : "r"(word) : "memory");  // or the compiler drops the load
+/// An element as float32, for int8 before its scale.
+inline float widened(float x) { return x; }
+inline float widened(std::uint16_t half) { return half_to_float(half); }
+inline float widened(std::int8_t byte) { return byte; }
+
+/// A vector of them.
+template <class Arch>
+Floats<Arch> load_widened(const float* x) {
+  return Floats<Arch>::load_unaligned(x);
+}
+template <class Arch>
+Floats<Arch> load_widened(const std::int8_t* x) {
+  return xsimd::to_float(load_extended<Arch>(x));
+}
+/// As half_to_float does it.
+template <class Arch>
+Floats<Arch> load_widened(const std::uint16_t* x) {
+  using I = Integers<Arch>;
+  const I bits = load_extended<Arch>(reinterpret_cast<const std::int16_t*>(x));
+  const Floats<Arch> finite =
+      xsimd::bitwise_cast<float>((bits << 13) & I(static_cast<std::int32_t>(0x8fffe000u))) * Floats<Arch>(0x1p112f);
+  const auto special = (bits & I(0x7c00)) == I(0x7c00);  // infinities and NaNs
+  const I exponent = xsimd::select(special, I(0x7f800000), I(0));
+  return xsimd::bitwise_cast<float>(xsimd::bitwise_cast<std::int32_t>(finite) | exponent);
+}
+
+/// Reads a byte, so that the cache fetches its line: WebAssembly has no prefetch instruction. Nothing is moved across.
+inline void touch(const void* address) {
+  std::uint8_t byte;
+  std::memcpy(&byte, address, sizeof byte);
+  asm volatile("" : : "r"(byte) : "memory");  // or the compiler drops the load
 }
 
 /// How many rows before their use rows are touched. Processors prefetch the stream of touches, which come in order and
 /// evenly, but not the interleaved ones of a block; a burst of touches between blocks would have to be waited for.
 constexpr std::int64_t kRowsAhead = 4;
 
-/// Touches the first rows, which no block was ahead of.
-inline void touch_first(const float* rows, std::ptrdiff_t ld, std::int64_t count, std::ptrdiff_t columns) {
-  constexpr std::ptrdiff_t kLine = 64 / sizeof(float);
-  for (std::int64_t r = 0; r < std::min(kRowsAhead, count); ++r)
-    for (std::ptrdiff_t c = 0; c < columns; c += kLine) touch(rows + r * ld + c);
-}
+/// Rows of keys or values as they lie: row j at data + j * ld, for int8 times scales[j * scale_step].
+template <class T>
+struct StoredRows {
+  const T* data;
+  std::ptrdiff_t ld;
+  const float* scales;
+  std::ptrdiff_t scale_step;
+
+  explicit StoredRows(const RowRun& run)
+      : data(static_cast<const T*>(run.data)), ld(run.row_stride), scales(run.scales), scale_step(run.scale_stride) {}
+  [[nodiscard]] const T* row(std::int64_t j) const { return data + j * ld; }
+  [[nodiscard]] float scale(std::int64_t j) const {
+    return std::is_same_v<T, std::int8_t> ? scales[j * scale_step] : 1.0f;
+  }
+
+  /// Touches the first of `count` rows, which no block was ahead of.
+  void touch_first(std::int64_t count, std::ptrdiff_t columns) const {
+    constexpr std::ptrdiff_t kLine = 64 / sizeof(T);
+    for (std::int64_t j = 0; j < std::min(kRowsAhead, count); ++j)
+      for (std::ptrdiff_t c = 0; c < columns; c += kLine) touch(row(j) + c);
+  }
+};
 
 /// Where Count rows of a matrix are read, all advanced together: a pointer each, since V8 computes `row * stride` anew
 /// in every step.
@@ -96,11 +139,11 @@ struct Rows {
 
 /// Calls step(offset) for every whole vector of `columns`, two at a time and then advance(2 * lanes), and meanwhile
 /// touches Count rows from `ahead` on, never past their ends.
-template <int Count, std::ptrdiff_t lanes, class Step, class Advance>
-inline void for_each_vector(std::ptrdiff_t columns, const float* ahead, std::ptrdiff_t ld, Step step, Advance advance) {
+template <int Count, std::ptrdiff_t lanes, class T, class Step, class Advance>
+inline void for_each_vector(std::ptrdiff_t columns, const T* ahead, std::ptrdiff_t ld, Step step, Advance advance) {
   const std::ptrdiff_t pairs = columns / (2 * lanes);
   for (int row = 0; row < Count; ++row, ahead += ld) {
-    const float* next = ahead;
+    const T* next = ahead;
     for (std::ptrdiff_t left = pairs / Count; left > 0; --left, next += Count * 2 * lanes) {
       touch(next);
       step(0);
@@ -128,21 +171,21 @@ void sum_lanes(const Floats<Arch>* vectors, float* sums) {
 }
 
 /// Q x K dot products of whole vectors; the partial sums of a vector's lanes meet at the end. Touches K rows from
-/// `ahead` on.
-template <class Arch, int Q, int K>
-void dot_block(const float* query, std::ptrdiff_t ldq, const float* keys, std::ptrdiff_t ldk, const float* ahead,
+/// row `ahead` on.
+template <class Arch, int Q, int K, class T>
+void dot_block(const float* query, std::ptrdiff_t ldq, StoredRows<T> keys, std::int64_t key, std::int64_t ahead,
                std::ptrdiff_t depth, float* scores, std::ptrdiff_t lds) {
   using V = Floats<Arch>;
   constexpr int count = (Q * K + 3) / 4 * 4;
   V sum[count];
   for (V& each : sum) each = V(0.0f);
   Rows<const float, Q> q(query, ldq);
-  Rows<const float, K> k(keys, ldk);
+  Rows<const T, K> k(keys.row(key), keys.ld);
   for_each_vector<K, static_cast<std::ptrdiff_t>(V::size)>(
-      depth, ahead, ldk,
+      depth, keys.row(ahead), keys.ld,
       [&](std::ptrdiff_t offset) {
         V column[K];
-        for (int j = 0; j < K; ++j) column[j] = V::load_unaligned(k.at[j] + offset);
+        for (int j = 0; j < K; ++j) column[j] = load_widened<Arch>(k.at[j] + offset);
         for (int r = 0; r < Q; ++r) {
           const V x = V::load_unaligned(q.at[r] + offset);
           for (int j = 0; j < K; ++j) sum[r * K + j] = multiply_add<Arch>(x, column[j], sum[r * K + j]);
@@ -152,52 +195,85 @@ void dot_block(const float* query, std::ptrdiff_t ldq, const float* keys, std::p
   float total[count];
   for (int i = 0; i < count; i += 4) sum_lanes<Arch>(sum + i, total + i);
   for (int r = 0; r < Q; ++r)
-    for (int j = 0; j < K; ++j) scores[r * lds + j] = total[r * K + j];
+    for (int j = 0; j < K; ++j) scores[r * lds + key + j] = total[r * K + j];
 }
 
-template <class Arch, int Q, int K>
-void dot_blocks(const float* query, std::ptrdiff_t ldq, const float* keys, std::ptrdiff_t ldk, std::int64_t num_keys,
-                std::ptrdiff_t depth, float* scores, std::ptrdiff_t lds) {
+template <class Arch, int Q, int K, class T>
+void dot_blocks(const float* query, std::ptrdiff_t ldq, StoredRows<T> keys, std::int64_t num_keys, std::ptrdiff_t depth,
+                float* scores, std::ptrdiff_t lds) {
   std::int64_t j = 0;
   for (; j + K <= num_keys; j += K)
-    dot_block<Arch, Q, K>(query, ldq, keys + j * ldk, ldk, keys + std::min(j + kRowsAhead, num_keys - K) * ldk, depth,
-                          scores + j, lds);
-  for (; j < num_keys; ++j)
-    dot_block<Arch, Q, 1>(query, ldq, keys + j * ldk, ldk, keys + j * ldk, depth, scores + j, lds);
+    dot_block<Arch, Q, K>(query, ldq, keys, j, std::min(j + kRowsAhead, num_keys - K), depth, scores, lds);
+  for (; j < num_keys; ++j) dot_block<Arch, Q, 1>(query, ldq, keys, j, j, depth, scores, lds);
+}
+
+/// What whole vectors leave over, and the scales.
+template <class Arch, class T>
+void dot_rest(const float* query, std::ptrdiff_t ldq, std::int64_t rows, const RowRun& keys, std::int64_t depth,
+              float* scores, std::ptrdiff_t lds) {
+  constexpr std::int64_t lanes = Floats<Arch>::size;
+  const StoredRows<T> stored(keys);
+  const bool scaled = keys.dtype == Dtype::int8;
+  if (depth % lanes == 0 && !scaled) return;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t j = 0; j < keys.count; ++j) {
+      float score = scores[r * lds + j];
+      for (std::int64_t d = depth / lanes * lanes; d < depth; ++d)
+        score += query[r * ldq + d] * widened(stored.row(j)[d]);
+      scores[r * lds + j] = scaled ? score * stored.scale(j) : score;
+    }
+  }
+}
+
+template <class Arch, class T>
+void dot_stored_rows(const float* query, std::ptrdiff_t ldq, std::int64_t rows, const RowRun& keys, std::int64_t depth,
+                     float* scores, std::ptrdiff_t lds) {
+  // called through pointers: V8 keeps the registers of small functions better than those of one large one
+  static constexpr decltype(&dot_blocks<Arch, 1, 4, T>) blocks[] = {dot_blocks<Arch, 1, 4, T>,
+                                                                    dot_blocks<Arch, 4, 2, T>};
+  const StoredRows<T> stored(keys);
+  stored.touch_first(keys.count, depth);
+  for (std::int64_t r = 0; r < rows;) {
+    const bool four = r + 4 <= rows;
+    blocks[four](query + r * ldq, ldq, stored, keys.count, depth, scores + r * lds, lds);
+    r += four ? 4 : 1;
+  }
+  dot_rest<Arch, T>(query, ldq, rows, keys, depth, scores, lds);
 }
 
 template <class Arch>
-void dot_rows(const float* query, std::ptrdiff_t ldq, std::int64_t rows, const float* keys, std::ptrdiff_t ldk,
-              std::int64_t num_keys, std::int64_t depth, float* scores, std::ptrdiff_t lds) {
-  static constexpr decltype(&dot_blocks<Arch, 1, 4>) blocks[] = {dot_blocks<Arch, 1, 4>, dot_blocks<Arch, 4, 2>};
-  touch_first(keys, ldk, num_keys, depth);
-  for (std::int64_t r = 0; r < rows;) {
-    const bool four = r + 4 <= rows;
-    blocks[four](query + r * ldq, ldq, keys, ldk, num_keys, depth, scores + r * lds, lds);
-    r += four ? 4 : 1;
+void dot_rows(const float* query, std::ptrdiff_t ldq, std::int64_t rows, const RowRun& keys, std::int64_t depth,
+              float* scores, std::ptrdiff_t lds) {
+  switch (keys.dtype) {
+    case Dtype::float32:
+      return dot_stored_rows<Arch, float>(query, ldq, rows, keys, depth, scores, lds);
+    case Dtype::float16:
+      return dot_stored_rows<Arch, std::uint16_t>(query, ldq, rows, keys, depth, scores, lds);
+    case Dtype::int8:
+      return dot_stored_rows<Arch, std::int8_t>(query, ldq, rows, keys, depth, scores, lds);
   }
-  constexpr std::int64_t lanes = Floats<Arch>::size;
-  for (std::int64_t d = depth / lanes * lanes; d < depth; ++d)
-    for (std::int64_t r = 0; r < rows; ++r)
-      for (std::int64_t j = 0; j < num_keys; ++j) scores[r * lds + j] += query[r * ldq + d] * keys[j * ldk + d];
 }
 
 /// Adds K weighted rows to Q rows of `out`, whole vectors, every element in ascending order of keys. Touches K rows
-/// from `ahead` on.
-template <class Arch, int Q, int K>
-void weighted_block(const float* weights, std::ptrdiff_t ldw, const float* values, std::ptrdiff_t ldv,
-                    const float* ahead, std::ptrdiff_t columns, float* out, std::ptrdiff_t ldo) {
+/// from row `ahead` on.
+template <class Arch, int Q, int K, class T>
+void weighted_block(const float* weights, std::ptrdiff_t ldw, StoredRows<T> values, std::int64_t key,
+                    std::int64_t ahead, std::ptrdiff_t columns, float* out, std::ptrdiff_t ldo) {
   using V = Floats<Arch>;
-  V weight[Q][K];
+  V weight[Q][K], scale[K];
+  for (int j = 0; j < K; ++j) scale[j] = V(values.scale(key + j));
   for (int r = 0; r < Q; ++r)
-    for (int j = 0; j < K; ++j) weight[r][j] = V(weights[r * ldw + j]);
-  Rows<const float, K> v(values, ldv);
+    for (int j = 0; j < K; ++j) weight[r][j] = V(weights[r * ldw + key + j]);
+  Rows<const T, K> v(values.row(key), values.ld);
   Rows<float, Q> o(out, ldo);
   for_each_vector<K, static_cast<std::ptrdiff_t>(V::size)>(
-      columns, ahead, ldv,
+      columns, values.row(ahead), values.ld,
       [&](std::ptrdiff_t offset) {
         V row[K];
-        for (int j = 0; j < K; ++j) row[j] = V::load_unaligned(v.at[j] + offset);
+        for (int j = 0; j < K; ++j) {
+          row[j] = load_widened<Arch>(v.at[j] + offset);
+          if constexpr (std::is_same_v<T, std::int8_t>) row[j] = row[j] * scale[j];
+        }
         for (int r = 0; r < Q; ++r) {
           V sum = V::load_unaligned(o.at[r] + offset);
           for (int j = 0; j < K; ++j) sum = multiply_add<Arch>(weight[r][j], row[j], sum);
@@ -207,32 +283,45 @@ void weighted_block(const float* weights, std::ptrdiff_t ldw, const float* value
       [&](std::ptrdiff_t step) { v.advance(step), o.advance(step); });
 }
 
-template <class Arch, int Q, int K>
-void weighted_blocks(const float* weights, std::ptrdiff_t ldw, const float* values, std::ptrdiff_t ldv,
-                     std::int64_t num_keys, std::ptrdiff_t columns, float* out, std::ptrdiff_t ldo) {
+template <class Arch, int Q, int K, class T>
+void weighted_blocks(const float* weights, std::ptrdiff_t ldw, StoredRows<T> values, std::int64_t num_keys,
+                     std::ptrdiff_t columns, float* out, std::ptrdiff_t ldo) {
   std::int64_t j = 0;
   for (; j + K <= num_keys; j += K)
-    weighted_block<Arch, Q, K>(weights + j, ldw, values + j * ldv, ldv,
-                               values + std::min(j + kRowsAhead, num_keys - K) * ldv, columns, out, ldo);
-  for (; j < num_keys; ++j)
-    weighted_block<Arch, Q, 1>(weights + j, ldw, values + j * ldv, ldv, values + j * ldv, columns, out, ldo);
+    weighted_block<Arch, Q, K>(weights, ldw, values, j, std::min(j + kRowsAhead, num_keys - K), columns, out, ldo);
+  for (; j < num_keys; ++j) weighted_block<Arch, Q, 1>(weights, ldw, values, j, j, columns, out, ldo);
 }
 
-template <class Arch>
-void weighted_sum(const float* weights, std::ptrdiff_t ldw, std::int64_t rows, const float* values, std::ptrdiff_t ldv,
-                  std::int64_t num_keys, std::int64_t columns, float* out, std::ptrdiff_t ldo) {
-  static constexpr decltype(&weighted_blocks<Arch, 1, 4>) blocks[] = {weighted_blocks<Arch, 1, 4>,
-                                                                      weighted_blocks<Arch, 4, 2>};
-  touch_first(values, ldv, num_keys, columns);
+template <class Arch, class T>
+void sum_stored_rows(const float* weights, std::ptrdiff_t ldw, std::int64_t rows, const RowRun& values,
+                     std::int64_t columns, float* out, std::ptrdiff_t ldo) {
+  static constexpr decltype(&weighted_blocks<Arch, 1, 4, T>) blocks[] = {weighted_blocks<Arch, 1, 4, T>,
+                                                                         weighted_blocks<Arch, 4, 2, T>};
+  const StoredRows<T> stored(values);
+  stored.touch_first(values.count, columns);
   for (std::int64_t r = 0; r < rows;) {
     const bool four = r + 4 <= rows;
-    blocks[four](weights + r * ldw, ldw, values, ldv, num_keys, columns, out + r * ldo, ldo);
+    blocks[four](weights + r * ldw, ldw, stored, values.count, columns, out + r * ldo, ldo);
     r += four ? 4 : 1;
   }
   constexpr std::int64_t lanes = Floats<Arch>::size;
   for (std::int64_t d = columns / lanes * lanes; d < columns; ++d)
     for (std::int64_t r = 0; r < rows; ++r)
-      for (std::int64_t j = 0; j < num_keys; ++j) out[r * ldo + d] += weights[r * ldw + j] * values[j * ldv + d];
+      for (std::int64_t j = 0; j < values.count; ++j)
+        out[r * ldo + d] += weights[r * ldw + j] * (widened(stored.row(j)[d]) * stored.scale(j));
+}
+
+template <class Arch>
+void weighted_sum(const float* weights, std::ptrdiff_t ldw, std::int64_t rows, const RowRun& values,
+                  std::int64_t columns, float* out, std::ptrdiff_t ldo) {
+  switch (values.dtype) {
+    case Dtype::float32:
+      return sum_stored_rows<Arch, float>(weights, ldw, rows, values, columns, out, ldo);
+    case Dtype::float16:
+      return sum_stored_rows<Arch, std::uint16_t>(weights, ldw, rows, values, columns, out, ldo);
+    case Dtype::int8:
+      return sum_stored_rows<Arch, std::int8_t>(weights, ldw, rows, values, columns, out, ldo);
+  }
 }
 
 // ---- packing --------------------------------------------------------------------------------------------------------
