@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Browser, type Page } from "playwright-core";
 
-import { causalProbs, drawn, launch, openElement, told, WORDS, type VizWindow } from "./vizPage.js";
+import { causalProbs, drawn, end, launch, openElement, told, WORDS, type VizWindow } from "./vizPage.js";
 
 const SIZE = WORDS.length;
 const PROBS = causalProbs(3, SIZE);
@@ -20,7 +20,7 @@ let browser: Browser;
 beforeAll(async () => {
   browser = await launch();
 });
-afterAll(() => browser.close());
+afterAll(() => end(browser));
 
 describe("the links", () => {
   let page: Page;
@@ -82,9 +82,6 @@ describe("the links", () => {
     await query(4).click({ modifiers: ["Shift"] });
     expect(await told(page, "tokenselect")).toEqual([{ queries: [2, 3, 4], keys: [] }]);
     await page.mouse.move(1, 1);
-    await page.evaluate(
-      () => (window as unknown as VizWindow).heads.shadowRoot!.querySelector("li:focus") as HTMLElement | null,
-    );
     await page.evaluate(() =>
       ((window as unknown as VizWindow).heads.shadowRoot!.activeElement as HTMLElement | null)?.blur(),
     );
@@ -147,9 +144,7 @@ test("a long source is asked for the rows in sight, and followed as it scrolls",
     (window as unknown as VizWindow).heads.source = { heads: 1, queries: 4096, keys: 4096, rows };
   });
   const asked = () => page.evaluate(() => (window as unknown as { calls: number[] }).calls);
-  await expect(
-    page.waitForFunction(() => (window as unknown as { calls: number[] }).calls.length > 0),
-  ).resolves.toBeDefined();
+  await page.waitForFunction(() => (window as unknown as { calls: number[] }).calls.length > 0);
   await drawn(page);
   expect(await asked()).toEqual([0]);
   await page.locator("[part=plot]").evaluate((scroll) => (scroll.scrollTop = 26 * 2000));

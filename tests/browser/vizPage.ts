@@ -1,3 +1,4 @@
+import type * as viz from "headwise/viz";
 import { type AttentionHeads, type AttentionMap, type AttentionSource } from "headwise/viz";
 import { chromium, type Browser, type BrowserContextOptions, type Page } from "playwright-core";
 
@@ -42,6 +43,14 @@ export function launch(): Promise<Browser> {
   return chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
 }
 
+const servers = new Set<Awaited<ReturnType<typeof serveDist>>>();
+
+/** Ends everything, also what a failed test has left open. */
+export async function end(browser: Browser): Promise<void> {
+  await browser.close();
+  for (const server of servers) server.stop();
+}
+
 /** A page with one element that shows these numbers; `troubles` collects what the page complains of. */
 export async function openElement(
   browser: Browser,
@@ -50,6 +59,7 @@ export async function openElement(
   options: BrowserContextOptions = {},
 ) {
   const server = await serveDist({ "Content-Security-Policy": POLICY });
+  servers.add(server);
   const page = await browser.newPage({ viewport: { width: 1000, height: 900 }, ...options });
   const troubles: string[] = [];
   page.on("pageerror", (error) => troubles.push(error.message));
@@ -57,17 +67,13 @@ export async function openElement(
   await page.route("**/favicon.ico", (route) => route.fulfill({ status: 204 }));
   await page.goto(server.url);
   await page.evaluate(placeElement, { tag, probs, tokens: WORDS, causal: true });
-  const close = async () => {
-    await page.close();
-    server.stop();
-  };
-  return { page, troubles, close };
+  return { page, troubles, close: () => page.close() };
 }
 
 /** Runs in the page. */
 async function placeElement(given: { tag: string; probs: Probs | undefined; tokens: string[]; causal: boolean }) {
   const address = "/viz.js";
-  const { defineElements } = (await import(address)) as typeof import("headwise/viz");
+  const { defineElements } = (await import(address)) as typeof viz;
   defineElements();
   const element = document.createElement(given.tag) as AttentionMap | AttentionHeads;
   const told: VizWindow["told"] = [];
@@ -82,6 +88,9 @@ async function placeElement(given: { tag: string; probs: Probs | undefined; toke
     element.probs = { data: Float32Array.from(given.probs.data), shape: given.probs.shape };
     if (given.probs.shape.at(-1) === given.tokens.length) element.tokens = given.tokens;
   }
+  const viewport = document.createElement("meta");
+  Object.assign(viewport, { name: "viewport", content: "width=device-width" });
+  document.head.append(viewport);
   document.documentElement.style.colorScheme = "light dark";
   document.body.append(element);
   Object.assign(window, { map: element, heads: element, told });

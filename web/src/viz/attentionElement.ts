@@ -53,6 +53,7 @@ export abstract class AttentionElement extends BaseElement {
   #isHidden: HiddenRule | undefined;
   #frame = 0;
   #isDataStale = true;
+  #isDrawing = false;
   readonly #resizing: ResizeObserver;
 
   constructor(css: string) {
@@ -213,7 +214,8 @@ export abstract class AttentionElement extends BaseElement {
 
   /** @internal Draws before the next picture of the screen, once for all that has changed until then. */
   protected invalidate(): void {
-    if (!this.isConnected) return;
+    // what changes while it draws comes before the painting
+    if (!this.isConnected || this.#isDrawing) return;
     this.#frame ||= requestAnimationFrame(() => this.flush());
   }
 
@@ -221,8 +223,10 @@ export abstract class AttentionElement extends BaseElement {
   protected flush(): void {
     cancelAnimationFrame(this.#frame);
     this.#frame = 0;
+    this.#isDrawing = true;
     if (this.#isDataStale) this.#takeData();
     this.draw();
+    this.#isDrawing = false;
   }
 
   /** @internal */

@@ -608,7 +608,7 @@ export class AttentionMap extends AttentionElement {
       { part: "toolbar", class: "toolbar", role: "toolbar", "aria-label": "Map" },
       button("−", "Zoom out", () => this.zoomBy(1 / 2)),
       button("+", "Zoom in", () => this.zoomBy(2)),
-      button("Fit", "Show all", () => this.resetView()),
+      button("Fit", "Fit all of it", () => this.resetView()),
       make("span", { class: "spring" }),
       button("SVG", "Save the view as SVG", () => save("svg", this.toSVG(), "image/svg+xml")),
       button("PNG", "Save the view as PNG", () => save("png", this.toPNG(), "image/png")),

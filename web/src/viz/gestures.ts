@@ -29,6 +29,10 @@ export class Gestures {
     for (const type of ["pointerup", "pointercancel"] as const) {
       target.addEventListener(type, (event) => this.#up(event));
     }
+    for (const type of ["touchstart", "touchmove"] as const) {
+      // one finger may scroll the page; two are ours, or the browser would cancel their pointers
+      target.addEventListener(type, (event) => event.touches.length > 1 && event.preventDefault(), { passive: false });
+    }
     // the end of a drag is no click
     target.addEventListener("click", (event) => this.#isDragging && event.stopImmediatePropagation(), true);
   }

@@ -47,6 +47,7 @@ export const THEME_CSS = `
   box-sizing: border-box;
   display: block;
   color: var(--ink);
+  background: var(--surface);
   line-height: 1.4;
   -webkit-tap-highlight-color: transparent;
 }
