@@ -38,9 +38,10 @@ async function buildRunnable() {
   await buildWasm(await setUp(["wasm"]));
   const { bundle } = await import("./bundle.mjs"); // needs the packages
   await bundle();
-  await whenStale("demo", { inputs: ["web/demo", "package-lock.json"], outputs: ["dist-demo/cli.js"] }, () =>
-    run(process.execPath, ["web/demo/build.mjs"]),
-  );
+  // The page carries the package, as a user's bundle does.
+  const inputs = ["web/demo", "dist/index.js", "dist/viz.js", "dist/wasm", "package-lock.json"];
+  const outputs = ["dist-demo/cli.js", "dist-demo/page/index.html"];
+  await whenStale("demo", { inputs, outputs }, () => run(process.execPath, ["web/demo/build.mjs"]));
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href) {

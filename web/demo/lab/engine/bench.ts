@@ -111,7 +111,7 @@ async function benchEngine(
       const actual = { ...engine, threads: hw.report.threads };
       return { engine: actual, error, ...(roof !== undefined && { roof }), times };
     } finally {
-      await hw.dispose();
+      hw.dispose();
     }
   } catch (error) {
     const hint = HeadwiseError.is(error) && error.hint ? ` ${error.hint}` : "";

@@ -8,7 +8,6 @@ import type {
   ResultOf,
   Returns,
   RotaryOptions,
-  TypedTensor,
 } from "headwise";
 
 import type { EncodeOptions, Encoding } from "../../model/encoder.js";
@@ -73,7 +72,7 @@ export class Engine {
   }
 
   rotaryEmbedding(x: Floats, options: RotaryOptions): ReturnType<Attention["rotaryEmbedding"]> {
-    return this.#run("rotary", { x, options }) as Promise<TypedTensor<"float32">>;
+    return this.#run("rotary", { x, options });
   }
 
   encode(texts: readonly string[], options: EncodeOptions): Promise<readonly Encoding[]> {

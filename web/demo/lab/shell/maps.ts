@@ -1,18 +1,18 @@
 import { type AttentionHeads, type AttentionMap, defineElements } from "headwise/viz";
 
 /** The package's map, with everything a visitor may set. */
-export function attentionMap(label: string, { controls = true } = {}): AttentionMap {
+export function attentionMap(label: string): AttentionMap {
   defineElements();
-  const map = document.createElement("attention-map") as AttentionMap;
+  const map = document.createElement("attention-map");
   map.label = label;
-  map.controls = controls;
+  map.controls = true;
   return map;
 }
 
 /** The package's links between tokens. */
 export function attentionHeads(label: string): AttentionHeads {
   defineElements();
-  const heads = document.createElement("attention-heads") as AttentionHeads;
+  const heads = document.createElement("attention-heads");
   heads.label = label;
   heads.controls = true;
   return heads;

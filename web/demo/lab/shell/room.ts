@@ -29,5 +29,5 @@ export interface Room<F extends Fields = Fields> {
 
 /** A room whose fields are known in its own file and nowhere else. */
 export function room<F extends Fields>(fields: F, open: (view: RoomView<F>) => void): Room {
-  return { fields, open } as unknown as Room;
+  return { fields, open };
 }

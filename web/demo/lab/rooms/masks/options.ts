@@ -20,14 +20,14 @@ export function optionsOf(settings: Settings): ExactOptions {
   const window = { ...(left < UNBOUNDED && { left }), ...(right < UNBOUNDED && { right }) };
   return {
     ...(sharpness !== 1 && { scale: Number((sharpness / Math.sqrt(HEAD_DIM)).toPrecision(4)) }),
-    ...(causal !== "off" && { causal: causal as "lower-right" | "upper-left" }),
+    ...(causal !== "off" && { causal: causal }),
     ...(Object.keys(window).length > 0 && { window }),
     ...(keyLength < keys && { keyLengths: [keyLength] }),
     ...(excludeSelf && { excludeSelf }),
     ...(alibi && { alibiSlopes: Array.from(alibiSlopes(heads)) }),
     ...(softcap > 0 && { softcap }),
     ...(sink > NO_SINK && { sinks: Array<number>(heads).fill(sink) }),
-    ...(emptyRows !== "zero" && { emptyRows: emptyRows as "nan" | "uniform" }),
+    ...(emptyRows !== "zero" && { emptyRows: emptyRows }),
   };
 }
 

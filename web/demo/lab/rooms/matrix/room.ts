@@ -1,15 +1,14 @@
 import { attentionDifferences } from "../../engine/difference.js";
 import { choices, panel, slider, toggle } from "../../shell/controls.js";
 import { card, element, formula } from "../../shell/element.js";
-import { choice, flag, number, text, type Values } from "../../shell/field.js";
 import { histogram } from "../../shell/histogram.js";
-import { asTensor, formatMatrix, matrix, parseMatrix, transposed, type Matrix } from "../../shell/matrix.js";
+import { asTensor, formatMatrix, matrix, transposed, type Matrix } from "../../shell/matrix.js";
 import { NumberGrid, type Cell, type GridLabels } from "../../shell/numberGrid.js";
 import { decimal } from "../../shell/numbers.js";
-import { room, type RoomView } from "../../shell/room.js";
+import { room as makeRoom, type RoomView } from "../../shell/room.js";
 import { asymmetry, calculate, type Inputs, type Steps } from "./calculation.js";
-import { EXAMPLE, LARGEST_TOKENS, LARGEST_WIDTH, WORDS } from "./example.js";
-import { explain, type Factor, type Reading } from "./explain.js";
+import { WORDS } from "./example.js";
+import { explain, type Factor } from "./explain.js";
 import maskTex from "./mask.tex";
 import outputTex from "./output.tex";
 import outputColumnsTex from "./outputColumns.tex";
@@ -19,54 +18,12 @@ import scaleTex from "./scale.tex";
 import scoresTex from "./scores.tex";
 import scoresColumnsTex from "./scoresColumns.tex";
 import softmaxTex from "./softmax.tex";
+import { EDITABLE, fields, inputsOf, NAMES, type Editable, type Settings } from "./settings.js";
 import { snippet } from "./snippet.js";
 import { scoreStatistics } from "./variance.js";
 import varianceTex from "./variance.tex";
 
-const fields = {
-  tokens: number(4, { min: 2, max: LARGEST_TOKENS }),
-  width: number(4, { min: 2, max: LARGEST_WIDTH, step: 2 }),
-  x: text(""),
-  wq: text(""),
-  wk: text(""),
-  wv: text(""),
-  form: choice("rows", ["rows", "columns"]),
-  reading: choice<Reading>("dots", ["dots", "sums"]),
-  heads: choice("1", ["1", "2", "each"]),
-  head: number(1, { min: 1, max: LARGEST_WIDTH }),
-  scale: flag(true),
-  causal: flag(false),
-  excludeSelf: flag(false),
-  softmax: flag(true),
-  sameKeys: flag(false),
-  dim: number(64, { min: 1, max: 512 }),
-};
-type Settings = Values<typeof fields>;
-const EDITABLE = ["x", "wq", "wk", "wv"] as const;
-type Editable = (typeof EDITABLE)[number];
-const NAMES: Readonly<Record<Editable, string>> = { x: "X", wq: "Wq", wk: "Wk", wv: "Wv" };
-
-export const matrixRoom = room(fields, open);
-export { matrixRoom as room };
-
-/** What the visitor set, at the sizes that are set. */
-export function inputsOf(settings: Settings): Inputs {
-  const { tokens, width } = settings;
-  const read = (name: Editable) => parseMatrix(settings[name], name === "x" ? tokens : width, width, EXAMPLE[name]);
-  const wq = read("wq");
-  return {
-    x: read("x"),
-    wq,
-    wk: settings.sameKeys ? wq : read("wk"),
-    wv: read("wv"),
-    heads: settings.heads === "each" ? width : Number(settings.heads),
-    scale: settings.scale,
-    causal: settings.causal,
-    excludeSelf: settings.excludeSelf,
-    softmax: settings.softmax,
-    columns: settings.form === "columns",
-  };
-}
+export const room = makeRoom(fields, open);
 
 function open(view: RoomView<typeof fields>): void {
   const { state, stage } = view;

@@ -141,9 +141,9 @@ class Picture {
     this.#formula.replaceChildren(formula(kind === "none" ? noneTex : kind === "rotary" ? turnedTex : addedTex));
     this.#map.tokens = names;
     this.#map.headNames = [kind === "none" ? "no positions" : kind];
-    this.#map.probs = { data: probs.data as Float32Array, shape: [1, names.length, names.length] };
-    this.#twins.textContent = twinWords(names, probs.data as Float32Array);
-    this.#invariance.textContent = invarianceWords(probs.data as Float32Array, moved, offset);
+    this.#map.probs = { data: probs.data, shape: [1, names.length, names.length] };
+    this.#twins.textContent = twinWords(names, probs.data);
+    this.#invariance.textContent = invarianceWords(probs.data, moved, offset);
     const label = `Scores over distances −${REACH} to ${REACH}`;
     this.#chart.replaceChildren(
       lineChart(

@@ -4,7 +4,7 @@ import { button } from "../../shell/controls.js";
 import { card, element } from "../../shell/element.js";
 import { decimal } from "../../shell/numbers.js";
 import type { State } from "../../shell/state.js";
-import { fields, formatGains, gainsOf, HEADS, hiddenOf } from "./settings.js";
+import { type fields, formatGains, gainsOf, HEADS, hiddenOf } from "./settings.js";
 
 /** Switches and sliders for the heads, and the tokens to hide. */
 export class Interventions {

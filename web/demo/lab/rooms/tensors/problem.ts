@@ -50,7 +50,7 @@ export function attentionCall(
     key,
     value,
     options: {
-      layout: layout as "BHSD",
+      layout: layout,
       causal,
       ...(isPacked && { numHeads: heads, numKvHeads: kvHeads }),
       ...(scale !== 1 && { scale: scale / Math.sqrt(headDim(query, layout, heads)) }),

@@ -1,0 +1,50 @@
+// Keeps the lab on the visitor's device and gives its pages the headers that isolate them (COOP, COEP), on hosts that
+// send none: isolation is what threads need. The lists and the version are written by site.mjs.
+
+/* global addEventListener, caches, clients, location */
+/* global __PAGE__, __MODEL__ */
+
+const VERSION = "__VERSION__";
+const PAGE = __PAGE__;
+const MODEL = __MODEL__;
+
+const NAME = "headwise-lab-";
+const CACHE = NAME + VERSION;
+const ISOLATION = {
+  "Cross-Origin-Opener-Policy": "same-origin",
+  "Cross-Origin-Embedder-Policy": "require-corp",
+  "Cross-Origin-Resource-Policy": "same-origin",
+};
+
+// A newer version waits until no page of the old one is open: an open page may still ask for its own files.
+addEventListener("install", (event) => event.waitUntil(keep(PAGE)));
+addEventListener("activate", (event) => event.waitUntil(forgetOthers().then(() => clients.claim())));
+// The model is large: it is kept once a page has it in use.
+addEventListener("message", (event) => {
+  if (event.data === "keep the model") event.waitUntil(keep(MODEL));
+});
+addEventListener("fetch", (event) => {
+  const { method, url } = event.request;
+  if (method === "GET" && new URL(url).origin === location.origin) event.respondWith(answer(event.request));
+});
+
+async function keep(files) {
+  const cache = await caches.open(CACHE);
+  const missing = [];
+  for (const file of files) if (!(await cache.match(file))) missing.push(file);
+  await cache.addAll(missing);
+}
+
+async function forgetOthers() {
+  const others = (await caches.keys()).filter((name) => name.startsWith(NAME) && name !== CACHE);
+  await Promise.all(others.map((name) => caches.delete(name)));
+}
+
+async function answer(request) {
+  const cache = await caches.open(CACHE);
+  const response = (await cache.match(request, { ignoreSearch: true })) ?? (await fetch(request));
+  if (response.type === "opaqueredirect" || response.status === 0) return response;
+  const headers = new Headers(response.headers);
+  for (const [name, value] of Object.entries(ISOLATION)) headers.set(name, value);
+  return new Response(response.body, { status: response.status, statusText: response.statusText, headers });
+}

