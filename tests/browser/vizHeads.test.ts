@@ -94,6 +94,7 @@ describe("the links", () => {
     await page.keyboard.press("Home");
     await page.keyboard.press("Enter");
     expect(await told(page, "tokenselect")).toEqual([{ queries: [2, 4], keys: [0] }]);
+    await drawn(page);
     expect(await key(0).getAttribute("aria-selected")).toBe("true");
     await page.keyboard.press("Escape");
     expect(await told(page, "tokenselect")).toEqual([{ queries: [2, 4], keys: [] }]);
