@@ -69,9 +69,12 @@ export function expectAlone(outcome: Outcome): void {
 
 export const closeTo = (values: readonly number[]): unknown => values.map((value) => expect.closeTo(value, 5));
 
-/** Makes a script the page's main.js, with files in place of packages, as it must be where nothing resolves names. */
-export async function useFiles(folder: string, script = "mainCore.js", packages = "./node_modules/headwise/dist") {
+/** Makes a script the page's main.js, with files in place of packages. */
+export async function useFiles(folder: string, script = "mainCore.js", packages?: string): Promise<void> {
   const source = await readFile(path.join(folder, script), "utf8");
-  const named = source.replace(/"headwise\/?(\w*)"/, (_, entry: string) => `"${packages}/${entry || "index"}.js"`);
-  await writeFile(path.join(folder, "main.js"), named);
+  await writeFile(path.join(folder, "main.js"), withFileNames(source, packages));
 }
+
+/** The same source with files in place of packages, as it must be where nothing resolves names. */
+export const withFileNames = (source: string, packages = "./node_modules/headwise/dist"): string =>
+  source.replace(/"headwise\/?(\w*)"/g, (_, entry: string) => `"${packages}/${entry || "index"}.js"`);
