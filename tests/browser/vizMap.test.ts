@@ -128,6 +128,7 @@ describe("the map", () => {
     await page.getByRole("radio", { name: "head 1" }).focus();
     await page.keyboard.press("ArrowRight");
     expect(await told(page, "headchange")).toEqual([{ head: 2 }]);
+    await drawn(page);
     expect(await page.getByRole("radio", { name: "head 2" }).getAttribute("aria-checked")).toBe("true");
     await page.evaluate(() => ((window as unknown as VizWindow).map.head = 0));
     await drawn(page);
