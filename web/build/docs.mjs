@@ -12,7 +12,8 @@ const site = path.join(build, "docs");
 try {
   await buildToRun();
   await run(process.execPath, ["node_modules/typedoc/bin/typedoc", "--options", "web/typedoc.json"]);
-  await cp(path.join(root, "dist-demo/page"), path.join(site, "demo"), { recursive: true });
+  const { buildSite } = await import("../demo/site.mjs"); // needs the packages
+  await cp(buildSite(), path.join(site, "demo"), { recursive: true });
   say(`docs: ${path.relative(root, site)}/index.html`);
 } catch (error) {
   say(error.message);
