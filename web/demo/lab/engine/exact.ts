@@ -46,7 +46,7 @@ export function exactAttention(query: Array4, key: Array4, value: Array4, option
         const g = Math.floor(h / (Hq / Hkv));
         const row = (b * Hq + h) * Sq + i;
         const keyRow = (j: number) => (b * Hkv + g) * Skv + j;
-        const place = { b, h, i, queryLength: Sq, keyLength: Skv, numHeads: Hq };
+        const place = { b, h, i, queryLength: Sq, keyLength: Skv };
         const scores = Array.from({ length: Skv }, (_, j) => {
           if (!isVisible(place, j, options)) return -Infinity;
           const dot = sum(D, (d) => query.data[row * D + d]! * key.data[keyRow(j) * D + d]!);
@@ -68,7 +68,6 @@ interface Place {
   readonly i: number;
   readonly queryLength: number;
   readonly keyLength: number;
-  readonly numHeads: number;
 }
 
 function keysOf({ b, keyLength }: Place, { keyLengths }: ExactOptions): number {
@@ -98,14 +97,10 @@ function isVisible(place: Place, j: number, options: ExactOptions): boolean {
 }
 
 /** The mask at a place, broadcast from the right. */
-function attends({ b, h, i, queryLength, keyLength, numHeads }: Place, j: number, mask: ExactOptions["mask"]): boolean {
+function attends({ b, h, i }: Place, j: number, mask: ExactOptions["mask"]): boolean {
   if (!mask) return true;
   const extents = [1, 1, 1, 1, ...mask.shape].slice(-4);
-  const full = [b, numHeads, queryLength, keyLength];
-  const at = [b, h, i, j].reduce(
-    (index, n, axis) => index * extents[axis]! + (extents[axis] === 1 && full[axis] !== 1 ? 0 : n),
-    0,
-  );
+  const at = [b, h, i, j].reduce((index, n, axis) => index * extents[axis]! + (extents[axis] === 1 ? 0 : n), 0);
   return mask.data[at] !== 0;
 }
 

@@ -42,3 +42,8 @@ export function formula(html: string): HTMLElement {
 export function card(title: string, ...children: Content[]): HTMLElement {
   return element("section", { class: "card" }, element("h2", {}, title), ...children);
 }
+
+/** What may be wider than the page: it scrolls by itself, with the keyboard too. */
+export function scrollable(label: string, ...children: Content[]): HTMLElement {
+  return element("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": label }, ...children);
+}

@@ -1,7 +1,7 @@
 import { attentionDifferences } from "../../engine/difference.js";
 import { CASES, type BenchEngine, type BenchFigure } from "../../engine/bench.js";
 import { button, panel, slider } from "../../shell/controls.js";
-import { card, element } from "../../shell/element.js";
+import { card, element, scrollable } from "../../shell/element.js";
 import { number, text } from "../../shell/field.js";
 import { decimal } from "../../shell/numbers.js";
 import { randomNormal } from "../../shell/random.js";
@@ -20,7 +20,7 @@ export const room = makeRoom(fields, open);
 
 function open(view: RoomView<typeof fields>): void {
   const { state, stage } = view;
-  const table = element("div", { class: "scroll" });
+  const table = scrollable("Figures");
   const about = element("p", { class: "finding", role: "status" });
   const share = element("div", { class: "row" });
   const run = button("Run the bench", () => void measure(), "primary");

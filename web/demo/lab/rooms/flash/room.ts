@@ -1,6 +1,6 @@
 import { attentionDifferences } from "../../engine/difference.js";
 import { panel, slider, toggle } from "../../shell/controls.js";
-import { card, element, formula } from "../../shell/element.js";
+import { card, element, formula, scrollable } from "../../shell/element.js";
 import { flag, number, type Values } from "../../shell/field.js";
 import { headMatrix, type Matrix } from "../../shell/matrix.js";
 import { NumberGrid } from "../../shell/numberGrid.js";
@@ -100,12 +100,7 @@ class Picture {
         "div",
         { class: "column" },
         card("The tile", this.#rows, element("div", { class: "row" }, this.#scores.node)),
-        card(
-          "What a row remembers",
-          formula(onlineTex),
-          element("div", { class: "scroll" }, this.#table),
-          this.#agreement,
-        ),
+        card("What a row remembers", formula(onlineTex), scrollable("Steps of the row", this.#table), this.#agreement),
       ),
       card(
         "What it costs, at length",
@@ -115,7 +110,7 @@ class Picture {
           { class: "hint" },
           "One head of 64 features in float32, with the engine’s tiles of 64 × 192. Counted, not measured.",
         ),
-        element("div", { class: "scroll" }, this.#costs),
+        scrollable("Costs", this.#costs),
       ),
     );
     this.node.lastElementChild!.classList.add("across");

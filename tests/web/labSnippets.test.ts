@@ -1,0 +1,63 @@
+import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+
+import { expect, test } from "@jest/globals";
+
+import { snippet as device } from "../../web/demo/lab/rooms/device/snippet.js";
+import { snippet as flash } from "../../web/demo/lab/rooms/flash/snippet.js";
+import { fields as maskFields } from "../../web/demo/lab/rooms/masks/settings.js";
+import { snippet as masks } from "../../web/demo/lab/rooms/masks/snippet.js";
+import { fields as matrixFields, inputsOf } from "../../web/demo/lab/rooms/matrix/settings.js";
+import { snippet as matrix } from "../../web/demo/lab/rooms/matrix/snippet.js";
+import { snippet as positions } from "../../web/demo/lab/rooms/positions/snippet.js";
+import { snippet as sentence } from "../../web/demo/lab/rooms/sentence/snippet.js";
+import { fields as tensorFields } from "../../web/demo/lab/rooms/tensors/problem.js";
+import { snippet as tensors } from "../../web/demo/lab/rooms/tensors/snippet.js";
+import { type Fields, type Values } from "../../web/demo/lab/shell/field.js";
+import { State } from "../../web/demo/lab/shell/state.js";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const settings = <F extends Fields>(fields: F, query = ""): Values<F> =>
+  new State(fields, new URLSearchParams(query)).values;
+
+const CODES: readonly (readonly [string, string, RegExp])[] = [
+  ["sentence", sentence([1, 0, 1, 1, 1, 1, 1, 1], [3]), /\[ 1, 10, 256 \] \[ 1, 4, 10, 10 \]/],
+  ["positions: none", positions({ kind: "none", base: 1e4 }, 5, 3), /\[ 5, 5 \]/],
+  ["positions: learned", positions({ kind: "learned", base: 1e4 }, 5, 3), /\[ 5, 5 \]/],
+  ["positions: sinusoidal", positions({ kind: "sinusoidal", base: 1e4 }, 5, 3), /\[ 5, 5 \]/],
+  ["positions: rotary", positions({ kind: "rotary", base: 500.5 }, 5, 3), /\[ 5, 5 \]/],
+  ["matrix", matrix(inputsOf(settings(matrixFields))), /\[ 4, 4 \]/],
+  [
+    "matrix: bins",
+    matrix(inputsOf(settings(matrixFields, "heads=2&causal=true&scale=false&excludeSelf=true"))),
+    /\[ 1, 2, 4, 4 \]/,
+  ],
+  ["flash", flash(2 ** 17, true), /\[ 4096, 64 \] \[ 4096 \]/],
+  ["masks", masks(settings(maskFields)), /\[ 1, 4, 24, 24 \]/],
+  [
+    "masks: everything",
+    masks(
+      settings(
+        maskFields,
+        "left=3&keyLength=20&excludeSelf=true&alibi=true&softcap=20&sink=1&kvHeads=2&emptyRows=nan&sharpness=2",
+      ),
+    ),
+    /\[ 1, 4, 24, 24 \]/,
+  ],
+  ["device", device(), /GFLOP\/s/],
+  ...["BHSD", "BSHD", "BSE", "BES"].map(
+    (layout) =>
+      [`tensors: ${layout}`, tensors(settings(tensorFields, `layout=${layout}`)), /\[ 1, 4, 20, 20 \]/] as const,
+  ),
+  ["tensors: layer", tensors(settings(tensorFields, "mode=layer&causal=true")), /\[ 1, 20, 64 \] \[ 1, 4, 20, 20 \]/],
+];
+
+test.each(CODES)("the code of %s runs as it is copied", (_, code, printed) => {
+  const { stdout, stderr, status } = spawnSync(process.execPath, ["--input-type=module", "--eval", code], {
+    cwd: ROOT,
+    encoding: "utf8",
+  });
+  expect(stderr).toBe("");
+  expect(status).toBe(0);
+  expect(stdout).toMatch(printed);
+});
