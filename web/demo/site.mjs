@@ -43,8 +43,8 @@ function writeServiceWorker(site) {
   for (const file of files) hash.update(`${file}\0`).update(readFileSync(path.join(site, file)));
   const filled = readFileSync(path.join(HERE, "offline/serviceWorker.js"), "utf8")
     .replace("__VERSION__", hash.digest("hex").slice(0, 16))
-    .replace("__PAGE__", JSON.stringify(["./", ...files.filter((file) => !isModel(file))]))
-    .replace("__MODEL__", JSON.stringify(files.filter(isModel)));
+    .replace("= __PAGE__", "= " + JSON.stringify(["./", ...files.filter((file) => !isModel(file))]))
+    .replace("= __MODEL__", "= " + JSON.stringify(files.filter(isModel)));
   writeFileSync(path.join(site, "serviceWorker.js"), filled);
 }
 
