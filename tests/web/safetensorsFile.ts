@@ -17,7 +17,7 @@ export function safetensors(
   new DataView(file.buffer).setBigUint64(0, BigInt(header.length), true);
   file.set(header, 8);
   Object.values(tensors).forEach(({ bytes }, i) =>
-    file.set(bytes, 8 + header.length + entries[i]![1].data_offsets[0]!),
+    file.set(bytes, 8 + header.length + entries[i]![1].data_offsets[0]),
   );
   return file;
 }
