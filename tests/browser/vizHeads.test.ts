@@ -39,9 +39,9 @@ describe("the links", () => {
       // eslint-disable-next-line @typescript-eslint/unbound-method -- called with its canvas below
       const stroke = CanvasRenderingContext2D.prototype.stroke;
       let lines = 0;
-      CanvasRenderingContext2D.prototype.stroke = function () {
+      CanvasRenderingContext2D.prototype.stroke = function (this: CanvasRenderingContext2D) {
         ++lines;
-        stroke.call(this);
+        Reflect.apply(stroke, this, []);
       };
       heads.redraw();
       await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
