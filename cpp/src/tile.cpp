@@ -9,11 +9,11 @@ namespace {
 // Packing a key and a value costs about 4 % of what 64 rows compute with them: more rows where there are many.
 constexpr std::int64_t kFewRows = 64;
 constexpr std::int64_t kManyRows = 128;
-// The scores of a strip (32 x 192) and a panel of keys stay in the first-level cache from one product to the other.
+// The scores of a strip (32 x 256) stay in the first-level cache, or nearly, from one product to the other.
 constexpr std::int64_t kStripRows = 32;
 // Below this, packing costs more than the panels give back.
 constexpr std::int64_t kMaxDirectRows = 7;
-constexpr std::int64_t kMaxKeys = 192;
+constexpr std::int64_t kMaxKeys = 256;
 // Floats of packed keys and values in a tile, for very wide heads: 512 KiB.
 constexpr std::int64_t kMaxTileFloats = 1 << 17;
 // Reading where rows lie has to start anew at every tile: long ones, their scores still in the first-level cache.
