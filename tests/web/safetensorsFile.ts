@@ -16,8 +16,6 @@ export function safetensors(
   const file = new Uint8Array(8 + header.length + offset);
   new DataView(file.buffer).setBigUint64(0, BigInt(header.length), true);
   file.set(header, 8);
-  Object.values(tensors).forEach(({ bytes }, i) =>
-    file.set(bytes, 8 + header.length + entries[i]![1].data_offsets[0]),
-  );
+  Object.values(tensors).forEach(({ bytes }, i) => file.set(bytes, 8 + header.length + entries[i]![1].data_offsets[0]));
   return file;
 }
