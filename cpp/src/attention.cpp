@@ -9,6 +9,7 @@
 #include "inspect.h"
 #include "kv_cache_source.h"
 #include "validate.h"
+#include "wanted_rows.h"
 
 namespace headwise {
 
@@ -17,7 +18,7 @@ namespace {
 /// The tiles of one sequence: rows x splits for every kv head.
 struct SequencePlan {
   TileSizes tiles;
-  std::int64_t rows;        ///< group size * queries
+  std::int64_t rows;  ///< group size * queries
   std::int64_t row_tiles, splits;
   std::int64_t first_task;  ///< tasks are numbered through all sequences
   std::int64_t first_part;  ///< likewise the partial results, one per (kv head, split) of a split sequence
@@ -54,6 +55,7 @@ class Engine {
   void attend_split(const Sequence& sequence, const SequencePlan& plan, std::int64_t group, std::int64_t index,
                     TileScratch& scratch);
   void merge_splits(const Sequence& sequence, const SequencePlan& plan, std::int64_t group);
+  [[nodiscard]] bool is_wanted(const RowTile& rows) const;
   void finish(const Sequence& sequence, const QueryRow& row, const OnlineSoftmax& softmax, float* out);
   [[nodiscard]] Part part(const SequencePlan& plan, std::int64_t group, std::int64_t split);
   [[nodiscard]] std::int64_t part_width() const { return call_.shape.value_dim; }
@@ -61,6 +63,7 @@ class Engine {
   ThreadPool& pool_;
   const Call& call_;
   Plan& plan_;
+  WantedRows wanted_;
   Buffer<char> scratch_;
   Buffer<float> part_outs_;
   Buffer<OnlineSoftmax> part_softmax_;
@@ -79,8 +82,8 @@ Status make_plan(const AttentionShape& shape, const AttentionInputs& inputs, con
     const Sequence& sequence = plan->sequences[n];
     SequencePlan& p = plan->sequence_plans[n];
     p.rows = group_size * sequence.num_queries;
-    p.tiles = choose_tiles({p.rows, sequence.key_length, shape.head_dim, shape.value_dim, kernels.panel_width,
-                            kernels.row_block});
+    p.tiles = choose_tiles(
+        {p.rows, sequence.key_length, shape.head_dim, shape.value_dim, kernels.panel_width, kernels.row_block});
     p.row_tiles = (p.rows + p.tiles.rows - 1) / p.tiles.rows;
     p.splits = p.is_split() ? (sequence.key_length + p.tiles.split - 1) / p.tiles.split : 1;
     p.first_task = plan->tasks;
@@ -98,6 +101,7 @@ Status make_plan(const AttentionShape& shape, const AttentionInputs& inputs, con
 }
 
 Status Engine::allocate() {
+  if (Status status = wanted_.gather(call_.shape, call_.outputs); !status.ok()) return status;
   const bool inspecting = wants_inspection(call_.outputs);
   const std::int64_t inspection = inspecting ? inspection_bytes(call_) : 0;
   if (inspection < 0) return Status::error(StatusCode::invalid_shape, "a block of probs is too large to address");
@@ -125,9 +129,19 @@ void Engine::finish(const Sequence& sequence, const QueryRow& row, const OnlineS
   if (statistics_) statistics_[row_index(call_, sequence, row)] = final;
 }
 
+/// A tile is computed whole or not at all, so that what a row yields does not depend on what else is wanted.
+bool Engine::is_wanted(const RowTile& rows) const {
+  for (std::int64_t r = rows.begin; r < rows.end; ++r)
+    if (wanted_.has(rows.group * call_.group_size + r % call_.group_size,
+                    rows.sequence->query_begin + r / call_.group_size))
+      return true;
+  return false;
+}
+
 void Engine::attend_rows(const Sequence& sequence, const SequencePlan& plan, std::int64_t group, std::int64_t index,
                          TileScratch& scratch) {
   const RowTile rows{&sequence, group, index * plan.tiles.rows, std::min((index + 1) * plan.tiles.rows, plan.rows)};
+  if (!is_wanted(rows)) return;
   load_queries(call_, rows, scratch);
   attend_tile(call_, rows, {0, sequence.key_length}, scratch);
   for (std::int64_t r = 0; r < rows.size(); ++r)
@@ -137,9 +151,10 @@ void Engine::attend_rows(const Sequence& sequence, const SequencePlan& plan, std
 void Engine::attend_split(const Sequence& sequence, const SequencePlan& plan, std::int64_t group, std::int64_t index,
                           TileScratch& scratch) {
   const RowTile rows{&sequence, group, 0, plan.rows};
+  if (!is_wanted(rows)) return;
   load_queries(call_, rows, scratch);
-  attend_tile(call_, rows,
-              {index * plan.tiles.split, std::min((index + 1) * plan.tiles.split, sequence.key_length)}, scratch);
+  attend_tile(call_, rows, {index * plan.tiles.split, std::min((index + 1) * plan.tiles.split, sequence.key_length)},
+              scratch);
   const Part result = part(plan, group, index);
   for (std::int64_t r = 0; r < rows.size(); ++r) {
     result.softmax[r] = scratch.softmax[r];
@@ -148,6 +163,7 @@ void Engine::attend_split(const Sequence& sequence, const SequencePlan& plan, st
 }
 
 void Engine::merge_splits(const Sequence& sequence, const SequencePlan& plan, std::int64_t group) {
+  if (!is_wanted({&sequence, group, 0, plan.rows})) return;
   const Part total = part(plan, group, 0);
   for (std::int64_t r = 0; r < plan.rows; ++r) {
     float* out = total.out + r * part_width();
@@ -168,9 +184,9 @@ void Engine::merge_splits(const Sequence& sequence, const SequencePlan& plan, st
 
 void Engine::run_task(std::int64_t task, int worker) {
   const SequencePlan* plans = plan_.sequence_plans.data();
-  const SequencePlan* plan =
-      std::upper_bound(plans, plans + plan_.num_sequences, task,
-                       [](std::int64_t t, const SequencePlan& p) { return t < p.first_task; }) - 1;
+  const SequencePlan* plan = std::upper_bound(plans, plans + plan_.num_sequences, task,
+                                              [](std::int64_t t, const SequencePlan& p) { return t < p.first_task; }) -
+                             1;
   const Sequence& sequence = plan_.sequences[plan - plans];
   const std::int64_t per_group = plan->row_tiles * plan->splits;
   const std::int64_t group = (task - plan->first_task) / per_group, index = (task - plan->first_task) % per_group;
@@ -224,8 +240,17 @@ Status attend(ThreadPool& pool, const AttentionShape& shape, const AttentionInpu
   Plan plan;
   if (Status status = make_plan(shape, inputs, options, kernels, &plan); !status.ok()) return status;
   const float scale = options.scale.value_or(1.0f / std::sqrt(static_cast<float>(shape.head_dim)));
-  const Call call{shape, inputs, options, outputs, kernels, source, scale, shape.num_heads / shape.num_kv_heads,
-                  key_length_of(shape, inputs), plan.num_sequences, plan.sequences.data(),
+  const Call call{shape,
+                  inputs,
+                  options,
+                  outputs,
+                  kernels,
+                  source,
+                  scale,
+                  shape.num_heads / shape.num_kv_heads,
+                  key_length_of(shape, inputs),
+                  plan.num_sequences,
+                  plan.sequences.data(),
                   strides_of(options.layout, shape.num_heads, shape.query_length, shape.head_dim),
                   strides_of(options.layout, shape.num_heads, shape.query_length, shape.value_dim)};
   if (options.empty_rows == EmptyRows::fail) {
