@@ -35,18 +35,18 @@ const PACKAGE = [...CORE, "web", "tests", "../shared/cases", "package.json", "pa
 
 /**
  * In the order they run. `minutes` is the budget: a stage that takes longer is stopped and counts as failed; `reads` is
- * what its verdict depends on.
+ * what its verdict depends on. The budgets add up to 45, two to four times what a quiet machine of two cores takes.
  */
 const STAGES = [
-  { name: "native", minutes: 6, reads: CORE, run: () => nativeTests("release") },
-  { name: "asan", minutes: 8, reads: CORE, run: () => nativeTests("asan"), slow: true },
-  { name: "tsan", minutes: 5, reads: CORE, run: () => nativeTests("tsan", THREADED), slow: true },
+  { name: "native", minutes: 4, reads: CORE, run: () => nativeTests("release") },
+  { name: "asan", minutes: 7, reads: CORE, run: () => nativeTests("asan"), slow: true },
+  { name: "tsan", minutes: 3, reads: CORE, run: () => nativeTests("tsan", THREADED), slow: true },
   { name: "fuzz", minutes: 4 + hunt, reads: CORE, run: fuzz, slow: true },
-  { name: "jest", minutes: 5, reads: PACKAGE, run: () => jest("jest", ["tests/(web|conformance)/"]) },
-  { name: "webgpu", minutes: 5, reads: PACKAGE, run: () => jest("webgpu", ["tests/webgpu/"]) },
-  { name: "browser", minutes: 3, reads: PACKAGE, run: () => jest("browser", ["tests/browser/"]) },
-  { name: "package", minutes: 2, reads: PACKAGE, run: () => jest("package", ["tests/package/quick/"]) },
-  { name: "consumers", minutes: 7, reads: PACKAGE, run: consumers, isExtra: true },
+  { name: "jest", minutes: 4, reads: PACKAGE, run: () => jest("jest", ["tests/(web|conformance)/"]) },
+  { name: "webgpu", minutes: 6, reads: PACKAGE, run: () => jest("webgpu", ["tests/webgpu/"]) },
+  { name: "browser", minutes: 5, reads: PACKAGE, run: () => jest("browser", ["tests/browser/"]) },
+  { name: "package", minutes: 3, reads: PACKAGE, run: () => jest("package", ["tests/package/quick/"]) },
+  { name: "consumers", minutes: 9, reads: PACKAGE, run: consumers, isExtra: true },
 ];
 
 const FUZZERS = ["fuzz_attention", "fuzz_kv_cache"];
