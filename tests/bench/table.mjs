@@ -1,5 +1,6 @@
 // What the bench prints.
 
+import { percent, table } from "./columns.mjs";
 import { geometricMean } from "./harness/statistics.mjs";
 
 const COLUMNS = [
@@ -15,28 +16,13 @@ const COLUMNS = [
   ["MB", 6, ({ peakBytes }) => megabytes(peakBytes)],
 ];
 
-const columnsFor = (peers) => [
-  ...COLUMNS,
-  ...peers.map((name) => [`×${name}`, 11, ({ peers: found }) => (found[name] ? found[name].ratio.toFixed(2) : "–")]),
-];
+export const { header, line } = table(COLUMNS, 11);
 
 export const LEGEND = [
   "ms: median of rounds, ± half the distance of their quartiles; GFLOP/s: visible work; of roof: share of the best this",
   "engine could do (the slower of its multiply-adds and of reading as many bytes, measured beside); first ms: first call",
   "of a fresh module; outside: time spent in copies; MB: peak wasm memory; ×peer: how many times longer the peer takes.",
 ].join("\n");
-
-export function header(peers) {
-  return columnsFor(peers)
-    .map(([title, width], k) => pad(title, width, k))
-    .join(" ");
-}
-
-export function line(record, peers) {
-  return columnsFor(peers)
-    .map(([, width, text], k) => pad(text(record), width, k))
-    .join(" ");
-}
 
 /** Geometric means of the ratios to each peer, and of the share of the roofline, over the cases of a group. */
 export function means(records, peers) {
@@ -67,7 +53,5 @@ export function remarks(record) {
   return [...scratch, ...chosen, ...missing];
 }
 
-export const pad = (text, width, k) => (k === 0 ? text.padEnd(width) : text.padStart(width));
-export const percent = (share) => `${(share * 100).toFixed(0)}%`;
 const digits = (milliseconds) => milliseconds.toFixed(milliseconds < 10 ? 2 : 1);
 const megabytes = (bytes) => (bytes / 2 ** 20).toFixed(0);

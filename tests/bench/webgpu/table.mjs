@@ -1,6 +1,6 @@
 // What the bench prints of WebGPU.
 
-import { pad, percent } from "../table.mjs";
+import { percent, table } from "../columns.mjs";
 
 const digits = (milliseconds) => milliseconds.toPrecision(3);
 
@@ -16,28 +16,13 @@ const COLUMNS = [
   ["first ms", 9, ({ firstMilliseconds }) => digits(firstMilliseconds)],
 ];
 
-const columnsFor = (peers) => [
-  ...COLUMNS,
-  ...peers.map((name) => [`×${name}`, 9, ({ peers: found }) => (found[name] ? found[name].ratio.toFixed(2) : "–")]),
-];
+export const { header, line } = table(COLUMNS, 9);
 
 export const LEGEND = [
   "ms: a call until the GPU is done, median of rounds, ± half the distance of their quartiles; GPU ms: its kernels by",
   "timestamps; TFLOP/s of visible work, GB/s and of roof (the slower of the probes' multiply-adds and copying) by GPU ms;",
   "kernels: dispatches of a call; first ms: with compilation, on a new device; ×peer: how many times longer the peer takes.",
 ].join("\n");
-
-export function header(peers) {
-  return columnsFor(peers)
-    .map(([title, width], k) => pad(title, width, k))
-    .join(" ");
-}
-
-export function line(record, peers) {
-  return columnsFor(peers)
-    .map(([, width, text], k) => pad(text(record), width, k))
-    .join(" ");
-}
 
 /** The kernels of a call, the form in which a peer computed a case, and why it did not. */
 export function remarks({ kernels, peers, notRun }) {

@@ -1,0 +1,26 @@
+// Lines of aligned columns, the last ones for peers.
+
+const pad = (text, width, k) => (k === 0 ? text.padEnd(width) : text.padStart(width));
+
+export const percent = (share) => `${(share * 100).toFixed(0)}%`;
+
+/**
+ * @param {[title: string, width: number, text: (record: object) => string][]} columns
+ * @param {number} peerWidth
+ * @returns functions of the peers' names, which print the line of titles, and the line of a record
+ */
+export function table(columns, peerWidth) {
+  const ratio =
+    (name) =>
+    ({ peers }) =>
+      peers[name] ? peers[name].ratio.toFixed(2) : "–";
+  const all = (peers) => [...columns, ...peers.map((name) => [`×${name}`, peerWidth, ratio(name)])];
+  const join = (peers, text) =>
+    all(peers)
+      .map((column, k) => pad(text(column), column[1], k))
+      .join(" ");
+  return {
+    header: (peers) => join(peers, ([title]) => title),
+    line: (record, peers) => join(peers, ([, , text]) => text(record)),
+  };
+}
