@@ -26,9 +26,10 @@ export async function serveFolder(folder: string, headers: Readonly<Record<strin
   const server = createServer((request, response) => {
     const name = new URL(request.url!, "http://localhost").pathname.slice(1) || "index.html";
     readFile(path.join(folder, name))
-      .catch((error: unknown) =>
-        name === "index.html" ? "<!doctype html><title>headwise</title>" : Promise.reject(error),
-      )
+      .catch((error: Error) => {
+        if (name === "index.html") return "<!doctype html><title>headwise</title>";
+        throw error;
+      })
       .then(
         (body) => {
           const type = TYPES[path.extname(name)] ?? "text/plain";
