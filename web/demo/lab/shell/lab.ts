@@ -64,7 +64,9 @@ export class Lab {
     this.#room?.close();
     this.#room = new OpenRoom(byId("main"), door, loaded.room, query, () => this.#engine, this.#badge.name);
     this.#room.state.onChange(() => this.#write());
-    if (moved) byId("main").focus();
+    if (!moved) return;
+    byId("main").focus({ preventScroll: true }); // a new room begins at its top, below the bar
+    scrollTo(0, 0);
   }
 
   #write(): void {
