@@ -25,28 +25,30 @@ afterAll(() => consumer.remove());
 const outcomeOf = async (engine: string, ...words: string[]): Promise<unknown> =>
   JSON.parse(await run(engine, words.join(" ").split(" "), { cwd: consumer.folder, timeout: 30_000 }));
 
-/** A test where the binary exists for this system; elsewhere npm has left it out. */
+/** A test where npm has the engine for this system; elsewhere it is skipped, and its name says why. */
 const testWith = (binary: string) => (existsSync(binary) ? test : test.skip);
+const missing = (binary: string) =>
+  existsSync(binary) ? "" : ` (skipped: npm has no ${binary.replace(/.*node_modules./, "")} for this system)`;
 
 describe.each([
   ["Node 20 or this one", process.execPath],
   ["Node 22", tool("node22/bin/node")],
   ["Node 24", tool("node24/bin/node")],
 ])("%s, on two threads, ends by itself", (_, node) => {
-  testWith(node).each([CORE, WORKER, REQUIRED])("%s", async (program) => {
+  testWith(node).each([CORE, WORKER, REQUIRED])(`%s${missing(node)}`, async (program) => {
     const outcome = await outcomeOf(node, "--no-warnings", program);
     expect(outcome).toMatchObject({ backend: "wasm", threads: 2, rows: closeTo(firstRows) });
   });
 });
 
 const deno = tool("@deno/linux-x64-glibc/deno");
-testWith(deno).each([CORE, WORKER])("Deno: %s, on two threads", async (program) => {
+testWith(deno).each([CORE, WORKER])(`Deno: %s, on two threads${missing(deno)}`, async (program) => {
   const outcome = await outcomeOf(deno, "run", "--allow-all", program);
   expect(outcome).toMatchObject({ threads: 2, variant: "relaxed", rows: closeTo(firstRows) });
 });
 
 const bun = tool("@oven/bun-linux-x64/bin/bun");
-testWith(bun).each([CORE, WORKER])("Bun: %s, on one thread, and it says why", async (program) => {
+testWith(bun).each([CORE, WORKER])(`Bun: %s, on one thread, and it says why${missing(bun)}`, async (program) => {
   const outcome = await outcomeOf(bun, program);
   expect(outcome).toMatchObject({ threads: 1, variant: "relaxed", rows: closeTo(firstRows) });
   expect(outcome).toMatchObject({ reason: expect.stringContaining("Bun") });

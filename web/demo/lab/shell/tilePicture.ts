@@ -1,4 +1,4 @@
-import { svg } from "./element.js";
+import { element, svg } from "./element.js";
 
 export interface TileShape {
   readonly rows: number;
@@ -20,4 +20,11 @@ export function tilePicture({ rows, columns, states }: TileShape, label: string)
     }),
   );
   return svg("svg", { viewBox: `0 0 ${columns} ${rows}`, class: "tiles", role: "img", "aria-label": label }, ...tiles);
+}
+
+/** What the colours of the tiles mean: pairs of a state and its words. */
+export function tileLegend(...entries: readonly (readonly [state: string, words: string])[]): HTMLElement {
+  const line = ([state, words]: readonly [string, string]) =>
+    element("span", {}, element("i", { class: `swatch ${state}` }), words);
+  return element("div", { class: "legend" }, ...entries.map(line));
 }

@@ -7,12 +7,19 @@ import { NumberGrid } from "../../shell/numberGrid.js";
 import { bytes, decimal, many } from "../../shell/numbers.js";
 import { randomNormal } from "../../shell/random.js";
 import { room as makeRoom, type RoomView } from "../../shell/room.js";
-import { tilePicture } from "../../shell/tilePicture.js";
+import { tileLegend, tilePicture } from "../../shell/tilePicture.js";
 import { squareCost, tiledCost, type Cost } from "./cost.js";
 import { finished, rowHistory, rowsOf, visibleTiles, type RowStep, type TileStep } from "./online.js";
 import onlineTex from "./online.tex";
 import { Player } from "./player.js";
 import { snippet } from "./snippet.js";
+
+const LEGEND = [
+  ["now", "now"],
+  ["whole", "done"],
+  ["edge", "to come"],
+  ["skipped", "skipped"],
+] as const;
 
 const DIM = 4;
 
@@ -95,7 +102,7 @@ class Picture {
     this.node = element(
       "div",
       { class: "halves" },
-      card("The score matrix, tile by tile", player.node, this.#tiles, legend(), this.#what),
+      card("The score matrix, tile by tile", player.node, this.#tiles, tileLegend(...LEGEND), this.#what),
       element(
         "div",
         { class: "column" },
@@ -200,19 +207,6 @@ class Picture {
       ),
     );
   }
-}
-
-function legend(): HTMLElement {
-  const entry = (state: string, words: string) =>
-    element("span", {}, element("i", { class: `swatch ${state}` }), words);
-  return element(
-    "div",
-    { class: "legend" },
-    entry("now", "now"),
-    entry("whole", "done"),
-    entry("edge", "to come"),
-    entry("skipped", "skipped"),
-  );
 }
 
 /** What the page has added up, against the engine. */

@@ -4,13 +4,19 @@ import { card, element, formula } from "../../shell/element.js";
 import { attentionMap } from "../../shell/maps.js";
 import { decimal, many } from "../../shell/numbers.js";
 import { room as makeRoom, type RoomView } from "../../shell/room.js";
-import { tilePicture } from "../../shell/tilePicture.js";
+import { tileLegend, tilePicture } from "../../shell/tilePicture.js";
 import { kvHeadsOf, optionsOf, tensorsOf } from "./options.js";
 import { PRESETS } from "./presets.js";
 import scoreTex from "./score.tex";
 import { fields, NO_SINK, UNBOUNDED, type Settings } from "./settings.js";
 import { snippet } from "./snippet.js";
 import { count, tiling, visibility, visibleIn, type Visibility } from "./tiles.js";
+
+const LEGEND = [
+  ["whole", "all visible"],
+  ["edge", "edge: each pair is asked"],
+  ["skipped", "skipped"],
+] as const;
 
 /** Small tiles, so that small examples have some. */
 const TILE = 4;
@@ -95,7 +101,7 @@ class Picture {
           `The engine works in tiles. Here they are ${TILE} × ${TILE}, so that there are some to see.`,
         ),
         this.#tiles,
-        legend(),
+        tileLegend(...LEGEND),
         this.#tileWords,
         this.#longWords,
       ),
@@ -139,18 +145,6 @@ class Picture {
 function rulesOf(settings: Settings) {
   const end = (side: number) => (side >= UNBOUNDED ? Infinity : side);
   return { ...settings, left: end(settings.left), right: end(settings.right) };
-}
-
-function legend(): HTMLElement {
-  const entry = (state: string, words: string) =>
-    element("span", {}, element("i", { class: `swatch ${state}` }), words);
-  return element(
-    "div",
-    { class: "legend" },
-    entry("whole", "all visible"),
-    entry("edge", "edge: each pair is asked"),
-    entry("skipped", "skipped"),
-  );
 }
 
 function pairWords(seen: Visibility): string {
