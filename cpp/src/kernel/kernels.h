@@ -4,7 +4,6 @@
 // instantiates `make_kernel_table`. Not to be included from anywhere else.
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -104,25 +103,52 @@ constexpr std::int64_t kRowsAhead = 4;
 /// Rows of keys or values as they lie: row j at data + j * ld, for int8 times scales[j * scale_step].
 template <class T>
 struct StoredRows {
+  static constexpr bool kScaled = std::is_same_v<T, std::int8_t>;
   const T* data;
   std::ptrdiff_t ld;
   const float* scales;
   std::ptrdiff_t scale_step;
+  std::int64_t count;
 
   explicit StoredRows(const RowRun& run)
-      : data(static_cast<const T*>(run.data)), ld(run.row_stride), scales(run.scales), scale_step(run.scale_stride) {}
+      : data(static_cast<const T*>(run.data)),
+        ld(run.row_stride),
+        scales(run.scales),
+        scale_step(run.scale_stride),
+        count(run.count) {}
   [[nodiscard]] const T* row(std::int64_t j) const { return data + j * ld; }
-  [[nodiscard]] float scale(std::int64_t j) const {
-    return std::is_same_v<T, std::int8_t> ? scales[j * scale_step] : 1.0f;
+  [[nodiscard]] float scale(std::int64_t j) const { return kScaled ? scales[j * scale_step] : 1.0f; }
+  [[nodiscard]] float element(std::int64_t j, std::int64_t column) const { return widened(row(j)[column]) * scale(j); }
+
+  /// A vector from row j on as float32; `scale` is that of the row.
+  template <class Arch>
+  [[nodiscard]] static Floats<Arch> load(const T* x, Floats<Arch> scale) {
+    if constexpr (kScaled)
+      return load_widened<Arch>(x) * scale;
+    else
+      return load_widened<Arch>(x);
   }
 
-  /// Touches the first of `count` rows, which no block was ahead of.
-  void touch_first(std::int64_t count, std::ptrdiff_t columns) const {
+  /// Touches the first rows, which no block was ahead of.
+  void touch_first(std::ptrdiff_t columns) const {
     constexpr std::ptrdiff_t kLine = 64 / sizeof(T);
     for (std::int64_t j = 0; j < std::min(kRowsAhead, count); ++j)
       for (std::ptrdiff_t c = 0; c < columns; c += kLine) touch(row(j) + c);
   }
 };
+
+/// Calls visit(rows) with rows of the type that they are stored as, their columns side by side.
+template <class Visit>
+void as_stored(const RowRun& run, Visit visit) {
+  switch (run.dtype) {
+    case Dtype::float32:
+      return visit(StoredRows<float>(run));
+    case Dtype::float16:
+      return visit(StoredRows<std::uint16_t>(run));
+    case Dtype::int8:
+      return visit(StoredRows<std::int8_t>(run));
+  }
+}
 
 /// Where Count rows of a matrix are read, all advanced together: a pointer each, since V8 computes `row * stride` anew
 /// in every step.
@@ -199,59 +225,49 @@ void dot_block(const float* query, std::ptrdiff_t ldq, StoredRows<T> keys, std::
 }
 
 template <class Arch, int Q, int K, class T>
-void dot_blocks(const float* query, std::ptrdiff_t ldq, StoredRows<T> keys, std::int64_t num_keys, std::ptrdiff_t depth,
-                float* scores, std::ptrdiff_t lds) {
+void dot_blocks(const float* query, std::ptrdiff_t ldq, StoredRows<T> keys, std::ptrdiff_t depth, float* scores,
+                std::ptrdiff_t lds) {
   std::int64_t j = 0;
-  for (; j + K <= num_keys; j += K)
-    dot_block<Arch, Q, K>(query, ldq, keys, j, std::min(j + kRowsAhead, num_keys - K), depth, scores, lds);
-  for (; j < num_keys; ++j) dot_block<Arch, Q, 1>(query, ldq, keys, j, j, depth, scores, lds);
+  for (; j + K <= keys.count; j += K)
+    dot_block<Arch, Q, K>(query, ldq, keys, j, std::min(j + kRowsAhead, keys.count - K), depth, scores, lds);
+  for (; j < keys.count; ++j) dot_block<Arch, Q, 1>(query, ldq, keys, j, j, depth, scores, lds);
 }
 
 /// What whole vectors leave over, and the scales.
 template <class Arch, class T>
-void dot_rest(const float* query, std::ptrdiff_t ldq, std::int64_t rows, const RowRun& keys, std::int64_t depth,
+void dot_rest(const float* query, std::ptrdiff_t ldq, std::int64_t rows, StoredRows<T> keys, std::int64_t depth,
               float* scores, std::ptrdiff_t lds) {
   constexpr std::int64_t lanes = Floats<Arch>::size;
-  const StoredRows<T> stored(keys);
-  const bool scaled = keys.dtype == Dtype::int8;
-  if (depth % lanes == 0 && !scaled) return;
+  if (depth % lanes == 0 && !keys.kScaled) return;
   for (std::int64_t r = 0; r < rows; ++r) {
     for (std::int64_t j = 0; j < keys.count; ++j) {
       float score = scores[r * lds + j];
       for (std::int64_t d = depth / lanes * lanes; d < depth; ++d)
-        score += query[r * ldq + d] * widened(stored.row(j)[d]);
-      scores[r * lds + j] = scaled ? score * stored.scale(j) : score;
+        score += query[r * ldq + d] * widened(keys.row(j)[d]);
+      scores[r * lds + j] = score * keys.scale(j);
     }
   }
 }
 
 template <class Arch, class T>
-void dot_stored_rows(const float* query, std::ptrdiff_t ldq, std::int64_t rows, const RowRun& keys, std::int64_t depth,
+void dot_stored_rows(const float* query, std::ptrdiff_t ldq, std::int64_t rows, StoredRows<T> keys, std::int64_t depth,
                      float* scores, std::ptrdiff_t lds) {
   // called through pointers: V8 keeps the registers of small functions better than those of one large one
   static constexpr decltype(&dot_blocks<Arch, 1, 4, T>) blocks[] = {dot_blocks<Arch, 1, 4, T>,
                                                                     dot_blocks<Arch, 4, 2, T>};
-  const StoredRows<T> stored(keys);
-  stored.touch_first(keys.count, depth);
+  keys.touch_first(depth);
   for (std::int64_t r = 0; r < rows;) {
     const bool four = r + 4 <= rows;
-    blocks[four](query + r * ldq, ldq, stored, keys.count, depth, scores + r * lds, lds);
+    blocks[four](query + r * ldq, ldq, keys, depth, scores + r * lds, lds);
     r += four ? 4 : 1;
   }
-  dot_rest<Arch, T>(query, ldq, rows, keys, depth, scores, lds);
+  dot_rest<Arch>(query, ldq, rows, keys, depth, scores, lds);
 }
 
 template <class Arch>
 void dot_rows(const float* query, std::ptrdiff_t ldq, std::int64_t rows, const RowRun& keys, std::int64_t depth,
               float* scores, std::ptrdiff_t lds) {
-  switch (keys.dtype) {
-    case Dtype::float32:
-      return dot_stored_rows<Arch, float>(query, ldq, rows, keys, depth, scores, lds);
-    case Dtype::float16:
-      return dot_stored_rows<Arch, std::uint16_t>(query, ldq, rows, keys, depth, scores, lds);
-    case Dtype::int8:
-      return dot_stored_rows<Arch, std::int8_t>(query, ldq, rows, keys, depth, scores, lds);
-  }
+  as_stored(keys, [&](auto stored) { dot_stored_rows<Arch>(query, ldq, rows, stored, depth, scores, lds); });
 }
 
 /// Adds K weighted rows to Q rows of `out`, whole vectors, every element in ascending order of keys. Touches K rows
@@ -270,10 +286,7 @@ void weighted_block(const float* weights, std::ptrdiff_t ldw, StoredRows<T> valu
       columns, values.row(ahead), values.ld,
       [&](std::ptrdiff_t offset) {
         V row[K];
-        for (int j = 0; j < K; ++j) {
-          row[j] = load_widened<Arch>(v.at[j] + offset);
-          if constexpr (std::is_same_v<T, std::int8_t>) row[j] = row[j] * scale[j];
-        }
+        for (int j = 0; j < K; ++j) row[j] = values.template load<Arch>(v.at[j] + offset, scale[j]);
         for (int r = 0; r < Q; ++r) {
           V sum = V::load_unaligned(o.at[r] + offset);
           for (int j = 0; j < K; ++j) sum = multiply_add<Arch>(weight[r][j], row[j], sum);
@@ -284,103 +297,67 @@ void weighted_block(const float* weights, std::ptrdiff_t ldw, StoredRows<T> valu
 }
 
 template <class Arch, int Q, int K, class T>
-void weighted_blocks(const float* weights, std::ptrdiff_t ldw, StoredRows<T> values, std::int64_t num_keys,
-                     std::ptrdiff_t columns, float* out, std::ptrdiff_t ldo) {
+void weighted_blocks(const float* weights, std::ptrdiff_t ldw, StoredRows<T> values, std::ptrdiff_t columns, float* out,
+                     std::ptrdiff_t ldo) {
   std::int64_t j = 0;
-  for (; j + K <= num_keys; j += K)
-    weighted_block<Arch, Q, K>(weights, ldw, values, j, std::min(j + kRowsAhead, num_keys - K), columns, out, ldo);
-  for (; j < num_keys; ++j) weighted_block<Arch, Q, 1>(weights, ldw, values, j, j, columns, out, ldo);
+  for (; j + K <= values.count; j += K)
+    weighted_block<Arch, Q, K>(weights, ldw, values, j, std::min(j + kRowsAhead, values.count - K), columns, out, ldo);
+  for (; j < values.count; ++j) weighted_block<Arch, Q, 1>(weights, ldw, values, j, j, columns, out, ldo);
 }
 
 template <class Arch, class T>
-void sum_stored_rows(const float* weights, std::ptrdiff_t ldw, std::int64_t rows, const RowRun& values,
+void sum_stored_rows(const float* weights, std::ptrdiff_t ldw, std::int64_t rows, StoredRows<T> values,
                      std::int64_t columns, float* out, std::ptrdiff_t ldo) {
   static constexpr decltype(&weighted_blocks<Arch, 1, 4, T>) blocks[] = {weighted_blocks<Arch, 1, 4, T>,
                                                                          weighted_blocks<Arch, 4, 2, T>};
-  const StoredRows<T> stored(values);
-  stored.touch_first(values.count, columns);
+  values.touch_first(columns);
   for (std::int64_t r = 0; r < rows;) {
     const bool four = r + 4 <= rows;
-    blocks[four](weights + r * ldw, ldw, stored, values.count, columns, out + r * ldo, ldo);
+    blocks[four](weights + r * ldw, ldw, values, columns, out + r * ldo, ldo);
     r += four ? 4 : 1;
   }
   constexpr std::int64_t lanes = Floats<Arch>::size;
   for (std::int64_t d = columns / lanes * lanes; d < columns; ++d)
     for (std::int64_t r = 0; r < rows; ++r)
-      for (std::int64_t j = 0; j < values.count; ++j)
-        out[r * ldo + d] += weights[r * ldw + j] * (widened(stored.row(j)[d]) * stored.scale(j));
+      for (std::int64_t j = 0; j < values.count; ++j) out[r * ldo + d] += weights[r * ldw + j] * values.element(j, d);
 }
 
 template <class Arch>
 void weighted_sum(const float* weights, std::ptrdiff_t ldw, std::int64_t rows, const RowRun& values,
                   std::int64_t columns, float* out, std::ptrdiff_t ldo) {
-  switch (values.dtype) {
-    case Dtype::float32:
-      return sum_stored_rows<Arch, float>(weights, ldw, rows, values, columns, out, ldo);
-    case Dtype::float16:
-      return sum_stored_rows<Arch, std::uint16_t>(weights, ldw, rows, values, columns, out, ldo);
-    case Dtype::int8:
-      return sum_stored_rows<Arch, std::int8_t>(weights, ldw, rows, values, columns, out, ldo);
-  }
+  as_stored(values, [&](auto stored) { sum_stored_rows<Arch>(weights, ldw, rows, stored, columns, out, ldo); });
 }
 
 // ---- packing --------------------------------------------------------------------------------------------------------
 
-/// One element of a run as float32.
+/// One element of a run as float32, wherever its columns lie.
 inline float element(const RowRun& run, std::int64_t row, std::int64_t column) {
   const std::ptrdiff_t at = row * run.row_stride + column * run.column_stride;
   switch (run.dtype) {
     case Dtype::float16:
-      return half_to_float(static_cast<const std::uint16_t*>(run.data)[at]);
+      return widened(static_cast<const std::uint16_t*>(run.data)[at]);
     case Dtype::int8:
-      return static_cast<float>(static_cast<const std::int8_t*>(run.data)[at]) * run.scales[row * run.scale_stride];
+      return widened(static_cast<const std::int8_t*>(run.data)[at]) * run.scales[row * run.scale_stride];
     case Dtype::float32:
       break;
   }
   return static_cast<const float*>(run.data)[at];
 }
 
-inline bool has_float_rows(const RowRun& run) { return run.dtype == Dtype::float32 && run.column_stride == 1; }
-
-/// A row with no infinity or NaN, which are rare, needs half the work: shift the bits into place and mend the exponent.
-inline void widen_halves(const std::uint16_t* halves, std::ptrdiff_t count, float* floats) {
-  std::uint16_t special = 0;
-#pragma GCC unroll 4
-  for (std::ptrdiff_t i = 0; i < count; ++i) special |= (halves[i] & 0x7c00u) == 0x7c00u ? 0xffff : 0;
-  if (special != 0) {
-    for (std::ptrdiff_t i = 0; i < count; ++i) floats[i] = half_to_float(halves[i]);
-    return;
-  }
-#pragma GCC unroll 4
-  for (std::ptrdiff_t i = 0; i < count; ++i) {
-    const auto extended = static_cast<std::uint32_t>(static_cast<std::int32_t>(static_cast<std::int16_t>(halves[i])));
-    floats[i] = std::bit_cast<float>((extended << 13) & 0x8fffe000u) * 0x1p112f;
-  }
-}
-
-inline void widen_bytes(const std::int8_t* bytes, std::ptrdiff_t count, float scale, float* floats) {
-#pragma GCC unroll 4
-  for (std::ptrdiff_t i = 0; i < count; ++i) floats[i] = static_cast<float>(bytes[i]) * scale;
-}
-
 template <class Arch>
 void widen(const RowRun& run, std::int64_t columns, float* rows, std::ptrdiff_t ld) {
-  if (run.column_stride != 1) {
-    for (std::int64_t c = 0; c < columns; ++c)  // columns outside: in the column form rows are neighbours
-      for (std::int64_t r = 0; r < run.count; ++r) rows[r * ld + c] = element(run, r, c);
-    return;
-  }
-  for (std::int64_t r = 0; r < run.count; ++r) {
-    float* out = rows + r * ld;
-    if (run.dtype == Dtype::float32) {
-      std::memcpy(out, static_cast<const float*>(run.data) + r * run.row_stride, columns * sizeof(float));
-    } else if (run.dtype == Dtype::float16) {
-      widen_halves(static_cast<const std::uint16_t*>(run.data) + r * run.row_stride, columns, out);
-    } else {
-      widen_bytes(static_cast<const std::int8_t*>(run.data) + r * run.row_stride, columns,
-                  run.scales[r * run.scale_stride], out);
+  using V = Floats<Arch>;
+  constexpr std::int64_t lanes = V::size;
+  const std::int64_t whole = run.column_stride == 1 ? columns / lanes * lanes : 0;
+  as_stored(run, [&](auto stored) {
+    for (std::int64_t r = 0; r < run.count; ++r) {
+      const V scale(stored.scale(r));
+      for (std::int64_t c = 0; c < whole; c += lanes)
+        stored.template load<Arch>(stored.row(r) + c, scale).store_unaligned(rows + r * ld + c);
     }
-  }
+  });
+  for (std::int64_t c = whole; c < columns; ++c)  // columns outside: in the column form rows are neighbours
+    for (std::int64_t r = 0; r < run.count; ++r) rows[r * ld + c] = element(run, r, c);
 }
 
 /// Where element (depth k, column c) of panels of depth `depth` lies.
@@ -388,50 +365,63 @@ inline std::int64_t panel_index(std::int64_t depth, std::int64_t k, std::int64_t
   return (c / width) * depth * width + k * width + c % width;
 }
 
-template <class Arch>
-void pack_transposed(const RowRun& run, std::int64_t columns, std::int64_t first, float* panels) {
+/// Turns square blocks of lanes x lanes in registers: `count` rows of `columns` columns, multiples of lanes, to panels
+/// of depth `depth`.
+template <class Arch, class T>
+void pack_turned(StoredRows<T> rows, std::int64_t count, std::int64_t columns, std::int64_t first, std::int64_t depth,
+                 float* panels) {
   using V = Floats<Arch>;
   constexpr int lanes = V::size;
   constexpr int width = kPanelWidth<Arch>;
-  const auto* data = static_cast<const float*>(run.data);
-  std::int64_t r = 0;
-  if (has_float_rows(run) && first % lanes == 0) {
-    for (; r + lanes <= run.count; r += lanes) {  // square blocks of lanes x lanes turned in registers
-      const float* in = data + r * run.row_stride;
-      float* out = panels + panel_index(columns, 0, first + r, width);
-      std::int64_t d = 0;
-      for (; d + lanes <= columns; d += lanes) {
-        V block[lanes];
-        for (int i = 0; i < lanes; ++i) block[i] = V::load_unaligned(in + i * run.row_stride + d);
-        xsimd::transpose(block, block + lanes);
-        for (int i = 0; i < lanes; ++i) block[i].store_aligned(out + (d + i) * width);
-      }
-      for (; d < columns; ++d)
-        for (int i = 0; i < lanes; ++i) out[d * width + i] = in[i * run.row_stride + d];
+  for (std::int64_t r = 0; r < count; r += lanes) {
+    float* out = panels + panel_index(depth, 0, first + r, width);
+    V scale[lanes];
+    for (int i = 0; i < lanes; ++i) scale[i] = V(rows.scale(r + i));
+    for (std::int64_t d = 0; d < columns; d += lanes) {
+      V block[lanes];
+      for (int i = 0; i < lanes; ++i) block[i] = rows.template load<Arch>(rows.row(r + i) + d, scale[i]);
+      xsimd::transpose(block, block + lanes);
+      for (int i = 0; i < lanes; ++i) block[i].store_aligned(out + (d + i) * width);
     }
   }
-  for (; r < run.count; ++r) {
+}
+
+template <class Arch>
+void pack_transposed(const RowRun& run, std::int64_t columns, std::int64_t first, float* panels) {
+  constexpr std::int64_t lanes = Floats<Arch>::size;
+  constexpr int width = kPanelWidth<Arch>;
+  const bool turns = run.column_stride == 1 && first % lanes == 0;
+  const std::int64_t rows = turns ? run.count / lanes * lanes : 0, whole = columns / lanes * lanes;
+  as_stored(run, [&](auto stored) { pack_turned<Arch>(stored, rows, whole, first, columns, panels); });
+  for (std::int64_t r = 0; r < run.count; ++r) {
     float* out = panels + panel_index(columns, 0, first + r, width);
-    for (std::int64_t d = 0; d < columns; ++d) out[d * width] = element(run, r, d);
+    for (std::int64_t d = r < rows ? whole : 0; d < columns; ++d) out[d * width] = element(run, r, d);
+  }
+}
+
+/// Packs the panel that begins at column `c`, whole.
+template <class Arch, class T>
+void pack_panel(StoredRows<T> rows, std::int64_t c, float* out) {
+  using V = Floats<Arch>;
+  for (std::int64_t r = 0; r < rows.count; ++r, out += kPanelWidth<Arch>) {
+    const T* row = rows.row(r) + c;
+    const V scale(rows.scale(r));
+    for (int v = 0; v < kPanelVectors<Arch>; ++v)
+      rows.template load<Arch>(row + v * V::size, scale).store_aligned(out + v * V::size);
   }
 }
 
 template <class Arch>
 void pack(const RowRun& run, std::int64_t columns, std::int64_t first, std::int64_t depth, float* panels) {
-  using V = Floats<Arch>;
   constexpr int width = kPanelWidth<Arch>;
-  const auto* data = static_cast<const float*>(run.data);
   for (std::int64_t c = 0; c < columns; c += width) {
     float* out = panels + panel_index(depth, first, c, width);
-    const bool whole = has_float_rows(run) && c + width <= columns;
-    for (std::int64_t r = 0; r < run.count; ++r, out += width) {
-      if (whole) {
-        for (int v = 0; v < kPanelVectors<Arch>; ++v)
-          V::load_unaligned(data + r * run.row_stride + c + v * V::size).store_aligned(out + v * V::size);
-      } else {
-        for (int i = 0; i < width; ++i) out[i] = c + i < columns ? element(run, r, c + i) : 0.0f;
-      }
+    if (run.column_stride == 1 && c + width <= columns) {
+      as_stored(run, [&](auto stored) { pack_panel<Arch>(stored, c, out); });
+      continue;
     }
+    for (std::int64_t r = 0; r < run.count; ++r, out += width)
+      for (int i = 0; i < width; ++i) out[i] = c + i < columns ? element(run, r, c + i) : 0.0f;
   }
 }
 
