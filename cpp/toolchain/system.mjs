@@ -40,7 +40,7 @@ export async function installSystemPackages(purposes, say) {
   say(`installing ${names.join(", ")} with apt`);
   const apt = (...args) => {
     const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
-    execFileSync("apt-get", ["-qq", ...args], { env, stdio: ["ignore", 2, 2] });
+    execFileSync("apt-get", ["-qq", "-o", "Acquire::Retries=3", ...args], { env, stdio: ["ignore", 2, 2] });
   };
   apt("update");
   apt("install", "--yes", "--no-install-recommends", ...names);

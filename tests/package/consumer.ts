@@ -5,10 +5,6 @@ import path from "node:path";
 import { run } from "./programs.js";
 
 const root = path.resolve(".");
-const tools = path.join(root, "tests/package/node_modules");
-
-/** The address inside this repository of a program that tests/package/package.json installs. */
-export const tool = (file: string) => path.join(tools, file);
 
 /** Packs the package as npm would publish it. */
 export async function pack(folder: string): Promise<string> {

@@ -41,20 +41,25 @@ export async function outcomeAt(browser: Browser, url: string): Promise<Outcome>
   }
 }
 
-/** The outcome of the page in a folder that is served with these headers. */
-export async function outcomeIn(browser: Browser, folder: string, headers: Readonly<Record<string, string>>) {
+/** The outcome of a page in a folder that is served with these headers. */
+export async function outcomeIn(
+  browser: Browser,
+  folder: string,
+  headers: Readonly<Record<string, string>>,
+  page = "",
+): Promise<Outcome> {
   const server = await serveFolder(folder, headers);
   try {
-    return await outcomeAt(browser, server.url);
+    return await outcomeAt(browser, server.url + page);
   } finally {
     server.stop();
   }
 }
 
 /** Computes the right numbers: with threads where the page is isolated, and with one and a reason where it is not. */
-export async function expectBothWays(browser: Browser, folder: string): Promise<void> {
-  expectThreaded(await outcomeIn(browser, folder, ISOLATION));
-  expectAlone(await outcomeIn(browser, folder, {}));
+export async function expectBothWays(browser: Browser, folder: string, page?: string): Promise<void> {
+  expectThreaded(await outcomeIn(browser, folder, ISOLATION, page));
+  expectAlone(await outcomeIn(browser, folder, {}, page));
 }
 
 export function expectThreaded(outcome: Outcome): void {

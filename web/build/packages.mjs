@@ -2,15 +2,34 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 
 import { root } from "./paths.mjs";
 import { run, say } from "./run.mjs";
 
-/** Installs the npm packages of a folder when they are missing or are not the ones that its lock file names. */
+/** Seconds before each try: registries have bad minutes. */
+const PAUSES = [0, 10, 30];
+
+/** What does not answer in a minute, twice, npm gives up. */
+const NPM_CI = ["ci", "--loglevel=warn", "--ignore-scripts", "--fetch-timeout=60000", "--fetch-retries=1"];
+
+/**
+ * Installs the npm packages of a folder when they are missing or are not the ones that its lock file names. Its optional
+ * ones stay away if they cannot be had, with a word; any other is an error.
+ */
 export async function installPackages({ folder = root, size = "350 MB" } = {}) {
-  if (isInstalled(folder)) return;
-  say(`packages: npm ci (about ${size} on disk)`);
-  await run("npm", ["ci", "--loglevel=warn", "--ignore-scripts"], { cwd: folder });
+  let trouble;
+  for (const pause of PAUSES) {
+    if (isInstalled(folder) && absent(folder).length === 0) return;
+    if (pause > 0) say(`packages: not all came, once more in ${pause} s`);
+    await sleep(pause * 1000);
+    say(`packages: npm ci (about ${size} on disk)`);
+    const fromCache = pause === 0 ? ["--prefer-offline"] : []; // later, npm shall look whether its cache is old
+    trouble = await run("npm", [...NPM_CI, ...fromCache], { cwd: folder }).catch((error) => error);
+  }
+  if (trouble) throw trouble;
+  const names = absent(folder);
+  if (names.length > 0) say(`packages: could not be fetched in ${PAUSES.length} tries: ${names.join(", ")}`);
 }
 
 function isInstalled(folder) {
@@ -19,9 +38,20 @@ function isInstalled(folder) {
   const installed = packagesOf(record);
   const locked = packagesOf(path.join(folder, "package-lock.json"));
   delete locked[""]; // the project itself
-  const sameVersion = (name) => installed[name]?.version === locked[name].version;
-  // Packages for other operating systems are optional and stay away.
-  return Object.keys(locked).every((name) => sameVersion(name) || (locked[name].optional && !installed[name]));
+  const isAsLocked = (name) =>
+    installed[name] ? installed[name].version === locked[name].version : locked[name].optional;
+  return Object.keys(locked).every(isAsLocked);
 }
+
+/** The optional packages that the folder itself names, are for this system, and are not there. */
+function absent(folder) {
+  const locked = packagesOf(path.join(folder, "package-lock.json"));
+  const names = Object.keys(locked[""].optionalDependencies ?? {});
+  const isHere = (name) => existsSync(path.join(folder, "node_modules", name));
+  return names.filter((name) => isForThisSystem(locked[`node_modules/${name}`]) && !isHere(name));
+}
+
+const isForThisSystem = ({ os, cpu }) =>
+  (os?.includes(process.platform) ?? true) && (cpu?.includes(process.arch) ?? true);
 
 const packagesOf = (lockFile) => JSON.parse(readFileSync(lockFile, "utf8")).packages;

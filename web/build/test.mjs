@@ -2,7 +2,7 @@
 // A stage that passed is not run again before something it reads has changed: its counts are repeated, as "(cached)".
 //
 //   npm test -- --quick            without the sanitizer runs and the fuzzers
-//   npm test -- --whole            with every bundler and engine that users may have (npm run test:package: these only)
+//   npm test -- --whole            with every bundler and engine that users may have, as in CI (npm run test:package: these)
 //   npm test -- --only=jest        some stages: native, asan, tsan, fuzz, jest, webgpu, browser, package, consumers (comma-separated)
 //   npm test -- --fresh            nothing from the cache; so it is in CI
 //   npm test -- --hunt=10          ten minutes of fuzzing with a new seed, and nothing else
@@ -109,7 +109,7 @@ async function jest(name, patterns) {
   return judged(jestCounts(report), status);
 }
 
-/** Everything that users may run headwise with, on the packed package. Where Firefox is not, its tests are skipped. */
+/** Everything that users may run headwise with, on the packed package. Tests of what cannot be installed are skipped. */
 async function consumers() {
   await installPackages({ folder: path.join(root, "tests/package"), size: "1.2 GB" });
   await setUp(["firefox"]).catch((error) => say(`without Firefox: ${error.message}`));

@@ -9,17 +9,22 @@ import { ISOLATION } from "../../browser/staticServer.js";
 import { firstRows } from "../expected.js";
 import { closeTo, expectAlone, expectBothWays, expectThreaded, outcomeAt, outcomeIn } from "../pages.js";
 import { bundle, pageProject } from "../pageProject.js";
+import { describeWith, tool } from "../tools.js";
 import { withViteServer } from "../viteServer.js";
 
 const project = pageProject();
 const MINUTE = 60_000;
 
 describe.each(["mainCore.js", "mainWorker.js"])("%s", (main) => {
-  test.each(["webpack", "vite"])(
-    "%s: no configuration, no warning",
-    async (bundler) => expectBothWays(project.browser, await bundle(bundler, project.consumer, main)),
-    MINUTE,
-  );
+  const computes = (bundler: string) =>
+    test(
+      `${bundler}: no configuration, no warning`,
+      async () => expectBothWays(project.browser, await bundle(bundler, project.consumer, main)),
+      MINUTE,
+    );
+
+  computes("vite");
+  describeWith([tool("webpack")], "webpack", () => computes("webpack"));
 
   describe("Vite's development server", () => {
     const outcomeWith = async (headers: Readonly<Record<string, string>>) => {
@@ -34,7 +39,7 @@ describe.each(["mainCore.js", "mainWorker.js"])("%s", (main) => {
 });
 
 // These two leave `new URL(…, import.meta.url)` alone: the assets are the page's own business.
-describe.each(["esbuild", "rollup"])("%s", (bundler) => {
+function testAssets(bundler: string): void {
   const copyAssets = (site: string, name: string) =>
     cp(path.join(project.consumer.folder, "node_modules/headwise/dist/wasm"), path.join(site, name), {
       recursive: true,
@@ -64,4 +69,7 @@ describe.each(["esbuild", "rollup"])("%s", (bundler) => {
     const outcome = await outcomeIn(project.browser, await bundled("mainInline.js"), {});
     expect(outcome).toMatchObject({ threads: 1, rows: closeTo(firstRows) });
   });
-});
+}
+
+describe("esbuild", () => testAssets("esbuild"));
+describeWith([tool("rollup"), tool("@rollup/plugin-node-resolve")], "Rollup", () => testAssets("rollup"));

@@ -1,13 +1,12 @@
 // JavaScript engines outside browsers, each by the binary of an npm package.
 
-import { existsSync } from "node:fs";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
 
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-
-import { emptyConsumer, tool, type Consumer } from "../consumer.js";
+import { emptyConsumer, type Consumer } from "../consumer.js";
 import { firstRows } from "../expected.js";
 import { closeTo } from "../pages.js";
 import { run } from "../programs.js";
+import { describeWith, tool } from "../tools.js";
 
 const CORE = "imported.mjs ./mainCore.js";
 const WORKER = "imported.mjs ./mainWorker.js";
@@ -25,31 +24,32 @@ afterAll(() => consumer.remove());
 const outcomeOf = async (engine: string, ...words: string[]): Promise<unknown> =>
   JSON.parse(await run(engine, words.join(" ").split(" "), { cwd: consumer.folder, timeout: 30_000 }));
 
-/** A test where npm has the engine for this system; elsewhere it is skipped, and its name says why. */
-const testWith = (binary: string) => (existsSync(binary) ? test : test.skip);
-const missing = (binary: string) =>
-  existsSync(binary) ? "" : ` (skipped: npm has no ${binary.replace(/.*node_modules./, "")} for this system)`;
+const NODES = {
+  "Node 20 or this one": process.execPath,
+  "Node 22": tool("node22/bin/node"),
+  "Node 24": tool("node24/bin/node"),
+};
+for (const [name, node] of Object.entries(NODES))
+  describeWith([node], `${name}, on two threads, ends by itself`, () => {
+    test.each([CORE, WORKER, REQUIRED])("%s", async (program) => {
+      const outcome = await outcomeOf(node, "--no-warnings", program);
+      expect(outcome).toMatchObject({ backend: "wasm", threads: 2, rows: closeTo(firstRows) });
+    });
+  });
 
-describe.each([
-  ["Node 20 or this one", process.execPath],
-  ["Node 22", tool("node22/bin/node")],
-  ["Node 24", tool("node24/bin/node")],
-])("%s, on two threads, ends by itself", (_, node) => {
-  testWith(node).each([CORE, WORKER, REQUIRED])(`%s${missing(node)}`, async (program) => {
-    const outcome = await outcomeOf(node, "--no-warnings", program);
-    expect(outcome).toMatchObject({ backend: "wasm", threads: 2, rows: closeTo(firstRows) });
+const deno = tool("@deno/linux-x64-glibc/deno");
+describeWith([deno], "Deno, on two threads", () => {
+  test.each([CORE, WORKER])("%s", async (program) => {
+    const outcome = await outcomeOf(deno, "run", "--allow-all", program);
+    expect(outcome).toMatchObject({ threads: 2, variant: "relaxed", rows: closeTo(firstRows) });
   });
 });
 
-const deno = tool("@deno/linux-x64-glibc/deno");
-testWith(deno).each([CORE, WORKER])(`Deno: %s, on two threads${missing(deno)}`, async (program) => {
-  const outcome = await outcomeOf(deno, "run", "--allow-all", program);
-  expect(outcome).toMatchObject({ threads: 2, variant: "relaxed", rows: closeTo(firstRows) });
-});
-
 const bun = tool("@oven/bun-linux-x64/bin/bun");
-testWith(bun).each([CORE, WORKER])(`Bun: %s, on one thread, and it says why${missing(bun)}`, async (program) => {
-  const outcome = await outcomeOf(bun, program);
-  expect(outcome).toMatchObject({ threads: 1, variant: "relaxed", rows: closeTo(firstRows) });
-  expect(outcome).toMatchObject({ reason: expect.stringContaining("Bun") });
+describeWith([bun], "Bun, on one thread, and it says why", () => {
+  test.each([CORE, WORKER])("%s", async (program) => {
+    const outcome = await outcomeOf(bun, program);
+    expect(outcome).toMatchObject({ threads: 1, variant: "relaxed", rows: closeTo(firstRows) });
+    expect(outcome).toMatchObject({ reason: expect.stringContaining("Bun") });
+  });
 });

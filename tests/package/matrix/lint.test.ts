@@ -6,8 +6,9 @@ import path from "node:path";
 
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 
-import { pack, tool } from "../consumer.js";
+import { pack } from "../consumer.js";
 import { run } from "../programs.js";
+import { describeWith, tool } from "../tools.js";
 
 let folder: string;
 let tarball: string;
@@ -17,12 +18,17 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-test("publint has nothing to say, suggestions included", async () => {
-  expect(await run(process.execPath, [tool("publint/src/cli.js"), "run", "--strict", tarball])).toContain("All good!");
+const publint = tool("publint/src/cli.js");
+describeWith([publint], "publint", () => {
+  test("has nothing to say, suggestions included", async () => {
+    expect(await run(process.execPath, [publint, "run", "--strict", tarball])).toContain("All good!");
+  });
 });
 
-test("are the types wrong? They are not, for every way to resolve an ES module", async () => {
-  // It ends with an error if it finds a problem.
-  const attw = tool("@arethetypeswrong/cli/dist/index.js");
-  expect(await run(process.execPath, [attw, tarball, "--profile", "esm-only"])).toContain('"headwise/viz"');
+const attw = tool("@arethetypeswrong/cli/dist/index.js");
+describeWith([attw], "are the types wrong?", () => {
+  test("They are not, for every way to resolve an ES module", async () => {
+    // It ends with an error if it finds a problem.
+    expect(await run(process.execPath, [attw, tarball, "--profile", "esm-only"])).toContain('"headwise/viz"');
+  });
 });

@@ -1,6 +1,6 @@
 // Next, by both of its bundlers. Pages are rendered in Node first, where importing headwise must do nothing.
 
-import { readFileSync } from "node:fs";
+import { copyFile, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 
 import { beforeAll, expect, test } from "@jest/globals";
@@ -8,29 +8,43 @@ import { beforeAll, expect, test } from "@jest/globals";
 import { expectBothWays } from "../pages.js";
 import { pageProject } from "../pageProject.js";
 import { run } from "../programs.js";
+import { describeWith, tool } from "../tools.js";
 
 const MINUTES = 60_000;
 const NEEDED = ["next", "react", "react-dom"];
 
 const project = pageProject();
-beforeAll(async () => {
-  await project.consumer.add("next");
-  const { dependencies } = JSON.parse(readFileSync("tests/package/package.json", "utf8")) as {
-    dependencies: Record<string, string>;
-  };
-  const packages = NEEDED.map((name) => `${name}@${dependencies[name]}`);
-  const flags = ["--prefer-offline", "--ignore-scripts", "--no-audit", "--no-fund"];
-  await run("npm", ["install", ...flags, ...packages], { cwd: project.consumer.folder });
-}, 3 * MINUTES);
 
-test.each(["--turbopack", "--webpack"])(
-  "next build %s",
-  async (bundler) => {
-    const { folder } = project.consumer;
-    const next = path.join(folder, "node_modules/next/dist/bin/next");
-    const said = await run(process.execPath, [next, "build", bundler], { cwd: folder, timeout: 2 * MINUTES });
-    expect(said).not.toMatch(/warn/i);
-    await expectBothWays(project.browser, path.join(folder, "site"));
-  },
-  3 * MINUTES,
-);
+/** Next does not look outside the project: it is installed there, as our lock file says, from npm's cache. */
+async function installNext(folder: string): Promise<void> {
+  await copyFile("tests/package/package-lock.json", path.join(folder, "package-lock.json"));
+  const [own, ours] = await Promise.all([manifestIn(folder), manifestIn("tests/package")]);
+  const versions = Object.fromEntries(NEEDED.map((name) => [name, ours["optionalDependencies"]![name]]));
+  const dependencies = { ...own["dependencies"], ...versions };
+  await writeFile(path.join(folder, "package.json"), JSON.stringify({ ...own, dependencies }));
+  const flags = ["--prefer-offline", "--ignore-scripts", "--no-audit", "--no-fund"];
+  await run("npm", ["install", ...flags], { cwd: folder });
+}
+
+type Manifest = Readonly<Record<string, Readonly<Record<string, string>>>>;
+const manifestIn = async (folder: string) =>
+  JSON.parse(await readFile(path.join(folder, "package.json"), "utf8")) as Manifest;
+
+describeWith(NEEDED.map(tool), "next build", () => {
+  beforeAll(async () => {
+    await project.consumer.add("next");
+    await installNext(project.consumer.folder);
+  }, 3 * MINUTES);
+
+  test.each(["--turbopack", "--webpack"])(
+    "%s: headwise and headwise/worker compute",
+    async (bundler) => {
+      const { folder } = project.consumer;
+      const next = path.join(folder, "node_modules/next/dist/bin/next");
+      const said = await run(process.execPath, [next, "build", bundler], { cwd: folder, timeout: 2 * MINUTES });
+      expect(said).not.toMatch(/warn/i);
+      for (const page of ["", "worker.html"]) await expectBothWays(project.browser, path.join(folder, "site"), page);
+    },
+    3 * MINUTES,
+  );
+});

@@ -1,6 +1,6 @@
-import { describe } from "@jest/globals";
-
-import { tool } from "../consumer.js";
+import { describeWith, tool } from "../tools.js";
 import { testStrictTypes } from "../typescriptProject.js";
 
-describe("the newest TypeScript", () => testStrictTypes(tool("typescript/bin/tsc")));
+const compiler = tool("typescript/bin/tsc");
+
+describeWith([compiler], "the newest TypeScript", () => testStrictTypes(compiler));

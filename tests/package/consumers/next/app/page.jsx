@@ -1,11 +1,7 @@
 "use client";
 
 import { createAttention } from "headwise";
-import { useEffect } from "react";
 
-import { report } from "../compute.js";
+import { Computing } from "./computing.jsx";
 
-export default function Page() {
-  useEffect(() => report(createAttention({ threads: 2, backend: "wasm" })), []);
-  return <p>headwise in Next</p>;
-}
+export default () => <Computing createAttention={createAttention} />;
