@@ -25,11 +25,20 @@ export function pageProject(): { readonly browser: Browser; readonly consumer: C
   return project;
 }
 
-/** Bundles the page, with one of its scripts as main.js, by a program of bundlers/. Gives the folder to serve. */
-export async function bundle(bundler: string, { folder }: Consumer, main = "mainCore.js"): Promise<string> {
+/**
+ * Bundles the page, with one of its scripts as main.js, by a program of bundlers/. Gives the folder to serve.
+ *
+ * @param options - More arguments of the program.
+ */
+export async function bundle(
+  bundler: string,
+  { folder }: Consumer,
+  main = "mainCore.js",
+  ...options: readonly string[]
+): Promise<string> {
   const site = path.join(folder, "site");
   await rm(site, { recursive: true, force: true });
   await copyFile(path.join(folder, main), path.join(folder, "main.js"));
-  await run(process.execPath, [script(bundler), folder]);
+  await run(process.execPath, [script(bundler), folder, ...options]);
   return site;
 }

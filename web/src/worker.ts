@@ -11,6 +11,7 @@
  * @module
  */
 import type { Attention } from "./attention.js";
+import { browserFiles } from "./wasm/browserFiles.js";
 import { createInWorker, type CreateOptions } from "./worker/create.js";
 import { spawnWebWorker } from "./worker/webChannel.js";
 
@@ -25,5 +26,5 @@ export * from "./exports.js";
  *   be had; OutOfMemoryError if `maximumMemory` cannot be reserved; the signal's reason if it aborts.
  */
 export function createAttention(options?: CreateOptions): Promise<Attention> {
-  return createInWorker(spawnWebWorker, options);
+  return createInWorker(spawnWebWorker, options, browserFiles());
 }

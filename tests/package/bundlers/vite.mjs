@@ -1,5 +1,7 @@
-// node vite.mjs FOLDER: `vite build` of the page, configured by what FOLDER holds, into FOLDER/site.
+// node vite.mjs FOLDER [BASE]: `vite build` of the page, configured by what FOLDER holds, into FOLDER/site, to be served
+// at an address.
 
 import { build } from "vite";
 
-await build({ root: process.argv[2], logLevel: "warn", build: { outDir: "site" } });
+const [root, base] = process.argv.slice(2);
+await build({ root, base, logLevel: "warn", build: { outDir: "site" } });

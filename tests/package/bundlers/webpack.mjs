@@ -1,4 +1,5 @@
-// node webpack.mjs FOLDER: webpack without configuration, for a page with a plain script.
+// node webpack.mjs FOLDER [BASE]: webpack without configuration, or with the address of its output, for a page with a
+// plain script.
 
 import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -6,11 +7,11 @@ import { promisify } from "node:util";
 
 import webpack from "webpack";
 
-const [folder] = process.argv.slice(2);
+const [folder, publicPath = "auto"] = process.argv.slice(2);
 const output = path.join(folder, "site");
 const compiler = webpack({
   ...{ context: folder, mode: "production", entry: "./main.js" },
-  output: { path: output, filename: "main.js" },
+  output: { path: output, filename: "main.js", publicPath },
 });
 const stats = await promisify(compiler.run.bind(compiler))();
 if (stats.hasErrors() || stats.hasWarnings()) throw new Error(stats.toString("errors-warnings"));

@@ -1,21 +1,10 @@
+import type { BrowserFiles } from "./browserFiles.js";
 import { fetchWasm } from "./fetchAsset.js";
 import { loadFiles, loadGpuFile } from "./files.js";
 import { MOST_THREADS_BY_DEFAULT, type Host } from "./host.js";
 
-// Literal addresses, so that bundlers find the files and copy them; they must not look inside.
-const ASSETS = {
-  simd: () => ({
-    glueUrl: new URL("./wasm/headwise.simd.js", import.meta.url).href,
-    wasmUrl: new URL("./wasm/headwise.simd.wasm", import.meta.url).href,
-  }),
-  relaxed: () => ({
-    glueUrl: new URL("./wasm/headwise.relaxed.js", import.meta.url).href,
-    wasmUrl: new URL("./wasm/headwise.relaxed.wasm", import.meta.url).href,
-  }),
-};
-
-/** A page, or a worker of one. */
-export const browserHost: Host = {
+/** A page, or a worker of one, with the engine's files at these addresses. */
+export const browserHost = (files: BrowserFiles): Host => ({
   variants: ["simd", "relaxed"],
   threads() {
     if (typeof Worker !== "function") return { most: 1, good: 1, reason: "there is no Worker here" };
@@ -29,6 +18,6 @@ export const browserHost: Host = {
       };
     return { most: Infinity, good: Math.min(navigator.hardwareConcurrency || 1, MOST_THREADS_BY_DEFAULT) };
   },
-  load: (options) => loadFiles(ASSETS[options.variant](), fetchWasm, options),
-  loadGpu: () => loadGpuFile(new URL("./webgpu-engine.js", import.meta.url).href),
-};
+  load: (options) => loadFiles(files[options.variant], fetchWasm, options),
+  loadGpu: () => loadGpuFile(files.gpu),
+});

@@ -2,14 +2,15 @@ import { Attention } from "../attention.js";
 import { OPERATION, readCreateOptions, type CreateOptions as AllOptions } from "../createOptions.js";
 import { UnsupportedError } from "../errors.js";
 import { beforeAbort } from "../queue.js";
+import type { BrowserFiles } from "../wasm/browserFiles.js";
 import { RemoteBackend } from "./backend.js";
 import type { Spawn } from "./channel.js";
 
 /** Options of `createAttention`. What belongs to one thread, a device, cannot be handed to another. */
 export type CreateOptions = Omit<AllOptions, "device" | "gpu">;
 
-/** createAttention with the engine in a worker. */
-export async function createInWorker(spawn: Spawn, given: unknown): Promise<Attention> {
+/** createAttention with the engine in a worker, which a browser's page tells where the engine's files are. */
+export async function createInWorker(spawn: Spawn, given: unknown, files?: BrowserFiles): Promise<Attention> {
   const { signal, onProgress, device, gpu, ...options } = readCreateOptions(given);
   for (const [name, value] of Object.entries({ device, gpu }))
     if (value) throw new UnsupportedError(`${OPERATION}: ${name} cannot be sent to a worker: use headwise instead`);
@@ -19,7 +20,7 @@ export async function createInWorker(spawn: Spawn, given: unknown): Promise<Atte
     ...absolute(options.source.url, "url"),
     ...absolute(options.source.glueUrl, "glueUrl"),
   };
-  const { opened, close } = RemoteBackend.open(OPERATION, spawn, { ...options, source }, onProgress);
+  const { opened, close } = RemoteBackend.open(OPERATION, spawn, { ...options, source, files }, onProgress);
   try {
     const { backend, report } = await (signal ? beforeAbort(opened, signal) : opened);
     return new Attention(backend, report);

@@ -12,7 +12,7 @@ const scope = globalThis as unknown as {
 };
 
 const send = (reply: Reply, transfer: ArrayBuffer[] = []) => scope.postMessage(reply, transfer);
-const answer = serve(browserHost, send);
+const answer = serve(({ files }) => browserHost(files!), send);
 scope.onmessage = ({ data }) => void answer(data);
 void holdLock().then((lock) => send({ kind: "ready", version, lock }));
 

@@ -1,6 +1,7 @@
 import type { KernelTime, Report } from "../backend.js";
 import type { CacheForm } from "../cache.js";
 import type { CheckedOptions } from "../createOptions.js";
+import type { BrowserFiles } from "../wasm/browserFiles.js";
 import type { LoadProgress } from "../wasm/host.js";
 import type { ErrorParts } from "./errorParts.js";
 
@@ -25,7 +26,10 @@ export type Method =
   | "release";
 
 /** The options of createAttention that the worker sees: the signal and the listener stay where they are. */
-export type EngineOptions = Omit<CheckedOptions, "signal" | "onProgress" | "device" | "gpu">;
+export interface EngineOptions extends Omit<CheckedOptions, "signal" | "onProgress" | "device" | "gpu"> {
+  /** In a browser. A bundler may have put the worker's script where it does not find them. */
+  readonly files: BrowserFiles | undefined;
+}
 
 /** From the client. Each is answered once, in order. */
 export type Request =

@@ -3,27 +3,35 @@ import { openEngine } from "../createAttention.js";
 import { OPERATION } from "../createOptions.js";
 import type { Host } from "../wasm/host.js";
 import { errorParts } from "./errorParts.js";
-import { ENGINE, type Method, type ObjectNews, type ObjectState, type Reply, type Request } from "./protocol.js";
+import {
+  ENGINE,
+  type EngineOptions,
+  type Method,
+  type ObjectNews,
+  type ObjectState,
+  type Reply,
+  type Request,
+} from "./protocol.js";
 import { buffersOf } from "./shipment.js";
 
 /** Sends a reply; memory in `transfer` is handed over. */
 type Send = (reply: Reply, transfer?: ArrayBuffer[]) => void;
 
-/** Answers requests with the engine that `host` opens. They come one at a time. */
-export function serve(host: Host, send: Send): (request: Request) => Promise<void> {
-  const server = new Server(host, send);
+/** Answers requests with the engine that a host opens, which the options may choose. They come one at a time. */
+export function serve(hostFor: (options: EngineOptions) => Host, send: Send): (request: Request) => Promise<void> {
+  const server = new Server(hostFor, send);
   return (request) => (request.kind === "open" ? server.open(request) : server.call(request));
 }
 
 class Server {
-  readonly #host: Host;
+  readonly #hostFor: (options: EngineOptions) => Host;
   readonly #send: Send;
   readonly #objects = new Map<number, BackendCache | BackendLayer>();
   #lastObject = ENGINE;
   #backend: Backend | undefined;
 
-  constructor(host: Host, send: Send) {
-    this.#host = host;
+  constructor(hostFor: (options: EngineOptions) => Host, send: Send) {
+    this.#hostFor = hostFor;
     this.#send = send;
   }
 
@@ -31,7 +39,7 @@ class Server {
     const onProgress = progress ? (now: ProgressOf) => this.#send({ kind: "progress", progress: now }) : undefined;
     try {
       const wanted = { ...options, device: undefined, gpu: undefined, signal: undefined, onProgress };
-      const { backend, report } = await openEngine(this.#host, wanted);
+      const { backend, report } = await openEngine(this.#hostFor(options), wanted);
       this.#backend = backend;
       this.#send({ kind: "opened", id, report });
     } catch (error) {

@@ -3,7 +3,8 @@ import type { Reply } from "./protocol.js";
 
 /** A Worker of a page or of another worker. */
 export function spawnWebWorker(events: ChannelEvents): Channel {
-  const { worker, url } = startWorker();
+  const { href: url } = new URL("./worker-entry.js", import.meta.url); // a file as it is: no bundler is to look inside
+  const worker = startWorker(url);
   worker.onmessage = ({ data }: MessageEvent<Reply>) => {
     if (data.kind === "ready" && data.lock) void whenFree(data.lock).then(() => events.lost("it was terminated"));
     events.reply(data);
@@ -26,15 +27,13 @@ export function spawnWebWorker(events: ChannelEvents): Channel {
   };
 }
 
-/** The entry in a worker of its own. The literal is what bundlers look for. */
-function startWorker(): { readonly worker: Worker; readonly url: string } {
-  const { href: url } = new URL("./worker-entry.js", import.meta.url);
+function startWorker(url: string): Worker {
   try {
-    return { worker: new Worker(new URL("./worker-entry.js", import.meta.url), { type: "module" }), url };
+    return new Worker(url, { type: "module" });
   } catch {
     // Of another origin: a script of the page's own may still import it.
     const own = URL.createObjectURL(new Blob([`import ${JSON.stringify(url)};`], { type: "text/javascript" }));
-    return { worker: new Worker(own, { type: "module" }), url };
+    return new Worker(own, { type: "module" });
   }
 }
 
