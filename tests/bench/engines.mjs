@@ -18,17 +18,26 @@ export async function openEngine({ browser, node }) {
   return browser ? openChromium() : openNode(node);
 }
 
+/** This Node or another version, and the flags that give it relaxed SIMD. */
+export async function nodeProgram(major = currentMajor()) {
+  return {
+    program: major === currentMajor() ? process.execPath : await installNode(major),
+    flags: major < 22 ? ["--experimental-wasm-relaxed-simd"] : [],
+  };
+}
+
 async function openNode(major = currentMajor()) {
-  const program = major === currentMajor() ? process.execPath : await installNode(major);
-  // Node 20 has relaxed SIMD behind a flag.
-  const flags = ["--expose-gc", ...(major < 22 ? ["--experimental-wasm-relaxed-simd"] : [])];
+  const { program, flags } = await nodeProgram(major);
   const harness = fileURLToPath(new URL("harness/node.mjs", import.meta.url));
   const version = major === currentMajor() ? process.versions.node : NODE_VERSIONS[major];
   return {
     name: `Node ${version}`,
     run: (configuration, report) =>
       new Promise((resolve, reject) => {
-        const child = fork(harness, [JSON.stringify(configuration)], { execPath: program, execArgv: flags });
+        const child = fork(harness, [JSON.stringify(configuration)], {
+          execPath: program,
+          execArgv: ["--expose-gc", ...flags],
+        });
         child.on("message", report);
         child.on("error", reject);
         child.on("exit", (code, signal) =>

@@ -49,4 +49,16 @@ inline Floats<Arch> multiply_add(Floats<Arch> a, Floats<Arch> b, Floats<Arch> c)
 #endif
 }
 
+/// Equal floats for a loop, from memory where that is better than from a constant: V8 since version 12 or so makes a
+/// constant anew at every use, in three instructions.
+template <class Arch>
+inline Floats<Arch> held(float value) {
+#if defined(__wasm__)
+  volatile float memory = value;
+  return Floats<Arch>(memory);
+#else
+  return Floats<Arch>(value);
+#endif
+}
+
 }  // namespace headwise

@@ -9,42 +9,64 @@ namespace headwise {
 ///
 /// x = n ln2 + r with |r| <= ln2/2, and exp(x) = 2^n exp(r): a minimax polynomial of degree 6 for exp(r), and a number
 /// whose exponent is n, which for the n = -127 that everything below is raised to happens to be 0.
+///
+/// Made once before a loop, so that the constants are at hand.
 template <class Arch>
-inline Floats<Arch> exponential(Floats<Arch> x) {
+class Exponential {
   using V = Floats<Arch>;
+
+ public:
+  V operator()(V x) const {
+    x = xsimd::max(x, lowest_);
+    const V shifted = multiply_add<Arch>(x, log2e_, shift_);
+    const V minus_n = shift_ - shifted;
+    V r = multiply_add<Arch>(minus_n, ln2_, x);
+    r = multiply_add<Arch>(minus_n, ln2_rest_, r);
+    // two short chains instead of one long one: processors do not look far enough ahead to hide its latency
+    const V r2 = r * r;
+    const V high = multiply_add<Arch>(r2, c6_, multiply_add<Arch>(r, c5_, c4_));
+    const V low = multiply_add<Arch>(r, c3_, c2_);
+    const V p = multiply_add<Arch>(r2, multiply_add<Arch>(r2, high, low), r + one_);
+    return p * xsimd::bitwise_cast<float>(xsimd::bitwise_cast<std::int32_t>(shifted) << 23);
+  }
+
+ private:
   // adding 1.5 * 2^23 leaves the nearest integer in the low bits; 127 is the bias of the exponent
-  const V shift(12582912.0f + 127.0f);
-  x = xsimd::max(x, V(-88.0f));
-  const V shifted = multiply_add<Arch>(x, V(1.44269504f), shift);
-  const V minus_n = shift - shifted;
-  V r = multiply_add<Arch>(minus_n, V(0.693359375f), x);
-  r = multiply_add<Arch>(minus_n, V(-2.12194440e-4f), r);
-  // two short chains instead of one long one: processors do not look far enough ahead to hide its latency
-  const V r2 = r * r;
-  V high = multiply_add<Arch>(r, V(8.368673734e-3f), V(4.166826233e-2f));
-  high = multiply_add<Arch>(r2, V(1.382101444e-3f), high);
-  const V low = multiply_add<Arch>(r, V(1.666652113e-1f), V(4.999999404e-1f));
-  const V p = multiply_add<Arch>(r2, multiply_add<Arch>(r2, high, low), r + V(1.0f));
-  return p * xsimd::bitwise_cast<float>(xsimd::bitwise_cast<std::int32_t>(shifted) << 23);
-}
+  const V shift_ = held<Arch>(12582912.0f + 127.0f);
+  const V lowest_ = held<Arch>(-88.0f), log2e_ = held<Arch>(1.44269504f);
+  const V ln2_ = held<Arch>(0.693359375f), ln2_rest_ = held<Arch>(-2.12194440e-4f);
+  const V one_ = held<Arch>(1.0f), c2_ = held<Arch>(4.999999404e-1f), c3_ = held<Arch>(1.666652113e-1f),
+          c4_ = held<Arch>(4.166826233e-2f), c5_ = held<Arch>(8.368673734e-3f), c6_ = held<Arch>(1.382101444e-3f);
+};
 
 /// tanh(x), relative error <= 4 ulp: an odd polynomial below 0.625, 1 - 2 / (exp(2x) + 1) above (Cephes' tanhf).
 template <class Arch>
-inline Floats<Arch> hyperbolic_tangent(Floats<Arch> x) {
+class HyperbolicTangent {
   using V = Floats<Arch>;
-  const V magnitude = xsimd::abs(x);
-  const V z = x * x;
-  V p(-5.70498872745e-3f);
-  p = multiply_add<Arch>(p, z, V(2.06390887954e-2f));
-  p = multiply_add<Arch>(p, z, V(-5.37397155531e-2f));
-  p = multiply_add<Arch>(p, z, V(1.33314422036e-1f));
-  p = multiply_add<Arch>(p, z, V(-3.33332819422e-1f));
-  const V small = multiply_add<Arch>(p * z, x, x);
-  // beyond 10 tanh is 1 in float32, and exp must not overflow
-  const V doubled = xsimd::select(magnitude < V(10.0f), magnitude + magnitude, V(20.0f));
-  const V large = V(1.0f) - V(2.0f) / (exponential<Arch>(doubled) + V(1.0f));
-  const V signed_large = xsimd::select(x < V(0.0f), V(0.0f) - large, large);
-  return xsimd::select(magnitude < V(0.625f), small, xsimd::select(x == x, signed_large, x));
-}
+
+ public:
+  V operator()(V x) const {
+    const V magnitude = xsimd::abs(x);
+    const V z = x * x;
+    V p = multiply_add<Arch>(c11_, z, c9_);
+    p = multiply_add<Arch>(p, z, c7_);
+    p = multiply_add<Arch>(p, z, c5_);
+    p = multiply_add<Arch>(p, z, c3_);
+    const V small = multiply_add<Arch>(p * z, x, x);
+    const V doubled = xsimd::select(magnitude < largest_, magnitude + magnitude, largest_ + largest_);
+    const V large = one_ - two_ / (exponential_(doubled) + one_);
+    const V signed_large = xsimd::select(x < zero_, zero_ - large, large);
+    return xsimd::select(magnitude < end_of_small_, small, xsimd::select(x == x, signed_large, x));
+  }
+
+ private:
+  const Exponential<Arch> exponential_;
+  const V zero_ = V(0.0f), one_ = held<Arch>(1.0f), two_ = held<Arch>(2.0f), end_of_small_ = held<Arch>(0.625f);
+  // beyond this tanh is 1 in float32, and exp must not overflow
+  const V largest_ = held<Arch>(10.0f);
+  const V c3_ = held<Arch>(-3.33332819422e-1f), c5_ = held<Arch>(1.33314422036e-1f),
+          c7_ = held<Arch>(-5.37397155531e-2f), c9_ = held<Arch>(2.06390887954e-2f),
+          c11_ = held<Arch>(-5.70498872745e-3f);
+};
 
 }  // namespace headwise

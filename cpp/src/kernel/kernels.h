@@ -435,13 +435,13 @@ inline float poisoned_step(float* scores, std::int64_t count, float* maximum, fl
   return nan;
 }
 
-/// Calls visit(first, vectors) for all vectors of a row, four at a time and then one at a time: running sums and maxima
-/// then wait for each other a quarter as often.
-template <class Arch, class Visit>
-inline void for_each_four(std::int64_t count, Visit visit) {
+/// Calls visit(first, vectors) for all vectors of a row, some at a time and then one at a time: running sums and maxima
+/// then wait for each other less often.
+template <class Arch, int at_a_time, class Visit>
+inline void for_each_vectors(std::int64_t count, Visit visit) {
   constexpr std::int64_t lanes = Floats<Arch>::size;
   std::int64_t j = 0;
-  for (; j + 4 * lanes <= count; j += 4 * lanes) visit(j, std::integral_constant<int, 4>());
+  for (; j + at_a_time * lanes <= count; j += at_a_time * lanes) visit(j, std::integral_constant<int, at_a_time>());
   for (; j < count; j += lanes) visit(j, std::integral_constant<int, 1>());
 }
 
@@ -449,6 +449,8 @@ template <class V, std::size_t count, class Combine>
 inline V fold(V (&vectors)[count], Combine combine) {
   if constexpr (count == 4)
     return combine(combine(vectors[0], vectors[1]), combine(vectors[2], vectors[3]));
+  else if constexpr (count == 2)
+    return combine(vectors[0], vectors[1]);
   else
     return vectors[0];
 }
@@ -459,7 +461,7 @@ template <class Arch>
 float row_maximum(const float* scores, std::int64_t count, bool* poisoned) {
   using V = Floats<Arch>;
   V highest(-kInfinity), total(0.0f);
-  for_each_four<Arch>(count, [&](std::int64_t j, auto vectors) {
+  for_each_vectors<Arch, 4>(count, [&](std::int64_t j, auto vectors) {
     V s[vectors()];
     for (int v = 0; v < vectors(); ++v) s[v] = V::load_unaligned(scores + j + v * V::size);
     highest = xsimd::max(highest, fold(s, [](V x, V y) { return xsimd::max(x, y); }));
@@ -490,11 +492,12 @@ float softmax_step(float* scores, std::int64_t count, float* maximum, float* sum
     return 1.0f;
   }
   const V shift(raised);
+  const Exponential<Arch> exponential;
   V total(0.0f);
-  for_each_four<Arch>(count, [&](std::int64_t j, auto vectors) {
+  for_each_vectors<Arch, 2>(count, [&](std::int64_t j, auto vectors) {
     V weight[vectors()];
     for (int v = 0; v < vectors(); ++v) {
-      weight[v] = exponential<Arch>(V::load_unaligned(scores + j + v * V::size) - shift);
+      weight[v] = exponential(V::load_unaligned(scores + j + v * V::size) - shift);
       weight[v].store_unaligned(scores + j + v * V::size);
     }
     total += fold(weight, [](V x, V y) { return x + y; });
@@ -521,16 +524,18 @@ void exponentials(float* values, std::int64_t count, float maximum, float factor
     return;
   }
   const V shift(maximum), scale(factor);
+  const Exponential<Arch> exponential;
   for (std::int64_t j = 0; j < count; j += V::size)
-    (exponential<Arch>(V::load_unaligned(values + j) - shift) * scale).store_unaligned(values + j);
+    (exponential(V::load_unaligned(values + j) - shift) * scale).store_unaligned(values + j);
 }
 
 template <class Arch>
 void softcap(float* scores, std::int64_t count, float cap) {
   using V = Floats<Arch>;
   const V factor(cap);
+  const HyperbolicTangent<Arch> hyperbolic_tangent;
   for (std::int64_t j = 0; j < count; j += V::size)
-    (factor * hyperbolic_tangent<Arch>(V::load_unaligned(scores + j) / factor)).store_unaligned(scores + j);
+    (factor * hyperbolic_tangent(V::load_unaligned(scores + j) / factor)).store_unaligned(scores + j);
 }
 
 template <class Arch>

@@ -1,0 +1,138 @@
+// What a call and each function of the kernel table take by themselves, without copies, on one thread. See kernels.mjs.
+//
+// The figure is the best of several stretches. Arguments: only lines that contain this text.
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <limits>
+#include <string>
+
+#include "headwise/attention.h"
+#include "headwise/thread_pool.h"
+#include "kernel/kernel_table.h"
+#include "tile.h"
+#include "workspace.h"
+
+namespace headwise {
+namespace {
+
+std::string filter;
+
+Buffer<float> noise(std::int64_t count) {
+  Buffer<float> values;
+  if (!values.allocate(count)) std::abort();
+  std::uint32_t state = 1;
+  for (std::int64_t i = 0; i < count; ++i) {
+    state = state * 1664525u + 1013904223u;
+    values[i] = static_cast<float>(state >> 8) * 0x1p-23f - 1.0f;
+  }
+  return values;
+}
+
+/// Seconds of one run in the fastest of 12 stretches of at least 30 ms.
+template <class Run>
+double seconds(Run run) {
+  using Clock = std::chrono::steady_clock;
+  double best = std::numeric_limits<double>::infinity();
+  for (int stretch = 0; stretch < 12; ++stretch) {
+    const auto start = Clock::now();
+    double elapsed = 0;
+    int runs = 0;
+    for (; elapsed < 0.03; elapsed = std::chrono::duration<double>(Clock::now() - start).count(), ++runs) run();
+    best = std::min(best, elapsed / runs);
+  }
+  return best;
+}
+
+bool is_wanted(const std::string& name) { return name.find(filter) != std::string::npos; }
+
+template <class Run>
+void line(const std::string& name, double operations, Run run) {
+  if (!is_wanted(name)) return;
+  const double time = seconds(run);
+  std::printf("%-8s %-38s %11.2f us", kernel_table().name, name.c_str(), time * 1e6);
+  if (operations > 0) std::printf("  %6.1f GFLOP/s", operations / time * 1e-9);
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
+struct Case {
+  const char* name;
+  std::int64_t heads, kv_heads, queries, keys, dim;
+  bool causal = false;
+};
+
+constexpr Case kCases[] = {
+    {"12 x 128 x 64", 12, 12, 128, 128, 64},
+    {"12 x 197 x 64", 12, 12, 197, 197, 64},
+    {"12 x 512 x 64", 12, 12, 512, 512, 64},
+    {"8 x 2048 x 64", 8, 8, 2048, 2048, 64},
+    {"8 x 2048 x 128", 8, 8, 2048, 2048, 128},
+    {"causal 12 x 1024 x 64", 12, 12, 1024, 1024, 64, true},
+    {"causal 32/8 x 2048 x 128", 32, 8, 2048, 2048, 128, true},
+    {"decode 32/8 x 8192 x 128", 32, 8, 1, 8192, 128},
+};
+
+void time_call(ThreadPool& pool, const Case& c) {
+  const std::string name = std::string("call ") + c.name;
+  if (!is_wanted(name)) return;
+  AttentionShape shape;
+  shape.num_heads = c.heads, shape.num_kv_heads = c.kv_heads;
+  shape.query_length = c.queries, shape.key_length = c.keys;
+  shape.head_dim = shape.value_dim = c.dim;
+  const Buffer<float> query = noise(c.heads * c.queries * c.dim), key = noise(c.kv_heads * c.keys * c.dim);
+  const Buffer<float> value = noise(c.kv_heads * c.keys * c.dim);
+  Buffer<float> output = noise(c.heads * c.queries * c.dim);
+  AttentionInputs inputs;
+  inputs.query.data = query.data(), inputs.key.data = key.data(), inputs.value.data = value.data();
+  AttentionOptions options;
+  if (c.causal) options.causal = Causal::lower_right;
+  AttentionOutputs outputs;
+  outputs.output.data = output.data();
+  const std::int64_t pairs = c.causal ? c.queries * (c.queries + 1) / 2 : c.queries * c.keys;
+  line(name, 4.0 * static_cast<double>(c.heads * pairs * c.dim), [&] {
+    if (const Status status = attention(pool, shape, inputs, options, outputs); !status.ok()) std::puts(status.message);
+  });
+}
+
+/// One tile of keys, everything in the caches.
+void time_functions(std::int64_t rows, std::int64_t keys, std::int64_t dim) {
+  const KernelTable& kernels = kernel_table();
+  const std::int64_t width = kernels.panel_width;
+  const Buffer<float> query = noise(rows * dim), stored = noise(keys * dim), fresh = noise(rows * keys);
+  Buffer<float> scores = noise(rows * keys), out = noise(rows * dim), panels = noise(keys * dim);
+  const RowRun run{stored.data(), Dtype::float32, static_cast<std::ptrdiff_t>(dim), 1, nullptr, 0, keys};
+  const double operations = 2.0 * static_cast<double>(rows * keys * dim);
+  const auto name = [&](const char* what) {
+    return std::string(what) + " " + std::to_string(rows) + " x " + std::to_string(keys) + " x " + std::to_string(dim);
+  };
+  line(name("scores"), operations, [&] {
+    kernels.multiply(query.data(), dim, panels.data(), dim * width, dim, keys / width, scores.data(), keys, rows,
+                     false);
+  });
+  line(name("values"), operations, [&] {
+    kernels.multiply(fresh.data(), keys, panels.data(), keys * width, keys, dim / width, out.data(), dim, rows, true);
+  });
+  line(name("pack keys"), 0, [&] { kernels.pack_transposed(run, dim, 0, panels.data()); });
+  line(name("pack values"), 0, [&] { kernels.pack(run, dim, 0, keys, panels.data()); });
+  line(name("softmax, and a copy"), 0, [&] {
+    std::copy_n(fresh.data(), rows * keys, scores.data());
+    for (std::int64_t r = 0; r < rows; ++r) {
+      float maximum = -std::numeric_limits<float>::infinity(), sum = 0.0f;
+      kernels.softmax_step(scores.data() + r * keys, keys, &maximum, &sum);
+    }
+  });
+  line(name("a copy"), 0, [&] { std::copy_n(fresh.data(), rows * keys, scores.data()); });
+}
+
+}  // namespace
+}  // namespace headwise
+
+int main(int count, char** arguments) {
+  using namespace headwise;
+  if (count > 1) filter = arguments[1];
+  ThreadPool pool(1);
+  for (const Case& c : kCases) time_call(pool, c);
+  for (const std::int64_t dim : {64, 128}) time_functions(32, 256, dim);
+}
