@@ -1,34 +1,35 @@
-// Firefox: the page of consumers/page as plain files. Chromium's package brings the software Vulkan driver for WebGPU.
+// Firefox: pages of plain files, and what a bundler makes. Chromium's package brings the software Vulkan driver for WebGPU.
 
 import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 
 import { ISOLATION, serveFolder } from "../../browser/staticServer.js";
 import { emptyConsumer, type Consumer } from "../consumer.js";
 import { firstRows } from "../expected.js";
+import { bundle } from "../pageProject.js";
 import { closeTo, expectAlone, expectThreaded, useFiles, type Outcome } from "../pages.js";
 import { run } from "../programs.js";
+import { describeWith, tool } from "../tools.js";
 
 const FIREFOX = process.env["HEADWISE_FIREFOX"] ?? "/usr/bin/firefox-esr";
 const SOFTWARE_VULKAN = "/usr/lib/chromium/vk_swiftshader_icd.json";
-const MINUTES = 60_000;
+const MINUTE = 60_000;
 
 let consumer: Consumer;
 let runtimeFolder: string;
 beforeAll(async () => {
   consumer = await emptyConsumer();
   await consumer.add("page");
-  await useFiles(consumer.folder);
   runtimeFolder = await mkdtemp(path.join(tmpdir(), "headwise-firefox-"));
 });
 afterAll(() => Promise.all([consumer.remove(), rm(runtimeFolder, { recursive: true })]));
 
-async function outcomeWith(headers: Readonly<Record<string, string>>): Promise<Outcome> {
-  const server = await serveFolder(consumer.folder, headers);
+async function outcomeIn(folder: string, headers: Readonly<Record<string, string>>): Promise<Outcome> {
+  const server = await serveFolder(folder, headers);
   const env = {
     XDG_RUNTIME_DIR: runtimeFolder,
     ...(existsSync(SOFTWARE_VULKAN) && { VK_ICD_FILENAMES: SOFTWARE_VULKAN }),
@@ -41,29 +42,44 @@ async function outcomeWith(headers: Readonly<Record<string, string>>): Promise<O
   }
 }
 
-const describeWithFirefox = existsSync(FIREFOX) ? describe : describe.skip;
+describeWith([FIREFOX, tool("puppeteer-core")], "Firefox", () => {
+  describe.each(["mainCore.js", "mainWorker.js"])("%s", (script) => {
+    beforeEach(() => useFiles(consumer.folder, script));
 
-describeWithFirefox(`Firefox (skipped unless ${FIREFOX} is installed)`, () => {
+    /** In an isolated page and in another. */
+    async function expectBothWays(folder: string): Promise<void> {
+      const [threaded, alone] = [await outcomeIn(folder, ISOLATION), await outcomeIn(folder, {})];
+      expectThreaded(threaded);
+      expectAlone(alone);
+      expect([threaded.variant, alone.variant]).toEqual(["relaxed", "relaxed"]);
+    }
+
+    test(
+      "in plain files has relaxed SIMD, and threads where the page is isolated, else a reason",
+      () => expectBothWays(consumer.folder),
+      MINUTE,
+    );
+
+    test("built by Vite has the same", async () => expectBothWays(await bundle("vite", consumer, script)), MINUTE);
+  });
+
   test(
-    "has threads and relaxed SIMD where the page is isolated",
+    "headwise/inline computes on one thread",
     async () => {
-      const outcome = await outcomeWith(ISOLATION);
-      expectThreaded(outcome);
-      expect(outcome.variant).toBe("relaxed");
+      await useFiles(consumer.folder, "mainInline.js");
+      expect(await outcomeIn(consumer.folder, {})).toMatchObject({ threads: 1, rows: closeTo(firstRows) });
     },
-    MINUTES,
+    MINUTE,
   );
-
-  test("has one thread and a reason where it is not", async () => expectAlone(await outcomeWith({})), MINUTES);
 
   test(
     "computes on WebGPU where it has a Vulkan driver, and else says that there is no GPU",
     async () => {
       await useFiles(consumer.folder, "mainGpu.js");
-      const outcome = await outcomeWith({});
+      const outcome = await outcomeIn(consumer.folder, {});
       if (outcome.code && !existsSync(SOFTWARE_VULKAN)) expect(outcome.code).toBe("UNSUPPORTED");
       else expect(outcome).toMatchObject({ backend: "webgpu", rows: closeTo(firstRows) });
     },
-    MINUTES,
+    MINUTE,
   );
 });
