@@ -1,0 +1,47 @@
+// A thread of the pool traps in the middle of a call: in WebAssembly itself, by a module that was tampered with.
+
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { chromium, type Browser } from "playwright-core";
+
+import { faultyLoader } from "../web/faultyLoader.js";
+import { openPage, type TestWindow } from "./page.js";
+import { ISOLATION } from "./staticServer.js";
+
+const CHROMIUM = process.env["HEADWISE_CHROMIUM"] ?? "/usr/bin/chromium";
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
+});
+afterAll(() => browser.close());
+
+test.each(["/index.js", "/worker.js"])(
+  "%s in an isolated page: the call rejects, so does the next; other instances and the page are well",
+  async (entry) => {
+    const { page, troubles, close } = await openPage(browser, { headers: ISOLATION, entry });
+    const endings = await page.evaluate(async (loader) => {
+      const { headwise, floats } = window as unknown as TestWindow;
+      const x = floats(1, 8, 512, 64);
+      const options = { variant: "simd", backend: "wasm", threads: 2 } as const;
+      const ending = async (hw: Awaited<ReturnType<typeof headwise.createAttention>>) => {
+        const start = performance.now();
+        const code = await hw.scaledDotProductAttention(x, x, x).then(
+          () => "it ended well",
+          (error: { code: string }) => error.code,
+        );
+        return { code, isSoon: performance.now() - start < 2000 };
+      };
+      const glueUrl = URL.createObjectURL(new Blob([loader], { type: "text/javascript" }));
+      const faulty = await headwise.createAttention({ ...options, wasm: { glueUrl } });
+      const well = await headwise.createAttention(options);
+      const endings = [await ending(faulty), await ending(faulty), await ending(well)];
+      faulty.dispose();
+      well.dispose();
+      return endings;
+    }, faultyLoader("js"));
+    await close();
+    const rejected = { code: "INTERNAL", isSoon: true };
+    expect(endings).toEqual([rejected, rejected, { code: "it ended well", isSoon: true }]);
+    expect(troubles).toEqual([]);
+  },
+);
