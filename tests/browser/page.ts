@@ -15,15 +15,17 @@ interface Opening {
   readonly headers?: Readonly<Record<string, string>>;
   /** Address of the entry; on the page's own server unless it says otherwise. */
   readonly entry?: string;
+  /** A name that the browser takes for this machine's. */
+  readonly host?: string;
 }
 
 /** Opens a page with an entry of the package loaded; `troubles` collects what the page complains of. */
-export async function openPage(browser: Browser, { headers = {}, entry = "/index.js" }: Opening) {
+export async function openPage(browser: Browser, { headers = {}, entry = "/index.js", host }: Opening) {
   const server = await serveDist(headers);
   const page: Page = await browser.newPage();
   const troubles: string[] = [];
   page.on("pageerror", (error) => troubles.push(error.message));
-  await page.goto(server.url);
+  await page.goto(host ? server.url.replace("127.0.0.1", host) : server.url);
   await page.evaluate(async (address) => {
     const floats = (...shape: number[]) => ({
       data: Float32Array.from({ length: shape.reduce((n, x) => n * x, 1) }, (_, k) => Math.sin(k + 1)),

@@ -13,8 +13,8 @@ export const browserHost = (files: BrowserFiles): Host => ({
         most: 1,
         good: 1,
         reason:
-          "page is not cross-origin isolated (COOP/COEP): serve it with Cross-Origin-Opener-Policy: same-origin " +
-          "and Cross-Origin-Embedder-Policy: require-corp",
+          `page is not cross-origin isolated (COOP/COEP): serve it ${globalThis.isSecureContext ? "" : "by https and "}` +
+          "with Cross-Origin-Opener-Policy: same-origin and Cross-Origin-Embedder-Policy: require-corp",
       };
     return { most: Infinity, good: Math.min(navigator.hardwareConcurrency || 1, MOST_THREADS_BY_DEFAULT) };
   },

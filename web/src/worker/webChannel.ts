@@ -1,3 +1,4 @@
+import type { Report } from "../backend.js";
 import type { Channel, ChannelEvents } from "./channel.js";
 import type { Reply } from "./protocol.js";
 
@@ -5,9 +6,13 @@ import type { Reply } from "./protocol.js";
 export function spawnWebWorker(events: ChannelEvents): Channel {
   const { href: url } = new URL("./worker-entry.js", import.meta.url); // a file as it is: no bundler is to look inside
   const worker = startWorker(url);
+  let isWatched = false;
   worker.onmessage = ({ data }: MessageEvent<Reply>) => {
-    if (data.kind === "ready" && data.lock) void whenFree(data.lock).then(() => events.lost("it was terminated"));
-    events.reply(data);
+    if (data.kind === "ready" && data.lock) {
+      isWatched = true;
+      void whenFree(data.lock).then(() => events.lost("it was terminated"));
+    }
+    events.reply(data.kind === "opened" && !isWatched ? { ...data, report: unwatched(data.report) } : data);
   };
   worker.onmessageerror = () => events.lost("a message of it could not be read");
   worker.onerror = (event) => {
@@ -35,6 +40,13 @@ function startWorker(url: string): Worker {
     const own = URL.createObjectURL(new Blob([`import ${JSON.stringify(url)};`], { type: "text/javascript" }));
     return new Worker(own, { type: "module" });
   }
+}
+
+function unwatched(report: Report): Report {
+  const worker =
+    "page has no locks (it is not served by https), so nobody tells if the browser ends the engine's worker by itself: " +
+    "give calls a signal with a time-out";
+  return { ...report, reasons: { ...report.reasons, worker } };
 }
 
 /** A browser says nothing when a worker is terminated, but it takes its locks away. */
