@@ -198,8 +198,8 @@ bool Sweep::weigh(const Strip& strip) {
   return hidden;
 }
 
-/// One row: weights within the keys that it reaches, zeros around them. Which keys are visible is noted where some are
-/// not, and for an isolated sweep always.
+/// One row: weights within the keys that it reaches, zeros around them. Which keys are visible is looked up where some
+/// inside are not, and for an isolated sweep always.
 bool Sweep::weigh_row(const Strip& strip, std::int64_t r) {
   const std::int64_t lds = scratch_.tiles.keys, lanes = call_.kernels.lanes;
   const std::int64_t strip_end = std::min(strip.keys.end, tile_.size());
@@ -212,22 +212,22 @@ bool Sweep::weigh_row(const Strip& strip, std::int64_t r) {
   const KeyRange reach = within(tile_, row.keys.range);
   const std::int64_t first = reach.begin / lanes * lanes, last = round_up(reach.end, lanes);
   const KeyRange keys{tile_.begin + first, std::min(tile_.begin + last, tile_.end)};
-  const bool hiding = keys.size() < strip_end - strip.keys.begin || needs_hiding(call_, row, keys);
+  const bool inside = isolated_ || hides_inside(call_, row, keys);
   if (!reach.empty()) {
     raise_scores(call_, *rows_.sequence, row, keys, ScoreStage::biased, scores + first, last - first);
-    if (hiding) {
+    if (inside) {
       softmax.seen |= hide_scores(call_, *rows_.sequence, row, keys, scores + first, visible + first);
     } else {
       softmax.seen = true;
-      if (isolated_) std::memset(visible + first, 1, keys.size());
     }
-    for (std::int64_t j = first + keys.size(); j < last; ++j) scores[j] = -kInfinity;
+    std::fill(scores + first, scores + reach.begin, -kInfinity);
+    std::fill(scores + reach.end, scores + last, -kInfinity);
     const float factor = call_.kernels.softmax_step(scores + first, last - first, &softmax.maximum, &softmax.sum);
     if (factor != 1.0f) call_.kernels.scale(scratch_.out + r * scratch_.value_width, scratch_.value_width, factor);
   }
   for (std::int64_t j = strip.keys.begin; j < std::min(first, strip_end); ++j) scores[j] = 0.0f;
   for (std::int64_t j = std::max(last, strip.keys.begin); j < strip_end; ++j) scores[j] = 0.0f;
-  return hiding;
+  return inside || reach.size() < strip_end - strip.keys.begin;
 }
 
 /// out += weights * values, for rows that all may look at every value (a hidden one has weight 0 and is finite).
@@ -311,8 +311,13 @@ void load_queries(const Call& call, const RowTile& rows, TileScratch& scratch) {
     row.head = rows.group * group + (rows.begin + r) % group;
     row.i = (rows.begin + r) / group;
     row.keys = call.visible_keys(sequence, row.i);
-    call.load_query(sequence, row.head, row.i, scratch.query + r * depth);
   }
+  for (std::int64_t r = 0; r < std::min(group, rows.size()); ++r) {  // every `group`-th row is of the same head
+    const QueryRow& first = scratch.query_rows[r];
+    const RowRun run = call.query_rows(sequence, first.head, first.i, divide_up(rows.size() - r, group));
+    call.kernels.widen(run, depth, scratch.query + r * depth, group * depth);
+  }
+  call.kernels.scale(scratch.query, rows.size() * depth, call.scale);
   const std::int64_t padded = round_up(rows.size(), call.kernels.row_block);
   std::fill(scratch.query + rows.size() * depth, scratch.query + padded * depth, 0.0f);
 }

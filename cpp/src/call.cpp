@@ -50,15 +50,20 @@ VisibleKeys Call::visible_keys(const Sequence& sequence, std::int64_t i) const {
   return keys;
 }
 
-void Call::load_query(const Sequence& sequence, std::int64_t head, std::int64_t i, float* row) const {
+RowRun Call::query_rows(const Sequence& sequence, std::int64_t head, std::int64_t i, std::int64_t count) const {
   const std::int64_t at =
       sequence.batch * query.batch + head * query.head + (sequence.query_begin + i) * query.position;
   RowRun run;
   run.data = static_cast<const char*>(inputs.query.data) + at * size_of(inputs.query.dtype);
   run.dtype = inputs.query.dtype;
+  run.row_stride = query.position;
   run.column_stride = query.feature;
-  run.count = 1;
-  kernels.widen(run, shape.head_dim, row, shape.head_dim);
+  run.count = count;
+  return run;
+}
+
+void Call::load_query(const Sequence& sequence, std::int64_t head, std::int64_t i, float* row) const {
+  kernels.widen(query_rows(sequence, head, i, 1), shape.head_dim, row, shape.head_dim);
   kernels.scale(row, shape.head_dim, scale);
 }
 

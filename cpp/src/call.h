@@ -57,6 +57,10 @@ struct Call {
 
   [[nodiscard]] VisibleKeys visible_keys(const Sequence& sequence, std::int64_t i) const;
 
+  /// Query rows i, i + 1, … of `head` as they lie.
+  [[nodiscard]] RowRun query_rows(const Sequence& sequence, std::int64_t head, std::int64_t i,
+                                  std::int64_t count) const;
+
   /// Query row i of `head` as float32, times the scale: [head_dim].
   void load_query(const Sequence& sequence, std::int64_t head, std::int64_t i, float* row) const;
 

@@ -87,10 +87,13 @@ void find_visible(const Call& call, const Sequence& sequence, const QueryRow& ro
 
 }  // namespace
 
-bool needs_hiding(const Call& call, const QueryRow& row, KeyRange tile) {
+bool hides_inside(const Call& call, const QueryRow& row, KeyRange tile) {
   if (call.inputs.mask || call.inputs.bias.data) return true;
-  if (row.keys.range.begin > tile.begin || row.keys.range.end < tile.end) return true;
   return row.keys.self >= tile.begin && row.keys.self < tile.end;
+}
+
+bool needs_hiding(const Call& call, const QueryRow& row, KeyRange tile) {
+  return row.keys.range.begin > tile.begin || row.keys.range.end < tile.end || hides_inside(call, row, tile);
 }
 
 void raise_scores(const Call& call, const Sequence& sequence, const QueryRow& row, KeyRange tile, ScoreStage stage,

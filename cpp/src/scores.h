@@ -11,7 +11,10 @@ struct QueryRow {
   VisibleKeys keys;
 };
 
-/// Whether some pair of `row` and keys [begin, end) needs more than scale and softcap: a mask, a bias, or an edge.
+/// Whether some key of `tile` within the range of `row` may be hidden from it: by a mask, a bias, or as itself.
+[[nodiscard]] bool hides_inside(const Call& call, const QueryRow& row, KeyRange tile);
+
+/// Whether some key of `tile` may be hidden from `row`, by an edge of its range or inside.
 [[nodiscard]] bool needs_hiding(const Call& call, const QueryRow& row, KeyRange tile);
 
 /// From raw scores of `row` against keys `tile` to those of `stage`, in the order of the contract: softcap, ALiBi,

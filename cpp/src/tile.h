@@ -15,6 +15,7 @@ struct TileSizes {
 };
 
 struct TileRequest {
+  std::int64_t kv_heads;
   std::int64_t rows;  ///< query rows that share the keys: group size * query length
   std::int64_t keys;
   std::int64_t head_dim;
