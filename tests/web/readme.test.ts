@@ -1,25 +1,46 @@
 // Every JavaScript example of the README (and of the guides) runs as a reader would run it: in its own Node process,
 // against the built package. What an example prints must be what its comments `// prints: …` say.
+//
+// Listings that are not whole programs run where they belong: those that name a file in tests/package/quick/guide.test.ts,
+// those on headwise/viz in vizListings.test.ts there, the commands for C++ in cppConsumer.test.ts.
 
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
-import { expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 
 const root = process.cwd();
 const guides = path.join(root, "web", "docs");
 const scratch = path.join(root, "build", "readme");
 
-const pages = [path.join(root, "README.md"), ...readdirSync(guides).map((name) => path.join(guides, name))].filter(
-  (file) => file.endsWith(".md"),
-);
-
-function examplesOf(page: string): string[] {
-  return [...readFileSync(page, "utf8").matchAll(/^```js\n(.*?)^```/gms)].map((match) => match[1]!);
+interface Listing {
+  readonly page: string;
+  /** What stands after the fence: the language, and the file that it is. */
+  readonly kind: string;
+  readonly text: string;
 }
 
-const promisedBy = (example: string) => [...example.matchAll(/\/\/ prints: (.*)$/gm)].map((match) => match[1]!.trim());
+const pages = ["README.md", ...readdirSync(guides).map((name) => path.join("web/docs", name))];
+const listings = pages.flatMap((page): Listing[] => {
+  const fences = readFileSync(page, "utf8").matchAll(/^```(.*)\n([^]*?)^```$/gm);
+  return [...fences].map(([, kind, text]) => ({ page, kind: kind!, text: text! }));
+});
+const kindsOn = (page: string) => listings.filter((listing) => listing.page === page).map(({ kind }) => kind);
+
+describe("every listing is one that a test runs", () => {
+  const programs = new Set(["js", "sh"]);
+  const elsewhere: Readonly<Record<string, readonly string[]>> = {
+    "README.md": [""], // the tree of folders
+    "web/docs/contract.md": ["text"], // the formula
+    "web/docs/guide.md": ["html page", "js vite.config.js", "js service.js", "cmake CMakeLists.txt"],
+    "web/docs/viz.md": ["html", "ts"],
+  };
+
+  test.each(pages)("%s", (page) => {
+    expect(kindsOn(page).filter((kind) => !programs.has(kind))).toEqual(elsewhere[page] ?? []);
+  });
+});
 
 /** Runs the example inside the repository, so that `headwise` is found by package.json's own exports. */
 function printedBy(example: string, name: string): string[] {
@@ -29,10 +50,11 @@ function printedBy(example: string, name: string): string[] {
   return execFileSync(process.execPath, [file], { encoding: "utf8", timeout: 30_000 }).trim().split("\n");
 }
 
-const examples = pages.flatMap((page) => {
-  const name = path.basename(page, ".md").toLowerCase();
-  return examplesOf(page).map((text, index) => ({ name: `${name}-${index + 1}`, text }));
-});
+const promisedBy = (example: string) => [...example.matchAll(/\/\/ prints: (.*)$/gm)].map((match) => match[1]!.trim());
+
+const examples = listings
+  .filter(({ kind }) => kind === "js")
+  .map(({ page, text }, index) => ({ name: `${path.basename(page, ".md").toLowerCase()}-${index + 1}`, text }));
 
 test("the README has examples", () => {
   expect(examples.filter(({ name }) => name.startsWith("readme")).length).toBeGreaterThanOrEqual(3);
@@ -42,4 +64,22 @@ test.each(examples)("example $name prints what it promises", ({ name, text }) =>
   const promised = promisedBy(text);
   expect(promised.length).toBeGreaterThan(0);
   expect(printedBy(text, name)).toEqual(promised);
+});
+
+describe("commands are those that there are", () => {
+  const { scripts } = JSON.parse(readFileSync("package.json", "utf8")) as { scripts: Record<string, string> };
+  const known = [
+    ...Object.keys(scripts).map((name) => `npm run ${name}`),
+    "npm start",
+    "npm test",
+    "npm install headwise",
+  ];
+  const commands = listings
+    .filter(({ kind, text }) => kind === "sh" && !text.startsWith("cmake "))
+    .flatMap(({ text }) => text.trim().split("\n"));
+
+  test.each(commands)("%s", (command) => {
+    const [words] = command.split(/ +(?:--|#) /);
+    expect(known).toContain(words!.trim());
+  });
 });

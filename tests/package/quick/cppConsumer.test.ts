@@ -1,6 +1,6 @@
-// cmake --install, then find_package from a project elsewhere.
+// The guide's commands: build, cmake --install, then find_package from a project elsewhere.
 
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
@@ -10,17 +10,18 @@ import { firstRows } from "../expected.js";
 import { run } from "../programs.js";
 
 const consumer = path.resolve("tests/package/consumers/cpp");
+const [, commands] = /^```sh\n(cmake .*?)\n```/ms.exec(readFileSync("web/docs/guide.md", "utf8"))!;
 
 test("a C++ project finds the installed library by CMake and computes with it", async () => {
   const folder = mkdtempSync(path.join(tmpdir(), "headwise-cpp-"));
-  const [prefix, build] = [path.join(folder, "prefix"), path.join(folder, "build")];
+  const place = (name: string) => path.join(folder, name);
+  const env = { CMAKE_GENERATOR: "Ninja" };
   try {
-    await run("cmake", ["--preset", "release"]);
-    await run("cmake", ["--build", "build/release", "--target", "headwise"]);
-    await run("cmake", ["--install", "build/release", "--prefix", prefix]);
-    await run("cmake", ["-G", "Ninja", "-S", consumer, "-B", build, `-DCMAKE_PREFIX_PATH=${prefix}`]);
-    await run("cmake", ["--build", build]);
-    const printed = JSON.parse(await run(path.join(build, "consumer"), [])) as number[];
+    const elsewhere = commands!.replace(/(-B|--build|--install) build/g, `$1 ${place("build")}`);
+    await run("sh", ["-ec", elsewhere.replace("~/headwise", place("prefix"))], { env });
+    await run("cmake", ["-S", consumer, "-B", place("theirs"), `-DCMAKE_PREFIX_PATH=${place("prefix")}`], { env });
+    await run("cmake", ["--build", place("theirs")]);
+    const printed = JSON.parse(await run(place("theirs/consumer"), [])) as number[];
     expect(printed).toHaveLength(firstRows.length);
     printed.forEach((value, n) => expect(value).toBeCloseTo(firstRows[n]!, 5));
   } finally {
