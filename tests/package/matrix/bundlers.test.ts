@@ -15,11 +15,17 @@ import { withViteServer } from "../viteServer.js";
 const project = pageProject();
 const MINUTE = 60_000;
 
-describe.each(["mainCore.js", "mainWorker.js"])("%s", (main) => {
+const STRICT = { ...ISOLATION, "Content-Security-Policy": "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'" };
+
+describe.each(["mainCore.js", "mainWorker.js", "mainOwnWorker.js"])("%s", (main) => {
   const computes = (bundler: string) =>
     test(
-      `${bundler}: no configuration, no warning`,
-      async () => expectBothWays(project.browser, await bundle(bundler, project.consumer, main)),
+      `${bundler}: no configuration, no warning, also under a strict policy`,
+      async () => {
+        const site = await bundle(bundler, project.consumer, main);
+        await expectBothWays(project.browser, site);
+        expectThreaded(await outcomeIn(project.browser, site, STRICT));
+      },
       MINUTE,
     );
 

@@ -6,6 +6,7 @@ import path from "node:path";
 
 import { beforeAll, expect, test } from "@jest/globals";
 
+import { ERROR_CODES } from "../../../web/src/errors.js";
 import { run } from "../programs.js";
 
 const site = path.resolve("build/docs");
@@ -38,6 +39,11 @@ test("has the guides, an index of each entry's API, and the demo", () => {
     ...["index.html", "demo/index.html"],
   ];
   expect(expected.filter((name) => !pages.has(path.join(site, name)))).toEqual([]);
+});
+
+test("hints of errors lead to sections", () => {
+  const page = pages.get(path.join(site, "documents/troubleshooting.html"))!;
+  expect(ERROR_CODES.filter((code) => !page.includes(`id="${code.toLowerCase()}"`))).toEqual([]);
 });
 
 test("no link leads nowhere", () => {

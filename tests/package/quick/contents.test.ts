@@ -17,6 +17,7 @@ const EXPECTED = [
   /^dist\/sbom\.cdx\.json$/,
   /^dist\/(index(\.node)?|worker(-entry)?(\.node)?|webgpu(-engine)?|inline|onnx|viz)\.js$/,
   /^dist\/wasm\/headwise\.(simd|relaxed)\.(wasm|js|node\.js)$/,
+  /^web\/docs\/[a-z-]+\.md$/, // what the README and the hints of errors link to
   /^dist\/types\/([a-zA-Z]+\/)?[a-zA-Z0-9.]+\.d\.ts$/,
 ];
 
@@ -54,6 +55,12 @@ test("holds nothing but what is expected, and of that something of every kind", 
 
 test("says what is new in its version", () => {
   expect(String(files.get("CHANGELOG.md"))).toMatch(new RegExp(`^## ${manifest.version.replaceAll(".", "\\.")}$`, "m"));
+});
+
+test("holds the pages that its README and the hints of its errors lead to", () => {
+  const links = [...String(files.get("README.md")).matchAll(/\]\((web\/docs\/[^)#]+)/g)].map((match) => match[1]!);
+  expect(links.length).toBeGreaterThan(2);
+  expect([...links, "web/docs/troubleshooting.md"].filter((name) => !files.has(name))).toEqual([]);
 });
 
 test("holds every file that its exports name", () => {
