@@ -31,6 +31,19 @@ constexpr int kPanelWidth = kPanelVectors<Arch>* static_cast<int>(Floats<Arch>::
 
 // ---- matrix products ------------------------------------------------------------------------------------------------
 
+/// Where Count rows of a matrix are read, all advanced together: a pointer each, since V8 computes `row * stride` anew
+/// in every step.
+template <class T, int Count>
+struct Rows {
+  T* at[Count];
+  Rows(T* first, std::ptrdiff_t ld) {
+    for (int i = 0; i < Count; ++i) at[i] = first + i * ld;
+  }
+  void advance(std::ptrdiff_t step) {
+    for (T*& each : at) each += step;
+  }
+};
+
 template <class Arch>
 void multiply(const float* a, std::ptrdiff_t lda, const float* b_panels, std::ptrdiff_t panel_stride,
               std::int64_t depth, std::int64_t panels, float* c, std::ptrdiff_t ldc, std::int64_t rows,
@@ -39,6 +52,7 @@ void multiply(const float* a, std::ptrdiff_t lda, const float* b_panels, std::pt
   constexpr int width = kPanelWidth<Arch>;
   for (std::int64_t panel = 0; panel < panels; ++panel) {
     const float* b_panel = b_panels + panel * panel_stride;
+    const float* b_end = b_panel + depth * width;
     for (std::int64_t row = 0; row < rows; row += kRowBlock<Arch>) {
       const float* a_row = a + row * lda;
       float* c_row = c + row * ldc + panel * width;
@@ -46,12 +60,12 @@ void multiply(const float* a, std::ptrdiff_t lda, const float* b_panels, std::pt
       for (int r = 0; r < kRowBlock<Arch>; ++r)
         for (int v = 0; v < kPanelVectors<Arch>; ++v)
           sum[r][v] = accumulate ? V::load_unaligned(c_row + r * ldc + v * V::size) : V(0.0f);
-      const float* b = b_panel;
-      for (std::int64_t k = 0; k < depth; ++k, b += width) {
+      Rows<const float, kRowBlock<Arch>> left(a_row, lda);
+      for (const float* b = b_panel; b != b_end; b += width, left.advance(1)) {
         V column[kPanelVectors<Arch>];
         for (int v = 0; v < kPanelVectors<Arch>; ++v) column[v] = V::load_aligned(b + v * V::size);
         for (int r = 0; r < kRowBlock<Arch>; ++r) {
-          const V broadcast(a_row[r * lda + k]);
+          const V broadcast(*left.at[r]);
           for (int v = 0; v < kPanelVectors<Arch>; ++v) sum[r][v] = multiply_add<Arch>(broadcast, column[v], sum[r][v]);
         }
       }
@@ -149,19 +163,6 @@ void as_stored(const RowRun& run, Visit visit) {
       return visit(StoredRows<std::int8_t>(run));
   }
 }
-
-/// Where Count rows of a matrix are read, all advanced together: a pointer each, since V8 computes `row * stride` anew
-/// in every step.
-template <class T, int Count>
-struct Rows {
-  T* at[Count];
-  Rows(T* first, std::ptrdiff_t ld) {
-    for (int i = 0; i < Count; ++i) at[i] = first + i * ld;
-  }
-  void advance(std::ptrdiff_t step) {
-    for (T*& each : at) each += step;
-  }
-};
 
 /// Calls step(offset) for every whole vector of `columns`, two at a time and then advance(2 * lanes), and meanwhile
 /// touches Count rows from `ahead` on, never past their ends.
