@@ -42,7 +42,7 @@ async function publish(folder, variant, small) {
   const output = path.join(dist, 'wasm');
   const publishFile = (ending, content) => writeIfChanged(path.join(output, `headwise.${variant}.${ending}`), content);
   publishFile('wasm', wasm);
-  const glue = (engine) => tellingOfCrashes(withoutOwnLoading(withoutLastingWait(String(linked(engine, 'js')))));
+  const glue = (engine) => tellingOfCrashes(withoutBindingsOfThreads(withoutOwnLoading(withoutLastingWait(String(linked(engine, 'js'))))));
   publishFile('js', Buffer.from(await small(startWorkersFromOwnUrl(glue('web'), 'import.meta.url'))));
   const nodeGlue = startWorkersFromOwnUrl(glue('node'), 'new URL(import.meta.url)');
   publishFile('node.js', Buffer.from(await small(withoutCommandLineFlags(nodeGlue))));
@@ -68,6 +68,11 @@ async function publishInline(folder, small) {
 function startWorkersFromOwnUrl(glue, ownUrl) {
   const byName = /new Worker\(new URL\("headwise\.\w+\.js",\s*import\.meta\.url\),/g;
   return replaceOne(glue, byName, `new Worker(${ownUrl},`);
+}
+
+/** Threads call nothing by way of Embind; to describe every class to each of them took longer than the rest of its start. */
+function withoutBindingsOfThreads(glue) {
+  return replaceOne(glue, /if\s*\(!initializedJS\)\s*\{\s*__embind_initialize_bindings\(\);/g, 'if(!initializedJS){');
 }
 
 /** A thread that traps must fail the call that it works for; thrown in an event handler, its error would fail the process. */

@@ -5,7 +5,7 @@ import { versionError } from "./assetErrors.js";
 import { WasmEngine } from "./engine.js";
 import { INITIAL_MEMORY, PAGE_BYTES, type EngineParts, type Host, type LoadOptions } from "./host.js";
 import { inTime } from "./inTime.js";
-import type { WasmModule } from "./module.js";
+import type { FactoryOptions, WasmModule } from "./module.js";
 
 /** Loads a variant and starts its threads. */
 export async function loadEngine(
@@ -59,13 +59,16 @@ function instantiate(
   onCrash: (what: unknown) => void,
 ): Promise<WasmModule> {
   return new Promise((resolve, reject) => {
-    factory({
+    const options: FactoryOptions = {
       wasmMemory: memory,
       numThreads,
       // Emscripten does not hear of failures here, so the promise is ours.
       instantiateWasm(imports, receive) {
         WebAssembly.instantiate(module, imports).then(
-          (instance) => receive(instance, module),
+          (instance) => {
+            receive(instance, module);
+            if (numThreads > 1) options._warm_up?.(); // now that the workers start
+          },
           (cause) => reject(instantiateError(cause)),
         );
         return {};
@@ -75,7 +78,8 @@ function instantiate(
         onCrash(what);
         reject(startError(what)); // without effect once it has started
       },
-    }).then(resolve, (cause) => reject(startError(cause)));
+    };
+    factory(options).then(resolve, (cause) => reject(startError(cause)));
   });
 }
 

@@ -244,8 +244,8 @@ export interface WasmModule {
   readonly PThread?: { terminateAllThreads(): void };
 }
 
-/** The default export of a loader. */
-export type WasmModuleFactory = (options: {
+/** What a loader is given. It becomes the module, so that functions of C++ appear on it. */
+export interface FactoryOptions {
   readonly wasmMemory: WebAssembly.Memory;
   readonly numThreads: number;
   readonly instantiateWasm: (
@@ -255,4 +255,9 @@ export type WasmModuleFactory = (options: {
   readonly printErr: (text: string) => void;
   /** Hears that the module has stopped, on whichever thread. */
   readonly onAbort: (what: unknown) => void;
-}) => Promise<WasmModule>;
+  /** `warm_up` of embind.cpp, once there is an instance. */
+  readonly _warm_up?: () => void;
+}
+
+/** The default export of a loader. */
+export type WasmModuleFactory = (options: FactoryOptions) => Promise<WasmModule>;
