@@ -1,4 +1,4 @@
-// Prints the sizes of the engine's memory and of the JavaScript heap before and after 1,000 calls. Needs --expose-gc.
+// Prints the sizes of the engine's memory and of the JavaScript heap before and after 10,000 calls. Needs --expose-gc.
 
 const memories = [];
 WebAssembly.Memory = class extends WebAssembly.Memory {
@@ -26,5 +26,5 @@ function sizes() {
 
 for (let n = 0; n < 600; ++n) await call(n); // until everything that grows with the largest shape has grown
 const before = sizes();
-for (let n = 0; n < 1000; ++n) await call(n);
+for (let n = 0; n < 10_000; ++n) await call(n);
 console.log(JSON.stringify({ memories: memories.length, before, after: sizes() }));
