@@ -142,10 +142,17 @@ describeOnGpu("faults of the GPU", () => {
     expect([...float32Of(output).subarray(0, 8)]).toEqual(firstRow);
   });
 
-  test("an environment without a GPU is told what to give", async () => {
-    const reason = await thrown(
-      createAttention({ backend: "webgpu", gpu: { requestAdapter: () => Promise.resolve(null) } }),
-    );
+  test.each<[string, () => Promise<null>]>([
+    ["gives no adapter", () => Promise.resolve(null)],
+    ["refuses one", () => Promise.reject(new DOMException("blocklisted"))],
+    [
+      "throws",
+      () => {
+        throw new TypeError("blocklisted");
+      },
+    ],
+  ])("a GPU that %s is none, and the error says so", async (_, requestAdapter) => {
+    const reason = await thrown(createAttention({ backend: "webgpu", gpu: { requestAdapter } }));
     expect(UnsupportedError.is(reason)).toBe(true);
     expect(HeadwiseError.is(reason) && reason.message).toMatch(/no GPU adapter is available/);
   });

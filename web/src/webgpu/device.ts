@@ -140,13 +140,24 @@ export async function openDevice(operation: string, options: DeviceOptions): Pro
     throw new UnsupportedError(`${operation}: this environment has no navigator.gpu`, {
       hint: "In Node, give `gpu: create([])` of the npm package webgpu.",
     });
-  const adapter = await gpu.requestAdapter({ powerPreference: "high-performance" });
-  if (!adapter)
-    throw new UnsupportedError(`${operation}: no GPU adapter is available`, {
-      hint: "The browser or its graphics driver offers none; use the wasm backend.",
-    });
+  const adapter = await requestAdapter(operation, gpu);
   const gpuDevice = await requestDevice(operation, adapter);
   return new Device(gpuDevice, adapter.info, true, options.profile ?? false, gpu).explore(operation, adapter.info);
+}
+
+/** Some browsers throw where they distrust the driver, instead of giving none. */
+async function requestAdapter(operation: string, gpu: GPU): Promise<GPUAdapter> {
+  let refusal = {};
+  try {
+    const adapter = await gpu.requestAdapter({ powerPreference: "high-performance" });
+    if (adapter) return adapter;
+  } catch (cause) {
+    refusal = { cause };
+  }
+  throw new UnsupportedError(`${operation}: no GPU adapter is available`, {
+    ...refusal,
+    hint: "The browser or its graphics driver offers none; use the wasm backend.",
+  });
 }
 
 async function requestDevice(operation: string, adapter: GPUAdapter): Promise<GPUDevice> {
