@@ -21,8 +21,12 @@ export interface Outcome {
   readonly hint?: string;
 }
 
-export const openBrowser = (): Promise<Browser> =>
-  chromium.launch({ executablePath: process.env["HEADWISE_CHROMIUM"] ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+export const CHROMIUM = {
+  executablePath: process.env["HEADWISE_CHROMIUM"] ?? "/usr/bin/chromium",
+  args: ["--no-sandbox"],
+};
+
+export const openBrowser = (): Promise<Browser> => chromium.launch(CHROMIUM);
 
 /** Opens the page and waits for its outcome; a page that reports none in time is an error that says why. */
 export async function outcomeAt(browser: Browser, url: string): Promise<Outcome> {
