@@ -12,5 +12,5 @@ export const tool = (file: string) => path.join(tools, file);
 export function describeWith(needed: readonly string[], name: string, tests: () => void): void {
   const missing = needed.filter((file) => !existsSync(file)).map((file) => file.replace(/.*node_modules./, ""));
   if (missing.length === 0) describe(name, tests);
-  else describe.skip(`${name} (skipped: there is no ${missing.join(", no ")})`, tests);
+  else describe.skip(`${name} (skipped, not installed: ${missing.join(", ")})`, tests);
 }

@@ -46,16 +46,29 @@ describe.each(["mainCore.js", "mainWorker.js", "mainOwnWorker.js"])("%s", (main)
 
 // These two leave `new URL(…, import.meta.url)` alone: the assets are the page's own business.
 function testAssets(bundler: string): void {
+  const dist = () => path.join(project.consumer.folder, "node_modules/headwise/dist");
   const copyAssets = (site: string, name: string) =>
-    cp(path.join(project.consumer.folder, "node_modules/headwise/dist/wasm"), path.join(site, name), {
-      recursive: true,
-    });
+    cp(path.join(dist(), "wasm"), path.join(site, name), { recursive: true });
   const bundled = (main?: string) => bundle(bundler, project.consumer, main);
 
   test("with the assets copied beside the bundle", async () => {
     const site = await bundled();
     await copyAssets(site, "wasm");
     await expectBothWays(project.browser, site);
+  });
+
+  test("headwise/worker with its script copied too", async () => {
+    const site = await bundled("mainWorker.js");
+    await copyAssets(site, "wasm");
+    await copyFile(path.join(dist(), "worker-entry.js"), path.join(site, "worker-entry.js"));
+    await expectBothWays(project.browser, site);
+  });
+
+  test("headwise/worker without its script names it", async () => {
+    const { code, message, hint } = await outcomeIn(project.browser, await bundled("mainWorker.js"), {});
+    expect(code).toBe("ASSET_BLOCKED");
+    expect(message).toMatch(/worker did not start: http:\S+\/worker-entry\.js could not be loaded/);
+    expect(hint).toContain("worker-entry.js is served beside");
   });
 
   test("with the assets copied elsewhere and their addresses given", async () => {
