@@ -22,17 +22,43 @@ using Floats = xsimd::batch<float, Arch>;
 template <class Arch>
 using Integers = xsimd::batch<std::int32_t, Arch>;
 
-/// A vector of narrow integers as int32.
-template <class Arch, class T>
-inline Integers<Arch> load_extended(const T* x) {
+/// Count (1 or 2) vectors of int8 as int32.
+template <class Arch, int Count>
+inline void load_bytes(const std::int8_t* x, Integers<Arch> (&vectors)[Count]) {
 #if defined(__wasm__)
-  const v128_t pairs =
-      sizeof(T) == 2 ? wasm_v128_load64_zero(x) : wasm_i16x8_extend_low_i8x16(wasm_v128_load32_zero(x));
-  return Integers<Arch>(wasm_i32x4_extend_low_i16x8(pairs));
+  const v128_t pairs = wasm_i16x8_extend_low_i8x16(Count == 2 ? wasm_v128_load64_zero(x) : wasm_v128_load32_zero(x));
+  vectors[0] = Integers<Arch>(wasm_i32x4_extend_low_i16x8(pairs));
+  if constexpr (Count == 2) vectors[1] = Integers<Arch>(wasm_i32x4_extend_high_i16x8(pairs));
 #else
-  std::int32_t extended[Integers<Arch>::size];
-  for (std::size_t i = 0; i < Integers<Arch>::size; ++i) extended[i] = x[i];
-  return Integers<Arch>::load_unaligned(extended);
+  constexpr std::size_t lanes = Integers<Arch>::size;
+  std::int32_t extended[Count * lanes];
+  for (std::size_t i = 0; i < Count * lanes; ++i) extended[i] = x[i];
+  for (int v = 0; v < Count; ++v) vectors[v] = Integers<Arch>::load_unaligned(extended + v * lanes);
+#endif
+}
+
+/// Count (1 or 2) vectors of halves, their bits moved to where float32 has them: 2^-112 times the halves, infinities
+/// and NaNs as such.
+template <class Arch, int Count>
+inline void load_halves(const std::uint16_t* x, Floats<Arch> (&vectors)[Count]) {
+#if defined(__wasm__)
+  const v128_t halves = Count == 2 ? wasm_v128_load(x) : wasm_v128_load64_zero(x);
+  const v128_t exponent = wasm_i16x8_const_splat(0x7c00);
+  const v128_t special = wasm_i16x8_eq(wasm_v128_and(halves, exponent), exponent);
+  const v128_t finite = wasm_v128_and(wasm_i16x8_shr(halves, 3), wasm_u16x8_const_splat(0x8fff));
+  const v128_t high = wasm_v128_or(finite, wasm_v128_and(special, wasm_i16x8_const_splat(0x7000)));
+  const v128_t low = wasm_i16x8_shl(halves, 13);
+  vectors[0] = Floats<Arch>(wasm_i16x8_shuffle(low, high, 0, 8, 1, 9, 2, 10, 3, 11));
+  if constexpr (Count == 2) vectors[1] = Floats<Arch>(wasm_i16x8_shuffle(low, high, 4, 12, 5, 13, 6, 14, 7, 15));
+#else
+  constexpr std::size_t lanes = Floats<Arch>::size;
+  std::int32_t bits[Count * lanes];
+  for (std::size_t i = 0; i < Count * lanes; ++i) {
+    const std::uint32_t magnitude = x[i] & 0x7fffu, special = magnitude >= 0x7c00u ? 0x70000000u : 0u;
+    bits[i] = static_cast<std::int32_t>((x[i] & 0x8000u) << 16 | magnitude << 13 | special);
+  }
+  for (int v = 0; v < Count; ++v)
+    vectors[v] = xsimd::bitwise_cast<float>(Integers<Arch>::load_unaligned(bits + v * lanes));
 #endif
 }
 

@@ -82,25 +82,21 @@ inline float widened(float x) { return x; }
 inline float widened(std::uint16_t half) { return half_to_float(half); }
 inline float widened(std::int8_t byte) { return byte; }
 
-/// A vector of them.
-template <class Arch>
-Floats<Arch> load_widened(const float* x) {
-  return Floats<Arch>::load_unaligned(x);
+/// Count vectors of them.
+template <class Arch, int Count>
+void load_widened(const float* x, Floats<Arch> (&vectors)[Count]) {
+  for (int v = 0; v < Count; ++v) vectors[v] = Floats<Arch>::load_unaligned(x + v * Floats<Arch>::size);
 }
-template <class Arch>
-Floats<Arch> load_widened(const std::int8_t* x) {
-  return xsimd::to_float(load_extended<Arch>(x));
+template <class Arch, int Count>
+void load_widened(const std::uint16_t* x, Floats<Arch> (&vectors)[Count]) {
+  load_halves<Arch>(x, vectors);
+  for (Floats<Arch>& each : vectors) each = each * Floats<Arch>(0x1p112f);
 }
-/// As half_to_float does it.
-template <class Arch>
-Floats<Arch> load_widened(const std::uint16_t* x) {
-  using I = Integers<Arch>;
-  const I bits = load_extended<Arch>(reinterpret_cast<const std::int16_t*>(x));
-  const Floats<Arch> finite =
-      xsimd::bitwise_cast<float>((bits << 13) & I(static_cast<std::int32_t>(0x8fffe000u))) * Floats<Arch>(0x1p112f);
-  const auto special = (bits & I(0x7c00)) == I(0x7c00);  // infinities and NaNs
-  const I exponent = xsimd::select(special, I(0x7f800000), I(0));
-  return xsimd::bitwise_cast<float>(xsimd::bitwise_cast<std::int32_t>(finite) | exponent);
+template <class Arch, int Count>
+void load_widened(const std::int8_t* x, Floats<Arch> (&vectors)[Count]) {
+  Integers<Arch> integers[Count];
+  load_bytes<Arch>(x, integers);
+  for (int v = 0; v < Count; ++v) vectors[v] = xsimd::to_float(integers[v]);
 }
 
 /// Reads a byte, so that the cache fetches its line: WebAssembly has no prefetch instruction. Nothing is moved across.
@@ -134,13 +130,12 @@ struct StoredRows {
   [[nodiscard]] float scale(std::int64_t j) const { return kScaled ? scales[j * scale_step] : 1.0f; }
   [[nodiscard]] float element(std::int64_t j, std::int64_t column) const { return widened(row(j)[column]) * scale(j); }
 
-  /// A vector from row j on as float32; `scale` is that of the row.
-  template <class Arch>
-  [[nodiscard]] static Floats<Arch> load(const T* x, Floats<Arch> scale) {
+  /// Count vectors of a row as float32; `scale` is that of the row.
+  template <class Arch, int Count>
+  static void load(const T* x, Floats<Arch> scale, Floats<Arch> (&vectors)[Count]) {
+    load_widened<Arch>(x, vectors);
     if constexpr (kScaled)
-      return load_widened<Arch>(x) * scale;
-    else
-      return load_widened<Arch>(x);
+      for (Floats<Arch>& each : vectors) each = each * scale;
   }
 
   /// Touches the first rows, which no block was ahead of.
@@ -164,27 +159,26 @@ void as_stored(const RowRun& run, Visit visit) {
   }
 }
 
-/// Calls step(offset) for every whole vector of `columns`, two at a time and then advance(2 * lanes), and meanwhile
-/// touches Count rows from `ahead` on, never past their ends.
+/// Calls step(vectors) for every whole vector of `columns`, two at a time while there are, and advance(2 * lanes) after
+/// each two. Meanwhile touches Count rows from `ahead` on, never past their ends.
 template <int Count, std::ptrdiff_t lanes, class T, class Step, class Advance>
 inline void for_each_vector(std::ptrdiff_t columns, const T* ahead, std::ptrdiff_t ld, Step step, Advance advance) {
   const std::ptrdiff_t pairs = columns / (2 * lanes);
+  constexpr std::integral_constant<int, 2> two;
   for (int row = 0; row < Count; ++row, ahead += ld) {
     const T* next = ahead;
     for (std::ptrdiff_t left = pairs / Count; left > 0; --left, next += Count * 2 * lanes) {
       touch(next);
-      step(0);
       touch(next + Count * lanes);
-      step(lanes);
+      step(two);
       advance(2 * lanes);
     }
   }
   for (std::ptrdiff_t left = pairs % Count; left > 0; --left) {
-    step(0);
-    step(lanes);
+    step(two);
     advance(2 * lanes);
   }
-  if (columns % (2 * lanes) >= lanes) step(0);
+  if (columns % (2 * lanes) >= lanes) step(std::integral_constant<int, 1>());
 }
 
 /// The sums of the lanes of four vectors, in the same order wherever a vector stands.
@@ -210,12 +204,14 @@ void dot_block(const float* query, std::ptrdiff_t ldq, StoredRows<T> keys, std::
   Rows<const T, K> k(keys.row(key), keys.ld);
   for_each_vector<K, static_cast<std::ptrdiff_t>(V::size)>(
       depth, keys.row(ahead), keys.ld,
-      [&](std::ptrdiff_t offset) {
-        V column[K];
-        for (int j = 0; j < K; ++j) column[j] = load_widened<Arch>(k.at[j] + offset);
-        for (int r = 0; r < Q; ++r) {
-          const V x = V::load_unaligned(q.at[r] + offset);
-          for (int j = 0; j < K; ++j) sum[r * K + j] = multiply_add<Arch>(x, column[j], sum[r * K + j]);
+      [&](auto vectors) {
+        V column[K][vectors()];
+        for (int j = 0; j < K; ++j) load_widened<Arch>(k.at[j], column[j]);
+        for (int v = 0; v < vectors(); ++v) {
+          for (int r = 0; r < Q; ++r) {
+            const V x = V::load_unaligned(q.at[r] + v * V::size);
+            for (int j = 0; j < K; ++j) sum[r * K + j] = multiply_add<Arch>(x, column[j][v], sum[r * K + j]);
+          }
         }
       },
       [&](std::ptrdiff_t step) { q.advance(step), k.advance(step); });
@@ -285,13 +281,15 @@ void weighted_block(const float* weights, std::ptrdiff_t ldw, StoredRows<T> valu
   Rows<float, Q> o(out, ldo);
   for_each_vector<K, static_cast<std::ptrdiff_t>(V::size)>(
       columns, values.row(ahead), values.ld,
-      [&](std::ptrdiff_t offset) {
-        V row[K];
-        for (int j = 0; j < K; ++j) row[j] = values.template load<Arch>(v.at[j] + offset, scale[j]);
-        for (int r = 0; r < Q; ++r) {
-          V sum = V::load_unaligned(o.at[r] + offset);
-          for (int j = 0; j < K; ++j) sum = multiply_add<Arch>(weight[r][j], row[j], sum);
-          sum.store_unaligned(o.at[r] + offset);
+      [&](auto vectors) {
+        V row[K][vectors()];
+        for (int j = 0; j < K; ++j) values.template load<Arch>(v.at[j], scale[j], row[j]);
+        for (int i = 0; i < vectors(); ++i) {
+          for (int r = 0; r < Q; ++r) {
+            V sum = V::load_unaligned(o.at[r] + i * V::size);
+            for (int j = 0; j < K; ++j) sum = multiply_add<Arch>(weight[r][j], row[j][i], sum);
+            sum.store_unaligned(o.at[r] + i * V::size);
+          }
         }
       },
       [&](std::ptrdiff_t step) { v.advance(step), o.advance(step); });
@@ -353,8 +351,11 @@ void widen(const RowRun& run, std::int64_t columns, float* rows, std::ptrdiff_t 
   as_stored(run, [&](auto stored) {
     for (std::int64_t r = 0; r < run.count; ++r) {
       const V scale(stored.scale(r));
-      for (std::int64_t c = 0; c < whole; c += lanes)
-        stored.template load<Arch>(stored.row(r) + c, scale).store_unaligned(rows + r * ld + c);
+      for (std::int64_t c = 0; c < whole; c += lanes) {
+        V vector[1];
+        stored.template load<Arch>(stored.row(r) + c, scale, vector);
+        vector[0].store_unaligned(rows + r * ld + c);
+      }
     }
   });
   for (std::int64_t c = whole; c < columns; ++c)  // columns outside: in the column form rows are neighbours
@@ -380,7 +381,11 @@ void pack_turned(StoredRows<T> rows, std::int64_t count, std::int64_t columns, s
     for (int i = 0; i < lanes; ++i) scale[i] = V(rows.scale(r + i));
     for (std::int64_t d = 0; d < columns; d += lanes) {
       V block[lanes];
-      for (int i = 0; i < lanes; ++i) block[i] = rows.template load<Arch>(rows.row(r + i) + d, scale[i]);
+      for (int i = 0; i < lanes; ++i) {
+        V row[1];
+        rows.template load<Arch>(rows.row(r + i) + d, scale[i], row);
+        block[i] = row[0];
+      }
       xsimd::transpose(block, block + lanes);
       for (int i = 0; i < lanes; ++i) block[i].store_aligned(out + (d + i) * width);
     }
@@ -407,8 +412,11 @@ void pack_panel(StoredRows<T> rows, std::int64_t c, float* out) {
   for (std::int64_t r = 0; r < rows.count; ++r, out += kPanelWidth<Arch>) {
     const T* row = rows.row(r) + c;
     const V scale(rows.scale(r));
-    for (int v = 0; v < kPanelVectors<Arch>; ++v)
-      rows.template load<Arch>(row + v * V::size, scale).store_aligned(out + v * V::size);
+    for (int v = 0; v < kPanelVectors<Arch>; v += 2) {
+      V vectors[2];
+      rows.template load<Arch>(row + v * V::size, scale, vectors);
+      for (int i = 0; i < 2; ++i) vectors[i].store_aligned(out + (v + i) * V::size);
+    }
   }
 }
 
