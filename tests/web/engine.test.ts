@@ -190,6 +190,6 @@ describe("a call", () => {
 });
 
 test("a property that C++ does not have cannot be set by mistake", () => {
-  const { attentionCall } = engineOf(fakeModule());
-  expect(() => Object.assign(attentionCall, { quary: 1 })).toThrow(TypeError);
+  const call = engineOf(fakeModule()).struct("AttentionCall");
+  expect(() => Object.assign(call, { quary: 1 })).toThrow(TypeError);
 });

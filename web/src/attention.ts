@@ -1,28 +1,39 @@
 import type { Returns } from "./attentionOptions.js";
-import { attentionProblem, checkLayout, type AttentionOptions, type FloatTensor } from "./attentionProblem.js";
+import {
+  attentionProblem,
+  type AttentionOptions,
+  type AttentionProblem,
+  type FloatTensor,
+} from "./attentionProblem.js";
 import type {
   AttentionResult,
   Backend,
   Eventually,
   GpuAttentionResult,
   KernelTime,
+  Opened,
   OutputOf,
   Report,
   ResultOf,
 } from "./backend.js";
-import { cacheProblem, checkBytes, KvCache, type KvCacheOptions } from "./cache.js";
+import type { KvCache, KvCacheOptions } from "./cache.js";
 import { Disposing } from "./disposable.js";
-import { DisposedError, UnsupportedError } from "./errors.js";
+import { DisposedError } from "./errors.js";
 import type { GpuFloats, GpuTensor } from "./gpuData.js";
-import { Layer } from "./layer.js";
-import { layerProblem, type LayerOptions } from "./layerProblem.js";
-import { mergeProblem, noteForMerge, type AttentionPart, type MergeOptions, type MergeResult } from "./merge.js";
-import { OptionReader } from "./options.js";
-import { Queue } from "./queue.js";
-import { rotaryProblem, type RotaryOptions } from "./rotary.js";
+import type { Late } from "./late.js";
+import type { Layer } from "./layer.js";
+import type { LayerOptions } from "./layerProblem.js";
+import type { AttentionPart, MergeOptions, MergeResult } from "./merge.js";
+import { noteForMerge } from "./mergeNotes.js";
+import type * as allOperations from "./operations.js";
+import { argument, signalOf } from "./options.js";
+import { beforeAbort, Queue } from "./queue.js";
+import type { RotaryOptions } from "./rotary.js";
 import { BYTES, type Dtype } from "./tensor.js";
-import { warmupInputs, type WarmupShape } from "./warmup.js";
+import type { WarmupShape } from "./warmup.js";
 import type { EngineTensor } from "./wasm/heap.js";
+
+type Operations = typeof allOperations;
 
 /** Options whose tensors may lie on the GPU too. */
 type OnGpu<O> = {
@@ -32,6 +43,7 @@ type OnGpu<O> = {
 /** What an object made by an instance (a layer, a cache) needs of it. */
 export interface Context {
   readonly backend: Backend;
+  readonly report: Report;
   /** Throws DisposedError once the instance is disposed. */
   assertAlive(operation: string): void;
   /** Runs `work` when its turn comes: at once if no call is pending. */
@@ -52,17 +64,20 @@ export class Attention extends Disposing {
   /** What was chosen when the instance was made, and why. */
   readonly report: Report;
   readonly #backend: Backend;
+  readonly #operations: Late<Operations>;
   readonly #queue = new Queue();
   readonly #context: Context;
   #disposed = false;
 
   /** @internal */
-  constructor(backend: Backend, report: Report) {
+  constructor({ backend, report }: Opened, operations: Late<Operations>) {
     super();
     this.report = report;
     this.#backend = backend;
+    this.#operations = operations;
     this.#context = {
       backend,
+      report,
       assertAlive: (operation) => this.#assertAlive(operation),
       run: (operation, work, signal) => this.#run(operation, work, signal),
     };
@@ -105,10 +120,18 @@ export class Attention extends Disposing {
   ): Promise<AttentionResult | GpuAttentionResult> {
     const operation = "scaledDotProductAttention";
     this.#assertAlive(operation);
-    const problem = attentionProblem(operation, query, key, value, options, this.#backend.onGpu);
-    const result = await this.#run(operation, () => this.#backend.attention(problem), problem.signal);
-    noteForMerge(result, problem.settings);
-    return result;
+    const { onGpu } = this.#backend;
+    const compute = (problem: AttentionProblem) => async () => {
+      const result = await this.#backend.attention(problem);
+      noteForMerge(result, problem.settings);
+      return result;
+    };
+    if (options?.cuSeqLensQuery ?? options?.cuSeqLensKey)
+      return this.#further(operation, options, ({ readRagged }) =>
+        compute(attentionProblem(operation, query, key, value, options, onGpu, readRagged)),
+      );
+    const problem = attentionProblem(operation, query, key, value, options, onGpu);
+    return this.#run(operation, compute(problem), problem.signal);
   }
 
   /**
@@ -119,10 +142,9 @@ export class Attention extends Disposing {
    * @throws ShapeError if the parts differ in shape; OptionError if one was computed with sinks or another policy.
    */
   async mergeAttention(parts: readonly AttentionPart[], options: MergeOptions = {}): Promise<MergeResult> {
-    const operation = "mergeAttention";
-    this.#assertAlive(operation);
-    const problem = mergeProblem(operation, parts, options);
-    return this.#run(operation, () => this.#backend.merge(problem), problem.signal);
+    return this.#further("mergeAttention", options, (operations) =>
+      operations.mergeAttention(this.#context, parts, options),
+    );
   }
 
   /**
@@ -136,10 +158,9 @@ export class Attention extends Disposing {
     x: X,
     options: RotaryOptions & { readonly into?: Into } = {},
   ): Promise<OutputOf<Into>> {
-    const operation = "rotaryEmbedding";
-    this.#assertAlive(operation);
-    const problem = rotaryProblem(operation, x, options);
-    const turned = await this.#run(operation, () => this.#backend.rotary(problem), problem.signal);
+    const turned = await this.#further("rotaryEmbedding", options, (operations) =>
+      operations.rotaryEmbedding(this.#context, x, options),
+    );
     return turned as OutputOf<Into>;
   }
 
@@ -150,11 +171,9 @@ export class Attention extends Disposing {
    * @throws ShapeError, OptionError, UnsupportedError before any work; OutOfMemoryError; DisposedError.
    */
   async multiHeadAttention(options: LayerOptions): Promise<Layer> {
-    const operation = "multiHeadAttention";
-    this.#assertAlive(operation);
-    const problem = layerProblem(operation, options);
-    const create = async () => new Layer(this.#context, problem, await this.#backend.createLayer(problem));
-    return this.#run(operation, create, problem.signal);
+    return this.#further("multiHeadAttention", options, (operations) =>
+      operations.multiHeadAttention(this.#context, options),
+    );
   }
 
   /**
@@ -163,10 +182,7 @@ export class Attention extends Disposing {
    * @throws OptionError, ShapeError; OutOfMemoryError; DisposedError.
    */
   async kvCache(options: KvCacheOptions): Promise<KvCache> {
-    const operation = "kvCache";
-    this.#assertAlive(operation);
-    const problem = cacheProblem(operation, options);
-    return this.#run(operation, async () => new KvCache(this.#context, await this.#backend.createCache(problem)));
+    return this.#further("kvCache", {}, (operations) => operations.kvCache(this.#context, options));
   }
 
   /**
@@ -175,13 +191,7 @@ export class Attention extends Disposing {
    * @throws OptionError with code `"CORRUPT_DATA"` for such bytes; OutOfMemoryError; DisposedError.
    */
   async loadCache(bytes: Uint8Array): Promise<KvCache> {
-    const operation = "loadCache";
-    this.#assertAlive(operation);
-    const checked = checkBytes(operation, bytes);
-    return this.#run(
-      operation,
-      async () => new KvCache(this.#context, await this.#backend.loadCache(operation, checked)),
-    );
+    return this.#further("loadCache", {}, (operations) => operations.loadCache(this.#context, bytes));
   }
 
   /**
@@ -194,11 +204,7 @@ export class Attention extends Disposing {
   allocate<D extends Dtype = "float32">(shape: readonly number[], dtype?: D): EngineTensor<D> {
     const operation = "allocate";
     this.#assertAlive(operation);
-    const chosen = new OptionReader(operation, "", { dtype }, ["dtype"]).oneOf(
-      "dtype",
-      Object.keys(BYTES) as Dtype[],
-      "float32",
-    );
+    const chosen = argument(operation, "dtype", dtype).oneOf("dtype", Object.keys(BYTES) as Dtype[], "float32");
     return this.#backend.allocate(operation, shape, chosen as D);
   }
 
@@ -206,12 +212,7 @@ export class Attention extends Disposing {
    * Computes once with zeros of this shape, so that the engine has compiled what it needs when the first real call comes.
    */
   async warmup(shape: WarmupShape, options: AttentionOptions = {}): Promise<void> {
-    const operation = "warmup";
-    this.#assertAlive(operation);
-    checkLayout(operation, options);
-    const { query, key, value, heads } = warmupInputs(operation, shape, options);
-    const problem = attentionProblem(operation, query, key, value, { ...heads, ...options });
-    await this.#run(operation, () => this.#backend.attention(problem), problem.signal);
+    await this.#further("warmup", options, (operations) => operations.warmup(this.#context, shape, options));
   }
 
   /**
@@ -220,22 +221,16 @@ export class Attention extends Disposing {
    *
    * @throws UnsupportedError by engines other than WebGPU.
    */
-  encode(
+  async encode(
     commandEncoder: object,
     query: FloatTensor | GpuFloats,
     key: FloatTensor | GpuFloats,
     value: FloatTensor | GpuFloats,
     options: OnGpu<AttentionOptions> = {},
   ): Promise<GpuAttentionResult> {
-    const operation = "encode";
-    this.#assertAlive(operation);
-    const backend = this.#backend;
-    if (!backend.encode)
-      throw new UnsupportedError(
-        `${operation}: this instance computes with ${this.report.backend}, which records no GPU commands`,
-      );
-    const problem = attentionProblem(operation, query, key, value, options, true);
-    return this.#run(operation, () => backend.encode!(commandEncoder, problem), problem.signal);
+    return this.#further("encode", options, (operations) =>
+      operations.encode(this.#context, commandEncoder, query, key, value, options),
+    );
   }
 
   /** With `profile`, the GPU time of each kernel of the latest call, in the order in which they ran. */
@@ -252,6 +247,25 @@ export class Attention extends Disposing {
     this.#disposed = true;
     dropped.unregister(this);
     this.#backend.dispose();
+  }
+
+  /**
+   * Runs an operation that may have to be loaded first. Its place in the queue is that of the call, and so is the time
+   * of its checks if it is at hand.
+   */
+  #further<T>(
+    operation: string,
+    options: unknown,
+    prepare: (operations: Operations) => () => Eventually<T>,
+  ): Promise<T> {
+    this.#assertAlive(operation);
+    const signal = signalOf(operation, options);
+    const { loaded } = this.#operations;
+    const load = async () => {
+      const loading = this.#operations.load(operation);
+      return prepare(await (signal ? beforeAbort(loading, signal) : loading))();
+    };
+    return this.#run(operation, loaded ? prepare(loaded) : load, signal);
   }
 
   #run<T>(operation: string, work: () => Eventually<T>, signal?: AbortSignal): Promise<T> {

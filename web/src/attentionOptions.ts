@@ -117,7 +117,7 @@ export interface AttentionSettings {
   readonly softcap: number;
   readonly causal: "none" | "upper-left" | "lower-right";
   readonly queryOffset: Int32Array | undefined;
-  readonly window: Window;
+  readonly window: { readonly left: number | undefined; readonly right: number | undefined };
   readonly mask: Broadcast<CheckedTensor<"bool">> | undefined;
   readonly bias: Broadcast<CheckedTensor<"float32" | "float16">> | undefined;
   readonly keyLengths: Int32Array | undefined;
@@ -181,15 +181,14 @@ export function readSettings(
 
 function refusePrecision(options: OptionReader): void {
   if (options.oneOf("precision", ["float32", "int8"], "float32") === "int8")
-    throw new UnsupportedError(`${options.operation}: ${options.name("precision")} "int8" is not supported`, {
+    throw new UnsupportedError(`${options.at("precision")} "int8" is not supported`, {
       hint: "Leave `precision` out: int8 was measured as too little faster and, for some rows, too inexact.",
     });
 }
 
 function readCausal(options: OptionReader): AttentionSettings["causal"] {
-  const value = options.value("causal");
-  if (value === undefined || value === false) return "none";
-  if (value === true) return "lower-right";
+  const value = options.has("causal") ? options.value("causal") : false;
+  if (typeof value === "boolean") return value ? "lower-right" : "none";
   if (value === "upper-left" || value === "lower-right") return value;
   throw options.refuse("causal", 'be true, false, "upper-left" or "lower-right"');
 }
@@ -199,11 +198,9 @@ function readQueryOffset(options: OptionReader, numSequences: number): Int32Arra
   return new Int32Array(numSequences).fill(options.requiredInteger("queryOffset"));
 }
 
-function readWindow(options: OptionReader): Window {
+function readWindow(options: OptionReader): AttentionSettings["window"] {
   const window = options.object("window", ["left", "right"]);
-  const left = window?.integer("left", { min: 0 });
-  const right = window?.integer("right", { min: 0 });
-  return { ...(left !== undefined && { left }), ...(right !== undefined && { right }) };
+  return { left: window?.integer("left", { min: 0 }), right: window?.integer("right", { min: 0 }) };
 }
 
 function readBroadcast<T extends CheckedTensor>(
@@ -215,15 +212,17 @@ function readBroadcast<T extends CheckedTensor>(
   if (!tensor) return undefined;
   const full = [batchSize, numHeads, queryLength, keyLength];
   const given = tensor.shape;
-  const extents = [...Array<number>(Math.max(0, 4 - given.length)).fill(1), ...given];
+  const extents = [...[1, 1, 1, 1].slice(given.length), ...given];
   if (extents.length !== 4 || extents.some((extent, axis) => extent !== 1 && extent !== full[axis])) {
     const perKey = given.length === 2 && given[0] === batchSize && given[1] === keyLength;
     throw new ShapeError(
-      `${options.operation}: ${options.name(name)}.shape must broadcast from the right to ` +
+      `${options.at(name)}.shape must broadcast from the right to ` +
         `[batchSize, numHeads, queryLength, keyLength] = ${describe(full)}, got ${describe(given)}`,
-      perKey
-        ? { hint: `For one row per batch use shape [${batchSize}, 1, 1, ${keyLength}], or keyLengths for padding.` }
-        : {},
+      {
+        hint: perKey
+          ? `For one row per batch use shape [${batchSize}, 1, 1, ${keyLength}], or keyLengths for padding.`
+          : undefined,
+      },
     );
   }
   return { tensor, extents: extents as [number, number, number, number] };
@@ -247,6 +246,7 @@ export interface Wanted {
 }
 
 const STAGES = ["raw", "softcapped", "biased"] as const;
+const AVERAGED = ["heads", "queries", "average"] as const;
 const ALL: Selection = { heads: undefined, queries: undefined, average: false };
 
 export function readReturns(options: OptionReader, shape: AttentionShape): Wanted {
@@ -263,19 +263,16 @@ export function readReturns(options: OptionReader, shape: AttentionShape): Wante
 
 function readProbs(returns: OptionReader, shape: AttentionShape): Selection | undefined {
   if (typeof returns.value("probs") === "boolean") return returns.flag("probs", false) ? ALL : undefined;
-  const slice = returns.object("probs", ["heads", "queries", "average"]);
-  return slice && readSelection(slice, shape, slice.flag("average", false));
+  const slice = returns.object("probs", AVERAGED);
+  return slice && readSelection(slice, shape);
 }
 
 function readTopK(returns: OptionReader, shape: AttentionShape): Wanted["topK"] {
   if (!returns.has("topK")) return undefined;
   if (typeof returns.value("topK") === "number")
     return { k: returns.requiredInteger("topK", { min: 1 }), selection: ALL };
-  const slice = returns.object("topK", ["k", "heads", "queries", "average"])!;
-  return {
-    k: slice.requiredInteger("k", { min: 1 }),
-    selection: readSelection(slice, shape, slice.flag("average", false)),
-  };
+  const slice = returns.object("topK", ["k", ...AVERAGED])!;
+  return { k: slice.requiredInteger("k", { min: 1 }), selection: readSelection(slice, shape) };
 }
 
 function readScores(returns: OptionReader, shape: AttentionShape): Wanted["scores"] {
@@ -284,18 +281,22 @@ function readScores(returns: OptionReader, shape: AttentionShape): Wanted["score
     return { stage: returns.oneOf("scores", STAGES, "raw"), selection: ALL };
   const slice = returns.object("scores", ["stage", "heads", "queries"])!;
   if (!slice.has("stage")) throw slice.missing("stage", '"raw", "softcapped" or "biased"');
-  return { stage: slice.oneOf("stage", STAGES, "raw"), selection: readSelection(slice, shape, false) };
+  return { stage: slice.oneOf("stage", STAGES, "raw"), selection: readSelection(slice, shape) };
 }
 
-function readSelection(slice: OptionReader, shape: AttentionShape, average: boolean): Selection {
+function readSelection(slice: OptionReader, shape: AttentionShape): Selection {
   const index = (name: string, count: number) => {
     const list = slice.integers(name, { min: 0 });
     const outside = list?.find((value) => value >= count);
     if (outside !== undefined)
-      throw new OptionError(`${slice.operation}: ${slice.name(name)} must hold indices below ${count}, got ${outside}`);
+      throw new OptionError(`${slice.at(name)} must hold indices below ${count}, got ${outside}`);
     return list;
   };
-  return { heads: index("heads", shape.numHeads), queries: index("queries", shape.queryLength), average };
+  return {
+    heads: index("heads", shape.numHeads),
+    queries: index("queries", shape.queryLength),
+    average: slice.flag("average", false),
+  };
 }
 
 /** Extents of the [heads, queries] axes that a selection leaves. */

@@ -9,7 +9,7 @@ import {
   type Wanted,
 } from "./attentionOptions.js";
 import { arrayKind, describe } from "./describe.js";
-import { OptionError, ShapeError, UnsupportedError } from "./errors.js";
+import { ShapeError, UnsupportedError } from "./errors.js";
 import {
   axisName,
   headsShape,
@@ -21,6 +21,7 @@ import {
   type Layout,
 } from "./layout.js";
 import { OptionReader, type NumberList } from "./options.js";
+import type { Ragged, readRagged } from "./ragged.js";
 import { checkTensor, elementCount, type CheckedTensor, type Tensor } from "./tensor.js";
 
 /** Tensors that hold queries, keys, values and outputs. */
@@ -54,12 +55,6 @@ export interface AttentionOptions extends AttentionSettingsOptions {
   readonly signal?: AbortSignal;
 }
 
-/** The cumulative lengths of a ragged batch. */
-export interface Ragged {
-  readonly query: Int32Array;
-  readonly key: Int32Array;
-}
-
 /** The output's form: an engine writes it in `layout` with this dtype. */
 export interface OutputForm {
   readonly shape: readonly number[];
@@ -88,7 +83,7 @@ export interface AttentionProblem {
   readonly keepRank: (shape: readonly number[]) => number[];
 }
 
-const OPTION_NAMES = [
+export const OPTION_NAMES = [
   "layout",
   "numHeads",
   "numKvHeads",
@@ -103,15 +98,11 @@ const OPTION_NAMES = [
 
 const FLOATS = ["float32", "float16"] as const;
 
-/** Checks the options' names and the layout, for callers that need the layout before the tensors. */
-export function checkLayout(operation: string, given: unknown): void {
-  new OptionReader(operation, "", given, OPTION_NAMES).oneOf("layout", LAYOUTS, "BHSD");
-}
-
 /**
  * Checks a whole call before anything is allocated.
  *
  * @param onGpu - Whether tensors may lie on the GPU, and results be left there.
+ * @param reading - Reads a ragged batch. Without it there is none: whoever calls has looked.
  */
 export function attentionProblem(
   operation: string,
@@ -120,6 +111,7 @@ export function attentionProblem(
   value: unknown,
   given: unknown,
   onGpu = false,
+  reading?: typeof readRagged,
 ): AttentionProblem {
   const options = new OptionReader(operation, "", given, OPTION_NAMES, onGpu);
   const q = checkTensor(operation, "query", query, FLOATS, onGpu);
@@ -127,7 +119,7 @@ export function attentionProblem(
   const v = checkTensor(operation, "value", value, FLOATS, onGpu);
   const layout = options.oneOf("layout", LAYOUTS, "BHSD");
   const shape = readShape(options, layout, q, k, v);
-  const ragged = readRagged(options, layout, shape);
+  const ragged = reading?.(options, layout, shape);
   if (!onGpu) refuseGpu(options);
   const rank = q.shape.length;
   return {
@@ -184,12 +176,13 @@ function readShape(
 }
 
 function checkFit(operation: string, layout: Layout, rank: number, q: HeadsShape, k: HeadsShape, v: HeadsShape): void {
+  const packed = packsHeads(layout, rank);
   const axis = (name: string, extent: keyof HeadsShape) => axisName(name, layout, rank, extent);
   const equal = (extent: keyof HeadsShape, a: string, x: HeadsShape, b: string, y: HeadsShape) => {
     if (x[extent] !== y[extent])
       throw new ShapeError(
         `${operation}: ${axis(a, extent)} (${extent}) must equal ${axis(b, extent)}, got ${x[extent]} and ${y[extent]}`,
-        packsHeads(layout, rank) ? { hint: "Heads are packed: width = heads · headDim. Is numKvHeads right?" } : {},
+        { hint: packed ? "Heads are packed: width = heads · headDim. Is numKvHeads right?" : undefined },
       );
   };
   equal("batchSize", "key", k, "query", q);
@@ -198,7 +191,7 @@ function checkFit(operation: string, layout: Layout, rank: number, q: HeadsShape
     throw new ShapeError(`${operation}: ${axis("key", "numHeads")} (numKvHeads) must be at least 1, got 0`);
   if (q.numHeads % k.numHeads !== 0)
     throw new ShapeError(
-      packsHeads(layout, rank)
+      packed
         ? `${operation}: numKvHeads must divide numHeads, got ${k.numHeads} and ${q.numHeads}`
         : `${operation}: ${axis("key", "numHeads")} (numKvHeads) must divide ${axis("query", "numHeads")} (numHeads), ` +
             `got ${k.numHeads} and ${q.numHeads}`,
@@ -206,37 +199,6 @@ function checkFit(operation: string, layout: Layout, rank: number, q: HeadsShape
   equal("numHeads", "value", v, "key", k);
   equal("length", "value", v, "key", k);
   equal("headDim", "key", k, "query", q);
-}
-
-/** Reads the cumulative lengths; undefined for a batch that is not ragged. */
-export function readRagged(options: OptionReader, layout: Layout, shape: AttentionShape): Ragged | undefined {
-  const { operation } = options;
-  const query = readCumulative(options, "cuSeqLensQuery", shape.queryLength);
-  const key = readCumulative(options, "cuSeqLensKey", shape.keyLength);
-  if (!query && !key) return undefined;
-  if (!query || !key) throw new OptionError(`${operation}: cuSeqLensQuery and cuSeqLensKey must be given together`);
-  if (query.length !== key.length)
-    throw new ShapeError(
-      `${operation}: cuSeqLensKey must have as many entries as cuSeqLensQuery, got ${key.length} and ${query.length}`,
-    );
-  if (layout !== "BSHD" && layout !== "BSE")
-    throw new OptionError(`${operation}: layout must be "BSHD" or "BSE" for a ragged batch, got ${describe(layout)}`);
-  if (shape.batchSize !== 1)
-    throw new ShapeError(`${operation}: query.shape[0] must be 1 for a ragged batch, got ${shape.batchSize}`);
-  for (const name of ["keyLengths", "queryLengths"])
-    if (options.has(name))
-      throw new OptionError(`${operation}: ${name} must be absent for a ragged batch, whose lengths are cuSeqLens`);
-  return { query, key };
-}
-
-/** Ascending from 0 to the packed length. */
-function readCumulative(options: OptionReader, name: string, total: number): Int32Array | undefined {
-  const list = options.integers(name, { min: 0 });
-  if (!list) return undefined;
-  const ascends = list.every((entry, n) => n === 0 || entry >= list[n - 1]!);
-  if (!ascends || list[0] !== 0 || list.at(-1) !== total)
-    throw options.refuse(name, `ascend from 0 to the packed length ${total}`);
-  return list;
 }
 
 /** Refuses `location: "gpu"`, for engines that have none and calls whose results come to the CPU. */

@@ -25,8 +25,8 @@ import {
   type Layout,
 } from "./layout.js";
 import type { GpuFloats } from "./gpuData.js";
-import { noteForMerge } from "./merge.js";
-import { OptionReader, type NumberList } from "./options.js";
+import { noteForMerge } from "./mergeNotes.js";
+import { argument, OptionReader, signalOf, type NumberList } from "./options.js";
 import { ANGLE_NAMES, readAngles, type CheckedAngles, type RotaryAngles } from "./rotary.js";
 import { checkTensor } from "./tensor.js";
 
@@ -287,7 +287,7 @@ function queryHeads(options: OptionReader, layout: Layout, { shape }: CheckedFlo
 
 /** A length for every batch, none above what was appended. */
 function rewindLengths(operation: string, appended: readonly number[], given: unknown): Int32Array {
-  const reader = new OptionReader(operation, "", { length: given }, ["length"]);
+  const reader = argument(operation, "length", given);
   if (given === undefined || typeof given === "number") {
     const length = reader.requiredInteger("length", { min: 0, max: Math.max(0, ...appended) });
     return new Int32Array(appended.length).fill(length);
@@ -475,12 +475,7 @@ export class KvCache extends Disposing {
   async #run<T>(operation: string, options: unknown, work: (operation: string) => T | Promise<T>): Promise<T> {
     this.#context.assertAlive(operation);
     this.#assertAlive(operation);
-    const { signal } = (options ?? {}) as { readonly signal?: unknown };
-    return this.#context.run(
-      operation,
-      () => work(operation),
-      new OptionReader(operation, "", { signal }, ["signal"]).signal(),
-    );
+    return this.#context.run(operation, () => work(operation), signalOf(operation, options));
   }
 
   #assertAlive(operation: string): void {

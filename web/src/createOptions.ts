@@ -80,33 +80,24 @@ function readThreads(options: OptionReader): "auto" | number {
   return options.integer("threads", { min: 1, max: MOST_THREADS }) ?? "auto";
 }
 
+/** What each source may be, by `tagOf`. */
+const SOURCES: Readonly<Record<keyof WasmSource, { readonly kinds: readonly string[]; readonly rule: string }>> = {
+  url: { kinds: ["String", "URL"], rule: "be an address" },
+  glueUrl: { kinds: ["String", "URL"], rule: "be an address" },
+  binary: { kinds: ["ArrayBuffer", "Uint8Array"], rule: "be an ArrayBuffer or a Uint8Array" },
+  module: { kinds: ["WebAssembly.Module"], rule: "be a WebAssembly.Module" },
+};
+
 function readSource(options: OptionReader): WasmSource {
-  const source = options.object("wasm", ["url", "glueUrl", "binary", "module"]);
-  if (!source) return {};
-  const address = (name: "url" | "glueUrl") => {
-    const value = source.value(name);
-    if (value === undefined) return {};
-    if (typeof value === "string") return { [name]: value };
-    if (tagOf(value) === "URL") return { [name]: (value as URL).href };
-    throw source.refuse(name, "be an address");
-  };
-  return { ...address("url"), ...address("glueUrl"), ...binary(source), ...compiled(source) };
-}
-
-function binary(source: OptionReader): Pick<WasmSource, "binary"> {
-  const value = source.value("binary");
-  if (value === undefined) return {};
-  const kind = tagOf(value);
-  if (kind !== "ArrayBuffer" && kind !== "Uint8Array")
-    throw source.refuse("binary", "be an ArrayBuffer or a Uint8Array");
-  return { binary: value as Uint8Array };
-}
-
-function compiled(source: OptionReader): Pick<WasmSource, "module"> {
-  const value = source.value("module");
-  if (value === undefined) return {};
-  if (tagOf(value) !== "WebAssembly.Module") throw source.refuse("module", "be a WebAssembly.Module");
-  return { module: value as WebAssembly.Module };
+  const source = options.object("wasm", Object.keys(SOURCES));
+  const given = Object.entries(SOURCES).filter(([name]) => source?.has(name));
+  return Object.fromEntries(
+    given.map(([name, { kinds, rule }]) => {
+      const value = source!.value(name);
+      if (!kinds.includes(tagOf(value))) throw source!.refuse(name, rule);
+      return [name, tagOf(value) === "URL" ? (value as URL).href : value];
+    }),
+  );
 }
 
 /** "ArrayBuffer", "URL" and so on, for objects of any realm. */

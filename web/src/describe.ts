@@ -11,22 +11,17 @@ export function arrayKind(value: unknown): string | undefined {
   return typedArrayTag.get!.call(value) as string | undefined;
 }
 
+export function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
 /** A value as error messages show it: short, and telling its type. */
 export function describe(value: unknown): string {
-  switch (typeof value) {
-    case "string":
-      return JSON.stringify(value);
-    case "bigint":
-      return `${value}n`;
-    case "function":
-      return "a function";
-    case "symbol":
-      return "a symbol";
-    case "object":
-      return describeObject(value);
-    default:
-      return String(value);
-  }
+  const type = typeof value;
+  if (type === "object") return describeObject(value as object | null);
+  if (type === "function" || type === "symbol") return `a ${type}`;
+  if (type === "string") return JSON.stringify(value);
+  return type === "bigint" ? `${value as bigint}n` : String(value);
 }
 
 function describeObject(value: object | null): string {

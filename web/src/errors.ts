@@ -1,3 +1,5 @@
+import { isObject } from "./describe.js";
+
 /** Every code that an error may have; troubleshooting.md has a section for each, with causes and cures. */
 export const ERROR_CODES = [
   "INVALID_SHAPE",
@@ -23,7 +25,7 @@ export type ErrorCode = (typeof ERROR_CODES)[number];
 export interface ErrorDetails {
   readonly code?: ErrorCode;
   /** The cure, in a sentence. */
-  readonly hint?: string;
+  readonly hint?: string | undefined;
   readonly cause?: unknown;
 }
 
@@ -43,20 +45,24 @@ export class HeadwiseError extends Error {
   readonly hint: string;
 
   constructor(message: string, details: ErrorDetails = {}) {
-    super(message, "cause" in details ? { cause: details.cause } : undefined);
-    this.code = details.code ?? "INTERNAL";
+    super(message, details);
+    this.code = details.code ?? new.target.usualCode;
     this.hint = linked(details.hint, this.code);
-    const brands = [...brandsOf(new.target)];
-    Object.defineProperty(this, BRAND, { value: brands });
-    Object.defineProperty(this, "name", { value: brands[0], configurable: true, writable: true });
+    const { brand } = new.target;
+    Object.defineProperties(this, {
+      [BRAND]: { value: [brand, HeadwiseError.brand] },
+      name: { value: brand, configurable: true, writable: true },
+    });
   }
 
   /** @internal The name as a literal: minifiers rename classes. */
   static readonly brand: string = "HeadwiseError";
+  /** @internal */
+  static readonly usualCode: ErrorCode = "INTERNAL";
 
   /** Whether `value` is an error of this class or of one derived from it. */
   static is<E extends HeadwiseError>(this: abstract new (...args: never[]) => E, value: unknown): value is E {
-    if (typeof value !== "object" || value === null) return false;
+    if (!isObject(value)) return false;
     const brands = (value as { [BRAND]?: unknown })[BRAND];
     return Array.isArray(brands) && brands.includes((this as unknown as typeof HeadwiseError).brand);
   }
@@ -71,33 +77,22 @@ function linked(hint: string | undefined, code: ErrorCode): string {
   return hint ? `${hint} ${link}` : link;
 }
 
-function* brandsOf(type: typeof HeadwiseError): Generator<string> {
-  for (let current = type; current?.brand; current = Object.getPrototypeOf(current) as typeof HeadwiseError)
-    if (Object.hasOwn(current, "brand")) yield current.brand;
-}
-
 /** A shape, length or rank breaks a rule, or sizes do not fit each other. */
 export class ShapeError extends HeadwiseError {
   static override readonly brand: string = "ShapeError";
-  constructor(message: string, details: ErrorDetails = {}) {
-    super(message, { code: "INVALID_SHAPE", ...details });
-  }
+  static override readonly usualCode: ErrorCode = "INVALID_SHAPE";
 }
 
 /** An option is unknown, or an option or argument has a value that its rule forbids. */
 export class OptionError extends HeadwiseError {
   static override readonly brand: string = "OptionError";
-  constructor(message: string, details: ErrorDetails = {}) {
-    super(message, { code: "INVALID_OPTION", ...details });
-  }
+  static override readonly usualCode: ErrorCode = "INVALID_OPTION";
 }
 
 /** Legal, but not offered by this engine or on this machine. */
 export class UnsupportedError extends HeadwiseError {
   static override readonly brand: string = "UnsupportedError";
-  constructor(message: string, details: ErrorDetails = {}) {
-    super(message, { code: "UNSUPPORTED", ...details });
-  }
+  static override readonly usualCode: ErrorCode = "UNSUPPORTED";
 }
 
 /** A query row that sees no key: its batch (or ragged sequence), head and query position. */
@@ -110,10 +105,11 @@ export interface RowIndex {
 /** `emptyRows: "throw"` and at least one query row sees no key. */
 export class EmptyRowError extends HeadwiseError {
   static override readonly brand: string = "EmptyRowError";
+  static override readonly usualCode: ErrorCode = "EMPTY_ROW";
   /** Up to 8 of the rows. */
   readonly rows: readonly RowIndex[];
   constructor(message: string, rows: readonly RowIndex[], details: ErrorDetails = {}) {
-    super(message, { code: "EMPTY_ROW", ...details });
+    super(message, details);
     this.rows = rows;
   }
 }
@@ -121,31 +117,23 @@ export class EmptyRowError extends HeadwiseError {
 /** The engine's memory, or the machine's, does not hold what a call needs. The instance stays usable. */
 export class OutOfMemoryError extends HeadwiseError {
   static override readonly brand: string = "OutOfMemoryError";
-  constructor(message: string, details: ErrorDetails = {}) {
-    super(message, { code: "OUT_OF_MEMORY", ...details });
-  }
+  static override readonly usualCode: ErrorCode = "OUT_OF_MEMORY";
 }
 
 /** The GPU device was lost while a call was pending. */
 export class DeviceLostError extends HeadwiseError {
   static override readonly brand: string = "DeviceLostError";
-  constructor(message: string, details: ErrorDetails = {}) {
-    super(message, { code: "DEVICE_LOST", ...details });
-  }
+  static override readonly usualCode: ErrorCode = "DEVICE_LOST";
 }
 
 /** The instance, or an object made by it, was disposed. */
 export class DisposedError extends HeadwiseError {
   static override readonly brand: string = "DisposedError";
-  constructor(message: string, details: ErrorDetails = {}) {
-    super(message, { code: "DISPOSED", ...details });
-  }
+  static override readonly usualCode: ErrorCode = "DISPOSED";
 }
 
 /** The engine's files could not be had: not found, not wasm, of another version, blocked by the page's policy. */
 export class AssetError extends HeadwiseError {
   static override readonly brand: string = "AssetError";
-  constructor(message: string, details: ErrorDetails = {}) {
-    super(message, { code: "ASSET_NOT_FOUND", ...details });
-  }
+  static override readonly usualCode: ErrorCode = "ASSET_NOT_FOUND";
 }

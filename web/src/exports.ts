@@ -20,14 +20,7 @@ export type {
   Report,
   ResultOf,
 } from "./backend.js";
-export {
-  KvCache,
-  type AppendOptions,
-  type AttendOptions,
-  type CacheDtype,
-  type KvCacheOptions,
-  type Ring,
-} from "./cache.js";
+export type { AppendOptions, AttendOptions, CacheDtype, KvCache, KvCacheOptions, Ring } from "./cache.js";
 export {
   AssetError,
   DeviceLostError,
@@ -45,7 +38,7 @@ export {
 } from "./errors.js";
 export type { GpuResult, GpuTensor } from "./gpuData.js";
 export type { Layout } from "./layout.js";
-export { Layer } from "./layer.js";
+export type { Layer } from "./layer.js";
 export type { ForwardOptions, LayerOptions, LayerPosition, LayerShape, QkNorm } from "./layerProblem.js";
 export type { LayerWeights, Weight } from "./layerWeights.js";
 export type { AttentionPart, MergeOptions, MergeResult } from "./merge.js";

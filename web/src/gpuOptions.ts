@@ -1,3 +1,4 @@
+import { isObject } from "./describe.js";
 import type { OptionReader } from "./options.js";
 
 /** The options that concern the GPU, checked. */
@@ -17,6 +18,13 @@ export function readGpu(options: OptionReader): GpuOptions {
   };
 }
 
+/** Why `backend: "auto"` computes on the CPU. */
+export function reasonForCpu({ device, gpu }: GpuOptions): string {
+  if (device ?? gpu ?? gpuOfThisRealm())
+    return 'opened only by calls with GPU tensors, with location "gpu" and by encode: no real GPU has been measured yet';
+  return "this environment has no navigator.gpu";
+}
+
 /** Where a browser has it. */
 export function gpuOfThisRealm(): GPU | undefined {
   return (globalThis as { navigator?: { gpu?: GPU } }).navigator?.gpu;
@@ -26,6 +34,6 @@ export function gpuOfThisRealm(): GPU | undefined {
 function readObject<T>(options: OptionReader, name: string, method: string, rule: string): T | undefined {
   const value = options.value(name);
   if (value === undefined) return undefined;
-  if (typeof value !== "object" || value === null || !(method in value)) throw options.refuse(name, rule);
+  if (!isObject(value) || !(method in value)) throw options.refuse(name, rule);
   return value as T;
 }

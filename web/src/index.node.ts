@@ -1,6 +1,7 @@
 import type { Attention } from "./attention.js";
 import { createOn } from "./createAttention.js";
 import type { CreateOptions } from "./createOptions.js";
+import { operationsInFile } from "./loadOperations.js";
 import { nodeHost } from "./wasm/nodeHost.js";
 
 export type { CreateOptions } from "./createOptions.js";
@@ -14,5 +15,5 @@ export * from "./exports.js";
  *   signal's reason if it aborts.
  */
 export function createAttention(options?: CreateOptions): Promise<Attention> {
-  return createOn(nodeHost, options);
+  return createOn(nodeHost, operationsInFile, options);
 }

@@ -11,7 +11,7 @@ import {
   type LayerProblem,
   type LayerShape,
 } from "./layerProblem.js";
-import { OptionReader } from "./options.js";
+import { signalOf } from "./options.js";
 
 /**
  * A multi-head layer; `multiHeadAttention` of an instance makes one.
@@ -65,12 +65,11 @@ export class Layer extends Disposing {
     const operation = "layer.forward";
     this.#context.assertAlive(operation);
     if (this.#disposed) throw new DisposedError(`${operation}: the layer was disposed`);
-    const { signal } = (options ?? {}) as { readonly signal?: unknown };
     // In its turn: calls ahead of it may fill the cache.
     const work = () =>
       this.#layer.forward(forwardProblem(operation, this.#context.backend, this.#form, x, options)) as
         ResultOf<R> | Promise<ResultOf<R>>;
-    return this.#context.run(operation, work, new OptionReader(operation, "", { signal }, ["signal"]).signal());
+    return this.#context.run(operation, work, signalOf(operation, options));
   }
 
   /** Gives the memory back once the calls made so far have run. A second call does nothing. */

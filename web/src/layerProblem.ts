@@ -6,15 +6,7 @@ import {
   type AttentionSettingsOptions,
   type Returns,
 } from "./attentionOptions.js";
-import {
-  outputForm,
-  readRagged,
-  refuseGpu,
-  type CheckedFloats,
-  type FloatTensor,
-  type OutputForm,
-  type Ragged,
-} from "./attentionProblem.js";
+import { outputForm, refuseGpu, type CheckedFloats, type FloatTensor, type OutputForm } from "./attentionProblem.js";
 import type { Backend, BackendCache } from "./backend.js";
 import { heldLength, KvCache } from "./cache.js";
 import { describe } from "./describe.js";
@@ -30,6 +22,7 @@ import {
   type LinearWeights,
 } from "./layerWeights.js";
 import { OptionReader, type NumberList } from "./options.js";
+import { readRagged, type Ragged } from "./ragged.js";
 import { ANGLE_NAMES, readAngles, type CheckedAngles, type RotaryAngles } from "./rotary.js";
 import { checkTensor, type CheckedTensor, type Tensor } from "./tensor.js";
 
@@ -318,7 +311,7 @@ function readTable(position: OptionReader, inputDim: number): CheckedTensor<"flo
   if (!table) throw position.refuse("table", "be given: a tensor [rows, inputDim]");
   if (table.shape.length !== 2 || table.shape[0] === 0 || table.shape[1] !== inputDim)
     throw new ShapeError(
-      `${position.operation}: ${position.name("table")}.shape must be [rows, ${inputDim}] with at least one row, ` +
+      `${position.at("table")}.shape must be [rows, ${inputDim}] with at least one row, ` +
         `got ${describe(table.shape)}`,
     );
   return table;

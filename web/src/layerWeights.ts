@@ -2,6 +2,7 @@ import { describe } from "./describe.js";
 import type { CheckedFloats, FloatTensor } from "./attentionProblem.js";
 import { OptionError, ShapeError, UnsupportedError } from "./errors.js";
 import type { OptionReader } from "./options.js";
+import { checkTensor } from "./tensor.js";
 
 /** A tensor or, its shape being known, its data alone. */
 export type Weight = FloatTensor | FloatTensor["data"];
@@ -79,10 +80,9 @@ export type Packing = Readonly<Record<"query" | "key" | "value", Extents>>;
 export function refuseUnsupportedWeights(weights: OptionReader): void {
   for (const name of UNSUPPORTED)
     if (weights.has(name))
-      throw new UnsupportedError(
-        `${weights.operation}: ${weights.name(name)} (add_bias_kv) is not offered: a layer has no learned extra key`,
-        { hint: "Append the row to the key and value contexts yourself." },
-      );
+      throw new UnsupportedError(`${weights.at(name)} (add_bias_kv) is not offered: a layer has no learned extra key`, {
+        hint: "Append the row to the key and value contexts yourself.",
+      });
 }
 
 /** The width of the output, if an output weight tells it: bare data does not. */
@@ -153,7 +153,7 @@ function placeOf(
   if (STORED_OUT_IN.includes(name) || name === "Wqkv") {
     if (key.in !== query.in || value.in !== query.in)
       throw new ShapeError(
-        `${weights.operation}: ${weights.name(name)} needs equal inputDim, keyInputDim and valueInputDim, ` +
+        `${weights.at(name)} needs equal inputDim, keyInputDim and valueInputDim, ` +
           `got ${query.in}, ${key.in} and ${value.in}`,
       );
   }
@@ -162,11 +162,13 @@ function placeOf(
 }
 
 function readShaped(weights: OptionReader, name: string, shape: readonly number[]): CheckedFloats {
-  const tensor = weights.shapedTensor(name, shape, ["float32", "float16"]);
+  const value = weights.value(name);
+  const given = ArrayBuffer.isView(value) ? { data: value, shape } : value;
+  const tensor = checkTensor(weights.operation, weights.name(name), given, ["float32", "float16"]);
   if (describe(tensor.shape) !== describe(shape)) {
     const reversed = shape.length === 2 && describe(tensor.shape) === describe([...shape].reverse());
     throw new ShapeError(
-      `${weights.operation}: ${weights.name(name)}.shape must be ${describe(shape)}, got ${describe(tensor.shape)}`,
+      `${weights.at(name)}.shape must be ${describe(shape)}, got ${describe(tensor.shape)}`,
       reversed ? { hint: `${name} is stored ${STORED_OUT_IN.includes(name) ? "[out, in]" : "[in, out]"}.` } : {},
     );
   }

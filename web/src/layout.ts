@@ -7,8 +7,6 @@ import { OptionError, ShapeError } from "./errors.js";
  */
 export type Layout = "BHSD" | "BSHD" | "BSE" | "BES";
 
-export const LAYOUTS = ["BHSD", "BSHD", "BSE", "BES"] as const;
-
 /** The extents of one tensor of heads. */
 export interface HeadsShape {
   readonly batchSize: number;
@@ -26,18 +24,13 @@ const AXES: Readonly<Record<Layout, readonly Axis[]>> = {
   BES: ["batchSize", "width", "length"],
 };
 
-/** Rank 2 is one head of one batch. */
-const AXES_OF_ONE_HEAD: Readonly<Record<Layout, readonly Axis[]>> = {
-  BHSD: ["length", "headDim"],
-  BSHD: ["length", "headDim"],
-  BSE: ["length", "headDim"],
-  BES: ["headDim", "length"],
-};
+export const LAYOUTS = Object.keys(AXES) as Layout[];
 
 /** What the axes of a tensor of this rank mean; undefined for a rank that the layout does not have. */
 export function axesOf(layout: Layout, rank: number): readonly Axis[] | undefined {
   const axes = AXES[layout];
-  if (rank === 2) return AXES_OF_ONE_HEAD[layout];
+  // one head of one batch
+  if (rank === 2) return layout === "BES" ? ["headDim", "length"] : ["length", "headDim"];
   if (rank === axes.length) return axes;
   return rank === 3 ? axes.slice(1) : undefined; // no batch axis: [H, S, D], [S, H, D]
 }

@@ -1,9 +1,9 @@
-import type { AttentionSettings } from "./attentionOptions.js";
 import { describe } from "./describe.js";
 import { OptionError, ShapeError } from "./errors.js";
-import type { AttentionResult, FloatResult } from "./backend.js";
+import type { FloatResult } from "./backend.js";
 import { outputForm, type CheckedFloats, type FloatTensor, type OutputForm } from "./attentionProblem.js";
 import { headsShape, keepRank, LAYOUTS, type Layout } from "./layout.js";
+import { mergeNote } from "./mergeNotes.js";
 import { OptionReader, type NumberList } from "./options.js";
 import { checkTensor, type CheckedTensor, type Tensor, type TypedTensor } from "./tensor.js";
 
@@ -47,16 +47,6 @@ export interface MergeProblem {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Why a result cannot be part of a whole, by the data of its lse. */
-const unmergeable = new WeakMap<object, string>();
-
-/** Remembers results whose options rule out merging: the numbers themselves no longer show it. */
-export function noteForMerge({ lse }: AttentionResult, { sinks, emptyRows }: AttentionSettings): void {
-  if (typeof lse?.data !== "object") return; // on the GPU: merging takes none of those
-  if (sinks) unmergeable.set(lse.data, "was computed with sinks: give them to mergeAttention instead");
-  else if (emptyRows !== "zero") unmergeable.set(lse.data, `was computed with emptyRows ${describe(emptyRows)}`);
-}
-
 /** Checks a whole call of mergeAttention. */
 export function mergeProblem(operation: string, given: unknown, options: unknown): MergeProblem {
   const reader = new OptionReader(operation, "", options, ["layout", "sinks", "into", "signal"]);
@@ -98,8 +88,11 @@ function readParts(operation: string, given: unknown): MergeProblem["parts"] {
       });
     const output = checkTensor(operation, `parts[${n}].output`, part.output, ["float32", "float16"]);
     const lse = checkTensor(operation, `parts[${n}].lse`, part.lse, ["float32"]);
-    const reason = unmergeable.get(lse.data);
-    if (reason) throw new OptionError(`${operation}: parts[${n}] ${reason}`);
+    const { hasSinks = false, emptyRows = "zero" } = mergeNote(lse.data) ?? {};
+    if (hasSinks)
+      throw new OptionError(`${operation}: parts[${n}] was computed with sinks: give them to mergeAttention instead`);
+    if (emptyRows !== "zero")
+      throw new OptionError(`${operation}: parts[${n}] was computed with emptyRows ${describe(emptyRows)}`);
     return { output, lse };
   });
 }

@@ -1,4 +1,4 @@
-import { arrayKind, describe } from "./describe.js";
+import { arrayKind, describe, isObject } from "./describe.js";
 import { OptionError, ShapeError } from "./errors.js";
 import { checkTensor, type CheckedTensor, type Dtype, type Tensor } from "./tensor.js";
 
@@ -40,7 +40,7 @@ export class OptionReader {
     readonly onGpu = false,
   ) {
     if (options === undefined) options = {};
-    if (typeof options !== "object" || options === null || Array.isArray(options) || arrayKind(options))
+    if (!isObject(options) || Array.isArray(options) || arrayKind(options))
       throw new OptionError(`${operation}: ${path || "options"} must be an object, got ${describe(options)}`);
     for (const name of Object.keys(options)) if (!names.includes(name)) throw this.#unknown(name, names);
     this.#values = options as Record<string, unknown>;
@@ -60,15 +60,19 @@ export class OptionReader {
     return this.path ? `${this.path}.${name}` : name;
   }
 
+  /** What messages on the option begin with: `scaledDotProductAttention: returns.topK.k`. */
+  at(name: string): string {
+    return `${this.operation}: ${this.name(name)}`;
+  }
+
   /** An OptionError in the house form: `operation: name must rule, got value`. */
   refuse(name: string, rule: string, hint?: string): OptionError {
-    const message = `${this.operation}: ${this.name(name)} must ${rule}, got ${describe(this.#values[name])}`;
-    return new OptionError(message, hint === undefined ? {} : { hint });
+    return new OptionError(`${this.at(name)} must ${rule}, got ${describe(this.#values[name])}`, { hint });
   }
 
   /** An OptionError for an option that has no default. */
   missing(name: string, rule: string): OptionError {
-    return new OptionError(`${this.operation}: ${this.name(name)} must be given: ${rule}`);
+    return new OptionError(`${this.at(name)} must be given: ${rule}`);
   }
 
   flag(name: string, absent: boolean): boolean {
@@ -88,9 +92,7 @@ export class OptionReader {
   number(name: string): number | undefined {
     const value = this.#values[name];
     if (value === undefined) return undefined;
-    // Numbers that overflow float32 would reach the engine as infinities.
-    if (typeof value !== "number" || !Number.isFinite(Math.fround(value)))
-      throw this.refuse(name, "be a finite number");
+    if (!isFinite32(value)) throw this.refuse(name, "be a finite number");
     return value;
   }
 
@@ -109,37 +111,24 @@ export class OptionReader {
 
   /** A list of integers, of `length` if that is given. */
   integers(name: string, rule: IntegerRule = {}, length?: number): Int32Array | undefined {
-    const list = this.#list(name, length);
-    if (!list) return undefined;
-    for (let n = 0; n < list.length; ++n)
-      if (!isInteger(list[n], rule)) throw this.#element(name, n, list[n], integerRule(rule));
-    return Int32Array.from(list);
+    const list = this.#list(name, length, integerRule(rule), (value) => isInteger(value, rule));
+    return list && Int32Array.from(list);
   }
 
   /** A list of finite numbers, of `length` if that is given. */
-  floats(name: string, length?: number, rule: FloatRule = {}): Float32Array | undefined {
-    const list = this.#list(name, length);
-    if (!list) return undefined;
-    for (let n = 0; n < list.length; ++n) {
-      const value = list[n] as unknown;
-      const legal =
-        typeof value === "number" &&
-        (Number.isFinite(Math.fround(value)) || (rule.minusInfinity === true && value === -Infinity));
-      if (!legal) throw this.#element(name, n, value, rule.minusInfinity ? "finite or -Infinity" : "finite");
-    }
-    return Float32Array.from(list);
+  floats(name: string, length?: number, { minusInfinity = false }: FloatRule = {}): Float32Array | undefined {
+    const list = this.#list(
+      name,
+      length,
+      minusInfinity ? "finite or -Infinity" : "finite",
+      (value) => isFinite32(value) || (minusInfinity && value === -Infinity),
+    );
+    return list && Float32Array.from(list);
   }
 
   tensor<D extends Dtype>(name: string, dtypes: readonly D[]): CheckedTensor<D> | undefined {
     const value = this.#values[name];
     return value === undefined ? undefined : checkTensor(this.operation, this.name(name), value, dtypes, this.onGpu);
-  }
-
-  /** A tensor, or its bare data where the shape is known anyway. */
-  shapedTensor<D extends Dtype>(name: string, shape: readonly number[], dtypes: readonly D[]): CheckedTensor<D> {
-    const value = this.#values[name];
-    const tensor = ArrayBuffer.isView(value) ? { data: value, shape } : value;
-    return checkTensor(this.operation, this.name(name), tensor, dtypes, this.onGpu);
   }
 
   /** The options one level down. */
@@ -148,34 +137,35 @@ export class OptionReader {
     return value === undefined ? undefined : new OptionReader(this.operation, this.name(name), value, names);
   }
 
-  signal(name = "signal"): AbortSignal | undefined {
-    const value = this.#values[name];
-    if (value === undefined) return undefined;
-    if (typeof value !== "object" || value === null || !("aborted" in value && "addEventListener" in value))
-      throw this.refuse(name, "be an AbortSignal");
-    return value as AbortSignal;
+  signal(): AbortSignal | undefined {
+    const { signal } = this.#values;
+    if (signal === undefined) return undefined;
+    if (!isObject(signal) || !("aborted" in signal && "addEventListener" in signal))
+      throw this.refuse("signal", "be an AbortSignal");
+    return signal as AbortSignal;
   }
 
-  #list(name: string, length: number | undefined): ArrayLike<number> | undefined {
+  #list(
+    name: string,
+    length: number | undefined,
+    rule: string,
+    isLegal: (value: unknown) => boolean,
+  ): ArrayLike<number> | undefined {
     const value = this.#values[name];
     if (value === undefined) return undefined;
     const list = isList(value) ? value : this.#tensorList(name, value);
     if (length !== undefined && list.length !== length)
-      throw new ShapeError(`${this.operation}: ${this.name(name)} must have length ${length}, got ${list.length}`);
+      throw new ShapeError(`${this.at(name)} must have length ${length}, got ${list.length}`);
+    for (let n = 0; n < list.length; ++n)
+      if (!isLegal(list[n])) throw new OptionError(`${this.at(name)}[${n}] must be ${rule}, got ${describe(list[n])}`);
     return list;
   }
 
   #tensorList(name: string, value: unknown): ArrayLike<number> {
-    if (typeof value !== "object" || value === null || !("data" in value))
-      throw this.refuse(name, "be a list of numbers");
+    if (!isObject(value) || !("data" in value)) throw this.refuse(name, "be a list of numbers");
     const { data, shape } = checkTensor(this.operation, this.name(name), value, ["float32", "int32"]);
-    if (shape.length !== 1)
-      throw new ShapeError(`${this.operation}: ${this.name(name)} must have rank 1, got shape ${describe(shape)}`);
+    if (shape.length !== 1) throw new ShapeError(`${this.at(name)} must have rank 1, got shape ${describe(shape)}`);
     return data;
-  }
-
-  #element(name: string, index: number, value: unknown, rule: string): OptionError {
-    return new OptionError(`${this.operation}: ${this.name(name)}[${index}] must be ${rule}, got ${describe(value)}`);
   }
 
   #unknown(name: string, names: readonly string[]): OptionError {
@@ -188,8 +178,23 @@ export class OptionReader {
   }
 }
 
+/** The signal among options that are read later, in their call's turn. */
+export function signalOf(operation: string, options: unknown): AbortSignal | undefined {
+  return argument(operation, "signal", (options as { readonly signal?: unknown } | undefined)?.signal).signal();
+}
+
+/** Reads an argument as if it were an option of that name. */
+export function argument(operation: string, name: string, value: unknown): OptionReader {
+  return new OptionReader(operation, "", { [name]: value }, [name]);
+}
+
 function isList(value: unknown): value is ArrayLike<number> {
   return Array.isArray(value) || ["Float32Array", "Int32Array"].includes(arrayKind(value) ?? "");
+}
+
+/** Numbers that overflow float32 would reach the engine as infinities. */
+function isFinite32(value: unknown): value is number {
+  return typeof value === "number" && Number.isFinite(Math.fround(value));
 }
 
 function isInteger(value: unknown, { min = MIN_INTEGER, max = MAX_INTEGER }: IntegerRule): value is number {
@@ -208,19 +213,21 @@ function alternatives(values: readonly string[]): string {
 /** "did you mean …?" when one of `names` is a typing slip away from `word`. */
 export function suggestion(word: unknown, names: readonly string[]): string | undefined {
   if (typeof word !== "string") return undefined;
-  const distances = names.map((name) => ({ name, distance: editDistance(word.toLowerCase(), name.toLowerCase()) }));
-  const nearest = distances.reduce((best, next) => (next.distance < best.distance ? next : best));
-  return nearest.distance <= Math.max(2, word.length / 3) ? `did you mean ${JSON.stringify(nearest.name)}?` : undefined;
+  const distance = (name: string) => editDistance(word.toLowerCase(), name.toLowerCase());
+  const nearest = [...names].sort((a, b) => distance(a) - distance(b))[0]!;
+  return distance(nearest) <= Math.max(2, word.length / 3) ? `did you mean ${JSON.stringify(nearest)}?` : undefined;
 }
 
 /** Levenshtein's distance, one row of the table at a time. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, j) => j);
-  for (let i = 1; i <= a.length; ++i) {
-    const next = [i];
-    for (let j = 1; j <= b.length; ++j)
-      next[j] = Math.min(next[j - 1]! + 1, row[j]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1));
-    row = next;
+  for (const letter of a) {
+    let left = row[0]! + 1;
+    const rest = Array.from(
+      b,
+      (other, j) => (left = Math.min(left + 1, row[j + 1]! + 1, row[j]! + +(letter !== other))),
+    );
+    row = [row[0]! + 1, ...rest];
   }
-  return row[b.length]!;
+  return row.at(-1)!;
 }

@@ -1,6 +1,6 @@
-import { OptionError, ShapeError } from "./errors.js";
+import { ShapeError } from "./errors.js";
 import { describe } from "./describe.js";
-import { OptionReader } from "./options.js";
+import { argument, OptionReader } from "./options.js";
 import { checkTensor, elementCount, type Tensor, type TypedTensor } from "./tensor.js";
 
 /** Options of `sinusoidalPositions`. */
@@ -131,6 +131,5 @@ function relativeBuckets(reader: OptionReader, buckets: number): (distance: numb
 }
 
 function count(operation: string, name: string, value: unknown, min: number): number {
-  if (Number.isInteger(value) && (value as number) >= min) return value as number;
-  throw new OptionError(`${operation}: ${name} must be an integer of at least ${min}, got ${describe(value)}`);
+  return argument(operation, name, value).requiredInteger(name, { min });
 }

@@ -131,8 +131,7 @@ export function readAngles(options: OptionReader, headDim: number): CheckedAngle
   const rotaryDim = options.integer("rotaryDim", { min: 2 });
   if ((rotaryDim ?? headDim) % 2 !== 0 || (rotaryDim ?? headDim) > headDim)
     throw new OptionError(
-      `${options.operation}: ${options.name("rotaryDim")} must be even and at most headDim, ` +
-        `got ${rotaryDim ?? headDim} and ${headDim}`,
+      `${options.at("rotaryDim")} must be even and at most headDim, ` + `got ${rotaryDim ?? headDim} and ${headDim}`,
     );
   const base = options.number("base") ?? 10000;
   if (base <= 0) throw options.refuse("base", "be greater than 0");

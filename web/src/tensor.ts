@@ -1,6 +1,6 @@
-import { arrayKind, describe } from "./describe.js";
+import { arrayKind, describe, isObject } from "./describe.js";
 import { checkGpuTensor, isGpuTensor } from "./gpuData.js";
-import { OptionError, ShapeError, UnsupportedError, type HeadwiseError } from "./errors.js";
+import { OptionError, ShapeError, UnsupportedError } from "./errors.js";
 
 /** Element types. `"bool"` is one byte an element, nonzero = true; `"float16"` may be held as raw bits. */
 export type Dtype = "float32" | "float16" | "bool" | "int32";
@@ -97,12 +97,22 @@ export function checkTensor<D extends Dtype = Dtype>(
   dtypes: readonly D[] = Object.keys(BYTES) as D[],
   onGpu = false,
 ): CheckedTensor<D> {
-  if (onGpu && typeof value === "object" && value !== null && isGpuTensor(value))
-    return checkGpuTensor(operation, argument, value, dtypes);
-  if (typeof value !== "object" || value === null || !("shape" in value) || !("data" in value) || isGpuTensor(value))
-    throw notATensor(operation, argument, value);
-  const { data, shape } = value;
-  const dtype = dtypeOf(operation, argument, data, (value as { dtype?: unknown }).dtype);
+  const given = isObject(value) ? value : {};
+  if (isGpuTensor(given)) {
+    if (onGpu) return checkGpuTensor(operation, argument, given, dtypes);
+    throw new UnsupportedError(
+      `${operation}: ${argument} is a GPU tensor, which this engine or operation cannot read`,
+      {
+        hint: "Read the buffer back. With the WebGPU backend, scaledDotProductAttention and encode read GPU tensors.",
+      },
+    );
+  }
+  if (!("shape" in given && "data" in given))
+    throw new OptionError(`${operation}: ${argument} must be a tensor { data, shape }, got ${describe(value)}`, {
+      hint: "tensor(new Float32Array(values), shape) makes one.",
+    });
+  const { data, shape } = given;
+  const dtype = dtypeOf(operation, argument, data, (given as { dtype?: unknown }).dtype);
   if (!(dtypes as readonly Dtype[]).includes(dtype))
     throw new OptionError(`${operation}: ${argument} must be of dtype ${dtypes.join(" or ")}, got ${dtype}`);
   const size = elementCount(operation, argument, shape);
@@ -112,19 +122,6 @@ export function checkTensor<D extends Dtype = Dtype>(
       `${operation}: ${argument}.data.length must be the product of shape ${describe(shape)}, got ${length} and ${size}`,
     );
   return { data, shape: [...(shape as number[])], dtype } as unknown as CheckedTensor<D>;
-}
-
-function gpuTensorError(operation: string, argument: string): HeadwiseError {
-  return new UnsupportedError(`${operation}: ${argument} is a GPU tensor, which this engine or operation cannot read`, {
-    hint: "Read the buffer back. With the WebGPU backend, scaledDotProductAttention and encode read GPU tensors.",
-  });
-}
-
-function notATensor(operation: string, argument: string, value: unknown): HeadwiseError {
-  if (typeof value === "object" && value !== null && isGpuTensor(value)) return gpuTensorError(operation, argument);
-  return new OptionError(`${operation}: ${argument} must be a tensor { data, shape }, got ${describe(value)}`, {
-    hint: "tensor(new Float32Array(values), shape) makes one.",
-  });
 }
 
 function dtypeOf(operation: string, argument: string, data: unknown, stated: unknown): Dtype {

@@ -1,5 +1,6 @@
 import { OptionError, ShapeError } from "./errors.js";
 import { describe } from "./describe.js";
+import { argument } from "./options.js";
 import { checkTensor, type Tensor, type TypedTensor } from "./tensor.js";
 
 /**
@@ -10,10 +11,10 @@ import { checkTensor, type Tensor, type TypedTensor } from "./tensor.js";
  * @returns Bool `[B, 1, 1, Skv]`, true = may attend.
  */
 export function maskFromKeyPadding(keyPaddingMask: Tensor<"bool">): TypedTensor<"bool"> {
-  const { data, shape } = ignored("maskFromKeyPadding", "keyPaddingMask", keyPaddingMask);
+  const { data, shape } = allowed("maskFromKeyPadding", "keyPaddingMask", keyPaddingMask);
   if (shape.length !== 1 && shape.length !== 2)
     throw new ShapeError(`maskFromKeyPadding: keyPaddingMask.shape must be [B, Skv] or [Skv], got ${describe(shape)}`);
-  return { data: inverted(data), shape: [shape.length === 2 ? shape[0]! : 1, 1, 1, shape.at(-1)!], dtype: "bool" };
+  return { data, shape: [shape.length === 2 ? shape[0]! : 1, 1, 1, shape.at(-1)!], dtype: "bool" };
 }
 
 /**
@@ -24,27 +25,23 @@ export function maskFromKeyPadding(keyPaddingMask: Tensor<"bool">): TypedTensor<
  */
 export function maskFromAttentionMask(attentionMask: Tensor<"bool">, numHeads = 1): TypedTensor<"bool"> {
   const operation = "maskFromAttentionMask";
-  const { data, shape } = ignored(operation, "attentionMask", attentionMask);
-  if (!Number.isInteger(numHeads) || numHeads < 1)
-    throw new OptionError(`${operation}: numHeads must be an integer of at least 1, got ${describe(numHeads)}`);
+  const { data, shape } = allowed(operation, "attentionMask", attentionMask);
+  argument(operation, "numHeads", numHeads).integer("numHeads", { min: 1 });
   const [queries, keys] = shape.slice(-2) as [number, number];
-  if (shape.length === 2) return { data: inverted(data), shape: [1, 1, queries, keys], dtype: "bool" };
+  if (shape.length === 2) return { data, shape: [1, 1, queries, keys], dtype: "bool" };
   if (shape.length !== 3 || shape[0]! % numHeads !== 0)
     throw new ShapeError(
       `${operation}: attentionMask.shape must be [Sq, Skv] or [B·numHeads, Sq, Skv], got ${describe(shape)} ` +
         `and numHeads ${numHeads}`,
     );
-  return { data: inverted(data), shape: [shape[0]! / numHeads, numHeads, queries, keys], dtype: "bool" };
+  return { data, shape: [shape[0]! / numHeads, numHeads, queries, keys], dtype: "bool" };
 }
 
-function ignored(operation: string, name: string, value: unknown): TypedTensor<"bool"> {
+/** The opposite of a mask. */
+function allowed(operation: string, name: string, value: unknown): TypedTensor<"bool"> {
   const mask = checkTensor(operation, name, value, ["bool", "float32"]);
-  if (mask.dtype === "bool") return mask;
+  if (mask.dtype === "bool") return { ...mask, data: mask.data.map((hidden) => (hidden ? 0 : 1)) };
   throw new OptionError(`${operation}: ${name} must be of dtype bool, got float32`, {
     hint: "A float mask is added to the scores in PyTorch too: give it as the option `bias`.",
   });
-}
-
-function inverted(mask: Uint8Array): Uint8Array {
-  return mask.map((hidden) => (hidden ? 0 : 1));
 }

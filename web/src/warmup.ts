@@ -20,8 +20,8 @@ export interface WarmupShape {
 
 const NAMES = ["batchSize", "numHeads", "numKvHeads", "queryLength", "keyLength", "headDim", "valueDim"];
 
-/** Zeros of the shape, in the layout that the options name. */
-export function warmupInputs(operation: string, given: unknown, { layout = "BHSD" }: { readonly layout?: Layout }) {
+/** Zeros of the shape, in this layout. */
+export function warmupInputs(operation: string, given: unknown, layout: Layout) {
   const shape = new OptionReader(operation, "shape", given, NAMES);
   const batchSize = shape.integer("batchSize", { min: 1 }) ?? 1;
   const numHeads = shape.requiredInteger("numHeads", { min: 1 });

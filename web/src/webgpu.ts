@@ -5,9 +5,10 @@
  */
 import { Attention } from "./attention.js";
 import { readGpu } from "./gpuOptions.js";
+import { atHand } from "./late.js";
 import { openGpuAlone } from "./openGpu.js";
+import * as operations from "./operations.js";
 import { OptionReader } from "./options.js";
-import * as engine from "./webgpuEngine.js";
 
 export * from "./exports.js";
 
@@ -36,6 +37,5 @@ export async function createAttention(options?: CreateOptions): Promise<Attentio
   reader.oneOf("backend", ["webgpu"], "webgpu");
   const wanted = { ...readGpu(reader), signal: reader.signal() };
   wanted.signal?.throwIfAborted();
-  const { backend, report } = await openGpuAlone("createAttention", engine, wanted);
-  return new Attention(backend, report);
+  return new Attention(await openGpuAlone("createAttention", wanted), atHand(operations));
 }

@@ -9,8 +9,8 @@ export function assetHint(url: string): string {
 }
 
 /** The error of a file that belongs to another version of the package. */
-export function versionError(what: string, found: string): AssetError {
-  return new AssetError(`createAttention: ${what} is of version ${found}, this is ${version}`, {
+export function versionError(what: string, found: string, operation = "createAttention"): AssetError {
+  return new AssetError(`${operation}: ${what} is of version ${found}, this is ${version}`, {
     code: "ASSET_VERSION",
     hint: "Serve all files of the version that is imported; an old copy may be cached.",
   });

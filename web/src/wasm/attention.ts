@@ -5,10 +5,11 @@ import {
   type Selection,
   type Wanted,
 } from "../attentionOptions.js";
-import type { AttentionProblem, CheckedFloats, OutputForm, Ragged } from "../attentionProblem.js";
+import type { AttentionProblem, CheckedFloats, OutputForm } from "../attentionProblem.js";
 import type { AttentionResult, Eventually, FloatResult } from "../backend.js";
 import type { Layout } from "../layout.js";
 import { OptionError } from "../errors.js";
+import type { Ragged } from "../ragged.js";
 import { asHalves, elementCount, type CheckedTensor, type TypedTensor } from "../tensor.js";
 import type { WasmEngine } from "./engine.js";
 import type { Arena, Heap } from "./heap.js";
@@ -21,6 +22,9 @@ const CAUSAL = { none: 0, "upper-left": 1, "lower-right": 2 } as const;
 const EMPTY_ROWS = { zero: 0, nan: 1, uniform: 2, throw: 3 } as const;
 const STAGE = { raw: 0, softcapped: 1, biased: 2 } as const;
 
+/** Settings that are lists, absent or one number for each of something. */
+const LISTS = ["queryOffset", "keyLengths", "queryLengths", "alibiSlopes", "sinks", "headGain"] as const;
+
 /** Reads a result after the call: [B, H, …] with the rank of the inputs. */
 type Collect<T> = () => T;
 
@@ -28,9 +32,9 @@ export function runAttention(engine: WasmEngine, problem: AttentionProblem): Eve
   const { operation, shape, layout, query, key, value, settings, output } = problem;
   refuseOverlap(engine.heap, operation, output, { query, key, value, ...masks(settings) });
   return engine.call(operation, (arena) => {
-    const call = engine.attentionCall;
+    const call = engine.struct("AttentionCall");
     call.reset();
-    writeShape(call, shape);
+    Object.assign(call, shape);
     call.layout = LAYOUT[layout];
     const place = (name: string, tensor: CheckedFloats) => placeInput(engine.heap, arena, operation, name, tensor);
     call.query = place("query", query);
@@ -50,16 +54,6 @@ export function runAttention(engine: WasmEngine, problem: AttentionProblem): Eve
 /** The tensors among the options. */
 export function masks({ mask, bias }: AttentionSettings): { mask?: CheckedTensor; bias?: CheckedTensor } {
   return { ...(mask && { mask: mask.tensor }), ...(bias && { bias: bias.tensor }) };
-}
-
-export function writeShape(call: AttentionCall, shape: AttentionShape): void {
-  call.batchSize = shape.batchSize;
-  call.numHeads = shape.numHeads;
-  call.numKvHeads = shape.numKvHeads;
-  call.queryLength = shape.queryLength;
-  call.keyLength = shape.keyLength;
-  call.headDim = shape.headDim;
-  call.valueDim = shape.valueDim;
 }
 
 /** Copies an input into the arena; one that already lies in the engine stays where it is. */
@@ -87,12 +81,7 @@ export function writeSettings(
   call.windowRight = settings.window.right ?? -1;
   call.excludeSelf = Number(settings.excludeSelf);
   call.emptyRows = EMPTY_ROWS[settings.emptyRows];
-  call.queryOffset = arena.copy(settings.queryOffset);
-  call.keyLengths = arena.copy(settings.keyLengths);
-  call.queryLengths = arena.copy(settings.queryLengths);
-  call.alibiSlopes = arena.copy(settings.alibiSlopes);
-  call.sinks = arena.copy(settings.sinks);
-  call.headGain = arena.copy(settings.headGain);
+  for (const name of LISTS) call[name] = arena.copy(settings[name]);
   if (settings.mask) {
     call.mask = placeInput(heap, arena, operation, "mask", settings.mask.tensor);
     call.setMaskExtents(...settings.mask.extents);
@@ -131,31 +120,24 @@ export function writeWanted(call: AttentionCall, heap: Heap, arena: Arena, form:
     const collect = (): TypedTensor<D> => ({ data: heap.read(address, dtype, length), shape: keepRank(full), dtype });
     return { address, collect };
   };
+  const place = (name: "lse" | "entropy" | "probs" | "scores", full: readonly number[]) => {
+    const { address, collect } = room("float32", full);
+    call[name] = address;
+    results[name] = collect;
+  };
+  const placeWeights = (name: "probs" | "scores", selection: Selection) => {
+    place(name, [batchSize, ...selectedExtents(selection, shape), keyLength]);
+    writeSelection(call, arena, name, selection);
+  };
   if (wanted.output) results.output = writeOutput(call, heap, arena, form);
-  if (wanted.lse) {
-    const { address, collect } = room("float32", [batchSize, numHeads, queryLength]);
-    call.lse = address;
-    results.lse = collect;
-  }
-  if (wanted.entropy) {
-    const { address, collect } = room("float32", [batchSize, numHeads, queryLength]);
-    call.entropy = address;
-    results.entropy = collect;
-  }
+  for (const name of ["lse", "entropy"] as const) if (wanted[name]) place(name, [batchSize, numHeads, queryLength]);
   if (wanted.probs) {
-    const { address, collect } = room("float32", [batchSize, ...selectedExtents(wanted.probs, shape), keyLength]);
-    call.probs = address;
-    writeSelection(call, arena, "probs", wanted.probs);
+    placeWeights("probs", wanted.probs);
     call.probsAverage = Number(wanted.probs.average);
-    results.probs = collect;
   }
   if (wanted.scores) {
-    const { stage, selection } = wanted.scores;
-    const { address, collect } = room("float32", [batchSize, ...selectedExtents(selection, shape), keyLength]);
-    call.scores = address;
-    call.scoresStage = STAGE[stage];
-    writeSelection(call, arena, "scores", selection);
-    results.scores = collect;
+    placeWeights("scores", wanted.scores.selection);
+    call.scoresStage = STAGE[wanted.scores.stage];
   }
   if (wanted.topK) {
     const { k, selection } = wanted.topK;

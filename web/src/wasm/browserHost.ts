@@ -1,7 +1,7 @@
 import type { BrowserFiles } from "./browserFiles.js";
 import { fetchWasm } from "./fetchAsset.js";
-import { loadFiles, loadGpuFile } from "./files.js";
-import { MOST_THREADS_BY_DEFAULT, type Host } from "./host.js";
+import { loadFiles, loadPart } from "./files.js";
+import { MOST_THREADS_BY_DEFAULT, type GpuModule, type Host } from "./host.js";
 
 /** A page, or a worker of one, with the engine's files at these addresses. */
 export const browserHost = (files: BrowserFiles): Host => ({
@@ -19,5 +19,5 @@ export const browserHost = (files: BrowserFiles): Host => ({
     return { most: Infinity, good: Math.min(navigator.hardwareConcurrency || 1, MOST_THREADS_BY_DEFAULT) };
   },
   load: (options) => loadFiles(files[options.variant], fetchWasm, options),
-  loadGpu: () => loadGpuFile(files.gpu),
+  loadGpu: (operation) => loadPart<GpuModule>(operation, files.gpu),
 });

@@ -1,15 +1,6 @@
 import type { AttentionResult, BackendCache, Eventually } from "../backend.js";
 import type { AppendProblem, AttendProblem, CacheDtype, CacheForm, CacheProblem } from "../cache.js";
-import {
-  DTYPE,
-  LAYOUT,
-  masks,
-  placeInput,
-  refuseOverlap,
-  writeSettings,
-  writeShape,
-  writeWanted,
-} from "./attention.js";
+import { DTYPE, LAYOUT, masks, placeInput, refuseOverlap, writeSettings, writeWanted } from "./attention.js";
 import type { WasmEngine } from "./engine.js";
 import type { Arena } from "./heap.js";
 import type { CacheCall } from "./module.js";
@@ -51,7 +42,7 @@ function operate<T>(
   collect: () => T,
 ): Eventually<T> {
   return engine.call(operation, (arena) => {
-    const call = engine.cacheCall;
+    const call = engine.struct("CacheCall");
     call.reset();
     call.operation = OPERATION[kind];
     write(call, arena);
@@ -67,7 +58,7 @@ function makeCache(
   kind: "create" | "fork" | "slice" | "load",
   write: (call: CacheCall, arena: Arena) => void,
 ): Eventually<BackendCache> {
-  return operate(engine, operation, kind, write, () => new WasmCache(engine, engine.cacheCall.result));
+  return operate(engine, operation, kind, write, () => new WasmCache(engine, engine.struct("CacheCall").result));
 }
 
 /** A cache in the engine's memory. */
@@ -82,7 +73,7 @@ export class WasmCache implements BackendCache {
   constructor(engine: WasmEngine, address: number) {
     this.#engine = engine;
     this.address = address;
-    this.form = formOf(engine.cacheCall, address);
+    this.form = formOf(engine.struct("CacheCall"), address);
     this.refresh();
   }
 
@@ -108,11 +99,12 @@ export class WasmCache implements BackendCache {
 
   attend(problem: AttendProblem): Eventually<AttentionResult> {
     const { operation } = problem;
-    const { heap, native, attentionCall: call } = this.#engine;
+    const { heap, native } = this.#engine;
+    const call = this.#engine.struct("AttentionCall");
     refuseOverlap(heap, operation, problem.output, { query: problem.query, ...masks(problem.settings) });
     return this.#engine.call(operation, (arena) => {
       call.reset();
-      writeShape(call, problem.shape);
+      Object.assign(call, problem.shape);
       call.layout = LAYOUT[problem.layout];
       call.query = placeInput(heap, arena, operation, "query", problem.query);
       call.queryDtype = DTYPE[problem.query.dtype];

@@ -5,30 +5,21 @@ import {
   OutOfMemoryError,
   ShapeError,
   UnsupportedError,
+  type ErrorDetails,
 } from "../errors.js";
 import type { Eventually } from "../backend.js";
-import { Heap, type Arena } from "./heap.js";
-import type {
-  AttentionCall,
-  CacheCall,
-  LayerCall,
-  LayerCreation,
-  MergeCall,
-  NativeEngine,
-  RotaryCall,
-  WasmModule,
-} from "./module.js";
+import { Heap, MEMORY_HINT, type Arena } from "./heap.js";
+import type { CallStructs, NativeEngine, WasmModule } from "./module.js";
 
-/** `StatusCode` of headwise/status.h. */
-const STATUS = {
-  ok: 0,
-  invalidShape: 1,
-  invalidOption: 2,
-  unsupported: 3,
-  emptyRow: 4,
-  outOfMemory: 5,
-  corruptData: 6,
-} as const;
+/** `StatusCode` of headwise/status.h, those with rows apart. */
+const EMPTY_ROW = 4;
+const ERRORS: Readonly<Record<number, readonly [typeof HeadwiseError, ErrorDetails?]>> = {
+  1: [ShapeError],
+  2: [OptionError],
+  3: [UnsupportedError],
+  5: [OutOfMemoryError, { hint: MEMORY_HINT }],
+  6: [OptionError, { code: "CORRUPT_DATA" }],
+};
 
 /** A wait is looked at this often, should the engine have no Atomics.waitAsync. */
 const POLL_MILLISECONDS = 1;
@@ -38,13 +29,7 @@ export class WasmEngine {
   readonly module: WasmModule;
   readonly heap: Heap;
   readonly native: NativeEngine;
-  /** The one call of each kind, used again and again. Sealed: setting a property that C++ lacks is a TypeError. */
-  readonly attentionCall: AttentionCall;
-  readonly mergeCall: MergeCall;
-  readonly rotaryCall: RotaryCall;
-  readonly cacheCall: CacheCall;
-  readonly layerCreation: LayerCreation;
-  readonly layerCall: LayerCall;
+  readonly #structs: Partial<CallStructs> = {};
   /** The operation of the latest call. */
   #latest = "its start";
   /** Makes the error of every call from now on, once no call can run any more. */
@@ -55,12 +40,12 @@ export class WasmEngine {
     this.module = module;
     this.heap = new Heap(memory, module);
     this.native = new module.Engine(threads, dispatched);
-    this.attentionCall = Object.seal(new module.AttentionCall());
-    this.mergeCall = Object.seal(new module.MergeCall());
-    this.rotaryCall = Object.seal(new module.RotaryCall());
-    this.cacheCall = Object.seal(new module.CacheCall());
-    this.layerCreation = Object.seal(new module.LayerCreation());
-    this.layerCall = Object.seal(new module.LayerCall());
+  }
+
+  /** The one struct of its kind, used for every such call. Sealed: setting a property that C++ lacks is a TypeError. */
+  struct<K extends keyof CallStructs>(kind: K): CallStructs[K] {
+    const structs: Partial<Record<keyof CallStructs, object>> = this.#structs;
+    return (structs[kind] ??= Object.seal(new this.module[kind]())) as CallStructs[K];
   }
 
   /**
@@ -141,26 +126,11 @@ export class WasmEngine {
 
   #check(operation: string): void {
     const { code } = this.native;
-    if (code === STATUS.ok) return;
+    if (code === 0) return;
     const message = `${operation}: ${this.heap.text(this.native.message)}`;
-    switch (code) {
-      case STATUS.invalidShape:
-        throw new ShapeError(message);
-      case STATUS.invalidOption:
-        throw new OptionError(message);
-      case STATUS.unsupported:
-        throw new UnsupportedError(message);
-      case STATUS.emptyRow:
-        throw new EmptyRowError(message, this.#rows());
-      case STATUS.outOfMemory:
-        throw new OutOfMemoryError(message, {
-          hint: "Raise `maximumMemory` of createAttention, or split the call.",
-        });
-      case STATUS.corruptData:
-        throw new OptionError(message, { code: "CORRUPT_DATA" });
-      default:
-        throw new HeadwiseError(message);
-    }
+    if (code === EMPTY_ROW) throw new EmptyRowError(message, this.#rows());
+    const [Type, details] = ERRORS[code] ?? [HeadwiseError];
+    throw new Type(message, details);
   }
 
   #rows(): { batch: number; head: number; query: number }[] {

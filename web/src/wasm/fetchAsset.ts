@@ -52,25 +52,15 @@ async function body(
   // The length of a compressed response is not that of the bytes that arrive here.
   const encoded = response.headers.get("content-encoding");
   const total = encoded ? 0 : Number(response.headers.get("content-length") ?? 0);
-  const pieces: Uint8Array[] = [];
+  const pieces: Uint8Array<ArrayBuffer>[] = [];
   let loaded = 0;
   for (const reader = response.body.getReader(); ;) {
     const { done, value } = await inTime(reader.read(), `no more of ${url} arrived after ${loaded} bytes`, SLOW);
-    if (done) return joined(pieces, loaded);
+    if (done) return new Uint8Array(await new Blob(pieces).arrayBuffer());
     pieces.push(value);
     loaded += value.byteLength;
     onProgress?.({ phase: "download", loaded, total });
   }
-}
-
-function joined(pieces: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(length);
-  let offset = 0;
-  for (const piece of pieces) {
-    bytes.set(piece, offset);
-    offset += piece.byteLength;
-  }
-  return bytes;
 }
 
 /** Status and content type, for messages. */
@@ -89,9 +79,14 @@ export function checkWasm(url: string, bytes: Uint8Array, answered: string): voi
 }
 
 /** Why the glue could not be imported: the import itself does not say. */
-export async function importFailure(url: string, cause: unknown, signal: AbortSignal | undefined): Promise<AssetError> {
+export async function importFailure(
+  url: string,
+  cause: unknown,
+  signal: AbortSignal | undefined,
+  operation = "createAttention",
+): Promise<AssetError> {
   if (AssetError.is(cause)) return cause;
-  const base = `createAttention: ${url} could not be loaded`;
+  const base = `${operation}: ${url} could not be loaded`;
   let response: Response;
   try {
     response = await fetch(url, signal ? { signal } : {});

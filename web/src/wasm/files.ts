@@ -1,4 +1,3 @@
-import type { GpuModule } from "../openGpu.js";
 import { version } from "../version.js";
 import { versionError } from "./assetErrors.js";
 import { compiled } from "./compile.js";
@@ -26,39 +25,37 @@ export async function loadFiles(assets: Assets, read: ReadWasm, options: LoadOpt
   return { ...glue, module, name: glueUrl, isShared: true };
 }
 
-/** Loads the WebGPU engine from its file. */
-export async function loadGpuFile(url: string): Promise<GpuModule> {
-  let module: GpuModule;
+/** Loads a part of the package that is a file of its own. */
+export async function loadPart<P extends { readonly version: string }>(operation: string, url: string): Promise<P> {
+  let part: P;
   try {
-    module = (await importFile(url)) as GpuModule;
+    part = (await importFile(url, operation)) as P;
   } catch (cause) {
-    throw await importFailure(url, cause, undefined);
+    throw await importFailure(url, cause, undefined, operation);
   }
-  if (module.version !== version) throw versionError(url, String(module.version));
-  return module;
+  if (part.version !== version) throw versionError(url, String(part.version), operation);
+  return part;
 }
 
 /** No bundler may look inside: the file is an asset, and stays where it is. */
-function importFile(url: string): Promise<unknown> {
+function importFile(url: string, operation?: string): Promise<unknown> {
   const importing = import(/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ url);
-  return inTime(importing, `${url} was not loaded`, "Check the network and the address.");
+  return inTime(importing, `${url} was not loaded`, "Check the network and the address.", operation);
 }
 
 async function importGlue(
   url: string,
   { threads, signal }: LoadOptions,
 ): Promise<Pick<EngineParts, "factory" | "started">> {
+  let own: string | undefined;
+  const forget = () => own && URL.revokeObjectURL(own);
   try {
     // Threads start from the loader's own address, and a page may start workers from its own origin only.
-    const own = threads > 1 && isForeign(url) ? await copyOfOwn(url, signal) : undefined;
-    try {
-      const glue = (await importFile(own ?? url)) as { readonly default: WasmModuleFactory };
-      return { factory: glue.default, ...(own && { started: () => URL.revokeObjectURL(own) }) };
-    } catch (cause) {
-      if (own) URL.revokeObjectURL(own);
-      throw cause;
-    }
+    if (threads > 1 && isForeign(url)) own = await copyOfOwn(url, signal);
+    const glue = (await importFile(own ?? url)) as { readonly default: WasmModuleFactory };
+    return { factory: glue.default, started: forget };
   } catch (cause) {
+    forget();
     signal?.throwIfAborted();
     throw await importFailure(url, cause, signal);
   }

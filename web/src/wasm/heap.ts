@@ -8,6 +8,8 @@ export interface Allocator {
   release(address: number): void;
 }
 
+export const MEMORY_HINT = "Raise `maximumMemory` of createAttention, split the call, or ask for less in `returns`.";
+
 const ADDRESS_SPACE = 2 ** 32;
 
 /** Typed arrays that can be copied into the heap and out of it. */
@@ -38,7 +40,7 @@ export class Heap {
     if (address === 0)
       throw new OutOfMemoryError(
         `${operation}: an array of ${bytes} bytes does not fit the engine's memory, now ${this.#memory.buffer.byteLength} bytes`,
-        { hint: "Raise `maximumMemory` of createAttention, split the call, or ask for less in `returns`." },
+        { hint: MEMORY_HINT },
       );
     return address;
   }

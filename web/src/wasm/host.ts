@@ -1,6 +1,9 @@
-import type { GpuModule } from "../openGpu.js";
+import type * as webgpuEngine from "../webgpuEngine.js";
 import type { WasmModuleFactory } from "./module.js";
 import type { Variant } from "./variants.js";
+
+/** The WebGPU engine, which entries with another engine beside it load only when it is wanted. */
+export type GpuModule = typeof webgpuEngine;
 
 export const PAGE_BYTES = 65536;
 /** What the module starts with: it is linked for this size. */
@@ -57,5 +60,5 @@ export interface Host {
   threads(): { readonly most: number; readonly good: number; readonly reason?: string };
   load(options: LoadOptions): Promise<EngineParts>;
   /** The WebGPU engine, for hosts that have it. */
-  loadGpu?(): Promise<GpuModule>;
+  loadGpu?(operation: string): Promise<GpuModule>;
 }

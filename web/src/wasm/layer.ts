@@ -26,7 +26,7 @@ const SPLIT = { interleaved: 0, halves: 1 } as const;
 export function createLayer(engine: WasmEngine, problem: LayerProblem): Eventually<BackendLayer> {
   const { operation, shape, weights, qkNorm, position } = problem;
   return engine.call(operation, (arena) => {
-    const call = engine.layerCreation;
+    const call = engine.struct("LayerCreation");
     call.reset();
     Object.assign(call, { ...shape, outputProjection: Number(shape.outputProjection) });
     const placed = new Map<HeapArray, number>(); // packed weights are several roles' and one array
@@ -90,7 +90,8 @@ class WasmLayer implements BackendLayer {
 
   forward(problem: ForwardProblem): Eventually<AttentionResult> {
     const { operation, x, key, value, shape, settings, ragged } = problem;
-    const { heap, native, layerCall: call } = this.#engine;
+    const { heap, native } = this.#engine;
+    const call = this.#engine.struct("LayerCall");
     const cache = problem.cache as WasmCache | undefined;
     refuseOverlap(heap, operation, problem.output, { x, key, value, ...masks(settings) });
     return this.#engine.call(operation, (arena) => {

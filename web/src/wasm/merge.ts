@@ -7,7 +7,7 @@ export function runMerge(engine: WasmEngine, problem: MergeProblem): Eventually<
   const { operation, shape, parts } = problem;
   const { heap, module } = engine;
   return engine.call(operation, (arena) => {
-    const call = engine.mergeCall;
+    const call = engine.struct("MergeCall");
     call.reset();
     call.batchSize = shape.batchSize;
     call.numHeads = shape.numHeads;

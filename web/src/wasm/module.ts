@@ -220,19 +220,25 @@ export interface NativeEngine {
   readonly rowCount: number;
 }
 
+/** What calls are written into, by the names of the classes of C++. */
+export interface CallStructs {
+  AttentionCall: AttentionCall;
+  MergeCall: MergeCall;
+  RotaryCall: RotaryCall;
+  CacheCall: CacheCall;
+  LayerCreation: LayerCreation;
+  LayerCall: LayerCall;
+}
+
+type CallConstructors = { readonly [Kind in keyof CallStructs]: new () => CallStructs[Kind] };
+
 /** An instance of `headwise.<variant>.wasm`, seen through Emscripten's loader. */
-export interface WasmModule {
+export interface WasmModule extends CallConstructors {
   version(): string;
   allocate(bytes: number): number;
   release(address: number): void;
   setPart(parts: number, index: number, output: number, outputDtype: number, lse: number): void;
   partSize(): number;
-  readonly AttentionCall: new () => AttentionCall;
-  readonly MergeCall: new () => MergeCall;
-  readonly RotaryCall: new () => RotaryCall;
-  readonly CacheCall: new () => CacheCall;
-  readonly LayerCreation: new () => LayerCreation;
-  readonly LayerCall: new () => LayerCall;
   layerBytes(layer: number): number;
   releaseLayer(layer: number): void;
   cacheAppended(cache: number, b: number): number;

@@ -5,18 +5,18 @@ import { fileURLToPath } from "node:url";
 import { AssetError } from "../errors.js";
 import { assetHint } from "./assetErrors.js";
 import { checkWasm, fetchWasm } from "./fetchAsset.js";
-import { loadFiles, loadGpuFile, type ReadWasm } from "./files.js";
-import { MOST_THREADS_BY_DEFAULT, type Host } from "./host.js";
+import { loadFiles, loadPart, type ReadWasm } from "./files.js";
+import { MOST_THREADS_BY_DEFAULT, type GpuModule, type Host } from "./host.js";
 
-const ASSETS = {
-  simd: () => ({
+const files = {
+  simd: {
     glueUrl: new URL("./wasm/headwise.simd.node.js", import.meta.url).href,
     wasmUrl: new URL("./wasm/headwise.simd.wasm", import.meta.url).href,
-  }),
-  relaxed: () => ({
+  },
+  relaxed: {
     glueUrl: new URL("./wasm/headwise.relaxed.node.js", import.meta.url).href,
     wasmUrl: new URL("./wasm/headwise.relaxed.wasm", import.meta.url).href,
-  }),
+  },
 };
 
 /** Node, and engines that follow it. */
@@ -26,8 +26,8 @@ export const nodeHost: Host = {
     if ("bun" in process.versions) return { most: 1, good: 1, reason: "Bun hangs with a pool of wasm threads" };
     return { most: Infinity, good: Math.min(availableParallelism(), MOST_THREADS_BY_DEFAULT) };
   },
-  load: (options) => loadFiles(ASSETS[options.variant](), read, options),
-  loadGpu: () => loadGpuFile(new URL("./webgpu-engine.js", import.meta.url).href),
+  load: (options) => loadFiles(files[options.variant], read, options),
+  loadGpu: (operation) => loadPart<GpuModule>(operation, new URL("./webgpu-engine.js", import.meta.url).href),
 };
 
 const read: ReadWasm = async (url, options) => {

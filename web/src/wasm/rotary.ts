@@ -13,7 +13,7 @@ export function runRotary(engine: WasmEngine, problem: RotaryProblem): Eventuall
   const inPlace = problem.output.into?.data === x.data;
   if (!inPlace) refuseOverlap(heap, operation, problem.output, { x });
   return engine.call(operation, (arena) => {
-    const call = engine.rotaryCall;
+    const call = engine.struct("RotaryCall");
     call.reset();
     call.layout = LAYOUT[problem.layout];
     call.batchSize = heads.batchSize;

@@ -24,12 +24,12 @@ const VARIANTS: readonly VariantRow[] = [
 
 export const VARIANT_NAMES = ["auto", ...VARIANTS.map(({ name }) => name)] as const;
 
-/** The best variant that runs here, or the one asked for, and why not a better one. */
+/** The best variant that runs here, or the one asked for, and why not a better one: "" where it is the best. */
 export async function chooseVariant(
   operation: string,
   wanted: Variant | "auto",
   offered: readonly Variant[],
-): Promise<{ readonly variant: Variant; readonly reason?: string }> {
+): Promise<{ readonly variant: Variant; readonly reason: string }> {
   if (typeof WebAssembly !== "object")
     throw new UnsupportedError(`${operation}: this JavaScript engine has no WebAssembly, or has it switched off`);
   const missing: string[] = [];
@@ -39,8 +39,7 @@ export async function chooseVariant(
       missing.push(`this entry of the package has no ${row.name} SIMD module`);
       continue;
     }
-    if (await row.supported())
-      return missing.length ? { variant: row.name, reason: missing.join("; ") } : { variant: row.name };
+    if (await row.supported()) return { variant: row.name, reason: missing.join("; ") };
     missing.push(row.missing);
   }
   throw new UnsupportedError(`${operation}: variant ${JSON.stringify(wanted)} cannot run: ${missing.join("; ")}`);

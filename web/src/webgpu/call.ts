@@ -4,6 +4,7 @@ import { gpuDataOf, type GpuData } from "../gpuData.js";
 import type { TensorDataOf, TypedTensor } from "../tensor.js";
 import { scopeError } from "./device.js";
 import type { Purpose } from "./buffers.js";
+import { checkBuffer } from "./callersBuffer.js";
 import type { Engine } from "./engine.js";
 import { pipelineOf } from "./pipelines.js";
 import { packParams, type Params } from "./params.js";
@@ -84,7 +85,7 @@ export class Call {
     const onGpu = gpuDataOf(tensor);
     if (!onGpu) return this.upload(tensor.data);
     const { buffer, offset, byteLength, argument, isOurs } = onGpu;
-    if (!isOurs) this.#owners.push(this.#checkOwner(argument, buffer));
+    if (!isOurs) this.#check(onGpu);
     const bytes = Math.max(SMALLEST_BINDING, Math.ceil(byteLength / 4) * 4);
     const { minStorageBufferOffsetAlignment: alignment } = this.engine.device.limits;
     if (offset % alignment === 0 && offset + bytes <= buffer.size) return { buffer, offset, bytes };
@@ -159,13 +160,20 @@ export class Call {
   }
 
   /** Copies a result into a tensor of the caller's, after the kernels have run. */
-  copyInto(from: Span, { argument, buffer, offset }: GpuData): void {
+  copyInto(from: Span, into: GpuData): void {
+    this.#check(into);
+    const { argument, buffer, offset } = into;
     if ((buffer.usage & COPY_DST) === 0)
       throw new OptionError(`${this.operation}: ${argument}.buffer must have usage COPY_DST, got ${buffer.usage}`);
     if (from.bytes % 4 !== 0)
       throw new UnsupportedError(`${this.operation}: ${argument} must hold an even number of float16 on the GPU`);
-    this.#owners.push(this.#checkOwner(argument, buffer));
     this.copyOut(from, { buffer, offset, bytes: from.bytes });
+  }
+
+  /** Checks a buffer of the caller's; whose it is will be known when the call waits. */
+  #check(data: GpuData): void {
+    checkBuffer(this.operation, data);
+    this.#owners.push(this.#checkOwner(data.argument, data.buffer));
   }
 
   /** Only the device itself knows its buffers: it is asked to bind one. */

@@ -1,5 +1,5 @@
 import type { AttentionSettings, AttentionShape } from "../attentionOptions.js";
-import type { Ragged } from "../attentionProblem.js";
+import type { Ragged } from "../ragged.js";
 
 /** One batch, or one stretch of a ragged batch, as `Sequence` of call.wgsl. */
 export interface Sequence {
