@@ -127,8 +127,8 @@ describe("under a content security policy", () => {
       return headwise.createAttention({ threads: 2 }).then(
         ({ report }) => ({ threads: report.threads }),
         (error: unknown) => {
-          const { code, hint } = error as InstanceType<Headwise["HeadwiseError"]>;
-          return { code, hint };
+          const { code, message, hint } = error as InstanceType<Headwise["HeadwiseError"]>;
+          return { code, message, hint };
         },
       );
     });
@@ -138,6 +138,14 @@ describe("under a content security policy", () => {
 
   test("that allows scripts of its own and WebAssembly, threads run: nothing is evaluated", async () => {
     expect(await load("script-src 'self' 'wasm-unsafe-eval'")).toEqual({ threads: 2 });
+  });
+
+  test("that forbids workers, the error says so and that one thread needs none", async () => {
+    expect(await load("worker-src 'none'")).toMatchObject({
+      code: "ASSET_BLOCKED",
+      message: expect.stringMatching(/the engine did not start: a worker for one of its threads could not be loaded$/),
+      hint: expect.stringMatching(/worker-src policy.*`threads: 1`/),
+    });
   });
 
   test("that forbids WebAssembly, the error says so and how to allow it", async () => {

@@ -92,11 +92,13 @@ function instantiateError(cause: unknown): AssetError {
   });
 }
 
+/** A worker that the page's policy forbids fails without a word. */
 function startError(cause: unknown): AssetError {
-  return new AssetError(`createAttention: the engine did not start: ${String(cause)}`, {
+  const reason = cause === undefined ? "a worker for one of its threads could not be loaded" : String(cause);
+  return new AssetError(`createAttention: the engine did not start: ${reason}`, {
     code: "ASSET_BLOCKED",
     cause,
-    hint: "Where workers are forbidden, set `threads: 1`.",
+    hint: "Check the page's worker-src policy; where workers are forbidden, set `threads: 1`.",
   });
 }
 
