@@ -92,10 +92,9 @@ function instantiateError(cause: unknown): AssetError {
   });
 }
 
-/** A worker that the page's policy forbids fails without a word. */
-function startError(cause: unknown): AssetError {
-  const reason = cause === undefined ? "a worker for one of its threads could not be loaded" : String(cause);
-  return new AssetError(`createAttention: the engine did not start: ${reason}`, {
+/** @param cause - Absent for a worker that the page's policy forbids: it fails without a word. */
+function startError(cause: unknown = "a worker for one of its threads could not be loaded"): AssetError {
+  return new AssetError(`createAttention: the engine did not start: ${String(cause)}`, {
     code: "ASSET_BLOCKED",
     cause,
     hint: "Check the page's worker-src policy; where workers are forbidden, set `threads: 1`.",
