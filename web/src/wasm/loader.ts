@@ -92,12 +92,14 @@ function instantiateError(cause: unknown): AssetError {
   });
 }
 
+const POLICY_HINT = "Check the page's worker-src policy, or set `threads: 1`.";
+
 /** @param cause - Absent for a worker that the page's policy forbids: it fails without a word. */
-function startError(cause: unknown = "a worker for one of its threads could not be loaded"): AssetError {
+function startError(cause: unknown = "a worker of it could not be loaded"): AssetError {
   return new AssetError(`createAttention: the engine did not start: ${String(cause)}`, {
     code: "ASSET_BLOCKED",
     cause,
-    hint: "Check the page's worker-src policy; where workers are forbidden, set `threads: 1`.",
+    hint: POLICY_HINT,
   });
 }
 
@@ -113,8 +115,7 @@ async function started(
   try {
     // A worker that fails to load says nothing
     const failed = `the workers of ${parts.name} did not start`;
-    const hint = "Check the page's worker-src policy, or set `threads: 1`.";
-    return await inTime(signal ? beforeAbort(starting, signal) : starting, failed, hint);
+    return await inTime(signal ? beforeAbort(starting, signal) : starting, failed, POLICY_HINT);
   } catch (error) {
     starting.then(
       ({ PThread }) => PThread?.terminateAllThreads(),
