@@ -1,8 +1,10 @@
 #include "inspect.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 
 #include "finish.h"
@@ -39,13 +41,14 @@ BlockSizes block_sizes(const Call& call) {
 /// One worker's scratch for a block.
 struct Block {
   BlockSizes sizes;
-  float* query;           ///< [rows, head_dim]
-  float* keys;            ///< packed keys
-  float* scores;          ///< [rows, width]
-  float* mean;            ///< [rows, width]: probabilities added up over heads
-  float* row;             ///< [width]
-  std::uint8_t* visible;  ///< [width]
-  std::uint8_t* any;      ///< [rows, width]: visible in some head
+  float* query;               ///< [rows, head_dim]
+  float* keys;                ///< packed keys
+  float* scores;              ///< [rows, width]
+  float* mean;                ///< [rows, width]: probabilities added up over heads
+  float* row;                 ///< [width]
+  std::uint64_t* candidates;  ///< [width]
+  std::uint8_t* visible;      ///< [width]
+  std::uint8_t* any;          ///< [rows, width]: visible in some head
 
   Block(const Call& call, char* memory) : sizes(block_sizes(call)) {
     auto* floats = reinterpret_cast<float*>(memory);
@@ -54,6 +57,7 @@ struct Block {
     scores = floats, floats += sizes.rows * sizes.width;
     mean = floats, floats += sizes.rows * sizes.width;
     row = floats, floats += sizes.width;
+    candidates = reinterpret_cast<std::uint64_t*>(floats), floats += 2 * sizes.width;
     visible = reinterpret_cast<std::uint8_t*>(floats);
     any = visible + sizes.width;
   }
@@ -158,23 +162,25 @@ void fill_around(KeyRange columns, float value, const Block& block, float* row) 
   std::fill(row + columns.end, row + block.sizes.width, value);
 }
 
-/// Scores of one row to probabilities, by its final maximum and sum and the empty-row policy.
-void to_probabilities(const Call& call, const Sequence& sequence, const QueryRow& row, const OnlineSoftmax& softmax,
-                      Block& block, float* scores) {
+/// Scores of one row to probabilities, by its final maximum and sum and the empty-row policy. Returns the columns
+/// around what the row sees.
+KeyRange to_probabilities(const Call& call, const Sequence& sequence, const QueryRow& row, const OnlineSoftmax& softmax,
+                          Block& block, float* scores) {
   const KeyRange columns = hide_row(call, sequence, row, block, scores);
   if (softmax.seen) {
     call.kernels.exponentials(scores + columns.begin, columns.size(), softmax.maximum, 1.0f / softmax.sum);
     fill_around(columns, 0.0f, block, scores);
-    return;
+    return columns;
   }
   std::fill_n(scores, block.sizes.width, 0.0f);
-  if (!follows_policy(sequence, row, softmax) || call.options.empty_rows == EmptyRows::zero) return;
+  if (!follows_policy(sequence, row, softmax) || call.options.empty_rows == EmptyRows::zero) return {};
   if (call.options.empty_rows == EmptyRows::nan) {
     std::fill_n(scores, sequence.num_keys, kNan);
-    return;
+    return {};
   }
   std::fill_n(scores, sequence.key_length, 1.0f / static_cast<float>(sequence.key_length));
   std::fill_n(block.visible, sequence.key_length, std::uint8_t{1});  // uniform looks at every key
+  return {0, block.sizes.width};
 }
 
 // ---- what is derived ------------------------------------------------------------------------------------------------
@@ -215,24 +221,26 @@ float entropy_of_empty_row(const Call& call, const Sequence& sequence, const Que
   return 0.0f;
 }
 
-/// Larger first; NaN before everything, so that it is seen.
-bool ranks_before(float a, float b) { return a > b || (a != a && b == b); }
+/// A probability and its key as a number: what ranks before is larger. Larger values rank first, then lower keys; NaN
+/// before everything, so that it is seen.
+std::uint64_t ranked(float value, std::int64_t key) {
+  const std::uint32_t bits = value == value ? std::bit_cast<std::uint32_t>(value) : 0x7fffffffu;  // values are >= 0
+  return std::uint64_t{bits} << 32 | (0xffffffffu - static_cast<std::uint32_t>(key));
+}
 
-/// A bound that at least k values of a row reach: the k-th largest of the maxima of kGroups groups of them, or -inf.
+/// A bound that at least k values of a row reach: the k-th largest of the maxima of 4 k groups of them, or -inf.
 float reached_by(const float* values, std::int64_t count, std::int64_t k) {
-  constexpr std::int64_t kGroups = 32;
-  if (k > kGroups || count < kGroups) return -kInfinity;
-  float maxima[kGroups];
-  std::copy_n(values, kGroups, maxima);
-  for (std::int64_t begin = kGroups; begin + kGroups <= count; begin += kGroups)
-    for (std::int64_t i = 0; i < kGroups; ++i) maxima[i] = std::max(maxima[i], values[begin + i]);
-  std::int32_t reaching[kGroups] = {};
-  for (const float maximum : maxima)
-    for (std::int64_t i = 0; i < kGroups; ++i) reaching[i] += maximum >= maxima[i] ? 1 : 0;
-  float bound = -kInfinity;
-  for (std::int64_t i = 0; i < kGroups; ++i)
-    if (reaching[i] >= k) bound = std::max(bound, maxima[i]);
-  return bound;
+  constexpr std::int64_t kMaxGroups = 256;
+  const std::int64_t groups = round_up(4 * k, 32);
+  if (groups > kMaxGroups || count < groups) return -kInfinity;
+  float maxima[kMaxGroups];
+  std::copy_n(values, groups, maxima);
+  for (std::int64_t begin = groups; begin + groups <= count; begin += groups)
+    for (std::int64_t i = 0; i < groups; ++i) maxima[i] = std::max(maxima[i], values[begin + i]);
+  std::uint32_t bits[kMaxGroups];  // in the order of the values, which are >= 0 or NaN
+  std::memcpy(bits, maxima, groups * sizeof(float));
+  std::nth_element(bits, bits + k - 1, bits + groups, std::greater<>());
+  return std::bit_cast<float>(bits[k - 1]);
 }
 
 constexpr std::int64_t kChunk = 8;
@@ -242,25 +250,24 @@ bool any_reaches(const float* chunk, float bound) {
   return any;
 }
 
-/// The k best visible values of a row of whole panels, ties to the lower index, by insertion into a sorted list. Most
-/// chunks hold nothing that enters it.
+/// The k best visible values of a row of whole panels, ties to the lower index: of the few that reach the bound, in
+/// most chunks none, the first k are sorted. `candidates` has room for `count`.
 void select_top_k(const float* values, const std::uint8_t* visible, std::int64_t count, std::int64_t first_key,
-                  std::int64_t k, float* top_values, std::int32_t* top_indices) {
-  std::int64_t found = 0;
-  float bound = reached_by(values, count, k);
+                  std::int64_t k, std::uint64_t* candidates, float* top_values, std::int32_t* top_indices) {
+  std::uint64_t* end = candidates;
+  const float bound = reached_by(values, count, k);
   for (std::int64_t begin = 0; begin < count; begin += kChunk) {
     if (!any_reaches(values + begin, bound)) continue;
-    for (std::int64_t j = begin; j < begin + kChunk; ++j) {
-      if (!visible[j] || values[j] < bound || (found == k && !ranks_before(values[j], top_values[k - 1]))) continue;
-      std::int64_t at = found < k ? found++ : k - 1;
-      for (; at > 0 && ranks_before(values[j], top_values[at - 1]); --at) {
-        top_values[at] = top_values[at - 1];
-        top_indices[at] = top_indices[at - 1];
-      }
-      top_values[at] = values[j];
-      top_indices[at] = static_cast<std::int32_t>(first_key + j);
-      if (found == k) bound = std::max(bound, top_values[k - 1]);
+    for (std::int64_t j = begin; j < begin + kChunk; ++j) {  // without a branch, which could not be foreseen
+      *end = ranked(values[j], first_key + j);
+      end += visible[j] & !(values[j] < bound);
     }
+  }
+  const std::int64_t found = std::min(k, static_cast<std::int64_t>(end - candidates));
+  std::partial_sort(candidates, candidates + found, end, std::greater<>());
+  for (std::int64_t n = 0; n < found; ++n) {
+    top_values[n] = std::bit_cast<float>(static_cast<std::uint32_t>(candidates[n] >> 32));
+    top_indices[n] = static_cast<std::int32_t>(0xffffffffu - static_cast<std::uint32_t>(candidates[n]));
   }
   std::fill(top_values + found, top_values + k, 0.0f);
   std::fill(top_indices + found, top_indices + k, -1);
@@ -273,7 +280,7 @@ class Inspection {
 
   void probs(const Rows& rows, std::int64_t n, Block& block) const {
     const Selection& selection = call_.outputs.probs_selection;
-    each_probability_row(selection, rows, n, block, [&](std::int64_t r, const float* p, const std::uint8_t*) {
+    each_probability_row(selection, rows, n, block, [&](std::int64_t r, const float* p, const std::uint8_t*, KeyRange) {
       write_row(call_, *rows.sequence, p, 0.0f, call_.outputs.probs + place(selection, rows, n, r) * call_.key_length);
     });
   }
@@ -281,11 +288,12 @@ class Inspection {
   void top_k(const Rows& rows, std::int64_t n, Block& block) const {
     const Selection& selection = call_.outputs.top_k_selection;
     const std::int64_t k = call_.outputs.top_k;
-    each_probability_row(selection, rows, n, block, [&](std::int64_t r, const float* p, const std::uint8_t* visible) {
+    const auto select = [&](std::int64_t r, const float* p, const std::uint8_t* visible, KeyRange columns) {
       const std::int64_t at = place(selection, rows, n, r) * k;
-      select_top_k(p, visible, block.sizes.width, rows.sequence->key_begin, k, call_.outputs.top_k_values + at,
-                   call_.outputs.top_k_indices + at);
-    });
+      select_top_k(p + columns.begin, visible + columns.begin, columns.size(), rows.sequence->key_begin + columns.begin,
+                   k, block.candidates, call_.outputs.top_k_values + at, call_.outputs.top_k_indices + at);
+    };
+    each_probability_row(selection, rows, n, block, select);
   }
 
   void scores(const Rows& rows, std::int64_t n, Block& block) const {
@@ -334,7 +342,8 @@ class Inspection {
     return (rows.sequence->batch * chosen.output_heads() + n) * chosen.queries() + rows.begin + r;
   }
 
-  /// Calls visit(r, probabilities, visible) for the rows of the block: those of chosen head n, or the heads' mean.
+  /// Calls visit(r, probabilities, visible, columns) for the rows of the block: those of chosen head n, or the heads'
+  /// mean. All that a row sees lies within `columns`.
   template <class Visit>
   void each_probability_row(const Selection& selection, const Rows& rows, std::int64_t n, Block& block,
                             Visit visit) const {
@@ -352,9 +361,9 @@ class Inspection {
         const QueryRow row = query_row(call_, *rows.sequence, chosen.head(h), chosen.query(rows.begin + r));
         const OnlineSoftmax& softmax = statistics_[row_index(call_, *rows.sequence, row)];
         float* scores = block.scores + r * width;
-        to_probabilities(call_, *rows.sequence, row, softmax, block, scores);
+        const KeyRange columns = to_probabilities(call_, *rows.sequence, row, softmax, block, scores);
         if (!selection.average) {
-          visit(r, scores, block.visible);
+          visit(r, scores, block.visible, columns);
           continue;
         }
         for (std::int64_t j = 0; j < rows.sequence->num_keys; ++j) block.mean[r * width + j] += scores[j];
@@ -365,7 +374,7 @@ class Inspection {
     const float share = 1.0f / static_cast<float>(chosen.heads());
     for (std::int64_t r = 0; r < rows.size(); ++r) {
       call_.kernels.scale(block.mean + r * width, width, share);
-      visit(r, block.mean + r * width, block.any + r * width);
+      visit(r, block.mean + r * width, block.any + r * width, KeyRange{0, width});
     }
   }
 
@@ -405,7 +414,7 @@ std::int64_t inspection_bytes(const Call& call) {
   std::int64_t query, keys;
   if (!multiply_sizes(sizes.rows, round_up(call.shape.head_dim, 16), &query)) return -1;
   if (!multiply_sizes(sizes.keys, call.shape.head_dim, &keys)) return -1;
-  const std::int64_t floats = query + round_up(keys, 16) + (2 * sizes.rows + 1) * sizes.width;
+  const std::int64_t floats = query + round_up(keys, 16) + (2 * sizes.rows + 3) * sizes.width;
   return round_up(floats * static_cast<std::int64_t>(sizeof(float)) + (sizes.rows + 1) * sizes.width, 64);
 }
 
