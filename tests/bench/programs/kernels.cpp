@@ -61,6 +61,7 @@ struct Case {
   const char* name;
   std::int64_t heads, kv_heads, queries, keys, dim;
   bool causal = false;
+  std::int64_t window = 0;  // keys up to the query's own, if causal
 };
 
 constexpr Case kCases[] = {
@@ -71,6 +72,7 @@ constexpr Case kCases[] = {
     {"8 x 2048 x 128", 8, 8, 2048, 2048, 128},
     {"causal 12 x 1024 x 64", 12, 12, 1024, 1024, 64, true},
     {"causal 32/8 x 2048 x 128", 32, 8, 2048, 2048, 128, true},
+    {"window 256 of 8 x 4096 x 64", 8, 8, 4096, 4096, 64, true, 256},
     {"decode 32/8 x 8192 x 128", 32, 8, 1, 8192, 128},
 };
 
@@ -88,9 +90,12 @@ void time_call(ThreadPool& pool, const Case& c) {
   inputs.query.data = query.data(), inputs.key.data = key.data(), inputs.value.data = value.data();
   AttentionOptions options;
   if (c.causal) options.causal = Causal::lower_right;
+  if (c.window > 0) options.window_left = c.window - 1;
   AttentionOutputs outputs;
   outputs.output.data = output.data();
-  const std::int64_t pairs = c.causal ? c.queries * (c.queries + 1) / 2 : c.queries * c.keys;
+  std::int64_t pairs = 0;
+  for (std::int64_t i = 0; i < c.queries; ++i)
+    pairs += c.window > 0 ? std::min(i + 1, c.window) : c.causal ? i + 1 : c.keys;
   line(name, 4.0 * static_cast<double>(c.heads * pairs * c.dim), [&] {
     if (const Status status = attention(pool, shape, inputs, options, outputs); !status.ok()) std::puts(status.message);
   });
