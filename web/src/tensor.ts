@@ -129,8 +129,7 @@ function dtypeOf(operation: string, argument: string, data: unknown, stated: unk
   const dtype = DTYPE_OF_ARRAY[kind ?? ""];
   if (!dtype)
     throw new OptionError(
-      `${operation}: ${argument}.data must be a Float32Array, Uint16Array, Float16Array, Uint8Array or Int32Array, ` +
-        `got ${describe(data)}`,
+      `${operation}: ${argument}.data must be a ${Object.keys(DTYPE_OF_ARRAY).join(" or ")}, got ${describe(data)}`,
     );
   if (stated !== undefined && stated !== dtype)
     throw new OptionError(

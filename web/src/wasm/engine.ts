@@ -101,7 +101,7 @@ export class WasmEngine {
         new HeadwiseError(`${operation}: the engine stopped in ${latest}: ${String(cause)}`, {
           code: "INTERNAL",
           cause,
-          hint: "This is a bug in headwise. Create a new instance; this one cannot be used any more.",
+          hint: "This is a bug in headwise. Create a new instance: this one has ended.",
         }),
     );
   }
