@@ -86,6 +86,15 @@ test("a file that is not beside the loader is named, and the other calls go on",
   await rm(empty, { recursive: true });
 });
 
+test("a loader that a bundler renamed leaves the package its own file", async () => {
+  const renamed = path.join(folder, "headwise.simd-3f9a.js");
+  await copyFile(path.join(wasmFolder, "headwise.simd.node.js"), renamed);
+  const url = pathToFileURL(path.join(wasmFolder, "headwise.simd.wasm")).href;
+  const hw = await create({ wasm: { url, glueUrl: pathToFileURL(renamed).href } });
+  expect((await hw.kvCache({ numKvHeads: 1, headDim: 2 })).length).toBe(0);
+  hw.dispose();
+});
+
 let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), "headwise-operations-"));

@@ -13,15 +13,18 @@ interface OperationsFile {
   default(taken: typeof shared): AllOperations;
 }
 
+/** A loader's name as published. */
+const published = /\bheadwise\.(simd|relaxed)(\.node)?\.js(?=$|[?#])/;
+
 /** By address, so that the caches of all instances are of one class. */
 const files = new Map<string, Late<AllOperations>>();
 
-/** The operations in their file, which lies beside the loader, wherever the caller says that is. */
+/** The operations in their file: beside a loader of the caller's that kept its name, else beside this one. */
 export function operationsInFile({ glueUrl }: WasmSource): Late<AllOperations> {
-  const url =
-    glueUrl === undefined || /^(blob|data):/.test(glueUrl)
-      ? new URL("./wasm/headwise.operations.js", import.meta.url).href
-      : glueUrl.replace(/[^/]*$/, "headwise.operations.js");
+  const isOurs = glueUrl && published.test(glueUrl); // else none is given, a blob, or one that a bundler renamed
+  const url = isOurs
+    ? glueUrl.replace(published, "headwise.operations.js")
+    : new URL("./wasm/headwise.operations.js", import.meta.url).href;
   let file = files.get(url);
   if (!file) {
     file = new Late(async (operation) => (await loadPart<OperationsFile>(operation, url)).default(shared));
