@@ -25,7 +25,8 @@ struct ThreadPool::State {
   Function function = nullptr;
   void* context = nullptr;
   std::int64_t count = 0;
-  std::atomic<std::int64_t> next{0};
+  std::atomic<std::int64_t> claimed{0};  // of `count`
+  std::atomic<std::int64_t> first{0};    // the lowest index that is left
 
   struct Worker {
     State* state;
@@ -35,9 +36,14 @@ struct ThreadPool::State {
   std::unique_ptr<Worker[]> workers;
   int num_threads = 0;  // without the caller
 
-  void claim(int worker) {
-    for (std::int64_t index; (index = next.fetch_add(1, std::memory_order_relaxed)) < count;)
-      function(context, index, worker);
+  bool claim() { return claimed.fetch_add(1, std::memory_order_relaxed) < count; }
+
+  void work_up(int worker) {
+    while (claim()) function(context, first.fetch_add(1, std::memory_order_relaxed), worker);
+  }
+
+  void work_down() {
+    for (std::int64_t index = count; claim();) function(context, --index, 0);
   }
 
   void work_loop(int worker) {
@@ -49,7 +55,7 @@ struct ThreadPool::State {
       seen = job;
       ++joined;
       lock.unlock();
-      claim(worker);
+      work_up(worker);
       lock.lock();
       if (--joined == 0) finished.notify_one();
     }
@@ -96,12 +102,13 @@ void ThreadPool::run(std::int64_t count, Function function, void* context) {
     state_->function = function;
     state_->context = context;
     state_->count = count;
-    state_->next.store(0, std::memory_order_relaxed);
+    state_->claimed.store(0, std::memory_order_relaxed);
+    state_->first.store(0, std::memory_order_relaxed);
     state_->open = true;
     ++state_->job;
   }
   state_->work.notify_all();
-  state_->claim(0);
+  state_->work_down();
   std::unique_lock<std::mutex> lock(state_->mutex);
   state_->open = false;
   state_->finished.wait(lock, [&] { return state_->joined == 0; });

@@ -8,9 +8,10 @@ namespace headwise {
 
 /// A fixed set of sleeping workers that share out index ranges.
 ///
-/// `parallel_for` claims indices one at a time from an atomic counter, so which worker computes an index changes from
-/// run to run, but never what is computed: a task may depend on its index only. The calling thread takes part as
-/// worker 0. A pool of size 1 owns no thread and runs everything inline. Calls do not nest, and one caller uses a pool
+/// Which worker computes an index changes from run to run, but never what is computed: a task may depend on its index
+/// only. The calling thread takes part as worker 0. It counts down from the last index and the others up from the first,
+/// so that from call to call each finds in its caches what it had before: to write where another core has read costs ten
+/// times as much as elsewhere. A pool of size 1 owns no thread and runs everything inline. Calls do not nest, and one caller uses a pool
 /// at a time.
 class ThreadPool {
  public:
