@@ -5,8 +5,10 @@
 // from memory. Nothing here allocates during a call, and nothing throws.
 
 #include <emscripten/bind.h>
+#include <emscripten/em_js.h>
 #include <emscripten/threading.h>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -18,6 +20,7 @@
 #include <thread>
 #include <type_traits>
 
+#include "headwise/arrival.h"
 #include "headwise/attention.h"
 #include "headwise/kv_cache.h"
 #include "headwise/layer.h"
@@ -287,6 +290,63 @@ class Dispatcher {
   std::thread thread_;  // last: it uses all of the above. It never ends: JavaScript terminates its worker.
 };
 
+/// Copies the share [begin, end) of `pairs` of each array that JavaScript left to be copied within the call.
+EM_JS(void, copy_late, (double begin, double end, double pairs), {
+  for (const [address, bytes] of Module["late"] ?? []) {
+    const pair = bytes.length / pairs;
+    HEAPU8.set(bytes.subarray(begin * pair, end * pair), address + begin * pair);
+  }
+});
+
+/// Fewer bytes are copied before threads would have woken.
+constexpr std::int64_t kLeastLateBytes = 1 << 18;
+/// Bytes that are copied before threads are told of them.
+constexpr std::int64_t kStepBytes = 1 << 16;
+
+/// About what the inputs of a call measure.
+std::int64_t input_bytes(const AttentionShape& shape) {
+  const std::int64_t queries = shape.num_heads * shape.query_length * shape.head_dim;
+  const std::int64_t keys = shape.num_kv_heads * shape.key_length * (shape.head_dim + shape.value_dim);
+  return shape.batch_size * (queries + keys) * static_cast<std::int64_t>(sizeof(float));
+}
+
+/// Inputs that the calling thread copies when the others have begun.
+class LateCopies : public Arrival {
+ public:
+  /// None of `pairs` is there; they will come `step` at a time.
+  void expect(std::int64_t pairs, std::int64_t step) {
+    pairs_ = pairs;
+    step_ = step;
+    arrived_.store(0, std::memory_order_relaxed);
+  }
+
+  void complete() override {
+    for (std::int64_t begin = 0; begin < pairs_; begin += step_) {
+      const std::int64_t end = std::min(begin + step_, pairs_);
+      copy_late(static_cast<double>(begin), static_cast<double>(end), static_cast<double>(pairs_));
+      {
+        const std::lock_guard lock(mutex_);
+        arrived_.store(end, std::memory_order_release);
+      }
+      came_.notify_all();
+    }
+  }
+
+  void wait_for(std::int64_t pair) override {
+    if (has(pair)) return;
+    std::unique_lock lock(mutex_);
+    came_.wait(lock, [this, pair] { return has(pair); });
+  }
+
+ private:
+  [[nodiscard]] bool has(std::int64_t pair) const { return pair < arrived_.load(std::memory_order_acquire); }
+
+  std::int64_t pairs_ = 0, step_ = 1;
+  std::atomic<std::int64_t> arrived_ = 0;
+  std::mutex mutex_;
+  std::condition_variable came_;
+};
+
 /// Runs one call at a time and keeps what became of it.
 class Engine {
  public:
@@ -301,6 +361,22 @@ class Engine {
     finished_.store(0, std::memory_order_relaxed);
     if (!dispatcher_) return work<Call>(this, &call);
     dispatcher_->start({&work<Call>, this, &call});
+  }
+
+  /// Starts attention, whose queries, keys and values JavaScript has left to be copied: by now, or while other threads
+  /// begin with what is there. Not with a dispatcher: the page's thread would take the core of one that computes.
+  void attend(AttentionCall& call) {
+    const AttentionShape& shape = call.shape;
+    const std::int64_t pairs = shape.batch_size * shape.num_kv_heads;
+    const std::int64_t pair_bytes = pairs > 0 ? input_bytes(shape) / pairs : 0;
+    if (call.options.layout == Layout::bhsd && pairs > 1 && pairs * pair_bytes >= kLeastLateBytes && pool_.size() > 1 &&
+        !dispatcher_) {
+      copies_.expect(pairs, std::max<std::int64_t>(kStepBytes / pair_bytes, 1));
+      call.inputs.arrival = &copies_;
+    } else {
+      copy_late(0, 1, 1);
+    }
+    start(call);
   }
 
   [[nodiscard]] Address finished() const { return reinterpret_cast<Address>(&finished_); }
@@ -322,6 +398,7 @@ class Engine {
   }
 
   ThreadPool pool_;
+  LateCopies copies_;
   Dispatcher* dispatcher_ = nullptr;
   Status status_;
   std::atomic<std::int32_t> finished_ = 1;
@@ -343,7 +420,7 @@ extern "C" EMSCRIPTEN_KEEPALIVE void warm_up() {
     ThreadPool caller(1);
     const AttentionInputs inputs{.query = {zeros}, .key = {zeros}, .value = {zeros}};
     const AttentionOutputs outputs{.output = {output}};
-    for (int call = 0; call < kCalls; ++call) attention(caller, shape, inputs, {}, outputs);
+    for (int call = 0; call < kCalls; ++call) static_cast<void>(attention(caller, shape, inputs, {}, outputs));
   }
   std::free(zeros);
   std::free(output);
@@ -574,7 +651,7 @@ EMSCRIPTEN_BINDINGS(headwise) {
 
   class_<Engine>("Engine")
       .constructor<int, bool>()
-      .function("attention", &Engine::start<AttentionCall>)
+      .function("attention", &Engine::attend)
       .function("merge", &Engine::start<MergeCall>)
       .function("rotary", &Engine::start<RotaryCall>)
       .function("cache", &Engine::start<CacheCall>)

@@ -5,6 +5,7 @@
 
 #include "attend_tile.h"
 #include "finish.h"
+#include "headwise/arrival.h"
 #include "headwise/thread_pool.h"
 #include "inspect.h"
 #include "kv_cache_source.h"
@@ -190,6 +191,8 @@ void Engine::run_task(std::int64_t task, int worker) {
   const Sequence& sequence = plan_.sequences[plan - plans];
   const std::int64_t per_group = plan->row_tiles * plan->splits;
   const std::int64_t group = (task - plan->first_task) / per_group, index = (task - plan->first_task) % per_group;
+  if (Arrival* arrival = call_.inputs.arrival)
+    arrival->wait_for((plan - plans) * call_.shape.num_kv_heads + group);
   TileScratch scratch;
   scratch.place(scratch_.data() + worker * scratch_stride_, plan->tiles, call_.shape, call_.kernels);
   if (plan->is_split())
@@ -200,7 +203,11 @@ void Engine::run_task(std::int64_t task, int worker) {
 
 Status Engine::run() {
   if (Status status = allocate(); !status.ok()) return status;
-  pool_.parallel_for(plan_.tasks, [this](std::int64_t task, int worker) { run_task(task, worker); });
+  pool_.parallel_for(
+      plan_.tasks, [this](std::int64_t task, int worker) { run_task(task, worker); },
+      [this] {
+        if (call_.inputs.arrival) call_.inputs.arrival->complete();
+      });
   if (plan_.parts > 0) {
     const std::int64_t groups = call_.shape.num_kv_heads;
     pool_.parallel_for(plan_.num_sequences * groups, [&](std::int64_t index, int) {

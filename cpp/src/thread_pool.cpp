@@ -92,11 +92,7 @@ ThreadPool::~ThreadPool() {
 
 int ThreadPool::size() const { return state_->num_threads + 1; }
 
-void ThreadPool::run(std::int64_t count, Function function, void* context) {
-  if (state_->num_threads == 0 || count <= 1) {
-    for (std::int64_t index = 0; index < count; ++index) function(context, index, 0);
-    return;
-  }
+void ThreadPool::start(std::int64_t count, Function function, void* context) {
   {
     std::lock_guard<std::mutex> lock(state_->mutex);
     state_->function = function;
@@ -104,10 +100,13 @@ void ThreadPool::run(std::int64_t count, Function function, void* context) {
     state_->count = count;
     state_->claimed.store(0, std::memory_order_relaxed);
     state_->first.store(0, std::memory_order_relaxed);
-    state_->open = true;
+    state_->open = count > 1;
     ++state_->job;
   }
-  state_->work.notify_all();
+  if (count > 1) state_->work.notify_all();
+}
+
+void ThreadPool::finish() {
   state_->work_down();
   std::unique_lock<std::mutex> lock(state_->mutex);
   state_->open = false;

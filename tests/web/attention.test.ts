@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { createAttention, type Attention } from "headwise";
+import { createAttention, type Attention, type Tensor } from "headwise";
 
 import { attentionCases, word, type AttentionCase } from "./cases.js";
 import { bits } from "./close.js";
@@ -46,4 +46,21 @@ describe.each(variants)("variant %s", (variant) => {
     expect(resultProblems(result, options.returns, referenceOf(example))).toEqual({});
     expect(bits(await two.scaledDotProductAttention(query, key, value, options))).toEqual(bits(result));
   });
+
+  test.each(["BHSD", "BSHD"] as const)(
+    "%s: inputs that are copied while threads compute give the same bits",
+    async (layout) => {
+      const extents = (heads: number, length: number) => (layout === "BHSD" ? [heads, length] : [length, heads]);
+      const [query, key, value] = [6, 3, 3].map((heads, n) => {
+        const shape = [2, ...extents(heads, 200), 64];
+        const data = Float32Array.from({ length: 2 * heads * 200 * 64 }, (_, i) => Math.sin(i * (n + 1)));
+        return { data, shape };
+      }) as unknown as [Tensor<"float32">, Tensor<"float32">, Tensor<"float32">];
+      const expected = bits(await one.scaledDotProductAttention(query, key, value, { layout, causal: true }));
+      for (let call = 0; call < 20; call++)
+        expect(bits(await two.scaledDotProductAttention(query, key, value, { layout, causal: true }))).toEqual(
+          expected,
+        );
+    },
+  );
 });

@@ -103,7 +103,7 @@ export function checkTensor<D extends Dtype = Dtype>(
     throw new UnsupportedError(
       `${operation}: ${argument} is a GPU tensor, which this engine or operation cannot read`,
       {
-        hint: "Read the buffer back. With the WebGPU backend, scaledDotProductAttention and encode read GPU tensors.",
+        hint: "Read the buffer back. With WebGPU, scaledDotProductAttention and encode read GPU tensors.",
       },
     );
   }

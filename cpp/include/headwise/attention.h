@@ -29,6 +29,7 @@
 /// Press et al. 2022 (ALiBi); Xiao et al. 2023 (sinks); ONNX Attention opset 25 (visibility, softcap before mask).
 namespace headwise {
 
+class Arrival;
 class ThreadPool;
 class KvCache;
 
@@ -94,6 +95,7 @@ struct AttentionInputs {
   BroadcastExtents mask_extents;
   ConstArray bias;                   ///< added to the scores; -inf hides
   BroadcastExtents bias_extents;
+  Arrival* arrival = nullptr;        ///< query, key and value are still being written; null: they are there
 };
 
 struct AttentionOptions {

@@ -28,15 +28,24 @@ class ThreadPool {
   /// `worker` is in [0, size()) and stable within one task: use it to index per-worker scratch.
   template <class Task>
   void parallel_for(std::int64_t count, Task&& task) {
-    run(count, [](void* context, std::int64_t index, int worker) {
+    parallel_for(count, task, [] {});
+  }
+
+  /// The same, but the calling thread first runs `meanwhile()`, while the others have begun.
+  template <class Task, class Meanwhile>
+  void parallel_for(std::int64_t count, Task&& task, Meanwhile&& meanwhile) {
+    start(count, [](void* context, std::int64_t index, int worker) {
           (*static_cast<std::remove_reference_t<Task>*>(context))(index, worker);
         },
         const_cast<void*>(static_cast<const void*>(&task)));
+    meanwhile();
+    finish();
   }
 
  private:
   using Function = void (*)(void* context, std::int64_t index, int worker);
-  void run(std::int64_t count, Function function, void* context);
+  void start(std::int64_t count, Function function, void* context);
+  void finish();
 
   struct State;
   std::unique_ptr<State> state_;

@@ -12,6 +12,6 @@ export function assetHint(url: string): string {
 export function versionError(what: string, found: string, operation = "createAttention"): AssetError {
   return new AssetError(`${operation}: ${what} is of version ${found}, this is ${version}`, {
     code: "ASSET_VERSION",
-    hint: "Serve all files of the version that is imported; an old copy may be cached.",
+    hint: "Serve all files of the imported version; an old copy may be cached.",
   });
 }

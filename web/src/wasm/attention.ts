@@ -13,7 +13,7 @@ import type { Ragged } from "../ragged.js";
 import { asHalves, elementCount, type CheckedTensor, type TypedTensor } from "../tensor.js";
 import type { WasmEngine } from "./engine.js";
 import type { Arena, Heap } from "./heap.js";
-import type { AttentionCall } from "./module.js";
+import type { AttentionCall, LateCopy } from "./module.js";
 
 /** The enumerators of attention.h. */
 export const DTYPE = { float32: 0, float16: 1 } as const;
@@ -36,7 +36,9 @@ export function runAttention(engine: WasmEngine, problem: AttentionProblem): Eve
     call.reset();
     Object.assign(call, shape);
     call.layout = LAYOUT[layout];
-    const place = (name: string, tensor: CheckedFloats) => placeInput(engine.heap, arena, operation, name, tensor);
+    const late: LateCopy[] = [];
+    const place = (name: string, tensor: CheckedFloats) =>
+      placeInput(engine.heap, arena, operation, name, tensor, late);
     call.query = place("query", query);
     call.queryDtype = DTYPE[query.dtype];
     call.key = place("key", key);
@@ -46,7 +48,9 @@ export function runAttention(engine: WasmEngine, problem: AttentionProblem): Eve
     writeSettings(call, engine.heap, arena, operation, settings);
     if (problem.ragged) writeRagged(call, arena, problem.ragged);
     const collect = writeWanted(call, engine.heap, arena, problem);
+    engine.module.late = late;
     engine.native.attention(call);
+    late.length = 0;
     return collect;
   });
 }
@@ -56,15 +60,16 @@ export function masks({ mask, bias }: AttentionSettings): { mask?: CheckedTensor
   return { ...(mask && { mask: mask.tensor }), ...(bias && { bias: bias.tensor }) };
 }
 
-/** Copies an input into the arena; one that already lies in the engine stays where it is. */
+/** Copies an input into the arena, now or `late`; one that already lies in the engine stays where it is. */
 export function placeInput(
   heap: Heap,
   arena: Arena,
   operation: string,
   argument: string,
   { data }: TypedTensor,
+  late?: LateCopy[],
 ): number {
-  return heap.find(operation, argument, data) ?? arena.copy(data);
+  return heap.find(operation, argument, data) ?? arena.copy(data, late);
 }
 
 export function writeSettings(

@@ -1,6 +1,7 @@
 import { Disposing } from "../disposable.js";
 import { DisposedError, OutOfMemoryError } from "../errors.js";
 import { ARRAYS, BYTES, elementCount, type Dtype, type TensorDataOf, type TypedTensor } from "../tensor.js";
+import type { LateCopy } from "./module.js";
 
 /** The part of the module that hands out memory. */
 export interface Allocator {
@@ -56,8 +57,7 @@ export class Heap {
 
   /** Copies `data` to `address`. */
   write(address: number, data: HeapArray): void {
-    const { byteLength } = data;
-    this.#bytes(address, byteLength).set(new Uint8Array(data.buffer, data.byteOffset, byteLength));
+    this.#bytes(address, data.byteLength).set(bytesOf(data));
   }
 
   /** A copy of `length` elements at `address`, in an array of the caller's own that is not shared. */
@@ -70,8 +70,7 @@ export class Heap {
 
   /** Copies from `address` into `target`, filling it. */
   readInto(address: number, target: HeapArray): void {
-    const { buffer, byteOffset, byteLength } = target;
-    new Uint8Array(buffer, byteOffset, byteLength).set(this.#bytes(address, byteLength));
+    bytesOf(target).set(this.#bytes(address, target.byteLength));
   }
 
   /** The C string at `address`. */
@@ -116,6 +115,10 @@ export class Heap {
   }
 }
 
+function bytesOf({ buffer, byteOffset, byteLength }: HeapArray): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, byteLength);
+}
+
 /** Arrays that live for one call. `free()` may run whatever happened before. */
 export class Arena {
   readonly #heap: Heap;
@@ -139,11 +142,12 @@ export class Arena {
     return this.bytes(length * BYTES[dtype]);
   }
 
-  /** The address of a copy of `data`; 0 when it is absent. */
-  copy(data: HeapArray | undefined): number {
+  /** The address of a copy of `data`; 0 when it is absent. @param late - Takes the copying down instead, for later. */
+  copy(data: HeapArray | undefined, late?: LateCopy[]): number {
     if (data === undefined) return 0;
     const address = this.bytes(data.byteLength);
-    this.#heap.write(address, data);
+    if (late) late.push([address, bytesOf(data)]);
+    else this.#heap.write(address, data);
     return address;
   }
 

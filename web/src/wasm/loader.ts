@@ -47,7 +47,7 @@ function createMemory(maximumMemory: number, shared: boolean): WebAssembly.Memor
   } catch (cause) {
     throw new OutOfMemoryError(`createAttention: no room for a memory of up to ${maximumMemory} bytes`, {
       cause,
-      hint: "Choose a smaller `maximumMemory`; the address space is reserved at once.",
+      hint: "Choose a smaller `maximumMemory`: it is reserved at once.",
     });
   }
 }

@@ -204,8 +204,12 @@ export interface LayerCall extends AttentionCall {
   appendLengths: number;
 }
 
+/** An address, and the bytes that are to be copied there. */
+export type LateCopy = readonly [address: number, bytes: Uint8Array];
+
 /** Runs one call at a time. `finished` is the address of a word that is 1 when the call is done. */
 export interface NativeEngine {
+  /** Copies `WasmModule.late` first, or while other threads begin. */
   attention(call: AttentionCall): void;
   merge(call: MergeCall): void;
   rotary(call: RotaryCall): void;
@@ -234,6 +238,8 @@ type CallConstructors = { readonly [Kind in keyof CallStructs]: new () => CallSt
 
 /** An instance of `headwise.<variant>.wasm`, seen through Emscripten's loader. */
 export interface WasmModule extends CallConstructors {
+  /** What `attention` is to copy. */
+  late?: readonly LateCopy[];
   version(): string;
   allocate(bytes: number): number;
   release(address: number): void;

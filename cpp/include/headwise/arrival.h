@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+
+namespace headwise {
+
+/// Queries, keys and values that are still being written when a call starts, so that workers begin with those that are
+/// there. They arrive pair by pair, a pair being a batch and a kv head with its query heads: `batch * num_kv_heads +
+/// kv_head`. Not for ragged calls.
+class Arrival {
+ public:
+  virtual ~Arrival() = default;
+  /// Called once, by the thread that makes the call, when the others have begun. Returns when all is there.
+  virtual void complete() = 0;
+  /// Called by any thread. Returns when all of `pair` is there.
+  virtual void wait_for(std::int64_t pair) = 0;
+};
+
+}  // namespace headwise
