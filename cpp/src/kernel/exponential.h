@@ -60,7 +60,7 @@ class HyperbolicTangent {
   }
 
  private:
-  const Exponential<Arch> exponential_;
+  const Exponential<Arch> exponential_{};
   const V zero_ = V(0.0f), one_ = held<Arch>(1.0f), two_ = held<Arch>(2.0f), end_of_small_ = held<Arch>(0.625f);
   // beyond this tanh is 1 in float32, and exp must not overflow
   const V largest_ = held<Arch>(10.0f);
