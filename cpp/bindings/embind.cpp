@@ -8,25 +8,22 @@
 #include <emscripten/em_js.h>
 #include <emscripten/threading.h>
 
-#include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <type_traits>
 
-#include "headwise/arrival.h"
+#include "dispatcher.h"
 #include "headwise/attention.h"
 #include "headwise/kv_cache.h"
 #include "headwise/layer.h"
 #include "headwise/position.h"
 #include "headwise/status.h"
 #include "headwise/thread_pool.h"
+#include "late_copies.h"
 
 namespace headwise {
 namespace {
@@ -251,45 +248,6 @@ void release_layer(Address address) { delete reinterpret_cast<const Layer*>(addr
 
 // --- engine ----------------------------------------------------------------------------------------------------------
 
-/// A thread that runs one job at a time for a caller that must not block: the main thread of a window.
-class Dispatcher {
- public:
-  /// A call, and the function that knows its type.
-  struct Job {
-    void (*function)(void* engine, const void* call) = nullptr;
-    void* engine = nullptr;
-    const void* call = nullptr;
-    void operator()() const { function(engine, call); }
-  };
-
-  Dispatcher() : thread_([this] { serve(); }) {}
-
-  void start(const Job& job) {
-    {
-      const std::lock_guard lock(mutex_);
-      job_ = job;
-      waiting_ = true;
-    }
-    wake_.notify_one();
-  }
-
- private:
-  void serve() {
-    std::unique_lock lock(mutex_);
-    for (;;) {
-      wake_.wait(lock, [this] { return waiting_; });
-      waiting_ = false;
-      job_();
-    }
-  }
-
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool waiting_ = false;
-  Job job_;
-  std::thread thread_;  // last: it uses all of the above. It never ends: JavaScript terminates its worker.
-};
-
 /// Copies the share [begin, end) of `pairs` of each array that JavaScript left to be copied within the call.
 EM_JS(void, copy_late, (double begin, double end, double pairs), {
   for (const [address, bytes] of Module["late"] ?? []) {
@@ -297,55 +255,6 @@ EM_JS(void, copy_late, (double begin, double end, double pairs), {
     HEAPU8.set(bytes.subarray(begin * pair, end * pair), address + begin * pair);
   }
 });
-
-/// Fewer bytes are copied before threads would have woken.
-constexpr std::int64_t kLeastLateBytes = 1 << 18;
-/// Bytes that are copied before threads are told of them.
-constexpr std::int64_t kStepBytes = 1 << 16;
-
-/// About what the inputs of a call measure.
-std::int64_t input_bytes(const AttentionShape& shape) {
-  const std::int64_t queries = shape.num_heads * shape.query_length * shape.head_dim;
-  const std::int64_t keys = shape.num_kv_heads * shape.key_length * (shape.head_dim + shape.value_dim);
-  return shape.batch_size * (queries + keys) * static_cast<std::int64_t>(sizeof(float));
-}
-
-/// Inputs that the calling thread copies when the others have begun.
-class LateCopies : public Arrival {
- public:
-  /// None of `pairs` is there; they will come `step` at a time.
-  void expect(std::int64_t pairs, std::int64_t step) {
-    pairs_ = pairs;
-    step_ = step;
-    arrived_.store(0, std::memory_order_relaxed);
-  }
-
-  void complete() override {
-    for (std::int64_t begin = 0; begin < pairs_; begin += step_) {
-      const std::int64_t end = std::min(begin + step_, pairs_);
-      copy_late(static_cast<double>(begin), static_cast<double>(end), static_cast<double>(pairs_));
-      {
-        const std::lock_guard lock(mutex_);
-        arrived_.store(end, std::memory_order_release);
-      }
-      came_.notify_all();
-    }
-  }
-
-  void wait_for(std::int64_t pair) override {
-    if (has(pair)) return;
-    std::unique_lock lock(mutex_);
-    came_.wait(lock, [this, pair] { return has(pair); });
-  }
-
- private:
-  [[nodiscard]] bool has(std::int64_t pair) const { return pair < arrived_.load(std::memory_order_acquire); }
-
-  std::int64_t pairs_ = 0, step_ = 1;
-  std::atomic<std::int64_t> arrived_ = 0;
-  std::mutex mutex_;
-  std::condition_variable came_;
-};
 
 /// Runs one call at a time and keeps what became of it.
 class Engine {
@@ -366,12 +275,7 @@ class Engine {
   /// Starts attention, whose queries, keys and values JavaScript has left to be copied: by now, or while other threads
   /// begin with what is there. Not with a dispatcher: the page's thread would take the core of one that computes.
   void attend(AttentionCall& call) {
-    const AttentionShape& shape = call.shape;
-    const std::int64_t pairs = shape.batch_size * shape.num_kv_heads;
-    const std::int64_t pair_bytes = pairs > 0 ? input_bytes(shape) / pairs : 0;
-    if (call.options.layout == Layout::bhsd && pairs > 1 && pairs * pair_bytes >= kLeastLateBytes && pool_.size() > 1 &&
-        !dispatcher_) {
-      copies_.expect(pairs, std::max<std::int64_t>(kStepBytes / pair_bytes, 1));
+    if (!dispatcher_ && pool_.size() > 1 && copies_.expect(call.shape, call.options.layout)) {
       call.inputs.arrival = &copies_;
     } else {
       copy_late(0, 1, 1);
@@ -398,7 +302,7 @@ class Engine {
   }
 
   ThreadPool pool_;
-  LateCopies copies_;
+  LateCopies copies_{copy_late};
   Dispatcher* dispatcher_ = nullptr;
   Status status_;
   std::atomic<std::int32_t> finished_ = 1;

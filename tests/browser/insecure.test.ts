@@ -45,14 +45,8 @@ describe.each(["/index.js", "/worker.js"])("%s in an insecure page", (entry) => 
 test("headwise/worker there says that its worker may end unnoticed, and a signal ends the wait", async () => {
   const { page, close } = await openPage(browser, { host: HOST, entry: "/worker.js" });
   const { reason, ending, after } = await page.evaluate(async () => {
-    const { headwise, floats } = window as unknown as TestWindow;
-    const workers: Worker[] = [];
-    window.Worker = class extends Worker {
-      constructor(...options: ConstructorParameters<typeof Worker>) {
-        super(...options);
-        workers.push(this);
-      }
-    };
+    const { headwise, floats, recordWorkers } = window as unknown as TestWindow;
+    const workers = recordWorkers();
     const hw = await headwise.createAttention();
     const x = floats(4, 2048, 64);
     const call = hw.scaledDotProductAttention(x, x, x, { signal: AbortSignal.timeout(500) });

@@ -8,6 +8,8 @@ export type Headwise = typeof headwisePackage;
 export interface TestWindow {
   readonly headwise: Headwise;
   readonly floats: (...shape: number[]) => { data: Float32Array; shape: number[] };
+  /** Workers that the page starts from now on. */
+  readonly recordWorkers: () => Worker[];
 }
 
 interface Opening {
@@ -31,7 +33,17 @@ export async function openPage(browser: Browser, { headers = {}, entry = "/index
       data: Float32Array.from({ length: shape.reduce((n, x) => n * x, 1) }, (_, k) => Math.sin(k + 1)),
       shape,
     });
-    Object.assign(window, { headwise: (await import(address)) as Headwise, floats });
+    const recordWorkers = () => {
+      const workers: Worker[] = [];
+      window.Worker = class extends Worker {
+        constructor(...options: ConstructorParameters<typeof Worker>) {
+          super(...options);
+          workers.push(this);
+        }
+      };
+      return workers;
+    };
+    Object.assign(window, { headwise: (await import(address)) as Headwise, floats, recordWorkers });
   }, entry);
   const close = async () => {
     await page.close();

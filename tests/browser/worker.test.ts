@@ -81,14 +81,8 @@ describe("headwise/worker", () => {
   test("rejects all calls within 100 ms when its worker is terminated; the next call starts another", async () => {
     const { page, troubles, close } = await openPage(browser, { entry });
     const { endings, started, firsts } = await page.evaluate(async () => {
-      const { headwise, floats } = window as unknown as TestWindow;
-      const workers: Worker[] = [];
-      window.Worker = class extends Worker {
-        constructor(...options: ConstructorParameters<typeof Worker>) {
-          super(...options);
-          workers.push(this);
-        }
-      };
+      const { headwise, floats, recordWorkers } = window as unknown as TestWindow;
+      const workers = recordWorkers();
       const hw = await headwise.createAttention();
       const large = floats(4, 4096, 64);
       const calls = [large, floats(2, 4)].map((x) =>

@@ -11,8 +11,8 @@ namespace headwise {
 /// Which worker computes an index changes from run to run, but never what is computed: a task may depend on its index
 /// only. The calling thread takes part as worker 0. It counts down from the last index and the others up from the first,
 /// so that from call to call each finds in its caches what it had before: to write where another core has read costs ten
-/// times as much as elsewhere. A pool of size 1 owns no thread and runs everything inline. Calls do not nest, and one caller uses a pool
-/// at a time.
+/// times as much as elsewhere. A pool of size 1 owns no thread and runs everything inline. Calls do not nest, and one
+/// caller uses a pool at a time.
 class ThreadPool {
  public:
   /// @param size number of workers including the caller, clamped below at 1. If the system refuses a thread the pool is

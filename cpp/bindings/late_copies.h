@@ -1,0 +1,68 @@
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+
+#include "headwise/arrival.h"
+#include "headwise/attention.h"
+
+namespace headwise {
+
+/// Inputs that the calling thread copies when the others have begun.
+class LateCopies : public Arrival {
+ public:
+  /// Copies the share [begin, end) of `pairs` of every array.
+  using Copy = void (*)(double begin, double end, double pairs);
+
+  explicit LateCopies(Copy copy) : copy_(copy) {}
+
+  /// None of a call's inputs is there. False if they do not lie pair by pair, or are too few to begin before all are.
+  [[nodiscard]] bool expect(const AttentionShape& shape, Layout layout) {
+    pairs_ = shape.batch_size * shape.num_kv_heads;
+    const std::int64_t group = pairs_ > 0 ? shape.num_heads / shape.num_kv_heads : 0;
+    const std::int64_t floats = group * shape.query_length * shape.head_dim +
+                                shape.key_length * (shape.head_dim + shape.value_dim);
+    const std::int64_t pair_bytes = floats * static_cast<std::int64_t>(sizeof(float));
+    if (layout != Layout::bhsd || pairs_ < 2 || pairs_ * pair_bytes < kLeastBytes) return false;
+    step_ = std::max<std::int64_t>(kStepBytes / pair_bytes, 1);
+    arrived_.store(0, std::memory_order_relaxed);
+    return true;
+  }
+
+  void complete() override {
+    for (std::int64_t begin = 0; begin < pairs_; begin += step_) {
+      const std::int64_t end = std::min(begin + step_, pairs_);
+      copy_(static_cast<double>(begin), static_cast<double>(end), static_cast<double>(pairs_));
+      {
+        const std::lock_guard lock(mutex_);
+        arrived_.store(end, std::memory_order_release);
+      }
+      came_.notify_all();
+    }
+  }
+
+  void wait_for(std::int64_t pair) override {
+    if (has(pair)) return;
+    std::unique_lock lock(mutex_);
+    came_.wait(lock, [this, pair] { return has(pair); });
+  }
+
+ private:
+  [[nodiscard]] bool has(std::int64_t pair) const { return pair < arrived_.load(std::memory_order_acquire); }
+
+  /// Fewer are copied before threads would have woken.
+  static constexpr std::int64_t kLeastBytes = 1 << 18;
+  /// Copied before threads are told of them.
+  static constexpr std::int64_t kStepBytes = 1 << 16;
+
+  const Copy copy_;
+  std::int64_t pairs_ = 0, step_ = 1;
+  std::atomic<std::int64_t> arrived_ = 0;
+  std::mutex mutex_;
+  std::condition_variable came_;
+};
+
+}  // namespace headwise
