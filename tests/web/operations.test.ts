@@ -95,6 +95,14 @@ test("a loader that a bundler renamed leaves the package its own file", async ()
   hw.dispose();
 });
 
+test.each(["cuSeqLensQuery", "cuSeqLensKey"])("a ragged batch's %s of null is refused, not ignored", async (name) => {
+  const hw = await create();
+  const error = await rejection(hw.scaledDotProductAttention(x, x, x, { layout: "BSHD", [name]: null } as object));
+  expect(error).toBeInstanceOf(OptionError);
+  expect(error.message).toContain(`${name} must be a list of numbers, got null`);
+  hw.dispose();
+});
+
 let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), "headwise-operations-"));

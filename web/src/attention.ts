@@ -126,7 +126,7 @@ export class Attention extends Disposing {
       noteForMerge(result, problem.settings);
       return result;
     };
-    if (options?.cuSeqLensQuery ?? options?.cuSeqLensKey)
+    if (options?.cuSeqLensQuery !== undefined || options?.cuSeqLensKey !== undefined)
       return this.#further(operation, options, ({ readRagged }) =>
         compute(attentionProblem(operation, query, key, value, options, onGpu, readRagged)),
       );

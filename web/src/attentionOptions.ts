@@ -182,7 +182,7 @@ export function readSettings(
 function refusePrecision(options: OptionReader): void {
   if (options.oneOf("precision", ["float32", "int8"], "float32") === "int8")
     throw new UnsupportedError(`${options.at("precision")} "int8" is not supported`, {
-      hint: "Leave `precision` out: int8 is hardly faster, and some rows are inexact.",
+      hint: "Leave `precision` out: int8 is hardly faster and less exact.",
     });
 }
 
