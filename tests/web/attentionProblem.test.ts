@@ -2,12 +2,11 @@ import { describe, expect, test } from "@jest/globals";
 
 import { attentionProblem } from "../../web/src/attentionProblem.js";
 import type { Layout } from "../../web/src/layout.js";
-import { readRagged } from "../../web/src/ragged.js";
 import { thrownBy } from "./thrownBy.js";
 
 const floats = (...shape: number[]) => ({ data: new Float32Array(shape.reduce((n, x) => n * x, 1)), shape });
 const problem = (query: unknown, key: unknown, value: unknown, options?: unknown) =>
-  attentionProblem("scaledDotProductAttention", query, key, value, options, false, readRagged);
+  attentionProblem("scaledDotProductAttention", query, key, value, options);
 const message = (...call: Parameters<typeof problem>) => thrownBy(() => problem(...call)).message;
 
 const B = 2;

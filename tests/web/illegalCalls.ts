@@ -117,6 +117,8 @@ export const breakages: readonly Breakage[] = [
   option("returns", { lse: "yes" }, /lse.*yes/),
   option("signal", "now"),
   option("cuSeqLensQuery", [0.5], /cuSeqLens/),
+  option("cuSeqLensQuery", null, /cuSeqLensQuery must be a list of numbers, got null/),
+  option("cuSeqLensKey", null, /cuSeqLensKey must be a list of numbers, got null/),
   {
     what: "numHeads that the query does not have",
     error: "ShapeError",

@@ -1,6 +1,6 @@
 import { describe, expect, jest, test } from "@jest/globals";
 
-import { atHand, Late } from "../../web/src/late.js";
+import { Late } from "../../web/src/late.js";
 
 describe("what is loaded late", () => {
   test("is loaded once, for whoever comes first", async () => {
@@ -17,11 +17,5 @@ describe("what is loaded late", () => {
     const late = new Late(load);
     await expect(late.load("kvCache")).rejects.toThrow("404");
     expect(await late.load("kvCache")).toBe("here");
-  });
-
-  test("may be there from the start", async () => {
-    const late = atHand(7);
-    expect(late.loaded).toBe(7);
-    expect(await late.load("kvCache")).toBe(7);
   });
 });

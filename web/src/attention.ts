@@ -1,10 +1,5 @@
 import type { Returns } from "./attentionOptions.js";
-import {
-  attentionProblem,
-  type AttentionOptions,
-  type AttentionProblem,
-  type FloatTensor,
-} from "./attentionProblem.js";
+import { attentionProblem, OPTION_NAMES, type AttentionOptions, type FloatTensor } from "./attentionProblem.js";
 import type {
   AttentionResult,
   Backend,
@@ -16,39 +11,26 @@ import type {
   Report,
   ResultOf,
 } from "./backend.js";
-import type { KvCache, KvCacheOptions } from "./cache.js";
+import { cacheProblem, checkBytes, KvCache, type KvCacheOptions } from "./cache.js";
+import type { Context } from "./context.js";
 import { Disposing } from "./disposable.js";
-import { DisposedError } from "./errors.js";
+import { DisposedError, UnsupportedError } from "./errors.js";
 import type { GpuFloats, GpuTensor } from "./gpuData.js";
-import type { Late } from "./late.js";
-import type { Layer } from "./layer.js";
-import type { LayerOptions } from "./layerProblem.js";
-import type { AttentionPart, MergeOptions, MergeResult } from "./merge.js";
-import { noteForMerge } from "./mergeNotes.js";
-import type * as allOperations from "./operations.js";
-import { argument, signalOf } from "./options.js";
-import { beforeAbort, Queue } from "./queue.js";
-import type { RotaryOptions } from "./rotary.js";
+import { Layer } from "./layer.js";
+import { layerProblem, type LayerOptions } from "./layerProblem.js";
+import { LAYOUTS } from "./layout.js";
+import { mergeProblem, noteForMerge, type AttentionPart, type MergeOptions, type MergeResult } from "./merge.js";
+import { argument, OptionReader } from "./options.js";
+import { Queue } from "./queue.js";
+import { rotaryProblem, type RotaryOptions } from "./rotary.js";
 import { BYTES, type Dtype } from "./tensor.js";
-import type { WarmupShape } from "./warmup.js";
+import { warmupInputs, type WarmupShape } from "./warmup.js";
 import type { EngineTensor } from "./wasm/heap.js";
-
-type Operations = typeof allOperations;
 
 /** Options whose tensors may lie on the GPU too. */
 type OnGpu<O> = {
   readonly [Name in keyof O]: Name extends "mask" | "bias" | "into" ? O[Name] | GpuTensor : O[Name];
 };
-
-/** What an object made by an instance (a layer, a cache) needs of it. */
-export interface Context {
-  readonly backend: Backend;
-  readonly report: Report;
-  /** Throws DisposedError once the instance is disposed. */
-  assertAlive(operation: string): void;
-  /** Runs `work` when its turn comes: at once if no call is pending. */
-  run<T>(operation: string, work: () => Eventually<T>, signal?: AbortSignal): Promise<T>;
-}
 
 /** A net under instances that are dropped without dispose(). It may run late or never: dispose what you make. */
 const dropped = /* @__PURE__ */ new FinalizationRegistry<Backend>((backend) => backend.dispose());
@@ -64,17 +46,15 @@ export class Attention extends Disposing {
   /** What was chosen when the instance was made, and why. */
   readonly report: Report;
   readonly #backend: Backend;
-  readonly #operations: Late<Operations>;
   readonly #queue = new Queue();
   readonly #context: Context;
   #disposed = false;
 
   /** @internal */
-  constructor({ backend, report }: Opened, operations: Late<Operations>) {
+  constructor({ backend, report }: Opened) {
     super();
     this.report = report;
     this.#backend = backend;
-    this.#operations = operations;
     this.#context = {
       backend,
       report,
@@ -120,18 +100,13 @@ export class Attention extends Disposing {
   ): Promise<AttentionResult | GpuAttentionResult> {
     const operation = "scaledDotProductAttention";
     this.#assertAlive(operation);
-    const { onGpu } = this.#backend;
-    const compute = (problem: AttentionProblem) => async () => {
+    const problem = attentionProblem(operation, query, key, value, options, this.#backend.onGpu);
+    const compute = async () => {
       const result = await this.#backend.attention(problem);
       noteForMerge(result, problem.settings);
       return result;
     };
-    if (options?.cuSeqLensQuery !== undefined || options?.cuSeqLensKey !== undefined)
-      return this.#further(operation, options, ({ readRagged }) =>
-        compute(attentionProblem(operation, query, key, value, options, onGpu, readRagged)),
-      );
-    const problem = attentionProblem(operation, query, key, value, options, onGpu);
-    return this.#run(operation, compute(problem), problem.signal);
+    return this.#run(operation, compute, problem.signal);
   }
 
   /**
@@ -142,9 +117,10 @@ export class Attention extends Disposing {
    * @throws ShapeError if the parts differ in shape; OptionError if one was computed with sinks or another policy.
    */
   async mergeAttention(parts: readonly AttentionPart[], options: MergeOptions = {}): Promise<MergeResult> {
-    return this.#further("mergeAttention", options, (operations) =>
-      operations.mergeAttention(this.#context, parts, options),
-    );
+    const operation = "mergeAttention";
+    this.#assertAlive(operation);
+    const problem = mergeProblem(operation, parts, options);
+    return this.#run(operation, () => this.#backend.merge(problem), problem.signal);
   }
 
   /**
@@ -158,10 +134,10 @@ export class Attention extends Disposing {
     x: X,
     options: RotaryOptions & { readonly into?: Into } = {},
   ): Promise<OutputOf<Into>> {
-    const turned = await this.#further("rotaryEmbedding", options, (operations) =>
-      operations.rotaryEmbedding(this.#context, x, options),
-    );
-    return turned as OutputOf<Into>;
+    const operation = "rotaryEmbedding";
+    this.#assertAlive(operation);
+    const problem = rotaryProblem(operation, x, options);
+    return (await this.#run(operation, () => this.#backend.rotary(problem), problem.signal)) as OutputOf<Into>;
   }
 
   /**
@@ -171,9 +147,11 @@ export class Attention extends Disposing {
    * @throws ShapeError, OptionError, UnsupportedError before any work; OutOfMemoryError; DisposedError.
    */
   async multiHeadAttention(options: LayerOptions): Promise<Layer> {
-    return this.#further("multiHeadAttention", options, (operations) =>
-      operations.multiHeadAttention(this.#context, options),
-    );
+    const operation = "multiHeadAttention";
+    this.#assertAlive(operation);
+    const problem = layerProblem(operation, options);
+    const make = async () => new Layer(this.#context, problem, await this.#backend.createLayer(problem));
+    return this.#run(operation, make, problem.signal);
   }
 
   /**
@@ -182,7 +160,10 @@ export class Attention extends Disposing {
    * @throws OptionError, ShapeError; OutOfMemoryError; DisposedError.
    */
   async kvCache(options: KvCacheOptions): Promise<KvCache> {
-    return this.#further("kvCache", {}, (operations) => operations.kvCache(this.#context, options));
+    const operation = "kvCache";
+    this.#assertAlive(operation);
+    const problem = cacheProblem(operation, options);
+    return this.#run(operation, async () => new KvCache(this.#context, await this.#backend.createCache(problem)));
   }
 
   /**
@@ -191,7 +172,11 @@ export class Attention extends Disposing {
    * @throws OptionError with code `"CORRUPT_DATA"` for such bytes; OutOfMemoryError; DisposedError.
    */
   async loadCache(bytes: Uint8Array): Promise<KvCache> {
-    return this.#further("loadCache", {}, (operations) => operations.loadCache(this.#context, bytes));
+    const operation = "loadCache";
+    this.#assertAlive(operation);
+    const checked = checkBytes(operation, bytes);
+    const load = async () => new KvCache(this.#context, await this.#backend.loadCache(operation, checked));
+    return this.#run(operation, load);
   }
 
   /**
@@ -212,7 +197,12 @@ export class Attention extends Disposing {
    * Computes once with zeros of this shape, so that the engine has compiled what it needs when the first real call comes.
    */
   async warmup(shape: WarmupShape, options: AttentionOptions = {}): Promise<void> {
-    await this.#further("warmup", options, (operations) => operations.warmup(this.#context, shape, options));
+    const operation = "warmup";
+    this.#assertAlive(operation);
+    const layout = new OptionReader(operation, "", options, OPTION_NAMES).oneOf("layout", LAYOUTS, "BHSD");
+    const { query, key, value, heads } = warmupInputs(operation, shape, layout);
+    const problem = attentionProblem(operation, query, key, value, { ...heads, ...options });
+    await this.#run(operation, () => this.#backend.attention(problem), problem.signal);
   }
 
   /**
@@ -228,9 +218,15 @@ export class Attention extends Disposing {
     value: FloatTensor | GpuFloats,
     options: OnGpu<AttentionOptions> = {},
   ): Promise<GpuAttentionResult> {
-    return this.#further("encode", options, (operations) =>
-      operations.encode(this.#context, commandEncoder, query, key, value, options),
-    );
+    const operation = "encode";
+    this.#assertAlive(operation);
+    const backend = this.#backend;
+    if (!backend.encode)
+      throw new UnsupportedError(
+        `${operation}: this instance computes with ${this.report.backend}, which records no GPU commands`,
+      );
+    const problem = attentionProblem(operation, query, key, value, options, true);
+    return this.#run(operation, () => backend.encode!(commandEncoder, problem), problem.signal);
   }
 
   /** With `profile`, the GPU time of each kernel of the latest call, in the order in which they ran. */
@@ -247,25 +243,6 @@ export class Attention extends Disposing {
     this.#disposed = true;
     dropped.unregister(this);
     this.#backend.dispose();
-  }
-
-  /**
-   * Runs an operation that may have to be loaded first. Its place in the queue is that of the call, and so is the time
-   * of its checks if it is at hand.
-   */
-  #further<T>(
-    operation: string,
-    options: unknown,
-    prepare: (operations: Operations) => () => Eventually<T>,
-  ): Promise<T> {
-    this.#assertAlive(operation);
-    const signal = signalOf(operation, options);
-    const { loaded } = this.#operations;
-    const load = async () => {
-      const loading = this.#operations.load(operation);
-      return prepare(await (signal ? beforeAbort(loading, signal) : loading))();
-    };
-    return this.#run(operation, loaded ? prepare(loaded) : load, signal);
   }
 
   #run<T>(operation: string, work: () => Eventually<T>, signal?: AbortSignal): Promise<T> {

@@ -21,7 +21,7 @@ import {
   type Layout,
 } from "./layout.js";
 import { OptionReader, type NumberList } from "./options.js";
-import type { Ragged, readRagged } from "./ragged.js";
+import { readRagged, type Ragged } from "./ragged.js";
 import { checkTensor, elementCount, type CheckedTensor, type Tensor } from "./tensor.js";
 
 /** Tensors that hold queries, keys, values and outputs. */
@@ -102,7 +102,6 @@ const FLOATS = ["float32", "float16"] as const;
  * Checks a whole call before anything is allocated.
  *
  * @param onGpu - Whether tensors may lie on the GPU, and results be left there.
- * @param reading - Reads a ragged batch. Without it there is none: whoever calls has looked.
  */
 export function attentionProblem(
   operation: string,
@@ -111,7 +110,6 @@ export function attentionProblem(
   value: unknown,
   given: unknown,
   onGpu = false,
-  reading?: typeof readRagged,
 ): AttentionProblem {
   const options = new OptionReader(operation, "", given, OPTION_NAMES, onGpu);
   const q = checkTensor(operation, "query", query, FLOATS, onGpu);
@@ -119,7 +117,7 @@ export function attentionProblem(
   const v = checkTensor(operation, "value", value, FLOATS, onGpu);
   const layout = options.oneOf("layout", LAYOUTS, "BHSD");
   const shape = readShape(options, layout, q, k, v);
-  const ragged = reading?.(options, layout, shape);
+  const ragged = readRagged(options, layout, shape);
   if (!onGpu) refuseGpu(options);
   const rank = q.shape.length;
   return {

@@ -2,7 +2,7 @@ import type { AttentionProblem } from "./attentionProblem.js";
 import type { AttentionResult, Eventually, GpuAttentionResult, KernelTime } from "./backend.js";
 import { gpuDataOf } from "./gpuData.js";
 import { Late } from "./late.js";
-import { WasmBackend, type WasmOperations } from "./wasm/backend.js";
+import { WasmBackend } from "./wasm/backend.js";
 import type { WasmEngine } from "./wasm/engine.js";
 import type { WebgpuBackend } from "./webgpu/backend.js";
 
@@ -15,12 +15,8 @@ export class AutoBackend extends WasmBackend {
   readonly #gpu: Late<WebgpuBackend>;
   #disposed = false;
 
-  constructor(
-    engine: WasmEngine,
-    operations: () => WasmOperations,
-    open: (operation: string) => Promise<WebgpuBackend>,
-  ) {
-    super(engine, operations);
+  constructor(engine: WasmEngine, open: (operation: string) => Promise<WebgpuBackend>) {
+    super(engine);
     this.#gpu = new Late(async (operation) => {
       const gpu = await open(operation);
       if (this.#disposed) gpu.dispose();

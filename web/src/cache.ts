@@ -1,4 +1,4 @@
-import type { Context } from "./attention.js";
+import type { Context } from "./context.js";
 import {
   readReturns,
   readSettings,
@@ -25,7 +25,7 @@ import {
   type Layout,
 } from "./layout.js";
 import type { GpuFloats } from "./gpuData.js";
-import { noteForMerge } from "./mergeNotes.js";
+import { noteForMerge } from "./merge.js";
 import { argument, OptionReader, signalOf, type NumberList } from "./options.js";
 import { ANGLE_NAMES, readAngles, type CheckedAngles, type RotaryAngles } from "./rotary.js";
 import { checkTensor } from "./tensor.js";

@@ -4,35 +4,19 @@ import type { Opened } from "./backend.js";
 import { OPERATION, readCreateOptions, type CheckedOptions } from "./createOptions.js";
 import { UnsupportedError } from "./errors.js";
 import { reasonForCpu } from "./gpuOptions.js";
-import type { Late } from "./late.js";
-import type { AllOperations } from "./loadOperations.js";
 import { version } from "./version.js";
-import { WasmBackend, type WasmOperations } from "./wasm/backend.js";
-import type { Host, WasmSource } from "./wasm/host.js";
+import { WasmBackend } from "./wasm/backend.js";
+import type { Host } from "./wasm/host.js";
 import { loadEngine } from "./wasm/loader.js";
 import { chooseVariant } from "./wasm/variants.js";
 
-/**
- * createAttention for a host: every entry of the package binds its own.
- *
- * @param findOperations - Those beside scaledDotProductAttention, in a file or at hand.
- */
-export async function createOn(
-  host: Host,
-  findOperations: (source: WasmSource) => Late<AllOperations>,
-  given: unknown,
-): Promise<Attention> {
-  const wanted = readCreateOptions(given);
-  const operations = findOperations(wanted.source);
-  return new Attention(await openEngine(host, wanted, () => operations.loaded!.wasm), operations);
+/** createAttention for a host: every entry of the package binds its own. */
+export async function createOn(host: Host, given: unknown): Promise<Attention> {
+  return new Attention(await openEngine(host, readCreateOptions(given)));
 }
 
 /** Opens the engines that the options want. */
-export async function openEngine(
-  host: Host,
-  wanted: CheckedOptions,
-  operations: () => WasmOperations,
-): Promise<Opened> {
+export async function openEngine(host: Host, wanted: CheckedOptions): Promise<Opened> {
   wanted.signal?.throwIfAborted();
   if (wanted.backend === "webgpu") return (await loadGpu(OPERATION, host)).openGpuAlone(OPERATION, wanted);
   const { variant, reason } = await chooseVariant(OPERATION, wanted.variant, host.variants);
@@ -45,9 +29,9 @@ export async function openEngine(
     ...(wanted.profile && { profile: "only WebGPU with timestamp-query times its kernels" }),
   };
   const report = { version, backend: "wasm", variant, threads: engine.native.threads, reasons } as const;
-  if (wanted.backend === "wasm" || !host.loadGpu) return { backend: new WasmBackend(engine, operations), report };
+  if (wanted.backend === "wasm" || !host.loadGpu) return { backend: new WasmBackend(engine), report };
   const openGpu = async (operation: string) => (await loadGpu(operation, host)).openWebgpu(operation, wanted);
-  return { backend: new AutoBackend(engine, operations, openGpu), report };
+  return { backend: new AutoBackend(engine, openGpu), report };
 }
 
 const NO_GPU = "this entry of the package has no WebGPU; headwise and headwise/webgpu have";

@@ -1,7 +1,6 @@
 import type { Attention } from "./attention.js";
 import { createOn } from "./createAttention.js";
 import type { CreateOptions } from "./createOptions.js";
-import { operationsInFile } from "./loadOperations.js";
 import { nodeHost } from "./wasm/nodeHost.js";
 
 export type { CreateOptions } from "./createOptions.js";
@@ -15,5 +14,5 @@ export * from "./exports.js";
  *   signal's reason if it aborts.
  */
 export function createAttention(options?: CreateOptions): Promise<Attention> {
-  return createOn(nodeHost, operationsInFile, options);
+  return createOn(nodeHost, options);
 }

@@ -1,7 +1,6 @@
 import type { Attention } from "./attention.js";
 import { createOn } from "./createAttention.js";
 import type { CreateOptions } from "./createOptions.js";
-import { operationsInFile } from "./loadOperations.js";
 import { browserFiles } from "./wasm/browserFiles.js";
 import { browserHost } from "./wasm/browserHost.js";
 
@@ -16,5 +15,5 @@ export * from "./exports.js";
  *   signal's reason if it aborts.
  */
 export function createAttention(options?: CreateOptions): Promise<Attention> {
-  return createOn(browserHost(browserFiles()), operationsInFile, options);
+  return createOn(browserHost(browserFiles()), options);
 }

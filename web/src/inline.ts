@@ -7,8 +7,6 @@
 import type { Attention } from "./attention.js";
 import { createOn } from "./createAttention.js";
 import type { CreateOptions as AllOptions } from "./createOptions.js";
-import { atHand } from "./late.js";
-import * as operations from "./operationsFile.js";
 import { inlineHost } from "./wasm/inlineHost.js";
 
 export * from "./exports.js";
@@ -30,5 +28,5 @@ export interface CreateOptions extends Omit<
  *   reserved; the signal's reason if it aborts.
  */
 export function createAttention(options?: CreateOptions): Promise<Attention> {
-  return createOn(inlineHost, () => atHand(operations), options);
+  return createOn(inlineHost, options);
 }

@@ -23,8 +23,3 @@ export class Late<T> {
     }
   }
 }
-
-/** What is there from the start. */
-export function atHand<T>(value: T): Late<T> {
-  return Object.assign(new Late(() => Promise.resolve(value)), { loaded: value });
-}

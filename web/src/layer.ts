@@ -1,4 +1,4 @@
-import type { Context } from "./attention.js";
+import type { Context } from "./context.js";
 import type { Returns } from "./attentionOptions.js";
 import type { FloatTensor } from "./attentionProblem.js";
 import type { BackendLayer, ResultOf } from "./backend.js";

@@ -1,9 +1,9 @@
-import { describe } from "./describe.js";
+import type { AttentionSettings } from "./attentionOptions.js";
+import { describe, isObject } from "./describe.js";
 import { OptionError, ShapeError } from "./errors.js";
-import type { FloatResult } from "./backend.js";
+import type { AttentionResult, FloatResult } from "./backend.js";
 import { outputForm, type CheckedFloats, type FloatTensor, type OutputForm } from "./attentionProblem.js";
 import { headsShape, keepRank, LAYOUTS, type Layout } from "./layout.js";
-import { mergeNote } from "./mergeNotes.js";
 import { OptionReader, type NumberList } from "./options.js";
 import { checkTensor, type CheckedTensor, type Tensor, type TypedTensor } from "./tensor.js";
 
@@ -47,6 +47,21 @@ export interface MergeProblem {
   readonly signal: AbortSignal | undefined;
 }
 
+/** What decides whether a result can be part of a whole. The numbers of the result no longer show it. */
+interface MergeNote {
+  readonly hasSinks: boolean;
+  readonly emptyRows: AttentionSettings["emptyRows"];
+}
+
+/** The notes on results, by the data of their lse. */
+const notes = new WeakMap<object, MergeNote>();
+
+/** Remembers how a result was computed, for a later mergeAttention. */
+export function noteForMerge({ lse }: AttentionResult, { sinks, emptyRows }: AttentionSettings): void {
+  // A result on the GPU has no data, and mergeAttention takes none of those.
+  if (isObject(lse?.data)) notes.set(lse.data, { hasSinks: sinks !== undefined, emptyRows });
+}
+
 /** Checks a whole call of mergeAttention. */
 export function mergeProblem(operation: string, given: unknown, options: unknown): MergeProblem {
   const reader = new OptionReader(operation, "", options, ["layout", "sinks", "into", "signal"]);
@@ -88,7 +103,7 @@ function readParts(operation: string, given: unknown): MergeProblem["parts"] {
       });
     const output = checkTensor(operation, `parts[${n}].output`, part.output, ["float32", "float16"]);
     const lse = checkTensor(operation, `parts[${n}].lse`, part.lse, ["float32"]);
-    const { hasSinks = false, emptyRows = "zero" } = mergeNote(lse.data) ?? {};
+    const { hasSinks = false, emptyRows = "zero" } = notes.get(lse.data) ?? {};
     if (hasSinks)
       throw new OptionError(`${operation}: parts[${n}] was computed with sinks: give them to mergeAttention instead`);
     if (emptyRows !== "zero")

@@ -5,9 +5,7 @@
  */
 import { Attention } from "./attention.js";
 import { readGpu } from "./gpuOptions.js";
-import { atHand } from "./late.js";
 import { openGpuAlone } from "./openGpu.js";
-import * as operations from "./operations.js";
 import { OptionReader } from "./options.js";
 
 export * from "./exports.js";
@@ -37,5 +35,5 @@ export async function createAttention(options?: CreateOptions): Promise<Attentio
   reader.oneOf("backend", ["webgpu"], "webgpu");
   const wanted = { ...readGpu(reader), signal: reader.signal() };
   wanted.signal?.throwIfAborted();
-  return new Attention(await openGpuAlone("createAttention", wanted), atHand(operations));
+  return new Attention(await openGpuAlone("createAttention", wanted));
 }

@@ -16,7 +16,7 @@ const EXPECTED = [
   /^(package\.json|README\.md|LICENSE|THIRD-PARTY-NOTICES\.md|CHANGELOG\.md)$/,
   /^dist\/sbom\.cdx\.json$/,
   /^dist\/(index(\.node)?|worker(-entry)?(\.node)?|webgpu(-engine)?|inline|onnx|viz)\.js$/,
-  /^dist\/wasm\/headwise\.((simd|relaxed)\.(wasm|js|node\.js)|operations\.js)$/,
+  /^dist\/wasm\/headwise\.(simd|relaxed)\.(wasm|js|node\.js)$/,
   /^web\/docs\/[a-z-]+\.md$/, // what the README and the hints of errors link to
   /^dist\/types\/([a-zA-Z]+\/)?[a-zA-Z0-9.]+\.d\.ts$/,
 ];
@@ -88,9 +88,9 @@ function importsOf(name: string, text: Buffer): string[] {
 
 test("asks bundlers to leave alone what it imports at run time", () => {
   const scripts = [...files].filter(([name]) => /^dist\/[^/]+\.js$/.test(name));
-  const imports = scripts.flatMap(([, code]) => [...String(code).matchAll(/\bimport\((.*?)\w+\)/g)]);
+  const imports = scripts.flatMap(([, code]) => [...String(code).matchAll(/\bimport\(([^()]*?)\w+\s*\)/g)]);
   expect(imports.length).toBeGreaterThan(2);
-  for (const [text] of imports) expect(text).toMatch(/webpackIgnore: true.*turbopackIgnore: true.*@vite-ignore/);
+  for (const [text] of imports) expect(text).toMatch(/webpackIgnore: true[^]*turbopackIgnore: true[^]*@vite-ignore/);
 });
 
 test("gives notice of everything of others that is inside", () => {
@@ -120,19 +120,18 @@ describe("sizes", () => {
     ["dist/wasm/headwise.relaxed.wasm", 150 * KB],
     ["dist/wasm/headwise.simd.js", 12 * KB],
     ["dist/wasm/headwise.relaxed.js", 12 * KB],
-    ["dist/index.js", 15 * KB],
-    ["dist/index.node.js", 15 * KB],
-    ["dist/wasm/headwise.operations.js", 11 * KB],
-    ["dist/worker.js", 20 * KB],
-    ["dist/worker-entry.js", 12 * KB],
-    ["dist/webgpu-engine.js", 36 * KB],
-    ["dist/inline.js", 140 * KB],
+    ["dist/index.js", 48 * KB],
+    ["dist/index.node.js", 48 * KB],
+    ["dist/worker.js", 48 * KB],
+    ["dist/worker-entry.js", 24 * KB],
+    ["dist/webgpu-engine.js", 56 * KB],
+    ["dist/inline.js", 160 * KB],
   ])("%s is at most %d bytes by gzip", (name, budget) => {
     expect(gzipSync(files.get(name)!).length).toBeLessThanOrEqual(budget);
   });
 
-  test("all together are at most 2 MB", () => {
+  test("all together are at most 4 MB", () => {
     const total = [...files.values()].reduce((sum, { length }) => sum + length, 0);
-    expect(total).toBeLessThanOrEqual(2000 * KB);
+    expect(total).toBeLessThanOrEqual(4000 * KB);
   });
 });

@@ -9,19 +9,17 @@ import type { Dtype } from "../tensor.js";
 import { runAttention } from "./attention.js";
 import type { WasmEngine } from "./engine.js";
 import type { EngineTensor } from "./heap.js";
-import type * as operations from "./operations.js";
-
-export type WasmOperations = typeof operations;
+import { createCache, loadCache } from "./cache.js";
+import { createLayer } from "./layer.js";
+import { runMerge } from "./merge.js";
+import { runRotary } from "./rotary.js";
 
 /** The wasm engine as a backend: each operation has its file. */
 export class WasmBackend implements Backend {
   readonly #engine: WasmEngine;
-  readonly #operations: () => WasmOperations;
 
-  /** @param operations - Those that are loaded when they are first wanted; whoever calls one has seen to that. */
-  constructor(engine: WasmEngine, operations: () => WasmOperations) {
+  constructor(engine: WasmEngine) {
     this.#engine = engine;
-    this.#operations = operations;
   }
 
   attention(problem: AttentionProblem): Eventually<AttentionResult> {
@@ -29,23 +27,23 @@ export class WasmBackend implements Backend {
   }
 
   merge(problem: MergeProblem): Eventually<MergeResult> {
-    return this.#operations().runMerge(this.#engine, problem);
+    return runMerge(this.#engine, problem);
   }
 
   rotary(problem: RotaryProblem): Eventually<FloatResult> {
-    return this.#operations().runRotary(this.#engine, problem);
+    return runRotary(this.#engine, problem);
   }
 
   createCache(problem: CacheProblem): Eventually<BackendCache> {
-    return this.#operations().createCache(this.#engine, problem);
+    return createCache(this.#engine, problem);
   }
 
   loadCache(operation: string, bytes: Uint8Array): Eventually<BackendCache> {
-    return this.#operations().loadCache(this.#engine, operation, bytes);
+    return loadCache(this.#engine, operation, bytes);
   }
 
   createLayer(problem: LayerProblem): Eventually<BackendLayer> {
-    return this.#operations().createLayer(this.#engine, problem);
+    return createLayer(this.#engine, problem);
   }
 
   allocate<D extends Dtype>(operation: string, shape: readonly number[], dtype: D): EngineTensor<D> {

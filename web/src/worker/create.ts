@@ -1,8 +1,6 @@
 import { Attention } from "../attention.js";
 import { OPERATION, readCreateOptions, type CreateOptions as AllOptions } from "../createOptions.js";
 import { UnsupportedError } from "../errors.js";
-import { atHand } from "../late.js";
-import * as operations from "../operations.js";
 import { beforeAbort } from "../queue.js";
 import type { BrowserFiles } from "../wasm/browserFiles.js";
 import { RemoteBackend } from "./backend.js";
@@ -24,7 +22,7 @@ export async function createInWorker(spawn: Spawn, given: unknown, files?: Brows
   };
   const { opened, close } = RemoteBackend.open(OPERATION, spawn, { ...options, source, files }, onProgress);
   try {
-    return new Attention(await (signal ? beforeAbort(opened, signal) : opened), atHand(operations));
+    return new Attention(await (signal ? beforeAbort(opened, signal) : opened));
   } catch (error) {
     close();
     throw error;

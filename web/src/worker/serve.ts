@@ -2,7 +2,6 @@ import type { Backend, BackendCache, BackendLayer, KernelTime } from "../backend
 import { openEngine } from "../createAttention.js";
 import { OPERATION } from "../createOptions.js";
 import type { Host } from "../wasm/host.js";
-import * as operations from "../wasm/operations.js";
 import { errorParts } from "./errorParts.js";
 import {
   ENGINE,
@@ -40,7 +39,7 @@ class Server {
     const onProgress = progress ? (now: ProgressOf) => this.#send({ kind: "progress", progress: now }) : undefined;
     try {
       const wanted = { ...options, device: undefined, gpu: undefined, signal: undefined, onProgress };
-      const { backend, report } = await openEngine(this.#hostFor(options), wanted, () => operations);
+      const { backend, report } = await openEngine(this.#hostFor(options), wanted);
       this.#backend = backend;
       this.#send({ kind: "opened", id, report });
     } catch (error) {
