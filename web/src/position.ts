@@ -1,7 +1,8 @@
 import { ShapeError } from "./errors.js";
 import { describe } from "./describe.js";
-import { argument, OptionReader } from "./options.js";
-import { checkTensor, elementCount, type Tensor, type TypedTensor } from "./tensor.js";
+import { CallArguments } from "./callArguments.js";
+import { argument, namesOf, readOptions, type OptionReader } from "./options.js";
+import { elementCount, type Tensor, type TypedTensor } from "./tensor.js";
 
 /** Options of `sinusoidalPositions`. */
 export interface SinusoidalOptions {
@@ -26,6 +27,15 @@ export interface RelativePositionOptions {
   readonly maxDistance?: number;
 }
 
+const SINUSOIDAL_NAMES = namesOf<SinusoidalOptions>({ split: true, base: true });
+const RELATIVE_NAMES = namesOf<RelativePositionOptions>({
+  queryLength: true,
+  keyLength: true,
+  queryOffset: true,
+  bidirectional: true,
+  maxDistance: true,
+});
+
 /**
  * A slope for each head, for the option `alibiSlopes` (Press et al. 2022): 2^(−8(h+1)/n) for n heads, n a power of two;
  * other n take those of the next lower power and every other one of the next higher.
@@ -48,7 +58,7 @@ export function sinusoidalPositions(
 ): TypedTensor<"float32"> {
   const operation = "sinusoidalPositions";
   const shape = [count(operation, "length", length, 0), count(operation, "dim", dim, 1)];
-  const reader = new OptionReader(operation, "", options, ["split", "base"]);
+  const reader = readOptions(new CallArguments(operation), options, SINUSOIDAL_NAMES);
   const halves = reader.oneOf("split", ["interleaved", "halves"], "interleaved") === "halves";
   const base = reader.number("base") ?? 10000;
   if (base <= 0) throw reader.refuse("base", "be greater than 0");
@@ -79,16 +89,11 @@ export function relativePositionBias(
   options: RelativePositionOptions,
 ): TypedTensor<"float32"> {
   const operation = "relativePositionBias";
-  const { data: weights, shape } = checkTensor(operation, "table", table, ["float32"]);
+  const call = new CallArguments(operation);
+  const { data: weights, shape } = call.tensor("table", table, ["float32"]);
   if (shape.length !== 2 || shape[1] === 0)
     throw new ShapeError(`${operation}: table.shape must be [buckets, numHeads], got ${describe(shape)}`);
-  const reader = new OptionReader(operation, "", options, [
-    "queryLength",
-    "keyLength",
-    "queryOffset",
-    "bidirectional",
-    "maxDistance",
-  ]);
+  const reader = readOptions(call, options, RELATIVE_NAMES);
   const [buckets, numHeads] = shape as [number, number];
   const queryLength = reader.requiredInteger("queryLength", { min: 0 });
   const keyLength = reader.requiredInteger("keyLength", { min: 0 });
@@ -131,5 +136,5 @@ function relativeBuckets(reader: OptionReader, buckets: number): (distance: numb
 }
 
 function count(operation: string, name: string, value: unknown, min: number): number {
-  return argument(operation, name, value).requiredInteger(name, { min });
+  return argument(new CallArguments(operation), name, value).requiredInteger(name, { min });
 }

@@ -1,7 +1,8 @@
+import { CallArguments } from "./callArguments.js";
 import { OptionError, ShapeError } from "./errors.js";
 import { describe } from "./describe.js";
 import { argument } from "./options.js";
-import { checkTensor, type Tensor, type TypedTensor } from "./tensor.js";
+import type { Tensor, TypedTensor } from "./tensor.js";
 
 /**
  * The option `mask` for a `key_padding_mask` of PyTorch's `nn.MultiheadAttention`, where **true = ignore**: the
@@ -26,7 +27,7 @@ export function maskFromKeyPadding(keyPaddingMask: Tensor<"bool">): TypedTensor<
 export function maskFromAttentionMask(attentionMask: Tensor<"bool">, numHeads = 1): TypedTensor<"bool"> {
   const operation = "maskFromAttentionMask";
   const { data, shape } = allowed(operation, "attentionMask", attentionMask);
-  argument(operation, "numHeads", numHeads).integer("numHeads", { min: 1 });
+  argument(new CallArguments(operation), "numHeads", numHeads).integer("numHeads", { min: 1 });
   const [queries, keys] = shape.slice(-2) as [number, number];
   if (shape.length === 2) return { data, shape: [1, 1, queries, keys], dtype: "bool" };
   if (shape.length !== 3 || shape[0]! % numHeads !== 0)
@@ -39,7 +40,7 @@ export function maskFromAttentionMask(attentionMask: Tensor<"bool">, numHeads = 
 
 /** The opposite of a mask. */
 function allowed(operation: string, name: string, value: unknown): TypedTensor<"bool"> {
-  const mask = checkTensor(operation, name, value, ["bool", "float32"]);
+  const mask = new CallArguments(operation).tensor(name, value, ["bool", "float32"]);
   if (mask.dtype === "bool") return { ...mask, data: mask.data.map((hidden) => (hidden ? 0 : 1)) };
   throw new OptionError(`${operation}: ${name} must be of dtype bool, got float32`, {
     hint: "A float mask is added to the scores in PyTorch too: give it as the option `bias`.",

@@ -1,9 +1,11 @@
 import { getFloat16, setFloat16 } from "@petamoriken/float16";
 
 import type { FloatResult } from "../backend.js";
-import { arrayKind, describe } from "../describe.js";
+import { CallArguments } from "../callArguments.js";
+import { describe } from "../describe.js";
 import { OptionError, ShapeError } from "../errors.js";
-import { checkTensor, elementCount, type HalfArray } from "../tensor.js";
+import { elementCount, type HalfArray } from "../tensor.js";
+import { arrayKind } from "../typedArray.js";
 
 /** float32, or float16 as a Float16Array or as raw bits. */
 export interface FloatTensor {
@@ -34,10 +36,7 @@ export interface Floats {
 }
 
 export function checkFloats(operator: string, name: string, value: unknown): Floats {
-  const { data, shape, dtype } = checkTensor(operator, name, value, ["float32", "float16"]);
-  const kind = arrayKind(data);
-  const { buffer, byteOffset, length } = data as Float32Array;
-  return { data: kind === "Float16Array" ? new Uint16Array(buffer, byteOffset, length) : data, shape, dtype } as Floats;
+  return new CallArguments(operator).tensor(name, value, ["float32", "float16"]) as Floats;
 }
 
 /** The values as 32-bit integers. */
@@ -62,7 +61,8 @@ export function shaped(
 ): { data: ArrayLike<number | bigint>; shape: number[]; kind: string | undefined } {
   if (typeof value !== "object" || value === null || !("data" in value) || !("shape" in value))
     throw new OptionError(`${operator}: ${name} must be a tensor { data, shape }, got ${describe(value)}`);
-  const { data, shape } = value;
+  const { data } = value;
+  const shape = new CallArguments(operator).shape(name, value.shape);
   const kind = arrayKind(data);
   if (!kind && !Array.isArray(data))
     throw new OptionError(`${operator}: ${name}.data must be a typed array or an array, got ${describe(data)}`);
@@ -72,7 +72,7 @@ export function shaped(
     throw new ShapeError(
       `${operator}: ${name}.data.length must be the product of shape ${describe(shape)}, got ${list.length} and ${size}`,
     );
-  return { data: list, shape: [...(shape as number[])], kind };
+  return { data: list, shape, kind };
 }
 
 export function checkRank(operator: string, name: string, shape: readonly number[], ranks: readonly number[]): void {

@@ -1,6 +1,7 @@
 import { describe } from "../describe.js";
 import { OptionError, UnsupportedError } from "../errors.js";
-import { OptionReader } from "../options.js";
+import { readOptions, type OptionReader } from "../options.js";
+import { CallArguments } from "../callArguments.js";
 
 export interface OperatorOptions {
   /** The operator set whose rules apply. Default: 25, the newest known here; later ones count as 25. */
@@ -30,11 +31,12 @@ export function readOperator(
 ): { attributes: OptionReader; opset: number } {
   if (!Number.isInteger(opset) || opset < since)
     throw new UnsupportedError(`${operator}: opset must be an integer of at least ${since}, got ${describe(opset)}`);
+  const call = new CallArguments(operator);
   const readers = [
-    { known: knownInputs, reader: new OptionReader(operator, "inputs", inputs, Object.keys(knownInputs)) },
+    { known: knownInputs, reader: readOptions(call, inputs, Object.keys(knownInputs), "inputs") },
     {
       known: knownAttributes,
-      reader: new OptionReader(operator, "attributes", attributes, Object.keys(knownAttributes)),
+      reader: readOptions(call, attributes, Object.keys(knownAttributes), "attributes"),
     },
   ] as const;
   for (const { known, reader } of readers)

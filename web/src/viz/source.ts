@@ -1,4 +1,4 @@
-import { arrayKind } from "../describe.js";
+import { arrayKind } from "../typedArray.js";
 import { OptionError, ShapeError } from "../errors.js";
 import { type Tensor } from "../tensor.js";
 
