@@ -6,7 +6,7 @@ type Asked<T> = (this: unknown) => T;
 const prototype = Object.getPrototypeOf(Uint8Array.prototype) as object;
 
 function getterOf<T>(owner: object, name: string | symbol): Asked<T> {
-  return Object.getOwnPropertyDescriptor(owner, name)!.get as Asked<T>;
+  return Reflect.get(Object.getOwnPropertyDescriptor(owner, name)!, "get") as Asked<T>;
 }
 
 const kindOf = getterOf<string | undefined>(prototype, Symbol.toStringTag);
