@@ -4,7 +4,7 @@
 export default {
   rootDir: "..",
   testEnvironment: "node",
-  testMatch: ["<rootDir>/tests/**/*.test.ts"],
+  testMatch: ["<rootDir>/tests/**/*.test.ts", "<rootDir>/tests/{web,bench}/*.test.mjs"],
   globalSetup: "<rootDir>/tests/webgpu/softwareAdapter.mjs",
   extensionsToTreatAsEsm: [".ts", ".wgsl"],
   transform: {
