@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createAttention, type Attention } from "headwise";
-import { chromium, type Browser, type BrowserContext, type Page } from "playwright-core";
+import { type Browser, type BrowserContext, type Page } from "playwright-core";
 
 import { serve } from "../../web/demo/cli/server.js";
 import { type Engine } from "../../web/demo/lab/engine/engine.js";
@@ -24,8 +24,8 @@ import { Encoder } from "../../web/demo/model/encoder.js";
 import { DEFAULT_SENTENCES } from "../../web/demo/model/story.js";
 import { serveDemo } from "../web/demoCommand.js";
 import { modelFiles } from "../web/demoModel.js";
+import { launchChromium } from "./chromium.js";
 
-const CHROMIUM = process.env["HEADWISE_CHROMIUM"] ?? "/usr/bin/chromium";
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const ROOMS = ["sentence", "positions", "matrix", "flash", "masks", "device", "tensors"];
 /** Node and the browser may run different variants: their sums differ in the last bits. */
@@ -39,7 +39,7 @@ const troubles: string[] = [];
 const hosts = new Set<string>();
 
 beforeAll(async () => {
-  browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
+  browser = await launchChromium();
   hw = await createAttention({ backend: "wasm", threads: 1 });
   server = await serveDemo([]);
   page = await watchedPage();

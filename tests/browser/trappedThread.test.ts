@@ -1,17 +1,16 @@
 // A thread of the pool traps in the middle of a call: in WebAssembly itself, by a module that was tampered with.
 
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { chromium, type Browser } from "playwright-core";
+import { type Browser } from "playwright-core";
 
 import { faultyLoader } from "../web/faultyLoader.js";
+import { launchChromium } from "./chromium.js";
 import { openPage, type TestWindow } from "./page.js";
 import { ISOLATION } from "./staticServer.js";
 
-const CHROMIUM = process.env["HEADWISE_CHROMIUM"] ?? "/usr/bin/chromium";
-
 let browser: Browser;
 beforeAll(async () => {
-  browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
+  browser = await launchChromium();
 });
 afterAll(() => browser.close());
 

@@ -6,7 +6,8 @@ import type * as axeCore from "axe-core";
 import type * as viz from "headwise/viz";
 import { type Browser, type Page } from "playwright-core";
 
-import { causalProbs, cellAt, drawn, end, launch, openElement, told, WORDS, type VizWindow } from "./vizPage.js";
+import { launchChromium } from "./chromium.js";
+import { causalProbs, cellAt, drawn, end, openElement, told, WORDS, type VizWindow } from "./vizPage.js";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const SIZE = WORDS.length;
@@ -15,7 +16,7 @@ const probAt = (head: number, query: number, key: number) => PROBS.data[(head * 
 
 let browser: Browser;
 beforeAll(async () => {
-  browser = await launch();
+  browser = await launchChromium();
 });
 afterAll(() => end(browser));
 

@@ -1,10 +1,8 @@
 import type * as viz from "headwise/viz";
 import { type AttentionHeads, type AttentionMap, type AttentionSource } from "headwise/viz";
-import { chromium, type Browser, type BrowserContextOptions, type Page } from "playwright-core";
+import { type Browser, type BrowserContextOptions, type Page } from "playwright-core";
 
 import { serveDist } from "./staticServer.js";
-
-const CHROMIUM = process.env["HEADWISE_CHROMIUM"] ?? "/usr/bin/chromium";
 
 /** As strict as a page can be: no inline styles or scripts, no markup from strings. */
 const POLICY = "default-src 'none'; script-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'";
@@ -37,10 +35,6 @@ export interface VizWindow {
   readonly told: { type: string; detail: unknown }[];
   readonly calls: number[][];
   readonly source: AttentionSource;
-}
-
-export function launch(): Promise<Browser> {
-  return chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
 }
 
 const servers = new Set<Awaited<ReturnType<typeof serveDist>>>();

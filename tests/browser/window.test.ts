@@ -1,14 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { chromium, type Browser, type Page } from "playwright-core";
+import { type Browser, type Page } from "playwright-core";
 
+import { launchChromium } from "./chromium.js";
 import { openPage, type Headwise, type TestWindow } from "./page.js";
 import { ISOLATION } from "./staticServer.js";
 
-const CHROMIUM = process.env["HEADWISE_CHROMIUM"] ?? "/usr/bin/chromium";
-
 let browser: Browser;
 beforeAll(async () => {
-  browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
+  browser = await launchChromium();
 });
 afterAll(() => browser.close());
 

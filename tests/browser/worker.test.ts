@@ -1,14 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { chromium, type Browser, type Page } from "playwright-core";
+import { type Browser, type Page } from "playwright-core";
 
+import { launchChromium } from "./chromium.js";
 import { openPage, type Headwise, type TestWindow } from "./page.js";
 import { ISOLATION, serveDist } from "./staticServer.js";
 
-const CHROMIUM = process.env["HEADWISE_CHROMIUM"] ?? "/usr/bin/chromium";
-
 let browser: Browser;
 beforeAll(async () => {
-  browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
+  browser = await launchChromium();
 });
 afterAll(() => browser.close());
 
@@ -115,10 +114,7 @@ describe("headwise/worker", () => {
   });
 
   test("computes with WebGPU in the worker, loading that engine there", async () => {
-    const withGpu = await chromium.launch({
-      executablePath: CHROMIUM,
-      args: ["--no-sandbox", "--enable-unsafe-webgpu"],
-    });
+    const withGpu = await launchChromium("--enable-unsafe-webgpu");
     const { page, close } = await openPage(withGpu, { entry });
     const result = await page.evaluate(async () => {
       const { headwise } = window as unknown as TestWindow;
