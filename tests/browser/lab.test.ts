@@ -250,6 +250,7 @@ test("the keyboard alone goes from room to room, sets and reads", async () => {
   await page.keyboard.press("Tab"); // the first slider: tokens
   await page.keyboard.press("ArrowRight");
   await page.waitForFunction(() => location.hash.includes("tokens=5"));
+  await ready(page, "matrix"); // what is drawn anew while Tab goes on would lose the focus
   for (
     let presses = 0;
     presses < 120 && !(await page.evaluate(() => document.activeElement?.matches("[aria-label=scores] td")));

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type Browser } from "playwright-core";
 
-import { faultyLoader } from "../web/faultyLoader.js";
+import { faultyLoader } from "../web/faultyLoader.mjs";
 import { launchChromium } from "./chromium.js";
 import { openPage, type TestWindow } from "./page.js";
 import { ISOLATION } from "./staticServer.js";

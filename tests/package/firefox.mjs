@@ -6,7 +6,13 @@ import { WAIT_MILLISECONDS } from "../hangLimits.mjs";
 
 const [executablePath, url] = process.argv.slice(2);
 const browser = await puppeteer.launch({
-  ...{ browser: "firefox", executablePath, headless: true, timeout: WAIT_MILLISECONDS },
+  ...{
+    browser: "firefox",
+    executablePath,
+    headless: true,
+    timeout: WAIT_MILLISECONDS,
+    protocolTimeout: WAIT_MILLISECONDS,
+  },
   extraPrefsFirefox: { "dom.webgpu.enabled": true, "gfx.webgpu.ignore-blocklist": true },
 });
 try {
