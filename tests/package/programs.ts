@@ -1,6 +1,8 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 
+import { WAIT_MILLISECONDS } from "../hangLimits.mjs";
+
 const MOST_OUTPUT = 16 * 2 ** 20;
 
 interface Options {
@@ -16,7 +18,7 @@ interface Failure extends Error {
 
 /** Runs a program to its end and gives what it printed; if it fails, the error says what it printed and complained of. */
 export async function run(program: string, args: readonly string[], { env, ...options }: Options = {}) {
-  const fixed = { encoding: "utf8", maxBuffer: MOST_OUTPUT, timeout: 120_000 } as const;
+  const fixed = { encoding: "utf8", maxBuffer: MOST_OUTPUT, timeout: WAIT_MILLISECONDS } as const;
   try {
     return (await promisify(execFile)(program, args, { ...fixed, ...options, env: { ...plain(), ...env } })).stdout;
   } catch (error) {
