@@ -160,6 +160,9 @@ Status check_outputs(const AttentionShape& shape, std::int64_t key_length, const
     if (outputs.top_k < 1) return option_error("topK.k must be >= 1");
     if (Status s = check_selection("topK", outputs.top_k_selection, shape); !s.ok()) return s;
   }
+  if (outputs.key_room && *outputs.key_room != key_length)
+    return Status::error(StatusCode::invalid_shape, "the results have room for %lld keys, the call has %lld",
+                         static_cast<Long>(*outputs.key_room), static_cast<Long>(key_length));
   if ((outputs.probs || outputs.scores) &&
       !countable({shape.batch_size, shape.num_heads, shape.query_length, key_length}))
     return Status::error(StatusCode::invalid_shape, "dense probs or scores are too large to address");

@@ -133,7 +133,7 @@ struct Selection {
 
 enum class ScoreStage : std::int32_t { raw = 0, softcapped = 1, biased = 2 };
 
-/// What to compute; a null pointer means not wanted. `probs` and `scores` are [B, heads, queries, Skv] over the
+/// What to compute and where to put it; a null pointer means not wanted. `probs` and `scores` are [B, heads, queries, Skv] over the
 /// selected heads and queries, top-k [B, heads, queries, k], lse and entropy [B, num_heads, Sq]. In a ragged batch B is
 /// 1 and the lengths are the packed totals.
 struct AttentionOutputs {
@@ -150,6 +150,9 @@ struct AttentionOutputs {
   std::int32_t* top_k_indices = nullptr;  ///< key rows; short rows padded with -1
   std::int64_t top_k = 0;
   Selection top_k_selection;  ///< `average`: the mean over heads is taken before selecting
+  /// Skv as the caller counted it when it made room for `probs` and `scores`. A call with another Skv, such as that of
+  /// a cache that has grown, is refused. Absent: not checked.
+  std::optional<std::int64_t> key_room;
 };
 
 /// Computes attention. The caller owns every array; inputs are read only, outputs must not overlap them.

@@ -63,7 +63,8 @@ class KvCache {
 
   /// Bytes that `save` writes.
   [[nodiscard]] std::int64_t saved_size() const;
-  void save(std::uint8_t* bytes) const;
+  /// Refused unless `size`, the bytes there is room for, is `saved_size()`.
+  [[nodiscard]] Status save(std::uint8_t* bytes, std::int64_t size) const;
   /// Checks magic, version, sizes and checksum before anything is built. Bit-exact: saving again gives the same bytes.
   [[nodiscard]] static Status load(const std::uint8_t* bytes, std::int64_t size, std::unique_ptr<KvCache>* cache);
 
