@@ -487,6 +487,40 @@ describe.each(variants)("multiHeadAttention, variant %s", (variant) => {
       expect(cache.lengths).toEqual([5, 5]);
     });
 
+    test("appendLengths are the lengths of x, where the call says nothing of its queries", async () => {
+      const x = randomTensor(1, [2, 3, 24]);
+      const forward = async (given: ForwardOptions) => {
+        using cache = await freshCache(2);
+        await layer.forward(randomTensor(2, [2, 4, 24]), { cache });
+        const { output } = await layer.forward(x, { cache, ...given });
+        // the queries of a layer's append may come separately, too
+        const attended = await cache.attend(randomTensor(3, [2, 6, 3, 4]), { causal: true });
+        return { output, attended: attended.output };
+      };
+      const appendLengths = [3, 1];
+      const stated = await forward({ causal: true, appendLengths, queryLengths: appendLengths });
+      expectSame(await forward({ causal: true, appendLengths }), stated);
+      expectSame(await forward({ causal: true, queryLengths: appendLengths }), stated);
+      expectSame(await forward({ appendLengths }), await forward({ queryLengths: appendLengths })); // it is rotary
+      const elsewhere = { causal: true, appendLengths, queryOffset: 4 } as const;
+      expectSame(await forward(elsewhere), await forward({ ...elsewhere, queryLengths: [3, 3] }));
+    });
+
+    test("lengths of a context say nothing of the queries", async () => {
+      const plain = await hw.multiHeadAttention({
+        ...options,
+        position: undefined,
+        weights,
+      } as unknown as LayerOptions);
+      const [x, key] = [randomTensor(1, [2, 3, 24]), randomTensor(2, [2, 3, 24])];
+      const forward = async (given: ForwardOptions) => {
+        using cache = await freshCache(2);
+        return plain.forward(x, { key, cache, appendLengths: [3, 1], causal: true, ...given });
+      };
+      expectSame(await forward({}), await forward({ queryLengths: [3, 3] }));
+      plain.dispose();
+    });
+
     test("cross-attention projects its context once", async () => {
       using cache = await freshCache();
       const plain = await hw.multiHeadAttention({

@@ -25,6 +25,7 @@ import {
   type Layout,
 } from "./layout.js";
 import type { GpuFloats } from "./gpuData.js";
+import { forgetAppend, lastAppend, noteAppend, withLengthsOf } from "./lastAppend.js";
 import { noteForMerge } from "./mergeNotes.js";
 import { argument, OptionReader, signalOf, type NumberList } from "./options.js";
 import { ANGLE_NAMES, readAngles, type CheckedAngles, type RotaryAngles } from "./rotary.js";
@@ -392,15 +393,22 @@ export class KvCache extends Disposing {
     value: FloatTensor | GpuFloats,
     options: AppendOptions = {},
   ): Promise<void> {
-    return this.#run("cache.append", options, (operation) =>
-      this.#cache.append(appendProblem(operation, this.#cache.form, key, value, options, this.#cache.onGpu)),
-    );
+    return this.#run("cache.append", options, async (operation) => {
+      const problem = appendProblem(operation, this.#cache.form, key, value, options, this.#cache.onGpu);
+      await this.#cache.append(problem);
+      noteAppend(this.#cache, problem);
+    });
   }
 
   /**
    * Attention of queries to the tokens held, read where they are. `scaledDotProductAttention` with the cache as key and
    * value: Skv is `length`, `keyLengths` defaults to `lengths`. Query 0 stands at queryOffset, by default at tokens
    * appended − query length: the queries of the tokens appended last.
+   *
+   * After `append(…, { lengths })` that takes as many query rows as were appended for the queries of those tokens:
+   * `queryLengths` defaults to `lengths`, where the call asks for positions (causal `"lower-right"`, window, alibiSlopes,
+   * excludeSelf, or a rotary cache) and `queryOffset` is absent. A cache that was rewound, sliced or loaded has no last
+   * append; a fork has that of its original.
    *
    * @param query - `[B, numHeads, Sq, headDim]` in `options.layout`; float32 or float16.
    */
@@ -417,9 +425,12 @@ export class KvCache extends Disposing {
     options: AttendOptions = {},
   ): Promise<AttentionResult | GpuAttentionResult> {
     return this.#run("cache.attend", options, async (operation) => {
-      const problem = attendProblem(operation, this.#cache.form, this.length, query, options, this.#cache.onGpu);
-      const result = await this.#cache.attend(problem);
-      noteForMerge(result, problem.settings);
+      const { form, onGpu } = this.#cache;
+      const problem = attendProblem(operation, form, this.length, query, options, onGpu);
+      const { queryLength } = problem.shape;
+      const settings = withLengthsOf(lastAppend(this.#cache), problem.settings, queryLength, form.rotary);
+      const result = await this.#cache.attend({ ...problem, settings });
+      noteForMerge(result, settings);
       return result;
     });
   }
@@ -432,18 +443,20 @@ export class KvCache extends Disposing {
    *   at that length.
    */
   async rewind(length: number | NumberList): Promise<void> {
-    return this.#run("cache.rewind", {}, (operation) =>
-      this.#cache.rewind(operation, rewindLengths(operation, this.#cache.appended, length)),
-    );
+    return this.#run("cache.rewind", {}, async (operation) => {
+      await this.#cache.rewind(operation, rewindLengths(operation, this.#cache.appended, length));
+      forgetAppend(this.#cache);
+    });
   }
 
   /** A cache with the same content. The two share blocks until either writes to one. */
   async fork(): Promise<KvCache> {
-    return this.#run(
-      "cache.fork",
-      {},
-      async (operation) => new KvCache(this.#context, await this.#cache.fork(operation)),
-    );
+    return this.#run("cache.fork", {}, async (operation) => {
+      const fork = await this.#cache.fork(operation);
+      const append = lastAppend(this.#cache);
+      if (append) noteAppend(fork, append);
+      return new KvCache(this.#context, fork);
+    });
   }
 
   /**

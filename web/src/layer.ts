@@ -11,6 +11,7 @@ import {
   type LayerProblem,
   type LayerShape,
 } from "./layerProblem.js";
+import { noteAppend } from "./lastAppend.js";
 import { signalOf } from "./options.js";
 
 /**
@@ -31,7 +32,8 @@ export class Layer extends Disposing {
   constructor(context: Context, { shape, layout, position }: LayerProblem, layer: BackendLayer) {
     super();
     this.#context = context;
-    this.#form = { shape, layout, turns: position.kind === "rotary" };
+    const { kind } = position;
+    this.#form = { shape, layout, turns: kind === "rotary", usesPositions: kind !== "none" };
     this.#layer = layer;
   }
 
@@ -66,9 +68,13 @@ export class Layer extends Disposing {
     this.#context.assertAlive(operation);
     if (this.#disposed) throw new DisposedError(`${operation}: the layer was disposed`);
     // In its turn: calls ahead of it may fill the cache.
-    const work = () =>
-      this.#layer.forward(forwardProblem(operation, this.#context.backend, this.#form, x, options)) as
-        ResultOf<R> | Promise<ResultOf<R>>;
+    const work = async () => {
+      const problem = forwardProblem(operation, this.#context.backend, this.#form, x, options);
+      const { cache, attendOnly, contextLength, appendLengths } = problem;
+      const result = await this.#layer.forward(problem);
+      if (cache && !attendOnly) noteAppend(cache, { numTokens: contextLength, lengths: appendLengths });
+      return result as ResultOf<R>;
+    };
     return this.#context.run(operation, work, signalOf(operation, options));
   }
 

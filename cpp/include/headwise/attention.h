@@ -109,7 +109,9 @@ struct AttentionOptions {
   EmptyRows empty_rows = EmptyRows::zero;
   const std::int32_t* query_offset = nullptr;   ///< [num_sequences], may be negative
   const std::int32_t* key_lengths = nullptr;    ///< [B], 0..Skv
-  const std::int32_t* query_lengths = nullptr;  ///< [B], 0..Sq
+  /// [B], 0..Sq; null: Sq. On a cache the default offset follows from it, so state it for queries of tokens that were
+  /// appended with lengths of their own.
+  const std::int32_t* query_lengths = nullptr;
   const float* alibi_slopes = nullptr;          ///< [num_heads], finite
   const float* sinks = nullptr;                 ///< [num_heads], finite or -inf
   const float* head_gain = nullptr;             ///< [num_heads], finite; 0 gives exact 0

@@ -43,7 +43,8 @@ class KvCache {
   KvCache& operator=(const KvCache&) = delete;
 
   /// Appends lengths[b] (default: all) leading tokens of key [B, Hkv, S, D] and value [B, Hkv, S, Dv] in `layout`,
-  /// float32 or float16. All or nothing: on an error the cache is as before.
+  /// float32 or float16. All or nothing: on an error the cache is as before. Queries of the same S tokens must be given
+  /// the same lengths as `query_lengths`: the cache does not remember them.
   [[nodiscard]] Status append(ThreadPool& pool, Layout layout, std::int64_t num_tokens, ConstArray key,
                               ConstArray value, const std::int32_t* lengths);
   /// attention() over this cache, which takes the place of inputs.cache. With `rotary` the query is turned first, row
