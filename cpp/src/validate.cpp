@@ -103,6 +103,8 @@ Status check_ragged(const AttentionShape& shape, const AttentionInputs& inputs, 
   if (options.key_lengths || options.query_lengths)
     return option_error("keyLengths and queryLengths do not go with cuSeqLens, which state the lengths");
   if (inputs.cache) return Status::error(StatusCode::unsupported, "a ragged batch cannot attend to a cache");
+  if (inputs.arrival)
+    return Status::error(StatusCode::unsupported, "the inputs of a ragged batch must be there when the call starts");
   if (Status s = check_cumulative("cuSeqLensQuery", options.cu_seq_lens_query, options.num_sequences,
                                   shape.query_length);
       !s.ok())

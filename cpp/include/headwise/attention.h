@@ -95,7 +95,7 @@ struct AttentionInputs {
   BroadcastExtents mask_extents;
   ConstArray bias;                   ///< added to the scores; -inf hides
   BroadcastExtents bias_extents;
-  Arrival* arrival = nullptr;        ///< query, key and value are still being written; null: they are there
+  Arrival* arrival = nullptr;  ///< query, key and value are still being written: see arrival.h; null: they are there
 };
 
 struct AttentionOptions {
