@@ -1,12 +1,13 @@
 #include "validate.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <initializer_list>
 #include <limits>
 
-#include "call.h"
 #include "headwise/kv_cache.h"
+#include "kv_cache_store.h"
 
 namespace headwise {
 
@@ -188,13 +189,19 @@ Status validate_shape(const AttentionShape& shape) {
 }
 
 Status validate(const AttentionShape& shape, const AttentionInputs& inputs, const AttentionOptions& options,
-                const AttentionOutputs& outputs) {
-  if (Status s = validate_shape(shape); !s.ok()) return s;
+                const AttentionOutputs& outputs, const CacheGrowth& growth) {
+  AttentionShape arrays = shape;
+  if (inputs.cache) arrays.key_length = 0;  // the keys lie in blocks
+  if (Status s = validate_shape(arrays); !s.ok()) return s;
   if (Status s = check_dtypes(inputs, outputs); !s.ok()) return s;
   if (inputs.cache) {
     if (Status s = check_cache(shape, *inputs.cache); !s.ok()) return s;
   }
-  const std::int64_t key_length = key_length_of(shape, inputs);
+  const auto length_held = [&](std::int64_t b) {
+    return inputs.cache->store().length_of(inputs.cache->appended(b) + growth.of(b));
+  };
+  std::int64_t key_length = inputs.cache ? 0 : shape.key_length;
+  for (std::int64_t b = 0; inputs.cache && b < shape.batch_size; ++b) key_length = std::max(key_length, length_held(b));
   if (Status s = check_ragged(shape, inputs, options); !s.ok()) return s;
   if (Status s = check_options(shape, options); !s.ok()) return s;
   if (Status s = check_lengths("keyLengths", options.key_lengths, inputs.cache ? 0 : shape.batch_size,
@@ -202,8 +209,7 @@ Status validate(const AttentionShape& shape, const AttentionInputs& inputs, cons
       !s.ok())
     return s;
   for (std::int64_t b = 0; inputs.cache && options.key_lengths && b < shape.batch_size; ++b)
-    if (Status s = check_lengths("keyLengths", options.key_lengths + b, 1, "tokens held", inputs.cache->length(b));
-        !s.ok())
+    if (Status s = check_lengths("keyLengths", options.key_lengths + b, 1, "tokens held", length_held(b)); !s.ok())
       return s;
   if (Status s = check_lengths("queryLengths", options.query_lengths, shape.batch_size, "the query length",
                                shape.query_length);

@@ -633,6 +633,23 @@ TEST(KvCache, RefusesSlicesAndRewindsOutOfRange) {
   expect_refused(cache->rewind(-1), StatusCode::invalid_option, "length");
 }
 
+TEST(KvCache, TakesNoNoticeOfTheKeyLengthThatACallStates) {
+  const KvCacheShape shape = shape_of(Dtype::int8);
+  const Tokens tokens(shape, 9, 1);
+  const auto cache = make_cache(shape);
+  ASSERT_OK(tokens.append(*cache, 0, 9));
+  Case call = tokens.dense_call(4, 3, 2);
+  call.returns = everything();
+  const std::vector<std::uint8_t> expected = attend(*cache, call).bits();
+  for (const std::int64_t stated : {std::int64_t{-1}, std::int64_t{1} << 40, std::int64_t{1} << 62}) {
+    Results results(call.shape, call.returns, call.dtype);
+    AttentionShape other = call.shape;
+    other.key_length = stated;
+    ASSERT_OK(cache->attend(pool_of(1), other, call.inputs(), call.options(), results.view()));
+    EXPECT_EQ(results.bits(), expected);
+  }
+}
+
 TEST(KvCache, RefusesRoomForAnotherNumberOfKeysBeforeItWrites) {
   for (const bool turns : {false, true}) {
     KvCacheShape shape = shape_of(Dtype::float32);

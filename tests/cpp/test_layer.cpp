@@ -851,6 +851,23 @@ TEST(LayerCache, ARingLosesNothingToACallThatIsRefused) {
   EXPECT_EQ(cache->appended(0), 6);
 }
 
+TEST(LayerCache, KeyLengthsBeyondWhatABatchWillHoldAreRefusedBeforeAnyTokenIsDropped) {
+  const Model m = model(24, 2, 8, 12);
+  const auto layer = build(m);
+  const auto cache = cache_for(m, 2, 4);
+  const std::int32_t gains[] = {3, 1}, held[] = {4, 2}, too_many[] = {4, 3};
+  Call call = self_call(m, 2, 3);
+  call.cache = cache.get();
+  call.append_lengths = gains;
+  (void)output_of(*layer, call);
+  call.attention.key_lengths = too_many;
+  EXPECT_EQ(forward_error(*layer, call), StatusCode::invalid_option);
+  EXPECT_EQ(cache->appended(0), 3);
+  EXPECT_EQ(cache->appended(1), 1);
+  call.attention.key_lengths = held;
+  (void)output_of(*layer, call);
+}
+
 TEST(LayerCache, RoomForAnotherNumberOfKeysIsRefusedBeforeAnyTokenIsDropped) {
   const Model m = model(24, 2, 8, 12);
   const auto layer = build(m);
