@@ -27,6 +27,7 @@ import {
   type Layout,
 } from "./layout.js";
 import type { GpuFloats } from "./gpuData.js";
+import { forgetAppend, lastAppend, noteAppend, withLengthsOf } from "./lastAppend.js";
 import { noteForMerge } from "./merge.js";
 import { argument, namesOf, readOptions, type NumberList, type OptionReader } from "./options.js";
 import { ANGLE_NAMES, readAngles, type CheckedAngles, type RotaryAngles } from "./rotary.js";
@@ -451,13 +452,22 @@ export class KvCache extends Disposing {
   ): Promise<void> {
     const call = this.#arguments("cache.append", this.#cache.onGpu);
     const problem = appendProblem(call, this.#cache.form, key, value, options);
-    return this.#context.run(call, () => this.#cache.append(problem), problem.signal);
+    const append = async () => {
+      await this.#cache.append(problem);
+      noteAppend(this.#cache, problem);
+    };
+    return this.#context.run(call, append, problem.signal);
   }
 
   /**
    * Attention of queries to the tokens held, read where they are. `scaledDotProductAttention` with the cache as key and
    * value: Skv is `length`, `keyLengths` defaults to `lengths`. Query 0 stands at queryOffset, by default at tokens
    * appended − query length: the queries of the tokens appended last.
+   *
+   * After `append(…, { lengths })` that takes as many query rows as were appended for the queries of those tokens:
+   * `queryLengths` defaults to `lengths`, where the call asks for positions (causal `"lower-right"`, window, alibiSlopes,
+   * excludeSelf, or a rotary cache) and `queryOffset` is absent. A cache that was rewound, sliced or loaded has no last
+   * append; a fork has that of its original.
    *
    * @param query - `[B, numHeads, Sq, headDim]` in `options.layout`; float32 or float16.
    */
@@ -473,12 +483,15 @@ export class KvCache extends Disposing {
     query: FloatTensor | GpuFloats,
     options: AttendOptions = {},
   ): Promise<AttentionResult | GpuAttentionResult> {
-    const call = this.#arguments("cache.attend", this.#cache.onGpu);
-    const request = attendRequest(call, this.#cache.form, query, options);
+    const { form, onGpu } = this.#cache;
+    const call = this.#arguments("cache.attend", onGpu);
+    const request = attendRequest(call, form, query, options);
     const compute = async () => {
       const problem = request.at(this.length);
-      const result = await this.#cache.attend(problem);
-      noteForMerge(result, problem.settings);
+      const { queryLength } = problem.shape;
+      const settings = withLengthsOf(lastAppend(this.#cache), problem.settings, queryLength, form.rotary);
+      const result = await this.#cache.attend({ ...problem, settings });
+      noteForMerge(result, settings);
       return result;
     };
     return this.#context.run(call, compute, request.signal);
@@ -494,14 +507,23 @@ export class KvCache extends Disposing {
   async rewind(length: number | NumberList): Promise<void> {
     const call = this.#arguments("cache.rewind");
     const lengthsOf = rewindLengths(call, length);
-    return this.#context.run(call, () => this.#cache.rewind(call.operation, lengthsOf(this.#cache.appended)));
+    const rewind = async () => {
+      await this.#cache.rewind(call.operation, lengthsOf(this.#cache.appended));
+      forgetAppend(this.#cache);
+    };
+    return this.#context.run(call, rewind);
   }
 
   /** A cache with the same content. The two share blocks until either writes to one. */
   async fork(): Promise<KvCache> {
     const call = this.#arguments("cache.fork");
-    const fork = async () => new KvCache(this.#context, await this.#cache.fork(call.operation));
-    return this.#context.run(call, fork);
+    const makeFork = async () => {
+      const fork = await this.#cache.fork(call.operation);
+      const append = lastAppend(this.#cache);
+      if (append) noteAppend(fork, append);
+      return new KvCache(this.#context, fork);
+    };
+    return this.#context.run(call, makeFork);
   }
 
   /**

@@ -11,6 +11,7 @@ import {
   type LayerProblem,
   type LayerShape,
 } from "./layerProblem.js";
+import { noteAppend } from "./lastAppend.js";
 
 /**
  * A multi-head layer; `multiHeadAttention` of an instance makes one.
@@ -30,7 +31,8 @@ export class Layer extends Disposing {
   constructor(context: Context, { shape, layout, position }: LayerProblem, layer: BackendLayer) {
     super();
     this.#context = context;
-    this.#form = { shape, layout, turns: position.kind === "rotary" };
+    const { kind } = position;
+    this.#form = { shape, layout, turns: kind === "rotary", usesPositions: kind !== "none" };
     this.#layer = layer;
   }
 
@@ -65,7 +67,13 @@ export class Layer extends Disposing {
     const call = this.#context.arguments(operation);
     if (this.#disposed) throw new DisposedError(`${operation}: the layer was disposed`);
     const request = forwardRequest(call, this.#context.backend, this.#form, x, options);
-    const compute = () => this.#layer.forward(request.inTurn()) as ResultOf<R> | Promise<ResultOf<R>>;
+    const compute = async () => {
+      const problem = request.inTurn();
+      const { cache, attendOnly, contextLength, appendLengths } = problem;
+      const result = await this.#layer.forward(problem);
+      if (cache && !attendOnly) noteAppend(cache, { numTokens: contextLength, lengths: appendLengths });
+      return result as ResultOf<R>;
+    };
     return this.#context.run(call, compute, request.signal);
   }
 
