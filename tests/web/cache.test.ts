@@ -126,7 +126,7 @@ describe.each(variants)("variant %s", (variant) => {
     cache: KvCache,
     to: number,
     queries: number,
-    options: AttendOptions = {},
+    options: Omit<AttendOptions, "location"> = {},
     reference: ReferenceOptions = {},
     stored: (x: Floats) => Floats = STORED.float32,
   ) {
@@ -169,7 +169,7 @@ describe.each(variants)("variant %s", (variant) => {
       const query = floats([B, HQ, 3, D], 5);
       const expected = await plain.attend(query);
       const actual = await cache.attend(inLayout(query, layout), { layout, numKvHeads: HKV });
-      expect(actual.output).toEqual({ ...inLayout(expected.output as Floats, layout), dtype: "float32" });
+      expect(actual.output).toEqual({ ...inLayout(expected.output, layout), dtype: "float32" });
       plain.dispose();
       cache.dispose();
     });

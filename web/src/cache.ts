@@ -10,7 +10,7 @@ import {
   type Wanted,
 } from "./attentionOptions.js";
 import { outputForm, refuseGpu, type CheckedFloats, type FloatTensor, type OutputForm } from "./attentionProblem.js";
-import type { AttentionResult, Backend, BackendCache, GpuAttentionResult, ResultOf } from "./backend.js";
+import type { Backend, BackendCache, NoReturns, ResultAt } from "./backend.js";
 import { arrayKind, describe } from "./describe.js";
 import { Disposing } from "./disposable.js";
 import { DisposedError, OptionError, ShapeError } from "./errors.js";
@@ -24,7 +24,7 @@ import {
   type HeadsShape,
   type Layout,
 } from "./layout.js";
-import type { GpuFloats } from "./gpuData.js";
+import type { GpuFloats, OnGpu } from "./gpuData.js";
 import { noteForMerge } from "./merge.js";
 import { argument, OptionReader, signalOf, type NumberList } from "./options.js";
 import { ANGLE_NAMES, readAngles, type CheckedAngles, type RotaryAngles } from "./rotary.js";
@@ -85,6 +85,12 @@ export interface AttendOptions extends AttentionSettingsOptions {
   /** Aborts the call while it waits in the queue. */
   readonly signal?: AbortSignal;
 }
+
+/** Options of a call of attend: `R` is what it returns, `Into` the tensor that it writes to. */
+type CallOptions<R, Into> = OnGpu<Omit<AttendOptions, "returns" | "into" | "location">> & {
+  readonly returns?: R;
+  readonly into?: Into;
+};
 
 /** What a cache is, for as long as it lives. */
 export interface CacheForm {
@@ -404,24 +410,22 @@ export class KvCache extends Disposing {
    *
    * @param query - `[B, numHeads, Sq, headDim]` in `options.layout`; float32 or float16.
    */
-  attend(
-    query: FloatTensor | GpuFloats,
-    options: AttendOptions & { readonly location: "gpu" },
-  ): Promise<GpuAttentionResult>;
-  attend<const R extends Returns = Returns>(
-    query: FloatTensor | GpuFloats,
-    options?: AttendOptions & { readonly returns?: R },
-  ): Promise<ResultOf<R>>;
-  async attend(
-    query: FloatTensor | GpuFloats,
-    options: AttendOptions = {},
-  ): Promise<AttentionResult | GpuAttentionResult> {
-    return this.#run("cache.attend", options, async (operation) => {
+  async attend<
+    const R extends Returns = NoReturns,
+    Q extends FloatTensor = FloatTensor,
+    Into extends FloatTensor | GpuFloats = Q,
+    const L extends "cpu" | "gpu" = "cpu",
+  >(
+    query: Q | GpuFloats,
+    options: CallOptions<R, Into> & { readonly location?: L } = {},
+  ): Promise<ResultAt<L, R, Into>> {
+    const attend = async (operation: string) => {
       const problem = attendProblem(operation, this.#cache.form, this.length, query, options, this.#cache.onGpu);
       const result = await this.#cache.attend(problem);
       noteForMerge(result, problem.settings);
       return result;
-    });
+    };
+    return (await this.#run<unknown>("cache.attend", options, attend)) as ResultAt<L, R, Into>;
   }
 
   /**

@@ -1,7 +1,7 @@
 import type { Context } from "./context.js";
 import type { Returns } from "./attentionOptions.js";
 import type { FloatTensor } from "./attentionProblem.js";
-import type { BackendLayer, ResultOf } from "./backend.js";
+import type { BackendLayer, NoReturns, ResultOf } from "./backend.js";
 import { Disposing } from "./disposable.js";
 import { DisposedError } from "./errors.js";
 import {
@@ -58,17 +58,17 @@ export class Layer extends Disposing {
    * @throws ShapeError, OptionError, UnsupportedError before any work; EmptyRowError with `emptyRows: "throw"`;
    *   OutOfMemoryError; DisposedError.
    */
-  async forward<const R extends Returns = Returns>(
-    x: FloatTensor,
-    options: ForwardOptions & { readonly returns?: R } = {},
-  ): Promise<ResultOf<R>> {
+  async forward<const R extends Returns = NoReturns, X extends FloatTensor = FloatTensor, Into extends FloatTensor = X>(
+    x: X,
+    options: Omit<ForwardOptions, "returns" | "into"> & { readonly returns?: R; readonly into?: Into } = {},
+  ): Promise<ResultOf<R, Into>> {
     const operation = "layer.forward";
     this.#context.assertAlive(operation);
     if (this.#disposed) throw new DisposedError(`${operation}: the layer was disposed`);
     // In its turn: calls ahead of it may fill the cache.
     const work = () =>
       this.#layer.forward(forwardProblem(operation, this.#context.backend, this.#form, x, options)) as
-        ResultOf<R> | Promise<ResultOf<R>>;
+        ResultOf<R, Into> | Promise<ResultOf<R, Into>>;
     return this.#context.run(operation, work, signalOf(operation, options));
   }
 
