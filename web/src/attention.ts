@@ -51,8 +51,7 @@ export class Attention extends Disposing {
   readonly #context: Context;
   #disposed = false;
 
-  /** @internal */
-  constructor({ backend, report }: Opened) {
+  private constructor({ backend, report }: Opened) {
     super();
     this.report = report;
     this.#backend = backend;
@@ -63,6 +62,11 @@ export class Attention extends Disposing {
       run: (operation, work, signal) => this.#run(operation, work, signal),
     };
     dropped.register(this, backend, this);
+  }
+
+  /** @internal */
+  static over(engine: Opened): Attention {
+    return new this(engine);
   }
 
   /**

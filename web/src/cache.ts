@@ -443,10 +443,8 @@ export class KvCache extends Disposing {
 
   /** A cache with the same content. The two share blocks until either writes to one. */
   async fork(): Promise<KvCache> {
-    return this.#run(
-      "cache.fork",
-      {},
-      async (operation) => new KvCache(this.#context, await this.#cache.fork(operation)),
+    return this.#run("cache.fork", {}, async (operation) =>
+      cacheOver(this.#context, await this.#cache.fork(operation)),
     );
   }
 
@@ -459,7 +457,7 @@ export class KvCache extends Disposing {
       const range = new OptionReader(operation, "", { from, to }, ["from", "to"]);
       const start = range.requiredInteger("from", { min: 0, max: this.length });
       const end = range.integer("to", { min: start, max: this.length }) ?? this.length;
-      return new KvCache(this.#context, await this.#cache.slice(operation, start, end));
+      return cacheOver(this.#context, await this.#cache.slice(operation, start, end));
     });
   }
 
@@ -498,3 +496,6 @@ export class KvCache extends Disposing {
     return value.#cache;
   }
 }
+
+/** Outside of the class: bundlers rename a class that names itself, and its objects would show that name. */
+const cacheOver = (context: Context, cache: BackendCache) => new KvCache(context, cache);

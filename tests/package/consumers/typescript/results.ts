@@ -4,7 +4,7 @@
    -- where a part is absent, its type is none; where a result may lie on the GPU, its data may be a method */
 
 import {
-  type Attention,
+  Attention,
   type AttentionOptions,
   type FloatTensor,
   type GpuFloats,
@@ -93,4 +93,9 @@ export async function places(encoder: object): Promise<ArrayLike<number>[]> {
   const { output } = await hw.scaledDotProductAttention(floats, floats, floats, { ...here, returns: { lse: true } });
   console.log(tensors, data);
   return [await attended.lse.data(), await cached.lse.data(), await recorded.lse.data(), output.data];
+}
+
+export function made(): void {
+  // @ts-expect-error: instances come from createAttention
+  console.log(new Attention());
 }
