@@ -14,6 +14,7 @@ interface Options {
 
 interface Failure extends Error {
   readonly stdout: string;
+  readonly stderr: string;
 }
 
 /** Runs a program to its end and gives what it printed; if it fails, the error says what it printed and complained of. */
@@ -25,6 +26,16 @@ export async function run(program: string, args: readonly string[], { env, ...op
     const { message, stdout } = error as Failure;
     throw new Error(`${message}\n${stdout}`, { cause: error });
   }
+}
+
+/** Runs a program that is to fail, and gives what it complained of. */
+export async function complaintOf(program: string, args: readonly string[], options: Options = {}): Promise<string> {
+  const error: unknown = await run(program, args, options).then(
+    () => new Error(`${program} ${args.join(" ")} did not fail`),
+    ({ cause }: Error) => cause,
+  );
+  if (!(error as Partial<Failure>).stderr) throw error;
+  return (error as Failure).stderr;
 }
 
 /** The environment without the flags that this test runner was started with. */

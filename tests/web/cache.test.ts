@@ -9,6 +9,7 @@ import {
   ShapeError,
   type Attention,
   type AttendOptions,
+  type AttentionSettingsOptions,
   type KvCache,
   type KvCacheOptions,
   type Layout,
@@ -126,7 +127,7 @@ describe.each(variants)("variant %s", (variant) => {
     cache: KvCache,
     to: number,
     queries: number,
-    options: AttendOptions = {},
+    options: Omit<AttendOptions, "location"> = {},
     reference: ReferenceOptions = {},
     stored: (x: Floats) => Floats = STORED.float32,
   ) {
@@ -169,7 +170,7 @@ describe.each(variants)("variant %s", (variant) => {
       const query = floats([B, HQ, 3, D], 5);
       const expected = await plain.attend(query);
       const actual = await cache.attend(inLayout(query, layout), { layout, numKvHeads: HKV });
-      expect(actual.output).toEqual({ ...inLayout(expected.output as Floats, layout), dtype: "float32" });
+      expect(actual.output).toEqual({ ...inLayout(expected.output, layout), dtype: "float32" });
       plain.dispose();
       cache.dispose();
     });
@@ -194,7 +195,7 @@ describe.each(variants)("variant %s", (variant) => {
       };
       const slopes = [0.5, 0.25, 0.125, 0.0625];
 
-      test.each<[string, AttendOptions]>([
+      test.each<[string, AttentionSettingsOptions]>([
         ["causal", { causal: true }],
         ["a window", { window: { left: 4 } }],
         ["ALiBi", { alibiSlopes: slopes }],

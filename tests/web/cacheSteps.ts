@@ -24,7 +24,7 @@ interface Step {
   readonly kind: "append" | "attend" | "rewind" | "fork" | "slice" | "save";
   readonly cache: number;
   readonly numbers: readonly number[];
-  readonly options: AttendOptions;
+  readonly options: Omit<AttendOptions, "location">;
 }
 
 const steps: fc.Arbitrary<Step[]> = fc.array(
@@ -142,7 +142,7 @@ async function attendProblems(
   model: ModelCache,
   queries: number,
   seed: number,
-  options: AttendOptions,
+  options: Omit<AttendOptions, "location">,
 ): Promise<Record<string, string[]>> {
   const { batchSize, numKvHeads, headDim } = model.shape;
   const query = randomTensor(seed, [batchSize, 2 * numKvHeads, queries, headDim], 2);

@@ -221,7 +221,7 @@ describe.each(variants)("multiHeadAttention, variant %s", (variant) => {
       ] as const) {
         const alone = tensor(x.data.slice(from * 24, to * 24), [to - from, 24]);
         const expected = await layer.forward(alone, { causal: true });
-        const packed = (output.data as Float32Array).subarray(from * 24, to * 24);
+        const packed = (output.data).subarray(from * 24, to * 24);
         packed.forEach((value, k) => expect(value).toBeCloseTo(expected.output.data[k]!, 5));
       }
     });
@@ -236,7 +236,7 @@ describe.each(variants)("multiHeadAttention, variant %s", (variant) => {
       const { output } = await layer.forward(x);
       expect([output.dtype, output.data]).toEqual([
         "float16",
-        Uint16Array.from(exact.output.data as Float32Array, half),
+        Uint16Array.from(exact.output.data, half),
       ]);
       layer.dispose();
     });
@@ -472,7 +472,7 @@ describe.each(variants)("multiHeadAttention, variant %s", (variant) => {
       for (const piece of pieces) {
         const part = tensor(x.data.slice(done * 24, (done + piece) * 24), [1, piece, 24]);
         const { output } = await layer.forward(part, { cache, causal: true });
-        const same = (whole.output.data as Float32Array).subarray(done * 24, (done + piece) * 24);
+        const same = (whole.output.data).subarray(done * 24, (done + piece) * 24);
         same.forEach((value, k) => expect(output.data[k]).toBeCloseTo(value, 5));
         done += piece;
         expect(cache.length).toBe(done);
@@ -706,7 +706,7 @@ describe.each(variants)("multiHeadAttention, variant %s", (variant) => {
       ["a value's length", x, { value: randomTensor(1, [1, 5, 24]) }, /value must be as long as its keys, got 5 and 4/],
       ["an unknown option", x, { casual: true } as ForwardOptions, /unknown option "casual"; did you mean "causal"\?/],
       ["what is no cache", x, { cache: {} as KvCache }, /cache must be a cache made by kvCache, got an empty object/],
-      ["a GPU result", x, { location: "gpu" }, /location "gpu" needs the WebGPU backend/],
+      ["a GPU result", x, { location: "gpu" } as object, /location "gpu" needs the WebGPU backend/],
     ])("forward refuses %s, and computes the same bits afterwards", async (_, input, given, message) => {
       using layer = await hw.multiHeadAttention(options);
       const before = await layer.forward(x);

@@ -12,7 +12,7 @@ import {
   type Wanted,
 } from "./attentionOptions.js";
 import { outputForm, refuseGpu, type CheckedFloats, type FloatTensor, type OutputForm } from "./attentionProblem.js";
-import type { AttentionResult, Backend, BackendCache, GpuAttentionResult, ResultOf } from "./backend.js";
+import type { Backend, BackendCache, NoReturns, ResultAt } from "./backend.js";
 import { describe } from "./describe.js";
 import { Disposing } from "./disposable.js";
 import { DisposedError, OptionError, ShapeError } from "./errors.js";
@@ -26,7 +26,7 @@ import {
   type HeadsShape,
   type Layout,
 } from "./layout.js";
-import type { GpuFloats } from "./gpuData.js";
+import type { GpuFloats, OnGpu } from "./gpuData.js";
 import { forgetAppend, lastAppend, noteAppend, withLengthsOf } from "./lastAppend.js";
 import { noteForMerge } from "./merge.js";
 import { argument, namesOf, readOptions, type NumberList, type OptionReader } from "./options.js";
@@ -87,6 +87,12 @@ export interface AttendOptions extends AttentionSettingsOptions {
   /** Aborts the call while it waits in the queue. */
   readonly signal?: AbortSignal;
 }
+
+/** Options of a call of attend: `R` is what it returns, `Into` the tensor that it writes to. */
+type CallOptions<R, Into> = OnGpu<Omit<AttendOptions, "returns" | "into" | "location">> & {
+  readonly returns?: R;
+  readonly into?: Into;
+};
 
 /** What a cache is, for as long as it lives. */
 export interface CacheForm {
@@ -471,18 +477,15 @@ export class KvCache extends Disposing {
    *
    * @param query - `[B, numHeads, Sq, headDim]` in `options.layout`; float32 or float16.
    */
-  attend(
-    query: FloatTensor | GpuFloats,
-    options: AttendOptions & { readonly location: "gpu" },
-  ): Promise<GpuAttentionResult>;
-  attend<const R extends Returns = Returns>(
-    query: FloatTensor | GpuFloats,
-    options?: AttendOptions & { readonly returns?: R },
-  ): Promise<ResultOf<R>>;
-  async attend(
-    query: FloatTensor | GpuFloats,
-    options: AttendOptions = {},
-  ): Promise<AttentionResult | GpuAttentionResult> {
+  async attend<
+    const R extends Returns = NoReturns,
+    Q extends FloatTensor = FloatTensor,
+    Into extends FloatTensor | GpuFloats = Q,
+    const L extends "cpu" | "gpu" = "cpu",
+  >(
+    query: Q | GpuFloats,
+    options: CallOptions<R, Into> & { readonly location?: L } = {},
+  ): Promise<ResultAt<L, R, Into>> {
     const { form, onGpu } = this.#cache;
     const call = this.#arguments("cache.attend", onGpu);
     const request = attendRequest(call, form, query, options);
@@ -494,7 +497,7 @@ export class KvCache extends Disposing {
       noteForMerge(result, settings);
       return result;
     };
-    return this.#context.run(call, compute, request.signal);
+    return (await this.#context.run<unknown>(call, compute, request.signal)) as ResultAt<L, R, Into>;
   }
 
   /**
@@ -521,7 +524,7 @@ export class KvCache extends Disposing {
       const fork = await this.#cache.fork(call.operation);
       const append = lastAppend(this.#cache);
       if (append) noteAppend(fork, append);
-      return new KvCache(this.#context, fork);
+      return cacheOver(this.#context, fork);
     };
     return this.#context.run(call, makeFork);
   }
@@ -534,7 +537,7 @@ export class KvCache extends Disposing {
     const call = this.#arguments("cache.slice");
     const rangeOf = sliceRange(call, from, to);
     const slice = async () =>
-      new KvCache(this.#context, await this.#cache.slice(call.operation, ...rangeOf(this.length)));
+      cacheOver(this.#context, await this.#cache.slice(call.operation, ...rangeOf(this.length)));
     return this.#context.run(call, slice);
   }
 
@@ -573,3 +576,6 @@ export class KvCache extends Disposing {
     return value.#cache;
   }
 }
+
+/** Outside of the class: bundlers rename a class that names itself, and its objects would show that name. */
+const cacheOver = (context: Context, cache: BackendCache) => new KvCache(context, cache);

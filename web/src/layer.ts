@@ -1,7 +1,7 @@
 import type { Context } from "./context.js";
 import type { Returns } from "./attentionOptions.js";
 import type { FloatTensor } from "./attentionProblem.js";
-import type { BackendLayer, ResultOf } from "./backend.js";
+import type { BackendLayer, NoReturns, ResultOf } from "./backend.js";
 import { Disposing } from "./disposable.js";
 import { DisposedError } from "./errors.js";
 import {
@@ -59,10 +59,10 @@ export class Layer extends Disposing {
    * @throws ShapeError, OptionError, UnsupportedError before any work; EmptyRowError with `emptyRows: "throw"`;
    *   OutOfMemoryError; DisposedError.
    */
-  async forward<const R extends Returns = Returns>(
-    x: FloatTensor,
-    options: ForwardOptions & { readonly returns?: R } = {},
-  ): Promise<ResultOf<R>> {
+  async forward<const R extends Returns = NoReturns, X extends FloatTensor = FloatTensor, Into extends FloatTensor = X>(
+    x: X,
+    options: Omit<ForwardOptions, "returns" | "into"> & { readonly returns?: R; readonly into?: Into } = {},
+  ): Promise<ResultOf<R, Into>> {
     const operation = "layer.forward";
     const call = this.#context.arguments(operation);
     if (this.#disposed) throw new DisposedError(`${operation}: the layer was disposed`);
@@ -72,7 +72,7 @@ export class Layer extends Disposing {
       const { cache, attendOnly, contextLength, appendLengths } = problem;
       const result = await this.#layer.forward(problem);
       if (cache && !attendOnly) noteAppend(cache, { numTokens: contextLength, lengths: appendLengths });
-      return result as ResultOf<R>;
+      return result as ResultOf<R, Into>;
     };
     return this.#context.run(call, compute, request.signal);
   }

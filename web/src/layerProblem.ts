@@ -109,7 +109,8 @@ export interface ForwardOptions extends AttentionSettingsOptions {
   readonly cuSeqLensQuery?: NumberList;
   readonly cuSeqLensKey?: NumberList;
   readonly returns?: Returns;
-  readonly location?: "cpu" | "gpu";
+  /** Layers leave their results nowhere else. */
+  readonly location?: "cpu";
   /** A tensor of the output's shape to write the output to; it is then `result.output`. */
   readonly into?: FloatTensor;
   /** Aborts the call while it waits in the queue. */
