@@ -221,7 +221,7 @@ describe.each(variants)("multiHeadAttention, variant %s", (variant) => {
       ] as const) {
         const alone = tensor(x.data.slice(from * 24, to * 24), [to - from, 24]);
         const expected = await layer.forward(alone, { causal: true });
-        const packed = (output.data).subarray(from * 24, to * 24);
+        const packed = output.data.subarray(from * 24, to * 24);
         packed.forEach((value, k) => expect(value).toBeCloseTo(expected.output.data[k]!, 5));
       }
     });
@@ -234,10 +234,7 @@ describe.each(variants)("multiHeadAttention, variant %s", (variant) => {
       const widened = tensor(Float32Array.from(valuesOf(x)), [1, 5, 24]);
       const exact = await layer.forward(widened);
       const { output } = await layer.forward(x);
-      expect([output.dtype, output.data]).toEqual([
-        "float16",
-        Uint16Array.from(exact.output.data, half),
-      ]);
+      expect([output.dtype, output.data]).toEqual(["float16", Uint16Array.from(exact.output.data, half)]);
       layer.dispose();
     });
   });
@@ -472,7 +469,7 @@ describe.each(variants)("multiHeadAttention, variant %s", (variant) => {
       for (const piece of pieces) {
         const part = tensor(x.data.slice(done * 24, (done + piece) * 24), [1, piece, 24]);
         const { output } = await layer.forward(part, { cache, causal: true });
-        const same = (whole.output.data).subarray(done * 24, (done + piece) * 24);
+        const same = whole.output.data.subarray(done * 24, (done + piece) * 24);
         same.forEach((value, k) => expect(output.data[k]).toBeCloseTo(value, 5));
         done += piece;
         expect(cache.length).toBe(done);

@@ -192,7 +192,7 @@ describe("the multi-head layer", () => {
       outputProjection: false,
       weights: { Wq, Wk, Wv },
     });
-    const all = rowsOf((await layer.forward(x)).output as Tensor<"float32">, 32);
+    const all = rowsOf((await layer.forward(x)).output, 32);
     for (let h = 0; h < 4; ++h) {
       const bin = (W: Tensor<"float32">) => matrix(rowsOf(W, 32).map((row) => row.slice(8 * h, 8 * h + 8)));
       const single = await hw.multiHeadAttention({
@@ -202,7 +202,7 @@ describe("the multi-head layer", () => {
         outputProjection: false,
         weights: { Wq: bin(Wq), Wk: bin(Wk), Wv: bin(Wv) },
       });
-      const alone = rowsOf((await single.forward(x)).output as Tensor<"float32">, 8);
+      const alone = rowsOf((await single.forward(x)).output, 8);
       alone.forEach((row, i) => row.forEach((y, d) => expect(all[i]![8 * h + d]).toBeCloseTo(y, 5)));
     }
   });
@@ -212,7 +212,7 @@ describe("the multi-head layer", () => {
     const options = { inputDim: 16, numHeads: 2, outputProjection: false, weights: weights(16, 16) };
     const rows = await (await hw.multiHeadAttention(options)).forward(x);
     const columns = await (await hw.multiHeadAttention({ ...options, layout: "BES" })).forward(transpose(x));
-    const back = transpose(columns.output as Tensor<"float32">);
+    const back = transpose(columns.output);
     float32Of(rows.output).forEach((y, k) => expect(back.data[k]).toBeCloseTo(y, 5));
   });
 
@@ -244,7 +244,7 @@ describe("the multi-head layer", () => {
       weights: weights(16, 16),
       ...(position ? { position } : {}),
     });
-    const rows = rowsOf((await layer.forward(sentence())).output as Tensor<"float32">, 16);
+    const rows = rowsOf((await layer.forward(sentence())).output, 16);
     return [rows[3]!, rows[8]!] as const;
   };
 
