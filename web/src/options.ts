@@ -1,5 +1,6 @@
 import { arrayKind, describe, isObject } from "./describe.js";
 import { OptionError, ShapeError } from "./errors.js";
+import { otherName } from "./otherNames.js";
 import { checkTensor, type CheckedTensor, type Dtype, type Tensor } from "./tensor.js";
 
 /** A short list of numbers: an array, a typed array or a tensor of rank 1. */
@@ -169,7 +170,7 @@ export class OptionReader {
   }
 
   #unknown(name: string, names: readonly string[]): OptionError {
-    const nearest = suggestion(name, names);
+    const nearest = otherName(this.operation, this.path, name, names) ?? suggestion(name, names);
     const place = this.path ? ` in ${this.path}` : "";
     return new OptionError(
       `${this.operation}: unknown option ${JSON.stringify(name)}${place}${nearest ? `; ${nearest}` : ""}`,
