@@ -1,3 +1,4 @@
+import { arraysOf, dataHint, dtypeHint, tensorHint } from "./arrayHints.js";
 import { arrayKind, describe, isObject } from "./describe.js";
 import { checkGpuTensor, isGpuTensor } from "./gpuData.js";
 import { OptionError, ShapeError, UnsupportedError } from "./errors.js";
@@ -109,12 +110,14 @@ export function checkTensor<D extends Dtype = Dtype>(
   }
   if (!("shape" in given && "data" in given))
     throw new OptionError(`${operation}: ${argument} must be a tensor { data, shape }, got ${describe(value)}`, {
-      hint: "tensor(new Float32Array(values), shape) makes one.",
+      hint: tensorHint(argument, value, dtypes),
     });
   const { data, shape } = given;
-  const dtype = dtypeOf(operation, argument, data, (given as { dtype?: unknown }).dtype);
+  const dtype = dtypeOf(operation, argument, data, (given as { dtype?: unknown }).dtype, dtypes);
   if (!(dtypes as readonly Dtype[]).includes(dtype))
-    throw new OptionError(`${operation}: ${argument} must be of dtype ${dtypes.join(" or ")}, got ${dtype}`);
+    throw new OptionError(`${operation}: ${argument} must be of dtype ${dtypes.join(" or ")}, got ${dtype}`, {
+      hint: dtypeHint(argument, dtype, dtypes),
+    });
   const size = elementCount(operation, argument, shape);
   const { length } = data as ArrayLike<unknown>;
   if (size !== length)
@@ -124,13 +127,13 @@ export function checkTensor<D extends Dtype = Dtype>(
   return { data, shape: [...(shape as number[])], dtype } as unknown as CheckedTensor<D>;
 }
 
-function dtypeOf(operation: string, argument: string, data: unknown, stated: unknown): Dtype {
+function dtypeOf(operation: string, argument: string, data: unknown, stated: unknown, dtypes: readonly Dtype[]): Dtype {
   const kind = arrayKind(data);
   const dtype = DTYPE_OF_ARRAY[kind ?? ""];
   if (!dtype)
-    throw new OptionError(
-      `${operation}: ${argument}.data must be a ${Object.keys(DTYPE_OF_ARRAY).join(" or ")}, got ${describe(data)}`,
-    );
+    throw new OptionError(`${operation}: ${argument}.data must be a ${arraysOf(dtypes)}, got ${describe(data)}`, {
+      hint: dataHint(argument, data, dtypes),
+    });
   if (stated !== undefined && stated !== dtype)
     throw new OptionError(
       `${operation}: ${argument}.dtype must be "${dtype}", which its data (${kind}) holds, got ${describe(stated)}`,
