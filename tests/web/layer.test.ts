@@ -2,8 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { setFloat16 } from "@petamoriken/float16";
 import {
   createAttention,
-  maskFromAttentionMask,
-  maskFromKeyPadding,
   sinusoidalPositions,
   tensor,
   type Attention,
@@ -665,30 +663,5 @@ describe.each(variants)("multiHeadAttention, variant %s", (variant) => {
       await expect(layer.forward(input, given)).rejects.toThrow(message);
       expectSame(await layer.forward(x), before);
     });
-  });
-});
-
-describe("masks of nn.MultiheadAttention", () => {
-  const bool = (values: number[], shape: number[]) => tensor(Uint8Array.from(values), shape);
-
-  test("key_padding_mask says what to ignore, mask what may be seen", () => {
-    expect(maskFromKeyPadding(bool([0, 0, 1, 0, 1, 1], [2, 3]))).toEqual(
-      tensor(Uint8Array.from([1, 1, 0, 1, 0, 0]), [2, 1, 1, 3]),
-    );
-    expect(maskFromKeyPadding(bool([0, 1], [2])).shape).toEqual([1, 1, 1, 2]);
-  });
-
-  test("attn_mask likewise, for all heads or for each", () => {
-    expect(maskFromAttentionMask(bool([0, 1, 1, 0], [2, 2]))).toEqual(
-      tensor(Uint8Array.from([1, 0, 0, 1]), [1, 1, 2, 2]),
-    );
-    expect(maskFromAttentionMask(bool(Array<number>(24).fill(0), [6, 2, 2]), 3).shape).toEqual([2, 3, 2, 2]);
-  });
-
-  test("float masks and other shapes are refused", () => {
-    expect(() => maskFromKeyPadding(randomTensor(1, [2]) as never)).toThrow(/keyPaddingMask must be of dtype bool/);
-    expect(() => maskFromKeyPadding(bool([1], [1, 1, 1]))).toThrow(/shape must be \[B, Skv\] or \[Skv\]/);
-    expect(() => maskFromAttentionMask(bool([1, 1], [2]))).toThrow(/shape must be \[Sq, Skv\]/);
-    expect(() => maskFromAttentionMask(bool([1, 1], [2, 1, 1]), 3)).toThrow(/got \[2, 1, 1\] and numHeads 3/);
   });
 });

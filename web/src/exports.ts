@@ -41,6 +41,13 @@ export type { Layout } from "./layout.js";
 export type { Layer } from "./layer.js";
 export type { ForwardOptions, LayerOptions, LayerPosition, LayerShape, QkNorm } from "./layerProblem.js";
 export type { LayerWeights, Weight } from "./layerWeights.js";
+export {
+  maskFromHiddenKeys,
+  maskFromHiddenPairs,
+  maskFromTokenizer,
+  type TokenFlags,
+  type TokenizerMask,
+} from "./masks.js";
 export type { AttentionPart, MergeOptions, MergeResult } from "./merge.js";
 export type { NumberList } from "./options.js";
 export {
@@ -52,7 +59,6 @@ export {
 } from "./position.js";
 export type { RotaryAngles, RotaryOptions, RotaryScaling } from "./rotary.js";
 export { tensor, type Dtype, type HalfArray, type Tensor, type TensorData, type TypedTensor } from "./tensor.js";
-export { maskFromAttentionMask, maskFromKeyPadding } from "./torchMasks.js";
 export { version } from "./version.js";
 export type { WarmupShape } from "./warmup.js";
 export type { EngineTensor } from "./wasm/heap.js";
