@@ -1,4 +1,4 @@
-import { describe } from "../describe.js";
+import { describe, isObject } from "../describe.js";
 import { OptionError, UnsupportedError } from "../errors.js";
 import { OptionReader } from "../options.js";
 
@@ -11,44 +11,65 @@ export interface OperatorOptions {
 export interface OperatorRules {
   readonly operator: string;
   readonly since: number;
+  /** What it calls of the instance; undefined if nothing. */
+  readonly method?: string;
   readonly inputs: Readonly<Record<string, number>>;
   readonly required: readonly string[];
   readonly attributes: Readonly<Record<string, number>>;
+  readonly options: readonly string[];
+}
+
+/** The arguments of an operator, their names known. */
+export interface OperatorCall {
+  readonly inputs: OptionReader;
+  readonly attributes: OptionReader;
+  readonly options: OptionReader;
+  readonly opset: number;
 }
 
 const NEWEST_OPSET = 25;
 
 /**
- * Refuses an opset without the operator, names that the operator does not have, or not yet in that opset, and missing
- * inputs. Returns a reader of the attributes, and the opset.
+ * Refuses what is no instance, names that the operator does not have, or not yet in that opset, an opset without the
+ * operator, and missing inputs.
  */
 export function readOperator(
-  { operator, since, inputs: knownInputs, required, attributes: knownAttributes }: OperatorRules,
-  inputs: unknown,
-  attributes: unknown,
-  { opset = NEWEST_OPSET }: OperatorOptions,
-): { attributes: OptionReader; opset: number } {
-  if (!Number.isInteger(opset) || opset < since)
-    throw new UnsupportedError(`${operator}: opset must be an integer of at least ${since}, got ${describe(opset)}`);
-  const readers = [
-    { known: knownInputs, reader: new OptionReader(operator, "inputs", inputs, Object.keys(knownInputs)) },
-    {
-      known: knownAttributes,
-      reader: new OptionReader(operator, "attributes", attributes, Object.keys(knownAttributes)),
-    },
-  ] as const;
-  for (const { known, reader } of readers)
-    for (const [name, from] of Object.entries(known))
+  rules: OperatorRules,
+  hw: unknown,
+  givenInputs: unknown,
+  givenAttributes: unknown,
+  givenOptions: unknown,
+): OperatorCall {
+  const { operator, since, method, required } = rules;
+  if (method !== undefined && !hasMethod(hw, method))
+    throw new OptionError(`${operator}: the first argument must be an instance, got ${describe(hw)}`, {
+      hint: "createAttention makes one.",
+    });
+  const options = new OptionReader(operator, "", givenOptions, rules.options);
+  const opset = options.integer("opset", { min: 1 }) ?? NEWEST_OPSET;
+  if (opset < since)
+    throw new UnsupportedError(`${operator}: opset must be an integer of at least ${since}, got ${opset}`);
+  const read = (path: "inputs" | "attributes", given: unknown) => {
+    const reader = new OptionReader(operator, path, given, Object.keys(rules[path]));
+    for (const [name, from] of Object.entries(rules[path]))
       if (reader.has(name) && opset < from)
         throw new OptionError(`${operator}: ${reader.name(name)} needs opset ${from}, got opset ${opset}`);
-  const missing = required.find((name) => !readers[0].reader.has(name));
+    return reader;
+  };
+  const inputs = read("inputs", givenInputs);
+  const attributes = read("attributes", givenAttributes);
+  const missing = required.find((name) => !inputs.has(name));
   if (missing !== undefined) throw new OptionError(`${operator}: inputs.${missing} is required, got undefined`);
-  return { attributes: readers[1].reader, opset };
+  return { inputs, attributes, options, opset };
+}
+
+function hasMethod(hw: unknown, method: string): boolean {
+  return isObject(hw) && typeof (hw as Readonly<Record<string, unknown>>)[method] === "function";
 }
 
 /** An attribute that ONNX stores as 0 or 1. */
 export function flag(attributes: OptionReader, name: string): boolean {
-  const value = attributes.value(name) ?? 0;
+  const value = attributes.has(name) ? attributes.value(name) : 0;
   if (![0, 1, false, true].includes(value as number)) throw attributes.refuse(name, "be 0 or 1");
   return Boolean(value);
 }
