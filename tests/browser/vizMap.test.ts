@@ -282,10 +282,10 @@ describe("the map", () => {
         return (error as Error).message;
       }
     });
-    expect(message).toMatch(/probs: .*\[2, 3\] for 5 numbers/);
+    expect(message).toMatch(/probs\.data\.length must be the product of shape \[2, 3\], got 5 and 6/);
     await page.evaluate(() => ((window as unknown as VizWindow).map.mask = { data: new Uint8Array(5), shape: [5] }));
     await drawn(page);
-    expect(await readout(page)).toMatch(/mask: must broadcast to \[3, 6, 6\], got \[5\]/);
+    expect(await readout(page)).toMatch(/mask must broadcast to \[3, 6, 6\], got shape \[5\]/);
     await page.evaluate(() => ((window as unknown as VizWindow).map.mask = undefined));
     await drawn(page);
     expect(await readout(page)).toMatch(/^Point at a cell/);

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
 
 import { dataHint } from "../../web/src/arrayHints.js";
-import { checkTensor, type Dtype } from "../../web/src/tensor.js";
+import { CallArguments } from "../../web/src/callArguments.js";
+import type { Dtype } from "../../web/src/tensor.js";
 import { thrownBy } from "./thrownBy.js";
 
 const FLOATS = ["float32", "float16"] as const;
@@ -12,7 +13,7 @@ function refusal(
   value: unknown,
   dtypes: readonly Dtype[] = FLOATS,
 ): { message: string; hint: string } {
-  const { message, hint } = thrownBy(() => checkTensor("op", argument, value, dtypes));
+  const { message, hint } = thrownBy(() => new CallArguments("op").tensor(argument, value, dtypes));
   return { message, hint: hint.replace(/ ?See troubleshooting\.md#invalid_option\.$/, "") };
 }
 
@@ -104,7 +105,7 @@ test("a value that throws when it is read has no hint", () => {
       return Reflect.get(target, name) as unknown;
     },
   });
-  expect(thrownBy(() => checkTensor("op", "x", { data: hostile, shape: [1] }, FLOATS))).toMatchObject({
+  expect(thrownBy(() => new CallArguments("op").tensor("x", { data: hostile, shape: [1] }, FLOATS))).toMatchObject({
     name: "OptionError",
     hint: "See troubleshooting.md#invalid_option.",
   });

@@ -1,12 +1,15 @@
 import { describe, expect, test } from "@jest/globals";
 
-import { attentionProblem } from "../../web/src/attentionProblem.js";
+import { attentionProblem, OPTION_NAMES } from "../../web/src/attentionProblem.js";
+import { CallArguments } from "../../web/src/callArguments.js";
+import { readOptions } from "../../web/src/options.js";
 import type { Layout } from "../../web/src/layout.js";
 import { thrownBy } from "./thrownBy.js";
 
 const floats = (...shape: number[]) => ({ data: new Float32Array(shape.reduce((n, x) => n * x, 1)), shape });
+const call = () => new CallArguments("scaledDotProductAttention");
 const problem = (query: unknown, key: unknown, value: unknown, options?: unknown) =>
-  attentionProblem("scaledDotProductAttention", query, key, value, options);
+  attentionProblem(call(), query, key, value, readOptions(call(), options, OPTION_NAMES));
 const message = (...call: Parameters<typeof problem>) => thrownBy(() => problem(...call)).message;
 
 const B = 2;

@@ -352,7 +352,7 @@ describe.each(variants)("variant %s", (variant) => {
         expect(error.message).toContain(words);
       }
       const error = await rejection(() => hw.loadCache(bytes.buffer as unknown as Uint8Array));
-      expect(error.message).toBe("loadCache: bytes must be a Uint8Array, got an empty object");
+      expect(error.message).toBe("loadCache: bytes must be a Uint8Array, got an ArrayBuffer");
     });
   });
 

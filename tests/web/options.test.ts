@@ -1,11 +1,12 @@
 import { describe, expect, test } from "@jest/globals";
 
 import { OptionError, ShapeError } from "../../web/src/errors.js";
-import { OptionReader } from "../../web/src/options.js";
+import { CallArguments } from "../../web/src/callArguments.js";
+import { readOptions } from "../../web/src/options.js";
 import { thrownBy } from "./thrownBy.js";
 
 const NAMES = ["scale", "causal", "window", "keyLengths", "sinks", "layout", "mask", "signal"];
-const reader = (options: unknown) => new OptionReader("op", "", options, NAMES);
+const reader = (options: unknown) => readOptions(new CallArguments("op"), options, NAMES);
 
 describe("the names of options", () => {
   test("may all be left out", () => {

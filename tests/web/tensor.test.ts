@@ -3,7 +3,8 @@ import vm from "node:vm";
 import { describe, expect, test } from "@jest/globals";
 
 import { OptionError, ShapeError, UnsupportedError } from "../../web/src/errors.js";
-import { checkTensor, tensor } from "../../web/src/tensor.js";
+import { CallArguments } from "../../web/src/callArguments.js";
+import { tensor } from "../../web/src/newTensor.js";
 import { thrownBy } from "./thrownBy.js";
 
 describe("tensor", () => {
@@ -60,7 +61,7 @@ describe("tensor", () => {
 });
 
 describe("an argument", () => {
-  const check = (value: unknown) => () => checkTensor("op", "query", value, ["float32", "float16"]);
+  const check = (value: unknown) => () => new CallArguments("op").tensor("query", value, ["float32", "float16"]);
 
   test("may leave its dtype out, which its data tells", () => {
     expect(check({ data: new Uint16Array(2), shape: [2] })().dtype).toBe("float16");

@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import * as viz from "headwise/viz";
 
 import { linkSentence, linksOf } from "../../web/src/viz/links.js";
-import { tensorSource } from "../../web/src/viz/source.js";
+import { readSource, tensorSource, type AttentionSource } from "../../web/src/viz/source.js";
 import { hiddenRule } from "../../web/src/viz/visibility.js";
 import { sentence } from "../../web/src/viz/words.js";
 
@@ -28,11 +28,34 @@ describe("a tensor as a source", () => {
     expect([...rows]).toEqual(Array.from({ length: 8 }, (_, i) => firstOfLastHead + 4 + i));
   });
 
+  test("reads the tensor once, and nothing beyond its array", () => {
+    const tensor = floats(2, 3);
+    Object.defineProperty(tensor.data, "length", { value: 4096 });
+    const shape = [...tensor.shape];
+    const source = tensorSource({ data: tensor.data, shape });
+    shape[0] = 100;
+    expect(source.queries).toBe(2);
+    expect([...(source.rows(0, 0, 2) as Float32Array)]).toEqual([0, 1, 2, 3, 4, 5]);
+    structuredClone(tensor.data.buffer, { transfer: [tensor.data.buffer] });
+    expect(() => source.rows(0, 0, 2)).toThrow(/the memory of probs was transferred/);
+  });
+
+  test.each([
+    [{ heads: 1, queries: -1, keys: 2, rows: () => new Float32Array(2) }, /source\.shape\[1\] must be an integer/],
+    [{ heads: 1, queries: 1, keys: 2, rows: 3 }, /source\.rows must be a function, got 3/],
+  ])("refuses a source that cannot be one", (source, message) => {
+    expect(() => readSource(source as unknown as AttentionSource)).toThrow(message);
+  });
+
   test("says what does not fit", () => {
-    expect(() => tensorSource({ data: new Float32Array(5), shape: [2, 3] })).toThrow(/probs: .*\[2, 3\] for 5 numbers/);
-    expect(() => tensorSource(floats(4))).toThrow(/probs: must be/);
-    expect(() => tensorSource({ data: new Uint8Array(6), shape: [2, 3] } as never)).toThrow(/Float32Array/);
-    expect(() => tensorSource(floats(2, 1, 3, 4), 2)).toThrow(/batch: .* 2 sequences of probs, got 2/);
+    expect(() => tensorSource({ data: new Float32Array(5), shape: [2, 3] })).toThrow(
+      /probs\.data\.length must be the product of shape \[2, 3\], got 5 and 6/,
+    );
+    expect(() => tensorSource(floats(4))).toThrow(/probs must be/);
+    expect(() => tensorSource({ data: new Uint8Array(6), shape: [2, 3] } as never)).toThrow(
+      /probs must be of dtype float32, got bool/,
+    );
+    expect(() => tensorSource(floats(2, 1, 3, 4), 2)).toThrow(/batch must be one of the 2 sequences of probs, got 2/);
   });
 });
 
@@ -56,7 +79,7 @@ describe("what is hidden", () => {
     expect(masked(mask("10", 2, 1))).toBe("···· ××××");
     expect(masked(mask("10", 2, 1, 1), 1)).toBe("×××× ××××");
     expect(masked(mask("11110000", 2, 1, 1, 4), 0, 1)).toBe("×××× ××××");
-    expect(() => masked(mask("111", 3))).toThrow(/mask: must broadcast to \[2, 2, 4\], got \[3\]/);
+    expect(() => masked(mask("111", 3))).toThrow(/mask must broadcast to \[2, 2, 4\], got shape \[3\]/);
   });
   test("all rules together", () => {
     const isHidden = (query: number, key: number, head: number) => head === 1 && key === 0;

@@ -1,3 +1,4 @@
+import { isObject, tagOf } from "./describe.js";
 import type { Dtype } from "./tensor.js";
 
 /** The arrays that hold each dtype. */
@@ -68,14 +69,6 @@ function firstLeaf(given: unknown): { leaf: unknown; depth: number } {
 /** Of a mask, since other packages have it the other way round. */
 function meaning(argument: string, dtypes: readonly Dtype[]): string {
   return argument === "mask" && dtypes[0] === "bool" ? ": 1 (true) = may attend, 0 (false) = hidden" : "";
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null;
-}
-
-function tagOf(value: unknown): string {
-  return Object.prototype.toString.call(value).slice("[object ".length, -1);
 }
 
 /** A hint reads what the caller gave, which may throw; then there is none. */

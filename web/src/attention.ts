@@ -11,7 +11,8 @@ import type {
   Report,
   ResultOf,
 } from "./backend.js";
-import { cacheProblem, checkBytes, KvCache, type KvCacheOptions } from "./cache.js";
+import { cacheProblem, KvCache, type KvCacheOptions } from "./cache.js";
+import { CallArguments } from "./callArguments.js";
 import type { Context } from "./context.js";
 import { Disposing } from "./disposable.js";
 import { DisposedError, UnsupportedError } from "./errors.js";
@@ -20,7 +21,7 @@ import { Layer } from "./layer.js";
 import { layerProblem, type LayerOptions } from "./layerProblem.js";
 import { LAYOUTS } from "./layout.js";
 import { mergeProblem, noteForMerge, type AttentionPart, type MergeOptions, type MergeResult } from "./merge.js";
-import { argument, OptionReader } from "./options.js";
+import { argument, readOptions } from "./options.js";
 import { Queue } from "./queue.js";
 import { rotaryProblem, type RotaryOptions } from "./rotary.js";
 import { BYTES, type Dtype } from "./tensor.js";
@@ -58,8 +59,9 @@ export class Attention extends Disposing {
     this.#context = {
       backend,
       report,
-      assertAlive: (operation) => this.#assertAlive(operation),
-      run: (operation, work, signal) => this.#run(operation, work, signal),
+      arguments: (operation, onGpu) => this.#arguments(operation, onGpu),
+      run: (call, work, signal) => this.#run(call, work, signal),
+      release: (operation, work) => this.#release(operation, work),
     };
     dropped.register(this, backend, this);
   }
@@ -98,15 +100,14 @@ export class Attention extends Disposing {
     value: FloatTensor | GpuFloats,
     options: OnGpu<AttentionOptions> = {},
   ): Promise<AttentionResult | GpuAttentionResult> {
-    const operation = "scaledDotProductAttention";
-    this.#assertAlive(operation);
-    const problem = attentionProblem(operation, query, key, value, options, this.#backend.onGpu);
+    const call = this.#arguments("scaledDotProductAttention", this.#backend.onGpu);
+    const problem = attentionProblem(call, query, key, value, readOptions(call, options, OPTION_NAMES));
     const compute = async () => {
       const result = await this.#backend.attention(problem);
       noteForMerge(result, problem.settings);
       return result;
     };
-    return this.#run(operation, compute, problem.signal);
+    return this.#run(call, compute, problem.signal);
   }
 
   /**
@@ -117,10 +118,9 @@ export class Attention extends Disposing {
    * @throws ShapeError if the parts differ in shape; OptionError if one was computed with sinks or another policy.
    */
   async mergeAttention(parts: readonly AttentionPart[], options: MergeOptions = {}): Promise<MergeResult> {
-    const operation = "mergeAttention";
-    this.#assertAlive(operation);
-    const problem = mergeProblem(operation, parts, options);
-    return this.#run(operation, () => this.#backend.merge(problem), problem.signal);
+    const call = this.#arguments("mergeAttention");
+    const problem = mergeProblem(call, parts, options);
+    return this.#run(call, () => this.#backend.merge(problem), problem.signal);
   }
 
   /**
@@ -134,10 +134,9 @@ export class Attention extends Disposing {
     x: X,
     options: RotaryOptions & { readonly into?: Into } = {},
   ): Promise<OutputOf<Into>> {
-    const operation = "rotaryEmbedding";
-    this.#assertAlive(operation);
-    const problem = rotaryProblem(operation, x, options);
-    return (await this.#run(operation, () => this.#backend.rotary(problem), problem.signal)) as OutputOf<Into>;
+    const call = this.#arguments("rotaryEmbedding");
+    const problem = rotaryProblem(call, x, options);
+    return (await this.#run(call, () => this.#backend.rotary(problem), problem.signal)) as OutputOf<Into>;
   }
 
   /**
@@ -147,11 +146,10 @@ export class Attention extends Disposing {
    * @throws ShapeError, OptionError, UnsupportedError before any work; OutOfMemoryError; DisposedError.
    */
   async multiHeadAttention(options: LayerOptions): Promise<Layer> {
-    const operation = "multiHeadAttention";
-    this.#assertAlive(operation);
-    const problem = layerProblem(operation, options);
+    const call = this.#arguments("multiHeadAttention");
+    const problem = layerProblem(call, options);
     const make = async () => new Layer(this.#context, problem, await this.#backend.createLayer(problem));
-    return this.#run(operation, make, problem.signal);
+    return this.#run(call, make, problem.signal);
   }
 
   /**
@@ -160,10 +158,9 @@ export class Attention extends Disposing {
    * @throws OptionError, ShapeError; OutOfMemoryError; DisposedError.
    */
   async kvCache(options: KvCacheOptions): Promise<KvCache> {
-    const operation = "kvCache";
-    this.#assertAlive(operation);
-    const problem = cacheProblem(operation, options);
-    return this.#run(operation, async () => new KvCache(this.#context, await this.#backend.createCache(problem)));
+    const call = this.#arguments("kvCache");
+    const problem = cacheProblem(call, options);
+    return this.#run(call, async () => new KvCache(this.#context, await this.#backend.createCache(problem)));
   }
 
   /**
@@ -172,11 +169,10 @@ export class Attention extends Disposing {
    * @throws OptionError with code `"CORRUPT_DATA"` for such bytes; OutOfMemoryError; DisposedError.
    */
   async loadCache(bytes: Uint8Array): Promise<KvCache> {
-    const operation = "loadCache";
-    this.#assertAlive(operation);
-    const checked = checkBytes(operation, bytes);
-    const load = async () => new KvCache(this.#context, await this.#backend.loadCache(operation, checked));
-    return this.#run(operation, load);
+    const call = this.#arguments("loadCache");
+    const saved = call.bytes("bytes", bytes, "`cache.save()` gives one.");
+    const load = async () => new KvCache(this.#context, await this.#backend.loadCache(call.operation, saved));
+    return this.#run(call, load);
   }
 
   /**
@@ -187,22 +183,23 @@ export class Attention extends Disposing {
    * @throws OutOfMemoryError if the engine's memory has no room.
    */
   allocate<D extends Dtype = "float32">(shape: readonly number[], dtype?: D): EngineTensor<D> {
-    const operation = "allocate";
-    this.#assertAlive(operation);
-    const chosen = argument(operation, "dtype", dtype).oneOf("dtype", Object.keys(BYTES) as Dtype[], "float32");
-    return this.#backend.allocate(operation, shape, chosen as D);
+    const call = this.#arguments("allocate");
+    const chosen = argument(call, "dtype", dtype).oneOf("dtype", Object.keys(BYTES) as Dtype[], "float32");
+    const extents = call.shape("tensor", shape);
+    return this.#backend.allocate(call.operation, extents, chosen as D, (release) =>
+      this.#release("tensor.dispose", release),
+    );
   }
 
   /**
    * Computes once with zeros of this shape, so that the engine has compiled what it needs when the first real call comes.
    */
   async warmup(shape: WarmupShape, options: AttentionOptions = {}): Promise<void> {
-    const operation = "warmup";
-    this.#assertAlive(operation);
-    const layout = new OptionReader(operation, "", options, OPTION_NAMES).oneOf("layout", LAYOUTS, "BHSD");
-    const { query, key, value, heads } = warmupInputs(operation, shape, layout);
-    const problem = attentionProblem(operation, query, key, value, { ...heads, ...options });
-    await this.#run(operation, () => this.#backend.attention(problem), problem.signal);
+    const call = this.#arguments("warmup");
+    const given = readOptions(call, options, OPTION_NAMES);
+    const { query, key, value, heads } = warmupInputs(call, shape, given.oneOf("layout", LAYOUTS, "BHSD"));
+    const problem = attentionProblem(call, query, key, value, given.withDefaults(heads));
+    await this.#run(call, () => this.#backend.attention(problem), problem.signal);
   }
 
   /**
@@ -218,15 +215,14 @@ export class Attention extends Disposing {
     value: FloatTensor | GpuFloats,
     options: OnGpu<AttentionOptions> = {},
   ): Promise<GpuAttentionResult> {
-    const operation = "encode";
-    this.#assertAlive(operation);
+    const call = this.#arguments("encode", true);
     const backend = this.#backend;
     if (!backend.encode)
       throw new UnsupportedError(
-        `${operation}: this instance computes with ${this.report.backend}, which records no GPU commands`,
+        `encode: this instance computes with ${this.report.backend}, which records no GPU commands`,
       );
-    const problem = attentionProblem(operation, query, key, value, options, true);
-    return this.#run(operation, () => backend.encode!(commandEncoder, problem), problem.signal);
+    const problem = attentionProblem(call, query, key, value, readOptions(call, options, OPTION_NAMES));
+    return this.#run(call, () => backend.encode!(commandEncoder, problem), problem.signal);
   }
 
   /** With `profile`, the GPU time of each kernel of the latest call, in the order in which they ran. */
@@ -245,14 +241,27 @@ export class Attention extends Disposing {
     this.#backend.dispose();
   }
 
-  #run<T>(operation: string, work: () => Eventually<T>, signal?: AbortSignal): Promise<T> {
+  /** The arguments of a call that is made now. */
+  #arguments(operation: string, onGpu = false): CallArguments {
+    this.#assertAlive(operation);
+    return new CallArguments(operation, { onGpu, locate: (...array) => this.#backend.locate?.(...array) });
+  }
+
+  #run<T>(call: CallArguments, work: () => Eventually<T>, signal?: AbortSignal): Promise<T> {
+    const { operation } = call;
     const assertAdmitted = this.#backend.admit?.(operation);
     const begin = () => {
       this.#assertAlive(operation);
       assertAdmitted?.();
+      call.assertIntact();
       return work();
     };
     return this.#queue.run(begin, signal, this.#backend.abandons);
+  }
+
+  #release(operation: string, work: () => Eventually<void>): void {
+    if (this.#disposed) return;
+    this.#run(new CallArguments(operation), work).catch(() => undefined); // the instance was disposed meanwhile
   }
 
   #assertAlive(operation: string): void {

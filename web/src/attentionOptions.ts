@@ -1,6 +1,6 @@
 import { describe } from "./describe.js";
 import { OptionError, ShapeError, UnsupportedError } from "./errors.js";
-import type { NumberList, OptionReader } from "./options.js";
+import { namesOf, type NumberList, type OptionReader } from "./options.js";
 import type { CheckedTensor, Tensor } from "./tensor.js";
 
 /** The extents of a call: B, Hq, Hkv, Sq, Skv, D and Dv. */
@@ -129,35 +129,36 @@ export interface AttentionSettings {
   readonly emptyRows: EmptyRows;
 }
 
-export const SETTINGS_NAMES = [
-  "scale",
-  "causal",
-  "queryOffset",
-  "window",
-  "mask",
-  "bias",
-  "keyLengths",
-  "queryLengths",
-  "excludeSelf",
-  "softcap",
-  "alibiSlopes",
-  "sinks",
-  "headGain",
-  "emptyRows",
-  "precision",
-] as const;
+export const SETTINGS_NAMES = namesOf<AttentionSettingsOptions>({
+  scale: true,
+  causal: true,
+  queryOffset: true,
+  window: true,
+  mask: true,
+  bias: true,
+  keyLengths: true,
+  queryLengths: true,
+  excludeSelf: true,
+  softcap: true,
+  alibiSlopes: true,
+  sinks: true,
+  headGain: true,
+  emptyRows: true,
+  precision: true,
+});
 
 /**
- * Reads the formula's options for a call of this shape.
+ * Reads the formula's options for a call of this shape. What depends on the number of keys is checked by `checkKeys`: on a
+ * cache the number is known only when the call's turn has come.
  *
  * @param numSequences - How many queryOffset entries there are: the batch size, or the number of ragged sequences.
  */
 export function readSettings(
   options: OptionReader,
-  shape: AttentionShape,
+  shape: Omit<AttentionShape, "keyLength">,
   numSequences = shape.batchSize,
 ): AttentionSettings {
-  const { batchSize, numHeads, queryLength, keyLength } = shape;
+  const { batchSize, numHeads, queryLength } = shape;
   refusePrecision(options);
   const softcap = options.number("softcap") ?? 0;
   if (softcap < 0) throw options.refuse("softcap", "be at least 0");
@@ -167,9 +168,9 @@ export function readSettings(
     causal: readCausal(options),
     queryOffset: readQueryOffset(options, numSequences),
     window: readWindow(options),
-    mask: readBroadcast(options, "mask", options.tensor("mask", ["bool"]), shape),
-    bias: readBroadcast(options, "bias", options.tensor("bias", ["float32", "float16"]), shape),
-    keyLengths: options.integers("keyLengths", { min: 0, max: keyLength }, batchSize),
+    mask: readBroadcast(options, "mask", options.tensor("mask", ["bool"])),
+    bias: readBroadcast(options, "bias", options.tensor("bias", ["float32", "float16"])),
+    keyLengths: options.integers("keyLengths", { min: 0 }, batchSize),
     queryLengths: options.integers("queryLengths", { min: 0, max: queryLength }, batchSize),
     excludeSelf: options.flag("excludeSelf", false),
     alibiSlopes: options.floats("alibiSlopes", numHeads),
@@ -199,33 +200,57 @@ function readQueryOffset(options: OptionReader, numSequences: number): Int32Arra
 }
 
 function readWindow(options: OptionReader): AttentionSettings["window"] {
-  const window = options.object("window", ["left", "right"]);
+  const window = options.object("window", namesOf<Window>({ left: true, right: true }));
   return { left: window?.integer("left", { min: 0 }), right: window?.integer("right", { min: 0 }) };
 }
 
+/** Pads the extents to rank 4; more axes are left for `checkKeys` to refuse. */
 function readBroadcast<T extends CheckedTensor>(
   options: OptionReader,
   name: string,
   tensor: T | undefined,
-  { batchSize, numHeads, queryLength, keyLength }: AttentionShape,
 ): Broadcast<T> | undefined {
   if (!tensor) return undefined;
-  const full = [batchSize, numHeads, queryLength, keyLength];
-  const given = tensor.shape;
-  const extents = [...[1, 1, 1, 1].slice(given.length), ...given];
-  if (extents.length !== 4 || extents.some((extent, axis) => extent !== 1 && extent !== full[axis])) {
-    const perKey = given.length === 2 && given[0] === batchSize && given[1] === keyLength;
+  const { shape } = tensor;
+  if (shape.length > 4)
     throw new ShapeError(
-      `${options.at(name)}.shape must broadcast from the right to ` +
-        `[batchSize, numHeads, queryLength, keyLength] = ${describe(full)}, got ${describe(given)}`,
-      {
-        hint: perKey
-          ? `For one row per batch use shape [${batchSize}, 1, 1, ${keyLength}], or keyLengths for padding.`
-          : undefined,
-      },
+      `${options.at(name)}.shape must broadcast from the right to [batchSize, numHeads, queryLength, keyLength], ` +
+        `got ${describe(shape)}`,
     );
-  }
+  const extents = [...[1, 1, 1, 1].slice(shape.length), ...shape];
   return { tensor, extents: extents as [number, number, number, number] };
+}
+
+/** Checks what of the settings depends on the number of keys. */
+export function checkKeys(operation: string, settings: AttentionSettings, shape: AttentionShape): void {
+  const { keyLengths } = settings;
+  const tooLong = keyLengths?.findIndex((length) => length > shape.keyLength) ?? -1;
+  if (tooLong >= 0)
+    throw new OptionError(
+      `${operation}: keyLengths[${tooLong}] must be an integer from 0 to ${shape.keyLength}, got ${keyLengths![tooLong]}`,
+    );
+  for (const name of ["mask", "bias"] as const) checkBroadcast(operation, name, settings[name], shape);
+}
+
+function checkBroadcast(
+  operation: string,
+  name: string,
+  broadcast: Broadcast<CheckedTensor> | undefined,
+  { batchSize, numHeads, queryLength, keyLength }: AttentionShape,
+): void {
+  const full = [batchSize, numHeads, queryLength, keyLength];
+  if (!broadcast || broadcast.extents.every((extent, axis) => extent === 1 || extent === full[axis])) return;
+  const given = broadcast.tensor.shape;
+  const perKey = given.length === 2 && given[0] === batchSize && given[1] === keyLength;
+  throw new ShapeError(
+    `${operation}: ${name}.shape must broadcast from the right to ` +
+      `[batchSize, numHeads, queryLength, keyLength] = ${describe(full)}, got ${describe(given)}`,
+    {
+      hint: perKey
+        ? `For one row per batch use shape [${batchSize}, 1, 1, ${keyLength}], or keyLengths for padding.`
+        : undefined,
+    },
+  );
 }
 
 /** A choice of heads and query rows, checked; undefined means all. */
@@ -246,11 +271,24 @@ export interface Wanted {
 }
 
 const STAGES = ["raw", "softcapped", "biased"] as const;
-const AVERAGED = ["heads", "queries", "average"] as const;
+const SLICE = namesOf<Slice>({ heads: true, queries: true });
+const AVERAGED = namesOf<AveragedSlice>({ heads: true, queries: true, average: true });
 const ALL: Selection = { heads: undefined, queries: undefined, average: false };
 
-export function readReturns(options: OptionReader, shape: AttentionShape): Wanted {
-  const returns = options.object("returns", ["output", "probs", "topK", "lse", "entropy", "scores"]);
+/** The extents that the choice of heads and rows goes by. */
+type Rows = Pick<AttentionShape, "numHeads" | "queryLength">;
+
+const RETURNS_NAMES = namesOf<Returns>({
+  output: true,
+  probs: true,
+  topK: true,
+  lse: true,
+  entropy: true,
+  scores: true,
+});
+
+export function readReturns(options: OptionReader, shape: Rows): Wanted {
+  const returns = options.object("returns", RETURNS_NAMES);
   return {
     output: returns?.flag("output", true) ?? true,
     probs: returns && readProbs(returns, shape),
@@ -261,13 +299,13 @@ export function readReturns(options: OptionReader, shape: AttentionShape): Wante
   };
 }
 
-function readProbs(returns: OptionReader, shape: AttentionShape): Selection | undefined {
+function readProbs(returns: OptionReader, shape: Rows): Selection | undefined {
   if (typeof returns.value("probs") === "boolean") return returns.flag("probs", false) ? ALL : undefined;
   const slice = returns.object("probs", AVERAGED);
   return slice && readSelection(slice, shape);
 }
 
-function readTopK(returns: OptionReader, shape: AttentionShape): Wanted["topK"] {
+function readTopK(returns: OptionReader, shape: Rows): Wanted["topK"] {
   if (!returns.has("topK")) return undefined;
   if (typeof returns.value("topK") === "number")
     return { k: returns.requiredInteger("topK", { min: 1 }), selection: ALL };
@@ -275,16 +313,16 @@ function readTopK(returns: OptionReader, shape: AttentionShape): Wanted["topK"] 
   return { k: slice.requiredInteger("k", { min: 1 }), selection: readSelection(slice, shape) };
 }
 
-function readScores(returns: OptionReader, shape: AttentionShape): Wanted["scores"] {
+function readScores(returns: OptionReader, shape: Rows): Wanted["scores"] {
   if (!returns.has("scores")) return undefined;
   if (typeof returns.value("scores") === "string")
     return { stage: returns.oneOf("scores", STAGES, "raw"), selection: ALL };
-  const slice = returns.object("scores", ["stage", "heads", "queries"])!;
+  const slice = returns.object("scores", ["stage", ...SLICE])!;
   if (!slice.has("stage")) throw slice.missing("stage", '"raw", "softcapped" or "biased"');
   return { stage: slice.oneOf("stage", STAGES, "raw"), selection: readSelection(slice, shape) };
 }
 
-function readSelection(slice: OptionReader, shape: AttentionShape): Selection {
+function readSelection(slice: OptionReader, shape: Rows): Selection {
   const index = (name: string, count: number) => {
     const list = slice.integers(name, { min: 0 });
     const outside = list?.find((value) => value >= count);
@@ -300,6 +338,6 @@ function readSelection(slice: OptionReader, shape: AttentionShape): Selection {
 }
 
 /** Extents of the [heads, queries] axes that a selection leaves. */
-export function selectedExtents({ heads, queries, average }: Selection, shape: AttentionShape): [number, number] {
+export function selectedExtents({ heads, queries, average }: Selection, shape: Rows): [number, number] {
   return [average ? 1 : (heads?.length ?? shape.numHeads), queries?.length ?? shape.queryLength];
 }

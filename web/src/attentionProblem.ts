@@ -1,4 +1,5 @@
 import {
+  checkKeys,
   readReturns,
   readSettings,
   SETTINGS_NAMES,
@@ -8,7 +9,8 @@ import {
   type Returns,
   type Wanted,
 } from "./attentionOptions.js";
-import { arrayKind, describe } from "./describe.js";
+import type { CallArguments } from "./callArguments.js";
+import { describe } from "./describe.js";
 import { ShapeError, UnsupportedError } from "./errors.js";
 import {
   axisName,
@@ -20,9 +22,9 @@ import {
   type HeadsShape,
   type Layout,
 } from "./layout.js";
-import { OptionReader, type NumberList } from "./options.js";
+import { namesOf, type NumberList, type OptionReader } from "./options.js";
 import { readRagged, type Ragged } from "./ragged.js";
-import { checkTensor, elementCount, type CheckedTensor, type Tensor } from "./tensor.js";
+import { elementCount, type CheckedTensor, type Tensor } from "./tensor.js";
 
 /** Tensors that hold queries, keys, values and outputs. */
 export type FloatTensor = Tensor<"float32" | "float16">;
@@ -61,8 +63,8 @@ export interface OutputForm {
   readonly dtype: "float32" | "float16";
   /** float16 as a Float16Array, since the query was one. */
   readonly half: boolean;
-  /** The caller's tensor as it was given, and its data. */
-  readonly into: { readonly tensor: FloatTensor; readonly data: CheckedFloats["data"] } | undefined;
+  /** The caller's tensor as it was given, and what was read of it. */
+  readonly into: ({ readonly tensor: FloatTensor } & Pick<CheckedFloats, "data" | "address">) | undefined;
 }
 
 /** A call of scaledDotProductAttention that passed every check. */
@@ -84,50 +86,48 @@ export interface AttentionProblem {
 }
 
 export const OPTION_NAMES = [
-  "layout",
-  "numHeads",
-  "numKvHeads",
   ...SETTINGS_NAMES,
-  "cuSeqLensQuery",
-  "cuSeqLensKey",
-  "returns",
-  "location",
-  "into",
-  "signal",
+  ...namesOf<Omit<AttentionOptions, keyof AttentionSettingsOptions>>({
+    layout: true,
+    numHeads: true,
+    numKvHeads: true,
+    cuSeqLensQuery: true,
+    cuSeqLensKey: true,
+    returns: true,
+    location: true,
+    into: true,
+    signal: true,
+  }),
 ];
 
 const FLOATS = ["float32", "float16"] as const;
 
-/**
- * Checks a whole call before anything is allocated.
- *
- * @param onGpu - Whether tensors may lie on the GPU, and results be left there.
- */
+/** Reads and checks a whole call before anything is allocated. */
 export function attentionProblem(
-  operation: string,
+  call: CallArguments,
   query: unknown,
   key: unknown,
   value: unknown,
-  given: unknown,
-  onGpu = false,
+  options: OptionReader,
 ): AttentionProblem {
-  const options = new OptionReader(operation, "", given, OPTION_NAMES, onGpu);
-  const q = checkTensor(operation, "query", query, FLOATS, onGpu);
-  const k = checkTensor(operation, "key", key, FLOATS, onGpu);
-  const v = checkTensor(operation, "value", value, FLOATS, onGpu);
+  const q = call.tensor("query", query, FLOATS);
+  const k = call.tensor("key", key, FLOATS);
+  const v = call.tensor("value", value, FLOATS);
   const layout = options.oneOf("layout", LAYOUTS, "BHSD");
   const shape = readShape(options, layout, q, k, v);
   const ragged = readRagged(options, layout, shape);
-  if (!onGpu) refuseGpu(options);
+  if (!call.placement.onGpu) refuseGpu(options);
   const rank = q.shape.length;
+  const settings = readSettings(options, shape, ragged ? ragged.query.length - 1 : shape.batchSize);
+  checkKeys(call.operation, settings, shape);
   return {
-    operation,
+    operation: call.operation,
     layout,
     shape,
     query: q,
     key: k,
     value: v,
-    settings: readSettings(options, shape, ragged ? ragged.query.length - 1 : shape.batchSize),
+    settings,
     ragged,
     wanted: readReturns(options, shape),
     output: outputForm(options, outputShape(layout, rank, shape), q),
@@ -216,7 +216,7 @@ export function outputForm(options: OptionReader, shape: readonly number[], like
   return {
     shape,
     dtype: (into ?? like).dtype,
-    half: arrayKind(like.data) === "Float16Array",
-    into: into && { tensor: options.value("into") as FloatTensor, data: into.data },
+    half: like.half ?? false,
+    into: into && { tensor: options.value("into") as FloatTensor, data: into.data, address: into.address },
   };
 }

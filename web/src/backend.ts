@@ -5,7 +5,7 @@ import type { GpuResult } from "./gpuData.js";
 import type { ForwardProblem, LayerProblem } from "./layerProblem.js";
 import type { MergeProblem, MergeResult } from "./merge.js";
 import type { RotaryProblem } from "./rotary.js";
-import type { Dtype, HalfArray, TypedTensor } from "./tensor.js";
+import type { Dtype, HalfArray, TensorData, TypedTensor } from "./tensor.js";
 import type { EngineTensor } from "./wasm/heap.js";
 
 /** A result at hand, or one to come. */
@@ -89,7 +89,20 @@ export interface Backend {
   createCache(problem: CacheProblem): Eventually<BackendCache>;
   loadCache(operation: string, bytes: Uint8Array): Eventually<BackendCache>;
   createLayer(problem: LayerProblem): Eventually<BackendLayer>;
-  allocate<D extends Dtype>(operation: string, shape: readonly number[], dtype: D): EngineTensor<D>;
+  /**
+   * The address of an array of the caller's that lies in a tensor made by `allocate`; undefined for any other. `view` is
+   * the same memory.
+   *
+   * @throws DisposedError if the tensor was disposed.
+   */
+  locate?(operation: string, argument: string, given: object, view: TensorData): number | undefined;
+  /** @param later - Runs what gives the memory back, once calls that may use it have run. */
+  allocate<D extends Dtype>(
+    operation: string,
+    shape: readonly number[],
+    dtype: D,
+    later: (release: () => void) => void,
+  ): EngineTensor<D>;
   /** Ends the engine. A call in flight rejects with DisposedError. */
   dispose(): void;
 }

@@ -1,5 +1,7 @@
 import type { Context } from "./context.js";
+import type { CallArguments } from "./callArguments.js";
 import {
+  checkKeys,
   readReturns,
   readSettings,
   SETTINGS_NAMES,
@@ -11,7 +13,7 @@ import {
 } from "./attentionOptions.js";
 import { outputForm, refuseGpu, type CheckedFloats, type FloatTensor, type OutputForm } from "./attentionProblem.js";
 import type { AttentionResult, Backend, BackendCache, GpuAttentionResult, ResultOf } from "./backend.js";
-import { arrayKind, describe } from "./describe.js";
+import { describe } from "./describe.js";
 import { Disposing } from "./disposable.js";
 import { DisposedError, OptionError, ShapeError } from "./errors.js";
 import {
@@ -26,9 +28,8 @@ import {
 } from "./layout.js";
 import type { GpuFloats } from "./gpuData.js";
 import { noteForMerge } from "./merge.js";
-import { argument, OptionReader, signalOf, type NumberList } from "./options.js";
+import { argument, namesOf, readOptions, type NumberList, type OptionReader } from "./options.js";
 import { ANGLE_NAMES, readAngles, type CheckedAngles, type RotaryAngles } from "./rotary.js";
-import { checkTensor } from "./tensor.js";
 
 /** What a cache stores: float32, float16, or int8 with one scale per token, head and side. */
 export type CacheDtype = "float32" | "float16" | "int8";
@@ -113,6 +114,7 @@ export interface AppendProblem {
   readonly key: CheckedFloats;
   readonly value: CheckedFloats;
   readonly lengths: Int32Array | undefined;
+  readonly signal: AbortSignal | undefined;
 }
 
 /** A call of attend that passed every check. */
@@ -138,10 +140,21 @@ export function heldLength({ ring }: Pick<CacheForm, "ring">, appended: number):
   return ring ? Math.min(appended, ring.keepFirst + ring.window) : appended;
 }
 
-/** Checks a whole call of kvCache. */
-export function cacheProblem(operation: string, given: unknown): CacheProblem {
-  const names = ["batchSize", "numKvHeads", "headDim", "valueDim", "dtype", "capacity", "ring", "rotary"];
-  const options = new OptionReader(operation, "", given, names);
+const CACHE_NAMES = namesOf<KvCacheOptions>({
+  batchSize: true,
+  numKvHeads: true,
+  headDim: true,
+  valueDim: true,
+  dtype: true,
+  capacity: true,
+  ring: true,
+  rotary: true,
+});
+
+/** Reads and checks a whole call of kvCache. */
+export function cacheProblem(call: CallArguments, given: unknown): CacheProblem {
+  const { operation } = call;
+  const options = readOptions(call, given, CACHE_NAMES);
   const headDim = options.requiredInteger("headDim", { min: 1 });
   const ring = readRing(options);
   const capacity = options.integer("capacity", { min: 1 });
@@ -164,7 +177,7 @@ export function cacheProblem(operation: string, given: unknown): CacheProblem {
 }
 
 function readRing(options: OptionReader): Required<Ring> | undefined {
-  const ring = options.object("ring", ["keepFirst", "window"]);
+  const ring = options.object("ring", namesOf<Ring>({ keepFirst: true, window: true }));
   if (!ring) return undefined;
   return { keepFirst: ring.integer("keepFirst", { min: 0 }) ?? 0, window: ring.requiredInteger("window", { min: 1 }) };
 }
@@ -185,20 +198,22 @@ function checkKvHeads(options: OptionReader, { numKvHeads }: CacheForm): void {
     throw options.refuse("numKvHeads", `be that of the cache, ${numKvHeads}`);
 }
 
-/** Checks a whole call of append. */
+const APPEND_NAMES = namesOf<AppendOptions>({ layout: true, numKvHeads: true, lengths: true, signal: true });
+
+/** Reads and checks a whole call of append. */
 export function appendProblem(
-  operation: string,
+  call: CallArguments,
   form: CacheForm,
   givenKey: unknown,
   givenValue: unknown,
   given: unknown,
-  onGpu = false,
 ): AppendProblem {
-  const options = new OptionReader(operation, "", given, ["layout", "numKvHeads", "lengths", "signal"]);
+  const { operation } = call;
+  const options = readOptions(call, given, APPEND_NAMES);
   checkKvHeads(options, form);
   const layout = options.oneOf("layout", LAYOUTS, "BHSD");
-  const key = checkTensor(operation, "key", givenKey, FLOATS, onGpu);
-  const value = checkTensor(operation, "value", givenValue, FLOATS, onGpu);
+  const key = call.tensor("key", givenKey, FLOATS);
+  const value = call.tensor("value", givenValue, FLOATS);
   const read = (name: string, { shape }: CheckedFloats, headDim: number) => {
     const heads = headsShape(operation, name, shape, layout, form.numKvHeads, "numKvHeads");
     const fits = (extent: keyof HeadsShape, cached: string, expected: number) => {
@@ -220,47 +235,70 @@ export function appendProblem(
         `${axisName("key", layout, key.shape.length, "length")}, got ${numValues} and ${numTokens}`,
     );
   const lengths = options.integers("lengths", { min: 0, max: numTokens }, form.batchSize);
-  return { operation, layout, numTokens, key, value, lengths };
+  return { operation, layout, numTokens, key, value, lengths, signal: options.signal() };
 }
 
-const ATTEND_NAMES = ["layout", "numHeads", "numKvHeads", ...SETTINGS_NAMES, "returns", "location", "into", "signal"];
+const ATTEND_NAMES = [
+  ...SETTINGS_NAMES,
+  ...namesOf<Omit<AttendOptions, keyof AttentionSettingsOptions>>({
+    layout: true,
+    numHeads: true,
+    numKvHeads: true,
+    returns: true,
+    location: true,
+    into: true,
+    signal: true,
+  }),
+];
 
-/** Checks a whole call of attend on a cache that holds `keyLength` tokens at most. */
-export function attendProblem(
-  operation: string,
+/** A call of attend that has been read, and waits for its turn. */
+export interface AttendRequest {
+  readonly signal: AbortSignal | undefined;
+  /** Checks the rest, now that it is known how many tokens the cache holds. */
+  at(keyLength: number): AttendProblem;
+}
+
+/** Reads and checks a call of attend, as far as that does not depend on what the cache holds. */
+export function attendRequest(
+  call: CallArguments,
   form: CacheForm,
-  keyLength: number,
   givenQuery: unknown,
   given: unknown,
-  onGpu = false,
-): AttendProblem {
-  const options = new OptionReader(operation, "", given, ATTEND_NAMES, onGpu);
+): AttendRequest {
+  const { operation } = call;
+  const options = readOptions(call, given, ATTEND_NAMES);
   const layout = options.oneOf("layout", LAYOUTS, "BHSD");
-  const query = checkTensor(operation, "query", givenQuery, FLOATS, onGpu);
+  const query = call.tensor("query", givenQuery, FLOATS);
   const rank = query.shape.length;
   checkKvHeads(options, form);
   const heads = queryHeads(options, layout, query, form);
-  if (!onGpu) refuseGpu(options);
-  const shape: AttentionShape = {
+  if (!call.placement.onGpu) refuseGpu(options);
+  const extents: Omit<AttentionShape, "keyLength"> = {
     batchSize: heads.batchSize,
     numHeads: heads.numHeads,
     numKvHeads: form.numKvHeads,
     queryLength: heads.length,
-    keyLength,
     headDim: heads.headDim,
     valueDim: form.valueDim,
   };
-  return {
+  const read = {
     operation,
     layout,
-    shape,
     query,
-    settings: readSettings(options, shape),
-    wanted: readReturns(options, shape),
+    settings: readSettings(options, extents),
+    wanted: readReturns(options, extents),
     output: outputForm(options, shapeOf(layout, rank, { ...heads, headDim: form.valueDim }), query),
     location: options.oneOf("location", ["cpu", "gpu"], "cpu"),
     signal: options.signal(),
-    keepRank: (full) => keepRank(layout, rank, full),
+    keepRank: (full: readonly number[]) => keepRank(layout, rank, full),
+  };
+  return {
+    signal: read.signal,
+    at(keyLength) {
+      const shape: AttentionShape = { ...extents, keyLength };
+      checkKeys(operation, read.settings, shape);
+      return { ...read, shape };
+    },
   };
 }
 
@@ -285,29 +323,48 @@ function queryHeads(options: OptionReader, layout: Layout, { shape }: CheckedFlo
   return heads;
 }
 
-/** A length for every batch, none above what was appended. */
-function rewindLengths(operation: string, appended: readonly number[], given: unknown): Int32Array {
-  const reader = argument(operation, "length", given);
+/** Reads the length to rewind to; what it returns makes one for every batch, none above what was appended. */
+function rewindLengths(call: CallArguments, given: unknown): (appended: readonly number[]) => Int32Array {
+  const { operation } = call;
+  const reader = argument(call, "length", given);
   if (given === undefined || typeof given === "number") {
-    const length = reader.requiredInteger("length", { min: 0, max: Math.max(0, ...appended) });
-    return new Int32Array(appended.length).fill(length);
+    const length = reader.requiredInteger("length", { min: 0 });
+    return (appended) => {
+      const longest = longestOf(appended);
+      if (length > longest) throw reader.refuse("length", `be an integer from 0 to ${longest}`);
+      return new Int32Array(appended.length).fill(length);
+    };
   }
-  const lengths = reader.integers("length", { min: 0 }, appended.length)!;
-  lengths.forEach((length, b) => {
-    if (length > appended[b]!)
+  const lengths = reader.integers("length", { min: 0 })!;
+  return (appended) => {
+    if (lengths.length !== appended.length)
+      throw new ShapeError(`${operation}: length must have length ${appended.length}, got ${lengths.length}`);
+    const outside = lengths.findIndex((length, b) => length > appended[b]!);
+    if (outside >= 0)
       throw new OptionError(
-        `${operation}: length[${b}] must be at most the tokens appended, got ${length} and ${appended[b]}`,
+        `${operation}: length[${outside}] must be at most the tokens appended, ` +
+          `got ${lengths[outside]} and ${appended[outside]}`,
       );
-  });
-  return lengths;
+    return lengths;
+  };
 }
 
-/** Checks the bytes that loadCache is given. */
-export function checkBytes(operation: string, bytes: unknown): Uint8Array {
-  if (arrayKind(bytes) === "Uint8Array") return bytes as Uint8Array;
-  throw new OptionError(`${operation}: bytes must be a Uint8Array, got ${describe(bytes)}`, {
-    hint: "`cache.save()` gives one.",
-  });
+/** Reads a range of tokens; what it returns checks it against the number of those held. */
+function sliceRange(call: CallArguments, givenFrom: unknown, givenTo: unknown): (held: number) => [number, number] {
+  const from = argument(call, "from", givenFrom);
+  const to = argument(call, "to", givenTo);
+  const start = from.requiredInteger("from", { min: 0 });
+  const end = to.integer("to", { min: 0 });
+  return (held) => {
+    if (start > held) throw from.refuse("from", `be an integer from 0 to ${held}`);
+    if (end !== undefined && (end < start || end > held))
+      throw to.refuse("to", `be an integer from ${start} to ${held}`);
+    return [start, end ?? held];
+  };
+}
+
+function longestOf(lengths: readonly number[]): number {
+  return lengths.reduce((longest, length) => Math.max(longest, length), 0);
 }
 
 /**
@@ -362,7 +419,7 @@ export class KvCache extends Disposing {
 
   /** Tokens held, in the batch that holds most. */
   get length(): number {
-    return Math.max(0, ...this.lengths);
+    return longestOf(this.lengths);
   }
 
   /** Tokens held, by batch. */
@@ -392,9 +449,9 @@ export class KvCache extends Disposing {
     value: FloatTensor | GpuFloats,
     options: AppendOptions = {},
   ): Promise<void> {
-    return this.#run("cache.append", options, (operation) =>
-      this.#cache.append(appendProblem(operation, this.#cache.form, key, value, options, this.#cache.onGpu)),
-    );
+    const call = this.#arguments("cache.append", this.#cache.onGpu);
+    const problem = appendProblem(call, this.#cache.form, key, value, options);
+    return this.#context.run(call, () => this.#cache.append(problem), problem.signal);
   }
 
   /**
@@ -416,12 +473,15 @@ export class KvCache extends Disposing {
     query: FloatTensor | GpuFloats,
     options: AttendOptions = {},
   ): Promise<AttentionResult | GpuAttentionResult> {
-    return this.#run("cache.attend", options, async (operation) => {
-      const problem = attendProblem(operation, this.#cache.form, this.length, query, options, this.#cache.onGpu);
+    const call = this.#arguments("cache.attend", this.#cache.onGpu);
+    const request = attendRequest(call, this.#cache.form, query, options);
+    const compute = async () => {
+      const problem = request.at(this.length);
       const result = await this.#cache.attend(problem);
       noteForMerge(result, problem.settings);
       return result;
-    });
+    };
+    return this.#context.run(call, compute, request.signal);
   }
 
   /**
@@ -432,18 +492,16 @@ export class KvCache extends Disposing {
    *   at that length.
    */
   async rewind(length: number | NumberList): Promise<void> {
-    return this.#run("cache.rewind", {}, (operation) =>
-      this.#cache.rewind(operation, rewindLengths(operation, this.#cache.appended, length)),
-    );
+    const call = this.#arguments("cache.rewind");
+    const lengthsOf = rewindLengths(call, length);
+    return this.#context.run(call, () => this.#cache.rewind(call.operation, lengthsOf(this.#cache.appended)));
   }
 
   /** A cache with the same content. The two share blocks until either writes to one. */
   async fork(): Promise<KvCache> {
-    return this.#run(
-      "cache.fork",
-      {},
-      async (operation) => new KvCache(this.#context, await this.#cache.fork(operation)),
-    );
+    const call = this.#arguments("cache.fork");
+    const fork = async () => new KvCache(this.#context, await this.#cache.fork(call.operation));
+    return this.#context.run(call, fork);
   }
 
   /**
@@ -451,31 +509,30 @@ export class KvCache extends Disposing {
    * position 0. Of a batch that holds fewer, what it has of them. `to` is by default `length`.
    */
   async slice(from: number, to?: number): Promise<KvCache> {
-    return this.#run("cache.slice", {}, async (operation) => {
-      const range = new OptionReader(operation, "", { from, to }, ["from", "to"]);
-      const start = range.requiredInteger("from", { min: 0, max: this.length });
-      const end = range.integer("to", { min: start, max: this.length }) ?? this.length;
-      return new KvCache(this.#context, await this.#cache.slice(operation, start, end));
-    });
+    const call = this.#arguments("cache.slice");
+    const rangeOf = sliceRange(call, from, to);
+    const slice = async () =>
+      new KvCache(this.#context, await this.#cache.slice(call.operation, ...rangeOf(this.length)));
+    return this.#context.run(call, slice);
   }
 
   /** The cache as bytes, versioned and checked by a checksum: `loadCache` gives the same cache again, bit for bit. */
   async save(): Promise<Uint8Array> {
-    return this.#run("cache.save", {}, (operation) => this.#cache.save(operation));
+    const call = this.#arguments("cache.save");
+    return this.#context.run(call, () => this.#cache.save(call.operation));
   }
 
   /** Gives the memory back once the calls made so far have run. A second call does nothing. */
   override dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;
-    // An instance that was disposed has given back all its memory.
-    this.#context.run("cache.dispose", () => this.#cache.release()).catch(() => undefined);
+    this.#context.release("cache.dispose", () => this.#cache.release());
   }
 
-  async #run<T>(operation: string, options: unknown, work: (operation: string) => T | Promise<T>): Promise<T> {
-    this.#context.assertAlive(operation);
+  #arguments(operation: string, onGpu = false): CallArguments {
+    const call = this.#context.arguments(operation, onGpu);
     this.#assertAlive(operation);
-    return this.#context.run(operation, () => work(operation), signalOf(operation, options));
+    return call;
   }
 
   #assertAlive(operation: string): void {

@@ -1,6 +1,8 @@
+import { CallArguments } from "./callArguments.js";
+import { tagOf } from "./describe.js";
 import { OptionError } from "./errors.js";
 import { readGpu } from "./gpuOptions.js";
-import { OptionReader } from "./options.js";
+import { namesOf, readOptions, type OptionReader } from "./options.js";
 import { INITIAL_MEMORY, type LoadProgress, type WasmSource } from "./wasm/host.js";
 import { VARIANT_NAMES, type Variant } from "./wasm/variants.js";
 
@@ -35,18 +37,18 @@ export interface CreateOptions {
 }
 
 export const OPERATION = "createAttention";
-const NAMES = [
-  "backend",
-  "threads",
-  "variant",
-  "maximumMemory",
-  "device",
-  "gpu",
-  "wasm",
-  "signal",
-  "onProgress",
-  "profile",
-];
+const NAMES = namesOf<CreateOptions>({
+  backend: true,
+  threads: true,
+  variant: true,
+  maximumMemory: true,
+  device: true,
+  gpu: true,
+  wasm: true,
+  signal: true,
+  onProgress: true,
+  profile: true,
+});
 
 const MOST_THREADS = 256;
 const MOST_MEMORY = 4 * 2 ** 30;
@@ -54,7 +56,7 @@ const DEFAULT_MEMORY = 2 ** 30;
 
 /** The options of createAttention, checked. */
 export function readCreateOptions(given: unknown) {
-  const options = new OptionReader(OPERATION, "", given, NAMES);
+  const options = readOptions(new CallArguments(OPERATION), given, NAMES);
   const backend = options.oneOf("backend", ["auto", "wasm", "webgpu"], "auto");
   for (const name of ["device", "gpu"])
     if (options.has(name) && backend === "wasm")
@@ -98,9 +100,4 @@ function readSource(options: OptionReader): WasmSource {
       return [name, tagOf(value) === "URL" ? (value as URL).href : value];
     }),
   );
-}
-
-/** "ArrayBuffer", "URL" and so on, for objects of any realm. */
-function tagOf(value: unknown): string {
-  return Object.prototype.toString.call(value).slice("[object ".length, -1);
 }

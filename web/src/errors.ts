@@ -8,6 +8,7 @@ export const ERROR_CODES = [
   "EMPTY_ROW",
   "OUT_OF_MEMORY",
   "CORRUPT_DATA",
+  "DETACHED_INPUT",
   "DEVICE_LOST",
   "DISPOSED",
   "WORKER_LOST",

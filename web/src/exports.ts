@@ -58,7 +58,8 @@ export {
   type SinusoidalOptions,
 } from "./position.js";
 export type { RotaryAngles, RotaryOptions, RotaryScaling } from "./rotary.js";
-export { tensor, type Dtype, type HalfArray, type Tensor, type TensorData, type TypedTensor } from "./tensor.js";
+export { tensor } from "./newTensor.js";
+export type { Dtype, HalfArray, Tensor, TensorData, TypedTensor } from "./tensor.js";
 export { version } from "./version.js";
 export type { WarmupShape } from "./warmup.js";
 export type { EngineTensor } from "./wasm/heap.js";

@@ -1,5 +1,6 @@
 import { describe, isObject } from "./describe.js";
 import { DisposedError, OptionError } from "./errors.js";
+import { arrayKind } from "./typedArray.js";
 import { BYTES, elementCount, type CheckedTensor, type Dtype } from "./tensor.js";
 
 /**
@@ -51,9 +52,9 @@ export function gpuDataOf(tensor: { readonly data: unknown } | undefined): GpuDa
   return isObject(data) && BRAND in data ? (data as GpuData) : undefined;
 }
 
-/** Whether a value is meant as a tensor on the GPU. */
-export function isGpuTensor(value: object): value is GpuTensor {
-  return "buffer" in value && "shape" in value && !ArrayBuffer.isView(value);
+/** Whether the fields of a value are those of a tensor on the GPU. */
+export function isGpuTensor(fields: { readonly data?: unknown; readonly buffer?: unknown; readonly shape?: unknown }) {
+  return fields.buffer !== undefined && fields.shape !== undefined && arrayKind(fields.data) === undefined;
 }
 
 /** Checks a tensor on the GPU: dtype, extents and life. Its buffer is checked by the engine that reads it. */

@@ -5,13 +5,12 @@ import type { BackendLayer, ResultOf } from "./backend.js";
 import { Disposing } from "./disposable.js";
 import { DisposedError } from "./errors.js";
 import {
-  forwardProblem,
+  forwardRequest,
   type ForwardOptions,
   type LayerForm,
   type LayerProblem,
   type LayerShape,
 } from "./layerProblem.js";
-import { signalOf } from "./options.js";
 
 /**
  * A multi-head layer; `multiHeadAttention` of an instance makes one.
@@ -63,20 +62,17 @@ export class Layer extends Disposing {
     options: ForwardOptions & { readonly returns?: R } = {},
   ): Promise<ResultOf<R>> {
     const operation = "layer.forward";
-    this.#context.assertAlive(operation);
+    const call = this.#context.arguments(operation);
     if (this.#disposed) throw new DisposedError(`${operation}: the layer was disposed`);
-    // In its turn: calls ahead of it may fill the cache.
-    const work = () =>
-      this.#layer.forward(forwardProblem(operation, this.#context.backend, this.#form, x, options)) as
-        ResultOf<R> | Promise<ResultOf<R>>;
-    return this.#context.run(operation, work, signalOf(operation, options));
+    const request = forwardRequest(call, this.#context.backend, this.#form, x, options);
+    const compute = () => this.#layer.forward(request.inTurn()) as ResultOf<R> | Promise<ResultOf<R>>;
+    return this.#context.run(call, compute, request.signal);
   }
 
   /** Gives the memory back once the calls made so far have run. A second call does nothing. */
   override dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;
-    // An instance that was disposed has given back all its memory.
-    this.#context.run("layer.dispose", () => this.#layer.release()).catch(() => undefined);
+    this.#context.release("layer.dispose", () => this.#layer.release());
   }
 }

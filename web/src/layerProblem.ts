@@ -1,5 +1,7 @@
 import type { AttentionSettings, AttentionShape, Wanted } from "./attentionOptions.js";
+import type { CallArguments } from "./callArguments.js";
 import {
+  checkKeys,
   readReturns,
   readSettings,
   SETTINGS_NAMES,
@@ -9,7 +11,7 @@ import {
 import { outputForm, refuseGpu, type CheckedFloats, type FloatTensor, type OutputForm } from "./attentionProblem.js";
 import type { Backend, BackendCache } from "./backend.js";
 import { heldLength, KvCache } from "./cache.js";
-import { describe } from "./describe.js";
+import { describe, isObject } from "./describe.js";
 import { OptionError, ShapeError, UnsupportedError } from "./errors.js";
 import {
   outputWidthOf,
@@ -21,10 +23,10 @@ import {
   type LayerWeights,
   type LinearWeights,
 } from "./layerWeights.js";
-import { OptionReader, type NumberList } from "./options.js";
+import { isList, namesOf, readOptions, type NumberList, type OptionReader } from "./options.js";
 import { readRagged, type Ragged } from "./ragged.js";
 import { ANGLE_NAMES, readAngles, type CheckedAngles, type RotaryAngles } from "./rotary.js";
-import { checkTensor, type CheckedTensor, type Tensor } from "./tensor.js";
+import type { CheckedTensor, Tensor } from "./tensor.js";
 
 /** A norm of every head's queries and keys, before they are turned. */
 export interface QkNorm {
@@ -175,27 +177,28 @@ export interface ForwardProblem {
 
 const FLOATS = ["float32", "float16"] as const;
 
-const LAYER_NAMES = [
-  "inputDim",
-  "keyInputDim",
-  "valueInputDim",
-  "modelDim",
-  "valueHeadDim",
-  "outputDim",
-  "numHeads",
-  "numKvHeads",
-  "layout",
-  "bias",
-  "outputProjection",
-  "qkNorm",
-  "position",
-  "weights",
-  "signal",
-];
+const LAYER_NAMES = namesOf<LayerOptions>({
+  inputDim: true,
+  keyInputDim: true,
+  valueInputDim: true,
+  modelDim: true,
+  valueHeadDim: true,
+  outputDim: true,
+  numHeads: true,
+  numKvHeads: true,
+  layout: true,
+  bias: true,
+  outputProjection: true,
+  qkNorm: true,
+  position: true,
+  weights: true,
+  signal: true,
+});
 
-/** Checks a whole call of multiHeadAttention. */
-export function layerProblem(operation: string, given: unknown): LayerProblem {
-  const options = new OptionReader(operation, "", given, LAYER_NAMES);
+/** Reads and checks a whole call of multiHeadAttention. */
+export function layerProblem(call: CallArguments, given: unknown): LayerProblem {
+  const { operation } = call;
+  const options = readOptions(call, given, LAYER_NAMES);
   const weights = options.object("weights", WEIGHT_NAMES);
   if (!weights) throw options.refuse("weights", "be given");
   refuseUnsupportedWeights(weights);
@@ -259,7 +262,7 @@ function readLayerShape(options: OptionReader, weights: OptionReader): LayerShap
 }
 
 function readQkNorm(options: OptionReader, headDim: number): LayerProblem["qkNorm"] {
-  const norm = options.object("qkNorm", ["kind", "epsilon", "gain"]);
+  const norm = options.object("qkNorm", namesOf<QkNorm>({ kind: true, epsilon: true, gain: true }));
   if (!norm) return undefined;
   if (!norm.has("kind")) throw norm.refuse("kind", 'be given: "rms" or "l2"');
   const kind = norm.oneOf("kind", ["rms", "l2"], "rms");
@@ -275,16 +278,18 @@ function readQkNorm(options: OptionReader, headDim: number): LayerProblem["qkNor
   };
 }
 
+/** A list, or a tensor of rank 1, is for both. */
 function isGainOfEach(gain: unknown): boolean {
-  return typeof gain === "object" && gain !== null && ("query" in gain || "key" in gain);
+  return isObject(gain) && !isList(gain) && !("data" in gain);
 }
 
 /** Options of each kind of position, beside `kind`. */
 const POSITION_NAMES = {
-  learned: ["table"],
-  sinusoidal: ["split", "base"],
+  learned: namesOf<PositionOf<"learned">>({ table: true }),
+  sinusoidal: namesOf<PositionOf<"sinusoidal">>({ split: true, base: true }),
   rotary: ANGLE_NAMES,
 } as const;
+type PositionOf<K extends LayerPosition["kind"]> = Omit<Extract<LayerPosition, { readonly kind: K }>, "kind">;
 
 function readPosition(options: OptionReader, shape: LayerShape): CheckedPosition {
   const kinds = Object.keys(POSITION_NAMES) as (keyof typeof POSITION_NAMES)[];
@@ -292,7 +297,7 @@ function readPosition(options: OptionReader, shape: LayerShape): CheckedPosition
   if (!all) return { kind: "none" };
   if (!all.has("kind")) throw all.refuse("kind", `be given: ${kinds.join(", ")}`);
   const kind = all.oneOf("kind", kinds, "learned");
-  const position = options.object("position", ["kind", ...POSITION_NAMES[kind]])!;
+  const position = all.narrowed(["kind", ...POSITION_NAMES[kind]]);
   switch (kind) {
     case "learned":
       return { kind, table: readTable(position, shape.inputDim) };
@@ -320,18 +325,20 @@ function readTable(position: OptionReader, inputDim: number): CheckedTensor<"flo
 // ---- forward -----------------------------------------------------------------------------------------------------------
 
 const FORWARD_NAMES = [
-  "key",
-  "value",
-  "cache",
-  "attendOnly",
-  "appendLengths",
   ...SETTINGS_NAMES,
-  "cuSeqLensQuery",
-  "cuSeqLensKey",
-  "returns",
-  "location",
-  "into",
-  "signal",
+  ...namesOf<Omit<ForwardOptions, keyof AttentionSettingsOptions>>({
+    key: true,
+    value: true,
+    cache: true,
+    attendOnly: true,
+    appendLengths: true,
+    cuSeqLensQuery: true,
+    cuSeqLensKey: true,
+    returns: true,
+    location: true,
+    into: true,
+    signal: true,
+  }),
 ];
 
 /** The layer that a call of forward is made on. */
@@ -345,18 +352,26 @@ interface Rows {
   readonly length: number;
 }
 
-/** Checks a whole call of forward. */
-export function forwardProblem(
-  operation: string,
+/** A call of forward that has been read, and waits for its turn. */
+export interface ForwardRequest {
+  readonly signal: AbortSignal | undefined;
+  /** Checks the rest: calls ahead of this one may have filled the cache. */
+  inTurn(): ForwardProblem;
+}
+
+/** Reads and checks a call of forward, as far as that does not depend on what the cache holds. */
+export function forwardRequest(
+  call: CallArguments,
   backend: Backend,
   layer: LayerForm,
   givenX: unknown,
   given: unknown,
-): ForwardProblem {
-  const options = new OptionReader(operation, "", given, FORWARD_NAMES);
+): ForwardRequest {
+  const { operation } = call;
+  const options = readOptions(call, given, FORWARD_NAMES);
   const { layout } = layer;
   const { inputDim, keyInputDim, valueInputDim, outputDim, numHeads, numKvHeads, headDim, valueHeadDim } = layer.shape;
-  const x = checkTensor(operation, "x", givenX, FLOATS);
+  const x = call.tensor("x", givenX, FLOATS);
   const rank = x.shape.length;
   const rows = readRows(operation, "x", x, layout, inputDim, "inputDim");
   refuseGpu(options, backend.onGpu ? "is not offered by layers: their results come to the CPU" : undefined);
@@ -384,24 +399,22 @@ export function forwardProblem(
     contextLength = read.length;
   }
   const appendLengths = readAppendLengths(options, rows, contextLength, key);
-  const shape: AttentionShape = {
+  const gain = attendOnly ? 0 : (appendLengths ?? contextLength);
+  if (cache) checkCache(operation, cache, layer, rows);
+  const extents: Omit<AttentionShape, "keyLength"> = {
     batchSize: rows.batchSize,
     numHeads,
     numKvHeads,
     queryLength: rows.length,
-    keyLength: cache
-      ? lengthAfter(options, cache, layer, rows, attendOnly ? 0 : (appendLengths ?? contextLength))
-      : contextLength,
     headDim,
     valueDim: valueHeadDim,
   };
-  const ragged = readRagged(options, layout, shape);
+  const ragged = readRagged(options, layout, { ...extents, keyLength: contextLength });
   if (ragged && cache) throw new UnsupportedError(`${operation}: a ragged batch cannot attend to a cache`);
   const outputShape = x.shape.map((extent, axis) => (axis === widthAxis(layout, rank) ? outputDim : extent));
-  return {
+  const read = {
     operation,
     layout,
-    shape,
     x,
     key,
     value,
@@ -409,13 +422,20 @@ export function forwardProblem(
     cache,
     attendOnly,
     appendLengths: options.has("appendLengths") ? appendLengths : undefined,
-    settings: readSettings(options, shape, ragged ? ragged.query.length - 1 : shape.batchSize),
+    settings: readSettings(options, extents, ragged ? ragged.query.length - 1 : extents.batchSize),
     ragged,
-    wanted: readReturns(options, shape),
+    wanted: readReturns(options, extents),
     output: outputForm(options, outputShape, x),
     signal: options.signal(),
-    keepRank: (full) => (rank === 2 ? full.slice(1) : [...full]),
+    keepRank: (full: readonly number[]) => (rank === 2 ? full.slice(1) : [...full]),
   };
+  const inTurn = (): ForwardProblem => {
+    const shape: AttentionShape = { ...extents, keyLength: cache ? lengthAfter(cache, gain) : contextLength };
+    checkKeys(operation, read.settings, shape);
+    return { ...read, shape };
+  };
+  if (!cache) inTurn(); // nothing of it can change
+  return { signal: read.signal, inTurn };
 }
 
 function widthAxis(layout: "BSE" | "BES", rank: number): number {
@@ -477,14 +497,8 @@ function readAppendLengths(
   return given ?? (key ? undefined : options.integers("queryLengths", { min: 0, max: contextLength }, batchSize));
 }
 
-/** Tokens that the fullest batch holds when those of the call are in. */
-function lengthAfter(
-  { operation }: OptionReader,
-  { form, appended }: BackendCache,
-  { shape, turns }: LayerForm,
-  { batchSize }: Rows,
-  gain: number | Int32Array,
-): number {
+/** Checks that a cache is for this layer and batch. */
+function checkCache(operation: string, { form }: BackendCache, { shape, turns }: LayerForm, { batchSize }: Rows): void {
   const fits = (name: "batchSize" | "numKvHeads" | "headDim" | "valueDim", expected: number) => {
     if (form[name] !== expected)
       throw new ShapeError(
@@ -497,8 +511,12 @@ function lengthAfter(
   fits("valueDim", shape.valueHeadDim);
   if (turns && form.rotary)
     throw new OptionError(`${operation}: layer and cache are both rotary: one of them must turn the keys`);
-  return Math.max(
+}
+
+/** Tokens that the fullest batch holds when those of the call are in. */
+function lengthAfter({ form, appended }: BackendCache, gain: number | Int32Array): number {
+  return appended.reduce(
+    (longest, tokens, b) => Math.max(longest, heldLength(form, tokens + (typeof gain === "number" ? gain : gain[b]!))),
     0,
-    ...appended.map((tokens, b) => heldLength(form, tokens + (typeof gain === "number" ? gain : gain[b]!))),
   );
 }

@@ -2,7 +2,7 @@ import { describe } from "./describe.js";
 import type { CheckedFloats, FloatTensor } from "./attentionProblem.js";
 import { OptionError, ShapeError, UnsupportedError } from "./errors.js";
 import type { OptionReader } from "./options.js";
-import { checkTensor } from "./tensor.js";
+import { arrayKind } from "./typedArray.js";
 
 /** A tensor or, its shape being known, its data alone. */
 export type Weight = FloatTensor | FloatTensor["data"];
@@ -88,7 +88,7 @@ export function refuseUnsupportedWeights(weights: OptionReader): void {
 /** The width of the output, if an output weight tells it: bare data does not. */
 export function outputWidthOf(weights: OptionReader): number | undefined {
   const name = SOURCES.output.weight.find((source) => weights.has(source));
-  if (name === undefined || ArrayBuffer.isView(weights.value(name))) return undefined;
+  if (name === undefined || arrayKind(weights.value(name))) return undefined;
   const { shape } = weights.tensor(name, ["float32", "float16"])!;
   return shape.length === 2 ? shape[STORED_OUT_IN.includes(name) ? 0 : 1] : undefined;
 }
@@ -162,9 +162,7 @@ function placeOf(
 }
 
 function readShaped(weights: OptionReader, name: string, shape: readonly number[]): CheckedFloats {
-  const value = weights.value(name);
-  const given = ArrayBuffer.isView(value) ? { data: value, shape } : value;
-  const tensor = checkTensor(weights.operation, weights.name(name), given, ["float32", "float16"]);
+  const tensor = weights.tensor(name, ["float32", "float16"], shape)!;
   if (describe(tensor.shape) !== describe(shape)) {
     const reversed = shape.length === 2 && describe(tensor.shape) === describe([...shape].reverse());
     throw new ShapeError(

@@ -1,7 +1,9 @@
-import { arrayKind, describe, isObject } from "./describe.js";
+import { elementsOf, isAnyArray } from "./anyArray.js";
+import { CallArguments } from "./callArguments.js";
+import { describe, isObject } from "./describe.js";
 import { OptionError, ShapeError } from "./errors.js";
 import { argument } from "./options.js";
-import { checkTensor, elementCount, type Tensor, type TypedTensor } from "./tensor.js";
+import { elementCount, type Tensor, type TypedTensor } from "./tensor.js";
 
 /** A list of 1 (token) and 0 (padding). Tokenizers also give them as bigints or booleans. */
 export type TokenFlags = readonly (number | bigint | boolean)[] | Uint8Array | Int32Array | BigInt64Array;
@@ -20,16 +22,19 @@ export type TokenizerMask =
  * @returns Bool `[B, 1, 1, S]`, true = may attend.
  */
 export function maskFromTokenizer(attentionMask: TokenizerMask): TypedTensor<"bool"> {
-  const operation = "maskFromTokenizer";
+  const call = new CallArguments("maskFromTokenizer");
   const name = "attentionMask";
-  if (isList(attentionMask)) return maskFromLists(operation, name, attentionMask);
-  const { data, shape, dims } = (isObject(attentionMask) ? attentionMask : {}) as Readonly<Record<string, unknown>>;
-  const extents = shape ?? dims; // ONNX Runtime and transformers.js call it dims
-  if (!isList(data) || extents === undefined)
-    throw new OptionError(`${operation}: ${name} must be a list or a tensor, got ${describe(attentionMask)}`, {
-      hint: "Give what the tokenizer calls attention_mask.",
-    });
-  return keyMask(readTokenFlags(operation, `${name}.data`, data), batchAndKeys(operation, name, extents, data.length));
+  return call.guarded(name, () => {
+    if (isAnyArray(attentionMask)) return maskFromLists(call, name, attentionMask);
+    const { data, shape, dims } = (isObject(attentionMask) ? attentionMask : {}) as Readonly<Record<string, unknown>>;
+    const extents = shape ?? dims; // ONNX Runtime and transformers.js call it dims
+    if (!isAnyArray(data) || extents === undefined)
+      throw new OptionError(`${call.operation}: ${name} must be a list or a tensor, got ${describe(attentionMask)}`, {
+        hint: "Give what the tokenizer calls attention_mask.",
+      });
+    const flags = readTokenFlags(call, `${name}.data`, data);
+    return keyMask(flags, batchAndKeys(call.operation, name, call.shape(name, extents), flags.length));
+  });
 }
 
 /**
@@ -40,9 +45,9 @@ export function maskFromTokenizer(attentionMask: TokenizerMask): TypedTensor<"bo
  * @returns Bool `[B, 1, 1, Skv]`, true = may attend.
  */
 export function maskFromHiddenKeys(hiddenKeys: Tensor<"bool">): TypedTensor<"bool"> {
-  const operation = "maskFromHiddenKeys";
-  const { data, shape } = visible(operation, "hiddenKeys", hiddenKeys);
-  return keyMask(data, batchAndKeys(operation, "hiddenKeys", shape, data.length));
+  const call = new CallArguments("maskFromHiddenKeys");
+  const { data, shape } = visible(call, "hiddenKeys", hiddenKeys);
+  return keyMask(data, batchAndKeys(call.operation, "hiddenKeys", shape, data.length));
 }
 
 /**
@@ -53,28 +58,25 @@ export function maskFromHiddenKeys(hiddenKeys: Tensor<"bool">): TypedTensor<"boo
  * @returns Bool `[1, 1, Sq, Skv]` or `[B, numHeads, Sq, Skv]`, true = may attend.
  */
 export function maskFromHiddenPairs(hiddenPairs: Tensor<"bool">, numHeads = 1): TypedTensor<"bool"> {
-  const operation = "maskFromHiddenPairs";
-  const { data, shape } = visible(operation, "hiddenPairs", hiddenPairs);
-  argument(operation, "numHeads", numHeads).integer("numHeads", { min: 1 });
+  const call = new CallArguments("maskFromHiddenPairs");
+  const { data, shape } = visible(call, "hiddenPairs", hiddenPairs);
+  argument(call, "numHeads", numHeads).integer("numHeads", { min: 1 });
   const [queries, keys] = shape.slice(-2) as [number, number];
   if (shape.length === 2) return { data, shape: [1, 1, queries, keys], dtype: "bool" };
   if (shape.length !== 3 || shape[0]! % numHeads !== 0)
     throw new ShapeError(
-      `${operation}: hiddenPairs.shape must be [Sq, Skv] or [B·numHeads, Sq, Skv], got ${describe(shape)} ` +
+      `${call.operation}: hiddenPairs.shape must be [Sq, Skv] or [B·numHeads, Sq, Skv], got ${describe(shape)} ` +
         `and numHeads ${numHeads}`,
     );
   return { data, shape: [shape[0]! / numHeads, numHeads, queries, keys], dtype: "bool" };
 }
 
 /** The opposite of booleans that say what is hidden. */
-function visible(operation: string, name: string, given: unknown): TypedTensor<"bool"> {
-  const hidden = checkTensor(operation, name, given, ["bool", "float32", "int32"]);
-  if (hidden.dtype === "bool") {
-    const data = new Uint8Array(hidden.data.length);
-    for (let n = 0; n < data.length; ++n) data[n] = Number(hidden.data[n] === 0);
-    return { data, shape: hidden.shape, dtype: "bool" };
-  }
-  throw new OptionError(`${operation}: ${name} must be of dtype bool, got ${hidden.dtype}`, {
+function visible(call: CallArguments, name: string, given: unknown): TypedTensor<"bool"> {
+  const hidden = call.tensor(name, given, ["bool", "float32", "int32"]);
+  if (hidden.dtype === "bool")
+    return { data: hidden.data.map((flag) => Number(flag === 0)), shape: hidden.shape, dtype: "bool" };
+  throw new OptionError(`${call.operation}: ${name} must be of dtype bool, got ${hidden.dtype}`, {
     hint:
       hidden.dtype === "float32"
         ? "Numbers that are added to the scores are the option `bias`."
@@ -88,33 +90,35 @@ function keyMask(data: Uint8Array, [batchSize, keys]: readonly [number, number])
 }
 
 /** Reads a shape [B, S] or [S] of so many numbers. */
-function batchAndKeys(operation: string, name: string, shape: unknown, length: number): [number, number] {
+function batchAndKeys(operation: string, name: string, shape: readonly number[], length: number): [number, number] {
   const size = elementCount(operation, name, shape);
-  const extents = shape as readonly number[];
-  if (extents.length !== 1 && extents.length !== 2)
+  if (shape.length !== 1 && shape.length !== 2)
     throw new ShapeError(`${operation}: ${name}.shape must be [B, S] or [S], got ${describe(shape)}`);
   if (length !== size)
     throw new ShapeError(
       `${operation}: ${name}.data.length must be the product of shape ${describe(shape)}, got ${length} and ${size}`,
     );
-  return [extents.length === 2 ? extents[0]! : 1, extents.at(-1)!];
+  return [shape.length === 2 ? shape[0]! : 1, shape.at(-1)!];
 }
 
 /** One list for one sequence, or a list of lists of equal length. */
-function maskFromLists(operation: string, name: string, list: List): TypedTensor<"bool"> {
+function maskFromLists(call: CallArguments, name: string, given: object): TypedTensor<"bool"> {
+  const list = elementsOf(call, name, given);
   const first = list[0];
-  if (!isList(first)) {
-    const data = readTokenFlags(operation, name, list);
+  if (!isAnyArray(first)) {
+    const data = readTokenFlags(call, name, given);
     return keyMask(data, [1, data.length]);
   }
   const rows: Uint8Array[] = [];
   for (let b = 0; b < list.length; ++b) {
-    const row = list[b];
-    if (!isList(row) || row.length !== first.length)
+    const row = b === 0 ? first : list[b];
+    const flags = isAnyArray(row) ? readTokenFlags(call, `${name}[${b}]`, row) : undefined;
+    if (!flags || flags.length !== (rows[0] ?? flags).length)
       throw new ShapeError(
-        `${operation}: ${name}[${b}] must be a list as long as ${name}[0], got ${describe(row)} and ${describe(first)}`,
+        `${call.operation}: ${name}[${b}] must be a list as long as ${name}[0], ` +
+          `got ${describe(row)} and ${describe(first)}`,
       );
-    rows.push(readTokenFlags(operation, `${name}[${b}]`, row));
+    rows.push(flags);
   }
   const keys = rows[0]!.length;
   const data = new Uint8Array(rows.length * keys);
@@ -122,21 +126,20 @@ function maskFromLists(operation: string, name: string, list: List): TypedTensor
   return keyMask(data, [rows.length, keys]);
 }
 
-type List = ArrayLike<unknown>;
-
-function isList(value: unknown): value is List {
-  return Array.isArray(value) || arrayKind(value) !== undefined;
-}
-
-function readTokenFlags(operation: string, name: string, list: List): Uint8Array {
+function readTokenFlags(call: CallArguments, name: string, given: object): Uint8Array {
+  const list = elementsOf(call, name, given);
+  const { length } = list;
   const flags: number[] = [];
-  for (let n = 0; n < list.length; ++n) {
-    const given = list[n];
-    const flag = ["number", "bigint", "boolean"].includes(typeof given) ? Number(given) : NaN;
+  for (let n = 0; n < length; ++n) {
+    const element = list[n];
+    const flag = ["number", "bigint", "boolean"].includes(typeof element) ? Number(element) : NaN;
     if (flag !== 0 && flag !== 1)
-      throw new OptionError(`${operation}: ${name}[${n}] must be 1 (token) or 0 (padding), got ${describe(given)}`, {
-        hint: Number.isInteger(flag) ? "Give the tokenizer's attention_mask, not its input_ids." : undefined,
-      });
+      throw new OptionError(
+        `${call.operation}: ${name}[${n}] must be 1 (token) or 0 (padding), got ${describe(element)}`,
+        {
+          hint: Number.isInteger(flag) ? "Give the tokenizer's attention_mask, not its input_ids." : undefined,
+        },
+      );
     flags.push(flag);
   }
   return Uint8Array.from(flags);

@@ -1,11 +1,12 @@
 import type { AttentionSettings } from "./attentionOptions.js";
+import type { CallArguments } from "./callArguments.js";
 import { describe, isObject } from "./describe.js";
 import { OptionError, ShapeError } from "./errors.js";
 import type { AttentionResult, FloatResult } from "./backend.js";
 import { outputForm, type CheckedFloats, type FloatTensor, type OutputForm } from "./attentionProblem.js";
 import { headsShape, keepRank, LAYOUTS, type Layout } from "./layout.js";
-import { OptionReader, type NumberList } from "./options.js";
-import { checkTensor, type CheckedTensor, type Tensor, type TypedTensor } from "./tensor.js";
+import { isArray, namesOf, readOptions, type NumberList } from "./options.js";
+import type { CheckedTensor, Tensor, TypedTensor } from "./tensor.js";
 
 /** Attention over some of the keys: what scaledDotProductAttention returns with `returns: { lse: true }`. */
 export interface AttentionPart {
@@ -62,11 +63,14 @@ export function noteForMerge({ lse }: AttentionResult, { sinks, emptyRows }: Att
   if (isObject(lse?.data)) notes.set(lse.data, { hasSinks: sinks !== undefined, emptyRows });
 }
 
-/** Checks a whole call of mergeAttention. */
-export function mergeProblem(operation: string, given: unknown, options: unknown): MergeProblem {
-  const reader = new OptionReader(operation, "", options, ["layout", "sinks", "into", "signal"]);
+const OPTION_NAMES = namesOf<MergeOptions>({ layout: true, sinks: true, into: true, signal: true });
+
+/** Reads and checks a whole call of mergeAttention. */
+export function mergeProblem(call: CallArguments, given: unknown, options: unknown): MergeProblem {
+  const { operation } = call;
+  const reader = readOptions(call, options, OPTION_NAMES);
   const layout = reader.oneOf("layout", LAYOUTS, "BHSD");
-  const parts = readParts(operation, given);
+  const parts = readParts(call, given);
   const first = parts[0]!;
   parts.forEach((part, n) => checkAlike(operation, `parts[${n}]`, part, first));
 
@@ -91,19 +95,24 @@ export function mergeProblem(operation: string, given: unknown, options: unknown
   };
 }
 
-function readParts(operation: string, given: unknown): MergeProblem["parts"] {
-  if (!Array.isArray(given) || given.length === 0)
-    throw new OptionError(
-      `${operation}: parts must be an array of at least one { output, lse }, got ${describe(given)}`,
-    );
-  return given.map((part: unknown, n) => {
-    if (typeof part !== "object" || part === null || !("output" in part && "lse" in part))
+function readParts(call: CallArguments, given: unknown): MergeProblem["parts"] {
+  const { operation } = call;
+  const refuse = () =>
+    new OptionError(`${operation}: parts must be an array of at least one { output, lse }, got ${describe(given)}`);
+  if (!isArray(given)) throw refuse();
+  const checkLength = (length: number) => {
+    if (length === 0) throw refuse();
+  };
+  return call.list("parts", given, checkLength, (part, n) => {
+    const fields: { readonly output?: unknown; readonly lse?: unknown } = isObject(part) ? part : {};
+    const { output: givenOutput, lse: givenLse } = fields;
+    if (givenOutput === undefined || givenLse === undefined)
       throw new OptionError(`${operation}: parts[${n}] must be { output, lse }, got ${describe(part)}`, {
         hint: "Ask scaledDotProductAttention for `returns: { lse: true }`.",
       });
-    const output = checkTensor(operation, `parts[${n}].output`, part.output, ["float32", "float16"]);
-    const lse = checkTensor(operation, `parts[${n}].lse`, part.lse, ["float32"]);
-    const { hasSinks = false, emptyRows = "zero" } = notes.get(lse.data) ?? {};
+    const output = call.tensor(`parts[${n}].output`, givenOutput, ["float32", "float16"]);
+    const lse = call.tensor(`parts[${n}].lse`, givenLse, ["float32"]);
+    const { hasSinks = false, emptyRows = "zero" } = notes.get(call.given(lse.data)!) ?? {};
     if (hasSinks)
       throw new OptionError(`${operation}: parts[${n}] was computed with sinks: give them to mergeAttention instead`);
     if (emptyRows !== "zero")

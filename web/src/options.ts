@@ -1,7 +1,9 @@
-import { arrayKind, describe, isObject } from "./describe.js";
+import type { CallArguments } from "./callArguments.js";
+import { describe, isObject } from "./describe.js";
 import { OptionError, ShapeError } from "./errors.js";
 import { otherName } from "./otherNames.js";
-import { checkTensor, type CheckedTensor, type Dtype, type Tensor } from "./tensor.js";
+import type { CheckedTensor, Dtype, Tensor } from "./tensor.js";
+import { arrayKind } from "./typedArray.js";
 
 /** A short list of numbers: an array, a typed array or a tensor of rank 1. */
 export type NumberList = readonly number[] | Float32Array | Int32Array | Tensor<"float32" | "int32">;
@@ -20,40 +22,69 @@ interface FloatRule {
 const MIN_INTEGER = -(2 ** 31);
 const MAX_INTEGER = 2 ** 31 - 1;
 
+/** The names of an interface's properties, as the compiler has checked them: none is missing, none is too many. */
+export function namesOf<T>(names: Readonly<Record<keyof T, true>>): readonly (keyof T & string)[] {
+  return Object.keys(names) as (keyof T & string)[];
+}
+
 /**
- * Reads one object of options and checks it as it goes. Every name is known before any value is read, so that a
- * misspelt option is refused and never silently ignored. An option that is undefined counts as absent.
+ * Reads an object of options; all its values are read now, and once.
+ *
+ * @param given - What the caller gave; undefined is an empty object.
+ * @param names - All names that the object may have.
+ * @param path - Where the object stands: "" for the options themselves, "returns" for `options.returns`.
+ */
+export function readOptions(call: CallArguments, given: unknown, names: readonly string[], path = ""): OptionReader {
+  return new OptionReader(call, path, names, call.record(path || "options", given, names));
+}
+
+/** Reads an argument as if it were an option of that name. */
+export function argument(call: CallArguments, name: string, value: unknown): OptionReader {
+  return new OptionReader(call, "", [name], new Map([[name, value]]));
+}
+
+/**
+ * One object of options whose values have been read; they are checked as they are asked for. Every name is known before
+ * any value is used, so that a misspelt option is refused and never silently ignored. An option that is undefined counts
+ * as absent.
  */
 export class OptionReader {
-  readonly #values: Readonly<Record<string, unknown>>;
+  readonly #values: ReadonlyMap<string, unknown>;
+  readonly #tensors = new Map<string, CheckedTensor>();
 
-  /**
-   * @param operation - The public function, first word of every message.
-   * @param path - Where the object stands: "" for the options themselves, "returns" for `options.returns`.
-   * @param names - All names that the object may have.
-   * @param onGpu - Whether its tensors may lie on the GPU.
-   */
   constructor(
-    readonly operation: string,
+    readonly call: CallArguments,
     readonly path: string,
-    options: unknown,
     names: readonly string[],
-    readonly onGpu = false,
+    values: ReadonlyMap<string, unknown>,
   ) {
-    if (options === undefined) options = {};
-    if (!isObject(options) || Array.isArray(options) || arrayKind(options))
-      throw new OptionError(`${operation}: ${path || "options"} must be an object, got ${describe(options)}`);
-    for (const name of Object.keys(options)) if (!names.includes(name)) throw this.#unknown(name, names);
-    this.#values = options as Record<string, unknown>;
+    for (const name of values.keys()) if (!names.includes(name)) throw this.#unknown(name, names);
+    this.#values = values;
+  }
+
+  /** The public function, first word of every message. */
+  get operation(): string {
+    return this.call.operation;
   }
 
   has(name: string): boolean {
-    return this.#values[name] !== undefined;
+    return this.#values.get(name) !== undefined;
   }
 
   /** The raw value, for options that take several forms. */
   value(name: string): unknown {
-    return this.#values[name];
+    return this.#values.get(name);
+  }
+
+  /** The same options, of which only these names are legal. */
+  narrowed(names: readonly string[]): OptionReader {
+    return new OptionReader(this.call, this.path, names, new Map(this.#given()));
+  }
+
+  /** The same options, with values for some that are absent. */
+  withDefaults(defaults: Readonly<Record<string, unknown>>): OptionReader {
+    const values = new Map([...Object.entries(defaults), ...this.#given()]);
+    return new OptionReader(this.call, this.path, [...values.keys()], values);
   }
 
   /** The option's full name: `returns.topK.k`. */
@@ -68,7 +99,7 @@ export class OptionReader {
 
   /** An OptionError in the house form: `operation: name must rule, got value`. */
   refuse(name: string, rule: string, hint?: string): OptionError {
-    return new OptionError(`${this.at(name)} must ${rule}, got ${describe(this.#values[name])}`, { hint });
+    return new OptionError(`${this.at(name)} must ${rule}, got ${describe(this.#values.get(name))}`, { hint });
   }
 
   /** An OptionError for an option that has no default. */
@@ -77,13 +108,13 @@ export class OptionReader {
   }
 
   flag(name: string, absent: boolean): boolean {
-    const value = this.#values[name] ?? absent;
+    const value = this.#values.get(name) ?? absent;
     if (typeof value !== "boolean") throw this.refuse(name, "be true or false");
     return value;
   }
 
   oneOf<V extends string>(name: string, values: readonly V[], absent: V): V {
-    const value = this.#values[name] === undefined ? absent : this.#values[name];
+    const value = this.#values.get(name) === undefined ? absent : this.#values.get(name);
     if (!(values as readonly unknown[]).includes(value))
       throw this.refuse(name, `be ${alternatives(values)}`, suggestion(value, values));
     return value as V;
@@ -91,14 +122,14 @@ export class OptionReader {
 
   /** A finite number. */
   number(name: string): number | undefined {
-    const value = this.#values[name];
+    const value = this.#values.get(name);
     if (value === undefined) return undefined;
     if (!isFinite32(value)) throw this.refuse(name, "be a finite number");
     return value;
   }
 
   integer(name: string, rule: IntegerRule = {}): number | undefined {
-    const value = this.#values[name];
+    const value = this.#values.get(name);
     if (value === undefined) return undefined;
     if (!isInteger(value, rule)) throw this.refuse(name, `be ${integerRule(rule)}`);
     return value;
@@ -127,23 +158,37 @@ export class OptionReader {
     return list && Float32Array.from(list);
   }
 
-  tensor<D extends Dtype>(name: string, dtypes: readonly D[]): CheckedTensor<D> | undefined {
-    const value = this.#values[name];
-    return value === undefined ? undefined : checkTensor(this.operation, this.name(name), value, dtypes, this.onGpu);
+  /** @param shape - That of bare data, where it is known: then no tensor need be made of it. */
+  tensor<D extends Dtype>(name: string, dtypes: readonly D[], shape?: readonly number[]): CheckedTensor<D> | undefined {
+    if (!this.has(name)) return undefined;
+    const known = this.#tensors.get(name);
+    if (known) return known as CheckedTensor<D>;
+    const value = this.value(name);
+    const given = shape && arrayKind(value) ? { data: value, shape } : value;
+    const tensor = this.call.tensor(this.name(name), given, dtypes);
+    this.#tensors.set(name, tensor as CheckedTensor);
+    return tensor;
   }
 
   /** The options one level down. */
   object(name: string, names: readonly string[]): OptionReader | undefined {
-    const value = this.#values[name];
-    return value === undefined ? undefined : new OptionReader(this.operation, this.name(name), value, names);
+    const value = this.#values.get(name);
+    return value === undefined ? undefined : readOptions(this.call, value, names, this.name(name));
   }
 
   signal(): AbortSignal | undefined {
-    const { signal } = this.#values;
+    const signal = this.value("signal");
     if (signal === undefined) return undefined;
-    if (!isObject(signal) || !("aborted" in signal && "addEventListener" in signal))
-      throw this.refuse("signal", "be an AbortSignal");
+    const isSignal = this.call.guarded(
+      this.name("signal"),
+      () => isObject(signal) && "aborted" in signal && "addEventListener" in signal,
+    );
+    if (!isSignal) throw this.refuse("signal", "be an AbortSignal");
     return signal as AbortSignal;
+  }
+
+  #given(): [string, unknown][] {
+    return [...this.#values].filter(([, value]) => value !== undefined);
   }
 
   #list(
@@ -151,20 +196,23 @@ export class OptionReader {
     length: number | undefined,
     rule: string,
     isLegal: (value: unknown) => boolean,
-  ): ArrayLike<number> | undefined {
-    const value = this.#values[name];
+  ): number[] | undefined {
+    const value = this.value(name);
     if (value === undefined) return undefined;
     const list = isList(value) ? value : this.#tensorList(name, value);
-    if (length !== undefined && list.length !== length)
-      throw new ShapeError(`${this.at(name)} must have length ${length}, got ${list.length}`);
-    for (let n = 0; n < list.length; ++n)
-      if (!isLegal(list[n])) throw new OptionError(`${this.at(name)}[${n}] must be ${rule}, got ${describe(list[n])}`);
-    return list;
+    const checkLength = (given: number) => {
+      if (length !== undefined && given !== length)
+        throw new ShapeError(`${this.at(name)} must have length ${length}, got ${given}`);
+    };
+    return this.call.list(this.name(name), list, checkLength, (element, n) => {
+      if (isLegal(element)) return element as number;
+      throw new OptionError(`${this.at(name)}[${n}] must be ${rule}, got ${describe(element)}`);
+    });
   }
 
-  #tensorList(name: string, value: unknown): ArrayLike<number> {
-    if (!isObject(value) || !("data" in value)) throw this.refuse(name, "be a list of numbers");
-    const { data, shape } = checkTensor(this.operation, this.name(name), value, ["float32", "int32"]);
+  #tensorList(name: string, value: unknown): Float32Array | Int32Array {
+    if (!isObject(value)) throw this.refuse(name, "be a list of numbers");
+    const { data, shape } = this.call.tensor(this.name(name), value, ["float32", "int32"]);
     if (shape.length !== 1) throw new ShapeError(`${this.at(name)} must have rank 1, got shape ${describe(shape)}`);
     return data;
   }
@@ -179,18 +227,18 @@ export class OptionReader {
   }
 }
 
-/** The signal among options that are read later, in their call's turn. */
-export function signalOf(operation: string, options: unknown): AbortSignal | undefined {
-  return argument(operation, "signal", (options as { readonly signal?: unknown } | undefined)?.signal).signal();
+/** Whether a value is a list of numbers by itself, and no tensor. */
+export function isList(value: unknown): value is object {
+  return isArray(value) || ["Float32Array", "Int32Array"].includes(arrayKind(value) ?? "");
 }
 
-/** Reads an argument as if it were an option of that name. */
-export function argument(operation: string, name: string, value: unknown): OptionReader {
-  return new OptionReader(operation, "", { [name]: value }, [name]);
-}
-
-function isList(value: unknown): value is ArrayLike<number> {
-  return Array.isArray(value) || ["Float32Array", "Int32Array"].includes(arrayKind(value) ?? "");
+/** A revoked proxy cannot even be asked. */
+export function isArray(value: unknown): value is object {
+  try {
+    return Array.isArray(value);
+  } catch {
+    return false;
+  }
 }
 
 /** Numbers that overflow float32 would reach the engine as infinities. */

@@ -1,7 +1,8 @@
 import { ShapeError } from "./errors.js";
 import { describe } from "./describe.js";
-import { argument, OptionReader } from "./options.js";
-import { checkTensor, type Tensor, type TypedTensor } from "./tensor.js";
+import { CallArguments } from "./callArguments.js";
+import { argument, namesOf, readOptions, type OptionReader } from "./options.js";
+import type { Tensor, TypedTensor } from "./tensor.js";
 import { zeros } from "./zeros.js";
 
 /** Options of `sinusoidalPositions`. */
@@ -26,6 +27,15 @@ export interface RelativePositionOptions {
   /** From this distance on all share a bucket. Default 128. */
   readonly maxDistance?: number;
 }
+
+const SINUSOIDAL_NAMES = namesOf<SinusoidalOptions>({ split: true, base: true });
+const RELATIVE_NAMES = namesOf<RelativePositionOptions>({
+  queryLength: true,
+  keyLength: true,
+  queryOffset: true,
+  bidirectional: true,
+  maxDistance: true,
+});
 
 /** More heads than any layer has; their slopes take milliseconds. */
 const MOST_HEADS = 2 ** 20;
@@ -52,7 +62,7 @@ export function sinusoidalPositions(
 ): TypedTensor<"float32"> {
   const operation = "sinusoidalPositions";
   const shape = [count(operation, "length", length, { min: 0 }), count(operation, "dim", dim, { min: 1 })];
-  const reader = new OptionReader(operation, "", options, ["split", "base"]);
+  const reader = readOptions(new CallArguments(operation), options, SINUSOIDAL_NAMES);
   const halves = reader.oneOf("split", ["interleaved", "halves"], "interleaved") === "halves";
   const base = reader.number("base") ?? 10000;
   if (base <= 0) throw reader.refuse("base", "be greater than 0");
@@ -85,16 +95,11 @@ export function relativePositionBias(
   options: RelativePositionOptions,
 ): TypedTensor<"float32"> {
   const operation = "relativePositionBias";
-  const { data: weights, shape } = checkTensor(operation, "table", table, ["float32"]);
+  const call = new CallArguments(operation);
+  const { data: weights, shape } = call.tensor("table", table, ["float32"]);
   if (shape.length !== 2 || shape[1] === 0)
     throw new ShapeError(`${operation}: table.shape must be [buckets, numHeads], got ${describe(shape)}`);
-  const reader = new OptionReader(operation, "", options, [
-    "queryLength",
-    "keyLength",
-    "queryOffset",
-    "bidirectional",
-    "maxDistance",
-  ]);
+  const reader = readOptions(call, options, RELATIVE_NAMES);
   const [buckets, numHeads] = shape as [number, number];
   const queryLength = reader.requiredInteger("queryLength", { min: 0 });
   const keyLength = reader.requiredInteger("keyLength", { min: 0 });
@@ -138,5 +143,5 @@ function relativeBuckets(reader: OptionReader, buckets: number): (distance: numb
 }
 
 function count(operation: string, name: string, value: unknown, rule: { min: number; max?: number }): number {
-  return argument(operation, name, value).requiredInteger(name, rule);
+  return argument(new CallArguments(operation), name, value).requiredInteger(name, rule);
 }

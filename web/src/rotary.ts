@@ -1,9 +1,10 @@
 import { outputForm, type CheckedFloats, type FloatTensor, type OutputForm } from "./attentionProblem.js";
-import { arrayKind, describe } from "./describe.js";
+import type { CallArguments } from "./callArguments.js";
+import { describe } from "./describe.js";
 import { OptionError, ShapeError } from "./errors.js";
 import { axisName, headsShape, LAYOUTS, type HeadsShape, type Layout } from "./layout.js";
-import { OptionReader, type NumberList } from "./options.js";
-import { checkTensor, type CheckedTensor, type Tensor } from "./tensor.js";
+import { isList, namesOf, readOptions, type NumberList, type OptionReader } from "./options.js";
+import type { CheckedTensor, Tensor } from "./tensor.js";
 
 /**
  * Stretches a rotary embedding to contexts longer than those of the training, as published and as in Hugging Face
@@ -114,16 +115,25 @@ export interface RotaryProblem {
 }
 
 /** Names of the options that `readAngles` reads. */
-export const ANGLE_NAMES = ["rotaryDim", "interleaved", "base", "scaling"] as const;
+export const ANGLE_NAMES = namesOf<RotaryAngles>({ rotaryDim: true, interleaved: true, base: true, scaling: true });
 
 /** Options of each scaling, beside `kind` and `factor`. */
 const SCALING_NAMES: Readonly<Record<RotaryScaling["kind"], readonly string[]>> = {
   linear: [],
   ntk: [],
-  "dynamic-ntk": ["originalLength", "sequenceLength"],
-  yarn: ["originalLength", "betaFast", "betaSlow", "truncate", "attentionFactor", "mscale", "mscaleAllDim"],
-  llama3: ["originalLength", "lowFreqFactor", "highFreqFactor"],
+  "dynamic-ntk": namesOf<ScalingOf<"dynamic-ntk">>({ originalLength: true, sequenceLength: true }),
+  yarn: namesOf<ScalingOf<"yarn">>({
+    originalLength: true,
+    betaFast: true,
+    betaSlow: true,
+    truncate: true,
+    attentionFactor: true,
+    mscale: true,
+    mscaleAllDim: true,
+  }),
+  llama3: namesOf<ScalingOf<"llama3">>({ originalLength: true, lowFreqFactor: true, highFreqFactor: true }),
 };
+type ScalingOf<K extends RotaryScaling["kind"]> = Omit<Extract<RotaryScaling, { readonly kind: K }>, "kind" | "factor">;
 const KINDS = Object.keys(SCALING_NAMES) as RotaryScaling["kind"][];
 
 /** Reads the angles' options; `headDim` is the width of a head. */
@@ -148,7 +158,7 @@ function readScaling(options: OptionReader): CheckedAngles["scaling"] {
   if (!all) return undefined;
   if (!all.has("kind")) throw all.refuse("kind", `be given: ${KINDS.join(", ")}`);
   const kind = all.oneOf("kind", KINDS, "linear");
-  const scaling = options.object("scaling", ["kind", "factor", ...SCALING_NAMES[kind]])!;
+  const scaling = all.narrowed(["kind", "factor", ...SCALING_NAMES[kind]]);
   const atLeast = (name: string, least: number) => {
     const value = scaling.number(name);
     if (value !== undefined && value < least) throw scaling.refuse(name, `be at least ${least}`);
@@ -183,12 +193,24 @@ function readScaling(options: OptionReader): CheckedAngles["scaling"] {
   return { kind, ...numbers };
 }
 
-const OPTION_NAMES = [...ANGLE_NAMES, "layout", "numHeads", "positions", "cos", "sin", "into", "signal"];
+const OPTION_NAMES = [
+  ...ANGLE_NAMES,
+  ...namesOf<Omit<RotaryOptions, keyof RotaryAngles>>({
+    layout: true,
+    numHeads: true,
+    positions: true,
+    cos: true,
+    sin: true,
+    into: true,
+    signal: true,
+  }),
+];
 
-/** Checks a whole call of rotaryEmbedding. */
-export function rotaryProblem(operation: string, given: unknown, givenOptions: unknown): RotaryProblem {
-  const options = new OptionReader(operation, "", givenOptions, OPTION_NAMES);
-  const x = checkTensor(operation, "x", given, ["float32", "float16"]);
+/** Reads and checks a whole call of rotaryEmbedding. */
+export function rotaryProblem(call: CallArguments, given: unknown, givenOptions: unknown): RotaryProblem {
+  const { operation } = call;
+  const options = readOptions(call, givenOptions, OPTION_NAMES);
+  const x = call.tensor("x", given, ["float32", "float16"]);
   const layout = options.oneOf("layout", LAYOUTS, "BHSD");
   const heads = headsShape(operation, "x", x.shape, layout, options.integer("numHeads", { min: 1 }), "numHeads");
   if (!options.has("rotaryDim") && heads.headDim % 2 !== 0)
@@ -232,7 +254,7 @@ function readTables(options: OptionReader, half: number): RotaryProblem["tables"
   check("sin", sin);
   if (cos.shape[0] !== sin.shape[0])
     throw new ShapeError(`${operation}: cos and sin must have the same rows, got ${cos.shape[0]} and ${sin.shape[0]}`);
-  return { cos: cos.data, sin: sin.data, rows: cos.shape[0]! };
+  return { cos: cos.data.slice(), sin: sin.data.slice(), rows: cos.shape[0]! };
 }
 
 /** One position for each token [B, S]. */
@@ -244,30 +266,19 @@ function readPositions(options: OptionReader, { batchSize, length }: HeadsShape)
     return positions.map((_, token) => first + (token % length));
   }
   const list = positionList(options, value, batchSize, length);
-  for (let token = 0; token < positions.length; ++token) {
-    const position: unknown = list[token % list.length];
-    if (typeof position !== "number" || !Number.isFinite(position))
-      throw new OptionError(
-        `${options.operation}: positions[${token % list.length}] must be a finite number, got ${describe(position)}`,
-      );
-    positions[token] = position;
-  }
-  return positions;
+  return positions.map((_, token) => list[token % list.length]!);
 }
 
 /** S or B·S numbers. */
-function positionList(options: OptionReader, value: unknown, batchSize: number, length: number): ArrayLike<unknown> {
-  const { operation } = options;
-  const isList = Array.isArray(value) || ["Float32Array", "Int32Array"].includes(arrayKind(value) ?? "");
-  if (isList) {
-    const list = value as ArrayLike<unknown>;
-    if (list.length !== length)
-      throw new ShapeError(`${operation}: positions must have a number per token (${length}), got ${list.length}`, {
-        hint: "Positions that differ between batches go in a tensor [B, S].",
-      });
-    return list;
-  }
-  const { data, shape } = checkTensor(operation, "positions", value, ["float32", "int32"]);
+function positionList(options: OptionReader, value: unknown, batchSize: number, length: number): number[] {
+  const { operation, call } = options;
+  const finite = (position: unknown, token: number): number => {
+    if (typeof position === "number" && Number.isFinite(position)) return position;
+    throw new OptionError(`${operation}: positions[${token}] must be a finite number, got ${describe(position)}`);
+  };
+  if (isList(value))
+    return call.list("positions", value, (given) => checkPositionCount(operation, given, length), finite);
+  const { data, shape } = call.tensor("positions", value, ["float32", "int32"]);
   const fits =
     (shape.length === 1 && shape[0] === length) ||
     (shape.length === 2 && shape[0] === batchSize && shape[1] === length);
@@ -275,7 +286,14 @@ function positionList(options: OptionReader, value: unknown, batchSize: number, 
     throw new ShapeError(
       `${operation}: positions.shape must be [${length}] or [${batchSize}, ${length}], got ${describe(shape)}`,
     );
-  return data;
+  return Array.from(data, finite);
+}
+
+function checkPositionCount(operation: string, given: number, length: number): void {
+  if (given === length) return;
+  throw new ShapeError(`${operation}: positions must have a number per token (${length}), got ${given}`, {
+    hint: "Positions that differ between batches go in a tensor [B, S].",
+  });
 }
 
 function checkRows({ operation }: OptionReader, positions: Float64Array, rows: number): void {

@@ -1,7 +1,5 @@
-import { arraysOf, dataHint, dtypeHint, tensorHint } from "./arrayHints.js";
-import { arrayKind, describe, isObject } from "./describe.js";
-import { checkGpuTensor, isGpuTensor } from "./gpuData.js";
-import { OptionError, ShapeError, UnsupportedError } from "./errors.js";
+import { describe } from "./describe.js";
+import { ShapeError } from "./errors.js";
 
 /** Element types. `"bool"` is one byte an element, nonzero = true; `"float16"` may be held as raw bits. */
 export type Dtype = "float32" | "float16" | "bool" | "int32";
@@ -23,7 +21,8 @@ export type TensorData = TensorDataOf[Dtype];
 
 /**
  * A dense array in row-major order. Any object of this form is a tensor; `tensor()` checks one early.
- * Inputs are read, never kept and never detached; a tensor must not change until the call that reads it has settled.
+ * Inputs are read, never kept and never detached. Shapes are read when the call is made, the numbers when its turn comes:
+ * leave them as they are until the call has settled.
  */
 export interface Tensor<D extends Dtype = Dtype> {
   readonly data: TensorDataOf[D];
@@ -43,7 +42,8 @@ export const BYTES: Readonly<Record<Dtype, number>> = { float32: 4, float16: 2, 
 /** What holds numbers of a dtype; of float16 the bits. */
 export const ARRAYS = { float32: Float32Array, float16: Uint16Array, bool: Uint8Array, int32: Int32Array } as const;
 
-const DTYPE_OF_ARRAY: Readonly<Record<string, Dtype>> = {
+/** What the numbers of an array are, by the array's class. */
+export const DTYPE_OF_ARRAY: Readonly<Record<string, Dtype>> = {
   Float32Array: "float32",
   Uint16Array: "float16",
   Float16Array: "float16",
@@ -64,95 +64,24 @@ export function copyBits(from: ArrayBufferView, to: ArrayBufferView): void {
 }
 
 /** Extents beyond this do not fit the 32-bit row and key indices that results and errors use. */
-const MAX_EXTENT = 2 ** 31 - 1;
+export const MAX_EXTENT = 2 ** 31 - 1;
 
 /**
- * Checks and builds a tensor. The array is referred to, not copied.
- *
- * @param data - Float32Array, Uint16Array or Float16Array (float16), Uint8Array (bool) or Int32Array, row-major.
- * @param shape - Extents whose product is `data.length`; `[]` is a scalar.
- * @throws ShapeError if the extents are not non-negative integers or do not fit `data`.
- * @throws OptionError if `data` is none of the arrays above.
+ * A checked tensor of some of the dtypes: what the engines work with. Its data is a view of our own on the caller's
+ * memory (of float16 the bits), its shape an array of our own.
  */
-export function tensor(data: Float32Array, shape: readonly number[]): TypedTensor<"float32">;
-export function tensor(data: Uint16Array | HalfArray, shape: readonly number[]): TypedTensor<"float16">;
-export function tensor(data: Uint8Array, shape: readonly number[]): TypedTensor<"bool">;
-export function tensor(data: Int32Array, shape: readonly number[]): TypedTensor<"int32">;
-export function tensor(data: TensorData, shape: readonly number[]): TypedTensor {
-  const { dtype } = checkTensor("tensor", "tensor", { data, shape });
-  return { data, shape: [...shape], dtype };
+export type CheckedTensor<D extends Dtype = Dtype> = { readonly [K in D]: TypedTensor<K> & Given }[D];
+
+interface Given {
+  /** float16 that the caller holds in a Float16Array. */
+  readonly half?: boolean;
+  /** Where it lies in the engine's memory, if it does. */
+  readonly address?: number | undefined;
 }
 
-/** A checked tensor of some of the dtypes: what the engines work with. */
-export type CheckedTensor<D extends Dtype = Dtype> = { readonly [K in D]: TypedTensor<K> }[D];
-
-/**
- * Checks that `value` is a tensor of one of `dtypes` (default: any); returns it with its dtype, its data not copied.
- *
- * @param onGpu - Whether it may lie on the GPU; see `gpuDataOf`.
- */
-export function checkTensor<D extends Dtype = Dtype>(
-  operation: string,
-  argument: string,
-  value: unknown,
-  dtypes: readonly D[] = Object.keys(BYTES) as D[],
-  onGpu = false,
-): CheckedTensor<D> {
-  const given = isObject(value) ? value : {};
-  if (isGpuTensor(given)) {
-    if (onGpu) return checkGpuTensor(operation, argument, given, dtypes);
-    throw new UnsupportedError(
-      `${operation}: ${argument} is a GPU tensor, which this engine or operation cannot read`,
-      {
-        hint: "Read the buffer back. With WebGPU, scaledDotProductAttention and encode read GPU tensors.",
-      },
-    );
-  }
-  if (!("shape" in given && "data" in given))
-    throw new OptionError(`${operation}: ${argument} must be a tensor { data, shape }, got ${describe(value)}`, {
-      hint: tensorHint(argument, value, dtypes),
-    });
-  const { data, shape } = given;
-  const dtype = dtypeOf(operation, argument, data, (given as { dtype?: unknown }).dtype, dtypes);
-  if (!(dtypes as readonly Dtype[]).includes(dtype))
-    throw new OptionError(`${operation}: ${argument} must be of dtype ${dtypes.join(" or ")}, got ${dtype}`, {
-      hint: dtypeHint(argument, dtype, dtypes),
-    });
-  const size = elementCount(operation, argument, shape);
-  const { length } = data as ArrayLike<unknown>;
-  if (size !== length)
-    throw new ShapeError(
-      `${operation}: ${argument}.data.length must be the product of shape ${describe(shape)}, got ${length} and ${size}`,
-    );
-  return { data, shape: [...(shape as number[])], dtype } as unknown as CheckedTensor<D>;
-}
-
-function dtypeOf(operation: string, argument: string, data: unknown, stated: unknown, dtypes: readonly Dtype[]): Dtype {
-  const kind = arrayKind(data);
-  const dtype = DTYPE_OF_ARRAY[kind ?? ""];
-  if (!dtype)
-    throw new OptionError(`${operation}: ${argument}.data must be a ${arraysOf(dtypes)}, got ${describe(data)}`, {
-      hint: dataHint(argument, data, dtypes),
-    });
-  if (stated !== undefined && stated !== dtype)
-    throw new OptionError(
-      `${operation}: ${argument}.dtype must be "${dtype}", which its data (${kind}) holds, got ${describe(stated)}`,
-    );
-  return dtype;
-}
-
-/** The product of the extents, each checked to be an integer that an index can reach. */
-export function elementCount(operation: string, argument: string, shape: unknown): number {
-  if (!Array.isArray(shape))
-    throw new ShapeError(`${operation}: ${argument}.shape must be an array of integers, got ${describe(shape)}`);
-  let count = 1;
-  shape.forEach((extent: unknown, axis) => {
-    if (!Number.isInteger(extent) || (extent as number) < 0 || (extent as number) > MAX_EXTENT)
-      throw new ShapeError(
-        `${operation}: ${argument}.shape[${axis}] must be an integer from 0 to ${MAX_EXTENT}, got ${describe(extent)}`,
-      );
-    count *= extent as number;
-  });
+/** The product of the extents, checked to be a number that can be counted to. */
+export function elementCount(operation: string, argument: string, shape: readonly number[]): number {
+  const count = shape.reduce((product, extent) => product * extent, 1);
   if (!Number.isSafeInteger(count))
     throw new ShapeError(`${operation}: ${argument}.shape ${describe(shape)} has more elements than can be counted`);
   return count;

@@ -1,5 +1,6 @@
+import type { CallArguments } from "./callArguments.js";
 import { packsHeads, shapeOf, type Layout } from "./layout.js";
-import { OptionReader } from "./options.js";
+import { namesOf, readOptions } from "./options.js";
 import { zeros } from "./zeros.js";
 
 /** The extents of calls to come. */
@@ -17,11 +18,20 @@ export interface WarmupShape {
   readonly valueDim?: number;
 }
 
-const NAMES = ["batchSize", "numHeads", "numKvHeads", "queryLength", "keyLength", "headDim", "valueDim"];
+const NAMES = namesOf<WarmupShape>({
+  batchSize: true,
+  numHeads: true,
+  numKvHeads: true,
+  queryLength: true,
+  keyLength: true,
+  headDim: true,
+  valueDim: true,
+});
 
 /** Zeros of the shape, in this layout. */
-export function warmupInputs(operation: string, given: unknown, layout: Layout) {
-  const shape = new OptionReader(operation, "shape", given, NAMES);
+export function warmupInputs(call: CallArguments, given: unknown, layout: Layout) {
+  const { operation } = call;
+  const shape = readOptions(call, given, NAMES, "shape");
   const batchSize = shape.integer("batchSize", { min: 1 }) ?? 1;
   const numHeads = shape.requiredInteger("numHeads", { min: 1 });
   const numKvHeads = shape.integer("numKvHeads", { min: 1 }) ?? numHeads;

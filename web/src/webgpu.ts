@@ -4,9 +4,10 @@
  * @module
  */
 import { Attention } from "./attention.js";
+import { CallArguments } from "./callArguments.js";
 import { readGpu } from "./gpuOptions.js";
 import { openGpuAlone } from "./openGpu.js";
-import { OptionReader } from "./options.js";
+import { namesOf, readOptions } from "./options.js";
 
 export * from "./exports.js";
 
@@ -24,6 +25,8 @@ export interface CreateOptions {
   readonly signal?: AbortSignal;
 }
 
+const OPTION_NAMES = namesOf<CreateOptions>({ backend: true, device: true, gpu: true, profile: true, signal: true });
+
 /**
  * Opens a GPU device.
  *
@@ -31,7 +34,7 @@ export interface CreateOptions {
  *   kernels need; the signal's reason if it aborts.
  */
 export async function createAttention(options?: CreateOptions): Promise<Attention> {
-  const reader = new OptionReader("createAttention", "", options, ["backend", "device", "gpu", "profile", "signal"]);
+  const reader = readOptions(new CallArguments("createAttention"), options, OPTION_NAMES);
   reader.oneOf("backend", ["webgpu"], "webgpu");
   const wanted = { ...readGpu(reader), signal: reader.signal() };
   wanted.signal?.throwIfAborted();

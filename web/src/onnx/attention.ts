@@ -1,8 +1,9 @@
+import type { CallArguments } from "../callArguments.js";
 import { describe } from "../describe.js";
 import { OptionError, ShapeError } from "../errors.js";
 import type { Attention } from "../attention.js";
 import type { FloatResult } from "../backend.js";
-import type { OptionReader } from "../options.js";
+import { namesOf, type OptionReader } from "../options.js";
 import { elementCount } from "../tensor.js";
 import {
   asGiven,
@@ -10,6 +11,7 @@ import {
   checkIntegers,
   checkRank,
   convert,
+  copyOf,
   widen,
   type Floats,
   type FloatTensor,
@@ -19,7 +21,7 @@ import {
 } from "./element.js";
 import { appendToPast, mergeHeads, splitHeads } from "./heads.js";
 import { maskOrBias } from "./mask.js";
-import { flag, readOperator, type OperatorCall, type OperatorOptions, type OperatorRules } from "./operator.js";
+import { flag, readOperator, type OperatorArguments, type OperatorOptions, type OperatorRules } from "./operator.js";
 import { softmaxInDouble, type Float32Tensor } from "./softmaxInDouble.js";
 
 /** B batch, Hq and Hkv heads, S queries, K keys, P past keys, T = P + K, D and Dv features. */
@@ -96,7 +98,7 @@ const RULES: OperatorRules = {
     left_window_size: 25,
     right_window_size: 25,
   },
-  options: ["opset", "qkMatmulOutput"],
+  options: namesOf<AttentionOperatorOptions>({ opset: true, qkMatmulOutput: true }),
 };
 
 type Engine = Pick<Attention, "scaledDotProductAttention">;
@@ -111,28 +113,29 @@ export async function attention(
   attributes: AttentionAttributes = {},
   options: AttentionOperatorOptions = {},
 ): Promise<AttentionOutputs> {
-  const call = readOperator(RULES, hw, inputs, attributes, options);
-  const { query, key, value, given, isPacked } = readHeads(call);
-  const past = readPast(call);
-  const present_key = appendToPast(OPERATOR, { past: "past_key", present: "present_key" }, past?.key, key);
-  const present_value = appendToPast(OPERATOR, { past: "past_value", present: "present_value" }, past?.value, value);
+  const args = readOperator(RULES, hw, inputs, attributes, options);
+  const { call } = args;
+  const { query, key, value, given, isPacked } = readHeads(args);
+  const past = readPast(args);
+  const present_key = appendToPast(call, { past: "past_key", present: "present_key" }, past?.key, key);
+  const present_value = appendToPast(call, { past: "past_value", present: "present_value" }, past?.value, value);
 
   const [B, Hq, S] = query.shape as [number, number, number, number];
   const full = [B, Hq, S, present_key.shape[2]!];
   const arrays: Triple = [query, present_key, present_value];
   const callOptions = {
-    ...readNumbers(call.attributes),
-    ...readPositions(call, full, past?.key.shape[2]),
-    ...(call.inputs.has("attn_mask") ? maskOrBias(OPERATOR, call.inputs.value("attn_mask"), full) : {}),
+    ...readNumbers(args.attributes),
+    ...readPositions(args, full, past?.key.shape[2]),
+    ...(args.inputs.has("attn_mask") ? maskOrBias(call, args.inputs.value("attn_mask"), full) : {}),
   };
-  const show = call.options.flag("qkMatmulOutput", true) ? readStage(call.attributes) : undefined;
+  const show = args.options.flag("qkMatmulOutput", true) ? readStage(args.attributes) : undefined;
   if (show) elementCount(OPERATOR, "qk_matmul_output", full);
-  const compute = isDouble(call.attributes) ? attendWithDoubleSoftmax : attend;
+  const compute = isDouble(args.attributes) ? attendWithDoubleSoftmax : attend;
   const { output, shown } = await compute(hw, arrays, callOptions, show);
 
   const Y = convert(output, query.dtype);
   return {
-    Y: asGiven(given.Q, isPacked ? mergeHeads(OPERATOR, "Y", Y) : Y),
+    Y: asGiven(given.Q, isPacked ? mergeHeads(call, "Y", Y) : Y),
     present_key: asGiven(given.K, present_key),
     present_value: asGiven(given.V, present_value),
     ...(shown ? { qk_matmul_output: asGiven(given.Q, convert(shown, query.dtype)) } : {}),
@@ -166,12 +169,12 @@ interface Heads {
   readonly isPacked: boolean;
 }
 
-function readHeads({ inputs, attributes }: OperatorCall): Heads {
-  const read = (name: InputName) => checkFloats(OPERATOR, name, inputs.value(name));
+function readHeads({ call, inputs, attributes }: OperatorArguments): Heads {
+  const read = (name: InputName) => checkFloats(call, name, inputs.value(name));
   const [Q, K, V] = [read("Q"), read("K"), read("V")];
-  checkRank(OPERATOR, "Q", Q.shape, [3, 4]);
-  checkRank(OPERATOR, "K", K.shape, [Q.shape.length]);
-  checkRank(OPERATOR, "V", V.shape, [Q.shape.length]);
+  checkRank(call, "Q", Q.shape, [3, 4]);
+  checkRank(call, "K", K.shape, [Q.shape.length]);
+  checkRank(call, "V", V.shape, [Q.shape.length]);
   const isPacked = Q.shape.length === 3;
   const unpack = (name: InputName, tensor: GivenFloats) => {
     const attribute = countOf(name);
@@ -179,14 +182,14 @@ function readHeads({ inputs, attributes }: OperatorCall): Heads {
     if (!isPacked) {
       if (count !== undefined && count !== tensor.shape[1])
         throw new ShapeError(`${OPERATOR}: ${attribute} must be ${name}.shape[1], got ${count} and ${tensor.shape[1]}`);
-      return tensor;
+      return name === "Q" ? copyOf(call, name, tensor) : tensor; // K and V are copied to what is present
     }
     if (count === undefined) throw attributes.refuse(attribute, "be given with 3-D inputs");
     if (tensor.shape[2]! % count !== 0)
       throw new ShapeError(
         `${OPERATOR}: ${attribute} must divide ${name}.shape[2], got ${count} and ${tensor.shape[2]}`,
       );
-    return splitHeads(OPERATOR, name, tensor, count);
+    return splitHeads(call, name, tensor, count);
   };
   const heads = {
     query: unpack("Q", Q),
@@ -242,14 +245,14 @@ function checkFit({ query, key, value, isPacked }: Omit<Heads, "given">): void {
     throw refuse(name("K", "heads"), `divide ${name("Q", "heads")}`, extentOf("K", "heads"), extentOf("Q", "heads"));
 }
 
-function readPast({ inputs }: OperatorCall): { key: Floats; value: Floats } | undefined {
+function readPast({ call, inputs }: OperatorArguments): { key: Floats; value: Floats } | undefined {
   const [hasKey, hasValue] = [inputs.has("past_key"), inputs.has("past_value")];
   if (!hasKey && !hasValue) return undefined;
   if (!hasKey || !hasValue)
     throw new OptionError(`${OPERATOR}: past_key and past_value must be given together, got one of them`);
   const read = (name: "past_key" | "past_value") => {
-    const past = checkFloats(OPERATOR, name, inputs.value(name));
-    checkRank(OPERATOR, name, past.shape, [4]);
+    const past = checkFloats(call, name, inputs.value(name));
+    checkRank(call, name, past.shape, [4]);
     return past;
   };
   const [key, value] = [read("past_key"), read("past_value")];
@@ -265,7 +268,7 @@ function readPast({ inputs }: OperatorCall): { key: Floats; value: Floats } | un
  * that of the caller's cache without the queries themselves, or 0: always given, never left to an alignment.
  */
 function readPositions(
-  { inputs, attributes }: OperatorCall,
+  { call, inputs, attributes }: OperatorArguments,
   [batchSize, , queryLength, totalLength]: readonly number[],
   pastLength: number | undefined,
 ): { queryOffset: number | Int32Array; causal?: true; window?: object; keyLengths?: Int32Array } {
@@ -275,7 +278,7 @@ function readPositions(
   });
   if (inputs.has("nonpad_kv_seqlen") && pastLength !== undefined)
     throw new OptionError(`${OPERATOR}: nonpad_kv_seqlen and past_key exclude each other, got both`);
-  const keyLengths = readKeyLengths(inputs, batchSize!, totalLength!);
+  const keyLengths = readKeyLengths(call, inputs, batchSize!, totalLength!);
   return {
     queryOffset: keyLengths?.map((length) => length - queryLength!) ?? pastLength ?? 0,
     ...(flag(attributes, "is_causal") ? { causal: true } : {}),
@@ -286,10 +289,15 @@ function readPositions(
   };
 }
 
-function readKeyLengths(inputs: OptionReader, batchSize: number, totalLength: number): Int32Array | undefined {
+function readKeyLengths(
+  call: CallArguments,
+  inputs: OptionReader,
+  batchSize: number,
+  totalLength: number,
+): Int32Array | undefined {
   const name = "nonpad_kv_seqlen";
   if (!inputs.has(name)) return undefined;
-  const { data, shape } = checkIntegers(OPERATOR, name, inputs.value(name), { min: 0, max: totalLength });
+  const { data, shape } = checkIntegers(call, name, inputs.value(name), { min: 0, max: totalLength });
   if (shape.length !== 1 || shape[0] !== batchSize)
     throw new ShapeError(`${OPERATOR}: ${name} must have shape [${batchSize}], got ${describe(shape)}`);
   return data;

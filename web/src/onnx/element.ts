@@ -1,9 +1,12 @@
 import { getFloat16, setFloat16 } from "@petamoriken/float16";
 
 import type { FloatResult } from "../backend.js";
-import { arrayKind, describe, isObject } from "../describe.js";
+import { elementsOf, isAnyArray } from "../anyArray.js";
+import type { CallArguments } from "../callArguments.js";
+import { describe, isObject } from "../describe.js";
 import { OptionError, OutOfMemoryError, ShapeError } from "../errors.js";
-import { ARRAYS, asHalves, checkTensor, elementCount, type HalfArray } from "../tensor.js";
+import { ARRAYS, asHalves, elementCount, type HalfArray } from "../tensor.js";
+import { arrayKind } from "../typedArray.js";
 
 /** float32, or float16 as a Float16Array or as raw bits. */
 export interface FloatTensor {
@@ -39,32 +42,33 @@ export interface GivenFloats extends Floats {
   readonly half: boolean;
 }
 
-export function checkFloats(operator: string, name: string, value: unknown): GivenFloats {
-  const { data, shape, dtype } = checkTensor(operator, name, value, ["float32", "float16"]);
-  const { buffer, byteOffset, length } = data as Float32Array<ArrayBuffer>;
-  if (dtype === "float32") return { data: new Float32Array(buffer, byteOffset, length), shape, dtype, half: false };
-  return { data: bitsOf(data), shape, dtype, half: arrayKind(data) === "Float16Array" };
+/** A float tensor under the name of an input; its numbers are not copied. */
+export function checkFloats(call: CallArguments, name: string, value: unknown): GivenFloats {
+  const { data, shape, dtype, half = false } = call.tensor(name, value, ["float32", "float16"]);
+  return { data: data as Floats["data"], shape, dtype, half };
 }
 
-/** The bits of float16 numbers, not copied. */
-export function bitsOf({ buffer, byteOffset, length }: Uint16Array | HalfArray): Uint16Array {
-  return new Uint16Array(buffer, byteOffset, length);
+/** The same numbers in an array of our own, which the caller cannot change while the call waits. */
+export function copyOf<F extends Floats>(call: CallArguments, name: string, floats: F): F {
+  const data = emptyArray(call, name, floats.dtype, floats.data.length);
+  data.set(floats.data);
+  return { ...floats, data };
 }
 
 /** The values as 32-bit integers from `min` to `max`. */
 export function checkIntegers(
-  operator: string,
+  call: CallArguments,
   name: string,
   value: unknown,
   { min, max }: { readonly min: number; readonly max: number },
 ): { data: Int32Array; shape: readonly number[] } {
-  const { data, shape } = shaped(operator, name, value);
-  const integers = emptyArray(operator, name, "int32", data.length);
+  const { data, shape } = shaped(call, name, value);
+  const integers = emptyArray(call, name, "int32", data.length);
   for (let k = 0; k < integers.length; ++k) {
     const integer = Number(data[k]);
     if (!Number.isInteger(integer) || integer < min || integer > max || typeof data[k] === "boolean")
       throw new OptionError(
-        `${operator}: ${name}.data[${k}] must be an integer from ${min} to ${max}, got ${describe(data[k])}`,
+        `${call.operation}: ${name}.data[${k}] must be an integer from ${min} to ${max}, got ${describe(data[k])}`,
       );
     integers[k] = integer;
   }
@@ -83,40 +87,49 @@ export interface Shaped {
   readonly dtype: unknown;
 }
 
-export function shaped(operator: string, name: string, value: unknown): Shaped {
-  if (!isObject(value) || !("data" in value) || !("shape" in value))
-    throw new OptionError(`${operator}: ${name} must be a tensor { data, shape }, got ${describe(value)}`);
-  const { data, shape, dtype } = value as Readonly<Record<"data" | "shape" | "dtype", unknown>>;
-  const kind = arrayKind(data);
-  if (!kind && !Array.isArray(data))
-    throw new OptionError(`${operator}: ${name}.data must be a typed array or an array, got ${describe(data)}`);
-  const size = elementCount(operator, name, shape);
-  const { length } = data as ArrayLike<Element>;
-  if (length !== size)
-    throw new ShapeError(
-      `${operator}: ${name}.data.length must be the product of shape ${describe(shape)}, got ${length} and ${size}`,
-    );
-  const elements = kind ? (data as ArrayLike<Element>) : checkElements(operator, name, data as unknown[]);
-  return { data: elements, shape: [...(shape as number[])], kind, dtype };
+export function shaped(call: CallArguments, name: string, value: unknown): Shaped {
+  const { operation } = call;
+  return call.guarded(name, () => {
+    if (!isObject(value) || !("data" in value) || !("shape" in value))
+      throw new OptionError(`${operation}: ${name} must be a tensor { data, shape }, got ${describe(value)}`);
+    const { data, shape: givenShape, dtype } = value as Readonly<Record<"data" | "shape" | "dtype", unknown>>;
+    if (!isAnyArray(data))
+      throw new OptionError(`${operation}: ${name}.data must be a typed array or an array, got ${describe(data)}`);
+    const shape = call.shape(name, givenShape);
+    const size = elementCount(operation, name, shape);
+    const list = elementsOf(call, `${name}.data`, data);
+    const { length } = list;
+    if (length !== size)
+      throw new ShapeError(
+        `${operation}: ${name}.data.length must be the product of shape ${describe(shape)}, got ${length} and ${size}`,
+      );
+    const kind = arrayKind(data);
+    return { data: kind ? (list as Shaped["data"]) : checkElements(call, name, list, length), shape, kind, dtype };
+  });
 }
 
 /** A copy of a plain list, which may hold anything. */
-function checkElements(operator: string, name: string, list: readonly unknown[]): Element[] {
+function checkElements(call: CallArguments, name: string, list: ArrayLike<unknown>, length: number): Element[] {
   const elements: Element[] = [];
-  for (let k = 0; k < list.length; ++k) {
+  for (let k = 0; k < length; ++k) {
     const element = list[k];
     if (typeof element !== "number" && typeof element !== "bigint" && typeof element !== "boolean")
       throw new OptionError(
-        `${operator}: ${name}.data[${k}] must be a number, a bigint or a boolean, got ${describe(element)}`,
+        `${call.operation}: ${name}.data[${k}] must be a number, a bigint or a boolean, got ${describe(element)}`,
       );
     elements.push(element);
   }
   return elements;
 }
 
-export function checkRank(operator: string, name: string, shape: readonly number[], ranks: readonly number[]): void {
+export function checkRank(
+  { operation }: CallArguments,
+  name: string,
+  shape: readonly number[],
+  ranks: readonly number[],
+): void {
   if (!ranks.includes(shape.length))
-    throw new ShapeError(`${operator}: ${name} must have rank ${ranks.join(" or ")}, got shape ${describe(shape)}`);
+    throw new ShapeError(`${operation}: ${name} must have rank ${ranks.join(" or ")}, got shape ${describe(shape)}`);
 }
 
 /** The same numbers as float32. */
@@ -143,7 +156,7 @@ export function asGiven({ half }: GivenFloats, { data, shape, dtype }: Floats): 
 
 /** A new array for numbers of this type. */
 export function emptyArray<D extends keyof typeof ARRAYS>(
-  operator: string,
+  { operation }: CallArguments,
   name: string,
   dtype: D,
   length: number,
@@ -151,7 +164,7 @@ export function emptyArray<D extends keyof typeof ARRAYS>(
   try {
     return new ARRAYS[dtype](length) as InstanceType<(typeof ARRAYS)[D]>;
   } catch (cause) {
-    throw new OutOfMemoryError(`${operator}: ${name} of ${length} numbers does not fit the memory of JavaScript`, {
+    throw new OutOfMemoryError(`${operation}: ${name} of ${length} numbers does not fit the memory of JavaScript`, {
       cause,
     });
   }

@@ -1,24 +1,25 @@
+import type { CallArguments } from "../callArguments.js";
 import { describe } from "../describe.js";
 import { ShapeError } from "../errors.js";
 import { elementCount } from "../tensor.js";
 import { emptyArray, type Floats } from "./element.js";
 
 /** [B, S, H·D] → [B, H, S, D] */
-export function splitHeads(operator: string, name: string, { data, shape, dtype }: Floats, heads: number): Floats {
+export function splitHeads(call: CallArguments, name: string, { data, shape, dtype }: Floats, heads: number): Floats {
   const [batch, length, width] = shape as [number, number, number];
-  return swapMiddleAxes(operator, name, { data, shape: [batch, length, heads, width / heads], dtype });
+  return swapMiddleAxes(call, name, { data, shape: [batch, length, heads, width / heads], dtype });
 }
 
 /** [B, H, S, D] → [B, S, H·D] */
-export function mergeHeads(operator: string, name: string, tensor: Floats): Floats {
-  const { data, shape, dtype } = swapMiddleAxes(operator, name, tensor);
+export function mergeHeads(call: CallArguments, name: string, tensor: Floats): Floats {
+  const { data, shape, dtype } = swapMiddleAxes(call, name, tensor);
   const [batch, length, heads, dim] = shape as [number, number, number, number];
   return { data, shape: [batch, length, heads * dim], dtype };
 }
 
-function swapMiddleAxes(operator: string, name: string, { data, shape, dtype }: Floats): Floats {
+function swapMiddleAxes(call: CallArguments, name: string, { data, shape, dtype }: Floats): Floats {
   const [B, M, N, D] = shape as [number, number, number, number];
-  const swapped = emptyArray(operator, name, dtype, data.length);
+  const swapped = emptyArray(call, name, dtype, data.length);
   if (data.length === 0) return { data: swapped, shape: [B, N, M, D], dtype };
   for (let b = 0; b < B; ++b)
     for (let m = 0; m < M; ++m)
@@ -35,7 +36,7 @@ function swapMiddleAxes(operator: string, name: string, { data, shape, dtype }: 
  * @param names - What the operator calls the past and the result.
  */
 export function appendToPast(
-  operator: string,
+  call: CallArguments,
   names: { readonly past: string; readonly present: string },
   past: Floats | undefined,
   now: Floats,
@@ -46,12 +47,12 @@ export function appendToPast(
     (past.dtype !== now.dtype || [B, H, past.shape[2], D].some((extent, axis) => extent !== past.shape[axis]))
   )
     throw new ShapeError(
-      `${operator}: ${names.past} must be ${now.dtype} [${B}, ${H}, past length, ${D}], ` +
+      `${call.operation}: ${names.past} must be ${now.dtype} [${B}, ${H}, past length, ${D}], ` +
         `got ${past.dtype} ${describe(past.shape)}`,
     );
   const P = past?.shape[2] ?? 0;
   const shape = [B, H, P + S, D];
-  const data = emptyArray(operator, names.present, now.dtype, elementCount(operator, names.present, shape));
+  const data = emptyArray(call, names.present, now.dtype, elementCount(call.operation, names.present, shape));
   const rows = data.length === 0 ? 0 : B * H;
   for (let row = 0; row < rows; ++row) {
     if (past) data.set(past.data.subarray(row * P * D, (row + 1) * P * D), row * (P + S) * D);

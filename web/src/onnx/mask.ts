@@ -1,7 +1,8 @@
+import type { CallArguments } from "../callArguments.js";
 import { describe } from "../describe.js";
 import { ShapeError } from "../errors.js";
 import type { Tensor } from "../tensor.js";
-import { bitsOf, checkRank, emptyArray, shaped, type Element, type Shaped } from "./element.js";
+import { checkRank, emptyArray, shaped, type Element, type Shaped } from "./element.js";
 
 const INPUT = "attn_mask";
 const FLOAT16_MINUS_INFINITY = 0xfc00;
@@ -13,21 +14,21 @@ const FLOAT16_MINUS_INFINITY = 0xfc00;
  * @param full - What it broadcasts to: [B, Hq, S, T].
  */
 export function maskOrBias(
-  operator: string,
+  call: CallArguments,
   value: unknown,
   full: readonly number[],
 ): { mask: Tensor<"bool"> } | { bias: Tensor<"float32" | "float16"> } {
-  const given = shaped(operator, INPUT, value);
+  const given = shaped(call, INPUT, value);
   const { data, shape } = given;
-  checkRank(operator, INPUT, shape, [1, 2, 3, 4]);
-  checkBroadcast(operator, shape, full);
+  checkRank(call, INPUT, shape, [1, 2, 3, 4]);
+  checkBroadcast(call, shape, full);
   const copy = <D extends "bool" | "float32">(dtype: D, element: (given: Element | undefined) => number) => {
-    const numbers = emptyArray(operator, INPUT, dtype, data.length);
+    const numbers = emptyArray(call, INPUT, dtype, data.length);
     for (let k = 0; k < numbers.length; ++k) numbers[k] = element(data[k]);
     return numbers;
   };
   const pad = (dtype: Row["dtype"], data: Row["data"], hidden: number) =>
-    padRows(operator, { data, shape, dtype }, full[3]!, hidden);
+    padRows(call, { data, shape, dtype }, full[3]!, hidden);
   if (holdsBooleans(given))
     return {
       mask: pad(
@@ -37,7 +38,7 @@ export function maskOrBias(
       ) as Tensor<"bool">,
     };
   const bias = holdsHalves(given)
-    ? pad("float16", bitsOf(data as unknown as Uint16Array), FLOAT16_MINUS_INFINITY)
+    ? pad("float16", bitsOf(call, data as unknown as Uint16Array), FLOAT16_MINUS_INFINITY)
     : pad("float32", copy("float32", Number), -Infinity);
   return { bias: bias as Tensor<"float32" | "float16"> };
 }
@@ -50,7 +51,14 @@ function holdsHalves({ kind, dtype }: Shaped): boolean {
   return kind === "Float16Array" || (kind === "Uint16Array" && (dtype === undefined || dtype === "float16"));
 }
 
-function checkBroadcast(operator: string, shape: readonly number[], full: readonly number[]): void {
+/** A copy of the bits of float16 numbers. */
+function bitsOf(call: CallArguments, { buffer, byteOffset, length }: Uint16Array): Uint16Array {
+  const bits = emptyArray(call, INPUT, "float16", length);
+  bits.set(new Uint16Array(buffer, byteOffset, length));
+  return bits;
+}
+
+function checkBroadcast({ operation }: CallArguments, shape: readonly number[], full: readonly number[]): void {
   const missing = full.length - shape.length;
   const fits = shape.every((extent, n) => {
     const axis = n + missing;
@@ -58,7 +66,7 @@ function checkBroadcast(operator: string, shape: readonly number[], full: readon
   });
   if (!fits)
     throw new ShapeError(
-      `${operator}: ${INPUT}.shape must broadcast to [batch_size, q_num_heads, q_sequence_length, total_sequence_length] = ` +
+      `${operation}: ${INPUT}.shape must broadcast to [batch_size, q_num_heads, q_sequence_length, total_sequence_length] = ` +
         `${describe(full)}, with a last axis that may be shorter, got ${describe(shape)}`,
     );
 }
@@ -70,11 +78,11 @@ interface Row {
   readonly dtype: "bool" | "float16" | "float32";
 }
 
-function padRows(operator: string, { data, shape, dtype }: Row, totalLength: number, hidden: number): Row {
+function padRows(call: CallArguments, { data, shape, dtype }: Row, totalLength: number, hidden: number): Row {
   const length = shape.at(-1)!;
   if (length >= totalLength) return { data, shape, dtype };
   const rows = shape.slice(0, -1).reduce((count, extent) => count * extent, 1);
-  const padded = emptyArray(operator, INPUT, dtype, rows * totalLength).fill(hidden);
+  const padded = emptyArray(call, INPUT, dtype, rows * totalLength).fill(hidden);
   for (let row = 0; row < rows; ++row) padded.set(data.subarray(row * length, (row + 1) * length), row * totalLength);
   return { data: padded, shape: [...shape.slice(0, -1), totalLength], dtype };
 }

@@ -1,6 +1,7 @@
+import { CallArguments } from "../callArguments.js";
 import { describe, isObject } from "../describe.js";
 import { OptionError, UnsupportedError } from "../errors.js";
-import { OptionReader } from "../options.js";
+import { readOptions, type OptionReader } from "../options.js";
 
 export interface OperatorOptions {
   /** The operator set whose rules apply. Default: 25, the newest known here; later ones count as 25. */
@@ -20,7 +21,8 @@ export interface OperatorRules {
 }
 
 /** The arguments of an operator, their names known. */
-export interface OperatorCall {
+export interface OperatorArguments {
+  readonly call: CallArguments;
   readonly inputs: OptionReader;
   readonly attributes: OptionReader;
   readonly options: OptionReader;
@@ -39,18 +41,19 @@ export function readOperator(
   givenInputs: unknown,
   givenAttributes: unknown,
   givenOptions: unknown,
-): OperatorCall {
+): OperatorArguments {
   const { operator, since, method, required } = rules;
-  if (method !== undefined && !hasMethod(hw, method))
+  const call = new CallArguments(operator);
+  if (method !== undefined && !call.guarded("the first argument", () => hasMethod(hw, method)))
     throw new OptionError(`${operator}: the first argument must be an instance, got ${describe(hw)}`, {
       hint: "createAttention makes one.",
     });
-  const options = new OptionReader(operator, "", givenOptions, rules.options);
+  const options = readOptions(call, givenOptions, rules.options);
   const opset = options.integer("opset", { min: 1 }) ?? NEWEST_OPSET;
   if (opset < since)
     throw new UnsupportedError(`${operator}: opset must be an integer of at least ${since}, got ${opset}`);
   const read = (path: "inputs" | "attributes", given: unknown) => {
-    const reader = new OptionReader(operator, path, given, Object.keys(rules[path]));
+    const reader = readOptions(call, given, Object.keys(rules[path]), path);
     for (const [name, from] of Object.entries(rules[path]))
       if (reader.has(name) && opset < from)
         throw new OptionError(`${operator}: ${reader.name(name)} needs opset ${from}, got opset ${opset}`);
@@ -60,7 +63,7 @@ export function readOperator(
   const attributes = read("attributes", givenAttributes);
   const missing = required.find((name) => !inputs.has(name));
   if (missing !== undefined) throw new OptionError(`${operator}: inputs.${missing} is required, got undefined`);
-  return { inputs, attributes, options, opset };
+  return { call, inputs, attributes, options, opset };
 }
 
 function hasMethod(hw: unknown, method: string): boolean {

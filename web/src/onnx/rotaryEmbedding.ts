@@ -1,14 +1,16 @@
 import type { Attention } from "../attention.js";
+import type { CallArguments } from "../callArguments.js";
 import { describe } from "../describe.js";
 import { ShapeError } from "../errors.js";
 import type { FloatResult } from "../backend.js";
-import type { OptionReader } from "../options.js";
+import { namesOf, type OptionReader } from "../options.js";
 import type { Tensor } from "../tensor.js";
 import {
   asGiven,
   checkFloats,
   checkIntegers,
   checkRank,
+  copyOf,
   widen,
   type Floats,
   type FloatTensor,
@@ -45,7 +47,7 @@ const RULES: OperatorRules = {
   inputs: { X: 23, cos_cache: 23, sin_cache: 23, position_ids: 23 },
   required: ["X", "cos_cache", "sin_cache"],
   attributes: { interleaved: 23, num_heads: 23, rotary_embedding_dim: 23 },
-  options: ["opset"],
+  options: namesOf<OperatorOptions>({ opset: true }),
 };
 
 /** ONNX `RotaryEmbedding`; Y has the shape and type of X. */
@@ -55,14 +57,14 @@ export async function rotaryEmbedding(
   attributes: RotaryEmbeddingAttributes = {},
   options: OperatorOptions = {},
 ): Promise<{ Y: FloatResult }> {
-  const call = readOperator(RULES, hw, inputs, attributes, options);
-  const X = checkFloats(OPERATOR, "X", call.inputs.value("X"));
-  const { x, layout, batch, length } = readHeads(X, call.attributes);
-  const rotaryDim = readRotaryDim(X, x.shape[3]!, call.attributes);
+  const { call, inputs: given, attributes: reader } = readOperator(RULES, hw, inputs, attributes, options);
+  const X = copyOf(call, "X", checkFloats(call, "X", given.value("X")));
+  const { x, layout, batch, length } = readHeads(call, X, reader);
+  const rotaryDim = readRotaryDim(X, x.shape[3]!, reader);
   const turned = await hw.rotaryEmbedding(x, {
     layout,
-    ...readTables(call.inputs, batch, length, rotaryDim / 2),
-    interleaved: flag(call.attributes, "interleaved"),
+    ...readTables(call, given, batch, length, rotaryDim / 2),
+    interleaved: flag(reader, "interleaved"),
     rotaryDim,
   });
   return { Y: asGiven(X, { ...(turned as Floats), shape: X.shape }) };
@@ -84,10 +86,11 @@ function readRotaryDim(X: Floats, headSize: number, attributes: OptionReader): n
 
 /** X as four axes: [B, S, H·D] lies in memory as [B, S, H, D] does. */
 function readHeads(
+  call: CallArguments,
   X: Floats,
   attributes: OptionReader,
 ): { x: Floats; layout: "BHSD" | "BSHD"; batch: number; length: number } {
-  checkRank(OPERATOR, "X", X.shape, [3, 4]);
+  checkRank(call, "X", X.shape, [3, 4]);
   const heads = attributes.integer("num_heads", { min: 0 }) ?? 0;
   if (X.shape.length === 4) {
     const [batch, H, length] = X.shape as [number, number, number, number];
@@ -104,6 +107,7 @@ function readHeads(
 
 /** The caches as tables [rows, R/2], and each token's row in them. Without `position_ids` every token has its own. */
 function readTables(
+  call: CallArguments,
   inputs: OptionReader,
   batch: number,
   length: number,
@@ -111,7 +115,7 @@ function readTables(
 ): { cos: Tensor<"float32">; sin: Tensor<"float32">; positions: Tensor<"int32"> } {
   const byPosition = inputs.has("position_ids");
   const table = (name: "cos_cache" | "sin_cache") => {
-    const { data, shape } = widen(checkFloats(OPERATOR, name, inputs.value(name)));
+    const { data, shape } = widen(copyOf(call, name, checkFloats(call, name, inputs.value(name))));
     checkShape(name, shape, byPosition ? ["positions", pairs] : [batch, length, pairs]);
     return { data, shape: [byPosition ? shape[0]! : batch * length, pairs] };
   };
@@ -122,14 +126,19 @@ function readTables(
       `${OPERATOR}: sin_cache.shape[0] must equal cos_cache.shape[0], got ${sin.shape[0]} and ${rows}`,
     );
   const data = byPosition
-    ? readPositionIds(inputs, [batch, length], rows)
+    ? readPositionIds(call, inputs, [batch, length], rows)
     : Int32Array.from({ length: batch * length }, (_, token) => token);
   return { cos, sin, positions: { data, shape: [batch, length] } };
 }
 
-function readPositionIds(inputs: OptionReader, expected: readonly number[], rows: number): Int32Array {
+function readPositionIds(
+  call: CallArguments,
+  inputs: OptionReader,
+  expected: readonly number[],
+  rows: number,
+): Int32Array {
   const name = "position_ids";
-  const { data, shape } = checkIntegers(OPERATOR, name, inputs.value(name), { min: 0, max: rows - 1 });
+  const { data, shape } = checkIntegers(call, name, inputs.value(name), { min: 0, max: rows - 1 });
   checkShape(name, shape, expected);
   return data;
 }

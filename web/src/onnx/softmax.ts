@@ -1,5 +1,6 @@
 import type { Attention } from "../attention.js";
 import type { FloatResult } from "../backend.js";
+import { namesOf } from "../options.js";
 import { asGiven, checkFloats, convert, emptyArray, widen, type FloatTensor } from "./element.js";
 import { readOperator, type OperatorOptions, type OperatorRules } from "./operator.js";
 
@@ -16,7 +17,7 @@ const RULES: OperatorRules = {
   inputs: { input: 1 },
   required: ["input"],
   attributes: { axis: 1 },
-  options: ["opset"],
+  options: namesOf<OperatorOptions>({ opset: true }),
 };
 
 /** ONNX `Softmax`, of any rank; sums run in double. The instance is not used: the work is one pass over the array. */
@@ -27,18 +28,18 @@ export async function softmax(
   attributes: SoftmaxAttributes = {},
   options: OperatorOptions = {},
 ): Promise<{ output: FloatResult }> {
-  const call = readOperator(RULES, hw, inputs, attributes, options);
-  const input = checkFloats(OPERATOR, "input", call.inputs.value("input"));
+  const { call, inputs: given, attributes: reader, opset } = readOperator(RULES, hw, inputs, attributes, options);
+  const input = checkFloats(call, "input", given.value("input"));
   const rank = input.shape.length;
-  const flattens = call.opset < 13;
-  const given = call.attributes.integer("axis", { min: -rank, max: Math.max(0, rank - 1) }) ?? (flattens ? 1 : -1);
-  const axis = given < 0 ? given + rank : given;
+  const flattens = opset < 13;
+  const axisGiven = reader.integer("axis", { min: -rank, max: Math.max(0, rank - 1) }) ?? (flattens ? 1 : -1);
+  const axis = axisGiven < 0 ? axisGiven + rank : axisGiven;
   const product = (extents: readonly number[]) => extents.reduce((count, extent) => count * extent, 1);
   const inner = flattens ? 1 : product(input.shape.slice(axis + 1));
   const length = flattens ? product(input.shape.slice(axis)) : (input.shape[axis] ?? 1);
 
   const x = widen(input).data;
-  const output = emptyArray(OPERATOR, "output", "float32", x.length);
+  const output = emptyArray(call, "output", "float32", x.length);
   for (let line = 0; line < x.length / (length || 1); ++line)
     softmaxLine(x, output, Math.floor(line / inner) * length * inner + (line % inner), length, inner);
   return {

@@ -1,6 +1,6 @@
 import { type Tensor } from "../tensor.js";
 import { Slices, type Slice } from "./slices.js";
-import { tensorSource, type AttentionSource } from "./source.js";
+import { readSource, readTensor, tensorSource, type AttentionSource } from "./source.js";
 import { THEME_CSS, ThemeProbe } from "./theme.js";
 import { hiddenRule, type HiddenRule } from "./visibility.js";
 import { type Tokens } from "./words.js";
@@ -50,6 +50,10 @@ export abstract class AttentionElement extends BaseElement {
   #keyTokens: readonly string[] = [];
   #headNames: readonly string[] = [];
   #mask: Tensor | undefined;
+  // As they were when they were set.
+  #readProbs: Tensor<"float32"> | undefined;
+  #readSource: AttentionSource | undefined;
+  #readMask: Tensor | undefined;
   #isHidden: HiddenRule | undefined;
   #frame = 0;
   #isDataStale = true;
@@ -72,9 +76,11 @@ export abstract class AttentionElement extends BaseElement {
     return this.#probs;
   }
   set probs(probs: Tensor<"float32"> | undefined) {
-    if (probs) tensorSource(probs, 0); // refuses here, where the caller is
+    const read = probs && readTensor("probs", probs, ["float32"]);
+    if (read) tensorSource(read, 0); // refuses here, where the caller is
     this.#probs = probs;
-    this.#source = undefined;
+    this.#readProbs = read;
+    this.#source = this.#readSource = undefined;
     this.redraw();
   }
 
@@ -83,8 +89,9 @@ export abstract class AttentionElement extends BaseElement {
     return this.#source;
   }
   set source(source: AttentionSource | undefined) {
+    this.#readSource = source && readSource(source);
     this.#source = source;
-    this.#probs = undefined;
+    this.#probs = this.#readProbs = undefined;
     this.redraw();
   }
 
@@ -144,6 +151,7 @@ export abstract class AttentionElement extends BaseElement {
     return this.#mask;
   }
   set mask(mask: Tensor | undefined) {
+    this.#readMask = mask && readTensor("mask", mask);
     this.#mask = mask;
     this.redraw();
   }
@@ -258,8 +266,8 @@ export abstract class AttentionElement extends BaseElement {
     this.slices = undefined;
     this.trouble = undefined;
     try {
-      const data = this.#probs ? tensorSource(this.#probs, this.batch) : this.#source;
-      const visibility = { causal: this.causal, mask: this.#mask, isHidden: this.#isHidden };
+      const data = this.#readProbs ? tensorSource(this.#readProbs, this.batch) : this.#readSource;
+      const visibility = { causal: this.causal, mask: this.#readMask, isHidden: this.#isHidden };
       this.rule = data && hiddenRule(visibility, data, this.batch);
       this.data = data;
     } catch (error) {

@@ -1,6 +1,7 @@
-import { arrayKind } from "../describe.js";
+import { assertIntact, CallArguments } from "../callArguments.js";
+import { describe } from "../describe.js";
 import { OptionError, ShapeError } from "../errors.js";
-import { type Tensor } from "../tensor.js";
+import type { CheckedTensor, Dtype, Tensor } from "../tensor.js";
 
 /** Attention that is computed when it is looked at. */
 export interface AttentionSource {
@@ -21,19 +22,46 @@ export interface AttentionSource {
  * @param batch - Which of the B sequences.
  */
 export function tensorSource(tensor: Tensor<"float32">, batch = 0): AttentionSource {
-  const { data, shape } = tensor;
-  if (arrayKind(data) !== "Float32Array") throw new OptionError("probs: data must be a Float32Array");
-  if (shape.length < 2 || shape.length > 4 || data.length !== shape.reduce((product, extent) => product * extent, 1)) {
+  const { data, shape } = readTensor("probs", tensor, ["float32"]);
+  if (shape.length < 2 || shape.length > 4)
     throw new ShapeError(
-      `probs: must be [Sq, Skv], [H, Sq, Skv] or [B, H, Sq, Skv] and fit its data, got [${shape.join(", ")}] for ${data.length} numbers`,
+      `headwise/viz: probs must be [Sq, Skv], [H, Sq, Skv] or [B, H, Sq, Skv], got shape ${describe(shape)}`,
     );
-  }
   const [batches = 1, heads = 1, queries = 0, keys = 0] = padded(shape, 4);
   if (!Number.isInteger(batch) || batch < 0 || batch >= batches) {
-    throw new OptionError(`batch: must be one of the ${batches} sequences of probs, got ${batch}`);
+    throw new OptionError(
+      `headwise/viz: batch must be one of the ${batches} sequences of probs, got ${describe(batch)}`,
+    );
   }
   const start = (head: number, query: number) => ((batch * heads + head) * queries + query) * keys;
-  return { heads, queries, keys, rows: (head, from, to) => data.subarray(start(head, from), start(head, to)) };
+  const rows = (head: number, from: number, to: number) => {
+    assertIntact("headwise/viz", "probs", data);
+    return data.subarray(start(head, from), start(head, to));
+  };
+  return { heads, queries, keys, rows };
+}
+
+/** A tensor as it is now: its shape and array read once, its numbers not copied. */
+export function readTensor<D extends Dtype>(name: string, tensor: Tensor<D>, dtypes?: readonly D[]): CheckedTensor<D> {
+  return new CallArguments("headwise/viz").tensor(name, tensor, dtypes);
+}
+
+/** A source whose extents are read once. */
+export function readSource(given: AttentionSource): AttentionSource {
+  const call = new CallArguments("headwise/viz");
+  const { heads, queries, keys, rows } = call.guarded("source", () => ({
+    ...{ heads: given.heads, queries: given.queries, keys: given.keys },
+    rows: Reflect.get(given, "rows"),
+  }));
+  const extents = call.shape("source", [heads, queries, keys]);
+  if (typeof rows !== "function")
+    throw new OptionError(`headwise/viz: source.rows must be a function, got ${describe(rows)}`);
+  return {
+    heads: extents[0]!,
+    queries: extents[1]!,
+    keys: extents[2]!,
+    rows: (...range) => (rows).apply(given, range),
+  };
 }
 
 /** The shape with extents of 1 in front. */

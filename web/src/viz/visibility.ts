@@ -1,3 +1,4 @@
+import { describe } from "../describe.js";
 import { ShapeError } from "../errors.js";
 import { type Tensor } from "../tensor.js";
 import { padded, type AttentionSource } from "./source.js";
@@ -30,7 +31,10 @@ function maskRule({ data, shape }: Tensor, { heads, queries, keys }: Extents, ba
   const fits = [batch + 1, heads, queries, keys].every((extent, axis) =>
     axis === 0 ? own[0] === 1 || own[0]! >= extent : own[axis] === 1 || own[axis] === extent,
   );
-  if (!fits) throw new ShapeError(`mask: must broadcast to [${heads}, ${queries}, ${keys}], got [${shape.join(", ")}]`);
+  if (!fits)
+    throw new ShapeError(
+      `headwise/viz: mask must broadcast to [${heads}, ${queries}, ${keys}], got shape ${describe(shape)}`,
+    );
   const [b, h, q, k] = own as [number, number, number, number];
   const start = b > 1 ? batch * h * q * k : 0;
   // an extent of 1 stands for every index of its axis

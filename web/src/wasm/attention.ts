@@ -5,12 +5,13 @@ import {
   type Selection,
   type Wanted,
 } from "../attentionOptions.js";
-import type { AttentionProblem, CheckedFloats, OutputForm } from "../attentionProblem.js";
+import type { AttentionProblem, OutputForm } from "../attentionProblem.js";
 import type { AttentionResult, Eventually, FloatResult } from "../backend.js";
+import { assertIntact } from "../callArguments.js";
 import type { Layout } from "../layout.js";
 import { OptionError } from "../errors.js";
 import type { Ragged } from "../ragged.js";
-import { asHalves, elementCount, type CheckedTensor, type TypedTensor } from "../tensor.js";
+import { asHalves, BYTES, elementCount, type CheckedTensor, type Dtype, type TypedTensor } from "../tensor.js";
 import type { WasmEngine } from "./engine.js";
 import type { Arena, Heap } from "./heap.js";
 import type { AttentionCall, LateCopy } from "./module.js";
@@ -30,22 +31,20 @@ type Collect<T> = () => T;
 
 export function runAttention(engine: WasmEngine, problem: AttentionProblem): Eventually<AttentionResult> {
   const { operation, shape, layout, query, key, value, settings, output } = problem;
-  refuseOverlap(engine.heap, operation, output, { query, key, value, ...masks(settings) });
+  refuseOverlap(operation, output, { query, key, value, ...masks(settings) });
   return engine.call(operation, (arena) => {
     const call = engine.struct("AttentionCall");
     call.reset();
     Object.assign(call, shape);
     call.layout = LAYOUT[layout];
     const late: LateCopy[] = [];
-    const place = (name: string, tensor: CheckedFloats) =>
-      placeInput(engine.heap, arena, operation, name, tensor, late);
-    call.query = place("query", query);
+    call.query = placeInput(arena, query, late);
     call.queryDtype = DTYPE[query.dtype];
-    call.key = place("key", key);
+    call.key = placeInput(arena, key, late);
     call.keyDtype = DTYPE[key.dtype];
-    call.value = place("value", value);
+    call.value = placeInput(arena, value, late);
     call.valueDtype = DTYPE[value.dtype];
-    writeSettings(call, engine.heap, arena, operation, settings);
+    writeSettings(call, arena, settings);
     if (problem.ragged) writeRagged(call, arena, problem.ragged);
     const collect = writeWanted(call, engine.heap, arena, problem);
     engine.module.late = late;
@@ -61,24 +60,11 @@ export function masks({ mask, bias }: AttentionSettings): { mask?: CheckedTensor
 }
 
 /** Copies an input into the arena, now or `late`; one that already lies in the engine stays where it is. */
-export function placeInput(
-  heap: Heap,
-  arena: Arena,
-  operation: string,
-  argument: string,
-  { data }: TypedTensor,
-  late?: LateCopy[],
-): number {
-  return heap.find(operation, argument, data) ?? arena.copy(data, late);
+export function placeInput(arena: Arena, { data, address }: CheckedTensor, late?: LateCopy[]): number {
+  return address ?? arena.copy(data, late);
 }
 
-export function writeSettings(
-  call: AttentionCall,
-  heap: Heap,
-  arena: Arena,
-  operation: string,
-  settings: AttentionSettings,
-): void {
+export function writeSettings(call: AttentionCall, arena: Arena, settings: AttentionSettings): void {
   if (settings.scale !== undefined) call.scale = settings.scale;
   call.softcap = settings.softcap;
   call.causal = CAUSAL[settings.causal];
@@ -88,11 +74,11 @@ export function writeSettings(
   call.emptyRows = EMPTY_ROWS[settings.emptyRows];
   for (const name of LISTS) call[name] = arena.copy(settings[name]);
   if (settings.mask) {
-    call.mask = placeInput(heap, arena, operation, "mask", settings.mask.tensor);
+    call.mask = placeInput(arena, settings.mask.tensor);
     call.setMaskExtents(...settings.mask.extents);
   }
   if (settings.bias) {
-    call.bias = placeInput(heap, arena, operation, "bias", settings.bias.tensor);
+    call.bias = placeInput(arena, settings.bias.tensor);
     call.biasDtype = DTYPE[settings.bias.tensor.dtype];
     call.setBiasExtents(...settings.bias.extents);
   }
@@ -189,16 +175,14 @@ export function placeOutput(
   operation: string,
   { shape, dtype, half, into }: OutputForm,
 ): { readonly address: number; readonly collect: Collect<FloatResult> } {
-  const written = into?.tensor as FloatResult;
-  const inside = into && heap.find(operation, "into", into.data);
-  if (inside !== undefined) return { address: inside, collect: () => written };
-
+  if (into?.address !== undefined) return { address: into.address, collect: () => into.tensor as FloatResult };
   const length = elementCount(operation, "output", shape);
   const address = arena.room(dtype, length);
   const collect = () => {
     if (into) {
+      assertIntact(operation, "into", into.data);
       heap.readInto(address, into.data);
-      return written;
+      return into.tensor as FloatResult;
     }
     const data = heap.read(address, dtype, length);
     return { data: half ? asHalves(data as Uint16Array) : data, shape: [...shape], dtype } as FloatResult;
@@ -208,17 +192,19 @@ export function placeOutput(
 
 /** The engine reads its inputs while it writes its output. */
 export function refuseOverlap(
-  heap: Heap,
   operation: string,
-  { into }: OutputForm,
+  { into, shape, dtype }: OutputForm,
   inputs: Readonly<Record<string, CheckedTensor | undefined>>,
 ): void {
-  if (!into || heap.find(operation, "into", into.data) === undefined) return;
-  const end = into.data.byteOffset + into.data.byteLength;
+  if (into?.address === undefined) return;
+  const [begin, end] = [into.address, into.address + bytesOf(operation, shape, dtype)];
   for (const [name, input] of Object.entries(inputs)) {
-    if (!input || heap.find(operation, name, input.data) === undefined) continue;
-    const { byteOffset, byteLength } = input.data;
-    if (byteOffset < end && into.data.byteOffset < byteOffset + byteLength)
+    if (input?.address === undefined) continue;
+    if (input.address < end && begin < input.address + bytesOf(operation, input.shape, input.dtype))
       throw new OptionError(`${operation}: into must not overlap ${name}, which lies in the same engine tensor`);
   }
+}
+
+function bytesOf(operation: string, shape: readonly number[], dtype: Dtype): number {
+  return elementCount(operation, "tensor", shape) * BYTES[dtype];
 }

@@ -5,7 +5,7 @@ import { DisposedError } from "../errors.js";
 import type { LayerProblem } from "../layerProblem.js";
 import type { MergeProblem, MergeResult } from "../merge.js";
 import type { RotaryProblem } from "../rotary.js";
-import type { Dtype } from "../tensor.js";
+import type { Dtype, TensorData } from "../tensor.js";
 import { runAttention } from "./attention.js";
 import type { WasmEngine } from "./engine.js";
 import type { EngineTensor } from "./heap.js";
@@ -46,8 +46,17 @@ export class WasmBackend implements Backend {
     return createLayer(this.#engine, problem);
   }
 
-  allocate<D extends Dtype>(operation: string, shape: readonly number[], dtype: D): EngineTensor<D> {
-    return this.#engine.heap.allocateTensor(operation, shape, dtype);
+  locate(operation: string, argument: string, given: object, view: TensorData): number | undefined {
+    return this.#engine.heap.locate(operation, argument, given, view);
+  }
+
+  allocate<D extends Dtype>(
+    operation: string,
+    shape: readonly number[],
+    dtype: D,
+    later: (release: () => void) => void,
+  ): EngineTensor<D> {
+    return this.#engine.heap.allocateTensor(operation, shape, dtype, later);
   }
 
   dispose(): void {

@@ -85,13 +85,12 @@ export class WasmCache implements BackendCache {
   }
 
   append({ operation, layout, numTokens, key, value, lengths }: AppendProblem): Eventually<void> {
-    const { heap } = this.#engine;
     return this.#operate(operation, "append", (call, arena) => {
       call.layout = LAYOUT[layout];
       call.numTokens = numTokens;
-      call.key = placeInput(heap, arena, operation, "key", key);
+      call.key = placeInput(arena, key);
       call.keyDtype = DTYPE[key.dtype];
-      call.value = placeInput(heap, arena, operation, "value", value);
+      call.value = placeInput(arena, value);
       call.valueDtype = DTYPE[value.dtype];
       call.lengths = arena.copy(lengths);
     });
@@ -101,15 +100,15 @@ export class WasmCache implements BackendCache {
     const { operation } = problem;
     const { heap, native } = this.#engine;
     const call = this.#engine.struct("AttentionCall");
-    refuseOverlap(heap, operation, problem.output, { query: problem.query, ...masks(problem.settings) });
+    refuseOverlap(operation, problem.output, { query: problem.query, ...masks(problem.settings) });
     return this.#engine.call(operation, (arena) => {
       call.reset();
       Object.assign(call, problem.shape);
       call.layout = LAYOUT[problem.layout];
-      call.query = placeInput(heap, arena, operation, "query", problem.query);
+      call.query = placeInput(arena, problem.query);
       call.queryDtype = DTYPE[problem.query.dtype];
       call.cache = this.address;
-      writeSettings(call, heap, arena, operation, problem.settings);
+      writeSettings(call, arena, problem.settings);
       const collect = writeWanted(call, heap, arena, problem);
       native.attention(call);
       return collect;

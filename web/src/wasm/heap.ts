@@ -29,6 +29,8 @@ export class Heap {
   readonly #buffers = new WeakSet<object>();
   /** Sizes in bytes of the tensors made by `allocateTensor`, by address. */
   readonly #tensors = new Map<number, number>();
+  /** The arrays of tensors that were disposed: another tensor may lie there now. */
+  readonly #stale = new WeakSet<object>();
 
   constructor(memory: WebAssembly.Memory, allocator: Allocator) {
     this.#memory = memory;
@@ -84,8 +86,17 @@ export class Heap {
     return new Int32Array(this.#memory.buffer, address, 1);
   }
 
-  /** A tensor of zeros inside the engine. */
-  allocateTensor<D extends Dtype>(operation: string, shape: readonly number[], dtype: D): EngineTensor<D> {
+  /**
+   * A tensor of zeros inside the engine.
+   *
+   * @param later - Runs what gives its memory back, once calls that may use it have run.
+   */
+  allocateTensor<D extends Dtype>(
+    operation: string,
+    shape: readonly number[],
+    dtype: D,
+    later: (release: () => void) => void,
+  ): EngineTensor<D> {
     const length = elementCount(operation, "shape", shape);
     const bytes = length * BYTES[dtype];
     const address = this.allocate(operation, bytes);
@@ -96,17 +107,27 @@ export class Heap {
       this.#buffers.add(buffer);
       return new ARRAYS[dtype](buffer, address, length) as TensorDataOf[D];
     };
-    return new EngineTensor(view, [...shape], dtype, () => {
+    const release = () => {
       this.#tensors.delete(address);
       this.release(address);
+    };
+    return new EngineTensor(view, Object.freeze([...shape]), dtype, (views) => {
+      for (const array of views) this.#stale.add(array);
+      later(release);
     });
   }
 
-  /** The address of an array that lies in a tensor made by `allocateTensor`; undefined for an array of the caller's. */
-  find(operation: string, argument: string, data: HeapArray): number | undefined {
-    if (!this.#buffers.has(data.buffer)) return undefined;
-    for (const [address, bytes] of this.#tensors)
-      if (data.byteOffset >= address && data.byteOffset + data.byteLength <= address + bytes) return data.byteOffset;
+  /**
+   * The address of an array of the caller's that lies in a tensor made by `allocateTensor`; undefined for any other.
+   *
+   * @param given - The caller's array; `view` is the same memory as our reader saw it.
+   */
+  locate(operation: string, argument: string, given: object, view: HeapArray): number | undefined {
+    if (!this.#buffers.has(view.buffer)) return undefined;
+    const { byteOffset, byteLength } = view;
+    const lies = ([address, bytes]: [number, number]) =>
+      byteOffset >= address && byteOffset + byteLength <= address + bytes;
+    if (!this.#stale.has(given) && [...this.#tensors].some(lies)) return byteOffset;
     throw new DisposedError(`${operation}: ${argument} lies in a tensor that was disposed`);
   }
 
@@ -170,13 +191,21 @@ export class EngineTensor<D extends Dtype = Dtype> extends Disposing implements 
   #data: TensorDataOf[D];
   readonly #length: number;
   readonly #view: () => TensorDataOf[D];
-  readonly #release: () => void;
+  readonly #release: (views: readonly TensorDataOf[D][]) => void;
+  /** Every array that `data` has been. */
+  readonly #views: TensorDataOf[D][];
   #disposed = false;
 
   /** @internal */
-  constructor(view: () => TensorDataOf[D], shape: readonly number[], dtype: D, release: () => void) {
+  constructor(
+    view: () => TensorDataOf[D],
+    shape: readonly number[],
+    dtype: D,
+    release: (views: readonly TensorDataOf[D][]) => void,
+  ) {
     super();
     this.#data = view();
+    this.#views = [this.#data];
     this.#length = this.#data.length;
     this.#view = view;
     this.shape = shape;
@@ -191,14 +220,14 @@ export class EngineTensor<D extends Dtype = Dtype> extends Disposing implements 
    */
   get data(): TensorDataOf[D] {
     if (this.#disposed) throw new DisposedError("tensor: it was disposed");
-    if (this.#data.length !== this.#length) this.#data = this.#view();
+    if (this.#data.length !== this.#length) this.#views.push((this.#data = this.#view()));
     return this.#data;
   }
 
-  /** Gives the memory back. A second call does nothing. */
+  /** Gives the memory back once the calls made so far have run. Later calls refuse it. A second call does nothing. */
   override dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;
-    this.#release();
+    this.#release(this.#views);
   }
 }

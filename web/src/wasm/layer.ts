@@ -1,7 +1,7 @@
 import type { AttentionResult, BackendLayer, Eventually } from "../backend.js";
 import type { ForwardProblem, LayerProblem } from "../layerProblem.js";
 import type { LinearWeights } from "../layerWeights.js";
-import { BYTES } from "../tensor.js";
+import { BYTES, type CheckedTensor } from "../tensor.js";
 import {
   DTYPE,
   LAYOUT,
@@ -30,9 +30,9 @@ export function createLayer(engine: WasmEngine, problem: LayerProblem): Eventual
     call.reset();
     Object.assign(call, { ...shape, outputProjection: Number(shape.outputProjection) });
     const placed = new Map<HeapArray, number>(); // packed weights are several roles' and one array
-    const place = (data: HeapArray): number => {
-      const address = placed.get(data) ?? arena.copy(data);
-      placed.set(data, address);
+    const place = (tensor: CheckedTensor): number => {
+      const address = placed.get(tensor.data) ?? placeInput(arena, tensor);
+      placed.set(tensor.data, address);
       return address;
     };
     writeLinear(call, "query", weights.query, place);
@@ -47,7 +47,7 @@ export function createLayer(engine: WasmEngine, problem: LayerProblem): Eventual
     }
     call.position = POSITION[position.kind];
     if (position.kind === "learned") {
-      call.positionTable = place(position.table.data);
+      call.positionTable = place(position.table);
       call.positionRows = position.table.shape[0]!;
     }
     if (position.kind === "sinusoidal") {
@@ -64,14 +64,14 @@ function writeLinear(
   call: LayerCreation,
   role: "query" | "key" | "value" | "output",
   { weight, offset, inStride, outStride, bias }: LinearWeights,
-  place: (data: HeapArray) => number,
+  place: (tensor: CheckedTensor) => number,
 ): void {
-  call[`${role}Weight`] = place(weight.data) + offset * BYTES[weight.dtype];
+  call[`${role}Weight`] = place(weight) + offset * BYTES[weight.dtype];
   call[`${role}Dtype`] = DTYPE[weight.dtype];
   call[`${role}InStride`] = inStride;
   call[`${role}OutStride`] = outStride;
   if (!bias) return;
-  call[`${role}Bias`] = place(bias.tensor.data) + bias.offset * BYTES[bias.tensor.dtype];
+  call[`${role}Bias`] = place(bias.tensor) + bias.offset * BYTES[bias.tensor.dtype];
   call[`${role}BiasDtype`] = DTYPE[bias.tensor.dtype];
 }
 
@@ -93,7 +93,7 @@ class WasmLayer implements BackendLayer {
     const { heap, native } = this.#engine;
     const call = this.#engine.struct("LayerCall");
     const cache = problem.cache as WasmCache | undefined;
-    refuseOverlap(heap, operation, problem.output, { x, key, value, ...masks(settings) });
+    refuseOverlap(operation, problem.output, { x, key, value, ...masks(settings) });
     return this.#engine.call(operation, (arena) => {
       call.reset();
       call.layer = this.#address;
@@ -101,20 +101,20 @@ class WasmLayer implements BackendLayer {
       call.inputBatchSize = shape.batchSize;
       call.inputLength = shape.queryLength;
       call.contextLength = problem.contextLength;
-      call.x = placeInput(heap, arena, operation, "x", x);
+      call.x = placeInput(arena, x);
       call.xDtype = DTYPE[x.dtype];
       if (key) {
-        call.keyContext = placeInput(heap, arena, operation, "key", key);
+        call.keyContext = placeInput(arena, key);
         call.keyContextDtype = DTYPE[key.dtype];
       }
       if (value) {
-        call.valueContext = placeInput(heap, arena, operation, "value", value);
+        call.valueContext = placeInput(arena, value);
         call.valueContextDtype = DTYPE[value.dtype];
       }
       call.layerCache = cache?.address ?? 0;
       call.attendOnly = Number(problem.attendOnly);
       call.appendLengths = arena.copy(problem.appendLengths);
-      writeSettings(call, heap, arena, operation, settings);
+      writeSettings(call, arena, settings);
       if (ragged) writeRagged(call, arena, ragged);
       const collect = writeWanted(call, heap, arena, problem);
       native.layer(call);

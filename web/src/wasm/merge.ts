@@ -1,11 +1,16 @@
 import type { Eventually } from "../backend.js";
 import type { MergeProblem, MergeResult } from "../merge.js";
-import { DTYPE, LAYOUT, placeInput, placeOutput } from "./attention.js";
+import { DTYPE, LAYOUT, placeInput, placeOutput, refuseOverlap } from "./attention.js";
 import type { WasmEngine } from "./engine.js";
 
 export function runMerge(engine: WasmEngine, problem: MergeProblem): Eventually<MergeResult> {
   const { operation, shape, parts } = problem;
   const { heap, module } = engine;
+  const inputs = parts.flatMap(({ output, lse }, n) => [
+    [`parts[${n}].output`, output] as const,
+    [`parts[${n}].lse`, lse] as const,
+  ]);
+  refuseOverlap(operation, problem.output, Object.fromEntries(inputs));
   return engine.call(operation, (arena) => {
     const call = engine.struct("MergeCall");
     call.reset();
@@ -18,8 +23,8 @@ export function runMerge(engine: WasmEngine, problem: MergeProblem): Eventually<
     call.numParts = parts.length;
     call.parts = arena.bytes(parts.length * module.partSize());
     parts.forEach(({ output, lse }, n) => {
-      const place = placeInput(heap, arena, operation, `parts[${n}].output`, output);
-      const lsePlace = placeInput(heap, arena, operation, `parts[${n}].lse`, lse);
+      const place = placeInput(arena, output);
+      const lsePlace = placeInput(arena, lse);
       module.setPart(call.parts, n, place, DTYPE[output.dtype], lsePlace);
     });
     const output = placeOutput(heap, arena, operation, problem.output);

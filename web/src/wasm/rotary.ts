@@ -11,7 +11,7 @@ export function runRotary(engine: WasmEngine, problem: RotaryProblem): Eventuall
   const { operation, heads, x, tables, positions } = problem;
   const { heap } = engine;
   const inPlace = problem.output.into?.data === x.data;
-  if (!inPlace) refuseOverlap(heap, operation, problem.output, { x });
+  if (!inPlace) refuseOverlap(operation, problem.output, { x });
   return engine.call(operation, (arena) => {
     const call = engine.struct("RotaryCall");
     call.reset();
@@ -21,7 +21,7 @@ export function runRotary(engine: WasmEngine, problem: RotaryProblem): Eventuall
     call.length = heads.length;
     call.headDim = heads.headDim;
     writeAngles(call, problem.angles);
-    call.x = placeInput(heap, arena, operation, "x", x);
+    call.x = placeInput(arena, x);
     call.xDtype = DTYPE[x.dtype];
     if (tables) {
       call.cosines = arena.copy(tables.cos);

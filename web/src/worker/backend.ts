@@ -10,6 +10,7 @@ import type {
   Report,
 } from "../backend.js";
 import type { AppendProblem, AttendProblem, CacheForm, CacheProblem } from "../cache.js";
+import { assertIntact } from "../callArguments.js";
 import { DisposedError, OutOfMemoryError, UnsupportedError } from "../errors.js";
 import type { ForwardProblem, LayerProblem } from "../layerProblem.js";
 import type { MergeProblem, MergeResult } from "../merge.js";
@@ -88,12 +89,12 @@ export class RemoteBackend implements Backend {
   async merge(problem: MergeProblem): Promise<MergeResult> {
     const { result } = await this.#call(problem.operation, "merge", sent(problem));
     const { output, lse } = result as MergeResult;
-    return { output: deliver(problem.output, output.data, problem.signal), lse };
+    return { output: deliver(problem.operation, problem.output, output.data, problem.signal), lse };
   }
 
   async rotary(problem: RotaryProblem): Promise<FloatResult> {
     const { result } = await this.#call(problem.operation, "rotary", sent(problem));
-    return deliver(problem.output, (result as FloatResult).data, problem.signal);
+    return deliver(problem.operation, problem.output, (result as FloatResult).data, problem.signal);
   }
 
   createCache(problem: CacheProblem): Promise<BackendCache> {
@@ -193,7 +194,7 @@ class RemoteCache extends RemoteObject implements BackendCache {
   }
 
   async append(problem: AppendProblem): Promise<void> {
-    await this.call(problem.operation, "append", problem);
+    await this.call(problem.operation, "append", { ...problem, signal: undefined });
   }
 
   async attend(problem: AttendProblem): Promise<AttentionResult> {
@@ -237,12 +238,12 @@ function sent<P extends { readonly output: OutputForm; readonly signal?: AbortSi
 
 /** A result in the form that the caller wants: of the inputs' rank, the output where it is to be. */
 function received(
-  { output, keepRank, signal }: Pick<AttentionProblem, "output" | "keepRank" | "signal">,
+  { operation, output, keepRank, signal }: Pick<AttentionProblem, "operation" | "output" | "keepRank" | "signal">,
   result: AttentionResult,
 ): AttentionResult {
   const inRank = <T extends TypedTensor>(tensor: T): T => ({ ...tensor, shape: keepRank(tensor.shape) });
   const parts = Object.entries(result).map(([name, part]: [string, unknown]): [string, unknown] => {
-    if (name === "output") return [name, deliver(output, (part as FloatResult).data, signal)];
+    if (name === "output") return [name, deliver(operation, output, (part as FloatResult).data, signal)];
     if (name !== "topK") return [name, inRank(part as TypedTensor)];
     const { values, indices } = part as NonNullable<AttentionResult["topK"]>;
     return [name, { values: inRank(values), indices: inRank(indices) }];
@@ -252,12 +253,16 @@ function received(
 
 /** Numbers of an output where the caller wants them; who has given up the call keeps `into` as it was. */
 function deliver(
+  operation: string,
   { shape, dtype, half, into }: OutputForm,
   data: FloatResult["data"],
   signal: AbortSignal | undefined,
 ): FloatResult {
   if (!into) return { data: half ? asHalves(data as Uint16Array) : data, shape: [...shape], dtype } as FloatResult;
-  if (!isShared(into.data) && !signal?.aborted) copyBits(data, into.data);
+  if (!isShared(into.data) && !signal?.aborted) {
+    assertIntact(operation, "into", into.data);
+    copyBits(data, into.data);
+  }
   return into.tensor as FloatResult;
 }
 

@@ -1,5 +1,5 @@
 import type { KernelTime, Report } from "../backend.js";
-import { AssetError, DisposedError, OutOfMemoryError, type HeadwiseError } from "../errors.js";
+import { AssetError, DisposedError, HeadwiseError, OutOfMemoryError } from "../errors.js";
 import { version } from "../version.js";
 import { assetHint, versionError } from "../wasm/assetErrors.js";
 import type { LoadProgress } from "../wasm/host.js";
@@ -68,7 +68,7 @@ export class Connection {
 
   /** Calls a method of the engine, or of one of its objects. */
   async call(operation: string, target: number, method: Method, ...args: readonly unknown[]): Promise<Done> {
-    const shipment = new Shipment();
+    const shipment = new Shipment(operation);
     const packed = packedBy(shipment, operation, args);
     const request = (id: number): Request => ({ kind: "call", id, target, method, args: packed });
     const done = (await this.#ask(operation, request, shipment.transfer)) as Done;
@@ -162,6 +162,7 @@ function packedBy(shipment: Shipment, operation: string, args: readonly unknown[
   try {
     return shipment.pack(args) as unknown[];
   } catch (cause) {
+    if (HeadwiseError.is(cause)) throw cause;
     throw new OutOfMemoryError(`${operation}: copies of the inputs do not fit the memory of JavaScript`, {
       cause,
       hint: "Arrays in shared memory are not copied: `allocate` makes some where memory may be shared.",

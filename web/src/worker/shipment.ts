@@ -1,4 +1,5 @@
-import { arrayKind } from "../describe.js";
+import { assertIntact } from "../callArguments.js";
+import { arrayKind, isSharedBuffer } from "../typedArray.js";
 
 type TypedArray = Int8Array<ArrayBufferLike>;
 
@@ -13,6 +14,12 @@ export class Shipment {
   readonly transfer: ArrayBuffer[] = [];
   readonly #copies = new Map<unknown, unknown>();
 
+  readonly #operation: string;
+
+  constructor(operation: string) {
+    this.#operation = operation;
+  }
+
   /** The value as it travels. Functions stay behind, and with them what they know. */
   pack(value: unknown): unknown {
     if (typeof value === "function") return undefined;
@@ -26,19 +33,17 @@ export class Shipment {
     if (isShared(data)) return data;
     const known = this.#copies.get(data);
     if (known) return known;
+    assertIntact(this.#operation, "an input", data);
     const copy = data.slice();
-    // Raw bits travel: not every engine that has Float16Array can send one.
-    const sent = arrayKind(data) === "Float16Array" ? new Uint16Array(copy.buffer) : copy;
     this.transfer.push(copy.buffer);
-    this.#copies.set(data, sent);
-    return sent;
+    this.#copies.set(data, copy);
+    return copy;
   }
 }
 
 /** Whether an array lies in memory that another thread may look into too. */
 export function isShared({ buffer }: ArrayBufferView): boolean {
-  const shared = Object.prototype.toString.call(buffer) === "[object SharedArrayBuffer]";
-  return shared && mayShare();
+  return isSharedBuffer(buffer) && mayShare();
 }
 
 /** Whether memory may be shared with a worker: in Node, and in pages that are cross-origin isolated. */

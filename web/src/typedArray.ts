@@ -1,0 +1,57 @@
+// Typed arrays as the language itself describes them. Own properties, accessors, subclasses and other realms change
+// nothing here: only internal slots are asked.
+
+type Asked<T> = (this: unknown) => T;
+
+const prototype = Object.getPrototypeOf(Uint8Array.prototype) as object;
+
+function getterOf<T>(owner: object, name: string | symbol): Asked<T> {
+  return Reflect.get(Object.getOwnPropertyDescriptor(owner, name)!, "get") as Asked<T>;
+}
+
+const kindOf = getterOf<string | undefined>(prototype, Symbol.toStringTag);
+const bufferOf = getterOf<ArrayBufferLike>(prototype, "buffer");
+const byteOffsetOf = getterOf<number>(prototype, "byteOffset");
+const lengthOf = getterOf<number>(prototype, "length");
+const keysOf = Object.getOwnPropertyDescriptor(prototype, "keys")!.value as Asked<unknown>;
+const sharedLengthOf =
+  typeof SharedArrayBuffer === "function"
+    ? getterOf<number>(SharedArrayBuffer.prototype as object, "byteLength")
+    : undefined;
+
+/** "Float32Array" and so on for a typed array of any realm, undefined for anything else. */
+export function arrayKind(value: unknown): string | undefined {
+  return kindOf.call(value);
+}
+
+/** Where a typed array lies. */
+export interface ArrayPlace {
+  readonly buffer: ArrayBufferLike;
+  readonly byteOffset: number;
+  /** Elements. */
+  readonly length: number;
+}
+
+/** Where a typed array lies now. */
+export function placeOf(array: object): ArrayPlace {
+  return { buffer: bufferOf.call(array), byteOffset: byteOffsetOf.call(array), length: lengthOf.call(array) };
+}
+
+/** Whether a typed array still has its memory: its buffer is not detached, and has not shrunk below the array's end. */
+export function isIntact(array: object): boolean {
+  try {
+    keysOf.call(array); // every method of a typed array looks before it begins
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether a buffer is a SharedArrayBuffer of any realm. */
+export function isSharedBuffer(buffer: object): boolean {
+  try {
+    return sharedLengthOf?.call(buffer) !== undefined;
+  } catch {
+    return false;
+  }
+}
