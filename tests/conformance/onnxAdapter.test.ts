@@ -116,6 +116,16 @@ describe("Attention: masks", () => {
       );
   });
 
+  test("plain booleans are booleans, without a dtype too", async () => {
+    const attn_mask = { data: [true, false, true, true], shape: [4] };
+    expect(await seen({ ...inputs(4, 4), attn_mask }, {}, 23)).toEqual(Array(4).fill("x.xx"));
+  });
+
+  test("any number but 0 is true", async () => {
+    const attn_mask = { data: Int32Array.of(256, 0, -1, 1), shape: [4], dtype: "bool" };
+    expect(await seen({ ...inputs(4, 4), attn_mask }, {}, 23)).toEqual(Array(4).fill("x.xx"));
+  });
+
   test("numbers of any type are added to the scores", async () => {
     const plain = await attention(hw, inputs(), { qk_matmul_output_mode: 2 }, { opset: 23 });
     for (const data of [
@@ -209,6 +219,14 @@ const without = Float16 ? "" : " (skipped: this engine has no Float16Array; Node
 );
 
 describe("what the operators refuse", () => {
+  const rotaryInputs = {
+    X: numbers(1, 1, 2, 3, 8),
+    cos_cache: numbers(2, 1, 3, 4),
+    sin_cache: numbers(3, 1, 3, 4),
+  };
+  const rotary = (change: object, options: object = {}, attributes: object = {}) =>
+    rotaryEmbedding(hw, { ...rotaryInputs, ...change }, attributes, options);
+
   const cases: [string, () => Promise<unknown>, RegExp][] = [
     [
       "an opset before the operator",
@@ -294,11 +312,175 @@ describe("what the operators refuse", () => {
         ),
       /num_heads must be X\.shape\[1\], got 4 and 2/,
     ],
+    [
+      "more keys than there are",
+      () => attention(hw, { ...inputs(), nonpad_kv_seqlen: { data: [6, 7], shape: [2] } }),
+      /Option.*nonpad_kv_seqlen\.data\[1\] must be an integer from 0 to 6, got 7/,
+    ],
+    [
+      "negative lengths",
+      () => attention(hw, { ...inputs(), nonpad_kv_seqlen: { data: BigInt64Array.of(1n, -1n), shape: [2] } }),
+      /nonpad_kv_seqlen\.data\[1\].*-1n/,
+    ],
+    [
+      "lengths that are no numbers",
+      () => attention(hw, { ...inputs(), nonpad_kv_seqlen: { data: [1, Symbol("1")] as never, shape: [2] } }),
+      /Option.*nonpad_kv_seqlen\.data\[1\] must be a number.*a symbol/,
+    ],
+    [
+      "a mask of texts",
+      () => attention(hw, { ...inputs(), attn_mask: { data: ["0", 1] as never, shape: [2] } }),
+      /Option.*attn_mask\.data\[0\].*"0"/,
+    ],
+    [
+      "a mask that does not broadcast, by its name",
+      () => attention(hw, { ...inputs(), attn_mask: numbers(4, 3, 1, 6) }),
+      /Shape.*attn_mask\.shape must broadcast to .*\[2, 2, 4, 6\].*got \[3, 1, 6\]/,
+    ],
+    [
+      "a mask longer than the keys",
+      () => attention(hw, { ...inputs(), attn_mask: numbers(4, 7) }),
+      /attn_mask\.shape.*got \[7\]/,
+    ],
+    ["a mask of rank 5", () => attention(hw, { ...inputs(), attn_mask: numbers(4, 1, 1, 1, 1, 6) }), /attn_mask.*rank/],
+    [
+      "a negative softcap",
+      () => attention(hw, inputs(), { softcap: -1 }),
+      /attributes\.softcap must be at least 0.*-1/,
+    ],
+    ["is_causal of 2", () => attention(hw, inputs(), { is_causal: 2 }), /attributes\.is_causal must be 0 or 1, got 2/],
+    [
+      "is_causal of null",
+      () => attention(hw, inputs(), { is_causal: null } as never),
+      /is_causal must be 0 or 1, got null/,
+    ],
+    [
+      "a softmax precision of null",
+      () => attention(hw, inputs(), { softmax_precision: null } as never),
+      /softmax_precision.*null/,
+    ],
+    [
+      "other batches of K",
+      () => attention(hw, { ...inputs(), K: numbers(2, 3, 2, 6, 8) }),
+      /Shape.*K\.shape\[0\] must equal Q\.shape\[0\], got 3 and 2/,
+    ],
+    [
+      "other heads of V",
+      () => attention(hw, { ...inputs(), V: numbers(2, 2, 1, 6, 8) }),
+      /V\.shape\[1\] must equal K\.shape\[1\], got 1 and 2/,
+    ],
+    [
+      "another length of V",
+      () => attention(hw, { ...inputs(), V: numbers(2, 2, 2, 5, 8) }),
+      /V\.shape\[2\] must equal K\.shape\[2\], got 5 and 6/,
+    ],
+    [
+      "another width of K",
+      () => attention(hw, { ...inputs(), K: numbers(2, 2, 2, 6, 7) }),
+      /K\.shape\[3\] must equal Q\.shape\[3\], got 7 and 8/,
+    ],
+    [
+      "key heads that do not divide those of the queries",
+      () => attention(hw, { Q: numbers(1, 1, 3, 4, 8), K: numbers(2, 1, 2, 4, 8), V: numbers(3, 1, 2, 4, 8) }),
+      /K\.shape\[1\] must divide Q\.shape\[1\], got 2 and 3/,
+    ],
+    [
+      "packed heads of other widths",
+      () =>
+        attention(
+          hw,
+          { Q: numbers(1, 1, 4, 16), K: numbers(2, 1, 4, 12), V: numbers(3, 1, 4, 12) },
+          { q_num_heads: 2, kv_num_heads: 2 },
+        ),
+      /K\.shape\[2\] \/ kv_num_heads must equal Q\.shape\[2\] \/ q_num_heads, got 6 and 8/,
+    ],
+    [
+      "packed head counts that do not divide each other",
+      () =>
+        attention(
+          hw,
+          { Q: numbers(1, 1, 4, 24), K: numbers(2, 1, 4, 16), V: numbers(3, 1, 4, 16) },
+          { q_num_heads: 3, kv_num_heads: 2 },
+        ),
+      /kv_num_heads must divide q_num_heads, got 2 and 3/,
+    ],
+    [
+      "heads of no width",
+      () => attention(hw, { ...inputs(), Q: numbers(1, 2, 2, 4, 0), K: numbers(1, 2, 2, 6, 0) }),
+      /Q\.shape\[3\] must be at least 1, got 0/,
+    ],
+    [
+      "a past of two lengths",
+      () => attention(hw, { ...inputs(), past_key: numbers(4, 2, 2, 3, 8), past_value: numbers(5, 2, 2, 2, 8) }),
+      /Shape.*past_value\.shape\[2\] must equal past_key\.shape\[2\], got 2 and 3/,
+    ],
+    [
+      "doubles",
+      () => attention(hw, { ...inputs(), Q: { data: new Float64Array(128), shape: [2, 2, 4, 8] } } as never),
+      /Option.*Q\.data must be a Float32Array or Uint16Array or Float16Array, got a Float64Array/,
+    ],
+    ["a misspelt option", () => attention(hw, inputs(), {}, { opsett: 23 } as never), /Option.*opsett.*"opset"\?/],
+    ["a misspelt option of RotaryEmbedding", () => rotary({}, { opsett: 23 }), /Option.*opsett.*"opset"\?/],
+    [
+      "a misspelt option of Softmax",
+      () => softmax(hw, { input: numbers(1, 2) }, {}, { opsett: 13 } as never),
+      /opsett/,
+    ],
+    [
+      "options of null",
+      () => attention(hw, inputs(), {}, null as never),
+      /Option.*options must be an object, got null/,
+    ],
+    ["attributes of null", () => attention(hw, inputs(), null as never), /attributes must be an object, got null/],
+    ["inputs of null", () => attention(hw, null as never), /inputs must be an object, got null/],
+    ["an opset that is no number", () => attention(hw, inputs(), {}, { opset: "23" } as never), /opset.*integer.*"23"/],
+    [
+      "an output that is neither wanted nor not",
+      () => attention(hw, inputs(), {}, { qkMatmulOutput: 1 } as never),
+      /qkMat/,
+    ],
+    [
+      "no instance",
+      () => attention(undefined as never, inputs()),
+      /Option.*first argument must be an instance.*undefined/,
+    ],
+    ["another's instance", () => rotaryEmbedding({} as never, rotaryInputs), /first argument must be an instance/],
+    ["an odd head to turn", () => rotary({ X: numbers(1, 1, 2, 3, 7) }), /Shape.*X\.shape\[3\] must be even.*got 7/],
+    [
+      "more features than there are",
+      () => rotary({}, {}, { rotary_embedding_dim: 10 }),
+      /attributes\.rotary_embedding_dim must be even and at most 8, got 10/,
+    ],
+    [
+      "positions beyond the caches",
+      () =>
+        rotary({
+          cos_cache: numbers(2, 5, 4),
+          sin_cache: numbers(3, 5, 4),
+          position_ids: { data: [0, 4, 5], shape: [1, 3] },
+        }),
+      /Option.*position_ids\.data\[2\] must be an integer from 0 to 4, got 5/,
+    ],
+    [
+      "caches of two lengths",
+      () =>
+        rotary({
+          cos_cache: numbers(2, 5, 4),
+          sin_cache: numbers(3, 4, 4),
+          position_ids: { data: [0, 1, 2], shape: [1, 3] },
+        }),
+      /Shape.*sin_cache\.shape\[0\] must equal cos_cache\.shape\[0\], got 4 and 5/,
+    ],
+    ["a name of the core", () => attention(hw, { ...inputs(), mask: numbers(1, 6) } as never), /"mask".*"attn_mask"\?/],
+    ["an option of the core", () => attention(hw, inputs(), { causal: true } as never), /"causal".*"is_causal"\?/],
     ["a softmax axis beyond the rank", () => softmax(hw, { input: numbers(1, 2, 3) }, { axis: 2 }), /axis.*2/],
   ];
 
   test.each(cases)("%s", async (_what, call, message) => {
-    expect(await refusal(call())).toMatch(message);
+    const said = await refusal(call());
+    expect(said).toMatch(message);
+    expect(said).toMatch(/^\w+ (Attention|RotaryEmbedding|Softmax): /);
+    expect(said).not.toMatch(/\b(query|key|value|bias|keyLengths|queryOffset|numKvHeads|positions\[|rotaryDim)\b/);
   });
 });
 

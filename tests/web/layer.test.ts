@@ -2,8 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { setFloat16 } from "@petamoriken/float16";
 import {
   createAttention,
-  maskFromAttentionMask,
-  maskFromKeyPadding,
   sinusoidalPositions,
   tensor,
   type Attention,
@@ -294,6 +292,152 @@ describe.each(variants)("multiHeadAttention, variant %s", (variant) => {
     test("tell the output's width", async () => {
       const { output } = await run({ ...layer, weights: { Wq, Wk, Wv, Wo: weight(3, 24, 7) } }, x);
       expect(output.shape).toEqual([1, 5, 7]);
+    });
+
+    describe("tell the widths that are not given", () => {
+      const shapeOf = async (given: Partial<LayerOptions> & { weights: object }) => {
+        using made = await hw.multiHeadAttention({ numHeads: 4, ...given });
+        return made.shape;
+      };
+      // x of 10, 4 heads of 6, values of 5; contexts of 7 and 9; 11 come out
+      const wide = {
+        inputDim: 10,
+        keyInputDim: 7,
+        valueInputDim: 9,
+        numHeads: 4,
+        numKvHeads: 2,
+        headDim: 6,
+        valueHeadDim: 5,
+        outputDim: 11,
+        outputProjection: true,
+      };
+      const query = weight(1, 10, 24);
+      const key = weight(2, 7, 12);
+      const value = weight(3, 9, 10);
+      const out = weight(4, 20, 11);
+      const alike = { ...wide, keyInputDim: 10, valueInputDim: 10 };
+      const [sameKey, sameValue] = [weight(2, 10, 12), weight(3, 10, 10)];
+
+      test("by the formula's names", async () => {
+        expect(await shapeOf({ weights: { Wq: query, Wk: key, Wv: value, Wo: out } })).toEqual(wide);
+      });
+
+      test("by the names of a state dict with widths of its own", async () => {
+        const weights = {
+          q_proj_weight: transposed(query),
+          k_proj_weight: transposed(key),
+          v_proj_weight: transposed(value),
+          "out_proj.weight": transposed(out),
+        };
+        expect(await shapeOf({ weights })).toEqual(wide);
+      });
+
+      test("packed side by side, where modelDim says how wide the queries are", async () => {
+        const weights = { Wqkv: beside(query, sameKey, sameValue), Wo: out };
+        expect(await shapeOf({ modelDim: 24, weights })).toEqual(alike);
+        const stored = { in_proj_weight: transposed(weights.Wqkv), "out_proj.weight": transposed(out) };
+        expect(await shapeOf({ modelDim: 24, weights: stored })).toEqual(alike);
+      });
+
+      test("packed as nn.MultiheadAttention packs, with no width given at all", async () => {
+        const in_proj_weight = weight(1, 72, 24);
+        const shape = await shapeOf({ weights: { in_proj_weight, "out_proj.weight": weight(2, 24, 24) } });
+        expect(shape).toMatchObject({ inputDim: 24, headDim: 6, numKvHeads: 4, valueHeadDim: 6, outputDim: 24 });
+      });
+
+      test("packed as Llama's heads are, which share keys", async () => {
+        const shape = await shapeOf({ weights: { Wqkv: weight(1, 24, 24 + 12 + 12), Wo: weight(2, 24, 24) } });
+        expect(shape).toMatchObject({ inputDim: 24, headDim: 6, numKvHeads: 2, valueHeadDim: 6 });
+      });
+
+      test("packed with values of their own width, by the output's weight or numKvHeads", async () => {
+        const Wqkv = weight(1, 24, 24 + 24 + 20);
+        expect(await shapeOf({ weights: { Wqkv, Wo: weight(2, 20, 3) } })).toMatchObject({
+          numKvHeads: 4,
+          valueHeadDim: 5,
+        });
+        const bare = { Wqkv, Wo: weight(2, 20, 3).data };
+        expect(await shapeOf({ numKvHeads: 4, outputDim: 3, weights: bare })).toMatchObject({ valueHeadDim: 5 });
+      });
+
+      test("without output projection", async () => {
+        const shape = await shapeOf({ outputProjection: false, weights: { Wq: query, Wk: key, Wv: value } });
+        expect(shape).toEqual({ ...wide, outputDim: 20, outputProjection: false });
+      });
+
+      test("and compute what they compute with all widths given", async () => {
+        const x = randomTensor(9, [1, 5, 10]);
+        const contexts = { key: randomTensor(10, [1, 6, 7]), value: randomTensor(11, [1, 6, 9]) };
+        const weights = { Wq: query, Wk: key, Wv: value, Wo: out };
+        const { inputDim, keyInputDim, valueInputDim, numHeads, numKvHeads, valueHeadDim, outputDim } = wide;
+        const all = {
+          inputDim,
+          keyInputDim,
+          valueInputDim,
+          numHeads,
+          numKvHeads,
+          valueHeadDim,
+          outputDim,
+          modelDim: 24,
+        };
+        expectSame(await run({ numHeads: 4, weights }, x, contexts), await run({ ...all, weights }, x, contexts));
+      });
+
+      test("bare arrays tell nothing: the options must", async () => {
+        const bare = { Wq: query.data, Wk: query.data, Wv: query.data, Wo: query.data };
+        await expect(hw.multiHeadAttention({ numHeads: 4, weights: bare })).rejects.toMatchObject({
+          name: "OptionError",
+          message:
+            "multiHeadAttention: inputDim or modelDim must be given: weights.Wq is an array without a shape, which does not tell it",
+        });
+        const shape = await shapeOf({ inputDim: 10, modelDim: 24, weights: { ...bare, Wo: transposed(query) } });
+        expect(shape).toMatchObject({ inputDim: 10, headDim: 6, numKvHeads: 4, valueHeadDim: 6, outputDim: 10 });
+      });
+
+      test.each<[string, object, RegExp]>([
+        ["inputDim", { inputDim: 12 }, /weights\.Wq\.shape must be \[12, 24\], got \[10, 24\]/],
+        ["modelDim", { modelDim: 20 }, /weights\.Wq\.shape must be \[10, 20\], got \[10, 24\]/],
+        ["keyInputDim", { keyInputDim: 8 }, /weights\.Wk\.shape must be \[8, 12\], got \[7, 12\]/],
+        ["valueInputDim", { valueInputDim: 8 }, /weights\.Wv\.shape must be \[8, 10\], got \[9, 10\]/],
+        ["numKvHeads", { numKvHeads: 4 }, /weights\.Wk\.shape must be \[7, 24\], got \[7, 12\]/],
+        ["valueHeadDim", { valueHeadDim: 6 }, /weights\.Wv\.shape must be \[9, 12\], got \[9, 10\]/],
+        ["outputDim", { outputDim: 12 }, /weights\.Wo\.shape must be \[20, 12\], got \[20, 11\]/],
+        ["numHeads", { numHeads: 5 }, /numHeads must divide modelDim, got 5 and 24/],
+      ])("a given %s wins, and a weight of another is refused", async (_, given, message) => {
+        const weights = { Wq: query, Wk: key, Wv: value, Wo: out };
+        await expect(hw.multiHeadAttention({ numHeads: 4, weights, ...given })).rejects.toThrow(message);
+      });
+
+      test.each<[string, object, RegExp]>([
+        [
+          "keys that are no whole heads",
+          { Wk: weight(2, 7, 13) },
+          /weights\.Wk\.shape must be \[7, 24\], got \[7, 13\]/,
+        ],
+        [
+          "heads that do not share evenly",
+          { Wk: weight(2, 7, 18) },
+          /weights\.Wk\.shape must be \[7, 24\], got \[7, 18/,
+        ],
+        [
+          "values that are no whole heads",
+          { Wv: weight(3, 9, 11) },
+          /weights\.Wv\.shape must be \[9, 10\], got \[9, 11\]/,
+        ],
+        ["another output", { Wo: weight(4, 24, 11) }, /weights\.Wo\.shape must be \[20, 11\], got \[24, 11\]/],
+        ["a bare query weight", { Wq: weight(1, 10, 24).data }, /inputDim or modelDim must be given/],
+        ["no rows", { Wk: weight(2, 0, 12) }, /weights\.Wk\.shape must be \[10, 12\], got \[0, 12\]/],
+      ])("weights that do not fit each other are refused: %s", async (_, other, message) => {
+        const weights = { Wq: query, Wk: key, Wv: value, Wo: out, ...other };
+        await expect(hw.multiHeadAttention({ numHeads: 4, weights })).rejects.toThrow(message);
+      });
+
+      test("packed weights that fit no heads are refused with what they must be", async () => {
+        const weights = { Wqkv: weight(1, 24, 50), Wo: weight(2, 24, 24) };
+        await expect(hw.multiHeadAttention({ numHeads: 4, weights })).rejects.toThrow(
+          "weights.Wqkv.shape must be [24, 72], got [24, 50]",
+        );
+      });
     });
 
     test.each<[string, object, RegExp]>([
@@ -684,7 +828,11 @@ describe.each(variants)("multiHeadAttention, variant %s", (variant) => {
       [{ numHeads: 0 }, /numHeads must be an integer of at least 1, got 0/],
       [{ numHeads: 5 }, /numHeads must divide modelDim, got 5 and 24/],
       [{ numKvHeads: 2 }, /numKvHeads must divide numHeads, got 2 and 3/],
-      [{ inputDim: undefined }, /modelDim must be given/],
+      [
+        { inputDim: undefined, weights: { Wq: new Float32Array(24 * 24) } },
+        /inputDim or modelDim must be given: weights\.Wq is an array without a shape/,
+      ],
+      [{ inputDim: undefined, weights: {} }, /the query's weight must be given/],
       [{ layout: "BHSD" }, /layout must be "BSE" or "BES", got "BHSD"/],
       [{ outputProjection: false }, /outputProjection is false, but weights.Wo is given/],
       [{ bias: false }, /bias is false, but weights.bq is given/],
@@ -710,30 +858,5 @@ describe.each(variants)("multiHeadAttention, variant %s", (variant) => {
       await expect(layer.forward(input, given)).rejects.toThrow(message);
       expectSame(await layer.forward(x), before);
     });
-  });
-});
-
-describe("masks of nn.MultiheadAttention", () => {
-  const bool = (values: number[], shape: number[]) => tensor(Uint8Array.from(values), shape);
-
-  test("key_padding_mask says what to ignore, mask what may be seen", () => {
-    expect(maskFromKeyPadding(bool([0, 0, 1, 0, 1, 1], [2, 3]))).toEqual(
-      tensor(Uint8Array.from([1, 1, 0, 1, 0, 0]), [2, 1, 1, 3]),
-    );
-    expect(maskFromKeyPadding(bool([0, 1], [2])).shape).toEqual([1, 1, 1, 2]);
-  });
-
-  test("attn_mask likewise, for all heads or for each", () => {
-    expect(maskFromAttentionMask(bool([0, 1, 1, 0], [2, 2]))).toEqual(
-      tensor(Uint8Array.from([1, 0, 0, 1]), [1, 1, 2, 2]),
-    );
-    expect(maskFromAttentionMask(bool(Array<number>(24).fill(0), [6, 2, 2]), 3).shape).toEqual([2, 3, 2, 2]);
-  });
-
-  test("float masks and other shapes are refused", () => {
-    expect(() => maskFromKeyPadding(randomTensor(1, [2]) as never)).toThrow(/keyPaddingMask must be of dtype bool/);
-    expect(() => maskFromKeyPadding(bool([1], [1, 1, 1]))).toThrow(/shape must be \[B, Skv\] or \[Skv\]/);
-    expect(() => maskFromAttentionMask(bool([1, 1], [2]))).toThrow(/shape must be \[Sq, Skv\]/);
-    expect(() => maskFromAttentionMask(bool([1, 1], [2, 1, 1]), 3)).toThrow(/got \[2, 1, 1\] and numHeads 3/);
   });
 });

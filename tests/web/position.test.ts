@@ -15,6 +15,7 @@ import { setFloat16 } from "@petamoriken/float16";
 import { bits, differences, valuesOf } from "./close.js";
 import { variants } from "./engines.js";
 import { randomTensor } from "./randomTensor.js";
+import { thrownBy } from "./thrownBy.js";
 
 const EPSILON = 2 ** -24;
 
@@ -31,7 +32,16 @@ describe("alibiSlopes", () => {
   test("of a single head is 1/256", () => expect([...alibiSlopes(1)]).toEqual([1 / 256]));
 
   test.each([0, -1, 1.5, NaN, "8"])("refuse %p heads", (heads) => {
-    expect(() => alibiSlopes(heads as number)).toThrow(/^alibiSlopes: numHeads must be an integer of at least 1, got /);
+    expect(() => alibiSlopes(heads as number)).toThrow(
+      /^alibiSlopes: numHeads must be an integer from 1 to 1048576, got /,
+    );
+  });
+
+  test("refuse more heads than any layer has, at once", () => {
+    const error = thrownBy(() => alibiSlopes(2 ** 31 - 1));
+    expect(error.name).toBe("OptionError");
+    expect(error.message).toBe("alibiSlopes: numHeads must be an integer from 1 to 1048576, got 2147483647");
+    expect(alibiSlopes(2 ** 20)).toHaveLength(2 ** 20);
   });
 });
 
@@ -68,6 +78,45 @@ describe("sinusoidalPositions", () => {
     [1, 4, { spilt: "halves" } as SinusoidalOptions, /unknown option "spilt"; did you mean "split"\?/],
   ])("refuse length %p, dim %p, options %p", (length, dim, options, message) => {
     expect(() => sinusoidalPositions(length, dim, options)).toThrow(message);
+  });
+});
+
+describe("tables beyond the memory of any engine", () => {
+  const LONGEST = 2 ** 31 - 1;
+  const table = { data: new Float32Array(8), shape: [8, 1] };
+  const bias = (queryLength: number, keyLength: number) => relativePositionBias(table, { queryLength, keyLength });
+
+  test.each<[string, () => unknown, string]>([
+    ["long positions", () => sinusoidalPositions(LONGEST, 1), "sinusoidalPositions: table [2147483647, 1] needs"],
+    ["wide positions", () => sinusoidalPositions(1, LONGEST), "sinusoidalPositions: table [1, 2147483647] needs"],
+    [
+      "many positions",
+      () => sinusoidalPositions(2 ** 20, 2 ** 16),
+      "sinusoidalPositions: table [1048576, 65536] needs",
+    ],
+    ["many pairs", () => bias(100_000, 100_000), "relativePositionBias: bias [1, 100000, 100000] needs 40000000000 b"],
+    ["many queries", () => bias(LONGEST, 1), "relativePositionBias: bias [1, 2147483647, 1] needs"],
+    ["many keys", () => bias(1, LONGEST), "relativePositionBias: bias [1, 1, 2147483647] needs"],
+  ])("are out of memory at once: %s", (_, make, message) => {
+    const error = thrownBy(make);
+    expect(error.name).toBe("OutOfMemoryError");
+    expect(error.message).toContain(message);
+    expect(error.message).toMatch(/bytes, and no engine has more than 4294967296$/);
+  });
+
+  test.each<[string, () => unknown]>([
+    ["positions", () => sinusoidalPositions(LONGEST, LONGEST)],
+    ["pairs", () => bias(LONGEST, LONGEST)],
+  ])("that cannot be counted are ShapeErrors: %s", (_, make) => {
+    const error = thrownBy(make);
+    expect(error.name).toBe("ShapeError");
+    expect(error.message).toMatch(/has more elements than can be counted/);
+  });
+
+  test("have no say in tables without numbers", () => {
+    expect(sinusoidalPositions(0, LONGEST).data).toHaveLength(0);
+    expect(bias(LONGEST, 0).data).toHaveLength(0);
+    expect(bias(0, LONGEST).shape).toEqual([1, 0, LONGEST]);
   });
 });
 

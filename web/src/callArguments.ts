@@ -1,3 +1,4 @@
+import { arraysOf, dataHint, dtypeHint, tensorHint } from "./arrayHints.js";
 import { describe, isObject, tagOf } from "./describe.js";
 import { HeadwiseError, OptionError, ShapeError, UnsupportedError } from "./errors.js";
 import { checkGpuTensor, isGpuTensor, type GpuTensor } from "./gpuData.js";
@@ -66,7 +67,7 @@ export class CallArguments {
     const { data } = given;
     if (!given.isTensor)
       throw new OptionError(`${this.operation}: ${argument} must be a tensor { data, shape }, got ${describe(value)}`, {
-        hint: "tensor(new Float32Array(values), shape) makes one.",
+        hint: tensorHint(argument, value, dtypes),
       });
     const dtype = this.#dtypeOf(argument, data, given.dtype, dtypes);
     const shape = this.shape(argument, given.shape);
@@ -230,15 +231,19 @@ export class CallArguments {
     const dtype = DTYPE_OF_ARRAY[kind ?? ""];
     if (!dtype)
       throw new OptionError(
-        `${this.operation}: ${argument}.data must be a ${Object.keys(DTYPE_OF_ARRAY).join(" or ")}, ` +
-          `got ${describe(data)}`,
+        `${this.operation}: ${argument}.data must be a ${arraysOf(dtypes)}, got ${describe(data)}`,
+        {
+          hint: dataHint(argument, data, dtypes),
+        },
       );
     if (stated !== undefined && stated !== dtype)
       throw new OptionError(
         `${this.operation}: ${argument}.dtype must be "${dtype}", which its data (${kind}) holds, got ${describe(stated)}`,
       );
     if (!dtypes.includes(dtype))
-      throw new OptionError(`${this.operation}: ${argument} must be of dtype ${dtypes.join(" or ")}, got ${dtype}`);
+      throw new OptionError(`${this.operation}: ${argument} must be of dtype ${dtypes.join(" or ")}, got ${dtype}`, {
+        hint: dtypeHint(argument, dtype, dtypes),
+      });
     return dtype;
   }
 

@@ -44,6 +44,13 @@ export type { Layout } from "./layout.js";
 export type { Layer } from "./layer.js";
 export type { ForwardOptions, LayerOptions, LayerPosition, LayerShape, QkNorm } from "./layerProblem.js";
 export type { LayerWeights, Weight } from "./layerWeights.js";
+export {
+  maskFromHiddenKeys,
+  maskFromHiddenPairs,
+  maskFromTokenizer,
+  type TokenFlags,
+  type TokenizerMask,
+} from "./masks.js";
 export type { AttentionPart, MergeOptions, MergeResult } from "./merge.js";
 export type { NumberList } from "./options.js";
 export {
@@ -56,7 +63,6 @@ export {
 export type { RotaryAngles, RotaryOptions, RotaryScaling } from "./rotary.js";
 export { tensor } from "./newTensor.js";
 export type { Dtype, HalfArray, Tensor, TensorData, TypedTensor } from "./tensor.js";
-export { maskFromAttentionMask, maskFromKeyPadding } from "./torchMasks.js";
 export { version } from "./version.js";
 export type { WarmupShape } from "./warmup.js";
 export type { EngineTensor } from "./wasm/heap.js";

@@ -14,8 +14,8 @@ import { heldLength, KvCache } from "./cache.js";
 import { describe, isObject } from "./describe.js";
 import { OptionError, ShapeError, UnsupportedError } from "./errors.js";
 import { withLengthsOf } from "./lastAppend.js";
+import { readLayerShape } from "./layerShape.js";
 import {
-  outputWidthOf,
   readLinear,
   refuseBiases,
   refuseOutputWeights,
@@ -57,20 +57,20 @@ export type LayerPosition =
 
 /** Options of `multiHeadAttention`. */
 export interface LayerOptions {
-  /** Width of x. Default modelDim; one of the two must be given. */
+  /** Width of x. Default: that of the query weight, else modelDim. */
   readonly inputDim?: number;
-  /** Width of the key context. Default inputDim. */
+  /** Width of the key context. Default: that of the key weight, else inputDim. */
   readonly keyInputDim?: number;
-  /** Width of the value context. Default keyInputDim. */
+  /** Width of the value context. Default: that of the value weight, else keyInputDim. */
   readonly valueInputDim?: number;
-  /** Width of all queries together, a multiple of numHeads. Default inputDim. */
+  /** Width of all queries together, a multiple of numHeads. Default: that of the query weight, if packed inputDim. */
   readonly modelDim?: number;
-  /** Width of one head's values. Default modelDim / numHeads. */
+  /** Width of one head's values. Default: that of the value weight or the output weight, else modelDim / numHeads. */
   readonly valueHeadDim?: number;
   /** Width of the output. Default: that of the output weight; without output projection numHeads · valueHeadDim. */
   readonly outputDim?: number;
   readonly numHeads: number;
-  /** It divides numHeads. Default numHeads. */
+  /** It divides numHeads. Default: as many as the key weight has, else numHeads. */
   readonly numKvHeads?: number;
   /** Memory order of x, contexts and output: `[B, S, width]`, or `[B, width, S]`. Default `"BSE"`. */
   readonly layout?: "BSE" | "BES";
@@ -229,40 +229,6 @@ export function layerProblem(call: CallArguments, given: unknown): LayerProblem 
     qkNorm: readQkNorm(options, shape.headDim),
     position: readPosition(options, shape),
     signal: options.signal(),
-  };
-}
-
-function readLayerShape(options: OptionReader, weights: OptionReader): LayerShape {
-  const { operation } = options;
-  const extent = (name: string) => options.integer(name, { min: 1 });
-  const numHeads = options.requiredInteger("numHeads", { min: 1 });
-  const numKvHeads = extent("numKvHeads") ?? numHeads;
-  if (numHeads % numKvHeads !== 0)
-    throw new ShapeError(`${operation}: numKvHeads must divide numHeads, got ${numKvHeads} and ${numHeads}`);
-  const inputDim = extent("inputDim") ?? options.requiredInteger("modelDim", { min: 1 });
-  const modelDim = extent("modelDim") ?? inputDim;
-  if (modelDim % numHeads !== 0)
-    throw new ShapeError(`${operation}: numHeads must divide modelDim, got ${numHeads} and ${modelDim}`);
-  const headDim = modelDim / numHeads;
-  const valueHeadDim = extent("valueHeadDim") ?? headDim;
-  const keyInputDim = extent("keyInputDim") ?? inputDim;
-  const outputProjection = options.flag("outputProjection", true);
-  const headsWidth = numHeads * valueHeadDim;
-  const outputDim = extent("outputDim") ?? (outputProjection ? (outputWidthOf(weights) ?? inputDim) : headsWidth);
-  if (!outputProjection && outputDim !== headsWidth)
-    throw new ShapeError(
-      `${operation}: outputDim without output projection must be numHeads · valueHeadDim = ${headsWidth}, got ${outputDim}`,
-    );
-  return {
-    inputDim,
-    keyInputDim,
-    valueInputDim: extent("valueInputDim") ?? keyInputDim,
-    numHeads,
-    numKvHeads,
-    headDim,
-    valueHeadDim,
-    outputDim,
-    outputProjection,
   };
 }
 

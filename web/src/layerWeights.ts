@@ -9,8 +9,9 @@ export type Weight = FloatTensor | FloatTensor["data"];
 
 /**
  * Weights of a layer, float32 or float16, by the names of the formula or by those of a state dict of PyTorch's
- * `nn.MultiheadAttention`. D is modelDim/numHeads, Dv valueHeadDim; every bias may be left out. The shapes follow from
- * the layer's, so bare arrays of the right length will do (then give outputDim, if it is not inputDim).
+ * `nn.MultiheadAttention`. D is modelDim/numHeads, Dv valueHeadDim; every bias may be left out.
+ *
+ * Tensors tell the layer's widths by their shapes. Bare arrays do not: give those widths as options.
  */
 export interface LayerWeights {
   /** `[inputDim, numHeads·D]` */
@@ -65,6 +66,7 @@ const SOURCES: Readonly<Record<Role, { readonly weight: readonly string[]; reado
 };
 const PACKED = ["Wqkv", "bqkv", "in_proj_weight", "in_proj_bias"];
 const STORED_OUT_IN = ["in_proj_weight", "q_proj_weight", "k_proj_weight", "v_proj_weight", "out_proj.weight"];
+const FLOATS = ["float32", "float16"] as const;
 const UNSUPPORTED = ["bias_k", "bias_v"];
 
 /** All names that a `weights` object may have. */
@@ -85,21 +87,31 @@ export function refuseUnsupportedWeights(weights: OptionReader): void {
       });
 }
 
-/** The width of the output, if an output weight tells it: bare data does not. */
-export function outputWidthOf(weights: OptionReader): number | undefined {
-  const name = SOURCES.output.weight.find((source) => weights.has(source));
+/**
+ * What a role's weight takes and gives by its shape, of a packed one for all roles together; undefined for a bare array.
+ */
+export function extentsOf(weights: OptionReader, role: Role): (Extents & { readonly isPacked: boolean }) | undefined {
+  const name = theOne(weights, role, "weight");
   if (name === undefined || arrayKind(weights.value(name))) return undefined;
-  const { shape } = weights.tensor(name, ["float32", "float16"])!;
-  return shape.length === 2 ? shape[STORED_OUT_IN.includes(name) ? 0 : 1] : undefined;
+  const { shape } = weights.tensor(name, FLOATS)!;
+  if (shape.length !== 2) return undefined; // refused when it is read
+  const [first, second] = shape as [number, number];
+  const extents = STORED_OUT_IN.includes(name) ? { in: second, out: first } : { in: first, out: second };
+  return { ...extents, isPacked: PACKED.includes(name) };
+}
+
+/** The name under which a role's weight is given, which it must be. */
+export function weightOf(weights: OptionReader, role: Role): string {
+  const name = theOne(weights, role, "weight");
+  if (name !== undefined) return name;
+  throw new OptionError(
+    `${weights.operation}: the ${role}'s weight must be given, as one of weights.${SOURCES[role].weight.join(", weights.")}`,
+  );
 }
 
 /** Reads the weight and the bias of a role. */
 export function readLinear(weights: OptionReader, role: Role, extents: Extents, packing: Packing): LinearWeights {
-  const weightName = theOne(weights, role, "weight");
-  if (weightName === undefined)
-    throw new OptionError(
-      `${weights.operation}: the ${role}'s weight must be given, as one of weights.${SOURCES[role].weight.join(", weights.")}`,
-    );
+  const weightName = weightOf(weights, role);
   const place = placeOf(weights, weightName, role, extents, packing);
   const whole = { in: extents.in, out: place.out };
   const transposed = STORED_OUT_IN.includes(weightName);
@@ -162,7 +174,7 @@ function placeOf(
 }
 
 function readShaped(weights: OptionReader, name: string, shape: readonly number[]): CheckedFloats {
-  const tensor = weights.tensor(name, ["float32", "float16"], shape)!;
+  const tensor = weights.tensor(name, FLOATS, shape)!;
   if (describe(tensor.shape) !== describe(shape)) {
     const reversed = shape.length === 2 && describe(tensor.shape) === describe([...shape].reverse());
     throw new ShapeError(

@@ -1,6 +1,7 @@
 import type { CallArguments } from "./callArguments.js";
 import { describe, isObject } from "./describe.js";
 import { OptionError, ShapeError } from "./errors.js";
+import { otherName } from "./otherNames.js";
 import type { CheckedTensor, Dtype, Tensor } from "./tensor.js";
 import { arrayKind } from "./typedArray.js";
 
@@ -217,7 +218,7 @@ export class OptionReader {
   }
 
   #unknown(name: string, names: readonly string[]): OptionError {
-    const nearest = suggestion(name, names);
+    const nearest = otherName(this.operation, this.path, name, names) ?? suggestion(name, names);
     const place = this.path ? ` in ${this.path}` : "";
     return new OptionError(
       `${this.operation}: unknown option ${JSON.stringify(name)}${place}${nearest ? `; ${nearest}` : ""}`,

@@ -2,7 +2,8 @@ import { ShapeError } from "./errors.js";
 import { describe } from "./describe.js";
 import { CallArguments } from "./callArguments.js";
 import { argument, namesOf, readOptions, type OptionReader } from "./options.js";
-import { elementCount, type Tensor, type TypedTensor } from "./tensor.js";
+import type { Tensor, TypedTensor } from "./tensor.js";
+import { zeros } from "./zeros.js";
 
 /** Options of `sinusoidalPositions`. */
 export interface SinusoidalOptions {
@@ -36,12 +37,15 @@ const RELATIVE_NAMES = namesOf<RelativePositionOptions>({
   maxDistance: true,
 });
 
+/** More heads than any layer has; their slopes take milliseconds. */
+const MOST_HEADS = 2 ** 20;
+
 /**
  * A slope for each head, for the option `alibiSlopes` (Press et al. 2022): 2^(−8(h+1)/n) for n heads, n a power of two;
  * other n take those of the next lower power and every other one of the next higher.
  */
 export function alibiSlopes(numHeads: number): Float32Array {
-  const heads = count("alibiSlopes", "numHeads", numHeads, 1);
+  const heads = count("alibiSlopes", "numHeads", numHeads, { min: 1, max: MOST_HEADS });
   const power = 2 ** Math.floor(Math.log2(heads));
   return Float32Array.from({ length: heads }, (_, h) =>
     h < power ? 2 ** ((-8 * (h + 1)) / power) : 2 ** ((-4 * (2 * (h - power) + 1)) / power),
@@ -57,15 +61,17 @@ export function sinusoidalPositions(
   options: SinusoidalOptions = {},
 ): TypedTensor<"float32"> {
   const operation = "sinusoidalPositions";
-  const shape = [count(operation, "length", length, 0), count(operation, "dim", dim, 1)];
+  const shape = [count(operation, "length", length, { min: 0 }), count(operation, "dim", dim, { min: 1 })];
   const reader = readOptions(new CallArguments(operation), options, SINUSOIDAL_NAMES);
   const halves = reader.oneOf("split", ["interleaved", "halves"], "interleaved") === "halves";
   const base = reader.number("base") ?? 10000;
   if (base <= 0) throw reader.refuse("base", "be greater than 0");
 
+  const table = zeros(operation, "table", shape);
+  const { data } = table;
+  if (data.length === 0) return table;
   const half = Math.floor(dim / 2);
   const steps = halves ? Math.max(half - 1, 1) : dim / 2;
-  const data = new Float32Array(elementCount(operation, "table", shape));
   for (let m = 0; m < (halves ? half : dim - half); ++m) {
     const frequency = base ** (-m / steps);
     const [sine, cosine] = halves ? [m, m + half] : [2 * m, 2 * m + 1];
@@ -74,7 +80,7 @@ export function sinusoidalPositions(
       if (cosine < dim) data[s * dim + cosine] = Math.cos(s * frequency);
     }
   }
-  return { data, shape, dtype: "float32" };
+  return table;
 }
 
 /**
@@ -100,15 +106,16 @@ export function relativePositionBias(
   const queryOffset = reader.integer("queryOffset") ?? 0;
   const bucketOf = relativeBuckets(reader, buckets);
 
-  const biasShape = [numHeads, queryLength, keyLength];
-  const data = new Float32Array(elementCount(operation, "bias", biasShape));
+  const bias = zeros(operation, "bias", [numHeads, queryLength, keyLength]);
+  const { data } = bias;
+  if (data.length === 0) return bias;
   // the distance runs from that of the last query and first key to that of the first query and last key
   const first = -queryOffset - (queryLength - 1);
-  const rows = Int32Array.from({ length: Math.max(queryLength + keyLength - 1, 0) }, (_, n) => bucketOf(first + n));
+  const rows = Int32Array.from({ length: queryLength + keyLength - 1 }, (_, n) => bucketOf(first + n));
   for (let h = 0, k = 0; h < numHeads; ++h)
     for (let i = 0; i < queryLength; ++i)
       for (let j = 0; j < keyLength; ++j) data[k++] = weights[rows[queryLength - 1 - i + j]! * numHeads + h]!;
-  return { data, shape: biasShape, dtype: "float32" };
+  return bias;
 }
 
 /** The bucket of a key so far after the query. In float32 in the published order, because its roundings move borders. */
@@ -135,6 +142,6 @@ function relativeBuckets(reader: OptionReader, buckets: number): (distance: numb
   };
 }
 
-function count(operation: string, name: string, value: unknown, min: number): number {
-  return argument(new CallArguments(operation), name, value).requiredInteger(name, { min });
+function count(operation: string, name: string, value: unknown, rule: { min: number; max?: number }): number {
+  return argument(new CallArguments(operation), name, value).requiredInteger(name, rule);
 }

@@ -1,8 +1,7 @@
 import type { CallArguments } from "./callArguments.js";
-import { OutOfMemoryError } from "./errors.js";
 import { packsHeads, shapeOf, type Layout } from "./layout.js";
 import { namesOf, readOptions } from "./options.js";
-import { elementCount, type TypedTensor } from "./tensor.js";
+import { zeros } from "./zeros.js";
 
 /** The extents of calls to come. */
 export interface WarmupShape {
@@ -40,25 +39,12 @@ export function warmupInputs(call: CallArguments, given: unknown, layout: Layout
   const keyLength = shape.integer("keyLength", { min: 1 }) ?? queryLength;
   const headDim = shape.requiredInteger("headDim", { min: 1 });
   const valueDim = shape.integer("valueDim", { min: 1 }) ?? headDim;
-  const zeros = (argument: string, heads: number, length: number, dim: number) =>
-    zeroTensor(
-      operation,
-      argument,
-      shapeOf(layout, layout.length, { batchSize, numHeads: heads, length, headDim: dim }),
-    );
+  const tensor = (argument: string, heads: number, length: number, dim: number) =>
+    zeros(operation, argument, shapeOf(layout, layout.length, { batchSize, numHeads: heads, length, headDim: dim }));
   return {
-    query: zeros("query", numHeads, queryLength, headDim),
-    key: zeros("key", numKvHeads, keyLength, headDim),
-    value: zeros("value", numKvHeads, keyLength, valueDim),
+    query: tensor("query", numHeads, queryLength, headDim),
+    key: tensor("key", numKvHeads, keyLength, headDim),
+    value: tensor("value", numKvHeads, keyLength, valueDim),
     heads: packsHeads(layout, layout.length) ? { numHeads, numKvHeads } : {},
   };
-}
-
-function zeroTensor(operation: string, argument: string, shape: readonly number[]): TypedTensor<"float32"> {
-  const length = elementCount(operation, argument, shape);
-  try {
-    return { data: new Float32Array(length), shape, dtype: "float32" };
-  } catch (cause) {
-    throw new OutOfMemoryError(`${operation}: ${argument} of ${length} numbers does not fit memory`, { cause });
-  }
 }

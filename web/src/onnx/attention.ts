@@ -1,23 +1,27 @@
+import type { CallArguments } from "../callArguments.js";
 import { describe } from "../describe.js";
 import { OptionError, ShapeError } from "../errors.js";
 import type { Attention } from "../attention.js";
 import type { FloatResult } from "../backend.js";
-import type { OptionReader } from "../options.js";
+import { namesOf, type OptionReader } from "../options.js";
+import { elementCount } from "../tensor.js";
 import {
   asGiven,
   checkFloats,
   checkIntegers,
   checkRank,
   convert,
+  copyOf,
   widen,
   type Floats,
   type FloatTensor,
+  type GivenFloats,
   type IntegerTensor,
   type NumericTensor,
 } from "./element.js";
 import { appendToPast, mergeHeads, splitHeads } from "./heads.js";
 import { maskOrBias } from "./mask.js";
-import { flag, readOperator, type OperatorOptions, type OperatorRules } from "./operator.js";
+import { flag, readOperator, type OperatorArguments, type OperatorOptions, type OperatorRules } from "./operator.js";
 import { softmaxInDouble, type Float32Tensor } from "./softmaxInDouble.js";
 
 /** B batch, Hq and Hkv heads, S queries, K keys, P past keys, T = P + K, D and Dv features. */
@@ -80,6 +84,7 @@ const OPERATOR = "Attention";
 const RULES: OperatorRules = {
   operator: OPERATOR,
   since: 23,
+  method: "scaledDotProductAttention",
   inputs: { Q: 23, K: 23, V: 23, attn_mask: 23, past_key: 23, past_value: 23, nonpad_kv_seqlen: 24 },
   required: ["Q", "K", "V"],
   attributes: {
@@ -93,6 +98,7 @@ const RULES: OperatorRules = {
     left_window_size: 25,
     right_window_size: 25,
   },
+  options: namesOf<AttentionOperatorOptions>({ opset: true, qkMatmulOutput: true }),
 };
 
 type Engine = Pick<Attention, "scaledDotProductAttention">;
@@ -107,28 +113,32 @@ export async function attention(
   attributes: AttentionAttributes = {},
   options: AttentionOperatorOptions = {},
 ): Promise<AttentionOutputs> {
-  const { attributes: reader } = readOperator(RULES, inputs, attributes, options);
-  const { query, key, value, isPacked } = readHeads(inputs, reader);
-  const past = readPast(inputs);
-  const present_key = appendToPast(OPERATOR, "past_key", past?.key, key);
-  const present_value = appendToPast(OPERATOR, "past_value", past?.value, value);
+  const args = readOperator(RULES, hw, inputs, attributes, options);
+  const { call } = args;
+  const { query, key, value, given, isPacked } = readHeads(args);
+  const past = readPast(args);
+  const present_key = appendToPast(call, { past: "past_key", present: "present_key" }, past?.key, key);
+  const present_value = appendToPast(call, { past: "past_value", present: "present_value" }, past?.value, value);
 
+  const [B, Hq, S] = query.shape as [number, number, number, number];
+  const full = [B, Hq, S, present_key.shape[2]!];
   const arrays: Triple = [query, present_key, present_value];
   const callOptions = {
-    ...numbersOf(reader),
-    ...readPositions(inputs, reader, query.shape, past?.key.shape[2]),
-    ...(inputs.attn_mask ? maskOrBias(OPERATOR, inputs.attn_mask, present_key.shape[2]!) : {}),
+    ...readNumbers(args.attributes),
+    ...readPositions(args, full, past?.key.shape[2]),
+    ...(args.inputs.has("attn_mask") ? maskOrBias(call, args.inputs.value("attn_mask"), full) : {}),
   };
-  const show = (options.qkMatmulOutput ?? true) ? readStage(reader) : undefined;
-  const compute = isDouble(reader) ? attendWithDoubleSoftmax : attend;
+  const show = args.options.flag("qkMatmulOutput", true) ? readStage(args.attributes) : undefined;
+  if (show) elementCount(OPERATOR, "qk_matmul_output", full);
+  const compute = isDouble(args.attributes) ? attendWithDoubleSoftmax : attend;
   const { output, shown } = await compute(hw, arrays, callOptions, show);
 
   const Y = convert(output, query.dtype);
   return {
-    Y: asGiven(inputs.Q, isPacked ? mergeHeads(Y) : Y),
-    present_key: asGiven(inputs.K, present_key),
-    present_value: asGiven(inputs.V, present_value),
-    ...(shown ? { qk_matmul_output: asGiven(inputs.Q, convert(shown, query.dtype)) } : {}),
+    Y: asGiven(given.Q, isPacked ? mergeHeads(call, "Y", Y) : Y),
+    present_key: asGiven(given.K, present_key),
+    present_value: asGiven(given.V, present_value),
+    ...(shown ? { qk_matmul_output: asGiven(given.Q, convert(shown, query.dtype)) } : {}),
   };
 }
 
@@ -141,48 +151,115 @@ function readStage(attributes: OptionReader): Stage {
 
 function isDouble(attributes: OptionReader): boolean {
   const [FLOAT, FLOAT16, DOUBLE, BFLOAT16] = [1, 10, 11, 16];
-  const type = attributes.value("softmax_precision") ?? FLOAT;
+  const type = attributes.has("softmax_precision") ? attributes.value("softmax_precision") : FLOAT;
   if (![FLOAT, FLOAT16, DOUBLE, BFLOAT16].includes(type as number))
     throw attributes.refuse("softmax_precision", `be ${FLOAT}, ${FLOAT16}, ${DOUBLE} or ${BFLOAT16}`);
   return type === DOUBLE;
 }
 
+type InputName = "Q" | "K" | "V";
+
 /** Query, key and value as [B, H, S, D], whatever their rank. */
-function readHeads(
-  inputs: AttentionInputs,
-  attributes: OptionReader,
-): { query: Floats; key: Floats; value: Floats; isPacked: boolean } {
-  const [Q, K, V] = (["Q", "K", "V"] as const).map((name) => checkFloats(OPERATOR, name, inputs[name])) as Triple;
-  checkRank(OPERATOR, "Q", Q.shape, [3, 4]);
-  checkRank(OPERATOR, "K", K.shape, [Q.shape.length]);
-  checkRank(OPERATOR, "V", V.shape, [Q.shape.length]);
+interface Heads {
+  readonly query: Floats;
+  readonly key: Floats;
+  readonly value: Floats;
+  readonly given: Readonly<Record<InputName, GivenFloats>>;
+  /** They came with three axes. */
+  readonly isPacked: boolean;
+}
+
+function readHeads({ call, inputs, attributes }: OperatorArguments): Heads {
+  const read = (name: InputName) => checkFloats(call, name, inputs.value(name));
+  const [Q, K, V] = [read("Q"), read("K"), read("V")];
+  checkRank(call, "Q", Q.shape, [3, 4]);
+  checkRank(call, "K", K.shape, [Q.shape.length]);
+  checkRank(call, "V", V.shape, [Q.shape.length]);
   const isPacked = Q.shape.length === 3;
-  const heads = (name: "Q" | "K" | "V", tensor: Floats) => {
-    const attribute = name === "Q" ? "q_num_heads" : "kv_num_heads";
+  const unpack = (name: InputName, tensor: GivenFloats) => {
+    const attribute = countOf(name);
     const count = attributes.integer(attribute, { min: 1 });
     if (!isPacked) {
       if (count !== undefined && count !== tensor.shape[1])
         throw new ShapeError(`${OPERATOR}: ${attribute} must be ${name}.shape[1], got ${count} and ${tensor.shape[1]}`);
-      return tensor;
+      return name === "Q" ? copyOf(call, name, tensor) : tensor; // K and V are copied to what is present
     }
     if (count === undefined) throw attributes.refuse(attribute, "be given with 3-D inputs");
     if (tensor.shape[2]! % count !== 0)
       throw new ShapeError(
         `${OPERATOR}: ${attribute} must divide ${name}.shape[2], got ${count} and ${tensor.shape[2]}`,
       );
-    return splitHeads(tensor, count);
+    return splitHeads(call, name, tensor, count);
   };
-  return { query: heads("Q", Q), key: heads("K", K), value: heads("V", V), isPacked };
+  const heads = {
+    query: unpack("Q", Q),
+    key: unpack("K", K),
+    value: unpack("V", V),
+    given: { Q, K, V },
+    isPacked,
+  };
+  checkFit(heads);
+  return heads;
 }
 
-function readPast(inputs: AttentionInputs): { key: Floats; value: Floats } | undefined {
-  const { past_key, past_value } = inputs;
-  if (past_key === undefined && past_value === undefined) return undefined;
-  if (past_key === undefined || past_value === undefined)
+const AXES = { batch: 0, heads: 1, length: 2, width: 3 } as const;
+type Extent = keyof typeof AXES;
+
+/** What the operator calls an extent: `K.shape[2]`, or with packed heads `K.shape[1]`. */
+function nameOf(input: InputName, extent: Extent, isPacked: boolean): string {
+  if (!isPacked) return `${input}.shape[${AXES[extent]}]`;
+  return {
+    batch: `${input}.shape[0]`,
+    heads: countOf(input),
+    length: `${input}.shape[1]`,
+    width: `${input}.shape[2] / ${countOf(input)}`,
+  }[extent];
+}
+
+function countOf(input: InputName): "q_num_heads" | "kv_num_heads" {
+  return input === "Q" ? "q_num_heads" : "kv_num_heads";
+}
+
+function checkFit({ query, key, value, isPacked }: Omit<Heads, "given">): void {
+  const tensors: Readonly<Record<InputName, Floats>> = { Q: query, K: key, V: value };
+  const extentOf = (input: InputName, extent: Extent) => tensors[input].shape[AXES[extent]]!;
+  const name = (input: InputName, extent: Extent) => nameOf(input, extent, isPacked);
+  const refuse = (what: string, rule: string, ...values: number[]) =>
+    new ShapeError(`${OPERATOR}: ${what} must ${rule}, got ${values.join(" and ")}`);
+  const equal = (a: InputName, b: InputName, extent: Extent) => {
+    if (extentOf(a, extent) !== extentOf(b, extent))
+      throw refuse(name(a, extent), `equal ${name(b, extent)}`, extentOf(a, extent), extentOf(b, extent));
+  };
+  equal("K", "Q", "batch");
+  equal("V", "K", "batch");
+  equal("V", "K", "heads");
+  equal("V", "K", "length");
+  equal("K", "Q", "width");
+  for (const [input, extent] of [
+    ["K", "heads"],
+    ["Q", "width"],
+    ["V", "width"],
+  ] as const)
+    if (extentOf(input, extent) < 1) throw refuse(name(input, extent), "be at least 1", extentOf(input, extent));
+  if (extentOf("Q", "heads") % extentOf("K", "heads") !== 0)
+    throw refuse(name("K", "heads"), `divide ${name("Q", "heads")}`, extentOf("K", "heads"), extentOf("Q", "heads"));
+}
+
+function readPast({ call, inputs }: OperatorArguments): { key: Floats; value: Floats } | undefined {
+  const [hasKey, hasValue] = [inputs.has("past_key"), inputs.has("past_value")];
+  if (!hasKey && !hasValue) return undefined;
+  if (!hasKey || !hasValue)
     throw new OptionError(`${OPERATOR}: past_key and past_value must be given together, got one of them`);
-  const [key, value] = [checkFloats(OPERATOR, "past_key", past_key), checkFloats(OPERATOR, "past_value", past_value)];
-  checkRank(OPERATOR, "past_key", key.shape, [4]);
-  checkRank(OPERATOR, "past_value", value.shape, [4]);
+  const read = (name: "past_key" | "past_value") => {
+    const past = checkFloats(call, name, inputs.value(name));
+    checkRank(call, name, past.shape, [4]);
+    return past;
+  };
+  const [key, value] = [read("past_key"), read("past_value")];
+  if (value.shape[2] !== key.shape[2])
+    throw new ShapeError(
+      `${OPERATOR}: past_value.shape[2] must equal past_key.shape[2], got ${value.shape[2]} and ${key.shape[2]}`,
+    );
   return { key, value };
 }
 
@@ -191,20 +268,19 @@ function readPast(inputs: AttentionInputs): { key: Floats; value: Floats } | und
  * that of the caller's cache without the queries themselves, or 0: always given, never left to an alignment.
  */
 function readPositions(
-  inputs: AttentionInputs,
-  attributes: OptionReader,
-  queryShape: readonly number[],
+  { call, inputs, attributes }: OperatorArguments,
+  [batchSize, , queryLength, totalLength]: readonly number[],
   pastLength: number | undefined,
 ): { queryOffset: number | Int32Array; causal?: true; window?: object; keyLengths?: Int32Array } {
   const [left, right] = (["left_window_size", "right_window_size"] as const).map((name) => {
     const size = attributes.integer(name, { min: -1 }) ?? -1;
     return size < 0 ? undefined : size;
   });
-  const keyLengths = readKeyLengths(inputs, queryShape[0]!);
-  if (keyLengths && pastLength !== undefined)
+  if (inputs.has("nonpad_kv_seqlen") && pastLength !== undefined)
     throw new OptionError(`${OPERATOR}: nonpad_kv_seqlen and past_key exclude each other, got both`);
+  const keyLengths = readKeyLengths(call, inputs, batchSize!, totalLength!);
   return {
-    queryOffset: keyLengths?.map((length) => length - queryShape[2]!) ?? pastLength ?? 0,
+    queryOffset: keyLengths?.map((length) => length - queryLength!) ?? pastLength ?? 0,
     ...(flag(attributes, "is_causal") ? { causal: true } : {}),
     ...(left === undefined && right === undefined
       ? {}
@@ -213,17 +289,24 @@ function readPositions(
   };
 }
 
-function readKeyLengths({ nonpad_kv_seqlen }: AttentionInputs, batchSize: number): Int32Array | undefined {
-  if (nonpad_kv_seqlen === undefined) return undefined;
-  const { data, shape } = checkIntegers(OPERATOR, "nonpad_kv_seqlen", nonpad_kv_seqlen);
+function readKeyLengths(
+  call: CallArguments,
+  inputs: OptionReader,
+  batchSize: number,
+  totalLength: number,
+): Int32Array | undefined {
+  const name = "nonpad_kv_seqlen";
+  if (!inputs.has(name)) return undefined;
+  const { data, shape } = checkIntegers(call, name, inputs.value(name), { min: 0, max: totalLength });
   if (shape.length !== 1 || shape[0] !== batchSize)
-    throw new ShapeError(`${OPERATOR}: nonpad_kv_seqlen must have shape [${batchSize}], got ${describe(shape)}`);
+    throw new ShapeError(`${OPERATOR}: ${name} must have shape [${batchSize}], got ${describe(shape)}`);
   return data;
 }
 
-function numbersOf(attributes: OptionReader): { scale?: number; softcap?: number } {
+function readNumbers(attributes: OptionReader): { scale?: number; softcap?: number } {
   const scale = attributes.number("scale");
   const softcap = attributes.number("softcap");
+  if (softcap !== undefined && softcap < 0) throw attributes.refuse("softcap", "be at least 0");
   return { ...(scale === undefined ? {} : { scale }), ...(softcap === undefined ? {} : { softcap }) };
 }
 

@@ -1,10 +1,11 @@
 import { getFloat16, setFloat16 } from "@petamoriken/float16";
 
 import type { FloatResult } from "../backend.js";
-import { CallArguments } from "../callArguments.js";
-import { describe } from "../describe.js";
-import { OptionError, ShapeError } from "../errors.js";
-import { elementCount, type HalfArray } from "../tensor.js";
+import { elementsOf, isAnyArray } from "../anyArray.js";
+import type { CallArguments } from "../callArguments.js";
+import { describe, isObject } from "../describe.js";
+import { OptionError, OutOfMemoryError, ShapeError } from "../errors.js";
+import { ARRAYS, asHalves, elementCount, type HalfArray } from "../tensor.js";
 import { arrayKind } from "../typedArray.js";
 
 /** float32, or float16 as a Float16Array or as raw bits. */
@@ -21,9 +22,9 @@ export interface IntegerTensor {
   readonly dtype?: string;
 }
 
-/** An attention mask: bool in a Uint8Array, or numbers of any type. */
+/** An attention mask: booleans, also as a Uint8Array, or numbers of any type. */
 export interface NumericTensor {
-  readonly data: Uint8Array | FloatTensor["data"] | Float64Array | IntegerTensor["data"];
+  readonly data: Uint8Array | FloatTensor["data"] | Float64Array | IntegerTensor["data"] | readonly boolean[];
   readonly shape: readonly number[];
   readonly dtype?: string;
 }
@@ -35,49 +36,100 @@ export interface Floats {
   readonly dtype: "float32" | "float16";
 }
 
-export function checkFloats(operator: string, name: string, value: unknown): Floats {
-  return new CallArguments(operator).tensor(name, value, ["float32", "float16"]) as Floats;
+/** A tensor of the caller's. */
+export interface GivenFloats extends Floats {
+  /** Its bits came as a Float16Array, and so do those of results in its type. */
+  readonly half: boolean;
 }
 
-/** The values as 32-bit integers. */
-export function checkIntegers(operator: string, name: string, value: unknown): { data: Int32Array; shape: number[] } {
-  const { data, shape } = shaped(operator, name, value);
-  return {
-    shape,
-    data: Int32Array.from(data, (x, k) => {
-      const integer = Number(x);
-      if (integer !== (integer | 0))
-        throw new OptionError(`${operator}: ${name}.data[${k}] must be an integer of 32 bits, got ${describe(x)}`);
-      return integer;
-    }),
-  };
+/** A float tensor under the name of an input; its numbers are not copied. */
+export function checkFloats(call: CallArguments, name: string, value: unknown): GivenFloats {
+  const { data, shape, dtype, half = false } = call.tensor(name, value, ["float32", "float16"]);
+  return { data: data as Floats["data"], shape, dtype, half };
 }
 
-/** Any numeric or boolean list with a shape that fits it. */
-export function shaped(
-  operator: string,
+/** The same numbers in an array of our own, which the caller cannot change while the call waits. */
+export function copyOf<F extends Floats>(call: CallArguments, name: string, floats: F): F {
+  const data = emptyArray(call, name, floats.dtype, floats.data.length);
+  data.set(floats.data);
+  return { ...floats, data };
+}
+
+/** The values as 32-bit integers from `min` to `max`. */
+export function checkIntegers(
+  call: CallArguments,
   name: string,
   value: unknown,
-): { data: ArrayLike<number | bigint>; shape: number[]; kind: string | undefined } {
-  if (typeof value !== "object" || value === null || !("data" in value) || !("shape" in value))
-    throw new OptionError(`${operator}: ${name} must be a tensor { data, shape }, got ${describe(value)}`);
-  const { data } = value;
-  const shape = new CallArguments(operator).shape(name, value.shape);
-  const kind = arrayKind(data);
-  if (!kind && !Array.isArray(data))
-    throw new OptionError(`${operator}: ${name}.data must be a typed array or an array, got ${describe(data)}`);
-  const size = elementCount(operator, name, shape);
-  const list = data as ArrayLike<number | bigint>;
-  if (list.length !== size)
-    throw new ShapeError(
-      `${operator}: ${name}.data.length must be the product of shape ${describe(shape)}, got ${list.length} and ${size}`,
-    );
-  return { data: list, shape, kind };
+  { min, max }: { readonly min: number; readonly max: number },
+): { data: Int32Array; shape: readonly number[] } {
+  const { data, shape } = shaped(call, name, value);
+  const integers = emptyArray(call, name, "int32", data.length);
+  for (let k = 0; k < integers.length; ++k) {
+    const integer = Number(data[k]);
+    if (!Number.isInteger(integer) || integer < min || integer > max || typeof data[k] === "boolean")
+      throw new OptionError(
+        `${call.operation}: ${name}.data[${k}] must be an integer from ${min} to ${max}, got ${describe(data[k])}`,
+      );
+    integers[k] = integer;
+  }
+  return { data: integers, shape };
 }
 
-export function checkRank(operator: string, name: string, shape: readonly number[], ranks: readonly number[]): void {
+export type Element = number | bigint | boolean;
+
+/** A numeric or boolean list with a shape that fits it. */
+export interface Shaped {
+  readonly data: ArrayLike<Element>;
+  readonly shape: readonly number[];
+  /** That of a typed array. */
+  readonly kind: string | undefined;
+  /** As the caller states it. */
+  readonly dtype: unknown;
+}
+
+export function shaped(call: CallArguments, name: string, value: unknown): Shaped {
+  const { operation } = call;
+  return call.guarded(name, () => {
+    if (!isObject(value) || !("data" in value) || !("shape" in value))
+      throw new OptionError(`${operation}: ${name} must be a tensor { data, shape }, got ${describe(value)}`);
+    const { data, shape: givenShape, dtype } = value as Readonly<Record<"data" | "shape" | "dtype", unknown>>;
+    if (!isAnyArray(data))
+      throw new OptionError(`${operation}: ${name}.data must be a typed array or an array, got ${describe(data)}`);
+    const shape = call.shape(name, givenShape);
+    const size = elementCount(operation, name, shape);
+    const list = elementsOf(call, `${name}.data`, data);
+    const { length } = list;
+    if (length !== size)
+      throw new ShapeError(
+        `${operation}: ${name}.data.length must be the product of shape ${describe(shape)}, got ${length} and ${size}`,
+      );
+    const kind = arrayKind(data);
+    return { data: kind ? (list as Shaped["data"]) : checkElements(call, name, list, length), shape, kind, dtype };
+  });
+}
+
+/** A copy of a plain list, which may hold anything. */
+function checkElements(call: CallArguments, name: string, list: ArrayLike<unknown>, length: number): Element[] {
+  const elements: Element[] = [];
+  for (let k = 0; k < length; ++k) {
+    const element = list[k];
+    if (typeof element !== "number" && typeof element !== "bigint" && typeof element !== "boolean")
+      throw new OptionError(
+        `${call.operation}: ${name}.data[${k}] must be a number, a bigint or a boolean, got ${describe(element)}`,
+      );
+    elements.push(element);
+  }
+  return elements;
+}
+
+export function checkRank(
+  { operation }: CallArguments,
+  name: string,
+  shape: readonly number[],
+  ranks: readonly number[],
+): void {
   if (!ranks.includes(shape.length))
-    throw new ShapeError(`${operator}: ${name} must have rank ${ranks.join(" or ")}, got shape ${describe(shape)}`);
+    throw new ShapeError(`${operation}: ${name} must have rank ${ranks.join(" or ")}, got shape ${describe(shape)}`);
 }
 
 /** The same numbers as float32. */
@@ -98,13 +150,22 @@ export function convert(tensor: Floats, dtype: Floats["dtype"]): Floats {
 }
 
 /** A result in the kind of array that the caller gave: a Float16Array for a Float16Array. */
-export function asGiven({ data: given }: FloatTensor, { data, shape, dtype }: Floats): FloatResult {
-  if (dtype === "float32" || arrayKind(given) !== "Float16Array") return { data, shape, dtype } as FloatResult;
-  const Float16 = given.constructor as new (buffer: ArrayBufferLike, offset: number, length: number) => HalfArray;
-  return { data: new Float16(data.buffer, data.byteOffset, data.length), shape, dtype };
+export function asGiven({ half }: GivenFloats, { data, shape, dtype }: Floats): FloatResult {
+  return { data: half && dtype === "float16" ? asHalves(data as Uint16Array) : data, shape, dtype } as FloatResult;
 }
 
-/** A new array of the same element type. */
-export function arrayLike<T extends Floats["data"] | Uint8Array>(data: T, length: number): T {
-  return new (data.constructor as new (length: number) => T)(length);
+/** A new array for numbers of this type. */
+export function emptyArray<D extends keyof typeof ARRAYS>(
+  { operation }: CallArguments,
+  name: string,
+  dtype: D,
+  length: number,
+): InstanceType<(typeof ARRAYS)[D]> {
+  try {
+    return new ARRAYS[dtype](length) as InstanceType<(typeof ARRAYS)[D]>;
+  } catch (cause) {
+    throw new OutOfMemoryError(`${operation}: ${name} of ${length} numbers does not fit the memory of JavaScript`, {
+      cause,
+    });
+  }
 }

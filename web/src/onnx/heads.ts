@@ -1,23 +1,26 @@
+import type { CallArguments } from "../callArguments.js";
 import { describe } from "../describe.js";
 import { ShapeError } from "../errors.js";
-import { arrayLike, type Floats } from "./element.js";
+import { elementCount } from "../tensor.js";
+import { emptyArray, type Floats } from "./element.js";
 
 /** [B, S, H·D] → [B, H, S, D] */
-export function splitHeads({ data, shape, dtype }: Floats, heads: number): Floats {
+export function splitHeads(call: CallArguments, name: string, { data, shape, dtype }: Floats, heads: number): Floats {
   const [batch, length, width] = shape as [number, number, number];
-  return swapMiddleAxes({ data, shape: [batch, length, heads, width / heads], dtype });
+  return swapMiddleAxes(call, name, { data, shape: [batch, length, heads, width / heads], dtype });
 }
 
 /** [B, H, S, D] → [B, S, H·D] */
-export function mergeHeads(tensor: Floats): Floats {
-  const { data, shape, dtype } = swapMiddleAxes(tensor);
+export function mergeHeads(call: CallArguments, name: string, tensor: Floats): Floats {
+  const { data, shape, dtype } = swapMiddleAxes(call, name, tensor);
   const [batch, length, heads, dim] = shape as [number, number, number, number];
   return { data, shape: [batch, length, heads * dim], dtype };
 }
 
-function swapMiddleAxes({ data, shape, dtype }: Floats): Floats {
+function swapMiddleAxes(call: CallArguments, name: string, { data, shape, dtype }: Floats): Floats {
   const [B, M, N, D] = shape as [number, number, number, number];
-  const swapped = arrayLike(data, data.length);
+  const swapped = emptyArray(call, name, dtype, data.length);
+  if (data.length === 0) return { data: swapped, shape: [B, N, M, D], dtype };
   for (let b = 0; b < B; ++b)
     for (let m = 0; m < M; ++m)
       for (let n = 0; n < N; ++n) {
@@ -27,20 +30,33 @@ function swapMiddleAxes({ data, shape, dtype }: Floats): Floats {
   return { data: swapped, shape: [B, N, M, D], dtype };
 }
 
-/** past [B, H, P, D] and now [B, H, S, D] → [B, H, P + S, D], always a new array. */
-export function appendToPast(operator: string, name: string, past: Floats | undefined, now: Floats): Floats {
-  if (!past) return { ...now, data: now.data.slice() };
-  const [B, H, P, D] = past.shape as [number, number, number, number];
-  const [b, h, S, d] = now.shape as [number, number, number, number];
-  if (B !== b || H !== h || D !== d || past.dtype !== now.dtype)
+/**
+ * past [B, H, P, D] and now [B, H, S, D] → [B, H, P + S, D], always a new array.
+ *
+ * @param names - What the operator calls the past and the result.
+ */
+export function appendToPast(
+  call: CallArguments,
+  names: { readonly past: string; readonly present: string },
+  past: Floats | undefined,
+  now: Floats,
+): Floats {
+  const [B, H, S, D] = now.shape as [number, number, number, number];
+  if (
+    past &&
+    (past.dtype !== now.dtype || [B, H, past.shape[2], D].some((extent, axis) => extent !== past.shape[axis]))
+  )
     throw new ShapeError(
-      `${operator}: ${name} must be ${now.dtype} [${b}, ${h}, past length, ${d}], ` +
+      `${call.operation}: ${names.past} must be ${now.dtype} [${B}, ${H}, past length, ${D}], ` +
         `got ${past.dtype} ${describe(past.shape)}`,
     );
-  const data = arrayLike(now.data, B * H * (P + S) * D);
-  for (let row = 0; row < B * H; ++row) {
-    data.set(past.data.subarray(row * P * D, (row + 1) * P * D), row * (P + S) * D);
+  const P = past?.shape[2] ?? 0;
+  const shape = [B, H, P + S, D];
+  const data = emptyArray(call, names.present, now.dtype, elementCount(call.operation, names.present, shape));
+  const rows = data.length === 0 ? 0 : B * H;
+  for (let row = 0; row < rows; ++row) {
+    if (past) data.set(past.data.subarray(row * P * D, (row + 1) * P * D), row * (P + S) * D);
     data.set(now.data.subarray(row * S * D, (row + 1) * S * D), (row * (P + S) + P) * D);
   }
-  return { data, shape: [B, H, P + S, D], dtype: now.dtype };
+  return { data, shape, dtype: now.dtype };
 }

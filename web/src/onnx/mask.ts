@@ -1,36 +1,88 @@
+import type { CallArguments } from "../callArguments.js";
+import { describe } from "../describe.js";
+import { ShapeError } from "../errors.js";
 import type { Tensor } from "../tensor.js";
-import { arrayLike, checkFloats, checkRank, shaped } from "./element.js";
+import { checkRank, emptyArray, shaped, type Element, type Shaped } from "./element.js";
 
+const INPUT = "attn_mask";
 const FLOAT16_MINUS_INFINITY = 0xfc00;
 
 /**
  * `attn_mask` as headwise takes it: booleans say who is seen, numbers are added to the scores. A last axis shorter than
  * the keys is padded so that the keys beyond it are hidden.
+ *
+ * @param full - What it broadcasts to: [B, Hq, S, T].
  */
-export function maskOrBias(operator: string, value: unknown, totalLength: number): { mask?: Tensor; bias?: Tensor } {
-  const { data, shape, kind } = shaped(operator, "attn_mask", value);
-  checkRank(operator, "attn_mask", shape, [1, 2, 3, 4]);
-  const stated = (value as { dtype?: unknown }).dtype;
-  if (stated === "bool" || (kind === "Uint8Array" && stated === undefined))
-    return { mask: padRows(Uint8Array.from(data, Number), shape, totalLength, 0) };
-  if (kind === "Uint16Array" || kind === "Float16Array") {
-    const { data: bits } = checkFloats(operator, "attn_mask", value);
-    return { bias: padRows(bits, shape, totalLength, FLOAT16_MINUS_INFINITY) };
-  }
-  const numbers = kind === "Float32Array" ? (data as Float32Array) : Float32Array.from(data, Number);
-  return { bias: padRows(numbers, shape, totalLength, -Infinity) };
+export function maskOrBias(
+  call: CallArguments,
+  value: unknown,
+  full: readonly number[],
+): { mask: Tensor<"bool"> } | { bias: Tensor<"float32" | "float16"> } {
+  const given = shaped(call, INPUT, value);
+  const { data, shape } = given;
+  checkRank(call, INPUT, shape, [1, 2, 3, 4]);
+  checkBroadcast(call, shape, full);
+  const copy = <D extends "bool" | "float32">(dtype: D, element: (given: Element | undefined) => number) => {
+    const numbers = emptyArray(call, INPUT, dtype, data.length);
+    for (let k = 0; k < numbers.length; ++k) numbers[k] = element(data[k]);
+    return numbers;
+  };
+  const pad = (dtype: Row["dtype"], data: Row["data"], hidden: number) =>
+    padRows(call, { data, shape, dtype }, full[3]!, hidden);
+  if (holdsBooleans(given))
+    return {
+      mask: pad(
+        "bool",
+        copy("bool", (x) => Number(Boolean(x))),
+        0,
+      ) as Tensor<"bool">,
+    };
+  const bias = holdsHalves(given)
+    ? pad("float16", bitsOf(call, data as unknown as Uint16Array), FLOAT16_MINUS_INFINITY)
+    : pad("float32", copy("float32", Number), -Infinity);
+  return { bias: bias as Tensor<"float32" | "float16"> };
 }
 
-function padRows<T extends Float32Array | Uint16Array | Uint8Array>(
-  data: T,
-  shape: readonly number[],
-  totalLength: number,
-  hidden: number,
-): { data: T; shape: number[] } {
+function holdsBooleans({ data, kind, dtype }: Shaped): boolean {
+  return dtype === "bool" || (dtype === undefined && (kind === "Uint8Array" || typeof data[0] === "boolean"));
+}
+
+function holdsHalves({ kind, dtype }: Shaped): boolean {
+  return kind === "Float16Array" || (kind === "Uint16Array" && (dtype === undefined || dtype === "float16"));
+}
+
+/** A copy of the bits of float16 numbers. */
+function bitsOf(call: CallArguments, { buffer, byteOffset, length }: Uint16Array): Uint16Array {
+  const bits = emptyArray(call, INPUT, "float16", length);
+  bits.set(new Uint16Array(buffer, byteOffset, length));
+  return bits;
+}
+
+function checkBroadcast({ operation }: CallArguments, shape: readonly number[], full: readonly number[]): void {
+  const missing = full.length - shape.length;
+  const fits = shape.every((extent, n) => {
+    const axis = n + missing;
+    return extent === 1 || extent === full[axis] || (axis === 3 && extent < full[3]!);
+  });
+  if (!fits)
+    throw new ShapeError(
+      `${operation}: ${INPUT}.shape must broadcast to [batch_size, q_num_heads, q_sequence_length, total_sequence_length] = ` +
+        `${describe(full)}, with a last axis that may be shorter, got ${describe(shape)}`,
+    );
+}
+
+/** Lines along the last axis. */
+interface Row {
+  readonly data: Uint8Array | Uint16Array | Float32Array;
+  readonly shape: readonly number[];
+  readonly dtype: "bool" | "float16" | "float32";
+}
+
+function padRows(call: CallArguments, { data, shape, dtype }: Row, totalLength: number, hidden: number): Row {
   const length = shape.at(-1)!;
-  if (length >= totalLength) return { data, shape: [...shape] };
+  if (length >= totalLength) return { data, shape, dtype };
   const rows = shape.slice(0, -1).reduce((count, extent) => count * extent, 1);
-  const padded = arrayLike(data, rows * totalLength).fill(hidden) as T;
+  const padded = emptyArray(call, INPUT, dtype, rows * totalLength).fill(hidden);
   for (let row = 0; row < rows; ++row) padded.set(data.subarray(row * length, (row + 1) * length), row * totalLength);
-  return { data: padded, shape: [...shape.slice(0, -1), totalLength] };
+  return { data: padded, shape: [...shape.slice(0, -1), totalLength], dtype };
 }

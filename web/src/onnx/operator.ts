@@ -1,7 +1,7 @@
-import { describe } from "../describe.js";
+import { CallArguments } from "../callArguments.js";
+import { describe, isObject } from "../describe.js";
 import { OptionError, UnsupportedError } from "../errors.js";
 import { readOptions, type OptionReader } from "../options.js";
-import { CallArguments } from "../callArguments.js";
 
 export interface OperatorOptions {
   /** The operator set whose rules apply. Default: 25, the newest known here; later ones count as 25. */
@@ -12,45 +12,67 @@ export interface OperatorOptions {
 export interface OperatorRules {
   readonly operator: string;
   readonly since: number;
+  /** What it calls of the instance; undefined if nothing. */
+  readonly method?: string;
   readonly inputs: Readonly<Record<string, number>>;
   readonly required: readonly string[];
   readonly attributes: Readonly<Record<string, number>>;
+  readonly options: readonly string[];
+}
+
+/** The arguments of an operator, their names known. */
+export interface OperatorArguments {
+  readonly call: CallArguments;
+  readonly inputs: OptionReader;
+  readonly attributes: OptionReader;
+  readonly options: OptionReader;
+  readonly opset: number;
 }
 
 const NEWEST_OPSET = 25;
 
 /**
- * Refuses an opset without the operator, names that the operator does not have, or not yet in that opset, and missing
- * inputs. Returns a reader of the attributes, and the opset.
+ * Refuses what is no instance, names that the operator does not have, or not yet in that opset, an opset without the
+ * operator, and missing inputs.
  */
 export function readOperator(
-  { operator, since, inputs: knownInputs, required, attributes: knownAttributes }: OperatorRules,
-  inputs: unknown,
-  attributes: unknown,
-  { opset = NEWEST_OPSET }: OperatorOptions,
-): { attributes: OptionReader; opset: number } {
-  if (!Number.isInteger(opset) || opset < since)
-    throw new UnsupportedError(`${operator}: opset must be an integer of at least ${since}, got ${describe(opset)}`);
+  rules: OperatorRules,
+  hw: unknown,
+  givenInputs: unknown,
+  givenAttributes: unknown,
+  givenOptions: unknown,
+): OperatorArguments {
+  const { operator, since, method, required } = rules;
   const call = new CallArguments(operator);
-  const readers = [
-    { known: knownInputs, reader: readOptions(call, inputs, Object.keys(knownInputs), "inputs") },
-    {
-      known: knownAttributes,
-      reader: readOptions(call, attributes, Object.keys(knownAttributes), "attributes"),
-    },
-  ] as const;
-  for (const { known, reader } of readers)
-    for (const [name, from] of Object.entries(known))
+  if (method !== undefined && !call.guarded("the first argument", () => hasMethod(hw, method)))
+    throw new OptionError(`${operator}: the first argument must be an instance, got ${describe(hw)}`, {
+      hint: "createAttention makes one.",
+    });
+  const options = readOptions(call, givenOptions, rules.options);
+  const opset = options.integer("opset", { min: 1 }) ?? NEWEST_OPSET;
+  if (opset < since)
+    throw new UnsupportedError(`${operator}: opset must be an integer of at least ${since}, got ${opset}`);
+  const read = (path: "inputs" | "attributes", given: unknown) => {
+    const reader = readOptions(call, given, Object.keys(rules[path]), path);
+    for (const [name, from] of Object.entries(rules[path]))
       if (reader.has(name) && opset < from)
         throw new OptionError(`${operator}: ${reader.name(name)} needs opset ${from}, got opset ${opset}`);
-  const missing = required.find((name) => !readers[0].reader.has(name));
+    return reader;
+  };
+  const inputs = read("inputs", givenInputs);
+  const attributes = read("attributes", givenAttributes);
+  const missing = required.find((name) => !inputs.has(name));
   if (missing !== undefined) throw new OptionError(`${operator}: inputs.${missing} is required, got undefined`);
-  return { attributes: readers[1].reader, opset };
+  return { call, inputs, attributes, options, opset };
+}
+
+function hasMethod(hw: unknown, method: string): boolean {
+  return isObject(hw) && typeof (hw as Readonly<Record<string, unknown>>)[method] === "function";
 }
 
 /** An attribute that ONNX stores as 0 or 1. */
 export function flag(attributes: OptionReader, name: string): boolean {
-  const value = attributes.value(name) ?? 0;
+  const value = attributes.has(name) ? attributes.value(name) : 0;
   if (![0, 1, false, true].includes(value as number)) throw attributes.refuse(name, "be 0 or 1");
   return Boolean(value);
 }

@@ -1,14 +1,16 @@
 import type { Attention } from "../attention.js";
+import type { CallArguments } from "../callArguments.js";
 import { describe } from "../describe.js";
 import { ShapeError } from "../errors.js";
 import type { FloatResult } from "../backend.js";
-import type { OptionReader } from "../options.js";
+import { namesOf, type OptionReader } from "../options.js";
 import type { Tensor } from "../tensor.js";
 import {
   asGiven,
   checkFloats,
   checkIntegers,
   checkRank,
+  copyOf,
   widen,
   type Floats,
   type FloatTensor,
@@ -41,9 +43,11 @@ const OPERATOR = "RotaryEmbedding";
 const RULES: OperatorRules = {
   operator: OPERATOR,
   since: 23,
+  method: "rotaryEmbedding",
   inputs: { X: 23, cos_cache: 23, sin_cache: 23, position_ids: 23 },
   required: ["X", "cos_cache", "sin_cache"],
   attributes: { interleaved: 23, num_heads: 23, rotary_embedding_dim: 23 },
+  options: namesOf<OperatorOptions>({ opset: true }),
 };
 
 /** ONNX `RotaryEmbedding`; Y has the shape and type of X. */
@@ -53,25 +57,40 @@ export async function rotaryEmbedding(
   attributes: RotaryEmbeddingAttributes = {},
   options: OperatorOptions = {},
 ): Promise<{ Y: FloatResult }> {
-  const { attributes: reader } = readOperator(RULES, inputs, attributes, options);
-  const X = checkFloats(OPERATOR, "X", inputs.X);
-  const { x, layout, batch, length } = readHeads(X, reader);
-  const rotaryDim = reader.integer("rotary_embedding_dim", { min: 0 }) || x.shape[3]!;
+  const { call, inputs: given, attributes: reader } = readOperator(RULES, hw, inputs, attributes, options);
+  const X = copyOf(call, "X", checkFloats(call, "X", given.value("X")));
+  const { x, layout, batch, length } = readHeads(call, X, reader);
+  const rotaryDim = readRotaryDim(X, x.shape[3]!, reader);
   const turned = await hw.rotaryEmbedding(x, {
     layout,
-    ...readTables(inputs, batch, length, rotaryDim / 2),
+    ...readTables(call, given, batch, length, rotaryDim / 2),
     interleaved: flag(reader, "interleaved"),
     rotaryDim,
   });
-  return { Y: asGiven(inputs.X, { ...(turned as Floats), shape: X.shape }) };
+  return { Y: asGiven(X, { ...(turned as Floats), shape: X.shape }) };
+}
+
+/** How many features of a head turn. */
+function readRotaryDim(X: Floats, headSize: number, attributes: OptionReader): number {
+  const given = attributes.integer("rotary_embedding_dim", { min: 0 }) ?? 0;
+  if (given === 0 && (headSize < 2 || headSize % 2 !== 0))
+    throw new ShapeError(
+      `${OPERATOR}: ${X.shape.length === 4 ? "X.shape[3]" : "X.shape[2] / num_heads"} must be even and at least 2, ` +
+        `got ${headSize}`,
+      { hint: "Or say with rotary_embedding_dim how many features turn." },
+    );
+  if (given % 2 !== 0 || given > headSize)
+    throw attributes.refuse("rotary_embedding_dim", `be even and at most ${headSize}`);
+  return given || headSize;
 }
 
 /** X as four axes: [B, S, H·D] lies in memory as [B, S, H, D] does. */
 function readHeads(
+  call: CallArguments,
   X: Floats,
   attributes: OptionReader,
 ): { x: Floats; layout: "BHSD" | "BSHD"; batch: number; length: number } {
-  checkRank(OPERATOR, "X", X.shape, [3, 4]);
+  checkRank(call, "X", X.shape, [3, 4]);
   const heads = attributes.integer("num_heads", { min: 0 }) ?? 0;
   if (X.shape.length === 4) {
     const [batch, H, length] = X.shape as [number, number, number, number];
@@ -88,24 +107,45 @@ function readHeads(
 
 /** The caches as tables [rows, R/2], and each token's row in them. Without `position_ids` every token has its own. */
 function readTables(
-  inputs: RotaryEmbeddingInputs,
+  call: CallArguments,
+  inputs: OptionReader,
   batch: number,
   length: number,
   pairs: number,
 ): { cos: Tensor<"float32">; sin: Tensor<"float32">; positions: Tensor<"int32"> } {
-  const ids = inputs.position_ids && checkIntegers(OPERATOR, "position_ids", inputs.position_ids);
-  if (ids) checkShape("position_ids", ids.shape, [batch, length]);
+  const byPosition = inputs.has("position_ids");
   const table = (name: "cos_cache" | "sin_cache") => {
-    const { data, shape } = widen(checkFloats(OPERATOR, name, inputs[name]));
-    checkShape(name, shape, ids ? ["rows", pairs] : [batch, length, pairs]);
-    return { data, shape: [ids ? shape[0]! : batch * length, pairs] };
+    const { data, shape } = widen(copyOf(call, name, checkFloats(call, name, inputs.value(name))));
+    checkShape(name, shape, byPosition ? ["positions", pairs] : [batch, length, pairs]);
+    return { data, shape: [byPosition ? shape[0]! : batch * length, pairs] };
   };
-  const data = ids?.data ?? Int32Array.from({ length: batch * length }, (_, token) => token);
-  return { cos: table("cos_cache"), sin: table("sin_cache"), positions: { data, shape: [batch, length] } };
+  const [cos, sin] = [table("cos_cache"), table("sin_cache")];
+  const rows = cos.shape[0]!;
+  if (sin.shape[0] !== rows)
+    throw new ShapeError(
+      `${OPERATOR}: sin_cache.shape[0] must equal cos_cache.shape[0], got ${sin.shape[0]} and ${rows}`,
+    );
+  const data = byPosition
+    ? readPositionIds(call, inputs, [batch, length], rows)
+    : Int32Array.from({ length: batch * length }, (_, token) => token);
+  return { cos, sin, positions: { data, shape: [batch, length] } };
+}
+
+function readPositionIds(
+  call: CallArguments,
+  inputs: OptionReader,
+  expected: readonly number[],
+  rows: number,
+): Int32Array {
+  const name = "position_ids";
+  const { data, shape } = checkIntegers(call, name, inputs.value(name), { min: 0, max: rows - 1 });
+  checkShape(name, shape, expected);
+  return data;
 }
 
 /** A name in place of an extent stands for any. */
 function checkShape(input: string, shape: readonly number[], rule: readonly (number | string)[]): void {
-  const fits = shape.length === rule.length && rule.every((extent, axis) => [shape[axis], "rows"].includes(extent));
+  const fits =
+    shape.length === rule.length && rule.every((extent, axis) => [shape[axis], "positions"].includes(extent));
   if (!fits) throw new ShapeError(`${OPERATOR}: ${input} must have shape [${rule.join(", ")}], got ${describe(shape)}`);
 }

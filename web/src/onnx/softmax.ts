@@ -1,6 +1,7 @@
 import type { Attention } from "../attention.js";
 import type { FloatResult } from "../backend.js";
-import { asGiven, checkFloats, convert, widen, type FloatTensor } from "./element.js";
+import { namesOf } from "../options.js";
+import { asGiven, checkFloats, convert, emptyArray, widen, type FloatTensor } from "./element.js";
 import { readOperator, type OperatorOptions, type OperatorRules } from "./operator.js";
 
 export interface SoftmaxAttributes {
@@ -8,38 +9,41 @@ export interface SoftmaxAttributes {
   readonly axis?: number;
 }
 
+const OPERATOR = "Softmax";
+
 const RULES: OperatorRules = {
-  operator: "Softmax",
+  operator: OPERATOR,
   since: 1,
   inputs: { input: 1 },
   required: ["input"],
   attributes: { axis: 1 },
+  options: namesOf<OperatorOptions>({ opset: true }),
 };
 
 /** ONNX `Softmax`, of any rank; sums run in double. The instance is not used: the work is one pass over the array. */
 // eslint-disable-next-line @typescript-eslint/require-await -- all operators are called alike
 export async function softmax(
-  _hw: Pick<Attention, "report">,
+  hw: Pick<Attention, "report">,
   inputs: { readonly input: FloatTensor },
   attributes: SoftmaxAttributes = {},
   options: OperatorOptions = {},
 ): Promise<{ output: FloatResult }> {
-  const { attributes: reader, opset } = readOperator(RULES, inputs, attributes, options);
-  const input = checkFloats("Softmax", "input", inputs.input);
+  const { call, inputs: given, attributes: reader, opset } = readOperator(RULES, hw, inputs, attributes, options);
+  const input = checkFloats(call, "input", given.value("input"));
   const rank = input.shape.length;
   const flattens = opset < 13;
-  const given = reader.integer("axis", { min: -rank, max: Math.max(0, rank - 1) }) ?? (flattens ? 1 : -1);
-  const axis = given < 0 ? given + rank : given;
+  const axisGiven = reader.integer("axis", { min: -rank, max: Math.max(0, rank - 1) }) ?? (flattens ? 1 : -1);
+  const axis = axisGiven < 0 ? axisGiven + rank : axisGiven;
   const product = (extents: readonly number[]) => extents.reduce((count, extent) => count * extent, 1);
   const inner = flattens ? 1 : product(input.shape.slice(axis + 1));
   const length = flattens ? product(input.shape.slice(axis)) : (input.shape[axis] ?? 1);
 
   const x = widen(input).data;
-  const output = new Float32Array(x.length);
+  const output = emptyArray(call, "output", "float32", x.length);
   for (let line = 0; line < x.length / (length || 1); ++line)
     softmaxLine(x, output, Math.floor(line / inner) * length * inner + (line % inner), length, inner);
   return {
-    output: asGiven(inputs.input, convert({ data: output, shape: input.shape, dtype: "float32" }, input.dtype)),
+    output: asGiven(input, convert({ data: output, shape: input.shape, dtype: "float32" }, input.dtype)),
   };
 }
 
