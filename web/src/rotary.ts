@@ -117,7 +117,7 @@ export interface RotaryProblem {
 export const ANGLE_NAMES = ["rotaryDim", "interleaved", "base", "scaling"] as const;
 
 /** Options of each scaling, beside `kind` and `factor`. */
-const SCALING_NAMES: Readonly<Record<RotaryScaling["kind"], readonly string[]>> = {
+export const SCALING_NAMES: Readonly<Record<RotaryScaling["kind"], readonly string[]>> = {
   linear: [],
   ntk: [],
   "dynamic-ntk": ["originalLength", "sequenceLength"],
