@@ -16,32 +16,38 @@ std::int64_t tokens_per_block(const KvCacheShape& shape) {
   return shape.capacity > 0 ? std::min(kBlockTokens, shape.capacity) : kBlockTokens;
 }
 
-/// Adds `rows` rows of `row_bytes` at the end of a block, from *offset on.
-bool place(std::int64_t rows, std::int64_t row_bytes, std::int64_t* offset, std::int64_t* end) {
+/// Adds `rows` rows of `row_bytes` at the end of a block; returns where they begin.
+std::int64_t place(std::int64_t rows, std::int64_t row_bytes, std::int64_t* end) {
   constexpr std::int64_t kAlignment = 64;
-  std::int64_t size = 0;
-  *offset = *end;
-  return multiply_sizes(rows, row_bytes, &size) && !__builtin_add_overflow(size, kAlignment - 1, &size) &&
-         !__builtin_add_overflow(*end, size / kAlignment * kAlignment, end);
+  const std::int64_t begin = *end;
+  *end += (rows * row_bytes + kAlignment - 1) / kAlignment * kAlignment;
+  return begin;
 }
 
 }  // namespace
 
-bool plan_block(const KvCacheShape& shape, BlockLayout* layout) {
-  *layout = {};
-  layout->tokens = tokens_per_block(shape);
-  std::int64_t rows = 0;
-  if (!multiply_sizes(shape.num_kv_heads, layout->tokens, &rows)) return false;
-  layout->key.width = shape.head_dim;
-  layout->value.width = shape.value_dim;
-  for (BlockSide* side : {&layout->key, &layout->value})
-    if (!multiply_sizes(side->width, size_of(shape.dtype), &side->row_bytes) ||
-        !place(rows, side->row_bytes, &side->offset, &layout->bytes))
-      return false;
-  if (shape.dtype != Dtype::int8) return true;
-  for (BlockSide* side : {&layout->key, &layout->value})
-    if (!place(rows, sizeof(float), &side->scale_offset, &layout->bytes)) return false;
-  return true;
+std::int64_t token_bytes(const KvCacheShape& shape) {
+  const std::int64_t scales = shape.dtype == Dtype::int8 ? 2 * static_cast<std::int64_t>(sizeof(float)) : 0;
+  const std::int64_t head_bytes = (shape.head_dim + shape.value_dim) * size_of(shape.dtype) + scales;
+  std::int64_t bytes = 0;
+  const bool counts = multiply_sizes(shape.num_kv_heads, head_bytes, &bytes);
+  return counts ? bytes : std::numeric_limits<std::int64_t>::max();
+}
+
+BlockLayout plan_block(const KvCacheShape& shape) {
+  BlockLayout layout;
+  layout.tokens = tokens_per_block(shape);
+  const std::int64_t rows = shape.num_kv_heads * layout.tokens;
+  layout.key.width = shape.head_dim;
+  layout.value.width = shape.value_dim;
+  for (BlockSide* side : {&layout.key, &layout.value}) {
+    side->row_bytes = side->width * size_of(shape.dtype);
+    side->offset = place(rows, side->row_bytes, &layout.bytes);
+  }
+  if (shape.dtype == Dtype::int8)
+    for (BlockSide* side : {&layout.key, &layout.value})
+      side->scale_offset = place(rows, sizeof(float), &layout.bytes);
+  return layout;
 }
 
 Block* allocate_block(const BlockLayout& layout) {

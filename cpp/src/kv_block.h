@@ -23,10 +23,16 @@ struct BlockLayout {
   std::int64_t bytes = 0;
 };
 
-/// False if the byte count leaves int64. `tokens` is at most kBlockTokens, less if the cache can never hold as many.
-[[nodiscard]] bool plan_block(const KvCacheShape& shape, BlockLayout* layout);
-
 inline constexpr std::int64_t kBlockTokens = 128;
+/// A token of all heads takes no more: 256 TiB, so that no sum of a block comes near the end of int64. Readers of saved
+/// caches in other languages know it, too.
+inline constexpr std::int64_t kMostTokenBytes = std::int64_t{1} << 48;
+
+/// Bytes of a token's rows and scales, of all heads; above kMostTokenBytes if they are more than that.
+[[nodiscard]] std::int64_t token_bytes(const KvCacheShape& shape);
+
+/// Of a shape within kMostTokenBytes. `tokens` is at most kBlockTokens, less if the cache can never hold as many.
+[[nodiscard]] BlockLayout plan_block(const KvCacheShape& shape);
 
 /// Memory with a count of its owners; BlockLayout::bytes of data follow.
 struct alignas(64) Block {

@@ -49,10 +49,12 @@ Status check_shape(const KvCacheShape& shape) {
     return Status::error(StatusCode::invalid_option, "capacity must be at least keepFirst + window (%lld), got %lld",
                          static_cast<long long>(shape.keep_first + shape.window),
                          static_cast<long long>(shape.capacity));
-  BlockLayout layout;
-  if (!plan_block(shape, &layout))
-    return Status::error(StatusCode::invalid_shape, "numKvHeads (%lld) rows of headDim (%lld) and valueDim (%lld) are too large for a block", static_cast<long long>(shape.num_kv_heads),
-                         static_cast<long long>(shape.head_dim), static_cast<long long>(shape.value_dim));
+  if (token_bytes(shape) > kMostTokenBytes)
+    return Status::error(StatusCode::invalid_shape,
+                         "numKvHeads (%lld) rows of headDim (%lld) and valueDim (%lld) are too large for a block: a token may "
+                         "take 2^48 bytes",
+                         static_cast<long long>(shape.num_kv_heads), static_cast<long long>(shape.head_dim),
+                         static_cast<long long>(shape.value_dim));
   if (shape.rotary) return validate_rotary(*shape.rotary, shape.head_dim);
   return {};
 }

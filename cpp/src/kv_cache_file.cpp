@@ -41,6 +41,33 @@ void header_numbers(Stream& stream, AnyHeader& header) {
   stream.number(header.turns);
 }
 
+/// What a scaling does not use is saved as its default, and -0 as 0: every cache has one file.
+RotaryOptions used_numbers(const RotaryOptions& given) {
+  RotaryOptions used;
+  used.rotary_dim = given.rotary_dim;
+  used.base = given.base;
+  used.interleaved = given.interleaved;
+  used.scaling = given.scaling;
+  if (given.scaling == RotaryScaling::none) return used;
+  used.factor = given.factor;
+  if (given.scaling == RotaryScaling::linear || given.scaling == RotaryScaling::ntk) return used;
+  used.original_length = given.original_length;
+  if (given.scaling == RotaryScaling::dynamic_ntk) used.sequence_length = given.sequence_length + 0.0;
+  if (given.scaling == RotaryScaling::yarn) {
+    used.beta_fast = given.beta_fast;
+    used.beta_slow = given.beta_slow;
+    used.truncate = given.truncate;
+    used.attention_factor = given.attention_factor + 0.0;
+    used.mscale = given.mscale + 0.0;
+    used.mscale_all_dim = given.mscale_all_dim + 0.0;
+  }
+  if (given.scaling == RotaryScaling::llama3) {
+    used.low_freq_factor = given.low_freq_factor;
+    used.high_freq_factor = given.high_freq_factor;
+  }
+  return used;
+}
+
 /// The numbers that follow if the cache turns its keys.
 template <class Stream, class AnyOptions>
 void rotary_numbers(Stream& stream, AnyOptions&& rotary) {
@@ -119,7 +146,6 @@ class Reader {
       std::int64_t wide = 0;
       bytes(reinterpret_cast<std::uint8_t*>(&wide), sizeof wide);
       value = static_cast<T>(wide);
-      exact_ = exact_ && static_cast<std::int64_t>(value) == wide;
     }
   }
 
@@ -128,12 +154,8 @@ class Reader {
     from_ += count;
   }
 
-  /// Whether every number fitted its type.
-  [[nodiscard]] bool exact() const { return exact_; }
-
  private:
   const std::uint8_t* from_;
-  bool exact_ = true;
 };
 
 /// Counts what is written, so that the header's size needs no second list.
@@ -155,9 +177,22 @@ std::int64_t header_bytes(bool turns) {
 
 std::int64_t batch_bytes(std::int64_t batch_size) { return batch_size * 2 * kNumberBytes; }
 
-std::int64_t token_bytes(const KvCache::Store& store) {
-  const std::int64_t scales = store.shape.dtype == Dtype::int8 ? 2 * static_cast<std::int64_t>(sizeof(float)) : 0;
-  return store.shape.num_kv_heads * (store.layout.key.row_bytes + store.layout.value.row_bytes + scales);
+/// Magic and header of a cache of this shape.
+void write_header(Writer& writer, const KvCacheShape& shape) {
+  const Header header{kVersion, shape, shape.rotary.has_value()};
+  writer.bytes(kMagic, sizeof kMagic);
+  header_numbers(writer, header);
+  if (header.turns) rotary_numbers(writer, used_numbers(*shape.rotary));
+}
+
+/// Whether a cache of this shape, read from `bytes`, is saved as these very bytes: then no number was cut to its type,
+/// and none says nothing.
+bool is_header_of(const KvCacheShape& shape, const std::uint8_t* bytes) {
+  constexpr std::int64_t kMostHeaderBytes = 256;
+  std::uint8_t header[kMostHeaderBytes];
+  Writer writer(header);
+  write_header(writer, shape);
+  return std::memcmp(header, bytes, static_cast<std::size_t>(header_bytes(shape.rotary.has_value()))) == 0;
 }
 
 Status corrupt(const char* why) { return Status::error(StatusCode::corrupt_data, "%s", why); }
@@ -191,7 +226,7 @@ Status read_batches(Reader& reader, KvCache::Store& store, std::int64_t row_byte
       return corrupt("the saved cache tells of impossible numbers of tokens");
     tokens += store.length(b);
   }
-  if (!multiply_sizes(tokens, token_bytes(store), &bytes) || bytes != row_bytes)
+  if (!multiply_sizes(tokens, token_bytes(store.shape), &bytes) || bytes != row_bytes)
     return corrupt("the saved cache's size does not fit its shape");
   return {};
 }
@@ -201,7 +236,7 @@ Status read_batches(Reader& reader, KvCache::Store& store, std::int64_t row_byte
 std::int64_t KvCache::saved_size() const {
   std::int64_t tokens = 0;
   for (std::int64_t b = 0; b < store_->shape.batch_size; ++b) tokens += store_->length(b);
-  return header_bytes(store_->shape.rotary.has_value()) + batch_bytes(store_->shape.batch_size) + tokens * token_bytes(*store_) + kChecksumBytes;
+  return header_bytes(store_->shape.rotary.has_value()) + batch_bytes(store_->shape.batch_size) + tokens * token_bytes(store_->shape) + kChecksumBytes;
 }
 
 Status KvCache::save(std::uint8_t* bytes, std::int64_t size) const {
@@ -209,14 +244,8 @@ Status KvCache::save(std::uint8_t* bytes, std::int64_t size) const {
     return Status::error(StatusCode::invalid_shape, "the saved cache takes %lld bytes, there is room for %lld",
                          static_cast<long long>(saved_size()), static_cast<long long>(size));
   const Store& store = *store_;
-  Header header;
-  header.shape = store.shape;
-  header.turns = store.shape.rotary.has_value();
-
   Writer writer(bytes);
-  writer.bytes(kMagic, sizeof kMagic);
-  header_numbers(writer, header);
-  if (header.turns) rotary_numbers(writer, *store.shape.rotary);
+  write_header(writer, store.shape);
   for (std::int64_t b = 0; b < store.shape.batch_size; ++b) {
     writer.number(store.appended[b]);
     writer.number(store.rotary_origin[b]);
@@ -235,7 +264,7 @@ Status KvCache::load(const std::uint8_t* bytes, std::int64_t size, std::unique_p
   const std::int64_t rest = size - header_bytes(header.turns) - kChecksumBytes;
   if (rest < 0) return corrupt("the saved cache is truncated");
   if (header.turns) rotary_numbers(reader, header.shape.rotary.emplace());
-  if (!reader.exact() || header.shape.batch_size < 0 || header.shape.batch_size > rest / (2 * kNumberBytes))
+  if (!is_header_of(header.shape, bytes) || header.shape.batch_size < 0 || header.shape.batch_size > rest / (2 * kNumberBytes))
     return corrupt("the saved cache's header holds impossible numbers");
 
   std::unique_ptr<KvCache> loaded;

@@ -31,6 +31,9 @@ Status check_rotary_dim(std::int64_t rotary_dim, std::int64_t head_dim) {
 
 Status check_scaling(const RotaryOptions& options) {
   const RotaryScaling kind = options.scaling;
+  if (kind < RotaryScaling::none || kind > RotaryScaling::llama3)
+    return Status::error(StatusCode::invalid_option, "scaling is none of the known ones, got %d",
+                         static_cast<int>(kind));
   if (kind == RotaryScaling::none) return {};
   if (!positive(options.factor)) return invalid("scaling.factor must be finite and > 0", options.factor);
   if (kind == RotaryScaling::linear || kind == RotaryScaling::ntk) return {};

@@ -172,6 +172,22 @@ TEST(SavedKvCache, RefusesHeadersThatLieThoughTheChecksumIsRight) {
   expect_corrupt(lying(kAppendedAt, std::int64_t{1} << 31), "impossible");
 }
 
+TEST(SavedKvCache, LeavesOutWhatTheAnglesDoNotUse) {
+  KvCacheShape plain = small_shape(Dtype::float32), idle = plain;
+  plain.rotary = RotaryOptions();
+  idle.rotary = RotaryOptions{.factor = 3, .original_length = 5, .beta_fast = 7, .truncate = false, .mscale = 0.5};
+  const auto cache = make_cache(idle);
+  EXPECT_EQ(saved(*cache), saved(*make_cache(plain)));
+  std::unique_ptr<KvCache> copy;
+  EXPECT_TRUE(load(saved(*cache), &copy).ok());
+
+  constexpr std::size_t kFactorAt = 120;
+  Bytes forged = saved(*cache);
+  ASSERT_EQ(get(forged, kFactorAt), std::int64_t{0x3ff} << 52);  // 1
+  put(forged, kFactorAt, 0);
+  expect_corrupt(sealed(forged), "impossible");
+}
+
 TEST(Checksum, IsTheCommonCrc32AtEveryLength) {
   const auto* digits = reinterpret_cast<const std::uint8_t*>("123456789");
   EXPECT_EQ(crc32(digits, 9), 0xcbf43926u);  // the check value of the published algorithm

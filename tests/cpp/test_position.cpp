@@ -177,6 +177,8 @@ TEST(RotaryFrequencies, RefusesWhatBreaksARule) {
   EXPECT_EQ(frequency_error({.base = 0.0}, 4), StatusCode::invalid_option);
   EXPECT_EQ(frequency_error({.base = nan}, 4), StatusCode::invalid_option);
   EXPECT_EQ(frequency_error({.scaling = RotaryScaling::linear, .factor = 0.0}, 4), StatusCode::invalid_option);
+  EXPECT_EQ(frequency_error({.scaling = static_cast<RotaryScaling>(6)}, 4), StatusCode::invalid_option);
+  EXPECT_EQ(frequency_error({.scaling = static_cast<RotaryScaling>(-1)}, 4), StatusCode::invalid_option);
   EXPECT_EQ(frequency_error({.scaling = RotaryScaling::yarn, .factor = 2.0}, 4), StatusCode::invalid_option);
   EXPECT_EQ(frequency_error({.base = 1.0, .scaling = RotaryScaling::yarn, .factor = 2.0, .original_length = 8.0}, 4),
             StatusCode::invalid_option);

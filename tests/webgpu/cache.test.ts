@@ -267,6 +267,27 @@ describeOnGpu("caches on WebGPU", () => {
     }
   });
 
+  test("empty caches of any width are loaded as wasm loads them", async () => {
+    const empty = await engines.onCpu.kvCache({ ...form, rotary: {} });
+    const bytes = await empty.save();
+    empty.dispose();
+    const numbers = new DataView(bytes.buffer);
+    for (const [at, value] of [
+      [32, 2n ** 20n], // numKvHeads
+      [40, 2n ** 21n], // headDim
+      [48, 2n ** 20n], // valueDim
+    ] as const)
+      numbers.setBigInt64(at, value, true);
+    numbers.setBigInt64(88, 2n, true); // rotaryDim
+    numbers.setUint32(bytes.length - 4, crc32(bytes.subarray(0, -4)), true);
+    for (const hw of [engines.onCpu, engines.onGpu]) {
+      const cache = await hw.loadCache(bytes);
+      expect([cache.headDim, cache.length]).toEqual([2 ** 21, 0]);
+      expect(Buffer.compare(await cache.save(), bytes)).toBe(0);
+      cache.dispose();
+    }
+  });
+
   test("what does not fit is refused by name and leaves the cache as it was", async () => {
     const cache = await engines.onGpu.kvCache({ ...form, capacity: 5 });
     await cache.append(keys(1, 4), values(2, 4));

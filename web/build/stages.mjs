@@ -14,13 +14,15 @@ const MINUTE = 60_000;
  * @property {string} name
  * @property {number} minutes - its budget: at least twice what it takes on a quiet machine of two cores
  * @property {number} [hangsAfter] - minutes after which it is ended
- * @property {() => Promise<import("./counts.mjs").Counts>} run
+ * @property {() => Promise<{ passed: number, failed: number, skipped: number }>} run
  * @property {boolean} [isNeeded] - what comes after it cannot run without it
  */
 
 /**
  * @param {Stage[]} stages
- * @param {{ countsOf?: (stage: Stage) => Promise<object>, watchdogMinutes?: number }} options - how a stage is run
+ * @param {object} options
+ * @param {(stage: Stage) => ReturnType<Stage["run"]>} [options.countsOf] - runs a stage
+ * @param {number} [options.watchdogMinutes]
  */
 export async function runStages(stages, { countsOf = runStage, watchdogMinutes = WATCHDOG_MINUTES } = {}) {
   let total = nothing;
@@ -36,10 +38,10 @@ export async function runStages(stages, { countsOf = runStage, watchdogMinutes =
     }
   };
   try {
-    await within(watchdogMinutes, all);
+    await within(watchdogMinutes, `ended by the watchdog over all stages after ${watchdogMinutes} min`, all);
   } catch (error) {
     isOver = true;
-    say(`${current}: the watchdog over all stages: ${error.message}`);
+    say(`${current}: ${error.message}`);
     total = add(total, oneFailed);
   }
   return total;
@@ -51,7 +53,7 @@ export async function runStage({ name, minutes, hangsAfter = HANGS_AFTER * minut
   const started = Date.now();
   let counts;
   try {
-    counts = await within(hangsAfter, run);
+    counts = await within(hangsAfter, `hung, ended after ${hangsAfter} min`, run);
   } catch (error) {
     say(`${name}: ${error.message}`);
     counts = oneFailed;
@@ -63,10 +65,10 @@ export async function runStage({ name, minutes, hangsAfter = HANGS_AFTER * minut
 }
 
 /** What the work gives. If it fails or takes longer, all programs that it started are ended. */
-async function within(minutes, work) {
+async function within(minutes, verdict, work) {
   let timer;
   const late = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`it hung: ended after ${minutes} min`)), minutes * MINUTE);
+    timer = setTimeout(() => reject(new Error(verdict)), minutes * MINUTE);
   });
   try {
     return await Promise.race([work(), late]);

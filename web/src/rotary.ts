@@ -118,7 +118,7 @@ export interface RotaryProblem {
 export const ANGLE_NAMES = namesOf<RotaryAngles>({ rotaryDim: true, interleaved: true, base: true, scaling: true });
 
 /** Options of each scaling, beside `kind` and `factor`. */
-const SCALING_NAMES: Readonly<Record<RotaryScaling["kind"], readonly string[]>> = {
+export const SCALING_NAMES: Readonly<Record<RotaryScaling["kind"], readonly string[]>> = {
   linear: [],
   ntk: [],
   "dynamic-ntk": namesOf<ScalingOf<"dynamic-ntk">>({ originalLength: true, sequenceLength: true }),

@@ -66,7 +66,8 @@ class KvCache {
   [[nodiscard]] std::int64_t saved_size() const;
   /// Refused unless `size`, the bytes there is room for, is `saved_size()`.
   [[nodiscard]] Status save(std::uint8_t* bytes, std::int64_t size) const;
-  /// Checks magic, version, sizes and checksum before anything is built. Bit-exact: saving again gives the same bytes.
+  /// Checks magic, version, sizes and checksum before anything is built, and refuses bytes that `save` never writes.
+  /// Bit-exact: saving again gives the same bytes.
   [[nodiscard]] static Status load(const std::uint8_t* bytes, std::int64_t size, std::unique_ptr<KvCache>* cache);
 
   [[nodiscard]] const KvCacheShape& shape() const;

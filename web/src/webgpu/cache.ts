@@ -59,7 +59,7 @@ export class GpuCache {
   static load(engine: Engine, operation: string, bytes: Uint8Array): Promise<GpuCache> {
     const { problem, appended, origins, rows } = readCache(operation, bytes);
     return runCall(engine, operation, (call) => {
-      const store = storeFor(engine, problem, longestOf(problem, appended));
+      const store = storeFor(engine, problem, longestOf(problem, appended), 0);
       call.onFailure(() => store.release());
       fillStore(call, store, appended, rows);
       return () => new GpuCache(engine, problem, { store, appended }, origins);
@@ -338,9 +338,9 @@ function longestOf(form: Pick<CacheForm, "ring">, appended: readonly number[]): 
 }
 
 /** Room for `places` tokens or, of few, for the first. */
-function storeFor(engine: Engine, problem: CacheProblem, places: number): CacheStore {
+function storeFor(engine: Engine, problem: CacheProblem, places: number, first = FIRST_PLACES): CacheStore {
   const form = { ...problem, rotary: problem.rotary !== undefined };
-  const enough = Math.max(places, Math.min(FIRST_PLACES, mostPlaces(form)));
+  const enough = Math.max(places, Math.min(first, mostPlaces(form)));
   return new CacheStore(engine, problem.operation, form, enough);
 }
 

@@ -4,8 +4,8 @@
 
 import type { CacheDtype, CacheProblem } from "../cache.js";
 import { OptionError } from "../errors.js";
-import type { CheckedAngles, RotaryScaling } from "../rotary.js";
-import { fileBytes } from "./cacheStore.js";
+import { SCALING_NAMES, type CheckedAngles, type RotaryScaling } from "../rotary.js";
+import { fileBytes, tokenBytes } from "./cacheStore.js";
 import { crc32 } from "./crc32.js";
 
 /** A cache as it is saved. */
@@ -26,6 +26,8 @@ const HEADER = MAGIC.length + 10 * NUMBER;
 const ROTARY = 15 * NUMBER;
 const MOST = 2 ** 31 - 1;
 const FARTHEST_ORIGIN = 2 ** 52;
+/** Of all heads: `kMostTokenBytes` of kv_block.h. */
+const MOST_TOKEN_BYTES = 2 ** 48;
 
 const DTYPES: readonly CacheDtype[] = ["float32", "float16", "int8"];
 const SCALINGS: readonly (RotaryScaling["kind"] | undefined)[] = [
@@ -38,21 +40,33 @@ const SCALINGS: readonly (RotaryScaling["kind"] | undefined)[] = [
 ];
 
 export function writeCache({ problem, appended, origins, rows }: SavedCache): Uint8Array {
-  const header = HEADER + (problem.rotary ? ROTARY : 0) + 2 * NUMBER * appended.length;
-  const bytes = new Uint8Array(header + rows.length + CHECKSUM);
-  bytes.set(MAGIC);
-  const writer = new Writer(new DataView(bytes.buffer), MAGIC.length);
-  const { dtype, batchSize, numKvHeads, headDim, valueDim, capacity, ring, rotary } = problem;
-  const sizes = [batchSize, numKvHeads, headDim, valueDim, capacity ?? 0, ring?.keepFirst ?? 0, ring?.window ?? 0];
-  writer.integers(VERSION, DTYPES.indexOf(dtype), ...sizes, Number(rotary !== undefined));
-  if (rotary) writeAngles(writer, rotary);
+  const header = headerOf(problem);
+  const rowsAt = header.length + 2 * NUMBER * appended.length;
+  const bytes = new Uint8Array(rowsAt + rows.length + CHECKSUM);
+  bytes.set(header);
+  const writer = new Writer(new DataView(bytes.buffer), header.length);
   appended.forEach((tokens, b) => writer.integers(tokens, origins[b]!));
-  bytes.set(rows, header);
+  bytes.set(rows, rowsAt);
   new DataView(bytes.buffer).setUint32(bytes.length - CHECKSUM, crc32(bytes.subarray(0, -CHECKSUM)), true);
   return bytes;
 }
 
-/** Checks magic, version, sizes and checksum before anything is believed. */
+/** Magic and header. */
+function headerOf(problem: CacheProblem): Uint8Array {
+  const header = new Uint8Array(HEADER + (problem.rotary ? ROTARY : 0));
+  header.set(MAGIC);
+  const writer = new Writer(new DataView(header.buffer), MAGIC.length);
+  const { dtype, batchSize, numKvHeads, headDim, valueDim, capacity, ring, rotary } = problem;
+  const sizes = [batchSize, numKvHeads, headDim, valueDim, capacity ?? 0, ring?.keepFirst ?? 0, ring?.window ?? 0];
+  writer.integers(VERSION, DTYPES.indexOf(dtype), ...sizes, Number(rotary !== undefined));
+  if (rotary) writeAngles(writer, rotary);
+  return header;
+}
+
+/**
+ * Checks magic, version, sizes and checksum before anything is believed. Refuses what `writeCache` never writes, such as
+ * numbers that the scaling of the angles does not use: both engines read the same files.
+ */
 export function readCache(operation: string, bytes: Uint8Array): SavedCache {
   const corrupt = (why: string) => new OptionError(`${operation}: ${why}`, { code: "CORRUPT_DATA" });
   if (bytes.length < MAGIC.length || MAGIC.some((byte, n) => bytes[n] !== byte))
@@ -67,8 +81,8 @@ export function readCache(operation: string, bytes: Uint8Array): SavedCache {
 
   const reader = new Reader(view, MAGIC.length + NUMBER, bytes.length - CHECKSUM);
   const problem = readProblem(operation, reader);
-  const { batchSize } = problem ?? {};
-  if (!problem || batchSize! > reader.left / (2 * NUMBER))
+  const isOurs = problem && headerOf(problem).every((byte, n) => bytes[n] === byte);
+  if (!isOurs || problem.batchSize > reader.left / (2 * NUMBER))
     throw corrupt("the saved cache's header holds impossible numbers");
   const farthest = problem.rotary ? FARTHEST_ORIGIN : 0;
   const most = problem.ring ? MOST : (problem.capacity ?? MOST);
@@ -92,7 +106,8 @@ function readProblem(operation: string, reader: Reader): CacheProblem | undefine
   const turns = reader.integer(0, 1) === 1;
   const rotary = turns ? readAngles(reader, headDim) : undefined;
   const ringFits = window > 0 ? capacity === 0 || capacity >= keepFirst + window : keepFirst === 0;
-  if (!reader.isPossible || !ringFits) return undefined;
+  const fits = ringFits && tokenBytes({ dtype, numKvHeads, headDim, valueDim }) <= MOST_TOKEN_BYTES;
+  if (!reader.isPossible || !fits) return undefined;
   return {
     operation,
     batchSize,
@@ -122,19 +137,54 @@ function writeAngles(writer: Writer, { rotaryDim, base, interleaved, scaling }: 
 
 function readAngles(reader: Reader, headDim: number): CheckedAngles {
   const rotaryDim = reader.integer(0, headDim);
-  const base = reader.positive();
+  const base = reader.double();
   const interleaved = reader.integer(0, 1) === 1;
   const kind = SCALINGS[reader.integer(0, SCALINGS.length - 1)];
-  const factor = reader.positive();
-  const [originalLength, sequenceLength, betaFast, betaSlow] = [0, 0, 0, 0].map(() => reader.double());
-  const truncate = reader.integer(0, 1) === 1;
-  const [attentionFactor, mscale, mscaleAllDim, lowFreqFactor, highFreqFactor] = [0, 0, 0, 0, 0].map(() =>
-    reader.double(),
-  );
-  if ((rotaryDim || headDim) % 2 !== 0) reader.isPossible = false;
-  const lengths = { originalLength, sequenceLength, betaFast, betaSlow, truncate };
-  const factors = { attentionFactor, mscale, mscaleAllDim, lowFreqFactor, highFreqFactor };
-  return { rotaryDim, base, interleaved, scaling: kind && { kind, factor, ...lengths, ...factors } };
+  const numbers = {
+    factor: reader.double(),
+    originalLength: reader.double(),
+    sequenceLength: reader.double(),
+    betaFast: reader.double(),
+    betaSlow: reader.double(),
+    truncate: reader.integer(0, 1) === 1,
+    attentionFactor: reader.double(),
+    mscale: reader.double(),
+    mscaleAllDim: reader.double(),
+    lowFreqFactor: reader.double(),
+    highFreqFactor: reader.double(),
+  };
+  const width = rotaryDim || headDim;
+  reader.require(width >= 2 && width % 2 === 0 && isPositive(base));
+  if (!kind) return { rotaryDim, base, interleaved, scaling: undefined };
+  reader.require(isPositive(numbers.factor) && SCALING_RULES[kind](numbers, base));
+  const used = SCALING_NAMES[kind].map((name) => [name, numbers[name as keyof typeof numbers]] as const);
+  const given = used.filter(([, number]) => number !== 0); // which stands for an option that is absent
+  return { rotaryDim, base, interleaved, scaling: { kind, factor: numbers.factor, ...Object.fromEntries(given) } };
+}
+
+type Numbers = Readonly<Record<Exclude<keyof NonNullable<CheckedAngles["scaling"]>, "kind" | "truncate">, number>>;
+
+/** What `check_scaling` of cpp/src/rotary.cpp asks of the numbers that a scaling uses, beside the factor. */
+const SCALING_RULES: Readonly<Record<RotaryScaling["kind"], (numbers: Numbers, base: number) => boolean>> = {
+  linear: () => true,
+  ntk: () => true,
+  "dynamic-ntk": ({ factor, originalLength, sequenceLength }) =>
+    factor >= 1 && isPositive(originalLength) && isZeroOrPositive(sequenceLength),
+  yarn: ({ originalLength, betaFast, betaSlow, attentionFactor, mscale, mscaleAllDim }, base) =>
+    base > 1 &&
+    [originalLength, betaFast, betaSlow].every(isPositive) &&
+    betaFast >= betaSlow &&
+    [attentionFactor, mscale, mscaleAllDim].every(isZeroOrPositive),
+  llama3: ({ originalLength, lowFreqFactor, highFreqFactor }) =>
+    [originalLength, lowFreqFactor, highFreqFactor].every(isPositive) && highFreqFactor > lowFreqFactor,
+};
+
+function isPositive(x: number): boolean {
+  return Number.isFinite(x) && x > 0;
+}
+
+function isZeroOrPositive(x: number): boolean {
+  return x === 0 || isPositive(x);
 }
 
 class Writer {
@@ -172,28 +222,23 @@ class Reader {
 
   integer(least: number, most: number): number {
     const value = this.#next((at) => Number(this.view.getBigInt64(at, true)));
-    return this.#checked(value, value >= least && value <= most, least);
+    const fits = value >= least && value <= most;
+    this.require(fits);
+    return fits ? value : least;
   }
 
+  /** Any, also NaN: what it may be depends on others. */
   double(): number {
-    const value = this.#next((at) => this.view.getFloat64(at, true));
-    return this.#checked(value, Number.isFinite(value), 0);
+    return this.#next((at) => this.view.getFloat64(at, true));
   }
 
-  positive(): number {
-    const value = this.double();
-    return this.#checked(value, value > 0, 1);
+  require(isPossible: boolean): void {
+    this.isPossible &&= isPossible;
   }
 
   #next(read: (at: number) => number): number {
     const at = this.at;
     this.at += NUMBER;
     return this.at <= this.end ? read(at) : NaN;
-  }
-
-  #checked(value: number, isPossible: boolean, instead: number): number {
-    if (isPossible) return value;
-    this.isPossible = false;
-    return instead;
   }
 }

@@ -132,14 +132,18 @@ export class CacheStore {
 
 /** Bytes of all rows in a saved cache. */
 export function fileBytes(form: CacheForm, appended: readonly number[]): number {
+  return appended.reduce((sum, total) => sum + heldLength(form, total), 0) * tokenBytes(form);
+}
+
+/** Bytes of a token of all heads in a saved cache. */
+export function tokenBytes(form: Pick<CacheForm, "dtype" | "numKvHeads" | "headDim" | "valueDim">): number {
   const { numKvHeads, headDim, valueDim } = form;
-  const tokens = appended.reduce((sum, total) => sum + heldLength(form, total), 0);
-  return tokens * numKvHeads * (fileRowBytes(form, headDim) + fileRowBytes(form, valueDim));
+  return numKvHeads * (fileRowBytes(form, headDim) + fileRowBytes(form, valueDim));
 }
 
 const SCALE_BYTES = 4;
 
-function fileRowBytes({ dtype }: CacheForm, width: number): number {
+function fileRowBytes({ dtype }: Pick<CacheForm, "dtype">, width: number): number {
   return BYTES[dtype] * width + (dtype === "int8" ? SCALE_BYTES : 0);
 }
 
