@@ -25,6 +25,7 @@ import {
   type Layout,
 } from "./layout.js";
 import type { GpuFloats } from "./gpuData.js";
+import { largestOf } from "./largest.js";
 import { noteForMerge } from "./mergeNotes.js";
 import { argument, OptionReader, signalOf, type NumberList } from "./options.js";
 import { ANGLE_NAMES, readAngles, type CheckedAngles, type RotaryAngles } from "./rotary.js";
@@ -289,7 +290,7 @@ function queryHeads(options: OptionReader, layout: Layout, { shape }: CheckedFlo
 function rewindLengths(operation: string, appended: readonly number[], given: unknown): Int32Array {
   const reader = argument(operation, "length", given);
   if (given === undefined || typeof given === "number") {
-    const length = reader.requiredInteger("length", { min: 0, max: Math.max(0, ...appended) });
+    const length = reader.requiredInteger("length", { min: 0, max: largestOf(appended) });
     return new Int32Array(appended.length).fill(length);
   }
   const lengths = reader.integers("length", { min: 0 }, appended.length)!;
@@ -362,7 +363,7 @@ export class KvCache extends Disposing {
 
   /** Tokens held, in the batch that holds most. */
   get length(): number {
-    return Math.max(0, ...this.lengths);
+    return largestOf(this.lengths);
   }
 
   /** Tokens held, by batch. */

@@ -11,6 +11,7 @@ import type { Backend, BackendCache } from "./backend.js";
 import { heldLength, KvCache } from "./cache.js";
 import { describe } from "./describe.js";
 import { OptionError, ShapeError, UnsupportedError } from "./errors.js";
+import { largestOf } from "./largest.js";
 import {
   outputWidthOf,
   readLinear,
@@ -497,8 +498,7 @@ function lengthAfter(
   fits("valueDim", shape.valueHeadDim);
   if (turns && form.rotary)
     throw new OptionError(`${operation}: layer and cache are both rotary: one of them must turn the keys`);
-  return Math.max(
-    0,
-    ...appended.map((tokens, b) => heldLength(form, tokens + (typeof gain === "number" ? gain : gain[b]!))),
+  return largestOf(
+    appended.map((tokens, b) => heldLength(form, tokens + (typeof gain === "number" ? gain : gain[b]!))),
   );
 }
