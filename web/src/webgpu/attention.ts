@@ -19,7 +19,7 @@ import {
   type InspectPlan,
 } from "./plan.js";
 import { keepOnGpu } from "./result.js";
-import { FARTHEST, resolveSequences, SEQUENCE_WORDS, sequenceWords, type Sequence } from "./sequences.js";
+import { resolveSequences, SEQUENCE_WORDS, sequenceWords, type Sequence } from "./sequences.js";
 import { broadcastStrides, stridesOf, type Strides } from "./strides.js";
 
 /** Sections of the rows' buffer, as in call.wgsl. */
@@ -195,8 +195,6 @@ function placeArrays(
   const output = stridesOf(layout, numHeads, queryLength, valueDim);
   const [maskBatch, maskHead, maskQuery, maskKey] = strides4(settings.mask?.extents);
   const [biasBatch, biasHead, biasQuery, biasKey] = strides4(settings.bias?.extents);
-  const { left = FARTHEST, right = FARTHEST } = settings.window;
-  const last = settings.causal === "none" ? right : Math.min(right, 0);
   return {
     plan,
     sequences,
@@ -241,8 +239,6 @@ function placeArrays(
       bias_key: biasKey,
       scale: settings.scale ?? 1 / Math.sqrt(headDim),
       softcap: settings.softcap,
-      window_left: Math.min(left, FARTHEST),
-      window_right: Math.min(last, FARTHEST),
       ring_kept: inPlace.cached?.ring?.keepFirst ?? 0,
       ring_window: inPlace.cached?.ring?.window ?? 0,
       exclude_self: Number(settings.excludeSelf),
@@ -291,7 +287,7 @@ function placeTables(
   if (settings.alibiSlopes) heads.set(settings.alibiSlopes);
   heads.set(settings.sinks ?? new Float32Array(numHeads).fill(-Infinity), numHeads);
   heads.set(settings.headGain ?? new Float32Array(numHeads).fill(1), 2 * numHeads);
-  const words = sequenceWords(sequences);
+  const words = sequenceWords(sequences, settings);
   const tables = new Int32Array(words.length + heads.length + chosen.length);
   tables.set(words);
   tables.set(new Int32Array(heads.buffer), words.length);

@@ -9,7 +9,7 @@ import { CacheStore, droppedOf, fileBytes, fillFile, fillStore, padded, runsOf }
 import { runCall, type Call, type Span } from "./call.js";
 import type { Engine } from "./engine.js";
 import { packRows } from "./pack.js";
-import { FARTHEST, type Sequence } from "./sequences.js";
+import { MOST_TOKENS, type Sequence } from "./sequences.js";
 import { storeRows, type Rows } from "./storeRows.js";
 import { stridesOf } from "./strides.js";
 import { turnRows } from "./turnRows.js";
@@ -161,7 +161,7 @@ export class GpuCache {
         );
       const queryLength = queryLengths?.[batch] ?? shape.queryLength;
       const aligned = causal === "upper-left" ? 0 : total - queryLength;
-      const offset = Math.max(-FARTHEST, Math.min(FARTHEST, queryOffset?.[batch] ?? aligned));
+      const offset = queryOffset?.[batch] ?? aligned;
       const dropped = droppedOf(this.form, total);
       const seam = this.form.ring ? dropped % this.form.ring.window : 0;
       const whole = { batch, queryBegin: 0, numQueries: shape.queryLength, keyBegin: 0, numKeys };
@@ -285,7 +285,7 @@ export class GpuCache {
   }
 
   #checkRoom(operation: string, gains: readonly number[]): void {
-    const most = this.form.ring ? FARTHEST : Math.min(this.form.capacity ?? FARTHEST, FARTHEST);
+    const most = this.form.ring ? MOST_TOKENS : Math.min(this.form.capacity ?? MOST_TOKENS, MOST_TOKENS);
     gains.forEach((gain, b) => {
       const total = this.#held.appended[b]!;
       if (total + gain > most)
