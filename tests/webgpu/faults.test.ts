@@ -4,6 +4,7 @@ import {
   DeviceLostError,
   DisposedError,
   HeadwiseError,
+  OptionError,
   UnsupportedError,
   type Attention,
 } from "headwise";
@@ -140,6 +141,55 @@ describeOnGpu("faults of the GPU", () => {
     expect(UnsupportedError.is(reason) && reason.message).toMatch(/no GPU adapter is available/);
     const { output } = await hw.scaledDotProductAttention(x, x, x, { causal: true });
     expect([...float32Of(output).subarray(0, 8)]).toEqual(firstRow);
+  });
+
+  test("what only looks like a device or an adapter is refused by name", async () => {
+    const method = () => undefined;
+    const looksRight = {
+      createComputePipelineAsync: method,
+      limits: { maxStorageBuffersPerShaderStage: 8 },
+      features: new Set(),
+      lost: new Promise(() => undefined),
+    };
+    const devices = [{ createComputePipelineAsync: method }, looksRight, { ...looksRight, pushErrorScope: method }];
+    for (const fake of devices) {
+      const reason = await thrown(createAttention({ backend: "webgpu", device: fake }));
+      expect(OptionError.is(reason) && reason.message).toMatch(
+        /createAttention: device must be a GPUDevice, got an object/,
+      );
+    }
+    const given = [{}, { limits: {}, features: new Set(), requestDevice: () => Promise.resolve({}) }];
+    for (const adapter of given) {
+      const gpu = { requestAdapter: () => Promise.resolve(adapter) };
+      const reason = await thrown(createAttention({ backend: "webgpu", gpu }));
+      expect(UnsupportedError.is(reason) && reason.message).toMatch(/the GPU adapter refused a device/);
+    }
+    const lost = await openTestDevice();
+    lost.destroy();
+    expect(DeviceLostError.is(await thrown(createAttention({ backend: "webgpu", device: lost })))).toBe(true);
+  });
+
+  test("another library's tensor is told as what it is, whatever the engine", async () => {
+    // as TensorFlow.js has it: `buffer` and `data` are methods
+    class Tensor {
+      readonly shape = [4, 8];
+      readonly dtype = "float32";
+      data = () => Promise.resolve(x.data);
+      buffer = () => Promise.resolve({});
+    }
+    for (const options of [{}, { backend: "wasm" }, { backend: "webgpu", device }] as const) {
+      const hw = await open(options);
+      const reason = await thrown(hw.scaledDotProductAttention(new Tensor(), x, x));
+      expect(OptionError.is(reason) && reason.message).toMatch(
+        /query\.data must be an array of numbers, got a method: this is another library's tensor/,
+      );
+      expect((reason as OptionError).hint).toMatch(/\{ data: await t\.data\(\), shape: t\.shape \}/);
+    }
+    const hw = await open({});
+    const reason = await thrown(
+      hw.scaledDotProductAttention({ buffer: x.data.buffer, shape: [4, 8], dtype: "float32" } as never, x, x),
+    );
+    expect(OptionError.is(reason) && reason.message).toMatch(/query must be a tensor \{ data, shape \}, got an object/);
   });
 
   test.each<[string, () => Promise<null>]>([

@@ -13,6 +13,7 @@ import type {
   KernelTime,
   Opened,
   OutputOf,
+  RecordedAttention,
   Report,
   ResultOf,
 } from "./backend.js";
@@ -65,7 +66,7 @@ export class Attention extends Disposing {
   readonly report: Report;
   readonly #backend: Backend;
   readonly #operations: Late<Operations>;
-  readonly #queue = new Queue();
+  readonly #queue = new Queue(this);
   readonly #context: Context;
   #disposed = false;
 
@@ -81,6 +82,7 @@ export class Attention extends Disposing {
       assertAlive: (operation) => this.#assertAlive(operation),
       run: (operation, work, signal) => this.#run(operation, work, signal),
     };
+    backend.instance = new WeakRef(this);
     dropped.register(this, backend, this);
   }
 
@@ -210,6 +212,7 @@ export class Attention extends Disposing {
 
   /**
    * Computes once with zeros of this shape, so that the engine has compiled what it needs when the first real call comes.
+   * With `location: "gpu"` it is the GPU that computes, also for an instance of backend `"auto"`.
    */
   async warmup(shape: WarmupShape, options: AttentionOptions = {}): Promise<void> {
     await this.#further("warmup", options, (operations) => operations.warmup(this.#context, shape, options));
@@ -217,7 +220,11 @@ export class Attention extends Disposing {
 
   /**
    * Records a call of scaledDotProductAttention into the caller's GPUCommandEncoder without submitting it. The results
-   * are there once the caller has submitted. Kernels that are not compiled yet are compiled first: `warmup` spares that.
+   * are there once the caller has submitted. Kernels that are not compiled yet are compiled first: `warmup` with
+   * `location: "gpu"` spares that.
+   *
+   * The commands need memory beside the results. It is given back when all results are disposed, or what is returned here,
+   * at the latest when the instance is: submit before.
    *
    * @throws UnsupportedError by engines other than WebGPU.
    */
@@ -227,7 +234,7 @@ export class Attention extends Disposing {
     key: FloatTensor | GpuFloats,
     value: FloatTensor | GpuFloats,
     options: OnGpu<AttentionOptions> = {},
-  ): Promise<GpuAttentionResult> {
+  ): Promise<RecordedAttention> {
     return this.#further("encode", options, (operations) =>
       operations.encode(this.#context, commandEncoder, query, key, value, options),
     );
@@ -240,7 +247,8 @@ export class Attention extends Disposing {
 
   /**
    * Ends the engine and its threads and gives its memory back. A call in flight, calls that wait and later calls reject
-   * with DisposedError; results handed out before stay valid. A second call does nothing.
+   * with DisposedError; results handed out before stay valid, on the GPU only where the device is the caller's. A second
+   * call does nothing.
    */
   override dispose(): void {
     if (this.#disposed) return;

@@ -17,6 +17,7 @@ export type {
   GpuAttentionResult,
   KernelTime,
   OutputOf,
+  RecordedAttention,
   Report,
   ResultOf,
 } from "./backend.js";

@@ -1,5 +1,5 @@
 import { describe, isObject } from "./describe.js";
-import { DisposedError, OptionError } from "./errors.js";
+import { DisposedError, OptionError, ShapeError } from "./errors.js";
 import { BYTES, elementCount, type CheckedTensor, type Dtype } from "./tensor.js";
 
 /**
@@ -18,7 +18,10 @@ export interface GpuTensor<D extends Dtype = Dtype> {
 /** Queries, keys or values in a GPU buffer, which the WebGPU engine reads. */
 export type GpuFloats = GpuTensor<"float32" | "float16">;
 
-/** A tensor that a call left on the GPU. It holds its memory until `dispose()`. */
+/**
+ * A tensor that a call left on the GPU. It holds its memory until `dispose()`, and its instance is not collected while it
+ * is in use. On a device of the caller's its buffer outlives the instance, on one that headwise opened it goes with it.
+ */
 export interface GpuResult<D extends Dtype = Dtype> extends GpuTensor<D> {
   readonly offset: number;
   readonly disposed: boolean;
@@ -51,12 +54,17 @@ export function gpuDataOf(tensor: { readonly data: unknown } | undefined): GpuDa
   return isObject(data) && BRAND in data ? (data as GpuData) : undefined;
 }
 
-/** Whether a value is meant as a tensor on the GPU. */
+/** Whether a value is meant as a tensor on the GPU; in other libraries `buffer` is a method, or the array itself. */
 export function isGpuTensor(value: object): value is GpuTensor {
-  return "buffer" in value && "shape" in value && !ArrayBuffer.isView(value);
+  const { buffer } = value as Partial<GpuTensor>;
+  return isObject(buffer) && !isArrayBuffer(buffer) && "shape" in value && !ArrayBuffer.isView(value);
 }
 
-/** Checks a tensor on the GPU: dtype, extents and life. Its buffer is checked by the engine that reads it. */
+function isArrayBuffer(value: object): boolean {
+  return ["[object ArrayBuffer]", "[object SharedArrayBuffer]"].includes(Object.prototype.toString.call(value));
+}
+
+/** Checks a tensor on the GPU: dtype, extents, life, and what shows of its buffer. The engine asks the device the rest. */
 export function checkGpuTensor<D extends Dtype>(
   operation: string,
   argument: string,
@@ -67,7 +75,31 @@ export function checkGpuTensor<D extends Dtype>(
   if ((value as Partial<GpuResult>).disposed) throw new DisposedError(`${operation}: ${argument} was disposed`);
   if (!(dtypes as readonly unknown[]).includes(dtype))
     throw new OptionError(`${operation}: ${argument}.dtype must be ${dtypes.join(" or ")}, got ${describe(dtype)}`);
-  const byteLength = elementCount(operation, argument, shape) * BYTES[dtype];
+  const extents: unknown = Array.isArray(shape) ? Array.from(shape as unknown[]) : shape;
+  const byteLength = elementCount(operation, argument, extents) * BYTES[dtype];
+  const { usage, size } = factsOf(buffer);
+  const refuse = (rule: string, got: unknown) =>
+    new OptionError(`${operation}: ${argument}.${rule}, got ${describe(got)}`);
+  if (usage === undefined || size === undefined) throw refuse("buffer must be a GPUBuffer", buffer);
+  if ((usage & STORAGE) === 0) throw refuse("buffer must have usage STORAGE", usage);
+  if (!Number.isInteger(offset) || offset < 0 || offset % 4 !== 0)
+    throw refuse("offset must be a multiple of 4", offset);
+  if (offset + byteLength > size)
+    throw new ShapeError(
+      `${operation}: ${argument} must fit its buffer, got ${byteLength} bytes at offset ${offset} of ${size}`,
+    );
   const data = new GpuData(argument, buffer as GPUBuffer, offset, byteLength);
-  return { data, shape: [...shape], dtype } as unknown as CheckedTensor<D>;
+  return { data, shape: extents, dtype } as unknown as CheckedTensor<D>;
+}
+
+const STORAGE = 0x80;
+
+/** What a GPUBuffer says of itself; nothing for what is none. */
+function factsOf(buffer: object): { readonly usage?: number; readonly size?: number } {
+  try {
+    const { usage, size } = buffer as GPUBuffer;
+    return Number.isInteger(usage) && Number.isInteger(size) ? { usage, size } : {};
+  } catch {
+    return {}; // its getters know a GPUBuffer from what stands for one
+  }
 }

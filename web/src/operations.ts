@@ -2,18 +2,17 @@
 // Each function checks a call; the function that it returns makes the call when its turn comes.
 
 import type { Context } from "./attention.js";
-import { attentionProblem, OPTION_NAMES, type AttentionOptions } from "./attentionProblem.js";
-import type { Eventually, FloatResult, GpuAttentionResult } from "./backend.js";
+import { attentionProblem, type AttentionOptions } from "./attentionProblem.js";
+import type { Eventually, FloatResult, RecordedAttention } from "./backend.js";
 import { cacheProblem, checkBytes, KvCache } from "./cache.js";
+import { checkEncoder } from "./commandEncoder.js";
 import { UnsupportedError } from "./errors.js";
 import { Layer } from "./layer.js";
 import { layerProblem } from "./layerProblem.js";
-import { LAYOUTS } from "./layout.js";
 import { mergeProblem, type MergeResult } from "./merge.js";
-import { OptionReader } from "./options.js";
 import { readRagged } from "./ragged.js";
 import { rotaryProblem } from "./rotary.js";
-import { warmupInputs } from "./warmup.js";
+import { runWarmup, warmupProblem } from "./warmup.js";
 
 export { readRagged };
 
@@ -46,26 +45,24 @@ export function loadCache(context: Context, bytes: unknown): Work<KvCache> {
 }
 
 export function warmup({ backend }: Context, shape: unknown, options: AttentionOptions): Work<unknown> {
-  const operation = "warmup";
-  const layout = new OptionReader(operation, "", options, OPTION_NAMES).oneOf("layout", LAYOUTS, "BHSD");
-  const { query, key, value, heads } = warmupInputs(operation, shape, layout);
-  const problem = attentionProblem(operation, query, key, value, { ...heads, ...options }, false, readRagged);
-  return () => backend.attention(problem);
+  const problem = warmupProblem("warmup", shape, options, backend.onGpu);
+  return () => runWarmup(backend, problem);
 }
 
 export function encode(
   { backend, report }: Context,
-  commandEncoder: object,
+  commandEncoder: unknown,
   query: unknown,
   key: unknown,
   value: unknown,
   options: unknown,
-): Work<GpuAttentionResult> {
+): Work<RecordedAttention> {
   const operation = "encode";
   if (!backend.encode)
     throw new UnsupportedError(
       `${operation}: this instance computes with ${report.backend}, which records no GPU commands`,
     );
+  const encoder = checkEncoder(operation, commandEncoder);
   const problem = attentionProblem(operation, query, key, value, options, true, readRagged);
-  return () => backend.encode!(commandEncoder, problem);
+  return () => backend.encode!(encoder, problem);
 }

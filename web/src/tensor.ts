@@ -112,6 +112,11 @@ export function checkTensor<D extends Dtype = Dtype>(
       hint: "tensor(new Float32Array(values), shape) makes one.",
     });
   const { data, shape } = given;
+  if (typeof data === "function")
+    throw new OptionError(
+      `${operation}: ${argument}.data must be an array of numbers, got a method: this is another library's tensor`,
+      { hint: "Of TensorFlow.js's Tensor t give { data: await t.data(), shape: t.shape }." },
+    );
   const dtype = dtypeOf(operation, argument, data, (given as { dtype?: unknown }).dtype);
   if (!(dtypes as readonly Dtype[]).includes(dtype))
     throw new OptionError(`${operation}: ${argument} must be of dtype ${dtypes.join(" or ")}, got ${dtype}`);

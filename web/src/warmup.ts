@@ -1,6 +1,10 @@
+import { attentionProblem, OPTION_NAMES, type AttentionOptions, type AttentionProblem } from "./attentionProblem.js";
+import type { Backend } from "./backend.js";
 import { OutOfMemoryError } from "./errors.js";
-import { packsHeads, shapeOf, type Layout } from "./layout.js";
+import type { GpuResult } from "./gpuData.js";
+import { LAYOUTS, packsHeads, shapeOf, type Layout } from "./layout.js";
 import { OptionReader } from "./options.js";
+import { readRagged } from "./ragged.js";
 import { elementCount, type TypedTensor } from "./tensor.js";
 
 /** The extents of calls to come. */
@@ -20,8 +24,29 @@ export interface WarmupShape {
 
 const NAMES = ["batchSize", "numHeads", "numKvHeads", "queryLength", "keyLength", "headDim", "valueDim"];
 
+/** Checks a whole call of warmup; it is one of attention with zeros. */
+export function warmupProblem(
+  operation: string,
+  shape: unknown,
+  options: AttentionOptions,
+  onGpu: boolean | undefined,
+): AttentionProblem {
+  const layout = new OptionReader(operation, "", options, OPTION_NAMES, onGpu).oneOf("layout", LAYOUTS, "BHSD");
+  const { query, key, value, heads } = warmupInputs(operation, shape, layout);
+  return attentionProblem(operation, query, key, value, { ...heads, ...options }, onGpu, readRagged);
+}
+
+/** Computes, and gives back what stayed on the GPU. */
+export async function runWarmup(backend: Backend, problem: AttentionProblem): Promise<void> {
+  const result = await backend.attention(problem);
+  if (problem.location !== "gpu") return;
+  const { topK, ...others } = result;
+  for (const tensor of [...Object.values(others), ...Object.values(topK ?? {})])
+    if (tensor !== problem.output.into?.tensor) (tensor as unknown as GpuResult).dispose();
+}
+
 /** Zeros of the shape, in this layout. */
-export function warmupInputs(operation: string, given: unknown, layout: Layout) {
+function warmupInputs(operation: string, given: unknown, layout: Layout) {
   const shape = new OptionReader(operation, "shape", given, NAMES);
   const batchSize = shape.integer("batchSize", { min: 1 }) ?? 1;
   const numHeads = shape.requiredInteger("numHeads", { min: 1 });

@@ -3,6 +3,7 @@ import type { AttentionResult, BackendCache } from "../backend.js";
 import { heldLength, type AppendProblem, type AttendProblem, type CacheForm, type CacheProblem } from "../cache.js";
 import { DeviceLostError, OptionError, ShapeError } from "../errors.js";
 import { GpuData } from "../gpuData.js";
+import { largestOf } from "../largest.js";
 import { encodeOrRead, planOf, type Cached, type InPlace } from "./attention.js";
 import { readCache, writeCache } from "./cacheFile.js";
 import { CacheStore, droppedOf, fileBytes, fillFile, fillStore, padded, runsOf } from "./cacheStore.js";
@@ -51,9 +52,13 @@ export class GpuCache {
     this.#origins = origins;
   }
 
-  static empty(engine: Engine, problem: CacheProblem): GpuCache {
+  static empty(engine: Engine, problem: CacheProblem): Promise<GpuCache> {
     const none = Array.from({ length: problem.batchSize }, () => 0);
-    return new GpuCache(engine, problem, { store: storeFor(engine, problem, 0), appended: none }, none);
+    return runCall(engine, problem.operation, (call) => {
+      const store = storeFor(engine, problem, 0);
+      call.onFailure(() => store.release());
+      return () => new GpuCache(engine, problem, { store, appended: none }, none);
+    });
   }
 
   static load(engine: Engine, operation: string, bytes: Uint8Array): Promise<GpuCache> {
@@ -220,7 +225,7 @@ export class GpuCache {
       this.#problem.rotary ? origin + this.#endPosition(appended[b]!, ranges[b]!.end) - counts[b]! : 0,
     );
     return runCall(engine, operation, (call) => {
-      const copy = storeFor(engine, this.#problem, Math.max(0, ...counts));
+      const copy = storeFor(engine, this.#problem, largestOf(counts));
       call.onFailure(() => copy.release());
       ranges.forEach(({ begin, end }, b) => store.copyTo(call, copy, b, runsOf(this.form, appended[b]!, begin, end)));
       return () => new GpuCache(engine, this.#problem, { store: copy, appended: counts }, origins);
@@ -334,7 +339,7 @@ function mostPlaces({ ring, capacity }: Pick<CacheForm, "ring" | "capacity">): n
 }
 
 function longestOf(form: Pick<CacheForm, "ring">, appended: readonly number[]): number {
-  return Math.max(0, ...appended.map((total) => heldLength(form, total)));
+  return largestOf(appended.map((total) => heldLength(form, total)));
 }
 
 /** Room for `places` tokens or, of few, for the first. */
