@@ -151,7 +151,11 @@ describeOnGpu("faults of the GPU", () => {
       features: new Set(),
       lost: new Promise(() => undefined),
     };
-    const devices = [{ createComputePipelineAsync: method }, looksRight, { ...looksRight, pushErrorScope: method }];
+    const devices = [
+      { createComputePipelineAsync: method },
+      looksRight,
+      { ...looksRight, pushErrorScope: method, lost: Promise.reject(new Error("not lost")) },
+    ];
     for (const fake of devices) {
       const reason = await thrown(createAttention({ backend: "webgpu", device: fake }));
       expect(OptionError.is(reason) && reason.message).toMatch(

@@ -1,6 +1,6 @@
 import type { AttentionProblem } from "./attentionProblem.js";
 import type { AttentionResult, Eventually, KernelTime, RecordedAttention } from "./backend.js";
-import { gpuDataOf } from "./gpuData.js";
+import { checkEncoder, gpuDataOf } from "./gpuData.js";
 import { Late } from "./late.js";
 import { WasmBackend, type WasmOperations } from "./wasm/backend.js";
 import type { WasmEngine } from "./wasm/engine.js";
@@ -35,6 +35,7 @@ export class AutoBackend extends WasmBackend {
   }
 
   async encode(encoder: object, problem: AttentionProblem): Promise<RecordedAttention> {
+    checkEncoder(problem.operation, encoder);
     return (await this.#gpu.load(problem.operation)).encode(encoder, problem);
   }
 

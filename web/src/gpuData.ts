@@ -103,3 +103,11 @@ function factsOf(buffer: object): { readonly usage?: number; readonly size?: num
     return {}; // its getters know a GPUBuffer from what stands for one
   }
 }
+
+/** Checks the first argument of `encode`, as far as it shows. What only looks like an encoder fails when it is used. */
+export function checkEncoder(operation: string, value: unknown): object {
+  if (isObject(value) && "beginComputePass" in value) return value;
+  throw new OptionError(`${operation}: commandEncoder must be a GPUCommandEncoder, got ${describe(value)}`, {
+    hint: "The `createCommandEncoder()` of the device that was given to createAttention makes one.",
+  });
+}

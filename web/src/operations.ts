@@ -5,7 +5,6 @@ import type { Context } from "./attention.js";
 import { attentionProblem, type AttentionOptions } from "./attentionProblem.js";
 import type { Eventually, FloatResult, RecordedAttention } from "./backend.js";
 import { cacheProblem, checkBytes, KvCache } from "./cache.js";
-import { checkEncoder } from "./commandEncoder.js";
 import { UnsupportedError } from "./errors.js";
 import { Layer } from "./layer.js";
 import { layerProblem } from "./layerProblem.js";
@@ -51,7 +50,7 @@ export function warmup({ backend }: Context, shape: unknown, options: AttentionO
 
 export function encode(
   { backend, report }: Context,
-  commandEncoder: unknown,
+  commandEncoder: object,
   query: unknown,
   key: unknown,
   value: unknown,
@@ -62,7 +61,6 @@ export function encode(
     throw new UnsupportedError(
       `${operation}: this instance computes with ${report.backend}, which records no GPU commands`,
     );
-  const encoder = checkEncoder(operation, commandEncoder);
   const problem = attentionProblem(operation, query, key, value, options, true, readRagged);
-  return () => backend.encode!(encoder, problem);
+  return () => backend.encode!(commandEncoder, problem);
 }

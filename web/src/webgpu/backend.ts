@@ -10,6 +10,7 @@ import type {
   RecordedAttention,
 } from "../backend.js";
 import type { CacheProblem } from "../cache.js";
+import { checkEncoder } from "../gpuData.js";
 import type { LayerProblem } from "../layerProblem.js";
 import type { MergeProblem, MergeResult } from "../merge.js";
 import type { RotaryProblem } from "../rotary.js";
@@ -57,7 +58,8 @@ export class WebgpuBackend implements Backend {
   }
 
   encode(encoder: object, problem: AttentionProblem): Promise<RecordedAttention> {
-    return this.#run(problem.operation, (engine) => encodeAttention(engine, problem, encoder as GPUCommandEncoder));
+    const checked = checkEncoder(problem.operation, encoder) as GPUCommandEncoder;
+    return this.#run(problem.operation, (engine) => encodeAttention(engine, problem, checked));
   }
 
   attention(problem: AttentionProblem): Promise<AttentionResult> {

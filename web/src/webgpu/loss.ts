@@ -9,11 +9,12 @@ export class Loss {
   info: GPUDeviceLostInfo | undefined;
 
   private constructor(device: GPUDevice) {
-    void device.lost.then((info) => {
+    const tell = (info: GPUDeviceLostInfo) => {
       this.info = info;
       for (const listener of [...this.#listeners]) listener(info);
       this.#listeners.clear();
-    });
+    };
+    device.lost.then(tell, () => undefined); // it never rejects, unless the device only looks like one
   }
 
   /** Of a device: the same object whoever asks. */
