@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { createAttention, EmptyRowError, type Attention } from "headwise";
+import { createAttention, EmptyRowError, type Attention, type AttentionOptions } from "headwise";
 import { attention as onnxAttention, rotaryEmbedding as onnxRotary } from "headwise/onnx";
 
 import {
@@ -13,6 +13,7 @@ import {
 import { attentionCases } from "../web/cases.js";
 import { bits, float32Of } from "../web/close.js";
 import { calls, type Call } from "../web/randomCalls.js";
+import { randomTensor } from "../web/randomTensor.js";
 import { referenceAttention } from "../web/reference.js";
 import { resultProblems } from "../web/resultProblems.js";
 import { describeOnGpu, gpu } from "./gpu.js";
@@ -57,6 +58,47 @@ describeOnGpu("WebGPU", () => {
       { numRuns: RUNS },
     );
   }, 240_000);
+
+  const MOST = 2 ** 31 - 1;
+  const far = [MOST, 2 ** 30 + 1, 2 ** 29 + 3, 2 ** 29].flatMap((distance) => [distance, -distance]);
+  const farCalls = [...far, -MOST - 1].flatMap((queryOffset): AttentionOptions[] => {
+    const left = Math.min(Math.max(queryOffset - 3, 0), MOST);
+    const right = Math.min(Math.max(4 - queryOffset, 0), MOST);
+    const alibiSlopes = [2 ** -30, -(2 ** -28)];
+    return [
+      { queryOffset, window: { left, right } },
+      { queryOffset, window: { left: left + (left < MOST ? 1 : 0), right: MOST }, causal: true, excludeSelf: true },
+      { queryOffset, window: { left: MOST, right }, causal: "upper-left" },
+      { queryOffset, alibiSlopes, window: { left: MOST } },
+    ];
+  });
+
+  test("queries however far from the keys see what the formula says, to the last key", async () => {
+    const tensor = (seed: number, length: number) => randomTensor(seed, [1, 2, length, 4]);
+    const [query, key, value] = [tensor(1, 5), tensor(2, 9), tensor(3, 9)];
+    const problems: unknown[] = [];
+    for (const options of farCalls) {
+      const asked = { ...options, returns: { probs: true, lse: true } } as const;
+      const result = await hw.scaledDotProductAttention(query, key, value, asked);
+      const found = resultProblems(result, asked.returns, referenceAttention(query, key, value, asked));
+      if (Object.keys(found).length > 0) problems.push([options, found]);
+    }
+    expect(problems).toEqual([]);
+  });
+
+  test("so do those of ragged batches", async () => {
+    const [query, key, value] = [1, 2, 3].map((seed) => randomTensor(seed, [1, 12, 2, 4])) as [Ragged, Ragged, Ragged];
+    const cuSeqLens = { cuSeqLensQuery: [0, 5, 5, 12], cuSeqLensKey: [0, 4, 9, 12] };
+    const problems: unknown[] = [];
+    for (const options of farCalls) {
+      const queryOffset = [0, options.queryOffset as number, -(options.queryOffset as number) - 1];
+      const asked = { ...options, ...cuSeqLens, queryOffset, layout: "BSHD", returns: { probs: true } } as const;
+      const result = await hw.scaledDotProductAttention(query, key, value, asked);
+      const found = resultProblems(result, asked.returns, referenceAttention(query, key, value, asked));
+      if (Object.keys(found).length > 0) problems.push([asked, found]);
+    }
+    expect(problems).toEqual([]);
+  });
 
   test("the same call gives the same bits", async () => {
     const { query, key, value, options } = attentionCases().find(({ name }) => name === "decode-5000-keys-4-over-1")!;
@@ -144,6 +186,8 @@ describeOnGpu("WebGPU", () => {
     );
   }
 });
+
+type Ragged = ReturnType<typeof randomTensor>;
 
 /** The reference's result, or undefined if a row sees no key and the policy is to throw. */
 function referenceOf({ query, key, value, options }: Call) {

@@ -125,6 +125,10 @@ describeOnGpu("caches on WebGPU", () => {
       results.push(...(await outputs(cache, 3, visible)));
       for (const queryOffset of [40, 19, 2, 0])
         results.push(...(await outputs(cache, 4, { causal: true, queryOffset })));
+      for (const far of [2 ** 31 - 1, 2 ** 30, -(2 ** 31), -(2 ** 29) - 1]) {
+        const window = { left: Math.max(far - 40, 0), right: Math.min(Math.max(45 - far, 0), 2 ** 31 - 1) };
+        results.push(...(await outputs(cache, 3, { queryOffset: far, window })));
+      }
       const part = await cache.slice(1, 9);
       await part.append(keys(50, 3), values(51, 3));
       results.push(...(await outputs(part, 3, { causal: true })));

@@ -4,6 +4,7 @@ import {
   DeviceLostError,
   DisposedError,
   HeadwiseError,
+  OptionError,
   UnsupportedError,
   type Attention,
 } from "headwise";
@@ -130,7 +131,7 @@ describeOnGpu("faults of the GPU", () => {
     const onCpu = await hw.scaledDotProductAttention(x, x, x, { causal: true });
     expect([...float32Of(onCpu.output).subarray(0, 8), opened]).toEqual([...firstRow, 0]);
     const { output } = await hw.scaledDotProductAttention(x, x, x, { causal: true, location: "gpu" });
-    expect([...float32Of({ data: await output.data() }).subarray(0, 8), opened]).toEqual([...firstRow, 1]);
+    expect([...float32Of({ data: await outpux.data() }).subarray(0, 8), opened]).toEqual([...firstRow, 1]);
     output.dispose();
   });
 
@@ -140,6 +141,59 @@ describeOnGpu("faults of the GPU", () => {
     expect(UnsupportedError.is(reason) && reason.message).toMatch(/no GPU adapter is available/);
     const { output } = await hw.scaledDotProductAttention(x, x, x, { causal: true });
     expect([...float32Of(output).subarray(0, 8)]).toEqual(firstRow);
+  });
+
+  test("what only looks like a device or an adapter is refused by name", async () => {
+    const method = () => undefined;
+    const looksRight = {
+      createComputePipelineAsync: method,
+      limits: { maxStorageBuffersPerShaderStage: 8 },
+      features: new Set(),
+      lost: new Promise(() => undefined),
+    };
+    const devices = [
+      { createComputePipelineAsync: method },
+      looksRight,
+      { ...looksRight, pushErrorScope: method, lost: Promise.reject(new Error("not lost")) },
+    ];
+    for (const fake of devices) {
+      const reason = await thrown(createAttention({ backend: "webgpu", device: fake }));
+      expect(OptionError.is(reason) && reason.message).toMatch(
+        /createAttention: device must be a GPUDevice, got an object/,
+      );
+    }
+    const given = [{}, { limits: {}, features: new Set(), requestDevice: () => Promise.resolve({}) }];
+    for (const adapter of given) {
+      const gpu = { requestAdapter: () => Promise.resolve(adapter) };
+      const reason = await thrown(createAttention({ backend: "webgpu", gpu }));
+      expect(UnsupportedError.is(reason) && reason.message).toMatch(/the GPU adapter refused a device/);
+    }
+    const lost = await openTestDevice();
+    lost.destroy();
+    expect(DeviceLostError.is(await thrown(createAttention({ backend: "webgpu", device: lost })))).toBe(true);
+  });
+
+  test("another library's tensor is told as what it is, whatever the engine", async () => {
+    // as TensorFlow.js has it: `buffer` and `data` are methods
+    class Tensor {
+      readonly shape = [4, 8];
+      readonly dtype = "float32";
+      data = () => Promise.resolve(x.data);
+      buffer = () => Promise.resolve({});
+    }
+    for (const options of [{}, { backend: "wasm" }, { backend: "webgpu", device }] as const) {
+      const hw = await open(options);
+      const reason = await thrown(hw.scaledDotProductAttention(new Tensor(), x, x));
+      expect(OptionError.is(reason) && reason.message).toMatch(
+        /query\.data must be a .*, got a function/,
+      );
+      expect((reason as OptionError).hint).toMatch(/\{ data: await t\.data\(\), shape: t\.shape \}/);
+    }
+    const hw = await open({});
+    const reason = await thrown(
+      hw.scaledDotProductAttention({ buffer: x.data.buffer, shape: [4, 8], dtype: "float32" } as never, x, x),
+    );
+    expect(OptionError.is(reason) && reason.message).toMatch(/query must be a tensor \{ data, shape \}, got an object/);
   });
 
   test.each<[string, () => Promise<null>]>([

@@ -1,4 +1,5 @@
-// WebGPU's own classes, changed for a while: devices that are lost at a chosen moment, and that run out of memory.
+// WebGPU's own classes, changed for a while: devices that are lost at a chosen moment, that run out of memory, and that are
+// watched.
 
 type Method = (this: unknown, ...parameters: unknown[]) => unknown;
 
@@ -134,6 +135,52 @@ export class PoorGpu {
   fail(at = Infinity): void {
     this.made = 0;
     this.#at = at;
+  }
+
+  restore(): void {
+    for (const restore of this.#restore) restore();
+  }
+}
+
+/** Knows the buffers that are not destroyed, and counts the pipelines that are compiled. */
+export class WatchedGpu {
+  readonly buffers = new Set<GPUBuffer>();
+  compiled = 0;
+  readonly #restore: (() => void)[];
+
+  constructor() {
+    // eslint-disable-next-line @typescript-eslint/no-this-alias -- the replaced methods have a `this` of their own
+    const watch = this;
+    this.#restore = [
+      replace(
+        prototypeOf("GPUDevice"),
+        "createBuffer",
+        (original) =>
+          function (descriptor) {
+            const buffer = original.call(this, descriptor) as GPUBuffer;
+            watch.buffers.add(buffer);
+            return buffer;
+          },
+      ),
+      replace(
+        prototypeOf("GPUBuffer"),
+        "destroy",
+        (original) =>
+          function () {
+            watch.buffers.delete(this as GPUBuffer);
+            return original.call(this);
+          },
+      ),
+      replace(
+        prototypeOf("GPUDevice"),
+        "createComputePipelineAsync",
+        (original) =>
+          function (descriptor) {
+            watch.compiled += 1;
+            return original.call(this, descriptor);
+          },
+      ),
+    ];
   }
 
   restore(): void {

@@ -111,6 +111,80 @@ describeOnGpu("tensors on the GPU", () => {
     expect(float32Of(output)).toEqual(float32Of(expected.output));
   });
 
+  test('a JavaScript `into` is refused where results stay on the GPU, by location "gpu" and by encode', async () => {
+    const into = { data: new Float32Array(q.data.length), shape: SHAPE };
+    const cache = await hw.kvCache({ numKvHeads: 2, headDim: 16 });
+    await cache.append(k, v);
+    const calls = [
+      hw.scaledDotProductAttention(q, k, v, { location: "gpu", into }),
+      cache.attend(q, { location: "gpu", into }),
+      hw.encode(device.createCommandEncoder(), q, k, v, { into }),
+    ];
+    for (const call of calls) {
+      const reason = await thrown(call);
+      expect(OptionError.is(reason) && reason.message).toMatch(
+        /^[\w.]+: into must be a GPU tensor \{ buffer, shape, dtype \} where results stay on the GPU, got a Float32Array/,
+      );
+    }
+    expect(into.data.every((number) => number === 0)).toBe(true);
+    cache.dispose();
+  });
+
+  test("a buffer that was destroyed, is mapped, or only looks like one is refused by name", async () => {
+    const destroyed = upload(k);
+    (destroyed.buffer as GPUBuffer).destroy();
+    const usage = STORAGE | COPY_SRC | COPY_DST;
+    const mapped = device.createBuffer({ size: 5120, usage, mappedAtCreation: true });
+    const tensor = (buffer: object): GpuTensor<"float32"> => ({ buffer, shape: SHAPE, dtype: "float32" });
+    const refusals: [GpuTensor<"float32">, RegExp][] = [
+      [destroyed, /\w+\.buffer must be neither destroyed nor mapped/],
+      [tensor(mapped), /\w+\.buffer must be unmapped, got mapState "mapped"/],
+      [tensor({ usage, size: 5120 }), /\w+\.buffer must belong to this instance's device/],
+      [tensor({ usage, size: "5120" }), /\w+\.buffer must be a GPUBuffer, got an object with usage, size/],
+      [tensor(Object.create(Object.getPrototypeOf(mapped) as object) as object), /\w+\.buffer must be a GPUBuffer/],
+    ];
+    const cache = await hw.kvCache({ numKvHeads: 2, headDim: 16 });
+    await cache.append(k, v);
+    for (const [bad, message] of refusals) {
+      const calls: Record<string, () => Promise<unknown>> = {
+        query: () => hw.scaledDotProductAttention(bad, k, v),
+        value: () => hw.scaledDotProductAttention(q, k, bad, { location: "gpu" }),
+        into: () => hw.scaledDotProductAttention(q, k, v, { into: bad }),
+        key: () => cache.append(bad, v),
+        encoded: () => hw.encode(device.createCommandEncoder(), q, bad, v),
+      };
+      for (const [name, call] of Object.entries(calls)) {
+        const reason = await thrown(call());
+        expect([name, String(reason)]).toEqual([name, expect.stringMatching(message)]);
+        expect([name, OptionError.is(reason)]).toEqual([name, true]);
+      }
+    }
+    expect(cache.length).toBe(40);
+    cache.dispose();
+    mapped.destroy();
+    const { output } = await hw.scaledDotProductAttention(q, k, v);
+    expect(resultProblems({ output }, {}, referenceAttention(q, k, v))).toEqual({});
+  });
+
+  test("encode refuses what is no encoder, or a finished one", async () => {
+    const finished = device.createCommandEncoder();
+    finished.finish();
+    const half = { beginComputePass: () => undefined };
+    const encoders: [unknown, RegExp][] = [
+      [undefined, /commandEncoder must be a GPUCommandEncoder, got undefined/],
+      [5, /commandEncoder must be a GPUCommandEncoder, got 5/],
+      [{}, /commandEncoder must be a GPUCommandEncoder, got an empty object/],
+      [device, /commandEncoder must be a GPUCommandEncoder/],
+      [half, /commandEncoder must be a GPUCommandEncoder of this instance's device that is not finished/],
+      [finished, /commandEncoder must be a GPUCommandEncoder of this instance's device that is not finished/],
+    ];
+    for (const [encoder, message] of encoders) {
+      const reason = await thrown(hw.encode(encoder as object, q, k, v));
+      expect(String(reason)).toMatch(message);
+      expect(OptionError.is(reason)).toBe(true);
+    }
+  });
+
   test("what cannot be read is refused by name", async () => {
     const good = upload(q);
     const gone = (await hw.scaledDotProductAttention(q, k, v, { location: "gpu" })).output;

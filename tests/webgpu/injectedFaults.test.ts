@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import { createAttention, DeviceLostError, OutOfMemoryError, type Attention, type Layer, type Tensor } from "headwise";
 
 import { float32Of } from "../web/close.js";
@@ -21,6 +21,13 @@ const operations: [string, Work][] = [
     const { output } = await hw.scaledDotProductAttention(x, x, x, { location: "gpu" });
     return output.data();
   }],
+  ["a result on the GPU as an input, and one that stays", async (hw) => {
+    const options = { location: "gpu", returns: { ...returns, scores: "raw", entropy: true } } as const;
+    const { output, topK } = await hw.scaledDotProductAttention(x, x, x, options);
+    await hw.scaledDotProductAttention(x, output, output, { into: output });
+    return topK!.indices.data();
+  }],
+  ["warmup of the GPU", (hw) => hw.warmup({ numHeads: 2, queryLength: 4, headDim: 8 }, { location: "gpu" })],
   ["rotaryEmbedding", (hw) => hw.rotaryEmbedding(x)],
   ["mergeAttention", async (hw) => {
     const lse = randomTensor(4, [1, 2, 4]);
@@ -42,6 +49,19 @@ const operations: [string, Work][] = [
 
 const settled = (work: Promise<unknown>): Promise<unknown> =>
   work.then(() => "it was computed", (reason: unknown) => reason); // prettier-ignore
+
+const unhandled: unknown[] = [];
+const note = (reason: unknown) => unhandled.push(reason);
+beforeAll(() => {
+  process.on("unhandledRejection", note);
+});
+afterAll(() => {
+  process.off("unhandledRejection", note);
+});
+afterEach(async () => {
+  await new Promise((resolve) => setTimeout(resolve, 10)); // told after the current turn
+  expect(unhandled.splice(0)).toEqual([]);
+});
 
 describeOnNullGpu("a device that is lost at any step", () => {
   let losing: LosingGpu;

@@ -3,11 +3,11 @@ import { attentionProblem, OPTION_NAMES, type AttentionOptions, type FloatTensor
 import type {
   Backend,
   Eventually,
-  GpuResultOf,
   KernelTime,
   NoReturns,
   Opened,
   OutputOf,
+  RecordedAttention,
   Report,
   ResultAt,
 } from "./backend.js";
@@ -19,13 +19,12 @@ import { DisposedError, UnsupportedError } from "./errors.js";
 import type { GpuFloats, OnGpu } from "./gpuData.js";
 import { Layer } from "./layer.js";
 import { layerProblem, type LayerOptions } from "./layerProblem.js";
-import { LAYOUTS } from "./layout.js";
 import { mergeProblem, noteForMerge, type AttentionPart, type MergeOptions, type MergeResult } from "./merge.js";
 import { argument, readOptions } from "./options.js";
 import { Queue } from "./queue.js";
 import { rotaryProblem, type RotaryOptions } from "./rotary.js";
 import { BYTES, type Dtype } from "./tensor.js";
-import { warmupInputs, type WarmupShape } from "./warmup.js";
+import { runWarmup, warmupProblem, type WarmupShape } from "./warmup.js";
 import type { EngineTensor } from "./wasm/heap.js";
 
 /** Options of a call: `R` is what it returns, `Into` the tensor that it writes to. */
@@ -48,7 +47,7 @@ export class Attention extends Disposing {
   /** What was chosen when the instance was made, and why. */
   readonly report: Report;
   readonly #backend: Backend;
-  readonly #queue = new Queue();
+  readonly #queue = new Queue(this);
   readonly #context: Context;
   #disposed = false;
 
@@ -63,6 +62,7 @@ export class Attention extends Disposing {
       run: (call, work, signal) => this.#run(call, work, signal),
       release: (operation, work) => this.#release(operation, work),
     };
+    backend.instance = new WeakRef(this);
     dropped.register(this, backend, this);
   }
 
@@ -187,18 +187,21 @@ export class Attention extends Disposing {
 
   /**
    * Computes once with zeros of this shape, so that the engine has compiled what it needs when the first real call comes.
+   * With `location: "gpu"` it is the GPU that computes, also for an instance of backend `"auto"`.
    */
   async warmup(shape: WarmupShape, options: AttentionOptions = {}): Promise<void> {
-    const call = this.#arguments("warmup");
-    const given = readOptions(call, options, OPTION_NAMES);
-    const { query, key, value, heads } = warmupInputs(call, shape, given.oneOf("layout", LAYOUTS, "BHSD"));
-    const problem = attentionProblem(call, query, key, value, given.withDefaults(heads));
-    await this.#run(call, () => this.#backend.attention(problem), problem.signal);
+    const call = this.#arguments("warmup", this.#backend.onGpu);
+    const problem = warmupProblem(call, shape, options);
+    await this.#run(call, () => runWarmup(this.#backend, problem), problem.signal);
   }
 
   /**
    * Records a call of scaledDotProductAttention into the caller's GPUCommandEncoder without submitting it. The results
-   * are there once the caller has submitted. Kernels that are not compiled yet are compiled first: `warmup` spares that.
+   * are there once the caller has submitted. Kernels that are not compiled yet are compiled first: `warmup` with
+   * `location: "gpu"` spares that.
+   *
+   * The commands need memory beside the results. It is given back when all results are disposed, or what is returned here,
+   * at the latest when the instance is: submit before.
    *
    * @throws UnsupportedError by engines other than WebGPU.
    */
@@ -208,7 +211,7 @@ export class Attention extends Disposing {
     key: FloatTensor | GpuFloats,
     value: FloatTensor | GpuFloats,
     options: CallOptions<R, Into> & { readonly location?: "gpu" } = {},
-  ): Promise<GpuResultOf<R, Into>> {
+  ): Promise<RecordedAttention<R, Into>> {
     const call = this.#arguments("encode", true);
     const backend = this.#backend;
     if (!backend.encode)
@@ -217,7 +220,7 @@ export class Attention extends Disposing {
       );
     const problem = attentionProblem(call, query, key, value, readOptions(call, options, OPTION_NAMES));
     const record = () => backend.encode!(commandEncoder, problem);
-    return (await this.#run<unknown>(call, record, problem.signal)) as GpuResultOf<R, Into>;
+    return (await this.#run<unknown>(call, record, problem.signal)) as RecordedAttention<R, Into>;
   }
 
   /** With `profile`, the GPU time of each kernel of the latest call, in the order in which they ran. */
@@ -227,7 +230,8 @@ export class Attention extends Disposing {
 
   /**
    * Ends the engine and its threads and gives its memory back. A call in flight, calls that wait and later calls reject
-   * with DisposedError; results handed out before stay valid. A second call does nothing.
+   * with DisposedError; results handed out before stay valid, on the GPU only where the device is the caller's. A second
+   * call does nothing.
    */
   override dispose(): void {
     if (this.#disposed) return;

@@ -1,6 +1,6 @@
 import type { AttentionProblem } from "./attentionProblem.js";
-import type { AttentionResult, Eventually, GpuAttentionResult, KernelTime } from "./backend.js";
-import { gpuDataOf } from "./gpuData.js";
+import type { AttentionResult, Eventually, KernelTime, RecordedAttention } from "./backend.js";
+import { checkEncoder, gpuDataOf } from "./gpuData.js";
 import { Late } from "./late.js";
 import { WasmBackend } from "./wasm/backend.js";
 import type { WasmEngine } from "./wasm/engine.js";
@@ -12,6 +12,7 @@ import type { WebgpuBackend } from "./webgpu/backend.js";
  */
 export class AutoBackend extends WasmBackend {
   readonly onGpu = true;
+  instance: WeakRef<object> | undefined;
   readonly #gpu: Late<WebgpuBackend>;
   #disposed = false;
 
@@ -19,6 +20,7 @@ export class AutoBackend extends WasmBackend {
     super(engine);
     this.#gpu = new Late(async (operation) => {
       const gpu = await open(operation);
+      gpu.instance = this.instance;
       if (this.#disposed) gpu.dispose();
       return gpu;
     });
@@ -28,7 +30,8 @@ export class AutoBackend extends WasmBackend {
     return this.#gpu.loaded?.kernelTimes ?? [];
   }
 
-  async encode(encoder: object, problem: AttentionProblem): Promise<GpuAttentionResult> {
+  async encode(encoder: object, problem: AttentionProblem): Promise<RecordedAttention> {
+    checkEncoder(problem.operation, encoder);
     return (await this.#gpu.load(problem.operation)).encode(encoder, problem);
   }
 

@@ -98,6 +98,16 @@ export type ResultAt<L extends "cpu" | "gpu", R extends Returns, T extends Float
   ? GpuResultOf<R, T>
   : ResultOf<R, T>;
 
+/** A call that was recorded: its results, which hold their memory and what the commands need besides until `dispose()`. */
+export type RecordedAttention<
+  R extends Returns = NoReturns,
+  T extends FloatTensor | GpuFloats = FloatTensor,
+> = GpuResultOf<R, T> & {
+  /** Gives back everything of the call. Submit its commands before. */
+  dispose(): void;
+  [Symbol.dispose](): void;
+};
+
 /** GPU time of one kernel of a call. */
 export interface KernelTime {
   readonly kernel: string;
@@ -113,12 +123,14 @@ export interface Backend {
    * has been lost in between.
    */
   admit?(operation: string): () => void;
+  /** The instance that uses the engine, for results that need it as long as they are in use. */
+  instance?: WeakRef<object> | undefined;
   /** Whether tensors may lie on the GPU, for engines that have one. */
   readonly onGpu?: boolean;
   /** Of the latest call, where kernels are timed. */
   readonly kernelTimes?: readonly KernelTime[];
   /** Records a call into a GPUCommandEncoder. */
-  encode?(encoder: object, problem: AttentionProblem): Promise<GpuAttentionResult>;
+  encode?(encoder: object, problem: AttentionProblem): Promise<RecordedAttention>;
   attention(problem: AttentionProblem): Eventually<AttentionResult>;
   merge(problem: MergeProblem): Eventually<MergeResult>;
   rotary(problem: RotaryProblem): Eventually<FloatResult>;

@@ -27,6 +27,7 @@ import {
   type Layout,
 } from "./layout.js";
 import type { GpuFloats, OnGpu } from "./gpuData.js";
+import { largestOf } from "./largest.js";
 import { forgetAppend, lastAppend, noteAppend, withLengthsOf } from "./lastAppend.js";
 import { noteForMerge } from "./merge.js";
 import { argument, namesOf, readOptions, type NumberList, type OptionReader } from "./options.js";
@@ -337,7 +338,7 @@ function rewindLengths(call: CallArguments, given: unknown): (appended: readonly
   if (given === undefined || typeof given === "number") {
     const length = reader.requiredInteger("length", { min: 0 });
     return (appended) => {
-      const longest = longestOf(appended);
+      const longest = largestOf(appended);
       if (length > longest) throw reader.refuse("length", `be an integer from 0 to ${longest}`);
       return new Int32Array(appended.length).fill(length);
     };
@@ -368,10 +369,6 @@ function sliceRange(call: CallArguments, givenFrom: unknown, givenTo: unknown): 
       throw to.refuse("to", `be an integer from ${start} to ${held}`);
     return [start, end ?? held];
   };
-}
-
-function longestOf(lengths: readonly number[]): number {
-  return lengths.reduce((longest, length) => Math.max(longest, length), 0);
 }
 
 /**
@@ -426,7 +423,7 @@ export class KvCache extends Disposing {
 
   /** Tokens held, in the batch that holds most. */
   get length(): number {
-    return longestOf(this.lengths);
+    return largestOf(this.lengths);
   }
 
   /** Tokens held, by batch. */

@@ -19,6 +19,7 @@ export type {
   KernelTime,
   NoReturns,
   OutputOf,
+  RecordedAttention,
   Report,
   ResultAt,
   ResultOf,

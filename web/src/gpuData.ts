@@ -1,5 +1,5 @@
-import { describe, isObject } from "./describe.js";
-import { DisposedError, OptionError } from "./errors.js";
+import { describe, isObject, tagOf } from "./describe.js";
+import { DisposedError, OptionError, ShapeError } from "./errors.js";
 import { arrayKind } from "./typedArray.js";
 import { BYTES, elementCount, type CheckedTensor, type Dtype } from "./tensor.js";
 
@@ -24,7 +24,10 @@ export type OnGpu<O> = {
   readonly [Name in keyof O]: Name extends "mask" | "bias" ? O[Name] | GpuTensor : O[Name];
 };
 
-/** A tensor that a call left on the GPU. It holds its memory until `dispose()`. */
+/**
+ * A tensor that a call left on the GPU. It holds its memory until `dispose()`, and its instance is not collected while it
+ * is in use. On a device of the caller's its buffer outlives the instance, on one that headwise opened it goes with it.
+ */
 export interface GpuResult<D extends Dtype = Dtype> extends GpuTensor<D> {
   readonly offset: number;
   readonly disposed: boolean;
@@ -57,12 +60,22 @@ export function gpuDataOf(tensor: { readonly data: unknown } | undefined): GpuDa
   return isObject(data) && BRAND in data ? (data as GpuData) : undefined;
 }
 
-/** Whether the fields of a value are those of a tensor on the GPU. */
-export function isGpuTensor(fields: { readonly data?: unknown; readonly buffer?: unknown; readonly shape?: unknown }) {
-  return fields.buffer !== undefined && fields.shape !== undefined && arrayKind(fields.data) === undefined;
+interface GpuFields {
+  readonly data?: unknown;
+  readonly buffer?: unknown;
+  readonly shape?: unknown;
 }
 
-/** Checks a tensor on the GPU: dtype, extents and life. Its buffer is checked by the engine that reads it. */
+/** Whether the fields of a value are those of a tensor on the GPU; in other libraries `buffer` is a method, or the array. */
+export function isGpuTensor({ data, buffer, shape }: GpuFields): boolean {
+  return isObject(buffer) && !isArrayBuffer(buffer) && shape !== undefined && arrayKind(data) === undefined;
+}
+
+function isArrayBuffer(value: object): boolean {
+  return ["ArrayBuffer", "SharedArrayBuffer"].includes(tagOf(value));
+}
+
+/** Checks a tensor on the GPU: dtype, extents, life, and what shows of its buffer. The engine asks the device the rest. */
 export function checkGpuTensor<D extends Dtype>(
   operation: string,
   argument: string,
@@ -74,6 +87,37 @@ export function checkGpuTensor<D extends Dtype>(
   if (!(dtypes as readonly unknown[]).includes(dtype))
     throw new OptionError(`${operation}: ${argument}.dtype must be ${dtypes.join(" or ")}, got ${describe(dtype)}`);
   const byteLength = elementCount(operation, argument, shape) * BYTES[dtype];
+  const { usage, size } = factsOf(buffer);
+  const refuse = (rule: string, got: unknown) =>
+    new OptionError(`${operation}: ${argument}.${rule}, got ${describe(got)}`);
+  if (usage === undefined || size === undefined) throw refuse("buffer must be a GPUBuffer", buffer);
+  if ((usage & STORAGE) === 0) throw refuse("buffer must have usage STORAGE", usage);
+  if (!Number.isInteger(offset) || offset < 0 || offset % 4 !== 0)
+    throw refuse("offset must be a multiple of 4", offset);
+  if (offset + byteLength > size)
+    throw new ShapeError(
+      `${operation}: ${argument} must fit its buffer, got ${byteLength} bytes at offset ${offset} of ${size}`,
+    );
   const data = new GpuData(argument, buffer as GPUBuffer, offset, byteLength);
-  return { data, shape: [...shape], dtype } as unknown as CheckedTensor<D>;
+  return { data, shape, dtype } as unknown as CheckedTensor<D>;
+}
+
+const STORAGE = 0x80;
+
+/** What a GPUBuffer says of itself; nothing for what is none. */
+function factsOf(buffer: object): { readonly usage?: number; readonly size?: number } {
+  try {
+    const { usage, size } = buffer as GPUBuffer;
+    return Number.isInteger(usage) && Number.isInteger(size) ? { usage, size } : {};
+  } catch {
+    return {}; // its getters know a GPUBuffer from what stands for one
+  }
+}
+
+/** Checks the first argument of `encode`, as far as it shows. What only looks like an encoder fails when it is used. */
+export function checkEncoder(operation: string, value: unknown): object {
+  if (isObject(value) && "beginComputePass" in value) return value;
+  throw new OptionError(`${operation}: commandEncoder must be a GPUCommandEncoder, got ${describe(value)}`, {
+    hint: "The `createCommandEncoder()` of the device that was given to createAttention makes one.",
+  });
 }

@@ -13,6 +13,7 @@ import type { Backend, BackendCache } from "./backend.js";
 import { heldLength, KvCache } from "./cache.js";
 import { describe, isObject } from "./describe.js";
 import { OptionError, ShapeError, UnsupportedError } from "./errors.js";
+import { largestOf } from "./largest.js";
 import { withLengthsOf } from "./lastAppend.js";
 import { readLayerShape } from "./layerShape.js";
 import {
@@ -495,8 +496,7 @@ function checkCache(operation: string, { form }: BackendCache, { shape, turns }:
 
 /** Tokens that the fullest batch holds when those of the call are in. */
 function lengthAfter({ form, appended }: BackendCache, gain: number | Int32Array): number {
-  return appended.reduce(
-    (longest, tokens, b) => Math.max(longest, heldLength(form, tokens + (typeof gain === "number" ? gain : gain[b]!))),
-    0,
+  return largestOf(
+    appended.map((tokens, b) => heldLength(form, tokens + (typeof gain === "number" ? gain : gain[b]!))),
   );
 }

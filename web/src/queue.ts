@@ -8,6 +8,9 @@ export class Queue {
   /** Settles when all calls made so far have. */
   #last: Promise<unknown> | undefined;
 
+  /** @param owner - Is not collected while a call is pending: the call holds its queue, and the queue its owner. */
+  constructor(readonly owner?: object) {}
+
   /**
    * @param work - Returns a result or a promise of one; what it throws rejects the call.
    * @param signal - Aborting it while the call waits rejects the call with `signal.reason`.

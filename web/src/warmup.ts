@@ -1,5 +1,8 @@
+import { attentionProblem, OPTION_NAMES, type AttentionProblem } from "./attentionProblem.js";
+import type { Backend } from "./backend.js";
 import type { CallArguments } from "./callArguments.js";
-import { packsHeads, shapeOf, type Layout } from "./layout.js";
+import type { GpuResult } from "./gpuData.js";
+import { LAYOUTS, packsHeads, shapeOf, type Layout } from "./layout.js";
 import { namesOf, readOptions } from "./options.js";
 import { zeros } from "./zeros.js";
 
@@ -28,8 +31,24 @@ const NAMES = namesOf<WarmupShape>({
   valueDim: true,
 });
 
+/** Checks a whole call of warmup; it is one of attention with zeros. */
+export function warmupProblem(call: CallArguments, shape: unknown, given: unknown): AttentionProblem {
+  const options = readOptions(call, given, OPTION_NAMES);
+  const { query, key, value, heads } = warmupInputs(call, shape, options.oneOf("layout", LAYOUTS, "BHSD"));
+  return attentionProblem(call, query, key, value, options.withDefaults(heads));
+}
+
+/** Computes, and gives back what stayed on the GPU. */
+export async function runWarmup(backend: Backend, problem: AttentionProblem): Promise<void> {
+  const result = await backend.attention(problem);
+  if (problem.location !== "gpu") return;
+  const { topK, ...others } = result;
+  for (const tensor of [...Object.values(others), ...Object.values(topK ?? {})])
+    if (tensor !== problem.output.into?.tensor) (tensor as unknown as GpuResult).dispose();
+}
+
 /** Zeros of the shape, in this layout. */
-export function warmupInputs(call: CallArguments, given: unknown, layout: Layout) {
+function warmupInputs(call: CallArguments, given: unknown, layout: Layout) {
   const { operation } = call;
   const shape = readOptions(call, given, NAMES, "shape");
   const batchSize = shape.integer("batchSize", { min: 1 }) ?? 1;

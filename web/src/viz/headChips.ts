@@ -1,4 +1,4 @@
-import { make } from "./make.js";
+import { fill, make } from "./make.js";
 
 /** A switch for each head, in its colour. */
 export class HeadChips {
@@ -11,7 +11,7 @@ export class HeadChips {
   show(names: readonly string[], colours: readonly string[], enabled: ReadonlySet<number>): void {
     if (names.length !== this.#chips.length) {
       this.#chips = names.map((_, head) => this.#chip(head));
-      this.element.replaceChildren(...this.#chips);
+      fill(this.element, this.#chips);
     }
     this.#chips.forEach((chip, head) => {
       chip.lastElementChild!.textContent = names[head]!;

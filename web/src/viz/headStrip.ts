@@ -1,4 +1,4 @@
-import { make } from "./make.js";
+import { fill, make } from "./make.js";
 
 /** Small multiples: a radio button with a picture for each head. */
 export class HeadStrip {
@@ -14,7 +14,7 @@ export class HeadStrip {
     this.element.hidden = names.length < 2;
     if (names.length !== this.#buttons.length) {
       this.#buttons = names.map((_, head) => this.#button(head));
-      this.element.replaceChildren(...this.#buttons);
+      fill(this.element, this.#buttons);
     }
     this.#buttons.forEach((button, head) => {
       button.lastElementChild!.textContent = names[head]!;

@@ -13,3 +13,10 @@ export function make<K extends keyof HTMLElementTagNameMap>(
   element.append(...children);
   return element;
 }
+
+/** Puts children in place of what an element holds. As arguments of `replaceChildren` a long list overflows the stack. */
+export function fill(element: Element, children: readonly Node[]): void {
+  const fragment = document.createDocumentFragment();
+  for (const child of children) fragment.append(child);
+  element.replaceChildren(fragment);
+}

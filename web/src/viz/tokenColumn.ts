@@ -1,5 +1,5 @@
 import { labelOf } from "./labels.js";
-import { make } from "./make.js";
+import { fill, make } from "./make.js";
 
 export interface TokenColumnEvents {
   /** The token under the pointer or the focus; undefined when there is none any more. */
@@ -52,7 +52,7 @@ export class TokenColumn {
   show(tokens: readonly string[], count: number, selected: readonly number[]): void {
     if (count !== this.#options.length) {
       this.#options = Array.from({ length: count }, () => make("li", { role: "option" }));
-      this.element.replaceChildren(...this.#options);
+      fill(this.element, this.#options);
       this.#active = 0;
     }
     this.#selected = selected;

@@ -1,12 +1,13 @@
 import { selectedExtents, type AttentionShape, type Selection } from "../attentionOptions.js";
 import type { AttentionProblem, CheckedFloats } from "../attentionProblem.js";
-import type { AttentionResult, GpuAttentionResult } from "../backend.js";
+import type { AttentionResult, GpuAttentionResult, RecordedAttention } from "../backend.js";
 import type { CacheDtype, Ring } from "../cache.js";
 import { EmptyRowError, OptionError, type RowIndex } from "../errors.js";
+import { largestOf } from "../largest.js";
 import type { TypedTensor } from "../tensor.js";
 import { asArray, recordCall, runCall, type Call, type Span } from "./call.js";
 import type { Engine } from "./engine.js";
-import { writeOutput } from "./output.js";
+import { outputRoom, writeOutput } from "./output.js";
 import { FEATURE, NO_PARAMS, type Params } from "./params.js";
 import { packRows } from "./pack.js";
 import {
@@ -19,7 +20,7 @@ import {
   type InspectPlan,
 } from "./plan.js";
 import { keepOnGpu } from "./result.js";
-import { FARTHEST, resolveSequences, SEQUENCE_WORDS, sequenceWords, type Sequence } from "./sequences.js";
+import { resolveSequences, SEQUENCE_WORDS, sequenceWords, type Sequence } from "./sequences.js";
 import { broadcastStrides, stridesOf, type Strides } from "./strides.js";
 
 /** Sections of the rows' buffer, as in call.wgsl. */
@@ -53,7 +54,7 @@ export function encodeAttention(
   engine: Engine,
   problem: AttentionProblem,
   encoder: GPUCommandEncoder,
-): Promise<GpuAttentionResult> {
+): Promise<RecordedAttention> {
   const { operation, settings, wanted } = problem;
   if (settings.emptyRows === "throw")
     throw new OptionError(`${operation}: emptyRows must not be "throw": nobody looks at a recorded call's rows`);
@@ -126,7 +127,8 @@ export function attendOn(
 ): { readonly wide: Span | undefined; readonly collect: Collect<Omit<AttentionResult, "output">> } {
   const arrays = placeArrays(call, problem, plan, sequences, inPlace);
   const checkRows = problem.settings.emptyRows === "throw" ? emptyRowCheck(call, problem, arrays) : undefined;
-  const wide = problem.wanted.output ? call.room(4 * outputLength(problem.shape)) : undefined;
+  const { wanted, output, shape, location } = problem;
+  const wide = wanted.output ? outputRoom(call, output, outputLength(shape), plan.narrow, location) : undefined;
   if (plan.attend) attend(call, problem, arrays, plan.attend, wide);
   const collectors = { ...rowResults(call, problem, arrays), ...inspections(call, problem, arrays) };
   const collect = (result: ArrayBuffer) => {
@@ -174,8 +176,8 @@ export function factsOf(problem: AttentionProblem, sequences: readonly Sequence[
     emptyRows: settings.emptyRows,
     ragged: ragged !== undefined,
     numSequences: sequences.length,
-    longestQuery: Math.max(0, ...sequences.map(({ numQueries }) => numQueries)),
-    longestKey: Math.max(0, ...sequences.map(({ keyLength }) => keyLength)),
+    longestQuery: largestOf(sequences.map(({ numQueries }) => numQueries)),
+    longestKey: largestOf(sequences.map(({ keyLength }) => keyLength)),
     wanted,
   };
 }
@@ -195,8 +197,6 @@ function placeArrays(
   const output = stridesOf(layout, numHeads, queryLength, valueDim);
   const [maskBatch, maskHead, maskQuery, maskKey] = strides4(settings.mask?.extents);
   const [biasBatch, biasHead, biasQuery, biasKey] = strides4(settings.bias?.extents);
-  const { left = FARTHEST, right = FARTHEST } = settings.window;
-  const last = settings.causal === "none" ? right : Math.min(right, 0);
   return {
     plan,
     sequences,
@@ -241,8 +241,6 @@ function placeArrays(
       bias_key: biasKey,
       scale: settings.scale ?? 1 / Math.sqrt(headDim),
       softcap: settings.softcap,
-      window_left: Math.min(left, FARTHEST),
-      window_right: Math.min(last, FARTHEST),
       ring_kept: inPlace.cached?.ring?.keepFirst ?? 0,
       ring_window: inPlace.cached?.ring?.window ?? 0,
       exclude_self: Number(settings.excludeSelf),
@@ -291,7 +289,7 @@ function placeTables(
   if (settings.alibiSlopes) heads.set(settings.alibiSlopes);
   heads.set(settings.sinks ?? new Float32Array(numHeads).fill(-Infinity), numHeads);
   heads.set(settings.headGain ?? new Float32Array(numHeads).fill(1), 2 * numHeads);
-  const words = sequenceWords(sequences);
+  const words = sequenceWords(sequences, settings);
   const tables = new Int32Array(words.length + heads.length + chosen.length);
   tables.set(words);
   tables.set(new Int32Array(heads.buffer), words.length);
@@ -356,7 +354,7 @@ function rowResults(
   const section = (name: RowResult) => {
     const span = rowSection(arrays, SECTION[name], shape);
     if (location === "cpu") return hand(call, problem, span, full, "float32");
-    const own = call.room(span.bytes);
+    const own = call.resultRoom(span.bytes, location);
     call.copyOut(span, own);
     return hand(call, problem, own, full, "float32");
   };
@@ -412,7 +410,7 @@ function dense(
   const { shape } = problem;
   const full = [shape.batchSize, plan.heads, plan.queries, shape.keyLength];
   const bytes = 4 * full.reduce((product, extent) => product * extent, 1);
-  const target = call.room(bytes);
+  const target = call.resultRoom(bytes, problem.location);
   inspect(call, problem, arrays, plan, target, 0, plan.queries);
   return hand(call, problem, { ...target, bytes }, full, "float32");
 }
@@ -467,7 +465,8 @@ function topK(
   const [heads, queries] = selectedExtents(plan.selection, shape);
   const full = [shape.batchSize, heads, queries, k];
   const bytes = 4 * full.reduce((product, extent) => product * extent, 1);
-  const [values, indices] = [call.room(bytes), call.room(bytes)];
+  const room = () => call.resultRoom(bytes, problem.location);
+  const [values, indices] = [room(), room()];
   const ranked = call.room(4 * shape.batchSize * heads * plan.rowsPerStep * shape.keyLength);
   for (let first = 0; first < queries; first += plan.rowsPerStep) {
     const count = Math.min(plan.rowsPerStep, queries - first);

@@ -6,11 +6,11 @@ import type {
   BackendCache,
   BackendLayer,
   FloatResult,
-  GpuAttentionResult,
   KernelTime,
+  RecordedAttention,
 } from "../backend.js";
 import type { CacheProblem } from "../cache.js";
-import { DisposedError } from "../errors.js";
+import { checkEncoder } from "../gpuData.js";
 import type { LayerProblem } from "../layerProblem.js";
 import type { MergeProblem, MergeResult } from "../merge.js";
 import type { RotaryProblem } from "../rotary.js";
@@ -18,9 +18,9 @@ import { ARRAYS, elementCount, type Dtype, type TensorDataOf } from "../tensor.j
 import { EngineTensor } from "../wasm/heap.js";
 import { encodeAttention, runAttention } from "./attention.js";
 import { GpuCache, type GpuBackendCache } from "./cache.js";
-import { runCall, scoped } from "./call.js";
+import { runCall } from "./call.js";
 import { openDevice, type Device, type DeviceOptions } from "./device.js";
-import { makeEngine, type Engine } from "./engine.js";
+import { endEngine, makeEngine, type Engine } from "./engine.js";
 import { GpuLayer } from "./layer.js";
 import { runMerge } from "./merge.js";
 import { runRotary } from "./rotary.js";
@@ -33,6 +33,7 @@ export async function openWebgpu(operation: string, options: DeviceOptions): Pro
 /** The WebGPU engine as a backend: each operation has its file. */
 export class WebgpuBackend implements Backend {
   readonly onGpu = true;
+  instance: WeakRef<object> | undefined;
   readonly #options: DeviceOptions;
   #engine: Engine;
   #disposed = false;
@@ -56,8 +57,9 @@ export class WebgpuBackend implements Backend {
     return this.#times;
   }
 
-  encode(encoder: object, problem: AttentionProblem): Promise<GpuAttentionResult> {
-    return this.#run(problem.operation, (engine) => encodeAttention(engine, problem, encoder as GPUCommandEncoder));
+  encode(encoder: object, problem: AttentionProblem): Promise<RecordedAttention> {
+    const checked = checkEncoder(problem.operation, encoder) as GPUCommandEncoder;
+    return this.#run(problem.operation, (engine) => encodeAttention(engine, problem, checked));
   }
 
   attention(problem: AttentionProblem): Promise<AttentionResult> {
@@ -73,10 +75,7 @@ export class WebgpuBackend implements Backend {
   }
 
   async createCache(problem: CacheProblem): Promise<BackendCache> {
-    const cache = await this.#run(problem.operation, (engine) =>
-      scoped(engine, problem.operation, () => GpuCache.empty(engine, problem)),
-    );
-    return this.#backendCache(cache);
+    return this.#backendCache(await this.#run(problem.operation, (engine) => GpuCache.empty(engine, problem)));
   }
 
   async loadCache(operation: string, bytes: Uint8Array): Promise<BackendCache> {
@@ -136,27 +135,33 @@ export class WebgpuBackend implements Backend {
 
   dispose(): void {
     this.#disposed = true;
-    this.#engine.pool.destroy();
-    this.#engine.device.release();
+    endEngine(this.#engine);
   }
 
   /** Runs on the device, or on a new one if the last one of our own was lost. */
   async #run<T>(operation: string, work: (engine: Engine) => Promise<T>): Promise<T> {
     const { device } = this.#engine;
-    if (device.isLost && device.owned && !this.#disposed)
-      this.#engine = this.#makeEngine(await openDevice(operation, this.#options));
     try {
+      if (device.isLost && device.owned && !this.#disposed) await this.#reopen(operation);
       return await work(this.#engine);
     } catch (error) {
-      if (this.#disposed)
-        throw new DisposedError(`${operation}: the instance was disposed while the call ran`, { cause: error });
+      if (this.#disposed) this.#engine.device.assertAlive(operation);
       throw await this.#engine.device.explain(operation, error);
     }
   }
 
+  async #reopen(operation: string): Promise<void> {
+    const engine = this.#makeEngine(await openDevice(operation, this.#options));
+    if (this.#disposed) endEngine(engine);
+    this.#engine = engine;
+  }
+
   #makeEngine(device: Device): Engine {
-    return makeEngine(device, (times) => {
-      this.#times = times;
+    return makeEngine(device, {
+      onTimes: (times) => {
+        this.#times = times;
+      },
+      instance: () => this.instance?.deref(),
     });
   }
 }

@@ -1,8 +1,12 @@
-/** Buffers are handed out in sizes that differ by at most a quarter, so that those given back fit again. */
+import { IterableWeakSet } from "./iterableWeakSet.js";
+
+/** Pooled buffers have sizes that differ by at most a quarter, so that those given back fit again. */
 const STEPS_PER_OCTAVE = 4;
 const SMALLEST = 256;
 /** Bytes of idle buffers that are kept. */
 const MOST_IDLE_BYTES = 2 ** 28;
+/** One element of the widest array: a kernel can bind no less. */
+export const SMALLEST_BINDING = 16;
 
 /** What a buffer is for: kernels and copies, reading back, or a kernel's numbers. */
 export type Purpose = "storage" | "readback" | "uniform";
@@ -19,7 +23,7 @@ const USAGE: Readonly<Record<Purpose, number>> = {
   uniform: UNIFORM | COPY_DST,
 };
 
-/** The size at which a buffer of `bytes` is made. */
+/** The size at which a pooled buffer of `bytes` is made. */
 export function roundedSize(bytes: number, limit: number): number {
   if (bytes <= SMALLEST) return SMALLEST;
   const step = 2 ** Math.floor(Math.log2(bytes - 1)) / STEPS_PER_OCTAVE;
@@ -27,9 +31,15 @@ export function roundedSize(bytes: number, limit: number): number {
   return rounded <= limit ? rounded : Math.ceil(bytes / 4) * 4;
 }
 
-/** Buffers of a device, used again from call to call; idle ones are bounded in bytes, the oldest go first. */
-export class BufferPool {
+/**
+ * The buffers that an instance has on a device. Those of calls are used again from call to call; idle ones are bounded in
+ * bytes, the oldest go first. Those that outlive a call (caches, weights, results) are made in their exact size, and a new
+ * buffer holds zeros: nothing of another call lies behind them.
+ */
+export class Buffers {
   readonly #device: GPUDevice;
+  /** For `destroy`. Held weakly: the collector may take what nobody holds any more, such as a cache that was dropped. */
+  readonly #made = new IterableWeakSet<GPUBuffer>();
   #idle: { readonly buffer: GPUBuffer; readonly purpose: Purpose }[] = [];
   #idleBytes = 0;
 
@@ -37,11 +47,11 @@ export class BufferPool {
     this.#device = device;
   }
 
-  /** A buffer of at least `bytes`; what it holds is unspecified. */
+  /** A buffer of the pool of at least `bytes`; what it holds is unspecified. */
   take(purpose: Purpose, bytes: number): GPUBuffer {
     const size = roundedSize(bytes, this.#device.limits.maxBufferSize);
     const found = this.#idle.findIndex((entry) => entry.purpose === purpose && entry.buffer.size === size);
-    if (found < 0) return this.#device.createBuffer({ size, usage: USAGE[purpose] });
+    if (found < 0) return this.#create(size, purpose);
     const { buffer } = this.#idle.splice(found, 1)[0]!;
     this.#idleBytes -= size;
     return buffer;
@@ -54,17 +64,44 @@ export class BufferPool {
     while (this.#idleBytes > MOST_IDLE_BYTES) {
       const oldest = this.#idle.shift()!.buffer;
       this.#idleBytes -= oldest.size;
-      oldest.destroy();
+      this.free(oldest);
     }
+  }
+
+  /** A buffer of its own, of zeros: in whole words, and as large as a kernel needs. */
+  make(bytes: number): GPUBuffer {
+    return this.#create(bindable(bytes), "storage");
+  }
+
+  free(buffer: GPUBuffer): void {
+    this.#made.delete(buffer);
+    buffer.destroy();
+  }
+
+  /** A result's buffer now belongs to the caller, and outlives the instance on a device of the caller's. */
+  handOver(buffer: GPUBuffer): void {
+    this.#made.delete(buffer);
   }
 
   get idleBytes(): number {
     return this.#idleBytes;
   }
 
+  /** Destroys every buffer, in use or not, but those that were handed over. */
   destroy(): void {
-    for (const { buffer } of this.#idle) buffer.destroy();
+    for (const buffer of this.#made.values()) this.free(buffer);
     this.#idle = [];
     this.#idleBytes = 0;
   }
+
+  #create(size: number, purpose: Purpose): GPUBuffer {
+    const buffer = this.#device.createBuffer({ size, usage: USAGE[purpose] });
+    this.#made.add(buffer);
+    return buffer;
+  }
+}
+
+/** Bytes in whole words, and as many as a kernel binds at least. */
+export function bindable(bytes: number): number {
+  return Math.max(SMALLEST_BINDING, Math.ceil(bytes / 4) * 4);
 }

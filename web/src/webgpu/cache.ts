@@ -3,13 +3,14 @@ import type { AttentionResult, BackendCache } from "../backend.js";
 import { heldLength, type AppendProblem, type AttendProblem, type CacheForm, type CacheProblem } from "../cache.js";
 import { DeviceLostError, OptionError, ShapeError } from "../errors.js";
 import { GpuData } from "../gpuData.js";
+import { largestOf } from "../largest.js";
 import { encodeOrRead, planOf, type Cached, type InPlace } from "./attention.js";
 import { readCache, writeCache } from "./cacheFile.js";
 import { CacheStore, droppedOf, fileBytes, fillFile, fillStore, padded, runsOf } from "./cacheStore.js";
 import { runCall, type Call, type Span } from "./call.js";
 import type { Engine } from "./engine.js";
 import { packRows } from "./pack.js";
-import { FARTHEST, type Sequence } from "./sequences.js";
+import { MOST_TOKENS, type Sequence } from "./sequences.js";
 import { storeRows, type Rows } from "./storeRows.js";
 import { stridesOf } from "./strides.js";
 import { turnRows } from "./turnRows.js";
@@ -51,9 +52,13 @@ export class GpuCache {
     this.#origins = origins;
   }
 
-  static empty(engine: Engine, problem: CacheProblem): GpuCache {
+  static empty(engine: Engine, problem: CacheProblem): Promise<GpuCache> {
     const none = Array.from({ length: problem.batchSize }, () => 0);
-    return new GpuCache(engine, problem, { store: storeFor(engine, problem, 0), appended: none }, none);
+    return runCall(engine, problem.operation, (call) => {
+      const store = storeFor(engine, problem, 0);
+      call.onFailure(() => store.release());
+      return () => new GpuCache(engine, problem, { store, appended: none }, none);
+    });
   }
 
   static load(engine: Engine, operation: string, bytes: Uint8Array): Promise<GpuCache> {
@@ -161,7 +166,7 @@ export class GpuCache {
         );
       const queryLength = queryLengths?.[batch] ?? shape.queryLength;
       const aligned = causal === "upper-left" ? 0 : total - queryLength;
-      const offset = Math.max(-FARTHEST, Math.min(FARTHEST, queryOffset?.[batch] ?? aligned));
+      const offset = queryOffset?.[batch] ?? aligned;
       const dropped = droppedOf(this.form, total);
       const seam = this.form.ring ? dropped % this.form.ring.window : 0;
       const whole = { batch, queryBegin: 0, numQueries: shape.queryLength, keyBegin: 0, numKeys };
@@ -220,7 +225,7 @@ export class GpuCache {
       this.#problem.rotary ? origin + this.#endPosition(appended[b]!, ranges[b]!.end) - counts[b]! : 0,
     );
     return runCall(engine, operation, (call) => {
-      const copy = storeFor(engine, this.#problem, Math.max(0, ...counts));
+      const copy = storeFor(engine, this.#problem, largestOf(counts));
       call.onFailure(() => copy.release());
       ranges.forEach(({ begin, end }, b) => store.copyTo(call, copy, b, runsOf(this.form, appended[b]!, begin, end)));
       return () => new GpuCache(engine, this.#problem, { store: copy, appended: counts }, origins);
@@ -285,7 +290,7 @@ export class GpuCache {
   }
 
   #checkRoom(operation: string, gains: readonly number[]): void {
-    const most = this.form.ring ? FARTHEST : Math.min(this.form.capacity ?? FARTHEST, FARTHEST);
+    const most = this.form.ring ? MOST_TOKENS : Math.min(this.form.capacity ?? MOST_TOKENS, MOST_TOKENS);
     gains.forEach((gain, b) => {
       const total = this.#held.appended[b]!;
       if (total + gain > most)
@@ -334,7 +339,7 @@ function mostPlaces({ ring, capacity }: Pick<CacheForm, "ring" | "capacity">): n
 }
 
 function longestOf(form: Pick<CacheForm, "ring">, appended: readonly number[]): number {
-  return Math.max(0, ...appended.map((total) => heldLength(form, total)));
+  return largestOf(appended.map((total) => heldLength(form, total)));
 }
 
 /** Room for `places` tokens or, of few, for the first. */

@@ -1,4 +1,5 @@
 import { heldLength, type CacheForm } from "../cache.js";
+import type { Buffers } from "./buffers.js";
 import type { Call, Span } from "./call.js";
 import type { Engine } from "./engine.js";
 import { BYTES, checkBytes, divideUp } from "./plan.js";
@@ -13,8 +14,6 @@ export interface Run {
   readonly place: number;
   readonly count: number;
 }
-
-const USAGE = 0x80 | 0x8 | 0x4; // STORAGE | COPY_DST | COPY_SRC
 
 export function padded(width: number): number {
   return 4 * divideUp(width, 4);
@@ -64,18 +63,17 @@ function runs(pieces: readonly [begin: number, end: number, place: number][]): R
 export class CacheStore {
   readonly form: CacheForm;
   readonly places: number;
+  readonly #pool: Buffers;
   readonly #buffers: Readonly<Record<Side, GPUBuffer>>;
   #owners = 1;
 
-  constructor({ device }: Engine, operation: string, form: CacheForm, places: number) {
+  constructor({ device, buffers }: Engine, operation: string, form: CacheForm, places: number) {
     this.form = form;
     this.places = places;
-    const buffer = (side: Side) => {
-      const size = Math.max(16, this.#headBytes(side) * form.batchSize * form.numKvHeads);
-      checkBytes(operation, `the cache's ${side}s`, size, device.limits);
-      return device.gpuDevice.createBuffer({ size, usage: USAGE });
-    };
-    this.#buffers = { key: buffer("key"), value: buffer("value") };
+    this.#pool = buffers;
+    const bytes = (side: Side) => this.#headBytes(side) * form.batchSize * form.numKvHeads;
+    for (const side of SIDES) checkBytes(operation, `the cache's ${side}s`, bytes(side), device.limits);
+    this.#buffers = { key: buffers.make(bytes("key")), value: buffers.make(bytes("value")) };
   }
 
   get bytes(): number {
@@ -94,7 +92,7 @@ export class CacheStore {
   /** One owner less; the last one gives the memory back. */
   release(): void {
     this.#owners -= 1;
-    if (this.#owners === 0) for (const side of SIDES) this.#buffers[side].destroy();
+    if (this.#owners === 0) for (const side of SIDES) this.#pool.free(this.#buffers[side]);
   }
 
   span(side: Side): Span {

@@ -1,15 +1,16 @@
-import { OptionError, OutOfMemoryError, UnsupportedError } from "../errors.js";
-import type { KernelTime } from "../backend.js";
+import { HeadwiseError, OptionError, OutOfMemoryError, UnsupportedError } from "../errors.js";
 import { gpuDataOf, type GpuData } from "../gpuData.js";
 import type { TensorDataOf, TypedTensor } from "../tensor.js";
+import { bindable, SMALLEST_BINDING, type Purpose } from "./buffers.js";
+import { checkOwner, checkUnmapped, checkUsable } from "./callersBuffer.js";
 import { scopeError } from "./device.js";
-import type { Purpose } from "./buffers.js";
-import { checkBuffer } from "./callersBuffer.js";
 import type { Engine } from "./engine.js";
 import { pipelineOf } from "./pipelines.js";
 import { packParams, type Params } from "./params.js";
 import { gridOf } from "./plan.js";
+import { RecordedResults, Recording } from "./recording.js";
 import { bindingsOf, type Kernel } from "./shader.js";
+import { Timer } from "./timer.js";
 
 /** Bytes of a buffer. */
 export interface Span {
@@ -20,7 +21,7 @@ export interface Span {
 
 interface Dispatch {
   readonly kernel: Kernel;
-  readonly bindings: Readonly<Record<number, Span>>;
+  readonly bindings: readonly { readonly binding: number; readonly span: Span }[];
   readonly grid: readonly [number, number];
 }
 
@@ -30,35 +31,49 @@ interface Copy {
 }
 
 /**
- * One call's buffers and commands. Buffers come from the pool and go back to it when the call has settled, unless they
- * hold a result that stays on the GPU.
+ * One call's buffers and commands. Its scratch comes from the pool and goes back when the call has succeeded; results that
+ * stay on the GPU have buffers of their own.
  */
 export class Call {
   readonly engine: Engine;
   readonly operation: string;
+  /** Of a call that is recorded for the caller to submit. */
+  readonly recording: Recording | undefined;
   readonly #taken: { readonly purpose: Purpose; readonly buffer: GPUBuffer }[] = [];
+  /** Buffers of the results that stay on the GPU. */
+  readonly #results: GPUBuffer[] = [];
   readonly #dispatches: Dispatch[] = [];
   /** Before and after the dispatches. */
   readonly #copiesIn: Copy[] = [];
   readonly #copiesOut: Copy[] = [];
   readonly #clears: Span[] = [];
-  readonly #owners: Promise<void>[] = [];
+  readonly #callers: GpuData[] = [];
   readonly #undos: (() => void)[] = [];
   readonly #reads: { readonly source: Span; readonly offset: number }[] = [];
   readonly #spares: Record<string, Span> = {};
   #readBytes = 0;
   #pipelines: readonly GPUComputePipeline[] = [];
+  #timer: Timer | undefined;
 
-  constructor(engine: Engine, operation: string) {
+  constructor(engine: Engine, operation: string, recording?: Recording) {
     this.engine = engine;
     this.operation = operation;
+    this.recording = recording;
   }
 
   /** Room for `bytes`; what it holds is unspecified. */
   room(bytes: number, purpose: Purpose = "storage"): Span {
-    const buffer = this.engine.pool.take(purpose, bytes);
+    const buffer = this.engine.buffers.take(purpose, bytes);
     this.#taken.push({ purpose, buffer });
-    return { buffer, offset: 0, bytes: Math.max(SMALLEST_BINDING, Math.ceil(bytes / 4) * 4) };
+    return { buffer, offset: 0, bytes: bindable(bytes) };
+  }
+
+  /** Room for a result: in a buffer of its own, which the caller gets, if it is to stay on the GPU. */
+  resultRoom(bytes: number, location: "cpu" | "gpu"): Span {
+    if (location === "cpu") return this.room(bytes);
+    const buffer = this.engine.buffers.make(bytes);
+    this.#results.push(buffer);
+    return { buffer, offset: 0, bytes: buffer.size };
   }
 
   /** Copies an array to the GPU. */
@@ -85,8 +100,8 @@ export class Call {
     const onGpu = gpuDataOf(tensor);
     if (!onGpu) return this.upload(tensor.data);
     const { buffer, offset, byteLength, argument, isOurs } = onGpu;
-    if (!isOurs) this.#check(onGpu);
-    const bytes = Math.max(SMALLEST_BINDING, Math.ceil(byteLength / 4) * 4);
+    if (!isOurs) this.#borrow(onGpu);
+    const bytes = bindable(byteLength);
     const { minStorageBufferOffsetAlignment: alignment } = this.engine.device.limits;
     if (offset % alignment === 0 && offset + bytes <= buffer.size) return { buffer, offset, bytes };
     if ((buffer.usage & COPY_SRC) === 0)
@@ -133,21 +148,13 @@ export class Call {
     this.#undos.push(undo);
   }
 
-  /** The call failed: undoes what it began. Its buffers may be unusable, so nobody gets them again. */
-  fail(): void {
-    for (const undo of this.#undos) undo();
-    for (const { buffer } of this.#taken.splice(0)) buffer.destroy();
-  }
-
-  /** A buffer that leaves the call: it does not go back to the pool. */
-  keep({ buffer }: Span): void {
-    const index = this.#taken.findIndex((entry) => entry.buffer === buffer);
-    if (index >= 0) this.#taken.splice(index, 1);
-  }
-
-  dispatch(kernel: Kernel, workgroups: number, bindings: Readonly<Record<number, Span>>): void {
+  dispatch(kernel: Kernel, workgroups: number, given: Readonly<Record<number, Span>>): void {
     if (workgroups === 0) return;
     const grid = gridOf(this.operation, kernel.name, workgroups, this.engine.device.limits);
+    const bindings = Object.entries(bindingsOf(kernel.name)).map(([binding, access]) => ({
+      binding: Number(binding),
+      span: given[Number(binding)] ?? this.#spare(access === "read" ? "read" : binding),
+    }));
     this.#dispatches.push({ kernel, bindings, grid });
   }
 
@@ -161,7 +168,7 @@ export class Call {
 
   /** Copies a result into a tensor of the caller's, after the kernels have run. */
   copyInto(from: Span, into: GpuData): void {
-    this.#check(into);
+    this.#borrow(into);
     const { argument, buffer, offset } = into;
     if ((buffer.usage & COPY_DST) === 0)
       throw new OptionError(`${this.operation}: ${argument}.buffer must have usage COPY_DST, got ${buffer.usage}`);
@@ -170,35 +177,24 @@ export class Call {
     this.copyOut(from, { buffer, offset, bytes: from.bytes });
   }
 
-  /** Checks a buffer of the caller's; whose it is will be known when the call waits. */
-  #check(data: GpuData): void {
-    checkBuffer(this.operation, data);
-    this.#owners.push(this.#checkOwner(data.argument, data.buffer));
+  /** A buffer of the caller's takes part; whose it is will be known when the call waits. */
+  #borrow(data: GpuData): void {
+    checkUnmapped(this.operation, data);
+    this.#callers.push(data);
   }
 
-  /** Only the device itself knows its buffers: it is asked to bind one. */
-  async #checkOwner(argument: string, buffer: GPUBuffer): Promise<void> {
-    const { gpuDevice } = this.engine.device;
-    gpuDevice.pushErrorScope("validation");
-    const type = "read-only-storage" as const;
-    const layout = gpuDevice.createBindGroupLayout({
-      entries: [{ binding: 0, visibility: COMPUTE, buffer: { type } }],
-    });
-    gpuDevice.createBindGroup({ layout, entries: [{ binding: 0, resource: { buffer } }] });
-    const error = await this.engine.device.whileAlive(this.operation, gpuDevice.popErrorScope());
-    if (error)
-      throw new OptionError(`${this.operation}: ${argument}.buffer must belong to this instance's device`, {
-        hint: "Give the device to createAttention, or copy the tensor.",
-        cause: error,
-      });
-  }
-
-  /** Waits for the inputs' checks and compiles what is missing. */
+  /** Waits for the checks of the caller's buffers and compiles what is missing. */
   async compile(): Promise<void> {
     const { device } = this.engine;
-    await Promise.all(this.#owners);
+    await Promise.all(this.#callers.map((data) => checkOwner(device, this.operation, data)));
     const compiling = this.#dispatches.map(({ kernel }) => pipelineOf(this.operation, device.gpuDevice, kernel));
     this.#pipelines = await device.whileAlive(this.operation, Promise.all(compiling));
+  }
+
+  /** Throws an OptionError if the GPU will not take one of the caller's buffers. */
+  async checkCallers(): Promise<void> {
+    const { device } = this.engine;
+    await Promise.all(this.#callers.map((data) => checkUsable(device, this.operation, data)));
   }
 
   /** Records every dispatch into `encoder`; `compile` has run. */
@@ -208,10 +204,7 @@ export class Call {
     copyAll(encoder, this.#copiesIn);
     this.#dispatches.forEach(({ kernel, bindings, grid }, n) => {
       const pipeline = this.#pipelines[n]!;
-      const entries = Object.keys(bindingsOf(kernel.name)).map((binding) => ({
-        binding: Number(binding),
-        resource: resourceOf(this.#bound(kernel, Number(binding), bindings)),
-      }));
+      const entries = bindings.map(({ binding, span }) => ({ binding, resource: resourceOf(span) }));
       const pass = encoder.beginComputePass({ label: kernel.name, ...timer?.writes(n) });
       pass.setPipeline(pipeline);
       pass.setBindGroup(0, gpuDevice.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }));
@@ -222,23 +215,23 @@ export class Call {
     timer?.resolve(encoder);
   }
 
-  /** Submits everything; `finish` waits for it. */
-  submit(): Submission {
+  /** Submits everything; `finish` waits for it and reads the buffer that is returned. */
+  submit(): GPUBuffer | undefined {
     const { device } = this.engine;
     const { gpuDevice } = device;
     const encoder = gpuDevice.createCommandEncoder({ label: this.operation });
     const names = this.#dispatches.map(({ kernel }) => kernel.name);
-    const timer = device.timed && names.length > 0 ? new Timer(gpuDevice, names) : undefined;
-    this.record(encoder, timer);
+    this.#timer = device.timed && names.length > 0 ? new Timer(gpuDevice, names) : undefined;
+    this.record(encoder, this.#timer);
     const readback = this.#readBytes > 0 ? this.room(this.#readBytes, "readback").buffer : undefined;
     for (const { source, offset } of this.#reads)
       if (readback) encoder.copyBufferToBuffer(source.buffer, source.offset, readback, offset, source.bytes);
     gpuDevice.queue.submit([encoder.finish()]);
-    return { readback, timer };
+    return readback;
   }
 
-  /** Waits for a submission; resolves to the bytes that were to be read. */
-  async finish({ readback, timer }: Submission): Promise<ArrayBuffer> {
+  /** Waits for what was submitted; resolves to the bytes that were to be read. */
+  async finish(readback: GPUBuffer | undefined): Promise<ArrayBuffer> {
     const { device } = this.engine;
     let result = new ArrayBuffer(0);
     if (readback) {
@@ -248,30 +241,46 @@ export class Call {
     } else {
       await device.whileAlive(this.operation, device.gpuDevice.queue.onSubmittedWorkDone());
     }
-    if (timer) this.engine.onTimes?.(await device.whileAlive(this.operation, timer.read()));
+    if (this.#timer) this.engine.onTimes?.(await device.whileAlive(this.operation, this.#timer.read()));
     return result;
   }
 
-  /** Leaves the buffers to commands that are not submitted yet: they do not go back to the pool. */
-  abandon(): void {
-    this.#taken.length = 0;
+  /** The call succeeded: its results are the caller's, and its scratch is another call's or its recording's. */
+  succeed(): void {
+    const { buffers } = this.engine;
+    for (const buffer of this.#results) buffers.handOver(buffer);
+    if (this.recording) this.recording.hold(this.#taken.map(({ buffer }) => buffer));
+    else for (const { purpose, buffer } of this.#taken) buffers.giveBack(purpose, buffer);
+    this.#timer?.destroy();
   }
 
-  release(): void {
-    for (const { purpose, buffer } of this.#taken) this.engine.pool.giveBack(purpose, buffer);
-    this.#taken.length = 0;
+  /** The call failed: undoes what it began. Its buffers may be unusable, so nobody gets them. */
+  fail(): void {
+    for (const undo of this.#undos) undo();
+    for (const buffer of [...this.#results, ...this.#taken.map(({ buffer }) => buffer)])
+      this.engine.buffers.free(buffer);
+    this.#timer?.destroy();
   }
 
-  /** What is bound: a few bytes of no meaning where an input or output is absent, never the same twice for writing. */
-  #bound(kernel: Kernel, binding: number, bindings: Readonly<Record<number, Span>>): Span {
-    const name = bindingsOf(kernel.name)[binding] === "read" ? "read" : binding;
-    return bindings[binding] ?? (this.#spares[name] ??= this.room(SMALLEST_BINDING));
+  /** The error to throw for one that the call met. */
+  async explain(error: unknown): Promise<unknown> {
+    if (error instanceof RangeError)
+      return new OutOfMemoryError(`${this.operation}: the results do not fit memory`, { cause: error });
+    const explained = await this.engine.device.explain(this.operation, error);
+    if (explained.code !== "INTERNAL") return explained;
+    return this.checkCallers().then(
+      () => explained,
+      (reason: unknown) => reason,
+    );
+  }
+
+  /** What is bound where an input or output is absent: a few bytes of no meaning, never the same twice for writing. */
+  #spare(name: string): Span {
+    return (this.#spares[name] ??= this.room(SMALLEST_BINDING));
   }
 }
 
 const MAP_READ = 0x1;
-/** One element of the widest array. */
-const SMALLEST_BINDING = 16;
 
 function resourceOf({ buffer, offset, bytes }: Span): GPUBufferBinding {
   return { buffer, offset, size: bytes };
@@ -288,14 +297,9 @@ function isShared(buffer: ArrayBufferLike): boolean {
   return Object.prototype.toString.call(buffer) === "[object SharedArrayBuffer]";
 }
 
-interface Submission {
-  readonly readback: GPUBuffer | undefined;
-  readonly timer: Timer | undefined;
-}
-
 /**
  * Runs one call: `build` makes its buffers and dispatches and returns what reads the results. What the GPU refuses
- * becomes one error of ours and never reaches the console. Buffers go back to the pool whatever happens.
+ * becomes one error of ours and never reaches the console. A call that fails leaves no buffer behind.
  */
 export async function runCall<T>(
   engine: Engine,
@@ -309,15 +313,15 @@ export async function runCall<T>(
     const collect = await scoped(engine, operation, () => build(call));
     await call.compile();
     device.assertAlive(operation);
-    const submission = await scoped(engine, operation, () => call.submit());
-    return collect(await call.finish(submission));
+    const readback = await scoped(engine, operation, () => call.submit());
+    const bytes = await call.finish(readback);
+    device.assertAlive(operation);
+    const results = collect(bytes);
+    call.succeed();
+    return results;
   } catch (error) {
     call.fail();
-    if (error instanceof RangeError)
-      throw new OutOfMemoryError(`${operation}: the results do not fit memory`, { cause: error });
-    throw await device.explain(operation, error);
-  } finally {
-    call.release();
+    throw await call.explain(error);
   }
 }
 
@@ -327,23 +331,35 @@ export async function recordCall<T>(
   operation: string,
   encoder: GPUCommandEncoder,
   build: (call: Call) => T,
-): Promise<T> {
+): Promise<T & RecordedResults> {
   const { device } = engine;
   device.assertAlive(operation);
-  const call = new Call(engine, operation);
+  const recording = new Recording(engine);
+  const call = new Call(engine, operation, recording);
   try {
     const results = await scoped(engine, operation, () => build(call));
     await call.compile();
+    await call.checkCallers(); // later only the caller's submission would tell
     device.assertAlive(operation);
-    await scoped(engine, operation, () => call.record(encoder));
-    call.abandon();
-    return results;
+    await scoped(engine, operation, () => call.record(encoder)).catch((cause: unknown) => {
+      throw encoderError(operation, cause);
+    });
+    device.assertAlive(operation);
+    call.succeed();
+    return Object.assign(new RecordedResults(engine, recording), results);
   } catch (error) {
     call.fail();
-    throw await device.explain(operation, error);
-  } finally {
-    call.release();
+    throw await call.explain(error);
   }
+}
+
+/** The buffers of the commands are made before, so what fails now is the encoder. */
+function encoderError(operation: string, cause: unknown): HeadwiseError {
+  if (HeadwiseError.is(cause) && cause.code !== "INTERNAL") return cause;
+  return new OptionError(
+    `${operation}: commandEncoder must be a GPUCommandEncoder of this instance's device that is not finished`,
+    { hint: "device.createCommandEncoder() makes one.", cause },
+  );
 }
 
 function copyAll(encoder: GPUCommandEncoder, copies: readonly Copy[]): void {
@@ -358,7 +374,6 @@ function wholeWords(bytes: number, { size }: GPUBuffer, offset: number): number 
 
 const COPY_SRC = 0x4;
 const COPY_DST = 0x8;
-const COMPUTE = 0x4;
 const SCOPES = ["validation", "internal", "out-of-memory"] as const;
 
 /**
@@ -379,43 +394,6 @@ export async function scoped<T>({ device }: Engine, operation: string, work: () 
   const refused = errors.find((error) => error !== null);
   if (refused) throw scopeError(operation, refused);
   return done.value;
-}
-
-/** Timestamps at the beginning and end of each pass. */
-class Timer {
-  readonly #names: readonly string[];
-  readonly #queries: GPUQuerySet;
-  readonly #resolved: GPUBuffer;
-  readonly #readable: GPUBuffer;
-
-  constructor(device: GPUDevice, names: readonly string[]) {
-    this.#names = names;
-    const count = 2 * names.length;
-    this.#queries = device.createQuerySet({ type: "timestamp", count });
-    this.#resolved = device.createBuffer({ size: 8 * count, usage: 0x200 | 0x4 }); // QUERY_RESOLVE | COPY_SRC
-    this.#readable = device.createBuffer({ size: 8 * count, usage: 0x1 | 0x8 }); // MAP_READ | COPY_DST
-  }
-
-  writes(n: number): GPUComputePassDescriptor {
-    return {
-      timestampWrites: { querySet: this.#queries, beginningOfPassWriteIndex: 2 * n, endOfPassWriteIndex: 2 * n + 1 },
-    };
-  }
-
-  resolve(encoder: GPUCommandEncoder): void {
-    encoder.resolveQuerySet(this.#queries, 0, 2 * this.#names.length, this.#resolved, 0);
-    encoder.copyBufferToBuffer(this.#resolved, 0, this.#readable, 0, this.#readable.size);
-  }
-
-  async read(): Promise<KernelTime[]> {
-    await this.#readable.mapAsync(MAP_READ);
-    const stamps = new BigUint64Array(this.#readable.getMappedRange().slice(0));
-    for (const resource of [this.#queries, this.#resolved, this.#readable]) resource.destroy();
-    return this.#names.map((kernel, n) => ({
-      kernel,
-      milliseconds: Number(stamps[2 * n + 1]! - stamps[2 * n]!) / 1e6,
-    }));
-  }
 }
 
 /** Bytes as an array of a dtype. */

@@ -1,20 +1,60 @@
 import { describe } from "../describe.js";
-import { OptionError, ShapeError } from "../errors.js";
+import { OptionError } from "../errors.js";
 import type { GpuData } from "../gpuData.js";
+import type { Device } from "./device.js";
 
-const STORAGE = 0x80;
+const COMPUTE = 0x4;
 
-/** Checks what a caller gave as the buffer of a tensor, as far as it shows: its kind, usage and size. */
-export function checkBuffer(operation: string, { argument, buffer, offset, byteLength }: GpuData): void {
-  const refuse = (rule: string, got: unknown) =>
-    new OptionError(`${operation}: ${argument}${rule}, got ${describe(got)}`);
-  if (typeof buffer !== "object" || typeof buffer.usage !== "number")
-    throw refuse(".buffer must be a GPUBuffer", buffer);
-  if ((buffer.usage & STORAGE) === 0) throw refuse(".buffer must have usage STORAGE", buffer.usage);
-  if (!Number.isInteger(offset) || offset < 0 || offset % 4 !== 0)
-    throw refuse(".offset must be a multiple of 4", offset);
-  if (offset + byteLength > buffer.size)
-    throw new ShapeError(
-      `${operation}: ${argument} must fit its buffer, got ${byteLength} bytes at offset ${offset} of ${buffer.size}`,
-    );
+/** Refuses a buffer that the CPU holds. What else shows of a buffer, `checkGpuTensor` has checked. */
+export function checkUnmapped(operation: string, { argument, buffer }: GpuData): void {
+  const { mapState } = buffer as { readonly mapState?: GPUBufferMapState }; // older browsers do not tell
+  if (mapState !== undefined && mapState !== "unmapped")
+    throw new OptionError(`${operation}: ${argument}.buffer must be unmapped, got mapState ${describe(mapState)}`, {
+      hint: "Call `unmap()` on it first.",
+    });
+}
+
+/** Only the device itself knows its buffers: it is asked to bind one. */
+export async function checkOwner(device: Device, operation: string, { argument, buffer }: GpuData): Promise<void> {
+  const cause = await complaint(device, operation, () => bind(device.gpuDevice, buffer));
+  if (cause !== undefined)
+    throw new OptionError(`${operation}: ${argument}.buffer must belong to this instance's device`, {
+      hint: "Give the device to createAttention, or copy the tensor.",
+      cause,
+    });
+}
+
+/** Nothing of a buffer shows that it was destroyed, but commands that name it are refused: here a pass without work. */
+export async function checkUsable(device: Device, operation: string, { argument, buffer }: GpuData): Promise<void> {
+  const { gpuDevice } = device;
+  const cause = await complaint(device, operation, () => {
+    const encoder = gpuDevice.createCommandEncoder({ label: "buffer check" });
+    const pass = encoder.beginComputePass();
+    pass.setBindGroup(0, bind(gpuDevice, buffer));
+    pass.end();
+    gpuDevice.queue.submit([encoder.finish()]);
+  });
+  if (cause !== undefined)
+    throw new OptionError(`${operation}: ${argument}.buffer must be neither destroyed nor mapped`, { cause });
+}
+
+function bind(gpuDevice: GPUDevice, buffer: GPUBuffer): GPUBindGroup {
+  const layout = gpuDevice.createBindGroupLayout({
+    entries: [{ binding: 0, visibility: COMPUTE, buffer: { type: "read-only-storage" } }],
+  });
+  return gpuDevice.createBindGroup({ layout, entries: [{ binding: 0, resource: { buffer } }] });
+}
+
+/** What the device has against `work`; undefined if nothing. */
+async function complaint(device: Device, operation: string, work: () => void): Promise<unknown> {
+  const { gpuDevice } = device;
+  let thrown: unknown;
+  gpuDevice.pushErrorScope("validation");
+  try {
+    work();
+  } catch (error) {
+    thrown = error;
+  }
+  const found = await device.whileAlive(operation, gpuDevice.popErrorScope());
+  return thrown ?? found ?? undefined;
 }

@@ -1,8 +1,17 @@
 import type { AdapterReport } from "../backend.js";
+import { describe, isObject } from "../describe.js";
+import {
+  DeviceLostError,
+  DisposedError,
+  HeadwiseError,
+  OptionError,
+  OutOfMemoryError,
+  UnsupportedError,
+} from "../errors.js";
 import { gpuOfThisRealm } from "../gpuOptions.js";
 import { lanesTogether } from "./lanes.js";
+import { Loss } from "./loss.js";
 import type { Limits } from "./plan.js";
-import { DeviceLostError, HeadwiseError, OutOfMemoryError, UnsupportedError } from "../errors.js";
 
 export interface DeviceOptions {
   /** A device of the caller's: used, never destroyed. */
@@ -29,7 +38,15 @@ const LIMITS = [
 /** Bindings of the attention kernels. */
 const STORAGE_BUFFERS = 8;
 
-/** A GPUDevice in use, and what happens to it. */
+/** Why a device serves no more calls: an error for each of them. */
+type End = (operation: string) => HeadwiseError;
+
+const COPY_DST = 0x8;
+
+/** How long a loss may take to be told once something has failed for it. */
+const LOSS_MILLISECONDS = 50;
+
+/** A GPUDevice as one instance uses it, until it is lost or the instance disposed. */
 export class Device {
   readonly gpuDevice: GPUDevice;
   readonly adapter: AdapterReport;
@@ -38,7 +55,11 @@ export class Device {
   readonly #owned: boolean;
   /** The process dies in Node if the GPU object is collected while its devices are in use. */
   readonly #gpu: GPU | undefined;
-  #lost: GPUDeviceLostInfo | undefined;
+  readonly #loss: Loss;
+  readonly #forgetLoss: () => void;
+  /** Rejects the calls that wait for the device. */
+  readonly #waiting = new Set<(end: End) => void>();
+  #end: End | undefined;
   #together: 1 | 4 | 8 = 1;
 
   constructor(gpuDevice: GPUDevice, info: GPUAdapterInfo, owned: boolean, profile: boolean, gpu: GPU | undefined) {
@@ -47,9 +68,8 @@ export class Device {
     this.timed = profile && gpuDevice.features.has("timestamp-query");
     this.#owned = owned;
     this.#gpu = gpu;
-    void gpuDevice.lost.then((info) => {
-      this.#lost = info;
-    });
+    this.#loss = Loss.of(gpuDevice);
+    this.#forgetLoss = this.#loss.listen((info) => this.#endWith((operation) => lossError(operation, info)));
   }
 
   get limits(): GPUSupportedLimits {
@@ -78,7 +98,7 @@ export class Device {
   }
 
   get isLost(): boolean {
-    return this.#lost !== undefined;
+    return this.#loss.info !== undefined;
   }
 
   get owned(): boolean {
@@ -90,38 +110,49 @@ export class Device {
     return this.#gpu;
   }
 
-  /** `promise`, or a DeviceLostError as soon as the device is lost: some promises of a lost device never settle. */
+  /** `promise`, or an error as soon as the device is lost or its instance disposed: some promises never settle then. */
   async whileAlive<T>(operation: string, promise: Promise<T>): Promise<T> {
-    const lost = this.gpuDevice.lost.then((info): never => {
-      throw lossError(operation, info);
+    let give!: (end: End) => void;
+    const ended = new Promise<never>((_, reject) => {
+      give = (end) => reject(end(operation));
     });
+    if (this.#end) give(this.#end);
+    else this.#waiting.add(give);
     try {
-      return await Promise.race([promise, lost]);
+      return await Promise.race([promise, ended]);
     } catch (error) {
       throw await this.explain(operation, error);
+    } finally {
+      this.#waiting.delete(give);
     }
   }
 
   /** The error to throw for one that a lost device may have caused: it answers everything with errors of its own. */
-  async explain(operation: string, error: unknown): Promise<unknown> {
+  async explain(operation: string, error: unknown): Promise<HeadwiseError> {
     if (HeadwiseError.is(error) && error.code !== "INTERNAL") return error;
+    if (this.#end) return this.#end(operation);
     // what the loss itself rejected may be ahead of `lost`
-    const info = this.#lost ?? (await Promise.race([this.gpuDevice.lost, nextTask()]));
-    return info ? lossError(operation, info) : error;
+    const info = await this.#loss.within(LOSS_MILLISECONDS);
+    if (info) return lossError(operation, info);
+    return HeadwiseError.is(error) ? error : refusal(operation, error);
   }
 
   assertAlive(operation: string): void {
-    if (this.#lost) throw lossError(operation, this.#lost);
+    if (this.#end) throw this.#end(operation);
   }
 
-  /** Ends a device of our own; one of the caller's lives on. */
-  release(): void {
+  /** Rejects the calls that run. Ends a device of our own; one of the caller's lives on. */
+  end(): void {
+    this.#forgetLoss();
+    this.#endWith((operation) => new DisposedError(`${operation}: the instance was disposed`));
     if (this.#owned) this.gpuDevice.destroy();
   }
-}
 
-function nextTask(): Promise<undefined> {
-  return new Promise((resolve) => setTimeout(resolve, 50, undefined));
+  #endWith(end: End): void {
+    this.#end = end;
+    for (const give of this.#waiting) give(end);
+    this.#waiting.clear();
+  }
 }
 
 function lossError(operation: string, info: GPUDeviceLostInfo): DeviceLostError {
@@ -134,15 +165,21 @@ function lossError(operation: string, info: GPUDeviceLostInfo): DeviceLostError 
 
 /** Opens a device, or takes the caller's. */
 export async function openDevice(operation: string, options: DeviceOptions): Promise<Device> {
-  if (options.device) return adopt(operation, options.device, options.profile ?? false, options.gpu);
+  const { device: given, profile = false } = options;
+  if (given) return adopt(operation, given, profile, options.gpu);
   const gpu = options.gpu ?? gpuOfThisRealm();
   if (!gpu)
     throw new UnsupportedError(`${operation}: this environment has no navigator.gpu`, {
       hint: "In Node, give `gpu: create([])` of the npm package webgpu.",
     });
   const adapter = await requestAdapter(operation, gpu);
-  const gpuDevice = await requestDevice(operation, adapter);
-  return new Device(gpuDevice, adapter.info, true, options.profile ?? false, gpu).explore(operation, adapter.info);
+  const device = await requestDevice(operation, adapter, profile, gpu);
+  try {
+    return await device.explore(operation, adapter.info);
+  } catch (error) {
+    device.end();
+    throw error;
+  }
 }
 
 /** Some browsers throw where they distrust the driver, instead of giving none. */
@@ -160,13 +197,16 @@ async function requestAdapter(operation: string, gpu: GPU): Promise<GPUAdapter> 
   });
 }
 
-async function requestDevice(operation: string, adapter: GPUAdapter): Promise<GPUDevice> {
-  if (adapter.limits.maxStorageBuffersPerShaderStage < STORAGE_BUFFERS) throw tooFewBuffers(operation, adapter.limits);
-  const requiredLimits = Object.fromEntries(LIMITS.map((name) => [name, largest(adapter.limits[name])]));
-  const requiredFeatures = FEATURES.filter((name) => adapter.features.has(name));
+async function requestDevice(operation: string, adapter: GPUAdapter, profile: boolean, gpu: GPU): Promise<Device> {
   try {
-    return await adapter.requestDevice({ label: "headwise", requiredFeatures, requiredLimits });
+    const { limits, features } = adapter;
+    if (limits.maxStorageBuffersPerShaderStage < STORAGE_BUFFERS) throw tooFewBuffers(operation, limits);
+    const requiredLimits = Object.fromEntries(LIMITS.map((name) => [name, largest(limits[name])]));
+    const requiredFeatures = FEATURES.filter((name) => features.has(name));
+    const gpuDevice = await adapter.requestDevice({ label: "headwise", requiredFeatures, requiredLimits });
+    return new Device(gpuDevice, adapter.info, true, profile, gpu);
   } catch (cause) {
+    if (HeadwiseError.is(cause)) throw cause;
     throw new UnsupportedError(`${operation}: the GPU adapter refused a device`, { cause });
   }
 }
@@ -176,11 +216,25 @@ function largest(limit: number): number {
   return limit - (limit % 4 === 0 || limit < 2 ** 16 ? 0 : limit % 4);
 }
 
+/** Takes a device of the caller's, and tries it: what only looks like one is refused. */
 async function adopt(operation: string, gpuDevice: GPUDevice, profile: boolean, gpu: GPU | undefined): Promise<Device> {
-  if (gpuDevice.limits.maxStorageBuffersPerShaderStage < STORAGE_BUFFERS)
-    throw tooFewBuffers(operation, gpuDevice.limits);
-  const info = gpuDevice.adapterInfo;
-  return new Device(gpuDevice, info, false, profile, gpu).explore(operation, info);
+  let device: Device | undefined;
+  try {
+    const { limits, adapterInfo } = gpuDevice;
+    if (limits.maxStorageBuffersPerShaderStage < STORAGE_BUFFERS) throw tooFewBuffers(operation, limits);
+    device = new Device(gpuDevice, adapterInfo, false, profile, gpu);
+    gpuDevice.pushErrorScope("validation");
+    gpuDevice.createBuffer({ size: 4, usage: COPY_DST }).destroy();
+    await device.whileAlive(operation, gpuDevice.popErrorScope());
+    return await device.explore(operation, adapterInfo);
+  } catch (cause) {
+    device?.end();
+    if (HeadwiseError.is(cause) && cause.code !== "INTERNAL") throw cause;
+    throw new OptionError(`${operation}: device must be a GPUDevice, got ${describe(gpuDevice)}`, {
+      hint: "The `requestDevice()` of a GPUAdapter gives one.",
+      cause,
+    });
+  }
 }
 
 function tooFewBuffers(operation: string, limits: GPUSupportedLimits): UnsupportedError {
@@ -210,5 +264,10 @@ export function scopeError(operation: string, error: GPUError): HeadwiseError {
       hint: "Split the call, ask for fewer results, or use the wasm backend.",
       cause: error,
     });
-  return new HeadwiseError(`${operation}: the GPU refused the call: ${error.message}`, { cause: error });
+  return refusal(operation, error);
+}
+
+function refusal(operation: string, cause: unknown): HeadwiseError {
+  const reason = isObject(cause) && "message" in cause ? String(cause.message) : describe(cause);
+  return new HeadwiseError(`${operation}: the GPU refused the call: ${reason}`, { cause });
 }

@@ -1,14 +1,29 @@
-import { BufferPool } from "./buffers.js";
 import type { KernelTime } from "../backend.js";
+import { Buffers } from "./buffers.js";
 import type { Device } from "./device.js";
 
 /** A device and its buffers: what every operation of the backend works with. */
 export interface Engine {
   readonly device: Device;
-  readonly pool: BufferPool;
+  readonly buffers: Buffers;
   readonly onTimes: ((times: KernelTime[]) => void) | undefined;
+  /** The instance that uses the engine, while it is alive. */
+  readonly instance: () => object | undefined;
 }
 
-export function makeEngine(device: Device, onTimes?: Engine["onTimes"]): Engine {
-  return { device, pool: new BufferPool(device.gpuDevice), onTimes };
+export function makeEngine(device: Device, { onTimes, instance }: Pick<Engine, "onTimes" | "instance">): Engine {
+  return { device, buffers: new Buffers(device.gpuDevice), onTimes, instance };
+}
+
+/** Rejects the calls that run, and gives back all that the engine has on the device. */
+export function endEngine({ device, buffers }: Engine): void {
+  buffers.destroy();
+  device.end();
+}
+
+const instanceOf = new WeakMap<object, object | undefined>();
+
+/** For as long as `user` is in use, its instance is not collected, which would end the engine. */
+export function holdInstance(user: object, { instance }: Engine): void {
+  instanceOf.set(user, instance());
 }

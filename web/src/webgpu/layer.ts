@@ -2,6 +2,7 @@ import type { AttentionProblem, CheckedFloats } from "../attentionProblem.js";
 import type { AttentionResult } from "../backend.js";
 import { DisposedError, OptionError } from "../errors.js";
 import { GpuData } from "../gpuData.js";
+import { largestOf } from "../largest.js";
 import type { ForwardProblem, LayerProblem } from "../layerProblem.js";
 import type { LinearWeights } from "../layerWeights.js";
 import { attendOn, planOf, type InPlace } from "./attention.js";
@@ -41,7 +42,6 @@ interface Linear {
 
 type Projections = Readonly<Record<"query" | "key" | "value" | "output", Linear>>;
 
-const STORAGE_AND_COPY = 0x80 | 0x8;
 const F32_BITS = new DataView(new ArrayBuffer(4));
 
 /** A layer whose weights lie on the GPU; everything between its input and its output stays there. */
@@ -50,6 +50,8 @@ export class GpuLayer {
   #weights: Projections | undefined;
   /** The device that holds the weights; one that replaces it gets them again. */
   #device: GPUDevice | undefined;
+  /** Gives the weights back. */
+  #free: () => void = () => undefined;
   #released = false;
 
   constructor(problem: LayerProblem) {
@@ -63,16 +65,24 @@ export class GpuLayer {
 
   /** Puts the weights on the engine's device, within the call that needs them. */
   upload(call: Call): void {
-    const { device } = call.engine;
+    const { device, buffers } = call.engine;
     if (this.#device === device.gpuDevice) return;
     this.#device = device.gpuDevice;
-    call.onFailure(() => {
-      this.#device = undefined;
-    });
+    const made: GPUBuffer[] = [];
+    const persistent = (data: Float32Array) => {
+      const span = placeWeight(call, data);
+      made.push(span.buffer);
+      return span;
+    };
+    this.#free = () => {
+      for (const buffer of made) buffers.free(buffer);
+      this.#weights = this.#device = undefined;
+    };
+    call.onFailure(this.#free);
     const { shape, weights } = this.#problem;
     const { inputDim, keyInputDim, valueInputDim, outputDim, numHeads, numKvHeads, headDim, valueHeadDim } = shape;
     const one = (width: number): Heads => ({ count: 1, width });
-    const place = (linear: LinearWeights, inputs: Heads, out: number) => placeLinear(call, linear, inputs, out);
+    const place = (linear: LinearWeights, inputs: Heads, out: number) => placeLinear(persistent, linear, inputs, out);
     const heads = { count: numHeads, width: valueHeadDim };
     this.#weights = {
       query: place(weights.query, one(inputDim), numHeads * headDim),
@@ -110,11 +120,7 @@ export class GpuLayer {
 
   release(): void {
     this.#released = true;
-    for (const { weight, bias } of Object.values(this.#weights ?? {})) {
-      weight.buffer.destroy();
-      bias?.buffer.destroy();
-    }
-    this.#weights = undefined;
+    this.#free();
   }
 
   /** The attention inside: queries, keys and values of [B, S, H, padded width] on the GPU, or those of a cache. */
@@ -130,7 +136,7 @@ export class GpuLayer {
     const { contextLength: length } = problem;
     const at = queryPositions(sequences, batchSize, queryLength);
     const keysAt = cache ? cachePositions(cache.appended, length) : keyPositions(sequences, batchSize, length);
-    const highest = Math.max(0, ...at, ...keysAt);
+    const highest = Math.max(largestOf(at), largestOf(keysAt));
     const turn = (heads: Span, positions: Float64Array, tokens: number, count: number) =>
       this.#turn(call, heads, positions, highest, [batchSize, count, tokens]);
     const x = this.#tokens(call, problem, at);
@@ -309,7 +315,7 @@ function project(
 }
 
 function placeLinear(
-  call: Call,
+  persistent: (data: Float32Array) => Span,
   { weight, offset, inStride, outStride, bias }: LinearWeights,
   inputs: Heads,
   out: number,
@@ -324,8 +330,8 @@ function placeLinear(
         dense[(h * rowsPerHead + d) * columns + o] =
           numbers[offset + (h * inputs.width + d) * inStride + o * outStride]!;
   return {
-    weight: persistent(call, dense),
-    bias: bias && persistent(call, widen(bias.tensor.data).slice(bias.offset, bias.offset + out)),
+    weight: persistent(dense),
+    bias: bias && persistent(widen(bias.tensor.data).slice(bias.offset, bias.offset + out)),
     in4: (inputs.count * rowsPerHead) / 4,
     out,
   };
@@ -339,12 +345,14 @@ function identity(width: number): LinearWeights {
   return { weight, offset: 0, inStride: width, outStride: 1, bias: undefined };
 }
 
-function persistent({ operation, engine: { device } }: Call, data: Float32Array): Span {
-  const bytes = Math.max(16, data.byteLength);
-  checkBytes(operation, "a weight", bytes, device.limits);
-  const buffer = device.gpuDevice.createBuffer({ size: bytes, usage: STORAGE_AND_COPY });
-  device.gpuDevice.queue.writeBuffer(buffer, 0, data as Float32Array<ArrayBuffer>);
-  return { buffer, offset: 0, bytes };
+/** Numbers in a buffer that outlives the call. */
+function placeWeight(call: Call, data: Float32Array): Span {
+  const { device, buffers } = call.engine;
+  checkBytes(call.operation, "a weight", data.byteLength, device.limits);
+  const buffer = buffers.make(data.byteLength);
+  const span = { buffer, offset: 0, bytes: buffer.size };
+  call.write(span, 0, data);
+  return span;
 }
 
 function gpuTensor(name: string, { buffer, offset, bytes }: Span, shape: readonly number[]): CheckedFloats {

@@ -1,10 +1,25 @@
 import type { OutputForm } from "../attentionProblem.js";
 import type { FloatResult } from "../backend.js";
+import { describe } from "../describe.js";
+import { OptionError } from "../errors.js";
 import { gpuDataOf } from "../gpuData.js";
 import { asHalves, copyBits } from "../tensor.js";
 import { asArray, type Call, type Span } from "./call.js";
 import type { Step } from "./plan.js";
 import { keepOnGpu } from "./result.js";
+
+type Location = "cpu" | "gpu";
+
+/** Room for a float32 output: the result itself if it stays on the GPU as it is. */
+export function outputRoom(
+  call: Call,
+  { into }: OutputForm,
+  length: number,
+  narrow: Step | undefined,
+  location: Location,
+): Span {
+  return call.resultRoom(4 * length, into || narrow ? "cpu" : location);
+}
 
 /**
  * Brings a float32 output on the GPU to the form that the caller wants; returns what reads it, or hands it over if it
@@ -16,12 +31,18 @@ export function writeOutput(
   wide: Span,
   length: number,
   narrow: Step | undefined,
-  location: "cpu" | "gpu" = "cpu",
+  location: Location = "cpu",
 ): (result: ArrayBuffer) => FloatResult {
   const { shape, dtype, half, into } = form;
-  const source = narrow ? narrowed(call, wide, length, narrow) : wide;
-  const bytes = length * (dtype === "float16" ? 2 : 4);
   const place = into && gpuDataOf(into);
+  if (into && !place && location === "gpu")
+    throw new OptionError(
+      `${call.operation}: into must be a GPU tensor { buffer, shape, dtype } where results stay on the GPU, ` +
+        `got ${describe(into.data)}`,
+      { hint: "Or leave `into` out and read the result with `await output.data()`." },
+    );
+  const source = narrow ? narrowed(call, wide, length, narrow, into ? "cpu" : location) : wide;
+  const bytes = length * (dtype === "float16" ? 2 : 4);
   if (place) {
     call.copyInto({ ...source, bytes }, place);
     return () => into.tensor as FloatResult;
@@ -41,8 +62,8 @@ export function writeOutput(
   };
 }
 
-function narrowed(call: Call, wide: Span, length: number, { kernel, workgroups }: Step): Span {
-  const target = call.room(Math.ceil(length / 2) * 4);
+function narrowed(call: Call, wide: Span, length: number, { kernel, workgroups }: Step, location: Location): Span {
+  const target = call.resultRoom(Math.ceil(length / 2) * 4, location);
   const shape = call.numbers([length], workgroups);
   call.dispatch(kernel, workgroups, { 0: shape, 1: wide, 2: target });
   return target;

@@ -31,8 +31,6 @@ const FIELDS = {
   bias_key: "u32",
   scale: "f32",
   softcap: "f32",
-  window_left: "i32",
-  window_right: "i32",
   ring_kept: "i32",
   ring_window: "i32",
   exclude_self: "u32",

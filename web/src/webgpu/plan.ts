@@ -142,7 +142,7 @@ interface Split {
 /** Ranked probabilities that topK may keep at once. */
 const MOST_SCRATCH_BYTES = 2 ** 26;
 
-const ROW_BYTES = 36;
+const ROW_BYTES = 40;
 const FLAT_THREADS = 64;
 
 /** Alignment of every section that becomes a tensor of its own. */

@@ -3,23 +3,28 @@ import { Disposing } from "../disposable.js";
 import { DisposedError } from "../errors.js";
 import type { GpuResult } from "../gpuData.js";
 import { asArray, runCall, type Call, type Span } from "./call.js";
-import type { Engine } from "./engine.js";
+import { holdInstance, type Engine } from "./engine.js";
+import type { Recording } from "./recording.js";
 
-/** A result that stays on the GPU, in a buffer of its own. */
+/** A result that stays on the GPU, in a buffer of its own, which is the caller's. */
 class ResultTensor<D extends "float32" | "float16" | "int32"> extends Disposing implements GpuResult<D> {
   readonly buffer: GPUBuffer;
   readonly offset = 0;
   readonly shape: readonly number[];
   readonly dtype: D;
   readonly #engine: Engine;
+  readonly #recording: Recording | undefined;
   #disposed = false;
 
-  constructor(engine: Engine, buffer: GPUBuffer, shape: readonly number[], dtype: D) {
+  constructor({ engine, recording }: Call, buffer: GPUBuffer, shape: readonly number[], dtype: D) {
     super();
     this.#engine = engine;
+    this.#recording = recording;
     this.buffer = buffer;
     this.shape = shape;
     this.dtype = dtype;
+    recording?.add(this);
+    holdInstance(this, engine);
   }
 
   get disposed(): boolean {
@@ -41,16 +46,16 @@ class ResultTensor<D extends "float32" | "float16" | "int32"> extends Disposing 
     if (this.#disposed) return;
     this.#disposed = true;
     this.buffer.destroy();
+    this.#recording?.ended(this);
   }
 }
 
-/** Turns room that the call took into a result of its own. */
+/** A result in room that the call made for it (`resultRoom`). */
 export function keepOnGpu<D extends Dtype & ("float32" | "float16" | "int32")>(
   call: Call,
-  span: Span,
+  { buffer }: Span,
   shape: readonly number[],
   dtype: D,
 ): GpuResult<D> {
-  call.keep(span);
-  return new ResultTensor(call.engine, span.buffer, [...shape], dtype);
+  return new ResultTensor(call, buffer, [...shape], dtype);
 }

@@ -19,10 +19,13 @@ export interface Sequence {
 }
 
 /** Words of a sequence in the shader's table. */
-export const SEQUENCE_WORDS = 10;
+export const SEQUENCE_WORDS = 12;
 
-/** Positions stay this far from the ends of a 32-bit integer, with windows and lengths added. */
-export const FARTHEST = 2 ** 29;
+/** Rows and tokens of a batch: no buffer holds more rows, and a ring counts no further. */
+export const MOST_TOKENS = 2 ** 29;
+
+/** As far from any token as the kernels count: what lies farther sees the same keys from here. */
+const FARTHEST = 2 * MOST_TOKENS;
 
 /** The sequences of a call, lengths and offsets resolved as attention.h says. */
 export function resolveSequences(
@@ -40,7 +43,7 @@ export function resolveSequences(
     const queryLength = queryLengths?.[n] ?? numQueries;
     const keyLength = keyLengths?.[n] ?? numKeys;
     const aligned = causal === "lower-right" ? keyLength - queryLength : 0;
-    const offset = Math.max(-FARTHEST, Math.min(FARTHEST, queryOffset?.[n] ?? aligned));
+    const offset = queryOffset?.[n] ?? aligned;
     return {
       batch: ragged ? 0 : n,
       queryBegin,
@@ -56,8 +59,17 @@ export function resolveSequences(
   });
 }
 
-/** As the shader's table holds them, SEQUENCE_WORDS each. */
-export function sequenceWords(sequences: readonly Sequence[]): Int32Array {
+/**
+ * As the shader's table holds them, SEQUENCE_WORDS each: last the offsets of the first key that query 0 may see and of the
+ * key behind the last, by window and causality. Positions beyond FARTHEST are brought there: rows and keys are fewer, so
+ * every sum stays within 32 bits and every comparison with a key comes out as before.
+ */
+export function sequenceWords(
+  sequences: readonly Sequence[],
+  { window, causal }: Pick<AttentionSettings, "window" | "causal">,
+): Int32Array {
+  const { left = Infinity, right = Infinity } = window;
+  const last = causal === "none" ? right : Math.min(right, 0);
   return Int32Array.from(
     sequences.flatMap((s) => [
       s.batch,
@@ -70,6 +82,12 @@ export function sequenceWords(sequences: readonly Sequence[]): Int32Array {
       s.offset,
       s.dropped,
       s.seam,
+      near(s.offset - left),
+      near(s.offset + last + 1),
     ]),
   );
+}
+
+function near(position: number): number {
+  return Math.max(-FARTHEST, Math.min(FARTHEST, position));
 }

@@ -5,8 +5,8 @@ import type {
   BackendCache,
   BackendLayer,
   FloatResult,
-  GpuAttentionResult,
   KernelTime,
+  RecordedAttention,
   Report,
 } from "../backend.js";
 import type { AppendProblem, AttendProblem, CacheForm, CacheProblem } from "../cache.js";
@@ -73,7 +73,7 @@ export class RemoteBackend implements Backend {
     return connection.ended ? () => undefined : () => connection.assertAlive(operation);
   }
 
-  encode(_: object, { operation }: AttentionProblem): Promise<GpuAttentionResult> {
+  encode(_: object, { operation }: AttentionProblem): Promise<RecordedAttention> {
     return Promise.reject(
       new UnsupportedError(`${operation}: a GPUCommandEncoder cannot be sent to the engine's worker`, {
         hint: "headwise and headwise/webgpu record GPU commands.",

@@ -35,8 +35,6 @@ struct Params {
   bias_key: u32,
   scale: f32,
   softcap: f32,
-  window_left: i32,
-  window_right: i32,  // causal is a right side of 0
   ring_kept: i32,     // first tokens that a cache's ring never drops
   ring_window: i32,   // places in which the others turn
   exclude_self: u32,
@@ -116,14 +114,20 @@ struct Sequence {
   offset: i32,
   dropped: i32,  // tokens gone from a ring, between those that it keeps and the others
   seam: i32,     // the place of the first of the others
+  first: i32,    // query i sees the keys from position i + first on, by the window's left side
+  past: i32,     // and those before position i + past, by its right side or causality
 }
-const SEQUENCE_WORDS = 10u;
+const SEQUENCE_WORDS = 12u;
+
+/// Query rows, key rows and a ring's tokens have numbers below half of this. A position that is farther away is brought
+/// here, as sequences.ts does with `first` and `past`: sums then fit 32 bits, and no comparison with a key changes.
+const FARTHEST = 1073741824;
 
 fn sequence_at(n: u32) -> Sequence {
   let at = SEQUENCE_WORDS * n;
   return Sequence(tables[at], tables[at + 1u], tables[at + 2u], i32(tables[at + 3u]), i32(tables[at + 4u]),
                   i32(tables[at + 5u]), i32(tables[at + 6u]), i32(tables[at + 7u]), i32(tables[at + 8u]),
-                  i32(tables[at + 9u]));
+                  i32(tables[at + 9u]), i32(tables[at + 10u]), i32(tables[at + 11u]));
 }
 
 /// The sequence that holds a packed query row: the batch itself, or in a ragged batch the last that begins at or before it
@@ -171,9 +175,8 @@ struct KeyRange {
 }
 
 fn keys_seen_by(i: i32, sequence: Sequence) -> KeyRange {
-  let position = i + sequence.offset;
-  let begin = clamp(rows_before(position - params.window_left, sequence.dropped), 0, sequence.key_length);
-  let end = clamp(rows_before(position + params.window_right + 1, sequence.dropped), begin, sequence.key_length);
+  let begin = clamp(rows_before(i + sequence.first, sequence.dropped), 0, sequence.key_length);
+  let end = clamp(rows_before(i + sequence.past, sequence.dropped), begin, sequence.key_length);
   return KeyRange(sequence.key_begin + begin, sequence.key_begin + select(end, begin, i >= sequence.query_length));
 }
 
@@ -184,7 +187,8 @@ struct Row {
   index: u32,     // (b * Hq + h) * Sq + i
   begin: i32,
   end: i32,
-  position: i32,  // where it stands, counted over the packed keys
+  position: i32,  // where it stands, counted over the packed keys; at most FARTHEST away
+  exact: u32,     // the same, however far, modulo 2^32
   dropped: i32,
   mask: u32,      // element for key 0
   bias: u32,
@@ -199,7 +203,8 @@ fn make_row(sequence: Sequence, head: u32, i: u32) -> Row {
     (sequence.batch * params.num_heads + head) * params.query_length + packed,
     range.begin,
     range.end,
-    i32(i) + sequence.offset + sequence.key_begin,
+    i32(i) + clamp(sequence.offset, -FARTHEST, FARTHEST) + sequence.key_begin,
+    i + u32(sequence.offset) + u32(sequence.key_begin),
     sequence.dropped,
     sequence.batch * params.mask_batch + head * params.mask_head + packed * params.mask_query,
     sequence.batch * params.bias_batch + head * params.bias_head + packed * params.bias_query,
@@ -214,6 +219,12 @@ fn is_visible(row: Row, j: i32) -> bool {
     visible = ((mask[at / 4u] >> (8u * (at % 4u))) & 0xffu) != 0u;
   }
   return visible;
+}
+
+/// How far key row j is from a row: always below 2^32, so a difference modulo 2^32 is exact.
+fn distance_to(row: Row, j: i32) -> f32 {
+  let position = position_of(j, row.dropped);
+  return f32(select(u32(position) - row.exact, row.exact - u32(position), row.position >= position));
 }
 
 /// A score on its way to the softmax: `visible` and `poisoned` decide, `score` counts only where they allow it.
@@ -246,7 +257,7 @@ fn bias_bits(at: u32) -> u32 {
 /// Raw score to biased score, and who may look at it.
 fn biased(row: Row, j: i32, raw: f32, poisoned: bool) -> Score {
   var s = Score(softcapped(raw), is_visible(row, j), poisoned);
-  if (has(ALIBI)) { s.score -= slope_of(row.head) * f32(abs(row.position - position_of(j, row.dropped))); }
+  if (has(ALIBI)) { s.score -= slope_of(row.head) * distance_to(row, j); }
   if (has(BIAS) && s.visible) {
     let bits = bias_bits(row.bias + u32(j) * params.bias_key);
     s.visible = bits != MINUS_INFINITY;
