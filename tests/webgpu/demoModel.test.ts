@@ -25,6 +25,5 @@ describeOnGpu("the demo's model on WebGPU", () => {
       const { embedding } = await encoder.encode(text);
       expect(Math.max(...embedding.map((value, i) => Math.abs(value - expected![i]!)))).toBeLessThanOrEqual(1e-4);
     },
-    120_000,
   );
 });

@@ -142,7 +142,7 @@ describeOnGpu("a device that computes and is lost", () => {
         expect(isRight((await hw.scaledDotProductAttention(x, x, x)).output)).toBe(true);
       }
     hw.dispose();
-  }, 120_000);
+  });
 });
 
 describeOnNullGpu("a device without memory", () => {

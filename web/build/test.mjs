@@ -43,13 +43,13 @@ const LINTED = [...PACKAGE, "eslint.config.js", ".prettierrc.json", ".prettierig
 const stagesOf = (hunt) => [
   { name: "lint", minutes: 2, reads: LINTED, run: async () => [await lintWeb()].reduce(add) },
   { name: "native", minutes: 2, reads: CORE, run: () => nativeTests("release") },
-  { name: "asan", minutes: 7, reads: CORE, run: () => nativeTests("asan"), slow: true },
+  { name: "asan", minutes: 6, reads: CORE, run: () => nativeTests("asan"), slow: true },
   { name: "tsan", minutes: 3, reads: CORE, run: () => nativeTests("tsan", THREADED), slow: true },
   { name: "fuzz", minutes: 3 + hunt, reads: CORE, run: () => fuzz(hunt), slow: true },
   { name: "jest", minutes: 4, reads: PACKAGE, run: () => jest("jest", ["tests/(web|bench|conformance)/"]) },
   { name: "webgpu", minutes: 5, reads: PACKAGE, run: () => jest("webgpu", ["tests/webgpu/"]) },
   { name: "browser", minutes: 3, reads: PACKAGE, run: () => jest("browser", ["tests/browser/"]) },
-  { name: "package", minutes: 2, reads: PACKAGE, run: () => jest("package", ["tests/package/quick/"]) },
+  { name: "package", minutes: 3, reads: PACKAGE, run: () => jest("package", ["tests/package/quick/"]) },
   { name: "consumers", minutes: 8, reads: PACKAGE, run: consumers, isExtra: true },
 ];
 
