@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { createAttention, EmptyRowError, type Attention, type AttentionOptions } from "headwise";
+import { createAttention, EmptyRowError, type Attention, type AttentionSettingsOptions } from "headwise";
 import { attention as onnxAttention, rotaryEmbedding as onnxRotary } from "headwise/onnx";
 
 import {
@@ -57,7 +57,7 @@ describeOnGpu("WebGPU", () => {
 
   const MOST = 2 ** 31 - 1;
   const far = [MOST, 2 ** 30 + 1, 2 ** 29 + 3, 2 ** 29].flatMap((distance) => [distance, -distance]);
-  const farCalls = [...far, -MOST - 1].flatMap((queryOffset): AttentionOptions[] => {
+  const farCalls = [...far, -MOST - 1].flatMap((queryOffset): AttentionSettingsOptions[] => {
     const left = Math.min(Math.max(queryOffset - 3, 0), MOST);
     const right = Math.min(Math.max(4 - queryOffset, 0), MOST);
     const alibiSlopes = [2 ** -30, -(2 ** -28)];

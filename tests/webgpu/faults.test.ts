@@ -131,7 +131,7 @@ describeOnGpu("faults of the GPU", () => {
     const onCpu = await hw.scaledDotProductAttention(x, x, x, { causal: true });
     expect([...float32Of(onCpu.output).subarray(0, 8), opened]).toEqual([...firstRow, 0]);
     const { output } = await hw.scaledDotProductAttention(x, x, x, { causal: true, location: "gpu" });
-    expect([...float32Of({ data: await outpux.data() }).subarray(0, 8), opened]).toEqual([...firstRow, 1]);
+    expect([...float32Of({ data: await output.data() }).subarray(0, 8), opened]).toEqual([...firstRow, 1]);
     output.dispose();
   });
 
@@ -184,10 +184,8 @@ describeOnGpu("faults of the GPU", () => {
     for (const options of [{}, { backend: "wasm" }, { backend: "webgpu", device }] as const) {
       const hw = await open(options);
       const reason = await thrown(hw.scaledDotProductAttention(new Tensor(), x, x));
-      expect(OptionError.is(reason) && reason.message).toMatch(
-        /query\.data must be a .*, got a function/,
-      );
-      expect((reason as OptionError).hint).toMatch(/\{ data: await t\.data\(\), shape: t\.shape \}/);
+      expect(OptionError.is(reason) && reason.message).toMatch(/query\.data must be a .*, got a function/);
+      expect((reason as OptionError).hint).toMatch(/\{ data: await x\.data\(\), shape: x\.shape \}/);
     }
     const hw = await open({});
     const reason = await thrown(

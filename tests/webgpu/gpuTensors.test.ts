@@ -70,8 +70,8 @@ describeOnGpu("tensors on the GPU", () => {
       entropy: { data: await result.entropy!.data() },
       probs: { data: await result.probs!.data() },
       topK: {
-        values: { data: await result.topK!.values.data() },
-        indices: { data: await result.topK!.indices.data() },
+        values: { data: await result.topK.values.data() },
+        indices: { data: await result.topK.indices.data() },
       },
     };
     expect(result.output.shape).toEqual(SHAPE);
@@ -89,7 +89,7 @@ describeOnGpu("tensors on the GPU", () => {
     const encoder = device.createCommandEncoder();
     const { output, lse } = await hw.encode(encoder, upload(q), upload(k), upload(v), { returns: { lse: true } });
     device.queue.submit([encoder.finish()]);
-    const read = { output: { data: await output.data() }, lse: { data: await lse!.data() } };
+    const read = { output: { data: await output.data() }, lse: { data: await lse.data() } };
     expect(resultProblems(read as never, { lse: true }, referenceAttention(q, k, v))).toEqual({});
   });
 

@@ -25,7 +25,7 @@ const operations: [string, Work][] = [
     const options = { location: "gpu", returns: { ...returns, scores: "raw", entropy: true } } as const;
     const { output, topK } = await hw.scaledDotProductAttention(x, x, x, options);
     await hw.scaledDotProductAttention(x, output, output, { into: output });
-    return topK!.indices.data();
+    return topK.indices.data();
   }],
   ["warmup of the GPU", (hw) => hw.warmup({ numHeads: 2, queryLength: 4, headDim: 8 }, { location: "gpu" })],
   ["rotaryEmbedding", (hw) => hw.rotaryEmbedding(x)],

@@ -119,14 +119,14 @@ describeOnNullGpu("what an instance has on a device", () => {
     const { output, lse, topK } = await hw
       .encode(device.createCommandEncoder(), x, x, x, { returns: every })
       .then((recorded) => {
-        recorded.probs!.dispose();
-        recorded.scores!.dispose();
-        recorded.entropy!.dispose();
+        recorded.probs.dispose();
+        recorded.scores.dispose();
+        recorded.entropy.dispose();
         return recorded;
       });
-    for (const result of [output, topK!.values, topK!.indices]) result.dispose();
+    for (const result of [output, topK.values, topK.indices]) result.dispose();
     expect(watch.buffers.size).toBeGreaterThan(1);
-    lse!.dispose();
+    lse.dispose();
     expect(watch.buffers.size).toBe(0);
   });
 
@@ -140,7 +140,7 @@ describeOnNullGpu("what an instance has on a device", () => {
     first.dispose();
     first.dispose();
     second.dispose();
-    expect([watch.buffers.size, first.lse!.disposed]).toEqual([0, true]);
+    expect([watch.buffers.size, first.lse.disposed]).toEqual([0, true]);
     device.queue.submit([]);
     await device.queue.onSubmittedWorkDone();
     into.buffer.destroy();
@@ -178,7 +178,7 @@ describeOnNullGpu("what an instance has on a device", () => {
     const recorded = await hw.encode(recorder, small(1), small(2), small(3), { returns });
     device.queue.submit([recorder.finish()]);
     for (const { topK, output, lse, entropy, probs, scores } of [result, recorded])
-      for (const tensor of [output, lse, entropy, probs, scores, topK!.values, topK!.indices] as GpuResult[]) {
+      for (const tensor of [output, lse, entropy, probs, scores, topK.values, topK.indices] as GpuResult[]) {
         const bytes = (await tensor.data()).byteLength;
         const words = await wordsOf(tensor.buffer as GPUBuffer);
         const behind = new Uint8Array(words.buffer).subarray(bytes);
@@ -244,7 +244,7 @@ describeOnNullGpu("what an instance has on a device", () => {
     const result = await own.scaledDotProductAttention(x, x, x, options);
     expect(watch.compiled).toBe(compiled);
     const { topK, ...others } = result;
-    for (const tensor of [topK!.values, topK!.indices, ...Object.values(others)]) tensor.dispose();
+    for (const tensor of [topK.values, topK.indices, ...Object.values(others)]) tensor.dispose();
     own.dispose();
     expect(watch.buffers.size).toBe(0);
   }); // prettier-ignore
