@@ -1,10 +1,12 @@
 // Jest runs the built package (`headwise` is dist/, found by package.json's own exports) and TypeScript tests.
 
+import { TEST_MILLISECONDS } from "./hangLimits.mjs";
+
 /** @type {import("jest").Config} */
 export default {
   rootDir: "..",
   testEnvironment: "node",
-  testMatch: ["<rootDir>/tests/**/*.test.ts"],
+  testMatch: ["<rootDir>/tests/**/*.test.ts", "<rootDir>/tests/{web,bench}/*.test.mjs"],
   globalSetup: "<rootDir>/tests/webgpu/softwareAdapter.mjs",
   extensionsToTreatAsEsm: [".ts", ".wgsl"],
   transform: {
@@ -17,5 +19,5 @@ export default {
   // Sources import each other under the name that they have after compilation.
   moduleNameMapper: { "^(\\.{1,2}/.*)\\.js$": "$1" },
   modulePathIgnorePatterns: ["<rootDir>/build/", "<rootDir>/dist-demo/"],
-  testTimeout: 60_000,
+  testTimeout: TEST_MILLISECONDS,
 };

@@ -197,7 +197,7 @@ Status run(ThreadPool& pool, const CacheCall& call) {
     case CacheOperation::rewind: return call.cache->rewind_each(call.lengths);
     case CacheOperation::fork: status = call.cache->fork(&made); break;
     case CacheOperation::slice: status = call.cache->slice(call.from, call.to, &made); break;
-    case CacheOperation::save: call.cache->save(call.bytes); return {};
+    case CacheOperation::save: return call.cache->save(call.bytes, call.size);
     case CacheOperation::load: status = KvCache::load(call.bytes, call.size, &made); break;
   }
   call.result = made.release();
@@ -418,6 +418,7 @@ EMSCRIPTEN_BINDINGS(headwise) {
   using O = AttentionOutputs;
   property<&C::outputs, &O::output, &MutableArray::data>(attention_call, "output");
   property<&C::outputs, &O::output, &MutableArray::dtype>(attention_call, "outputDtype");
+  property<&C::outputs, &O::key_room>(attention_call, "keyRoom");
   property<&C::outputs, &O::lse>(attention_call, "lse");
   property<&C::outputs, &O::entropy>(attention_call, "entropy");
   property<&C::outputs, &O::probs>(attention_call, "probs");

@@ -68,7 +68,7 @@ class Engine {
   Buffer<char> scratch_;
   Buffer<float> part_outs_;
   Buffer<OnlineSoftmax> part_softmax_;
-  Buffer<OnlineSoftmax> statistics_;  ///< [B, num_heads, Sq], only if the second pass needs them
+  Buffer<FinishedSoftmax> statistics_;  ///< [B, num_heads, Sq], only if the second pass needs them
   std::int64_t scratch_stride_ = 0;
 };
 
@@ -116,7 +116,7 @@ Status Engine::allocate() {
   if (!part_softmax_.allocate(rows) || !part_outs_.allocate(outs))
     return Status::out_of_memory(outs * static_cast<std::int64_t>(sizeof(float)));
   if (inspecting && !statistics_.allocate(query_rows))
-    return Status::out_of_memory(query_rows * static_cast<std::int64_t>(sizeof(OnlineSoftmax)));
+    return Status::out_of_memory(query_rows * static_cast<std::int64_t>(sizeof(FinishedSoftmax)));
   return {};
 }
 
@@ -126,7 +126,7 @@ Part Engine::part(const SequencePlan& plan, std::int64_t group, std::int64_t spl
 }
 
 void Engine::finish(const Sequence& sequence, const QueryRow& row, const OnlineSoftmax& softmax, float* out) {
-  const OnlineSoftmax final = finish_row(call_, sequence, row, softmax, out);
+  const FinishedSoftmax final = finish_row(call_, sequence, row, softmax, out);
   if (statistics_) statistics_[row_index(call_, sequence, row)] = final;
 }
 

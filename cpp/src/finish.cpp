@@ -10,6 +10,7 @@ namespace headwise {
 namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kNothing = -std::numeric_limits<float>::infinity();
 
 /// out = mean of the values at j < key_length, hidden or not.
 void mean_of_values(const Call& call, const Sequence& sequence, const QueryRow& row, float* out) {
@@ -45,10 +46,9 @@ void store_row(const Call& call, const Sequence& sequence, const QueryRow& row, 
   }
 }
 
-void fill_empty_row(const Call& call, const Sequence& sequence, const QueryRow& row, const OnlineSoftmax& softmax,
-                    float* out) {
+void fill_empty_row(const Call& call, const Sequence& sequence, const QueryRow& row, float* out) {
   std::fill_n(out, call.shape.value_dim, 0.0f);
-  if (!follows_policy(sequence, row, softmax)) return;
+  if (!follows_policy(sequence, row, false)) return;
   if (call.options.empty_rows == EmptyRows::nan) std::fill_n(out, call.shape.value_dim, kNan);
   if (call.options.empty_rows == EmptyRows::uniform && sequence.key_length > 0)
     mean_of_values(call, sequence, row, out);
@@ -56,36 +56,36 @@ void fill_empty_row(const Call& call, const Sequence& sequence, const QueryRow& 
 
 }  // namespace
 
-bool follows_policy(const Sequence& sequence, const QueryRow& row, const OnlineSoftmax& softmax) {
-  return !softmax.seen && row.i < sequence.query_length;
+bool follows_policy(const Sequence& sequence, const QueryRow& row, bool sees_any_key) {
+  return !sees_any_key && row.i < sequence.query_length;
 }
 
 std::int64_t row_index(const Call& call, const Sequence& sequence, const QueryRow& row) {
   return (sequence.batch * call.shape.num_heads + row.head) * call.shape.query_length + sequence.query_begin + row.i;
 }
 
-OnlineSoftmax finish_row(const Call& call, const Sequence& sequence, const QueryRow& row, OnlineSoftmax softmax,
-                         float* out) {
+FinishedSoftmax finish_row(const Call& call, const Sequence& sequence, const QueryRow& row,
+                           const OnlineSoftmax& softmax, float* out) {
   const bool padding = row.i >= sequence.query_length;
-  const float kept = call.options.sinks && !padding ? softmax.add_sink(call.options.sinks[row.head]) : 1.0f;
+  const FinishedSoftmax finished =
+      softmax.finish(call.options.sinks && !padding ? call.options.sinks[row.head] : kNothing);
   if (call.outputs.lse) {
-    const bool uniform = follows_policy(sequence, row, softmax) && call.options.empty_rows == EmptyRows::uniform &&
+    const bool uniform = follows_policy(sequence, row, finished.seen) && call.options.empty_rows == EmptyRows::uniform &&
                          sequence.key_length > 0;
-    call.outputs.lse[row_index(call, sequence, row)] =
-        uniform ? -std::numeric_limits<float>::infinity() : softmax.lse();
+    call.outputs.lse[row_index(call, sequence, row)] = uniform ? kNothing : finished.lse;
   }
-  if (!call.outputs.output.data) return softmax;
-  if (softmax.seen)
-    call.kernels.scale(out, call.shape.value_dim, kept / softmax.sum);
+  if (!call.outputs.output.data) return finished;
+  if (finished.seen)
+    call.kernels.scale(out, call.shape.value_dim, finished.share);
   else
-    fill_empty_row(call, sequence, row, softmax, out);
+    fill_empty_row(call, sequence, row, out);
   const float gain = call.options.head_gain ? call.options.head_gain[row.head] : 1.0f;
   if (gain == 0.0f)
     std::fill_n(out, call.shape.value_dim, 0.0f);  // exactly 0, also for Inf and NaN
   else if (gain != 1.0f)
     call.kernels.scale(out, call.shape.value_dim, gain);
   store_row(call, sequence, row, out);
-  return softmax;
+  return finished;
 }
 
 }  // namespace headwise

@@ -164,16 +164,16 @@ void fill_around(KeyRange columns, float value, const Block& block, float* row) 
 
 /// Scores of one row to probabilities, by its final maximum and sum and the empty-row policy. Returns the columns
 /// around what the row sees.
-KeyRange to_probabilities(const Call& call, const Sequence& sequence, const QueryRow& row, const OnlineSoftmax& softmax,
+KeyRange to_probabilities(const Call& call, const Sequence& sequence, const QueryRow& row, const FinishedSoftmax& softmax,
                           Block& block, float* scores) {
   const KeyRange columns = hide_row(call, sequence, row, block, scores);
   if (softmax.seen) {
-    call.kernels.exponentials(scores + columns.begin, columns.size(), softmax.maximum, 1.0f / softmax.sum);
+    call.kernels.exponentials(scores + columns.begin, columns.size(), softmax.maximum, softmax.share);
     fill_around(columns, 0.0f, block, scores);
     return columns;
   }
   std::fill_n(scores, block.sizes.width, 0.0f);
-  if (!follows_policy(sequence, row, softmax) || call.options.empty_rows == EmptyRows::zero) return {};
+  if (!follows_policy(sequence, row, softmax.seen) || call.options.empty_rows == EmptyRows::zero) return {};
   if (call.options.empty_rows == EmptyRows::nan) {
     std::fill_n(scores, sequence.num_keys, kNan);
     return {};
@@ -193,18 +193,17 @@ void write_row(const Call& call, const Sequence& sequence, const float* values, 
   std::fill(out + end, out + call.key_length, elsewhere);
 }
 
-/// -sum p ln p over whole panels. -ln p = ln sum - (s - maximum): every term is >= 0, so float32 holds their sum well,
+/// -sum p ln p over whole panels. -ln p = log_sum - (s - maximum): every term is >= 0, so float32 holds their sum well,
 /// in chunks.
-float entropy_of(const float* scores, const float* probabilities, std::int64_t count, const OnlineSoftmax& softmax) {
+float entropy_of(const float* scores, const float* probabilities, std::int64_t count, const FinishedSoftmax& softmax) {
   constexpr std::int64_t kChunk = 512, kLanes = 8;
-  const float log_sum = std::log(softmax.sum);
   double total = 0.0;
   for (std::int64_t begin = 0; begin < count; begin += kChunk) {
     float sums[kLanes] = {};
     for (std::int64_t j = begin; j < std::min(begin + kChunk, count); j += kLanes) {
       for (std::int64_t i = 0; i < kLanes; ++i) {
         const float p = probabilities[j + i];
-        sums[i] += p == 0.0f ? 0.0f : p * (log_sum - (scores[j + i] - softmax.maximum));
+        sums[i] += p == 0.0f ? 0.0f : p * (softmax.log_sum - (scores[j + i] - softmax.maximum));
       }
     }
     for (const float sum : sums) total += sum;
@@ -213,8 +212,8 @@ float entropy_of(const float* scores, const float* probabilities, std::int64_t c
 }
 
 float entropy_of_empty_row(const Call& call, const Sequence& sequence, const QueryRow& row,
-                           const OnlineSoftmax& softmax) {
-  if (!follows_policy(sequence, row, softmax)) return 0.0f;
+                           const FinishedSoftmax& softmax) {
+  if (!follows_policy(sequence, row, softmax.seen)) return 0.0f;
   if (call.options.empty_rows == EmptyRows::nan) return kNan;
   if (call.options.empty_rows == EmptyRows::uniform && sequence.key_length > 0)
     return std::log(static_cast<float>(sequence.key_length));
@@ -276,7 +275,7 @@ void select_top_k(const float* values, const std::uint8_t* visible, std::int64_t
 /// The parts of one inspection that a block of rows goes through.
 class Inspection {
  public:
-  Inspection(const Call& call, const OnlineSoftmax* statistics) : call_(call), statistics_(statistics) {}
+  Inspection(const Call& call, const FinishedSoftmax* statistics) : call_(call), statistics_(statistics) {}
 
   void probs(const Rows& rows, std::int64_t n, Block& block) const {
     const Selection& selection = call_.outputs.probs_selection;
@@ -330,7 +329,7 @@ class Inspection {
       const KeyRange columns = hide_row(call_, *rows.sequence, row, block, scores);
       scores += columns.begin;
       std::copy_n(scores, columns.size(), block.row);
-      call_.kernels.exponentials(block.row, columns.size(), statistics_[at].maximum, 1.0f / statistics_[at].sum);
+      call_.kernels.exponentials(block.row, columns.size(), statistics_[at].maximum, statistics_[at].share);
       call_.outputs.entropy[at] = entropy_of(scores, block.row, columns.size(), statistics_[at]);
     }
   }
@@ -359,7 +358,7 @@ class Inspection {
       score_block(call_, chosen, rows, chosen.head(h), reach, block);
       for (std::int64_t r = 0; r < rows.size(); ++r) {
         const QueryRow row = query_row(call_, *rows.sequence, chosen.head(h), chosen.query(rows.begin + r));
-        const OnlineSoftmax& softmax = statistics_[row_index(call_, *rows.sequence, row)];
+        const FinishedSoftmax& softmax = statistics_[row_index(call_, *rows.sequence, row)];
         float* scores = block.scores + r * width;
         const KeyRange columns = to_probabilities(call_, *rows.sequence, row, softmax, block, scores);
         if (!selection.average) {
@@ -379,7 +378,7 @@ class Inspection {
   }
 
   const Call& call_;
-  const OnlineSoftmax* statistics_;
+  const FinishedSoftmax* statistics_;
 };
 
 /// Shares out batches x heads x blocks of the chosen queries. A block is cut where the next sequence begins.
@@ -418,7 +417,7 @@ std::int64_t inspection_bytes(const Call& call) {
   return round_up(floats * static_cast<std::int64_t>(sizeof(float)) + (sizes.rows + 1) * sizes.width, 64);
 }
 
-void inspect(ThreadPool& pool, const Call& call, const OnlineSoftmax* statistics, char* scratch) {
+void inspect(ThreadPool& pool, const Call& call, const FinishedSoftmax* statistics, char* scratch) {
   const Inspection inspection(call, statistics);
   const AttentionOutputs& outputs = call.outputs;
   const auto run = [&](const Selection& selection, auto part) {

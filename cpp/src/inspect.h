@@ -13,8 +13,8 @@ namespace headwise {
 [[nodiscard]] std::int64_t inspection_bytes(const Call& call);
 
 /// The second pass: recomputes the scores of the chosen rows, a few rows against all keys at a time, and derives from
-/// them and from each row's final maximum and sum (`statistics`, [B, num_heads, Sq]) what is wanted. `scratch` holds
+/// them and from each row's final softmax (`statistics`, [B, num_heads, Sq]) what is wanted. `scratch` holds
 /// inspection_bytes for every worker.
-void inspect(ThreadPool& pool, const Call& call, const OnlineSoftmax* statistics, char* scratch);
+void inspect(ThreadPool& pool, const Call& call, const FinishedSoftmax* statistics, char* scratch);
 
 }  // namespace headwise

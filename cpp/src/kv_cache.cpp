@@ -7,6 +7,7 @@
 
 #include "call.h"
 #include "half.h"
+#include "headwise/arrival.h"
 #include "headwise/thread_pool.h"
 #include "kv_cache_source.h"
 #include "kv_cache_store.h"
@@ -285,6 +286,10 @@ Status KvCache::attend(ThreadPool& pool, const AttentionShape& shape, const Atte
     return Status::out_of_memory(shape.batch_size * static_cast<std::int64_t>(sizeof(Sequence)));
   resolve_sequences(shape, cached, options, sequences.data());
   for (std::int64_t b = 0; b < shape.batch_size; ++b) first[b] = sequences[b].offset + store_->rotary_origin[b];
+  if (cached.arrival) {  // turning reads all queries
+    cached.arrival->complete();
+    cached.arrival = nullptr;
+  }
   Buffer<float> turned;
   if (Status status = turn(pool, store_->shape, options.layout, shape.num_heads, shape.query_length, cached.query,
                            first.data(), &turned);

@@ -204,7 +204,10 @@ std::int64_t KvCache::saved_size() const {
   return header_bytes(store_->shape.rotary.has_value()) + batch_bytes(store_->shape.batch_size) + tokens * token_bytes(*store_) + kChecksumBytes;
 }
 
-void KvCache::save(std::uint8_t* bytes) const {
+Status KvCache::save(std::uint8_t* bytes, std::int64_t size) const {
+  if (size != saved_size())
+    return Status::error(StatusCode::invalid_shape, "the saved cache takes %lld bytes, there is room for %lld",
+                         static_cast<long long>(saved_size()), static_cast<long long>(size));
   const Store& store = *store_;
   Header header;
   header.shape = store.shape;
@@ -219,8 +222,9 @@ void KvCache::save(std::uint8_t* bytes) const {
     writer.number(store.rotary_origin[b]);
   }
   for (std::int64_t b = 0; b < store.shape.batch_size; ++b) batch_rows(writer, store, b);
-  const std::uint32_t checksum = crc32(bytes, saved_size() - kChecksumBytes);
+  const std::uint32_t checksum = crc32(bytes, size - kChecksumBytes);
   writer.bytes(reinterpret_cast<const std::uint8_t*>(&checksum), sizeof checksum);
+  return {};
 }
 
 Status KvCache::load(const std::uint8_t* bytes, std::int64_t size, std::unique_ptr<KvCache>* cache) {

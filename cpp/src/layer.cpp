@@ -11,7 +11,6 @@
 #include "element.h"
 #include "headwise/kv_cache.h"
 #include "headwise/thread_pool.h"
-#include "kv_cache_store.h"
 #include "projection.h"
 #include "validate.h"
 #include "workspace.h"
@@ -167,7 +166,6 @@ class Forward {
 
   [[nodiscard]] bool appends() const { return inputs_.cache && !inputs_.attend_only; }
   [[nodiscard]] bool projects_keys() const { return !inputs_.attend_only; }
-  [[nodiscard]] std::int64_t gain(std::int64_t b) const { return append_lengths_ ? append_lengths_[b] : key_length_; }
   [[nodiscard]] bool adds_positions() const {
     return layer_.options.position == LayerPosition::table || layer_.options.position == LayerPosition::sinusoidal;
   }
@@ -197,7 +195,7 @@ class Forward {
   AttentionShape shape_;
   Layout heads_layout_;
   std::int64_t key_length_;
-  const std::int32_t* append_lengths_;
+  CacheGrowth growth_;  ///< of the cache by this call
 
   ProjectionScratch scratch_;
   Buffer<float> placed_x_, query_, key_, value_, heads_;
@@ -226,7 +224,8 @@ Forward::Forward(const Layer::Packed& layer, ThreadPool& pool, const LayerInputs
   shape_ = {inputs.batch_size, s.num_heads, s.num_kv_heads,  inputs.query_length,
             key_length_,       s.head_dim,  s.value_head_dim};
   const bool keys_from_x = !inputs.key_context.data;
-  append_lengths_ = inputs.append_lengths ? inputs.append_lengths : keys_from_x ? options.query_lengths : nullptr;
+  const std::int32_t* x_lengths = keys_from_x ? options.query_lengths : nullptr;
+  if (appends()) growth_ = {key_length_, inputs.append_lengths ? inputs.append_lengths : x_lengths};
 }
 
 Status Forward::check_inputs() const {
@@ -263,8 +262,6 @@ Status Forward::check_inputs() const {
 /// call as it will be when the new keys are in.
 Status Forward::check_cache() const {
   const KvCache& cache = *inputs_.cache;
-  if (options_.cu_seq_lens_query || options_.cu_seq_lens_key)
-    return Status::error(StatusCode::unsupported, "a ragged batch cannot attend to a cache");
   AttentionInputs held;
   held.cache = &cache;
   if (Status status = validate(shape_, held, {}, {}); !status.ok()) return status;
@@ -273,27 +270,19 @@ Status Forward::check_cache() const {
   if (layer_.options.position == LayerPosition::rotary && grows_with_length(layer_.options.rotary))
     return Status::error(StatusCode::invalid_option,
                          "position.scaling.sequenceLength must be given with a cache: keys that were turned stay so");
-  for (std::int64_t b = 0; appends() && b < inputs_.batch_size; ++b)
-    if (gain(b) < 0 || gain(b) > key_length_)
+  for (std::int64_t b = 0; b < inputs_.batch_size; ++b)
+    if (growth_.of(b) < 0 || growth_.of(b) > key_length_)
       return Status::error(StatusCode::invalid_option, "appendLengths[%lld] must be in 0..%lld, got %lld",
-                           static_cast<Long>(b), static_cast<Long>(key_length_), static_cast<Long>(gain(b)));
+                           static_cast<Long>(b), static_cast<Long>(key_length_), static_cast<Long>(growth_.of(b)));
   return {};
 }
 
 Status Forward::check() const {
   if (Status status = check_inputs(); !status.ok()) return status;
-  AttentionShape shape = shape_;
-  AttentionInputs inputs = attention_inputs_;
-  inputs.cache = nullptr;
   if (inputs_.cache) {
     if (Status status = check_cache(); !status.ok()) return status;
-    shape.key_length = 0;
-    for (std::int64_t b = 0; b < inputs_.batch_size; ++b) {
-      const std::int64_t appended = inputs_.cache->appended(b) + (appends() ? gain(b) : 0);
-      shape.key_length = std::max(shape.key_length, inputs_.cache->store().length_of(appended));
-    }
   }
-  return validate(shape, inputs, options_, outputs_);
+  return validate(shape_, attention_inputs_, options_, outputs_, growth_);
 }
 
 Status Forward::allocate() {
@@ -322,7 +311,7 @@ void Forward::resolve_positions() {
   const bool offset_follows_cache = appends() && !options_.query_offset && options_.causal != Causal::upper_left;
   for (std::int64_t n = 0; n < sequences_.size(); ++n) {
     Sequence& sequence = sequences_[n];
-    if (offset_follows_cache) sequence.offset += gain(n);
+    if (offset_follows_cache) sequence.offset += growth_.of(n);
     double* positions = query_positions_.data() + sequence.batch * inputs_.query_length + sequence.query_begin;
     for (std::int64_t i = 0; i < sequence.num_queries; ++i) positions[i] = static_cast<double>(i + sequence.offset);
   }
@@ -428,7 +417,7 @@ Status Forward::append() {
   for (std::int64_t b = 0; b < inputs_.batch_size; ++b)
     lengths_before_[b] = static_cast<std::int32_t>(cache.appended(b));
   return cache.append(pool_, heads_layout_, key_length_, {key_.data(), Dtype::float32}, {value_.data(), Dtype::float32},
-                      append_lengths_);
+                      growth_.gains);
 }
 
 Status Forward::attend() {

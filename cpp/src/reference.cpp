@@ -217,19 +217,23 @@ void compute_softmax(const HeadCall& call, Head& head) {
 void compute_weighted_sum(const HeadCall& call, Head& head) {
   const double gain = call.options.head_gain ? call.options.head_gain[call.h] : 1.0;
   head.output = Matrix::Zero(head.raw.rows(), call.value.cols());
-  head.output_magnitude = head.visible_magnitude = head.output;
+  head.output_magnitude = head.output_lag = head.visible_magnitude = head.output;
   for (std::int64_t i = 0; i < head.raw.rows(); ++i) {
     if (head.rows[i] == RowKind::empty && call.options.empty_rows == EmptyRows::nan)
       head.output.row(i).setConstant(kNaN);
+    const double largest = head.raw.cols() > 0 ? head.biased.row(i).maxCoeff() : 0;
     for (std::int64_t j = 0; j < head.raw.cols(); ++j) {
       if (!head.visible(i, j) && !(head.probs(i, j) > 0)) continue;
       head.output.row(i) += head.probs(i, j) * call.value.row(j);
       head.output_magnitude.row(i) += head.probs(i, j) * call.value.row(j).cwiseAbs();
+      if (head.visible(i, j) && head.probs(i, j) > 0)
+        head.output_lag.row(i) += (largest - head.biased(i, j)) * head.probs(i, j) * call.value.row(j).cwiseAbs();
       head.visible_magnitude.row(i) += call.value.row(j).cwiseAbs();
     }
   }
   head.output *= gain;
   head.output_magnitude *= std::abs(gain);
+  head.output_lag *= std::abs(gain);
   head.visible_magnitude *= std::abs(gain);
   if (gain == 0) head.output.setZero();
 }

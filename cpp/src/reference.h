@@ -33,6 +33,7 @@ struct Head {
   Matrix penalty;            ///< [Sq, Skv] alibi_slope * distance
   Matrix bias;               ///< [Sq, Skv], 0 without one
   Matrix output_magnitude;   ///< [Sq, Dv] |head_gain| * sum_j p_j |v_j|
+  Matrix output_lag;         ///< [Sq, Dv] |head_gain| * sum_j (m - s_j) p_j |v_j|, m the row's largest score
   Matrix visible_magnitude;  ///< [Sq, Dv] |head_gain| * sum_j |v_j|
 };
 

@@ -1,12 +1,13 @@
 #include "validate.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <initializer_list>
 #include <limits>
 
-#include "call.h"
 #include "headwise/kv_cache.h"
+#include "kv_cache_store.h"
 
 namespace headwise {
 
@@ -103,6 +104,8 @@ Status check_ragged(const AttentionShape& shape, const AttentionInputs& inputs, 
   if (options.key_lengths || options.query_lengths)
     return option_error("keyLengths and queryLengths do not go with cuSeqLens, which state the lengths");
   if (inputs.cache) return Status::error(StatusCode::unsupported, "a ragged batch cannot attend to a cache");
+  if (inputs.arrival)
+    return Status::error(StatusCode::unsupported, "the inputs of a ragged batch must be there when the call starts");
   if (Status s = check_cumulative("cuSeqLensQuery", options.cu_seq_lens_query, options.num_sequences,
                                   shape.query_length);
       !s.ok())
@@ -160,6 +163,9 @@ Status check_outputs(const AttentionShape& shape, std::int64_t key_length, const
     if (outputs.top_k < 1) return option_error("topK.k must be >= 1");
     if (Status s = check_selection("topK", outputs.top_k_selection, shape); !s.ok()) return s;
   }
+  if (outputs.key_room && *outputs.key_room != key_length)
+    return Status::error(StatusCode::invalid_shape, "the results have room for %lld keys, the call has %lld",
+                         static_cast<Long>(*outputs.key_room), static_cast<Long>(key_length));
   if ((outputs.probs || outputs.scores) &&
       !countable({shape.batch_size, shape.num_heads, shape.query_length, key_length}))
     return Status::error(StatusCode::invalid_shape, "dense probs or scores are too large to address");
@@ -183,13 +189,19 @@ Status validate_shape(const AttentionShape& shape) {
 }
 
 Status validate(const AttentionShape& shape, const AttentionInputs& inputs, const AttentionOptions& options,
-                const AttentionOutputs& outputs) {
-  if (Status s = validate_shape(shape); !s.ok()) return s;
+                const AttentionOutputs& outputs, const CacheGrowth& growth) {
+  AttentionShape arrays = shape;
+  if (inputs.cache) arrays.key_length = 0;  // the keys lie in blocks
+  if (Status s = validate_shape(arrays); !s.ok()) return s;
   if (Status s = check_dtypes(inputs, outputs); !s.ok()) return s;
   if (inputs.cache) {
     if (Status s = check_cache(shape, *inputs.cache); !s.ok()) return s;
   }
-  const std::int64_t key_length = key_length_of(shape, inputs);
+  const auto length_held = [&](std::int64_t b) {
+    return inputs.cache->store().length_of(inputs.cache->appended(b) + growth.of(b));
+  };
+  std::int64_t key_length = inputs.cache ? 0 : shape.key_length;
+  for (std::int64_t b = 0; inputs.cache && b < shape.batch_size; ++b) key_length = std::max(key_length, length_held(b));
   if (Status s = check_ragged(shape, inputs, options); !s.ok()) return s;
   if (Status s = check_options(shape, options); !s.ok()) return s;
   if (Status s = check_lengths("keyLengths", options.key_lengths, inputs.cache ? 0 : shape.batch_size,
@@ -197,8 +209,7 @@ Status validate(const AttentionShape& shape, const AttentionInputs& inputs, cons
       !s.ok())
     return s;
   for (std::int64_t b = 0; inputs.cache && options.key_lengths && b < shape.batch_size; ++b)
-    if (Status s = check_lengths("keyLengths", options.key_lengths + b, 1, "tokens held", inputs.cache->length(b));
-        !s.ok())
+    if (Status s = check_lengths("keyLengths", options.key_lengths + b, 1, "tokens held", length_held(b)); !s.ok())
       return s;
   if (Status s = check_lengths("queryLengths", options.query_lengths, shape.batch_size, "the query length",
                                shape.query_length);

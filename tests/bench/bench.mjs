@@ -1,23 +1,29 @@
 // npm run bench: headwise beside its peers, see README.md in this folder.
 
+import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { availableParallelism, cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 
 import { buildToRun } from "../../web/build/build.mjs";
+import { root } from "../../web/build/paths.mjs";
 import { run, say } from "../../web/build/run.mjs";
+import { BUSY, compare, comparisonLines } from "./compare.mjs";
 import { openEngine } from "./engines.mjs";
+import { CASES, isChosen } from "./harness/cases.mjs";
 import { buildPrograms } from "./programs/build.mjs";
 import { header, LEGEND, line, means, remarks } from "./table.mjs";
-import { describe, targetsOf } from "./targets.mjs";
+import { describe, targetsOf, timesTargets } from "./targets.mjs";
+import { timeHeader, timeLine } from "./times/table.mjs";
+import { measureTimes } from "./times/times.mjs";
 import { benchWebgpu, GPU_PEERS } from "./webgpu/bench.mjs";
 
 const PEERS = ["ort", "ort-mha", "tfjs", "ruvector", "ort-native", "naive"];
 const VARIANTS = ["relaxed", "simd"];
 
 const USAGE = `npm run bench -- [options]
-  --filter TEXT     only cases whose name contains TEXT
+  --filter TEXT     only cases whose name contains TEXT, or whose group is TEXT
   --threads LIST    numbers of threads, default 1 and all: ${defaultThreads()}
   --variant LIST    relaxed, simd; default both
   --peers LIST      of ${PEERS.join(", ")}; or all, none; default ort,ort-mha
@@ -25,7 +31,8 @@ const USAGE = `npm run bench -- [options]
   --node MAJOR      20, 22 or 24, default this Node
   --browser         headless Chromium instead of Node
   --backend webgpu  WebGPU in headless Chromium, beside ort and tfjs on WebGPU; see webgpu/
-  --json FILE       everything that was measured
+  --save FILE       writes everything that was measured, with its spread, as JSON
+  --against FILE    compares with what --save wrote before: now/before, case by case
   --verbose         says how peers computed a case, and why not`;
 
 function defaultThreads() {
@@ -38,31 +45,20 @@ function readOptions() {
   const { values } = parseArgs({
     options: {
       ...{ filter: { ...text, default: "" }, threads: text, variant: text, peers: text },
-      ...{
-        rounds: { ...text, default: "7" },
-        node: text,
-        browser: flag,
-        backend: { ...text, default: "wasm" },
-        json: text,
-        verbose: flag,
-        help: flag,
-      },
+      ...{ rounds: { ...text, default: "7" }, node: text, browser: flag, backend: { ...text, default: "wasm" } },
+      ...{ save: text, against: text, verbose: flag, help: flag },
     },
   });
   if (values.help) return undefined;
-  if (values.backend === "webgpu")
-    return {
-      ...values,
-      peers: peersOf(values.peers ?? "all", GPU_PEERS),
-      rounds: positive("--rounds", values.rounds),
-    };
+  const onWebgpu = values.backend === "webgpu";
   return {
     ...values,
     threads: (values.threads ?? defaultThreads()).split(",").map((n) => positive("--threads", n)),
     variants: listOf("--variant", values.variant ?? "", VARIANTS),
-    peers: peersOf(values.peers ?? "ort,ort-mha", PEERS),
+    peers: onWebgpu ? peersOf(values.peers ?? "all", GPU_PEERS) : peersOf(values.peers ?? "ort,ort-mha", PEERS),
     rounds: positive("--rounds", values.rounds),
     node: values.node && positive("--node", values.node),
+    before: values.against && readSaved(values.against),
   };
 }
 
@@ -81,6 +77,13 @@ function listOf(option, text, known) {
   return names;
 }
 
+/** Before anything is measured, so that nobody waits for a file that is none. */
+function readSaved(file) {
+  const saved = JSON.parse(readFileSync(file, "utf8"));
+  if (!saved.runs || !saved.options) throw new Error(`--against: ${file} was not written by --save`);
+  return saved;
+}
+
 async function prepare({ peers, backend }) {
   await buildToRun();
   if (backend !== "webgpu") await buildPrograms();
@@ -90,31 +93,44 @@ async function prepare({ peers, backend }) {
   await run("npm", ["ci"], { cwd: folder });
 }
 
-async function bench(options) {
-  await prepare(options);
-  const engine = await openEngine(options);
-  const machine = { cpu: cpus()[0]?.model, cores: availableParallelism(), engine: engine.name };
-  const results = { date: new Date().toISOString(), machine, load: loadavg()[0], runs: [] };
-  console.log(
-    `${machine.cpu}, ${machine.cores} cores, ${engine.name}, ${results.date}, load ${results.load.toFixed(1)}`,
-  );
-  if (results.load > machine.cores * 0.75) console.log("The machine is busy: do not trust these numbers.");
-  for (const variant of options.variants) console.log(sizeOf(variant));
-  console.log(LEGEND);
+/** The commit, and whether files differ from it. */
+function commit() {
   try {
-    for (const variant of options.variants)
-      for (const threads of options.threads) {
-        const withMemoryCase = results.runs.length === 0;
-        const run = await runConfiguration(engine, { ...options, variant, threads, withMemoryCase });
-        run.targets = targetsOf(run, results.runs);
-        console.log(`Goals\n${run.targets.map(describe).join("\n")}`);
-        results.runs.push(run);
-      }
+    const options = { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] };
+    return execFileSync("git", ["describe", "--always", "--dirty", "--exclude=*"], options).trim();
+  } catch {
+    return undefined; // no repository
+  }
+}
+
+/** Calls on wasm and then the other times, as far as the filter chooses any. */
+async function bench(options) {
+  const engine = await openEngine(options);
+  const runs = [];
+  console.log(`${machineWith().cpu}, ${machineWith().cores} cores, ${engine.name}, ${new Date().toISOString()}`);
+  try {
+    if (CASES.some((each) => isChosen(each, options.filter))) await benchCalls(engine, options, runs);
   } finally {
     await engine.close();
   }
-  if (options.json) writeFileSync(options.json, `${JSON.stringify(results, undefined, 1)}\n`);
+  const { pages, ...times } = await benchTimes(options);
+  return { machine: machineWith({ engine: engine.name, pages }), runs: [...runs, times] };
 }
+
+async function benchCalls(engine, options, runs) {
+  for (const variant of options.variants) console.log(sizeOf(variant));
+  console.log(LEGEND);
+  for (const variant of options.variants)
+    for (const threads of options.threads) {
+      const withMemoryCase = runs.length === 0;
+      const run = await runConfiguration(engine, { ...options, variant, threads, withMemoryCase });
+      run.targets = targetsOf(run, runs);
+      printTargets(run);
+      runs.push(run);
+    }
+}
+
+const machineWith = (more) => ({ cpu: cpus()[0]?.model, cores: availableParallelism(), ...more });
 
 function sizeOf(variant) {
   const wasm = readFileSync(new URL(`../../dist/wasm/headwise.${variant}.wasm`, import.meta.url));
@@ -123,9 +139,8 @@ function sizeOf(variant) {
 }
 
 async function runConfiguration(engine, { variant, threads, peers, filter, rounds, withMemoryCase, verbose }) {
-  console.log(
-    `\n${variant === "simd" ? "plain" : variant} SIMD, ${threads} ${threads === 1 ? "thread" : "threads"}\n${header(peers)}`,
-  );
+  const name = `${variant === "simd" ? "plain" : variant} SIMD, ${threads} ${threads === 1 ? "thread" : "threads"}`;
+  console.log(`\n${name}\n${header(peers)}`);
   const records = [];
   await engine.run({ variant, threads, peers, filter, rounds, withMemoryCase }, ({ note, record }) => {
     if (note) console.log(note);
@@ -135,15 +150,48 @@ async function runConfiguration(engine, { variant, threads, peers, filter, round
     if (verbose) for (const remark of remarks(record)) console.log(`    ${remark}`);
   });
   console.log(`Geometric means\n${means(records, peers).join("\n")}`);
-  return { variant, threads, records };
+  return { name, variant, threads, records };
+}
+
+function printTargets({ targets }) {
+  if (targets.length > 0) console.log(`Goals\n${targets.map(describe).join("\n")}`);
+}
+
+async function benchTimes(options) {
+  const records = [];
+  const report = ({ note, record }) => {
+    if (record && records.push(record) === 1) console.log(`\nTimes\n${timeHeader}`);
+    console.log(record ? timeLine(record) : note);
+  };
+  const pages = await measureTimes(options, report);
+  const times = { name: "times", pages, records, targets: timesTargets(records) };
+  printTargets(times);
+  return times;
+}
+
+async function measure(options) {
+  if (options.backend !== "webgpu") return bench(options);
+  const { runs, ...engine } = await benchWebgpu(options);
+  return { machine: machineWith(engine), runs };
+}
+
+async function measureAndCompare(options) {
+  const { before, save, peers, rounds } = options;
+  await prepare(options);
+  const load = loadavg()[0];
+  console.log(`load ${load.toFixed(1)}`);
+  if (load > availableParallelism() * BUSY) console.log("The machine is busy: do not trust these numbers.");
+  const now = { date: new Date().toISOString(), commit: commit(), load, options: { peers, rounds } };
+  Object.assign(now, await measure(options));
+  if (save) writeFileSync(save, `${JSON.stringify(now, undefined, 1)}\n`);
+  if (!before) return;
+  const named = ({ commit: made, date }) => `${made ?? "no commit"} of ${date}`;
+  console.log(`\n${named(now)} against ${named(before)}\n${comparisonLines(compare(before, now)).join("\n")}`);
 }
 
 try {
   const options = readOptions();
-  if (options?.backend === "webgpu") {
-    await prepare(options);
-    await benchWebgpu(options);
-  } else if (options) await bench(options);
+  if (options) await measureAndCompare(options);
   else console.log(USAGE);
 } catch (error) {
   say(error.message);

@@ -36,6 +36,10 @@ export function targetsOf(run, runs) {
   ];
 }
 
+/** Of times that are no calls, each with a goal of its own. */
+export const timesTargets = (records) =>
+  records.map(({ case: name, milliseconds, goal }) => atMost(`${name}, ms`, milliseconds, goal));
+
 export const describe = ({ name, value, goal, atMost, isMet }) =>
   `  ${isMet ? "met   " : "missed"} ${name}: ${value.toFixed(2)}, goal ${atMost ? "≤" : "≥"} ${goal}`;
 

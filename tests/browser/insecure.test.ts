@@ -1,18 +1,17 @@
 // A page of http and a name that is not localhost: no secure context, so whatever its headers no isolation, no locks.
 
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { chromium, type Browser } from "playwright-core";
+import { type Browser } from "playwright-core";
 
+import { launchChromium } from "./chromium.js";
 import { openPage, type TestWindow } from "./page.js";
 import { ISOLATION } from "./staticServer.js";
 
-const CHROMIUM = process.env["HEADWISE_CHROMIUM"] ?? "/usr/bin/chromium";
 const HOST = "headwise.test";
 
 let browser: Browser;
 beforeAll(async () => {
-  const args = ["--no-sandbox", `--host-resolver-rules=MAP ${HOST} 127.0.0.1`];
-  browser = await chromium.launch({ executablePath: CHROMIUM, args });
+  browser = await launchChromium(`--host-resolver-rules=MAP ${HOST} 127.0.0.1`);
 });
 afterAll(() => browser.close());
 

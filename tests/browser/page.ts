@@ -10,6 +10,8 @@ export interface TestWindow {
   readonly floats: (...shape: number[]) => { data: Float32Array; shape: number[] };
   /** Workers that the page starts from now on. */
   readonly recordWorkers: () => Worker[];
+  /** How many messages the page hears while something works: thousands, or next to none if its thread is blocked. */
+  readonly heardDuring: (work: () => Promise<unknown>) => Promise<number>;
 }
 
 interface Opening {
@@ -43,7 +45,19 @@ export async function openPage(browser: Browser, { headers = {}, entry = "/index
       };
       return workers;
     };
-    Object.assign(window, { headwise: (await import(address)) as Headwise, floats, recordWorkers });
+    const heardDuring = async (work: () => Promise<unknown>) => {
+      let heard = 0;
+      const { port1, port2 } = new MessageChannel();
+      port1.onmessage = () => {
+        ++heard;
+        port2.postMessage(0);
+      };
+      port2.postMessage(0);
+      await work();
+      port1.close();
+      return heard;
+    };
+    Object.assign(window, { headwise: (await import(address)) as Headwise, floats, recordWorkers, heardDuring });
   }, entry);
   const close = async () => {
     await page.close();

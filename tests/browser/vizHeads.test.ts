@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Browser, type Page } from "playwright-core";
 
-import { causalProbs, drawn, end, launch, openElement, told, WORDS, type VizWindow } from "./vizPage.js";
+import { launchChromium } from "./chromium.js";
+import { causalProbs, drawn, end, openElement, told, WORDS, type VizWindow } from "./vizPage.js";
 
 const SIZE = WORDS.length;
 const PROBS = causalProbs(3, SIZE);
@@ -18,7 +19,7 @@ const ALL = [0, 1, 2, 3, 4, 5];
 
 let browser: Browser;
 beforeAll(async () => {
-  browser = await launch();
+  browser = await launchChromium();
 });
 afterAll(() => end(browser));
 

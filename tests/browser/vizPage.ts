@@ -1,10 +1,9 @@
 import type * as viz from "headwise/viz";
 import { type AttentionHeads, type AttentionMap, type AttentionSource } from "headwise/viz";
-import { chromium, type Browser, type BrowserContextOptions, type Page } from "playwright-core";
+import { type Browser, type BrowserContextOptions, type Page } from "playwright-core";
 
+import { WAIT_MILLISECONDS } from "../hangLimits.mjs";
 import { serveDist } from "./staticServer.js";
-
-const CHROMIUM = process.env["HEADWISE_CHROMIUM"] ?? "/usr/bin/chromium";
 
 /** As strict as a page can be: no inline styles or scripts, no markup from strings. */
 const POLICY = "default-src 'none'; script-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'";
@@ -37,10 +36,6 @@ export interface VizWindow {
   readonly told: { type: string; detail: unknown }[];
   readonly calls: number[][];
   readonly source: AttentionSource;
-}
-
-export function launch(): Promise<Browser> {
-  return chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
 }
 
 const servers = new Set<Awaited<ReturnType<typeof serveDist>>>();
@@ -100,6 +95,17 @@ async function placeElement(given: { tag: string; probs: Probs | undefined; toke
 /** Lets what is due be drawn. */
 export function drawn(page: Page): Promise<unknown> {
   return page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+}
+
+/** Looks again, picture by picture, until what is seen is as wanted, or for as long as a slow machine may need. */
+export async function seenAt<T>(page: Page, look: () => Promise<T>, isWanted: (seen: T) => boolean): Promise<T> {
+  const end = Date.now() + WAIT_MILLISECONDS;
+  let seen = await look();
+  while (!isWanted(seen) && Date.now() < end) {
+    await drawn(page);
+    seen = await look();
+  }
+  return seen;
 }
 
 /** What the elements have told since the last time. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Attention } from "headwise";
 import { attention as onnxAttention, rotaryEmbedding as onnxRotary } from "headwise/onnx";
-import { chromium, type Browser, type Page } from "playwright-core";
+import { type Browser, type Page } from "playwright-core";
 
 import { Encoder } from "../../web/demo/model/encoder.js";
 import { PARK, PHONE } from "../../web/demo/model/story.js";
@@ -10,10 +10,9 @@ import { attentionCases } from "../web/cases.js";
 import { modelFiles, original } from "../web/demoModel.js";
 import { referenceAttention } from "../web/reference.js";
 import { resultProblems } from "../web/resultProblems.js";
+import { launchChromium } from "./chromium.js";
 import { remoteAttention, type RemoteAttention } from "./remoteAttention.js";
 import { serveDist } from "./staticServer.js";
-
-const CHROMIUM = process.env["HEADWISE_CHROMIUM"] ?? "/usr/bin/chromium";
 
 /** A part of the table that is spread over all of it: the whole runs in Node, on the same adapter. */
 const CASES = 42;
@@ -25,7 +24,7 @@ let stop: () => void;
 const complaints: string[] = [];
 
 beforeAll(async () => {
-  browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--enable-unsafe-webgpu"] });
+  browser = await launchChromium("--enable-unsafe-webgpu");
   const server = await serveDist({});
   stop = () => server.stop();
   page = await browser.newPage();
@@ -36,7 +35,7 @@ beforeAll(async () => {
   page.on("pageerror", (error) => complaints.push(error.message));
   await page.goto(server.url.replace("127.0.0.1", "localhost"));
   hw = await remoteAttention(page, "/webgpu.js");
-}, 60_000);
+});
 afterAll(async () => {
   await browser.close();
   stop();
@@ -56,7 +55,7 @@ test("a part of the case table agrees with the double reference", async () => {
     if (Object.keys(found).length > 0) problems[name] = found;
   }
   expect(problems).toEqual({});
-}, 240_000);
+});
 
 test("the model of the demo embeds as its makers' graph does, to 1e-4", async () => {
   const encoder = await Encoder.load(hw, modelFiles);
@@ -65,7 +64,7 @@ test("the model of the demo embeds as its makers' graph does, to 1e-4", async ()
     const { embedding } = await encoder.encode(text);
     expect(Math.max(...embedding.map((value, i) => Math.abs(value - expected![i]!)))).toBeLessThanOrEqual(1e-4);
   }
-}, 240_000);
+});
 
 const published = onnxCases();
 if (!published) test.skip("published ONNX cases (skipped: they are not on this machine, see HEADWISE_CASES)", () => {});
@@ -83,7 +82,7 @@ else
       if (found.length > 0) problems[name] = found;
     }
     expect(problems).toEqual({});
-  }, 240_000);
+  });
 
 test("nothing reached the console", () => {
   expect(complaints).toEqual([]);

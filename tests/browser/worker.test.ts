@@ -1,14 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { chromium, type Browser, type Page } from "playwright-core";
+import { type Browser, type Page } from "playwright-core";
 
+import { launchChromium } from "./chromium.js";
 import { openPage, type Headwise, type TestWindow } from "./page.js";
 import { ISOLATION, serveDist } from "./staticServer.js";
 
-const CHROMIUM = process.env["HEADWISE_CHROMIUM"] ?? "/usr/bin/chromium";
-
 let browser: Browser;
 beforeAll(async () => {
-  browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
+  browser = await launchChromium();
 });
 afterAll(() => browser.close());
 
@@ -51,74 +50,55 @@ describe("headwise/worker", () => {
 
   test("leaves the page awake while it computes, also where it has one thread", async () => {
     const { page, close } = await openPage(browser, { entry });
-    const { longest, milliseconds } = await page.evaluate(async () => {
-      const { headwise, floats } = window as unknown as TestWindow;
+    const heard = await page.evaluate(async () => {
+      const { headwise, floats, heardDuring } = window as unknown as TestWindow;
       const hw = await headwise.createAttention();
       const x = floats(8, 2048, 64);
       await hw.scaledDotProductAttention(x, x, x); // the engine compiles
-      let longest = 0;
-      let last = performance.now();
-      const { port1, port2 } = new MessageChannel();
-      port1.onmessage = () => {
-        const now = performance.now();
-        longest = Math.max(longest, now - last);
-        last = now;
-        port2.postMessage(0);
-      };
-      port2.postMessage(0);
-      const start = performance.now();
-      await hw.scaledDotProductAttention(x, x, x);
-      const milliseconds = performance.now() - start;
-      port1.close();
+      const heard = await heardDuring(() => hw.scaledDotProductAttention(x, x, x));
       hw.dispose();
-      return { longest, milliseconds };
+      return heard;
     });
     await close();
-    expect(milliseconds).toBeGreaterThan(100);
-    expect(longest).toBeLessThan(milliseconds / 4); // a copy of the inputs, or a turn of another process
+    expect(heard).toBeGreaterThan(100);
   });
 
-  test("rejects all calls within 100 ms when its worker is terminated; the next call starts another", async () => {
+  test("rejects all calls when its worker is terminated in the middle of one; the next call starts another", async () => {
     const { page, troubles, close } = await openPage(browser, { entry });
     const { endings, started, firsts } = await page.evaluate(async () => {
       const { headwise, floats, recordWorkers } = window as unknown as TestWindow;
       const workers = recordWorkers();
       const hw = await headwise.createAttention();
-      const large = floats(4, 4096, 64);
+      const large = floats(4, 16384, 64); // tens of seconds of work: it cannot end well before
       const calls = [large, floats(2, 4)].map((x) =>
         hw.scaledDotProductAttention(x, x, x).then(
-          () => ({ code: "it ended well", at: 0 }),
-          (error: { code: string }) => ({ code: error.code, at: performance.now() }),
+          () => "it ended well",
+          (error: { code: string }) => error.code,
         ),
       );
-      await new Promise((resolve) => setTimeout(resolve, 50));
-      const killed = performance.now();
+      await new Promise((resolve) => setTimeout(resolve, 50)); // so that it usually computes already
       workers[0]!.terminate();
-      const endings = (await Promise.all(calls)).map(({ code, at }) => ({ code, milliseconds: at - killed }));
+      const endings = await Promise.all(calls);
       const ones = { data: new Float32Array(8).fill(1), shape: [2, 4] };
       const first = async () => (await hw.scaledDotProductAttention(ones, ones, ones)).output.data[0];
       const firsts = [await first()];
-      // As a browser would that needs memory: behind the back of the Worker object, while no call is pending
+      // As a browser would that needs memory: behind the back of the Worker object, while no call is pending. Its locks
+      // come free, and come to us when they have been with whoever asked before.
+      const { held } = await navigator.locks.query();
       Worker.prototype.terminate.call(workers[1]);
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      for (const { name } of held!) await navigator.locks.request(name!, () => undefined);
       firsts.push(await first());
       hw.dispose();
       return { endings, started: workers.length, firsts };
     });
     await close();
-    for (const { code, milliseconds } of endings) {
-      expect(code).toBe("WORKER_LOST");
-      expect(milliseconds).toBeLessThan(100);
-    }
+    expect(endings).toEqual(["WORKER_LOST", "WORKER_LOST"]);
     expect({ started, firsts }).toEqual({ started: 3, firsts: [1, 1] });
     expect(troubles).toEqual([]);
   });
 
   test("computes with WebGPU in the worker, loading that engine there", async () => {
-    const withGpu = await chromium.launch({
-      executablePath: CHROMIUM,
-      args: ["--no-sandbox", "--enable-unsafe-webgpu"],
-    });
+    const withGpu = await launchChromium("--enable-unsafe-webgpu");
     const { page, close } = await openPage(withGpu, { entry });
     const result = await page.evaluate(async () => {
       const { headwise } = window as unknown as TestWindow;

@@ -42,7 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   if (cache->saved_size() != static_cast<std::int64_t>(bytes.size())) fail("the cache saves as another number of bytes");
   std::vector<std::uint8_t> again(bytes.size());
-  cache->save(again.data());
+  if (const Status written = cache->save(again.data(), size + 4); !written.ok()) fail(written.message);
   if (again != bytes) fail("the cache saves as other bytes");
   return 0;
 }

@@ -119,7 +119,8 @@ Tokens held_tokens(const KvCache& cache) {
 
 std::vector<std::uint8_t> saved(const KvCache& cache) {
   std::vector<std::uint8_t> bytes(static_cast<std::size_t>(cache.saved_size()));
-  cache.save(bytes.data());
+  const Status status = cache.save(bytes.data(), cache.saved_size());
+  EXPECT_TRUE(status.ok()) << status.message;
   return bytes;
 }
 

@@ -1,8 +1,11 @@
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "expectations.h"
 #include "harness.h"
 #include "headwise/attention.h"
+#include "tolerance.h"
 
 namespace headwise {
 namespace {
@@ -97,6 +100,64 @@ TEST(Layouts, AllGiveTheSameBitsOnTheSameNumbers) {
     results.output = rearranged(results.output, s.num_heads, s.query_length, s.value_dim, layout, Layout::bhsd);
     EXPECT_EQ(results.bits(), expected.bits()) << "layout " << static_cast<int>(layout);
   }
+}
+
+/// The contract's bound to the letter, where the score's own error is next to nothing: p and o err by 16 eps and by the
+/// rounding of m - s, whatever takes the rest of the weight.
+void expect_small_shares_to_be_exact(const cases::Case& call) {
+  const std::vector<reference::Head> expected = reference::attention(call.shape, call.inputs(), call.options());
+  for (const KernelTable* table : kernel_tables()) {
+    SCOPED_TRACE(table->name);
+    const UsingKernels kernels(*table);
+    const cases::Results results = compute(call);
+    expect_near_reference(call, results);
+    double worst = 0;  // error of a probability, in bounds
+    for (std::int64_t h = 0; h < call.shape.num_heads; ++h) {
+      const reference::Head& head = expected[static_cast<std::size_t>(h)];
+      const double d = tolerance::HeadBounds(head, call.shape.head_dim, 0).row(0);
+      const double m = head.biased.row(0).maxCoeff();
+      for (std::int64_t j = 0; j < call.shape.key_length; ++j) {
+        const double relative = 2 * d + (16 + m - head.biased(0, j)) * tolerance::kEpsilon;
+        const double error = std::abs(results.probs[h * call.shape.key_length + j] - head.probs(0, j));
+        worst = std::max(worst, error / (relative * head.probs(0, j) + tolerance::kFlushed));
+      }
+    }
+    EXPECT_LE(worst, 1);
+  }
+}
+
+TEST(Sinks, ThatDominateLeaveWhatRemainsExact) {
+  for (const std::int64_t keys : {1, 3, 2000}) {  // 2000: in splits
+    cases::Case call = random_case({1, 400, 400, 1, keys, 1, 2}, 904);
+    for (std::int64_t n = 0; n < call.key.size(); ++n) call.key.set(n, 0.006 * call.key.get(n));
+    for (int h = 0; h < 400; ++h) call.sinks.push_back(static_cast<float>(h) / 4.0f - 10.0f);  // -10 … 89.75
+    call.returns = everything();
+    expect_small_shares_to_be_exact(call);
+  }
+}
+
+TEST(Sinks, OfAnySizeAreTakenIn) {
+  cases::Case call = random_case({1, 4, 4, 3, 5, 4, 2}, 905);
+  constexpr float kLargest = std::numeric_limits<float>::max();
+  call.sinks = {kLargest, -kLargest, 1e30f, 120.0f};
+  call.returns = everything();
+  const cases::Results results = compute(call);
+  expect_near_reference(call, results);
+  EXPECT_EQ(results.lse[0], kLargest);
+}
+
+TEST(Bias, ThatDominatesCostsTheOthersTheRoundingOfTheirDistance) {
+  cases::Case call = random_case({1, 100, 100, 1, 2, 1, 1}, 906);
+  for (std::int64_t n = 0; n < call.query.size(); ++n) call.query.set(n, 0);  // the bias alone is the score
+  call.bias = cases::Array(Dtype::float32, 200);
+  call.bias_extents = {{1, 100, 1, 2}};
+  for (int h = 0; h < 100; ++h) {
+    call.bias->set(2 * h, 0.8 * h);
+    call.bias->set(2 * h + 1, 0.006);
+    call.value.set(2 * h, 0);
+  }
+  call.returns = everything();
+  expect_small_shares_to_be_exact(call);
 }
 
 TEST(Window, AsWideAsANumberCanBeHidesNothing) {

@@ -633,6 +633,49 @@ TEST(KvCache, RefusesSlicesAndRewindsOutOfRange) {
   expect_refused(cache->rewind(-1), StatusCode::invalid_option, "length");
 }
 
+TEST(KvCache, TakesNoNoticeOfTheKeyLengthThatACallStates) {
+  const KvCacheShape shape = shape_of(Dtype::int8);
+  const Tokens tokens(shape, 9, 1);
+  const auto cache = make_cache(shape);
+  ASSERT_OK(tokens.append(*cache, 0, 9));
+  Case call = tokens.dense_call(4, 3, 2);
+  call.returns = everything();
+  const std::vector<std::uint8_t> expected = attend(*cache, call).bits();
+  for (const std::int64_t stated : {std::int64_t{-1}, std::int64_t{1} << 40, std::int64_t{1} << 62}) {
+    Results results(call.shape, call.returns, call.dtype);
+    AttentionShape other = call.shape;
+    other.key_length = stated;
+    ASSERT_OK(cache->attend(pool_of(1), other, call.inputs(), call.options(), results.view()));
+    EXPECT_EQ(results.bits(), expected);
+  }
+}
+
+TEST(KvCache, RefusesRoomForAnotherNumberOfKeysBeforeItWrites) {
+  for (const bool turns : {false, true}) {
+    KvCacheShape shape = shape_of(Dtype::float32);
+    if (turns) shape.rotary = RotaryOptions();
+    const Tokens tokens(shape, 9, 1);
+    const auto cache = make_cache(shape);
+    ASSERT_OK(tokens.append(*cache, 0, 9));
+    Case call = tokens.dense_call(4, 3, 2);
+    call.returns = everything();
+    for (const std::int64_t room : {0, 8, 10}) {
+      Results results(call.shape, call.returns, call.dtype);
+      const std::vector<std::uint8_t> untouched = results.bits();
+      AttentionOutputs outputs = results.view();
+      outputs.key_room = room;
+      expect_refused(cache->attend(pool_of(1), call.shape, call.inputs(), call.options(), outputs),
+                     StatusCode::invalid_shape, "room for " + std::to_string(room) + " keys, the call has 9");
+      EXPECT_EQ(results.bits(), untouched);
+    }
+    Results results(call.shape, call.returns, call.dtype);
+    AttentionOutputs outputs = results.view();
+    outputs.key_room = 9;
+    ASSERT_OK(cache->attend(pool_of(1), call.shape, call.inputs(), call.options(), outputs));
+    EXPECT_EQ(results.bits(), attend(*cache, call).bits());
+  }
+}
+
 TEST(KvCache, WorksWithoutBatchesAndWithoutTokens) {
   const auto none = make_cache(shape_of(Dtype::float32, 0));
   EXPECT_EQ(none->max_length(), 0);

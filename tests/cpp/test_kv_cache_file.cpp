@@ -108,6 +108,18 @@ TEST(SavedKvCache, AnEmptyOneComesBack) {
   EXPECT_EQ(copy->shape().dtype, Dtype::float16);
 }
 
+TEST(SavedKvCache, IsWrittenOnlyWhereItFitsExactly) {
+  const auto cache = small_cache(small_shape(Dtype::int8), 5, 2);
+  const std::int64_t size = cache->saved_size();
+  for (const std::int64_t room : {std::int64_t{0}, size - 1, size + 1}) {
+    Bytes bytes(static_cast<std::size_t>(room), 0xaa);
+    const Status status = cache->save(bytes.data(), room);
+    EXPECT_EQ(status.code, StatusCode::invalid_shape);
+    EXPECT_NE(std::string(status.message).find(std::to_string(room)), std::string::npos) << status.message;
+    EXPECT_EQ(bytes, Bytes(static_cast<std::size_t>(room), 0xaa));
+  }
+}
+
 TEST(SavedKvCache, RefusesEveryTruncation) {
   const Bytes bytes = saved(*small_cache(small_shape(Dtype::int8), 5, 2));
   for (std::size_t size = 0; size < bytes.size(); ++size)

@@ -851,6 +851,45 @@ TEST(LayerCache, ARingLosesNothingToACallThatIsRefused) {
   EXPECT_EQ(cache->appended(0), 6);
 }
 
+TEST(LayerCache, KeyLengthsBeyondWhatABatchWillHoldAreRefusedBeforeAnyTokenIsDropped) {
+  const Model m = model(24, 2, 8, 12);
+  const auto layer = build(m);
+  const auto cache = cache_for(m, 2, 4);
+  const std::int32_t gains[] = {3, 1}, held[] = {4, 2}, too_many[] = {4, 3};
+  Call call = self_call(m, 2, 3);
+  call.cache = cache.get();
+  call.append_lengths = gains;
+  (void)output_of(*layer, call);
+  call.attention.key_lengths = too_many;
+  EXPECT_EQ(forward_error(*layer, call), StatusCode::invalid_option);
+  EXPECT_EQ(cache->appended(0), 3);
+  EXPECT_EQ(cache->appended(1), 1);
+  call.attention.key_lengths = held;
+  (void)output_of(*layer, call);
+}
+
+TEST(LayerCache, RoomForAnotherNumberOfKeysIsRefusedBeforeAnyTokenIsDropped) {
+  const Model m = model(24, 2, 8, 12);
+  const auto layer = build(m);
+  const auto cache = cache_for(m, 1, 4);
+  Call call = self_call(m, 1, 3);
+  call.cache = cache.get();
+  (void)output_of(*layer, call);
+  Floats y(static_cast<std::size_t>(3 * m.shape.output_dim), 9.0f);
+  Floats probs(2 * 3 * 4, 9.0f);
+  const Floats untouched = probs;
+  AttentionOutputs outputs = into(y);
+  outputs.probs = probs.data();
+  outputs.key_room = 3;  // what the cache held before; 4 by then
+  const Status status = forward(*layer, call, outputs);
+  EXPECT_EQ(status.code, StatusCode::invalid_shape);
+  EXPECT_NE(std::string(status.message).find("room for 3 keys, the call has 4"), std::string::npos) << status.message;
+  EXPECT_EQ(probs, untouched);
+  EXPECT_EQ(cache->appended(0), 3);
+  outputs.key_room = 4;
+  EXPECT_TRUE(forward(*layer, call, outputs).ok());
+}
+
 TEST(LayerCache, IsAsBeforeWhenTheCallFails) {
   Model m = model(24, 2, 8, 12);
   const auto layer = build(m);

@@ -1,5 +1,6 @@
 // The online softmax: a row may come in any number of pieces.
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -137,7 +138,7 @@ double log_sum_exp(const std::vector<float>& scores) {
   return std::log(sum);
 }
 
-TEST(OnlineSoftmax, NothingSeenHasALogSumOfMinusInfinity) { EXPECT_EQ(OnlineSoftmax().lse(), -kInfinity); }
+TEST(OnlineSoftmax, NothingSeenHasALogSumOfMinusInfinity) { EXPECT_EQ(OnlineSoftmax().finish(-kInfinity).lse, -kInfinity); }
 
 TEST(OnlineSoftmax, MergingIsTheSameInBothOrders) {
   const std::vector<float> low = {-3.0f, 0.5f, 1.0f}, high = {4.0f, 2.0f};
@@ -145,7 +146,7 @@ TEST(OnlineSoftmax, MergingIsTheSameInBothOrders) {
     OnlineSoftmax softmax = statistics(swapped ? high : low);
     float kept, added;
     softmax.merge(statistics(swapped ? low : high), &kept, &added);
-    EXPECT_NEAR(softmax.lse(), log_sum_exp({-3.0f, 0.5f, 1.0f, 4.0f, 2.0f}), 16 * kEpsilon * 5);
+    EXPECT_NEAR(softmax.finish(-kInfinity).lse, log_sum_exp({-3.0f, 0.5f, 1.0f, 4.0f, 2.0f}), 16 * kEpsilon * 5);
     EXPECT_NEAR(kept, swapped ? 1.0 : std::exp(-3.0), 4 * kEpsilon);
     EXPECT_NEAR(added, swapped ? std::exp(-3.0) : 1.0, 4 * kEpsilon);
   }
@@ -157,7 +158,7 @@ TEST(OnlineSoftmax, MergingNothingChangesNothing) {
   float kept, added;
   softmax.merge(OnlineSoftmax(), &kept, &added);
   EXPECT_EQ(kept, 1.0f);
-  EXPECT_EQ(softmax.lse(), before.lse());
+  EXPECT_EQ(softmax.finish(-kInfinity).lse, before.finish(-kInfinity).lse);
 }
 
 TEST(OnlineSoftmax, MergingIntoNothingTakesTheOther) {
@@ -166,7 +167,7 @@ TEST(OnlineSoftmax, MergingIntoNothingTakesTheOther) {
   softmax.merge(statistics({1.0f, 2.0f}), &kept, &added);
   EXPECT_TRUE(softmax.seen);
   EXPECT_EQ(added, 1.0f);
-  EXPECT_EQ(softmax.lse(), statistics({1.0f, 2.0f}).lse());
+  EXPECT_EQ(softmax.finish(-kInfinity).lse, statistics({1.0f, 2.0f}).finish(-kInfinity).lse);
 }
 
 TEST(OnlineSoftmax, MergingAPoisonedPartPoisons) {
@@ -175,25 +176,28 @@ TEST(OnlineSoftmax, MergingAPoisonedPartPoisons) {
   poisoned.maximum = poisoned.sum = kNan;
   float kept, added;
   softmax.merge(poisoned, &kept, &added);
-  EXPECT_TRUE(std::isnan(softmax.lse()));
+  EXPECT_TRUE(std::isnan(softmax.finish(-kInfinity).lse));
 }
 
 TEST(OnlineSoftmax, ASinkAddsItsExponentialAndNoKey) {
-  for (const float sink : {-5.0f, 0.0f, 9.0f}) {
-    OnlineSoftmax softmax = statistics({1.0f, 2.0f});
-    softmax.add_sink(sink);
-    EXPECT_NEAR(softmax.lse(), log_sum_exp({1.0f, 2.0f, sink}), 16 * kEpsilon * 9);
+  for (const float sink : {-200.0f, -5.0f, 0.0f, 9.0f, 80.0f}) {
+    const FinishedSoftmax row = statistics({1.0f, 2.0f}).finish(sink);
+    const double expected = log_sum_exp({1.0f, 2.0f, sink});
+    EXPECT_NEAR(row.lse, expected, 16 * kEpsilon * std::max(9.0f, sink));
+    EXPECT_NEAR(row.share / std::exp(row.maximum - expected), 1, 8 * kEpsilon);
+    EXPECT_TRUE(row.seen);
   }
-  OnlineSoftmax empty;
-  empty.add_sink(0.25f);
+  const FinishedSoftmax empty = OnlineSoftmax().finish(0.25f);
   EXPECT_FALSE(empty.seen);
-  EXPECT_EQ(empty.lse(), 0.25f);
+  EXPECT_EQ(empty.lse, 0.25f);
 }
 
-TEST(OnlineSoftmax, ASinkOfMinusInfinityIsNone) {
-  OnlineSoftmax softmax = statistics({1.0f, 2.0f});
-  EXPECT_EQ(softmax.add_sink(-kInfinity), 1.0f);
-  EXPECT_EQ(softmax.lse(), statistics({1.0f, 2.0f}).lse());
+TEST(OnlineSoftmax, ASinkBeyondEveryExponentLeavesNothing) {
+  const FinishedSoftmax row = statistics({1.0f, 2.0f}).finish(std::numeric_limits<float>::max());
+  EXPECT_EQ(row.share, 0.0f);
+  EXPECT_EQ(row.lse, std::numeric_limits<float>::max());
+  EXPECT_EQ(statistics({1.0f, 2.0f}).finish(-std::numeric_limits<float>::max()).share,
+            statistics({1.0f, 2.0f}).finish(-kInfinity).share);
 }
 
 }  // namespace

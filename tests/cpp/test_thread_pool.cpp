@@ -1,13 +1,11 @@
 // The thread pool, and that no result depends on it. The names matter: the thread sanitizer runs *ThreadPool* and
 // *Threads*.
 
-#include <algorithm>
 #include <atomic>
 #include <set>
 #include <thread>
 
 #include "harness.h"
-#include "headwise/arrival.h"
 #include "headwise/thread_pool.h"
 
 namespace headwise {
@@ -117,73 +115,6 @@ TEST(Threads, TheSameBitsInEveryRun) {
   const cases::Case& call = cases::named("decode-5000-keys-8-over-2");
   const std::vector<std::uint8_t> first = compute(call, 4).bits();
   for (int run = 0; run < 20; ++run) ASSERT_EQ(compute(call, 4).bits(), first);
-}
-
-/// Copies what lies in `source` to `target`, a pair at a time, when the call asks for it.
-class LateCopies : public Arrival {
- public:
-  LateCopies(std::int64_t pairs) : pairs_(pairs) {}
-  void add(const std::vector<float>& source, std::vector<float>& target) { arrays_.push_back({&source, &target}); }
-
-  void complete() override {
-    for (std::int64_t pair = 0; pair < pairs_; ++pair) {
-      for (const auto& [source, target] : arrays_) {
-        const std::int64_t size = static_cast<std::int64_t>(source->size()) / pairs_;
-        std::copy_n(source->begin() + pair * size, size, target->begin() + pair * size);
-      }
-      arrived_ = pair + 1;
-      std::this_thread::yield();
-    }
-  }
-
-  void wait_for(std::int64_t pair) override {
-    while (pair >= arrived_) std::this_thread::yield();
-  }
-
- private:
-  const std::int64_t pairs_;
-  std::atomic<std::int64_t> arrived_ = 0;
-  std::vector<std::pair<const std::vector<float>*, std::vector<float>*>> arrays_;
-};
-
-TEST(Threads, InputsMayArriveWhileTheCallRuns) {
-  AttentionShape shape;
-  shape.batch_size = 2;
-  shape.num_heads = 6;
-  shape.num_kv_heads = 3;
-  shape.query_length = shape.key_length = 150;
-  shape.head_dim = shape.value_dim = 24;
-  const std::int64_t kv_size = 2 * 3 * 150 * 24;
-  std::vector<float> query(2 * kv_size), key(kv_size), value(kv_size);
-  for (std::size_t n = 0; n < query.size(); ++n) query[n] = static_cast<float>(n % 97) / 97 - 0.5f;
-  for (std::int64_t n = 0; n < kv_size; ++n) {
-    key[n] = static_cast<float>(n % 89) / 89 - 0.5f;
-    value[n] = static_cast<float>(n % 83) / 83 - 0.5f;
-  }
-  const auto attend = [&](ThreadPool& pool, const AttentionInputs& inputs) {
-    std::vector<float> output(query.size());
-    EXPECT_TRUE(attention(pool, shape, inputs, {}, {.output = {output.data()}}).ok());
-    return output;
-  };
-  ThreadPool caller(1);
-  const AttentionInputs there{.query = {query.data()}, .key = {key.data()}, .value = {value.data()}};
-  const std::vector<float> expected = attend(caller, there);
-
-  for (const int threads : {1, 2, 4}) {
-    ThreadPool pool(threads);
-    for (int run = 0; run < 10; ++run) {
-      std::vector<float> late_query(query.size()), late_key(kv_size), late_value(kv_size);
-      LateCopies copies(shape.batch_size * shape.num_kv_heads);
-      copies.add(query, late_query);
-      copies.add(key, late_key);
-      copies.add(value, late_value);
-      const AttentionInputs late{.query = {late_query.data()},
-                                 .key = {late_key.data()},
-                                 .value = {late_value.data()},
-                                 .arrival = &copies};
-      ASSERT_EQ(attend(pool, late), expected);
-    }
-  }
 }
 
 }  // namespace

@@ -22,8 +22,9 @@
 /// invisible under any error considered here). From o = sum p v with dp = p (ds - sum p ds):
 ///     |dp_j| <= p_j (e^(|ds_j| + |dlse|) - 1) + F
 ///         p = exp(s - lse); below F, the smallest normal number, it may be flushed to 0
-///     |do| <= (2 d + 16 eps) |head_gain| sum p |v| + F |head_gain| sum |v|
-///         16 eps: exp, the running sum, its rescaling, the division; the second term is what is flushed
+///     |do| <= |head_gain| sum (2 d + 16 eps + eps (m - s)) p |v| + F |head_gain| sum |v|
+///         16 eps: exp, the running sum, its rescaling, the division; eps (m - s): the difference from the row's
+///         largest score; the second sum is what is flushed. A sink is joined in double and costs nothing.
 ///     |dlse| <= d + 16 eps + 2 eps (|lse| + |m|)
 ///         lse = m + ln(sum) with the row maximum m: both terms round
 ///     |dH| <= sum_j |dp_j| (|ln p_j| + 1) + 16 eps H
@@ -72,7 +73,8 @@ class HeadBounds {
   }
 
   [[nodiscard]] double output(std::int64_t i, std::int64_t d, double row) const {
-    return (2 * row + 16 * kEpsilon) * head_.output_magnitude(i, d) + kFlushed * head_.visible_magnitude(i, d);
+    return (2 * row + 16 * kEpsilon) * head_.output_magnitude(i, d) + kEpsilon * head_.output_lag(i, d) +
+           kFlushed * head_.visible_magnitude(i, d);
   }
 
   [[nodiscard]] double lse(std::int64_t i, double row) const {

@@ -2,15 +2,24 @@
 
 import puppeteer from "puppeteer-core";
 
+import { WAIT_MILLISECONDS } from "../hangLimits.mjs";
+
 const [executablePath, url] = process.argv.slice(2);
 const browser = await puppeteer.launch({
-  ...{ browser: "firefox", executablePath, headless: true },
+  ...{
+    browser: "firefox",
+    executablePath,
+    headless: true,
+    timeout: WAIT_MILLISECONDS,
+    protocolTimeout: WAIT_MILLISECONDS,
+  },
   extraPrefsFirefox: { "dom.webgpu.enabled": true, "gfx.webgpu.ignore-blocklist": true },
 });
 try {
   const page = await browser.newPage();
+  page.setDefaultTimeout(WAIT_MILLISECONDS);
   await page.goto(url);
-  await page.waitForFunction(() => "outcome" in globalThis, { timeout: 30_000 });
+  await page.waitForFunction(() => "outcome" in globalThis);
   console.log(JSON.stringify(await page.evaluate(() => globalThis.outcome)));
 } finally {
   await browser.close();

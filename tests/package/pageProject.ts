@@ -4,8 +4,8 @@ import path from "node:path";
 import { afterAll, beforeAll } from "@jest/globals";
 import type { Browser } from "playwright-core";
 
+import { launchChromium } from "../browser/chromium.js";
 import { emptyConsumer, type Consumer } from "./consumer.js";
-import { openBrowser } from "./pages.js";
 import { run } from "./programs.js";
 
 export const script = (bundler: string) => path.resolve(`tests/package/bundlers/${bundler}.mjs`);
@@ -14,7 +14,7 @@ export const script = (bundler: string) => path.resolve(`tests/package/bundlers/
 export function pageProject(): { readonly browser: Browser; readonly consumer: Consumer } {
   const project = {} as { browser: Browser; consumer: Consumer };
   beforeAll(async () => {
-    project.browser = await openBrowser();
+    project.browser = await launchChromium();
     project.consumer = await emptyConsumer();
     await project.consumer.add("page");
   });

@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 
 import { expect } from "@jest/globals";
-import { chromium, type Browser } from "playwright-core";
+import { type Browser } from "playwright-core";
 
 import { ISOLATION, serveFolder } from "../browser/staticServer.js";
 import { firstRows } from "./expected.js";
@@ -21,13 +21,6 @@ export interface Outcome {
   readonly hint?: string;
 }
 
-export const CHROMIUM = {
-  executablePath: process.env["HEADWISE_CHROMIUM"] ?? "/usr/bin/chromium",
-  args: ["--no-sandbox"],
-};
-
-export const openBrowser = (): Promise<Browser> => chromium.launch(CHROMIUM);
-
 /** Opens the page and waits for its outcome; a page that reports none in time is an error that says why. */
 export async function outcomeAt(browser: Browser, url: string): Promise<Outcome> {
   const page = await browser.newPage();
@@ -36,7 +29,7 @@ export async function outcomeAt(browser: Browser, url: string): Promise<Outcome>
   page.on("console", (message) => message.type() === "error" && troubles.push(message.text()));
   try {
     await page.goto(url);
-    await page.waitForFunction(() => "outcome" in globalThis, undefined, { timeout: 30_000 });
+    await page.waitForFunction(() => "outcome" in globalThis);
     return await page.evaluate(() => (globalThis as unknown as { outcome: Promise<Outcome> }).outcome);
   } catch (cause) {
     throw new Error(`no outcome at ${url}: ${troubles.join("; ") || "and no complaint"}`, { cause });

@@ -144,7 +144,7 @@ describe("a mask", () => {
   });
 
   test("of another kind gets no such hint", () => {
-    expect(thrownBy(masked(3, 3)).hint).toBe("See troubleshooting.md#invalid_shape.");
+    expect(thrownBy(masked(3, 3)).hint).toBe("See node_modules/headwise/web/docs/troubleshooting.md#invalid_shape.");
   });
 });
 

@@ -9,6 +9,7 @@ import {
   ShapeError,
   type Attention,
   type AttendOptions,
+  type AttentionSettingsOptions,
   type KvCache,
   type KvCacheOptions,
   type Layout,
@@ -126,7 +127,7 @@ describe.each(variants)("variant %s", (variant) => {
     cache: KvCache,
     to: number,
     queries: number,
-    options: AttendOptions = {},
+    options: Omit<AttendOptions, "location"> = {},
     reference: ReferenceOptions = {},
     stored: (x: Floats) => Floats = STORED.float32,
   ) {
@@ -169,7 +170,7 @@ describe.each(variants)("variant %s", (variant) => {
       const query = floats([B, HQ, 3, D], 5);
       const expected = await plain.attend(query);
       const actual = await cache.attend(inLayout(query, layout), { layout, numKvHeads: HKV });
-      expect(actual.output).toEqual({ ...inLayout(expected.output as Floats, layout), dtype: "float32" });
+      expect(actual.output).toEqual({ ...inLayout(expected.output, layout), dtype: "float32" });
       plain.dispose();
       cache.dispose();
     });
@@ -181,6 +182,90 @@ describe.each(variants)("variant %s", (variant) => {
       const reference = { keyLengths: [150, 40], queryOffset: [148, 38] };
       expect(await problems(cache, 150, 2, { causal: "lower-right" }, reference)).toEqual({});
       cache.dispose();
+    });
+
+    describe("queries of a padded append", () => {
+      const query = floats([B, HQ, 3, D], 23);
+      const lengths = [3, 1];
+      /** 20 tokens in every batch, then 3 and 1. */
+      const ragged = async (options: Partial<KvCacheOptions> = {}) => {
+        const cache = await filled(20, options);
+        await cache.append(tokens(KEY, 20, 23), tokens(VALUE, 20, 23), { lengths });
+        return cache;
+      };
+      const slopes = [0.5, 0.25, 0.125, 0.0625];
+
+      test.each<[string, AttentionSettingsOptions]>([
+        ["causal", { causal: true }],
+        ["a window", { window: { left: 4 } }],
+        ["ALiBi", { alibiSlopes: slopes }],
+        ["excludeSelf", { excludeSelf: true }],
+      ])("stand at its tokens, and the rest is padding: %s", async (_, options) => {
+        const cache = await ragged();
+        const result = await cache.attend(query, { ...options, returns: RETURNS });
+        const reference = { keyLengths: [23, 21], queryLengths: lengths, queryOffset: [20, 20] };
+        const [key, value] = [tokens(KEY, 0, 23), tokens(VALUE, 0, 23)];
+        const expected = referenceAttention(query, key, value, { ...(options as ReferenceOptions), ...reference });
+        expect(resultProblems(result, RETURNS, expected)).toEqual({});
+        cache.dispose();
+      });
+
+      test("are turned by the positions of its tokens in a rotary cache", async () => {
+        const cache = await ragged({ rotary: {} });
+        const stated = await cache.attend(query, { queryLengths: lengths });
+        expect(bits(await cache.attend(query))).toEqual(bits(stated));
+        cache.dispose();
+      });
+
+      test.each<[string, AttendOptions, AttendOptions]>([
+        ["queryLengths", { causal: true, queryLengths: [2, 3] }, { queryOffset: [21, 18] }],
+        ["queryOffset", { causal: true, queryOffset: 19 }, { queryLengths: [3, 3] }],
+        ["another alignment", { causal: "upper-left" }, { queryLengths: [3, 3] }],
+        ["no rule that asks for positions", {}, { queryLengths: [3, 3] }],
+      ])("are taken as the call says: %s", async (_, options, stated) => {
+        const cache = await ragged();
+        expect(bits(await cache.attend(query, options))).toEqual(
+          bits(await cache.attend(query, { ...options, ...stated })),
+        );
+        cache.dispose();
+      });
+
+      test("are as many as its rows; any other number stands at the end", async () => {
+        const cache = await ragged();
+        for (const rows of [1, 2, 4]) {
+          const others = floats([B, HQ, rows, D], 24);
+          const stated = await cache.attend(others, { causal: true, queryLengths: [rows, rows] });
+          expect(bits(await cache.attend(others, { causal: true }))).toEqual(bits(stated));
+        }
+        cache.dispose();
+      });
+
+      test("are those of a fork as well, until it appends or is rewound", async () => {
+        const cache = await ragged();
+        const [fork, grown, rewound] = [await cache.fork(), await cache.fork(), await cache.fork()];
+        await append(grown, 23, 26);
+        await rewound.rewind([22, 21]);
+        const padded = { causal: true, queryLengths: lengths } as const;
+        const whole = { causal: true, queryLengths: [3, 3] } as const;
+        for (const [each, options] of [
+          [fork, padded],
+          [cache, padded],
+          [grown, whole],
+          [rewound, whole],
+        ] as const)
+          expect(bits(await each.attend(query, { causal: true }))).toEqual(bits(await each.attend(query, options)));
+        for (const each of [cache, fork, grown, rewound]) each.dispose();
+      });
+
+      test("must be stated for a slice and for a cache that was loaded", async () => {
+        const cache = await ragged();
+        for (const other of [await cache.slice(0), await hw.loadCache(await cache.save())]) {
+          const whole = await other.attend(query, { causal: true, queryLengths: [3, 3] });
+          expect(bits(await other.attend(query, { causal: true }))).toEqual(bits(whole));
+          other.dispose();
+        }
+        cache.dispose();
+      });
     });
 
     test("calls that are not awaited run in the order in which they were made", async () => {

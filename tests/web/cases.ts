@@ -45,7 +45,7 @@ export interface AttentionCase {
   readonly query: FloatTensor;
   readonly key: FloatTensor;
   readonly value: FloatTensor;
-  readonly options: AttentionOptions;
+  readonly options: Omit<AttentionOptions, "location">;
 }
 
 export function attentionCases(): readonly AttentionCase[] {
@@ -72,7 +72,7 @@ function toCase(row: TableRow): AttentionCase {
       ...(isPacked ? { numHeads: Hq, numKvHeads: Hkv } : {}),
       ...(mask ? { mask: maskTensor(seed, mask) } : {}),
       ...(bias ? { bias: biasTensor(seed, bias) } : {}),
-      ...(withNumbers(row.options ?? {}) as AttentionOptions),
+      ...(withNumbers(row.options ?? {}) as Omit<AttentionOptions, "location">),
       returns: row.returns ?? { output: true, lse: true },
     },
   };

@@ -1,8 +1,9 @@
 import { readFile } from "node:fs/promises";
 
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { createAttention, HeadwiseError, type Attention, type FloatTensor } from "headwise";
+import { createAttention, HeadwiseError, ShapeError, type Attention, type FloatTensor } from "headwise";
 import { createAttention as createInline } from "headwise/inline";
+import { AttentionHeads, AttentionMap } from "headwise/viz";
 import { createAttention as createInWorker } from "headwise/worker";
 
 import { attentionCases } from "./cases.js";
@@ -228,4 +229,17 @@ test("what an entry does not have is refused with a reason", async () => {
     reasons: { threads: "headwise/inline has one thread" },
   });
   hw.dispose();
+});
+
+test("what a debugger shows are the names of the documentation", async () => {
+  const layer = await main.multiHeadAttention({
+    ...{ inputDim: 2, numHeads: 1, outputProjection: false },
+    weights: { Wq: floats(2, 2), Wk: floats(2, 2), Wv: floats(2, 2) },
+  });
+  const cache = await main.kvCache({ numKvHeads: 1, headDim: 2 });
+  const objects = [main, layer, cache, main.allocate([1])];
+  const names = ["Attention", "Layer", "KvCache", "EngineTensor"];
+  expect(objects.map((object) => object.constructor.name)).toEqual(names);
+  const classes = [HeadwiseError, ShapeError, AttentionMap, AttentionHeads];
+  expect(classes.map(({ name }) => name)).toEqual(["HeadwiseError", "ShapeError", "AttentionMap", "AttentionHeads"]);
 });

@@ -30,7 +30,7 @@ describe.each(Object.entries(classes))("%s", (name, [Type, code]) => {
   test("has its name, its code, and the message, hint and cause that it was given", () => {
     const cause = new Error("why");
     const error = new Type("op: rule", { hint: "do this", cause });
-    const hint = `do this See troubleshooting.md#${code.toLowerCase()}.`;
+    const hint = `do this See node_modules/headwise/web/docs/troubleshooting.md#${code.toLowerCase()}.`;
     expect(error).toMatchObject({ name, code, message: "op: rule", hint, cause });
     expect(String(error)).toBe(`${name}: op: rule`);
   });

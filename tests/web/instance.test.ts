@@ -183,7 +183,7 @@ describe("merging", () => {
     ),
     shape: [2, to - from, x.shape[2]!],
   });
-  const part = (from: number, to: number, options: AttentionOptions = {}) =>
+  const part = (from: number, to: number, options: Omit<AttentionOptions, "location"> = {}) =>
     hw.scaledDotProductAttention(query, rows(key, from, to), rows(value, from, to), {
       ...options,
       returns: { lse: true },

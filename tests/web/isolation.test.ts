@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { createAttention, type Attention, type AttentionOptions, type Tensor } from "headwise";
+import { createAttention, type Attention, type AttentionOptions, type AttentionResult, type Tensor } from "headwise";
 
 import { bits, float32Of, valuesOf } from "./close.js";
 import { variants } from "./engines.js";
@@ -22,7 +22,7 @@ describe.each(variants)("variant %s", (variant) => {
   });
   afterAll(() => hw.dispose());
 
-  const run = (call: Call, changes: Partial<Record<"key" | "value", Tensor>> & { options?: AttentionOptions } = {}) => {
+  const run = (call: Call, changes: Partial<Record<"key" | "value", Tensor>> & { options?: Call["options"] } = {}) => {
     const { query, key, value, options } = { ...call, ...changes };
     return hw.scaledDotProductAttention(query, key as Call["key"], value as Call["value"], {
       ...options,
@@ -158,7 +158,7 @@ function keysSeen(reference: ReferenceResult): (b: number, g: number, j: number)
 
 /** One row of every output. */
 function rowOf(
-  { output, lse, entropy, probs, scores }: Awaited<ReturnType<Attention["scaledDotProductAttention"]>>,
+  { output, lse, entropy, probs, scores }: AttentionResult,
   { options }: Call,
   { shape: { Hq, Sq, Skv, Dv } }: ReferenceResult,
   { b, h, i, index }: Row,

@@ -219,7 +219,7 @@ describe.each(variants)("multiHeadAttention, variant %s", (variant) => {
       ] as const) {
         const alone = tensor(x.data.slice(from * 24, to * 24), [to - from, 24]);
         const expected = await layer.forward(alone, { causal: true });
-        const packed = (output.data as Float32Array).subarray(from * 24, to * 24);
+        const packed = output.data.subarray(from * 24, to * 24);
         packed.forEach((value, k) => expect(value).toBeCloseTo(expected.output.data[k]!, 5));
       }
     });
@@ -232,10 +232,7 @@ describe.each(variants)("multiHeadAttention, variant %s", (variant) => {
       const widened = tensor(Float32Array.from(valuesOf(x)), [1, 5, 24]);
       const exact = await layer.forward(widened);
       const { output } = await layer.forward(x);
-      expect([output.dtype, output.data]).toEqual([
-        "float16",
-        Uint16Array.from(exact.output.data as Float32Array, half),
-      ]);
+      expect([output.dtype, output.data]).toEqual(["float16", Uint16Array.from(exact.output.data, half)]);
       layer.dispose();
     });
   });
@@ -616,7 +613,7 @@ describe.each(variants)("multiHeadAttention, variant %s", (variant) => {
       for (const piece of pieces) {
         const part = tensor(x.data.slice(done * 24, (done + piece) * 24), [1, piece, 24]);
         const { output } = await layer.forward(part, { cache, causal: true });
-        const same = (whole.output.data as Float32Array).subarray(done * 24, (done + piece) * 24);
+        const same = whole.output.data.subarray(done * 24, (done + piece) * 24);
         same.forEach((value, k) => expect(output.data[k]).toBeCloseTo(value, 5));
         done += piece;
         expect(cache.length).toBe(done);
@@ -629,6 +626,40 @@ describe.each(variants)("multiHeadAttention, variant %s", (variant) => {
       expect(cache.lengths).toEqual([5, 2]);
       await layer.forward(randomTensor(2, [2, 3, 24]), { cache, appendLengths: [0, 3] });
       expect(cache.lengths).toEqual([5, 5]);
+    });
+
+    test("appendLengths are the lengths of x, where the call says nothing of its queries", async () => {
+      const x = randomTensor(1, [2, 3, 24]);
+      const forward = async (given: ForwardOptions) => {
+        using cache = await freshCache(2);
+        await layer.forward(randomTensor(2, [2, 4, 24]), { cache });
+        const { output } = await layer.forward(x, { cache, ...given });
+        // the queries of a layer's append may come separately, too
+        const attended = await cache.attend(randomTensor(3, [2, 6, 3, 4]), { causal: true });
+        return { output, attended: attended.output };
+      };
+      const appendLengths = [3, 1];
+      const stated = await forward({ causal: true, appendLengths, queryLengths: appendLengths });
+      expectSame(await forward({ causal: true, appendLengths }), stated);
+      expectSame(await forward({ causal: true, queryLengths: appendLengths }), stated);
+      expectSame(await forward({ appendLengths }), await forward({ queryLengths: appendLengths })); // it is rotary
+      const elsewhere = { causal: true, appendLengths, queryOffset: 4 } as const;
+      expectSame(await forward(elsewhere), await forward({ ...elsewhere, queryLengths: [3, 3] }));
+    });
+
+    test("lengths of a context say nothing of the queries", async () => {
+      const plain = await hw.multiHeadAttention({
+        ...options,
+        position: undefined,
+        weights,
+      } as unknown as LayerOptions);
+      const [x, key] = [randomTensor(1, [2, 3, 24]), randomTensor(2, [2, 3, 24])];
+      const forward = async (given: ForwardOptions) => {
+        using cache = await freshCache(2);
+        return plain.forward(x, { key, cache, appendLengths: [3, 1], causal: true, ...given });
+      };
+      expectSame(await forward({}), await forward({ queryLengths: [3, 3] }));
+      plain.dispose();
     });
 
     test("cross-attention projects its context once", async () => {
@@ -654,6 +685,20 @@ describe.each(variants)("multiHeadAttention, variant %s", (variant) => {
       const short = tensor(new Uint8Array(3), [1, 1, 1, 3]);
       await expect(layer.forward(x, { cache, mask: short })).rejects.toThrow(/mask.shape must broadcast/);
       expect(cache.length).toBe(3);
+    });
+
+    test("a ring that keeps the tokens of a call that failed says so", async () => {
+      using cache = await hw.kvCache({ numKvHeads: 2, headDim: 4, ring: { window: 4 } });
+      await layer.forward(randomTensor(1, [1, 3, 24]), { cache });
+      const mask = tensor(new Uint8Array(4), [1, 1, 1, 4]);
+      const failing = layer.forward(randomTensor(2, [1, 3, 24]), { cache, mask, emptyRows: "throw" });
+      await expect(failing).rejects.toThrow(/sees no key/);
+      expect(cache.appended).toEqual([6]);
+      const query = randomTensor(3, [1, 2, 5, 4]);
+      const { probs } = await cache.attend(query, { returns: { probs: true } });
+      expect(probs.shape).toEqual([1, 2, 5, 4]);
+      const sums = Array.from({ length: 10 }, (_, row) => probs.data.slice(4 * row, 4 * row + 4));
+      for (const row of sums) expect(row.reduce((a, b) => a + b)).toBeCloseTo(1, 5);
     });
 
     test("calls that overlap take their turn", async () => {
@@ -806,7 +851,7 @@ describe.each(variants)("multiHeadAttention, variant %s", (variant) => {
       ["a value's length", x, { value: randomTensor(1, [1, 5, 24]) }, /value must be as long as its keys, got 5 and 4/],
       ["an unknown option", x, { casual: true } as ForwardOptions, /unknown option "casual"; did you mean "causal"\?/],
       ["what is no cache", x, { cache: {} as KvCache }, /cache must be a cache made by kvCache, got an empty object/],
-      ["a GPU result", x, { location: "gpu" }, /location "gpu" needs the WebGPU backend/],
+      ["a GPU result", x, { location: "gpu" } as object, /location "gpu" needs the WebGPU backend/],
     ])("forward refuses %s, and computes the same bits afterwards", async (_, input, given, message) => {
       using layer = await hw.multiHeadAttention(options);
       const before = await layer.forward(x);

@@ -118,11 +118,12 @@ describe("the engine's file", () => {
   });
 
   test("that stops arriving is given up after 30 s of silence", async () => {
-    const later = setTimeout;
     jest.useFakeTimers({ doNotFake: ["nextTick", "setImmediate", "queueMicrotask", "performance", "Date"] });
     try {
-      const loading = rejection({ variant: "simd", wasm: { url: `${origin}/slow.wasm` } });
-      await new Promise((resolve) => later(resolve, 500)); // the first bytes come
+      let loading!: Promise<HeadwiseError>;
+      await new Promise((firstBytesCame) => {
+        loading = rejection({ variant: "simd", wasm: { url: `${origin}/slow.wasm` }, onProgress: firstBytesCame });
+      });
       await jest.advanceTimersByTimeAsync(30_000);
       const error = await loading;
       expect(error).toMatchObject({ name: "AssetError", code: "ASSET_TIMEOUT" });

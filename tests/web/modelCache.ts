@@ -24,6 +24,8 @@ export class ModelCache {
     readonly shape: CacheShape,
     private held: readonly (readonly Token[])[],
     private ends: readonly number[],
+    /** Lengths of the last append, if nothing but a fork came after it. */
+    private last: readonly number[] | undefined = undefined,
   ) {}
 
   static empty(shape: CacheShape): ModelCache {
@@ -52,6 +54,17 @@ export class ModelCache {
       return [...tokens, ...added].filter(stays);
     });
     this.ends = this.ends.map((end, b) => end + lengths[b]!);
+    this.last = lengths;
+  }
+
+  /** Rows of the last append: as many as its longest batch took. */
+  get lastRows(): number | undefined {
+    return this.last && Math.max(0, ...this.last);
+  }
+
+  /** How many of so many query rows there are in each batch, where a call counts positions and says nothing else. */
+  queryLengths(rows: number, countsPositions: boolean): readonly number[] {
+    return countsPositions && this.last && rows === this.lastRows ? this.last : this.ends.map(() => rows);
   }
 
   /** Whether nothing would be missing: a ring may have dropped tokens that it would hold at these lengths. */
@@ -67,9 +80,14 @@ export class ModelCache {
   rewind(lengths: readonly number[]): void {
     this.held = this.held.map((tokens, b) => tokens.filter(({ position }) => position < lengths[b]!));
     this.ends = lengths;
+    this.last = undefined;
   }
 
   fork(): ModelCache {
+    return new ModelCache(this.shape, this.held, this.ends, this.last);
+  }
+
+  loaded(): ModelCache {
     return new ModelCache(this.shape, this.held, this.ends);
   }
 
@@ -106,6 +124,7 @@ export class ModelCache {
       value: rows("value", valueDim),
       options: {
         keyLengths: this.lengths,
+        queryLengths,
         keyPositions: this.held.map((tokens) => tokens.map(({ position }) => position)),
         queryOffset: this.ends.map((end, b) => (alignment === "upper-left" ? 0 : end - queryLengths[b]!)),
       },

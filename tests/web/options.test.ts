@@ -24,7 +24,9 @@ describe("the names of options", () => {
     const error = thrownBy(() => reader({ [name]: 1 }));
     expect(OptionError.is(error)).toBe(true);
     expect(error.message).toBe(`op: unknown option "${name}"; did you mean ${suggested}?`);
-    expect(error.hint).toBe(`Known options: ${NAMES.join(", ")}. See troubleshooting.md#invalid_option.`);
+    expect(error.hint).toBe(
+      `Known options: ${NAMES.join(", ")}. See node_modules/headwise/web/docs/troubleshooting.md#invalid_option.`,
+    );
   });
 
   test("that resemble nothing are refused without a suggestion", () => {
@@ -111,7 +113,7 @@ test("a choice is one of its values, with a suggestion when it nearly is", () =>
   const error = thrownBy(() => reader({ layout: "bshd" }).oneOf("layout", ["BHSD", "BSHD"], "BHSD"));
   expect(error).toMatchObject({
     message: 'op: layout must be "BHSD" or "BSHD", got "bshd"',
-    hint: 'did you mean "BSHD"? See troubleshooting.md#invalid_option.',
+    hint: 'did you mean "BSHD"? See node_modules/headwise/web/docs/troubleshooting.md#invalid_option.',
   });
 });
 

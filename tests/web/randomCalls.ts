@@ -10,7 +10,7 @@ export interface Call {
   readonly query: Tensor<"float32" | "float16">;
   readonly key: Tensor<"float32" | "float16">;
   readonly value: Tensor<"float32" | "float16">;
-  readonly options: AttentionOptions;
+  readonly options: Omit<AttentionOptions, "location">;
   readonly [fc.toStringMethod]: () => string;
 }
 
@@ -94,7 +94,7 @@ function numbers<D extends "float32" | "float16">(seed: number, stream: number, 
   return { data: new Uint16Array(view.buffer), shape } as unknown as Tensor<D>;
 }
 
-function optionsFor({ layout, rank, B, Hkv, group, Sq, Skv }: Extents): fc.Arbitrary<AttentionOptions> {
+function optionsFor({ layout, rank, B, Hkv, group, Sq, Skv }: Extents): fc.Arbitrary<Call["options"]> {
   const H = Hkv * group;
   const perHead = (element: fc.Arbitrary<number>) => fc.array(element, { minLength: H, maxLength: H });
   const perBatch = (element: fc.Arbitrary<number>) => fc.array(element, { minLength: B, maxLength: B });
@@ -120,7 +120,7 @@ function raggedOptions(
   Sq: number,
   Skv: number,
   perHead: (element: fc.Arbitrary<number>) => fc.Arbitrary<number[]>,
-): fc.Arbitrary<AttentionOptions> {
+): fc.Arbitrary<Call["options"]> {
   return fc.nat(4).chain((cuts) => {
     const cumulative = (total: number) =>
       fc

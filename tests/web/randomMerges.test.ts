@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { createAttention, type Attention, type AttentionOptions } from "headwise";
+import { createAttention, type Attention } from "headwise";
 
 import { word } from "./cases.js";
 import { differences, valuesOf } from "./close.js";
@@ -50,7 +50,7 @@ describe.each(variants)("variant %s", (variant) => {
 });
 
 /** Options without those that the split takes over, or that mergeAttention is not told: a padding row has no sink. */
-function mergeable(options: AttentionOptions): AttentionOptions {
+function mergeable(options: Call["options"]): Call["options"] {
   const left = ["mask", "returns", "emptyRows", "queryLengths"];
   return Object.fromEntries(Object.entries(options).filter(([name]) => !left.includes(name)));
 }
@@ -61,7 +61,7 @@ function mergeable(options: AttentionOptions): AttentionOptions {
  */
 function mergedOutput(
   { query, key, value }: Call,
-  options: AttentionOptions,
+  options: Call["options"],
   { output }: ReferenceResult,
   lseError: number,
 ): Expected {

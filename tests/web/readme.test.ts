@@ -10,6 +10,8 @@ import path from "node:path";
 
 import { describe, expect, test } from "@jest/globals";
 
+import { WAIT_MILLISECONDS } from "../hangLimits.mjs";
+
 const root = process.cwd();
 const guides = path.join(root, "web", "docs");
 const scratch = path.join(root, "build", "readme");
@@ -47,7 +49,7 @@ function printedBy(example: string, name: string): string[] {
   mkdirSync(scratch, { recursive: true });
   const file = path.join(scratch, `${name}.mjs`);
   writeFileSync(file, example);
-  return execFileSync(process.execPath, [file], { encoding: "utf8", timeout: 30_000 }).trim().split("\n");
+  return execFileSync(process.execPath, [file], { encoding: "utf8", timeout: WAIT_MILLISECONDS }).trim().split("\n");
 }
 
 const promisedBy = (example: string) => [...example.matchAll(/\/\/ prints: (.*)$/gm)].map((match) => match[1]!.trim());

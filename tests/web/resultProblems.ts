@@ -4,7 +4,7 @@ import { differences } from "./close.js";
 import { select, type Expected, type ReferenceResult } from "./reference.js";
 import { topKProblems } from "./topK.js";
 
-/** For each output that was asked for, where it leaves its bounds; empty if nowhere. */
+/** For each output that was asked for, where it leaves its bounds, and each that was not asked for; empty if all is well. */
 export function resultProblems(
   result: AttentionResult,
   returns: AttentionOptions["returns"] = {},
@@ -14,6 +14,9 @@ export function resultProblems(
   const check = (name: string, lines: string[]) => {
     if (lines.length > 0) found[name] = lines;
   };
+  const isAsked = (part: string) =>
+    part === "output" ? returns.output !== false : Boolean(returns[part as keyof typeof returns]);
+  for (const part of Object.keys(result)) if (!isAsked(part)) found[part] = ["was not asked for"];
   if (returns.output !== false) check("output", differences(result.output, reference.output));
   if (returns.lse) check("lse", differences(result.lse, reference.lse));
   if (returns.entropy) check("entropy", differences(result.entropy, reference.entropy));

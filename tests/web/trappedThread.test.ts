@@ -7,7 +7,7 @@ import { pathToFileURL } from "node:url";
 
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 
-import { faultyLoader } from "./faultyLoader.js";
+import { faultyLoader } from "./faultyLoader.mjs";
 import { runProgram } from "./programs.js";
 
 let folder: string;

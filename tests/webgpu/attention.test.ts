@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { createAttention, EmptyRowError, type Attention, type AttentionOptions } from "headwise";
+import { createAttention, EmptyRowError, type Attention } from "headwise";
 import { attention as onnxAttention, rotaryEmbedding as onnxRotary } from "headwise/onnx";
 
 import {
@@ -72,7 +72,7 @@ describeOnGpu("WebGPU", () => {
       const run = (poisoned: boolean) => {
         const fill = (data: Float32Array) => (poisoned ? data.fill(x, 40 * D, 41 * D) : data);
         const tensor = (data: Float32Array) => ({ data, shape: [S, D] });
-        const options: AttentionOptions = { causal: true, returns: RETURNS };
+        const options = { causal: true, returns: RETURNS } as const;
         return hw.scaledDotProductAttention(
           tensor(numbers(0)),
           tensor(fill(numbers(1))),
@@ -83,9 +83,9 @@ describeOnGpu("WebGPU", () => {
       const [clean, poisoned] = [await run(false), await run(true)];
       const before = (result: typeof clean) => ({
         output: [...float32Of(result.output).subarray(0, 40 * D)],
-        lse: [...result.lse!.data.subarray(0, 40)],
-        entropy: [...result.entropy!.data.subarray(0, 40)],
-        probs: [...result.probs!.data.subarray(0, 40 * S)],
+        lse: [...result.lse.data.subarray(0, 40)],
+        entropy: [...result.entropy.data.subarray(0, 40)],
+        probs: [...result.probs.data.subarray(0, 40 * S)],
       });
       expect(before(poisoned)).toEqual(before(clean));
       expect(

@@ -57,6 +57,14 @@ describeOnGpu("caches on WebGPU", () => {
     });
   });
 
+  test("queries of a padded append, as wasm", async () => {
+    await agree(form, async (cache) => {
+      await cache.append(keys(1, 20), values(2, 20));
+      await cache.append(keys(3, 3), values(4, 3), { lengths: [3, 1] });
+      return outputs(cache, 3, { causal: true });
+    });
+  });
+
   test("batches of different lengths, keyLengths and an empty cache, as wasm", async () => {
     await agree(form, async (cache) => {
       const empty = await outputs(cache, 2);

@@ -102,6 +102,8 @@ describeOnGpu("multiHeadAttention on WebGPU", () => {
       const results = [];
       for (const [step, length] of [5, 1, 1, 3].entries())
         results.push(await layer.forward(randomTensor(20 + step, [2, length, 24]), { cache, causal: true }));
+      for (const lengths of [{ queryLengths: [3, 1] }, { appendLengths: [1, 2] }])
+        results.push(await layer.forward(randomTensor(29, [2, 3, 24]), { cache, causal: true, ...lengths }));
       results.push(await layer.forward(randomTensor(30, [2, 2, 24]), { cache, attendOnly: true }));
       results.push(await layer.forward(randomTensor(31, [2, 3, 24]), { cache, appendLengths: [3, 1], queryOffset: 2 }));
       const outputs = results.map(({ output }) => output);

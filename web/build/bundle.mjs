@@ -1,6 +1,6 @@
-// web/src → dist: one self-contained, readable ES module for each entry of the package, and the types.
+// web/src → dist: one self-contained, readable module for each entry of the package, with its source map, and the types.
 
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 
@@ -8,21 +8,23 @@ import { build as esbuild } from "esbuild";
 
 import { build, dist, inlineModule, root } from "./paths.mjs";
 import { run } from "./run.mjs";
+import { printSizes } from "./sizes.mjs";
 import { whenStale } from "./stale.mjs";
 
-/** Every entry the package is to have; one whose source is not written yet is left out. */
+/** A file of dist/, what it is made from, and for which platform. `.cjs` is for `require`. */
 const ENTRIES = [
-  { name: "index", source: "web/src/index.ts", platform: "browser" },
-  { name: "index.node", source: "web/src/index.node.ts", platform: "node" },
-  { name: "worker", source: "web/src/worker.ts", platform: "browser" },
-  { name: "worker.node", source: "web/src/worker.node.ts", platform: "node" },
-  { name: "worker-entry", source: "web/src/worker/entry.ts", platform: "browser" },
-  { name: "worker-entry.node", source: "web/src/worker/entry.node.ts", platform: "node" },
-  { name: "inline", source: "web/src/inline.ts", platform: "browser" },
-  { name: "webgpu", source: "web/src/webgpu.ts", platform: "browser" },
-  { name: "webgpu-engine", source: "web/src/webgpuEngine.ts", platform: "browser" },
-  { name: "onnx", source: "web/src/onnx.ts", platform: "browser" },
-  { name: "viz", source: "web/src/viz.ts", platform: "browser" },
+  { file: "index.js", source: "web/src/index.ts", platform: "browser" },
+  { file: "index.node.js", source: "web/src/index.node.ts", platform: "node" },
+  { file: "worker.js", source: "web/src/worker.ts", platform: "browser" },
+  { file: "worker.node.js", source: "web/src/worker.node.ts", platform: "node" },
+  { file: "worker-entry.js", source: "web/src/worker/entry.ts", platform: "browser" },
+  { file: "worker-entry.node.js", source: "web/src/worker/entry.node.ts", platform: "node" },
+  { file: "inline.js", source: "web/src/inline.ts", platform: "browser" },
+  { file: "inline.cjs", source: "web/src/inline.ts", platform: "browser" },
+  { file: "webgpu.js", source: "web/src/webgpu.ts", platform: "browser" },
+  { file: "webgpu-engine.js", source: "web/src/webgpuEngine.ts", platform: "browser" },
+  { file: "onnx.js", source: "web/src/onnx.ts", platform: "browser" },
+  { file: "viz.js", source: "web/src/viz.ts", platform: "browser" },
 ];
 
 /** What each entry was made from, as esbuild tells it. */
@@ -31,37 +33,50 @@ export const metafiles = path.join(build, "metafiles");
 const CONFIGURATION = ["package.json", "package-lock.json", "web/build/bundle.mjs"];
 
 export async function bundle() {
-  const entries = ENTRIES.filter(({ source }) => existsSync(path.join(root, source)));
   const inputs = ["web/src", ...Object.values(inlineModule).map(fromRoot), ...CONFIGURATION];
-  const outputs = entries.flatMap(({ name }) => [`dist/${name}.js`, metafileOf(name)]);
+  const outputs = ENTRIES.flatMap(({ file }) => [`dist/${file}`, `dist/${file}.map`, metafileOf(file)]);
   await whenStale("bundle", { inputs, outputs }, async () => {
-    for (const entry of entries) await bundleEntry(entry);
+    for (const entry of ENTRIES) await bundleEntry(entry);
+    printSizes();
   });
 }
 
 const version = () => JSON.parse(readFileSync(path.join(root, "package.json"), "utf8")).version;
-const metafileOf = (name) => fromRoot(path.join(metafiles, `${path.basename(name)}.json`));
+const metafileOf = (file) => fromRoot(path.join(metafiles, `${file}.json`));
 
 const asShipped = () => ({
   absWorkingDir: root,
   metafile: true,
   bundle: true,
   target: "es2022",
+  sourcemap: "linked",
   legalComments: "inline",
   logLevel: "warning",
   define: { HEADWISE_VERSION: JSON.stringify(version()) },
 });
 
-async function bundleEntry({ name, source, platform }) {
-  const file = path.join(dist, `${name}.js`);
-  const entry = { entryPoints: [source], outfile: file, format: "esm", platform };
+async function bundleEntry({ file, source, platform }) {
+  const outfile = path.join(dist, file);
+  const entry = { entryPoints: [source], outfile, format: file.endsWith(".cjs") ? "cjs" : "esm", platform };
   const { metafile } = await esbuild({ ...asShipped(), ...entry, plugins: [bareWgsl, inlinedModule] });
-  writeMetafile(name, metafile);
+  keepLibraries(`${outfile}.map`);
+  writeMetafile(file, metafile);
 }
 
-function writeMetafile(name, metafile) {
+/** Keeps in a source map the text of libraries only: the package holds web/src, and what is generated has no readable text. */
+function keepLibraries(file) {
+  const map = JSON.parse(readFileSync(file, "utf8"));
+  const kept = (source, text) => {
+    if (source.startsWith("../web/src/")) return null;
+    return source.includes("node_modules") ? text : "// generated: see the bundle itself";
+  };
+  map.sourcesContent = map.sources.map((source, n) => kept(source, map.sourcesContent[n]));
+  writeFileSync(file, JSON.stringify(map));
+}
+
+function writeMetafile(file, metafile) {
   mkdirSync(metafiles, { recursive: true });
-  writeFileSync(path.join(root, metafileOf(name)), JSON.stringify(metafile));
+  writeFileSync(path.join(root, metafileOf(file)), JSON.stringify(metafile));
 }
 
 const fromRoot = (file) => path.relative(root, file);
@@ -91,8 +106,11 @@ const inlinedModule = {
 /** The public types, generated from the same sources. */
 export async function emitTypes() {
   const inputs = ["web/src", "web/tsconfig.json", "web/tsconfig.types.json", ...CONFIGURATION];
-  await whenStale("types", { inputs, outputs: ["dist/types/index.d.ts"] }, async () => {
+  const outputs = ["dist/types/index.d.ts", "dist/types/inline.d.cts"];
+  await whenStale("types", { inputs, outputs }, async () => {
     rmSync(path.join(dist, "types"), { recursive: true, force: true });
     await run(process.execPath, ["node_modules/typescript/bin/tsc", "--project", "web/tsconfig.types.json"]);
+    // What `require` gives has the same types. A file for each way to load a module is what TypeScript looks for.
+    writeFileSync(path.join(dist, "types/inline.d.cts"), 'export * from "./inline.js";\n');
   });
 }

@@ -10,8 +10,8 @@ import { run, say } from "./run.mjs";
 /** Seconds before each try: registries have bad minutes. */
 const PAUSES = [0, 10, 30];
 
-/** What does not answer in a minute, twice, npm gives up. */
-const NPM_CI = ["ci", "--loglevel=warn", "--ignore-scripts", "--fetch-timeout=60000", "--fetch-retries=1"];
+/** What does not answer in a minute, twice, npm gives up. Under `npm pack --dry-run` packages are needed all the same. */
+const NPM_CI = ["ci", "--loglevel=warn", "--ignore-scripts", "--dry-run=false", "--fetch-timeout=60000", "--fetch-retries=1"];
 
 /**
  * Installs the npm packages of a folder when they are missing or are not the ones that its lock file names. Its optional

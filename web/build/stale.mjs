@@ -1,7 +1,7 @@
 // Steps that run only when something they read has changed.
 
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
 import { build, root } from "./paths.mjs";
@@ -36,7 +36,7 @@ export function digestOf(inputs) {
 function filesIn(input) {
   const full = path.join(root, input);
   if (!existsSync(full)) return [];
-  if (path.extname(input)) return [input];
+  if (statSync(full).isFile()) return [input];
   const entries = readdirSync(full, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   const files = entries.map((entry) => path.relative(root, path.join(entry.parentPath ?? entry.path, entry.name)));
   return files.filter((file) => !file.split(path.sep).includes("node_modules")).sort();

@@ -1,22 +1,22 @@
 import type { Returns } from "./attentionOptions.js";
 import { attentionProblem, OPTION_NAMES, type AttentionOptions, type FloatTensor } from "./attentionProblem.js";
 import type {
-  AttentionResult,
   Backend,
   Eventually,
-  GpuAttentionResult,
+  GpuResultOf,
   KernelTime,
+  NoReturns,
   Opened,
   OutputOf,
   Report,
-  ResultOf,
+  ResultAt,
 } from "./backend.js";
 import { cacheProblem, KvCache, type KvCacheOptions } from "./cache.js";
 import { CallArguments } from "./callArguments.js";
 import type { Context } from "./context.js";
 import { Disposing } from "./disposable.js";
 import { DisposedError, UnsupportedError } from "./errors.js";
-import type { GpuFloats, GpuTensor } from "./gpuData.js";
+import type { GpuFloats, OnGpu } from "./gpuData.js";
 import { Layer } from "./layer.js";
 import { layerProblem, type LayerOptions } from "./layerProblem.js";
 import { LAYOUTS } from "./layout.js";
@@ -28,9 +28,10 @@ import { BYTES, type Dtype } from "./tensor.js";
 import { warmupInputs, type WarmupShape } from "./warmup.js";
 import type { EngineTensor } from "./wasm/heap.js";
 
-/** Options whose tensors may lie on the GPU too. */
-type OnGpu<O> = {
-  readonly [Name in keyof O]: Name extends "mask" | "bias" | "into" ? O[Name] | GpuTensor : O[Name];
+/** Options of a call: `R` is what it returns, `Into` the tensor that it writes to. */
+type CallOptions<R, Into> = OnGpu<Omit<AttentionOptions, "returns" | "into" | "location">> & {
+  readonly returns?: R;
+  readonly into?: Into;
 };
 
 /** A net under instances that are dropped without dispose(). It may run late or never: dispose what you make. */
@@ -51,8 +52,7 @@ export class Attention extends Disposing {
   readonly #context: Context;
   #disposed = false;
 
-  /** @internal */
-  constructor({ backend, report }: Opened) {
+  private constructor({ backend, report }: Opened) {
     super();
     this.report = report;
     this.#backend = backend;
@@ -64,6 +64,11 @@ export class Attention extends Disposing {
       release: (operation, work) => this.#release(operation, work),
     };
     dropped.register(this, backend, this);
+  }
+
+  /** @internal */
+  static over(engine: Opened): Attention {
+    return new this(engine);
   }
 
   /**
@@ -78,28 +83,17 @@ export class Attention extends Disposing {
    * @throws ShapeError, OptionError, UnsupportedError before any work; EmptyRowError with `emptyRows: "throw"`;
    *   OutOfMemoryError; DisposedError.
    */
-  scaledDotProductAttention(
-    query: FloatTensor | GpuFloats,
-    key: FloatTensor | GpuFloats,
-    value: FloatTensor | GpuFloats,
-    options: OnGpu<AttentionOptions> & { readonly location: "gpu" },
-  ): Promise<GpuAttentionResult>;
-  scaledDotProductAttention<
-    const R extends Returns = Returns,
+  async scaledDotProductAttention<
+    const R extends Returns = NoReturns,
     Q extends FloatTensor = FloatTensor,
-    Into extends FloatTensor = Q,
+    Into extends FloatTensor | GpuFloats = Q,
+    const L extends "cpu" | "gpu" = "cpu",
   >(
     query: Q | GpuFloats,
     key: FloatTensor | GpuFloats,
     value: FloatTensor | GpuFloats,
-    options?: OnGpu<Omit<AttentionOptions, "into">> & { readonly returns?: R; readonly into?: Into | GpuFloats },
-  ): Promise<ResultOf<R, Into>>;
-  async scaledDotProductAttention(
-    query: FloatTensor | GpuFloats,
-    key: FloatTensor | GpuFloats,
-    value: FloatTensor | GpuFloats,
-    options: OnGpu<AttentionOptions> = {},
-  ): Promise<AttentionResult | GpuAttentionResult> {
+    options: CallOptions<R, Into> & { readonly location?: L } = {},
+  ): Promise<ResultAt<L, R, Into>> {
     const call = this.#arguments("scaledDotProductAttention", this.#backend.onGpu);
     const problem = attentionProblem(call, query, key, value, readOptions(call, options, OPTION_NAMES));
     const compute = async () => {
@@ -107,7 +101,7 @@ export class Attention extends Disposing {
       noteForMerge(result, problem.settings);
       return result;
     };
-    return this.#run(call, compute, problem.signal);
+    return (await this.#run<unknown>(call, compute, problem.signal)) as ResultAt<L, R, Into>;
   }
 
   /**
@@ -208,13 +202,13 @@ export class Attention extends Disposing {
    *
    * @throws UnsupportedError by engines other than WebGPU.
    */
-  async encode(
+  async encode<const R extends Returns = NoReturns, Into extends FloatTensor | GpuFloats = FloatTensor>(
     commandEncoder: object,
     query: FloatTensor | GpuFloats,
     key: FloatTensor | GpuFloats,
     value: FloatTensor | GpuFloats,
-    options: OnGpu<AttentionOptions> = {},
-  ): Promise<GpuAttentionResult> {
+    options: CallOptions<R, Into> & { readonly location?: "gpu" } = {},
+  ): Promise<GpuResultOf<R, Into>> {
     const call = this.#arguments("encode", true);
     const backend = this.#backend;
     if (!backend.encode)
@@ -222,7 +216,8 @@ export class Attention extends Disposing {
         `encode: this instance computes with ${this.report.backend}, which records no GPU commands`,
       );
     const problem = attentionProblem(call, query, key, value, readOptions(call, options, OPTION_NAMES));
-    return this.#run(call, () => backend.encode!(commandEncoder, problem), problem.signal);
+    const record = () => backend.encode!(commandEncoder, problem);
+    return (await this.#run<unknown>(call, record, problem.signal)) as GpuResultOf<R, Into>;
   }
 
   /** With `profile`, the GPU time of each kernel of the latest call, in the order in which they ran. */

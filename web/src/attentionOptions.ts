@@ -199,8 +199,10 @@ function readQueryOffset(options: OptionReader, numSequences: number): Int32Arra
   return new Int32Array(numSequences).fill(options.requiredInteger("queryOffset"));
 }
 
+const WINDOW_NAMES = namesOf<Window>({ left: true, right: true });
+
 function readWindow(options: OptionReader): AttentionSettings["window"] {
-  const window = options.object("window", namesOf<Window>({ left: true, right: true }));
+  const window = options.object("window", WINDOW_NAMES);
   return { left: window?.integer("left", { min: 0 }), right: window?.integer("right", { min: 0 }) };
 }
 

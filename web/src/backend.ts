@@ -1,7 +1,7 @@
 import type { Returns } from "./attentionOptions.js";
 import type { AttentionProblem, FloatTensor } from "./attentionProblem.js";
 import type { AppendProblem, AttendProblem, CacheForm, CacheProblem } from "./cache.js";
-import type { GpuResult } from "./gpuData.js";
+import type { GpuFloats, GpuResult } from "./gpuData.js";
 import type { ForwardProblem, LayerProblem } from "./layerProblem.js";
 import type { MergeProblem, MergeResult } from "./merge.js";
 import type { RotaryProblem } from "./rotary.js";
@@ -14,12 +14,17 @@ export type Eventually<T> = T | Promise<T>;
 /** A float result in the dtype of the inputs. */
 export type FloatResult = TypedTensor<"float32"> | TypedTensor<"float16">;
 
-/** The float result of a call on a tensor: of its dtype, as far as TypeScript knows that. */
-export type OutputOf<T extends FloatTensor> = [T["data"]] extends [Float32Array]
-  ? TypedTensor<"float32">
-  : [T["data"]] extends [Uint16Array | HalfArray]
-    ? TypedTensor<"float16">
-    : FloatResult;
+/**
+ * The output of a call on a tensor, or into one: of its dtype, as far as TypeScript knows that. A tensor on the GPU that was
+ * given as `into` is itself the output.
+ */
+export type OutputOf<T extends FloatTensor | GpuFloats> = [T] extends [GpuFloats]
+  ? T
+  : [T] extends [{ readonly data: Float32Array }]
+    ? TypedTensor<"float32">
+    : [T] extends [{ readonly data: Uint16Array | HalfArray }]
+      ? TypedTensor<"float16">
+      : FloatResult;
 
 /** What scaledDotProductAttention gives back: what `returns` asked for. */
 export interface AttentionResult {
@@ -37,20 +42,39 @@ export interface AttentionResult {
   readonly scores?: TypedTensor<"float32">;
 }
 
-/**
- * The result of a call whose `returns` is known to TypeScript: what it asks for is there. Where it is not known (a
- * variable of type Returns, a boolean) the parts stay optional. `T` is the tensor whose dtype the output has: the query,
- * or `into`.
- */
-export type ResultOf<R extends Returns, T extends FloatTensor = FloatTensor> = Omit<AttentionResult, "output"> & {
-  readonly output: OutputOf<T>;
-} & {
+/** Nothing that `returns` says: the output alone. */
+// eslint-disable-next-line @typescript-eslint/no-empty-object-type -- no key is known, so none is asked for or refused
+export type NoReturns = {};
+
+/** The parts of `All` that `returns` surely asks for. Those that TypeScript cannot know of stay optional. */
+type Parts<R extends Returns, All> = Omit<All, "output"> & {
   readonly [
-    Part in keyof R & Exclude<keyof AttentionResult, "output"> as [Extract<R[Part], false | undefined>] extends [never]
+    Part in keyof R & Exclude<keyof All, "output"> as [Extract<R[Part], false | undefined>] extends [never]
       ? Part
       : never
-  ]-?: NonNullable<AttentionResult[Part]>;
+  ]-?: NonNullable<All[Part]>;
 };
+
+/** The output: absent with `output: false`, optional with a boolean. A variable of type Returns is trusted to want it. */
+type OutputPart<R extends Returns, Output> = Returns extends R
+  ? { readonly output: Output }
+  : R extends { readonly output: infer Wanted }
+    ? [Wanted] extends [false]
+      ? NoReturns
+      : false extends Wanted
+        ? { readonly output?: Output }
+        : { readonly output: Output }
+    : { readonly output: Output };
+
+/**
+ * The result of a call whose `returns` is known to TypeScript: what it asks for is there. `T` is the tensor whose dtype the
+ * output has: the query, or `into`.
+ */
+export type ResultOf<R extends Returns = NoReturns, T extends FloatTensor | GpuFloats = FloatTensor> = Parts<
+  R,
+  AttentionResult
+> &
+  OutputPart<R, OutputOf<T>>;
 
 /** What a call with `location: "gpu"`, or one that was recorded, leaves on the GPU. */
 export interface GpuAttentionResult {
@@ -61,6 +85,18 @@ export interface GpuAttentionResult {
   readonly entropy?: GpuResult<"float32">;
   readonly scores?: GpuResult<"float32">;
 }
+
+/** The same on the GPU. `T` is the tensor given as `into`; without one the output is a tensor of its own. */
+export type GpuResultOf<R extends Returns = NoReturns, T extends FloatTensor | GpuFloats = FloatTensor> = Parts<
+  R,
+  GpuAttentionResult
+> &
+  OutputPart<R, [T] extends [GpuFloats] ? T : GpuAttentionResult["output"]>;
+
+/** The result of a call with `location` L: both kinds where TypeScript cannot know it. */
+export type ResultAt<L extends "cpu" | "gpu", R extends Returns, T extends FloatTensor | GpuFloats> = L extends "gpu"
+  ? GpuResultOf<R, T>
+  : ResultOf<R, T>;
 
 /** GPU time of one kernel of a call. */
 export interface KernelTime {

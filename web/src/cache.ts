@@ -12,7 +12,7 @@ import {
   type Wanted,
 } from "./attentionOptions.js";
 import { outputForm, refuseGpu, type CheckedFloats, type FloatTensor, type OutputForm } from "./attentionProblem.js";
-import type { AttentionResult, Backend, BackendCache, GpuAttentionResult, ResultOf } from "./backend.js";
+import type { Backend, BackendCache, NoReturns, ResultAt } from "./backend.js";
 import { describe } from "./describe.js";
 import { Disposing } from "./disposable.js";
 import { DisposedError, OptionError, ShapeError } from "./errors.js";
@@ -26,7 +26,8 @@ import {
   type HeadsShape,
   type Layout,
 } from "./layout.js";
-import type { GpuFloats } from "./gpuData.js";
+import type { GpuFloats, OnGpu } from "./gpuData.js";
+import { forgetAppend, lastAppend, noteAppend, withLengthsOf } from "./lastAppend.js";
 import { noteForMerge } from "./merge.js";
 import { argument, namesOf, readOptions, type NumberList, type OptionReader } from "./options.js";
 import { ANGLE_NAMES, readAngles, type CheckedAngles, type RotaryAngles } from "./rotary.js";
@@ -86,6 +87,12 @@ export interface AttendOptions extends AttentionSettingsOptions {
   /** Aborts the call while it waits in the queue. */
   readonly signal?: AbortSignal;
 }
+
+/** Options of a call of attend: `R` is what it returns, `Into` the tensor that it writes to. */
+type CallOptions<R, Into> = OnGpu<Omit<AttendOptions, "returns" | "into" | "location">> & {
+  readonly returns?: R;
+  readonly into?: Into;
+};
 
 /** What a cache is, for as long as it lives. */
 export interface CacheForm {
@@ -451,7 +458,11 @@ export class KvCache extends Disposing {
   ): Promise<void> {
     const call = this.#arguments("cache.append", this.#cache.onGpu);
     const problem = appendProblem(call, this.#cache.form, key, value, options);
-    return this.#context.run(call, () => this.#cache.append(problem), problem.signal);
+    const append = async () => {
+      await this.#cache.append(problem);
+      noteAppend(this.#cache, problem);
+    };
+    return this.#context.run(call, append, problem.signal);
   }
 
   /**
@@ -459,29 +470,34 @@ export class KvCache extends Disposing {
    * value: Skv is `length`, `keyLengths` defaults to `lengths`. Query 0 stands at queryOffset, by default at tokens
    * appended − query length: the queries of the tokens appended last.
    *
+   * After `append(…, { lengths })` that takes as many query rows as were appended for the queries of those tokens:
+   * `queryLengths` defaults to `lengths`, where the call asks for positions (causal `"lower-right"`, window, alibiSlopes,
+   * excludeSelf, or a rotary cache) and `queryOffset` is absent. A cache that was rewound, sliced or loaded has no last
+   * append; a fork has that of its original.
+   *
    * @param query - `[B, numHeads, Sq, headDim]` in `options.layout`; float32 or float16.
    */
-  attend(
-    query: FloatTensor | GpuFloats,
-    options: AttendOptions & { readonly location: "gpu" },
-  ): Promise<GpuAttentionResult>;
-  attend<const R extends Returns = Returns>(
-    query: FloatTensor | GpuFloats,
-    options?: AttendOptions & { readonly returns?: R },
-  ): Promise<ResultOf<R>>;
-  async attend(
-    query: FloatTensor | GpuFloats,
-    options: AttendOptions = {},
-  ): Promise<AttentionResult | GpuAttentionResult> {
-    const call = this.#arguments("cache.attend", this.#cache.onGpu);
-    const request = attendRequest(call, this.#cache.form, query, options);
+  async attend<
+    const R extends Returns = NoReturns,
+    Q extends FloatTensor = FloatTensor,
+    Into extends FloatTensor | GpuFloats = Q,
+    const L extends "cpu" | "gpu" = "cpu",
+  >(
+    query: Q | GpuFloats,
+    options: CallOptions<R, Into> & { readonly location?: L } = {},
+  ): Promise<ResultAt<L, R, Into>> {
+    const { form, onGpu } = this.#cache;
+    const call = this.#arguments("cache.attend", onGpu);
+    const request = attendRequest(call, form, query, options);
     const compute = async () => {
       const problem = request.at(this.length);
-      const result = await this.#cache.attend(problem);
-      noteForMerge(result, problem.settings);
+      const { queryLength } = problem.shape;
+      const settings = withLengthsOf(lastAppend(this.#cache), problem.settings, queryLength, form.rotary);
+      const result = await this.#cache.attend({ ...problem, settings });
+      noteForMerge(result, settings);
       return result;
     };
-    return this.#context.run(call, compute, request.signal);
+    return (await this.#context.run<unknown>(call, compute, request.signal)) as ResultAt<L, R, Into>;
   }
 
   /**
@@ -494,14 +510,23 @@ export class KvCache extends Disposing {
   async rewind(length: number | NumberList): Promise<void> {
     const call = this.#arguments("cache.rewind");
     const lengthsOf = rewindLengths(call, length);
-    return this.#context.run(call, () => this.#cache.rewind(call.operation, lengthsOf(this.#cache.appended)));
+    const rewind = async () => {
+      await this.#cache.rewind(call.operation, lengthsOf(this.#cache.appended));
+      forgetAppend(this.#cache);
+    };
+    return this.#context.run(call, rewind);
   }
 
   /** A cache with the same content. The two share blocks until either writes to one. */
   async fork(): Promise<KvCache> {
     const call = this.#arguments("cache.fork");
-    const fork = async () => new KvCache(this.#context, await this.#cache.fork(call.operation));
-    return this.#context.run(call, fork);
+    const makeFork = async () => {
+      const fork = await this.#cache.fork(call.operation);
+      const append = lastAppend(this.#cache);
+      if (append) noteAppend(fork, append);
+      return cacheOver(this.#context, fork);
+    };
+    return this.#context.run(call, makeFork);
   }
 
   /**
@@ -512,7 +537,7 @@ export class KvCache extends Disposing {
     const call = this.#arguments("cache.slice");
     const rangeOf = sliceRange(call, from, to);
     const slice = async () =>
-      new KvCache(this.#context, await this.#cache.slice(call.operation, ...rangeOf(this.length)));
+      cacheOver(this.#context, await this.#cache.slice(call.operation, ...rangeOf(this.length)));
     return this.#context.run(call, slice);
   }
 
@@ -551,3 +576,6 @@ export class KvCache extends Disposing {
     return value.#cache;
   }
 }
+
+/** Outside of the class: bundlers rename a class that names itself, and its objects would show that name. */
+const cacheOver = (context: Context, cache: BackendCache) => new KvCache(context, cache);

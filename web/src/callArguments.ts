@@ -153,14 +153,15 @@ export class CallArguments {
    * @param names - Those that count even where a loop over the object would not show them: accessors of a class.
    */
   record(argument: string, value: unknown, names: readonly string[]): ReadonlyMap<string, unknown> {
-    if (value === undefined) return new Map();
+    const values = new Map<string, unknown>();
+    if (value === undefined) return values;
     return this.guarded(argument, () => {
       if (!isObject(value) || tagOf(value) !== "Object" || Array.isArray(value))
         throw new OptionError(`${this.operation}: ${argument} must be an object, got ${describe(value)}`);
-      const holders = this.#prototypes(argument, value);
-      const hidden = names.filter((name) => holders.some((holder) => Object.hasOwn(holder, name)));
-      const all = new Set([...holders.flatMap((holder) => Object.keys(holder)), ...hidden]);
-      return new Map([...all].map((name) => [name, (value as Record<string, unknown>)[name]]));
+      for (const holder of this.#prototypes(argument, value))
+        for (const name of namesIn(holder, names))
+          if (!values.has(name)) values.set(name, (value as Record<string, unknown>)[name]);
+      return values;
     });
   }
 
@@ -268,6 +269,13 @@ interface TensorFields {
   readonly buffer?: unknown;
   readonly offset?: unknown;
   readonly disposed?: unknown;
+}
+
+/** The names of an object's own properties: those that a loop shows, and of the hidden ones those in `known`. */
+function namesIn(holder: object, known: readonly string[]): readonly string[] {
+  const shown = Object.keys(holder);
+  const all = Object.getOwnPropertyNames(holder);
+  return all.length === shown.length ? shown : all.filter((name) => shown.includes(name) || known.includes(name));
 }
 
 /** Whether an object is the one that all others of its realm inherit from. */

@@ -12,7 +12,7 @@ import { chooseVariant } from "./wasm/variants.js";
 
 /** createAttention for a host: every entry of the package binds its own. */
 export async function createOn(host: Host, given: unknown): Promise<Attention> {
-  return new Attention(await openEngine(host, readCreateOptions(given)));
+  return Attention.over(await openEngine(host, readCreateOptions(given)));
 }
 
 /** Opens the engines that the options want. */

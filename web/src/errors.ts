@@ -32,6 +32,8 @@ export interface ErrorDetails {
 
 // A registered symbol, so that copies of this package and other realms know each other's errors.
 const BRAND = Symbol.for("headwise.error");
+/** The brand that all of them have. */
+const ANY = "HeadwiseError";
 
 /**
  * Every error that headwise throws. Messages name operation, argument, rule and values:
@@ -42,7 +44,7 @@ const BRAND = Symbol.for("headwise.error");
  */
 export class HeadwiseError extends Error {
   readonly code: ErrorCode;
-  /** The cure, and the section of the documentation that has more: `troubleshooting.md#invalid_shape`. */
+  /** The cure, and the section of the documentation that has more: `…/troubleshooting.md#invalid_shape`. */
   readonly hint: string;
 
   constructor(message: string, details: ErrorDetails = {}) {
@@ -51,13 +53,13 @@ export class HeadwiseError extends Error {
     this.hint = linked(details.hint, this.code);
     const { brand } = new.target;
     Object.defineProperties(this, {
-      [BRAND]: { value: [brand, HeadwiseError.brand] },
+      [BRAND]: { value: [brand, ANY] },
       name: { value: brand, configurable: true, writable: true },
     });
   }
 
   /** @internal The name as a literal: minifiers rename classes. */
-  static readonly brand: string = "HeadwiseError";
+  static readonly brand: string = ANY;
   /** @internal */
   static readonly usualCode: ErrorCode = "INTERNAL";
 
@@ -69,7 +71,8 @@ export class HeadwiseError extends Error {
   }
 }
 
-const PAGE = "troubleshooting.md";
+/** As the package is installed: a path that a reader has. */
+const PAGE = "node_modules/headwise/web/docs/troubleshooting.md";
 
 /** A hint that came from another thread has its link already. */
 function linked(hint: string | undefined, code: ErrorCode): string {
@@ -80,20 +83,20 @@ function linked(hint: string | undefined, code: ErrorCode): string {
 
 /** A shape, length or rank breaks a rule, or sizes do not fit each other. */
 export class ShapeError extends HeadwiseError {
-  static override readonly brand: string = "ShapeError";
-  static override readonly usualCode: ErrorCode = "INVALID_SHAPE";
+  /** @internal */ static override readonly brand: string = "ShapeError";
+  /** @internal */ static override readonly usualCode: ErrorCode = "INVALID_SHAPE";
 }
 
 /** An option is unknown, or an option or argument has a value that its rule forbids. */
 export class OptionError extends HeadwiseError {
-  static override readonly brand: string = "OptionError";
-  static override readonly usualCode: ErrorCode = "INVALID_OPTION";
+  /** @internal */ static override readonly brand: string = "OptionError";
+  /** @internal */ static override readonly usualCode: ErrorCode = "INVALID_OPTION";
 }
 
 /** Legal, but not offered by this engine or on this machine. */
 export class UnsupportedError extends HeadwiseError {
-  static override readonly brand: string = "UnsupportedError";
-  static override readonly usualCode: ErrorCode = "UNSUPPORTED";
+  /** @internal */ static override readonly brand: string = "UnsupportedError";
+  /** @internal */ static override readonly usualCode: ErrorCode = "UNSUPPORTED";
 }
 
 /** A query row that sees no key: its batch (or ragged sequence), head and query position. */
@@ -105,8 +108,8 @@ export interface RowIndex {
 
 /** `emptyRows: "throw"` and at least one query row sees no key. */
 export class EmptyRowError extends HeadwiseError {
-  static override readonly brand: string = "EmptyRowError";
-  static override readonly usualCode: ErrorCode = "EMPTY_ROW";
+  /** @internal */ static override readonly brand: string = "EmptyRowError";
+  /** @internal */ static override readonly usualCode: ErrorCode = "EMPTY_ROW";
   /** Up to 8 of the rows. */
   readonly rows: readonly RowIndex[];
   constructor(message: string, rows: readonly RowIndex[], details: ErrorDetails = {}) {
@@ -117,24 +120,24 @@ export class EmptyRowError extends HeadwiseError {
 
 /** The engine's memory, or the machine's, does not hold what a call needs. The instance stays usable. */
 export class OutOfMemoryError extends HeadwiseError {
-  static override readonly brand: string = "OutOfMemoryError";
-  static override readonly usualCode: ErrorCode = "OUT_OF_MEMORY";
+  /** @internal */ static override readonly brand: string = "OutOfMemoryError";
+  /** @internal */ static override readonly usualCode: ErrorCode = "OUT_OF_MEMORY";
 }
 
 /** The GPU device was lost while a call was pending. */
 export class DeviceLostError extends HeadwiseError {
-  static override readonly brand: string = "DeviceLostError";
-  static override readonly usualCode: ErrorCode = "DEVICE_LOST";
+  /** @internal */ static override readonly brand: string = "DeviceLostError";
+  /** @internal */ static override readonly usualCode: ErrorCode = "DEVICE_LOST";
 }
 
 /** The instance, or an object made by it, was disposed. */
 export class DisposedError extends HeadwiseError {
-  static override readonly brand: string = "DisposedError";
-  static override readonly usualCode: ErrorCode = "DISPOSED";
+  /** @internal */ static override readonly brand: string = "DisposedError";
+  /** @internal */ static override readonly usualCode: ErrorCode = "DISPOSED";
 }
 
 /** The engine's files could not be had: not found, not wasm, of another version, blocked by the page's policy. */
 export class AssetError extends HeadwiseError {
-  static override readonly brand: string = "AssetError";
-  static override readonly usualCode: ErrorCode = "ASSET_NOT_FOUND";
+  /** @internal */ static override readonly brand: string = "AssetError";
+  /** @internal */ static override readonly usualCode: ErrorCode = "ASSET_NOT_FOUND";
 }

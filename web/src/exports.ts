@@ -15,9 +15,12 @@ export type {
   AttentionResult,
   FloatResult,
   GpuAttentionResult,
+  GpuResultOf,
   KernelTime,
+  NoReturns,
   OutputOf,
   Report,
+  ResultAt,
   ResultOf,
 } from "./backend.js";
 export type { AppendOptions, AttendOptions, CacheDtype, KvCache, KvCacheOptions, Ring } from "./cache.js";
@@ -36,7 +39,7 @@ export {
   type ErrorDetails,
   type RowIndex,
 } from "./errors.js";
-export type { GpuResult, GpuTensor } from "./gpuData.js";
+export type { GpuFloats, GpuResult, GpuTensor, OnGpu } from "./gpuData.js";
 export type { Layout } from "./layout.js";
 export type { Layer } from "./layer.js";
 export type { ForwardOptions, LayerOptions, LayerPosition, LayerShape, QkNorm } from "./layerProblem.js";

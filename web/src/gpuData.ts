@@ -19,6 +19,11 @@ export interface GpuTensor<D extends Dtype = Dtype> {
 /** Queries, keys or values in a GPU buffer, which the WebGPU engine reads. */
 export type GpuFloats = GpuTensor<"float32" | "float16">;
 
+/** Options whose tensors may lie on the GPU too. */
+export type OnGpu<O> = {
+  readonly [Name in keyof O]: Name extends "mask" | "bias" ? O[Name] | GpuTensor : O[Name];
+};
+
 /** A tensor that a call left on the GPU. It holds its memory until `dispose()`. */
 export interface GpuResult<D extends Dtype = Dtype> extends GpuTensor<D> {
   readonly offset: number;

@@ -1,7 +1,7 @@
 import type { Context } from "./context.js";
 import type { Returns } from "./attentionOptions.js";
 import type { FloatTensor } from "./attentionProblem.js";
-import type { BackendLayer, ResultOf } from "./backend.js";
+import type { BackendLayer, NoReturns, ResultOf } from "./backend.js";
 import { Disposing } from "./disposable.js";
 import { DisposedError } from "./errors.js";
 import {
@@ -11,6 +11,7 @@ import {
   type LayerProblem,
   type LayerShape,
 } from "./layerProblem.js";
+import { noteAppend } from "./lastAppend.js";
 
 /**
  * A multi-head layer; `multiHeadAttention` of an instance makes one.
@@ -30,7 +31,8 @@ export class Layer extends Disposing {
   constructor(context: Context, { shape, layout, position }: LayerProblem, layer: BackendLayer) {
     super();
     this.#context = context;
-    this.#form = { shape, layout, turns: position.kind === "rotary" };
+    const { kind } = position;
+    this.#form = { shape, layout, turns: kind === "rotary", usesPositions: kind !== "none" };
     this.#layer = layer;
   }
 
@@ -57,15 +59,21 @@ export class Layer extends Disposing {
    * @throws ShapeError, OptionError, UnsupportedError before any work; EmptyRowError with `emptyRows: "throw"`;
    *   OutOfMemoryError; DisposedError.
    */
-  async forward<const R extends Returns = Returns>(
-    x: FloatTensor,
-    options: ForwardOptions & { readonly returns?: R } = {},
-  ): Promise<ResultOf<R>> {
+  async forward<const R extends Returns = NoReturns, X extends FloatTensor = FloatTensor, Into extends FloatTensor = X>(
+    x: X,
+    options: Omit<ForwardOptions, "returns" | "into"> & { readonly returns?: R; readonly into?: Into } = {},
+  ): Promise<ResultOf<R, Into>> {
     const operation = "layer.forward";
     const call = this.#context.arguments(operation);
     if (this.#disposed) throw new DisposedError(`${operation}: the layer was disposed`);
     const request = forwardRequest(call, this.#context.backend, this.#form, x, options);
-    const compute = () => this.#layer.forward(request.inTurn()) as ResultOf<R> | Promise<ResultOf<R>>;
+    const compute = async () => {
+      const problem = request.inTurn();
+      const { cache, attendOnly, contextLength, appendLengths } = problem;
+      const result = await this.#layer.forward(problem);
+      if (cache && !attendOnly) noteAppend(cache, { numTokens: contextLength, lengths: appendLengths });
+      return result as ResultOf<R, Into>;
+    };
     return this.#context.run(call, compute, request.signal);
   }
 

@@ -13,6 +13,7 @@ import type { Backend, BackendCache } from "./backend.js";
 import { heldLength, KvCache } from "./cache.js";
 import { describe, isObject } from "./describe.js";
 import { OptionError, ShapeError, UnsupportedError } from "./errors.js";
+import { withLengthsOf } from "./lastAppend.js";
 import { readLayerShape } from "./layerShape.js";
 import {
   readLinear,
@@ -100,12 +101,16 @@ export interface ForwardOptions extends AttentionSettingsOptions {
   readonly cache?: KvCache;
   /** With a cache: attend to what it holds and append nothing, as cross-attention does after its first step. */
   readonly attendOnly?: boolean;
-  /** `[B]`: leading tokens of each batch to append. Default queryLengths if keys come from x, otherwise all. */
+  /**
+   * `[B]`: leading tokens of each batch to append. Default queryLengths if keys come from x, otherwise all. If keys come
+   * from x and the call asks for positions, queryLengths defaults to it in turn, unless queryOffset is given.
+   */
   readonly appendLengths?: NumberList;
   readonly cuSeqLensQuery?: NumberList;
   readonly cuSeqLensKey?: NumberList;
   readonly returns?: Returns;
-  readonly location?: "cpu" | "gpu";
+  /** Layers leave their results nowhere else. */
+  readonly location?: "cpu";
   /** A tensor of the output's shape to write the output to; it is then `result.output`. */
   readonly into?: FloatTensor;
   /** Aborts the call while it waits in the queue. */
@@ -309,7 +314,10 @@ const FORWARD_NAMES = [
 
 /** The layer that a call of forward is made on. */
 export interface LayerForm extends Pick<LayerProblem, "shape" | "layout"> {
+  /** Whether it turns queries and keys by their positions. */
   readonly turns: boolean;
+  /** Whether it does that, or adds something to x by its positions. */
+  readonly usesPositions: boolean;
 }
 
 /** The extents of x or of a context. */
@@ -364,6 +372,7 @@ export function forwardRequest(
       throw new ShapeError(`${operation}: value must be as long as its keys, got ${read.length} and ${contextLength}`);
     contextLength = read.length;
   }
+  const appends = cache !== undefined && !attendOnly;
   const appendLengths = readAppendLengths(options, rows, contextLength, key);
   const gain = attendOnly ? 0 : (appendLengths ?? contextLength);
   if (cache) checkCache(operation, cache, layer, rows);
@@ -387,8 +396,13 @@ export function forwardRequest(
     contextLength,
     cache,
     attendOnly,
-    appendLengths: options.has("appendLengths") ? appendLengths : undefined,
-    settings: readSettings(options, extents, ragged ? ragged.query.length - 1 : extents.batchSize),
+    appendLengths: appends ? appendLengths : undefined,
+    settings: withLengthsOf(
+      appends && !key ? { numTokens: contextLength, lengths: appendLengths } : undefined,
+      readSettings(options, extents, ragged ? ragged.query.length - 1 : extents.batchSize),
+      extents.queryLength,
+      layer.usesPositions || cache?.form.rotary === true,
+    ),
     ragged,
     wanted: readReturns(options, extents),
     output: outputForm(options, outputShape, x),

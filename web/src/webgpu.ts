@@ -38,5 +38,5 @@ export async function createAttention(options?: CreateOptions): Promise<Attentio
   reader.oneOf("backend", ["webgpu"], "webgpu");
   const wanted = { ...readGpu(reader), signal: reader.signal() };
   wanted.signal?.throwIfAborted();
-  return new Attention(await openGpuAlone("createAttention", wanted));
+  return Attention.over(await openGpuAlone("createAttention", wanted));
 }

@@ -95,7 +95,7 @@ struct AttentionInputs {
   BroadcastExtents mask_extents;
   ConstArray bias;                   ///< added to the scores; -inf hides
   BroadcastExtents bias_extents;
-  Arrival* arrival = nullptr;        ///< query, key and value are still being written; null: they are there
+  Arrival* arrival = nullptr;  ///< query, key and value are still being written: see arrival.h; null: they are there
 };
 
 struct AttentionOptions {
@@ -109,7 +109,9 @@ struct AttentionOptions {
   EmptyRows empty_rows = EmptyRows::zero;
   const std::int32_t* query_offset = nullptr;   ///< [num_sequences], may be negative
   const std::int32_t* key_lengths = nullptr;    ///< [B], 0..Skv
-  const std::int32_t* query_lengths = nullptr;  ///< [B], 0..Sq
+  /// [B], 0..Sq; null: Sq. On a cache the default offset follows from it, so state it for queries of tokens that were
+  /// appended with lengths of their own.
+  const std::int32_t* query_lengths = nullptr;
   const float* alibi_slopes = nullptr;          ///< [num_heads], finite
   const float* sinks = nullptr;                 ///< [num_heads], finite or -inf
   const float* head_gain = nullptr;             ///< [num_heads], finite; 0 gives exact 0
@@ -133,7 +135,7 @@ struct Selection {
 
 enum class ScoreStage : std::int32_t { raw = 0, softcapped = 1, biased = 2 };
 
-/// What to compute; a null pointer means not wanted. `probs` and `scores` are [B, heads, queries, Skv] over the
+/// What to compute and where to put it; a null pointer means not wanted. `probs` and `scores` are [B, heads, queries, Skv] over the
 /// selected heads and queries, top-k [B, heads, queries, k], lse and entropy [B, num_heads, Sq]. In a ragged batch B is
 /// 1 and the lengths are the packed totals.
 struct AttentionOutputs {
@@ -150,6 +152,9 @@ struct AttentionOutputs {
   std::int32_t* top_k_indices = nullptr;  ///< key rows; short rows padded with -1
   std::int64_t top_k = 0;
   Selection top_k_selection;  ///< `average`: the mean over heads is taken before selecting
+  /// Skv as the caller counted it when it made room for `probs` and `scores`. A call with another Skv, such as that of
+  /// a cache that has grown, is refused. Absent: not checked.
+  std::optional<std::int64_t> key_room;
 };
 
 /// Computes attention. The caller owns every array; inputs are read only, outputs must not overlap them.

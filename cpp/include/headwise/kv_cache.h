@@ -43,7 +43,8 @@ class KvCache {
   KvCache& operator=(const KvCache&) = delete;
 
   /// Appends lengths[b] (default: all) leading tokens of key [B, Hkv, S, D] and value [B, Hkv, S, Dv] in `layout`,
-  /// float32 or float16. All or nothing: on an error the cache is as before.
+  /// float32 or float16. All or nothing: on an error the cache is as before. Queries of the same S tokens must be given
+  /// the same lengths as `query_lengths`: the cache does not remember them.
   [[nodiscard]] Status append(ThreadPool& pool, Layout layout, std::int64_t num_tokens, ConstArray key,
                               ConstArray value, const std::int32_t* lengths);
   /// attention() over this cache, which takes the place of inputs.cache. With `rotary` the query is turned first, row
@@ -63,7 +64,8 @@ class KvCache {
 
   /// Bytes that `save` writes.
   [[nodiscard]] std::int64_t saved_size() const;
-  void save(std::uint8_t* bytes) const;
+  /// Refused unless `size`, the bytes there is room for, is `saved_size()`.
+  [[nodiscard]] Status save(std::uint8_t* bytes, std::int64_t size) const;
   /// Checks magic, version, sizes and checksum before anything is built. Bit-exact: saving again gives the same bytes.
   [[nodiscard]] static Status load(const std::uint8_t* bytes, std::int64_t size, std::unique_ptr<KvCache>* cache);
 

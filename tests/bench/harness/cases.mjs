@@ -75,3 +75,7 @@ export function bytesTouched(shape) {
   const row = { float16: dim * 2, int8: dim + 4 }[cache] ?? dim * 4;
   return tokens(queries) * width * 4 * 2 + tokens(keys) * kvHeads * row * 2;
 }
+
+/** Whether a filter, part of a name or a whole group, chooses a case. */
+export const isChosen = ({ name, group }, filter) =>
+  group === filter || name.toLowerCase().includes(filter.toLowerCase());

@@ -5,7 +5,7 @@
 //   isNode
 
 import { watchMemory } from "./memories.mjs"; // before anything makes a memory
-import { bytesTouched, CASES, operations } from "./cases.mjs";
+import { bytesTouched, CASES, isChosen, operations } from "./cases.mjs";
 import { makeProblem } from "./problem.mjs";
 import { checkRows, referenceOf, sampleRows } from "./reference.mjs";
 import { openRoofline } from "./roofline.mjs";
@@ -31,7 +31,7 @@ const ONE_CALL_MILLISECONDS = 8000;
  * @param {"simd" | "relaxed"} configuration.variant
  * @param {number} configuration.threads
  * @param {string[]} configuration.peers
- * @param {string} configuration.filter - part of a case's name
+ * @param {string} configuration.filter - part of a case's name, or its group
  * @param {number} configuration.rounds
  * @param {boolean} configuration.withMemoryCase - it takes half a minute, and its memory does not depend on anything
  * @param {(message: object) => void} report - gets { note } and { record }
@@ -41,15 +41,13 @@ export async function run(configuration, environment, report) {
   const { openHeadwise } = await import("../peers/headwise.mjs");
   const roofline = await openRoofline(options);
   const peers = await openPeers(options, report);
-  for (const shape of CASES.filter((each) => isChosen(each, options))) {
+  for (const shape of CASES.filter(
+    (each) => isChosen(each, options.filter) && (options.withMemoryCase || !each.once),
+  )) {
     report({ record: await runCase(shape, await openHeadwise(options), peers, roofline, options) });
     globalThis.gc?.();
     await breathe();
   }
-}
-
-function isChosen({ name, once }, { filter, withMemoryCase }) {
-  return name.toLowerCase().includes(filter.toLowerCase()) && (withMemoryCase || !once);
 }
 
 async function openPeers(options, report) {

@@ -1,7 +1,7 @@
 // The harness in the page: every case is checked, then timed in turns with the peers. Inputs lie on the GPU, results stay
 // there but for a cache's and a layer's; a call is over when the GPU is done.
 
-import { bytesTouched, CASES, operations } from "../harness/cases.mjs";
+import { bytesTouched, CASES, isChosen, operations } from "../harness/cases.mjs";
 import { makeProblem } from "../harness/problem.mjs";
 import { checkRows, referenceOf, sampleRows } from "../harness/reference.mjs";
 import { summary } from "../harness/statistics.mjs";
@@ -40,7 +40,7 @@ export async function run({ filter, peers, rounds }, report) {
   await report({ machine: { adapter: describe(device, info), rates } });
   device.destroy();
   const opened = await openPeers(peers, report);
-  for (const shape of GPU_CASES.filter(({ name }) => name.toLowerCase().includes(filter.toLowerCase())))
+  for (const shape of GPU_CASES.filter((each) => isChosen(each, filter)))
     await report(await runCase(shape, opened, rates, rounds).then((record) => ({ record }), (error) => ({ note: `${shape.name}: ${error.message}` }))); // prettier-ignore
 }
 
@@ -77,7 +77,7 @@ async function runCase(shape, peers, rates, rounds) {
   const kernels = await own.kernelTimes();
   for (const { release } of contenders) release();
   return {
-    ...{ case: shape.name, notRun, firstMilliseconds },
+    ...{ case: shape.name, group: shape.group, notRun, firstMilliseconds },
     ...speed(shape, figures[0], kernels, rates),
     peers: Object.fromEntries(
       entries.map(({ name, form }, n) => {

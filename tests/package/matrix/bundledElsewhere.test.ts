@@ -11,7 +11,6 @@ import { bundle, pageProject } from "../pageProject.js";
 import { describeWith, tool } from "../tools.js";
 
 const SHARED = { "Access-Control-Allow-Origin": "*", "Cross-Origin-Resource-Policy": "cross-origin" };
-const MINUTE = 60_000;
 
 const project = pageProject();
 let elsewhere: Awaited<ReturnType<typeof serveFolder>>;
@@ -39,6 +38,5 @@ for (const [bundler, own] of Object.entries(BUNDLERS))
         const site = await bundle(bundler, project.consumer, main, elsewhere.url);
         await expectBothWays(project.browser, await pageAlone(site, own));
       },
-      MINUTE,
     );
   });

@@ -13,21 +13,16 @@ import { describeWith, tool } from "../tools.js";
 import { withViteServer } from "../viteServer.js";
 
 const project = pageProject();
-const MINUTE = 60_000;
 
 const STRICT = { ...ISOLATION, "Content-Security-Policy": "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'" };
 
 describe.each(["mainCore.js", "mainWorker.js", "mainOwnWorker.js"])("%s", (main) => {
   const computes = (bundler: string) =>
-    test(
-      `${bundler}: no configuration, no warning, also under a strict policy`,
-      async () => {
-        const site = await bundle(bundler, project.consumer, main);
-        await expectBothWays(project.browser, site);
-        expectThreaded(await outcomeIn(project.browser, site, STRICT));
-      },
-      MINUTE,
-    );
+    test(`${bundler}: no configuration, no warning, also under a strict policy`, async () => {
+      const site = await bundle(bundler, project.consumer, main);
+      await expectBothWays(project.browser, site);
+      expectThreaded(await outcomeIn(project.browser, site, STRICT));
+    });
 
   computes("vite");
   describeWith([tool("webpack")], "webpack", () => computes("webpack"));
@@ -39,8 +34,8 @@ describe.each(["mainCore.js", "mainWorker.js", "mainOwnWorker.js"])("%s", (main)
       return withViteServer(folder, headers, (url) => outcomeAt(project.browser, url));
     };
 
-    test("isolated", async () => expectThreaded(await outcomeWith(ISOLATION)), MINUTE);
-    test("not isolated", async () => expectAlone(await outcomeWith({})), MINUTE);
+    test("isolated", async () => expectThreaded(await outcomeWith(ISOLATION)));
+    test("not isolated", async () => expectAlone(await outcomeWith({})));
   });
 });
 

@@ -17,7 +17,7 @@ beforeAll(async () => {
   const names = (await readdir(site, { recursive: true })).filter((name) => name.endsWith(".html"));
   const read = async (name: string) => [path.join(site, name), await readFile(path.join(site, name), "utf8")] as const;
   pages = new Map(await Promise.all(names.map(read)));
-}, 180_000);
+});
 
 /** Where the links of a page lead, as a file and perhaps a place in it. Links to other sites are left out. */
 function linksOf(page: string, html: string): { file: string; anchor: string }[] {

@@ -17,7 +17,6 @@ import { describeWith, tool } from "../tools.js";
 
 const FIREFOX = process.env["HEADWISE_FIREFOX"] ?? "/usr/bin/firefox-esr";
 const SOFTWARE_VULKAN = "/usr/lib/chromium/vk_swiftshader_icd.json";
-const MINUTE = 60_000;
 
 let consumer: Consumer;
 let runtimeFolder: string;
@@ -54,32 +53,21 @@ describeWith([FIREFOX, tool("puppeteer-core")], "Firefox", () => {
       expect([threaded.variant, alone.variant]).toEqual(["relaxed", "relaxed"]);
     }
 
-    test(
-      "in plain files has relaxed SIMD, and threads where the page is isolated, else a reason",
-      () => expectBothWays(consumer.folder),
-      MINUTE,
-    );
+    test("in plain files has relaxed SIMD, and threads where the page is isolated, else a reason", () =>
+      expectBothWays(consumer.folder));
 
-    test("built by Vite has the same", async () => expectBothWays(await bundle("vite", consumer, script)), MINUTE);
+    test("built by Vite has the same", async () => expectBothWays(await bundle("vite", consumer, script)));
   });
 
-  test(
-    "headwise/inline computes on one thread",
-    async () => {
-      await useFiles(consumer.folder, "mainInline.js");
-      expect(await outcomeIn(consumer.folder, {})).toMatchObject({ threads: 1, rows: closeTo(firstRows) });
-    },
-    MINUTE,
-  );
+  test("headwise/inline computes on one thread", async () => {
+    await useFiles(consumer.folder, "mainInline.js");
+    expect(await outcomeIn(consumer.folder, {})).toMatchObject({ threads: 1, rows: closeTo(firstRows) });
+  });
 
-  test(
-    "computes on WebGPU where it has a Vulkan driver, and else says that there is no GPU",
-    async () => {
-      await useFiles(consumer.folder, "mainGpu.js");
-      const outcome = await outcomeIn(consumer.folder, {});
-      if (outcome.code && !existsSync(SOFTWARE_VULKAN)) expect(outcome.code).toBe("UNSUPPORTED");
-      else expect(outcome).toMatchObject({ backend: "webgpu", rows: closeTo(firstRows) });
-    },
-    MINUTE,
-  );
+  test("computes on WebGPU where it has a Vulkan driver, and else says that there is no GPU", async () => {
+    await useFiles(consumer.folder, "mainGpu.js");
+    const outcome = await outcomeIn(consumer.folder, {});
+    if (outcome.code && !existsSync(SOFTWARE_VULKAN)) expect(outcome.code).toBe("UNSUPPORTED");
+    else expect(outcome).toMatchObject({ backend: "webgpu", rows: closeTo(firstRows) });
+  });
 });

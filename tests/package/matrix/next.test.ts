@@ -10,7 +10,6 @@ import { pageProject } from "../pageProject.js";
 import { run } from "../programs.js";
 import { describeWith, tool } from "../tools.js";
 
-const MINUTES = 60_000;
 const NEEDED = ["next", "react", "react-dom"];
 
 const project = pageProject();
@@ -34,17 +33,13 @@ describeWith(NEEDED.map(tool), "next build", () => {
   beforeAll(async () => {
     await project.consumer.add("next");
     await installNext(project.consumer.folder);
-  }, 3 * MINUTES);
+  });
 
-  test.each(["--turbopack", "--webpack"])(
-    "%s: headwise and headwise/worker compute",
-    async (bundler) => {
-      const { folder } = project.consumer;
-      const next = path.join(folder, "node_modules/next/dist/bin/next");
-      const said = await run(process.execPath, [next, "build", bundler], { cwd: folder, timeout: 2 * MINUTES });
-      expect(said).not.toMatch(/warn/i);
-      for (const page of ["", "worker.html"]) await expectBothWays(project.browser, path.join(folder, "site"), page);
-    },
-    3 * MINUTES,
-  );
+  test.each(["--turbopack", "--webpack"])("%s: headwise and headwise/worker compute", async (bundler) => {
+    const { folder } = project.consumer;
+    const next = path.join(folder, "node_modules/next/dist/bin/next");
+    const said = await run(process.execPath, [next, "build", bundler], { cwd: folder });
+    expect(said).not.toMatch(/warn/i);
+    for (const page of ["", "worker.html"]) await expectBothWays(project.browser, path.join(folder, "site"), page);
+  });
 });

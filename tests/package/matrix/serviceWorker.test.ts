@@ -3,8 +3,10 @@
 import { beforeAll, expect, test } from "@jest/globals";
 import { chromium } from "playwright-core";
 
+import { CHROMIUM } from "../../browser/chromium.js";
+import { WAIT_MILLISECONDS } from "../../hangLimits.mjs";
 import { firstRows } from "../expected.js";
-import { CHROMIUM, closeTo, outcomeIn, type Outcome } from "../pages.js";
+import { closeTo, outcomeIn, type Outcome } from "../pages.js";
 import { pageProject } from "../pageProject.js";
 
 const project = pageProject();
@@ -23,6 +25,7 @@ test("headwise/inline computes in the service worker of an extension, of manifes
   const own = [`--disable-extensions-except=${folder}`, `--load-extension=${folder}`];
   const extended = { ...CHROMIUM, args: [...CHROMIUM.args, ...own], ignoreDefaultArgs: ["--disable-extensions"] };
   const context = await chromium.launchPersistentContext("", extended);
+  context.setDefaultTimeout(WAIT_MILLISECONDS);
   try {
     const worker = context.serviceWorkers()[0] ?? (await context.waitForEvent("serviceworker"));
     const outcome = await worker.evaluate(async () => {

@@ -27,4 +27,4 @@ test("a C++ project finds the installed library by CMake and computes with it", 
   } finally {
     rmSync(folder, { recursive: true });
   }
-}, 180_000);
+});

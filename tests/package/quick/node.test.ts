@@ -16,10 +16,7 @@ afterAll(() => consumer.remove());
 test.each(["imported.mjs ./mainCore.js", "imported.mjs ./mainWorker.js", "required.js"])(
   "Node runs %s, on two threads, and ends by itself",
   async (program) => {
-    const printed = await run(process.execPath, ["--no-warnings", ...program.split(" ")], {
-      cwd: consumer.folder,
-      timeout: 20_000,
-    });
+    const printed = await run(process.execPath, ["--no-warnings", ...program.split(" ")], { cwd: consumer.folder });
     expect(JSON.parse(printed)).toMatchObject({ threads: 2, rows: closeTo(firstRows) });
   },
 );

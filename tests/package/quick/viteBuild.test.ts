@@ -7,4 +7,4 @@ const project = pageProject();
 
 test("a page that Vite built without configuration computes, with threads where it is isolated", async () => {
   await expectBothWays(project.browser, await bundle("vite", project.consumer));
-}, 120_000);
+});

@@ -1,5 +1,6 @@
 // One call through the entry that is named; "dispose" as a second argument ends the instance. The process must end by
-// itself, and says when it had nothing left to do and which listeners the package has left on it.
+// itself. It says when it had nothing left to do (for the bench), how many timers are left, and which listeners the
+// package has put on it.
 const [, , entry, ending] = process.argv;
 const { createAttention } = await import(entry);
 const events = [
@@ -20,4 +21,5 @@ const x = { data: new Float32Array(64 * 8).fill(1), shape: [64, 8] };
 const { output } = await hw.scaledDotProductAttention(x, x, x);
 const during = listeners();
 if (ending === "dispose") hw.dispose();
-console.log(JSON.stringify({ first: output.data[0], before, during, done: Date.now() }));
+const timers = process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+console.log(JSON.stringify({ first: output.data[0], before, during, timers, done: Date.now() }));

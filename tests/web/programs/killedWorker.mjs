@@ -1,4 +1,5 @@
-// Kills the worker of headwise/worker while a call runs and another waits; tells how they end, and what works afterwards.
+// Kills the worker of headwise/worker while a call runs and others wait; tells how they end and after how many milliseconds
+// (for the bench), and what works afterwards.
 import { createRequire, syncBuiltinESMExports } from "node:module";
 
 const threads = createRequire(import.meta.url)("node:worker_threads");
@@ -13,7 +14,8 @@ syncBuiltinESMExports();
 
 const { createAttention } = await import("headwise/worker");
 const hw = await createAttention({ threads: 1 });
-const large = { data: new Float32Array(4096 * 64).fill(1), shape: [4096, 64] };
+/** Tens of seconds of work: it cannot end well before the worker is killed. */
+const large = { data: new Float32Array(32768 * 64).fill(1), shape: [32768, 64] };
 const small = { data: new Float32Array(8).fill(1), shape: [2, 4] };
 const cache = await hw.kvCache({ numKvHeads: 1, headDim: 4 });
 await cache.append(small, small);
@@ -28,7 +30,7 @@ const calls = [
   cache.attend(small),
   hw.scaledDotProductAttention(small, small, small),
 ].map(ending);
-await new Promise((resolve) => setTimeout(resolve, 20));
+await new Promise((resolve) => setTimeout(resolve, 20)); // so that it usually computes already
 const killed = performance.now();
 void workers[0].terminate();
 const endings = (await Promise.all(calls)).map(({ at, ...rest }) => ({ ...rest, milliseconds: at - killed }));

@@ -29,7 +29,7 @@ export interface Listen<Events> {
 /** What both elements take, when they draw it, and how they hear of a new size or theme. */
 export abstract class AttentionElement extends BaseElement {
   static readonly observedAttributes: readonly string[] = ["batch", "causal", "label", "controls", "theme"];
-  /** Properties that may have been set before the element was defined. */
+  /** @internal Properties that may have been set before the element was defined. */
   protected static readonly ownProperties: readonly string[] = [
     ...["probs", "source", "batch", "tokens", "queryTokens", "keyTokens", "headNames", "causal", "mask", "isHidden"],
     ...["label", "controls", "theme"],

@@ -30,14 +30,14 @@ const NONE: TokenSelection = { queries: [], keys: [] };
  */
 export class AttentionHeads extends AttentionElement {
   static override readonly observedAttributes = [...AttentionElement.observedAttributes, "threshold"];
-  protected static override readonly ownProperties = [
+  /** @internal */ protected static override readonly ownProperties = [
     ...AttentionElement.ownProperties,
     ...["threshold", "enabled", "selection"],
   ];
 
   /** Registers the element, unless the name is taken. */
   static define(name = "attention-heads", registry = customElements): void {
-    define(name, AttentionHeads, registry);
+    define(name, this, registry);
   }
 
   declare addEventListener: Listen<AttentionHeadsEvents>;
@@ -105,7 +105,7 @@ export class AttentionHeads extends AttentionElement {
     this.invalidate();
   }
 
-  protected override dataChanged(): void {
+  /** @internal */ protected override dataChanged(): void {
     this.#looked = undefined;
     const { queries = 0, keys = 0 } = this.data ?? {};
     this.#selection = {
@@ -114,11 +114,11 @@ export class AttentionHeads extends AttentionElement {
     };
   }
 
-  protected override sliceCame(): void {
+  /** @internal */ protected override sliceCame(): void {
     this.invalidate();
   }
 
-  protected override draw(): void {
+  /** @internal */ protected override draw(): void {
     this.root.querySelector(".all")!.setAttribute("aria-label", this.label);
     this.#toolbar.hidden = !this.controls;
     const { heads = 0, queries = 0, keys = 0 } = this.data ?? {};

@@ -69,14 +69,14 @@ export class AttentionMap extends AttentionElement {
     ...AttentionElement.observedAttributes,
     ...["kind", "head", "range", "palette", "values"],
   ];
-  protected static override readonly ownProperties = [
+  /** @internal */ protected static override readonly ownProperties = [
     ...AttentionElement.ownProperties,
     ...["kind", "head", "range", "palette", "values", "cell", "locked", "view", "describe"],
   ];
 
   /** Registers the element, unless the name is taken. */
   static define(name = "attention-map", registry = customElements): void {
-    define(name, AttentionMap, registry);
+    define(name, this, registry);
   }
 
   declare addEventListener: Listen<AttentionMapEvents>;
@@ -258,20 +258,20 @@ export class AttentionMap extends AttentionElement {
     return csv([header, ...lines]);
   }
 
-  protected override attributeChanged(name: string): void {
+  /** @internal */ protected override attributeChanged(name: string): void {
     if (name === "kind" || name === "range") this.redraw();
   }
 
-  protected override dataChanged(): void {
+  /** @internal */ protected override dataChanged(): void {
     this.#map = this.slices && new MapData(this.slices, this.rule, this.kind, this.range === "row");
   }
 
-  protected override sliceCame(slice: Slice, rows: Float32Array): void {
+  /** @internal */ protected override sliceCame(slice: Slice, rows: Float32Array): void {
     this.#map?.take(slice, rows);
     this.invalidate();
   }
 
-  protected override draw(): void {
+  /** @internal */ protected override draw(): void {
     this.#toolbar.hidden = !this.controls;
     const isEmpty = !this.data || this.data.queries * this.data.keys * this.data.heads === 0 || this.clientWidth === 0;
     this.#plot.hidden = isEmpty;

@@ -60,7 +60,7 @@ export function readSource(given: AttentionSource): AttentionSource {
     heads: extents[0]!,
     queries: extents[1]!,
     keys: extents[2]!,
-    rows: (...range) => (rows).apply(given, range),
+    rows: (...range) => rows.apply(given, range),
   };
 }
 

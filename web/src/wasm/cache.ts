@@ -40,15 +40,17 @@ function operate<T>(
   kind: keyof typeof OPERATION,
   write: (call: CacheCall, arena: Arena) => void,
   collect: () => T,
+  changing?: WasmCache,
 ): Eventually<T> {
-  return engine.call(operation, (arena) => {
+  const start = (arena: Arena) => {
     const call = engine.struct("CacheCall");
     call.reset();
     call.operation = OPERATION[kind];
     write(call, arena);
     engine.native.cache(call);
     return collect;
-  });
+  };
+  return engine.call(operation, start, changing);
 }
 
 /** Runs an operation that results in a cache. */
@@ -145,6 +147,7 @@ export class WasmCache implements BackendCache {
       (call, arena) => {
         call.cache = this.address;
         call.bytes = bytes = arena.bytes(size);
+        call.size = size;
       },
       () => this.#engine.heap.read(bytes, "bool", size),
     );
@@ -163,7 +166,7 @@ export class WasmCache implements BackendCache {
       call.cache = this.address;
       write(call, arena);
     };
-    return operate(this.#engine, operation, kind, writeAll, () => this.refresh());
+    return operate(this.#engine, operation, kind, writeAll, () => undefined, this);
   }
 }
 

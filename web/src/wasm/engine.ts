@@ -52,13 +52,20 @@ export class WasmEngine {
    * Runs one call. `start` places arrays in the arena and starts the engine; the function it returns collects the
    * results when the engine is done. The arena is freed whatever happens. On a thread that may block, all has happened
    * when this returns.
+   *
+   * @param changing - Reads again what the call may have changed in the engine. A call that fails may have, too.
    */
-  call<T>(operation: string, start: (arena: Arena) => () => T): Eventually<T> {
+  call<T>(
+    operation: string,
+    start: (arena: Arena) => () => T,
+    changing?: { readonly refresh: () => void },
+  ): Eventually<T> {
     if (this.#end) throw this.#end(operation);
     this.#latest = operation;
     const arena = this.heap.arena(operation);
     const finish = (collect: () => T): T => {
       try {
+        changing?.refresh();
         this.#check(operation);
         return collected(operation, collect);
       } finally {

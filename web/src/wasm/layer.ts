@@ -14,7 +14,7 @@ import {
 } from "./attention.js";
 import type { WasmCache } from "./cache.js";
 import type { WasmEngine } from "./engine.js";
-import type { HeapArray } from "./heap.js";
+import type { Arena, HeapArray } from "./heap.js";
 import type { LayerCreation } from "./module.js";
 import { writeAngles } from "./rotary.js";
 
@@ -94,7 +94,7 @@ class WasmLayer implements BackendLayer {
     const call = this.#engine.struct("LayerCall");
     const cache = problem.cache as WasmCache | undefined;
     refuseOverlap(operation, problem.output, { x, key, value, ...masks(settings) });
-    return this.#engine.call(operation, (arena) => {
+    const start = (arena: Arena) => {
       call.reset();
       call.layer = this.#address;
       call.inputLayout = LAYOUT[problem.layout];
@@ -118,11 +118,9 @@ class WasmLayer implements BackendLayer {
       if (ragged) writeRagged(call, arena, ragged);
       const collect = writeWanted(call, heap, arena, problem);
       native.layer(call);
-      return () => {
-        cache?.refresh();
-        return collect();
-      };
-    });
+      return collect;
+    };
+    return this.#engine.call(operation, start, cache);
   }
 
   release(): void {

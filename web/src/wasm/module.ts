@@ -47,6 +47,8 @@ export interface AttentionCall {
 
   output: number;
   outputDtype: number;
+  /** Skv as `probs` and `scores` have room for; C++ refuses a call with another. */
+  keyRoom: number;
   lse: number;
   entropy: number;
   probs: number;

@@ -22,7 +22,7 @@ export async function createInWorker(spawn: Spawn, given: unknown, files?: Brows
   };
   const { opened, close } = RemoteBackend.open(OPERATION, spawn, { ...options, source, files }, onProgress);
   try {
-    return new Attention(await (signal ? beforeAbort(opened, signal) : opened));
+    return Attention.over(await (signal ? beforeAbort(opened, signal) : opened));
   } catch (error) {
     close();
     throw error;

@@ -17,7 +17,7 @@ export type Floats = Tensor<"float32">;
 /** What the worker can do, by name: what it takes and what it gives. */
 export interface Jobs {
   attention: {
-    takes: { query: Floats; key: Floats; value: Floats; options: AttentionOptions };
+    takes: { query: Floats; key: Floats; value: Floats; options: Omit<AttentionOptions, "location"> };
     gives: AttentionResult;
   };
   layer: { takes: { layer: LayerOptions; x: Floats; options: ForwardOptions }; gives: AttentionResult };

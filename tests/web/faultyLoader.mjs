@@ -7,8 +7,10 @@ const TRAP = [0x00, 0x01, 0x01];
 /**
  * The package's own loader, but for the module that its threads run: that one traps where it should multiply. The thread
  * that calls runs the module that it is given.
+ *
+ * @param {"js" | "node.js"} ending
  */
-export function faultyLoader(ending: "js" | "node.js"): string {
+export function faultyLoader(ending) {
   const module = trapping(Buffer.from(readFileSync("dist/wasm/headwise.simd.wasm"))).toString("base64");
   const compiled = `new WebAssembly.Module(Uint8Array.from(atob("${module}"), (byte) => byte.charCodeAt(0)))`;
   const loader = readFileSync(`dist/wasm/headwise.simd.${ending}`, "utf8");
@@ -17,7 +19,7 @@ export function faultyLoader(ending: "js" | "node.js"): string {
   return parts.join(compiled);
 }
 
-function trapping(wasm: Buffer<ArrayBuffer>): Buffer {
+function trapping(wasm) {
   for (let at = wasm.indexOf(MULTIPLY); at >= 0; at = wasm.indexOf(MULTIPLY, at)) wasm.set(TRAP, at);
   if (!WebAssembly.validate(wasm)) throw new Error("the module with traps is none");
   return wasm;

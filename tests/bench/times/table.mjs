@@ -1,0 +1,17 @@
+// What the bench prints of times.
+
+import { percent, table } from "../columns.mjs";
+
+const digits = (milliseconds) => milliseconds.toFixed(milliseconds < 10 ? 2 : 1);
+
+const { header, line } = table(
+  [
+    ["case", 34, ({ case: name }) => name],
+    ["ms", 9, ({ milliseconds }) => digits(milliseconds)],
+    ["±", 5, ({ spread }) => percent(spread)],
+  ],
+  0,
+);
+
+export const timeHeader = header([]);
+export const timeLine = (record) => line(record, []);

@@ -1,0 +1,15 @@
+import { chromium, type Browser, type LaunchOptions } from "playwright-core";
+
+import { WAIT_MILLISECONDS } from "../hangLimits.mjs";
+
+export const CHROMIUM = {
+  executablePath: process.env["HEADWISE_CHROMIUM"] ?? "/usr/bin/chromium",
+  args: ["--no-sandbox"],
+  timeout: WAIT_MILLISECONDS,
+} satisfies LaunchOptions;
+
+/** Chromium, whose pages wait as long as a slow machine needs. */
+export async function launchChromium(...args: string[]): Promise<Browser> {
+  const browser = await chromium.launch({ ...CHROMIUM, args: [...CHROMIUM.args, ...args] });
+  return browser.on("context", (context) => context.setDefaultTimeout(WAIT_MILLISECONDS));
+}

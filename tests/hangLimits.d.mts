@@ -1,0 +1,2 @@
+export const TEST_MILLISECONDS: number;
+export const WAIT_MILLISECONDS: number;

@@ -1,0 +1,35 @@
+// `npm pack` builds what it packs. Only the compiled C++ is taken from here: its objects know where they were compiled from,
+// so CMake has nothing to do in the clone. (matrix/reproducible.test.ts compiles it anew.)
+
+import { existsSync } from "node:fs";
+import { cp, rm } from "node:fs/promises";
+import path from "node:path";
+
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+
+import { freshClone } from "../freshClone.js";
+import { run } from "../programs.js";
+
+const MINUTES = 60_000;
+
+let clone: string;
+beforeAll(async () => {
+  clone = await freshClone();
+  const compiled = path.resolve("build/wasm");
+  if (existsSync(compiled))
+    await cp(compiled, path.join(clone, "build/wasm"), { recursive: true, preserveTimestamps: true });
+}, MINUTES);
+afterAll(() => rm(clone, { recursive: true }));
+
+/** The names of the files that npm would publish. The answer of npm is all that stands on stdout. */
+async function packed(folder: string, ...flags: string[]): Promise<string[]> {
+  const printed = await run("npm", ["pack", "--dry-run", "--json", ...flags], { cwd: folder, timeout: 15 * MINUTES });
+  const [{ files }] = JSON.parse(printed) as [{ files: readonly { readonly path: string }[] }];
+  return files.map((file) => file.path).sort();
+}
+
+test(
+  "npm pack in a fresh clone packs what npm pack packs here, where all is built",
+  async () => expect(await packed(clone)).toEqual(await packed(path.resolve("."), "--ignore-scripts")),
+  20 * MINUTES,
+);

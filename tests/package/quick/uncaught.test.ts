@@ -1,0 +1,40 @@
+// What a program prints that catches nothing. Node shows the line that threw, whatever its length.
+
+import { existsSync } from "node:fs";
+import path from "node:path";
+
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+
+import { emptyConsumer, type Consumer } from "../consumer.js";
+import { complaintOf } from "../programs.js";
+
+let consumer: Consumer;
+beforeAll(async () => {
+  consumer = await emptyConsumer();
+  await consumer.add("node");
+});
+afterAll(() => consumer.remove());
+
+const ENTRIES = ["headwise", "headwise/worker", "headwise/inline"];
+
+describe.each([...ENTRIES.map((entry) => ["wrong.mjs", entry]), ["wrong.cjs", "headwise/inline"]])(
+  "%s, which uses %s",
+  (program, entry) => {
+    const printed = (...flags: string[]) =>
+      complaintOf(process.execPath, [...flags, program, entry], { cwd: consumer.folder });
+
+    test("prints a short line of code, the message and the hint", async () => {
+      const text = await printed();
+      expect(text.length).toBeLessThan(3000);
+      expect(text).toMatch(/ShapeError: scaledDotProductAttention: query\.data\.length must be/);
+      expect(text).toMatch(/hint: .*node_modules\/headwise\/web\/docs\/troubleshooting\.md#invalid_shape/);
+    });
+
+    test("shows the package's sources with --enable-source-maps", async () => {
+      const text = await printed("--enable-source-maps");
+      const sources = [...text.matchAll(/\(?((?:file:\/\/)?\/\S+\/node_modules\/headwise\/web\/src\/\w+\.ts):\d+/g)];
+      expect(sources.length).toBeGreaterThan(1);
+      expect(sources.filter(([, file]) => !existsSync(path.resolve(file!.replace("file://", ""))))).toEqual([]);
+    });
+  },
+);

@@ -1,0 +1,1 @@
+export function faultyLoader(ending: "js" | "node.js"): string;

@@ -1,0 +1,37 @@
+// node stages.mjs MINUTES STAGE…: runs stages of these kinds, with a watchdog of so many minutes, on a machine that it
+// makes busy. Prints what `npm test` prints of them, and the counts of all.
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { burnAllCores } from "../../../web/build/busy.mjs";
+import { nothing, sentence } from "../../../web/build/counts.mjs";
+import { ended, start, useGroups } from "../../../web/build/run.mjs";
+import { runStages } from "../../../web/build/stages.mjs";
+
+const ENDLESS = "setInterval(() => {}, 1000);";
+/** A program that starts another: both hold this process's output open. */
+const FAMILY = `require("node:child_process").spawn(process.execPath, ["-e", "${ENDLESS}"], { stdio: "inherit" }); ${ENDLESS}`;
+
+const endless = async () => {
+  const child = start(process.execPath, ["-e", FAMILY], { stdio: "inherit" });
+  console.log("it runs");
+  await ended(child);
+  throw new Error("a program was ended");
+};
+const kinds = {
+  passes: { minutes: 1, run: async () => ({ ...nothing, passed: 1 }) },
+  "takes long": { minutes: 0, hangsAfter: 1, run: () => sleep(5, { ...nothing, passed: 1 }) },
+  hangs: { minutes: 0, hangsAfter: 0.001, run: endless },
+  "does not end": { minutes: 1, run: endless },
+  waits: { minutes: 1, run: () => new Promise(() => console.log("it runs")) },
+  fails: { minutes: 1, run: () => Promise.reject(new Error("no compiler")), isNeeded: true },
+};
+
+const [watchdogMinutes, ...names] = process.argv.slice(2);
+useGroups();
+burnAllCores();
+const total = await runStages(
+  names.map((name) => ({ name, ...kinds[name] })),
+  { watchdogMinutes: Number(watchdogMinutes) },
+);
+console.log(sentence(total));
+process.exit();

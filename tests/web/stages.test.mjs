@@ -1,0 +1,56 @@
+// The stages of `npm test`: what takes long, what hangs, and that nothing is left running. Programs that a stage started
+// hold the output of the process open, and so do those that burn: `close` says that all of them have ended.
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+
+import { expect, test } from "@jest/globals";
+
+function start(watchdogMinutes, ...names) {
+  const child = spawn(process.execPath, ["tests/web/programs/stages.mjs", watchdogMinutes, ...names]);
+  const printed = { output: "", complaints: "" };
+  child.stdout.setEncoding("utf8").on("data", (text) => (printed.output += text));
+  child.stderr.setEncoding("utf8").on("data", (text) => (printed.complaints += text));
+  return { child, printed, closed: once(child, "close").then(() => printed) };
+}
+
+const MANY = "60";
+
+test("a stage that takes longer than its budget is told of, and counts as it went", async () => {
+  const { output } = await start(MANY, "passes", "takes long").closed;
+  expect(output).toMatch(/^=== takes long: WARNING: it took longer than its budget of 0 min$/m);
+  expect(output).not.toMatch(/passes: WARNING/);
+  expect(output).toMatch(/\n2 passed, 0 failed, 0 skipped\n$/);
+});
+
+test("a stage that hangs is ended with everything it started, has failed, and the next ones run", async () => {
+  const { output, complaints } = await start(MANY, "hangs", "passes").closed;
+  expect(complaints).toBe("hangs: it hung: ended after 0.001 min\n");
+  expect(output).toMatch(/^=== hangs: 0 passed, 1 failed, 0 skipped/m);
+  expect(output).toMatch(/\n1 passed, 1 failed, 0 skipped\n$/);
+});
+
+test("the watchdog over all ends what runs, says in which stage, and counts what came before", async () => {
+  const { output, complaints } = await start("0.02", "passes", "does not end", "passes").closed;
+  expect(complaints).toBe("does not end: the watchdog over all stages: it hung: ended after 0.02 min\n");
+  expect(output).toMatch(/\n1 passed, 1 failed, 0 skipped\n$/);
+});
+
+test("what comes after a stage that it needs is not run when that fails", async () => {
+  const { output, complaints } = await start(MANY, "fails", "passes").closed;
+  expect(complaints).toBe("fails: no compiler\n");
+  expect(output).not.toContain("=== passes");
+  expect(output).toMatch(/\n0 passed, 1 failed, 0 skipped\n$/);
+});
+
+test.each([
+  ["SIGINT", "does not end"],
+  ["SIGTERM", "does not end"],
+  ["SIGKILL", "waits"],
+])("after %s nothing is left that runs or burns", async (signal, stage) => {
+  const { child, printed, closed } = start(MANY, stage);
+  while (!printed.output.includes("it runs")) await once(child.stdout, "data");
+  child.kill(signal);
+  await closed;
+  expect([child.exitCode, child.signalCode]).toEqual(signal === "SIGKILL" ? [null, signal] : [1, null]);
+});

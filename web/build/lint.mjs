@@ -1,0 +1,21 @@
+// The linters of what is not C++. Each counts as one test.
+
+import { add, nothing, oneFailed } from "./counts.mjs";
+import { ended, say, start } from "./run.mjs";
+
+const LINTERS = [
+  ["eslint", "node_modules/eslint/bin/eslint.js", "."],
+  ["prettier", "node_modules/prettier/bin/prettier.cjs", "--check", "."],
+  ["tsc", "node_modules/typescript/bin/tsc", "--project", "web"],
+];
+
+export async function lintWeb() {
+  const counts = await Promise.all(LINTERS.map(verdict));
+  return counts.reduce(add);
+}
+
+async function verdict([name, ...args]) {
+  const status = await ended(start(process.execPath, args, { stdio: ["ignore", "inherit", "inherit"] }));
+  say(`${name}: ${status === 0 ? "passed" : "FAILED"}`);
+  return status === 0 ? { ...nothing, passed: 1 } : oneFailed;
+}

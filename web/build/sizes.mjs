@@ -1,0 +1,39 @@
+// The sizes of what is shipped, as a server sends it (gzip). A budget that is exceeded is a warning, never a failure.
+
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { gzipSync } from "node:zlib";
+
+import { dist } from "./paths.mjs";
+import { say } from "./run.mjs";
+
+const WRAPPER = 48;
+
+/** In KB of 1000 bytes. Files that are not named have no budget. */
+const BUDGETS = {
+  "index.js": WRAPPER,
+  "index.node.js": WRAPPER,
+  "worker.js": WRAPPER,
+  "worker.node.js": WRAPPER,
+  "worker-entry.js": 24,
+  "worker-entry.node.js": 24,
+  "webgpu-engine.js": 56,
+  "inline.js": 190,
+  "inline.cjs": 190,
+  "wasm/headwise.simd.js": 12,
+  "wasm/headwise.relaxed.js": 12,
+  "wasm/headwise.simd.wasm": 150,
+  "wasm/headwise.relaxed.wasm": 150,
+};
+
+/** Prints a line for each file of dist/ that is loaded. */
+export function printSizes() {
+  const names = readdirSync(dist, { recursive: true }).filter((name) => /\.(c?js|wasm)$/.test(name));
+  for (const name of names.sort()) say(lineOf(name, gzipSync(readFileSync(path.join(dist, name))).length / 1000));
+}
+
+function lineOf(name, size) {
+  const budget = BUDGETS[name];
+  const line = `size: ${name.padEnd(26)} ${size.toFixed(1).padStart(6)} KB by gzip`;
+  return size > budget ? `${line}  WARNING: above its budget of ${budget} KB` : line;
+}
