@@ -258,8 +258,12 @@ function replaced(args: unknown, [name, ...rest]: readonly string[], given: unkn
   return copy;
 }
 
-/** Which place is attacked, and how: fractions of how many there are. */
-export const attacks = fc.record({ place: fc.double({ min: 0, max: 0.999_999, noNaN: true }), kind: fc.nat(10_000) });
+/** Which place is attacked, as a fraction of how many there are, how, and whether the call has to wait for its turn. */
+export const attacks = fc.record({
+  place: fc.double({ min: 0, max: 0.999_999, noNaN: true }),
+  kind: fc.nat(10_000),
+  waits: fc.boolean(),
+});
 
 /** The attack that the numbers choose, on the arguments of a call. */
 export function attacked<A extends readonly unknown[]>(

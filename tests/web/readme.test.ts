@@ -34,7 +34,7 @@ describe("every listing is one that a test runs", () => {
   const programs = new Set(["js", "sh"]);
   const elsewhere: Readonly<Record<string, readonly string[]>> = {
     "README.md": [""], // the tree of folders
-    "web/docs/contract.md": ["text"], // the formula
+    "web/docs/contract.md": ["text", "text"], // the formula, and the error model
     "web/docs/guide.md": ["html page", "js vite.config.js", "js service.js", "cmake CMakeLists.txt"],
     "web/docs/viz.md": ["html", "ts"],
   };

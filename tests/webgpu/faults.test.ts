@@ -17,6 +17,27 @@ const x = { data: Float32Array.from({ length: 4 * 8 }, (_, k) => Math.sin(k)), s
 /** With as many keys as one row sees, the first row of a causal call is the first value. */
 const firstRow = [...x.data.subarray(0, 8)];
 
+/** The GPU, and the devices that it has given. */
+function watchedGpu() {
+  const devices: GPUDevice[] = [];
+  const watched = {
+    requestAdapter: async (options?: GPURequestAdapterOptions) => {
+      const adapter = (await gpu!.requestAdapter(options))!;
+      return new Proxy(adapter, {
+        get(target, name) {
+          if (name !== "requestDevice") return Reflect.get(target, name, target) as unknown;
+          return async (descriptor: GPUDeviceDescriptor) => {
+            const opened = await target.requestDevice(descriptor);
+            devices.push(opened);
+            return opened;
+          };
+        },
+      });
+    },
+  };
+  return { devices, watched };
+}
+
 async function thrown(promise: Promise<unknown>): Promise<unknown> {
   return promise.then(
     () => "it was computed",
@@ -64,29 +85,33 @@ describeOnGpu("faults of the GPU", () => {
   });
 
   test("a device of our own is replaced after a loss", async () => {
-    const adapters: GPUDevice[] = [];
-    const watched = {
-      requestAdapter: async (options?: GPURequestAdapterOptions) => {
-        const adapter = (await gpu!.requestAdapter(options))!;
-        return new Proxy(adapter, {
-          get(target, name) {
-            if (name !== "requestDevice") return Reflect.get(target, name, target) as unknown;
-            return async (descriptor: GPUDeviceDescriptor) => {
-              const opened = await target.requestDevice(descriptor);
-              adapters.push(opened);
-              return opened;
-            };
-          },
-        });
-      },
-    };
+    const { devices, watched } = watchedGpu();
     const hw = await open({ backend: "webgpu", gpu: watched });
     await hw.scaledDotProductAttention(x, x, x);
-    adapters[0]!.destroy();
-    await adapters[0]!.lost;
+    devices[0]!.destroy();
+    await devices[0]!.lost;
     const { output } = await hw.scaledDotProductAttention(x, x, x, { causal: true });
     expect([...float32Of(output).subarray(0, 8)]).toEqual(firstRow);
-    expect(adapters).toHaveLength(2);
+    expect(devices).toHaveLength(2);
+  });
+
+  test("a layer keeps the weights that it was made with, also on a device that replaces a lost one", async () => {
+    const { devices, watched } = watchedGpu();
+    const hw = await open({ backend: "webgpu", gpu: watched });
+    const square = () => ({ data: x.data.map((value) => value), shape: [8, 4] });
+    const weights = { Wq: square(), Wk: square(), Wv: square(), Wo: { data: square().data, shape: [4, 8] } };
+    const table = { data: x.data.slice(), shape: [4, 8] };
+    const layer = await hw.multiHeadAttention({
+      ...{ inputDim: 8, modelDim: 4, outputDim: 8, numHeads: 1 },
+      ...{ weights, position: { kind: "learned", table } },
+    });
+    const expected = [...float32Of((await layer.forward(x)).output)];
+    for (const { data } of [...Object.values(weights), table]) data.fill(7);
+    expect([...float32Of((await layer.forward(x)).output)]).toEqual(expected);
+    devices[0]!.destroy();
+    await devices[0]!.lost;
+    expect([...float32Of((await layer.forward(x)).output)]).toEqual(expected);
+    expect(devices).toHaveLength(2);
   });
 
   test("a call that runs when the instance is disposed rejects with DisposedError, as do later ones", async () => {

@@ -1,3 +1,4 @@
+import { assertIntact } from "../callArguments.js";
 import { HeadwiseError, OptionError, OutOfMemoryError, UnsupportedError } from "../errors.js";
 import { gpuDataOf, type GpuData } from "../gpuData.js";
 import type { TensorDataOf, TypedTensor } from "../tensor.js";
@@ -78,6 +79,7 @@ export class Call {
 
   /** Copies an array to the GPU. */
   upload(data: ArrayBufferView | ArrayBuffer, purpose: Purpose = "storage"): Span {
+    this.#assertIntact(data);
     const span = this.room(data.byteLength, purpose);
     this.write(span, 0, data);
     return span;
@@ -85,6 +87,7 @@ export class Call {
 
   /** Copies an array to bytes of a span. */
   write({ buffer, offset }: Span, at: number, data: ArrayBufferView | ArrayBuffer): void {
+    this.#assertIntact(data);
     const bytes = bytesOf(data);
     const { queue } = this.engine.device.gpuDevice;
     const whole = bytes.byteLength - (bytes.byteLength % 4);
@@ -93,6 +96,11 @@ export class Call {
     const rest = new Uint8Array(4); // writes are in whole words
     rest.set(bytes.subarray(whole));
     queue.writeBuffer(buffer, offset + at + whole, rest);
+  }
+
+  /** A device that had to be opened first gave the caller time to take an array's memory away. */
+  #assertIntact(data: ArrayBufferView | ArrayBuffer): void {
+    if (ArrayBuffer.isView(data)) assertIntact(this.operation, "an input", data);
   }
 
   /** A tensor's bytes on the GPU: copied there, or where they lie if a kernel can bind them there. */

@@ -1,5 +1,6 @@
 import type { AttentionProblem, CheckedFloats } from "../attentionProblem.js";
 import type { AttentionResult } from "../backend.js";
+import { assertIntact } from "../callArguments.js";
 import { DisposedError, OptionError } from "../errors.js";
 import { GpuData } from "../gpuData.js";
 import { largestOf } from "../largest.js";
@@ -55,7 +56,7 @@ export class GpuLayer {
   #released = false;
 
   constructor(problem: LayerProblem) {
-    this.#problem = problem;
+    this.#problem = withOwnWeights(problem);
   }
 
   get bytes(): number {
@@ -79,10 +80,11 @@ export class GpuLayer {
       this.#weights = this.#device = undefined;
     };
     call.onFailure(this.#free);
-    const { shape, weights } = this.#problem;
+    const { operation, shape, weights } = this.#problem;
     const { inputDim, keyInputDim, valueInputDim, outputDim, numHeads, numKvHeads, headDim, valueHeadDim } = shape;
     const one = (width: number): Heads => ({ count: 1, width });
-    const place = (linear: LinearWeights, inputs: Heads, out: number) => placeLinear(persistent, linear, inputs, out);
+    const place = (linear: LinearWeights, inputs: Heads, out: number) =>
+      placeLinear(operation, persistent, linear, inputs, out);
     const heads = { count: numHeads, width: valueHeadDim };
     this.#weights = {
       query: place(weights.query, one(inputDim), numHeads * headDim),
@@ -201,7 +203,7 @@ export class GpuLayer {
     const { layout, shape: layer, position } = this.#problem;
     const row = positionRow(position, layer.inputDim);
     const extents = [shape.batchSize, shape.queryLength, layer.inputDim] as const;
-    return call.upload(tokenRows(x, layout, extents, row && ((token) => row(at[token]!))));
+    return call.upload(tokenRows(call.operation, x, layout, extents, row && ((token) => row(at[token]!))));
   }
 
   #queries(call: Call, { shape }: ForwardProblem, x: Span): Span {
@@ -218,7 +220,7 @@ export class GpuLayer {
     const { batchSize, numKvHeads, headDim, valueDim } = shape;
     const { layout, shape: layer, qkNorm } = this.#problem;
     const rows = (tensor: CheckedFloats, width: number) =>
-      call.upload(tokenRows(tensor, layout, [batchSize, contextLength, width]));
+      call.upload(tokenRows(call.operation, tensor, layout, [batchSize, contextLength, width]));
     const keyRows = key ? rows(key, layer.keyInputDim) : x;
     const valueRows = value ? rows(value, layer.valueInputDim) : keyRows;
     const project = (from: Span, linear: Linear, width: number) =>
@@ -314,13 +316,38 @@ function project(
   });
 }
 
+/** The layer with copies of its weights: a device that replaces a lost one gets them again, long after the call. */
+function withOwnWeights(problem: LayerProblem): LayerProblem {
+  const copies = new Map<object, CheckedFloats["data"]>(); // packed weights are several roles' and one array
+  const copyOf = <T extends CheckedFloats>(tensor: T): T => {
+    assertIntact(problem.operation, "a weight", tensor.data);
+    const data = copies.get(tensor.data) ?? (tensor.data as Float32Array | Uint16Array).slice();
+    copies.set(tensor.data, data);
+    return { ...tensor, data };
+  };
+  const linear = <L extends LinearWeights | undefined>(weights: L): L =>
+    weights && {
+      ...weights,
+      weight: copyOf(weights.weight),
+      bias: weights.bias && { ...weights.bias, tensor: copyOf(weights.bias.tensor) },
+    };
+  const { query, key, value, output } = problem.weights;
+  const { position } = problem;
+  return {
+    ...problem,
+    weights: { query: linear(query), key: linear(key), value: linear(value), output: linear(output) },
+    position: position.kind === "learned" ? { ...position, table: copyOf(position.table) } : position,
+  };
+}
+
 function placeLinear(
+  operation: string,
   persistent: (data: Float32Array) => Span,
   { weight, offset, inStride, outStride, bias }: LinearWeights,
   inputs: Heads,
   out: number,
 ): Linear {
-  const numbers = widen(weight.data);
+  const numbers = widen(operation, weight.data);
   const columns = padded(out);
   const rowsPerHead = padded(inputs.width);
   const dense = new Float32Array(inputs.count * rowsPerHead * columns);
@@ -331,7 +358,7 @@ function placeLinear(
           numbers[offset + (h * inputs.width + d) * inStride + o * outStride]!;
   return {
     weight: persistent(dense),
-    bias: bias && persistent(widen(bias.tensor.data).slice(bias.offset, bias.offset + out)),
+    bias: bias && persistent(widen(operation, bias.tensor.data).slice(bias.offset, bias.offset + out)),
     in4: (inputs.count * rowsPerHead) / 4,
     out,
   };

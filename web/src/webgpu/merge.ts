@@ -15,7 +15,7 @@ export function runMerge(engine: Engine, problem: MergeProblem): Promise<MergeRe
     const outputs = call.room(4 * length * parts.length);
     const lses = call.room(4 * numRows * parts.length);
     parts.forEach(({ output, lse }, n) => {
-      call.write(outputs, 4 * length * n, widen(output.data));
+      call.write(outputs, 4 * length * n, widen(operation, output.data));
       call.write(lses, 4 * numRows * n, lse.data);
     });
     const output = call.room(4 * length);

@@ -1,5 +1,6 @@
 import type { OutputForm } from "../attentionProblem.js";
 import type { FloatResult } from "../backend.js";
+import { assertIntact } from "../callArguments.js";
 import { describe } from "../describe.js";
 import { OptionError } from "../errors.js";
 import { gpuDataOf } from "../gpuData.js";
@@ -55,6 +56,7 @@ export function writeOutput(
   return (result) => {
     const data = asArray(dtype, read(result).slice(0, bytes));
     if (into) {
+      assertIntact(call.operation, "into", into.data);
       copyBits(data, into.data);
       return into.tensor as FloatResult;
     }

@@ -20,7 +20,7 @@ export function runRotary(engine: Engine, problem: RotaryProblem): Promise<Float
     const workgroups = divideUp(count, FLAT_WORKGROUP);
     call.dispatch(flatKernel("rotary"), workgroups, {
       0: call.numbers([batch, head, position, feature, ...sizes], workgroups),
-      1: call.upload(widen(x.data)),
+      1: call.upload(widen(operation, x.data)),
       2: call.upload(pairsOf(problem)),
       3: y,
     });

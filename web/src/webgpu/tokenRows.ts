@@ -6,12 +6,13 @@ import { widen } from "./widen.js";
 
 /** Tokens of a layer's input, [B·S, width padded to whole vec4], with what `added` gives for each token added to it. */
 export function tokenRows(
+  operation: string,
   tensor: CheckedFloats,
   layout: "BSE" | "BES",
   [batchSize, length, width]: readonly [number, number, number],
   added?: (token: number) => ArrayLike<number> | undefined,
 ): Float32Array {
-  const numbers = widen(tensor.data);
+  const numbers = widen(operation, tensor.data);
   const paddedWidth = 4 * divideUp(width, 4);
   const { batch, position, feature } = stridesOf(layout, 1, length, width);
   const rows = new Float32Array(batchSize * length * paddedWidth);

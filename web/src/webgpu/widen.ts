@@ -1,7 +1,13 @@
 import type { CheckedFloats } from "../attentionProblem.js";
+import { assertIntact } from "../callArguments.js";
 
-/** Numbers as float32: halves are exact in it. */
-export function widen(data: CheckedFloats["data"]): Float32Array {
+/**
+ * Numbers as float32: halves are exact in it.
+ *
+ * @throws OptionError with code `"DETACHED_INPUT"`, for a device that was opened first gave the caller time.
+ */
+export function widen(operation: string, data: CheckedFloats["data"]): Float32Array {
+  assertIntact(operation, "an input", data);
   if (data[Symbol.toStringTag] === "Float32Array") return data as Float32Array;
   const bits = new Uint16Array(data.buffer, data.byteOffset, data.length);
   return Float32Array.from(bits, fromHalf);

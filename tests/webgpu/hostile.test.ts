@@ -1,0 +1,15 @@
+import { afterAll, beforeAll } from "@jest/globals";
+import { createAttention, type Attention } from "headwise";
+
+import { hostileTests } from "../web/hostile.js";
+import { describeOnGpu, gpu } from "./gpu.js";
+
+describeOnGpu("hostile arguments to WebGPU", () => {
+  let hw: Attention;
+  beforeAll(async () => {
+    hw = await createAttention({ backend: "webgpu", gpu: gpu! });
+  });
+  afterAll(() => hw.dispose());
+
+  hostileTests(() => hw, 100); // a call takes a software adapter a hundred times as long as wasm
+});
