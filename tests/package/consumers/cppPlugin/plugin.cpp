@@ -6,6 +6,7 @@
 extern "C" __attribute__((visibility("default"))) bool attend(const float* token, float* output) {
   headwise::ThreadPool pool(1);
   const headwise::AttentionShape shape{.query_length = 1, .key_length = 1};
-  return headwise::attention(pool, shape, {.query = {token}, .key = {token}, .value = {token}}, {}, {.output = {output}})
+  return headwise::attention(pool, shape, {.query = {token}, .key = {token}, .value = {token}}, {},
+                             {.output = {output}})
       .ok();
 }
