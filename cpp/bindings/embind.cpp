@@ -1,8 +1,8 @@
 // The engine as JavaScript sees it, and the only file that knows Emscripten.
 //
-// A call is a C++ struct that JavaScript fills through properties, all of them numbers: sizes, enumerators, addresses of
-// arrays that it has placed in the heap. An Engine runs one call at a time and keeps its Status, which JavaScript reads
-// from memory. Nothing here allocates during a call, and nothing throws.
+// A call is a C++ struct that JavaScript fills through properties, all of them numbers: sizes, enumerators, addresses
+// of arrays that it has placed in the heap. An Engine runs one call at a time and keeps its Status, which JavaScript
+// reads from memory. Nothing here allocates during a call, and nothing throws.
 
 #include <emscripten/bind.h>
 #include <emscripten/em_js.h>
@@ -162,15 +162,23 @@ Status run(ThreadPool& pool, const RotaryCall& call) {
 
 // --- caches ----------------------------------------------------------------------------------------------------------
 
-enum class CacheOperation : std::int32_t { create = 0, append = 1, rewind = 2, fork = 3, slice = 4, save = 5, load = 6 };
+enum class CacheOperation : std::int32_t {
+  create = 0,
+  append = 1,
+  rewind = 2,
+  fork = 3,
+  slice = 4,
+  save = 5,
+  load = 6
+};
 
 /// One operation on a cache and what it needs; the others' fields are not read.
 struct CacheCall {
   CacheOperation operation = CacheOperation::create;
-  KvCache* cache = nullptr;          ///< all but create and load
+  KvCache* cache = nullptr;           ///< all but create and load
   mutable KvCache* result = nullptr;  ///< create, fork, slice, load: JavaScript's until releaseCache
-  KvCacheShape shape;                ///< create
-  bool turns = false;                ///< create: with this rotary embedding
+  KvCacheShape shape;                 ///< create
+  bool turns = false;                 ///< create: with this rotary embedding
   RotaryOptions rotary;
   Layout layout = Layout::bhsd;  ///< append
   std::int64_t num_tokens = 0;
@@ -191,14 +199,24 @@ Status run(ThreadPool& pool, const CacheCall& call) {
   std::unique_ptr<KvCache> made;
   Status status;
   switch (call.operation) {
-    case CacheOperation::create: status = create_cache(call, &made); break;
+    case CacheOperation::create:
+      status = create_cache(call, &made);
+      break;
     case CacheOperation::append:
       return call.cache->append(pool, call.layout, call.num_tokens, call.key, call.value, call.lengths);
-    case CacheOperation::rewind: return call.cache->rewind_each(call.lengths);
-    case CacheOperation::fork: status = call.cache->fork(&made); break;
-    case CacheOperation::slice: status = call.cache->slice(call.from, call.to, &made); break;
-    case CacheOperation::save: return call.cache->save(call.bytes, call.size);
-    case CacheOperation::load: status = KvCache::load(call.bytes, call.size, &made); break;
+    case CacheOperation::rewind:
+      return call.cache->rewind_each(call.lengths);
+    case CacheOperation::fork:
+      status = call.cache->fork(&made);
+      break;
+    case CacheOperation::slice:
+      status = call.cache->slice(call.from, call.to, &made);
+      break;
+    case CacheOperation::save:
+      return call.cache->save(call.bytes, call.size);
+    case CacheOperation::load:
+      status = KvCache::load(call.bytes, call.size, &made);
+      break;
   }
   call.result = made.release();
   return status;

@@ -23,8 +23,8 @@ class LateCopies : public Arrival {
   [[nodiscard]] bool expect(const AttentionShape& shape, Layout layout) {
     pairs_ = shape.batch_size * shape.num_kv_heads;
     const std::int64_t group = pairs_ > 0 ? shape.num_heads / shape.num_kv_heads : 0;
-    const std::int64_t floats = group * shape.query_length * shape.head_dim +
-                                shape.key_length * (shape.head_dim + shape.value_dim);
+    const std::int64_t floats =
+        group * shape.query_length * shape.head_dim + shape.key_length * (shape.head_dim + shape.value_dim);
     const std::int64_t pair_bytes = floats * static_cast<std::int64_t>(sizeof(float));
     if (layout != Layout::bhsd || pairs_ < 2 || pairs_ * pair_bytes < kLeastBytes) return false;
     step_ = std::max<std::int64_t>(kStepBytes / pair_bytes, 1);

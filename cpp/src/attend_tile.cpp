@@ -19,9 +19,9 @@ class Placement {
  public:
   explicit Placement(char* memory) : memory_(memory) {}
   template <class T>
-  T* take(std::int64_t count) {
-    std::int64_t bytes;
-    overflow_ |= __builtin_mul_overflow(count, static_cast<std::int64_t>(sizeof(T)), &bytes) ||
+  T* take(std::int64_t rows, std::int64_t columns = 1) {
+    std::int64_t count = 0, bytes = 0;
+    overflow_ |= !multiply_sizes(rows, columns, &count) || !multiply_sizes(count, sizeof(T), &bytes) ||
                  __builtin_add_overflow(offset_, round_up(std::min(bytes, kLargest), 64), &offset_);
     return memory_ ? reinterpret_cast<T*>(memory_ + offset_ - round_up(bytes, 64)) : nullptr;
   }
@@ -40,14 +40,14 @@ std::int64_t place_scratch(TileScratch& scratch, char* memory, const TileSizes& 
   scratch.tiles = tiles;
   scratch.rows = round_up(tiles.rows, kernels.row_block);
   scratch.value_width = round_up(shape.value_dim, kernels.panel_width);
-  scratch.query = place.take<float>(scratch.rows * shape.head_dim);
+  scratch.query = place.take<float>(scratch.rows, shape.head_dim);
   const std::int64_t strip_rows = round_up(tiles.strip, kernels.row_block);
-  scratch.scores = place.take<float>(strip_rows * tiles.keys);
-  scratch.out = place.take<float>(scratch.rows * scratch.value_width);
-  scratch.keys = place.take<float>(tiles.keys * shape.head_dim);
-  scratch.values = place.take<float>(tiles.keys * scratch.value_width);
-  scratch.clean_values = place.take<float>(tiles.keys * scratch.value_width);
-  scratch.visible = place.take<std::uint8_t>(strip_rows * tiles.keys);
+  scratch.scores = place.take<float>(strip_rows, tiles.keys);
+  scratch.out = place.take<float>(scratch.rows, scratch.value_width);
+  scratch.keys = place.take<float>(tiles.keys, shape.head_dim);
+  scratch.values = place.take<float>(tiles.keys, scratch.value_width);
+  scratch.clean_values = place.take<float>(tiles.keys, scratch.value_width);
+  scratch.visible = place.take<std::uint8_t>(strip_rows, tiles.keys);
   scratch.query_rows = place.take<QueryRow>(scratch.rows);
   scratch.softmax = place.take<OnlineSoftmax>(scratch.rows);
   return place.total();

@@ -191,8 +191,7 @@ void Engine::run_task(std::int64_t task, int worker) {
   const Sequence& sequence = plan_.sequences[plan - plans];
   const std::int64_t per_group = plan->row_tiles * plan->splits;
   const std::int64_t group = (task - plan->first_task) / per_group, index = (task - plan->first_task) % per_group;
-  if (Arrival* arrival = call_.inputs.arrival)
-    arrival->wait_for((plan - plans) * call_.shape.num_kv_heads + group);
+  if (Arrival* arrival = call_.inputs.arrival) arrival->wait_for((plan - plans) * call_.shape.num_kv_heads + group);
   TileScratch scratch;
   scratch.place(scratch_.data() + worker * scratch_stride_, plan->tiles, call_.shape, call_.kernels);
   if (plan->is_split())

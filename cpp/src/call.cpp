@@ -9,10 +9,13 @@ namespace headwise {
 
 Strides strides_of(Layout layout, std::int64_t heads, std::int64_t length, std::int64_t width) {
   switch (layout) {
-    case Layout::bhsd: return {heads * length * width, length * width, width, 1};
+    case Layout::bhsd:
+      return {heads * length * width, length * width, width, 1};
     case Layout::bshd:
-    case Layout::bse: return {heads * length * width, width, heads * width, 1};
-    case Layout::bes: break;
+    case Layout::bse:
+      return {heads * length * width, width, heads * width, 1};
+    case Layout::bes:
+      break;
   }
   return {heads * length * width, width * length, 1, length};
 }
@@ -41,8 +44,7 @@ VisibleKeys Call::visible_keys(const Sequence& sequence, std::int64_t i) const {
   if (options.causal != Causal::none) keys.range.end = std::min(keys.range.end, at.rows_before(position + 1));
   if (options.window_right >= 0)
     keys.range.end = std::min(keys.range.end, at.rows_before(position + std::min(options.window_right, kFarthest) + 1));
-  if (options.window_left >= 0)
-    keys.range.begin = at.rows_before(position - std::min(options.window_left, kFarthest));
+  if (options.window_left >= 0) keys.range.begin = at.rows_before(position - std::min(options.window_left, kFarthest));
   if (options.exclude_self && position >= 0) {
     const std::int64_t j = at.rows_before(position);
     if (at.of(j) == position) keys.self = j;

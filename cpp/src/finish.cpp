@@ -34,7 +34,7 @@ void mean_of_values(const Call& call, const Sequence& sequence, const QueryRow& 
 /// Writes one row of the output in the caller's layout and dtype.
 void store_row(const Call& call, const Sequence& sequence, const QueryRow& row, const float* values) {
   const std::int64_t at = sequence.batch * call.output.batch + row.head * call.output.head +
-                            (sequence.query_begin + row.i) * call.output.position;
+                          (sequence.query_begin + row.i) * call.output.position;
   const std::ptrdiff_t step = call.output.feature;
   const std::int64_t columns = call.shape.value_dim;
   if (call.outputs.output.dtype == Dtype::float16) {
@@ -70,8 +70,8 @@ FinishedSoftmax finish_row(const Call& call, const Sequence& sequence, const Que
   const FinishedSoftmax finished =
       softmax.finish(call.options.sinks && !padding ? call.options.sinks[row.head] : kNothing);
   if (call.outputs.lse) {
-    const bool uniform = follows_policy(sequence, row, finished.seen) && call.options.empty_rows == EmptyRows::uniform &&
-                         sequence.key_length > 0;
+    const bool uniform = follows_policy(sequence, row, finished.seen) &&
+                         call.options.empty_rows == EmptyRows::uniform && sequence.key_length > 0;
     call.outputs.lse[row_index(call, sequence, row)] = uniform ? kNothing : finished.lse;
   }
   if (!call.outputs.output.data) return finished;

@@ -164,8 +164,8 @@ void fill_around(KeyRange columns, float value, const Block& block, float* row) 
 
 /// Scores of one row to probabilities, by its final maximum and sum and the empty-row policy. Returns the columns
 /// around what the row sees.
-KeyRange to_probabilities(const Call& call, const Sequence& sequence, const QueryRow& row, const FinishedSoftmax& softmax,
-                          Block& block, float* scores) {
+KeyRange to_probabilities(const Call& call, const Sequence& sequence, const QueryRow& row,
+                          const FinishedSoftmax& softmax, Block& block, float* scores) {
   const KeyRange columns = hide_row(call, sequence, row, block, scores);
   if (softmax.seen) {
     call.kernels.exponentials(scores + columns.begin, columns.size(), softmax.maximum, softmax.share);

@@ -35,7 +35,7 @@ struct KeyPositions {
   std::int64_t dropped = 0;
 
   [[nodiscard]] std::int64_t of(std::int64_t j) const { return j < kept ? j : j + dropped; }
-  /// How many key rows stand before `position` (any integer), were there no end: the first row j with of(j) >= position.
+  /// How many key rows stand before `position`, any integer, were there no end: the first j with of(j) >= position.
   [[nodiscard]] std::int64_t rows_before(std::int64_t position) const {
     if (dropped == 0 || position <= kept) return position < 0 ? 0 : position;
     return position <= kept + dropped ? kept : position - dropped;

@@ -45,8 +45,7 @@ BlockLayout plan_block(const KvCacheShape& shape) {
     side->offset = place(rows, side->row_bytes, &layout.bytes);
   }
   if (shape.dtype == Dtype::int8)
-    for (BlockSide* side : {&layout.key, &layout.value})
-      side->scale_offset = place(rows, sizeof(float), &layout.bytes);
+    for (BlockSide* side : {&layout.key, &layout.value}) side->scale_offset = place(rows, sizeof(float), &layout.bytes);
   return layout;
 }
 

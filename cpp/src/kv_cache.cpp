@@ -35,7 +35,7 @@ Status check_shape(const KvCacheShape& shape) {
     std::int64_t value, least;
   } counts[] = {{"batchSize", shape.batch_size, 0}, {"numKvHeads", shape.num_kv_heads, 1},
                 {"headDim", shape.head_dim, 1},     {"valueDim", shape.value_dim, 1},
-                {"capacity", shape.capacity, 0},     {"keepFirst", shape.keep_first, 0},
+                {"capacity", shape.capacity, 0},    {"keepFirst", shape.keep_first, 0},
                 {"window", shape.window, 0}};
   for (const auto& count : counts)
     if (Status status = check_count(count.name, count.value, count.least); !status.ok()) return status;
@@ -50,11 +50,12 @@ Status check_shape(const KvCacheShape& shape) {
                          static_cast<long long>(shape.keep_first + shape.window),
                          static_cast<long long>(shape.capacity));
   if (token_bytes(shape) > kMostTokenBytes)
-    return Status::error(StatusCode::invalid_shape,
-                         "numKvHeads (%lld) rows of headDim (%lld) and valueDim (%lld) are too large for a block: a token may "
-                         "take 2^48 bytes",
-                         static_cast<long long>(shape.num_kv_heads), static_cast<long long>(shape.head_dim),
-                         static_cast<long long>(shape.value_dim));
+    return Status::error(
+        StatusCode::invalid_shape,
+        "numKvHeads (%lld) rows of headDim (%lld) and valueDim (%lld) are too large for a block: a token may "
+        "take 2^48 bytes",
+        static_cast<long long>(shape.num_kv_heads), static_cast<long long>(shape.head_dim),
+        static_cast<long long>(shape.value_dim));
   if (shape.rotary) return validate_rotary(*shape.rotary, shape.head_dim);
   return {};
 }
@@ -69,8 +70,7 @@ Status check_lengths(const KvCache::Store& store, std::int64_t num_tokens, const
     const std::int64_t gain = gain_of(lengths, num_tokens, b);
     if (gain < 0 || gain > num_tokens)
       return Status::error(StatusCode::invalid_shape, "lengths[%lld] must be in 0..%lld, got %lld",
-                           static_cast<long long>(b), static_cast<long long>(num_tokens),
-                           static_cast<long long>(gain));
+                           static_cast<long long>(b), static_cast<long long>(num_tokens), static_cast<long long>(gain));
     if (store.appended[b] + gain > store.most_tokens())
       return Status::error(StatusCode::invalid_shape, "batch %lld holds %lld of at most %lld tokens: no room for %lld",
                            static_cast<long long>(b), static_cast<long long>(store.appended[b]),
@@ -203,8 +203,7 @@ Status check_rewind(const KvCache::Store& store, std::int64_t b, std::int64_t le
 
 /// Copies key rows [from, to) of batch b to the rows from 0 of another cache of the same shape, whose blocks are
 /// reserved.
-void copy_rows(const KvCache::Store& source, KvCache::Store& copy, std::int64_t b, std::int64_t from,
-               std::int64_t to) {
+void copy_rows(const KvCache::Store& source, KvCache::Store& copy, std::int64_t b, std::int64_t from, std::int64_t to) {
   RowSpan out, in;
   for (std::int64_t j = from; j < to; j += in.count) {
     out = copy.span(b, j - from, to - j);

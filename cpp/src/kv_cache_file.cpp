@@ -1,6 +1,6 @@
-// Saved caches. Little-endian: magic, then the header's numbers of 8 bytes each, for every batch the tokens appended and
-// the rotary origin, then for every batch and head the key rows in order of position (and, for int8, their scales) and
-// the value rows (and scales), then a CRC-32 of all that.
+// Saved caches. Little-endian: magic, then the header's numbers of 8 bytes each, for every batch the tokens appended
+// and the rotary origin, then for every batch and head the key rows in order of position (and, for int8, their scales)
+// and the value rows (and scales), then a CRC-32 of all that.
 
 #include <cstring>
 #include <memory>
@@ -236,7 +236,8 @@ Status read_batches(Reader& reader, KvCache::Store& store, std::int64_t row_byte
 std::int64_t KvCache::saved_size() const {
   std::int64_t tokens = 0;
   for (std::int64_t b = 0; b < store_->shape.batch_size; ++b) tokens += store_->length(b);
-  return header_bytes(store_->shape.rotary.has_value()) + batch_bytes(store_->shape.batch_size) + tokens * token_bytes(store_->shape) + kChecksumBytes;
+  return header_bytes(store_->shape.rotary.has_value()) + batch_bytes(store_->shape.batch_size) +
+         tokens * token_bytes(store_->shape) + kChecksumBytes;
 }
 
 Status KvCache::save(std::uint8_t* bytes, std::int64_t size) const {
@@ -264,7 +265,8 @@ Status KvCache::load(const std::uint8_t* bytes, std::int64_t size, std::unique_p
   const std::int64_t rest = size - header_bytes(header.turns) - kChecksumBytes;
   if (rest < 0) return corrupt("the saved cache is truncated");
   if (header.turns) rotary_numbers(reader, header.shape.rotary.emplace());
-  if (!is_header_of(header.shape, bytes) || header.shape.batch_size < 0 || header.shape.batch_size > rest / (2 * kNumberBytes))
+  if (!is_header_of(header.shape, bytes) || header.shape.batch_size < 0 ||
+      header.shape.batch_size > rest / (2 * kNumberBytes))
     return corrupt("the saved cache's header holds impossible numbers");
 
   std::unique_ptr<KvCache> loaded;

@@ -92,8 +92,7 @@ Status check_layer_options(const LayerShape& shape, const LayerOptions& options)
       (!std::isfinite(options.sinusoidal_base) || options.sinusoidal_base <= 0.0))
     return Status::error(StatusCode::invalid_option, "position.base must be finite and > 0, got %g",
                          options.sinusoidal_base);
-  if (options.position == LayerPosition::rotary)
-    return validate_rotary(options.rotary, shape.head_dim);
+  if (options.position == LayerPosition::rotary) return validate_rotary(options.rotary, shape.head_dim);
   return {};
 }
 

@@ -71,8 +71,7 @@ void Merge::columns(std::int64_t at, std::int64_t lse_at, double total, std::int
     const double part_lse = parts[p].lse[lse_at];
     if (part_lse == kNothing) continue;  // saw no key
     const double weight = std::exp(part_lse - total);
-    for (std::int64_t d = 0; d < count; ++d)
-      sums[d] += weight * element(parts[p].output, at + d * strides.feature);
+    for (std::int64_t d = 0; d < count; ++d) sums[d] += weight * element(parts[p].output, at + d * strides.feature);
   }
   for (std::int64_t d = 0; d < count; ++d) store(output, at + d * strides.feature, sums[d]);
 }
@@ -113,7 +112,12 @@ Status merge_attention(ThreadPool& pool, const AttentionShape& shape, Layout lay
   if (Status status = check_sinks(sinks, shape.num_heads); !status.ok()) return status;
   if (output.dtype == Dtype::int8)
     return Status::error(StatusCode::unsupported, "the output must be float32 or float16");
-  const Merge merge{shape, parts, num_parts, sinks, output, lse,
+  const Merge merge{shape,
+                    parts,
+                    num_parts,
+                    sinks,
+                    output,
+                    lse,
                     strides_of(layout, shape.num_heads, shape.query_length, shape.value_dim)};
   const std::int64_t rows = shape.batch_size * shape.num_heads * shape.query_length;
   pool.parallel_for((rows + kRowsPerTask - 1) / kRowsPerTask, [&](std::int64_t task, int) {

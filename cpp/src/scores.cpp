@@ -59,8 +59,7 @@ void hide_by_bias(const Call& call, const Sequence& sequence, const QueryRow& ro
 
 void hide_by_mask(const Call& call, const Sequence& sequence, const QueryRow& row, KeyRange tile,
                   std::uint8_t* visible) {
-  const auto mask =
-      broadcast_row<std::uint8_t>(call.inputs.mask, call.inputs.mask_extents, sequence, row, tile.begin);
+  const auto mask = broadcast_row<std::uint8_t>(call.inputs.mask, call.inputs.mask_extents, sequence, row, tile.begin);
   for (std::int64_t j = 0; j < tile.size(); ++j) visible[j] &= mask[j] != 0;
 }
 

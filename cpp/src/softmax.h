@@ -50,7 +50,8 @@ struct OnlineSoftmax {
     const double above = static_cast<double>(sink) - maximum;
     const double rest = above > 0 ? std::log1p(sum * std::exp(-above)) : std::log(sum + std::exp(above));
     const double log_sum = std::fmax(above, 0.0) + rest, lse = std::fmax(sink, maximum) + rest;
-    return {maximum, static_cast<float>(std::exp(-log_sum)), static_cast<float>(log_sum), static_cast<float>(lse), seen};
+    return {maximum, static_cast<float>(std::exp(-log_sum)), static_cast<float>(log_sum), static_cast<float>(lse),
+            seen};
   }
 };
 

@@ -106,8 +106,8 @@ Status check_ragged(const AttentionShape& shape, const AttentionInputs& inputs, 
   if (inputs.cache) return Status::error(StatusCode::unsupported, "a ragged batch cannot attend to a cache");
   if (inputs.arrival)
     return Status::error(StatusCode::unsupported, "the inputs of a ragged batch must be there when the call starts");
-  if (Status s = check_cumulative("cuSeqLensQuery", options.cu_seq_lens_query, options.num_sequences,
-                                  shape.query_length);
+  if (Status s =
+          check_cumulative("cuSeqLensQuery", options.cu_seq_lens_query, options.num_sequences, shape.query_length);
       !s.ok())
     return s;
   return check_cumulative("cuSeqLensKey", options.cu_seq_lens_key, options.num_sequences, shape.key_length);
@@ -204,8 +204,8 @@ Status validate(const AttentionShape& shape, const AttentionInputs& inputs, cons
   for (std::int64_t b = 0; inputs.cache && b < shape.batch_size; ++b) key_length = std::max(key_length, length_held(b));
   if (Status s = check_ragged(shape, inputs, options); !s.ok()) return s;
   if (Status s = check_options(shape, options); !s.ok()) return s;
-  if (Status s = check_lengths("keyLengths", options.key_lengths, inputs.cache ? 0 : shape.batch_size,
-                               "the key length", key_length);
+  if (Status s = check_lengths("keyLengths", options.key_lengths, inputs.cache ? 0 : shape.batch_size, "the key length",
+                               key_length);
       !s.ok())
     return s;
   for (std::int64_t b = 0; inputs.cache && options.key_lengths && b < shape.batch_size; ++b)

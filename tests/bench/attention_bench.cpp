@@ -2,8 +2,8 @@
 //
 //   cmake --preset bench && cmake --build --preset bench && build/bench/tests/bench/attention_bench
 //
-// Recipe: an idle machine, one core pinned (taskset -c 1). `flops` counts visible pairs only: a multiply and an add, for
-// the scores and for the values.
+// Recipe: an idle machine, one core pinned (taskset -c 1). `flops` counts visible pairs only: a multiply and an add,
+// for the scores and for the values.
 
 #include <benchmark/benchmark.h>
 
@@ -27,7 +27,8 @@ std::vector<float> noise(std::int64_t size) {
 }
 
 void self_attention(benchmark::State& state, std::int64_t heads, std::int64_t length, std::int64_t dim, Causal causal) {
-  const auto query = noise(heads * length * dim), key = noise(heads * length * dim), value = noise(heads * length * dim);
+  const auto query = noise(heads * length * dim), key = noise(heads * length * dim),
+             value = noise(heads * length * dim);
   std::vector<float> output(query.size());
   ThreadPool pool(1);
   const AttentionShape shape{.batch_size = 1,
@@ -45,8 +46,8 @@ void self_attention(benchmark::State& state, std::int64_t heads, std::int64_t le
     benchmark::DoNotOptimize(output.data());
   }
   const std::int64_t pairs = causal == Causal::none ? length * length : length * (length + 1) / 2;
-  state.counters["flops"] = benchmark::Counter(static_cast<double>(heads * pairs * dim * 4),
-                                               benchmark::Counter::kIsIterationInvariantRate);
+  state.counters["flops"] =
+      benchmark::Counter(static_cast<double>(heads * pairs * dim * 4), benchmark::Counter::kIsIterationInvariantRate);
 }
 
 BENCHMARK_CAPTURE(self_attention, 12x512x64, 12, 512, 64, Causal::none)->Unit(benchmark::kMillisecond);

@@ -40,7 +40,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (status.code != StatusCode::corrupt_data && status.code != StatusCode::out_of_memory) fail(status.message);
     return 0;
   }
-  if (cache->saved_size() != static_cast<std::int64_t>(bytes.size())) fail("the cache saves as another number of bytes");
+  if (cache->saved_size() != static_cast<std::int64_t>(bytes.size()))
+    fail("the cache saves as another number of bytes");
   std::vector<std::uint8_t> again(bytes.size());
   if (const Status written = cache->save(again.data(), size + 4); !written.ok()) fail(written.message);
   if (again != bytes) fail("the cache saves as other bytes");

@@ -1,7 +1,5 @@
 // Inputs that are still being written when a call starts. The names matter: the thread sanitizer runs *Threads*.
 
-#include "headwise/arrival.h"
-
 #include <algorithm>
 #include <atomic>
 #include <string>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "bindings/late_copies.h"
+#include "headwise/arrival.h"
 #include "headwise/thread_pool.h"
 #include "kv_tokens.h"
 
@@ -74,10 +73,8 @@ TEST(Threads, InputsMayArriveWhileTheCallRuns) {
       copies.add(query, late_query);
       copies.add(key, late_key);
       copies.add(value, late_value);
-      const AttentionInputs late{.query = {late_query.data()},
-                                 .key = {late_key.data()},
-                                 .value = {late_value.data()},
-                                 .arrival = &copies};
+      const AttentionInputs late{
+          .query = {late_query.data()}, .key = {late_key.data()}, .value = {late_value.data()}, .arrival = &copies};
       ASSERT_EQ(attend(pool, late), expected);
     }
   }

@@ -1,5 +1,3 @@
-#include "half.h"
-
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -7,6 +5,8 @@
 #include <cstdint>
 #include <limits>
 #include <vector>
+
+#include "half.h"
 
 namespace headwise {
 namespace {

@@ -1,5 +1,3 @@
-#include "headwise/kv_cache.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,6 +8,7 @@
 
 #include "expectations.h"
 #include "half.h"
+#include "headwise/kv_cache.h"
 #include "kv_cache_store.h"
 #include "kv_tokens.h"
 #include "quantise.h"
@@ -42,10 +41,10 @@ KvCacheShape ring_of(std::int64_t keep_first, std::int64_t window) {
   return shape;
 }
 
-#define ASSERT_OK(expression)                       \
-  do {                                              \
-    const Status status_ = (expression);            \
-    ASSERT_TRUE(status_.ok()) << status_.message;   \
+#define ASSERT_OK(expression)                     \
+  do {                                            \
+    const Status status_ = (expression);          \
+    ASSERT_TRUE(status_.ok()) << status_.message; \
   } while (false)
 
 void expect_refused(const Status& status, StatusCode code, const std::string& words) {
@@ -84,8 +83,7 @@ std::vector<std::int64_t> ring_positions(std::int64_t keep_first, std::int64_t w
 
 Results attend(const KvCache& cache, const Case& call, int threads = 1) {
   Results results(call.shape, call.returns, call.dtype);
-  const Status status =
-      cache.attend(pool_of(threads), call.shape, call.inputs(), call.options(), results.view());
+  const Status status = cache.attend(pool_of(threads), call.shape, call.inputs(), call.options(), results.view());
   EXPECT_TRUE(status.ok()) << status.message;
   return results;
 }
@@ -138,8 +136,7 @@ TEST(KvCache, QuantisesEveryRowToWithinHalfItsScale) {
     const std::vector<HeldRow> rows = held_rows(*cache, 1, g);
     for (std::int64_t j = 0; j < 200; ++j) {
       float largest = 0;
-      for (std::int64_t d = 0; d < shape.head_dim; ++d)
-        largest = std::max(largest, std::abs(tokens.key(1, g, j, d)));
+      for (std::int64_t d = 0; d < shape.head_dim; ++d) largest = std::max(largest, std::abs(tokens.key(1, g, j, d)));
       for (std::int64_t d = 0; d < shape.head_dim; ++d)
         EXPECT_LE(std::abs(rows[j].key[d] - tokens.key(1, g, j, d)), largest / 254 * 1.00001f);
     }
@@ -168,8 +165,7 @@ TEST(Quantise, IsRightAtTheEdgesOfTheFloatRange) {
     quantise_row(x, 2, q, &scale);
     // A subnormal scale is itself off by up to half the smallest float, 127 times over.
     const float bound = scale / 2 * 1.00001f + (scale < 1e-37f ? 64 * 1.4e-45f : 0.0f);
-    for (int i = 0; i < 2; ++i)
-      EXPECT_LE(std::abs(static_cast<float>(q[i]) * scale - x[i]), bound) << largest;
+    for (int i = 0; i < 2; ++i) EXPECT_LE(std::abs(static_cast<float>(q[i]) * scale - x[i]), bound) << largest;
   }
 }
 
@@ -340,8 +336,8 @@ TEST(KvCache, APoisonedTokenReachesOnlyTheRowsThatSeeIt) {
 // ------------------------------------------------------------------------------------------------------------- rings
 
 TEST(KvCacheRing, HoldsTheFirstAndTheLastTokensInOrderOfPosition) {
-  for (const auto& [keep_first, window] : std::vector<std::pair<std::int64_t, std::int64_t>>{
-           {0, 1}, {4, 10}, {0, 128}, {3, 200}, {130, 126}, {1, 255}})
+  for (const auto& [keep_first, window] :
+       std::vector<std::pair<std::int64_t, std::int64_t>>{{0, 1}, {4, 10}, {0, 128}, {3, 200}, {130, 126}, {1, 255}})
     for (const std::int64_t chunk : {1, 13, 300}) {
       const KvCacheShape shape = ring_of(keep_first, window);
       const Tokens tokens(shape, 600, 15);
@@ -593,7 +589,8 @@ TEST(KvCache, RefusesImpossibleShapes) {
   refuse(StatusCode::invalid_shape, "block", [](KvCacheShape& s) { s.head_dim = s.num_kv_heads = 0x7fffffff; });
   refuse(StatusCode::invalid_option, "dtype", [](KvCacheShape& s) { s.dtype = static_cast<Dtype>(7); });
   refuse(StatusCode::invalid_option, "keepFirst", [](KvCacheShape& s) { s.keep_first = 3; });
-  refuse(StatusCode::invalid_option, "capacity", [](KvCacheShape& s) { s.keep_first = 3, s.window = 5, s.capacity = 7; });
+  refuse(StatusCode::invalid_option, "capacity",
+         [](KvCacheShape& s) { s.keep_first = 3, s.window = 5, s.capacity = 7; });
   refuse(StatusCode::invalid_option, "rotaryDim", [](KvCacheShape& s) { s.rotary = RotaryOptions{.rotary_dim = 5}; });
 }
 
@@ -613,10 +610,9 @@ TEST(KvCache, RefusesAppendsItCannotTakeAndStaysAsItWas) {
   expect_refused(tokens.append(*cache, 60, 50, Layout::bhsd, Dtype::float32, over_capacity), StatusCode::invalid_shape,
                  "batch 1");
   const ConstArray key{nullptr, Dtype::int8}, value;
-  expect_refused(cache->append(pool_of(1), Layout::bhsd, 1, key, value, nullptr), StatusCode::unsupported,
-                 "key");
-  expect_refused(cache->append(pool_of(1), Layout::bhsd, -1, value, value, nullptr),
-                 StatusCode::invalid_shape, "length");
+  expect_refused(cache->append(pool_of(1), Layout::bhsd, 1, key, value, nullptr), StatusCode::unsupported, "key");
+  expect_refused(cache->append(pool_of(1), Layout::bhsd, -1, value, value, nullptr), StatusCode::invalid_shape,
+                 "length");
   EXPECT_EQ(saved(*cache), before);
   ASSERT_OK(tokens.append(*cache, 60, 40));
 }

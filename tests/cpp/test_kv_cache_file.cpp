@@ -56,8 +56,7 @@ KvCacheShape small_shape(Dtype dtype) {
 std::unique_ptr<KvCache> small_cache(const KvCacheShape& shape, std::int64_t tokens, std::int32_t second_batch) {
   auto cache = make_cache(shape);
   const std::int32_t lengths[2] = {static_cast<std::int32_t>(tokens), second_batch};
-  const Status status =
-      Tokens(shape, tokens, 1).append(*cache, 0, tokens, Layout::bhsd, Dtype::float32, lengths);
+  const Status status = Tokens(shape, tokens, 1).append(*cache, 0, tokens, Layout::bhsd, Dtype::float32, lengths);
   EXPECT_TRUE(status.ok()) << status.message;
   return cache;
 }

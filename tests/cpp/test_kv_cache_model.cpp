@@ -27,7 +27,9 @@ struct Pair {
 class Random {
  public:
   explicit Random(std::uint32_t seed) : engine_(seed) {}
-  std::int64_t upto(std::int64_t most) { return static_cast<std::int64_t>(engine_() % (static_cast<std::uint64_t>(most) + 1)); }
+  std::int64_t upto(std::int64_t most) {
+    return static_cast<std::int64_t>(engine_() % (static_cast<std::uint64_t>(most) + 1));
+  }
 
  private:
   std::mt19937 engine_;
@@ -139,14 +141,23 @@ TEST(KvCacheModel, RandomOperationsOnACacheAndItsForksMatchLists) {
       Pair& pair = pairs[static_cast<std::size_t>(random.upto(static_cast<std::int64_t>(pairs.size()) - 1))];
       std::string after = "seed " + std::to_string(seed) + ", operation " + std::to_string(n);
       switch (random.upto(9)) {
-        case 0: pairs.push_back(fork(pair)); break;
-        case 1: pairs.push_back(slice(pair, random)); break;
-        case 2: pair = reloaded(pair); break;
-        case 3: rewind(pair, random); break;
+        case 0:
+          pairs.push_back(fork(pair));
+          break;
+        case 1:
+          pairs.push_back(slice(pair, random));
+          break;
+        case 2:
+          pair = reloaded(pair);
+          break;
+        case 3:
+          rewind(pair, random);
+          break;
         case 4:
           if (pairs.size() > 1) pairs.erase(pairs.begin());
           break;
-        default: append(pair, tokens, random);
+        default:
+          append(pair, tokens, random);
       }
       for (const Pair& each : pairs) expect_equal(each, tokens, after);
       if (HasFatalFailure() || HasNonfatalFailure()) return;

@@ -54,9 +54,9 @@ Merged merge(const AttentionShape& shape, Layout layout, const std::vector<Atten
              int threads = 1, Dtype dtype = Dtype::float32) {
   const std::int64_t rows = shape.batch_size * shape.num_heads * shape.query_length;
   Merged merged{Array(dtype, rows * shape.value_dim), std::vector<float>(static_cast<std::size_t>(rows), kNan), {}};
-  merged.status = merge_attention(pool_of(threads), shape, layout, parts.data(),
-                                  static_cast<std::int64_t>(parts.size()), sinks, merged.output.mutable_view(),
-                                  merged.lse.data());
+  merged.status =
+      merge_attention(pool_of(threads), shape, layout, parts.data(), static_cast<std::int64_t>(parts.size()), sinks,
+                      merged.output.mutable_view(), merged.lse.data());
   return merged;
 }
 
@@ -83,8 +83,7 @@ TEST(Merge, LiesWithinFourUlpsOfTheDoubleReference) {
     for (const std::int64_t count : {1, 2, 7, 100}) {
       const Parts parts(kShape, count);
       for (const float* given : {static_cast<const float*>(nullptr), sinks})
-        expect_near(kShape, layout,
-                    reference::merge_attention(kShape, layout, parts.views().data(), count, given),
+        expect_near(kShape, layout, reference::merge_attention(kShape, layout, parts.views().data(), count, given),
                     merge(kShape, layout, parts.views(), given));
     }
 }

@@ -138,7 +138,9 @@ double log_sum_exp(const std::vector<float>& scores) {
   return std::log(sum);
 }
 
-TEST(OnlineSoftmax, NothingSeenHasALogSumOfMinusInfinity) { EXPECT_EQ(OnlineSoftmax().finish(-kInfinity).lse, -kInfinity); }
+TEST(OnlineSoftmax, NothingSeenHasALogSumOfMinusInfinity) {
+  EXPECT_EQ(OnlineSoftmax().finish(-kInfinity).lse, -kInfinity);
+}
 
 TEST(OnlineSoftmax, MergingIsTheSameInBothOrders) {
   const std::vector<float> low = {-3.0f, 0.5f, 1.0f}, high = {4.0f, 2.0f};

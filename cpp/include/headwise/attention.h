@@ -19,7 +19,7 @@
 ///     p_ij    = exp(s_ij) / (sum_visible exp(s_il) + exp(sink_h))            0 where hidden
 ///     o_bhi   = head_gain_h * sum_visible p_ij v_bgj
 ///     lse_bhi = ln(sum_visible exp(s_il) + exp(sink_h))                      natural logarithm
-///     entropy_bhi = -sum_visible p ln p                                      nats; 0 ln 0 = 0; without the sink's share
+///     entropy_bhi = -sum_visible p ln p                                      nats; 0 ln 0 = 0; no share of the sink
 ///
 /// A hidden key contributes exactly nothing: NaN or Inf in its key, value or bias changes no bit of any output. A
 /// visible NaN poisons its own row only. The same bits come out for every thread count. Sums run in float32, the
@@ -87,13 +87,13 @@ struct BroadcastExtents {
 };
 
 struct AttentionInputs {
-  ConstArray query;                  ///< [B, num_heads, Sq, D] in `layout`
-  ConstArray key;                    ///< [B, num_kv_heads, Skv, D]
-  ConstArray value;                  ///< [B, num_kv_heads, Skv, Dv]
-  const KvCache* cache = nullptr;    ///< keys and values come from here instead of `key` and `value`
+  ConstArray query;                    ///< [B, num_heads, Sq, D] in `layout`
+  ConstArray key;                      ///< [B, num_kv_heads, Skv, D]
+  ConstArray value;                    ///< [B, num_kv_heads, Skv, Dv]
+  const KvCache* cache = nullptr;      ///< keys and values come from here instead of `key` and `value`
   const std::uint8_t* mask = nullptr;  ///< nonzero = may attend
   BroadcastExtents mask_extents;
-  ConstArray bias;                   ///< added to the scores; -inf hides
+  ConstArray bias;  ///< added to the scores; -inf hides
   BroadcastExtents bias_extents;
   Arrival* arrival = nullptr;  ///< query, key and value are still being written: see arrival.h; null: they are there
 };
@@ -107,14 +107,14 @@ struct AttentionOptions {
   std::int64_t window_right = -1;  ///< keys visible after it; -1 is unbounded
   bool exclude_self = false;
   EmptyRows empty_rows = EmptyRows::zero;
-  const std::int32_t* query_offset = nullptr;   ///< [num_sequences], may be negative
-  const std::int32_t* key_lengths = nullptr;    ///< [B], 0..Skv
+  const std::int32_t* query_offset = nullptr;  ///< [num_sequences], may be negative
+  const std::int32_t* key_lengths = nullptr;   ///< [B], 0..Skv
   /// [B], 0..Sq; null: Sq. On a cache the default offset follows from it, so state it for queries of tokens that were
   /// appended with lengths of their own.
   const std::int32_t* query_lengths = nullptr;
-  const float* alibi_slopes = nullptr;          ///< [num_heads], finite
-  const float* sinks = nullptr;                 ///< [num_heads], finite or -inf
-  const float* head_gain = nullptr;             ///< [num_heads], finite; 0 gives exact 0
+  const float* alibi_slopes = nullptr;  ///< [num_heads], finite
+  const float* sinks = nullptr;         ///< [num_heads], finite or -inf
+  const float* head_gain = nullptr;     ///< [num_heads], finite; 0 gives exact 0
 
   /// Ragged batch: sequence n owns query rows [cu_query[n], cu_query[n+1]) and key rows [cu_key[n], cu_key[n+1]) of a
   /// batch of 1 and sees nothing else. Positions restart at 0 in every sequence. Both or neither; num_sequences + 1
@@ -135,9 +135,9 @@ struct Selection {
 
 enum class ScoreStage : std::int32_t { raw = 0, softcapped = 1, biased = 2 };
 
-/// What to compute and where to put it; a null pointer means not wanted. `probs` and `scores` are [B, heads, queries, Skv] over the
-/// selected heads and queries, top-k [B, heads, queries, k], lse and entropy [B, num_heads, Sq]. In a ragged batch B is
-/// 1 and the lengths are the packed totals.
+/// What to compute and where to put it; a null pointer means not wanted. `probs` and `scores` are [B, heads, queries,
+/// Skv] over the selected heads and queries, top-k [B, heads, queries, k], lse and entropy [B, num_heads, Sq]. In a
+/// ragged batch B is 1 and the lengths are the packed totals.
 struct AttentionOutputs {
   MutableArray output;  ///< [B, num_heads, Sq, Dv] in `layout`
   float* lse = nullptr;
@@ -147,8 +147,8 @@ struct AttentionOutputs {
   float* scores = nullptr;  ///< raw and softcapped: for every pair, hidden or not (ragged: 0 between sequences);
                             ///< biased: -inf where hidden
   ScoreStage scores_stage = ScoreStage::raw;
-  Selection scores_selection;  ///< `average` is not allowed
-  float* top_k_values = nullptr;         ///< descending; ties go to the lower index; short rows padded with 0
+  Selection scores_selection;             ///< `average` is not allowed
+  float* top_k_values = nullptr;          ///< descending; ties go to the lower index; short rows padded with 0
   std::int32_t* top_k_indices = nullptr;  ///< key rows; short rows padded with -1
   std::int64_t top_k = 0;
   Selection top_k_selection;  ///< `average`: the mean over heads is taken before selecting

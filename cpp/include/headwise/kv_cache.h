@@ -26,9 +26,9 @@ struct KvCacheShape {
 
 /// Keys and values of past tokens, in blocks that forks share until one of them writes.
 ///
-/// Every token is known by its position: the absolute index, below 2^31, at which it was appended to its batch. Key rows
-/// of a batch are numbered in ascending position, 0..length(b). Appending moves bytes in proportion to the new tokens
-/// only (and at most one block per batch that a fork still shares).
+/// Every token is known by its position: the absolute index, below 2^31, at which it was appended to its batch. Key
+/// rows of a batch are numbered in ascending position, 0..length(b). Appending moves bytes in proportion to the new
+/// tokens only (and at most one block per batch that a fork still shares).
 ///
 /// float16 rounds to nearest even. int8 stores a token's row x of one head as q = round(x / scale) with
 /// scale = max|x| / 127, so that every element is off by at most scale / 2; a row with a NaN or an infinity reads back

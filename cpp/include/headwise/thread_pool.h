@@ -9,10 +9,10 @@ namespace headwise {
 /// A fixed set of sleeping workers that share out index ranges.
 ///
 /// Which worker computes an index changes from run to run, but never what is computed: a task may depend on its index
-/// only. The calling thread takes part as worker 0. It counts down from the last index and the others up from the first,
-/// so that from call to call each finds in its caches what it had before: to write where another core has read costs ten
-/// times as much as elsewhere. A pool of size 1 owns no thread and runs everything inline. Calls do not nest, and one
-/// caller uses a pool at a time.
+/// only. The calling thread takes part as worker 0. It counts down from the last index and the others up from the
+/// first, so that from call to call each finds in its caches what it had before: to write where another core has read
+/// costs ten times as much as elsewhere. A pool of size 1 owns no thread and runs everything inline. Calls do not nest,
+/// and one caller uses a pool at a time.
 class ThreadPool {
  public:
   /// @param size number of workers including the caller, clamped below at 1. If the system refuses a thread the pool is
@@ -34,7 +34,9 @@ class ThreadPool {
   /// The same, but the calling thread first runs `meanwhile()`, while the others have begun.
   template <class Task, class Meanwhile>
   void parallel_for(std::int64_t count, Task&& task, Meanwhile&& meanwhile) {
-    start(count, [](void* context, std::int64_t index, int worker) {
+    start(
+        count,
+        [](void* context, std::int64_t index, int worker) {
           (*static_cast<std::remove_reference_t<Task>*>(context))(index, worker);
         },
         const_cast<void*>(static_cast<const void*>(&task)));

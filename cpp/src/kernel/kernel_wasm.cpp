@@ -3,7 +3,7 @@
 namespace headwise {
 
 namespace {
-const KernelTable table = kernels::make_kernel_table<xsimd::wasm>(kWasmVariant);
+constinit const KernelTable table = kernels::make_kernel_table<xsimd::wasm>(kWasmVariant);
 }
 
 // A wasm module holds one instruction set: which module to load is decided in JavaScript.

@@ -1,5 +1,5 @@
-// Attention as most people would write it: for every row the dot products, their softmax, the weighted sum; scalar, with
-// the rows shared out over threads. Keys that causality or a window hides are not computed.
+// Attention as most people would write it: for every row the dot products, their softmax, the weighted sum; scalar,
+// with the rows shared out over threads. Keys that causality or a window hides are not computed.
 
 #include <algorithm>
 #include <cmath>
@@ -18,21 +18,25 @@ extern "C" {
 
 void start(int threads) { pool = std::make_unique<headwise::ThreadPool>(threads); }
 
-float* allocate(int floats) { return static_cast<float*>(std::malloc(static_cast<std::size_t>(floats) * sizeof(float))); }
+float* allocate(int floats) {
+  return static_cast<float*>(std::malloc(static_cast<std::size_t>(floats) * sizeof(float)));
+}
 void release(float* floats) { std::free(floats); }
 
 /// query, output [heads, queries, dim]; key, value [kv_heads, keys, dim]. Query i stands at keys − queries + i if
 /// `causal`, and sees `left` keys before itself at most.
-void attend(const float* query, const float* key, const float* value, float* output, int heads, int kv_heads, int queries,
-            int keys, int dim, int causal, int left) {
+void attend(const float* query, const float* key, const float* value, float* output, int heads, int kv_heads,
+            int queries, int keys, int dim, int causal, int left) {
   const float scale = 1.0f / std::sqrt(static_cast<float>(dim));
-  std::vector<std::vector<float>> weights(static_cast<std::size_t>(pool->size()), std::vector<float>(static_cast<std::size_t>(keys)));
+  std::vector<std::vector<float>> weights(static_cast<std::size_t>(pool->size()),
+                                          std::vector<float>(static_cast<std::size_t>(keys)));
   pool->parallel_for(static_cast<std::int64_t>(heads) * queries, [&](std::int64_t row, int worker) {
     const int head = static_cast<int>(row / queries);
     const int position = static_cast<int>(row % queries) + keys - queries;
     const int first = causal ? std::max(0, position - left) : 0;
     const int last = causal ? position : keys - 1;
-    const std::size_t start = static_cast<std::size_t>(head / (heads / kv_heads)) * static_cast<std::size_t>(keys) * dim;
+    const std::size_t start =
+        static_cast<std::size_t>(head / (heads / kv_heads)) * static_cast<std::size_t>(keys) * dim;
     const float* q = query + row * dim;
     const float* k = key + start;
     const float* v = value + start;

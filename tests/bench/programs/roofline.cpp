@@ -25,7 +25,7 @@ v128_t multiply_add(v128_t a, v128_t b, v128_t sum) {
 #endif
 }
 
-constexpr int DEPTH = 192;        // steps of one entry
+constexpr int DEPTH = 192;         // steps of one entry
 constexpr int PANEL = DEPTH * 16;  // floats an entry may read: fits the first-level cache
 
 /// The inner loop of a matrix product: `rows` broadcast numbers times `vectors` vectors of four columns, at each step.
@@ -73,8 +73,8 @@ struct ComputeForm {
   int sums;  // vectors, each updated once a step
 };
 
-const ComputeForm COMPUTE[] = {{product<4, 2>, 8}, {product<2, 4>, 8},  {product<3, 3>, 9},
-                               {product<6, 1>, 6}, {registers<8>, 8}, {registers<12>, 12}};
+const ComputeForm COMPUTE[] = {{product<4, 2>, 8}, {product<2, 4>, 8}, {product<3, 3>, 9},
+                               {product<6, 1>, 6}, {registers<8>, 8},  {registers<12>, 12}};
 constexpr int COMPUTE_FORMS = sizeof COMPUTE / sizeof *COMPUTE;
 
 constexpr std::int64_t CHUNK = 4096;  // floats read by one entry
@@ -110,9 +110,7 @@ std::unique_ptr<headwise::ThreadPool> pool;
 std::vector<float> buffer;
 volatile float sink;
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 }  // namespace
 

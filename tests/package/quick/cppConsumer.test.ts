@@ -4,27 +4,43 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
-import { expect, test } from "@jest/globals";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
 
 import { firstRows } from "../expected.js";
 import { run } from "../programs.js";
 
-const consumer = path.resolve("tests/package/consumers/cpp");
 const [, commands] = /^```sh\n(cmake .*?)\n```/ms.exec(readFileSync("web/docs/guide.md", "utf8"))!;
+const env = { CMAKE_GENERATOR: "Ninja" };
+
+let folder: string;
+const place = (name: string) => path.join(folder, name);
+
+/** Builds a project of tests/package/consumers with the installed library; returns the folder of what it makes. */
+async function built(consumer: string): Promise<string> {
+  const source = path.resolve("tests/package/consumers", consumer);
+  await run("cmake", ["-S", source, "-B", place(consumer), `-DCMAKE_PREFIX_PATH=${place("prefix")}`], { env });
+  await run("cmake", ["--build", place(consumer)]);
+  return place(consumer);
+}
+
+beforeAll(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), "headwise-cpp-"));
+  const elsewhere = commands!.replace(/(-B|--build|--install) build/g, `$1 ${place("build")}`);
+  await run("sh", ["-ec", elsewhere.replace("~/headwise", place("prefix"))], { env });
+});
+afterAll(() => rmSync(folder, { recursive: true }));
 
 test("a C++ project finds the installed library by CMake and computes with it", async () => {
-  const folder = mkdtempSync(path.join(tmpdir(), "headwise-cpp-"));
-  const place = (name: string) => path.join(folder, name);
-  const env = { CMAKE_GENERATOR: "Ninja" };
-  try {
-    const elsewhere = commands!.replace(/(-B|--build|--install) build/g, `$1 ${place("build")}`);
-    await run("sh", ["-ec", elsewhere.replace("~/headwise", place("prefix"))], { env });
-    await run("cmake", ["-S", consumer, "-B", place("theirs"), `-DCMAKE_PREFIX_PATH=${place("prefix")}`], { env });
-    await run("cmake", ["--build", place("theirs")]);
-    const printed = JSON.parse(await run(place("theirs/consumer"), [])) as number[];
-    expect(printed).toHaveLength(firstRows.length);
-    printed.forEach((value, n) => expect(value).toBeCloseTo(firstRows[n]!, 5));
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  const printed = JSON.parse(await run(path.join(await built("cpp"), "consumer"), [])) as number[];
+  expect(printed).toHaveLength(firstRows.length);
+  printed.forEach((value, n) => expect(value).toBeCloseTo(firstRows[n]!, 5));
+});
+
+test("a shared library may carry the installed one inside: its code is position-independent", async () => {
+  await built("cppPlugin");
+});
+
+test("the licences are installed", () => {
+  for (const name of ["LICENSE", "THIRD-PARTY-NOTICES.md"])
+    expect(readFileSync(place(`prefix/share/licenses/headwise/${name}`))).toEqual(readFileSync(name));
 });
