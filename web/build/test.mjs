@@ -15,7 +15,7 @@ import path from "node:path";
 import { setUp } from "../../cpp/toolchain/setup.mjs";
 import { buildAll } from "./build.mjs";
 import { add, googleTestCounts, jestCounts, nothing, oneFailed, sentence } from "./counts.mjs";
-import { installPackages } from "./packages.mjs";
+import { installConsumers } from "./packages.mjs";
 import { build, root } from "./paths.mjs";
 import { ended, run, say } from "./run.mjs";
 import { digestOf } from "./stale.mjs";
@@ -111,7 +111,7 @@ async function jest(name, patterns) {
 
 /** Everything that users may run headwise with, on the packed package. Tests of what cannot be installed are skipped. */
 async function consumers() {
-  await installPackages({ folder: path.join(root, "tests/package"), size: "1.2 GB" });
+  await installConsumers();
   await setUp(["firefox"]).catch((error) => say(`without Firefox: ${error.message}`));
   return jest("consumers", ["tests/package/matrix/"]);
 }
