@@ -1,4 +1,4 @@
-import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
@@ -18,18 +18,23 @@ export interface Consumer {
   readonly folder: string;
   /** Adds the files of a folder of tests/package/consumers/. */
   add(name: string): Promise<void>;
+  /** Lets the project import what tests/package/package.json installs, from the folder above it. */
+  useTools(): Promise<void>;
   remove(): Promise<void>;
 }
 
 /** An empty project with the packed package installed by npm. */
 export async function emptyConsumer(): Promise<Consumer> {
-  const folder = await mkdtemp(path.join(tmpdir(), "headwise-consumer-"));
+  const place = await mkdtemp(path.join(tmpdir(), "headwise-consumer-"));
+  const folder = path.join(place, "project");
+  await mkdir(folder);
   await writeFile(path.join(folder, "package.json"), JSON.stringify({ name: "consumer", private: true }));
   const tarball = await pack(folder);
   await run("npm", ["install", "--offline", "--no-audit", "--no-fund", tarball], { cwd: folder });
   return {
     folder,
     add: (name) => cp(path.join(root, "tests/package/consumers", name), folder, { recursive: true }),
-    remove: () => rm(folder, { recursive: true, force: true }),
+    useTools: () => symlink(path.join(root, "tests/package/node_modules"), path.join(place, "node_modules")),
+    remove: () => rm(place, { recursive: true, force: true }),
   };
 }

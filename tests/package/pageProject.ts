@@ -1,4 +1,4 @@
-import { copyFile, rm } from "node:fs/promises";
+import { copyFile, cp, rm } from "node:fs/promises";
 import path from "node:path";
 
 import { afterAll, beforeAll } from "@jest/globals";
@@ -24,6 +24,12 @@ export function pageProject(): { readonly browser: Browser; readonly consumer: C
   });
   return project;
 }
+
+export const distOf = ({ folder }: Consumer) => path.join(folder, "node_modules/headwise/dist");
+
+/** Copies the engine's files, as a user does whose bundler does not. */
+export const copyAssets = (consumer: Consumer, folder: string) =>
+  cp(path.join(distOf(consumer), "wasm"), folder, { recursive: true });
 
 /**
  * Bundles the page, with one of its scripts as main.js, by a program of bundlers/. Gives the folder to serve.

@@ -24,7 +24,9 @@ const ENTRIES = [
   { file: "webgpu.js", source: "web/src/webgpu.ts", platform: "browser" },
   { file: "webgpu-engine.js", source: "web/src/webgpuEngine.ts", platform: "browser" },
   { file: "onnx.js", source: "web/src/onnx.ts", platform: "browser" },
+  { file: "onnx.cjs", source: "web/src/onnx.ts", platform: "browser" },
   { file: "viz.js", source: "web/src/viz.ts", platform: "browser" },
+  { file: "viz.cjs", source: "web/src/viz.ts", platform: "browser" },
 ];
 
 /** What each entry was made from, as esbuild tells it. */
@@ -106,11 +108,13 @@ const inlinedModule = {
 /** The public types, generated from the same sources. */
 export async function emitTypes() {
   const inputs = ["web/src", "web/tsconfig.json", "web/tsconfig.types.json", ...CONFIGURATION];
-  const outputs = ["dist/types/index.d.ts", "dist/types/inline.d.cts"];
+  const required = ENTRIES.filter(({ file }) => file.endsWith(".cjs")).map(({ file }) => path.basename(file, ".cjs"));
+  const typesOf = (name) => `dist/types/${name}.d.cts`;
+  const outputs = ["dist/types/index.d.ts", ...required.map(typesOf)];
   await whenStale("types", { inputs, outputs }, async () => {
     rmSync(path.join(dist, "types"), { recursive: true, force: true });
     await run(process.execPath, ["node_modules/typescript/bin/tsc", "--project", "web/tsconfig.types.json"]);
     // What `require` gives has the same types. A file for each way to load a module is what TypeScript looks for.
-    writeFileSync(path.join(dist, "types/inline.d.cts"), 'export * from "./inline.js";\n');
+    for (const name of required) writeFileSync(path.join(root, typesOf(name)), `export * from "./${name}.js";\n`);
   });
 }

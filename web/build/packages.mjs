@@ -14,10 +14,23 @@ const PAUSES = [0, 10, 30];
 const NPM_CI = ["ci", "--loglevel=warn", "--ignore-scripts", "--dry-run=false", "--fetch-timeout=60000", "--fetch-retries=1"];
 
 /**
+ * What users run headwise with. First the JavaScript engines, then the tools, under the newest Node among them: npm leaves
+ * an optional package away that wants a newer Node than npm itself runs on.
+ */
+export async function installConsumers() {
+  const tools = path.join(root, "tests/package");
+  const runtimes = path.join(tools, "runtimes");
+  await installPackages({ folder: runtimes, size: "570 MB" });
+  const newestNode = path.join(runtimes, "node_modules/node24/bin");
+  const env = { PATH: `${newestNode}${path.delimiter}${process.env.PATH}` };
+  await installPackages({ folder: tools, size: "1.3 GB", env });
+}
+
+/**
  * Installs the npm packages of a folder when they are missing or are not the ones that its lock file names. Its optional
  * ones stay away if they cannot be had, with a word; any other is an error.
  */
-export async function installPackages({ folder = root, size = "350 MB" } = {}) {
+export async function installPackages({ folder = root, size = "350 MB", env = {} } = {}) {
   let trouble;
   for (const pause of PAUSES) {
     if (isInstalled(folder) && absent(folder).length === 0) return;
@@ -25,7 +38,7 @@ export async function installPackages({ folder = root, size = "350 MB" } = {}) {
     await sleep(pause * 1000);
     say(`packages: npm ci (about ${size} on disk)`);
     const fromCache = pause === 0 ? ["--prefer-offline"] : []; // later, npm shall look whether its cache is old
-    trouble = await run("npm", [...NPM_CI, ...fromCache], { cwd: folder }).catch((error) => error);
+    trouble = await run("npm", [...NPM_CI, ...fromCache], { cwd: folder, env }).catch((error) => error);
   }
   if (trouble) throw trouble;
   const names = absent(folder);

@@ -18,7 +18,7 @@ import { setUp } from "../../cpp/toolchain/setup.mjs";
 import { burnAllCores } from "./busy.mjs";
 import { add, googleTestCounts, jestCounts, nothing, oneFailed, sentence } from "./counts.mjs";
 import { lintWeb } from "./lint.mjs";
-import { installPackages } from "./packages.mjs";
+import { installConsumers } from "./packages.mjs";
 import { build, root } from "./paths.mjs";
 import { ended, run, say, start, useGroups } from "./run.mjs";
 import { runStage, runStages, WATCHDOG_MINUTES } from "./stages.mjs";
@@ -126,7 +126,7 @@ async function jest(name, patterns) {
 
 /** Everything that users may run headwise with, on the packed package. Tests of what cannot be installed are skipped. */
 async function consumers() {
-  await installPackages({ folder: path.join(root, "tests/package"), size: "1.2 GB" });
+  await installConsumers();
   await setUp(["firefox"]).catch((error) => say(`without Firefox: ${error.message}`));
   return jest("consumers", ["tests/package/matrix/"]);
 }

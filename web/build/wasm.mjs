@@ -2,7 +2,6 @@
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { deflateRawSync } from 'node:zlib';
 
 import { build, dist, inlineModule } from './paths.mjs';
 import { run, say } from './run.mjs';
@@ -56,8 +55,8 @@ async function publishInline(folder, small) {
     if (glue.includes(forbidden)) throw new Error(`headwise.inline: its loader still has ${forbidden}`);
   }
   writeIfChanged(inlineModule.glue, Buffer.from(glue));
-  const packed = deflateRawSync(linked('wasm'), { level: 9 }).toString('base64');
-  writeIfChanged(inlineModule.wasm, Buffer.from(`export default ${JSON.stringify(packed)};\n`));
+  const text = linked('wasm').toString('base64');
+  writeIfChanged(inlineModule.wasm, Buffer.from(`export default ${JSON.stringify(text)};\n`));
 }
 
 /**

@@ -1,6 +1,6 @@
 // The bundlers of the web, each in the shape in which it meets headwise first: without configuration.
 
-import { copyFile, cp } from "node:fs/promises";
+import { copyFile } from "node:fs/promises";
 import path from "node:path";
 
 import { describe, expect, test } from "@jest/globals";
@@ -8,7 +8,7 @@ import { describe, expect, test } from "@jest/globals";
 import { ISOLATION } from "../../browser/staticServer.js";
 import { firstRows } from "../expected.js";
 import { closeTo, expectAlone, expectBothWays, expectThreaded, outcomeAt, outcomeIn } from "../pages.js";
-import { bundle, pageProject } from "../pageProject.js";
+import { bundle, copyAssets, distOf, pageProject } from "../pageProject.js";
 import { describeWith, tool } from "../tools.js";
 import { withViteServer } from "../viteServer.js";
 
@@ -26,6 +26,7 @@ describe.each(["mainCore.js", "mainWorker.js", "mainOwnWorker.js"])("%s", (main)
 
   computes("vite");
   describeWith([tool("webpack")], "webpack", () => computes("webpack"));
+  describeWith([tool("@rsbuild/core")], "Rsbuild", () => computes("rsbuild"));
 
   describe("Vite's development server", () => {
     const outcomeWith = async (headers: Readonly<Record<string, string>>) => {
@@ -41,21 +42,18 @@ describe.each(["mainCore.js", "mainWorker.js", "mainOwnWorker.js"])("%s", (main)
 
 // These two leave `new URL(…, import.meta.url)` alone: the assets are the page's own business.
 function testAssets(bundler: string): void {
-  const dist = () => path.join(project.consumer.folder, "node_modules/headwise/dist");
-  const copyAssets = (site: string, name: string) =>
-    cp(path.join(dist(), "wasm"), path.join(site, name), { recursive: true });
   const bundled = (main?: string) => bundle(bundler, project.consumer, main);
 
   test("with the assets copied beside the bundle", async () => {
     const site = await bundled();
-    await copyAssets(site, "wasm");
+    await copyAssets(project.consumer, path.join(site, "wasm"));
     await expectBothWays(project.browser, site);
   });
 
   test("headwise/worker with its script copied too", async () => {
     const site = await bundled("mainWorker.js");
-    await copyAssets(site, "wasm");
-    await copyFile(path.join(dist(), "worker-entry.js"), path.join(site, "worker-entry.js"));
+    await copyAssets(project.consumer, path.join(site, "wasm"));
+    await copyFile(path.join(distOf(project.consumer), "worker-entry.js"), path.join(site, "worker-entry.js"));
     await expectBothWays(project.browser, site);
   });
 
@@ -68,7 +66,7 @@ function testAssets(bundler: string): void {
 
   test("with the assets copied elsewhere and their addresses given", async () => {
     const site = await bundled("mainWithUrls.js");
-    await copyAssets(site, "assets");
+    await copyAssets(project.consumer, path.join(site, "assets"));
     await expectBothWays(project.browser, site);
   });
 

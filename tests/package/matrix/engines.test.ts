@@ -6,7 +6,7 @@ import { emptyConsumer, type Consumer } from "../consumer.js";
 import { firstRows } from "../expected.js";
 import { closeTo } from "../pages.js";
 import { run } from "../programs.js";
-import { describeWith, tool } from "../tools.js";
+import { describeWith, runtime } from "../tools.js";
 
 const CORE = "imported.mjs ./mainCore.js";
 const WORKER = "imported.mjs ./mainWorker.js";
@@ -26,8 +26,8 @@ const outcomeOf = async (engine: string, ...words: string[]): Promise<unknown> =
 
 const NODES = {
   "Node 20 or this one": process.execPath,
-  "Node 22": tool("node22/bin/node"),
-  "Node 24": tool("node24/bin/node"),
+  "Node 22": runtime("node22/bin/node"),
+  "Node 24": runtime("node24/bin/node"),
 };
 for (const [name, node] of Object.entries(NODES))
   describeWith([node], `${name}, on two threads, ends by itself`, () => {
@@ -37,7 +37,7 @@ for (const [name, node] of Object.entries(NODES))
     });
   });
 
-const deno = tool("@deno/linux-x64-glibc/deno");
+const deno = runtime("@deno/linux-x64-glibc/deno");
 describeWith([deno], "Deno, on two threads", () => {
   test.each([CORE, WORKER])("%s", async (program) => {
     const outcome = await outcomeOf(deno, "run", "--allow-all", program);
@@ -45,7 +45,7 @@ describeWith([deno], "Deno, on two threads", () => {
   });
 });
 
-const bun = tool("@oven/bun-linux-x64/bin/bun");
+const bun = runtime("@oven/bun-linux-x64/bin/bun");
 describeWith([bun], "Bun, on one thread, and it says why", () => {
   test.each([CORE, WORKER])("%s", async (program) => {
     const outcome = await outcomeOf(bun, program);

@@ -27,8 +27,15 @@ describeWith([publint], "publint", () => {
 
 const attw = tool("@arethetypeswrong/cli/dist/index.js");
 describeWith([attw], "are the types wrong?", () => {
+  // It ends with an error if it finds a problem.
+  const reportOf = (...flags: string[]) => run(process.execPath, [attw, tarball, ...flags]);
+
   test("They are not, for every way to resolve an ES module", async () => {
-    // It ends with an error if it finds a problem.
-    expect(await run(process.execPath, [attw, tarball, "--profile", "esm-only"])).toContain('"headwise/viz"');
+    expect(await reportOf("--profile", "esm-only")).toContain('"headwise/viz"');
+  });
+
+  test("They are not, for every way to resolve what has a build for require", async () => {
+    const required = ["inline", "onnx", "viz"];
+    expect(await reportOf("--profile", "node16", "--entrypoints", ...required)).toContain("🟢 (CJS)");
   });
 });

@@ -14,11 +14,11 @@ const EXPECTED = [
   /^(package\.json|README\.md|LICENSE|THIRD-PARTY-NOTICES\.md|CHANGELOG\.md)$/,
   /^dist\/sbom\.cdx\.json$/,
   /^dist\/(index(\.node)?|worker(-entry)?(\.node)?|webgpu(-engine)?|inline|onnx|viz)\.js(\.map)?$/,
-  /^dist\/inline\.cjs(\.map)?$/,
+  /^dist\/(inline|onnx|viz)\.cjs(\.map)?$/,
   /^dist\/wasm\/headwise\.(simd|relaxed)\.(wasm|js|node\.js)$/,
   /^web\/docs\/[a-z-]+\.md$/, // what the README and the hints of errors link to
   /^dist\/types\/([a-zA-Z]+\/)?[a-zA-Z0-9.]+\.d\.ts$/,
-  /^dist\/types\/inline\.d\.cts$/,
+  /^dist\/types\/(inline|onnx|viz)\.d\.cts$/,
   /^web\/src\/([a-zA-Z]+\/)?[a-zA-Z0-9.]+\.ts$/, // what the source maps lead to
   /^web\/src\/webgpu\/kernels\/[a-z0-9_]+\.wgsl$/,
 ];

@@ -1,4 +1,8 @@
+import { rm } from "node:fs/promises";
+import path from "node:path";
+
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { build } from "esbuild";
 
 import { emptyConsumer, type Consumer } from "../consumer.js";
 import { firstRows } from "../expected.js";
@@ -13,10 +17,25 @@ beforeAll(async () => {
 });
 afterAll(() => consumer.remove());
 
+const outcomeOf = async (...words: readonly string[]): Promise<unknown> =>
+  JSON.parse(await run(process.execPath, ["--no-warnings", ...words], { cwd: consumer.folder }));
+
 test.each(["imported.mjs ./mainCore.js", "imported.mjs ./mainWorker.js", "required.js"])(
   "Node runs %s, on two threads, and ends by itself",
   async (program) => {
-    const printed = await run(process.execPath, ["--no-warnings", ...program.split(" ")], { cwd: consumer.folder });
-    expect(JSON.parse(printed)).toMatchObject({ threads: 2, rows: closeTo(firstRows) });
+    expect(await outcomeOf(...program.split(" "))).toMatchObject({ threads: 2, rows: closeTo(firstRows) });
   },
 );
+
+const onOneThread = { threads: 1, rows: closeTo(firstRows) };
+
+test("Node requires headwise/inline, as a module that was CommonJS from the start", async () => {
+  expect(await outcomeOf("--no-experimental-require-module", "requiredInline.js")).toMatchObject(onOneThread);
+});
+
+test("a server's bundle in CommonJS computes with headwise/inline, with no package beside it", async () => {
+  const [source, outfile] = ["requiredInline.js", "bundled/server.cjs"].map((name) => path.join(consumer.folder, name));
+  await build({ entryPoints: [source!], outfile: outfile!, bundle: true, platform: "node", format: "cjs" });
+  await rm(path.join(consumer.folder, "node_modules"), { recursive: true });
+  expect(await outcomeOf(outfile!)).toMatchObject(onOneThread);
+});

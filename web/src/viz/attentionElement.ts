@@ -11,6 +11,9 @@ const KEPT_BYTES = 64 * 2 ** 20;
 // Node has no elements: there the classes can be imported, and nothing can be made of them.
 const BaseElement = globalThis.HTMLElement ?? class {};
 
+/** The DOMs of test runners (jsdom, happy-dom) may lack what styles and sizes need. They have no layout: nothing is drawn. */
+const LAYS_OUT = "ResizeObserver" in globalThis && "adoptedStyleSheets" in (globalThis.ShadowRoot?.prototype ?? {});
+
 /** `addEventListener` with the types of an element's own events beside those of every element. */
 export interface Listen<Events> {
   <K extends keyof Events>(
@@ -58,17 +61,19 @@ export abstract class AttentionElement extends BaseElement {
   #frame = 0;
   #isDataStale = true;
   #isDrawing = false;
-  readonly #resizing: ResizeObserver;
+  readonly #resizing: ResizeObserver | undefined;
 
   constructor(css: string) {
     super();
     this.root = this.attachShadow({ mode: "open" });
-    const sheet = new CSSStyleSheet();
-    sheet.replaceSync(THEME_CSS + css);
-    this.root.adoptedStyleSheets = [sheet];
+    if (LAYS_OUT) {
+      const sheet = new CSSStyleSheet();
+      sheet.replaceSync(THEME_CSS + css);
+      this.root.adoptedStyleSheets = [sheet];
+      this.#resizing = new ResizeObserver(() => this.invalidate());
+    }
     this.theme_ = new ThemeProbe(() => this.invalidate());
     this.root.append(this.theme_.element);
-    this.#resizing = new ResizeObserver(() => this.invalidate());
   }
 
   /** Attention probabilities (or scores): `[H, Sq, Skv]`, `[B, H, Sq, Skv]`, or `[Sq, Skv]`. Read, not copied. */
@@ -199,12 +204,12 @@ export abstract class AttentionElement extends BaseElement {
 
   connectedCallback(): void {
     for (const name of (this.constructor as typeof AttentionElement).ownProperties) this.#upgrade(name);
-    this.#resizing.observe(this);
+    this.#resizing?.observe(this);
     this.invalidate();
   }
 
   disconnectedCallback(): void {
-    this.#resizing.disconnect();
+    this.#resizing?.disconnect();
     cancelAnimationFrame(this.#frame);
     this.#frame = 0;
     this.slices?.close();

@@ -119,6 +119,7 @@ export class AttentionHeads extends AttentionElement {
   }
 
   /** @internal */ protected override draw(): void {
+    if (this.clientWidth === 0) return; // hidden, or in a DOM without layout
     this.root.querySelector(".all")!.setAttribute("aria-label", this.label);
     this.#toolbar.hidden = !this.controls;
     const { heads = 0, queries = 0, keys = 0 } = this.data ?? {};

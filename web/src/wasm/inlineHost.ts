@@ -1,7 +1,7 @@
 import factory from "inline-module:glue";
-import packed from "inline-module:wasm";
+import text from "inline-module:wasm";
 
-import { OptionError, UnsupportedError } from "../errors.js";
+import { OptionError } from "../errors.js";
 import { compiled } from "./compile.js";
 import type { Host } from "./host.js";
 
@@ -14,19 +14,12 @@ export const inlineHost: Host = {
     if (name) throw new OptionError(`createAttention: wasm.${name} must be absent: headwise/inline carries its module`);
     return {
       factory,
-      module: await compiled(await unpacked(), "its module"),
+      module: await compiled(bytes(), "its module"),
       name: "headwise/inline",
       isShared: false,
     };
   },
 };
 
-async function unpacked(): Promise<ArrayBuffer> {
-  if (typeof DecompressionStream !== "function")
-    throw new UnsupportedError("createAttention: this JavaScript engine has no DecompressionStream", {
-      hint: "headwise, without /inline, needs none.",
-    });
-  const bytes = Uint8Array.from(atob(packed), (character) => character.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-  return new Response(stream).arrayBuffer();
-}
+/** Not compressed: jsdom and others have no DecompressionStream. */
+const bytes = () => Uint8Array.from(atob(text), (character) => character.charCodeAt(0));

@@ -1,0 +1,12 @@
+/* global expect, test */
+const { createAttention, HeadwiseError } = require("headwise/inline");
+const { softmax } = require("headwise/onnx");
+
+test("headwise/inline and headwise/onnx compute", async () => {
+  const hw = await createAttention();
+  const { output } = await softmax(hw, { input: { data: new Float32Array([1, 1]), shape: [1, 2] } });
+  expect(Array.from(output.data)).toEqual([0.5, 0.5]);
+  await expect(hw.rotaryEmbedding({})).rejects.toThrow("x must be a tensor");
+  expect(HeadwiseError.is(await hw.rotaryEmbedding({}).catch((error) => error))).toBe(true);
+  hw.dispose();
+});
