@@ -1,3 +1,8 @@
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { DisposedError, type Attention } from "headwise";
 import { createAttention } from "headwise/worker";
@@ -88,6 +93,26 @@ describe("loading", () => {
     expect(seen.at(-1)).toBeGreaterThan(100_000);
   });
 
+  test("ends with what onProgress throws", async () => {
+    const thrown = new Error("the listener's own");
+    const onProgress = () => {
+      throw thrown;
+    };
+    expect((await ending(createAttention({ threads: 1, onProgress }))).outcome).toBe(thrown);
+  });
+
+  test("takes the engine's files from a folder of the caller's", async () => {
+    const baseUrl = new URL("wasm/", dist);
+    const hw = await createAttention({ threads: 2, wasm: { baseUrl } });
+    expect((await hw.scaledDotProductAttention(small, small, small)).output.data[0]).toBe(1);
+    hw.dispose();
+    const nowhere = await ending(createAttention({ wasm: { baseUrl: "file:///nowhere" } }));
+    expect(nowhere.outcome).toMatchObject({
+      name: "AssetError",
+      message: expect.stringMatching(/file:\/\/\/nowhere\/headwise/),
+    });
+  });
+
   test("that fails is the error of the worker, with what came", async () => {
     const url = new URL("wasm/none.wasm", dist).href;
     const { outcome } = await ending(createAttention({ wasm: { url } }));
@@ -137,6 +162,16 @@ test("a worker that is killed rejects all calls within 100 ms; the next call sta
 
 test("a worker whose engine stops is replaced too", async () => {
   expect(await runProgram("trappedWorker")).toEqual({ failed: { name: "HeadwiseError", code: "INTERNAL" }, value: 1 });
+});
+
+test("a worker that cannot be replaced is tried again with every call, which says what was missing", async () => {
+  const folder = path.join(mkdtempSync(path.join(tmpdir(), "headwise-reopened-")), "wasm");
+  cpSync(fileURLToPath(new URL("wasm/", dist)), folder, { recursive: true });
+  const { endings, started } = (await runProgram("reopened", folder)) as { endings: unknown[]; started: number };
+  rmSync(path.dirname(folder), { recursive: true });
+  const missing = { name: "AssetError", code: "ASSET_NOT_FOUND", operation: "scaledDotProductAttention" };
+  expect(endings).toEqual([missing, missing, missing, 1]);
+  expect(started).toBe(5);
 });
 
 test("an instance that is dropped without dispose ends its worker once it is collected", async () => {

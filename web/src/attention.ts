@@ -32,8 +32,14 @@ type OnGpu<O> = {
   readonly [Name in keyof O]: Name extends "mask" | "bias" | "into" ? O[Name] | GpuTensor : O[Name];
 };
 
-/** A net under instances that are dropped without dispose(). It may run late or never: dispose what you make. */
-const dropped = /* @__PURE__ */ new FinalizationRegistry<Backend>((backend) => backend.dispose());
+/**
+ * A net under instances that are dropped without dispose(). It may run late or never: dispose what you make. Some engines
+ * have no registry (Cloudflare Workers of before May 2025).
+ */
+const dropped =
+  typeof FinalizationRegistry === "function"
+    ? /* @__PURE__ */ new FinalizationRegistry<Backend>((backend) => backend.dispose())
+    : undefined;
 
 /**
  * An engine ready to compute attention; `createAttention` makes one.
@@ -46,7 +52,7 @@ export class Attention extends Disposing {
   /** What was chosen when the instance was made, and why. */
   readonly report: Report;
   readonly #backend: Backend;
-  readonly #queue = new Queue();
+  readonly #queue = new Queue(this);
   readonly #context: Context;
   #disposed = false;
 
@@ -61,7 +67,7 @@ export class Attention extends Disposing {
       assertAlive: (operation) => this.#assertAlive(operation),
       run: (operation, work, signal) => this.#run(operation, work, signal),
     };
-    dropped.register(this, backend, this);
+    dropped?.register(this, backend, this);
   }
 
   /**
@@ -241,7 +247,7 @@ export class Attention extends Disposing {
   override dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;
-    dropped.unregister(this);
+    dropped?.unregister(this);
     this.#backend.dispose();
   }
 

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { throwIfAborted } from "./abort.js";
 import { Attention } from "./attention.js";
 import { readGpu } from "./gpuOptions.js";
 import { openGpuAlone } from "./openGpu.js";
@@ -34,6 +35,6 @@ export async function createAttention(options?: CreateOptions): Promise<Attentio
   const reader = new OptionReader("createAttention", "", options, ["backend", "device", "gpu", "profile", "signal"]);
   reader.oneOf("backend", ["webgpu"], "webgpu");
   const wanted = { ...readGpu(reader), signal: reader.signal() };
-  wanted.signal?.throwIfAborted();
+  throwIfAborted(wanted.signal);
   return new Attention(await openGpuAlone("createAttention", wanted));
 }

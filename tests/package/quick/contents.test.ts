@@ -16,7 +16,7 @@ const EXPECTED = [
   /^(package\.json|README\.md|LICENSE|THIRD-PARTY-NOTICES\.md|CHANGELOG\.md)$/,
   /^dist\/sbom\.cdx\.json$/,
   /^dist\/(index(\.node)?|worker(-entry)?(\.node)?|webgpu(-engine)?|inline|onnx|viz)\.js$/,
-  /^dist\/wasm\/headwise\.(simd|relaxed)\.(wasm|js|node\.js)$/,
+  /^dist\/wasm\/headwise\.((simd|relaxed)\.(wasm|js|node\.js)|inline\.wasm)$/,
   /^web\/docs\/[a-z-]+\.md$/, // what the README and the hints of errors link to
   /^dist\/types\/([a-zA-Z]+\/)?[a-zA-Z0-9.]+\.d\.ts$/,
 ];
@@ -118,6 +118,7 @@ describe("sizes", () => {
   test.each([
     ["dist/wasm/headwise.simd.wasm", 150 * KB],
     ["dist/wasm/headwise.relaxed.wasm", 150 * KB],
+    ["dist/wasm/headwise.inline.wasm", 150 * KB],
     ["dist/wasm/headwise.simd.js", 12 * KB],
     ["dist/wasm/headwise.relaxed.js", 12 * KB],
     ["dist/index.js", 48 * KB],
