@@ -146,6 +146,76 @@ describe("under a content security policy", () => {
   });
 });
 
+describe("in a page that requires Trusted Types", () => {
+  /** How createAttention ends there, with a default policy of the page's or without. */
+  async function outcomeOf(entry: string, options: { threads: number }, allowing = false) {
+    const headers = { ...ISOLATION, "Content-Security-Policy": "require-trusted-types-for 'script'" };
+    const { page, troubles, close } = await openPage(browser, { headers, entry });
+    if (allowing) await page.evaluate(allowOwnScripts);
+    const outcome = await page.evaluate(async (given) => {
+      const { headwise } = window as unknown as TestWindow;
+      try {
+        const hw = await headwise.createAttention(given);
+        const ones = { data: new Float32Array(8).fill(1), shape: [2, 4] };
+        const { output } = await hw.scaledDotProductAttention(ones, ones, ones);
+        hw.dispose();
+        return { threads: hw.report.threads, value: output.data[0] };
+      } catch (error) {
+        const { name, code, message, hint } = error as InstanceType<Headwise["HeadwiseError"]>;
+        return { name, code, message, hint };
+      }
+    }, options);
+    await close();
+    expect(troubles).toEqual([]);
+    return outcome;
+  }
+
+  /** Runs in the page. */
+  function allowOwnScripts(): void {
+    const { trustedTypes } = window as unknown as { trustedTypes: { createPolicy(name: string, rules: object): void } };
+    const createScriptURL = (url: string) => (new URL(url, location.href).origin === location.origin ? url : null);
+    trustedTypes.createPolicy("default", { createScriptURL });
+  }
+
+  test.each(["/index.js", "/worker.js"])(
+    "workers of %s are forbidden: the error says how to allow them",
+    async (entry) => {
+      expect(await outcomeOf(entry, { threads: 2 })).toMatchObject({
+        name: "AssetError",
+        code: "ASSET_BLOCKED",
+        message: expect.stringMatching(/^createAttention: .* did not start: TypeError: .*TrustedScriptURL/),
+        hint: expect.stringMatching(/require-trusted-types-for 'script'.*policy named "default".*createScriptURL/),
+      });
+    },
+  );
+
+  test.each(["/index.js", "/worker.js"])("a default policy lets the threads of %s run", async (entry) => {
+    expect(await outcomeOf(entry, { threads: 2 }, true)).toEqual({ threads: 2, value: 1 });
+  });
+
+  test("one thread of headwise needs no policy", async () => {
+    expect(await outcomeOf("/index.js", { threads: 1 })).toEqual({ threads: 1, value: 1 });
+  });
+});
+
+describe.each(["/index.js", "/worker.js"])("%s with files in a folder of the page's", (entry) => {
+  test.each(["/wasm", "wasm/", "http"])("at %s computes with threads", async (given) => {
+    const { page, troubles, close } = await openPage(browser, { headers: ISOLATION, entry });
+    const result = await page.evaluate(async (address) => {
+      const { headwise } = window as unknown as TestWindow;
+      const baseUrl = address === "http" ? new URL("/wasm/", location.href) : address;
+      const hw = await headwise.createAttention({ threads: 2, wasm: { baseUrl } });
+      const ones = { data: new Float32Array(8).fill(1), shape: [2, 4] };
+      const { output } = await hw.scaledDotProductAttention(ones, ones, ones);
+      hw.dispose();
+      return { threads: hw.report.threads, value: output.data[0] };
+    }, given);
+    await close();
+    expect(result).toEqual({ threads: 2, value: 1 });
+    expect(troubles).toEqual([]);
+  });
+});
+
 test("a worker of an isolated page computes with threads, taking part itself", async () => {
   const { page, close } = await openPage(browser, { headers: ISOLATION });
   const [threads, first] = await page.evaluate(() => {

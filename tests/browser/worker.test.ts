@@ -151,6 +151,20 @@ test("headwise/inline needs no network, no worker, no other file", async () => {
   expect(result).toMatchObject({ threads: 1, reason: expect.stringMatching(/one thread.*headwise\/worker/) });
 });
 
+test("headwise/inline takes a module that the page has compiled", async () => {
+  const { page, troubles, close } = await openPage(browser, { entry: "/inline.js" });
+  const first = await page.evaluate(async () => {
+    const { headwise } = window as unknown as TestWindow;
+    const module = await WebAssembly.compileStreaming(fetch("/wasm/headwise.inline.wasm"));
+    const hw = await headwise.createAttention({ wasm: { module } });
+    const ones = { data: new Float32Array(8).fill(1), shape: [2, 4] };
+    return (await hw.scaledDotProductAttention(ones, ones, ones)).output.data[0];
+  });
+  await close();
+  expect(first).toBe(1);
+  expect(troubles).toEqual([]);
+});
+
 test("in a worker of the page's own, one thread blocks no page and the report does not say so", async () => {
   const { page, close } = await openPage(browser, {});
   const reason = await page.evaluate(() => {

@@ -1,8 +1,13 @@
-import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 
+import type { AttentionProblem } from "../../web/src/attentionProblem.js";
+import { AssetError, DisposedError, HeadwiseError } from "../../web/src/errors.js";
+import { Queue } from "../../web/src/queue.js";
 import { version } from "../../web/src/version.js";
+import { RemoteBackend } from "../../web/src/worker/backend.js";
 import { Connection } from "../../web/src/worker/connection.js";
 import type { ChannelEvents } from "../../web/src/worker/channel.js";
+import { errorOf, errorParts } from "../../web/src/worker/errorParts.js";
 import type { EngineOptions, Request } from "../../web/src/worker/protocol.js";
 
 /** A worker that says what the test says. */
@@ -103,4 +108,162 @@ test("only the first end counts, and replies that come after it do not", async (
   });
   expect(await reasonOf(connection.call("later", 0, "attention", {}))).toMatchObject({ code: "WORKER_LOST" });
   expect(seen.terminated).toBe(1);
+});
+
+test("a worker that cannot even be made is an AssetError; of Trusted Types it says how to allow it", async () => {
+  const reason = new TypeError("Failed to construct 'Worker': This document requires 'TrustedScriptURL' assignment.");
+  const connection = new Connection(() => {
+    throw reason;
+  }, undefined);
+  expect(await reasonOf(connection.open("createAttention", options))).toMatchObject({
+    name: "AssetError",
+    code: "ASSET_BLOCKED",
+    message: expect.stringMatching(
+      /^createAttention: the engine's worker did not start: TypeError: .*TrustedScriptURL/,
+    ),
+    hint: expect.stringMatching(/require-trusted-types-for 'script'.*"default".*a worker that you start yourself/),
+    cause: reason,
+  });
+});
+
+test("what onProgress throws ends loading and the worker, and is what the caller gets", async () => {
+  const thrown = new Error("the listener's own");
+  const seen = { terminated: 0 };
+  let events!: ChannelEvents;
+  const connection = new Connection(
+    (given) => {
+      events = given;
+      return { post: () => undefined, keepAlive: () => undefined, terminate: () => void ++seen.terminated };
+    },
+    () => {
+      throw thrown;
+    },
+  );
+  const opening = reasonOf(connection.open("createAttention", options));
+  events.reply({ kind: "ready", version, lock: undefined });
+  events.reply({ kind: "progress", progress: { phase: "download", loaded: 1, total: 2 } });
+  expect(await opening).toBe(thrown);
+  expect(seen.terminated).toBe(1);
+});
+
+describe("an instance whose worker was lost", () => {
+  const problem = { operation: "scaledDotProductAttention", output: {}, keepRank: (x: unknown) => x };
+  const report = { version, backend: "wasm", variant: "simd", threads: 1, reasons: {} } as const;
+  const failure = errorParts("x", new AssetError("x: a.wasm was not found", { hint: "Serve it." }));
+
+  /** An instance, and the workers that it starts. */
+  async function instance() {
+    const workers: { events: ChannelEvents; posted: Request[]; terminated: boolean }[] = [];
+    const spawn = (events: ChannelEvents) => {
+      const worker = { events, posted: [] as Request[], terminated: false };
+      workers.push(worker);
+      return {
+        post: (request: Request) => void worker.posted.push(request),
+        keepAlive: () => undefined,
+        terminate: () => void (worker.terminated = true),
+      };
+    };
+    const { opened } = RemoteBackend.open("createAttention", spawn, options, undefined);
+    const answer = (kind: "opened" | "failed" | "done") => {
+      const { events, posted } = workers.at(-1)!;
+      const { id } = posted.at(-1)!;
+      if (kind === "opened") events.reply({ kind, id, report });
+      else if (kind === "failed") events.reply({ kind, id, error: failure, news: [] });
+      else events.reply({ kind, id, result: {}, made: undefined, news: [], kernelTimes: undefined });
+    };
+    workers[0]!.events.reply({ kind: "ready", version, lock: undefined });
+    answer("opened");
+    const { backend } = await opened;
+    const queue = new Queue();
+    const call = () => {
+      const assertAdmitted = backend.admit(problem.operation);
+      return reasonOf(
+        queue.run(() => {
+          assertAdmitted();
+          return backend.attention(problem as unknown as AttentionProblem);
+        }),
+      );
+    };
+    return { backend, workers, answer, call };
+  }
+
+  const tick = () => jest.advanceTimersByTimeAsync(0);
+
+  test("tries again with every call, and each call that fails says why its worker did not open", async () => {
+    const { workers, answer, call } = await instance();
+    workers[0]!.events.lost("exit code 1");
+    for (let n = 1; n < 4; ++n) {
+      const failing = call();
+      await tick();
+      expect(workers).toHaveLength(n + 1);
+      expect(workers[n]!.posted.at(-1)).toMatchObject({ kind: "open", operation: "scaledDotProductAttention" });
+      answer("failed");
+      const error = await failing;
+      expect(AssetError.is(error)).toBe(true);
+      expect(error).toMatchObject({ code: "ASSET_NOT_FOUND", message: "x: a.wasm was not found" });
+      expect(workers[n]!.terminated).toBe(true);
+    }
+    const working = call();
+    await tick();
+    answer("opened");
+    await tick();
+    answer("done");
+    expect(await working).toEqual({});
+  });
+
+  test("gives calls that wait behind a failed one a worker of their own", async () => {
+    const { workers, answer, call } = await instance();
+    workers[0]!.events.lost("exit code 1");
+    const calls = [call(), call()];
+    await tick();
+    answer("failed");
+    expect(await calls[0]).toMatchObject({ code: "ASSET_NOT_FOUND" });
+    await tick();
+    expect(workers).toHaveLength(3);
+    answer("opened");
+    await tick();
+    answer("done");
+    expect(await calls[1]).toEqual({});
+  });
+
+  test("that is disposed while another opens ends that too, and starts no more", async () => {
+    const { backend, workers, call } = await instance();
+    workers[0]!.events.lost("exit code 1");
+    const waiting = call();
+    await tick();
+    backend.dispose();
+    expect(DisposedError.is(await waiting)).toBe(true);
+    expect(workers[1]!.terminated).toBe(true);
+    expect(await call()).toMatchObject({ name: "DisposedError" });
+    expect(workers).toHaveLength(2);
+  });
+});
+
+describe("an error on its way from the worker", () => {
+  const cyclic: unknown[] = [];
+  cyclic.push(cyclic);
+  const shared = Array.from({ length: 40 }).reduce<unknown>((inner) => [inner, inner], []);
+  const revoked = Proxy.revocable({}, {});
+  revoked.revoke();
+
+  test.each([
+    ["undefined", undefined],
+    ["null", null],
+    ["a symbol", Symbol("s")],
+    ["an object without prototype", Object.create(null)],
+    ["an object that throws when it is read", { get stack() { throw new Error("no"); } }], // prettier-ignore
+    ["a stack that cannot be sent", { stack: () => undefined }],
+    ["a revoked proxy", revoked.proxy],
+    ["an error that is its own cause", Object.assign(new Error("self"), { get cause() { return this; } })], // prettier-ignore
+    ["a list that holds itself", cyclic],
+    ["a list that holds a list twice, and so on", shared],
+  ])("may have any cause: %s", (_, cause) => {
+    for (const error of [cause, new HeadwiseError("x: no", { cause })]) {
+      const parts = errorParts("x", error);
+      const received = errorOf(structuredClone(parts));
+      expect(HeadwiseError.is(received)).toBe(true);
+      expect(received.code).toBe("INTERNAL");
+      expect(received.message).toMatch(/^x: /);
+    }
+  });
 });

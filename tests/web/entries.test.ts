@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import { createAttention, HeadwiseError, ShapeError, type Attention, type FloatTensor } from "headwise";
 import { createAttention as createInline } from "headwise/inline";
 import { AttentionHeads, AttentionMap } from "headwise/viz";
@@ -203,13 +203,77 @@ test("headwise/inline holds nothing that loads, starts or evaluates, and no entr
     expect(await found(name, /https?:\/\/[\w.]+/g)).toEqual([]);
 });
 
+describe("headwise/inline with a module that was compiled elsewhere", () => {
+  const file = (name: string) => readFile(new URL(`../../dist/wasm/headwise.${name}.wasm`, import.meta.url));
+  const compiled = async (name: string) => WebAssembly.compile(await file(name));
+
+  test("computes with it, compiles nothing and sets no timer, which Cloudflare forbids on import", async () => {
+    const module = await compiled("inline");
+    const x = floats(2, 9, 8);
+    const { output: expected } = await main.scaledDotProductAttention(x, x, x);
+    const compile = jest.spyOn(WebAssembly, "compile").mockRejectedValue(new Error("not here"));
+    const timer = jest.spyOn(globalThis, "setTimeout");
+    const hw = await createInline({ wasm: { module } });
+    expect(compile).not.toHaveBeenCalled();
+    expect(timer).not.toHaveBeenCalled();
+    compile.mockRestore();
+    timer.mockRestore();
+    const { output } = await hw.scaledDotProductAttention(x, x, x);
+    hw.dispose();
+    expect(bits(output)).toEqual(bits(expected));
+    expect(hw.report).toMatchObject({ variant: "simd", threads: 1 });
+  });
+
+  test("refuses every other, before it runs", async () => {
+    const foreign = await WebAssembly.compile(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0));
+    expect(await errorOf(createInline({ wasm: { module: foreign } }))).toMatchObject({
+      name: "AssetError",
+      code: "ASSET_INVALID",
+      message: "createAttention: wasm.module is WebAssembly, but not a module of headwise",
+      hint: expect.stringMatching(/headwise\/wasm\/headwise\.inline\.wasm/),
+    });
+    expect(await errorOf(createInline({ wasm: { module: await compiled("simd") } }))).toMatchObject({
+      name: "AssetError",
+      code: "ASSET_INVALID",
+      message: "createAttention: wasm.module is the module of headwise",
+    });
+  });
+
+  test("says that it needs one where nothing may be compiled from bytes", async () => {
+    const text = "WebAssembly.compile(): Wasm code generation disallowed by embedder";
+    const compile = jest.spyOn(WebAssembly, "compile").mockRejectedValue(new WebAssembly.CompileError(text));
+    const error = await errorOf(createInline());
+    compile.mockRestore();
+    expect(error).toMatchObject({
+      name: "AssetError",
+      code: "ASSET_BLOCKED",
+      hint: expect.stringMatching(/headwise\.inline\.wasm.*`wasm: \{ module \}`/),
+    });
+  });
+});
+
 test("what an entry does not have is refused with a reason", async () => {
   const gpu = { requestAdapter: () => Promise.resolve(null) };
   const refused = [
     [createInWorker({ gpu } as object), "UnsupportedError", /gpu cannot be sent to a worker/],
     [createInline({ backend: "webgpu" } as object), "UnsupportedError", /has no WebGPU/],
     [createInline({ variant: "relaxed" }), "UnsupportedError", /has no relaxed SIMD module/],
-    [createInline({ wasm: { url: "x" } } as object), "OptionError", /wasm\.url must be absent/],
+    ...["url", "glueUrl", "baseUrl"].map(
+      (name) => [createInline({ wasm: { [name]: "x" } }), "OptionError", `wasm.${name} must be absent`] as const,
+    ),
+    [createInline({ wasm: { binary: new Uint8Array(8) } } as object), "OptionError", /wasm\.binary must be absent/],
+    [createInline({ device: {} } as object), "OptionError", /device must be absent: headwise\/inline has no WebGPU/],
+    [createInline({ gpu } as object), "OptionError", /gpu must be absent: headwise\/inline has no WebGPU/],
+    [
+      createInline({ profile: true } as object),
+      "OptionError",
+      /profile must be absent: headwise\/inline has no WebGPU/,
+    ],
+    [
+      createInline({ onProgress: () => undefined } as object),
+      "OptionError",
+      /onProgress must be absent: headwise\/inline loads no file/,
+    ],
   ] as const;
   for (const [call, name, message] of refused) {
     expect(await errorOf(call)).toMatchObject({ name, message: expect.stringMatching(message) });

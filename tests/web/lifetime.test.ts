@@ -1,3 +1,8 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+
 import { describe, expect, test } from "@jest/globals";
 import { createAttention, OutOfMemoryError } from "headwise";
 
@@ -25,6 +30,33 @@ describe("a process that uses headwise", () => {
   test.each(endings)("(%s, %s) ends by itself: no timer and no listener is left on it", async (entry, ending) => {
     const { first, before, during, timers } = (await run("exit", entry, ending)) as Record<string, unknown>;
     expect({ first, during, timers }).toEqual({ first: 1, during: before, timers: 0 });
+  });
+
+  test.each(entries)(
+    "(%s) has no worker left of instances that were given up, or failed, while they loaded",
+    async (entry) => {
+      const loader = `
+      import create from ${JSON.stringify(new URL("../../dist/wasm/headwise.simd.node.js", import.meta.url).href)};
+      export default (options) => {
+        const { instantiateWasm } = options;
+        options.instantiateWasm = (_, receive) => instantiateWasm({}, receive); // once the threads have been started
+        return create(options);
+      };`;
+      const folder = mkdtempSync(path.join(tmpdir(), "headwise-loader-"));
+      const file = path.join(folder, "failing.mjs");
+      writeFileSync(file, loader);
+      const isInline = entry === "headwise/inline";
+      const left = (await run("givenUp", entry, ...(isInline ? [] : [pathToFileURL(file).href]))) as {
+        endings: string[];
+      };
+      rmSync(folder, { recursive: true });
+      expect(left).toMatchObject({ workers: 0, ...(!isInline && { failed: "ASSET_VERSION" }) });
+      expect(left.endings).toContain("given up");
+    },
+  );
+
+  test.each(entries)("(%s) needs no FinalizationRegistry", async (entry) => {
+    expect(await run("noRegistry", entry)).toEqual({ value: 1 });
   });
 
   test("has the threads that it asked for", async () => {
@@ -58,6 +90,13 @@ describe("memory", () => {
   });
 });
 
+test.each(["headwise", "headwise/worker", "headwise/inline"])(
+  "%s: a call keeps its instance from being collected until it has settled",
+  async (entry) => {
+    expect(await run("heldByCall", entry)).toEqual({ attention: "it ended well", save: "it ended well" });
+  },
+);
+
 interface Sizes {
   readonly engine: number;
   readonly heap: number;
@@ -78,6 +117,28 @@ describe.each(variants)("variant %s with a small maximumMemory", (variant) => {
       expect(OutOfMemoryError.is(reason)).toBe(true);
       expect(await known()).toEqual(before);
     }
+    hw.dispose();
+  });
+
+  test("calls that find the memory full are refused, and computed when there is room again", async () => {
+    const hw = await createAttention({ backend: "wasm", variant, threads: 1, maximumMemory: 16 * 2 ** 20 });
+    const held = [];
+    for (let length = 2 ** 22; length >= 1;)
+      try {
+        held.push(hw.allocate([length]));
+      } catch {
+        length = Math.floor(length / 2);
+      }
+    const x = floats(4, 8);
+    const calls = [
+      () => hw.scaledDotProductAttention(x, x, x),
+      () => hw.rotaryEmbedding(x),
+      () => hw.mergeAttention([{ output: x, lse: floats(4) }]),
+      () => hw.kvCache({ numKvHeads: 1, headDim: 8 }),
+    ];
+    for (const call of calls) await expect(call()).rejects.toMatchObject({ code: "OUT_OF_MEMORY" });
+    for (const tensor of held) tensor.dispose();
+    for (const call of calls) await expect(call()).resolves.toBeDefined();
     hw.dispose();
   });
 

@@ -1,6 +1,10 @@
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { readFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
 
 import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import {
@@ -11,6 +15,8 @@ import {
   UnsupportedError,
   type CreateOptions,
 } from "headwise";
+
+import { variants } from "./engines.js";
 
 const dist = new URL("../../dist/", import.meta.url);
 const wasm = await readFile(new URL("wasm/headwise.simd.wasm", dist));
@@ -58,6 +64,13 @@ async function rejection(options: unknown): Promise<HeadwiseError> {
   return reason as HeadwiseError;
 }
 
+/** Bytes that another thread has taken away. */
+function detached(): Uint8Array {
+  const bytes = new Uint8Array(wasm);
+  structuredClone(bytes.buffer, { transfer: [bytes.buffer] });
+  return bytes;
+}
+
 const computes = async (options: CreateOptions) => {
   const hw = await createAttention({ variant: "simd", threads: 1, ...options });
   const x = { data: new Float32Array(8).fill(1), shape: [2, 4] };
@@ -80,6 +93,7 @@ describe("the engine's file", () => {
 
   test("may come as bytes or as a compiled module", async () => {
     expect(await computes({ wasm: { binary: new Uint8Array(wasm) } })).toBe(true);
+    expect(await computes({ wasm: { binary: new Uint8Array(wasm).buffer } })).toBe(true);
     expect(await computes({ wasm: { module: await WebAssembly.compile(wasm) } })).toBe(true);
   });
 
@@ -107,9 +121,13 @@ describe("the engine's file", () => {
     expect(error.message).toMatch(/http:\/\/127\.0\.0\.1:1\/x\.wasm could not be fetched/);
   });
 
-  test("that is missing on disk is named", async () => {
+  test("that is missing on disk is named, with what to check on a disk", async () => {
     const url = new URL("wasm/none.wasm", dist).href;
-    expect(await rejection({ wasm: { url } })).toMatchObject({ name: "AssetError", code: "ASSET_NOT_FOUND" });
+    const error = await rejection({ wasm: { url } });
+    expect(error).toMatchObject({ name: "AssetError", code: "ASSET_NOT_FOUND" });
+    expect(error.message).toContain(`createAttention: ${url} could not be read`);
+    expect(error.hint).toMatch(/^Check that this file is there.*install headwise again/);
+    expect(error.hint).not.toMatch(/Serve/);
   });
 
   test("moved away from its package by Vite brings the line that cures it", async () => {
@@ -133,6 +151,26 @@ describe("the engine's file", () => {
     }
   });
 
+  test("stops loading with what onProgress throws", async () => {
+    const thrown = new Error("the listener's own");
+    const onProgress = () => {
+      throw thrown;
+    };
+    expect(await rejection({ threads: 1, onProgress })).toBe(thrown);
+    expect(await rejection({ threads: 1, onProgress, wasm: { url: `${origin}/headwise.wasm` } })).toBe(thrown);
+  });
+
+  test("stops loading by a signal of an old engine, without throwIfAborted and reason", async () => {
+    const listeners: (() => void)[] = [];
+    const signal = { aborted: false, addEventListener: (_: string, listener: () => void) => listeners.push(listener) };
+    const loading = rejection({ wasm: { url: `${origin}/slow.wasm` }, signal });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    signal.aborted = true;
+    listeners.forEach((listener) => listener());
+    expect(await loading).toMatchObject({ name: "AbortError" });
+    expect(await rejection({ signal })).toMatchObject({ name: "AbortError" });
+  });
+
   test("stops loading when the signal aborts, with the signal's reason", async () => {
     const controller = new AbortController();
     const reason = new Error("left the page");
@@ -140,6 +178,102 @@ describe("the engine's file", () => {
     setTimeout(() => controller.abort(reason), 50);
     expect(await loading).toBe(reason);
     expect(await rejection({ signal: AbortSignal.abort(reason) })).toBe(reason);
+  });
+});
+
+describe("a valid module that the loader cannot run is refused before it runs:", () => {
+  /** Imports nothing and exports nothing. */
+  const foreign = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
+  const labelOf = (module: Uint8Array) => Buffer.from(module).toString("latin1").split("headwise{")[1]!;
+
+  test.each([
+    ["as bytes", () => Promise.resolve({ binary: foreign })],
+    ["compiled", async () => ({ module: await WebAssembly.compile(foreign) })],
+    [
+      "at an address",
+      () => Promise.resolve({ url: `data:application/wasm;base64,${Buffer.from(foreign).toString("base64")}` }),
+    ],
+  ])("one of others, %s", async (_, source) => {
+    for (const threads of [1, 3]) {
+      const error = await rejection({ threads, wasm: await source() });
+      expect(error).toMatchObject({ name: "AssetError", code: "ASSET_INVALID" });
+      expect(error.message).toMatch(/^createAttention: \S+ is WebAssembly, but not a module of headwise$/);
+    }
+  });
+
+  test("one whose label cannot be read", async () => {
+    const binary = new Uint8Array(wasm);
+    binary.fill(0x20, binary.length - labelOf(wasm).length);
+    expect(await rejection({ wasm: { binary } })).toMatchObject({ code: "ASSET_INVALID" });
+  });
+
+  test("one of another version", async () => {
+    const { version } = JSON.parse(`{${labelOf(wasm)}`) as { version: string };
+    const other = version.replace(/\d/g, "9");
+    const at = wasm.lastIndexOf(version);
+    const binary = Buffer.concat([wasm.subarray(0, at), Buffer.from(other), wasm.subarray(at + version.length)]);
+    const error = await rejection({ wasm: { binary: new Uint8Array(binary) } });
+    expect(error).toMatchObject({ name: "AssetError", code: "ASSET_VERSION" });
+    expect(error.message).toMatch(`createAttention: wasm.binary is of version ${other}, this is ${version}`);
+  });
+
+  test("that of headwise/inline", async () => {
+    const url = new URL("wasm/headwise.inline.wasm", dist).href;
+    const error = await rejection({ wasm: { url } });
+    expect(error).toMatchObject({ name: "AssetError", code: "ASSET_INVALID" });
+    expect(error.message).toMatch(/headwise\.inline\.wasm is the module of headwise\/inline$/);
+    expect(error.hint).toMatch(/headwise\.simd\.wasm/);
+  });
+
+  const test2 = variants.length === 2 ? test : test.skip;
+  test2("one of another variant than the one that was asked for", async () => {
+    for (const [variant, other] of [
+      ["simd", "relaxed"],
+      ["relaxed", "simd"],
+    ]) {
+      const url = new URL(`wasm/headwise.${other}.wasm`, dist).href;
+      const error = await rejection({ variant, wasm: { url } });
+      expect(error).toMatchObject({ name: "AssetError", code: "ASSET_VERSION" });
+      expect(error.message).toContain(`is the ${other} variant, and variant "${variant}" was asked for`);
+    }
+  });
+});
+
+test("bytes are read when createAttention is called: what becomes of them later does not matter", async () => {
+  const binary = new Uint8Array(wasm);
+  const computing = computes({ wasm: { binary } });
+  binary.fill(0);
+  expect(await computing).toBe(true);
+});
+
+describe("a folder of the caller's", () => {
+  let folder: string;
+  beforeAll(() => {
+    folder = path.join(mkdtempSync(path.join(tmpdir(), "headwise base ")), "copied");
+    cpSync(fileURLToPath(new URL("wasm/", dist)), folder, { recursive: true });
+    rmSync(path.join(folder, "headwise.relaxed.node.js"), { force: true });
+  });
+  afterAll(() => rmSync(path.dirname(folder), { recursive: true }));
+
+  test("has all files, whether its address ends with a slash or not, is a URL or a path", async () => {
+    const { href } = pathToFileURL(folder);
+    for (const baseUrl of [href, `${href}/`, pathToFileURL(folder), folder, path.relative(".", folder)])
+      expect(await computes({ threads: 2, wasm: { baseUrl } })).toBe(true);
+  });
+
+  test("is where a file is missed", async () => {
+    const missing = pathToFileURL(path.join(folder, "nowhere")).href;
+    const error = await rejection({ variant: "simd", wasm: { baseUrl: missing } });
+    expect(error).toMatchObject({ name: "AssetError", code: "ASSET_NOT_FOUND" });
+    expect(error.message).toMatch(`${missing}/headwise.simd.`);
+  });
+
+  test("gives way to addresses of single files", async () => {
+    const url = new URL("wasm/headwise.simd.wasm", dist);
+    const glueUrl = new URL("wasm/headwise.simd.node.js", dist);
+    expect(await computes({ wasm: { baseUrl: "file:///nowhere/", url, glueUrl } })).toBe(true);
+    const error = await rejection({ wasm: { baseUrl: "file:///nowhere/", url } });
+    expect(error.message).toContain("file:///nowhere/headwise.simd.node.js");
   });
 });
 
@@ -176,6 +310,42 @@ describe("the loader", () => {
   });
 });
 
+test.each([
+  ["export const create = 1", "ASSET_INVALID", /is not the engine's loader: it has no function as its default export$/],
+  ["export default () => undefined", "ASSET_VERSION", /is of version unknown/],
+  ["export default () => { throw new Error('no') }", "ASSET_BLOCKED", /the engine did not start: Error: no$/],
+  [
+    `export default () => { throw new TypeError("This document requires 'TrustedScriptURL' assignment.") }`,
+    "ASSET_BLOCKED",
+    /requires 'TrustedScriptURL'/,
+  ],
+  [
+    `export default (options) => new Promise(() => {
+      const a = new Proxy({}, { get: (_, name) => name === "a" ? options.wasmMemory : () => 0 });
+      options.instantiateWasm({ a }, () => { throw new Error("no such export") });
+    })`,
+    "ASSET_VERSION",
+    /do not belong together: Error: no such export$/,
+  ],
+  [
+    "export default () => Promise.reject(Object.create(null))",
+    "ASSET_BLOCKED",
+    /did not start: an object that is no error$/,
+  ],
+  ["export default () => Promise.reject(Symbol('s'))", "ASSET_BLOCKED", /did not start: Symbol\(s\)$/],
+  [
+    "export default () => Promise.reject({ get message() { throw 1 } })",
+    "ASSET_BLOCKED",
+    /did not start: an object that cannot be read$/,
+  ],
+])("a loader of `%s` is an AssetError of code %s", async (code, expected, message) => {
+  const glueUrl = `data:text/javascript,${encodeURIComponent(code)}`;
+  const error = await rejection({ threads: 1, wasm: { glueUrl } });
+  expect(error).toMatchObject({ name: "AssetError", code: expected });
+  expect(error.message).toMatch(message);
+  if (code.includes("TrustedScriptURL")) expect(error.hint).toMatch(/require-trusted-types-for.*"default"/);
+});
+
 test("threads that start after loading was given up are ended", async () => {
   const controller = new AbortController();
   let startThreads!: () => void;
@@ -209,6 +379,20 @@ describe("options of createAttention", () => {
     [{ wasm: { url: 3 } }, /wasm\.url must be an address, got 3/],
     [{ wasm: { binary: [0, 97] } }, /wasm\.binary must be an ArrayBuffer or a Uint8Array/],
     [{ wasm: { module: {} } }, /wasm\.module must be a WebAssembly\.Module/],
+    [
+      { wasm: { module: { [Symbol.toStringTag]: "WebAssembly.Module" } } },
+      /wasm\.module must be a WebAssembly\.Module/,
+    ],
+    [
+      { wasm: { binary: { [Symbol.toStringTag]: "Uint8Array" } } },
+      /wasm\.binary must be an ArrayBuffer or a Uint8Array/,
+    ],
+    [{ wasm: { binary: detached() } }, /wasm\.binary must be an ArrayBuffer or a Uint8Array, not detached/],
+    [{ wasm: { binary: detached().buffer } }, /wasm\.binary must be an ArrayBuffer or a Uint8Array, not detached/],
+    [{ wasm: { url: { [Symbol.toStringTag]: "URL", href: 5 } } }, /wasm\.url must be an address, got/],
+    [{ wasm: { baseUrl: 5 } }, /wasm\.baseUrl must be an address, got 5/],
+    [{ wasm: { glueUrl: "http://" } }, /wasm\.glueUrl must be an address, got "http:\/\/"/],
+    [{ threads: 128, maximumMemory: 2 ** 25 }, /maximumMemory must be at least 67108864 for 128 threads.*got 33554432/],
     [{ onProgress: 1 }, /onProgress must be a function/],
     [{ signal: {} }, /signal must be an AbortSignal/],
     [{ backend: "wasm", device: {} }, /device must be absent with backend "wasm"/],
@@ -219,6 +403,10 @@ describe("options of createAttention", () => {
     expect(OptionError.is(error)).toBe(true);
     expect(error.message).toMatch(/^createAttention: /);
     expect(error.message).toMatch(message);
+  });
+
+  test("threads that fill half of the memory compute", async () => {
+    expect(await computes({ threads: 32, maximumMemory: 2 ** 24 })).toBe(true);
   });
 
   test('backend "webgpu" is an UnsupportedError, not a silent choice of wasm', async () => {
@@ -240,6 +428,16 @@ describe("the report", () => {
       profile: expect.any(String),
     });
     hw.dispose();
+  });
+
+  test("names the variant that was loaded, whichever file it came from", async () => {
+    const file = (ending: string) => new URL(`wasm/headwise.simd.${ending}`, dist);
+    for (const source of [{ url: file("wasm"), glueUrl: file("node.js") }, { binary: new Uint8Array(wasm) }]) {
+      const hw = await createAttention({ backend: "wasm", threads: 1, wasm: source });
+      hw.dispose();
+      expect(hw.report.variant).toBe("simd");
+      expect(hw.report.reasons["variant"]).toMatch(/the module given as wasm is the simd variant|no relaxed SIMD/);
+    }
   });
 
   test("gives no reason for what was asked for by name", async () => {

@@ -1,3 +1,5 @@
+import { getEventListeners } from "node:events";
+
 import { describe, expect, test } from "@jest/globals";
 
 import { Queue } from "../../web/src/queue.js";
@@ -96,5 +98,58 @@ describe("a queue", () => {
     controller.abort();
     first.open();
     await expect(running).resolves.toBe("done");
+  });
+});
+
+describe("a signal", () => {
+  test("has one listener however many calls wait with it, and none when they have settled", async () => {
+    const queue = new Queue();
+    const { open, opened } = gate();
+    const { signal } = new AbortController();
+    const calls = Array.from({ length: 20 }, () => queue.run(() => opened, signal, true));
+    await settled();
+    expect(getEventListeners(signal, "abort")).toHaveLength(1);
+    open();
+    await Promise.all(calls);
+    expect(getEventListeners(signal, "abort")).toEqual([]);
+  });
+
+  test("of many calls that wait rejects each of them", async () => {
+    const queue = new Queue();
+    const { open, opened } = gate();
+    const running = queue.run(() => opened);
+    const controller = new AbortController();
+    const calls = Array.from({ length: 20 }, () => queue.run(() => "ran", controller.signal));
+    controller.abort(new Error("enough"));
+    const outcomes = await Promise.allSettled(calls);
+    expect(outcomes.every(({ status }) => status === "rejected")).toBe(true);
+    open();
+    await running;
+    expect(getEventListeners(controller.signal, "abort")).toEqual([]);
+  });
+
+  /** A signal as engines had it before `throwIfAborted` and `reason`. */
+  function oldSignal() {
+    const listeners = new Set<() => void>();
+    const signal = { aborted: false, addEventListener: (_: string, listener: () => void) => listeners.add(listener) };
+    const abort = () => {
+      signal.aborted = true;
+      listeners.forEach((listener) => listener());
+    };
+    return { signal: signal as unknown as AbortSignal, abort };
+  }
+
+  test("without throwIfAborted, reason and removeEventListener aborts calls that wait, and calls to come", async () => {
+    const queue = new Queue();
+    const { open, opened } = gate();
+    const { signal, abort } = oldSignal();
+    const running = queue.run(() => opened.then(() => "ran"), signal);
+    const waiting = queue.run(() => "ran", signal);
+    await settled();
+    abort();
+    await expect(waiting).rejects.toMatchObject({ name: "AbortError" });
+    open();
+    await expect(running).resolves.toBe("ran");
+    await expect(queue.run(() => "ran", signal)).rejects.toMatchObject({ name: "AbortError" });
   });
 });

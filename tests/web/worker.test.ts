@@ -1,3 +1,7 @@
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 
 import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
@@ -104,6 +108,26 @@ describe("loading", () => {
     expect(seen.at(-1)).toBeGreaterThan(100_000);
   });
 
+  test("ends with what onProgress throws", async () => {
+    const thrown = new Error("the listener's own");
+    const onProgress = () => {
+      throw thrown;
+    };
+    expect(await ending(createAttention({ threads: 1, onProgress }))).toBe(thrown);
+  });
+
+  test("takes the engine's files from a folder of the caller's", async () => {
+    const baseUrl = new URL("wasm/", dist);
+    const hw = await createAttention({ threads: 2, wasm: { baseUrl } });
+    expect((await hw.scaledDotProductAttention(small, small, small)).output.data[0]).toBe(1);
+    hw.dispose();
+    const nowhere = await ending(createAttention({ wasm: { baseUrl: "file:///nowhere" } }));
+    expect(nowhere).toMatchObject({
+      name: "AssetError",
+      message: expect.stringMatching(/file:\/\/\/nowhere\/headwise/),
+    });
+  });
+
   test("that fails is the error of the worker, with what came", async () => {
     const url = new URL("wasm/none.wasm", dist).href;
     const outcome = await ending(createAttention({ wasm: { url } }));
@@ -149,6 +173,16 @@ test("a worker that is killed in the middle of a call rejects all calls; the nex
 
 test("a worker whose engine stops is replaced too", async () => {
   expect(await runProgram("trappedWorker")).toEqual({ failed: { name: "HeadwiseError", code: "INTERNAL" }, value: 1 });
+});
+
+test("a worker that cannot be replaced is tried again with every call, which says what was missing", async () => {
+  const folder = path.join(mkdtempSync(path.join(tmpdir(), "headwise-reopened-")), "wasm");
+  cpSync(fileURLToPath(new URL("wasm/", dist)), folder, { recursive: true });
+  const { endings, started } = (await runProgram("reopened", folder)) as { endings: unknown[]; started: number };
+  rmSync(path.dirname(folder), { recursive: true });
+  const missing = { name: "AssetError", code: "ASSET_NOT_FOUND", operation: "scaledDotProductAttention" };
+  expect(endings).toEqual([missing, missing, missing, 1]);
+  expect(started).toBe(5);
 });
 
 test("an instance that is dropped without dispose ends its worker once it is collected", async () => {

@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import { build, dist, inlineModule } from './paths.mjs';
+import { build, dist, inlineModule, root } from './paths.mjs';
 import { run, say } from './run.mjs';
 
 const VARIANTS = ['simd', 'relaxed'];
@@ -21,6 +21,11 @@ export async function buildWasm(toolchain) {
     writeFileSync(path.join(folder, 'toolchain-root'), toolchain.root);
   }
   await run('cmake', ['--build', folder], { env: toolchain.env });
+  await publishAll(folder);
+}
+
+/** Adapts what was linked in a folder, and writes it where the package has it. */
+export async function publishAll(folder) {
   const { minify } = await import('@swc/core'); // installed by an earlier step of the build
   const small = async (glue) => (await minify(glue, MINIFY)).code;
   for (const variant of VARIANTS) await publish(folder, variant, small);
@@ -40,14 +45,17 @@ async function publish(folder, variant, small) {
   }
   const output = path.join(dist, 'wasm');
   const publishFile = (ending, content) => writeIfChanged(path.join(output, `headwise.${variant}.${ending}`), content);
-  publishFile('wasm', wasm);
+  publishFile('wasm', labelled(wasm, { variant, threads: true }));
   const glue = (engine) => tellingOfCrashes(withoutBindingsOfThreads(withoutOwnLoading(withoutLastingWait(String(linked(engine, 'js'))))));
   publishFile('js', Buffer.from(await small(startWorkersFromOwnUrl(glue('web'), 'import.meta.url'))));
   const nodeGlue = startWorkersFromOwnUrl(glue('node'), 'new URL(import.meta.url)');
   publishFile('node.js', Buffer.from(await small(withoutCommandLineFlags(nodeGlue))));
 }
 
-/** What headwise/inline is bundled with: a loader that loads nothing, and the module as text that any server passes on. */
+/**
+ * What headwise/inline is bundled with: a loader that loads nothing, and the module as text that any server passes on.
+ * The module is a file too, for engines that compile no bytes (Cloudflare Workers).
+ */
 async function publishInline(folder, small) {
   const linked = (ending) => readFileSync(path.join(folder, 'inline', `headwise.inline.${ending}`));
   const glue = await small(withoutOwnUrl(withoutOwnLoading(String(linked('js')))));
@@ -55,9 +63,21 @@ async function publishInline(folder, small) {
     if (glue.includes(forbidden)) throw new Error(`headwise.inline: its loader still has ${forbidden}`);
   }
   writeIfChanged(inlineModule.glue, Buffer.from(glue));
-  const text = linked('wasm').toString('base64');
-  writeIfChanged(inlineModule.wasm, Buffer.from(`export default ${JSON.stringify(text)};\n`));
+  const wasm = labelled(linked('wasm'), { variant: 'simd', threads: false });
+  writeIfChanged(path.join(dist, 'wasm', 'headwise.inline.wasm'), wasm);
+  writeIfChanged(inlineModule.wasm, Buffer.from(`export default ${JSON.stringify(wasm.toString('base64'))};\n`));
 }
+
+/** The module with a custom section that says what it is: see web/src/wasm/moduleLabel.ts. */
+function labelled(wasm, kind) {
+  const label = Buffer.from(JSON.stringify({ version: packageVersion(), ...kind }));
+  const name = Buffer.from('headwise');
+  const section = Buffer.concat([Buffer.from([name.length]), name, label]);
+  if (section.length > 127) throw new Error('the label is longer than its length in one byte says');
+  return Buffer.concat([wasm, Buffer.from([0, section.length]), section]);
+}
+
+const packageVersion = () => JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')).version;
 
 /**
  * The loader starts its threads from itself, by the name it was linked under. Served from elsewhere (a renamed file, a

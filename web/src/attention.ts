@@ -33,8 +33,14 @@ type CallOptions<R, Into> = OnGpu<Omit<AttentionOptions, "returns" | "into" | "l
   readonly into?: Into;
 };
 
-/** A net under instances that are dropped without dispose(). It may run late or never: dispose what you make. */
-const dropped = /* @__PURE__ */ new FinalizationRegistry<Backend>((backend) => backend.dispose());
+/**
+ * A net under instances that are dropped without dispose(). It may run late or never: dispose what you make. Some engines
+ * have no registry (Cloudflare Workers of before May 2025).
+ */
+const dropped =
+  typeof FinalizationRegistry === "function"
+    ? /* @__PURE__ */ new FinalizationRegistry<Backend>((backend) => backend.dispose())
+    : undefined;
 
 /**
  * An engine ready to compute attention; `createAttention` makes one.
@@ -63,7 +69,7 @@ export class Attention extends Disposing {
       release: (operation, work) => this.#release(operation, work),
     };
     backend.instance = new WeakRef(this);
-    dropped.register(this, backend, this);
+    dropped?.register(this, backend, this);
   }
 
   /** @internal */
@@ -236,7 +242,7 @@ export class Attention extends Disposing {
   override dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;
-    dropped.unregister(this);
+    dropped?.unregister(this);
     this.#backend.dispose();
   }
 

@@ -1,37 +1,55 @@
 import { Attention } from "./attention.js";
+import { throwIfAborted } from "./abort.js";
 import { AutoBackend } from "./autoBackend.js";
 import type { Opened } from "./backend.js";
 import { OPERATION, readCreateOptions, type CheckedOptions } from "./createOptions.js";
-import { UnsupportedError } from "./errors.js";
+import { OptionError, UnsupportedError } from "./errors.js";
 import { reasonForCpu } from "./gpuOptions.js";
 import { version } from "./version.js";
 import { WasmBackend } from "./wasm/backend.js";
-import type { Host } from "./wasm/host.js";
+import { engineFiles, type EngineFiles, type Place } from "./wasm/engineFiles.js";
+import { MEMORY_PER_THREAD, type Host } from "./wasm/host.js";
 import { loadEngine } from "./wasm/loader.js";
 import { chooseVariant } from "./wasm/variants.js";
 
-/** createAttention for a host: every entry of the package binds its own. */
-export async function createOn(host: Host, given: unknown): Promise<Attention> {
-  return Attention.over(await openEngine(host, readCreateOptions(given)));
+/** createAttention for an entry of the package whose engine is in files. */
+export async function createOn(place: Place, hostOf: (files: EngineFiles) => Host, given: unknown): Promise<Attention> {
+  const wanted = readCreateOptions(given);
+  const host = hostOf(engineFiles(OPERATION, place, wanted.source));
+  return Attention.over(await openEngine(OPERATION, host, wanted));
 }
 
-/** Opens the engines that the options want. */
-export async function openEngine(host: Host, wanted: CheckedOptions): Promise<Opened> {
-  wanted.signal?.throwIfAborted();
-  if (wanted.backend === "webgpu") return (await loadGpu(OPERATION, host)).openGpuAlone(OPERATION, wanted);
-  const { variant, reason } = await chooseVariant(OPERATION, wanted.variant, host.variants);
+/** Opens the engines that the options want. @param operation - The public function that wants them. */
+export async function openEngine(operation: string, host: Host, wanted: CheckedOptions): Promise<Opened> {
+  throwIfAborted(wanted.signal);
+  if (wanted.backend === "webgpu") return (await loadGpu(operation, host)).openGpuAlone(operation, wanted);
+  const best = await chooseVariant(operation, wanted.variant, host.variants);
   const { threads, reason: threadsReason } = chooseThreads(host, wanted.threads);
-  const engine = await loadEngine(host, { ...wanted, variant, threads });
+  checkMemory(operation, threads, wanted.maximumMemory);
+  const loading = { ...wanted, operation, variant: best.variant, asked: wanted.variant, threads };
+  const { engine, variant } = await loadEngine(host, loading);
+  const variantReason = variant === best.variant ? best.reason : `the module given as wasm is the ${variant} variant`;
   const reasons: Record<string, string> = {
     ...(wanted.backend === "auto" && { webgpu: host.loadGpu ? reasonForCpu(wanted) : NO_GPU }),
-    ...(reason && { variant: reason }),
+    ...(variantReason && { variant: variantReason }),
     ...(threadsReason && { threads: threadsReason }),
     ...(wanted.profile && { profile: "only WebGPU with timestamp-query times its kernels" }),
   };
   const report = { version, backend: "wasm", variant, threads: engine.native.threads, reasons } as const;
   if (wanted.backend === "wasm" || !host.loadGpu) return { backend: new WasmBackend(engine), report };
-  const openGpu = async (operation: string) => (await loadGpu(operation, host)).openWebgpu(operation, wanted);
+  const openGpu = async (later: string) => (await loadGpu(later, host)).openWebgpu(later, wanted);
   return { backend: new AutoBackend(engine, openGpu), report };
+}
+
+/** Stacks of threads that fill the memory leave no room for the first call. */
+function checkMemory(operation: string, threads: number, maximumMemory: number): void {
+  const least = threads * MEMORY_PER_THREAD;
+  if (maximumMemory >= least) return;
+  throw new OptionError(
+    `${operation}: maximumMemory must be at least ${least} for ${threads} threads, ${MEMORY_PER_THREAD} bytes each, ` +
+      `got ${maximumMemory}`,
+    { hint: "Raise `maximumMemory`, or ask for fewer threads." },
+  );
 }
 
 const NO_GPU = "this entry of the package has no WebGPU; headwise and headwise/webgpu have";

@@ -1,9 +1,9 @@
 import { CallArguments } from "./callArguments.js";
-import { tagOf } from "./describe.js";
 import { OptionError } from "./errors.js";
 import { readGpu } from "./gpuOptions.js";
 import { namesOf, readOptions, type OptionReader } from "./options.js";
-import { INITIAL_MEMORY, type LoadProgress, type WasmSource } from "./wasm/host.js";
+import { arrayKind } from "./typedArray.js";
+import { INITIAL_MEMORY, type CheckedSource, type LoadProgress, type WasmSource } from "./wasm/host.js";
 import { VARIANT_NAMES, type Variant } from "./wasm/variants.js";
 
 /** Options of `createAttention`. */
@@ -20,7 +20,7 @@ export interface CreateOptions {
   readonly threads?: "auto" | number;
   /** Instruction set. `"auto"`, the default: relaxed SIMD where the engine has it, else plain SIMD. */
   readonly variant?: "auto" | Variant;
-  /** Bytes that the engine's memory may grow to; default 1 GiB, at least 16 MiB, at most 4 GiB. */
+  /** Bytes that the engine's memory may grow to; default 1 GiB, at least 16 MiB and 512 KiB a thread, at most 4 GiB. */
   readonly maximumMemory?: number;
   /** A GPUDevice of the caller's, for WebGPU; used and never destroyed. */
   readonly device?: object;
@@ -30,7 +30,7 @@ export interface CreateOptions {
   readonly wasm?: WasmSource;
   /** Aborts loading. */
   readonly signal?: AbortSignal;
-  /** Hears how many bytes have arrived. */
+  /** Hears how many bytes have arrived. What it throws ends loading: `createAttention` rejects with that. */
   readonly onProgress?: (progress: LoadProgress) => void;
   /** Measures GPU kernels, see `kernelTimes`; without effect on wasm, which the report says. */
   readonly profile?: boolean;
@@ -54,9 +54,15 @@ const MOST_THREADS = 256;
 const MOST_MEMORY = 4 * 2 ** 30;
 const DEFAULT_MEMORY = 2 ** 30;
 
-/** The options of createAttention, checked. */
-export function readCreateOptions(given: unknown) {
+/**
+ * The options of createAttention, checked.
+ *
+ * @param absent - Options that the entry of the package would have to ignore, and why.
+ */
+export function readCreateOptions(given: unknown, absent: { readonly [Name in keyof CreateOptions]?: string } = {}) {
   const options = readOptions(new CallArguments(OPERATION), given, NAMES);
+  for (const [name, reason] of Object.entries(absent))
+    if (options.has(name)) throw new OptionError(`${OPERATION}: ${name} must be absent: ${reason}`);
   const backend = options.oneOf("backend", ["auto", "wasm", "webgpu"], "auto");
   for (const name of ["device", "gpu"])
     if (options.has(name) && backend === "wasm")
@@ -82,22 +88,54 @@ function readThreads(options: OptionReader): "auto" | number {
   return options.integer("threads", { min: 1, max: MOST_THREADS }) ?? "auto";
 }
 
-/** What each source may be, by `tagOf`. */
-const SOURCES: Readonly<Record<keyof WasmSource, { readonly kinds: readonly string[]; readonly rule: string }>> = {
-  url: { kinds: ["String", "URL"], rule: "be an address" },
-  glueUrl: { kinds: ["String", "URL"], rule: "be an address" },
-  binary: { kinds: ["ArrayBuffer", "Uint8Array"], rule: "be an ArrayBuffer or a Uint8Array" },
-  module: { kinds: ["WebAssembly.Module"], rule: "be a WebAssembly.Module" },
+const ADDRESS = "be an address";
+
+/** What a source may be: its value if it is that, else undefined. */
+const SOURCES: { readonly [Name in keyof WasmSource]-?: readonly [rule: string, read: (value: unknown) => unknown] } = {
+  baseUrl: [ADDRESS, readAddress],
+  url: [ADDRESS, readAddress],
+  glueUrl: [ADDRESS, readAddress],
+  binary: ["be an ArrayBuffer or a Uint8Array, not detached", readBytes],
+  module: ["be a WebAssembly.Module", readModule],
 };
 
-function readSource(options: OptionReader): WasmSource {
+function readSource(options: OptionReader): CheckedSource {
   const source = options.object("wasm", Object.keys(SOURCES));
   const given = Object.entries(SOURCES).filter(([name]) => source?.has(name));
   return Object.fromEntries(
-    given.map(([name, { kinds, rule }]) => {
-      const value = source!.value(name);
-      if (!kinds.includes(tagOf(value))) throw source!.refuse(name, rule);
-      return [name, tagOf(value) === "URL" ? (value as URL).href : value];
+    given.map(([name, [rule, read]]) => {
+      const value = read(source!.value(name));
+      if (value === undefined) throw source!.refuse(name, rule);
+      return [name, value];
     }),
   );
+}
+
+function readAddress(value: unknown): string | undefined {
+  if (typeof value === "string") return value;
+  const { href } = (value ?? {}) as { readonly href?: unknown };
+  return typeof href === "string" ? href : undefined;
+}
+
+const byteLengthOf = Object.getOwnPropertyDescriptor(ArrayBuffer.prototype, "byteLength")!;
+
+/** A copy of bytes of any realm: they are compiled later, perhaps in a worker. */
+function readBytes(value: unknown): Uint8Array<ArrayBuffer> | undefined {
+  try {
+    if (arrayKind(value) === "Uint8Array") return new Uint8Array(value as Uint8Array);
+    byteLengthOf.get!.call(value); // throws if it is no ArrayBuffer
+    return new Uint8Array(value as ArrayBuffer).slice();
+  } catch {
+    return undefined;
+  }
+}
+
+/** A module of any realm. */
+function readModule(value: unknown): WebAssembly.Module | undefined {
+  try {
+    WebAssembly.Module.customSections(value as WebAssembly.Module, "");
+    return value as WebAssembly.Module;
+  } catch {
+    return undefined;
+  }
 }

@@ -66,8 +66,12 @@ export class HeadwiseError extends Error {
   /** Whether `value` is an error of this class or of one derived from it. */
   static is<E extends HeadwiseError>(this: abstract new (...args: never[]) => E, value: unknown): value is E {
     if (!isObject(value)) return false;
-    const brands = (value as { [BRAND]?: unknown })[BRAND];
-    return Array.isArray(brands) && brands.includes((this as unknown as typeof HeadwiseError).brand);
+    try {
+      const brands = (value as { [BRAND]?: unknown })[BRAND];
+      return Array.isArray(brands) && brands.includes((this as unknown as typeof HeadwiseError).brand);
+    } catch {
+      return false; // a proxy that does not want to be read
+    }
   }
 }
 

@@ -2,6 +2,7 @@ import type { Attention } from "./attention.js";
 import { createOn } from "./createAttention.js";
 import type { CreateOptions } from "./createOptions.js";
 import { nodeHost } from "./wasm/nodeHost.js";
+import { nodePlace } from "./wasm/nodePlace.js";
 
 export type { CreateOptions } from "./createOptions.js";
 export * from "./exports.js";
@@ -14,5 +15,5 @@ export * from "./exports.js";
  *   signal's reason if it aborts.
  */
 export function createAttention(options?: CreateOptions): Promise<Attention> {
-  return createOn(nodeHost, options);
+  return createOn(nodePlace, nodeHost, options);
 }

@@ -1,8 +1,8 @@
 import type { Attention } from "./attention.js";
 import { createOn } from "./createAttention.js";
 import type { CreateOptions } from "./createOptions.js";
-import { browserFiles } from "./wasm/browserFiles.js";
 import { browserHost } from "./wasm/browserHost.js";
+import { browserPlace } from "./wasm/browserPlace.js";
 
 export type { CreateOptions } from "./createOptions.js";
 export * from "./exports.js";
@@ -15,5 +15,5 @@ export * from "./exports.js";
  *   signal's reason if it aborts.
  */
 export function createAttention(options?: CreateOptions): Promise<Attention> {
-  return createOn(browserHost(browserFiles()), options);
+  return createOn(browserPlace, browserHost, options);
 }

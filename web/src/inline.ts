@@ -4,9 +4,10 @@
  *
  * @module
  */
-import type { Attention } from "./attention.js";
-import { createOn } from "./createAttention.js";
-import type { CreateOptions as AllOptions } from "./createOptions.js";
+import { Attention } from "./attention.js";
+import { openEngine } from "./createAttention.js";
+import { OPERATION, readCreateOptions, type CreateOptions as AllOptions } from "./createOptions.js";
+import type { WasmSource } from "./wasm/host.js";
 import { inlineHost } from "./wasm/inlineHost.js";
 
 export * from "./exports.js";
@@ -18,15 +19,24 @@ export interface CreateOptions extends Omit<
 > {
   /** Only `"wasm"`, whatever is asked for. */
   readonly backend?: "auto" | "wasm";
+  /**
+   * The compiled `headwise/wasm/headwise.inline.wasm` of this version, where none may be compiled from bytes, as in
+   * Cloudflare Workers.
+   */
+  readonly wasm?: Pick<WasmSource, "module">;
 }
+
+const NO_GPU = "headwise/inline has no WebGPU";
+const ABSENT = { device: NO_GPU, gpu: NO_GPU, profile: NO_GPU, onProgress: "headwise/inline loads no file" };
 
 /**
  * Starts the engine.
  *
  * @throws OptionError for unknown or illegal options; UnsupportedError for what this entry or this machine does not
- *   offer; AssetError if a content security policy forbids WebAssembly; OutOfMemoryError if `maximumMemory` cannot be
- *   reserved; the signal's reason if it aborts.
+ *   offer; AssetError if a content security policy forbids WebAssembly, or `wasm.module` is another module than
+ *   headwise.inline.wasm of this version; OutOfMemoryError if `maximumMemory` cannot be reserved; the signal's reason if
+ *   it aborts.
  */
-export function createAttention(options?: CreateOptions): Promise<Attention> {
-  return createOn(inlineHost, options);
+export async function createAttention(options?: CreateOptions): Promise<Attention> {
+  return Attention.over(await openEngine(OPERATION, inlineHost, readCreateOptions(options, ABSENT)));
 }

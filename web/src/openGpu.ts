@@ -1,3 +1,4 @@
+import { throwIfAborted } from "./abort.js";
 import type { Opened, Report } from "./backend.js";
 import type { GpuOptions } from "./gpuOptions.js";
 import { version } from "./version.js";
@@ -10,7 +11,7 @@ export async function openGpuAlone(
 ): Promise<Opened> {
   const backend = await openWebgpu(operation, wanted);
   try {
-    wanted.signal?.throwIfAborted();
+    throwIfAborted(wanted.signal);
   } catch (reason) {
     backend.dispose();
     throw reason;

@@ -1,3 +1,5 @@
+import { beforeAbort, throwIfAborted } from "./abort.js";
+
 /**
  * Runs calls one at a time, in the order in which they were made. A call that finds no other before it starts at once,
  * before `run` returns; one that waits can be aborted.
@@ -37,22 +39,7 @@ async function start<T>(
   work: () => T | Promise<T>,
   signal: AbortSignal | undefined,
 ): Promise<T> {
-  if (before) await (signal ? beforeAbort(before, signal) : before);
-  signal?.throwIfAborted();
+  if (before) await beforeAbort(before, signal);
+  throwIfAborted(signal);
   return work();
-}
-
-/** Settles with `promise`, or rejects with the signal's reason should that come first. */
-export async function beforeAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  let abort!: () => void;
-  const aborted = new Promise<never>((_, reject) => {
-    abort = () => reject(signal.reason as Error);
-  });
-  signal.addEventListener("abort", abort);
-  try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    signal.removeEventListener("abort", abort);
-  }
 }

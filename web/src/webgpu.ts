@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { throwIfAborted } from "./abort.js";
 import { Attention } from "./attention.js";
 import { CallArguments } from "./callArguments.js";
 import { readGpu } from "./gpuOptions.js";
@@ -37,6 +38,6 @@ export async function createAttention(options?: CreateOptions): Promise<Attentio
   const reader = readOptions(new CallArguments("createAttention"), options, OPTION_NAMES);
   reader.oneOf("backend", ["webgpu"], "webgpu");
   const wanted = { ...readGpu(reader), signal: reader.signal() };
-  wanted.signal?.throwIfAborted();
+  throwIfAborted(wanted.signal);
   return Attention.over(await openGpuAlone("createAttention", wanted));
 }

@@ -6,12 +6,13 @@
  * once, the worker finishes it for itself, and calls behind it wait until it has. What such a call does to a cache happens.
  *
  * A worker that ends without `dispose()` rejects the calls that are pending with a DisposedError of code
- * `"WORKER_LOST"`. Its caches and layers are gone; the next call of the instance starts a new worker.
+ * `"WORKER_LOST"`. Its caches and layers are gone; the next call of the instance starts a new worker. If that fails, the
+ * call rejects with the reason (an AssetError, for example), and the call after it tries again.
  *
  * @module
  */
 import type { Attention } from "./attention.js";
-import { browserFiles } from "./wasm/browserFiles.js";
+import { browserPlace } from "./wasm/browserPlace.js";
 import { createInWorker, type CreateOptions } from "./worker/create.js";
 import { spawnWebWorker } from "./worker/webChannel.js";
 
@@ -26,5 +27,5 @@ export * from "./exports.js";
  *   be had; OutOfMemoryError if `maximumMemory` cannot be reserved; the signal's reason if it aborts.
  */
 export function createAttention(options?: CreateOptions): Promise<Attention> {
-  return createInWorker(spawnWebWorker, options, browserFiles());
+  return createInWorker(browserPlace, spawnWebWorker, options);
 }

@@ -15,7 +15,7 @@ const EXPECTED = [
   /^dist\/sbom\.cdx\.json$/,
   /^dist\/(index(\.node)?|worker(-entry)?(\.node)?|webgpu(-engine)?|inline|onnx|viz)\.js(\.map)?$/,
   /^dist\/(inline|onnx|viz)\.cjs(\.map)?$/,
-  /^dist\/wasm\/headwise\.(simd|relaxed)\.(wasm|js|node\.js)$/,
+  /^dist\/wasm\/headwise\.((simd|relaxed)\.(wasm|js|node\.js)|inline\.wasm)$/,
   /^web\/docs\/[a-z-]+\.md$/, // what the README and the hints of errors link to
   /^dist\/types\/([a-zA-Z]+\/)?[a-zA-Z0-9.]+\.d\.ts$/,
   /^dist\/types\/(inline|onnx|viz)\.d\.cts$/,

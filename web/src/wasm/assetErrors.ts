@@ -1,17 +1,41 @@
 import { AssetError } from "../errors.js";
+import { thrownText } from "../thrown.js";
 import { version } from "../version.js";
+
+/** How to say where the engine's files are. */
+const GIVE_FILES = "give their folder as `wasm: { baseUrl }`, or their addresses as `wasm: { url, glueUrl }`";
 
 /** What to do about a file that is not where it was looked for. */
 export function assetHint(url: string): string {
-  return url.includes("/.vite/deps/")
-    ? 'Vite moved the package away from its files. Add optimizeDeps: { exclude: ["headwise"] } to its configuration.'
-    : "Serve the files of headwise/wasm/ there, or give their addresses as `wasm: { url, glueUrl }`.";
+  if (url.includes("/.vite/deps/"))
+    return 'Vite moved the package away from its files. Add optimizeDeps: { exclude: ["headwise"] } to its configuration.';
+  if (url.startsWith("file:"))
+    return `Check that this file is there and can be read. If it is missing, install headwise again; if a bundler left it behind, copy the files of headwise/wasm/ and ${GIVE_FILES}.`;
+  return `Serve the files of headwise/wasm/ there, or ${GIVE_FILES}.`;
+}
+
+/** The error of a file whose address is unknown, since the module that asks for it has none. */
+export function addressError(operation: string, what: string): AssetError {
+  const reason = "this bundle has no file address (import.meta.url is undefined, or not that of a file)";
+  return new AssetError(`${operation}: ${what} cannot be found: ${reason}`, {
+    hint: `Copy the files of headwise/wasm/ and ${GIVE_FILES}; or import headwise/inline, which needs no files.`,
+  });
 }
 
 /** The error of a file that belongs to another version of the package. */
-export function versionError(what: string, found: string, operation = "createAttention"): AssetError {
+export function versionError(what: string, found: string, operation: string): AssetError {
   return new AssetError(`${operation}: ${what} is of version ${found}, this is ${version}`, {
     code: "ASSET_VERSION",
     hint: "Serve all files of the imported version; an old copy may be cached.",
   });
+}
+
+/** The hint of the error of a worker that did not start. */
+export function workerHint(cause: unknown, otherwise: string): string {
+  if (!/trusted|sink type/i.test(thrownText(cause))) return otherwise;
+  return (
+    "The page's policy has require-trusted-types-for 'script', which forbids workers whose address is a plain string. " +
+    'Allow them by a Trusted Types policy named "default" whose createScriptURL returns headwise\'s addresses; ' +
+    "or compute without workers: `threads: 1`, or headwise in a worker that you start yourself."
+  );
 }

@@ -1,10 +1,10 @@
-import type { BrowserFiles } from "./browserFiles.js";
+import type { EngineFiles } from "./engineFiles.js";
 import { fetchWasm } from "./fetchAsset.js";
 import { loadFiles, loadPart } from "./files.js";
 import { MOST_THREADS_BY_DEFAULT, type GpuModule, type Host } from "./host.js";
 
 /** A page, or a worker of one, with the engine's files at these addresses. */
-export const browserHost = (files: BrowserFiles): Host => ({
+export const browserHost = (files: EngineFiles): Host => ({
   variants: ["simd", "relaxed"],
   threads() {
     if (typeof Worker !== "function") return { most: 1, good: 1, reason: "there is no Worker here" };
@@ -18,6 +18,6 @@ export const browserHost = (files: BrowserFiles): Host => ({
       };
     return { most: Infinity, good: Math.min(navigator.hardwareConcurrency || 1, MOST_THREADS_BY_DEFAULT) };
   },
-  load: (options) => loadFiles(files[options.variant], fetchWasm, options),
-  loadGpu: (operation) => loadPart<GpuModule>(operation, files.gpu),
+  load: (options) => loadFiles(files, fetchWasm, options),
+  loadGpu: (operation) => loadPart<GpuModule>(operation, files, "gpu"),
 });

@@ -29,7 +29,7 @@ export class WasmEngine {
   readonly module: WasmModule;
   readonly heap: Heap;
   readonly native: NativeEngine;
-  readonly #structs: Partial<CallStructs> = {};
+  readonly #structs: CallStructs;
   /** The operation of the latest call. */
   #latest = "its start";
   /** Makes the error of every call from now on, once no call can run any more. */
@@ -40,12 +40,20 @@ export class WasmEngine {
     this.module = module;
     this.heap = new Heap(memory, module);
     this.native = new module.Engine(threads, dispatched);
+    // Made now: a call that finds the memory full could not make its struct, and would end the engine.
+    this.#structs = {
+      AttentionCall: Object.seal(new module.AttentionCall()),
+      MergeCall: Object.seal(new module.MergeCall()),
+      RotaryCall: Object.seal(new module.RotaryCall()),
+      CacheCall: Object.seal(new module.CacheCall()),
+      LayerCreation: Object.seal(new module.LayerCreation()),
+      LayerCall: Object.seal(new module.LayerCall()),
+    };
   }
 
   /** The one struct of its kind, used for every such call. Sealed: setting a property that C++ lacks is a TypeError. */
   struct<K extends keyof CallStructs>(kind: K): CallStructs[K] {
-    const structs: Partial<Record<keyof CallStructs, object>> = this.#structs;
-    return (structs[kind] ??= Object.seal(new this.module[kind]())) as CallStructs[K];
+    return this.#structs[kind];
   }
 
   /**

@@ -1,64 +1,82 @@
+import { beforeAbort, throwIfAborted } from "../abort.js";
+import { AssetError } from "../errors.js";
 import { version } from "../version.js";
 import { versionError } from "./assetErrors.js";
 import { compiled } from "./compile.js";
+import { addressOf, type EngineFiles } from "./engineFiles.js";
 import { importFailure, type ReadOptions } from "./fetchAsset.js";
 import type { EngineParts, LoadOptions } from "./host.js";
 import { inTime } from "./inTime.js";
 import type { WasmModuleFactory } from "./module.js";
-
-/** The files that a variant is made of. */
-export interface Assets {
-  readonly glueUrl: string;
-  readonly wasmUrl: string;
-}
+import { checkedVariant } from "./moduleLabel.js";
+import type { Variant } from "./variants.js";
 
 /** Reads the bytes of a wasm file. */
 export type ReadWasm = (url: string, options: ReadOptions) => Promise<Uint8Array<ArrayBuffer>>;
 
 /** Loads an engine that lies in files of its own: the package's, or those that the caller names. */
-export async function loadFiles(assets: Assets, read: ReadWasm, options: LoadOptions): Promise<EngineParts> {
-  const glueUrl = options.source.glueUrl ?? assets.glueUrl;
-  const [glue, module] = await Promise.all([
-    importGlue(glueUrl, options),
-    compiledModule(options.source.url ?? assets.wasmUrl, read, options),
-  ]);
-  return { ...glue, module, name: glueUrl, isShared: true };
+export async function loadFiles(files: EngineFiles, read: ReadWasm, options: LoadOptions): Promise<EngineParts> {
+  const loading = loadModule(files, read, options);
+  // A module of the caller's may be of another variant than the one chosen, and it needs the loader of its own.
+  const { module, binary, url } = options.source;
+  const isGiven = [module, binary, url].some((source) => source !== undefined);
+  const variant = isGiven ? loading.then((loaded) => loaded.variant) : Promise.resolve(options.variant);
+  const [glue, loaded] = await Promise.all([variant.then((chosen) => importGlue(files, chosen, options)), loading]);
+  return { ...glue, ...loaded, isShared: true };
 }
 
 /** Loads a part of the package that is a file of its own. */
-export async function loadPart<P extends { readonly version: string }>(operation: string, url: string): Promise<P> {
+export async function loadPart<P extends { readonly version: string }>(
+  operation: string,
+  files: EngineFiles,
+  role: "gpu",
+): Promise<P> {
+  const url = addressOf(operation, files, role);
   let part: P;
   try {
-    part = (await importFile(url, operation)) as P;
+    part = (await importFile(operation, url)) as P;
   } catch (cause) {
-    throw await importFailure(url, cause, undefined, operation);
+    throw await importFailure(operation, url, cause);
   }
   if (part.version !== version) throw versionError(url, String(part.version), operation);
   return part;
 }
 
 /** No bundler may look inside: the file is an asset, and stays where it is. */
-function importFile(url: string, operation?: string): Promise<unknown> {
+function importFile(operation: string, url: string): Promise<unknown> {
   const importing = import(/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ url);
-  return inTime(importing, `${url} was not loaded`, "Check the network and the address.", operation);
+  return inTime(operation, importing, `${url} was not loaded`, "Check the network and the address.");
 }
 
 async function importGlue(
-  url: string,
-  { threads, signal }: LoadOptions,
-): Promise<Pick<EngineParts, "factory" | "started">> {
+  files: EngineFiles,
+  variant: Variant,
+  { operation, threads, signal }: LoadOptions,
+): Promise<Pick<EngineParts, "factory" | "name" | "started">> {
+  const name = addressOf(operation, files, `${variant}Glue`);
   let own: string | undefined;
-  const forget = () => own && URL.revokeObjectURL(own);
+  const started = () => own && URL.revokeObjectURL(own);
   try {
     // Threads start from the loader's own address, and a page may start workers from its own origin only.
-    if (threads > 1 && isForeign(url)) own = await copyOfOwn(url, signal);
-    const glue = (await importFile(own ?? url)) as { readonly default: WasmModuleFactory };
-    return { factory: glue.default, started: forget };
+    if (threads > 1 && isForeign(name)) own = await copyOfOwn(name, signal);
+    const { default: factory } = (await importFile(operation, own ?? name)) as { readonly default: WasmModuleFactory };
+    if (typeof factory !== "function") throw notALoader(operation, name);
+    return { factory, name, started };
   } catch (cause) {
-    forget();
-    signal?.throwIfAborted();
-    throw await importFailure(url, cause, signal);
+    started();
+    throwIfAborted(signal);
+    throw await importFailure(operation, name, cause, signal);
   }
+}
+
+/** What a bundler makes of the loader when it takes it for a module of the page. */
+function notALoader(operation: string, name: string): AssetError {
+  return new AssetError(`${operation}: ${name} is not the engine's loader: it has no function as its default export`, {
+    code: "ASSET_INVALID",
+    hint:
+      "A bundler may have changed the file, as Parcel does. Copy the files of headwise/wasm/ as they are, and give their " +
+      "folder as `wasm: { baseUrl }`.",
+  });
 }
 
 function isForeign(url: string): boolean {
@@ -67,17 +85,25 @@ function isForeign(url: string): boolean {
 }
 
 async function copyOfOwn(url: string, signal: AbortSignal | undefined): Promise<string> {
-  const response = await fetch(url, signal ? { signal } : {});
+  const response = await beforeAbort(fetch(url), signal);
   if (!response.ok) throw new Error(`HTTP ${response.status}`);
   return URL.createObjectURL(new Blob([await response.arrayBuffer()], { type: "text/javascript" }));
 }
 
-async function compiledModule(
-  url: string,
+async function loadModule(
+  files: EngineFiles,
   read: ReadWasm,
-  { source, signal, onProgress }: LoadOptions,
-): Promise<WebAssembly.Module> {
-  if (source.module) return source.module;
-  const bytes = source.binary ?? (await read(url, { signal, onProgress }));
-  return compiled(bytes, source.binary ? "wasm.binary" : url);
+  options: LoadOptions,
+): Promise<Pick<EngineParts, "module" | "variant">> {
+  const { operation, asked, source } = options;
+  const address = () => addressOf(operation, files, `${options.variant}Wasm`);
+  const name = source.module ? "wasm.module" : source.binary ? "wasm.binary" : address();
+  const module = source.module ?? (await compiled(operation, source.binary ?? (await read(name, options)), name));
+  const variant = checkedVariant(operation, module, name, true);
+  if (asked !== "auto" && asked !== variant)
+    throw new AssetError(`${operation}: ${name} is the ${variant} variant, and variant "${asked}" was asked for`, {
+      code: "ASSET_VERSION",
+      hint: 'Give the file of the variant, or choose variant "auto".',
+    });
+  return { module, variant };
 }

@@ -8,6 +8,8 @@ export type GpuModule = typeof webgpuEngine;
 export const PAGE_BYTES = 65536;
 /** What the module starts with: it is linked for this size. */
 export const INITIAL_MEMORY = 16 * 2 ** 20;
+/** Memory that the engine must have for each thread: 256 KiB are its stack, the rest is for what it computes. */
+export const MEMORY_PER_THREAD = 512 * 2 ** 10;
 
 /** More threads than this rarely help attention, and each costs a worker. */
 export const MOST_THREADS_BY_DEFAULT = 8;
@@ -21,20 +23,39 @@ export interface LoadProgress {
 
 /** The caller's own copies of the engine's files, each in place of the package's. */
 export interface WasmSource {
+  /**
+   * Address of a folder that has the files of `headwise/wasm/`; of them the variant's are taken. In a bundle that is no
+   * ES module, `worker-entry.js` (in Node `worker-entry.node.js`) and `webgpu-engine.js` are looked for there too.
+   * Addresses may be relative to the page; in Node they may be paths.
+   */
+  readonly baseUrl?: string | URL;
   /** Address of the `.wasm` file. */
-  readonly url?: string;
+  readonly url?: string | URL;
   /** Address of the loader, `headwise.<variant>.js` (in Node `.node.js`). */
-  readonly glueUrl?: string;
+  readonly glueUrl?: string | URL;
   /** The bytes of the `.wasm` file. */
   readonly binary?: ArrayBuffer | Uint8Array;
   /** The compiled module. */
   readonly module?: WebAssembly.Module;
 }
 
+/** A source whose addresses are text, and whose bytes are ours. */
+export interface CheckedSource {
+  readonly baseUrl?: string;
+  readonly url?: string;
+  readonly glueUrl?: string;
+  readonly binary?: Uint8Array<ArrayBuffer>;
+  readonly module?: WebAssembly.Module;
+}
+
 export interface LoadOptions {
+  /** The public function that loads, first word of every message. */
+  readonly operation: string;
+  /** The best that runs here, or the one that was asked for. */
   readonly variant: Variant;
+  readonly asked: Variant | "auto";
   readonly threads: number;
-  readonly source: WasmSource;
+  readonly source: CheckedSource;
   readonly signal: AbortSignal | undefined;
   readonly onProgress: ((progress: LoadProgress) => void) | undefined;
 }
@@ -44,6 +65,8 @@ export interface EngineParts {
   /** Emscripten's loader. */
   readonly factory: WasmModuleFactory;
   readonly module: WebAssembly.Module;
+  /** The variant that the module is. */
+  readonly variant: Variant;
   /** What messages call the loader. */
   readonly name: string;
   /** Whether the module's memory is shared: it is unless the module has one thread only. */

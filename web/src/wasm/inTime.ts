@@ -8,10 +8,10 @@ export const PATIENCE_MILLISECONDS = 30_000;
  *
  * @param failed - What messages say that did not happen: "http://… did not answer".
  */
-export async function inTime<T>(promise: Promise<T>, failed: string, hint: string, operation?: string): Promise<T> {
+export async function inTime<T>(operation: string, promise: Promise<T>, failed: string, hint: string): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(timeOut(failed, hint, operation)), PATIENCE_MILLISECONDS);
+    timer = setTimeout(() => reject(timeOut(operation, failed, hint)), PATIENCE_MILLISECONDS);
   });
   try {
     return await Promise.race([promise, late]);
@@ -20,7 +20,7 @@ export async function inTime<T>(promise: Promise<T>, failed: string, hint: strin
   }
 }
 
-export function timeOut(failed: string, hint: string, operation = "createAttention"): AssetError {
+export function timeOut(operation: string, failed: string, hint: string): AssetError {
   return new AssetError(`${operation}: ${failed} within ${PATIENCE_MILLISECONDS / 1000} s`, {
     code: "ASSET_TIMEOUT",
     hint,

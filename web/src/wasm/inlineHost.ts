@@ -4,20 +4,21 @@ import text from "inline-module:wasm";
 import { OptionError } from "../errors.js";
 import { compiled } from "./compile.js";
 import type { Host } from "./host.js";
+import { checkedVariant } from "./moduleLabel.js";
 
 /** Wherever JavaScript runs: nothing is fetched, imported or started. */
 export const inlineHost: Host = {
   variants: ["simd"],
   threads: () => ({ most: 1, good: 1, reason: "headwise/inline has one thread" }),
-  async load({ source }) {
-    const [name] = Object.keys(source);
-    if (name) throw new OptionError(`createAttention: wasm.${name} must be absent: headwise/inline carries its module`);
-    return {
-      factory,
-      module: await compiled(bytes(), "its module"),
-      name: "headwise/inline",
-      isShared: false,
-    };
+  async load({ operation, source }) {
+    const other = Object.keys(source).find((name) => name !== "module");
+    if (other)
+      throw new OptionError(
+        `${operation}: wasm.${other} must be absent: headwise/inline carries its module, in place of which it takes a wasm.module`,
+      );
+    const module = source.module ?? (await compiled(operation, bytes(), "its module"));
+    const variant = checkedVariant(operation, module, source.module ? "wasm.module" : "its module", false);
+    return { factory, module, variant, name: "headwise/inline", isShared: false };
   },
 };
 

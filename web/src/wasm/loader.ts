@@ -1,30 +1,37 @@
-import { AssetError, OutOfMemoryError } from "../errors.js";
-import { beforeAbort } from "../queue.js";
+import { beforeAbort, throwIfAborted } from "../abort.js";
+import { AssetError, HeadwiseError, OutOfMemoryError } from "../errors.js";
+import { thrownText } from "../thrown.js";
 import { version } from "../version.js";
-import { versionError } from "./assetErrors.js";
+import { versionError, workerHint } from "./assetErrors.js";
 import { WasmEngine } from "./engine.js";
 import { INITIAL_MEMORY, PAGE_BYTES, type EngineParts, type Host, type LoadOptions } from "./host.js";
 import { inTime } from "./inTime.js";
 import type { FactoryOptions, WasmModule } from "./module.js";
+import type { Variant } from "./variants.js";
 
 /** Loads a variant and starts its threads. */
 export async function loadEngine(
   host: Host,
   options: LoadOptions & { /** Bytes; the memory never grows beyond it. */ readonly maximumMemory: number },
-): Promise<WasmEngine> {
-  const { signal, threads, maximumMemory } = options;
+): Promise<{ readonly engine: WasmEngine; readonly variant: Variant }> {
+  const { operation, signal, threads, maximumMemory } = options;
   const parts = await host.load(options);
   try {
-    signal?.throwIfAborted();
+    throwIfAborted(signal);
     const dispatched = threads > 1 && !mayBlock();
-    const memory = createMemory(maximumMemory, parts.isShared);
+    const memory = createMemory(operation, maximumMemory, parts.isShared);
     let crashed: (what: unknown) => void = () => undefined; // before there is an engine, `started` tells
     const onCrash = (what: unknown) => crashed(what);
-    const instance = await started(parts, memory, dispatched ? threads + 1 : threads, onCrash, signal);
-    checkVersion(instance, parts.name);
-    const engine = new WasmEngine(instance, memory, threads, dispatched);
-    crashed = (what) => engine.crashed(what);
-    return engine;
+    const module = await started(options, parts, memory, dispatched ? threads + 1 : threads, onCrash);
+    try {
+      checkVersion(operation, module, parts.name);
+      const engine = new WasmEngine(module, memory, threads, dispatched);
+      crashed = (what) => engine.crashed(what);
+      return { engine, variant: parts.variant };
+    } catch (error) {
+      endThreadsOf(module);
+      throw HeadwiseError.is(error) ? error : startError(operation, error);
+    }
   } finally {
     parts.started?.();
   }
@@ -40,52 +47,83 @@ function mayBlock(): boolean {
   }
 }
 
-function createMemory(maximumMemory: number, shared: boolean): WebAssembly.Memory {
+function createMemory(operation: string, maximumMemory: number, shared: boolean): WebAssembly.Memory {
   const maximum = Math.floor(maximumMemory / PAGE_BYTES);
   try {
     return new WebAssembly.Memory({ initial: INITIAL_MEMORY / PAGE_BYTES, maximum, shared });
   } catch (cause) {
-    throw new OutOfMemoryError(`createAttention: no room for a memory of up to ${maximumMemory} bytes`, {
+    throw new OutOfMemoryError(`${operation}: no room for a memory of up to ${maximumMemory} bytes`, {
       cause,
       hint: "Choose a smaller `maximumMemory`: it is reserved at once.",
     });
   }
 }
 
-function instantiate(
-  { factory, module }: EngineParts,
+/** Waits for the engine's start; if that fails or is given up, its threads are ended, also those that start late. */
+async function started(
+  { operation, signal }: LoadOptions,
+  parts: EngineParts,
   memory: WebAssembly.Memory,
   numThreads: number,
   onCrash: (what: unknown) => void,
 ): Promise<WasmModule> {
-  return new Promise((resolve, reject) => {
-    const options: FactoryOptions = {
-      wasmMemory: memory,
-      numThreads,
-      // Emscripten does not hear of failures here, so the promise is ours.
-      instantiateWasm(imports, receive) {
-        WebAssembly.instantiate(module, imports).then(
-          (instance) => {
-            receive(instance, module);
-            if (numThreads > 1) options._warm_up?.(); // now that the workers start
-          },
-          (cause) => reject(instantiateError(cause)),
-        );
-        return {};
-      },
-      printErr: () => {}, // what it would print arrives as an error
-      onAbort(what) {
-        onCrash(what);
-        reject(startError(what)); // without effect once it has started
-      },
-    };
-    factory(options).then(resolve, (cause) => reject(startError(cause)));
-  });
+  const { starting, endThreads } = start(operation, parts, memory, numThreads, onCrash);
+  try {
+    const unlessAborted = beforeAbort(starting, signal);
+    // headwise/inline starts no worker, and Cloudflare allows no timer in the scope that its modules have on import.
+    if (!parts.isShared) return await unlessAborted;
+    // A worker that fails to load says nothing
+    const failed = `the workers of ${parts.name} did not start`;
+    return await inTime(operation, unlessAborted, failed, POLICY_HINT);
+  } catch (error) {
+    endThreads();
+    starting.then(endThreadsOf).catch(() => undefined);
+    throw error;
+  }
 }
 
-/** What the module imports is what its own loader provides. */
-function instantiateError(cause: unknown): AssetError {
-  return new AssetError(`createAttention: the loader and the .wasm file do not belong together: ${String(cause)}`, {
+function start(
+  operation: string,
+  { factory, module }: EngineParts,
+  memory: WebAssembly.Memory,
+  numThreads: number,
+  onCrash: (what: unknown) => void,
+): { readonly starting: Promise<WasmModule>; readonly endThreads: () => void } {
+  let fail!: (error: AssetError) => void;
+  const failure = new Promise<never>((_, reject) => (fail = reject));
+  const options: FactoryOptions = {
+    wasmMemory: memory,
+    numThreads,
+    // Emscripten does not hear of failures here.
+    instantiateWasm(imports, receive) {
+      const instantiated = WebAssembly.instantiate(module, imports).then((instance) => {
+        receive(instance, module);
+        if (numThreads > 1) options._warm_up?.(); // now that the workers start
+      });
+      instantiated.catch((cause: unknown) => fail(mismatchError(operation, cause)));
+      return {};
+    },
+    printErr: () => {}, // what it would print arrives as an error
+    onAbort(what) {
+      onCrash(what);
+      fail(startError(operation, what)); // without effect once it has started
+    },
+  };
+  const making = (async () => factory(options))().catch((cause: unknown) => {
+    throw startError(operation, cause);
+  });
+  return { starting: Promise.race([making, failure]), endThreads: () => endThreadsOf(options) };
+}
+
+/** @param module - What the loader has made, if it has made anything. */
+function endThreadsOf(module: Pick<WasmModule, "PThread"> | undefined): void {
+  module?.PThread?.terminateAllThreads();
+}
+
+/** The module imports what its own loader provides, and exports what that expects. */
+function mismatchError(operation: string, cause: unknown): AssetError {
+  const text = thrownText(cause);
+  return new AssetError(`${operation}: the loader and the .wasm file do not belong together: ${text}`, {
     code: "ASSET_VERSION",
     cause,
     hint: "Serve both from the same version of headwise, and of the same variant.",
@@ -95,39 +133,15 @@ function instantiateError(cause: unknown): AssetError {
 const POLICY_HINT = "Check the page's worker-src policy, or set `threads: 1`.";
 
 /** @param cause - Absent for a worker that the page's policy forbids: it fails without a word. */
-function startError(cause: unknown = "a worker of it could not be loaded"): AssetError {
-  return new AssetError(`createAttention: the engine did not start: ${String(cause)}`, {
+function startError(operation: string, cause: unknown = "a worker of it could not be loaded"): AssetError {
+  return new AssetError(`${operation}: the engine did not start: ${thrownText(cause)}`, {
     code: "ASSET_BLOCKED",
     cause,
-    hint: POLICY_HINT,
+    hint: workerHint(cause, POLICY_HINT),
   });
 }
 
-/** Waits for the engine's start; if that is given up, threads that start late are ended. */
-async function started(
-  parts: EngineParts,
-  memory: WebAssembly.Memory,
-  numThreads: number,
-  onCrash: (what: unknown) => void,
-  signal: AbortSignal | undefined,
-): Promise<WasmModule> {
-  const starting = instantiate(parts, memory, numThreads, onCrash);
-  try {
-    // A worker that fails to load says nothing
-    const failed = `the workers of ${parts.name} did not start`;
-    return await inTime(signal ? beforeAbort(starting, signal) : starting, failed, POLICY_HINT);
-  } catch (error) {
-    starting.then(
-      ({ PThread }) => PThread?.terminateAllThreads(),
-      () => undefined,
-    );
-    throw error;
-  }
-}
-
-function checkVersion(module: WasmModule, name: string): void {
-  const found = module.version();
-  if (found === version) return;
-  module.PThread?.terminateAllThreads();
-  throw versionError(name, found);
+function checkVersion(operation: string, module: WasmModule | undefined, name: string): asserts module is WasmModule {
+  const found = typeof module?.version === "function" ? module.version() : "unknown";
+  if (found !== version) throw versionError(name, found, operation);
 }

@@ -255,7 +255,7 @@ export interface WasmModule extends CallConstructors {
   releaseCache(cache: number): void;
   readonly Engine: new (numThreads: number, dispatched: boolean) => NativeEngine;
   /** Absent from the module that has one thread only. */
-  readonly PThread?: { terminateAllThreads(): void };
+  readonly PThread?: { terminateAllThreads(): void } | undefined;
 }
 
 /** What a loader is given. It becomes the module, so that functions of C++ appear on it. */
@@ -271,6 +271,8 @@ export interface FactoryOptions {
   readonly onAbort: (what: unknown) => void;
   /** `warm_up` of embind.cpp, once there is an instance. */
   readonly _warm_up?: () => void;
+  /** There from the loader's first moment on, if the module has threads. */
+  readonly PThread?: WasmModule["PThread"];
 }
 
 /** The default export of a loader. */

@@ -35,7 +35,8 @@ import { isShared, mayShare } from "./shipment.js";
 /**
  * An engine in a worker. Problems are checked here and computed there.
  *
- * A worker that ends, whyever, takes its caches and layers along; the next call of the instance starts another.
+ * When its worker ends, for whatever reason, its caches and layers are gone. The next call of the instance starts another;
+ * if that fails, the call rejects with the reason, and the call after it tries again.
  */
 export class RemoteBackend implements Backend {
   readonly abandons = true;
@@ -70,7 +71,7 @@ export class RemoteBackend implements Backend {
 
   admit(operation: string): () => void {
     const connection = this.#connection;
-    return connection.ended ? () => undefined : () => connection.assertAlive(operation);
+    return connection.isOpen ? () => connection.assertAlive(operation) : () => undefined;
   }
 
   encode(_: object, { operation }: AttentionProblem): Promise<RecordedAttention> {

@@ -1,7 +1,8 @@
 import type { KernelTime, Report } from "../backend.js";
 import { AssetError, DisposedError, HeadwiseError, OutOfMemoryError } from "../errors.js";
+import { thrownText } from "../thrown.js";
 import { version } from "../version.js";
-import { assetHint, versionError } from "../wasm/assetErrors.js";
+import { versionError, workerHint } from "../wasm/assetErrors.js";
 import type { LoadProgress } from "../wasm/host.js";
 import { PATIENCE_MILLISECONDS, timeOut } from "../wasm/inTime.js";
 import type { Channel, Spawn } from "./channel.js";
@@ -16,7 +17,7 @@ type Opened = Extract<Reply, { readonly kind: "opened" }>;
 interface Pending {
   readonly operation: string;
   readonly resolve: (reply: Done | Opened) => void;
-  readonly reject: (error: HeadwiseError) => void;
+  readonly reject: (error: unknown) => void;
 }
 
 /** The latest news of an object in the worker. */
@@ -24,8 +25,11 @@ export interface Known {
   state: ObjectState;
 }
 
-/** Makes the error of every call on a worker that is gone. */
-type Ending = (operation: string) => HeadwiseError;
+/** Makes the error of every call on a worker that is gone: ours, or what a listener of the caller's has thrown. */
+type Ending = (operation: string) => unknown;
+
+/** In place of a worker that could not even be made. */
+const NO_CHANNEL: Channel = { post: () => undefined, keepAlive: () => undefined, terminate: () => undefined };
 
 /** One worker, from its start to its end, whoever ends it. */
 export class Connection {
@@ -35,18 +39,33 @@ export class Connection {
   readonly #onProgress: ((progress: LoadProgress) => void) | undefined;
   #lastId = 0;
   #ready = false;
+  #opened = false;
   #end: Ending | undefined;
   /** Of the latest call. */
   kernelTimes: readonly KernelTime[] = [];
 
   constructor(spawn: Spawn, onProgress: ((progress: LoadProgress) => void) | undefined) {
     this.#onProgress = onProgress;
-    this.#channel = spawn({ reply: (reply) => this.#receive(reply), lost: (reason) => this.#lost(reason) });
+    this.#channel = this.#spawned(spawn);
     this.#channel.keepAlive(false);
+  }
+
+  #spawned(spawn: Spawn): Channel {
+    try {
+      return spawn({ reply: (reply) => this.#receive(reply), lost: (reason) => this.#lost(reason) });
+    } catch (reason) {
+      this.#end = (operation) => startError(operation, reason);
+      return NO_CHANNEL;
+    }
   }
 
   get ended(): boolean {
     return this.#end !== undefined;
+  }
+
+  /** Whether the engine in the worker is there, as far as is known. */
+  get isOpen(): boolean {
+    return this.#opened && !this.ended;
   }
 
   /** Throws what calls on a worker that is gone fail with. */
@@ -54,13 +73,17 @@ export class Connection {
     if (this.#end) throw this.#end(operation);
   }
 
-  /** Starts the engine in the worker. */
+  /** Starts the engine in the worker. If that fails, the worker is ended. */
   async open(operation: string, options: EngineOptions): Promise<Report> {
     const timer = setTimeout(() => this.#late(), PATIENCE_MILLISECONDS);
     const progress = this.#onProgress !== undefined;
     try {
-      const opened = await this.#ask(operation, (id) => ({ kind: "open", id, options, progress }), []);
+      const opened = await this.#ask(operation, (id) => ({ kind: "open", id, operation, options, progress }), []);
+      this.#opened = true;
       return (opened as Opened).report;
+    } catch (error) {
+      this.end((later) => lostError(later, error));
+      throw error;
     } finally {
       clearTimeout(timer);
     }
@@ -111,10 +134,11 @@ export class Connection {
     switch (reply.kind) {
       case "ready":
         this.#ready = true;
-        if (reply.version !== version) this.end(() => versionError("the script of the engine's worker", reply.version));
+        if (reply.version !== version)
+          this.end((operation) => versionError("the script of the engine's worker", reply.version, operation));
         return;
       case "progress":
-        this.#onProgress?.(reply.progress);
+        this.#report(reply.progress);
         return;
       case "opened":
         this.#settle(reply.id)?.resolve(reply);
@@ -127,8 +151,17 @@ export class Connection {
         this.#learn(reply.news);
         const error = errorOf(reply.error);
         this.#settle(reply.id)?.reject(error);
-        if (error.code === "INTERNAL") this.end((operation) => lostError(operation, error.message, error));
+        if (error.code === "INTERNAL") this.end((operation) => lostError(operation, error));
       }
+    }
+  }
+
+  /** A listener that throws ends loading, as it does where no worker is between. */
+  #report(progress: LoadProgress): void {
+    try {
+      this.#onProgress?.(progress);
+    } catch (error) {
+      this.end(() => error);
     }
   }
 
@@ -148,13 +181,14 @@ export class Connection {
   }
 
   #lost(reason: unknown): void {
-    if (this.#ready) this.end((operation) => lostError(operation, String(reason), reason));
-    else this.end((operation) => startError(operation, String(reason), reason));
+    const error = this.#ready ? lostError : startError;
+    this.end((operation) => error(operation, reason));
   }
 
   #late(): void {
     if (this.#ready) return; // what takes so long has time-outs of its own
-    this.end(() => timeOut("the engine's worker did not start", "Check the page's worker-src policy."));
+    const failed = "the engine's worker did not start";
+    this.end((operation) => timeOut(operation, failed, "Check the page's worker-src policy."));
   }
 }
 
@@ -170,18 +204,22 @@ function packedBy(shipment: Shipment, operation: string, args: readonly unknown[
   }
 }
 
-function lostError(operation: string, reason: string, cause: unknown): HeadwiseError {
-  return new DisposedError(`${operation}: the engine's worker ended: ${reason}`, {
+function lostError(operation: string, reason: unknown): HeadwiseError {
+  return new DisposedError(`${operation}: the engine's worker ended: ${thrownText(reason)}`, {
     code: "WORKER_LOST",
-    cause,
+    cause: reason,
     hint: "The next call starts a new worker. Caches and layers that lived in the old one are gone: make them anew.",
   });
 }
 
-function startError(operation: string, reason: string, cause: unknown): HeadwiseError {
-  return new AssetError(`${operation}: the engine's worker did not start: ${reason}`, {
+const SCRIPT_HINT =
+  "Check that worker-entry.js is served beside worker.js and that worker-src allows it; in Node, that " +
+  "worker-entry.node.js lies beside worker.node.js.";
+
+function startError(operation: string, reason: unknown): HeadwiseError {
+  return new AssetError(`${operation}: the engine's worker did not start: ${thrownText(reason)}`, {
     code: "ASSET_BLOCKED",
-    cause,
-    hint: `Check that worker-entry.js is served beside worker.js and that worker-src allows it. ${assetHint(import.meta.url)}`,
+    cause: reason,
+    hint: workerHint(reason, SCRIPT_HINT),
   });
 }

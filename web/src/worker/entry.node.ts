@@ -9,6 +9,6 @@ import { serve } from "./serve.js";
 
 const port = parentPort!;
 const send = (reply: Reply, transfer: ArrayBuffer[] = []) => port.postMessage(reply, transfer);
-const answer = serve(() => nodeHost, send);
+const answer = serve(nodeHost, send);
 port.on("message", (request: Request) => void answer(request));
 send({ kind: "ready", version, lock: undefined });

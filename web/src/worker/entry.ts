@@ -9,10 +9,14 @@ import { serve } from "./serve.js";
 const scope = globalThis as unknown as {
   postMessage(reply: Reply, transfer: ArrayBuffer[]): void;
   onmessage: (event: { readonly data: Request }) => void;
+  readonly trustedTypes?: {
+    createPolicy(name: string, rules: { readonly createScriptURL: (address: string) => string }): void;
+  };
 };
 
+allowThreads();
 const send = (reply: Reply, transfer: ArrayBuffer[] = []) => scope.postMessage(reply, transfer);
-const answer = serve(({ files }) => browserHost(files!), send);
+const answer = serve(browserHost, send);
 scope.onmessage = ({ data }) => void answer(data);
 void holdLock().then((lock) => send({ kind: "ready", version, lock }));
 
@@ -28,4 +32,16 @@ async function holdLock(): Promise<string | undefined> {
     };
     locks.request(name, hold).catch(() => resolve(undefined)); // origins of their own kind have none
   });
+}
+
+/**
+ * A policy `require-trusted-types-for 'script'` that comes with this script holds for the workers that it starts: the
+ * engine's threads. The page has its own default policy, by which it allowed this worker.
+ */
+function allowThreads(): void {
+  try {
+    scope.trustedTypes?.createPolicy("default", { createScriptURL: (address) => address });
+  } catch {
+    // The page allows no policy of this name: with more than one thread the engine says that it could not start.
+  }
 }

@@ -11,6 +11,7 @@ import {
   type ErrorCode,
   type RowIndex,
 } from "../errors.js";
+import { thrownText } from "../thrown.js";
 
 /** An error as plain data: what structured cloning keeps of one is its message. */
 export interface ErrorParts {
@@ -37,7 +38,7 @@ export function errorParts(operation: string, error: unknown): ErrorParts {
   if (!HeadwiseError.is(error))
     return {
       name: HeadwiseError.brand,
-      message: `${operation}: the engine's worker failed: ${String(error)}`,
+      message: `${operation}: the engine's worker failed: ${thrownText(error)}`,
       code: "INTERNAL",
       hint: "This is a bug in headwise.",
       rows: undefined,
@@ -48,8 +49,15 @@ export function errorParts(operation: string, error: unknown): ErrorParts {
   return { name, message, code, hint, rows, cause: cause === undefined ? undefined : stackOf(cause) };
 }
 
+/** Anything can be a cause: its stack, or what else is known of it. */
 function stackOf(error: unknown): string {
-  return (error as { readonly stack?: string } | undefined)?.stack ?? String(error);
+  try {
+    const { stack } = error as { readonly stack?: unknown };
+    if (typeof stack === "string") return stack;
+  } catch {
+    // null, or an object that does not want to be read
+  }
+  return thrownText(error);
 }
 
 /** The error again, of its own class. */

@@ -3,17 +3,19 @@ import { Worker } from "node:worker_threads";
 import type { Channel, ChannelEvents } from "./channel.js";
 import type { Reply } from "./protocol.js";
 
-/** A worker of Node. */
-export function spawnNodeWorker(events: ChannelEvents): Channel {
-  // The flags of the command line are not for workers: with some (`--input-type` beside `--eval`) none can start.
-  const worker = new Worker(new URL("./worker-entry.node.js", import.meta.url), { execArgv: [] });
-  worker.on("message", (reply: Reply) => events.reply(reply));
-  worker.on("messageerror", events.lost);
-  worker.on("error", events.lost);
-  worker.on("exit", (code) => events.lost(`it ended with code ${code}`));
-  return {
-    post: (request, transfer) => worker.postMessage(request, transfer),
-    keepAlive: (alive) => (alive ? worker.ref() : worker.unref()),
-    terminate: () => void worker.terminate(),
+/** Starts workers of Node. */
+export const spawnNodeWorker =
+  (script: string) =>
+  (events: ChannelEvents): Channel => {
+    // The flags of the command line are not for workers: with some (`--input-type` beside `--eval`) none can start.
+    const worker = new Worker(new URL(script), { execArgv: [] });
+    worker.on("message", (reply: Reply) => events.reply(reply));
+    worker.on("messageerror", events.lost);
+    worker.on("error", events.lost);
+    worker.on("exit", (code) => events.lost(`it ended with code ${code}`));
+    return {
+      post: (request, transfer) => worker.postMessage(request, transfer),
+      keepAlive: (alive) => (alive ? worker.ref() : worker.unref()),
+      terminate: () => void worker.terminate(),
+    };
   };
-}

@@ -1,7 +1,7 @@
 import type { KernelTime, Report } from "../backend.js";
 import type { CacheForm } from "../cache.js";
 import type { CheckedOptions } from "../createOptions.js";
-import type { BrowserFiles } from "../wasm/browserFiles.js";
+import type { EngineFiles } from "../wasm/engineFiles.js";
 import type { LoadProgress } from "../wasm/host.js";
 import type { ErrorParts } from "./errorParts.js";
 
@@ -27,13 +27,20 @@ export type Method =
 
 /** The options of createAttention that the worker sees: the signal and the listener stay where they are. */
 export interface EngineOptions extends Omit<CheckedOptions, "signal" | "onProgress" | "device" | "gpu"> {
-  /** In a browser. A bundler may have put the worker's script where it does not find them. */
-  readonly files: BrowserFiles | undefined;
+  /** A bundler may have put the worker's script where it does not find them. */
+  readonly files: EngineFiles;
 }
 
 /** From the client. Each is answered once, in order. */
 export type Request =
-  | { readonly kind: "open"; readonly id: number; readonly options: EngineOptions; readonly progress: boolean }
+  | {
+      readonly kind: "open";
+      readonly id: number;
+      /** The public function that wants the engine. */
+      readonly operation: string;
+      readonly options: EngineOptions;
+      readonly progress: boolean;
+    }
   | {
       readonly kind: "call";
       readonly id: number;

@@ -1,49 +1,41 @@
 import type { Backend, BackendCache, BackendLayer, KernelTime } from "../backend.js";
 import { openEngine } from "../createAttention.js";
-import { OPERATION } from "../createOptions.js";
+import type { EngineFiles } from "../wasm/engineFiles.js";
 import type { Host } from "../wasm/host.js";
 import { errorParts } from "./errorParts.js";
-import {
-  ENGINE,
-  type EngineOptions,
-  type Method,
-  type ObjectNews,
-  type ObjectState,
-  type Reply,
-  type Request,
-} from "./protocol.js";
+import { ENGINE, type Method, type ObjectNews, type ObjectState, type Reply, type Request } from "./protocol.js";
 import { buffersOf } from "./shipment.js";
 
 /** Sends a reply; memory in `transfer` is handed over. */
 type Send = (reply: Reply, transfer?: ArrayBuffer[]) => void;
 
-/** Answers requests with the engine that a host opens, which the options may choose. They come one at a time. */
-export function serve(hostFor: (options: EngineOptions) => Host, send: Send): (request: Request) => Promise<void> {
-  const server = new Server(hostFor, send);
+/** Answers requests with the engine that a host opens. They come one at a time. */
+export function serve(hostOf: (files: EngineFiles) => Host, send: Send): (request: Request) => Promise<void> {
+  const server = new Server(hostOf, send);
   return (request) => (request.kind === "open" ? server.open(request) : server.call(request));
 }
 
 class Server {
-  readonly #hostFor: (options: EngineOptions) => Host;
+  readonly #hostOf: (files: EngineFiles) => Host;
   readonly #send: Send;
   readonly #objects = new Map<number, BackendCache | BackendLayer>();
   #lastObject = ENGINE;
   #backend: Backend | undefined;
 
-  constructor(hostFor: (options: EngineOptions) => Host, send: Send) {
-    this.#hostFor = hostFor;
+  constructor(hostOf: (files: EngineFiles) => Host, send: Send) {
+    this.#hostOf = hostOf;
     this.#send = send;
   }
 
-  async open({ id, options, progress }: Extract<Request, { readonly kind: "open" }>): Promise<void> {
+  async open({ id, operation, options, progress }: Extract<Request, { readonly kind: "open" }>): Promise<void> {
     const onProgress = progress ? (now: ProgressOf) => this.#send({ kind: "progress", progress: now }) : undefined;
     try {
       const wanted = { ...options, device: undefined, gpu: undefined, signal: undefined, onProgress };
-      const { backend, report } = await openEngine(this.#hostFor(options), wanted);
+      const { backend, report } = await openEngine(operation, this.#hostOf(options.files), wanted);
       this.#backend = backend;
       this.#send({ kind: "opened", id, report });
     } catch (error) {
-      this.#send({ kind: "failed", id, error: errorParts(OPERATION, error), news: [] });
+      this.#send({ kind: "failed", id, error: errorParts(operation, error), news: [] });
     }
   }
 

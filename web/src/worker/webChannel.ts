@@ -2,35 +2,36 @@ import type { Report } from "../backend.js";
 import type { Channel, ChannelEvents } from "./channel.js";
 import type { Reply } from "./protocol.js";
 
-/** A Worker of a page or of another worker. */
-export function spawnWebWorker(events: ChannelEvents): Channel {
-  const { href: url } = new URL("./worker-entry.js", import.meta.url); // a file as it is: no bundler is to look inside
-  const worker = startWorker(url);
-  let isWatched = false;
-  worker.onmessage = ({ data }: MessageEvent<Reply>) => {
-    if (data.kind === "ready" && data.lock) {
-      isWatched = true;
-      void whenFree(data.lock).then(() => events.lost("it was terminated"));
-    }
-    events.reply(data.kind === "opened" && !isWatched ? { ...data, report: unwatched(data.report) } : data);
+/** Starts workers of a page or of another worker. */
+export const spawnWebWorker =
+  (script: string) =>
+  (events: ChannelEvents): Channel => {
+    const worker = startWorker(script);
+    let isWatched = false;
+    worker.onmessage = ({ data }: MessageEvent<Reply>) => {
+      if (data.kind === "ready" && data.lock) {
+        isWatched = true;
+        void whenFree(data.lock).then(() => events.lost("it was terminated"));
+      }
+      events.reply(data.kind === "opened" && !isWatched ? { ...data, report: unwatched(data.report) } : data);
+    };
+    worker.onmessageerror = () => events.lost("a message of it could not be read");
+    worker.onerror = (event) => {
+      event.preventDefault(); // the calls that fail by it tell
+      events.lost(event.message || `${script} could not be loaded`);
+    };
+    // A busy worker that was terminated keeps its locks for up to two seconds more.
+    const terminate = () => Worker.prototype.terminate.call(worker);
+    worker.terminate = () => {
+      terminate();
+      events.lost("it was terminated");
+    };
+    return {
+      post: (request, transfer) => worker.postMessage(request, [...transfer]),
+      keepAlive: () => undefined,
+      terminate,
+    };
   };
-  worker.onmessageerror = () => events.lost("a message of it could not be read");
-  worker.onerror = (event) => {
-    event.preventDefault(); // the calls that fail by it tell
-    events.lost(event.message || `${url} could not be loaded`);
-  };
-  // A busy worker that was terminated keeps its locks for up to two seconds more.
-  const terminate = () => Worker.prototype.terminate.call(worker);
-  worker.terminate = () => {
-    terminate();
-    events.lost("it was terminated");
-  };
-  return {
-    post: (request, transfer) => worker.postMessage(request, [...transfer]),
-    keepAlive: () => undefined,
-    terminate,
-  };
-}
 
 function startWorker(url: string): Worker {
   try {

@@ -1,0 +1,35 @@
+// node --expose-gc heldByCall.mjs ENTRY: calls whose instance nobody else holds, while garbage is collected.
+const { createAttention } = await import(process.argv[2]);
+
+const x = { data: new Float32Array(8192 * 64).fill(1), shape: [1, 1, 8192, 64] };
+
+/** Each gives the promise of a call back, and lets go of all else. */
+const CALLS = {
+  async attention() {
+    const hw = await createAttention({ backend: "wasm", threads: 1 });
+    return [hw.scaledDotProductAttention(x, x, x)];
+  },
+  async save() {
+    const hw = await createAttention({ backend: "wasm", threads: 1 });
+    const cache = await hw.kvCache({ numKvHeads: 1, headDim: 64 });
+    await cache.append(x, x);
+    void cache.attend(x); // save waits behind it
+    return [cache.save()];
+  },
+};
+
+const endings = {};
+for (const [name, start] of Object.entries(CALLS)) {
+  const [call] = await start();
+  let ending;
+  call.then(
+    () => (ending = "it ended well"),
+    ({ code }) => (ending = code),
+  );
+  while (!ending) {
+    globalThis.gc();
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  endings[name] = ending;
+}
+console.log(JSON.stringify(endings));

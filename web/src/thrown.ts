@@ -1,0 +1,14 @@
+import { isObject } from "./describe.js";
+
+/** What was thrown, as messages show it: `TypeError: …`. Any value can be thrown; this throws for none of them. */
+export function thrownText(thrown: unknown): string {
+  if (typeof thrown === "function") return "a function";
+  if (!isObject(thrown)) return String(thrown);
+  try {
+    const { name, message } = thrown as Partial<Record<"name" | "message", unknown>>;
+    const parts = [name, message].filter((part) => typeof part === "string" && part !== "");
+    return parts.join(": ") || "an object that is no error";
+  } catch {
+    return "an object that cannot be read";
+  }
+}

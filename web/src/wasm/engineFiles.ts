@@ -1,0 +1,89 @@
+import { describe } from "../describe.js";
+import { OptionError } from "../errors.js";
+import { addressError } from "./assetErrors.js";
+import type { CheckedSource } from "./host.js";
+import type { Variant } from "./variants.js";
+
+/** The files that are loaded when they are needed: the module and the loader of each variant, and two scripts. */
+type FileRole = `${Variant}${"Wasm" | "Glue"}` | "gpu" | "worker";
+
+/** Where they are; absent is what has no known address. Plain data: a page tells its worker. */
+export type EngineFiles = Readonly<Partial<Record<FileRole, string>>>;
+
+/** How addresses are read, in a page or in Node. */
+export interface Place {
+  /**
+   * The package's own files. Every address is a literal `new URL("…", import.meta.url)`: by those bundlers find the files
+   * and copy them. It throws in a bundle that has no `import.meta.url`, so it must not be called on import.
+   */
+  readonly own: () => Required<EngineFiles>;
+  /** What the names of the loaders and of the worker's script end with. */
+  readonly ending: "js" | "node.js";
+  /** The whole address of one that may be relative. Throws if it is none. */
+  readonly absolute: (address: string) => string;
+}
+
+/** Where the files are, by the caller's options and the package's own place. */
+export function engineFiles(operation: string, place: Place, source: CheckedSource): EngineFiles {
+  const given = (name: "baseUrl" | "url" | "glueUrl") => {
+    const address = source[name];
+    return address === undefined ? undefined : absolute(operation, place, name, address);
+  };
+  const [baseUrl, url, glueUrl] = [given("baseUrl"), given("url"), given("glueUrl")];
+  return {
+    ...(baseUrl && scriptsIn(baseUrl, place.ending)),
+    ...ownFiles(place),
+    ...(baseUrl && modulesIn(baseUrl, place.ending)),
+    ...(url && { simdWasm: url, relaxedWasm: url }),
+    ...(glueUrl && { simdGlue: glueUrl, relaxedGlue: glueUrl }),
+  };
+}
+
+const DESCRIPTIONS: Readonly<Record<FileRole, string>> = {
+  simdWasm: "headwise.simd.wasm",
+  simdGlue: "the loader of headwise.simd.wasm",
+  relaxedWasm: "headwise.relaxed.wasm",
+  relaxedGlue: "the loader of headwise.relaxed.wasm",
+  gpu: "webgpu-engine.js",
+  worker: "the script of the engine's worker",
+};
+
+/** The address of one file. */
+export function addressOf(operation: string, files: EngineFiles, role: FileRole): string {
+  const address = files[role];
+  if (address === undefined) throw addressError(operation, DESCRIPTIONS[role]);
+  return address;
+}
+
+function ownFiles({ own }: Place): EngineFiles {
+  try {
+    return own();
+  } catch {
+    return {};
+  }
+}
+
+function modulesIn(folder: string, ending: Place["ending"]): EngineFiles {
+  return {
+    simdWasm: fileIn(folder, "headwise.simd.wasm"),
+    simdGlue: fileIn(folder, `headwise.simd.${ending}`),
+    relaxedWasm: fileIn(folder, "headwise.relaxed.wasm"),
+    relaxedGlue: fileIn(folder, `headwise.relaxed.${ending}`),
+  };
+}
+
+function scriptsIn(folder: string, ending: Place["ending"]): EngineFiles {
+  return { gpu: fileIn(folder, "webgpu-engine.js"), worker: fileIn(folder, `worker-entry.${ending}`) };
+}
+
+function fileIn(folder: string, name: string): string {
+  return new URL(name, folder.endsWith("/") ? folder : `${folder}/`).href;
+}
+
+function absolute(operation: string, place: Place, name: string, address: string): string {
+  try {
+    return place.absolute(address);
+  } catch (cause) {
+    throw new OptionError(`${operation}: wasm.${name} must be an address, got ${describe(address)}`, { cause });
+  }
+}
