@@ -92,8 +92,10 @@ Status turn(ThreadPool& pool, const KvCacheShape& shape, Layout layout, std::int
   Buffer<double> positions;  // neither product overflows: the array x was found addressable
   const std::int64_t rows = shape.batch_size * length, size = rows * heads * shape.head_dim;
   if (!positions.allocate(rows) || !y->allocate(size)) return Status::out_of_memory(size * 4);
-  for (std::int64_t row = 0; row < rows; ++row)
-    positions[row] = static_cast<double>(first[row / length] + row % length);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::int64_t b = row / length, i = row % length;
+    positions[row] = static_cast<double>(first[b] + i);
+  }
   return rotary_embedding_at(pool, layout, shape.batch_size, heads, length, shape.head_dim, *shape.rotary, x,
                              positions.data(), {y->data(), Dtype::float32});
 }

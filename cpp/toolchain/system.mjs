@@ -20,6 +20,10 @@ const NEEDED = {
     { name: "libclang-rt-dev", file: "/usr/share/doc/libclang-rt-dev" }, // libFuzzer itself
     { name: "nlohmann-json3-dev", file: "/usr/include/nlohmann/json.hpp" }, // the tests read the case table with it
   ],
+  lint: [
+    { name: "clang-format", program: "clang-format" },
+    { name: "clang-tidy", program: "clang-tidy" },
+  ],
   browser: [
     { name: "chromium", program: "chromium" },
     { name: "libvulkan1", file: `/usr/lib/${TRIPLET}/libvulkan.so.1` }, // Dawn in Node reaches chromium's SwiftShader by it

@@ -97,7 +97,7 @@ TEST_P(Kernels, DotRowsIsEveryDotProduct) {
   for (const std::int64_t depth : kEdges) {
     for (const std::int64_t rows : {1, 2, 3, 4, 5}) {
       for (const std::int64_t num_keys : {1, 3, 4, 5, 9}) {
-        const std::int64_t ldq = depth + 1, ldk = depth + 2, lds = num_keys + 3;
+        const std::ptrdiff_t ldq = depth + 1, ldk = depth + 2, lds = num_keys + 3;
         const Buffer<float> query = floats(rows * ldq, 1), keys = floats(num_keys * ldk, 2);
         Buffer<float> scores = floats(rows * lds, 3);
         std::fill_n(scores.data(), rows * lds, kUntouched);
@@ -127,7 +127,7 @@ TEST_P(Kernels, WeightedSumAddsEveryValueRow) {
   for (const std::int64_t columns : kEdges) {
     for (const std::int64_t rows : {1, 2, 3, 4, 5, 9}) {
       for (const std::int64_t num_keys : {0, 1, 3, 17}) {
-        const std::int64_t ldw = num_keys + 1, ldv = columns + 2, ldo = columns + 3;
+        const std::ptrdiff_t ldw = num_keys + 1, ldv = columns + 2, ldo = columns + 3;
         const Buffer<float> weights = floats(rows * ldw, 1), values = floats(num_keys * ldv + 1, 2);
         const Buffer<float> before = floats(rows * ldo, 3);
         Buffer<float> out = floats(rows * ldo, 3);
@@ -245,7 +245,7 @@ TEST_P(Kernels, Float16RowsKeepInfinitiesAndNaNsWhereTheyLie) {
   values[1] = 0x7c00, values[2] = 0xfc00, values[3] = 0x7e01;
   std::vector<float> sums(columns, 0.0f);
   const float weight = 0.5f;
-  const RowRun run{values.data(), Dtype::float16, columns, 1, nullptr, 0, 1};
+  const RowRun run{values.data(), Dtype::float16, static_cast<std::ptrdiff_t>(columns), 1, nullptr, 0, 1};
   kernels.weighted_sum(&weight, 1, 1, run, columns, sums.data(), columns);
   EXPECT_EQ(sums[0], 0.5f);
   EXPECT_EQ(sums[1], kInfinity);

@@ -66,7 +66,8 @@ struct KernelTable {
 /// own).
 const KernelTable& kernel_table();
 
-/// Native only, for tests and benches: `table` instead of the best one, which null brings back. Not while a call runs.
+/// For tests and benches: `table` instead of the best one, which null brings back. Not while a call runs. A wasm module
+/// has but one and stays with it.
 void use_kernel_table(const KernelTable* table);
 
 /// All tables this machine runs, best first; for tests and benches. `index` past the end gives nullptr.

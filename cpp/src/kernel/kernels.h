@@ -167,7 +167,7 @@ inline void for_each_vector(std::ptrdiff_t columns, const T* ahead, std::ptrdiff
   constexpr std::integral_constant<int, 2> two;
   for (int row = 0; row < Count; ++row, ahead += ld) {
     const T* next = ahead;
-    for (std::ptrdiff_t left = pairs / Count; left > 0; --left, next += Count * 2 * lanes) {
+    for (std::ptrdiff_t left = pairs / Count; left > 0; --left, next += Count * (2 * lanes)) {
       touch(next);
       touch(next + Count * lanes);
       step(two);

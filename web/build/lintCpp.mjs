@@ -1,0 +1,90 @@
+// Whether all C++ is formatted, and what clang-tidy finds in the core. Both tools say other things in other versions: it
+// is Debian 12's that counts, and where it is missing the check is skipped.
+
+import { execFileSync, spawn } from "node:child_process";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import path from "node:path";
+
+import { setUp } from "../../cpp/toolchain/setup.mjs";
+import { add, nothing } from "./counts.mjs";
+import { build, root } from "./paths.mjs";
+import { ended, run, say } from "./run.mjs";
+
+const VERSION = 14;
+const FOLDERS = ["cpp", "tests/cpp", "tests/bench", "tests/package/consumers"];
+/** Its compile commands are those that clang-tidy reads the core with. */
+const PRESET = "release";
+
+/** Every file is a test. @returns the counts of counts.mjs */
+export async function lintCpp() {
+  await setUp(["lint"]).catch((error) => say(`lint: ${error.message}`));
+  return add(await format(), await tidy());
+}
+
+async function format() {
+  const files = FOLDERS.flatMap(sourcesIn);
+  const program = programOf("clang-format");
+  return program ? judge(files, (file) => isFine(program, ["--dry-run", "-Werror", file])) : skip("clang-format", files);
+}
+
+async function tidy() {
+  const commands = path.join(build, PRESET, "compile_commands.json");
+  if (!existsSync(commands)) await run("cmake", ["--preset", PRESET], { quiet: true });
+  const core = path.join(root, "cpp") + path.sep;
+  const files = JSON.parse(readFileSync(commands, "utf8"))
+    .map(({ file }) => file)
+    .filter((file) => file.startsWith(core));
+  const program = programOf("clang-tidy");
+  // GCC's warnings have names that Clang does not know.
+  const options = ["-p", path.join(build, PRESET), "--quiet", "--warnings-as-errors=*"];
+  const tolerant = "--extra-arg=-Wno-unknown-warning-option";
+  return program ? judge(files, (file) => isFine(program, [...options, tolerant, file])) : skip("clang-tidy", files);
+}
+
+function sourcesIn(folder) {
+  return readdirSync(path.join(root, folder), { recursive: true })
+    .filter((file) => /\.(cpp|h)$/.test(file) && !file.includes("node_modules"))
+    .map((file) => path.join(root, folder, file))
+    .sort();
+}
+
+/** The tool in the version that counts, under either of its names. */
+function programOf(tool) {
+  return [`${tool}-${VERSION}`, tool].find((name) => {
+    try {
+      return execFileSync(name, ["--version"], { encoding: "utf8" }).includes(` version ${VERSION}.`);
+    } catch {
+      return false; // there is none of that name
+    }
+  });
+}
+
+function skip(tool, files) {
+  say(`lint: ${tool} ${VERSION} is not here: ${files.length} files are not checked`);
+  return { ...nothing, skipped: files.length };
+}
+
+/** Checks all files, as many at a time as there are cores. */
+async function judge(files, check) {
+  const waiting = [...files];
+  let counts = nothing;
+  const work = async () => {
+    for (let file = waiting.shift(); file; file = waiting.shift()) {
+      const verdict = (await check(file)) ? "passed" : "failed";
+      counts = add(counts, { ...nothing, [verdict]: 1 });
+    }
+  };
+  await Promise.all(Array.from({ length: availableParallelism() }, work));
+  return counts;
+}
+
+/** Runs a tool on one file; what it says is shown if it fails. */
+async function isFine(program, args) {
+  const child = spawn(program, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
+  const output = [];
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => output.push(chunk));
+  const status = await ended(child);
+  if (status !== 0) process.stderr.write(Buffer.concat(output));
+  return status === 0;
+}

@@ -1,0 +1,48 @@
+// The C++ tests as WebAssembly in Node: the same programs as natively, for both variants of the instruction set.
+
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
+
+import { add, googleTestCounts, oneFailed } from "./counts.mjs";
+import { build, root } from "./paths.mjs";
+import { ended, run, say } from "./run.mjs";
+
+const PRESET = "wasm-tests";
+const VARIANTS = ["simd", "relaxed"];
+
+/**
+ * Builds the tests and runs both variants side by side.
+ *
+ * @param {import("../../cpp/toolchain/emscripten.mjs").Toolchain} toolchain
+ * @param {string} filter - as for --gtest_filter
+ * @returns the counts of counts.mjs
+ */
+export async function wasmTests(toolchain, filter = "*") {
+  const folder = path.join(build, PRESET);
+  const stamp = path.join(folder, "toolchain-root");
+  if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== toolchain.root) {
+    say(`${PRESET}: configuring`);
+    const fresh = existsSync(folder) ? ["--fresh"] : [];
+    await run("cmake", ["--preset", PRESET, ...fresh], { env: toolchain.env, quiet: true });
+    writeFileSync(stamp, toolchain.root);
+  }
+  await run("cmake", ["--build", folder], { env: toolchain.env });
+  const counts = await Promise.all(VARIANTS.map((variant) => runVariant(folder, variant, filter)));
+  return counts.reduce(add);
+}
+
+async function runVariant(folder, variant, filter) {
+  const results = path.join(build, "test-results");
+  mkdirSync(results, { recursive: true });
+  const report = path.join(results, `${PRESET}.${variant}.json`);
+  rmSync(report, { force: true });
+  const program = path.join(folder, "tests/cpp", `headwise_tests.${variant}.cjs`);
+  // Node 20 has relaxed SIMD behind a flag.
+  const engine = Number(process.versions.node.split(".")[0]) < 22 ? ["--experimental-wasm-relaxed-simd"] : [];
+  const args = [`--gtest_filter=${filter}`, `--gtest_output=json:${report}`, "--gtest_brief=1"];
+  const child = spawn(process.execPath, [...engine, program, ...args], { cwd: root, stdio: ["ignore", 2, 2] });
+  const status = await ended(child);
+  const counts = googleTestCounts(report);
+  return status !== 0 && counts.failed === 0 ? add(counts, oneFailed) : counts; // it died after its last test
+}
