@@ -1,6 +1,6 @@
 // web/src → dist: one self-contained, readable module for each entry of the package, with its source map, and the types.
 
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 
@@ -114,6 +114,7 @@ export async function emitTypes() {
   await whenStale("types", { inputs, outputs }, async () => {
     rmSync(path.join(dist, "types"), { recursive: true, force: true });
     await run(process.execPath, ["node_modules/typescript/bin/tsc", "--project", "web/tsconfig.types.json"]);
+    copyFileSync(path.join(root, "web/src/viz/react.d.ts"), path.join(dist, "types/viz/react.d.ts"));
     // What `require` gives has the same types. A file for each way to load a module is what TypeScript looks for.
     for (const name of required) writeFileSync(path.join(root, typesOf(name)), `export * from "./${name}.js";\n`);
   });

@@ -7,6 +7,7 @@ export { AttentionHeads, type AttentionHeadsEvents } from "./viz/attentionHeads.
 export { AttentionMap, type AttentionMapEvents, type MapView, type Range } from "./viz/attentionMap.js";
 export { type Kind, type Palette } from "./viz/colours.js";
 export { type Cell } from "./viz/cursor.js";
+export { type ElementProps } from "./viz/elementProps.js";
 export { type TokenSelection } from "./viz/links.js";
 export { type AttentionSource } from "./viz/source.js";
 export { type HiddenRule } from "./viz/visibility.js";
