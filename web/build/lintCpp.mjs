@@ -1,7 +1,7 @@
 // Whether all C++ is formatted, and what clang-tidy finds in the core. Both tools say other things in other versions: it
 // is Debian 12's that counts, and where it is missing the check is skipped.
 
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import path from "node:path";
@@ -9,7 +9,7 @@ import path from "node:path";
 import { setUp } from "../../cpp/toolchain/setup.mjs";
 import { add, nothing } from "./counts.mjs";
 import { build, root } from "./paths.mjs";
-import { ended, run, say } from "./run.mjs";
+import { ended, run, say, start } from "./run.mjs";
 
 const VERSION = 14;
 const FOLDERS = ["cpp", "tests/cpp", "tests/bench", "tests/package/consumers"];
@@ -25,7 +25,9 @@ export async function lintCpp() {
 async function format() {
   const files = FOLDERS.flatMap(sourcesIn);
   const program = programOf("clang-format");
-  return program ? judge(files, (file) => isFine(program, ["--dry-run", "-Werror", file])) : skip("clang-format", files);
+  return program
+    ? judge(files, (file) => isFine(program, ["--dry-run", "-Werror", file]))
+    : skip("clang-format", files);
 }
 
 async function tidy() {
@@ -81,7 +83,7 @@ async function judge(files, check) {
 
 /** Runs a tool on one file; what it says is shown if it fails. */
 async function isFine(program, args) {
-  const child = spawn(program, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
+  const child = start(program, args, { stdio: ["ignore", "pipe", "pipe"] });
   const output = [];
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => output.push(chunk));
   const status = await ended(child);

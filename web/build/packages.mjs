@@ -11,7 +11,14 @@ import { run, say } from "./run.mjs";
 const PAUSES = [0, 10, 30];
 
 /** What does not answer in a minute, twice, npm gives up. Under `npm pack --dry-run` packages are needed all the same. */
-const NPM_CI = ["ci", "--loglevel=warn", "--ignore-scripts", "--dry-run=false", "--fetch-timeout=60000", "--fetch-retries=1"];
+const NPM_CI = [
+  "ci",
+  "--loglevel=warn",
+  "--ignore-scripts",
+  "--dry-run=false",
+  "--fetch-timeout=60000",
+  "--fetch-retries=1",
+];
 
 /**
  * What users run headwise with. First the JavaScript engines, then the tools, under the newest Node among them: npm leaves

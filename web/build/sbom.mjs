@@ -23,7 +23,8 @@ export function writeSbom(toolchain) {
 
 const component = (type, name, version, license) => ({ type, name, version, licenses: [licenseChoice(license)] });
 
-const licenseChoice = (license) => (/ (AND|OR|WITH) /.test(license) ? { expression: license } : { license: { id: license } });
+const licenseChoice = (license) =>
+  / (AND|OR|WITH) /.test(license) ? { expression: license } : { license: { id: license } };
 
 const npm = (name, version) => `pkg:npm/${name.replace("@", "%40")}@${version}`;
 
@@ -38,8 +39,21 @@ function compiledIn({ root: emscripten, version }) {
   const llvm = llvmVersion(path.join(system, "libcxx/include/__config"));
   const llvmLicense = "Apache-2.0 WITH LLVM-exception";
   return [
-    component("library", "Eigen", numbers(eigen, ["EIGEN_WORLD_VERSION", "EIGEN_MAJOR_VERSION", "EIGEN_MINOR_VERSION"]), "MPL-2.0"),
-    component("library", "xsimd", numbers(xsimd, ["MAJOR", "MINOR", "PATCH"].map((part) => `XSIMD_VERSION_${part}`)), "BSD-3-Clause AND BSL-1.0"),
+    component(
+      "library",
+      "Eigen",
+      numbers(eigen, ["EIGEN_WORLD_VERSION", "EIGEN_MAJOR_VERSION", "EIGEN_MINOR_VERSION"]),
+      "MPL-2.0",
+    ),
+    component(
+      "library",
+      "xsimd",
+      numbers(
+        xsimd,
+        ["MAJOR", "MINOR", "PATCH"].map((part) => `XSIMD_VERSION_${part}`),
+      ),
+      "BSD-3-Clause AND BSL-1.0",
+    ),
     component("library", "Emscripten runtime", version, "MIT OR NCSA"),
     component("library", "musl", readFileSync(path.join(system, "libc/musl/VERSION"), "utf8").trim(), "MIT"),
     component("library", "dlmalloc", dlmallocVersion(path.join(system, "dlmalloc.c")), "CC0-1.0"),

@@ -3,7 +3,7 @@
 //
 //   npm test -- --quick            without the sanitizer runs and the fuzzers
 //   npm test -- --whole            with every bundler and engine that users may have, as in CI (npm run test:package: these)
-//   npm test -- --only=jest        some stages: lint, native, asan, tsan, fuzz, jest, webgpu, browser, package, consumers
+//   npm test -- --only=jest        some stages: lint, native, wasm, asan, tsan, fuzz, jest, webgpu, browser, package, consumers
 //                                  (comma-separated)
 //   npm test -- --busy             beside a process for each core that burns; nothing from the cache
 //   npm test -- --fresh            nothing from the cache; so it is in CI
@@ -18,11 +18,13 @@ import { setUp } from "../../cpp/toolchain/setup.mjs";
 import { burnAllCores } from "./busy.mjs";
 import { add, googleTestCounts, jestCounts, nothing, oneFailed, sentence } from "./counts.mjs";
 import { lintWeb } from "./lint.mjs";
+import { lintCpp } from "./lintCpp.mjs";
 import { installConsumers } from "./packages.mjs";
 import { build, root } from "./paths.mjs";
 import { ended, run, say, start, useGroups } from "./run.mjs";
 import { runStage, runStages, WATCHDOG_MINUTES } from "./stages.mjs";
 import { digestOf } from "./stale.mjs";
+import { wasmTests } from "./wasmTests.mjs";
 
 const results = path.join(build, "test-results");
 const shards = [...Array(Math.min(availableParallelism(), 8)).keys()];
@@ -33,7 +35,16 @@ const THREADED = "ThreadPool.*:Threads.*:LayerBits.DoNotDependOnThreads:KvCache.
 /** What every test in C++, every test of the package, and every linter may depend on. */
 const CORE = ["cpp", "tests/cpp", "tests/cases", "CMakeLists.txt", "CMakePresets.json", "web/build"];
 const PACKAGE = [...CORE, "web", "tests", "../shared/cases", "package.json", "package-lock.json", "README.md"];
-const LINTED = [...PACKAGE, "eslint.config.js", ".prettierrc.json", ".prettierignore", ".github", ".changeset"];
+const LINTED = [
+  ...PACKAGE,
+  ".clang-format",
+  ".clang-tidy",
+  "eslint.config.js",
+  ".prettierrc.json",
+  ".prettierignore",
+  ".github",
+  ".changeset",
+];
 
 /**
  * In the order they run. `minutes` is the budget, at least twice what a quiet machine of two cores takes: a stage that
@@ -41,8 +52,9 @@ const LINTED = [...PACKAGE, "eslint.config.js", ".prettierrc.json", ".prettierig
  * budgets add up to less than 45.
  */
 const stagesOf = (hunt) => [
-  { name: "lint", minutes: 2, reads: LINTED, run: async () => [await lintWeb()].reduce(add) },
+  { name: "lint", minutes: 2, reads: LINTED, run: async () => [await lintWeb(), await lintCpp()].reduce(add) },
   { name: "native", minutes: 2, reads: CORE, run: () => nativeTests("release") },
+  { name: "wasm", minutes: 2, reads: CORE, run: wasmTests },
   { name: "asan", minutes: 6, reads: CORE, run: () => nativeTests("asan"), slow: true },
   { name: "tsan", minutes: 3, reads: CORE, run: () => nativeTests("tsan", THREADED), slow: true },
   { name: "fuzz", minutes: 3 + hunt, reads: CORE, run: () => fuzz(hunt), slow: true },

@@ -1,55 +1,58 @@
 // The WebAssembly modules: CMake and Ninja build what is stale, then the loaders are adapted and copied to dist/wasm.
 
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
 
-import { build, dist, inlineModule, root } from './paths.mjs';
-import { run, say } from './run.mjs';
+import { build, dist, inlineModule, root } from "./paths.mjs";
+import { run, say } from "./run.mjs";
 
-const VARIANTS = ['simd', 'relaxed'];
+const VARIANTS = ["simd", "relaxed"];
 
 /** As aggressive as is safe: what Emscripten links in for ways of loading that are cut off below goes away. */
 const MINIFY = { module: true, ecma: 2022, mangle: true, compress: { ecma: 2022, passes: 3, unused: true } };
 
 /** @param {import('../../cpp/toolchain/emscripten.mjs').Toolchain} toolchain */
 export async function buildWasm(toolchain) {
-  const folder = path.join(build, 'wasm');
+  const folder = path.join(build, "wasm");
   if (configuredFor(folder) !== toolchain.root) {
-    say('wasm: configuring');
-    const fresh = existsSync(folder) ? ['--fresh'] : [];
-    await run('cmake', ['--preset', 'wasm', ...fresh], { env: toolchain.env, quiet: true });
-    writeFileSync(path.join(folder, 'toolchain-root'), toolchain.root);
+    say("wasm: configuring");
+    const fresh = existsSync(folder) ? ["--fresh"] : [];
+    await run("cmake", ["--preset", "wasm", ...fresh], { env: toolchain.env, quiet: true });
+    writeFileSync(path.join(folder, "toolchain-root"), toolchain.root);
   }
-  await run('cmake', ['--build', folder], { env: toolchain.env });
+  await run("cmake", ["--build", folder], { env: toolchain.env });
   await publishAll(folder);
 }
 
 /** Adapts what was linked in a folder, and writes it where the package has it. */
 export async function publishAll(folder) {
-  const { minify } = await import('@swc/core'); // installed by an earlier step of the build
+  const { minify } = await import("@swc/core"); // installed by an earlier step of the build
   const small = async (glue) => (await minify(glue, MINIFY)).code;
   for (const variant of VARIANTS) await publish(folder, variant, small);
   await publishInline(folder, small);
 }
 
 function configuredFor(folder) {
-  const file = path.join(folder, 'toolchain-root');
-  return existsSync(file) ? readFileSync(file, 'utf8') : undefined;
+  const file = path.join(folder, "toolchain-root");
+  return existsSync(file) ? readFileSync(file, "utf8") : undefined;
 }
 
 async function publish(folder, variant, small) {
   const linked = (engine, ending) => readFileSync(path.join(folder, engine, `headwise.${variant}.${ending}`));
-  const wasm = linked('web', 'wasm');
-  if (!wasm.equals(linked('node', 'wasm'))) {
-    throw new Error(`headwise.${variant}: the links for pages and for Node gave different wasm, so one cannot serve both`);
+  const wasm = linked("web", "wasm");
+  if (!wasm.equals(linked("node", "wasm"))) {
+    throw new Error(
+      `headwise.${variant}: the links for pages and for Node gave different wasm, so one cannot serve both`,
+    );
   }
-  const output = path.join(dist, 'wasm');
+  const output = path.join(dist, "wasm");
   const publishFile = (ending, content) => writeIfChanged(path.join(output, `headwise.${variant}.${ending}`), content);
-  publishFile('wasm', labelled(wasm, { variant, threads: true }));
-  const glue = (engine) => tellingOfCrashes(withoutBindingsOfThreads(withoutOwnLoading(withoutLastingWait(String(linked(engine, 'js'))))));
-  publishFile('js', Buffer.from(await small(startWorkersFromOwnUrl(glue('web'), 'import.meta.url'))));
-  const nodeGlue = startWorkersFromOwnUrl(glue('node'), 'new URL(import.meta.url)');
-  publishFile('node.js', Buffer.from(await small(withoutCommandLineFlags(nodeGlue))));
+  publishFile("wasm", labelled(wasm, { variant, threads: true }));
+  const glue = (engine) =>
+    tellingOfCrashes(withoutBindingsOfThreads(withoutOwnLoading(withoutLastingWait(String(linked(engine, "js"))))));
+  publishFile("js", Buffer.from(await small(startWorkersFromOwnUrl(glue("web"), "import.meta.url"))));
+  const nodeGlue = startWorkersFromOwnUrl(glue("node"), "new URL(import.meta.url)");
+  publishFile("node.js", Buffer.from(await small(withoutCommandLineFlags(nodeGlue))));
 }
 
 /**
@@ -57,27 +60,27 @@ async function publish(folder, variant, small) {
  * The module is a file too, for engines that compile no bytes (Cloudflare Workers).
  */
 async function publishInline(folder, small) {
-  const linked = (ending) => readFileSync(path.join(folder, 'inline', `headwise.inline.${ending}`));
-  const glue = await small(withoutOwnUrl(withoutOwnLoading(String(linked('js')))));
-  for (const forbidden of ['fetch', 'import(', 'import.meta', 'Worker(', 'XMLHttpRequest']) {
+  const linked = (ending) => readFileSync(path.join(folder, "inline", `headwise.inline.${ending}`));
+  const glue = await small(withoutOwnUrl(withoutOwnLoading(String(linked("js")))));
+  for (const forbidden of ["fetch", "import(", "import.meta", "Worker(", "XMLHttpRequest"]) {
     if (glue.includes(forbidden)) throw new Error(`headwise.inline: its loader still has ${forbidden}`);
   }
   writeIfChanged(inlineModule.glue, Buffer.from(glue));
-  const wasm = labelled(linked('wasm'), { variant: 'simd', threads: false });
-  writeIfChanged(path.join(dist, 'wasm', 'headwise.inline.wasm'), wasm);
-  writeIfChanged(inlineModule.wasm, Buffer.from(`export default ${JSON.stringify(wasm.toString('base64'))};\n`));
+  const wasm = labelled(linked("wasm"), { variant: "simd", threads: false });
+  writeIfChanged(path.join(dist, "wasm", "headwise.inline.wasm"), wasm);
+  writeIfChanged(inlineModule.wasm, Buffer.from(`export default ${JSON.stringify(wasm.toString("base64"))};\n`));
 }
 
 /** The module with a custom section that says what it is: see web/src/wasm/moduleLabel.ts. */
 function labelled(wasm, kind) {
   const label = Buffer.from(JSON.stringify({ version: packageVersion(), ...kind }));
-  const name = Buffer.from('headwise');
+  const name = Buffer.from("headwise");
   const section = Buffer.concat([Buffer.from([name.length]), name, label]);
-  if (section.length > 127) throw new Error('the label is longer than its length in one byte says');
+  if (section.length > 127) throw new Error("the label is longer than its length in one byte says");
   return Buffer.concat([wasm, Buffer.from([0, section.length]), section]);
 }
 
-const packageVersion = () => JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')).version;
+const packageVersion = () => JSON.parse(readFileSync(path.join(root, "package.json"), "utf8")).version;
 
 /**
  * The loader starts its threads from itself, by the name it was linked under. Served from elsewhere (a renamed file, a
@@ -91,7 +94,7 @@ function startWorkersFromOwnUrl(glue, ownUrl) {
 
 /** Threads call nothing by way of Embind; to describe every class to each of them took longer than the rest of its start. */
 function withoutBindingsOfThreads(glue) {
-  return replaceOne(glue, /if\s*\(!initializedJS\)\s*\{\s*__embind_initialize_bindings\(\);/g, 'if(!initializedJS){');
+  return replaceOne(glue, /if\s*\(!initializedJS\)\s*\{\s*__embind_initialize_bindings\(\);/g, "if(!initializedJS){");
 }
 
 /** A thread that traps must fail the call that it works for; thrown in an event handler, its error would fail the process. */
@@ -103,7 +106,7 @@ function tellingOfCrashes(glue) {
 /** The module always comes from JavaScript, compiled: the loader's own ways to fetch it are dead, and say so to a minifier. */
 function withoutOwnLoading(glue) {
   const own = /wasmBinaryFile\s*\?\?=\s*findWasmBinary\(\);\s*instantiateAsync\([^)]*\)\.catch\(readyPromiseReject\);/g;
-  return replaceOne(glue, own, '');
+  return replaceOne(glue, own, "");
 }
 
 function withoutOwnUrl(glue) {

@@ -1,24 +1,19 @@
 // The C++ tests as WebAssembly in Node: the same programs as natively, for both variants of the instruction set.
 
-import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
+import { findToolchain } from "../../cpp/toolchain/emscripten.mjs";
 import { add, googleTestCounts, oneFailed } from "./counts.mjs";
-import { build, root } from "./paths.mjs";
-import { ended, run, say } from "./run.mjs";
+import { build } from "./paths.mjs";
+import { ended, run, say, start } from "./run.mjs";
 
 const PRESET = "wasm-tests";
 const VARIANTS = ["simd", "relaxed"];
 
-/**
- * Builds the tests and runs both variants side by side.
- *
- * @param {import("../../cpp/toolchain/emscripten.mjs").Toolchain} toolchain
- * @param {string} filter - as for --gtest_filter
- * @returns the counts of counts.mjs
- */
-export async function wasmTests(toolchain, filter = "*") {
+/** Builds the tests and runs both variants side by side. @returns the counts of counts.mjs */
+export async function wasmTests() {
+  const toolchain = findToolchain();
   const folder = path.join(build, PRESET);
   const stamp = path.join(folder, "toolchain-root");
   if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== toolchain.root) {
@@ -28,11 +23,11 @@ export async function wasmTests(toolchain, filter = "*") {
     writeFileSync(stamp, toolchain.root);
   }
   await run("cmake", ["--build", folder], { env: toolchain.env });
-  const counts = await Promise.all(VARIANTS.map((variant) => runVariant(folder, variant, filter)));
+  const counts = await Promise.all(VARIANTS.map((variant) => runVariant(folder, variant)));
   return counts.reduce(add);
 }
 
-async function runVariant(folder, variant, filter) {
+async function runVariant(folder, variant) {
   const results = path.join(build, "test-results");
   mkdirSync(results, { recursive: true });
   const report = path.join(results, `${PRESET}.${variant}.json`);
@@ -40,8 +35,8 @@ async function runVariant(folder, variant, filter) {
   const program = path.join(folder, "tests/cpp", `headwise_tests.${variant}.cjs`);
   // Node 20 has relaxed SIMD behind a flag.
   const engine = Number(process.versions.node.split(".")[0]) < 22 ? ["--experimental-wasm-relaxed-simd"] : [];
-  const args = [`--gtest_filter=${filter}`, `--gtest_output=json:${report}`, "--gtest_brief=1"];
-  const child = spawn(process.execPath, [...engine, program, ...args], { cwd: root, stdio: ["ignore", 2, 2] });
+  const args = [`--gtest_output=json:${report}`, "--gtest_brief=1"];
+  const child = start(process.execPath, [...engine, program, ...args], { stdio: ["ignore", 2, 2] });
   const status = await ended(child);
   const counts = googleTestCounts(report);
   return status !== 0 && counts.failed === 0 ? add(counts, oneFailed) : counts; // it died after its last test

@@ -5,13 +5,12 @@ import path from "node:path";
 
 import { beforeAll, expect, test } from "@jest/globals";
 
+import { TEST_MILLISECONDS, WAIT_MILLISECONDS } from "../../hangLimits.mjs";
 import { firstRows } from "../expected.js";
 import { closeTo, expectBothWays, outcomeIn } from "../pages.js";
 import { copyAssets, pageProject } from "../pageProject.js";
 import { run } from "../programs.js";
 import { describeWith, newestNode, tool } from "../tools.js";
-
-const MINUTES = 60_000;
 
 /** Nothing is asked, nothing is sent. */
 const QUIET = { CI: "1", NG_CLI_ANALYTICS: "false", ASTRO_TELEMETRY_DISABLED: "1" };
@@ -27,13 +26,13 @@ function projectOf(name?: string) {
     const { folder } = project.consumer;
     const site = path.join(folder, "site");
     await rm(site, { recursive: true, force: true });
-    await run(newestNode, [tool(program), ...words], { cwd: folder, env: QUIET, timeout: 4 * MINUTES });
+    await run(newestNode, [tool(program), ...words], { cwd: folder, env: QUIET, timeout: 3 * WAIT_MILLISECONDS });
     return site;
   };
   return { project, build };
 }
 
-const slowTest = (name: string, body: () => Promise<void>) => test(name, body, 5 * MINUTES);
+const slowTest = (name: string, body: () => Promise<void>) => test(name, body, 3 * TEST_MILLISECONDS);
 
 describeWith([tool("@sveltejs/kit"), tool("@sveltejs/adapter-static"), tool("vite")], "SvelteKit", () => {
   const { project, build } = projectOf("svelteKit");

@@ -13,14 +13,12 @@ import { pack } from "../consumer.js";
 import { freshClone } from "../freshClone.js";
 import { run } from "../programs.js";
 
-const MINUTES = 60_000;
-
 let folder: string;
 let clone: string;
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), "headwise-packed-"));
   clone = await freshClone();
-}, MINUTES);
+});
 afterAll(() => Promise.all([folder, clone].map((place) => rm(place, { recursive: true, force: true }))));
 
 /** The files of a package, each with the hash of its bytes. */

@@ -5,11 +5,10 @@ import path from "node:path";
 
 import { afterAll, beforeAll, describe, test } from "@jest/globals";
 
+import { WAIT_MILLISECONDS } from "../../hangLimits.mjs";
 import { emptyConsumer, type Consumer } from "../consumer.js";
 import { run } from "../programs.js";
 import { describeWith, newestNode, tool } from "../tools.js";
-
-const MINUTES = 60_000;
 
 let consumer: Consumer;
 beforeAll(async () => {
@@ -23,12 +22,12 @@ afterAll(() => consumer.remove());
 async function passes(project: string, node: string, ...words: readonly string[]): Promise<void> {
   const cwd = path.join(consumer.folder, project);
   await cp(path.join(consumer.folder, "shared"), cwd, { recursive: true });
-  await run(node, words, { cwd, timeout: 2 * MINUTES });
+  await run(node, words, { cwd, timeout: WAIT_MILLISECONDS });
 }
 
 describe("the repository's Jest, with ES modules", () => {
   const jest = path.resolve("node_modules/jest/bin/jest.js");
-  test("headwise", () => passes("modules", process.execPath, "--experimental-vm-modules", jest), 3 * MINUTES);
+  test("headwise", () => passes("modules", process.execPath, "--experimental-vm-modules", jest));
 });
 
 const jest = tool("jest/bin/jest.js");
@@ -36,7 +35,7 @@ describeWith([jest], "Jest", () => {
   /** A test that a project's tests pass, if it has what it needs. */
   const projectTest = (name: string, project: string, needed: readonly string[] = []) =>
     describeWith(needed.map(tool), project, () => {
-      test(name, () => passes(project, process.execPath, jest), 3 * MINUTES);
+      test(name, () => passes(project, process.execPath, jest));
     });
 
   projectTest("headwise/inline and headwise/onnx by require, without configuration", "commonjs");
@@ -50,9 +49,9 @@ describeWith([vitest], "Vitest, without configuration", () => {
   const inEnvironment = (environment: string, file: string) => () =>
     passes("vitest", newestNode, vitest, "run", file, "--environment", environment);
 
-  test("headwise, headwise/worker and headwise/inline", inEnvironment("node", "compute.test.js"), 3 * MINUTES);
+  test("headwise, headwise/worker and headwise/inline", inEnvironment("node", "compute.test.js"));
   for (const environment of ["jsdom", "happy-dom"])
     describeWith([tool(environment)], environment, () => {
-      test("headwise/inline and headwise/viz", inEnvironment(environment, "elements.test.js"), 3 * MINUTES);
+      test("headwise/inline and headwise/viz", inEnvironment(environment, "elements.test.js"));
     });
 });

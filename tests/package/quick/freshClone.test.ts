@@ -7,10 +7,9 @@ import path from "node:path";
 
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 
+import { TEST_MILLISECONDS, WAIT_MILLISECONDS } from "../../hangLimits.mjs";
 import { freshClone } from "../freshClone.js";
 import { run } from "../programs.js";
-
-const MINUTES = 60_000;
 
 let clone: string;
 beforeAll(async () => {
@@ -18,12 +17,15 @@ beforeAll(async () => {
   const compiled = path.resolve("build/wasm");
   if (existsSync(compiled))
     await cp(compiled, path.join(clone, "build/wasm"), { recursive: true, preserveTimestamps: true });
-}, MINUTES);
+});
 afterAll(() => rm(clone, { recursive: true }));
 
 /** The names of the files that npm would publish. The answer of npm is all that stands on stdout. */
 async function packed(folder: string, ...flags: string[]): Promise<string[]> {
-  const printed = await run("npm", ["pack", "--dry-run", "--json", ...flags], { cwd: folder, timeout: 15 * MINUTES });
+  const printed = await run("npm", ["pack", "--dry-run", "--json", ...flags], {
+    cwd: folder,
+    timeout: 3 * WAIT_MILLISECONDS,
+  });
   const [{ files }] = JSON.parse(printed) as [{ files: readonly { readonly path: string }[] }];
   return files.map((file) => file.path).sort();
 }
@@ -31,5 +33,5 @@ async function packed(folder: string, ...flags: string[]): Promise<string[]> {
 test(
   "npm pack in a fresh clone packs what npm pack packs here, where all is built",
   async () => expect(await packed(clone)).toEqual(await packed(path.resolve("."), "--ignore-scripts")),
-  20 * MINUTES,
+  4 * TEST_MILLISECONDS,
 );
