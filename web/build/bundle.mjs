@@ -1,6 +1,6 @@
 // web/src → dist: one self-contained, readable module for each entry of the package, with its source map, and the types.
 
-import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 
@@ -38,9 +38,17 @@ export async function bundle() {
   const inputs = ["web/src", ...Object.values(inlineModule).map(fromRoot), ...CONFIGURATION];
   const outputs = ENTRIES.flatMap(({ file }) => [`dist/${file}`, `dist/${file}.map`, metafileOf(file)]);
   await whenStale("bundle", { inputs, outputs }, async () => {
+    removeBundles();
     for (const entry of ENTRIES) await bundleEntry(entry);
     printSizes();
   });
+}
+
+/** An older build may have left files that are entries no more; npm would pack them. */
+function removeBundles() {
+  const bundles = readdirSync(dist).filter((name) => /\.(c?js|map)$/.test(name));
+  for (const name of bundles) rmSync(path.join(dist, name));
+  rmSync(metafiles, { recursive: true, force: true });
 }
 
 const version = () => JSON.parse(readFileSync(path.join(root, "package.json"), "utf8")).version;

@@ -3,6 +3,7 @@
 import { createAttention, HeadwiseError, tensor, type Attention, type FloatTensor, type Report } from "headwise";
 import { createAttention as createInline } from "headwise/inline";
 import * as onnx from "headwise/onnx";
+import { defineElements, type AttentionMap } from "headwise/viz";
 import { createAttention as createOnGpu } from "headwise/webgpu";
 import { createAttention as createInWorker } from "headwise/worker";
 
@@ -32,6 +33,15 @@ export async function onGpu(device: GPUDevice): Promise<string | undefined> {
   } catch (error) {
     return HeadwiseError.is(error) ? error.code : undefined;
   }
+}
+
+export function draw(probs: FloatTensor & { readonly data: Float32Array }): void {
+  defineElements();
+  const map: AttentionMap = document.querySelector("attention-map")!;
+  map.probs = { data: probs.data, shape: probs.shape };
+  map.addEventListener("headchange", ({ detail }) => console.log(detail.head));
+  // @ts-expect-error: what is internal is not there
+  map.invalidate();
 }
 
 export async function everywhere(): Promise<readonly number[]> {
