@@ -36,7 +36,7 @@ describe("every listing is one that a test runs", () => {
     "README.md": [""], // the tree of folders
     "web/docs/contract.md": ["text", "text"], // the formula, and the error model
     "web/docs/guide.md": ["html page", "js vite.config.js", "js service.js", "cmake CMakeLists.txt"],
-    "web/docs/viz.md": ["html", "ts"],
+    "web/docs/viz.md": ["html", "ts", "ts preact.d.ts", "ts solid.d.ts", "ts svelte.d.ts", "ts vue.d.ts"],
   };
 
   test.each(pages)("%s", (page) => {
