@@ -130,7 +130,7 @@ test("buffers and encoders that the GPU would not take are refused by name, and 
       mapped: `OptionError: ${called} key.buffer must be unmapped, got mapState "mapped"`,
       foreign: `OptionError: ${called} key.buffer must belong to this instance's device`,
       fake: `OptionError: ${called} key.buffer must belong to this instance's device`,
-      proxy: `OptionError: ${called} key.buffer must be a GPUBuffer, got an empty object`,
+      proxy: `OptionError: ${called} key.buffer must be a GPUBuffer, got a proxy of one`,
       finished:
         "OptionError: encode: commandEncoder must be a GPUCommandEncoder of this instance's device that is not finished",
       running: `DisposedError: ${called} the instance was disposed`,

@@ -88,12 +88,14 @@ export function checkGpuTensor<D extends Dtype>(
     throw new OptionError(`${operation}: ${argument}.dtype must be ${dtypes.join(" or ")}, got ${describe(dtype)}`);
   const byteLength = elementCount(operation, argument, shape) * BYTES[dtype];
   const { usage, size } = factsOf(buffer);
-  const refuse = (rule: string, got: unknown) =>
-    new OptionError(`${operation}: ${argument}.${rule}, got ${describe(got)}`);
-  if (usage === undefined || size === undefined) throw refuse("buffer must be a GPUBuffer", buffer);
-  if ((usage & STORAGE) === 0) throw refuse("buffer must have usage STORAGE", usage);
+  const refuse = (rule: string, got: string) => new OptionError(`${operation}: ${argument}.${rule}, got ${got}`);
+  if (usage === undefined || size === undefined) {
+    const got = describe(buffer);
+    throw refuse("buffer must be a GPUBuffer", got === "a GPUBuffer" ? "a proxy of one" : got);
+  }
+  if ((usage & STORAGE) === 0) throw refuse("buffer must have usage STORAGE", describe(usage));
   if (!Number.isInteger(offset) || offset < 0 || offset % 4 !== 0)
-    throw refuse("offset must be a multiple of 4", offset);
+    throw refuse("offset must be a multiple of 4", describe(offset));
   if (offset + byteLength > size)
     throw new ShapeError(
       `${operation}: ${argument} must fit its buffer, got ${byteLength} bytes at offset ${offset} of ${size}`,
