@@ -2,6 +2,7 @@ import { Disposing } from "../disposable.js";
 import { DisposedError, OutOfMemoryError } from "../errors.js";
 import { ARRAYS, BYTES, elementCount, type Dtype, type TensorDataOf, type TypedTensor } from "../tensor.js";
 import type { LateCopy } from "./module.js";
+import { textOf } from "./utf8.js";
 
 /** The part of the module that hands out memory. */
 export interface Allocator {
@@ -78,7 +79,7 @@ export class Heap {
   /** The C string at `address`. */
   text(address: number): string {
     const bytes = this.#bytes(address, this.#memory.buffer.byteLength - address);
-    return new TextDecoder().decode(bytes.slice(0, bytes.indexOf(0)));
+    return textOf(bytes.subarray(0, bytes.indexOf(0)));
   }
 
   /** A view of the word at `address`, for Atomics. Words at fixed addresses stay valid when memory grows. */

@@ -2,6 +2,7 @@ import { AssetError } from "../errors.js";
 import { isObject } from "../describe.js";
 import { version } from "../version.js";
 import { versionError } from "./assetErrors.js";
+import { textOf } from "./utf8.js";
 import type { Variant } from "./variants.js";
 
 /** What a `.wasm` file of this package says about itself, in a custom section that the build adds. */
@@ -47,7 +48,7 @@ function labelOf(module: WebAssembly.Module): ModuleLabel | undefined {
   const [section] = WebAssembly.Module.customSections(module, SECTION);
   if (!section) return undefined;
   try {
-    const label: unknown = JSON.parse(new TextDecoder().decode(section));
+    const label: unknown = JSON.parse(textOf(new Uint8Array(section)));
     return isObject(label) && "variant" in label ? (label as ModuleLabel) : undefined;
   } catch {
     return undefined;
