@@ -1,8 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
 
-import { dataHint } from "../../web/src/arrayHints.js";
-import { CallArguments } from "../../web/src/callArguments.js";
-import type { Dtype } from "../../web/src/tensor.js";
+import { dataHint } from "../../web/src/call/arrayHints.js";
+import { CallArguments } from "../../web/src/call/callArguments.js";
+import type { Dtype } from "../../web/src/tensor/tensor.js";
 import { thrownBy } from "./thrownBy.js";
 
 const FLOATS = ["float32", "float16"] as const;

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "@jest/globals";
 
-import { attentionProblem, OPTION_NAMES } from "../../web/src/attentionProblem.js";
-import { CallArguments } from "../../web/src/callArguments.js";
-import { readOptions } from "../../web/src/options.js";
-import type { Layout } from "../../web/src/layout.js";
+import { attentionProblem, OPTION_NAMES } from "../../web/src/attention/attentionProblem.js";
+import { CallArguments } from "../../web/src/call/callArguments.js";
+import { readOptions } from "../../web/src/call/options.js";
+import type { Layout } from "../../web/src/tensor/layout.js";
 import { thrownBy } from "./thrownBy.js";
 
 const floats = (...shape: number[]) => ({ data: new Float32Array(shape.reduce((n, x) => n * x, 1)), shape });

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 
-import type { AttentionProblem } from "../../web/src/attentionProblem.js";
-import { AssetError, DisposedError, HeadwiseError } from "../../web/src/errors.js";
-import { Queue } from "../../web/src/queue.js";
-import { version } from "../../web/src/version.js";
-import { RemoteBackend } from "../../web/src/worker/backend.js";
+import type { AttentionProblem } from "../../web/src/attention/attentionProblem.js";
+import { AssetError, DisposedError, HeadwiseError } from "../../web/src/errors/errors.js";
+import { Queue } from "../../web/src/call/queue.js";
+import { version } from "../../web/src/engine/version.js";
+import { WorkerEngine } from "../../web/src/worker/workerEngine.js";
 import { Connection } from "../../web/src/worker/connection.js";
 import type { ChannelEvents } from "../../web/src/worker/channel.js";
 import { errorOf, errorParts } from "../../web/src/worker/errorParts.js";
@@ -163,7 +163,7 @@ describe("an instance whose worker was lost", () => {
         terminate: () => void (worker.terminated = true),
       };
     };
-    const { opened } = RemoteBackend.open("createAttention", spawn, options, undefined);
+    const { opened } = WorkerEngine.open("createAttention", spawn, options, undefined);
     const answer = (kind: "opened" | "failed" | "done") => {
       const { events, posted } = workers.at(-1)!;
       const { id } = posted.at(-1)!;
@@ -173,18 +173,18 @@ describe("an instance whose worker was lost", () => {
     };
     workers[0]!.events.reply({ kind: "ready", version, lock: undefined });
     answer("opened");
-    const { backend } = await opened;
+    const { engine } = await opened;
     const queue = new Queue();
     const call = () => {
-      const assertAdmitted = backend.admit(problem.operation);
+      const assertAdmitted = engine.admit(problem.operation);
       return reasonOf(
         queue.run(() => {
           assertAdmitted();
-          return backend.attention(problem as unknown as AttentionProblem);
+          return engine.attention(problem as unknown as AttentionProblem);
         }),
       );
     };
-    return { backend, workers, answer, call };
+    return { engine, workers, answer, call };
   }
 
   const tick = () => jest.advanceTimersByTimeAsync(0);
@@ -227,11 +227,11 @@ describe("an instance whose worker was lost", () => {
   });
 
   test("that is disposed while another opens ends that too, and starts no more", async () => {
-    const { backend, workers, call } = await instance();
+    const { engine, workers, call } = await instance();
     workers[0]!.events.lost("exit code 1");
     const waiting = call();
     await tick();
-    backend.dispose();
+    engine.dispose();
     expect(DisposedError.is(await waiting)).toBe(true);
     expect(workers[1]!.terminated).toBe(true);
     expect(await call()).toMatchObject({ name: "DisposedError" });

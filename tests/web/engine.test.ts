@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 
-import { DisposedError, type EmptyRowError, HeadwiseError, OutOfMemoryError } from "../../web/src/errors.js";
-import { WasmEngine } from "../../web/src/wasm/engine.js";
+import { DisposedError, type EmptyRowError, HeadwiseError, OutOfMemoryError } from "../../web/src/errors/errors.js";
+import { WasmCore } from "../../web/src/wasm/core.js";
 import type { WasmModule } from "../../web/src/wasm/module.js";
 import { thrownBy } from "./thrownBy.js";
 
@@ -54,7 +54,7 @@ function fakeModule({ code = 0, message = "", rows = [] as number[], capacity = 
 }
 
 function engineOf(fake: ReturnType<typeof fakeModule>) {
-  return new WasmEngine(fake.module, fake.memory, 1, false);
+  return new WasmCore(fake.module, fake.memory, 1, false);
 }
 
 describe("a call", () => {

@@ -1,4 +1,4 @@
-import type { HeadwiseError } from "../../web/src/errors.js";
+import type { HeadwiseError } from "../../web/src/errors/errors.js";
 
 /** What `action` throws; it is an error of its own if it throws nothing. */
 export function thrownBy(action: () => unknown): HeadwiseError {

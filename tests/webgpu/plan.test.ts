@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 
-import type { AttentionShape } from "../../web/src/attentionOptions.js";
+import type { AttentionShape } from "../../web/src/attention/attentionShape.js";
 import { planAttention, type AttentionFacts, type AttentionPlan, type Limits } from "../../web/src/webgpu/plan.js";
 
 /** The limits that every WebGPU device has. */

@@ -8,10 +8,11 @@ import {
   planAttention,
   projectKernel,
   type AttentionFacts,
-  type FloatDtype,
   type Limits,
 } from "../../web/src/webgpu/plan.js";
-import { kernelKey, shaderSource, type Kernel } from "../../web/src/webgpu/shader.js";
+import { type FloatDtype } from "../../web/src/webgpu/kernel.js";
+import { kernelKey, shaderSource } from "../../web/src/webgpu/shader.js";
+import { type Kernel } from "../../web/src/webgpu/kernel.js";
 import { describeOnNullGpu, nullGpu, openTestDevice } from "./gpu.js";
 
 const ALL = { heads: undefined, queries: undefined, average: false };

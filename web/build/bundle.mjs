@@ -13,20 +13,20 @@ import { whenStale } from "./stale.mjs";
 
 /** A file of dist/, what it is made from, and for which platform. `.cjs` is for `require`. */
 const ENTRIES = [
-  { file: "index.js", source: "web/src/index.ts", platform: "browser" },
-  { file: "index.node.js", source: "web/src/index.node.ts", platform: "node" },
-  { file: "worker.js", source: "web/src/worker.ts", platform: "browser" },
-  { file: "worker.node.js", source: "web/src/worker.node.ts", platform: "node" },
+  { file: "index.js", source: "web/src/entries/index.ts", platform: "browser" },
+  { file: "index.node.js", source: "web/src/entries/index.node.ts", platform: "node" },
+  { file: "worker.js", source: "web/src/entries/worker.ts", platform: "browser" },
+  { file: "worker.node.js", source: "web/src/entries/worker.node.ts", platform: "node" },
   { file: "worker-entry.js", source: "web/src/worker/entry.ts", platform: "browser" },
   { file: "worker-entry.node.js", source: "web/src/worker/entry.node.ts", platform: "node" },
-  { file: "inline.js", source: "web/src/inline.ts", platform: "browser" },
-  { file: "inline.cjs", source: "web/src/inline.ts", platform: "browser" },
-  { file: "webgpu.js", source: "web/src/webgpu.ts", platform: "browser" },
-  { file: "webgpu-engine.js", source: "web/src/webgpuEngine.ts", platform: "browser" },
-  { file: "onnx.js", source: "web/src/onnx.ts", platform: "browser" },
-  { file: "onnx.cjs", source: "web/src/onnx.ts", platform: "browser" },
-  { file: "viz.js", source: "web/src/viz.ts", platform: "browser" },
-  { file: "viz.cjs", source: "web/src/viz.ts", platform: "browser" },
+  { file: "inline.js", source: "web/src/entries/inline.ts", platform: "browser" },
+  { file: "inline.cjs", source: "web/src/entries/inline.ts", platform: "browser" },
+  { file: "webgpu.js", source: "web/src/entries/webgpu.ts", platform: "browser" },
+  { file: "webgpu-engine.js", source: "web/src/entries/webgpuEngine.ts", platform: "browser" },
+  { file: "onnx.js", source: "web/src/entries/onnx.ts", platform: "browser" },
+  { file: "onnx.cjs", source: "web/src/entries/onnx.ts", platform: "browser" },
+  { file: "viz.js", source: "web/src/entries/viz.ts", platform: "browser" },
+  { file: "viz.cjs", source: "web/src/entries/viz.ts", platform: "browser" },
 ];
 
 /** What each entry was made from, as esbuild tells it. */
@@ -117,12 +117,12 @@ const inlinedModule = {
 export async function emitTypes() {
   const inputs = ["web/src", "web/tsconfig.json", "web/tsconfig.types.json", ...CONFIGURATION];
   const required = ENTRIES.filter(({ file }) => file.endsWith(".cjs")).map(({ file }) => path.basename(file, ".cjs"));
-  const typesOf = (name) => `dist/types/${name}.d.cts`;
-  const outputs = ["dist/types/index.d.ts", ...required.map(typesOf)];
+  const typesOf = (name) => `dist/types/entries/${name}.d.cts`;
+  const outputs = ["dist/types/entries/index.d.ts", ...required.map(typesOf)];
   await whenStale("types", { inputs, outputs }, async () => {
     rmSync(path.join(dist, "types"), { recursive: true, force: true });
     await run(process.execPath, ["node_modules/typescript/bin/tsc", "--project", "web/tsconfig.types.json"]);
-    copyFileSync(path.join(root, "web/src/viz/react.d.ts"), path.join(dist, "types/viz/react.d.ts"));
+    copyFileSync(path.join(root, "web/src/entries/vizReact.d.ts"), path.join(dist, "types/entries/vizReact.d.ts"));
     // What `require` gives has the same types. A file for each way to load a module is what TypeScript looks for.
     for (const name of required) writeFileSync(path.join(root, typesOf(name)), `export * from "./${name}.js";\n`);
   });

@@ -6,7 +6,7 @@ import path from "node:path";
 
 import { beforeAll, expect, test } from "@jest/globals";
 
-import { ERROR_CODES } from "../../../web/src/errors.js";
+import { ERROR_CODES } from "../../../web/src/errors/errors.js";
 import { run } from "../programs.js";
 
 const site = path.resolve("build/docs");

@@ -6,7 +6,7 @@ import path from "node:path";
 
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 
-import { ERROR_CODES, HeadwiseError } from "../../../web/src/errors.js";
+import { ERROR_CODES, HeadwiseError } from "../../../web/src/errors/errors.js";
 import { pack } from "../consumer.js";
 import { run } from "../programs.js";
 

@@ -1,12 +1,12 @@
 import { getFloat16, setFloat16 } from "@petamoriken/float16";
 
-import type { FloatResult } from "../backend.js";
-import { elementsOf, isAnyArray } from "../anyArray.js";
-import type { CallArguments } from "../callArguments.js";
-import { describe, isObject } from "../describe.js";
-import { OptionError, OutOfMemoryError, ShapeError } from "../errors.js";
-import { ARRAYS, asHalves, elementCount, type HalfArray } from "../tensor.js";
-import { arrayKind } from "../typedArray.js";
+import type { FloatResult } from "../attention/attentionResult.js";
+import { elementsOf, isAnyArray } from "../call/anyArray.js";
+import type { CallArguments } from "../call/callArguments.js";
+import { describe, isObject } from "../foreign/describe.js";
+import { OptionError, OutOfMemoryError, ShapeError } from "../errors/errors.js";
+import { ARRAYS, asHalves, elementCount, type HalfArray } from "../tensor/tensor.js";
+import { arrayKind } from "../foreign/typedArray.js";
 
 /** float32, or float16 as a Float16Array or as raw bits. */
 export interface FloatTensor {

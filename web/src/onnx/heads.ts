@@ -1,7 +1,7 @@
-import type { CallArguments } from "../callArguments.js";
-import { describe } from "../describe.js";
-import { ShapeError } from "../errors.js";
-import { elementCount } from "../tensor.js";
+import type { CallArguments } from "../call/callArguments.js";
+import { describe } from "../foreign/describe.js";
+import { ShapeError } from "../errors/errors.js";
+import { elementCount } from "../tensor/tensor.js";
 import { emptyArray, type Floats } from "./element.js";
 
 /** [B, S, H·D] → [B, H, S, D] */

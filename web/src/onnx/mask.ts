@@ -1,7 +1,7 @@
-import type { CallArguments } from "../callArguments.js";
-import { describe } from "../describe.js";
-import { ShapeError } from "../errors.js";
-import type { Tensor } from "../tensor.js";
+import type { CallArguments } from "../call/callArguments.js";
+import { describe } from "../foreign/describe.js";
+import { ShapeError } from "../errors/errors.js";
+import type { Tensor } from "../tensor/tensor.js";
 import { checkRank, emptyArray, shaped, type Element, type Shaped } from "./element.js";
 
 const INPUT = "attn_mask";

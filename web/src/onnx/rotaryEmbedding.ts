@@ -1,10 +1,10 @@
-import type { Attention } from "../attention.js";
-import type { CallArguments } from "../callArguments.js";
-import { describe } from "../describe.js";
-import { ShapeError } from "../errors.js";
-import type { FloatResult } from "../backend.js";
-import { namesOf, type OptionReader } from "../options.js";
-import type { Tensor } from "../tensor.js";
+import type { Attention } from "../instance/attention.js";
+import type { CallArguments } from "../call/callArguments.js";
+import { describe } from "../foreign/describe.js";
+import { ShapeError } from "../errors/errors.js";
+import type { FloatResult } from "../attention/attentionResult.js";
+import { namesOf, type OptionReader } from "../call/options.js";
+import type { Tensor } from "../tensor/tensor.js";
 import {
   asGiven,
   checkFloats,

@@ -1,9 +1,9 @@
-import { type Tensor } from "../tensor.js";
+import type { Tensor } from "../tensor/tensor.js";
 import { Slices, type Slice } from "./slices.js";
 import { readSource, readTensor, tensorSource, type AttentionSource } from "./source.js";
 import { THEME_CSS, ThemeProbe } from "./theme.js";
 import { hiddenRule, type HiddenRule } from "./visibility.js";
-import { type Tokens } from "./words.js";
+import type { Tokens } from "./words.js";
 
 /** Bytes of rows that an element keeps of a source. */
 const KEPT_BYTES = 64 * 2 ** 20;

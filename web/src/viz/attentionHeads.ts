@@ -1,5 +1,5 @@
 import { AttentionElement, type Listen } from "./attentionElement.js";
-import { type Span } from "./bins.js";
+import type { Span } from "./bins.js";
 import { headColours } from "./colours.js";
 import { define } from "./define.js";
 import { HeadChips } from "./headChips.js";
@@ -18,8 +18,10 @@ export interface AttentionHeadsEvents {
 }
 
 const THRESHOLD = 0.05;
+
 /** More lines than this are a cloud, and slow. */
 const MAX_LINKS = 5000;
+
 /** The threshold's slider is finer near zero, where most weights are. */
 const SLIDER_STEPS = 100;
 const NONE: TokenSelection = { queries: [], keys: [] };

@@ -13,9 +13,9 @@ import { MapData, type Scene } from "./mapData.js";
 import { mapLayout, type Labels, type MapLayout } from "./mapLayout.js";
 import { canvasOf, hatchPattern, paintBins, paintGaps, paintValues, type Plot } from "./painting.js";
 import { fontOf, paintLabels } from "./paintLabels.js";
-import { type Slice } from "./slices.js";
+import type { Slice } from "./slices.js";
 import { mapSvg } from "./svg.js";
-import { type Theme } from "./theme.js";
+import type { Theme } from "./theme.js";
 import { named, number, percent, sentence, type CellReading } from "./words.js";
 import { Zooming } from "./zooming.js";
 
@@ -40,8 +40,10 @@ export interface AttentionMapEvents {
 /** Of the plot, where the style sets none; in CSS pixels. */
 const MAX_HEIGHT = 576;
 const THUMBNAIL = 44;
+
 /** Numbers of all heads together that are computed for thumbnails alone. */
 const THUMBNAIL_NUMBERS = 2 ** 22;
+
 /** Squares of an SVG file along each side: beyond that it is a picture and no drawing. */
 const SVG_BLOCKS = 200;
 const HINT = "Point at a cell, tap it, or use the arrow keys. Click or Enter locks it.";

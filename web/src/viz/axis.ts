@@ -1,4 +1,4 @@
-import { type Span } from "./bins.js";
+import type { Span } from "./bins.js";
 
 /** The pixel at which a cell starts. */
 export function pixelOf(cell: number, { from, to }: Span, size: number): number {

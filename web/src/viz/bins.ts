@@ -1,4 +1,4 @@
-import { type HiddenRule } from "./visibility.js";
+import type { HiddenRule } from "./visibility.js";
 
 /** Indices from … to − 1. */
 export interface Span {

@@ -1,5 +1,5 @@
 import { pixelOf } from "./axis.js";
-import { type ByAxis, type Span } from "./bins.js";
+import type { ByAxis, Span } from "./bins.js";
 import { make } from "./make.js";
 
 /** A place in the map. */

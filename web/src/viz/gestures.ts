@@ -1,4 +1,4 @@
-import { type Place } from "./view.js";
+import type { Place } from "./view.js";
 
 export interface GestureEvents {
   /** Whether there is room to drag; if not, one finger scrolls the page. */

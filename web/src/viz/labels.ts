@@ -1,5 +1,5 @@
 import { pixelOf, thinned } from "./axis.js";
-import { type Span } from "./bins.js";
+import type { Span } from "./bins.js";
 
 /** How the labels of an axis are drawn, in CSS pixels. */
 export interface AxisLabels {
@@ -12,6 +12,7 @@ export const LABEL_SIZE = 12;
 const LINE = 15;
 const GAP = 6;
 const MAX_LETTERS = 14;
+
 /** Steep enough for narrow cells, flat enough to be read. */
 const TURN = -Math.PI / 3.4;
 

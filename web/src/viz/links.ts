@@ -1,5 +1,5 @@
-import { type Span } from "./bins.js";
-import { type HiddenRule } from "./visibility.js";
+import type { Span } from "./bins.js";
+import type { HiddenRule } from "./visibility.js";
 import { named, percent, type Tokens } from "./words.js";
 
 /** One weight, as a line from a query to a key. */

@@ -1,9 +1,9 @@
 import { whole } from "./axis.js";
 import { bin, fartherFromZero, larger, ofHead, type Bins, type ByAxis, type Span } from "./bins.js";
-import { type Kind } from "./colours.js";
-import { type Slice, type Slices } from "./slices.js";
+import type { Kind } from "./colours.js";
+import type { Slice, Slices } from "./slices.js";
 import { Summary } from "./summary.js";
-import { type HiddenRule } from "./visibility.js";
+import type { HiddenRule } from "./visibility.js";
 
 /** A part of a head in blocks as large as the pixels they go to, or single cells. */
 export interface Picture {

@@ -1,4 +1,4 @@
-import { type ByAxis } from "./bins.js";
+import type { ByAxis } from "./bins.js";
 import { headroom, overhang, sideroom, turnFor } from "./labels.js";
 
 /** Where the plot lies in the element, and the turn of the labels above it; in CSS pixels and radians. */
@@ -21,8 +21,10 @@ export interface Labels {
 
 /** Cells of a small matrix do not grow beyond this. */
 const LARGEST_CELL = 64;
+
 /** A plot of a single row or column is no thinner. */
 const THINNEST = 28;
+
 /** Each pass knows the cells of the one before: the room that turned labels need depends on them, and they on it. */
 const PASSES = 3;
 

@@ -1,8 +1,8 @@
 import { anchorOf, axisLabels, LABEL_GAP, LABEL_SIZE } from "./labels.js";
-import { type MapLayout } from "./mapLayout.js";
-import { type ByAxis, type Span } from "./bins.js";
-import { type Theme } from "./theme.js";
-import { type Tokens } from "./words.js";
+import type { MapLayout } from "./mapLayout.js";
+import type { ByAxis, Span } from "./bins.js";
+import type { Theme } from "./theme.js";
+import type { Tokens } from "./words.js";
 
 export function fontOf(theme: Theme, weight = 400): string {
   return `${weight} ${LABEL_SIZE}px ${theme.fontFamily}`;

@@ -1,4 +1,4 @@
-import { type Link } from "./links.js";
+import type { Link } from "./links.js";
 
 /** Where links run, in CSS pixels: from the left edge to the right one. */
 export interface LinkPlot {

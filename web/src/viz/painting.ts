@@ -1,5 +1,5 @@
 import { pixelOf } from "./axis.js";
-import { type Bins, type ByAxis, type Span } from "./bins.js";
+import type { Bins, ByAxis, Span } from "./bins.js";
 import { colourOf, inkOn, shadeOf, type ColourTable } from "./colours.js";
 import { make } from "./make.js";
 

@@ -1,4 +1,4 @@
-import { type AttentionSource } from "./source.js";
+import type { AttentionSource } from "./source.js";
 
 /** Numbers of a slice: a megabyte is soon computed and worth a call. */
 const NUMBERS_PER_SLICE = 2 ** 18;

@@ -1,7 +1,7 @@
-import { assertIntact, CallArguments } from "../callArguments.js";
-import { describe } from "../describe.js";
-import { OptionError, ShapeError } from "../errors.js";
-import type { CheckedTensor, Dtype, Tensor } from "../tensor.js";
+import { assertIntact, CallArguments } from "../call/callArguments.js";
+import { describe } from "../foreign/describe.js";
+import { OptionError, ShapeError } from "../errors/errors.js";
+import type { CheckedTensor, Dtype, Tensor } from "../tensor/tensor.js";
 
 /** Attention that is computed when it is looked at. */
 export interface AttentionSource {

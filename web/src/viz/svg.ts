@@ -1,10 +1,10 @@
 import { pixelOf } from "./axis.js";
-import { type Bins, type ByAxis, type Span } from "./bins.js";
+import type { Bins, ByAxis, Span } from "./bins.js";
 import { colourOf, type ColourTable } from "./colours.js";
 import { anchorOf, axisLabels, LABEL_GAP, LABEL_SIZE } from "./labels.js";
-import { type MapLayout } from "./mapLayout.js";
-import { type Theme } from "./theme.js";
-import { type Tokens } from "./words.js";
+import type { MapLayout } from "./mapLayout.js";
+import type { Theme } from "./theme.js";
+import type { Tokens } from "./words.js";
 
 /** Everything that a map's SVG file shows. */
 export interface MapSvg {

@@ -1,4 +1,4 @@
-import { type ByAxis, type Span } from "./bins.js";
+import type { ByAxis, Span } from "./bins.js";
 
 /** A part of a map: `1 / zoom` of each axis, starting at `x` and `y`, all as shares of the whole. */
 export interface View {

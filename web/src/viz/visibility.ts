@@ -1,6 +1,6 @@
-import { describe } from "../describe.js";
-import { ShapeError } from "../errors.js";
-import { type Tensor } from "../tensor.js";
+import { describe } from "../foreign/describe.js";
+import { ShapeError } from "../errors/errors.js";
+import type { Tensor } from "../tensor/tensor.js";
 import { padded, type AttentionSource } from "./source.js";
 
 /** Whether a query may not attend to a key. */

@@ -1,4 +1,4 @@
-import { type Kind } from "./colours.js";
+import type { Kind } from "./colours.js";
 
 /** What is read of a cell. */
 export interface CellReading {

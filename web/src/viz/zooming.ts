@@ -1,4 +1,4 @@
-import { type ByAxis, type Span } from "./bins.js";
+import type { ByAxis, Span } from "./bins.js";
 import { Gestures } from "./gestures.js";
 import { between, panned, sightOf, viewOf, WHOLE, zoomed, type Place, type View } from "./view.js";
 

@@ -1,18 +1,16 @@
-import {
-  selectedExtents,
-  type AttentionSettings,
-  type AttentionShape,
-  type Selection,
-  type Wanted,
-} from "../attentionOptions.js";
-import type { AttentionProblem, OutputForm } from "../attentionProblem.js";
-import type { AttentionResult, Eventually, FloatResult } from "../backend.js";
-import { assertIntact } from "../callArguments.js";
-import type { Layout } from "../layout.js";
-import { OptionError } from "../errors.js";
-import type { Ragged } from "../ragged.js";
-import { asHalves, BYTES, elementCount, type CheckedTensor, type Dtype, type TypedTensor } from "../tensor.js";
-import type { WasmEngine } from "./engine.js";
+import { type AttentionSettings } from "../attention/attentionSettings.js";
+import type { AttentionShape } from "../attention/attentionShape.js";
+import { selectedExtents, type Selection, type Wanted } from "../attention/returns.js";
+import type { AttentionProblem } from "../attention/attentionProblem.js";
+import type { OutputForm } from "../call/outputForm.js";
+import type { AttentionResult, FloatResult } from "../attention/attentionResult.js";
+import type { Eventually } from "../call/context.js";
+import { assertIntact } from "../call/callArguments.js";
+import type { Layout } from "../tensor/layout.js";
+import { OptionError } from "../errors/errors.js";
+import type { Ragged } from "../attention/ragged.js";
+import { asHalves, BYTES, elementCount, type CheckedTensor, type Dtype, type TypedTensor } from "../tensor/tensor.js";
+import type { WasmCore } from "./core.js";
 import type { Arena, Heap } from "./heap.js";
 import type { AttentionCall, LateCopy } from "./module.js";
 
@@ -29,11 +27,11 @@ const LISTS = ["queryOffset", "keyLengths", "queryLengths", "alibiSlopes", "sink
 /** Reads a result after the call: [B, H, …] with the rank of the inputs. */
 type Collect<T> = () => T;
 
-export function runAttention(engine: WasmEngine, problem: AttentionProblem): Eventually<AttentionResult> {
+export function runAttention(core: WasmCore, problem: AttentionProblem): Eventually<AttentionResult> {
   const { operation, shape, layout, query, key, value, settings, output } = problem;
   refuseOverlap(operation, output, { query, key, value, ...masks(settings) });
-  return engine.call(operation, (arena) => {
-    const call = engine.struct("AttentionCall");
+  return core.call(operation, (arena) => {
+    const call = core.struct("AttentionCall");
     call.reset();
     Object.assign(call, shape);
     call.layout = LAYOUT[layout];
@@ -46,9 +44,9 @@ export function runAttention(engine: WasmEngine, problem: AttentionProblem): Eve
     call.valueDtype = DTYPE[value.dtype];
     writeSettings(call, arena, settings);
     if (problem.ragged) writeRagged(call, arena, problem.ragged);
-    const collect = writeWanted(call, engine.heap, arena, problem);
-    engine.module.late = late;
-    engine.native.attention(call);
+    const collect = writeWanted(call, core.heap, arena, problem);
+    core.module.late = late;
+    core.native.attention(call);
     late.length = 0;
     return collect;
   });
@@ -191,7 +189,7 @@ export function placeOutput(
   return { address, collect };
 }
 
-/** The engine reads its inputs while it writes its output. */
+/** The core reads its inputs while it writes its output. */
 export function refuseOverlap(
   operation: string,
   { into, shape, dtype }: OutputForm,

@@ -1,7 +1,11 @@
-import type { AttentionResult, BackendCache, Eventually } from "../backend.js";
-import type { AppendProblem, AttendProblem, CacheDtype, CacheForm, CacheProblem } from "../cache.js";
+import type { EngineCache } from "../cache/engineCache.js";
+import type { AttentionResult } from "../attention/attentionResult.js";
+import type { Eventually } from "../call/context.js";
+import type { AttendProblem } from "../cache/attendProblem.js";
+import type { AppendProblem } from "../cache/appendProblem.js";
+import type { CacheDtype, CacheForm, CacheProblem } from "../cache/cacheProblem.js";
 import { DTYPE, LAYOUT, masks, placeInput, refuseOverlap, writeSettings, writeWanted } from "./attention.js";
-import type { WasmEngine } from "./engine.js";
+import type { WasmCore } from "./core.js";
 import type { Arena } from "./heap.js";
 import type { CacheCall } from "./module.js";
 import { writeAngles } from "./rotary.js";
@@ -10,8 +14,8 @@ import { writeAngles } from "./rotary.js";
 const OPERATION = { create: 0, append: 1, rewind: 2, fork: 3, slice: 4, save: 5, load: 6 } as const;
 const STORED: readonly CacheDtype[] = ["float32", "float16", "int8"];
 
-export function createCache(engine: WasmEngine, problem: CacheProblem): Eventually<BackendCache> {
-  return makeCache(engine, problem.operation, "create", (call) => {
+export function createCache(core: WasmCore, problem: CacheProblem): Eventually<EngineCache> {
+  return makeCache(core, problem.operation, "create", (call) => {
     call.batchSize = problem.batchSize;
     call.numKvHeads = problem.numKvHeads;
     call.headDim = problem.headDim;
@@ -26,8 +30,8 @@ export function createCache(engine: WasmEngine, problem: CacheProblem): Eventual
   });
 }
 
-export function loadCache(engine: WasmEngine, operation: string, bytes: Uint8Array): Eventually<BackendCache> {
-  return makeCache(engine, operation, "load", (call, arena) => {
+export function loadCache(core: WasmCore, operation: string, bytes: Uint8Array): Eventually<EngineCache> {
+  return makeCache(core, operation, "load", (call, arena) => {
     call.bytes = arena.copy(bytes);
     call.size = bytes.byteLength;
   });
@@ -35,7 +39,7 @@ export function loadCache(engine: WasmEngine, operation: string, bytes: Uint8Arr
 
 /** Runs an operation on a cache; `write` says what it needs. */
 function operate<T>(
-  engine: WasmEngine,
+  core: WasmCore,
   operation: string,
   kind: keyof typeof OPERATION,
   write: (call: CacheCall, arena: Arena) => void,
@@ -43,45 +47,45 @@ function operate<T>(
   changing?: WasmCache,
 ): Eventually<T> {
   const start = (arena: Arena) => {
-    const call = engine.struct("CacheCall");
+    const call = core.struct("CacheCall");
     call.reset();
     call.operation = OPERATION[kind];
     write(call, arena);
-    engine.native.cache(call);
+    core.native.cache(call);
     return collect;
   };
-  return engine.call(operation, start, changing);
+  return core.call(operation, start, changing);
 }
 
 /** Runs an operation that results in a cache. */
 function makeCache(
-  engine: WasmEngine,
+  core: WasmCore,
   operation: string,
   kind: "create" | "fork" | "slice" | "load",
   write: (call: CacheCall, arena: Arena) => void,
-): Eventually<BackendCache> {
-  return operate(engine, operation, kind, write, () => new WasmCache(engine, engine.struct("CacheCall").result));
+): Eventually<EngineCache> {
+  return operate(core, operation, kind, write, () => new WasmCache(core, core.struct("CacheCall").result));
 }
 
-/** A cache in the engine's memory. */
-export class WasmCache implements BackendCache {
-  readonly #engine: WasmEngine;
+/** A cache in the core's memory. */
+export class WasmCache implements EngineCache {
+  readonly #core: WasmCore;
   /** Of the KvCache in C++. */
   readonly address: number;
   readonly form: CacheForm;
   appended: readonly number[] = [];
   bytes = 0;
 
-  constructor(engine: WasmEngine, address: number) {
-    this.#engine = engine;
+  constructor(core: WasmCore, address: number) {
+    this.#core = core;
     this.address = address;
-    this.form = formOf(engine.struct("CacheCall"), address);
+    this.form = formOf(core.struct("CacheCall"), address);
     this.refresh();
   }
 
   /** Reads what a call may have changed; not while one runs. */
   refresh(): void {
-    const { module } = this.#engine;
+    const { module } = this.#core;
     this.appended = Array.from({ length: this.form.batchSize }, (_, b) => module.cacheAppended(this.address, b));
     this.bytes = module.cacheBytes(this.address);
   }
@@ -100,10 +104,10 @@ export class WasmCache implements BackendCache {
 
   attend(problem: AttendProblem): Eventually<AttentionResult> {
     const { operation } = problem;
-    const { heap, native } = this.#engine;
-    const call = this.#engine.struct("AttentionCall");
+    const { heap, native } = this.#core;
+    const call = this.#core.struct("AttentionCall");
     refuseOverlap(operation, problem.output, { query: problem.query, ...masks(problem.settings) });
-    return this.#engine.call(operation, (arena) => {
+    return this.#core.call(operation, (arena) => {
       call.reset();
       Object.assign(call, problem.shape);
       call.layout = LAYOUT[problem.layout];
@@ -123,14 +127,14 @@ export class WasmCache implements BackendCache {
     });
   }
 
-  fork(operation: string): Eventually<BackendCache> {
-    return makeCache(this.#engine, operation, "fork", (call) => {
+  fork(operation: string): Eventually<EngineCache> {
+    return makeCache(this.#core, operation, "fork", (call) => {
       call.cache = this.address;
     });
   }
 
-  slice(operation: string, from: number, to: number): Eventually<BackendCache> {
-    return makeCache(this.#engine, operation, "slice", (call) => {
+  slice(operation: string, from: number, to: number): Eventually<EngineCache> {
+    return makeCache(this.#core, operation, "slice", (call) => {
       call.cache = this.address;
       call.from = from;
       call.to = to;
@@ -138,10 +142,10 @@ export class WasmCache implements BackendCache {
   }
 
   save(operation: string): Eventually<Uint8Array> {
-    const size = this.#engine.module.cacheSavedSize(this.address);
+    const size = this.#core.module.cacheSavedSize(this.address);
     let bytes = 0;
     return operate(
-      this.#engine,
+      this.#core,
       operation,
       "save",
       (call, arena) => {
@@ -149,12 +153,12 @@ export class WasmCache implements BackendCache {
         call.bytes = bytes = arena.bytes(size);
         call.size = size;
       },
-      () => this.#engine.heap.read(bytes, "bool", size),
+      () => this.#core.heap.read(bytes, "bool", size),
     );
   }
 
   release(): void {
-    this.#engine.module.releaseCache(this.address);
+    this.#core.module.releaseCache(this.address);
   }
 
   #operate(
@@ -166,7 +170,7 @@ export class WasmCache implements BackendCache {
       call.cache = this.address;
       write(call, arena);
     };
-    return operate(this.#engine, operation, kind, writeAll, () => undefined, this);
+    return operate(this.#core, operation, kind, writeAll, () => undefined, this);
   }
 }
 

@@ -1,5 +1,5 @@
-import { AssetError } from "../errors.js";
-import { thrownText } from "../thrown.js";
+import { AssetError } from "../errors/errors.js";
+import { thrownText } from "../foreign/thrown.js";
 import { assetHint } from "./assetErrors.js";
 
 /**

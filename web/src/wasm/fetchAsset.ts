@@ -1,6 +1,6 @@
-import { beforeAbort, onAbort, throwIfAborted } from "../abort.js";
-import { AssetError } from "../errors.js";
-import { thrownText } from "../thrown.js";
+import { beforeAbort, onAbort, throwIfAborted } from "../call/abort.js";
+import { AssetError } from "../errors/errors.js";
+import { thrownText } from "../foreign/thrown.js";
 import { assetHint } from "./assetErrors.js";
 import type { LoadOptions } from "./host.js";
 import { inTime } from "./inTime.js";

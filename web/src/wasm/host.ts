@@ -1,13 +1,12 @@
-import type * as webgpuEngine from "../webgpuEngine.js";
+import type { GpuModule } from "../engine/gpuModule.js";
 import type { WasmModuleFactory } from "./module.js";
 import type { Variant } from "./variants.js";
 
-/** The WebGPU engine, which entries with another engine beside it load only when it is wanted. */
-export type GpuModule = typeof webgpuEngine;
-
 export const PAGE_BYTES = 65536;
+
 /** What the module starts with: it is linked for this size. */
 export const INITIAL_MEMORY = 16 * 2 ** 20;
+
 /** Memory that the engine must have for each thread: 256 KiB are its stack, the rest is for what it computes. */
 export const MEMORY_PER_THREAD = 512 * 2 ** 10;
 

@@ -1,4 +1,4 @@
-import { AssetError } from "../errors.js";
+import { AssetError } from "../errors/errors.js";
 
 /** Silence that lasts longer will not end. */
 export const PATIENCE_MILLISECONDS = 30_000;

@@ -1,7 +1,7 @@
 import factory from "inline-module:glue";
 import text from "inline-module:wasm";
 
-import { OptionError } from "../errors.js";
+import { OptionError } from "../errors/errors.js";
 import { compiled } from "./compile.js";
 import type { Host } from "./host.js";
 import { checkedVariant } from "./moduleLabel.js";

@@ -1,7 +1,10 @@
-import type { AttentionResult, BackendLayer, Eventually } from "../backend.js";
-import type { ForwardProblem, LayerProblem } from "../layerProblem.js";
-import type { LinearWeights } from "../layerWeights.js";
-import { BYTES, type CheckedTensor } from "../tensor.js";
+import type { EngineLayer } from "../layer/engineLayer.js";
+import type { AttentionResult } from "../attention/attentionResult.js";
+import type { Eventually } from "../call/context.js";
+import type { LayerProblem } from "../layer/layerProblem.js";
+import type { ForwardProblem } from "../layer/forwardProblem.js";
+import type { LinearWeights } from "../layer/layerWeights.js";
+import { BYTES, type CheckedTensor } from "../tensor/tensor.js";
 import {
   DTYPE,
   LAYOUT,
@@ -13,7 +16,7 @@ import {
   writeWanted,
 } from "./attention.js";
 import type { WasmCache } from "./cache.js";
-import type { WasmEngine } from "./engine.js";
+import type { WasmCore } from "./core.js";
 import type { Arena, HeapArray } from "./heap.js";
 import type { LayerCreation } from "./module.js";
 import { writeAngles } from "./rotary.js";
@@ -23,10 +26,10 @@ const QK_NORM = { rms: 1, l2: 2 } as const;
 const POSITION = { none: 0, learned: 1, sinusoidal: 2, rotary: 3 } as const;
 const SPLIT = { interleaved: 0, halves: 1 } as const;
 
-export function createLayer(engine: WasmEngine, problem: LayerProblem): Eventually<BackendLayer> {
+export function createLayer(core: WasmCore, problem: LayerProblem): Eventually<EngineLayer> {
   const { operation, shape, weights, qkNorm, position } = problem;
-  return engine.call(operation, (arena) => {
-    const call = engine.struct("LayerCreation");
+  return core.call(operation, (arena) => {
+    const call = core.struct("LayerCreation");
     call.reset();
     Object.assign(call, { ...shape, outputProjection: Number(shape.outputProjection) });
     const placed = new Map<HeapArray, number>(); // packed weights are several roles' and one array
@@ -55,8 +58,8 @@ export function createLayer(engine: WasmEngine, problem: LayerProblem): Eventual
       call.sinusoidalBase = position.base;
     }
     if (position.kind === "rotary") writeAngles(call, position.angles);
-    engine.native.createLayer(call);
-    return () => new WasmLayer(engine, call.result);
+    core.native.createLayer(call);
+    return () => new WasmLayer(core, call.result);
   });
 }
 
@@ -75,23 +78,23 @@ function writeLinear(
   call[`${role}BiasDtype`] = DTYPE[bias.tensor.dtype];
 }
 
-/** A layer in the engine's memory. */
-class WasmLayer implements BackendLayer {
-  readonly #engine: WasmEngine;
+/** A layer in the core's memory. */
+class WasmLayer implements EngineLayer {
+  readonly #core: WasmCore;
   /** Of the Layer in C++. */
   readonly #address: number;
   readonly bytes: number;
 
-  constructor(engine: WasmEngine, address: number) {
-    this.#engine = engine;
+  constructor(core: WasmCore, address: number) {
+    this.#core = core;
     this.#address = address;
-    this.bytes = engine.module.layerBytes(address);
+    this.bytes = core.module.layerBytes(address);
   }
 
   forward(problem: ForwardProblem): Eventually<AttentionResult> {
     const { operation, x, key, value, shape, settings, ragged } = problem;
-    const { heap, native } = this.#engine;
-    const call = this.#engine.struct("LayerCall");
+    const { heap, native } = this.#core;
+    const call = this.#core.struct("LayerCall");
     const cache = problem.cache as WasmCache | undefined;
     refuseOverlap(operation, problem.output, { x, key, value, ...masks(settings) });
     const start = (arena: Arena) => {
@@ -120,10 +123,10 @@ class WasmLayer implements BackendLayer {
       native.layer(call);
       return collect;
     };
-    return this.#engine.call(operation, start, cache);
+    return this.#core.call(operation, start, cache);
   }
 
   release(): void {
-    this.#engine.module.releaseLayer(this.#address);
+    this.#core.module.releaseLayer(this.#address);
   }
 }

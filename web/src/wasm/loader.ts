@@ -1,9 +1,9 @@
-import { beforeAbort, throwIfAborted } from "../abort.js";
-import { AssetError, HeadwiseError, OutOfMemoryError } from "../errors.js";
-import { thrownText } from "../thrown.js";
-import { version } from "../version.js";
+import { beforeAbort, throwIfAborted } from "../call/abort.js";
+import { AssetError, HeadwiseError, OutOfMemoryError } from "../errors/errors.js";
+import { thrownText } from "../foreign/thrown.js";
+import { version } from "../engine/version.js";
 import { versionError, workerHint } from "./assetErrors.js";
-import { WasmEngine } from "./engine.js";
+import { WasmCore } from "./core.js";
 import { INITIAL_MEMORY, PAGE_BYTES, type EngineParts, type Host, type LoadOptions } from "./host.js";
 import { inTime } from "./inTime.js";
 import type { FactoryOptions, WasmModule } from "./module.js";
@@ -13,7 +13,7 @@ import type { Variant } from "./variants.js";
 export async function loadEngine(
   host: Host,
   options: LoadOptions & { /** Bytes; the memory never grows beyond it. */ readonly maximumMemory: number },
-): Promise<{ readonly engine: WasmEngine; readonly variant: Variant }> {
+): Promise<{ readonly core: WasmCore; readonly variant: Variant }> {
   const { operation, signal, threads, maximumMemory } = options;
   const parts = await host.load(options);
   try {
@@ -25,9 +25,9 @@ export async function loadEngine(
     const module = await started(options, parts, memory, dispatched ? threads + 1 : threads, onCrash);
     try {
       checkVersion(operation, module, parts.name);
-      const engine = new WasmEngine(module, memory, threads, dispatched);
-      crashed = (what) => engine.crashed(what);
-      return { engine, variant: parts.variant };
+      const core = new WasmCore(module, memory, threads, dispatched);
+      crashed = (what) => core.crashed(what);
+      return { core, variant: parts.variant };
     } catch (error) {
       endThreadsOf(module);
       throw HeadwiseError.is(error) ? error : startError(operation, error);

@@ -1,18 +1,18 @@
-import type { Eventually } from "../backend.js";
-import type { MergeProblem, MergeResult } from "../merge.js";
+import type { Eventually } from "../call/context.js";
+import type { MergeProblem, MergeResult } from "../attention/mergeProblem.js";
 import { DTYPE, LAYOUT, placeInput, placeOutput, refuseOverlap } from "./attention.js";
-import type { WasmEngine } from "./engine.js";
+import type { WasmCore } from "./core.js";
 
-export function runMerge(engine: WasmEngine, problem: MergeProblem): Eventually<MergeResult> {
+export function runMerge(core: WasmCore, problem: MergeProblem): Eventually<MergeResult> {
   const { operation, shape, parts } = problem;
-  const { heap, module } = engine;
+  const { heap, module } = core;
   const inputs = parts.flatMap(({ output, lse }, n) => [
     [`parts[${n}].output`, output] as const,
     [`parts[${n}].lse`, lse] as const,
   ]);
   refuseOverlap(operation, problem.output, Object.fromEntries(inputs));
-  return engine.call(operation, (arena) => {
-    const call = engine.struct("MergeCall");
+  return core.call(operation, (arena) => {
+    const call = core.struct("MergeCall");
     call.reset();
     call.batchSize = shape.batchSize;
     call.numHeads = shape.numHeads;
@@ -33,7 +33,7 @@ export function runMerge(engine: WasmEngine, problem: MergeProblem): Eventually<
     const length = shape.batchSize * shape.numHeads * shape.queryLength;
     const lse = arena.room("float32", length);
     call.lse = lse;
-    engine.native.merge(call);
+    core.native.merge(call);
     return () => ({
       output: output.collect(),
       lse: { data: heap.read(lse, "float32", length), shape: [...problem.lseShape], dtype: "float32" },

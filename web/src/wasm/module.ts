@@ -210,7 +210,7 @@ export interface LayerCall extends AttentionCall {
 export type LateCopy = readonly [address: number, bytes: Uint8Array];
 
 /** Runs one call at a time. `finished` is the address of a word that is 1 when the call is done. */
-export interface NativeEngine {
+export interface NativeCore {
   /** Copies `WasmModule.late` first, or while other threads begin. */
   attention(call: AttentionCall): void;
   merge(call: MergeCall): void;
@@ -253,7 +253,7 @@ export interface WasmModule extends CallConstructors {
   cacheBytes(cache: number): number;
   cacheSavedSize(cache: number): number;
   releaseCache(cache: number): void;
-  readonly Engine: new (numThreads: number, dispatched: boolean) => NativeEngine;
+  readonly Engine: new (numThreads: number, dispatched: boolean) => NativeCore;
   /** Absent from the module that has one thread only. */
   readonly PThread?: { terminateAllThreads(): void } | undefined;
 }

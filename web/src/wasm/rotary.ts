@@ -1,19 +1,21 @@
-import type { Eventually, FloatResult } from "../backend.js";
-import type { CheckedAngles, RotaryProblem } from "../rotary.js";
+import type { FloatResult } from "../attention/attentionResult.js";
+import type { Eventually } from "../call/context.js";
+import type { RotaryProblem } from "../position/rotaryProblem.js";
+import type { CheckedAngles } from "../position/rotaryAngles.js";
 import { DTYPE, LAYOUT, placeInput, placeOutput, refuseOverlap } from "./attention.js";
-import type { WasmEngine } from "./engine.js";
+import type { WasmCore } from "./core.js";
 import type { RotaryProperties } from "./module.js";
 
 /** The enumerator of position.h. */
 const SCALING = { linear: 1, ntk: 2, "dynamic-ntk": 3, yarn: 4, llama3: 5 } as const;
 
-export function runRotary(engine: WasmEngine, problem: RotaryProblem): Eventually<FloatResult> {
+export function runRotary(core: WasmCore, problem: RotaryProblem): Eventually<FloatResult> {
   const { operation, heads, x, tables, positions } = problem;
-  const { heap } = engine;
+  const { heap } = core;
   const inPlace = problem.output.into?.data === x.data;
   if (!inPlace) refuseOverlap(operation, problem.output, { x });
-  return engine.call(operation, (arena) => {
-    const call = engine.struct("RotaryCall");
+  return core.call(operation, (arena) => {
+    const call = core.struct("RotaryCall");
     call.reset();
     call.layout = LAYOUT[problem.layout];
     call.batchSize = heads.batchSize;
@@ -34,7 +36,7 @@ export function runRotary(engine: WasmEngine, problem: RotaryProblem): Eventuall
     const y = placeOutput(heap, arena, operation, problem.output);
     call.y = y.address;
     call.yDtype = DTYPE[problem.output.dtype];
-    engine.native.rotary(call);
+    core.native.rotary(call);
     return y.collect;
   });
 }

@@ -1,6 +1,6 @@
 import { relaxedSimd, simd } from "wasm-feature-detect";
 
-import { UnsupportedError } from "../errors.js";
+import { UnsupportedError } from "../errors/errors.js";
 
 export type Variant = "simd" | "relaxed";
 

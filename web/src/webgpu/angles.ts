@@ -1,4 +1,4 @@
-import type { CheckedAngles } from "../rotary.js";
+import type { CheckedAngles } from "../position/rotaryAngles.js";
 
 const TURN = 2 * Math.PI;
 

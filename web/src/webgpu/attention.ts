@@ -1,12 +1,13 @@
-import { selectedExtents, type AttentionShape, type Selection } from "../attentionOptions.js";
-import type { AttentionProblem, CheckedFloats } from "../attentionProblem.js";
-import type { AttentionResult, GpuAttentionResult, RecordedAttention } from "../backend.js";
-import type { CacheDtype, Ring } from "../cache.js";
-import { EmptyRowError, OptionError, type RowIndex } from "../errors.js";
-import { largestOf } from "../largest.js";
-import type { TypedTensor } from "../tensor.js";
+import type { AttentionShape } from "../attention/attentionShape.js";
+import { selectedExtents, type Selection } from "../attention/returns.js";
+import type { AttentionProblem } from "../attention/attentionProblem.js";
+import type { CheckedFloats, TypedTensor } from "../tensor/tensor.js";
+import type { AttentionResult, GpuAttentionResult, RecordedAttention } from "../attention/attentionResult.js";
+import type { CacheDtype, Ring } from "../cache/cacheProblem.js";
+import { EmptyRowError, OptionError, type RowIndex } from "../errors/errors.js";
+import { largestOf } from "../tensor/largest.js";
 import { asArray, recordCall, runCall, type Call, type Span } from "./call.js";
-import type { Engine } from "./engine.js";
+import type { GpuCore } from "./core.js";
 import { outputRoom, writeOutput } from "./output.js";
 import { FEATURE, NO_PARAMS, type Params } from "./params.js";
 import { packRows } from "./pack.js";
@@ -43,7 +44,7 @@ interface Arrays {
   readonly params: Params;
 }
 
-export function runAttention(engine: Engine, problem: AttentionProblem): Promise<AttentionResult> {
+export function runAttention(engine: GpuCore, problem: AttentionProblem): Promise<AttentionResult> {
   const sequences = resolveSequences(problem.shape, problem.settings, problem.ragged);
   const plan = planOf(engine, problem, sequences);
   return runCall(engine, problem.operation, (call) => encodeOrRead(call, problem, plan, sequences));
@@ -51,7 +52,7 @@ export function runAttention(engine: Engine, problem: AttentionProblem): Promise
 
 /** Records the call into `encoder`; its results stay on the GPU. */
 export function encodeAttention(
-  engine: Engine,
+  engine: GpuCore,
   problem: AttentionProblem,
   encoder: GPUCommandEncoder,
 ): Promise<RecordedAttention> {
@@ -84,7 +85,7 @@ export interface InPlace {
 }
 
 export function planOf(
-  engine: Engine,
+  engine: GpuCore,
   problem: AttentionProblem,
   sequences: readonly Sequence[],
   inPlace: InPlace = {},

@@ -3,8 +3,10 @@ import { IterableWeakSet } from "./iterableWeakSet.js";
 /** Pooled buffers have sizes that differ by at most a quarter, so that those given back fit again. */
 const STEPS_PER_OCTAVE = 4;
 const SMALLEST = 256;
+
 /** Bytes of idle buffers that are kept. */
 const MOST_IDLE_BYTES = 2 ** 28;
+
 /** One element of the widest array: a kernel can bind no less. */
 export const SMALLEST_BINDING = 16;
 

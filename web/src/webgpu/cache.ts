@@ -1,14 +1,19 @@
-import type { AttentionProblem, CheckedFloats } from "../attentionProblem.js";
-import type { AttentionResult, BackendCache } from "../backend.js";
-import { heldLength, type AppendProblem, type AttendProblem, type CacheForm, type CacheProblem } from "../cache.js";
-import { DeviceLostError, OptionError, ShapeError } from "../errors.js";
-import { GpuData } from "../gpuData.js";
-import { largestOf } from "../largest.js";
+import type { AttentionProblem } from "../attention/attentionProblem.js";
+import type { CheckedFloats } from "../tensor/tensor.js";
+import type { EngineCache } from "../cache/engineCache.js";
+import type { AttentionResult } from "../attention/attentionResult.js";
+import { heldLength } from "../cache/kvCache.js";
+import type { AttendProblem } from "../cache/attendProblem.js";
+import type { AppendProblem } from "../cache/appendProblem.js";
+import type { CacheForm, CacheProblem } from "../cache/cacheProblem.js";
+import { DeviceLostError, OptionError, ShapeError } from "../errors/errors.js";
+import { GpuData } from "../tensor/gpuTensor.js";
+import { largestOf } from "../tensor/largest.js";
 import { encodeOrRead, planOf, type Cached, type InPlace } from "./attention.js";
 import { readCache, writeCache } from "./cacheFile.js";
 import { CacheStore, droppedOf, fileBytes, fillFile, fillStore, padded, runsOf } from "./cacheStore.js";
 import { runCall, type Call, type Span } from "./call.js";
-import type { Engine } from "./engine.js";
+import type { GpuCore } from "./core.js";
 import { packRows } from "./pack.js";
 import { MOST_TOKENS, type Sequence } from "./sequences.js";
 import { storeRows, type Rows } from "./storeRows.js";
@@ -31,7 +36,7 @@ export interface Growth extends Held {
 }
 
 /** A cache as the facade holds it, with the one behind it. */
-export interface GpuBackendCache extends BackendCache {
+export interface GpuEngineCache extends EngineCache {
   readonly cache: GpuCache;
 }
 
@@ -44,7 +49,7 @@ export class GpuCache {
   /** What a rotary embedding adds to positions, by batch: not 0 in a slice, whose keys were turned where they came from. */
   readonly #origins: readonly number[];
 
-  private constructor(engine: Engine, problem: CacheProblem, held: Held, origins: readonly number[]) {
+  private constructor(engine: GpuCore, problem: CacheProblem, held: Held, origins: readonly number[]) {
     this.form = held.store.form;
     this.#problem = problem;
     this.#device = engine.device.gpuDevice;
@@ -52,7 +57,7 @@ export class GpuCache {
     this.#origins = origins;
   }
 
-  static empty(engine: Engine, problem: CacheProblem): Promise<GpuCache> {
+  static empty(engine: GpuCore, problem: CacheProblem): Promise<GpuCache> {
     const none = Array.from({ length: problem.batchSize }, () => 0);
     return runCall(engine, problem.operation, (call) => {
       const store = storeFor(engine, problem, 0);
@@ -61,7 +66,7 @@ export class GpuCache {
     });
   }
 
-  static load(engine: Engine, operation: string, bytes: Uint8Array): Promise<GpuCache> {
+  static load(engine: GpuCore, operation: string, bytes: Uint8Array): Promise<GpuCache> {
     const { problem, appended, origins, rows } = readCache(operation, bytes);
     return runCall(engine, operation, (call) => {
       const store = storeFor(engine, problem, longestOf(problem, appended), 0);
@@ -79,7 +84,7 @@ export class GpuCache {
     return this.#held.store.bytes;
   }
 
-  append(engine: Engine, { operation, numTokens, layout, lengths, key, value }: AppendProblem): Promise<void> {
+  append(engine: GpuCore, { operation, numTokens, layout, lengths, key, value }: AppendProblem): Promise<void> {
     const { batchSize, numKvHeads, headDim, valueDim } = this.form;
     const rows = (call: Call, tensor: CheckedFloats, width: number): Rows => ({
       span: call.place(tensor),
@@ -100,7 +105,7 @@ export class GpuCache {
 
   /** Lists the kernels that append the leading lengths[b] of `numTokens` rows; keys are turned already. */
   grow(
-    engine: Engine,
+    engine: GpuCore,
     call: Call,
     numTokens: number,
     lengths: Int32Array | undefined,
@@ -123,7 +128,7 @@ export class GpuCache {
     return { ...after, commit };
   }
 
-  attend(engine: Engine, problem: AttendProblem): Promise<AttentionResult> {
+  attend(engine: GpuCore, problem: AttendProblem): Promise<AttentionResult> {
     const { operation, layout, query, shape } = problem;
     this.#assertHere(engine, operation);
     const sequences = this.sequences(problem);
@@ -206,13 +211,13 @@ export class GpuCache {
   }
 
   /** Shares the memory until either writes. */
-  fork(engine: Engine, operation: string): GpuCache {
+  fork(engine: GpuCore, operation: string): GpuCache {
     this.#assertHere(engine, operation);
     const { store, appended } = this.#held;
     return new GpuCache(engine, this.#problem, { store: store.share(), appended }, this.#origins);
   }
 
-  slice(engine: Engine, operation: string, from: number, to: number): Promise<GpuCache> {
+  slice(engine: GpuCore, operation: string, from: number, to: number): Promise<GpuCache> {
     this.#assertHere(engine, operation);
     const { store, appended } = this.#held;
     const ranges = appended.map((total) => {
@@ -232,7 +237,7 @@ export class GpuCache {
     });
   }
 
-  save(engine: Engine, operation: string): Promise<Uint8Array> {
+  save(engine: GpuCore, operation: string): Promise<Uint8Array> {
     this.#assertHere(engine, operation);
     const { store, appended } = this.#held;
     return runCall(engine, operation, (call) => {
@@ -299,7 +304,7 @@ export class GpuCache {
   }
 
   /** A store of at least so many places that nobody else reads: that at hand, or a copy. */
-  #writable(engine: Engine, call: Call, places: number): CacheStore {
+  #writable(engine: GpuCore, call: Call, places: number): CacheStore {
     const { store, appended } = this.#held;
     if (!store.isShared && places <= store.places) return store;
     const roomy = places <= store.places ? places : Math.min(Math.max(places, 2 * store.places), mostPlaces(this.form));
@@ -325,7 +330,7 @@ export class GpuCache {
     return length <= kept || length >= total || droppedOf(this.form, length) === droppedOf(this.form, total);
   }
 
-  #assertHere({ device }: Engine, operation: string): void {
+  #assertHere({ device }: GpuCore, operation: string): void {
     if (device.gpuDevice !== this.#device)
       throw new DeviceLostError(`${operation}: the cache was lost with its GPU device`, {
         hint: "Make a new cache and append the tokens again.",
@@ -343,7 +348,7 @@ function longestOf(form: Pick<CacheForm, "ring">, appended: readonly number[]): 
 }
 
 /** Room for `places` tokens or, of few, for the first. */
-function storeFor(engine: Engine, problem: CacheProblem, places: number, first = FIRST_PLACES): CacheStore {
+function storeFor(engine: GpuCore, problem: CacheProblem, places: number, first = FIRST_PLACES): CacheStore {
   const form = { ...problem, rotary: problem.rotary !== undefined };
   const enough = Math.max(places, Math.min(first, mostPlaces(form)));
   return new CacheStore(engine, problem.operation, form, enough);

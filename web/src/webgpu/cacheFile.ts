@@ -2,9 +2,9 @@
 // bytes each, for every batch the tokens appended and the rotary origin, then for every batch and head the key rows in
 // order of position (and, for int8, their scales) and the value rows (and scales), then a CRC-32 of all that.
 
-import type { CacheDtype, CacheProblem } from "../cache.js";
-import { OptionError } from "../errors.js";
-import { SCALING_NAMES, type CheckedAngles, type RotaryScaling } from "../rotary.js";
+import type { CacheDtype, CacheProblem } from "../cache/cacheProblem.js";
+import { OptionError } from "../errors/errors.js";
+import { type CheckedAngles, type RotaryScaling, SCALING_NAMES } from "../position/rotaryAngles.js";
 import { fileBytes, tokenBytes } from "./cacheStore.js";
 import { crc32 } from "./crc32.js";
 
@@ -26,6 +26,7 @@ const HEADER = MAGIC.length + 10 * NUMBER;
 const ROTARY = 15 * NUMBER;
 const MOST = 2 ** 31 - 1;
 const FARTHEST_ORIGIN = 2 ** 52;
+
 /** Of all heads: `kMostTokenBytes` of kv_block.h. */
 const MOST_TOKEN_BYTES = 2 ** 48;
 

@@ -1,7 +1,8 @@
-import { heldLength, type CacheForm } from "../cache.js";
+import { heldLength } from "../cache/kvCache.js";
+import type { CacheForm } from "../cache/cacheProblem.js";
 import type { Buffers } from "./buffers.js";
 import type { Call, Span } from "./call.js";
-import type { Engine } from "./engine.js";
+import type { GpuCore } from "./core.js";
 import { BYTES, checkBytes, divideUp } from "./plan.js";
 import { stridesOf, type Strides } from "./strides.js";
 
@@ -67,7 +68,7 @@ export class CacheStore {
   readonly #buffers: Readonly<Record<Side, GPUBuffer>>;
   #owners = 1;
 
-  constructor({ device, buffers }: Engine, operation: string, form: CacheForm, places: number) {
+  constructor({ device, buffers }: GpuCore, operation: string, form: CacheForm, places: number) {
     this.form = form;
     this.places = places;
     this.#pool = buffers;

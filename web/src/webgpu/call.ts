@@ -1,16 +1,17 @@
-import { assertIntact } from "../callArguments.js";
-import { HeadwiseError, OptionError, OutOfMemoryError, UnsupportedError } from "../errors.js";
-import { gpuDataOf, type GpuData } from "../gpuData.js";
-import type { TensorDataOf, TypedTensor } from "../tensor.js";
+import { assertIntact } from "../call/callArguments.js";
+import { HeadwiseError, OptionError, OutOfMemoryError, UnsupportedError } from "../errors/errors.js";
+import { gpuDataOf, type GpuData } from "../tensor/gpuTensor.js";
+import type { TensorDataOf, TypedTensor } from "../tensor/tensor.js";
 import { bindable, SMALLEST_BINDING, type Purpose } from "./buffers.js";
 import { checkOwner, checkUnmapped, checkUsable } from "./callersBuffer.js";
 import { scopeError } from "./device.js";
-import type { Engine } from "./engine.js";
+import type { GpuCore } from "./core.js";
 import { pipelineOf } from "./pipelines.js";
 import { packParams, type Params } from "./params.js";
 import { gridOf } from "./plan.js";
 import { RecordedResults, Recording } from "./recording.js";
-import { bindingsOf, type Kernel } from "./shader.js";
+import { bindingsOf } from "./shader.js";
+import type { Kernel } from "./kernel.js";
 import { Timer } from "./timer.js";
 
 /** Bytes of a buffer. */
@@ -36,7 +37,7 @@ interface Copy {
  * stay on the GPU have buffers of their own.
  */
 export class Call {
-  readonly engine: Engine;
+  readonly engine: GpuCore;
   readonly operation: string;
   /** Of a call that is recorded for the caller to submit. */
   readonly recording: Recording | undefined;
@@ -56,7 +57,7 @@ export class Call {
   #pipelines: readonly GPUComputePipeline[] = [];
   #timer: Timer | undefined;
 
-  constructor(engine: Engine, operation: string, recording?: Recording) {
+  constructor(engine: GpuCore, operation: string, recording?: Recording) {
     this.engine = engine;
     this.operation = operation;
     this.recording = recording;
@@ -310,7 +311,7 @@ function isShared(buffer: ArrayBufferLike): boolean {
  * becomes one error of ours and never reaches the console. A call that fails leaves no buffer behind.
  */
 export async function runCall<T>(
-  engine: Engine,
+  engine: GpuCore,
   operation: string,
   build: (call: Call) => (result: ArrayBuffer) => T,
 ): Promise<T> {
@@ -335,7 +336,7 @@ export async function runCall<T>(
 
 /** Records a call into the caller's encoder; `build` returns what the results will be. */
 export async function recordCall<T>(
-  engine: Engine,
+  engine: GpuCore,
   operation: string,
   encoder: GPUCommandEncoder,
   build: (call: Call) => T,
@@ -388,7 +389,7 @@ const SCOPES = ["validation", "internal", "out-of-memory"] as const;
  * Runs `work`, which must not wait, inside error scopes: they are a stack of the whole device, and others may use it
  * meanwhile.
  */
-export async function scoped<T>({ device }: Engine, operation: string, work: () => T): Promise<T> {
+export async function scoped<T>({ device }: GpuCore, operation: string, work: () => T): Promise<T> {
   const { gpuDevice } = device;
   for (const scope of SCOPES) gpuDevice.pushErrorScope(scope);
   let done: { readonly value: T } | { readonly error: unknown };

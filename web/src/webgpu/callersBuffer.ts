@@ -1,6 +1,6 @@
-import { describe } from "../describe.js";
-import { OptionError } from "../errors.js";
-import type { GpuData } from "../gpuData.js";
+import { describe } from "../foreign/describe.js";
+import { OptionError } from "../errors/errors.js";
+import type { GpuData } from "../tensor/gpuTensor.js";
 import type { Device } from "./device.js";
 
 const COMPUTE = 0x4;

@@ -1,5 +1,5 @@
-import type { AdapterReport } from "../backend.js";
-import { describe, isObject } from "../describe.js";
+import type { AdapterReport } from "../engine/report.js";
+import { describe, isObject } from "../foreign/describe.js";
 import {
   DeviceLostError,
   DisposedError,
@@ -7,8 +7,8 @@ import {
   OptionError,
   OutOfMemoryError,
   UnsupportedError,
-} from "../errors.js";
-import { gpuOfThisRealm } from "../gpuOptions.js";
+} from "../errors/errors.js";
+import { gpuOfThisRealm } from "../engine/gpuOptions.js";
 import { lanesTogether } from "./lanes.js";
 import { Loss } from "./loss.js";
 import type { Limits } from "./plan.js";
@@ -193,7 +193,7 @@ async function requestAdapter(operation: string, gpu: GPU): Promise<GPUAdapter> 
   }
   throw new UnsupportedError(`${operation}: no GPU adapter is available`, {
     ...refusal,
-    hint: "The browser or its graphics driver offers none; use the wasm backend.",
+    hint: 'The browser or its graphics driver offers none; use backend "wasm".',
   });
 }
 
@@ -261,7 +261,7 @@ export function scopeError(operation: string, error: GPUError): HeadwiseError {
   const kind = Object.prototype.toString.call(error).slice("[object ".length, -1);
   if (kind === "GPUOutOfMemoryError" || /out of memory/i.test(error.message))
     return new OutOfMemoryError(`${operation}: the GPU is out of memory: ${error.message}`, {
-      hint: "Split the call, ask for fewer results, or use the wasm backend.",
+      hint: 'Split the call, ask for fewer results, or use backend "wasm".',
       cause: error,
     });
   return refusal(operation, error);

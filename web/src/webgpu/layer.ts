@@ -1,16 +1,18 @@
-import type { AttentionProblem, CheckedFloats } from "../attentionProblem.js";
-import type { AttentionResult } from "../backend.js";
-import { assertIntact } from "../callArguments.js";
-import { DisposedError, OptionError } from "../errors.js";
-import { GpuData } from "../gpuData.js";
-import { largestOf } from "../largest.js";
-import type { ForwardProblem, LayerProblem } from "../layerProblem.js";
-import type { LinearWeights } from "../layerWeights.js";
+import type { AttentionProblem } from "../attention/attentionProblem.js";
+import type { CheckedFloats } from "../tensor/tensor.js";
+import type { AttentionResult } from "../attention/attentionResult.js";
+import { assertIntact } from "../call/callArguments.js";
+import { DisposedError, OptionError } from "../errors/errors.js";
+import { GpuData } from "../tensor/gpuTensor.js";
+import { largestOf } from "../tensor/largest.js";
+import type { LayerProblem } from "../layer/layerProblem.js";
+import type { ForwardProblem } from "../layer/forwardProblem.js";
+import type { LinearWeights } from "../layer/layerWeights.js";
 import { attendOn, planOf, type InPlace } from "./attention.js";
-import type { GpuBackendCache, GpuCache, Growth } from "./cache.js";
+import type { GpuEngineCache, GpuCache, Growth } from "./cache.js";
 import { padded } from "./cacheStore.js";
 import { runCall, type Call, type Span } from "./call.js";
-import type { Engine } from "./engine.js";
+import type { GpuCore } from "./core.js";
 import { writeOutput } from "./output.js";
 import {
   checkBytes,
@@ -96,10 +98,10 @@ export class GpuLayer {
     };
   }
 
-  forward(engine: Engine, problem: ForwardProblem): Promise<AttentionResult> {
+  forward(engine: GpuCore, problem: ForwardProblem): Promise<AttentionResult> {
     const { operation } = problem;
     if (this.#released) throw new DisposedError(`${operation}: the layer was disposed`);
-    const cache = (problem.cache as GpuBackendCache | undefined)?.cache;
+    const cache = (problem.cache as GpuEngineCache | undefined)?.cache;
     const before = cache?.appended;
     const after = before?.map((total, b) => total + gainOf(problem, b));
     const sequences =
@@ -127,7 +129,7 @@ export class GpuLayer {
 
   /** The attention inside: queries, keys and values of [B, S, H, padded width] on the GPU, or those of a cache. */
   #attention(
-    engine: Engine,
+    engine: GpuCore,
     call: Call,
     problem: ForwardProblem,
     sequences: readonly Sequence[],
@@ -182,7 +184,7 @@ export class GpuLayer {
 
   /** Projected keys and values, [B, S, Hkv, padded width], to a cache. */
   #append(
-    engine: Engine,
+    engine: GpuCore,
     call: Call,
     { shape, contextLength, appendLengths }: ForwardProblem,
     cache: GpuCache,

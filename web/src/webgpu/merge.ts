@@ -1,12 +1,12 @@
-import type { MergeProblem, MergeResult } from "../merge.js";
+import type { MergeProblem, MergeResult } from "../attention/mergeProblem.js";
 import { asArray, runCall } from "./call.js";
-import type { Engine } from "./engine.js";
+import type { GpuCore } from "./core.js";
 import { writeOutput } from "./output.js";
 import { divideUp, FLAT_WORKGROUP, flatKernel, narrowStep } from "./plan.js";
 import { stridesOf } from "./strides.js";
 import { widen } from "./widen.js";
 
-export function runMerge(engine: Engine, problem: MergeProblem): Promise<MergeResult> {
+export function runMerge(engine: GpuCore, problem: MergeProblem): Promise<MergeResult> {
   const { operation, layout, parts, sinks } = problem;
   const { batchSize, numHeads, queryLength, valueDim } = problem.shape;
   const numRows = batchSize * numHeads * queryLength;

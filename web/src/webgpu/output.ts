@@ -1,10 +1,10 @@
-import type { OutputForm } from "../attentionProblem.js";
-import type { FloatResult } from "../backend.js";
-import { assertIntact } from "../callArguments.js";
-import { describe } from "../describe.js";
-import { OptionError } from "../errors.js";
-import { gpuDataOf } from "../gpuData.js";
-import { asHalves, copyBits } from "../tensor.js";
+import type { OutputForm } from "../call/outputForm.js";
+import type { FloatResult } from "../attention/attentionResult.js";
+import { assertIntact } from "../call/callArguments.js";
+import { describe } from "../foreign/describe.js";
+import { OptionError } from "../errors/errors.js";
+import { gpuDataOf } from "../tensor/gpuTensor.js";
+import { asHalves, copyBits } from "../tensor/tensor.js";
 import { asArray, type Call, type Span } from "./call.js";
 import type { Step } from "./plan.js";
 import { keepOnGpu } from "./result.js";

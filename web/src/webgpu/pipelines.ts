@@ -1,5 +1,6 @@
-import { HeadwiseError } from "../errors.js";
-import { bindingsOf, kernelKey, shaderSource, type Access, type Kernel } from "./shader.js";
+import { HeadwiseError } from "../errors/errors.js";
+import { bindingsOf, kernelKey, shaderSource, type Access } from "./shader.js";
+import type { Kernel } from "./kernel.js";
 
 const COMPUTE_STAGE = 0x4;
 const BUFFER_TYPE: Readonly<Record<Access, GPUBufferBindingType>> = {

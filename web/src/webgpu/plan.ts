@@ -1,9 +1,10 @@
-import type { AttentionShape, EmptyRows, ScoreStage, Selection, Wanted } from "../attentionOptions.js";
-import { selectedExtents } from "../attentionOptions.js";
-import { UnsupportedError } from "../errors.js";
-import type { Layout } from "../layout.js";
+import type { EmptyRows } from "../attention/attentionSettings.js";
+import type { AttentionShape } from "../attention/attentionShape.js";
+import { type ScoreStage, selectedExtents, type Selection, type Wanted } from "../attention/returns.js";
+import { UnsupportedError } from "../errors/errors.js";
+import type { Layout } from "../tensor/layout.js";
+import type { FloatDtype, Kernel, StoredDtype } from "./kernel.js";
 import { FEATURE } from "./params.js";
-import type { Kernel } from "./shader.js";
 
 /** What a device allows, in WebGPU's own names. */
 export interface Limits {
@@ -17,10 +18,6 @@ export interface Limits {
   /** Whether kernels may hold float16. */
   readonly halves?: boolean;
 }
-
-export type FloatDtype = "float32" | "float16";
-/** How keys and values lie in memory: as the caller gave them, or as a cache keeps them. */
-export type StoredDtype = FloatDtype | "int8";
 
 /** All about a call that decides how it is computed. */
 export interface AttentionFacts {
@@ -123,8 +120,10 @@ const KEYS4_PER_THREAD = 1;
 const KEY_TILE = 4 * KEYS4_PER_THREAD * THREADS_X;
 const CHUNK4 = 8;
 const MOST_COLUMNS4_PER_THREAD = 4;
+
 /** Threads along the rows, best first, with the workgroup memory that each needs. */
 const THREADS_Y = [16, 8] as const;
+
 /** Few rows: a smaller tile wastes less. */
 const FEW_ROWS = 16;
 const FEW_THREADS_Y = 4;
@@ -492,7 +491,7 @@ export function checkBytes(operation: string, name: string, bytes: number, limit
     if (bytes > limits[limit])
       throw new UnsupportedError(
         `${operation}: ${name} needs a buffer of ${bytes} bytes, over the device's ${limit} of ${limits[limit]}`,
-        { hint: "Split the batch or the heads, ask for fewer results, or use the wasm backend." },
+        { hint: 'Split the batch or the heads, ask for fewer results, or use backend "wasm".' },
       );
 }
 

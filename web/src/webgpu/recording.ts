@@ -1,6 +1,6 @@
-import { Disposing } from "../disposable.js";
+import { Disposing } from "../call/disposable.js";
 import type { Buffers } from "./buffers.js";
-import { holdInstance, type Engine } from "./engine.js";
+import { holdInstance, type GpuCore } from "./core.js";
 
 /**
  * What the commands of a recorded call need beside its results. Nobody tells when the caller has submitted them, so it is
@@ -11,7 +11,7 @@ export class Recording {
   readonly #results = new Set<Disposing>();
   #scratch: readonly GPUBuffer[] = [];
 
-  constructor({ buffers }: Engine) {
+  constructor({ buffers }: GpuCore) {
     this.#buffers = buffers;
   }
 
@@ -45,7 +45,7 @@ export class Recording {
 export class RecordedResults extends Disposing {
   readonly #recording: Recording;
 
-  constructor(engine: Engine, recording: Recording) {
+  constructor(engine: GpuCore, recording: Recording) {
     super();
     this.#recording = recording;
     holdInstance(this, engine);

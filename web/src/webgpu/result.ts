@@ -1,9 +1,9 @@
-import { elementCount, BYTES, type CheckedTensor, type Dtype } from "../tensor.js";
-import { Disposing } from "../disposable.js";
-import { DisposedError } from "../errors.js";
-import type { GpuResult } from "../gpuData.js";
+import { elementCount, BYTES, type CheckedTensor, type Dtype } from "../tensor/tensor.js";
+import { Disposing } from "../call/disposable.js";
+import { DisposedError } from "../errors/errors.js";
+import type { GpuResult } from "../tensor/gpuTensor.js";
 import { asArray, runCall, type Call, type Span } from "./call.js";
-import { holdInstance, type Engine } from "./engine.js";
+import { holdInstance, type GpuCore } from "./core.js";
 import type { Recording } from "./recording.js";
 
 /** A result that stays on the GPU, in a buffer of its own, which is the caller's. */
@@ -12,7 +12,7 @@ class ResultTensor<D extends "float32" | "float16" | "int32"> extends Disposing 
   readonly offset = 0;
   readonly shape: readonly number[];
   readonly dtype: D;
-  readonly #engine: Engine;
+  readonly #engine: GpuCore;
   readonly #recording: Recording | undefined;
   #disposed = false;
 

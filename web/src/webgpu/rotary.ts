@@ -1,14 +1,14 @@
-import type { FloatResult } from "../backend.js";
-import type { RotaryProblem } from "../rotary.js";
+import type { FloatResult } from "../attention/attentionResult.js";
+import type { RotaryProblem } from "../position/rotaryProblem.js";
 import { anglePairs, frequenciesOf } from "./angles.js";
 import { runCall } from "./call.js";
-import type { Engine } from "./engine.js";
+import type { GpuCore } from "./core.js";
 import { writeOutput } from "./output.js";
 import { divideUp, FLAT_WORKGROUP, flatKernel, narrowStep } from "./plan.js";
 import { stridesOf } from "./strides.js";
 import { widen } from "./widen.js";
 
-export function runRotary(engine: Engine, problem: RotaryProblem): Promise<FloatResult> {
+export function runRotary(engine: GpuCore, problem: RotaryProblem): Promise<FloatResult> {
   const { operation, layout, heads, x, angles, output } = problem;
   const { batchSize, numHeads, length, headDim } = heads;
   const count = batchSize * numHeads * length * headDim;

@@ -1,5 +1,6 @@
-import type { AttentionSettings, AttentionShape } from "../attentionOptions.js";
-import type { Ragged } from "../ragged.js";
+import type { AttentionSettings } from "../attention/attentionSettings.js";
+import type { AttentionShape } from "../attention/attentionShape.js";
+import type { Ragged } from "../attention/ragged.js";
 
 /** One batch, or one stretch of a ragged batch, as `Sequence` of call.wgsl. */
 export interface Sequence {

@@ -1,3 +1,4 @@
+import type { FloatDtype, Kernel, KernelName, StoredDtype } from "./kernel.js";
 import attend from "./kernels/attend.wgsl";
 import call from "./kernels/call.wgsl";
 import decode from "./kernels/decode.wgsl";
@@ -10,48 +11,21 @@ import merge from "./kernels/merge.wgsl";
 import mergeParts from "./kernels/merge_parts.wgsl";
 import narrow from "./kernels/narrow.wgsl";
 import pack from "./kernels/pack.wgsl";
-import task from "./kernels/task.wgsl";
 import project from "./kernels/project.wgsl";
 import queryF16 from "./kernels/query_f16.wgsl";
 import queryF32 from "./kernels/query_f32.wgsl";
 import rotary from "./kernels/rotary.wgsl";
 import scoreTile from "./kernels/score_tile.wgsl";
+import storeRows from "./kernels/store_rows.wgsl";
 import storedF16 from "./kernels/stored_f16.wgsl";
 import storedF16Halves from "./kernels/stored_f16_halves.wgsl";
 import storedF32 from "./kernels/stored_f32.wgsl";
 import storedI8 from "./kernels/stored_i8.wgsl";
-import storeRows from "./kernels/store_rows.wgsl";
+import task from "./kernels/task.wgsl";
 import tileRows from "./kernels/tile_rows.wgsl";
 import together from "./kernels/together.wgsl";
 import togetherSubgroup from "./kernels/together_subgroup.wgsl";
 import topK from "./kernels/top_k.wgsl";
-import type { FloatDtype, StoredDtype } from "./plan.js";
-
-export type KernelName =
-  | "attend"
-  | "decode"
-  | "merge_parts"
-  | "inspect"
-  | "top_k"
-  | "pack"
-  | "narrow"
-  | "merge"
-  | "rotary"
-  | "project"
-  | "head_norm"
-  | "store_rows"
-  | "lanes";
-
-/** A shader before it is text: which kernel, and the constants that fold its options away. */
-export interface Kernel {
-  readonly name: KernelName;
-  readonly constants: Readonly<Record<string, number | boolean>>;
-  /** How the query, and how keys and values lie in memory, for kernels that read them. */
-  readonly query?: FloatDtype;
-  readonly stored?: StoredDtype;
-  /** Whether float16 keys and values stay float16 in workgroup memory, which needs shader-f16. */
-  readonly halves?: boolean;
-}
 
 /** How a kernel uses each of its bindings; absent inputs are bound to a few spare bytes, so numbers never move. */
 export type Access = "uniform" | "read" | "write";

@@ -1,4 +1,4 @@
-import type { Layout } from "../layout.js";
+import type { Layout } from "../tensor/layout.js";
 
 /** Elements from one index to the next of a [B, H, S, D] view. */
 export interface Strides {

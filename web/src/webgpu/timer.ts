@@ -1,4 +1,4 @@
-import type { KernelTime } from "../backend.js";
+import type { KernelTime } from "../engine/report.js";
 
 const MAP_READ = 0x1;
 

@@ -1,4 +1,4 @@
-import type { CheckedAngles } from "../rotary.js";
+import type { CheckedAngles } from "../position/rotaryAngles.js";
 import { anglePairs, frequenciesOf } from "./angles.js";
 import type { Call, Span } from "./call.js";
 import { divideUp, FLAT_WORKGROUP, flatKernel } from "./plan.js";

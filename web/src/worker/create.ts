@@ -1,9 +1,9 @@
-import { beforeAbort, throwIfAborted } from "../abort.js";
-import { Attention } from "../attention.js";
-import { OPERATION, readCreateOptions, type CreateOptions as AllOptions } from "../createOptions.js";
-import { UnsupportedError } from "../errors.js";
+import { beforeAbort, throwIfAborted } from "../call/abort.js";
+import { Attention } from "../instance/attention.js";
+import { OPERATION, readCreateOptions, type CreateOptions as AllOptions } from "../instance/createOptions.js";
+import { UnsupportedError } from "../errors/errors.js";
 import { addressOf, engineFiles, type Place } from "../wasm/engineFiles.js";
-import { RemoteBackend } from "./backend.js";
+import { WorkerEngine } from "./workerEngine.js";
 import type { Spawn } from "./channel.js";
 
 /** Options of `createAttention`. What belongs to one thread, a device, cannot be handed to another. */
@@ -21,7 +21,7 @@ export async function createInWorker(
   throwIfAborted(signal);
   const files = engineFiles(OPERATION, place, source);
   const spawn = spawnAt(addressOf(OPERATION, files, "worker"));
-  const { opened, close } = RemoteBackend.open(OPERATION, spawn, { ...options, source, files }, onProgress);
+  const { opened, close } = WorkerEngine.open(OPERATION, spawn, { ...options, source, files }, onProgress);
   try {
     return Attention.over(await beforeAbort(opened, signal));
   } catch (error) {

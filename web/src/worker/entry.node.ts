@@ -2,7 +2,7 @@
 
 import { parentPort } from "node:worker_threads";
 
-import { version } from "../version.js";
+import { version } from "../engine/version.js";
 import { nodeHost } from "../wasm/nodeHost.js";
 import type { Reply, Request } from "./protocol.js";
 import { serve } from "./serve.js";

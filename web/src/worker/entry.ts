@@ -1,6 +1,6 @@
 // The script of the worker that headwise/worker starts in a browser.
 
-import { version } from "../version.js";
+import { version } from "../engine/version.js";
 import { browserHost } from "../wasm/browserHost.js";
 import type { Reply, Request } from "./protocol.js";
 import { serve } from "./serve.js";

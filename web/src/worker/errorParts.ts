@@ -10,8 +10,8 @@ import {
   UnsupportedError,
   type ErrorCode,
   type RowIndex,
-} from "../errors.js";
-import { thrownText } from "../thrown.js";
+} from "../errors/errors.js";
+import { thrownText } from "../foreign/thrown.js";
 
 /** An error as plain data: what structured cloning keeps of one is its message. */
 export interface ErrorParts {

@@ -1,6 +1,6 @@
-import type { KernelTime, Report } from "../backend.js";
-import type { CacheForm } from "../cache.js";
-import type { CheckedOptions } from "../createOptions.js";
+import type { KernelTime, Report } from "../engine/report.js";
+import type { CacheForm } from "../cache/cacheProblem.js";
+import type { CheckedOptions } from "../instance/createOptions.js";
 import type { EngineFiles } from "../wasm/engineFiles.js";
 import type { LoadProgress } from "../wasm/host.js";
 import type { ErrorParts } from "./errorParts.js";
@@ -8,7 +8,7 @@ import type { ErrorParts } from "./errorParts.js";
 /** The engine itself; objects made by it (caches, layers) are counted from 1. */
 export const ENGINE = 0;
 
-/** What the engine and its objects do, by the names of `Backend`, `BackendCache` and `BackendLayer`. */
+/** What the engine and its objects do, by the names of `Engine`, `EngineCache` and `EngineLayer`. */
 export type Method =
   | "attention"
   | "merge"

@@ -1,5 +1,8 @@
-import type { Backend, BackendCache, BackendLayer, KernelTime } from "../backend.js";
-import { openEngine } from "../createAttention.js";
+import type { Engine } from "../engine/engine.js";
+import type { EngineLayer } from "../layer/engineLayer.js";
+import type { EngineCache } from "../cache/engineCache.js";
+import type { KernelTime } from "../engine/report.js";
+import { openEngine } from "../instance/openEngine.js";
 import type { EngineFiles } from "../wasm/engineFiles.js";
 import type { Host } from "../wasm/host.js";
 import { errorParts } from "./errorParts.js";
@@ -18,9 +21,9 @@ export function serve(hostOf: (files: EngineFiles) => Host, send: Send): (reques
 class Server {
   readonly #hostOf: (files: EngineFiles) => Host;
   readonly #send: Send;
-  readonly #objects = new Map<number, BackendCache | BackendLayer>();
+  readonly #objects = new Map<number, EngineCache | EngineLayer>();
   #lastObject = ENGINE;
-  #backend: Backend | undefined;
+  #engine: Engine | undefined;
 
   constructor(hostOf: (files: EngineFiles) => Host, send: Send) {
     this.#hostOf = hostOf;
@@ -31,8 +34,8 @@ class Server {
     const onProgress = progress ? (now: ProgressOf) => this.#send({ kind: "progress", progress: now }) : undefined;
     try {
       const wanted = { ...options, device: undefined, gpu: undefined, signal: undefined, onProgress };
-      const { backend, report } = await openEngine(operation, this.#hostOf(options.files), wanted);
-      this.#backend = backend;
+      const { engine, report } = await openEngine(operation, this.#hostOf(options.files), wanted);
+      this.#engine = engine;
       this.#send({ kind: "opened", id, report });
     } catch (error) {
       this.#send({ kind: "failed", id, error: errorParts(operation, error), news: [] });
@@ -45,7 +48,7 @@ class Server {
       const result = await this.#perform(target, method, args);
       if (method === "release") this.#objects.delete(target);
       const made = isObject(result) ? this.#keep(result) : undefined;
-      const kernelTimes: readonly KernelTime[] | undefined = this.#backend?.kernelTimes;
+      const kernelTimes: readonly KernelTime[] | undefined = this.#engine?.kernelTimes;
       const news = this.#news(made === undefined ? touched : [...touched, made]);
       const sent = made === undefined ? result : undefined;
       this.#send({ kind: "done", id, result: sent, made, news, kernelTimes }, buffersOf(sent));
@@ -56,7 +59,7 @@ class Server {
 
   /** Methods of `Method` have the same names on both sides. */
   #perform(target: number, method: Method, args: readonly unknown[]): unknown {
-    const subject = (target === ENGINE ? this.#backend : this.#objects.get(target)) as unknown as Readonly<
+    const subject = (target === ENGINE ? this.#engine : this.#objects.get(target)) as unknown as Readonly<
       Record<Method, (...args: readonly unknown[]) => unknown>
     >;
     return subject[method](...args.map((arg) => this.#unpacked(arg)));
@@ -69,7 +72,7 @@ class Server {
     return { ...arg, keepRank: (full: readonly number[]) => [...full], cache: cache && this.#objects.get(cache) };
   }
 
-  #keep(object: BackendCache | BackendLayer): number {
+  #keep(object: EngineCache | EngineLayer): number {
     this.#objects.set(++this.#lastObject, object);
     return this.#lastObject;
   }
@@ -90,11 +93,11 @@ function cacheIn([problem]: readonly unknown[]): number | undefined {
   return typeof cache === "number" ? cache : undefined;
 }
 
-function isObject(result: unknown): result is BackendCache | BackendLayer {
+function isObject(result: unknown): result is EngineCache | EngineLayer {
   return typeof result === "object" && result !== null && "release" in result;
 }
 
-function stateOf(object: BackendCache | BackendLayer): ObjectState {
+function stateOf(object: EngineCache | EngineLayer): ObjectState {
   const { bytes } = object;
   return "form" in object ? { form: object.form, appended: object.appended, bytes } : { bytes };
 }

@@ -1,5 +1,5 @@
-import { assertIntact } from "../callArguments.js";
-import { arrayKind, isSharedBuffer } from "../typedArray.js";
+import { assertIntact } from "../call/callArguments.js";
+import { arrayKind, isSharedBuffer } from "../foreign/typedArray.js";
 
 type TypedArray = Int8Array<ArrayBufferLike>;
 

@@ -1,4 +1,4 @@
-import type { Report } from "../backend.js";
+import type { Report } from "../engine/report.js";
 import type { Channel, ChannelEvents } from "./channel.js";
 import type { Reply } from "./protocol.js";
 

@@ -1,0 +1,68 @@
+import { describe, expect, test } from "@jest/globals";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+// web/README.md tells what is in each room.
+
+const SOURCE = fileURLToPath(new URL("../../web/src", import.meta.url));
+
+/** The rooms of web/src from the ground up: a file imports from its own room and from those named before it. */
+const ROOMS = [
+  ["foreign"],
+  ["errors"],
+  ["tensor"],
+  ["call"],
+  ["attention", "position"],
+  ["cache"],
+  ["layer"],
+  ["engine"],
+  ["wasm", "webgpu"],
+  ["instance"],
+  ["worker", "onnx", "viz"],
+  ["entries"],
+];
+
+const floorOf = (file: string) => ROOMS.findIndex((rooms) => rooms.includes(file.split(path.sep)[0]!));
+
+/** All files of web/src in TypeScript, and what each imports from web/src. */
+const imports = new Map(
+  readdirSync(SOURCE, { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".ts"))
+    .map((file) => [file, importsOf(file)]),
+);
+
+function importsOf(file: string): string[] {
+  const text = readFileSync(path.join(SOURCE, file), "utf8");
+  const specifiers = [...text.matchAll(/\b(?:from|import)\s*\(?\s*"(\.[^"]+)"/g)].map((match) => match[1]!);
+  return specifiers.map((specifier) => path.join(path.dirname(file), specifier).replace(/\.js$/, ".ts"));
+}
+
+describe("The rooms of web/src", () => {
+  test("are all named here, and no file stands outside of them", () => {
+    const found = readdirSync(SOURCE);
+    expect(found.filter((name) => !statSync(path.join(SOURCE, name)).isDirectory())).toEqual([]);
+    expect([...found].sort()).toEqual(ROOMS.flat().sort());
+  });
+
+  test("import nothing from above", () => {
+    const upwards = [...imports].flatMap(([file, targets]) =>
+      targets.filter((target) => floorOf(target) > floorOf(file)).map((target) => `${file} imports ${target}`),
+    );
+    expect(imports.size).toBeGreaterThan(150);
+    expect(upwards).toEqual([]);
+  });
+
+  test("have no circles of imports, types included", () => {
+    const done = new Set<string>();
+    const circles: string[] = [];
+    const visit = (file: string, way: readonly string[]) => {
+      if (way.includes(file)) circles.push([...way.slice(way.indexOf(file)), file].join(" → "));
+      if (done.has(file) || way.includes(file)) return;
+      for (const target of imports.get(file) ?? []) visit(target, [...way, file]);
+      done.add(file);
+    };
+    for (const file of imports.keys()) visit(file, []);
+    expect(circles).toEqual([]);
+  });
+});

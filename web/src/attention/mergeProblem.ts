@@ -1,0 +1,119 @@
+import type { CallArguments } from "../call/callArguments.js";
+import { describe, isObject } from "../foreign/describe.js";
+import { OptionError, ShapeError } from "../errors/errors.js";
+import type { FloatResult } from "./attentionResult.js";
+import { outputForm, type OutputForm } from "../call/outputForm.js";
+import type { CheckedFloats, CheckedTensor, FloatTensor, Tensor, TypedTensor } from "../tensor/tensor.js";
+import { headsShape, keepRank, LAYOUTS, type Layout } from "../tensor/layout.js";
+import { isArray, namesOf, readOptions, type NumberList } from "../call/options.js";
+import { notes } from "./mergeNotes.js";
+
+/** Attention over some of the keys: what scaledDotProductAttention returns with `returns: { lse: true }`. */
+export interface AttentionPart {
+  readonly output: FloatTensor;
+  /** `[B, numHeads, Sq]`, or with the axes that the output's rank lacks left out. */
+  readonly lse: Tensor<"float32">;
+}
+
+export interface MergeOptions {
+  /** Memory order of the parts' outputs. Default `"BHSD"`. */
+  readonly layout?: Layout;
+  /** `[numHeads]`: sinks of the whole, left out of the parts. */
+  readonly sinks?: NumberList;
+  /** A tensor of the output's shape to write the output to. */
+  readonly into?: FloatTensor;
+  /** Aborts the call while it waits in the queue. */
+  readonly signal?: AbortSignal;
+}
+
+export interface MergeResult {
+  readonly output: FloatResult;
+  readonly lse: TypedTensor<"float32">;
+}
+
+/** A call of mergeAttention that passed every check. */
+export interface MergeProblem {
+  readonly operation: string;
+  readonly layout: Layout;
+  readonly shape: {
+    readonly batchSize: number;
+    readonly numHeads: number;
+    readonly queryLength: number;
+    readonly valueDim: number;
+  };
+  readonly parts: readonly { readonly output: CheckedFloats; readonly lse: CheckedTensor<"float32"> }[];
+  readonly sinks: Float32Array | undefined;
+  readonly output: OutputForm;
+  readonly lseShape: readonly number[];
+  readonly signal: AbortSignal | undefined;
+}
+
+const OPTION_NAMES = namesOf<MergeOptions>({ layout: true, sinks: true, into: true, signal: true });
+
+/** Reads and checks a whole call of mergeAttention. */
+export function mergeProblem(call: CallArguments, given: unknown, options: unknown): MergeProblem {
+  const { operation } = call;
+  const reader = readOptions(call, options, OPTION_NAMES);
+  const layout = reader.oneOf("layout", LAYOUTS, "BHSD");
+  const parts = readParts(call, given);
+  const first = parts[0]!;
+  parts.forEach((part, n) => checkAlike(operation, `parts[${n}]`, part, first));
+
+  const rank = first.output.shape.length;
+  const numHeads = rank === 2 ? 1 : first.lse.shape.at(-2);
+  const heads = headsShape(operation, "parts[0].output", first.output.shape, layout, numHeads, "numHeads");
+  const lseShape = keepRank(layout, rank, [heads.batchSize, heads.numHeads, heads.length]);
+  if (describe(first.lse.shape) !== describe(lseShape))
+    throw new ShapeError(
+      `${operation}: parts[0].lse.shape must be ${describe(lseShape)} for its output, got ${describe(first.lse.shape)}`,
+    );
+  const { batchSize, length: queryLength, headDim: valueDim } = heads;
+  return {
+    operation,
+    layout,
+    shape: { batchSize, numHeads: heads.numHeads, queryLength, valueDim },
+    parts,
+    sinks: reader.floats("sinks", heads.numHeads, { minusInfinity: true }),
+    output: outputForm(reader, first.output.shape, first.output),
+    lseShape,
+    signal: reader.signal(),
+  };
+}
+
+function readParts(call: CallArguments, given: unknown): MergeProblem["parts"] {
+  const { operation } = call;
+  const refuse = () =>
+    new OptionError(`${operation}: parts must be an array of at least one { output, lse }, got ${describe(given)}`);
+  if (!isArray(given)) throw refuse();
+  const checkLength = (length: number) => {
+    if (length === 0) throw refuse();
+  };
+  return call.list("parts", given, checkLength, (part, n) => {
+    const fields: { readonly output?: unknown; readonly lse?: unknown } = isObject(part) ? part : {};
+    const { output: givenOutput, lse: givenLse } = fields;
+    if (givenOutput === undefined || givenLse === undefined)
+      throw new OptionError(`${operation}: parts[${n}] must be { output, lse }, got ${describe(part)}`, {
+        hint: "Ask scaledDotProductAttention for `returns: { lse: true }`.",
+      });
+    const output = call.tensor(`parts[${n}].output`, givenOutput, ["float32", "float16"]);
+    const lse = call.tensor(`parts[${n}].lse`, givenLse, ["float32"]);
+    const { hasSinks = false, emptyRows = "zero" } = notes.get(call.given(lse.data)!) ?? {};
+    if (hasSinks)
+      throw new OptionError(`${operation}: parts[${n}] was computed with sinks: give them to mergeAttention instead`);
+    if (emptyRows !== "zero")
+      throw new OptionError(`${operation}: parts[${n}] was computed with emptyRows ${describe(emptyRows)}`);
+    return { output, lse };
+  });
+}
+
+type Part = MergeProblem["parts"][number];
+
+function checkAlike(operation: string, name: string, part: Part, first: Part): void {
+  for (const field of ["output", "lse"] as const) {
+    const [shape, expected] = [describe(part[field].shape), describe(first[field].shape)];
+    if (shape !== expected)
+      throw new ShapeError(
+        `${operation}: ${name}.${field}.shape must be that of parts[0], got ${shape} and ${expected}`,
+      );
+  }
+}

@@ -1,0 +1,69 @@
+import type { CallArguments } from "../call/callArguments.js";
+import { namesOf, type NumberList, readOptions } from "../call/options.js";
+import { ShapeError } from "../errors/errors.js";
+import { type HeadsShape, LAYOUTS, headsShape, axisName, type Layout } from "../tensor/layout.js";
+import { FLOATS, type CheckedFloats } from "../tensor/tensor.js";
+import { type CacheForm, checkKvHeads } from "./cacheProblem.js";
+
+/** Options of `KvCache.append`. */
+export interface AppendOptions {
+  /** Memory order of key and value. Default `"BHSD"`. */
+  readonly layout?: Layout;
+  /** That of the cache, for callers who say it with every tensor. */
+  readonly numKvHeads?: number;
+  /** `[B]`: how many leading tokens of each batch to append. Default: all. */
+  readonly lengths?: NumberList;
+  /** Aborts the call while it waits in the queue. */
+  readonly signal?: AbortSignal;
+}
+
+/** A call of append that passed every check. */
+export interface AppendProblem {
+  readonly operation: string;
+  readonly layout: Layout;
+  readonly numTokens: number;
+  readonly key: CheckedFloats;
+  readonly value: CheckedFloats;
+  readonly lengths: Int32Array | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+export const APPEND_NAMES = namesOf<AppendOptions>({ layout: true, numKvHeads: true, lengths: true, signal: true });
+
+/** Reads and checks a whole call of append. */
+export function appendProblem(
+  call: CallArguments,
+  form: CacheForm,
+  givenKey: unknown,
+  givenValue: unknown,
+  given: unknown,
+): AppendProblem {
+  const { operation } = call;
+  const options = readOptions(call, given, APPEND_NAMES);
+  checkKvHeads(options, form);
+  const layout = options.oneOf("layout", LAYOUTS, "BHSD");
+  const key = call.tensor("key", givenKey, FLOATS);
+  const value = call.tensor("value", givenValue, FLOATS);
+  const read = (name: string, { shape }: CheckedFloats, headDim: number) => {
+    const heads = headsShape(operation, name, shape, layout, form.numKvHeads, "numKvHeads");
+    const fits = (extent: keyof HeadsShape, cached: string, expected: number) => {
+      if (heads[extent] === expected) return;
+      const axis = axisName(name, layout, shape.length, extent);
+      throw new ShapeError(
+        `${operation}: ${axis} (${extent}) must equal the cache's ${cached}, got ${heads[extent]} and ${expected}`,
+      );
+    };
+    fits("batchSize", "batchSize", form.batchSize);
+    fits("headDim", name === "key" ? "headDim" : "valueDim", headDim);
+    return heads.length;
+  };
+  const numTokens = read("key", key, form.headDim);
+  const numValues = read("value", value, form.valueDim);
+  if (numValues !== numTokens)
+    throw new ShapeError(
+      `${operation}: ${axisName("value", layout, value.shape.length, "length")} (length) must equal ` +
+        `${axisName("key", layout, key.shape.length, "length")}, got ${numValues} and ${numTokens}`,
+    );
+  const lengths = options.integers("lengths", { min: 0, max: numTokens }, form.batchSize);
+  return { operation, layout, numTokens, key, value, lengths, signal: options.signal() };
+}

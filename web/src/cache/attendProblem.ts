@@ -1,0 +1,148 @@
+import {
+  SETTINGS_NAMES,
+  readSettings,
+  checkKeys,
+  type AttentionSettings,
+  type AttentionSettingsOptions,
+} from "../attention/attentionSettings.js";
+import type { AttentionShape } from "../attention/attentionShape.js";
+import { readReturns, type Returns, type Wanted } from "../attention/returns.js";
+import { refuseGpu } from "../call/location.js";
+import type { CallArguments } from "../call/callArguments.js";
+import { readOptions, namesOf, type OptionReader } from "../call/options.js";
+import { outputForm, type OutputForm } from "../call/outputForm.js";
+import { ShapeError } from "../errors/errors.js";
+import {
+  type HeadsShape,
+  packsHeads,
+  headsShape,
+  axisName,
+  type Layout,
+  shapeOf,
+  LAYOUTS,
+  keepRank,
+} from "../tensor/layout.js";
+import { FLOATS, type CheckedFloats, type FloatTensor } from "../tensor/tensor.js";
+import { type CacheForm, checkKvHeads } from "./cacheProblem.js";
+
+/** Options of `KvCache.attend`: those of `scaledDotProductAttention` that go with a cache. */
+export interface AttendOptions extends AttentionSettingsOptions {
+  /** Memory order of query and output. Default `"BHSD"`. */
+  readonly layout?: Layout;
+  /** Number of query heads. Default: what the shape says, its width divided by headDim where heads are packed. */
+  readonly numHeads?: number;
+  /** That of the cache, for callers who say it with every tensor. */
+  readonly numKvHeads?: number;
+  readonly returns?: Returns;
+  /** Where results are put. `"gpu"` needs a cache on WebGPU. Default `"cpu"`. */
+  readonly location?: "cpu" | "gpu";
+  /** A tensor of the output's shape to write the output to; it is then `result.output`. */
+  readonly into?: FloatTensor;
+  /** Aborts the call while it waits in the queue. */
+  readonly signal?: AbortSignal;
+}
+
+/** A call of attend that passed every check. */
+export interface AttendProblem {
+  readonly operation: string;
+  readonly layout: Layout;
+  readonly shape: AttentionShape;
+  readonly query: CheckedFloats;
+  readonly settings: AttentionSettings;
+  readonly wanted: Wanted;
+  readonly output: OutputForm;
+  /** Where results are put. */
+  readonly location: "cpu" | "gpu";
+  readonly signal: AbortSignal | undefined;
+  readonly keepRank: (shape: readonly number[]) => number[];
+}
+
+const ATTEND_NAMES = [
+  ...SETTINGS_NAMES,
+  ...namesOf<Omit<AttendOptions, keyof AttentionSettingsOptions>>({
+    layout: true,
+    numHeads: true,
+    numKvHeads: true,
+    returns: true,
+    location: true,
+    into: true,
+    signal: true,
+  }),
+];
+
+/** A call of attend that has been read, and waits for its turn. */
+export interface AttendRequest {
+  readonly signal: AbortSignal | undefined;
+  /** Checks the rest, now that it is known how many tokens the cache holds. */
+  at(keyLength: number): AttendProblem;
+}
+
+/** Reads and checks a call of attend, as far as that does not depend on what the cache holds. */
+export function attendRequest(
+  call: CallArguments,
+  form: CacheForm,
+  givenQuery: unknown,
+  given: unknown,
+): AttendRequest {
+  const { operation } = call;
+  const options = readOptions(call, given, ATTEND_NAMES);
+  const layout = options.oneOf("layout", LAYOUTS, "BHSD");
+  const query = call.tensor("query", givenQuery, FLOATS);
+  const rank = query.shape.length;
+  checkKvHeads(options, form);
+  const heads = queryHeads(options, layout, query, form);
+  if (!call.placement.onGpu) refuseGpu(options);
+  const extents: Omit<AttentionShape, "keyLength"> = {
+    batchSize: heads.batchSize,
+    numHeads: heads.numHeads,
+    numKvHeads: form.numKvHeads,
+    queryLength: heads.length,
+    headDim: heads.headDim,
+    valueDim: form.valueDim,
+  };
+  const read = {
+    operation,
+    layout,
+    query,
+    settings: readSettings(options, extents),
+    wanted: readReturns(options, extents),
+    output: outputForm(options, shapeOf(layout, rank, { ...heads, headDim: form.valueDim }), query),
+    location: options.oneOf("location", ["cpu", "gpu"], "cpu"),
+    signal: options.signal(),
+    keepRank: (full: readonly number[]) => keepRank(layout, rank, full),
+  };
+  return {
+    signal: read.signal,
+    at(keyLength) {
+      const shape: AttentionShape = { ...extents, keyLength };
+      checkKeys(operation, read.settings, shape);
+      return { ...read, shape };
+    },
+  };
+}
+
+export function queryHeads(
+  options: OptionReader,
+  layout: Layout,
+  { shape }: CheckedFloats,
+  form: CacheForm,
+): HeadsShape {
+  const { operation } = options;
+  const packed = packsHeads(layout, shape.length);
+  const width = packed ? shape[layout === "BSE" ? shape.length - 1 : shape.length - 2]! : 0;
+  const implied = packed && width % form.headDim === 0 ? width / form.headDim : undefined;
+  const numHeads = options.integer("numHeads", { min: 1 }) ?? implied;
+  const heads = headsShape(operation, "query", shape, layout, numHeads, "numHeads");
+  const axis = (extent: keyof HeadsShape) => axisName("query", layout, shape.length, extent);
+  for (const extent of ["batchSize", "headDim"] as const)
+    if (heads[extent] !== form[extent])
+      throw new ShapeError(
+        `${operation}: ${axis(extent)} (${extent}) must equal the cache's, got ${heads[extent]} and ${form[extent]}`,
+      );
+  if (heads.numHeads % form.numKvHeads !== 0)
+    throw new ShapeError(
+      `${operation}: the cache's numKvHeads must divide ${axis("numHeads")} (numHeads), ` +
+        `got ${form.numKvHeads} and ${heads.numHeads}`,
+    );
+  return heads;
+}

@@ -1,0 +1,290 @@
+import type { NoReturns, ResultAt } from "../attention/attentionResult.js";
+import { noteForMerge } from "../attention/mergeNotes.js";
+import type { Returns } from "../attention/returns.js";
+import type { CallArguments } from "../call/callArguments.js";
+import type { Context } from "../call/context.js";
+import { Disposing } from "../call/disposable.js";
+import { namesOf, readOptions, type NumberList, type OptionReader } from "../call/options.js";
+import { describe } from "../foreign/describe.js";
+import { DisposedError, OptionError } from "../errors/errors.js";
+import { ANGLE_NAMES, readAngles, type CheckedAngles } from "../position/rotaryAngles.js";
+import type { GpuFloats, OnGpu } from "../tensor/gpuTensor.js";
+import { largestOf } from "../tensor/largest.js";
+import type { FloatTensor } from "../tensor/tensor.js";
+import { appendProblem, type AppendOptions } from "./appendProblem.js";
+import { attendRequest, type AttendOptions } from "./attendProblem.js";
+import type { CacheDtype, CacheForm, CacheProblem, KvCacheOptions, Ring } from "./cacheProblem.js";
+import type { EngineCache } from "./engineCache.js";
+import { forgetAppend, lastAppend, noteAppend, withLengthsOf } from "./lastAppend.js";
+import { rewindLengths, sliceRange } from "./tokenRange.js";
+
+/** Options of a call of attend: `R` is what it returns, `Into` the tensor that it writes to. */
+type CallOptions<R, Into> = OnGpu<Omit<AttendOptions, "returns" | "into" | "location">> & {
+  readonly returns?: R;
+  readonly into?: Into;
+};
+
+const DTYPES = ["float32", "float16", "int8"] as const;
+
+/** How many of `appended` tokens a cache of this form holds. */
+export function heldLength({ ring }: Pick<CacheForm, "ring">, appended: number): number {
+  return ring ? Math.min(appended, ring.keepFirst + ring.window) : appended;
+}
+
+const CACHE_NAMES = namesOf<KvCacheOptions>({
+  batchSize: true,
+  numKvHeads: true,
+  headDim: true,
+  valueDim: true,
+  dtype: true,
+  capacity: true,
+  ring: true,
+  rotary: true,
+});
+
+/** Reads and checks a whole call of kvCache. */
+export function cacheProblem(call: CallArguments, given: unknown): CacheProblem {
+  const { operation } = call;
+  const options = readOptions(call, given, CACHE_NAMES);
+  const headDim = options.requiredInteger("headDim", { min: 1 });
+  const ring = readRing(options);
+  const capacity = options.integer("capacity", { min: 1 });
+  const held = ring ? ring.keepFirst + ring.window : 0;
+  if (capacity !== undefined && capacity < held)
+    throw new OptionError(
+      `${operation}: capacity must be at least ring.keepFirst + ring.window = ${held}, got ${capacity}`,
+    );
+  return {
+    operation,
+    batchSize: options.integer("batchSize", { min: 0 }) ?? 1,
+    numKvHeads: options.requiredInteger("numKvHeads", { min: 1 }),
+    headDim,
+    valueDim: options.integer("valueDim", { min: 1 }) ?? headDim,
+    dtype: options.oneOf("dtype", DTYPES, "float32"),
+    capacity,
+    ring,
+    rotary: readRotary(options, headDim),
+  };
+}
+
+function readRing(options: OptionReader): Required<Ring> | undefined {
+  const ring = options.object("ring", namesOf<Ring>({ keepFirst: true, window: true }));
+  if (!ring) return undefined;
+  return { keepFirst: ring.integer("keepFirst", { min: 0 }) ?? 0, window: ring.requiredInteger("window", { min: 1 }) };
+}
+
+function readRotary(options: OptionReader, headDim: number): CheckedAngles | undefined {
+  const rotary = options.object("rotary", ANGLE_NAMES);
+  const angles = rotary && readAngles(rotary, headDim);
+  if (angles?.scaling?.kind === "dynamic-ntk" && angles.scaling.sequenceLength === undefined)
+    throw new OptionError(
+      `${options.operation}: rotary.scaling.sequenceLength must be given: keys that were turned stay as they are`,
+    );
+  return angles;
+}
+
+/**
+ * Keys and values of past tokens; `kvCache` and `loadCache` of an instance make one.
+ *
+ * Every token is known by its position: the absolute index at which it was appended to its batch. Causality, windows,
+ * ALiBi and rotary embeddings go by that, also in a ring that has dropped tokens. Calls take their turn in the
+ * instance's queue; what they change shows in `length` and its like when they have settled.
+ *
+ * It holds memory of the engine until `dispose()`, at the latest until the instance is disposed.
+ */
+export class KvCache extends Disposing {
+  readonly #context: Context;
+  readonly #cache: EngineCache;
+  #disposed = false;
+
+  /** @internal */
+  constructor(context: Context, cache: EngineCache) {
+    super();
+    this.#context = context;
+    this.#cache = cache;
+  }
+
+  get batchSize(): number {
+    return this.#cache.form.batchSize;
+  }
+
+  get numKvHeads(): number {
+    return this.#cache.form.numKvHeads;
+  }
+
+  get headDim(): number {
+    return this.#cache.form.headDim;
+  }
+
+  get valueDim(): number {
+    return this.#cache.form.valueDim;
+  }
+
+  get dtype(): CacheDtype {
+    return this.#cache.form.dtype;
+  }
+
+  /** undefined: without bound. */
+  get capacity(): number | undefined {
+    return this.#cache.form.capacity;
+  }
+
+  get ring(): Required<Ring> | undefined {
+    return this.#cache.form.ring;
+  }
+
+  /** Tokens held, in the batch that holds most. */
+  get length(): number {
+    return largestOf(this.lengths);
+  }
+
+  /** Tokens held, by batch. */
+  get lengths(): number[] {
+    return this.#cache.appended.map((appended) => heldLength(this.#cache.form, appended));
+  }
+
+  /** Tokens ever appended and not rewound, by batch: the position of the next token. */
+  get appended(): number[] {
+    return [...this.#cache.appended];
+  }
+
+  /** Bytes of the blocks held. Blocks shared with a fork count in both. */
+  get bytes(): number {
+    return this.#cache.bytes;
+  }
+
+  /**
+   * Appends tokens. Copies them only: the cache itself stays where it is. All or nothing.
+   *
+   * @param key - `[B, numKvHeads, S, headDim]` in `options.layout`; float32 or float16.
+   * @param value - `[B, numKvHeads, S, valueDim]`.
+   * @throws ShapeError if shapes do not fit the cache or its capacity is exceeded; OutOfMemoryError; DisposedError.
+   */
+  async append(
+    key: FloatTensor | GpuFloats,
+    value: FloatTensor | GpuFloats,
+    options: AppendOptions = {},
+  ): Promise<void> {
+    const call = this.#arguments("cache.append", this.#cache.onGpu);
+    const problem = appendProblem(call, this.#cache.form, key, value, options);
+    const append = async () => {
+      await this.#cache.append(problem);
+      noteAppend(this.#cache, problem);
+    };
+    return this.#context.run(call, append, problem.signal);
+  }
+
+  /**
+   * Attention of queries to the tokens held, read where they are. `scaledDotProductAttention` with the cache as key and
+   * value: Skv is `length`, `keyLengths` defaults to `lengths`. Query 0 stands at queryOffset, by default at tokens
+   * appended − query length: the queries of the tokens appended last.
+   *
+   * After `append(…, { lengths })` that takes as many query rows as were appended for the queries of those tokens:
+   * `queryLengths` defaults to `lengths`, where the call asks for positions (causal `"lower-right"`, window, alibiSlopes,
+   * excludeSelf, or a rotary cache) and `queryOffset` is absent. A cache that was rewound, sliced or loaded has no last
+   * append; a fork has that of its original.
+   *
+   * @param query - `[B, numHeads, Sq, headDim]` in `options.layout`; float32 or float16.
+   */
+  async attend<
+    const R extends Returns = NoReturns,
+    Q extends FloatTensor = FloatTensor,
+    Into extends FloatTensor | GpuFloats = Q,
+    const L extends "cpu" | "gpu" = "cpu",
+  >(
+    query: Q | GpuFloats,
+    options: CallOptions<R, Into> & { readonly location?: L } = {},
+  ): Promise<ResultAt<L, R, Into>> {
+    const { form, onGpu } = this.#cache;
+    const call = this.#arguments("cache.attend", onGpu);
+    const request = attendRequest(call, form, query, options);
+    const compute = async () => {
+      const problem = request.at(this.length);
+      const { queryLength } = problem.shape;
+      const settings = withLengthsOf(lastAppend(this.#cache), problem.settings, queryLength, form.rotary);
+      const result = await this.#cache.attend({ ...problem, settings });
+      noteForMerge(result, settings);
+      return result;
+    };
+    return (await this.#context.run<unknown>(call, compute, request.signal)) as ResultAt<L, R, Into>;
+  }
+
+  /**
+   * Forgets the tokens at positions from `length` on, or from `length[b]` on in batch b. What follows is as if they had
+   * never been appended.
+   *
+   * @throws OptionError if more tokens are to stay than were appended, or if a ring has dropped tokens that it would hold
+   *   at that length.
+   */
+  async rewind(length: number | NumberList): Promise<void> {
+    const call = this.#arguments("cache.rewind");
+    const lengthsOf = rewindLengths(call, length);
+    const rewind = async () => {
+      await this.#cache.rewind(call.operation, lengthsOf(this.#cache.appended));
+      forgetAppend(this.#cache);
+    };
+    return this.#context.run(call, rewind);
+  }
+
+  /** A cache with the same content. The two share blocks until either writes to one. */
+  async fork(): Promise<KvCache> {
+    const call = this.#arguments("cache.fork");
+    const makeFork = async () => {
+      const fork = await this.#cache.fork(call.operation);
+      const append = lastAppend(this.#cache);
+      if (append) noteAppend(fork, append);
+      return cacheOver(this.#context, fork);
+    };
+    return this.#context.run(call, makeFork);
+  }
+
+  /**
+   * A new cache of the same kind that holds the tokens `[from, to)` of those held, in order of position, renumbered from
+   * position 0. Of a batch that holds fewer, what it has of them. `to` is by default `length`.
+   */
+  async slice(from: number, to?: number): Promise<KvCache> {
+    const call = this.#arguments("cache.slice");
+    const rangeOf = sliceRange(call, from, to);
+    const slice = async () =>
+      cacheOver(this.#context, await this.#cache.slice(call.operation, ...rangeOf(this.length)));
+    return this.#context.run(call, slice);
+  }
+
+  /** The cache as bytes, versioned and checked by a checksum: `loadCache` gives the same cache again, bit for bit. */
+  async save(): Promise<Uint8Array> {
+    const call = this.#arguments("cache.save");
+    return this.#context.run(call, () => this.#cache.save(call.operation));
+  }
+
+  /** Gives the memory back once the calls made so far have run. A second call does nothing. */
+  override dispose(): void {
+    if (this.#disposed) return;
+    this.#disposed = true;
+    this.#context.release("cache.dispose", () => this.#cache.release());
+  }
+
+  #arguments(operation: string, onGpu = false): CallArguments {
+    const call = this.#context.arguments(operation, onGpu);
+    this.#assertAlive(operation);
+    return call;
+  }
+
+  #assertAlive(operation: string): void {
+    if (this.#disposed) throw new DisposedError(`${operation}: the cache was disposed`);
+  }
+
+  /**
+   * @internal What other calls of the instance whose engine this is read and write, such as a layer's.
+   */
+  static in(engine: Context["engine"], operation: string, argument: string, value: unknown): EngineCache {
+    if (typeof value !== "object" || value === null || !(#cache in value))
+      throw new OptionError(`${operation}: ${argument} must be a cache made by kvCache, got ${describe(value)}`);
+    value.#assertAlive(operation);
+    if (value.#context.engine !== engine)
+      throw new OptionError(`${operation}: ${argument} must be a cache of this instance, got one of another`);
+    return value.#cache;
+  }
+}
+
+/** Outside of the class: bundlers rename a class that names itself, and its objects would show that name. */
+const cacheOver = (context: Context, cache: EngineCache) => new KvCache(context, cache);

@@ -1,0 +1,48 @@
+import type { CallArguments } from "../call/callArguments.js";
+import { argument } from "../call/options.js";
+import { ShapeError, OptionError } from "../errors/errors.js";
+import { largestOf } from "../tensor/largest.js";
+
+/** Reads the length to rewind to; what it returns makes one for every batch, none above what was appended. */
+export function rewindLengths(call: CallArguments, given: unknown): (appended: readonly number[]) => Int32Array {
+  const { operation } = call;
+  const reader = argument(call, "length", given);
+  if (given === undefined || typeof given === "number") {
+    const length = reader.requiredInteger("length", { min: 0 });
+    return (appended) => {
+      const longest = largestOf(appended);
+      if (length > longest) throw reader.refuse("length", `be an integer from 0 to ${longest}`);
+      return new Int32Array(appended.length).fill(length);
+    };
+  }
+  const lengths = reader.integers("length", { min: 0 })!;
+  return (appended) => {
+    if (lengths.length !== appended.length)
+      throw new ShapeError(`${operation}: length must have length ${appended.length}, got ${lengths.length}`);
+    const outside = lengths.findIndex((length, b) => length > appended[b]!);
+    if (outside >= 0)
+      throw new OptionError(
+        `${operation}: length[${outside}] must be at most the tokens appended, ` +
+          `got ${lengths[outside]} and ${appended[outside]}`,
+      );
+    return lengths;
+  };
+}
+
+/** Reads a range of tokens; what it returns checks it against the number of those held. */
+export function sliceRange(
+  call: CallArguments,
+  givenFrom: unknown,
+  givenTo: unknown,
+): (held: number) => [number, number] {
+  const from = argument(call, "from", givenFrom);
+  const to = argument(call, "to", givenTo);
+  const start = from.requiredInteger("from", { min: 0 });
+  const end = to.integer("to", { min: 0 });
+  return (held) => {
+    if (start > held) throw from.refuse("from", `be an integer from 0 to ${held}`);
+    if (end !== undefined && (end < start || end > held))
+      throw to.refuse("to", `be an integer from ${start} to ${held}`);
+    return [start, end ?? held];
+  };
+}

@@ -1,0 +1,294 @@
+import { arraysOf, dataHint, dtypeHint, tensorHint } from "./arrayHints.js";
+import { describe, isObject, tagOf } from "../foreign/describe.js";
+import { HeadwiseError, OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
+import { checkGpuTensor, isGpuTensor, type GpuTensor } from "../tensor/gpuTensor.js";
+import {
+  ARRAYS,
+  BYTES,
+  DTYPE_OF_ARRAY,
+  elementCount,
+  MAX_EXTENT,
+  type CheckedTensor,
+  type Dtype,
+  type TensorData,
+} from "../tensor/tensor.js";
+import { arrayKind, isIntact, placeOf } from "../foreign/typedArray.js";
+import type { Placement } from "../tensor/placement.js";
+
+/** No tensor has more axes. */
+const MAX_RANK = 32;
+
+/** No list of numbers among the options is longer. */
+const MAX_LIST = 2 ** 26;
+
+/** Options may inherit, but a chain of prototypes that is longer has no end. */
+const MAX_PROTOTYPES = 32;
+
+/**
+ * The arguments of one call, and the only door through which they come in.
+ *
+ * Everything is read once, when the call is made: shapes become arrays of checked integers, typed arrays become views of
+ * our own on the same memory, objects of options become maps. What goes on is only that, so nothing that the caller's
+ * objects do later can change what was checked. A call that waited looks at its arrays again with `assertIntact`, for
+ * their memory may have been transferred, shrunk or detached meanwhile.
+ */
+export class CallArguments {
+  /** Our views by the caller's arrays: an array that is given twice is one. */
+  readonly #views = new Map<object, TensorData>();
+  /** The caller's arrays by our views. */
+  readonly #given = new Map<TensorData, object>();
+  /** What must still be there when the call's turn comes. */
+  readonly #watched: { readonly argument: string; readonly view: TensorData }[] = [];
+
+  /** @param operation - The public function, first word of every message. */
+  constructor(
+    readonly operation: string,
+    readonly placement: Placement = {},
+  ) {}
+
+  /** Checks that `value` is a tensor of one of `dtypes`; its numbers are not copied. */
+  tensor<D extends Dtype = Dtype>(
+    argument: string,
+    value: unknown,
+    dtypes: readonly D[] = Object.keys(BYTES) as D[],
+  ): CheckedTensor<D> {
+    const given = this.#fields(argument, value);
+    if (isGpuTensor(given)) return this.#gpuTensor(argument, given, dtypes);
+    const { data } = given;
+    if (!given.isTensor)
+      throw new OptionError(`${this.operation}: ${argument} must be a tensor { data, shape }, got ${describe(value)}`, {
+        hint: tensorHint(argument, value, dtypes),
+      });
+    const dtype = this.#dtypeOf(argument, data, given.dtype, dtypes);
+    const shape = this.shape(argument, given.shape);
+    const view = this.#view(`${argument}.data`, data as object, dtype);
+    const size = elementCount(this.operation, argument, shape);
+    if (size !== view.length)
+      throw new ShapeError(
+        `${this.operation}: ${argument}.data.length must be the product of shape ${describe(shape)}, ` +
+          `got ${view.length} and ${size}`,
+      );
+    const address = this.placement.locate?.(this.operation, argument, data as object, view);
+    if (address === undefined) this.#watch(argument, view);
+    const half = arrayKind(data) === "Float16Array";
+    return { data: view, shape, dtype, address, half } as unknown as CheckedTensor<D>;
+  }
+
+  /** The caller's array behind a view of ours. Only its identity may be used. */
+  given(view: TensorData): object | undefined {
+    return this.#given.get(view);
+  }
+
+  /** Checks that `value` is a Uint8Array; its bytes are not copied. */
+  bytes(argument: string, value: unknown, hint: string): Uint8Array {
+    if (arrayKind(value) !== "Uint8Array")
+      throw new OptionError(`${this.operation}: ${argument} must be a Uint8Array, got ${describe(value)}`, { hint });
+    const view = this.#view(argument, value as object, "bool") as Uint8Array;
+    this.#watch(argument, view);
+    return view;
+  }
+
+  /** The extents of a shape. */
+  shape(argument: string, value: unknown): number[] {
+    return this.guarded(`${argument}.shape`, () => {
+      if (!Array.isArray(value))
+        throw new ShapeError(
+          `${this.operation}: ${argument}.shape must be an array of integers, got ${describe(value)}`,
+        );
+      const rank = value.length;
+      if (rank > MAX_RANK)
+        throw new ShapeError(`${this.operation}: ${argument}.shape must have at most ${MAX_RANK} axes, got ${rank}`);
+      const extents: number[] = [];
+      for (let axis = 0; axis < rank; ++axis) {
+        const extent: unknown = value[axis];
+        if (!Number.isInteger(extent) || (extent as number) < 0 || (extent as number) > MAX_EXTENT)
+          throw new ShapeError(
+            `${this.operation}: ${argument}.shape[${axis}] must be an integer from 0 to ${MAX_EXTENT}, ` +
+              `got ${describe(extent)}`,
+          );
+        extents.push((extent as number) + 0); // no −0
+      }
+      return extents;
+    });
+  }
+
+  /**
+   * The elements of an array or of a typed array, each read once.
+   *
+   * @param check - Is shown the number of elements, and throws if it is not legal.
+   * @param read - Checks an element.
+   */
+  list<T>(
+    argument: string,
+    value: object,
+    check: (length: number) => void,
+    read: (element: unknown, n: number) => T,
+  ): T[] {
+    return this.guarded(argument, () => {
+      const kind = arrayKind(value);
+      const list = kind ? this.#view(argument, value, DTYPE_OF_ARRAY[kind]!) : (value as readonly unknown[]);
+      const { length } = list;
+      check(length);
+      if (length > MAX_LIST)
+        throw new OptionError(`${this.operation}: ${argument} must have at most ${MAX_LIST} entries, got ${length}`);
+      const elements: T[] = [];
+      for (let n = 0; n < length; ++n) elements.push(read(list[n], n));
+      return elements;
+    });
+  }
+
+  /**
+   * The properties of an object of options: its own and those it inherits, but for what every object inherits.
+   *
+   * @param names - Those that count even where a loop over the object would not show them: accessors of a class.
+   */
+  record(argument: string, value: unknown, names: readonly string[]): ReadonlyMap<string, unknown> {
+    const values = new Map<string, unknown>();
+    if (value === undefined) return values;
+    return this.guarded(argument, () => {
+      if (!isObject(value) || tagOf(value) !== "Object" || Array.isArray(value))
+        throw new OptionError(`${this.operation}: ${argument} must be an object, got ${describe(value)}`);
+      for (const holder of this.#prototypes(argument, value))
+        for (const name of namesIn(holder, names))
+          if (!values.has(name)) values.set(name, (value as Record<string, unknown>)[name]);
+      return values;
+    });
+  }
+
+  /** Runs code that reads the caller's objects: what an accessor or a proxy of theirs throws becomes an OptionError. */
+  guarded<T>(argument: string, read: () => T): T {
+    try {
+      return read();
+    } catch (cause) {
+      if (HeadwiseError.is(cause)) throw cause;
+      throw new OptionError(`${this.operation}: ${argument} could not be read: ${messageOf(cause)}`, { cause });
+    }
+  }
+
+  /**
+   * Throws if the memory of an array is no longer what it was when the call was made.
+   *
+   * @throws OptionError with code `"DETACHED_INPUT"`.
+   */
+  assertIntact(): void {
+    for (const { argument, view } of this.#watched) assertIntact(this.operation, argument, view);
+  }
+
+  #watch(argument: string, view: TensorData): void {
+    this.#watched.push({ argument, view });
+  }
+
+  /** The object itself, and what it inherits from. */
+  #prototypes(argument: string, value: object): object[] {
+    const chain: object[] = [];
+    let holder: object | null = value;
+    while (holder && (chain.length === 0 || !isRoot(holder))) {
+      if (chain.push(holder) > MAX_PROTOTYPES)
+        throw new OptionError(
+          `${this.operation}: ${argument} must be a plain object, got one that inherits without end`,
+        );
+      holder = Object.getPrototypeOf(holder) as object | null;
+    }
+    return chain;
+  }
+
+  /** What a tensor may have, read once. */
+  #fields(argument: string, value: unknown): TensorFields {
+    if (!isObject(value)) return { isTensor: false };
+    return this.guarded(argument, () => {
+      const isTensor = "data" in value && "shape" in value;
+      const { data, shape, dtype, buffer, offset, disposed } = value as TensorFields;
+      return { isTensor, data, shape, dtype, buffer, offset, disposed };
+    });
+  }
+
+  #gpuTensor<D extends Dtype>(argument: string, given: TensorFields, dtypes: readonly D[]): CheckedTensor<D> {
+    if (!this.placement.onGpu)
+      throw new UnsupportedError(
+        `${this.operation}: ${argument} is a GPU tensor, which this engine or operation cannot read`,
+        { hint: "Read the buffer back. With WebGPU, scaledDotProductAttention and encode read GPU tensors." },
+      );
+    return checkGpuTensor(
+      this.operation,
+      argument,
+      { ...given, shape: this.shape(argument, given.shape) } as GpuTensor,
+      dtypes,
+    );
+  }
+
+  #dtypeOf(argument: string, data: unknown, stated: unknown, dtypes: readonly Dtype[]): Dtype {
+    const kind = arrayKind(data);
+    const dtype = DTYPE_OF_ARRAY[kind ?? ""];
+    if (!dtype)
+      throw new OptionError(
+        `${this.operation}: ${argument}.data must be a ${arraysOf(dtypes)}, got ${describe(data)}`,
+        {
+          hint: dataHint(argument, data, dtypes),
+        },
+      );
+    if (stated !== undefined && stated !== dtype)
+      throw new OptionError(
+        `${this.operation}: ${argument}.dtype must be "${dtype}", which its data (${kind}) holds, got ${describe(stated)}`,
+      );
+    if (!dtypes.includes(dtype))
+      throw new OptionError(`${this.operation}: ${argument} must be of dtype ${dtypes.join(" or ")}, got ${dtype}`, {
+        hint: dtypeHint(argument, dtype, dtypes),
+      });
+    return dtype;
+  }
+
+  /** A view of our own on the caller's memory, of the array's length now: it neither grows nor has accessors. */
+  #view(argument: string, array: object, dtype: Dtype): TensorData {
+    const known = this.#views.get(array);
+    if (known) return known;
+    if (!isIntact(array)) throw detachedError(this.operation, argument, "when the call was made");
+    const { buffer, byteOffset, length } = placeOf(array);
+    const view = new ARRAYS[dtype](buffer as ArrayBuffer, byteOffset, length);
+    this.#views.set(array, view);
+    this.#given.set(view, array);
+    return view;
+  }
+}
+
+interface TensorFields {
+  /** Whether it has data and a shape, whatever they are. */
+  readonly isTensor: boolean;
+  readonly data?: unknown;
+  readonly shape?: unknown;
+  readonly dtype?: unknown;
+  readonly buffer?: unknown;
+  readonly offset?: unknown;
+  readonly disposed?: unknown;
+}
+
+/** The names of an object's own properties: those that a loop shows, and of the hidden ones those in `known`. */
+function namesIn(holder: object, known: readonly string[]): readonly string[] {
+  const shown = Object.keys(holder);
+  const all = Object.getOwnPropertyNames(holder);
+  return all.length === shown.length ? shown : all.filter((name) => shown.includes(name) || known.includes(name));
+}
+
+/** Whether an object is the one that all others of its realm inherit from. */
+function isRoot(holder: object): boolean {
+  return Object.getPrototypeOf(holder) === null && Object.hasOwn(holder, "isPrototypeOf");
+}
+
+function messageOf(cause: unknown): string {
+  try {
+    return String((cause as { readonly message?: unknown } | undefined)?.message ?? cause);
+  } catch {
+    return "its error cannot be read either";
+  }
+}
+
+/** Throws if a view of ours has lost its memory since the call was made. */
+export function assertIntact(operation: string, argument: string, view: object): void {
+  if (!isIntact(view)) throw detachedError(operation, argument, "before the call was done with it");
+}
+
+function detachedError(operation: string, argument: string, when: string): OptionError {
+  return new OptionError(`${operation}: the memory of ${argument} was transferred, shrunk or detached ${when}`, {
+    code: "DETACHED_INPUT",
+    hint: "Leave arrays as they are until the call that reads them has settled, or pass copies.",
+  });
+}

@@ -1,0 +1,282 @@
+import type { CallArguments } from "./callArguments.js";
+import { describe, isObject } from "../foreign/describe.js";
+import { OptionError, ShapeError } from "../errors/errors.js";
+import { otherName } from "./otherNames.js";
+import type { CheckedTensor, Dtype, Tensor } from "../tensor/tensor.js";
+import { arrayKind } from "../foreign/typedArray.js";
+
+/** A short list of numbers: an array, a typed array or a tensor of rank 1. */
+export type NumberList = readonly number[] | Float32Array | Int32Array | Tensor<"float32" | "int32">;
+
+interface IntegerRule {
+  readonly min?: number;
+  readonly max?: number;
+}
+
+interface FloatRule {
+  /** Allow −∞ as well as finite values. */
+  readonly minusInfinity?: boolean;
+}
+
+/** C++ holds the integers of options in 32 bits. */
+const MIN_INTEGER = -(2 ** 31);
+const MAX_INTEGER = 2 ** 31 - 1;
+
+/** The names of an interface's properties, as the compiler has checked them: none is missing, none is too many. */
+export function namesOf<T>(names: Readonly<Record<keyof T, true>>): readonly (keyof T & string)[] {
+  return Object.keys(names) as (keyof T & string)[];
+}
+
+/**
+ * Reads an object of options; all its values are read now, and once.
+ *
+ * @param given - What the caller gave; undefined is an empty object.
+ * @param names - All names that the object may have.
+ * @param path - Where the object stands: "" for the options themselves, "returns" for `options.returns`.
+ */
+export function readOptions(call: CallArguments, given: unknown, names: readonly string[], path = ""): OptionReader {
+  return new OptionReader(call, path, names, call.record(path || "options", given, names));
+}
+
+/** Reads an argument as if it were an option of that name. */
+export function argument(call: CallArguments, name: string, value: unknown): OptionReader {
+  return new OptionReader(call, "", [name], new Map([[name, value]]));
+}
+
+/**
+ * One object of options whose values have been read; they are checked as they are asked for. Every name is known before
+ * any value is used, so that a misspelt option is refused and never silently ignored. An option that is undefined counts
+ * as absent.
+ */
+export class OptionReader {
+  readonly #values: ReadonlyMap<string, unknown>;
+  readonly #tensors = new Map<string, CheckedTensor>();
+
+  constructor(
+    readonly call: CallArguments,
+    readonly path: string,
+    names: readonly string[],
+    values: ReadonlyMap<string, unknown>,
+  ) {
+    for (const name of values.keys()) if (!names.includes(name)) throw this.#unknown(name, names);
+    this.#values = values;
+  }
+
+  /** The public function, first word of every message. */
+  get operation(): string {
+    return this.call.operation;
+  }
+
+  has(name: string): boolean {
+    return this.#values.get(name) !== undefined;
+  }
+
+  /** The raw value, for options that take several forms. */
+  value(name: string): unknown {
+    return this.#values.get(name);
+  }
+
+  /** The same options, of which only these names are legal. */
+  narrowed(names: readonly string[]): OptionReader {
+    return new OptionReader(this.call, this.path, names, new Map(this.#given()));
+  }
+
+  /** The same options, with values for some that are absent. */
+  withDefaults(defaults: Readonly<Record<string, unknown>>): OptionReader {
+    const values = new Map([...Object.entries(defaults), ...this.#given()]);
+    return new OptionReader(this.call, this.path, [...values.keys()], values);
+  }
+
+  /** The option's full name: `returns.topK.k`. */
+  name(name: string): string {
+    return this.path ? `${this.path}.${name}` : name;
+  }
+
+  /** What messages on the option begin with: `scaledDotProductAttention: returns.topK.k`. */
+  at(name: string): string {
+    return `${this.operation}: ${this.name(name)}`;
+  }
+
+  /** An OptionError in the house form: `operation: name must rule, got value`. */
+  refuse(name: string, rule: string, hint?: string): OptionError {
+    return new OptionError(`${this.at(name)} must ${rule}, got ${describe(this.#values.get(name))}`, { hint });
+  }
+
+  /** An OptionError for an option that has no default. */
+  missing(name: string, rule: string): OptionError {
+    return new OptionError(`${this.at(name)} must be given: ${rule}`);
+  }
+
+  flag(name: string, absent: boolean): boolean {
+    const value = this.#values.get(name) ?? absent;
+    if (typeof value !== "boolean") throw this.refuse(name, "be true or false");
+    return value;
+  }
+
+  oneOf<V extends string>(name: string, values: readonly V[], absent: V): V {
+    const value = this.#values.get(name) === undefined ? absent : this.#values.get(name);
+    if (!(values as readonly unknown[]).includes(value))
+      throw this.refuse(name, `be ${alternatives(values)}`, suggestion(value, values));
+    return value as V;
+  }
+
+  /** A finite number. */
+  number(name: string): number | undefined {
+    const value = this.#values.get(name);
+    if (value === undefined) return undefined;
+    if (!isFinite32(value)) throw this.refuse(name, "be a finite number");
+    return value;
+  }
+
+  integer(name: string, rule: IntegerRule = {}): number | undefined {
+    const value = this.#values.get(name);
+    if (value === undefined) return undefined;
+    if (!isInteger(value, rule)) throw this.refuse(name, `be ${integerRule(rule)}`);
+    return value;
+  }
+
+  requiredInteger(name: string, rule: IntegerRule = {}): number {
+    const value = this.integer(name, rule);
+    if (value === undefined) throw this.missing(name, integerRule(rule));
+    return value;
+  }
+
+  /** A list of integers, of `length` if that is given. */
+  integers(name: string, rule: IntegerRule = {}, length?: number): Int32Array | undefined {
+    const list = this.#list(name, length, integerRule(rule), (value) => isInteger(value, rule));
+    return list && Int32Array.from(list);
+  }
+
+  /** A list of finite numbers, of `length` if that is given. */
+  floats(name: string, length?: number, { minusInfinity = false }: FloatRule = {}): Float32Array | undefined {
+    const list = this.#list(
+      name,
+      length,
+      minusInfinity ? "finite or -Infinity" : "finite",
+      (value) => isFinite32(value) || (minusInfinity && value === -Infinity),
+    );
+    return list && Float32Array.from(list);
+  }
+
+  /** @param shape - That of bare data, where it is known: then no tensor need be made of it. */
+  tensor<D extends Dtype>(name: string, dtypes: readonly D[], shape?: readonly number[]): CheckedTensor<D> | undefined {
+    if (!this.has(name)) return undefined;
+    const known = this.#tensors.get(name);
+    if (known) return known as CheckedTensor<D>;
+    const value = this.value(name);
+    const given = shape && arrayKind(value) ? { data: value, shape } : value;
+    const tensor = this.call.tensor(this.name(name), given, dtypes);
+    this.#tensors.set(name, tensor as CheckedTensor);
+    return tensor;
+  }
+
+  /** The options one level down. */
+  object(name: string, names: readonly string[]): OptionReader | undefined {
+    const value = this.#values.get(name);
+    return value === undefined ? undefined : readOptions(this.call, value, names, this.name(name));
+  }
+
+  signal(): AbortSignal | undefined {
+    const signal = this.value("signal");
+    if (signal === undefined) return undefined;
+    const isSignal = this.call.guarded(
+      this.name("signal"),
+      () => isObject(signal) && "aborted" in signal && "addEventListener" in signal,
+    );
+    if (!isSignal) throw this.refuse("signal", "be an AbortSignal");
+    return signal as AbortSignal;
+  }
+
+  #given(): [string, unknown][] {
+    return [...this.#values].filter(([, value]) => value !== undefined);
+  }
+
+  #list(
+    name: string,
+    length: number | undefined,
+    rule: string,
+    isLegal: (value: unknown) => boolean,
+  ): number[] | undefined {
+    const value = this.value(name);
+    if (value === undefined) return undefined;
+    const list = isList(value) ? value : this.#tensorList(name, value);
+    const checkLength = (given: number) => {
+      if (length !== undefined && given !== length)
+        throw new ShapeError(`${this.at(name)} must have length ${length}, got ${given}`);
+    };
+    return this.call.list(this.name(name), list, checkLength, (element, n) => {
+      if (isLegal(element)) return element as number;
+      throw new OptionError(`${this.at(name)}[${n}] must be ${rule}, got ${describe(element)}`);
+    });
+  }
+
+  #tensorList(name: string, value: unknown): Float32Array | Int32Array {
+    if (!isObject(value)) throw this.refuse(name, "be a list of numbers");
+    const { data, shape } = this.call.tensor(this.name(name), value, ["float32", "int32"]);
+    if (shape.length !== 1) throw new ShapeError(`${this.at(name)} must have rank 1, got shape ${describe(shape)}`);
+    return data;
+  }
+
+  #unknown(name: string, names: readonly string[]): OptionError {
+    const nearest = otherName(this.operation, this.path, name, names) ?? suggestion(name, names);
+    const place = this.path ? ` in ${this.path}` : "";
+    return new OptionError(
+      `${this.operation}: unknown option ${JSON.stringify(name)}${place}${nearest ? `; ${nearest}` : ""}`,
+      { hint: `Known options: ${names.join(", ")}.` },
+    );
+  }
+}
+
+/** Whether a value is a list of numbers by itself, and no tensor. */
+export function isList(value: unknown): value is object {
+  return isArray(value) || ["Float32Array", "Int32Array"].includes(arrayKind(value) ?? "");
+}
+
+/** A revoked proxy cannot even be asked. */
+export function isArray(value: unknown): value is object {
+  try {
+    return Array.isArray(value);
+  } catch {
+    return false;
+  }
+}
+
+/** Numbers that overflow float32 would reach the engine as infinities. */
+function isFinite32(value: unknown): value is number {
+  return typeof value === "number" && Number.isFinite(Math.fround(value));
+}
+
+function isInteger(value: unknown, { min = MIN_INTEGER, max = MAX_INTEGER }: IntegerRule): value is number {
+  return Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
+}
+
+function integerRule({ min, max }: IntegerRule): string {
+  if (min !== undefined && max !== undefined) return `an integer from ${min} to ${max}`;
+  return min === undefined ? "an integer" : `an integer of at least ${min}`;
+}
+
+function alternatives(values: readonly string[]): string {
+  return values.map((value) => JSON.stringify(value)).join(" or ");
+}
+
+/** "did you mean …?" when one of `names` is a typing slip away from `word`. */
+export function suggestion(word: unknown, names: readonly string[]): string | undefined {
+  if (typeof word !== "string") return undefined;
+  const distance = (name: string) => editDistance(word.toLowerCase(), name.toLowerCase());
+  const nearest = [...names].sort((a, b) => distance(a) - distance(b))[0]!;
+  return distance(nearest) <= Math.max(2, word.length / 3) ? `did you mean ${JSON.stringify(nearest)}?` : undefined;
+}
+
+/** Levenshtein's distance, one row of the table at a time. */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (const letter of a) {
+    let left = row[0]! + 1;
+    const rest = Array.from(
+      b,
+      (other, j) => (left = Math.min(left + 1, row[j + 1]! + 1, row[j]! + +(letter !== other))),
+    );
+    row = [row[0]! + 1, ...rest];
+  }
+  return row.at(-1)!;
+}

@@ -1,0 +1,30 @@
+import { ShapeError } from "../errors/errors.js";
+import { describe } from "../foreign/describe.js";
+import { type FloatTensor, type CheckedFloats, elementCount, FLOATS } from "../tensor/tensor.js";
+import type { OptionReader } from "./options.js";
+
+/** The output's form: an engine writes it in `layout` with this dtype. */
+export interface OutputForm {
+  readonly shape: readonly number[];
+  readonly dtype: "float32" | "float16";
+  /** float16 as a Float16Array, since the query was one. */
+  readonly half: boolean;
+  /** The caller's tensor as it was given, and what was read of it. */
+  readonly into: ({ readonly tensor: FloatTensor } & Pick<CheckedFloats, "data" | "address">) | undefined;
+}
+
+/** The form of an output of this shape, in the dtype of `like` unless `into` says otherwise. */
+export function outputForm(options: OptionReader, shape: readonly number[], like: CheckedFloats): OutputForm {
+  elementCount(options.operation, "output", shape);
+  const into = options.tensor("into", FLOATS);
+  if (into && describe(into.shape) !== describe(shape))
+    throw new ShapeError(
+      `${options.operation}: into.shape must be that of the output, ${describe(shape)}, got ${describe(into.shape)}`,
+    );
+  return {
+    shape,
+    dtype: (into ?? like).dtype,
+    half: like.half ?? false,
+    into: into && { tensor: options.value("into") as FloatTensor, data: into.data, address: into.address },
+  };
+}

@@ -1,0 +1,70 @@
+// What every entry of the package exports beside createAttention.
+export type { AttentionOptions } from "../attention/attentionProblem.js";
+export type {
+  AttentionResult,
+  FloatResult,
+  GpuAttentionResult,
+  GpuResultOf,
+  NoReturns,
+  OutputOf,
+  RecordedAttention,
+  ResultAt,
+  ResultOf,
+} from "../attention/attentionResult.js";
+export type { AttentionSettingsOptions, EmptyRows, Window } from "../attention/attentionSettings.js";
+export {
+  maskFromHiddenKeys,
+  maskFromHiddenPairs,
+  maskFromTokenizer,
+  type TokenFlags,
+  type TokenizerMask,
+} from "../attention/masks.js";
+export type { AttentionPart, MergeOptions, MergeResult } from "../attention/mergeProblem.js";
+export type { AveragedSlice, Returns, ScoreStage, Slice } from "../attention/returns.js";
+export type { AppendOptions } from "../cache/appendProblem.js";
+export type { AttendOptions } from "../cache/attendProblem.js";
+export type { CacheDtype, KvCacheOptions, Ring } from "../cache/cacheProblem.js";
+export type { KvCache } from "../cache/kvCache.js";
+export { tensor } from "../call/newTensor.js";
+export type { NumberList } from "../call/options.js";
+export type { AdapterReport, KernelTime, Report } from "../engine/report.js";
+export { version } from "../engine/version.js";
+export {
+  AssetError,
+  DeviceLostError,
+  DisposedError,
+  EmptyRowError,
+  ERROR_CODES,
+  HeadwiseError,
+  OptionError,
+  OutOfMemoryError,
+  ShapeError,
+  UnsupportedError,
+  type ErrorCode,
+  type ErrorDetails,
+  type RowIndex,
+} from "../errors/errors.js";
+export { Attention } from "../instance/attention.js";
+export type { WarmupShape } from "../instance/warmup.js";
+export type { ForwardOptions } from "../layer/forwardProblem.js";
+export type { Layer } from "../layer/layer.js";
+export type { LayerPosition } from "../layer/layerPosition.js";
+export type { LayerOptions } from "../layer/layerProblem.js";
+export type { LayerShape } from "../layer/layerShape.js";
+export type { LayerWeights, Weight } from "../layer/layerWeights.js";
+export type { QkNorm } from "../layer/qkNorm.js";
+export {
+  alibiSlopes,
+  relativePositionBias,
+  sinusoidalPositions,
+  type RelativePositionOptions,
+  type SinusoidalOptions,
+} from "../position/position.js";
+export type { RotaryOptions } from "../position/rotaryProblem.js";
+export type { RotaryAngles, RotaryScaling } from "../position/rotaryAngles.js";
+export type { EngineTensor } from "../engine/engineTensor.js";
+export type { GpuFloats, GpuResult, GpuTensor, OnGpu } from "../tensor/gpuTensor.js";
+export type { Layout } from "../tensor/layout.js";
+export type { Dtype, FloatTensor, HalfArray, Tensor, TensorData, TypedTensor } from "../tensor/tensor.js";
+export type { LoadProgress, WasmSource } from "../wasm/host.js";
+export type { Variant } from "../wasm/variants.js";

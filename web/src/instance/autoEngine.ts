@@ -1,0 +1,56 @@
+import type { AttentionProblem } from "../attention/attentionProblem.js";
+import type { KernelTime } from "../engine/report.js";
+import type { AttentionResult, RecordedAttention } from "../attention/attentionResult.js";
+import type { Eventually } from "../call/context.js";
+import { checkEncoder, gpuDataOf } from "../tensor/gpuTensor.js";
+import { Late } from "./late.js";
+import { WasmEngine } from "../wasm/wasmEngine.js";
+import type { WasmCore } from "../wasm/core.js";
+import type { GpuEngine } from "../engine/gpuModule.js";
+
+/**
+ * The CPU computes; the GPU only what is on it or is to stay there. It is opened by the first such call. Were large calls
+ * to go there too, their speed on real GPUs would have to be known, and it has not been measured.
+ */
+export class AutoEngine extends WasmEngine {
+  readonly onGpu = true;
+  instance: WeakRef<object> | undefined;
+  readonly #gpu: Late<GpuEngine>;
+  #disposed = false;
+
+  constructor(core: WasmCore, open: (operation: string) => Promise<GpuEngine>) {
+    super(core);
+    this.#gpu = new Late(async (operation) => {
+      const gpu = await open(operation);
+      gpu.instance = this.instance;
+      if (this.#disposed) gpu.dispose();
+      return gpu;
+    });
+  }
+
+  get kernelTimes(): readonly KernelTime[] {
+    return this.#gpu.loaded?.kernelTimes ?? [];
+  }
+
+  async encode(encoder: object, problem: AttentionProblem): Promise<RecordedAttention> {
+    checkEncoder(problem.operation, encoder);
+    return (await this.#gpu.load(problem.operation)).encode(encoder, problem);
+  }
+
+  override attention(problem: AttentionProblem): Eventually<AttentionResult> {
+    if (!touchesGpu(problem)) return super.attention(problem);
+    return this.#gpu.load(problem.operation).then((gpu) => gpu.attention(problem));
+  }
+
+  override dispose(): void {
+    this.#disposed = true;
+    this.#gpu.loaded?.dispose();
+    super.dispose();
+  }
+}
+
+/** Whether a tensor of the call lies on the GPU or is to stay there. */
+function touchesGpu({ location, query, key, value, settings, output }: AttentionProblem): boolean {
+  const tensors = [query, key, value, settings.mask?.tensor, settings.bias?.tensor, output.into];
+  return location === "gpu" || tensors.some(gpuDataOf);
+}

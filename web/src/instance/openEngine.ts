@@ -1,0 +1,74 @@
+import { Attention } from "./attention.js";
+import { throwIfAborted } from "../call/abort.js";
+import { AutoEngine } from "./autoEngine.js";
+import type { Opened } from "../engine/engine.js";
+import { OPERATION, readCreateOptions, type CheckedOptions } from "./createOptions.js";
+import { OptionError, UnsupportedError } from "../errors/errors.js";
+import { reasonForCpu } from "../engine/gpuOptions.js";
+import { version } from "../engine/version.js";
+import { WasmEngine } from "../wasm/wasmEngine.js";
+import { engineFiles, type EngineFiles, type Place } from "../wasm/engineFiles.js";
+import { MEMORY_PER_THREAD, type Host } from "../wasm/host.js";
+import { loadEngine } from "../wasm/loader.js";
+import { chooseVariant } from "../wasm/variants.js";
+
+/** createAttention for an entry of the package whose engine is in files. */
+export async function createOn(place: Place, hostOf: (files: EngineFiles) => Host, given: unknown): Promise<Attention> {
+  const wanted = readCreateOptions(given);
+  const host = hostOf(engineFiles(OPERATION, place, wanted.source));
+  return Attention.over(await openEngine(OPERATION, host, wanted));
+}
+
+/** Opens the engines that the options want. @param operation - The public function that wants them. */
+export async function openEngine(operation: string, host: Host, wanted: CheckedOptions): Promise<Opened> {
+  throwIfAborted(wanted.signal);
+  if (wanted.backend === "webgpu") return (await loadGpu(operation, host)).openGpuAlone(operation, wanted);
+  const best = await chooseVariant(operation, wanted.variant, host.variants);
+  const { threads, reason: threadsReason } = chooseThreads(host, wanted.threads);
+  checkMemory(operation, threads, wanted.maximumMemory);
+  const loading = { ...wanted, operation, variant: best.variant, asked: wanted.variant, threads };
+  const { core, variant } = await loadEngine(host, loading);
+  const variantReason = variant === best.variant ? best.reason : `the module given as wasm is the ${variant} variant`;
+  const reasons: Record<string, string> = {
+    ...(wanted.backend === "auto" && { webgpu: host.loadGpu ? reasonForCpu(wanted) : NO_GPU }),
+    ...(variantReason && { variant: variantReason }),
+    ...(threadsReason && { threads: threadsReason }),
+    ...(wanted.profile && { profile: "only WebGPU with timestamp-query times its kernels" }),
+  };
+  const report = { version, backend: "wasm", variant, threads: core.native.threads, reasons } as const;
+  if (wanted.backend === "wasm" || !host.loadGpu) return { engine: new WasmEngine(core), report };
+  const openGpu = async (later: string) => (await loadGpu(later, host)).openWebgpu(later, wanted);
+  return { engine: new AutoEngine(core, openGpu), report };
+}
+
+/** Stacks of threads that fill the memory leave no room for the first call. */
+function checkMemory(operation: string, threads: number, maximumMemory: number): void {
+  const least = threads * MEMORY_PER_THREAD;
+  if (maximumMemory >= least) return;
+  throw new OptionError(
+    `${operation}: maximumMemory must be at least ${least} for ${threads} threads, ${MEMORY_PER_THREAD} bytes each, ` +
+      `got ${maximumMemory}`,
+    { hint: "Raise `maximumMemory`, or ask for fewer threads." },
+  );
+}
+
+const NO_GPU = "this entry of the package has no WebGPU; headwise and headwise/webgpu have";
+
+async function loadGpu(operation: string, host: Host) {
+  if (host.loadGpu) return host.loadGpu(operation);
+  throw new UnsupportedError(`${operation}: ${NO_GPU}`);
+}
+
+function chooseThreads(host: Host, wanted: "auto" | number): { readonly threads: number; readonly reason: string } {
+  const { most, good, reason } = host.threads();
+  const threads = Math.min(wanted === "auto" ? good : wanted, most);
+  const limited = threads < (wanted === "auto" ? Infinity : wanted) ? reason : undefined;
+  const blocks =
+    threads === 1 && inWindow() ? "calls block the page while they compute: headwise/worker does not" : undefined;
+  return { threads, reason: [limited, blocks].filter((text) => text !== undefined).join("; ") };
+}
+
+/** Whether this is the thread that a page paints on. */
+function inWindow(): boolean {
+  return typeof window === "object" && typeof document === "object";
+}

@@ -1,0 +1,31 @@
+import { throwIfAborted } from "../call/abort.js";
+import type { Opened } from "../engine/engine.js";
+import type { Report } from "../engine/report.js";
+import type { GpuOptions } from "../engine/gpuOptions.js";
+import { version } from "../engine/version.js";
+import { openWebgpu } from "../webgpu/webgpuEngine.js";
+
+/** The GPU as the only engine. */
+export async function openGpuAlone(
+  operation: string,
+  wanted: GpuOptions & { readonly signal: AbortSignal | undefined },
+): Promise<Opened> {
+  const engine = await openWebgpu(operation, wanted);
+  try {
+    throwIfAborted(wanted.signal);
+  } catch (reason) {
+    engine.dispose();
+    throw reason;
+  }
+  const reasons: Record<string, string> =
+    wanted.profile && !engine.isTimed ? { profile: "the device has no timestamp-query" } : {};
+  const report: Report = {
+    version,
+    backend: "webgpu",
+    variant: "wgsl",
+    threads: 0,
+    adapter: engine.adapter,
+    reasons,
+  };
+  return { engine, report };
+}

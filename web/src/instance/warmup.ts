@@ -1,0 +1,69 @@
+import { attentionProblem, OPTION_NAMES, type AttentionProblem } from "../attention/attentionProblem.js";
+import type { Engine } from "../engine/engine.js";
+import type { CallArguments } from "../call/callArguments.js";
+import type { GpuResult } from "../tensor/gpuTensor.js";
+import { LAYOUTS, packsHeads, shapeOf, type Layout } from "../tensor/layout.js";
+import { namesOf, readOptions } from "../call/options.js";
+import { zeros } from "../tensor/zeros.js";
+
+/** The extents of calls to come. */
+export interface WarmupShape {
+  /** Default 1. */
+  readonly batchSize?: number;
+  readonly numHeads: number;
+  /** Default numHeads. */
+  readonly numKvHeads?: number;
+  readonly queryLength: number;
+  /** Default queryLength. */
+  readonly keyLength?: number;
+  readonly headDim: number;
+  /** Default headDim. */
+  readonly valueDim?: number;
+}
+
+const NAMES = namesOf<WarmupShape>({
+  batchSize: true,
+  numHeads: true,
+  numKvHeads: true,
+  queryLength: true,
+  keyLength: true,
+  headDim: true,
+  valueDim: true,
+});
+
+/** Checks a whole call of warmup; it is one of attention with zeros. */
+export function warmupProblem(call: CallArguments, shape: unknown, given: unknown): AttentionProblem {
+  const options = readOptions(call, given, OPTION_NAMES);
+  const { query, key, value, heads } = warmupInputs(call, shape, options.oneOf("layout", LAYOUTS, "BHSD"));
+  return attentionProblem(call, query, key, value, options.withDefaults(heads));
+}
+
+/** Computes, and gives back what stayed on the GPU. */
+export async function runWarmup(engine: Engine, problem: AttentionProblem): Promise<void> {
+  const result = await engine.attention(problem);
+  if (problem.location !== "gpu") return;
+  const { topK, ...others } = result;
+  for (const tensor of [...Object.values(others), ...Object.values(topK ?? {})])
+    if (tensor !== problem.output.into?.tensor) (tensor as unknown as GpuResult).dispose();
+}
+
+/** Zeros of the shape, in this layout. */
+function warmupInputs(call: CallArguments, given: unknown, layout: Layout) {
+  const { operation } = call;
+  const shape = readOptions(call, given, NAMES, "shape");
+  const batchSize = shape.integer("batchSize", { min: 1 }) ?? 1;
+  const numHeads = shape.requiredInteger("numHeads", { min: 1 });
+  const numKvHeads = shape.integer("numKvHeads", { min: 1 }) ?? numHeads;
+  const queryLength = shape.requiredInteger("queryLength", { min: 1 });
+  const keyLength = shape.integer("keyLength", { min: 1 }) ?? queryLength;
+  const headDim = shape.requiredInteger("headDim", { min: 1 });
+  const valueDim = shape.integer("valueDim", { min: 1 }) ?? headDim;
+  const tensor = (argument: string, heads: number, length: number, dim: number) =>
+    zeros(operation, argument, shapeOf(layout, layout.length, { batchSize, numHeads: heads, length, headDim: dim }));
+  return {
+    query: tensor("query", numHeads, queryLength, headDim),
+    key: tensor("key", numKvHeads, keyLength, headDim),
+    value: tensor("value", numKvHeads, keyLength, valueDim),
+    heads: packsHeads(layout, layout.length) ? { numHeads, numKvHeads } : {},
+  };
+}

@@ -1,0 +1,11 @@
+import type { AttentionResult } from "../attention/attentionResult.js";
+import type { Eventually } from "../call/context.js";
+import type { ForwardProblem } from "./forwardProblem.js";
+
+/** A layer in an engine. */
+export interface EngineLayer {
+  /** Of packed weights and tables. */
+  readonly bytes: number;
+  forward(problem: ForwardProblem): Eventually<AttentionResult>;
+  release(): void;
+}

@@ -1,0 +1,282 @@
+import type { Context } from "../call/context.js";
+import {
+  SETTINGS_NAMES,
+  readSettings,
+  checkKeys,
+  type AttentionSettings,
+  type AttentionSettingsOptions,
+} from "../attention/attentionSettings.js";
+import type { AttentionShape } from "../attention/attentionShape.js";
+import { readReturns, type Returns, type Wanted } from "../attention/returns.js";
+import type { EngineCache } from "../cache/engineCache.js";
+import { readRagged, type Ragged } from "../attention/ragged.js";
+import { heldLength, KvCache } from "../cache/kvCache.js";
+import { readOptions, namesOf, type NumberList, type OptionReader } from "../call/options.js";
+import { outputForm, type OutputForm } from "../call/outputForm.js";
+import { FLOATS, type CheckedFloats, type FloatTensor } from "../tensor/tensor.js";
+import { withLengthsOf } from "../cache/lastAppend.js";
+import type { CallArguments } from "../call/callArguments.js";
+import { refuseGpu } from "../call/location.js";
+import { describe } from "../foreign/describe.js";
+import { ShapeError, UnsupportedError, OptionError } from "../errors/errors.js";
+import { largestOf } from "../tensor/largest.js";
+import type { LayerProblem } from "./layerProblem.js";
+import type { LayerShape } from "./layerShape.js";
+
+/**
+ * Options of `layer.forward`. Positions are those of attention: query i stands at i + offset, key j at its row number or
+ * its place in the cache; queryOffset moves masks, rotary embedding and added positions together.
+ */
+export interface ForwardOptions extends AttentionSettingsOptions {
+  /** What keys are projected from, `[B, Skv, keyInputDim]`. Default x. */
+  readonly key?: FloatTensor;
+  /** What values are projected from, `[B, Skv, valueInputDim]`. Default the key context. */
+  readonly value?: FloatTensor;
+  /**
+   * The projected keys and values are appended to this cache, then all that it holds is attended to. If the call fails
+   * the cache is as before, unless it is a ring that has dropped tokens for the new ones.
+   */
+  readonly cache?: KvCache;
+  /** With a cache: attend to what it holds and append nothing, as cross-attention does after its first step. */
+  readonly attendOnly?: boolean;
+  /**
+   * `[B]`: leading tokens of each batch to append. Default queryLengths if keys come from x, otherwise all. If keys come
+   * from x and the call asks for positions, queryLengths defaults to it in turn, unless queryOffset is given.
+   */
+  readonly appendLengths?: NumberList;
+  readonly cuSeqLensQuery?: NumberList;
+  readonly cuSeqLensKey?: NumberList;
+  readonly returns?: Returns;
+  /** Layers leave their results nowhere else. */
+  readonly location?: "cpu";
+  /** A tensor of the output's shape to write the output to; it is then `result.output`. */
+  readonly into?: FloatTensor;
+  /** Aborts the call while it waits in the queue. */
+  readonly signal?: AbortSignal;
+}
+
+/** A call of forward that passed every check. */
+export interface ForwardProblem {
+  readonly operation: string;
+  readonly layout: "BSE" | "BES";
+  /** Of the attention inside. */
+  readonly shape: AttentionShape;
+  readonly x: CheckedFloats;
+  readonly key: CheckedFloats | undefined;
+  readonly value: CheckedFloats | undefined;
+  readonly contextLength: number;
+  readonly cache: EngineCache | undefined;
+  readonly attendOnly: boolean;
+  readonly appendLengths: Int32Array | undefined;
+  readonly settings: AttentionSettings;
+  readonly ragged: Ragged | undefined;
+  readonly wanted: Wanted;
+  readonly output: OutputForm;
+  readonly signal: AbortSignal | undefined;
+  readonly keepRank: (shape: readonly number[]) => number[];
+}
+
+const FORWARD_NAMES = [
+  ...SETTINGS_NAMES,
+  ...namesOf<Omit<ForwardOptions, keyof AttentionSettingsOptions>>({
+    key: true,
+    value: true,
+    cache: true,
+    attendOnly: true,
+    appendLengths: true,
+    cuSeqLensQuery: true,
+    cuSeqLensKey: true,
+    returns: true,
+    location: true,
+    into: true,
+    signal: true,
+  }),
+];
+
+/** The layer that a call of forward is made on. */
+export interface LayerForm extends Pick<LayerProblem, "shape" | "layout"> {
+  /** Whether it turns queries and keys by their positions. */
+  readonly turns: boolean;
+  /** Whether it does that, or adds something to x by its positions. */
+  readonly usesPositions: boolean;
+}
+
+/** The extents of x or of a context. */
+interface Rows {
+  readonly batchSize: number;
+  readonly length: number;
+}
+
+/** A call of forward that has been read, and waits for its turn. */
+export interface ForwardRequest {
+  readonly signal: AbortSignal | undefined;
+  /** Checks the rest: calls ahead of this one may have filled the cache. */
+  inTurn(): ForwardProblem;
+}
+
+/** Reads and checks a call of forward, as far as that does not depend on what the cache holds. */
+export function forwardRequest(
+  call: CallArguments,
+  engine: Context["engine"],
+  layer: LayerForm,
+  givenX: unknown,
+  given: unknown,
+): ForwardRequest {
+  const { operation } = call;
+  const options = readOptions(call, given, FORWARD_NAMES);
+  const { layout } = layer;
+  const { inputDim, keyInputDim, valueInputDim, outputDim, numHeads, numKvHeads, headDim, valueHeadDim } = layer.shape;
+  const x = call.tensor("x", givenX, FLOATS);
+  const rank = x.shape.length;
+  const rows = readRows(operation, "x", x, layout, inputDim, "inputDim");
+  refuseGpu(options, engine.onGpu ? "is not offered by layers: their results come to the CPU" : undefined);
+  const key = options.tensor("key", FLOATS);
+  const value = options.tensor("value", FLOATS);
+  const cache = options.has("cache") ? KvCache.in(engine, operation, "cache", options.value("cache")) : undefined;
+  const attendOnly = options.flag("attendOnly", false);
+  if (attendOnly) refuseWithAttendOnly(options, cache);
+  else checkWidths(operation, layer.shape, key, value);
+
+  const contexts = { key, value };
+  let contextLength = rows.length;
+  for (const [name, context] of Object.entries(contexts)) {
+    if (!context) continue;
+    if (context.shape.length !== rank)
+      throw new ShapeError(`${operation}: ${name} must have the rank of x, got shape ${describe(context.shape)}`);
+    const [width, option] = name === "key" ? [keyInputDim, "keyInputDim"] : [valueInputDim, "valueInputDim"];
+    const read = readRows(operation, name, context, layout, width, option);
+    if (read.batchSize !== rows.batchSize)
+      throw new ShapeError(
+        `${operation}: ${name} must have the batch size of x, got ${read.batchSize} and ${rows.batchSize}`,
+      );
+    if (name === "value" && read.length !== contextLength)
+      throw new ShapeError(`${operation}: value must be as long as its keys, got ${read.length} and ${contextLength}`);
+    contextLength = read.length;
+  }
+  const appends = cache !== undefined && !attendOnly;
+  const appendLengths = readAppendLengths(options, rows, contextLength, key);
+  const gain = attendOnly ? 0 : (appendLengths ?? contextLength);
+  if (cache) checkCache(operation, cache, layer, rows);
+  const extents: Omit<AttentionShape, "keyLength"> = {
+    batchSize: rows.batchSize,
+    numHeads,
+    numKvHeads,
+    queryLength: rows.length,
+    headDim,
+    valueDim: valueHeadDim,
+  };
+  const ragged = readRagged(options, layout, { ...extents, keyLength: contextLength });
+  if (ragged && cache) throw new UnsupportedError(`${operation}: a ragged batch cannot attend to a cache`);
+  const outputShape = x.shape.map((extent, axis) => (axis === widthAxis(layout, rank) ? outputDim : extent));
+  const read = {
+    operation,
+    layout,
+    x,
+    key,
+    value,
+    contextLength,
+    cache,
+    attendOnly,
+    appendLengths: appends ? appendLengths : undefined,
+    settings: withLengthsOf(
+      appends && !key ? { numTokens: contextLength, lengths: appendLengths } : undefined,
+      readSettings(options, extents, ragged ? ragged.query.length - 1 : extents.batchSize),
+      extents.queryLength,
+      layer.usesPositions || cache?.form.rotary === true,
+    ),
+    ragged,
+    wanted: readReturns(options, extents),
+    output: outputForm(options, outputShape, x),
+    signal: options.signal(),
+    keepRank: (full: readonly number[]) => (rank === 2 ? full.slice(1) : [...full]),
+  };
+  const inTurn = (): ForwardProblem => {
+    const shape: AttentionShape = { ...extents, keyLength: cache ? lengthAfter(cache, gain) : contextLength };
+    checkKeys(operation, read.settings, shape);
+    return { ...read, shape };
+  };
+  if (!cache) inTurn(); // nothing of it can change
+  return { signal: read.signal, inTurn };
+}
+
+function widthAxis(layout: "BSE" | "BES", rank: number): number {
+  return layout === "BSE" ? rank - 1 : rank - 2;
+}
+
+/** [B, S, width] or [S, width], in columns [B, width, S] or [width, S]. */
+function readRows(
+  operation: string,
+  name: string,
+  { shape }: CheckedFloats,
+  layout: "BSE" | "BES",
+  width: number,
+  option: string,
+): Rows {
+  const rank = shape.length;
+  if (rank !== 2 && rank !== 3)
+    throw new ShapeError(`${operation}: ${name} must have rank 3, or 2 for one batch, got shape ${describe(shape)}`);
+  const axis = widthAxis(layout, rank);
+  if (shape[axis] !== width)
+    throw new ShapeError(`${operation}: ${name}.shape[${axis}] must be ${option}, got ${shape[axis]} and ${width}`);
+  return { batchSize: rank === 3 ? shape[0]! : 1, length: shape[layout === "BSE" ? rank - 2 : rank - 1]! };
+}
+
+function refuseWithAttendOnly(options: OptionReader, cache: EngineCache | undefined): void {
+  if (!cache) throw new OptionError(`${options.operation}: attendOnly needs a cache to attend to`);
+  for (const name of ["key", "value", "appendLengths"])
+    if (options.has(name))
+      throw new OptionError(`${options.operation}: ${name} must be absent with attendOnly, which reads the cache only`);
+}
+
+/** Without contexts x takes their place, and must have their width. */
+function checkWidths(
+  operation: string,
+  { inputDim, keyInputDim, valueInputDim }: LayerShape,
+  key: CheckedFloats | undefined,
+  value: CheckedFloats | undefined,
+): void {
+  if (!key && keyInputDim !== inputDim)
+    throw new ShapeError(
+      `${operation}: key must be given, since keyInputDim is not inputDim: ${keyInputDim} and ${inputDim}`,
+    );
+  if (!value && valueInputDim !== keyInputDim)
+    throw new ShapeError(
+      `${operation}: value must be given, since valueInputDim is not keyInputDim: ${valueInputDim} and ${keyInputDim}`,
+    );
+}
+
+/** How many tokens of each batch a cache gains; undefined means all. */
+function readAppendLengths(
+  options: OptionReader,
+  { batchSize }: Rows,
+  contextLength: number,
+  key: CheckedFloats | undefined,
+): Int32Array | undefined {
+  const given = options.integers("appendLengths", { min: 0, max: contextLength }, batchSize);
+  if (given && !options.has("cache"))
+    throw new OptionError(`${options.operation}: appendLengths needs a cache to append to`);
+  return given ?? (key ? undefined : options.integers("queryLengths", { min: 0, max: contextLength }, batchSize));
+}
+
+/** Checks that a cache is for this layer and batch. */
+function checkCache(operation: string, { form }: EngineCache, { shape, turns }: LayerForm, { batchSize }: Rows): void {
+  const fits = (name: "batchSize" | "numKvHeads" | "headDim" | "valueDim", expected: number) => {
+    if (form[name] !== expected)
+      throw new ShapeError(
+        `${operation}: cache.${name} must be that of the layer and x, got ${form[name]} and ${expected}`,
+      );
+  };
+  fits("batchSize", batchSize);
+  fits("numKvHeads", shape.numKvHeads);
+  fits("headDim", shape.headDim);
+  fits("valueDim", shape.valueHeadDim);
+  if (turns && form.rotary)
+    throw new OptionError(`${operation}: layer and cache are both rotary: one of them must turn the keys`);
+}
+
+/** Tokens that the fullest batch holds when those of the call are in. */
+function lengthAfter({ form, appended }: EngineCache, gain: number | Int32Array): number {
+  return largestOf(
+    appended.map((tokens, b) => heldLength(form, tokens + (typeof gain === "number" ? gain : gain[b]!))),
+  );
+}

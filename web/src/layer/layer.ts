@@ -1,0 +1,83 @@
+import type { Context } from "../call/context.js";
+import type { Returns } from "../attention/returns.js";
+import type { FloatTensor } from "../tensor/tensor.js";
+import type { EngineLayer } from "./engineLayer.js";
+import type { NoReturns, ResultOf } from "../attention/attentionResult.js";
+import { Disposing } from "../call/disposable.js";
+import { DisposedError } from "../errors/errors.js";
+import { type LayerProblem } from "./layerProblem.js";
+import { type ForwardOptions, forwardRequest, type LayerForm } from "./forwardProblem.js";
+import type { LayerShape } from "./layerShape.js";
+import { noteAppend } from "../cache/lastAppend.js";
+
+/**
+ * A multi-head layer; `multiHeadAttention` of an instance makes one.
+ *
+ *     Q = X Wq + bq,  K = C Wk + bk,  V = C′ Wv + bv      C and C′ default to X
+ *     Y = concat over heads of attention(Q, K, V) Wo + bo
+ *
+ * It holds a packed copy of its weights in the engine until `dispose()`, at the latest until the instance is disposed.
+ */
+export class Layer extends Disposing {
+  readonly #context: Context;
+  readonly #form: LayerForm;
+  readonly #layer: EngineLayer;
+  #disposed = false;
+
+  /** @internal */
+  constructor(context: Context, { shape, layout, position }: LayerProblem, layer: EngineLayer) {
+    super();
+    this.#context = context;
+    const { kind } = position;
+    this.#form = { shape, layout, turns: kind === "rotary", usesPositions: kind !== "none" };
+    this.#layer = layer;
+  }
+
+  /** The layer's extents, with defaults in place. */
+  get shape(): LayerShape {
+    return this.#form.shape;
+  }
+
+  get layout(): "BSE" | "BES" {
+    return this.#form.layout;
+  }
+
+  /** Bytes of the packed weights and tables. */
+  get bytes(): number {
+    return this.#layer.bytes;
+  }
+
+  /**
+   * Computes the layer.
+   *
+   * @param x - `[B, S, inputDim]`, in layout `"BES"` `[B, inputDim, S]`; rank 2 is one batch. float32 or float16.
+   * @returns `output` `[B, S, outputDim]` in the layout, rank and dtype of x, and what `options.returns` asks for: probs
+   *   `[B, heads, S, Skv]` and so on, as `scaledDotProductAttention` gives them.
+   * @throws ShapeError, OptionError, UnsupportedError before any work; EmptyRowError with `emptyRows: "throw"`;
+   *   OutOfMemoryError; DisposedError.
+   */
+  async forward<const R extends Returns = NoReturns, X extends FloatTensor = FloatTensor, Into extends FloatTensor = X>(
+    x: X,
+    options: Omit<ForwardOptions, "returns" | "into"> & { readonly returns?: R; readonly into?: Into } = {},
+  ): Promise<ResultOf<R, Into>> {
+    const operation = "layer.forward";
+    const call = this.#context.arguments(operation);
+    if (this.#disposed) throw new DisposedError(`${operation}: the layer was disposed`);
+    const request = forwardRequest(call, this.#context.engine, this.#form, x, options);
+    const compute = async () => {
+      const problem = request.inTurn();
+      const { cache, attendOnly, contextLength, appendLengths } = problem;
+      const result = await this.#layer.forward(problem);
+      if (cache && !attendOnly) noteAppend(cache, { numTokens: contextLength, lengths: appendLengths });
+      return result as ResultOf<R, Into>;
+    };
+    return this.#context.run(call, compute, request.signal);
+  }
+
+  /** Gives the memory back once the calls made so far have run. A second call does nothing. */
+  override dispose(): void {
+    if (this.#disposed) return;
+    this.#disposed = true;
+    this.#context.release("layer.dispose", () => this.#layer.release());
+  }
+}

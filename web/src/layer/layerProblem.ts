@@ -1,0 +1,110 @@
+import type { CallArguments } from "../call/callArguments.js";
+import { readLayerShape, type LayerShape } from "./layerShape.js";
+import {
+  readLinear,
+  refuseBiases,
+  refuseOutputWeights,
+  refuseUnsupportedWeights,
+  WEIGHT_NAMES,
+  type LayerWeights,
+  type LinearWeights,
+} from "./layerWeights.js";
+import { namesOf, readOptions } from "../call/options.js";
+import { readPosition, type CheckedPosition, type LayerPosition } from "./layerPosition.js";
+import { readQkNorm, type CheckedQkNorm, type QkNorm } from "./qkNorm.js";
+
+/** Options of `multiHeadAttention`. */
+export interface LayerOptions {
+  /** Width of x. Default: that of the query weight, else modelDim. */
+  readonly inputDim?: number;
+  /** Width of the key context. Default: that of the key weight, else inputDim. */
+  readonly keyInputDim?: number;
+  /** Width of the value context. Default: that of the value weight, else keyInputDim. */
+  readonly valueInputDim?: number;
+  /** Width of all queries together, a multiple of numHeads. Default: that of the query weight, if packed inputDim. */
+  readonly modelDim?: number;
+  /** Width of one head's values. Default: that of the value weight or the output weight, else modelDim / numHeads. */
+  readonly valueHeadDim?: number;
+  /** Width of the output. Default: that of the output weight; without output projection numHeads · valueHeadDim. */
+  readonly outputDim?: number;
+  readonly numHeads: number;
+  /** It divides numHeads. Default: as many as the key weight has, else numHeads. */
+  readonly numKvHeads?: number;
+  /** Memory order of x, contexts and output: `[B, S, width]`, or `[B, width, S]`. Default `"BSE"`. */
+  readonly layout?: "BSE" | "BES";
+  /** false refuses biases among the weights. Default true: those that are given are added. */
+  readonly bias?: boolean;
+  /** Multiply the concatenated heads by Wo. Default true. */
+  readonly outputProjection?: boolean;
+  readonly qkNorm?: QkNorm;
+  readonly position?: LayerPosition;
+  readonly weights: LayerWeights;
+  /** Aborts the call while it waits in the queue. */
+  readonly signal?: AbortSignal;
+}
+
+/** A call of multiHeadAttention that passed every check. */
+export interface LayerProblem {
+  readonly operation: string;
+  readonly shape: LayerShape;
+  readonly layout: "BSE" | "BES";
+  readonly weights: {
+    readonly query: LinearWeights;
+    readonly key: LinearWeights;
+    readonly value: LinearWeights;
+    readonly output: LinearWeights | undefined;
+  };
+  readonly qkNorm: CheckedQkNorm | undefined;
+  readonly position: CheckedPosition;
+  readonly signal: AbortSignal | undefined;
+}
+
+const LAYER_NAMES = namesOf<LayerOptions>({
+  inputDim: true,
+  keyInputDim: true,
+  valueInputDim: true,
+  modelDim: true,
+  valueHeadDim: true,
+  outputDim: true,
+  numHeads: true,
+  numKvHeads: true,
+  layout: true,
+  bias: true,
+  outputProjection: true,
+  qkNorm: true,
+  position: true,
+  weights: true,
+  signal: true,
+});
+
+/** Reads and checks a whole call of multiHeadAttention. */
+export function layerProblem(call: CallArguments, given: unknown): LayerProblem {
+  const { operation } = call;
+  const options = readOptions(call, given, LAYER_NAMES);
+  const weights = options.object("weights", WEIGHT_NAMES);
+  if (!weights) throw options.refuse("weights", "be given");
+  refuseUnsupportedWeights(weights);
+  const shape = readLayerShape(options, weights);
+  if (!options.flag("bias", true)) refuseBiases(weights);
+  if (!shape.outputProjection) refuseOutputWeights(weights);
+  const packing = {
+    query: { in: shape.inputDim, out: shape.numHeads * shape.headDim },
+    key: { in: shape.keyInputDim, out: shape.numKvHeads * shape.headDim },
+    value: { in: shape.valueInputDim, out: shape.numKvHeads * shape.valueHeadDim },
+  };
+  const output = { in: shape.numHeads * shape.valueHeadDim, out: shape.outputDim };
+  return {
+    operation,
+    shape,
+    layout: options.oneOf("layout", ["BSE", "BES"], "BSE"),
+    weights: {
+      query: readLinear(weights, "query", packing.query, packing),
+      key: readLinear(weights, "key", packing.key, packing),
+      value: readLinear(weights, "value", packing.value, packing),
+      output: shape.outputProjection ? readLinear(weights, "output", output, packing) : undefined,
+    },
+    qkNorm: readQkNorm(options, shape.headDim),
+    position: readPosition(options, shape),
+    signal: options.signal(),
+  };
+}

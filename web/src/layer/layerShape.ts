@@ -1,0 +1,92 @@
+import { OptionError, ShapeError } from "../errors/errors.js";
+import { extentsOf, weightOf } from "./layerWeights.js";
+import type { OptionReader } from "../call/options.js";
+
+/**
+ * The extents of a layer: what the options say, else what the weights' shapes tell, else the defaults.
+ *
+ * What a shape tells is believed where it is a whole number of heads. Where it is not, that weight is refused when it is
+ * read, with the shape that it must have.
+ */
+export function readLayerShape(options: OptionReader, weights: OptionReader): LayerShape {
+  const { operation } = options;
+  const extent = (name: string) => options.integer(name, { min: 1 });
+  const numHeads = options.requiredInteger("numHeads", { min: 1 });
+  const outputProjection = options.flag("outputProjection", true);
+  const query = extentsOf(weights, "query");
+  const key = extentsOf(weights, "key");
+  const value = extentsOf(weights, "value");
+  const output = outputProjection ? extentsOf(weights, "output") : undefined;
+
+  const inputDim = extent("inputDim") ?? positive(query?.in) ?? extent("modelDim") ?? refuseUntold(weights);
+  const keyInputDim = extent("keyInputDim") ?? positive(key?.in) ?? inputDim;
+  const valueInputDim = extent("valueInputDim") ?? positive(value?.in) ?? keyInputDim;
+
+  // a packed weight does not tell where the queries end
+  const queryWidth = query?.isPacked ? undefined : positive(query?.out);
+  const wholeHeads = quotient(queryWidth, numHeads) && queryWidth;
+  const modelDim = extent("modelDim") ?? wholeHeads ?? extent("inputDim") ?? queryWidth ?? inputDim;
+  if (modelDim % numHeads !== 0)
+    throw new ShapeError(`${operation}: numHeads must divide modelDim, got ${numHeads} and ${modelDim}`);
+  const headDim = modelDim / numHeads;
+
+  const packedContext = query?.isPacked ? query.out - modelDim : undefined;
+  const outputsValueDim = quotient(output?.in, numHeads);
+  const toldKvHeads = query?.isPacked
+    ? quotient(packedContext, headDim + (extent("valueHeadDim") ?? outputsValueDim ?? headDim))
+    : quotient(key?.out, headDim);
+  const sharesEvenly = toldKvHeads !== undefined && numHeads % toldKvHeads === 0;
+  const numKvHeads = extent("numKvHeads") ?? (sharesEvenly ? toldKvHeads : numHeads);
+  if (numHeads % numKvHeads !== 0)
+    throw new ShapeError(`${operation}: numKvHeads must divide numHeads, got ${numKvHeads} and ${numHeads}`);
+
+  const valuesWidth = packedContext === undefined ? value?.out : packedContext - numKvHeads * headDim;
+  const valueHeadDim = extent("valueHeadDim") ?? quotient(valuesWidth, numKvHeads) ?? outputsValueDim ?? headDim;
+  const headsWidth = numHeads * valueHeadDim;
+  const outputDim = extent("outputDim") ?? (outputProjection ? (positive(output?.out) ?? inputDim) : headsWidth);
+  if (!outputProjection && outputDim !== headsWidth)
+    throw new ShapeError(
+      `${operation}: outputDim without output projection must be numHeads · valueHeadDim = ${headsWidth}, got ${outputDim}`,
+    );
+  return {
+    inputDim,
+    keyInputDim,
+    valueInputDim,
+    numHeads,
+    numKvHeads,
+    headDim,
+    valueHeadDim,
+    outputDim,
+    outputProjection,
+  };
+}
+
+/** No option and no weight tells the width of x. */
+function refuseUntold(weights: OptionReader): never {
+  const name = weights.name(weightOf(weights, "query"));
+  throw new OptionError(
+    `${weights.operation}: inputDim or modelDim must be given: ${name} is an array without a shape, which does not tell it`,
+  );
+}
+
+function positive(extent: number | undefined): number | undefined {
+  return extent === 0 ? undefined : extent;
+}
+
+/** How often `part` goes into `width`, if that is a whole number of times. */
+function quotient(width: number | undefined, part: number): number | undefined {
+  return width !== undefined && width > 0 && width % part === 0 ? width / part : undefined;
+}
+
+/** Extents of a layer. */
+export interface LayerShape {
+  readonly inputDim: number;
+  readonly keyInputDim: number;
+  readonly valueInputDim: number;
+  readonly numHeads: number;
+  readonly numKvHeads: number;
+  readonly headDim: number;
+  readonly valueHeadDim: number;
+  readonly outputDim: number;
+  readonly outputProjection: boolean;
+}

@@ -1,0 +1,185 @@
+import { type CheckedFloats, FLOATS, type FloatTensor } from "../tensor/tensor.js";
+import { describe } from "../foreign/describe.js";
+import { OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
+import type { OptionReader } from "../call/options.js";
+import { arrayKind } from "../foreign/typedArray.js";
+
+/** A tensor or, its shape being known, its data alone. */
+export type Weight = FloatTensor | FloatTensor["data"];
+
+/**
+ * Weights of a layer, float32 or float16, by the names of the formula or by those of a state dict of PyTorch's
+ * `nn.MultiheadAttention`. D is modelDim/numHeads, Dv valueHeadDim; every bias may be left out.
+ *
+ * Tensors tell the layer's widths by their shapes. Bare arrays do not: give those widths as options.
+ */
+export interface LayerWeights {
+  /** `[inputDim, numHeads·D]` */
+  readonly Wq?: Weight;
+  readonly bq?: Weight;
+  /** `[keyInputDim, numKvHeads·D]` */
+  readonly Wk?: Weight;
+  readonly bk?: Weight;
+  /** `[valueInputDim, numKvHeads·Dv]` */
+  readonly Wv?: Weight;
+  readonly bv?: Weight;
+  /** `[numHeads·Dv, outputDim]` */
+  readonly Wo?: Weight;
+  readonly bo?: Weight;
+  /** Wq, Wk and Wv side by side: `[inputDim, numHeads·D + numKvHeads·D + numKvHeads·Dv]` */
+  readonly Wqkv?: Weight;
+  readonly bqkv?: Weight;
+
+  /** The same stored [out, in], with the packed bias. */
+  readonly in_proj_weight?: Weight;
+  readonly in_proj_bias?: Weight;
+  readonly q_proj_weight?: Weight;
+  readonly k_proj_weight?: Weight;
+  readonly v_proj_weight?: Weight;
+  readonly "out_proj.weight"?: Weight;
+  readonly "out_proj.bias"?: Weight;
+}
+
+/** A weight [in, out] as it lies in its tensor: element (i, o) is at offset + i · inStride + o · outStride. */
+export interface LinearWeights {
+  readonly weight: CheckedFloats;
+  readonly offset: number;
+  readonly inStride: number;
+  readonly outStride: number;
+  readonly bias: { readonly tensor: CheckedFloats; readonly offset: number } | undefined;
+}
+
+export type Role = "query" | "key" | "value" | "output";
+
+/** What a projection takes and gives. */
+export interface Extents {
+  readonly in: number;
+  readonly out: number;
+}
+
+/** Where a role's weight and bias may be found. */
+const SOURCES: Readonly<Record<Role, { readonly weight: readonly string[]; readonly bias: readonly string[] }>> = {
+  query: { weight: ["Wq", "Wqkv", "q_proj_weight", "in_proj_weight"], bias: ["bq", "bqkv", "in_proj_bias"] },
+  key: { weight: ["Wk", "Wqkv", "k_proj_weight", "in_proj_weight"], bias: ["bk", "bqkv", "in_proj_bias"] },
+  value: { weight: ["Wv", "Wqkv", "v_proj_weight", "in_proj_weight"], bias: ["bv", "bqkv", "in_proj_bias"] },
+  output: { weight: ["Wo", "out_proj.weight"], bias: ["bo", "out_proj.bias"] },
+};
+const PACKED = ["Wqkv", "bqkv", "in_proj_weight", "in_proj_bias"];
+const STORED_OUT_IN = ["in_proj_weight", "q_proj_weight", "k_proj_weight", "v_proj_weight", "out_proj.weight"];
+const UNSUPPORTED = ["bias_k", "bias_v"];
+
+/** All names that a `weights` object may have. */
+export const WEIGHT_NAMES = [
+  ...new Set(Object.values(SOURCES).flatMap(({ weight, bias }) => [...weight, ...bias])),
+  ...UNSUPPORTED,
+];
+
+/** The extents in the order in which packed weights hold them. */
+export type Packing = Readonly<Record<"query" | "key" | "value", Extents>>;
+
+/** Refuses what a state dict may hold and this layer does not compute. */
+export function refuseUnsupportedWeights(weights: OptionReader): void {
+  for (const name of UNSUPPORTED)
+    if (weights.has(name))
+      throw new UnsupportedError(`${weights.at(name)} (add_bias_kv) is not offered: a layer has no learned extra key`, {
+        hint: "Append the row to the key and value contexts yourself.",
+      });
+}
+
+/**
+ * What a role's weight takes and gives by its shape, of a packed one for all roles together; undefined for a bare array.
+ */
+export function extentsOf(weights: OptionReader, role: Role): (Extents & { readonly isPacked: boolean }) | undefined {
+  const name = theOne(weights, role, "weight");
+  if (name === undefined || arrayKind(weights.value(name))) return undefined;
+  const { shape } = weights.tensor(name, FLOATS)!;
+  if (shape.length !== 2) return undefined; // refused when it is read
+  const [first, second] = shape as [number, number];
+  const extents = STORED_OUT_IN.includes(name) ? { in: second, out: first } : { in: first, out: second };
+  return { ...extents, isPacked: PACKED.includes(name) };
+}
+
+/** The name under which a role's weight is given, which it must be. */
+export function weightOf(weights: OptionReader, role: Role): string {
+  const name = theOne(weights, role, "weight");
+  if (name !== undefined) return name;
+  throw new OptionError(
+    `${weights.operation}: the ${role}'s weight must be given, as one of weights.${SOURCES[role].weight.join(", weights.")}`,
+  );
+}
+
+/** Reads the weight and the bias of a role. */
+export function readLinear(weights: OptionReader, role: Role, extents: Extents, packing: Packing): LinearWeights {
+  const weightName = weightOf(weights, role);
+  const place = placeOf(weights, weightName, role, extents, packing);
+  const whole = { in: extents.in, out: place.out };
+  const transposed = STORED_OUT_IN.includes(weightName);
+  const weight = readShaped(weights, weightName, transposed ? [whole.out, whole.in] : [whole.in, whole.out]);
+
+  const biasName = theOne(weights, role, "bias");
+  const biasPlace = biasName === undefined ? undefined : placeOf(weights, biasName, role, extents, packing);
+  return {
+    weight,
+    offset: transposed ? place.first * whole.in : place.first,
+    inStride: transposed ? 1 : whole.out,
+    outStride: transposed ? whole.in : 1,
+    bias: biasPlace && { tensor: readShaped(weights, biasName!, [biasPlace.out]), offset: biasPlace.first },
+  };
+}
+
+/** Refuses biases, for a layer that is said to have none. */
+export function refuseBiases(weights: OptionReader): void {
+  for (const name of Object.values(SOURCES).flatMap(({ bias }) => bias))
+    if (weights.has(name))
+      throw new OptionError(`${weights.operation}: bias is false, but ${weights.name(name)} is given`);
+}
+
+/** Refuses the output's weight and bias, for a layer without output projection. */
+export function refuseOutputWeights(weights: OptionReader): void {
+  for (const name of [...SOURCES.output.weight, ...SOURCES.output.bias])
+    if (weights.has(name))
+      throw new OptionError(`${weights.operation}: outputProjection is false, but ${weights.name(name)} is given`);
+}
+
+/** The one name under which a part is given. */
+function theOne(weights: OptionReader, role: Role, part: "weight" | "bias"): string | undefined {
+  const given = SOURCES[role][part].filter((name) => weights.has(name));
+  if (given.length > 1)
+    throw new OptionError(
+      `${weights.operation}: ${given.map((name) => weights.name(name)).join(" and ")} both give the ${role}'s ${part}`,
+    );
+  return given[0];
+}
+
+/** The columns of a tensor that are the role's, and how many it has. */
+function placeOf(
+  weights: OptionReader,
+  name: string,
+  role: Role,
+  extents: Extents,
+  packing: Packing,
+): { readonly first: number; readonly out: number } {
+  if (role === "output" || !PACKED.includes(name)) return { first: 0, out: extents.out };
+  const { query, key, value } = packing;
+  if (STORED_OUT_IN.includes(name) || name === "Wqkv") {
+    if (key.in !== query.in || value.in !== query.in)
+      throw new ShapeError(
+        `${weights.at(name)} needs equal inputDim, keyInputDim and valueInputDim, ` +
+          `got ${query.in}, ${key.in} and ${value.in}`,
+      );
+  }
+  const first = { query: 0, key: query.out, value: query.out + key.out }[role];
+  return { first, out: query.out + key.out + value.out };
+}
+
+function readShaped(weights: OptionReader, name: string, shape: readonly number[]): CheckedFloats {
+  const tensor = weights.tensor(name, FLOATS, shape)!;
+  if (describe(tensor.shape) !== describe(shape)) {
+    const reversed = shape.length === 2 && describe(tensor.shape) === describe([...shape].reverse());
+    throw new ShapeError(
+      `${weights.at(name)}.shape must be ${describe(shape)}, got ${describe(tensor.shape)}`,
+      reversed ? { hint: `${name} is stored ${STORED_OUT_IN.includes(name) ? "[out, in]" : "[in, out]"}.` } : {},
+    );
+  }
+  return tensor;
+}

@@ -1,0 +1,147 @@
+import { ShapeError } from "../errors/errors.js";
+import { describe } from "../foreign/describe.js";
+import { CallArguments } from "../call/callArguments.js";
+import { argument, namesOf, readOptions, type OptionReader } from "../call/options.js";
+import type { Tensor, TypedTensor } from "../tensor/tensor.js";
+import { zeros } from "../tensor/zeros.js";
+
+/** Options of `sinusoidalPositions`. */
+export interface SinusoidalOptions {
+  /**
+   * `"interleaved"` (default): sine and cosine alternate (Vaswani et al. 2017). `"halves"`: [sin …, cos …] with
+   * wavelengths in geometric steps from 2π to 2π·base, as in tensor2tensor.
+   */
+  readonly split?: "interleaved" | "halves";
+  /** Default 10000. */
+  readonly base?: number;
+}
+
+/** Options of `relativePositionBias`. */
+export interface RelativePositionOptions {
+  readonly queryLength: number;
+  readonly keyLength: number;
+  /** Position of query 0. Default 0. */
+  readonly queryOffset?: number;
+  /** Half of the buckets is for keys after the query (T5's encoder). Default true; the decoder's is false. */
+  readonly bidirectional?: boolean;
+  /** From this distance on all share a bucket. Default 128. */
+  readonly maxDistance?: number;
+}
+
+const SINUSOIDAL_NAMES = namesOf<SinusoidalOptions>({ split: true, base: true });
+const RELATIVE_NAMES = namesOf<RelativePositionOptions>({
+  queryLength: true,
+  keyLength: true,
+  queryOffset: true,
+  bidirectional: true,
+  maxDistance: true,
+});
+
+/** More heads than any layer has; their slopes take milliseconds. */
+const MOST_HEADS = 2 ** 20;
+
+/**
+ * A slope for each head, for the option `alibiSlopes` (Press et al. 2022): 2^(−8(h+1)/n) for n heads, n a power of two;
+ * other n take those of the next lower power and every other one of the next higher.
+ */
+export function alibiSlopes(numHeads: number): Float32Array {
+  const heads = count("alibiSlopes", "numHeads", numHeads, { min: 1, max: MOST_HEADS });
+  const power = 2 ** Math.floor(Math.log2(heads));
+  return Float32Array.from({ length: heads }, (_, h) =>
+    h < power ? 2 ** ((-8 * (h + 1)) / power) : 2 ** ((-4 * (2 * (h - power) + 1)) / power),
+  );
+}
+
+/**
+ * A table `[length, dim]` to add to embeddings. The last feature of an odd `dim` is a sine, with `"halves"` zero.
+ */
+export function sinusoidalPositions(
+  length: number,
+  dim: number,
+  options: SinusoidalOptions = {},
+): TypedTensor<"float32"> {
+  const operation = "sinusoidalPositions";
+  const shape = [count(operation, "length", length, { min: 0 }), count(operation, "dim", dim, { min: 1 })];
+  const reader = readOptions(new CallArguments(operation), options, SINUSOIDAL_NAMES);
+  const halves = reader.oneOf("split", ["interleaved", "halves"], "interleaved") === "halves";
+  const base = reader.number("base") ?? 10000;
+  if (base <= 0) throw reader.refuse("base", "be greater than 0");
+
+  const table = zeros(operation, "table", shape);
+  const { data } = table;
+  if (data.length === 0) return table;
+  const half = Math.floor(dim / 2);
+  const steps = halves ? Math.max(half - 1, 1) : dim / 2;
+  for (let m = 0; m < (halves ? half : dim - half); ++m) {
+    const frequency = base ** (-m / steps);
+    const [sine, cosine] = halves ? [m, m + half] : [2 * m, 2 * m + 1];
+    for (let s = 0; s < length; ++s) {
+      data[s * dim + sine] = Math.sin(s * frequency);
+      if (cosine < dim) data[s * dim + cosine] = Math.cos(s * frequency);
+    }
+  }
+  return table;
+}
+
+/**
+ * T5's relative-position bias `[numHeads, queryLength, keyLength]`, for the option `bias` (Raffel et al. 2020). The
+ * distance j − (i + queryOffset) picks a row of the table: one for each short distance, from half the rows of a direction
+ * on in logarithmic steps. T5 adds it to unscaled scores: call attention with `scale: 1`.
+ *
+ * @param table - Learned weights `[buckets, numHeads]`.
+ */
+export function relativePositionBias(
+  table: Tensor<"float32">,
+  options: RelativePositionOptions,
+): TypedTensor<"float32"> {
+  const operation = "relativePositionBias";
+  const call = new CallArguments(operation);
+  const { data: weights, shape } = call.tensor("table", table, ["float32"]);
+  if (shape.length !== 2 || shape[1] === 0)
+    throw new ShapeError(`${operation}: table.shape must be [buckets, numHeads], got ${describe(shape)}`);
+  const reader = readOptions(call, options, RELATIVE_NAMES);
+  const [buckets, numHeads] = shape as [number, number];
+  const queryLength = reader.requiredInteger("queryLength", { min: 0 });
+  const keyLength = reader.requiredInteger("keyLength", { min: 0 });
+  const queryOffset = reader.integer("queryOffset") ?? 0;
+  const bucketOf = relativeBuckets(reader, buckets);
+
+  const bias = zeros(operation, "bias", [numHeads, queryLength, keyLength]);
+  const { data } = bias;
+  if (data.length === 0) return bias;
+  // the distance runs from that of the last query and first key to that of the first query and last key
+  const first = -queryOffset - (queryLength - 1);
+  const rows = Int32Array.from({ length: queryLength + keyLength - 1 }, (_, n) => bucketOf(first + n));
+  for (let h = 0, k = 0; h < numHeads; ++h)
+    for (let i = 0; i < queryLength; ++i)
+      for (let j = 0; j < keyLength; ++j) data[k++] = weights[rows[queryLength - 1 - i + j]! * numHeads + h]!;
+  return bias;
+}
+
+/** The bucket of a key so far after the query. In float32 in the published order, because its roundings move borders. */
+function relativeBuckets(reader: OptionReader, buckets: number): (distance: number) => number {
+  const bidirectional = reader.flag("bidirectional", true);
+  const fewest = bidirectional ? 4 : 2;
+  if (buckets < fewest || (bidirectional && buckets % 2 !== 0))
+    throw new ShapeError(
+      `${reader.operation}: table.shape[0] must be at least ${fewest}${bidirectional ? " and even" : ""}, got ${buckets}`,
+    );
+  const perDirection = bidirectional ? buckets / 2 : buckets;
+  const exact = Math.floor(perDirection / 2);
+  const maxDistance = reader.integer("maxDistance") ?? 128;
+  if (maxDistance <= exact) throw reader.refuse("maxDistance", `exceed the ${exact} exact buckets of a direction`);
+  const span = Math.fround(Math.log(maxDistance / exact));
+  const logarithmic = (magnitude: number) => {
+    const share = Math.fround(Math.fround(Math.log(Math.fround(magnitude / exact))) / span);
+    return Math.min(exact + Math.floor(Math.fround(share * (perDirection - exact))), perDirection - 1);
+  };
+  return (distance) => {
+    const magnitude = bidirectional ? Math.abs(distance) : Math.max(-distance, 0);
+    const bucket = magnitude < exact ? magnitude : logarithmic(magnitude);
+    return bidirectional && distance > 0 ? bucket + perDirection : bucket;
+  };
+}
+
+function count(operation: string, name: string, value: unknown, rule: { min: number; max?: number }): number {
+  return argument(new CallArguments(operation), name, value).requiredInteger(name, rule);
+}

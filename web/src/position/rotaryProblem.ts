@@ -1,0 +1,157 @@
+import type { CallArguments } from "../call/callArguments.js";
+import { isList, namesOf, readOptions, type NumberList, type OptionReader } from "../call/options.js";
+import { outputForm, type OutputForm } from "../call/outputForm.js";
+import { describe } from "../foreign/describe.js";
+import { OptionError, ShapeError } from "../errors/errors.js";
+import { axisName, headsShape, LAYOUTS, type HeadsShape, type Layout } from "../tensor/layout.js";
+import type { CheckedFloats, CheckedTensor, FloatTensor, Tensor } from "../tensor/tensor.js";
+import { ANGLE_NAMES, type CheckedAngles, readAngles, type RotaryAngles } from "./rotaryAngles.js";
+
+/** Options of `rotaryEmbedding`. */
+export interface RotaryOptions extends RotaryAngles {
+  /** Memory order of x. Default `"BHSD"`. */
+  readonly layout?: Layout;
+  /** Number of heads; needed for `"BSE"` and `"BES"` of rank 3. */
+  readonly numHeads?: number;
+  /**
+   * Where the tokens stand: the position of the first, a list for the sequence, or a tensor `[S]` or `[B, S]`. With
+   * tables their row numbers. Default 0, 1, 2, …
+   */
+  readonly positions?: number | NumberList;
+  /** Given tables `[rows, rotaryDim/2]`, in place of base and scaling. */
+  readonly cos?: Tensor<"float32">;
+  readonly sin?: Tensor<"float32">;
+  /** A tensor of x's shape to write the result to. */
+  readonly into?: FloatTensor;
+  /** Aborts the call while it waits in the queue. */
+  readonly signal?: AbortSignal;
+}
+
+/** A call of rotaryEmbedding that passed every check. */
+export interface RotaryProblem {
+  readonly operation: string;
+  readonly layout: Layout;
+  readonly heads: HeadsShape;
+  readonly x: CheckedFloats;
+  readonly angles: CheckedAngles;
+  /** `[B, S]`. */
+  readonly positions: Float64Array;
+  readonly tables: { readonly cos: Float32Array; readonly sin: Float32Array; readonly rows: number } | undefined;
+  readonly output: OutputForm;
+  readonly signal: AbortSignal | undefined;
+}
+
+const OPTION_NAMES = [
+  ...ANGLE_NAMES,
+  ...namesOf<Omit<RotaryOptions, keyof RotaryAngles>>({
+    layout: true,
+    numHeads: true,
+    positions: true,
+    cos: true,
+    sin: true,
+    into: true,
+    signal: true,
+  }),
+];
+
+/** Reads and checks a whole call of rotaryEmbedding. */
+export function rotaryProblem(call: CallArguments, given: unknown, givenOptions: unknown): RotaryProblem {
+  const { operation } = call;
+  const options = readOptions(call, givenOptions, OPTION_NAMES);
+  const x = call.tensor("x", given, ["float32", "float16"]);
+  const layout = options.oneOf("layout", LAYOUTS, "BHSD");
+  const heads = headsShape(operation, "x", x.shape, layout, options.integer("numHeads", { min: 1 }), "numHeads");
+  if (!options.has("rotaryDim") && heads.headDim % 2 !== 0)
+    throw new ShapeError(
+      `${operation}: ${axisName("x", layout, x.shape.length, "headDim")} (headDim) must be even, got ${heads.headDim}`,
+      { hint: "Or say with rotaryDim how many features turn." },
+    );
+  const angles = readAngles(options, heads.headDim);
+  const tables = readTables(options, angles.rotaryDim / 2);
+  const positions = readPositions(options, heads);
+  if (tables) checkRows(options, positions, tables.rows);
+  return {
+    operation,
+    layout,
+    heads,
+    x,
+    angles: withLength(angles, positions),
+    positions,
+    tables,
+    output: outputForm(options, x.shape, x),
+    signal: options.signal(),
+  };
+}
+
+function readTables(options: OptionReader, half: number): RotaryProblem["tables"] {
+  const { operation } = options;
+  const cos = options.tensor("cos", ["float32"]);
+  const sin = options.tensor("sin", ["float32"]);
+  if (!cos && !sin) return undefined;
+  if (!cos || !sin) throw new OptionError(`${operation}: cos and sin must be given together`);
+  for (const name of ["base", "scaling"])
+    if (options.has(name)) throw new OptionError(`${operation}: ${name} must be absent when cos and sin are given`);
+  const check = (name: string, { shape }: CheckedTensor<"float32">) => {
+    if (shape.length !== 2 || shape[1] !== half)
+      throw new ShapeError(
+        `${operation}: ${name}.shape must be [rows, rotaryDim/2] = [rows, ${half}], got ${describe(shape)}`,
+        shape[1] === 2 * half ? { hint: "Where a table repeats itself over the pairs, its first half is enough." } : {},
+      );
+  };
+  check("cos", cos);
+  check("sin", sin);
+  if (cos.shape[0] !== sin.shape[0])
+    throw new ShapeError(`${operation}: cos and sin must have the same rows, got ${cos.shape[0]} and ${sin.shape[0]}`);
+  return { cos: cos.data.slice(), sin: sin.data.slice(), rows: cos.shape[0]! };
+}
+
+/** One position for each token [B, S]. */
+function readPositions(options: OptionReader, { batchSize, length }: HeadsShape): Float64Array {
+  const positions = new Float64Array(batchSize * length);
+  const value = options.value("positions");
+  if (value === undefined || typeof value === "number") {
+    const first = options.number("positions") ?? 0;
+    return positions.map((_, token) => first + (token % length));
+  }
+  const list = positionList(options, value, batchSize, length);
+  return positions.map((_, token) => list[token % list.length]!);
+}
+
+/** S or B·S numbers. */
+function positionList(options: OptionReader, value: unknown, batchSize: number, length: number): number[] {
+  const { operation, call } = options;
+  const finite = (position: unknown, token: number): number => {
+    if (typeof position === "number" && Number.isFinite(position)) return position;
+    throw new OptionError(`${operation}: positions[${token}] must be a finite number, got ${describe(position)}`);
+  };
+  if (isList(value))
+    return call.list("positions", value, (given) => checkPositionCount(operation, given, length), finite);
+  const { data, shape } = call.tensor("positions", value, ["float32", "int32"]);
+  const fits =
+    (shape.length === 1 && shape[0] === length) ||
+    (shape.length === 2 && shape[0] === batchSize && shape[1] === length);
+  if (!fits)
+    throw new ShapeError(
+      `${operation}: positions.shape must be [${length}] or [${batchSize}, ${length}], got ${describe(shape)}`,
+    );
+  return Array.from(data, finite);
+}
+
+function checkPositionCount(operation: string, given: number, length: number): void {
+  if (given === length) return;
+  throw new ShapeError(`${operation}: positions must have a number per token (${length}), got ${given}`, {
+    hint: "Positions that differ between batches go in a tensor [B, S].",
+  });
+}
+
+function checkRows({ operation }: OptionReader, positions: Float64Array, rows: number): void {
+  const outside = positions.find((position) => !Number.isInteger(position) || position < 0 || position >= rows);
+  if (outside !== undefined)
+    throw new OptionError(`${operation}: positions must be rows of cos and sin, 0 to ${rows - 1}, got ${outside}`);
+}
+
+function withLength(angles: CheckedAngles, positions: Float64Array): CheckedAngles {
+  if (angles.scaling?.kind !== "dynamic-ntk" || angles.scaling.sequenceLength !== undefined) return angles;
+  const sequenceLength = positions.reduce((longest, position) => Math.max(longest, position + 1), 1);
+  return { ...angles, scaling: { ...angles.scaling, sequenceLength } };
+}

@@ -1,0 +1,23 @@
+import { describe } from "../foreign/describe.js";
+import { OutOfMemoryError } from "../errors/errors.js";
+import { elementCount, type TypedTensor } from "./tensor.js";
+
+/** What WebAssembly can address: no engine reads a larger array. */
+const MOST_BYTES = 2 ** 32;
+
+/**
+ * A tensor of zeros.
+ *
+ * @throws ShapeError if the shape is none; OutOfMemoryError if the tensor does not fit an engine or JavaScript's memory.
+ */
+export function zeros(operation: string, argument: string, shape: readonly number[]): TypedTensor<"float32"> {
+  const length = elementCount(operation, argument, shape);
+  const bytes = length * Float32Array.BYTES_PER_ELEMENT;
+  const needs = `${operation}: ${argument} ${describe(shape)} needs ${bytes} bytes`;
+  if (bytes > MOST_BYTES) throw new OutOfMemoryError(`${needs}, and no engine has more than ${MOST_BYTES}`);
+  try {
+    return { data: new Float32Array(length), shape, dtype: "float32" };
+  } catch (cause) {
+    throw new OutOfMemoryError(`${needs}, which the memory of JavaScript does not have`, { cause });
+  }
+}

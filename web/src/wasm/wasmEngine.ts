@@ -1,0 +1,69 @@
+import type { AttentionProblem } from "../attention/attentionProblem.js";
+import type { Engine } from "../engine/engine.js";
+import type { EngineLayer } from "../layer/engineLayer.js";
+import type { EngineCache } from "../cache/engineCache.js";
+import type { AttentionResult, FloatResult } from "../attention/attentionResult.js";
+import type { Eventually } from "../call/context.js";
+import type { CacheProblem } from "../cache/cacheProblem.js";
+import { DisposedError } from "../errors/errors.js";
+import type { LayerProblem } from "../layer/layerProblem.js";
+import type { MergeProblem, MergeResult } from "../attention/mergeProblem.js";
+import type { RotaryProblem } from "../position/rotaryProblem.js";
+import type { Dtype, TensorData } from "../tensor/tensor.js";
+import { runAttention } from "./attention.js";
+import type { WasmCore } from "./core.js";
+import type { EngineTensor } from "../engine/engineTensor.js";
+import { createCache, loadCache } from "./cache.js";
+import { createLayer } from "./layer.js";
+import { runMerge } from "./merge.js";
+import { runRotary } from "./rotary.js";
+
+/** The wasm core. Each operation has its file. */
+export class WasmEngine implements Engine {
+  readonly #core: WasmCore;
+
+  constructor(core: WasmCore) {
+    this.#core = core;
+  }
+
+  attention(problem: AttentionProblem): Eventually<AttentionResult> {
+    return runAttention(this.#core, problem);
+  }
+
+  merge(problem: MergeProblem): Eventually<MergeResult> {
+    return runMerge(this.#core, problem);
+  }
+
+  rotary(problem: RotaryProblem): Eventually<FloatResult> {
+    return runRotary(this.#core, problem);
+  }
+
+  createCache(problem: CacheProblem): Eventually<EngineCache> {
+    return createCache(this.#core, problem);
+  }
+
+  loadCache(operation: string, bytes: Uint8Array): Eventually<EngineCache> {
+    return loadCache(this.#core, operation, bytes);
+  }
+
+  createLayer(problem: LayerProblem): Eventually<EngineLayer> {
+    return createLayer(this.#core, problem);
+  }
+
+  locate(operation: string, argument: string, given: object, view: TensorData): number | undefined {
+    return this.#core.heap.locate(operation, argument, given, view);
+  }
+
+  allocate<D extends Dtype>(
+    operation: string,
+    shape: readonly number[],
+    dtype: D,
+    later: (release: () => void) => void,
+  ): EngineTensor<D> {
+    return this.#core.heap.allocateTensor(operation, shape, dtype, later);
+  }
+
+  dispose(): void {
+    this.#core.end((operation) => new DisposedError(`${operation}: the instance was disposed while the call ran`));
+  }
+}

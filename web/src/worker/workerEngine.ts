@@ -1,0 +1,277 @@
+import type { AttentionProblem } from "../attention/attentionProblem.js";
+import type { OutputForm } from "../call/outputForm.js";
+import type { Engine } from "../engine/engine.js";
+import type { EngineLayer } from "../layer/engineLayer.js";
+import type { EngineCache } from "../cache/engineCache.js";
+import type { KernelTime, Report } from "../engine/report.js";
+import type { AttentionResult, FloatResult, RecordedAttention } from "../attention/attentionResult.js";
+import type { AttendProblem } from "../cache/attendProblem.js";
+import type { AppendProblem } from "../cache/appendProblem.js";
+import type { CacheForm, CacheProblem } from "../cache/cacheProblem.js";
+import { assertIntact } from "../call/callArguments.js";
+import { DisposedError, OutOfMemoryError, UnsupportedError } from "../errors/errors.js";
+import type { LayerProblem } from "../layer/layerProblem.js";
+import type { ForwardProblem } from "../layer/forwardProblem.js";
+import type { MergeProblem, MergeResult } from "../attention/mergeProblem.js";
+import type { RotaryProblem } from "../position/rotaryProblem.js";
+import {
+  ARRAYS,
+  asHalves,
+  copyBits,
+  BYTES,
+  elementCount,
+  type Dtype,
+  type TensorDataOf,
+  type TypedTensor,
+} from "../tensor/tensor.js";
+import { EngineTensor } from "../engine/engineTensor.js";
+import type { LoadProgress } from "../wasm/host.js";
+import type { Spawn } from "./channel.js";
+import { Connection, type Done, type Known } from "./connection.js";
+import { ENGINE, type EngineOptions, type Method } from "./protocol.js";
+import { isShared, mayShare } from "./shipment.js";
+
+/**
+ * An engine in a worker. Problems are checked here and computed there.
+ *
+ * When its worker ends, for whatever reason, its caches and layers are gone. The next call of the instance starts another;
+ * if that fails, the call rejects with the reason, and the call after it tries again.
+ */
+export class WorkerEngine implements Engine {
+  readonly abandons = true;
+  readonly #spawn: Spawn;
+  readonly #options: EngineOptions;
+  #connection: Connection;
+  #disposed = false;
+
+  private constructor(spawn: Spawn, options: EngineOptions, connection: Connection) {
+    this.#spawn = spawn;
+    this.#options = options;
+    this.#connection = connection;
+  }
+
+  static open(
+    operation: string,
+    spawn: Spawn,
+    options: EngineOptions,
+    onProgress: ((progress: LoadProgress) => void) | undefined,
+  ): { readonly opened: Promise<{ engine: WorkerEngine; report: Report }>; readonly close: () => void } {
+    const connection = new Connection(spawn, onProgress);
+    const opened = connection
+      .open(operation, options)
+      .then((report) => ({ engine: new WorkerEngine(spawn, options, connection), report }));
+    const close = () => connection.end((now) => new DisposedError(`${now}: loading was given up`));
+    return { opened, close };
+  }
+
+  get kernelTimes(): readonly KernelTime[] {
+    return this.#connection.kernelTimes;
+  }
+
+  admit(operation: string): () => void {
+    const connection = this.#connection;
+    return connection.isOpen ? () => connection.assertAlive(operation) : () => undefined;
+  }
+
+  encode(_: object, { operation }: AttentionProblem): Promise<RecordedAttention> {
+    return Promise.reject(
+      new UnsupportedError(`${operation}: a GPUCommandEncoder cannot be sent to the engine's worker`, {
+        hint: "headwise and headwise/webgpu record GPU commands.",
+      }),
+    );
+  }
+
+  async attention(problem: AttentionProblem): Promise<AttentionResult> {
+    const { result } = await this.#call(problem.operation, "attention", sent(problem));
+    return received(problem, result as AttentionResult);
+  }
+
+  async merge(problem: MergeProblem): Promise<MergeResult> {
+    const { result } = await this.#call(problem.operation, "merge", sent(problem));
+    const { output, lse } = result as MergeResult;
+    return { output: deliver(problem.operation, problem.output, output.data, problem.signal), lse };
+  }
+
+  async rotary(problem: RotaryProblem): Promise<FloatResult> {
+    const { result } = await this.#call(problem.operation, "rotary", sent(problem));
+    return deliver(problem.operation, problem.output, (result as FloatResult).data, problem.signal);
+  }
+
+  createCache(problem: CacheProblem): Promise<EngineCache> {
+    return this.#makeCache(problem.operation, "createCache", problem);
+  }
+
+  loadCache(operation: string, bytes: Uint8Array): Promise<EngineCache> {
+    return this.#makeCache(operation, "loadCache", operation, bytes);
+  }
+
+  async createLayer(problem: LayerProblem): Promise<EngineLayer> {
+    const { signal, ...rest } = problem;
+    const { made } = await this.#call(problem.operation, "createLayer", rest);
+    const layer = new RemoteLayer(this.#connection, made!);
+    if (signal?.aborted) await layer.release(); // nobody waits for it any more
+    return layer;
+  }
+
+  allocate<D extends Dtype>(operation: string, shape: readonly number[], dtype: D): EngineTensor<D> {
+    if (!mayShare())
+      throw new UnsupportedError(
+        `${operation}: memory cannot be shared with the engine's worker: the page is not cross-origin isolated`,
+        { hint: "Pass ordinary arrays: they are copied once and handed over." },
+      );
+    const data = sharedArray(operation, dtype, elementCount(operation, "shape", shape));
+    return new EngineTensor(
+      () => data,
+      [...shape],
+      dtype,
+      () => undefined,
+    );
+  }
+
+  dispose(): void {
+    this.#disposed = true;
+    this.#connection.end(
+      (operation) => new DisposedError(`${operation}: the instance was disposed while the call ran`),
+    );
+  }
+
+  async #makeCache(operation: string, method: Method, ...args: readonly unknown[]): Promise<EngineCache> {
+    const { made } = await this.#call(operation, method, ...args);
+    return new RemoteCache(this.#connection, made!);
+  }
+
+  async #call(operation: string, method: Method, ...args: readonly unknown[]): Promise<Done> {
+    if (this.#connection.ended && !this.#disposed) {
+      this.#connection = new Connection(this.#spawn, undefined);
+      await this.#connection.open(operation, this.#options);
+    }
+    return this.#connection.call(operation, ENGINE, method, ...args);
+  }
+}
+
+/** An object in the worker. */
+abstract class RemoteObject {
+  readonly #connection: Connection;
+  /** Its number. */
+  readonly object: number;
+  readonly #known: Known;
+
+  constructor(connection: Connection, object: number) {
+    this.#connection = connection;
+    this.object = object;
+    this.#known = connection.known(object);
+  }
+
+  get bytes(): number {
+    return this.state.bytes;
+  }
+
+  protected get state() {
+    return this.#known.state;
+  }
+
+  protected call(operation: string, method: Method, ...args: readonly unknown[]): Promise<Done> {
+    return this.#connection.call(operation, this.object, method, ...args);
+  }
+
+  /** Makes the twin here of a cache that a call made there. */
+  protected cache({ made }: Done): EngineCache {
+    return new RemoteCache(this.#connection, made!);
+  }
+
+  release(): Promise<void> {
+    return this.#connection.release(this.object);
+  }
+}
+
+class RemoteCache extends RemoteObject implements EngineCache {
+  get form(): CacheForm {
+    return this.state.form!;
+  }
+
+  get appended(): readonly number[] {
+    return this.state.appended!;
+  }
+
+  async append(problem: AppendProblem): Promise<void> {
+    await this.call(problem.operation, "append", { ...problem, signal: undefined });
+  }
+
+  async attend(problem: AttendProblem): Promise<AttentionResult> {
+    const { result } = await this.call(problem.operation, "attend", sent(problem));
+    return received(problem, result as AttentionResult);
+  }
+
+  async rewind(operation: string, lengths: Int32Array): Promise<void> {
+    await this.call(operation, "rewind", operation, lengths);
+  }
+
+  async fork(operation: string): Promise<EngineCache> {
+    return this.cache(await this.call(operation, "fork", operation));
+  }
+
+  async slice(operation: string, from: number, to: number): Promise<EngineCache> {
+    return this.cache(await this.call(operation, "slice", operation, from, to));
+  }
+
+  async save(operation: string): Promise<Uint8Array> {
+    const { result } = await this.call(operation, "save", operation);
+    return result as Uint8Array;
+  }
+}
+
+class RemoteLayer extends RemoteObject implements EngineLayer {
+  async forward(problem: ForwardProblem): Promise<AttentionResult> {
+    const cache = (problem.cache as RemoteCache | undefined)?.object;
+    const { result } = await this.call(problem.operation, "forward", { ...sent(problem), cache });
+    return received(problem, result as AttentionResult);
+  }
+}
+
+/** A problem with an output, as it travels: what the caller holds in hand stays here, but for shared memory. */
+function sent<P extends { readonly output: OutputForm; readonly signal?: AbortSignal | undefined }>(problem: P) {
+  const { shape, dtype, into } = problem.output;
+  const shared =
+    into && isShared(into.data) ? { data: into.data, tensor: { data: into.data, shape, dtype } } : undefined;
+  return { ...problem, signal: undefined, output: { shape, dtype, half: false, into: shared } };
+}
+
+/** A result in the form that the caller wants: of the inputs' rank, the output where it is to be. */
+function received(
+  { operation, output, keepRank, signal }: Pick<AttentionProblem, "operation" | "output" | "keepRank" | "signal">,
+  result: AttentionResult,
+): AttentionResult {
+  const inRank = <T extends TypedTensor>(tensor: T): T => ({ ...tensor, shape: keepRank(tensor.shape) });
+  const parts = Object.entries(result).map(([name, part]: [string, unknown]): [string, unknown] => {
+    if (name === "output") return [name, deliver(operation, output, (part as FloatResult).data, signal)];
+    if (name !== "topK") return [name, inRank(part as TypedTensor)];
+    const { values, indices } = part as NonNullable<AttentionResult["topK"]>;
+    return [name, { values: inRank(values), indices: inRank(indices) }];
+  });
+  return Object.fromEntries(parts) as unknown as AttentionResult;
+}
+
+/** Numbers of an output where the caller wants them; who has given up the call keeps `into` as it was. */
+function deliver(
+  operation: string,
+  { shape, dtype, half, into }: OutputForm,
+  data: FloatResult["data"],
+  signal: AbortSignal | undefined,
+): FloatResult {
+  if (!into) return { data: half ? asHalves(data as Uint16Array) : data, shape: [...shape], dtype } as FloatResult;
+  if (!isShared(into.data) && !signal?.aborted) {
+    assertIntact(operation, "into", into.data);
+    copyBits(data, into.data);
+  }
+  return into.tensor as FloatResult;
+}
+
+function sharedArray<D extends Dtype>(operation: string, dtype: D, length: number): TensorDataOf[D] {
+  const bytes = length * BYTES[dtype];
+  try {
+    const ArrayOf = ARRAYS[dtype] as unknown as new (memory: SharedArrayBuffer) => TensorDataOf[D];
+    return new ArrayOf(new SharedArrayBuffer(bytes));
+  } catch (cause) {
+    throw new OutOfMemoryError(`${operation}: an array of ${bytes} bytes does not fit memory`, { cause });
+  }
+}
