@@ -1,16 +1,9 @@
-import { type CheckedFloats, FLOATS, type FloatTensor } from "../tensor/tensor.js";
-import {
-  checkKeys,
-  readSettings,
-  SETTINGS_NAMES,
-  type AttentionSettings,
-  type AttentionSettingsOptions,
-} from "./attentionSettings.js";
-import type { AttentionShape } from "./attentionShape.js";
-import { readReturns, type Returns, type Wanted } from "./returns.js";
 import type { CallArguments } from "../call/callArguments.js";
-import { describe } from "../foreign/describe.js";
+import { refuseGpu } from "../call/location.js";
+import { namesOf, type NumberList, type OptionReader } from "../call/options.js";
+import { outputForm, type OutputForm } from "../call/outputForm.js";
 import { ShapeError } from "../errors/errors.js";
+import { describe } from "../foreign/describe.js";
 import {
   axisName,
   headsShape,
@@ -21,10 +14,17 @@ import {
   type HeadsShape,
   type Layout,
 } from "../tensor/layout.js";
-import { namesOf, type NumberList, type OptionReader } from "../call/options.js";
+import { FLOATS, type CheckedFloats, type FloatTensor } from "../tensor/tensor.js";
+import {
+  checkKeys,
+  readSettings,
+  SETTINGS_NAMES,
+  type AttentionSettings,
+  type AttentionSettingsOptions,
+} from "./attentionSettings.js";
+import type { AttentionShape } from "./attentionShape.js";
 import { readRagged, type Ragged } from "./ragged.js";
-import { outputForm, type OutputForm } from "../call/outputForm.js";
-import { refuseGpu } from "../call/location.js";
+import { readReturns, type Returns, type Wanted } from "./returns.js";
 
 /** Options of `scaledDotProductAttention`. */
 export interface AttentionOptions extends AttentionSettingsOptions {

@@ -1,5 +1,5 @@
 import type { GpuFloats, GpuResult } from "../tensor/gpuTensor.js";
-import type { TypedTensor, FloatTensor, HalfArray } from "../tensor/tensor.js";
+import type { FloatTensor, HalfArray, TypedTensor } from "../tensor/tensor.js";
 import type { Returns } from "./returns.js";
 
 /** A float result in the dtype of the inputs. */

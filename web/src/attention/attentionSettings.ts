@@ -1,6 +1,6 @@
-import { describe } from "../foreign/describe.js";
-import { OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
 import { namesOf, type NumberList, type OptionReader } from "../call/options.js";
+import { OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
+import { describe } from "../foreign/describe.js";
 import type { CheckedTensor, Tensor } from "../tensor/tensor.js";
 import type { AttentionShape } from "./attentionShape.js";
 

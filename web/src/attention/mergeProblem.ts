@@ -1,11 +1,11 @@
 import type { CallArguments } from "../call/callArguments.js";
-import { describe, isObject } from "../foreign/describe.js";
-import { OptionError, ShapeError } from "../errors/errors.js";
-import type { FloatResult } from "./attentionResult.js";
-import { outputForm, type OutputForm } from "../call/outputForm.js";
-import type { CheckedFloats, CheckedTensor, FloatTensor, Tensor, TypedTensor } from "../tensor/tensor.js";
-import { headsShape, keepRank, LAYOUTS, type Layout } from "../tensor/layout.js";
 import { isArray, namesOf, readOptions, type NumberList } from "../call/options.js";
+import { outputForm, type OutputForm } from "../call/outputForm.js";
+import { OptionError, ShapeError } from "../errors/errors.js";
+import { describe, isObject } from "../foreign/describe.js";
+import { headsShape, keepRank, LAYOUTS, type Layout } from "../tensor/layout.js";
+import type { CheckedFloats, CheckedTensor, FloatTensor, Tensor, TypedTensor } from "../tensor/tensor.js";
+import type { FloatResult } from "./attentionResult.js";
 import { notes } from "./mergeNotes.js";
 
 /** Attention over some of the keys: what scaledDotProductAttention returns with `returns: { lse: true }`. */

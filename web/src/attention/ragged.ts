@@ -1,8 +1,8 @@
-import type { AttentionShape } from "./attentionShape.js";
-import { describe } from "../foreign/describe.js";
-import { OptionError, ShapeError } from "../errors/errors.js";
-import type { Layout } from "../tensor/layout.js";
 import type { OptionReader } from "../call/options.js";
+import { OptionError, ShapeError } from "../errors/errors.js";
+import { describe } from "../foreign/describe.js";
+import type { Layout } from "../tensor/layout.js";
+import type { AttentionShape } from "./attentionShape.js";
 
 /** The cumulative lengths of a ragged batch. */
 export interface Ragged {

@@ -1,6 +1,6 @@
 import { namesOf, type NumberList, type OptionReader } from "../call/options.js";
-import type { AttentionShape } from "./attentionShape.js";
 import { OptionError } from "../errors/errors.js";
+import type { AttentionShape } from "./attentionShape.js";
 
 /** A choice of heads and query rows; absent means all. */
 export interface Slice {

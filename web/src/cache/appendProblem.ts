@@ -1,9 +1,9 @@
 import type { CallArguments } from "../call/callArguments.js";
-import { namesOf, type NumberList, readOptions } from "../call/options.js";
+import { namesOf, readOptions, type NumberList } from "../call/options.js";
 import { ShapeError } from "../errors/errors.js";
-import { type HeadsShape, LAYOUTS, headsShape, axisName, type Layout } from "../tensor/layout.js";
+import { axisName, headsShape, LAYOUTS, type HeadsShape, type Layout } from "../tensor/layout.js";
 import { FLOATS, type CheckedFloats } from "../tensor/tensor.js";
-import { type CacheForm, checkKvHeads } from "./cacheProblem.js";
+import { checkKvHeads, type CacheForm } from "./cacheProblem.js";
 
 /** Options of `KvCache.append`. */
 export interface AppendOptions {

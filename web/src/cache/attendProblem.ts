@@ -1,29 +1,29 @@
 import {
-  SETTINGS_NAMES,
-  readSettings,
   checkKeys,
+  readSettings,
+  SETTINGS_NAMES,
   type AttentionSettings,
   type AttentionSettingsOptions,
 } from "../attention/attentionSettings.js";
 import type { AttentionShape } from "../attention/attentionShape.js";
 import { readReturns, type Returns, type Wanted } from "../attention/returns.js";
-import { refuseGpu } from "../call/location.js";
 import type { CallArguments } from "../call/callArguments.js";
-import { readOptions, namesOf, type OptionReader } from "../call/options.js";
+import { refuseGpu } from "../call/location.js";
+import { namesOf, readOptions, type OptionReader } from "../call/options.js";
 import { outputForm, type OutputForm } from "../call/outputForm.js";
 import { ShapeError } from "../errors/errors.js";
 import {
-  type HeadsShape,
-  packsHeads,
-  headsShape,
   axisName,
-  type Layout,
-  shapeOf,
-  LAYOUTS,
+  headsShape,
   keepRank,
+  LAYOUTS,
+  packsHeads,
+  shapeOf,
+  type HeadsShape,
+  type Layout,
 } from "../tensor/layout.js";
 import { FLOATS, type CheckedFloats, type FloatTensor } from "../tensor/tensor.js";
-import { type CacheForm, checkKvHeads } from "./cacheProblem.js";
+import { checkKvHeads, type CacheForm } from "./cacheProblem.js";
 
 /** Options of `KvCache.attend`: those of `scaledDotProductAttention` that go with a cache. */
 export interface AttendOptions extends AttentionSettingsOptions {

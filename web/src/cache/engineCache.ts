@@ -1,7 +1,7 @@
 import type { AttentionResult } from "../attention/attentionResult.js";
 import type { Eventually } from "../call/context.js";
-import type { AttendProblem } from "./attendProblem.js";
 import type { AppendProblem } from "./appendProblem.js";
+import type { AttendProblem } from "./attendProblem.js";
 import type { CacheForm } from "./cacheProblem.js";
 
 /** A cache in an engine. What calls change shows when they have settled. */

@@ -4,16 +4,15 @@ import type { Returns } from "../attention/returns.js";
 import type { CallArguments } from "../call/callArguments.js";
 import type { Context } from "../call/context.js";
 import { Disposing } from "../call/disposable.js";
-import { namesOf, readOptions, type NumberList, type OptionReader } from "../call/options.js";
-import { describe } from "../foreign/describe.js";
+import type { NumberList } from "../call/options.js";
 import { DisposedError, OptionError } from "../errors/errors.js";
-import { ANGLE_NAMES, readAngles, type CheckedAngles } from "../position/rotaryAngles.js";
+import { describe } from "../foreign/describe.js";
 import type { GpuFloats, OnGpu } from "../tensor/gpuTensor.js";
 import { largestOf } from "../tensor/largest.js";
 import type { FloatTensor } from "../tensor/tensor.js";
 import { appendProblem, type AppendOptions } from "./appendProblem.js";
 import { attendRequest, type AttendOptions } from "./attendProblem.js";
-import type { CacheDtype, CacheForm, CacheProblem, KvCacheOptions, Ring } from "./cacheProblem.js";
+import { heldLength, type CacheDtype, type Ring } from "./cacheProblem.js";
 import type { EngineCache } from "./engineCache.js";
 import { forgetAppend, lastAppend, noteAppend, withLengthsOf } from "./lastAppend.js";
 import { rewindLengths, sliceRange } from "./tokenRange.js";
@@ -23,65 +22,6 @@ type CallOptions<R, Into> = OnGpu<Omit<AttendOptions, "returns" | "into" | "loca
   readonly returns?: R;
   readonly into?: Into;
 };
-
-const DTYPES = ["float32", "float16", "int8"] as const;
-
-/** How many of `appended` tokens a cache of this form holds. */
-export function heldLength({ ring }: Pick<CacheForm, "ring">, appended: number): number {
-  return ring ? Math.min(appended, ring.keepFirst + ring.window) : appended;
-}
-
-const CACHE_NAMES = namesOf<KvCacheOptions>({
-  batchSize: true,
-  numKvHeads: true,
-  headDim: true,
-  valueDim: true,
-  dtype: true,
-  capacity: true,
-  ring: true,
-  rotary: true,
-});
-
-/** Reads and checks a whole call of kvCache. */
-export function cacheProblem(call: CallArguments, given: unknown): CacheProblem {
-  const { operation } = call;
-  const options = readOptions(call, given, CACHE_NAMES);
-  const headDim = options.requiredInteger("headDim", { min: 1 });
-  const ring = readRing(options);
-  const capacity = options.integer("capacity", { min: 1 });
-  const held = ring ? ring.keepFirst + ring.window : 0;
-  if (capacity !== undefined && capacity < held)
-    throw new OptionError(
-      `${operation}: capacity must be at least ring.keepFirst + ring.window = ${held}, got ${capacity}`,
-    );
-  return {
-    operation,
-    batchSize: options.integer("batchSize", { min: 0 }) ?? 1,
-    numKvHeads: options.requiredInteger("numKvHeads", { min: 1 }),
-    headDim,
-    valueDim: options.integer("valueDim", { min: 1 }) ?? headDim,
-    dtype: options.oneOf("dtype", DTYPES, "float32"),
-    capacity,
-    ring,
-    rotary: readRotary(options, headDim),
-  };
-}
-
-function readRing(options: OptionReader): Required<Ring> | undefined {
-  const ring = options.object("ring", namesOf<Ring>({ keepFirst: true, window: true }));
-  if (!ring) return undefined;
-  return { keepFirst: ring.integer("keepFirst", { min: 0 }) ?? 0, window: ring.requiredInteger("window", { min: 1 }) };
-}
-
-function readRotary(options: OptionReader, headDim: number): CheckedAngles | undefined {
-  const rotary = options.object("rotary", ANGLE_NAMES);
-  const angles = rotary && readAngles(rotary, headDim);
-  if (angles?.scaling?.kind === "dynamic-ntk" && angles.scaling.sequenceLength === undefined)
-    throw new OptionError(
-      `${options.operation}: rotary.scaling.sequenceLength must be given: keys that were turned stay as they are`,
-    );
-  return angles;
-}
 
 /**
  * Keys and values of past tokens; `kvCache` and `loadCache` of an instance make one.

@@ -1,6 +1,6 @@
 import type { CallArguments } from "../call/callArguments.js";
 import { argument } from "../call/options.js";
-import { ShapeError, OptionError } from "../errors/errors.js";
+import { OptionError, ShapeError } from "../errors/errors.js";
 import { largestOf } from "../tensor/largest.js";
 
 /** Reads the length to rewind to; what it returns makes one for every batch, none above what was appended. */

@@ -1,8 +1,8 @@
-import { assertIntact, type CallArguments } from "./callArguments.js";
-import { describe } from "../foreign/describe.js";
 import { OptionError } from "../errors/errors.js";
-import { isArray } from "./options.js";
+import { describe } from "../foreign/describe.js";
 import { arrayKind, placeOf } from "../foreign/typedArray.js";
+import { assertIntact, type CallArguments } from "./callArguments.js";
+import { isArray } from "./options.js";
 
 type View = new (buffer: ArrayBuffer, byteOffset: number, length: number) => ArrayLike<number | bigint>;
 

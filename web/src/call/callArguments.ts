@@ -1,7 +1,8 @@
-import { arraysOf, dataHint, dtypeHint, tensorHint } from "./arrayHints.js";
-import { describe, isObject, tagOf } from "../foreign/describe.js";
 import { HeadwiseError, OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
+import { describe, isObject, tagOf } from "../foreign/describe.js";
+import { arrayKind, isIntact, placeOf } from "../foreign/typedArray.js";
 import { checkGpuTensor, isGpuTensor, type GpuTensor } from "../tensor/gpuTensor.js";
+import type { Placement } from "../tensor/placement.js";
 import {
   ARRAYS,
   BYTES,
@@ -12,8 +13,7 @@ import {
   type Dtype,
   type TensorData,
 } from "../tensor/tensor.js";
-import { arrayKind, isIntact, placeOf } from "../foreign/typedArray.js";
-import type { Placement } from "../tensor/placement.js";
+import { arraysOf, dataHint, dtypeHint, tensorHint } from "./arrayHints.js";
 
 /** No tensor has more axes. */
 const MAX_RANK = 32;

@@ -1,5 +1,5 @@
-import { CallArguments } from "./callArguments.js";
 import type { HalfArray, TensorData, TypedTensor } from "../tensor/tensor.js";
+import { CallArguments } from "./callArguments.js";
 
 /**
  * Checks and builds a tensor. The array is referred to, not copied.

@@ -1,9 +1,9 @@
-import type { CallArguments } from "./callArguments.js";
-import { describe, isObject } from "../foreign/describe.js";
 import { OptionError, ShapeError } from "../errors/errors.js";
-import { otherName } from "./otherNames.js";
-import type { CheckedTensor, Dtype, Tensor } from "../tensor/tensor.js";
+import { describe, isObject } from "../foreign/describe.js";
 import { arrayKind } from "../foreign/typedArray.js";
+import type { CheckedTensor, Dtype, Tensor } from "../tensor/tensor.js";
+import type { CallArguments } from "./callArguments.js";
+import { otherName } from "./otherNames.js";
 
 /** A short list of numbers: an array, a typed array or a tensor of rank 1. */
 export type NumberList = readonly number[] | Float32Array | Int32Array | Tensor<"float32" | "int32">;

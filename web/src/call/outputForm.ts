@@ -1,6 +1,6 @@
 import { ShapeError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
-import { type FloatTensor, type CheckedFloats, elementCount, FLOATS } from "../tensor/tensor.js";
+import { elementCount, FLOATS, type CheckedFloats, type FloatTensor } from "../tensor/tensor.js";
 import type { OptionReader } from "./options.js";
 
 /** The output's form: an engine writes it in `layout` with this dtype. */

@@ -1,15 +1,15 @@
 import type { AttentionProblem } from "../attention/attentionProblem.js";
-import type { CacheProblem } from "../cache/cacheProblem.js";
-import type { LayerProblem } from "../layer/layerProblem.js";
+import type { AttentionResult, FloatResult, RecordedAttention } from "../attention/attentionResult.js";
 import type { MergeProblem, MergeResult } from "../attention/mergeProblem.js";
+import type { CacheProblem } from "../cache/cacheProblem.js";
+import type { EngineCache } from "../cache/engineCache.js";
+import type { Eventually } from "../call/context.js";
+import type { EngineLayer } from "../layer/engineLayer.js";
+import type { LayerProblem } from "../layer/layerProblem.js";
 import type { RotaryProblem } from "../position/rotaryProblem.js";
 import type { Dtype, TensorData } from "../tensor/tensor.js";
 import type { EngineTensor } from "./engineTensor.js";
-import type { Eventually } from "../call/context.js";
-import type { RecordedAttention, AttentionResult, FloatResult } from "../attention/attentionResult.js";
 import type { KernelTime, Report } from "./report.js";
-import type { EngineCache } from "../cache/engineCache.js";
-import type { EngineLayer } from "../layer/engineLayer.js";
 
 /** One engine: computes problems that passed every check, one at a time. */
 export interface Engine {

@@ -1,6 +1,6 @@
 import { Disposing } from "../call/disposable.js";
 import { DisposedError } from "../errors/errors.js";
-import type { Dtype, TypedTensor, TensorDataOf } from "../tensor/tensor.js";
+import type { Dtype, TensorDataOf, TypedTensor } from "../tensor/tensor.js";
 
 /**
  * A tensor inside the engine: calls read and write it in place, without a copy.

@@ -1,5 +1,5 @@
-import { isObject } from "../foreign/describe.js";
 import type { OptionReader } from "../call/options.js";
+import { isObject } from "../foreign/describe.js";
 
 /** The options that concern the GPU, checked. */
 export interface GpuOptions {

@@ -1,6 +1,6 @@
 import type { Attention } from "../instance/attention.js";
-import { createOn } from "../instance/openEngine.js";
 import type { CreateOptions } from "../instance/createOptions.js";
+import { createOn } from "../instance/openEngine.js";
 import { nodeHost } from "../wasm/nodeHost.js";
 import { nodePlace } from "../wasm/nodePlace.js";
 

@@ -1,6 +1,6 @@
 import type { Attention } from "../instance/attention.js";
-import { createOn } from "../instance/openEngine.js";
 import type { CreateOptions } from "../instance/createOptions.js";
+import { createOn } from "../instance/openEngine.js";
 import { browserHost } from "../wasm/browserHost.js";
 import { browserPlace } from "../wasm/browserPlace.js";
 

@@ -5,8 +5,8 @@
  * @module
  */
 import { Attention } from "../instance/attention.js";
-import { openEngine } from "../instance/openEngine.js";
 import { OPERATION, readCreateOptions, type CreateOptions as AllOptions } from "../instance/createOptions.js";
+import { openEngine } from "../instance/openEngine.js";
 import type { WasmSource } from "../wasm/host.js";
 import { inlineHost } from "../wasm/inlineHost.js";
 

@@ -4,11 +4,11 @@
  * @module
  */
 import { throwIfAborted } from "../call/abort.js";
-import { Attention } from "../instance/attention.js";
 import { CallArguments } from "../call/callArguments.js";
-import { readGpu } from "../engine/gpuOptions.js";
-import { openGpuAlone } from "../instance/openGpu.js";
 import { namesOf, readOptions } from "../call/options.js";
+import { readGpu } from "../engine/gpuOptions.js";
+import { Attention } from "../instance/attention.js";
+import { openGpuAlone } from "../instance/openGpu.js";
 
 export * from "./exports.js";
 

@@ -1,25 +1,25 @@
-import type { Returns } from "../attention/returns.js";
 import { attentionProblem, OPTION_NAMES, type AttentionOptions } from "../attention/attentionProblem.js";
-import { BYTES, type Dtype, type FloatTensor } from "../tensor/tensor.js";
-import type { Engine, Opened } from "../engine/engine.js";
-import type { KernelTime, Report } from "../engine/report.js";
 import type { NoReturns, OutputOf, RecordedAttention, ResultAt } from "../attention/attentionResult.js";
-import type { Context, Eventually } from "../call/context.js";
-import { cacheProblem, KvCache } from "../cache/kvCache.js";
-import type { KvCacheOptions } from "../cache/cacheProblem.js";
-import { CallArguments } from "../call/callArguments.js";
-import { Disposing } from "../call/disposable.js";
-import { DisposedError, UnsupportedError } from "../errors/errors.js";
-import type { GpuFloats, OnGpu } from "../tensor/gpuTensor.js";
-import { Layer } from "../layer/layer.js";
-import { layerProblem, type LayerOptions } from "../layer/layerProblem.js";
-import { mergeProblem, type AttentionPart, type MergeOptions, type MergeResult } from "../attention/mergeProblem.js";
 import { noteForMerge } from "../attention/mergeNotes.js";
+import { mergeProblem, type AttentionPart, type MergeOptions, type MergeResult } from "../attention/mergeProblem.js";
+import type { Returns } from "../attention/returns.js";
+import { cacheProblem, type KvCacheOptions } from "../cache/cacheProblem.js";
+import { KvCache } from "../cache/kvCache.js";
+import { CallArguments } from "../call/callArguments.js";
+import type { Context, Eventually } from "../call/context.js";
+import { Disposing } from "../call/disposable.js";
 import { argument, readOptions } from "../call/options.js";
 import { Queue } from "../call/queue.js";
-import { rotaryProblem, type RotaryOptions } from "../position/rotaryProblem.js";
-import { runWarmup, warmupProblem, type WarmupShape } from "./warmup.js";
+import type { Engine, Opened } from "../engine/engine.js";
 import type { EngineTensor } from "../engine/engineTensor.js";
+import type { KernelTime, Report } from "../engine/report.js";
+import { DisposedError, UnsupportedError } from "../errors/errors.js";
+import { Layer } from "../layer/layer.js";
+import { layerProblem, type LayerOptions } from "../layer/layerProblem.js";
+import { rotaryProblem, type RotaryOptions } from "../position/rotaryProblem.js";
+import type { GpuFloats, OnGpu } from "../tensor/gpuTensor.js";
+import { BYTES, type Dtype, type FloatTensor } from "../tensor/tensor.js";
+import { runWarmup, warmupProblem, type WarmupShape } from "./warmup.js";
 
 /** Options of a call: `R` is what it returns, `Into` the tensor that it writes to. */
 type CallOptions<R, Into> = OnGpu<Omit<AttentionOptions, "returns" | "into" | "location">> & {

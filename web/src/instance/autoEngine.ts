@@ -1,12 +1,12 @@
 import type { AttentionProblem } from "../attention/attentionProblem.js";
-import type { KernelTime } from "../engine/report.js";
 import type { AttentionResult, RecordedAttention } from "../attention/attentionResult.js";
 import type { Eventually } from "../call/context.js";
-import { checkEncoder, gpuDataOf } from "../tensor/gpuTensor.js";
-import { Late } from "./late.js";
-import { WasmEngine } from "../wasm/wasmEngine.js";
-import type { WasmCore } from "../wasm/core.js";
 import type { GpuEngine } from "../engine/gpuModule.js";
+import type { KernelTime } from "../engine/report.js";
+import { checkEncoder, gpuDataOf } from "../tensor/gpuTensor.js";
+import type { WasmCore } from "../wasm/core.js";
+import { WasmEngine } from "../wasm/wasmEngine.js";
+import { Late } from "./late.js";
 
 /**
  * The CPU computes; the GPU only what is on it or is to stay there. It is opened by the first such call. Were large calls

@@ -1,7 +1,7 @@
 import { CallArguments } from "../call/callArguments.js";
-import { OptionError } from "../errors/errors.js";
-import { readGpu } from "../engine/gpuOptions.js";
 import { namesOf, readOptions, type OptionReader } from "../call/options.js";
+import { readGpu } from "../engine/gpuOptions.js";
+import { OptionError } from "../errors/errors.js";
 import { arrayKind } from "../foreign/typedArray.js";
 import { INITIAL_MEMORY, type CheckedSource, type LoadProgress, type WasmSource } from "../wasm/host.js";
 import { VARIANT_NAMES, type Variant } from "../wasm/variants.js";

@@ -1,16 +1,16 @@
-import { Attention } from "./attention.js";
 import { throwIfAborted } from "../call/abort.js";
-import { AutoEngine } from "./autoEngine.js";
 import type { Opened } from "../engine/engine.js";
-import { OPERATION, readCreateOptions, type CheckedOptions } from "./createOptions.js";
-import { OptionError, UnsupportedError } from "../errors/errors.js";
 import { reasonForCpu } from "../engine/gpuOptions.js";
 import { version } from "../engine/version.js";
-import { WasmEngine } from "../wasm/wasmEngine.js";
+import { OptionError, UnsupportedError } from "../errors/errors.js";
 import { engineFiles, type EngineFiles, type Place } from "../wasm/engineFiles.js";
 import { MEMORY_PER_THREAD, type Host } from "../wasm/host.js";
 import { loadEngine } from "../wasm/loader.js";
 import { chooseVariant } from "../wasm/variants.js";
+import { WasmEngine } from "../wasm/wasmEngine.js";
+import { Attention } from "./attention.js";
+import { AutoEngine } from "./autoEngine.js";
+import { OPERATION, readCreateOptions, type CheckedOptions } from "./createOptions.js";
 
 /** createAttention for an entry of the package whose engine is in files. */
 export async function createOn(place: Place, hostOf: (files: EngineFiles) => Host, given: unknown): Promise<Attention> {

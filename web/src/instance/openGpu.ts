@@ -1,7 +1,7 @@
 import { throwIfAborted } from "../call/abort.js";
 import type { Opened } from "../engine/engine.js";
-import type { Report } from "../engine/report.js";
 import type { GpuOptions } from "../engine/gpuOptions.js";
+import type { Report } from "../engine/report.js";
 import { version } from "../engine/version.js";
 import { openWebgpu } from "../webgpu/webgpuEngine.js";
 

@@ -1,9 +1,9 @@
 import { attentionProblem, OPTION_NAMES, type AttentionProblem } from "../attention/attentionProblem.js";
-import type { Engine } from "../engine/engine.js";
 import type { CallArguments } from "../call/callArguments.js";
+import { namesOf, readOptions } from "../call/options.js";
+import type { Engine } from "../engine/engine.js";
 import type { GpuResult } from "../tensor/gpuTensor.js";
 import { LAYOUTS, packsHeads, shapeOf, type Layout } from "../tensor/layout.js";
-import { namesOf, readOptions } from "../call/options.js";
 import { zeros } from "../tensor/zeros.js";
 
 /** The extents of calls to come. */

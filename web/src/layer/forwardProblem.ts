@@ -1,25 +1,26 @@
-import type { Context } from "../call/context.js";
 import {
-  SETTINGS_NAMES,
-  readSettings,
   checkKeys,
+  readSettings,
+  SETTINGS_NAMES,
   type AttentionSettings,
   type AttentionSettingsOptions,
 } from "../attention/attentionSettings.js";
 import type { AttentionShape } from "../attention/attentionShape.js";
-import { readReturns, type Returns, type Wanted } from "../attention/returns.js";
-import type { EngineCache } from "../cache/engineCache.js";
 import { readRagged, type Ragged } from "../attention/ragged.js";
-import { heldLength, KvCache } from "../cache/kvCache.js";
-import { readOptions, namesOf, type NumberList, type OptionReader } from "../call/options.js";
-import { outputForm, type OutputForm } from "../call/outputForm.js";
-import { FLOATS, type CheckedFloats, type FloatTensor } from "../tensor/tensor.js";
+import { readReturns, type Returns, type Wanted } from "../attention/returns.js";
+import { heldLength } from "../cache/cacheProblem.js";
+import type { EngineCache } from "../cache/engineCache.js";
+import { KvCache } from "../cache/kvCache.js";
 import { withLengthsOf } from "../cache/lastAppend.js";
 import type { CallArguments } from "../call/callArguments.js";
+import type { Context } from "../call/context.js";
 import { refuseGpu } from "../call/location.js";
+import { namesOf, readOptions, type NumberList, type OptionReader } from "../call/options.js";
+import { outputForm, type OutputForm } from "../call/outputForm.js";
+import { OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
-import { ShapeError, UnsupportedError, OptionError } from "../errors/errors.js";
 import { largestOf } from "../tensor/largest.js";
+import { FLOATS, type CheckedFloats, type FloatTensor } from "../tensor/tensor.js";
 import type { LayerProblem } from "./layerProblem.js";
 import type { LayerShape } from "./layerShape.js";
 

@@ -1,14 +1,14 @@
-import type { Context } from "../call/context.js";
-import type { Returns } from "../attention/returns.js";
-import type { FloatTensor } from "../tensor/tensor.js";
-import type { EngineLayer } from "./engineLayer.js";
 import type { NoReturns, ResultOf } from "../attention/attentionResult.js";
+import type { Returns } from "../attention/returns.js";
+import { noteAppend } from "../cache/lastAppend.js";
+import type { Context } from "../call/context.js";
 import { Disposing } from "../call/disposable.js";
 import { DisposedError } from "../errors/errors.js";
-import { type LayerProblem } from "./layerProblem.js";
-import { type ForwardOptions, forwardRequest, type LayerForm } from "./forwardProblem.js";
+import type { FloatTensor } from "../tensor/tensor.js";
+import type { EngineLayer } from "./engineLayer.js";
+import { forwardRequest, type ForwardOptions, type LayerForm } from "./forwardProblem.js";
+import type { LayerProblem } from "./layerProblem.js";
 import type { LayerShape } from "./layerShape.js";
-import { noteAppend } from "../cache/lastAppend.js";
 
 /**
  * A multi-head layer; `multiHeadAttention` of an instance makes one.

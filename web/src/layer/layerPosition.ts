@@ -1,7 +1,7 @@
+import { namesOf, type OptionReader } from "../call/options.js";
 import { ShapeError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
-import { namesOf, type OptionReader } from "../call/options.js";
-import { ANGLE_NAMES, type CheckedAngles, readAngles, type RotaryAngles } from "../position/rotaryAngles.js";
+import { ANGLE_NAMES, readAngles, type CheckedAngles, type RotaryAngles } from "../position/rotaryAngles.js";
 import type { CheckedTensor, Tensor } from "../tensor/tensor.js";
 import type { LayerShape } from "./layerShape.js";
 

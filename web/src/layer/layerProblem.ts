@@ -1,4 +1,6 @@
 import type { CallArguments } from "../call/callArguments.js";
+import { namesOf, readOptions } from "../call/options.js";
+import { readPosition, type CheckedPosition, type LayerPosition } from "./layerPosition.js";
 import { readLayerShape, type LayerShape } from "./layerShape.js";
 import {
   readLinear,
@@ -9,8 +11,6 @@ import {
   type LayerWeights,
   type LinearWeights,
 } from "./layerWeights.js";
-import { namesOf, readOptions } from "../call/options.js";
-import { readPosition, type CheckedPosition, type LayerPosition } from "./layerPosition.js";
 import { readQkNorm, type CheckedQkNorm, type QkNorm } from "./qkNorm.js";
 
 /** Options of `multiHeadAttention`. */

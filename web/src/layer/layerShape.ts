@@ -1,6 +1,6 @@
+import type { OptionReader } from "../call/options.js";
 import { OptionError, ShapeError } from "../errors/errors.js";
 import { extentsOf, weightOf } from "./layerWeights.js";
-import type { OptionReader } from "../call/options.js";
 
 /**
  * The extents of a layer: what the options say, else what the weights' shapes tell, else the defaults.

@@ -1,8 +1,8 @@
-import { type CheckedFloats, FLOATS, type FloatTensor } from "../tensor/tensor.js";
-import { describe } from "../foreign/describe.js";
-import { OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
 import type { OptionReader } from "../call/options.js";
+import { OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
+import { describe } from "../foreign/describe.js";
 import { arrayKind } from "../foreign/typedArray.js";
+import { FLOATS, type CheckedFloats, type FloatTensor } from "../tensor/tensor.js";
 
 /** A tensor or, its shape being known, its data alone. */
 export type Weight = FloatTensor | FloatTensor["data"];

@@ -1,4 +1,4 @@
-import { namesOf, isList, type NumberList, type OptionReader } from "../call/options.js";
+import { isList, namesOf, type NumberList, type OptionReader } from "../call/options.js";
 import { isObject } from "../foreign/describe.js";
 
 /** A norm of every head's queries and keys, before they are turned. */

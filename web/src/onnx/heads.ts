@@ -1,6 +1,6 @@
 import type { CallArguments } from "../call/callArguments.js";
-import { describe } from "../foreign/describe.js";
 import { ShapeError } from "../errors/errors.js";
+import { describe } from "../foreign/describe.js";
 import { elementCount } from "../tensor/tensor.js";
 import { emptyArray, type Floats } from "./element.js";
 

@@ -1,6 +1,6 @@
 import type { CallArguments } from "../call/callArguments.js";
-import { describe } from "../foreign/describe.js";
 import { ShapeError } from "../errors/errors.js";
+import { describe } from "../foreign/describe.js";
 import type { Tensor } from "../tensor/tensor.js";
 import { checkRank, emptyArray, shaped, type Element, type Shaped } from "./element.js";
 

@@ -1,7 +1,7 @@
 import { CallArguments } from "../call/callArguments.js";
-import { describe, isObject } from "../foreign/describe.js";
-import { OptionError, UnsupportedError } from "../errors/errors.js";
 import { readOptions, type OptionReader } from "../call/options.js";
+import { OptionError, UnsupportedError } from "../errors/errors.js";
+import { describe, isObject } from "../foreign/describe.js";
 
 export interface OperatorOptions {
   /** The operator set whose rules apply. Default: 25, the newest known here; later ones count as 25. */

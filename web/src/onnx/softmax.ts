@@ -1,6 +1,6 @@
-import type { Attention } from "../instance/attention.js";
 import type { FloatResult } from "../attention/attentionResult.js";
 import { namesOf } from "../call/options.js";
+import type { Attention } from "../instance/attention.js";
 import { asGiven, checkFloats, convert, emptyArray, widen, type FloatTensor } from "./element.js";
 import { readOperator, type OperatorOptions, type OperatorRules } from "./operator.js";
 

@@ -1,7 +1,7 @@
-import { ShapeError } from "../errors/errors.js";
-import { describe } from "../foreign/describe.js";
 import { CallArguments } from "../call/callArguments.js";
 import { argument, namesOf, readOptions, type OptionReader } from "../call/options.js";
+import { ShapeError } from "../errors/errors.js";
+import { describe } from "../foreign/describe.js";
 import type { Tensor, TypedTensor } from "../tensor/tensor.js";
 import { zeros } from "../tensor/zeros.js";
 

@@ -1,11 +1,11 @@
 import type { CallArguments } from "../call/callArguments.js";
 import { isList, namesOf, readOptions, type NumberList, type OptionReader } from "../call/options.js";
 import { outputForm, type OutputForm } from "../call/outputForm.js";
-import { describe } from "../foreign/describe.js";
 import { OptionError, ShapeError } from "../errors/errors.js";
+import { describe } from "../foreign/describe.js";
 import { axisName, headsShape, LAYOUTS, type HeadsShape, type Layout } from "../tensor/layout.js";
 import type { CheckedFloats, CheckedTensor, FloatTensor, Tensor } from "../tensor/tensor.js";
-import { ANGLE_NAMES, type CheckedAngles, readAngles, type RotaryAngles } from "./rotaryAngles.js";
+import { ANGLE_NAMES, readAngles, type CheckedAngles, type RotaryAngles } from "./rotaryAngles.js";
 
 /** Options of `rotaryEmbedding`. */
 export interface RotaryOptions extends RotaryAngles {

@@ -1,5 +1,5 @@
-import { describe, isObject, tagOf } from "../foreign/describe.js";
 import { DisposedError, OptionError, ShapeError } from "../errors/errors.js";
+import { describe, isObject, tagOf } from "../foreign/describe.js";
 import { arrayKind } from "../foreign/typedArray.js";
 import { BYTES, elementCount, type CheckedTensor, type Dtype } from "./tensor.js";
 

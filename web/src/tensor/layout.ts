@@ -1,5 +1,5 @@
-import { describe } from "../foreign/describe.js";
 import { OptionError, ShapeError } from "../errors/errors.js";
+import { describe } from "../foreign/describe.js";
 
 /**
  * Memory order of query, key, value and output: batch, head, sequence, head dim. `"BSE"` has the heads packed in its

@@ -1,5 +1,5 @@
-import { describe } from "../foreign/describe.js";
 import { ShapeError } from "../errors/errors.js";
+import { describe } from "../foreign/describe.js";
 
 /** Element types. `"bool"` is one byte an element, nonzero = true; `"float16"` may be held as raw bits. */
 export type Dtype = "float32" | "float16" | "bool" | "int32";

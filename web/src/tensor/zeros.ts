@@ -1,5 +1,5 @@
-import { describe } from "../foreign/describe.js";
 import { OutOfMemoryError } from "../errors/errors.js";
+import { describe } from "../foreign/describe.js";
 import { elementCount, type TypedTensor } from "./tensor.js";
 
 /** What WebAssembly can address: no engine reads a larger array. */

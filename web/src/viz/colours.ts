@@ -1,5 +1,5 @@
-import { interpolateLab, piecewise } from "d3-interpolate";
 import { hcl, lab, rgb } from "d3-color";
+import { interpolateLab, piecewise } from "d3-interpolate";
 
 /** What the numbers are: probabilities from 0 up, or scores of either sign. */
 export type Kind = "probs" | "scores";

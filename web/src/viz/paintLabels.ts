@@ -1,6 +1,6 @@
+import type { ByAxis, Span } from "./bins.js";
 import { anchorOf, axisLabels, LABEL_GAP, LABEL_SIZE } from "./labels.js";
 import type { MapLayout } from "./mapLayout.js";
-import type { ByAxis, Span } from "./bins.js";
 import type { Theme } from "./theme.js";
 import type { Tokens } from "./words.js";
 

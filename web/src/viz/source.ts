@@ -1,6 +1,6 @@
 import { assertIntact, CallArguments } from "../call/callArguments.js";
-import { describe } from "../foreign/describe.js";
 import { OptionError, ShapeError } from "../errors/errors.js";
+import { describe } from "../foreign/describe.js";
 import type { CheckedTensor, Dtype, Tensor } from "../tensor/tensor.js";
 
 /** Attention that is computed when it is looked at. */

@@ -1,5 +1,5 @@
-import { describe } from "../foreign/describe.js";
 import { ShapeError } from "../errors/errors.js";
+import { describe } from "../foreign/describe.js";
 import type { Tensor } from "../tensor/tensor.js";
 import { padded, type AttentionSource } from "./source.js";
 

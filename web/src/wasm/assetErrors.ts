@@ -1,6 +1,6 @@
+import { version } from "../engine/version.js";
 import { AssetError } from "../errors/errors.js";
 import { thrownText } from "../foreign/thrown.js";
-import { version } from "../engine/version.js";
 
 /** How to say where the engine's files are. */
 const GIVE_FILES = "give their folder as `wasm: { baseUrl }`, or their addresses as `wasm: { url, glueUrl }`";

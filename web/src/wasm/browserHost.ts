@@ -1,7 +1,7 @@
+import type { GpuModule } from "../engine/gpuModule.js";
 import type { EngineFiles } from "./engineFiles.js";
 import { fetchWasm } from "./fetchAsset.js";
 import { loadFiles, loadPart } from "./files.js";
-import type { GpuModule } from "../engine/gpuModule.js";
 import { MOST_THREADS_BY_DEFAULT, type Host } from "./host.js";
 
 /** A page, or a worker of one, with the engine's files at these addresses. */

@@ -1,9 +1,9 @@
-import type { EngineCache } from "../cache/engineCache.js";
 import type { AttentionResult } from "../attention/attentionResult.js";
-import type { Eventually } from "../call/context.js";
-import type { AttendProblem } from "../cache/attendProblem.js";
 import type { AppendProblem } from "../cache/appendProblem.js";
+import type { AttendProblem } from "../cache/attendProblem.js";
 import type { CacheDtype, CacheForm, CacheProblem } from "../cache/cacheProblem.js";
+import type { EngineCache } from "../cache/engineCache.js";
+import type { Eventually } from "../call/context.js";
 import { DTYPE, LAYOUT, masks, placeInput, refuseOverlap, writeSettings, writeWanted } from "./attention.js";
 import type { WasmCore } from "./core.js";
 import type { Arena } from "./heap.js";

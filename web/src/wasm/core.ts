@@ -1,3 +1,4 @@
+import type { Eventually } from "../call/context.js";
 import {
   EmptyRowError,
   HeadwiseError,
@@ -7,7 +8,6 @@ import {
   UnsupportedError,
   type ErrorDetails,
 } from "../errors/errors.js";
-import type { Eventually } from "../call/context.js";
 import { Heap, MEMORY_HINT, type Arena } from "./heap.js";
 import type { CallStructs, NativeCore, WasmModule } from "./module.js";
 

@@ -1,5 +1,5 @@
-import { describe } from "../foreign/describe.js";
 import { OptionError } from "../errors/errors.js";
+import { describe } from "../foreign/describe.js";
 import { addressError } from "./assetErrors.js";
 import type { CheckedSource } from "./host.js";
 import type { Variant } from "./variants.js";

@@ -1,6 +1,6 @@
 import { beforeAbort, throwIfAborted } from "../call/abort.js";
-import { AssetError } from "../errors/errors.js";
 import { version } from "../engine/version.js";
+import { AssetError } from "../errors/errors.js";
 import { versionError } from "./assetErrors.js";
 import { compiled } from "./compile.js";
 import { addressOf, type EngineFiles } from "./engineFiles.js";

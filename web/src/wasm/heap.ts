@@ -1,5 +1,5 @@
-import { DisposedError, OutOfMemoryError } from "../errors/errors.js";
 import { EngineTensor } from "../engine/engineTensor.js";
+import { DisposedError, OutOfMemoryError } from "../errors/errors.js";
 import { ARRAYS, BYTES, elementCount, type Dtype, type TensorDataOf } from "../tensor/tensor.js";
 import type { LateCopy } from "./module.js";
 import { textOf } from "./utf8.js";

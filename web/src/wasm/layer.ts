@@ -1,8 +1,8 @@
-import type { EngineLayer } from "../layer/engineLayer.js";
 import type { AttentionResult } from "../attention/attentionResult.js";
 import type { Eventually } from "../call/context.js";
-import type { LayerProblem } from "../layer/layerProblem.js";
+import type { EngineLayer } from "../layer/engineLayer.js";
 import type { ForwardProblem } from "../layer/forwardProblem.js";
+import type { LayerProblem } from "../layer/layerProblem.js";
 import type { LinearWeights } from "../layer/layerWeights.js";
 import { BYTES, type CheckedTensor } from "../tensor/tensor.js";
 import {

@@ -1,7 +1,7 @@
 import { beforeAbort, throwIfAborted } from "../call/abort.js";
+import { version } from "../engine/version.js";
 import { AssetError, HeadwiseError, OutOfMemoryError } from "../errors/errors.js";
 import { thrownText } from "../foreign/thrown.js";
-import { version } from "../engine/version.js";
 import { versionError, workerHint } from "./assetErrors.js";
 import { WasmCore } from "./core.js";
 import { INITIAL_MEMORY, PAGE_BYTES, type EngineParts, type Host, type LoadOptions } from "./host.js";

@@ -1,5 +1,5 @@
-import type { Eventually } from "../call/context.js";
 import type { MergeProblem, MergeResult } from "../attention/mergeProblem.js";
+import type { Eventually } from "../call/context.js";
 import { DTYPE, LAYOUT, placeInput, placeOutput, refuseOverlap } from "./attention.js";
 import type { WasmCore } from "./core.js";
 

@@ -1,6 +1,6 @@
+import { version } from "../engine/version.js";
 import { AssetError } from "../errors/errors.js";
 import { isObject } from "../foreign/describe.js";
-import { version } from "../engine/version.js";
 import { versionError } from "./assetErrors.js";
 import { textOf } from "./utf8.js";
 import type { Variant } from "./variants.js";

@@ -3,13 +3,13 @@ import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 
 import { beforeAbort, throwIfAborted } from "../call/abort.js";
+import type { GpuModule } from "../engine/gpuModule.js";
 import { AssetError } from "../errors/errors.js";
 import { thrownText } from "../foreign/thrown.js";
 import { assetHint } from "./assetErrors.js";
 import type { EngineFiles } from "./engineFiles.js";
 import { checkWasm, fetchWasm, type ReadOptions } from "./fetchAsset.js";
 import { loadFiles, loadPart, type ReadWasm } from "./files.js";
-import type { GpuModule } from "../engine/gpuModule.js";
 import { MOST_THREADS_BY_DEFAULT, type Host } from "./host.js";
 
 /** Node, and engines that follow it, with the engine's files at these addresses. */

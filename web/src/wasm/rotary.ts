@@ -1,7 +1,7 @@
 import type { FloatResult } from "../attention/attentionResult.js";
 import type { Eventually } from "../call/context.js";
-import type { RotaryProblem } from "../position/rotaryProblem.js";
 import type { CheckedAngles } from "../position/rotaryAngles.js";
+import type { RotaryProblem } from "../position/rotaryProblem.js";
 import { DTYPE, LAYOUT, placeInput, placeOutput, refuseOverlap } from "./attention.js";
 import type { WasmCore } from "./core.js";
 import type { RotaryProperties } from "./module.js";

@@ -1,16 +1,16 @@
+import type { AttentionProblem } from "../attention/attentionProblem.js";
+import type { AttentionResult, GpuAttentionResult, RecordedAttention } from "../attention/attentionResult.js";
 import type { AttentionShape } from "../attention/attentionShape.js";
 import { selectedExtents, type Selection } from "../attention/returns.js";
-import type { AttentionProblem } from "../attention/attentionProblem.js";
-import type { CheckedFloats, TypedTensor } from "../tensor/tensor.js";
-import type { AttentionResult, GpuAttentionResult, RecordedAttention } from "../attention/attentionResult.js";
 import type { CacheDtype, Ring } from "../cache/cacheProblem.js";
 import { EmptyRowError, OptionError, type RowIndex } from "../errors/errors.js";
 import { largestOf } from "../tensor/largest.js";
+import type { CheckedFloats, TypedTensor } from "../tensor/tensor.js";
 import { asArray, recordCall, runCall, type Call, type Span } from "./call.js";
 import type { GpuCore } from "./core.js";
 import { outputRoom, writeOutput } from "./output.js";
-import { FEATURE, NO_PARAMS, type Params } from "./params.js";
 import { packRows } from "./pack.js";
+import { FEATURE, NO_PARAMS, type Params } from "./params.js";
 import {
   divideUp,
   planAttention,

@@ -1,14 +1,13 @@
 import type { AttentionProblem } from "../attention/attentionProblem.js";
-import type { CheckedFloats } from "../tensor/tensor.js";
-import type { EngineCache } from "../cache/engineCache.js";
 import type { AttentionResult } from "../attention/attentionResult.js";
-import { heldLength } from "../cache/kvCache.js";
-import type { AttendProblem } from "../cache/attendProblem.js";
 import type { AppendProblem } from "../cache/appendProblem.js";
-import type { CacheForm, CacheProblem } from "../cache/cacheProblem.js";
+import type { AttendProblem } from "../cache/attendProblem.js";
+import { heldLength, type CacheForm, type CacheProblem } from "../cache/cacheProblem.js";
+import type { EngineCache } from "../cache/engineCache.js";
 import { DeviceLostError, OptionError, ShapeError } from "../errors/errors.js";
 import { GpuData } from "../tensor/gpuTensor.js";
 import { largestOf } from "../tensor/largest.js";
+import type { CheckedFloats } from "../tensor/tensor.js";
 import { encodeOrRead, planOf, type Cached, type InPlace } from "./attention.js";
 import { readCache, writeCache } from "./cacheFile.js";
 import { CacheStore, droppedOf, fileBytes, fillFile, fillStore, padded, runsOf } from "./cacheStore.js";

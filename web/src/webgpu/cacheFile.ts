@@ -4,7 +4,7 @@
 
 import type { CacheDtype, CacheProblem } from "../cache/cacheProblem.js";
 import { OptionError } from "../errors/errors.js";
-import { type CheckedAngles, type RotaryScaling, SCALING_NAMES } from "../position/rotaryAngles.js";
+import { SCALING_NAMES, type CheckedAngles, type RotaryScaling } from "../position/rotaryAngles.js";
 import { fileBytes, tokenBytes } from "./cacheStore.js";
 import { crc32 } from "./crc32.js";
 

@@ -1,5 +1,4 @@
-import { heldLength } from "../cache/kvCache.js";
-import type { CacheForm } from "../cache/cacheProblem.js";
+import { heldLength, type CacheForm } from "../cache/cacheProblem.js";
 import type { Buffers } from "./buffers.js";
 import type { Call, Span } from "./call.js";
 import type { GpuCore } from "./core.js";

@@ -4,14 +4,14 @@ import { gpuDataOf, type GpuData } from "../tensor/gpuTensor.js";
 import type { TensorDataOf, TypedTensor } from "../tensor/tensor.js";
 import { bindable, SMALLEST_BINDING, type Purpose } from "./buffers.js";
 import { checkOwner, checkUnmapped, checkUsable } from "./callersBuffer.js";
-import { scopeError } from "./device.js";
 import type { GpuCore } from "./core.js";
-import { pipelineOf } from "./pipelines.js";
+import { scopeError } from "./device.js";
+import type { Kernel } from "./kernel.js";
 import { packParams, type Params } from "./params.js";
+import { pipelineOf } from "./pipelines.js";
 import { gridOf } from "./plan.js";
 import { RecordedResults, Recording } from "./recording.js";
 import { bindingsOf } from "./shader.js";
-import type { Kernel } from "./kernel.js";
 import { Timer } from "./timer.js";
 
 /** Bytes of a buffer. */

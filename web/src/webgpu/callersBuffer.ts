@@ -1,5 +1,5 @@
-import { describe } from "../foreign/describe.js";
 import { OptionError } from "../errors/errors.js";
+import { describe } from "../foreign/describe.js";
 import type { GpuData } from "../tensor/gpuTensor.js";
 import type { Device } from "./device.js";
 

@@ -1,5 +1,5 @@
+import { gpuOfThisRealm } from "../engine/gpuOptions.js";
 import type { AdapterReport } from "../engine/report.js";
-import { describe, isObject } from "../foreign/describe.js";
 import {
   DeviceLostError,
   DisposedError,
@@ -8,7 +8,7 @@ import {
   OutOfMemoryError,
   UnsupportedError,
 } from "../errors/errors.js";
-import { gpuOfThisRealm } from "../engine/gpuOptions.js";
+import { describe, isObject } from "../foreign/describe.js";
 import { lanesTogether } from "./lanes.js";
 import { Loss } from "./loss.js";
 import type { Limits } from "./plan.js";

@@ -1,5 +1,5 @@
-import { flatKernel, FLAT_WORKGROUP } from "./plan.js";
 import { pipelineOf } from "./pipelines.js";
+import { FLAT_WORKGROUP, flatKernel } from "./plan.js";
 
 /**
  * How many neighbouring invocations of a workgroup are neighbours in one subgroup, however small it is: 8 or 4, or 1

@@ -1,8 +1,8 @@
-import type { OutputForm } from "../call/outputForm.js";
 import type { FloatResult } from "../attention/attentionResult.js";
 import { assertIntact } from "../call/callArguments.js";
-import { describe } from "../foreign/describe.js";
+import type { OutputForm } from "../call/outputForm.js";
 import { OptionError } from "../errors/errors.js";
+import { describe } from "../foreign/describe.js";
 import { gpuDataOf } from "../tensor/gpuTensor.js";
 import { asHalves, copyBits } from "../tensor/tensor.js";
 import { asArray, type Call, type Span } from "./call.js";

@@ -1,6 +1,6 @@
 import type { Call, Span } from "./call.js";
-import { divideUp, FLAT_WORKGROUP, flatKernel } from "./plan.js";
 import type { FloatDtype } from "./kernel.js";
+import { divideUp, FLAT_WORKGROUP, flatKernel } from "./plan.js";
 import type { Strides } from "./strides.js";
 
 /** Rows of any layout and dtype as float32 [B, H, S, width rounded up to whole vec4]. */

@@ -1,6 +1,6 @@
 import { HeadwiseError } from "../errors/errors.js";
-import { bindingsOf, kernelKey, shaderSource, type Access } from "./shader.js";
 import type { Kernel } from "./kernel.js";
+import { bindingsOf, kernelKey, shaderSource, type Access } from "./shader.js";
 
 const COMPUTE_STAGE = 0x4;
 const BUFFER_TYPE: Readonly<Record<Access, GPUBufferBindingType>> = {

@@ -1,6 +1,6 @@
 import type { EmptyRows } from "../attention/attentionSettings.js";
 import type { AttentionShape } from "../attention/attentionShape.js";
-import { type ScoreStage, selectedExtents, type Selection, type Wanted } from "../attention/returns.js";
+import { selectedExtents, type ScoreStage, type Selection, type Wanted } from "../attention/returns.js";
 import { UnsupportedError } from "../errors/errors.js";
 import type { Layout } from "../tensor/layout.js";
 import type { FloatDtype, Kernel, StoredDtype } from "./kernel.js";

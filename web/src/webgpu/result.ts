@@ -1,7 +1,7 @@
-import { elementCount, BYTES, type CheckedTensor, type Dtype } from "../tensor/tensor.js";
 import { Disposing } from "../call/disposable.js";
 import { DisposedError } from "../errors/errors.js";
 import type { GpuResult } from "../tensor/gpuTensor.js";
+import { BYTES, elementCount, type CheckedTensor, type Dtype } from "../tensor/tensor.js";
 import { asArray, runCall, type Call, type Span } from "./call.js";
 import { holdInstance, type GpuCore } from "./core.js";
 import type { Recording } from "./recording.js";

@@ -1,7 +1,7 @@
-import { type CacheStore, rowBytes, type Side, widthOf } from "./cacheStore.js";
+import { rowBytes, widthOf, type CacheStore, type Side } from "./cacheStore.js";
 import type { Call, Span } from "./call.js";
-import { divideUp, FLAT_WORKGROUP, flatKernel } from "./plan.js";
 import type { FloatDtype } from "./kernel.js";
+import { divideUp, FLAT_WORKGROUP, flatKernel } from "./plan.js";
 import type { Strides } from "./strides.js";
 
 /** Rows of one side, [B, Hkv, tokens, width] by their strides. */

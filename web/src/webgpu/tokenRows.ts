@@ -1,5 +1,5 @@
-import type { CheckedFloats } from "../tensor/tensor.js";
 import type { CheckedPosition } from "../layer/layerPosition.js";
+import type { CheckedFloats } from "../tensor/tensor.js";
 import { divideUp } from "./plan.js";
 import { stridesOf } from "./strides.js";
 import { widen } from "./widen.js";

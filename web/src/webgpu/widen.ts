@@ -1,5 +1,5 @@
-import type { CheckedFloats } from "../tensor/tensor.js";
 import { assertIntact } from "../call/callArguments.js";
+import type { CheckedFloats } from "../tensor/tensor.js";
 
 /**
  * Numbers as float32: halves are exact in it.

@@ -1,7 +1,7 @@
 import type { KernelTime, Report } from "../engine/report.js";
+import { version } from "../engine/version.js";
 import { AssetError, DisposedError, HeadwiseError, OutOfMemoryError } from "../errors/errors.js";
 import { thrownText } from "../foreign/thrown.js";
-import { version } from "../engine/version.js";
 import { versionError, workerHint } from "../wasm/assetErrors.js";
 import type { LoadProgress } from "../wasm/host.js";
 import { PATIENCE_MILLISECONDS, timeOut } from "../wasm/inTime.js";

@@ -1,10 +1,10 @@
 import { beforeAbort, throwIfAborted } from "../call/abort.js";
+import { UnsupportedError } from "../errors/errors.js";
 import { Attention } from "../instance/attention.js";
 import { OPERATION, readCreateOptions, type CreateOptions as AllOptions } from "../instance/createOptions.js";
-import { UnsupportedError } from "../errors/errors.js";
 import { addressOf, engineFiles, type Place } from "../wasm/engineFiles.js";
-import { WorkerEngine } from "./workerEngine.js";
 import type { Spawn } from "./channel.js";
+import { WorkerEngine } from "./workerEngine.js";
 
 /** Options of `createAttention`. What belongs to one thread, a device, cannot be handed to another. */
 export type CreateOptions = Omit<AllOptions, "device" | "gpu">;

@@ -1,5 +1,5 @@
-import type { KernelTime, Report } from "../engine/report.js";
 import type { CacheForm } from "../cache/cacheProblem.js";
+import type { KernelTime, Report } from "../engine/report.js";
 import type { CheckedOptions } from "../instance/createOptions.js";
 import type { EngineFiles } from "../wasm/engineFiles.js";
 import type { LoadProgress } from "../wasm/host.js";

@@ -1,8 +1,8 @@
-import type { Engine } from "../engine/engine.js";
-import type { EngineLayer } from "../layer/engineLayer.js";
 import type { EngineCache } from "../cache/engineCache.js";
+import type { Engine } from "../engine/engine.js";
 import type { KernelTime } from "../engine/report.js";
 import { openEngine } from "../instance/openEngine.js";
+import type { EngineLayer } from "../layer/engineLayer.js";
 import type { EngineFiles } from "../wasm/engineFiles.js";
 import type { Host } from "../wasm/host.js";
 import { errorParts } from "./errorParts.js";

@@ -1,30 +1,30 @@
 import type { AttentionProblem } from "../attention/attentionProblem.js";
+import type { AttentionResult, FloatResult, RecordedAttention } from "../attention/attentionResult.js";
+import type { MergeProblem, MergeResult } from "../attention/mergeProblem.js";
+import type { AppendProblem } from "../cache/appendProblem.js";
+import type { AttendProblem } from "../cache/attendProblem.js";
+import type { CacheForm, CacheProblem } from "../cache/cacheProblem.js";
+import type { EngineCache } from "../cache/engineCache.js";
+import { assertIntact } from "../call/callArguments.js";
 import type { OutputForm } from "../call/outputForm.js";
 import type { Engine } from "../engine/engine.js";
-import type { EngineLayer } from "../layer/engineLayer.js";
-import type { EngineCache } from "../cache/engineCache.js";
+import { EngineTensor } from "../engine/engineTensor.js";
 import type { KernelTime, Report } from "../engine/report.js";
-import type { AttentionResult, FloatResult, RecordedAttention } from "../attention/attentionResult.js";
-import type { AttendProblem } from "../cache/attendProblem.js";
-import type { AppendProblem } from "../cache/appendProblem.js";
-import type { CacheForm, CacheProblem } from "../cache/cacheProblem.js";
-import { assertIntact } from "../call/callArguments.js";
 import { DisposedError, OutOfMemoryError, UnsupportedError } from "../errors/errors.js";
-import type { LayerProblem } from "../layer/layerProblem.js";
+import type { EngineLayer } from "../layer/engineLayer.js";
 import type { ForwardProblem } from "../layer/forwardProblem.js";
-import type { MergeProblem, MergeResult } from "../attention/mergeProblem.js";
+import type { LayerProblem } from "../layer/layerProblem.js";
 import type { RotaryProblem } from "../position/rotaryProblem.js";
 import {
   ARRAYS,
   asHalves,
-  copyBits,
   BYTES,
+  copyBits,
   elementCount,
   type Dtype,
   type TensorDataOf,
   type TypedTensor,
 } from "../tensor/tensor.js";
-import { EngineTensor } from "../engine/engineTensor.js";
 import type { LoadProgress } from "../wasm/host.js";
 import type { Spawn } from "./channel.js";
 import { Connection, type Done, type Known } from "./connection.js";
