@@ -24,7 +24,7 @@ interface Listing {
   readonly text: string;
 }
 
-const pages = ["README.md", ...readdirSync(guides).map((name) => path.join("web/docs", name))];
+const pages = ["README.md", "CONTRIBUTING.md", ...readdirSync(guides).map((name) => path.join("web/docs", name))];
 const listings = pages.flatMap((page): Listing[] => {
   const fences = readFileSync(page, "utf8").matchAll(/^```(.*)\n([^]*?)^```$/gm);
   return [...fences].map(([, kind, text]) => ({ page, kind: kind!, text: text! }));
@@ -34,6 +34,7 @@ const kindsOn = (page: string) => listings.filter((listing) => listing.page === 
 describe("every listing is one that a test runs", () => {
   const programs = new Set(["js", "sh"]);
   const elsewhere: Readonly<Record<string, readonly string[]>> = {
+    "CONTRIBUTING.md": [""], // the tree of folders
     "web/docs/backends.md": ["js webgpu.mjs"],
     "web/docs/bundlers.md": ["html page", "js service.js"],
     "web/docs/contract.md": ["text", "text"], // the formula, and the error model
