@@ -1,6 +1,10 @@
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+
 import { afterAll, beforeAll, test } from "@jest/globals";
 
 import { emptyConsumer, type Consumer } from "./consumer.js";
+import { listings } from "./listings.js";
 import { run } from "./programs.js";
 
 /** Strict TypeScript in a project of its own; the compiler says what it does not accept, and what it wrongly accepts. */
@@ -14,5 +18,11 @@ export function testStrictTypes(compiler: string): void {
 
   test.each(["bundler", "nodenext"])("every entry is accepted with moduleResolution %s", async (resolution) => {
     await run(process.execPath, [compiler, "--project", `tsconfig.${resolution}.json`], { cwd: consumer.folder });
+  });
+
+  test("the listing of the page on TypeScript is accepted with the settings there", async () => {
+    for (const name of ["tsconfig.json", "example.ts"])
+      await writeFile(path.join(consumer.folder, name), listings.get(name)!);
+    await run(process.execPath, [compiler], { cwd: consumer.folder });
   });
 }

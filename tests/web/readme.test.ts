@@ -1,8 +1,9 @@
 // Every JavaScript example of the README (and of the guides) runs as a reader would run it: in its own Node process,
 // against the built package. What an example prints must be what its comments `// prints: …` say.
 //
-// Listings that are not whole programs run where they belong: those that name a file in tests/package/quick/guide.test.ts,
-// those on headwise/viz in vizListings.test.ts there, the commands for C++ in cppConsumer.test.ts.
+// Listings that are not whole programs run where they belong: those that name a file in
+// tests/package/quick/listings.test.ts (which names the others), those on headwise/viz in vizListings.test.ts there, the
+// commands for C++ in cppConsumer.test.ts.
 
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
@@ -23,7 +24,7 @@ interface Listing {
   readonly text: string;
 }
 
-const pages = ["README.md", ...readdirSync(guides).map((name) => path.join("web/docs", name))];
+const pages = ["README.md", "CONTRIBUTING.md", ...readdirSync(guides).map((name) => path.join("web/docs", name))];
 const listings = pages.flatMap((page): Listing[] => {
   const fences = readFileSync(page, "utf8").matchAll(/^```(.*)\n([^]*?)^```$/gm);
   return [...fences].map(([, kind, text]) => ({ page, kind: kind!, text: text! }));
@@ -33,9 +34,15 @@ const kindsOn = (page: string) => listings.filter((listing) => listing.page === 
 describe("every listing is one that a test runs", () => {
   const programs = new Set(["js", "sh"]);
   const elsewhere: Readonly<Record<string, readonly string[]>> = {
-    "README.md": [""], // the tree of folders
+    "CONTRIBUTING.md": [""], // the tree of folders
+    "web/docs/backends.md": ["js webgpu.mjs"],
+    "web/docs/bundlers.md": ["html page", "js service.js"],
     "web/docs/contract.md": ["text", "text"], // the formula, and the error model
-    "web/docs/guide.md": ["html page", "js vite.config.js", "js service.js", "cmake CMakeLists.txt"],
+    "web/docs/cpp.md": ["cmake CMakeLists.txt"],
+    "web/docs/layers.md": ["text"], // the formula
+    "web/docs/testing.md": ["js causal.test.js", "js jest.config.js", "js server.js", "js bundle.mjs"],
+    "web/docs/threads.md": ["js vite.config.js"],
+    "web/docs/typescript.md": ["json tsconfig.json", "ts example.ts"],
     "web/docs/viz.md": ["html", "ts", "ts preact.d.ts", "ts solid.d.ts", "ts svelte.d.ts", "ts vue.d.ts"],
   };
 

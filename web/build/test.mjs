@@ -34,7 +34,8 @@ const THREADED = "ThreadPool.*:Threads.*:LayerBits.DoNotDependOnThreads:KvCache.
 
 /** What every test in C++, every test of the package, and every linter may depend on. */
 const CORE = ["cpp", "tests/cpp", "tests/cases", "CMakeLists.txt", "CMakePresets.json", "web/build"];
-const PACKAGE = [...CORE, "web", "tests", "../shared/cases", "package.json", "package-lock.json", "README.md"];
+const DOCUMENTS = ["README.md", "CONTRIBUTING.md"];
+const PACKAGE = [...CORE, ...DOCUMENTS, "web", "tests", "../shared/cases", "package.json", "package-lock.json"];
 const LINTED = [
   ...PACKAGE,
   ".clang-format",

@@ -30,8 +30,8 @@ function linksOf(page: string, html: string): { file: string; anchor: string }[]
     });
 }
 
-test("has the guides, an index of each entry's API, and the demo", () => {
-  const guides = ["guide", "contract", "coming-from", "troubleshooting", "viz", "engines", "benchmarks"];
+test("has the guides, an index of each entry's API, and the demo", async () => {
+  const guides = (await readdir("web/docs")).map((name) => path.parse(name).name).filter((name) => name !== "index");
   const entries = ["index", "worker", "inline", "webgpu", "onnx", "viz"];
   const expected = [
     ...guides.map((name) => `documents/${name}.html`),
@@ -39,6 +39,12 @@ test("has the guides, an index of each entry's API, and the demo", () => {
     ...["index.html", "demo/index.html"],
   ];
   expect(expected.filter((name) => !pages.has(path.join(site, name)))).toEqual([]);
+});
+
+test("the index names every guide", async () => {
+  const names = (await readdir("web/docs")).filter((name) => name !== "index.md");
+  const index = await readFile("web/docs/index.md", "utf8");
+  expect(names.filter((name) => !index.includes(`](${name})`))).toEqual([]);
 });
 
 test("hints of errors lead to sections", () => {

@@ -1,4 +1,4 @@
-// The guide's commands: build, cmake --install, then find_package from a project elsewhere.
+// The commands of web/docs/cpp.md: build, cmake --install, then find_package from a project elsewhere.
 
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { firstRows } from "../expected.js";
 import { run } from "../programs.js";
 
-const [, commands] = /^```sh\n(cmake .*?)\n```/ms.exec(readFileSync("web/docs/guide.md", "utf8"))!;
+const [, commands] = /^```sh\n(cmake .*?)\n```/ms.exec(readFileSync("web/docs/cpp.md", "utf8"))!;
 const env = { CMAKE_GENERATOR: "Ninja" };
 
 let folder: string;
