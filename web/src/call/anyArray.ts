@@ -3,6 +3,7 @@ import { describe } from "../foreign/describe.js";
 import { OptionError } from "../errors/errors.js";
 import { isArray } from "./options.js";
 import { arrayKind, placeOf } from "../foreign/typedArray.js";
+import type { TensorData } from "../tensor/tensor.js";
 
 type View = new (buffer: ArrayBuffer, byteOffset: number, length: number) => ArrayLike<number | bigint>;
 
@@ -37,5 +38,7 @@ export function elementsOf(call: CallArguments, argument: string, array: object)
   if (!Class) throw new OptionError(`${call.operation}: ${argument} cannot be ${describe(array)}`);
   assertIntact(call.operation, argument, array);
   const { buffer, byteOffset, length } = placeOf(array);
-  return new Class(buffer as ArrayBuffer, byteOffset, length);
+  const view = new Class(buffer as ArrayBuffer, byteOffset, length);
+  call.placement.locate?.(call.operation, argument, array, view as TensorData); // refuses memory that was given back
+  return view;
 }

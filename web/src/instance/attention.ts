@@ -20,6 +20,7 @@ import { Queue } from "../call/queue.js";
 import { rotaryProblem, type RotaryOptions } from "../position/rotaryProblem.js";
 import { runWarmup, warmupProblem, type WarmupShape } from "./warmup.js";
 import type { EngineTensor } from "../engine/engineTensor.js";
+import type { Placement } from "../tensor/placement.js";
 
 /** Options of a call: `R` is what it returns, `Into` the tensor that it writes to. */
 type CallOptions<R, Into> = OnGpu<Omit<AttentionOptions, "returns" | "into" | "location">> & {
@@ -239,10 +240,16 @@ export class Attention extends Disposing {
     this.#engine.dispose();
   }
 
+  /** @internal As `Placement` has it; `headwise/onnx` reads its inputs by it. */
+  locate(...[operation, ...array]: Parameters<NonNullable<Placement["locate"]>>): number | undefined {
+    this.#assertAlive(operation);
+    return this.#engine.locate?.(operation, ...array);
+  }
+
   /** The arguments of a call that is made now. */
   #arguments(operation: string, onGpu = false): CallArguments {
     this.#assertAlive(operation);
-    return new CallArguments(operation, { onGpu, locate: (...array) => this.#engine.locate?.(...array) });
+    return new CallArguments(operation, { onGpu, locate: (...array) => this.locate(...array) });
   }
 
   #run<T>(call: CallArguments, work: () => Eventually<T>, signal?: AbortSignal): Promise<T> {
