@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { createAttention, HeadwiseError, type Attention } from "headwise";
+import { createAttention, DisposedError, HeadwiseError, type Attention, type EngineTensor } from "headwise";
 import { attention, rotaryEmbedding, softmax, type AttentionInputs } from "headwise/onnx";
 
 import { word } from "../web/cases.js";
@@ -243,8 +243,16 @@ describe("what the operators refuse", () => {
       () => attention(hw, inputs(), { left_window_size: 1 }, { opset: 24 }),
       /left_window_size.*25.*24/,
     ],
-    ["a misspelt attribute", () => attention(hw, inputs(), { is_casual: 1 } as never), /is_casual.*is_causal/],
-    ["a misspelt input", () => attention(hw, { ...inputs(), mask: inputs().Q } as never), /unknown.*mask/],
+    [
+      "a misspelt attribute",
+      () => attention(hw, inputs(), { is_casual: 1 } as never),
+      /Option.*Attention: unknown attribute "is_casual"; did you mean "is_causal"\?$/,
+    ],
+    [
+      "a misspelt input",
+      () => attention(hw, { ...inputs(), mask: inputs().Q } as never),
+      /Option.*Attention: unknown input "mask"; did you mean "attn_mask"\?$/,
+    ],
     ["a missing input", () => attention(hw, { ...inputs(), V: undefined } as never), /inputs\.V is required/],
     [
       "packed inputs without head counts",
@@ -419,7 +427,11 @@ describe("what the operators refuse", () => {
       () => attention(hw, { ...inputs(), Q: { data: new Float64Array(128), shape: [2, 2, 4, 8] } } as never),
       /Option.*Q\.data must be a Float32Array or Uint16Array or Float16Array, got a Float64Array/,
     ],
-    ["a misspelt option", () => attention(hw, inputs(), {}, { opsett: 23 } as never), /Option.*opsett.*"opset"\?/],
+    [
+      "a misspelt option",
+      () => attention(hw, inputs(), {}, { opsett: 23 } as never),
+      /unknown option "opsett".*"opset"\?/,
+    ],
     ["a misspelt option of RotaryEmbedding", () => rotary({}, { opsett: 23 }), /Option.*opsett.*"opset"\?/],
     [
       "a misspelt option of Softmax",
@@ -481,6 +493,82 @@ describe("what the operators refuse", () => {
     expect(said).toMatch(message);
     expect(said).toMatch(/^\w+ (Attention|RotaryEmbedding|Softmax): /);
     expect(said).not.toMatch(/\b(query|key|value|bias|keyLengths|queryOffset|numKvHeads|positions\[|rotaryDim)\b/);
+  });
+});
+
+test("the hint on an unknown name says which inputs or attributes there are", async () => {
+  const hintOf = (call: Promise<unknown>) => call.catch((error: HeadwiseError) => error.hint);
+  expect(await hintOf(softmax(hw, { input: numbers(1, 2), z: 1 } as never))).toMatch(/^Known inputs: input\./);
+  expect(await hintOf(softmax(hw, { input: numbers(1, 2) }, { z: 1 } as never))).toMatch(/^Known attributes: axis\./);
+});
+
+describe("inputs in the engine's memory", () => {
+  const S = 3;
+  type Tensors = Record<string, Pick<EngineTensor, "data" | "shape">>;
+  type Operator = readonly [name: string, shapes: Readonly<Record<string, Inside>>, run: (given: Tensors) => unknown];
+  type Inside = readonly [shape: readonly number[], dtype?: "int32" | "bool" | "float16"];
+  const head: Inside = [[1, 1, S, 4]];
+  const operators: readonly Operator[] = [
+    [
+      "Attention",
+      { Q: head, K: head, V: head, past_key: head, past_value: head, attn_mask: [[S, 2 * S], "bool"] },
+      (given) => attention(hw, given as never),
+    ],
+    [
+      "Attention",
+      { Q: head, K: head, V: head, attn_mask: [[S, S], "float16"], nonpad_kv_seqlen: [[1], "int32"] },
+      (given) => attention(hw, given as never),
+    ],
+    [
+      "RotaryEmbedding",
+      { X: head, cos_cache: [[5, 2]], sin_cache: [[5, 2]], position_ids: [[1, S], "int32"] },
+      (given) => rotaryEmbedding(hw, given as never),
+    ],
+    ["Softmax", { input: head }, (given) => softmax(hw, given as never)],
+  ];
+  const cases = operators.flatMap(([operator, shapes, run]) =>
+    Object.keys(shapes).map((input) => [operator, input, shapes, run] as const),
+  );
+
+  test.each(cases)(
+    "%s: a view kept of %s is refused once its tensor is disposed",
+    async (operator, input, shapes, run) => {
+      const tensors = Object.fromEntries(
+        Object.entries(shapes).map(([name, [shape, dtype]]) => [name, hw.allocate(shape, dtype)]),
+      );
+      const views: Tensors = Object.fromEntries(
+        Object.entries(tensors).map(([name, { data, shape }]) => [name, { data, shape }]),
+      );
+      await run(views);
+      tensors[input]!.dispose();
+      const error: unknown = await Promise.resolve(run(views)).catch((thrown: unknown) => thrown);
+      const message = `${operator}: ${input}(\\.data)? lies in a tensor that was disposed`;
+      expect([DisposedError.is(error), (error as Error).message]).toEqual([
+        true,
+        expect.stringMatching(`^${message}$`),
+      ]);
+      for (const tensor of Object.values(tensors)) tensor.dispose();
+    },
+  );
+
+  test("a disposed instance is refused by every operator's own name", async () => {
+    const gone = await createAttention({ backend: "wasm", variant: "simd", threads: 1 });
+    gone.dispose();
+    for (const call of [
+      attention(gone, inputs()),
+      rotaryEmbedding(gone, {
+        X: numbers(1, 1, 2, 3, 8),
+        cos_cache: numbers(2, 1, 3, 4),
+        sin_cache: numbers(3, 1, 3, 4),
+      }),
+    ])
+      expect(await refusal(call)).toMatch(/^DisposedError (Attention|RotaryEmbedding): the instance was disposed$/);
+  });
+
+  test("any object with the operator's method is an instance, also one without memory of its own", async () => {
+    const own = { scaledDotProductAttention: hw.scaledDotProductAttention.bind(hw) };
+    expect((await attention(own, inputs())).Y.data).toEqual((await attention(hw, inputs())).Y.data);
+    expect((await softmax(undefined as never, { input: numbers(1, 2) })).output.shape).toEqual([2]);
   });
 });
 

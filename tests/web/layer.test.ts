@@ -452,7 +452,7 @@ describe.each(variants)("multiHeadAttention, variant %s", (variant) => {
       ["a wrong shape", { Wq: weight(1, 24, 20), Wk, Wv, Wo }, /weights.Wq.shape must be \[24, 24\], got \[24, 20\]/],
       ["a wrong bias", { Wq, bq: bias(1, 3), Wk, Wv, Wo }, /weights.bq.shape must be \[24\], got \[3\]/],
       ["a bias of keys", { Wq, Wk, Wv, Wo, bias_k: bias(1, 24) }, /weights.bias_k \(add_bias_kv\) is not offered/],
-      ["no tensor", { Wq: [1, 2], Wk, Wv, Wo }, /weights.Wq must be a tensor/],
+      ["no tensor", { Wq: "12", Wk, Wv, Wo }, /weights.Wq must be a tensor/],
     ])("are refused by name: %s", async (_, weights, message) => {
       await expect(hw.multiHeadAttention({ ...layer, weights })).rejects.toThrow(message);
     });

@@ -1,4 +1,7 @@
+import vm from "node:vm";
+
 import { describe, expect, test } from "@jest/globals";
+import type { HeadwiseError } from "headwise";
 import * as viz from "headwise/viz";
 
 import { linkSentence, linksOf } from "../../web/src/viz/links.js";
@@ -59,6 +62,84 @@ describe("a tensor as a source", () => {
   });
 });
 
+describe("the rows of a source", () => {
+  const extents = { heads: 2, queries: 4, keys: 3 };
+  const answering = (answer: unknown) =>
+    readSource({ ...extents, rows: () => answer } as unknown as AttentionSource).rows(1, 2, 4);
+  const refusal = async (answer: unknown) => {
+    try {
+      await answering(answer);
+    } catch (error) {
+      const { name, message } = error as HeadwiseError;
+      return `${name} ${message}`;
+    }
+    return "none";
+  };
+  const six = Float32Array.of(1, 2, 3, 4, 5, 6);
+
+  test("are there at once if an array is returned, and awaited if a promise is, or what acts like one", async () => {
+    expect(answering(six)).toEqual(six);
+    const then = (resolve: (rows: Float32Array) => void) => resolve(six);
+    for (const later of [Promise.resolve(six), vm.runInNewContext("Promise.resolve(six)", { six }), { then }]) {
+      expect(answering(later)).toBeInstanceOf(Promise);
+      expect(await answering(later)).toEqual(six);
+    }
+  });
+
+  test("are ours: what the source does with its array later changes nothing", async () => {
+    const given = six.slice();
+    for (const rows of [answering(given), await answering(Promise.resolve(given))] as Float32Array[]) {
+      given.fill(7);
+      expect([...rows]).toEqual([...six]);
+      given.set(six);
+    }
+    const lying = Object.defineProperty(six.slice(), "length", { value: 4096 });
+    expect([...(answering(lying) as Float32Array)]).toEqual([...six]);
+    const shared = new Float32Array(new SharedArrayBuffer(24));
+    shared.set(six);
+    const { buffer } = answering(shared) as Float32Array;
+    expect(buffer).not.toBe(shared.buffer);
+    expect(Object.prototype.toString.call(buffer)).toBe("[object ArrayBuffer]");
+    expect(answering(vm.runInNewContext("Float32Array.of(1, 2, 3, 4, 5, 6)"))).toEqual(six);
+  });
+
+  test("must be a Float32Array of as many numbers as were asked for", async () => {
+    const rows = "headwise/viz: source.rows(1, 2, 4) must give";
+    for (const [answer, what] of [
+      [undefined, "undefined"],
+      [[1, 2, 3, 4, 5, 6], "[1, 2, 3, 4, 5, 6]"],
+      [new Float64Array(6), "a Float64Array of 6"],
+      [{ data: six, shape: [2, 3] }, "an object with data, shape"],
+      [new Proxy(six, {}), "an object with 0, 1, 2, 3, 4, 5"],
+    ] as const) {
+      expect(await refusal(answer)).toBe(`OptionError ${rows} a Float32Array, got ${what}`);
+      expect(await refusal(Promise.resolve(answer))).toBe(`OptionError ${rows} a Float32Array, got ${what}`);
+    }
+    for (const length of [0, 5, 7])
+      expect(await refusal(new Float32Array(length))).toBe(
+        `ShapeError ${rows} (to − from) × keys = 2 × 3 numbers, got ${length}`,
+      );
+    const gone = six.slice();
+    structuredClone(gone.buffer, { transfer: [gone.buffer] });
+    expect(await refusal(gone)).toMatch(/^OptionError .*the memory of source\.rows\(1, 2, 4\) was transferred/);
+  });
+
+  test("fail as the source fails", async () => {
+    const error = new Error("device lost");
+    const fails = (rows: () => unknown) => readSource({ ...extents, rows } as unknown as AttentionSource);
+    const throws = () => {
+      throw error;
+    };
+    expect(() => fails(throws).rows(0, 0, 1)).toThrow(error);
+    await expect(fails(() => Promise.reject(error)).rows(0, 0, 1)).rejects.toBe(error);
+    await expect(fails(() => Object.defineProperty({}, "then", { get: throws })).rows(0, 0, 1)).rejects.toBe(error);
+  });
+
+  test.each([null, 3, "rows", () => new Float32Array(6)])("a source must be an object, not %p", (source) => {
+    expect(() => readSource(source as never)).toThrow(/^headwise\/viz: source must be an object/);
+  });
+});
+
 describe("what is hidden", () => {
   const extents = { heads: 2, queries: 2, keys: 4 };
   const nothing = { causal: false, mask: undefined, isHidden: undefined };
@@ -80,6 +161,16 @@ describe("what is hidden", () => {
     expect(masked(mask("10", 2, 1, 1), 1)).toBe("×××× ××××");
     expect(masked(mask("11110000", 2, 1, 1, 4), 0, 1)).toBe("×××× ××××");
     expect(() => masked(mask("111", 3))).toThrow(/mask must broadcast to \[2, 2, 4\], got shape \[3\]/);
+  });
+  test("whatever a rule of the page answers is true or false", () => {
+    const answers = [1, "", {}, null, 0, "x", true, undefined];
+    const isHidden = ((query: number, key: number) => answers[4 * query + key]) as never;
+    for (const causal of [false, true]) {
+      const rule = hiddenRule({ ...nothing, causal, isHidden }, extents)!;
+      expect(answers.map((_, at) => rule(Math.floor(at / 4), at % 4, 0))).toEqual(
+        answers.map((answer, at) => Boolean(answer) || (causal && at === 3)),
+      );
+    }
   });
   test("all rules together", () => {
     const isHidden = (query: number, key: number, head: number) => head === 1 && key === 0;

@@ -1,6 +1,7 @@
 import { OptionError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import { arrayKind, viewOf } from "../foreign/typedArray.js";
+import type { TensorData } from "../tensor/tensor.js";
 import { assertIntact, type CallArguments } from "./callArguments.js";
 
 /**
@@ -12,5 +13,6 @@ export function elementsOf(call: CallArguments, argument: string, array: object)
   assertIntact(call.operation, argument, array);
   const view = viewOf(array);
   if (!view) throw new OptionError(`${call.operation}: ${argument} cannot be ${describe(array)}`);
+  call.placement.locate?.(call.operation, argument, array, view as TensorData); // refuses memory that was given back
   return view;
 }

@@ -300,6 +300,7 @@ export class CallArguments {
     if (!isIntact(array)) throw detachedError(this.operation, argument, "when the call was made");
     const view = viewOf(array);
     if (!view) throw new OptionError(`${this.operation}: ${argument} cannot be ${describe(array)}`);
+    this.placement.locate?.(this.operation, argument, array, view as TensorData); // refuses memory that was given back
     return view;
   }
 

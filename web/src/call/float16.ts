@@ -1,7 +1,6 @@
 import { arrayKind, isArray, placeOf } from "../foreign/typedArray.js";
 import { fromHalf, toHalf } from "../tensor/half.js";
-import type { HalfArray, Tensor, TypedTensor } from "../tensor/tensor.js";
-import { FLOATS } from "../tensor/tensor.js";
+import { FLOATS, type HalfArray, type Tensor, type TypedTensor } from "../tensor/tensor.js";
 import { CallArguments } from "./callArguments.js";
 
 /**

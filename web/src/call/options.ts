@@ -22,6 +22,9 @@ interface FloatRule {
 const MIN_INTEGER = -(2 ** 31);
 const MAX_INTEGER = 2 ** 31 - 1;
 
+/** What messages call the values of an object. */
+export type Noun = "option" | "input" | "attribute";
+
 /** The names of an interface's properties, as the compiler has checked them: none is missing, none is too many. */
 export function namesOf<T>(names: Readonly<Record<keyof T, true>>): readonly (keyof T & string)[] {
   return Object.keys(names) as (keyof T & string)[];
@@ -33,9 +36,16 @@ export function namesOf<T>(names: Readonly<Record<keyof T, true>>): readonly (ke
  * @param given - What the caller gave; undefined is an empty object.
  * @param names - All names that the object may have.
  * @param path - Where the object stands: "" for the options themselves, "returns" for `options.returns`.
+ * @param noun - What its values are.
  */
-export function readOptions(call: CallArguments, given: unknown, names: readonly string[], path = ""): OptionReader {
-  return new OptionReader(call, path, names, call.record(path || "options", given, names));
+export function readOptions(
+  call: CallArguments,
+  given: unknown,
+  names: readonly string[],
+  path = "",
+  noun?: Noun,
+): OptionReader {
+  return new OptionReader(call, path, names, call.record(path || "options", given, names), noun);
 }
 
 /** Reads an argument as if it were an option of that name. */
@@ -57,6 +67,7 @@ export class OptionReader {
     readonly path: string,
     names: readonly string[],
     values: ReadonlyMap<string, unknown>,
+    readonly noun: Noun = "option",
   ) {
     for (const name of values.keys()) if (!names.includes(name)) throw this.#unknown(name, names);
     this.#values = values;
@@ -78,13 +89,13 @@ export class OptionReader {
 
   /** The same options, of which only these names are legal. */
   narrowed(names: readonly string[]): OptionReader {
-    return new OptionReader(this.call, this.path, names, new Map(this.#given()));
+    return new OptionReader(this.call, this.path, names, new Map(this.#given()), this.noun);
   }
 
   /** The same options, with values for some that are absent. */
   withDefaults(defaults: Readonly<Record<string, unknown>>): OptionReader {
     const values = new Map([...Object.entries(defaults), ...this.#given()]);
-    return new OptionReader(this.call, this.path, [...values.keys()], values);
+    return new OptionReader(this.call, this.path, [...values.keys()], values, this.noun);
   }
 
   /** The option's full name: `returns.topK.k`. */
@@ -219,10 +230,10 @@ export class OptionReader {
 
   #unknown(name: string, names: readonly string[]): OptionError {
     const nearest = otherName(this.operation, this.path, name, names) ?? suggestion(name, names);
-    const place = this.path ? ` in ${this.path}` : "";
+    const place = this.path && this.noun === "option" ? ` in ${this.path}` : "";
     return new OptionError(
-      `${this.operation}: unknown option ${JSON.stringify(name)}${place}${nearest ? `; ${nearest}` : ""}`,
-      { hint: `Known options: ${names.join(", ")}.` },
+      `${this.operation}: unknown ${this.noun} ${JSON.stringify(name)}${place}${nearest ? `; ${nearest}` : ""}`,
+      { hint: `Known ${this.noun}s: ${names.join(", ")}.` },
     );
   }
 }

@@ -4,11 +4,12 @@ import { AttentionHeads } from "../viz/attentionHeads.js";
 import { AttentionMap } from "../viz/attentionMap.js";
 
 export { AttentionHeads, type AttentionHeadsEvents } from "../viz/attentionHeads.js";
-export { AttentionMap, type AttentionMapEvents, type MapView, type Range } from "../viz/attentionMap.js";
+export { AttentionMap, type AttentionMapEvents } from "../viz/attentionMap.js";
 export { type Kind, type Palette } from "../viz/colours.js";
 export { type Cell } from "../viz/cursor.js";
 export { type ElementProps } from "../viz/elementProps.js";
 export { type TokenSelection } from "../viz/links.js";
+export { type MapView, type Range } from "../viz/mapProperties.js";
 export { type AttentionSource } from "../viz/source.js";
 export { type HiddenRule } from "../viz/visibility.js";
 export { type CellReading } from "../viz/words.js";

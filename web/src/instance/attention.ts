@@ -18,6 +18,7 @@ import { Layer } from "../layer/layer.js";
 import { layerProblem, type LayerOptions } from "../layer/layerProblem.js";
 import { rotaryProblem, type RotaryOptions } from "../position/rotaryProblem.js";
 import type { GpuFloats, OnGpu } from "../tensor/gpuTensor.js";
+import type { Placement } from "../tensor/placement.js";
 import { BYTES, type Dtype, type FloatTensor, type FloatTensorLike } from "../tensor/tensor.js";
 import { runWarmup, warmupProblem, type WarmupShape } from "./warmup.js";
 
@@ -240,10 +241,16 @@ export class Attention extends Disposing {
     this.#engine.dispose();
   }
 
+  /** @internal As `Placement` has it; `headwise/onnx` reads its inputs by it. */
+  locate(...[operation, ...array]: Parameters<NonNullable<Placement["locate"]>>): number | undefined {
+    this.#assertAlive(operation);
+    return this.#engine.locate?.(operation, ...array);
+  }
+
   /** The arguments of a call that is made now. */
   #arguments(operation: string, onGpu = false): CallArguments {
     this.#assertAlive(operation);
-    return new CallArguments(operation, { onGpu, locate: (...array) => this.#engine.locate?.(...array) });
+    return new CallArguments(operation, { onGpu, locate: (...array) => this.locate(...array) });
   }
 
   #run<T>(call: CallArguments, work: () => Eventually<T>, signal?: AbortSignal): Promise<T> {

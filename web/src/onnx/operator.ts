@@ -2,6 +2,7 @@ import { CallArguments } from "../call/callArguments.js";
 import { readOptions, type OptionReader } from "../call/options.js";
 import { OptionError, UnsupportedError } from "../errors/errors.js";
 import { describe, isObject } from "../foreign/describe.js";
+import type { Placement } from "../tensor/placement.js";
 
 export interface OperatorOptions {
   /** The operator set whose rules apply. Default: 25, the newest known here; later ones count as 25. */
@@ -43,7 +44,7 @@ export function readOperator(
   givenOptions: unknown,
 ): OperatorArguments {
   const { operator, since, method, required } = rules;
-  const call = new CallArguments(operator);
+  const call = new CallArguments(operator, placementOf(operator, hw));
   if (method !== undefined && !call.guarded("the first argument", () => hasMethod(hw, method)))
     throw new OptionError(`${operator}: the first argument must be an instance, got ${describe(hw)}`, {
       hint: "createAttention makes one.",
@@ -52,18 +53,30 @@ export function readOperator(
   const opset = options.integer("opset", { min: 1 }) ?? NEWEST_OPSET;
   if (opset < since)
     throw new UnsupportedError(`${operator}: opset must be an integer of at least ${since}, got ${opset}`);
-  const read = (path: "inputs" | "attributes", given: unknown) => {
-    const reader = readOptions(call, given, Object.keys(rules[path]), path);
+  const read = (noun: "input" | "attribute", given: unknown) => {
+    const path = `${noun}s` as const;
+    const reader = readOptions(call, given, Object.keys(rules[path]), path, noun);
     for (const [name, from] of Object.entries(rules[path]))
       if (reader.has(name) && opset < from)
         throw new OptionError(`${operator}: ${reader.name(name)} needs opset ${from}, got opset ${opset}`);
     return reader;
   };
-  const inputs = read("inputs", givenInputs);
-  const attributes = read("attributes", givenAttributes);
+  const inputs = read("input", givenInputs);
+  const attributes = read("attribute", givenAttributes);
   const missing = required.find((name) => !inputs.has(name));
   if (missing !== undefined) throw new OptionError(`${operator}: inputs.${missing} is required, got undefined`);
   return { call, inputs, attributes, options, opset };
+}
+
+/** Where the tensors of an instance lie, as it says itself. An object that only has the operator's method says nothing. */
+function placementOf(operator: string, hw: unknown): Placement {
+  if (!isObject(hw)) return {};
+  const locate: unknown = new CallArguments(operator).guarded(
+    "the first argument",
+    () => (hw as { readonly locate?: unknown }).locate,
+  );
+  if (typeof locate !== "function") return {};
+  return { locate: (...array) => Reflect.apply(locate as NonNullable<Placement["locate"]>, hw, array) };
 }
 
 function hasMethod(hw: unknown, method: string): boolean {

@@ -48,7 +48,7 @@ export interface RotaryAngles {
   readonly rotaryDim?: number;
   /** Pairs are neighbours (GPT-J); default false: half of rotaryDim apart (GPT-NeoX, Llama). */
   readonly interleaved?: boolean;
-  /** Default 10000. */
+  /** Greater than 0, for `"yarn"` than 1. Default 10000. */
   readonly base?: number;
   readonly scaling?: RotaryScaling;
 }
@@ -99,7 +99,7 @@ type ScalingOf<K extends RotaryScaling["kind"]> = Omit<Extract<RotaryScaling, { 
 
 export const KINDS = Object.keys(SCALING_NAMES) as RotaryScaling["kind"][];
 
-/** Reads the angles' options; `headDim` is the width of a head. */
+/** Reads the angles' options by the rules of `validate_rotary` in cpp/src/rotary.cpp; `headDim` is the width of a head. */
 export function readAngles(options: OptionReader, headDim: number): CheckedAngles {
   const rotaryDim = options.integer("rotaryDim", { min: 2 });
   if ((rotaryDim ?? headDim) % 2 !== 0 || (rotaryDim ?? headDim) > headDim)
@@ -108,11 +108,13 @@ export function readAngles(options: OptionReader, headDim: number): CheckedAngle
     );
   const base = options.number("base") ?? 10000;
   if (base <= 0) throw options.refuse("base", "be greater than 0");
+  const scaling = readScaling(options);
+  if (scaling?.kind === "yarn" && base <= 1) throw options.refuse("base", 'be greater than 1 for "yarn"');
   return {
     rotaryDim: rotaryDim ?? headDim,
     interleaved: options.flag("interleaved", false),
     base,
-    scaling: readScaling(options),
+    scaling,
   };
 }
 
@@ -125,7 +127,7 @@ function readScaling(options: OptionReader): CheckedAngles["scaling"] {
   const atLeast = (name: string, least: number) => {
     const value = scaling.number(name);
     if (value !== undefined && value < least) throw scaling.refuse(name, `be at least ${least}`);
-    return value;
+    return value === undefined ? undefined : value + 0; // no −0: it is 0 in a saved cache
   };
   const positive = (name: string) => {
     const value = scaling.number(name);

@@ -1,7 +1,9 @@
+import { thrownText } from "../foreign/thrown.js";
 import type { Tensor } from "../tensor/tensor.js";
+import { readChoice, readFunction, readIndex, readText, readTexts } from "./property.js";
 import { Slices, type Slice } from "./slices.js";
 import { readSource, readTensor, tensorSource, type AttentionSource } from "./source.js";
-import { THEME_CSS, ThemeProbe } from "./theme.js";
+import { THEME_CSS, ThemeProbe, THEMES } from "./theme.js";
 import { hiddenRule, type HiddenRule } from "./visibility.js";
 import type { Tokens } from "./words.js";
 
@@ -81,9 +83,10 @@ export abstract class AttentionElement extends BaseElement {
     return this.#probs;
   }
   set probs(probs: Tensor<"float32"> | undefined) {
-    const read = probs && readTensor("probs", probs, ["float32"]);
+    const given = probs ?? undefined;
+    const read = given === undefined ? undefined : readTensor("probs", given, ["float32"]);
     if (read) tensorSource(read, 0); // refuses here, where the caller is
-    this.#probs = probs;
+    this.#probs = given;
     this.#readProbs = read;
     this.#source = this.#readSource = undefined;
     this.redraw();
@@ -94,8 +97,9 @@ export abstract class AttentionElement extends BaseElement {
     return this.#source;
   }
   set source(source: AttentionSource | undefined) {
-    this.#readSource = source && readSource(source);
-    this.#source = source;
+    const given = source ?? undefined;
+    this.#readSource = given === undefined ? undefined : readSource(given);
+    this.#source = given;
     this.#probs = this.#readProbs = undefined;
     this.redraw();
   }
@@ -105,7 +109,7 @@ export abstract class AttentionElement extends BaseElement {
     return Number(this.getAttribute("batch") ?? 0);
   }
   set batch(batch: number) {
-    this.setAttribute("batch", String(batch));
+    this.reflect("batch", readIndex(this.localName, "batch", batch));
   }
 
   /** The tokens of both axes; reads as those of the queries. */
@@ -113,8 +117,7 @@ export abstract class AttentionElement extends BaseElement {
     return this.#queryTokens;
   }
   set tokens(tokens: readonly string[]) {
-    this.#queryTokens = tokens;
-    this.#keyTokens = tokens;
+    this.#queryTokens = this.#keyTokens = readTexts(this.localName, "tokens", tokens);
     this.invalidate();
   }
 
@@ -122,7 +125,7 @@ export abstract class AttentionElement extends BaseElement {
     return this.#queryTokens;
   }
   set queryTokens(tokens: readonly string[]) {
-    this.#queryTokens = tokens;
+    this.#queryTokens = readTexts(this.localName, "queryTokens", tokens);
     this.invalidate();
   }
 
@@ -130,7 +133,7 @@ export abstract class AttentionElement extends BaseElement {
     return this.#keyTokens;
   }
   set keyTokens(tokens: readonly string[]) {
-    this.#keyTokens = tokens;
+    this.#keyTokens = readTexts(this.localName, "keyTokens", tokens);
     this.invalidate();
   }
 
@@ -139,7 +142,7 @@ export abstract class AttentionElement extends BaseElement {
     return this.#headNames;
   }
   set headNames(names: readonly string[]) {
-    this.#headNames = names;
+    this.#headNames = readTexts(this.localName, "headNames", names);
     this.invalidate();
   }
 
@@ -156,8 +159,9 @@ export abstract class AttentionElement extends BaseElement {
     return this.#mask;
   }
   set mask(mask: Tensor | undefined) {
-    this.#readMask = mask && readTensor("mask", mask);
-    this.#mask = mask;
+    const given = mask ?? undefined;
+    this.#readMask = given === undefined ? undefined : readTensor("mask", given);
+    this.#mask = given;
     this.redraw();
   }
 
@@ -166,7 +170,7 @@ export abstract class AttentionElement extends BaseElement {
     return this.#isHidden;
   }
   set isHidden(rule: HiddenRule | undefined) {
-    this.#isHidden = rule;
+    this.#isHidden = readFunction(this.localName, "isHidden", rule);
     this.redraw();
   }
 
@@ -175,7 +179,7 @@ export abstract class AttentionElement extends BaseElement {
     return this.getAttribute("label") ?? "Attention";
   }
   set label(label: string) {
-    this.setAttribute("label", label);
+    this.reflect("label", readText(this.localName, "label", label));
   }
 
   /** Whether buttons and sliders are shown. */
@@ -188,12 +192,10 @@ export abstract class AttentionElement extends BaseElement {
 
   /** `"light"`, `"dark"`, or null: as the system prefers. */
   get theme(): "light" | "dark" | null {
-    const theme = this.getAttribute("theme");
-    return theme === "light" || theme === "dark" ? theme : null;
+    return THEMES.find((theme) => theme === this.getAttribute("theme")) ?? null;
   }
   set theme(theme: "light" | "dark" | null) {
-    if (theme) this.setAttribute("theme", theme);
-    else this.removeAttribute("theme");
+    this.reflect("theme", readChoice(this.localName, "theme", theme, THEMES));
   }
 
   /** Draws anew from the data: for numbers that were changed in place, or a source that failed. */
@@ -203,9 +205,11 @@ export abstract class AttentionElement extends BaseElement {
   }
 
   connectedCallback(): void {
-    for (const name of (this.constructor as typeof AttentionElement).ownProperties) this.#upgrade(name);
+    const { ownProperties } = this.constructor as typeof AttentionElement;
+    const refusals = ownProperties.flatMap((name) => this.#upgrade(name));
     this.#resizing?.observe(this);
     this.invalidate();
+    if (refusals.length > 0) throw refusals[0];
   }
 
   disconnectedCallback(): void {
@@ -237,9 +241,18 @@ export abstract class AttentionElement extends BaseElement {
     cancelAnimationFrame(this.#frame);
     this.#frame = 0;
     this.#isDrawing = true;
-    if (this.#isDataStale) this.#takeData();
-    this.draw();
-    this.#isDrawing = false;
+    try {
+      if (this.#isDataStale) this.#takeData();
+      this.draw();
+    } finally {
+      this.#isDrawing = false; // a function of the page's may have thrown
+    }
+  }
+
+  /** @internal Sets an attribute; undefined removes it. */
+  protected reflect(name: string, value: string | number | undefined): void {
+    if (value === undefined) this.removeAttribute(name);
+    else this.setAttribute(name, String(value));
   }
 
   /** @internal */
@@ -287,17 +300,35 @@ export abstract class AttentionElement extends BaseElement {
   }
 
   #fail(error: unknown): void {
-    this.trouble = error instanceof Error ? error.message : String(error);
+    this.trouble = messageOf(error);
     this.emit("sourceerror", { error });
     this.invalidate();
   }
 
-  /** A property set before the definition hides the accessor of the class: it is set again, through the accessor. */
-  #upgrade(name: string): void {
-    if (!Object.hasOwn(this, name)) return;
+  /**
+   * A property set before the definition hides the accessor of the class: it is set again, through the accessor. Returns
+   * the error if that refuses it.
+   */
+  #upgrade(name: string): unknown[] {
+    if (!Object.hasOwn(this, name)) return [];
     const self = this as unknown as Record<string, unknown>;
     const value = self[name];
     delete self[name];
-    self[name] = value;
+    try {
+      self[name] = value;
+    } catch (error) {
+      return [error];
+    }
+    return [];
   }
+}
+
+/** What the read-out says of an error, which may be anything that can be thrown. */
+function messageOf(error: unknown): string {
+  try {
+    if (error instanceof Error) return String(error.message);
+  } catch {
+    // a proxy
+  }
+  return thrownText(error);
 }

@@ -7,6 +7,8 @@ import { HEADS_CSS, TOKEN_HEIGHT } from "./headsCss.js";
 import { linkSentence, linksOf, type Link, type TokenSelection } from "./links.js";
 import { make } from "./make.js";
 import { isInSight, paintLinks, type LinkPlot } from "./paintLinks.js";
+import { assigned } from "./property.js";
+import type { AttentionSource } from "./source.js";
 import { TokenColumn } from "./tokenColumn.js";
 import { percent } from "./words.js";
 
@@ -22,9 +24,10 @@ const THRESHOLD = 0.05;
 /** More lines than this are a cloud, and slow. */
 const MAX_LINKS = 5000;
 
+const NONE: TokenSelection = { queries: [], keys: [] };
+
 /** The threshold's slider is finer near zero, where most weights are. */
 const SLIDER_STEPS = 100;
-const NONE: TokenSelection = { queries: [], keys: [] };
 
 /**
  * Two columns of tokens, links between them: one colour for each head, opacity for the weight.
@@ -85,7 +88,10 @@ export class AttentionHeads extends AttentionElement {
     return Number.isFinite(threshold) ? threshold : THRESHOLD;
   }
   set threshold(threshold: number) {
-    this.setAttribute("threshold", String(threshold));
+    const option = assigned(this.localName, "threshold", threshold);
+    const given = option.number("threshold");
+    if (given !== undefined && given < 0) throw option.refuse("threshold", "be at least 0");
+    this.reflect("threshold", given);
   }
 
   /** The heads that are on; all if undefined was set. */
@@ -94,7 +100,8 @@ export class AttentionHeads extends AttentionElement {
     return this.#enabled ? all.filter((head) => this.#enabled!.has(head)) : all;
   }
   set enabled(heads: readonly number[] | undefined) {
-    this.#enabled = heads && new Set(heads);
+    const given = assigned(this.localName, "enabled", heads).integers("enabled", { min: 0 });
+    this.#enabled = given && new Set(given);
     this.invalidate();
   }
 
@@ -102,18 +109,13 @@ export class AttentionHeads extends AttentionElement {
   get selection(): TokenSelection {
     return this.#selection;
   }
-  set selection({ queries = [], keys = [] }: Partial<TokenSelection>) {
-    this.#selection = { queries: [...queries], keys: [...keys] };
+  set selection(selection: Partial<TokenSelection> | undefined) {
+    this.#selection = readSelection(this.localName, selection);
     this.invalidate();
   }
 
   /** @internal */ protected override dataChanged(): void {
     this.#looked = undefined;
-    const { queries = 0, keys = 0 } = this.data ?? {};
-    this.#selection = {
-      queries: this.#selection.queries.filter((query) => query < queries),
-      keys: this.#selection.keys.filter((key) => key < keys),
-    };
   }
 
   /** @internal */ protected override sliceCame(): void {
@@ -126,6 +128,7 @@ export class AttentionHeads extends AttentionElement {
     this.#toolbar.hidden = !this.controls;
     const { heads = 0, queries = 0, keys = 0 } = this.data ?? {};
     const isEmpty = heads * queries * keys === 0;
+    if (this.data) this.#selection = within(this.#selection, this.data);
     this.#scroll.hidden = isEmpty;
     this.#queries.show(this.names.queries, queries, this.#selection.queries);
     this.#keys.show(this.names.keys, keys, this.#selection.keys);
@@ -221,6 +224,20 @@ export class AttentionHeads extends AttentionElement {
       onCross: (token) => (side === "query" ? this.#keys : this.#queries).focus(token),
     });
   }
+}
+
+function readSelection(element: string, value: unknown): TokenSelection {
+  const given = assigned(element, "selection", value).object("selection", ["queries", "keys"]);
+  const tokens = (axis: "queries" | "keys") => Object.freeze([...(given?.integers(axis, { min: 0 }) ?? [])]);
+  return { queries: tokens("queries"), keys: tokens("keys") };
+}
+
+/** The part of a selection that there is. */
+function within({ queries, keys }: TokenSelection, extents: Pick<AttentionSource, "queries" | "keys">): TokenSelection {
+  return {
+    queries: queries.filter((query) => query < extents.queries),
+    keys: keys.filter((key) => key < extents.keys),
+  };
 }
 
 declare global {

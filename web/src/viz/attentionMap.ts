@@ -1,6 +1,15 @@
 import { AttentionElement, type Listen } from "./attentionElement.js";
 import { cellAt, moveInto, whole } from "./axis.js";
-import { colourTable, rampFor, type ColourTable, type Kind, type Palette, type Ramp } from "./colours.js";
+import {
+  colourTable,
+  KINDS,
+  PALETTES,
+  rampFor,
+  type ColourTable,
+  type Kind,
+  type Palette,
+  type Ramp,
+} from "./colours.js";
 import { csv } from "./csv.js";
 import { Cursor, type Cell } from "./cursor.js";
 import { define } from "./define.js";
@@ -11,22 +20,15 @@ import { make } from "./make.js";
 import { MAP_CSS } from "./mapCss.js";
 import { MapData, type Scene } from "./mapData.js";
 import { mapLayout, type Labels, type MapLayout } from "./mapLayout.js";
+import { isRangeName, readCell, readRange, readView, type MapView, type Range } from "./mapProperties.js";
 import { fontOf, paintLabels } from "./paintLabels.js";
 import { canvasOf, hatchPattern, paintBins, paintGaps, paintValues, type Plot } from "./painting.js";
+import { readChoice, readFunction, readIndex } from "./property.js";
 import type { Slice } from "./slices.js";
 import { mapSvg } from "./svg.js";
 import type { Theme } from "./theme.js";
 import { named, number, percent, sentence, type CellReading } from "./words.js";
 import { Zooming } from "./zooming.js";
-
-/** What the full colour stands for: the head's maximum, each row's, 1, or given ends. */
-export type Range = "max" | "row" | "unit" | readonly [low: number, high: number];
-
-/** A part of the map: `[from, to]` are cells from … to − 1. */
-export interface MapView {
-  readonly queries: readonly [from: number, to: number];
-  readonly keys: readonly [from: number, to: number];
-}
 
 export interface AttentionMapEvents {
   readonly cellchange: CustomEvent<CellReading | null>;
@@ -126,10 +128,10 @@ export class AttentionMap extends AttentionElement {
 
   /** Probabilities from 0 up, or scores of either sign. */
   get kind(): Kind {
-    return this.getAttribute("kind") === "scores" ? "scores" : "probs";
+    return KINDS.find((kind) => kind === this.getAttribute("kind")) ?? "probs";
   }
   set kind(kind: Kind) {
-    this.setAttribute("kind", kind);
+    this.reflect("kind", readChoice(this.localName, "kind", kind, KINDS));
   }
 
   /** The head in view, from 0. */
@@ -138,25 +140,26 @@ export class AttentionMap extends AttentionElement {
     return Math.max(0, Math.min(head, (this.data?.heads ?? Infinity) - 1));
   }
   set head(head: number) {
-    this.setAttribute("head", String(head));
+    this.reflect("head", readIndex(this.localName, "head", head));
   }
 
   /** What the full colour stands for. */
   get range(): Range {
     const range = this.getAttribute("range") ?? "max";
-    if (range === "max" || range === "row" || range === "unit") return range;
+    if (isRangeName(range)) return range;
     const [low, high] = range.split(/[\s,]+/).map(Number);
     return Number.isFinite(low) && Number.isFinite(high) ? [low!, high!] : "max";
   }
   set range(range: Range) {
-    this.setAttribute("range", typeof range === "string" ? range : range.join(" "));
+    const given = readRange(this.localName, range);
+    this.reflect("range", typeof given === "object" ? given.join(" ") : given);
   }
 
   get palette(): Palette {
-    return (this.getAttribute("palette") ?? "auto") as Palette;
+    return PALETTES.find((palette) => palette === this.getAttribute("palette")) ?? "auto";
   }
   set palette(palette: Palette) {
-    this.setAttribute("palette", palette);
+    this.reflect("palette", readChoice(this.localName, "palette", palette, PALETTES));
   }
 
   /** Whether numbers are printed into cells that have room for them. */
@@ -169,10 +172,10 @@ export class AttentionMap extends AttentionElement {
 
   /** The cell being read. */
   get cell(): Cell | null {
-    return this.#cell;
+    return this.#cell && { ...this.#cell };
   }
   set cell(cell: Cell | null) {
-    this.#cell = cell && { query: cell.query, key: cell.key };
+    this.#cell = readCell(this.localName, cell);
     this.invalidate();
   }
 
@@ -181,7 +184,7 @@ export class AttentionMap extends AttentionElement {
     return this.#isLocked;
   }
   set locked(locked: boolean) {
-    this.#isLocked = locked;
+    this.#isLocked = Boolean(locked);
     this.invalidate();
   }
 
@@ -193,7 +196,7 @@ export class AttentionMap extends AttentionElement {
     return { queries: [queries.from, queries.to], keys: [keys.from, keys.to] };
   }
   set view(view: MapView) {
-    this.#nextView = view;
+    this.#nextView = readView(this.localName, view);
     this.invalidate();
   }
 
@@ -202,7 +205,7 @@ export class AttentionMap extends AttentionElement {
     return this.#describe;
   }
   set describe(describe: ((reading: CellReading) => string) | undefined) {
-    this.#describe = describe;
+    this.#describe = readFunction(this.localName, "describe", describe);
     this.invalidate();
   }
 

@@ -2,9 +2,11 @@ import { hcl, lab, rgb } from "d3-color";
 import { interpolateLab, piecewise } from "d3-interpolate";
 
 /** What the numbers are: probabilities from 0 up, or scores of either sign. */
-export type Kind = "probs" | "scores";
+export const KINDS = ["probs", "scores"] as const;
+export type Kind = (typeof KINDS)[number];
 
-export type Palette = "auto" | "viridis" | "cividis" | "magma" | "purple-orange" | "red-blue";
+export const PALETTES = ["auto", "viridis", "cividis", "magma", "purple-orange", "red-blue"] as const;
+export type Palette = (typeof PALETTES)[number];
 
 /** A colour for each number from 0 to 1. */
 export type Ramp = (t: number) => string;

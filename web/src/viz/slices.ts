@@ -17,7 +17,8 @@ export interface SliceEvents {
 
 /**
  * Rows of a source in slices: asked for one at a time, in the order of the latest wishes, and kept up to a bound.
- * What is no longer wished for is not asked for; the slices used longest ago go first.
+ * What is no longer wished for is not asked for; the slices used longest ago go first. A source that failed is asked no
+ * more: whoever wants to try again makes new slices.
  */
 export class Slices {
   readonly rowsPerSlice: number;
@@ -27,6 +28,7 @@ export class Slices {
   readonly #capacity: number;
   #wishes: readonly Slice[] = [];
   #isAsking = false;
+  #hasFailed = false;
   #isClosed = false;
 
   /** @param maximumBytes - Infinity for a source whose rows lie in memory anyway. */
@@ -64,7 +66,7 @@ export class Slices {
   /** Replaces what is wished for. Slices that are here already become the youngest. */
   want(slices: readonly Slice[]): void {
     for (const slice of slices) this.#refresh(slice);
-    this.#wishes = slices.filter((slice) => !this.has(slice));
+    this.#wishes = this.#hasFailed ? [] : slices.filter((slice) => !this.has(slice));
     if (!this.#isAsking) this.#ask();
   }
 
@@ -109,6 +111,7 @@ export class Slices {
   }
 
   #fail(error: unknown): void {
+    this.#hasFailed = true;
     this.#wishes = [];
     if (!this.#isClosed) this.events.onError(error);
   }

@@ -1,6 +1,7 @@
 import { assertIntact, CallArguments } from "../call/callArguments.js";
 import { OptionError, ShapeError } from "../errors/errors.js";
-import { describe } from "../foreign/describe.js";
+import { describe, isObject } from "../foreign/describe.js";
+import { arrayKind, placeOf } from "../foreign/typedArray.js";
 import type { CheckedTensor, Dtype, Tensor } from "../tensor/tensor.js";
 
 /** Attention that is computed when it is looked at. */
@@ -46,9 +47,10 @@ export function readTensor<D extends Dtype>(name: string, tensor: Tensor<D>, dty
   return new CallArguments("headwise/viz").tensor(name, tensor, dtypes);
 }
 
-/** A source whose extents are read once. */
+/** A source whose extents are read once, and whose rows are copied when they come. */
 export function readSource(given: AttentionSource): AttentionSource {
   const call = new CallArguments("headwise/viz");
+  if (!isObject(given)) throw new OptionError(`headwise/viz: source must be an object, got ${describe(given)}`);
   const { heads, queries, keys, rows } = call.guarded("source", () => ({
     ...{ heads: given.heads, queries: given.queries, keys: given.keys },
     rows: Reflect.get(given, "rows"),
@@ -60,8 +62,27 @@ export function readSource(given: AttentionSource): AttentionSource {
     heads: extents[0]!,
     queries: extents[1]!,
     keys: extents[2]!,
-    rows: (...range) => rows.apply(given, range),
+    rows(...range) {
+      const answer: unknown = Reflect.apply(rows, given, range);
+      const read = (rows: unknown) => readRows(rows, range, extents[2]!);
+      return arrayKind(answer) ? read(answer) : Promise.resolve(answer).then(read);
+    },
   };
+}
+
+/** A copy of what a source gave. */
+function readRows(given: unknown, range: Parameters<AttentionSource["rows"]>, keys: number): Float32Array {
+  const name = `source.rows(${range.join(", ")})`;
+  if (arrayKind(given) !== "Float32Array")
+    throw new OptionError(`headwise/viz: ${name} must give a Float32Array, got ${describe(given)}`);
+  assertIntact("headwise/viz", name, given as object);
+  const { buffer, byteOffset, length } = placeOf(given as object);
+  const [, from, to] = range;
+  if (length !== (to - from) * keys)
+    throw new ShapeError(
+      `headwise/viz: ${name} must give (to − from) × keys = ${to - from} × ${keys} numbers, got ${length}`,
+    );
+  return new Float32Array(new Float32Array(buffer, byteOffset, length));
 }
 
 /** The shape with extents of 1 in front. */

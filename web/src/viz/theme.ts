@@ -2,6 +2,8 @@ import { make } from "./make.js";
 
 const ROLES = ["surface", "ink", "quiet", "line", "accent", "hatch"] as const;
 
+export const THEMES = ["light", "dark"] as const;
+
 /** The colours in force, as `rgb()` or hex, and the font of canvas text. */
 export type Theme = Readonly<Record<(typeof ROLES)[number] | "fontFamily", string>>;
 

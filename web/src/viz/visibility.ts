@@ -21,7 +21,8 @@ export function hiddenRule(visibility: Visibility, extents: Extents, batch = 0):
   const offset = extents.keys - extents.queries;
   if (visibility.causal) rules.push((query, key) => key > query + offset);
   if (visibility.mask) rules.push(maskRule(visibility.mask, extents, batch));
-  if (visibility.isHidden) rules.push(visibility.isHidden);
+  const { isHidden } = visibility;
+  if (isHidden) rules.push((query, key, head) => Boolean(isHidden(query, key, head))); // the page's, and not checked
   if (rules.length < 2) return rules[0];
   return (query, key, head) => rules.some((rule) => rule(query, key, head));
 }

@@ -201,15 +201,16 @@ function fill(map: AttentionMap, engine: Engine, call: AttentionCall | LayerCall
 
 /** Rows of weights, computed when they are looked at. */
 function rowsOnDemand(engine: Engine, call: AttentionCall): NonNullable<AttentionMap["source"]> {
+  const { heads, queries, keys } = extents(call);
   return {
-    ...extents(call),
+    ...{ heads, queries, keys },
     async rows(head, from, to) {
-      const queries = Array.from({ length: to - from }, (_, row) => from + row);
+      const rows = Array.from({ length: to - from }, (_, row) => from + row);
       const { probs } = await engine.scaledDotProductAttention(call.query, call.key, call.value, {
         ...call.options,
-        returns: { output: false, probs: { heads: [head], queries } },
+        returns: { output: false, probs: { heads: [head], queries: rows } },
       });
-      return probs.data;
+      return probs.data.subarray(0, rows.length * keys); // of the first batch
     },
   };
 }
