@@ -5,10 +5,10 @@
 #include <cstdlib>
 #include <limits>
 
-#include "half.h"
+#include "base/half.h"
+#include "base/workspace.h"
 #include "harness.h"
 #include "tolerance.h"
-#include "workspace.h"
 
 namespace headwise {
 namespace {

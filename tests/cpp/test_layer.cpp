@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "half.h"
+#include "base/half.h"
+#include "base/workspace.h"
 #include "harness.h"
 #include "headwise/kv_cache.h"
 #include "headwise/layer.h"
-#include "workspace.h"
 
 namespace headwise {
 namespace {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "headwise/array.h"
 #include "headwise/status.h"
 
 /// Multi-head attention: the contract.
@@ -33,16 +34,6 @@ class Arrival;
 class ThreadPool;
 class KvCache;
 
-enum class Dtype : std::int32_t { float32 = 0, float16 = 1, int8 = 2 /* caches only */ };
-
-/// Memory order of query, key, value and output. All contiguous.
-enum class Layout : std::int32_t {
-  bhsd = 0,  ///< [B, H, S, D]
-  bshd = 1,  ///< [B, S, H, D]
-  bse = 2,   ///< [B, S, H*D], heads packed in the last axis: the same bytes as bshd
-  bes = 3,   ///< [B, H*D, S], the column form: positions are columns
-};
-
 /// Whether keys after the query's position are hidden (pi_bj <= i + offset_b), and where the diagonal lies if no
 /// query_offset is given. Without either, the offset is 0, on a cache tokens ever appended - query_length_b.
 enum class Causal : std::int32_t {
@@ -67,23 +58,6 @@ struct AttentionShape {
   std::int64_t key_length = 0;  ///< ignored when a cache supplies the keys
   std::int64_t head_dim = 1;
   std::int64_t value_dim = 1;
-};
-
-/// A read-only array of the caller's.
-struct ConstArray {
-  const void* data = nullptr;
-  Dtype dtype = Dtype::float32;
-};
-
-/// An array to write.
-struct MutableArray {
-  void* data = nullptr;
-  Dtype dtype = Dtype::float32;
-};
-
-/// A [B, num_heads, Sq, Skv] array in which any extent may be 1 instead (it then repeats along that axis).
-struct BroadcastExtents {
-  std::int64_t extent[4] = {1, 1, 1, 1};
 };
 
 struct AttentionInputs {

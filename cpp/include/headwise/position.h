@@ -2,9 +2,12 @@
 
 #include <cstdint>
 
-#include "headwise/attention.h"
+#include "headwise/array.h"
+#include "headwise/status.h"
 
 namespace headwise {
+
+class ThreadPool;
 
 enum class RotaryScaling : std::int32_t { none = 0, linear = 1, ntk = 2, dynamic_ntk = 3, yarn = 4, llama3 = 5 };
 

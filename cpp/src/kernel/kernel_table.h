@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "key_value_source.h"
+#include "kernel/row_run.h"
 
 namespace headwise {
 

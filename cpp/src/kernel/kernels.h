@@ -9,7 +9,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "half.h"
+#include "base/half.h"
 #include "kernel/exponential.h"
 #include "kernel/kernel_table.h"
 

@@ -1,4 +1,4 @@
-// Saved caches, byte for byte those of cpp/src/kv_cache_file.cpp. Little-endian: magic, then the header's numbers of 8
+// Saved caches, byte for byte those of cpp/src/cache/kv_cache_file.cpp. Little-endian: magic, then the header's numbers of 8
 // bytes each, for every batch the tokens appended and the rotary origin, then for every batch and head the key rows in
 // order of position (and, for int8, their scales) and the value rows (and scales), then a CRC-32 of all that.
 
