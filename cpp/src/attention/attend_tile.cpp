@@ -40,10 +40,10 @@ std::int64_t place_scratch(TileScratch& scratch, char* memory, const TileSizes& 
                            const KernelTable& kernels) {
   Placement place(memory);
   scratch.tiles = tiles;
-  scratch.rows = round_up(tiles.rows, kernels.row_block);
+  scratch.rows = round_up(tiles.rows, kernels.row_step);
   scratch.value_width = round_up(shape.value_dim, kernels.panel_width);
   scratch.query = place.take<float>(scratch.rows, shape.head_dim);
-  const std::int64_t strip_rows = round_up(tiles.strip, kernels.row_block);
+  const std::int64_t strip_rows = round_up(tiles.strip, kernels.row_step);
   scratch.scores = place.take<float>(strip_rows, tiles.keys);
   scratch.out = place.take<float>(scratch.rows, scratch.value_width);
   scratch.keys = place.take<float>(tiles.keys, shape.head_dim);
@@ -181,7 +181,7 @@ void Sweep::score(const Strip& strip) {
   const int width = call_.kernels.panel_width;
   call_.kernels.multiply(scratch_.query + strip.begin * depth, depth, scratch_.keys + strip.keys.begin * depth,
                          depth * width, depth, strip.keys.size() / width, scratch_.scores + strip.keys.begin,
-                         scratch_.tiles.keys, round_up(strip.size(), call_.kernels.row_block), false);
+                         scratch_.tiles.keys, round_up(strip.size(), call_.kernels.row_step), false);
 }
 
 void Sweep::score_directly() {
@@ -216,7 +216,7 @@ bool Sweep::weigh_row(const Strip& strip, std::int64_t r) {
   const KeyRange keys{tile_.begin + first, std::min(tile_.begin + last, tile_.end)};
   const bool inside = isolated_ || hides_inside(call_, row, keys);
   if (!reach.empty()) {
-    raise_scores(call_, *rows_.sequence, row, keys, ScoreStage::biased, scores + first, last - first);
+    apply_stages(call_, *rows_.sequence, row, keys, ScoreStage::biased, scores + first, last - first);
     if (inside) {
       softmax.seen |= hide_scores(call_, *rows_.sequence, row, keys, scores + first, visible + first);
     } else {
@@ -239,7 +239,7 @@ void Sweep::add_values(const Strip& strip) {
   const std::int64_t ldo = scratch_.value_width, depth = std::min(strip.keys.end, tile_.size()) - strip.keys.begin;
   call_.kernels.multiply(scratch_.scores + strip.keys.begin, scratch_.tiles.keys,
                          scratch_.values + strip.keys.begin * width, tile_.size() * width, depth, ldo / width,
-                         scratch_.out + strip.begin * ldo, ldo, round_up(strip.size(), call_.kernels.row_block), true);
+                         scratch_.out + strip.begin * ldo, ldo, round_up(strip.size(), call_.kernels.row_step), true);
 }
 
 void Sweep::add_values_directly() {
@@ -320,7 +320,7 @@ void load_queries(const Call& call, const RowTile& rows, TileScratch& scratch) {
     call.kernels.widen(run, depth, scratch.query + r * depth, group * depth);
   }
   call.kernels.scale(scratch.query, rows.size() * depth, call.scale);
-  const std::int64_t padded = round_up(rows.size(), call.kernels.row_block);
+  const std::int64_t padded = round_up(rows.size(), call.kernels.row_step);
   std::fill(scratch.query + rows.size() * depth, scratch.query + padded * depth, 0.0f);
 }
 

@@ -6,6 +6,7 @@
 #include "attention/attend_tile.h"
 #include "attention/finish.h"
 #include "attention/inspect.h"
+#include "attention/inspection_scratch.h"
 #include "attention/validate.h"
 #include "attention/wanted_rows.h"
 #include "base/sizes.h"
@@ -88,7 +89,7 @@ Status make_plan(const AttentionShape& shape, const AttentionInputs& inputs, con
     SequencePlan& p = plan->sequence_plans[n];
     p.rows = group_size * sequence.num_queries;
     p.tiles = choose_tiles({shape.num_kv_heads, p.rows, sequence.key_length, shape.head_dim, shape.value_dim,
-                            kernels.panel_width, kernels.row_block});
+                            kernels.panel_width, kernels.row_step});
     p.row_tiles = (p.rows + p.tiles.rows - 1) / p.tiles.rows;
     p.splits = p.is_split() ? (sequence.key_length + p.tiles.split - 1) / p.tiles.split : 1;
     p.first_task = plan->tasks;

@@ -9,11 +9,8 @@ namespace headwise {
 /// Whether the caller wants anything that is recomputed from the finished rows: probs, scores, entropy or top-k.
 [[nodiscard]] bool wants_inspection(const AttentionOutputs& outputs);
 
-/// Bytes of scratch per worker that `inspect` needs; -1 on overflow.
-[[nodiscard]] std::int64_t inspection_bytes(const Call& call);
-
-/// The second pass: recomputes the scores of the chosen rows, a few rows against all keys at a time, and derives from
-/// them and from each row's final softmax (`statistics`, [B, num_heads, Sq]) what is wanted. `scratch` holds
+/// The second pass. It recomputes the scores of the chosen rows, a few rows against all keys at a time. From them and
+/// from each row's final softmax (`statistics`, [B, num_heads, Sq]) it computes what is wanted. `scratch` holds
 /// inspection_bytes for every worker.
 void inspect(ThreadPool& pool, const Call& call, const FinishedSoftmax* statistics, char* scratch);
 

@@ -95,7 +95,7 @@ bool needs_hiding(const Call& call, const QueryRow& row, KeyRange tile) {
   return row.keys.range.begin > tile.begin || row.keys.range.end < tile.end || hides_inside(call, row, tile);
 }
 
-void raise_scores(const Call& call, const Sequence& sequence, const QueryRow& row, KeyRange tile, ScoreStage stage,
+void apply_stages(const Call& call, const Sequence& sequence, const QueryRow& row, KeyRange tile, ScoreStage stage,
                   float* scores, std::int64_t capacity) {
   if (stage == ScoreStage::raw) return;
   if (call.options.softcap > 0.0f) call.kernels.softcap(scores, capacity, call.options.softcap);

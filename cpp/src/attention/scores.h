@@ -19,7 +19,7 @@ struct QueryRow {
 
 /// From raw scores of `row` against keys `tile` to those of `stage`, in the order of the contract: softcap, ALiBi,
 /// bias. `capacity` floats of scores may be overwritten (a multiple of the vector width, >= tile.size()).
-void raise_scores(const Call& call, const Sequence& sequence, const QueryRow& row, KeyRange tile, ScoreStage stage,
+void apply_stages(const Call& call, const Sequence& sequence, const QueryRow& row, KeyRange tile, ScoreStage stage,
                   float* scores, std::int64_t capacity);
 
 /// Sets hidden scores to -inf; returns whether any key of the tile is visible. `visible` gets a 0 or 1 a key.

@@ -44,7 +44,7 @@ TileSizes choose_tiles(const TileRequest& request) {
   TileSizes tiles;
   tiles.direct = request.rows <= kMaxDirectRows;
   tiles.rows = tiles.direct ? std::max<std::int64_t>(request.rows, 1)
-                            : even_share(request.rows, most_rows(request), request.row_block);
+                            : even_share(request.rows, most_rows(request), request.row_step);
   tiles.strip = std::min(tiles.rows, kStripRows);
   const std::int64_t width = request.head_dim + request.value_dim;
   const std::int64_t fitting = kMaxTileFloats / width / request.panel_width * request.panel_width;

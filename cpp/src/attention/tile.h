@@ -21,7 +21,7 @@ struct TileRequest {
   std::int64_t head_dim;
   std::int64_t value_dim;
   int panel_width;
-  int row_block;
+  int row_step;
 };
 
 [[nodiscard]] TileSizes choose_tiles(const TileRequest& request);

@@ -111,7 +111,7 @@ void scatter(const float* output, std::int64_t width, std::int64_t row, std::int
 void Projection::compute(const ConstTokenRows& x, const TokenRows& y, const Tile& tile, float* input,
                          float* output) const {
   const std::int64_t width = kernels_->panel_width;
-  const std::int64_t padded_rows = round_up(tile.rows, kernels_->row_block);
+  const std::int64_t padded_rows = round_up(tile.rows, kernels_->row_step);
   const std::int64_t padded_columns = round_up(tile.columns, width);
   for (std::int64_t r = 0; r < padded_rows; ++r)
     std::copy_n(bias_.data() + tile.column, padded_columns, output + r * padded_columns);
