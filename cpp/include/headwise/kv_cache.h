@@ -76,8 +76,10 @@ class KvCache {
   [[nodiscard]] std::int64_t max_length() const;              ///< over the batches; 0 without any
   [[nodiscard]] std::int64_t bytes() const;  ///< of blocks held; a block shared by n forks counts in each
 
+  /// What the cache holds, for the core's own files.
   struct Store;
   [[nodiscard]] const Store& store() const { return *store_; }
+  [[nodiscard]] Store& store() { return *store_; }
 
  private:
   explicit KvCache(std::unique_ptr<Store> store);

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "attention/attend.h"
 #include "attention/attend_tile.h"
+#include "attention/empty_rows.h"
 #include "attention/finish.h"
 #include "attention/inspect.h"
 #include "attention/inspection_scratch.h"
+#include "attention/plan.h"
 #include "attention/validate.h"
 #include "attention/wanted_rows.h"
 #include "base/sizes.h"
@@ -21,35 +24,16 @@ namespace headwise {
 
 namespace {
 
-/// The tiles of one sequence: rows x splits for every kv head.
-struct SequencePlan {
-  TileSizes tiles;
-  std::int64_t rows;  ///< group size * queries
-  std::int64_t row_tiles, splits;
-  std::int64_t first_task;  ///< tasks are numbered through all sequences
-  std::int64_t first_part;  ///< likewise the partial results, one per (kv head, split) of a split sequence
-
-  [[nodiscard]] bool is_split() const { return tiles.split > 0; }
-};
-
-struct Plan {
-  Buffer<Sequence> sequences;
-  Buffer<SequencePlan> sequence_plans;
-  std::int64_t num_sequences = 0;
-  std::int64_t tasks = 0, parts = 0;
-  std::int64_t part_rows = 0;      ///< rows of the largest partial result
-  std::int64_t scratch_bytes = 0;  ///< of the largest tile
-};
-
-/// What a split leaves behind: its rows' statistics and unnormalised outputs.
-struct Part {
+/// The result of a split: statistics and unnormalised outputs of its rows.
+struct SplitResult {
   OnlineSoftmax* softmax;
   float* out;
 };
 
-class Engine {
+/// Computes a planned call: tiles, then splits united, then what is inspected.
+class Evaluation {
  public:
-  Engine(ThreadPool& pool, const Call& call, Plan& plan) : pool_(pool), call_(call), plan_(plan) {}
+  Evaluation(ThreadPool& pool, const Call& call, Plan& plan) : pool_(pool), call_(call), plan_(plan) {}
 
   Status run();
 
@@ -63,50 +47,21 @@ class Engine {
   void merge_splits(const Sequence& sequence, const SequencePlan& plan, std::int64_t group);
   [[nodiscard]] bool is_wanted(const RowTile& rows) const;
   void finish(const Sequence& sequence, const QueryRow& row, const OnlineSoftmax& softmax, float* out);
-  [[nodiscard]] Part part(const SequencePlan& plan, std::int64_t group, std::int64_t split);
-  [[nodiscard]] std::int64_t part_width() const { return call_.shape.value_dim; }
+  [[nodiscard]] SplitResult split_result(const SequencePlan& plan, std::int64_t group, std::int64_t split);
+  [[nodiscard]] std::int64_t value_dim() const { return call_.shape.value_dim; }
 
   ThreadPool& pool_;
   const Call& call_;
   Plan& plan_;
   WantedRows wanted_;
   Buffer<char> scratch_;
-  Buffer<float> part_outs_;
-  Buffer<OnlineSoftmax> part_softmax_;
-  Buffer<FinishedSoftmax> statistics_;  ///< [B, num_heads, Sq], only if the second pass needs them
+  Buffer<float> split_outs_;
+  Buffer<OnlineSoftmax> split_softmax_;
+  Buffer<FinishedSoftmax> statistics_;  ///< [B, num_heads, Sq]; only if the second pass needs them
   std::int64_t scratch_stride_ = 0;
 };
 
-Status make_plan(const AttentionShape& shape, const AttentionInputs& inputs, const AttentionOptions& options,
-                 const KernelTable& kernels, Plan* plan) {
-  plan->num_sequences = count_sequences(shape, options);
-  if (!plan->sequences.allocate(plan->num_sequences) || !plan->sequence_plans.allocate(plan->num_sequences))
-    return Status::out_of_memory(plan->num_sequences * static_cast<std::int64_t>(sizeof(Sequence)));
-  resolve_sequences(shape, inputs, options, plan->sequences.data());
-  const std::int64_t group_size = shape.num_heads / shape.num_kv_heads;
-  for (std::int64_t n = 0; n < plan->num_sequences; ++n) {
-    const Sequence& sequence = plan->sequences[n];
-    SequencePlan& p = plan->sequence_plans[n];
-    p.rows = group_size * sequence.num_queries;
-    p.tiles = choose_tiles({shape.num_kv_heads, p.rows, sequence.key_length, shape.head_dim, shape.value_dim,
-                            kernels.panel_width, kernels.row_step});
-    p.row_tiles = (p.rows + p.tiles.rows - 1) / p.tiles.rows;
-    p.splits = p.is_split() ? (sequence.key_length + p.tiles.split - 1) / p.tiles.split : 1;
-    p.first_task = plan->tasks;
-    p.first_part = plan->parts;
-    plan->tasks += shape.num_kv_heads * p.row_tiles * p.splits;
-    if (p.is_split()) {
-      plan->parts += shape.num_kv_heads * p.splits;
-      plan->part_rows = std::max(plan->part_rows, p.rows);
-    }
-    const std::int64_t bytes = TileScratch::bytes(p.tiles, shape, kernels);
-    if (bytes < 0) return Status::error(StatusCode::invalid_shape, "a tile is too large to address");
-    plan->scratch_bytes = std::max(plan->scratch_bytes, bytes);
-  }
-  return {};
-}
-
-Status Engine::allocate() {
+Status Evaluation::allocate() {
   if (Status status = wanted_.gather(call_.shape, call_.outputs); !status.ok()) return status;
   const bool inspecting = wants_inspection(call_.outputs);
   const std::int64_t inspection = inspecting ? inspection_bytes(call_) : 0;
@@ -114,29 +69,30 @@ Status Engine::allocate() {
   scratch_stride_ = std::max(plan_.scratch_bytes, inspection);
   std::int64_t bytes, outs, rows;
   const std::int64_t query_rows = call_.shape.batch_size * call_.shape.num_heads * call_.shape.query_length;
-  if (!multiply_sizes(scratch_stride_, pool_.size(), &bytes) || !multiply_sizes(plan_.parts, plan_.part_rows, &rows) ||
-      !multiply_sizes(rows, part_width(), &outs))
+  if (!multiply_sizes(scratch_stride_, pool_.size(), &bytes) ||
+      !multiply_sizes(plan_.split_results, plan_.split_rows, &rows) || !multiply_sizes(rows, value_dim(), &outs))
     return Status::error(StatusCode::invalid_shape, "the scratch is too large to address");
   if (!scratch_.allocate(bytes)) return Status::out_of_memory(bytes);
-  if (!part_softmax_.allocate(rows) || !part_outs_.allocate(outs))
+  if (!split_softmax_.allocate(rows) || !split_outs_.allocate(outs))
     return Status::out_of_memory(outs * static_cast<std::int64_t>(sizeof(float)));
   if (inspecting && !statistics_.allocate(query_rows))
     return Status::out_of_memory(query_rows * static_cast<std::int64_t>(sizeof(FinishedSoftmax)));
   return {};
 }
 
-Part Engine::part(const SequencePlan& plan, std::int64_t group, std::int64_t split) {
-  const std::int64_t first = (plan.first_part + group * plan.splits + split) * plan_.part_rows;
-  return {part_softmax_.data() + first, part_outs_.data() + first * part_width()};
+SplitResult Evaluation::split_result(const SequencePlan& plan, std::int64_t group, std::int64_t split) {
+  const std::int64_t first = (plan.first_split_result + group * plan.splits + split) * plan_.split_rows;
+  return {split_softmax_.data() + first, split_outs_.data() + first * value_dim()};
 }
 
-void Engine::finish(const Sequence& sequence, const QueryRow& row, const OnlineSoftmax& softmax, float* out) {
+void Evaluation::finish(const Sequence& sequence, const QueryRow& row, const OnlineSoftmax& softmax, float* out) {
   const FinishedSoftmax final = finish_row(call_, sequence, row, softmax, out);
   if (statistics_) statistics_[row_index(call_, sequence, row)] = final;
 }
 
-/// A tile is computed whole or not at all, so that what a row yields does not depend on what else is wanted.
-bool Engine::is_wanted(const RowTile& rows) const {
+/// Whether some row of the tile is wanted. The whole tile is then computed, so that the bits of a row do not depend on
+/// which other rows are wanted.
+bool Evaluation::is_wanted(const RowTile& rows) const {
   for (std::int64_t r = rows.begin; r < rows.end; ++r)
     if (wanted_.has(rows.group * call_.group_size + r % call_.group_size,
                     rows.sequence->query_begin + r / call_.group_size))
@@ -144,8 +100,8 @@ bool Engine::is_wanted(const RowTile& rows) const {
   return false;
 }
 
-void Engine::attend_rows(const Sequence& sequence, const SequencePlan& plan, std::int64_t group, std::int64_t index,
-                         TileScratch& scratch) {
+void Evaluation::attend_rows(const Sequence& sequence, const SequencePlan& plan, std::int64_t group, std::int64_t index,
+                             TileScratch& scratch) {
   const RowTile rows{&sequence, group, index * plan.tiles.rows, std::min((index + 1) * plan.tiles.rows, plan.rows)};
   if (!is_wanted(rows)) return;
   load_queries(call_, rows, scratch);
@@ -154,32 +110,32 @@ void Engine::attend_rows(const Sequence& sequence, const SequencePlan& plan, std
     finish(sequence, scratch.query_rows[r], scratch.softmax[r], scratch.out + r * scratch.value_width);
 }
 
-void Engine::attend_split(const Sequence& sequence, const SequencePlan& plan, std::int64_t group, std::int64_t index,
-                          TileScratch& scratch) {
+void Evaluation::attend_split(const Sequence& sequence, const SequencePlan& plan, std::int64_t group,
+                              std::int64_t index, TileScratch& scratch) {
   const RowTile rows{&sequence, group, 0, plan.rows};
   if (!is_wanted(rows)) return;
   load_queries(call_, rows, scratch);
   attend_tile(call_, rows, {index * plan.tiles.split, std::min((index + 1) * plan.tiles.split, sequence.key_length)},
               scratch);
-  const Part result = part(plan, group, index);
+  const SplitResult result = split_result(plan, group, index);
   for (std::int64_t r = 0; r < rows.size(); ++r) {
     result.softmax[r] = scratch.softmax[r];
-    std::copy_n(scratch.out + r * scratch.value_width, part_width(), result.out + r * part_width());
+    std::copy_n(scratch.out + r * scratch.value_width, value_dim(), result.out + r * value_dim());
   }
 }
 
-void Engine::merge_splits(const Sequence& sequence, const SequencePlan& plan, std::int64_t group) {
+void Evaluation::merge_splits(const Sequence& sequence, const SequencePlan& plan, std::int64_t group) {
   if (!is_wanted({&sequence, group, 0, plan.rows})) return;
-  const Part total = part(plan, group, 0);
+  const SplitResult total = split_result(plan, group, 0);
   for (std::int64_t r = 0; r < plan.rows; ++r) {
-    float* out = total.out + r * part_width();
+    float* out = total.out + r * value_dim();
     for (std::int64_t split = 1; split < plan.splits; ++split) {
-      const Part next = part(plan, group, split);
+      const SplitResult next = split_result(plan, group, split);
       if (!next.softmax[r].seen) continue;
       float kept, added;
       total.softmax[r].merge(next.softmax[r], &kept, &added);
-      const float* values = next.out + r * part_width();
-      for (std::int64_t d = 0; d < part_width(); ++d) out[d] = out[d] * kept + values[d] * added;
+      const float* values = next.out + r * value_dim();
+      for (std::int64_t d = 0; d < value_dim(); ++d) out[d] = out[d] * kept + values[d] * added;
     }
     QueryRow row;
     row.head = group * call_.group_size + r % call_.group_size;
@@ -188,7 +144,7 @@ void Engine::merge_splits(const Sequence& sequence, const SequencePlan& plan, st
   }
 }
 
-void Engine::run_task(std::int64_t task, int worker) {
+void Evaluation::run_task(std::int64_t task, int worker) {
   const SequencePlan* plans = plan_.sequence_plans.data();
   const SequencePlan* plan = std::upper_bound(plans, plans + plan_.num_sequences, task,
                                               [](std::int64_t t, const SequencePlan& p) { return t < p.first_task; }) -
@@ -205,14 +161,14 @@ void Engine::run_task(std::int64_t task, int worker) {
     attend_rows(sequence, *plan, group, index, scratch);
 }
 
-Status Engine::run() {
+Status Evaluation::run() {
   if (Status status = allocate(); !status.ok()) return status;
   pool_.parallel_for(
       plan_.tasks, [this](std::int64_t task, int worker) { run_task(task, worker); },
       [this] {
         if (call_.inputs.arrival) call_.inputs.arrival->complete();
       });
-  if (plan_.parts > 0) {
+  if (plan_.split_results > 0) {
     const std::int64_t groups = call_.shape.num_kv_heads;
     pool_.parallel_for(plan_.num_sequences * groups, [&](std::int64_t index, int) {
       const SequencePlan& plan = plan_.sequence_plans[index / groups];
@@ -223,30 +179,8 @@ Status Engine::run() {
   return {};
 }
 
-/// EmptyRows::fail: the first rows that see no key, found by visibility alone.
-Status find_empty_rows(const Call& call) {
-  Status status;
-  for (std::int64_t n = 0; n < call.num_sequences; ++n) {
-    const Sequence& sequence = call.sequences[n];
-    for (std::int64_t h = 0; h < call.shape.num_heads; ++h) {
-      for (std::int64_t i = 0; i < sequence.query_length && status.row_count < Status::kMaxRows; ++i) {
-        const QueryRow row{h, i, call.visible_keys(sequence, i)};
-        if (sees_any_key(call, sequence, row)) continue;
-        status.rows[status.row_count++] = {static_cast<std::int32_t>(n), static_cast<std::int32_t>(h),
-                                           static_cast<std::int32_t>(i)};
-      }
-    }
-  }
-  if (status.row_count == 0) return status;
-  Status error = Status::error(StatusCode::empty_row, "batch %d, head %d, query %d sees no key", status.rows[0].batch,
-                               status.rows[0].head, status.rows[0].query);
-  std::copy_n(status.rows, status.row_count, error.rows);
-  error.row_count = status.row_count;
-  return error;
-}
-
-Status attend(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,
-              const AttentionOptions& options, const AttentionOutputs& outputs, const KeyValueSource& source) {
+Status attend_from(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,
+                   const AttentionOptions& options, const AttentionOutputs& outputs, const KeyValueSource& source) {
   const KernelTable& kernels = kernel_table();
   Plan plan;
   if (Status status = make_plan(shape, inputs, options, kernels, &plan); !status.ok()) return status;
@@ -267,16 +201,22 @@ Status attend(ThreadPool& pool, const AttentionShape& shape, const AttentionInpu
   if (options.empty_rows == EmptyRows::fail) {
     if (Status status = find_empty_rows(call); !status.ok()) return status;
   }
-  return Engine(pool, call, plan).run();
+  return Evaluation(pool, call, plan).run();
 }
 
 }  // namespace
 
+Status attend_checked(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,
+                      const AttentionOptions& options, const AttentionOutputs& outputs) {
+  if (inputs.cache) return attend_from(pool, shape, inputs, options, outputs, KvCacheSource(*inputs.cache));
+  const DenseSource arrays(shape, options.layout, inputs.key, inputs.value);
+  return attend_from(pool, shape, inputs, options, outputs, arrays);
+}
+
 Status attention(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,
                  const AttentionOptions& options, const AttentionOutputs& outputs) {
   if (Status status = validate(shape, inputs, options, outputs); !status.ok()) return status;
-  if (inputs.cache) return attend(pool, shape, inputs, options, outputs, KvCacheSource(*inputs.cache));
-  return attend(pool, shape, inputs, options, outputs, DenseSource(shape, options.layout, inputs.key, inputs.value));
+  return attend_checked(pool, shape, inputs, options, outputs);
 }
 
 }  // namespace headwise

@@ -113,7 +113,7 @@ Status check_ragged(const AttentionShape& shape, const AttentionInputs& inputs, 
   return check_cumulative("cuSeqLensKey", options.cu_seq_lens_key, options.num_sequences, shape.key_length);
 }
 
-Status check_options(const AttentionShape& shape, const AttentionOptions& options) {
+Status check_values(const AttentionShape& shape, const AttentionOptions& options) {
   if (options.scale && !std::isfinite(*options.scale)) return option_error("scale must be finite");
   if (!std::isfinite(options.softcap) || options.softcap < 0.0f)
     return option_error("softcap must be finite and >= 0 (0 is off)");
@@ -122,19 +122,6 @@ Status check_options(const AttentionShape& shape, const AttentionOptions& option
   if (Status s = check_finite("alibiSlopes", options.alibi_slopes, shape.num_heads, false); !s.ok()) return s;
   if (Status s = check_finite("sinks", options.sinks, shape.num_heads, true); !s.ok()) return s;
   return check_finite("headGain", options.head_gain, shape.num_heads, false);
-}
-
-Status check_cache(const AttentionShape& shape, const KvCache& cache) {
-  const KvCacheShape& held = cache.shape();
-  const auto mismatch = [](const char* what, std::int64_t a, std::int64_t b) {
-    return Status::error(StatusCode::invalid_shape, "%s differs between query and cache, got %lld and %lld", what,
-                         static_cast<Long>(a), static_cast<Long>(b));
-  };
-  if (held.batch_size != shape.batch_size) return mismatch("batchSize", shape.batch_size, held.batch_size);
-  if (held.num_kv_heads != shape.num_kv_heads) return mismatch("numKvHeads", shape.num_kv_heads, held.num_kv_heads);
-  if (held.head_dim != shape.head_dim) return mismatch("headDim", shape.head_dim, held.head_dim);
-  if (held.value_dim != shape.value_dim) return mismatch("valueDim", shape.value_dim, held.value_dim);
-  return {};
 }
 
 Status check_selection(const char* name, const Selection& selection, const AttentionShape& shape) {
@@ -172,7 +159,14 @@ Status check_outputs(const AttentionShape& shape, std::int64_t key_length, const
   return {};
 }
 
-Status check_dtypes(const AttentionInputs& inputs, const AttentionOutputs& outputs) {
+}  // namespace
+
+Status validate_shape(const AttentionShape& shape) {
+  if (Status s = check_extents(shape); !s.ok()) return s;
+  return check_sizes(shape);
+}
+
+Status validate_dtypes(const AttentionInputs& inputs, const AttentionOutputs& outputs) {
   for (const ConstArray& array : {inputs.query, inputs.key, inputs.value, inputs.bias})
     if (array.dtype == Dtype::int8)
       return Status::error(StatusCode::unsupported, "int8 is a storage type of caches, not of arguments");
@@ -181,29 +175,28 @@ Status check_dtypes(const AttentionInputs& inputs, const AttentionOutputs& outpu
   return {};
 }
 
-}  // namespace
-
-Status validate_shape(const AttentionShape& shape) {
-  if (Status s = check_extents(shape); !s.ok()) return s;
-  return check_sizes(shape);
+Status validate_cache(const AttentionShape& shape, const KvCache& cache) {
+  const KvCacheShape& held = cache.shape();
+  const auto mismatch = [](const char* what, std::int64_t a, std::int64_t b) {
+    return Status::error(StatusCode::invalid_shape, "%s differs between query and cache, got %lld and %lld", what,
+                         static_cast<Long>(a), static_cast<Long>(b));
+  };
+  if (held.batch_size != shape.batch_size) return mismatch("batchSize", shape.batch_size, held.batch_size);
+  if (held.num_kv_heads != shape.num_kv_heads) return mismatch("numKvHeads", shape.num_kv_heads, held.num_kv_heads);
+  if (held.head_dim != shape.head_dim) return mismatch("headDim", shape.head_dim, held.head_dim);
+  if (held.value_dim != shape.value_dim) return mismatch("valueDim", shape.value_dim, held.value_dim);
+  return {};
 }
 
-Status validate(const AttentionShape& shape, const AttentionInputs& inputs, const AttentionOptions& options,
-                const AttentionOutputs& outputs, const CacheGrowth& growth) {
-  AttentionShape arrays = shape;
-  if (inputs.cache) arrays.key_length = 0;  // the keys lie in blocks
-  if (Status s = validate_shape(arrays); !s.ok()) return s;
-  if (Status s = check_dtypes(inputs, outputs); !s.ok()) return s;
-  if (inputs.cache) {
-    if (Status s = check_cache(shape, *inputs.cache); !s.ok()) return s;
-  }
+Status validate_options(const AttentionShape& shape, const AttentionInputs& inputs, const AttentionOptions& options,
+                        const AttentionOutputs& outputs, const CacheGrowth& growth) {
   const auto length_held = [&](std::int64_t b) {
     return inputs.cache->store().length_of(inputs.cache->appended(b) + growth.of(b));
   };
   std::int64_t key_length = inputs.cache ? 0 : shape.key_length;
   for (std::int64_t b = 0; inputs.cache && b < shape.batch_size; ++b) key_length = std::max(key_length, length_held(b));
   if (Status s = check_ragged(shape, inputs, options); !s.ok()) return s;
-  if (Status s = check_options(shape, options); !s.ok()) return s;
+  if (Status s = check_values(shape, options); !s.ok()) return s;
   if (Status s = check_lengths("keyLengths", options.key_lengths, inputs.cache ? 0 : shape.batch_size, "the key length",
                                key_length);
       !s.ok())
@@ -222,6 +215,18 @@ Status validate(const AttentionShape& shape, const AttentionInputs& inputs, cons
     if (Status s = check_broadcast("bias", inputs.bias_extents, shape, key_length); !s.ok()) return s;
   }
   return check_outputs(shape, key_length, outputs);
+}
+
+Status validate(const AttentionShape& shape, const AttentionInputs& inputs, const AttentionOptions& options,
+                const AttentionOutputs& outputs) {
+  AttentionShape arrays = shape;
+  if (inputs.cache) arrays.key_length = 0;  // the keys lie in blocks
+  if (Status s = validate_shape(arrays); !s.ok()) return s;
+  if (Status s = validate_dtypes(inputs, outputs); !s.ok()) return s;
+  if (inputs.cache) {
+    if (Status s = validate_cache(shape, *inputs.cache); !s.ok()) return s;
+  }
+  return validate_options(shape, inputs, options, outputs, {});
 }
 
 }  // namespace headwise

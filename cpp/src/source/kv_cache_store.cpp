@@ -48,10 +48,12 @@ bool KvCache::Store::reserve(std::int64_t b, std::int64_t before, std::int64_t t
   return true;
 }
 
-void KvCache::Store::trim(std::int64_t b) {
-  for (std::int64_t n = blocks_of(appended[b]); n < blocks_per_batch; ++n) {
-    release_block(block(b, n));
-    block(b, n) = nullptr;
+void KvCache::Store::trim_all() {
+  for (std::int64_t b = 0; b < shape.batch_size; ++b) {
+    for (std::int64_t n = blocks_of(appended[b]); n < blocks_per_batch; ++n) {
+      release_block(block(b, n));
+      block(b, n) = nullptr;
+    }
   }
 }
 

@@ -70,8 +70,8 @@ struct KvCache::Store {
   /// Makes the blocks of all rows that batch b gains between `before` and `total` tokens exist and be its own. Changes
   /// nothing that can be read. False without memory.
   [[nodiscard]] bool reserve(std::int64_t b, std::int64_t before, std::int64_t total);
-  /// Gives back the blocks that no row of batch b is in.
-  void trim(std::int64_t b);
+  /// Gives back the blocks that hold no row.
+  void trim_all();
 
  private:
   [[nodiscard]] bool widen_table(std::int64_t blocks_wanted);
