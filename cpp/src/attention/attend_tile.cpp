@@ -13,10 +13,10 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-/// Rows that leave out unseen keys together.
+/// Along a diagonal, this many rows leave out unseen keys together.
 constexpr std::int64_t kEdgeRows = 16;
 
-/// Hands out 64-byte aligned pieces of a block; with no block it only counts.
+/// Hands out 64-byte aligned pieces of a piece of memory. Without memory it only counts their bytes.
 class Placement {
  public:
   explicit Placement(char* memory) : memory_(memory) {}
@@ -55,34 +55,35 @@ std::int64_t place_scratch(TileScratch& scratch, char* memory, const TileSizes& 
   return place.total();
 }
 
-/// The run itself if the kernels can read it where it lies, else a widened copy.
+/// The run itself if its columns are neighbours, as the kernels for few rows need. Otherwise a widened copy.
 RowRun with_neighbouring_columns(const KernelTable& kernels, const RowRun& run, std::int64_t columns, float* scratch) {
   if (run.column_stride == 1) return run;
   kernels.widen(run, columns, scratch, columns);
   return {scratch, Dtype::float32, static_cast<std::ptrdiff_t>(columns), 1, nullptr, 0, run.count};
 }
 
-/// Keys [begin, end) of a tile, counted from its beginning, that `range` reaches into.
+/// The keys of a tile that `range` contains, counted from the beginning of the tile.
 KeyRange within(KeyRange tile, KeyRange range) {
   const KeyRange keys{std::max(range.begin, tile.begin) - tile.begin, std::min(range.end, tile.end) - tile.begin};
   return keys.empty() ? KeyRange{} : keys;
 }
 
-/// Rows [begin, end) of a row tile that are scored, weighed and added up before the next, and the keys of a key tile
-/// that they meet: whole panels, of which the last may reach beyond the tile. Row `begin` is row 0 of the scores.
+/// Rows [begin, end) of a row tile that are scored, weighed and added up before the next rows, and the keys of a key
+/// tile that they meet. The keys are whole panels; the last panel may reach beyond the tile. Row `begin` is row 0 of
+/// the scores.
 struct Strip {
   std::int64_t begin, end;
   KeyRange keys;
   [[nodiscard]] std::int64_t size() const { return end - begin; }
 };
 
-/// One sweep over the keys for the rows of a tile. Isolated, no row meets a value that it may not see, whatever it is.
+/// One sweep over the keys for the rows of a tile. In an isolated sweep no row meets a value that it may not see.
 class Sweep {
  public:
   Sweep(const Call& call, const RowTile& rows, bool isolated, TileScratch& scratch)
       : call_(call), rows_(rows), isolated_(isolated), scratch_(scratch) {}
 
-  /// True if something was hidden from some row.
+  /// Returns whether a key was hidden from some row.
   bool run(KeyRange keys);
 
  private:
@@ -127,7 +128,7 @@ bool Sweep::run(KeyRange keys) {
   return hidden;
 }
 
-/// The keys of the tile that rows [begin, end) reach into, in whole panels.
+/// The keys of the tile that rows [begin, end) may see, in whole panels.
 KeyRange Sweep::panels_of(std::int64_t begin, std::int64_t end) const {
   const int width = call_.kernels.panel_width;
   KeyRange keys{tile_.size(), 0};
@@ -138,8 +139,8 @@ KeyRange Sweep::panels_of(std::int64_t begin, std::int64_t end) const {
   return keys.empty() ? KeyRange{} : KeyRange{keys.begin / width * width, round_up(keys.end, width)};
 }
 
-/// Calls visit(strip) for the rows that see something of the tile: a few at a time along a diagonal, so that each strip
-/// leaves out the panels that none of its rows may see, and more where neighbours see the same panels.
+/// Calls visit(strip) for the rows that see keys of the tile. Along a diagonal a strip has few rows, so that it leaves
+/// out the panels that none of its rows may see. Where neighbouring rows see the same panels it has more.
 template <class Visit>
 void Sweep::for_each_strip(Visit visit) const {
   if (scratch_.tiles.direct) return visit(Strip{0, rows_.size(), {0, tile_.size()}});
@@ -163,7 +164,7 @@ void Sweep::pack_keys() {
   });
 }
 
-/// Values as panels, or as rows for an isolated sweep, which makes a copy of them for every row.
+/// Loads values as panels, or as rows for an isolated sweep, which copies them for every row.
 void Sweep::load_values() {
   if (scratch_.tiles.direct && !isolated_) return;
   const std::int64_t columns = call_.shape.value_dim;
@@ -193,15 +194,16 @@ void Sweep::score_directly() {
   });
 }
 
-/// Turns the raw scores of the strip into weights and rescales what was accumulated; true if something was hidden.
+/// Turns the raw scores of the strip into weights, and rescales the outputs accumulated so far. Returns whether a key
+/// was hidden.
 bool Sweep::weigh(const Strip& strip) {
   bool hidden = false;
   for (std::int64_t r = strip.begin; r < strip.end; ++r) hidden |= weigh_row(strip, r);
   return hidden;
 }
 
-/// One row: weights within the keys that it reaches, zeros around them. Which keys are visible is looked up where some
-/// inside are not, and for an isolated sweep always.
+/// The same for one row. Its weights are 0 around the keys that it reaches. Which keys are visible is computed only if
+/// some key within reach may be hidden, and always for an isolated sweep.
 bool Sweep::weigh_row(const Strip& strip, std::int64_t r) {
   const std::int64_t lds = scratch_.tiles.keys, lanes = call_.kernels.lanes;
   const std::int64_t strip_end = std::min(strip.keys.end, tile_.size());
@@ -232,7 +234,7 @@ bool Sweep::weigh_row(const Strip& strip, std::int64_t r) {
   return inside || reach.size() < strip_end - strip.keys.begin;
 }
 
-/// out += weights * values, for rows that all may look at every value (a hidden one has weight 0 and is finite).
+/// out += weights * values. A hidden value has weight 0. attend_tile() repeats the sweep if one of them is not finite.
 void Sweep::add_values(const Strip& strip) {
   if (scratch_.tiles.direct) return add_values_directly();
   const int width = call_.kernels.panel_width;
@@ -251,8 +253,8 @@ void Sweep::add_values_directly() {
   });
 }
 
-/// The same sums in the same order, for tiles where a value that one row may not see could be NaN or Inf: every row
-/// gets its own copy of the values, with zeros where it may not look.
+/// The same sums in the same order, for tiles where a hidden value is NaN or Inf. Every row has its own copy of the
+/// values, with zeros in place of those that it may not see.
 void Sweep::add_values_isolated(const Strip& strip) {
   const std::int64_t columns = call_.shape.value_dim, width = scratch_.value_width, lds = scratch_.tiles.keys;
   const std::int64_t end = std::min(strip.keys.end, tile_.size());
@@ -270,7 +272,7 @@ void Sweep::add_values_isolated(const Strip& strip) {
                        nullptr,
                        0,
                        end - strip.keys.begin};
-    // panels are padded, rows are not
+    // Panels are padded, rows are not.
     call_.kernels.weighted_sum(scratch_.scores + row + strip.keys.begin, lds, 1, clean,
                                scratch_.tiles.direct ? columns : width, scratch_.out + r * width, width);
   }
@@ -283,6 +285,7 @@ bool all_finite(const float* values, std::int64_t count) {
   return found == 0;
 }
 
+/// The keys within `keys` that some row may see.
 KeyRange range_of(const RowTile& rows, const TileScratch& scratch, KeyRange keys) {
   std::int64_t begin = keys.end, end = keys.begin;
   for (std::int64_t r = 0; r < rows.size(); ++r) {
@@ -326,7 +329,7 @@ void load_queries(const Call& call, const RowTile& rows, TileScratch& scratch) {
 
 void attend_tile(const Call& call, const RowTile& rows, KeyRange keys, TileScratch& scratch) {
   const KeyRange range = range_of(rows, scratch, keys);
-  // A hidden key's weight is 0, and 0 times a NaN or Inf value is NaN: then the same sums are formed again, isolated.
+  // The weight of a hidden key is 0, and 0 times a NaN or Inf is NaN. Then the same sums are formed again, isolated.
   if (Sweep(call, rows, false, scratch).run(range) && !all_finite(scratch.out, rows.size() * scratch.value_width))
     Sweep(call, rows, true, scratch).run(range);
 }

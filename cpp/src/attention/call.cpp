@@ -17,7 +17,7 @@ std::int64_t sequence_offset(const AttentionOptions& options, std::int64_t n, st
   return 0;
 }
 
-// No query and key are farther apart, and sums of positions stay within 64 bits.
+// No query and key are farther apart. Sums of positions stay within 64 bits.
 constexpr std::int64_t kFarthest = std::int64_t{1} << 40;
 
 }  // namespace

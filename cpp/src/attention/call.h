@@ -17,24 +17,25 @@ struct KeyRange {
   [[nodiscard]] std::int64_t size() const { return empty() ? 0 : end - begin; }
 };
 
-/// One sequence of the call: a batch, or a stretch of a ragged batch. Rows are counted from its beginning.
+/// One sequence of the call: a batch, or a sequence of a ragged batch. Rows are counted from its beginning.
 struct Sequence {
   std::int64_t batch;
   std::int64_t query_begin, num_queries;  ///< num_queries includes padding
   std::int64_t query_length;              ///< rows from here on are padding
-  std::int64_t key_begin, num_keys;       ///< key rows that exist
+  std::int64_t key_begin, num_keys;       ///< the key rows that it has
   std::int64_t key_length;                ///< rows from here on are hidden
   std::int64_t offset;                    ///< query i stands at i + offset
   KeyPositions positions;
 };
 
-/// The keys that query row i may see by position and length; `self` is the one key hidden inside, or -1.
+/// The keys that a query row may see by position and length. `self` is a key in the range that is hidden by
+/// exclude_self, or -1.
 struct VisibleKeys {
   KeyRange range;
   std::int64_t self = -1;
 };
 
-/// A call whose arguments have been checked and whose defaults are filled in; both passes read it.
+/// A call that has been checked, with its defaults filled in. Both passes read it.
 struct Call {
   const AttentionShape& shape;
   const AttentionInputs& inputs;
@@ -51,15 +52,15 @@ struct Call {
 
   [[nodiscard]] VisibleKeys visible_keys(const Sequence& sequence, std::int64_t i) const;
 
-  /// Query rows i, i + 1, … of `head` as they lie.
+  /// Query rows i, i + 1, … of `head` where they lie.
   [[nodiscard]] RowRun query_rows(const Sequence& sequence, std::int64_t head, std::int64_t i,
                                   std::int64_t count) const;
 
   /// Query row i of `head` as float32, times the scale: [head_dim].
   void load_query(const Sequence& sequence, std::int64_t head, std::int64_t i, float* row) const;
 
-  /// Calls visit(run, first) for the runs that make up key rows `keys` of kv head `group`; `first` counts from
-  /// keys.begin.
+  /// Calls visit(run, first) for the runs that make up key rows `keys` of kv head `group`. `first` is the run's first
+  /// row, counted from keys.begin.
   template <class Visit>
   void for_each_key_run(const Sequence& sequence, std::int64_t group, KeyRange keys, Visit visit) const {
     for_each_run(&KeyValueSource::keys, sequence, group, keys, visit);
@@ -82,12 +83,12 @@ struct Call {
   }
 };
 
-/// The sequences of a call, with lengths, offsets and positions resolved.
+/// The number of sequences, and the sequences of a call with their lengths, offsets and positions.
 [[nodiscard]] std::int64_t count_sequences(const AttentionShape& shape, const AttentionOptions& options);
 void resolve_sequences(const AttentionShape& shape, const AttentionInputs& inputs, const AttentionOptions& options,
                        Sequence* sequences);
 
-/// The keys a call sees at most: Skv, or what its cache holds.
+/// Skv, or the largest number of keys that a batch of the cache holds.
 [[nodiscard]] std::int64_t key_length_of(const AttentionShape& shape, const AttentionInputs& inputs);
 
 }  // namespace headwise

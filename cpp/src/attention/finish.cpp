@@ -12,7 +12,7 @@ namespace {
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kNothing = -std::numeric_limits<float>::infinity();
 
-/// out = mean of the values at j < key_length, hidden or not.
+/// out = mean of all values at j < key_length, also of hidden ones.
 void mean_of_values(const Call& call, const Sequence& sequence, const QueryRow& row, float* out) {
   const std::int64_t columns = call.shape.value_dim, group = row.head / call.group_size;
   const float share = 1.0f / static_cast<float>(sequence.key_length);
@@ -31,7 +31,7 @@ void mean_of_values(const Call& call, const Sequence& sequence, const QueryRow& 
   }
 }
 
-/// Writes one row of the output in the caller's layout and dtype.
+/// Writes one row of the output in the call's layout and dtype.
 void store_row(const Call& call, const Sequence& sequence, const QueryRow& row, const float* values) {
   const std::int64_t at = sequence.batch * call.output.batch + row.head * call.output.head +
                           (sequence.query_begin + row.i) * call.output.position;
@@ -81,7 +81,7 @@ FinishedSoftmax finish_row(const Call& call, const Sequence& sequence, const Que
     fill_empty_row(call, sequence, row, out);
   const float gain = call.options.head_gain ? call.options.head_gain[row.head] : 1.0f;
   if (gain == 0.0f)
-    std::fill_n(out, call.shape.value_dim, 0.0f);  // exactly 0, also for Inf and NaN
+    std::fill_n(out, call.shape.value_dim, 0.0f);  // exactly 0, also in place of Inf and NaN
   else if (gain != 1.0f)
     call.kernels.scale(out, call.shape.value_dim, gain);
   store_row(call, sequence, row, out);

@@ -6,13 +6,13 @@
 
 namespace headwise {
 
-/// The last step of one row: takes the sink in, divides by the sum, applies the head's gain and the empty-row policy,
-/// and writes output and lse where they are wanted. `out` holds the accumulated weighted values (value_dim of them) and
-/// is overwritten.
+/// The last step of one row. It adds the sink to the sum, divides by the sum, applies the head's gain and the empty-row
+/// policy, and writes output and lse if they are wanted. `out` holds value_dim sums of weighted values. It is
+/// overwritten.
 FinishedSoftmax finish_row(const Call& call, const Sequence& sequence, const QueryRow& row,
                            const OnlineSoftmax& softmax, float* out);
 
-/// Whether `row` follows the empty-row policy other than `zero`: it lies within its query length and sees no key.
+/// Whether the empty-row policy decides about `row`: it lies within its query length and sees no key.
 [[nodiscard]] bool follows_policy(const Sequence& sequence, const QueryRow& row, bool sees_any_key);
 
 /// Index of a row in a [B, num_heads, Sq] array.

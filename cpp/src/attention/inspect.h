@@ -6,7 +6,7 @@
 
 namespace headwise {
 
-/// Whether the caller wants anything that is recomputed from the finished rows: probs, scores, entropy or top-k.
+/// Whether the call wants results of the second pass: probs, scores, entropy or top-k.
 [[nodiscard]] bool wants_inspection(const AttentionOutputs& outputs);
 
 /// The second pass. It recomputes the scores of the chosen rows, a few rows against all keys at a time. From them and

@@ -15,9 +15,9 @@ namespace {
 
 constexpr double kNothing = -std::numeric_limits<double>::infinity();
 
-// Enough work per task to pay for claiming it.
+// Enough work to pay for claiming a task.
 constexpr std::int64_t kRowsPerTask = 32;
-// Columns whose sums stay in registers and first-level cache while the parts go by.
+// Columns whose sums stay in registers and in the first-level cache while the parts are added.
 constexpr std::int64_t kColumns = 64;
 
 struct Merge {
@@ -37,12 +37,13 @@ struct Merge {
   void columns(std::int64_t at, std::int64_t lse_at, double total, std::int64_t count) const;
 };
 
-/// ln(sum_p exp(lse_p) + exp(sink)), around the largest of them.
+/// ln(sum_p exp(lse_p) + exp(sink)), computed around the largest term.
 double Merge::total_lse(std::int64_t at, double sink) const {
   double largest = sink;
   for (std::int64_t p = 0; p < num_parts; ++p) {
     const double part_lse = parts[p].lse[at];
-    if (std::isnan(part_lse)) return part_lse;  // a poisoned part poisons the row, be the others empty
+    if (std::isnan(part_lse))
+      return part_lse;  // a NaN in one part makes the row NaN, even if the other parts are empty
     largest = std::max(largest, part_lse);
   }
   if (largest == kNothing) return kNothing;
@@ -64,13 +65,13 @@ void store(MutableArray array, std::int64_t at, double value) {
     static_cast<float*>(array.data)[at] = rounded;
 }
 
-/// o = sum_p exp(lse_p - lse) o_p for `count` columns from element `at` on. Sums run in double: any number of parts
-/// costs one rounding.
+/// o = sum_p exp(lse_p - lse) o_p for `count` columns from element `at` on. Sums run in double, so that the result is
+/// rounded to float32 once, for any number of parts.
 void Merge::columns(std::int64_t at, std::int64_t lse_at, double total, std::int64_t count) const {
   double sums[kColumns] = {};
   for (std::int64_t p = 0; p < num_parts; ++p) {
     const double part_lse = parts[p].lse[lse_at];
-    if (part_lse == kNothing) continue;  // saw no key
+    if (part_lse == kNothing) continue;  // the part saw no key
     const double weight = std::exp(part_lse - total);
     for (std::int64_t d = 0; d < count; ++d) sums[d] += weight * element(parts[p].output, at + d * strides.feature);
   }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-/// One row of a broadcast [B, H, Sq, Skv] array from key row `key` on; step is 0 where the array repeats along keys.
+/// One row of a broadcast [B, H, Sq, Skv] array, from some key row on. step is 0 if the array repeats along keys.
 template <class T>
 struct BroadcastRow {
   const T* data;
@@ -45,11 +45,12 @@ void add_bias(const Call& call, const Sequence& sequence, const QueryRow& row, K
   const auto bias = broadcast_row<T>(call.inputs.bias.data, call.inputs.bias_extents, sequence, row, tile.begin);
   for (std::int64_t j = 0; j < tile.size(); ++j) {
     const float b = as_float(bias[j]);
-    scores[j] = b == -kInfinity ? -kInfinity : scores[j] + b;  // hides before anything is added: not NaN for NaN scores
+    scores[j] =
+        b == -kInfinity ? -kInfinity : scores[j] + b;  // -inf hides before it is added: a NaN score becomes -inf too
   }
 }
 
-/// visible[j] &= bias is not -inf.
+/// Hides the keys whose bias is -inf.
 template <class T>
 void hide_by_bias(const Call& call, const Sequence& sequence, const QueryRow& row, KeyRange tile,
                   std::uint8_t* visible) {
@@ -63,7 +64,7 @@ void hide_by_mask(const Call& call, const Sequence& sequence, const QueryRow& ro
   for (std::int64_t j = 0; j < tile.size(); ++j) visible[j] &= mask[j] != 0;
 }
 
-/// visible[j] = 1 where positions and lengths allow key tile.begin + j.
+/// visible[j] = 1 if positions and lengths allow key tile.begin + j, else 0.
 void show_range(const QueryRow& row, KeyRange tile, std::uint8_t* visible) {
   const std::int64_t begin = std::clamp(row.keys.range.begin, tile.begin, tile.end);
   const std::int64_t end = std::clamp(row.keys.range.end, begin, tile.end);

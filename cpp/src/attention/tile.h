@@ -4,14 +4,14 @@
 
 namespace headwise {
 
-/// How a block of query rows meets the keys. Depends on the shape and the instruction set alone, never on threads, so
-/// that the same bits come out whoever computes.
+/// How many query rows meet how many keys at a time. The sizes depend on the shape and the instruction set alone, never
+/// on the number of threads, so that results do not depend on it.
 struct TileSizes {
-  std::int64_t rows;   ///< query rows of a tile; several heads of a group count as rows
-  std::int64_t strip;  ///< of these, how many are scored, weighed and added up before the next
+  std::int64_t rows;   ///< query rows of a tile; the heads of a group count as rows
+  std::int64_t strip;  ///< rows of a tile that are scored, weighed and added up before the next rows
   std::int64_t keys;   ///< key rows of a tile, a multiple of the panel width
-  bool direct;         ///< few rows: read key and value rows as they lie instead of packing them into panels
-  std::int64_t split;  ///< keys of a split, a multiple of `keys`; 0: one pass over all keys
+  bool direct;         ///< few rows: keys and values are read where they lie, not packed into panels
+  std::int64_t split;  ///< keys of a split, a multiple of `keys`; 0: no splits
 };
 
 struct TileRequest {

@@ -5,8 +5,9 @@
 
 namespace headwise {
 
-/// The query rows that a call needs: all of them for output, lse and entropy; for probs and top-k alone those of their
-/// selections; none for scores, which need no softmax. Looking at a few rows of a long sequence costs those rows.
+/// The query rows that a call needs. Output, lse and entropy need all rows. Probs and top-k need the rows that they
+/// select. Scores need none, since they need no softmax. A call for a few rows of a long sequence thus computes those
+/// rows only.
 class WantedRows {
  public:
   [[nodiscard]] Status gather(const AttentionShape& shape, const AttentionOutputs& outputs);
@@ -20,7 +21,7 @@ class WantedRows {
 
   bool all_ = false;
   std::int64_t query_length_ = 0;
-  Buffer<std::uint8_t> wanted_;  ///< [num_heads, Sq], unless all_
+  Buffer<std::uint8_t> wanted_;  ///< [num_heads, Sq]; empty if all_
 };
 
 }  // namespace headwise

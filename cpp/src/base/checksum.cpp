@@ -11,7 +11,8 @@ namespace {
 constexpr int kSlices = 8;
 using Table = std::array<std::array<std::uint32_t, 256>, kSlices>;
 
-/// table[k][byte]: what a byte comes to after k further zero bytes. Eight bytes then take eight independent look-ups.
+/// table[k][byte] is the checksum of a byte and k zero bytes after it. Eight bytes then take eight independent
+/// look-ups.
 constexpr Table make_table() {
   Table table{};
   for (std::uint32_t byte = 0; byte < 256; ++byte) {

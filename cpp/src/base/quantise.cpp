@@ -8,8 +8,8 @@ namespace headwise {
 
 namespace {
 
-// The magnitudes of floats order like their bits, with infinity and the NaNs on top: one maximum finds both the
-// largest magnitude and whether anything is not finite.
+// The magnitudes of floats have the order of their bits, and infinity and NaNs are the largest. One maximum thus finds
+// the largest magnitude and whether all numbers are finite.
 std::uint32_t largest_magnitude(const float* x, std::int64_t count) {
   std::uint32_t largest = 0;
   for (std::int64_t i = 0; i < count; ++i)
@@ -17,7 +17,7 @@ std::uint32_t largest_magnitude(const float* x, std::int64_t count) {
   return largest;
 }
 
-// 127 times this is still finite: the nearest float to the quotient is not.
+// 127 times this number is finite. 127 times the float nearest to kLargest / 127 is not.
 constexpr float kLargest = std::numeric_limits<float>::max();
 constexpr float kLargestScale = kLargest / 127.0f * (1.0f - std::numeric_limits<float>::epsilon());
 
@@ -33,7 +33,7 @@ void quantise_row(const float* x, std::int64_t count, std::int8_t* q, float* sca
     std::fill(q, q + count, static_cast<std::int8_t>(0));
     return;
   }
-  // A scale that was itself rounded down far (a subnormal one) lets quotients pass 127.
+  // A subnormal scale may have been rounded down far. Quotients then exceed 127.
   for (std::int64_t i = 0; i < count; ++i)
     q[i] = static_cast<std::int8_t>(std::clamp(round_to_integer(x[i] / *scale), -127.0f, 127.0f));
 }

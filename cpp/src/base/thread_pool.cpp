@@ -10,9 +10,9 @@
 
 namespace headwise {
 
-/// A call opens a job: workers that wake while it is open join, claim indices until none is left, and leave. The caller
-/// closes the job when it finds no index left and waits for those that joined, never for those still asleep; after that
-/// nobody touches the job's memory.
+/// A call opens a job. Workers that wake while it is open join, claim indices until none is left, and leave. The caller
+/// closes the job when no index is left. It waits for the workers that have joined, but not for those that still sleep.
+/// After that no worker touches the job's memory.
 struct ThreadPool::State {
   std::mutex mutex;
   std::condition_variable work;      // a job opened, or stop
@@ -26,7 +26,7 @@ struct ThreadPool::State {
   void* context = nullptr;
   std::int64_t count = 0;
   std::atomic<std::int64_t> claimed{0};  // of `count`
-  std::atomic<std::int64_t> first{0};    // the lowest index that is left
+  std::atomic<std::int64_t> first{0};    // the lowest index that is not taken
 
   struct Worker {
     State* state;
@@ -62,7 +62,7 @@ struct ThreadPool::State {
   }
 };
 
-// pthread_create and not std::thread, which reports a refused thread by an exception.
+// Uses pthread_create, since std::thread reports a refused thread by an exception.
 ThreadPool::ThreadPool(int size) : state_(std::make_unique<State>()) {
   const int wanted = std::max(size, 1) - 1;
   state_->workers.reset(new (std::nothrow) State::Worker[wanted]);

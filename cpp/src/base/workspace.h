@@ -6,14 +6,14 @@
 
 namespace headwise {
 
-/// The one place where the core takes memory: 64-byte aligned, nothrow. Tests install a gate to make the n-th
-/// allocation fail; with no gate every request goes to the system.
+/// All scratch of the core is allocated here: 64-byte aligned, and null if there is no memory. Tests install a gate
+/// that makes the n-th allocation fail. Without a gate every request goes to the system.
 void* allocate_bytes(std::size_t bytes);
 void free_bytes(void* pointer);
 using AllocationGate = bool (*)(std::size_t bytes);
 void set_allocation_gate(AllocationGate gate);
 
-/// Owns uninitialised memory for `count` plain values. Move-only.
+/// Owns uninitialised memory for plain values. It can be moved, not copied.
 template <class T>
 class Buffer {
  public:
@@ -29,7 +29,7 @@ class Buffer {
     return *this;
   }
 
-  /// False if the memory is not to be had (or the byte count overflows); the buffer is then empty.
+  /// False if there is no memory or the number of bytes overflows. The buffer is then empty.
   [[nodiscard]] bool allocate(std::int64_t count) {
     *this = Buffer();
     if (count < 0 || static_cast<std::uint64_t>(count) > std::numeric_limits<std::size_t>::max() / sizeof(T))

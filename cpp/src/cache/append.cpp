@@ -16,10 +16,10 @@ namespace headwise {
 
 namespace {
 
-// Waking a worker costs about as much as storing so many rows.
+// Waking a worker takes about as long as storing this many rows.
 constexpr std::int64_t kRowsPerTask = 64;
 
-/// Tokens that batch b gains.
+/// The number of tokens that batch b gains.
 std::int64_t gain_of(const std::int32_t* lengths, std::int64_t num_tokens, std::int64_t b) {
   return lengths ? lengths[b] : num_tokens;
 }
@@ -63,7 +63,7 @@ Status turn_keys(ThreadPool& pool, const KvCache::Store& store, Layout layout, s
   return turn_rows(pool, store.shape, layout, store.shape.num_kv_heads, num_tokens, key, first.data(), turned);
 }
 
-/// Row r of a run as float32.
+/// row = row r of a run, as float32.
 void widen_row(const RowRun& run, std::int64_t r, std::int64_t width, float* row) {
   const std::int64_t at = r * run.row_stride;
   if (run.dtype == Dtype::float32) {
@@ -75,7 +75,7 @@ void widen_row(const RowRun& run, std::int64_t r, std::int64_t width, float* row
   }
 }
 
-/// Stores one float32 row.
+/// Stores one float32 row as `dtype`.
 void store_row(const float* row, std::int64_t width, Dtype dtype, std::uint8_t* to, float* scale) {
   switch (dtype) {
     case Dtype::float32:
@@ -89,7 +89,7 @@ void store_row(const float* row, std::int64_t width, Dtype dtype, std::uint8_t* 
   }
 }
 
-/// Stores a run of rows in a block; `row` is scratch for one of them.
+/// Stores a run of rows in a block. `row` is scratch for one row.
 void store_run(const RowRun& run, const BlockSide& side, Dtype dtype, std::uint8_t* to, float* scales, float* row) {
   const bool as_it_is = run.dtype == dtype && run.column_stride == 1;
   const std::uint8_t* from = static_cast<const std::uint8_t*>(run.data);
@@ -104,7 +104,7 @@ void store_run(const RowRun& run, const BlockSide& side, Dtype dtype, std::uint8
   }
 }
 
-/// Stores the rows that head g of batch b gained when it grew from `before` tokens; their blocks are reserved.
+/// Stores the rows that head g of batch b gained since it had `before` tokens. Their blocks must be reserved.
 void store_gain(KvCache::Store& store, const KeyValueSource& source, std::int64_t b, std::int64_t g,
                 std::int64_t before, float* row) {
   const KeyPositions positions = store.positions_of(store.appended[b]);

@@ -22,7 +22,7 @@ Status check_rewind(const KvCache::Store& store, std::int64_t b, std::int64_t le
                        static_cast<long long>(b), static_cast<long long>(length));
 }
 
-/// Copies key rows [from, to) of batch b to the rows from 0 of another cache of the same shape, whose blocks are
+/// Copies key rows [from, to) of batch b to rows 0, 1, … of another cache of the same shape. Its blocks must be
 /// reserved.
 void copy_rows(const KvCache::Store& source, KvCache::Store& copy, std::int64_t b, std::int64_t from, std::int64_t to) {
   RowSpan out, in;
@@ -104,7 +104,7 @@ Status KvCache::slice(std::int64_t from, std::int64_t to, std::unique_ptr<KvCach
       return Status::out_of_memory(store_->layout.bytes);
     }
     copy.appended[b] = end - begin;
-    // The next token stands right after the last row, in the new numbering as in the angles.
+    // The next token stands right after the last row, by its position and by its angle.
     if (copy.shape.rotary)
       copy.rotary_origin[b] = store_->rotary_origin[b] + store_->end_position(b, end) - (end - begin);
     copy_rows(*store_, copy, b, begin, end);

@@ -1,6 +1,9 @@
-// Saved caches. Little-endian: magic, then the header's numbers of 8 bytes each, for every batch the tokens appended
-// and the rotary origin, then for every batch and head the key rows in order of position (and, for int8, their scales)
-// and the value rows (and scales), then a CRC-32 of all that.
+// Saved caches. All numbers are little-endian. A file has
+//   the magic number,
+//   the numbers of the header, 8 bytes each,
+//   for every batch the number of tokens appended and the rotary origin, 8 bytes each,
+//   for every batch and head the key rows in order of position and, for int8, their scales, then the value rows
+//   likewise, a CRC-32 of all bytes before it.
 
 #include <cstring>
 #include <memory>
@@ -15,7 +18,7 @@ namespace headwise {
 
 namespace {
 
-// A byte beyond ASCII, both line ends and an end-of-file: text-mode transfers do not get past it (as in PNG).
+// A byte beyond ASCII, both line ends and an end-of-file character: transfers in text mode damage it, as in PNG.
 constexpr std::uint8_t kMagic[8] = {0x89, 'H', 'W', 'K', 'V', '\r', '\n', 0x1a};
 constexpr std::int64_t kVersion = 1;
 constexpr std::int64_t kNumberBytes = 8;
@@ -27,7 +30,7 @@ struct Header {
   bool turns = false;  ///< whether the numbers of shape.rotary follow
 };
 
-/// The numbers that every header has, in order, for reading and writing alike.
+/// The numbers of every header, in order. Reader, writer and counter use the same list.
 template <class Stream, class AnyHeader>
 void header_numbers(Stream& stream, AnyHeader& header) {
   stream.number(header.version);
@@ -42,7 +45,7 @@ void header_numbers(Stream& stream, AnyHeader& header) {
   stream.number(header.turns);
 }
 
-/// What a scaling does not use is saved as its default, and -0 as 0: every cache has one file.
+/// Numbers that a scaling does not use are saved as their defaults, and -0 as 0. Equal caches then have equal files.
 RotaryOptions used_numbers(const RotaryOptions& given) {
   RotaryOptions used;
   used.rotary_dim = given.rotary_dim;
@@ -69,7 +72,7 @@ RotaryOptions used_numbers(const RotaryOptions& given) {
   return used;
 }
 
-/// The numbers that follow if the cache turns its keys.
+/// The numbers that follow if the cache has a rotary embedding.
 template <class Stream, class AnyOptions>
 void rotary_numbers(Stream& stream, AnyOptions&& rotary) {
   stream.number(rotary.rotary_dim);
@@ -89,11 +92,11 @@ void rotary_numbers(Stream& stream, AnyOptions&& rotary) {
   stream.number(rotary.high_freq_factor);
 }
 
-/// All rows of batch b, for reading and writing alike.
+/// All rows of batch b. Reader and writer use the same order.
 template <class Stream, class AnyStore>
 void batch_rows(Stream& stream, AnyStore& store, std::int64_t b) {
   const std::int64_t length = store.length(b);
-  if (length == 0) return;  // without a row, nothing says that the number of heads is a modest one
+  if (length == 0) return;  // without rows the file does not limit the number of heads, which may be huge
   for (std::int64_t g = 0; g < store.shape.num_kv_heads; ++g)
     for (const BlockSide* side : {&store.layout.key, &store.layout.value}) {
       RowSpan span;
@@ -134,7 +137,7 @@ class Writer {
   std::uint8_t* to_;
 };
 
-/// Reads from bytes that are known to be enough.
+/// Reads from bytes. The caller has checked that there are enough.
 class Reader {
  public:
   explicit Reader(const std::uint8_t* from) : from_(from) {}
@@ -159,7 +162,7 @@ class Reader {
   const std::uint8_t* from_;
 };
 
-/// Counts what is written, so that the header's size needs no second list.
+/// Counts the bytes of numbers, so that the size of the header needs no second list.
 struct Counter {
   std::int64_t count = 0;
   template <class T>
@@ -186,8 +189,8 @@ void write_header(Writer& writer, const KvCacheShape& shape) {
   if (header.turns) rotary_numbers(writer, used_numbers(*shape.rotary));
 }
 
-/// Whether a cache of this shape, read from `bytes`, is saved as these very bytes: then no number was cut to its type,
-/// and none says nothing.
+/// Whether a cache of this shape, read from `bytes`, would be saved as the same header. Then no number was cut when it
+/// was read, and no unused number differs from its default.
 bool is_header_of(const KvCacheShape& shape, const std::uint8_t* bytes) {
   constexpr std::int64_t kMostHeaderBytes = 256;
   std::uint8_t header[kMostHeaderBytes];
@@ -198,7 +201,7 @@ bool is_header_of(const KvCacheShape& shape, const std::uint8_t* bytes) {
 
 Status corrupt(const char* why) { return Status::error(StatusCode::corrupt_data, "%s", why); }
 
-/// Everything that can be known before the header is believed.
+/// All checks that do not need the header.
 Status check_envelope(const std::uint8_t* bytes, std::int64_t size) {
   if (size < static_cast<std::int64_t>(sizeof kMagic) || std::memcmp(bytes, kMagic, sizeof kMagic) != 0)
     return corrupt("these bytes are not a saved cache");
@@ -215,7 +218,7 @@ Status check_envelope(const std::uint8_t* bytes, std::int64_t size) {
   return {};
 }
 
-/// Reads and checks tokens and origins, and that the rows they tell of are there, no more and no less.
+/// Reads and checks tokens and origins. The rows must take exactly `row_bytes`.
 Status read_batches(Reader& reader, KvCache::Store& store, std::int64_t row_bytes) {
   const std::int64_t farthest = store.shape.rotary ? std::int64_t{1} << 52 : 0;
   std::int64_t tokens = 0, bytes = 0;

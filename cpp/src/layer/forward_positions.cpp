@@ -8,7 +8,7 @@
 
 namespace headwise {
 
-/// Where every query and key stands once the keys are in the cache: query i at i + offset_b, key j at pi_bj.
+/// Finds where every query and key stands after the keys have been appended: query i at i + offset_b, key j at pi_bj.
 void Forward::resolve_positions() {
   resolve_sequences(shape_, attention_inputs_, options_, sequences_.data());
   const bool offset_follows_cache = appends() && !options_.query_offset && options_.causal != Causal::upper_left;

@@ -9,7 +9,8 @@ namespace headwise {
 
 namespace {
 
-// A slice of a panel (kDepth x 8 floats under wasm) is 8 KB, a tile's input 64 KB, the panels of a tile 128 KB.
+// Under wasm a panel of a slice (kDepth x 16 floats) takes 16 KiB. The input of a tile takes 64 KiB, its panels 128
+// KiB.
 constexpr std::int64_t kDepth = 256;
 constexpr std::int64_t kRows = 64;
 constexpr std::int64_t kColumns = 128;  // a multiple of every kernel's panel width
@@ -90,7 +91,7 @@ void gather(const Element* x, const ConstTokenRows& tokens, std::int64_t row, st
   if (stride == 1) {
     for (std::int64_t r = 0; r < rows; ++r)
       for (std::int64_t d = 0; d < depth; ++d) input[r * depth + d] = load_element(x_r[r] + d);
-  } else {  // features in the outer loop: tokens are neighbours
+  } else {  // features in the outer loop, since tokens are neighbours in memory
     for (std::int64_t d = 0; d < depth; ++d)
       for (std::int64_t r = 0; r < rows; ++r) input[r * depth + d] = load_element(x_r[r] + d * stride);
   }

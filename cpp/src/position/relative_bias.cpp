@@ -10,8 +10,9 @@ namespace headwise {
 
 namespace {
 
-/// T5's bucket for a key `distance` after the query: exact up to half the buckets of its direction, logarithmic up to
-/// max_distance, then constant. In float32 in the published order of operations, because its roundings move borders.
+/// T5's bucket for a key `distance` after the query. Half the buckets of a direction hold one distance each. The other
+/// half is logarithmic up to max_distance, then constant. Computed in float32 in the published order of operations,
+/// because rounding moves the borders of buckets.
 class RelativeBuckets {
  public:
   RelativeBuckets(std::int64_t num_buckets, std::int64_t max_distance, bool bidirectional)
@@ -72,7 +73,7 @@ Status relative_position_bias(const float* table, std::int64_t num_buckets, std:
     const auto entry = [&](std::int64_t distance) { return table[bucket(distance) * num_heads + h]; };
     float* row = bias + h * query_length * key_length;
     for (std::int64_t j = 0; j < key_length; ++j) row[j] = entry(j - query_offset);
-    // distance alone decides, so each row is the one above, moved by one key
+    // The distance alone decides. So each row is the row above, moved by one key.
     for (std::int64_t i = 1; i < query_length; ++i) {
       float* next = row + key_length;
       next[0] = entry(-i - query_offset);

@@ -24,8 +24,8 @@ double scaled_base(const RotaryOptions& options, double rotary_dim) {
   return stretched_base(options.base, stretch, rotary_dim);
 }
 
-/// YaRN's share for pair m: 1 for pairs that turn more than beta_fast times over the original length, 0 below
-/// beta_slow, a linear ramp over m between the two.
+/// YaRN's share for pair m: 1 for pairs that turn more than beta_fast times over the original length, 0 for pairs that
+/// turn less than beta_slow times, and a linear ramp over m between them.
 double yarn_kept(const RotaryOptions& options, double m, double rotary_dim) {
   const auto pair_turning = [&](double rotations) {
     return rotary_dim * std::log(options.original_length / (rotations * kTwoPi)) / (2.0 * std::log(options.base));

@@ -21,7 +21,7 @@ void sinusoidal_row(double position, std::int64_t width, SinusoidalSplit split, 
   const std::int64_t half = width / 2;
   const double steps =
       halves ? static_cast<double>(std::max<std::int64_t>(half - 1, 1)) : 0.5 * static_cast<double>(width);
-  row[width - 1] = 0.0f;  // the odd column of halves
+  row[width - 1] = 0.0f;  // the last column of `halves` with an odd width
   for (std::int64_t m = 0; m < (halves ? half : width - half); ++m) {
     const double angle = position * std::pow(base, -static_cast<double>(m) / steps);
     const std::int64_t cosine = halves ? m + half : 2 * m + 1;

@@ -51,7 +51,7 @@ Matrix read_cache(std::int64_t length, std::int64_t width, NextRun next_run) {
   return rows;
 }
 
-/// Index of (b, h, i, j) in an array whose extents of 1 repeat.
+/// Index of (b, h, i, j) in an array that repeats along axes of extent 1.
 std::int64_t broadcast_index(const BroadcastExtents& extents, std::int64_t b, std::int64_t h, std::int64_t i,
                              std::int64_t j) {
   const std::int64_t at[4] = {b, h, i, j};
@@ -61,9 +61,9 @@ std::int64_t broadcast_index(const BroadcastExtents& extents, std::int64_t b, st
   return index;
 }
 
-/// Query rows [query_begin, query_end) that may see key rows [key_begin, key_end) and no others. Positions count from
-/// the begins; query i stands `offset` further. Rows of p belong to it from row_begin to row_end: keys past their
-/// length included, keys of other sequences not.
+/// Query rows [query_begin, query_end) that may see key rows [key_begin, key_end) and no others. Positions are counted
+/// from query_begin and key_begin, and `offset` is added to those of queries. The sequence's columns of p are
+/// [row_begin, row_end). They include keys past their length, but not keys of other sequences.
 struct Sequence {
   std::int64_t query_begin, query_end, key_begin, key_end, offset, row_begin, row_end;
 };
@@ -153,7 +153,7 @@ bool is_visible(const HeadCall& call, const Head& head, std::int64_t i, std::int
   return !(options.exclude_self && ahead == 0);
 }
 
-// Pass 2: who sees whom.
+// Pass 2: which keys each query sees.
 void compute_visibility(const HeadCall& call, Head& head) {
   head.visible.resize(head.raw.rows(), head.raw.cols());
   head.rows.clear();
@@ -181,7 +181,7 @@ void softmax_row(const HeadCall& call, Head& head, std::int64_t i) {
   head.probs.row(i) /= sum;
   head.lse(i) = maximum + std::log(sum);
   for (std::int64_t j = 0; j < head.biased.cols(); ++j)
-    // 0 ln 0 = 0, but a NaN passes
+    // 0 ln 0 = 0; a NaN is kept
     if (head.probs(i, j) != 0) head.entropy(i) -= head.probs(i, j) * std::log(head.probs(i, j));
 }
 
@@ -212,8 +212,8 @@ void compute_softmax(const HeadCall& call, Head& head) {
   }
 }
 
-// Pass 4: o = head_gain * sum of p v. A key with p = 0 is hidden or has nothing to say, whatever its value holds; only
-// the visible ones may poison.
+// Pass 4: o = head_gain * sum of p v. A hidden key with p = 0 adds nothing, whatever its value is. A NaN counts only if
+// its key is visible.
 void compute_weighted_sum(const HeadCall& call, Head& head) {
   const double gain = call.options.head_gain ? call.options.head_gain[call.h] : 1.0;
   head.output = Matrix::Zero(head.raw.rows(), call.value.cols());

@@ -5,8 +5,8 @@
 
 #include "headwise/attention.h"
 
-/// The contract of headwise/attention.h once more, in double and without haste: the oracle for tests and benches.
-/// Four passes over whole matrices: scores, visibility, softmax, weighted sum.
+/// The oracle for tests and benches: the contract of headwise/attention.h in double. It makes four passes over whole
+/// matrices: scores, visibility, softmax, weighted sum.
 namespace headwise::reference {
 
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
@@ -15,11 +15,11 @@ using Vector = Eigen::VectorXd;
 
 enum class RowKind {
   attends,  ///< sees at least one key
-  empty,    ///< sees none: EmptyRows says what it yields (`fail` computes as `zero` here)
+  empty,    ///< sees none: EmptyRows decides (`fail` computes as `zero` here)
   padding,  ///< at or past its query length: zeros
 };
 
-/// Everything about one head of one batch. A ragged batch is one batch whose sequences hide from each other.
+/// All results of one head of one batch. A ragged batch is one batch whose sequences are hidden from each other.
 struct Head {
   Matrix raw, softcapped, biased;  ///< [Sq, Skv]; biased is -inf where hidden
   Visibility visible;              ///< [Sq, Skv]
@@ -28,7 +28,7 @@ struct Head {
   Matrix output;                   ///< [Sq, Dv]
   Vector lse, entropy;             ///< [Sq]
 
-  // What the error model measures rounding against.
+  // The magnitudes that the error model multiplies by rounding errors.
   Matrix score_magnitude;    ///< [Sq, Skv] |scale| * sum_d |q_d k_d|
   Matrix penalty;            ///< [Sq, Skv] alibi_slope * distance
   Matrix bias;               ///< [Sq, Skv], 0 without one

@@ -16,7 +16,7 @@ std::int64_t tokens_per_block(const KvCacheShape& shape) {
   return shape.capacity > 0 ? std::min(kBlockTokens, shape.capacity) : kBlockTokens;
 }
 
-/// Adds `rows` rows of `row_bytes` at the end of a block; returns where they begin.
+/// Adds `rows` rows of `row_bytes` at the end of a block. Returns where they begin.
 std::int64_t place(std::int64_t rows, std::int64_t row_bytes, std::int64_t* end) {
   constexpr std::int64_t kAlignment = 64;
   const std::int64_t begin = *end;

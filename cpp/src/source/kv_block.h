@@ -7,8 +7,9 @@
 
 namespace headwise {
 
-/// Where the keys, or the values, lie in a block, in bytes: rows [num_kv_heads, tokens, width] at `offset`, and for
-/// int8 their scales [num_kv_heads, tokens] at `scale_offset`. The rows of one head are contiguous: decoding streams.
+/// Where the keys, or the values, lie in a block. Offsets are in bytes. Rows [num_kv_heads, tokens, width] are at
+/// `offset`. For int8 their scales [num_kv_heads, tokens] are at `scale_offset`. The rows of one head are contiguous,
+/// so that decoding reads one stream.
 struct BlockSide {
   std::int64_t width = 0;  ///< elements of a row
   std::int64_t row_bytes = 0;
@@ -24,17 +25,18 @@ struct BlockLayout {
 };
 
 inline constexpr std::int64_t kBlockTokens = 128;
-/// A token of all heads takes no more: 256 TiB, so that no sum of a block comes near the end of int64. Readers of saved
-/// caches in other languages know it, too.
+/// The most bytes that a token of all heads may take: 256 TiB. No sum of a block then comes near the end of int64. The
+/// reader of saved caches in JavaScript has the same limit.
 inline constexpr std::int64_t kMostTokenBytes = std::int64_t{1} << 48;
 
-/// Bytes of a token's rows and scales, of all heads; above kMostTokenBytes if they are more than that.
+/// Bytes of the rows and scales of a token, of all heads. Any number above kMostTokenBytes means too many.
 [[nodiscard]] std::int64_t token_bytes(const KvCacheShape& shape);
 
-/// Of a shape within kMostTokenBytes. `tokens` is at most kBlockTokens, less if the cache can never hold as many.
+/// The layout of the blocks of a cache. Its tokens must not take more than kMostTokenBytes. A block has kBlockTokens
+/// tokens, or fewer if the cache can never hold as many.
 [[nodiscard]] BlockLayout plan_block(const KvCacheShape& shape);
 
-/// Memory with a count of its owners; BlockLayout::bytes of data follow.
+/// The head of a block: the number of its owners. BlockLayout::bytes of data follow.
 struct alignas(64) Block {
   std::atomic<std::int32_t> owners{1};
 
@@ -42,11 +44,11 @@ struct alignas(64) Block {
   [[nodiscard]] const std::uint8_t* data() const { return reinterpret_cast<const std::uint8_t*>(this + 1); }
 };
 
-/// A block of undefined content with one owner, or null without memory.
+/// A block of undefined content with one owner. Null if there is no memory.
 [[nodiscard]] Block* allocate_block(const BlockLayout& layout);
-/// One more owner; null stays null.
+/// Adds an owner. Null stays null.
 Block* share_block(Block* block);
-/// One owner less; the last one frees. Null is fine.
+/// Removes an owner. The last owner frees the block. `block` may be null.
 void release_block(Block* block);
 
 }  // namespace headwise

@@ -6,7 +6,7 @@
 
 namespace headwise {
 
-/// Reads a cache's rows in place. A run never crosses a block or the seam of a ring.
+/// Reads the rows of a cache where they lie. A run ends at the end of a block, and where a ring starts again.
 class KvCacheSource final : public KeyValueSource {
  public:
   explicit KvCacheSource(const KvCache& cache) : cache_(cache) {}

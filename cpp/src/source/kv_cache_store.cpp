@@ -57,7 +57,7 @@ void KvCache::Store::trim_all() {
   }
 }
 
-/// At least doubles, so that a token at a time costs a constant share.
+/// Doubles the table at least, so that appending single tokens costs a constant time each on average.
 bool KvCache::Store::widen_table(std::int64_t blocks_wanted) {
   const std::int64_t width = std::max(blocks_wanted, 2 * blocks_per_batch);
   std::int64_t size = 0;
