@@ -1,9 +1,9 @@
-// Saved caches. All numbers are little-endian. A file has
-//   the magic number,
-//   the numbers of the header, 8 bytes each,
-//   for every batch the number of tokens appended and the rotary origin, 8 bytes each,
-//   for every batch and head the key rows in order of position and, for int8, their scales, then the value rows
-//   likewise, a CRC-32 of all bytes before it.
+// Saved caches. All numbers are little-endian. A file has, in this order:
+// - the magic number;
+// - the numbers of the header, 8 bytes each;
+// - for every batch the number of tokens appended and the rotary origin, 8 bytes each;
+// - for every batch and head the key rows by position and, for int8, their scales, then the value rows likewise;
+// - a CRC-32 of all bytes before it.
 
 #include <cstring>
 #include <memory>

@@ -76,7 +76,7 @@ float softmax_step(float* scores, std::int64_t count, float* maximum, float* sum
   const float tile_maximum = row_maximum<Arch>(scores, count, &poisoned);
   if (poisoned || *maximum != *maximum) return poisoned_step(scores, count, maximum, sum);
   const float raised = tile_maximum > *maximum ? tile_maximum : *maximum;
-  if (raised == -kInfinity) {  // Nothing is visible yet: the factor is 1. exp(-inf - -inf) would be NaN.
+  if (raised == -kInfinity) {  // nothing is visible yet, and exp(-inf - -inf) is NaN
     std::memset(scores, 0, count * sizeof(float));
     return 1.0f;
   }
@@ -91,7 +91,7 @@ float softmax_step(float* scores, std::int64_t count, float* maximum, float* sum
     }
     total += fold(weight, [](V x, V y) { return x + y; });
   });
-  // before the first key there is nothing to scale
+  // Before the first key there is nothing to scale.
   const float factor = *maximum == raised || *maximum == -kInfinity ? 1.0f : std::exp(*maximum - raised);
   *sum = *sum * factor + xsimd::reduce_add(total);
   *maximum = raised;

@@ -85,7 +85,8 @@ struct StoredRows {
   }
 };
 
-/// Calls visit(rows), where `rows` are the StoredRows of the run's type. The run's column stride must be 1.
+/// Calls visit(rows), where `rows` are the StoredRows of the run's type. They may be read if the run's column stride
+/// is 1.
 template <class Visit>
 void as_stored(const RowRun& run, Visit visit) {
   switch (run.dtype) {

@@ -18,12 +18,12 @@ namespace headwise {
   return rotary.scaling == RotaryScaling::dynamic_ntk && rotary.sequence_length == 0.0;
 }
 
-/// One forward call. Its methods are in a file for each subject:
-///   forward.cpp              the order of the steps, memory, attention
-///   forward_rules.cpp        what is refused
-///   forward_positions.cpp    where tokens stand, and what is added or turned by that
-///   forward_projections.cpp  X to queries, keys and values; heads to Y
-///   forward_cache.cpp        appending to a cache, and undoing it
+/// One forward call. Each subject has a file:
+/// - forward.cpp: the order of the steps, memory, attention;
+/// - forward_rules.cpp: what is refused;
+/// - forward_positions.cpp: where tokens stand, and what depends on it;
+/// - forward_projections.cpp: from X to queries, keys and values, and from heads to Y;
+/// - forward_cache.cpp: appending to a cache, and undoing it.
 class Forward {
  public:
   Forward(const Layer::Packed& layer, ThreadPool& pool, const LayerInputs& inputs, const AttentionInputs& masks,

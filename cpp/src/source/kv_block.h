@@ -36,7 +36,7 @@ inline constexpr std::int64_t kMostTokenBytes = std::int64_t{1} << 48;
 /// tokens, or fewer if the cache can never hold as many.
 [[nodiscard]] BlockLayout plan_block(const KvCacheShape& shape);
 
-/// The head of a block: the number of its owners. BlockLayout::bytes of data follow.
+/// A block of a cache: the number of its owners, then BlockLayout::bytes of data.
 struct alignas(64) Block {
   std::atomic<std::int32_t> owners{1};
 
