@@ -9,7 +9,7 @@ namespace headwise {
 /// A thread that runs one job at a time for a caller that must not block: the main thread of a window.
 class Dispatcher {
  public:
-  /// A call, and the function that knows its type.
+  /// A call and the function that runs it.
   struct Job {
     void (*function)(void* engine, const void* call) = nullptr;
     void* engine = nullptr;
@@ -42,7 +42,7 @@ class Dispatcher {
   std::condition_variable wake_;
   bool waiting_ = false;
   Job job_;
-  std::thread thread_;  // last: it uses all of the above. It never ends: JavaScript terminates its worker.
+  std::thread thread_;  // Last, since it uses all members above. It never ends: JavaScript terminates its worker.
 };
 
 }  // namespace headwise

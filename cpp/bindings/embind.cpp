@@ -1,41 +1,39 @@
-// The engine as JavaScript sees it, and the only file that knows Emscripten.
+// What JavaScript sees of the engine.
 //
-// A call is a C++ struct that JavaScript fills through properties, all of them numbers: sizes, enumerators, addresses
-// of arrays that it has placed in the heap. An Engine runs one call at a time and keeps its Status, which JavaScript
-// reads from memory. Nothing here allocates during a call, and nothing throws.
+// A call is a C++ struct that JavaScript fills through properties. All properties are numbers: sizes, enumerators, and
+// addresses of arrays that JavaScript has placed in the heap. An Engine runs one call at a time and keeps its Status,
+// which JavaScript reads from memory. Nothing here allocates during a call, and nothing throws.
 
 #include <emscripten/bind.h>
-#include <emscripten/em_js.h>
-#include <emscripten/threading.h>
 
-#include <atomic>
 #include <cstdint>
 #include <cstdlib>
-#include <memory>
-#include <optional>
 #include <string>
-#include <type_traits>
 
-#include "dispatcher.h"
-#include "headwise/attention.h"
-#include "headwise/kv_cache.h"
-#include "headwise/layer.h"
-#include "headwise/position.h"
-#include "headwise/status.h"
-#include "headwise/thread_pool.h"
-#include "late_copies.h"
+#include "address.h"
+#include "calls.h"
+#include "engine.h"
+#include "number_property.h"
 
 namespace headwise {
 namespace {
 
-// --- memory ----------------------------------------------------------------------------------------------------------
+using emscripten::class_;
+using emscripten::function;
 
-/// What JavaScript holds in place of a pointer.
-using Address = std::uintptr_t;
+/// Sets the defaults, so that a call sets only what differs from them.
+template <class Call>
+void reset(Call& call) {
+  call = Call{};
+}
+
+// ---- module and memory ----------------------------------------------------------------------------------------------
+
+std::string version() { return HEADWISE_VERSION; }
 
 constexpr std::size_t kCacheLine = 64;
 
-/// Address of at least `bytes` bytes, aligned for every vector; 0 when there is no room.
+/// The address of at least `bytes` bytes, aligned for every vector. 0 if there is no room.
 Address allocate(std::size_t bytes) {
   const std::size_t whole_lines = (bytes + kCacheLine) / kCacheLine * kCacheLine;
   return whole_lines < bytes ? 0 : reinterpret_cast<Address>(std::aligned_alloc(kCacheLine, whole_lines));
@@ -43,65 +41,13 @@ Address allocate(std::size_t bytes) {
 
 void release(Address address) { std::free(reinterpret_cast<void*>(address)); }
 
-// --- converters ------------------------------------------------------------------------------------------------------
-
-template <class T>
-double to_number(const T& value) {
-  if constexpr (std::is_pointer_v<T>) {
-    return static_cast<double>(reinterpret_cast<Address>(value));
-  } else {
-    return static_cast<double>(value);
-  }
+void register_module() {
+  function("version", &version);
+  function("allocate", &allocate);
+  function("release", &release);
 }
 
-template <class T>
-double to_number(const std::optional<T>& value) {
-  return to_number(value.value_or(T{}));
-}
-
-template <class T>
-void assign_number(T& target, double number) {
-  if constexpr (std::is_pointer_v<T>) {
-    target = reinterpret_cast<T>(static_cast<Address>(number));
-  } else if constexpr (std::is_enum_v<T>) {
-    target = static_cast<T>(static_cast<std::underlying_type_t<T>>(number));
-  } else {
-    target = static_cast<T>(number);
-  }
-}
-
-template <class T>
-void assign_number(std::optional<T>& target, double number) {
-  assign_number(target.emplace(), number);
-}
-
-/// The field of a call at the end of a path of member pointers, as a property: `property<&C::shape, &S::head_dim>`.
-template <class Call, auto... Path>
-struct Field {
-  static double get(const Call& call) { return to_number((call.*....*Path)); }
-  static void set(Call& call, double number) { assign_number((call.*....*Path), number); }
-};
-
-template <auto... Path, class Class>
-void property(Class& binding, const std::string& name) {
-  using Call = typename Class::class_type;
-  binding.property(name.c_str(), &Field<Call, Path...>::get, &Field<Call, Path...>::set);
-}
-
-/// Back to the defaults, so that a call sets only what differs from them.
-template <class Call>
-void reset(Call& call) {
-  call = Call{};
-}
-
-// --- attention -------------------------------------------------------------------------------------------------------
-
-struct AttentionCall {
-  AttentionShape shape;
-  AttentionInputs inputs;
-  AttentionOptions options;
-  AttentionOutputs outputs;
-};
+// ---- attention ------------------------------------------------------------------------------------------------------
 
 void set_mask_extents(AttentionCall& call, double b, double h, double i, double j) {
   call.inputs.mask_extents = {{std::int64_t(b), std::int64_t(h), std::int64_t(i), std::int64_t(j)}};
@@ -111,284 +57,7 @@ void set_bias_extents(AttentionCall& call, double b, double h, double i, double 
   call.inputs.bias_extents = {{std::int64_t(b), std::int64_t(h), std::int64_t(i), std::int64_t(j)}};
 }
 
-Status run(ThreadPool& pool, const AttentionCall& call) {
-  if (call.inputs.cache) return call.inputs.cache->attend(pool, call.shape, call.inputs, call.options, call.outputs);
-  return attention(pool, call.shape, call.inputs, call.options, call.outputs);
-}
-
-struct MergeCall {
-  AttentionShape shape;
-  Layout layout = Layout::bhsd;
-  const AttentionPart* parts = nullptr;
-  std::int64_t num_parts = 0;
-  const float* sinks = nullptr;
-  MutableArray output;
-  float* lse = nullptr;
-};
-
-Status run(ThreadPool& pool, const MergeCall& call) {
-  return merge_attention(pool, call.shape, call.layout, call.parts, call.num_parts, call.sinks, call.output, call.lse);
-}
-
-/// Writes part `n` of the array of parts at `parts`.
-void set_part(Address parts, int n, Address output, int dtype, Address lse) {
-  reinterpret_cast<AttentionPart*>(parts)[n] = {{reinterpret_cast<const void*>(output), static_cast<Dtype>(dtype)},
-                                                reinterpret_cast<const float*>(lse)};
-}
-
-int part_size() { return sizeof(AttentionPart); }
-
-struct RotaryCall {
-  Layout layout = Layout::bhsd;
-  std::int64_t batch_size = 1, num_heads = 1, length = 0, head_dim = 1;
-  RotaryOptions options;
-  ConstArray x;
-  const double* positions = nullptr;  ///< [B, S]; or else given tables:
-  const float *cosines = nullptr, *sines = nullptr;
-  std::int64_t table_rows = 0;
-  const std::int32_t* rows = nullptr;
-  MutableArray y;
-};
-
-Status run(ThreadPool& pool, const RotaryCall& call) {
-  const RotaryOptions& options = call.options;
-  if (call.cosines)
-    return rotary_embedding(pool, call.layout, call.batch_size, call.num_heads, call.length, call.head_dim,
-                            options.rotary_dim, options.interleaved, call.x, call.cosines, call.sines, call.table_rows,
-                            call.rows, call.y);
-  return rotary_embedding_at(pool, call.layout, call.batch_size, call.num_heads, call.length, call.head_dim, options,
-                             call.x, call.positions, call.y);
-}
-
-// --- caches ----------------------------------------------------------------------------------------------------------
-
-enum class CacheOperation : std::int32_t {
-  create = 0,
-  append = 1,
-  rewind = 2,
-  fork = 3,
-  slice = 4,
-  save = 5,
-  load = 6
-};
-
-/// One operation on a cache and what it needs; the others' fields are not read.
-struct CacheCall {
-  CacheOperation operation = CacheOperation::create;
-  KvCache* cache = nullptr;           ///< all but create and load
-  mutable KvCache* result = nullptr;  ///< create, fork, slice, load: JavaScript's until releaseCache
-  KvCacheShape shape;                 ///< create
-  bool turns = false;                 ///< create: with this rotary embedding
-  RotaryOptions rotary;
-  Layout layout = Layout::bhsd;  ///< append
-  std::int64_t num_tokens = 0;
-  ConstArray key, value;
-  const std::int32_t* lengths = nullptr;  ///< append, rewind: [B]
-  std::int64_t from = 0, to = 0;          ///< slice
-  std::uint8_t* bytes = nullptr;          ///< save, load
-  std::int64_t size = 0;
-};
-
-Status create_cache(const CacheCall& call, std::unique_ptr<KvCache>* cache) {
-  KvCacheShape shape = call.shape;
-  if (call.turns) shape.rotary = call.rotary;
-  return KvCache::create(shape, cache);
-}
-
-Status run(ThreadPool& pool, const CacheCall& call) {
-  std::unique_ptr<KvCache> made;
-  Status status;
-  switch (call.operation) {
-    case CacheOperation::create:
-      status = create_cache(call, &made);
-      break;
-    case CacheOperation::append:
-      return call.cache->append(pool, call.layout, call.num_tokens, call.key, call.value, call.lengths);
-    case CacheOperation::rewind:
-      return call.cache->rewind_each(call.lengths);
-    case CacheOperation::fork:
-      status = call.cache->fork(&made);
-      break;
-    case CacheOperation::slice:
-      status = call.cache->slice(call.from, call.to, &made);
-      break;
-    case CacheOperation::save:
-      return call.cache->save(call.bytes, call.size);
-    case CacheOperation::load:
-      status = KvCache::load(call.bytes, call.size, &made);
-      break;
-  }
-  call.result = made.release();
-  return status;
-}
-
-KvCache& cache_at(Address address) { return *reinterpret_cast<KvCache*>(address); }
-
-/// Writes the shape of a cache into `call`, for JavaScript to read.
-void describe_cache(CacheCall& call, Address address) {
-  call.shape = cache_at(address).shape();
-  call.turns = call.shape.rotary.has_value();
-}
-
-double cache_appended(Address address, int b) { return static_cast<double>(cache_at(address).appended(b)); }
-double cache_bytes(Address address) { return static_cast<double>(cache_at(address).bytes()); }
-double cache_saved_size(Address address) { return static_cast<double>(cache_at(address).saved_size()); }
-void release_cache(Address address) { delete &cache_at(address); }
-
-// --- layers ----------------------------------------------------------------------------------------------------------
-
-struct LayerCreation {
-  LayerShape shape;
-  LayerWeights weights;
-  LayerOptions options;
-  mutable Layer* result = nullptr;  ///< JavaScript's until releaseLayer
-};
-
-Status run(ThreadPool&, const LayerCreation& call) {
-  std::unique_ptr<Layer> layer;
-  const Status status = Layer::create(call.shape, call.weights, call.options, &layer);
-  call.result = layer.release();
-  return status;
-}
-
-/// A call of attention on what a layer projects: mask, bias, options and outputs are those of the base.
-struct LayerCall : AttentionCall {
-  const Layer* layer = nullptr;
-  LayerInputs layer_inputs;
-};
-
-Status run(ThreadPool& pool, const LayerCall& call) {
-  return call.layer->forward(pool, call.layer_inputs, call.inputs, call.options, call.outputs);
-}
-
-double layer_bytes(Address address) { return static_cast<double>(reinterpret_cast<const Layer*>(address)->bytes()); }
-void release_layer(Address address) { delete reinterpret_cast<const Layer*>(address); }
-
-// --- engine ----------------------------------------------------------------------------------------------------------
-
-/// Copies the share [begin, end) of `pairs` of each array that JavaScript left to be copied within the call.
-EM_JS(void, copy_late, (double begin, double end, double pairs), {
-  for (const [address, bytes] of Module["late"] ?? []) {
-    const pair = bytes.length / pairs;
-    HEAPU8.set(bytes.subarray(begin * pair, end * pair), address + begin * pair);
-  }
-});
-
-/// Runs one call at a time and keeps what became of it.
-class Engine {
- public:
-  /// @param dispatched  the caller must not block: calls return at once and run on a thread of their own.
-  Engine(int num_threads, bool dispatched) : pool_(num_threads) {
-    if (dispatched) dispatcher_ = new Dispatcher;
-  }
-
-  /// Starts `call`, which must stay as it is until the word at `finished()` is 1. Without a dispatcher it is at once.
-  template <class Call>
-  void start(const Call& call) {
-    finished_.store(0, std::memory_order_relaxed);
-    if (!dispatcher_) return work<Call>(this, &call);
-    dispatcher_->start({&work<Call>, this, &call});
-  }
-
-  /// Starts attention, whose queries, keys and values JavaScript has left to be copied: by now, or while other threads
-  /// begin with what is there. Not with a dispatcher: the page's thread would take the core of one that computes.
-  void attend(AttentionCall& call) {
-    if (!dispatcher_ && pool_.size() > 1 && copies_.expect(call.shape, call.options.layout)) {
-      call.inputs.arrival = &copies_;
-    } else {
-      copy_late(0, 1, 1);
-    }
-    start(call);
-  }
-
-  [[nodiscard]] Address finished() const { return reinterpret_cast<Address>(&finished_); }
-  [[nodiscard]] int threads() const { return pool_.size(); }
-  [[nodiscard]] int code() const { return static_cast<int>(status_.code); }
-  /// Address of a C string.
-  [[nodiscard]] Address message() const { return reinterpret_cast<Address>(status_.message); }
-  /// Address of `row_count()` triples of int32: batch, head, query.
-  [[nodiscard]] Address rows() const { return reinterpret_cast<Address>(status_.rows); }
-  [[nodiscard]] int row_count() const { return status_.row_count; }
-
- private:
-  template <class Call>
-  static void work(void* engine, const void* call) {
-    auto& self = *static_cast<Engine*>(engine);
-    self.status_ = run(self.pool_, *static_cast<const Call*>(call));
-    self.finished_.store(1, std::memory_order_release);
-    emscripten_futex_wake(&self.finished_, 1);
-  }
-
-  ThreadPool pool_;
-  LateCopies copies_{copy_late};
-  Dispatcher* dispatcher_ = nullptr;
-  Status status_;
-  std::atomic<std::int32_t> finished_ = 1;
-};
-
-std::string version() { return HEADWISE_VERSION; }
-
-/// Attends to zeros until V8 finds the inner loops hot, so that it optimises them while the workers start and a core is
-/// idle; during a first call on all cores there is none. Runs before the constructors of the module have.
-extern "C" EMSCRIPTEN_KEEPALIVE void warm_up() {
-  constexpr int kCalls = 40;
-  AttentionShape shape;
-  shape.query_length = 32;
-  shape.key_length = 64;
-  shape.head_dim = shape.value_dim = 64;
-  void* zeros = std::calloc(shape.key_length * shape.head_dim, sizeof(float));
-  void* output = std::malloc(shape.query_length * shape.value_dim * sizeof(float));
-  if (zeros && output) {
-    ThreadPool caller(1);
-    const AttentionInputs inputs{.query = {zeros}, .key = {zeros}, .value = {zeros}};
-    const AttentionOutputs outputs{.output = {output}};
-    for (int call = 0; call < kCalls; ++call) static_cast<void>(attention(caller, shape, inputs, {}, outputs));
-  }
-  std::free(zeros);
-  std::free(output);
-}
-
-// --- what JavaScript sees --------------------------------------------------------------------------------------------
-
-using emscripten::class_;
-using emscripten::function;
-
-/// The options of a rotary embedding, wherever a call has them.
-template <auto... Path, class Class>
-void rotary_properties(Class& binding) {
-  property<Path..., &RotaryOptions::rotary_dim>(binding, "rotaryDim");
-  property<Path..., &RotaryOptions::base>(binding, "rotaryBase");
-  property<Path..., &RotaryOptions::interleaved>(binding, "rotaryInterleaved");
-  property<Path..., &RotaryOptions::scaling>(binding, "rotaryScaling");
-  property<Path..., &RotaryOptions::factor>(binding, "rotaryFactor");
-  property<Path..., &RotaryOptions::original_length>(binding, "rotaryOriginalLength");
-  property<Path..., &RotaryOptions::sequence_length>(binding, "rotarySequenceLength");
-  property<Path..., &RotaryOptions::beta_fast>(binding, "rotaryBetaFast");
-  property<Path..., &RotaryOptions::beta_slow>(binding, "rotaryBetaSlow");
-  property<Path..., &RotaryOptions::truncate>(binding, "rotaryTruncate");
-  property<Path..., &RotaryOptions::attention_factor>(binding, "rotaryAttentionFactor");
-  property<Path..., &RotaryOptions::mscale>(binding, "rotaryMscale");
-  property<Path..., &RotaryOptions::mscale_all_dim>(binding, "rotaryMscaleAllDim");
-  property<Path..., &RotaryOptions::low_freq_factor>(binding, "rotaryLowFreqFactor");
-  property<Path..., &RotaryOptions::high_freq_factor>(binding, "rotaryHighFreqFactor");
-}
-
-/// A weight and its bias: queryWeight, queryDtype and so on.
-template <auto Linear, class Class>
-void linear_properties(Class& binding, const std::string& name) {
-  property<&LayerCreation::weights, Linear, &LinearWeights::weight, &ConstArray::data>(binding, name + "Weight");
-  property<&LayerCreation::weights, Linear, &LinearWeights::weight, &ConstArray::dtype>(binding, name + "Dtype");
-  property<&LayerCreation::weights, Linear, &LinearWeights::in_stride>(binding, name + "InStride");
-  property<&LayerCreation::weights, Linear, &LinearWeights::out_stride>(binding, name + "OutStride");
-  property<&LayerCreation::weights, Linear, &LinearWeights::bias, &ConstArray::data>(binding, name + "Bias");
-  property<&LayerCreation::weights, Linear, &LinearWeights::bias, &ConstArray::dtype>(binding, name + "BiasDtype");
-}
-
-EMSCRIPTEN_BINDINGS(headwise) {
-  function("version", &version);
-  function("allocate", &allocate);
-  function("release", &release);
-
+void register_attention_call() {
   class_<AttentionCall> attention_call("AttentionCall");
   attention_call.constructor<>()
       .function("reset", &reset<AttentionCall>)
@@ -459,7 +128,19 @@ EMSCRIPTEN_BINDINGS(headwise) {
   property<&C::outputs, &O::top_k_selection, &Selection::queries>(attention_call, "topKQueries");
   property<&C::outputs, &O::top_k_selection, &Selection::num_queries>(attention_call, "topKNumQueries");
   property<&C::outputs, &O::top_k_selection, &Selection::average>(attention_call, "topKAverage");
+}
 
+// ---- merging --------------------------------------------------------------------------------------------------------
+
+/// Writes part `n` of the array of parts at `parts`.
+void set_part(Address parts, int n, Address output, int dtype, Address lse) {
+  reinterpret_cast<AttentionPart*>(parts)[n] = {{reinterpret_cast<const void*>(output), static_cast<Dtype>(dtype)},
+                                                reinterpret_cast<const float*>(lse)};
+}
+
+int part_size() { return sizeof(AttentionPart); }
+
+void register_merge_call() {
   class_<MergeCall> merge_call("MergeCall");
   merge_call.constructor<>().function("reset", &reset<MergeCall>);
   property<&MergeCall::shape, &AttentionShape::batch_size>(merge_call, "batchSize");
@@ -475,7 +156,31 @@ EMSCRIPTEN_BINDINGS(headwise) {
   property<&MergeCall::lse>(merge_call, "lse");
   function("setPart", &set_part);
   function("partSize", &part_size);
+}
 
+// ---- rotary embedding -----------------------------------------------------------------------------------------------
+
+/// The options of a rotary embedding. `Path` leads to them within the call.
+template <auto... Path, class Class>
+void rotary_properties(Class& binding) {
+  property<Path..., &RotaryOptions::rotary_dim>(binding, "rotaryDim");
+  property<Path..., &RotaryOptions::base>(binding, "rotaryBase");
+  property<Path..., &RotaryOptions::interleaved>(binding, "rotaryInterleaved");
+  property<Path..., &RotaryOptions::scaling>(binding, "rotaryScaling");
+  property<Path..., &RotaryOptions::factor>(binding, "rotaryFactor");
+  property<Path..., &RotaryOptions::original_length>(binding, "rotaryOriginalLength");
+  property<Path..., &RotaryOptions::sequence_length>(binding, "rotarySequenceLength");
+  property<Path..., &RotaryOptions::beta_fast>(binding, "rotaryBetaFast");
+  property<Path..., &RotaryOptions::beta_slow>(binding, "rotaryBetaSlow");
+  property<Path..., &RotaryOptions::truncate>(binding, "rotaryTruncate");
+  property<Path..., &RotaryOptions::attention_factor>(binding, "rotaryAttentionFactor");
+  property<Path..., &RotaryOptions::mscale>(binding, "rotaryMscale");
+  property<Path..., &RotaryOptions::mscale_all_dim>(binding, "rotaryMscaleAllDim");
+  property<Path..., &RotaryOptions::low_freq_factor>(binding, "rotaryLowFreqFactor");
+  property<Path..., &RotaryOptions::high_freq_factor>(binding, "rotaryHighFreqFactor");
+}
+
+void register_rotary_call() {
   class_<RotaryCall> rotary_call("RotaryCall");
   rotary_call.constructor<>().function("reset", &reset<RotaryCall>);
   property<&RotaryCall::layout>(rotary_call, "layout");
@@ -493,7 +198,24 @@ EMSCRIPTEN_BINDINGS(headwise) {
   property<&RotaryCall::rows>(rotary_call, "rows");
   property<&RotaryCall::y, &MutableArray::data>(rotary_call, "y");
   property<&RotaryCall::y, &MutableArray::dtype>(rotary_call, "yDtype");
+}
 
+// ---- caches ---------------------------------------------------------------------------------------------------------
+
+KvCache& cache_at(Address address) { return *reinterpret_cast<KvCache*>(address); }
+
+/// Writes the shape of a cache into `call`, for JavaScript to read.
+void describe_cache(CacheCall& call, Address address) {
+  call.shape = cache_at(address).shape();
+  call.turns = call.shape.rotary.has_value();
+}
+
+double cache_appended(Address address, int b) { return static_cast<double>(cache_at(address).appended(b)); }
+double cache_bytes(Address address) { return static_cast<double>(cache_at(address).bytes()); }
+double cache_saved_size(Address address) { return static_cast<double>(cache_at(address).saved_size()); }
+void release_cache(Address address) { delete &cache_at(address); }
+
+void register_cache_call() {
   class_<CacheCall> cache_call("CacheCall");
   cache_call.constructor<>().function("reset", &reset<CacheCall>).function("describe", &describe_cache);
   property<&CacheCall::operation>(cache_call, "operation");
@@ -524,7 +246,25 @@ EMSCRIPTEN_BINDINGS(headwise) {
   function("cacheBytes", &cache_bytes);
   function("cacheSavedSize", &cache_saved_size);
   function("releaseCache", &release_cache);
+}
 
+// ---- layers ---------------------------------------------------------------------------------------------------------
+
+/// A weight and its bias: queryWeight, queryDtype and so on.
+template <auto Linear, class Class>
+void linear_properties(Class& binding, const std::string& name) {
+  property<&LayerCreation::weights, Linear, &LinearWeights::weight, &ConstArray::data>(binding, name + "Weight");
+  property<&LayerCreation::weights, Linear, &LinearWeights::weight, &ConstArray::dtype>(binding, name + "Dtype");
+  property<&LayerCreation::weights, Linear, &LinearWeights::in_stride>(binding, name + "InStride");
+  property<&LayerCreation::weights, Linear, &LinearWeights::out_stride>(binding, name + "OutStride");
+  property<&LayerCreation::weights, Linear, &LinearWeights::bias, &ConstArray::data>(binding, name + "Bias");
+  property<&LayerCreation::weights, Linear, &LinearWeights::bias, &ConstArray::dtype>(binding, name + "BiasDtype");
+}
+
+double layer_bytes(Address address) { return static_cast<double>(reinterpret_cast<const Layer*>(address)->bytes()); }
+void release_layer(Address address) { delete reinterpret_cast<const Layer*>(address); }
+
+void register_layer_creation() {
   class_<LayerCreation> layer_creation("LayerCreation");
   layer_creation.constructor<>().function("reset", &reset<LayerCreation>);
   property<&LayerCreation::shape, &LayerShape::input_dim>(layer_creation, "inputDim");
@@ -553,7 +293,9 @@ EMSCRIPTEN_BINDINGS(headwise) {
   property<&LayerCreation::result>(layer_creation, "result");
   function("layerBytes", &layer_bytes);
   function("releaseLayer", &release_layer);
+}
 
+void register_layer_call() {
   using L = LayerCall;
   class_<L, emscripten::base<AttentionCall>> layer_call("LayerCall");
   layer_call.constructor<>().function("reset", &reset<L>);
@@ -571,7 +313,11 @@ EMSCRIPTEN_BINDINGS(headwise) {
   property<&L::layer_inputs, &LayerInputs::cache>(layer_call, "layerCache");
   property<&L::layer_inputs, &LayerInputs::attend_only>(layer_call, "attendOnly");
   property<&L::layer_inputs, &LayerInputs::append_lengths>(layer_call, "appendLengths");
+}
 
+// ---- engine ---------------------------------------------------------------------------------------------------------
+
+void register_engine() {
   class_<Engine>("Engine")
       .constructor<int, bool>()
       .function("attention", &Engine::attend)
@@ -586,6 +332,17 @@ EMSCRIPTEN_BINDINGS(headwise) {
       .property("message", &Engine::message)
       .property("rows", &Engine::rows)
       .property("rowCount", &Engine::row_count);
+}
+
+EMSCRIPTEN_BINDINGS(headwise) {
+  register_module();
+  register_attention_call();
+  register_merge_call();
+  register_rotary_call();
+  register_cache_call();
+  register_layer_creation();
+  register_layer_call();
+  register_engine();
 }
 
 }  // namespace

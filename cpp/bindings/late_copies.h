@@ -11,7 +11,7 @@
 
 namespace headwise {
 
-/// Inputs that the calling thread copies when the others have begun.
+/// Inputs that the calling thread copies while the other threads begin.
 class LateCopies : public Arrival {
  public:
   /// Copies the share [begin, end) of `pairs` of every array.
@@ -19,7 +19,8 @@ class LateCopies : public Arrival {
 
   explicit LateCopies(Copy copy) : copy_(copy) {}
 
-  /// None of a call's inputs is there. False if they do not lie pair by pair, or are too few to begin before all are.
+  /// Prepares for a call none of whose inputs has been copied. False if the inputs do not lie pair by pair, or if they
+  /// are too small for an early start.
   [[nodiscard]] bool expect(const AttentionShape& shape, Layout layout) {
     pairs_ = shape.batch_size * shape.num_kv_heads;
     const std::int64_t group = pairs_ > 0 ? shape.num_heads / shape.num_kv_heads : 0;
@@ -45,7 +46,7 @@ class LateCopies : public Arrival {
   }
 
   void wait_for(std::int64_t pair) override {
-    const std::int64_t last = std::min(pair, pairs_ - 1);  // beyond it nothing arrives
+    const std::int64_t last = std::min(pair, pairs_ - 1);  // nothing arrives after the last pair
     if (has(last)) return;
     std::unique_lock lock(mutex_);
     came_.wait(lock, [this, last] { return has(last); });
@@ -54,9 +55,9 @@ class LateCopies : public Arrival {
  private:
   [[nodiscard]] bool has(std::int64_t pair) const { return pair < arrived_.load(std::memory_order_acquire); }
 
-  /// Fewer are copied before threads would have woken.
+  /// Fewer bytes are copied faster than threads wake.
   static constexpr std::int64_t kLeastBytes = 1 << 18;
-  /// Copied before threads are told of them.
+  /// Bytes that are copied between two notifications.
   static constexpr std::int64_t kStepBytes = 1 << 16;
 
   const Copy copy_;

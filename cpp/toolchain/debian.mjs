@@ -44,13 +44,13 @@ const TOOLCHAIN = [
   "patchelf",
 ];
 
-/** Renamed between suites: the first that the suite has is taken. */
+/** Packages whose name differs between suites. The first name that the suite has is used. */
 const EITHER = [["libxml2-16", "libxml2"]];
 
-/** Prebuilt system libraries of kinds that are not linked here: they are four fifths of the package. */
+/** Prebuilt system libraries that are not linked here. They are four fifths of the package. */
 const UNUSED = ["lto", "lto-pic", "pic"].map((kind) => `*/wasm32-emscripten/${kind}/*`);
 
-/** Names the missing programs, or says nothing when this machine can be provisioned. */
+/** Names the missing programs. Undefined if this machine can be provisioned. */
 export function obstacle() {
   if (process.platform !== "linux") return `there is no package archive to take it from on ${process.platform}`;
   const missing = ["apt-get", "apt-cache", "dpkg-deb"].filter((program) => !onPath(program));
@@ -119,7 +119,7 @@ function aptOptions(folder, list) {
     "Acquire::Languages": "none",
     "Acquire::Retries": "3",
     "Acquire::http::Timeout": "30",
-    // Run by root, apt would download as _apt, who cannot see a private folder. Signatures are checked all the same.
+    // As root, apt would download as the user _apt, who cannot read a private folder. Signatures are checked anyway.
     "APT::Sandbox::User": "root",
   };
   return Object.entries(settings).flatMap(([name, value]) => ["-o", `${name}=${value}`]);
@@ -172,7 +172,7 @@ function field(apt, name, wanted) {
 
 async function download(apt, names, folder, say) {
   mkdirSync(folder, { recursive: true });
-  // Asked for elsewhere: apt leaves out what it finds complete in the folder it is started in.
+  // Started in another folder: apt skips packages that are complete in the folder it is started in.
   const options = { cwd: path.dirname(folder), encoding: "utf8" };
   const plan = execFileSync("apt-get", [...apt, "download", "--print-uris", ...names], options);
   const packages = plan
@@ -243,7 +243,7 @@ function bindToOwnLibraries(prefix, say) {
   );
   const search = [system, path.join(llvm, "lib")].join(":");
 
-  // patchelf needs the newer C library itself, so it is started by hand through the loader beside it.
+  // patchelf needs the newer C library itself, so it is started through the loader of the prefix.
   const patchelf = path.join(prefix, "usr/bin/patchelf");
   const patch = (...args) => execFileSync(loader, ["--library-path", system, patchelf, ...args]);
   for (const program of elfFiles(path.join(llvm, "bin")).concat(elfFiles(path.join(prefix, "usr/bin")))) {
@@ -266,7 +266,7 @@ function isElf(file) {
   return readFileSync(file).subarray(0, 4).equals(Buffer.from("\x7fELF", "latin1"));
 }
 
-/** Emscripten's optimiser imports a few npm packages; Debian ships them, where a module import does not look. */
+/** Emscripten's optimiser imports a few npm packages. Debian ships them in a folder that module imports do not search. */
 function linkNodeModules(prefix) {
   const link = path.join(prefix, "usr/share/node_modules"); // seen from Emscripten's folder and from theirs
   rmSync(link, { force: true });

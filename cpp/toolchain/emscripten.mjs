@@ -18,11 +18,11 @@ export function suite() {
 }
 
 function defaultSuite() {
-  // Debian's is frozen: the same bytes next year. Ubuntu's mirrors carry no Debian suites.
+  // Debian's suite is frozen: it has the same bytes next year. Ubuntu's mirrors carry no Debian suites.
   return osRelease().ID === "ubuntu" ? "resolute" : "trixie";
 }
 
-/** The private prefix. It lies in the user's cache, so a second clone finds it filled. */
+/** The private prefix. It is in the user's cache folder, so that a second clone finds it filled. */
 export function prefixFor(contents) {
   const cache = process.env.XDG_CACHE_HOME || path.join(homedir(), ".cache");
   const root = process.env.HEADWISE_TOOLCHAIN_DIR ?? path.join(cache, "headwise");
@@ -72,10 +72,10 @@ function headersPrefix() {
   return process.env.HEADWISE_HEADERS ?? (readStamp(prefix) && path.join(prefix, "usr"));
 }
 
-/** Emscripten looks here by itself, so a plain call of its programs works too. */
+/** Emscripten reads this file by itself, so a plain call of its programs works too. */
 export const configPath = (prefix) => path.join(prefix, "usr/share/emscripten/.emscripten");
 
-/** What a finished prefix holds; written last, so that a broken-off setup is never taken for a finished one. */
+/** Written last. A prefix without it is not finished. */
 export const stampPath = (prefix) => path.join(prefix, "stamp.json");
 
 export function readStamp(prefix) {
@@ -100,7 +100,7 @@ export function osRelease() {
 }
 
 function emscriptenRoot(emcc) {
-  // Packaged launchers lie elsewhere than the tree they start, so the tree is asked for.
+  // Packaged launchers are in another folder than the tree that they start, so emcc is asked for the tree.
   const env = { ...process.env };
   const where = execFileSync(path.join(path.dirname(emcc), "em-config"), ["EMSCRIPTEN_ROOT"], {
     env,

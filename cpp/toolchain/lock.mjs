@@ -1,4 +1,4 @@
-// One process at a time: others wait, and a lock whose owner is gone is taken over.
+// One process at a time. Others wait. A lock whose owner has ended is taken over.
 
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";

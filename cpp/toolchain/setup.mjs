@@ -1,7 +1,7 @@
-// npm run setup: makes this machine able to build headwise, and does nothing where it already is.
+// npm run setup: installs what this machine needs to build headwise. Does nothing if all of it is here.
 //
-// Emscripten: a good `emcc` on PATH (or under EMSDK) is used; otherwise one is unpacked into a private prefix.
-// System packages (compiler, CMake, …; see system.mjs) are installed by apt when run by root, else named.
+// Emscripten: a good `emcc` on PATH (or under EMSDK) is used. Otherwise one is unpacked into a private prefix.
+// System packages (compiler, CMake, …; see system.mjs) are installed by apt when run by root. Otherwise they are named.
 //
 //   HEADWISE_TOOLCHAIN_SUITE   archive suite to take Emscripten from (default: trixie; resolute on Ubuntu)
 //   HEADWISE_TOOLCHAIN_DIR     where the private prefix goes (default: the user's cache folder)

@@ -6,7 +6,7 @@ import path from "node:path";
 
 const TRIPLET = process.arch === "arm64" ? "aarch64-linux-gnu" : "x86_64-linux-gnu";
 
-/** For each purpose: the Debian package, and what shows that it (or its like from elsewhere) is there. */
+/** For each purpose: the Debian package, and a program or file that shows that it is installed. */
 const NEEDED = {
   wasm: [
     { name: "cmake", program: "cmake" },
@@ -31,7 +31,7 @@ const NEEDED = {
   firefox: [{ name: "firefox-esr", program: "firefox-esr" }],
 };
 
-/** Installs what is missing when that can be done without asking anyone; otherwise says what to install. */
+/** Installs what is missing if that needs no password. Otherwise says what to install. */
 export async function installSystemPackages(purposes, say) {
   const missing = purposes.flatMap((purpose) => NEEDED[purpose]).filter((item) => !isPresent(item));
   if (missing.length === 0) return;

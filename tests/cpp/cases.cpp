@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "half.h"
+#include "base/half.h"
 
 namespace headwise::cases {
 namespace {

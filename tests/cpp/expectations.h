@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cases.h"
-#include "reference.h"
+#include "reference/reference.h"
 
 namespace headwise {
 

@@ -10,9 +10,9 @@
 #include <memory>
 #include <vector>
 
-#include "checksum.h"
+#include "base/checksum.h"
+#include "base/workspace.h"
 #include "headwise/kv_cache.h"
-#include "workspace.h"
 
 using namespace headwise;
 

@@ -1,8 +1,8 @@
 #include "kv_tokens.h"
 
-#include "half.h"
-#include "kv_cache_source.h"
-#include "reference.h"
+#include "base/half.h"
+#include "reference/reference.h"
+#include "source/kv_cache_source.h"
 
 namespace headwise {
 

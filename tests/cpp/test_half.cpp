@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "half.h"
+#include "base/half.h"
 
 namespace headwise {
 namespace {

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "harness.h"
-#include "reference.h"
+#include "reference/reference.h"
 
 namespace headwise {
 namespace {

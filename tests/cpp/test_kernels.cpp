@@ -5,10 +5,10 @@
 #include <cstdlib>
 #include <limits>
 
-#include "half.h"
+#include "base/half.h"
+#include "base/workspace.h"
 #include "harness.h"
 #include "tolerance.h"
-#include "workspace.h"
 
 namespace headwise {
 namespace {
@@ -47,7 +47,7 @@ TEST_P(Kernels, MultiplyIsTheMatrixProduct) {
   for (const std::int64_t depth : kEdges) {
     for (const std::int64_t panels : {1, 2, 3}) {
       for (const bool accumulate : {false, true}) {
-        const std::int64_t rows = 2 * kernels.row_block, columns = panels * kernels.panel_width;
+        const std::int64_t rows = 2 * kernels.row_step, columns = panels * kernels.panel_width;
         const std::int64_t lda = depth + 3, ldc = columns + 5;
         const Buffer<float> a = floats(rows * lda, 1), b = floats(depth * columns, 2), before = floats(rows * ldc, 3);
         Buffer<float> c = floats(rows * ldc, 3);
@@ -77,16 +77,16 @@ TEST_P(Kernels, MultiplyIsTheMatrixProduct) {
 
 // The promise behind "the same bits for every tiling": an element does not depend on what is computed beside it.
 TEST_P(Kernels, MultiplySumsInTheSameOrderWhateverTheShape) {
-  const std::int64_t depth = 37, panels = 3, rows = 4 * kernels.row_block, ldc = panels * kernels.panel_width;
+  const std::int64_t depth = 37, panels = 3, rows = 4 * kernels.row_step, ldc = panels * kernels.panel_width;
   const Buffer<float> a = floats(rows * depth, 1), b = floats(depth * ldc, 2);
-  Buffer<float> whole = floats(rows * ldc, 3), part = floats(kernels.row_block * kernels.panel_width, 4);
+  Buffer<float> whole = floats(rows * ldc, 3), part = floats(kernels.row_step * kernels.panel_width, 4);
   kernels.multiply(a.data(), depth, b.data(), depth * kernels.panel_width, depth, panels, whole.data(), ldc, rows,
                    false);
-  for (std::int64_t row = 0; row < rows; row += kernels.row_block) {
+  for (std::int64_t row = 0; row < rows; row += kernels.row_step) {
     for (std::int64_t panel = 0; panel < panels; ++panel) {
       kernels.multiply(a.data() + row * depth, depth, b.data() + panel * depth * kernels.panel_width, 0, depth, 1,
-                       part.data(), kernels.panel_width, kernels.row_block, false);
-      for (std::int64_t r = 0; r < kernels.row_block; ++r)
+                       part.data(), kernels.panel_width, kernels.row_step, false);
+      for (std::int64_t r = 0; r < kernels.row_step; ++r)
         for (std::int64_t j = 0; j < kernels.panel_width; ++j)
           ASSERT_EQ(part[r * kernels.panel_width + j], whole[(row + r) * ldc + panel * kernels.panel_width + j]);
     }

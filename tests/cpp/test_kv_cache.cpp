@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "base/half.h"
+#include "base/quantise.h"
+#include "base/workspace.h"
 #include "expectations.h"
-#include "half.h"
 #include "headwise/kv_cache.h"
-#include "kv_cache_store.h"
 #include "kv_tokens.h"
-#include "quantise.h"
-#include "workspace.h"
+#include "source/kv_cache_store.h"
 
 namespace headwise {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "checksum.h"
+#include "base/checksum.h"
 #include "headwise/kv_cache.h"
 #include "kv_tokens.h"
 

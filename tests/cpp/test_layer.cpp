@@ -5,352 +5,22 @@
 #include <cstring>
 #include <functional>
 #include <memory>
-#include <random>
 #include <string>
 #include <vector>
 
-#include "half.h"
+#include "base/half.h"
+#include "base/workspace.h"
 #include "harness.h"
 #include "headwise/kv_cache.h"
 #include "headwise/layer.h"
-#include "workspace.h"
+#include "layer_model.h"
+#include "layer_reference.h"
+#include "tolerance.h"
 
-namespace headwise {
+namespace headwise::layers {
 namespace {
 
-constexpr double kEpsilon = 0x1p-24;
-
-using Floats = std::vector<float>;
-
-Floats random_floats(std::int64_t count, unsigned seed) {
-  std::mt19937 random(seed);
-  std::uniform_real_distribution<float> uniform(-1.0f, 1.0f);
-  Floats values(static_cast<std::size_t>(count));
-  for (float& value : values) value = uniform(random);
-  return values;
-}
-
-// ---- a layer and its call as plain data
-// ------------------------------------------------------------------------------
-
-struct Model {
-  LayerShape shape;
-  LayerOptions options;
-  bool biases = true;
-  unsigned seed = 1;
-
-  [[nodiscard]] std::int64_t query_width() const { return shape.num_heads * shape.head_dim; }
-  [[nodiscard]] std::int64_t key_width() const { return shape.num_kv_heads * shape.head_dim; }
-  [[nodiscard]] std::int64_t value_width() const { return shape.num_kv_heads * shape.value_head_dim; }
-  [[nodiscard]] std::int64_t heads_width() const { return shape.num_heads * shape.value_head_dim; }
-};
-
-Model model(std::int64_t input_dim, std::int64_t num_heads, std::int64_t head_dim, std::int64_t output_dim) {
-  Model m;
-  m.shape = {input_dim, input_dim, input_dim, num_heads, num_heads, head_dim, head_dim, output_dim, true};
-  return m;
-}
-
-/// [in, out] weights, scaled so that projections keep the size of their input.
-struct Weights {
-  Floats wq, bq, wk, bk, wv, bv, wo, bo;
-
-  explicit Weights(const Model& m) {
-    const LayerShape& s = m.shape;
-    wq = matrix(s.input_dim, m.query_width(), m.seed);
-    wk = matrix(s.key_input_dim, m.key_width(), m.seed + 1);
-    wv = matrix(s.value_input_dim, m.value_width(), m.seed + 2);
-    if (s.output_projection) wo = matrix(m.heads_width(), s.output_dim, m.seed + 3);
-    if (!m.biases) return;
-    bq = random_floats(m.query_width(), m.seed + 4);
-    bk = random_floats(m.key_width(), m.seed + 5);
-    bv = random_floats(m.value_width(), m.seed + 6);
-    if (s.output_projection) bo = random_floats(s.output_dim, m.seed + 7);
-  }
-
-  static Floats matrix(std::int64_t in, std::int64_t out, unsigned seed) {
-    Floats values = random_floats(in * out, seed);
-    for (float& value : values) value *= std::sqrt(3.0f / static_cast<float>(in));
-    return values;
-  }
-
-  [[nodiscard]] LayerWeights view(const Model& m) const {
-    const auto linear = [](const Floats& w, const Floats& b, std::int64_t out) {
-      return LinearWeights{{w.empty() ? nullptr : w.data()}, out, 1, {b.empty() ? nullptr : b.data()}};
-    };
-    return {linear(wq, bq, m.query_width()), linear(wk, bk, m.key_width()), linear(wv, bv, m.value_width()),
-            linear(wo, bo, m.shape.output_dim)};
-  }
-};
-
-std::unique_ptr<Layer> build(const Model& m, const LayerWeights& weights) {
-  std::unique_ptr<Layer> layer;
-  const Status status = Layer::create(m.shape, weights, m.options, &layer);
-  EXPECT_TRUE(status.ok()) << status.message;
-  return layer;
-}
-std::unique_ptr<Layer> build(const Model& m, const Weights& weights) { return build(m, weights.view(m)); }
-std::unique_ptr<Layer> build(const Model& m) { return build(m, Weights(m)); }
-
-StatusCode creation_error(const Model& m, const LayerWeights& weights) {
-  std::unique_ptr<Layer> layer;
-  const StatusCode code = Layer::create(m.shape, weights, m.options, &layer).code;
-  EXPECT_EQ(code == StatusCode::ok, layer != nullptr);
-  return code;
-}
-
-struct Call {
-  std::int64_t batch_size = 1, query_length = 1, key_length = 0;
-  Layout layout = Layout::bse;
-  Floats x, key_context, value_context;
-  KvCache* cache = nullptr;
-  bool attend_only = false;
-  const std::int32_t* append_lengths = nullptr;
-  AttentionInputs masks;
-  AttentionOptions attention;
-};
-
-Call self_call(const Model& m, std::int64_t batch_size, std::int64_t length, unsigned seed = 100) {
-  Call call;
-  call.batch_size = batch_size;
-  call.query_length = length;
-  call.x = random_floats(batch_size * length * m.shape.input_dim, seed);
-  return call;
-}
-
-Status forward(const Layer& layer, const Call& call, const AttentionOutputs& outputs, int threads = 1) {
-  LayerInputs inputs;
-  inputs.layout = call.layout;
-  inputs.batch_size = call.batch_size;
-  inputs.query_length = call.query_length;
-  inputs.key_length = call.key_length;
-  inputs.x.data = call.x.data();
-  if (!call.key_context.empty()) inputs.key_context.data = call.key_context.data();
-  if (!call.value_context.empty()) inputs.value_context.data = call.value_context.data();
-  inputs.cache = call.cache;
-  inputs.attend_only = call.attend_only;
-  inputs.append_lengths = call.append_lengths;
-  return layer.forward(pool_of(threads), inputs, call.masks, call.attention, outputs);
-}
-
-AttentionOutputs into(Floats& y) {
-  AttentionOutputs outputs;
-  outputs.output.data = y.data();
-  return outputs;
-}
-
-Floats output_of(const Layer& layer, const Call& call, int threads = 1) {
-  Floats y(static_cast<std::size_t>(call.batch_size * call.query_length * layer.shape().output_dim), 9.0f);
-  const Status status = forward(layer, call, into(y), threads);
-  EXPECT_TRUE(status.ok()) << status.message;
-  return y;
-}
-
-StatusCode forward_error(const Layer& layer, const Call& call) {
-  Floats y(static_cast<std::size_t>(call.batch_size * call.query_length * layer.shape().output_dim), 9.0f);
-  const Floats untouched = y;
-  const StatusCode code = forward(layer, call, into(y)).code;
-  EXPECT_EQ(y, untouched);
-  return code;
-}
-
-std::unique_ptr<KvCache> cache_for(const Model& m, std::int64_t batch_size, std::int64_t window = 0) {
-  KvCacheShape shape;
-  shape.batch_size = batch_size;
-  shape.num_kv_heads = m.shape.num_kv_heads;
-  shape.head_dim = m.shape.head_dim;
-  shape.value_dim = m.shape.value_head_dim;
-  shape.window = window;
-  std::unique_ptr<KvCache> cache;
-  EXPECT_TRUE(KvCache::create(shape, &cache).ok());
-  return cache;
-}
-
-// ---- the layer in double, every number with a bound on what float32 may be off
-// -----------------------------------------
-
-struct Bounded {
-  double value = 0, error = 0;
-};
-
-/// sum_k a(k) w(k) + bias, by the error model of the contract: c = 4 + K/4 roundings of the sum of magnitudes.
-template <class A>
-Bounded dot(std::int64_t count, A a, const float* w, std::int64_t stride, double bias) {
-  Bounded sum{bias, 0};
-  double magnitude = std::abs(bias);
-  for (std::int64_t k = 0; k < count; ++k) {
-    const Bounded x = a(k);
-    sum.value += x.value * w[k * stride];
-    sum.error += x.error * std::abs(w[k * stride]);
-    magnitude += std::abs(x.value * w[k * stride]);
-  }
-  sum.error += (4.0 + static_cast<double>(count) / 4.0) * kEpsilon * magnitude;
-  return sum;
-}
-
-using Row = std::vector<Bounded>;
-
-Row project(const Row& x, const Floats& w, const Floats& b) {
-  const std::int64_t in = static_cast<std::int64_t>(x.size()), out = static_cast<std::int64_t>(w.size()) / in;
-  Row y(static_cast<std::size_t>(out));
-  for (std::int64_t o = 0; o < out; ++o)
-    y[o] = dot(
-        in, [&](std::int64_t k) { return x[k]; }, w.data() + o, out, b.empty() ? 0.0 : b[o]);
-  return y;
-}
-
-void normalise(Bounded* head, std::int64_t width, const LayerOptions& options, const float* gain) {
-  double squares = 0, errors = 0;
-  for (std::int64_t d = 0; d < width; ++d) {
-    squares += head[d].value * head[d].value;
-    errors += head[d].error * head[d].error;
-  }
-  const bool rms = options.qk_norm == QkNorm::rms;
-  const double size = rms ? std::sqrt(squares / width + options.qk_norm_epsilon)
-                          : std::max<double>(std::sqrt(squares), options.qk_norm_epsilon);
-  const double size_error =
-      rms ? std::sqrt(errors / width) : std::sqrt(errors);  // a norm moves no more than its vector
-  for (std::int64_t d = 0; d < width; ++d) {
-    const double g = gain ? gain[d] : 1.0, y = head[d].value / size * g;
-    // the factor 1 / size, the product and the gain round once each
-    head[d] = {
-        y, (head[d].error * std::abs(g) + std::abs(y) * size_error) / (size - size_error) + 4 * kEpsilon * std::abs(y)};
-  }
-}
-
-void turn(Bounded* head, std::int64_t width, const RotaryOptions& options, double position) {
-  std::vector<double> theta(static_cast<std::size_t>(width));
-  double amplitude = 1;
-  ASSERT_TRUE(rotary_frequencies(options, width, theta.data(), &amplitude).ok());
-  const std::int64_t half = (options.rotary_dim ? options.rotary_dim : width) / 2;
-  for (std::int64_t m = 0; m < half; ++m) {
-    Bounded& first = head[options.interleaved ? 2 * m : m];
-    Bounded& second = head[options.interleaved ? 2 * m + 1 : m + half];
-    const Bounded a = first, b = second;
-    const double c = amplitude * std::cos(position * theta[m]), s = amplitude * std::sin(position * theta[m]);
-    // cos and sin, two products and a sum round
-    const double rounding = 3 * kEpsilon * (std::abs(a.value) + std::abs(b.value)) * amplitude;
-    first = {a.value * c - b.value * s, a.error * std::abs(c) + b.error * std::abs(s) + rounding};
-    second = {a.value * s + b.value * c, a.error * std::abs(s) + b.error * std::abs(c) + rounding};
-  }
-}
-
-struct ReferenceToken {
-  double position = 0;
-  Row row;  ///< of X or of a context
-};
-
-/// One sequence: queries and the keys and values they may see (`hidden` says which not).
-struct ReferenceSequence {
-  std::vector<ReferenceToken> queries, keys, values;
-  std::function<bool(std::int64_t i, std::int64_t j)> hidden = [](std::int64_t, std::int64_t) { return false; };
-  double sequence_length = 0;  ///< for dynamic ntk
-};
-
-Row exact_row(const float* x, std::int64_t width, std::int64_t stride = 1) {
-  Row row(static_cast<std::size_t>(width));
-  for (std::int64_t d = 0; d < width; ++d) row[d].value = x[d * stride];
-  return row;
-}
-
-Row placed(Row row, const Model& m, double position) {
-  if (m.options.position != LayerPosition::table) return row;
-  const float* table = m.options.position_table + static_cast<std::int64_t>(position) * m.shape.input_dim;
-  for (std::size_t d = 0; d < row.size(); ++d) {
-    row[d].value += table[d];
-    row[d].error += kEpsilon * std::abs(row[d].value);
-  }
-  return row;
-}
-
-std::vector<Row> project_all(const Model& m, const std::vector<ReferenceToken>& tokens, const Floats& w,
-                             const Floats& b, std::int64_t heads, const float* gain, double sequence_length,
-                             bool is_value) {
-  RotaryOptions rotary = m.options.rotary;
-  if (rotary.sequence_length == 0) rotary.sequence_length = sequence_length;
-  std::vector<Row> rows;
-  for (const ReferenceToken& token : tokens) {
-    Row row = project(token.row, w, b);
-    for (std::int64_t h = 0; h < heads && !is_value; ++h) {
-      Bounded* head = row.data() + h * m.shape.head_dim;
-      if (m.options.qk_norm != QkNorm::none) normalise(head, m.shape.head_dim, m.options, gain);
-      if (m.options.position == LayerPosition::rotary) turn(head, m.shape.head_dim, rotary, token.position);
-    }
-    rows.push_back(row);
-  }
-  return rows;
-}
-
-/// One head of one query row, by the contract's bounds: |do| <= (2 max |ds| + 16 eps) sum p |v| + sum p |dv|.
-void attend(const Model& m, const Bounded* q, const std::vector<Row>& keys, const std::vector<Row>& values,
-            std::int64_t kv_head, const std::function<bool(std::int64_t)>& hidden, Bounded* out) {
-  const double scale = 1.0 / std::sqrt(static_cast<double>(m.shape.head_dim));
-  std::vector<double> p(keys.size(), 0.0);
-  double total = 0, score_error = 0;
-  for (std::size_t j = 0; j < keys.size(); ++j) {
-    if (hidden(static_cast<std::int64_t>(j))) continue;
-    const Bounded* k = keys[j].data() + kv_head * m.shape.head_dim;
-    double s = 0, error = 0, magnitude = 0;
-    for (std::int64_t d = 0; d < m.shape.head_dim; ++d) {
-      s += q[d].value * k[d].value;
-      magnitude += std::abs(q[d].value * k[d].value);
-      error += q[d].error * std::abs(k[d].value) + std::abs(q[d].value) * k[d].error + q[d].error * k[d].error;
-    }
-    score_error = std::max(score_error, scale * (error + (4.0 + m.shape.head_dim / 4.0) * kEpsilon * magnitude));
-    total += p[j] = std::exp(s * scale);
-  }
-  for (std::int64_t d = 0; d < m.shape.value_head_dim; ++d) {
-    double o = 0, magnitude = 0, error = 0;
-    for (std::size_t j = 0; j < keys.size(); ++j) {
-      const Bounded v = values[j][kv_head * m.shape.value_head_dim + d];
-      o += p[j] * v.value;
-      magnitude += p[j] * std::abs(v.value);
-      error += p[j] * v.error;
-    }
-    out[d] =
-        total == 0 ? Bounded{} : Bounded{o / total, ((2 * score_error + 16 * kEpsilon) * magnitude + error) / total};
-  }
-}
-
-std::vector<Row> reference(const Model& m, const Weights& w, const ReferenceSequence& sequence) {
-  const LayerShape& s = m.shape;
-  const LayerOptions& o = m.options;
-  const auto q =
-      project_all(m, sequence.queries, w.wq, w.bq, s.num_heads, o.query_gain, sequence.sequence_length, false);
-  const auto k = project_all(m, sequence.keys, w.wk, w.bk, s.num_kv_heads, o.key_gain, sequence.sequence_length, false);
-  const auto v = project_all(m, sequence.values, w.wv, w.bv, s.num_kv_heads, nullptr, sequence.sequence_length, true);
-  std::vector<Row> y;
-  for (std::size_t i = 0; i < q.size(); ++i) {
-    Row heads(static_cast<std::size_t>(m.heads_width()));
-    for (std::int64_t h = 0; h < s.num_heads; ++h)
-      attend(
-          m, q[i].data() + h * s.head_dim, k, v, h / (s.num_heads / s.num_kv_heads),
-          [&](std::int64_t j) { return sequence.hidden(static_cast<std::int64_t>(i), j); },
-          heads.data() + h * s.value_head_dim);
-    y.push_back(s.output_projection ? project(heads, w.wo, w.bo) : heads);
-  }
-  return y;
-}
-
-/// Tokens [from, to) of batch b of X [B, S, I], positions counted from `first`.
-std::vector<ReferenceToken> tokens_of(const Model& m, const Call& call, std::int64_t b, std::int64_t from,
-                                      std::int64_t to, double first) {
-  std::vector<ReferenceToken> tokens;
-  for (std::int64_t s = from; s < to; ++s) {
-    const double position = first + static_cast<double>(s - from);
-    const float* x = call.x.data() + (b * call.query_length + s) * m.shape.input_dim;
-    tokens.push_back({position, placed(exact_row(x, m.shape.input_dim), m, position)});
-  }
-  return tokens;
-}
-
-ReferenceSequence self_sequence(const Model& m, const Call& call, std::int64_t b, bool causal) {
-  ReferenceSequence sequence;
-  sequence.queries = sequence.keys = sequence.values = tokens_of(m, call, b, 0, call.query_length, 0);
-  sequence.sequence_length = static_cast<double>(call.query_length);
-  if (causal) sequence.hidden = [](std::int64_t i, std::int64_t j) { return j > i; };
-  return sequence;
-}
+using tolerance::kEpsilon;
 
 void expect_row(const float* got, std::int64_t stride, const Row& expected, const std::string& where) {
   for (std::size_t d = 0; d < expected.size(); ++d)
@@ -387,7 +57,6 @@ Floats columns_of(const Floats& rows, std::int64_t batch_size, std::int64_t leng
 }
 
 // ---- the formula
-// -----------------------------------------------------------------------------------------------------
 
 TEST(Layer, EqualsTheFormulaAroundTileEdges) {
   for (std::int64_t length : {1, 3, 64, 65})
@@ -613,7 +282,6 @@ TEST(Layer, EmptyBatchesAndSequencesAreLegal) {
 }
 
 // ---- bits
-// --------------------------------------------------------------------------------------------------------------
 
 TEST(LayerBits, DoNotDependOnThreads) {
   Model m = model(300, 4, 40, 150);
@@ -689,7 +357,6 @@ TEST(LayerBits, HoldOnEveryKernelOfThisMachine) {
 }
 
 // ---- size
-// ----------------------------------------------------------------------------------------------------------------
 
 TEST(LayerSize, OneHeadOfTheGpt3GeometryProjects12288To128) {
   Model m = model(12288, 1, 128, 128);
@@ -703,7 +370,6 @@ TEST(LayerSize, BytesAreThoseOfPackedWeights) {
 }
 
 // ---- cache
-// -----------------------------------------------------------------------------------------------------------------
 
 /// Everything after another in pieces of a sequence, against the whole sequence at once, both causal.
 void expect_incremental(const Model& m, std::vector<std::int64_t> pieces) {
@@ -911,7 +577,6 @@ TEST(LayerCache, IsAsBeforeWhenTheCallFails) {
 }
 
 // ---- ragged
-// ------------------------------------------------------------------------------------------------------------------
 
 TEST(LayerRagged, EverySequenceStandsForItself) {
   Model m = model(24, 2, 8, 12);
@@ -933,7 +598,6 @@ TEST(LayerRagged, EverySequenceStandsForItself) {
 }
 
 // ---- errors
-// ------------------------------------------------------------------------------------------------------------------
 
 TEST(LayerErrors, CreationRefusesWhatBreaksARule) {
   const Model good = model(16, 2, 8, 16);
@@ -1027,7 +691,6 @@ TEST(LayerErrors, CachesMustFit) {
 }
 
 // ---- memory
-// ------------------------------------------------------------------------------------------------------------------
 
 int allocations_left = 0;
 bool one_fewer(std::size_t) { return allocations_left-- > 0; }
@@ -1075,4 +738,4 @@ TEST(LayerMemory, FailingAllocationsAreAStatusAndLeaveTheCacheAlone) {
 }
 
 }  // namespace
-}  // namespace headwise
+}  // namespace headwise::layers

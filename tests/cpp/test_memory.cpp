@@ -1,8 +1,8 @@
 // Memory that is not to be had is a status, and scratch stays small.
 
+#include "base/workspace.h"
 #include "harness.h"
 #include "headwise/kv_cache.h"
-#include "workspace.h"
 
 namespace headwise {
 namespace {

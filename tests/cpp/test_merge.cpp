@@ -8,7 +8,7 @@
 #include "cases.h"
 #include "expectations.h"
 #include "harness.h"
-#include "reference.h"
+#include "reference/reference.h"
 
 namespace headwise {
 namespace {

@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "half.h"
+#include "base/half.h"
 #include "headwise/position.h"
 #include "headwise/thread_pool.h"
 

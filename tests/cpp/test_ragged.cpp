@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "harness.h"
-#include "reference.h"
+#include "reference/reference.h"
 
 namespace headwise {
 namespace {

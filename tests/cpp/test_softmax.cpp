@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "attention/softmax.h"
 #include "harness.h"
-#include "softmax.h"
 #include "tolerance.h"
 
 namespace headwise {

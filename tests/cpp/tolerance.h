@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "headwise/attention.h"
-#include "reference.h"
+#include "reference/reference.h"
 
 /// How far a float32 result may be from the double reference. Everything is derived from the error model of the
 /// contract; nothing here was fitted to what an engine happens to give. eps = 2^-24 is half an ulp of 1.

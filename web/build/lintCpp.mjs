@@ -1,5 +1,5 @@
-// Whether all C++ is formatted, and what clang-tidy finds in the core. Both tools say other things in other versions: it
-// is Debian 12's that counts, and where it is missing the check is skipped.
+// Whether all C++ is formatted, what clang-tidy finds in the core, and whether all includes go downwards. Both tools say
+// other things in other versions: it is Debian 12's that counts, and where it is missing the check is skipped.
 
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
@@ -7,8 +7,9 @@ import { availableParallelism } from "node:os";
 import path from "node:path";
 
 import { setUp } from "../../cpp/toolchain/setup.mjs";
-import { add, nothing } from "./counts.mjs";
+import { add, nothing, oneFailed } from "./counts.mjs";
 import { build, root } from "./paths.mjs";
+import { faultsOfRooms } from "./rooms.mjs";
 import { ended, run, say, start } from "./run.mjs";
 
 const VERSION = 14;
@@ -19,7 +20,14 @@ const PRESET = "release";
 /** Every file is a test. @returns the counts of counts.mjs */
 export async function lintCpp() {
   await setUp(["lint"]).catch((error) => say(`lint: ${error.message}`));
-  return add(await format(), await tidy());
+  return [await format(), await tidy(), rooms()].reduce(add);
+}
+
+/** One test. */
+function rooms() {
+  const faults = faultsOfRooms();
+  for (const fault of faults) say(`lint: ${fault}`);
+  return faults.length > 0 ? oneFailed : { ...nothing, passed: 1 };
 }
 
 async function format() {

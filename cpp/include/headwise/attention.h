@@ -3,12 +3,14 @@
 #include <cstdint>
 #include <optional>
 
+#include "headwise/array.h"
 #include "headwise/status.h"
 
 /// Multi-head attention: the contract.
 ///
-/// For batch b, query head h, query row i, key row j, with G = num_heads / num_kv_heads and kv head g = floor(h / G).
-/// Query i stands at position i + offset_b, key j at position pi_bj (j itself, except in a cache that dropped keys).
+/// For batch b, query head h, query row i and key row j, with G = num_heads / num_kv_heads and kv head g = floor(h /
+/// G). Query i stands at position i + offset_b. Key j stands at position pi_bj. pi_bj is j, except in a cache that has
+/// dropped keys.
 ///
 ///     s = scale * q_bhi . k_bgj                      "raw"        scale defaults to 1/sqrt(head_dim)
 ///     s = softcap * tanh(s / softcap)                "softcapped" if softcap > 0
@@ -22,8 +24,8 @@
 ///     entropy_bhi = -sum_visible p ln p                                      nats; 0 ln 0 = 0; no share of the sink
 ///
 /// A hidden key contributes exactly nothing: NaN or Inf in its key, value or bias changes no bit of any output. A
-/// visible NaN poisons its own row only. The same bits come out for every thread count. Sums run in float32, the
-/// softmax is computed online; no Sq x Skv buffer exists unless the caller asks for one.
+/// visible NaN poisons its own row only. The result has the same bits for every number of threads. Sums run in float32,
+/// and the softmax is computed online. No Sq x Skv buffer exists unless the caller asks for one.
 ///
 /// Sources: Vaswani et al. 2017 (the formula); Milakov & Gimelshein 2018 and Dao et al. 2022 (online softmax, tiles);
 /// Press et al. 2022 (ALiBi); Xiao et al. 2023 (sinks); ONNX Attention opset 25 (visibility, softcap before mask).
@@ -33,25 +35,17 @@ class Arrival;
 class ThreadPool;
 class KvCache;
 
-enum class Dtype : std::int32_t { float32 = 0, float16 = 1, int8 = 2 /* caches only */ };
-
-/// Memory order of query, key, value and output. All contiguous.
-enum class Layout : std::int32_t {
-  bhsd = 0,  ///< [B, H, S, D]
-  bshd = 1,  ///< [B, S, H, D]
-  bse = 2,   ///< [B, S, H*D], heads packed in the last axis: the same bytes as bshd
-  bes = 3,   ///< [B, H*D, S], the column form: positions are columns
-};
-
-/// Whether keys after the query's position are hidden (pi_bj <= i + offset_b), and where the diagonal lies if no
-/// query_offset is given. Without either, the offset is 0, on a cache tokens ever appended - query_length_b.
+/// Whether keys after the query's position are hidden: a key is visible only if pi_bj <= i + offset_b. It also sets
+/// offset_b if no query_offset is given. With `none` and no query_offset, the offset is 0, or on a cache the number of
+/// tokens ever appended - query_length_b.
 enum class Causal : std::int32_t {
   none = 0,         ///< nothing is hidden
   upper_left = 1,   ///< offset 0
   lower_right = 2,  ///< offset = key_length_b (or tokens ever appended to the cache) - query_length_b
 };
 
-/// What a query row that sees no key yields, in every output. Rows at or past their query length always follow `zero`.
+/// The result of a query row that sees no key, in every output. Rows at or past their query length always follow
+/// `zero`.
 enum class EmptyRows : std::int32_t {
   zero = 0,     ///< o = 0, p = 0, entropy = 0, lse = -inf (or sink_h)
   nan = 1,      ///< o, p, entropy NaN; lse as in zero
@@ -69,23 +63,6 @@ struct AttentionShape {
   std::int64_t value_dim = 1;
 };
 
-/// A read-only array of the caller's.
-struct ConstArray {
-  const void* data = nullptr;
-  Dtype dtype = Dtype::float32;
-};
-
-/// An array to write.
-struct MutableArray {
-  void* data = nullptr;
-  Dtype dtype = Dtype::float32;
-};
-
-/// A [B, num_heads, Sq, Skv] array in which any extent may be 1 instead (it then repeats along that axis).
-struct BroadcastExtents {
-  std::int64_t extent[4] = {1, 1, 1, 1};
-};
-
 struct AttentionInputs {
   ConstArray query;                    ///< [B, num_heads, Sq, D] in `layout`
   ConstArray key;                      ///< [B, num_kv_heads, Skv, D]
@@ -95,7 +72,7 @@ struct AttentionInputs {
   BroadcastExtents mask_extents;
   ConstArray bias;  ///< added to the scores; -inf hides
   BroadcastExtents bias_extents;
-  Arrival* arrival = nullptr;  ///< query, key and value are still being written: see arrival.h; null: they are there
+  Arrival* arrival = nullptr;  ///< if not null, query, key and value are still being written: see arrival.h
 };
 
 struct AttentionOptions {
@@ -109,22 +86,23 @@ struct AttentionOptions {
   EmptyRows empty_rows = EmptyRows::zero;
   const std::int32_t* query_offset = nullptr;  ///< [num_sequences], may be negative
   const std::int32_t* key_lengths = nullptr;   ///< [B], 0..Skv
-  /// [B], 0..Sq; null: Sq. On a cache the default offset follows from it, so state it for queries of tokens that were
-  /// appended with lengths of their own.
+  /// [B], 0..Sq; null: Sq. On a cache the default offset depends on it. Give it for queries of tokens that were
+  /// appended with `lengths`.
   const std::int32_t* query_lengths = nullptr;
   const float* alibi_slopes = nullptr;  ///< [num_heads], finite
   const float* sinks = nullptr;         ///< [num_heads], finite or -inf
   const float* head_gain = nullptr;     ///< [num_heads], finite; 0 gives exact 0
 
   /// Ragged batch: sequence n owns query rows [cu_query[n], cu_query[n+1]) and key rows [cu_key[n], cu_key[n+1]) of a
-  /// batch of 1 and sees nothing else. Positions restart at 0 in every sequence. Both or neither; num_sequences + 1
-  /// ascending entries from 0 to the packed length. key_lengths and query_lengths are then absent.
+  /// batch of 1. It sees no other keys. Positions start at 0 in every sequence. Both arrays are given, or none. Each
+  /// has num_sequences + 1 ascending entries, from 0 to the packed length. key_lengths and query_lengths must be
+  /// absent.
   const std::int32_t* cu_seq_lens_query = nullptr;
   const std::int32_t* cu_seq_lens_key = nullptr;
   std::int64_t num_sequences = 0;
 };
 
-/// A choice of heads and query rows; a null list means all. `average` replaces the heads by their mean (extent 1).
+/// A choice of heads and query rows. A null list means all. `average` replaces the heads by their mean, of extent 1.
 struct Selection {
   const std::int32_t* heads = nullptr;
   std::int64_t num_heads = 0;
@@ -135,9 +113,9 @@ struct Selection {
 
 enum class ScoreStage : std::int32_t { raw = 0, softcapped = 1, biased = 2 };
 
-/// What to compute and where to put it; a null pointer means not wanted. `probs` and `scores` are [B, heads, queries,
-/// Skv] over the selected heads and queries, top-k [B, heads, queries, k], lse and entropy [B, num_heads, Sq]. In a
-/// ragged batch B is 1 and the lengths are the packed totals.
+/// What to compute, and where to write it. A null pointer means not wanted. `probs` and `scores` are [B, heads,
+/// queries, Skv] over the selected heads and queries, top-k is [B, heads, queries, k], lse and entropy are [B,
+/// num_heads, Sq]. In a ragged batch B is 1, and Sq and Skv are the packed totals.
 struct AttentionOutputs {
   MutableArray output;  ///< [B, num_heads, Sq, Dv] in `layout`
   float* lse = nullptr;
@@ -152,25 +130,26 @@ struct AttentionOutputs {
   std::int32_t* top_k_indices = nullptr;  ///< key rows; short rows padded with -1
   std::int64_t top_k = 0;
   Selection top_k_selection;  ///< `average`: the mean over heads is taken before selecting
-  /// Skv as the caller counted it when it made room for `probs` and `scores`. A call with another Skv, such as that of
-  /// a cache that has grown, is refused. Absent: not checked.
+  /// The Skv that the caller allocated `probs` and `scores` for. A call with another Skv is refused, for example when a
+  /// cache has grown since. Absent: not checked.
   std::optional<std::int64_t> key_room;
 };
 
-/// Computes attention. The caller owns every array; inputs are read only, outputs must not overlap them.
-/// Time O(B Hq Sq Skv_visible (D + Dv)), plus the score half again if probs, entropy, top-k or scores are asked for;
-/// scratch O(tile) per worker, O(rows Skv) for the rows being inspected. Any length may be 0.
+/// Computes attention. The caller owns every array. Inputs are only read, and outputs must not overlap them. Any length
+/// may be 0.
+/// Time: O(B Hq Sq Skv_visible (D + Dv)). If probs, entropy, top-k or scores are wanted, their scores are computed
+/// again. Scratch for each worker: O(tile), and O(rows Skv) for the rows that are inspected at a time.
 [[nodiscard]] Status attention(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,
                                const AttentionOptions& options, const AttentionOutputs& outputs);
 
-/// One part of a split attention: results over a subset of the keys, zero policy, no sinks.
+/// One part of a merge: the result of attention over some of the keys, with EmptyRows::zero and without sinks.
 struct AttentionPart {
   ConstArray output;  ///< [B, num_heads, Sq, Dv] in `layout`
   const float* lse;   ///< [B, num_heads, Sq]
 };
 
-/// Unites parts computed over disjoint key ranges: w_p = exp(lse_p - lse), o = sum_p w_p o_p,
-/// lse = ln(sum_p exp(lse_p) + exp(sink_h)). Mathematically exact. Rows that are empty in every part are zero.
+/// Merges parts computed over disjoint sets of keys: w_p = exp(lse_p - lse), o = sum_p w_p o_p,
+/// lse = ln(sum_p exp(lse_p) + exp(sink_h)). This is mathematically exact. Rows that are empty in every part are zero.
 [[nodiscard]] Status merge_attention(ThreadPool& pool, const AttentionShape& shape, Layout layout,
                                      const AttentionPart* parts, std::int64_t num_parts, const float* sinks,
                                      MutableArray output, float* lse);

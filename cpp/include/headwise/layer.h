@@ -18,7 +18,7 @@ enum class LayerPosition : std::int32_t {
   none = 0,
   table = 1,       ///< rows of a learned table are added to X
   sinusoidal = 2,  ///< sines and cosines are added to X
-  rotary = 3,      ///< queries and keys are turned
+  rotary = 3,      ///< queries and keys are turned by their positions
 };
 
 /// The multi-head layer
@@ -27,8 +27,8 @@ enum class LayerPosition : std::int32_t {
 ///     Q, K = norm per head, then rotary                     if asked for
 ///     Y = concat over heads of attention(Q, K, V) Wo + bo
 ///
-/// Positions are those of attention(): query i stands at i + offset_b, key j at pi_bj. The same offset serves masks,
-/// rotary and table.
+/// Positions are those of attention(): query i stands at i + offset_b, key j at pi_bj. Masks, rotary and table use the
+/// same offset.
 struct LayerShape {
   std::int64_t input_dim = 1;        ///< width of X
   std::int64_t key_input_dim = 1;    ///< width of C
@@ -41,15 +41,15 @@ struct LayerShape {
   bool output_projection = true;
 };
 
-/// A weight W [in, out] and its bias [out] (null is none): element (i, o) is at weight[i * in_stride + o * out_stride],
-/// so a slice of packed weights, or one stored [out, in], is read as it lies.
+/// A weight W [in, out] and its bias [out]; null is no bias. Element (i, o) is weight[i * in_stride + o * out_stride].
+/// The strides describe a slice of packed weights, or a weight stored [out, in], without a copy.
 struct LinearWeights {
-  ConstArray weight;  ///< float32 or float16, as is the bias
+  ConstArray weight;  ///< float32 or float16; so is the bias
   std::int64_t in_stride = 0, out_stride = 1;
   ConstArray bias;
 };
 
-/// Packed, hence copied, at creation.
+/// The weights are copied at creation.
 struct LayerWeights {
   LinearWeights query;   ///< [input_dim, num_heads * head_dim]
   LinearWeights key;     ///< [key_input_dim, num_kv_heads * head_dim]
@@ -63,32 +63,35 @@ struct LayerOptions {
   const float* query_gain = nullptr;  ///< [head_dim], copied; null is 1
   const float* key_gain = nullptr;
   LayerPosition position = LayerPosition::none;
-  /// table: [position_rows, input_dim], copied. Row p is added to the token of X at position p before anything else, so
-  /// that keys and values that come from X have it too. Likewise for sinusoidal, whose rows have no end.
+  /// table: [position_rows, input_dim], copied. Row p is added to the token of X at position p, before the projections.
+  /// Keys and values that come from X therefore have it too. So it is for sinusoidal, which has a row for every
+  /// position.
   const float* position_table = nullptr;
   std::int64_t position_rows = 0;
   SinusoidalSplit sinusoidal_split = SinusoidalSplit::interleaved;
   double sinusoidal_base = 10000.0;
-  RotaryOptions rotary;  ///< rotary. Dynamic ntk with sequence_length 0 takes the call's highest position + 1, and
-                         ///< refuses caches, whose keys were turned for another length.
+  /// rotary. Dynamic ntk with sequence_length 0 uses the call's highest position + 1. It then refuses caches, whose
+  /// keys were turned for another length.
+  RotaryOptions rotary;
 };
 
 struct LayerInputs {
   Layout layout = Layout::bse;  ///< bse: X [B, Sq, I]; bes: X [B, I, Sq]; contexts and Y likewise
   std::int64_t batch_size = 1, query_length = 0;
-  std::int64_t key_length = 0;  ///< of the contexts; without any it is query_length
-  ConstArray x;                 ///< float32 or float16, as are the contexts
+  std::int64_t key_length = 0;  ///< of the contexts; ignored without contexts
+  ConstArray x;                 ///< float32 or float16; so are the contexts
   ConstArray key_context;       ///< null: X
   ConstArray value_context;     ///< null: the key context
-  /// Keys and values are appended here, then all that the cache holds is attended to. If the call fails the cache is as
-  /// before, unless it is a ring that has dropped tokens for the new ones.
+  /// Keys and values are appended to the cache. The queries then attend to all that it holds. If the call fails the
+  /// cache is as before, unless it is a ring that has dropped tokens for the new ones.
   KvCache* cache = nullptr;
-  bool attend_only = false;  ///< with a cache: attend to what it holds (cross-attention); nothing is appended
-  /// [B] leading tokens to append; null: query_lengths if keys come from X, else all.
+  bool attend_only = false;  ///< with a cache: append nothing, attend to what it holds (cross-attention)
+  /// [B], the number of leading tokens to append; null: query_lengths if keys come from X, else all.
   const std::int32_t* append_lengths = nullptr;
 };
 
-/// A layer with its weights packed for the kernel. Immutable after creation; calls on one pool do not overlap.
+/// A layer with its weights packed for the kernel. It does not change after creation. Calls on one pool must not
+/// overlap.
 class Layer {
  public:
   [[nodiscard]] static Status create(const LayerShape& shape, const LayerWeights& weights, const LayerOptions& options,
@@ -97,8 +100,8 @@ class Layer {
   Layer(const Layer&) = delete;
   Layer& operator=(const Layer&) = delete;
 
-  /// `masks` gives mask and bias (the rest is ignored, as is `attention.layout`); `outputs.output` is Y [B, Sq, O]
-  /// (bes: [B, O, Sq]), null if not wanted; the other outputs are those of attention(). A ragged batch goes without a
+  /// Of `masks` only mask and bias are read. `attention.layout` is ignored. `outputs.output` is Y [B, Sq, O] (bes: [B,
+  /// O, Sq]), or null if it is not wanted. The other outputs are those of attention(). A ragged batch must not have a
   /// cache. Scratch: the projected queries, keys, values and heads.
   [[nodiscard]] Status forward(ThreadPool& pool, const LayerInputs& inputs, const AttentionInputs& masks,
                                const AttentionOptions& attention, const AttentionOutputs& outputs) const;

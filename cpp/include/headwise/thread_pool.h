@@ -6,16 +6,17 @@
 
 namespace headwise {
 
-/// A fixed set of sleeping workers that share out index ranges.
+/// A fixed set of workers that share out the indices of a loop. They sleep between calls.
 ///
-/// Which worker computes an index changes from run to run, but never what is computed: a task may depend on its index
-/// only. The calling thread takes part as worker 0. It counts down from the last index and the others up from the
-/// first, so that from call to call each finds in its caches what it had before: to write where another core has read
-/// costs ten times as much as elsewhere. A pool of size 1 owns no thread and runs everything inline. Calls do not nest,
-/// and one caller uses a pool at a time.
+/// The worker that computes an index may change from run to run. What is computed must not change: a task may depend on
+/// its index only. The calling thread takes part as worker 0. It takes indices from the last one down, and the other
+/// workers take them from the first one up. Each core then often meets the same indices again in the next call, and
+/// finds their data in its caches. Writing where another core has read can cost ten times as much. A pool of size 1 has
+/// no threads of its own: the caller computes everything. Calls must not nest, and only one caller may use a pool at a
+/// time.
 class ThreadPool {
  public:
-  /// @param size number of workers including the caller, clamped below at 1. If the system refuses a thread the pool is
+  /// @param size  the number of workers, the caller included; at least 1. If the system refuses a thread, the pool is
   ///   smaller: see `size()`.
   explicit ThreadPool(int size);
   ~ThreadPool();
@@ -24,14 +25,14 @@ class ThreadPool {
 
   [[nodiscard]] int size() const;
 
-  /// Runs `task(index, worker)` for every index in [0, count) and returns when all are done.
-  /// `worker` is in [0, size()) and stable within one task: use it to index per-worker scratch.
+  /// Runs `task(index, worker)` for every index in [0, count), and returns when all have run. `worker` is in [0,
+  /// size()). Use it as an index into scratch of which every worker has its own.
   template <class Task>
   void parallel_for(std::int64_t count, Task&& task) {
     parallel_for(count, task, [] {});
   }
 
-  /// The same, but the calling thread first runs `meanwhile()`, while the others have begun.
+  /// The same, but the calling thread first runs `meanwhile()`. The other workers begin at once.
   template <class Task, class Meanwhile>
   void parallel_for(std::int64_t count, Task&& task, Meanwhile&& meanwhile) {
     start(

@@ -1,6 +1,6 @@
 #pragma once
 
-// The only file that knows instruction sets: what xsimd's architectures lack is added here.
+// The only file that knows instruction sets. It adds what xsimd's architectures lack.
 
 #include <xsimd/xsimd.hpp>
 
@@ -22,7 +22,7 @@ using Floats = xsimd::batch<float, Arch>;
 template <class Arch>
 using Integers = xsimd::batch<std::int32_t, Arch>;
 
-/// Count (1 or 2) vectors of int8 as int32.
+/// Loads Count (1 or 2) vectors of int8 as int32.
 template <class Arch, int Count>
 inline void load_bytes(const std::int8_t* x, Integers<Arch> (&vectors)[Count]) {
 #if defined(__wasm__)
@@ -37,8 +37,8 @@ inline void load_bytes(const std::int8_t* x, Integers<Arch> (&vectors)[Count]) {
 #endif
 }
 
-/// Count (1 or 2) vectors of halves, their bits moved to where float32 has them: 2^-112 times the halves, infinities
-/// and NaNs as such.
+/// Loads Count (1 or 2) vectors of float16, their bits moved to the places that float32 has for them. The result is
+/// 2^-112 times the float16 number. Infinities and NaNs stay what they are.
 template <class Arch, int Count>
 inline void load_halves(const std::uint16_t* x, Floats<Arch> (&vectors)[Count]) {
 #if defined(__wasm__)
@@ -62,7 +62,7 @@ inline void load_halves(const std::uint16_t* x, Floats<Arch> (&vectors)[Count]) 
 #endif
 }
 
-/// a * b + c, in one rounding where the instruction set has it, else in two. Which of the two is fixed per build.
+/// a * b + c, with one rounding if the instruction set has such an instruction, else with two. It is fixed for a build.
 template <class Arch>
 inline Floats<Arch> multiply_add(Floats<Arch> a, Floats<Arch> b, Floats<Arch> c) {
 #if defined(__wasm_relaxed_simd__)
@@ -75,8 +75,8 @@ inline Floats<Arch> multiply_add(Floats<Arch> a, Floats<Arch> b, Floats<Arch> c)
 #endif
 }
 
-/// Equal floats for a loop, from memory where that is better than from a constant: V8 since version 12 or so makes a
-/// constant anew at every use, in three instructions.
+/// A vector of equal floats that a loop uses. In wasm it is loaded from memory: V8 (version 12 and later, in Node 24)
+/// builds a constant vector anew at every use, in three instructions.
 template <class Arch>
 inline Floats<Arch> held(float value) {
 #if defined(__wasm__)

@@ -8,7 +8,7 @@ import { build, root } from "../../../web/build/paths.mjs";
 import { run } from "../../../web/build/run.mjs";
 import { whenStale } from "../../../web/build/stale.mjs";
 
-const POOL = ["cpp/src/thread_pool.cpp", "cpp/include/headwise/thread_pool.h"];
+const POOL = ["cpp/src/base/thread_pool.cpp", "cpp/include/headwise/thread_pool.h"];
 
 const PROGRAMS = [
   { name: "roofline.simd", source: "roofline.cpp", flags: ["-msimd128"] },
@@ -45,7 +45,7 @@ function flagsOf({ source, flags }, engine) {
   const exported = EXPORTS[source].map((symbol) => `_${symbol}`).join(",");
   return [
     ...["-std=c++20", "-O3", "-pthread", "-fno-exceptions", ...flags, `-I${path.join(root, "cpp/include")}`],
-    ...["cpp/src/thread_pool.cpp", "--no-entry", "-sSTRICT", "-sMODULARIZE", "-sEXPORT_ES6", `-sENVIRONMENT=${engine}`],
+    ...["cpp/src/base/thread_pool.cpp", "--no-entry", "-sSTRICT", "-sMODULARIZE", "-sEXPORT_ES6", `-sENVIRONMENT=${engine}`],
     ...["-sALLOW_MEMORY_GROWTH", "-sMAXIMUM_MEMORY=1GB", "-sINITIAL_MEMORY=16MB", "-Wno-pthreads-mem-growth"],
     ...["-sPTHREAD_POOL_SIZE=(Module.numThreads||1)-1", "-sPTHREAD_POOL_SIZE_STRICT=2", "-sFILESYSTEM=0"],
     ...["-sINCOMING_MODULE_JS_API=wasmMemory", `-sEXPORTED_FUNCTIONS=${exported}`],

@@ -8,11 +8,11 @@
 #include <limits>
 #include <string>
 
+#include "attention/tile.h"
+#include "base/workspace.h"
 #include "headwise/attention.h"
 #include "headwise/thread_pool.h"
 #include "kernel/kernel_table.h"
-#include "tile.h"
-#include "workspace.h"
 
 namespace headwise {
 namespace {

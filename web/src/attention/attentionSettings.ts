@@ -61,7 +61,7 @@ export interface AttentionSettingsOptions {
   readonly headGain?: NumberList;
   /** What a query row that sees no key yields. Default `"zero"`. */
   readonly emptyRows?: EmptyRows;
-  /** `"int8"` would quantise queries, keys and values; measured and not kept, so refused (cpp/README.md says why). */
+  /** `"int8"` would quantise queries, keys and values; measured and not kept, so refused (cpp/LADDER.md says why). */
   readonly precision?: "float32" | "int8";
 }
 

@@ -1,5 +1,5 @@
-// Saved caches, byte for byte those of cpp/src/kv_cache_file.cpp. Little-endian: magic, then the header's numbers of 8
-// bytes each, for every batch the tokens appended and the rotary origin, then for every batch and head the key rows in
+// Saved caches, byte for byte those of cpp/src/cache/kv_cache_file.cpp. Little-endian: magic, then the header's numbers
+// of 8 bytes each, for every batch the tokens appended and the rotary origin, then for every batch and head the key rows in
 // order of position (and, for int8, their scales) and the value rows (and scales), then a CRC-32 of all that.
 
 import type { CacheDtype, CacheProblem } from "../cache/cacheProblem.js";
@@ -165,7 +165,7 @@ function readAngles(reader: Reader, headDim: number): CheckedAngles {
 
 type Numbers = Readonly<Record<Exclude<keyof NonNullable<CheckedAngles["scaling"]>, "kind" | "truncate">, number>>;
 
-/** What `check_scaling` of cpp/src/rotary.cpp asks of the numbers that a scaling uses, beside the factor. */
+/** What `check_scaling` of cpp/src/position/rotary_rules.cpp asks of the numbers of a scaling, beside the factor. */
 const SCALING_RULES: Readonly<Record<RotaryScaling["kind"], (numbers: Numbers, base: number) => boolean>> = {
   linear: () => true,
   ntk: () => true,

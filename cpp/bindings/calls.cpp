@@ -1,0 +1,74 @@
+#include "calls.h"
+
+#include <memory>
+
+namespace headwise {
+
+Status run(ThreadPool& pool, const AttentionCall& call) {
+  if (call.inputs.cache) return call.inputs.cache->attend(pool, call.shape, call.inputs, call.options, call.outputs);
+  return attention(pool, call.shape, call.inputs, call.options, call.outputs);
+}
+
+Status run(ThreadPool& pool, const MergeCall& call) {
+  return merge_attention(pool, call.shape, call.layout, call.parts, call.num_parts, call.sinks, call.output, call.lse);
+}
+
+Status run(ThreadPool& pool, const RotaryCall& call) {
+  const RotaryOptions& options = call.options;
+  if (call.cosines)
+    return rotary_embedding(pool, call.layout, call.batch_size, call.num_heads, call.length, call.head_dim,
+                            options.rotary_dim, options.interleaved, call.x, call.cosines, call.sines, call.table_rows,
+                            call.rows, call.y);
+  return rotary_embedding_at(pool, call.layout, call.batch_size, call.num_heads, call.length, call.head_dim, options,
+                             call.x, call.positions, call.y);
+}
+
+namespace {
+
+Status create_cache(const CacheCall& call, std::unique_ptr<KvCache>* cache) {
+  KvCacheShape shape = call.shape;
+  if (call.turns) shape.rotary = call.rotary;
+  return KvCache::create(shape, cache);
+}
+
+}  // namespace
+
+Status run(ThreadPool& pool, const CacheCall& call) {
+  std::unique_ptr<KvCache> made;
+  Status status;
+  switch (call.operation) {
+    case CacheOperation::create:
+      status = create_cache(call, &made);
+      break;
+    case CacheOperation::append:
+      return call.cache->append(pool, call.layout, call.num_tokens, call.key, call.value, call.lengths);
+    case CacheOperation::rewind:
+      return call.cache->rewind_each(call.lengths);
+    case CacheOperation::fork:
+      status = call.cache->fork(&made);
+      break;
+    case CacheOperation::slice:
+      status = call.cache->slice(call.from, call.to, &made);
+      break;
+    case CacheOperation::save:
+      return call.cache->save(call.bytes, call.size);
+    case CacheOperation::load:
+      status = KvCache::load(call.bytes, call.size, &made);
+      break;
+  }
+  call.result = made.release();
+  return status;
+}
+
+Status run(ThreadPool&, const LayerCreation& call) {
+  std::unique_ptr<Layer> layer;
+  const Status status = Layer::create(call.shape, call.weights, call.options, &layer);
+  call.result = layer.release();
+  return status;
+}
+
+Status run(ThreadPool& pool, const LayerCall& call) {
+  return call.layer->forward(pool, call.layer_inputs, call.inputs, call.options, call.outputs);
+}
+
+}  // namespace headwise

@@ -1,0 +1,35 @@
+#include "engine.h"
+
+#include <emscripten/em_js.h>
+#include <emscripten/threading.h>
+
+// Copies the share [begin, end) of `pairs` of each array that JavaScript left to be copied within the call.
+EM_JS(void, copy_late, (double begin, double end, double pairs), {
+  for (const [address, bytes] of Module["late"] ?? []) {
+    const pair = bytes.length / pairs;
+    HEAPU8.set(bytes.subarray(begin * pair, end * pair), address + begin * pair);
+  }
+});
+
+namespace headwise {
+
+Engine::Engine(int num_threads, bool dispatched) : pool_(num_threads) {
+  if (dispatched) dispatcher_ = new Dispatcher;
+}
+
+void Engine::attend(AttentionCall& call) {
+  if (!dispatcher_ && pool_.size() > 1 && copies_.expect(call.shape, call.options.layout)) {
+    call.inputs.arrival = &copies_;
+  } else {
+    copy_late(0, 1, 1);
+  }
+  start(call);
+}
+
+void Engine::finish(const Status& status) {
+  status_ = status;
+  finished_.store(1, std::memory_order_release);
+  emscripten_futex_wake(&finished_, 1);
+}
+
+}  // namespace headwise

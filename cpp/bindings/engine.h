@@ -1,0 +1,62 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "address.h"
+#include "calls.h"
+#include "dispatcher.h"
+#include "headwise/status.h"
+#include "headwise/thread_pool.h"
+#include "late_copies.h"
+
+/// Copies the share [begin, end) of `pairs` of each array that JavaScript has left to be copied within the call.
+extern "C" void copy_late(double begin, double end, double pairs);
+
+namespace headwise {
+
+/// Runs one call at a time and keeps its status.
+class Engine {
+ public:
+  /// @param dispatched  the caller must not block: calls return at once and run on a thread of their own.
+  Engine(int num_threads, bool dispatched);
+
+  /// Starts `call`. The call must not change until the word at `finished()` is 1. Without a dispatcher the call has
+  /// finished when this returns.
+  template <class Call>
+  void start(const Call& call) {
+    finished_.store(0, std::memory_order_relaxed);
+    if (!dispatcher_) return work<Call>(this, &call);
+    dispatcher_->start({&work<Call>, this, &call});
+  }
+
+  /// Starts attention. JavaScript has left the queries, keys and values to be copied. They are copied before the call,
+  /// or by this thread while other threads begin with the first of them. With a dispatcher they are copied before the
+  /// call: the page's thread would take the core of a thread that computes.
+  void attend(AttentionCall& call);
+
+  [[nodiscard]] Address finished() const { return reinterpret_cast<Address>(&finished_); }
+  [[nodiscard]] int threads() const { return pool_.size(); }
+  [[nodiscard]] int code() const { return static_cast<int>(status_.code); }
+  /// Address of a C string.
+  [[nodiscard]] Address message() const { return reinterpret_cast<Address>(status_.message); }
+  /// Address of `row_count()` triples of int32: batch, head, query.
+  [[nodiscard]] Address rows() const { return reinterpret_cast<Address>(status_.rows); }
+  [[nodiscard]] int row_count() const { return status_.row_count; }
+
+ private:
+  template <class Call>
+  static void work(void* engine, const void* call) {
+    auto& self = *static_cast<Engine*>(engine);
+    self.finish(run(self.pool_, *static_cast<const Call*>(call)));
+  }
+  void finish(const Status& status);
+
+  ThreadPool pool_;
+  LateCopies copies_{copy_late};
+  Dispatcher* dispatcher_ = nullptr;
+  Status status_;
+  std::atomic<std::int32_t> finished_ = 1;
+};
+
+}  // namespace headwise

@@ -1,0 +1,337 @@
+#include "attention/attend_tile.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+
+#include "base/sizes.h"
+
+namespace headwise {
+
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+/// Along a diagonal, this many rows leave out unseen keys together.
+constexpr std::int64_t kEdgeRows = 16;
+
+/// Hands out 64-byte aligned pieces of a piece of memory. Without memory it only counts their bytes.
+class Placement {
+ public:
+  explicit Placement(char* memory) : memory_(memory) {}
+  template <class T>
+  T* take(std::int64_t rows, std::int64_t columns = 1) {
+    std::int64_t count = 0, bytes = 0;
+    overflow_ |= !multiply_sizes(rows, columns, &count) || !multiply_sizes(count, sizeof(T), &bytes) ||
+                 __builtin_add_overflow(offset_, round_up(std::min(bytes, kLargest), 64), &offset_);
+    return memory_ ? reinterpret_cast<T*>(memory_ + offset_ - round_up(bytes, 64)) : nullptr;
+  }
+  [[nodiscard]] std::int64_t total() const { return overflow_ ? -1 : offset_; }
+
+ private:
+  static constexpr std::int64_t kLargest = std::int64_t{1} << 60;
+  char* memory_;
+  std::int64_t offset_ = 0;
+  bool overflow_ = false;
+};
+
+std::int64_t place_scratch(TileScratch& scratch, char* memory, const TileSizes& tiles, const AttentionShape& shape,
+                           const KernelTable& kernels) {
+  Placement place(memory);
+  scratch.tiles = tiles;
+  scratch.rows = round_up(tiles.rows, kernels.row_step);
+  scratch.value_width = round_up(shape.value_dim, kernels.panel_width);
+  scratch.query = place.take<float>(scratch.rows, shape.head_dim);
+  const std::int64_t strip_rows = round_up(tiles.strip, kernels.row_step);
+  scratch.scores = place.take<float>(strip_rows, tiles.keys);
+  scratch.out = place.take<float>(scratch.rows, scratch.value_width);
+  scratch.keys = place.take<float>(tiles.keys, shape.head_dim);
+  scratch.values = place.take<float>(tiles.keys, scratch.value_width);
+  scratch.clean_values = place.take<float>(tiles.keys, scratch.value_width);
+  scratch.visible = place.take<std::uint8_t>(strip_rows, tiles.keys);
+  scratch.query_rows = place.take<QueryRow>(scratch.rows);
+  scratch.softmax = place.take<OnlineSoftmax>(scratch.rows);
+  return place.total();
+}
+
+/// The run itself if its columns are neighbours, as the kernels for few rows need. Otherwise a widened copy.
+RowRun with_neighbouring_columns(const KernelTable& kernels, const RowRun& run, std::int64_t columns, float* scratch) {
+  if (run.column_stride == 1) return run;
+  kernels.widen(run, columns, scratch, columns);
+  return {scratch, Dtype::float32, static_cast<std::ptrdiff_t>(columns), 1, nullptr, 0, run.count};
+}
+
+/// The keys of a tile that `range` contains, counted from the beginning of the tile.
+KeyRange within(KeyRange tile, KeyRange range) {
+  const KeyRange keys{std::max(range.begin, tile.begin) - tile.begin, std::min(range.end, tile.end) - tile.begin};
+  return keys.empty() ? KeyRange{} : keys;
+}
+
+/// Rows [begin, end) of a row tile that are scored, weighed and added up before the next rows, and the keys of a key
+/// tile that they meet. The keys are whole panels; the last panel may reach beyond the tile. Row `begin` is row 0 of
+/// the scores.
+struct Strip {
+  std::int64_t begin, end;
+  KeyRange keys;
+  [[nodiscard]] std::int64_t size() const { return end - begin; }
+};
+
+/// One sweep over the keys for the rows of a tile. In an isolated sweep no row meets a value that it may not see.
+class Sweep {
+ public:
+  Sweep(const Call& call, const RowTile& rows, bool isolated, TileScratch& scratch)
+      : call_(call), rows_(rows), isolated_(isolated), scratch_(scratch) {}
+
+  /// Returns whether a key was hidden from some row.
+  bool run(KeyRange keys);
+
+ private:
+  [[nodiscard]] KeyRange panels_of(std::int64_t begin, std::int64_t end) const;
+  template <class Visit>
+  void for_each_strip(Visit visit) const;
+
+  void pack_keys();
+  void load_values();
+  void score(const Strip& strip);
+  void score_directly();
+  bool weigh(const Strip& strip);
+  bool weigh_row(const Strip& strip, std::int64_t r);
+  void add_values(const Strip& strip);
+  void add_values_directly();
+  void add_values_isolated(const Strip& strip);
+
+  const Call& call_;
+  const RowTile& rows_;
+  const bool isolated_;
+  TileScratch& scratch_;
+  KeyRange tile_;
+};
+
+bool Sweep::run(KeyRange keys) {
+  for (std::int64_t r = 0; r < rows_.size(); ++r) scratch_.softmax[r] = OnlineSoftmax();
+  std::fill_n(scratch_.out, scratch_.rows * scratch_.value_width, 0.0f);
+  bool hidden = false;
+  for (std::int64_t j = keys.begin; j < keys.end; j += scratch_.tiles.keys) {
+    tile_ = {j, std::min(j + scratch_.tiles.keys, keys.end)};
+    if (!scratch_.tiles.direct) pack_keys();
+    load_values();
+    for_each_strip([&](const Strip& strip) {
+      score(strip);
+      hidden |= weigh(strip);
+      if (isolated_)
+        add_values_isolated(strip);
+      else
+        add_values(strip);
+    });
+  }
+  return hidden;
+}
+
+/// The keys of the tile that rows [begin, end) may see, in whole panels.
+KeyRange Sweep::panels_of(std::int64_t begin, std::int64_t end) const {
+  const int width = call_.kernels.panel_width;
+  KeyRange keys{tile_.size(), 0};
+  for (std::int64_t r = begin; r < end; ++r) {
+    const KeyRange seen = within(tile_, scratch_.query_rows[r].keys.range);
+    if (!seen.empty()) keys = {std::min(keys.begin, seen.begin), std::max(keys.end, seen.end)};
+  }
+  return keys.empty() ? KeyRange{} : KeyRange{keys.begin / width * width, round_up(keys.end, width)};
+}
+
+/// Calls visit(strip) for the rows that see keys of the tile. Along a diagonal a strip has few rows, so that it leaves
+/// out the panels that none of its rows may see. Where neighbouring rows see the same panels it has more.
+template <class Visit>
+void Sweep::for_each_strip(Visit visit) const {
+  if (scratch_.tiles.direct) return visit(Strip{0, rows_.size(), {0, tile_.size()}});
+  Strip strip{0, 0, {}};
+  for (std::int64_t r = 0; r < rows_.size(); r += kEdgeRows) {
+    const std::int64_t end = std::min(r + kEdgeRows, rows_.size());
+    const KeyRange keys = panels_of(r, end);
+    const bool same = keys.begin == strip.keys.begin && keys.end == strip.keys.end;
+    if (!same || end - strip.begin > scratch_.tiles.strip) {
+      if (!strip.keys.empty()) visit(strip);
+      strip = {r, r, keys};
+    }
+    strip.end = end;
+  }
+  if (!strip.keys.empty()) visit(strip);
+}
+
+void Sweep::pack_keys() {
+  call_.for_each_key_run(*rows_.sequence, rows_.group, tile_, [&](const RowRun& run, std::int64_t first) {
+    call_.kernels.pack_transposed(run, call_.shape.head_dim, first, scratch_.keys);
+  });
+}
+
+/// Loads values as panels, or as rows for an isolated sweep, which copies them for every row.
+void Sweep::load_values() {
+  if (scratch_.tiles.direct && !isolated_) return;
+  const std::int64_t columns = call_.shape.value_dim;
+  call_.for_each_value_run(*rows_.sequence, rows_.group, tile_, [&](const RowRun& run, std::int64_t first) {
+    if (isolated_)
+      call_.kernels.widen(run, columns, scratch_.values + first * columns, columns);
+    else
+      call_.kernels.pack(run, columns, first, tile_.size(), scratch_.values);
+  });
+}
+
+void Sweep::score(const Strip& strip) {
+  if (scratch_.tiles.direct) return score_directly();
+  const std::int64_t depth = call_.shape.head_dim;
+  const int width = call_.kernels.panel_width;
+  call_.kernels.multiply(scratch_.query + strip.begin * depth, depth, scratch_.keys + strip.keys.begin * depth,
+                         depth * width, depth, strip.keys.size() / width, scratch_.scores + strip.keys.begin,
+                         scratch_.tiles.keys, round_up(strip.size(), call_.kernels.row_step), false);
+}
+
+void Sweep::score_directly() {
+  const std::int64_t depth = call_.shape.head_dim;
+  call_.for_each_key_run(*rows_.sequence, rows_.group, tile_, [&](const RowRun& run, std::int64_t first) {
+    call_.kernels.dot_rows(scratch_.query, depth, rows_.size(),
+                           with_neighbouring_columns(call_.kernels, run, depth, scratch_.keys), depth,
+                           scratch_.scores + first, scratch_.tiles.keys);
+  });
+}
+
+/// Turns the raw scores of the strip into weights, and rescales the outputs accumulated so far. Returns whether a key
+/// was hidden.
+bool Sweep::weigh(const Strip& strip) {
+  bool hidden = false;
+  for (std::int64_t r = strip.begin; r < strip.end; ++r) hidden |= weigh_row(strip, r);
+  return hidden;
+}
+
+/// The same for one row. Its weights are 0 around the keys that it reaches. Which keys are visible is computed only if
+/// some key within reach may be hidden, and always for an isolated sweep.
+bool Sweep::weigh_row(const Strip& strip, std::int64_t r) {
+  const std::int64_t lds = scratch_.tiles.keys, lanes = call_.kernels.lanes;
+  const std::int64_t strip_end = std::min(strip.keys.end, tile_.size());
+  const QueryRow& row = scratch_.query_rows[r];
+  OnlineSoftmax& softmax = scratch_.softmax[r];
+  float* scores = scratch_.scores + (r - strip.begin) * lds;
+  std::uint8_t* visible = scratch_.visible + (r - strip.begin) * lds;
+  if (isolated_) std::memset(visible, 0, lds);
+
+  const KeyRange reach = within(tile_, row.keys.range);
+  const std::int64_t first = reach.begin / lanes * lanes, last = round_up(reach.end, lanes);
+  const KeyRange keys{tile_.begin + first, std::min(tile_.begin + last, tile_.end)};
+  const bool inside = isolated_ || hides_inside(call_, row, keys);
+  if (!reach.empty()) {
+    apply_stages(call_, *rows_.sequence, row, keys, ScoreStage::biased, scores + first, last - first);
+    if (inside) {
+      softmax.seen |= hide_scores(call_, *rows_.sequence, row, keys, scores + first, visible + first);
+    } else {
+      softmax.seen = true;
+    }
+    std::fill(scores + first, scores + reach.begin, -kInfinity);
+    std::fill(scores + reach.end, scores + last, -kInfinity);
+    const float factor = call_.kernels.softmax_step(scores + first, last - first, &softmax.maximum, &softmax.sum);
+    if (factor != 1.0f) call_.kernels.scale(scratch_.out + r * scratch_.value_width, scratch_.value_width, factor);
+  }
+  for (std::int64_t j = strip.keys.begin; j < std::min(first, strip_end); ++j) scores[j] = 0.0f;
+  for (std::int64_t j = std::max(last, strip.keys.begin); j < strip_end; ++j) scores[j] = 0.0f;
+  return inside || reach.size() < strip_end - strip.keys.begin;
+}
+
+/// out += weights * values. A hidden value has weight 0. attend_tile() repeats the sweep if one of them is not finite.
+void Sweep::add_values(const Strip& strip) {
+  if (scratch_.tiles.direct) return add_values_directly();
+  const int width = call_.kernels.panel_width;
+  const std::int64_t ldo = scratch_.value_width, depth = std::min(strip.keys.end, tile_.size()) - strip.keys.begin;
+  call_.kernels.multiply(scratch_.scores + strip.keys.begin, scratch_.tiles.keys,
+                         scratch_.values + strip.keys.begin * width, tile_.size() * width, depth, ldo / width,
+                         scratch_.out + strip.begin * ldo, ldo, round_up(strip.size(), call_.kernels.row_step), true);
+}
+
+void Sweep::add_values_directly() {
+  const std::int64_t columns = call_.shape.value_dim;
+  call_.for_each_value_run(*rows_.sequence, rows_.group, tile_, [&](const RowRun& run, std::int64_t first) {
+    call_.kernels.weighted_sum(scratch_.scores + first, scratch_.tiles.keys, rows_.size(),
+                               with_neighbouring_columns(call_.kernels, run, columns, scratch_.values), columns,
+                               scratch_.out, scratch_.value_width);
+  });
+}
+
+/// The same sums in the same order, for tiles where a hidden value is NaN or Inf. Every row has its own copy of the
+/// values, with zeros in place of those that it may not see.
+void Sweep::add_values_isolated(const Strip& strip) {
+  const std::int64_t columns = call_.shape.value_dim, width = scratch_.value_width, lds = scratch_.tiles.keys;
+  const std::int64_t end = std::min(strip.keys.end, tile_.size());
+  for (std::int64_t r = strip.begin; r < strip.end; ++r) {
+    const std::int64_t row = (r - strip.begin) * lds;
+    for (std::int64_t j = strip.keys.begin; j < end; ++j) {
+      float* clean = scratch_.clean_values + j * width;
+      std::fill_n(clean, width, 0.0f);
+      if (scratch_.visible[row + j]) std::copy_n(scratch_.values + j * columns, columns, clean);
+    }
+    const RowRun clean{scratch_.clean_values + strip.keys.begin * width,
+                       Dtype::float32,
+                       static_cast<std::ptrdiff_t>(width),
+                       1,
+                       nullptr,
+                       0,
+                       end - strip.keys.begin};
+    // Panels are padded, rows are not.
+    call_.kernels.weighted_sum(scratch_.scores + row + strip.keys.begin, lds, 1, clean,
+                               scratch_.tiles.direct ? columns : width, scratch_.out + r * width, width);
+  }
+}
+
+bool all_finite(const float* values, std::int64_t count) {
+  constexpr std::uint32_t kExponent = 0x7f800000u;
+  std::uint32_t found = 0;
+  for (std::int64_t i = 0; i < count; ++i) found |= (std::bit_cast<std::uint32_t>(values[i]) & kExponent) == kExponent;
+  return found == 0;
+}
+
+/// The keys within `keys` that some row may see.
+KeyRange range_of(const RowTile& rows, const TileScratch& scratch, KeyRange keys) {
+  std::int64_t begin = keys.end, end = keys.begin;
+  for (std::int64_t r = 0; r < rows.size(); ++r) {
+    const KeyRange& range = scratch.query_rows[r].keys.range;
+    if (range.empty()) continue;
+    begin = std::min(begin, range.begin);
+    end = std::max(end, range.end);
+  }
+  return {std::max(begin, keys.begin), std::min(end, keys.end)};
+}
+
+}  // namespace
+
+std::int64_t TileScratch::bytes(const TileSizes& tiles, const AttentionShape& shape, const KernelTable& kernels) {
+  TileScratch scratch;
+  return place_scratch(scratch, nullptr, tiles, shape, kernels);
+}
+
+void TileScratch::place(char* memory, const TileSizes& sizes, const AttentionShape& shape, const KernelTable& kernels) {
+  place_scratch(*this, memory, sizes, shape, kernels);
+}
+
+void load_queries(const Call& call, const RowTile& rows, TileScratch& scratch) {
+  const std::int64_t depth = call.shape.head_dim, group = call.group_size;
+  const Sequence& sequence = *rows.sequence;
+  for (std::int64_t r = 0; r < rows.size(); ++r) {
+    QueryRow& row = scratch.query_rows[r];
+    row.head = rows.group * group + (rows.begin + r) % group;
+    row.i = (rows.begin + r) / group;
+    row.keys = call.visible_keys(sequence, row.i);
+  }
+  for (std::int64_t r = 0; r < std::min(group, rows.size()); ++r) {  // every `group`-th row is of the same head
+    const QueryRow& first = scratch.query_rows[r];
+    const RowRun run = call.query_rows(sequence, first.head, first.i, divide_up(rows.size() - r, group));
+    call.kernels.widen(run, depth, scratch.query + r * depth, group * depth);
+  }
+  call.kernels.scale(scratch.query, rows.size() * depth, call.scale);
+  const std::int64_t padded = round_up(rows.size(), call.kernels.row_step);
+  std::fill(scratch.query + rows.size() * depth, scratch.query + padded * depth, 0.0f);
+}
+
+void attend_tile(const Call& call, const RowTile& rows, KeyRange keys, TileScratch& scratch) {
+  const KeyRange range = range_of(rows, scratch, keys);
+  // The weight of a hidden key is 0, and 0 times a NaN or Inf is NaN. Then the same sums are formed again, isolated.
+  if (Sweep(call, rows, false, scratch).run(range) && !all_finite(scratch.out, rows.size() * scratch.value_width))
+    Sweep(call, rows, true, scratch).run(range);
+}
+
+}  // namespace headwise

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+
+#include "attention/call.h"
+#include "attention/scores.h"
+#include "attention/softmax.h"
+#include "attention/tile.h"
+
+namespace headwise {
+
+/// One worker's scratch for a tile.
+struct TileScratch {
+  TileSizes tiles;
+  std::int64_t rows;         ///< tiles.rows, padded to kernels.row_step
+  std::int64_t value_width;  ///< value_dim, padded to the panel width
+  float* query;              ///< [rows, head_dim], scaled
+  float* scores;             ///< [tiles.strip, tiles.keys]: scores, then weights
+  float* out;                ///< [rows, value_width]: the accumulated output
+  float* keys;               ///< keys of the tile, packed or widened
+  float* values;             ///< values of the tile, packed or widened
+  float* clean_values;       ///< values of the tile as one row may see them
+  std::uint8_t* visible;     ///< [tiles.strip, tiles.keys]
+  QueryRow* query_rows;      ///< [rows]
+  OnlineSoftmax* softmax;    ///< [rows]
+
+  /// Bytes of the scratch for a tile of these sizes; -1 on overflow.
+  static std::int64_t bytes(const TileSizes& tiles, const AttentionShape& shape, const KernelTable& kernels);
+  void place(char* memory, const TileSizes& tiles, const AttentionShape& shape, const KernelTable& kernels);
+};
+
+/// Rows [begin, end) of those that share kv head g of a sequence. Row r is query r / G of head g * G + r % G, so that
+/// neighbouring rows see nearly the same keys.
+struct RowTile {
+  const Sequence* sequence;
+  std::int64_t group;  ///< kv head
+  std::int64_t begin, end;
+  [[nodiscard]] std::int64_t size() const { return end - begin; }
+};
+
+/// Fills scratch.query_rows and scratch.query: the queries as float32, times the scale.
+void load_queries(const Call& call, const RowTile& rows, TileScratch& scratch);
+
+/// Attends to keys [keys.begin, keys.end): resets scratch.out and scratch.softmax, then adds the keys to them tile by
+/// tile. Tiles outside the rows' visible ranges are skipped.
+void attend_tile(const Call& call, const RowTile& rows, KeyRange keys, TileScratch& scratch);
+
+}  // namespace headwise

@@ -1,0 +1,222 @@
+#include "headwise/attention.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "attention/attend.h"
+#include "attention/attend_tile.h"
+#include "attention/empty_rows.h"
+#include "attention/finish.h"
+#include "attention/inspect.h"
+#include "attention/inspection_scratch.h"
+#include "attention/plan.h"
+#include "attention/validate.h"
+#include "attention/wanted_rows.h"
+#include "base/sizes.h"
+#include "base/strides.h"
+#include "base/workspace.h"
+#include "headwise/arrival.h"
+#include "headwise/thread_pool.h"
+#include "source/dense_source.h"
+#include "source/kv_cache_source.h"
+
+namespace headwise {
+
+namespace {
+
+/// The result of a split: statistics and unnormalised outputs of its rows.
+struct SplitResult {
+  OnlineSoftmax* softmax;
+  float* out;
+};
+
+/// Computes a planned call: tiles, then splits united, then what is inspected.
+class Evaluation {
+ public:
+  Evaluation(ThreadPool& pool, const Call& call, Plan& plan) : pool_(pool), call_(call), plan_(plan) {}
+
+  Status run();
+
+ private:
+  [[nodiscard]] Status allocate();
+  void run_task(std::int64_t task, int worker);
+  void attend_rows(const Sequence& sequence, const SequencePlan& plan, std::int64_t group, std::int64_t index,
+                   TileScratch& scratch);
+  void attend_split(const Sequence& sequence, const SequencePlan& plan, std::int64_t group, std::int64_t index,
+                    TileScratch& scratch);
+  void merge_splits(const Sequence& sequence, const SequencePlan& plan, std::int64_t group);
+  [[nodiscard]] bool is_wanted(const RowTile& rows) const;
+  void finish(const Sequence& sequence, const QueryRow& row, const OnlineSoftmax& softmax, float* out);
+  [[nodiscard]] SplitResult split_result(const SequencePlan& plan, std::int64_t group, std::int64_t split);
+  [[nodiscard]] std::int64_t value_dim() const { return call_.shape.value_dim; }
+
+  ThreadPool& pool_;
+  const Call& call_;
+  Plan& plan_;
+  WantedRows wanted_;
+  Buffer<char> scratch_;
+  Buffer<float> split_outs_;
+  Buffer<OnlineSoftmax> split_softmax_;
+  Buffer<FinishedSoftmax> statistics_;  ///< [B, num_heads, Sq]; only if the second pass needs them
+  std::int64_t scratch_stride_ = 0;
+};
+
+Status Evaluation::allocate() {
+  if (Status status = wanted_.gather(call_.shape, call_.outputs); !status.ok()) return status;
+  const bool inspecting = wants_inspection(call_.outputs);
+  const std::int64_t inspection = inspecting ? inspection_bytes(call_) : 0;
+  if (inspection < 0) return Status::error(StatusCode::invalid_shape, "a block of probs is too large to address");
+  scratch_stride_ = std::max(plan_.scratch_bytes, inspection);
+  std::int64_t bytes, outs, rows;
+  const std::int64_t query_rows = call_.shape.batch_size * call_.shape.num_heads * call_.shape.query_length;
+  if (!multiply_sizes(scratch_stride_, pool_.size(), &bytes) ||
+      !multiply_sizes(plan_.split_results, plan_.split_rows, &rows) || !multiply_sizes(rows, value_dim(), &outs))
+    return Status::error(StatusCode::invalid_shape, "the scratch is too large to address");
+  if (!scratch_.allocate(bytes)) return Status::out_of_memory(bytes);
+  if (!split_softmax_.allocate(rows) || !split_outs_.allocate(outs))
+    return Status::out_of_memory(outs * static_cast<std::int64_t>(sizeof(float)));
+  if (inspecting && !statistics_.allocate(query_rows))
+    return Status::out_of_memory(query_rows * static_cast<std::int64_t>(sizeof(FinishedSoftmax)));
+  return {};
+}
+
+SplitResult Evaluation::split_result(const SequencePlan& plan, std::int64_t group, std::int64_t split) {
+  const std::int64_t first = (plan.first_split_result + group * plan.splits + split) * plan_.split_rows;
+  return {split_softmax_.data() + first, split_outs_.data() + first * value_dim()};
+}
+
+void Evaluation::finish(const Sequence& sequence, const QueryRow& row, const OnlineSoftmax& softmax, float* out) {
+  const FinishedSoftmax final = finish_row(call_, sequence, row, softmax, out);
+  if (statistics_) statistics_[row_index(call_, sequence, row)] = final;
+}
+
+/// Whether some row of the tile is wanted. The whole tile is then computed, so that the bits of a row do not depend on
+/// which other rows are wanted.
+bool Evaluation::is_wanted(const RowTile& rows) const {
+  for (std::int64_t r = rows.begin; r < rows.end; ++r)
+    if (wanted_.has(rows.group * call_.group_size + r % call_.group_size,
+                    rows.sequence->query_begin + r / call_.group_size))
+      return true;
+  return false;
+}
+
+void Evaluation::attend_rows(const Sequence& sequence, const SequencePlan& plan, std::int64_t group, std::int64_t index,
+                             TileScratch& scratch) {
+  const RowTile rows{&sequence, group, index * plan.tiles.rows, std::min((index + 1) * plan.tiles.rows, plan.rows)};
+  if (!is_wanted(rows)) return;
+  load_queries(call_, rows, scratch);
+  attend_tile(call_, rows, {0, sequence.key_length}, scratch);
+  for (std::int64_t r = 0; r < rows.size(); ++r)
+    finish(sequence, scratch.query_rows[r], scratch.softmax[r], scratch.out + r * scratch.value_width);
+}
+
+void Evaluation::attend_split(const Sequence& sequence, const SequencePlan& plan, std::int64_t group,
+                              std::int64_t index, TileScratch& scratch) {
+  const RowTile rows{&sequence, group, 0, plan.rows};
+  if (!is_wanted(rows)) return;
+  load_queries(call_, rows, scratch);
+  attend_tile(call_, rows, {index * plan.tiles.split, std::min((index + 1) * plan.tiles.split, sequence.key_length)},
+              scratch);
+  const SplitResult result = split_result(plan, group, index);
+  for (std::int64_t r = 0; r < rows.size(); ++r) {
+    result.softmax[r] = scratch.softmax[r];
+    std::copy_n(scratch.out + r * scratch.value_width, value_dim(), result.out + r * value_dim());
+  }
+}
+
+void Evaluation::merge_splits(const Sequence& sequence, const SequencePlan& plan, std::int64_t group) {
+  if (!is_wanted({&sequence, group, 0, plan.rows})) return;
+  const SplitResult total = split_result(plan, group, 0);
+  for (std::int64_t r = 0; r < plan.rows; ++r) {
+    float* out = total.out + r * value_dim();
+    for (std::int64_t split = 1; split < plan.splits; ++split) {
+      const SplitResult next = split_result(plan, group, split);
+      if (!next.softmax[r].seen) continue;
+      float kept, added;
+      total.softmax[r].merge(next.softmax[r], &kept, &added);
+      const float* values = next.out + r * value_dim();
+      for (std::int64_t d = 0; d < value_dim(); ++d) out[d] = out[d] * kept + values[d] * added;
+    }
+    QueryRow row;
+    row.head = group * call_.group_size + r % call_.group_size;
+    row.i = r / call_.group_size;
+    finish(sequence, row, total.softmax[r], out);
+  }
+}
+
+void Evaluation::run_task(std::int64_t task, int worker) {
+  const SequencePlan* plans = plan_.sequence_plans.data();
+  const SequencePlan* plan = std::upper_bound(plans, plans + plan_.num_sequences, task,
+                                              [](std::int64_t t, const SequencePlan& p) { return t < p.first_task; }) -
+                             1;
+  const Sequence& sequence = plan_.sequences[plan - plans];
+  const std::int64_t per_group = plan->row_tiles * plan->splits;
+  const std::int64_t group = (task - plan->first_task) / per_group, index = (task - plan->first_task) % per_group;
+  if (Arrival* arrival = call_.inputs.arrival) arrival->wait_for((plan - plans) * call_.shape.num_kv_heads + group);
+  TileScratch scratch;
+  scratch.place(scratch_.data() + worker * scratch_stride_, plan->tiles, call_.shape, call_.kernels);
+  if (plan->is_split())
+    attend_split(sequence, *plan, group, index, scratch);
+  else
+    attend_rows(sequence, *plan, group, index, scratch);
+}
+
+Status Evaluation::run() {
+  if (Status status = allocate(); !status.ok()) return status;
+  pool_.parallel_for(
+      plan_.tasks, [this](std::int64_t task, int worker) { run_task(task, worker); },
+      [this] {
+        if (call_.inputs.arrival) call_.inputs.arrival->complete();
+      });
+  if (plan_.split_results > 0) {
+    const std::int64_t groups = call_.shape.num_kv_heads;
+    pool_.parallel_for(plan_.num_sequences * groups, [&](std::int64_t index, int) {
+      const SequencePlan& plan = plan_.sequence_plans[index / groups];
+      if (plan.is_split()) merge_splits(plan_.sequences[index / groups], plan, index % groups);
+    });
+  }
+  if (wants_inspection(call_.outputs)) inspect(pool_, call_, statistics_.data(), scratch_.data());
+  return {};
+}
+
+Status attend_from(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,
+                   const AttentionOptions& options, const AttentionOutputs& outputs, const KeyValueSource& source) {
+  const KernelTable& kernels = kernel_table();
+  Plan plan;
+  if (Status status = make_plan(shape, inputs, options, kernels, &plan); !status.ok()) return status;
+  const float scale = options.scale.value_or(1.0f / std::sqrt(static_cast<float>(shape.head_dim)));
+  const Call call{shape,
+                  inputs,
+                  options,
+                  outputs,
+                  kernels,
+                  source,
+                  scale,
+                  shape.num_heads / shape.num_kv_heads,
+                  key_length_of(shape, inputs),
+                  plan.num_sequences,
+                  plan.sequences.data(),
+                  strides_of(options.layout, shape.num_heads, shape.query_length, shape.head_dim),
+                  strides_of(options.layout, shape.num_heads, shape.query_length, shape.value_dim)};
+  if (options.empty_rows == EmptyRows::fail) {
+    if (Status status = find_empty_rows(call); !status.ok()) return status;
+  }
+  return Evaluation(pool, call, plan).run();
+}
+
+}  // namespace
+
+Status attend_checked(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,
+                      const AttentionOptions& options, const AttentionOutputs& outputs) {
+  if (inputs.cache) return attend_from(pool, shape, inputs, options, outputs, KvCacheSource(*inputs.cache));
+  const DenseSource arrays(shape, options.layout, inputs.key, inputs.value);
+  return attend_from(pool, shape, inputs, options, outputs, arrays);
+}
+
+Status attention(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,
+                 const AttentionOptions& options, const AttentionOutputs& outputs) {
+  if (Status status = validate(shape, inputs, options, outputs); !status.ok()) return status;
+  return attend_checked(pool, shape, inputs, options, outputs);
+}
+
+}  // namespace headwise

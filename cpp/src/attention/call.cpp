@@ -1,0 +1,93 @@
+#include "attention/call.h"
+
+#include <algorithm>
+
+#include "headwise/kv_cache.h"
+#include "source/kv_cache_source.h"
+
+namespace headwise {
+
+namespace {
+
+std::int64_t sequence_offset(const AttentionOptions& options, std::int64_t n, std::int64_t total_keys,
+                             std::int64_t query_length, bool cached) {
+  if (options.query_offset) return options.query_offset[n];
+  if (options.causal == Causal::upper_left) return 0;
+  if (options.causal == Causal::lower_right || cached) return total_keys - query_length;
+  return 0;
+}
+
+// No query and key are farther apart. Sums of positions stay within 64 bits.
+constexpr std::int64_t kFarthest = std::int64_t{1} << 40;
+
+}  // namespace
+
+VisibleKeys Call::visible_keys(const Sequence& sequence, std::int64_t i) const {
+  VisibleKeys keys;
+  if (i >= sequence.query_length) return keys;
+  const std::int64_t position = i + sequence.offset;
+  const KeyPositions& at = sequence.positions;
+  keys.range = {0, sequence.key_length};
+  if (options.causal != Causal::none) keys.range.end = std::min(keys.range.end, at.rows_before(position + 1));
+  if (options.window_right >= 0)
+    keys.range.end = std::min(keys.range.end, at.rows_before(position + std::min(options.window_right, kFarthest) + 1));
+  if (options.window_left >= 0) keys.range.begin = at.rows_before(position - std::min(options.window_left, kFarthest));
+  if (options.exclude_self && position >= 0) {
+    const std::int64_t j = at.rows_before(position);
+    if (at.of(j) == position) keys.self = j;
+  }
+  return keys;
+}
+
+RowRun Call::query_rows(const Sequence& sequence, std::int64_t head, std::int64_t i, std::int64_t count) const {
+  const std::int64_t at =
+      sequence.batch * query.batch + head * query.head + (sequence.query_begin + i) * query.position;
+  RowRun run;
+  run.data = static_cast<const char*>(inputs.query.data) + at * size_of(inputs.query.dtype);
+  run.dtype = inputs.query.dtype;
+  run.row_stride = query.position;
+  run.column_stride = query.feature;
+  run.count = count;
+  return run;
+}
+
+void Call::load_query(const Sequence& sequence, std::int64_t head, std::int64_t i, float* row) const {
+  kernels.widen(query_rows(sequence, head, i, 1), shape.head_dim, row, shape.head_dim);
+  kernels.scale(row, shape.head_dim, scale);
+}
+
+std::int64_t key_length_of(const AttentionShape& shape, const AttentionInputs& inputs) {
+  return inputs.cache ? inputs.cache->max_length() : shape.key_length;
+}
+
+std::int64_t count_sequences(const AttentionShape& shape, const AttentionOptions& options) {
+  return options.cu_seq_lens_query ? options.num_sequences : shape.batch_size;
+}
+
+void resolve_sequences(const AttentionShape& shape, const AttentionInputs& inputs, const AttentionOptions& options,
+                       Sequence* sequences) {
+  const std::int64_t count = count_sequences(shape, options);
+  for (std::int64_t n = 0; n < count; ++n) {
+    Sequence& sequence = sequences[n];
+    std::int64_t total_keys;
+    if (options.cu_seq_lens_query) {
+      const std::int32_t* query = options.cu_seq_lens_query + n;
+      const std::int32_t* key = options.cu_seq_lens_key + n;
+      const std::int64_t queries = query[1] - query[0];
+      total_keys = key[1] - key[0];
+      sequence = {0, query[0], queries, queries, key[0], total_keys, total_keys, 0, {}};
+    } else {
+      sequence = {n, 0, shape.query_length, shape.query_length, 0, shape.key_length, shape.key_length, 0, {}};
+      if (inputs.cache) {
+        sequence.num_keys = sequence.key_length = inputs.cache->length(n);
+        sequence.positions = KvCacheSource(*inputs.cache).positions(n);
+      }
+      if (options.key_lengths) sequence.key_length = options.key_lengths[n];
+      total_keys = inputs.cache ? inputs.cache->appended(n) : sequence.key_length;
+      if (options.query_lengths) sequence.query_length = options.query_lengths[n];
+    }
+    sequence.offset = sequence_offset(options, n, total_keys, sequence.query_length, inputs.cache != nullptr);
+  }
+}
+
+}  // namespace headwise

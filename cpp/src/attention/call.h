@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstdint>
+
+#include "base/strides.h"
+#include "headwise/attention.h"
+#include "kernel/kernel_table.h"
+#include "source/key_positions.h"
+#include "source/key_value_source.h"
+
+namespace headwise {
+
+/// Key rows [begin, end).
+struct KeyRange {
+  std::int64_t begin = 0, end = 0;
+  [[nodiscard]] bool empty() const { return begin >= end; }
+  [[nodiscard]] std::int64_t size() const { return empty() ? 0 : end - begin; }
+};
+
+/// One sequence of the call: a batch, or a sequence of a ragged batch. Rows are counted from its beginning.
+struct Sequence {
+  std::int64_t batch;
+  std::int64_t query_begin, num_queries;  ///< num_queries includes padding
+  std::int64_t query_length;              ///< rows from here on are padding
+  std::int64_t key_begin, num_keys;       ///< the key rows that it has
+  std::int64_t key_length;                ///< rows from here on are hidden
+  std::int64_t offset;                    ///< query i stands at i + offset
+  KeyPositions positions;
+};
+
+/// The keys that a query row may see by position and length. `self` is a key in the range that is hidden by
+/// exclude_self, or -1.
+struct VisibleKeys {
+  KeyRange range;
+  std::int64_t self = -1;
+};
+
+/// A call that has been checked, with its defaults filled in. Both passes read it.
+struct Call {
+  const AttentionShape& shape;
+  const AttentionInputs& inputs;
+  const AttentionOptions& options;
+  const AttentionOutputs& outputs;
+  const KernelTable& kernels;
+  const KeyValueSource& source;
+  float scale;
+  std::int64_t group_size;  ///< query heads per kv head
+  std::int64_t key_length;  ///< the Skv axis of mask, bias, probs and scores
+  std::int64_t num_sequences;
+  const Sequence* sequences;
+  Strides query, output;
+
+  [[nodiscard]] VisibleKeys visible_keys(const Sequence& sequence, std::int64_t i) const;
+
+  /// Query rows i, i + 1, … of `head` where they lie.
+  [[nodiscard]] RowRun query_rows(const Sequence& sequence, std::int64_t head, std::int64_t i,
+                                  std::int64_t count) const;
+
+  /// Query row i of `head` as float32, times the scale: [head_dim].
+  void load_query(const Sequence& sequence, std::int64_t head, std::int64_t i, float* row) const;
+
+  /// Calls visit(run, first) for the runs that make up key rows `keys` of kv head `group`. `first` is the run's first
+  /// row, counted from keys.begin.
+  template <class Visit>
+  void for_each_key_run(const Sequence& sequence, std::int64_t group, KeyRange keys, Visit visit) const {
+    for_each_run(&KeyValueSource::keys, sequence, group, keys, visit);
+  }
+  /// The same for value rows.
+  template <class Visit>
+  void for_each_value_run(const Sequence& sequence, std::int64_t group, KeyRange keys, Visit visit) const {
+    for_each_run(&KeyValueSource::values, sequence, group, keys, visit);
+  }
+
+ private:
+  using Side = RowRun (KeyValueSource::*)(std::int64_t b, std::int64_t g, std::int64_t j, std::int64_t limit) const;
+  template <class Visit>
+  void for_each_run(Side side, const Sequence& sequence, std::int64_t group, KeyRange keys, Visit& visit) const {
+    for (std::int64_t j = keys.begin; j < keys.end;) {
+      const RowRun run = (source.*side)(sequence.batch, group, sequence.key_begin + j, keys.end - j);
+      visit(run, j - keys.begin);
+      j += run.count;
+    }
+  }
+};
+
+/// The number of sequences, and the sequences of a call with their lengths, offsets and positions.
+[[nodiscard]] std::int64_t count_sequences(const AttentionShape& shape, const AttentionOptions& options);
+void resolve_sequences(const AttentionShape& shape, const AttentionInputs& inputs, const AttentionOptions& options,
+                       Sequence* sequences);
+
+/// Skv, or the largest number of keys that a batch of the cache holds.
+[[nodiscard]] std::int64_t key_length_of(const AttentionShape& shape, const AttentionInputs& inputs);
+
+}  // namespace headwise

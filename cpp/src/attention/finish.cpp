@@ -1,0 +1,91 @@
+#include "attention/finish.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/half.h"
+
+namespace headwise {
+
+namespace {
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kNothing = -std::numeric_limits<float>::infinity();
+
+/// out = mean of all values at j < key_length, also of hidden ones.
+void mean_of_values(const Call& call, const Sequence& sequence, const QueryRow& row, float* out) {
+  const std::int64_t columns = call.shape.value_dim, group = row.head / call.group_size;
+  const float share = 1.0f / static_cast<float>(sequence.key_length);
+  std::fill_n(out, columns, 0.0f);
+  for (std::int64_t j = 0; j < sequence.key_length; ++j) {
+    const RowRun run = call.source.values(sequence.batch, group, sequence.key_begin + j, 1);
+    constexpr std::int64_t kChunk = 64;
+    float chunk[kChunk];
+    for (std::int64_t d = 0; d < columns; d += kChunk) {
+      const std::int64_t count = std::min(kChunk, columns - d);
+      RowRun part = run;
+      part.data = static_cast<const char*>(run.data) + d * run.column_stride * size_of(run.dtype);
+      call.kernels.widen(part, count, chunk, kChunk);
+      for (std::int64_t c = 0; c < count; ++c) out[d + c] += share * chunk[c];
+    }
+  }
+}
+
+/// Writes one row of the output in the call's layout and dtype.
+void store_row(const Call& call, const Sequence& sequence, const QueryRow& row, const float* values) {
+  const std::int64_t at = sequence.batch * call.output.batch + row.head * call.output.head +
+                          (sequence.query_begin + row.i) * call.output.position;
+  const std::ptrdiff_t step = call.output.feature;
+  const std::int64_t columns = call.shape.value_dim;
+  if (call.outputs.output.dtype == Dtype::float16) {
+    auto* out = static_cast<std::uint16_t*>(call.outputs.output.data) + at;
+    for (std::int64_t d = 0; d < columns; ++d) out[d * step] = float_to_half(values[d]);
+  } else {
+    auto* out = static_cast<float*>(call.outputs.output.data) + at;
+    for (std::int64_t d = 0; d < columns; ++d) out[d * step] = values[d];
+  }
+}
+
+void fill_empty_row(const Call& call, const Sequence& sequence, const QueryRow& row, float* out) {
+  std::fill_n(out, call.shape.value_dim, 0.0f);
+  if (!follows_policy(sequence, row, false)) return;
+  if (call.options.empty_rows == EmptyRows::nan) std::fill_n(out, call.shape.value_dim, kNan);
+  if (call.options.empty_rows == EmptyRows::uniform && sequence.key_length > 0)
+    mean_of_values(call, sequence, row, out);
+}
+
+}  // namespace
+
+bool follows_policy(const Sequence& sequence, const QueryRow& row, bool sees_any_key) {
+  return !sees_any_key && row.i < sequence.query_length;
+}
+
+std::int64_t row_index(const Call& call, const Sequence& sequence, const QueryRow& row) {
+  return (sequence.batch * call.shape.num_heads + row.head) * call.shape.query_length + sequence.query_begin + row.i;
+}
+
+FinishedSoftmax finish_row(const Call& call, const Sequence& sequence, const QueryRow& row,
+                           const OnlineSoftmax& softmax, float* out) {
+  const bool padding = row.i >= sequence.query_length;
+  const FinishedSoftmax finished =
+      softmax.finish(call.options.sinks && !padding ? call.options.sinks[row.head] : kNothing);
+  if (call.outputs.lse) {
+    const bool uniform = follows_policy(sequence, row, finished.seen) &&
+                         call.options.empty_rows == EmptyRows::uniform && sequence.key_length > 0;
+    call.outputs.lse[row_index(call, sequence, row)] = uniform ? kNothing : finished.lse;
+  }
+  if (!call.outputs.output.data) return finished;
+  if (finished.seen)
+    call.kernels.scale(out, call.shape.value_dim, finished.share);
+  else
+    fill_empty_row(call, sequence, row, out);
+  const float gain = call.options.head_gain ? call.options.head_gain[row.head] : 1.0f;
+  if (gain == 0.0f)
+    std::fill_n(out, call.shape.value_dim, 0.0f);  // exactly 0, also in place of Inf and NaN
+  else if (gain != 1.0f)
+    call.kernels.scale(out, call.shape.value_dim, gain);
+  store_row(call, sequence, row, out);
+  return finished;
+}
+
+}  // namespace headwise

@@ -1,0 +1,269 @@
+#include "attention/inspect.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "attention/chosen.h"
+#include "attention/entropy.h"
+#include "attention/finish.h"
+#include "attention/inspection_scratch.h"
+#include "attention/scores.h"
+#include "attention/top_k.h"
+#include "base/sizes.h"
+
+namespace headwise {
+
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+QueryRow query_row(const Call& call, const Sequence& sequence, std::int64_t head, std::int64_t query) {
+  QueryRow row;
+  row.head = head;
+  row.i = query - sequence.query_begin;
+  row.keys = call.visible_keys(sequence, row.i);
+  return row;
+}
+
+/// The keys that some of the rows may see by position and length.
+KeyRange reach_of(const Call& call, const Chosen& chosen, const ChosenRows& rows) {
+  KeyRange reach;
+  for (std::int64_t r = rows.begin; r < rows.end; ++r) {
+    const std::int64_t i = chosen.query(r) - rows.sequence->query_begin;
+    const KeyRange seen = call.visible_keys(*rows.sequence, i).range;
+    if (seen.empty()) continue;
+    reach = reach.empty() ? seen : KeyRange{std::min(reach.begin, seen.begin), std::max(reach.end, seen.end)};
+  }
+  return reach;
+}
+
+/// Raw scores of the rows against `keys` of their sequence. The score of key j is in column j.
+void score_rows(const Call& call, const Chosen& chosen, const ChosenRows& rows, std::int64_t head, KeyRange keys,
+                InspectionScratch& scratch) {
+  const Sequence& sequence = *rows.sequence;
+  const std::int64_t depth = call.shape.head_dim, group = head / call.group_size, width = call.kernels.panel_width;
+  for (std::int64_t r = 0; r < rows.size(); ++r)
+    call.load_query(sequence, head, chosen.query(rows.begin + r) - sequence.query_begin, scratch.query + r * depth);
+  const std::int64_t padded = round_up(rows.size(), call.kernels.row_step);
+  std::fill(scratch.query + rows.size() * depth, scratch.query + padded * depth, 0.0f);
+  for (std::int64_t j = keys.begin / width * width; j < keys.end; j += scratch.sizes.keys) {
+    const KeyRange packed{j, std::min(j + scratch.sizes.keys, keys.end)};
+    call.for_each_key_run(sequence, group, packed, [&](const RowRun& run, std::int64_t first) {
+      call.kernels.pack_transposed(run, depth, first, scratch.keys);
+    });
+    call.kernels.multiply(scratch.query, depth, scratch.keys, depth * width, depth, divide_up(packed.size(), width),
+                          scratch.scores + j, scratch.sizes.width, padded, false);
+  }
+}
+
+/// Turns raw scores of one row into biased ones, and hidden ones into -inf. Returns the columns that it has changed:
+/// the whole panels around what the row may see. Other columns may not have been computed. Fills scratch.visible.
+KeyRange hide_row(const Call& call, const Sequence& sequence, const QueryRow& row, InspectionScratch& scratch,
+                  float* scores) {
+  std::fill_n(scratch.visible, scratch.sizes.width, std::uint8_t{0});
+  const KeyRange reach = row.keys.range;
+  if (reach.empty()) return {};
+  const std::int64_t width = call.kernels.panel_width;
+  const KeyRange columns{reach.begin / width * width, round_up(reach.end, width)};
+  const KeyRange keys{columns.begin, std::min(columns.end, sequence.key_length)};
+  apply_stages(call, sequence, row, keys, ScoreStage::biased, scores + keys.begin, columns.size());
+  if (needs_hiding(call, row, keys))
+    hide_scores(call, sequence, row, keys, scores + keys.begin, scratch.visible + keys.begin);
+  else
+    std::fill_n(scratch.visible + keys.begin, keys.size(), std::uint8_t{1});
+  std::fill(scores + keys.end, scores + columns.end, -kInfinity);
+  return columns;
+}
+
+/// Fills all columns of a row outside `columns`.
+void fill_around(KeyRange columns, float value, const InspectionScratch& scratch, float* row) {
+  std::fill(row, row + columns.begin, value);
+  std::fill(row + columns.end, row + scratch.sizes.width, value);
+}
+
+/// Turns scores of one row into probabilities, by its final maximum and sum and by the empty-row policy. Returns the
+/// columns around what the row sees.
+KeyRange to_probabilities(const Call& call, const Sequence& sequence, const QueryRow& row,
+                          const FinishedSoftmax& softmax, InspectionScratch& scratch, float* scores) {
+  const KeyRange columns = hide_row(call, sequence, row, scratch, scores);
+  if (softmax.seen) {
+    call.kernels.exponentials(scores + columns.begin, columns.size(), softmax.maximum, softmax.share);
+    fill_around(columns, 0.0f, scratch, scores);
+    return columns;
+  }
+  std::fill_n(scores, scratch.sizes.width, 0.0f);
+  if (!follows_policy(sequence, row, softmax.seen) || call.options.empty_rows == EmptyRows::zero) return {};
+  if (call.options.empty_rows == EmptyRows::nan) {
+    std::fill_n(scores, sequence.num_keys, kNan);
+    return {};
+  }
+  std::fill_n(scores, sequence.key_length, 1.0f / static_cast<float>(sequence.key_length));
+  std::fill_n(scratch.visible, sequence.key_length, std::uint8_t{1});  // `uniform` shows every key
+  return {0, scratch.sizes.width};
+}
+
+/// Writes a row of [B, heads, queries, Skv]: `values` at the keys that the sequence has, `elsewhere` at the others.
+void write_row(const Call& call, const Sequence& sequence, const float* values, float elsewhere, float* out) {
+  const std::int64_t end = sequence.key_begin + sequence.num_keys;
+  std::fill(out, out + sequence.key_begin, elsewhere);
+  std::copy_n(values, sequence.num_keys, out + sequence.key_begin);
+  std::fill(out + end, out + call.key_length, elsewhere);
+}
+
+/// What can be asked for, each for a stretch of chosen rows.
+class Inspection {
+ public:
+  Inspection(const Call& call, const FinishedSoftmax* statistics) : call_(call), statistics_(statistics) {}
+
+  void probs(const ChosenRows& rows, std::int64_t n, InspectionScratch& scratch) const {
+    const Selection& selection = call_.outputs.probs_selection;
+    each_probability_row(selection, rows, n, scratch,
+                         [&](std::int64_t r, const float* p, const std::uint8_t*, KeyRange) {
+                           write_row(call_, *rows.sequence, p, 0.0f,
+                                     call_.outputs.probs + place(selection, rows, n, r) * call_.key_length);
+                         });
+  }
+
+  void top_k(const ChosenRows& rows, std::int64_t n, InspectionScratch& scratch) const {
+    const Selection& selection = call_.outputs.top_k_selection;
+    const std::int64_t k = call_.outputs.top_k;
+    const auto select = [&](std::int64_t r, const float* p, const std::uint8_t* visible, KeyRange columns) {
+      const std::int64_t at = place(selection, rows, n, r) * k;
+      select_top_k(p + columns.begin, visible + columns.begin, columns.size(), rows.sequence->key_begin + columns.begin,
+                   k, scratch.candidates, call_.outputs.top_k_values + at, call_.outputs.top_k_indices + at);
+    };
+    each_probability_row(selection, rows, n, scratch, select);
+  }
+
+  void scores(const ChosenRows& rows, std::int64_t n, InspectionScratch& scratch) const {
+    const Selection& selection = call_.outputs.scores_selection;
+    const ScoreStage stage = call_.outputs.scores_stage;
+    const Chosen chosen(call_, selection);
+    const KeyRange all{0, rows.sequence->num_keys};
+    const bool biased = stage == ScoreStage::biased;
+    score_rows(call_, chosen, rows, chosen.head(n), biased ? reach_of(call_, chosen, rows) : all, scratch);
+    for (std::int64_t r = 0; r < rows.size(); ++r) {
+      const QueryRow row = query_row(call_, *rows.sequence, chosen.head(n), chosen.query(rows.begin + r));
+      float* scores = scratch.scores + r * scratch.sizes.width;
+      if (biased)
+        fill_around(hide_row(call_, *rows.sequence, row, scratch, scores), -kInfinity, scratch, scores);
+      else
+        apply_stages(call_, *rows.sequence, row, all, stage, scores, scratch.sizes.width);
+      write_row(call_, *rows.sequence, scores, biased ? -kInfinity : 0.0f,
+                call_.outputs.scores + place(selection, rows, n, r) * call_.key_length);
+    }
+  }
+
+  void entropy(const ChosenRows& rows, std::int64_t head, InspectionScratch& scratch) const {
+    const Selection everything;
+    const Chosen chosen(call_, everything);
+    score_rows(call_, chosen, rows, head, reach_of(call_, chosen, rows), scratch);
+    for (std::int64_t r = 0; r < rows.size(); ++r) {
+      const QueryRow row = query_row(call_, *rows.sequence, head, chosen.query(rows.begin + r));
+      const std::int64_t at = row_index(call_, *rows.sequence, row);
+      float* scores = scratch.scores + r * scratch.sizes.width;
+      if (!statistics_[at].seen) {
+        call_.outputs.entropy[at] = entropy_of_empty_row(call_, *rows.sequence, row, statistics_[at]);
+        continue;
+      }
+      const KeyRange columns = hide_row(call_, *rows.sequence, row, scratch, scores);
+      scores += columns.begin;
+      std::copy_n(scores, columns.size(), scratch.row);
+      call_.kernels.exponentials(scratch.row, columns.size(), statistics_[at].maximum, statistics_[at].share);
+      call_.outputs.entropy[at] = entropy_of(scores, scratch.row, columns.size(), statistics_[at]);
+    }
+  }
+
+ private:
+  /// Index of the stretch's r-th row in a [B, heads, queries] array of the selection.
+  [[nodiscard]] std::int64_t place(const Selection& selection, const ChosenRows& rows, std::int64_t n,
+                                   std::int64_t r) const {
+    const Chosen chosen(call_, selection);
+    return (rows.sequence->batch * chosen.output_heads() + n) * chosen.queries() + rows.begin + r;
+  }
+
+  /// Calls visit(r, probabilities, visible, columns) for each row: the row of chosen head n, or the mean over the
+  /// chosen heads. All keys that a row sees lie within `columns`.
+  template <class Visit>
+  void each_probability_row(const Selection& selection, const ChosenRows& rows, std::int64_t n,
+                            InspectionScratch& scratch, Visit visit) const {
+    const Chosen chosen(call_, selection);
+    const std::int64_t first = selection.average ? 0 : n, last = selection.average ? chosen.heads() : n + 1;
+    const std::int64_t width = scratch.sizes.width;
+    const KeyRange reach = reach_of(call_, chosen, rows);
+    if (selection.average) {
+      std::fill_n(scratch.mean, rows.size() * width, 0.0f);
+      std::fill_n(scratch.any, rows.size() * width, std::uint8_t{0});
+    }
+    for (std::int64_t h = first; h < last; ++h) {
+      score_rows(call_, chosen, rows, chosen.head(h), reach, scratch);
+      for (std::int64_t r = 0; r < rows.size(); ++r) {
+        const QueryRow row = query_row(call_, *rows.sequence, chosen.head(h), chosen.query(rows.begin + r));
+        const FinishedSoftmax& softmax = statistics_[row_index(call_, *rows.sequence, row)];
+        float* scores = scratch.scores + r * width;
+        const KeyRange columns = to_probabilities(call_, *rows.sequence, row, softmax, scratch, scores);
+        if (!selection.average) {
+          visit(r, scores, scratch.visible, columns);
+          continue;
+        }
+        for (std::int64_t j = 0; j < rows.sequence->num_keys; ++j) scratch.mean[r * width + j] += scores[j];
+        for (std::int64_t j = 0; j < rows.sequence->key_length; ++j) scratch.any[r * width + j] |= scratch.visible[j];
+      }
+    }
+    if (!selection.average) return;
+    const float share = 1.0f / static_cast<float>(chosen.heads());
+    for (std::int64_t r = 0; r < rows.size(); ++r) {
+      call_.kernels.scale(scratch.mean + r * width, width, share);
+      visit(r, scratch.mean + r * width, scratch.any + r * width, KeyRange{0, width});
+    }
+  }
+
+  const Call& call_;
+  const FinishedSoftmax* statistics_;
+};
+
+/// Shares out batches x heads x stretches of the chosen queries among the workers. A stretch ends where the next
+/// sequence begins.
+template <class Work>
+void for_each_stretch(ThreadPool& pool, const Call& call, const Selection& selection, char* scratch, Work work) {
+  const Chosen chosen(call, selection);
+  const std::int64_t longest = inspection_sizes(call).rows, bytes = inspection_bytes(call);
+  const std::int64_t stretches = (chosen.queries() + longest - 1) / longest;
+  const std::int64_t heads = chosen.output_heads();
+  pool.parallel_for(call.shape.batch_size * heads * stretches, [&](std::int64_t index, int worker) {
+    InspectionScratch worker_scratch(call, scratch + worker * bytes);
+    const std::int64_t batch = index / (heads * stretches), n = index / stretches % heads;
+    const std::int64_t end = std::min((index % stretches + 1) * longest, chosen.queries());
+    for (std::int64_t begin = index % stretches * longest; begin < end;) {
+      const Sequence* sequence = sequence_of(call, batch, chosen.query(begin));
+      std::int64_t next = begin + 1;
+      while (next < end && sequence_of(call, batch, chosen.query(next)) == sequence) ++next;
+      work(ChosenRows{sequence, begin, next}, n, worker_scratch);
+      begin = next;
+    }
+  });
+}
+
+}  // namespace
+
+bool wants_inspection(const AttentionOutputs& outputs) {
+  return outputs.probs || outputs.scores || outputs.entropy || outputs.top_k_values;
+}
+
+void inspect(ThreadPool& pool, const Call& call, const FinishedSoftmax* statistics, char* scratch) {
+  const Inspection inspection(call, statistics);
+  const AttentionOutputs& outputs = call.outputs;
+  const auto run = [&](const Selection& selection, auto method) {
+    for_each_stretch(pool, call, selection, scratch,
+                     [&](const ChosenRows& rows, std::int64_t n, InspectionScratch& worker_scratch) {
+                       (inspection.*method)(rows, n, worker_scratch);
+                     });
+  };
+  if (outputs.probs) run(outputs.probs_selection, &Inspection::probs);
+  if (outputs.top_k_values) run(outputs.top_k_selection, &Inspection::top_k);
+  if (outputs.scores) run(outputs.scores_selection, &Inspection::scores);
+  if (outputs.entropy) run(Selection{}, &Inspection::entropy);
+}
+
+}  // namespace headwise

@@ -1,0 +1,50 @@
+#include "attention/inspection_scratch.h"
+
+#include <algorithm>
+
+#include "base/sizes.h"
+
+namespace headwise {
+
+namespace {
+
+// Rows that share one packing of the keys. Their scores take at most 4 MiB.
+constexpr std::int64_t kMaxRows = 64;
+constexpr std::int64_t kMaxScoreFloats = 1 << 20;
+// Keys that are packed at a time. They take at most 512 KiB.
+constexpr std::int64_t kMaxKeys = 192;
+constexpr std::int64_t kMaxKeyFloats = 1 << 17;
+
+}  // namespace
+
+InspectionSizes inspection_sizes(const Call& call) {
+  const std::int64_t width = round_up(std::max<std::int64_t>(call.key_length, 1), call.kernels.panel_width);
+  const std::int64_t rows = std::clamp<std::int64_t>(kMaxScoreFloats / width, 1, kMaxRows);
+  const std::int64_t fitting =
+      kMaxKeyFloats / call.shape.head_dim / call.kernels.panel_width * call.kernels.panel_width;
+  const std::int64_t keys = std::clamp<std::int64_t>(fitting, call.kernels.panel_width, std::min(kMaxKeys, width));
+  return {round_up(rows, call.kernels.row_step), width, keys};
+}
+
+InspectionScratch::InspectionScratch(const Call& call, char* memory) : sizes(inspection_sizes(call)) {
+  auto* floats = reinterpret_cast<float*>(memory);
+  query = floats, floats += sizes.rows * round_up(call.shape.head_dim, 16);
+  keys = floats, floats += round_up(sizes.keys * call.shape.head_dim, 16);
+  scores = floats, floats += sizes.rows * sizes.width;
+  mean = floats, floats += sizes.rows * sizes.width;
+  row = floats, floats += sizes.width;
+  candidates = reinterpret_cast<std::uint64_t*>(floats), floats += 2 * sizes.width;
+  visible = reinterpret_cast<std::uint8_t*>(floats);
+  any = visible + sizes.width;
+}
+
+std::int64_t inspection_bytes(const Call& call) {
+  const InspectionSizes sizes = inspection_sizes(call);
+  std::int64_t query, keys;
+  if (!multiply_sizes(sizes.rows, round_up(call.shape.head_dim, 16), &query)) return -1;
+  if (!multiply_sizes(sizes.keys, call.shape.head_dim, &keys)) return -1;
+  const std::int64_t floats = query + round_up(keys, 16) + (2 * sizes.rows + 3) * sizes.width;
+  return round_up(floats * static_cast<std::int64_t>(sizeof(float)) + (sizes.rows + 1) * sizes.width, 64);
+}
+
+}  // namespace headwise

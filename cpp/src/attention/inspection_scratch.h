@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+
+#include "attention/call.h"
+
+namespace headwise {
+
+/// How many rows and keys are inspected at a time. Depends on the shape alone.
+struct InspectionSizes {
+  std::int64_t rows, width, keys;  ///< rows of a stretch, padded Skv, keys packed at a time
+};
+[[nodiscard]] InspectionSizes inspection_sizes(const Call& call);
+
+/// One worker's scratch for a stretch of chosen rows.
+struct InspectionScratch {
+  InspectionSizes sizes;
+  float* query;               ///< [rows, head_dim]
+  float* keys;                ///< packed keys
+  float* scores;              ///< [rows, width]
+  float* mean;                ///< [rows, width]: probabilities added up over heads
+  float* row;                 ///< [width]
+  std::uint64_t* candidates;  ///< [width]
+  std::uint8_t* visible;      ///< [width]
+  std::uint8_t* any;          ///< [rows, width]: visible in some head
+
+  /// @param memory  inspection_bytes(call)
+  InspectionScratch(const Call& call, char* memory);
+};
+
+/// Bytes of scratch that a worker needs; -1 on overflow.
+[[nodiscard]] std::int64_t inspection_bytes(const Call& call);
+
+}  // namespace headwise

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+
+#include "attention/call.h"
+#include "attention/tile.h"
+#include "base/workspace.h"
+#include "headwise/attention.h"
+#include "kernel/kernel_table.h"
+
+namespace headwise {
+
+/// The tiles of one sequence: rows x splits for every kv head.
+struct SequencePlan {
+  TileSizes tiles;
+  std::int64_t rows;  ///< group size * queries
+  std::int64_t row_tiles, splits;
+  // Tasks are numbered over all sequences. So are the results of splits, one for each kv head and split.
+  std::int64_t first_task, first_split_result;
+
+  [[nodiscard]] bool is_split() const { return tiles.split > 0; }
+};
+
+/// How a call is cut into tasks. Depends on the shapes and the kernel table, never on the number of threads.
+struct Plan {
+  Buffer<Sequence> sequences;
+  Buffer<SequencePlan> sequence_plans;
+  std::int64_t num_sequences = 0;
+  std::int64_t tasks = 0, split_results = 0;
+  std::int64_t split_rows = 0;     ///< rows of the largest result of a split
+  std::int64_t scratch_bytes = 0;  ///< of the largest tile
+};
+
+/// Fails if a tile cannot be addressed or memory is short.
+[[nodiscard]] Status make_plan(const AttentionShape& shape, const AttentionInputs& inputs,
+                               const AttentionOptions& options, const KernelTable& kernels, Plan* plan);
+
+}  // namespace headwise

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cmath>
+#include <limits>
+
+namespace headwise {
+
+/// The statistics of a row that has seen all its keys: p_j = exp(s_j - maximum) * share, and
+/// -ln p_j = log_sum - (s_j - maximum).
+struct FinishedSoftmax {
+  float maximum;  ///< of the scores seen; a sink may lie far above it
+  float share;    ///< exp(-log_sum)
+  float log_sum;  ///< lse - maximum
+  float lse;      ///< ln of the sum of exponentials, the sink's included; -inf if there are none
+  bool seen;
+};
+
+/// The running statistics of one row: sum = sum_j exp(s_j - maximum) over the keys seen so far.
+struct OnlineSoftmax {
+  float maximum = -std::numeric_limits<float>::infinity();
+  float sum = 0.0f;
+  bool seen = false;  ///< whether any key was visible; a row is empty by visibility, not by its scores
+
+  /// Raises the maximum to `other_maximum` if that is higher. Returns the factor for what was accumulated so far.
+  float raise(float other_maximum) {
+    const float raised = other_maximum > maximum ? other_maximum : maximum;
+    // exp(-inf - -inf) is NaN. With nothing seen so far there is nothing to scale.
+    const float factor = maximum == raised ? 1.0f : std::exp(maximum - raised);
+    maximum = maximum != maximum ? maximum : raised;
+    sum *= factor;
+    return factor;
+  }
+
+  /// Adds the keys of `other`. The sums accumulated so far must then be multiplied by `*kept`, those of `other` by
+  /// `*added`.
+  void merge(const OnlineSoftmax& other, float* kept, float* added) {
+    *kept = *added = 1.0f;
+    if (!other.seen) return;
+    if (other.maximum != other.maximum) maximum = other.maximum;
+    *kept = raise(other.maximum);
+    *added = other.maximum == maximum ? 1.0f : std::exp(other.maximum - maximum);
+    sum += other.sum * *added;
+    seen = true;
+  }
+
+  /// The final statistics, with exp(sink) in the sum. -inf is no sink.
+  [[nodiscard]] FinishedSoftmax finish(float sink) const {
+    constexpr float kNothing = -std::numeric_limits<float>::infinity();
+    if (sink == kNothing) return {maximum, 1.0f / sum, std::log(sum), maximum + std::log(sum), seen};
+    if (maximum == kNothing) return {sink, 1.0f, 0.0f, sink, seen};
+    // In double: in float32 the difference of a small score and a high sink errs by half an ulp of the sink. Every p
+    // would have that error.
+    const double above = static_cast<double>(sink) - maximum;
+    const double rest = above > 0 ? std::log1p(sum * std::exp(-above)) : std::log(sum + std::exp(above));
+    const double log_sum = std::fmax(above, 0.0) + rest, lse = std::fmax(sink, maximum) + rest;
+    return {maximum, static_cast<float>(std::exp(-log_sum)), static_cast<float>(log_sum), static_cast<float>(lse),
+            seen};
+  }
+};
+
+}  // namespace headwise

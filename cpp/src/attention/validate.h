@@ -1,0 +1,33 @@
+#pragma once
+
+#include "headwise/attention.h"
+
+namespace headwise {
+
+/// Tokens that a cache gains before a call attends to it: gains[b] in batch b, or `each` in every batch if null.
+struct CacheGrowth {
+  std::int64_t each = 0;
+  const std::int32_t* gains = nullptr;
+  [[nodiscard]] std::int64_t of(std::int64_t b) const { return gains ? gains[b] : each; }
+};
+
+/// Every rule of the contract that can be checked without reading queries, keys and values. Allocates nothing. It is
+/// the four steps below, in this order.
+[[nodiscard]] Status validate(const AttentionShape& shape, const AttentionInputs& inputs,
+                              const AttentionOptions& options, const AttentionOutputs& outputs);
+
+/// The rules on shapes alone: extents, heads, and that every array's size can be counted in bytes.
+[[nodiscard]] Status validate_shape(const AttentionShape& shape);
+
+/// The rules on types.
+[[nodiscard]] Status validate_dtypes(const AttentionInputs& inputs, const AttentionOutputs& outputs);
+
+/// Whether a cache has the shape's batches, kv heads and widths.
+[[nodiscard]] Status validate_cache(const AttentionShape& shape, const KvCache& cache);
+
+/// All other rules, for a call that has passed the steps above. `growth` is what the cache gains before the call.
+[[nodiscard]] Status validate_options(const AttentionShape& shape, const AttentionInputs& inputs,
+                                      const AttentionOptions& options, const AttentionOutputs& outputs,
+                                      const CacheGrowth& growth);
+
+}  // namespace headwise

@@ -1,0 +1,182 @@
+#include "cache/append.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "attention/validate.h"
+#include "base/half.h"
+#include "base/quantise.h"
+#include "base/workspace.h"
+#include "cache/rotary_rows.h"
+#include "headwise/thread_pool.h"
+#include "source/dense_source.h"
+#include "source/kv_cache_store.h"
+
+namespace headwise {
+
+namespace {
+
+// Waking a worker takes about as long as storing this many rows.
+constexpr std::int64_t kRowsPerTask = 64;
+
+/// The number of tokens that batch b gains.
+std::int64_t gain_of(const std::int32_t* lengths, std::int64_t num_tokens, std::int64_t b) {
+  return lengths ? lengths[b] : num_tokens;
+}
+
+Status check_lengths(const KvCache::Store& store, std::int64_t num_tokens, const std::int32_t* lengths) {
+  for (std::int64_t b = 0; b < store.shape.batch_size; ++b) {
+    const std::int64_t gain = gain_of(lengths, num_tokens, b);
+    if (gain < 0 || gain > num_tokens)
+      return Status::error(StatusCode::invalid_shape, "lengths[%lld] must be in 0..%lld, got %lld",
+                           static_cast<long long>(b), static_cast<long long>(num_tokens), static_cast<long long>(gain));
+    if (store.appended[b] + gain > store.most_tokens())
+      return Status::error(StatusCode::invalid_shape, "batch %lld holds %lld of at most %lld tokens: no room for %lld",
+                           static_cast<long long>(b), static_cast<long long>(store.appended[b]),
+                           static_cast<long long>(store.most_tokens()), static_cast<long long>(gain));
+  }
+  return {};
+}
+
+Status check_array(const char* name, ConstArray array) {
+  if (array.dtype == Dtype::float32 || array.dtype == Dtype::float16) return {};
+  return Status::error(StatusCode::unsupported, "%s must be float32 or float16", name);
+}
+
+/// The arrays that an append reads, as the shape of an attention call on them.
+AttentionShape arrays_shape(const KvCacheShape& shape, std::int64_t num_tokens) {
+  AttentionShape arrays;
+  arrays.batch_size = shape.batch_size;
+  arrays.num_heads = shape.num_kv_heads;
+  arrays.num_kv_heads = shape.num_kv_heads;
+  arrays.key_length = num_tokens;
+  arrays.head_dim = shape.head_dim;
+  arrays.value_dim = shape.value_dim;
+  return arrays;
+}
+
+Status turn_keys(ThreadPool& pool, const KvCache::Store& store, Layout layout, std::int64_t num_tokens, ConstArray key,
+                 Buffer<float>* turned) {
+  Buffer<std::int64_t> first;
+  if (!first.allocate(store.shape.batch_size)) return Status::out_of_memory(store.shape.batch_size * 8);
+  for (std::int64_t b = 0; b < store.shape.batch_size; ++b) first[b] = store.appended[b] + store.rotary_origin[b];
+  return turn_rows(pool, store.shape, layout, store.shape.num_kv_heads, num_tokens, key, first.data(), turned);
+}
+
+/// row = row r of a run, as float32.
+void widen_row(const RowRun& run, std::int64_t r, std::int64_t width, float* row) {
+  const std::int64_t at = r * run.row_stride;
+  if (run.dtype == Dtype::float32) {
+    const float* x = static_cast<const float*>(run.data) + at;
+    for (std::int64_t d = 0; d < width; ++d) row[d] = x[d * run.column_stride];
+  } else {
+    const std::uint16_t* x = static_cast<const std::uint16_t*>(run.data) + at;
+    for (std::int64_t d = 0; d < width; ++d) row[d] = half_to_float(x[d * run.column_stride]);
+  }
+}
+
+/// Stores one float32 row as `dtype`.
+void store_row(const float* row, std::int64_t width, Dtype dtype, std::uint8_t* to, float* scale) {
+  switch (dtype) {
+    case Dtype::float32:
+      std::memcpy(to, row, static_cast<std::size_t>(width) * sizeof(float));
+      return;
+    case Dtype::float16:
+      floats_to_halves(row, width, reinterpret_cast<std::uint16_t*>(to));
+      return;
+    case Dtype::int8:
+      quantise_row(row, width, reinterpret_cast<std::int8_t*>(to), scale);
+  }
+}
+
+/// Stores a run of rows in a block. `row` is scratch for one row.
+void store_run(const RowRun& run, const BlockSide& side, Dtype dtype, std::uint8_t* to, float* scales, float* row) {
+  const bool as_it_is = run.dtype == dtype && run.column_stride == 1;
+  const std::uint8_t* from = static_cast<const std::uint8_t*>(run.data);
+  for (std::int64_t r = 0; r < run.count; ++r) {
+    std::uint8_t* const to_r = to + r * side.row_bytes;
+    if (as_it_is) {
+      std::memcpy(to_r, from + r * run.row_stride * size_of(dtype), static_cast<std::size_t>(side.row_bytes));
+    } else {
+      widen_row(run, r, side.width, row);
+      store_row(row, side.width, dtype, to_r, scales + r);
+    }
+  }
+}
+
+/// Stores the rows that head g of batch b gained since it had `before` tokens. Their blocks must be reserved.
+void store_gain(KvCache::Store& store, const KeyValueSource& source, std::int64_t b, std::int64_t g,
+                std::int64_t before, float* row) {
+  const KeyPositions positions = store.positions_of(store.appended[b]);
+  const std::int64_t length = store.length(b);
+  RowSpan span;
+  for (std::int64_t j = positions.rows_before(before); j < length; j += span.count) {
+    span = store.span(b, j, length - j);
+    const std::int64_t token = positions.of(j) - before;
+    std::uint8_t* const data = store.block(b, span.block)->data();
+    const auto store_side = [&](const BlockSide& side, const RowRun& run) {
+      store_run(run, side, store.shape.dtype, data + store.row_offset(side, g, span.row),
+                reinterpret_cast<float*>(data + store.scale_offset(side, g, span.row)), row);
+    };
+    store_side(store.layout.key, source.keys(b, g, token, span.count));
+    store_side(store.layout.value, source.values(b, g, token, span.count));
+  }
+}
+
+bool reserve_gain(KvCache::Store& store, std::int64_t num_tokens, const std::int32_t* lengths) {
+  for (std::int64_t b = 0; b < store.shape.batch_size; ++b)
+    if (!store.reserve(b, store.appended[b], store.appended[b] + gain_of(lengths, num_tokens, b))) return false;
+  return true;
+}
+
+}  // namespace
+
+Status check_append(const KvCache& cache, std::int64_t num_tokens, ConstArray key, ConstArray value,
+                    const std::int32_t* lengths) {
+  if (Status status = validate_shape(arrays_shape(cache.shape(), num_tokens)); !status.ok()) return status;
+  if (Status status = check_lengths(cache.store(), num_tokens, lengths); !status.ok()) return status;
+  if (Status status = check_array("key", key); !status.ok()) return status;
+  return check_array("value", value);
+}
+
+Status append_checked(ThreadPool& pool, KvCache& cache, Layout layout, std::int64_t num_tokens, ConstArray key,
+                      ConstArray value, const std::int32_t* lengths) {
+  KvCache::Store& store = cache.store();
+  Buffer<float> turned;
+  if (store.shape.rotary) {
+    if (Status status = turn_keys(pool, store, layout, num_tokens, key, &turned); !status.ok()) return status;
+    key = {turned.data(), Dtype::float32};
+  }
+  const std::int64_t widest = std::max(store.shape.head_dim, store.shape.value_dim);
+  Buffer<float> rows;  // one for each worker
+  Buffer<std::int64_t> before;
+  if (!rows.allocate(widest * pool.size()) || !before.allocate(store.shape.batch_size) ||
+      !reserve_gain(store, num_tokens, lengths)) {
+    store.trim_all();
+    return Status::out_of_memory(store.layout.bytes);
+  }
+  for (std::int64_t b = 0; b < store.shape.batch_size; ++b) {
+    before[b] = store.appended[b];
+    store.appended[b] += gain_of(lengths, num_tokens, b);
+  }
+
+  const DenseSource source(arrays_shape(store.shape, num_tokens), layout, key, value);
+  const std::int64_t num_kv_heads = store.shape.num_kv_heads, heads = store.shape.batch_size * num_kv_heads;
+  const std::int64_t heads_per_task = std::max<std::int64_t>(1, kRowsPerTask / std::max<std::int64_t>(1, num_tokens));
+  pool.parallel_for((heads + heads_per_task - 1) / heads_per_task, [&](std::int64_t task, int worker) {
+    const std::int64_t end = std::min(heads, (task + 1) * heads_per_task);
+    for (std::int64_t head = task * heads_per_task; head < end; ++head) {
+      const std::int64_t b = head / num_kv_heads, g = head % num_kv_heads;
+      store_gain(store, source, b, g, before[b], rows.data() + worker * widest);
+    }
+  });
+  return {};
+}
+
+Status KvCache::append(ThreadPool& pool, Layout layout, std::int64_t num_tokens, ConstArray key, ConstArray value,
+                       const std::int32_t* lengths) {
+  if (Status status = check_append(*this, num_tokens, key, value, lengths); !status.ok()) return status;
+  return append_checked(pool, *this, layout, num_tokens, key, value, lengths);
+}
+
+}  // namespace headwise

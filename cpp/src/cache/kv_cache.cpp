@@ -1,0 +1,131 @@
+#include "headwise/kv_cache.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "cache/shape_rules.h"
+#include "source/kv_cache_store.h"
+
+namespace headwise {
+
+namespace {
+
+Status check_rewind(const KvCache::Store& store, std::int64_t b, std::int64_t length) {
+  if (length < 0)
+    return Status::error(StatusCode::invalid_option, "length must be >= 0, got %lld", static_cast<long long>(length));
+  if (length <= store.shape.keep_first || length >= store.appended[b] ||
+      store.dropped_of(length) == store.dropped_of(store.appended[b]))
+    return {};
+  return Status::error(StatusCode::invalid_option,
+                       "batch %lld of a ring has dropped tokens that it would hold at length %lld",
+                       static_cast<long long>(b), static_cast<long long>(length));
+}
+
+/// Copies key rows [from, to) of batch b to rows 0, 1, … of another cache of the same shape. Its blocks must be
+/// reserved.
+void copy_rows(const KvCache::Store& source, KvCache::Store& copy, std::int64_t b, std::int64_t from, std::int64_t to) {
+  RowSpan out, in;
+  for (std::int64_t j = from; j < to; j += in.count) {
+    out = copy.span(b, j - from, to - j);
+    in = source.span(b, j, out.count);
+    std::uint8_t* const to_data = copy.block(b, out.block)->data();
+    const std::uint8_t* const from_data = source.block(b, in.block)->data();
+    for (std::int64_t g = 0; g < source.shape.num_kv_heads; ++g)
+      for (const BlockSide* side : {&source.layout.key, &source.layout.value}) {
+        std::memcpy(to_data + copy.row_offset(*side, g, out.row), from_data + source.row_offset(*side, g, in.row),
+                    static_cast<std::size_t>(in.count * side->row_bytes));
+        if (source.shape.dtype == Dtype::int8)
+          std::memcpy(to_data + copy.scale_offset(*side, g, out.row), from_data + source.scale_offset(*side, g, in.row),
+                      static_cast<std::size_t>(in.count) * sizeof(float));
+      }
+  }
+}
+
+}  // namespace
+
+KvCache::KvCache(std::unique_ptr<Store> store) : store_(std::move(store)) {}
+KvCache::~KvCache() = default;
+
+Status KvCache::create(const KvCacheShape& shape, std::unique_ptr<KvCache>* cache) {
+  if (Status status = check_cache_shape(shape); !status.ok()) return status;
+  std::unique_ptr<Store> store(new (std::nothrow) Store);
+  if (!store || !store->initialise(shape)) return Status::out_of_memory(shape.batch_size * 16);
+  cache->reset(new (std::nothrow) KvCache(std::move(store)));
+  return *cache ? Status{} : Status::out_of_memory(sizeof(KvCache));
+}
+
+Status KvCache::rewind(std::int64_t length) {
+  return rewind_to([length](std::int64_t) { return length; });
+}
+
+Status KvCache::rewind_each(const std::int32_t* lengths) {
+  return rewind_to([lengths](std::int64_t b) { return std::int64_t{lengths[b]}; });
+}
+
+template <class LengthOf>
+Status KvCache::rewind_to(LengthOf length_of) {
+  Store& store = *store_;
+  for (std::int64_t b = 0; b < store.shape.batch_size; ++b)
+    if (Status status = check_rewind(store, b, length_of(b)); !status.ok()) return status;
+  for (std::int64_t b = 0; b < store.shape.batch_size; ++b)
+    store.appended[b] = std::min(store.appended[b], length_of(b));
+  store.trim_all();
+  return {};
+}
+
+Status KvCache::fork(std::unique_ptr<KvCache>* copy) const {
+  if (Status status = create(store_->shape, copy); !status.ok()) return status;
+  Store& twin = *(*copy)->store_;
+  if (!twin.blocks.allocate(store_->blocks.size())) {
+    copy->reset();
+    return Status::out_of_memory(store_->blocks.size() * static_cast<std::int64_t>(sizeof(Block*)));
+  }
+  twin.blocks_per_batch = store_->blocks_per_batch;
+  for (std::int64_t i = 0; i < twin.blocks.size(); ++i) twin.blocks[i] = share_block(store_->blocks[i]);
+  for (std::int64_t b = 0; b < twin.shape.batch_size; ++b) {
+    twin.appended[b] = store_->appended[b];
+    twin.rotary_origin[b] = store_->rotary_origin[b];
+  }
+  return {};
+}
+
+Status KvCache::slice(std::int64_t from, std::int64_t to, std::unique_ptr<KvCache>* part) const {
+  if (from < 0 || to < from || to > max_length())
+    return Status::error(StatusCode::invalid_option, "slice [%lld, %lld) must lie in 0..%lld",
+                         static_cast<long long>(from), static_cast<long long>(to),
+                         static_cast<long long>(max_length()));
+  if (Status status = create(store_->shape, part); !status.ok()) return status;
+  Store& copy = *(*part)->store_;
+  for (std::int64_t b = 0; b < copy.shape.batch_size; ++b) {
+    const std::int64_t begin = std::min(from, length(b)), end = std::min(to, length(b));
+    if (!copy.reserve(b, 0, end - begin)) {
+      part->reset();
+      return Status::out_of_memory(store_->layout.bytes);
+    }
+    copy.appended[b] = end - begin;
+    // The next token stands right after the last row, by its position and by its angle.
+    if (copy.shape.rotary)
+      copy.rotary_origin[b] = store_->rotary_origin[b] + store_->end_position(b, end) - (end - begin);
+    copy_rows(*store_, copy, b, begin, end);
+  }
+  return {};
+}
+
+const KvCacheShape& KvCache::shape() const { return store_->shape; }
+std::int64_t KvCache::length(std::int64_t b) const { return store_->length(b); }
+std::int64_t KvCache::appended(std::int64_t b) const { return store_->appended[b]; }
+
+std::int64_t KvCache::max_length() const {
+  std::int64_t most = 0;
+  for (std::int64_t b = 0; b < store_->shape.batch_size; ++b) most = std::max(most, length(b));
+  return most;
+}
+
+std::int64_t KvCache::bytes() const {
+  std::int64_t held = 0;
+  for (std::int64_t i = 0; i < store_->blocks.size(); ++i) held += store_->blocks[i] ? store_->layout.bytes : 0;
+  return held;
+}
+
+}  // namespace headwise

@@ -1,0 +1,290 @@
+// Saved caches. All numbers are little-endian. A file has, in this order:
+// - the magic number;
+// - the numbers of the header, 8 bytes each;
+// - for every batch the number of tokens appended and the rotary origin, 8 bytes each;
+// - for every batch and head the key rows by position and, for int8, their scales, then the value rows likewise;
+// - a CRC-32 of all bytes before it.
+
+#include <cstring>
+#include <memory>
+#include <type_traits>
+
+#include "base/checksum.h"
+#include "base/sizes.h"
+#include "headwise/kv_cache.h"
+#include "source/kv_cache_store.h"
+
+namespace headwise {
+
+namespace {
+
+// A byte beyond ASCII, both line ends and an end-of-file character: transfers in text mode damage it, as in PNG.
+constexpr std::uint8_t kMagic[8] = {0x89, 'H', 'W', 'K', 'V', '\r', '\n', 0x1a};
+constexpr std::int64_t kVersion = 1;
+constexpr std::int64_t kNumberBytes = 8;
+constexpr std::int64_t kChecksumBytes = 4;
+
+struct Header {
+  std::int64_t version = kVersion;
+  KvCacheShape shape;
+  bool turns = false;  ///< whether the numbers of shape.rotary follow
+};
+
+/// The numbers of every header, in order. Reader, writer and counter use the same list.
+template <class Stream, class AnyHeader>
+void header_numbers(Stream& stream, AnyHeader& header) {
+  stream.number(header.version);
+  stream.number(header.shape.dtype);
+  stream.number(header.shape.batch_size);
+  stream.number(header.shape.num_kv_heads);
+  stream.number(header.shape.head_dim);
+  stream.number(header.shape.value_dim);
+  stream.number(header.shape.capacity);
+  stream.number(header.shape.keep_first);
+  stream.number(header.shape.window);
+  stream.number(header.turns);
+}
+
+/// Numbers that a scaling does not use are saved as their defaults, and -0 as 0. Equal caches then have equal files.
+RotaryOptions used_numbers(const RotaryOptions& given) {
+  RotaryOptions used;
+  used.rotary_dim = given.rotary_dim;
+  used.base = given.base;
+  used.interleaved = given.interleaved;
+  used.scaling = given.scaling;
+  if (given.scaling == RotaryScaling::none) return used;
+  used.factor = given.factor;
+  if (given.scaling == RotaryScaling::linear || given.scaling == RotaryScaling::ntk) return used;
+  used.original_length = given.original_length;
+  if (given.scaling == RotaryScaling::dynamic_ntk) used.sequence_length = given.sequence_length + 0.0;
+  if (given.scaling == RotaryScaling::yarn) {
+    used.beta_fast = given.beta_fast;
+    used.beta_slow = given.beta_slow;
+    used.truncate = given.truncate;
+    used.attention_factor = given.attention_factor + 0.0;
+    used.mscale = given.mscale + 0.0;
+    used.mscale_all_dim = given.mscale_all_dim + 0.0;
+  }
+  if (given.scaling == RotaryScaling::llama3) {
+    used.low_freq_factor = given.low_freq_factor;
+    used.high_freq_factor = given.high_freq_factor;
+  }
+  return used;
+}
+
+/// The numbers that follow if the cache has a rotary embedding.
+template <class Stream, class AnyOptions>
+void rotary_numbers(Stream& stream, AnyOptions&& rotary) {
+  stream.number(rotary.rotary_dim);
+  stream.number(rotary.base);
+  stream.number(rotary.interleaved);
+  stream.number(rotary.scaling);
+  stream.number(rotary.factor);
+  stream.number(rotary.original_length);
+  stream.number(rotary.sequence_length);
+  stream.number(rotary.beta_fast);
+  stream.number(rotary.beta_slow);
+  stream.number(rotary.truncate);
+  stream.number(rotary.attention_factor);
+  stream.number(rotary.mscale);
+  stream.number(rotary.mscale_all_dim);
+  stream.number(rotary.low_freq_factor);
+  stream.number(rotary.high_freq_factor);
+}
+
+/// All rows of batch b. Reader and writer use the same order.
+template <class Stream, class AnyStore>
+void batch_rows(Stream& stream, AnyStore& store, std::int64_t b) {
+  const std::int64_t length = store.length(b);
+  if (length == 0) return;  // without rows the file does not limit the number of heads, which may be huge
+  for (std::int64_t g = 0; g < store.shape.num_kv_heads; ++g)
+    for (const BlockSide* side : {&store.layout.key, &store.layout.value}) {
+      RowSpan span;
+      for (std::int64_t j = 0; j < length; j += span.count) {
+        span = store.span(b, j, length - j);
+        stream.bytes(store.block(b, span.block)->data() + store.row_offset(*side, g, span.row),
+                     span.count * side->row_bytes);
+      }
+      if (store.shape.dtype != Dtype::int8) continue;
+      for (std::int64_t j = 0; j < length; j += span.count) {
+        span = store.span(b, j, length - j);
+        stream.bytes(store.block(b, span.block)->data() + store.scale_offset(*side, g, span.row),
+                     span.count * static_cast<std::int64_t>(sizeof(float)));
+      }
+    }
+}
+
+class Writer {
+ public:
+  explicit Writer(std::uint8_t* to) : to_(to) {}
+
+  template <class T>
+  void number(T value) {
+    if constexpr (std::is_same_v<T, double>) {
+      bytes(reinterpret_cast<const std::uint8_t*>(&value), sizeof value);
+    } else {
+      const std::int64_t wide = static_cast<std::int64_t>(value);
+      bytes(reinterpret_cast<const std::uint8_t*>(&wide), sizeof wide);
+    }
+  }
+
+  void bytes(const std::uint8_t* from, std::int64_t count) {
+    std::memcpy(to_, from, static_cast<std::size_t>(count));
+    to_ += count;
+  }
+
+ private:
+  std::uint8_t* to_;
+};
+
+/// Reads from bytes. The caller has checked that there are enough.
+class Reader {
+ public:
+  explicit Reader(const std::uint8_t* from) : from_(from) {}
+
+  template <class T>
+  void number(T& value) {
+    if constexpr (std::is_same_v<T, double>) {
+      bytes(reinterpret_cast<std::uint8_t*>(&value), sizeof value);
+    } else {
+      std::int64_t wide = 0;
+      bytes(reinterpret_cast<std::uint8_t*>(&wide), sizeof wide);
+      value = static_cast<T>(wide);
+    }
+  }
+
+  void bytes(std::uint8_t* to, std::int64_t count) {
+    std::memcpy(to, from_, static_cast<std::size_t>(count));
+    from_ += count;
+  }
+
+ private:
+  const std::uint8_t* from_;
+};
+
+/// Counts the bytes of numbers, so that the size of the header needs no second list.
+struct Counter {
+  std::int64_t count = 0;
+  template <class T>
+  void number(const T&) {
+    count += kNumberBytes;
+  }
+};
+
+std::int64_t header_bytes(bool turns) {
+  Counter counter;
+  const Header header;
+  header_numbers(counter, header);
+  if (turns) rotary_numbers(counter, RotaryOptions());
+  return static_cast<std::int64_t>(sizeof kMagic) + counter.count;
+}
+
+std::int64_t batch_bytes(std::int64_t batch_size) { return batch_size * 2 * kNumberBytes; }
+
+/// Magic and header of a cache of this shape.
+void write_header(Writer& writer, const KvCacheShape& shape) {
+  const Header header{kVersion, shape, shape.rotary.has_value()};
+  writer.bytes(kMagic, sizeof kMagic);
+  header_numbers(writer, header);
+  if (header.turns) rotary_numbers(writer, used_numbers(*shape.rotary));
+}
+
+/// Whether a cache of this shape, read from `bytes`, would be saved as the same header. Then no number was cut when it
+/// was read, and no unused number differs from its default.
+bool is_header_of(const KvCacheShape& shape, const std::uint8_t* bytes) {
+  constexpr std::int64_t kMostHeaderBytes = 256;
+  std::uint8_t header[kMostHeaderBytes];
+  Writer writer(header);
+  write_header(writer, shape);
+  return std::memcmp(header, bytes, static_cast<std::size_t>(header_bytes(shape.rotary.has_value()))) == 0;
+}
+
+Status corrupt(const char* why) { return Status::error(StatusCode::corrupt_data, "%s", why); }
+
+/// All checks that do not need the header.
+Status check_envelope(const std::uint8_t* bytes, std::int64_t size) {
+  if (size < static_cast<std::int64_t>(sizeof kMagic) || std::memcmp(bytes, kMagic, sizeof kMagic) != 0)
+    return corrupt("these bytes are not a saved cache");
+  if (size < header_bytes(false) + kChecksumBytes) return corrupt("the saved cache is truncated");
+  std::int64_t version;
+  std::memcpy(&version, bytes + sizeof kMagic, sizeof version);
+  if (version != kVersion)
+    return Status::error(StatusCode::corrupt_data, "the saved cache has version %lld, this engine reads %lld",
+                         static_cast<long long>(version), static_cast<long long>(kVersion));
+  std::uint32_t checksum;
+  std::memcpy(&checksum, bytes + size - kChecksumBytes, sizeof checksum);
+  if (crc32(bytes, size - kChecksumBytes) != checksum)
+    return corrupt("the saved cache is damaged or truncated: its checksum is wrong");
+  return {};
+}
+
+/// Reads and checks tokens and origins. The rows must take exactly `row_bytes`.
+Status read_batches(Reader& reader, KvCache::Store& store, std::int64_t row_bytes) {
+  const std::int64_t farthest = store.shape.rotary ? std::int64_t{1} << 52 : 0;
+  std::int64_t tokens = 0, bytes = 0;
+  for (std::int64_t b = 0; b < store.shape.batch_size; ++b) {
+    reader.number(store.appended[b]);
+    reader.number(store.rotary_origin[b]);
+    if (store.appended[b] < 0 || store.appended[b] > store.most_tokens() || store.rotary_origin[b] < 0 ||
+        store.rotary_origin[b] > farthest)
+      return corrupt("the saved cache tells of impossible numbers of tokens");
+    tokens += store.length(b);
+  }
+  if (!multiply_sizes(tokens, token_bytes(store.shape), &bytes) || bytes != row_bytes)
+    return corrupt("the saved cache's size does not fit its shape");
+  return {};
+}
+
+}  // namespace
+
+std::int64_t KvCache::saved_size() const {
+  std::int64_t tokens = 0;
+  for (std::int64_t b = 0; b < store_->shape.batch_size; ++b) tokens += store_->length(b);
+  return header_bytes(store_->shape.rotary.has_value()) + batch_bytes(store_->shape.batch_size) +
+         tokens * token_bytes(store_->shape) + kChecksumBytes;
+}
+
+Status KvCache::save(std::uint8_t* bytes, std::int64_t size) const {
+  if (size != saved_size())
+    return Status::error(StatusCode::invalid_shape, "the saved cache takes %lld bytes, there is room for %lld",
+                         static_cast<long long>(saved_size()), static_cast<long long>(size));
+  const Store& store = *store_;
+  Writer writer(bytes);
+  write_header(writer, store.shape);
+  for (std::int64_t b = 0; b < store.shape.batch_size; ++b) {
+    writer.number(store.appended[b]);
+    writer.number(store.rotary_origin[b]);
+  }
+  for (std::int64_t b = 0; b < store.shape.batch_size; ++b) batch_rows(writer, store, b);
+  const std::uint32_t checksum = crc32(bytes, size - kChecksumBytes);
+  writer.bytes(reinterpret_cast<const std::uint8_t*>(&checksum), sizeof checksum);
+  return {};
+}
+
+Status KvCache::load(const std::uint8_t* bytes, std::int64_t size, std::unique_ptr<KvCache>* cache) {
+  if (Status status = check_envelope(bytes, size); !status.ok()) return status;
+  Header header;
+  Reader reader(bytes + sizeof kMagic);
+  header_numbers(reader, header);
+  const std::int64_t rest = size - header_bytes(header.turns) - kChecksumBytes;
+  if (rest < 0) return corrupt("the saved cache is truncated");
+  if (header.turns) rotary_numbers(reader, header.shape.rotary.emplace());
+  if (!is_header_of(header.shape, bytes) || header.shape.batch_size < 0 ||
+      header.shape.batch_size > rest / (2 * kNumberBytes))
+    return corrupt("the saved cache's header holds impossible numbers");
+
+  std::unique_ptr<KvCache> loaded;
+  if (Status status = create(header.shape, &loaded); !status.ok())
+    return status.code == StatusCode::out_of_memory ? status : corrupt(status.message);
+  Store& store = *loaded->store_;
+  if (Status status = read_batches(reader, store, rest - batch_bytes(header.shape.batch_size)); !status.ok())
+    return status;
+  for (std::int64_t b = 0; b < store.shape.batch_size; ++b) {
+    if (!store.reserve(b, 0, store.appended[b])) return Status::out_of_memory(store.layout.bytes);
+    batch_rows(reader, store, b);
+  }
+  *cache = std::move(loaded);
+  return {};
+}
+
+}  // namespace headwise

@@ -1,0 +1,117 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "base/half.h"
+#include "kernel/arch.h"
+#include "kernel/row_run.h"
+
+namespace headwise::kernels {
+namespace {
+
+/// An element as float32. For int8 the scale is not applied yet.
+inline float widened(float x) { return x; }
+inline float widened(std::uint16_t half) { return half_to_float(half); }
+inline float widened(std::int8_t byte) { return byte; }
+
+/// Count vectors of such elements.
+template <class Arch, int Count>
+void load_widened(const float* x, Floats<Arch> (&vectors)[Count]) {
+  for (int v = 0; v < Count; ++v) vectors[v] = Floats<Arch>::load_unaligned(x + v * Floats<Arch>::size);
+}
+template <class Arch, int Count>
+void load_widened(const std::uint16_t* x, Floats<Arch> (&vectors)[Count]) {
+  load_halves<Arch>(x, vectors);
+  for (Floats<Arch>& each : vectors) each = each * Floats<Arch>(0x1p112f);
+}
+template <class Arch, int Count>
+void load_widened(const std::int8_t* x, Floats<Arch> (&vectors)[Count]) {
+  Integers<Arch> integers[Count];
+  load_bytes<Arch>(x, integers);
+  for (int v = 0; v < Count; ++v) vectors[v] = xsimd::to_float(integers[v]);
+}
+
+/// Reads a byte, so that the processor's cache fetches its line. WebAssembly has no prefetch instruction. The compiler
+/// moves no memory access across it.
+inline void touch(const void* address) {
+  std::uint8_t byte;
+  std::memcpy(&byte, address, sizeof byte);
+  asm volatile("" : : "r"(byte) : "memory");  // without this the compiler drops the load
+}
+
+/// Rows are touched this many rows before they are used. The touches come in order and evenly, so processors prefetch
+/// their stream. They do not prefetch the interleaved streams of a patch. A burst of touches between two patches would
+/// stall the next patch.
+constexpr std::int64_t kRowsAhead = 4;
+
+/// Rows of keys or values in their stored type, columns side by side. Row j is at data + j * ld. For int8 its elements
+/// are multiplied by scales[j * scale_step].
+template <class T>
+struct StoredRows {
+  static constexpr bool kScaled = std::is_same_v<T, std::int8_t>;
+  const T* data;
+  std::ptrdiff_t ld;
+  const float* scales;
+  std::ptrdiff_t scale_step;
+  std::int64_t count;
+
+  explicit StoredRows(const RowRun& run)
+      : data(static_cast<const T*>(run.data)),
+        ld(run.row_stride),
+        scales(run.scales),
+        scale_step(run.scale_stride),
+        count(run.count) {}
+  [[nodiscard]] const T* row(std::int64_t j) const { return data + j * ld; }
+  [[nodiscard]] float scale(std::int64_t j) const { return kScaled ? scales[j * scale_step] : 1.0f; }
+  [[nodiscard]] float element(std::int64_t j, std::int64_t column) const { return widened(row(j)[column]) * scale(j); }
+
+  /// Count vectors of a row as float32; `scale` is that of the row.
+  template <class Arch, int Count>
+  static void load(const T* x, Floats<Arch> scale, Floats<Arch> (&vectors)[Count]) {
+    load_widened<Arch>(x, vectors);
+    if constexpr (kScaled)
+      for (Floats<Arch>& each : vectors) each = each * scale;
+  }
+
+  /// Touches the first rows, which no earlier patch has touched.
+  void touch_first(std::ptrdiff_t columns) const {
+    constexpr std::ptrdiff_t kLine = 64 / sizeof(T);
+    for (std::int64_t j = 0; j < std::min(kRowsAhead, count); ++j)
+      for (std::ptrdiff_t c = 0; c < columns; c += kLine) touch(row(j) + c);
+  }
+};
+
+/// Calls visit(rows), where `rows` are the StoredRows of the run's type. They may be read if the run's column stride
+/// is 1.
+template <class Visit>
+void as_stored(const RowRun& run, Visit visit) {
+  switch (run.dtype) {
+    case Dtype::float32:
+      return visit(StoredRows<float>(run));
+    case Dtype::float16:
+      return visit(StoredRows<std::uint16_t>(run));
+    case Dtype::int8:
+      return visit(StoredRows<std::int8_t>(run));
+  }
+}
+
+/// One element of a run as float32, for any column stride.
+inline float element(const RowRun& run, std::int64_t row, std::int64_t column) {
+  const std::ptrdiff_t at = row * run.row_stride + column * run.column_stride;
+  switch (run.dtype) {
+    case Dtype::float16:
+      return widened(static_cast<const std::uint16_t*>(run.data)[at]);
+    case Dtype::int8:
+      return widened(static_cast<const std::int8_t*>(run.data)[at]) * run.scales[row * run.scale_stride];
+    case Dtype::float32:
+      break;
+  }
+  return static_cast<const float*>(run.data)[at];
+}
+
+}  // namespace
+}  // namespace headwise::kernels

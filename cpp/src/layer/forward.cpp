@@ -1,0 +1,85 @@
+#include "layer/forward.h"
+
+#include "attention/attend.h"
+#include "cache/attend_cached.h"
+
+namespace headwise {
+
+Forward::Forward(const Layer::Packed& layer, ThreadPool& pool, const LayerInputs& inputs, const AttentionInputs& masks,
+                 const AttentionOptions& options, const AttentionOutputs& outputs)
+    : layer_(layer),
+      pool_(pool),
+      inputs_(inputs),
+      options_(options),
+      outputs_(outputs),
+      // without Wo the heads are Y itself, and lie in the order of Y
+      heads_layout_(layer.shape.output_projection ? Layout::bse : inputs.layout),
+      key_length_(inputs.key_context.data || inputs.value_context.data ? inputs.key_length : inputs.query_length) {
+  attention_inputs_.mask = masks.mask;
+  attention_inputs_.mask_extents = masks.mask_extents;
+  attention_inputs_.bias = masks.bias;
+  attention_inputs_.bias_extents = masks.bias_extents;
+  attention_inputs_.cache = inputs.cache;
+  options_.layout = heads_layout_;
+  const LayerShape& s = layer.shape;
+  shape_ = {inputs.batch_size, s.num_heads, s.num_kv_heads,  inputs.query_length,
+            key_length_,       s.head_dim,  s.value_head_dim};
+  const bool keys_from_x = !inputs.key_context.data;
+  const std::int32_t* x_lengths = keys_from_x ? options.query_lengths : nullptr;
+  if (appends()) growth_ = {key_length_, inputs.append_lengths ? inputs.append_lengths : x_lengths};
+}
+
+Status Forward::allocate() {
+  const std::int64_t query_tokens = inputs_.batch_size * inputs_.query_length;
+  const std::int64_t key_tokens = projects_keys() ? inputs_.batch_size * key_length_ : 0;
+  const bool through_heads = layer_.shape.output_projection && outputs_.output.data;
+  const struct {
+    Buffer<float>* buffer;
+    std::int64_t count;
+  } wanted[] = {{&placed_x_, adds_positions() ? query_tokens * layer_.shape.input_dim : 0},
+                {&query_, query_tokens * layer_.query_width()},
+                {&key_, key_tokens * layer_.key_width()},
+                {&value_, key_tokens * layer_.value_width()},
+                {&heads_, through_heads ? query_tokens * layer_.heads_width() : 0}};
+  for (const auto& want : wanted)
+    if (!want.buffer->allocate(want.count))
+      return Status::out_of_memory(want.count * static_cast<std::int64_t>(sizeof(float)));
+  if (!scratch_.allocate(pool_) || !query_positions_.allocate(query_tokens) || !key_positions_.allocate(key_tokens) ||
+      !sequences_.allocate(count_sequences(shape_, options_)) || !lengths_before_.allocate(inputs_.batch_size))
+    return Status::out_of_memory((query_tokens + key_tokens) * static_cast<std::int64_t>(sizeof(double)));
+  return {};
+}
+
+Status Forward::attend() {
+  attention_inputs_.query.data = query_.data();
+  attention_inputs_.key.data = key_.data();
+  attention_inputs_.value.data = value_.data();
+  AttentionOutputs outputs = outputs_;
+  if (heads_.size() > 0) outputs.output = {heads_.data(), Dtype::float32};
+  return inputs_.cache ? attend_cached(pool_, shape_, attention_inputs_, options_, outputs)
+                       : attend_checked(pool_, shape_, attention_inputs_, options_, outputs);
+}
+
+Status Forward::run() {
+  if (Status status = check(); !status.ok()) return status;
+  if (Status status = allocate(); !status.ok()) return status;
+  resolve_positions();
+  if (Status status = check_positions(); !status.ok()) return status;
+  if (Status status = check_room(); !status.ok()) return status;
+
+  if (adds_positions()) add_positions();
+  project_queries();
+  if (projects_keys()) project_keys_and_values();
+  if (is_rotary())
+    if (Status status = turn_queries_and_keys(); !status.ok()) return status;
+  if (appends())
+    if (Status status = append(); !status.ok()) return status;
+  if (Status status = attend(); !status.ok()) {
+    if (appends()) undo_append();
+    return status;
+  }
+  if (heads_.size() > 0) project_output();
+  return {};
+}
+
+}  // namespace headwise

@@ -1,0 +1,96 @@
+#include <algorithm>
+
+#include "attention/validate.h"
+#include "base/sizes.h"
+#include "cache/append.h"
+#include "headwise/kv_cache.h"
+#include "layer/forward.h"
+
+namespace headwise {
+
+namespace {
+
+using Long = long long;
+
+}  // namespace
+
+Status Forward::check_inputs() const {
+  const LayerShape& s = layer_.shape;
+  if (inputs_.layout != Layout::bse && inputs_.layout != Layout::bes)
+    return Status::error(StatusCode::invalid_option, "layout of a layer must be BSE or BES");
+  for (const ConstArray& array : {inputs_.x, inputs_.key_context, inputs_.value_context})
+    if (array.dtype == Dtype::int8) return Status::error(StatusCode::unsupported, "x must be float32 or float16");
+  if (inputs_.attend_only && (inputs_.key_context.data || inputs_.value_context.data))
+    return Status::error(StatusCode::invalid_option, "attendOnly reads the cache: key and value must not be given");
+  if (inputs_.attend_only && !inputs_.cache)
+    return Status::error(StatusCode::invalid_option, "attendOnly needs a cache");
+  if (inputs_.append_lengths && !appends())
+    return Status::error(StatusCode::invalid_option, "appendLengths needs a cache to append to");
+  const std::int64_t key_dim = inputs_.key_context.data ? s.key_input_dim : s.input_dim;
+  if (projects_keys() && !inputs_.key_context.data && s.key_input_dim != s.input_dim)
+    return Status::error(StatusCode::invalid_shape, "without key, keyInputDim must be inputDim (%lld), got %lld",
+                         static_cast<Long>(s.input_dim), static_cast<Long>(s.key_input_dim));
+  if (projects_keys() && !inputs_.value_context.data && s.value_input_dim != key_dim)
+    return Status::error(StatusCode::invalid_shape, "without value, valueInputDim must be that of key (%lld), got %lld",
+                         static_cast<Long>(key_dim), static_cast<Long>(s.value_input_dim));
+  const std::int64_t widest = std::max(
+      {s.input_dim, s.key_input_dim, s.value_input_dim, layer_.query_width(), layer_.heads_width(), s.output_dim});
+  const std::int64_t longest = std::max({inputs_.query_length, key_length_, std::int64_t{1}});
+  std::int64_t floats = 0, bytes = 0;
+  if (Status status = validate_shape(shape_); !status.ok()) return status;
+  if (!multiply_sizes(inputs_.batch_size, longest, &floats) || !multiply_sizes(floats, widest, &floats) ||
+      !multiply_sizes(floats, static_cast<std::int64_t>(sizeof(float)), &bytes))
+    return Status::error(StatusCode::invalid_shape, "the inputs are too large to address");
+  return {};
+}
+
+/// Whether the cache fits, and how many tokens it gains.
+Status Forward::check_cache() const {
+  const KvCache& cache = *inputs_.cache;
+  if (Status status = validate_cache(shape_, cache); !status.ok()) return status;
+  if (is_rotary() && cache.shape().rotary)
+    return Status::error(StatusCode::invalid_option, "layer and cache are both rotary: one of them must turn the keys");
+  if (is_rotary() && grows_with_length(layer_.options.rotary))
+    return Status::error(StatusCode::invalid_option,
+                         "position.scaling.sequenceLength must be given with a cache: keys that were turned stay so");
+  for (std::int64_t b = 0; b < inputs_.batch_size; ++b)
+    if (growth_.of(b) < 0 || growth_.of(b) > key_length_)
+      return Status::error(StatusCode::invalid_option, "appendLengths[%lld] must be in 0..%lld, got %lld",
+                           static_cast<Long>(b), static_cast<Long>(key_length_), static_cast<Long>(growth_.of(b)));
+  return {};
+}
+
+/// The steps of validate(), for the call as it will be when the cache holds the new keys, and the layer's own rules
+/// between them. No later step checks again.
+Status Forward::check() const {
+  if (Status status = check_inputs(); !status.ok()) return status;
+  if (inputs_.cache) {
+    if (Status status = check_cache(); !status.ok()) return status;
+  }
+  if (Status status = validate_dtypes(attention_inputs_, outputs_); !status.ok()) return status;
+  return validate_options(shape_, attention_inputs_, options_, outputs_, growth_);
+}
+
+/// Whether the position table has a row for every query.
+Status Forward::check_positions() const {
+  if (layer_.options.position != LayerPosition::table) return {};
+  for (std::int64_t n = 0; n < sequences_.size(); ++n) {
+    const Sequence& sequence = sequences_[n];
+    const std::int64_t first = sequence.offset, end = first + sequence.query_length;
+    if (sequence.query_length > 0 && (first < 0 || end > layer_.options.position_rows))
+      return Status::error(StatusCode::invalid_option,
+                           "the position table has rows 0..%lld, sequence %lld stands at %lld..%lld",
+                           static_cast<Long>(layer_.options.position_rows - 1), static_cast<Long>(n),
+                           static_cast<Long>(first), static_cast<Long>(end - 1));
+  }
+  return {};
+}
+
+/// Whether the cache has room for the new tokens.
+Status Forward::check_room() const {
+  if (!appends()) return {};
+  return check_append(*inputs_.cache, key_length_, {key_.data(), Dtype::float32}, {value_.data(), Dtype::float32},
+                      growth_.gains);
+}
+
+}  // namespace headwise

@@ -1,0 +1,71 @@
+#include "headwise/layer.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "base/sizes.h"
+#include "layer/forward.h"
+#include "layer/layer_rules.h"
+#include "layer/packed_layer.h"
+
+namespace headwise {
+
+namespace {
+
+constexpr std::int64_t kFloat = sizeof(float);
+
+/// Copies an array [rows, columns]. Does nothing if it is null.
+Status keep(const float* values, std::int64_t rows, std::int64_t columns, Buffer<float>* copy) {
+  if (!values) return {};
+  std::int64_t count = 0;
+  if (!multiply_sizes(rows, columns, &count))
+    return Status::error(StatusCode::invalid_shape, "the size of the position table overflows");
+  if (!copy->allocate(count)) return Status::out_of_memory(count * kFloat);
+  std::copy_n(values, count, copy->data());
+  return {};
+}
+
+}  // namespace
+
+Layer::Layer(std::unique_ptr<Packed> packed) : packed_(std::move(packed)) {}
+Layer::~Layer() = default;
+
+Status Layer::create(const LayerShape& shape, const LayerWeights& weights, const LayerOptions& options,
+                     std::unique_ptr<Layer>* layer) {
+  if (Status status = check_layer(shape, weights, options); !status.ok()) return status;
+
+  std::unique_ptr<Packed> packed(new (std::nothrow) Packed);
+  if (!packed) return Status::out_of_memory(sizeof(Packed));
+  packed->shape = shape;
+  packed->options = options;
+  const bool table = options.position == LayerPosition::table;
+  const Status steps[] = {
+      packed->query.create(weights.query, shape.input_dim, packed->query_width()),
+      packed->key.create(weights.key, shape.key_input_dim, packed->key_width()),
+      packed->value.create(weights.value, shape.value_input_dim, packed->value_width()),
+      shape.output_projection ? packed->output.create(weights.output, packed->heads_width(), shape.output_dim)
+                              : Status{},
+      keep(options.query_gain, 1, shape.head_dim, &packed->query_gain),
+      keep(options.key_gain, 1, shape.head_dim, &packed->key_gain),
+      keep(table ? options.position_table : nullptr, options.position_rows, shape.input_dim, &packed->position_table)};
+  for (const Status& step : steps)
+    if (!step.ok()) return step;
+  layer->reset(new (std::nothrow) Layer(std::move(packed)));
+  return *layer ? Status{} : Status::out_of_memory(sizeof(Layer));
+}
+
+Status Layer::forward(ThreadPool& pool, const LayerInputs& inputs, const AttentionInputs& masks,
+                      const AttentionOptions& attention, const AttentionOutputs& outputs) const {
+  return Forward(*packed_, pool, inputs, masks, attention, outputs).run();
+}
+
+const LayerShape& Layer::shape() const { return packed_->shape; }
+
+std::int64_t Layer::bytes() const {
+  const Packed& p = *packed_;
+  return p.query.bytes() + p.key.bytes() + p.value.bytes() + p.output.bytes() +
+         kFloat * (p.query_gain.size() + p.key_gain.size() + p.position_table.size());
+}
+
+}  // namespace headwise

@@ -1,0 +1,120 @@
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "base/workspace.h"
+#include "position/rotary.h"
+
+namespace headwise {
+
+namespace {
+
+constexpr double kTwoPi = 2.0 * std::numbers::pi;
+
+/// NTK-aware scaling makes the base larger. The slowest pair then turns `stretch` times slower, the fastest as before.
+double stretched_base(double base, double stretch, double rotary_dim) {
+  return base * std::pow(stretch, rotary_dim / (rotary_dim - 2.0));  // rotary_dim 2: theta_0 is 1 for every base
+}
+
+double scaled_base(const RotaryOptions& options, double rotary_dim) {
+  if (options.scaling == RotaryScaling::ntk) return stretched_base(options.base, options.factor, rotary_dim);
+  if (options.scaling != RotaryScaling::dynamic_ntk) return options.base;
+  const double length = std::max(options.sequence_length, options.original_length);
+  const double stretch = options.factor * length / options.original_length - (options.factor - 1.0);
+  return stretched_base(options.base, stretch, rotary_dim);
+}
+
+/// YaRN's share for pair m: 1 for pairs that turn more than beta_fast times over the original length, 0 for pairs that
+/// turn less than beta_slow times, and a linear ramp over m between them.
+double yarn_kept(const RotaryOptions& options, double m, double rotary_dim) {
+  const auto pair_turning = [&](double rotations) {
+    return rotary_dim * std::log(options.original_length / (rotations * kTwoPi)) / (2.0 * std::log(options.base));
+  };
+  double low = pair_turning(options.beta_fast), high = pair_turning(options.beta_slow);
+  if (options.truncate) low = std::floor(low), high = std::ceil(high);
+  low = std::max(low, 0.0);
+  high = std::min(high, rotary_dim - 1.0);
+  if (low == high) high += 0.001;  // the published guard against 0 / 0
+  return 1.0 - std::clamp((m - low) / (high - low), 0.0, 1.0);
+}
+
+/// Llama 3's share for a pair: 1 for short wavelengths, 0 for long ones, and a linear blend between them.
+double llama3_kept(const RotaryOptions& options, double theta) {
+  const double turns = options.original_length * theta / kTwoPi;
+  return std::clamp((turns - options.low_freq_factor) / (options.high_freq_factor - options.low_freq_factor), 0.0, 1.0);
+}
+
+/// The share of pair m's angle that is kept. The rest of the angle is divided by the factor.
+double kept_share(const RotaryOptions& options, double m, double rotary_dim, double theta) {
+  switch (options.scaling) {
+    case RotaryScaling::linear:
+      return 0.0;
+    case RotaryScaling::yarn:
+      return yarn_kept(options, m, rotary_dim);
+    case RotaryScaling::llama3:
+      return llama3_kept(options, theta);
+    case RotaryScaling::none:
+    case RotaryScaling::ntk:
+    case RotaryScaling::dynamic_ntk:
+      break;
+  }
+  return 1.0;
+}
+
+double yarn_magnitude(double factor, double weight) {
+  return factor <= 1.0 ? 1.0 : 0.1 * weight * std::log(factor) + 1.0;
+}
+
+double amplitude_of(const RotaryOptions& options) {
+  if (options.scaling != RotaryScaling::yarn) return 1.0;
+  if (options.attention_factor > 0.0) return options.attention_factor;
+  if (options.mscale > 0.0 && options.mscale_all_dim > 0.0)
+    return yarn_magnitude(options.factor, options.mscale) / yarn_magnitude(options.factor, options.mscale_all_dim);
+  return yarn_magnitude(options.factor, 1.0);
+}
+
+/// theta_m for m < R / 2, after scaling.
+void fill_frequencies(const RotaryOptions& options, std::int64_t head_dim, double* theta) {
+  const std::int64_t rotary_dim = rotary_dim_of(options, head_dim);
+  const double width = static_cast<double>(rotary_dim);
+  const double base = scaled_base(options, width);
+  for (std::int64_t m = 0; m < rotary_dim / 2; ++m) {
+    const double angle = std::pow(base, -2.0 * static_cast<double>(m) / width);
+    const double kept = kept_share(options, static_cast<double>(m), width, angle);
+    theta[m] = angle * (kept + (1.0 - kept) / options.factor);
+  }
+}
+
+}  // namespace
+
+Status rotary_frequencies(const RotaryOptions& options, std::int64_t head_dim, double* theta, double* amplitude) {
+  if (Status status = validate_rotary(options, head_dim); !status.ok()) return status;
+  fill_frequencies(options, head_dim, theta);
+  *amplitude = amplitude_of(options);
+  return {};
+}
+
+Status fill_rotary_tables(const RotaryOptions& options, std::int64_t head_dim, const double* positions,
+                          std::int64_t num_positions, float* cosines, float* sines) {
+  const std::int64_t half = rotary_dim_of(options, head_dim) / 2;
+  Buffer<double> theta;
+  if (!theta.allocate(half)) return Status::out_of_memory(half * 8);
+  fill_frequencies(options, head_dim, theta.data());
+  const double amplitude = amplitude_of(options);
+  // The standard library's cos and sin. Eigen's own may give other bits for another instruction set.
+  for (std::int64_t s = 0; s < num_positions; ++s)
+    for (std::int64_t m = 0; m < half; ++m) {
+      cosines[s * half + m] = static_cast<float>(amplitude * std::cos(positions[s] * theta[m]));
+      sines[s * half + m] = static_cast<float>(amplitude * std::sin(positions[s] * theta[m]));
+    }
+  return {};
+}
+
+Status rotary_tables(const RotaryOptions& options, std::int64_t head_dim, const double* positions,
+                     std::int64_t num_positions, float* cosines, float* sines) {
+  if (Status status = validate_rotary(options, head_dim); !status.ok()) return status;
+  if (Status status = check_positions(positions, num_positions); !status.ok()) return status;
+  return fill_rotary_tables(options, head_dim, positions, num_positions, cosines, sines);
+}
+
+}  // namespace headwise

@@ -1,0 +1,175 @@
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+
+#include "base/element.h"
+#include "base/sizes.h"
+#include "base/strides.h"
+#include "base/workspace.h"
+#include "headwise/thread_pool.h"
+#include "position/rotary.h"
+
+namespace headwise {
+
+namespace {
+
+constexpr std::int64_t kTokensPerTask = 32;  // enough work to pay for claiming a task
+
+/// Pair m of a head is the features first(m) and second(m).
+struct Pairing {
+  std::int64_t half;
+  bool interleaved;
+  [[nodiscard]] std::int64_t first(std::int64_t m) const { return interleaved ? 2 * m : m; }
+  [[nodiscard]] std::int64_t second(std::int64_t m) const { return interleaved ? 2 * m + 1 : m + half; }
+};
+
+/// Turns one head of one token; y may be x. Features after the pairs are copied.
+template <class In, class Out>
+void turn(const In* x, Out* y, std::int64_t stride, std::int64_t head_dim, Pairing pairing, const float* cosines,
+          const float* sines) {
+  for (std::int64_t m = 0; m < pairing.half; ++m) {
+    const std::int64_t i = pairing.first(m) * stride, j = pairing.second(m) * stride;
+    const float a = load_element(x + i), b = load_element(x + j);
+    store_element(y + i, a * cosines[m] - b * sines[m]);
+    store_element(y + j, a * sines[m] + b * cosines[m]);
+  }
+  for (std::int64_t d = 2 * pairing.half; d < head_dim; ++d)
+    store_element(y + d * stride, load_element(x + d * stride));
+}
+
+/// What is turned, and by which tables.
+struct Rotation {
+  Strides strides;
+  std::int64_t num_heads, length, head_dim;
+  Pairing pairing;
+  const float *cosines, *sines;
+  const std::int32_t* rows;
+};
+
+/// Turns tokens [from, to) of batch b, all heads.
+template <class In, class Out>
+void turn_tokens(const Rotation& rotation, std::int64_t b, std::int64_t from, std::int64_t to, const In* x, Out* y) {
+  for (std::int64_t s = from; s < to; ++s) {
+    const std::int64_t row = (rotation.rows ? rotation.rows[b * rotation.length + s] : s) * rotation.pairing.half;
+    for (std::int64_t h = 0; h < rotation.num_heads; ++h) {
+      const std::int64_t at = b * rotation.strides.batch + h * rotation.strides.head + s * rotation.strides.position;
+      turn(x + at, y + at, rotation.strides.feature, rotation.head_dim, rotation.pairing, rotation.cosines + row,
+           rotation.sines + row);
+    }
+  }
+}
+
+template <class In, class Out>
+void turn_all(ThreadPool& pool, const Rotation& rotation, std::int64_t batch_size, const In* x, Out* y) {
+  const std::int64_t tasks = (rotation.length + kTokensPerTask - 1) / kTokensPerTask;
+  pool.parallel_for(batch_size * tasks, [&](std::int64_t task, int) {
+    const std::int64_t from = task % tasks * kTokensPerTask;
+    turn_tokens(rotation, task / tasks, from, std::min(from + kTokensPerTask, rotation.length), x, y);
+  });
+}
+
+/// Turns x into y, float32 or float16 each.
+void turn_array(ThreadPool& pool, const Rotation& rotation, std::int64_t batch_size, ConstArray x, MutableArray y) {
+  const auto write_to = [&](auto* destination) {
+    if (x.dtype == Dtype::float32)
+      turn_all(pool, rotation, batch_size, static_cast<const float*>(x.data), destination);
+    else
+      turn_all(pool, rotation, batch_size, static_cast<const std::uint16_t*>(x.data), destination);
+  };
+  if (y.dtype == Dtype::float32)
+    write_to(static_cast<float*>(y.data));
+  else
+    write_to(static_cast<std::uint16_t*>(y.data));
+}
+
+Status check_array(std::int64_t batch_size, std::int64_t num_heads, std::int64_t length, std::int64_t head_dim) {
+  if (batch_size < 0 || num_heads < 0 || length < 0 || head_dim < 1)
+    return Status::error(StatusCode::invalid_shape, "x must have batch >= 0, heads >= 0, length >= 0, width >= 1");
+  std::int64_t elements = 0, tokens = 0;
+  if (!multiply_sizes(batch_size, length, &tokens) || !multiply_sizes(batch_size, num_heads, &elements) ||
+      !multiply_sizes(elements, length, &elements) || !multiply_sizes(elements, head_dim, &elements))
+    return Status::error(StatusCode::invalid_shape, "the size of x overflows");
+  return {};
+}
+
+Status check_rows(const std::int32_t* rows, std::int64_t count, std::int64_t table_rows) {
+  for (std::int64_t i = 0; i < count; ++i)
+    if (rows[i] < 0 || rows[i] >= table_rows)
+      return Status::error(StatusCode::invalid_option, "table row must be in 0..%lld, got %d at token %lld",
+                           static_cast<long long>(table_rows - 1), rows[i], static_cast<long long>(i));
+  return {};
+}
+
+Status check_dtypes(Dtype x, Dtype y) {
+  const auto is_float = [](Dtype dtype) { return dtype == Dtype::float32 || dtype == Dtype::float16; };
+  if (is_float(x) && is_float(y)) return {};
+  return Status::error(StatusCode::unsupported, "rotary embedding takes and gives float32 or float16");
+}
+
+}  // namespace
+
+Status rotary_embedding(ThreadPool& pool, Layout layout, std::int64_t batch_size, std::int64_t num_heads,
+                        std::int64_t length, std::int64_t head_dim, std::int64_t rotary_dim, bool interleaved,
+                        ConstArray x, const float* cosines, const float* sines, std::int64_t table_rows,
+                        const std::int32_t* rows, MutableArray y) {
+  if (Status status = check_array(batch_size, num_heads, length, head_dim); !status.ok()) return status;
+  if (Status status = check_rotary_dim(rotary_dim, head_dim); !status.ok()) return status;
+  if (Status status = check_dtypes(x.dtype, y.dtype); !status.ok()) return status;
+  if (!rows && table_rows < length)
+    return Status::error(StatusCode::invalid_shape, "cos and sin must have a row per token (%lld), got %lld",
+                         static_cast<long long>(length), static_cast<long long>(table_rows));
+  if (rows)
+    if (Status status = check_rows(rows, batch_size * length, table_rows); !status.ok()) return status;
+  if (batch_size == 0 || length == 0) return {};
+
+  const Rotation rotation{strides_of(layout, num_heads, length, head_dim),
+                          num_heads,
+                          length,
+                          head_dim,
+                          Pairing{rotary_dim / 2, interleaved},
+                          cosines,
+                          sines,
+                          rows};
+  turn_array(pool, rotation, batch_size, x, y);
+  return {};
+}
+
+Status turn_at(ThreadPool& pool, Layout layout, std::int64_t batch_size, std::int64_t num_heads, std::int64_t length,
+               std::int64_t head_dim, const RotaryOptions& options, ConstArray x, const double* positions,
+               MutableArray y) {
+  const std::int64_t half = rotary_dim_of(options, head_dim) / 2, tokens = batch_size * length;
+  const std::int64_t entries = tokens * half;
+  Buffer<float> cosines, sines;
+  Buffer<std::int32_t> rows;
+  if (tokens > std::numeric_limits<std::int32_t>::max() || !cosines.allocate(entries) || !sines.allocate(entries) ||
+      !rows.allocate(tokens))
+    return Status::out_of_memory(2 * entries * static_cast<std::int64_t>(sizeof(float)));
+  std::iota(rows.data(), rows.data() + tokens, 0);
+  if (Status status = fill_rotary_tables(options, head_dim, positions, tokens, cosines.data(), sines.data());
+      !status.ok())
+    return status;
+  if (tokens == 0) return {};
+  const Rotation rotation{strides_of(layout, num_heads, length, head_dim),
+                          num_heads,
+                          length,
+                          head_dim,
+                          Pairing{half, options.interleaved},
+                          cosines.data(),
+                          sines.data(),
+                          rows.data()};
+  turn_array(pool, rotation, batch_size, x, y);
+  return {};
+}
+
+Status rotary_embedding_at(ThreadPool& pool, Layout layout, std::int64_t batch_size, std::int64_t num_heads,
+                           std::int64_t length, std::int64_t head_dim, const RotaryOptions& options, ConstArray x,
+                           const double* positions, MutableArray y) {
+  if (Status status = check_array(batch_size, num_heads, length, head_dim); !status.ok()) return status;
+  if (Status status = validate_rotary(options, head_dim); !status.ok()) return status;
+  if (Status status = check_positions(positions, batch_size * length); !status.ok()) return status;
+  if (Status status = check_dtypes(x.dtype, y.dtype); !status.ok()) return status;
+  return turn_at(pool, layout, batch_size, num_heads, length, head_dim, options, x, positions, y);
+}
+
+}  // namespace headwise

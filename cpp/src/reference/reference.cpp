@@ -1,0 +1,334 @@
+#include "reference/reference.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/half.h"
+#include "source/kv_cache_source.h"
+
+namespace headwise::reference {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+double element(const void* data, Dtype dtype, std::int64_t index) {
+  switch (dtype) {
+    case Dtype::float32:
+      return static_cast<const float*>(data)[index];
+    case Dtype::float16:
+      return half_to_float(static_cast<const std::uint16_t*>(data)[index]);
+    case Dtype::int8:
+      return static_cast<const std::int8_t*>(data)[index];
+  }
+  return kNaN;
+}
+
+/// Rows s of head h of batch b of a [B, H, S, W] array.
+Matrix read_head(ConstArray array, Layout layout, std::int64_t num_heads, std::int64_t length, std::int64_t width,
+                 std::int64_t b, std::int64_t h) {
+  Matrix rows(length, width);
+  for (std::int64_t s = 0; s < length; ++s)
+    for (std::int64_t w = 0; w < width; ++w)
+      rows(s, w) = element(array.data, array.dtype, element_index(layout, num_heads, length, width, b, h, s, w));
+  return rows;
+}
+
+/// All rows of a cache's keys or values, run by run.
+template <class NextRun>
+Matrix read_cache(std::int64_t length, std::int64_t width, NextRun next_run) {
+  Matrix rows(length, width);
+  for (std::int64_t first = 0; first < length;) {
+    const RowRun run = next_run(first, length - first);
+    for (std::int64_t r = 0; r < run.count; ++r) {
+      const double scale = run.scales ? run.scales[r * run.scale_stride] : 1.0;
+      for (std::int64_t w = 0; w < width; ++w)
+        rows(first + r, w) = scale * element(run.data, run.dtype, r * run.row_stride + w * run.column_stride);
+    }
+    first += run.count;
+  }
+  return rows;
+}
+
+/// Index of (b, h, i, j) in an array that repeats along axes of extent 1.
+std::int64_t broadcast_index(const BroadcastExtents& extents, std::int64_t b, std::int64_t h, std::int64_t i,
+                             std::int64_t j) {
+  const std::int64_t at[4] = {b, h, i, j};
+  std::int64_t index = 0;
+  for (int axis = 0; axis < 4; ++axis)
+    index = index * extents.extent[axis] + (extents.extent[axis] == 1 ? 0 : at[axis]);
+  return index;
+}
+
+/// Query rows [query_begin, query_end) that may see key rows [key_begin, key_end) and no others. Positions are counted
+/// from query_begin and key_begin, and `offset` is added to those of queries. The sequence's columns of p are
+/// [row_begin, row_end). They include keys past their length, but not keys of other sequences.
+struct Sequence {
+  std::int64_t query_begin, query_end, key_begin, key_end, offset, row_begin, row_end;
+};
+
+std::int64_t query_offset(const AttentionOptions& options, std::int64_t n, std::int64_t query_length,
+                          std::int64_t key_length, const std::int64_t* appended) {
+  if (options.query_offset) return options.query_offset[n];
+  if (options.causal == Causal::upper_left) return 0;
+  if (appended) return *appended - query_length;
+  return options.causal == Causal::lower_right ? key_length - query_length : 0;
+}
+
+std::vector<Sequence> ragged_sequences(const AttentionOptions& options) {
+  std::vector<Sequence> sequences;
+  for (std::int64_t n = 0; n < options.num_sequences; ++n) {
+    const std::int64_t query_begin = options.cu_seq_lens_query[n], query_end = options.cu_seq_lens_query[n + 1];
+    const std::int64_t key_begin = options.cu_seq_lens_key[n], key_end = options.cu_seq_lens_key[n + 1];
+    const std::int64_t offset = query_offset(options, n, query_end - query_begin, key_end - key_begin, nullptr);
+    sequences.push_back({query_begin, query_end, key_begin, key_end, offset, key_begin, key_end});
+  }
+  return sequences;
+}
+
+Sequence dense_sequence(const AttentionShape& shape, const AttentionInputs& inputs, const AttentionOptions& options,
+                        std::int64_t b) {
+  const std::int64_t query_length = options.query_lengths ? options.query_lengths[b] : shape.query_length;
+  const std::int64_t held = inputs.cache ? inputs.cache->length(b) : shape.key_length;
+  const std::int64_t key_length = options.key_lengths ? options.key_lengths[b] : held;
+  const std::int64_t appended = inputs.cache ? inputs.cache->appended(b) : 0;
+  const std::int64_t offset = query_offset(options, b, query_length, key_length, inputs.cache ? &appended : nullptr);
+  return {0, query_length, 0, key_length, offset, 0, held};
+}
+
+/// One head of one batch while it is being computed.
+struct HeadCall {
+  const AttentionInputs& inputs;
+  const AttentionOptions& options;
+  std::int64_t b, h;
+  double scale;
+  Matrix query, key, value;
+  KeyPositions positions;
+  std::vector<const Sequence*> sequence;  ///< of each query row; null for padding
+
+  [[nodiscard]] double query_position(std::int64_t i) const {
+    return static_cast<double>(i - sequence[i]->query_begin + sequence[i]->offset);
+  }
+  [[nodiscard]] double key_position(std::int64_t i, std::int64_t j) const {
+    return static_cast<double>(positions.of(j - sequence[i]->key_begin));
+  }
+};
+
+// Pass 1: s = scale q.k, capped, minus the ALiBi penalty, plus the bias.
+void compute_scores(const HeadCall& call, Head& head) {
+  head.raw = call.scale * call.query * call.key.transpose();
+  head.score_magnitude = std::abs(call.scale) * call.query.cwiseAbs() * call.key.cwiseAbs().transpose();
+
+  const double cap = call.options.softcap;
+  head.softcapped = cap > 0 ? Matrix(cap * (head.raw / cap).array().tanh()) : head.raw;
+
+  head.penalty = Matrix::Zero(head.raw.rows(), head.raw.cols());
+  head.bias = head.penalty;
+  for (std::int64_t i = 0; i < head.raw.rows(); ++i) {
+    for (std::int64_t j = 0; j < head.raw.cols(); ++j) {
+      if (call.options.alibi_slopes && call.sequence[i])
+        head.penalty(i, j) =
+            call.options.alibi_slopes[call.h] * std::abs(call.query_position(i) - call.key_position(i, j));
+      if (call.inputs.bias.data)
+        head.bias(i, j) = element(call.inputs.bias.data, call.inputs.bias.dtype,
+                                  broadcast_index(call.inputs.bias_extents, call.b, call.h, i, j));
+    }
+  }
+  head.biased = head.softcapped - head.penalty + head.bias;
+}
+
+bool is_visible(const HeadCall& call, const Head& head, std::int64_t i, std::int64_t j) {
+  const Sequence* sequence = call.sequence[i];
+  if (!sequence || j < sequence->key_begin || j >= sequence->key_end) return false;
+  if (call.inputs.mask && !call.inputs.mask[broadcast_index(call.inputs.mask_extents, call.b, call.h, i, j)])
+    return false;
+  if (head.bias(i, j) == -kInfinity) return false;
+
+  const AttentionOptions& options = call.options;
+  const double ahead = call.key_position(i, j) - call.query_position(i);
+  if (options.causal != Causal::none && ahead > 0) return false;
+  if (options.window_left >= 0 && ahead < -static_cast<double>(options.window_left)) return false;
+  if (options.window_right >= 0 && ahead > static_cast<double>(options.window_right)) return false;
+  return !(options.exclude_self && ahead == 0);
+}
+
+// Pass 2: which keys each query sees.
+void compute_visibility(const HeadCall& call, Head& head) {
+  head.visible.resize(head.raw.rows(), head.raw.cols());
+  head.rows.clear();
+  for (std::int64_t i = 0; i < head.raw.rows(); ++i) {
+    for (std::int64_t j = 0; j < head.raw.cols(); ++j) {
+      head.visible(i, j) = is_visible(call, head, i, j);
+      if (!head.visible(i, j)) head.biased(i, j) = -kInfinity;
+    }
+    head.rows.push_back(!call.sequence[i]            ? RowKind::padding
+                        : !head.visible.row(i).any() ? RowKind::empty
+                                                     : RowKind::attends);
+  }
+}
+
+void softmax_row(const HeadCall& call, Head& head, std::int64_t i) {
+  const double sink = call.options.sinks ? call.options.sinks[call.h] : -kInfinity;
+  double maximum = sink;
+  for (std::int64_t j = 0; j < head.biased.cols(); ++j)
+    if (head.visible(i, j)) maximum = std::fmax(maximum, head.biased(i, j));
+
+  double sum = std::exp(sink - maximum);
+  for (std::int64_t j = 0; j < head.biased.cols(); ++j)
+    if (head.visible(i, j)) sum += head.probs(i, j) = std::exp(head.biased(i, j) - maximum);
+
+  head.probs.row(i) /= sum;
+  head.lse(i) = maximum + std::log(sum);
+  for (std::int64_t j = 0; j < head.biased.cols(); ++j)
+    // 0 ln 0 = 0; a NaN is kept
+    if (head.probs(i, j) != 0) head.entropy(i) -= head.probs(i, j) * std::log(head.probs(i, j));
+}
+
+void fill_empty_row(const HeadCall& call, Head& head, std::int64_t i) {
+  head.lse(i) = call.options.sinks ? call.options.sinks[call.h] : -kInfinity;
+  const Sequence& sequence = *call.sequence[i];
+  const std::int64_t key_length = sequence.key_end - sequence.key_begin;
+  if (call.options.empty_rows == EmptyRows::nan) {
+    head.probs.row(i).segment(sequence.row_begin, sequence.row_end - sequence.row_begin).setConstant(kNaN);
+    head.entropy(i) = kNaN;
+  }
+  if (call.options.empty_rows == EmptyRows::uniform && key_length > 0) {
+    head.probs.row(i).segment(sequence.key_begin, key_length).setConstant(1.0 / static_cast<double>(key_length));
+    head.lse(i) = -kInfinity;
+    head.entropy(i) = std::log(static_cast<double>(key_length));
+  }
+}
+
+// Pass 3: p = exp(s) / (sum of exp(s) over the visible + exp(sink)).
+void compute_softmax(const HeadCall& call, Head& head) {
+  const std::int64_t rows = head.raw.rows();
+  head.probs = Matrix::Zero(rows, head.raw.cols());
+  head.lse = Vector::Constant(rows, -kInfinity);
+  head.entropy = Vector::Zero(rows);
+  for (std::int64_t i = 0; i < rows; ++i) {
+    if (head.rows[i] == RowKind::attends) softmax_row(call, head, i);
+    if (head.rows[i] == RowKind::empty) fill_empty_row(call, head, i);
+  }
+}
+
+// Pass 4: o = head_gain * sum of p v. A hidden key with p = 0 adds nothing, whatever its value is. A NaN counts only if
+// its key is visible.
+void compute_weighted_sum(const HeadCall& call, Head& head) {
+  const double gain = call.options.head_gain ? call.options.head_gain[call.h] : 1.0;
+  head.output = Matrix::Zero(head.raw.rows(), call.value.cols());
+  head.output_magnitude = head.output_lag = head.visible_magnitude = head.output;
+  for (std::int64_t i = 0; i < head.raw.rows(); ++i) {
+    if (head.rows[i] == RowKind::empty && call.options.empty_rows == EmptyRows::nan)
+      head.output.row(i).setConstant(kNaN);
+    const double largest = head.raw.cols() > 0 ? head.biased.row(i).maxCoeff() : 0;
+    for (std::int64_t j = 0; j < head.raw.cols(); ++j) {
+      if (!head.visible(i, j) && !(head.probs(i, j) > 0)) continue;
+      head.output.row(i) += head.probs(i, j) * call.value.row(j);
+      head.output_magnitude.row(i) += head.probs(i, j) * call.value.row(j).cwiseAbs();
+      if (head.visible(i, j) && head.probs(i, j) > 0)
+        head.output_lag.row(i) += (largest - head.biased(i, j)) * head.probs(i, j) * call.value.row(j).cwiseAbs();
+      head.visible_magnitude.row(i) += call.value.row(j).cwiseAbs();
+    }
+  }
+  head.output *= gain;
+  head.output_magnitude *= std::abs(gain);
+  head.output_lag *= std::abs(gain);
+  head.visible_magnitude *= std::abs(gain);
+  if (gain == 0) head.output.setZero();
+}
+
+HeadCall read_call(const AttentionShape& shape, const AttentionInputs& inputs, const AttentionOptions& options,
+                   std::int64_t b, std::int64_t h, const std::vector<Sequence>& sequences) {
+  const std::int64_t g = h / (shape.num_heads / shape.num_kv_heads);
+  const double scale = options.scale ? *options.scale : 1.0 / std::sqrt(static_cast<double>(shape.head_dim));
+  HeadCall call{inputs, options, b, h, scale, {}, {}, {}, {}, {}};
+  call.query = read_head(inputs.query, options.layout, shape.num_heads, shape.query_length, shape.head_dim, b, h);
+  if (inputs.cache) {
+    const KvCacheSource source(*inputs.cache);
+    const std::int64_t length = inputs.cache->length(b);
+    call.key = read_cache(length, shape.head_dim,
+                          [&](std::int64_t j, std::int64_t limit) { return source.keys(b, g, j, limit); });
+    call.value = read_cache(length, shape.value_dim,
+                            [&](std::int64_t j, std::int64_t limit) { return source.values(b, g, j, limit); });
+    call.positions = source.positions(b);
+  } else {
+    call.key = read_head(inputs.key, options.layout, shape.num_kv_heads, shape.key_length, shape.head_dim, b, g);
+    call.value = read_head(inputs.value, options.layout, shape.num_kv_heads, shape.key_length, shape.value_dim, b, g);
+  }
+  call.sequence.assign(static_cast<std::size_t>(shape.query_length), nullptr);
+  for (const Sequence& sequence : sequences)
+    for (std::int64_t i = sequence.query_begin; i < sequence.query_end; ++i) call.sequence[i] = &sequence;
+  return call;
+}
+
+}  // namespace
+
+std::int64_t element_index(Layout layout, std::int64_t num_heads, std::int64_t length, std::int64_t width,
+                           std::int64_t b, std::int64_t h, std::int64_t s, std::int64_t w) {
+  switch (layout) {
+    case Layout::bhsd:
+      return ((b * num_heads + h) * length + s) * width + w;
+    case Layout::bshd:
+    case Layout::bse:
+      return ((b * length + s) * num_heads + h) * width + w;
+    case Layout::bes:
+      return ((b * num_heads + h) * width + w) * length + s;
+  }
+  return -1;
+}
+
+std::vector<Head> attention(const AttentionShape& shape, const AttentionInputs& inputs,
+                            const AttentionOptions& options) {
+  std::vector<Head> heads;
+  for (std::int64_t b = 0; b < shape.batch_size; ++b) {
+    const std::vector<Sequence> sequences =
+        options.cu_seq_lens_query ? ragged_sequences(options) : std::vector{dense_sequence(shape, inputs, options, b)};
+    for (std::int64_t h = 0; h < shape.num_heads; ++h) {
+      const HeadCall call = read_call(shape, inputs, options, b, h, sequences);
+      Head& head = heads.emplace_back();
+      compute_scores(call, head);
+      compute_visibility(call, head);
+      compute_softmax(call, head);
+      compute_weighted_sum(call, head);
+    }
+  }
+  return heads;
+}
+
+std::vector<MergedHead> merge_attention(const AttentionShape& shape, Layout layout, const AttentionPart* parts,
+                                        std::int64_t num_parts, const float* sinks) {
+  std::vector<MergedHead> heads;
+  const std::int64_t rows = shape.query_length;
+  for (std::int64_t b = 0; b < shape.batch_size; ++b) {
+    for (std::int64_t h = 0; h < shape.num_heads; ++h) {
+      const auto part_lse = [&](std::int64_t p, std::int64_t i) -> double {
+        return parts[p].lse[(b * shape.num_heads + h) * rows + i];
+      };
+      MergedHead& head = heads.emplace_back();
+      head.output = Matrix::Zero(rows, shape.value_dim);
+      head.output_magnitude = head.output;
+      head.lse = Vector::Constant(rows, sinks ? sinks[h] : -kInfinity);
+      for (std::int64_t i = 0; i < rows; ++i) {
+        double maximum = head.lse(i);
+        for (std::int64_t p = 0; p < num_parts; ++p) maximum = std::fmax(maximum, part_lse(p, i));
+        if (maximum == -kInfinity) continue;
+        double sum = std::exp(head.lse(i) - maximum);
+        for (std::int64_t p = 0; p < num_parts; ++p) sum += std::exp(part_lse(p, i) - maximum);
+        head.lse(i) = maximum + std::log(sum);
+      }
+      for (std::int64_t p = 0; p < num_parts; ++p) {
+        const Matrix output = read_head(parts[p].output, layout, shape.num_heads, rows, shape.value_dim, b, h);
+        for (std::int64_t i = 0; i < rows; ++i) {
+          if (part_lse(p, i) == -kInfinity) continue;  // an empty part has no share in the row
+          const double weight = std::exp(part_lse(p, i) - head.lse(i));
+          head.output.row(i) += weight * output.row(i);
+          head.output_magnitude.row(i) += weight * output.row(i).cwiseAbs();
+        }
+      }
+    }
+  }
+  return heads;
+}
+
+}  // namespace headwise::reference

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+
+namespace headwise {
+
+/// Positions of the keys of one sequence, ascending: pi_j = j for j < kept, j + dropped from there on.
+struct KeyPositions {
+  std::int64_t kept = 0;
+  std::int64_t dropped = 0;
+
+  [[nodiscard]] std::int64_t of(std::int64_t j) const { return j < kept ? j : j + dropped; }
+  /// The number of key rows before `position`, as if the rows had no end: the first j with of(j) >= position.
+  /// `position` may be negative.
+  [[nodiscard]] std::int64_t rows_before(std::int64_t position) const {
+    if (dropped == 0 || position <= kept) return position < 0 ? 0 : position;
+    return position <= kept + dropped ? kept : position - dropped;
+  }
+};
+
+}  // namespace headwise

@@ -1,0 +1,39 @@
+#include "source/kv_cache_source.h"
+
+#include "source/kv_cache_store.h"
+
+namespace headwise {
+
+namespace {
+
+RowRun run_of(const KvCache::Store& store, const BlockSide& side, std::int64_t b, std::int64_t g, std::int64_t j,
+              std::int64_t limit) {
+  const RowSpan span = store.span(b, j, limit);
+  const std::uint8_t* data = store.block(b, span.block)->data();
+  RowRun run;
+  run.data = data + store.row_offset(side, g, span.row);
+  run.dtype = store.shape.dtype;
+  run.row_stride = static_cast<std::ptrdiff_t>(side.width);
+  run.count = span.count;
+  if (run.dtype == Dtype::int8) {
+    run.scales = reinterpret_cast<const float*>(data + store.scale_offset(side, g, span.row));
+    run.scale_stride = 1;
+  }
+  return run;
+}
+
+}  // namespace
+
+RowRun KvCacheSource::keys(std::int64_t b, std::int64_t g, std::int64_t j, std::int64_t limit) const {
+  return run_of(cache_.store(), cache_.store().layout.key, b, g, j, limit);
+}
+
+RowRun KvCacheSource::values(std::int64_t b, std::int64_t g, std::int64_t j, std::int64_t limit) const {
+  return run_of(cache_.store(), cache_.store().layout.value, b, g, j, limit);
+}
+
+KeyPositions KvCacheSource::positions(std::int64_t b) const {
+  return cache_.store().positions_of(cache_.store().appended[b]);
+}
+
+}  // namespace headwise

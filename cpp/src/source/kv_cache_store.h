@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "base/workspace.h"
+#include "headwise/kv_cache.h"
+#include "source/key_positions.h"
+#include "source/kv_block.h"
+
+namespace headwise {
+
+/// Consecutive key rows that lie in consecutive rows of one block.
+struct RowSpan {
+  std::int64_t block = 0;  ///< number of the block within its batch
+  std::int64_t row = 0;    ///< first row within the block
+  std::int64_t count = 0;
+};
+
+/// What a cache holds, and where. Every token has a slot. The token at position p is in slot p until a ring is full,
+/// then in slot keep_first + (p - keep_first) mod window. Slot n is row n mod tokens of block n / tokens. The number of
+/// tokens appended to a batch therefore determines where all its rows are.
+struct KvCache::Store {
+  KvCacheShape shape;
+  BlockLayout layout;
+  Buffer<std::int64_t> appended;  ///< [B]
+  /// [B] A rotary embedding adds this to positions. It is not 0 in a slice: its keys were turned by their old
+  /// positions.
+  Buffer<std::int64_t> rotary_origin;
+  Buffer<Block*> blocks;  ///< [B, blocks_per_batch], null if there is no block
+  std::int64_t blocks_per_batch = 0;
+
+  Store() = default;
+  ~Store();
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+
+  [[nodiscard]] bool is_ring() const { return shape.window > 0; }
+  /// The most tokens that may be appended to a batch in all.
+  [[nodiscard]] std::int64_t most_tokens() const {
+    return shape.capacity > 0 && !is_ring() ? shape.capacity : std::numeric_limits<std::int32_t>::max();
+  }
+  /// After `total` tokens have been appended: the tokens that a ring has dropped, the rows that are left, and their
+  /// positions.
+  [[nodiscard]] std::int64_t dropped_of(std::int64_t total) const;
+  [[nodiscard]] std::int64_t length_of(std::int64_t total) const { return total - dropped_of(total); }
+  [[nodiscard]] KeyPositions positions_of(std::int64_t total) const { return {shape.keep_first, dropped_of(total)}; }
+  /// The longest span that starts at key row j, at most `limit` rows, after `total` tokens have been appended.
+  [[nodiscard]] RowSpan span_of(std::int64_t total, std::int64_t j, std::int64_t limit) const;
+
+  [[nodiscard]] std::int64_t length(std::int64_t b) const { return length_of(appended[b]); }
+  [[nodiscard]] RowSpan span(std::int64_t b, std::int64_t j, std::int64_t limit) const {
+    return span_of(appended[b], j, limit);
+  }
+  /// The position right after key row j - 1 of batch b.
+  [[nodiscard]] std::int64_t end_position(std::int64_t b, std::int64_t j) const {
+    return j > 0 ? positions_of(appended[b]).of(j - 1) + 1 : 0;
+  }
+  [[nodiscard]] Block*& block(std::int64_t b, std::int64_t n) { return blocks[b * blocks_per_batch + n]; }
+  [[nodiscard]] const Block* block(std::int64_t b, std::int64_t n) const { return blocks[b * blocks_per_batch + n]; }
+
+  /// Where the bytes, and the scales, of a span's rows of kv head g begin in their block.
+  [[nodiscard]] std::int64_t row_offset(const BlockSide& side, std::int64_t g, std::int64_t row) const {
+    return side.offset + (g * layout.tokens + row) * side.row_bytes;
+  }
+  [[nodiscard]] std::int64_t scale_offset(const BlockSide& side, std::int64_t g, std::int64_t row) const {
+    return side.scale_offset + (g * layout.tokens + row) * static_cast<std::int64_t>(sizeof(float));
+  }
+
+  /// Sets every batch to no tokens. False if there is no memory.
+  [[nodiscard]] bool initialise(const KvCacheShape& cache_shape);
+  /// Allocates the blocks of all rows that batch b gains between `before` and `total` tokens, and copies those that it
+  /// shares. Changes nothing that can be read. False if there is no memory.
+  [[nodiscard]] bool reserve(std::int64_t b, std::int64_t before, std::int64_t total);
+  /// Gives back the blocks that hold no row.
+  void trim_all();
+
+ private:
+  [[nodiscard]] bool widen_table(std::int64_t blocks_wanted);
+  [[nodiscard]] bool own(std::int64_t b, std::int64_t n);
+  [[nodiscard]] std::int64_t blocks_of(std::int64_t total) const;
+};
+
+}  // namespace headwise
