@@ -85,6 +85,7 @@ void register_attention_call() {
   property<&C::inputs, &AttentionInputs::bias, &ConstArray::dtype>(attention_call, "biasDtype");
 
   property<&C::options, &AttentionOptions::layout>(attention_call, "layout");
+  property<&C::options, &AttentionOptions::kv_layout>(attention_call, "kvLayout");
   property<&C::options, &AttentionOptions::scale>(attention_call, "scale");
   property<&C::options, &AttentionOptions::softcap>(attention_call, "softcap");
   property<&C::options, &AttentionOptions::causal>(attention_call, "causal");

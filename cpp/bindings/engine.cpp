@@ -18,7 +18,7 @@ Engine::Engine(int num_threads, bool dispatched) : pool_(num_threads) {
 }
 
 void Engine::attend(AttentionCall& call) {
-  if (!dispatcher_ && pool_.size() > 1 && copies_.expect(call.shape, call.options.layout)) {
+  if (!dispatcher_ && pool_.size() > 1 && copies_.expect(call.shape, call.options)) {
     call.inputs.arrival = &copies_;
   } else {
     copy_late(0, 1, 1);

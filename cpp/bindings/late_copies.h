@@ -21,13 +21,14 @@ class LateCopies : public Arrival {
 
   /// Prepares for a call none of whose inputs has been copied. False if the inputs do not lie pair by pair, or if they
   /// are too small for an early start.
-  [[nodiscard]] bool expect(const AttentionShape& shape, Layout layout) {
+  [[nodiscard]] bool expect(const AttentionShape& shape, const AttentionOptions& options) {
     pairs_ = shape.batch_size * shape.num_kv_heads;
     const std::int64_t group = pairs_ > 0 ? shape.num_heads / shape.num_kv_heads : 0;
     const std::int64_t floats =
         group * shape.query_length * shape.head_dim + shape.key_length * (shape.head_dim + shape.value_dim);
     const std::int64_t pair_bytes = floats * static_cast<std::int64_t>(sizeof(float));
-    if (layout != Layout::bhsd || pairs_ < 2 || pairs_ * pair_bytes < kLeastBytes) return false;
+    const Layout layout = options.layout, kv_layout = options.kv_layout.value_or(layout);
+    if (layout != Layout::bhsd || kv_layout != Layout::bhsd || pairs_ < 2 || pairs_ * pair_bytes < kLeastBytes) return false;
     step_ = std::max<std::int64_t>(kStepBytes / pair_bytes, 1);
     arrived_.store(0, std::memory_order_relaxed);
     return true;

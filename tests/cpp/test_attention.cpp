@@ -102,6 +102,26 @@ TEST(Layouts, AllGiveTheSameBitsOnTheSameNumbers) {
   }
 }
 
+TEST(Layouts, OfKeysAndValuesMayDifferFromThatOfQueries) {
+  cases::Case rows = random_case({2, 4, 2, 7, 65, 12, 9}, 903);
+  const AttentionShape& s = rows.shape;
+  rows.scalars.causal = Causal::lower_right;
+  rows.returns = everything();
+  const cases::Results expected = compute(rows);
+  for (const Layout layout : {Layout::bhsd, Layout::bshd, Layout::bse, Layout::bes})
+    for (const Layout kv_layout : {Layout::bhsd, Layout::bshd, Layout::bse, Layout::bes}) {
+      cases::Case call = rows;
+      call.scalars.layout = layout;
+      call.scalars.kv_layout = kv_layout;
+      call.query = rearranged(rows.query, s.num_heads, s.query_length, s.head_dim, Layout::bhsd, layout);
+      call.key = rearranged(rows.key, s.num_kv_heads, s.key_length, s.head_dim, Layout::bhsd, kv_layout);
+      call.value = rearranged(rows.value, s.num_kv_heads, s.key_length, s.value_dim, Layout::bhsd, kv_layout);
+      cases::Results results = compute(call);
+      results.output = rearranged(results.output, s.num_heads, s.query_length, s.value_dim, layout, Layout::bhsd);
+      EXPECT_EQ(results.bits(), expected.bits()) << static_cast<int>(layout) << " and " << static_cast<int>(kv_layout);
+    }
+}
+
 /// The contract's bound to the letter, where the score's own error is next to nothing: p and o err by 16 eps and by the
 /// rounding of m - s, whatever takes the rest of the weight.
 void expect_small_shares_to_be_exact(const cases::Case& call) {

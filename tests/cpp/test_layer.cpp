@@ -666,6 +666,18 @@ TEST(LayerErrors, WidthsOfSelfAttentionMustAgree) {
   EXPECT_EQ(forward_error(*build(m), self_call(m, 1, 4)), StatusCode::invalid_shape);
 }
 
+// Keys come from x: values that are more would be weighed by rows beyond its end.
+TEST(LayerErrors, ValuesMustBeAsLongAsTheirKeys) {
+  const Model m = model(16, 2, 8, 16);
+  const auto layer = build(m);
+  Call call = self_call(m, 1, 4);
+  for (const std::int64_t length : {3, 5}) {
+    call.key_length = length;
+    call.value_context = random_floats(length * 16, 71);
+    EXPECT_EQ(forward_error(*layer, call), StatusCode::invalid_shape);
+  }
+}
+
 TEST(LayerErrors, CachesMustFit) {
   Model m = model(16, 2, 8, 16), other = model(16, 1, 8, 16);
   m.options.position = LayerPosition::rotary;

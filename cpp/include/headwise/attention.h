@@ -65,8 +65,8 @@ struct AttentionShape {
 
 struct AttentionInputs {
   ConstArray query;                    ///< [B, num_heads, Sq, D] in `layout`
-  ConstArray key;                      ///< [B, num_kv_heads, Skv, D]
-  ConstArray value;                    ///< [B, num_kv_heads, Skv, Dv]
+  ConstArray key;                      ///< [B, num_kv_heads, Skv, D] in `kv_layout`
+  ConstArray value;                    ///< [B, num_kv_heads, Skv, Dv] in `kv_layout`
   const KvCache* cache = nullptr;      ///< keys and values come from here instead of `key` and `value`
   const std::uint8_t* mask = nullptr;  ///< nonzero = may attend
   BroadcastExtents mask_extents;
@@ -76,7 +76,8 @@ struct AttentionInputs {
 };
 
 struct AttentionOptions {
-  Layout layout = Layout::bhsd;
+  Layout layout = Layout::bhsd;     ///< of query and output
+  std::optional<Layout> kv_layout;  ///< of key and value; default `layout`; ignored when a cache supplies the keys
   std::optional<float> scale;  ///< finite; default 1/sqrt(head_dim)
   float softcap = 0.0f;        ///< finite, >= 0; 0 is off
   Causal causal = Causal::none;

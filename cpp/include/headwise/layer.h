@@ -78,7 +78,7 @@ struct LayerOptions {
 struct LayerInputs {
   Layout layout = Layout::bse;  ///< bse: X [B, Sq, I]; bes: X [B, I, Sq]; contexts and Y likewise
   std::int64_t batch_size = 1, query_length = 0;
-  std::int64_t key_length = 0;  ///< of the contexts; ignored without contexts
+  std::int64_t key_length = 0;  ///< of the contexts; query_length if keys come from x; ignored without contexts
   ConstArray x;                 ///< float32 or float16; so are the contexts
   ConstArray key_context;       ///< null: X
   ConstArray value_context;     ///< null: the key context
@@ -100,7 +100,7 @@ class Layer {
   Layer(const Layer&) = delete;
   Layer& operator=(const Layer&) = delete;
 
-  /// Of `masks` only mask and bias are read. `attention.layout` is ignored. `outputs.output` is Y [B, Sq, O] (bes: [B,
+  /// Of `masks` only mask and bias are read. `attention.layout` and `attention.kv_layout` are ignored. `outputs.output` is Y [B, Sq, O] (bes: [B,
   /// O, Sq]), or null if it is not wanted. The other outputs are those of attention(). A ragged batch must not have a
   /// cache. Scratch: the projected queries, keys, values and heads.
   [[nodiscard]] Status forward(ThreadPool& pool, const LayerInputs& inputs, const AttentionInputs& masks,

@@ -209,7 +209,7 @@ Status attend_from(ThreadPool& pool, const AttentionShape& shape, const Attentio
 Status attend_checked(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,
                       const AttentionOptions& options, const AttentionOutputs& outputs) {
   if (inputs.cache) return attend_from(pool, shape, inputs, options, outputs, KvCacheSource(*inputs.cache));
-  const DenseSource arrays(shape, options.layout, inputs.key, inputs.value);
+  const DenseSource arrays(shape, options.kv_layout.value_or(options.layout), inputs.key, inputs.value);
   return attend_from(pool, shape, inputs, options, outputs, arrays);
 }
 

@@ -21,6 +21,7 @@ Forward::Forward(const Layer::Packed& layer, ThreadPool& pool, const LayerInputs
   attention_inputs_.bias_extents = masks.bias_extents;
   attention_inputs_.cache = inputs.cache;
   options_.layout = heads_layout_;
+  options_.kv_layout = heads_layout_;
   const LayerShape& s = layer.shape;
   shape_ = {inputs.batch_size, s.num_heads, s.num_kv_heads,  inputs.query_length,
             key_length_,       s.head_dim,  s.value_head_dim};

@@ -253,8 +253,9 @@ HeadCall read_call(const AttentionShape& shape, const AttentionInputs& inputs, c
                             [&](std::int64_t j, std::int64_t limit) { return source.values(b, g, j, limit); });
     call.positions = source.positions(b);
   } else {
-    call.key = read_head(inputs.key, options.layout, shape.num_kv_heads, shape.key_length, shape.head_dim, b, g);
-    call.value = read_head(inputs.value, options.layout, shape.num_kv_heads, shape.key_length, shape.value_dim, b, g);
+    const Layout kv_layout = options.kv_layout.value_or(options.layout);
+    call.key = read_head(inputs.key, kv_layout, shape.num_kv_heads, shape.key_length, shape.head_dim, b, g);
+    call.value = read_head(inputs.value, kv_layout, shape.num_kv_heads, shape.key_length, shape.value_dim, b, g);
   }
   call.sequence.assign(static_cast<std::size_t>(shape.query_length), nullptr);
   for (const Sequence& sequence : sequences)
