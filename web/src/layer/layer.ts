@@ -11,12 +11,12 @@ import type { LayerProblem } from "./layerProblem.js";
 import type { LayerShape } from "./layerShape.js";
 
 /**
- * A multi-head layer; `multiHeadAttention` of an instance makes one.
+ * A multi-head attention layer. `multiHeadAttention` of an instance makes one.
  *
  *     Q = X Wq + bq,  K = C Wk + bk,  V = C′ Wv + bv      C and C′ default to X
  *     Y = concat over heads of attention(Q, K, V) Wo + bo
  *
- * It holds a packed copy of its weights in the engine until `dispose()`, at the latest until the instance is disposed.
+ * It keeps a packed copy of its weights in the engine until `dispose()`, at the latest until the instance is disposed.
  */
 export class Layer extends Disposing {
   readonly #context: Context;
@@ -33,11 +33,12 @@ export class Layer extends Disposing {
     this.#layer = layer;
   }
 
-  /** The layer's extents, with defaults in place. */
+  /** The layer's sizes, with defaults filled in. */
   get shape(): LayerShape {
     return this.#form.shape;
   }
 
+  /** Memory order of x, contexts and output. */
   get layout(): "BSE" | "BES" {
     return this.#form.layout;
   }
@@ -50,11 +51,13 @@ export class Layer extends Disposing {
   /**
    * Computes the layer.
    *
-   * @param x - `[B, S, inputDim]`, in layout `"BES"` `[B, inputDim, S]`; rank 2 is one batch. float32 or float16.
-   * @returns `output` `[B, S, outputDim]` in the layout, rank and dtype of x, and what `options.returns` asks for: probs
-   *   `[B, heads, S, Skv]` and so on, as `scaledDotProductAttention` gives them.
-   * @throws ShapeError, OptionError, UnsupportedError before any work; EmptyRowError with `emptyRows: "throw"`;
-   *   OutOfMemoryError; DisposedError.
+   * @param x - `[B, S, inputDim]`, or `[B, inputDim, S]` in layout `"BES"`; rank 2 is one batch. float32 or float16.
+   * @returns `output` `[B, S, outputDim]` in the layout, rank and dtype of x, and the results that `options.returns`
+   *   names, with the shapes of `scaledDotProductAttention`: probs `[B, heads, S, Skv]` and so on.
+   * @throws ShapeError, OptionError or UnsupportedError before it computes.
+   * @throws EmptyRowError if a query row sees no key and `emptyRows` is `"throw"`.
+   * @throws OutOfMemoryError if the engine's memory has no room.
+   * @throws DisposedError if the layer or the instance was disposed.
    */
   async forward<const R extends Returns = NoReturns, X extends FloatTensor = FloatTensor, Into extends FloatTensor = X>(
     x: X,
@@ -74,7 +77,7 @@ export class Layer extends Disposing {
     return this.#context.run(call, compute, request.signal);
   }
 
-  /** Gives the memory back once the calls made so far have run. A second call does nothing. */
+  /** Gives the memory back after the calls made so far have run. A second `dispose()` does nothing. */
   override dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;
