@@ -19,33 +19,36 @@ import { storeRows, type Rows } from "./storeRows.js";
 import { stridesOf } from "./strides.js";
 import { turnRows } from "./turnRows.js";
 
-/** Room for this many tokens at first; it doubles when they run out. */
+/** Room for this many tokens at the start. It doubles when it is full. */
 const FIRST_PLACES = 64;
 
-/** What a cache holds at some time. */
+/** The content of a cache at one moment. */
 interface Held {
   readonly store: CacheStore;
-  /** By batch. */
+  /** Tokens appended, by batch. */
   readonly appended: readonly number[];
 }
 
-/** What a cache will hold when a call has run; until `commit` it is as before. */
+/** The content of a cache after a call. Until `commit` the cache is as before. */
 export interface Growth extends Held {
   commit(): void;
 }
 
-/** A cache as the facade holds it, with the one behind it. */
+/** A GpuCache as the public KvCache holds it. */
 export interface GpuEngineCache extends EngineCache {
   readonly cache: GpuCache;
 }
 
-/** Keys and values on the GPU; tokens are copied there once and read where they lie. */
+/** Keys and values on the GPU. Tokens are copied there once, and kernels read them there. */
 export class GpuCache {
   readonly form: CacheForm;
   readonly #problem: CacheProblem;
   readonly #device: GPUDevice;
   #held: Held;
-  /** What a rotary embedding adds to positions, by batch: not 0 in a slice, whose keys were turned where they came from. */
+  /**
+   * By batch: the number that rotary embedding adds to positions. In a slice it is not 0, because the keys keep the
+   * angles of the original cache.
+   */
   readonly #origins: readonly number[];
 
   private constructor(engine: GpuCore, problem: CacheProblem, held: Held, origins: readonly number[]) {
@@ -102,7 +105,7 @@ export class GpuCache {
     });
   }
 
-  /** Lists the kernels that append the leading lengths[b] of `numTokens` rows; keys are turned already. */
+  /** Lists the kernels that append the leading lengths[b] of `numTokens` rows. The keys are already turned. */
   grow(
     engine: GpuCore,
     call: Call,
@@ -155,7 +158,7 @@ export class GpuCache {
     });
   }
 
-  /** The batches as the kernels see them: query 0 stands at tokens appended − query length unless options say else. */
+  /** The batches as the kernels need them. By default query 0 is at position appended tokens − query length. */
   sequences(
     { operation, shape, settings }: Pick<AttentionProblem, "operation" | "shape" | "settings">,
     { appended }: Pick<Held, "appended"> = this.#held,
@@ -178,7 +181,7 @@ export class GpuCache {
     });
   }
 
-  /** How the attention kernels find the rows. */
+  /** Tells the attention kernels where the rows are. */
   cached({ store }: Pick<Held, "store"> = this.#held): Cached {
     const { dtype, ring } = this.form;
     return { dtype, ring, key: store.strides("key"), value: store.strides("value") };
@@ -188,7 +191,10 @@ export class GpuCache {
     return { key: onGpu("key", store.span("key")), value: onGpu("value", store.span("value")) };
   }
 
-  /** Rotary embedding of a layer's heads, [B, S, H, padded width], if the cache turns: keys to append, or queries. */
+  /**
+   * If the cache is rotary, turns a layer's heads, [B, S, H, padded width]: keys to append, or queries if `sequences`
+   * are given.
+   */
   turn(
     call: Call,
     heads: Span,
@@ -209,7 +215,7 @@ export class GpuCache {
     this.#held = { ...this.#held, appended: [...lengths] };
   }
 
-  /** Shares the memory until either writes. */
+  /** Shares the memory until one of the two caches writes. */
   fork(engine: GpuCore, operation: string): GpuCache {
     this.#assertHere(engine, operation);
     const { store, appended } = this.#held;
@@ -224,7 +230,7 @@ export class GpuCache {
       return { begin: Math.min(from, length), end: Math.min(to, length) };
     });
     const counts = ranges.map(({ begin, end }) => end - begin);
-    // the next token stands right after the last row, in the new numbering as in the angles
+    // The next token follows the last row, in the new row numbers and in the angles.
     const origins = this.#origins.map((origin, b) =>
       this.#problem.rotary ? origin + this.#endPosition(appended[b]!, ranges[b]!.end) - counts[b]! : 0,
     );
@@ -253,7 +259,7 @@ export class GpuCache {
     this.#held.store.release();
   }
 
-  /** The position of the next token by its angle, by batch. */
+  /** By batch: the position of the next token's angle. */
   #ends(): number[] {
     return this.#held.appended.map((total, b) => total + this.#origins[b]!);
   }
@@ -279,7 +285,7 @@ export class GpuCache {
     };
   }
 
-  /** Row i of batch b turned by the angle of first[b] + i. */
+  /** Turns row i of batch b by the angle of position first[b] + i. */
   #turned(
     call: Call,
     rows: Span,
@@ -302,7 +308,7 @@ export class GpuCache {
     });
   }
 
-  /** A store of at least so many places that nobody else reads: that at hand, or a copy. */
+  /** A store with at least `places` places that no fork shares: the present store, or a copy of it. */
   #writable(engine: GpuCore, call: Call, places: number): CacheStore {
     const { store, appended } = this.#held;
     if (!store.isShared && places <= store.places) return store;
@@ -315,7 +321,7 @@ export class GpuCache {
     return copy;
   }
 
-  /** After a failed call: tokens that were appended go again, unless a ring has dropped others for them. */
+  /** Undoes a failed call: removes the appended tokens, unless a ring has dropped other tokens for them. */
   #undo(before: Held, after: Held): void {
     if (this.#held === before) {
       if (after.store !== before.store) after.store.release();
@@ -337,7 +343,7 @@ export class GpuCache {
   }
 }
 
-/** The most places that a batch can take. */
+/** Most places that a batch can use. */
 function mostPlaces({ ring, capacity }: Pick<CacheForm, "ring" | "capacity">): number {
   return ring ? ring.keepFirst + ring.window : (capacity ?? Infinity);
 }
@@ -346,14 +352,14 @@ function longestOf(form: Pick<CacheForm, "ring">, appended: readonly number[]): 
   return largestOf(appended.map((total) => heldLength(form, total)));
 }
 
-/** Room for `places` tokens or, of few, for the first. */
+/** A store with `places` places, but with at least `first`. */
 function storeFor(engine: GpuCore, problem: CacheProblem, places: number, first = FIRST_PLACES): CacheStore {
   const form = { ...problem, rotary: problem.rotary !== undefined };
   const enough = Math.max(places, Math.min(first, mostPlaces(form)));
   return new CacheStore(engine, problem.operation, form, enough);
 }
 
-/** Rows that the attention kernels read where they lie. */
+/** An input of the attention kernels that already lies on the GPU. */
 function onGpu(name: string, { buffer, offset, bytes }: Span): CheckedFloats {
   return {
     data: new GpuData(name, buffer, offset, bytes, true),

@@ -6,7 +6,7 @@ import { asArray, runCall, type Call, type Span } from "./call.js";
 import { holdInstance, type GpuCore } from "./core.js";
 import type { Recording } from "./recording.js";
 
-/** A result that stays on the GPU, in a buffer of its own, which is the caller's. */
+/** A result that stays on the GPU, in a buffer of its own. The buffer belongs to the caller. */
 class ResultTensor<D extends "float32" | "float16" | "int32"> extends Disposing implements GpuResult<D> {
   readonly buffer: GPUBuffer;
   readonly offset = 0;
@@ -41,7 +41,9 @@ class ResultTensor<D extends "float32" | "float16" | "int32"> extends Disposing 
     });
   }
 
-  /** Gives the memory back. Commands that were submitted before still find it. A second call does nothing. */
+  /**
+   * Destroys the buffer. Commands that were submitted before still use it safely. A second `dispose()` does nothing.
+   */
   override dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;
@@ -50,7 +52,7 @@ class ResultTensor<D extends "float32" | "float16" | "int32"> extends Disposing 
   }
 }
 
-/** A result in room that the call made for it (`resultRoom`). */
+/** Makes the tensor of a result that lies in room from `resultRoom`. */
 export function keepOnGpu<D extends Dtype & ("float32" | "float16" | "int32")>(
   call: Call,
   { buffer }: Span,

@@ -28,7 +28,7 @@ export function runRotary(engine: GpuCore, problem: RotaryProblem): Promise<Floa
   });
 }
 
-/** cos and sin of every token, [B, S, pairs, 2]: from the caller's tables, or from the positions. */
+/** cos and sin of every token, [B, S, pairs, 2], from the caller's tables or computed from the positions. */
 function pairsOf({ tables, positions, angles, heads }: RotaryProblem): Float32Array {
   const pairs = (angles.rotaryDim || heads.headDim) / 2;
   if (!tables) return anglePairs(frequenciesOf(angles, heads.headDim), positions);

@@ -20,19 +20,19 @@ import { GpuLayer } from "./layer.js";
 import { runMerge } from "./merge.js";
 import { runRotary } from "./rotary.js";
 
-/** Opens a device and makes the engine on it. */
+/** Opens a device and makes an engine with it. */
 export async function openWebgpu(operation: string, options: DeviceOptions): Promise<WebgpuEngine> {
   return new WebgpuEngine(await openDevice(operation, options), options);
 }
 
-/** The WebGPU engine. Each operation has its file. */
+/** The engine that computes with WebGPU. Each operation has a file of its own. */
 export class WebgpuEngine implements Engine {
   readonly onGpu = true;
   instance: WeakRef<object> | undefined;
   readonly #options: DeviceOptions;
   #engine: GpuCore;
   #disposed = false;
-  /** GPU time of the latest call's kernels, with `profile`. */
+  /** GPU times of the latest call's kernels, with `profile`. */
   #times: readonly KernelTime[] = [];
 
   constructor(device: Device, options: DeviceOptions) {
@@ -117,7 +117,7 @@ export class WebgpuEngine implements Engine {
     };
   }
 
-  /** Arrays of JavaScript: memory of the GPU cannot be seen from here. */
+  /** Makes a JavaScript array, because JavaScript cannot see the GPU's memory. */
   allocate<D extends Dtype>(operation: string, shape: readonly number[], dtype: D): EngineTensor<D> {
     const data = new ARRAYS[dtype](elementCount(operation, "tensor", shape)) as TensorDataOf[D];
     return new EngineTensor(
@@ -133,7 +133,7 @@ export class WebgpuEngine implements Engine {
     endCore(this.#engine);
   }
 
-  /** Runs on the device, or on a new one if the last one of our own was lost. */
+  /** Runs `work` on the device. If our own device was lost, opens a new one first. */
   async #run<T>(operation: string, work: (engine: GpuCore) => Promise<T>): Promise<T> {
     const { device } = this.#engine;
     try {
