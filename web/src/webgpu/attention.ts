@@ -44,15 +44,15 @@ interface Arrays {
   readonly params: Params;
 }
 
-export function runAttention(engine: GpuCore, problem: AttentionProblem): Promise<AttentionResult> {
+export function runAttention(core: GpuCore, problem: AttentionProblem): Promise<AttentionResult> {
   const sequences = resolveSequences(problem.shape, problem.settings, problem.ragged);
-  const plan = planOf(engine, problem, sequences);
-  return runCall(engine, problem.operation, (call) => encodeOrRead(call, problem, plan, sequences));
+  const plan = planOf(core, problem, sequences);
+  return runCall(core, problem.operation, (call) => encodeOrRead(call, problem, plan, sequences));
 }
 
 /** Records the call into `encoder`. Its results stay on the GPU. */
 export function encodeAttention(
-  engine: GpuCore,
+  core: GpuCore,
   problem: AttentionProblem,
   encoder: GPUCommandEncoder,
 ): Promise<RecordedAttention> {
@@ -63,8 +63,8 @@ export function encodeAttention(
     throw new OptionError(`${operation}: returns must ask for something`);
   const onGpu: AttentionProblem = { ...problem, location: "gpu" };
   const sequences = resolveSequences(onGpu.shape, onGpu.settings, onGpu.ragged);
-  const plan = planOf(engine, onGpu, sequences);
-  return recordCall(engine, operation, encoder, (call) => {
+  const plan = planOf(core, onGpu, sequences);
+  return recordCall(core, operation, encoder, (call) => {
     const collect = encodeOrRead(call, onGpu, plan, sequences);
     return collect(new ArrayBuffer(0)) as unknown as GpuAttentionResult;
   });
@@ -85,7 +85,7 @@ export interface InPlace {
 }
 
 export function planOf(
-  engine: GpuCore,
+  core: GpuCore,
   problem: AttentionProblem,
   sequences: readonly Sequence[],
   inPlace: InPlace = {},
@@ -98,7 +98,7 @@ export function planOf(
     ...(cached && { dtypes: { ...facts.dtypes, key: cached.dtype, value: cached.dtype } }),
     ring: cached?.ring !== undefined,
   };
-  return planAttention(there, engine.device.capabilities);
+  return planAttention(there, core.device.capabilities);
 }
 
 /** Lists the call's kernels. The returned function reads all results, or hands them over if they stay on the GPU. */

@@ -51,30 +51,30 @@ export class GpuCache {
    */
   readonly #origins: readonly number[];
 
-  private constructor(engine: GpuCore, problem: CacheProblem, held: Held, origins: readonly number[]) {
+  private constructor(core: GpuCore, problem: CacheProblem, held: Held, origins: readonly number[]) {
     this.form = held.store.form;
     this.#problem = problem;
-    this.#device = engine.device.gpuDevice;
+    this.#device = core.device.gpuDevice;
     this.#held = held;
     this.#origins = origins;
   }
 
-  static empty(engine: GpuCore, problem: CacheProblem): Promise<GpuCache> {
+  static empty(core: GpuCore, problem: CacheProblem): Promise<GpuCache> {
     const none = Array.from({ length: problem.batchSize }, () => 0);
-    return runCall(engine, problem.operation, (call) => {
-      const store = storeFor(engine, problem, 0);
+    return runCall(core, problem.operation, (call) => {
+      const store = storeFor(core, problem, 0);
       call.onFailure(() => store.release());
-      return () => new GpuCache(engine, problem, { store, appended: none }, none);
+      return () => new GpuCache(core, problem, { store, appended: none }, none);
     });
   }
 
-  static load(engine: GpuCore, operation: string, bytes: Uint8Array): Promise<GpuCache> {
+  static load(core: GpuCore, operation: string, bytes: Uint8Array): Promise<GpuCache> {
     const { problem, appended, origins, rows } = readCache(operation, bytes);
-    return runCall(engine, operation, (call) => {
-      const store = storeFor(engine, problem, longestOf(problem, appended), 0);
+    return runCall(core, operation, (call) => {
+      const store = storeFor(core, problem, longestOf(problem, appended), 0);
       call.onFailure(() => store.release());
       fillStore(call, store, appended, rows);
-      return () => new GpuCache(engine, problem, { store, appended }, origins);
+      return () => new GpuCache(core, problem, { store, appended }, origins);
     });
   }
 
@@ -86,16 +86,16 @@ export class GpuCache {
     return this.#held.store.bytes;
   }
 
-  append(engine: GpuCore, { operation, numTokens, layout, lengths, key, value }: AppendProblem): Promise<void> {
+  append(core: GpuCore, { operation, numTokens, layout, lengths, key, value }: AppendProblem): Promise<void> {
     const { batchSize, numKvHeads, headDim, valueDim } = this.form;
     const rows = (call: Call, tensor: CheckedFloats, width: number): Rows => ({
       span: call.place(tensor),
       dtype: tensor.dtype,
       strides: stridesOf(layout, numKvHeads, numTokens, width),
     });
-    return runCall(engine, operation, (call) => {
+    return runCall(core, operation, (call) => {
       const keys = rows(call, key, headDim);
-      const grown = this.grow(engine, call, numTokens, lengths, {
+      const grown = this.grow(core, call, numTokens, lengths, {
         key: this.#problem.rotary
           ? this.#packedAndTurned(call, keys, [batchSize, numKvHeads, numTokens], this.#ends())
           : keys,
@@ -107,18 +107,18 @@ export class GpuCache {
 
   /** Lists the kernels that append the leading lengths[b] of `numTokens` rows. The keys are already turned. */
   grow(
-    engine: GpuCore,
+    core: GpuCore,
     call: Call,
     numTokens: number,
     lengths: Int32Array | undefined,
     rows: { readonly key: Rows; readonly value: Rows },
   ): Growth {
-    this.#assertHere(engine, call.operation);
+    this.#assertHere(core, call.operation);
     const before = this.#held;
     const gains = before.appended.map((_, b) => lengths?.[b] ?? numTokens);
     const appended = before.appended.map((total, b) => total + gains[b]!);
     this.#checkRoom(call.operation, gains);
-    const store = this.#writable(engine, call, longestOf(this.form, appended));
+    const store = this.#writable(core, call, longestOf(this.form, appended));
     for (const side of ["key", "value"] as const)
       storeRows(call, store, side, rows[side], numTokens, before.appended, gains);
     const after = { store, appended };
@@ -130,9 +130,9 @@ export class GpuCache {
     return { ...after, commit };
   }
 
-  attend(engine: GpuCore, problem: AttendProblem): Promise<AttentionResult> {
+  attend(core: GpuCore, problem: AttendProblem): Promise<AttentionResult> {
     const { operation, layout, query, shape } = problem;
-    this.#assertHere(engine, operation);
+    this.#assertHere(core, operation);
     const sequences = this.sequences(problem);
     const { batchSize, numHeads, queryLength, headDim } = shape;
     const turns = this.#problem.rotary !== undefined;
@@ -140,7 +140,7 @@ export class GpuCache {
       ...(turns && { query: stridesOf("BHSD", numHeads, queryLength, padded(headDim)) }),
       cached: this.cached(),
     };
-    return runCall(engine, operation, (call) => {
+    return runCall(core, operation, (call) => {
       const rows = () => {
         const strides = stridesOf(layout, numHeads, queryLength, headDim);
         const given = { span: call.place(query), dtype: query.dtype, strides };
@@ -154,7 +154,7 @@ export class GpuCache {
         ragged: undefined,
         signal: undefined,
       };
-      return encodeOrRead(call, attention, planOf(engine, attention, sequences, inPlace), sequences, inPlace);
+      return encodeOrRead(call, attention, planOf(core, attention, sequences, inPlace), sequences, inPlace);
     });
   }
 
@@ -216,14 +216,14 @@ export class GpuCache {
   }
 
   /** Shares the memory until one of the two caches writes. */
-  fork(engine: GpuCore, operation: string): GpuCache {
-    this.#assertHere(engine, operation);
+  fork(core: GpuCore, operation: string): GpuCache {
+    this.#assertHere(core, operation);
     const { store, appended } = this.#held;
-    return new GpuCache(engine, this.#problem, { store: store.share(), appended }, this.#origins);
+    return new GpuCache(core, this.#problem, { store: store.share(), appended }, this.#origins);
   }
 
-  slice(engine: GpuCore, operation: string, from: number, to: number): Promise<GpuCache> {
-    this.#assertHere(engine, operation);
+  slice(core: GpuCore, operation: string, from: number, to: number): Promise<GpuCache> {
+    this.#assertHere(core, operation);
     const { store, appended } = this.#held;
     const ranges = appended.map((total) => {
       const length = heldLength(this.form, total);
@@ -234,18 +234,18 @@ export class GpuCache {
     const origins = this.#origins.map((origin, b) =>
       this.#problem.rotary ? origin + this.#endPosition(appended[b]!, ranges[b]!.end) - counts[b]! : 0,
     );
-    return runCall(engine, operation, (call) => {
-      const copy = storeFor(engine, this.#problem, largestOf(counts));
+    return runCall(core, operation, (call) => {
+      const copy = storeFor(core, this.#problem, largestOf(counts));
       call.onFailure(() => copy.release());
       ranges.forEach(({ begin, end }, b) => store.copyTo(call, copy, b, runsOf(this.form, appended[b]!, begin, end)));
-      return () => new GpuCache(engine, this.#problem, { store: copy, appended: counts }, origins);
+      return () => new GpuCache(core, this.#problem, { store: copy, appended: counts }, origins);
     });
   }
 
-  save(engine: GpuCore, operation: string): Promise<Uint8Array> {
-    this.#assertHere(engine, operation);
+  save(core: GpuCore, operation: string): Promise<Uint8Array> {
+    this.#assertHere(core, operation);
     const { store, appended } = this.#held;
-    return runCall(engine, operation, (call) => {
+    return runCall(core, operation, (call) => {
       const [key, value] = [call.read(store.span("key")), call.read(store.span("value"))];
       return (result) => {
         const rows = new Uint8Array(fileBytes(this.form, appended));
@@ -309,11 +309,11 @@ export class GpuCache {
   }
 
   /** A store with at least `places` places that no fork shares: the present store, or a copy of it. */
-  #writable(engine: GpuCore, call: Call, places: number): CacheStore {
+  #writable(core: GpuCore, call: Call, places: number): CacheStore {
     const { store, appended } = this.#held;
     if (!store.isShared && places <= store.places) return store;
     const roomy = places <= store.places ? places : Math.min(Math.max(places, 2 * store.places), mostPlaces(this.form));
-    const copy = storeFor(engine, { ...this.#problem, operation: call.operation }, Math.max(roomy, store.places));
+    const copy = storeFor(core, { ...this.#problem, operation: call.operation }, Math.max(roomy, store.places));
     appended.forEach((total, b) => {
       const count = Math.min(total, store.places);
       if (count > 0) store.copyTo(call, copy, b, [{ place: 0, count }]);
@@ -353,10 +353,10 @@ function longestOf(form: Pick<CacheForm, "ring">, appended: readonly number[]): 
 }
 
 /** A store with `places` places, but with at least `first`. */
-function storeFor(engine: GpuCore, problem: CacheProblem, places: number, first = FIRST_PLACES): CacheStore {
+function storeFor(core: GpuCore, problem: CacheProblem, places: number, first = FIRST_PLACES): CacheStore {
   const form = { ...problem, rotary: problem.rotary !== undefined };
   const enough = Math.max(places, Math.min(first, mostPlaces(form)));
-  return new CacheStore(engine, problem.operation, form, enough);
+  return new CacheStore(core, problem.operation, form, enough);
 }
 
 /** An input of the attention kernels that already lies on the GPU. */

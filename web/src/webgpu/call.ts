@@ -37,7 +37,7 @@ interface Copy {
  * Results that stay on the GPU have buffers of their own.
  */
 export class Call {
-  readonly engine: GpuCore;
+  readonly core: GpuCore;
   readonly operation: string;
   /** Set if the call is recorded for the caller to submit. */
   readonly recording: Recording | undefined;
@@ -57,15 +57,15 @@ export class Call {
   #pipelines: readonly GPUComputePipeline[] = [];
   #timer: Timer | undefined;
 
-  constructor(engine: GpuCore, operation: string, recording?: Recording) {
-    this.engine = engine;
+  constructor(core: GpuCore, operation: string, recording?: Recording) {
+    this.core = core;
     this.operation = operation;
     this.recording = recording;
   }
 
   /** Scratch room for `bytes` bytes. Its content is undefined. */
   room(bytes: number, purpose: Purpose = "storage"): Span {
-    const buffer = this.engine.buffers.take(purpose, bytes);
+    const buffer = this.core.buffers.take(purpose, bytes);
     this.#taken.push({ purpose, buffer });
     return { buffer, offset: 0, bytes: bindable(bytes) };
   }
@@ -73,7 +73,7 @@ export class Call {
   /** Room for a result. If the result stays on the GPU, it gets a buffer of its own for the caller. */
   resultRoom(bytes: number, location: "cpu" | "gpu"): Span {
     if (location === "cpu") return this.room(bytes);
-    const buffer = this.engine.buffers.make(bytes);
+    const buffer = this.core.buffers.make(bytes);
     this.#results.push(buffer);
     return { buffer, offset: 0, bytes: buffer.size };
   }
@@ -90,7 +90,7 @@ export class Call {
   write({ buffer, offset }: Span, at: number, data: ArrayBufferView | ArrayBuffer): void {
     this.#assertIntact(data);
     const bytes = bytesOf(data);
-    const { queue } = this.engine.device.gpuDevice;
+    const { queue } = this.core.device.gpuDevice;
     const whole = bytes.byteLength - (bytes.byteLength % 4);
     if (whole > 0) queue.writeBuffer(buffer, offset + at, bytes, 0, whole);
     if (whole === bytes.byteLength) return;
@@ -114,7 +114,7 @@ export class Call {
     const { buffer, offset, byteLength, argument, isOurs } = onGpu;
     if (!isOurs) this.#borrow(onGpu);
     const bytes = bindable(byteLength);
-    const { minStorageBufferOffsetAlignment: alignment } = this.engine.device.limits;
+    const { minStorageBufferOffsetAlignment: alignment } = this.core.device.limits;
     if (offset % alignment === 0 && offset + bytes <= buffer.size) return { buffer, offset, bytes };
     if ((buffer.usage & COPY_SRC) === 0)
       throw new UnsupportedError(
@@ -143,13 +143,13 @@ export class Call {
 
   /** The uniform buffer of an attention kernel: its numbers, with its grid. */
   params(params: Params, workgroups: number): Span {
-    const [grid_width] = gridOf(this.operation, "kernel", workgroups, this.engine.device.limits);
+    const [grid_width] = gridOf(this.operation, "kernel", workgroups, this.core.device.limits);
     return this.upload(packParams({ ...params, workgroups, grid_width }), "uniform");
   }
 
   /** The uniform buffer of a flat kernel: its numbers, and at the end the width of its grid. */
   numbers(numbers: readonly number[], workgroups: number): Span {
-    const [gridWidth] = gridOf(this.operation, "kernel", workgroups, this.engine.device.limits);
+    const [gridWidth] = gridOf(this.operation, "kernel", workgroups, this.core.device.limits);
     const words = new Uint32Array(Math.ceil((numbers.length + 1) / 4) * 4);
     words.set([...numbers, gridWidth]);
     return this.upload(words, "uniform");
@@ -162,7 +162,7 @@ export class Call {
 
   dispatch(kernel: Kernel, workgroups: number, given: Readonly<Record<number, Span>>): void {
     if (workgroups === 0) return;
-    const grid = gridOf(this.operation, kernel.name, workgroups, this.engine.device.limits);
+    const grid = gridOf(this.operation, kernel.name, workgroups, this.core.device.limits);
     const bindings = Object.entries(bindingsOf(kernel.name)).map(([binding, access]) => ({
       binding: Number(binding),
       span: given[Number(binding)] ?? this.#spare(access === "read" ? "read" : binding),
@@ -197,7 +197,7 @@ export class Call {
 
   /** Waits for the checks of the caller's buffers, and compiles missing kernels. */
   async compile(): Promise<void> {
-    const { device } = this.engine;
+    const { device } = this.core;
     await Promise.all(this.#callers.map((data) => checkOwner(device, this.operation, data)));
     const compiling = this.#dispatches.map(({ kernel }) => pipelineOf(this.operation, device.gpuDevice, kernel));
     this.#pipelines = await device.whileAlive(this.operation, Promise.all(compiling));
@@ -205,13 +205,13 @@ export class Call {
 
   /** Throws an OptionError if the GPU refuses one of the caller's buffers. */
   async checkCallers(): Promise<void> {
-    const { device } = this.engine;
+    const { device } = this.core;
     await Promise.all(this.#callers.map((data) => checkUsable(device, this.operation, data)));
   }
 
   /** Records every dispatch into `encoder`. `compile` must have run. */
   record(encoder: GPUCommandEncoder, timer?: Timer): void {
-    const { gpuDevice } = this.engine.device;
+    const { gpuDevice } = this.core.device;
     for (const { buffer, offset, bytes } of this.#clears) encoder.clearBuffer(buffer, offset, bytes);
     copyAll(encoder, this.#copiesIn);
     this.#dispatches.forEach(({ kernel, bindings, grid }, n) => {
@@ -229,7 +229,7 @@ export class Call {
 
   /** Submits everything. Returns the buffer that `finish` reads. */
   submit(): GPUBuffer | undefined {
-    const { device } = this.engine;
+    const { device } = this.core;
     const { gpuDevice } = device;
     const encoder = gpuDevice.createCommandEncoder({ label: this.operation });
     const names = this.#dispatches.map(({ kernel }) => kernel.name);
@@ -244,7 +244,7 @@ export class Call {
 
   /** Waits until the GPU is done. Resolves to the bytes of all reads. */
   async finish(readback: GPUBuffer | undefined): Promise<ArrayBuffer> {
-    const { device } = this.engine;
+    const { device } = this.core;
     let result = new ArrayBuffer(0);
     if (readback) {
       await device.whileAlive(this.operation, readback.mapAsync(MAP_READ, 0, this.#readBytes));
@@ -253,7 +253,7 @@ export class Call {
     } else {
       await device.whileAlive(this.operation, device.gpuDevice.queue.onSubmittedWorkDone());
     }
-    if (this.#timer) this.engine.onTimes?.(await device.whileAlive(this.operation, this.#timer.read()));
+    if (this.#timer) this.core.onTimes?.(await device.whileAlive(this.operation, this.#timer.read()));
     return result;
   }
 
@@ -262,7 +262,7 @@ export class Call {
    * recording.
    */
   succeed(): void {
-    const { buffers } = this.engine;
+    const { buffers } = this.core;
     for (const buffer of this.#results) buffers.handOver(buffer);
     if (this.recording) this.recording.hold(this.#taken.map(({ buffer }) => buffer));
     else for (const { purpose, buffer } of this.#taken) buffers.giveBack(purpose, buffer);
@@ -272,8 +272,7 @@ export class Call {
   /** The call failed: undoes its changes. Its buffers are destroyed, because they may be unusable. */
   fail(): void {
     for (const undo of this.#undos) undo();
-    for (const buffer of [...this.#results, ...this.#taken.map(({ buffer }) => buffer)])
-      this.engine.buffers.free(buffer);
+    for (const buffer of [...this.#results, ...this.#taken.map(({ buffer }) => buffer)]) this.core.buffers.free(buffer);
     this.#timer?.destroy();
   }
 
@@ -281,7 +280,7 @@ export class Call {
   async explain(error: unknown): Promise<unknown> {
     if (error instanceof RangeError)
       return new OutOfMemoryError(`${this.operation}: the results do not fit memory`, { cause: error });
-    const explained = await this.engine.device.explain(this.operation, error);
+    const explained = await this.core.device.explain(this.operation, error);
     if (explained.code !== "INTERNAL") return explained;
     return this.checkCallers().then(
       () => explained,
@@ -317,18 +316,18 @@ function isShared(buffer: ArrayBufferLike): boolean {
  * the GPU becomes one of our errors and never appears on the console. A failed call leaves no buffer behind.
  */
 export async function runCall<T>(
-  engine: GpuCore,
+  core: GpuCore,
   operation: string,
   build: (call: Call) => (result: ArrayBuffer) => T,
 ): Promise<T> {
-  const { device } = engine;
+  const { device } = core;
   device.assertAlive(operation);
-  const call = new Call(engine, operation);
+  const call = new Call(core, operation);
   try {
-    const collect = await scoped(engine, operation, () => build(call));
+    const collect = await scoped(core, operation, () => build(call));
     await call.compile();
     device.assertAlive(operation);
-    const readback = await scoped(engine, operation, () => call.submit());
+    const readback = await scoped(core, operation, () => call.submit());
     const bytes = await call.finish(readback);
     device.assertAlive(operation);
     const results = collect(bytes);
@@ -342,26 +341,26 @@ export async function runCall<T>(
 
 /** Records a call into the caller's encoder. `build` returns the future results. */
 export async function recordCall<T>(
-  engine: GpuCore,
+  core: GpuCore,
   operation: string,
   encoder: GPUCommandEncoder,
   build: (call: Call) => T,
 ): Promise<T & RecordedResults> {
-  const { device } = engine;
+  const { device } = core;
   device.assertAlive(operation);
-  const recording = new Recording(engine);
-  const call = new Call(engine, operation, recording);
+  const recording = new Recording(core);
+  const call = new Call(core, operation, recording);
   try {
-    const results = await scoped(engine, operation, () => build(call));
+    const results = await scoped(core, operation, () => build(call));
     await call.compile();
     await call.checkCallers(); // otherwise only the caller's submit would report it
     device.assertAlive(operation);
-    await scoped(engine, operation, () => call.record(encoder)).catch((cause: unknown) => {
+    await scoped(core, operation, () => call.record(encoder)).catch((cause: unknown) => {
       throw encoderError(operation, cause);
     });
     device.assertAlive(operation);
     call.succeed();
-    return Object.assign(new RecordedResults(engine, recording), results);
+    return Object.assign(new RecordedResults(core, recording), results);
   } catch (error) {
     call.fail();
     throw await call.explain(error);

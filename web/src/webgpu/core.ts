@@ -2,7 +2,7 @@ import type { KernelTime } from "../engine/report.js";
 import { Buffers } from "./buffers.js";
 import type { Device } from "./device.js";
 
-/** A device and its buffers. Every operation of the engine works with one. */
+/** The core of the WebGPU engine: its device and its buffers. Every operation works with it. */
 export interface GpuCore {
   readonly device: Device;
   readonly buffers: Buffers;

@@ -68,7 +68,7 @@ export class GpuLayer {
 
   /** Uploads the weights to the device, as part of the call that needs them. */
   upload(call: Call): void {
-    const { device, buffers } = call.engine;
+    const { device, buffers } = call.core;
     if (this.#device === device.gpuDevice) return;
     this.#device = device.gpuDevice;
     const made: GPUBuffer[] = [];
@@ -98,7 +98,7 @@ export class GpuLayer {
     };
   }
 
-  forward(engine: GpuCore, problem: ForwardProblem): Promise<AttentionResult> {
+  forward(core: GpuCore, problem: ForwardProblem): Promise<AttentionResult> {
     const { operation } = problem;
     if (this.#released) throw new DisposedError(`${operation}: the layer was disposed`);
     const cache = (problem.cache as GpuEngineCache | undefined)?.cache;
@@ -109,10 +109,10 @@ export class GpuLayer {
         ? cache.sequences(problem, { appended: after })
         : resolveSequences(problem.shape, problem.settings, problem.ragged);
     this.#checkPositions(problem, sequences);
-    return runCall(engine, operation, (call) => {
+    return runCall(core, operation, (call) => {
       this.upload(call);
-      const { attention, inPlace, growth } = this.#attention(engine, call, problem, sequences, cache);
-      const plan = planOf(engine, attention, sequences, inPlace);
+      const { attention, inPlace, growth } = this.#attention(core, call, problem, sequences, cache);
+      const plan = planOf(core, attention, sequences, inPlace);
       const { wide, collect } = attendOn(call, attention, plan, sequences, inPlace);
       const output = wide && this.#project(call, problem, wide);
       return (result) => {
@@ -132,7 +132,7 @@ export class GpuLayer {
    * may be a cache's.
    */
   #attention(
-    engine: GpuCore,
+    core: GpuCore,
     call: Call,
     problem: ForwardProblem,
     sequences: readonly Sequence[],
@@ -176,7 +176,7 @@ export class GpuLayer {
       };
       return { attention: { ...attention, query: asTensor(query), ...arrays }, inPlace: {}, growth: undefined };
     }
-    const growth = problem.attendOnly ? undefined : this.#append(engine, call, problem, cache, keysAndValues());
+    const growth = problem.attendOnly ? undefined : this.#append(core, call, problem, cache, keysAndValues());
     const turned = cache.turn(call, query, [batchSize, numHeads, queryLength], sequences);
     return {
       attention: { ...attention, query: asTensor(turned), ...cache.keysAndValues(growth) },
@@ -187,7 +187,7 @@ export class GpuLayer {
 
   /** Appends projected keys and values, [B, S, Hkv, padded width], to a cache. */
   #append(
-    engine: GpuCore,
+    core: GpuCore,
     call: Call,
     { shape, contextLength, appendLengths }: ForwardProblem,
     cache: GpuCache,
@@ -197,7 +197,7 @@ export class GpuLayer {
     const rows = (span: Span, width: number) =>
       ({ span, dtype: "float32", strides: stridesOf("BSHD", numKvHeads, contextLength, padded(width)) }) as const;
     const turned = cache.turn(call, key, [batchSize, numKvHeads, contextLength]);
-    return cache.grow(engine, call, contextLength, appendLengths, {
+    return cache.grow(core, call, contextLength, appendLengths, {
       key: rows(turned, headDim),
       value: rows(value, valueDim),
     });
@@ -379,7 +379,7 @@ function identity(width: number): LinearWeights {
 
 /** Numbers in a buffer that outlives the call. */
 function placeWeight(call: Call, data: Float32Array): Span {
-  const { device, buffers } = call.engine;
+  const { device, buffers } = call.core;
   checkBytes(call.operation, "a weight", data.byteLength, device.limits);
   const buffer = buffers.make(data.byteLength);
   const span = { buffer, offset: 0, bytes: buffer.size };

@@ -45,10 +45,10 @@ export class Recording {
 export class RecordedResults extends Disposing {
   readonly #recording: Recording;
 
-  constructor(engine: GpuCore, recording: Recording) {
+  constructor(core: GpuCore, recording: Recording) {
     super();
     this.#recording = recording;
-    holdInstance(this, engine);
+    holdInstance(this, core);
   }
 
   override dispose(): void {

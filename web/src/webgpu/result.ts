@@ -12,19 +12,19 @@ class ResultTensor<D extends "float32" | "float16" | "int32"> extends Disposing 
   readonly offset = 0;
   readonly shape: readonly number[];
   readonly dtype: D;
-  readonly #engine: GpuCore;
+  readonly #core: GpuCore;
   readonly #recording: Recording | undefined;
   #disposed = false;
 
-  constructor({ engine, recording }: Call, buffer: GPUBuffer, shape: readonly number[], dtype: D) {
+  constructor({ core, recording }: Call, buffer: GPUBuffer, shape: readonly number[], dtype: D) {
     super();
-    this.#engine = engine;
+    this.#core = core;
     this.#recording = recording;
     this.buffer = buffer;
     this.shape = shape;
     this.dtype = dtype;
     recording?.add(this);
-    holdInstance(this, engine);
+    holdInstance(this, core);
   }
 
   get disposed(): boolean {
@@ -35,7 +35,7 @@ class ResultTensor<D extends "float32" | "float16" | "int32"> extends Disposing 
     if (this.#disposed) throw new DisposedError("data: the tensor was disposed");
     const bytes = elementCount("data", "tensor", this.shape) * BYTES[this.dtype];
     const span = { buffer: this.buffer, offset: 0, bytes: Math.ceil(bytes / 4) * 4 };
-    return runCall(this.#engine, "data", (call) => {
+    return runCall(this.#core, "data", (call) => {
       const read = call.read(span);
       return (result) => asArray(this.dtype, read(result).slice(0, bytes));
     });

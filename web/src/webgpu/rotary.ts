@@ -8,11 +8,11 @@ import { divideUp, FLAT_WORKGROUP, flatKernel, narrowStep } from "./plan.js";
 import { stridesOf } from "./strides.js";
 import { widen } from "./widen.js";
 
-export function runRotary(engine: GpuCore, problem: RotaryProblem): Promise<FloatResult> {
+export function runRotary(core: GpuCore, problem: RotaryProblem): Promise<FloatResult> {
   const { operation, layout, heads, x, angles, output } = problem;
   const { batchSize, numHeads, length, headDim } = heads;
   const count = batchSize * numHeads * length * headDim;
-  return runCall(engine, operation, (call) => {
+  return runCall(core, operation, (call) => {
     const y = call.room(4 * count);
     const { batch, head, position, feature } = stridesOf(layout, numHeads, length, headDim);
     const rotaryDim = angles.rotaryDim || headDim;
