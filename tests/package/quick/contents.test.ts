@@ -21,6 +21,7 @@ const EXPECTED = [
   /^dist\/types\/(inline|onnx|viz)\.d\.cts$/,
   /^web\/src\/([a-zA-Z]+\/)?[a-zA-Z0-9.]+\.ts$/, // what the source maps lead to
   /^web\/src\/webgpu\/kernels\/[a-z0-9_]+\.wgsl$/,
+  /^web\/src\/[a-z]+\/(README|HISTORY)\.md$/,
 ];
 
 /** A file, or the files by condition. */
