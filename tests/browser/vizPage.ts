@@ -92,7 +92,7 @@ async function placeElement(given: { tag: string; probs: Probs | undefined; toke
   await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
 }
 
-/** Waits until everything due has been drawn. */
+/** Waits until all pending drawing is done. */
 export function drawn(page: Page): Promise<unknown> {
   return page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
 }

@@ -23,6 +23,7 @@ export const ERROR_CODES = [
 /** What went wrong, for programs to compare. The error's `hint` says in words what to do. */
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
+/** The optional parts of an error. */
 export interface ErrorDetails {
   readonly code?: ErrorCode;
   /** What to do, in one sentence. */
@@ -106,8 +107,11 @@ export class UnsupportedError extends HeadwiseError {
 
 /** A query row that sees no key: its batch (or ragged sequence), head and query position. */
 export interface RowIndex {
+  /** Index of the batch; for a ragged batch, of the sequence. */
   readonly batch: number;
+  /** Index of the query head. */
   readonly head: number;
+  /** Index of the query row. */
   readonly query: number;
 }
 

@@ -6,18 +6,21 @@ import type { GpuResult } from "../tensor/gpuTensor.js";
 import { LAYOUTS, packsHeads, shapeOf, type Layout } from "../tensor/layout.js";
 import { zeros } from "../tensor/zeros.js";
 
-/** The sizes of the calls that will follow. */
+/** Sizes of the calls that will follow. */
 export interface WarmupShape {
-  /** Default 1. */
+  /** Number of batches. Default 1. */
   readonly batchSize?: number;
+  /** Number of query heads. */
   readonly numHeads: number;
-  /** Default numHeads. */
+  /** Number of key and value heads. Default numHeads. */
   readonly numKvHeads?: number;
+  /** Number of queries. */
   readonly queryLength: number;
-  /** Default queryLength. */
+  /** Number of keys. Default queryLength. */
   readonly keyLength?: number;
+  /** Width of one head of queries and keys. */
   readonly headDim: number;
-  /** Default headDim. */
+  /** Width of one head of values. Default headDim. */
   readonly valueDim?: number;
 }
 

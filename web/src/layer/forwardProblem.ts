@@ -51,6 +51,7 @@ export interface ForwardOptions extends AttentionSettingsOptions {
   readonly appendLengths?: NumberList;
   /** Ragged batch: where each sequence begins in x, and where the last one ends. Needs cuSeqLensKey. */
   readonly cuSeqLensQuery?: NumberList;
+  /** The same for the key context, or for x if there is none. */
   readonly cuSeqLensKey?: NumberList;
   readonly returns?: Returns;
   /** Only `"cpu"`, the default: a layer's results are always arrays. */

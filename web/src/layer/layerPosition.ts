@@ -10,13 +10,15 @@ export type LayerPosition =
   | {
       /** Row p of the table is added to the token at position p. */
       readonly kind: "learned";
-      /** `[rows, inputDim]` */
+      /** `[rows, inputDim]`, float32. */
       readonly table: Tensor<"float32">;
     }
   | {
       /** Sines and cosines are added to the tokens; see `sinusoidalPositions`. */
       readonly kind: "sinusoidal";
+      /** The order of the features. Default `"interleaved"`. */
       readonly split?: "interleaved" | "halves";
+      /** Base of the wavelengths. Default 10000. */
       readonly base?: number;
     }
   | ({ /** Queries and keys are turned (rotary embedding). */ readonly kind: "rotary" } & RotaryAngles);

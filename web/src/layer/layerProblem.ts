@@ -36,6 +36,7 @@ export interface LayerOptions {
    * it is numHeads · valueHeadDim.
    */
   readonly outputDim?: number;
+  /** Number of query heads. */
   readonly numHeads: number;
   /** Number of key and value heads. It must divide numHeads. Default: taken from the key weight, otherwise numHeads. */
   readonly numKvHeads?: number;
@@ -51,6 +52,7 @@ export interface LayerOptions {
   readonly qkNorm?: QkNorm;
   /** How the layer uses positions. Default: it does not. */
   readonly position?: LayerPosition;
+  /** Weights and biases of the projections. */
   readonly weights: LayerWeights;
   /** Aborts the call while it waits in the queue. */
   readonly signal?: AbortSignal;

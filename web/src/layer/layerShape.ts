@@ -81,13 +81,22 @@ function quotient(width: number | undefined, part: number): number | undefined {
 
 /** The sizes of a layer. */
 export interface LayerShape {
+  /** Width of x. */
   readonly inputDim: number;
+  /** Width of the key context. */
   readonly keyInputDim: number;
+  /** Width of the value context. */
   readonly valueInputDim: number;
+  /** Number of query heads. */
   readonly numHeads: number;
+  /** Number of key and value heads. */
   readonly numKvHeads: number;
+  /** Width of one head of queries and keys. */
   readonly headDim: number;
+  /** Width of one head of values. */
   readonly valueHeadDim: number;
+  /** Width of the output. */
   readonly outputDim: number;
+  /** Whether the concatenated heads are multiplied by Wo. */
   readonly outputProjection: boolean;
 }

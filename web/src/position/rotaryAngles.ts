@@ -16,6 +16,7 @@ export type RotaryScaling =
   | {
       readonly kind: "dynamic-ntk";
       readonly factor: number;
+      /** Context length of the training, in tokens. */
       readonly originalLength: number;
       /** Current length in tokens. Default: the highest position + 1. */
       readonly sequenceLength?: number;
@@ -23,6 +24,7 @@ export type RotaryScaling =
   | {
       readonly kind: "yarn";
       readonly factor: number;
+      /** Context length of the training, in tokens. */
       readonly originalLength: number;
       /** Pairs with more turns than this within originalLength keep their angle. Default 32. */
       readonly betaFast?: number;
@@ -37,11 +39,13 @@ export type RotaryScaling =
        * (0.1·mscaleAllDim·ln(factor) + 1) (DeepSeek).
        */
       readonly mscale?: number;
+      /** See mscale. */
       readonly mscaleAllDim?: number;
     }
   | {
       readonly kind: "llama3";
       readonly factor: number;
+      /** Context length of the training, in tokens. */
       readonly originalLength: number;
       /** Pairs with fewer turns than this within originalLength have their angle divided by factor. Default 1. */
       readonly lowFreqFactor?: number;
