@@ -98,11 +98,11 @@ describe.each(variants)("scaledDotProductAttention on variant %s", (variant) => 
     ["undefined", undefined],
     ["null", null],
     ["a number", 3],
-    ["a plain array", [[1, 2]]],
+    ["text", "12"],
     ["a bare Float32Array", new Float32Array(4)],
     ["an object without data", { shape: [2, 2] }],
     ["an object without shape", { data: new Float32Array(4) }],
-    ["plain numbers as data", { data: [1, 2, 3, 4], shape: [2, 2] }],
+    ["text as data", { data: "1234", shape: [2, 2] }],
     ["an ArrayBuffer as data", { data: new ArrayBuffer(16), shape: [2, 2] }],
   ])("refuses %s in place of a tensor", async (_what, value) => {
     await refuses(attend(value, floats(2, 2), floats(2, 2)), OptionError, /^scaledDotProductAttention: query/);
@@ -230,6 +230,5 @@ test.each([
 test("tensor() checks what it builds", () => {
   expect(tensor(new Float32Array(6), [2, 3])).toEqual({ data: new Float32Array(6), shape: [2, 3], dtype: "float32" });
   expect(() => tensor(new Float32Array(6), [2, 2])).toThrow(/6 and 4/);
-  expect(() => tensor([1, 2] as never, [2])).toThrow(/Float32Array/);
   expect(() => tensor(new Float64Array(2) as never, [2])).toThrow(/Float64Array/);
 });

@@ -71,7 +71,7 @@ export const breakages: readonly Breakage[] = [
       what: `${name} is no tensor`,
       error: "OptionError",
       names: new RegExp(`${name}.*tensor`),
-      breakCall: (call) => withTensor(call, name, [1, 2, 3]),
+      breakCall: (call) => withTensor(call, name, "123"),
     },
     {
       what: `${name} holds doubles`,
@@ -105,7 +105,7 @@ export const breakages: readonly Breakage[] = [
   option("precision", "float16", /precision/),
   option("alibiSlopes", "steep"),
   option("sinks", 1),
-  option("mask", [true], /mask.*tensor/),
+  option("mask", true, /mask.*tensor/),
   option("bias", "none", /bias.*tensor/),
   option("cuasal", true, /cuasal.*causal/),
   option("returns", { prob: true }, /prob.*probs/),

@@ -5,6 +5,8 @@
  * Letters: b batch, h query head, g kv head, i query row, j key row, d feature.
  */
 
+import type { FloatTensorLike, MaskLike } from "headwise";
+
 export type Layout = "BHSD" | "BSHD" | "BSE" | "BES";
 
 /** A tensor, or a plain list; float16 as bits in a Uint16Array. */
@@ -14,7 +16,7 @@ export interface Input {
   readonly dtype?: string;
 }
 
-type List = ArrayLike<number> | Input;
+type List = ArrayLike<number> | BigInt64Array | Input;
 
 export interface ReferenceOptions {
   readonly layout?: Layout;
@@ -24,8 +26,9 @@ export interface ReferenceOptions {
   readonly causal?: boolean | "upper-left" | "lower-right";
   readonly queryOffset?: number | List;
   readonly window?: { readonly left?: number; readonly right?: number };
-  readonly mask?: Input;
-  readonly bias?: Input;
+  /** Only tensors are understood here. */
+  readonly mask?: MaskLike;
+  readonly bias?: FloatTensorLike | null;
   readonly keyLengths?: List;
   readonly queryLengths?: List;
   readonly excludeSelf?: boolean;
@@ -104,7 +107,9 @@ function numbers(input: Input): (index: number) => number {
 
 function list(input: List | undefined): number[] | undefined {
   if (input === undefined) return undefined;
-  return "shape" in input ? Array.from({ length: input.data.length }, (_, k) => numbers(input)(k)) : Array.from(input);
+  return "shape" in input
+    ? Array.from({ length: input.data.length }, (_, k) => numbers(input)(k))
+    : Array.from(input as ArrayLike<number | bigint>, Number);
 }
 
 interface Extents {
@@ -250,8 +255,8 @@ function read(query: Input, key: Input, value: Input, options: ReferenceOptions)
     k: readHeads(key, layout, K),
     v: readHeads(value, layout, V),
     outputIndex: (b, h, i, d) => elementIndex(layout, { ...Q, dim: V.dim }, b, h, i, d),
-    mask: broadcast(options.mask, 1),
-    bias: broadcast(options.bias, 0),
+    mask: broadcast(options.mask as Input | undefined, 1),
+    bias: broadcast(options.bias as Input | undefined, 0),
     scale: options.scale ?? 1 / sqrt(Q.dim),
     softcap: options.softcap ?? 0,
     slope: perHead(options.alibiSlopes, 0),

@@ -49,7 +49,6 @@ describe("tensor", () => {
 
   test.each([
     [new Float64Array(6), /Float64Array of 6/],
-    [[1, 2, 3], /\[1, 2, 3\]/],
     [new ArrayBuffer(6), /tensor\.data/],
     [new DataView(new ArrayBuffer(6)), /tensor\.data/],
     [undefined, /undefined/],
@@ -77,7 +76,7 @@ describe("an argument", () => {
     expect(error.message).toBe("op: query must be of dtype float32 or float16, got int32");
   });
 
-  test.each([undefined, null, 3, "x", [1], new Float32Array(2), { data: new Float32Array(2) }, { shape: [2] }])(
+  test.each([undefined, null, 3, "x", new Float32Array(2), { data: new Float32Array(2) }, { shape: [2] }])(
     "must be a tensor, which %p is not",
     (value) => {
       const error = thrownBy(check(value));

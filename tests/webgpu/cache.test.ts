@@ -3,6 +3,7 @@ import { OptionError, ShapeError, UnsupportedError, type Attention, type KvCache
 
 import { crc32 } from "../../web/src/webgpu/crc32.js";
 import { expectCachesToBeLists } from "../web/cacheSteps.js";
+import { cacheUses } from "../web/cacheUse.js";
 import { differences, float32Of, valuesOf } from "../web/close.js";
 import { randomTensor } from "../web/randomTensor.js";
 import { bothEngines, describeOnGpu } from "./gpu.js";
@@ -44,6 +45,8 @@ describeOnGpu("caches on WebGPU", () => {
     const { output, lse, probs, scores } = await cache.attend(queries(9, length), { ...options, returns: looks });
     return [output, lse, probs, scores] as Floats[];
   };
+
+  test.each(Object.entries(cacheUses))("%s", (_what, use) => use(engines.onGpu));
 
   test("a prompt, then token by token over its first capacity, as wasm", async () => {
     await agree(form, async (cache) => {

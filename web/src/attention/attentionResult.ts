@@ -1,5 +1,5 @@
 import type { GpuFloats, GpuResult } from "../tensor/gpuTensor.js";
-import type { FloatTensor, HalfArray, TypedTensor } from "../tensor/tensor.js";
+import type { FloatTensor, FloatTensorLike, HalfArray, Nested, TypedTensor } from "../tensor/tensor.js";
 import type { Returns } from "./returns.js";
 
 /** A float result in the dtype of the inputs. */
@@ -9,13 +9,15 @@ export type FloatResult = TypedTensor<"float32"> | TypedTensor<"float16">;
  * The output of a call on a tensor, or into one: of its dtype, as far as TypeScript knows that. A tensor on the GPU that was
  * given as `into` is itself the output.
  */
-export type OutputOf<T extends FloatTensor | GpuFloats> = [T] extends [GpuFloats]
+export type OutputOf<T extends FloatTensorLike | GpuFloats> = [T] extends [GpuFloats]
   ? T
   : [T] extends [{ readonly data: Float32Array }]
     ? TypedTensor<"float32">
     : [T] extends [{ readonly data: Uint16Array | HalfArray }]
       ? TypedTensor<"float16">
-      : FloatResult;
+      : [T] extends [Nested<number> | { readonly data: readonly number[] }]
+        ? TypedTensor<"float32">
+        : FloatResult;
 
 /** What scaledDotProductAttention gives back: what `returns` asked for. */
 export interface AttentionResult {
@@ -61,7 +63,7 @@ type OutputPart<R extends Returns, Output> = Returns extends R
  * The result of a call whose `returns` is known to TypeScript: what it asks for is there. `T` is the tensor whose dtype the
  * output has: the query, or `into`.
  */
-export type ResultOf<R extends Returns = NoReturns, T extends FloatTensor | GpuFloats = FloatTensor> = Parts<
+export type ResultOf<R extends Returns = NoReturns, T extends FloatTensorLike | GpuFloats = FloatTensor> = Parts<
   R,
   AttentionResult
 > &
@@ -78,21 +80,23 @@ export interface GpuAttentionResult {
 }
 
 /** The same on the GPU. `T` is the tensor given as `into`; without one the output is a tensor of its own. */
-export type GpuResultOf<R extends Returns = NoReturns, T extends FloatTensor | GpuFloats = FloatTensor> = Parts<
+export type GpuResultOf<R extends Returns = NoReturns, T extends FloatTensorLike | GpuFloats = FloatTensor> = Parts<
   R,
   GpuAttentionResult
 > &
   OutputPart<R, [T] extends [GpuFloats] ? T : GpuAttentionResult["output"]>;
 
 /** The result of a call with `location` L: both kinds where TypeScript cannot know it. */
-export type ResultAt<L extends "cpu" | "gpu", R extends Returns, T extends FloatTensor | GpuFloats> = L extends "gpu"
-  ? GpuResultOf<R, T>
-  : ResultOf<R, T>;
+export type ResultAt<
+  L extends "cpu" | "gpu",
+  R extends Returns,
+  T extends FloatTensorLike | GpuFloats,
+> = L extends "gpu" ? GpuResultOf<R, T> : ResultOf<R, T>;
 
 /** A call that was recorded: its results, which hold their memory and what the commands need besides until `dispose()`. */
 export type RecordedAttention<
   R extends Returns = NoReturns,
-  T extends FloatTensor | GpuFloats = FloatTensor,
+  T extends FloatTensorLike | GpuFloats = FloatTensor,
 > = GpuResultOf<R, T> & {
   /** Gives back everything of the call. Submit its commands before. */
   dispose(): void;

@@ -1,7 +1,7 @@
 import { namesOf, type NumberList, type OptionReader } from "../call/options.js";
 import { OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
-import type { CheckedTensor, Tensor } from "../tensor/tensor.js";
+import { FLOATS, type CheckedTensor, type Dtype, type FloatTensorLike, type MaskLike } from "../tensor/tensor.js";
 import type { AttentionShape } from "./attentionShape.js";
 
 /** `"zero"`: output and probs 0. `"nan"`: NaN. `"uniform"`: the mean over the keys. `"throw"`: an EmptyRowError. */
@@ -42,9 +42,9 @@ export interface AttentionSettingsOptions {
   /** Keys visible on either side, e.g. Mistral's window W is `{ left: W - 1 }` with causal. Default unbounded. */
   readonly window?: Window;
   /** `[B, numHeads, Sq, Skv]`, broadcast from the right as in NumPy; bool, **true = may attend**. */
-  readonly mask?: Tensor<"bool">;
+  readonly mask?: MaskLike;
   /** `[B, numHeads, Sq, Skv]`, broadcast from the right; added to the scores. −∞ hides the key. */
-  readonly bias?: Tensor<"float32" | "float16">;
+  readonly bias?: FloatTensorLike | null;
   /** `[B]`, 0…Skv: keys at or past it are padding. Default Skv. */
   readonly keyLengths?: NumberList;
   /** `[B]`, 0…Sq: rows at or past it are padding, and their outputs zero. Default Sq. */
@@ -128,8 +128,8 @@ export function readSettings(
     causal: readCausal(options),
     queryOffset: readQueryOffset(options, numSequences),
     window: readWindow(options),
-    mask: readBroadcast(options, "mask", options.tensor("mask", ["bool"])),
-    bias: readBroadcast(options, "bias", options.tensor("bias", ["float32", "float16"])),
+    mask: readBroadcast(options, "mask", nullable(options, "mask", ["bool"])),
+    bias: readBroadcast(options, "bias", nullable(options, "bias", FLOATS)),
     keyLengths: options.integers("keyLengths", { min: 0 }, batchSize),
     queryLengths: options.integers("queryLengths", { min: 0, max: queryLength }, batchSize),
     excludeSelf: options.flag("excludeSelf", false),
@@ -164,6 +164,15 @@ const WINDOW_NAMES = namesOf<Window>({ left: true, right: true });
 function readWindow(options: OptionReader): AttentionSettings["window"] {
   const window = options.object("window", WINDOW_NAMES);
   return { left: window?.integer("left", { min: 0 }), right: window?.integer("right", { min: 0 }) };
+}
+
+/** A tensor of the options; null is none. */
+function nullable<D extends Dtype>(
+  options: OptionReader,
+  name: string,
+  dtypes: readonly D[],
+): CheckedTensor<D> | undefined {
+  return options.value(name) === null ? undefined : options.tensor(name, dtypes);
 }
 
 /** Pads the extents to rank 4; more axes are left for `checkKeys` to refuse. */

@@ -1,8 +1,9 @@
-import { elementsOf, isAnyArray } from "../call/anyArray.js";
+import { elementsOf } from "../call/anyArray.js";
 import { CallArguments } from "../call/callArguments.js";
 import { argument } from "../call/options.js";
 import { OptionError, ShapeError } from "../errors/errors.js";
 import { describe, isObject } from "../foreign/describe.js";
+import { isAnyArray } from "../foreign/typedArray.js";
 import { elementCount, type Tensor, type TypedTensor } from "../tensor/tensor.js";
 
 /** A list of 1 (token) and 0 (padding). Tokenizers also give them as bigints or booleans. */

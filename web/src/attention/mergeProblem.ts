@@ -1,8 +1,9 @@
 import type { CallArguments } from "../call/callArguments.js";
-import { isArray, namesOf, readOptions, type NumberList } from "../call/options.js";
+import { namesOf, readOptions, type NumberList } from "../call/options.js";
 import { outputForm, type OutputForm } from "../call/outputForm.js";
 import { OptionError, ShapeError } from "../errors/errors.js";
 import { describe, isObject } from "../foreign/describe.js";
+import { isArray } from "../foreign/typedArray.js";
 import { headsShape, keepRank, LAYOUTS, type Layout } from "../tensor/layout.js";
 import type { CheckedFloats, CheckedTensor, FloatTensor, Tensor, TypedTensor } from "../tensor/tensor.js";
 import type { FloatResult } from "./attentionResult.js";

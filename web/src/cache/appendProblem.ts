@@ -1,5 +1,5 @@
 import type { CallArguments } from "../call/callArguments.js";
-import { namesOf, readOptions, type NumberList } from "../call/options.js";
+import { namesOf, type NumberList, type OptionReader } from "../call/options.js";
 import { ShapeError } from "../errors/errors.js";
 import { axisName, headsShape, LAYOUTS, type HeadsShape, type Layout } from "../tensor/layout.js";
 import { FLOATS, type CheckedFloats } from "../tensor/tensor.js";
@@ -36,10 +36,9 @@ export function appendProblem(
   form: CacheForm,
   givenKey: unknown,
   givenValue: unknown,
-  given: unknown,
+  options: OptionReader,
 ): AppendProblem {
   const { operation } = call;
-  const options = readOptions(call, given, APPEND_NAMES);
   checkKvHeads(options, form);
   const layout = options.oneOf("layout", LAYOUTS, "BHSD");
   const key = call.tensor("key", givenKey, FLOATS);

@@ -9,7 +9,7 @@ import type { AttentionShape } from "../attention/attentionShape.js";
 import { readReturns, type Returns, type Wanted } from "../attention/returns.js";
 import type { CallArguments } from "../call/callArguments.js";
 import { refuseGpu } from "../call/location.js";
-import { namesOf, readOptions, type OptionReader } from "../call/options.js";
+import { namesOf, type OptionReader } from "../call/options.js";
 import { outputForm, type OutputForm } from "../call/outputForm.js";
 import { ShapeError } from "../errors/errors.js";
 import {
@@ -57,7 +57,7 @@ export interface AttendProblem {
   readonly keepRank: (shape: readonly number[]) => number[];
 }
 
-const ATTEND_NAMES = [
+export const ATTEND_NAMES = [
   ...SETTINGS_NAMES,
   ...namesOf<Omit<AttendOptions, keyof AttentionSettingsOptions>>({
     layout: true,
@@ -82,10 +82,9 @@ export function attendRequest(
   call: CallArguments,
   form: CacheForm,
   givenQuery: unknown,
-  given: unknown,
+  options: OptionReader,
 ): AttendRequest {
   const { operation } = call;
-  const options = readOptions(call, given, ATTEND_NAMES);
   const layout = options.oneOf("layout", LAYOUTS, "BHSD");
   const query = call.tensor("query", givenQuery, FLOATS);
   const rank = query.shape.length;
@@ -121,12 +120,7 @@ export function attendRequest(
   };
 }
 
-export function queryHeads(
-  options: OptionReader,
-  layout: Layout,
-  { shape }: CheckedFloats,
-  form: CacheForm,
-): HeadsShape {
+function queryHeads(options: OptionReader, layout: Layout, { shape }: CheckedFloats, form: CacheForm): HeadsShape {
   const { operation } = options;
   const packed = packsHeads(layout, shape.length);
   const width = packed ? shape[layout === "BSE" ? shape.length - 1 : shape.length - 2]! : 0;

@@ -2,6 +2,7 @@ import type { CallArguments } from "../call/callArguments.js";
 import { namesOf, readOptions, type OptionReader } from "../call/options.js";
 import { OptionError } from "../errors/errors.js";
 import { ANGLE_NAMES, readAngles, type CheckedAngles, type RotaryAngles } from "../position/rotaryAngles.js";
+import { largestOf } from "../tensor/largest.js";
 
 /** What a cache stores: float32, float16, or int8 with one scale per token, head and side. */
 export type CacheDtype = "float32" | "float16" | "int8";
@@ -56,6 +57,16 @@ export function heldLength({ ring }: Pick<CacheForm, "ring">, appended: number):
   return ring ? Math.min(appended, ring.keepFirst + ring.window) : appended;
 }
 
+/** How many tokens the fullest batch holds after a gain, for all batches or for each. */
+export function lengthAfter(
+  { form, appended }: { readonly form: CacheForm; readonly appended: readonly number[] },
+  gain: number | Int32Array,
+): number {
+  return largestOf(
+    appended.map((tokens, b) => heldLength(form, tokens + (typeof gain === "number" ? gain : gain[b]!))),
+  );
+}
+
 const CACHE_NAMES = namesOf<KvCacheOptions>({
   batchSize: true,
   numKvHeads: true,
@@ -69,8 +80,25 @@ const CACHE_NAMES = namesOf<KvCacheOptions>({
 
 /** Reads and checks a whole call of kvCache. */
 export function cacheProblem(call: CallArguments, given: unknown): CacheProblem {
-  const { operation } = call;
-  const options = readOptions(call, given, CACHE_NAMES);
+  return problemOf(readOptions(call, given, CACHE_NAMES));
+}
+
+/** What a layer decides about its caches. */
+export type LayerCacheForm = Pick<CacheForm, "numKvHeads" | "headDim" | "valueDim">;
+
+const DECIDED: readonly string[] = Object.keys({ numKvHeads: true, headDim: true, valueDim: true } satisfies Record<
+  keyof LayerCacheForm,
+  true
+>);
+
+/** Reads and checks a call for a cache of a layer, which knows the extents. */
+export function layerCacheProblem(call: CallArguments, layer: LayerCacheForm, given: unknown): CacheProblem {
+  const names = CACHE_NAMES.filter((name) => !DECIDED.includes(name));
+  return problemOf(readOptions(call, given, names).withDefaults({ ...layer }));
+}
+
+function problemOf(options: OptionReader): CacheProblem {
+  const { operation } = options;
   const headDim = options.requiredInteger("headDim", { min: 1 });
   const ring = readRing(options);
   const capacity = options.integer("capacity", { min: 1 });

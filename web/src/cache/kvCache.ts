@@ -1,27 +1,31 @@
-import type { NoReturns, ResultAt } from "../attention/attentionResult.js";
+import type { AttentionResult, NoReturns, ResultAt } from "../attention/attentionResult.js";
 import { noteForMerge } from "../attention/mergeNotes.js";
 import type { Returns } from "../attention/returns.js";
 import type { CallArguments } from "../call/callArguments.js";
 import type { Context } from "../call/context.js";
 import { Disposing } from "../call/disposable.js";
-import type { NumberList } from "../call/options.js";
+import { readOptions, type NumberList } from "../call/options.js";
 import { DisposedError, OptionError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import type { GpuFloats, OnGpu } from "../tensor/gpuTensor.js";
 import { largestOf } from "../tensor/largest.js";
-import type { FloatTensor } from "../tensor/tensor.js";
-import { appendProblem, type AppendOptions } from "./appendProblem.js";
-import { attendRequest, type AttendOptions } from "./attendProblem.js";
-import { heldLength, type CacheDtype, type Ring } from "./cacheProblem.js";
+import type { FloatTensor, FloatTensorLike } from "../tensor/tensor.js";
+import { APPEND_NAMES, appendProblem, type AppendOptions, type AppendProblem } from "./appendProblem.js";
+import { ATTEND_NAMES, attendRequest, type AttendOptions, type AttendProblem } from "./attendProblem.js";
+import { content, type CacheContent } from "./cacheContent.js";
+import { heldLength, lengthAfter, type CacheDtype, type Ring } from "./cacheProblem.js";
 import type { EngineCache } from "./engineCache.js";
 import { forgetAppend, lastAppend, noteAppend, withLengthsOf } from "./lastAppend.js";
-import { rewindLengths, sliceRange } from "./tokenRange.js";
+import { readRows, type CacheRows } from "./savedRows.js";
+import { rewindLengths, tokenRange } from "./tokenRange.js";
 
 /** Options of a call of attend: `R` is what it returns, `Into` the tensor that it writes to. */
 type CallOptions<R, Into> = OnGpu<Omit<AttendOptions, "returns" | "into" | "location">> & {
   readonly returns?: R;
   readonly into?: Into;
 };
+
+const STEP_NAMES = [...ATTEND_NAMES, "lengths"];
 
 /**
  * Keys and values of past tokens; `kvCache` and `loadCache` of an instance make one.
@@ -101,17 +105,13 @@ export class KvCache extends Disposing {
    * @throws ShapeError if shapes do not fit the cache or its capacity is exceeded; OutOfMemoryError; DisposedError.
    */
   async append(
-    key: FloatTensor | GpuFloats,
-    value: FloatTensor | GpuFloats,
+    key: FloatTensorLike | GpuFloats,
+    value: FloatTensorLike | GpuFloats,
     options: AppendOptions = {},
   ): Promise<void> {
     const call = this.#arguments("cache.append", this.#cache.onGpu);
-    const problem = appendProblem(call, this.#cache.form, key, value, options);
-    const append = async () => {
-      await this.#cache.append(problem);
-      noteAppend(this.#cache, problem);
-    };
-    return this.#context.run(call, append, problem.signal);
+    const problem = appendProblem(call, this.#cache.form, key, value, readOptions(call, options, APPEND_NAMES));
+    return this.#context.run(call, () => this.#append(problem), problem.signal);
   }
 
   /**
@@ -128,8 +128,8 @@ export class KvCache extends Disposing {
    */
   async attend<
     const R extends Returns = NoReturns,
-    Q extends FloatTensor = FloatTensor,
-    Into extends FloatTensor | GpuFloats = Q,
+    Q extends FloatTensorLike = FloatTensor,
+    Into extends FloatTensorLike | GpuFloats = Q,
     const L extends "cpu" | "gpu" = "cpu",
   >(
     query: Q | GpuFloats,
@@ -137,14 +137,49 @@ export class KvCache extends Disposing {
   ): Promise<ResultAt<L, R, Into>> {
     const { form, onGpu } = this.#cache;
     const call = this.#arguments("cache.attend", onGpu);
-    const request = attendRequest(call, form, query, options);
+    const request = attendRequest(call, form, query, readOptions(call, options, ATTEND_NAMES));
+    const compute = () => this.#attend(request.at(this.length));
+    return (await this.#context.run<unknown>(call, compute, request.signal)) as ResultAt<L, R, Into>;
+  }
+
+  /**
+   * One step of decoding: appends tokens, then attends to all that the cache holds with their queries. As `append` and
+   * `attend` in one call, between which no other call runs; pass `causal: true` for more than one token.
+   *
+   * If it fails the cache is as before, unless it is a ring that has dropped tokens for the new ones.
+   *
+   * @param query - `[B, numHeads, S, headDim]` in `options.layout`; float32 or float16.
+   * @param key - `[B, numKvHeads, S, headDim]`.
+   * @param value - `[B, numKvHeads, S, valueDim]`.
+   * @param options - Those of `attend`, and `lengths` of `append`.
+   * @throws What `append` and `attend` throw; everything is checked before anything is appended.
+   */
+  async step<
+    const R extends Returns = NoReturns,
+    Q extends FloatTensorLike = FloatTensor,
+    Into extends FloatTensorLike | GpuFloats = Q,
+    const L extends "cpu" | "gpu" = "cpu",
+  >(
+    query: Q | GpuFloats,
+    key: FloatTensorLike | GpuFloats,
+    value: FloatTensorLike | GpuFloats,
+    options: CallOptions<R, Into> & Pick<AppendOptions, "lengths"> & { readonly location?: L } = {},
+  ): Promise<ResultAt<L, R, Into>> {
+    const { form, onGpu } = this.#cache;
+    const call = this.#arguments("cache.step", onGpu);
+    const reader = readOptions(call, options, STEP_NAMES);
+    const append = appendProblem(call, form, key, value, reader);
+    const request = attendRequest(call, form, query, reader);
     const compute = async () => {
-      const problem = request.at(this.length);
-      const { queryLength } = problem.shape;
-      const settings = withLengthsOf(lastAppend(this.#cache), problem.settings, queryLength, form.rotary);
-      const result = await this.#cache.attend({ ...problem, settings });
-      noteForMerge(result, settings);
-      return result;
+      const problem = request.at(lengthAfter(this.#cache, append.lengths ?? append.numTokens));
+      const before = Int32Array.from(this.#cache.appended);
+      await this.#append(append);
+      try {
+        return await this.#attend(problem);
+      } catch (error) {
+        await this.#undo(call.operation, before);
+        throw error;
+      }
     };
     return (await this.#context.run<unknown>(call, compute, request.signal)) as ResultAt<L, R, Into>;
   }
@@ -184,10 +219,28 @@ export class KvCache extends Disposing {
    */
   async slice(from: number, to?: number): Promise<KvCache> {
     const call = this.#arguments("cache.slice");
-    const rangeOf = sliceRange(call, from, to);
+    const rangeOf = tokenRange(call, from, to);
     const slice = async () =>
       cacheOver(this.#context, await this.#cache.slice(call.operation, ...rangeOf(this.length)));
     return this.#context.run(call, slice);
+  }
+
+  /**
+   * Copies of the keys and values held, in order of position: the tokens `[from, to)` of those held, as `slice` takes them.
+   * float16 and int8 are converted to float32. In a rotary cache the keys are as they were stored, turned.
+   *
+   * @param from - Default 0.
+   * @param to - Default `length`.
+   * @returns `key` `[B, numKvHeads, S, headDim]`, `value` `[B, numKvHeads, S, valueDim]`, and `positions` `[B, S]`: where
+   *   each token stands, −1 and rows of 0 where a batch holds fewer tokens.
+   */
+  async read(from = 0, to?: number): Promise<CacheContent> {
+    const call = this.#arguments("cache.read");
+    const rangeOf = tokenRange(call, from, to);
+    return this.#context.run(call, async () => {
+      const [start, end] = rangeOf(this.length);
+      return content(this.#cache, await this.#rows(call.operation, start, end), start, end);
+    });
   }
 
   /** The cache as bytes, versioned and checked by a checksum: `loadCache` gives the same cache again, bit for bit. */
@@ -201,6 +254,41 @@ export class KvCache extends Disposing {
     if (this.#disposed) return;
     this.#disposed = true;
     this.#context.release("cache.dispose", () => this.#cache.release());
+  }
+
+  async #append(problem: AppendProblem): Promise<void> {
+    await this.#cache.append(problem);
+    noteAppend(this.#cache, problem);
+  }
+
+  async #attend(problem: AttendProblem): Promise<AttentionResult> {
+    const { queryLength } = problem.shape;
+    const { rotary } = this.#cache.form;
+    const settings = withLengthsOf(lastAppend(this.#cache), problem.settings, queryLength, rotary);
+    const result = await this.#cache.attend({ ...problem, settings });
+    noteForMerge(result, settings);
+    return result;
+  }
+
+  /** Takes tokens back that were appended for a call that failed. A ring that has dropped tokens cannot. */
+  async #undo(operation: string, before: Int32Array): Promise<void> {
+    forgetAppend(this.#cache);
+    try {
+      await this.#cache.rewind(operation, before);
+    } catch {
+      // the error of the call itself is the one to tell
+    }
+  }
+
+  /** The numbers of some of the tokens held. */
+  async #rows(operation: string, from: number, to: number): Promise<CacheRows> {
+    const isWhole = from === 0 && to === this.length;
+    const source = isWhole ? this.#cache : await this.#cache.slice(operation, from, to);
+    try {
+      return readRows(await source.save(operation), source.form, source.appended, to - from);
+    } finally {
+      if (!isWhole) source.release();
+    }
   }
 
   #arguments(operation: string, onGpu = false): CallArguments {

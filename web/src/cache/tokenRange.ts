@@ -30,7 +30,7 @@ export function rewindLengths(call: CallArguments, given: unknown): (appended: r
 }
 
 /** Reads a range of tokens; what it returns checks it against the number of those held. */
-export function sliceRange(
+export function tokenRange(
   call: CallArguments,
   givenFrom: unknown,
   givenTo: unknown,

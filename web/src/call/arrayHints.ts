@@ -1,4 +1,4 @@
-import { isObject, tagOf } from "../foreign/describe.js";
+import { tagOf } from "../foreign/describe.js";
 import type { Dtype } from "../tensor/tensor.js";
 
 /** The arrays that hold each dtype. */
@@ -26,9 +26,6 @@ export function dataHint(argument: string, given: unknown, dtypes: readonly Dtyp
 /** How to make a tensor of these dtypes of what was given instead. */
 export function tensorHint(argument: string, given: unknown, dtypes: readonly Dtype[]): string | undefined {
   return unlessHostile(() => {
-    // tensors of ONNX Runtime and of transformers.js
-    if (isObject(given) && "data" in given && "dims" in given)
-      return "Its shape is called dims: { data: x.data, shape: x.dims } is a tensor.";
     const data = dtypes.some((dtype) => ARRAYS_OF[dtype].includes(tagOf(given)))
       ? "array"
       : arrayFrom("values", given, dtypes);
@@ -45,25 +42,11 @@ export function dtypeHint(argument: string, dtype: Dtype, dtypes: readonly Dtype
   return `${arrayFrom("data", undefined, dtypes)} converts it${meaning(argument, dtypes)}.`;
 }
 
-/** The call that makes an array, of the first of `dtypes` that suits it, of a list called `name`. */
+/** The call that makes an array of the first of `dtypes` from a list called `name`. */
 function arrayFrom(name: string, given: unknown, dtypes: readonly Dtype[]): string {
-  const { leaf, depth } = firstLeaf(given);
-  const dtype = typeof leaf === "boolean" && dtypes.includes("bool") ? "bool" : dtypes[0]!;
-  const converts = dtype === "bool" || typeof leaf === "bigint" || tagOf(given).startsWith("Big");
-  const values = depth > 1 ? `${name}.flat(Infinity)` : name;
-  return `${ARRAYS_OF[dtype][0]}.from(${values}${converts ? ", Number" : ""})`;
-}
-
-const DEEPEST = 8;
-
-/** The first element of a list in lists, and how many lists it lies in. */
-function firstLeaf(given: unknown): { leaf: unknown; depth: number } {
-  let depth = 0;
-  while (Array.isArray(given) && depth < DEEPEST) {
-    given = given[0];
-    depth += 1;
-  }
-  return { leaf: given, depth };
+  const [dtype] = dtypes as readonly [Dtype];
+  const converts = dtype === "bool" || tagOf(given).startsWith("Big");
+  return `${ARRAYS_OF[dtype][0]}.from(${name}${converts ? ", Number" : ""})`;
 }
 
 /** Of a mask, since other packages have it the other way round. */

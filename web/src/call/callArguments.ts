@@ -1,6 +1,6 @@
 import { HeadwiseError, OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
 import { describe, isObject, tagOf } from "../foreign/describe.js";
-import { arrayKind, isIntact, placeOf } from "../foreign/typedArray.js";
+import { arrayKind, isArray, isIntact, placeOf, viewOf } from "../foreign/typedArray.js";
 import { checkGpuTensor, isGpuTensor, type GpuTensor } from "../tensor/gpuTensor.js";
 import type { Placement } from "../tensor/placement.js";
 import {
@@ -9,18 +9,20 @@ import {
   DTYPE_OF_ARRAY,
   elementCount,
   MAX_EXTENT,
+  MAX_RANK,
   type CheckedTensor,
   type Dtype,
   type TensorData,
 } from "../tensor/tensor.js";
 import { arraysOf, dataHint, dtypeHint, tensorHint } from "./arrayHints.js";
-
-/** No tensor has more axes. */
-const MAX_RANK = 32;
+import { readNested, type NestedNumbers } from "./nested.js";
+import { dtypeOfElements, numbersAs, type Element } from "./plainNumbers.js";
 
 /** No list of numbers among the options is longer. */
 const MAX_LIST = 2 ** 26;
 
+/** Plain arrays that are larger must become typed arrays by the caller: a copy of them in each call would be slow. */
+const MOST_PLAIN = 2 ** 16;
 /** Options may inherit, but a chain of prototypes that is longer has no end. */
 const MAX_PROTOTYPES = 32;
 
@@ -52,9 +54,11 @@ export class CallArguments {
     value: unknown,
     dtypes: readonly D[] = Object.keys(BYTES) as D[],
   ): CheckedTensor<D> {
+    if (isArray(value)) return this.#plainTensor(argument, readNested(this, argument, value, MOST_PLAIN), dtypes);
     const given = this.#fields(argument, value);
     if (isGpuTensor(given)) return this.#gpuTensor(argument, given, dtypes);
     const { data } = given;
+    if (given.isTensor && this.#mustConvert(data, dtypes)) return this.#convertedTensor(argument, given, dtypes);
     if (!given.isTensor)
       throw new OptionError(`${this.operation}: ${argument} must be a tensor { data, shape }, got ${describe(value)}`, {
         hint: tensorHint(argument, value, dtypes),
@@ -125,8 +129,7 @@ export class CallArguments {
     read: (element: unknown, n: number) => T,
   ): T[] {
     return this.guarded(argument, () => {
-      const kind = arrayKind(value);
-      const list = kind ? this.#view(argument, value, DTYPE_OF_ARRAY[kind]!) : (value as readonly unknown[]);
+      const list = arrayKind(value) ? this.#elements(argument, value) : (value as readonly unknown[]);
       const { length } = list;
       check(length);
       if (length > MAX_LIST)
@@ -196,10 +199,65 @@ export class CallArguments {
   #fields(argument: string, value: unknown): TensorFields {
     if (!isObject(value)) return { isTensor: false };
     return this.guarded(argument, () => {
-      const isTensor = "data" in value && "shape" in value;
-      const { data, shape, dtype, buffer, offset, disposed } = value as TensorFields;
+      // ONNX Runtime and transformers.js call the shape dims
+      const hasDims = !("shape" in value) && "dims" in value;
+      const isTensor = "data" in value && ("shape" in value || hasDims);
+      const { data, dtype, buffer, offset, disposed } = value as TensorFields;
+      const shape = (value as { readonly shape?: unknown; readonly dims?: unknown })[hasDims ? "dims" : "shape"];
       return { isTensor, data, shape, dtype, buffer, offset, disposed };
     });
+  }
+
+  /** Whether numbers of these dtypes are a copy of what was given: of a plain array, or of integers of another class. */
+  #mustConvert(data: unknown, dtypes: readonly Dtype[]): boolean {
+    const kind = arrayKind(data);
+    if (kind === undefined) return isArray(data);
+    const wantsFlags = dtypes.length === 1 && dtypes[0] === "bool";
+    return kind === "BigInt64Array" ? wantsFlags || dtypes.includes("int32") : kind === "Int32Array" && wantsFlags;
+  }
+
+  #convertedTensor<D extends Dtype>(argument: string, given: TensorFields, dtypes: readonly D[]): CheckedTensor<D> {
+    const shape = this.shape(argument, given.shape);
+    const size = elementCount(this.operation, argument, shape);
+    const checkLength = (length: number) => {
+      if (length !== size)
+        throw new ShapeError(
+          `${this.operation}: ${argument}.data.length must be the product of shape ${describe(shape)}, ` +
+            `got ${length} and ${size}`,
+        );
+      if (length > MOST_PLAIN && isArray(given.data))
+        throw new OptionError(
+          `${this.operation}: ${argument}.data may hold at most ${MOST_PLAIN} numbers in a plain array, got ${length}`,
+          { hint: `${arraysOf(dtypes.slice(0, 1))}.from(data) makes a typed array, which may be of any size.` },
+        );
+    };
+    const name = `${argument}.data`;
+    const elements = this.list(name, given.data as object, checkLength, (element) => element as Element);
+    const isInt64 = arrayKind(given.data) === "BigInt64Array" && (dtypes as readonly Dtype[]).includes("int32");
+    return this.#plainTensor(
+      argument,
+      { elements, shape },
+      dtypes,
+      given.dtype ?? (isInt64 ? "int32" : undefined),
+      name,
+    );
+  }
+
+  /** A tensor of our own with these numbers. */
+  #plainTensor<D extends Dtype>(
+    argument: string,
+    { elements, shape }: NestedNumbers,
+    dtypes: readonly D[],
+    stated?: unknown,
+    name = argument,
+  ): CheckedTensor<D> {
+    const dtype = stated ?? dtypeOfElements(elements[0], dtypes);
+    if (!(dtypes as readonly unknown[]).includes(dtype))
+      throw new OptionError(
+        `${this.operation}: ${argument} must be of dtype ${dtypes.join(" or ")}, got ${describe(dtype)}`,
+      );
+    const data = numbersAs(this.operation, name, elements, dtype as D);
+    return { data, shape, dtype, half: false, isCopy: true } as unknown as CheckedTensor<D>;
   }
 
   #gpuTensor<D extends Dtype>(argument: string, given: TensorFields, dtypes: readonly D[]): CheckedTensor<D> {
@@ -235,6 +293,14 @@ export class CallArguments {
         hint: dtypeHint(argument, dtype, dtypes),
       });
     return dtype;
+  }
+
+  /** The numbers of a typed array of any class, as a view of our own. */
+  #elements(argument: string, array: object): ArrayLike<number | bigint> {
+    if (!isIntact(array)) throw detachedError(this.operation, argument, "when the call was made");
+    const view = viewOf(array);
+    if (!view) throw new OptionError(`${this.operation}: ${argument} cannot be ${describe(array)}`);
+    return view;
   }
 
   /** A view of our own on the caller's memory, of the array's length now: it neither grows nor has accessors. */

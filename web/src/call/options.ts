@@ -1,12 +1,12 @@
 import { OptionError, ShapeError } from "../errors/errors.js";
 import { describe, isObject } from "../foreign/describe.js";
-import { arrayKind } from "../foreign/typedArray.js";
+import { arrayKind, isArray } from "../foreign/typedArray.js";
 import type { CheckedTensor, Dtype, Tensor } from "../tensor/tensor.js";
 import type { CallArguments } from "./callArguments.js";
 import { otherName } from "./otherNames.js";
 
 /** A short list of numbers: an array, a typed array or a tensor of rank 1. */
-export type NumberList = readonly number[] | Float32Array | Int32Array | Tensor<"float32" | "int32">;
+export type NumberList = readonly number[] | Float32Array | Int32Array | BigInt64Array | Tensor<"float32" | "int32">;
 
 interface IntegerRule {
   readonly min?: number;
@@ -158,16 +158,15 @@ export class OptionReader {
     return list && Float32Array.from(list);
   }
 
-  /** @param shape - That of bare data, where it is known: then no tensor need be made of it. */
+  /** @param shape - The shape of bare data, if it is known: then the data need not be a tensor. */
   tensor<D extends Dtype>(name: string, dtypes: readonly D[], shape?: readonly number[]): CheckedTensor<D> | undefined {
     if (!this.has(name)) return undefined;
-    const known = this.#tensors.get(name);
-    if (known) return known as CheckedTensor<D>;
     const value = this.value(name);
     const given = shape && arrayKind(value) ? { data: value, shape } : value;
-    const tensor = this.call.tensor(this.name(name), given, dtypes);
+    const tensor = (this.#tensors.get(name) ?? this.call.tensor(this.name(name), given, dtypes)) as CheckedTensor<D>;
     this.#tensors.set(name, tensor as CheckedTensor);
-    return tensor;
+    const isBareList = shape && isArray(value) && tensor.shape.length === 1 && tensor.shape[0] === sizeOf(shape);
+    return isBareList ? { ...tensor, shape } : tensor;
   }
 
   /** The options one level down. */
@@ -205,7 +204,8 @@ export class OptionReader {
         throw new ShapeError(`${this.at(name)} must have length ${length}, got ${given}`);
     };
     return this.call.list(this.name(name), list, checkLength, (element, n) => {
-      if (isLegal(element)) return element as number;
+      const number = typeof element === "bigint" ? Number(element) : element;
+      if (isLegal(number)) return number as number;
       throw new OptionError(`${this.at(name)}[${n}] must be ${rule}, got ${describe(element)}`);
     });
   }
@@ -227,18 +227,13 @@ export class OptionReader {
   }
 }
 
-/** Whether a value is a list of numbers by itself, and no tensor. */
-export function isList(value: unknown): value is object {
-  return isArray(value) || ["Float32Array", "Int32Array"].includes(arrayKind(value) ?? "");
+function sizeOf(shape: readonly number[]): number {
+  return shape.reduce((product, extent) => product * extent, 1);
 }
 
-/** A revoked proxy cannot even be asked. */
-export function isArray(value: unknown): value is object {
-  try {
-    return Array.isArray(value);
-  } catch {
-    return false;
-  }
+/** Whether a value is a list of numbers by itself, and no tensor. */
+export function isList(value: unknown): value is object {
+  return isArray(value) || ["Float32Array", "Int32Array", "BigInt64Array"].includes(arrayKind(value) ?? "");
 }
 
 /** Numbers that overflow float32 would reach the engine as infinities. */

@@ -17,6 +17,7 @@ export interface OutputForm {
 export function outputForm(options: OptionReader, shape: readonly number[], like: CheckedFloats): OutputForm {
   elementCount(options.operation, "output", shape);
   const into = options.tensor("into", FLOATS);
+  if (into?.isCopy) throw options.refuse("into", "hold its numbers in a typed array, which the call can write to");
   if (into && describe(into.shape) !== describe(shape))
     throw new ShapeError(
       `${options.operation}: into.shape must be that of the output, ${describe(shape)}, got ${describe(into.shape)}`,

@@ -23,10 +23,13 @@ export type { AttentionPart, MergeOptions, MergeResult } from "../attention/merg
 export type { AveragedSlice, Returns, ScoreStage, Slice } from "../attention/returns.js";
 export type { AppendOptions } from "../cache/appendProblem.js";
 export type { AttendOptions } from "../cache/attendProblem.js";
+export type { CacheContent } from "../cache/cacheContent.js";
 export type { CacheDtype, KvCacheOptions, Ring } from "../cache/cacheProblem.js";
 export type { KvCache } from "../cache/kvCache.js";
+export { toFloat16, toFloat32 } from "../call/float16.js";
 export { tensor } from "../call/newTensor.js";
 export type { NumberList } from "../call/options.js";
+export { toNested } from "../call/toNested.js";
 export type { AdapterReport, KernelTime, Report } from "../engine/report.js";
 export { version } from "../engine/version.js";
 export {
@@ -47,7 +50,7 @@ export {
 export { Attention } from "../instance/attention.js";
 export type { WarmupShape } from "../instance/warmup.js";
 export type { ForwardOptions } from "../layer/forwardProblem.js";
-export type { Layer } from "../layer/layer.js";
+export type { Layer, LayerCacheOptions } from "../layer/layer.js";
 export type { LayerPosition } from "../layer/layerPosition.js";
 export type { LayerOptions } from "../layer/layerProblem.js";
 export type { LayerShape } from "../layer/layerShape.js";
@@ -65,6 +68,17 @@ export type { RotaryAngles, RotaryScaling } from "../position/rotaryAngles.js";
 export type { EngineTensor } from "../engine/engineTensor.js";
 export type { GpuFloats, GpuResult, GpuTensor, OnGpu } from "../tensor/gpuTensor.js";
 export type { Layout } from "../tensor/layout.js";
-export type { Dtype, FloatTensor, HalfArray, Tensor, TensorData, TypedTensor } from "../tensor/tensor.js";
+export type {
+  Dtype,
+  FloatTensor,
+  FloatTensorLike,
+  HalfArray,
+  MaskLike,
+  Nested,
+  Tensor,
+  TensorData,
+  TensorLike,
+  TypedTensor,
+} from "../tensor/tensor.js";
 export type { LoadProgress, WasmSource } from "../wasm/host.js";
 export type { Variant } from "../wasm/variants.js";

@@ -55,3 +55,42 @@ export function isSharedBuffer(buffer: object): boolean {
     return false;
   }
 }
+
+/** Whether a value is an array. A revoked proxy cannot even be asked. */
+export function isArray(value: unknown): value is object {
+  try {
+    return Array.isArray(value);
+  } catch {
+    return false;
+  }
+}
+
+/** Whether a value is an array or a typed array of any class. */
+export function isAnyArray(value: unknown): value is object {
+  return isArray(value) || arrayKind(value) !== undefined;
+}
+
+type View = new (buffer: ArrayBuffer, byteOffset: number, length: number) => ArrayLike<number | bigint>;
+
+/** Every class of typed arrays. Float16Array is missing because not every engine has it. */
+const CLASSES: Readonly<Record<string, View>> = {
+  Int8Array,
+  Uint8Array,
+  Uint8ClampedArray,
+  Int16Array,
+  Uint16Array,
+  Int32Array,
+  Uint32Array,
+  Float32Array,
+  Float64Array,
+  BigInt64Array,
+  BigUint64Array,
+};
+
+/** A view of our own on an intact typed array, of its class. undefined for a class that this realm does not have. */
+export function viewOf(array: object): ArrayLike<number | bigint> | undefined {
+  const kind = arrayKind(array)!;
+  const Class = CLASSES[kind] ?? (globalThis as unknown as Readonly<Record<string, View | undefined>>)[kind];
+  const { buffer, byteOffset, length } = placeOf(array);
+  return Class && new Class(buffer as ArrayBuffer, byteOffset, length);
+}

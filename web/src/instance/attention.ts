@@ -3,7 +3,7 @@ import type { NoReturns, OutputOf, RecordedAttention, ResultAt } from "../attent
 import { noteForMerge } from "../attention/mergeNotes.js";
 import { mergeProblem, type AttentionPart, type MergeOptions, type MergeResult } from "../attention/mergeProblem.js";
 import type { Returns } from "../attention/returns.js";
-import { cacheProblem, type KvCacheOptions } from "../cache/cacheProblem.js";
+import { cacheProblem, type CacheProblem, type KvCacheOptions } from "../cache/cacheProblem.js";
 import { KvCache } from "../cache/kvCache.js";
 import { CallArguments } from "../call/callArguments.js";
 import type { Context, Eventually } from "../call/context.js";
@@ -18,7 +18,7 @@ import { Layer } from "../layer/layer.js";
 import { layerProblem, type LayerOptions } from "../layer/layerProblem.js";
 import { rotaryProblem, type RotaryOptions } from "../position/rotaryProblem.js";
 import type { GpuFloats, OnGpu } from "../tensor/gpuTensor.js";
-import { BYTES, type Dtype, type FloatTensor } from "../tensor/tensor.js";
+import { BYTES, type Dtype, type FloatTensor, type FloatTensorLike } from "../tensor/tensor.js";
 import { runWarmup, warmupProblem, type WarmupShape } from "./warmup.js";
 
 /** Options of a call. `R` is the type of `returns`, `Into` the type of `into`. */
@@ -86,13 +86,13 @@ export class Attention extends Disposing {
    */
   async scaledDotProductAttention<
     const R extends Returns = NoReturns,
-    Q extends FloatTensor = FloatTensor,
-    Into extends FloatTensor | GpuFloats = Q,
+    Q extends FloatTensorLike = FloatTensor,
+    Into extends FloatTensorLike | GpuFloats = Q,
     const L extends "cpu" | "gpu" = "cpu",
   >(
     query: Q | GpuFloats,
-    key: FloatTensor | GpuFloats,
-    value: FloatTensor | GpuFloats,
+    key: FloatTensorLike | GpuFloats,
+    value: FloatTensorLike | GpuFloats,
     options: CallOptions<R, Into> & { readonly location?: L } = {},
   ): Promise<ResultAt<L, R, Into>> {
     const call = this.#arguments("scaledDotProductAttention", this.#engine.onGpu);
@@ -128,7 +128,7 @@ export class Attention extends Disposing {
    * @returns A tensor with the shape and dtype of x.
    * @throws ShapeError, OptionError or UnsupportedError before it computes; OutOfMemoryError; DisposedError.
    */
-  async rotaryEmbedding<X extends FloatTensor, Into extends FloatTensor = X>(
+  async rotaryEmbedding<X extends FloatTensorLike, Into extends FloatTensorLike = X>(
     x: X,
     options: RotaryOptions & { readonly into?: Into } = {},
   ): Promise<OutputOf<Into>> {
@@ -145,7 +145,8 @@ export class Attention extends Disposing {
   async multiHeadAttention(options: LayerOptions): Promise<Layer> {
     const call = this.#arguments("multiHeadAttention");
     const problem = layerProblem(call, options);
-    const make = async () => new Layer(this.#context, problem, await this.#engine.createLayer(problem));
+    const createCache = (cache: CacheProblem) => this.#engine.createCache(cache);
+    const make = async () => new Layer(this.#context, problem, await this.#engine.createLayer(problem), createCache);
     return this.#run(call, make, problem.signal);
   }
 
@@ -216,9 +217,9 @@ export class Attention extends Disposing {
    */
   async encode<const R extends Returns = NoReturns, Into extends FloatTensor | GpuFloats = FloatTensor>(
     commandEncoder: object,
-    query: FloatTensor | GpuFloats,
-    key: FloatTensor | GpuFloats,
-    value: FloatTensor | GpuFloats,
+    query: FloatTensorLike | GpuFloats,
+    key: FloatTensorLike | GpuFloats,
+    value: FloatTensorLike | GpuFloats,
     options: CallOptions<R, Into> & { readonly location?: "gpu" } = {},
   ): Promise<RecordedAttention<R, Into>> {
     const call = this.#arguments("encode", true);

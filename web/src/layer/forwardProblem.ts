@@ -8,7 +8,7 @@ import {
 import type { AttentionShape } from "../attention/attentionShape.js";
 import { readRagged, type Ragged } from "../attention/ragged.js";
 import { readReturns, type Returns, type Wanted } from "../attention/returns.js";
-import { heldLength } from "../cache/cacheProblem.js";
+import { lengthAfter } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
 import { KvCache } from "../cache/kvCache.js";
 import { withLengthsOf } from "../cache/lastAppend.js";
@@ -19,8 +19,7 @@ import { namesOf, readOptions, type NumberList, type OptionReader } from "../cal
 import { outputForm, type OutputForm } from "../call/outputForm.js";
 import { OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
-import { largestOf } from "../tensor/largest.js";
-import { FLOATS, type CheckedFloats, type FloatTensor } from "../tensor/tensor.js";
+import { FLOATS, type CheckedFloats, type FloatTensor, type FloatTensorLike } from "../tensor/tensor.js";
 import type { LayerProblem } from "./layerProblem.js";
 import type { LayerShape } from "./layerShape.js";
 
@@ -31,9 +30,9 @@ import type { LayerShape } from "./layerShape.js";
  */
 export interface ForwardOptions extends AttentionSettingsOptions {
   /** The input of the key projection, `[B, Skv, keyInputDim]`. Default x. */
-  readonly key?: FloatTensor;
+  readonly key?: FloatTensorLike;
   /** The input of the value projection, `[B, Skv, valueInputDim]`. Default the input of the key projection. */
-  readonly value?: FloatTensor;
+  readonly value?: FloatTensorLike;
   /**
    * A cache. The projected keys and values are appended to it; then the queries attend to all keys in it. If the call
    * fails, the cache is as before, unless it is a ring that has dropped tokens for the new ones.
@@ -279,11 +278,4 @@ function checkCache(operation: string, { form }: EngineCache, { shape, turns }: 
   fits("valueDim", shape.valueHeadDim);
   if (turns && form.rotary)
     throw new OptionError(`${operation}: layer and cache are both rotary: one of them must turn the keys`);
-}
-
-/** The length of the longest batch in the cache after the call has appended its tokens. */
-function lengthAfter({ form, appended }: EngineCache, gain: number | Int32Array): number {
-  return largestOf(
-    appended.map((tokens, b) => heldLength(form, tokens + (typeof gain === "number" ? gain : gain[b]!))),
-  );
 }

@@ -1,14 +1,21 @@
 import type { NoReturns, ResultOf } from "../attention/attentionResult.js";
 import type { Returns } from "../attention/returns.js";
+import { layerCacheProblem, type CacheProblem, type KvCacheOptions } from "../cache/cacheProblem.js";
+import type { EngineCache } from "../cache/engineCache.js";
+import { KvCache } from "../cache/kvCache.js";
 import { noteAppend } from "../cache/lastAppend.js";
-import type { Context } from "../call/context.js";
+import type { CallArguments } from "../call/callArguments.js";
+import type { Context, Eventually } from "../call/context.js";
 import { Disposing } from "../call/disposable.js";
-import { DisposedError } from "../errors/errors.js";
-import type { FloatTensor } from "../tensor/tensor.js";
+import { DisposedError, OptionError } from "../errors/errors.js";
+import type { FloatTensor, FloatTensorLike } from "../tensor/tensor.js";
 import type { EngineLayer } from "./engineLayer.js";
 import { forwardRequest, type ForwardOptions, type LayerForm } from "./forwardProblem.js";
 import type { LayerProblem } from "./layerProblem.js";
 import type { LayerShape } from "./layerShape.js";
+
+/** Options of `layer.kvCache`: the options of `kvCache`, without those that follow from the layer. */
+export type LayerCacheOptions = Omit<KvCacheOptions, "numKvHeads" | "headDim" | "valueDim">;
 
 /**
  * A multi-head attention layer. `multiHeadAttention` of an instance makes one.
@@ -22,15 +29,22 @@ export class Layer extends Disposing {
   readonly #context: Context;
   readonly #form: LayerForm;
   readonly #layer: EngineLayer;
+  readonly #createCache: (problem: CacheProblem) => Eventually<EngineCache>;
   #disposed = false;
 
   /** @internal */
-  constructor(context: Context, { shape, layout, position }: LayerProblem, layer: EngineLayer) {
+  constructor(
+    context: Context,
+    { shape, layout, position }: LayerProblem,
+    layer: EngineLayer,
+    createCache: (problem: CacheProblem) => Eventually<EngineCache>,
+  ) {
     super();
     this.#context = context;
     const { kind } = position;
     this.#form = { shape, layout, turns: kind === "rotary", usesPositions: kind !== "none" };
     this.#layer = layer;
+    this.#createCache = createCache;
   }
 
   /** The layer's sizes, with defaults filled in. */
@@ -59,13 +73,16 @@ export class Layer extends Disposing {
    * @throws OutOfMemoryError if the engine's memory has no room.
    * @throws DisposedError if the layer or the instance was disposed.
    */
-  async forward<const R extends Returns = NoReturns, X extends FloatTensor = FloatTensor, Into extends FloatTensor = X>(
+  async forward<
+    const R extends Returns = NoReturns,
+    X extends FloatTensorLike = FloatTensor,
+    Into extends FloatTensorLike = X,
+  >(
     x: X,
     options: Omit<ForwardOptions, "returns" | "into"> & { readonly returns?: R; readonly into?: Into } = {},
   ): Promise<ResultOf<R, Into>> {
     const operation = "layer.forward";
-    const call = this.#context.arguments(operation);
-    if (this.#disposed) throw new DisposedError(`${operation}: the layer was disposed`);
+    const call = this.#arguments(operation);
     const request = forwardRequest(call, this.#context.engine, this.#form, x, options);
     const compute = async () => {
       const problem = request.inTurn();
@@ -75,6 +92,27 @@ export class Layer extends Disposing {
       return result as ResultOf<R, Into>;
     };
     return this.#context.run(call, compute, request.signal);
+  }
+
+  /**
+   * Makes an empty cache for this layer, for `forward(x, { cache })`. It is the instance's `kvCache` with the layer's
+   * number of key heads and its widths.
+   *
+   * @throws OptionError or ShapeError before any work; OutOfMemoryError; DisposedError.
+   */
+  async kvCache(options: LayerCacheOptions = {}): Promise<KvCache> {
+    const call = this.#arguments("layer.kvCache");
+    const { numKvHeads, headDim, valueHeadDim: valueDim } = this.shape;
+    const problem = layerCacheProblem(call, { numKvHeads, headDim, valueDim }, options);
+    if (problem.rotary && this.#form.turns)
+      throw new OptionError("layer.kvCache: rotary must be absent: the layer turns its keys itself");
+    return this.#context.run(call, async () => new KvCache(this.#context, await this.#createCache(problem)));
+  }
+
+  #arguments(operation: string): CallArguments {
+    const call = this.#context.arguments(operation);
+    if (this.#disposed) throw new DisposedError(`${operation}: the layer was disposed`);
+    return call;
   }
 
   /** Gives the memory back after the calls made so far have run. A second `dispose()` does nothing. */

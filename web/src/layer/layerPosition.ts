@@ -2,7 +2,7 @@ import { namesOf, type OptionReader } from "../call/options.js";
 import { ShapeError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import { ANGLE_NAMES, readAngles, type CheckedAngles, type RotaryAngles } from "../position/rotaryAngles.js";
-import type { CheckedTensor, Tensor } from "../tensor/tensor.js";
+import type { CheckedTensor, TensorLike } from "../tensor/tensor.js";
 import type { LayerShape } from "./layerShape.js";
 
 /** How a layer uses the positions of its tokens. */
@@ -11,7 +11,7 @@ export type LayerPosition =
       /** Row p of the table is added to the token at position p. */
       readonly kind: "learned";
       /** `[rows, inputDim]`, float32. */
-      readonly table: Tensor<"float32">;
+      readonly table: TensorLike<"float32">;
     }
   | {
       /** Sines and cosines are added to the tokens; see `sinusoidalPositions`. */

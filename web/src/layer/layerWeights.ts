@@ -2,10 +2,10 @@ import type { OptionReader } from "../call/options.js";
 import { OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import { arrayKind } from "../foreign/typedArray.js";
-import { FLOATS, type CheckedFloats, type FloatTensor } from "../tensor/tensor.js";
+import { FLOATS, type CheckedFloats, type FloatTensor, type FloatTensorLike } from "../tensor/tensor.js";
 
 /** A tensor, or only its data. Data alone has the shape that the layer's sizes require. */
-export type Weight = FloatTensor | FloatTensor["data"];
+export type Weight = FloatTensorLike | FloatTensor["data"];
 
 /**
  * Weights of a layer, float32 or float16. Names are the names of the formula, or the names of a state dict of PyTorch's

@@ -1,11 +1,11 @@
 import { getFloat16, setFloat16 } from "@petamoriken/float16";
 
 import type { FloatResult } from "../attention/attentionResult.js";
-import { elementsOf, isAnyArray } from "../call/anyArray.js";
+import { elementsOf } from "../call/anyArray.js";
 import type { CallArguments } from "../call/callArguments.js";
 import { OptionError, OutOfMemoryError, ShapeError } from "../errors/errors.js";
 import { describe, isObject } from "../foreign/describe.js";
-import { arrayKind } from "../foreign/typedArray.js";
+import { arrayKind, isAnyArray } from "../foreign/typedArray.js";
 import { ARRAYS, asHalves, elementCount, type HalfArray } from "../tensor/tensor.js";
 
 /** float32, or float16 as a Float16Array or as raw bits. */

@@ -3,9 +3,22 @@ import { isList, namesOf, readOptions, type NumberList, type OptionReader } from
 import { outputForm, type OutputForm } from "../call/outputForm.js";
 import { OptionError, ShapeError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
+import { fromHalf } from "../tensor/half.js";
 import { axisName, headsShape, LAYOUTS, type HeadsShape, type Layout } from "../tensor/layout.js";
-import type { CheckedFloats, CheckedTensor, FloatTensor, Tensor } from "../tensor/tensor.js";
+import {
+  FLOATS,
+  type CheckedFloats,
+  type FloatTensor,
+  type FloatTensorLike,
+  type TensorLike,
+} from "../tensor/tensor.js";
 import { ANGLE_NAMES, readAngles, type CheckedAngles, type RotaryAngles } from "./rotaryAngles.js";
+
+/** A tensor of int64, as ONNX has them. */
+interface Int64Tensor {
+  readonly data: BigInt64Array;
+  readonly shape: readonly number[];
+}
 
 /** Options of `rotaryEmbedding`. */
 export interface RotaryOptions extends RotaryAngles {
@@ -14,13 +27,13 @@ export interface RotaryOptions extends RotaryAngles {
   /** Number of heads. Needed for `"BSE"` and `"BES"` of rank 3. */
   readonly numHeads?: number;
   /**
-   * Positions of the tokens: the position of the first token, a list with one for each token, or a tensor `[S]` or `[B,
-   * S]`. With `cos` and `sin`, positions are row numbers. Default 0, 1, 2, …
+   * Positions of the tokens: the position of the first token, a list with one for each token, or a tensor `[S]` or
+   * `[B, S]` of float32, int32 or int64. With `cos` and `sin`, positions are row numbers. Default 0, 1, 2, …
    */
-  readonly positions?: number | NumberList;
-  /** Your own tables `[rows, rotaryDim/2]`; they replace base and scaling. */
-  readonly cos?: Tensor<"float32">;
-  readonly sin?: Tensor<"float32">;
+  readonly positions?: number | NumberList | TensorLike<"int32"> | Int64Tensor;
+  /** Your own tables `[rows, rotaryDim/2]`, float32 or float16; they replace base and scaling. */
+  readonly cos?: FloatTensorLike;
+  readonly sin?: FloatTensorLike;
   /** A tensor of x's shape, to write the result to. */
   readonly into?: FloatTensor;
   /** Aborts the call while it waits in the queue. */
@@ -85,13 +98,13 @@ export function rotaryProblem(call: CallArguments, given: unknown, givenOptions:
 
 function readTables(options: OptionReader, half: number): RotaryProblem["tables"] {
   const { operation } = options;
-  const cos = options.tensor("cos", ["float32"]);
-  const sin = options.tensor("sin", ["float32"]);
+  const cos = options.tensor("cos", FLOATS);
+  const sin = options.tensor("sin", FLOATS);
   if (!cos && !sin) return undefined;
   if (!cos || !sin) throw new OptionError(`${operation}: cos and sin must be given together`);
   for (const name of ["base", "scaling"])
     if (options.has(name)) throw new OptionError(`${operation}: ${name} must be absent when cos and sin are given`);
-  const check = (name: string, { shape }: CheckedTensor<"float32">) => {
+  const check = (name: string, { shape }: CheckedFloats) => {
     if (shape.length !== 2 || shape[1] !== half)
       throw new ShapeError(
         `${operation}: ${name}.shape must be [rows, rotaryDim/2] = [rows, ${half}], got ${describe(shape)}`,
@@ -102,7 +115,11 @@ function readTables(options: OptionReader, half: number): RotaryProblem["tables"
   check("sin", sin);
   if (cos.shape[0] !== sin.shape[0])
     throw new ShapeError(`${operation}: cos and sin must have the same rows, got ${cos.shape[0]} and ${sin.shape[0]}`);
-  return { cos: cos.data.slice(), sin: sin.data.slice(), rows: cos.shape[0]! };
+  return { cos: copyOf(cos), sin: copyOf(sin), rows: cos.shape[0]! };
+}
+
+function copyOf({ data, dtype }: CheckedFloats): Float32Array {
+  return dtype === "float16" ? fromHalf(data as Uint16Array) : data.slice();
 }
 
 /** One position for each token, [B, S]. */
@@ -124,8 +141,11 @@ function positionList(options: OptionReader, value: unknown, batchSize: number, 
     if (typeof position === "number" && Number.isFinite(position)) return position;
     throw new OptionError(`${operation}: positions[${token}] must be a finite number, got ${describe(position)}`);
   };
-  if (isList(value))
-    return call.list("positions", value, (given) => checkPositionCount(operation, given, length), finite);
+  if (isList(value)) {
+    const read = (position: unknown, token: number) =>
+      finite(typeof position === "bigint" ? Number(position) : position, token);
+    return call.list("positions", value, (given) => checkPositionCount(operation, given, length), read);
+  }
   const { data, shape } = call.tensor("positions", value, ["float32", "int32"]);
   const fits =
     (shape.length === 1 && shape[0] === length) ||

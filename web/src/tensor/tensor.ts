@@ -37,6 +37,29 @@ export interface TypedTensor<D extends Dtype = Dtype> extends Tensor<D> {
   readonly dtype: D;
 }
 
+/** Numbers in arrays in arrays, such as `[[1, 0], [0, 1]]`. */
+export type Nested<T> = readonly (T | Nested<T>)[];
+
+/**
+ * What every argument that is a tensor may be: a tensor; one of ONNX Runtime or transformers.js, whose shape is called
+ * dims; and where there are at most 65,536 numbers, plain arrays, also nested ones. Plain numbers become float32.
+ */
+export type TensorLike<D extends Dtype = Dtype> =
+  | Tensor<D>
+  | { readonly data: TensorDataOf[D] | readonly number[]; readonly dims: readonly number[] }
+  | { readonly data: readonly number[]; readonly shape: readonly number[] }
+  | Nested<number>;
+
+/** A mask may also be of integers 1 (may attend) and 0 (hidden), as tokenizers give them; null is no mask. */
+export type MaskLike =
+  | Tensor<"bool">
+  | { readonly data: MaskData; readonly shape: readonly number[] }
+  | { readonly data: MaskData; readonly dims: readonly number[] }
+  | Nested<boolean | number>
+  | null;
+
+type MaskData = Uint8Array | Int32Array | BigInt64Array | readonly (boolean | number)[];
+
 export const BYTES: Readonly<Record<Dtype, number>> = { float32: 4, float16: 2, bool: 1, int32: 4 };
 
 /** What holds numbers of a dtype; of float16 the bits. */
@@ -63,6 +86,9 @@ export function copyBits(from: ArrayBufferView, to: ArrayBufferView): void {
   bytes(to).set(bytes(from));
 }
 
+/** No tensor has more axes. */
+export const MAX_RANK = 32;
+
 /** Extents beyond this do not fit the 32-bit row and key indices that results and errors use. */
 export const MAX_EXTENT = 2 ** 31 - 1;
 
@@ -73,6 +99,8 @@ export const MAX_EXTENT = 2 ** 31 - 1;
 export type CheckedTensor<D extends Dtype = Dtype> = { readonly [K in D]: TypedTensor<K> & Given }[D];
 
 interface Given {
+  /** The numbers were in a plain array or in an array of another class: these are a copy. */
+  readonly isCopy?: boolean;
   /** float16 that the caller holds in a Float16Array. */
   readonly half?: boolean;
   /** Where it lies in the engine's memory, if it does. */
@@ -92,6 +120,9 @@ export const FLOATS = ["float32", "float16"] as const;
 
 /** Tensors that hold queries, keys, values and outputs. */
 export type FloatTensor = Tensor<"float32" | "float16">;
+
+/** What an argument that holds queries, keys or values may be. */
+export type FloatTensorLike = TensorLike<"float32" | "float16">;
 
 /** Where the numbers of a call are, checked: `float32`, or `float16` storage. */
 export type CheckedFloats = CheckedTensor<"float32" | "float16">;

@@ -4,13 +4,14 @@ import type { AppendProblem } from "../cache/appendProblem.js";
 import type { AttendProblem } from "../cache/attendProblem.js";
 import { heldLength, type CacheForm, type CacheProblem } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
+import { savedBytes } from "../cache/savedRows.js";
 import { DeviceLostError, OptionError, ShapeError } from "../errors/errors.js";
 import { GpuData } from "../tensor/gpuTensor.js";
 import { largestOf } from "../tensor/largest.js";
 import type { CheckedFloats } from "../tensor/tensor.js";
 import { encodeOrRead, planOf, type Cached, type InPlace } from "./attention.js";
 import { readCache, writeCache } from "./cacheFile.js";
-import { CacheStore, droppedOf, fileBytes, fillFile, fillStore, padded, runsOf } from "./cacheStore.js";
+import { CacheStore, droppedOf, fillFile, fillStore, padded, runsOf } from "./cacheStore.js";
 import { runCall, type Call, type Span } from "./call.js";
 import type { GpuCore } from "./core.js";
 import { packRows } from "./pack.js";
@@ -248,7 +249,7 @@ export class GpuCache {
     return runCall(core, operation, (call) => {
       const [key, value] = [call.read(store.span("key")), call.read(store.span("value"))];
       return (result) => {
-        const rows = new Uint8Array(fileBytes(this.form, appended));
+        const rows = new Uint8Array(savedBytes(this.form, appended));
         fillFile(store, appended, { key: new Uint8Array(key(result)), value: new Uint8Array(value(result)) }, rows);
         return writeCache({ problem: this.#problem, appended, origins: this.#origins, rows });
       };

@@ -6,9 +6,9 @@
 // - a CRC-32 of all that
 
 import type { CacheDtype, CacheProblem } from "../cache/cacheProblem.js";
+import { savedBytes, tokenBytes } from "../cache/savedRows.js";
 import { OptionError } from "../errors/errors.js";
 import { SCALING_NAMES, type CheckedAngles, type RotaryScaling } from "../position/rotaryAngles.js";
-import { fileBytes, tokenBytes } from "./cacheStore.js";
 import { crc32 } from "./crc32.js";
 
 /** The content of a saved cache. */
@@ -99,7 +99,7 @@ export function readCache(operation: string, bytes: Uint8Array): SavedCache {
   ]);
   if (!reader.isPossible) throw corrupt("the saved cache tells of impossible numbers of tokens");
   const appended = batches.map(([tokens]) => tokens!);
-  if (fileBytes({ ...problem, rotary: false }, appended) !== reader.left)
+  if (savedBytes({ ...problem, rotary: false }, appended) !== reader.left)
     throw corrupt("the saved cache's size does not fit its shape");
   const rows = bytes.subarray(bytes.length - CHECKSUM - reader.left, bytes.length - CHECKSUM);
   return { problem, appended, origins: batches.map(([, origin]) => origin!), rows };

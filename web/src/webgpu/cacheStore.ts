@@ -1,4 +1,5 @@
 import { heldLength, type CacheForm } from "../cache/cacheProblem.js";
+import { savedRowBytes } from "../cache/savedRows.js";
 import type { Buffers } from "./buffers.js";
 import type { Call, Span } from "./call.js";
 import type { GpuCore } from "./core.js";
@@ -134,22 +135,7 @@ export class CacheStore {
   }
 }
 
-/** Bytes of all rows in a saved cache. */
-export function fileBytes(form: CacheForm, appended: readonly number[]): number {
-  return appended.reduce((sum, total) => sum + heldLength(form, total), 0) * tokenBytes(form);
-}
-
-/** Bytes of one token over all heads in a saved cache. */
-export function tokenBytes(form: Pick<CacheForm, "dtype" | "numKvHeads" | "headDim" | "valueDim">): number {
-  const { numKvHeads, headDim, valueDim } = form;
-  return numKvHeads * (fileRowBytes(form, headDim) + fileRowBytes(form, valueDim));
-}
-
 const SCALE_BYTES = 4;
-
-function fileRowBytes({ dtype }: Pick<CacheForm, "dtype">, width: number): number {
-  return BYTES[dtype] * width + (dtype === "int8" ? SCALE_BYTES : 0);
-}
 
 /** Where a row lies in the bytes of a store's side and in a file: its numbers, and for int8 their scale. */
 interface RowPlace {
@@ -177,7 +163,7 @@ function* rowPlaces(store: CacheStore, appended: readonly number[]): Generator<R
             if (form.dtype === "int8")
               yield { side, stored: stored + padded(width), filed: scales + row * SCALE_BYTES, bytes: SCALE_BYTES };
           }
-        filed += length * fileRowBytes(form, width);
+        filed += length * savedRowBytes(form, width);
       }
   }
 }

@@ -1,4 +1,5 @@
 import { assertIntact } from "../call/callArguments.js";
+import { fromHalf } from "../tensor/half.js";
 import type { CheckedFloats } from "../tensor/tensor.js";
 
 /**
@@ -9,15 +10,5 @@ import type { CheckedFloats } from "../tensor/tensor.js";
 export function widen(operation: string, data: CheckedFloats["data"]): Float32Array {
   assertIntact(operation, "an input", data);
   if (data[Symbol.toStringTag] === "Float32Array") return data as Float32Array;
-  const bits = new Uint16Array(data.buffer, data.byteOffset, data.length);
-  return Float32Array.from(bits, fromHalf);
-}
-
-/** The number that 16 bits stand for. */
-export function fromHalf(bits: number): number {
-  const sign = bits & 0x8000 ? -1 : 1;
-  const exponent = (bits >> 10) & 31;
-  const fraction = bits & 1023;
-  if (exponent === 31) return fraction ? NaN : sign * Infinity;
-  return exponent === 0 ? sign * fraction * 2 ** -24 : sign * (1024 + fraction) * 2 ** (exponent - 25);
+  return fromHalf(new Uint16Array(data.buffer, data.byteOffset, data.length));
 }

@@ -1,0 +1,126 @@
+import { expect } from "@jest/globals";
+import { tensor, toNested, type Attention, type Tensor } from "headwise";
+
+import { randomTensor } from "./randomTensor.js";
+
+// What people do with a cache beside append and attend, once for all engines.
+
+const [B, HKV, HQ, D, DV] = [2, 1, 2, 4, 3];
+const keys = (seed: number, length: number) => randomTensor(seed, [B, HKV, length, D]);
+const values = (seed: number, length: number) => randomTensor(seed, [B, HKV, length, DV]);
+const queries = (seed: number, length: number) => randomTensor(seed, [B, HQ, length, D]);
+const form = { batchSize: B, numKvHeads: HKV, headDim: D, valueDim: DV } as const;
+
+/** Rows of [B, H, S, D] as [B][H][S][D]. */
+const rowsOf = (given: Tensor) => toNested<number[][][][]>(given as Tensor<"float32">);
+
+type Use = (hw: Attention) => Promise<void>;
+
+/** What a cache must do on every engine, by what it is called. */
+export const cacheUses: Readonly<Record<string, Use>> = {
+  "step appends and attends, as append and attend do": async (hw) => {
+    const [one, two] = [await hw.kvCache(form), await hw.kvCache(form)];
+    for (const [step, length] of [5, 1, 1].entries()) {
+      const options = { causal: true, returns: { output: true, lse: true } } as const;
+      await one.append(keys(step, length), values(step + 10, length));
+      const expected = await one.attend(queries(step + 20, length), options);
+      const actual = await two.step(queries(step + 20, length), keys(step, length), values(step + 10, length), options);
+      expect(actual).toEqual(expected);
+    }
+    expect(two.lengths).toEqual(one.lengths);
+  },
+
+  "step takes lengths, whose padding counts as no query": async (hw) => {
+    const [one, two] = [await hw.kvCache(form), await hw.kvCache(form)];
+    await one.append(keys(1, 3), values(2, 3), { lengths: [3, 1] });
+    const expected = await one.attend(queries(3, 3), { causal: true });
+    expect(await two.step(queries(3, 3), keys(1, 3), values(2, 3), { causal: true, lengths: [3, 1] })).toEqual(
+      expected,
+    );
+    expect(two.lengths).toEqual([3, 1]);
+  },
+
+  "step that fails leaves the cache as it was": async (hw) => {
+    const cache = await hw.kvCache({ ...form, capacity: 4 });
+    await cache.append(keys(1, 2), values(2, 2));
+    const before = await cache.save();
+    const step = (length: number, options = {}) =>
+      cache.step(queries(3, length), keys(4, length), values(5, length), options);
+    const hidden = tensor(new Uint8Array(3), [3]);
+    await expect(step(1, { mask: hidden, emptyRows: "throw" })).rejects.toMatchObject({ name: "EmptyRowError" });
+    await expect(step(3)).rejects.toMatchObject({ name: "ShapeError" });
+    await expect(step(1, { mask: tensor(new Uint8Array(5), [5]) })).rejects.toMatchObject({ name: "ShapeError" });
+    await expect(step(1, { windows: {} })).rejects.toThrow(
+      /^cache\.step: unknown option "windows"; did you mean "window"\?/,
+    );
+    expect(await cache.save()).toEqual(before);
+    await step(1, { mask: [1, 1, 0] });
+    expect(cache.length).toBe(3);
+  },
+
+  "read gives keys and values back, and where they stand": async (hw) => {
+    const cache = await hw.kvCache(form);
+    await cache.append(keys(1, 3), values(2, 3), { lengths: [3, 2] });
+    const { key, value, positions } = await cache.read();
+    const [k, v] = [rowsOf(keys(1, 3)), rowsOf(values(2, 3))];
+    k[1]![0]![2] = [0, 0, 0, 0];
+    v[1]![0]![2] = [0, 0, 0];
+    expect([rowsOf(key), rowsOf(value)]).toEqual([k, v]);
+    expect(toNested(positions)).toEqual([[0, 1, 2], [0, 1, -1]]); // prettier-ignore
+    const part = await cache.read(1, 2);
+    expect(rowsOf(part.key)).toEqual(k.map((heads) => heads.map((rows) => rows.slice(1, 2))));
+    expect(toNested(part.positions)).toEqual([[1], [1]]);
+    expect((await cache.read(3)).key.shape).toEqual([B, HKV, 0, D]);
+    await expect(cache.read(4)).rejects.toThrow("cache.read: from must be an integer from 0 to 3, got 4");
+    expect(cache.length).toBe(3);
+  },
+
+  "read of a ring tells the positions of what it kept": async (hw) => {
+    const cache = await hw.kvCache({ ...form, ring: { keepFirst: 1, window: 2 } });
+    await cache.append(keys(1, 5), values(2, 5));
+    const { key, positions } = await cache.read();
+    expect(toNested(positions)).toEqual([[0, 3, 4], [0, 3, 4]]); // prettier-ignore
+    expect(rowsOf(key)).toEqual(rowsOf(keys(1, 5)).map((heads) => heads.map((rows) => [rows[0], rows[3], rows[4]])));
+  },
+
+  "read of float16 and int8 gives numbers, as near as the cache keeps them": async (hw) => {
+    const given = rowsOf(keys(1, 3)).flat(3);
+    const most = Math.max(...given.map(Math.abs));
+    for (const [dtype, error] of [
+      ["float16", 2 ** -11],
+      ["int8", 0.5 / 127 + 2 ** -22],
+    ] as const) {
+      const cache = await hw.kvCache({ ...form, dtype });
+      await cache.append(keys(1, 3), values(2, 3));
+      const read = rowsOf((await cache.read()).key).flat(3);
+      expect(Math.max(...read.map((number, n) => Math.abs(number - given[n]!)))).toBeLessThanOrEqual(error * most);
+      // what is read is what is attended to: a cache of float32 with these rows gives nearly the same
+      const wide = await hw.kvCache(form);
+      const content = await cache.read();
+      await wide.append(content.key, content.value);
+      const [a, b] = [await cache.attend(queries(3, 1)), await wide.attend(queries(3, 1))];
+      a.output.data.forEach((number, n) => expect(Math.abs(number - b.output.data[n]!)).toBeLessThan(1e-5));
+    }
+  },
+
+  "a layer makes a cache that fits it": async (hw) => {
+    const weights = { Wq: randomTensor(1, [6, 8]), Wk: randomTensor(2, [6, 4]), Wv: randomTensor(3, [6, 3]), Wo: randomTensor(4, [6, 5]) }; // prettier-ignore
+    const layer = await hw.multiHeadAttention({ numHeads: 2, position: { kind: "rotary" }, weights });
+    const cache = await layer.kvCache({ batchSize: 2, dtype: "float16" });
+    const { batchSize, numKvHeads, headDim, valueDim, dtype } = cache;
+    expect({ batchSize, numKvHeads, headDim, valueDim, dtype }).toEqual({
+      batchSize: 2,
+      numKvHeads: 1,
+      headDim: 4,
+      valueDim: 3,
+      dtype: "float16", // prettier-ignore
+    });
+    const { output } = await layer.forward(randomTensor(5, [2, 3, 6]), { cache, causal: true });
+    expect([output.shape, cache.length]).toEqual([[2, 3, 5], 3]);
+    expect((await layer.kvCache()).batchSize).toBe(1);
+    await expect(layer.kvCache({ rotary: {} })).rejects.toThrow("layer.kvCache: rotary must be absent");
+    await expect(layer.kvCache({ headDim: 4 } as never)).rejects.toThrow('layer.kvCache: unknown option "headDim"');
+    layer.dispose();
+    await expect(layer.kvCache()).rejects.toThrow("layer.kvCache: the layer was disposed");
+  },
+};

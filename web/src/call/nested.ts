@@ -1,0 +1,69 @@
+import { OptionError, ShapeError } from "../errors/errors.js";
+import { describe } from "../foreign/describe.js";
+import { isAnyArray } from "../foreign/typedArray.js";
+import { MAX_RANK } from "../tensor/tensor.js";
+import type { Element } from "./plainNumbers.js";
+
+/** Numbers in plain arrays, and the shape in which they lie. */
+export interface NestedNumbers {
+  readonly elements: readonly Element[];
+  readonly shape: readonly number[];
+}
+
+/** What reads a list of the caller's, each element once. */
+interface ListReader {
+  readonly operation: string;
+  list<T>(
+    argument: string,
+    value: object,
+    check: (length: number) => void,
+    read: (element: unknown, n: number) => T,
+  ): T[];
+}
+
+/**
+ * Reads arrays in arrays, as in `[[1, 0], [0, 1]]`; the innermost may be typed arrays. All arrays of one depth have the
+ * same length.
+ *
+ * @param most - The largest number of elements and arrays.
+ */
+export function readNested(call: ListReader, argument: string, value: object, most: number): NestedNumbers {
+  const shape: number[] = [];
+  const elements: Element[] = [];
+  let arrays = 0;
+  /** The axis along which numbers lie; known from the first number on. */
+  let last: number | undefined;
+
+  const readArray = (array: object, axis: number, path: string): void => {
+    if (axis >= MAX_RANK) throw new ShapeError(`${call.operation}: ${argument} must have at most ${MAX_RANK} axes`);
+    const checkLength = (length: number) => {
+      shape[axis] ??= length;
+      if (length !== shape[axis])
+        throw new ShapeError(
+          `${call.operation}: ${path} must be as long as the first array of its depth, got ${length} and ${shape[axis]}`,
+        );
+      arrays += 1;
+      if (arrays > most || elements.length + (last === axis ? length : 0) > most)
+        throw new OptionError(`${call.operation}: ${argument} may hold at most ${most} numbers in plain arrays`, {
+          hint: `Give a typed array and its shape: { data, shape }.`,
+        });
+    };
+    call.list(path, array, checkLength, (element, n) => readElement(element, axis, `${path}[${n}]`));
+  };
+
+  const readElement = (element: unknown, axis: number, path: string): void => {
+    const isArray = isAnyArray(element);
+    last ??= isArray ? undefined : axis;
+    if (isArray !== (last !== axis))
+      throw new ShapeError(
+        `${call.operation}: ${path} must be ${isArray ? "a number" : "an array"} like those beside it`,
+      );
+    if (isArray) return readArray(element, axis + 1, path);
+    if (typeof element !== "number" && typeof element !== "bigint" && typeof element !== "boolean")
+      throw new OptionError(`${call.operation}: ${path} must be a number or a boolean, got ${describe(element)}`);
+    elements.push(element);
+  };
+
+  readArray(value, 0, argument);
+  return { elements, shape };
+}

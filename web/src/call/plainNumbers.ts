@@ -1,0 +1,49 @@
+import { OptionError } from "../errors/errors.js";
+import { describe } from "../foreign/describe.js";
+import { toHalf } from "../tensor/half.js";
+import { ARRAYS, type Dtype, type TensorData } from "../tensor/tensor.js";
+
+/** What a plain array may hold. */
+export type Element = number | bigint | boolean;
+
+/** The dtype that numbers of a plain array become: float32 for numbers and bool for booleans where the caller may have it. */
+export function dtypeOfElements(first: unknown, dtypes: readonly Dtype[]): Dtype {
+  if (typeof first === "boolean" && dtypes.includes("bool")) return "bool";
+  return dtypes.includes("float32") ? "float32" : dtypes[0]!;
+}
+
+const isNumber = (element: unknown): element is number | bigint =>
+  typeof element === "number" || typeof element === "bigint";
+
+const RULES: Readonly<Record<Dtype, { readonly rule: string; readonly isLegal: (element: unknown) => boolean }>> = {
+  float32: { rule: "a number", isLegal: isNumber },
+  float16: { rule: "a number", isLegal: isNumber },
+  bool: {
+    rule: "true, false, 1 or 0",
+    isLegal: (element) => typeof element === "boolean" || (isNumber(element) && [0, 1].includes(Number(element))),
+  },
+  int32: {
+    rule: "an integer of 32 bits",
+    isLegal: (element) => isNumber(element) && (Number(element) | 0) === Number(element),
+  },
+};
+
+/**
+ * An array of our own with the numbers of a list.
+ *
+ * @throws OptionError for an element that the dtype does not have. Nothing is rounded to an integer, and of the numbers
+ *   only 0 and 1 are booleans.
+ */
+export function numbersAs(operation: string, argument: string, elements: ArrayLike<Element>, dtype: Dtype): TensorData {
+  const { rule, isLegal } = RULES[dtype];
+  const numbers = dtype === "float16" ? new Float64Array(elements.length) : new ARRAYS[dtype](elements.length);
+  for (let n = 0; n < elements.length; ++n) {
+    const element = elements[n];
+    if (!isLegal(element))
+      throw new OptionError(`${operation}: ${argument}[${n}] must be ${rule}, got ${describe(element)}`, {
+        hint: dtype === "bool" ? "A mask of numbers, which are added to the scores, is the option `bias`." : undefined,
+      });
+    numbers[n] = Number(element);
+  }
+  return dtype === "float16" ? toHalf(numbers) : (numbers as TensorData);
+}
