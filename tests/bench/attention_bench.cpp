@@ -1,9 +1,9 @@
-// Attention natively, on the best kernel of the machine.
+// Attention as a native program, with the best kernel of the machine.
 //
 //   cmake --preset bench && cmake --build --preset bench && build/bench/tests/bench/attention_bench
 //
-// Recipe: an idle machine, one core pinned (taskset -c 1). `flops` counts visible pairs only: a multiply and an add,
-// for the scores and for the values.
+// Use an idle machine and pin the program to one core (taskset -c 1). `flops` counts only visible pairs: a multiply and
+// an add for the scores, and the same for the values.
 
 #include <benchmark/benchmark.h>
 

@@ -1,4 +1,4 @@
-// npm run bench: headwise beside its peers, see README.md in this folder.
+// npm run bench: compares headwise with its peers; see README.md in this folder.
 
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -77,7 +77,7 @@ function listOf(option, text, known) {
   return names;
 }
 
-/** Before anything is measured, so that nobody waits for a file that is none. */
+/** Reads a saved file before anything is measured, so that a wrong file name is reported at once. */
 function readSaved(file) {
   const saved = JSON.parse(readFileSync(file, "utf8"));
   if (!saved.runs || !saved.options) throw new Error(`--against: ${file} was not written by --save`);
@@ -103,7 +103,7 @@ function commit() {
   }
 }
 
-/** Calls on wasm and then the other times, as far as the filter chooses any. */
+/** Measures calls on wasm, then the other times, if the filter chooses any. */
 async function bench(options) {
   const engine = await openEngine(options);
   const runs = [];

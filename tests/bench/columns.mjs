@@ -1,4 +1,4 @@
-// Lines of aligned columns, the last ones for peers.
+// Lines of aligned columns. The last columns are for peers.
 
 const pad = (text, width, k) => (k === 0 ? text.padEnd(width) : text.padStart(width));
 

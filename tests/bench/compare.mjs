@@ -1,17 +1,18 @@
-// What was measured now against what was measured before, case by case.
+// Compares a new measurement with an earlier one, case by case.
 
 import { percent, table } from "./columns.mjs";
 import { geometricMean } from "./harness/statistics.mjs";
 
-/** Above this part of the cores, other work is in the way. */
+/** If other programs use more than this share of the cores, the times are unreliable. */
 export const BUSY = 0.75;
 
 /**
  * @typedef {object} Saved - what `--save` writes
  * @property {string} date
  * @property {string} [commit]
- * @property {number} load - of the machine, when the bench began
- * @property {{ cpu?: string, cores: number, engine: string, pages?: string, adapter?: object }} machine - `pages`: their browser
+ * @property {number} load - the machine's load when the bench began
+ * @property {{ cpu?: string, cores: number, engine: string, pages?: string, adapter?: object }} machine - `pages`: the
+ *   browser of pages
  * @property {{ rounds: number, peers: string[] }} options
  * @property {{ name: string, records: object[] }[]} runs
  */
@@ -19,7 +20,8 @@ export const BUSY = 0.75;
 /**
  * @param {Saved} before
  * @param {Saved} now
- * @returns the runs that both have, each with its rows and its means by group, and what makes them hard to compare
+ * @returns the runs that both have, each with its rows and its means by group, and warnings about what makes them hard
+ *   to compare
  */
 export function compare(before, now) {
   const runs = now.runs.flatMap((run) => {
@@ -57,10 +59,13 @@ function compareRecords(before, now) {
   });
 }
 
-/** What was measured of the machine's best in the same minute, on wasm and on WebGPU. */
+/** A case's share of the machine's best rate, which was measured in the same minute; on wasm or on WebGPU. */
 const shareOfRoof = ({ roofline, share }) => roofline?.share ?? share;
 
-/** A drift of the machine is in all cases of a group: its spread is the mean of theirs, not less. */
+/**
+ * If the machine became slower, all cases of a group are slower. So the spread of a mean is the mean of their spreads,
+ * not less.
+ */
 function meanOf(rows) {
   const withRoof = rows.filter(({ shares }) => shares);
   return judged({
@@ -74,7 +79,7 @@ function meanOf(rows) {
 
 const judged = (figures) => ({ ...figures, verdict: verdictOf(figures) });
 
-/** What the times say; and where the shares of the roof say something else, that the machine changed. */
+/** Judges a case by its times. If its share of the roof did not change in the same way, the machine has changed. */
 function verdictOf({ ratio, spread, shares }) {
   const isSame = isWithin(ratio, spread);
   if (!isSame && spread === 0) return "measured once";
@@ -96,7 +101,7 @@ function differences(before, now) {
 const busyness = ({ date, load, machine }) =>
   load > machine.cores * BUSY ? [`the machine was busy on ${date}: load ${load.toFixed(1)}`] : [];
 
-// What is printed
+// Printing.
 
 const digits = (milliseconds) => milliseconds.toFixed(milliseconds < 10 ? 2 : 1);
 const shareText = ({ shareBefore, shareNow }) => `${percent(shareBefore).slice(0, -1)}→${percent(shareNow)}`;

@@ -43,8 +43,8 @@ describe("a case", () => {
   });
 
   test.each([
-    [12.5, 0.8, 0.8, "slower, as the machine is"], // the roof became slower by as much
-    [12.5, 0.8, 0.64, "slower"], // the roof is where it was
+    [12.5, 0.8, 0.8, "slower, as the machine is"], // the roof became slower by the same factor
+    [12.5, 0.8, 0.64, "slower"], // the roof did not change
     [12.5, undefined, 0.8, "slower"],
     [10, 0.8, 0.8, "within the spread"],
     [10, 0.8, 0.7, "within the spread, though the machine is faster"],

@@ -1,4 +1,4 @@
-// The engines that can run the harness: this Node, another version of it, Chromium.
+// The engines that can run the harness: this Node, another version of Node, Chromium.
 
 import { fork } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -10,15 +10,15 @@ import { fileURLToPath } from "node:url";
 import { build, root } from "../../web/build/paths.mjs";
 import { run, say } from "../../web/build/run.mjs";
 
-/** From npm, where each platform's program is a package of its own. */
+/** Versions of Node from npm, where the program for each platform is a package of its own. */
 const NODE_VERSIONS = { 20: "20.20.2", 22: "22.23.3", 24: "24.21.0" };
 
-/** An engine is { name, run(configuration, report), close() }. */
+/** Opens an engine: { name, run(configuration, report), close() }. */
 export async function openEngine({ browser, node }) {
   return browser ? openChromium() : openNode(node);
 }
 
-/** This Node or another version, and the flags that give it relaxed SIMD. */
+/** The program of this Node or another version, with the flags for relaxed SIMD. */
 export async function nodeProgram(major = currentMajor()) {
   return {
     program: major === currentMajor() ? process.execPath : await installNode(major),
@@ -70,7 +70,7 @@ async function openChromium() {
   return {
     name: `Chromium ${browser.version()}`,
     async run(configuration, report) {
-      const context = await browser.newContext(); // a process of its own
+      const context = await browser.newContext(); // with a process of its own
       try {
         await runInPage(await context.newPage(), server.url, configuration, report);
       } finally {
@@ -106,11 +106,11 @@ async function runInPage(page, url, configuration, report) {
 
 const TYPES = { ".js": "text/javascript", ".mjs": "text/javascript", ".wasm": "application/wasm" };
 
-/** Serves the repository to a page that is cross-origin isolated, so that it may have threads. */
+/** Serves the repository to a cross-origin isolated page, which may have threads. */
 export async function serveRepository() {
   const isolation = { "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp" };
   const server = createServer(async (request, response) => {
-    const { pathname } = new URL(request.url, "http://localhost"); // resolved: it cannot leave the root
+    const { pathname } = new URL(request.url, "http://localhost"); // a resolved path cannot leave the root
     const file = path.join(root, pathname);
     try {
       const body = pathname === "/" ? "<!doctype html><title>bench</title>" : await readFile(file);

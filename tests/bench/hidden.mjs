@@ -1,5 +1,5 @@
-// node tests/bench/hidden.mjs: which output rows a NaN spoils that lies in a hidden key and its value, for a table of the
-// README. It needs the peers: `npm ci --prefix tests/bench` installs them.
+// node tests/bench/hidden.mjs: measures which output rows are spoiled by a NaN in a hidden key and its value, for a
+// table of the README. It needs the peers: `npm ci --prefix tests/bench` installs them.
 
 import tf from "@tensorflow/tfjs-core";
 import "@tensorflow/tfjs-backend-wasm";
@@ -13,7 +13,7 @@ const HEADS = { num_heads: 1 };
 const [TOKENS, DIM] = [3, 8];
 const tokens = (last) => Float32Array.from({ length: TOKENS * DIM }, (_, k) => (k < 2 * DIM ? (k % 5) / 10 : last));
 const [query, broken] = [tokens(0.5), tokens(NaN)];
-/** The last key is hidden from every query; under causal from all but the last. */
+/** The last key is hidden from every query; with a causal mask, from all but the last query. */
 const visible = Uint8Array.of(1, 1, 0, 1, 1, 0, 1, 1, 0);
 
 const contenders = {
@@ -53,7 +53,7 @@ async function headwise(options) {
   return output.data;
 }
 
-/** @param {object} more - by name, further inputs: type, its number in a model, data, shape */
+/** @param {object} more - further inputs by name: type (its number in a model), data, shape */
 async function onnx(node, shape, more = {}) {
   const floats = ["Q", "K", "V"].map((name) => ({ name, type: FLOAT, shape }));
   const others = Object.entries(more).map(([name, [, type, , extents]]) => ({ name, type, shape: extents }));

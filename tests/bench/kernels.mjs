@@ -1,4 +1,5 @@
-// node tests/bench/kernels.mjs: the core's calls and the kernel table's functions alone, without copies, on one thread.
+// node tests/bench/kernels.mjs: times the core's calls and the functions of the kernel table, without copies, on one
+// thread.
 
 import { execFileSync } from "node:child_process";
 import path from "node:path";

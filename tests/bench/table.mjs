@@ -24,7 +24,7 @@ export const LEGEND = [
   "of a fresh module; outside: time spent in copies; MB: peak wasm memory; ×peer: how many times longer the peer takes.",
 ].join("\n");
 
-/** Geometric means of the ratios to each peer, and of the share of the roofline, over the cases of a group. */
+/** Geometric means over the cases of a group: of the ratios to each peer, and of the share of the roofline. */
 export function means(records, peers) {
   return [...new Set(records.map(({ group }) => group))].flatMap((group) => {
     const own = records.filter((record) => record.group === group);
@@ -37,7 +37,7 @@ export function means(records, peers) {
   });
 }
 
-/** The form in which a peer computed a case, where it has several, and why it did not. */
+/** Remarks on a case: the form in which a peer computed it, or why a peer did not. */
 export function remarks(record) {
   const chosen = Object.entries(record.peers)
     .filter(([, { trials }]) => trials)

@@ -1,8 +1,11 @@
-// What headwise wants to reach, beside what was measured: information, nothing fails by it.
+// The targets of headwise, with the measured values. They only inform; nothing fails.
 
 import { geometricMean } from "./harness/statistics.mjs";
 
-/** How many times faster than ONNX Runtime Web's MultiHeadAttention at as many threads, as a mean over a group. */
+/**
+ * How many times faster than ONNX Runtime Web's MultiHeadAttention with the same number of threads, as a mean over a
+ * group.
+ */
 const TIMES_FASTER = {
   relaxed: { dense: 2.5, causal: 4.5, decode: 6 },
   simd: { dense: 1.8, causal: 3.5, decode: 6 },
@@ -14,7 +17,7 @@ const OUTSIDE_SHARE = 0.1;
 const SCRATCH_MEGABYTES = 64;
 const LOOKED_AT_RATIO = 2;
 const SPEED_UP = 1.85;
-/** Calls that are shorter need not get faster by threads. */
+/** Threads need not make shorter calls faster. */
 const SHARED_MILLISECONDS = 1;
 
 const TYPICAL = "BERT 12×512×64";
@@ -22,7 +25,7 @@ const PREFILL = ["dense", "causal", "window"];
 
 /**
  * @param {object} run - of one configuration: { variant, threads, records }
- * @param {object[]} runs - all so far
+ * @param {object[]} runs - all runs so far
  * @returns {{ name: string, value: number, goal: number, atMost: boolean, isMet: boolean }[]}
  */
 export function targetsOf(run, runs) {
@@ -36,7 +39,7 @@ export function targetsOf(run, runs) {
   ];
 }
 
-/** Of times that are no calls, each with a goal of its own. */
+/** The targets of other times than calls; each has a goal of its own. */
 export const timesTargets = (records) =>
   records.map(({ case: name, milliseconds, goal }) => atMost(`${name}, ms`, milliseconds, goal));
 
@@ -60,7 +63,7 @@ function rooflineShare(records, group) {
   return shares.length ? [atLeast(`${group}, share of the roofline`, geometricMean(shares), ROOFLINE_SHARE)] : [];
 }
 
-/** The least gain from two threads of the prefill cases that are long enough. */
+/** The smallest gain from two threads, over the prefill cases that are long enough. */
 function speedUp({ variant, threads, records }, runs) {
   const single = runs.find((run) => run.variant === variant && run.threads === 1);
   if (threads !== 2 || !single) return [];

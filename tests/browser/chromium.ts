@@ -8,7 +8,7 @@ export const CHROMIUM = {
   timeout: WAIT_MILLISECONDS,
 } satisfies LaunchOptions;
 
-/** Chromium, whose pages wait as long as a slow machine needs. */
+/** Starts Chromium with time limits for slow machines. */
 export async function launchChromium(...args: string[]): Promise<Browser> {
   const browser = await chromium.launch({ ...CHROMIUM, args: [...CHROMIUM.args, ...args] });
   return browser.on("context", (context) => context.setDefaultTimeout(WAIT_MILLISECONDS));

@@ -1,4 +1,5 @@
-// A page of http and a name that is not localhost: no secure context, so whatever its headers no isolation, no locks.
+// A page served by http under another name than localhost. It is no secure context, so with any headers it has no
+// isolation and no locks.
 
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Browser } from "playwright-core";
@@ -49,7 +50,7 @@ test("headwise/worker there says that its worker may end unnoticed, and a signal
     const hw = await headwise.createAttention();
     const x = floats(4, 2048, 64);
     const call = hw.scaledDotProductAttention(x, x, x, { signal: AbortSignal.timeout(500) });
-    Worker.prototype.terminate.call(workers[0]); // as the browser would: behind the back of the Worker object
+    Worker.prototype.terminate.call(workers[0]); // ends the worker without the Worker object, as the browser would
     const ending = await call.then(
       () => "it ended well",
       (error: Error) => error.name,

@@ -28,7 +28,7 @@ import { launchChromium } from "./chromium.js";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const ROOMS = ["sentence", "positions", "matrix", "flash", "masks", "device", "tensors"];
-/** Node and the browser may run different variants: their sums differ in the last bits. */
+/** Node and the browser may run different variants, so their sums differ in the last bits. */
 const TOLERANCE = 1e-5;
 
 let browser: Browser;
@@ -79,7 +79,7 @@ function expectClose(found: readonly number[], wanted: ArrayLike<number>): void 
   expect(Math.max(...apart)).toBeLessThanOrEqual(TOLERANCE);
 }
 
-/** The numbers of a matrix in sight, rounded to two digits. */
+/** The numbers of a visible matrix, rounded to two digits. */
 const tableNumbers = (name: string) =>
   page
     .locator(`table[aria-label="${name}"] tbody td`)
@@ -250,7 +250,7 @@ test("the keyboard alone goes from room to room, sets and reads", async () => {
   await page.keyboard.press("Tab"); // the first slider: tokens
   await page.keyboard.press("ArrowRight");
   await page.waitForFunction(() => location.hash.includes("tokens=5"));
-  await ready(page, "matrix"); // what is drawn anew while Tab goes on would lose the focus
+  await ready(page, "matrix"); // a control that is drawn again while Tab moves on would lose the focus
   for (
     let presses = 0;
     presses < 120 && !(await page.evaluate(() => document.activeElement?.matches("[aria-label=scores] td")));

@@ -3,27 +3,29 @@ import type { Browser, Page } from "playwright-core";
 
 import { serveDist } from "./staticServer.js";
 
-/** What functions that run in the page find there: an entry of the package as it is served, and numbers to compute with. */
+/**
+ * What functions that run in the page can use: an entry of the package as it is served, and numbers to compute with.
+ */
 export type Headwise = typeof headwisePackage;
 export interface TestWindow {
   readonly headwise: Headwise;
   readonly floats: (...shape: number[]) => { data: Float32Array; shape: number[] };
-  /** Workers that the page starts from now on. */
+  /** Records the workers that the page starts from now on. */
   readonly recordWorkers: () => Worker[];
-  /** How many messages the page hears while something works: thousands, or next to none if its thread is blocked. */
+  /** How many messages the page gets while `work` runs: thousands, or almost none if its thread is blocked. */
   readonly heardDuring: (work: () => Promise<unknown>) => Promise<number>;
 }
 
 interface Opening {
-  /** Of the page. */
+  /** Headers of the page. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Address of the entry; on the page's own server unless it says otherwise. */
+  /** Address of the entry. Default: on the page's own server. */
   readonly entry?: string;
-  /** A name that the browser takes for this machine's. */
+  /** A host name that the browser resolves to this machine. */
   readonly host?: string;
 }
 
-/** Opens a page with an entry of the package loaded; `troubles` collects what the page complains of. */
+/** Opens a page and loads an entry of the package. `troubles` collects the page's errors and warnings. */
 export async function openPage(browser: Browser, { headers = {}, entry = "/index.js", host }: Opening) {
   const server = await serveDist(headers);
   const page: Page = await browser.newPage();

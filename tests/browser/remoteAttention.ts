@@ -9,7 +9,7 @@ export interface RemoteAttention extends Pick<
   readonly report: Attention["report"];
 }
 
-/** An instance in a page, made by the entry of the package at an address: every call goes there and comes back as text. */
+/** An instance in a page, made by the entry of the package at an address. Every call and result is sent as text. */
 export async function remoteAttention(page: Page, entry: string): Promise<RemoteAttention> {
   await page.evaluate(`Object.assign(window, { pack: ${String(pack)}, unpack: ${String(unpack)}, objects: [] })`);
   await page.evaluate(openInPage, entry);
@@ -36,7 +36,7 @@ interface Packed {
   readonly number?: string;
 }
 
-/** Values as text, typed arrays and the numbers that JSON lacks among them. */
+/** Turns values into text, also typed arrays and numbers that JSON does not have. */
 function pack(value: unknown): string {
   return JSON.stringify(value ?? null, (_, item: unknown) => {
     if (typeof item === "number" && !Number.isFinite(item)) return { number: String(item) };
@@ -59,7 +59,7 @@ function unpack(text: string): unknown {
   });
 }
 
-/** What the page holds: the functions above, and the instance followed by its layers. */
+/** What the page holds: the functions above, the instance, and its layers. */
 interface PageWindow {
   readonly pack: typeof pack;
   readonly unpack: typeof unpack;
@@ -74,7 +74,7 @@ async function openInPage(entry: string): Promise<void> {
   (window as unknown as PageWindow).objects.push(await createAttention());
 }
 
-/** Runs in the page: a method's result or a property, a new layer by its number. */
+/** Runs in the page. Returns a method's result or a property; for a new layer its number. */
 async function callInPage(text: string): Promise<string> {
   const { pack, unpack, objects } = window as unknown as PageWindow;
   const [id, name, parameters] = unpack(text) as [number, string, unknown[]];

@@ -16,12 +16,12 @@ export const ISOLATION = {
   "Cross-Origin-Embedder-Policy": "require-corp",
 };
 
-/** Serves dist/ and an empty page at / with the given headers, on a port of its own. */
+/** Serves dist/, and an empty page at /, with the given headers on a port of its own. */
 export function serveDist(headers: Readonly<Record<string, string>>) {
   return serveFolder(fileURLToPath(new URL("../../dist/", import.meta.url)), headers);
 }
 
-/** Serves the files of a folder; / is its index.html or, if it has none, an empty page. */
+/** Serves the files of a folder. / is its index.html, or an empty page if it has none. */
 export async function serveFolder(folder: string, headers: Readonly<Record<string, string>>) {
   const server = createServer((request, response) => {
     const name = new URL(request.url!, "http://localhost").pathname.slice(1) || "index.html";

@@ -1,4 +1,4 @@
-// A thread of the pool traps in the middle of a call: in WebAssembly itself, by a module that was tampered with.
+// A thread of the pool traps during a call. The trap is in WebAssembly itself: the module was changed for that.
 
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type Browser } from "playwright-core";

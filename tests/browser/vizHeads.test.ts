@@ -6,7 +6,7 @@ import { causalProbs, drawn, end, openElement, told, WORDS, type VizWindow } fro
 
 const SIZE = WORDS.length;
 const PROBS = causalProbs(3, SIZE);
-/** Links of these heads and queries that are not weaker than the threshold. */
+/** The links of these heads and queries whose weight is at least the threshold. */
 const linksAbove = (threshold: number, heads: readonly number[], queries: readonly number[]) =>
   heads.flatMap((head) =>
     queries.flatMap((query) =>
@@ -33,7 +33,7 @@ describe("the links", () => {
   const query = (index: number) => page.locator("ul.query li").nth(index);
   const key = (index: number) => page.locator("ul.key li").nth(index);
   const readout = () => page.textContent("[part=readout]");
-  /** Lines that the next picture draws. */
+  /** The lines that the next frame draws. */
   const lines = () =>
     page.evaluate(async () => {
       const { heads } = window as unknown as VizWindow;
@@ -91,7 +91,7 @@ describe("the links", () => {
     await page.keyboard.press("ArrowUp");
     await page.keyboard.press(" ");
     expect(await told(page, "tokenselect")).toEqual([{ queries: [2, 4], keys: [] }]);
-    await page.keyboard.press("ArrowRight"); // to the keys
+    await page.keyboard.press("ArrowRight"); // moves to the keys
     await page.keyboard.press("Home");
     await page.keyboard.press("Enter");
     expect(await told(page, "tokenselect")).toEqual([{ queries: [2, 4], keys: [0] }]);

@@ -146,7 +146,7 @@ describe("the map", () => {
     await page.mouse.wheel(0, -200);
     await page.keyboard.up("Control");
     await drawn(page);
-    expect(await view()).toEqual({ queries: [0, 6], keys: [0, 6] }); // cells are as large as they get
+    expect(await view()).toEqual({ queries: [0, 6], keys: [0, 6] }); // cells have their largest size
     await page.evaluate(() => {
       const { map } = window as unknown as VizWindow;
       const data = Float32Array.from({ length: 1600 }, (_, i) => i / 1600);
@@ -210,7 +210,7 @@ describe("the map", () => {
     });
     expect(error).toBe(false);
     expect(texts).toEqual([...WORDS, ...WORDS]);
-    // every visible cell is one, and what is hidden of a row is one together
+    // One square for every visible cell, and one for all hidden cells of a row together.
     expect(squares).toBe((SIZE * (SIZE + 1)) / 2 + SIZE - 1);
   });
 
@@ -262,7 +262,7 @@ describe("the map", () => {
         return [...canvas.getContext("2d")!.getImageData(x, (grid.offsetTop + 8) * devicePixelRatio, 1, 1).data];
       });
     const bright = await corner();
-    expect(Math.max(...bright.slice(0, 3))).toBeLessThan(110); // the strongest cell is dark on light
+    expect(Math.max(...bright.slice(0, 3))).toBeLessThan(110); // the strongest cell is dark on a light ground
     await page.emulateMedia({ colorScheme: "dark" });
     const isDark = ([red, green]: number[]) => Math.min(red!, green!) > 200;
     expect(isDark(await seenAt(page, corner, isDark))).toBe(true);
@@ -327,7 +327,7 @@ describe("accessibility", () => {
 
 describe("movement", () => {
   const SMOOTH = causalProbs(1, 200);
-  /** How many views are shown after a click on Zoom in, with pictures that are 20 ms apart by a clock of the test. */
+  /** How many views are shown after a click on Zoom in, if frames are 20 ms apart by the test's own clock. */
   const views = (page: Page) =>
     page.evaluate(async () => {
       const { map } = window as unknown as VizWindow;
@@ -444,7 +444,7 @@ describe("a source of 8192 × 8192", () => {
   });
   afterAll(() => close());
   const calls = () => page.evaluate(() => (window as unknown as VizWindow).calls);
-  /** Until so many slices are wanted, and are there. */
+  /** Waits until this many slices have been requested and have arrived. */
   const finished = (slices: number) =>
     page.waitForFunction((wanted) => {
       const { told } = window as unknown as VizWindow;

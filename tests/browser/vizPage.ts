@@ -5,7 +5,7 @@ import { type Browser, type BrowserContextOptions, type Page } from "playwright-
 import { WAIT_MILLISECONDS } from "../hangLimits.mjs";
 import { serveDist } from "./staticServer.js";
 
-/** As strict as a page can be: no inline styles or scripts, no markup from strings. */
+/** The strictest policy: no inline styles or scripts, no markup from strings. */
 const POLICY = "default-src 'none'; script-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'";
 
 export const WORDS = ["The", "cat", "sat", "on", "the", "mat"];
@@ -15,7 +15,7 @@ export interface Probs {
   readonly shape: number[];
 }
 
-/** Causal rows that add up to one, reproducible; exact in float32. */
+/** Causal rows whose sum is one. They are reproducible and exact in float32. */
 export function causalProbs(heads: number, size: number): Probs {
   const data = Array.from({ length: heads * size * size }, (_, i) => {
     const [query, key] = [Math.floor(i / size) % size, i % size];
@@ -28,11 +28,11 @@ export function causalProbs(heads: number, size: number): Probs {
   return { data, shape: [heads, size, size] };
 }
 
-/** What the page holds besides the elements. */
+/** What the page holds in addition to the elements. */
 export interface VizWindow {
   readonly map: AttentionMap;
   readonly heads: AttentionHeads;
-  /** What the elements told, in order. */
+  /** The events of the elements, in order. */
   readonly told: { type: string; detail: unknown }[];
   readonly calls: number[][];
   readonly source: AttentionSource;
@@ -46,7 +46,7 @@ export async function end(browser: Browser): Promise<void> {
   for (const server of servers) server.stop();
 }
 
-/** A page with one element that shows these numbers; `troubles` collects what the page complains of. */
+/** Opens a page with one element that shows these numbers. `troubles` collects the page's errors and warnings. */
 export async function openElement(
   browser: Browser,
   tag: "attention-map" | "attention-heads",
@@ -92,12 +92,12 @@ async function placeElement(given: { tag: string; probs: Probs | undefined; toke
   await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
 }
 
-/** Lets what is due be drawn. */
+/** Waits until all pending drawing is done. */
 export function drawn(page: Page): Promise<unknown> {
   return page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
 }
 
-/** Looks again, picture by picture, until what is seen is as wanted, or for as long as a slow machine may need. */
+/** Looks again in every frame until the wanted state is seen, or until the time limit for slow machines. */
 export async function seenAt<T>(page: Page, look: () => Promise<T>, isWanted: (seen: T) => boolean): Promise<T> {
   const end = Date.now() + WAIT_MILLISECONDS;
   let seen = await look();
@@ -108,7 +108,7 @@ export async function seenAt<T>(page: Page, look: () => Promise<T>, isWanted: (s
   return seen;
 }
 
-/** What the elements have told since the last time. */
+/** The events of the elements since the last time. */
 export function told(page: Page, type: string): Promise<unknown[]> {
   return page.evaluate((wanted) => {
     const { told } = window as unknown as VizWindow;
@@ -116,7 +116,7 @@ export function told(page: Page, type: string): Promise<unknown[]> {
   }, type);
 }
 
-/** Where the middle of a cell is, when all of the map is in sight. */
+/** The middle of a cell on the screen, if the whole map is visible. */
 export async function cellAt(page: Page, query: number, key: number, size: number) {
   const box = (await page.locator("[role=grid]").boundingBox())!;
   return { x: box.x + ((key + 0.5) * box.width) / size, y: box.y + ((query + 0.5) * box.height) / size };

@@ -15,7 +15,7 @@ import { launchChromium } from "./chromium.js";
 import { remoteAttention, type RemoteAttention } from "./remoteAttention.js";
 import { serveDist } from "./staticServer.js";
 
-/** A part of the table that is spread over all of it: the whole runs in Node, on the same adapter. */
+/** This many cases, spread over the whole table. All cases run in Node, on the same adapter. */
 const CASES = 42;
 
 let browser: Browser;
@@ -30,7 +30,7 @@ beforeAll(async () => {
   stop = () => server.stop();
   page = await browser.newPage();
   page.on("console", (message) => {
-    // the empty page has no icon
+    // The empty page has no icon.
     if (!message.location().url.endsWith("/favicon.ico")) complaints.push(message.text());
   });
   page.on("pageerror", (error) => complaints.push(error.message));

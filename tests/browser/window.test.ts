@@ -105,7 +105,7 @@ test("a window that is not isolated has one thread and says why", async () => {
   await close();
   expect(report.threads).toBe(1);
   expect(report.reasons["threads"]).toMatch(/page is not cross-origin isolated \(COOP\/COEP\)/);
-  expect(first).toBeCloseTo(1, 6); // probabilities of three equal values sum to 1 up to rounding
+  expect(first).toBeCloseTo(1, 6); // probabilities of three equal values sum to 1, except for rounding
   expect(troubles).toEqual([]);
 });
 
@@ -147,7 +147,7 @@ describe("under a content security policy", () => {
 });
 
 describe("in a page that requires Trusted Types", () => {
-  /** How createAttention ends there, with a default policy of the page's or without. */
+  /** The outcome of createAttention in a page, with or without a default policy of the page. */
   async function outcomeOf(entry: string, options: { threads: number }, allowing = false) {
     const headers = { ...ISOLATION, "Content-Security-Policy": "require-trusted-types-for 'script'" };
     const { page, troubles, close } = await openPage(browser, { headers, entry });

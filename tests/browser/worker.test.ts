@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => browser.close());
 
-/** Loads an instance and computes; what came of it. */
+/** Loads an instance and computes. Returns the outcome. */
 function outcomeIn(page: Page) {
   return page.evaluate(async () => {
     const { headwise, floats } = window as unknown as TestWindow;
@@ -45,7 +45,7 @@ describe("headwise/worker", () => {
     expect(await outcome({ headers: ISOLATION, entry })).toEqual({ threads: 2, reason: undefined, output });
     const alone = await outcome({ entry });
     expect(alone).toMatchObject({ threads: 1, output });
-    expect(alone.reason).toMatch(/^page is not cross-origin isolated[^;]*$/); // and not that it blocks
+    expect(alone.reason).toMatch(/^page is not cross-origin isolated[^;]*$/); // and does not say that calls block
   });
 
   test("leaves the page awake while it computes, also where it has one thread", async () => {
@@ -69,7 +69,7 @@ describe("headwise/worker", () => {
       const { headwise, floats, recordWorkers } = window as unknown as TestWindow;
       const workers = recordWorkers();
       const hw = await headwise.createAttention();
-      const large = floats(4, 16384, 64); // tens of seconds of work: it cannot end well before
+      const large = floats(4, 16384, 64); // tens of seconds of work: it cannot end before
       const calls = [large, floats(2, 4)].map((x) =>
         hw.scaledDotProductAttention(x, x, x).then(
           () => "it ended well",
@@ -82,8 +82,8 @@ describe("headwise/worker", () => {
       const ones = { data: new Float32Array(8).fill(1), shape: [2, 4] };
       const first = async () => (await hw.scaledDotProductAttention(ones, ones, ones)).output.data[0];
       const firsts = [await first()];
-      // As a browser would that needs memory: behind the back of the Worker object, while no call is pending. Its locks
-      // come free, and come to us when they have been with whoever asked before.
+      // Ends the worker as a browser that needs memory would: without the Worker object, while no call is pending. Its
+      // locks become free, and this page gets them after those who asked before.
       const { held } = await navigator.locks.query();
       Worker.prototype.terminate.call(workers[1]);
       for (const { name } of held!) await navigator.locks.request(name!, () => undefined);

@@ -18,7 +18,7 @@ import { referenceAttention } from "../web/reference.js";
 import { resultProblems } from "../web/resultProblems.js";
 import { describeOnGpu, gpu } from "./gpu.js";
 
-// One file and one instance for all that computes: a pipeline costs seconds of the software adapter's compiler, and
+// All that computes is in one file with one instance: the software adapter needs seconds to compile a pipeline, and
 // each is compiled once for a device.
 
 const RUNS = Number(process.env["HEADWISE_RANDOM_RUNS"] ?? 60);
@@ -181,7 +181,7 @@ describeOnGpu("WebGPU", () => {
 
 type Ragged = ReturnType<typeof randomTensor>;
 
-/** The reference's result, or undefined if a row sees no key and the policy is to throw. */
+/** The reference's result, or undefined if a row sees no key and `emptyRows` is "throw". */
 function referenceOf({ query, key, value, options }: Call) {
   try {
     return referenceAttention(query, key, value, options);

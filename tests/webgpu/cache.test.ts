@@ -11,7 +11,7 @@ import { bothEngines, describeOnGpu } from "./gpu.js";
 type Floats = ReturnType<typeof randomTensor>;
 
 const RUNS = Number(process.env["HEADWISE_RANDOM_RUNS"] ?? 60) / 3;
-/** What two engines may differ by, as a share of the largest number. */
+/** The largest difference between two engines, as a share of the largest number. */
 const SHARE = 5e-6;
 const [B, HKV, HQ, D, DV] = [2, 2, 4, 10, 6];
 const keys = (seed: number, length: number) => randomTensor(seed, [B, HKV, length, D]);
@@ -23,7 +23,7 @@ describeOnGpu("caches on WebGPU", () => {
 
   const form: KvCacheOptions = { batchSize: B, numKvHeads: HKV, headDim: D, valueDim: DV };
 
-  /** Does the same with a cache on each engine and compares what comes out, a list of tensors. */
+  /** Does the same with a cache on each engine, and compares the results, which are lists of tensors. */
   const agree = async (options: KvCacheOptions, use: (cache: KvCache) => Promise<Pick<Floats, "data">[]>) => {
     const run = async (hw: Attention) => {
       const cache = await hw.kvCache(options);

@@ -199,7 +199,7 @@ describeOnGpu("faults of the GPU", () => {
   });
 
   test("another library's tensor is told as what it is, whatever the engine", async () => {
-    // as TensorFlow.js has it: `buffer` and `data` are methods
+    // As in TensorFlow.js: `buffer` and `data` are methods.
     class Tensor {
       readonly shape = [4, 8];
       readonly dtype = "float32";

@@ -1,9 +1,9 @@
-// WebGPU's own classes, changed for a while: devices that are lost at a chosen moment, that run out of memory, and that are
-// watched.
+// Changes WebGPU's own classes for a while: devices that are lost at a chosen moment, that run out of memory, and that
+// are watched.
 
 type Method = (this: unknown, ...parameters: unknown[]) => unknown;
 
-/** Replaces a method of a class of WebGPU; returns what brings it back. */
+/** Replaces a method of a WebGPU class. Returns a function that restores it. */
 function replace(prototype: object, name: string, make: (original: Method) => Method): () => void {
   const methods = prototype as Record<string, Method>;
   const original = methods[name]!;
@@ -16,7 +16,7 @@ function replace(prototype: object, name: string, make: (original: Method) => Me
 const prototypeOf = (name: string): object =>
   (globalThis as unknown as Record<string, { readonly prototype: object }>)[name]!.prototype;
 
-/** Everything of a device that is waited for. */
+/** The asynchronous steps of a device. */
 const STEPS = [
   ["GPUDevice", "popErrorScope"],
   ["GPUDevice", "createComputePipelineAsync"],
@@ -25,9 +25,9 @@ const STEPS = [
   ["GPUBuffer", "mapAsync"],
 ] as const;
 
-/** Watches the devices that are opened, and destroys the one in use at a step: as it is taken, or when it is done. */
+/** Watches all devices, and destroys the one in use at a chosen step: when the step begins, or when it ends. */
 export class LosingGpu {
-  /** Steps taken since the last `lose`. */
+  /** Number of steps since the last `lose`. */
   taken = 0;
   #device: GPUDevice | undefined;
   #at = Infinity;
@@ -58,7 +58,7 @@ export class LosingGpu {
     this.#restore = [opening, ...stepping];
   }
 
-  /** Begins to count anew; at step `at` the device goes, never by default. */
+  /** Begins to count again. The device is lost at step `at`; by default never. */
   lose(at = Infinity, moment: "taken" | "done" = "taken"): void {
     this.taken = 0;
     this.#at = at;
@@ -82,9 +82,9 @@ export class LosingGpu {
   }
 }
 
-/** Makes the n-th buffer from now on fail for want of memory, as a GPU would: the error is told by the error scope. */
+/** The n-th buffer from now on fails because of missing memory. As on a GPU, the error scope reports it. */
 export class PoorGpu {
-  /** Buffers made since the last `fail`. */
+  /** Number of buffers made since the last `fail`. */
   made = 0;
   #at = Infinity;
   readonly #scopes: { readonly filter: unknown; error: unknown }[] = [];
@@ -131,7 +131,7 @@ export class PoorGpu {
     ];
   }
 
-  /** Begins to count anew; buffer `at` fails, none by default. */
+  /** Begins to count again. Buffer `at` fails; by default none. */
   fail(at = Infinity): void {
     this.made = 0;
     this.#at = at;
@@ -142,7 +142,7 @@ export class PoorGpu {
   }
 }
 
-/** Knows the buffers that are not destroyed, and counts the pipelines that are compiled. */
+/** Knows the buffers that are not destroyed, and counts compiled pipelines. */
 export class WatchedGpu {
   readonly buffers = new Set<GPUBuffer>();
   compiled = 0;

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe } from "@jest/globals";
 import { createAttention, type Attention } from "headwise";
 
-/** What tests use of the npm package webgpu, which is Dawn. */
+/** What the tests use of the npm package webgpu, which is Dawn. */
 interface WebgpuPackage {
   readonly create: (flags: string[]) => GPU;
   readonly globals: object;
 }
 
-/** Reachable as long as the process lives: collected, it would take the process with it. */
+/** Keeps the GPU objects as long as the process lives: if one was collected, the process would crash. */
 const kept = globalThis as { headwiseGpus?: GPU[] };
 
 async function load(): Promise<WebgpuPackage | undefined> {
@@ -28,10 +28,10 @@ function gpuWith(flags: string[]): GPU | undefined {
   return gpu;
 }
 
-/** A GPU object with an adapter behind it, or undefined with the reason on the console. */
+/** A GPU object with an adapter, or undefined; then the console says why. */
 export const gpu = await usableGpu();
 
-/** Dawn without a device behind it: it checks everything and computes nothing. */
+/** Dawn without a device: it checks everything and computes nothing. */
 export const nullGpu = gpuWith(["backend=null"]);
 
 async function usableGpu(): Promise<GPU | undefined> {
@@ -51,7 +51,7 @@ const describeWith = (found: GPU | undefined, missing: string) =>
 
 /** Tests that compute on an adapter. */
 export const describeOnGpu = describeWith(gpu, "no WebGPU adapter here");
-/** Tests that only need Dawn to check. */
+/** Tests that only need Dawn's checks. */
 export const describeOnNullGpu = describeWith(nullGpu, "the npm package webgpu does not load here");
 
 /** An instance on the GPU and one on the CPU, for the tests of the surrounding block. */
@@ -68,7 +68,7 @@ export function bothEngines(): { readonly onGpu: Attention; readonly onCpu: Atte
   return engines;
 }
 
-/** A device of the test's own. */
+/** Opens a device for one test. */
 export async function openTestDevice(from = gpu, limits?: Record<string, number>): Promise<GPUDevice> {
   const adapter = (await from!.requestAdapter())!;
   return adapter.requestDevice(limits ? { requiredLimits: limits } : {});

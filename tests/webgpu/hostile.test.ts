@@ -11,5 +11,5 @@ describeOnGpu("hostile arguments to WebGPU", () => {
   });
   afterAll(() => hw.dispose());
 
-  hostileTests(() => hw, 100); // a call takes a software adapter a hundred times as long as wasm
+  hostileTests(() => hw, 100); // a call on a software adapter takes a hundred times as long as on wasm
 });

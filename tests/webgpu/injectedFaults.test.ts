@@ -14,7 +14,7 @@ const returns = { probs: true, topK: 2, lse: true } as const;
 
 type Work = (hw: Attention, layer: Layer) => Promise<unknown>;
 
-/** Every operation that computes on the GPU, each from nothing. */
+/** Every operation that computes on the GPU. Each begins without any state. */
 const operations: [string, Work][] = [
   ["scaledDotProductAttention", (hw) => hw.scaledDotProductAttention(x, x, x, { returns })],
   ["results on the GPU", async (hw) => {
@@ -59,7 +59,7 @@ afterAll(() => {
   process.off("unhandledRejection", note);
 });
 afterEach(async () => {
-  await new Promise((resolve) => setTimeout(resolve, 10)); // told after the current turn
+  await new Promise((resolve) => setTimeout(resolve, 10)); // reported after the current turn
   expect(unhandled.splice(0)).toEqual([]);
 });
 
@@ -87,7 +87,7 @@ describeOnNullGpu("a device that is lost at any step", () => {
       for (const moment of ["taken", "done"] as const) {
         losing.lose(at, moment);
         const outcome = await settled(work(hw, layer));
-        // what was complete before the device went is right to be given
+        // A result that was complete before the device was lost may be returned.
         const isExpected = DeviceLostError.is(outcome) || (outcome === "it was computed" && losing.taken >= taken);
         expect([at, moment, isExpected || String(outcome)]).toEqual([at, moment, true]);
         losing.lose();
@@ -152,7 +152,7 @@ describeOnNullGpu("a device without memory", () => {
   });
   afterAll(() => poor.restore());
 
-  /** An instance of its own: a pool that has all its buffers makes none. */
+  /** An instance of its own, because a pool that has all its buffers makes none. */
   const open = async () => {
     poor.fail();
     const hw = await createAttention({ backend: "webgpu", gpu: nullGpu! });

@@ -27,7 +27,10 @@ const square = (width: number) => ({
   bo: randomTensor(8, [width]),
 });
 
-/** What two engines may differ by: each errs by at most this share of the largest output (sums of at most 64 products). */
+/**
+ * The largest difference between two engines: each has an error of at most this share of the largest output (sums of at
+ * most 64 products).
+ */
 const SHARE = 5e-6;
 
 describeOnGpu("multiHeadAttention on WebGPU", () => {

@@ -48,7 +48,7 @@ describeOnNullGpu("what an instance has on a device", () => {
     watch.buffers.delete(buffer);
     return { buffer, shape: [...x.shape], dtype: "float32" };
   };
-  /** Buffers beside those that are there before. */
+  /** The new buffers that `work` leaves. */
   const made = async (work: () => Promise<unknown>) => {
     const before = new Set(watch.buffers);
     await work();
@@ -146,7 +146,7 @@ describeOnNullGpu("what an instance has on a device", () => {
     into.buffer.destroy();
   });
 
-  /** All that a buffer holds. */
+  /** All words of a buffer. */
   const wordsOf = async (buffer: GPUBuffer) => {
     const readback = device.createBuffer({ size: buffer.size, usage: MAP_READ | COPY_DST });
     const encoder = device.createCommandEncoder();
@@ -171,7 +171,7 @@ describeOnNullGpu("what an instance has on a device", () => {
     }));
     for (let call = 0; call < 5; ++call) {
       await hw.scaledDotProductAttention(ones, ones, ones, { returns });
-      await hw.mergeAttention(alike.slice(0, call + 1)); // the null device only copies: what was put in the pool stays there
+      await hw.mergeAttention(alike.slice(0, call + 1)); // the null device only copies, so what was put into the pool stays there
     }
     const result = await hw.scaledDotProductAttention(small(1), small(2), small(3), { location: "gpu", returns });
     const recorder = device.createCommandEncoder();
@@ -190,7 +190,7 @@ describeOnNullGpu("what an instance has on a device", () => {
   test("a call that fails gives back the results that were to stay on the GPU", async () => {
     const options = { location: "gpu", returns: every, emptyRows: "throw" } as const;
     await hw.scaledDotProductAttention(x, x, x); // kernels are compiled, the pool has buffers
-    // the null device computes zeros, so that no row has seen a key
+    // The null device computes zeros, so every row seems to see no key.
     const left = await made(async () => {
       const reason = await reasonOf(hw.scaledDotProductAttention(x, x, x, options));
       expect(EmptyRowError.is(reason)).toBe(true);

@@ -1,4 +1,4 @@
-// The listing of web/docs/backends.md that computes on WebGPU, in its own Node process.
+// Runs the listing of web/docs/backends.md that computes on WebGPU, in its own Node process.
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";

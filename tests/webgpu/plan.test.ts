@@ -52,7 +52,7 @@ function facts(shape: Partial<AttentionShape>, rest: Partial<AttentionFacts> = {
   };
 }
 
-/** What decides a plan's speed, short enough to read. */
+/** The parts of a plan that decide its speed, short enough to read. */
 function summary({ attend, inspect, packed, stored, narrow, bytes, multiplyAdds }: AttentionPlan) {
   return {
     packed: Object.entries(packed).filter(([, yes]) => yes).map(([name]) => name), // prettier-ignore

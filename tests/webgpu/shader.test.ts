@@ -17,7 +17,10 @@ import { describeOnNullGpu, nullGpu, openTestDevice } from "./gpu.js";
 
 const ALL = { heads: undefined, queries: undefined, average: false };
 
-/** Every kernel that plans choose: small and large tiles, all column counts, both ways of storing, with and without options. */
+/**
+ * Every kernel that plans choose: small and large tiles, all column counts, both stored dtypes, with and without
+ * options.
+ */
 function everyKernel(): Kernel[] {
   const kernels: Kernel[] = [
     flatKernel("pack", { HALF: false }),
@@ -42,7 +45,7 @@ function everyKernel(): Kernel[] {
   return [...new Map(kernels.map((kernel) => [kernelKey(kernel), kernel])).values()];
 }
 
-/** Those that read a cache's rows, with a float32 query. */
+/** The kernels that read a cache's rows, with a float32 query. */
 function kernelsOfCaches(numHeads: number): Kernel[] {
   return (["float16", "int8"] as const).flatMap((dtype) => {
     const facts = factsOf(1, 64, "float32", true, numHeads);
@@ -57,7 +60,7 @@ function kernelsOf(facts: AttentionFacts, limits: Limits): Kernel[] {
   return [attend!.attend.kernel, attend!.merge!.kernel, ...looks];
 }
 
-/** What devices with subgroups and float16 run instead. */
+/** The kernels for devices with subgroups and float16. */
 function kernelsForFeatures(): Kernel[] {
   const facts = (queryLength: number, dtype: FloatDtype) => factsOf(queryLength, 64, dtype, true);
   const kernels = ([4, 8] as const).flatMap((together) =>
@@ -86,7 +89,7 @@ const LIMITS: Limits = {
   maxBufferSize: 2 ** 30,
 };
 
-/** The largest tile needs more than the smallest device has, which the null device is. */
+/** The largest tile needs more workgroup memory than the null device has. */
 const SMALL: Limits = { ...LIMITS, maxComputeWorkgroupStorageSize: 16384 };
 
 function factsOf(
@@ -154,7 +157,7 @@ describeOnNullGpu("Dawn's validation", () => {
   test.each(kernels.map((kernel) => [kernelKey(kernel), kernel] as const))("accepts %s", async (_, kernel) => {
     const module = device.createShaderModule({ code: shaderSource(kernel) });
     expect((await module.getCompilationInfo()).messages.map(({ message }) => message)).toEqual([]);
-    // the null device has the smallest limits, which the largest tiles exceed
+    // The null device has the smallest limits; the largest tiles exceed them.
     if (kernel.constants["Q_TILE"] !== 64) await expect(pipelineOf("test", device, kernel)).resolves.toBeDefined();
   });
 

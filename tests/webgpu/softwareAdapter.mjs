@@ -1,5 +1,5 @@
-// Jest's global setup: without a GPU, tests find the software adapter that Debian's chromium brings (SwiftShader).
-// It must be named before the first process asks Vulkan; a test's process.env is only a copy.
+// Jest's global setup. Without a GPU, tests use the software adapter of Debian's chromium package (SwiftShader). It
+// must be named before the first process asks Vulkan. A test's process.env is only a copy, so tests cannot name it.
 
 import { existsSync } from "node:fs";
 

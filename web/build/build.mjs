@@ -1,4 +1,4 @@
-// npm run build: everything that is stale, and nothing else.
+// npm run build: builds everything that is stale, and nothing else.
 
 import path from "node:path";
 import { pathToFileURL } from "node:url";
@@ -12,12 +12,12 @@ import { run, say } from "./run.mjs";
 import { whenStale } from "./stale.mjs";
 import { buildWasm } from "./wasm.mjs";
 
-/** Brings packages, toolchain and what runs (dist/, dist-demo/) up to date, from wherever the clone stands. */
+/** Builds what is needed to run: packages, toolchain, dist/ and dist-demo/. It also works in a bare clone. */
 export async function buildToRun() {
   await underLock(buildRunnable);
 }
 
-/** The same, the types and the bill of materials: what the npm package holds. */
+/** Builds what the npm package holds: the same, and the types and the bill of materials. */
 export async function buildAll() {
   await underLock(async () => {
     await buildRunnable();
@@ -38,7 +38,7 @@ async function buildRunnable() {
   await buildWasm(await setUp(["wasm"]));
   const { bundle } = await import("./bundle.mjs"); // needs the packages
   await bundle();
-  // The page carries the package, as a user's bundle does.
+  // The page contains the package, as a user's bundle does.
   const inputs = ["web/demo", "dist/index.js", "dist/viz.js", "dist/wasm", "package-lock.json"];
   const outputs = ["dist-demo/cli.js", "dist-demo/page/index.html"];
   await whenStale("demo", { inputs, outputs }, () => run(process.execPath, ["web/demo/build.mjs"]));

@@ -1,4 +1,5 @@
-// web/src → dist: one self-contained, readable module for each entry of the package, with its source map, and the types.
+// web/src → dist: one self-contained, readable module for each entry of the package, with its source map, and the
+// types.
 
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -11,7 +12,7 @@ import { run } from "./run.mjs";
 import { printSizes } from "./sizes.mjs";
 import { whenStale } from "./stale.mjs";
 
-/** A file of dist/, what it is made from, and for which platform. `.cjs` is for `require`. */
+/** Each file of dist/, its source, and its platform. `.cjs` is for `require`. */
 const ENTRIES = [
   { file: "index.js", source: "web/src/entries/index.ts", platform: "browser" },
   { file: "index.node.js", source: "web/src/entries/index.node.ts", platform: "node" },
@@ -29,7 +30,7 @@ const ENTRIES = [
   { file: "viz.cjs", source: "web/src/entries/viz.ts", platform: "browser" },
 ];
 
-/** What each entry was made from, as esbuild tells it. */
+/** The metafile of each entry: esbuild's list of the files in it. */
 export const metafiles = path.join(build, "metafiles");
 
 const CONFIGURATION = ["package.json", "package-lock.json", "web/build/bundle.mjs"];
@@ -44,7 +45,7 @@ export async function bundle() {
   });
 }
 
-/** An older build may have left files that are entries no more; npm would pack them. */
+/** Removes the bundles of an older build: npm would pack a file that is no longer an entry. */
 function removeBundles() {
   const bundles = readdirSync(dist).filter((name) => /\.(c?js|map)$/.test(name));
   for (const name of bundles) rmSync(path.join(dist, name));
@@ -73,7 +74,10 @@ async function bundleEntry({ file, source, platform }) {
   writeMetafile(file, metafile);
 }
 
-/** Keeps in a source map the text of libraries only: the package holds web/src, and what is generated has no readable text. */
+/**
+ * Keeps only the text of libraries in a source map. The package ships web/src, and generated files have no readable
+ * text.
+ */
 function keepLibraries(file) {
   const map = JSON.parse(readFileSync(file, "utf8"));
   const kept = (source, text) => {
@@ -91,7 +95,7 @@ function writeMetafile(file, metafile) {
 
 const fromRoot = (file) => path.relative(root, file);
 
-/** Kernels as text, without what only readers need. */
+/** Loads kernels as text, without comments, indentation and empty lines. */
 const bareWgsl = {
   name: "bare-wgsl",
   setup(build) {
@@ -102,7 +106,7 @@ const bareWgsl = {
   },
 };
 
-/** `inline-module:glue` and `inline-module:wasm`, which the wasm step has made. */
+/** Resolves `inline-module:glue` and `inline-module:wasm`, which the wasm step has made. */
 const inlinedModule = {
   name: "inlined-module",
   setup(build) {
@@ -113,7 +117,7 @@ const inlinedModule = {
   },
 };
 
-/** The public types, generated from the same sources. */
+/** Writes the public types. */
 export async function emitTypes() {
   const inputs = ["web/src", "web/tsconfig.json", "web/tsconfig.types.json", ...CONFIGURATION];
   const required = ENTRIES.filter(({ file }) => file.endsWith(".cjs")).map(({ file }) => path.basename(file, ".cjs"));
@@ -123,7 +127,7 @@ export async function emitTypes() {
     rmSync(path.join(dist, "types"), { recursive: true, force: true });
     await run(process.execPath, ["node_modules/typescript/bin/tsc", "--project", "web/tsconfig.types.json"]);
     copyFileSync(path.join(root, "web/src/entries/vizReact.d.ts"), path.join(dist, "types/entries/vizReact.d.ts"));
-    // What `require` gives has the same types. A file for each way to load a module is what TypeScript looks for.
+    // `require` gives the same types. TypeScript looks for a file of its own for each way to load a module.
     for (const name of required) writeFileSync(path.join(root, typesOf(name)), `export * from "./${name}.js";\n`);
   });
 }

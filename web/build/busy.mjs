@@ -1,12 +1,15 @@
-// Makes the machine busy: a process for each core that only burns.
+// Makes the machine busy: one process for each core computes for nothing.
 
 import { spawn } from "node:child_process";
 import { availableParallelism } from "node:os";
 
-/** Burns for as long as the process whose id is given is its parent: so it also ends when that is killed. */
+/**
+ * The program of such a process. It runs as long as its parent has the given id, so it also ends if the parent is
+ * killed.
+ */
 const BURN = "const parent = Number(process.argv[1]); while (process.ppid === parent);";
 
-/** Burns on every core until this process ends, however it ends. */
+/** Makes every core busy until this process ends, in any way. */
 export function burnAllCores() {
   for (let core = 0; core < availableParallelism(); ++core) {
     const burner = spawn(process.execPath, ["-e", BURN, String(process.pid)], { stdio: ["ignore", 2, 2] });

@@ -13,7 +13,7 @@ export const add = (a, b) => ({
 
 export const sentence = ({ passed, failed, skipped }) => `${passed} passed, ${failed} failed, ${skipped} skipped`;
 
-/** A runner that wrote no report died on the way, which counts as a failure. */
+/** Reads a report. A runner without a report has crashed, which counts as one failure. */
 function read(report) {
   if (!existsSync(report)) throw new Error(`no report: the tests ended before they were through`);
   return JSON.parse(readFileSync(report, "utf8"));
@@ -32,7 +32,7 @@ export function jestCounts(report) {
   const { numPassedTests, numFailedTests, numPendingTests, numTodoTests, numRuntimeErrorTestSuites } = read(report);
   return {
     passed: numPassedTests,
-    failed: numFailedTests + numRuntimeErrorTestSuites, // a file that could not be loaded hides its tests
+    failed: numFailedTests + numRuntimeErrorTestSuites, // the tests of a file that could not be loaded are not counted
     skipped: numPendingTests + numTodoTests,
   };
 }

@@ -1,4 +1,4 @@
-// npm run docs: build/docs, a folder for any static web server: the guides, the API of every entry, the demo.
+// npm run docs: makes build/docs, a folder for any static web server: the guides, the API of every entry, the demo.
 
 import { cp } from "node:fs/promises";
 import path from "node:path";

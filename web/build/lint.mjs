@@ -1,4 +1,4 @@
-// The linters of what is not C++. Each counts as one test.
+// The linters for everything except C++. Each counts as one test.
 
 import { add, nothing, oneFailed } from "./counts.mjs";
 import { ended, say, start } from "./run.mjs";

@@ -1,5 +1,5 @@
-// Whether all C++ is formatted, what clang-tidy finds in the core, and whether all includes go downwards. Both tools say
-// other things in other versions: it is Debian 12's that counts, and where it is missing the check is skipped.
+// Checks that all C++ is formatted and that all includes go downwards, and runs clang-tidy on the core. Other versions of
+// the two tools report other things. So only the versions of Debian 12 are used; without them those checks are skipped.
 
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
@@ -14,7 +14,7 @@ import { ended, run, say, start } from "./run.mjs";
 
 const VERSION = 14;
 const FOLDERS = ["cpp", "tests/cpp", "tests/bench", "tests/package/consumers"];
-/** Its compile commands are those that clang-tidy reads the core with. */
+/** clang-tidy uses the compile commands of this preset. */
 const PRESET = "release";
 
 /** Every file is a test. @returns the counts of counts.mjs */
@@ -46,7 +46,7 @@ async function tidy() {
     .map(({ file }) => file)
     .filter((file) => file.startsWith(core));
   const program = programOf("clang-tidy");
-  // GCC's warnings have names that Clang does not know.
+  // Clang does not know some of GCC's warnings.
   const options = ["-p", path.join(build, PRESET), "--quiet", "--warnings-as-errors=*"];
   const tolerant = "--extra-arg=-Wno-unknown-warning-option";
   return program ? judge(files, (file) => isFine(program, [...options, tolerant, file])) : skip("clang-tidy", files);
@@ -59,13 +59,13 @@ function sourcesIn(folder) {
     .sort();
 }
 
-/** The tool in the version that counts, under either of its names. */
+/** The tool in the right version, under one of its two names. */
 function programOf(tool) {
   return [`${tool}-${VERSION}`, tool].find((name) => {
     try {
       return execFileSync(name, ["--version"], { encoding: "utf8" }).includes(` version ${VERSION}.`);
     } catch {
-      return false; // there is none of that name
+      return false; // there is no program of that name
     }
   });
 }
@@ -75,7 +75,7 @@ function skip(tool, files) {
   return { ...nothing, skipped: files.length };
 }
 
-/** Checks all files, as many at a time as there are cores. */
+/** Checks all files, with one process for each core. */
 async function judge(files, check) {
   const waiting = [...files];
   let counts = nothing;
@@ -89,7 +89,7 @@ async function judge(files, check) {
   return counts;
 }
 
-/** Runs a tool on one file; what it says is shown if it fails. */
+/** Runs a tool on one file. Shows its output if it fails. */
 async function isFine(program, args) {
   const child = start(program, args, { stdio: ["ignore", "pipe", "pipe"] });
   const output = [];

@@ -1,4 +1,5 @@
-// node_modules as the lock file says. Nothing from node_modules may be imported here: it may not be there yet.
+// Installs node_modules as the lock file says. This file must not import anything from node_modules, because it may not
+// exist yet.
 
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
@@ -7,10 +8,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { root } from "./paths.mjs";
 import { run, say } from "./run.mjs";
 
-/** Seconds before each try: registries have bad minutes. */
+/** Seconds before each try, because registries are sometimes unavailable for minutes. */
 const PAUSES = [0, 10, 30];
 
-/** What does not answer in a minute, twice, npm gives up. Under `npm pack --dry-run` packages are needed all the same. */
+/**
+ * npm gives up if there is no answer in a minute, twice. During `npm pack --dry-run` npm would only pretend to install,
+ * so that is switched off.
+ */
 const NPM_CI = [
   "ci",
   "--loglevel=warn",
@@ -21,8 +25,8 @@ const NPM_CI = [
 ];
 
 /**
- * What users run headwise with. First the JavaScript engines, then the tools, under the newest Node among them: npm leaves
- * an optional package away that wants a newer Node than npm itself runs on.
+ * Installs what users run headwise with: first the JavaScript engines, then the tools. The tools are installed with the
+ * newest Node among the engines, because npm leaves out an optional package that needs a newer Node than npm runs on.
  */
 export async function installConsumers() {
   const tools = path.join(root, "tests/package");
@@ -34,8 +38,8 @@ export async function installConsumers() {
 }
 
 /**
- * Installs the npm packages of a folder when they are missing or are not the ones that its lock file names. Its optional
- * ones stay away if they cannot be had, with a word; any other is an error.
+ * Installs the npm packages of a folder if they are missing or differ from its lock file. If an optional package cannot
+ * be installed, this prints a message and goes on; any other failure is an error.
  */
 export async function installPackages({ folder = root, size = "350 MB", env = {} } = {}) {
   let trouble;
@@ -44,7 +48,7 @@ export async function installPackages({ folder = root, size = "350 MB", env = {}
     if (pause > 0) say(`packages: not all came, once more in ${pause} s`);
     await sleep(pause * 1000);
     say(`packages: npm ci (about ${size} on disk)`);
-    const fromCache = pause === 0 ? ["--prefer-offline"] : []; // later, npm shall look whether its cache is old
+    const fromCache = pause === 0 ? ["--prefer-offline"] : []; // after a failure npm must check whether its cache is old
     trouble = await run("npm", [...NPM_CI, ...fromCache], { cwd: folder, env }).catch((error) => error);
   }
   if (trouble) throw trouble;
@@ -63,7 +67,7 @@ function isInstalled(folder) {
   return Object.keys(locked).every(isAsLocked);
 }
 
-/** The optional packages that the folder itself names, are for this system, and are not there. */
+/** The optional packages of the folder that are for this system and are not installed. */
 function absent(folder) {
   const locked = packagesOf(path.join(folder, "package-lock.json"));
   const names = Object.keys(locked[""].optionalDependencies ?? {});

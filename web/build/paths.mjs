@@ -1,4 +1,4 @@
-// The places that more than one build script names.
+// Paths that more than one build script uses.
 
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -7,7 +7,7 @@ export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "
 export const dist = path.join(root, "dist");
 export const build = path.join(root, "build");
 
-/** What headwise/inline carries inside, made by the wasm step for the bundle step. */
+/** The files that headwise/inline contains. The wasm step makes them, the bundle step uses them. */
 export const inlineModule = {
   glue: path.join(build, "inline-module/glue.js"),
   wasm: path.join(build, "inline-module/wasm.js"),

@@ -1,4 +1,4 @@
-// Starting programs, with everything they say on stderr: stdout belongs to the command that was asked for.
+// Starts programs. All their output goes to stderr, because stdout belongs to the command that the user has typed.
 
 import { spawn } from "node:child_process";
 
@@ -6,13 +6,13 @@ import { root } from "./paths.mjs";
 
 export const say = (line) => console.error(line);
 
-/** Leaders of the process groups that run. */
+/** The leaders of all running process groups. */
 const leaders = new Set();
 let areGrouped = false;
 
 /**
- * From now on each program that is started gets a process group of its own, with everything it starts. Groups end with
- * this process. Ctrl-C in a terminal reaches this process only, and ends it.
+ * From now on every program gets a process group of its own, with all programs that it starts. The groups end together
+ * with this process. Ctrl-C in a terminal reaches only this process, and ends it.
  */
 export function useGroups() {
   areGrouped = true;
@@ -20,13 +20,13 @@ export function useGroups() {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => process.exit(1));
 }
 
-/** Ends the groups that run. */
+/** Ends all running groups. */
 export function endGroups() {
   for (const leader of leaders)
     try {
       process.kill(-leader, "SIGKILL");
     } catch (error) {
-      if (error.code !== "ESRCH") throw error; // it ended by itself
+      if (error.code !== "ESRCH") throw error; // it has already ended
     }
 }
 
@@ -39,7 +39,8 @@ export function start(program, args, options) {
 }
 
 /**
- * Runs a program to its end and fails when it fails.
+ * Runs a program to its end. Throws if it fails.
+ *
  * @param {string} program
  * @param {string[]} args
  * @param {{ env?: Record<string, string>, cwd?: string, quiet?: boolean }} options - quiet: output only if it fails

@@ -1,6 +1,6 @@
-// The software bill of materials: what of other projects is inside the npm package, in CycloneDX. Each version is read
-// from the files that were compiled or bundled, never from what was asked for. No date and no serial number: two builds
-// of one commit give the same bytes.
+// The software bill of materials in CycloneDX: which parts of other projects are in the npm package. Each version is
+// read from the files that were compiled or bundled, not from the requested version. There is no date and no serial
+// number, so two builds of one commit give the same bytes.
 
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -30,7 +30,7 @@ const npm = (name, version) => `pkg:npm/${name.replace("@", "%40")}@${version}`;
 
 const manifestIn = (folder) => JSON.parse(readFileSync(path.join(folder, "package.json"), "utf8"));
 
-/** Libraries and runtime inside the wasm files and their loaders. */
+/** The libraries and the runtime inside the wasm files and their loaders. */
 function compiledIn({ root: emscripten, version }) {
   const headers = (variable) => new RegExp(`^${variable}:PATH=(.*)$`, "m").exec(cmakeCache())[1];
   const system = path.join(emscripten, "system/lib");
@@ -63,13 +63,13 @@ function compiledIn({ root: emscripten, version }) {
 
 const cmakeCache = () => readFileSync(path.join(build, "wasm/CMakeCache.txt"), "utf8");
 
-/** A version whose parts are macros of a header. */
+/** A version number from the macros of a header. */
 function numbers(header, macros) {
   const text = readFileSync(header, "utf8");
   return macros.map((macro) => new RegExp(`define ${macro} (\\d+)`).exec(text)[1]).join(".");
 }
 
-/** Three numbers in one: 180100 is 18.1.0. */
+/** A version that is one number: 180100 is 18.1.0. */
 function llvmVersion(header) {
   const number = Number(numbers(header, ["_LIBCPP_VERSION"]));
   return [number / 10_000, (number / 100) % 100, number % 100].map(Math.floor).join(".");
@@ -77,7 +77,7 @@ function llvmVersion(header) {
 
 const dlmallocVersion = (file) => /Version (\d+\.\d+\.\d+)/.exec(readFileSync(file, "utf8"))[1];
 
-/** npm packages of which a piece is inside dist/*.js. */
+/** The npm packages that have code in dist/*.js. */
 function bundled() {
   const inputs = readdirSync(metafiles).flatMap((name) => {
     return Object.keys(JSON.parse(readFileSync(path.join(metafiles, name), "utf8")).inputs);

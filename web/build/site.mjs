@@ -1,4 +1,4 @@
-// npm run build:demo: the lab as a folder for any static host.
+// npm run build:demo: makes the lab as a folder for any static web server.
 
 import path from "node:path";
 

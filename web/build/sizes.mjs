@@ -1,4 +1,5 @@
-// The sizes of what is shipped, as a server sends it (gzip). A budget that is exceeded is a warning, never a failure.
+// Prints the gzip sizes of the shipped files, as a server sends them. A size over its budget is a warning, never a
+// failure.
 
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
@@ -9,7 +10,7 @@ import { say } from "./run.mjs";
 
 const WRAPPER = 48;
 
-/** In KB of 1000 bytes. Files that are not named have no budget. */
+/** In KB of 1000 bytes. A file that is not listed has no budget. */
 const BUDGETS = {
   "index.js": WRAPPER,
   "index.node.js": WRAPPER,

@@ -1,10 +1,11 @@
-// Runs stages one after another and adds up their counts. A budget only warns. What hangs is ended and has failed: a stage
-// after three times its budget, the whole after 80 minutes, ten before CI would end it without a word.
+// Runs stages one after another and adds up their counts. A stage over its budget gives a warning. A stage that takes
+// three times its budget hangs: it is ended and has failed. All stages are ended after 80 minutes, ten minutes before
+// CI would end them without a message.
 
 import { add, nothing, oneFailed, sentence } from "./counts.mjs";
 import { endGroups, say } from "./run.mjs";
 
-/** Of a stage's budget. */
+/** A stage hangs after this many times its budget. */
 const HANGS_AFTER = 3;
 export const WATCHDOG_MINUTES = 80;
 const MINUTE = 60_000;
@@ -12,10 +13,10 @@ const MINUTE = 60_000;
 /**
  * @typedef {object} Stage
  * @property {string} name
- * @property {number} minutes - its budget: at least twice what it takes on a quiet machine of two cores
+ * @property {number} minutes - its budget: at least twice its time on a quiet machine with two cores
  * @property {number} [hangsAfter] - minutes after which it is ended
  * @property {() => Promise<{ passed: number, failed: number, skipped: number }>} run
- * @property {boolean} [isNeeded] - what comes after it cannot run without it
+ * @property {boolean} [isNeeded] - later stages cannot run without it
  */
 
 /**
@@ -47,7 +48,7 @@ export async function runStages(stages, { countsOf = runStage, watchdogMinutes =
   return total;
 }
 
-/** The counts of a stage: one failure if it throws or hangs. */
+/** Runs a stage and returns its counts: one failure if it throws or hangs. */
 export async function runStage({ name, minutes, hangsAfter = HANGS_AFTER * minutes, run }) {
   console.log(`\n=== ${name} (budget ${minutes} min)`);
   const started = Date.now();
@@ -64,7 +65,7 @@ export async function runStage({ name, minutes, hangsAfter = HANGS_AFTER * minut
   return counts;
 }
 
-/** What the work gives. If it fails or takes longer, all programs that it started are ended. */
+/** Returns the result of `work`. If it fails or takes longer, all programs that it started are ended. */
 async function within(minutes, verdict, work) {
   let timer;
   const late = new Promise((_, reject) => {

@@ -1,4 +1,4 @@
-// Steps that run only when something they read has changed.
+// Runs a step only if its inputs have changed.
 
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -8,7 +8,8 @@ import { build, root } from "./paths.mjs";
 import { say } from "./run.mjs";
 
 /**
- * Runs `action` unless its inputs have the same content as at its last success and its outputs are there.
+ * Runs `action`, unless its inputs have the same content as at its last success and its outputs exist.
+ *
  * @param {string} name
  * @param {{ inputs: string[], outputs: string[] }} files - paths from the root; an input may be a folder
  * @param {() => Promise<void>} action
@@ -25,14 +26,14 @@ export async function whenStale(name, { inputs, outputs }, action) {
   writeFileSync(stamp, digest);
 }
 
-/** Of the names and contents of files and folders. */
+/** A digest of the names and contents of files and folders. */
 export function digestOf(inputs) {
   const hash = createHash("sha256");
   for (const file of inputs.flatMap(filesIn)) hash.update(`${file}\0`).update(readFileSync(path.join(root, file)));
   return hash.digest("hex");
 }
 
-/** The file itself, or every file below the folder; nothing when there is no such path. */
+/** The file itself, or all files in the folder, or nothing if the path does not exist. */
 function filesIn(input) {
   const full = path.join(root, input);
   if (!existsSync(full)) return [];

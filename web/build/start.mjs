@@ -1,4 +1,5 @@
-// npm start: from a bare clone to the demo. Progress goes to stderr; stdout is the demo's alone.
+// npm start: builds everything in a bare clone and starts the demo. Progress goes to stderr, and only the demo writes
+// to stdout.
 
 import { spawn } from "node:child_process";
 import path from "node:path";
@@ -12,7 +13,7 @@ try {
   const demo = spawn(process.execPath, [path.join(root, "dist-demo/cli.js"), ...process.argv.slice(2)], {
     stdio: "inherit",
   });
-  // Ctrl-C reaches the demo by itself; a signal sent to this process alone must be passed on.
+  // The terminal sends Ctrl-C to the demo too. Other signals reach only this process, so it passes them on.
   for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => demo.kill(signal));
   const status = await ended(demo);
   process.exitCode = typeof status === "number" ? status : 1;

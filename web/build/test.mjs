@@ -1,12 +1,13 @@
-// npm test: every test of the repository, from a bare clone. The last line is "N passed, N failed, N skipped".
-// A stage that passed is not run again before something it reads has changed: its counts are repeated, as "(cached)".
+// npm test: runs every test of the repository, also in a bare clone. The last line is "N passed, N failed, N skipped".
+// A stage that has passed runs again only if its inputs have changed; otherwise its counts are repeated with
+// "(cached)".
 //
-//   npm test -- --quick            without the sanitizer runs and the fuzzers
-//   npm test -- --whole            with every bundler and engine that users may have, as in CI (npm run test:package: these)
+//   npm test -- --quick            without the sanitizers and the fuzzers
+//   npm test -- --whole            with every bundler and engine that users may have, as in CI (npm run test:package: only these)
 //   npm test -- --only=jest        some stages: lint, native, wasm, asan, tsan, fuzz, jest, webgpu, browser, package, consumers
 //                                  (comma-separated)
-//   npm test -- --busy             beside a process for each core that burns; nothing from the cache
-//   npm test -- --fresh            nothing from the cache; so it is in CI
+//   npm test -- --busy             with one process for each core that keeps it busy; nothing from the cache
+//   npm test -- --fresh            nothing from the cache, as in CI
 //   npm test -- --hunt=10          ten minutes of fuzzing with a new seed, and nothing else
 
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -29,10 +30,10 @@ import { wasmTests } from "./wasmTests.mjs";
 const results = path.join(build, "test-results");
 const shards = [...Array(Math.min(availableParallelism(), 8)).keys()];
 
-/** Everything that threads do: the pool itself, and the whole case table, which runs on one to four of them. */
+/** The tests of threads: the thread pool, and the whole case table, which runs on one to four threads. */
 const THREADED = "ThreadPool.*:Threads.*:LayerBits.DoNotDependOnThreads:KvCache.StoresTheSameBits*:Table/EveryCase*";
 
-/** What every test in C++, every test of the package, and every linter may depend on. */
+/** Files that every C++ test, every test of the package and every linter may depend on. */
 const CORE = ["cpp", "tests/cpp", "tests/cases", "CMakeLists.txt", "CMakePresets.json", "web/build"];
 const DOCUMENTS = ["README.md", "CONTRIBUTING.md"];
 const PACKAGE = [...CORE, ...DOCUMENTS, "web", "tests", "../shared/cases", "package.json", "package-lock.json"];
@@ -48,9 +49,9 @@ const LINTED = [
 ];
 
 /**
- * In the order they run. `minutes` is the budget, at least twice what a quiet machine of two cores takes: a stage that
- * takes longer is told of, one that takes three times as long is ended. `reads` is what its verdict depends on. All
- * budgets add up to less than 45.
+ * All stages in their order. `minutes` is the budget: at least twice the stage's time on a quiet machine with two
+ * cores. A stage over its budget is reported; a stage that takes three times its budget is ended. `reads` are the files
+ * on which its result depends. All budgets together are less than 45 minutes.
  */
 const stagesOf = (hunt) => [
   { name: "lint", minutes: 2, reads: LINTED, run: async () => [await lintWeb(), await lintCpp()].reduce(add) },
@@ -66,7 +67,7 @@ const stagesOf = (hunt) => [
   { name: "consumers", minutes: 8, reads: PACKAGE, run: consumers, isExtra: true },
 ];
 
-/** What comes before every stage: the toolchain and the package. Some of it is downloaded, however slow the network is. */
+/** The build comes before all stages. It may be slow, because it downloads the toolchain and packages. */
 const BUILD = { name: "build", minutes: 3, hangsAfter: 20, run: buildPackage, isNeeded: true };
 
 async function buildPackage() {
@@ -76,7 +77,7 @@ async function buildPackage() {
 }
 
 async function nativeTests(preset, filter = "*") {
-  // Not with sanitizers: GCC takes what they insert for mistakes of ours.
+  // Warnings are not errors with sanitizers, because GCC reports the code that they insert.
   const strict = process.env.CI && preset === "release";
   const configure = ["--preset", preset, ...(strict ? ["-DHEADWISE_WERROR=ON"] : [])];
   await run("cmake", configure, { quiet: true });
@@ -86,7 +87,7 @@ async function nativeTests(preset, filter = "*") {
   return counts.reduce(add);
 }
 
-/** GoogleTest deals its tests out over processes, one for each core. */
+/** GoogleTest divides its tests among processes, one for each core. */
 async function runShard(preset, filter, shard) {
   const report = path.join(results, `${preset}.${shard}.json`);
   const program = path.join(build, preset, "tests/cpp/headwise_tests");
@@ -99,8 +100,8 @@ async function runShard(preset, filter, shard) {
 const FUZZERS = ["fuzz_attention", "fuzz_kv_cache"];
 
 /**
- * A minute of libFuzzer for each target, side by side, from its corpus. A find ends the target with an error. The seed is
- * the same each time, so that the verdict is about the commit; a hunt has a new one.
+ * One minute of libFuzzer for each target, all at the same time, beginning with its corpus. A target that finds an
+ * error fails. The seed is always the same, so that the result depends only on the commit; a hunt has a new seed.
  */
 async function fuzz(hunt) {
   await run("cmake", ["--preset", "fuzz"], { quiet: true });
@@ -112,7 +113,7 @@ async function fuzz(hunt) {
   return verdicts.reduce(add);
 }
 
-/** Seconds after which an input counts as one that hangs, and is kept. It usually takes milliseconds. */
+/** An input that takes longer, in seconds, counts as hanging and is kept. Inputs usually take milliseconds. */
 const INPUT_HANGS_AFTER = 120;
 
 async function fuzzOne(folder, name, hunt) {
@@ -130,28 +131,33 @@ async function fuzzOne(folder, name, hunt) {
 async function jest(name, patterns) {
   const report = path.join(results, `${name}.json`);
   const engine = ["--experimental-vm-modules", "--no-warnings=ExperimentalWarning"];
-  // Node 20 has relaxed SIMD behind a flag; without it the faster variant would go untested there.
+  // Node 20 needs a flag for relaxed SIMD. Without it the relaxed variant would not be tested.
   if (Number(process.versions.node.split(".")[0]) < 22) engine.push("--experimental-wasm-relaxed-simd");
   const config = ["--config", "tests/jest.config.mjs", "--json", `--outputFile=${report}`];
   const status = await statusOf(process.execPath, [...engine, "node_modules/jest/bin/jest.js", ...config, ...patterns]);
   return judged(jestCounts(report), status);
 }
 
-/** Everything that users may run headwise with, on the packed package. Tests of what cannot be installed are skipped. */
+/**
+ * Runs the packed package with all tools and engines that users may have. Tests of what cannot be installed are
+ * skipped.
+ */
 async function consumers() {
   await installConsumers();
   await setUp(["firefox"]).catch((error) => say(`without Firefox: ${error.message}`));
   return jest("consumers", ["tests/package/matrix/"]);
 }
 
-/** A runner that found nothing wrong and still ended badly (a leak seen at exit, a crash) has failed. */
+/** A runner without failed tests that still exits with an error (a leak at exit, a crash) has failed. */
 const judged = (counts, status) => (status !== 0 && counts.failed === 0 ? add(counts, oneFailed) : counts);
 
-/** Runs a program of a stage, in sight. */
+/** Runs a program of a stage and shows its output. */
 const statusOf = (program, args, env = process.env) =>
   ended(start(program, args, { env, stdio: ["ignore", "inherit", "inherit"] }));
 
-/** The counts of the stage: those of its last run, if it passed and reads the same as then; else of a run now. */
+/**
+ * The counts of a stage: those of its last run if it passed and its inputs are the same, otherwise those of a new run.
+ */
 async function countsOf(stage, isFresh) {
   if (!stage.reads) return runStage(stage);
   const stamp = path.join(build, "stamps", `test-${stage.name}.json`);
@@ -206,4 +212,4 @@ try {
   total = add(total, oneFailed);
 }
 console.log(`\n${sentence(total)}`);
-process.exit(total.failed === 0 && total.passed > 0 ? 0 : 1); // also ends what hangs and what burns
+process.exit(total.failed === 0 && total.passed > 0 ? 0 : 1); // also ends hanging programs and busy processes

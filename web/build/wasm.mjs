@@ -1,4 +1,5 @@
-// The WebAssembly modules: CMake and Ninja build what is stale, then the loaders are adapted and copied to dist/wasm.
+// Builds the WebAssembly modules: CMake and Ninja build what is stale, then the loaders are adapted and copied to
+// dist/wasm.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -8,7 +9,7 @@ import { run, say } from "./run.mjs";
 
 const VARIANTS = ["simd", "relaxed"];
 
-/** As aggressive as is safe: what Emscripten links in for ways of loading that are cut off below goes away. */
+/** The strongest safe options. They also remove Emscripten's own ways of loading, which the functions below cut off. */
 const MINIFY = { module: true, ecma: 2022, mangle: true, compress: { ecma: 2022, passes: 3, unused: true } };
 
 /** @param {import('../../cpp/toolchain/emscripten.mjs').Toolchain} toolchain */
@@ -24,9 +25,9 @@ export async function buildWasm(toolchain) {
   await publishAll(folder);
 }
 
-/** Adapts what was linked in a folder, and writes it where the package has it. */
+/** Adapts the linked files of a folder, and writes them to dist/wasm. */
 export async function publishAll(folder) {
-  const { minify } = await import("@swc/core"); // installed by an earlier step of the build
+  const { minify } = await import("@swc/core"); // an earlier step of the build has installed it
   const small = async (glue) => (await minify(glue, MINIFY)).code;
   for (const variant of VARIANTS) await publish(folder, variant, small);
   await publishInline(folder, small);
@@ -56,8 +57,8 @@ async function publish(folder, variant, small) {
 }
 
 /**
- * What headwise/inline is bundled with: a loader that loads nothing, and the module as text that any server passes on.
- * The module is a file too, for engines that compile no bytes (Cloudflare Workers).
+ * Writes the files that headwise/inline contains: a loader that loads nothing, and the module as text, which every
+ * server can send. The module is also written as a file, for engines that compile no bytes (Cloudflare Workers).
  */
 async function publishInline(folder, small) {
   const linked = (ending) => readFileSync(path.join(folder, "inline", `headwise.inline.${ending}`));
@@ -71,7 +72,7 @@ async function publishInline(folder, small) {
   writeIfChanged(inlineModule.wasm, Buffer.from(`export default ${JSON.stringify(wasm.toString("base64"))};\n`));
 }
 
-/** The module with a custom section that says what it is: see web/src/wasm/moduleLabel.ts. */
+/** Adds the label to a module, as a custom section; see web/src/wasm/moduleLabel.ts. */
 function labelled(wasm, kind) {
   const label = Buffer.from(JSON.stringify({ version: packageVersion(), ...kind }));
   const name = Buffer.from("headwise");
@@ -83,27 +84,36 @@ function labelled(wasm, kind) {
 const packageVersion = () => JSON.parse(readFileSync(path.join(root, "package.json"), "utf8")).version;
 
 /**
- * The loader starts its threads from itself, by the name it was linked under. Served from elsewhere (a renamed file, a
- * blob) it must use the URL it was loaded from; and bundlers that see `new Worker(new URL("name", …))` in an asset try
- * to bundle it once more, some without end.
+ * The loader starts threads from its own file, by the name that it was linked with. If it is served under another name
+ * or as a blob, it must use the URL that it was loaded from. Also, bundlers that see `new Worker(new URL("name", …))`
+ * in an asset bundle it again, some of them without end.
  */
 function startWorkersFromOwnUrl(glue, ownUrl) {
   const byName = /new Worker\(new URL\("headwise\.\w+\.js",\s*import\.meta\.url\),/g;
   return replaceOne(glue, byName, `new Worker(${ownUrl},`);
 }
 
-/** Threads call nothing by way of Embind; to describe every class to each of them took longer than the rest of its start. */
+/**
+ * Threads call nothing through Embind. To describe all classes to a thread would take longer than the rest of its
+ * start.
+ */
 function withoutBindingsOfThreads(glue) {
   return replaceOne(glue, /if\s*\(!initializedJS\)\s*\{\s*__embind_initialize_bindings\(\);/g, "if(!initializedJS){");
 }
 
-/** A thread that traps must fail the call that it works for; thrown in an event handler, its error would fail the process. */
+/**
+ * If a thread traps, the call that it works for must fail. The loader throws in an event handler, which would end the
+ * process.
+ */
 function tellingOfCrashes(glue) {
   const handler = /worker\.onerror\s*=\s*e\s*=>\s*\{[^{}]*(?:\$\{[^{}]*\}[^{}]*)*throw e;?\s*\}/g;
   return replaceOne(glue, handler, 'worker.onerror=e=>{e.preventDefault?.();Module["onAbort"]?.(e.message)}');
 }
 
-/** The module always comes from JavaScript, compiled: the loader's own ways to fetch it are dead, and say so to a minifier. */
+/**
+ * The module always comes compiled from JavaScript. The loader's own ways to fetch it are removed, so that the minifier
+ * can remove what they use.
+ */
 function withoutOwnLoading(glue) {
   const own = /wasmBinaryFile\s*\?\?=\s*findWasmBinary\(\);\s*instantiateAsync\([^)]*\)\.catch\(readyPromiseReject\);/g;
   return replaceOne(glue, own, "");
@@ -113,14 +123,15 @@ function withoutOwnUrl(glue) {
   return replaceOne(glue, /var _scriptName\s*=\s*import\.meta\.url/g, 'var _scriptName=""');
 }
 
-/** Node gives workers the flags it was started with, and some (`--input-type` beside `--eval`) no worker can start with. */
+/** Node gives its flags to workers. With some flags (`--input-type` with `--eval`) no worker starts. */
 function withoutCommandLineFlags(glue) {
   return replaceOne(glue, /workerData:\s*"em-pthread"/g, (match) => `${match},execArgv:[]`);
 }
 
 /**
- * The loader waits for messages of its threads by Atomics.waitAsync, for ever, and the waiting promise holds the whole
- * instance: none would ever be collected. Without, it gets them by postMessage, as where waitAsync does not exist.
+ * The loader waits for messages of its threads with Atomics.waitAsync, without end. The waiting promise would keep the
+ * whole instance from being collected. Without it, the loader gets messages by postMessage, as in engines without
+ * waitAsync.
  */
 function withoutLastingWait(glue) {
   return replaceOne(glue, /var wait\s*=\s*Atomics\.waitAsync\(/g, (match) => `return;${match}`);

@@ -1,4 +1,4 @@
-// The C++ tests as WebAssembly in Node: the same programs as natively, for both variants of the instruction set.
+// Runs the C++ tests as WebAssembly in Node: the same programs as natively, for both variants of the instruction set.
 
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -11,7 +11,7 @@ import { ended, run, say, start } from "./run.mjs";
 const PRESET = "wasm-tests";
 const VARIANTS = ["simd", "relaxed"];
 
-/** Builds the tests and runs both variants side by side. @returns the counts of counts.mjs */
+/** Builds the tests and runs both variants at the same time. @returns the counts of counts.mjs */
 export async function wasmTests() {
   const toolchain = findToolchain();
   const folder = path.join(build, PRESET);
@@ -33,11 +33,11 @@ async function runVariant(folder, variant) {
   const report = path.join(results, `${PRESET}.${variant}.json`);
   rmSync(report, { force: true });
   const program = path.join(folder, "tests/cpp", `headwise_tests.${variant}.cjs`);
-  // Node 20 has relaxed SIMD behind a flag.
+  // Node 20 needs a flag for relaxed SIMD.
   const engine = Number(process.versions.node.split(".")[0]) < 22 ? ["--experimental-wasm-relaxed-simd"] : [];
   const args = [`--gtest_output=json:${report}`, "--gtest_brief=1"];
   const child = start(process.execPath, [...engine, program, ...args], { stdio: ["ignore", 2, 2] });
   const status = await ended(child);
   const counts = googleTestCounts(report);
-  return status !== 0 && counts.failed === 0 ? add(counts, oneFailed) : counts; // it died after its last test
+  return status !== 0 && counts.failed === 0 ? add(counts, oneFailed) : counts; // it crashed after its last test
 }

@@ -1,4 +1,4 @@
-// What is timed. Shapes are heads × queries × keys × dim; `group` is what geometric means are taken over.
+// The cases. Shapes are heads × queries × keys × dim. Geometric means are computed over each `group`.
 
 const self = (heads, length, dim, more) => ({ heads, queries: length, keys: length, dim, ...more });
 
@@ -29,7 +29,7 @@ const SHAPES = [
   { name: "memory 1×65536×64", group: "memory", ...self(1, 65536, 64, { once: true }) },
 ];
 
-/** Every case, with what most leave out. */
+/** All cases, with defaults filled in. */
 export const CASES = SHAPES.map((shape) => ({
   batch: 1,
   kvHeads: shape.heads,
@@ -47,7 +47,7 @@ export function visibleKeys({ causal, left, queries, keys, lengths }, batch, que
   return causal ? [Math.max(0, position - left), position] : [0, length - 1];
 }
 
-/** Pairs of one head's queries and keys that are visible, over the whole batch. */
+/** Number of visible pairs of a query and a key for one head, over the whole batch. */
 function visiblePairs(shape) {
   let pairs = 0;
   for (let batch = 0; batch < shape.batch; batch++)
@@ -58,7 +58,7 @@ function visiblePairs(shape) {
   return pairs;
 }
 
-/** Multiplications and additions of what is visible. */
+/** Multiplications and additions for visible pairs. */
 export function operations(shape) {
   const { heads, queries, dim } = shape;
   const attention = heads * visiblePairs(shape) * dim * 4;
@@ -76,6 +76,6 @@ export function bytesTouched(shape) {
   return tokens(queries) * width * 4 * 2 + tokens(keys) * kvHeads * row * 2;
 }
 
-/** Whether a filter, part of a name or a whole group, chooses a case. */
+/** Whether a filter chooses a case: it is part of the case's name, or the name of its group. */
 export const isChosen = ({ name, group }, filter) =>
   group === filter || name.toLowerCase().includes(filter.toLowerCase());

@@ -1,5 +1,5 @@
-// Wasm memory only grows, so the size of a contender's memories is its peak. Runtimes with threads make their memory in
-// JavaScript: whoever makes one while this watch is on is seen.
+// Wasm memory only grows, so its size is the peak of a contender. Runtimes with threads make their memory in
+// JavaScript; this file watches the constructor.
 
 const made = [];
 const Plain = WebAssembly.Memory;
@@ -11,7 +11,7 @@ WebAssembly.Memory = class Memory extends Plain {
   }
 };
 
-/** Runs `work` and returns its result, and a function that tells the bytes of the memories made meanwhile. */
+/** Runs `work`. Returns its result, and a function that gives the bytes of all memories made in the meantime. */
 export async function watchMemory(work) {
   const before = made.length;
   const result = await work();

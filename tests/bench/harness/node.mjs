@@ -1,4 +1,4 @@
-// The harness in Node: started by bench.mjs with its configuration as the first argument, reports by IPC.
+// The harness in Node. bench.mjs starts it with its configuration as the first argument; it reports by IPC.
 
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
@@ -18,4 +18,4 @@ const messages = [];
 
 await run(JSON.parse(process.argv[2]), environment, (message) => messages.push(send(message)));
 await Promise.all(messages);
-process.exit(0); // the peers' threads would stay
+process.exit(0); // otherwise the peers' threads would keep the process alive

@@ -1,6 +1,6 @@
-// The numbers of a case, the same for every contender, and the order in which each wants them.
+// The numbers of a case, which are the same for every contender, and the layouts that contenders need.
 
-/** Seeded uniform numbers of variance 1. */
+/** Uniform random numbers of variance 1, from a seed. */
 function noise(length, seed) {
   const values = new Float32Array(length);
   let state = seed;
@@ -11,12 +11,12 @@ function noise(length, seed) {
   return values;
 }
 
-/** Query, key and value as [batch, heads, length, dim]; for a layer its input and weights too. */
+/** Query, key and value as [batch, heads, length, dim]; for a layer also its input and weights. */
 export function makeProblem(shape) {
   const { batch, heads, kvHeads, queries, keys, dim, cache, layer } = shape;
   const width = heads * dim;
   if (layer) return { shape, input: noise(queries * width, 1), weights: makeWeights(width) };
-  // A float16 cache is to hold exactly what the reference sees.
+  // A float16 cache must hold exactly the numbers of the reference.
   const stored = (values) => (cache === "float16" ? values.map(roundToHalf) : values);
   return {
     shape,
@@ -33,7 +33,10 @@ function makeWeights(width) {
   return { Wq, Wk, Wv, Wo, bq, bk, bv, bo };
 }
 
-/** To 11 significant bits; the numbers here are far from float16's limits, except below its smallest normal. */
+/**
+ * Rounds to 11 significant bits. The numbers here are within float16's range, except those below its smallest normal
+ * number.
+ */
 function roundToHalf(x) {
   const step = 2 ** (Math.max(-14, Math.floor(Math.log2(Math.abs(x) || 1))) - 10);
   return Math.round(x / step) * step;
@@ -51,7 +54,7 @@ export function packHeads(data, { batch, heads, length, dim }) {
   return packed;
 }
 
-/** [1, kvHeads, length, dim] → [1, heads, length, dim], each kv head once for every query head of its group. */
+/** [1, kvHeads, length, dim] → [1, heads, length, dim]: repeats each key head for every query head of its group. */
 export function repeatHeads(data, { heads, kvHeads }) {
   const size = data.length / kvHeads;
   const repeated = new Float32Array(heads * size);

@@ -1,4 +1,4 @@
-/** One of the bench's own programs, with its threads started. */
+/** Loads one of the bench's own programs and starts its threads. */
 export async function loadProgram(name, { threads, locate, isNode }) {
   const { default: create } = await import(locate(`build/bench-programs/${isNode ? "node" : "worker"}/${name}.js`));
   const program = await create({ numThreads: threads });

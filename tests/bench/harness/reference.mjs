@@ -1,13 +1,13 @@
-// A few rows of the result by definition, in double precision, and how far a float32 engine may be from them: the error
-// model of the tests.
+// Some rows of the result, computed by definition in double precision, and their tolerance for a float32 engine: the
+// error model of the tests.
 
 import { visibleKeys } from "./cases.mjs";
 
 const EPSILON = 2 ** -24;
-/** Other engines promise nothing; what they compute must still be the same attention. */
+/** Other engines promise no accuracy, but they must compute the same attention. */
 const PEER_TOLERANCE = 1e-3;
 
-/** Rows worth looking at: the corners, and some between. */
+/** The rows to check: the corners, and some between. */
 export function sampleRows({ batch, heads, queries, lengths }) {
   const rows = [];
   for (let k = 0; k < 16; k++) {
@@ -20,7 +20,10 @@ export function sampleRows({ batch, heads, queries, lengths }) {
   return rows;
 }
 
-/** @returns a function of { b, h, i }: `values` of that row, the `tolerance` of each, and the looser one of peers */
+/**
+ * @returns a function of { b, h, i }: the `values` of that row, the `tolerance` of each, and a larger tolerance for
+ *   peers
+ */
 export function referenceOf(problem) {
   return problem.shape.layer ? layerRows(problem) : (row) => attentionRow(problem, row);
 }
@@ -68,7 +71,10 @@ function attentionRow({ shape, query, key, value }, { b, h, i }) {
   return { values, tolerance, peerTolerance: magnitudes.map((m) => m * PEER_TOLERANCE) };
 }
 
-/** Every output row needs all keys and values, so these are projected once. The tests hold layers to a sharper bound. */
+/**
+ * The rows of a layer. Every row needs all keys and values, so these are projected once. The tests check layers with a
+ * smaller tolerance.
+ */
 function layerRows({ shape, input, weights }) {
   const { heads, queries, dim } = shape;
   const width = heads * dim;
@@ -102,7 +108,7 @@ function layerRows({ shape, input, weights }) {
   };
 }
 
-/** Throws if a row that a contender computed is not the reference's. `read(row)` gives its numbers. */
+/** Throws if a row of a contender differs from the reference. `read(row)` gives its numbers. */
 export function checkRows(rows, read, isPeer) {
   for (const { row, expected } of rows) {
     const actual = read(row);

@@ -3,12 +3,12 @@ import { loadProgram } from "./program.mjs";
 const COMPUTE_SECONDS = 0.004;
 const READ_SECONDS = 0.008;
 
-/** The probes of this variant, on as many threads as the engine has. Rates are the best that was seen. */
+/** Opens the probes of this variant, on as many threads as the engine has. A rate is the best one measured. */
 export async function openRoofline(options) {
   const program = await loadProgram(`roofline.${options.variant}`, options);
   const best = (forms, rate) => Math.max(...Array.from({ length: forms }, (_, form) => rate(form)));
   return {
-    /** Watches the machine during a case that touches so many bytes. */
+    /** Watches the machine during a case that touches this many bytes. */
     watch(bytes) {
       let compute = 0;
       let read = 0;
@@ -23,7 +23,7 @@ export async function openRoofline(options) {
             best(program._read_forms(), (f) => program._read_rate(f, bytes, READ_SECONDS)),
           );
         },
-        /** Operations and bytes a second. */
+        /** Operations and bytes per second. */
         rates: () => ({ compute, read }),
       };
     },

@@ -1,5 +1,6 @@
-// One configuration (variant, threads) in the engine that runs this file: every case is checked, then timed.
-// Runs in Node and in a browser's worker; what differs between them arrives as `environment`:
+// Runs one configuration (variant, threads) in the present engine: every case is checked, then timed. It works in Node
+// and in a browser's worker; `environment` has what differs:
+//
 //   locate(path)   address of a file of the repository
 //   read(url)      its bytes
 //   isNode
@@ -21,9 +22,9 @@ const PEERS = {
   naive: "../peers/naive.mjs",
 };
 
-/** A form whose first call takes so many times longer than the best is not tried again. */
+/** A form is not tried again if its first call takes this many times longer than the best form. */
 const HOPELESS = 8;
-/** Of a peer that takes longer than this one call must do. */
+/** If a call of a peer takes longer than this, it is called only once. */
 const ONE_CALL_MILLISECONDS = 8000;
 
 /**
@@ -33,7 +34,8 @@ const ONE_CALL_MILLISECONDS = 8000;
  * @param {string[]} configuration.peers
  * @param {string} configuration.filter - part of a case's name, or its group
  * @param {number} configuration.rounds
- * @param {boolean} configuration.withMemoryCase - it takes half a minute, and its memory does not depend on anything
+ * @param {boolean} configuration.withMemoryCase - the case takes half a minute, and its memory is the same in every
+ *   configuration
  * @param {(message: object) => void} report - gets { note } and { record }
  */
 export async function run(configuration, environment, report) {
@@ -90,7 +92,7 @@ async function runCase(shape, headwise, peers, roofline, { rounds }) {
   return record;
 }
 
-/** Times headwise, headwise on tensors of its own and the peers in turns. */
+/** Times headwise, headwise on its own tensors, and the peers in turns. */
 async function compare(record, own, peers, machine, rounds) {
   const inside = await own.inside?.();
   const entries = [own, ...(inside ? [inside] : []), ...peers];
@@ -119,7 +121,7 @@ async function preparePeers(peers, problem, rows) {
   return { entries, notRun };
 }
 
-/** A peer may have several ways to compute a case. All are tried, one at a time, and the fastest is compared. */
+/** Finds a peer's fastest form of a case. All forms are tried, one at a time. */
 async function fastestForm(forms, rows) {
   if (forms.length === 0) throw new Error("it has no operator for this");
   const trials = {};
@@ -167,7 +169,7 @@ function speed({ operations: work, bytes }, { median, spread }, { compute, read 
   };
 }
 
-/** The least of what a call takes within half a second, at least once: V8 has optimised it by then. */
+/** The shortest call within half a second, at least one call. V8 has optimised the code by then. */
 async function bestTime(call) {
   let best = Infinity;
   for (const end = performance.now() + 500; best === Infinity || performance.now() < end;)

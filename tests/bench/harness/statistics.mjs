@@ -6,7 +6,7 @@ export function quantile(values, part) {
   return sorted[below] + (place - below) * (sorted[above] - sorted[below]);
 }
 
-/** The median, and half the distance of the quartiles as a share of it. */
+/** The median, and the spread: half the distance between the quartiles, divided by the median. */
 export function summary(values) {
   const median = quantile(values, 0.5);
   return { median, spread: (quantile(values, 0.75) - quantile(values, 0.25)) / 2 / median };

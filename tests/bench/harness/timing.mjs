@@ -1,18 +1,18 @@
-// Interleaved timing: every round gives each contender its turn, so that a disturbance, a warm chip or a slower clock
-// meets all of them.
+// Interleaved timing: in every round each contender has a turn. So a disturbance, a warm chip or a slower clock affects
+// all contenders.
 
-/** Long enough for V8 to have optimised every hot function in the background. */
+/** After this time V8 has optimised every hot function in the background. */
 const WARM_UP_MILLISECONDS = 500;
-/** One turn: calls are repeated until a timer's steps do not matter. */
+/** The length of a turn: calls are repeated until the timer's resolution does not matter. */
 const TURN_MILLISECONDS = 40;
-/** A contender that is slower than a turn allows has fewer turns. */
+/** A contender whose turn takes longer gets fewer turns. */
 const MOST_MILLISECONDS = 4000;
 
 /**
  * @param {{ call: () => Promise<unknown> }[]} entries
  * @param {number} rounds
  * @param {() => Promise<void>} betweenRounds
- * @returns {Promise<number[][]>} milliseconds of a call, one for each turn, by entry
+ * @returns {Promise<number[][]>} for each entry the milliseconds of a call, one number for each turn
  */
 export async function timeInterleaved(entries, rounds, betweenRounds) {
   const samples = entries.map(() => []);
@@ -51,5 +51,7 @@ async function turn({ call }, calls) {
   return (performance.now() - start) / calls;
 }
 
-/** Lets messages between workers arrive, and threads that spin for more work (ONNX Runtime's) go to sleep. */
+/**
+ * Waits a moment: messages between workers arrive, and threads that spin for more work (ONNX Runtime's) go to sleep.
+ */
 export const breathe = () => new Promise((resolve) => setTimeout(resolve, 20));

@@ -1,4 +1,4 @@
-// The harness in a browser: a module worker, which may block as Node may. Gets its configuration as the first message.
+// The harness in a browser: a module worker, which may block as Node may. The first message is its configuration.
 
 /* global self */
 

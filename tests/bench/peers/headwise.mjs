@@ -1,5 +1,5 @@
-// headwise itself, through its public API. Every case has an instance of its own, with a module that V8 has not seen:
-// its first call is a first call, and its memory holds this case only.
+// headwise itself, through its public API. Every case has an instance of its own, with a module that V8 has not seen.
+// So its first call includes compilation, and its memory holds only this case.
 
 import { packHeads } from "../harness/problem.mjs";
 
@@ -20,7 +20,7 @@ export async function openHeadwise({ variant, threads, locate, read, isNode }) {
   };
 }
 
-/** The module with a custom section of random bytes: V8 keeps compiled code of a module by its bytes. */
+/** Adds a custom section of random bytes to the module, because V8 caches compiled code by the module's bytes. */
 function withStamp(wasm) {
   const name = [5, ...new TextEncoder().encode("bench")];
   const content = crypto.getRandomValues(new Uint8Array(16));
@@ -61,7 +61,7 @@ export const rowOf =
       .subarray(((b * heads + h) * queries + i) * dim)
       .subarray(0, dim);
 
-/** The same call on tensors that lie in the engine, which copies nothing. */
+/** The same call on tensors inside the engine, which copies nothing. */
 function insideEngine(hw, tensors, attend) {
   const inner = tensors.map(({ data, shape }) => {
     const tensor = hw.allocate(shape);
@@ -75,7 +75,7 @@ function insideEngine(hw, tensors, attend) {
 export async function cache(hw, { shape, query, key, value }) {
   const { heads, kvHeads, keys, dim } = shape;
   const held = await hw.kvCache({ numKvHeads: kvHeads, headDim: dim, dtype: shape.cache, capacity: keys });
-  const chunk = 1024; // tokens appended at once: as a whole the copy would be as large as the cache
+  const chunk = 1024; // tokens of one append: a copy of all tokens would be as large as the cache
   for (let from = 0; from < keys; from += chunk) {
     const tokens = (data) => tokensOf(data, shape, from, Math.min(from + chunk, keys));
     await held.append(tokens(key), tokens(value));

@@ -1,4 +1,4 @@
-// The textbook program: its arrays lie in its memory, so nothing is copied.
+// The textbook program. Its arrays lie in its memory, so it copies nothing.
 
 import { loadProgram } from "../harness/program.mjs";
 

@@ -1,10 +1,10 @@
-// The cases as ONNX graphs, in every form that ONNX Runtime has for them. What is learned or was computed before (a
-// layer's weights, a cache) is part of the graph, as headwise holds it too; the rest is copied in and out by each call.
+// The cases as ONNX graphs, in every form that ONNX Runtime has for them. Weights of a layer and the content of a cache
+// are part of the graph, as headwise holds them too. Every call copies the other inputs and the output.
 
 import { packHeads, repeatHeads } from "../harness/problem.mjs";
 import { INT32, INT64, onnxModel } from "./onnxModel.mjs";
 
-/** Beyond this a graph with repeated heads does not fit the runtime's memory. */
+/** With more bytes, a graph with repeated heads does not fit the runtime's memory. */
 const MOST_CONSTANT_BYTES = 600e6;
 
 /** @returns {{ form: string, open: () => Promise<object> }[]} */
@@ -95,7 +95,7 @@ function packedFeeds({ shape, query, key, value }, heads = shape.heads) {
   ];
 }
 
-/** MultiHeadAttention knows no groups: keys and values are repeated for it. */
+/** MultiHeadAttention has no groups, so keys and values are repeated. */
 function multiHead(problem) {
   const { heads, causal } = problem.shape;
   const attributes = { num_heads: heads, unidirectional: Number(causal) };
@@ -137,7 +137,7 @@ function standard({ shape, query, key, value }) {
   };
 }
 
-/** The cache holds all tokens but the last, which arrives with the query. */
+/** The cache holds all tokens except the last, which arrives with the query. */
 function groupedDecode({ shape, query, key, value }) {
   const { heads, kvHeads, keys, dim } = shape;
   const tokens = (data, from, to) => {
@@ -241,7 +241,7 @@ function separateLayer(problem) {
   };
 }
 
-/** No fused operator gives probabilities away, so the formula is written out. */
+/** No fused operator returns probabilities, so the formula is written out. */
 function lookedAt(problem) {
   const { dim, topK } = problem.shape;
   const { feeds, output } = standard(problem);

@@ -1,5 +1,5 @@
-// A model in ONNX's protobuf form, written by hand: the few fields that a graph of named operators needs
-// (onnx/onnx.proto3 of the ONNX project gives their numbers).
+// Writes a model in ONNX's protobuf form: only the fields that a graph of named operators needs. Their numbers are in
+// onnx/onnx.proto3 of the ONNX project.
 
 export const FLOAT = 1;
 export const INT32 = 6;
@@ -36,7 +36,7 @@ function nodeProto({ op, domain, inputs, outputs, attributes = {} }) {
   ];
 }
 
-/** A plain number is an integer, a list one of integers, { float } a float. */
+/** A number is an integer, a list is a list of integers, { float } is a float. */
 function attributeProto(name, value) {
   if (Array.isArray(value)) return [text(1, name), ...value.map((item) => integer(8, item)), integer(20, 7)];
   if (typeof value === "number") return [text(1, name), integer(3, value), integer(20, 2)];
@@ -58,7 +58,7 @@ function valueProto(name, type, shape) {
   return [text(1, name), message(2, [message(1, [integer(1, type), ...(extents ? [extents] : [])])])];
 }
 
-// A piece is a list of byte arrays, so that large tensors are copied once, at the end.
+// A piece is a list of byte arrays, so that large tensors are copied only once, at the end.
 
 const text = (number, string) => field(number, new TextEncoder().encode(string));
 const integer = (number, value) => [key(number, 0), varint(value)];

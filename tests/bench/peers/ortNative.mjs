@@ -1,6 +1,6 @@
 import { onnxForms } from "./onnx.mjs";
 
-/** ONNX Runtime outside the browser, on one thread whatever headwise has. */
+/** ONNX Runtime outside the browser, always on one thread. */
 export async function open({ isNode }) {
   if (!isNode) throw new Error("it runs in Node only");
   const { default: ort } = await import("onnxruntime-node");

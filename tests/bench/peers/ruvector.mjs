@@ -3,7 +3,9 @@ const FOLDER = "tests/bench/node_modules/ruvector-attention-wasm";
 /** Pairs of queries and keys that it computes in a few seconds. */
 const MOST_PAIRS = 1e6;
 
-/** ruvector's scaled dot-product attention: one query of one head a call, keys and values as arrays of rows. */
+/**
+ * ruvector's scaled dot-product attention. A call computes one query of one head; keys and values are arrays of rows.
+ */
 export async function open({ locate, read }) {
   const ruvector = await import(locate(`${FOLDER}/ruvector_attention_wasm.js`));
   await ruvector.default({ module_or_path: await read(locate(`${FOLDER}/ruvector_attention_wasm_bg.wasm`)) });

@@ -1,9 +1,9 @@
 const FOLDER = "tests/bench/node_modules/@tensorflow";
 
-/** Numbers of a score matrix that fit its memory. */
+/** Most numbers of a score matrix that fits its memory. */
 const MOST_SCORES = 150e6;
 
-/** TensorFlow.js on its wasm backend: it has no attention, so the formula is written out. */
+/** TensorFlow.js on its wasm backend. It has no attention, so the formula is written out. */
 export async function open({ threads, locate, isNode }) {
   const tf = await load(locate, isNode);
   tf.wasm.setThreadsCount(threads);

@@ -13,7 +13,7 @@ const POOL = ["cpp/src/base/thread_pool.cpp", "cpp/include/headwise/thread_pool.
 const PROGRAMS = [
   { name: "roofline.simd", source: "roofline.cpp", flags: ["-msimd128"] },
   { name: "roofline.relaxed", source: "roofline.cpp", flags: ["-msimd128", "-mrelaxed-simd"] },
-  // Scalar as it is written: the compiler's own vectors would need -msimd128.
+  // Scalar code: without -msimd128 the compiler does not vectorise it.
   { name: "naive", source: "naive.cpp", flags: [] },
 ];
 
@@ -22,10 +22,10 @@ const EXPORTS = {
   "naive.cpp": ["start", "allocate", "release", "attend"],
 };
 
-/** Emscripten's loader for Node imports what a browser has not: each has its own. */
+/** Emscripten's loader for Node imports what a browser does not have, so each has its own loader. */
 const ENGINES = ["node", "worker"];
 
-/** Brings build/bench-programs/ up to date. */
+/** Builds what is stale in build/bench-programs/. */
 export async function buildPrograms() {
   const { emcc, env } = await setUp(["wasm"]);
   for (const engine of ENGINES) {

@@ -1,6 +1,6 @@
-// What a call and each function of the kernel table take by themselves, without copies, on one thread. See kernels.mjs.
+// The time of a call and of each function of the kernel table, without copies, on one thread. See kernels.mjs.
 //
-// The figure is the best of several stretches. Arguments: only lines that contain this text.
+// A time is the best of several stretches. With arguments, only lines that contain one of these texts are measured.
 
 #include <algorithm>
 #include <chrono>
@@ -30,7 +30,7 @@ Buffer<float> noise(std::int64_t count) {
   return values;
 }
 
-/// Seconds of one run in the fastest of 12 stretches of at least 30 ms.
+/// Seconds of one run, in the fastest of 12 stretches of at least 30 ms.
 template <class Run>
 double seconds(Run run) {
   using Clock = std::chrono::steady_clock;
@@ -61,7 +61,7 @@ struct Case {
   const char* name;
   std::int64_t heads, kv_heads, queries, keys, dim;
   bool causal = false;
-  std::int64_t window = 0;  // keys up to the query's own, if causal
+  std::int64_t window = 0;  // if causal: number of keys up to the query's own
 };
 
 constexpr Case kCases[] = {
@@ -101,7 +101,7 @@ void time_call(ThreadPool& pool, const Case& c) {
   });
 }
 
-/// One tile of keys, everything in the caches.
+/// One tile of keys; all data is in the caches.
 void time_functions(std::int64_t rows, std::int64_t keys, std::int64_t dim) {
   const KernelTable& kernels = kernel_table();
   const std::int64_t width = kernels.panel_width;

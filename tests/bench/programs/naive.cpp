@@ -1,5 +1,5 @@
-// Attention as most people would write it: for every row the dot products, their softmax, the weighted sum; scalar,
-// with the rows shared out over threads. Keys that causality or a window hides are not computed.
+// Attention as most people would write it: for every row the dot products, their softmax, and the weighted sum. The
+// code is scalar, and threads share the rows. Keys that causality or a window hides are not computed.
 
 #include <algorithm>
 #include <cmath>
@@ -23,8 +23,8 @@ float* allocate(int floats) {
 }
 void release(float* floats) { std::free(floats); }
 
-/// query, output [heads, queries, dim]; key, value [kv_heads, keys, dim]. Query i stands at keys − queries + i if
-/// `causal`, and sees `left` keys before itself at most.
+/// query, output [heads, queries, dim]; key, value [kv_heads, keys, dim]. If `causal`, query i is at position
+/// keys − queries + i. It sees at most `left` keys before its own.
 void attend(const float* query, const float* key, const float* value, float* output, int heads, int kv_heads,
             int queries, int keys, int dim, int causal, int left) {
   const float scale = 1.0f / std::sqrt(static_cast<float>(dim));

@@ -1,8 +1,9 @@
-// What this engine can do at best on this machine: floating-point operations, and bytes read from a buffer of a given
-// size. Every probe exists in several forms, since a compiler may be clumsy with one of them; the best one counts.
+// The best rates of this engine on this machine: floating-point operations, and bytes read from a buffer of a given
+// size. Every probe has several forms, because a compiler may be bad at one of them; the best form counts.
 //
-// The hot loop is a function that is entered every few microseconds through a table of pointers: V8 replaces a wasm
-// function by its optimised version only at its next entry, and what is called through a table is not inlined.
+// The hot loop is a function that is called every few microseconds through a table of pointers. V8 replaces a wasm
+// function by its optimised version only at the next call, and it does not inline a function that is called through a
+// table.
 
 #include <wasm_simd128.h>
 
@@ -25,8 +26,8 @@ v128_t multiply_add(v128_t a, v128_t b, v128_t sum) {
 #endif
 }
 
-constexpr int DEPTH = 192;         // steps of one entry
-constexpr int PANEL = DEPTH * 16;  // floats an entry may read: fits the first-level cache
+constexpr int DEPTH = 192;         // steps of one call
+constexpr int PANEL = DEPTH * 16;  // floats that a call may read: they fit the first-level cache
 
 /// The inner loop of a matrix product: `rows` broadcast numbers times `vectors` vectors of four columns, at each step.
 template <int rows, int vectors>
@@ -53,7 +54,7 @@ void product(const float* left, const float* right, float* sums) {
     for (int v = 0; v < vectors; ++v) wasm_v128_store(sums + 4 * (r * vectors + v), sum[r][v]);
 }
 
-/// Registers only: `chains` sums that do not wait for each other.
+/// Works in registers only: `chains` independent sums.
 template <int chains>
 void registers(const float* left, const float* right, float* sums) {
   v128_t sum[chains];
@@ -70,14 +71,14 @@ void registers(const float* left, const float* right, float* sums) {
 
 struct ComputeForm {
   void (*enter)(const float*, const float*, float*);
-  int sums;  // vectors, each updated once a step
+  int sums;  // number of vectors; each is updated once in a step
 };
 
 const ComputeForm COMPUTE[] = {{product<4, 2>, 8}, {product<2, 4>, 8}, {product<3, 3>, 9},
                                {product<6, 1>, 6}, {registers<8>, 8},  {registers<12>, 12}};
 constexpr int COMPUTE_FORMS = sizeof COMPUTE / sizeof *COMPUTE;
 
-constexpr std::int64_t CHUNK = 4096;  // floats read by one entry
+constexpr std::int64_t CHUNK = 4096;  // floats that one call reads
 
 /// Adds up a chunk in `chains` sums: one load and one addition for 16 bytes.
 template <int chains>
@@ -92,7 +93,7 @@ v128_t read_sum(const float* data) {
   return sum[0];
 }
 
-/// The same from four places at once, as attention reads several rows: more prefetchers take part.
+/// The same, from four places at the same time, as attention reads several rows. This uses more prefetchers.
 v128_t read_four(const float* data) {
   constexpr int QUARTER = CHUNK / 4;
   v128_t sum[4] = {};
@@ -121,7 +122,7 @@ void start(int threads) { pool = std::make_unique<headwise::ThreadPool>(threads)
 int compute_forms() { return COMPUTE_FORMS; }
 int read_forms() { return READ_FORMS; }
 
-/// Floating-point operations a second of all threads together, running `form` for about `seconds`.
+/// Floating-point operations per second of all threads together. Runs `form` for about `seconds`.
 double compute_rate(int form, double seconds) {
   const ComputeForm& chosen = COMPUTE[form];
   std::vector<double> rates(static_cast<std::size_t>(pool->size()));
@@ -143,13 +144,13 @@ double compute_rate(int form, double seconds) {
   return total;
 }
 
-/// Bytes a second of all threads together, reading a buffer of `bytes` again and again for about `seconds`, at least
-/// once. 0 where the memory does not suffice.
+/// Bytes per second of all threads together. Reads a buffer of `bytes` for about `seconds`, at least once. Returns 0 if
+/// there is not enough memory.
 double read_rate(int form, double bytes, double seconds) {
   const std::int64_t chunks = static_cast<std::int64_t>(bytes / (CHUNK * sizeof(float))) + 1;
   const std::size_t size = static_cast<std::size_t>(chunks * CHUNK);
   if (buffer.size() < size) {
-    buffer = {};  // before the larger one is made
+    buffer = {};  // frees it before the larger one is made
     buffer.resize(size, 1.0f);
   }
   const ReadForm read = READ[form];

@@ -1,4 +1,4 @@
-// What runs in the page: each function gives milliseconds.
+// Functions that run in the page. Each returns milliseconds.
 
 /* global document, window, Worker, requestAnimationFrame, PointerEvent */
 
@@ -7,7 +7,7 @@ const floats = (...shape) => ({
   shape,
 });
 
-/** The longest time for which the page hears nothing during a call: a copy of the inputs, if all is well. */
+/** The longest time in which the page gets no messages during a call. It should be the time to copy the inputs. */
 export async function longestTask(entry, options) {
   const { createAttention } = await import(entry);
   const hw = await createAttention(options);
@@ -33,7 +33,7 @@ export async function longestTask(entry, options) {
   return longest;
 }
 
-/** From the end of a worker that computes to the rejection of the last call. */
+/** The time from the end of a computing worker to the rejection of the last call. */
 export async function killedWorker(entry) {
   const { createAttention } = await import(entry);
   const workers = [];
@@ -56,7 +56,7 @@ export async function killedWorker(entry) {
   return Math.max(...ends) - killed;
 }
 
-/** Of a call during which a thread traps, by a loader that makes it so. */
+/** The same for a call during which a thread traps. A special loader makes it trap. */
 export async function trappedThread(entry, loader) {
   const { createAttention } = await import(entry);
   const glueUrl = URL.createObjectURL(new Blob([loader], { type: "text/javascript" }));
@@ -73,7 +73,7 @@ export async function trappedThread(entry, loader) {
   return milliseconds;
 }
 
-/** Between two pictures of the screen while the pointer moves over a map of 512 × 512 cells, as a median. */
+/** The time between two frames while the pointer moves over a map of 512 × 512 cells, as a median. */
 export async function hoverFrame() {
   const { defineElements } = await import("/dist/viz.js");
   defineElements();

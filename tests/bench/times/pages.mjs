@@ -49,7 +49,7 @@ export async function openPages() {
   };
 }
 
-/** The lab, opened again by a browser that has been there: its first picture is a sentence's. */
+/** Opens the lab in a browser that has opened it before, until the first picture of a sentence. */
 async function openLab({ browser }) {
   const lab = spawn(process.execPath, [LAB, "--port", "0", "--text", "Hi."], { stdio: ["ignore", "pipe", "pipe"] });
   const url = await addressOf(lab);

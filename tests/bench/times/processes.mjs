@@ -35,7 +35,7 @@ export const PROCESS_CASES = [
   ),
 ];
 
-/** This Node or another version; `run` gives what a program prints. */
+/** This Node or another version. `run` returns what a program prints. */
 export async function openProcesses(major) {
   const { program, flags } = await nodeProgram(major);
   const run = async (file, ...args) => {

@@ -1,10 +1,10 @@
-// node rejections.mjs KIND: after how many milliseconds a call of headwise/worker rejects, as JSON.
+// node rejections.mjs KIND: prints as JSON after how many milliseconds a call of headwise/worker rejects.
 
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { createAttention } from "../../../dist/worker.node.js";
 
-/** Tens of seconds of work: it cannot end well before it is ended. */
+/** Tens of seconds of work, so that the call cannot succeed before it is ended. */
 const large = { data: new Float32Array(32768 * 64).fill(1), shape: [32768, 64] };
 
 const kinds = {

@@ -1,4 +1,4 @@
-// What the bench prints of times.
+// What the bench prints for times.
 
 import { percent, table } from "../columns.mjs";
 

@@ -1,4 +1,4 @@
-// How long other things than calls take: what ends, what rejects, what a page feels. No test asserts any of it.
+// Times of other things than calls: ends, rejections, delays in a page. No test asserts any of them.
 
 import { isChosen } from "../harness/cases.mjs";
 import { summary } from "../harness/statistics.mjs";
@@ -31,7 +31,7 @@ export async function measureTimes({ filter, rounds, node }, report) {
   });
 }
 
-/** The first sample warms up and does not count. */
+/** The first sample is a warm-up and does not count. */
 async function recordOf({ name, goal, open }, engine, rounds) {
   try {
     const { sample, close } = await open(engine);

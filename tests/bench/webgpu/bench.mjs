@@ -1,11 +1,11 @@
-// npm run bench -- --backend webgpu: headwise on WebGPU beside its peers, in one page of headless Chromium.
+// npm run bench -- --backend webgpu: compares headwise on WebGPU with its peers, in one page of headless Chromium.
 
 import { openPage } from "./chromium.mjs";
 import { header, LEGEND, line, remarks } from "./table.mjs";
 
 export const GPU_PEERS = ["ort", "tfjs"];
 
-/** Gives the browser with its adapter, and what was measured there. */
+/** Returns the browser, its adapter, and the measurements. */
 export async function benchWebgpu({ filter, peers, rounds, verbose }) {
   const page = await openPage();
   const records = [];

@@ -2,9 +2,9 @@
 
 import { serveRepository } from "../engines.mjs";
 
-/** More flags for machines that need them, such as `--enable-features=Vulkan --use-angle=vulkan` for a GPU under Linux. */
+/** More flags for machines that need them, such as `--enable-features=Vulkan --use-angle=vulkan` for a GPU on Linux. */
 const MORE_FLAGS = (process.env.HEADWISE_CHROMIUM_FLAGS ?? "").split(" ").filter(Boolean);
-/** The developer's features give timestamps without quantisation. */
+/** The developer features give exact timestamps. */
 const FLAGS = ["--no-sandbox", "--enable-unsafe-webgpu", "--enable-webgpu-developer-features", ...MORE_FLAGS];
 
 /* global window */

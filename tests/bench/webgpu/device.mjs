@@ -1,6 +1,6 @@
 /* global GPUBufferUsage */
 
-/** A device with all that the adapter has and headwise uses, as it opens its own. */
+/** Opens a device with all of the adapter's features that headwise uses, as headwise itself does. */
 export async function openDevice() {
   const adapter = await navigator.gpu?.requestAdapter({ powerPreference: "high-performance" });
   if (!adapter) throw new Error("this browser offers no WebGPU adapter");
@@ -19,7 +19,7 @@ export async function openDevice() {
   return { device, info: adapter.info };
 }
 
-/** An array as a buffer of a device. */
+/** Copies an array to a buffer of a device. */
 export function upload(device, data) {
   const buffer = device.createBuffer({
     size: Math.max(16, Math.ceil(data.byteLength / 4) * 4),
@@ -29,7 +29,7 @@ export function upload(device, data) {
   return buffer;
 }
 
-/** Halves of numbers that are exact in them. */
+/** Converts numbers to float16, which must hold them exactly. */
 export function toHalves(numbers) {
   return new Uint16Array(Float16Array.from(numbers).buffer);
 }

@@ -1,4 +1,4 @@
-// headwise on WebGPU through its public API. Every case has a device of its own: its first call compiles.
+// headwise on WebGPU through its public API. Every case has a device of its own, so its first call compiles.
 
 import { cache, layer, optionsOf, ragged, rowOf } from "../peers/headwise.mjs";
 import { fromHalves, openDevice, toHalves, upload } from "./device.mjs";
@@ -27,7 +27,7 @@ export async function openHeadwise(problem) {
   };
 }
 
-/** Plain attention of tensors on the GPU whose results stay there. */
+/** Attention of tensors on the GPU whose results stay there. */
 const onGpu =
   (device) =>
   (hw, { shape, query, key, value }) => {

@@ -1,4 +1,4 @@
-// ONNX Runtime Web on its WebGPU engine: the graphs of the CPU's table, inputs and output on its own device.
+// ONNX Runtime Web on its WebGPU engine: the graphs of the wasm bench, with inputs and output on its own device.
 
 import { graphsOf } from "../peers/onnx.mjs";
 import { INT32, INT64, onnxModel } from "../peers/onnxModel.mjs";
@@ -28,10 +28,10 @@ async function openSession(ort, { feeds, output, ...graph }, { heads, queries, d
   const session = await ort.InferenceSession.create(onnxModel({ ...graph, inputs, outputs }), {
     executionProviders: ["webgpu"],
     preferredOutputLocation: "gpu-buffer",
-    extra: { session: { disable_cpu_ep_fallback: "1" } }, // what it would compute on the CPU counts as not computed
+    extra: { session: { disable_cpu_ep_fallback: "1" } }, // a case that it would compute on the CPU counts as not computed
   });
   const device = await ort.env.webgpu.device;
-  // whole numbers tell of lengths, which it reads on the CPU
+  // Integers are lengths, which it reads on the CPU.
   const tensors = Object.fromEntries(
     feeds.map(({ name, type, data, shape: dims }) => [
       name,

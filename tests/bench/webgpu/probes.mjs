@@ -1,10 +1,11 @@
-// What a shader can reach on this device: multiply-adds in registers, float16 operands with float32 sums, copying.
+// The best rates of a shader on this device: multiply-adds in registers, the same with float16 operands and float32
+// sums, and copying.
 
 /* global GPUBufferUsage, GPUMapMode */
 
 const THREADS = 256;
 const WORKGROUPS = 1024;
-/** Independent sums of an invocation, four numbers each: enough to hide the latency of a multiply-add. */
+/** Number of independent sums of an invocation, four numbers each. That hides the latency of a multiply-add. */
 const SUMS = 8;
 const LONG_ENOUGH = 5; // milliseconds
 
@@ -35,7 +36,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   for (var n = id.x; n < steps.x; n += ${THREADS * WORKGROUPS}u) { to[n] = source[n]; }
 }`;
 
-/** Operations or bytes a second; `f16` is absent on a device without shader-f16. */
+/** Operations or bytes per second. `f16` is absent on a device without shader-f16. */
 export async function probe(device) {
   const perStep = 2 * 4 * SUMS * THREADS * WORKGROUPS;
   const sums = (type) => rateOf(device, multiplyAdds(type), perStep, { least: 1, most: 2 ** 24, sizes: [1024] });
@@ -47,7 +48,7 @@ export async function probe(device) {
   };
 }
 
-/** Doubles the steps until a pass is long enough, then takes the best of five. */
+/** Doubles the steps until a pass is long enough, then takes the best of five passes. */
 async function rateOf(device, code, perStep, { least, most, sizes }) {
   const module = device.createShaderModule({ code });
   const pipeline = await device.createComputePipelineAsync({ layout: "auto", compute: { module, entryPoint: "main" } });
@@ -63,7 +64,7 @@ async function rateOf(device, code, perStep, { least, most, sizes }) {
   return (steps * perStep) / milliseconds / 1e-3;
 }
 
-/** Milliseconds of one pass, by timestamps where there are some. */
+/** Milliseconds of one pass, measured with timestamps if the device has them. */
 async function runPass(device, pipeline, buffers, steps) {
   const uniform = device.createBuffer({ size: 16, usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST });
   device.queue.writeBuffer(uniform, 0, Uint32Array.of(steps, 0, 0, 0));

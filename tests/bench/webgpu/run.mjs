@@ -1,5 +1,5 @@
-// The harness in the page: every case is checked, then timed in turns with the peers. Inputs lie on the GPU, results stay
-// there but for a cache's and a layer's; a call is over when the GPU is done.
+// The harness in the page: every case is checked, then timed in turns with the peers. Inputs lie on the GPU. Results
+// stay there, except those of a cache or a layer. A call ends when the GPU is done.
 
 import { bytesTouched, CASES, isChosen, operations } from "../harness/cases.mjs";
 import { makeProblem } from "../harness/problem.mjs";
@@ -28,7 +28,7 @@ const square = (heads, length, dim, half) => ({
   half,
 });
 
-/** Those of the CPU's table, and what a GPU is for. What needs half a minute of a CPU is left out. */
+/** The cases of the wasm bench, and larger ones for GPUs. Cases that take a CPU half a minute are left out. */
 const GPU_CASES = [
   ...CASES.filter(({ once }) => !once),
   ...[false, true].flatMap((half) => [square(16, 4096, 64, half), square(4, 128, 64, half)]),
@@ -88,7 +88,7 @@ async function runCase(shape, peers, rates, rounds) {
   };
 }
 
-/** The fastest of a peer's forms that computes the case. */
+/** Finds the fastest form in which a peer computes the case. */
 async function preparePeers(peers, problem, rows) {
   const entries = [];
   const notRun = {};
@@ -117,7 +117,10 @@ async function preparePeers(peers, problem, rows) {
   return { entries, notRun };
 }
 
-/** `kernels` are the GPU's own times of one call, empty without timestamps: then the call's time stands for them. */
+/**
+ * The speed of a call. `kernels` are the GPU's own times of one call. Without timestamps it is empty; then the time of
+ * the call is used.
+ */
 function speed(shape, { median, spread }, kernels, { f32, f16, copy }) {
   const work = operations(shape);
   const bytes = bytesTouched(shape) / (shape.half ? 2 : 1);

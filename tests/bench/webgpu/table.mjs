@@ -1,4 +1,4 @@
-// What the bench prints of WebGPU.
+// What the bench prints for WebGPU.
 
 import { percent, table } from "../columns.mjs";
 
@@ -24,7 +24,7 @@ export const LEGEND = [
   "kernels: dispatches of a call; first ms: with compilation, on a new device; ×peer: how many times longer the peer takes.",
 ].join("\n");
 
-/** The kernels of a call, the form in which a peer computed a case, and why it did not. */
+/** Remarks on a case: the kernels of a call, the form in which a peer computed it, or why a peer did not. */
 export function remarks({ kernels, peers, notRun }) {
   return [
     ...kernels.map(({ kernel, milliseconds }) => `${kernel}: ${digits(milliseconds)} ms`),

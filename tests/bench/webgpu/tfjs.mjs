@@ -1,6 +1,6 @@
 const FOLDER = "/tests/bench/node_modules/@tensorflow";
 
-/** TensorFlow.js on its WebGPU backend: it has no attention, so the formula is written out. */
+/** TensorFlow.js on its WebGPU backend. It has no attention, so the formula is written out. */
 export async function open() {
   await import(`${FOLDER}/tfjs-core/dist/tf-core.min.js`);
   await import(`${FOLDER}/tfjs-backend-webgpu/dist/tf-backend-webgpu.min.js`);

@@ -18,9 +18,10 @@ const EXPECTED = [
   /^dist\/wasm\/headwise\.((simd|relaxed)\.(wasm|js|node\.js)|inline\.wasm)$/,
   /^web\/docs\/[a-z-]+\.md$/, // what the README and the hints of errors link to
   /^dist\/types\/([a-zA-Z]+\/)?[a-zA-Z0-9.]+\.d\.ts$/,
-  /^dist\/types\/(inline|onnx|viz)\.d\.cts$/,
+  /^dist\/types\/entries\/(inline|onnx|viz)\.d\.cts$/,
   /^web\/src\/([a-zA-Z]+\/)?[a-zA-Z0-9.]+\.ts$/, // what the source maps lead to
   /^web\/src\/webgpu\/kernels\/[a-z0-9_]+\.wgsl$/,
+  /^web\/src\/[a-z]+\/(README|HISTORY)\.md$/,
 ];
 
 /** A file, or the files by condition. */

@@ -11,22 +11,28 @@ import type { Dtype, TensorData } from "../tensor/tensor.js";
 import type { EngineTensor } from "./engineTensor.js";
 import type { KernelTime, Report } from "./report.js";
 
-/** One engine: computes problems that passed every check, one at a time. */
+/**
+ * An engine computes checked problems, one at a time. WasmEngine, WebgpuEngine, WorkerEngine and AutoEngine implement
+ * this interface.
+ */
 export interface Engine {
-  /** Whether a call that runs may be given up: its caller goes on, the engine finishes it for itself. */
+  /**
+   * true if an aborted call may reject while the engine still computes it. The queue then waits until the engine is
+   * done.
+   */
   readonly abandons?: boolean;
   /**
-   * Called when a call is made. The function it returns is called when the call's turn comes, and throws if the engine
-   * has been lost in between.
+   * The instance calls this when a call is made. It calls the returned function when it is the call's turn; that
+   * function throws if the engine was lost in between.
    */
   admit?(operation: string): () => void;
-  /** The instance that uses the engine, for results that need it as long as they are in use. */
+  /** The instance that uses the engine. Results on the GPU keep their instance alive through it. */
   instance?: WeakRef<object> | undefined;
-  /** Whether tensors may lie on the GPU, for engines that have one. */
+  /** true if a call's tensors may lie on the GPU. */
   readonly onGpu?: boolean;
-  /** Of the latest call, where kernels are timed. */
+  /** GPU times of the latest call's kernels, if kernels are timed. */
   readonly kernelTimes?: readonly KernelTime[];
-  /** Records a call into a GPUCommandEncoder. */
+  /** Records a call into a GPUCommandEncoder; only engines with a GPU can. */
   encode?(encoder: object, problem: AttentionProblem): Promise<RecordedAttention>;
   attention(problem: AttentionProblem): Eventually<AttentionResult>;
   merge(problem: MergeProblem): Eventually<MergeResult>;
@@ -35,24 +41,24 @@ export interface Engine {
   loadCache(operation: string, bytes: Uint8Array): Eventually<EngineCache>;
   createLayer(problem: LayerProblem): Eventually<EngineLayer>;
   /**
-   * The address of an array of the caller's that lies in a tensor made by `allocate`; undefined for any other. `view` is
-   * the same memory.
+   * The address of a caller's array that lies in a tensor made by `allocate`, or undefined for any other array. `view`
+   * is our own view of the array's memory.
    *
    * @throws DisposedError if the tensor was disposed.
    */
   locate?(operation: string, argument: string, given: object, view: TensorData): number | undefined;
-  /** @param later - Runs what gives the memory back, once calls that may use it have run. */
+  /** @param later - Takes the function that gives the memory back, and runs it after the calls made so far. */
   allocate<D extends Dtype>(
     operation: string,
     shape: readonly number[],
     dtype: D,
     later: (release: () => void) => void,
   ): EngineTensor<D>;
-  /** Ends the engine. A call in flight rejects with DisposedError. */
+  /** Ends the engine. A running call rejects with DisposedError. */
   dispose(): void;
 }
 
-/** An engine that is ready, and how it came to be this one. */
+/** An engine that is ready, and the report on how it was chosen. */
 export interface Opened {
   readonly engine: Engine;
   readonly report: Report;

@@ -3,11 +3,10 @@ import { DisposedError } from "../errors/errors.js";
 import type { Dtype, TensorDataOf, TypedTensor } from "../tensor/tensor.js";
 
 /**
- * A tensor inside the engine: calls read and write it in place, without a copy.
+ * A tensor whose memory belongs to the engine. Calls read and write it in place, without a copy. `allocate` makes one.
  *
- * It lives until `dispose()`, at the latest until the instance that made it is disposed. `data` is a window on the
- * engine's shared memory: fill it between calls, copy what must outlive it, and do not pass it to another instance
- * expecting it to be free of charge (there it is copied like any array).
+ * It lives until `dispose()`, at the latest until its instance is disposed. `data` is an array on the engine's memory:
+ * fill it between calls, and copy what you need for longer. Another instance copies it like any other array.
  */
 export class EngineTensor<D extends Dtype = Dtype> extends Disposing implements TypedTensor<D> {
   readonly shape: readonly number[];
@@ -16,7 +15,7 @@ export class EngineTensor<D extends Dtype = Dtype> extends Disposing implements 
   readonly #length: number;
   readonly #view: () => TensorDataOf[D];
   readonly #release: (views: readonly TensorDataOf[D][]) => void;
-  /** Every array that `data` has been. */
+  /** All arrays that `data` has returned. */
   readonly #views: TensorDataOf[D][];
   #disposed = false;
 
@@ -38,7 +37,8 @@ export class EngineTensor<D extends Dtype = Dtype> extends Disposing implements 
   }
 
   /**
-   * Read it anew after every call with `headwise/inline`: its memory is not shared, and arrays on it end when it grows.
+   * The numbers, in the order of `shape`. With `headwise/inline` read this property again after every call: memory is
+   * not shared there, and its old arrays are detached when it grows.
    *
    * @throws DisposedError after `dispose()`.
    */
@@ -48,7 +48,10 @@ export class EngineTensor<D extends Dtype = Dtype> extends Disposing implements 
     return this.#data;
   }
 
-  /** Gives the memory back once the calls made so far have run. Later calls refuse it. A second call does nothing. */
+  /**
+   * Gives the memory back after the calls made so far have run. Later calls that get the tensor throw. A second
+   * `dispose()` does nothing.
+   */
   override dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;

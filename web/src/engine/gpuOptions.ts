@@ -1,11 +1,11 @@
 import type { OptionReader } from "../call/options.js";
 import { isObject } from "../foreign/describe.js";
 
-/** The options that concern the GPU, checked. */
+/** The options for the GPU, checked. */
 export interface GpuOptions {
-  /** A device of the caller's: used, never destroyed. */
+  /** The caller's own device. We use it and never destroy it. */
   readonly device: GPUDevice | undefined;
-  /** Where there is no navigator.gpu. */
+  /** A GPU object, for environments without navigator.gpu. */
   readonly gpu: GPU | undefined;
   readonly profile: boolean;
 }
@@ -18,19 +18,21 @@ export function readGpu(options: OptionReader): GpuOptions {
   };
 }
 
-/** Why `backend: "auto"` computes on the CPU. */
+/** The reason why `backend: "auto"` computes on the CPU, for the report. */
 export function reasonForCpu({ device, gpu }: GpuOptions): string {
   if (device ?? gpu ?? gpuOfThisRealm())
     return 'opened only by calls with GPU tensors, with location "gpu" and by encode: no real GPU has been measured yet';
   return "this environment has no navigator.gpu";
 }
 
-/** Where a browser has it. */
+/** navigator.gpu, if there is one. */
 export function gpuOfThisRealm(): GPU | undefined {
   return (globalThis as { navigator?: { gpu?: GPU } }).navigator?.gpu;
 }
 
-/** An object known by one of its methods: it may come from another realm or implementation. */
+/**
+ * Reads an object that is recognised by one of its methods, because it may come from another realm or implementation.
+ */
 function readObject<T>(options: OptionReader, name: string, method: string, rule: string): T | undefined {
   const value = options.value(name);
   if (value === undefined) return undefined;

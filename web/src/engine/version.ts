@@ -1,4 +1,4 @@
 declare const HEADWISE_VERSION: string;
 
-/** The package's version, written in by the build; unbuilt sources have none. */
+/** The package's version. The build writes it into the bundle; sources that are not built have "unbuilt". */
 export const version = typeof HEADWISE_VERSION === "string" ? HEADWISE_VERSION : "unbuilt";

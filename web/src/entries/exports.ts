@@ -1,4 +1,4 @@
-// What every entry of the package exports beside createAttention.
+// The exports that all entries of the package have, in addition to createAttention.
 export type { AttentionOptions } from "../attention/attentionProblem.js";
 export type {
   AttentionResult,

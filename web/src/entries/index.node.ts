@@ -8,11 +8,13 @@ export type { CreateOptions } from "../instance/createOptions.js";
 export * from "./exports.js";
 
 /**
- * Loads the engine and starts its threads. Reads the engine's files from beside this module.
+ * Makes an instance: loads the engine's files from the folder of this module and starts the engine's threads.
  *
- * @throws OptionError for unknown or illegal options; UnsupportedError for what this machine or version does not offer;
- *   AssetError if the engine's files cannot be had; OutOfMemoryError if `maximumMemory` cannot be reserved; the
- *   signal's reason if it aborts.
+ * @throws OptionError if an option is unknown or has a value that is not allowed.
+ * @throws UnsupportedError if this machine or this version cannot do what an option asks for.
+ * @throws AssetError if a file of the engine cannot be loaded.
+ * @throws OutOfMemoryError if `maximumMemory` cannot be reserved.
+ * @throws The reason of `signal` if it aborts.
  */
 export function createAttention(options?: CreateOptions): Promise<Attention> {
   return createOn(nodePlace, nodeHost, options);

@@ -8,11 +8,14 @@ export type { CreateOptions } from "../instance/createOptions.js";
 export * from "./exports.js";
 
 /**
- * Loads the engine and starts its threads. Loads the engine's files from beside this module, as a page or a bundler serves them.
+ * Makes an instance: loads the engine's files and starts the engine's threads. The files are loaded from the folder of
+ * this module, where the page or the bundler serves them.
  *
- * @throws OptionError for unknown or illegal options; UnsupportedError for what this machine or version does not offer;
- *   AssetError if the engine's files cannot be had; OutOfMemoryError if `maximumMemory` cannot be reserved; the
- *   signal's reason if it aborts.
+ * @throws OptionError if an option is unknown or has a value that is not allowed.
+ * @throws UnsupportedError if this machine or this version cannot do what an option asks for.
+ * @throws AssetError if a file of the engine cannot be loaded.
+ * @throws OutOfMemoryError if `maximumMemory` cannot be reserved.
+ * @throws The reason of `signal` if it aborts.
  */
 export function createAttention(options?: CreateOptions): Promise<Attention> {
   return createOn(browserPlace, browserHost, options);

@@ -1,6 +1,7 @@
 /**
- * The same API in one file: one thread, plain SIMD, the module inside. For service workers, extensions, pages that are one
- * file, and bundlers that copy no assets. It fetches and imports nothing and starts no worker.
+ * The same API in one file, which contains the wasm module: one thread, plain SIMD. Use it in service workers, in
+ * extensions, in pages that are a single file, and with bundlers that copy no assets. It fetches nothing, imports
+ * nothing and starts no worker.
  *
  * @module
  */
@@ -12,16 +13,16 @@ import { inlineHost } from "../wasm/inlineHost.js";
 
 export * from "./exports.js";
 
-/** Options of `createAttention`, without those that only an engine in files, with threads or on a GPU has. */
+/** Options of `createAttention`, without the options for files, threads and GPUs that this entry does not have. */
 export interface CreateOptions extends Omit<
   AllOptions,
   "backend" | "device" | "gpu" | "wasm" | "onProgress" | "profile"
 > {
-  /** Only `"wasm"`, whatever is asked for. */
+  /** This entry always computes with `"wasm"`. */
   readonly backend?: "auto" | "wasm";
   /**
-   * The compiled `headwise/wasm/headwise.inline.wasm` of this version, where none may be compiled from bytes, as in
-   * Cloudflare Workers.
+   * The compiled `headwise/wasm/headwise.inline.wasm` of this version. Give it if the environment compiles no bytes,
+   * such as Cloudflare Workers.
    */
   readonly wasm?: Pick<WasmSource, "module">;
 }
@@ -30,12 +31,14 @@ const NO_GPU = "headwise/inline has no WebGPU";
 const ABSENT = { device: NO_GPU, gpu: NO_GPU, profile: NO_GPU, onProgress: "headwise/inline loads no file" };
 
 /**
- * Starts the engine.
+ * Makes an instance and starts its engine.
  *
- * @throws OptionError for unknown or illegal options; UnsupportedError for what this entry or this machine does not
- *   offer; AssetError if a content security policy forbids WebAssembly, or `wasm.module` is another module than
- *   headwise.inline.wasm of this version; OutOfMemoryError if `maximumMemory` cannot be reserved; the signal's reason if
- *   it aborts.
+ * @throws OptionError if an option is unknown or has a value that is not allowed.
+ * @throws UnsupportedError if this entry or this machine cannot do what an option asks for.
+ * @throws AssetError if a content security policy forbids WebAssembly, or if `wasm.module` is not the
+ *   headwise.inline.wasm of this version.
+ * @throws OutOfMemoryError if `maximumMemory` cannot be reserved.
+ * @throws The reason of `signal` if it aborts.
  */
 export async function createAttention(options?: CreateOptions): Promise<Attention> {
   return Attention.over(await openEngine(OPERATION, inlineHost, readCreateOptions(options, ABSENT)));

@@ -1,6 +1,6 @@
 /**
- * The ONNX operators `Attention` (opset 23 and later), `RotaryEmbedding` (23 and later) and `Softmax`, under their
- * formal input, attribute and output names, computed by a headwise instance.
+ * The ONNX operators `Attention` (opset 23 and later), `RotaryEmbedding` (opset 23 and later) and `Softmax`. Inputs,
+ * attributes and outputs have the names of the ONNX specification. An instance of headwise computes them.
  *
  * @module
  */

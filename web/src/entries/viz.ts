@@ -1,4 +1,4 @@
-/** `headwise/viz`: attention drawn. Importing registers nothing; call `defineElements()`. */
+/** `headwise/viz`: web components that draw attention. The import registers nothing; call `defineElements()`. */
 
 import { AttentionHeads } from "../viz/attentionHeads.js";
 import { AttentionMap } from "../viz/attentionMap.js";
@@ -14,7 +14,7 @@ export { type AttentionSource } from "../viz/source.js";
 export { type HiddenRule } from "../viz/visibility.js";
 export { type CellReading } from "../viz/words.js";
 
-/** Registers `<attention-map>` and `<attention-heads>`. Names that are taken already are left alone. */
+/** Registers `<attention-map>` and `<attention-heads>`. It does nothing for a name that is already registered. */
 export function defineElements(registry: CustomElementRegistry = customElements): void {
   AttentionMap.define(undefined, registry);
   AttentionHeads.define(undefined, registry);

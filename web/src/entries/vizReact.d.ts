@@ -1,4 +1,4 @@
-// Types alone: `import type {} from "headwise/viz/react"` lets React's JSX know the elements.
+// Types only: after `import type {} from "headwise/viz/react"` React's JSX accepts the elements.
 
 import type { DetailedHTMLProps, HTMLAttributes } from "react";
 

@@ -1,5 +1,5 @@
 /**
- * The same API on WebGPU alone: no wasm is loaded.
+ * The same API with WebGPU as the only engine. It loads no wasm.
  *
  * @module
  */
@@ -14,13 +14,13 @@ export * from "./exports.js";
 
 /** Options of `createAttention`. */
 export interface CreateOptions {
-  /** Only `"webgpu"`, the default: this entry has no other engine. */
+  /** Only `"webgpu"`, which is also the default: this entry has no other engine. */
   readonly backend?: "webgpu";
-  /** A GPUDevice of the caller's; used and never destroyed. */
+  /** Your own GPUDevice. headwise uses it and never destroys it. Default: headwise opens a device. */
   readonly device?: object;
-  /** A GPU object where there is no navigator.gpu: in Node that of the npm package webgpu. */
+  /** A GPU object, for environments without navigator.gpu. In Node the npm package webgpu has one. */
   readonly gpu?: object;
-  /** Measures the kernels. */
+  /** Measures the GPU time of kernels; see `kernelTimes`. Default false. */
   readonly profile?: boolean;
   /** Aborts loading. */
   readonly signal?: AbortSignal;
@@ -29,10 +29,11 @@ export interface CreateOptions {
 const OPTION_NAMES = namesOf<CreateOptions>({ backend: true, device: true, gpu: true, profile: true, signal: true });
 
 /**
- * Opens a GPU device.
+ * Makes an instance and opens a GPU device.
  *
- * @throws OptionError for unknown or illegal options; UnsupportedError if there is no adapter, or one without what the
- *   kernels need; the signal's reason if it aborts.
+ * @throws OptionError if an option is unknown or has a value that is not allowed.
+ * @throws UnsupportedError if there is no adapter, or if the adapter lacks what the kernels need.
+ * @throws The reason of `signal` if it aborts.
  */
 export async function createAttention(options?: CreateOptions): Promise<Attention> {
   const reader = readOptions(new CallArguments("createAttention"), options, OPTION_NAMES);

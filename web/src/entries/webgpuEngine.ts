@@ -1,4 +1,4 @@
-// The WebGPU engine as a file of its own, which entries with another engine beside it load when it is wanted.
+// The file dist/webgpu-engine.js: entries with another engine load it when a call first needs the GPU.
 
 export { openGpuAlone } from "../instance/openGpu.js";
 export { version } from "../engine/version.js";

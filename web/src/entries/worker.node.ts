@@ -6,7 +6,12 @@ import { spawnNodeWorker } from "../worker/nodeChannel.js";
 export type { CreateOptions } from "../worker/create.js";
 export * from "./exports.js";
 
-/** As in a browser, with a worker of Node; it does not keep the process alive while no call is pending. */
+/**
+ * Makes an instance whose engine runs in a worker of Node. The worker keeps the process alive only while a call is
+ * pending.
+ *
+ * @throws The errors of createAttention of `headwise/worker` in a browser.
+ */
 export function createAttention(options?: CreateOptions): Promise<Attention> {
   return createInWorker(nodePlace, spawnNodeWorker, options);
 }

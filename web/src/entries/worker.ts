@@ -1,13 +1,14 @@
 /**
- * The same API with the engine in a worker of its own: calls never block the page, whatever its headers.
+ * The same API with the engine in a worker of its own. Calls never block the page, with any headers.
  *
- * Arrays are copied once on their way there and handed over on their way back; arrays in shared memory, such as those
- * that `allocate` gives where memory may be shared, are not copied. `signal` also aborts a call that runs: it rejects at
- * once, the worker finishes it for itself, and calls behind it wait until it has. What such a call does to a cache happens.
+ * Input arrays are copied once and the copies are transferred to the worker; result arrays are transferred back. Arrays
+ * in shared memory are not copied: where memory may be shared, `allocate` makes such arrays. `signal` also aborts a
+ * running call. The call then rejects at once, the worker still finishes it, and the calls behind it wait for that. A
+ * cache changes as if the call had not been aborted.
  *
- * A worker that ends without `dispose()` rejects the calls that are pending with a DisposedError of code
- * `"WORKER_LOST"`. Its caches and layers are gone; the next call of the instance starts a new worker. If that fails, the
- * call rejects with the reason (an AssetError, for example), and the call after it tries again.
+ * If the worker ends without `dispose()`, the pending calls reject with a DisposedError of code `"WORKER_LOST"`. Its
+ * caches and layers are lost. The next call of the instance starts a new worker. If that fails, the call rejects with
+ * the reason (for example an AssetError), and the call after it tries again.
  *
  * @module
  */
@@ -20,11 +21,14 @@ export type { CreateOptions } from "../worker/create.js";
 export * from "./exports.js";
 
 /**
- * Starts a worker and loads the engine in it.
+ * Makes an instance: starts a worker and loads the engine in it.
  *
- * @throws OptionError for unknown or illegal options; UnsupportedError for what this machine or version does not offer,
- *   and for `device` and `gpu`, which cannot be sent to a worker; AssetError if the worker or the engine's files cannot
- *   be had; OutOfMemoryError if `maximumMemory` cannot be reserved; the signal's reason if it aborts.
+ * @throws OptionError if an option is unknown or has a value that is not allowed.
+ * @throws UnsupportedError if this machine or this version cannot do what an option asks for, and for `device` and
+ *   `gpu`, because a worker cannot receive them.
+ * @throws AssetError if the worker or a file of the engine cannot be loaded.
+ * @throws OutOfMemoryError if `maximumMemory` cannot be reserved.
+ * @throws The reason of `signal` if it aborts.
  */
 export function createAttention(options?: CreateOptions): Promise<Attention> {
   return createInWorker(browserPlace, spawnWebWorker, options);

@@ -1,6 +1,6 @@
 import { isObject } from "../foreign/describe.js";
 
-/** Every code that an error may have; troubleshooting.md has a section for each, with causes and cures. */
+/** All error codes. docs/troubleshooting.md has a section for each, with causes and cures. */
 export const ERROR_CODES = [
   "INVALID_SHAPE",
   "INVALID_OPTION",
@@ -20,32 +20,33 @@ export const ERROR_CODES = [
   "INTERNAL",
 ] as const;
 
-/** What went wrong, for programs. `hint` says the cure in words. */
+/** What went wrong, for programs to compare. The error's `hint` says in words what to do. */
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
+/** The optional parts of an error. */
 export interface ErrorDetails {
   readonly code?: ErrorCode;
-  /** The cure, in a sentence. */
+  /** What to do, in one sentence. */
   readonly hint?: string | undefined;
   readonly cause?: unknown;
 }
 
-// A registered symbol, so that copies of this package and other realms know each other's errors.
+// A registered symbol: copies of this package and other realms recognise each other's errors by it.
 const BRAND = Symbol.for("headwise.error");
 
-/** The brand that all of them have. */
+/** The brand of every headwise error. */
 const ANY = "HeadwiseError";
 
 /**
- * Every error that headwise throws. Messages name operation, argument, rule and values:
+ * The class of every error that headwise throws. A message names the operation, the argument, the rule and the values:
  * `scaledDotProductAttention: key.shape[1] (numKvHeads) must divide query.shape[1] (numHeads), got 3 and 8`.
  *
- * Recognise errors by `HeadwiseError.is(error)` or `ShapeError.is(error)`, not by `instanceof`: they also hold for
- * errors of another copy of the package, another realm or a worker.
+ * Test errors with `HeadwiseError.is(error)` or `ShapeError.is(error)`, not with `instanceof`. `is` also recognises
+ * errors of another copy of the package, of another realm and of a worker.
  */
 export class HeadwiseError extends Error {
   readonly code: ErrorCode;
-  /** The cure, and the section of the documentation that has more: `…/troubleshooting.md#invalid_shape`. */
+  /** What to do, and the section of the documentation with more: `…/troubleshooting.md#invalid_shape`. */
   readonly hint: string;
 
   constructor(message: string, details: ErrorDetails = {}) {
@@ -59,46 +60,46 @@ export class HeadwiseError extends Error {
     });
   }
 
-  /** @internal The name as a literal: minifiers rename classes. */
+  /** @internal The name as a literal, because minifiers rename classes. */
   static readonly brand: string = ANY;
   /** @internal */
   static readonly usualCode: ErrorCode = "INTERNAL";
 
-  /** Whether `value` is an error of this class or of one derived from it. */
+  /** Whether `value` is an error of this class or of a class derived from it. */
   static is<E extends HeadwiseError>(this: abstract new (...args: never[]) => E, value: unknown): value is E {
     if (!isObject(value)) return false;
     try {
       const brands = (value as { [BRAND]?: unknown })[BRAND];
       return Array.isArray(brands) && brands.includes((this as unknown as typeof HeadwiseError).brand);
     } catch {
-      return false; // a proxy that does not want to be read
+      return false; // `value` is a proxy that throws when it is read
     }
   }
 }
 
-/** As the package is installed: a path that a reader has. */
+/** The page's path in a project that has installed the package. */
 const PAGE = "node_modules/headwise/web/docs/troubleshooting.md";
 
-/** A hint that came from another thread has its link already. */
+/** Adds the link to a hint. A hint from another thread has its link already. */
 function linked(hint: string | undefined, code: ErrorCode): string {
   if (hint?.includes(PAGE)) return hint;
   const link = `See ${PAGE}#${code.toLowerCase()}.`;
   return hint ? `${hint} ${link}` : link;
 }
 
-/** A shape, length or rank breaks a rule, or sizes do not fit each other. */
+/** A shape, length or rank breaks a rule, or two sizes do not fit together. */
 export class ShapeError extends HeadwiseError {
   /** @internal */ static override readonly brand: string = "ShapeError";
   /** @internal */ static override readonly usualCode: ErrorCode = "INVALID_SHAPE";
 }
 
-/** An option is unknown, or an option or argument has a value that its rule forbids. */
+/** An option is unknown, or an option or argument has a value that is not allowed. */
 export class OptionError extends HeadwiseError {
   /** @internal */ static override readonly brand: string = "OptionError";
   /** @internal */ static override readonly usualCode: ErrorCode = "INVALID_OPTION";
 }
 
-/** Legal, but not offered by this engine or on this machine. */
+/** The call is valid, but this engine or this machine cannot do it. */
 export class UnsupportedError extends HeadwiseError {
   /** @internal */ static override readonly brand: string = "UnsupportedError";
   /** @internal */ static override readonly usualCode: ErrorCode = "UNSUPPORTED";
@@ -106,16 +107,19 @@ export class UnsupportedError extends HeadwiseError {
 
 /** A query row that sees no key: its batch (or ragged sequence), head and query position. */
 export interface RowIndex {
+  /** Index of the batch; for a ragged batch, of the sequence. */
   readonly batch: number;
+  /** Index of the query head. */
   readonly head: number;
+  /** Index of the query row. */
   readonly query: number;
 }
 
-/** `emptyRows: "throw"` and at least one query row sees no key. */
+/** `emptyRows` is `"throw"`, and at least one query row sees no key. */
 export class EmptyRowError extends HeadwiseError {
   /** @internal */ static override readonly brand: string = "EmptyRowError";
   /** @internal */ static override readonly usualCode: ErrorCode = "EMPTY_ROW";
-  /** Up to 8 of the rows. */
+  /** The first of these rows, at most 8. */
   readonly rows: readonly RowIndex[];
   constructor(message: string, rows: readonly RowIndex[], details: ErrorDetails = {}) {
     super(message, details);
@@ -123,25 +127,28 @@ export class EmptyRowError extends HeadwiseError {
   }
 }
 
-/** The engine's memory, or the machine's, does not hold what a call needs. The instance stays usable. */
+/** The call needs more memory than the engine or the machine has. The instance stays usable. */
 export class OutOfMemoryError extends HeadwiseError {
   /** @internal */ static override readonly brand: string = "OutOfMemoryError";
   /** @internal */ static override readonly usualCode: ErrorCode = "OUT_OF_MEMORY";
 }
 
-/** The GPU device was lost while a call was pending. */
+/** The GPU device was lost while a call waited or ran. */
 export class DeviceLostError extends HeadwiseError {
   /** @internal */ static override readonly brand: string = "DeviceLostError";
   /** @internal */ static override readonly usualCode: ErrorCode = "DEVICE_LOST";
 }
 
-/** The instance, or an object made by it, was disposed. */
+/** The instance, or an object that it made, was disposed. */
 export class DisposedError extends HeadwiseError {
   /** @internal */ static override readonly brand: string = "DisposedError";
   /** @internal */ static override readonly usualCode: ErrorCode = "DISPOSED";
 }
 
-/** The engine's files could not be had: not found, not wasm, of another version, blocked by the page's policy. */
+/**
+ * A file of the engine could not be loaded: it was not found, is not wasm, has another version, or the page's policy
+ * blocks it.
+ */
 export class AssetError extends HeadwiseError {
   /** @internal */ static override readonly brand: string = "AssetError";
   /** @internal */ static override readonly usualCode: ErrorCode = "ASSET_NOT_FOUND";

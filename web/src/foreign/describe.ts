@@ -2,7 +2,7 @@ import { arrayKind, placeOf } from "./typedArray.js";
 
 const LONGEST_LIST = 8;
 
-/** Lists inside lists are shown to this depth: a list may hold itself. */
+/** Lists are shown to this depth, because a list may contain itself. */
 const DEEPEST_LIST = 2;
 const LONGEST_TEXT = 200;
 
@@ -10,7 +10,7 @@ export function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }
 
-/** A value as error messages show it: short, and telling its type. It never throws, whatever the value is. */
+/** A short text with the type and value of any value, for error messages. It never throws. */
 export function describe(value: unknown): string {
   try {
     return described(value, DEEPEST_LIST);
@@ -51,7 +51,7 @@ function describedList(list: readonly unknown[], depth: number): string {
   return `[${Array.from({ length }, (_, n) => described(list[n], depth - 1)).join(", ")}]`;
 }
 
-/** "Map", "Promise", "ArrayBuffer" and so on, for objects of any realm; "Object" for a plain one. */
+/** "Map", "Promise", "ArrayBuffer" and so on for objects of any realm; "Object" for a plain object. */
 export function tagOf(value: unknown): string {
   return Object.prototype.toString.call(value).slice("[object ".length, -1);
 }

@@ -1,6 +1,8 @@
 import { isObject } from "./describe.js";
 
-/** What was thrown, as messages show it: `TypeError: …`. Any value can be thrown; this throws for none of them. */
+/**
+ * The text of a thrown value for messages: `TypeError: …`. Any value can be thrown, and this function throws for none.
+ */
 export function thrownText(thrown: unknown): string {
   if (typeof thrown === "function") return "a function";
   if (!isObject(thrown)) return String(thrown);

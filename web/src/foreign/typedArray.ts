@@ -1,5 +1,5 @@
-// Typed arrays as the language itself describes them. Own properties, accessors, subclasses and other realms change
-// nothing here: only internal slots are asked.
+// This file reads typed arrays with the getters of the language, which read internal slots. So own properties,
+// subclasses and other realms cannot change the result.
 
 type Asked<T> = (this: unknown) => T;
 
@@ -19,28 +19,28 @@ const sharedLengthOf =
     ? getterOf<number>(SharedArrayBuffer.prototype as object, "byteLength")
     : undefined;
 
-/** "Float32Array" and so on for a typed array of any realm, undefined for anything else. */
+/** "Float32Array" and so on for a typed array of any realm; undefined for anything else. */
 export function arrayKind(value: unknown): string | undefined {
   return kindOf.call(value);
 }
 
-/** Where a typed array lies. */
+/** The memory of a typed array. */
 export interface ArrayPlace {
   readonly buffer: ArrayBufferLike;
   readonly byteOffset: number;
-  /** Elements. */
+  /** Number of elements. */
   readonly length: number;
 }
 
-/** Where a typed array lies now. */
+/** The memory of a typed array as it is now. */
 export function placeOf(array: object): ArrayPlace {
   return { buffer: bufferOf.call(array), byteOffset: byteOffsetOf.call(array), length: lengthOf.call(array) };
 }
 
-/** Whether a typed array still has its memory: its buffer is not detached, and has not shrunk below the array's end. */
+/** Whether a typed array still has its memory: its buffer is not detached, and still reaches to the array's end. */
 export function isIntact(array: object): boolean {
   try {
-    keysOf.call(array); // every method of a typed array looks before it begins
+    keysOf.call(array); // throws if the array is detached or out of bounds
     return true;
   } catch {
     return false;

@@ -22,15 +22,15 @@ import type { Placement } from "../tensor/placement.js";
 import { BYTES, type Dtype, type FloatTensor, type FloatTensorLike } from "../tensor/tensor.js";
 import { runWarmup, warmupProblem, type WarmupShape } from "./warmup.js";
 
-/** Options of a call: `R` is what it returns, `Into` the tensor that it writes to. */
+/** Options of a call. `R` is the type of `returns`, `Into` the type of `into`. */
 type CallOptions<R, Into> = OnGpu<Omit<AttentionOptions, "returns" | "into" | "location">> & {
   readonly returns?: R;
   readonly into?: Into;
 };
 
 /**
- * A net under instances that are dropped without dispose(). It may run late or never: dispose what you make. Some engines
- * have no registry (Cloudflare Workers of before May 2025).
+ * Ends the engine of an instance that was dropped without dispose(). The garbage collector may do that late or never,
+ * so call dispose(). Some JavaScript engines have no FinalizationRegistry (Cloudflare Workers before May 2025).
  */
 const dropped =
   typeof FinalizationRegistry === "function"
@@ -38,11 +38,11 @@ const dropped =
     : undefined;
 
 /**
- * An engine ready to compute attention; `createAttention` makes one.
+ * An instance: it computes attention, and makes layers, caches and tensors. `createAttention` makes one.
  *
- * Calls may overlap: they run one after another, in the order in which they were made, and `signal` aborts one that
- * still waits. Inputs must not change until the call that reads them has settled. Every method checks its arguments
- * before it computes and leaves the instance usable whatever it throws.
+ * Calls may overlap. They run one after another, in the order in which they were made. `signal` aborts a call that
+ * still waits. Do not change an input before the call that reads it has settled. Every method checks its arguments
+ * before it computes. After an error the instance is still usable.
  */
 export class Attention extends Disposing {
   /** What was chosen when the instance was made, and why. */
@@ -72,16 +72,18 @@ export class Attention extends Disposing {
   }
 
   /**
-   * Attention of queries to keys: output = softmax(scale · Q Kᵀ + bias) V (Vaswani et al. 2017), with every mask,
-   * position rule and statistic of AttentionOptions.
+   * Attention of queries to keys: output = softmax(scale · Q Kᵀ + bias) V (Vaswani et al. 2017), with the masks,
+   * position rules and statistics of AttentionOptions. Sums are computed in float32.
    *
    * @param query - `[B, numHeads, Sq, D]` in `options.layout`; rank 2 `[Sq, D]` is one head. float32 or float16.
-   * @param key - `[B, numKvHeads, Skv, D]`; numKvHeads divides numHeads.
+   * @param key - `[B, numKvHeads, Skv, D]`; numKvHeads must divide numHeads.
    * @param value - `[B, numKvHeads, Skv, Dv]`.
-   * @returns `output` of the query's layout, rank and dtype, and what `options.returns` asks for, in arrays of the
-   *   caller's own. Sums run in float32.
-   * @throws ShapeError, OptionError, UnsupportedError before any work; EmptyRowError with `emptyRows: "throw"`;
-   *   OutOfMemoryError; DisposedError.
+   * @returns `output` `[B, numHeads, Sq, Dv]` in the layout, rank and dtype of the query, and the results that
+   *   `options.returns` names. All are new arrays, except `into`.
+   * @throws ShapeError, OptionError or UnsupportedError before it computes.
+   * @throws EmptyRowError if a query row sees no key and `emptyRows` is `"throw"`.
+   * @throws OutOfMemoryError if the engine's memory has no room.
+   * @throws DisposedError if the instance was disposed.
    */
   async scaledDotProductAttention<
     const R extends Returns = NoReturns,
@@ -105,11 +107,12 @@ export class Attention extends Disposing {
   }
 
   /**
-   * Unites results over disjoint sets of keys into the result over all of them: the seam along which long sequences
-   * split. With lse the logarithm of the parts' summed exponentials and of the sinks, output = Σ exp(lse_p − lse) · output_p.
+   * Merges attention results over disjoint sets of keys into the result over all keys. So a long sequence can be
+   * computed in parts. output = Σ exp(lse_p − lse) · output_p, with lse = ln(Σ exp(lse_p) + Σ exp(sink)).
    *
-   * @param parts - Results with lse over the same queries, computed without sinks and with `emptyRows: "zero"`.
-   * @throws ShapeError if the parts differ in shape; OptionError if one was computed with sinks or another policy.
+   * @param parts - Results with `lse` for the same queries, computed without sinks and with `emptyRows: "zero"`.
+   * @throws ShapeError if the shapes of the parts differ.
+   * @throws OptionError if a part was computed with sinks or with another `emptyRows`.
    */
   async mergeAttention(parts: readonly AttentionPart[], options: MergeOptions = {}): Promise<MergeResult> {
     const call = this.#arguments("mergeAttention");
@@ -118,11 +121,13 @@ export class Attention extends Disposing {
   }
 
   /**
-   * Turns pairs of features by their token's position, so that the dot product of a query and a key depends on the
-   * distance between them only (Su et al. 2021).
+   * Rotary embedding: turns pairs of features by an angle that grows with the token's position. The dot product of a
+   * query and a key then depends only on the distance between them (Su et al. 2021). Angles are computed in double
+   * precision.
    *
    * @param x - Queries or keys, `[B, H, S, D]` in `options.layout`; float32 or float16.
-   * @returns A tensor of x's shape and dtype. Angles are taken in double precision.
+   * @returns A tensor with the shape and dtype of x.
+   * @throws ShapeError, OptionError or UnsupportedError before it computes; OutOfMemoryError; DisposedError.
    */
   async rotaryEmbedding<X extends FloatTensorLike, Into extends FloatTensorLike = X>(
     x: X,
@@ -134,10 +139,9 @@ export class Attention extends Disposing {
   }
 
   /**
-   * A layer: projections of its input to queries, keys and values, attention of every head, and the output projection.
-   * The weights are copied.
+   * Makes a layer: input projections, attention of every head, and the output projection. It copies the weights.
    *
-   * @throws ShapeError, OptionError, UnsupportedError before any work; OutOfMemoryError; DisposedError.
+   * @throws ShapeError, OptionError or UnsupportedError before any work; OutOfMemoryError; DisposedError.
    */
   async multiHeadAttention(options: LayerOptions): Promise<Layer> {
     const call = this.#arguments("multiHeadAttention");
@@ -148,9 +152,10 @@ export class Attention extends Disposing {
   }
 
   /**
-   * An empty cache of keys and values, for decoding token by token: `append` what was projected, then `attend`.
+   * Makes an empty cache of keys and values, to decode token by token: `append` the projected keys and values, then
+   * `attend`.
    *
-   * @throws OptionError, ShapeError; OutOfMemoryError; DisposedError.
+   * @throws OptionError or ShapeError before any work; OutOfMemoryError; DisposedError.
    */
   async kvCache(options: KvCacheOptions): Promise<KvCache> {
     const call = this.#arguments("kvCache");
@@ -159,9 +164,10 @@ export class Attention extends Disposing {
   }
 
   /**
-   * The cache that `cache.save()` made these bytes of. Nothing is built of bytes that are damaged or foreign.
+   * Makes a cache from the bytes that `cache.save()` returned.
    *
-   * @throws OptionError with code `"CORRUPT_DATA"` for such bytes; OutOfMemoryError; DisposedError.
+   * @throws OptionError with code `"CORRUPT_DATA"` if the bytes are damaged or are not a saved cache; OutOfMemoryError;
+   *   DisposedError.
    */
   async loadCache(bytes: Uint8Array): Promise<KvCache> {
     const call = this.#arguments("loadCache");
@@ -171,10 +177,12 @@ export class Attention extends Disposing {
   }
 
   /**
-   * A tensor of zeros inside the engine. Calls read it, or write it as `into`, without a copy.
+   * Makes a tensor of zeros inside the engine. Calls read it, or write it as `into`, without a copy.
    *
-   * It lives until its `dispose()`, or until the instance is disposed; it counts against `maximumMemory`.
+   * It lives until its `dispose()`, or until the instance is disposed. It counts towards `maximumMemory`.
    *
+   * @param dtype - Default `"float32"`.
+   * @throws OptionError or ShapeError if an argument is not allowed.
    * @throws OutOfMemoryError if the engine's memory has no room.
    */
   allocate<D extends Dtype = "float32">(shape: readonly number[], dtype?: D): EngineTensor<D> {
@@ -187,8 +195,10 @@ export class Attention extends Disposing {
   }
 
   /**
-   * Computes once with zeros of this shape, so that the engine has compiled what it needs when the first real call comes.
-   * With `location: "gpu"` it is the GPU that computes, also for an instance of backend `"auto"`.
+   * Computes one call with zeros of this shape, so that the engine has compiled everything before the first real call.
+   * With `location: "gpu"` the GPU computes, also if the instance has the backend `"auto"`.
+   *
+   * @throws The errors of `scaledDotProductAttention`.
    */
   async warmup(shape: WarmupShape, options: AttentionOptions = {}): Promise<void> {
     const call = this.#arguments("warmup", this.#engine.onGpu);
@@ -197,14 +207,14 @@ export class Attention extends Disposing {
   }
 
   /**
-   * Records a call of scaledDotProductAttention into the caller's GPUCommandEncoder without submitting it. The results
-   * are there once the caller has submitted. Kernels that are not compiled yet are compiled first: `warmup` with
-   * `location: "gpu"` spares that.
+   * Records a call of scaledDotProductAttention into the caller's GPUCommandEncoder, and does not submit it. The
+   * results are valid after the caller has submitted. Kernels that are not compiled yet are compiled first; call
+   * `warmup` with `location: "gpu"` before, to avoid that wait.
    *
-   * The commands need memory beside the results. It is given back when all results are disposed, or what is returned here,
-   * at the latest when the instance is: submit before.
+   * The commands need memory in addition to the results. It is given back when all results are disposed, when the
+   * returned object is disposed, or when the instance is disposed. Submit before that.
    *
-   * @throws UnsupportedError by engines other than WebGPU.
+   * @throws UnsupportedError if the instance has no WebGPU, and the errors of `scaledDotProductAttention`.
    */
   async encode<const R extends Returns = NoReturns, Into extends FloatTensor | GpuFloats = FloatTensor>(
     commandEncoder: object,
@@ -224,15 +234,15 @@ export class Attention extends Disposing {
     return (await this.#run<unknown>(call, record, problem.signal)) as RecordedAttention<R, Into>;
   }
 
-  /** With `profile`, the GPU time of each kernel of the latest call, in the order in which they ran. */
+  /** The GPU time of each kernel of the latest call, in the order in which they ran. Needs the option `profile`. */
   get kernelTimes(): readonly KernelTime[] {
     return this.#engine.kernelTimes ?? [];
   }
 
   /**
-   * Ends the engine and its threads and gives its memory back. A call in flight, calls that wait and later calls reject
-   * with DisposedError; results handed out before stay valid, on the GPU only where the device is the caller's. A second
-   * call does nothing.
+   * Ends the engine and its threads and gives its memory back. The running call, waiting calls and later calls reject
+   * with DisposedError. Earlier results stay valid; results on the GPU stay valid only if the device is the caller's. A
+   * second `dispose()` does nothing.
    */
   override dispose(): void {
     if (this.#disposed) return;
@@ -247,7 +257,7 @@ export class Attention extends Disposing {
     return this.#engine.locate?.(operation, ...array);
   }
 
-  /** The arguments of a call that is made now. */
+  /** Makes the reader of a new call's arguments. */
   #arguments(operation: string, onGpu = false): CallArguments {
     this.#assertAlive(operation);
     return new CallArguments(operation, { onGpu, locate: (...array) => this.locate(...array) });
@@ -267,7 +277,7 @@ export class Attention extends Disposing {
 
   #release(operation: string, work: () => Eventually<void>): void {
     if (this.#disposed) return;
-    this.#run(new CallArguments(operation), work).catch(() => undefined); // the instance was disposed meanwhile
+    this.#run(new CallArguments(operation), work).catch(() => undefined); // the instance was disposed in the meantime
   }
 
   #assertAlive(operation: string): void {

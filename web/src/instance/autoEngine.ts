@@ -9,8 +9,8 @@ import { WasmEngine } from "../wasm/wasmEngine.js";
 import { Late } from "./late.js";
 
 /**
- * The CPU computes; the GPU only what is on it or is to stay there. It is opened by the first such call. Were large calls
- * to go there too, their speed on real GPUs would have to be known, and it has not been measured.
+ * Computes on the CPU, except calls whose tensors lie on the GPU or whose results stay there. The first such call opens
+ * the GPU. No other call goes to the GPU, because its speed on real GPUs has not been measured.
  */
 export class AutoEngine extends WasmEngine {
   readonly onGpu = true;
@@ -49,7 +49,7 @@ export class AutoEngine extends WasmEngine {
   }
 }
 
-/** Whether a tensor of the call lies on the GPU or is to stay there. */
+/** Whether a tensor of the call lies on the GPU, or a result stays there. */
 function touchesGpu({ location, query, key, value, settings, output }: AttentionProblem): boolean {
   const tensors = [query, key, value, settings.mask?.tensor, settings.bias?.tensor, output.into];
   return location === "gpu" || tensors.some(gpuDataOf);

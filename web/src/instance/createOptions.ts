@@ -9,30 +9,39 @@ import { VARIANT_NAMES, type Variant } from "../wasm/variants.js";
 /** Options of `createAttention`. */
 export interface CreateOptions {
   /**
-   * `"auto"`, the default: wasm, and WebGPU for calls whose tensors are on the GPU or are to stay there. No real GPU has
-   * been measured yet, so that nothing else goes there unasked; the report says so.
+   * Which engine computes. `"auto"`, the default: wasm, and WebGPU for calls whose tensors are on the GPU or whose
+   * results stay there. No real GPU has been measured yet, so all other calls go to wasm; the report says so.
    */
   readonly backend?: "auto" | "wasm" | "webgpu";
   /**
-   * Threads that compute, the caller's included. `"auto"`, the default: the machine's, at most 8. A page has more than
-   * one only if it is cross-origin isolated; the report says why if not. Results are the same bits for every number.
+   * Number of threads that compute, the calling thread included, at most 256. `"auto"`, the default: the number of CPU
+   * cores, at most 8. A page has more than one thread only if it is cross-origin isolated; the report says why if it
+   * has not. Results have the same bits for every number of threads.
    */
   readonly threads?: "auto" | number;
-  /** Instruction set. `"auto"`, the default: relaxed SIMD where the engine has it, else plain SIMD. */
+  /** Instruction set. `"auto"`, the default: relaxed SIMD if the JavaScript engine has it, otherwise plain SIMD. */
   readonly variant?: "auto" | Variant;
-  /** Bytes that the engine's memory may grow to; default 1 GiB, at least 16 MiB and 512 KiB a thread, at most 4 GiB. */
+  /**
+   * Most bytes that the engine's memory may grow to. Default 1 GiB; at least 16 MiB and 512 KiB for each thread; at
+   * most 4 GiB.
+   */
   readonly maximumMemory?: number;
-  /** A GPUDevice of the caller's, for WebGPU; used and never destroyed. */
+  /** Your own GPUDevice, for WebGPU. headwise uses it and never destroys it. */
   readonly device?: object;
-  /** A GPU object, for WebGPU where there is no navigator.gpu: in Node that of the npm package webgpu. */
+  /** A GPU object, for environments without navigator.gpu. In Node the npm package webgpu has one. */
   readonly gpu?: object;
-  /** Where the engine's files are, instead of beside this package. */
+  /** Where the engine's files are. Default: in the folders of this package. */
   readonly wasm?: WasmSource;
   /** Aborts loading. */
   readonly signal?: AbortSignal;
-  /** Hears how many bytes have arrived. What it throws ends loading: `createAttention` rejects with that. */
+  /**
+   * Called with the number of bytes that have arrived. If it throws, loading ends and `createAttention` rejects with
+   * that error.
+   */
   readonly onProgress?: (progress: LoadProgress) => void;
-  /** Measures GPU kernels, see `kernelTimes`; without effect on wasm, which the report says. */
+  /**
+   * Measures the GPU time of kernels; see `kernelTimes`. Default false. It has no effect on wasm; the report says so.
+   */
   readonly profile?: boolean;
 }
 
@@ -55,9 +64,9 @@ const MOST_MEMORY = 4 * 2 ** 30;
 const DEFAULT_MEMORY = 2 ** 30;
 
 /**
- * The options of createAttention, checked.
+ * Reads and checks the options of createAttention.
  *
- * @param absent - Options that the entry of the package would have to ignore, and why.
+ * @param absent - Options that this entry of the package does not have, each with the reason.
  */
 export function readCreateOptions(given: unknown, absent: { readonly [Name in keyof CreateOptions]?: string } = {}) {
   const options = readOptions(new CallArguments(OPERATION), given, NAMES);
@@ -90,7 +99,10 @@ function readThreads(options: OptionReader): "auto" | number {
 
 const ADDRESS = "be an address";
 
-/** What a source may be: its value if it is that, else undefined. */
+/**
+ * For each source: its rule for messages, and a function that returns the checked value, or undefined if it breaks the
+ * rule.
+ */
 const SOURCES: { readonly [Name in keyof WasmSource]-?: readonly [rule: string, read: (value: unknown) => unknown] } = {
   baseUrl: [ADDRESS, readAddress],
   url: [ADDRESS, readAddress],
@@ -119,18 +131,18 @@ function readAddress(value: unknown): string | undefined {
 
 const byteLengthOf = Object.getOwnPropertyDescriptor(ArrayBuffer.prototype, "byteLength")!;
 
-/** A copy of bytes of any realm: they are compiled later, perhaps in a worker. */
+/** Copies the bytes of a buffer or array of any realm. They are compiled later, perhaps in a worker. */
 function readBytes(value: unknown): Uint8Array<ArrayBuffer> | undefined {
   try {
     if (arrayKind(value) === "Uint8Array") return new Uint8Array(value as Uint8Array);
-    byteLengthOf.get!.call(value); // throws if it is no ArrayBuffer
+    byteLengthOf.get!.call(value); // throws if it is not an ArrayBuffer
     return new Uint8Array(value as ArrayBuffer).slice();
   } catch {
     return undefined;
   }
 }
 
-/** A module of any realm. */
+/** Returns a WebAssembly.Module of any realm. */
 function readModule(value: unknown): WebAssembly.Module | undefined {
   try {
     WebAssembly.Module.customSections(value as WebAssembly.Module, "");

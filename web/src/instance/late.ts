@@ -1,11 +1,11 @@
-/** Something that is loaded when it is first wanted. A failure is not kept: the next call tries again. */
+/** A value that is loaded when it is first needed. If loading fails, the next call tries again. */
 export class Late<T> {
   readonly #load: (operation: string) => Promise<T>;
   #loading: Promise<T> | undefined;
-  /** What has been loaded. */
+  /** The value, after it has been loaded. */
   loaded: T | undefined;
 
-  /** @param load - Is told the public function that wants it, the first word of every message. */
+  /** @param load - Gets the name of the public function that needs the value, for messages. */
   constructor(load: (operation: string) => Promise<T>) {
     this.#load = load;
   }

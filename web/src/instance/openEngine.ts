@@ -19,7 +19,7 @@ export async function createOn(place: Place, hostOf: (files: EngineFiles) => Hos
   return Attention.over(await openEngine(OPERATION, host, wanted));
 }
 
-/** Opens the engines that the options want. @param operation - The public function that wants them. */
+/** Opens the engine that the options ask for. @param operation - The public function that needs it, for messages. */
 export async function openEngine(operation: string, host: Host, wanted: CheckedOptions): Promise<Opened> {
   throwIfAborted(wanted.signal);
   if (wanted.backend === "webgpu") return (await loadGpu(operation, host)).openGpuAlone(operation, wanted);
@@ -41,7 +41,7 @@ export async function openEngine(operation: string, host: Host, wanted: CheckedO
   return { engine: new AutoEngine(core, openGpu), report };
 }
 
-/** Stacks of threads that fill the memory leave no room for the first call. */
+/** Throws if the threads' stacks alone would fill the memory: the first call would have no room. */
 function checkMemory(operation: string, threads: number, maximumMemory: number): void {
   const least = threads * MEMORY_PER_THREAD;
   if (maximumMemory >= least) return;
@@ -68,7 +68,7 @@ function chooseThreads(host: Host, wanted: "auto" | number): { readonly threads:
   return { threads, reason: [limited, blocks].filter((text) => text !== undefined).join("; ") };
 }
 
-/** Whether this is the thread that a page paints on. */
+/** Whether this is the main thread of a page. */
 function inWindow(): boolean {
   return typeof window === "object" && typeof document === "object";
 }

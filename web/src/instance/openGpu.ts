@@ -5,7 +5,7 @@ import type { Report } from "../engine/report.js";
 import { version } from "../engine/version.js";
 import { openWebgpu } from "../webgpu/webgpuEngine.js";
 
-/** The GPU as the only engine. */
+/** Opens a GPU as the only engine. */
 export async function openGpuAlone(
   operation: string,
   wanted: GpuOptions & { readonly signal: AbortSignal | undefined },

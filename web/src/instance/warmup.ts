@@ -6,18 +6,21 @@ import type { GpuResult } from "../tensor/gpuTensor.js";
 import { LAYOUTS, packsHeads, shapeOf, type Layout } from "../tensor/layout.js";
 import { zeros } from "../tensor/zeros.js";
 
-/** The extents of calls to come. */
+/** Sizes of the calls that will follow. */
 export interface WarmupShape {
-  /** Default 1. */
+  /** Number of batches. Default 1. */
   readonly batchSize?: number;
+  /** Number of query heads. */
   readonly numHeads: number;
-  /** Default numHeads. */
+  /** Number of key and value heads. Default numHeads. */
   readonly numKvHeads?: number;
+  /** Number of queries. */
   readonly queryLength: number;
-  /** Default queryLength. */
+  /** Number of keys. Default queryLength. */
   readonly keyLength?: number;
+  /** Width of one head of queries and keys. */
   readonly headDim: number;
-  /** Default headDim. */
+  /** Width of one head of values. Default headDim. */
   readonly valueDim?: number;
 }
 
@@ -31,14 +34,14 @@ const NAMES = namesOf<WarmupShape>({
   valueDim: true,
 });
 
-/** Checks a whole call of warmup; it is one of attention with zeros. */
+/** Reads and checks a call of warmup, which is a call of attention with zeros. */
 export function warmupProblem(call: CallArguments, shape: unknown, given: unknown): AttentionProblem {
   const options = readOptions(call, given, OPTION_NAMES);
   const { query, key, value, heads } = warmupInputs(call, shape, options.oneOf("layout", LAYOUTS, "BHSD"));
   return attentionProblem(call, query, key, value, options.withDefaults(heads));
 }
 
-/** Computes, and gives back what stayed on the GPU. */
+/** Computes, and disposes the results that stayed on the GPU. */
 export async function runWarmup(engine: Engine, problem: AttentionProblem): Promise<void> {
   const result = await engine.attention(problem);
   if (problem.location !== "gpu") return;
@@ -47,7 +50,7 @@ export async function runWarmup(engine: Engine, problem: AttentionProblem): Prom
     if (tensor !== problem.output.into?.tensor) (tensor as unknown as GpuResult).dispose();
 }
 
-/** Zeros of the shape, in this layout. */
+/** Tensors of zeros with these sizes, in this layout. */
 function warmupInputs(call: CallArguments, given: unknown, layout: Layout) {
   const { operation } = call;
   const shape = readOptions(call, given, NAMES, "shape");

@@ -4,7 +4,7 @@ import type { ForwardProblem } from "./forwardProblem.js";
 
 /** A layer in an engine. */
 export interface EngineLayer {
-  /** Of packed weights and tables. */
+  /** Bytes of the packed weights and tables. */
   readonly bytes: number;
   forward(problem: ForwardProblem): Eventually<AttentionResult>;
   release(): void;

@@ -24,42 +24,48 @@ import type { LayerProblem } from "./layerProblem.js";
 import type { LayerShape } from "./layerShape.js";
 
 /**
- * Options of `layer.forward`. Positions are those of attention: query i stands at i + offset, key j at its row number or
- * its place in the cache; queryOffset moves masks, rotary embedding and added positions together.
+ * Options of `layer.forward`. Positions are the positions of attention: query i is at position i + offset; key j is at
+ * its row number or, in a cache, at its place there. queryOffset moves masks, rotary embedding and added positions
+ * together.
  */
 export interface ForwardOptions extends AttentionSettingsOptions {
-  /** What keys are projected from, `[B, Skv, keyInputDim]`. Default x. */
+  /** The input of the key projection, `[B, Skv, keyInputDim]`. Default x. */
   readonly key?: FloatTensorLike;
-  /** What values are projected from, `[B, Skv, valueInputDim]`. Default the key context. */
+  /** The input of the value projection, `[B, Skv, valueInputDim]`. Default the input of the key projection. */
   readonly value?: FloatTensorLike;
   /**
-   * The projected keys and values are appended to this cache, then all that it holds is attended to. If the call fails
-   * the cache is as before, unless it is a ring that has dropped tokens for the new ones.
+   * A cache. The projected keys and values are appended to it; then the queries attend to all keys in it. If the call
+   * fails, the cache is as before, unless it is a ring that has dropped tokens for the new ones.
    */
   readonly cache?: KvCache;
-  /** With a cache: attend to what it holds and append nothing, as cross-attention does after its first step. */
+  /**
+   * With a cache: attend to its keys and append nothing, as cross-attention does after its first step. Default false.
+   */
   readonly attendOnly?: boolean;
   /**
-   * `[B]`: leading tokens of each batch to append. Default queryLengths if keys come from x, otherwise all. If keys come
-   * from x and the call asks for positions, queryLengths defaults to it in turn, unless queryOffset is given.
+   * `[B]`: how many leading tokens of each batch to append. Default: queryLengths if keys come from x, otherwise all.
+   * If keys come from x, the call uses positions and queryOffset is absent, the default of queryLengths is
+   * appendLengths.
    */
   readonly appendLengths?: NumberList;
+  /** Ragged batch: where each sequence begins in x, and where the last one ends. Needs cuSeqLensKey. */
   readonly cuSeqLensQuery?: NumberList;
+  /** The same for the key context, or for x if there is none. */
   readonly cuSeqLensKey?: NumberList;
   readonly returns?: Returns;
-  /** Layers leave their results nowhere else. */
+  /** Only `"cpu"`, the default: a layer's results are always arrays. */
   readonly location?: "cpu";
-  /** A tensor of the output's shape to write the output to; it is then `result.output`. */
+  /** A tensor of the output's shape, to write the output to. It is then also `result.output`. */
   readonly into?: FloatTensor;
   /** Aborts the call while it waits in the queue. */
   readonly signal?: AbortSignal;
 }
 
-/** A call of forward that passed every check. */
+/** A call of forward that has passed every check. */
 export interface ForwardProblem {
   readonly operation: string;
   readonly layout: "BSE" | "BES";
-  /** Of the attention inside. */
+  /** The shape of the attention inside the layer. */
   readonly shape: AttentionShape;
   readonly x: CheckedFloats;
   readonly key: CheckedFloats | undefined;
@@ -93,28 +99,28 @@ const FORWARD_NAMES = [
   }),
 ];
 
-/** The layer that a call of forward is made on. */
+/** The part of a layer that a call of forward needs. */
 export interface LayerForm extends Pick<LayerProblem, "shape" | "layout"> {
-  /** Whether it turns queries and keys by their positions. */
+  /** Whether the layer turns queries and keys by their positions (rotary embedding). */
   readonly turns: boolean;
-  /** Whether it does that, or adds something to x by its positions. */
+  /** Whether the layer uses positions at all: it turns queries and keys, or adds something to x. */
   readonly usesPositions: boolean;
 }
 
-/** The extents of x or of a context. */
+/** The sizes of x or of a context. */
 interface Rows {
   readonly batchSize: number;
   readonly length: number;
 }
 
-/** A call of forward that has been read, and waits for its turn. */
+/** A call of forward that has been read and waits for its turn. */
 export interface ForwardRequest {
   readonly signal: AbortSignal | undefined;
-  /** Checks the rest: calls ahead of this one may have filled the cache. */
+  /** Does the remaining checks, when it is the call's turn: earlier calls may have changed the cache. */
   inTurn(): ForwardProblem;
 }
 
-/** Reads and checks a call of forward, as far as that does not depend on what the cache holds. */
+/** Reads a call of forward, and does all checks that do not depend on the cache's content. */
 export function forwardRequest(
   call: CallArguments,
   engine: Context["engine"],
@@ -195,7 +201,7 @@ export function forwardRequest(
     checkKeys(operation, read.settings, shape);
     return { ...read, shape };
   };
-  if (!cache) inTurn(); // nothing of it can change
+  if (!cache) inTurn(); // without a cache nothing can change until the call's turn
   return { signal: read.signal, inTurn };
 }
 
@@ -203,7 +209,7 @@ function widthAxis(layout: "BSE" | "BES", rank: number): number {
   return layout === "BSE" ? rank - 1 : rank - 2;
 }
 
-/** [B, S, width] or [S, width], in columns [B, width, S] or [width, S]. */
+/** Reads the batch size and length of [B, S, width] or [S, width]; in layout "BES" of [B, width, S] or [width, S]. */
 function readRows(
   operation: string,
   name: string,
@@ -228,7 +234,7 @@ function refuseWithAttendOnly(options: OptionReader, cache: EngineCache | undefi
       throw new OptionError(`${options.operation}: ${name} must be absent with attendOnly, which reads the cache only`);
 }
 
-/** Without contexts x takes their place, and must have their width. */
+/** If a context is absent, x is the context. Then x must have the context's width. */
 function checkWidths(
   operation: string,
   { inputDim, keyInputDim, valueInputDim }: LayerShape,
@@ -245,7 +251,7 @@ function checkWidths(
     );
 }
 
-/** How many tokens of each batch a cache gains; undefined means all. */
+/** How many tokens of each batch the cache gains; undefined means all. */
 function readAppendLengths(
   options: OptionReader,
   { batchSize }: Rows,
@@ -258,7 +264,7 @@ function readAppendLengths(
   return given ?? (key ? undefined : options.integers("queryLengths", { min: 0, max: contextLength }, batchSize));
 }
 
-/** Checks that a cache is for this layer and batch. */
+/** Throws if a cache does not fit this layer and batch. */
 function checkCache(operation: string, { form }: EngineCache, { shape, turns }: LayerForm, { batchSize }: Rows): void {
   const fits = (name: "batchSize" | "numKvHeads" | "headDim" | "valueDim", expected: number) => {
     if (form[name] !== expected)

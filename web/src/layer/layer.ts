@@ -14,16 +14,16 @@ import { forwardRequest, type ForwardOptions, type LayerForm } from "./forwardPr
 import type { LayerProblem } from "./layerProblem.js";
 import type { LayerShape } from "./layerShape.js";
 
-/** Options of `layer.kvCache`: those of `kvCache` that the layer does not decide. */
+/** Options of `layer.kvCache`: the options of `kvCache`, without those that follow from the layer. */
 export type LayerCacheOptions = Omit<KvCacheOptions, "numKvHeads" | "headDim" | "valueDim">;
 
 /**
- * A multi-head layer; `multiHeadAttention` of an instance makes one.
+ * A multi-head attention layer. `multiHeadAttention` of an instance makes one.
  *
  *     Q = X Wq + bq,  K = C Wk + bk,  V = C′ Wv + bv      C and C′ default to X
  *     Y = concat over heads of attention(Q, K, V) Wo + bo
  *
- * It holds a packed copy of its weights in the engine until `dispose()`, at the latest until the instance is disposed.
+ * It keeps a packed copy of its weights in the engine until `dispose()`, at the latest until the instance is disposed.
  */
 export class Layer extends Disposing {
   readonly #context: Context;
@@ -47,11 +47,12 @@ export class Layer extends Disposing {
     this.#createCache = createCache;
   }
 
-  /** The layer's extents, with defaults in place. */
+  /** The layer's sizes, with defaults filled in. */
   get shape(): LayerShape {
     return this.#form.shape;
   }
 
+  /** Memory order of x, contexts and output. */
   get layout(): "BSE" | "BES" {
     return this.#form.layout;
   }
@@ -64,11 +65,13 @@ export class Layer extends Disposing {
   /**
    * Computes the layer.
    *
-   * @param x - `[B, S, inputDim]`, in layout `"BES"` `[B, inputDim, S]`; rank 2 is one batch. float32 or float16.
-   * @returns `output` `[B, S, outputDim]` in the layout, rank and dtype of x, and what `options.returns` asks for: probs
-   *   `[B, heads, S, Skv]` and so on, as `scaledDotProductAttention` gives them.
-   * @throws ShapeError, OptionError, UnsupportedError before any work; EmptyRowError with `emptyRows: "throw"`;
-   *   OutOfMemoryError; DisposedError.
+   * @param x - `[B, S, inputDim]`, or `[B, inputDim, S]` in layout `"BES"`; rank 2 is one batch. float32 or float16.
+   * @returns `output` `[B, S, outputDim]` in the layout, rank and dtype of x, and the results that `options.returns`
+   *   names, with the shapes of `scaledDotProductAttention`: probs `[B, heads, S, Skv]` and so on.
+   * @throws ShapeError, OptionError or UnsupportedError before it computes.
+   * @throws EmptyRowError if a query row sees no key and `emptyRows` is `"throw"`.
+   * @throws OutOfMemoryError if the engine's memory has no room.
+   * @throws DisposedError if the layer or the instance was disposed.
    */
   async forward<
     const R extends Returns = NoReturns,
@@ -92,10 +95,10 @@ export class Layer extends Disposing {
   }
 
   /**
-   * An empty cache for this layer, for `forward(x, { cache })`: `kvCache` of the instance with the layer's numbers of key
-   * heads and widths.
+   * Makes an empty cache for this layer, for `forward(x, { cache })`. It is the instance's `kvCache` with the layer's
+   * number of key heads and its widths.
    *
-   * @throws OptionError, ShapeError; OutOfMemoryError; DisposedError.
+   * @throws OptionError or ShapeError before any work; OutOfMemoryError; DisposedError.
    */
   async kvCache(options: LayerCacheOptions = {}): Promise<KvCache> {
     const call = this.#arguments("layer.kvCache");
@@ -112,7 +115,7 @@ export class Layer extends Disposing {
     return call;
   }
 
-  /** Gives the memory back once the calls made so far have run. A second call does nothing. */
+  /** Gives the memory back after the calls made so far have run. A second `dispose()` does nothing. */
   override dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;

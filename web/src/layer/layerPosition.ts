@@ -5,21 +5,23 @@ import { ANGLE_NAMES, readAngles, type CheckedAngles, type RotaryAngles } from "
 import type { CheckedTensor, TensorLike } from "../tensor/tensor.js";
 import type { LayerShape } from "./layerShape.js";
 
-/** How a layer knows where its tokens stand. */
+/** How a layer uses the positions of its tokens. */
 export type LayerPosition =
   | {
       /** Row p of the table is added to the token at position p. */
       readonly kind: "learned";
-      /** `[rows, inputDim]` */
+      /** `[rows, inputDim]`, float32. */
       readonly table: TensorLike<"float32">;
     }
   | {
       /** Sines and cosines are added to the tokens; see `sinusoidalPositions`. */
       readonly kind: "sinusoidal";
+      /** The order of the features. Default `"interleaved"`. */
       readonly split?: "interleaved" | "halves";
+      /** Base of the wavelengths. Default 10000. */
       readonly base?: number;
     }
-  | ({ /** Queries and keys are turned. */ readonly kind: "rotary" } & RotaryAngles);
+  | ({ /** Queries and keys are turned (rotary embedding). */ readonly kind: "rotary" } & RotaryAngles);
 
 export type CheckedPosition =
   | { readonly kind: "none" }
@@ -27,7 +29,7 @@ export type CheckedPosition =
   | { readonly kind: "sinusoidal"; readonly split: "interleaved" | "halves"; readonly base: number }
   | { readonly kind: "rotary"; readonly angles: CheckedAngles };
 
-/** Options of each kind of position, beside `kind`. */
+/** The options of each kind of position, without `kind`. */
 const POSITION_NAMES = {
   learned: namesOf<PositionOf<"learned">>({ table: true }),
   sinusoidal: namesOf<PositionOf<"sinusoidal">>({ split: true, base: true }),

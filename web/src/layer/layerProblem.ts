@@ -15,35 +15,50 @@ import { readQkNorm, type CheckedQkNorm, type QkNorm } from "./qkNorm.js";
 
 /** Options of `multiHeadAttention`. */
 export interface LayerOptions {
-  /** Width of x. Default: that of the query weight, else modelDim. */
+  /** Width of x. Default: the input width of the query weight, otherwise modelDim. */
   readonly inputDim?: number;
-  /** Width of the key context. Default: that of the key weight, else inputDim. */
+  /** Width of the key context. Default: the input width of the key weight, otherwise inputDim. */
   readonly keyInputDim?: number;
-  /** Width of the value context. Default: that of the value weight, else keyInputDim. */
+  /** Width of the value context. Default: the input width of the value weight, otherwise keyInputDim. */
   readonly valueInputDim?: number;
-  /** Width of all queries together, a multiple of numHeads. Default: that of the query weight, if packed inputDim. */
+  /**
+   * Width of all queries together, a multiple of numHeads. Default: the output width of the query weight; inputDim if
+   * the weights are packed.
+   */
   readonly modelDim?: number;
-  /** Width of one head's values. Default: that of the value weight or the output weight, else modelDim / numHeads. */
+  /**
+   * Width of one head's values. Default: taken from the value weight or the output weight, otherwise modelDim /
+   * numHeads.
+   */
   readonly valueHeadDim?: number;
-  /** Width of the output. Default: that of the output weight; without output projection numHeads · valueHeadDim. */
+  /**
+   * Width of the output. Default: the output width of the output weight, otherwise inputDim. Without output projection
+   * it is numHeads · valueHeadDim.
+   */
   readonly outputDim?: number;
+  /** Number of query heads. */
   readonly numHeads: number;
-  /** It divides numHeads. Default: as many as the key weight has, else numHeads. */
+  /** Number of key and value heads. It must divide numHeads. Default: taken from the key weight, otherwise numHeads. */
   readonly numKvHeads?: number;
-  /** Memory order of x, contexts and output: `[B, S, width]`, or `[B, width, S]`. Default `"BSE"`. */
+  /**
+   * Memory order of x, contexts and output: `"BSE"` is `[B, S, width]`, `"BES"` is `[B, width, S]`. Default `"BSE"`.
+   */
   readonly layout?: "BSE" | "BES";
-  /** false refuses biases among the weights. Default true: those that are given are added. */
+  /** false: biases among the weights are refused. true, the default: the given biases are added. */
   readonly bias?: boolean;
-  /** Multiply the concatenated heads by Wo. Default true. */
+  /** Whether the concatenated heads are multiplied by Wo. Default true. */
   readonly outputProjection?: boolean;
+  /** Normalizes every head's queries and keys. Default: no norm. */
   readonly qkNorm?: QkNorm;
+  /** How the layer uses positions. Default: it does not. */
   readonly position?: LayerPosition;
+  /** Weights and biases of the projections. */
   readonly weights: LayerWeights;
   /** Aborts the call while it waits in the queue. */
   readonly signal?: AbortSignal;
 }
 
-/** A call of multiHeadAttention that passed every check. */
+/** A call of multiHeadAttention that has passed every check. */
 export interface LayerProblem {
   readonly operation: string;
   readonly shape: LayerShape;
@@ -77,7 +92,7 @@ const LAYER_NAMES = namesOf<LayerOptions>({
   signal: true,
 });
 
-/** Reads and checks a whole call of multiHeadAttention. */
+/** Reads and checks a call of multiHeadAttention. */
 export function layerProblem(call: CallArguments, given: unknown): LayerProblem {
   const { operation } = call;
   const options = readOptions(call, given, LAYER_NAMES);

@@ -3,10 +3,11 @@ import { OptionError, ShapeError } from "../errors/errors.js";
 import { extentsOf, weightOf } from "./layerWeights.js";
 
 /**
- * The extents of a layer: what the options say, else what the weights' shapes tell, else the defaults.
+ * Reads the sizes of a layer. Each size comes from the options, otherwise from the weights' shapes, otherwise from a
+ * default.
  *
- * What a shape tells is believed where it is a whole number of heads. Where it is not, that weight is refused when it is
- * read, with the shape that it must have.
+ * A size from a weight's shape is used only if it is a whole number of heads. If it is not, reading that weight fails
+ * later, with a message that says the right shape.
  */
 export function readLayerShape(options: OptionReader, weights: OptionReader): LayerShape {
   const { operation } = options;
@@ -22,7 +23,7 @@ export function readLayerShape(options: OptionReader, weights: OptionReader): La
   const keyInputDim = extent("keyInputDim") ?? positive(key?.in) ?? inputDim;
   const valueInputDim = extent("valueInputDim") ?? positive(value?.in) ?? keyInputDim;
 
-  // a packed weight does not tell where the queries end
+  // A packed weight does not show where the queries end.
   const queryWidth = query?.isPacked ? undefined : positive(query?.out);
   const wholeHeads = quotient(queryWidth, numHeads) && queryWidth;
   const modelDim = extent("modelDim") ?? wholeHeads ?? extent("inputDim") ?? queryWidth ?? inputDim;
@@ -61,7 +62,7 @@ export function readLayerShape(options: OptionReader, weights: OptionReader): La
   };
 }
 
-/** No option and no weight tells the width of x. */
+/** Throws because no option and no weight gives the width of x. */
 function refuseUntold(weights: OptionReader): never {
   const name = weights.name(weightOf(weights, "query"));
   throw new OptionError(
@@ -73,20 +74,29 @@ function positive(extent: number | undefined): number | undefined {
   return extent === 0 ? undefined : extent;
 }
 
-/** How often `part` goes into `width`, if that is a whole number of times. */
+/** `width` / `part` if that is a whole number greater than 0, otherwise undefined. */
 function quotient(width: number | undefined, part: number): number | undefined {
   return width !== undefined && width > 0 && width % part === 0 ? width / part : undefined;
 }
 
-/** Extents of a layer. */
+/** The sizes of a layer. */
 export interface LayerShape {
+  /** Width of x. */
   readonly inputDim: number;
+  /** Width of the key context. */
   readonly keyInputDim: number;
+  /** Width of the value context. */
   readonly valueInputDim: number;
+  /** Number of query heads. */
   readonly numHeads: number;
+  /** Number of key and value heads. */
   readonly numKvHeads: number;
+  /** Width of one head of queries and keys. */
   readonly headDim: number;
+  /** Width of one head of values. */
   readonly valueHeadDim: number;
+  /** Width of the output. */
   readonly outputDim: number;
+  /** Whether the concatenated heads are multiplied by Wo. */
   readonly outputProjection: boolean;
 }

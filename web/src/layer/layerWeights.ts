@@ -4,33 +4,38 @@ import { describe } from "../foreign/describe.js";
 import { arrayKind } from "../foreign/typedArray.js";
 import { FLOATS, type CheckedFloats, type FloatTensor, type FloatTensorLike } from "../tensor/tensor.js";
 
-/** A tensor or, its shape being known, its data alone. */
+/** A tensor, or only its data. Data alone has the shape that the layer's sizes require. */
 export type Weight = FloatTensorLike | FloatTensor["data"];
 
 /**
- * Weights of a layer, float32 or float16, by the names of the formula or by those of a state dict of PyTorch's
- * `nn.MultiheadAttention`. D is modelDim/numHeads, Dv valueHeadDim; every bias may be left out.
+ * Weights of a layer, float32 or float16. Names are the names of the formula, or the names of a state dict of PyTorch's
+ * `nn.MultiheadAttention`. D is modelDim / numHeads, Dv is valueHeadDim. Every bias is optional.
  *
- * Tensors tell the layer's widths by their shapes. Bare arrays do not: give those widths as options.
+ * The shapes of tensors give the layer's widths. Arrays have no shape: then give the widths as options.
  */
 export interface LayerWeights {
   /** `[inputDim, numHeads·D]` */
   readonly Wq?: Weight;
+  /** `[numHeads·D]` */
   readonly bq?: Weight;
   /** `[keyInputDim, numKvHeads·D]` */
   readonly Wk?: Weight;
+  /** `[numKvHeads·D]` */
   readonly bk?: Weight;
   /** `[valueInputDim, numKvHeads·Dv]` */
   readonly Wv?: Weight;
+  /** `[numKvHeads·Dv]` */
   readonly bv?: Weight;
   /** `[numHeads·Dv, outputDim]` */
   readonly Wo?: Weight;
+  /** `[outputDim]` */
   readonly bo?: Weight;
   /** Wq, Wk and Wv side by side: `[inputDim, numHeads·D + numKvHeads·D + numKvHeads·Dv]` */
   readonly Wqkv?: Weight;
+  /** bq, bk and bv one after another. */
   readonly bqkv?: Weight;
 
-  /** The same stored [out, in], with the packed bias. */
+  /** The names of PyTorch. These weights are stored `[out, in]`. */
   readonly in_proj_weight?: Weight;
   readonly in_proj_bias?: Weight;
   readonly q_proj_weight?: Weight;
@@ -40,7 +45,7 @@ export interface LayerWeights {
   readonly "out_proj.bias"?: Weight;
 }
 
-/** A weight [in, out] as it lies in its tensor: element (i, o) is at offset + i · inStride + o · outStride. */
+/** A weight [in, out] in the memory of its tensor: element (i, o) is at offset + i · inStride + o · outStride. */
 export interface LinearWeights {
   readonly weight: CheckedFloats;
   readonly offset: number;
@@ -51,13 +56,13 @@ export interface LinearWeights {
 
 export type Role = "query" | "key" | "value" | "output";
 
-/** What a projection takes and gives. */
+/** The input and output width of a projection. */
 export interface Extents {
   readonly in: number;
   readonly out: number;
 }
 
-/** Where a role's weight and bias may be found. */
+/** The names under which a role's weight and bias may be given. */
 const SOURCES: Readonly<Record<Role, { readonly weight: readonly string[]; readonly bias: readonly string[] }>> = {
   query: { weight: ["Wq", "Wqkv", "q_proj_weight", "in_proj_weight"], bias: ["bq", "bqkv", "in_proj_bias"] },
   key: { weight: ["Wk", "Wqkv", "k_proj_weight", "in_proj_weight"], bias: ["bk", "bqkv", "in_proj_bias"] },
@@ -74,10 +79,10 @@ export const WEIGHT_NAMES = [
   ...UNSUPPORTED,
 ];
 
-/** The extents in the order in which packed weights hold them. */
+/** The widths of the three projections in packed weights, in the order in which they are packed. */
 export type Packing = Readonly<Record<"query" | "key" | "value", Extents>>;
 
-/** Refuses what a state dict may hold and this layer does not compute. */
+/** Throws if the weights contain parts of a state dict that this layer does not compute. */
 export function refuseUnsupportedWeights(weights: OptionReader): void {
   for (const name of UNSUPPORTED)
     if (weights.has(name))
@@ -87,19 +92,20 @@ export function refuseUnsupportedWeights(weights: OptionReader): void {
 }
 
 /**
- * What a role's weight takes and gives by its shape, of a packed one for all roles together; undefined for a bare array.
+ * The input and output width of a role's weight, from its shape. For a packed weight these are the widths of all roles
+ * together. undefined for an array without a shape.
  */
 export function extentsOf(weights: OptionReader, role: Role): (Extents & { readonly isPacked: boolean }) | undefined {
   const name = theOne(weights, role, "weight");
   if (name === undefined || arrayKind(weights.value(name))) return undefined;
   const { shape } = weights.tensor(name, FLOATS)!;
-  if (shape.length !== 2) return undefined; // refused when it is read
+  if (shape.length !== 2) return undefined; // reading the weight refuses it
   const [first, second] = shape as [number, number];
   const extents = STORED_OUT_IN.includes(name) ? { in: second, out: first } : { in: first, out: second };
   return { ...extents, isPacked: PACKED.includes(name) };
 }
 
-/** The name under which a role's weight is given, which it must be. */
+/** The name under which a role's weight is given. Throws if it is not given. */
 export function weightOf(weights: OptionReader, role: Role): string {
   const name = theOne(weights, role, "weight");
   if (name !== undefined) return name;
@@ -127,21 +133,21 @@ export function readLinear(weights: OptionReader, role: Role, extents: Extents, 
   };
 }
 
-/** Refuses biases, for a layer that is said to have none. */
+/** Throws if there is a bias, for a layer with `bias: false`. */
 export function refuseBiases(weights: OptionReader): void {
   for (const name of Object.values(SOURCES).flatMap(({ bias }) => bias))
     if (weights.has(name))
       throw new OptionError(`${weights.operation}: bias is false, but ${weights.name(name)} is given`);
 }
 
-/** Refuses the output's weight and bias, for a layer without output projection. */
+/** Throws if there is a weight or bias of the output, for a layer with `outputProjection: false`. */
 export function refuseOutputWeights(weights: OptionReader): void {
   for (const name of [...SOURCES.output.weight, ...SOURCES.output.bias])
     if (weights.has(name))
       throw new OptionError(`${weights.operation}: outputProjection is false, but ${weights.name(name)} is given`);
 }
 
-/** The one name under which a part is given. */
+/** The name under which a part is given, or undefined. Throws if it is given under two names. */
 function theOne(weights: OptionReader, role: Role, part: "weight" | "bias"): string | undefined {
   const given = SOURCES[role][part].filter((name) => weights.has(name));
   if (given.length > 1)
@@ -151,7 +157,7 @@ function theOne(weights: OptionReader, role: Role, part: "weight" | "bias"): str
   return given[0];
 }
 
-/** The columns of a tensor that are the role's, and how many it has. */
+/** The first column of the role in a tensor, and the number of columns of the whole tensor. */
 function placeOf(
   weights: OptionReader,
   name: string,

@@ -1,17 +1,17 @@
 import { isList, namesOf, type NumberList, type OptionReader } from "../call/options.js";
 import { isObject } from "../foreign/describe.js";
 
-/** A norm of every head's queries and keys, before they are turned. */
+/** A norm of every head's queries and keys. It is applied before rotary embedding. */
 export interface QkNorm {
   /** `"rms"`: x / √(mean(x²) + epsilon) · gain. `"l2"`: x / max(‖x‖, epsilon) · gain. */
   readonly kind: "rms" | "l2";
   /** Default 1e-6 for `"rms"`, 1e-12 for `"l2"`. */
   readonly epsilon?: number;
-  /** `[headDim]`, for both or for each; default 1. */
+  /** `[headDim]`: one list for queries and keys, or one list for each. Default 1. */
   readonly gain?: NumberList | { readonly query?: NumberList; readonly key?: NumberList };
 }
 
-/** The norm, checked, with defaults in place. */
+/** The norm, checked, with defaults filled in. */
 export interface CheckedQkNorm {
   readonly kind: "rms" | "l2";
   readonly epsilon: number;
@@ -19,7 +19,7 @@ export interface CheckedQkNorm {
   readonly keyGain: Float32Array | undefined;
 }
 
-/** Reads the norm of a layer; undefined for a layer without one. */
+/** Reads the norm of a layer; undefined if the layer has none. */
 export function readQkNorm(options: OptionReader, headDim: number): CheckedQkNorm | undefined {
   const norm = options.object("qkNorm", namesOf<QkNorm>({ kind: true, epsilon: true, gain: true }));
   if (!norm) return undefined;
@@ -37,7 +37,7 @@ export function readQkNorm(options: OptionReader, headDim: number): CheckedQkNor
   };
 }
 
-/** A list, or a tensor of rank 1, is for both. */
+/** false for a list or a tensor of rank 1, which is the gain of queries and keys. */
 function isGainOfEach(gain: unknown): boolean {
   return isObject(gain) && !isList(gain) && !("data" in gain);
 }

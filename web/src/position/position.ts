@@ -8,23 +8,26 @@ import { zeros } from "../tensor/zeros.js";
 /** Options of `sinusoidalPositions`. */
 export interface SinusoidalOptions {
   /**
-   * `"interleaved"` (default): sine and cosine alternate (Vaswani et al. 2017). `"halves"`: [sin …, cos …] with
-   * wavelengths in geometric steps from 2π to 2π·base, as in tensor2tensor.
+   * The order of the features. `"interleaved"`, the default: sine and cosine alternate (Vaswani et al. 2017).
+   * `"halves"`: first all sines, then all cosines, as in tensor2tensor; the wavelengths form a geometric series from 2π
+   * to 2π·base.
    */
   readonly split?: "interleaved" | "halves";
-  /** Default 10000. */
+  /** Base of the wavelengths. Default 10000. */
   readonly base?: number;
 }
 
 /** Options of `relativePositionBias`. */
 export interface RelativePositionOptions {
+  /** Number of queries. */
   readonly queryLength: number;
+  /** Number of keys. */
   readonly keyLength: number;
   /** Position of query 0. Default 0. */
   readonly queryOffset?: number;
-  /** Half of the buckets is for keys after the query (T5's encoder). Default true; the decoder's is false. */
+  /** true, the default: half of the buckets is for keys after the query (T5's encoder). false: T5's decoder. */
   readonly bidirectional?: boolean;
-  /** From this distance on all share a bucket. Default 128. */
+  /** All distances from this one on share a bucket. Default 128. */
   readonly maxDistance?: number;
 }
 
@@ -37,12 +40,15 @@ const RELATIVE_NAMES = namesOf<RelativePositionOptions>({
   maxDistance: true,
 });
 
-/** More heads than any layer has; their slopes take milliseconds. */
+/** More heads than any layer has. Computing their slopes takes milliseconds. */
 const MOST_HEADS = 2 ** 20;
 
 /**
- * A slope for each head, for the option `alibiSlopes` (Press et al. 2022): 2^(−8(h+1)/n) for n heads, n a power of two;
- * other n take those of the next lower power and every other one of the next higher.
+ * One slope for each head, for the option `alibiSlopes` (Press et al. 2022). If the number of heads n is a power of
+ * two, head h has the slope 2^(−8(h+1)/n). Otherwise the slopes are those for the next lower power of two, followed by
+ * every second slope for the next higher one.
+ *
+ * @throws OptionError if numHeads is not an integer from 1 to 2^20.
  */
 export function alibiSlopes(numHeads: number): Float32Array {
   const heads = count("alibiSlopes", "numHeads", numHeads, { min: 1, max: MOST_HEADS });
@@ -53,7 +59,10 @@ export function alibiSlopes(numHeads: number): Float32Array {
 }
 
 /**
- * A table `[length, dim]` to add to embeddings. The last feature of an odd `dim` is a sine, with `"halves"` zero.
+ * Sinusoidal positions: a table `[length, dim]` to add to embeddings (Vaswani et al. 2017). If `dim` is odd, the last
+ * feature is a sine, or zero with `"halves"`.
+ *
+ * @throws OptionError if an argument or option is not allowed; OutOfMemoryError.
  */
 export function sinusoidalPositions(
   length: number,
@@ -85,10 +94,12 @@ export function sinusoidalPositions(
 
 /**
  * T5's relative-position bias `[numHeads, queryLength, keyLength]`, for the option `bias` (Raffel et al. 2020). The
- * distance j − (i + queryOffset) picks a row of the table: one for each short distance, from half the rows of a direction
- * on in logarithmic steps. T5 adds it to unscaled scores: call attention with `scale: 1`.
+ * distance j − (i + queryOffset) selects a row of the table, a bucket. Half of the buckets of a direction are for one
+ * short distance each; the others grow logarithmically. T5 adds the bias to unscaled scores, so call attention with
+ * `scale: 1`.
  *
  * @param table - Learned weights `[buckets, numHeads]`.
+ * @throws ShapeError or OptionError if the table or an option is not allowed; OutOfMemoryError.
  */
 export function relativePositionBias(
   table: Tensor<"float32">,
@@ -109,7 +120,7 @@ export function relativePositionBias(
   const bias = zeros(operation, "bias", [numHeads, queryLength, keyLength]);
   const { data } = bias;
   if (data.length === 0) return bias;
-  // the distance runs from that of the last query and first key to that of the first query and last key
+  // distances go from the last query and the first key to the first query and the last key
   const first = -queryOffset - (queryLength - 1);
   const rows = Int32Array.from({ length: queryLength + keyLength - 1 }, (_, n) => bucketOf(first + n));
   for (let h = 0, k = 0; h < numHeads; ++h)
@@ -118,7 +129,10 @@ export function relativePositionBias(
   return bias;
 }
 
-/** The bucket of a key so far after the query. In float32 in the published order, because its roundings move borders. */
+/**
+ * Returns the bucket of a distance (key position − query position). It computes in float32 and in the published order,
+ * because rounding moves the borders of buckets.
+ */
 function relativeBuckets(reader: OptionReader, buckets: number): (distance: number) => number {
   const bidirectional = reader.flag("bidirectional", true);
   const fewest = bidirectional ? 4 : 2;

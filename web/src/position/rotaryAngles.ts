@@ -2,58 +2,73 @@ import { namesOf, type OptionReader } from "../call/options.js";
 import { OptionError } from "../errors/errors.js";
 
 /**
- * Stretches a rotary embedding to contexts longer than those of the training, as published and as in Hugging Face
- * transformers: `"linear"` (Chen et al. 2023) divides every angle by `factor`, `"ntk"` raises the base,
- * `"dynamic-ntk"` raises it as the sequence grows past originalLength, `"yarn"` (Peng et al. 2023) and `"llama3"`
- * (Llama 3.1) divide the angles of slow pairs, keep those of fast ones and blend between.
+ * Changes a rotary embedding for contexts that are longer than those of the training. The formulas are the published
+ * ones, as in Hugging Face transformers.
+ *
+ * - `"linear"` (Chen et al. 2023) divides every angle by `factor`.
+ * - `"ntk"` raises the base.
+ * - `"dynamic-ntk"` raises the base as the sequence grows beyond originalLength.
+ * - `"yarn"` (Peng et al. 2023) and `"llama3"` (Llama 3.1) divide the angles of slow pairs, keep the angles of fast
+ *   pairs, and blend between.
  */
 export type RotaryScaling =
   | { readonly kind: "linear" | "ntk"; readonly factor: number }
   | {
       readonly kind: "dynamic-ntk";
       readonly factor: number;
+      /** Context length of the training, in tokens. */
       readonly originalLength: number;
-      /** Current length. Default: the highest position + 1. */
+      /** Current length in tokens. Default: the highest position + 1. */
       readonly sequenceLength?: number;
     }
   | {
       readonly kind: "yarn";
       readonly factor: number;
+      /** Context length of the training, in tokens. */
       readonly originalLength: number;
-      /** Pairs that turn more often than this over originalLength keep their angle. Default 32. */
+      /** Pairs with more turns than this within originalLength keep their angle. Default 32. */
       readonly betaFast?: number;
-      /** Pairs that turn less often are fully interpolated. Default 1. */
+      /** Pairs with fewer turns than this have their angle divided by factor. Default 1. */
       readonly betaSlow?: number;
-      /** The blend begins and ends at whole pairs. Default true (gpt-oss: false). */
+      /** Whether the blend begins and ends at whole pairs. Default true (gpt-oss uses false). */
       readonly truncate?: boolean;
-      /** Multiplies cos and sin. Default 0.1·ln(factor) + 1, or what mscale and mscaleAllDim say. */
+      /** Factor on cos and sin. Default: 0.1·ln(factor) + 1, or the value from mscale and mscaleAllDim. */
       readonly attentionFactor?: number;
-      /** (0.1·mscale·ln(factor) + 1) / (0.1·mscaleAllDim·ln(factor) + 1), given both (DeepSeek). */
+      /**
+       * If mscale and mscaleAllDim are given, attentionFactor is (0.1·mscale·ln(factor) + 1) /
+       * (0.1·mscaleAllDim·ln(factor) + 1) (DeepSeek).
+       */
       readonly mscale?: number;
+      /** See mscale. */
       readonly mscaleAllDim?: number;
     }
   | {
       readonly kind: "llama3";
       readonly factor: number;
+      /** Context length of the training, in tokens. */
       readonly originalLength: number;
-      /** Pairs that turn less often than this over originalLength have their angle divided. Default 1. */
+      /** Pairs with fewer turns than this within originalLength have their angle divided by factor. Default 1. */
       readonly lowFreqFactor?: number;
-      /** Pairs that turn more often keep it. Default 4. */
+      /** Pairs with more turns than this keep their angle. Default 4. */
       readonly highFreqFactor?: number;
     };
 
-/** Angles of a rotary embedding (Su et al. 2021): pair m turns by position · base^(−2m / rotaryDim). */
+/** Angles of a rotary embedding (Su et al. 2021): pair m turns by position · base^(−2m / rotaryDim), in radians. */
 export interface RotaryAngles {
-  /** Features that turn, even; those behind pass through. Default: all. */
+  /** Number of features that turn; even. The features after them stay as they are. Default: all. */
   readonly rotaryDim?: number;
-  /** Pairs are neighbours (GPT-J); default false: half of rotaryDim apart (GPT-NeoX, Llama). */
+  /**
+   * true: a pair is two neighbouring features (GPT-J). false, the default: its features are rotaryDim / 2 apart
+   * (GPT-NeoX, Llama).
+   */
   readonly interleaved?: boolean;
   /** Greater than 0, for `"yarn"` than 1. Default 10000. */
   readonly base?: number;
+  /** Scaling for long contexts. Default: none. */
   readonly scaling?: RotaryScaling;
 }
 
-/** Angles, checked as far as can be without the width of a head; rotaryDim 0 means all of it. */
+/** Checked angles. If the head width was not known, rotaryDim 0 means the whole head. */
 export interface CheckedAngles {
   readonly rotaryDim: number;
   readonly interleaved: boolean;
@@ -78,7 +93,7 @@ export interface ScalingNumbers {
 /** Names of the options that `readAngles` reads. */
 export const ANGLE_NAMES = namesOf<RotaryAngles>({ rotaryDim: true, interleaved: true, base: true, scaling: true });
 
-/** Options of each scaling, beside `kind` and `factor`. */
+/** The options of each scaling, without `kind` and `factor`. */
 export const SCALING_NAMES: Readonly<Record<RotaryScaling["kind"], readonly string[]>> = {
   linear: [],
   ntk: [],
@@ -99,7 +114,7 @@ type ScalingOf<K extends RotaryScaling["kind"]> = Omit<Extract<RotaryScaling, { 
 
 export const KINDS = Object.keys(SCALING_NAMES) as RotaryScaling["kind"][];
 
-/** Reads the angles' options by the rules of `validate_rotary` in cpp/src/rotary.cpp; `headDim` is the width of a head. */
+/** Reads the options of the angles, by the rules of `validate_rotary` in the C++ core. `headDim` is the width of a head. */
 export function readAngles(options: OptionReader, headDim: number): CheckedAngles {
   const rotaryDim = options.integer("rotaryDim", { min: 2 });
   if ((rotaryDim ?? headDim) % 2 !== 0 || (rotaryDim ?? headDim) > headDim)

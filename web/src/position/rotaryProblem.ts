@@ -24,23 +24,23 @@ interface Int64Tensor {
 export interface RotaryOptions extends RotaryAngles {
   /** Memory order of x. Default `"BHSD"`. */
   readonly layout?: Layout;
-  /** Number of heads; needed for `"BSE"` and `"BES"` of rank 3. */
+  /** Number of heads. Needed for `"BSE"` and `"BES"` of rank 3. */
   readonly numHeads?: number;
   /**
-   * Where the tokens stand: the position of the first, a list for the sequence, or a tensor `[S]` or `[B, S]`, of float32,
-   * int32 or int64. With tables their row numbers. Default 0, 1, 2, …
+   * Positions of the tokens: the position of the first token, a list with one for each token, or a tensor `[S]` or
+   * `[B, S]` of float32, int32 or int64. With `cos` and `sin`, positions are row numbers. Default 0, 1, 2, …
    */
   readonly positions?: number | NumberList | TensorLike<"int32"> | Int64Tensor;
-  /** Given tables `[rows, rotaryDim/2]`, float32 or float16, in place of base and scaling. */
+  /** Your own tables `[rows, rotaryDim/2]`, float32 or float16; they replace base and scaling. */
   readonly cos?: FloatTensorLike;
   readonly sin?: FloatTensorLike;
-  /** A tensor of x's shape to write the result to. */
+  /** A tensor of x's shape, to write the result to. */
   readonly into?: FloatTensor;
   /** Aborts the call while it waits in the queue. */
   readonly signal?: AbortSignal;
 }
 
-/** A call of rotaryEmbedding that passed every check. */
+/** A call of rotaryEmbedding that has passed every check. */
 export interface RotaryProblem {
   readonly operation: string;
   readonly layout: Layout;
@@ -67,7 +67,7 @@ const OPTION_NAMES = [
   }),
 ];
 
-/** Reads and checks a whole call of rotaryEmbedding. */
+/** Reads and checks a call of rotaryEmbedding. */
 export function rotaryProblem(call: CallArguments, given: unknown, givenOptions: unknown): RotaryProblem {
   const { operation } = call;
   const options = readOptions(call, givenOptions, OPTION_NAMES);
@@ -122,7 +122,7 @@ function copyOf({ data, dtype }: CheckedFloats): Float32Array {
   return dtype === "float16" ? fromHalf(data as Uint16Array) : data.slice();
 }
 
-/** One position for each token [B, S]. */
+/** One position for each token, [B, S]. */
 function readPositions(options: OptionReader, { batchSize, length }: HeadsShape): Float64Array {
   const positions = new Float64Array(batchSize * length);
   const value = options.value("positions");
@@ -134,7 +134,7 @@ function readPositions(options: OptionReader, { batchSize, length }: HeadsShape)
   return positions.map((_, token) => list[token % list.length]!);
 }
 
-/** S or B·S numbers. */
+/** A list of S or B·S numbers. */
 function positionList(options: OptionReader, value: unknown, batchSize: number, length: number): number[] {
   const { operation, call } = options;
   const finite = (position: unknown, token: number): number => {

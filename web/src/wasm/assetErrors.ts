@@ -2,10 +2,10 @@ import { version } from "../engine/version.js";
 import { AssetError } from "../errors/errors.js";
 import { thrownText } from "../foreign/thrown.js";
 
-/** How to say where the engine's files are. */
+/** How the caller can say where the engine's files are. */
 const GIVE_FILES = "give their folder as `wasm: { baseUrl }`, or their addresses as `wasm: { url, glueUrl }`";
 
-/** What to do about a file that is not where it was looked for. */
+/** What to do about a file that was not found at its address. */
 export function assetHint(url: string): string {
   if (url.includes("/.vite/deps/"))
     return 'Vite moved the package away from its files. Add optimizeDeps: { exclude: ["headwise"] } to its configuration.';
@@ -14,7 +14,7 @@ export function assetHint(url: string): string {
   return `Serve the files of headwise/wasm/ there, or ${GIVE_FILES}.`;
 }
 
-/** The error of a file whose address is unknown, since the module that asks for it has none. */
+/** The error for a file without an address, because the module that loads it has no address itself. */
 export function addressError(operation: string, what: string): AssetError {
   const reason = "this bundle has no file address (import.meta.url is undefined, or not that of a file)";
   return new AssetError(`${operation}: ${what} cannot be found: ${reason}`, {
@@ -22,7 +22,7 @@ export function addressError(operation: string, what: string): AssetError {
   });
 }
 
-/** The error of a file that belongs to another version of the package. */
+/** The error for a file of another version of the package. */
 export function versionError(what: string, found: string, operation: string): AssetError {
   return new AssetError(`${operation}: ${what} is of version ${found}, this is ${version}`, {
     code: "ASSET_VERSION",
@@ -30,7 +30,7 @@ export function versionError(what: string, found: string, operation: string): As
   });
 }
 
-/** The hint of the error of a worker that did not start. */
+/** The hint for a worker that did not start. */
 export function workerHint(cause: unknown, otherwise: string): string {
   if (!/trusted|sink type/i.test(thrownText(cause))) return otherwise;
   return (

@@ -21,10 +21,10 @@ const CAUSAL = { none: 0, "upper-left": 1, "lower-right": 2 } as const;
 const EMPTY_ROWS = { zero: 0, nan: 1, uniform: 2, throw: 3 } as const;
 const STAGE = { raw: 0, softcapped: 1, biased: 2 } as const;
 
-/** Settings that are lists, absent or one number for each of something. */
+/** Settings that are absent or lists of numbers. */
 const LISTS = ["queryOffset", "keyLengths", "queryLengths", "alibiSlopes", "sinks", "headGain"] as const;
 
-/** Reads a result after the call: [B, H, …] with the rank of the inputs. */
+/** Reads a result after the call. Its shape [B, H, …] gets the rank of the inputs. */
 type Collect<T> = () => T;
 
 export function runAttention(core: WasmCore, problem: AttentionProblem): Eventually<AttentionResult> {
@@ -52,12 +52,12 @@ export function runAttention(core: WasmCore, problem: AttentionProblem): Eventua
   });
 }
 
-/** The tensors among the options. */
+/** The tensors among the settings. */
 export function masks({ mask, bias }: AttentionSettings): { mask?: CheckedTensor; bias?: CheckedTensor } {
   return { ...(mask && { mask: mask.tensor }), ...(bias && { bias: bias.tensor }) };
 }
 
-/** Copies an input into the arena, now or `late`; one that already lies in the engine stays where it is. */
+/** Returns an input's address. Copies the input into the arena, now or `late`, unless it already lies in the engine. */
 export function placeInput(arena: Arena, { data, address }: CheckedTensor, late?: LateCopy[]): number {
   return address ?? arena.copy(data, late);
 }
@@ -88,7 +88,7 @@ export function writeRagged(call: AttentionCall, arena: Arena, ragged: Ragged): 
   call.numSequences = ragged.query.length - 1;
 }
 
-/** What a call that computes attention must say about its results. */
+/** The part of a problem that describes the results. */
 export interface ResultForm {
   readonly operation: string;
   readonly shape: AttentionShape;
@@ -97,7 +97,7 @@ export interface ResultForm {
   readonly keepRank: (shape: readonly number[]) => number[];
 }
 
-/** Makes room for what is wanted; the function returned reads it after the call. */
+/** Makes room for the wanted results. The returned function reads them after the call. */
 export function writeWanted(call: AttentionCall, heap: Heap, arena: Arena, form: ResultForm): Collect<AttentionResult> {
   const { wanted, shape, keepRank } = form;
   const { batchSize, numHeads, queryLength, keyLength } = shape;
@@ -147,7 +147,7 @@ export function writeWanted(call: AttentionCall, heap: Heap, arena: Arena, form:
     ) as unknown as AttentionResult;
 }
 
-/** An absent list means all, and is a null pointer; an empty one is an address. */
+/** An absent list means all, and is a null pointer. An empty list has an address. */
 function writeSelection(
   call: AttentionCall,
   arena: Arena,
@@ -167,7 +167,7 @@ function writeOutput(call: AttentionCall, heap: Heap, arena: Arena, form: Result
   return placed.collect;
 }
 
-/** Room for an output, or the place of `into` when that lies in the engine. */
+/** Makes room for an output, or takes the place of `into` if that lies in the engine. */
 export function placeOutput(
   heap: Heap,
   arena: Arena,
@@ -189,7 +189,7 @@ export function placeOutput(
   return { address, collect };
 }
 
-/** The core reads its inputs while it writes its output. */
+/** Throws if `into` overlaps an input, because the core reads its inputs while it writes its output. */
 export function refuseOverlap(
   operation: string,
   { into, shape, dtype }: OutputForm,

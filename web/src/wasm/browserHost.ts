@@ -4,7 +4,7 @@ import { fetchWasm } from "./fetchAsset.js";
 import { loadFiles, loadPart } from "./files.js";
 import { MOST_THREADS_BY_DEFAULT, type Host } from "./host.js";
 
-/** A page, or a worker of one, with the engine's files at these addresses. */
+/** A page or one of its workers. `files` are the addresses of the engine's files. */
 export const browserHost = (files: EngineFiles): Host => ({
   variants: ["simd", "relaxed"],
   threads() {

@@ -1,8 +1,8 @@
 import type { Place } from "./engineFiles.js";
 
-/** A page, or a worker of one. */
+/** A page or one of its workers. */
 export const browserPlace: Place = {
-  // Bundlers copy the files that they see here; they must not look inside.
+  // Bundlers copy the files that these literals name. They must not bundle what is in the files.
   own: () => ({
     simdGlue: new URL("./wasm/headwise.simd.js", import.meta.url).href,
     simdWasm: new URL("./wasm/headwise.simd.wasm", import.meta.url).href,

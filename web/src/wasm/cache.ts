@@ -10,7 +10,7 @@ import type { Arena } from "./heap.js";
 import type { CacheCall } from "./module.js";
 import { writeAngles } from "./rotary.js";
 
-/** The enumerators of embind.cpp and, with the storage type of caches, of attention.h. */
+/** The enumerators of embind.cpp and, for the storage type of caches, of attention.h. */
 const OPERATION = { create: 0, append: 1, rewind: 2, fork: 3, slice: 4, save: 5, load: 6 } as const;
 const STORED: readonly CacheDtype[] = ["float32", "float16", "int8"];
 
@@ -37,7 +37,7 @@ export function loadCache(core: WasmCore, operation: string, bytes: Uint8Array):
   });
 }
 
-/** Runs an operation on a cache; `write` says what it needs. */
+/** Runs an operation on a cache. `write` fills the call struct. */
 function operate<T>(
   core: WasmCore,
   operation: string,
@@ -57,7 +57,7 @@ function operate<T>(
   return core.call(operation, start, changing);
 }
 
-/** Runs an operation that results in a cache. */
+/** Runs an operation whose result is a cache. */
 function makeCache(
   core: WasmCore,
   operation: string,
@@ -70,7 +70,7 @@ function makeCache(
 /** A cache in the core's memory. */
 export class WasmCache implements EngineCache {
   readonly #core: WasmCore;
-  /** Of the KvCache in C++. */
+  /** The address of the KvCache in C++. */
   readonly address: number;
   readonly form: CacheForm;
   appended: readonly number[] = [];
@@ -83,7 +83,7 @@ export class WasmCache implements EngineCache {
     this.refresh();
   }
 
-  /** Reads what a call may have changed; not while one runs. */
+  /** Reads what a call may have changed. Must not run during a call. */
   refresh(): void {
     const { module } = this.#core;
     this.appended = Array.from({ length: this.form.batchSize }, (_, b) => module.cacheAppended(this.address, b));

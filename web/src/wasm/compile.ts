@@ -3,9 +3,9 @@ import { thrownText } from "../foreign/thrown.js";
 import { assetHint } from "./assetErrors.js";
 
 /**
- * Compiles a wasm file.
+ * Compiles the bytes of a wasm file.
  *
- * @param name - What messages call these bytes.
+ * @param name - The name of these bytes in messages.
  */
 export async function compiled(operation: string, bytes: BufferSource, name: string): Promise<WebAssembly.Module> {
   try {

@@ -11,7 +11,7 @@ import {
 import { Heap, MEMORY_HINT, type Arena } from "./heap.js";
 import type { CallStructs, NativeCore, WasmModule } from "./module.js";
 
-/** `StatusCode` of headwise/status.h, those with rows apart. */
+/** Values of `StatusCode` in headwise/status.h. EMPTY_ROW is apart, because its error also lists the rows. */
 const EMPTY_ROW = 4;
 const ERRORS: Readonly<Record<number, readonly [typeof HeadwiseError, ErrorDetails?]>> = {
   1: [ShapeError],
@@ -21,10 +21,10 @@ const ERRORS: Readonly<Record<number, readonly [typeof HeadwiseError, ErrorDetai
   6: [OptionError, { code: "CORRUPT_DATA" }],
 };
 
-/** A wait is looked at this often, should the engine have no Atomics.waitAsync. */
+/** How often a wait reads the word if the engine has no Atomics.waitAsync. */
 const POLL_MILLISECONDS = 1;
 
-/** One instance of the module: its memory, and calls that run one at a time (a queue in front of it sees to that). */
+/** One wasm module with its memory. It runs one call at a time; the instance's queue guarantees that. */
 export class WasmCore {
   readonly module: WasmModule;
   readonly heap: Heap;
@@ -32,15 +32,15 @@ export class WasmCore {
   readonly #structs: CallStructs;
   /** The operation of the latest call. */
   #latest = "its start";
-  /** Makes the error of every call from now on, once no call can run any more. */
+  /** Set when no call can run any more: makes the error of every later call. */
   #end: ((operation: string) => HeadwiseError) | undefined;
 
-  /** @param dispatched - Calls must not block this thread: C++ runs them on a thread of its own. */
+  /** @param dispatched - true if calls must not block this thread. C++ then runs them on another thread. */
   constructor(module: WasmModule, memory: WebAssembly.Memory, threads: number, dispatched: boolean) {
     this.module = module;
     this.heap = new Heap(memory, module);
     this.native = new module.Engine(threads, dispatched);
-    // Made now: a call that finds the memory full could not make its struct, and would end the engine.
+    // The structs are made at the start. If a call made its struct while memory is full, that would end the engine.
     this.#structs = {
       AttentionCall: Object.seal(new module.AttentionCall()),
       MergeCall: Object.seal(new module.MergeCall()),
@@ -51,17 +51,17 @@ export class WasmCore {
     };
   }
 
-  /** The one struct of its kind, used for every such call. Sealed: setting a property that C++ lacks is a TypeError. */
+  /** The struct that all calls of this kind use. It is sealed: to set a property that C++ lacks is a TypeError. */
   struct<K extends keyof CallStructs>(kind: K): CallStructs[K] {
     return this.#structs[kind];
   }
 
   /**
-   * Runs one call. `start` places arrays in the arena and starts the engine; the function it returns collects the
-   * results when the engine is done. The arena is freed whatever happens. On a thread that may block, all has happened
-   * when this returns.
+   * Runs one call. `start` places arrays in the arena and starts the engine. The function that `start` returns collects
+   * the results when the engine is done. The arena is freed in any case. On a thread that may block, the call is
+   * complete when this method returns.
    *
-   * @param changing - Reads again what the call may have changed in the engine. A call that fails may have, too.
+   * @param changing - Reads again what the call may have changed in the engine, also when the call failed.
    */
   call<T>(
     operation: string,
@@ -89,26 +89,29 @@ export class WasmCore {
     return this.#isFinished() ? finish(collect) : this.#finished(operation).then(() => finish(collect));
   }
 
-  /** Ends the engine's threads. A call that runs now, and calls to come, fail with what `reason` makes. */
+  /** Ends the engine's threads. The running call and all later calls fail with the error that `reason` makes. */
   end(reason: (operation: string) => HeadwiseError): void {
     if (this.#end) return;
     this.#end = reason;
     this.module.PThread?.terminateAllThreads();
-    Atomics.notify(this.heap.word(this.native.finished), 0); // who awaits the call looks again
+    Atomics.notify(this.heap.word(this.native.finished), 0); // the code that awaits the call reads the word again
   }
 
-  /** Our own errors leave the engine as it was; anything else is a trap, after which its memory cannot be trusted. */
+  /**
+   * After one of our own errors the engine is as before. Any other error is a trap: the engine's memory is then
+   * invalid.
+   */
   #afterThrow(operation: string, error: unknown, arena: Arena): unknown {
     if (HeadwiseError.is(error)) {
       arena.free();
       return error;
     }
-    // Emscripten's way out of a wait for threads of which one has trapped
+    // Emscripten throws "unwind" out of a wait for threads if one of them has trapped
     this.crashed(error === "unwind" ? "a thread of its pool trapped" : error);
     return this.#end!(operation);
   }
 
-  /** The module has stopped, here or on another thread, for no reason that it should have. */
+  /** Ends the core because the module has stopped, on this or another thread, with an error that is not ours. */
   crashed(cause: unknown): void {
     const latest = this.#latest;
     this.end(
@@ -159,7 +162,7 @@ export class WasmCore {
   }
 }
 
-/** Our part of collecting is checked before the call; what is left to fail is an array for the caller. */
+/** Collects the results. The inputs were checked before the call, so only an allocation of a result array can fail. */
 function collected<T>(operation: string, collect: () => T): T {
   try {
     return collect();

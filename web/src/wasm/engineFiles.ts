@@ -4,26 +4,32 @@ import { addressError } from "./assetErrors.js";
 import type { CheckedSource } from "./host.js";
 import type { Variant } from "./variants.js";
 
-/** The files that are loaded when they are needed: the module and the loader of each variant, and two scripts. */
+/**
+ * The files that are loaded when they are needed: the module and the loader of each variant, the WebGPU engine, and the
+ * worker's script.
+ */
 type FileRole = `${Variant}${"Wasm" | "Glue"}` | "gpu" | "worker";
 
-/** Where they are; absent is what has no known address. Plain data: a page tells its worker. */
+/**
+ * The addresses of the files. A file without a known address is absent. It is plain data, which a page sends to its
+ * worker.
+ */
 export type EngineFiles = Readonly<Partial<Record<FileRole, string>>>;
 
-/** How addresses are read, in a page or in Node. */
+/** How a page or Node reads addresses. */
 export interface Place {
   /**
-   * The package's own files. Every address is a literal `new URL("…", import.meta.url)`: by those bundlers find the files
-   * and copy them. It throws in a bundle that has no `import.meta.url`, so it must not be called on import.
+   * The package's own files. Every address is a literal `new URL("…", import.meta.url)`, because bundlers find and copy
+   * the files by it. It throws in a bundle without `import.meta.url`, so it must not be called on import.
    */
   readonly own: () => Required<EngineFiles>;
-  /** What the names of the loaders and of the worker's script end with. */
+  /** The ending of the names of the loaders and of the worker's script. */
   readonly ending: "js" | "node.js";
-  /** The whole address of one that may be relative. Throws if it is none. */
+  /** Makes a relative address absolute. Throws if it is not an address. */
   readonly absolute: (address: string) => string;
 }
 
-/** Where the files are, by the caller's options and the package's own place. */
+/** The addresses of the files, from the caller's options and the package's own place. */
 export function engineFiles(operation: string, place: Place, source: CheckedSource): EngineFiles {
   const given = (name: "baseUrl" | "url" | "glueUrl") => {
     const address = source[name];
@@ -48,7 +54,7 @@ const DESCRIPTIONS: Readonly<Record<FileRole, string>> = {
   worker: "the script of the engine's worker",
 };
 
-/** The address of one file. */
+/** The address of one file. Throws if it is not known. */
 export function addressOf(operation: string, files: EngineFiles, role: FileRole): string {
   const address = files[role];
   if (address === undefined) throw addressError(operation, DESCRIPTIONS[role]);

@@ -9,7 +9,7 @@ export type ReadOptions = Pick<LoadOptions, "operation" | "signal" | "onProgress
 
 const MAGIC = [0x00, 0x61, 0x73, 0x6d];
 
-/** Fetches a wasm file, telling of every piece that arrives. */
+/** Fetches a wasm file, and reports each chunk that arrives. */
 export async function fetchWasm(url: string, options: ReadOptions): Promise<Uint8Array<ArrayBuffer>> {
   const { signal } = options;
   throwIfAborted(signal);
@@ -53,7 +53,7 @@ async function body(
   { operation, onProgress }: ReadOptions,
 ): Promise<Uint8Array<ArrayBuffer>> {
   if (!response.body) return new Uint8Array(await response.arrayBuffer());
-  // The length of a compressed response is not that of the bytes that arrive here.
+  // For a compressed response, content-length is not the number of bytes that arrive here.
   const encoded = response.headers.get("content-encoding");
   const total = encoded ? 0 : Number(response.headers.get("content-length") ?? 0);
   const pieces: Uint8Array<ArrayBuffer>[] = [];
@@ -73,7 +73,10 @@ function answer(response: Response): string {
   return `HTTP ${response.status}, content type ${response.headers.get("content-type") ?? "not stated"}`;
 }
 
-/** A page instead of the file is the usual surprise: single-page servers answer every address with one. */
+/**
+ * Throws if the bytes are not WebAssembly. A common reason: the server of a single-page app answers every address with
+ * its page.
+ */
 export function checkWasm(url: string, bytes: Uint8Array, answered: string, { operation }: ReadOptions): void {
   if (MAGIC.every((byte, n) => bytes[n] === byte)) return;
   const first = [...bytes.subarray(0, 8)].map((byte) => byte.toString(16).padStart(2, "0")).join(" ");
@@ -83,7 +86,7 @@ export function checkWasm(url: string, bytes: Uint8Array, answered: string, { op
   });
 }
 
-/** Why a script could not be imported: the import itself does not say. */
+/** Finds out why a script could not be imported, because the import itself does not say. */
 export async function importFailure(
   operation: string,
   url: string,

@@ -14,10 +14,10 @@ import type { Variant } from "./variants.js";
 /** Reads the bytes of a wasm file. */
 export type ReadWasm = (url: string, options: ReadOptions) => Promise<Uint8Array<ArrayBuffer>>;
 
-/** Loads an engine that lies in files of its own: the package's, or those that the caller names. */
+/** Loads an engine from files: the package's own, or files that the caller names. */
 export async function loadFiles(files: EngineFiles, read: ReadWasm, options: LoadOptions): Promise<EngineParts> {
   const loading = loadModule(files, read, options);
-  // A module of the caller's may be of another variant than the one chosen, and it needs the loader of its own.
+  // The caller's module may be another variant than the chosen one. It needs the loader of its own variant.
   const { module, binary, url } = options.source;
   const isGiven = [module, binary, url].some((source) => source !== undefined);
   const variant = isGiven ? loading.then((loaded) => loaded.variant) : Promise.resolve(options.variant);
@@ -25,7 +25,7 @@ export async function loadFiles(files: EngineFiles, read: ReadWasm, options: Loa
   return { ...glue, ...loaded, isShared: true };
 }
 
-/** Loads a part of the package that is a file of its own. */
+/** Loads a part of the package that is in a file of its own. */
 export async function loadPart<P extends { readonly version: string }>(
   operation: string,
   files: EngineFiles,
@@ -42,7 +42,7 @@ export async function loadPart<P extends { readonly version: string }>(
   return part;
 }
 
-/** No bundler may look inside: the file is an asset, and stays where it is. */
+/** Imports a file at its address. The comments stop bundlers from bundling it: the file is an asset. */
 function importFile(operation: string, url: string): Promise<unknown> {
   const importing = import(/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ url);
   return inTime(operation, importing, `${url} was not loaded`, "Check the network and the address.");
@@ -57,7 +57,7 @@ async function importGlue(
   let own: string | undefined;
   const started = () => own && URL.revokeObjectURL(own);
   try {
-    // Threads start from the loader's own address, and a page may start workers from its own origin only.
+    // The loader starts threads from its own address, and a page may start workers only from its own origin.
     if (threads > 1 && isForeign(name)) own = await copyOfOwn(name, signal);
     const { default: factory } = (await importFile(operation, own ?? name)) as { readonly default: WasmModuleFactory };
     if (typeof factory !== "function") throw notALoader(operation, name);
@@ -69,7 +69,7 @@ async function importGlue(
   }
 }
 
-/** What a bundler makes of the loader when it takes it for a module of the page. */
+/** The error for a bundler that changed the loader, because it took the loader for a module of the page. */
 function notALoader(operation: string, name: string): AssetError {
   return new AssetError(`${operation}: ${name} is not the engine's loader: it has no function as its default export`, {
     code: "ASSET_INVALID",

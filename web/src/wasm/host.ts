@@ -4,33 +4,36 @@ import type { Variant } from "./variants.js";
 
 export const PAGE_BYTES = 65536;
 
-/** What the module starts with: it is linked for this size. */
+/** The size of the memory at the start, for which the module is linked. */
 export const INITIAL_MEMORY = 16 * 2 ** 20;
 
-/** Memory that the engine must have for each thread: 256 KiB are its stack, the rest is for what it computes. */
+/** Memory that the engine needs for each thread: 256 KiB for its stack, the rest for the computation. */
 export const MEMORY_PER_THREAD = 512 * 2 ** 10;
 
-/** More threads than this rarely help attention, and each costs a worker. */
+/** More threads rarely make attention faster, and each thread needs a worker. */
 export const MOST_THREADS_BY_DEFAULT = 8;
 
-/** How many bytes of the engine's file have arrived; `total` is 0 when the server does not say. */
+/**
+ * The progress of loading the engine's `.wasm` file. `loaded` and `total` are bytes; `total` is 0 if the server does
+ * not say it.
+ */
 export interface LoadProgress {
   readonly phase: "download";
   readonly loaded: number;
   readonly total: number;
 }
 
-/** The caller's own copies of the engine's files, each in place of the package's. */
+/** Your own copies of the engine's files. Each replaces the package's file. */
 export interface WasmSource {
   /**
-   * Address of a folder that has the files of `headwise/wasm/`; of them the variant's are taken. In a bundle that is no
-   * ES module, `worker-entry.js` (in Node `worker-entry.node.js`) and `webgpu-engine.js` are looked for there too.
-   * Addresses may be relative to the page; in Node they may be paths.
+   * Address of a folder with the files of `headwise/wasm/`; the files of the chosen variant are loaded from it. In a
+   * bundle that is not an ES module, `worker-entry.js` (in Node `worker-entry.node.js`) and `webgpu-engine.js` are
+   * loaded from it too. The address may be relative to the page; in Node it may be a path.
    */
   readonly baseUrl?: string | URL;
   /** Address of the `.wasm` file. */
   readonly url?: string | URL;
-  /** Address of the loader, `headwise.<variant>.js` (in Node `.node.js`). */
+  /** Address of the loader, `headwise.<variant>.js` (in Node `headwise.<variant>.node.js`). */
   readonly glueUrl?: string | URL;
   /** The bytes of the `.wasm` file. */
   readonly binary?: ArrayBuffer | Uint8Array;
@@ -38,7 +41,7 @@ export interface WasmSource {
   readonly module?: WebAssembly.Module;
 }
 
-/** A source whose addresses are text, and whose bytes are ours. */
+/** A WasmSource after checking: addresses are strings, bytes are our own copy. */
 export interface CheckedSource {
   readonly baseUrl?: string;
   readonly url?: string;
@@ -48,9 +51,9 @@ export interface CheckedSource {
 }
 
 export interface LoadOptions {
-  /** The public function that loads, first word of every message. */
+  /** The public function that loads. It is the first word of every message. */
   readonly operation: string;
-  /** The best that runs here, or the one that was asked for. */
+  /** The best variant that runs here, or the variant that the caller asked for. */
   readonly variant: Variant;
   readonly asked: Variant | "auto";
   readonly threads: number;
@@ -59,28 +62,28 @@ export interface LoadOptions {
   readonly onProgress: ((progress: LoadProgress) => void) | undefined;
 }
 
-/** An engine that is there and waits to be started. */
+/** A loaded engine that is not started yet. */
 export interface EngineParts {
   /** Emscripten's loader. */
   readonly factory: WasmModuleFactory;
   readonly module: WebAssembly.Module;
-  /** The variant that the module is. */
+  /** The variant of the module. */
   readonly variant: Variant;
-  /** What messages call the loader. */
+  /** The name of the loader in messages. */
   readonly name: string;
-  /** Whether the module's memory is shared: it is unless the module has one thread only. */
+  /** Whether the module's memory is shared. Only the memory of a module with one thread is not. */
   readonly isShared: boolean;
-  /** Called once the engine's threads have started, or will not. */
+  /** Called when the engine's threads have started, or when the start has failed. */
   readonly started?: () => void;
 }
 
-/** What differs between Node, a browser, and a package that is one file. */
+/** What differs between Node, a browser and headwise/inline. */
 export interface Host {
-  /** The modules that there are. */
+  /** The variants that this host has. */
   readonly variants: readonly Variant[];
-  /** The most threads that can run here, and why not more; and how many are a good choice. */
+  /** `most`: the most threads that can run here, and the `reason` why not more. `good`: the number for `"auto"`. */
   threads(): { readonly most: number; readonly good: number; readonly reason?: string };
   load(options: LoadOptions): Promise<EngineParts>;
-  /** The WebGPU engine, for hosts that have it. */
+  /** Loads the WebGPU engine. Absent if the host has none. */
   loadGpu?(operation: string): Promise<GpuModule>;
 }

@@ -1,12 +1,12 @@
 import { AssetError } from "../errors/errors.js";
 
-/** Silence that lasts longer will not end. */
+/** After this time without an answer we stop waiting. */
 export const PATIENCE_MILLISECONDS = 30_000;
 
 /**
- * Waits no longer than patience lasts.
+ * Waits for `promise`, at most for this time.
  *
- * @param failed - What messages say that did not happen: "http://… did not answer".
+ * @param failed - What did not happen, for the message: "http://… did not answer".
  */
 export async function inTime<T>(operation: string, promise: Promise<T>, failed: string, hint: string): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;

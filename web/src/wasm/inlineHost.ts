@@ -6,7 +6,7 @@ import { compiled } from "./compile.js";
 import type { Host } from "./host.js";
 import { checkedVariant } from "./moduleLabel.js";
 
-/** Wherever JavaScript runs: nothing is fetched, imported or started. */
+/** Any JavaScript environment: this host fetches nothing, imports nothing and starts no worker. */
 export const inlineHost: Host = {
   variants: ["simd"],
   threads: () => ({ most: 1, good: 1, reason: "headwise/inline has one thread" }),
@@ -22,5 +22,5 @@ export const inlineHost: Host = {
   },
 };
 
-/** Not compressed: jsdom and others have no DecompressionStream. */
+/** The module is not compressed, because jsdom and others have no DecompressionStream. */
 const bytes = () => Uint8Array.from(atob(text), (character) => character.charCodeAt(0));

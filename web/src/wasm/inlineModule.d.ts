@@ -1,7 +1,7 @@
 // What the build puts into headwise/inline; see web/build/bundle.mjs.
 
 declare module "inline-module:glue" {
-  /** Emscripten's loader for one thread, without any way to load a file. */
+  /** Emscripten's loader for one thread. It cannot load a file. */
   // eslint-disable-next-line @typescript-eslint/consistent-type-imports -- an ambient module has no relative imports
   const createHeadwise: import("./module.js").WasmModuleFactory;
   export default createHeadwise;

@@ -32,7 +32,7 @@ export function createLayer(core: WasmCore, problem: LayerProblem): Eventually<E
     const call = core.struct("LayerCreation");
     call.reset();
     Object.assign(call, { ...shape, outputProjection: Number(shape.outputProjection) });
-    const placed = new Map<HeapArray, number>(); // packed weights are several roles' and one array
+    const placed = new Map<HeapArray, number>(); // several roles may share one array of packed weights; it is copied once
     const place = (tensor: CheckedTensor): number => {
       const address = placed.get(tensor.data) ?? placeInput(arena, tensor);
       placed.set(tensor.data, address);
@@ -81,7 +81,7 @@ function writeLinear(
 /** A layer in the core's memory. */
 class WasmLayer implements EngineLayer {
   readonly #core: WasmCore;
-  /** Of the Layer in C++. */
+  /** The address of the Layer in C++. */
   readonly #address: number;
   readonly bytes: number;
 

@@ -12,7 +12,7 @@ import type { Variant } from "./variants.js";
 /** Loads a variant and starts its threads. */
 export async function loadEngine(
   host: Host,
-  options: LoadOptions & { /** Bytes; the memory never grows beyond it. */ readonly maximumMemory: number },
+  options: LoadOptions & { /** Most bytes that the memory may grow to. */ readonly maximumMemory: number },
 ): Promise<{ readonly core: WasmCore; readonly variant: Variant }> {
   const { operation, signal, threads, maximumMemory } = options;
   const parts = await host.load(options);
@@ -20,7 +20,7 @@ export async function loadEngine(
     throwIfAborted(signal);
     const dispatched = threads > 1 && !mayBlock();
     const memory = createMemory(operation, maximumMemory, parts.isShared);
-    let crashed: (what: unknown) => void = () => undefined; // before there is an engine, `started` tells
+    let crashed: (what: unknown) => void = () => undefined; // while the engine starts, `started` reports a crash
     const onCrash = (what: unknown) => crashed(what);
     const module = await started(options, parts, memory, dispatched ? threads + 1 : threads, onCrash);
     try {
@@ -37,7 +37,7 @@ export async function loadEngine(
   }
 }
 
-/** Whether this thread may wait for others; the main thread of a window may not. */
+/** Whether this thread may block. The main thread of a window may not. */
 function mayBlock(): boolean {
   try {
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 0);
@@ -59,7 +59,10 @@ function createMemory(operation: string, maximumMemory: number, shared: boolean)
   }
 }
 
-/** Waits for the engine's start; if that fails or is given up, its threads are ended, also those that start late. */
+/**
+ * Waits until the engine has started. If the start fails or is aborted, all its threads are ended, also those that
+ * start later.
+ */
 async function started(
   { operation, signal }: LoadOptions,
   parts: EngineParts,
@@ -70,9 +73,9 @@ async function started(
   const { starting, endThreads } = start(operation, parts, memory, numThreads, onCrash);
   try {
     const unlessAborted = beforeAbort(starting, signal);
-    // headwise/inline starts no worker, and Cloudflare allows no timer in the scope that its modules have on import.
+    // headwise/inline starts no worker. Cloudflare allows no timer while a module is imported.
     if (!parts.isShared) return await unlessAborted;
-    // A worker that fails to load says nothing
+    // A worker that fails to load reports nothing, so the wait has a limit.
     const failed = `the workers of ${parts.name} did not start`;
     return await inTime(operation, unlessAborted, failed, POLICY_HINT);
   } catch (error) {
@@ -94,19 +97,19 @@ function start(
   const options: FactoryOptions = {
     wasmMemory: memory,
     numThreads,
-    // Emscripten does not hear of failures here.
+    // Emscripten does not see failures in this function.
     instantiateWasm(imports, receive) {
       const instantiated = WebAssembly.instantiate(module, imports).then((instance) => {
         receive(instance, module);
-        if (numThreads > 1) options._warm_up?.(); // now that the workers start
+        if (numThreads > 1) options._warm_up?.(); // at the same time as the workers start
       });
       instantiated.catch((cause: unknown) => fail(mismatchError(operation, cause)));
       return {};
     },
-    printErr: () => {}, // what it would print arrives as an error
+    printErr: () => {}, // the messages arrive as errors too
     onAbort(what) {
       onCrash(what);
-      fail(startError(operation, what)); // without effect once it has started
+      fail(startError(operation, what)); // has no effect after the start
     },
   };
   const making = (async () => factory(options))().catch((cause: unknown) => {
@@ -115,12 +118,12 @@ function start(
   return { starting: Promise.race([making, failure]), endThreads: () => endThreadsOf(options) };
 }
 
-/** @param module - What the loader has made, if it has made anything. */
+/** @param module - What the loader has made so far; undefined if nothing. */
 function endThreadsOf(module: Pick<WasmModule, "PThread"> | undefined): void {
   module?.PThread?.terminateAllThreads();
 }
 
-/** The module imports what its own loader provides, and exports what that expects. */
+/** The error if the module and the loader do not fit together: the imports or exports differ. */
 function mismatchError(operation: string, cause: unknown): AssetError {
   const text = thrownText(cause);
   return new AssetError(`${operation}: the loader and the .wasm file do not belong together: ${text}`, {
@@ -132,7 +135,7 @@ function mismatchError(operation: string, cause: unknown): AssetError {
 
 const POLICY_HINT = "Check the page's worker-src policy, or set `threads: 1`.";
 
-/** @param cause - Absent for a worker that the page's policy forbids: it fails without a word. */
+/** @param cause - Absent if the page's policy forbids the worker: such a worker reports nothing. */
 function startError(operation: string, cause: unknown = "a worker of it could not be loaded"): AssetError {
   return new AssetError(`${operation}: the engine did not start: ${thrownText(cause)}`, {
     code: "ASSET_BLOCKED",

@@ -1,6 +1,7 @@
 /**
- * What `cpp/bindings/embind.cpp` offers. Every property of a call is a number: a size, an enumerator, or the address of
- * an array in the heap; 0 means absent. `reset()` brings back the defaults, so a call states only what differs.
+ * The API of `cpp/bindings/embind.cpp`. Every property of a call struct is a number: a size, an enumerator, or the
+ * address of an array in the heap. 0 means absent. `reset()` restores the defaults, so a call sets only the properties
+ * that differ.
  */
 export interface AttentionCall {
   reset(): void;
@@ -21,7 +22,7 @@ export interface AttentionCall {
   keyDtype: number;
   value: number;
   valueDtype: number;
-  /** In place of key and value. */
+  /** The address of a cache, which then replaces key and value. */
   cache: number;
   mask: number;
   bias: number;
@@ -47,7 +48,7 @@ export interface AttentionCall {
 
   output: number;
   outputDtype: number;
-  /** Skv as `probs` and `scores` have room for; C++ refuses a call with another. */
+  /** The key length that `probs` and `scores` have room for. C++ refuses a call with another key length. */
   keyRoom: number;
   lse: number;
   entropy: number;
@@ -125,14 +126,14 @@ export interface RotaryCall extends RotaryProperties {
   yDtype: number;
 }
 
-/** One operation on a cache, and what it needs. */
+/** One operation on a cache, and its arguments. */
 export interface CacheCall extends RotaryProperties {
   reset(): void;
   /** Writes the shape of the cache at this address into this call. */
   describe(address: number): void;
   operation: number;
   cache: number;
-  /** The address of the cache that create, fork, slice or load made; to be released. */
+  /** The address of the cache that create, fork, slice or load has made. It must be released. */
   result: number;
   batchSize: number;
   numKvHeads: number;
@@ -163,7 +164,7 @@ type LinearProperties = {
   ]: number;
 };
 
-/** What a layer is made of; its arrays are copied. */
+/** The properties of a new layer. C++ copies the arrays. */
 export interface LayerCreation extends LinearProperties, RotaryProperties {
   reset(): void;
   inputDim: number;
@@ -184,11 +185,11 @@ export interface LayerCreation extends LinearProperties, RotaryProperties {
   positionRows: number;
   sinusoidalSplit: number;
   sinusoidalBase: number;
-  /** The address of the layer that was made; to be released. */
+  /** The address of the new layer. It must be released. */
   result: number;
 }
 
-/** Of AttentionCall the mask, the bias, options and outputs are read. */
+/** C++ reads only the mask, the bias, the options and the outputs of AttentionCall. */
 export interface LayerCall extends AttentionCall {
   layer: number;
   inputLayout: number;
@@ -206,10 +207,13 @@ export interface LayerCall extends AttentionCall {
   appendLengths: number;
 }
 
-/** An address, and the bytes that are to be copied there. */
+/** An address, and the bytes to copy there. */
 export type LateCopy = readonly [address: number, bytes: Uint8Array];
 
-/** Runs one call at a time. `finished` is the address of a word that is 1 when the call is done. */
+/**
+ * The Engine of embind.cpp. It runs one call at a time. `finished` is the address of a word that is 1 when the call is
+ * done.
+ */
 export interface NativeCore {
   /** Copies `WasmModule.late` first, or while other threads begin. */
   attention(call: AttentionCall): void;
@@ -226,7 +230,7 @@ export interface NativeCore {
   readonly rowCount: number;
 }
 
-/** What calls are written into, by the names of the classes of C++. */
+/** The call structs, by the names of the C++ classes. */
 export interface CallStructs {
   AttentionCall: AttentionCall;
   MergeCall: MergeCall;
@@ -238,9 +242,9 @@ export interface CallStructs {
 
 type CallConstructors = { readonly [Kind in keyof CallStructs]: new () => CallStructs[Kind] };
 
-/** An instance of `headwise.<variant>.wasm`, seen through Emscripten's loader. */
+/** An instance of `headwise.<variant>.wasm`, as Emscripten's loader gives it. */
 export interface WasmModule extends CallConstructors {
-  /** What `attention` is to copy. */
+  /** The copies that the next call of `attention` makes. */
   late?: readonly LateCopy[];
   version(): string;
   allocate(bytes: number): number;
@@ -254,11 +258,11 @@ export interface WasmModule extends CallConstructors {
   cacheSavedSize(cache: number): number;
   releaseCache(cache: number): void;
   readonly Engine: new (numThreads: number, dispatched: boolean) => NativeCore;
-  /** Absent from the module that has one thread only. */
+  /** Absent if the module has only one thread. */
   readonly PThread?: { terminateAllThreads(): void } | undefined;
 }
 
-/** What a loader is given. It becomes the module, so that functions of C++ appear on it. */
+/** The options of a loader. The loader turns this object into the module: it adds the functions of C++ to it. */
 export interface FactoryOptions {
   readonly wasmMemory: WebAssembly.Memory;
   readonly numThreads: number;
@@ -267,11 +271,11 @@ export interface FactoryOptions {
     receive: (instance: WebAssembly.Instance, module: WebAssembly.Module) => void,
   ) => object;
   readonly printErr: (text: string) => void;
-  /** Hears that the module has stopped, on whichever thread. */
+  /** Called when the module has stopped, on any thread. */
   readonly onAbort: (what: unknown) => void;
-  /** `warm_up` of embind.cpp, once there is an instance. */
+  /** `warm_up` of embind.cpp; the loader adds it when the module is instantiated. */
   readonly _warm_up?: () => void;
-  /** There from the loader's first moment on, if the module has threads. */
+  /** The loader adds it first, if the module has threads. */
   readonly PThread?: WasmModule["PThread"];
 }
 

@@ -5,22 +5,22 @@ import { versionError } from "./assetErrors.js";
 import { textOf } from "./utf8.js";
 import type { Variant } from "./variants.js";
 
-/** What a `.wasm` file of this package says about itself, in a custom section that the build adds. */
+/** The label of a `.wasm` file of this package: a custom section that the build adds. */
 interface ModuleLabel {
   readonly version: string;
   readonly variant: Variant;
-  /** Whether it runs threads, in shared memory. The module of headwise/inline does not. */
+  /** Whether the module has threads and shared memory. The module of headwise/inline does not. */
   readonly threads: boolean;
 }
 
 const SECTION = "headwise";
 
 /**
- * Refuses a module that its loader cannot run, before anything of it runs.
+ * Refuses a module that its loader cannot run, before any of its code runs.
  *
- * @param name - What messages call the module.
- * @param threads - Whether the loader is one for threads.
- * @returns The variant that the module is.
+ * @param name - The name of the module in messages.
+ * @param threads - Whether the loader is for modules with threads.
+ * @returns The variant of the module.
  */
 export function checkedVariant(operation: string, module: WebAssembly.Module, name: string, threads: boolean): Variant {
   const label = labelOf(module);

@@ -12,7 +12,7 @@ import { checkWasm, fetchWasm, type ReadOptions } from "./fetchAsset.js";
 import { loadFiles, loadPart, type ReadWasm } from "./files.js";
 import { MOST_THREADS_BY_DEFAULT, type Host } from "./host.js";
 
-/** Node, and engines that follow it, with the engine's files at these addresses. */
+/** Node and compatible runtimes. `files` are the addresses of the engine's files. */
 export const nodeHost = (files: EngineFiles): Host => ({
   variants: ["simd", "relaxed"],
   threads() {

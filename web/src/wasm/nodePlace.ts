@@ -2,7 +2,7 @@ import { pathToFileURL } from "node:url";
 
 import type { Place } from "./engineFiles.js";
 
-/** Node, and engines that follow it. */
+/** Node and compatible runtimes. */
 export const nodePlace: Place = {
   own: () => ({
     simdGlue: new URL("./wasm/headwise.simd.node.js", import.meta.url).href,
@@ -13,6 +13,6 @@ export const nodePlace: Place = {
     worker: new URL("./worker-entry.node.js", import.meta.url).href,
   }),
   ending: "node.js",
-  /** What has no scheme is a path. A drive's letter is none. */
+  /** An address without a scheme is a path. The letter of a Windows drive is not a scheme. */
   absolute: (address) => (/^[a-z][a-z\d+.-]+:/i.test(address) ? new URL(address) : pathToFileURL(address)).href,
 };

@@ -6,13 +6,13 @@ export type Variant = "simd" | "relaxed";
 
 interface VariantRow {
   readonly name: Variant;
-  /** Whether this JavaScript engine runs it. */
+  /** Whether this JavaScript engine can run the variant. */
   readonly supported: () => Promise<boolean>;
-  /** Why it is not chosen where it is not supported. */
+  /** The reason for the report and for errors if it cannot. */
   readonly missing: string;
 }
 
-/** The modules that are built, best first. */
+/** All variants, the best first. */
 const VARIANTS: readonly VariantRow[] = [
   {
     name: "relaxed",
@@ -24,7 +24,10 @@ const VARIANTS: readonly VariantRow[] = [
 
 export const VARIANT_NAMES = ["auto", ...VARIANTS.map(({ name }) => name)] as const;
 
-/** The best variant that runs here, or the one asked for, and why not a better one: "" where it is the best. */
+/**
+ * Chooses the best variant that runs here, or checks the wanted one. `reason` says why a better variant was not chosen;
+ * it is "" if there is no better one.
+ */
 export async function chooseVariant(
   operation: string,
   wanted: Variant | "auto",

@@ -18,7 +18,7 @@ import { createLayer } from "./layer.js";
 import { runMerge } from "./merge.js";
 import { runRotary } from "./rotary.js";
 
-/** The wasm core. Each operation has its file. */
+/** The engine that computes with WebAssembly. Each operation has a file of its own. */
 export class WasmEngine implements Engine {
   readonly #core: WasmCore;
 

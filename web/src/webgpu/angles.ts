@@ -4,7 +4,10 @@ const TURN = 2 * Math.PI;
 
 type Scaling = NonNullable<CheckedAngles["scaling"]>;
 
-/** Angle per position of each pair after scaling, and the factor on cos and sin; as `rotary_frequencies` of position.h. */
+/**
+ * For each pair of features its angle per position after scaling (theta), and the factor on cos and sin (amplitude). As
+ * `rotary_frequencies` of position.h.
+ */
 export interface Frequencies {
   readonly theta: Float64Array;
   readonly amplitude: number;
@@ -23,7 +26,9 @@ export function frequenciesOf(angles: CheckedAngles, headDim: number): Frequenci
   return { theta, amplitude: scaling ? amplitudeOf(scaling) : 1 };
 }
 
-/** NTK-aware scaling raises the base: the slowest pair turns `stretch` times slower, the fastest as before. */
+/**
+ * The base of NTK-aware scaling: the slowest pair turns `stretch` times slower, and the fastest pair turns as before.
+ */
 function stretchedBase(base: number, stretch: number, rotaryDim: number): number {
   return rotaryDim > 2 ? base * stretch ** (rotaryDim / (rotaryDim - 2)) : base;
 }
@@ -36,7 +41,7 @@ function scaledBase({ base, scaling }: CheckedAngles, rotaryDim: number): number
   return stretchedBase(base, (factor * length) / originalLength - (factor - 1), rotaryDim);
 }
 
-/** The share of a pair's angle that is kept; the rest is divided by the factor. */
+/** The share of a pair's angle that scaling keeps. The rest of the angle is divided by the factor. */
 function keptShare(scaling: Scaling, base: number, m: number, rotaryDim: number, theta: number): number {
   switch (scaling.kind) {
     case "linear":
@@ -54,7 +59,10 @@ function keptShare(scaling: Scaling, base: number, m: number, rotaryDim: number,
   }
 }
 
-/** YaRN's ramp over the pairs: 1 for those that turn more than betaFast times over the original length, 0 below betaSlow. */
+/**
+ * YaRN's ramp over the pairs: 1 for pairs with more than betaFast turns over the original length, 0 for pairs with
+ * fewer than betaSlow turns.
+ */
 function yarnKept(scaling: Scaling, base: number, m: number, rotaryDim: number): number {
   const { originalLength = 1, betaFast = 32, betaSlow = 1, truncate = true } = scaling;
   const pairTurning = (rotations: number) =>
@@ -62,7 +70,7 @@ function yarnKept(scaling: Scaling, base: number, m: number, rotaryDim: number):
   const [fast, slow] = [pairTurning(betaFast), pairTurning(betaSlow)];
   const low = Math.max(truncate ? Math.floor(fast) : fast, 0);
   const end = Math.min(truncate ? Math.ceil(slow) : slow, rotaryDim - 1);
-  const high = end === low ? end + 0.001 : end; // the published guard against 0 / 0
+  const high = end === low ? end + 0.001 : end; // avoids 0 / 0, as published
   return 1 - clamp01((m - low) / (high - low));
 }
 
@@ -77,7 +85,7 @@ function clamp01(x: number): number {
   return Math.min(Math.max(x, 0), 1);
 }
 
-/** cos and sin side by side, [tokens, pairs, 2], angles in double and rounded once. */
+/** cos and sin side by side, [tokens, pairs, 2]. Angles are computed in double precision and rounded once. */
 export function anglePairs({ theta, amplitude }: Frequencies, positions: ArrayLike<number>): Float32Array {
   const pairs = new Float32Array(2 * positions.length * theta.length);
   for (let n = 0; n < positions.length; ++n)

@@ -24,7 +24,7 @@ import { keepOnGpu } from "./result.js";
 import { resolveSequences, SEQUENCE_WORDS, sequenceWords, type Sequence } from "./sequences.js";
 import { broadcastStrides, stridesOf, type Strides } from "./strides.js";
 
-/** Sections of the rows' buffer, as in call.wgsl. */
+/** Sections of the buffer `rows`, as in call.wgsl. */
 const SECTION = { lse: 0, entropy: 1, flags: 4 } as const;
 const SEEN = 1;
 const PADDING = 4;
@@ -44,15 +44,15 @@ interface Arrays {
   readonly params: Params;
 }
 
-export function runAttention(engine: GpuCore, problem: AttentionProblem): Promise<AttentionResult> {
+export function runAttention(core: GpuCore, problem: AttentionProblem): Promise<AttentionResult> {
   const sequences = resolveSequences(problem.shape, problem.settings, problem.ragged);
-  const plan = planOf(engine, problem, sequences);
-  return runCall(engine, problem.operation, (call) => encodeOrRead(call, problem, plan, sequences));
+  const plan = planOf(core, problem, sequences);
+  return runCall(core, problem.operation, (call) => encodeOrRead(call, problem, plan, sequences));
 }
 
-/** Records the call into `encoder`; its results stay on the GPU. */
+/** Records the call into `encoder`. Its results stay on the GPU. */
 export function encodeAttention(
-  engine: GpuCore,
+  core: GpuCore,
   problem: AttentionProblem,
   encoder: GPUCommandEncoder,
 ): Promise<RecordedAttention> {
@@ -63,14 +63,14 @@ export function encodeAttention(
     throw new OptionError(`${operation}: returns must ask for something`);
   const onGpu: AttentionProblem = { ...problem, location: "gpu" };
   const sequences = resolveSequences(onGpu.shape, onGpu.settings, onGpu.ragged);
-  const plan = planOf(engine, onGpu, sequences);
-  return recordCall(engine, operation, encoder, (call) => {
+  const plan = planOf(core, onGpu, sequences);
+  return recordCall(core, operation, encoder, (call) => {
     const collect = encodeOrRead(call, onGpu, plan, sequences);
     return collect(new ArrayBuffer(0)) as unknown as GpuAttentionResult;
   });
 }
 
-/** Keys and values of a cache, by their strides. */
+/** The keys and values of a cache, by their strides. */
 export interface Cached {
   readonly key: Strides;
   readonly value: Strides;
@@ -78,14 +78,14 @@ export interface Cached {
   readonly ring: Required<Ring> | undefined;
 }
 
-/** Inputs that lie in arrays of the engine's, whatever the call's layout. */
+/** Inputs that lie in the engine's own arrays; they do not have the call's layout. */
 export interface InPlace {
   readonly query?: Strides;
   readonly cached?: Cached;
 }
 
 export function planOf(
-  engine: GpuCore,
+  core: GpuCore,
   problem: AttentionProblem,
   sequences: readonly Sequence[],
   inPlace: InPlace = {},
@@ -98,10 +98,10 @@ export function planOf(
     ...(cached && { dtypes: { ...facts.dtypes, key: cached.dtype, value: cached.dtype } }),
     ring: cached?.ring !== undefined,
   };
-  return planAttention(there, engine.device.capabilities);
+  return planAttention(there, core.device.capabilities);
 }
 
-/** Lists the call's kernels; returns what reads all its results, or hands them over if they stay on the GPU. */
+/** Lists the call's kernels. The returned function reads all results, or hands them over if they stay on the GPU. */
 export function encodeOrRead(
   call: Call,
   problem: AttentionProblem,
@@ -116,8 +116,8 @@ export function encodeOrRead(
 }
 
 /**
- * Places the arrays and lists the kernels. The output comes as float32 on the GPU; `collect` reads everything else,
- * after it has looked for rows that see nothing.
+ * Places the arrays and lists the kernels. The output is float32 on the GPU. `collect` first throws if a row sees no
+ * key and the call forbids that; then it reads all other results.
  */
 export function attendOn(
   call: Call,
@@ -143,7 +143,7 @@ function outputLength({ batchSize, numHeads, queryLength, valueDim }: AttentionS
   return batchSize * numHeads * queryLength * valueDim;
 }
 
-/** A result [B, H, …] as the caller wants it: read back, or left where it is in room of its own. */
+/** Gives a result [B, H, …] to the caller: read back, or on the GPU in a buffer of its own. */
 function hand<D extends "float32" | "int32">(
   call: Call,
   { location, keepRank }: AttentionProblem,
@@ -260,7 +260,10 @@ function strides4(extents: readonly number[] | undefined): [number, number, numb
   return (extents ? broadcastStrides(extents) : [0, 0, 0, 0]) as [number, number, number, number];
 }
 
-/** An input as the kernels read it: where it lies, or packed to [B, H, S, width] with whole vec4. */
+/**
+ * Gives an input the form that the kernels read: the array itself, or a copy packed to [B, H, S, width] with whole
+ * vec4.
+ */
 function placeFloats(
   call: Call,
   { layout, shape, ...problem }: AttentionProblem,
@@ -278,7 +281,7 @@ function placeFloats(
   return { span, strides: stridesOf("BHSD", heads, length, 4 * divideUp(width, 4)) };
 }
 
-/** Sequences, then slopes, sinks and gains, then the chosen heads and queries. */
+/** The table: sequences, then slopes, sinks and gains, then the chosen heads and queries. */
 function placeTables(
   call: Call,
   { settings, shape }: AttentionProblem,
@@ -300,7 +303,7 @@ function placeTables(
 
 const NO_CHOICE = new Int32Array(0);
 
-/** The attention pass, in parts of the keys where the plan says so. */
+/** The attention pass. The plan may split the keys into parts. */
 function attend(
   call: Call,
   problem: AttentionProblem,
@@ -371,7 +374,7 @@ function rowSection(
   return { buffer: rows.buffer, offset: rows.offset + 4 * section * plan.rowStride, bytes };
 }
 
-/** `emptyRows: "throw"`: the rows that saw no key, found by the attention pass. */
+/** `emptyRows: "throw"`: reads which rows saw no key in the attention pass. */
 function emptyRowCheck(call: Call, problem: AttentionProblem, arrays: Arrays): (result: ArrayBuffer) => void {
   const { operation, shape } = problem;
   const read = call.read(rowSection(arrays, SECTION.flags, shape));
@@ -416,7 +419,7 @@ function dense(
   return hand(call, problem, { ...target, bytes }, full, "float32");
 }
 
-/** Writes [B, heads, count, Skv] of the chosen queries from `first` on. */
+/** Writes [B, heads, count, Skv] for `count` of the chosen queries, beginning with number `first`. */
 function inspect(
   call: Call,
   problem: AttentionProblem,

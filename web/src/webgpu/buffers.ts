@@ -1,19 +1,19 @@
 import { IterableWeakSet } from "./iterableWeakSet.js";
 
-/** Pooled buffers have sizes that differ by at most a quarter, so that those given back fit again. */
+/** Sizes of pooled buffers differ in steps of at most a quarter, so that a returned buffer often fits again. */
 const STEPS_PER_OCTAVE = 4;
 const SMALLEST = 256;
 
-/** Bytes of idle buffers that are kept. */
+/** Most bytes of idle buffers that the pool keeps. */
 const MOST_IDLE_BYTES = 2 ** 28;
 
-/** One element of the widest array: a kernel can bind no less. */
+/** One element of the widest array type: a kernel's binding cannot be smaller. */
 export const SMALLEST_BINDING = 16;
 
-/** What a buffer is for: kernels and copies, reading back, or a kernel's numbers. */
+/** The use of a buffer: kernels and copies, reading back, or a kernel's uniforms. */
 export type Purpose = "storage" | "readback" | "uniform";
 
-// GPUBufferUsage as numbers: Node has no such global
+// GPUBufferUsage as numbers, because Node has no such global.
 const COPY_SRC = 0x4;
 const COPY_DST = 0x8;
 const MAP_READ = 0x1;
@@ -25,7 +25,7 @@ const USAGE: Readonly<Record<Purpose, number>> = {
   uniform: UNIFORM | COPY_DST,
 };
 
-/** The size at which a pooled buffer of `bytes` is made. */
+/** The size of a pooled buffer for `bytes` bytes. */
 export function roundedSize(bytes: number, limit: number): number {
   if (bytes <= SMALLEST) return SMALLEST;
   const step = 2 ** Math.floor(Math.log2(bytes - 1)) / STEPS_PER_OCTAVE;
@@ -34,13 +34,16 @@ export function roundedSize(bytes: number, limit: number): number {
 }
 
 /**
- * The buffers that an instance has on a device. Those of calls are used again from call to call; idle ones are bounded in
- * bytes, the oldest go first. Those that outlive a call (caches, weights, results) are made in their exact size, and a new
- * buffer holds zeros: nothing of another call lies behind them.
+ * The buffers that an instance has on a device. Scratch buffers of calls come from a pool; the pool is bounded in bytes
+ * and frees the oldest idle buffers first. Buffers that outlive a call (caches, weights, results) are made in their
+ * exact size. A new buffer holds zeros, so it never shows the data of another call.
  */
 export class Buffers {
   readonly #device: GPUDevice;
-  /** For `destroy`. Held weakly: the collector may take what nobody holds any more, such as a cache that was dropped. */
+  /**
+   * All buffers that `destroy` destroys. References are weak, so that unused buffers can be collected, for example
+   * those of a dropped cache.
+   */
   readonly #made = new IterableWeakSet<GPUBuffer>();
   #idle: { readonly buffer: GPUBuffer; readonly purpose: Purpose }[] = [];
   #idleBytes = 0;
@@ -49,7 +52,7 @@ export class Buffers {
     this.#device = device;
   }
 
-  /** A buffer of the pool of at least `bytes`; what it holds is unspecified. */
+  /** A pooled buffer of at least `bytes`. Its content is undefined. */
   take(purpose: Purpose, bytes: number): GPUBuffer {
     const size = roundedSize(bytes, this.#device.limits.maxBufferSize);
     const found = this.#idle.findIndex((entry) => entry.purpose === purpose && entry.buffer.size === size);
@@ -59,7 +62,7 @@ export class Buffers {
     return buffer;
   }
 
-  /** Takes a buffer back; the GPU may still be using it, but for commands submitted before the next ones. */
+  /** Returns a buffer to the pool. The GPU may still use it, but only for commands submitted before the next call's. */
   giveBack(purpose: Purpose, buffer: GPUBuffer): void {
     this.#idle.push({ buffer, purpose });
     this.#idleBytes += buffer.size;
@@ -70,7 +73,9 @@ export class Buffers {
     }
   }
 
-  /** A buffer of its own, of zeros: in whole words, and as large as a kernel needs. */
+  /**
+   * A buffer outside the pool, filled with zeros. Its size is in whole words and large enough for a kernel's binding.
+   */
   make(bytes: number): GPUBuffer {
     return this.#create(bindable(bytes), "storage");
   }
@@ -80,7 +85,7 @@ export class Buffers {
     buffer.destroy();
   }
 
-  /** A result's buffer now belongs to the caller, and outlives the instance on a device of the caller's. */
+  /** Gives a result's buffer to the caller. On the caller's own device it outlives the instance. */
   handOver(buffer: GPUBuffer): void {
     this.#made.delete(buffer);
   }
@@ -89,7 +94,7 @@ export class Buffers {
     return this.#idleBytes;
   }
 
-  /** Destroys every buffer, in use or not, but those that were handed over. */
+  /** Destroys all buffers, also those in use, except those that were handed over. */
   destroy(): void {
     for (const buffer of this.#made.values()) this.free(buffer);
     this.#idle = [];
@@ -103,7 +108,7 @@ export class Buffers {
   }
 }
 
-/** Bytes in whole words, and as many as a kernel binds at least. */
+/** `bytes` rounded up to whole words, and at least the smallest binding. */
 export function bindable(bytes: number): number {
   return Math.max(SMALLEST_BINDING, Math.ceil(bytes / 4) * 4);
 }

@@ -20,59 +20,62 @@ import { storeRows, type Rows } from "./storeRows.js";
 import { stridesOf } from "./strides.js";
 import { turnRows } from "./turnRows.js";
 
-/** Room for this many tokens at first; it doubles when they run out. */
+/** Room for this many tokens at the start. It doubles when it is full. */
 const FIRST_PLACES = 64;
 
-/** What a cache holds at some time. */
+/** The content of a cache at one moment. */
 interface Held {
   readonly store: CacheStore;
-  /** By batch. */
+  /** Tokens appended, by batch. */
   readonly appended: readonly number[];
 }
 
-/** What a cache will hold when a call has run; until `commit` it is as before. */
+/** The content of a cache after a call. Until `commit` the cache is as before. */
 export interface Growth extends Held {
   commit(): void;
 }
 
-/** A cache as the facade holds it, with the one behind it. */
+/** A GpuCache as the public KvCache holds it. */
 export interface GpuEngineCache extends EngineCache {
   readonly cache: GpuCache;
 }
 
-/** Keys and values on the GPU; tokens are copied there once and read where they lie. */
+/** Keys and values on the GPU. Tokens are copied there once, and kernels read them there. */
 export class GpuCache {
   readonly form: CacheForm;
   readonly #problem: CacheProblem;
   readonly #device: GPUDevice;
   #held: Held;
-  /** What a rotary embedding adds to positions, by batch: not 0 in a slice, whose keys were turned where they came from. */
+  /**
+   * By batch: the number that rotary embedding adds to positions. In a slice it is not 0, because the keys keep the
+   * angles of the original cache.
+   */
   readonly #origins: readonly number[];
 
-  private constructor(engine: GpuCore, problem: CacheProblem, held: Held, origins: readonly number[]) {
+  private constructor(core: GpuCore, problem: CacheProblem, held: Held, origins: readonly number[]) {
     this.form = held.store.form;
     this.#problem = problem;
-    this.#device = engine.device.gpuDevice;
+    this.#device = core.device.gpuDevice;
     this.#held = held;
     this.#origins = origins;
   }
 
-  static empty(engine: GpuCore, problem: CacheProblem): Promise<GpuCache> {
+  static empty(core: GpuCore, problem: CacheProblem): Promise<GpuCache> {
     const none = Array.from({ length: problem.batchSize }, () => 0);
-    return runCall(engine, problem.operation, (call) => {
-      const store = storeFor(engine, problem, 0);
+    return runCall(core, problem.operation, (call) => {
+      const store = storeFor(core, problem, 0);
       call.onFailure(() => store.release());
-      return () => new GpuCache(engine, problem, { store, appended: none }, none);
+      return () => new GpuCache(core, problem, { store, appended: none }, none);
     });
   }
 
-  static load(engine: GpuCore, operation: string, bytes: Uint8Array): Promise<GpuCache> {
+  static load(core: GpuCore, operation: string, bytes: Uint8Array): Promise<GpuCache> {
     const { problem, appended, origins, rows } = readCache(operation, bytes);
-    return runCall(engine, operation, (call) => {
-      const store = storeFor(engine, problem, longestOf(problem, appended), 0);
+    return runCall(core, operation, (call) => {
+      const store = storeFor(core, problem, longestOf(problem, appended), 0);
       call.onFailure(() => store.release());
       fillStore(call, store, appended, rows);
-      return () => new GpuCache(engine, problem, { store, appended }, origins);
+      return () => new GpuCache(core, problem, { store, appended }, origins);
     });
   }
 
@@ -84,16 +87,16 @@ export class GpuCache {
     return this.#held.store.bytes;
   }
 
-  append(engine: GpuCore, { operation, numTokens, layout, lengths, key, value }: AppendProblem): Promise<void> {
+  append(core: GpuCore, { operation, numTokens, layout, lengths, key, value }: AppendProblem): Promise<void> {
     const { batchSize, numKvHeads, headDim, valueDim } = this.form;
     const rows = (call: Call, tensor: CheckedFloats, width: number): Rows => ({
       span: call.place(tensor),
       dtype: tensor.dtype,
       strides: stridesOf(layout, numKvHeads, numTokens, width),
     });
-    return runCall(engine, operation, (call) => {
+    return runCall(core, operation, (call) => {
       const keys = rows(call, key, headDim);
-      const grown = this.grow(engine, call, numTokens, lengths, {
+      const grown = this.grow(core, call, numTokens, lengths, {
         key: this.#problem.rotary
           ? this.#packedAndTurned(call, keys, [batchSize, numKvHeads, numTokens], this.#ends())
           : keys,
@@ -103,20 +106,20 @@ export class GpuCache {
     });
   }
 
-  /** Lists the kernels that append the leading lengths[b] of `numTokens` rows; keys are turned already. */
+  /** Lists the kernels that append the leading lengths[b] of `numTokens` rows. The keys are already turned. */
   grow(
-    engine: GpuCore,
+    core: GpuCore,
     call: Call,
     numTokens: number,
     lengths: Int32Array | undefined,
     rows: { readonly key: Rows; readonly value: Rows },
   ): Growth {
-    this.#assertHere(engine, call.operation);
+    this.#assertHere(core, call.operation);
     const before = this.#held;
     const gains = before.appended.map((_, b) => lengths?.[b] ?? numTokens);
     const appended = before.appended.map((total, b) => total + gains[b]!);
     this.#checkRoom(call.operation, gains);
-    const store = this.#writable(engine, call, longestOf(this.form, appended));
+    const store = this.#writable(core, call, longestOf(this.form, appended));
     for (const side of ["key", "value"] as const)
       storeRows(call, store, side, rows[side], numTokens, before.appended, gains);
     const after = { store, appended };
@@ -128,9 +131,9 @@ export class GpuCache {
     return { ...after, commit };
   }
 
-  attend(engine: GpuCore, problem: AttendProblem): Promise<AttentionResult> {
+  attend(core: GpuCore, problem: AttendProblem): Promise<AttentionResult> {
     const { operation, layout, query, shape } = problem;
-    this.#assertHere(engine, operation);
+    this.#assertHere(core, operation);
     const sequences = this.sequences(problem);
     const { batchSize, numHeads, queryLength, headDim } = shape;
     const turns = this.#problem.rotary !== undefined;
@@ -138,7 +141,7 @@ export class GpuCache {
       ...(turns && { query: stridesOf("BHSD", numHeads, queryLength, padded(headDim)) }),
       cached: this.cached(),
     };
-    return runCall(engine, operation, (call) => {
+    return runCall(core, operation, (call) => {
       const rows = () => {
         const strides = stridesOf(layout, numHeads, queryLength, headDim);
         const given = { span: call.place(query), dtype: query.dtype, strides };
@@ -152,11 +155,11 @@ export class GpuCache {
         ragged: undefined,
         signal: undefined,
       };
-      return encodeOrRead(call, attention, planOf(engine, attention, sequences, inPlace), sequences, inPlace);
+      return encodeOrRead(call, attention, planOf(core, attention, sequences, inPlace), sequences, inPlace);
     });
   }
 
-  /** The batches as the kernels see them: query 0 stands at tokens appended − query length unless options say else. */
+  /** The batches as the kernels need them. By default query 0 is at position appended tokens − query length. */
   sequences(
     { operation, shape, settings }: Pick<AttentionProblem, "operation" | "shape" | "settings">,
     { appended }: Pick<Held, "appended"> = this.#held,
@@ -179,7 +182,7 @@ export class GpuCache {
     });
   }
 
-  /** How the attention kernels find the rows. */
+  /** Tells the attention kernels where the rows are. */
   cached({ store }: Pick<Held, "store"> = this.#held): Cached {
     const { dtype, ring } = this.form;
     return { dtype, ring, key: store.strides("key"), value: store.strides("value") };
@@ -189,7 +192,10 @@ export class GpuCache {
     return { key: onGpu("key", store.span("key")), value: onGpu("value", store.span("value")) };
   }
 
-  /** Rotary embedding of a layer's heads, [B, S, H, padded width], if the cache turns: keys to append, or queries. */
+  /**
+   * If the cache is rotary, turns a layer's heads, [B, S, H, padded width]: keys to append, or queries if `sequences`
+   * are given.
+   */
   turn(
     call: Call,
     heads: Span,
@@ -210,37 +216,37 @@ export class GpuCache {
     this.#held = { ...this.#held, appended: [...lengths] };
   }
 
-  /** Shares the memory until either writes. */
-  fork(engine: GpuCore, operation: string): GpuCache {
-    this.#assertHere(engine, operation);
+  /** Shares the memory until one of the two caches writes. */
+  fork(core: GpuCore, operation: string): GpuCache {
+    this.#assertHere(core, operation);
     const { store, appended } = this.#held;
-    return new GpuCache(engine, this.#problem, { store: store.share(), appended }, this.#origins);
+    return new GpuCache(core, this.#problem, { store: store.share(), appended }, this.#origins);
   }
 
-  slice(engine: GpuCore, operation: string, from: number, to: number): Promise<GpuCache> {
-    this.#assertHere(engine, operation);
+  slice(core: GpuCore, operation: string, from: number, to: number): Promise<GpuCache> {
+    this.#assertHere(core, operation);
     const { store, appended } = this.#held;
     const ranges = appended.map((total) => {
       const length = heldLength(this.form, total);
       return { begin: Math.min(from, length), end: Math.min(to, length) };
     });
     const counts = ranges.map(({ begin, end }) => end - begin);
-    // the next token stands right after the last row, in the new numbering as in the angles
+    // The next token follows the last row, in the new row numbers and in the angles.
     const origins = this.#origins.map((origin, b) =>
       this.#problem.rotary ? origin + this.#endPosition(appended[b]!, ranges[b]!.end) - counts[b]! : 0,
     );
-    return runCall(engine, operation, (call) => {
-      const copy = storeFor(engine, this.#problem, largestOf(counts));
+    return runCall(core, operation, (call) => {
+      const copy = storeFor(core, this.#problem, largestOf(counts));
       call.onFailure(() => copy.release());
       ranges.forEach(({ begin, end }, b) => store.copyTo(call, copy, b, runsOf(this.form, appended[b]!, begin, end)));
-      return () => new GpuCache(engine, this.#problem, { store: copy, appended: counts }, origins);
+      return () => new GpuCache(core, this.#problem, { store: copy, appended: counts }, origins);
     });
   }
 
-  save(engine: GpuCore, operation: string): Promise<Uint8Array> {
-    this.#assertHere(engine, operation);
+  save(core: GpuCore, operation: string): Promise<Uint8Array> {
+    this.#assertHere(core, operation);
     const { store, appended } = this.#held;
-    return runCall(engine, operation, (call) => {
+    return runCall(core, operation, (call) => {
       const [key, value] = [call.read(store.span("key")), call.read(store.span("value"))];
       return (result) => {
         const rows = new Uint8Array(savedBytes(this.form, appended));
@@ -254,7 +260,7 @@ export class GpuCache {
     this.#held.store.release();
   }
 
-  /** The position of the next token by its angle, by batch. */
+  /** By batch: the position of the next token's angle. */
   #ends(): number[] {
     return this.#held.appended.map((total, b) => total + this.#origins[b]!);
   }
@@ -280,7 +286,7 @@ export class GpuCache {
     };
   }
 
-  /** Row i of batch b turned by the angle of first[b] + i. */
+  /** Turns row i of batch b by the angle of position first[b] + i. */
   #turned(
     call: Call,
     rows: Span,
@@ -303,12 +309,12 @@ export class GpuCache {
     });
   }
 
-  /** A store of at least so many places that nobody else reads: that at hand, or a copy. */
-  #writable(engine: GpuCore, call: Call, places: number): CacheStore {
+  /** A store with at least `places` places that no fork shares: the present store, or a copy of it. */
+  #writable(core: GpuCore, call: Call, places: number): CacheStore {
     const { store, appended } = this.#held;
     if (!store.isShared && places <= store.places) return store;
     const roomy = places <= store.places ? places : Math.min(Math.max(places, 2 * store.places), mostPlaces(this.form));
-    const copy = storeFor(engine, { ...this.#problem, operation: call.operation }, Math.max(roomy, store.places));
+    const copy = storeFor(core, { ...this.#problem, operation: call.operation }, Math.max(roomy, store.places));
     appended.forEach((total, b) => {
       const count = Math.min(total, store.places);
       if (count > 0) store.copyTo(call, copy, b, [{ place: 0, count }]);
@@ -316,7 +322,7 @@ export class GpuCache {
     return copy;
   }
 
-  /** After a failed call: tokens that were appended go again, unless a ring has dropped others for them. */
+  /** Undoes a failed call: removes the appended tokens, unless a ring has dropped other tokens for them. */
   #undo(before: Held, after: Held): void {
     if (this.#held === before) {
       if (after.store !== before.store) after.store.release();
@@ -338,7 +344,7 @@ export class GpuCache {
   }
 }
 
-/** The most places that a batch can take. */
+/** Most places that a batch can use. */
 function mostPlaces({ ring, capacity }: Pick<CacheForm, "ring" | "capacity">): number {
   return ring ? ring.keepFirst + ring.window : (capacity ?? Infinity);
 }
@@ -347,14 +353,14 @@ function longestOf(form: Pick<CacheForm, "ring">, appended: readonly number[]): 
   return largestOf(appended.map((total) => heldLength(form, total)));
 }
 
-/** Room for `places` tokens or, of few, for the first. */
-function storeFor(engine: GpuCore, problem: CacheProblem, places: number, first = FIRST_PLACES): CacheStore {
+/** A store with `places` places, but with at least `first`. */
+function storeFor(core: GpuCore, problem: CacheProblem, places: number, first = FIRST_PLACES): CacheStore {
   const form = { ...problem, rotary: problem.rotary !== undefined };
   const enough = Math.max(places, Math.min(first, mostPlaces(form)));
-  return new CacheStore(engine, problem.operation, form, enough);
+  return new CacheStore(core, problem.operation, form, enough);
 }
 
-/** Rows that the attention kernels read where they lie. */
+/** An input of the attention kernels that already lies on the GPU. */
 function onGpu(name: string, { buffer, offset, bytes }: Span): CheckedFloats {
   return {
     data: new GpuData(name, buffer, offset, bytes, true),

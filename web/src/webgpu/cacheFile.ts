@@ -1,6 +1,9 @@
-// Saved caches, byte for byte those of cpp/src/cache/kv_cache_file.cpp. Little-endian: magic, then the header's numbers
-// of 8 bytes each, for every batch the tokens appended and the rotary origin, then for every batch and head the key rows in
-// order of position (and, for int8, their scales) and the value rows (and scales), then a CRC-32 of all that.
+// Saved caches, in the format of cpp/src/cache/kv_cache_file.cpp, byte for byte. All numbers are little-endian. A file holds:
+// - the magic, then the header's numbers, 8 bytes each
+// - for every batch the number of appended tokens and the rotary origin
+// - for every batch and head the key rows in order of position (for int8 followed by their scales), then the value rows
+//   (and scales)
+// - a CRC-32 of all that
 
 import type { CacheDtype, CacheProblem } from "../cache/cacheProblem.js";
 import { savedBytes, tokenBytes } from "../cache/savedRows.js";
@@ -8,13 +11,16 @@ import { OptionError } from "../errors/errors.js";
 import { SCALING_NAMES, type CheckedAngles, type RotaryScaling } from "../position/rotaryAngles.js";
 import { crc32 } from "./crc32.js";
 
-/** A cache as it is saved. */
+/** The content of a saved cache. */
 export interface SavedCache {
   readonly problem: CacheProblem;
-  /** By batch: tokens appended, and what a rotary embedding adds to their positions. */
+  /**
+   * By batch: the number of appended tokens (`appended`), and the number that rotary embedding adds to their positions
+   * (`origins`).
+   */
   readonly appended: readonly number[];
   readonly origins: readonly number[];
-  /** All rows, as they follow each other in the file. */
+  /** All rows, in the order of the file. */
   readonly rows: Uint8Array;
 }
 
@@ -27,7 +33,7 @@ const ROTARY = 15 * NUMBER;
 const MOST = 2 ** 31 - 1;
 const FARTHEST_ORIGIN = 2 ** 52;
 
-/** Of all heads: `kMostTokenBytes` of kv_block.h. */
+/** Most bytes of a token over all heads: `kMostTokenBytes` of kv_block.h. */
 const MOST_TOKEN_BYTES = 2 ** 48;
 
 const DTYPES: readonly CacheDtype[] = ["float32", "float16", "int8"];
@@ -65,8 +71,8 @@ function headerOf(problem: CacheProblem): Uint8Array {
 }
 
 /**
- * Checks magic, version, sizes and checksum before anything is believed. Refuses what `writeCache` never writes, such as
- * numbers that the scaling of the angles does not use: both engines read the same files.
+ * Reads a saved cache. Checks magic, version, sizes and checksum first. It also refuses what `writeCache` never writes,
+ * such as numbers that the scaling does not use, because both engines read the same files.
  */
 export function readCache(operation: string, bytes: Uint8Array): SavedCache {
   const corrupt = (why: string) => new OptionError(`${operation}: ${why}`, { code: "CORRUPT_DATA" });
@@ -122,7 +128,7 @@ function readProblem(operation: string, reader: Reader): CacheProblem | undefine
   };
 }
 
-/** The numbers of position.h's RotaryOptions in order; what is absent has its default there. */
+/** The numbers of position.h's RotaryOptions, in order. An absent number has its default from there. */
 function writeAngles(writer: Writer, { rotaryDim, base, interleaved, scaling }: CheckedAngles): void {
   writer.integers(rotaryDim);
   writer.double(base);
@@ -159,13 +165,13 @@ function readAngles(reader: Reader, headDim: number): CheckedAngles {
   if (!kind) return { rotaryDim, base, interleaved, scaling: undefined };
   reader.require(isPositive(numbers.factor) && SCALING_RULES[kind](numbers, base));
   const used = SCALING_NAMES[kind].map((name) => [name, numbers[name as keyof typeof numbers]] as const);
-  const given = used.filter(([, number]) => number !== 0); // which stands for an option that is absent
+  const given = used.filter(([, number]) => number !== 0); // 0 means that the option is absent
   return { rotaryDim, base, interleaved, scaling: { kind, factor: numbers.factor, ...Object.fromEntries(given) } };
 }
 
 type Numbers = Readonly<Record<Exclude<keyof NonNullable<CheckedAngles["scaling"]>, "kind" | "truncate">, number>>;
 
-/** What `check_scaling` of cpp/src/position/rotary_rules.cpp asks of the numbers of a scaling, beside the factor. */
+/** The rules of `check_scaling` in cpp/src/position/rotary_rules.cpp for the numbers of a scaling, without the factor. */
 const SCALING_RULES: Readonly<Record<RotaryScaling["kind"], (numbers: Numbers, base: number) => boolean>> = {
   linear: () => true,
   ntk: () => true,
@@ -207,7 +213,7 @@ class Writer {
   }
 }
 
-/** Reads numbers and notes whether each was possible; bytes beyond the end are not. */
+/** Reads numbers and remembers whether each was allowed. A number beyond the end is not allowed. */
 class Reader {
   isPossible = true;
 
@@ -228,7 +234,7 @@ class Reader {
     return fits ? value : least;
   }
 
-  /** Any, also NaN: what it may be depends on others. */
+  /** Any number, also NaN: whether it is allowed depends on other numbers. */
   double(): number {
     return this.#next((at) => this.view.getFloat64(at, true));
   }

@@ -10,7 +10,7 @@ import { stridesOf, type Strides } from "./strides.js";
 export type Side = "key" | "value";
 export const SIDES: readonly Side[] = ["key", "value"];
 
-/** Consecutive rows in consecutive places. */
+/** Consecutive rows that lie in consecutive places. */
 export interface Run {
   readonly place: number;
   readonly count: number;
@@ -20,7 +20,7 @@ export function padded(width: number): number {
   return 4 * divideUp(width, 4);
 }
 
-/** Elements of a row as it is stored: whole fours, and behind int8 a scale that takes the room of four more. */
+/** Elements of a stored row: a multiple of four. An int8 row is followed by its scale, in the room of four elements. */
 export function rowElements({ dtype }: Pick<CacheForm, "dtype">, width: number): number {
   return padded(width) + (dtype === "int8" ? 4 : 0);
 }
@@ -33,18 +33,18 @@ export function widthOf({ headDim, valueDim }: CacheForm, side: Side): number {
   return side === "key" ? headDim : valueDim;
 }
 
-/** Tokens that a ring has dropped once `total` have been appended; 0 without a ring. */
+/** Number of tokens that a ring has dropped after `total` tokens were appended; 0 without a ring. */
 export function droppedOf({ ring }: Pick<CacheForm, "ring">, total: number): number {
   return ring ? Math.max(0, total - ring.keepFirst - ring.window) : 0;
 }
 
-/** Where the rows [from, to) of a batch lie once `total` tokens have been appended to it. */
+/** The places of the rows [from, to) of a batch after `total` tokens were appended to it. */
 export function runsOf({ ring }: Pick<CacheForm, "ring">, total: number, from: number, to: number): Run[] {
   const dropped = droppedOf({ ring }, total);
   if (!ring || dropped === 0) return runs([[from, to, from]]);
   const { keepFirst, window } = ring;
   const seam = dropped % window;
-  const wrap = keepFirst + window - seam; // the row that lies where the ring begins
+  const wrap = keepFirst + window - seam; // the row at the place where the ring begins
   const piece = (begin: number, end: number, place: number): [number, number, number] => {
     const first = Math.max(from, begin);
     return [first, Math.min(to, end), place + first - begin];
@@ -60,7 +60,10 @@ function runs(pieces: readonly [begin: number, end: number, place: number][]): R
   return pieces.filter(([begin, end]) => end > begin).map(([begin, end, place]) => ({ place, count: end - begin }));
 }
 
-/** Memory of a cache: [B, Hkv, places, row] for keys and for values. Forks share one until either writes. */
+/**
+ * Memory of a cache: [B, Hkv, places, row] for keys, and the same for values. Forks share a store until one of them
+ * writes.
+ */
 export class CacheStore {
   readonly form: CacheForm;
   readonly places: number;
@@ -90,7 +93,7 @@ export class CacheStore {
     return this;
   }
 
-  /** One owner less; the last one gives the memory back. */
+  /** Removes one owner. The last owner frees the memory. */
   release(): void {
     this.#owners -= 1;
     if (this.#owners === 0) for (const side of SIDES) this.#pool.free(this.#buffers[side]);
@@ -101,19 +104,22 @@ export class CacheStore {
     return { buffer, offset: 0, bytes: buffer.size };
   }
 
-  /** Of a side as [B, Hkv, places, row], in elements. */
+  /** Strides of a side as [B, Hkv, places, row], in elements. */
   strides(side: Side): Strides {
     return stridesOf("BHSD", this.form.numKvHeads, this.places, rowElements(this.form, widthOf(this.form, side)));
   }
 
-  /** The bytes of consecutive places of one head of all batches' heads. */
+  /** The bytes of consecutive places of one head. Heads are numbered over all batches. */
   at(side: Side, head: number, { place, count }: Run): Span {
     const row = rowBytes(this.form, widthOf(this.form, side));
     const offset = head * this.#headBytes(side) + place * row;
     return { buffer: this.#buffers[side], offset, bytes: count * row };
   }
 
-  /** Copies runs of places of every head of batch b to the places from 0 on of another store, before the call's kernels. */
+  /**
+   * Copies runs of batch b, for every head, to another store, from its place 0 on. The copies run before the call's
+   * kernels.
+   */
   copyTo(call: Call, to: CacheStore, b: number, from: readonly Run[]): void {
     const { numKvHeads } = this.form;
     let place = 0;
@@ -131,7 +137,7 @@ export class CacheStore {
 
 const SCALE_BYTES = 4;
 
-/** A row's numbers, and behind int8 their scale, in the bytes of a store's side and in those of a file. */
+/** Where a row lies in the bytes of a store's side and in a file: its numbers, and for int8 their scale. */
 interface RowPlace {
   readonly side: Side;
   readonly stored: number;
@@ -139,7 +145,7 @@ interface RowPlace {
   readonly bytes: number;
 }
 
-/** In a file the rows of a head follow each other in order of position, and their scales follow the rows. */
+/** In a file a head's rows are in order of position, followed by their scales. */
 function* rowPlaces(store: CacheStore, appended: readonly number[]): Generator<RowPlace> {
   const { form } = store;
   let filed = 0;
@@ -162,7 +168,7 @@ function* rowPlaces(store: CacheStore, appended: readonly number[]): Generator<R
   }
 }
 
-/** Gathers the rows of a store, given its bytes, as they are saved. */
+/** Copies rows from the bytes of a store into a file. */
 export function fillFile(
   store: CacheStore,
   appended: readonly number[],
@@ -173,7 +179,7 @@ export function fillFile(
     file.set(from[side].subarray(stored, stored + bytes), filed);
 }
 
-/** Fills an empty store with rows as they are saved. */
+/** Copies rows from a file into an empty store. */
 export function fillStore(call: Call, store: CacheStore, appended: readonly number[], file: Uint8Array): void {
   const sides = { key: new Uint8Array(store.span("key").bytes), value: new Uint8Array(store.span("value").bytes) };
   for (const { side, stored, filed, bytes } of rowPlaces(store, appended))

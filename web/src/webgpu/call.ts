@@ -14,7 +14,7 @@ import { RecordedResults, Recording } from "./recording.js";
 import { bindingsOf } from "./shader.js";
 import { Timer } from "./timer.js";
 
-/** Bytes of a buffer. */
+/** A range of bytes in a buffer. */
 export interface Span {
   readonly buffer: GPUBuffer;
   readonly offset: number;
@@ -33,19 +33,19 @@ interface Copy {
 }
 
 /**
- * One call's buffers and commands. Its scratch comes from the pool and goes back when the call has succeeded; results that
- * stay on the GPU have buffers of their own.
+ * The buffers and commands of one call. Its scratch buffers come from the pool and go back when the call has succeeded.
+ * Results that stay on the GPU have buffers of their own.
  */
 export class Call {
-  readonly engine: GpuCore;
+  readonly core: GpuCore;
   readonly operation: string;
-  /** Of a call that is recorded for the caller to submit. */
+  /** Set if the call is recorded for the caller to submit. */
   readonly recording: Recording | undefined;
   readonly #taken: { readonly purpose: Purpose; readonly buffer: GPUBuffer }[] = [];
-  /** Buffers of the results that stay on the GPU. */
+  /** Buffers of results that stay on the GPU. */
   readonly #results: GPUBuffer[] = [];
   readonly #dispatches: Dispatch[] = [];
-  /** Before and after the dispatches. */
+  /** Copies before the dispatches (`copiesIn`) and after them (`copiesOut`). */
   readonly #copiesIn: Copy[] = [];
   readonly #copiesOut: Copy[] = [];
   readonly #clears: Span[] = [];
@@ -57,23 +57,23 @@ export class Call {
   #pipelines: readonly GPUComputePipeline[] = [];
   #timer: Timer | undefined;
 
-  constructor(engine: GpuCore, operation: string, recording?: Recording) {
-    this.engine = engine;
+  constructor(core: GpuCore, operation: string, recording?: Recording) {
+    this.core = core;
     this.operation = operation;
     this.recording = recording;
   }
 
-  /** Room for `bytes`; what it holds is unspecified. */
+  /** Scratch room for `bytes` bytes. Its content is undefined. */
   room(bytes: number, purpose: Purpose = "storage"): Span {
-    const buffer = this.engine.buffers.take(purpose, bytes);
+    const buffer = this.core.buffers.take(purpose, bytes);
     this.#taken.push({ purpose, buffer });
     return { buffer, offset: 0, bytes: bindable(bytes) };
   }
 
-  /** Room for a result: in a buffer of its own, which the caller gets, if it is to stay on the GPU. */
+  /** Room for a result. If the result stays on the GPU, it gets a buffer of its own for the caller. */
   resultRoom(bytes: number, location: "cpu" | "gpu"): Span {
     if (location === "cpu") return this.room(bytes);
-    const buffer = this.engine.buffers.make(bytes);
+    const buffer = this.core.buffers.make(bytes);
     this.#results.push(buffer);
     return { buffer, offset: 0, bytes: buffer.size };
   }
@@ -86,32 +86,35 @@ export class Call {
     return span;
   }
 
-  /** Copies an array to bytes of a span. */
+  /** Copies an array into a span, from its byte `at` on. */
   write({ buffer, offset }: Span, at: number, data: ArrayBufferView | ArrayBuffer): void {
     this.#assertIntact(data);
     const bytes = bytesOf(data);
-    const { queue } = this.engine.device.gpuDevice;
+    const { queue } = this.core.device.gpuDevice;
     const whole = bytes.byteLength - (bytes.byteLength % 4);
     if (whole > 0) queue.writeBuffer(buffer, offset + at, bytes, 0, whole);
     if (whole === bytes.byteLength) return;
-    const rest = new Uint8Array(4); // writes are in whole words
+    const rest = new Uint8Array(4); // writeBuffer takes whole words only
     rest.set(bytes.subarray(whole));
     queue.writeBuffer(buffer, offset + at + whole, rest);
   }
 
-  /** A device that had to be opened first gave the caller time to take an array's memory away. */
+  /** Throws if an input was detached. That can happen while the call waits for a new device. */
   #assertIntact(data: ArrayBufferView | ArrayBuffer): void {
     if (ArrayBuffer.isView(data)) assertIntact(this.operation, "an input", data);
   }
 
-  /** A tensor's bytes on the GPU: copied there, or where they lie if a kernel can bind them there. */
+  /**
+   * The bytes of a tensor on the GPU. A tensor on the GPU is used where it lies if a kernel can bind it there,
+   * otherwise it is copied.
+   */
   place(tensor: TypedTensor): Span {
     const onGpu = gpuDataOf(tensor);
     if (!onGpu) return this.upload(tensor.data);
     const { buffer, offset, byteLength, argument, isOurs } = onGpu;
     if (!isOurs) this.#borrow(onGpu);
     const bytes = bindable(byteLength);
-    const { minStorageBufferOffsetAlignment: alignment } = this.engine.device.limits;
+    const { minStorageBufferOffsetAlignment: alignment } = this.core.device.limits;
     if (offset % alignment === 0 && offset + bytes <= buffer.size) return { buffer, offset, bytes };
     if ((buffer.usage & COPY_SRC) === 0)
       throw new UnsupportedError(
@@ -123,7 +126,7 @@ export class Call {
     return copied;
   }
 
-  /** Zeros before the kernels run. */
+  /** Fills a span with zeros before the kernels run. */
   clear(span: Span): void {
     this.#clears.push(span);
   }
@@ -133,33 +136,33 @@ export class Call {
     this.#copiesIn.push({ from, to });
   }
 
-  /** Copies a result to where the caller wants it, after the kernels have run. */
+  /** Copies a result after the kernels have run. */
   copyOut(from: Span, to: Span): void {
     this.#copiesOut.push({ from, to });
   }
 
-  /** A kernel's numbers, its grid among them. */
+  /** The uniform buffer of an attention kernel: its numbers, with its grid. */
   params(params: Params, workgroups: number): Span {
-    const [grid_width] = gridOf(this.operation, "kernel", workgroups, this.engine.device.limits);
+    const [grid_width] = gridOf(this.operation, "kernel", workgroups, this.core.device.limits);
     return this.upload(packParams({ ...params, workgroups, grid_width }), "uniform");
   }
 
-  /** The numbers of a flat kernel, the width of its grid last. */
+  /** The uniform buffer of a flat kernel: its numbers, and at the end the width of its grid. */
   numbers(numbers: readonly number[], workgroups: number): Span {
-    const [gridWidth] = gridOf(this.operation, "kernel", workgroups, this.engine.device.limits);
+    const [gridWidth] = gridOf(this.operation, "kernel", workgroups, this.core.device.limits);
     const words = new Uint32Array(Math.ceil((numbers.length + 1) / 4) * 4);
     words.set([...numbers, gridWidth]);
     return this.upload(words, "uniform");
   }
 
-  /** What is to be undone should the call fail. */
+  /** Adds a function that runs if the call fails. */
   onFailure(undo: () => void): void {
     this.#undos.push(undo);
   }
 
   dispatch(kernel: Kernel, workgroups: number, given: Readonly<Record<number, Span>>): void {
     if (workgroups === 0) return;
-    const grid = gridOf(this.operation, kernel.name, workgroups, this.engine.device.limits);
+    const grid = gridOf(this.operation, kernel.name, workgroups, this.core.device.limits);
     const bindings = Object.entries(bindingsOf(kernel.name)).map(([binding, access]) => ({
       binding: Number(binding),
       span: given[Number(binding)] ?? this.#spare(access === "read" ? "read" : binding),
@@ -167,15 +170,15 @@ export class Call {
     this.#dispatches.push({ kernel, bindings, grid });
   }
 
-  /** Reads a span back; the function returned gives its bytes once the call has run. */
+  /** Reads a span back. The returned function gives its bytes after the call has run. */
   read(source: Span): (result: ArrayBuffer) => ArrayBuffer {
     const offset = this.#readBytes;
     this.#reads.push({ source, offset });
-    this.#readBytes += Math.ceil(source.bytes / 8) * 8; // maps begin at multiples of 8
+    this.#readBytes += Math.ceil(source.bytes / 8) * 8; // mapped ranges begin at multiples of 8
     return (result) => result.slice(offset, offset + source.bytes);
   }
 
-  /** Copies a result into a tensor of the caller's, after the kernels have run. */
+  /** Copies a result into the caller's tensor, after the kernels have run. */
   copyInto(from: Span, into: GpuData): void {
     this.#borrow(into);
     const { argument, buffer, offset } = into;
@@ -186,29 +189,29 @@ export class Call {
     this.copyOut(from, { buffer, offset, bytes: from.bytes });
   }
 
-  /** A buffer of the caller's takes part; whose it is will be known when the call waits. */
+  /** Adds a buffer of the caller to the call. `compile` checks that it belongs to this device. */
   #borrow(data: GpuData): void {
     checkUnmapped(this.operation, data);
     this.#callers.push(data);
   }
 
-  /** Waits for the checks of the caller's buffers and compiles what is missing. */
+  /** Waits for the checks of the caller's buffers, and compiles missing kernels. */
   async compile(): Promise<void> {
-    const { device } = this.engine;
+    const { device } = this.core;
     await Promise.all(this.#callers.map((data) => checkOwner(device, this.operation, data)));
     const compiling = this.#dispatches.map(({ kernel }) => pipelineOf(this.operation, device.gpuDevice, kernel));
     this.#pipelines = await device.whileAlive(this.operation, Promise.all(compiling));
   }
 
-  /** Throws an OptionError if the GPU will not take one of the caller's buffers. */
+  /** Throws an OptionError if the GPU refuses one of the caller's buffers. */
   async checkCallers(): Promise<void> {
-    const { device } = this.engine;
+    const { device } = this.core;
     await Promise.all(this.#callers.map((data) => checkUsable(device, this.operation, data)));
   }
 
-  /** Records every dispatch into `encoder`; `compile` has run. */
+  /** Records every dispatch into `encoder`. `compile` must have run. */
   record(encoder: GPUCommandEncoder, timer?: Timer): void {
-    const { gpuDevice } = this.engine.device;
+    const { gpuDevice } = this.core.device;
     for (const { buffer, offset, bytes } of this.#clears) encoder.clearBuffer(buffer, offset, bytes);
     copyAll(encoder, this.#copiesIn);
     this.#dispatches.forEach(({ kernel, bindings, grid }, n) => {
@@ -224,9 +227,9 @@ export class Call {
     timer?.resolve(encoder);
   }
 
-  /** Submits everything; `finish` waits for it and reads the buffer that is returned. */
+  /** Submits everything. Returns the buffer that `finish` reads. */
   submit(): GPUBuffer | undefined {
-    const { device } = this.engine;
+    const { device } = this.core;
     const { gpuDevice } = device;
     const encoder = gpuDevice.createCommandEncoder({ label: this.operation });
     const names = this.#dispatches.map(({ kernel }) => kernel.name);
@@ -239,9 +242,9 @@ export class Call {
     return readback;
   }
 
-  /** Waits for what was submitted; resolves to the bytes that were to be read. */
+  /** Waits until the GPU is done. Resolves to the bytes of all reads. */
   async finish(readback: GPUBuffer | undefined): Promise<ArrayBuffer> {
-    const { device } = this.engine;
+    const { device } = this.core;
     let result = new ArrayBuffer(0);
     if (readback) {
       await device.whileAlive(this.operation, readback.mapAsync(MAP_READ, 0, this.#readBytes));
@@ -250,32 +253,34 @@ export class Call {
     } else {
       await device.whileAlive(this.operation, device.gpuDevice.queue.onSubmittedWorkDone());
     }
-    if (this.#timer) this.engine.onTimes?.(await device.whileAlive(this.operation, this.#timer.read()));
+    if (this.#timer) this.core.onTimes?.(await device.whileAlive(this.operation, this.#timer.read()));
     return result;
   }
 
-  /** The call succeeded: its results are the caller's, and its scratch is another call's or its recording's. */
+  /**
+   * The call succeeded: results are handed over to the caller, and scratch buffers go back to the pool, or to the
+   * recording.
+   */
   succeed(): void {
-    const { buffers } = this.engine;
+    const { buffers } = this.core;
     for (const buffer of this.#results) buffers.handOver(buffer);
     if (this.recording) this.recording.hold(this.#taken.map(({ buffer }) => buffer));
     else for (const { purpose, buffer } of this.#taken) buffers.giveBack(purpose, buffer);
     this.#timer?.destroy();
   }
 
-  /** The call failed: undoes what it began. Its buffers may be unusable, so nobody gets them. */
+  /** The call failed: undoes its changes. Its buffers are destroyed, because they may be unusable. */
   fail(): void {
     for (const undo of this.#undos) undo();
-    for (const buffer of [...this.#results, ...this.#taken.map(({ buffer }) => buffer)])
-      this.engine.buffers.free(buffer);
+    for (const buffer of [...this.#results, ...this.#taken.map(({ buffer }) => buffer)]) this.core.buffers.free(buffer);
     this.#timer?.destroy();
   }
 
-  /** The error to throw for one that the call met. */
+  /** The error to throw for an error of this call. */
   async explain(error: unknown): Promise<unknown> {
     if (error instanceof RangeError)
       return new OutOfMemoryError(`${this.operation}: the results do not fit memory`, { cause: error });
-    const explained = await this.engine.device.explain(this.operation, error);
+    const explained = await this.core.device.explain(this.operation, error);
     if (explained.code !== "INTERNAL") return explained;
     return this.checkCallers().then(
       () => explained,
@@ -283,7 +288,7 @@ export class Call {
     );
   }
 
-  /** What is bound where an input or output is absent: a few bytes of no meaning, never the same twice for writing. */
+  /** A buffer for an absent input or output: a few bytes that no result uses. Each absent output has one of its own. */
   #spare(name: string): Span {
     return (this.#spares[name] ??= this.room(SMALLEST_BINDING));
   }
@@ -298,7 +303,7 @@ function resourceOf({ buffer, offset, bytes }: Span): GPUBufferBinding {
 function bytesOf(data: ArrayBufferView | ArrayBuffer): Uint8Array<ArrayBuffer> {
   if (!ArrayBuffer.isView(data)) return new Uint8Array(data);
   const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-  // a view on the memory of the wasm engine is shared, which not every WebGPU takes
+  // The memory of the wasm engine is shared, and some implementations of WebGPU refuse shared arrays.
   return isShared(data.buffer) ? bytes.slice() : (bytes as Uint8Array<ArrayBuffer>);
 }
 
@@ -307,22 +312,22 @@ function isShared(buffer: ArrayBufferLike): boolean {
 }
 
 /**
- * Runs one call: `build` makes its buffers and dispatches and returns what reads the results. What the GPU refuses
- * becomes one error of ours and never reaches the console. A call that fails leaves no buffer behind.
+ * Runs one call. `build` makes its buffers and dispatches, and returns the function that reads the results. An error of
+ * the GPU becomes one of our errors and never appears on the console. A failed call leaves no buffer behind.
  */
 export async function runCall<T>(
-  engine: GpuCore,
+  core: GpuCore,
   operation: string,
   build: (call: Call) => (result: ArrayBuffer) => T,
 ): Promise<T> {
-  const { device } = engine;
+  const { device } = core;
   device.assertAlive(operation);
-  const call = new Call(engine, operation);
+  const call = new Call(core, operation);
   try {
-    const collect = await scoped(engine, operation, () => build(call));
+    const collect = await scoped(core, operation, () => build(call));
     await call.compile();
     device.assertAlive(operation);
-    const readback = await scoped(engine, operation, () => call.submit());
+    const readback = await scoped(core, operation, () => call.submit());
     const bytes = await call.finish(readback);
     device.assertAlive(operation);
     const results = collect(bytes);
@@ -334,35 +339,35 @@ export async function runCall<T>(
   }
 }
 
-/** Records a call into the caller's encoder; `build` returns what the results will be. */
+/** Records a call into the caller's encoder. `build` returns the future results. */
 export async function recordCall<T>(
-  engine: GpuCore,
+  core: GpuCore,
   operation: string,
   encoder: GPUCommandEncoder,
   build: (call: Call) => T,
 ): Promise<T & RecordedResults> {
-  const { device } = engine;
+  const { device } = core;
   device.assertAlive(operation);
-  const recording = new Recording(engine);
-  const call = new Call(engine, operation, recording);
+  const recording = new Recording(core);
+  const call = new Call(core, operation, recording);
   try {
-    const results = await scoped(engine, operation, () => build(call));
+    const results = await scoped(core, operation, () => build(call));
     await call.compile();
-    await call.checkCallers(); // later only the caller's submission would tell
+    await call.checkCallers(); // otherwise only the caller's submit would report it
     device.assertAlive(operation);
-    await scoped(engine, operation, () => call.record(encoder)).catch((cause: unknown) => {
+    await scoped(core, operation, () => call.record(encoder)).catch((cause: unknown) => {
       throw encoderError(operation, cause);
     });
     device.assertAlive(operation);
     call.succeed();
-    return Object.assign(new RecordedResults(engine, recording), results);
+    return Object.assign(new RecordedResults(core, recording), results);
   } catch (error) {
     call.fail();
     throw await call.explain(error);
   }
 }
 
-/** The buffers of the commands are made before, so what fails now is the encoder. */
+/** The error of a failed recording. The buffers exist already, so the reason is the encoder. */
 function encoderError(operation: string, cause: unknown): HeadwiseError {
   if (HeadwiseError.is(cause) && cause.code !== "INTERNAL") return cause;
   return new OptionError(
@@ -376,7 +381,7 @@ function copyAll(encoder: GPUCommandEncoder, copies: readonly Copy[]): void {
     if (from.bytes > 0) encoder.copyBufferToBuffer(from.buffer, from.offset, to.buffer, to.offset, from.bytes);
 }
 
-/** Copies are in whole words; the last half-word of a buffer's end has no other half. */
+/** Copies take whole words. At the end of a buffer the last half-word has no second half. */
 function wholeWords(bytes: number, { size }: GPUBuffer, offset: number): number {
   return Math.min(Math.ceil(bytes / 4) * 4, size - offset);
 }
@@ -386,8 +391,8 @@ const COPY_DST = 0x8;
 const SCOPES = ["validation", "internal", "out-of-memory"] as const;
 
 /**
- * Runs `work`, which must not wait, inside error scopes: they are a stack of the whole device, and others may use it
- * meanwhile.
+ * Runs `work` inside error scopes. `work` must not be asynchronous: the scopes are one stack for the whole device,
+ * which others may use in the meantime.
  */
 export async function scoped<T>({ device }: GpuCore, operation: string, work: () => T): Promise<T> {
   const { gpuDevice } = device;

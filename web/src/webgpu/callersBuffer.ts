@@ -5,16 +5,16 @@ import type { Device } from "./device.js";
 
 const COMPUTE = 0x4;
 
-/** Refuses a buffer that the CPU holds. What else shows of a buffer, `checkGpuTensor` has checked. */
+/** Throws if the caller's buffer is mapped. `checkGpuTensor` has checked its other properties. */
 export function checkUnmapped(operation: string, { argument, buffer }: GpuData): void {
-  const { mapState } = buffer as { readonly mapState?: GPUBufferMapState }; // older browsers do not tell
+  const { mapState } = buffer as { readonly mapState?: GPUBufferMapState }; // older browsers do not have it
   if (mapState !== undefined && mapState !== "unmapped")
     throw new OptionError(`${operation}: ${argument}.buffer must be unmapped, got mapState ${describe(mapState)}`, {
       hint: "Call `unmap()` on it first.",
     });
 }
 
-/** Only the device itself knows its buffers: it is asked to bind one. */
+/** Throws if the buffer belongs to another device. Only the device knows that, so this binds the buffer. */
 export async function checkOwner(device: Device, operation: string, { argument, buffer }: GpuData): Promise<void> {
   const cause = await complaint(device, operation, () => bind(device.gpuDevice, buffer));
   if (cause !== undefined)
@@ -24,7 +24,10 @@ export async function checkOwner(device: Device, operation: string, { argument, 
     });
 }
 
-/** Nothing of a buffer shows that it was destroyed, but commands that name it are refused: here a pass without work. */
+/**
+ * Throws if the buffer was destroyed. No property shows that, so this submits commands that use the buffer: a pass
+ * without work.
+ */
 export async function checkUsable(device: Device, operation: string, { argument, buffer }: GpuData): Promise<void> {
   const { gpuDevice } = device;
   const cause = await complaint(device, operation, () => {
@@ -45,7 +48,7 @@ function bind(gpuDevice: GPUDevice, buffer: GPUBuffer): GPUBindGroup {
   return gpuDevice.createBindGroup({ layout, entries: [{ binding: 0, resource: { buffer } }] });
 }
 
-/** What the device has against `work`; undefined if nothing. */
+/** The device's error for `work`; undefined if there is none. */
 async function complaint(device: Device, operation: string, work: () => void): Promise<unknown> {
   const { gpuDevice } = device;
   let thrown: unknown;

@@ -2,12 +2,13 @@ import type { KernelTime } from "../engine/report.js";
 import { Buffers } from "./buffers.js";
 import type { Device } from "./device.js";
 
-/** A device and its buffers: what every operation of the engine works with. */
+/** The core of the WebGPU engine: its device and its buffers. Every operation works with it. */
 export interface GpuCore {
   readonly device: Device;
   readonly buffers: Buffers;
+  /** Gets the kernel times of each call, if kernels are timed. */
   readonly onTimes: ((times: KernelTime[]) => void) | undefined;
-  /** The instance that uses the engine, while it is alive. */
+  /** The instance that uses the engine, or undefined if it was collected. */
   readonly instance: () => object | undefined;
 }
 
@@ -15,7 +16,7 @@ export function makeCore(device: Device, { onTimes, instance }: Pick<GpuCore, "o
   return { device, buffers: new Buffers(device.gpuDevice), onTimes, instance };
 }
 
-/** Rejects the calls that run, and gives back all that the engine has on the device. */
+/** Rejects the running calls and frees everything that the engine has on the device. */
 export function endCore({ device, buffers }: GpuCore): void {
   buffers.destroy();
   device.end();
@@ -23,7 +24,10 @@ export function endCore({ device, buffers }: GpuCore): void {
 
 const instanceOf = new WeakMap<object, object | undefined>();
 
-/** For as long as `user` is in use, its instance is not collected, which would end the engine. */
+/**
+ * Keeps the instance of `user` from being collected while `user` is in use. Without its instance the engine would be
+ * ended.
+ */
 export function holdInstance(user: object, { instance }: GpuCore): void {
   instanceOf.set(user, instance());
 }

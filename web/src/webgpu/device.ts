@@ -14,17 +14,17 @@ import { Loss } from "./loss.js";
 import type { Limits } from "./plan.js";
 
 export interface DeviceOptions {
-  /** A device of the caller's: used, never destroyed. */
+  /** The caller's own device. We use it and never destroy it. */
   readonly device?: GPUDevice | undefined;
-  /** Where there is no navigator.gpu. */
+  /** A GPU object, for environments without navigator.gpu. */
   readonly gpu?: GPU | undefined;
   readonly profile?: boolean;
 }
 
-/** Features that make something possible or faster, asked for where the adapter has them. */
+/** Optional features. They make something possible or faster, and are requested if the adapter has them. */
 const FEATURES = ["shader-f16", "subgroups", "timestamp-query"] as const;
 
-/** Limits that decide how large a call may be; the device gets all that the adapter has. */
+/** Limits that decide how large a call may be. The device gets the adapter's values. */
 const LIMITS = [
   "maxBufferSize",
   "maxStorageBufferBindingSize",
@@ -35,25 +35,28 @@ const LIMITS = [
   "maxStorageBuffersPerShaderStage",
 ] as const;
 
-/** Bindings of the attention kernels. */
+/** Number of storage buffers of the attention kernels. */
 const STORAGE_BUFFERS = 8;
 
-/** Why a device serves no more calls: an error for each of them. */
+/** Makes the error of every call on a device that has ended. */
 type End = (operation: string) => HeadwiseError;
 
 const COPY_DST = 0x8;
 
-/** How long a loss may take to be told once something has failed for it. */
+/** How long the report of a loss may come after an operation has failed because of it. */
 const LOSS_MILLISECONDS = 50;
 
-/** A GPUDevice as one instance uses it, until it is lost or the instance disposed. */
+/** A GPUDevice as one instance uses it, until the device is lost or the instance is disposed. */
 export class Device {
   readonly gpuDevice: GPUDevice;
   readonly adapter: AdapterReport;
   /** Whether kernels are timed. */
   readonly timed: boolean;
   readonly #owned: boolean;
-  /** The process dies in Node if the GPU object is collected while its devices are in use. */
+  /**
+   * Keeps the GPU object from being collected: in Node the process crashes if it is collected while its devices are in
+   * use.
+   */
   readonly #gpu: GPU | undefined;
   readonly #loss: Loss;
   readonly #forgetLoss: () => void;
@@ -76,7 +79,7 @@ export class Device {
     return this.gpuDevice.limits;
   }
 
-  /** What plans must know. */
+  /** The limits and features that plans use. */
   get capabilities(): Limits {
     const { maxComputeWorkgroupStorageSize, maxComputeInvocationsPerWorkgroup } = this.limits;
     const { maxComputeWorkgroupsPerDimension, maxStorageBufferBindingSize, maxBufferSize } = this.limits;
@@ -91,7 +94,7 @@ export class Device {
     };
   }
 
-  /** Finds out what the adapter does not tell. */
+  /** Tests what the adapter does not report. */
   async explore(operation: string, info: GPUAdapterInfo): Promise<this> {
     this.#together = await this.whileAlive(operation, lanesTogether(operation, this.gpuDevice, info));
     return this;
@@ -105,12 +108,15 @@ export class Device {
     return this.#owned;
   }
 
-  /** The object that the device came from, to ask for another. */
+  /** The GPU object of the device. A new device can be requested from it. */
   get gpu(): GPU | undefined {
     return this.#gpu;
   }
 
-  /** `promise`, or an error as soon as the device is lost or its instance disposed: some promises never settle then. */
+  /**
+   * Settles like `promise`, but rejects as soon as the device is lost or the instance is disposed. After that some
+   * promises never settle.
+   */
   async whileAlive<T>(operation: string, promise: Promise<T>): Promise<T> {
     let give!: (end: End) => void;
     const ended = new Promise<never>((_, reject) => {
@@ -127,11 +133,14 @@ export class Device {
     }
   }
 
-  /** The error to throw for one that a lost device may have caused: it answers everything with errors of its own. */
+  /**
+   * The error to throw for an error that a lost device may have caused. On a lost device many operations fail with
+   * other errors.
+   */
   async explain(operation: string, error: unknown): Promise<HeadwiseError> {
     if (HeadwiseError.is(error) && error.code !== "INTERNAL") return error;
     if (this.#end) return this.#end(operation);
-    // what the loss itself rejected may be ahead of `lost`
+    // An operation may fail because of the loss before `lost` resolves.
     const info = await this.#loss.within(LOSS_MILLISECONDS);
     if (info) return lossError(operation, info);
     return HeadwiseError.is(error) ? error : refusal(operation, error);
@@ -141,7 +150,7 @@ export class Device {
     if (this.#end) throw this.#end(operation);
   }
 
-  /** Rejects the calls that run. Ends a device of our own; one of the caller's lives on. */
+  /** Rejects the running calls. Destroys our own device, but not the caller's. */
   end(): void {
     this.#forgetLoss();
     this.#endWith((operation) => new DisposedError(`${operation}: the instance was disposed`));
@@ -182,7 +191,7 @@ export async function openDevice(operation: string, options: DeviceOptions): Pro
   }
 }
 
-/** Some browsers throw where they distrust the driver, instead of giving none. */
+/** Requests an adapter. If a browser does not trust the driver, it may throw instead of returning null. */
 async function requestAdapter(operation: string, gpu: GPU): Promise<GPUAdapter> {
   let refusal = {};
   try {
@@ -211,12 +220,12 @@ async function requestDevice(operation: string, adapter: GPUAdapter, profile: bo
   }
 }
 
-/** Buffer sizes are whole words; an adapter may state the largest integer. */
+/** Rounds a limit down to whole words. Some adapters report the largest integer as their limit. */
 function largest(limit: number): number {
   return limit - (limit % 4 === 0 || limit < 2 ** 16 ? 0 : limit % 4);
 }
 
-/** Takes a device of the caller's, and tries it: what only looks like one is refused. */
+/** Takes the caller's device, after a test that it really is one. */
 async function adopt(operation: string, gpuDevice: GPUDevice, profile: boolean, gpu: GPU | undefined): Promise<Device> {
   let device: Device | undefined;
   try {
@@ -256,7 +265,7 @@ function adapterReport(device: GPUDevice, info: GPUAdapterInfo | undefined): Ada
   };
 }
 
-/** The library's error for one that an error scope caught. */
+/** Our error for an error from an error scope. */
 export function scopeError(operation: string, error: GPUError): HeadwiseError {
   const kind = Object.prototype.toString.call(error).slice("[object ".length, -1);
   if (kind === "GPUOutOfMemoryError" || /out of memory/i.test(error.message))

@@ -1,4 +1,4 @@
-/** A set that keeps nothing alive and lists what is. */
+/** A set with weak references: it keeps nothing alive, and lists the values that are alive. */
 export class IterableWeakSet<T extends WeakKey> {
   readonly #refs = new Set<WeakRef<T>>();
   readonly #refOf = new WeakMap<T, WeakRef<T>>();
@@ -19,7 +19,7 @@ export class IterableWeakSet<T extends WeakKey> {
     this.#collected.unregister(ref);
   }
 
-  /** What is in it and alive. */
+  /** The values that are alive. */
   values(): T[] {
     return [...this.#refs].map((ref) => ref.deref()).filter((value) => value !== undefined);
   }

@@ -13,17 +13,17 @@ export type KernelName =
   | "store_rows"
   | "lanes";
 
-/** A shader before it is text: which kernel, and the constants that fold its options away. */
+/** A kernel: its name, and the constants that select its options. shader.ts makes its text. */
 export interface Kernel {
   readonly name: KernelName;
   readonly constants: Readonly<Record<string, number | boolean>>;
-  /** How the query, and how keys and values lie in memory, for kernels that read them. */
+  /** How the query (`query`) and keys and values (`stored`) are stored in memory, for kernels that read them. */
   readonly query?: FloatDtype;
   readonly stored?: StoredDtype;
-  /** Whether float16 keys and values stay float16 in workgroup memory, which needs shader-f16. */
+  /** Whether float16 keys and values stay float16 in workgroup memory. It needs shader-f16. */
   readonly halves?: boolean;
 }
 export type FloatDtype = "float32" | "float16";
 
-/** How keys and values lie in memory: as the caller gave them, or as a cache keeps them. */
+/** How keys and values are stored in memory: in the caller's dtype, or in a cache's. */
 export type StoredDtype = FloatDtype | "int8";

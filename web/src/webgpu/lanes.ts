@@ -2,8 +2,8 @@ import { pipelineOf } from "./pipelines.js";
 import { FLAT_WORKGROUP, flatKernel } from "./plan.js";
 
 /**
- * How many neighbouring invocations of a workgroup are neighbours in one subgroup, however small it is: 8 or 4, or 1
- * without subgroups or where invocations fall into them in another order.
+ * How many neighbouring invocations of a workgroup are always neighbours in one subgroup: 8 or 4. It is 1 if there are
+ * no subgroups, or if they order invocations differently.
  */
 export async function lanesTogether(operation: string, device: GPUDevice, info: GPUAdapterInfo): Promise<1 | 4 | 8> {
   const smallest = device.features.has("subgroups") ? (info.subgroupMinSize ?? 0) : 0;
@@ -13,7 +13,10 @@ export async function lanesTogether(operation: string, device: GPUDevice, info: 
   return smallest < 8 ? 4 : 8;
 }
 
-/** For each invocation the size of its subgroup, 0 if it does not stand in its place there: see lanes.wgsl. */
+/**
+ * For each invocation the size of its subgroup, or 0 if its place there differs from its place in the workgroup; see
+ * lanes.wgsl.
+ */
 async function sizesInPlace(operation: string, device: GPUDevice): Promise<Uint32Array> {
   const pipeline = await pipelineOf(operation, device, flatKernel("lanes"));
   const size = 4 * FLAT_WORKGROUP;

@@ -29,13 +29,13 @@ import { positionRow, tokenRows } from "./tokenRows.js";
 import { turnRows } from "./turnRows.js";
 import { widen } from "./widen.js";
 
-/** How the numbers of a row are grouped: heads, each padded to whole vec4. */
+/** How the numbers of a row are divided into heads. Each head is padded to whole vec4. */
 interface Heads {
   readonly count: number;
   readonly width: number;
 }
 
-/** A weight on the GPU, [in, out] with rows and columns padded to whole vec4, and its bias. */
+/** A weight on the GPU, [in, out], with rows and columns padded to whole vec4, and its bias. */
 interface Linear {
   readonly weight: Span;
   readonly bias: Span | undefined;
@@ -47,13 +47,13 @@ type Projections = Readonly<Record<"query" | "key" | "value" | "output", Linear>
 
 const F32_BITS = new DataView(new ArrayBuffer(4));
 
-/** A layer whose weights lie on the GPU; everything between its input and its output stays there. */
+/** A layer whose weights lie on the GPU. All intermediate results stay there. */
 export class GpuLayer {
   readonly #problem: LayerProblem;
   #weights: Projections | undefined;
-  /** The device that holds the weights; one that replaces it gets them again. */
+  /** The device that holds the weights. If a new device replaces it, the weights are uploaded again. */
   #device: GPUDevice | undefined;
-  /** Gives the weights back. */
+  /** Frees the weights. */
   #free: () => void = () => undefined;
   #released = false;
 
@@ -66,9 +66,9 @@ export class GpuLayer {
     return linear.reduce((sum, { weight, bias }) => sum + weight.bytes + (bias?.bytes ?? 0), 0);
   }
 
-  /** Puts the weights on the engine's device, within the call that needs them. */
+  /** Uploads the weights to the device, as part of the call that needs them. */
   upload(call: Call): void {
-    const { device, buffers } = call.engine;
+    const { device, buffers } = call.core;
     if (this.#device === device.gpuDevice) return;
     this.#device = device.gpuDevice;
     const made: GPUBuffer[] = [];
@@ -98,7 +98,7 @@ export class GpuLayer {
     };
   }
 
-  forward(engine: GpuCore, problem: ForwardProblem): Promise<AttentionResult> {
+  forward(core: GpuCore, problem: ForwardProblem): Promise<AttentionResult> {
     const { operation } = problem;
     if (this.#released) throw new DisposedError(`${operation}: the layer was disposed`);
     const cache = (problem.cache as GpuEngineCache | undefined)?.cache;
@@ -109,10 +109,10 @@ export class GpuLayer {
         ? cache.sequences(problem, { appended: after })
         : resolveSequences(problem.shape, problem.settings, problem.ragged);
     this.#checkPositions(problem, sequences);
-    return runCall(engine, operation, (call) => {
+    return runCall(core, operation, (call) => {
       this.upload(call);
-      const { attention, inPlace, growth } = this.#attention(engine, call, problem, sequences, cache);
-      const plan = planOf(engine, attention, sequences, inPlace);
+      const { attention, inPlace, growth } = this.#attention(core, call, problem, sequences, cache);
+      const plan = planOf(core, attention, sequences, inPlace);
       const { wide, collect } = attendOn(call, attention, plan, sequences, inPlace);
       const output = wide && this.#project(call, problem, wide);
       return (result) => {
@@ -127,9 +127,12 @@ export class GpuLayer {
     this.#free();
   }
 
-  /** The attention inside: queries, keys and values of [B, S, H, padded width] on the GPU, or those of a cache. */
+  /**
+   * The attention inside the layer. Queries, keys and values are [B, S, H, padded width] on the GPU; keys and values
+   * may be a cache's.
+   */
   #attention(
-    engine: GpuCore,
+    core: GpuCore,
     call: Call,
     problem: ForwardProblem,
     sequences: readonly Sequence[],
@@ -173,7 +176,7 @@ export class GpuLayer {
       };
       return { attention: { ...attention, query: asTensor(query), ...arrays }, inPlace: {}, growth: undefined };
     }
-    const growth = problem.attendOnly ? undefined : this.#append(engine, call, problem, cache, keysAndValues());
+    const growth = problem.attendOnly ? undefined : this.#append(core, call, problem, cache, keysAndValues());
     const turned = cache.turn(call, query, [batchSize, numHeads, queryLength], sequences);
     return {
       attention: { ...attention, query: asTensor(turned), ...cache.keysAndValues(growth) },
@@ -182,9 +185,9 @@ export class GpuLayer {
     };
   }
 
-  /** Projected keys and values, [B, S, Hkv, padded width], to a cache. */
+  /** Appends projected keys and values, [B, S, Hkv, padded width], to a cache. */
   #append(
-    engine: GpuCore,
+    core: GpuCore,
     call: Call,
     { shape, contextLength, appendLengths }: ForwardProblem,
     cache: GpuCache,
@@ -194,13 +197,13 @@ export class GpuLayer {
     const rows = (span: Span, width: number) =>
       ({ span, dtype: "float32", strides: stridesOf("BSHD", numKvHeads, contextLength, padded(width)) }) as const;
     const turned = cache.turn(call, key, [batchSize, numKvHeads, contextLength]);
-    return cache.grow(engine, call, contextLength, appendLengths, {
+    return cache.grow(core, call, contextLength, appendLengths, {
       key: rows(turned, headDim),
       value: rows(value, valueDim),
     });
   }
 
-  /** X with what the position adds to it. */
+  /** x, with the added positions if the layer has them. */
   #tokens(call: Call, { x, shape }: ForwardProblem, at: Float64Array): Span {
     const { layout, shape: layer, position } = this.#problem;
     const row = positionRow(position, layer.inputDim);
@@ -263,7 +266,7 @@ export class GpuLayer {
     return turnRows(call, heads, angles, shape.headDim, "BSHD", extents, positions);
   }
 
-  /** The heads' outputs, [B, S, H, padded width], to what the caller gets. */
+  /** The output projection: the heads' outputs, [B, S, H, padded width], to the result. */
   #project(call: Call, { shape, output }: ForwardProblem, heads: Span) {
     const { batchSize, queryLength } = shape;
     const { outputDim } = this.#problem.shape;
@@ -291,7 +294,7 @@ export class GpuLayer {
 function projectHeads(call: Call, rows: Span, linear: Linear, batchSize: number, length: number, heads: Heads): Span {
   const { count, width } = heads;
   const target = call.room(4 * batchSize * length * count * padded(width));
-  if (width % 4 !== 0) call.clear(target); // the padding takes part in dot products
+  if (width % 4 !== 0) call.clear(target); // dot products read the padding, so it must be 0
   const strides = stridesOf("BSHD", count, length, padded(width));
   project(call, rows, linear, batchSize, length, target, width, strides);
   return target;
@@ -318,9 +321,9 @@ function project(
   });
 }
 
-/** The layer with copies of its weights: a device that replaces a lost one gets them again, long after the call. */
+/** The problem with copies of its weights. A device that replaces a lost one gets them, long after the call. */
 function withOwnWeights(problem: LayerProblem): LayerProblem {
-  const copies = new Map<object, CheckedFloats["data"]>(); // packed weights are several roles' and one array
+  const copies = new Map<object, CheckedFloats["data"]>(); // several roles may share one array of packed weights; it is copied once
   const copyOf = <T extends CheckedFloats>(tensor: T): T => {
     assertIntact(problem.operation, "a weight", tensor.data);
     const data = copies.get(tensor.data) ?? (tensor.data as Float32Array | Uint16Array).slice();
@@ -366,7 +369,7 @@ function placeLinear(
   };
 }
 
-/** Without an output projection the heads lie side by side: the identity only drops their padding. */
+/** The weight of a layer without output projection: the identity, which only removes the heads' padding. */
 function identity(width: number): LinearWeights {
   const data = new Float32Array(width * width);
   for (let n = 0; n < width; ++n) data[n * width + n] = 1;
@@ -376,7 +379,7 @@ function identity(width: number): LinearWeights {
 
 /** Numbers in a buffer that outlives the call. */
 function placeWeight(call: Call, data: Float32Array): Span {
-  const { device, buffers } = call.engine;
+  const { device, buffers } = call.core;
   checkBytes(call.operation, "a weight", data.byteLength, device.limits);
   const buffer = buffers.make(data.byteLength);
   const span = { buffer, offset: 0, bytes: buffer.size };
@@ -388,7 +391,7 @@ function gpuTensor(name: string, { buffer, offset, bytes }: Span, shape: readonl
   return { data: new GpuData(name, buffer, offset, bytes, true), shape, dtype: "float32" } as unknown as CheckedFloats;
 }
 
-/** Query i stands at i + offset of its sequence: [B, S]. */
+/** Positions of queries, [B, S]: query i is at i + offset of its sequence. */
 function queryPositions(sequences: readonly Sequence[], batchSize: number, length: number): Float64Array {
   const positions = new Float64Array(batchSize * length);
   for (const { batch, queryBegin, numQueries, offset } of sequences)
@@ -396,7 +399,7 @@ function queryPositions(sequences: readonly Sequence[], batchSize: number, lengt
   return positions;
 }
 
-/** Key j of a sequence stands at j: [B, S]. */
+/** Positions of keys, [B, S]: key j of a sequence is at j. */
 function keyPositions(sequences: readonly Sequence[], batchSize: number, length: number): Float64Array {
   const positions = new Float64Array(batchSize * length);
   for (const { batch, keyBegin, numKeys } of sequences)
@@ -404,13 +407,13 @@ function keyPositions(sequences: readonly Sequence[], batchSize: number, length:
   return positions;
 }
 
-/** Tokens to append stand behind those of a cache: [B, S]. */
+/** Positions of tokens to append, [B, S]: they follow the cache's tokens. */
 function cachePositions(appended: readonly number[], length: number): Float64Array {
   const position = (_: unknown, n: number) => appended[Math.floor(n / length)]! + (n % length);
   return Float64Array.from({ length: appended.length * length }, position);
 }
 
-/** Tokens that batch b of the cache gains. */
+/** Number of tokens that batch b of the cache gains. */
 function gainOf({ attendOnly, appendLengths, contextLength }: ForwardProblem, b: number): number {
   return attendOnly ? 0 : (appendLengths?.[b] ?? contextLength);
 }

@@ -1,11 +1,11 @@
 /**
- * The loss of a GPUDevice. `GPUDevice.lost` keeps every reaction for as long as the device lives, so it gets one, however
- * many instances and calls wait for the loss.
+ * The loss of a GPUDevice. `GPUDevice.lost` keeps all its handlers as long as the device lives. So it gets only this
+ * one, for all instances and calls.
  */
 export class Loss {
   static readonly #known = new WeakMap<GPUDevice, Loss>();
   readonly #listeners = new Set<(info: GPUDeviceLostInfo) => void>();
-  /** Undefined while the device is not lost. */
+  /** undefined as long as the device is not lost. */
   info: GPUDeviceLostInfo | undefined;
 
   private constructor(device: GPUDevice) {
@@ -14,23 +14,23 @@ export class Loss {
       for (const listener of [...this.#listeners]) listener(info);
       this.#listeners.clear();
     };
-    device.lost.then(tell, () => undefined); // it never rejects, unless the device only looks like one
+    device.lost.then(tell, () => undefined); // a real device's promise never rejects
   }
 
-  /** Of a device: the same object whoever asks. */
+  /** The Loss of a device. There is one for each device. */
   static of(device: GPUDevice): Loss {
     const loss = Loss.#known.get(device) ?? new Loss(device);
     Loss.#known.set(device, loss);
     return loss;
   }
 
-  /** Calls `listener` when the device is lost, unless the function returned is called before. */
+  /** Calls `listener` when the device is lost. The returned function cancels that. */
   listen(listener: (info: GPUDeviceLostInfo) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Waits so long for the loss. */
+  /** Waits this long for the loss. */
   async within(milliseconds: number): Promise<GPUDeviceLostInfo | undefined> {
     if (this.info) return this.info;
     return new Promise((resolve) => {

@@ -6,12 +6,12 @@ import { divideUp, FLAT_WORKGROUP, flatKernel, narrowStep } from "./plan.js";
 import { stridesOf } from "./strides.js";
 import { widen } from "./widen.js";
 
-export function runMerge(engine: GpuCore, problem: MergeProblem): Promise<MergeResult> {
+export function runMerge(core: GpuCore, problem: MergeProblem): Promise<MergeResult> {
   const { operation, layout, parts, sinks } = problem;
   const { batchSize, numHeads, queryLength, valueDim } = problem.shape;
   const numRows = batchSize * numHeads * queryLength;
   const length = numRows * valueDim;
-  return runCall(engine, operation, (call) => {
+  return runCall(core, operation, (call) => {
     const outputs = call.room(4 * length * parts.length);
     const lses = call.room(4 * numRows * parts.length);
     parts.forEach(({ output, lse }, n) => {

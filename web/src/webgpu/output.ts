@@ -11,7 +11,7 @@ import { keepOnGpu } from "./result.js";
 
 type Location = "cpu" | "gpu";
 
-/** Room for a float32 output: the result itself if it stays on the GPU as it is. */
+/** Room for a float32 output. It is the result itself if the result stays on the GPU unchanged. */
 export function outputRoom(
   call: Call,
   { into }: OutputForm,
@@ -23,8 +23,8 @@ export function outputRoom(
 }
 
 /**
- * Brings a float32 output on the GPU to the form that the caller wants; returns what reads it, or hands it over if it
- * stays on the GPU.
+ * Brings a float32 output on the GPU into the wanted form. The returned function reads it, or hands it over if it stays
+ * on the GPU.
  */
 export function writeOutput(
   call: Call,

@@ -3,7 +3,7 @@ import type { FloatDtype } from "./kernel.js";
 import { divideUp, FLAT_WORKGROUP, flatKernel } from "./plan.js";
 import type { Strides } from "./strides.js";
 
-/** Rows of any layout and dtype as float32 [B, H, S, width rounded up to whole vec4]. */
+/** Packs rows of any layout and dtype to float32 [B, H, S, width rounded up to whole vec4]. */
 export function packRows(
   call: Call,
   source: Span,

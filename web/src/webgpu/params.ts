@@ -1,4 +1,4 @@
-/** The numbers that every attention kernel reads from its uniform buffer: `Params` of call.wgsl, in its order. */
+/** The numbers in the uniform buffer of every attention kernel: `Params` of call.wgsl, in its order. */
 const FIELDS = {
   num_heads: "u32",
   num_kv_heads: "u32",
@@ -75,7 +75,7 @@ export const FEATURE = {
   average: 1024,
 } as const;
 
-/** Everything 0, for a kernel's numbers to be spread over. */
+/** All numbers 0. A kernel's own numbers replace some of them. */
 export const NO_PARAMS: Params = Object.fromEntries(PARAM_NAMES.map((name) => [name, 0])) as Params;
 
 /** The bytes of a uniform buffer, a multiple of 16. */
@@ -89,7 +89,7 @@ export function packParams(params: Params): ArrayBuffer {
   return view.buffer;
 }
 
-/** Name and type of every field, for the test that holds the shader's struct to this order. */
+/** Name and type of every field. A test compares them with the shader's struct. */
 export function paramFields(): [string, string][] {
   return Object.entries(FIELDS);
 }

@@ -9,10 +9,10 @@ const BUFFER_TYPE: Readonly<Record<Access, GPUBufferBindingType>> = {
   write: "storage",
 };
 
-/** Kept for as long as the device is: another instance on it compiles nothing twice. */
+/** Pipelines are kept as long as their device, so another instance on it does not compile them again. */
 const pipelinesOf = new WeakMap<GPUDevice, Map<string, Promise<GPUComputePipeline>>>();
 
-/** The pipeline of a kernel, compiled off the main thread on its first use. */
+/** The pipeline of a kernel. It is compiled asynchronously when it is first used. */
 export function pipelineOf(operation: string, device: GPUDevice, kernel: Kernel): Promise<GPUComputePipeline> {
   const pipelines = pipelinesOf.get(device) ?? new Map<string, Promise<GPUComputePipeline>>();
   pipelinesOf.set(device, pipelines);
@@ -21,7 +21,7 @@ export function pipelineOf(operation: string, device: GPUDevice, kernel: Kernel)
   if (!pipeline) {
     pipeline = compile(operation, device, kernel);
     pipelines.set(key, pipeline);
-    // a failure, such as a device lost meanwhile, is not kept
+    // A failed pipeline is not kept: the device may have been lost in the meantime.
     pipeline.catch(() => pipelines.delete(key));
   }
   return pipeline;
@@ -44,7 +44,7 @@ async function compile(operation: string, device: GPUDevice, kernel: Kernel): Pr
   } catch (cause) {
     throw new HeadwiseError(`${operation}: kernel ${label} does not compile: ${await messages(module)}`, { cause });
   } finally {
-    await invalid; // the module's own error is told by `messages`
+    await invalid; // `messages` reports the error of the shader module
   }
 }
 

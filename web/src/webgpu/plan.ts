@@ -6,26 +6,29 @@ import type { Layout } from "../tensor/layout.js";
 import type { FloatDtype, Kernel, StoredDtype } from "./kernel.js";
 import { FEATURE } from "./params.js";
 
-/** What a device allows, in WebGPU's own names. */
+/** Limits of a device, with WebGPU's names. */
 export interface Limits {
   readonly maxComputeWorkgroupStorageSize: number;
   readonly maxComputeInvocationsPerWorkgroup: number;
   readonly maxComputeWorkgroupsPerDimension: number;
   readonly maxStorageBufferBindingSize: number;
   readonly maxBufferSize: number;
-  /** Invocations that share a result without workgroup memory: 4 or 8 neighbours of a subgroup; 1 without subgroups. */
+  /**
+   * Number of neighbouring invocations that add and compare without workgroup memory: 4 or 8 in a subgroup; 1 without
+   * subgroups.
+   */
   readonly together?: 1 | 4 | 8;
-  /** Whether kernels may hold float16. */
+  /** Whether kernels may compute with float16 (shader-f16). */
   readonly halves?: boolean;
 }
 
-/** All about a call that decides how it is computed. */
+/** All facts about a call that decide how it is computed. */
 export interface AttentionFacts {
   readonly operation: string;
   readonly shape: AttentionShape;
   readonly layout: Layout;
   readonly dtypes: { readonly query: FloatDtype; readonly key: StoredDtype; readonly value: StoredDtype };
-  /** Inputs that lie in arrays of the engine's, in whole vec4 whatever their width. */
+  /** Inputs that lie in the engine's own arrays, where rows are whole vec4 for every width. */
   readonly inPlace?: readonly ("query" | "key" | "value")[];
   readonly output: FloatDtype;
   readonly mask: boolean;
@@ -38,13 +41,13 @@ export interface AttentionFacts {
   readonly emptyRows: EmptyRows;
   readonly ragged: boolean;
   readonly numSequences: number;
-  /** Query and key rows of the longest sequence. */
+  /** Number of query rows (`longestQuery`) and key rows (`longestKey`) of the longest sequence. */
   readonly longestQuery: number;
   readonly longestKey: number;
   readonly wanted: Wanted;
 }
 
-/** What the kernels read: see `Kernel`. */
+/** How the inputs of the kernels are stored; see `Kernel`. */
 export interface Stored {
   readonly query: FloatDtype;
   readonly stored: StoredDtype;
@@ -66,7 +69,7 @@ export interface Step {
   readonly workgroups: number;
 }
 
-/** An attention pass over all keys, or over parts of them that a second kernel unites. */
+/** An attention pass over all keys, or over parts of the keys, which a second kernel merges. */
 export interface AttendPlan {
   readonly attend: Step;
   readonly merge: Step | undefined;
@@ -75,11 +78,14 @@ export interface AttendPlan {
   readonly valueBlocks: number;
   readonly keyParts: number;
   readonly keysPerPart: number;
-  /** Bytes of the parts' outputs and statistics. */
+  /** Bytes of the outputs and statistics of all parts. */
   readonly partBytes: { readonly outputs: number; readonly statistics: number };
 }
 
-/** One look into chosen heads and queries, possibly in several steps of `rowsPerStep` queries. */
+/**
+ * One inspection: probabilities or scores of chosen heads and queries. It may take several steps of `rowsPerStep`
+ * queries.
+ */
 export interface InspectPlan {
   readonly stage: ScoreStage | "probs" | "ranked";
   readonly selection: Selection;
@@ -88,30 +94,33 @@ export interface InspectPlan {
   readonly heads: number;
   readonly queries: number;
   readonly rowsPerStep: number;
-  /** Present for topK, which reads what the inspection wrote. */
+  /** Set for topK, which reads the inspection's result. */
   readonly topK: { readonly kernel: Kernel; readonly k: number } | undefined;
 }
 
 export interface AttentionPlan {
   readonly facts: AttentionFacts;
-  /** Inputs that are first brought to [B, H, S, width] with whole vec4. */
+  /** Which inputs are first packed to [B, H, S, width] with whole vec4. */
   readonly packed: { readonly query: boolean; readonly key: boolean; readonly value: boolean };
-  /** How the kernels find the query, and keys and values. */
+  /** How the query, and keys and values, are stored for the kernels. */
   readonly stored: Stored;
   readonly attend: AttendPlan | undefined;
   readonly inspect: readonly InspectPlan[];
-  /** A float16 output is computed in float32 and narrowed at the end. */
+  /** The step to a float16 output: it is computed in float32 and converted at the end. */
   readonly narrow: Step | undefined;
-  /** Bits of params.ts that say what the call has and wants. */
+  /** Bits of FEATURE in params.ts: what the call has and wants. */
   readonly features: number;
-  /** Elements from one section of the rows' results to the next. */
+  /** Elements from one section of `rows` to the next. */
   readonly rowStride: number;
-  /** Bytes read and written at least once, and multiply-adds of visible and hidden keys alike. */
+  /**
+   * Bytes that must be read or written at least once (`bytes`), and multiply-adds, hidden keys included
+   * (`multiplyAdds`).
+   */
   readonly bytes: number;
   readonly multiplyAdds: number;
 }
 
-/** Sections of the rows' buffer: lse, entropy, maximum, sum, flags. */
+/** Sections of the buffer `rows`: lse, entropy, maximum, sum, flags. */
 export const ROW_SECTIONS = 5;
 
 const THREADS_X = 8;
@@ -121,30 +130,36 @@ const KEY_TILE = 4 * KEYS4_PER_THREAD * THREADS_X;
 const CHUNK4 = 8;
 const MOST_COLUMNS4_PER_THREAD = 4;
 
-/** Threads along the rows, best first, with the workgroup memory that each needs. */
+/** Threads along the rows, the best first. More threads need more workgroup memory. */
 const THREADS_Y = [16, 8] as const;
 
-/** Few rows: a smaller tile wastes less. */
+/** Up to this many rows use a smaller tile, which wastes less work. */
 const FEW_ROWS = 16;
 const FEW_THREADS_Y = 4;
 
-/** Rows that a decoding workgroup computes, and the rest of its tile; q_rows holds Q_CAPACITY fours of all rows together. */
+/**
+ * DECODE_ROWS: numbers of rows that a decoding workgroup can compute. DECODE: the rest of its tile; q_rows has room for
+ * Q_CAPACITY vec4 of all rows together.
+ */
 const DECODE_ROWS = [1, 4, 8] as const;
 const DECODE = { THREADS: 128, LANES: 8, KEYS: KEY_TILE, Q_CAPACITY: 256 } as const;
 
-/** Long keys with few workgroups are split, so that the whole GPU has work. */
+/**
+ * How keys are split into parts, so that the whole GPU has work: every part has at least `leastKeys` keys, and there
+ * are only as many parts as make about `enoughWorkgroups` workgroups.
+ */
 interface Split {
   readonly leastKeys: number;
   readonly enoughWorkgroups: number;
 }
 
-/** Ranked probabilities that topK may keep at once. */
+/** Most bytes of ranked probabilities that topK keeps at once. */
 const MOST_SCRATCH_BYTES = 2 ** 26;
 
 const ROW_BYTES = 40;
 const FLAT_THREADS = 64;
 
-/** Alignment of every section that becomes a tensor of its own. */
+/** Alignment of every section, because a section may become a tensor of its own. */
 const SECTION_ELEMENTS = 64;
 
 export const divideUp = (value: number, step: number): number => Math.ceil(value / step);
@@ -183,19 +198,22 @@ function needsRows({ wanted, emptyRows }: AttentionFacts): boolean {
   return output || lse || entropy || probs !== undefined || topK !== undefined || emptyRows === "throw";
 }
 
-/** Inputs are read where they lie if their rows are whole vec4 and keys and values of one dtype; packed ones are float32. */
+/**
+ * Which inputs must be packed. An input is not packed if its rows are whole vec4, and keys and values have the same
+ * dtype. Packed inputs are float32.
+ */
 function packedInputs({ layout, shape, dtypes, inPlace = [] }: AttentionFacts): AttentionPlan["packed"] {
   const ragged4 = { query: shape.headDim % 4, key: shape.headDim % 4, value: shape.valueDim % 4 };
   const needs = (name: keyof typeof dtypes) => !inPlace.includes(name) && (layout === "BES" || ragged4[name] !== 0);
   const either = dtypes.key !== dtypes.value || needs("key") || needs("value");
   const packs = (name: "key" | "value") => needs(name) || (either && dtypes[name] === "float16");
   const [key, value] = [packs("key"), packs("value")];
-  // a half query beside wide keys would need kernels of its own
+  // A float16 query together with float32 keys would need kernels of its own.
   const keysAreHalves = !key && dtypes.key === "float16";
   return { query: needs("query") || (dtypes.query === "float16" && !keysAreHalves), key, value };
 }
 
-/** What the kernels are told of the call; see `has` in call.wgsl. */
+/** The bits of `features` for the call; see `has` in call.wgsl. */
 function featuresOf({ mask, bias, alibi, softcap, sinks, ring, ragged, wanted }: AttentionFacts): number {
   const present: Readonly<Record<keyof typeof FEATURE, boolean>> = {
     mask,
@@ -214,7 +232,7 @@ function featuresOf({ mask, bias, alibi, softcap, sinks, ring, ragged, wanted }:
   return names.reduce((bits, name) => bits | (present[name] ? FEATURE[name] : 0), 0);
 }
 
-/** Float16 keys and values stay so in the tiles of workgroup memory where the device can hold them. */
+/** float16 keys and values stay float16 in workgroup memory if the device can do that. */
 function inHalves(stored: Stored, { halves }: Limits): Stored {
   return halves && stored.stored === "float16" ? { ...stored, halves } : stored;
 }
@@ -247,7 +265,7 @@ function tilesOf(threadsY: number, columns4: number, attends: boolean): Tiles {
   };
 }
 
-/** The largest tile that the device's workgroups hold; a small one for few rows. */
+/** The largest tile that fits the device's workgroups; a small tile for few rows. */
 function chooseThreadsY(rows: number, attends: boolean, limits: Limits): number {
   if (rows <= FEW_ROWS) return FEW_THREADS_Y;
   const fits = (threadsY: number) => {
@@ -300,7 +318,7 @@ function planAttend(facts: AttentionFacts, limits: Limits, stored: Stored): Atte
   };
 }
 
-/** A kernel for an attention pass, its tile, and how it wants long keys split. */
+/** A kernel for an attention pass, its tile, and its rule for splitting keys. */
 interface Tile {
   readonly name: "attend" | "decode";
   readonly tiles: Tiles;
@@ -320,7 +338,10 @@ function attendTile({ wanted }: AttentionFacts, rows: number, value4: number, li
   };
 }
 
-/** Few rows are computed as few, each key read once; undefined for more rows, or heads too wide for workgroup memory. */
+/**
+ * The tile of `decode`, which reads each key once. undefined if there are too many rows, or if the heads are too wide
+ * for workgroup memory.
+ */
 function decodeTile({ shape }: AttentionFacts, rows: number, value4: number): Tile | undefined {
   const depth4 = divideUp(shape.headDim, 4);
   const all = DECODE_ROWS.find((most) => rows <= most);
@@ -343,12 +364,12 @@ function decodeTile({ shape }: AttentionFacts, rows: number, value4: number): Ti
   };
 }
 
-/** Keys whose values the tile holds at once: a power of two, so that it divides the tile. */
+/** Number of keys whose values fit the tile at once. A power of two, so that it divides the tile. */
 function valueKeys(block4: number): number {
   return Math.min(KEY_TILE, 2 ** Math.floor(Math.log2((CHUNK4 * KEY_TILE) / block4)));
 }
 
-/** From the shape alone: the same parts on every device. */
+/** Splits the keys into parts. Only the shape decides, so the parts are the same on every device. */
 function splitKeys(
   keys: number,
   workgroups: number,
@@ -403,7 +424,7 @@ function planInspection(
   };
 }
 
-/** A kernel of independent invocations. */
+/** A kernel whose invocations work independently. */
 export function flatKernel(
   name: "pack" | "narrow" | "merge" | "rotary" | "head_norm" | "store_rows" | "lanes",
   constants: Kernel["constants"] = {},
@@ -411,13 +432,13 @@ export function flatKernel(
   return { name, constants: { THREADS: FLAT_THREADS, ...constants } };
 }
 
-/** The step from float32 to the output's dtype, if there is one. */
+/** The step from float32 to the output's dtype; undefined if it is float32. */
 export function narrowStep(dtype: FloatDtype, length: number): Step | undefined {
   if (dtype === "float32") return undefined;
   return { kernel: flatKernel("narrow"), workgroups: divideUp(length, 2 * FLAT_THREADS) };
 }
 
-/** A projection's tile: rows and columns of a workgroup. */
+/** The tile of a projection. */
 const PROJECT = { THREADS_X: 8, THREADS_Y: 8, COLUMNS4: 2, DEPTH4: 4 } as const;
 const PROJECT_ROWS = 4 * PROJECT.THREADS_Y;
 const PROJECT_COLUMNS = 4 * PROJECT.COLUMNS4 * PROJECT.THREADS_X;
@@ -427,7 +448,7 @@ export function projectWorkgroups(rows: number, columns: number): number {
   return divideUp(rows, PROJECT_ROWS) * divideUp(columns, PROJECT_COLUMNS);
 }
 
-/** Elements of a flat kernel that one workgroup writes. */
+/** Number of elements that one workgroup of a flat kernel writes. */
 export const FLAT_WORKGROUP = FLAT_THREADS;
 
 function rowStride({ batchSize, numHeads, queryLength }: AttentionShape): number {
@@ -437,7 +458,7 @@ function rowStride({ batchSize, numHeads, queryLength }: AttentionShape): number
 /** Bytes of an element. */
 export const BYTES: Readonly<Record<StoredDtype, number>> = { float32: 4, float16: 2, int8: 1 };
 
-/** The shape by the letters of the formula. */
+/** The shape, by the letters of the formula. */
 const lettersOf = (shape: AttentionShape) => ({
   B: shape.batchSize,
   Hq: shape.numHeads,
@@ -457,7 +478,7 @@ function cost({ shape, dtypes, output, wanted }: AttentionFacts): Pick<Attention
   };
 }
 
-/** Everything that a device could refuse is refused here, before any work, with the limit's name. */
+/** Throws if a call exceeds a limit of the device. It does so before any work, and names the limit. */
 function checkLimits(plan: AttentionPlan, limits: Limits): void {
   const { operation, shape } = plan.facts;
   const { stored } = plan.stored;
@@ -495,7 +516,7 @@ export function checkBytes(operation: string, name: string, bytes: number, limit
       );
 }
 
-/** Workgroups laid out over two dimensions, neither over the limit. */
+/** A two-dimensional grid for this many workgroups, with both sides within the limit. */
 export function gridOf(operation: string, kernel: string, workgroups: number, limits: Limits): [number, number] {
   const most = limits.maxComputeWorkgroupsPerDimension;
   const width = Math.min(Math.max(workgroups, 1), most);

@@ -3,7 +3,7 @@ import type { Buffers } from "./buffers.js";
 import { holdInstance, type GpuCore } from "./core.js";
 
 /**
- * What the commands of a recorded call need beside its results. Nobody tells when the caller has submitted them, so it is
+ * The scratch buffers of a recorded call. We cannot know when the caller has submitted the commands. So the buffers are
  * kept until all results are disposed, or the instance is.
  */
 export class Recording {
@@ -23,13 +23,13 @@ export class Recording {
     this.#results.add(result);
   }
 
-  /** A result that was added has been disposed. */
+  /** Called when one of the results was disposed. */
   ended(result: Disposing): void {
     this.#results.delete(result);
     if (this.#results.size === 0) this.#free();
   }
 
-  /** Ends the results, too. */
+  /** Disposes the results too. */
   end(): void {
     for (const result of this.#results) result.dispose();
     this.#free();
@@ -41,14 +41,14 @@ export class Recording {
   }
 }
 
-/** What `encode` gives; it gets the results as its own properties. */
+/** What `encode` returns. The results become its properties. */
 export class RecordedResults extends Disposing {
   readonly #recording: Recording;
 
-  constructor(engine: GpuCore, recording: Recording) {
+  constructor(core: GpuCore, recording: Recording) {
     super();
     this.#recording = recording;
-    holdInstance(this, engine);
+    holdInstance(this, core);
   }
 
   override dispose(): void {

@@ -6,25 +6,25 @@ import { asArray, runCall, type Call, type Span } from "./call.js";
 import { holdInstance, type GpuCore } from "./core.js";
 import type { Recording } from "./recording.js";
 
-/** A result that stays on the GPU, in a buffer of its own, which is the caller's. */
+/** A result that stays on the GPU, in a buffer of its own. The buffer belongs to the caller. */
 class ResultTensor<D extends "float32" | "float16" | "int32"> extends Disposing implements GpuResult<D> {
   readonly buffer: GPUBuffer;
   readonly offset = 0;
   readonly shape: readonly number[];
   readonly dtype: D;
-  readonly #engine: GpuCore;
+  readonly #core: GpuCore;
   readonly #recording: Recording | undefined;
   #disposed = false;
 
-  constructor({ engine, recording }: Call, buffer: GPUBuffer, shape: readonly number[], dtype: D) {
+  constructor({ core, recording }: Call, buffer: GPUBuffer, shape: readonly number[], dtype: D) {
     super();
-    this.#engine = engine;
+    this.#core = core;
     this.#recording = recording;
     this.buffer = buffer;
     this.shape = shape;
     this.dtype = dtype;
     recording?.add(this);
-    holdInstance(this, engine);
+    holdInstance(this, core);
   }
 
   get disposed(): boolean {
@@ -35,13 +35,15 @@ class ResultTensor<D extends "float32" | "float16" | "int32"> extends Disposing 
     if (this.#disposed) throw new DisposedError("data: the tensor was disposed");
     const bytes = elementCount("data", "tensor", this.shape) * BYTES[this.dtype];
     const span = { buffer: this.buffer, offset: 0, bytes: Math.ceil(bytes / 4) * 4 };
-    return runCall(this.#engine, "data", (call) => {
+    return runCall(this.#core, "data", (call) => {
       const read = call.read(span);
       return (result) => asArray(this.dtype, read(result).slice(0, bytes));
     });
   }
 
-  /** Gives the memory back. Commands that were submitted before still find it. A second call does nothing. */
+  /**
+   * Destroys the buffer. Commands that were submitted before still use it safely. A second `dispose()` does nothing.
+   */
   override dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;
@@ -50,7 +52,7 @@ class ResultTensor<D extends "float32" | "float16" | "int32"> extends Disposing 
   }
 }
 
-/** A result in room that the call made for it (`resultRoom`). */
+/** Makes the tensor of a result that lies in room from `resultRoom`. */
 export function keepOnGpu<D extends Dtype & ("float32" | "float16" | "int32")>(
   call: Call,
   { buffer }: Span,

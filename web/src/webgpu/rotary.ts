@@ -8,11 +8,11 @@ import { divideUp, FLAT_WORKGROUP, flatKernel, narrowStep } from "./plan.js";
 import { stridesOf } from "./strides.js";
 import { widen } from "./widen.js";
 
-export function runRotary(engine: GpuCore, problem: RotaryProblem): Promise<FloatResult> {
+export function runRotary(core: GpuCore, problem: RotaryProblem): Promise<FloatResult> {
   const { operation, layout, heads, x, angles, output } = problem;
   const { batchSize, numHeads, length, headDim } = heads;
   const count = batchSize * numHeads * length * headDim;
-  return runCall(engine, operation, (call) => {
+  return runCall(core, operation, (call) => {
     const y = call.room(4 * count);
     const { batch, head, position, feature } = stridesOf(layout, numHeads, length, headDim);
     const rotaryDim = angles.rotaryDim || headDim;
@@ -28,7 +28,7 @@ export function runRotary(engine: GpuCore, problem: RotaryProblem): Promise<Floa
   });
 }
 
-/** cos and sin of every token, [B, S, pairs, 2]: from the caller's tables, or from the positions. */
+/** cos and sin of every token, [B, S, pairs, 2], from the caller's tables or computed from the positions. */
 function pairsOf({ tables, positions, angles, heads }: RotaryProblem): Float32Array {
   const pairs = (angles.rotaryDim || heads.headDim) / 2;
   if (!tables) return anglePairs(frequenciesOf(angles, heads.headDim), positions);

@@ -2,19 +2,22 @@ import type { AttentionSettings } from "../attention/attentionSettings.js";
 import type { AttentionShape } from "../attention/attentionShape.js";
 import type { Ragged } from "../attention/ragged.js";
 
-/** One batch, or one stretch of a ragged batch, as `Sequence` of call.wgsl. */
+/** One batch, or one sequence of a ragged batch; `Sequence` of call.wgsl. */
 export interface Sequence {
   readonly batch: number;
   readonly queryBegin: number;
   readonly numQueries: number;
-  /** Rows from here on are padding. */
+  /** Rows from this one on are padding. */
   readonly queryLength: number;
   readonly keyBegin: number;
   readonly numKeys: number;
   readonly keyLength: number;
-  /** Query i stands at i + offset. */
+  /** Query i is at position i + offset. */
   readonly offset: number;
-  /** Tokens gone from a ring, and the place of the first behind those that it keeps. */
+  /**
+   * For a ring: the number of dropped tokens (`dropped`), and the place of the first token after those that the ring
+   * keeps for ever (`seam`).
+   */
   readonly dropped: number;
   readonly seam: number;
 }
@@ -22,13 +25,16 @@ export interface Sequence {
 /** Words of a sequence in the shader's table. */
 export const SEQUENCE_WORDS = 12;
 
-/** Rows and tokens of a batch: no buffer holds more rows, and a ring counts no further. */
+/** Most rows or tokens of a batch. No buffer holds more rows, and a ring does not count further. */
 export const MOST_TOKENS = 2 ** 29;
 
-/** As far from any token as the kernels count: what lies farther sees the same keys from here. */
+/**
+ * Largest distance from a token that the kernels use. A position that is farther away sees the same keys as one at this
+ * distance.
+ */
 const FARTHEST = 2 * MOST_TOKENS;
 
-/** The sequences of a call, lengths and offsets resolved as attention.h says. */
+/** The sequences of a call. Lengths and offsets have the defaults of attention.h. */
 export function resolveSequences(
   shape: AttentionShape,
   settings: AttentionSettings,
@@ -61,9 +67,10 @@ export function resolveSequences(
 }
 
 /**
- * As the shader's table holds them, SEQUENCE_WORDS each: last the offsets of the first key that query 0 may see and of the
- * key behind the last, by window and causality. Positions beyond FARTHEST are brought there: rows and keys are fewer, so
- * every sum stays within 32 bits and every comparison with a key comes out as before.
+ * Sequences as words for the shader's table, SEQUENCE_WORDS each. The last two words follow from window and causality:
+ * the position of the first key that query 0 may see, and the position after its last key. Positions beyond FARTHEST
+ * are limited to it. There are fewer rows and keys than that, so all sums fit 32 bits and no comparison with a key
+ * changes.
  */
 export function sequenceWords(
   sequences: readonly Sequence[],

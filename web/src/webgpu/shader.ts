@@ -27,7 +27,9 @@ import together from "./kernels/together.wgsl";
 import togetherSubgroup from "./kernels/together_subgroup.wgsl";
 import topK from "./kernels/top_k.wgsl";
 
-/** How a kernel uses each of its bindings; absent inputs are bound to a few spare bytes, so numbers never move. */
+/**
+ * How a kernel uses each of its bindings. An absent input is bound to a few spare bytes, so the numbers never change.
+ */
 export type Access = "uniform" | "read" | "write";
 
 interface Source {
@@ -79,13 +81,13 @@ export function bindingsOf(name: KernelName): Readonly<Record<number, Access>> {
   return SOURCES[name].bindings;
 }
 
-/** What a device must have for a kernel, by WGSL's names. */
+/** The WGSL extensions that a kernel needs. */
 function extensionsOf({ name, constants, halves }: Kernel): string[] {
   const usesSubgroups = name === "lanes" || (constants["TOGETHER"] ?? 1) !== 1;
   return [...(halves ? ["f16"] : []), ...(usesSubgroups ? ["subgroups"] : [])];
 }
 
-/** How four numbers lie in memory, and the text that reads them. */
+/** How four numbers are stored, and the WGSL text that reads them. */
 const STORED: Readonly<Record<StoredDtype, { readonly alias: string; readonly text: string }>> = {
   float32: { alias: "vec4<u32>", text: storedF32 },
   float16: { alias: "vec2<u32>", text: storedF16 },
@@ -93,7 +95,7 @@ const STORED: Readonly<Record<StoredDtype, { readonly alias: string; readonly te
 };
 const QUERY_TEXT: Readonly<Record<FloatDtype, string>> = { float32: queryF32, float16: queryF16 };
 
-/** One line of constants for each option, then the hand-written text. */
+/** The shader: one line for each constant, then the hand-written text. */
 export function shaderSource(kernel: Kernel): string {
   const { name, constants, query, stored, halves } = kernel;
   const lines = Object.entries(constants).map(([constant, value]) =>
@@ -112,7 +114,7 @@ export function shaderSource(kernel: Kernel): string {
   return [...enabled, ...aliases, ...lines, "", ...SOURCES[name].parts, ...loads].join("\n");
 }
 
-/** The same text for the same kernel: the key under which its pipeline is kept. */
+/** A key for the kernel's pipeline. Equal kernels have equal keys. */
 export function kernelKey({ name, constants, query, stored, halves }: Kernel): string {
   return JSON.stringify([name, query ?? null, stored ?? null, halves ?? null, Object.entries(constants)]);
 }

@@ -4,7 +4,7 @@ import type { FloatDtype } from "./kernel.js";
 import { divideUp, FLAT_WORKGROUP, flatKernel } from "./plan.js";
 import type { Strides } from "./strides.js";
 
-/** Rows of one side, [B, Hkv, tokens, width] by their strides. */
+/** Rows of keys or values, [B, Hkv, tokens, width], by their strides. */
 export interface Rows {
   readonly span: Span;
   readonly dtype: FloatDtype;
@@ -13,7 +13,7 @@ export interface Rows {
 
 const LANES = 8;
 
-/** Stores the leading gains[b] of `numTokens` rows of every batch behind the `before[b]` that it holds. */
+/** Appends the leading gains[b] of `numTokens` rows of every batch, after the `before[b]` rows that it holds. */
 export function storeRows(
   call: Call,
   store: CacheStore,

@@ -1,6 +1,6 @@
 import type { Layout } from "../tensor/layout.js";
 
-/** Elements from one index to the next of a [B, H, S, D] view. */
+/** Elements from one index to the next, for each axis of [B, H, S, D]. */
 export interface Strides {
   readonly batch: number;
   readonly head: number;
@@ -21,7 +21,7 @@ export function stridesOf(layout: Layout, heads: number, length: number, width: 
   }
 }
 
-/** Strides of an array that repeats along the axes of extent 1. */
+/** Strides of an array that is broadcast along axes of extent 1. */
 export function broadcastStrides(extents: readonly number[]): number[] {
   return extents.map((extent, axis) =>
     extent === 1 ? 0 : extents.slice(axis + 1).reduce((product, next) => product * next, 1),

@@ -2,7 +2,7 @@ import type { KernelTime } from "../engine/report.js";
 
 const MAP_READ = 0x1;
 
-/** Timestamps at the beginning and end of each pass. */
+/** Measures each pass with timestamps at its beginning and end. */
 export class Timer {
   readonly #names: readonly string[];
   readonly #queries: GPUQuerySet;

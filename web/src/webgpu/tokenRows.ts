@@ -4,7 +4,9 @@ import { divideUp } from "./plan.js";
 import { stridesOf } from "./strides.js";
 import { widen } from "./widen.js";
 
-/** Tokens of a layer's input, [B·S, width padded to whole vec4], with what `added` gives for each token added to it. */
+/**
+ * The tokens of a layer's input, [B·S, width padded to whole vec4]. `added` gives the row that is added to each token.
+ */
 export function tokenRows(
   operation: string,
   tensor: CheckedFloats,
@@ -24,7 +26,10 @@ export function tokenRows(
   return rows;
 }
 
-/** What a layer adds to the token at a position: nothing outside a learned table, where only padding may stand. */
+/**
+ * The row that a layer adds to the token at a position. Outside a learned table it is absent: only padding may be
+ * there.
+ */
 export function positionRow(
   position: CheckedPosition,
   width: number,

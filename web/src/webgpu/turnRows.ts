@@ -5,7 +5,7 @@ import { divideUp, FLAT_WORKGROUP, flatKernel } from "./plan.js";
 import { stridesOf } from "./strides.js";
 
 /**
- * Rotary embedding of heads on the GPU, [B, H, S, width] in `layout` with the width padded to whole vec4.
+ * Rotary embedding of heads on the GPU, [B, H, S, width] in `layout`, with the width padded to whole vec4.
  *
  * @param positions - `[B, S]`.
  */

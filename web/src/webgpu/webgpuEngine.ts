@@ -20,32 +20,32 @@ import { GpuLayer } from "./layer.js";
 import { runMerge } from "./merge.js";
 import { runRotary } from "./rotary.js";
 
-/** Opens a device and makes the engine on it. */
+/** Opens a device and makes an engine with it. */
 export async function openWebgpu(operation: string, options: DeviceOptions): Promise<WebgpuEngine> {
   return new WebgpuEngine(await openDevice(operation, options), options);
 }
 
-/** The WebGPU engine. Each operation has its file. */
+/** The engine that computes with WebGPU. Each operation has a file of its own. */
 export class WebgpuEngine implements Engine {
   readonly onGpu = true;
   instance: WeakRef<object> | undefined;
   readonly #options: DeviceOptions;
-  #engine: GpuCore;
+  #core: GpuCore;
   #disposed = false;
-  /** GPU time of the latest call's kernels, with `profile`. */
+  /** GPU times of the latest call's kernels, with `profile`. */
   #times: readonly KernelTime[] = [];
 
   constructor(device: Device, options: DeviceOptions) {
     this.#options = options;
-    this.#engine = this.#makeCore(device);
+    this.#core = this.#makeCore(device);
   }
 
   get adapter(): AdapterReport {
-    return this.#engine.device.adapter;
+    return this.#core.device.adapter;
   }
 
   get isTimed(): boolean {
-    return this.#engine.device.timed;
+    return this.#core.device.timed;
   }
 
   get kernelTimes(): readonly KernelTime[] {
@@ -54,27 +54,27 @@ export class WebgpuEngine implements Engine {
 
   encode(encoder: object, problem: AttentionProblem): Promise<RecordedAttention> {
     const checked = checkEncoder(problem.operation, encoder) as GPUCommandEncoder;
-    return this.#run(problem.operation, (engine) => encodeAttention(engine, problem, checked));
+    return this.#run(problem.operation, (core) => encodeAttention(core, problem, checked));
   }
 
   attention(problem: AttentionProblem): Promise<AttentionResult> {
-    return this.#run(problem.operation, (engine) => runAttention(engine, problem));
+    return this.#run(problem.operation, (core) => runAttention(core, problem));
   }
 
   merge(problem: MergeProblem): Promise<MergeResult> {
-    return this.#run(problem.operation, (engine) => runMerge(engine, problem));
+    return this.#run(problem.operation, (core) => runMerge(core, problem));
   }
 
   rotary(problem: RotaryProblem): Promise<FloatResult> {
-    return this.#run(problem.operation, (engine) => runRotary(engine, problem));
+    return this.#run(problem.operation, (core) => runRotary(core, problem));
   }
 
   async createCache(problem: CacheProblem): Promise<EngineCache> {
-    return this.#engineCache(await this.#run(problem.operation, (engine) => GpuCache.empty(engine, problem)));
+    return this.#engineCache(await this.#run(problem.operation, (core) => GpuCache.empty(core, problem)));
   }
 
   async loadCache(operation: string, bytes: Uint8Array): Promise<EngineCache> {
-    return this.#engineCache(await this.#run(operation, (engine) => GpuCache.load(engine, operation, bytes)));
+    return this.#engineCache(await this.#run(operation, (core) => GpuCache.load(core, operation, bytes)));
   }
 
   #engineCache(cache: GpuCache): GpuEngineCache {
@@ -88,22 +88,22 @@ export class WebgpuEngine implements Engine {
       get bytes() {
         return cache.bytes;
       },
-      append: (problem) => this.#run(problem.operation, (engine) => cache.append(engine, problem)),
-      attend: (problem) => this.#run(problem.operation, (engine) => cache.attend(engine, problem)),
+      append: (problem) => this.#run(problem.operation, (core) => cache.append(core, problem)),
+      attend: (problem) => this.#run(problem.operation, (core) => cache.attend(core, problem)),
       rewind: (operation, lengths) => cache.rewind(operation, lengths),
       fork: async (operation) =>
-        this.#engineCache(await this.#run(operation, (engine) => Promise.resolve(cache.fork(engine, operation)))),
+        this.#engineCache(await this.#run(operation, (core) => Promise.resolve(cache.fork(core, operation)))),
       slice: async (operation, from, to) =>
-        this.#engineCache(await this.#run(operation, (engine) => cache.slice(engine, operation, from, to))),
-      save: (operation) => this.#run(operation, (engine) => cache.save(engine, operation)),
+        this.#engineCache(await this.#run(operation, (core) => cache.slice(core, operation, from, to))),
+      save: (operation) => this.#run(operation, (core) => cache.save(core, operation)),
       release: () => cache.release(),
     };
   }
 
   async createLayer(problem: LayerProblem): Promise<EngineLayer> {
     const layer = new GpuLayer(problem);
-    await this.#run(problem.operation, (engine) =>
-      runCall(engine, problem.operation, (call) => {
+    await this.#run(problem.operation, (core) =>
+      runCall(core, problem.operation, (call) => {
         layer.upload(call);
         return () => undefined;
       }),
@@ -112,12 +112,12 @@ export class WebgpuEngine implements Engine {
       get bytes() {
         return layer.bytes;
       },
-      forward: (forward) => this.#run(forward.operation, (engine) => layer.forward(engine, forward)),
+      forward: (forward) => this.#run(forward.operation, (core) => layer.forward(core, forward)),
       release: () => layer.release(),
     };
   }
 
-  /** Arrays of JavaScript: memory of the GPU cannot be seen from here. */
+  /** Makes a JavaScript array, because JavaScript cannot see the GPU's memory. */
   allocate<D extends Dtype>(operation: string, shape: readonly number[], dtype: D): EngineTensor<D> {
     const data = new ARRAYS[dtype](elementCount(operation, "tensor", shape)) as TensorDataOf[D];
     return new EngineTensor(
@@ -130,25 +130,25 @@ export class WebgpuEngine implements Engine {
 
   dispose(): void {
     this.#disposed = true;
-    endCore(this.#engine);
+    endCore(this.#core);
   }
 
-  /** Runs on the device, or on a new one if the last one of our own was lost. */
-  async #run<T>(operation: string, work: (engine: GpuCore) => Promise<T>): Promise<T> {
-    const { device } = this.#engine;
+  /** Runs `work` on the device. If our own device was lost, opens a new one first. */
+  async #run<T>(operation: string, work: (core: GpuCore) => Promise<T>): Promise<T> {
+    const { device } = this.#core;
     try {
       if (device.isLost && device.owned && !this.#disposed) await this.#reopen(operation);
-      return await work(this.#engine);
+      return await work(this.#core);
     } catch (error) {
-      if (this.#disposed) this.#engine.device.assertAlive(operation);
-      throw await this.#engine.device.explain(operation, error);
+      if (this.#disposed) this.#core.device.assertAlive(operation);
+      throw await this.#core.device.explain(operation, error);
     }
   }
 
   async #reopen(operation: string): Promise<void> {
-    const engine = this.#makeCore(await openDevice(operation, this.#options));
-    if (this.#disposed) endCore(engine);
-    this.#engine = engine;
+    const core = this.#makeCore(await openDevice(operation, this.#options));
+    if (this.#disposed) endCore(core);
+    this.#core = core;
   }
 
   #makeCore(device: Device): GpuCore {

@@ -1,4 +1,4 @@
-/** Shader text: the bundler and the tests load `.wgsl` files as strings. */
+/** Shader text. The bundler and the tests load `.wgsl` files as strings. */
 declare module "*.wgsl" {
   const source: string;
   export default source;

@@ -3,9 +3,9 @@ import { fromHalf } from "../tensor/half.js";
 import type { CheckedFloats } from "../tensor/tensor.js";
 
 /**
- * Numbers as float32: halves are exact in it.
+ * Numbers as float32, which holds every float16 exactly.
  *
- * @throws OptionError with code `"DETACHED_INPUT"`: opening a device gives the caller time to detach an input.
+ * @throws OptionError with code `"DETACHED_INPUT"` if the array was detached while a device was opened.
  */
 export function widen(operation: string, data: CheckedFloats["data"]): Float32Array {
   assertIntact(operation, "an input", data);

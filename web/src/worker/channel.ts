@@ -1,16 +1,16 @@
 import type { Reply, Request } from "./protocol.js";
 
-/** A worker, as the client needs it. */
+/** A worker, as its client uses it. */
 export interface Channel {
   post(request: Request, transfer: readonly ArrayBuffer[]): void;
-  /** Whether the worker keeps the process alive, where there is such a thing. */
+  /** Whether the worker keeps the process alive, in runtimes where a worker can. */
   keepAlive(alive: boolean): void;
   terminate(): void;
 }
 
 export interface ChannelEvents {
   readonly reply: (reply: Reply) => void;
-  /** The worker is gone, or cannot be understood. */
+  /** The worker has ended, or one of its messages cannot be read. */
   readonly lost: (reason: unknown) => void;
 }
 

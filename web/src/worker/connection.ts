@@ -10,7 +10,7 @@ import { errorOf } from "./errorParts.js";
 import { ENGINE, type EngineOptions, type Method, type ObjectState, type Reply, type Request } from "./protocol.js";
 import { Shipment } from "./shipment.js";
 
-/** What a call brought. */
+/** The reply to a call that succeeded. */
 export type Done = Extract<Reply, { readonly kind: "done" }>;
 type Opened = Extract<Reply, { readonly kind: "opened" }>;
 
@@ -20,18 +20,21 @@ interface Pending {
   readonly reject: (error: unknown) => void;
 }
 
-/** The latest news of an object in the worker. */
+/** The latest known state of an object in the worker. */
 export interface Known {
   state: ObjectState;
 }
 
-/** Makes the error of every call on a worker that is gone: ours, or what a listener of the caller's has thrown. */
+/**
+ * Makes the error of every call on a worker that has ended: our own error, or what the caller's progress listener
+ * threw.
+ */
 type Ending = (operation: string) => unknown;
 
-/** In place of a worker that could not even be made. */
+/** The channel if no worker could be made. */
 const NO_CHANNEL: Channel = { post: () => undefined, keepAlive: () => undefined, terminate: () => undefined };
 
-/** One worker, from its start to its end, whoever ends it. */
+/** One worker, from its start to its end. */
 export class Connection {
   readonly #channel: Channel;
   readonly #pending = new Map<number, Pending>();
@@ -41,7 +44,7 @@ export class Connection {
   #ready = false;
   #opened = false;
   #end: Ending | undefined;
-  /** Of the latest call. */
+  /** Kernel times of the latest call. */
   kernelTimes: readonly KernelTime[] = [];
 
   constructor(spawn: Spawn, onProgress: ((progress: LoadProgress) => void) | undefined) {
@@ -63,17 +66,17 @@ export class Connection {
     return this.#end !== undefined;
   }
 
-  /** Whether the engine in the worker is there, as far as is known. */
+  /** Whether the engine in the worker is open, as far as is known here. */
   get isOpen(): boolean {
     return this.#opened && !this.ended;
   }
 
-  /** Throws what calls on a worker that is gone fail with. */
+  /** Throws the error for calls on a worker that has ended, if it has ended. */
   assertAlive(operation: string): void {
     if (this.#end) throw this.#end(operation);
   }
 
-  /** Starts the engine in the worker. If that fails, the worker is ended. */
+  /** Starts the engine in the worker. If that fails, this ends the worker. */
   async open(operation: string, options: EngineOptions): Promise<Report> {
     const timer = setTimeout(() => this.#late(), PATIENCE_MILLISECONDS);
     const progress = this.#onProgress !== undefined;
@@ -99,18 +102,18 @@ export class Connection {
     return done;
   }
 
-  /** What is known of an object in the worker; calls that change the object change it. */
+  /** The known state of an object in the worker. Every call that changes the object updates it. */
   known(object: number): Known {
     return this.#objects.get(object)!;
   }
 
-  /** Gives an object's memory back. What is known of it stays with those who have it. */
+  /** Releases an object in the worker. Callers that hold its known state keep it. */
   async release(object: number): Promise<void> {
     this.#objects.delete(object);
     if (!this.#end) await this.call("dispose", object, "release");
   }
 
-  /** Ends the worker. Calls that are pending, and calls to come, fail with what `ending` makes. */
+  /** Ends the worker. Pending and later calls fail with the error that `ending` makes. */
   end(ending: Ending): void {
     if (this.#end) return;
     this.#end = ending;
@@ -156,7 +159,7 @@ export class Connection {
     }
   }
 
-  /** A listener that throws ends loading, as it does where no worker is between. */
+  /** If the progress listener throws, loading ends, as it does without a worker. */
   #report(progress: LoadProgress): void {
     try {
       this.#onProgress?.(progress);
@@ -186,7 +189,7 @@ export class Connection {
   }
 
   #late(): void {
-    if (this.#ready) return; // what takes so long has time-outs of its own
+    if (this.#ready) return; // the worker runs: its later steps have their own time limits
     const failed = "the engine's worker did not start";
     this.end((operation) => timeOut(operation, failed, "Check the page's worker-src policy."));
   }

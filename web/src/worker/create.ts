@@ -6,10 +6,13 @@ import { addressOf, engineFiles, type Place } from "../wasm/engineFiles.js";
 import type { Spawn } from "./channel.js";
 import { WorkerEngine } from "./workerEngine.js";
 
-/** Options of `createAttention`. What belongs to one thread, a device, cannot be handed to another. */
+/**
+ * Options of `createAttention`, without `device` and `gpu`: a device belongs to one thread and cannot be sent to
+ * another.
+ */
 export type CreateOptions = Omit<AllOptions, "device" | "gpu">;
 
-/** createAttention with the engine in a worker, which is told where the engine's files are. */
+/** createAttention with the engine in a worker. It tells the worker where the engine's files are. */
 export async function createInWorker(
   place: Place,
   spawnAt: (script: string) => Spawn,

@@ -5,7 +5,7 @@ import { browserHost } from "../wasm/browserHost.js";
 import type { Reply, Request } from "./protocol.js";
 import { serve } from "./serve.js";
 
-// What a worker's global scope has; the page's types that the package is checked with do not know it.
+// The worker's global scope. The package is checked with the types of a page, which do not have these members.
 const scope = globalThis as unknown as {
   postMessage(reply: Reply, transfer: ArrayBuffer[]): void;
   onmessage: (event: { readonly data: Request }) => void;
@@ -20,7 +20,10 @@ const answer = serve(browserHost, send);
 scope.onmessage = ({ data }) => void answer(data);
 void holdLock().then((lock) => send({ kind: "ready", version, lock }));
 
-/** Takes a lock for as long as this worker lives: how others learn of its end. Its name, where there are locks. */
+/**
+ * Takes a lock and holds it as long as this worker lives, so that the page notices the worker's end. Returns the lock's
+ * name, or undefined if there are no locks.
+ */
 async function holdLock(): Promise<string | undefined> {
   const locks = navigator.locks as LockManager | undefined;
   if (!locks) return undefined;
@@ -30,18 +33,18 @@ async function holdLock(): Promise<string | undefined> {
       resolve(name);
       return new Promise(() => undefined);
     };
-    locks.request(name, hold).catch(() => resolve(undefined)); // origins of their own kind have none
+    locks.request(name, hold).catch(() => resolve(undefined)); // opaque origins have no locks
   });
 }
 
 /**
- * A policy `require-trusted-types-for 'script'` that comes with this script holds for the workers that it starts: the
- * engine's threads. The page has its own default policy, by which it allowed this worker.
+ * If this script is served with the policy `require-trusted-types-for 'script'`, the policy also applies to the workers
+ * that the script starts: the engine's threads. The page has allowed this worker by its own default policy.
  */
 function allowThreads(): void {
   try {
     scope.trustedTypes?.createPolicy("default", { createScriptURL: (address) => address });
   } catch {
-    // The page allows no policy of this name: with more than one thread the engine says that it could not start.
+    // The page forbids a policy of this name. With more than one thread the engine then reports that it cannot start.
   }
 }

@@ -13,12 +13,13 @@ import {
 } from "../errors/errors.js";
 import { thrownText } from "../foreign/thrown.js";
 
-/** An error as plain data: what structured cloning keeps of one is its message. */
+/** An error as plain data, because structured cloning keeps only its message. */
 export interface ErrorParts {
   readonly name: string;
   readonly message: string;
   readonly code: ErrorCode;
   readonly hint: string;
+  /** Of an EmptyRowError. */
   readonly rows: readonly RowIndex[] | undefined;
   /** The cause as text. */
   readonly cause: string | undefined;
@@ -49,18 +50,18 @@ export function errorParts(operation: string, error: unknown): ErrorParts {
   return { name, message, code, hint, rows, cause: cause === undefined ? undefined : stackOf(cause) };
 }
 
-/** Anything can be a cause: its stack, or what else is known of it. */
+/** The stack of a cause, or other text about it if it has none. A cause can be any value. */
 function stackOf(error: unknown): string {
   try {
     const { stack } = error as { readonly stack?: unknown };
     if (typeof stack === "string") return stack;
   } catch {
-    // null, or an object that does not want to be read
+    // null, or an object that throws when it is read
   }
   return thrownText(error);
 }
 
-/** The error again, of its own class. */
+/** Makes the error again, with its own class. */
 export function errorOf({ name, message, code, hint, rows, cause }: ErrorParts): HeadwiseError {
   const details = { code, hint, ...(cause !== undefined && { cause: new Error(cause) }) };
   if (rows) return new EmptyRowError(message, rows, details);

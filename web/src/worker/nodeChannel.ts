@@ -7,7 +7,8 @@ import type { Reply } from "./protocol.js";
 export const spawnNodeWorker =
   (script: string) =>
   (events: ChannelEvents): Channel => {
-    // The flags of the command line are not for workers: with some (`--input-type` beside `--eval`) none can start.
+    // Without this, workers get the flags of the command line. With some flags (`--input-type` with `--eval`) no worker
+    // starts.
     const worker = new Worker(new URL(script), { execArgv: [] });
     worker.on("message", (reply: Reply) => events.reply(reply));
     worker.on("messageerror", events.lost);

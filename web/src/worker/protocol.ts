@@ -5,10 +5,10 @@ import type { EngineFiles } from "../wasm/engineFiles.js";
 import type { LoadProgress } from "../wasm/host.js";
 import type { ErrorParts } from "./errorParts.js";
 
-/** The engine itself; objects made by it (caches, layers) are counted from 1. */
+/** The number of the engine. The objects that it makes (caches, layers) have the numbers from 1. */
 export const ENGINE = 0;
 
-/** What the engine and its objects do, by the names of `Engine`, `EngineCache` and `EngineLayer`. */
+/** The methods that a request can call, with their names in `Engine`, `EngineCache` and `EngineLayer`. */
 export type Method =
   | "attention"
   | "merge"
@@ -25,18 +25,18 @@ export type Method =
   | "forward"
   | "release";
 
-/** The options of createAttention that the worker sees: the signal and the listener stay where they are. */
+/** The options of createAttention that are sent to the worker. The signal and the progress listener cannot be sent. */
 export interface EngineOptions extends Omit<CheckedOptions, "signal" | "onProgress" | "device" | "gpu"> {
-  /** A bundler may have put the worker's script where it does not find them. */
+  /** The page sends the addresses, because a bundler may have put the worker's script into another folder. */
   readonly files: EngineFiles;
 }
 
-/** From the client. Each is answered once, in order. */
+/** From the client to the worker. The worker answers each request once, in order. */
 export type Request =
   | {
       readonly kind: "open";
       readonly id: number;
-      /** The public function that wants the engine. */
+      /** The public function that needs the engine. */
       readonly operation: string;
       readonly options: EngineOptions;
       readonly progress: boolean;
@@ -56,15 +56,15 @@ export interface ObjectState {
   readonly bytes: number;
 }
 
-/** An object that a call has made or may have changed. */
+/** The state of an object that a call has made or may have changed. */
 export interface ObjectNews {
   readonly object: number;
   readonly state: ObjectState;
 }
 
-/** From the worker. */
+/** From the worker to the client. */
 export type Reply =
-  /** It runs. While it does it holds the lock of that name, where there are locks. */
+  /** The worker runs. It holds the lock of this name as long as it lives, if there are locks. */
   | { readonly kind: "ready"; readonly version: string; readonly lock: string | undefined }
   | { readonly kind: "progress"; readonly progress: LoadProgress }
   | { readonly kind: "opened"; readonly id: number; readonly report: Report }
@@ -72,7 +72,7 @@ export type Reply =
       readonly kind: "done";
       readonly id: number;
       readonly result: unknown;
-      /** The object that the call made. */
+      /** The number of the object that the call made. */
       readonly made: number | undefined;
       readonly news: readonly ObjectNews[];
       readonly kernelTimes: readonly KernelTime[] | undefined;

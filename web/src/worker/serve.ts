@@ -9,10 +9,10 @@ import { errorParts } from "./errorParts.js";
 import { ENGINE, type Method, type ObjectNews, type ObjectState, type Reply, type Request } from "./protocol.js";
 import { buffersOf } from "./shipment.js";
 
-/** Sends a reply; memory in `transfer` is handed over. */
+/** Sends a reply. The memory in `transfer` is transferred. */
 type Send = (reply: Reply, transfer?: ArrayBuffer[]) => void;
 
-/** Answers requests with the engine that a host opens. They come one at a time. */
+/** Answers requests with the engine that a host opens. Requests arrive one at a time. */
 export function serve(hostOf: (files: EngineFiles) => Host, send: Send): (request: Request) => Promise<void> {
   const server = new Server(hostOf, send);
   return (request) => (request.kind === "open" ? server.open(request) : server.call(request));
@@ -57,7 +57,7 @@ class Server {
     }
   }
 
-  /** Methods of `Method` have the same names on both sides. */
+  /** A method has the same name on both sides. */
   #perform(target: number, method: Method, args: readonly unknown[]): unknown {
     const subject = (target === ENGINE ? this.#engine : this.#objects.get(target)) as unknown as Readonly<
       Record<Method, (...args: readonly unknown[]) => unknown>
@@ -65,7 +65,9 @@ class Server {
     return subject[method](...args.map((arg) => this.#unpacked(arg)));
   }
 
-  /** A problem with what did not travel: its results keep the shape [B, H, …], and its cache is the one that lives here. */
+  /**
+   * Adds to a problem what was not sent: results keep the shape [B, H, …], and the cache is the object in this worker.
+   */
   #unpacked(arg: unknown): unknown {
     if (typeof arg !== "object" || arg === null || !("operation" in arg)) return arg;
     const cache = cacheIn([arg]);
@@ -87,7 +89,7 @@ class Server {
 
 type ProgressOf = Extract<Reply, { readonly kind: "progress" }>["progress"];
 
-/** The number of the cache that a problem names. */
+/** The number of the cache in a problem. */
 function cacheIn([problem]: readonly unknown[]): number | undefined {
   const { cache } = (problem ?? {}) as { readonly cache?: unknown };
   return typeof cache === "number" ? cache : undefined;

@@ -4,13 +4,13 @@ import { arrayKind, isSharedBuffer } from "../foreign/typedArray.js";
 type TypedArray = Int8Array<ArrayBufferLike>;
 
 /**
- * Plain data on its way to another thread.
+ * Turns data into a form that can be sent to another thread.
  *
- * Sending an array away would take it from its owner, so a copy is sent: one, however often the array appears. An array
- * in shared memory goes as it is, where memory may be shared.
+ * A transferred array would be lost for its owner, so a copy is transferred: one copy, even if the array appears twice.
+ * An array in shared memory is not copied if memory may be shared.
  */
 export class Shipment {
-  /** What `postMessage` hands over. */
+  /** The buffers that `postMessage` transfers. */
   readonly transfer: ArrayBuffer[] = [];
   readonly #copies = new Map<unknown, unknown>();
 
@@ -20,7 +20,7 @@ export class Shipment {
     this.#operation = operation;
   }
 
-  /** The value as it travels. Functions stay behind, and with them what they know. */
+  /** The value to send. Functions are left out. */
   pack(value: unknown): unknown {
     if (typeof value === "function") return undefined;
     if (typeof value !== "object" || value === null) return value;
@@ -41,7 +41,7 @@ export class Shipment {
   }
 }
 
-/** Whether an array lies in memory that another thread may look into too. */
+/** Whether an array lies in memory that another thread can use too. */
 export function isShared({ buffer }: ArrayBufferView): boolean {
   return isSharedBuffer(buffer) && mayShare();
 }
@@ -51,7 +51,7 @@ export function mayShare(): boolean {
   return typeof SharedArrayBuffer === "function" && globalThis.crossOriginIsolated !== false;
 }
 
-/** The memory of the arrays of a result, which its maker has no more use for. */
+/** The buffers of a result's arrays. The worker does not need them any more, so they can be transferred. */
 export function buffersOf(value: unknown): ArrayBuffer[] {
   if (typeof value !== "object" || value === null) return [];
   if (arrayKind(value)) {

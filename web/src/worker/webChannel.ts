@@ -2,7 +2,7 @@ import type { Report } from "../engine/report.js";
 import type { Channel, ChannelEvents } from "./channel.js";
 import type { Reply } from "./protocol.js";
 
-/** Starts workers of a page or of another worker. */
+/** Starts workers from a page or from another worker. */
 export const spawnWebWorker =
   (script: string) =>
   (events: ChannelEvents): Channel => {
@@ -17,10 +17,10 @@ export const spawnWebWorker =
     };
     worker.onmessageerror = () => events.lost("a message of it could not be read");
     worker.onerror = (event) => {
-      event.preventDefault(); // the calls that fail by it tell
+      event.preventDefault(); // the rejected calls report it
       events.lost(event.message || `${script} could not be loaded`);
     };
-    // A busy worker that was terminated keeps its locks for up to two seconds more.
+    // After terminate() a busy worker may keep its locks for up to two seconds.
     const terminate = () => Worker.prototype.terminate.call(worker);
     worker.terminate = () => {
       terminate();
@@ -37,7 +37,7 @@ function startWorker(url: string): Worker {
   try {
     return new Worker(url, { type: "module" });
   } catch {
-    // Of another origin: a script of the page's own may still import it.
+    // The script has another origin. A script of the page's own origin may import it.
     const own = URL.createObjectURL(new Blob([`import ${JSON.stringify(url)};`], { type: "text/javascript" }));
     return new Worker(own, { type: "module" });
   }
@@ -50,7 +50,7 @@ function unwatched(report: Report): Report {
   return { ...report, reasons: { ...report.reasons, worker } };
 }
 
-/** A browser says nothing when a worker is terminated, but it takes its locks away. */
+/** Resolves when the worker has ended. A browser sends no event for that, but it frees the worker's locks. */
 async function whenFree(lock: string): Promise<void> {
   await navigator.locks.request(lock, () => undefined);
 }

@@ -32,10 +32,10 @@ import { ENGINE, type EngineOptions, type Method } from "./protocol.js";
 import { isShared, mayShare } from "./shipment.js";
 
 /**
- * An engine in a worker. Problems are checked here and computed there.
+ * An engine in a worker. Problems are checked in this thread and computed in the worker.
  *
- * When its worker ends, for whatever reason, its caches and layers are gone. The next call of the instance starts another;
- * if that fails, the call rejects with the reason, and the call after it tries again.
+ * If the worker ends, its caches and layers are lost. The next call of the instance starts a new worker. If that fails,
+ * the call rejects with the reason, and the call after it tries again.
  */
 export class WorkerEngine implements Engine {
   readonly abandons = true;
@@ -109,7 +109,7 @@ export class WorkerEngine implements Engine {
     const { signal, ...rest } = problem;
     const { made } = await this.#call(problem.operation, "createLayer", rest);
     const layer = new RemoteLayer(this.#connection, made!);
-    if (signal?.aborted) await layer.release(); // nobody waits for it any more
+    if (signal?.aborted) await layer.release(); // the caller has given up waiting for it
     return layer;
   }
 
@@ -152,7 +152,7 @@ export class WorkerEngine implements Engine {
 /** An object in the worker. */
 abstract class RemoteObject {
   readonly #connection: Connection;
-  /** Its number. */
+  /** Its number in the worker. */
   readonly object: number;
   readonly #known: Known;
 
@@ -174,7 +174,7 @@ abstract class RemoteObject {
     return this.#connection.call(operation, this.object, method, ...args);
   }
 
-  /** Makes the twin here of a cache that a call made there. */
+  /** The object in this thread for a cache that a call has made in the worker. */
   protected cache({ made }: Done): EngineCache {
     return new RemoteCache(this.#connection, made!);
   }
@@ -228,7 +228,7 @@ class RemoteLayer extends RemoteObject implements EngineLayer {
   }
 }
 
-/** A problem with an output, as it travels: what the caller holds in hand stays here, but for shared memory. */
+/** A problem as it is sent. `into` is sent only if it lies in shared memory. */
 function sent<P extends { readonly output: OutputForm; readonly signal?: AbortSignal | undefined }>(problem: P) {
   const { shape, dtype, into } = problem.output;
   const shared =
@@ -236,7 +236,7 @@ function sent<P extends { readonly output: OutputForm; readonly signal?: AbortSi
   return { ...problem, signal: undefined, output: { shape, dtype, half: false, into: shared } };
 }
 
-/** A result in the form that the caller wants: of the inputs' rank, the output where it is to be. */
+/** Gives a result the form that the caller wants: the inputs' rank, and the output in `into` or with its dtype. */
 function received(
   { operation, output, keepRank, signal }: Pick<AttentionProblem, "operation" | "output" | "keepRank" | "signal">,
   result: AttentionResult,
@@ -251,7 +251,7 @@ function received(
   return Object.fromEntries(parts) as unknown as AttentionResult;
 }
 
-/** Numbers of an output where the caller wants them; who has given up the call keeps `into` as it was. */
+/** Gives an output to the caller. If the caller has aborted the call, `into` is not written. */
 function deliver(
   operation: string,
   { shape, dtype, half, into }: OutputForm,

@@ -1,16 +1,16 @@
-// Fused attention: each workgroup computes Q_TILE rows of one kv head (the heads of its group side by side) against the
-// keys they see, with an online softmax: no matrix of scores exists outside the tile.
+// Attention of many rows. Each workgroup computes Q_TILE rows of one key head (the heads of its group side by side)
+// with the keys that they see. It uses an online softmax: scores exist only for the present tile of keys.
 
 var<workgroup> p_tile: array<vec4<f32>, Q_TILE * KV_TILE / 4>;     // [four keys][row]; at the end the rows' statistics
 var<workgroup> part_max: array<f32, THREADS_X * Q_TILE / TOGETHER>;  // [x][row]
 
 var<private> out: array<vec4<f32>, R * W>;        // [row][four columns]
 var<private> row_max: array<f32, R>;
-var<private> row_sum: array<f32, R>;              // over the keys of this invocation
+var<private> row_sum: array<f32, R>;              // over this invocation's keys
 var<private> row_weighted: array<f32, R>;
 var<private> row_flags: array<u32, R>;
 
-/// Scores to biased scores, hidden ones to LOWEST; returns for each row the keys that are visible, one bit each.
+/// Turns scores into biased scores, and hidden scores into LOWEST. Returns for each row its visible keys, one bit each.
 fn hide(j0: i32, x: u32, y: u32) -> array<u32, R> {
   var visible: array<u32, R>;
   for (var r = 0u; r < R; r++) {
@@ -70,7 +70,8 @@ fn store_p(visible: array<u32, R>, x: u32, y: u32) {
   }
 }
 
-/// value is [B, Hkv, Skv, Dv / 4] by its strides. Keys [first, first + V_KEYS) of the tile that begins at j0.
+/// Loads values: keys [first, first + V_KEYS) of the tile that begins at j0. value is [B, Hkv, Skv, Dv / 4] by its
+/// strides.
 fn load_v(base: u32, j0: i32, first: u32, last: i32, seam: i32, column: u32, t: u32) {
   for (var n = t; n < V_KEYS * VALUE_BLOCK4; n += THREADS) {
     let c4 = column + n % VALUE_BLOCK4;
@@ -103,7 +104,7 @@ fn accumulate(first: u32, x: u32, y: u32) {
   }
 }
 
-/// Marks rows that see a key whose value is not finite. Such a value was set to 0 when it was loaded.
+/// Marks rows that see a key whose value is not finite. Such a value became 0 when it was loaded.
 fn mark_poisoned_values(visible: array<u32, R>, first: u32, x: u32) {
   for (var c4 = 0u; c4 < C4; c4++) {
     for (var c = 0u; c < 4u; c++) {
@@ -116,7 +117,7 @@ fn mark_poisoned_values(visible: array<u32, R>, first: u32, x: u32) {
   }
 }
 
-/// The statistics of a row, from those of the THREADS_X invocations that share it.
+/// The statistics of a row, from those of the THREADS_X invocations that share the row.
 fn row_statistics(r: u32, y: u32) -> Statistics {
   var all = Statistics(row_max[r], 0.0f, 0.0f, 0u);
   for (var n = 0u; n < THREADS_X; n++) {

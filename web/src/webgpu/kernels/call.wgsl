@@ -1,5 +1,5 @@
-// What every attention kernel shares: the call's numbers, its arrays, its rows and who sees whom.
-// Constants come from shader.ts; the order of Params is that of params.ts.
+// Shared by all attention kernels: the call's numbers, its arrays, its rows, and which keys a row sees. shader.ts
+// writes the constants; params.ts has the same order as Params.
 
 struct Params {
   num_heads: u32,
@@ -10,7 +10,7 @@ struct Params {
   depth4: u32,   // head dim in vec4
   value4: u32,   // value dim in vec4
   value_dim: u32,
-  // strides of query, key and value in fours of elements, of output in elements
+  // strides of query, key and value in vec4, of output in elements
   query_batch: u32,
   query_head: u32,
   query_position: u32,
@@ -24,7 +24,7 @@ struct Params {
   output_head: u32,
   output_position: u32,
   output_feature: u32,
-  // strides of mask and bias in elements; 0 along an axis that repeats
+  // strides of mask and bias in elements; 0 along a broadcast axis
   mask_batch: u32,
   mask_head: u32,
   mask_query: u32,
@@ -35,8 +35,8 @@ struct Params {
   bias_key: u32,
   scale: f32,
   softcap: f32,
-  ring_kept: i32,     // first tokens that a cache's ring never drops
-  ring_window: i32,   // places in which the others turn
+  ring_kept: i32,     // first tokens, which a cache's ring never drops
+  ring_window: i32,   // places of the ring for all other tokens
   exclude_self: u32,
   empty_rows: u32,    // EMPTY_…
   num_rows: u32,      // B * Hq * Sq
@@ -44,14 +44,14 @@ struct Params {
   num_sequences: u32,
   row_tiles: u32,     // of the longest sequence
   value_blocks: u32,
-  block_columns: u32, // fours of a value that a decoding workgroup computes
+  block_columns: u32, // vec4 columns of a value that a decoding workgroup computes
   key_parts: u32,
   keys_per_part: u32,
   heads_at: u32,      // in tables: slopes, sinks and gains, num_heads each
   chosen_at: u32,     // in tables: chosen heads, then chosen queries
   chosen_heads: u32,
   chosen_queries: u32,
-  first_row: u32,     // of the rows that this dispatch computes
+  first_row: u32,     // first row of this dispatch
   row_count: u32,
   top_k: u32,
   stage: u32,
@@ -82,8 +82,8 @@ const OUTPUT = 256u;
 const RAGGED = 512u;
 const AVERAGE = 1024u;
 
-/// Whether the call has a feature. Calls with none of those before OUTPUT run a kernel compiled without them (OPTIONS is
-/// false); one kernel serves all the others, for every pipeline costs its compilation.
+/// Whether the call has a feature. If OPTIONS is false, the kernel is compiled without the features before OUTPUT, for
+/// calls that have none of them. One kernel serves all other calls, because every pipeline takes time to compile.
 fn has(feature: u32) -> bool { return (OPTIONS || feature >= OUTPUT) && (params.features & feature) != 0u; }
 
 // Sections of `rows`.
@@ -95,7 +95,7 @@ const FLAGS = 4u;
 
 const SEEN = 1u;      // some key was visible
 const POISONED = 2u;  // a visible key, its bias or the query itself is not finite
-const PADDING = 4u;   // at or past the query length
+const PADDING = 4u;   // at or after the query length
 
 const EMPTY_ZERO = 0u;
 const EMPTY_NAN = 1u;
@@ -112,15 +112,15 @@ struct Sequence {
   num_keys: i32,
   key_length: i32,
   offset: i32,
-  dropped: i32,  // tokens gone from a ring, between those that it keeps and the others
+  dropped: i32,  // tokens that a ring has dropped, between the kept tokens and the others
   seam: i32,     // the place of the first of the others
-  first: i32,    // query i sees the keys from position i + first on, by the window's left side
-  past: i32,     // and those before position i + past, by its right side or causality
+  first: i32,    // query i sees the keys from position i + first on: the window's left side
+  past: i32,     // and the keys before position i + past: its right side or causality
 }
 const SEQUENCE_WORDS = 12u;
 
-/// Query rows, key rows and a ring's tokens have numbers below half of this. A position that is farther away is brought
-/// here, as sequences.ts does with `first` and `past`: sums then fit 32 bits, and no comparison with a key changes.
+/// Query rows, key rows and a ring's tokens have numbers below half of this. A position that is farther away is limited
+/// to it, as sequences.ts does with `first` and `past`. So sums fit 32 bits, and no comparison with a key changes.
 const FARTHEST = 1073741824;
 
 fn sequence_at(n: u32) -> Sequence {
@@ -130,8 +130,8 @@ fn sequence_at(n: u32) -> Sequence {
                   i32(tables[at + 9u]), i32(tables[at + 10u]), i32(tables[at + 11u]));
 }
 
-/// The sequence that holds a packed query row: the batch itself, or in a ragged batch the last that begins at or before it
-/// and is not empty.
+/// The sequence of a packed query row: the batch itself. In a ragged batch it is the last sequence that begins at or
+/// before the row and is not empty.
 fn sequence_of(batch: u32, packed: u32) -> u32 {
   if (!has(RAGGED)) { return batch; }
   var low = 0u;
@@ -147,21 +147,21 @@ fn slope_of(head: u32) -> f32 { return bitcast<f32>(tables[params.heads_at + hea
 fn sink_bits_of(head: u32) -> u32 { return tables[params.heads_at + params.num_heads + head]; }
 fn gain_of(head: u32) -> f32 { return bitcast<f32>(tables[params.heads_at + 2u * params.num_heads + head]); }
 
-// Key rows are numbered in order of position: row j stands at j, or, where a ring has dropped tokens, at its absolute
-// position, and lies where its turn in the ring put it.
+// Key rows are numbered in order of position. Row j is at position j; if a ring has dropped tokens, at its absolute
+// position. It lies at its place in the ring.
 
 fn position_of(j: i32, dropped: i32) -> i32 {
   if (!has(RING)) { return j; }
   return j + select(0, dropped, j >= params.ring_kept);
 }
 
-/// Key rows before a position: the first that stands at it or behind it, were there no end.
+/// The number of key rows before a position: the row at or after that position, as if the keys had no end.
 fn rows_before(position: i32, dropped: i32) -> i32 {
   if (!has(RING) || position <= params.ring_kept) { return position; }
   return max(params.ring_kept, position - dropped);
 }
 
-/// Where key row j lies in memory.
+/// The place of key row j in memory.
 fn place_of(j: i32, seam: i32) -> u32 {
   if (!has(RING) || j < params.ring_kept) { return u32(j); }
   let turned = j - params.ring_kept + seam;
@@ -180,15 +180,15 @@ fn keys_seen_by(i: i32, sequence: Sequence) -> KeyRange {
   return KeyRange(sequence.key_begin + begin, sequence.key_begin + select(end, begin, i >= sequence.query_length));
 }
 
-/// A query row of one head, with all that decides which keys it sees.
+/// A query row of one head, with everything that decides which keys it sees.
 struct Row {
   query: u32,     // first vec4 in `query`
   head: u32,
   index: u32,     // (b * Hq + h) * Sq + i
   begin: i32,
   end: i32,
-  position: i32,  // where it stands, counted over the packed keys; at most FARTHEST away
-  exact: u32,     // the same, however far, modulo 2^32
+  position: i32,  // its position, counted over the packed keys, limited to FARTHEST
+  exact: u32,     // the same without the limit, modulo 2^32
   dropped: i32,
   mask: u32,      // element for key 0
   bias: u32,
@@ -211,7 +211,7 @@ fn make_row(sequence: Sequence, head: u32, i: u32) -> Row {
   );
 }
 
-/// Visible by position, length and mask; the bias has its own word (see `biased`).
+/// Whether key row j is visible by position, length and mask. The bias decides separately (see `biased`).
 fn is_visible(row: Row, j: i32) -> bool {
   var visible = j >= row.begin && j < row.end && (params.exclude_self == 0u || position_of(j, row.dropped) != row.position);
   if (has(MASK) && visible) {
@@ -221,20 +221,20 @@ fn is_visible(row: Row, j: i32) -> bool {
   return visible;
 }
 
-/// How far key row j is from a row: always below 2^32, so a difference modulo 2^32 is exact.
+/// The distance of key row j from a row. It is always below 2^32, so a difference modulo 2^32 is exact.
 fn distance_to(row: Row, j: i32) -> f32 {
   let position = position_of(j, row.dropped);
   return f32(select(u32(position) - row.exact, row.exact - u32(position), row.position >= position));
 }
 
-/// A score on its way to the softmax: `visible` and `poisoned` decide, `score` counts only where they allow it.
+/// A score before the softmax. Use `score` only if `visible` is true and `poisoned` is false.
 struct Score {
   score: f32,
   visible: bool,
   poisoned: bool,
 }
 
-/// tanh by Cephes' rational steps: WGSL's own may be off by 1e-5.
+/// tanh by the rational approximation of Cephes, because WGSL's own tanh may be off by 1e-5.
 fn tanh_exactly(x: f32) -> f32 {
   let size = abs(x);
   let z = x * x;
@@ -254,7 +254,7 @@ fn bias_bits(at: u32) -> u32 {
   return wide_of((bias[at / 2u] >> (16u * (at % 2u))) & 0xffffu);
 }
 
-/// Raw score to biased score, and who may look at it.
+/// Turns a raw score into a biased score, and decides whether the key is visible.
 fn biased(row: Row, j: i32, raw: f32, poisoned: bool) -> Score {
   var s = Score(softcapped(raw), is_visible(row, j), poisoned);
   if (has(ALIBI)) { s.score -= slope_of(row.head) * distance_to(row, j); }
@@ -267,7 +267,7 @@ fn biased(row: Row, j: i32, raw: f32, poisoned: bool) -> Score {
   return s;
 }
 
-/// exp(s - maximum) for s <= maximum; far below it the result is 0 without an infinite difference on the way.
+/// exp(s - maximum) for s <= maximum. Far below the maximum the result is 0, without an infinite difference.
 fn exp_below(s: f32, maximum: f32) -> f32 { return exp(max(s, maximum - 104.0f) - maximum); }
 
 /// Workgroups are counted along a grid of any width, so that no dimension exceeds its limit.

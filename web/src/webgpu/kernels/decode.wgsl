@@ -1,6 +1,6 @@
-// Attention of few rows, as in decoding: each workgroup computes Q_TILE rows of one kv head (the heads of its group side by
-// side) against a part of its keys, which it reads once and in order: LANES invocations for each key, then one for each
-// column of the values. No row of a larger tile is computed for nothing.
+// Attention of few rows, as in decoding. Each workgroup computes Q_TILE rows of one key head (the heads of its group
+// side by side) with a part of its keys. It reads each key once, in order: first LANES invocations for each key, then
+// one invocation for each column of the values. Few rows waste no work, because the tile is small.
 
 var<workgroup> row_flags: array<atomic<u32>, Q_TILE>;
 var<workgroup> row_top: array<atomic<u32>, Q_TILE>;       // the largest score so far, see `ordered`
@@ -12,7 +12,7 @@ var<workgroup> p_tile: array<f32, Q_TILE * KEYS>;         // [row][key]: scores,
 var<workgroup> columns_of: array<vec4<f32>, THREADS>;   // of a row, by invocation
 
 const KEYS_AT_ONCE = THREADS / LANES;
-/// Scores of a tile that an invocation looks after: those of one key.
+/// Number of scores of a tile that one invocation handles. They all belong to one key.
 const OWN_SCORES = (Q_TILE * KEYS + THREADS - 1u) / THREADS;
 
 var<private> out: array<vec4<f32>, Q_TILE>;      // one column of four
@@ -20,7 +20,7 @@ var<private> row_max: array<f32, Q_TILE>;
 var<private> sums: array<f32, OWN_SCORES>;
 var<private> weighted: array<f32, OWN_SCORES>;
 
-/// Floats as words that ascend with them.
+/// Turns a float into a word. The words have the same order as the floats.
 fn ordered(x: f32) -> u32 {
   let bits = bitcast<u32>(x);
   return bits ^ select(0x80000000u, 0xffffffffu, (bits >> 31u) == 1u);
@@ -43,13 +43,13 @@ fn load_rows(task: Task, t: u32) {
   }
 }
 
-/// Products of the rows with keys [j0, j0 + KEYS), a share of each for every lane. key is [B, Hkv, Skv, D / 4] by its
-/// strides; `base` is that of batch and head.
+/// Products of the rows with keys [j0, j0 + KEYS); each lane computes a share. key is [B, Hkv, Skv, D / 4] by its
+/// strides; `base` is the offset of batch and head.
 fn multiply_keys(base: u32, j0: i32, last: i32, seam: i32, t: u32) {
   let lane = t % LANES;
   for (var first = 0u; first < KEYS; first += KEYS_AT_ONCE) {
     let jj = first + t / LANES;
-    var dot_of = array<f32, Q_TILE>();  // zeros by name: SwiftShader sets a loop's variable to its default only once
+    var dot_of = array<f32, Q_TILE>();  // explicit zeros: SwiftShader initializes a variable in a loop only once
     if (j0 + i32(jj) < last) {
       let row = base + place_of(j0 + i32(jj), seam) * params.key_position;
       let scale = key_scale(row);
@@ -67,7 +67,7 @@ fn multiply_keys(base: u32, j0: i32, last: i32, seam: i32, t: u32) {
   }
 }
 
-/// The shares to biased scores, hidden ones to LOWEST.
+/// Adds the lanes' shares and turns them into biased scores, and hidden scores into LOWEST.
 fn finish_scores(j0: i32, t: u32) {
   for (var n = t; n < Q_TILE * KEYS; n += THREADS) {
     let r = n / KEYS;
@@ -84,7 +84,7 @@ fn finish_scores(j0: i32, t: u32) {
   }
 }
 
-/// Scores to weights under the rows' new maxima; what was summed under the old ones is scaled down.
+/// Turns scores into weights with the rows' new maxima. Earlier sums are scaled down to the new maxima.
 fn weigh(t: u32) {
   for (var k = 0u; k < OWN_SCORES; k++) {
     let n = k * THREADS + t;
@@ -108,7 +108,8 @@ fn weigh(t: u32) {
   }
 }
 
-/// value is [B, Hkv, Skv, Dv / 4] by its strides. Every `groups`th key of the tile, one column.
+/// Adds the weighted values: every `groups`th key of the tile, one column. value is [B, Hkv, Skv, Dv / 4] by its
+/// strides.
 fn add_values(base: u32, j0: i32, last: i32, seam: i32, c4: u32, group: u32, groups: u32) {
   var poisoned = 0u;
   for (var jj = group; jj < min(KEYS, u32(last - j0)); jj += groups) {
@@ -124,7 +125,7 @@ fn add_values(base: u32, j0: i32, last: i32, seam: i32, c4: u32, group: u32, gro
   }
 }
 
-/// The statistics of a row, from those of the invocations that looked after its keys.
+/// The statistics of a row, from those of the invocations that computed its scores.
 fn row_statistics(r: u32) -> Statistics {
   var all = Statistics(row_max[r], 0.0f, 0.0f, atomicLoad(&row_flags[r]));
   for (var n = r * KEYS; n < (r + 1u) * KEYS; n++) {

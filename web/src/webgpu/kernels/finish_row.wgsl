@@ -1,6 +1,6 @@
-// From the statistics of a whole row to what the caller gets.
+// Computes the results of a row from the statistics of the whole row.
 
-/// sum = Σ exp(s - maximum), weighted = Σ exp(s - maximum) (s - maximum), over the keys seen.
+/// sum = Σ exp(s - maximum), weighted = Σ exp(s - maximum) (s - maximum), over the visible keys.
 struct Statistics {
   maximum: f32,
   sum: f32,
@@ -10,7 +10,7 @@ struct Statistics {
 
 fn nothing_seen() -> Statistics { return Statistics(LOWEST, 0.0f, 0.0f, 0u); }
 
-/// The statistics of two disjoint sets of keys together.
+/// Merges the statistics of two disjoint sets of keys.
 fn united(a: Statistics, b: Statistics) -> Statistics {
   let maximum = max(a.maximum, b.maximum);
   let ka = exp_below(a.maximum, maximum);
@@ -21,7 +21,7 @@ fn united(a: Statistics, b: Statistics) -> Statistics {
                     ka * (a.weighted + lift_a * a.sum) + kb * (b.weighted + lift_b * b.sum), a.flags | b.flags);
 }
 
-/// A row ready to be written: out = factor * accumulated, unless `fill` says otherwise.
+/// How to write a row: out = factor * accumulated, unless `fill` names another value.
 struct Finished {
   factor: f32,
   fill: u32,  // FILL_…
@@ -38,7 +38,7 @@ fn policy_fill(flags: u32, key_length: i32) -> u32 {
   return FILL_ZERO;
 }
 
-/// Takes in the sink; writes the row's lse, entropy and statistics if `write`; tells how to scale its output.
+/// Adds the sink. Writes the row's lse, entropy and statistics if `write`. Returns how to scale its output.
 fn finish_row(head: u32, index: u32, key_length: i32, seen: Statistics, write: bool) -> Finished {
   var s = seen;
   let sink = sink_bits_of(head);
@@ -77,7 +77,7 @@ fn finish_row(head: u32, index: u32, key_length: i32, seen: Statistics, write: b
   return finished;
 }
 
-/// The mean of the values at j < key_length, hidden or not, of one vec4 column; NaN cannot be kept out of it.
+/// The mean of the values at j < key_length, hidden ones too, for one vec4 column. A NaN among them stays NaN.
 fn mean_of_values(sequence: Sequence, group: u32, c4: u32) -> vec4<u32> {
   let base = sequence.batch * params.value_batch + group * params.value_head;
   var sum = vec4<f32>();

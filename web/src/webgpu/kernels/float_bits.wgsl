@@ -1,4 +1,4 @@
-// Floats as bits. WGSL leaves arithmetic with Inf and NaN open, so they are only ever looked at and written as bits.
+// Floats as bits. WGSL does not define arithmetic with Inf and NaN, so we test and write them only as bits.
 
 const EXPONENT = 0x7f800000u;
 const HALF_EXPONENT = 0x7c00u;
@@ -14,8 +14,8 @@ fn wide_of(half: u32) -> u32 {
   return select(bitcast<u32>(unpack2x16float(select(half, 0u, special)).x), infinite, special);
 }
 
-/// A float32 as float16, rounded to the nearest with ties to even as the contract's storage rule asks: WGSL lets
-/// pack2x16float round either way and says nothing about what overflows.
+/// A float32 as float16, rounded to the nearest with ties to even, as the contract's storage rule says. WGSL's
+/// pack2x16float may round either way, and its overflow is not defined.
 fn half_of(bits: u32) -> u32 {
   let sign = (bits >> 16u) & 0x8000u;
   let size = bits & 0x7fffffffu;

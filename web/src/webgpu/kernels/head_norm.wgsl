@@ -1,5 +1,5 @@
 // Norm of each head's row, in place: x / sqrt(mean(x²) + epsilon) * gain, or x / max(|x|, epsilon) * gain. One
-// invocation for each row.
+// invocation computes one row.
 
 struct Shape {
   rows: u32,

@@ -1,12 +1,12 @@
-// Scores or probabilities of chosen heads and queries, written out: [B, heads, queries, Skv]. The probabilities are
-// formed again from the rows' maximum and sum, so the attention pass never stores them. Each workgroup computes a
-// Q_TILE by KV_TILE tile; a mean over heads adds up in registers.
+// Writes scores or probabilities of chosen heads and queries: [B, heads, queries, Skv]. Probabilities are computed
+// again from the rows' maximum and sum, so the attention pass does not store them. Each workgroup computes a tile of
+// Q_TILE by KV_TILE. A mean over heads is summed in registers.
 
 const RAW = 0u;
 const SOFTCAPPED = 1u;
 const BIASED = 2u;
 const PROBS = 3u;
-const RANKED = 4u;  // probs as words that ascend with them: 0 where no head may look, 1 + bits, NaN above all
+const RANKED = 4u;  // probs as words with the same order: 0 if no head sees the key, else 1 + bits; NaN above all
 
 var<private> total: array<vec4<f32>, R * C4>;
 var<private> looked: array<u32, R>;    // visible in some head, one bit for each key
@@ -14,7 +14,7 @@ var<private> tainted: array<u32, R>;   // NaN in some head
 
 fn chosen_head(n: u32) -> u32 { return tables[params.chosen_at + n]; }
 
-/// The packed query of the m-th row that this dispatch computes; rows beyond the last repeat it.
+/// The packed query of row m of this dispatch. Rows after the last one repeat it.
 fn packed_query(m: u32) -> u32 {
   return tables[params.chosen_at + params.chosen_heads + params.first_row + min(m, params.row_count - 1u)];
 }

@@ -1,5 +1,6 @@
-// How a workgroup of one dimension falls into subgroups: the size of each invocation's subgroup where it stands in its place
-// there, 0 where it does not. WGSL leaves the order open; together_subgroup.wgsl needs neighbours to be neighbours.
+// Writes for each invocation of a one-dimensional workgroup the size of its subgroup, or 0 if its place in the subgroup
+// differs from its place in the workgroup. WGSL does not define the order, but together_subgroup.wgsl needs neighbours
+// in the workgroup to be neighbours in the subgroup.
 
 @group(0) @binding(0) var<storage, read_write> sizes: array<u32>;
 

@@ -1,5 +1,5 @@
-// Unites results over disjoint keys: w_p = exp(lse_p - lse), o = Σ w_p o_p, lse = ln(Σ exp(lse_p) + exp(sink)).
-// One invocation for each element of the output; parts follow each other in both arrays.
+// Merges results over disjoint keys: w_p = exp(lse_p - lse), o = Σ w_p o_p, lse = ln(Σ exp(lse_p) + exp(sink)). One
+// invocation computes one element of the output. In both arrays the parts follow each other.
 
 struct Shape {
   num_rows: u32,  // B * Hq * Sq
@@ -28,7 +28,7 @@ const LOWEST = -3.4028234663852886e+38f;
 
 fn lse_bits(part: u32, row: u32) -> u32 { return part_lse[part * shape.num_rows + row]; }
 
-/// exp(x - maximum) for x <= maximum, of a logarithm as bits; 0 for minus infinity.
+/// exp(x - maximum) for x <= maximum. `bits` are those of the logarithm x; the result is 0 for minus infinity.
 fn share(bits: u32, maximum: f32) -> f32 {
   if (bits == MINUS_INFINITY) { return 0.0f; }
   return exp(max(bitcast<f32>(bits), maximum - 104.0f) - maximum);

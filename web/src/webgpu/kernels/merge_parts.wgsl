@@ -1,5 +1,5 @@
-// Unites the parts of the keys that split attention computed: one workgroup for each row, whose invocations first share
-// the parts' statistics among them, then the columns of the output and the parts.
+// Merges the parts of the keys into which attention was split. One workgroup computes one row: its invocations first
+// share the parts' statistics, then the columns of the output and the parts.
 
 @group(0) @binding(9) var<storage, read> part_rows: array<vec4<u32>>;     // [part][row]: maximum, sum, weighted, flags
 @group(0) @binding(10) var<storage, read> part_outputs: array<vec4<f32>>; // [part][row][Dv / 4]

@@ -1,7 +1,7 @@
-// float32 to float16, two a word.
+// Converts float32 to float16, two numbers in a word.
 
 struct Shape {
-  count: u32,  // float32 to read
+  count: u32,  // number of float32
   grid_width: u32,
 }
 

@@ -1,5 +1,5 @@
-// Rows of float32 or float16 in any layout as float32 [B, H, S, width4] with whole vec4, the rest zeros: what the
-// attention kernels read when an input is "BES", has a width that 4 does not divide, or differs in dtype.
+// Packs rows of float32 or float16 in any layout to float32 [B, H, S, width4] with whole vec4, padded with zeros. The
+// attention kernels need that if an input is "BES", if 4 does not divide its width, or if dtypes differ.
 
 struct Shape {
   batch_stride: u32,

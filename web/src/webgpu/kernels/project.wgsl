@@ -1,5 +1,6 @@
-// y = x W + b: a tile of 4 * THREADS_Y rows by 4 * COLUMNS4 * THREADS_X columns for each workgroup, 4 rows by COLUMNS4
-// vec4 columns for each invocation. Columns are split into heads of head_width, each written at a stride of its own.
+// y = x W + b. Each workgroup computes a tile of 4 * THREADS_Y rows by 4 * COLUMNS4 * THREADS_X columns, each
+// invocation 4 rows by COLUMNS4 vec4 columns. Columns are split into heads of head_width; the heads have a stride of
+// their own.
 
 struct Shape {
   rows: u32,     // B * S

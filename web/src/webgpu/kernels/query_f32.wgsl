@@ -1,2 +1,2 @@
-// Four features of a query stored as float32.
+// Reads four features of a float32 query.
 fn query_bits(at: u32) -> vec4<u32> { return query[at]; }

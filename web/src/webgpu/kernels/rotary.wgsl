@@ -1,5 +1,5 @@
-// Rotary embedding: pairs of features turn by the angle of their position, the rest pass. One invocation for each
-// feature; x and y lie in the same layout.
+// Rotary embedding: pairs of features turn by the angle of their position, other features stay as they are. One
+// invocation computes one feature. x and y have the same layout.
 
 struct Shape {
   batch: u32,

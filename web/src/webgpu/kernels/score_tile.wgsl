@@ -1,5 +1,5 @@
-// Raw scores of Q_TILE rows against KV_TILE keys: a matrix product in chunks of the head dim, with register tiles of
-// R rows by 4 * C4 keys for each of THREADS_X by THREADS_Y invocations.
+// Raw scores of Q_TILE rows and KV_TILE keys: a matrix product in chunks of the head dim. Each of THREADS_X by
+// THREADS_Y invocations computes a register tile of R rows by 4 * C4 keys.
 
 var<workgroup> key_poison: array<atomic<u32>, KV_TILE>;  // by key
 var<workgroup> q_tile: array<vec4<f32>, CHUNK4 * Q_TILE>;
@@ -7,8 +7,8 @@ var<workgroup> kv_tile: array<tile4, KV_CAPACITY>;
 
 var<private> scores: array<vec4<f32>, R * C4>;  // [row][four keys]
 
-/// Where key `jj` of the tile lies in a row of kv_tile. Invocation x owns keys 4x … 4x + 3 (and so on, C4 times), and
-/// neighbours then read neighbouring vec4: no bank is asked twice.
+/// The place of key `jj` of the tile in a row of kv_tile. Invocation x owns keys 4x … 4x + 3 (and so on, C4 times).
+/// With this order neighbouring invocations read neighbouring vec4, so there is no bank conflict.
 fn key_slot(jj: u32) -> u32 {
   let block = jj / (4u * THREADS_X);
   return block * 4u * THREADS_X + (jj % 4u) * THREADS_X + (jj / 4u) % THREADS_X;
@@ -22,7 +22,7 @@ fn load_q(chunk: u32, t: u32) {
   }
 }
 
-/// key is [B, Hkv, Skv, D / 4] by its strides; `base` is that of batch and head.
+/// Loads a chunk of the keys. key is [B, Hkv, Skv, D / 4] by its strides; `base` is the offset of batch and head.
 fn load_k(base: u32, j0: i32, last: i32, seam: i32, chunk: u32, t: u32) {
   for (var n = t; n < CHUNK4 * KV_TILE; n += THREADS) {
     let d4 = n % CHUNK4;
@@ -40,7 +40,7 @@ fn load_k(base: u32, j0: i32, last: i32, seam: i32, chunk: u32, t: u32) {
   }
 }
 
-/// scores = the rows of row_tile times the keys [j0, j0 + KV_TILE); keys from `last` on count as zeros.
+/// scores = the rows of row_tile times the keys [j0, j0 + KV_TILE). Keys from `last` on are zeros.
 fn score_tile(base: u32, j0: i32, last: i32, seam: i32, t: u32) {
   let x = t % THREADS_X;
   let y = t / THREADS_X;
@@ -67,5 +67,5 @@ fn score_tile(base: u32, j0: i32, last: i32, seam: i32, t: u32) {
   }
 }
 
-/// The key within the tile of component c of scores[… * C4 + c4].
+/// The number within the tile of the key of component c of scores[… * C4 + c4].
 fn key_of(x: u32, c4: u32, c: u32) -> u32 { return (c4 * THREADS_X + x) * 4u + c; }

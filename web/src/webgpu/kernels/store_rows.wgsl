@@ -1,8 +1,9 @@
-// Appends rows of float32 or float16 in any layout to one side of a cache, [B, Hkv, places, row], as float32, float16 or
-// int8 in whole fours, the rest zeros; behind an int8 row comes its scale. LANES invocations for each row.
+// Appends rows of float32 or float16 in any layout to one side of a cache, [B, Hkv, places, row], as float32, float16
+// or int8. Rows are padded with zeros to whole vec4. An int8 row is followed by its scale. LANES invocations store one
+// row.
 
 struct Shape {
-  // of the source, in elements
+  // strides of the source, in elements
   batch_stride: u32,
   head_stride: u32,
   position_stride: u32,
@@ -21,14 +22,15 @@ struct Shape {
 
 @group(0) @binding(0) var<uniform> shape: Shape;
 @group(0) @binding(1) var<storage, read> source: array<u32>;
-@group(0) @binding(2) var<storage, read> batches: array<vec2<u32>>;  // [B] tokens held so far, tokens to append
+@group(0) @binding(2) var<storage, read> batches: array<vec2<u32>>;  // [B]: tokens held so far, tokens to append
 @group(0) @binding(3) var<storage, read_write> cache: array<u32>;
 
 const LANES = 8u;
 const ROWS = THREADS / LANES;
 const LARGEST_SCALE = 0x7c010203u;  // 127 times this is still finite
 
-var<workgroup> largest: array<atomic<u32>, ROWS>;  // magnitudes order like their bits, what is not finite on top
+// The bits of the largest magnitude. Bits have the order of the magnitudes; numbers that are not finite are largest.
+var<workgroup> largest: array<atomic<u32>, ROWS>;
 
 fn element(at: u32) -> u32 {
   if (!HALF) { return source[at]; }
@@ -44,15 +46,16 @@ fn four(base: u32, c4: u32) -> vec4<u32> {
   return bits;
 }
 
-/// Where the token at a position lies once `total` tokens are in, or `places` if a ring has dropped it by then.
+/// The place of the token at a position after `total` tokens were appended, or `places` if a ring has dropped it by
+/// then.
 fn place_of(position: u32, total: u32) -> u32 {
   if (shape.ring_window == 0u || position < shape.ring_kept) { return position; }
   if (position + shape.ring_window < total) { return shape.places; }
   return shape.ring_kept + (position - shape.ring_kept) % shape.ring_window;
 }
 
-/// max|x| / 127, or NaN's bits if something is not finite. Rounded to the nearest as the CPU does, which WGSL's division
-/// need not be: by whole numbers, the fraction times 128 over 127.
+/// max|x| / 127, or the bits of NaN if a number is not finite. It must be rounded to the nearest, as on the CPU, but
+/// WGSL's division need not be. So it divides whole numbers: the fraction times 128 by 127.
 fn scale_of(largest_bits: u32) -> u32 {
   if (not_finite(largest_bits)) { return NOT_A_NUMBER; }
   let exponent = largest_bits >> 23u;

@@ -1,4 +1,4 @@
-// Four float16 numbers of a key or value as they lie in memory; no shader-f16 is needed to read them.
+// Reads four float16 numbers of a key or value as float32, without shader-f16.
 
 fn key_scale(row: u32) -> u32 { return 0u; }
 fn value_scale(row: u32) -> u32 { return 0u; }
@@ -9,7 +9,8 @@ fn any_not_finite(x: stored, scale: u32) -> bool {
   return any((halves(x) & vec4<u32>(HALF_EXPONENT)) == vec4<u32>(HALF_EXPONENT));
 }
 
-/// The numbers, with 0 in place of what is not finite: a hidden NaN must not reach a neighbour as 0 * NaN.
+/// The numbers, with 0 in place of a number that is not finite. Otherwise a hidden NaN would spoil other rows, because
+/// 0 * NaN is NaN.
 fn finite_part(x: stored, scale: u32) -> vec4<f32> {
   let bits = halves(x);
   let clean = select(bits, vec4<u32>(0u), (bits & vec4<u32>(HALF_EXPONENT)) == vec4<u32>(HALF_EXPONENT));

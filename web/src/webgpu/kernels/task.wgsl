@@ -1,13 +1,13 @@
-// What one workgroup of an attention pass does: its rows, keys and columns, and where its results go. The parts of long keys
-// follow each other in `output` and `rows`; merge_parts.wgsl unites them.
+// The task of one workgroup of an attention pass: its rows, keys and columns, and the place of its results. Parts of
+// the keys follow each other in `output` and `rows`; merge_parts.wgsl merges them.
 
 struct Task {
   sequence: Sequence,
   part: u32,
   column: u32,     // first vec4 column of the values
-  group: u32,      // kv head
-  first_row: u32,  // of the sequence's, the heads of a group side by side
-  num_rows: u32,   // of the sequence; a workgroup behind them has nothing to do
+  group: u32,      // key head
+  first_row: u32,  // of the sequence; the heads of a group are side by side
+  num_rows: u32,   // of the sequence; a workgroup after the last row does nothing
   begin: i32,      // keys that some row of the tile may see
   end: i32,
   key_base: u32,
@@ -27,7 +27,8 @@ fn task_of(index: u32, tile_rows: u32, tile_columns: u32) -> Task {
   let sequence = sequence_at(work / params.num_kv_heads);
   task.sequence = sequence;
   task.num_rows = sequence.num_queries * params.group_size;
-  // Positions ascend with the rows, so the first row begins and the last row ends the range that the tile sees.
+  // Positions grow with the rows. So the first row gives the begin and the last row the end of the keys that the tile
+  // sees.
   let last_row = min(task.first_row + tile_rows, task.num_rows) - 1u;
   let last_i = min(i32(last_row / params.group_size), sequence.query_length - 1);
   let part_begin = sequence.key_begin + i32(task.part * params.keys_per_part);
@@ -41,14 +42,14 @@ fn task_of(index: u32, tile_rows: u32, tile_columns: u32) -> Task {
 fn head_of(task: Task, n: u32) -> u32 { return task.group * params.group_size + n % params.group_size; }
 fn query_of(n: u32) -> u32 { return n / params.group_size; }
 
-/// Row n of the sequence; beyond the last one that sees nothing and is not loaded.
+/// Row n of the sequence. A row after the last one sees nothing and is not loaded.
 fn row_of(task: Task, n: u32) -> Row {
   var row = make_row(task.sequence, head_of(task, n), query_of(n));
   if (n >= task.num_rows) { row.end = row.begin - 1; }
   return row;
 }
 
-/// Finishes row n, or keeps its part; writes its statistics if `write`.
+/// Finishes row n, or keeps its part. Writes its statistics if `write`.
 fn close_row(task: Task, n: u32, index: u32, seen: Statistics, write: bool) -> Finished {
   var s = seen;
   s.flags |= select(0u, PADDING, i32(query_of(n)) >= task.sequence.query_length);

@@ -1,9 +1,10 @@
-// The rows of a tile and their queries, Q_TILE of them.
+// The Q_TILE rows of a tile and their queries.
 
 var<workgroup> row_tile: array<Row, Q_TILE>;
 var<workgroup> query_poison: array<atomic<u32>, Q_TILE>;
 
-/// Four features of row r times the scale; 0 where they are not finite (the row is marked), and for a row that is none.
+/// Four features of row r times the scale. A feature that is not finite becomes 0, and the row is marked. A row after
+/// the last one is 0.
 fn scaled_query(r: u32, at: u32) -> vec4<f32> {
   if (at >= params.depth4 || row_tile[r].begin > row_tile[r].end) { return vec4<f32>(); }
   let bits = query_bits(row_tile[r].query + at);

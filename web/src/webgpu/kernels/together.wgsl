@@ -1,4 +1,4 @@
-// Neighbouring invocations on their own: what they would do together goes through workgroup memory.
+// Without subgroups an invocation keeps its own number here. Neighbours combine numbers through workgroup memory.
 
 fn sum_together(x: f32) -> f32 { return x; }
 fn max_together(x: f32) -> f32 { return x; }

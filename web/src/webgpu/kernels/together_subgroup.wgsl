@@ -1,4 +1,4 @@
-// TOGETHER (4 or 8) neighbouring invocations of a subgroup, none of which is ever missing.
+// Sum and maximum over TOGETHER (4 or 8) neighbouring invocations of a subgroup. All of them must be active.
 
 fn sum_together(x: f32) -> f32 {
   var sum = x + subgroupShuffleXor(x, 1u);

@@ -1,5 +1,5 @@
-// The k largest of each row of ranked probabilities (see inspect.wgsl), ties to the lower index. One workgroup for each
-// row: k rounds, each of which finds the largest (word, index) behind the one before.
+// The k largest of each row of ranked probabilities (see inspect.wgsl); of equal ones the lower index comes first. One
+// workgroup computes one row in k rounds. Each round finds the largest (word, index) after the previous one.
 
 @group(0) @binding(9) var<storage, read> ranked: array<u32>;  // [B, heads, row_count, Skv]
 
@@ -30,7 +30,7 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
   let row = workgroup_index(id);
   if (row >= params.workgroups) { return; }
   let base = row * params.key_length;
-  // [B, heads, chosen_queries, k] in the whole, of which this dispatch writes row_count queries from first_row on.
+  // The result is [B, heads, chosen_queries, k]. This dispatch writes row_count of the queries, from first_row on.
   let place = (row / params.row_count * params.chosen_queries + params.first_row + row % params.row_count) * params.top_k;
 
   var last = Candidate(NOBODY, 0u);
