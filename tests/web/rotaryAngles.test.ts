@@ -1,4 +1,4 @@
-// The rules for the angles of a rotary embedding stand in readAngles, in cpp/src/rotary.cpp and in the readers of saved
+// The rules for the angles of a rotary embedding stand in readAngles, in cpp/src/position/rotary_rules.cpp and in the readers of saved
 // caches. They must be the same: whatever one of them lets pass, the others must take.
 
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";

@@ -1,3 +1,4 @@
+import { expectLayoutsToMix } from "../web/layouts.js";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { createAttention, EmptyRowError, type Attention, type AttentionSettingsOptions } from "headwise";
@@ -42,6 +43,9 @@ describeOnGpu("WebGPU", () => {
     const reference = referenceAttention(query, key, value, options);
     expect(resultProblems(result, options.returns, reference)).toEqual({});
   });
+
+  test("every layout of queries beside every layout of keys and values gives the same bits", () =>
+    expectLayoutsToMix(hw));
 
   test("random legal calls agree with the double reference", async () => {
     await fc.assert(

@@ -34,6 +34,7 @@ function facts(shape: Partial<AttentionShape>, rest: Partial<AttentionFacts> = {
     operation: "test",
     shape: whole,
     layout: "BHSD",
+    kvLayout: "BHSD",
     dtypes: { query: "float32", key: "float32", value: "float32" },
     output: "float32",
     mask: false,

@@ -103,6 +103,7 @@ function factsOf(
     operation: "test",
     shape: { batchSize: 1, numHeads, numKvHeads: 1, queryLength, keyLength: 4096, headDim: 64, valueDim },
     layout: "BHSD",
+    kvLayout: "BHSD",
     dtypes: { query: dtype, key: dtype, value: dtype },
     output: dtype,
     mask,

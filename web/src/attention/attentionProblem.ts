@@ -28,8 +28,10 @@ import { readReturns, type Returns, type Wanted } from "./returns.js";
 
 /** Options of `scaledDotProductAttention`. */
 export interface AttentionOptions extends AttentionSettingsOptions {
-  /** Memory order of query, key, value and output. Default `"BHSD"`. */
+  /** Memory order of query and output, and of key and value unless kvLayout says otherwise. Default `"BHSD"`. */
   readonly layout?: Layout;
+  /** Memory order of key and value. Default `layout`. If it differs, their rank may also differ from the rank of query. */
+  readonly kvLayout?: Layout;
   /** Number of query heads; needed for `"BSE"` and `"BES"` of rank 3, otherwise read from the shape. */
   readonly numHeads?: number;
   /** Number of key and value heads; it divides numHeads. Default: numHeads, or what the shape says. */
@@ -55,6 +57,7 @@ export interface AttentionOptions extends AttentionSettingsOptions {
 export interface AttentionProblem {
   readonly operation: string;
   readonly layout: Layout;
+  readonly kvLayout: Layout;
   readonly shape: AttentionShape;
   readonly query: CheckedFloats;
   readonly key: CheckedFloats;
@@ -73,6 +76,7 @@ export const OPTION_NAMES = [
   ...SETTINGS_NAMES,
   ...namesOf<Omit<AttentionOptions, keyof AttentionSettingsOptions>>({
     layout: true,
+    kvLayout: true,
     numHeads: true,
     numKvHeads: true,
     cuSeqLensQuery: true,
@@ -96,8 +100,9 @@ export function attentionProblem(
   const k = call.tensor("key", key, FLOATS);
   const v = call.tensor("value", value, FLOATS);
   const layout = options.oneOf("layout", LAYOUTS, "BHSD");
-  const shape = readShape(options, layout, q, k, v);
-  const ragged = readRagged(options, layout, shape);
+  const kvLayout = options.oneOf("kvLayout", LAYOUTS, layout);
+  const shape = readShape(options, { layout, kvLayout }, q, k, v);
+  const ragged = readRagged(options, layout, shape, kvLayout);
   if (!call.placement.onGpu) refuseGpu(options);
   const rank = q.shape.length;
   const settings = readSettings(options, shape, ragged ? ragged.query.length - 1 : shape.batchSize);
@@ -105,6 +110,7 @@ export function attentionProblem(
   return {
     operation: call.operation,
     layout,
+    kvLayout,
     shape,
     query: q,
     key: k,
@@ -124,9 +130,16 @@ function outputShape(layout: Layout, rank: number, shape: AttentionShape): numbe
   return shapeOf(layout, rank, { batchSize, numHeads, length: queryLength, headDim: valueDim });
 }
 
+/** A tensor of heads as messages tell of it. */
+interface Heads extends HeadsShape {
+  readonly name: string;
+  readonly layout: Layout;
+  readonly rank: number;
+}
+
 function readShape(
   options: OptionReader,
-  layout: Layout,
+  { layout, kvLayout }: { readonly layout: Layout; readonly kvLayout: Layout },
   query: CheckedFloats,
   key: CheckedFloats,
   value: CheckedFloats,
@@ -134,16 +147,18 @@ function readShape(
   const { operation } = options;
   const numHeads = options.integer("numHeads", { min: 1 });
   const numKvHeads = options.integer("numKvHeads", { min: 1 });
-  const packed = layout === "BSE" || layout === "BES" ? (numKvHeads ?? numHeads) : numKvHeads;
-  const q = headsShape(operation, "query", query.shape, layout, numHeads, "numHeads");
-  for (const [name, { shape }] of Object.entries({ key, value }))
-    if (shape.length !== query.shape.length)
-      throw new ShapeError(
-        `${operation}: ${name} must have the rank of query, got shapes ${describe(shape)} and ${describe(query.shape)}`,
-      );
-  const k = headsShape(operation, "key", key.shape, layout, packed, "numKvHeads");
-  const v = headsShape(operation, "value", value.shape, layout, packed, "numKvHeads");
-  checkFit(operation, layout, query.shape.length, q, k, v);
+  const read = (name: string, { shape }: CheckedFloats, order: Layout, count: number | undefined, option: string) => {
+    const heads = headsShape(operation, name, shape, order, count, option);
+    return { ...heads, name, layout: order, rank: shape.length };
+  };
+  const q = read("query", query, layout, numHeads, "numHeads");
+  checkRanks(operation, layout === kvLayout, query, key, value);
+  const isPacked = kvLayout === "BSE" || kvLayout === "BES";
+  const implied = layout === kvLayout ? undefined : q.numHeads;
+  const count = isPacked ? (numKvHeads ?? numHeads ?? implied) : numKvHeads;
+  const k = read("key", key, kvLayout, count, "numKvHeads");
+  const v = read("value", value, kvLayout, count, "numKvHeads");
+  checkFit(operation, q, k, v);
   return {
     batchSize: q.batchSize,
     numHeads: q.numHeads,
@@ -155,28 +170,48 @@ function readShape(
   };
 }
 
-function checkFit(operation: string, layout: Layout, rank: number, q: HeadsShape, k: HeadsShape, v: HeadsShape): void {
-  const packed = packsHeads(layout, rank);
-  const axis = (name: string, extent: keyof HeadsShape) => axisName(name, layout, rank, extent);
-  const equal = (extent: keyof HeadsShape, a: string, x: HeadsShape, b: string, y: HeadsShape) => {
-    if (x[extent] !== y[extent])
+/** In one layout all three have one rank, in two layouts key and value have. */
+function checkRanks(
+  operation: string,
+  isOneLayout: boolean,
+  query: CheckedFloats,
+  key: CheckedFloats,
+  value: CheckedFloats,
+) {
+  const equal = (name: string, a: CheckedFloats, other: string, b: CheckedFloats) => {
+    if (a.shape.length !== b.shape.length)
       throw new ShapeError(
-        `${operation}: ${axis(a, extent)} (${extent}) must equal ${axis(b, extent)}, got ${x[extent]} and ${y[extent]}`,
+        `${operation}: ${name} must have the rank of ${other}, got shapes ${describe(a.shape)} and ${describe(b.shape)}`,
+      );
+  };
+  if (isOneLayout) {
+    equal("key", key, "query", query);
+    equal("value", value, "query", query);
+  } else equal("value", value, "key", key);
+}
+
+function checkFit(operation: string, q: Heads, k: Heads, v: Heads): void {
+  const packed = packsHeads(k.layout, k.rank);
+  const axis = ({ name, layout, rank }: Heads, extent: keyof HeadsShape) => axisName(name, layout, rank, extent);
+  const equal = (extent: keyof HeadsShape, a: Heads, b: Heads) => {
+    if (a[extent] !== b[extent])
+      throw new ShapeError(
+        `${operation}: ${axis(a, extent)} (${extent}) must equal ${axis(b, extent)}, got ${a[extent]} and ${b[extent]}`,
         { hint: packed ? "Heads are packed: width = heads · headDim. Is numKvHeads right?" : undefined },
       );
   };
-  equal("batchSize", "key", k, "query", q);
-  equal("batchSize", "value", v, "key", k);
+  equal("batchSize", k, q);
+  equal("batchSize", v, k);
   if (k.numHeads < 1)
-    throw new ShapeError(`${operation}: ${axis("key", "numHeads")} (numKvHeads) must be at least 1, got 0`);
+    throw new ShapeError(`${operation}: ${axis(k, "numHeads")} (numKvHeads) must be at least 1, got 0`);
   if (q.numHeads % k.numHeads !== 0)
     throw new ShapeError(
       packed
         ? `${operation}: numKvHeads must divide numHeads, got ${k.numHeads} and ${q.numHeads}`
-        : `${operation}: ${axis("key", "numHeads")} (numKvHeads) must divide ${axis("query", "numHeads")} (numHeads), ` +
+        : `${operation}: ${axis(k, "numHeads")} (numKvHeads) must divide ${axis(q, "numHeads")} (numHeads), ` +
             `got ${k.numHeads} and ${q.numHeads}`,
     );
-  equal("numHeads", "value", v, "key", k);
-  equal("length", "value", v, "key", k);
-  equal("headDim", "key", k, "query", q);
+  equal("numHeads", v, k);
+  equal("length", v, k);
+  equal("headDim", k, q);
 }

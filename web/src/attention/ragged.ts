@@ -11,7 +11,12 @@ export interface Ragged {
 }
 
 /** Reads the cumulative lengths; undefined for a batch that is not ragged. */
-export function readRagged(options: OptionReader, layout: Layout, shape: AttentionShape): Ragged | undefined {
+export function readRagged(
+  options: OptionReader,
+  layout: Layout,
+  shape: AttentionShape,
+  kvLayout = layout,
+): Ragged | undefined {
   const { operation } = options;
   const query = readCumulative(options, "cuSeqLensQuery", shape.queryLength);
   const key = readCumulative(options, "cuSeqLensKey", shape.keyLength);
@@ -21,8 +26,9 @@ export function readRagged(options: OptionReader, layout: Layout, shape: Attenti
     throw new ShapeError(
       `${operation}: cuSeqLensKey must have as many entries as cuSeqLensQuery, got ${key.length} and ${query.length}`,
     );
-  if (layout !== "BSHD" && layout !== "BSE")
-    throw new OptionError(`${operation}: layout must be "BSHD" or "BSE" for a ragged batch, got ${describe(layout)}`);
+  for (const [name, order] of Object.entries({ layout, kvLayout }))
+    if (order !== "BSHD" && order !== "BSE")
+      throw new OptionError(`${operation}: ${name} must be "BSHD" or "BSE" for a ragged batch, got ${describe(order)}`);
   if (shape.batchSize !== 1)
     throw new ShapeError(`${operation}: query.shape[0] must be 1 for a ragged batch, got ${shape.batchSize}`);
   for (const name of ["keyLengths", "queryLengths"])

@@ -40,7 +40,7 @@ export function appendProblem(
 ): AppendProblem {
   const { operation } = call;
   checkKvHeads(options, form);
-  const layout = options.oneOf("layout", LAYOUTS, "BHSD");
+  const layout = options.oneOf("kvLayout", LAYOUTS, options.oneOf("layout", LAYOUTS, "BHSD"));
   const key = call.tensor("key", givenKey, FLOATS);
   const value = call.tensor("value", givenValue, FLOATS);
   const read = (name: string, { shape }: CheckedFloats, headDim: number) => {

@@ -4,11 +4,12 @@ import type { Returns } from "../attention/returns.js";
 import type { CallArguments } from "../call/callArguments.js";
 import type { Context } from "../call/context.js";
 import { Disposing } from "../call/disposable.js";
-import { readOptions, type NumberList } from "../call/options.js";
+import { namesOf, readOptions, type NumberList } from "../call/options.js";
 import { DisposedError, OptionError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import type { GpuFloats, OnGpu } from "../tensor/gpuTensor.js";
 import { largestOf } from "../tensor/largest.js";
+import type { Layout } from "../tensor/layout.js";
 import type { FloatTensor, FloatTensorLike } from "../tensor/tensor.js";
 import { APPEND_NAMES, appendProblem, type AppendOptions, type AppendProblem } from "./appendProblem.js";
 import { ATTEND_NAMES, attendRequest, type AttendOptions, type AttendProblem } from "./attendProblem.js";
@@ -25,7 +26,13 @@ type CallOptions<R, Into> = OnGpu<Omit<AttendOptions, "returns" | "into" | "loca
   readonly into?: Into;
 };
 
-const STEP_NAMES = [...ATTEND_NAMES, "lengths"];
+/** Options of `step`: those of `attend`, and of `append` what `attend` does not have. */
+interface StepOptions extends Pick<AppendOptions, "lengths"> {
+  /** Memory order of key and value. Default `layout`. */
+  readonly kvLayout?: Layout;
+}
+
+const STEP_NAMES = [...ATTEND_NAMES, ...namesOf<StepOptions>({ lengths: true, kvLayout: true })];
 
 /**
  * Keys and values of past tokens; `kvCache` and `loadCache` of an instance make one.
@@ -151,7 +158,8 @@ export class KvCache extends Disposing {
    * @param query - `[B, numHeads, S, headDim]` in `options.layout`; float32 or float16.
    * @param key - `[B, numKvHeads, S, headDim]`.
    * @param value - `[B, numKvHeads, S, valueDim]`.
-   * @param options - Those of `attend`, and `lengths` of `append`.
+   * @param options - Those of `attend`, `lengths` of `append`, and `kvLayout`: the layout of key and value, by default
+   *   `layout`.
    * @throws What `append` and `attend` throw; everything is checked before anything is appended.
    */
   async step<
@@ -163,7 +171,7 @@ export class KvCache extends Disposing {
     query: Q | GpuFloats,
     key: FloatTensorLike | GpuFloats,
     value: FloatTensorLike | GpuFloats,
-    options: CallOptions<R, Into> & Pick<AppendOptions, "lengths"> & { readonly location?: L } = {},
+    options: CallOptions<R, Into> & StepOptions & { readonly location?: L } = {},
   ): Promise<ResultAt<L, R, Into>> {
     const { form, onGpu } = this.#cache;
     const call = this.#arguments("cache.step", onGpu);

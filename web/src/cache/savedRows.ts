@@ -1,5 +1,5 @@
 // The rows of a saved cache: for every batch and head the keys in order of position, behind int8 their scales, then the
-// values in the same way. cpp/src/kv_cache_file.cpp writes the same.
+// values in the same way. cpp/src/cache/kv_cache_file.cpp writes the same.
 
 import { fromHalf } from "../tensor/half.js";
 import { heldLength, type CacheDtype, type CacheForm } from "./cacheProblem.js";

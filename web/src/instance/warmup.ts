@@ -37,7 +37,8 @@ const NAMES = namesOf<WarmupShape>({
 /** Reads and checks a call of warmup, which is a call of attention with zeros. */
 export function warmupProblem(call: CallArguments, shape: unknown, given: unknown): AttentionProblem {
   const options = readOptions(call, given, OPTION_NAMES);
-  const { query, key, value, heads } = warmupInputs(call, shape, options.oneOf("layout", LAYOUTS, "BHSD"));
+  const layout = options.oneOf("layout", LAYOUTS, "BHSD");
+  const { query, key, value, heads } = warmupInputs(call, shape, layout, options.oneOf("kvLayout", LAYOUTS, layout));
   return attentionProblem(call, query, key, value, options.withDefaults(heads));
 }
 
@@ -51,7 +52,7 @@ export async function runWarmup(engine: Engine, problem: AttentionProblem): Prom
 }
 
 /** Tensors of zeros with these sizes, in this layout. */
-function warmupInputs(call: CallArguments, given: unknown, layout: Layout) {
+function warmupInputs(call: CallArguments, given: unknown, layout: Layout, kvLayout: Layout) {
   const { operation } = call;
   const shape = readOptions(call, given, NAMES, "shape");
   const batchSize = shape.integer("batchSize", { min: 1 }) ?? 1;
@@ -61,12 +62,12 @@ function warmupInputs(call: CallArguments, given: unknown, layout: Layout) {
   const keyLength = shape.integer("keyLength", { min: 1 }) ?? queryLength;
   const headDim = shape.requiredInteger("headDim", { min: 1 });
   const valueDim = shape.integer("valueDim", { min: 1 }) ?? headDim;
-  const tensor = (argument: string, heads: number, length: number, dim: number) =>
-    zeros(operation, argument, shapeOf(layout, layout.length, { batchSize, numHeads: heads, length, headDim: dim }));
+  const tensor = (argument: string, order: Layout, heads: number, length: number, dim: number) =>
+    zeros(operation, argument, shapeOf(order, order.length, { batchSize, numHeads: heads, length, headDim: dim }));
   return {
-    query: tensor("query", numHeads, queryLength, headDim),
-    key: tensor("key", numKvHeads, keyLength, headDim),
-    value: tensor("value", numKvHeads, keyLength, valueDim),
-    heads: packsHeads(layout, layout.length) ? { numHeads, numKvHeads } : {},
+    query: tensor("query", layout, numHeads, queryLength, headDim),
+    key: tensor("key", kvLayout, numKvHeads, keyLength, headDim),
+    value: tensor("value", kvLayout, numKvHeads, keyLength, valueDim),
+    heads: [layout, kvLayout].some((order) => packsHeads(order, order.length)) ? { numHeads, numKvHeads } : {},
   };
 }

@@ -28,13 +28,14 @@ const LISTS = ["queryOffset", "keyLengths", "queryLengths", "alibiSlopes", "sink
 type Collect<T> = () => T;
 
 export function runAttention(core: WasmCore, problem: AttentionProblem): Eventually<AttentionResult> {
-  const { operation, shape, layout, query, key, value, settings, output } = problem;
+  const { operation, shape, layout, kvLayout, query, key, value, settings, output } = problem;
   refuseOverlap(operation, output, { query, key, value, ...masks(settings) });
   return core.call(operation, (arena) => {
     const call = core.struct("AttentionCall");
     call.reset();
     Object.assign(call, shape);
     call.layout = LAYOUT[layout];
+    call.kvLayout = LAYOUT[kvLayout];
     const late: LateCopy[] = [];
     call.query = placeInput(arena, query, late);
     call.queryDtype = DTYPE[query.dtype];

@@ -29,6 +29,7 @@ export interface AttentionCall {
   biasDtype: number;
 
   layout: number;
+  kvLayout: number;
   scale: number;
   softcap: number;
   causal: number;

@@ -161,11 +161,12 @@ function hand<D extends "float32" | "int32">(
 }
 
 export function factsOf(problem: AttentionProblem, sequences: readonly Sequence[]): AttentionFacts {
-  const { operation, shape, layout, query, key, value, settings, wanted, output, ragged } = problem;
+  const { operation, shape, layout, kvLayout, query, key, value, settings, wanted, output, ragged } = problem;
   return {
     operation,
     shape,
     layout,
+    kvLayout,
     dtypes: { query: query.dtype, key: key.dtype, value: value.dtype },
     output: output.dtype,
     mask: settings.mask !== undefined,
@@ -266,7 +267,7 @@ function strides4(extents: readonly number[] | undefined): [number, number, numb
  */
 function placeFloats(
   call: Call,
-  { layout, shape, ...problem }: AttentionProblem,
+  { layout, kvLayout, shape, ...problem }: AttentionProblem,
   name: "query" | "key" | "value",
   plan: AttentionPlan,
   inPlace: Strides | undefined,
@@ -275,7 +276,7 @@ function placeFloats(
   width: number,
 ): { readonly span: Span; readonly strides: Strides } {
   const tensor: CheckedFloats = problem[name];
-  const strides = inPlace ?? stridesOf(layout, heads, length, width);
+  const strides = inPlace ?? stridesOf(name === "query" ? layout : kvLayout, heads, length, width);
   if (!plan.packed[name]) return { span: call.place(tensor), strides };
   const span = packRows(call, call.place(tensor), tensor.dtype, strides, [shape.batchSize, heads, length, width]);
   return { span, strides: stridesOf("BHSD", heads, length, 4 * divideUp(width, 4)) };

@@ -150,6 +150,7 @@ export class GpuCache {
       };
       const attention: AttentionProblem = {
         ...problem,
+        kvLayout: layout, // keys lie in the cache
         query: turns ? onGpu("query", rows()) : query,
         ...this.keysAndValues(),
         ragged: undefined,

@@ -158,6 +158,7 @@ export class GpuLayer {
     const attention = {
       operation: problem.operation,
       layout: "BSHD",
+      kvLayout: "BSHD",
       shape: { ...shape, ...padding },
       settings: { ...settings, scale: settings.scale ?? 1 / Math.sqrt(headDim) },
       ragged,

@@ -27,6 +27,7 @@ export interface AttentionFacts {
   readonly operation: string;
   readonly shape: AttentionShape;
   readonly layout: Layout;
+  readonly kvLayout: Layout;
   readonly dtypes: { readonly query: FloatDtype; readonly key: StoredDtype; readonly value: StoredDtype };
   /** Inputs that lie in the engine's own arrays, where rows are whole vec4 for every width. */
   readonly inPlace?: readonly ("query" | "key" | "value")[];
@@ -202,9 +203,11 @@ function needsRows({ wanted, emptyRows }: AttentionFacts): boolean {
  * Which inputs must be packed. An input is not packed if its rows are whole vec4, and keys and values have the same
  * dtype. Packed inputs are float32.
  */
-function packedInputs({ layout, shape, dtypes, inPlace = [] }: AttentionFacts): AttentionPlan["packed"] {
+function packedInputs({ layout, kvLayout, shape, dtypes, inPlace = [] }: AttentionFacts): AttentionPlan["packed"] {
   const ragged4 = { query: shape.headDim % 4, key: shape.headDim % 4, value: shape.valueDim % 4 };
-  const needs = (name: keyof typeof dtypes) => !inPlace.includes(name) && (layout === "BES" || ragged4[name] !== 0);
+  const layouts = { query: layout, key: kvLayout, value: kvLayout };
+  const needs = (name: keyof typeof dtypes) =>
+    !inPlace.includes(name) && (layouts[name] === "BES" || ragged4[name] !== 0);
   const either = dtypes.key !== dtypes.value || needs("key") || needs("value");
   const packs = (name: "key" | "value") => needs(name) || (either && dtypes[name] === "float16");
   const [key, value] = [packs("key"), packs("value")];
