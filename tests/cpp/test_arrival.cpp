@@ -132,9 +132,25 @@ TEST(Arrival, OfAllPairsIsThatOfAnyBeyondTheLast) {
   shape.query_length = shape.key_length = 4096;
   shape.head_dim = shape.value_dim = 16;
   LateCopies copies([](double, double, double) {});
-  ASSERT_TRUE(copies.expect(shape, Layout::bhsd));
+  ASSERT_TRUE(copies.expect(shape, {}));
   copies.complete();
   for (const std::int64_t pair : {0, 1, 2, 1000}) copies.wait_for(pair);  // returns
+}
+
+TEST(Arrival, IsOnlyForInputsThatLieHeadByHead) {
+  AttentionShape shape;
+  shape.batch_size = 2;
+  shape.query_length = shape.key_length = 4096;
+  shape.head_dim = shape.value_dim = 16;
+  LateCopies copies([](double, double, double) {});
+  for (const Layout layout : {Layout::bshd, Layout::bse, Layout::bes}) {
+    AttentionOptions queries, keys;
+    queries.layout = layout;
+    queries.kv_layout = Layout::bhsd;
+    keys.kv_layout = layout;
+    EXPECT_FALSE(copies.expect(shape, queries));
+    EXPECT_FALSE(copies.expect(shape, keys));
+  }
 }
 
 }  // namespace

@@ -5,7 +5,8 @@ import { fileURLToPath } from "node:url";
 
 // web/README.md tells what is in each room.
 
-const SOURCE = fileURLToPath(new URL("../../web/src", import.meta.url));
+const WEB = fileURLToPath(new URL("../../web", import.meta.url));
+const SOURCE = path.join(WEB, "src");
 
 /** The rooms of web/src from the ground up: a file imports from its own room and from those named before it. */
 const ROOMS = [
@@ -25,18 +26,32 @@ const ROOMS = [
 
 const floorOf = (file: string) => ROOMS.findIndex((rooms) => rooms.includes(file.split(path.sep)[0]!));
 
-/** All files of web/src in TypeScript, and what each imports from web/src. */
-const imports = new Map(
-  readdirSync(SOURCE, { recursive: true, encoding: "utf8" })
-    .filter((file) => file.endsWith(".ts"))
-    .map((file) => [file, importsOf(file)]),
-);
+/** All files of a folder in TypeScript, and the files that each imports by a relative path. */
+function importsIn(folder: string): ReadonlyMap<string, readonly string[]> {
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
+  return new Map(files.map((file) => [file, importsOf(folder, file)]));
+}
 
-function importsOf(file: string): string[] {
-  const text = readFileSync(path.join(SOURCE, file), "utf8");
+function importsOf(folder: string, file: string): string[] {
+  const text = readFileSync(path.join(folder, file), "utf8");
   const specifiers = [...text.matchAll(/\b(?:from|import)\s*\(?\s*"(\.[^"]+)"/g)].map((match) => match[1]!);
   return specifiers.map((specifier) => path.join(path.dirname(file), specifier).replace(/\.js$/, ".ts"));
 }
+
+function circlesOf(imports: ReadonlyMap<string, readonly string[]>): string[] {
+  const done = new Set<string>();
+  const circles: string[] = [];
+  const visit = (file: string, way: readonly string[]) => {
+    if (way.includes(file)) circles.push([...way.slice(way.indexOf(file)), file].join(" → "));
+    if (done.has(file) || way.includes(file)) return;
+    for (const target of imports.get(file) ?? []) visit(target, [...way, file]);
+    done.add(file);
+  };
+  for (const file of imports.keys()) visit(file, []);
+  return circles;
+}
+
+const imports = importsIn(SOURCE);
 
 describe("The rooms of web/src", () => {
   test("are all named here, and no file stands outside of them", () => {
@@ -54,15 +69,21 @@ describe("The rooms of web/src", () => {
   });
 
   test("have no circles of imports, types included", () => {
-    const done = new Set<string>();
-    const circles: string[] = [];
-    const visit = (file: string, way: readonly string[]) => {
-      if (way.includes(file)) circles.push([...way.slice(way.indexOf(file)), file].join(" → "));
-      if (done.has(file) || way.includes(file)) return;
-      for (const target of imports.get(file) ?? []) visit(target, [...way, file]);
-      done.add(file);
-    };
-    for (const file of imports.keys()) visit(file, []);
-    expect(circles).toEqual([]);
+    expect(circlesOf(imports)).toEqual([]);
   });
+});
+
+test("The demo has no circles of imports, types included", () => {
+  const demo = importsIn(path.join(WEB, "demo"));
+  expect(demo.size).toBeGreaterThan(50);
+  expect(circlesOf(demo)).toEqual([]);
+});
+
+test("A circle of imports is found, and named", () => {
+  const files = new Map([
+    ["a.ts", ["b.ts"]],
+    ["b.ts", ["c.ts"]],
+    ["c.ts", ["b.ts"]],
+  ]);
+  expect(circlesOf(files)).toEqual(["b.ts → c.ts → b.ts"]);
 });

@@ -1,5 +1,5 @@
 import { exactAttention, type ExactOptions } from "./exact.js";
-import type { Floats } from "./protocol.js";
+import type { Floats } from "./floats.js";
 
 /** How far headwise's numbers are from those of a double-precision computation. */
 export interface Difference {

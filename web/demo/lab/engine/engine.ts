@@ -12,7 +12,8 @@ import type {
 
 import type { EncodeOptions, Encoding } from "../../model/encoder.js";
 import type { BenchFigure, BenchOrder } from "./bench.js";
-import type { EngineChoice, Failure, Floats, JobName, Jobs, Reply, Request } from "./protocol.js";
+import type { EngineChoice, Failure, JobName, Jobs, Reply, Request } from "./protocol.js";
+import type { Floats } from "./floats.js";
 
 /** How far something is that takes long. */
 export interface Progress {

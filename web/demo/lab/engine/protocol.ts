@@ -6,13 +6,11 @@ import type {
   LayerOptions,
   Report,
   RotaryOptions,
-  Tensor,
 } from "headwise";
 
 import type { EncodeOptions, Encoding } from "../../model/encoder.js";
 import type { BenchFigure, BenchOrder } from "./bench.js";
-
-export type Floats = Tensor<"float32">;
+import type { Floats } from "./floats.js";
 
 /** What the worker can do, by name: what it takes and what it gives. */
 export interface Jobs {

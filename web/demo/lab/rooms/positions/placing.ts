@@ -1,7 +1,7 @@
 import { sinusoidalPositions } from "headwise";
 
 import type { Engine } from "../../engine/engine.js";
-import type { Floats } from "../../engine/protocol.js";
+import type { Floats } from "../../engine/floats.js";
 import { asTensor, at, matrix, type Matrix } from "../../shell/matrix.js";
 import { DIM, learnedTable, PLACES, projected } from "./words.js";
 

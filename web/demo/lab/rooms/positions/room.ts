@@ -1,6 +1,6 @@
 import { attentionDifferences } from "../../engine/difference.js";
 import type { Engine } from "../../engine/engine.js";
-import type { Floats } from "../../engine/protocol.js";
+import type { Floats } from "../../engine/floats.js";
 import { tokenNames } from "../../../model/names.js";
 import { choices, lines, panel, slider } from "../../shell/controls.js";
 import { card, element, formula } from "../../shell/element.js";

@@ -1,5 +1,5 @@
 import { attentionDifferences, type Difference } from "../../engine/difference.js";
-import type { Floats } from "../../engine/protocol.js";
+import type { Floats } from "../../engine/floats.js";
 import { exactAttention } from "../../engine/exact.js";
 import { difference } from "../../engine/difference.js";
 import type { AttentionCall, LayerCall } from "./problem.js";

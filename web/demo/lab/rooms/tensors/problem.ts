@@ -1,6 +1,6 @@
 import type { AttentionOptions, ForwardOptions, LayerOptions } from "headwise";
 
-import type { Floats } from "../../engine/protocol.js";
+import type { Floats } from "../../engine/floats.js";
 import { choice, flag, number, type Values } from "../../shell/field.js";
 import { randomNormal } from "../../shell/random.js";
 import type { FileTensor } from "./files/numbers.js";

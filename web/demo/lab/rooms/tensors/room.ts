@@ -1,7 +1,7 @@
 import type { AttentionMap } from "headwise/viz";
 
 import type { Engine } from "../../engine/engine.js";
-import type { Floats } from "../../engine/protocol.js";
+import type { Floats } from "../../engine/floats.js";
 import { button, choices, panel, slider, toggle } from "../../shell/controls.js";
 import { card, element } from "../../shell/element.js";
 import { attentionMap } from "../../shell/maps.js";
