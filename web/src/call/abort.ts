@@ -1,5 +1,5 @@
-// The caller's signals are used only through these functions. A signal may come from an old engine or from a polyfill: it
-// has `aborted` and `addEventListener`, but perhaps neither `throwIfAborted` nor `reason`, and `fetch` may refuse it.
+// All code that uses a caller's signal calls these functions. A signal may come from an old engine or a polyfill. It
+// has `aborted` and `addEventListener`. It may lack `throwIfAborted` and `reason`, and `fetch` may refuse it.
 
 /** Throws the signal's reason if the signal has aborted. */
 export function throwIfAborted(signal: AbortSignal | undefined): void {
@@ -23,16 +23,19 @@ export async function beforeAbort<T>(promise: Promise<T>, signal: AbortSignal | 
 
 type Listener = (reason: Error) => void;
 
-/** What listens to a signal. The signal itself has one listener for all of them: Node warns about more than ten. */
+/**
+ * The listeners of each signal. The signal itself gets one listener for all of them, because Node warns about more than
+ * ten.
+ */
 const listening = new WeakMap<AbortSignal, Listeners>();
 
 interface Listeners {
   readonly all: Set<Listener>;
-  /** The one that the signal has. */
+  /** The listener that was added to the signal. */
   readonly own: () => void;
 }
 
-/** Calls `listener` when the signal aborts. The function returned takes it away again. */
+/** Calls `listener` when the signal aborts. Returns a function that removes the listener. */
 export function onAbort(signal: AbortSignal, listener: Listener): () => void {
   const { all } = listening.get(signal) ?? startListening(signal);
   all.add(listener);
@@ -59,7 +62,7 @@ function stopListening(signal: AbortSignal): void {
   (signal as Partial<AbortSignal>).removeEventListener?.("abort", listeners.own);
 }
 
-/** Anything may be a reason; it is thrown as it is. */
+/** The reason is thrown as it is: it may be any value. */
 function reasonOf(signal: AbortSignal): Error {
   const { reason } = signal as { readonly reason?: unknown };
   return reason === undefined ? new DOMException("This operation was aborted", "AbortError") : (reason as Error);

@@ -1,7 +1,7 @@
 import { tagOf } from "../foreign/describe.js";
 import type { Dtype } from "../tensor/tensor.js";
 
-/** The arrays that hold each dtype. */
+/** The classes of arrays that hold each dtype. */
 const ARRAYS_OF: Readonly<Record<Dtype, readonly string[]>> = {
   float32: ["Float32Array"],
   float16: ["Uint16Array", "Float16Array"],
@@ -9,12 +9,12 @@ const ARRAYS_OF: Readonly<Record<Dtype, readonly string[]>> = {
   int32: ["Int32Array"],
 };
 
-/** What holds numbers of these dtypes: "Float32Array or Uint16Array or Float16Array". */
+/** The classes of arrays for these dtypes, as text: "Float32Array or Uint16Array or Float16Array". */
 export function arraysOf(dtypes: readonly Dtype[]): string {
   return dtypes.flatMap((dtype) => ARRAYS_OF[dtype]).join(" or ");
 }
 
-/** How to make the `data` of a tensor of these dtypes of what was given instead. */
+/** A hint for a wrong `data`: how to make an array of these dtypes from the value that was given. */
 export function dataHint(argument: string, given: unknown, dtypes: readonly Dtype[]): string | undefined {
   return unlessHostile(() => {
     if (typeof given === "function")
@@ -23,7 +23,7 @@ export function dataHint(argument: string, given: unknown, dtypes: readonly Dtyp
   });
 }
 
-/** How to make a tensor of these dtypes of what was given instead. */
+/** A hint for a value that is no tensor: how to make a tensor of these dtypes from it. */
 export function tensorHint(argument: string, given: unknown, dtypes: readonly Dtype[]): string | undefined {
   return unlessHostile(() => {
     const data = dtypes.some((dtype) => ARRAYS_OF[dtype].includes(tagOf(given)))
@@ -33,12 +33,12 @@ export function tensorHint(argument: string, given: unknown, dtypes: readonly Dt
   });
 }
 
-/** What to do with a tensor of `dtype` where it must be one of `dtypes`. */
+/** A hint for a tensor of `dtype` if the argument must have one of `dtypes`. */
 export function dtypeHint(argument: string, dtype: Dtype, dtypes: readonly Dtype[]): string | undefined {
   if (argument === "mask" && dtype.startsWith("float"))
     return "A mask of numbers, which are added to the scores, is the option `bias`.";
   if (argument === "bias" && dtype === "bool") return "A mask of booleans, true = may attend, is the option `mask`.";
-  if (dtype === "float16") return undefined; // its array may hold bits
+  if (dtype === "float16") return undefined; // its array may hold bits, and a conversion of bits would be wrong
   return `${arrayFrom("data", undefined, dtypes)} converts it${meaning(argument, dtypes)}.`;
 }
 
@@ -49,12 +49,12 @@ function arrayFrom(name: string, given: unknown, dtypes: readonly Dtype[]): stri
   return `${ARRAYS_OF[dtype][0]}.from(${name}${converts ? ", Number" : ""})`;
 }
 
-/** Of a mask, since other packages have it the other way round. */
+/** Says what true means in a mask, because some packages use the opposite. */
 function meaning(argument: string, dtypes: readonly Dtype[]): string {
   return argument === "mask" && dtypes[0] === "bool" ? ": 1 (true) = may attend, 0 (false) = hidden" : "";
 }
 
-/** A hint reads what the caller gave, which may throw; then there is none. */
+/** Writing a hint reads the caller's value, and that may throw. Then there is no hint. */
 function unlessHostile(hint: () => string): string | undefined {
   try {
     return hint();

@@ -18,37 +18,48 @@ import { arraysOf, dataHint, dtypeHint, tensorHint } from "./arrayHints.js";
 import { readNested, type NestedNumbers } from "./nested.js";
 import { dtypeOfElements, numbersAs, type Element } from "./plainNumbers.js";
 
-/** No list of numbers among the options is longer. */
+/** The largest length of a list of numbers in the options. */
 const MAX_LIST = 2 ** 26;
 
-/** Plain arrays that are larger must become typed arrays by the caller: a copy of them in each call would be slow. */
+/**
+ * The largest number of elements in a plain array that is used as a tensor. A larger one is refused, because every call
+ * would copy it, and that would be slow.
+ */
 const MOST_PLAIN = 2 ** 16;
-/** Options may inherit, but a chain of prototypes that is longer has no end. */
+/** The longest chain of prototypes that options may have. A proxy can make an endless one. */
 const MAX_PROTOTYPES = 32;
 
 /**
- * The arguments of one call, and the only door through which they come in.
+ * Reads the arguments of one call. No other code reads an object of the caller.
  *
- * Everything is read once, when the call is made: shapes become arrays of checked integers, typed arrays become views of
- * our own on the same memory, objects of options become maps. What goes on is only that, so nothing that the caller's
- * objects do later can change what was checked. A call that waited looks at its arrays again with `assertIntact`, for
- * their memory may have been transferred, shrunk or detached meanwhile.
+ * Everything is read once, when the call is made. Shapes become arrays of checked integers. Typed arrays become our own
+ * views on the same memory. Objects of options become maps. Later code gets only these. So a change of the caller's
+ * objects cannot undo a check.
+ *
+ * A call may wait for its turn. Meanwhile the memory of its arrays may be transferred, shrunk or detached, so
+ * `assertIntact` checks the memory again.
  */
 export class CallArguments {
-  /** Our views by the caller's arrays: an array that is given twice is one. */
+  /** Our view of each array of the caller. An array that is given twice has one view. */
   readonly #views = new Map<object, TensorData>();
-  /** The caller's arrays by our views. */
+  /** The caller's array of each view. */
   readonly #given = new Map<TensorData, object>();
-  /** What must still be there when the call's turn comes. */
+  /** The views whose memory is checked again when it is the call's turn. */
   readonly #watched: { readonly argument: string; readonly view: TensorData }[] = [];
 
-  /** @param operation - The public function, first word of every message. */
+  /** @param operation - The name of the public function. It is the first word of every message. */
   constructor(
     readonly operation: string,
     readonly placement: Placement = {},
   ) {}
 
-  /** Checks that `value` is a tensor of one of `dtypes`; its numbers are not copied. */
+  /**
+   * Checks that `value` is a tensor of one of `dtypes`. The numbers of a typed array are not copied.
+   *
+   * @throws ShapeError if the shape is wrong or does not fit the data.
+   * @throws OptionError if the value is not a tensor, its dtype is wrong or its memory was detached.
+   * @throws UnsupportedError if the tensor lies on the GPU and the call cannot read it there.
+   */
   tensor<D extends Dtype = Dtype>(
     argument: string,
     value: unknown,
@@ -78,12 +89,12 @@ export class CallArguments {
     return { data: view, shape, dtype, address, half } as unknown as CheckedTensor<D>;
   }
 
-  /** The caller's array behind a view of ours. Only its identity may be used. */
+  /** The caller's array of one of our views. Use only its identity. */
   given(view: TensorData): object | undefined {
     return this.#given.get(view);
   }
 
-  /** Checks that `value` is a Uint8Array; its bytes are not copied. */
+  /** Checks that `value` is a Uint8Array. Its bytes are not copied. */
   bytes(argument: string, value: unknown, hint: string): Uint8Array {
     if (arrayKind(value) !== "Uint8Array")
       throw new OptionError(`${this.operation}: ${argument} must be a Uint8Array, got ${describe(value)}`, { hint });
@@ -92,7 +103,7 @@ export class CallArguments {
     return view;
   }
 
-  /** The extents of a shape. */
+  /** Reads a shape: an array of non-negative integers. */
   shape(argument: string, value: unknown): number[] {
     return this.guarded(`${argument}.shape`, () => {
       if (!Array.isArray(value))
@@ -110,17 +121,17 @@ export class CallArguments {
             `${this.operation}: ${argument}.shape[${axis}] must be an integer from 0 to ${MAX_EXTENT}, ` +
               `got ${describe(extent)}`,
           );
-        extents.push((extent as number) + 0); // no −0
+        extents.push((extent as number) + 0); // makes −0 to 0
       }
       return extents;
     });
   }
 
   /**
-   * The elements of an array or of a typed array, each read once.
+   * Reads the elements of an array or a typed array, each once.
    *
-   * @param check - Is shown the number of elements, and throws if it is not legal.
-   * @param read - Checks an element.
+   * @param check - Gets the number of elements; throws if that number is wrong.
+   * @param read - Checks and converts one element.
    */
   list<T>(
     argument: string,
@@ -141,9 +152,10 @@ export class CallArguments {
   }
 
   /**
-   * The properties of an object of options: its own and those it inherits, but for what every object inherits.
+   * Reads the properties of an object of options: its own and inherited ones, but not those of Object.prototype.
    *
-   * @param names - Those that count even where a loop over the object would not show them: accessors of a class.
+   * @param names - The known names. Accessors of a class are not enumerable: they are read only if their names are
+   *   here.
    */
   record(argument: string, value: unknown, names: readonly string[]): ReadonlyMap<string, unknown> {
     const values = new Map<string, unknown>();
@@ -158,7 +170,10 @@ export class CallArguments {
     });
   }
 
-  /** Runs code that reads the caller's objects: what an accessor or a proxy of theirs throws becomes an OptionError. */
+  /**
+   * Runs code that reads the caller's objects. If an accessor or a proxy of the caller throws, an OptionError is
+   * thrown.
+   */
   guarded<T>(argument: string, read: () => T): T {
     try {
       return read();
@@ -169,7 +184,7 @@ export class CallArguments {
   }
 
   /**
-   * Throws if the memory of an array is no longer what it was when the call was made.
+   * Throws if the memory of an array has changed since the call was made.
    *
    * @throws OptionError with code `"DETACHED_INPUT"`.
    */
@@ -181,7 +196,7 @@ export class CallArguments {
     this.#watched.push({ argument, view });
   }
 
-  /** The object itself, and what it inherits from. */
+  /** The object and all its prototypes, except the root prototype. */
   #prototypes(argument: string, value: object): object[] {
     const chain: object[] = [];
     let holder: object | null = value;
@@ -195,11 +210,11 @@ export class CallArguments {
     return chain;
   }
 
-  /** What a tensor may have, read once. */
+  /** Reads the fields of a tensor, each once. */
   #fields(argument: string, value: unknown): TensorFields {
     if (!isObject(value)) return { isTensor: false };
     return this.guarded(argument, () => {
-      // ONNX Runtime and transformers.js call the shape dims
+      // ONNX Runtime and transformers.js name the shape `dims`
       const hasDims = !("shape" in value) && "dims" in value;
       const isTensor = "data" in value && ("shape" in value || hasDims);
       const { data, dtype, buffer, offset, disposed } = value as TensorFields;
@@ -208,7 +223,9 @@ export class CallArguments {
     });
   }
 
-  /** Whether numbers of these dtypes are a copy of what was given: of a plain array, or of integers of another class. */
+  /**
+   * Whether the data must be converted to one of these dtypes: a plain array, or integers of another class of arrays.
+   */
   #mustConvert(data: unknown, dtypes: readonly Dtype[]): boolean {
     const kind = arrayKind(data);
     if (kind === undefined) return isArray(data);
@@ -243,7 +260,7 @@ export class CallArguments {
     );
   }
 
-  /** A tensor of our own with these numbers. */
+  /** A tensor of our own that holds these numbers. */
   #plainTensor<D extends Dtype>(
     argument: string,
     { elements, shape }: NestedNumbers,
@@ -295,16 +312,16 @@ export class CallArguments {
     return dtype;
   }
 
-  /** The numbers of a typed array of any class, as a view of our own. */
+  /** The numbers of a typed array of any class, as our own view. */
   #elements(argument: string, array: object): ArrayLike<number | bigint> {
     if (!isIntact(array)) throw detachedError(this.operation, argument, "when the call was made");
     const view = viewOf(array);
     if (!view) throw new OptionError(`${this.operation}: ${argument} cannot be ${describe(array)}`);
-    this.placement.locate?.(this.operation, argument, array, view as TensorData); // refuses memory that was given back
+    this.placement.locate?.(this.operation, argument, array, view as TensorData); // throws if the tensor was disposed
     return view;
   }
 
-  /** A view of our own on the caller's memory, of the array's length now: it neither grows nor has accessors. */
+  /** Our own view on the caller's memory, with the array's current length. It does not grow and has no accessors. */
   #view(argument: string, array: object, dtype: Dtype): TensorData {
     const known = this.#views.get(array);
     if (known) return known;
@@ -318,7 +335,7 @@ export class CallArguments {
 }
 
 interface TensorFields {
-  /** Whether it has data and a shape, whatever they are. */
+  /** Whether it has `data` and `shape`, of any type. */
   readonly isTensor: boolean;
   readonly data?: unknown;
   readonly shape?: unknown;
@@ -328,14 +345,14 @@ interface TensorFields {
   readonly disposed?: unknown;
 }
 
-/** The names of an object's own properties: those that a loop shows, and of the hidden ones those in `known`. */
+/** The names of an object's own properties: all enumerable ones, and the others that are in `known`. */
 function namesIn(holder: object, known: readonly string[]): readonly string[] {
   const shown = Object.keys(holder);
   const all = Object.getOwnPropertyNames(holder);
   return all.length === shown.length ? shown : all.filter((name) => shown.includes(name) || known.includes(name));
 }
 
-/** Whether an object is the one that all others of its realm inherit from. */
+/** Whether an object is the Object.prototype of some realm. */
 function isRoot(holder: object): boolean {
   return Object.getPrototypeOf(holder) === null && Object.hasOwn(holder, "isPrototypeOf");
 }
@@ -348,7 +365,7 @@ function messageOf(cause: unknown): string {
   }
 }
 
-/** Throws if a view of ours has lost its memory since the call was made. */
+/** Throws an OptionError if the memory of a view has been lost since the call was made. */
 export function assertIntact(operation: string, argument: string, view: object): void {
   if (!isIntact(view)) throw detachedError(operation, argument, "before the call was done with it");
 }

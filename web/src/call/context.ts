@@ -1,21 +1,24 @@
 import type { CallArguments } from "./callArguments.js";
 
-/** What an object made by an instance (a layer, a cache) needs from the instance. */
+/** The part of an instance that its layers and caches use. */
 export interface Context {
-  /** The engine of the instance. Objects of the same engine work together. */
+  /** The engine of the instance. Layers, caches and calls can be combined if they have the same engine. */
   readonly engine: { readonly onGpu?: boolean };
   /**
-   * The arguments of a call that is made now.
+   * Starts to read the arguments of a call.
    *
-   * @param onGpu - Whether its tensors may lie on the GPU.
-   * @throws DisposedError once the instance is disposed.
+   * @param onGpu - Whether tensors of the call may lie on the GPU.
+   * @throws DisposedError if the instance was disposed.
    */
   arguments(operation: string, onGpu?: boolean): CallArguments;
   /** Runs `work` when the call's turn comes: at once if no call is pending. */
   run<T>(call: CallArguments, work: () => Eventually<T>, signal?: AbortSignal): Promise<T>;
-  /** Gives something back once the calls made so far have run. An instance that was disposed has given back all. */
+  /**
+   * Frees something after the calls made so far have run. Does nothing if the instance was disposed: that freed
+   * everything.
+   */
   release(operation: string, work: () => Eventually<void>): void;
 }
 
-/** A result at hand, or one to come. */
+/** A value or a promise of one. The wasm engine answers at once, others later. */
 export type Eventually<T> = T | Promise<T>;

@@ -1,8 +1,8 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
-/** An object with a `dispose()` that `using` and `await using` call, on engines that know the symbols. */
+/** The base class of objects with `dispose()`. `using` and `await using` call it, on engines that know the symbols. */
 export abstract class Disposing {
-  /** Calling it twice is harmless. */
+  /** Frees the object's memory. A second call does nothing. */
   abstract dispose(): void;
 
   declare [Symbol.dispose]: () => void;

@@ -4,11 +4,15 @@ import { FLOATS, type HalfArray, type Tensor, type TypedTensor } from "../tensor
 import { CallArguments } from "./callArguments.js";
 
 /**
- * The nearest float16 of each number; ties go to the even one, numbers from 65,520 on become infinite. An array of numbers
- * gives the bits as a Uint16Array, a tensor gives a tensor.
+ * Converts numbers to float16 (IEEE 754 binary16). Rounds to the nearest; ties go to the even one. Numbers of size
+ * 65,520 or more become infinite. An array gives the 16-bit patterns in a Uint16Array; a tensor gives a tensor of the
+ * same shape. The result is always a copy.
  *
  *     toFloat16([1, 0.5])                            // Uint16Array [0x3c00, 0x3800]
  *     toFloat16(tensor([[1, 0.5]]))                  // float16 [1, 2]
+ *
+ * @throws OptionError if `values` is neither an array nor a tensor of float32 or float16.
+ * @throws ShapeError if a tensor's shape does not fit its data.
  */
 export function toFloat16(values: Float32Array | readonly number[]): Uint16Array;
 export function toFloat16(values: Tensor<"float32" | "float16">): TypedTensor<"float16">;
@@ -16,14 +20,20 @@ export function toFloat16(values: unknown): Uint16Array | TypedTensor<"float16">
   return converted("toFloat16", values, "float16") as Uint16Array | TypedTensor<"float16">;
 }
 
-/** The numbers of float16 as float32, which holds them exactly. An array gives an array, a tensor gives a tensor. */
+/**
+ * Converts float16 to float32. The conversion is exact. An array gives an array; a tensor gives a tensor of the same
+ * shape. The result is always a copy. The numbers of a Uint16Array are read as bit patterns.
+ *
+ * @throws OptionError if `values` is neither an array nor a tensor of float32 or float16.
+ * @throws ShapeError if a tensor's shape does not fit its data.
+ */
 export function toFloat32(values: Uint16Array | HalfArray): Float32Array;
 export function toFloat32(values: Tensor<"float32" | "float16">): TypedTensor<"float32">;
 export function toFloat32(values: unknown): Float32Array | TypedTensor<"float32"> {
   return converted("toFloat32", values, "float32") as Float32Array | TypedTensor<"float32">;
 }
 
-/** Always a copy, also of what has the dtype already. */
+/** Returns a copy, even if the values already have the dtype. */
 function converted(operation: string, values: unknown, dtype: "float32" | "float16"): unknown {
   const call = new CallArguments(operation);
   const isBare = arrayKind(values) !== undefined;

@@ -4,13 +4,13 @@ import { isAnyArray } from "../foreign/typedArray.js";
 import { MAX_RANK } from "../tensor/tensor.js";
 import type { Element } from "./plainNumbers.js";
 
-/** Numbers in plain arrays, and the shape in which they lie. */
+/** Numbers of nested arrays in row-major order, and their shape. */
 export interface NestedNumbers {
   readonly elements: readonly Element[];
   readonly shape: readonly number[];
 }
 
-/** What reads a list of the caller's, each element once. */
+/** Reads a list of the caller, each element once. */
 interface ListReader {
   readonly operation: string;
   list<T>(
@@ -22,16 +22,16 @@ interface ListReader {
 }
 
 /**
- * Reads arrays in arrays, as in `[[1, 0], [0, 1]]`; the innermost may be typed arrays. All arrays of one depth have the
- * same length.
+ * Reads nested arrays, such as `[[1, 0], [0, 1]]`. The innermost ones may be typed arrays.
  *
- * @param most - The largest number of elements and arrays.
+ * @param most - The largest allowed number of elements and arrays.
+ * @throws ShapeError if arrays of one depth differ in length.
  */
 export function readNested(call: ListReader, argument: string, value: object, most: number): NestedNumbers {
   const shape: number[] = [];
   const elements: Element[] = [];
   let arrays = 0;
-  /** The axis along which numbers lie; known from the first number on. */
+  /** The axis of the numbers; undefined until the first number is read. */
   let last: number | undefined;
 
   const readArray = (array: object, axis: number, path: string): void => {

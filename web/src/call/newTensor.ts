@@ -5,25 +5,27 @@ import { readNested } from "./nested.js";
 import { argument } from "./options.js";
 import { dtypeOfElements, numbersAs } from "./plainNumbers.js";
 
-/** The largest number of elements that are read from plain arrays. */
+/** The largest number of elements in plain arrays. */
 const MOST = 2 ** 26;
 const DTYPES = Object.keys(BYTES) as Dtype[];
 
 /**
- * Checks and builds a tensor.
+ * Checks its arguments and makes a tensor. A typed array is not copied; plain arrays are.
  *
  *     tensor([[1, 0], [0, 1]])                       // float32 [2, 2]
  *     tensor([[true, false]])                        // bool [1, 2]
  *     tensor([1, 2, 3, 4], [2, 2], "int32")          // plain numbers, a shape and a dtype
  *     tensor(new Float32Array(6), [2, 3])            // refers to the array, copies nothing
  *
- * @param data - Nested arrays of numbers or booleans, all of one depth of the same length; or row-major a plain array, a
- *   Float32Array, a Uint16Array or Float16Array (float16), a Uint8Array (bool) or an Int32Array, with its shape.
- * @param shape - Extents whose product is `data.length`; `[]` is a scalar. Nested arrays have their shape in them.
- * @param dtype - Of numbers in plain arrays, default `"float32"`, of booleans `"bool"`.
- * @throws ShapeError if the arrays are not of equal length, if the extents are not non-negative integers or do not fit
- *   `data`.
- * @throws OptionError if `data` is none of the arrays above, or holds what the dtype does not have.
+ * @param data - Either nested arrays of numbers or booleans, where arrays of one depth have one length. Or a flat array
+ *   in row-major order, with `shape`: a plain array, a Float32Array, a Uint16Array or Float16Array (float16), a
+ *   Uint8Array (bool) or an Int32Array.
+ * @param shape - Non-negative integers whose product is `data.length`; `[]` is a scalar. Leave it out for nested
+ *   arrays.
+ * @param dtype - The dtype of plain arrays. Default: `"float32"` for numbers, `"bool"` for booleans.
+ * @throws ShapeError if nested arrays differ in length, if an extent is not a non-negative integer, or if the shape
+ *   does not fit `data`.
+ * @throws OptionError if `data` is another kind of value, or has an element that the dtype cannot hold.
  */
 export function tensor(data: Float32Array, shape: readonly number[]): TypedTensor<"float32">;
 export function tensor(data: Uint16Array | HalfArray, shape: readonly number[]): TypedTensor<"float16">;

@@ -14,29 +14,30 @@ interface IntegerRule {
 }
 
 interface FloatRule {
-  /** Allow −∞ as well as finite values. */
+  /** Also allow −∞. Other values must be finite. */
   readonly minusInfinity?: boolean;
 }
 
-/** C++ holds the integers of options in 32 bits. */
+/** C++ holds integer options in 32 bits. */
 const MIN_INTEGER = -(2 ** 31);
 const MAX_INTEGER = 2 ** 31 - 1;
 
-/** What messages call the values of an object. */
+/** The word for a value in messages. */
 export type Noun = "option" | "input" | "attribute";
 
-/** The names of an interface's properties, as the compiler has checked them: none is missing, none is too many. */
+/** The names of an interface's properties. The compiler checks that the list is complete and has no other name. */
 export function namesOf<T>(names: Readonly<Record<keyof T, true>>): readonly (keyof T & string)[] {
   return Object.keys(names) as (keyof T & string)[];
 }
 
 /**
- * Reads an object of options; all its values are read now, and once.
+ * Reads an object of options. All its values are read now, each once.
  *
- * @param given - What the caller gave; undefined is an empty object.
+ * @param given - The caller's object; undefined counts as an empty object.
  * @param names - All names that the object may have.
- * @param path - Where the object stands: "" for the options themselves, "returns" for `options.returns`.
- * @param noun - What its values are.
+ * @param path - Where the object is: "" for the options themselves, "returns" for `options.returns`.
+ * @param noun - The word for a value in messages.
+ * @throws OptionError if the object has an unknown name.
  */
 export function readOptions(
   call: CallArguments,
@@ -48,15 +49,16 @@ export function readOptions(
   return new OptionReader(call, path, names, call.record(path || "options", given, names), noun);
 }
 
-/** Reads an argument as if it were an option of that name. */
+/** Reads an argument like an option of that name. */
 export function argument(call: CallArguments, name: string, value: unknown): OptionReader {
   return new OptionReader(call, "", [name], new Map([[name, value]]));
 }
 
 /**
- * One object of options whose values have been read; they are checked as they are asked for. Every name is known before
- * any value is used, so that a misspelt option is refused and never silently ignored. An option that is undefined counts
- * as absent.
+ * An object of options whose values have been read. Each method checks one value.
+ *
+ * All names are checked before any value is used. So a misspelt option is refused and never ignored. An option whose
+ * value is undefined counts as absent.
  */
 export class OptionReader {
   readonly #values: ReadonlyMap<string, unknown>;
@@ -73,7 +75,7 @@ export class OptionReader {
     this.#values = values;
   }
 
-  /** The public function, first word of every message. */
+  /** The name of the public function. It is the first word of every message. */
   get operation(): string {
     return this.call.operation;
   }
@@ -82,38 +84,38 @@ export class OptionReader {
     return this.#values.get(name) !== undefined;
   }
 
-  /** The raw value, for options that take several forms. */
+  /** The value as it was given, for options that may have several types. */
   value(name: string): unknown {
     return this.#values.get(name);
   }
 
-  /** The same options, of which only these names are legal. */
+  /** The same options, with fewer legal names. */
   narrowed(names: readonly string[]): OptionReader {
     return new OptionReader(this.call, this.path, names, new Map(this.#given()), this.noun);
   }
 
-  /** The same options, with values for some that are absent. */
+  /** The same options, with defaults for absent ones. */
   withDefaults(defaults: Readonly<Record<string, unknown>>): OptionReader {
     const values = new Map([...Object.entries(defaults), ...this.#given()]);
     return new OptionReader(this.call, this.path, [...values.keys()], values, this.noun);
   }
 
-  /** The option's full name: `returns.topK.k`. */
+  /** The full name of an option: `returns.topK.k`. */
   name(name: string): string {
     return this.path ? `${this.path}.${name}` : name;
   }
 
-  /** What messages on the option begin with: `scaledDotProductAttention: returns.topK.k`. */
+  /** The first words of a message about an option: `scaledDotProductAttention: returns.topK.k`. */
   at(name: string): string {
     return `${this.operation}: ${this.name(name)}`;
   }
 
-  /** An OptionError in the house form: `operation: name must rule, got value`. */
+  /** An OptionError in the usual form: `operation: name must rule, got value`. */
   refuse(name: string, rule: string, hint?: string): OptionError {
     return new OptionError(`${this.at(name)} must ${rule}, got ${describe(this.#values.get(name))}`, { hint });
   }
 
-  /** An OptionError for an option that has no default. */
+  /** An OptionError for an absent option that has no default. */
   missing(name: string, rule: string): OptionError {
     return new OptionError(`${this.at(name)} must be given: ${rule}`);
   }
@@ -152,13 +154,13 @@ export class OptionReader {
     return value;
   }
 
-  /** A list of integers, of `length` if that is given. */
+  /** A list of integers. If `length` is given, the list must have it. */
   integers(name: string, rule: IntegerRule = {}, length?: number): Int32Array | undefined {
     const list = this.#list(name, length, integerRule(rule), (value) => isInteger(value, rule));
     return list && Int32Array.from(list);
   }
 
-  /** A list of finite numbers, of `length` if that is given. */
+  /** A list of finite numbers. If `length` is given, the list must have it. */
   floats(name: string, length?: number, { minusInfinity = false }: FloatRule = {}): Float32Array | undefined {
     const list = this.#list(
       name,
@@ -169,7 +171,7 @@ export class OptionReader {
     return list && Float32Array.from(list);
   }
 
-  /** @param shape - The shape of bare data, if it is known: then the data need not be a tensor. */
+  /** @param shape - The expected shape, if it is known. Then bare data without a shape is accepted too. */
   tensor<D extends Dtype>(name: string, dtypes: readonly D[], shape?: readonly number[]): CheckedTensor<D> | undefined {
     if (!this.has(name)) return undefined;
     const value = this.value(name);
@@ -180,7 +182,7 @@ export class OptionReader {
     return isBareList ? { ...tensor, shape } : tensor;
   }
 
-  /** The options one level down. */
+  /** An option that is an object of options itself. */
   object(name: string, names: readonly string[]): OptionReader | undefined {
     const value = this.#values.get(name);
     return value === undefined ? undefined : readOptions(this.call, value, names, this.name(name));
@@ -242,12 +244,12 @@ function sizeOf(shape: readonly number[]): number {
   return shape.reduce((product, extent) => product * extent, 1);
 }
 
-/** Whether a value is a list of numbers by itself, and no tensor. */
+/** Whether a value is a list of numbers and not a tensor. */
 export function isList(value: unknown): value is object {
   return isArray(value) || ["Float32Array", "Int32Array", "BigInt64Array"].includes(arrayKind(value) ?? "");
 }
 
-/** Numbers that overflow float32 would reach the engine as infinities. */
+/** Whether a value is a number that is finite in float32. A larger one would reach the engine as an infinity. */
 function isFinite32(value: unknown): value is number {
   return typeof value === "number" && Number.isFinite(Math.fround(value));
 }
@@ -265,7 +267,7 @@ function alternatives(values: readonly string[]): string {
   return values.map((value) => JSON.stringify(value)).join(" or ");
 }
 
-/** "did you mean …?" when one of `names` is a typing slip away from `word`. */
+/** "did you mean …?" if one of `names` is close to `word` in spelling. */
 export function suggestion(word: unknown, names: readonly string[]): string | undefined {
   if (typeof word !== "string") return undefined;
   const distance = (name: string) => editDistance(word.toLowerCase(), name.toLowerCase());
@@ -273,7 +275,7 @@ export function suggestion(word: unknown, names: readonly string[]): string | un
   return distance(nearest) <= Math.max(2, word.length / 3) ? `did you mean ${JSON.stringify(nearest)}?` : undefined;
 }
 
-/** Levenshtein's distance, one row of the table at a time. */
+/** The Levenshtein distance of two words, computed one row of the table at a time. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (const letter of a) {

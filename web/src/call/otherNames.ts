@@ -1,7 +1,10 @@
-/** A name of another package, ours for the same thing, and what differs. Where we have none, why: see `WITHOUT`. */
+/**
+ * The name in another package, our name for the same thing, and how they differ. If we have no such option, our name is
+ * `WITHOUT` and the third entry says what to do.
+ */
 type Row = readonly [there: string, here: string, difference?: string];
 
-/** In place of our name: there is no such option here. */
+/** Means: headwise has no such option. */
 const WITHOUT = "";
 
 const DIAGONAL =
@@ -41,7 +44,7 @@ const ANGLES: readonly Row[] = [
   ["position_ids", "positions"],
 ];
 
-/** Calls that attend: scaledDotProductAttention, encode, warmup, layer.forward and cache.attend. */
+/** Names for scaledDotProductAttention, encode, warmup, layer.forward and cache.attend. */
 const CALL: readonly Row[] = [
   ...HEADS,
   // PyTorch
@@ -145,7 +148,7 @@ const CALL: readonly Row[] = [
   ["attn_implementation", WITHOUT, NO_ENGINE_HERE],
 ];
 
-/** multiHeadAttention, which makes a layer. */
+/** Names for multiHeadAttention. */
 const LAYER: readonly Row[] = [
   ...HEADS,
   ["embed_dim", "modelDim", "The width of x, inputDim, may differ from it here."],
@@ -196,7 +199,7 @@ const CACHE: readonly Row[] = [
   ["partial_rotary_factor", "rotary", "It is rotary: { rotaryDim }."],
 ];
 
-/** Options of an operation itself; of those that are not here, `CALL`. */
+/** Names for the options of an operation. Operations that are absent here use `CALL`. */
 const OF_OPERATION: Readonly<Record<string, readonly Row[]>> = {
   multiHeadAttention: LAYER,
   kvCache: CACHE,
@@ -210,7 +213,7 @@ const OF_OPERATION: Readonly<Record<string, readonly Row[]>> = {
 
 const STORED_OUT_IN = "It is stored [out, in], as there.";
 
-/** Options one level down, by the last part of their path. */
+/** Names for nested options, by the last part of their path. */
 const OF_PATH: Readonly<Record<string, readonly Row[]>> = {
   position: ANGLES,
   rotary: ANGLES,
@@ -251,7 +254,7 @@ const OF_PATH: Readonly<Record<string, readonly Row[]>> = {
     ["c_proj.weight", "Wo", "It is stored [in, out], as there."],
     ["c_proj.bias", "bo"],
   ],
-  // of the ONNX operators
+  // inputs and attributes of the ONNX operators
   inputs: [
     ["query", "Q"],
     ["key", "K"],
@@ -282,10 +285,10 @@ const OF_PATH: Readonly<Record<string, readonly Row[]>> = {
 };
 
 /**
- * What to say on an option that the operation does not know and another package has: our name for it, if it is one of
- * `known`, and what differs; or that there is none.
+ * A hint for an unknown option that another package has: our name for it, if it is one of `known`, and the difference;
+ * or what to do without it. Returns undefined if the option is in no table.
  *
- * @param path - Where the option stands: "" for the options themselves, "returns" for `options.returns`.
+ * @param path - Where the option is: "" for the options themselves, "returns" for `options.returns`.
  */
 export function otherName(operation: string, path: string, name: string, known: readonly string[]): string | undefined {
   const written = known.find((here) => letters(here) === letters(name));
@@ -297,7 +300,7 @@ export function otherName(operation: string, path: string, name: string, known: 
   return here === WITHOUT ? difference : didYouMean(here, difference);
 }
 
-/** A name without what differs between the habits of languages: num_heads and numHeads are one. */
+/** A name in a form that does not depend on its style: num_heads and numHeads become equal. */
 function letters(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]/g, "");
 }

@@ -3,17 +3,22 @@ import { describe } from "../foreign/describe.js";
 import { elementCount, FLOATS, type CheckedFloats, type FloatTensor } from "../tensor/tensor.js";
 import type { OptionReader } from "./options.js";
 
-/** The output's form: an engine writes it in `layout` with this dtype. */
+/** The output that the engine writes, in the call's layout. */
 export interface OutputForm {
   readonly shape: readonly number[];
   readonly dtype: "float32" | "float16";
-  /** float16 as a Float16Array, since the query was one. */
+  /** Whether the output is a Float16Array. It is one if the query was one. */
   readonly half: boolean;
-  /** The caller's tensor as it was given, and what was read of it. */
+  /** The caller's tensor `into` as it was given, and the checked view of its data. */
   readonly into: ({ readonly tensor: FloatTensor } & Pick<CheckedFloats, "data" | "address">) | undefined;
 }
 
-/** The form of an output of this shape, in the dtype of `like` unless `into` says otherwise. */
+/**
+ * The form of an output of this shape. Its dtype is the dtype of `into`, or else of `like`.
+ *
+ * @throws OptionError if `into` is a plain array, which a call cannot write to.
+ * @throws ShapeError if `into` has another shape.
+ */
 export function outputForm(options: OptionReader, shape: readonly number[], like: CheckedFloats): OutputForm {
   elementCount(options.operation, "output", shape);
   const into = options.tensor("into", FLOATS);

@@ -3,10 +3,13 @@ import { describe } from "../foreign/describe.js";
 import { toHalf } from "../tensor/half.js";
 import { ARRAYS, type Dtype, type TensorData } from "../tensor/tensor.js";
 
-/** What a plain array may hold. */
+/** An element of a plain array. */
 export type Element = number | bigint | boolean;
 
-/** The dtype that numbers of a plain array become: float32 for numbers and bool for booleans where the caller may have it. */
+/**
+ * The dtype for numbers of a plain array: bool if the first element is a boolean, float32 otherwise. If `dtypes` lacks
+ * that dtype, another one of `dtypes`.
+ */
 export function dtypeOfElements(first: unknown, dtypes: readonly Dtype[]): Dtype {
   if (typeof first === "boolean" && dtypes.includes("bool")) return "bool";
   return dtypes.includes("float32") ? "float32" : dtypes[0]!;
@@ -29,10 +32,10 @@ const RULES: Readonly<Record<Dtype, { readonly rule: string; readonly isLegal: (
 };
 
 /**
- * An array of our own with the numbers of a list.
+ * Copies the numbers of a list to a new typed array.
  *
- * @throws OptionError for an element that the dtype does not have. Nothing is rounded to an integer, and of the numbers
- *   only 0 and 1 are booleans.
+ * @throws OptionError if the dtype cannot hold an element. Nothing is rounded to an integer. The only numbers that bool
+ *   accepts are 0 and 1.
  */
 export function numbersAs(operation: string, argument: string, elements: ArrayLike<Element>, dtype: Dtype): TensorData {
   const { rule, isLegal } = RULES[dtype];

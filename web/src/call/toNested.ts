@@ -3,13 +3,15 @@ import type { Dtype, Nested, Tensor } from "../tensor/tensor.js";
 import { CallArguments } from "./callArguments.js";
 
 /**
- * The numbers of a tensor as arrays in arrays: the opposite of `tensor([[…]])`.
+ * The numbers of a tensor as nested arrays: the opposite of `tensor([[…]])`.
  *
  *     toNested(tensor([[1, 0], [0, 1]]))             // [[1, 0], [0, 1]]
  *     toNested<number[][]>(output)[0][1]             // in TypeScript, say how deep the arrays are
  *
- * @param given - A tensor of any dtype and rank. A scalar, of rank 0, gives a number.
- * @returns Numbers, of bool booleans. float16 is converted to numbers.
+ * @param given - A tensor of any dtype and rank. A scalar (rank 0) gives a number, or a boolean if it is bool.
+ * @returns Arrays of numbers; bool gives booleans. float16 is converted to numbers.
+ * @throws OptionError if `given` is not a tensor.
+ * @throws ShapeError if its shape does not fit its data.
  */
 export function toNested<T = Nested<boolean>>(given: Tensor<"bool">): T;
 export function toNested<T = Nested<number>>(given: Tensor<Exclude<Dtype, "bool">>): T;
@@ -18,7 +20,7 @@ export function toNested(given: Tensor): unknown {
   const numbers = dtype === "float16" ? fromHalf(data as Uint16Array) : data;
   const elementAt = (n: number) => (dtype === "bool" ? numbers[n] !== 0 : numbers[n]!);
 
-  /** The arrays from `axis` on, of the elements from `start` on. */
+  /** The nested arrays from `axis` on, for the elements from index `start` on. */
   const nested = (axis: number, start: number): unknown => {
     if (axis === shape.length) return elementAt(start);
     const step = shape.slice(axis + 1).reduce((product, extent) => product * extent, 1);

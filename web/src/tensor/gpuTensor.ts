@@ -4,29 +4,30 @@ import { arrayKind } from "../foreign/typedArray.js";
 import { BYTES, elementCount, type CheckedTensor, type Dtype } from "./tensor.js";
 
 /**
- * A dense array in a GPU buffer of usage STORAGE. Inputs are read, never kept; what the call computes is in order with
- * everything else that is submitted to the device's queue.
+ * A dense row-major array in a GPU buffer that has usage STORAGE. A call reads its inputs and does not keep them. Its
+ * commands are ordered with all others that are submitted to the queue of the device.
  */
 export interface GpuTensor<D extends Dtype = Dtype> {
-  /** A GPUBuffer. */
+  /** A GPUBuffer of the device of the instance. */
   readonly buffer: object;
-  /** Bytes before the first element, a multiple of 4. Default 0. */
+  /** Bytes before the first element; a multiple of 4. Default 0. */
   readonly offset?: number;
   readonly shape: readonly number[];
   readonly dtype: D;
 }
 
-/** Queries, keys or values in a GPU buffer, which the WebGPU engine reads. */
+/** Queries, keys or values in a GPU buffer. Only the WebGPU engine reads them. */
 export type GpuFloats = GpuTensor<"float32" | "float16">;
 
-/** Options whose tensors may lie on the GPU too. */
+/** The options O, in which mask and bias may also lie on the GPU. */
 export type OnGpu<O> = {
   readonly [Name in keyof O]: Name extends "mask" | "bias" ? O[Name] | GpuTensor : O[Name];
 };
 
 /**
- * A tensor that a call left on the GPU. It holds its memory until `dispose()`, and its instance is not collected while it
- * is in use. On a device of the caller's its buffer outlives the instance, on one that headwise opened it goes with it.
+ * A result on the GPU. It holds its memory until `dispose()`, and it keeps its instance alive. If the caller gave the
+ * device, the buffer stays valid after the instance is disposed. If headwise opened the device, disposing the instance
+ * destroys the buffer.
  */
 export interface GpuResult<D extends Dtype = Dtype> extends GpuTensor<D> {
   readonly offset: number;
@@ -37,10 +38,10 @@ export interface GpuResult<D extends Dtype = Dtype> extends GpuTensor<D> {
   [Symbol.dispose](): void;
 }
 
-// Registered, since the WebGPU engine is a file of its own with its own copy of this class.
+// A registered symbol, because the WebGPU engine is a separate file with its own copy of this class.
 const BRAND = Symbol.for("headwise.gpuData");
 
-/** What stands for `data` in a checked tensor that lies on the GPU. */
+/** The `data` of a checked tensor that lies on the GPU. */
 export class GpuData {
   readonly [BRAND] = true;
 
@@ -49,12 +50,12 @@ export class GpuData {
     readonly buffer: GPUBuffer,
     readonly offset: number,
     readonly byteLength: number,
-    /** Made by the engine itself: its owner needs no check. */
+    /** Whether the engine made the buffer. Then it need not check that the buffer belongs to its device. */
     readonly isOurs = false,
   ) {}
 }
 
-/** Where a checked tensor lies on the GPU; undefined for one of JavaScript. */
+/** The GPU data of a checked tensor; undefined if the tensor lies in JavaScript memory. */
 export function gpuDataOf(tensor: { readonly data: unknown } | undefined): GpuData | undefined {
   const data = tensor?.data;
   return isObject(data) && BRAND in data ? (data as GpuData) : undefined;
@@ -66,7 +67,10 @@ interface GpuFields {
   readonly shape?: unknown;
 }
 
-/** Whether the fields of a value are those of a tensor on the GPU; in other libraries `buffer` is a method, or the array. */
+/**
+ * Whether these fields belong to a GPU tensor. In tensors of other libraries `buffer` may be a method or an
+ * ArrayBuffer.
+ */
 export function isGpuTensor({ data, buffer, shape }: GpuFields): boolean {
   return isObject(buffer) && !isArrayBuffer(buffer) && shape !== undefined && arrayKind(data) === undefined;
 }
@@ -75,7 +79,12 @@ function isArrayBuffer(value: object): boolean {
   return ["ArrayBuffer", "SharedArrayBuffer"].includes(tagOf(value));
 }
 
-/** Checks a tensor on the GPU: dtype, extents, life, and what shows of its buffer. The engine asks the device the rest. */
+/**
+ * Checks a GPU tensor: dtype, extents, whether it was disposed, usage and size of the buffer. The engine checks the
+ * rest on the device.
+ *
+ * @throws DisposedError, OptionError or ShapeError.
+ */
 export function checkGpuTensor<D extends Dtype>(
   operation: string,
   argument: string,
@@ -106,17 +115,19 @@ export function checkGpuTensor<D extends Dtype>(
 
 const STORAGE = 0x80;
 
-/** What a GPUBuffer says of itself; nothing for what is none. */
+/** Usage and size of a GPUBuffer; empty if the object is not one. */
 function factsOf(buffer: object): { readonly usage?: number; readonly size?: number } {
   try {
     const { usage, size } = buffer as GPUBuffer;
     return Number.isInteger(usage) && Number.isInteger(size) ? { usage, size } : {};
   } catch {
-    return {}; // its getters know a GPUBuffer from what stands for one
+    return {}; // the getters throw if the object is not a real GPUBuffer
   }
 }
 
-/** Checks the first argument of `encode`, as far as it shows. What only looks like an encoder fails when it is used. */
+/**
+ * Checks the first argument of `encode` by its form. An object that only looks like an encoder fails when it is used.
+ */
 export function checkEncoder(operation: string, value: unknown): object {
   if (isObject(value) && "beginComputePass" in value) return value;
   throw new OptionError(`${operation}: commandEncoder must be a GPUCommandEncoder, got ${describe(value)}`, {

@@ -1,11 +1,15 @@
-// Conversions of float16 (IEEE 754 binary16). A library for them would be a tenth of the package; a test compares the two.
+// Conversions of float16 (IEEE 754 binary16). A library for them would be a tenth of the package. A test compares this
+// code with one.
 
-/** The nearest float16 of each number, as bits. Ties go to the even one, and numbers from 65,520 on to infinity. */
+/**
+ * The nearest float16 of each number, as 16-bit patterns. Ties go to the even one. Sizes of 65,520 or more become
+ * infinite.
+ */
 export function toHalf(numbers: ArrayLike<number>): Uint16Array<ArrayBuffer> {
   return Uint16Array.from(numbers, halfBits);
 }
 
-/** The numbers that 16 bits each stand for. float32 holds them exactly. */
+/** The numbers of 16-bit patterns. The conversion is exact. */
 export function fromHalf(bits: Uint16Array): Float32Array<ArrayBuffer> {
   return Float32Array.from(bits, halfNumber);
 }
@@ -14,7 +18,7 @@ const FRACTION_BITS = 10;
 const LEAST_EXPONENT = -14;
 const INFINITE = 0x7c00;
 const NOT_A_NUMBER = 0x7e00;
-/** Halfway between the largest float16 and the next power of two. */
+/** Halfway between the largest float16 (65,504) and the next power of two. */
 const OVERFLOW = 65520;
 
 function halfBits(x: number): number {
@@ -23,7 +27,8 @@ function halfBits(x: number): number {
   const size = Math.abs(x);
   if (size >= OVERFLOW) return sign | INFINITE;
   const exponent = Math.max(Math.floor(Math.log2(size)), LEAST_EXPONENT);
-  // in units of the last place: 1024 to 2048 for a normal number, below for one near 0, and 2048 is the next power of two
+  // in units of the last place: 1024 to 2048 for a normal number, less for a subnormal one; 2048 carries into the
+  // exponent
   const units = roundedToEven(size / 2 ** (exponent - FRACTION_BITS));
   return sign | (((exponent - LEAST_EXPONENT) << FRACTION_BITS) + units);
 }

@@ -1,4 +1,7 @@
-/** The largest of these numbers, and at least 0. `Math.max(...numbers)` would overflow the stack at about 120,000. */
+/**
+ * The largest of these numbers, and at least 0. Unlike this, `Math.max(...numbers)` overflows the stack at about
+ * 120,000.
+ */
 export function largestOf(numbers: Iterable<number>): number {
   let largest = 0;
   for (const number of numbers) largest = Math.max(largest, number);

@@ -2,12 +2,13 @@ import { OptionError, ShapeError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 
 /**
- * Memory order of query, key, value and output: batch, head, sequence, head dim. `"BSE"` has the heads packed in its
- * last axis (E = H·D), `"BES"` has one column for each position.
+ * The memory order of query, key, value and output, all row-major. B is batch, H heads, S sequence, D head dim, E =
+ * H·D. `"BHSD"` is `[B, H, S, D]`, `"BSHD"` is `[B, S, H, D]`. `"BSE"` is `[B, S, E]`: the heads are packed in the last
+ * axis. `"BES"` is `[B, E, S]`: one column for each position.
  */
 export type Layout = "BHSD" | "BSHD" | "BSE" | "BES";
 
-/** The extents of one tensor of heads. */
+/** The extents of a tensor of heads. */
 export interface HeadsShape {
   readonly batchSize: number;
   readonly numHeads: number;
@@ -26,21 +27,23 @@ const AXES: Readonly<Record<Layout, readonly Axis[]>> = {
 
 export const LAYOUTS = Object.keys(AXES) as Layout[];
 
-/** What the axes of a tensor of this rank mean; undefined for a rank that the layout does not have. */
+/** The meaning of each axis of a tensor of this rank; undefined if the layout has no such rank. */
 export function axesOf(layout: Layout, rank: number): readonly Axis[] | undefined {
   const axes = AXES[layout];
   // one head of one batch
   if (rank === 2) return layout === "BES" ? ["headDim", "length"] : ["length", "headDim"];
   if (rank === axes.length) return axes;
-  return rank === 3 ? axes.slice(1) : undefined; // no batch axis: [H, S, D], [S, H, D]
+  return rank === 3 ? axes.slice(1) : undefined; // without the batch axis: [H, S, D], [S, H, D], [S, E] or [E, S]
 }
 
-/** Whether the heads are packed into one axis, so that only an option tells how many there are. */
+/** Whether the heads are packed in one axis. Then only an option can say how many heads there are. */
 export function packsHeads(layout: Layout, rank: number): boolean {
   return axesOf(layout, rank)?.includes("width") ?? false;
 }
 
-/** The axis that holds an extent, for messages: `key.shape[1]`; where heads are packed, that of the width. */
+/**
+ * The name of the axis that holds an extent, for messages: `key.shape[1]`. If heads are packed, the axis of the width.
+ */
 export function axisName(argument: string, layout: Layout, rank: number, extent: keyof HeadsShape): string {
   const axes = axesOf(layout, rank)!;
   return `${argument}.shape[${axes.indexOf(axes.includes(extent) ? extent : "width")}]`;
@@ -49,7 +52,9 @@ export function axisName(argument: string, layout: Layout, rank: number, extent:
 /**
  * Reads the extents of a tensor of heads.
  *
- * @param numHeads - The option that says so, needed where heads are packed; `option` is its name.
+ * @param numHeads - The value of the option; it must be given if heads are packed.
+ * @param option - The name of that option.
+ * @throws ShapeError if the rank or an extent is wrong; OptionError if heads are packed and numHeads is absent.
  */
 export function headsShape(
   operation: string,
@@ -87,15 +92,13 @@ function packedHeads(operation: string, layout: Layout, numHeads: number | undef
   throw new OptionError(`${operation}: ${option} must be given with layout "${layout}", which packs the heads`);
 }
 
-/** The shape of a tensor of heads, of the given rank. */
+/** The shape of a tensor of heads that has the given rank. */
 export function shapeOf(layout: Layout, rank: number, heads: HeadsShape): number[] {
   const extents: Readonly<Record<Axis, number>> = { ...heads, width: heads.numHeads * heads.headDim };
   return axesOf(layout, rank)!.map((axis) => extents[axis]);
 }
 
-/**
- * Drops from a result `[B, H, …]` the axes that the inputs did not have: results keep the rank of the inputs.
- */
+/** Removes the axes that the inputs do not have from the shape of a result `[B, H, …]`. */
 export function keepRank(layout: Layout, rank: number, shape: readonly number[]): number[] {
   if (rank === 2) return shape.slice(2);
   return axesOf(layout, rank)!.includes("batchSize") ? [...shape] : shape.slice(1);

@@ -1,14 +1,15 @@
 import type { TensorData } from "./tensor.js";
 
-/** Where tensors of a call may lie beside ordinary memory. A backend says it of itself. */
+/** Where the tensors of a call may lie, in addition to JavaScript memory. Each engine implements it. */
 export interface Placement {
-  /** Whether they may lie on the GPU. */
+  /** Whether tensors may lie on the GPU. */
   readonly onGpu?: boolean;
   /**
-   * The address of an array that lies in the engine's memory; undefined for any other.
+   * The address of an array in the engine's memory; undefined if the array is elsewhere.
    *
-   * @param given - The caller's array; `view` is the same memory as the reader saw it.
-   * @throws DisposedError if its tensor was disposed.
+   * @param given - The caller's array.
+   * @param view - Our view of the same memory.
+   * @throws DisposedError if the tensor of the array was disposed.
    */
   locate?(operation: string, argument: string, given: object, view: TensorData): number | undefined;
 }

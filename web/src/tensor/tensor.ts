@@ -1,10 +1,13 @@
 import { ShapeError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 
-/** Element types. `"bool"` is one byte an element, nonzero = true; `"float16"` may be held as raw bits. */
+/**
+ * Element types. `"bool"` is one byte for each element, nonzero = true. `"float16"` is a Float16Array, or a Uint16Array
+ * of its 16-bit patterns.
+ */
 export type Dtype = "float32" | "float16" | "bool" | "int32";
 
-/** The engine's own Float16Array, described by its shape so that older TypeScript libraries compile too. */
+/** JavaScript's Float16Array. It is declared here, so that TypeScript libraries that lack it compile too. */
 export interface HalfArray extends ArrayLike<number>, ArrayBufferView, Iterable<number> {
   readonly [Symbol.toStringTag]: "Float16Array";
   readonly BYTES_PER_ELEMENT: number;
@@ -20,29 +23,30 @@ export interface TensorDataOf {
 export type TensorData = TensorDataOf[Dtype];
 
 /**
- * A dense array in row-major order. Any object of this form is a tensor; `tensor()` checks one early.
- * Inputs are read, never kept and never detached. Shapes are read when the call is made, the numbers when its turn comes:
- * leave them as they are until the call has settled.
+ * A dense array in row-major order. Any object of this form is a tensor; `tensor()` makes and checks one.
+ *
+ * Calls read their inputs; they do not keep, change or detach them. A call reads shapes when it is made, and numbers
+ * when it runs. Do not change an input before the call has settled.
  */
 export interface Tensor<D extends Dtype = Dtype> {
   readonly data: TensorDataOf[D];
-  /** Non-negative extents; their product is `data.length`. */
+  /** Non-negative integers. Their product is `data.length`. */
   readonly shape: readonly number[];
-  /** Taken from `data` when absent. */
+  /** Default: the dtype of the class of `data`. */
   readonly dtype?: D;
 }
 
-/** A tensor whose dtype is written out, as results are. */
+/** A tensor that states its dtype. Results are such tensors. */
 export interface TypedTensor<D extends Dtype = Dtype> extends Tensor<D> {
   readonly dtype: D;
 }
 
-/** Numbers in arrays in arrays, such as `[[1, 0], [0, 1]]`. */
+/** Nested arrays, such as `[[1, 0], [0, 1]]`. */
 export type Nested<T> = readonly (T | Nested<T>)[];
 
 /**
- * What every argument that is a tensor may be: a tensor; one of ONNX Runtime or transformers.js, whose shape is called
- * dims; and where there are at most 65,536 numbers, plain arrays, also nested ones. Plain numbers become float32.
+ * A tensor as an argument: a tensor of headwise; a tensor of ONNX Runtime or transformers.js, whose shape is named
+ * `dims`; or plain or nested arrays with at most 65,536 numbers. Plain numbers become float32.
  */
 export type TensorLike<D extends Dtype = Dtype> =
   | Tensor<D>
@@ -50,7 +54,10 @@ export type TensorLike<D extends Dtype = Dtype> =
   | { readonly data: readonly number[]; readonly shape: readonly number[] }
   | Nested<number>;
 
-/** A mask may also be of integers 1 (may attend) and 0 (hidden), as tokenizers give them; null is no mask. */
+/**
+ * A mask as an argument: bool, or the integers 1 (may attend) and 0 (hidden), as tokenizers give them. null means no
+ * mask.
+ */
 export type MaskLike =
   | Tensor<"bool">
   | { readonly data: MaskData; readonly shape: readonly number[] }
@@ -62,10 +69,10 @@ type MaskData = Uint8Array | Int32Array | BigInt64Array | readonly (boolean | nu
 
 export const BYTES: Readonly<Record<Dtype, number>> = { float32: 4, float16: 2, bool: 1, int32: 4 };
 
-/** What holds numbers of a dtype; of float16 the bits. */
+/** The class of arrays that holds each dtype. For float16 it holds the 16-bit patterns. */
 export const ARRAYS = { float32: Float32Array, float16: Uint16Array, bool: Uint8Array, int32: Int32Array } as const;
 
-/** What the numbers of an array are, by the array's class. */
+/** The dtype of each class of arrays. */
 export const DTYPE_OF_ARRAY: Readonly<Record<string, Dtype>> = {
   Float32Array: "float32",
   Uint16Array: "float16",
@@ -74,7 +81,7 @@ export const DTYPE_OF_ARRAY: Readonly<Record<string, Dtype>> = {
   Int32Array: "int32",
 };
 
-/** The same bits as a Float16Array, for callers whose engine has them and who use them. */
+/** The same bits as a Float16Array. Call it only if the engine has that class. */
 export function asHalves(bits: Uint16Array): HalfArray {
   const { Float16Array } = globalThis as unknown as { Float16Array: new (buffer: ArrayBufferLike) => HalfArray };
   return new Float16Array(bits.buffer);
@@ -86,28 +93,32 @@ export function copyBits(from: ArrayBufferView, to: ArrayBufferView): void {
   bytes(to).set(bytes(from));
 }
 
-/** No tensor has more axes. */
+/** The largest rank of a tensor. */
 export const MAX_RANK = 32;
 
-/** Extents beyond this do not fit the 32-bit row and key indices that results and errors use. */
+/** The largest extent. Results and errors hold row and key indices in 32 bits. */
 export const MAX_EXTENT = 2 ** 31 - 1;
 
 /**
- * A checked tensor of some of the dtypes: what the engines work with. Its data is a view of our own on the caller's
- * memory (of float16 the bits), its shape an array of our own.
+ * A checked tensor, as the engines use it. Its data is our own view on the caller's memory (float16 as 16-bit
+ * patterns), and its shape is our own array.
  */
 export type CheckedTensor<D extends Dtype = Dtype> = { readonly [K in D]: TypedTensor<K> & Given }[D];
 
 interface Given {
-  /** The numbers were in a plain array or in an array of another class: these are a copy. */
+  /** Whether the data is a copy, because the numbers were in a plain array or in an array of another class. */
   readonly isCopy?: boolean;
-  /** float16 that the caller holds in a Float16Array. */
+  /** Whether the caller holds float16 in a Float16Array. */
   readonly half?: boolean;
-  /** Where it lies in the engine's memory, if it does. */
+  /** The address in the engine's memory, if the tensor lies there. */
   readonly address?: number | undefined;
 }
 
-/** The product of the extents, checked to be a number that can be counted to. */
+/**
+ * The product of the extents.
+ *
+ * @throws ShapeError if the product is above 2⁵³ − 1.
+ */
 export function elementCount(operation: string, argument: string, shape: readonly number[]): number {
   const count = shape.reduce((product, extent) => product * extent, 1);
   if (!Number.isSafeInteger(count))
@@ -118,11 +129,11 @@ export function elementCount(operation: string, argument: string, shape: readonl
 /** The dtypes of queries, keys, values and outputs. */
 export const FLOATS = ["float32", "float16"] as const;
 
-/** Tensors that hold queries, keys, values and outputs. */
+/** A tensor of queries, keys, values or outputs. */
 export type FloatTensor = Tensor<"float32" | "float16">;
 
-/** What an argument that holds queries, keys or values may be. */
+/** An argument for queries, keys or values. */
 export type FloatTensorLike = TensorLike<"float32" | "float16">;
 
-/** Where the numbers of a call are, checked: `float32`, or `float16` storage. */
+/** A checked tensor of queries, keys, values or outputs. */
 export type CheckedFloats = CheckedTensor<"float32" | "float16">;

@@ -2,13 +2,14 @@ import { OutOfMemoryError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import { elementCount, type TypedTensor } from "./tensor.js";
 
-/** What WebAssembly can address: no engine reads a larger array. */
+/** The largest memory that WebAssembly can address. No engine reads a larger array. */
 const MOST_BYTES = 2 ** 32;
 
 /**
  * A tensor of zeros.
  *
- * @throws ShapeError if the shape is none; OutOfMemoryError if the tensor does not fit an engine or JavaScript's memory.
+ * @throws ShapeError if the number of elements is too large to count.
+ * @throws OutOfMemoryError if the tensor does not fit an engine or JavaScript's memory.
  */
 export function zeros(operation: string, argument: string, shape: readonly number[]): TypedTensor<"float32"> {
   const length = elementCount(operation, argument, shape);
