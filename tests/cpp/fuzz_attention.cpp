@@ -79,7 +79,7 @@ class Decoder {
   void scalars(Case& call) {
     AttentionOptions& options = call.scalars;
     options.layout = static_cast<Layout>(integer(0, 3));
-    if (integer(0, 1) == 1) options.kv_layout = static_cast<Layout>(integer(0, 3));
+    if (flag()) options.kv_layout = static_cast<Layout>(integer(0, 3));
     options.causal = static_cast<Causal>(integer(0, 2));
     options.empty_rows = static_cast<EmptyRows>(integer(0, 3));
     options.exclude_self = flag();

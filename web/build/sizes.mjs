@@ -8,7 +8,7 @@ import { gzipSync } from "node:zlib";
 import { dist } from "./paths.mjs";
 import { say } from "./run.mjs";
 
-const WRAPPER = 48;
+const WRAPPER = 56;
 
 /** In KB of 1000 bytes. A file that is not listed has no budget. */
 const BUDGETS = {
@@ -19,8 +19,8 @@ const BUDGETS = {
   "worker-entry.js": 24,
   "worker-entry.node.js": 24,
   "webgpu-engine.js": 56,
-  "inline.js": 190,
-  "inline.cjs": 190,
+  "inline.js": 200,
+  "inline.cjs": 200,
   "wasm/headwise.simd.js": 12,
   "wasm/headwise.relaxed.js": 12,
   "wasm/headwise.simd.wasm": 150,

@@ -1,10 +1,9 @@
 import { HeadwiseError, OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
-import { describe, isObject, tagOf } from "../foreign/describe.js";
-import { arrayKind, isArray, isIntact, placeOf, viewOf } from "../foreign/typedArray.js";
+import { describe, isObject } from "../foreign/describe.js";
+import { arrayKind, isArray } from "../foreign/typedArray.js";
 import { checkGpuTensor, isGpuTensor, type GpuTensor } from "../tensor/gpuTensor.js";
 import type { Placement } from "../tensor/placement.js";
 import {
-  ARRAYS,
   BYTES,
   DTYPE_OF_ARRAY,
   elementCount,
@@ -17,6 +16,8 @@ import {
 import { arraysOf, dataHint, dtypeHint, tensorHint } from "./arrayHints.js";
 import { readNested, type NestedNumbers } from "./nested.js";
 import { dtypeOfElements, numbersAs, type Element } from "./plainNumbers.js";
+import { readRecord } from "./record.js";
+import { Views } from "./views.js";
 
 /** The largest length of a list of numbers in the options. */
 const MAX_LIST = 2 ** 26;
@@ -26,8 +27,6 @@ const MAX_LIST = 2 ** 26;
  * would copy it, and that would be slow.
  */
 const MOST_PLAIN = 2 ** 16;
-/** The longest chain of prototypes that options may have. A proxy can make an endless one. */
-const MAX_PROTOTYPES = 32;
 
 /**
  * Reads the arguments of one call. No other code reads an object of the caller.
@@ -40,18 +39,15 @@ const MAX_PROTOTYPES = 32;
  * `assertIntact` checks the memory again.
  */
 export class CallArguments {
-  /** Our view of each array of the caller. An array that is given twice has one view. */
-  readonly #views = new Map<object, TensorData>();
-  /** The caller's array of each view. */
-  readonly #given = new Map<TensorData, object>();
-  /** The views whose memory is checked again when it is the call's turn. */
-  readonly #watched: { readonly argument: string; readonly view: TensorData }[] = [];
+  readonly #views: Views;
 
   /** @param operation - The name of the public function. It is the first word of every message. */
   constructor(
     readonly operation: string,
     readonly placement: Placement = {},
-  ) {}
+  ) {
+    this.#views = new Views(operation, placement);
+  }
 
   /**
    * Checks that `value` is a tensor of one of `dtypes`. The numbers of a typed array are not copied.
@@ -76,7 +72,7 @@ export class CallArguments {
       });
     const dtype = this.#dtypeOf(argument, data, given.dtype, dtypes);
     const shape = this.shape(argument, given.shape);
-    const view = this.#view(`${argument}.data`, data as object, dtype);
+    const view = this.#views.of(`${argument}.data`, data as object, dtype);
     const size = elementCount(this.operation, argument, shape);
     if (size !== view.length)
       throw new ShapeError(
@@ -84,22 +80,22 @@ export class CallArguments {
           `got ${view.length} and ${size}`,
       );
     const address = this.placement.locate?.(this.operation, argument, data as object, view);
-    if (address === undefined) this.#watch(argument, view);
+    if (address === undefined) this.#views.watch(argument, view);
     const half = arrayKind(data) === "Float16Array";
     return { data: view, shape, dtype, address, half } as unknown as CheckedTensor<D>;
   }
 
   /** The caller's array of one of our views. Use only its identity. */
   given(view: TensorData): object | undefined {
-    return this.#given.get(view);
+    return this.#views.given(view);
   }
 
   /** Checks that `value` is a Uint8Array. Its bytes are not copied. */
   bytes(argument: string, value: unknown, hint: string): Uint8Array {
     if (arrayKind(value) !== "Uint8Array")
       throw new OptionError(`${this.operation}: ${argument} must be a Uint8Array, got ${describe(value)}`, { hint });
-    const view = this.#view(argument, value as object, "bool") as Uint8Array;
-    this.#watch(argument, view);
+    const view = this.#views.of(argument, value as object, "bool") as Uint8Array;
+    this.#views.watch(argument, view);
     return view;
   }
 
@@ -140,7 +136,7 @@ export class CallArguments {
     read: (element: unknown, n: number) => T,
   ): T[] {
     return this.guarded(argument, () => {
-      const list = arrayKind(value) ? this.#elements(argument, value) : (value as readonly unknown[]);
+      const list = arrayKind(value) ? this.#views.elements(argument, value) : (value as readonly unknown[]);
       const { length } = list;
       check(length);
       if (length > MAX_LIST)
@@ -158,16 +154,7 @@ export class CallArguments {
    *   here.
    */
   record(argument: string, value: unknown, names: readonly string[]): ReadonlyMap<string, unknown> {
-    const values = new Map<string, unknown>();
-    if (value === undefined) return values;
-    return this.guarded(argument, () => {
-      if (!isObject(value) || tagOf(value) !== "Object" || Array.isArray(value))
-        throw new OptionError(`${this.operation}: ${argument} must be an object, got ${describe(value)}`);
-      for (const holder of this.#prototypes(argument, value))
-        for (const name of namesIn(holder, names))
-          if (!values.has(name)) values.set(name, (value as Record<string, unknown>)[name]);
-      return values;
-    });
+    return this.guarded(argument, () => readRecord(this.operation, argument, value, names));
   }
 
   /**
@@ -189,25 +176,7 @@ export class CallArguments {
    * @throws OptionError with code `"DETACHED_INPUT"`.
    */
   assertIntact(): void {
-    for (const { argument, view } of this.#watched) assertIntact(this.operation, argument, view);
-  }
-
-  #watch(argument: string, view: TensorData): void {
-    this.#watched.push({ argument, view });
-  }
-
-  /** The object and all its prototypes, except the root prototype. */
-  #prototypes(argument: string, value: object): object[] {
-    const chain: object[] = [];
-    let holder: object | null = value;
-    while (holder && (chain.length === 0 || !isRoot(holder))) {
-      if (chain.push(holder) > MAX_PROTOTYPES)
-        throw new OptionError(
-          `${this.operation}: ${argument} must be a plain object, got one that inherits without end`,
-        );
-      holder = Object.getPrototypeOf(holder) as object | null;
-    }
-    return chain;
+    this.#views.assertIntact();
   }
 
   /** Reads the fields of a tensor, each once. */
@@ -311,27 +280,6 @@ export class CallArguments {
       });
     return dtype;
   }
-
-  /** The numbers of a typed array of any class, as our own view. */
-  #elements(argument: string, array: object): ArrayLike<number | bigint> {
-    if (!isIntact(array)) throw detachedError(this.operation, argument, "when the call was made");
-    const view = viewOf(array);
-    if (!view) throw new OptionError(`${this.operation}: ${argument} cannot be ${describe(array)}`);
-    this.placement.locate?.(this.operation, argument, array, view as TensorData); // throws if the tensor was disposed
-    return view;
-  }
-
-  /** Our own view on the caller's memory, with the array's current length. It does not grow and has no accessors. */
-  #view(argument: string, array: object, dtype: Dtype): TensorData {
-    const known = this.#views.get(array);
-    if (known) return known;
-    if (!isIntact(array)) throw detachedError(this.operation, argument, "when the call was made");
-    const { buffer, byteOffset, length } = placeOf(array);
-    const view = new ARRAYS[dtype](buffer as ArrayBuffer, byteOffset, length);
-    this.#views.set(array, view);
-    this.#given.set(view, array);
-    return view;
-  }
 }
 
 interface TensorFields {
@@ -345,34 +293,10 @@ interface TensorFields {
   readonly disposed?: unknown;
 }
 
-/** The names of an object's own properties: all enumerable ones, and the others that are in `known`. */
-function namesIn(holder: object, known: readonly string[]): readonly string[] {
-  const shown = Object.keys(holder);
-  const all = Object.getOwnPropertyNames(holder);
-  return all.length === shown.length ? shown : all.filter((name) => shown.includes(name) || known.includes(name));
-}
-
-/** Whether an object is the Object.prototype of some realm. */
-function isRoot(holder: object): boolean {
-  return Object.getPrototypeOf(holder) === null && Object.hasOwn(holder, "isPrototypeOf");
-}
-
 function messageOf(cause: unknown): string {
   try {
     return String((cause as { readonly message?: unknown } | undefined)?.message ?? cause);
   } catch {
     return "its error cannot be read either";
   }
-}
-
-/** Throws an OptionError if the memory of a view has been lost since the call was made. */
-export function assertIntact(operation: string, argument: string, view: object): void {
-  if (!isIntact(view)) throw detachedError(operation, argument, "before the call was done with it");
-}
-
-function detachedError(operation: string, argument: string, when: string): OptionError {
-  return new OptionError(`${operation}: the memory of ${argument} was transferred, shrunk or detached ${when}`, {
-    code: "DETACHED_INPUT",
-    hint: "Leave arrays as they are until the call that reads them has settled, or pass copies.",
-  });
 }

@@ -1,4 +1,5 @@
-import { assertIntact, CallArguments } from "../call/callArguments.js";
+import { CallArguments } from "../call/callArguments.js";
+import { assertIntact } from "../call/views.js";
 import { OptionError, ShapeError } from "../errors/errors.js";
 import { describe, isObject } from "../foreign/describe.js";
 import { arrayKind, placeOf } from "../foreign/typedArray.js";

@@ -4,7 +4,7 @@ import type { AttentionSettings } from "../attention/attentionSettings.js";
 import type { AttentionShape } from "../attention/attentionShape.js";
 import type { Ragged } from "../attention/ragged.js";
 import { selectedExtents, type Selection, type Wanted } from "../attention/returns.js";
-import { assertIntact } from "../call/callArguments.js";
+import { assertIntact } from "../call/views.js";
 import type { Eventually } from "../call/context.js";
 import type { OutputForm } from "../call/outputForm.js";
 import { OptionError } from "../errors/errors.js";

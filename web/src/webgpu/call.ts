@@ -1,4 +1,4 @@
-import { assertIntact } from "../call/callArguments.js";
+import { assertIntact } from "../call/views.js";
 import { HeadwiseError, OptionError, OutOfMemoryError, UnsupportedError } from "../errors/errors.js";
 import { gpuDataOf, type GpuData } from "../tensor/gpuTensor.js";
 import type { TensorDataOf, TypedTensor } from "../tensor/tensor.js";

@@ -1,6 +1,6 @@
 import type { AttentionProblem } from "../attention/attentionProblem.js";
 import type { AttentionResult } from "../attention/attentionResult.js";
-import { assertIntact } from "../call/callArguments.js";
+import { assertIntact } from "../call/views.js";
 import { DisposedError, OptionError } from "../errors/errors.js";
 import type { ForwardProblem } from "../layer/forwardProblem.js";
 import type { LayerProblem } from "../layer/layerProblem.js";

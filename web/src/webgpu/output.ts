@@ -1,5 +1,5 @@
 import type { FloatResult } from "../attention/attentionResult.js";
-import { assertIntact } from "../call/callArguments.js";
+import { assertIntact } from "../call/views.js";
 import type { OutputForm } from "../call/outputForm.js";
 import { OptionError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";

@@ -1,4 +1,4 @@
-import { assertIntact } from "../call/callArguments.js";
+import { assertIntact } from "../call/views.js";
 import { arrayKind, isSharedBuffer } from "../foreign/typedArray.js";
 
 type TypedArray = Int8Array<ArrayBufferLike>;

@@ -5,7 +5,7 @@ import type { AppendProblem } from "../cache/appendProblem.js";
 import type { AttendProblem } from "../cache/attendProblem.js";
 import type { CacheForm, CacheProblem } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
-import { assertIntact } from "../call/callArguments.js";
+import { assertIntact } from "../call/views.js";
 import type { OutputForm } from "../call/outputForm.js";
 import type { Engine } from "../engine/engine.js";
 import { EngineTensor } from "../engine/engineTensor.js";
