@@ -45,7 +45,14 @@ function flagsOf({ source, flags }, engine) {
   const exported = EXPORTS[source].map((symbol) => `_${symbol}`).join(",");
   return [
     ...["-std=c++20", "-O3", "-pthread", "-fno-exceptions", ...flags, `-I${path.join(root, "cpp/include")}`],
-    ...["cpp/src/base/thread_pool.cpp", "--no-entry", "-sSTRICT", "-sMODULARIZE", "-sEXPORT_ES6", `-sENVIRONMENT=${engine}`],
+    ...[
+      "cpp/src/base/thread_pool.cpp",
+      "--no-entry",
+      "-sSTRICT",
+      "-sMODULARIZE",
+      "-sEXPORT_ES6",
+      `-sENVIRONMENT=${engine}`,
+    ],
     ...["-sALLOW_MEMORY_GROWTH", "-sMAXIMUM_MEMORY=1GB", "-sINITIAL_MEMORY=16MB", "-Wno-pthreads-mem-growth"],
     ...["-sPTHREAD_POOL_SIZE=(Module.numThreads||1)-1", "-sPTHREAD_POOL_SIZE_STRICT=2", "-sFILESYSTEM=0"],
     ...["-sINCOMING_MODULE_JS_API=wasmMemory", `-sEXPORTED_FUNCTIONS=${exported}`],
