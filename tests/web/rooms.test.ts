@@ -3,11 +3,11 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
-// web/README.md tells what is in each room.
+// web/README.md says what is in each room.
 
 const SOURCE = fileURLToPath(new URL("../../web/src", import.meta.url));
 
-/** The rooms of web/src from the ground up: a file imports from its own room and from those named before it. */
+/** The rooms of web/src, lowest first. A file imports only from its own room and from rooms before it in this list. */
 const ROOMS = [
   ["foreign"],
   ["errors"],
@@ -25,7 +25,7 @@ const ROOMS = [
 
 const floorOf = (file: string) => ROOMS.findIndex((rooms) => rooms.includes(file.split(path.sep)[0]!));
 
-/** All files of web/src in TypeScript, and what each imports from web/src. */
+/** All TypeScript files of web/src, and what each one imports from web/src. */
 const imports = new Map(
   readdirSync(SOURCE, { recursive: true, encoding: "utf8" })
     .filter((file) => file.endsWith(".ts"))
