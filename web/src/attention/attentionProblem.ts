@@ -46,6 +46,7 @@ export interface AttentionOptions extends AttentionSettingsOptions {
   readonly cuSeqLensQuery?: NumberList;
   /** The same for key and value rows. Needs cuSeqLensQuery. */
   readonly cuSeqLensKey?: NumberList;
+  /** What to return. Default: only `output`. */
   readonly returns?: Returns;
   /** Where the results are. `"gpu"` needs the WebGPU backend. Default `"cpu"`. */
   readonly location?: "cpu" | "gpu";

@@ -33,6 +33,7 @@ export interface AttendOptions extends AttentionSettingsOptions {
   readonly numHeads?: number;
   /** The cache knows it. If given, it must be the number of the cache. */
   readonly numKvHeads?: number;
+  /** What to return. Default: only `output`. */
   readonly returns?: Returns;
   /** Where the results are. `"gpu"` needs a cache on WebGPU. Default `"cpu"`. */
   readonly location?: "cpu" | "gpu";

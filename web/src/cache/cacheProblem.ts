@@ -10,8 +10,9 @@ import { largestOf } from "../tensor/largest.js";
  */
 export type CacheDtype = "float32" | "float16" | "int8";
 
-/** A ring keeps the first `keepFirst` tokens (default 0) and the last `window` tokens. */
+/** A ring keeps the first `keepFirst` tokens and the last `window` tokens of each batch. */
 export interface Ring {
+  /** Default 0. */
   readonly keepFirst?: number;
   readonly window: number;
 }

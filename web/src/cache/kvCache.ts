@@ -63,14 +63,17 @@ export class KvCache extends Disposing {
     return this.#cache.form.numKvHeads;
   }
 
+  /** Features of a key in one head. */
   get headDim(): number {
     return this.#cache.form.headDim;
   }
 
+  /** Features of a value in one head. */
   get valueDim(): number {
     return this.#cache.form.valueDim;
   }
 
+  /** The type in which the numbers are stored. */
   get dtype(): CacheDtype {
     return this.#cache.form.dtype;
   }
@@ -80,6 +83,7 @@ export class KvCache extends Disposing {
     return this.#cache.form.capacity;
   }
 
+  /** The tokens that a ring keeps; undefined: all are kept. */
   get ring(): Required<Ring> | undefined {
     return this.#cache.form.ring;
   }

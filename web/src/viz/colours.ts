@@ -6,6 +6,7 @@ export const KINDS = ["probs", "scores"] as const;
 export type Kind = (typeof KINDS)[number];
 
 export const PALETTES = ["auto", "viridis", "cividis", "magma", "purple-orange", "red-blue"] as const;
+/** The names of the palettes. */
 export type Palette = (typeof PALETTES)[number];
 
 /** A colour for each number from 0 to 1. */
