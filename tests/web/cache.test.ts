@@ -158,7 +158,7 @@ describe.each(variants)("variant %s", (variant) => {
       },
     );
 
-    test("a query stands by default at the tokens appended last, whatever rule asks for its position", async () => {
+    test("the default position of queries is that of the tokens appended last, for every rule", async () => {
       const cache = await filled(140);
       const options = { window: { left: 20 }, alibiSlopes: [0.5, 0.25, 0.125, 0.0625], excludeSelf: true };
       expect(await problems(cache, 140, 3, options)).toEqual({});
@@ -340,7 +340,7 @@ describe.each(variants)("variant %s", (variant) => {
       cache.dispose();
     });
 
-    test("its bytes stay fixed, and it rewinds only where nothing dropped would come back", async () => {
+    test("its size stays fixed, and it rewinds only if no dropped token is needed", async () => {
       const cache = await filled(63, { ring });
       const { bytes } = cache;
       await cache.rewind(20);
@@ -536,7 +536,7 @@ describe.each(variants)("variant %s", (variant) => {
         expect(DisposedError.is(await rejection(call))).toBe(true);
     });
 
-    test("caches give their memory back, and one that finds none stays as it was", async () => {
+    test("a disposed cache frees its memory, and a cache that gets no memory stays as it was", async () => {
       const small = await createAttention({ backend: "wasm", variant, threads: 1, maximumMemory: 32 * 2 ** 20 });
       const [key, value] = [floats([1, 1, 2000, 512], 19), floats([1, 1, 2000, 512], 20)]; // 8 MB in a cache
       for (let n = 0; n < 20; ++n) {

@@ -184,7 +184,7 @@ describe("the encoder", () => {
   });
 });
 
-test("the roofline runs, and is faster than anything honest could miss", async () => {
+test("the roofline runs, and gives between 1e9 and 1e12 operations a second", async () => {
   const rate = await roofline(false);
   expect(rate).toBeGreaterThan(1e9);
   expect(rate).toBeLessThan(1e12);

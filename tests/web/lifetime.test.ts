@@ -121,7 +121,7 @@ describe.each(variants)("variant %s with a small maximumMemory", (variant) => {
     hw.dispose();
   });
 
-  test("calls that find the memory full are refused, and computed when there is room again", async () => {
+  test("calls are refused if the memory is full, and computed when there is room again", async () => {
     const hw = await createAttention({ backend: "wasm", variant, threads: 1, maximumMemory: 16 * 2 ** 20 });
     const held = [];
     for (let length = 2 ** 22; length >= 1;)
@@ -143,7 +143,7 @@ describe.each(variants)("variant %s with a small maximumMemory", (variant) => {
     hw.dispose();
   });
 
-  test("of calls of growing size, each is computed right or refused: no trap at any size", async () => {
+  test("calls of growing size are computed correctly or refused; none traps", async () => {
     const hw = await createAttention({ backend: "wasm", variant, threads: 1, maximumMemory: 24 * 2 ** 20 });
     const small = floats(1, 2, 33, 16);
     const known = async () => bits(await hw.scaledDotProductAttention(small, small, small));

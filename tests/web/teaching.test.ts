@@ -47,7 +47,7 @@ describe("softmax(QKᵀ/√d) V", () => {
     expect(transpose(columns.output as Tensor<"float32">).data).toEqual(rows.output.data);
   });
 
-  test("scores are not symmetric: what a token asks is not what it answers", async () => {
+  test("scores are not symmetric: the score of a for b is not the score of b for a", async () => {
     const [query, key] = [normal(1, [6, 16]), normal(2, [6, 16])];
     const { scores } = await hw.scaledDotProductAttention(query, key, key, { returns: { scores: "raw" } });
     const matrix = rowsOf(scores, 6);

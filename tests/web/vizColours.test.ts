@@ -53,7 +53,7 @@ describe.each(Object.entries(SURFACES))("on a %s surface", (name, surface) => {
     expect(steps.at(-1)).toBeGreaterThan(75);
   });
 
-  test("scores leave the surface both ways, and the ways can be told apart without red and green", () => {
+  test("scores differ from the surface in both directions, which can be told apart without red and green", () => {
     const ramp = rampFor("scores", "auto", surface);
     expect(away(ramp(0.5))).toBeCloseTo(0, 1);
     for (const t of [0.1, 0.25, 0.4]) {
