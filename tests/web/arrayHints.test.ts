@@ -6,7 +6,7 @@ import { thrownBy } from "./thrownBy.js";
 
 const FLOATS = ["float32", "float16"] as const;
 
-/** The message and the hint of a refused argument, without the link of the hint. */
+/** The message and the hint of a refused argument. The link in the hint is left out. */
 function refusal(
   argument: string,
   value: unknown,

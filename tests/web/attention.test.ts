@@ -10,7 +10,7 @@ import { resultProblems } from "./resultProblems.js";
 const cases = attentionCases();
 const references = new Map<string, ReferenceResult>();
 
-/** The double reference of a case, computed once for all engines. */
+/** The result of the double-precision reference for a case, computed once for all engines. */
 function referenceOf({ name, query, key, value, options }: AttentionCase): ReferenceResult {
   let reference = references.get(name);
   if (!reference) references.set(name, (reference = referenceAttention(query, key, value, options)));

@@ -23,7 +23,7 @@ const floats = (...shape: number[]) => ({
   shape,
 });
 
-/** What a promise rejects with. */
+/** The error with which a promise rejects. */
 async function reasonOf(promise: Promise<unknown>): Promise<HeadwiseError> {
   const reason: unknown = await promise.then(
     () => "nothing: it was computed",

@@ -1,4 +1,5 @@
-// The package inside a bundle that is no ES module: there is no import.meta.url, so no file has an address of its own.
+// The package in a bundle that is not an ES module. There is no import.meta.url, so the code does not know its own
+// address.
 
 import { execFile } from "node:child_process";
 import { copyFileSync, cpSync, mkdtempSync, rmSync } from "node:fs";
@@ -9,7 +10,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { build } from "esbuild";
 
-/** Prints how the given createAttention ends, with options of the command line. */
+/** Prints how the given createAttention ends. Its options come from the command line. */
 const PROGRAM = `
   import { createAttention } from "ENTRY";
   const options = JSON.parse(process.argv[2]);
@@ -31,7 +32,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** The bundle of a program that uses an entry: CommonJS, as servers and older tools make it. */
+/** A CommonJS bundle of a program that uses an entry, as servers and older tools make it. */
 async function bundleOf(entry: string): Promise<string> {
   const outfile = path.join(folder, `${entry}.cjs`);
   const contents = PROGRAM.replace("ENTRY", `./dist/${entry}.js`);

@@ -25,14 +25,14 @@ interface Floats {
   readonly shape: readonly number[];
 }
 
-/** Numbers in [-1, 1) of no particular meaning. */
+/** Fixed numbers in [-1, 1). */
 function floats(shape: readonly number[], seed: number): Floats {
   let state = seed;
   const next = () => (state = (Math.imul(state, 1664525) + 1013904223) | 0) / 2 ** 31;
   return { data: Float32Array.from({ length: shape.reduce((n, extent) => n * extent, 1) }, next), shape };
 }
 
-/** Tokens [from, to) of [B, H, S, D]. */
+/** Tokens [from, to) of a tensor [B, H, S, D]. */
 function tokens({ data, shape }: Floats, from: number, to: number): Floats {
   const [B, H, S, D] = shape as [number, number, number, number];
   const part = new Float32Array(B * H * (to - from) * D);
@@ -55,7 +55,7 @@ function inLayout({ data, shape }: Floats, layout: Layout): Floats {
   return { data: moved, shape: { BHSD: shape, BSHD: [B, S, H, D], BSE: [B, S, H * D], BES: [B, H * D, S] }[layout] };
 }
 
-/** What int8 storage makes of every row of `width` numbers. */
+/** Every row of `width` numbers, rounded as int8 storage rounds it. */
 function quantised({ data, shape }: Floats): Floats {
   const width = shape.at(-1)!;
   const stored = Float32Array.from(data);
@@ -90,12 +90,12 @@ const KEY = floats([B, HKV, TOTAL, D], 1);
 const VALUE = floats([B, HKV, TOTAL, DV], 2);
 const RETURNS = { lse: true, entropy: true, probs: true, topK: 3, scores: "biased" } as const;
 
-/** Everything about a cache, in one string: two caches are the same if these are. */
+/** The cache as one string. Two caches are the same if their strings are equal. */
 async function saved(cache: KvCache): Promise<string> {
   return Buffer.from(await cache.save()).toString("base64");
 }
 
-/** What a call rejects with. */
+/** The error with which a call rejects. */
 async function rejection(call: () => Promise<unknown>): Promise<HeadwiseError> {
   try {
     await call();
@@ -122,7 +122,10 @@ describe.each(variants)("variant %s", (variant) => {
   const append = (cache: KvCache, from: number, to: number) =>
     cache.append(tokens(KEY, from, to), tokens(VALUE, from, to));
 
-  /** Where the cache's answer leaves the error model of the double reference, which sees tokens [0, to). */
+  /**
+   * Where the cache's result is outside the error model of the double-precision reference, which has the tokens [0,
+   * to).
+   */
   async function problems(
     cache: KvCache,
     to: number,
@@ -155,7 +158,7 @@ describe.each(variants)("variant %s", (variant) => {
       },
     );
 
-    test("a query stands by default at the tokens appended last, whatever rule asks for its position", async () => {
+    test("the default position of queries is that of the tokens appended last, for every rule", async () => {
       const cache = await filled(140);
       const options = { window: { left: 20 }, alibiSlopes: [0.5, 0.25, 0.125, 0.0625], excludeSelf: true };
       expect(await problems(cache, 140, 3, options)).toEqual({});
@@ -187,7 +190,7 @@ describe.each(variants)("variant %s", (variant) => {
     describe("queries of a padded append", () => {
       const query = floats([B, HQ, 3, D], 23);
       const lengths = [3, 1];
-      /** 20 tokens in every batch, then 3 and 1. */
+      /** A cache with 20 tokens in every batch, and then 3 and 1 more. */
       const ragged = async (options: Partial<KvCacheOptions> = {}) => {
         const cache = await filled(20, options);
         await cache.append(tokens(KEY, 20, 23), tokens(VALUE, 20, 23), { lengths });
@@ -337,7 +340,7 @@ describe.each(variants)("variant %s", (variant) => {
       cache.dispose();
     });
 
-    test("its bytes stay fixed, and it rewinds only where nothing dropped would come back", async () => {
+    test("its size stays fixed, and it rewinds only if no dropped token is needed", async () => {
       const cache = await filled(63, { ring });
       const { bytes } = cache;
       await cache.rewind(20);
@@ -525,7 +528,7 @@ describe.each(variants)("variant %s", (variant) => {
   describe("lifetime", () => {
     test("a disposed cache refuses every call, and disposing twice is harmless", async () => {
       const cache = await filled(5);
-      const last = cache.attend(floats([B, HQ, 1, D], 18)); // made before: it still runs
+      const last = cache.attend(floats([B, HQ, 1, D], 18)); // made before the disposal, so it still runs
       cache.dispose();
       cache.dispose();
       expect((await last).output.shape).toEqual([B, HQ, 1, DV]);
@@ -533,7 +536,7 @@ describe.each(variants)("variant %s", (variant) => {
         expect(DisposedError.is(await rejection(call))).toBe(true);
     });
 
-    test("caches give their memory back, and one that finds none stays as it was", async () => {
+    test("a disposed cache frees its memory, and a cache that gets no memory stays as it was", async () => {
       const small = await createAttention({ backend: "wasm", variant, threads: 1, maximumMemory: 32 * 2 ** 20 });
       const [key, value] = [floats([1, 1, 2000, 512], 19), floats([1, 1, 2000, 512], 20)]; // 8 MB in a cache
       for (let n = 0; n < 20; ++n) {
@@ -556,7 +559,7 @@ describe.each(variants)("variant %s", (variant) => {
       expect(cache.length).toBe(length);
       expect(bits(await cache.attend(query))).toEqual(bits(outcome));
       small.dispose();
-      cache.dispose(); // after its instance: nothing is left to do
+      cache.dispose(); // after its instance was disposed, so there is nothing left to do
       expect(DisposedError.is(await rejection(() => cache.attend(query)))).toBe(true);
     });
   });

@@ -19,7 +19,7 @@ const shapes: fc.Arbitrary<CacheShape> = fc.record(
   { requiredKeys: ["batchSize", "numKvHeads", "headDim", "valueDim", "dtype"] },
 );
 
-/** Numbers that a step takes modulo what it finds: a share of the length, a cache of those that there are. */
+/** A random step. `numbers` and `cache` are taken modulo the lengths and the number of caches. */
 interface Step {
   readonly kind: "append" | "attend" | "rewind" | "fork" | "slice" | "save";
   readonly cache: number;
@@ -48,7 +48,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
 
 const RETURNS = { lse: true, entropy: true, probs: true, topK: 3, scores: "biased" } as const;
 
-/** Takes random steps with a cache and with the lists that it should equal, and compares them after each. */
+/** Does random steps with caches and with lists, and compares a cache with its list after each step. */
 export async function expectCachesToBeLists(hw: Attention, numRuns: number): Promise<void> {
   await fc.assert(
     fc.asyncProperty(shapes, steps, async (shape, allSteps) => {
@@ -73,7 +73,7 @@ interface Pair {
   readonly model: ModelCache;
 }
 
-/** Takes one step on both sides; returns the pair that it makes, if it makes one. */
+/** Does one step on both sides. Returns the new pair if the step makes one. */
 async function take(hw: Attention, step: Step, n: number, { cache, model }: Pair): Promise<Pair | undefined> {
   const { batchSize } = model.shape;
   const [first, second] = step.numbers as [number, number];
@@ -83,7 +83,7 @@ async function take(hw: Attention, step: Step, n: number, { cache, model }: Pair
       await append(cache, model, 10_000 * (n + 1), step.numbers.slice(0, batchSize));
       return undefined;
     case "attend": {
-      // often with the rows of the last append, which are taken as its tokens
+      // often as many rows as the last append had, so that they count as its tokens
       const rows = (second % 2 === 0 && model.lastRows) || 1 + (first % 7);
       expect(await attendProblems(cache, model, rows, n, step.options)).toEqual({});
       return undefined;

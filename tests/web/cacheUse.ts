@@ -3,7 +3,7 @@ import { tensor, toNested, type Attention, type Tensor } from "headwise";
 
 import { randomTensor } from "./randomTensor.js";
 
-// What people do with a cache beside append and attend, once for all engines.
+// Uses of a cache other than append and attend. The same tests run on all engines.
 
 const [B, HKV, HQ, D, DV] = [2, 1, 2, 4, 3];
 const keys = (seed: number, length: number) => randomTensor(seed, [B, HKV, length, D]);
@@ -11,12 +11,12 @@ const values = (seed: number, length: number) => randomTensor(seed, [B, HKV, len
 const queries = (seed: number, length: number) => randomTensor(seed, [B, HQ, length, D]);
 const form = { batchSize: B, numKvHeads: HKV, headDim: D, valueDim: DV } as const;
 
-/** Rows of [B, H, S, D] as [B][H][S][D]. */
+/** The rows of [B, H, S, D], as nested arrays [B][H][S][D]. */
 const rowsOf = (given: Tensor) => toNested<number[][][][]>(given as Tensor<"float32">);
 
 type Use = (hw: Attention) => Promise<void>;
 
-/** What a cache must do on every engine, by what it is called. */
+/** What a cache must do on every engine. The keys are the names of the tests. */
 export const cacheUses: Readonly<Record<string, Use>> = {
   "step appends and attends, as append and attend do": async (hw) => {
     const [one, two] = [await hw.kvCache(form), await hw.kvCache(form)];
@@ -94,7 +94,7 @@ export const cacheUses: Readonly<Record<string, Use>> = {
       await cache.append(keys(1, 3), values(2, 3));
       const read = rowsOf((await cache.read()).key).flat(3);
       expect(Math.max(...read.map((number, n) => Math.abs(number - given[n]!)))).toBeLessThanOrEqual(error * most);
-      // what is read is what is attended to: a cache of float32 with these rows gives nearly the same
+      // what `read` returns is what `attend` uses: a float32 cache of these rows gives nearly the same output
       const wide = await hw.kvCache(form);
       const content = await cache.read();
       await wide.append(content.key, content.value);

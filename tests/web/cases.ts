@@ -19,7 +19,7 @@ interface CaseShape {
   readonly valueDim?: number;
 }
 
-/** One row of tests/cases/attention.json; its README defines every field. */
+/** A row of tests/cases/attention.json. The README there defines every field. */
 interface TableRow {
   readonly name: string;
   readonly seed: number;
@@ -39,7 +39,7 @@ interface TableRow {
   readonly returns?: AttentionOptions["returns"];
 }
 
-/** A call to make. */
+/** A call of a case. */
 export interface AttentionCase {
   readonly name: string;
   readonly query: FloatTensor;
@@ -91,7 +91,7 @@ function shapeIn(layout: Layout, B: number, H: number, S: number, D: number): nu
   }
 }
 
-/** JSON has no −∞: the table writes it as a string. */
+/** JSON has no −∞, so the table writes it as a string. */
 function withNumbers(options: object): object {
   return Object.fromEntries(
     Object.entries(options).map(([name, value]: [string, unknown]) => [

@@ -13,14 +13,14 @@ export function valuesOf({ data }: Pick<Tensor, "data">): ArrayLike<number> {
   return isBits ? Float64Array.from(data, float16ToNumber) : data;
 }
 
-/** The array of a tensor that the test knows to be float32. */
+/** The data of a tensor that must be float32. */
 export function float32Of({ data }: Pick<Tensor, "data">): Float32Array {
   return data as Float32Array;
 }
 
 /**
- * Where a result is further from its expected values than their tolerance allows: a line for each of the first such
- * places, so that `expect(differences(…)).toEqual([])` says all.
+ * The places at which a result differs from the expected values by more than their tolerance. Each of the first such
+ * places gives one line of text, so `expect(differences(…)).toEqual([])` shows them.
  */
 export function differences(result: Pick<Tensor, "data"> | undefined, { values, tolerance }: Expected): string[] {
   if (!result) return ["there is no result"];
@@ -34,7 +34,7 @@ export function differences(result: Pick<Tensor, "data"> | undefined, { values, 
   return lines;
 }
 
-/** The bytes of every array of a result, to compare two results bit by bit. */
+/** The bytes of every array of a result. Compare them to compare two results bit by bit. */
 export function bits(result: object): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(result)

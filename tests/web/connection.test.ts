@@ -10,7 +10,7 @@ import type { ChannelEvents } from "../../web/src/worker/channel.js";
 import { errorOf, errorParts } from "../../web/src/worker/errorParts.js";
 import type { EngineOptions, Request } from "../../web/src/worker/protocol.js";
 
-/** A worker that says what the test says. */
+/** A worker that sends the messages that the test chooses. */
 function fakeWorker() {
   const posted: Request[] = [];
   const seen = { alive: false, terminated: 0 };
@@ -151,7 +151,7 @@ describe("an instance whose worker was lost", () => {
   const report = { version, backend: "wasm", variant: "simd", threads: 1, reasons: {} } as const;
   const failure = errorParts("x", new AssetError("x: a.wasm was not found", { hint: "Serve it." }));
 
-  /** An instance, and the workers that it starts. */
+  /** An instance, and the workers that it has started. */
   async function instance() {
     const workers: { events: ChannelEvents; posted: Request[]; terminated: boolean }[] = [];
     const spawn = (events: ChannelEvents) => {

@@ -121,7 +121,7 @@ test("a reader that stops early, as head does, is no fault", async () => {
     '"$0" "$1" --json --no-serve --text "$2" 2>&1 | head -c 12; echo " ${PIPESTATUS[0]}"',
     process.execPath,
     COMMAND,
-    "word ".repeat(128), // megabytes of JSON: more than a pipe holds
+    "word ".repeat(128), // megabytes of JSON, more than the buffer of a pipe holds
   ]);
   expect(stdout).toBe('{"sentences" 0\n');
 });

@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
-/** The built command. */
+/** The path of the built command. */
 export const COMMAND = fileURLToPath(new URL("../../dist-demo/cli.js", import.meta.url));
 
 export interface Finished {
@@ -11,14 +11,14 @@ export interface Finished {
   readonly stderr: string;
 }
 
-/** Runs the demo's command to its end. */
+/** Runs the command of the demo until it ends. */
 export async function runDemo(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Promise<Finished> {
   const { child, output } = start(args, environment);
   const [code] = (await once(child, "close")) as [number | null];
   return { code, ...output };
 }
 
-/** Runs the demo's command until it serves its page; `stop` ends it. */
+/** Runs the command of the demo until it serves its page. `stop` ends it. */
 export async function serveDemo(args: readonly string[]): Promise<{ url: string; stop(): Promise<void> }> {
   const { child, output } = start(["--port", "0", "--text", "Hi.", ...args], {});
   const closed = once(child, "close");

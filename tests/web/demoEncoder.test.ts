@@ -55,7 +55,7 @@ describe("embeddings equal those of the model's own graph under TensorFlow.js to
     expect(Math.max(...embedding.map((value, i) => Math.abs(value - expected![i]!)))).toBeLessThanOrEqual(1e-5);
   });
 
-  test("no text at all, which the original takes only beside another", async () => {
+  test("an empty text, which the original accepts only together with another text", async () => {
     const [expected] = await original.embed(["", "hello"]);
     const { tokens, embedding } = await encoder.encode("");
     expect(tokens).toEqual([]);

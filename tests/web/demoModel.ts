@@ -15,5 +15,5 @@ export const modelFiles: ModelFiles = (name, onBytes) => {
   return Promise.resolve(bytes);
 };
 
-/** The model as its makers run it: the same graph and vocabulary under TensorFlow.js, with their tokenizer. */
+/** The model as its authors run it: the same graph and vocabulary in TensorFlow.js, with their tokenizer. */
 export const original = await initModel(modelSource);

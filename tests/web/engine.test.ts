@@ -10,7 +10,7 @@ const MESSAGE = 128;
 const ROWS = 256;
 const FIRST_FREE = 1024;
 
-/** A module whose engine does what the test says, and which counts what it lends. */
+/** A module whose engine behaves as the test says. It counts the memory that it lends. */
 function fakeModule({ code = 0, message = "", rows = [] as number[], capacity = 4096 } = {}) {
   const memory = new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true });
   const lent = new Map<number, number>();

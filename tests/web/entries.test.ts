@@ -31,7 +31,7 @@ const errorOf = (call: Promise<unknown>) =>
     },
   );
 
-/** Calls of every kind; each gives something that `bits` compares. */
+/** Calls of every kind. `bits` can compare their results. */
 const PROGRAMS: Record<string, (hw: Attention) => Promise<object>> = {
   async "a cache, its forks, slices and bytes"(hw) {
     const x = floats(1, 2, 9, 8);

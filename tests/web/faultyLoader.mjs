@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 
-/** f32x4.mul; in its place `unreachable` and two `nop`s. */
+/** The bytes of f32x4.mul. They are replaced by `unreachable` and two `nop`s. */
 const MULTIPLY = Buffer.from([0xfd, 0xe6, 0x01]);
 const TRAP = [0x00, 0x01, 0x01];
 
 /**
- * The package's own loader, but for the module that its threads run: that one traps where it should multiply. The thread
- * that calls runs the module that it is given.
+ * The package's own loader with one change: its threads run a module that traps instead of multiplying. The calling
+ * thread runs the module that it is given.
  *
  * @param {"js" | "node.js"} ending
  */
@@ -14,7 +14,7 @@ export function faultyLoader(ending) {
   const module = trapping(Buffer.from(readFileSync("dist/wasm/headwise.simd.wasm"))).toString("base64");
   const compiled = `new WebAssembly.Module(Uint8Array.from(atob("${module}"), (byte) => byte.charCodeAt(0)))`;
   const loader = readFileSync(`dist/wasm/headwise.simd.${ending}`, "utf8");
-  const parts = loader.split(/(?<=new WebAssembly\.Instance\()\w+(?=,)/); // in the part that threads run
+  const parts = loader.split(/(?<=new WebAssembly\.Instance\()\w+(?=,)/); // in the part of the loader that threads run
   if (parts.length !== 2) throw new Error(`the loader instantiates ${parts.length - 1} modules in its threads`);
   return parts.join(compiled);
 }

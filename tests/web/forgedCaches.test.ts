@@ -14,7 +14,7 @@ const scaled = (scaling: NonNullable<KvCacheOptions["rotary"]>["scaling"]): KvCa
   rotary: { rotaryDim: 4, base: 500, ...(scaling && { scaling }) },
 });
 
-/** One file of each kind, empty and with tokens. */
+/** The kinds of caches. Each is saved empty and with tokens. */
 const KINDS: readonly [string, KvCacheOptions][] = [
   ["float32", FORM],
   ["float16 with a capacity", { ...FORM, dtype: "float16", capacity: 9 }],
@@ -42,13 +42,13 @@ const INTEGERS = [0n, 1n, 2n, 3n, 4n, 5n, 6n, 7n, -1n, MOST, MOST + 1n, 2n ** 32
 ]);
 const DOUBLES = [0, -0, 1, -1, 0.5, 0.999, 1.001, 4, 31.5, 33, 64, 1e308, 5e-324, NaN, Infinity, -Infinity];
 
-/** The eight bytes of every value. */
+/** The eight bytes of each value. */
 const PATTERNS: readonly Uint8Array[] = [
   ...INTEGERS.map((value) => new Uint8Array(BigInt64Array.of(value).buffer)),
   ...DOUBLES.map((value) => new Uint8Array(Float64Array.of(value).buffer)),
 ];
 
-/** The bytes with some changed, and the checksum made right again. */
+/** The bytes with some of them changed, and with a correct checksum. */
 function forged(bytes: Uint8Array, changes: readonly (readonly [at: number, pattern: Uint8Array])[]): Uint8Array {
   const copy = bytes.slice();
   for (const [at, pattern] of changes) copy.set(pattern, at);
@@ -63,7 +63,7 @@ function signed(bytes: Uint8Array): Uint8Array {
 const text = (bytes: Uint8Array) => Buffer.from(bytes).toString("base64");
 const codeOf = (error: unknown) => (error as { readonly code?: string }).code;
 
-/** What the reader of WebGPU makes of a file: the same bytes again, or a code. */
+/** Reads a file with the WebGPU engine's reader and writes it again; or the code of the error. */
 function readByTypeScript(bytes: Uint8Array): string | undefined {
   try {
     return text(writeCache(readCache("loadCache", bytes)));
@@ -96,7 +96,7 @@ describe("saved caches with forged headers and right checksums", () => {
     }
   }
 
-  /** Both readers refuse a file as corrupt, or both read it and write the very same bytes. */
+  /** Both readers must refuse a file as corrupt, or both must read it and write the same bytes. */
   async function expectAgreement(bytes: Uint8Array, what: string): Promise<boolean> {
     const [cpp, typeScript] = [await readByCpp(bytes), readByTypeScript(bytes)];
     const outcome = (result: string | undefined) => (result === text(bytes) ? "the same file" : result);

@@ -27,7 +27,7 @@ describe("toFloat16", () => {
     expect(toFloat16(toFloat32(numbers))).toEqual(numbers);
   });
 
-  test("rounds what lies between two float16 as a library does: to the nearest, ties to the even one", () => {
+  test("rounds numbers between two float16 as a library does: to the nearest, ties to the even one", () => {
     const positive = Array.from({ length: 0x7bff }, (_, bits) => [numberBy(bits), numberBy(bits + 1)] as const);
     const between = positive.flatMap(([low, high]) =>
       [0.25, 0.5, 0.5 + 2 ** -12, 0.75].flatMap((part) => [low + part * (high - low), -low - part * (high - low)]),

@@ -1,5 +1,5 @@
-// What must hold for every entry and engine, whatever a caller passes: a typed error or a right result, no number of
-// anyone else's, and an instance that computes as before.
+// Hostile arguments, for every entry and engine. A call must give a typed error or a correct result. It must never give
+// numbers from other memory, and afterwards the instance must compute as before.
 
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
@@ -9,7 +9,7 @@ import { attention as onnxAttention, rotaryEmbedding as onnxRotary } from "headw
 import { bits } from "./close.js";
 import { attacked, attacks, SECRET } from "./hostileArguments.js";
 
-/** Eighths between −1 and 1: sums and mixtures of them stay small. */
+/** Multiples of 1/8 between −1 and 1, so that sums and means of them stay small. */
 const floats = (seed: number, ...shape: number[]) => ({
   data: Float32Array.from({ length: shape.reduce((n, x) => n * x, 1) }, (_, k) => (((k + seed) * 7) % 17) / 8 - 1),
   shape,
@@ -41,7 +41,7 @@ const attentionOptions = () => ({
 });
 const heads = (seed: number) => floats(seed, B, H, S, D);
 
-/** Calls of every kind. The arguments are made anew each time. */
+/** Calls of every kind. The arguments are made again for each call. */
 const PROGRAMS: Readonly<Record<string, Program>> = {
   scaledDotProductAttention: {
     args: () => [heads(1), heads(2), heads(3), attentionOptions()],
@@ -164,16 +164,16 @@ let SAVED = new Uint8Array();
 const honest = (hw: Attention) =>
   hw.scaledDotProductAttention(heads(4), heads(5), heads(6), { causal: true, returns: { lse: true, probs: true } });
 
-/** What lies in the engine's memory before each call. */
+/** Puts the secret into the engine's memory before each call. */
 const secretCall = (hw: Attention) => {
   const secret = { data: new Float32Array(B * H * S * D).fill(SECRET), shape: [B, H, S, D] };
   return hw.scaledDotProductAttention(secret, secret, secret, { returns: { probs: true } });
 };
 
-/** Whether only the secret can have made a number. */
+/** Whether a number can only come from the secret. */
 const isForeign = (x: number) => Math.abs(x) > 1e4 && Math.abs(x) < 1e30;
 
-/** All numbers of a result, read past whatever its arrays say of themselves. */
+/** All numbers of a result, read without trusting any property of its arrays. */
 function numbersOf(result: unknown): number[] {
   if (typeof result !== "object" || result === null) return [];
   const { data, shape } = result as { readonly data?: unknown; readonly shape?: readonly number[] };
@@ -181,7 +181,7 @@ function numbersOf(result: unknown): number[] {
   return Object.values(result).flatMap(numbersOf);
 }
 
-/** What a tensor holds. An array that has grown holds nothing but zeros behind it. */
+/** The numbers of a tensor. If the array is longer than the shape says, the rest must be zeros. */
 function valuesOf(data: ArrayBufferView, shape: readonly number[]): number[] {
   const all = [...(Uint8Array.prototype.values.call(data) as Iterable<number>)];
   const count = shape.reduce((product, extent) => product * extent, 1);
@@ -189,9 +189,9 @@ function valuesOf(data: ArrayBufferView, shape: readonly number[]): number[] {
 }
 
 /**
- * Tests of an instance.
+ * Makes the tests of an instance.
  *
- * @param numRuns - Hostile calls of each kind.
+ * @param numRuns - The number of hostile calls of each kind.
  */
 export function hostileTests(open: () => Attention, numRuns: number, names = Object.keys(PROGRAMS)): void {
   test.each(names)(

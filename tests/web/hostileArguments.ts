@@ -1,18 +1,18 @@
-// Arguments as nobody should give them: arrays that lie about themselves, objects that change while they are read, memory
-// that is taken away or grows while a call waits.
+// Hostile arguments: arrays with false properties, objects that change while they are read, memory that is detached or
+// grows while a call waits.
 
 import vm from "node:vm";
 
 import fc from "fast-check";
 
-/** What lies beside the caller's arrays, and in the engine's memory before a call. No honest result holds such a number. */
+/** A number beside the caller's arrays, and in the engine's memory before a call. No correct result contains it. */
 export const SECRET = 7_777_777;
 
-/** A change of one argument: what is given instead, and what happens to it once the call has been made. */
+/** A change of one argument: the value given instead, and what happens to it after the call was made. */
 export interface Attack {
   readonly given: unknown;
   readonly after?: () => void;
-  /** The array only looks strange: what lies in it is what was meant, and so must the result be. */
+  /** Whether the result must stay the same: the array only looks strange, and its numbers are unchanged. */
   readonly isSame?: true;
 }
 
@@ -25,13 +25,13 @@ const own = (target: object, name: string | symbol, value: unknown) =>
 const kindOf = (data: Numbers) => data.constructor as unknown as ArrayOf;
 const bytesOf = (data: Numbers) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 
-/** The same numbers at the start of a buffer of its own. */
+/** The same numbers at the start of `buffer`. */
 function moved(data: Numbers, buffer: ArrayBufferLike, tracking = false): Numbers {
   new Uint8Array(buffer).set(bytesOf(data));
   return tracking ? new (kindOf(data))(buffer) : new (kindOf(data))(buffer, 0, data.length);
 }
 
-// Newer than the libraries that TypeScript knows here.
+// The TypeScript library in use does not have these types yet.
 type Resizable = ArrayBuffer & { resize(bytes: number): void; readonly maxByteLength: number };
 type Growable = SharedArrayBuffer & { grow(bytes: number): void; readonly maxByteLength: number };
 type Sized<T> = new (bytes: number, options: { readonly maxByteLength: number }) => T;
@@ -42,7 +42,7 @@ const growable = (bytes: number, maxByteLength: number) =>
 
 export const detach = (data: Numbers) => void structuredClone(data.buffer, { transfer: [data.buffer as ArrayBuffer] });
 
-/** A typed array that is not what it seems, or does not stay what it is. */
+/** Typed arrays with false properties, and arrays that change later. */
 const ARRAY_ATTACKS: readonly ((data: Numbers) => Attack)[] = [
   (data) => ({ given: own(data.slice(), "length", data.length + 4096), isSame: true }),
   (data) => ({ given: own(data.slice(), "length", 0), isSame: true }),
@@ -102,7 +102,7 @@ const ARRAY_ATTACKS: readonly ((data: Numbers) => Attack)[] = [
     return { given: other, isSame: true };
   },
   (data) => {
-    // in the middle of what must not be seen
+    // in the middle of numbers that the call must not see
     const around = secrets();
     const inside = new (kindOf(data))(around.buffer, 64, data.length);
     inside.set(data);
@@ -110,7 +110,7 @@ const ARRAY_ATTACKS: readonly ((data: Numbers) => Attack)[] = [
   },
 ];
 
-/** An array of numbers that changes, has holes, or is something else. */
+/** Arrays of numbers that change, that have holes, or that are something else. */
 const LIST_ATTACKS: readonly ((list: readonly unknown[]) => Attack)[] = [
   (list) => {
     let reads = 0;
@@ -130,7 +130,7 @@ const LIST_ATTACKS: readonly ((list: readonly unknown[]) => Attack)[] = [
     }),
   }),
   (list) => {
-    const given = new Array<unknown>(list.length); // a hole at 0
+    const given = new Array<unknown>(list.length); // index 0 stays a hole
     for (let n = 1; n < list.length; ++n) given[n] = list[n];
     return { given };
   },
@@ -167,7 +167,7 @@ const LIST_ATTACKS: readonly ((list: readonly unknown[]) => Attack)[] = [
   },
 ];
 
-/** An object whose properties change, throw or are inherited. */
+/** Objects whose properties change, throw or are inherited. */
 const OBJECT_ATTACKS: readonly ((object: Record<string, unknown>) => Attack)[] = [
   (object) => {
     const seen = new Set<string | symbol>();
@@ -226,13 +226,13 @@ const OBJECT_ATTACKS: readonly ((object: Record<string, unknown>) => Attack)[] =
   },
 ];
 
-/** In place of a number, a string or a flag. */
+/** Values given instead of a number, a string or a flag. */
 const SCALARS: readonly unknown[] = [
   ...[Number.NaN, Infinity, -1, -0, 0.5, 1e39, "2", "", true, null, undefined, 3n, Symbol("s"), {}, [], () => 1],
   { valueOf: () => 2 },
 ];
 
-/** Every place in `args`, as the path of names that leads there. */
+/** The paths to all values in `args`, as lists of names. */
 function placesIn(value: unknown, path: readonly string[] = []): (readonly string[])[] {
   const inside =
     typeof value === "object" && value !== null && !ArrayBuffer.isView(value)
@@ -249,7 +249,7 @@ function attacksOn(value: unknown): readonly ((value: never) => Attack)[] {
   return plain;
 }
 
-/** The arguments with one place replaced. */
+/** The arguments with the value at one path replaced. */
 function replaced(args: unknown, [name, ...rest]: readonly string[], given: unknown): unknown {
   if (name === undefined) return given;
   const part = (args as Record<string, unknown>)[name];
@@ -258,14 +258,16 @@ function replaced(args: unknown, [name, ...rest]: readonly string[], given: unkn
   return copy;
 }
 
-/** Which place is attacked, as a fraction of how many there are, how, and whether the call has to wait for its turn. */
+/**
+ * An attack: the place, as a fraction of the number of places; the kind; and whether the call must wait for its turn.
+ */
 export const attacks = fc.record({
   place: fc.double({ min: 0, max: 0.999_999, noNaN: true }),
   kind: fc.nat(10_000),
   waits: fc.boolean(),
 });
 
-/** The attack that the numbers choose, on the arguments of a call. */
+/** Applies the chosen attack to the arguments of a call. */
 export function attacked<A extends readonly unknown[]>(
   args: A,
   { place, kind }: { readonly place: number; readonly kind: number },

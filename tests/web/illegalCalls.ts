@@ -2,13 +2,13 @@ import type { Tensor } from "headwise";
 
 import type { Call } from "./randomCalls.js";
 
-/** One way to break a legal call, and what the error must say. */
+/** A way to make a legal call illegal, and what the error must say. */
 export interface Breakage {
   readonly what: string;
   readonly error: "ShapeError" | "OptionError" | "UnsupportedError";
-  /** What the message names beside the operation. */
+  /** What the message must name in addition to the operation. */
   readonly names: RegExp;
-  /** The broken call, or undefined if this call cannot be broken in this way. */
+  /** The illegal call; undefined if this call cannot be made illegal in this way. */
   readonly breakCall: (call: Call) => Call | undefined;
 }
 
@@ -36,7 +36,7 @@ function reshaped({ data }: Tensor, shape: readonly number[]): Tensor {
 
 const TENSORS = ["query", "key", "value"] as const;
 
-/** The ways a single rule can be broken, whatever else the call holds. */
+/** The ways to break a single rule. They work with any other options of the call. */
 export const breakages: readonly Breakage[] = [
   ...TENSORS.flatMap((name): Breakage[] => [
     {

@@ -194,7 +194,7 @@ describe("merging", () => {
     const merged = await hw.mergeAttention([await part(0, 3), await part(3, 12)], { sinks: [0.5, -1] });
     expect(merged.output).toMatchObject({ shape: whole.output.shape, dtype: "float32" });
     expect(merged.lse.shape).toEqual(whole.lse.shape);
-    // at most 4 ulp of Σ p|v| ≤ 1, on top of the rounding of either way
+    // at most 4 ulp of Σ p|v| ≤ 1, in addition to the rounding of both calls
     for (const part of ["output", "lse"] as const)
       for (const [n, x] of Array.from(whole[part].data).entries())
         expect(Math.abs(x - merged[part].data[n]!)).toBeLessThan(2e-6);

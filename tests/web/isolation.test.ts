@@ -12,7 +12,7 @@ const RUNS = Number(process.env["HEADWISE_RANDOM_RUNS"] ?? 150);
 const POISONS = [NaN, Infinity, -Infinity];
 const HALF_POISONS = [0x7e00, 0x7c00, 0xfc00];
 
-/** Everything but raw and softcapped scores, which are stated for hidden pairs too. */
+/** All results except raw and softcapped scores, which have values for hidden pairs too. */
 const RETURNS = { output: true, lse: true, entropy: true, probs: true, topK: 3, scores: "biased" } as const;
 
 describe.each(variants)("variant %s", (variant) => {
@@ -104,7 +104,7 @@ describe.each(variants)("variant %s", (variant) => {
   });
 });
 
-/** A copy whose rows (b, g, j) that `isTarget` picks hold the poison in every feature. */
+/** A copy in which every feature of the rows (b, g, j) chosen by `isTarget` is the poison. */
 function poison(
   call: Call,
   name: "key" | "value",
@@ -146,7 +146,7 @@ function rowsOf({ shape: { B, Hq, Sq } }: ReferenceResult): Row[] {
   }));
 }
 
-/** Whether any row of any head of the group sees key j. */
+/** Whether any query row of any head in the group sees key j. */
 function keysSeen(reference: ReferenceResult): (b: number, g: number, j: number) => boolean {
   const { Hq, Hkv, Skv } = reference.shape;
   const seen = new Set<string>();
@@ -156,7 +156,7 @@ function keysSeen(reference: ReferenceResult): (b: number, g: number, j: number)
   return (b, g, j) => seen.has(`${b} ${g} ${j}`);
 }
 
-/** One row of every output. */
+/** One query row of every result. */
 function rowOf(
   { output, lse, entropy, probs, scores }: AttentionResult,
   { options }: Call,

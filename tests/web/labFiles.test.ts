@@ -6,7 +6,7 @@ import { openSafetensors } from "../../web/demo/lab/rooms/tensors/files/safetens
 import { assign, LAYER_ROLES } from "../../web/demo/lab/rooms/tensors/roles.js";
 import { safetensors } from "./safetensorsFile.js";
 
-/** A .npy file as NumPy writes it, of any header. */
+/** A .npy file as NumPy writes it, with any header. */
 function npy(header: string, data: Uint8Array): Uint8Array {
   const text = header.padEnd(117) + "\n";
   const length = [text.length & 255, text.length >> 8];

@@ -19,7 +19,7 @@ import { exactRow, referenceLayer, type Bounded, type ReferenceLayer } from "./r
 
 type Floats = TypedTensor<"float32">;
 
-/** Weights that keep the size of what they multiply. */
+/** Weights scaled so that the products keep the size of x. */
 const weight = (seed: number, rows: number, columns: number): Floats =>
   randomTensor(seed, [rows, columns], Math.sqrt(3 / rows));
 const bias = (seed: number, width: number): Floats => randomTensor(seed, [width]);
@@ -36,14 +36,14 @@ const square = (width: number) => ({
   bo: bias(8, width),
 });
 
-/** Weights that give x itself as query, key and value, bit for bit. */
+/** Identity weights: query, key and value are x itself, bit for bit. */
 const identity = (width: number): { Wq: Floats; Wk: Floats; Wv: Floats } => {
   const data = Float32Array.from({ length: width * width }, (_, k) => Number(k % (width + 1) === 0));
   const unit = { data, shape: [width, width], dtype: "float32" } as const;
   return { Wq: unit, Wk: unit, Wv: unit };
 };
 
-/** Rows of batch b of [B, S, W]. */
+/** The rows of batch b of [B, S, W]. */
 const rowsOf = ({ data, shape }: Floats, b: number): Bounded[][] => {
   const [S, W] = shape.slice(-2) as [number, number];
   return Array.from({ length: S }, (_, s) => exactRow(data.subarray((b * S + s) * W, (b * S + s + 1) * W)));
@@ -64,7 +64,7 @@ const transposed = ({ data, shape }: Floats): Floats => {
   return { data: result, shape: [...shape.slice(0, -2), columns, rows], dtype: "float32" };
 };
 
-/** Tensors side by side: along their columns, or below each other. */
+/** Joins tensors: side by side (`beside`) or one below the other (`below`). */
 const beside = (...tensors: Floats[]): Floats => transposed(below(...tensors.map(transposed)));
 const below = (...tensors: Floats[]): Floats => {
   const data = Float32Array.from(tensors.flatMap((part) => [...part.data]));
@@ -85,7 +85,7 @@ describe.each(variants)("multiHeadAttention, variant %s", (variant) => {
     two.dispose();
   });
 
-  /** A layer's result, the layer used once. */
+  /** Makes a layer, calls it once, disposes it and returns the result. */
   const run = async (options: LayerOptions, x: Floats, given: ForwardOptions = {}, engine = hw) => {
     const layer = await engine.multiHeadAttention(options);
     try {
@@ -95,7 +95,7 @@ describe.each(variants)("multiHeadAttention, variant %s", (variant) => {
     }
   };
 
-  /** The same bits, that is. */
+  /** Expects the same bits. */
   const expectSame = (a: object, b: object) => expect(bits(a)).toEqual(bits(b));
 
   describe("the formula", () => {
@@ -299,7 +299,7 @@ describe.each(variants)("multiHeadAttention, variant %s", (variant) => {
         using made = await hw.multiHeadAttention({ numHeads: 4, ...given });
         return made.shape;
       };
-      // x of 10, 4 heads of 6, values of 5; contexts of 7 and 9; 11 come out
+      // inputDim 10, 4 heads of 6, values of 5; contexts of width 7 and 9; outputDim 11
       const wide = {
         inputDim: 10,
         keyInputDim: 7,
@@ -523,7 +523,7 @@ describe.each(variants)("multiHeadAttention, variant %s", (variant) => {
     test("that are rotary give scores by distance only; learned vectors do not", async () => {
       const x = randomTensor(1, [1, 2, 24]);
       const weights = { Wq: square(24).Wq, Wk: square(24).Wk, Wv: square(24).Wv };
-      /** The score of token 1 for token 0, both moved on by `start`. */
+      /** The score of token 1 for token 0, with both positions raised by `start`. */
       const score = async (position: LayerOptions["position"], start: number) => {
         const options = { inputDim: 24, numHeads: 3, outputProjection: false, weights, position: position! };
         const layer = await hw.multiHeadAttention(options);
@@ -634,7 +634,7 @@ describe.each(variants)("multiHeadAttention, variant %s", (variant) => {
         using cache = await freshCache(2);
         await layer.forward(randomTensor(2, [2, 4, 24]), { cache });
         const { output } = await layer.forward(x, { cache, ...given });
-        // the queries of a layer's append may come separately, too
+        // the queries of the tokens that a layer appended may also come in a separate call
         const attended = await cache.attend(randomTensor(3, [2, 6, 3, 4]), { causal: true });
         return { output, attended: attended.output };
       };
@@ -642,7 +642,7 @@ describe.each(variants)("multiHeadAttention, variant %s", (variant) => {
       const stated = await forward({ causal: true, appendLengths, queryLengths: appendLengths });
       expectSame(await forward({ causal: true, appendLengths }), stated);
       expectSame(await forward({ causal: true, queryLengths: appendLengths }), stated);
-      expectSame(await forward({ appendLengths }), await forward({ queryLengths: appendLengths })); // it is rotary
+      expectSame(await forward({ appendLengths }), await forward({ queryLengths: appendLengths })); // the cache is rotary
       const elsewhere = { causal: true, appendLengths, queryOffset: 4 } as const;
       expectSame(await forward(elsewhere), await forward({ ...elsewhere, queryLengths: [3, 3] }));
     });
@@ -795,13 +795,13 @@ describe.each(variants)("multiHeadAttention, variant %s", (variant) => {
         outputDim: 24,
         outputProjection: true,
       });
-      // four weights and biases, their columns padded to whole panels of 16
+      // four weights and biases, with columns padded to whole panels of 16
       expect(layer.bytes).toBe(4 * 4 * (24 * 32 + 32));
     });
 
     test("layers that are disposed give their memory back", async () => {
       const small = await createAttention({ backend: "wasm", variant, threads: 1, maximumMemory: 24 * 2 ** 20 });
-      const width = 512; // 4 MB of packed weights: forty of them would not fit
+      const width = 512; // each layer packs 4 MB of weights: forty layers would not fit
       const zeros = { data: new Float32Array(width * width), shape: [width, width] };
       const weights = { Wq: zeros, Wk: zeros, Wv: zeros, Wo: zeros };
       for (let n = 0; n < 40; ++n) {

@@ -28,7 +28,7 @@ export function inLayout(rows: Tensor<"float32">, layout: Layout): Tensor<"float
 
 const [B, HQ, HKV, SQ, SKV, D, DV] = [2, 4, 2, 5, 9, 6, 7];
 
-/** Every layout of queries beside every layout of keys and values, as a call and as a step of a cache. */
+/** Tests every layout of queries with every layout of keys and values, in a call and in a step of a cache. */
 export async function expectLayoutsToMix(hw: Attention): Promise<void> {
   const [q, k, v] = [randomTensor(1, [B, HQ, SQ, D]), randomTensor(2, [B, HKV, SKV, D]), randomTensor(3, [B, HKV, SKV, DV])]; // prettier-ignore
   const returns = { output: true, probs: true } as const;

@@ -74,7 +74,8 @@ describe("memory", () => {
     expect(memories).toBe(1);
     expect(seen[0]!.engine).toBeGreaterThan(0);
     expect(seen.map(({ engine }) => engine)).toEqual(seen.map(() => seen[0]!.engine));
-    // What leaks grows with every 4,000 calls. V8's own code and caches, whenever they come, do not.
+    // A leak makes the heap grow in each third of the 12,000 calls. Growth by the code and caches of V8 is not in each
+    // third.
     const growths = seen.slice(1).map(({ heap }, third) => heap - seen[third]!.heap);
     expect(Math.min(...growths)).toBeLessThan(128 * 1024);
   });
@@ -120,7 +121,7 @@ describe.each(variants)("variant %s with a small maximumMemory", (variant) => {
     hw.dispose();
   });
 
-  test("calls that find the memory full are refused, and computed when there is room again", async () => {
+  test("calls are refused if the memory is full, and computed when there is room again", async () => {
     const hw = await createAttention({ backend: "wasm", variant, threads: 1, maximumMemory: 16 * 2 ** 20 });
     const held = [];
     for (let length = 2 ** 22; length >= 1;)
@@ -142,7 +143,7 @@ describe.each(variants)("variant %s with a small maximumMemory", (variant) => {
     hw.dispose();
   });
 
-  test("of calls of growing size, each is computed right or refused: no trap at any size", async () => {
+  test("calls of growing size are computed correctly or refused; none traps", async () => {
     const hw = await createAttention({ backend: "wasm", variant, threads: 1, maximumMemory: 24 * 2 ** 20 });
     const small = floats(1, 2, 33, 16);
     const known = async () => bits(await hw.scaledDotProductAttention(small, small, small));

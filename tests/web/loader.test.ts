@@ -50,7 +50,7 @@ afterAll(() => {
   server.close();
 });
 
-/** A loader as Emscripten writes it, in as far as ours talks to it. */
+/** A loader like the one of Emscripten, as far as headwise uses it. */
 const glue = (body: string) => `data:text/javascript,${encodeURIComponent(`export default (options) => { ${body} }`)}`;
 
 async function rejection(options: unknown): Promise<HeadwiseError> {
@@ -64,7 +64,7 @@ async function rejection(options: unknown): Promise<HeadwiseError> {
   return reason as HeadwiseError;
 }
 
-/** Bytes that another thread has taken away. */
+/** Bytes whose memory was transferred to another thread. */
 function detached(): Uint8Array {
   const bytes = new Uint8Array(wasm);
   structuredClone(bytes.buffer, { transfer: [bytes.buffer] });
@@ -182,7 +182,7 @@ describe("the engine's file", () => {
 });
 
 describe("a valid module that the loader cannot run is refused before it runs:", () => {
-  /** Imports nothing and exports nothing. */
+  /** A module without imports and exports. */
   const foreign = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
   const labelOf = (module: Uint8Array) => Buffer.from(module).toString("latin1").split("headwise{")[1]!;
 

@@ -1,5 +1,5 @@
-// What can be seen of long sequences without a matrix of all pairs. The engine's memory is the witness: a call that needs
-// more than 64 MiB beside its tensors would end in OutOfMemoryError.
+// Properties of long sequences that can be tested without a matrix of all pairs. The memory limit is part of the test:
+// a call that needs more than 64 MiB in addition to its tensors ends with OutOfMemoryError.
 
 import { expect, test } from "@jest/globals";
 import { createAttention, type Attention } from "headwise";
@@ -8,19 +8,19 @@ import { variants } from "./engines.js";
 import { randomTensor } from "./randomTensor.js";
 
 const MIB = 2 ** 20;
-/** The memory that an engine has before any call, its program and the stacks of its threads among it. */
+/** The memory of an engine before any call. It includes the program and the stacks of its threads. */
 const AT_REST = 16 * MIB;
 const SCRATCH = 64 * MIB;
 
 const { exp, log, sqrt } = Math;
 
-/** Weights of one query row by definition, in double. */
+/** The probabilities of one query row by definition, in double precision. */
 function weightsOf(query: Float32Array, keys: Float32Array, width: number): Float64Array {
   const scores = new Float64Array(keys.length / width);
   for (let j = 0; j < scores.length; j++) {
     let dot = 0;
     for (let d = 0; d < width; d++) dot += query[d]! * keys[j * width + d]!;
-    scores[j] = exp(dot / sqrt(width)); // the numbers are small: no maximum is needed
+    scores[j] = exp(dot / sqrt(width)); // the scores are small, so exp needs no maximum
   }
   const sum = scores.reduce((a, b) => a + b);
   return scores.map((score) => score / sum);
@@ -68,7 +68,7 @@ test.each(CASES)(
       looked.forEach((row, n) => {
         const weights = weightsOf(query.data.subarray(row * width, (row + 1) * width), key.data, width);
         const seen = probs.data.subarray(n * keys, (n + 1) * keys);
-        // p errs by 2 max|Δs| + 16 ε relatively; here |Δs| ≤ (4 + D/4) ε Σ|q k| scale < 1e-5
+        // the relative error of p is at most 2 max|Δs| + 16 ε; here |Δs| ≤ (4 + D/4) ε Σ|q k| scale < 1e-5
         weights.forEach((weight, j) => {
           if (Math.abs(seen[j]! - weight) > 3e-5 * weight)
             throw new Error(`p[${row}][${j}] is ${seen[j]}, not ${weight}`);

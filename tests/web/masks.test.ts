@@ -113,7 +113,7 @@ describe("masks that say what is hidden", () => {
     expect(maskFromHiddenKeys(bool([0, 1], [2])).shape).toEqual([1, 1, 1, 2]);
   });
 
-  test("hiddenPairs are shown where they are false, for all heads or for each", () => {
+  test("hiddenPairs become visible where they are false, for all heads or for each", () => {
     expect(maskFromHiddenPairs(bool([0, 1, 1, 0], [2, 2]))).toEqual(bool([1, 0, 0, 1], [1, 1, 2, 2]));
     expect(maskFromHiddenPairs(bool(Array<number>(24).fill(0), [6, 2, 2]), 3).shape).toEqual([2, 3, 2, 2]);
   });

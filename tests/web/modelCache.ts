@@ -12,19 +12,19 @@ export interface CacheShape {
   readonly ring?: { readonly keepFirst: number; readonly window: number };
 }
 
-/** A token's number fixes its keys and values; its position is where its batch had got to. */
+/** A token. `number` decides its keys and values. `position` is the number of tokens that its batch had before. */
 interface Token {
   readonly number: number;
   readonly position: number;
 }
 
-/** What a cache should hold, as plain lists: one for each batch, in order of position. */
+/** What a cache must hold: for each batch a list of tokens, in order of position. */
 export class ModelCache {
   private constructor(
     readonly shape: CacheShape,
     private held: readonly (readonly Token[])[],
     private ends: readonly number[],
-    /** Lengths of the last append, if nothing but a fork came after it. */
+    /** The lengths of the last append, if only a fork came after it. */
     private last: readonly number[] | undefined = undefined,
   ) {}
 
@@ -41,7 +41,7 @@ export class ModelCache {
     return this.held.map((tokens) => tokens.length);
   }
 
-  /** Appends `lengths[b]` tokens to batch b; those of batch b are numbered from `firstNumber` + b · 1000. */
+  /** Appends `lengths[b]` tokens to batch b. Their numbers start at `firstNumber` + b · 1000. */
   append(firstNumber: number, lengths: readonly number[]): void {
     const { ring } = this.shape;
     this.held = this.held.map((tokens, b) => {
@@ -57,17 +57,20 @@ export class ModelCache {
     this.last = lengths;
   }
 
-  /** Rows of the last append: as many as its longest batch took. */
+  /** The number of rows of the last append: the length of its longest batch. */
   get lastRows(): number | undefined {
     return this.last && Math.max(0, ...this.last);
   }
 
-  /** How many of so many query rows there are in each batch, where a call counts positions and says nothing else. */
+  /**
+   * How many of `rows` query rows count in each batch, for a call that uses positions and gives no other option about
+   * them.
+   */
   queryLengths(rows: number, countsPositions: boolean): readonly number[] {
     return countsPositions && this.last && rows === this.lastRows ? this.last : this.ends.map(() => rows);
   }
 
-  /** Whether nothing would be missing: a ring may have dropped tokens that it would hold at these lengths. */
+  /** Whether a rewind is possible. It is not if a ring has dropped tokens that it would need at these lengths. */
   canRewind(lengths: readonly number[]): boolean {
     const { ring } = this.shape;
     return lengths.every((length, b) => {
@@ -102,7 +105,7 @@ export class ModelCache {
     );
   }
 
-  /** The same content as one call of attention, for the reference. */
+  /** The content as one call of attention, for the reference. */
   asCall(queryLengths: readonly number[], alignment: unknown): { key: Input; value: Input; options: ReferenceOptions } {
     const { numKvHeads, headDim, valueDim, dtype } = this.shape;
     const length = Math.max(0, ...this.lengths);

@@ -1,4 +1,4 @@
-// Arguments are read once, when the call is made; memory that is gone when the call's turn comes is an error of that call.
+// Arguments are read once, when the call is made. If their memory is gone when it is the call's turn, that call fails.
 
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createAttention, type Attention, type AttentionOptions, type HeadwiseError } from "headwise";
@@ -33,7 +33,7 @@ describe.each(ENTRIES)("%s", (_, create) => {
   });
   afterAll(() => hw.dispose());
 
-  /** Makes a call while another one runs, and takes the memory of its argument away. */
+  /** Makes a call while another one runs, and then detaches the memory of its argument. */
   async function whileItWaits(make: Call) {
     const before = hw.scaledDotProductAttention(heads(1), heads(2), heads(3));
     const { call, data } = make();
@@ -52,7 +52,7 @@ describe.each(ENTRIES)("%s", (_, create) => {
     };
   };
 
-  /** What is called; a function that makes ready first returns a promise of it. */
+  /** The calls under test. A function that has to prepare something first returns a promise of its call. */
   const CALLS: Record<string, () => Call | Promise<Call>> = {
     scaledDotProductAttention: () => () => {
       const key = heads(2);
@@ -199,7 +199,7 @@ describe.each(ENTRIES)("%s", (_, create) => {
     expect((await rejection(call)).message).toMatch(message);
   });
 
-  test("inherited options count, and those that every object seems to have do not", async () => {
+  test("inherited options count, except those of Object.prototype", async () => {
     const causal = bits(await hw.scaledDotProductAttention(heads(1), heads(2), heads(3), { causal: true }));
     const inherited = Object.create({ causal: true }) as AttentionOptions;
     expect(bits(await hw.scaledDotProductAttention(heads(1), heads(2), heads(3), inherited))).toEqual(causal);
@@ -264,7 +264,7 @@ describe("a tensor inside the engine", () => {
     const { data } = first;
     first.dispose();
     const second = hw.allocate(SHAPE);
-    expect(second.data.byteOffset).toBe(data.byteOffset); // it took the place
+    expect(second.data.byteOffset).toBe(data.byteOffset); // it has the memory of the disposed tensor
     const error = await rejection(hw.scaledDotProductAttention({ data, shape: SHAPE }, plain(1), plain(1)));
     expect(error).toMatchObject({ name: "DisposedError", message: expect.stringContaining("query lies in a tensor") });
     second.dispose();

@@ -56,7 +56,7 @@ describe("a number", () => {
     expect([0, -2.5, 1e38].map((scale) => reader({ scale }).number("scale"))).toEqual([0, -2.5, 1e38]);
   });
 
-  // 1e39 is finite here and infinite in float32, where the engine would meet it
+  // 1e39 is finite in double precision but infinite in float32, which the engine uses
   test.each([NaN, Infinity, -Infinity, 1e39, "1", null, 1n, true])("%p is refused", (scale) => {
     expect(thrownBy(() => reader({ scale }).number("scale")).message).toMatch(
       /^op: scale must be a finite number, got /,

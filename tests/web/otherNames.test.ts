@@ -13,7 +13,7 @@ const x = randomTensor(1, [1, 4, 8]);
 const unit = randomTensor(2, [8, 8]);
 const weights = { Wq: unit, Wk: unit, Wv: unit, Wo: unit };
 
-/** A call of each operation with this option beside those that it needs. */
+/** A call of each operation with one more option. */
 const operations = {
   scaledDotProductAttention: (option: object) => hw.scaledDotProductAttention(x, x, x, option),
   "layer.forward": async (option: object) => {

@@ -121,11 +121,11 @@ describe("tables beyond the memory of any engine", () => {
 });
 
 describe("relativePositionBias", () => {
-  /** The bucket of every distance can be read when the table holds its own row numbers. */
+  /** A table whose rows hold their own numbers. The bias of a distance is then the number of its bucket. */
   const bucketNumbers = (buckets: number, options: RelativePositionOptions) =>
     relativePositionBias({ data: Float32Array.from({ length: buckets }, (_, n) => n), shape: [buckets, 1] }, options);
 
-  /** Exact below the first border, then one more at each border. */
+  /** Below the first border a distance is its own bucket. At each border the bucket grows by one. */
   const bucket = (magnitude: number, borders: number[]) =>
     magnitude < borders[0]! ? magnitude : borders[0]! - 1 + borders.filter((border) => magnitude >= border).length;
 
@@ -183,10 +183,10 @@ describe("relativePositionBias", () => {
 
 // ---- rotary ----------------------------------------------------------------------------------------------------------
 
-/** Angle of pair m of R features per position, before scaling. */
+/** The angle of pair m of R features for each position, before scaling. */
 const theta = (m: number, R: number, base = 10000) => base ** ((-2 * m) / R);
 
-/** x [S, D] of one head turned in double: token s by position(s) · angle(m). */
+/** The tensor x [S, D] of one head, turned in double precision: token s by position(s) · angle(m). */
 function turned(
   x: Tensor,
   R: number,
@@ -203,7 +203,7 @@ function turned(
       values[i] = a * cos - b * sin;
       values[j] = a * sin + b * cos;
     }
-  // cosines, products and their sum round once each; |x| ≤ 1
+  // cosine, sine, products and their sum are each rounded once; |x| ≤ 1
   return { values, tolerance: values.map(() => 6 * EPSILON * amplitude) };
 }
 
@@ -371,7 +371,7 @@ describe.each(variants)("rotaryEmbedding, variant %s", (variant) => {
       return scores.data[0]!;
     };
     const near = await score(3, 1);
-    // two roundings of a turn and those of the dot product
+    // the roundings of two rotations, and of the dot product
     expect(Math.abs((await score(1003, 1001)) - near)).toBeLessThan((12 + 8) * EPSILON * 32);
     expect(Math.abs((await score(5, 1)) - near)).toBeGreaterThan(1e-3);
   });
@@ -384,7 +384,7 @@ describe.each(variants)("rotaryEmbedding, variant %s", (variant) => {
     expect(into.data).toEqual(data);
     using inside = hw.allocate([5, 8]);
     inside.data.set(x.data);
-    await rotate(inside, { into: inside }); // in place
+    await rotate(inside, { into: inside }); // writes in place
     expect(Float32Array.from(inside.data)).toEqual(data);
     const shifted = { data: inside.data.subarray(8), shape: [4, 8] };
     const first = { data: inside.data.subarray(0, 32), shape: [4, 8] };

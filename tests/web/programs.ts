@@ -4,7 +4,10 @@ import { promisify } from "node:util";
 
 import { WAIT_MILLISECONDS } from "../hangLimits.mjs";
 
-/** Runs a program of tests/web/programs in a Node of its own; what it prints is JSON. Rejects if it does not end. */
+/**
+ * Runs a program of tests/web/programs in its own Node process. The program prints JSON. Rejects if it does not end in
+ * time.
+ */
 export async function runProgram(program: string, ...args: string[]): Promise<unknown> {
   const file = fileURLToPath(new URL(`programs/${program}.mjs`, import.meta.url));
   const options = { timeout: WAIT_MILLISECONDS };

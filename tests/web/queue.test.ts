@@ -4,7 +4,7 @@ import { describe, expect, test } from "@jest/globals";
 
 import { Queue } from "../../web/src/call/queue.js";
 
-/** A promise and the function that settles it. */
+/** A promise, and the function that settles it. */
 function gate() {
   let open!: () => void;
   const opened = new Promise<void>((resolve) => (open = resolve));
@@ -128,7 +128,7 @@ describe("a signal", () => {
     expect(getEventListeners(controller.signal, "abort")).toEqual([]);
   });
 
-  /** A signal as engines had it before `throwIfAborted` and `reason`. */
+  /** A signal of an old engine, without `throwIfAborted` and `reason`. */
   function oldSignal() {
     const listeners = new Set<() => void>();
     const signal = { aborted: false, addEventListener: (_: string, listener: () => void) => listeners.add(listener) };

@@ -59,7 +59,7 @@ describe.each(variants)("variant %s", (variant) => {
   });
 });
 
-/** The reference's result, or undefined if a row sees no key and the policy is to throw. */
+/** The result of the reference; undefined if a row sees no key and emptyRows is "throw". */
 function referenceOf({ query, key, value, options }: Call) {
   try {
     return referenceAttention(query, key, value, options);

@@ -46,7 +46,9 @@ const extents: fc.Arbitrary<Extents> = fc
     return drawn.rank === 3 && !isPacked ? { ...drawn, B: 1 } : drawn;
   });
 
-/** Legal calls of every shape, with every option on its own and with others. Lengths stay small, tiles' edges included. */
+/**
+ * Legal calls of every shape, with each option alone and with others. Lengths are small but cross the edges of tiles.
+ */
 export const calls: fc.Arbitrary<Call> = extents.chain((shape) =>
   fc
     .record({ seed: fc.nat(), options: optionsFor(shape), types: fc.tuple(dtype, dtype, dtype) })
@@ -62,7 +64,7 @@ export const calls: fc.Arbitrary<Call> = extents.chain((shape) =>
           ...(isPacked && shape.rank > 2 ? { numHeads: Hkv * group, numKvHeads: Hkv } : {}),
           ...options,
         },
-        // a counterexample's arrays follow from its seed; thousands of numbers would bury what matters
+        // a counterexample is printed without its arrays: they follow from its seed, and would be thousands of numbers
         [fc.toStringMethod]: () => JSON.stringify({ seed, types, ...shape, ...options }),
       };
     }),
@@ -83,7 +85,7 @@ function shapeOf({ layout, rank }: Extents, B: number, H: number, S: number, D: 
   }
 }
 
-/** Values in [−2, 2) that float16 holds too. */
+/** Numbers in [−2, 2) that float16 can hold exactly. */
 function numbers<D extends "float32" | "float16">(seed: number, stream: number, type: D, shape: number[]): Tensor<D> {
   const length = shape.reduce((product, extent) => product * extent, 1);
   const element = (k: number) => ((word(seed, stream, k) >>> 21) - 1024) / 512;
@@ -154,7 +156,7 @@ function formulaOptions(H: number, perHead: (element: fc.Arbitrary<number>) => f
   };
 }
 
-/** An extent of 1 repeats, and leading axes may be absent. */
+/** A shape that broadcasts: an extent of 1 repeats, and leading axes may be absent. */
 function broadcastShape(full: readonly number[]): fc.Arbitrary<number[]> {
   return fc
     .tuple(fc.integer({ min: 1, max: 4 }), ...full.map(() => fc.boolean()))

@@ -8,7 +8,7 @@ import { calls, type Call } from "./randomCalls.js";
 
 const RUNS = Number(process.env["HEADWISE_RANDOM_RUNS"] ?? 100);
 
-/** The weight that gives its input back, bit for bit. */
+/** An identity weight: the output is the input, bit for bit. */
 function identity(width: number) {
   return tensor(
     Float32Array.from({ length: width * width }, (_, k) => Number(k % (width + 1) === 0)),
@@ -16,12 +16,12 @@ function identity(width: number) {
   );
 }
 
-/** Calls that a layer can make too: heads packed, with a batch axis. */
+/** Calls that a layer can make too: with packed heads and a batch axis. */
 const layerCalls = calls.filter(
   ({ query, options: { layout } }) => query.shape.length === 3 && (layout === "BSE" || layout === "BES"),
 );
 
-/** The call, and the same made by a layer that projects nothing. */
+/** The results of a call, and of a layer that projects nothing. */
 async function bothWays(hw: Attention, { query, key, value, options }: Call): Promise<[unknown, unknown]> {
   const { layout, numHeads, numKvHeads, ...rest } = options as typeof options & { layout: "BSE" | "BES" };
   const axis = layout === "BSE" ? 2 : 1;
@@ -47,7 +47,7 @@ async function bothWays(hw: Attention, { query, key, value, options }: Call): Pr
   ];
 }
 
-/** A result's bits, or the name of what was thrown. */
+/** The bits of a result, or the name of the error. */
 async function outcome(call: Promise<object>): Promise<unknown> {
   return call.then(bits, (error: unknown) => {
     if (HeadwiseError.is(error)) return error.name;

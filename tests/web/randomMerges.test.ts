@@ -49,15 +49,15 @@ describe.each(variants)("variant %s", (variant) => {
   });
 });
 
-/** Options without those that the split takes over, or that mergeAttention is not told: a padding row has no sink. */
+/** The options without those that the parts set differently, and those that mergeAttention cannot know. */
 function mergeable(options: Call["options"]): Call["options"] {
   const left = ["mask", "returns", "emptyRows", "queryLengths"];
   return Object.fromEntries(Object.entries(options).filter(([name]) => !left.includes(name)));
 }
 
 /**
- * A part's weight is exp(lse_p − lse), which errs by what its lse errs by; uniting adds 4 ulp. Both are measured against
- * Σ p|v|, which is the reference's output for |v|. float16 parts were rounded before they were united.
+ * The weight of a part is exp(lse_p − lse), so its error is the error of lse. Merging adds 4 ulp. Both are relative to
+ * Σ p|v|, which is the output of the reference for |v|. float16 parts were rounded before they were merged.
  */
 function mergedOutput(
   { query, key, value }: Call,

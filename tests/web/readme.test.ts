@@ -1,9 +1,9 @@
-// Every JavaScript example of the README (and of the guides) runs as a reader would run it: in its own Node process,
-// against the built package. What an example prints must be what its comments `// prints: …` say.
+// Runs every JavaScript example of the README and the guides, as a reader would: in its own Node process, with the
+// built package. An example must print what its comments `// prints: …` say.
 //
-// Listings that are not whole programs run where they belong: those that name a file in
-// tests/package/quick/listings.test.ts (which names the others), those on headwise/viz in vizListings.test.ts there, the
-// commands for C++ in cppConsumer.test.ts.
+// Listings that are not whole programs are tested elsewhere. Those with a file name:
+// tests/package/quick/listings.test.ts, which also names the others. Those about headwise/viz: vizListings.test.ts in
+// the same folder. The commands for C++: cppConsumer.test.ts.
 
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
@@ -19,7 +19,7 @@ const scratch = path.join(root, "build", "readme");
 
 interface Listing {
   readonly page: string;
-  /** What stands after the fence: the language, and the file that it is. */
+  /** The text after the fence: the language, and the name of the file. */
   readonly kind: string;
   readonly text: string;
 }
@@ -51,7 +51,7 @@ describe("every listing is one that a test runs", () => {
   });
 });
 
-/** Runs the example inside the repository, so that `headwise` is found by package.json's own exports. */
+/** Runs the example inside the repository, so that the exports of package.json resolve `headwise`. */
 function printedBy(example: string, name: string): string[] {
   mkdirSync(scratch, { recursive: true });
   const file = path.join(scratch, `${name}.mjs`);

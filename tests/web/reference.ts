@@ -1,6 +1,6 @@
 /**
- * Attention by its definition: four numbered passes of plain loops in double precision, every option, every output,
- * and beside each number how far a float32 engine may be from it. Independent of the engine's own C++ reference.
+ * Attention by its definition: four passes of plain loops in double precision, with every option and every output. Each
+ * number comes with the largest error that a float32 engine may have. It is independent of the engine's C++ reference.
  *
  * Letters: b batch, h query head, g kv head, i query row, j key row, d feature.
  */
@@ -9,7 +9,7 @@ import type { FloatTensorLike, MaskLike } from "headwise";
 
 export type Layout = "BHSD" | "BSHD" | "BSE" | "BES";
 
-/** A tensor, or a plain list; float16 as bits in a Uint16Array. */
+/** A tensor or a plain list. float16 is a Uint16Array of 16-bit patterns. */
 export interface Input {
   readonly data: ArrayLike<number>;
   readonly shape: readonly number[];
@@ -26,7 +26,7 @@ export interface ReferenceOptions {
   readonly causal?: boolean | "upper-left" | "lower-right";
   readonly queryOffset?: number | List;
   readonly window?: { readonly left?: number; readonly right?: number };
-  /** Only tensors are understood here. */
+  /** Only tensors; plain arrays are not read here. */
   readonly mask?: MaskLike;
   readonly bias?: FloatTensorLike | null;
   readonly keyLengths?: List;
@@ -39,11 +39,11 @@ export interface ReferenceOptions {
   readonly emptyRows?: "zero" | "nan" | "uniform" | "throw";
   readonly cuSeqLensQuery?: List;
   readonly cuSeqLensKey?: List;
-  /** Absolute index at which each key that a cache holds was appended, [B][keys held]. Default: j itself. */
+  /** The position of each key of a cache, [B][keys held]. Default: j itself. */
   readonly keyPositions?: readonly (readonly number[])[];
 }
 
-/** Values and, at the same places, the largest error that the error model allows. */
+/** Values, and the largest error of each that the error model allows. */
 export interface Expected {
   readonly values: Float64Array;
   readonly tolerance: Float64Array;
@@ -51,7 +51,7 @@ export interface Expected {
 
 export interface ReferenceResult {
   readonly shape: Shape;
-  /** In the call's layout. */
+  /** In the layout of the call. */
   readonly output: Expected;
   /** [B, Hq, Sq, Skv] */
   readonly probs: Expected;
@@ -75,12 +75,16 @@ export interface Shape {
   readonly Dv: number;
 }
 
-// A test runner's sandbox looks a global up by hand each time: in the inner loops that took ten times the arithmetic.
+// Looked up once: a test runner's sandbox is slow to find globals. In the inner loops that took ten times as long as
+// the arithmetic.
 const { abs, exp, floor, log, log2, max, sqrt, tanh } = Math;
 
 /** Half the distance from 1 to the next float32. */
 const EPSILON = 2 ** -24;
-/** Below this an engine may write zero: the smallest normal float32, by an exp that errs by 3e-5 at most. */
+/**
+ * Below this an engine may write zero. It is the smallest normal float32, for an exp with a relative error of at most
+ * 3e-5.
+ */
 const FLUSHED = 2 ** -126 * (1 + 2 ** -15);
 
 export function float16ToNumber(bits: number): number {
@@ -91,7 +95,7 @@ export function float16ToNumber(bits: number): number {
   return exponent === 0 ? sign * fraction * 2 ** -24 : sign * (1024 + fraction) * 2 ** (exponent - 25);
 }
 
-// by its tag, not by instanceof: a test runner's arrays may come from another realm
+// by the tag, not by instanceof: the test runner may have arrays of another realm
 function isFloat16Bits({ data }: Input): boolean {
   return (data as { [Symbol.toStringTag]?: string })[Symbol.toStringTag] === "Uint16Array";
 }
@@ -150,7 +154,7 @@ function elementIndex(
   }
 }
 
-/** An array that repeats from the right over [B, Hq, Sq, Skv]. */
+/** Reads an array that broadcasts from the right to [B, Hq, Sq, Skv]. */
 function broadcast(input: Input | undefined, absent: number): (b: number, h: number, i: number, j: number) => number {
   if (!input) return () => absent;
   const at = numbers(input);
@@ -158,7 +162,7 @@ function broadcast(input: Input | undefined, absent: number): (b: number, h: num
   return (...index) => at(index.reduce((flat, x, axis) => flat * shape[axis]! + (shape[axis] === 1 ? 0 : x), 0));
 }
 
-/** Rows and keys that see each other: a batch entry, or one sequence of a ragged batch. */
+/** Query and key rows that belong together: a batch, or one sequence of a ragged batch. */
 interface Sequence {
   readonly batch: number;
   readonly queryStart: number;
@@ -194,12 +198,14 @@ function expected(length: number, fill = 0): Expected {
   return { values: new Float64Array(length).fill(fill), tolerance: new Float64Array(length) };
 }
 
-/** Scores before visibility: pairs of two sequences of a ragged batch, which no pass fills in, may be anything. */
+/**
+ * Scores before masks. No pass computes pairs of two different sequences of a ragged batch, so they may have any value.
+ */
 function unstated(length: number): Expected {
   return { values: new Float64Array(length), tolerance: new Float64Array(length).fill(Infinity) };
 }
 
-/** A tensor of heads in double, [B, H, S, D] whatever its layout was. */
+/** A tensor of heads in double precision, as [B, H, S, D]. */
 interface Heads extends Extents {
   readonly data: Float64Array;
 }
@@ -216,12 +222,12 @@ function readHeads(input: Input, layout: Layout, extents: Extents): Heads {
   return { ...extents, data };
 }
 
-/** Where the features of one position of one head begin. */
+/** The index of the first feature of a position of a head. */
 function rowStart({ heads, length, dim }: Heads, b: number, h: number, s: number): number {
   return ((b * heads + h) * length + s) * dim;
 }
 
-/** The call, read, with every default filled in. */
+/** The call with all defaults. */
 interface Problem {
   readonly shape: Shape;
   readonly q: Heads;
@@ -267,7 +273,7 @@ function read(query: Input, key: Input, value: Input, options: ReferenceOptions)
   };
 }
 
-/** One query row of one head: i counts in the whole batch entry, `localRow` within its sequence. */
+/** One query row of one head. `i` is its index in the whole batch, `localRow` its index in its sequence. */
 interface Row {
   readonly sequence: Sequence;
   readonly h: number;
@@ -311,7 +317,7 @@ export function referenceAttention(
   return result;
 }
 
-/** Pass 1: the raw and the softcapped score of every pair, seen or not. */
+/** Pass 1: the raw and the softcapped score of every pair, visible or not. */
 function scores({ shape, q, k, scale, softcap }: Problem, row: Row, { raw, softcapped }: ReferenceResult): void {
   const { batch: b, keyStart, keyEnd } = row.sequence;
   const g = floor(row.h / (shape.Hq / shape.Hkv));
@@ -331,12 +337,12 @@ function scores({ shape, q, k, scale, softcap }: Problem, row: Row, { raw, softc
     raw.tolerance[at] = (4 + shape.D / 4) * EPSILON * magnitude * abs(scale) + FLUSHED;
     const capped = softcap > 0 ? softcap * tanh(s / softcap) : s;
     softcapped.values[at] = capped;
-    // tanh is nowhere steeper than 1, so it passes the error on; its own value and the product round
+    // the slope of tanh is at most 1, so the error does not grow; tanh itself and the product are rounded
     softcapped.tolerance[at] = raw.tolerance[at] + (softcap > 0 ? 4 * EPSILON * abs(capped) : 0);
   }
 }
 
-/** Pass 2: the keys the row sees, and their scores with everything added. */
+/** Pass 2: the visible keys of the row, and their scores after ALiBi and bias. */
 function visibleScores(problem: Problem, row: Row, { softcapped, biased }: ReferenceResult): number[] {
   const { shape, slope, bias, options } = problem;
   const { batch: b, keyStart, keyEnd, offset } = row.sequence;
@@ -350,7 +356,7 @@ function visibleScores(problem: Problem, row: Row, { softcapped, biased }: Refer
     const added = bias(b, row.h, row.i, j);
     const sloped = softcapped.values[at]! - slide;
     biased.values[at] = sloped + added;
-    // each term that is added rounds the sum once more, ALiBi's product as well
+    // each added term rounds the sum once more; the product of ALiBi is rounded too
     const alibiError = options.alibiSlopes ? EPSILON * (abs(slide) + abs(sloped)) : 0;
     const biasError = options.bias ? EPSILON * abs(sloped + added) : 0;
     biased.tolerance[at] = softcapped.tolerance[at]! + alibiError + biasError;
@@ -372,7 +378,7 @@ function isVisible({ mask, bias, options }: Problem, row: Row, j: number, distan
   );
 }
 
-/** Pass 3: softmax over what is seen, the sink taking its share. */
+/** Pass 3: softmax over the visible keys, with the sink in the denominator. */
 function softmax(problem: Problem, row: Row, visible: readonly number[], result: ReferenceResult): void {
   const { probs, biased, lse } = result;
   const sink = problem.sink(row.h);
@@ -391,7 +397,7 @@ function softmax(problem: Problem, row: Row, visible: readonly number[], result:
   weightedMean(problem, row, visible, 2 * scoreError + 16 * EPSILON, result);
 }
 
-/** Pass 4: the mean of the values under the probabilities, and the entropy of the row. */
+/** Pass 4: the mean of the values, weighted by the probabilities; and the entropy of the row. */
 function weightedMean(
   { shape, v, gain, outputIndex, storedAsFloat16 }: Problem,
   row: Row,
@@ -429,7 +435,7 @@ function weightedMean(
   }
 }
 
-/** A row that sees nothing: the stated policy, in every output. Padding rows stay as they were made: zero. */
+/** A row that sees no key: sets every output as emptyRows says. Padding rows stay zero. */
 function emptyRow(problem: Problem, row: Row, result: ReferenceResult): void {
   const { sequence, index, h, i, localRow } = row;
   if (localRow >= sequence.queryLength) return;
@@ -456,12 +462,12 @@ function range(start: number, end: number): number[] {
   return Array.from({ length: end - start }, (_, k) => start + k);
 }
 
-/** The distance between neighbouring float16 numbers around x. */
+/** The distance between neighbouring float16 numbers near x. */
 function float16Ulp(x: number): number {
   return 2 ** max(-24, floor(log2(abs(x))) - 10);
 }
 
-/** Of a dense [B, Hq, Sq, Skv] array, the chosen heads and query rows; `average` turns the heads into their mean. */
+/** The chosen heads and query rows of a dense [B, Hq, Sq, Skv] array. `average` replaces the heads by their mean. */
 export function select(
   { values, tolerance }: Expected,
   { B, Hq, Sq, Skv }: Shape,
@@ -484,7 +490,7 @@ export function select(
     );
   };
   const picked = { values: pick(values), tolerance: pick(tolerance) };
-  // adding up n numbers and dividing by n rounds n + 1 times at most
+  // the sum of n numbers and its division by n are rounded n + 1 times at most
   if (choice.average)
     picked.values.forEach((mean, k) => (picked.tolerance[k]! += (heads.length + 1) * EPSILON * abs(mean)));
   return picked;

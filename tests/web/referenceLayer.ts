@@ -1,10 +1,10 @@
-/** A value in double, and a bound on how far float32 may be from it by the error model of the contract. */
+/** A value in double precision, and the largest error of float32 by the error model of web/docs/contract.md. */
 export interface Bounded {
   readonly value: number;
   readonly error: number;
 }
 
-/** A matrix of the test's: row-major numbers and their extents. */
+/** A matrix: row-major numbers and their extents. */
 export interface Matrix {
   readonly data: ArrayLike<number>;
   readonly shape: readonly number[];
@@ -26,15 +26,15 @@ export interface ReferenceLayer {
 
 const EPSILON = 2 ** -24;
 
-// Once: under Jest every look into the global scope is slow.
+// Looked up once: a test runner's sandbox is slow to find globals.
 const { abs, exp, floor, max, sqrt } = Math;
 
-/** A row of inputs, which are exact. */
+/** A row of inputs, which have no error. */
 export function exactRow(values: ArrayLike<number>): Bounded[] {
   return Array.from(values, (value) => ({ value, error: 0 }));
 }
 
-/** x W + b; a sum of K products errs by (4 + K/4) ε times the sum of their magnitudes. */
+/** x W + b. The error of a sum of K products is at most (4 + K/4) ε times the sum of their sizes. */
 function project(x: readonly Bounded[], W: Matrix, b: Matrix | undefined): Bounded[] {
   const [rows, columns] = W.shape as [number, number];
   const values = Float64Array.from({ length: columns }, (_, o) => b?.data[o] ?? 0);
@@ -53,7 +53,7 @@ function project(x: readonly Bounded[], W: Matrix, b: Matrix | undefined): Bound
   return Array.from(values, (value, o) => ({ value, error: errors[o]! + rounding * magnitudes[o]! }));
 }
 
-/** Attention of one head's query: |Δo| ≤ (2 max|Δs| + 16 ε) Σ p |v| + Σ p |Δv|. */
+/** Attention of one query of one head: |Δo| ≤ (2 max|Δs| + 16 ε) Σ p |v| + Σ p |Δv|. */
 function attend(q: readonly Bounded[], keys: readonly Bounded[][], values: readonly Bounded[][]): Bounded[] {
   const scale = 1 / sqrt(q.length);
   let scoreError = 0;
@@ -81,7 +81,7 @@ function attend(q: readonly Bounded[], keys: readonly Bounded[][], values: reado
   });
 }
 
-/** The layer's rows for one batch: queries from `x`, keys from `key`, values from `value`. */
+/** The layer's output rows for one batch. Queries come from `x`, keys from `key`, values from `value`. */
 export function referenceLayer(
   layer: ReferenceLayer,
   x: readonly Bounded[][],

@@ -11,7 +11,9 @@ export interface RotaryOptions {
   readonly rotaryDim: number;
 }
 
-/** Rotary embedding by its definition: the pair (x_m, x_n) of one token turned by the angle of its table row. */
+/**
+ * Rotary embedding by its definition: each pair (x_m, x_n) of a token is turned by the angle in the token's table row.
+ */
 export function referenceRotary(x: Input, options: RotaryOptions): { data: Float32Array; shape: readonly number[] } {
   const { cos, sin, positions, rotaryDim } = options;
   const [B, A1, A2, D] = x.shape as [number, number, number, number];

@@ -4,7 +4,10 @@ import { differences } from "./close.js";
 import { select, type Expected, type ReferenceResult } from "./reference.js";
 import { topKProblems } from "./topK.js";
 
-/** For each output that was asked for, where it leaves its bounds, and each that was not asked for; empty if all is well. */
+/**
+ * The problems of each output: values outside their bounds, or an output that was not asked for. Empty if there are
+ * none.
+ */
 export function resultProblems(
   result: AttentionResult,
   returns: AttentionOptions["returns"] = {},
@@ -45,7 +48,7 @@ function sliceOf(choice: true | AveragedSlice): Parameters<typeof select>[2] {
   };
 }
 
-/** Keys that a list of the largest may name: the visible ones, and all that the uniform policy shares a row among. */
+/** The keys that topK may contain: the visible ones, and all keys of a row for which emptyRows is "uniform". */
 function eligibleKeys({ biased, probs }: ReferenceResult): Expected {
   const values = biased.values.map((s, k) => Number(s !== -Infinity || probs.values[k]! > 0));
   return { values, tolerance: new Float64Array(values.length) };

@@ -3,12 +3,12 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
-// web/README.md tells what is in each room.
+// web/README.md says what is in each room.
 
 const WEB = fileURLToPath(new URL("../../web", import.meta.url));
 const SOURCE = path.join(WEB, "src");
 
-/** The rooms of web/src from the ground up: a file imports from its own room and from those named before it. */
+/** The rooms of web/src, lowest first. A file imports only from its own room and from rooms before it in this list. */
 const ROOMS = [
   ["foreign"],
   ["errors"],

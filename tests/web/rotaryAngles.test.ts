@@ -1,5 +1,6 @@
-// The rules for the angles of a rotary embedding stand in readAngles, in cpp/src/position/rotary_rules.cpp and in the readers of saved
-// caches. They must be the same: whatever one of them lets pass, the others must take.
+// The rules for the angles of a rotary embedding are written three times: in readAngles, in
+// cpp/src/position/rotary_rules.cpp and in the readers of saved caches. They must be the same rules: what one accepts,
+// the others must accept.
 
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
@@ -68,7 +69,7 @@ test("a number that is −0 is 0: every cache has one file", () => {
   expect(anglesOf({ scaling }).scaling).toMatchObject({ mscale: 0, mscaleAllDim: 0 });
 });
 
-/** Numbers at the borders of the rules, and some far from them. */
+/** Numbers at the limits of the rules, and some far from them. */
 const number = fc.constantFrom(-1, -0, 0, 1e-300, 1e-9, 0.5, 1, 1 + 2 ** -52, 2, 4, 5, 31, 32, 33, 64, 1e9, 1e38, 1e39);
 const maybe = fc.option(number, { nil: undefined });
 
@@ -87,7 +88,7 @@ const rotaries = fc.record({
   scaling: fc.option(scalings, { nil: undefined }),
 });
 
-/** The file of an empty cache, as the WebGPU engine writes it. */
+/** A file of an empty cache, as the WebGPU engine writes it. */
 function gpuFile(rotary: object): Uint8Array {
   const form = { batchSize: 1, numKvHeads: 1, headDim: HEAD_DIM, valueDim: HEAD_DIM, dtype: "float32" } as const;
   const problem = { operation: OPERATION, ...form, capacity: undefined, ring: undefined, rotary: anglesOf(rotary) };
@@ -101,7 +102,7 @@ test("whatever angles JavaScript lets pass, C++ takes, and both engines save and
       const form = { numKvHeads: 1, headDim: HEAD_DIM, rotary } as KvCacheOptions;
       const made: unknown = await hw.kvCache(form).catch((error: unknown) => error);
       if (HeadwiseError.is(made)) {
-        // JavaScript names the option in full, C++ does not
+        // JavaScript names the option with its path, C++ does not
         expect(made.message).toMatch(/^kvCache: rotary\./);
         return;
       }

@@ -1,4 +1,4 @@
-/** A .safetensors file of these tensors. */
+/** A .safetensors file with these tensors. */
 export function safetensors(
   tensors: Readonly<
     Record<string, { readonly dtype: string; readonly shape: readonly number[]; readonly bytes: Uint8Array }>

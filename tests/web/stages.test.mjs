@@ -1,5 +1,5 @@
-// The stages of `npm test`: what takes long, what hangs, and that nothing is left running. Programs that a stage started
-// hold the output of the process open, and so do those that burn: `close` says that all of them have ended.
+// The stages of `npm test`: slow stages, stages that hang, and processes that must not stay. Programs that a stage
+// started keep the output of the process open, so the event `close` means that all of them have ended.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";

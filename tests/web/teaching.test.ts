@@ -6,7 +6,7 @@ import { float32Of } from "./close.js";
 
 const { cos, log, PI, sqrt } = Math; // looked up once: a test runner's sandbox is slow to find globals
 
-/** What the texts that explain attention claim, held against the engine. */
+/** The claims of the texts that explain attention, tested on the engine. */
 let hw: Attention;
 beforeAll(async () => {
   hw = await createAttention({ backend: "wasm", threads: 1 });
@@ -47,7 +47,7 @@ describe("softmax(QKᵀ/√d) V", () => {
     expect(transpose(columns.output as Tensor<"float32">).data).toEqual(rows.output.data);
   });
 
-  test("scores are not symmetric: what a token asks is not what it answers", async () => {
+  test("scores are not symmetric: the score of a for b is not the score of b for a", async () => {
     const [query, key] = [normal(1, [6, 16]), normal(2, [6, 16])];
     const { scores } = await hw.scaledDotProductAttention(query, key, key, { returns: { scores: "raw" } });
     const matrix = rowsOf(scores, 6);
@@ -90,7 +90,7 @@ describe("the scale 1/√d", () => {
       const { entropy } = await hw.scaledDotProductAttention(query, key, key, options);
       return sum([...entropy!.data]) / 64;
     };
-    expect(await mean()).toBeGreaterThan(3); // ln 64 ≈ 4.16 is looking everywhere
+    expect(await mean()).toBeGreaterThan(3); // ln 64 ≈ 4.16 is the entropy of equal attention to all keys
     expect(await mean(1)).toBeLessThan(0.7);
   });
 });
@@ -289,7 +289,7 @@ describe("the multi-head layer", () => {
   });
 });
 
-/** Standard normal numbers (Box and Muller), fixed by the stream. */
+/** Standard normal numbers (Box and Muller). The same stream gives the same numbers. */
 function normal(stream: number, shape: readonly number[]): Tensor<"float32"> {
   const uniform = (k: number) => ((word(11, stream, k) >>> 8) + 0.5) / 2 ** 24;
   const length = shape.reduce((product, extent) => product * extent, 1);
@@ -300,7 +300,7 @@ function normal(stream: number, shape: readonly number[]): Tensor<"float32"> {
   return { data, shape };
 }
 
-/** Keys and values. */
+/** A key tensor and a value tensor. */
 function pair(shape: readonly number[]): [Tensor<"float32">, Tensor<"float32">] {
   return [normal(2, shape), normal(3, shape)];
 }
@@ -319,7 +319,7 @@ function matrix(rows: readonly (readonly number[])[]): Tensor<"float32"> {
   return { data: concatenate(rows), shape: [rows.length, rows[0]!.length] };
 }
 
-/** Weights of variance 1/n keep the variance of what they project. */
+/** Weights of variance 1/n keep the variance of their input. */
 function scaled({ data, shape }: Tensor<"float32">, n: number): Tensor<"float32"> {
   return { data: data.map((x) => x / sqrt(n)), shape };
 }

@@ -26,7 +26,7 @@ describe("tensor", () => {
     expect(tensor(new Float32Array(0), [4, 0, 7]).shape).toEqual([4, 0, 7]);
   });
 
-  test("takes arrays of another realm, which instanceof would not know", () => {
+  test("accepts arrays of another realm, for which instanceof is false", () => {
     const data = vm.runInNewContext("new Float32Array(2)") as Float32Array;
     expect(data).not.toBeInstanceOf(Float32Array);
     expect(tensor(data, [2]).dtype).toBe("float32");

@@ -1,6 +1,6 @@
 import type { HeadwiseError } from "../../web/src/errors/errors.js";
 
-/** What `action` throws; it is an error of its own if it throws nothing. */
+/** The error that `action` throws. If it throws nothing, this throws. */
 export function thrownBy(action: () => unknown): HeadwiseError {
   try {
     action();

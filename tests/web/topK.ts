@@ -6,8 +6,9 @@ interface TopK {
 }
 
 /**
- * What is wrong with the k largest probabilities of each row: rounding may swap near-equal ones, so a list is right if
- * its values are those of its keys, descend, tie towards the lower key, and leave out nothing larger.
+ * The problems of the k largest probabilities of each row. Rounding may swap nearly equal ones. So a list is correct if
+ * its values belong to its keys and descend, if equal values have the lower key first, and if no larger value is
+ * missing.
  *
  * @param eligible - Nonzero for the keys that may be chosen, in the shape of `probs`.
  */

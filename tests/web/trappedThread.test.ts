@@ -1,4 +1,4 @@
-// A thread of the pool traps in the middle of a call: in WebAssembly itself, by a module that was tampered with.
+// A thread of the pool traps during a call: inside WebAssembly, because its module was changed.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,7 +19,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-// The next call of headwise/worker starts another worker, which is as faulty.
+// The next call of headwise/worker starts another worker, which has the same fault.
 test.each(["headwise", "headwise/worker"])(
   "%s: the call rejects, so does the next; other instances and the process are well",
   async (entry) => {

@@ -15,13 +15,13 @@ import {
 const SURFACES = { light: "#ffffff", dark: "#121212" };
 const SHADES = Array.from({ length: 101 }, (_, i) => i / 100);
 
-/** CIE 1976 colour difference; about 2 can just be seen side by side. */
+/** The colour difference of CIE 1976. About 2 is just noticeable side by side. */
 function difference(a: string, b: string): number {
   const [p, q] = [lab(a), lab(b)];
   return Math.hypot(p.l - q.l, p.a - q.a, p.b - q.b);
 }
 
-/** WCAG 2 contrast. */
+/** The contrast of WCAG 2. */
 function contrast(a: string, b: string): number {
   const luminance = (colour: string) => {
     const { r, g, b: blue } = rgb(colour);
@@ -53,11 +53,11 @@ describe.each(Object.entries(SURFACES))("on a %s surface", (name, surface) => {
     expect(steps.at(-1)).toBeGreaterThan(75);
   });
 
-  test("scores leave the surface both ways, and the ways can be told apart without red and green", () => {
+  test("scores differ from the surface in both directions, which can be told apart without red and green", () => {
     const ramp = rampFor("scores", "auto", surface);
     expect(away(ramp(0.5))).toBeCloseTo(0, 1);
     for (const t of [0.1, 0.25, 0.4]) {
-      // blue against yellow is what every common deficiency leaves
+      // blue against yellow can be seen with every common deficiency
       expect(lab(ramp(t)).b - lab(ramp(1 - t)).b).toBeGreaterThan(20);
     }
   });

@@ -71,7 +71,7 @@ describe("a summary", () => {
   const { data, rowOf } = rowsOf(extents.rows, extents.columns);
   const causal = (row: number, column: number) => column > row + 600;
   const fill = (summary: Summary) => {
-    // not in order, and across the borders of its blocks
+    // slices arrive in any order and cross the borders of blocks
     for (const [from, to] of [
       [701, 1500],
       [0, 333],
@@ -113,7 +113,7 @@ describe("a summary", () => {
 
 describe("the picture of a large source", () => {
   const SIZE = 8192;
-  /** The diagonal is 1; a slice costs 1 MiB. */
+  /** A source whose diagonal is 1. A slice has 1 MiB. */
   function diagonal() {
     const calls: number[] = [];
     const rows = (_: number, from: number, to: number) => {
@@ -161,7 +161,7 @@ describe("the picture of a large source", () => {
 
   test("never needs more rows at once than are kept", () => {
     const { map } = diagonal();
-    // 600 rows on 512 pixels would be worth the rows themselves, but only 512 are kept
+    // 600 rows on 512 pixels would be drawn from the rows themselves, but only 512 rows are kept
     expect(map.picture(square(0, 600)).block).toEqual({ rows: 8, columns: 8 });
     expect(map.picture(square(0, 500)).block).toEqual({ rows: 1, columns: 1 });
   });

@@ -2,9 +2,9 @@ import { expect, test } from "@jest/globals";
 
 import { Slices, type Slice } from "../../web/src/viz/slices.js";
 
-const KEYS = 2 ** 16; // four rows to a slice
+const KEYS = 2 ** 16; // four rows in a slice
 
-/** A source that answers when it is told to, and the calls that it has had. */
+/** A source that answers when the test says so, and the calls that it got. */
 function slowSource(queries = 64) {
   const calls: { head: number; from: number; to: number; answer: () => void; fail: (error: Error) => void }[] = [];
   const rows = (head: number, from: number, to: number) =>
@@ -81,7 +81,7 @@ test("keeps no more than its bound, and forgets what was wished for longest ago"
     await settled();
   };
   for (const index of [0, 1, 2]) await come(index);
-  slices.want([{ head: 0, index: 0 }]); // the youngest again
+  slices.want([{ head: 0, index: 0 }]); // it counts as just used again
   await come(3);
   expect([0, 1, 2, 3].map((index) => slices.has({ head: 0, index }))).toEqual([true, false, true, true]);
 });

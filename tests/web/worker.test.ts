@@ -16,18 +16,18 @@ const filled = (value: number, ...shape: number[]) => ({
   data: new Float32Array(shape.reduce((n, x) => n * x, 1)).fill(value),
   shape,
 });
-/** About a quarter of a second of work. */
+/** Work for about a quarter of a second. */
 const large = filled(1, 4096, 64);
 const small = filled(1, 2, 4);
 
-/** How a call ends. */
+/** The result of a call, or its error. */
 const ending = (call: Promise<unknown>): Promise<unknown> =>
   call.then(
     () => "it ended well",
     (error: unknown) => error,
   );
 
-/** The worker that is asked next, once it has been asked. */
+/** The worker that is asked next. The promise resolves when it is asked. */
 function nextAsked(): Promise<Worker> {
   const post = jest.spyOn(Worker.prototype, "postMessage");
   return new Promise((resolve) => {
@@ -63,7 +63,7 @@ describe("a call that is aborted", () => {
     expect(output.data[0]).toBe(1);
     expect(answers).toBe(2);
     worker.off("message", count);
-    expect(into.data.every((x) => x === 7)).toBe(true); // the worker finished the call, but not for its caller
+    expect(into.data.every((x) => x === 7)).toBe(true); // the worker has finished the call, but its result was dropped
   });
 
   test("while it waits never starts", async () => {

@@ -1,7 +1,6 @@
 /**
- * Builds the demo into dist-demo/: cli.js for Node, page/ for the browser.
- * The page holds everything but the model, which the command serves from node_modules; `site.mjs` makes a folder that
- * needs no server of ours.
+ * Builds the demo into dist-demo/: cli.js for Node, page/ for the browser. The page does not contain the model: the
+ * command serves it from node_modules. `site.mjs` makes a folder that any static host can serve.
  */
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -40,7 +39,7 @@ function pageConfiguration(root, outDir) {
     base: "./",
     logLevel: "warn",
     plugins: [tex(), onlyWoff2()],
-    // As a user's bundler finds them: the built package.
+    // Resolve the built package, as a user's bundler does.
     resolve: {
       alias: [
         { find: /^headwise$/, replacement: path.join(root, "dist/index.js") },

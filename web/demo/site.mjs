@@ -1,6 +1,7 @@
 /**
- * dist-demo/page + the model + a service worker → dist-demo/site: a folder for any static host, in any subfolder of it.
- * It works without a network after the first visit, and with threads where the host sends no headers for them.
+ * Makes dist-demo/site from dist-demo/page, the model and a service worker. Any static host can serve this folder, also
+ * as a subfolder. After the first visit the lab works without a network. It has threads even if the host does not send
+ * the headers for them.
  */
 import { createHash } from "node:crypto";
 import { cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -10,7 +11,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
 const BUILT = path.resolve(HERE, "../../dist-demo");
-/** What the page reads of the model's package. */
+/** The files of the model's package that the page reads. */
 const MODEL_FILES = /^(model|vocab)\.json$|^group\d+-shard\S+$/;
 
 /** Writes the folder and returns its path. */

@@ -1,5 +1,5 @@
-// Formulas: `import formula from "./softmax.tex"` gives HTML with MathML for screen readers, set while building, so that
-// the page carries KaTeX's style and fonts but not its program.
+// Formulas: `import formula from "./softmax.tex"` gives HTML, with MathML for screen readers. The build makes it, so
+// the page contains the styles and fonts of KaTeX but not its code.
 
 import katex from "katex";
 
@@ -14,7 +14,7 @@ export function tex() {
   };
 }
 
-/** KaTeX offers each font in three formats; every browser that runs headwise reads the first. */
+/** Keeps one font format. KaTeX has three; every browser that runs headwise reads woff2. */
 export function onlyWoff2() {
   return {
     name: "only-woff2",

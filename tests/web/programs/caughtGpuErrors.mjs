@@ -1,9 +1,9 @@
-// Calls with tensors on the GPU that fail, and whose errors are caught. Tells what was caught, and what else was rejected.
+// Calls with GPU tensors that fail. Their errors are caught. Prints the caught errors, and all unhandled rejections.
 import { create, globals } from "webgpu";
 import { createAttention } from "headwise";
 
 Object.assign(globalThis, globals);
-globalThis.gpu = create(["backend=null"]); // collected, it would take the process with it
+globalThis.gpu = create(["backend=null"]); // kept, because Node would crash when it is collected
 
 const unhandled = [];
 process.on("unhandledRejection", (reason) => unhandled.push(String(reason)));

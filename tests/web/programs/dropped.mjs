@@ -1,4 +1,4 @@
-// Makes instances of an entry and lets go of them; tells how many worker threads there were. Ends when none is left.
+// Makes instances of an entry and drops them. Prints how many worker threads there were. Ends when none is left.
 const { createAttention } = await import(process.argv[2] ?? "headwise");
 
 const x = { data: new Float32Array(64).fill(1), shape: [8, 8] };

@@ -1,9 +1,10 @@
-// Instances of the WebGPU engine that nobody holds any more: what a result and a running call need of them, and their end.
+// Instances of the WebGPU engine that are dropped. Prints whether a result and a running call keep what they need, and
+// whether the instances end.
 import { create, globals } from "webgpu";
 import { createAttention } from "headwise";
 
 Object.assign(globalThis, globals);
-globalThis.gpu = create(["backend=null"]); // collected, it would take the process with it
+globalThis.gpu = create(["backend=null"]); // kept, because Node would crash when it is collected
 
 const x = { data: new Float32Array(64), shape: [1, 1, 8, 8] };
 const open = () => createAttention({ backend: "webgpu", gpu: globalThis.gpu });
@@ -21,7 +22,7 @@ async function collect() {
 }
 
 const { mapAsync } = globalThis.GPUBuffer.prototype;
-/** Reads back only after the collector has run. */
+/** Reads back only after garbage was collected. */
 globalThis.GPUBuffer.prototype.mapAsync = async function (...parameters) {
   await collect();
   return mapAsync.apply(this, parameters);

@@ -1,6 +1,6 @@
-// One call through the entry that is named; "dispose" as a second argument ends the instance. The process must end by
-// itself. It says when it had nothing left to do (for the bench), how many timers are left, and which listeners the
-// package has put on it.
+// node exit.mjs ENTRY [dispose]: makes one call, and with "dispose" disposes the instance. The process must end by
+// itself. Prints when it had nothing left to do (for the bench), how many timers are left, and which listeners the
+// package has added to the process.
 const [, , entry, ending] = process.argv;
 const { createAttention } = await import(entry);
 const events = [

@@ -1,5 +1,5 @@
-// node givenUp.mjs ENTRY LOADER: instances that are given up while they load, at many moments, and one whose loader fails
-// when its threads have started. Tells how many workers are left, and how the calls ended.
+// node givenUp.mjs ENTRY LOADER: instances that are aborted while they load, at many moments, and one whose loader
+// fails after its threads have started. Prints how many workers are left, and how the calls ended.
 const [entry, glueUrl] = process.argv.slice(2);
 const { createAttention } = await import(entry);
 

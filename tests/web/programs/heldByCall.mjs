@@ -1,9 +1,9 @@
-// node --expose-gc heldByCall.mjs ENTRY: calls whose instance nobody else holds, while garbage is collected.
+// node --expose-gc heldByCall.mjs ENTRY: calls whose instance is held by nothing else, while garbage is collected.
 const { createAttention } = await import(process.argv[2]);
 
 const x = { data: new Float32Array(8192 * 64).fill(1), shape: [1, 1, 8192, 64] };
 
-/** Each gives the promise of a call back, and lets go of all else. */
+/** Each function returns the promise of a call and drops everything else. */
 const CALLS = {
   async attention() {
     const hw = await createAttention({ backend: "wasm", threads: 1 });
@@ -13,7 +13,7 @@ const CALLS = {
     const hw = await createAttention({ backend: "wasm", threads: 1 });
     const cache = await hw.kvCache({ numKvHeads: 1, headDim: 64 });
     await cache.append(x, x);
-    void cache.attend(x); // save waits behind it
+    void cache.attend(x); // save waits for this call
     return [cache.save()];
   },
 };

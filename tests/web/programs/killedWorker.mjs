@@ -1,5 +1,5 @@
-// Kills the worker of headwise/worker while a call runs and others wait; tells how they end and after how many milliseconds
-// (for the bench), and what works afterwards.
+// Kills the worker of headwise/worker while one call runs and others wait. Prints how they end, after how many
+// milliseconds (for the bench), and what works afterwards.
 import { createRequire, syncBuiltinESMExports } from "node:module";
 
 const threads = createRequire(import.meta.url)("node:worker_threads");
@@ -14,7 +14,7 @@ syncBuiltinESMExports();
 
 const { createAttention } = await import("headwise/worker");
 const hw = await createAttention({ threads: 1 });
-/** Tens of seconds of work: it cannot end well before the worker is killed. */
+/** Work for tens of seconds: it cannot end before the worker is killed. */
 const large = { data: new Float32Array(32768 * 64).fill(1), shape: [32768, 64] };
 const small = { data: new Float32Array(8).fill(1), shape: [2, 4] };
 const cache = await hw.kvCache({ numKvHeads: 1, headDim: 4 });
@@ -30,7 +30,7 @@ const calls = [
   cache.attend(small),
   hw.scaledDotProductAttention(small, small, small),
 ].map(ending);
-await new Promise((resolve) => setTimeout(resolve, 20)); // so that it usually computes already
+await new Promise((resolve) => setTimeout(resolve, 20)); // by then it usually computes
 const killed = performance.now();
 void workers[0].terminate();
 const endings = (await Promise.all(calls)).map(({ at, ...rest }) => ({ ...rest, milliseconds: at - killed }));

@@ -25,7 +25,7 @@ function sizes() {
   return { engine, heap: process.memoryUsage().heapUsed };
 }
 
-for (let n = 0; n < 600; ++n) await call(n); // until everything that grows with the largest shape has grown
+for (let n = 0; n < 600; ++n) await call(n); // calls until everything that grows with the largest shape has grown
 const seen = [sizes()];
 for (let third = 0; third < 3; ++third) {
   for (let n = 0; n < 4000; ++n) await call(n);

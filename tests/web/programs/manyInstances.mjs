@@ -1,5 +1,5 @@
-// Prints how much memory 20 instances, made and disposed one after another, leave behind. Ends when their threads have
-// ended. Needs --expose-gc.
+// Makes and disposes 20 instances, one after another. Prints how much memory they leave behind. Ends when their threads
+// have ended. Needs --expose-gc.
 import { createAttention } from "headwise";
 
 const x = { data: new Float32Array(64).fill(1), shape: [8, 8] };

@@ -1,5 +1,5 @@
-// node noRegistry.mjs ENTRY: an instance where the engine has no FinalizationRegistry.
-if (process.argv[2] === "headwise/inline") new Response(); // Node's own part of it needs the registry
+// node noRegistry.mjs ENTRY: an instance on an engine without FinalizationRegistry.
+if (process.argv[2] === "headwise/inline") new Response(); // Node's own code for Response needs the registry, so it runs first
 delete globalThis.FinalizationRegistry;
 const { createAttention } = await import(process.argv[2]);
 const hw = await createAttention({ threads: 1 });

@@ -1,5 +1,5 @@
-// node reopened.mjs FOLDER: the worker of headwise/worker is killed, and the folder with the engine's files is away when
-// the next calls start another. Tells how they end, and a call when the folder is back.
+// node reopened.mjs FOLDER: kills the worker of headwise/worker and moves the folder of the engine's files away. The
+// next calls try to start another worker. Prints how they end, and how a call ends after the folder is back.
 import { renameSync } from "node:fs";
 import { createRequire, syncBuiltinESMExports } from "node:module";
 

@@ -1,5 +1,5 @@
-// node stages.mjs MINUTES STAGE…: runs stages of these kinds, with a watchdog of so many minutes, on a machine that it
-// makes busy. Prints what `npm test` prints of them, and the counts of all.
+// node stages.mjs MINUTES STAGE…: runs stages of these kinds on a busy machine, with a watchdog of MINUTES. Prints what
+// `npm test` prints about them, and all counts.
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { burnAllCores } from "../../../web/build/busy.mjs";
@@ -8,7 +8,7 @@ import { ended, start, useGroups } from "../../../web/build/run.mjs";
 import { runStages } from "../../../web/build/stages.mjs";
 
 const ENDLESS = "setInterval(() => {}, 1000);";
-/** A program that starts another: both hold this process's output open. */
+/** A program that starts another one. Both keep the output of this process open. */
 const FAMILY = `require("node:child_process").spawn(process.execPath, ["-e", "${ENDLESS}"], { stdio: "inherit" }); ${ENDLESS}`;
 
 const endless = async () => {

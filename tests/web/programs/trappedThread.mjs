@@ -1,5 +1,5 @@
-// node trappedThread.mjs ENTRY LOADER: two calls of an instance whose threads trap while they compute, and one of an
-// instance that is well. Nothing here ends the process.
+// node trappedThread.mjs ENTRY LOADER: makes two calls of an instance whose threads trap while they compute, and one
+// call of a healthy instance. Nothing here ends the process.
 const [entry, glueUrl] = process.argv.slice(2);
 const { createAttention } = await import(entry);
 

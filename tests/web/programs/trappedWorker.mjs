@@ -1,4 +1,4 @@
-// The engine of headwise/worker stops in the first call, by a loader that makes it so; the next call has a new worker.
+// The engine of headwise/worker traps in the first call, because of its loader. The next call has a new worker.
 import { createAttention } from "headwise/worker";
 
 const glueUrl = new URL("wasm/headwise.simd.node.js", import.meta.resolve("headwise/worker")).href;

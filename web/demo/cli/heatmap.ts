@@ -2,21 +2,21 @@ import type { Head } from "../model/heads.js";
 import type { Palette } from "./palette.js";
 import { padded, displayWidth } from "./width.js";
 
-/** A terminal holds no more: longer sentences get cells that stand for several tokens. */
+/** The most cells that fit a terminal. In longer sentences a cell stands for several tokens. */
 const MAX_CELLS = 32;
 const GAP = 2;
 
-/** Everything that all heads of a sentence share on screen. */
+/** The style of all heatmaps of a sentence. */
 export interface HeatmapStyle {
   readonly names: readonly string[];
   readonly palette: Palette;
-  /** Width of the terminal. */
+  /** Width of the terminal, in columns. */
   readonly columns: number;
 }
 
 /**
- * The heads of one layer side by side, as many to a line as fit: from the token at the left to the numbered column.
- * Colours run from 0 to the strongest link of the head.
+ * The heads of one layer, as many side by side as fit. Rows are the tokens that attend, columns the tokens that are
+ * attended to. Colours run from 0 to the strongest link of the head.
  */
 export function heatmaps(heads: readonly Head[], style: HeatmapStyle): string[] {
   const tokensPerCell = Math.ceil(style.names.length / MAX_CELLS);
@@ -49,12 +49,12 @@ export function heatmaps(heads: readonly Head[], style: HeatmapStyle): string[] 
   return lines;
 }
 
-/** A row of one head on one line. */
+/** One row of one head, on one line. */
 export function strip(row: Float32Array, strongest: number, palette: Palette): string {
   return Array.from(row, (prob) => palette.cell(prob / strongest, 2)).join("");
 }
 
-/** The head's map as shares of its strongest link; a cell of several tokens shows the strongest among them. */
+/** The head's map, as shares of its strongest link. A cell of several tokens shows the strongest of their links. */
 function cells(probs: Float32Array, tokensPerCell: number): number[][] {
   const tokens = Math.sqrt(probs.length);
   const size = Math.ceil(tokens / tokensPerCell);

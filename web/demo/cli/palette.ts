@@ -1,14 +1,14 @@
 import { viridis } from "../model/viridis.js";
 
-/** How text and cells look: in colour, or in shades of a plain character. */
+/** How text and cells look: in colour, or as plain characters of different density. */
 export interface Palette {
-  /** A cell of a heatmap, `width` columns wide; share 0…1. */
+  /** A cell of a heatmap, `width` columns wide. `share` is from 0 to 1. */
   cell(share: number, width: number): string;
   strong(text: string): string;
   quiet(text: string): string;
 }
 
-/** @param depth - Bits of colour, as `tty.WriteStream.getColorDepth()` says: 1 none, 8 a cube of 256, 24 all. */
+/** @param depth - Bits of colour, as in `tty.WriteStream.getColorDepth()`: 1 none, 8 a cube of 256, 24 all. */
 export function palette(depth: number): Palette {
   if (depth < 8) return PLAIN;
   const background = depth >= 24 ? trueColour : cubeColour;

@@ -3,14 +3,17 @@ import { headName, headsOf, rowOf, type Head } from "../model/heads.js";
 import { tokenNames } from "../model/names.js";
 import { viridis } from "../model/viridis.js";
 
-/** In units of the picture, which scales to any size. */
+/** In units of the picture, which can have any size. */
 const MAP = 160;
 const GAP = 18;
 const ROW_LABELS = 72;
 const COLUMN_LABELS = 58;
 const TITLE = 22;
 
-/** All heads of a sentence as an SVG picture: a row of maps to a layer, tokens on both axes; it follows a dark theme. */
+/**
+ * All heads of a sentence as an SVG picture: one row of maps for each layer, with tokens on both axes. It has a dark
+ * theme too.
+ */
 export function headsPicture(encoding: Encoding): string {
   const names = tokenNames(encoding.tokens).map(escaped);
   const cell = MAP / Math.max(names.length, 1);
@@ -45,7 +48,7 @@ export function headsPicture(encoding: Encoding): string {
   ].join("\n");
 }
 
-/** One unit square to a token pair, from 0 to the head's strongest link. */
+/** One unit square for each pair of tokens. Colours run from 0 to the head's strongest link. */
 function cells({ probs }: Head): string {
   const strongest = probs.reduce((most, prob) => Math.max(most, prob), 0);
   const tokens = Math.sqrt(probs.length);

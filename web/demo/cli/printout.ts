@@ -10,12 +10,12 @@ import { heatmaps, strip, type HeatmapStyle } from "./heatmap.js";
 import type { Palette } from "./palette.js";
 import { cut, displayWidth, padded } from "./width.js";
 
-/** How the printout looks: colours, and the terminal's width in columns. */
+/** The look of the printout: colours, and the width of the terminal in columns. */
 export type Look = Omit<HeatmapStyle, "names">;
 
 const LINKS_PER_HEAD = 3;
 
-/** A sentence: its tokens, then every head of every layer as a heatmap and in words. */
+/** A sentence: its tokens, and every head of every layer as a heatmap and in words. */
 export function sentenceLines(encoding: Encoding, milliseconds: number, look: Look): string[] {
   const { text, tokens, tokensLeftOut } = encoding;
   const names = tokenNames(tokens);
@@ -37,7 +37,7 @@ export function sentenceLines(encoding: Encoding, milliseconds: number, look: Lo
   return lines;
 }
 
-/** What a position is worth: the rows of a word that stands twice, with positions and without. */
+/** What positions do: the rows of a word that occurs twice, with positions and without. */
 export function positionStory(placed: Encoding, unplaced: Encoding, word: string, look: Look): string[] {
   const [first, second] = positionsOf(placed, word);
   if (first === undefined || second === undefined) return [];
@@ -81,7 +81,7 @@ export function directionStory(encoding: Encoding, one: string, other: string, p
   ];
 }
 
-/** How alike the sentences are in meaning: 1 is the same, 0 is unrelated. */
+/** How similar the sentences are in meaning: 1 is the same, 0 is unrelated. */
 export function similarityLines(encodings: readonly Encoding[], { palette, columns }: Look): string[] {
   const matrix = similarities(encodings.map(({ embedding }) => embedding));
   const numbers = matrix.map((_, i) => String(i + 1).padStart(8)).join("");
@@ -96,7 +96,7 @@ export function similarityLines(encodings: readonly Encoding[], { palette, colum
   ];
 }
 
-/** What computed it, and why it was not something faster. */
+/** Which engine computed it, and why not a faster one. */
 export function reportLines(report: Report): string[] {
   const threads = `${report.threads} ${report.threads === 1 ? "thread" : "threads"}`;
   return [

@@ -6,10 +6,10 @@ import path from "node:path";
 import { pipeline } from "node:stream/promises";
 
 export interface ServerOptions {
-  /** URL prefixes, each ending in "/", and the folder behind each; the longest match counts. */
+  /** The folder of each URL prefix. Prefixes end in "/". The longest one that matches is used. */
   readonly folders: Readonly<Record<string, string>>;
   readonly port: number;
-  /** Send COOP/COEP, without which a browser gives no shared memory and so no threads. */
+  /** Whether to send COOP and COEP. Without these headers a browser has no shared memory, and so no threads. */
   readonly isolation: boolean;
 }
 
@@ -28,17 +28,17 @@ const ISOLATION = {
   "Cross-Origin-Embedder-Policy": "require-corp",
 };
 
-/** Everything comes from this server; WebAssembly is the only thing that is compiled. */
+/** All files come from this server. Only WebAssembly may be compiled. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'self'",
   "script-src 'self' 'wasm-unsafe-eval'",
   "worker-src 'self' blob:",
   "img-src 'self' data: blob:",
   "style-src 'self'",
-  "style-src-attr 'unsafe-inline'", // formulas are set with style attributes
+  "style-src-attr 'unsafe-inline'", // KaTeX formats formulas with style attributes
 ].join("; ");
 
-/** Serves static files to this machine only. If the port is taken, the system chooses another. */
+/** Serves static files to this machine only. If the port is in use, the system chooses another. */
 export async function serve(options: ServerOptions): Promise<{ server: Server; url: string }> {
   const server = createServer((request, response) => {
     answer(request, response, options).catch(() => response.destroy());
@@ -82,7 +82,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, option
   else await pipeline(createReadStream(file), response);
 }
 
-/** The file behind a URL, or undefined if it would lie outside its folder. */
+/** The file of a URL; undefined if it would be outside its folder. */
 export function fileOf(url: string, folders: ServerOptions["folders"]): string | undefined {
   const pathname = decoded(new URL(url, "http://localhost").pathname);
   if (pathname === undefined || pathname.includes("\0")) return undefined;

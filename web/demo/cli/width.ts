@@ -1,4 +1,4 @@
-/** East Asian wide characters and emoji take two columns of a terminal. */
+/** East Asian wide characters and emoji, which take two columns of a terminal. */
 const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60]|\p{Emoji_Presentation}/u;
 const COMBINING = /\p{M}/u;
 
@@ -11,7 +11,7 @@ export function padded(text: string, width: number): string {
   return text + " ".repeat(Math.max(0, width - displayWidth(text)));
 }
 
-/** The text, or as much of its start as fits, with an ellipsis. */
+/** The text, cut to a width and with an ellipsis if it is longer. */
 export function cut(text: string, width: number): string {
   if (displayWidth(text) <= width) return text;
   let kept = "";

@@ -1,10 +1,10 @@
-// What the build makes of files that are no TypeScript.
+// The types of imported files that are not TypeScript.
 
-/** A formula, set by KaTeX. */
+/** A formula as HTML, made by KaTeX. */
 declare module "*.tex" {
   const html: string;
   export default html;
 }
 
-/** A style sheet, linked into the page. */
+/** A style sheet that is linked into the page. */
 declare module "*.css";

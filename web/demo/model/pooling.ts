@@ -1,7 +1,7 @@
-/** Keeps the norm of an all-zero vector from dividing by zero; the graph's own constant. */
+/** Prevents a division by zero for a vector of zeros. It is the constant of the model's graph. */
 const SMALLEST_SQUARED_NORM = 1e-12;
 
-/** The mean row of x [rows, width]; zeros if there is no row. */
+/** The mean of the rows of x [rows, width]; zeros if there are no rows. */
 export function meanRow(x: Float32Array, width: number): Float32Array {
   const mean = new Float32Array(width);
   const rows = Math.max(x.length / width, 1);

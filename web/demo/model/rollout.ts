@@ -1,9 +1,9 @@
 import type { Encoding } from "./encoder.js";
 
 /**
- * Attention rollout (Abnar and Zuidema 2020): where the information at each token comes from, through all layers. A layer
- * mixes half of what its heads attend to on average with half of the token itself, for the residual connection; layers
- * multiply. [tokens, tokens], every row sums to 1.
+ * Attention rollout (Abnar and Zuidema 2020): from which tokens the information at each token comes, through all
+ * layers. Each layer is the mean of two matrices: the average of its heads, and the identity for the residual
+ * connection. The matrices of the layers are multiplied. [tokens, tokens], every row sums to 1.
  */
 export function rollout({ tokens, layers }: Pick<Encoding, "tokens" | "layers">): Float32Array {
   const size = tokens.length;

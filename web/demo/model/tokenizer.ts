@@ -1,13 +1,13 @@
-/** SentencePiece pieces with their log probabilities, in id order; a missing score (null) counts as 0. */
+/** SentencePiece pieces and their log probabilities, in the order of ids. A missing score (null) counts as 0. */
 export type Vocabulary = readonly (readonly [piece: string, score: number | null])[];
 
 export interface Token {
   readonly id: number;
-  /** The text it stands for; `▁` is a space. For an unknown run, the characters themselves. */
+  /** The text of the token; `▁` is a space. For a run of unknown characters, these characters. */
   readonly text: string;
 }
 
-/** Ids below this are control symbols, which no text may spell. */
+/** Ids below this are control symbols. They never match text. */
 const RESERVED_IDS = 6;
 const UNKNOWN_ID = 0;
 const SPACE = "\u2581";
@@ -18,10 +18,10 @@ interface TrieNode {
 }
 
 /**
- * The SentencePiece unigram tokenizer of the model: the segmentation with the highest sum of scores.
- * It makes the choices that the model's own tokenizer makes, because other ids would be another input:
- * of equal sums the shorter last piece wins; a sum of exactly 0 counts as "not reached yet" (":" has no score);
- * a run of unknown characters is one token.
+ * The SentencePiece unigram tokenizer of the model: it finds the segmentation with the highest sum of scores. It must
+ * choose exactly as the model's own tokenizer, because other ids are another input. Of equal sums, the shorter last
+ * piece wins. A sum of exactly 0 counts as "not reached yet" (":" has no score). A run of unknown characters is one
+ * token.
  */
 export class Tokenizer {
   readonly #vocabulary: Vocabulary;
@@ -47,7 +47,7 @@ export class Tokenizer {
     node.id = id;
   }
 
-  /** Viterbi: for every end, the best last piece; then the way back from the end of the text. */
+  /** The Viterbi algorithm: finds the best last piece for every end, then goes back from the end of the text. */
   #bestPath(symbols: readonly string[]): Span[] {
     const best = new Float64Array(symbols.length + 1);
     const last: Span[] = symbols.map((_, i) => ({ start: i, end: i + 1, id: UNKNOWN_ID }));
@@ -82,7 +82,7 @@ interface Span {
   readonly id: number;
 }
 
-/** Compatibility-normalised characters, spaces as ▁, and one ▁ before the first word. */
+/** Characters after compatibility normalisation, with ▁ for each space and one ▁ before the first word. */
 function normalize(text: string): string[] {
   const normal = text.normalize("NFKC");
   return normal === "" ? [] : [...(SPACE + normal.replaceAll(" ", SPACE))];

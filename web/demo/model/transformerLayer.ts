@@ -6,13 +6,13 @@ import type { Weights } from "./weights.js";
 
 export interface LayerShape {
   readonly inputDim: number;
-  /** Width of Q, K and V together, over all heads. */
+  /** Width of Q, of K and of V, all heads together. */
   readonly modelDim: number;
   readonly outputDim: number;
   readonly numHeads: number;
 }
 
-/** What every head of one layer did: row i of a head says where token i looked. */
+/** The attention of every head of one layer. Row i says what token i attends to. */
 export interface LayerAttention {
   readonly numHeads: number;
   /** [numHeads, tokens, tokens]; every row sums to 1. */
@@ -21,7 +21,7 @@ export interface LayerAttention {
   readonly scores: Float32Array;
 }
 
-/** A change to what a layer does, to see what it was for. */
+/** A change to what a layer computes, to see its effect. */
 export interface Intervention {
   readonly headGain: readonly number[] | undefined;
   readonly hiddenTokens: readonly number[];
@@ -29,7 +29,7 @@ export interface Intervention {
 
 type Floats = Tensor<"float32">;
 
-/** What the encoder needs of headwise. */
+/** The part of headwise that the encoder uses. */
 export interface AttentionEngine {
   multiHeadAttention(options: EncoderLayerOptions): Promise<EncoderLayer>;
 }
@@ -61,7 +61,7 @@ export class TransformerLayer {
     private readonly feedForwardNorm: LayerNorm,
     private readonly expand: Dense,
     private readonly contract: Dense,
-    /** Brings x to the width of the layer's output where the two differ. */
+    /** Maps x to the width of the output, if the widths differ. */
     private readonly lift: Dense | undefined,
   ) {}
 
@@ -118,7 +118,7 @@ export class TransformerLayer {
     );
   }
 
-  /** x [tokens, inputDim] → output [tokens, outputDim], with the attention of every head. */
+  /** x [tokens, inputDim] → output [tokens, outputDim], and the attention of every head. */
   async forward(
     x: Float32Array,
     { headGain, hiddenTokens }: Intervention,
@@ -145,7 +145,7 @@ export class TransformerLayer {
   }
 }
 
-/** A mask for every row, [tokens]: true where a token may be looked at. */
+/** A mask [tokens] for every row: true if a token may be attended to. */
 function allBut(hidden: readonly number[], tokens: number): Tensor<"bool"> {
   return {
     data: Uint8Array.from({ length: tokens }, (_, token) => Number(!hidden.includes(token))),
@@ -153,7 +153,7 @@ function allBut(hidden: readonly number[], tokens: number): Tensor<"bool"> {
   };
 }
 
-/** Where one layer's weights lie in the graph, which keeps the names of the training code. */
+/** The names of a layer's weights in the model's graph. They are the names of the training code. */
 function layerNames(index: number) {
   const encoder = "Encoder_en/KonaTransformer/Encode";
   const variables = `module_apply_default/${encoder}/Layer_${index}/TransformerLayer`;

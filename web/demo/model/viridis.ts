@@ -1,4 +1,4 @@
-/** Seven stops of matplotlib's viridis: even steps of lightness, safe for colour-blind eyes. */
+/** Seven stops of matplotlib's viridis. Its lightness grows evenly, so colour-blind people can read it. */
 const STOPS = [
   [68, 1, 84],
   [68, 58, 131],
@@ -9,7 +9,7 @@ const STOPS = [
   [253, 231, 37],
 ] as const;
 
-/** The colour of a share 0…1, dark to bright. */
+/** The colour of a share from 0 to 1, from dark to bright. */
 export function viridis(share: number): [red: number, green: number, blue: number] {
   const at = Math.min(Math.max(share, 0), 1) * (STOPS.length - 1);
   const low = Math.min(Math.floor(at), STOPS.length - 2);

@@ -1,7 +1,7 @@
-/** Reads one file of the model by name; `onBytes` hears of every piece that arrives. */
+/** Reads one file of the model by name. `onBytes` is called for every piece that arrives. */
 export type ModelFiles = (name: string, onBytes?: (bytes: number) => void) => Promise<Uint8Array>;
 
-/** Loaded and total bytes of the weights, for a progress bar. */
+/** Called with the loaded and total bytes of the weights, for a progress bar. */
 export type ModelProgress = (loaded: number, total: number) => void;
 
 interface GraphModel {
@@ -14,8 +14,8 @@ interface GraphModel {
 const ELEMENT_BYTES: Readonly<Record<string, number>> = { float32: 4, int32: 4, bool: 1 };
 
 /**
- * The float weights of a TensorFlow.js graph model, by their names in the graph.
- * The shards of a group are one byte stream, cut anywhere: they are joined before anything is read.
+ * The float weights of a TensorFlow.js graph model, by their names in the graph. The shards of a group are one stream
+ * of bytes. They may be cut anywhere, so they are joined first.
  */
 export class Weights {
   readonly #byName: ReadonlyMap<string, Float32Array>;

@@ -1,5 +1,5 @@
-// Installs the service worker, and loads the page anew, once, so that the worker's headers isolate it. If that does not
-// help (a frame, a browser that forbids it) the page stays as it is, with one thread, and says so.
+// Installs the service worker. Then reloads the page once, so that the worker's headers isolate it. If that does not
+// help (in a frame, or if the browser forbids it), the page runs with one thread and says so.
 
 /* global crossOriginIsolated, isSecureContext, location */
 

@@ -1,5 +1,5 @@
-// Keeps the lab on the visitor's device and gives its pages the headers that isolate them (COOP, COEP), on hosts that
-// send none: isolation is what threads need. The lists and the version are written by site.mjs.
+// Stores the lab on the visitor's device. If the host does not send the headers COOP and COEP, this worker adds them:
+// they isolate the pages, and threads need that. site.mjs writes the lists and the version.
 
 /* global addEventListener, caches, clients, location */
 /* global __PAGE__, __MODEL__ */
@@ -16,10 +16,10 @@ const ISOLATION = {
   "Cross-Origin-Resource-Policy": "same-origin",
 };
 
-// A newer version waits until no page of the old one is open: an open page may still ask for its own files.
+// A new version waits until all pages of the old one are closed. An open page may still need its files.
 addEventListener("install", (event) => event.waitUntil(keep(PAGE)));
 addEventListener("activate", (event) => event.waitUntil(forgetOthers().then(() => clients.claim())));
-// The model is large: it is kept once a page has it in use.
+// The model is large. It is stored only when a page uses it.
 addEventListener("message", (event) => {
   if (event.data === "keep the model") event.waitUntil(keep(MODEL));
 });

@@ -28,32 +28,35 @@ import { readReturns, type Returns, type Wanted } from "./returns.js";
 
 /** Options of `scaledDotProductAttention`. */
 export interface AttentionOptions extends AttentionSettingsOptions {
-  /** Memory order of query and output, and of key and value unless kvLayout says otherwise. Default `"BHSD"`. */
+  /** Memory order of query and output, and of key and value if kvLayout is absent. Default `"BHSD"`. */
   readonly layout?: Layout;
-  /** Memory order of key and value. Default `layout`. If it differs, their rank may also differ from the rank of query. */
+  /**
+   * Memory order of key and value. Default `layout`. If it differs, their rank may also differ from the rank of query.
+   */
   readonly kvLayout?: Layout;
-  /** Number of query heads; needed for `"BSE"` and `"BES"` of rank 3, otherwise read from the shape. */
+  /** Number of query heads. Needed for `"BSE"` and `"BES"` of rank 3; otherwise the shape says it. */
   readonly numHeads?: number;
-  /** Number of key and value heads; it divides numHeads. Default: numHeads, or what the shape says. */
+  /** Number of key and value heads; it must divide numHeads. Default: numHeads, or what the shape says. */
   readonly numKvHeads?: number;
   /**
-   * Ragged batch: sequence n owns the query rows from entry n up to entry n + 1. Tensors are `[1, totalTokens, …]` in
-   * layout BSHD or BSE; positions restart at 0 in every sequence, and nothing is visible across sequences. Masks, bias,
-   * probs, scores and topK indices refer to the packed rows. Comes with cuSeqLensKey.
+   * Ragged batch: sequence n has the query rows from entry n up to entry n + 1, so the list starts at 0. Tensors are
+   * `[1, totalTokens, …]` in layout BSHD or BSE. Positions start at 0 in every sequence, and queries do not see keys of
+   * other sequences. Masks, bias, probs, scores and topK indices refer to the packed rows. Needs cuSeqLensKey.
    */
   readonly cuSeqLensQuery?: NumberList;
-  /** The same for key and value rows. */
+  /** The same for key and value rows. Needs cuSeqLensQuery. */
   readonly cuSeqLensKey?: NumberList;
+  /** What to return. Default: only `output`. */
   readonly returns?: Returns;
-  /** Where results are put. `"gpu"` needs the WebGPU backend. Default `"cpu"`. */
+  /** Where the results are. `"gpu"` needs the WebGPU backend. Default `"cpu"`. */
   readonly location?: "cpu" | "gpu";
-  /** A tensor of the output's shape to write the output to; it is then `result.output`. */
+  /** A tensor of the output's shape, to write the output to. It is then also `result.output`. */
   readonly into?: FloatTensor;
   /** Aborts the call while it waits in the queue. */
   readonly signal?: AbortSignal;
 }
 
-/** A call of scaledDotProductAttention that passed every check. */
+/** A call of scaledDotProductAttention that has passed every check. */
 export interface AttentionProblem {
   readonly operation: string;
   readonly layout: Layout;
@@ -68,7 +71,7 @@ export interface AttentionProblem {
   readonly output: OutputForm;
   readonly location: "cpu" | "gpu";
   readonly signal: AbortSignal | undefined;
-  /** Brings the shape of a result [B, H, …] to the rank of the inputs. */
+  /** Gives the shape of a result [B, H, …] the rank of the inputs. */
   readonly keepRank: (shape: readonly number[]) => number[];
 }
 
@@ -88,7 +91,11 @@ export const OPTION_NAMES = [
   }),
 ];
 
-/** Reads and checks a whole call before anything is allocated. */
+/**
+ * Reads a call and does all checks, before anything is allocated.
+ *
+ * @throws ShapeError, OptionError or UnsupportedError.
+ */
 export function attentionProblem(
   call: CallArguments,
   query: unknown,
@@ -130,7 +137,7 @@ function outputShape(layout: Layout, rank: number, shape: AttentionShape): numbe
   return shapeOf(layout, rank, { batchSize, numHeads, length: queryLength, headDim: valueDim });
 }
 
-/** A tensor of heads as messages tell of it. */
+/** The extents of a tensor of heads, and what messages need to name it. */
 interface Heads extends HeadsShape {
   readonly name: string;
   readonly layout: Layout;
@@ -170,7 +177,7 @@ function readShape(
   };
 }
 
-/** In one layout all three have one rank, in two layouts key and value have. */
+/** If layout and kvLayout are the same, all three must have one rank. If not, key and value must have one rank. */
 function checkRanks(
   operation: string,
   isOneLayout: boolean,

@@ -2,12 +2,12 @@ import type { GpuFloats, GpuResult } from "../tensor/gpuTensor.js";
 import type { FloatTensor, FloatTensorLike, HalfArray, Nested, TypedTensor } from "../tensor/tensor.js";
 import type { Returns } from "./returns.js";
 
-/** A float result in the dtype of the inputs. */
+/** A float32 or float16 result. */
 export type FloatResult = TypedTensor<"float32"> | TypedTensor<"float16">;
 
 /**
- * The output of a call on a tensor, or into one: of its dtype, as far as TypeScript knows that. A tensor on the GPU that was
- * given as `into` is itself the output.
+ * The type of an output, from the type of the query or of `into`. If TypeScript does not know the dtype, it is
+ * FloatResult. A GPU tensor that was given as `into` is itself the output.
  */
 export type OutputOf<T extends FloatTensorLike | GpuFloats> = [T] extends [GpuFloats]
   ? T
@@ -19,27 +19,27 @@ export type OutputOf<T extends FloatTensorLike | GpuFloats> = [T] extends [GpuFl
         ? TypedTensor<"float32">
         : FloatResult;
 
-/** What scaledDotProductAttention gives back: what `returns` asked for. */
+/** The result of scaledDotProductAttention. It has what `returns` asked for. */
 export interface AttentionResult {
-  /** In the layout, rank and dtype of the inputs, or the tensor given as `into`. */
+  /** In the layout, rank and dtype of the query; or the tensor that was given as `into`. */
   readonly output: FloatResult;
-  /** `[B, heads, queries, Skv]`. */
+  /** `[B, heads, queries, Skv]`: the result of the softmax. */
   readonly probs?: TypedTensor<"float32">;
-  /** `[B, heads, queries, k]`: values descending, short rows padded with 0 and index −1. */
+  /** `[B, heads, queries, k]`, largest first. A row with fewer than k keys is filled with value 0 and index −1. */
   readonly topK?: { readonly values: TypedTensor<"float32">; readonly indices: TypedTensor<"int32"> };
-  /** `[B, numHeads, Sq]`. */
+  /** `[B, numHeads, Sq]`: natural logarithm of the softmax's denominator. */
   readonly lse?: TypedTensor<"float32">;
   /** `[B, numHeads, Sq]`, in nats. */
   readonly entropy?: TypedTensor<"float32">;
-  /** `[B, heads, queries, Skv]`. */
+  /** `[B, heads, queries, Skv]`, at the stage that was asked for. */
   readonly scores?: TypedTensor<"float32">;
 }
 
-/** Nothing that `returns` says: the output alone. */
+/** The type of an absent `returns`: the result has the output only. */
 // eslint-disable-next-line @typescript-eslint/no-empty-object-type -- no key is known, so none is asked for or refused
 export type NoReturns = {};
 
-/** The parts of `All` that `returns` surely asks for. Those that TypeScript cannot know of stay optional. */
+/** The parts of `All` that `returns` asks for. If TypeScript cannot know it, the part is optional. */
 type Parts<R extends Returns, All> = Omit<All, "output"> & {
   readonly [
     Part in keyof R & Exclude<keyof All, "output"> as [Extract<R[Part], false | undefined>] extends [never]
@@ -48,7 +48,9 @@ type Parts<R extends Returns, All> = Omit<All, "output"> & {
   ]-?: NonNullable<All[Part]>;
 };
 
-/** The output: absent with `output: false`, optional with a boolean. A variable of type Returns is trusted to want it. */
+/**
+ * The output: absent if `output` is false, optional if it is a boolean. For a variable of type Returns it is present.
+ */
 type OutputPart<R extends Returns, Output> = Returns extends R
   ? { readonly output: Output }
   : R extends { readonly output: infer Wanted }
@@ -60,8 +62,8 @@ type OutputPart<R extends Returns, Output> = Returns extends R
     : { readonly output: Output };
 
 /**
- * The result of a call whose `returns` is known to TypeScript: what it asks for is there. `T` is the tensor whose dtype the
- * output has: the query, or `into`.
+ * The result of a call. If TypeScript knows the value of `returns`, the parts that it asks for are not optional. `T` is
+ * the tensor that decides the output's dtype: the query, or `into`.
  */
 export type ResultOf<R extends Returns = NoReturns, T extends FloatTensorLike | GpuFloats = FloatTensor> = Parts<
   R,
@@ -69,7 +71,7 @@ export type ResultOf<R extends Returns = NoReturns, T extends FloatTensorLike | 
 > &
   OutputPart<R, OutputOf<T>>;
 
-/** What a call with `location: "gpu"`, or one that was recorded, leaves on the GPU. */
+/** The result of a call with `location: "gpu"` or of a recorded call. Shapes are as in AttentionResult. */
 export interface GpuAttentionResult {
   readonly output: GpuResult<"float32"> | GpuResult<"float16">;
   readonly probs?: GpuResult<"float32">;
@@ -79,26 +81,29 @@ export interface GpuAttentionResult {
   readonly scores?: GpuResult<"float32">;
 }
 
-/** The same on the GPU. `T` is the tensor given as `into`; without one the output is a tensor of its own. */
+/** The same for results on the GPU. `T` is the tensor given as `into`. Without `into` the output is a new tensor. */
 export type GpuResultOf<R extends Returns = NoReturns, T extends FloatTensorLike | GpuFloats = FloatTensor> = Parts<
   R,
   GpuAttentionResult
 > &
   OutputPart<R, [T] extends [GpuFloats] ? T : GpuAttentionResult["output"]>;
 
-/** The result of a call with `location` L: both kinds where TypeScript cannot know it. */
+/** The result of a call with `location` L. If TypeScript cannot know L, it is either kind. */
 export type ResultAt<
   L extends "cpu" | "gpu",
   R extends Returns,
   T extends FloatTensorLike | GpuFloats,
 > = L extends "gpu" ? GpuResultOf<R, T> : ResultOf<R, T>;
 
-/** A call that was recorded: its results, which hold their memory and what the commands need besides until `dispose()`. */
+/**
+ * A recorded call and its results. Until `dispose()` it holds the memory of the results and everything else that its
+ * commands use.
+ */
 export type RecordedAttention<
   R extends Returns = NoReturns,
   T extends FloatTensorLike | GpuFloats = FloatTensor,
 > = GpuResultOf<R, T> & {
-  /** Gives back everything of the call. Submit its commands before. */
+  /** Frees all memory of the call, results included. Submit its commands first. */
   dispose(): void;
   [Symbol.dispose](): void;
 };

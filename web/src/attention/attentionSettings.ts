@@ -4,17 +4,21 @@ import { describe } from "../foreign/describe.js";
 import { FLOATS, type CheckedTensor, type Dtype, type FloatTensorLike, type MaskLike } from "../tensor/tensor.js";
 import type { AttentionShape } from "./attentionShape.js";
 
-/** `"zero"`: output and probs 0. `"nan"`: NaN. `"uniform"`: the mean over the keys. `"throw"`: an EmptyRowError. */
+/**
+ * What a query row that sees no key gives. `"zero"`: output and probs 0. `"nan"`: NaN. `"uniform"`: the mean over the
+ * keys. `"throw"`: an EmptyRowError.
+ */
 export type EmptyRows = "zero" | "nan" | "uniform" | "throw";
 
-/** Keys visible on either side of the query's position; an omitted side is unbounded. */
+/** How many keys are visible on each side of the query's position. An absent side has no limit. */
 export interface Window {
   readonly left?: number;
   readonly right?: number;
 }
 
 /**
- * The attention formula's options. For batch b, query head h, query i at position i + offset_b and key j:
+ * The options of the attention formula. For batch b, query head h, key head g, query i at position i + offset_b, and
+ * key j:
  *
  *     s = scale · q_bhi · k_bgj                      "raw"
  *     s = softcap · tanh(s / softcap)                "softcapped"
@@ -23,55 +27,60 @@ export interface Window {
  *     p = exp(s) / (Σ_visible exp(s) + exp(sink_h))
  *     output = headGain_h · Σ_visible p · v
  *
- * A hidden key contributes exactly nothing, whatever its key, value and bias hold.
+ * A hidden key has no effect at all, even if its key, value or bias is NaN or infinite.
  */
 export interface AttentionSettingsOptions {
-  /** Multiplies q·k; default 1/√headDim. */
+  /** Multiplies q·k. Default 1/√headDim. */
   readonly scale?: number;
   /**
-   * Hides the keys after the query's position. `true` means `"lower-right"`, the alignment of FlashAttention; PyTorch's
+   * Hides the keys after the query's position. `true` means `"lower-right"`, the alignment of FlashAttention. PyTorch's
    * `is_causal` is `"upper-left"`. Default false.
    */
   readonly causal?: boolean | "upper-left" | "lower-right";
   /**
-   * Position of query 0, one number or one per batch (or ragged sequence); it serves causal, window, alibiSlopes and
-   * excludeSelf, and wins over an alignment. May be negative: leading rows then see nothing.
-   * Default: `"lower-right"` key length − query length, otherwise 0.
+   * The position of query 0: a number, or one for each batch (or ragged sequence). causal, window, alibiSlopes and
+   * excludeSelf use it, and it overrides the alignment of causal. It may be negative: then the first rows see no key.
+   * Default: key length − query length if causal is `"lower-right"`, otherwise 0.
    */
   readonly queryOffset?: number | NumberList;
-  /** Keys visible on either side, e.g. Mistral's window W is `{ left: W - 1 }` with causal. Default unbounded. */
+  /** Keys visible on each side. For example, Mistral's window W is `{ left: W - 1 }` with causal. Default: no limit. */
   readonly window?: Window;
-  /** `[B, numHeads, Sq, Skv]`, broadcast from the right as in NumPy; bool, **true = may attend**. */
+  /** `[B, numHeads, Sq, Skv]`, broadcast from the right as in NumPy; bool, **true = may attend**. Default: all. */
   readonly mask?: MaskLike;
-  /** `[B, numHeads, Sq, Skv]`, broadcast from the right; added to the scores. −∞ hides the key. */
+  /** `[B, numHeads, Sq, Skv]`, broadcast from the right. It is added to the scores; −∞ hides the key. */
   readonly bias?: FloatTensorLike | null;
-  /** `[B]`, 0…Skv: keys at or past it are padding. Default Skv. */
+  /** `[B]`, from 0 to Skv. Keys from this index on are padding. Default Skv. */
   readonly keyLengths?: NumberList;
-  /** `[B]`, 0…Sq: rows at or past it are padding, and their outputs zero. Default Sq. */
+  /** `[B]`, from 0 to Sq. Query rows from this index on are padding, and their outputs are 0. Default Sq. */
   readonly queryLengths?: NumberList;
-  /** Hides the key at the query's own position. Default false. */
+  /** Hides the key that has the query's own position. Default false. */
   readonly excludeSelf?: boolean;
-  /** Bounds the scores smoothly to ±softcap (Gemma 2: 50); 0, the default, is off. */
+  /** Limits the scores smoothly to ±softcap (Gemma 2: 50). Default 0: no limit. */
   readonly softcap?: number;
-  /** `[numHeads]`: linear biases by distance (Press et al. 2022); see `alibiSlopes()`. */
+  /** `[numHeads]`: slopes of a bias that grows with distance (ALiBi, Press et al. 2022); see `alibiSlopes()`. */
   readonly alibiSlopes?: NumberList;
-  /** `[numHeads]`: a logit per head that joins the softmax without a value (gpt-oss); −∞ is none. */
+  /**
+   * `[numHeads]`: a logit of each head that has no key or value and joins the softmax's sum (gpt-oss). −∞ means none.
+   */
   readonly sinks?: NumberList;
-  /** `[numHeads]`: multiplies each head's output; 0 gives exact 0. */
+  /** `[numHeads]`: multiplies the output of each head; 0 gives exactly 0. Default 1. */
   readonly headGain?: NumberList;
   /** What a query row that sees no key yields. Default `"zero"`. */
   readonly emptyRows?: EmptyRows;
-  /** `"int8"` would quantise queries, keys and values; measured and not kept, so refused (cpp/LADDER.md says why). */
+  /**
+   * Only `"float32"`, the default. `"int8"` would quantise queries, keys and values. It was measured and not kept, so
+   * it is refused (cpp/LADDER.md says why).
+   */
   readonly precision?: "float32" | "int8";
 }
 
-/** A broadcast array and its extents padded to rank 4. */
+/** A tensor that broadcasts, and its extents padded to rank 4. */
 export interface Broadcast<T extends CheckedTensor> {
   readonly tensor: T;
   readonly extents: readonly [number, number, number, number];
 }
 
-/** The options, checked, with defaults in place. */
+/** The checked options, with defaults. */
 export interface AttentionSettings {
   readonly scale: number | undefined;
   readonly softcap: number;
@@ -108,10 +117,10 @@ export const SETTINGS_NAMES = namesOf<AttentionSettingsOptions>({
 });
 
 /**
- * Reads the formula's options for a call of this shape. What depends on the number of keys is checked by `checkKeys`: on a
- * cache the number is known only when the call's turn has come.
+ * Reads the formula's options for a call of this shape. `checkKeys` does the checks that need the number of keys. With
+ * a cache that number is known only when it is the call's turn.
  *
- * @param numSequences - How many queryOffset entries there are: the batch size, or the number of ragged sequences.
+ * @param numSequences - How many entries queryOffset has: the batch size, or the number of ragged sequences.
  */
 export function readSettings(
   options: OptionReader,
@@ -166,7 +175,7 @@ function readWindow(options: OptionReader): AttentionSettings["window"] {
   return { left: window?.integer("left", { min: 0 }), right: window?.integer("right", { min: 0 }) };
 }
 
-/** A tensor of the options; null is none. */
+/** A tensor option; null counts as absent. */
 function nullable<D extends Dtype>(
   options: OptionReader,
   name: string,
@@ -175,7 +184,7 @@ function nullable<D extends Dtype>(
   return options.value(name) === null ? undefined : options.tensor(name, dtypes);
 }
 
-/** Pads the extents to rank 4; more axes are left for `checkKeys` to refuse. */
+/** Pads the extents to rank 4 and refuses more axes. `checkKeys` checks each extent. */
 function readBroadcast<T extends CheckedTensor>(
   options: OptionReader,
   name: string,
@@ -192,7 +201,7 @@ function readBroadcast<T extends CheckedTensor>(
   return { tensor, extents: extents as [number, number, number, number] };
 }
 
-/** Checks what of the settings depends on the number of keys. */
+/** Checks the settings that depend on the number of keys. */
 export function checkKeys(operation: string, settings: AttentionSettings, shape: AttentionShape): void {
   const { keyLengths } = settings;
   const tooLong = keyLengths?.findIndex((length) => length > shape.keyLength) ?? -1;

@@ -6,10 +6,10 @@ import { describe, isObject } from "../foreign/describe.js";
 import { isAnyArray } from "../foreign/typedArray.js";
 import { elementCount, type Tensor, type TypedTensor } from "../tensor/tensor.js";
 
-/** A list of 1 (token) and 0 (padding). Tokenizers also give them as bigints or booleans. */
+/** A list of 1 (token) and 0 (padding). Some tokenizers give bigints or booleans instead. */
 export type TokenFlags = readonly (number | bigint | boolean)[] | Uint8Array | Int32Array | BigInt64Array;
 
-/** What tokenizers give as `attention_mask`: a list, a list of lists, or a tensor `[S]` or `[B, S]`. */
+/** An `attention_mask` of a tokenizer: a list, a list of lists, or a tensor `[S]` or `[B, S]`. */
 export type TokenizerMask =
   | TokenFlags
   | readonly TokenFlags[]
@@ -17,10 +17,13 @@ export type TokenizerMask =
   | { readonly data: TokenFlags; readonly dims: readonly number[] };
 
 /**
- * The option `mask` for a tokenizer's `attention_mask`, where 1 = token and 0 = padding: padding is hidden as a key.
+ * Makes the option `mask` from a tokenizer's `attention_mask`, where 1 = token and 0 = padding. It hides the keys that
+ * are padding.
  *
  * @param attentionMask - `[B, S]`, or `[S]` for one batch.
  * @returns Bool `[B, 1, 1, S]`, true = may attend.
+ * @throws OptionError if the argument is neither a list nor a tensor, or has an element that is not 0, 1 or a boolean.
+ * @throws ShapeError if the shape is wrong or the lists differ in length.
  */
 export function maskFromTokenizer(attentionMask: TokenizerMask): TypedTensor<"bool"> {
   const call = new CallArguments("maskFromTokenizer");
@@ -28,7 +31,7 @@ export function maskFromTokenizer(attentionMask: TokenizerMask): TypedTensor<"bo
   return call.guarded(name, () => {
     if (isAnyArray(attentionMask)) return maskFromLists(call, name, attentionMask);
     const { data, shape, dims } = (isObject(attentionMask) ? attentionMask : {}) as Readonly<Record<string, unknown>>;
-    const extents = shape ?? dims; // ONNX Runtime and transformers.js call it dims
+    const extents = shape ?? dims; // ONNX Runtime and transformers.js name the shape `dims`
     if (!isAnyArray(data) || extents === undefined)
       throw new OptionError(`${call.operation}: ${name} must be a list or a tensor, got ${describe(attentionMask)}`, {
         hint: "Give what the tokenizer calls attention_mask.",
@@ -39,11 +42,12 @@ export function maskFromTokenizer(attentionMask: TokenizerMask): TypedTensor<"bo
 }
 
 /**
- * The option `mask` of booleans that say which keys are hidden, as the `key_padding_mask` of PyTorch's
- * `nn.MultiheadAttention` does: **true = hidden**, the opposite of `mask`.
+ * Makes the option `mask` from the `key_padding_mask` of PyTorch's `nn.MultiheadAttention`: booleans, **true =
+ * hidden**, the opposite of `mask`.
  *
  * @param hiddenKeys - Bool `[B, Skv]`, or `[Skv]` for one batch.
  * @returns Bool `[B, 1, 1, Skv]`, true = may attend.
+ * @throws OptionError if the tensor is not bool; ShapeError if its shape is wrong.
  */
 export function maskFromHiddenKeys(hiddenKeys: Tensor<"bool">): TypedTensor<"bool"> {
   const call = new CallArguments("maskFromHiddenKeys");
@@ -52,11 +56,13 @@ export function maskFromHiddenKeys(hiddenKeys: Tensor<"bool">): TypedTensor<"boo
 }
 
 /**
- * The option `mask` of booleans that say which keys are hidden from which queries, as a boolean `attn_mask` of
- * `nn.MultiheadAttention` does: **true = hidden**. That of `scaled_dot_product_attention` is `mask` as it is.
+ * Makes the option `mask` from a boolean `attn_mask` of PyTorch's `nn.MultiheadAttention`: **true = hidden**. The
+ * `attn_mask` of PyTorch's `scaled_dot_product_attention` means the opposite: it needs no conversion.
  *
  * @param hiddenPairs - Bool `[Sq, Skv]`, or `[B·numHeads, Sq, Skv]`.
+ * @param numHeads - Needed for rank 3. Default 1.
  * @returns Bool `[1, 1, Sq, Skv]` or `[B, numHeads, Sq, Skv]`, true = may attend.
+ * @throws OptionError if the tensor is not bool; ShapeError if its shape is wrong.
  */
 export function maskFromHiddenPairs(hiddenPairs: Tensor<"bool">, numHeads = 1): TypedTensor<"bool"> {
   const call = new CallArguments("maskFromHiddenPairs");
@@ -72,7 +78,7 @@ export function maskFromHiddenPairs(hiddenPairs: Tensor<"bool">, numHeads = 1): 
   return { data, shape: [shape[0]! / numHeads, numHeads, queries, keys], dtype: "bool" };
 }
 
-/** The opposite of booleans that say what is hidden. */
+/** Inverts booleans that say what is hidden. */
 function visible(call: CallArguments, name: string, given: unknown): TypedTensor<"bool"> {
   const hidden = call.tensor(name, given, ["bool", "float32", "int32"]);
   if (hidden.dtype === "bool")
@@ -85,12 +91,12 @@ function visible(call: CallArguments, name: string, given: unknown): TypedTensor
   });
 }
 
-/** A row of keys for each batch. */
+/** A mask with one row of keys for each batch. */
 function keyMask(data: Uint8Array, [batchSize, keys]: readonly [number, number]): TypedTensor<"bool"> {
   return { data, shape: [batchSize, 1, 1, keys], dtype: "bool" };
 }
 
-/** Reads a shape [B, S] or [S] of so many numbers. */
+/** Reads a shape [B, S] or [S] and checks that it has `length` elements. */
 function batchAndKeys(operation: string, name: string, shape: readonly number[], length: number): [number, number] {
   const size = elementCount(operation, name, shape);
   if (shape.length !== 1 && shape.length !== 2)
@@ -102,7 +108,7 @@ function batchAndKeys(operation: string, name: string, shape: readonly number[],
   return [shape.length === 2 ? shape[0]! : 1, shape.at(-1)!];
 }
 
-/** One list for one sequence, or a list of lists of equal length. */
+/** Reads one list for one sequence, or a list of lists of equal length. */
 function maskFromLists(call: CallArguments, name: string, given: object): TypedTensor<"bool"> {
   const list = elementsOf(call, name, given);
   const first = list[0];

@@ -2,17 +2,17 @@ import { isObject } from "../foreign/describe.js";
 import type { AttentionResult } from "./attentionResult.js";
 import type { AttentionSettings } from "./attentionSettings.js";
 
-/** What decides whether a result can be part of a whole. The numbers of the result no longer show it. */
+/** What decides whether a result can be merged. The result's numbers do not show it. */
 interface MergeNote {
   readonly hasSinks: boolean;
   readonly emptyRows: AttentionSettings["emptyRows"];
 }
 
-/** The notes on results, by the data of their lse. */
+/** The note on each result; the key is the data of its lse. */
 export const notes = new WeakMap<object, MergeNote>();
 
-/** Remembers how a result was computed, for a later mergeAttention. */
+/** Remembers how a result was computed. A later mergeAttention checks it. */
 export function noteForMerge({ lse }: AttentionResult, { sinks, emptyRows }: AttentionSettings): void {
-  // A result on the GPU has no data, and mergeAttention takes none of those.
+  // A GPU result has no data, and mergeAttention does not accept it.
   if (isObject(lse?.data)) notes.set(lse.data, { hasSinks: sinks !== undefined, emptyRows });
 }

@@ -9,19 +9,19 @@ import type { CheckedFloats, CheckedTensor, FloatTensor, Tensor, TypedTensor } f
 import type { FloatResult } from "./attentionResult.js";
 import { notes } from "./mergeNotes.js";
 
-/** Attention over some of the keys: what scaledDotProductAttention returns with `returns: { lse: true }`. */
+/** Attention over some of the keys: a result of scaledDotProductAttention with `returns: { lse: true }`. */
 export interface AttentionPart {
   readonly output: FloatTensor;
-  /** `[B, numHeads, Sq]`, or with the axes that the output's rank lacks left out. */
+  /** `[B, numHeads, Sq]`: the lse of the result. It lacks the axes that the output lacks. */
   readonly lse: Tensor<"float32">;
 }
 
 export interface MergeOptions {
-  /** Memory order of the parts' outputs. Default `"BHSD"`. */
+  /** Memory order of the outputs of the parts. Default `"BHSD"`. */
   readonly layout?: Layout;
-  /** `[numHeads]`: sinks of the whole, left out of the parts. */
+  /** `[numHeads]`: sinks of the merged result. The parts must be computed without sinks. Default: none. */
   readonly sinks?: NumberList;
-  /** A tensor of the output's shape to write the output to. */
+  /** A tensor of the output's shape, to write the output to. It is then also `result.output`. */
   readonly into?: FloatTensor;
   /** Aborts the call while it waits in the queue. */
   readonly signal?: AbortSignal;
@@ -32,7 +32,7 @@ export interface MergeResult {
   readonly lse: TypedTensor<"float32">;
 }
 
-/** A call of mergeAttention that passed every check. */
+/** A call of mergeAttention that has passed every check. */
 export interface MergeProblem {
   readonly operation: string;
   readonly layout: Layout;
@@ -51,7 +51,11 @@ export interface MergeProblem {
 
 const OPTION_NAMES = namesOf<MergeOptions>({ layout: true, sinks: true, into: true, signal: true });
 
-/** Reads and checks a whole call of mergeAttention. */
+/**
+ * Reads a call of mergeAttention and does all checks.
+ *
+ * @throws ShapeError or OptionError.
+ */
 export function mergeProblem(call: CallArguments, given: unknown, options: unknown): MergeProblem {
   const { operation } = call;
   const reader = readOptions(call, options, OPTION_NAMES);

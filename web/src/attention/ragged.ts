@@ -4,13 +4,13 @@ import { describe } from "../foreign/describe.js";
 import type { Layout } from "../tensor/layout.js";
 import type { AttentionShape } from "./attentionShape.js";
 
-/** The cumulative lengths of a ragged batch. */
+/** The cumulative lengths of a ragged batch: sequence n has the rows from entry n up to entry n + 1. */
 export interface Ragged {
   readonly query: Int32Array;
   readonly key: Int32Array;
 }
 
-/** Reads the cumulative lengths; undefined for a batch that is not ragged. */
+/** Reads the cumulative lengths; undefined if the batch is not ragged. */
 export function readRagged(
   options: OptionReader,
   layout: Layout,
@@ -37,7 +37,7 @@ export function readRagged(
   return { query, key };
 }
 
-/** Ascending from 0 to the packed length. */
+/** Reads a list that must ascend from 0 to the packed length. */
 function readCumulative(options: OptionReader, name: string, total: number): Int32Array | undefined {
   const list = options.integers(name, { min: 0 });
   if (!list) return undefined;

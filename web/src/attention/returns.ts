@@ -2,44 +2,52 @@ import { namesOf, type NumberList, type OptionReader } from "../call/options.js"
 import { OptionError } from "../errors/errors.js";
 import type { AttentionShape } from "./attentionShape.js";
 
-/** A choice of heads and query rows; absent means all. */
+/** A selection of heads and query rows, by index. An absent list means all. */
 export interface Slice {
   readonly heads?: NumberList;
   readonly queries?: NumberList;
 }
 
-/** A slice whose heads can be replaced by their mean, which keeps an axis of extent 1. */
+/**
+ * A selection of heads and query rows. If `average` is true, the mean of the heads is returned in an axis of extent 1.
+ */
 export interface AveragedSlice extends Slice {
   readonly average?: boolean;
 }
 
-/** Before the softmax: `"raw"` scale·q·k, `"softcapped"`, or `"biased"` with ALiBi, bias and −∞ where hidden. */
+/**
+ * The stage of the scores before the softmax. `"raw"`: scale·q·k. `"softcapped"`: after softcap. `"biased"`: after
+ * ALiBi and bias too, −∞ where hidden.
+ */
 export type ScoreStage = "raw" | "softcapped" | "biased";
 
-/** What a call gives back. Only `output` is computed unless more is asked for. */
+/** What a call returns. By default only `output` is computed. */
 export interface Returns {
   /** Default true. */
   readonly output?: boolean;
-  /** The softmax's result, `[B, heads, queries, Skv]`. */
+  /** The result of the softmax, `[B, heads, queries, Skv]`. Default false. */
   readonly probs?: boolean | AveragedSlice;
-  /** The k largest probs of each row and their key indices, `[B, heads, queries, k]`. Ties go to the lower index. */
+  /**
+   * The k largest probs of each row and their key indices, `[B, heads, queries, k]`. If two are equal, the lower index
+   * comes first.
+   */
   readonly topK?: number | (AveragedSlice & { readonly k: number });
-  /** Natural logarithm of the softmax's denominator, `[B, numHeads, Sq]`. */
+  /** Natural logarithm of the softmax's denominator, `[B, numHeads, Sq]`. Default false. */
   readonly lse?: boolean;
-  /** −Σ p ln p in nats, `[B, numHeads, Sq]`. */
+  /** −Σ p ln p of each row in nats, `[B, numHeads, Sq]`. Default false. */
   readonly entropy?: boolean;
-  /** `[B, heads, queries, Skv]`. */
+  /** Scores before the softmax at one stage, `[B, heads, queries, Skv]`. */
   readonly scores?: ScoreStage | (Slice & { readonly stage: ScoreStage });
 }
 
-/** A choice of heads and query rows, checked; undefined means all. */
+/** A checked selection of heads and query rows; undefined means all. */
 export interface Selection {
   readonly heads: Int32Array | undefined;
   readonly queries: Int32Array | undefined;
   readonly average: boolean;
 }
 
-/** What to compute, checked. */
+/** The checked option `returns`. */
 export interface Wanted {
   readonly output: boolean;
   readonly probs: Selection | undefined;
@@ -57,7 +65,7 @@ const AVERAGED = namesOf<AveragedSlice>({ heads: true, queries: true, average: t
 
 const ALL: Selection = { heads: undefined, queries: undefined, average: false };
 
-/** The extents that the choice of heads and rows goes by. */
+/** The extents that limit the indices of heads and queries. */
 type Rows = Pick<AttentionShape, "numHeads" | "queryLength">;
 
 const RETURNS_NAMES = namesOf<Returns>({
@@ -119,7 +127,7 @@ function readSelection(slice: OptionReader, shape: Rows): Selection {
   };
 }
 
-/** Extents of the [heads, queries] axes that a selection leaves. */
+/** The extents of the axes [heads, queries] after the selection. */
 export function selectedExtents({ heads, queries, average }: Selection, shape: Rows): [number, number] {
   return [average ? 1 : (heads?.length ?? shape.numHeads), queries?.length ?? shape.queryLength];
 }

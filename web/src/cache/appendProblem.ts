@@ -9,7 +9,7 @@ import { checkKvHeads, type CacheForm } from "./cacheProblem.js";
 export interface AppendOptions {
   /** Memory order of key and value. Default `"BHSD"`. */
   readonly layout?: Layout;
-  /** That of the cache, for callers who say it with every tensor. */
+  /** The cache knows it. If given, it must be the number of the cache. */
   readonly numKvHeads?: number;
   /** `[B]`: how many leading tokens of each batch to append. Default: all. */
   readonly lengths?: NumberList;
@@ -17,7 +17,7 @@ export interface AppendOptions {
   readonly signal?: AbortSignal;
 }
 
-/** A call of append that passed every check. */
+/** A call of append that has passed every check. */
 export interface AppendProblem {
   readonly operation: string;
   readonly layout: Layout;
@@ -30,7 +30,7 @@ export interface AppendProblem {
 
 export const APPEND_NAMES = namesOf<AppendOptions>({ layout: true, numKvHeads: true, lengths: true, signal: true });
 
-/** Reads and checks a whole call of append. */
+/** Reads a call of append and does all checks. */
 export function appendProblem(
   call: CallArguments,
   form: CacheForm,

@@ -25,24 +25,25 @@ import {
 import { FLOATS, type CheckedFloats, type FloatTensor } from "../tensor/tensor.js";
 import { checkKvHeads, type CacheForm } from "./cacheProblem.js";
 
-/** Options of `KvCache.attend`: those of `scaledDotProductAttention` that go with a cache. */
+/** Options of `KvCache.attend`: the options of `scaledDotProductAttention` that make sense with a cache. */
 export interface AttendOptions extends AttentionSettingsOptions {
   /** Memory order of query and output. Default `"BHSD"`. */
   readonly layout?: Layout;
-  /** Number of query heads. Default: what the shape says, its width divided by headDim where heads are packed. */
+  /** Number of query heads. Default: what the shape says. If heads are packed: the width divided by headDim. */
   readonly numHeads?: number;
-  /** That of the cache, for callers who say it with every tensor. */
+  /** The cache knows it. If given, it must be the number of the cache. */
   readonly numKvHeads?: number;
+  /** What to return. Default: only `output`. */
   readonly returns?: Returns;
-  /** Where results are put. `"gpu"` needs a cache on WebGPU. Default `"cpu"`. */
+  /** Where the results are. `"gpu"` needs a cache on WebGPU. Default `"cpu"`. */
   readonly location?: "cpu" | "gpu";
-  /** A tensor of the output's shape to write the output to; it is then `result.output`. */
+  /** A tensor of the output's shape, to write the output to. It is then also `result.output`. */
   readonly into?: FloatTensor;
   /** Aborts the call while it waits in the queue. */
   readonly signal?: AbortSignal;
 }
 
-/** A call of attend that passed every check. */
+/** A call of attend that has passed every check. */
 export interface AttendProblem {
   readonly operation: string;
   readonly layout: Layout;
@@ -51,7 +52,7 @@ export interface AttendProblem {
   readonly settings: AttentionSettings;
   readonly wanted: Wanted;
   readonly output: OutputForm;
-  /** Where results are put. */
+  /** Where the results are. */
   readonly location: "cpu" | "gpu";
   readonly signal: AbortSignal | undefined;
   readonly keepRank: (shape: readonly number[]) => number[];
@@ -70,14 +71,14 @@ export const ATTEND_NAMES = [
   }),
 ];
 
-/** A call of attend that has been read, and waits for its turn. */
+/** A call of attend that has been read and waits for its turn. */
 export interface AttendRequest {
   readonly signal: AbortSignal | undefined;
-  /** Checks the rest, now that it is known how many tokens the cache holds. */
+  /** Does the remaining checks when it is the call's turn, with the number of tokens in the cache. */
   at(keyLength: number): AttendProblem;
 }
 
-/** Reads and checks a call of attend, as far as that does not depend on what the cache holds. */
+/** Reads a call of attend, and does all checks that do not depend on the cache's content. */
 export function attendRequest(
   call: CallArguments,
   form: CacheForm,

@@ -3,17 +3,20 @@ import { heldLength } from "./cacheProblem.js";
 import type { EngineCache } from "./engineCache.js";
 import type { CacheRows } from "./savedRows.js";
 
-/** What `cache.read()` gives. */
+/** The result of `cache.read()`. S is the number of tokens that were asked for. */
 export interface CacheContent {
   /** `[B, numKvHeads, S, headDim]` */
   readonly key: TypedTensor<"float32">;
   /** `[B, numKvHeads, S, valueDim]` */
   readonly value: TypedTensor<"float32">;
-  /** `[B, S]`: the absolute index at which each token was appended; −1 where a batch holds no token. */
+  /**
+   * `[B, S]`: the position of each token, which is the index at which it was appended. −1 if the batch has no token
+   * there.
+   */
   readonly positions: TypedTensor<"int32">;
 }
 
-/** The rows of the tokens [from, to) of those held, with their shapes and positions. */
+/** Adds shapes and positions to the rows of the tokens [from, to) that the cache holds. */
 export function content(
   { form, appended }: EngineCache,
   { key, value }: CacheRows,
@@ -33,7 +36,10 @@ export function content(
   };
 }
 
-/** Where token `index` of those held stands: in a ring that has dropped tokens, those behind the first ones stand later. */
+/**
+ * The position of the token at `index` in the cache. In a ring that has dropped tokens, there is a gap after
+ * `keepFirst`.
+ */
 function positionOf(ring: EngineCache["form"]["ring"], total: number, held: number, index: number): number {
   if (index >= held) return -1;
   return ring && index >= ring.keepFirst ? total - held + index : index;

@@ -4,11 +4,15 @@ import { OptionError } from "../errors/errors.js";
 import { ANGLE_NAMES, readAngles, type CheckedAngles, type RotaryAngles } from "../position/rotaryAngles.js";
 import { largestOf } from "../tensor/largest.js";
 
-/** What a cache stores: float32, float16, or int8 with one scale per token, head and side. */
+/**
+ * The type in which a cache stores numbers: float32, float16, or int8. int8 has one scale for each token and head,
+ * separately for keys and values.
+ */
 export type CacheDtype = "float32" | "float16" | "int8";
 
-/** The tokens that a ring keeps: the first `keepFirst` (default 0) and the last `window`. */
+/** A ring keeps the first `keepFirst` tokens and the last `window` tokens of each batch. */
 export interface Ring {
+  /** Default 0. */
   readonly keepFirst?: number;
   readonly window: number;
 }
@@ -21,17 +25,22 @@ export interface KvCacheOptions {
   readonly headDim: number;
   /** Default headDim. */
   readonly valueDim?: number;
-  /** Default `"float32"`. `"float16"` halves the bytes, `"int8"` takes about a quarter. */
+  /** Default `"float32"`. `"float16"` needs half the bytes, `"int8"` about a quarter. */
   readonly dtype?: CacheDtype;
-  /** Largest number of tokens a batch may hold; default: grows block by block without bound. */
+  /** The largest number of tokens that a batch may hold. Default: no limit; the cache grows block by block. */
   readonly capacity?: number;
-  /** Drops the oldest tokens but the first few (Xiao et al. 2023), so that the size stays fixed. */
+  /**
+   * Drops the oldest tokens, except the first few, so that the size stays fixed (Xiao et al. 2023). Default: keeps all.
+   */
   readonly ring?: Ring;
-  /** Turns keys as they are appended, and queries in `attend`, by their absolute positions. Default: as given. */
+  /**
+   * Rotary embedding: turns keys when they are appended, and queries in `attend`, by their absolute positions. Default:
+   * no rotation.
+   */
   readonly rotary?: RotaryAngles;
 }
 
-/** What a cache is, for as long as it lives. */
+/** The properties of a cache that never change. */
 export interface CacheForm {
   readonly batchSize: number;
   readonly numKvHeads: number;
@@ -40,11 +49,11 @@ export interface CacheForm {
   readonly dtype: CacheDtype;
   readonly capacity: number | undefined;
   readonly ring: Required<Ring> | undefined;
-  /** Whether it turns keys and queries. */
+  /** Whether the cache turns keys and queries. */
   readonly rotary: boolean;
 }
 
-/** A call of kvCache that passed every check. */
+/** A call of kvCache that has passed every check. */
 export interface CacheProblem extends Omit<CacheForm, "rotary"> {
   readonly operation: string;
   readonly rotary: CheckedAngles | undefined;
@@ -52,12 +61,12 @@ export interface CacheProblem extends Omit<CacheForm, "rotary"> {
 
 const DTYPES = ["float32", "float16", "int8"] as const;
 
-/** How many of `appended` tokens a cache of this form holds. */
+/** How many tokens a cache of this form holds after `appended` tokens. */
 export function heldLength({ ring }: Pick<CacheForm, "ring">, appended: number): number {
   return ring ? Math.min(appended, ring.keepFirst + ring.window) : appended;
 }
 
-/** How many tokens the fullest batch holds after a gain, for all batches or for each. */
+/** How many tokens the fullest batch will hold after a gain: one number for all batches, or one for each. */
 export function lengthAfter(
   { form, appended }: { readonly form: CacheForm; readonly appended: readonly number[] },
   gain: number | Int32Array,
@@ -78,12 +87,12 @@ const CACHE_NAMES = namesOf<KvCacheOptions>({
   rotary: true,
 });
 
-/** Reads and checks a whole call of kvCache. */
+/** Reads a call of kvCache and does all checks. */
 export function cacheProblem(call: CallArguments, given: unknown): CacheProblem {
   return problemOf(readOptions(call, given, CACHE_NAMES));
 }
 
-/** What a layer decides about its caches. */
+/** The properties that a layer decides for its caches. */
 export type LayerCacheForm = Pick<CacheForm, "numKvHeads" | "headDim" | "valueDim">;
 
 const DECIDED: readonly string[] = Object.keys({ numKvHeads: true, headDim: true, valueDim: true } satisfies Record<
@@ -91,7 +100,7 @@ const DECIDED: readonly string[] = Object.keys({ numKvHeads: true, headDim: true
   true
 >);
 
-/** Reads and checks a call for a cache of a layer, which knows the extents. */
+/** Reads the options of a cache of a layer and does all checks. The layer gives the extents. */
 export function layerCacheProblem(call: CallArguments, layer: LayerCacheForm, given: unknown): CacheProblem {
   const names = CACHE_NAMES.filter((name) => !DECIDED.includes(name));
   return problemOf(readOptions(call, given, names).withDefaults({ ...layer }));
@@ -136,7 +145,7 @@ function readRotary(options: OptionReader, headDim: number): CheckedAngles | und
   return angles;
 }
 
-/** The cache knows its number of heads: an option that differs is a mistake. */
+/** Throws if the option numKvHeads differs from the number of the cache. */
 export function checkKvHeads(options: OptionReader, { numKvHeads }: CacheForm): void {
   if ((options.integer("numKvHeads") ?? numKvHeads) !== numKvHeads)
     throw options.refuse("numKvHeads", `be that of the cache, ${numKvHeads}`);

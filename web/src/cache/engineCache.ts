@@ -4,17 +4,17 @@ import type { AppendProblem } from "./appendProblem.js";
 import type { AttendProblem } from "./attendProblem.js";
 import type { CacheForm } from "./cacheProblem.js";
 
-/** A cache in an engine. What calls change shows when they have settled. */
+/** A cache of an engine. Its properties show a call's changes after the call has settled. */
 export interface EngineCache {
-  /** Whether it lies on the GPU: then tensors may lie there too, and results be left there. */
+  /** Whether the cache lies on the GPU. Then inputs and results may lie there too. */
   readonly onGpu?: boolean;
   readonly form: CacheForm;
-  /** Tokens ever appended and not rewound, by batch. */
+  /** For each batch: how many tokens were appended and not rewound. */
   readonly appended: readonly number[];
   readonly bytes: number;
   append(problem: AppendProblem): Eventually<void>;
   attend(problem: AttendProblem): Eventually<AttentionResult>;
-  /** @param lengths - By batch, none above what was appended. */
+  /** @param lengths - For each batch; at most the number of tokens appended. */
   rewind(operation: string, lengths: Int32Array): Eventually<void>;
   fork(operation: string): Eventually<EngineCache>;
   slice(operation: string, from: number, to: number): Eventually<EngineCache>;

@@ -20,13 +20,13 @@ import { forgetAppend, lastAppend, noteAppend, withLengthsOf } from "./lastAppen
 import { readRows, type CacheRows } from "./savedRows.js";
 import { rewindLengths, tokenRange } from "./tokenRange.js";
 
-/** Options of a call of attend: `R` is what it returns, `Into` the tensor that it writes to. */
+/** Options of a call of attend. `R` is the type of `returns`, `Into` the type of `into`. */
 type CallOptions<R, Into> = OnGpu<Omit<AttendOptions, "returns" | "into" | "location">> & {
   readonly returns?: R;
   readonly into?: Into;
 };
 
-/** Options of `step`: those of `attend`, and of `append` what `attend` does not have. */
+/** Options that `step` has in addition to the options of `attend`. */
 interface StepOptions extends Pick<AppendOptions, "lengths"> {
   /** Memory order of key and value. Default `layout`. */
   readonly kvLayout?: Layout;
@@ -35,13 +35,13 @@ interface StepOptions extends Pick<AppendOptions, "lengths"> {
 const STEP_NAMES = [...ATTEND_NAMES, ...namesOf<StepOptions>({ lengths: true, kvLayout: true })];
 
 /**
- * Keys and values of past tokens; `kvCache` and `loadCache` of an instance make one.
+ * Keys and values of past tokens. An instance's `kvCache` and `loadCache` make one.
  *
- * Every token is known by its position: the absolute index at which it was appended to its batch. Causality, windows,
- * ALiBi and rotary embeddings go by that, also in a ring that has dropped tokens. Calls take their turn in the
- * instance's queue; what they change shows in `length` and its like when they have settled.
+ * Every token has a position: the index at which it was appended to its batch. Causal masks, windows, ALiBi and rotary
+ * embedding use positions, also in a ring that has dropped tokens. Calls run one after another in the queue of the
+ * instance. `length` and the other properties show a call's changes after the call has settled.
  *
- * It holds memory of the engine until `dispose()`, at the latest until the instance is disposed.
+ * A cache holds memory of the engine until it or its instance is disposed.
  */
 export class KvCache extends Disposing {
   readonly #context: Context;
@@ -63,53 +63,58 @@ export class KvCache extends Disposing {
     return this.#cache.form.numKvHeads;
   }
 
+  /** Features of a key in one head. */
   get headDim(): number {
     return this.#cache.form.headDim;
   }
 
+  /** Features of a value in one head. */
   get valueDim(): number {
     return this.#cache.form.valueDim;
   }
 
+  /** The type in which the numbers are stored. */
   get dtype(): CacheDtype {
     return this.#cache.form.dtype;
   }
 
-  /** undefined: without bound. */
+  /** The largest number of tokens in a batch; undefined: no limit. */
   get capacity(): number | undefined {
     return this.#cache.form.capacity;
   }
 
+  /** The tokens that a ring keeps; undefined: all are kept. */
   get ring(): Required<Ring> | undefined {
     return this.#cache.form.ring;
   }
 
-  /** Tokens held, in the batch that holds most. */
+  /** How many tokens the fullest batch holds. */
   get length(): number {
     return largestOf(this.lengths);
   }
 
-  /** Tokens held, by batch. */
+  /** How many tokens each batch holds. */
   get lengths(): number[] {
     return this.#cache.appended.map((appended) => heldLength(this.#cache.form, appended));
   }
 
-  /** Tokens ever appended and not rewound, by batch: the position of the next token. */
+  /** For each batch: how many tokens were appended and not rewound. It is the position of the next token. */
   get appended(): number[] {
     return [...this.#cache.appended];
   }
 
-  /** Bytes of the blocks held. Blocks shared with a fork count in both. */
+  /** Bytes of the cache's blocks. Blocks that are shared with a fork count in both caches. */
   get bytes(): number {
     return this.#cache.bytes;
   }
 
   /**
-   * Appends tokens. Copies them only: the cache itself stays where it is. All or nothing.
+   * Appends tokens. The tokens already in the cache are not copied. If the call fails, nothing was appended.
    *
    * @param key - `[B, numKvHeads, S, headDim]` in `options.layout`; float32 or float16.
    * @param value - `[B, numKvHeads, S, valueDim]`.
-   * @throws ShapeError if shapes do not fit the cache or its capacity is exceeded; OutOfMemoryError; DisposedError.
+   * @throws ShapeError if a shape does not fit the cache, or if the cache would exceed its capacity.
+   * @throws OptionError or UnsupportedError before anything is appended; OutOfMemoryError; DisposedError.
    */
   async append(
     key: FloatTensorLike | GpuFloats,
@@ -122,16 +127,21 @@ export class KvCache extends Disposing {
   }
 
   /**
-   * Attention of queries to the tokens held, read where they are. `scaledDotProductAttention` with the cache as key and
-   * value: Skv is `length`, `keyLengths` defaults to `lengths`. Query 0 stands at queryOffset, by default at tokens
-   * appended − query length: the queries of the tokens appended last.
+   * Attention of queries to the tokens in the cache, without copying them. It is `scaledDotProductAttention` with the
+   * cache as key and value: Skv is `length`, and `keyLengths` defaults to `lengths`. Query 0 is at position
+   * queryOffset. Its default is tokens appended − query length: the queries belong to the tokens that were appended
+   * last.
    *
-   * After `append(…, { lengths })` that takes as many query rows as were appended for the queries of those tokens:
-   * `queryLengths` defaults to `lengths`, where the call asks for positions (causal `"lower-right"`, window, alibiSlopes,
-   * excludeSelf, or a rotary cache) and `queryOffset` is absent. A cache that was rewound, sliced or loaded has no last
-   * append; a fork has that of its original.
+   * After `append(…, { lengths })`, a call with as many query rows as that append had rows uses its lengths:
+   * `queryLengths` defaults to `lengths` if `queryOffset` is absent and the call uses positions (causal
+   * `"lower-right"`, window, alibiSlopes, excludeSelf, or a rotary cache). A cache that was rewound, sliced or loaded
+   * has no last append. A fork has the last append of its original.
    *
    * @param query - `[B, numHeads, Sq, headDim]` in `options.layout`; float32 or float16.
+   * @returns `output` `[B, numHeads, Sq, valueDim]` in the layout, rank and dtype of the query, and the results that
+   *   `options.returns` names.
+   * @throws ShapeError, OptionError or UnsupportedError before it computes.
+   * @throws EmptyRowError if a query row sees no key and `emptyRows` is `"throw"`; OutOfMemoryError; DisposedError.
    */
   async attend<
     const R extends Returns = NoReturns,
@@ -150,17 +160,17 @@ export class KvCache extends Disposing {
   }
 
   /**
-   * One step of decoding: appends tokens, then attends to all that the cache holds with their queries. As `append` and
-   * `attend` in one call, between which no other call runs; pass `causal: true` for more than one token.
+   * One step of decoding: `append`, then `attend`, in one call. No other call runs between them. For more than one
+   * token pass `causal: true`.
    *
-   * If it fails the cache is as before, unless it is a ring that has dropped tokens for the new ones.
+   * If it fails, the cache is as before, unless it is a ring that has dropped tokens for the new ones.
    *
    * @param query - `[B, numHeads, S, headDim]` in `options.layout`; float32 or float16.
    * @param key - `[B, numKvHeads, S, headDim]`.
    * @param value - `[B, numKvHeads, S, valueDim]`.
-   * @param options - Those of `attend`, `lengths` of `append`, and `kvLayout`: the layout of key and value, by default
-   *   `layout`.
-   * @throws What `append` and `attend` throw; everything is checked before anything is appended.
+   * @param options - The options of `attend`; `lengths` of `append`; and `kvLayout`, the layout of key and value, by
+   *   default `layout`.
+   * @throws The errors of `append` and `attend`. All checks are done before anything is appended.
    */
   async step<
     const R extends Returns = NoReturns,
@@ -193,11 +203,12 @@ export class KvCache extends Disposing {
   }
 
   /**
-   * Forgets the tokens at positions from `length` on, or from `length[b]` on in batch b. What follows is as if they had
-   * never been appended.
+   * Removes the tokens at positions from `length` on, or from `length[b]` on in batch b. Afterwards the cache is as if
+   * they had never been appended.
    *
-   * @throws OptionError if more tokens are to stay than were appended, or if a ring has dropped tokens that it would hold
-   *   at that length.
+   * @throws OptionError if `length` is above the number of tokens appended, or if a ring has dropped tokens that it
+   *   would need at that length.
+   * @throws ShapeError if a list does not have one length for each batch; DisposedError.
    */
   async rewind(length: number | NumberList): Promise<void> {
     const call = this.#arguments("cache.rewind");
@@ -209,7 +220,11 @@ export class KvCache extends Disposing {
     return this.#context.run(call, rewind);
   }
 
-  /** A cache with the same content. The two share blocks until either writes to one. */
+  /**
+   * Makes a cache with the same content. The two share blocks. A shared block is copied when one of them writes to it.
+   *
+   * @throws OutOfMemoryError; DisposedError.
+   */
   async fork(): Promise<KvCache> {
     const call = this.#arguments("cache.fork");
     const makeFork = async () => {
@@ -222,8 +237,11 @@ export class KvCache extends Disposing {
   }
 
   /**
-   * A new cache of the same kind that holds the tokens `[from, to)` of those held, in order of position, renumbered from
-   * position 0. Of a batch that holds fewer, what it has of them. `to` is by default `length`.
+   * Makes a cache of the same kind from the tokens `[from, to)` that this cache holds, in order of position. Their new
+   * positions start at 0. A batch that holds fewer tokens gives those that it has.
+   *
+   * @param to - Default `length`.
+   * @throws OptionError if the range is not within `length`; OutOfMemoryError; DisposedError.
    */
   async slice(from: number, to?: number): Promise<KvCache> {
     const call = this.#arguments("cache.slice");
@@ -234,13 +252,14 @@ export class KvCache extends Disposing {
   }
 
   /**
-   * Copies of the keys and values held, in order of position: the tokens `[from, to)` of those held, as `slice` takes them.
-   * float16 and int8 are converted to float32. In a rotary cache the keys are as they were stored, turned.
+   * Copies the keys and values of the tokens `[from, to)`, in order of position, as float32. The range is as in
+   * `slice`. A rotary cache gives its keys turned, as it stores them.
    *
    * @param from - Default 0.
    * @param to - Default `length`.
-   * @returns `key` `[B, numKvHeads, S, headDim]`, `value` `[B, numKvHeads, S, valueDim]`, and `positions` `[B, S]`: where
-   *   each token stands, −1 and rows of 0 where a batch holds fewer tokens.
+   * @returns `key` `[B, numKvHeads, S, headDim]`, `value` `[B, numKvHeads, S, valueDim]`, and `positions` `[B, S]`. If
+   *   a batch holds fewer tokens, its missing rows are 0 and their positions −1.
+   * @throws OptionError if the range is not within `length`; OutOfMemoryError; DisposedError.
    */
   async read(from = 0, to?: number): Promise<CacheContent> {
     const call = this.#arguments("cache.read");
@@ -251,13 +270,17 @@ export class KvCache extends Disposing {
     });
   }
 
-  /** The cache as bytes, versioned and checked by a checksum: `loadCache` gives the same cache again, bit for bit. */
+  /**
+   * Writes the cache to bytes, with a version and a checksum. `loadCache` makes the same cache from them, bit for bit.
+   *
+   * @throws OutOfMemoryError; DisposedError.
+   */
   async save(): Promise<Uint8Array> {
     const call = this.#arguments("cache.save");
     return this.#context.run(call, () => this.#cache.save(call.operation));
   }
 
-  /** Gives the memory back once the calls made so far have run. A second call does nothing. */
+  /** Frees the memory after the calls made so far have run. A second call does nothing. */
   override dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;
@@ -278,17 +301,17 @@ export class KvCache extends Disposing {
     return result;
   }
 
-  /** Takes tokens back that were appended for a call that failed. A ring that has dropped tokens cannot. */
+  /** Removes the tokens that a failed call has appended. A ring that has dropped tokens for them stays as it is. */
   async #undo(operation: string, before: Int32Array): Promise<void> {
     forgetAppend(this.#cache);
     try {
       await this.#cache.rewind(operation, before);
     } catch {
-      // the error of the call itself is the one to tell
+      // report the error of the call itself, not this one
     }
   }
 
-  /** The numbers of some of the tokens held. */
+  /** The numbers of some tokens in the cache. */
   async #rows(operation: string, from: number, to: number): Promise<CacheRows> {
     const isWhole = from === 0 && to === this.length;
     const source = isWhole ? this.#cache : await this.#cache.slice(operation, from, to);
@@ -310,7 +333,9 @@ export class KvCache extends Disposing {
   }
 
   /**
-   * @internal What other calls of the instance whose engine this is read and write, such as a layer's.
+   * @internal The engine's cache behind a KvCache, for other calls of the same instance, such as `layer.forward`.
+   *
+   * @throws OptionError if the value is no cache of this instance; DisposedError.
    */
   static in(engine: Context["engine"], operation: string, argument: string, value: unknown): EngineCache {
     if (typeof value !== "object" || value === null || !(#cache in value))
@@ -322,5 +347,8 @@ export class KvCache extends Disposing {
   }
 }
 
-/** Outside of the class: bundlers rename a class that names itself, and its objects would show that name. */
+/**
+ * Stands outside the class because bundlers rename a class that refers to itself. Its objects would then show that
+ * name.
+ */
 const cacheOver = (context: Context, cache: EngineCache) => new KvCache(context, cache);

@@ -1,22 +1,22 @@
 import type { AttentionSettings } from "../attention/attentionSettings.js";
 import type { EngineCache } from "./engineCache.js";
 
-/** An append as its queries may refer to it. */
+/** What is remembered of an append. */
 export interface Append {
-  /** Rows that were given for every batch. */
+  /** How many rows it had for every batch. */
   readonly numTokens: number;
-  /** How many leading rows of each batch are tokens; the others are padding. undefined: all are tokens. */
+  /** How many leading rows of each batch were tokens; the others were padding. undefined: all were tokens. */
   readonly lengths: Int32Array | undefined;
 }
 
 interface Note extends Append {
-  /** Tokens ever appended, by batch, right after it. */
+  /** Tokens appended to each batch in total, right after this append. */
   readonly appended: readonly number[];
 }
 
 const notes = new WeakMap<EngineCache, Note>();
 
-/** Notes what a cache has just gained. */
+/** Remembers an append. */
 export function noteAppend(cache: EngineCache, { numTokens, lengths }: Append): void {
   notes.set(cache, { numTokens, lengths, appended: cache.appended });
 }
@@ -25,18 +25,18 @@ export function forgetAppend(cache: EngineCache): void {
   notes.delete(cache);
 }
 
-/** The append that brought the cache to what it holds; undefined if something else has changed the cache since. */
+/** The append that was the last change of the cache; undefined if there is none. */
 export function lastAppend(cache: EngineCache): Append | undefined {
   const note = notes.get(cache);
   return note?.appended.every((tokens, b) => tokens === cache.appended[b]) ? note : undefined;
 }
 
 /**
- * The settings of a call whose queries are those of an append: as many rows, and the call says neither where they stand
- * nor how many of each batch there are. What was padding in the append is padding in the call. Calls that ask for no
- * position stay as they are: queries of other tokens may be as many by chance.
+ * The settings of a call whose queries belong to the tokens of an append: its `queryLengths` are the lengths of the
+ * append. That is so if the number of rows is the same, the call uses positions, and it gives neither queryLengths nor
+ * queryOffset. A call that uses no positions keeps its settings, because its queries may belong to other tokens.
  *
- * @param turns - Whether queries are turned, or get something added, by their positions.
+ * @param turns - Whether queries are turned, or something is added to them, by their positions.
  */
 export function withLengthsOf(
   append: Append | undefined,
@@ -49,7 +49,7 @@ export function withLengthsOf(
   return standAtEnd(settings, turns) ? { ...settings, queryLengths: append.lengths } : settings;
 }
 
-/** Whether a rule of the call asks where the queries stand, and the end of the keys is the answer. */
+/** Whether the call uses the queries' positions and counts them from the end of the keys. */
 function standAtEnd({ causal, window, alibiSlopes, excludeSelf }: AttentionSettings, turns: boolean): boolean {
   if (causal !== "none") return causal === "lower-right";
   return turns || excludeSelf || alibiSlopes !== undefined || window.left !== undefined || window.right !== undefined;

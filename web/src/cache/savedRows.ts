@@ -1,5 +1,5 @@
-// The rows of a saved cache: for every batch and head the keys in order of position, behind int8 their scales, then the
-// values in the same way. cpp/src/cache/kv_cache_file.cpp writes the same.
+// The rows in the bytes of a saved cache. For every batch and head: the keys in order of position, then the values.
+// After int8 rows follow their scales. cpp/src/cache/kv_cache_file.cpp writes these bytes.
 
 import { fromHalf } from "../tensor/half.js";
 import { heldLength, type CacheDtype, type CacheForm } from "./cacheProblem.js";
@@ -10,12 +10,12 @@ const CHECKSUM_BYTES = 4;
 
 type TokenForm = Pick<CacheForm, "dtype" | "numKvHeads" | "headDim" | "valueDim">;
 
-/** Bytes of a row, with its scale. */
+/** Bytes of a row, including its scale. */
 export function savedRowBytes({ dtype }: Pick<CacheForm, "dtype">, width: number): number {
   return BYTES[dtype] * width + (dtype === "int8" ? SCALE_BYTES : 0);
 }
 
-/** Bytes of a token of all heads. */
+/** Bytes of one token in all heads, keys and values. */
 export function tokenBytes(form: TokenForm): number {
   return form.numKvHeads * (savedRowBytes(form, form.headDim) + savedRowBytes(form, form.valueDim));
 }
@@ -25,16 +25,16 @@ export function savedBytes(form: CacheForm, appended: readonly number[]): number
   return appended.reduce((sum, total) => sum + heldLength(form, total), 0) * tokenBytes(form);
 }
 
-/** Keys and values as numbers, `[B, numKvHeads, length, width]`. Rows that a batch lacks are 0. */
+/** Keys and values as float32, `[B, numKvHeads, length, width]`. Rows that a batch does not have are 0. */
 export interface CacheRows {
   readonly key: Float32Array;
   readonly value: Float32Array;
 }
 
 /**
- * The numbers of a saved cache, which must be intact.
+ * Reads the rows of a saved cache. The bytes must be intact: nothing is checked.
  *
- * @param length - Rows of the batch that has most.
+ * @param length - The number of rows of the fullest batch.
  */
 export function readRows(saved: Uint8Array, form: CacheForm, appended: readonly number[], length: number): CacheRows {
   const { batchSize, numKvHeads, headDim, valueDim } = form;
@@ -48,7 +48,7 @@ export function readRows(saved: Uint8Array, form: CacheForm, appended: readonly 
         [rows.key, headDim],
         [rows.value, valueDim],
       ] as const) {
-        const bytes = saved.slice(at, at + held * savedRowBytes(form, width)); // aligned, unlike the file
+        const bytes = saved.slice(at, at + held * savedRowBytes(form, width)); // a copy is aligned; the file is not
         numbers.set(numbersOf(bytes, form.dtype, held, width), head * length * width);
         at += bytes.length;
       }

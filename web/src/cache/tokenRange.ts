@@ -3,7 +3,10 @@ import { argument } from "../call/options.js";
 import { OptionError, ShapeError } from "../errors/errors.js";
 import { largestOf } from "../tensor/largest.js";
 
-/** Reads the length to rewind to; what it returns makes one for every batch, none above what was appended. */
+/**
+ * Reads the length to rewind to. The function it returns gives a length for every batch, and throws if one is above the
+ * number of tokens appended. Call it when it is the call's turn.
+ */
 export function rewindLengths(call: CallArguments, given: unknown): (appended: readonly number[]) => Int32Array {
   const { operation } = call;
   const reader = argument(call, "length", given);
@@ -29,7 +32,7 @@ export function rewindLengths(call: CallArguments, given: unknown): (appended: r
   };
 }
 
-/** Reads a range of tokens; what it returns checks it against the number of those held. */
+/** Reads a range of tokens. The function it returns checks the range against the number of tokens in the cache. */
 export function tokenRange(
   call: CallArguments,
   givenFrom: unknown,

@@ -24,7 +24,10 @@ import { maskOrBias } from "./mask.js";
 import { flag, readOperator, type OperatorArguments, type OperatorOptions, type OperatorRules } from "./operator.js";
 import { softmaxInDouble, type Float32Tensor } from "./softmaxInDouble.js";
 
-/** B batch, Hq and Hkv heads, S queries, K keys, P past keys, T = P + K, D and Dv features. */
+/**
+ * Inputs of ONNX `Attention`. B batch, Hq query heads, Hkv key and value heads, S queries, K keys, P past keys, T = P +
+ * K, D and Dv features.
+ */
 export interface AttentionInputs {
   /** [B, Hq, S, D] or [B, S, Hq·D] */
   readonly Q: FloatTensor;
@@ -32,37 +35,52 @@ export interface AttentionInputs {
   readonly K: FloatTensor;
   /** [B, Hkv, K, Dv] or [B, K, Hkv·Dv] */
   readonly V: FloatTensor;
-  /** Broadcasts to [B, Hq, S, T]; bool: true = may attend; numbers are added. The last axis may be shorter than T. */
+  /**
+   * Broadcasts to [B, Hq, S, T]. bool: true = may attend; numbers are added to the scores. The last axis may be shorter
+   * than T; then the keys after it are hidden.
+   */
   readonly attn_mask?: NumericTensor;
   /** [B, Hkv, P, D] */
   readonly past_key?: FloatTensor;
   /** [B, Hkv, P, Dv] */
   readonly past_value?: FloatTensor;
-  /** `[B]`: how many keys of each batch entry hold a token, for a cache that the caller keeps. Opset 24. */
+  /**
+   * `[B]`: how many keys of each batch are tokens. It is for a cache that the caller keeps in K and V, so not together
+   * with past_key. From opset 24.
+   */
   readonly nonpad_kv_seqlen?: IntegerTensor;
 }
 
 export interface AttentionAttributes {
-  /** 1: a query sees keys up to its own position, which counts from P, else from nonpad_kv_seqlen − S, else from 0. */
+  /**
+   * 1: a query sees the keys up to its own position. Query i is at position i + P if there is a past, at i +
+   * nonpad_kv_seqlen − S if that is given, otherwise at i. Default 0.
+   */
   readonly is_causal?: number | boolean;
-  /** Hq and Hkv: needed with 3-D inputs. */
+  /** Hq; kv_num_heads is Hkv. Both are needed with 3-D inputs. */
   readonly q_num_heads?: number;
   readonly kv_num_heads?: number;
   /** Default 1/√D. */
   readonly scale?: number;
-  /** s becomes softcap·tanh(s / softcap), before the mask. Default 0: off. */
+  /** Scores s become softcap·tanh(s / softcap), before the mask. Default 0: off. */
   readonly softcap?: number;
-  /** `qk_matmul_output` holds: 0 scaled scores, 1 after softcap, 2 after the mask (−∞ where hidden), 3 probabilities. */
+  /**
+   * Which stage `qk_matmul_output` holds. 0, the default: scaled scores; 1: after softcap; 2: after the mask (−∞ where
+   * hidden); 3: probabilities.
+   */
   readonly qk_matmul_output_mode?: number;
-  /** ONNX's number of a type: 1 float, 10 float16, 16 bfloat16 (all computed in float32), 11 double. */
+  /** The ONNX number of a type: 1 float, 10 float16 or 16 bfloat16 (all computed in float32); 11 double. Default 1. */
   readonly softmax_precision?: number;
-  /** How many keys before its own position a query sees; −1: all. Opset 25. */
+  /** How many keys before its own position a query sees. −1, the default: all. From opset 25. */
   readonly left_window_size?: number;
-  /** How many keys after it; −1: all. Opset 25. */
+  /** How many keys after its own position a query sees. −1, the default: all. From opset 25. */
   readonly right_window_size?: number;
 }
 
-/** All in the type of Q, `present_value` in that of V. */
+/**
+ * Outputs of ONNX `Attention`. Y and qk_matmul_output have the type of Q, present_key that of K, present_value that of
+ * V.
+ */
 export interface AttentionOutputs {
   /** In the rank of Q: [B, Hq, S, Dv] or [B, S, Hq·Dv]. */
   readonly Y: FloatResult;
@@ -70,12 +88,12 @@ export interface AttentionOutputs {
   readonly present_key: FloatResult;
   /** [B, Hkv, T, Dv] */
   readonly present_value: FloatResult;
-  /** [B, Hq, S, T]; absent if not wanted. */
+  /** [B, Hq, S, T]; absent if the option qkMatmulOutput is false. */
   readonly qk_matmul_output?: FloatResult;
 }
 
 export interface AttentionOperatorOptions extends OperatorOptions {
-  /** Whether the optional output `qk_matmul_output`, S·T numbers a head, is wanted. Default true. */
+  /** Whether to return the optional output `qk_matmul_output`. It has S·T numbers for each head. Default true. */
   readonly qkMatmulOutput?: boolean;
 }
 
@@ -104,8 +122,12 @@ const RULES: OperatorRules = {
 type Engine = Pick<Attention, "scaledDotProductAttention">;
 
 /**
- * ONNX `Attention` as ONNX 1.22 defines it for every opset: softcap before the mask, the causal diagonal on absolute
- * positions, rows that see no key are zero.
+ * The operator `Attention`, as ONNX 1.22 defines it for every opset from 23 on. The order is softcap, then mask, then
+ * softmax. Causal masks and windows use positions. A row that sees no key gives 0.
+ *
+ * @param hw - An instance.
+ * @param inputs - Shapes are in AttentionInputs; float32 or float16.
+ * @throws ShapeError, OptionError or UnsupportedError before it computes; OutOfMemoryError; DisposedError.
  */
 export async function attention(
   hw: Engine,
@@ -159,13 +181,13 @@ function isDouble(attributes: OptionReader): boolean {
 
 type InputName = "Q" | "K" | "V";
 
-/** Query, key and value as [B, H, S, D], whatever their rank. */
+/** Query, key and value as [B, H, S, D]. The inputs may have three or four axes. */
 interface Heads {
   readonly query: Floats;
   readonly key: Floats;
   readonly value: Floats;
   readonly given: Readonly<Record<InputName, GivenFloats>>;
-  /** They came with three axes. */
+  /** Whether the inputs had three axes. */
   readonly isPacked: boolean;
 }
 
@@ -182,7 +204,7 @@ function readHeads({ call, inputs, attributes }: OperatorArguments): Heads {
     if (!isPacked) {
       if (count !== undefined && count !== tensor.shape[1])
         throw new ShapeError(`${OPERATOR}: ${attribute} must be ${name}.shape[1], got ${count} and ${tensor.shape[1]}`);
-      return name === "Q" ? copyOf(call, name, tensor) : tensor; // K and V are copied to what is present
+      return name === "Q" ? copyOf(call, name, tensor) : tensor; // K and V are copied later, to present_key and present_value
     }
     if (count === undefined) throw attributes.refuse(attribute, "be given with 3-D inputs");
     if (tensor.shape[2]! % count !== 0)
@@ -205,7 +227,7 @@ function readHeads({ call, inputs, attributes }: OperatorArguments): Heads {
 const AXES = { batch: 0, heads: 1, length: 2, width: 3 } as const;
 type Extent = keyof typeof AXES;
 
-/** What the operator calls an extent: `K.shape[2]`, or with packed heads `K.shape[1]`. */
+/** The name of an extent in messages: `K.shape[2]`, or `K.shape[1]` if heads are packed. */
 function nameOf(input: InputName, extent: Extent, isPacked: boolean): string {
   if (!isPacked) return `${input}.shape[${AXES[extent]}]`;
   return {
@@ -264,8 +286,8 @@ function readPast({ call, inputs }: OperatorArguments): { key: Floats; value: Fl
 }
 
 /**
- * Which keys a query may see by their position. Query i stands at i + offset, and the offset is the past's length, or
- * that of the caller's cache without the queries themselves, or 0: always given, never left to an alignment.
+ * Which keys a query may see by its position. Query i is at i + queryOffset. queryOffset is nonpad_kv_seqlen − S, or
+ * the length of the past, or 0. It is always given, so it does not depend on an alignment.
  */
 function readPositions(
   { call, inputs, attributes }: OperatorArguments,

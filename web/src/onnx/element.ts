@@ -8,54 +8,54 @@ import { describe, isObject } from "../foreign/describe.js";
 import { arrayKind, isAnyArray } from "../foreign/typedArray.js";
 import { ARRAYS, asHalves, elementCount, type HalfArray } from "../tensor/tensor.js";
 
-/** float32, or float16 as a Float16Array or as raw bits. */
+/** A float32 or float16 tensor, row-major. float16 is a Float16Array, or a Uint16Array of its 16-bit patterns. */
 export interface FloatTensor {
   readonly data: Float32Array | Uint16Array | HalfArray;
   readonly shape: readonly number[];
   readonly dtype?: "float32" | "float16";
 }
 
-/** Lengths and positions: ONNX's int64 in whatever holds them. */
+/** Lengths or positions. ONNX has int64; here they may be in any of these arrays. */
 export interface IntegerTensor {
   readonly data: Int32Array | BigInt64Array | readonly (number | bigint)[];
   readonly shape: readonly number[];
   readonly dtype?: string;
 }
 
-/** An attention mask: booleans, also as a Uint8Array, or numbers of any type. */
+/** An attention mask: booleans, a Uint8Array of booleans, or numbers of any type. */
 export interface NumericTensor {
   readonly data: Uint8Array | FloatTensor["data"] | Float64Array | IntegerTensor["data"] | readonly boolean[];
   readonly shape: readonly number[];
   readonly dtype?: string;
 }
 
-/** A checked float tensor; float16 is held as bits, so that it can be moved about without conversion. */
+/** A checked float tensor. float16 is kept as 16-bit patterns, which can be copied without conversion. */
 export interface Floats {
   readonly data: Float32Array | Uint16Array;
   readonly shape: readonly number[];
   readonly dtype: "float32" | "float16";
 }
 
-/** A tensor of the caller's. */
+/** A checked float tensor of the caller. */
 export interface GivenFloats extends Floats {
-  /** Its bits came as a Float16Array, and so do those of results in its type. */
+  /** Whether float16 came in a Float16Array. Then results of its type are Float16Arrays too. */
   readonly half: boolean;
 }
 
-/** A float tensor under the name of an input; its numbers are not copied. */
+/** Checks a float tensor. Its numbers are not copied. Messages use the input's name. */
 export function checkFloats(call: CallArguments, name: string, value: unknown): GivenFloats {
   const { data, shape, dtype, half = false } = call.tensor(name, value, ["float32", "float16"]);
   return { data: data as Floats["data"], shape, dtype, half };
 }
 
-/** The same numbers in an array of our own, which the caller cannot change while the call waits. */
+/** A copy of the numbers. The caller cannot change it while the call waits. */
 export function copyOf<F extends Floats>(call: CallArguments, name: string, floats: F): F {
   const data = emptyArray(call, name, floats.dtype, floats.data.length);
   data.set(floats.data);
   return { ...floats, data };
 }
 
-/** The values as 32-bit integers from `min` to `max`. */
+/** Reads the values as 32-bit integers from `min` to `max`. */
 export function checkIntegers(
   call: CallArguments,
   name: string,
@@ -77,13 +77,13 @@ export function checkIntegers(
 
 export type Element = number | bigint | boolean;
 
-/** A numeric or boolean list with a shape that fits it. */
+/** A list of numbers or booleans, with a shape that fits it. */
 export interface Shaped {
   readonly data: ArrayLike<Element>;
   readonly shape: readonly number[];
-  /** That of a typed array. */
+  /** The class of a typed array; undefined if the list is no typed array. */
   readonly kind: string | undefined;
-  /** As the caller states it. */
+  /** The dtype that the caller states, unchecked. */
   readonly dtype: unknown;
 }
 
@@ -108,7 +108,7 @@ export function shaped(call: CallArguments, name: string, value: unknown): Shape
   });
 }
 
-/** A copy of a plain list, which may hold anything. */
+/** Checks that a plain list holds numbers, bigints or booleans, and copies it. */
 function checkElements(call: CallArguments, name: string, list: ArrayLike<unknown>, length: number): Element[] {
   const elements: Element[] = [];
   for (let k = 0; k < length; ++k) {
@@ -139,7 +139,7 @@ export function widen({ data, shape, dtype }: Floats): Floats & { data: Float32A
   return { data: Float32Array.from(data, (_, k) => getFloat16(view, 2 * k, true)), shape, dtype: "float32" };
 }
 
-/** The nearest numbers of type `dtype`. */
+/** The numbers, rounded to the nearest of type `dtype`. */
 export function convert(tensor: Floats, dtype: Floats["dtype"]): Floats {
   if (tensor.dtype === dtype) return tensor;
   if (dtype === "float32") return widen(tensor);
@@ -149,7 +149,7 @@ export function convert(tensor: Floats, dtype: Floats["dtype"]): Floats {
   return { data: bits, shape: tensor.shape, dtype };
 }
 
-/** A result in the kind of array that the caller gave: a Float16Array for a Float16Array. */
+/** A result in the kind of array that the caller's input has: a Float16Array if that is one. */
 export function asGiven({ half }: GivenFloats, { data, shape, dtype }: Floats): FloatResult {
   return { data: half && dtype === "float16" ? asHalves(data as Uint16Array) : data, shape, dtype } as FloatResult;
 }

@@ -31,9 +31,9 @@ function swapMiddleAxes(call: CallArguments, name: string, { data, shape, dtype 
 }
 
 /**
- * past [B, H, P, D] and now [B, H, S, D] → [B, H, P + S, D], always a new array.
+ * past [B, H, P, D] and now [B, H, S, D] → [B, H, P + S, D]. The result is always a new array.
  *
- * @param names - What the operator calls the past and the result.
+ * @param names - The operator's names of the past and of the result.
  */
 export function appendToPast(
   call: CallArguments,

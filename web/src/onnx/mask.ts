@@ -8,10 +8,10 @@ const INPUT = "attn_mask";
 const FLOAT16_MINUS_INFINITY = 0xfc00;
 
 /**
- * `attn_mask` as headwise takes it: booleans say who is seen, numbers are added to the scores. A last axis shorter than
- * the keys is padded so that the keys beyond it are hidden.
+ * Makes the option `mask` or `bias` from `attn_mask`. Booleans say which keys are visible; numbers are added to the
+ * scores. If the last axis is shorter than the keys, the keys after it are hidden.
  *
- * @param full - What it broadcasts to: [B, Hq, S, T].
+ * @param full - The shape to which it must broadcast: [B, Hq, S, T].
  */
 export function maskOrBias(
   call: CallArguments,
@@ -51,7 +51,7 @@ function holdsHalves({ kind, dtype }: Shaped): boolean {
   return kind === "Float16Array" || (kind === "Uint16Array" && (dtype === undefined || dtype === "float16"));
 }
 
-/** A copy of the bits of float16 numbers. */
+/** A copy of the 16-bit patterns of float16 numbers. */
 function bitsOf(call: CallArguments, { buffer, byteOffset, length }: Uint16Array): Uint16Array {
   const bits = emptyArray(call, INPUT, "float16", length);
   bits.set(new Uint16Array(buffer, byteOffset, length));
@@ -71,7 +71,7 @@ function checkBroadcast({ operation }: CallArguments, shape: readonly number[], 
     );
 }
 
-/** Lines along the last axis. */
+/** Rows along the last axis. */
 interface Row {
   readonly data: Uint8Array | Uint16Array | Float32Array;
   readonly shape: readonly number[];

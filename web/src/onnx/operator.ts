@@ -5,15 +5,15 @@ import { describe, isObject } from "../foreign/describe.js";
 import type { Placement } from "../tensor/placement.js";
 
 export interface OperatorOptions {
-  /** The operator set whose rules apply. Default: 25, the newest known here; later ones count as 25. */
+  /** The opset whose rules apply. Default 25, the newest that is known here. A later opset counts as 25. */
   readonly opset?: number;
 }
 
-/** For each formal input and attribute of an operator, the opset that brought it. */
+/** The rules of an operator. For each input and attribute: the opset in which it appeared. */
 export interface OperatorRules {
   readonly operator: string;
   readonly since: number;
-  /** What it calls of the instance; undefined if nothing. */
+  /** The method of the instance that the operator calls; undefined if it calls none. */
   readonly method?: string;
   readonly inputs: Readonly<Record<string, number>>;
   readonly required: readonly string[];
@@ -21,7 +21,7 @@ export interface OperatorRules {
   readonly options: readonly string[];
 }
 
-/** The arguments of an operator, their names known. */
+/** The arguments of an operator. Their names have been checked. */
 export interface OperatorArguments {
   readonly call: CallArguments;
   readonly inputs: OptionReader;
@@ -33,8 +33,10 @@ export interface OperatorArguments {
 const NEWEST_OPSET = 25;
 
 /**
- * Refuses what is no instance, names that the operator does not have, or not yet in that opset, an opset without the
- * operator, and missing inputs.
+ * Reads the arguments of an operator.
+ *
+ * @throws OptionError if the first argument is not an instance, if the operator does not have a name in that opset, or
+ *   if an input is missing. UnsupportedError if the opset does not have the operator.
  */
 export function readOperator(
   rules: OperatorRules,
@@ -68,7 +70,10 @@ export function readOperator(
   return { call, inputs, attributes, options, opset };
 }
 
-/** Where the tensors of an instance lie, as it says itself. An object that only has the operator's method says nothing. */
+/**
+ * Where the tensors of the instance lie. The instance says it in `locate`, which an object with only the operator's
+ * method lacks.
+ */
 function placementOf(operator: string, hw: unknown): Placement {
   if (!isObject(hw)) return {};
   const locate: unknown = new CallArguments(operator).guarded(
@@ -83,7 +88,7 @@ function hasMethod(hw: unknown, method: string): boolean {
   return isObject(hw) && typeof (hw as Readonly<Record<string, unknown>>)[method] === "function";
 }
 
-/** An attribute that ONNX stores as 0 or 1. */
+/** Reads an attribute that is 0 or 1. */
 export function flag(attributes: OptionReader, name: string): boolean {
   const value = attributes.has(name) ? attributes.value(name) : 0;
   if (![0, 1, false, true].includes(value as number)) throw attributes.refuse(name, "be 0 or 1");

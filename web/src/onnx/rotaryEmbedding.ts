@@ -18,23 +18,23 @@ import {
 } from "./element.js";
 import { flag, readOperator, type OperatorOptions, type OperatorRules } from "./operator.js";
 
-/** B batch, H heads, S positions, D features, R features that turn. */
+/** Inputs of ONNX `RotaryEmbedding`. B batch, H heads, S positions, D features, R features that are turned. */
 export interface RotaryEmbeddingInputs {
   /** [B, H, S, D] or [B, S, H·D] */
   readonly X: FloatTensor;
-  /** [positions, R/2] with `position_ids`, else [B, S, R/2] */
+  /** [positions, R/2] if `position_ids` is given, otherwise [B, S, R/2]. sin_cache has the same shape. */
   readonly cos_cache: FloatTensor;
   readonly sin_cache: FloatTensor;
-  /** `[B, S]`: rows of the caches. */
+  /** `[B, S]`: the row of each token in the caches. */
   readonly position_ids?: IntegerTensor;
 }
 
 export interface RotaryEmbeddingAttributes {
-  /** 1: pairs are neighbours. Default 0: pairs are R/2 apart. */
+  /** 1: the two features of a pair are neighbours. 0, the default: they are R/2 apart. */
   readonly interleaved?: number | boolean;
-  /** H: needed with 3-D input. */
+  /** H. Needed if X has three axes. */
   readonly num_heads?: number;
-  /** R. Default 0: all of D. */
+  /** R, an even number. Default 0: all of D. */
   readonly rotary_embedding_dim?: number;
 }
 
@@ -50,7 +50,13 @@ const RULES: OperatorRules = {
   options: namesOf<OperatorOptions>({ opset: true }),
 };
 
-/** ONNX `RotaryEmbedding`; Y has the shape and type of X. */
+/**
+ * The operator `RotaryEmbedding`, as ONNX defines it from opset 23 on. Y has the shape and type of X.
+ *
+ * @param hw - An instance.
+ * @param inputs - Shapes are in RotaryEmbeddingInputs; float32 or float16.
+ * @throws ShapeError, OptionError or UnsupportedError before it computes; OutOfMemoryError; DisposedError.
+ */
 export async function rotaryEmbedding(
   hw: Pick<Attention, "rotaryEmbedding">,
   inputs: RotaryEmbeddingInputs,
@@ -70,7 +76,7 @@ export async function rotaryEmbedding(
   return { Y: asGiven(X, { ...(turned as Floats), shape: X.shape }) };
 }
 
-/** How many features of a head turn. */
+/** The number of features of a head that are turned. */
 function readRotaryDim(X: Floats, headSize: number, attributes: OptionReader): number {
   const given = attributes.integer("rotary_embedding_dim", { min: 0 }) ?? 0;
   if (given === 0 && (headSize < 2 || headSize % 2 !== 0))
@@ -84,7 +90,7 @@ function readRotaryDim(X: Floats, headSize: number, attributes: OptionReader): n
   return given || headSize;
 }
 
-/** X as four axes: [B, S, H·D] lies in memory as [B, S, H, D] does. */
+/** X with four axes. [B, S, H·D] and [B, S, H, D] have the same order in memory. */
 function readHeads(
   call: CallArguments,
   X: Floats,
@@ -105,7 +111,7 @@ function readHeads(
   return { x: { ...X, shape: [batch, length, heads, width / heads] }, layout: "BSHD", batch, length };
 }
 
-/** The caches as tables [rows, R/2], and each token's row in them. Without `position_ids` every token has its own. */
+/** The caches as tables [rows, R/2], and the row of each token. Without `position_ids` every token has its own row. */
 function readTables(
   call: CallArguments,
   inputs: OptionReader,
@@ -143,7 +149,7 @@ function readPositionIds(
   return data;
 }
 
-/** A name in place of an extent stands for any. */
+/** Checks a shape. A name in `rule` allows any extent. */
 function checkShape(input: string, shape: readonly number[], rule: readonly (number | string)[]): void {
   const fits =
     shape.length === rule.length && rule.every((extent, axis) => [shape[axis], "positions"].includes(extent));

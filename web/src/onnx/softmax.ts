@@ -5,7 +5,10 @@ import { asGiven, checkFloats, convert, emptyArray, widen, type FloatTensor } fr
 import { readOperator, type OperatorOptions, type OperatorRules } from "./operator.js";
 
 export interface SoftmaxAttributes {
-  /** The axis whose entries come to sum to 1. Default −1; before opset 13, 1, and all later axes count as one with it. */
+  /**
+   * The axis along which the results sum to 1. Default −1. Before opset 13 the default is 1, and all axes from this one
+   * on count as one axis.
+   */
   readonly axis?: number;
 }
 
@@ -20,7 +23,12 @@ const RULES: OperatorRules = {
   options: namesOf<OperatorOptions>({ opset: true }),
 };
 
-/** ONNX `Softmax`, of any rank; sums run in double. The instance is not used: the work is one pass over the array. */
+/**
+ * The operator `Softmax`, for any rank. It computes in double precision and does not use the instance. The output has
+ * the shape and type of the input.
+ *
+ * @throws ShapeError, OptionError or OutOfMemoryError.
+ */
 // eslint-disable-next-line @typescript-eslint/require-await -- all operators are called alike
 export async function softmax(
   hw: Pick<Attention, "report">,
@@ -47,7 +55,7 @@ export async function softmax(
   };
 }
 
-/** Softmax over `length` numbers from `start` on, `stride` apart. */
+/** Softmax of `length` numbers: the first is at `start`, and each next one is `stride` further. */
 function softmaxLine(x: Float32Array, y: Float32Array, start: number, length: number, stride: number): void {
   const end = start + length * stride;
   let max = -Infinity;

@@ -5,8 +5,8 @@ export interface Float32Tensor extends Floats {
 }
 
 /**
- * Softmax and weighted mean in double, as `softmax_precision = DOUBLE` asks. Scores are −∞ where hidden; a row that is
- * hidden altogether is zero.
+ * Softmax and weighted mean in double precision, if `softmax_precision` is double. A score of −∞ is hidden. A row of
+ * hidden scores gives 0.
  *
  * @param scores - [B, Hq, S, T]
  * @param value - [B, Hkv, T, Dv]

@@ -31,9 +31,11 @@ export type OnGpu<O> = {
  */
 export interface GpuResult<D extends Dtype = Dtype> extends GpuTensor<D> {
   readonly offset: number;
+  /** Whether it was disposed. */
   readonly disposed: boolean;
   /** Copies the numbers to the CPU. */
   data(): Promise<CheckedTensor<D>["data"]>;
+  /** Frees the memory. A second call does nothing. */
   dispose(): void;
   [Symbol.dispose](): void;
 }

@@ -13,6 +13,7 @@ export interface HalfArray extends ArrayLike<number>, ArrayBufferView, Iterable<
   readonly BYTES_PER_ELEMENT: number;
 }
 
+/** The arrays that a tensor of each dtype may have as `data`. */
 export interface TensorDataOf {
   float32: Float32Array;
   float16: Uint16Array | HalfArray;
@@ -20,6 +21,7 @@ export interface TensorDataOf {
   int32: Int32Array;
 }
 
+/** The `data` of a tensor of any dtype. */
 export type TensorData = TensorDataOf[Dtype];
 
 /**

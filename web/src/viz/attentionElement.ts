@@ -7,16 +7,19 @@ import { THEME_CSS, ThemeProbe, THEMES } from "./theme.js";
 import { hiddenRule, type HiddenRule } from "./visibility.js";
 import type { Tokens } from "./words.js";
 
-/** Bytes of rows that an element keeps of a source. */
+/** How many bytes of rows an element keeps of a source. */
 const KEPT_BYTES = 64 * 2 ** 20;
 
-// Node has no elements: there the classes can be imported, and nothing can be made of them.
+// Node has no HTMLElement. There the classes can be imported but not used.
 const BaseElement = globalThis.HTMLElement ?? class {};
 
-/** The DOMs of test runners (jsdom, happy-dom) may lack what styles and sizes need. They have no layout: nothing is drawn. */
+/**
+ * The DOMs of test runners (jsdom, happy-dom) may lack these two features. They have no layout, so nothing is drawn
+ * there.
+ */
 const LAYS_OUT = "ResizeObserver" in globalThis && "adoptedStyleSheets" in (globalThis.ShadowRoot?.prototype ?? {});
 
-/** `addEventListener` with the types of an element's own events beside those of every element. */
+/** `addEventListener` that also knows the element's own events. */
 export interface Listen<Events> {
   <K extends keyof Events>(
     type: K,
@@ -31,10 +34,10 @@ export interface Listen<Events> {
   (type: string, listener: EventListenerOrEventListenerObject, options?: boolean | AddEventListenerOptions): void;
 }
 
-/** What both elements take, when they draw it, and how they hear of a new size or theme. */
+/** The base class of both elements: shared properties, when to draw, and changes of size and theme. */
 export abstract class AttentionElement extends BaseElement {
   static readonly observedAttributes: readonly string[] = ["batch", "causal", "label", "controls", "theme"];
-  /** @internal Properties that may have been set before the element was defined. */
+  /** @internal Properties that a page may have set before the element was defined. */
   protected static readonly ownProperties: readonly string[] = [
     ...["probs", "source", "batch", "tokens", "queryTokens", "keyTokens", "headNames", "causal", "mask", "isHidden"],
     ...["label", "controls", "theme"],
@@ -42,7 +45,7 @@ export abstract class AttentionElement extends BaseElement {
 
   /** @internal */ protected readonly root: ShadowRoot;
   /** @internal */ protected readonly theme_: ThemeProbe;
-  /** @internal What is drawn, whoever gave it. */
+  /** @internal The numbers that are drawn, from `probs` or `source`. */
   protected data: AttentionSource | undefined;
   /** @internal */ protected slices: Slices | undefined;
   /** @internal */ protected rule: HiddenRule | undefined;
@@ -55,7 +58,7 @@ export abstract class AttentionElement extends BaseElement {
   #keyTokens: readonly string[] = [];
   #headNames: readonly string[] = [];
   #mask: Tensor | undefined;
-  // As they were when they were set.
+  // As they were read when they were set.
   #readProbs: Tensor<"float32"> | undefined;
   #readSource: AttentionSource | undefined;
   #readMask: Tensor | undefined;
@@ -78,21 +81,26 @@ export abstract class AttentionElement extends BaseElement {
     this.root.append(this.theme_.element);
   }
 
-  /** Attention probabilities (or scores): `[H, Sq, Skv]`, `[B, H, Sq, Skv]`, or `[Sq, Skv]`. Read, not copied. */
+  /**
+   * Attention probabilities or scores: float32 `[H, Sq, Skv]`, `[B, H, Sq, Skv]`, or `[Sq, Skv]` for one head. The
+   * numbers are not copied. −∞ is a hidden cell.
+   *
+   * @throws ShapeError or OptionError if it is set to anything else; undefined or null removes it.
+   */
   get probs(): Tensor<"float32"> | undefined {
     return this.#probs;
   }
   set probs(probs: Tensor<"float32"> | undefined) {
     const given = probs ?? undefined;
     const read = given === undefined ? undefined : readTensor("probs", given, ["float32"]);
-    if (read) tensorSource(read, 0); // refuses here, where the caller is
+    if (read) tensorSource(read, 0); // throws here, so that the error has the caller's stack
     this.#probs = given;
     this.#readProbs = read;
     this.#source = this.#readSource = undefined;
     this.redraw();
   }
 
-  /** Rows that are computed when they are looked at, instead of `probs`. */
+  /** A source that computes rows when they are needed, instead of `probs`. */
   get source(): AttentionSource | undefined {
     return this.#source;
   }
@@ -104,7 +112,7 @@ export abstract class AttentionElement extends BaseElement {
     this.redraw();
   }
 
-  /** Which sequence of a `[B, H, Sq, Skv]` tensor is shown. */
+  /** Which batch of a `[B, H, Sq, Skv]` tensor is shown. Default 0. */
   get batch(): number {
     return Number(this.getAttribute("batch") ?? 0);
   }
@@ -112,7 +120,7 @@ export abstract class AttentionElement extends BaseElement {
     this.reflect("batch", readIndex(this.localName, "batch", batch));
   }
 
-  /** The tokens of both axes; reads as those of the queries. */
+  /** The tokens of both axes. Reading it gives the tokens of the queries. */
   get tokens(): readonly string[] {
     return this.#queryTokens;
   }
@@ -121,6 +129,7 @@ export abstract class AttentionElement extends BaseElement {
     this.invalidate();
   }
 
+  /** The tokens of the queries. */
   get queryTokens(): readonly string[] {
     return this.#queryTokens;
   }
@@ -129,6 +138,7 @@ export abstract class AttentionElement extends BaseElement {
     this.invalidate();
   }
 
+  /** The tokens of the keys. */
   get keyTokens(): readonly string[] {
     return this.#keyTokens;
   }
@@ -137,7 +147,7 @@ export abstract class AttentionElement extends BaseElement {
     this.invalidate();
   }
 
-  /** Names of the heads; "head 0" and so on where one is missing. */
+  /** Names of the heads. A missing name is "head 0" and so on. */
   get headNames(): readonly string[] {
     return this.#headNames;
   }
@@ -146,7 +156,7 @@ export abstract class AttentionElement extends BaseElement {
     this.invalidate();
   }
 
-  /** Whether keys after the query are hidden (lower right: key > query + Skv − Sq). */
+  /** Whether keys after the query are hidden (aligned lower right: key > query + Skv − Sq). Default false. */
   get causal(): boolean {
     return this.hasAttribute("causal");
   }
@@ -154,7 +164,7 @@ export abstract class AttentionElement extends BaseElement {
     this.toggleAttribute("causal", causal);
   }
 
-  /** Nonzero = may attend; broadcast from the right to `[B, H, Sq, Skv]`. */
+  /** Which cells are visible: nonzero = may attend; broadcast from the right to `[B, H, Sq, Skv]`. */
   get mask(): Tensor | undefined {
     return this.#mask;
   }
@@ -165,7 +175,7 @@ export abstract class AttentionElement extends BaseElement {
     this.redraw();
   }
 
-  /** Any other rule of what is hidden. */
+  /** A function that says which cells are hidden, in addition to causal and mask. */
   get isHidden(): HiddenRule | undefined {
     return this.#isHidden;
   }
@@ -174,7 +184,7 @@ export abstract class AttentionElement extends BaseElement {
     this.redraw();
   }
 
-  /** The name that assistive technology hears. */
+  /** The name of the element for assistive technology. Default "Attention". */
   get label(): string {
     return this.getAttribute("label") ?? "Attention";
   }
@@ -182,7 +192,7 @@ export abstract class AttentionElement extends BaseElement {
     this.reflect("label", readText(this.localName, "label", label));
   }
 
-  /** Whether buttons and sliders are shown. */
+  /** Whether buttons and sliders are shown. Default false. */
   get controls(): boolean {
     return this.hasAttribute("controls");
   }
@@ -190,7 +200,7 @@ export abstract class AttentionElement extends BaseElement {
     this.toggleAttribute("controls", controls);
   }
 
-  /** `"light"`, `"dark"`, or null: as the system prefers. */
+  /** `"light"`, `"dark"`, or null, the default: as the system prefers. */
   get theme(): "light" | "dark" | null {
     return THEMES.find((theme) => theme === this.getAttribute("theme")) ?? null;
   }
@@ -198,7 +208,7 @@ export abstract class AttentionElement extends BaseElement {
     this.reflect("theme", readChoice(this.localName, "theme", theme, THEMES));
   }
 
-  /** Draws anew from the data: for numbers that were changed in place, or a source that failed. */
+  /** Draws the data again. Call it after you changed numbers in place, or to try a source again that failed. */
   redraw(): void {
     this.#isDataStale = true;
     this.invalidate();
@@ -226,17 +236,17 @@ export abstract class AttentionElement extends BaseElement {
     this.invalidate();
   }
 
-  /** @internal An attribute of the element's own. */
+  /** @internal Called when an attribute of the subclass has changed. */
   protected attributeChanged(_name: string): void {}
 
-  /** @internal Draws before the next picture of the screen, once for all that has changed until then. */
+  /** @internal Requests a drawing in the next animation frame. All changes until then share one drawing. */
   protected invalidate(): void {
-    // what changes while it draws comes before the painting
+    // a change that happens while it draws is part of the same drawing
     if (!this.isConnected || this.#isDrawing) return;
     this.#frame ||= requestAnimationFrame(() => this.flush());
   }
 
-  /** @internal Draws now what is due. */
+  /** @internal Draws at once, without waiting for an animation frame. */
   protected flush(): void {
     cancelAnimationFrame(this.#frame);
     this.#frame = 0;
@@ -245,7 +255,7 @@ export abstract class AttentionElement extends BaseElement {
       if (this.#isDataStale) this.#takeData();
       this.draw();
     } finally {
-      this.#isDrawing = false; // a function of the page's may have thrown
+      this.#isDrawing = false; // a function of the page may have thrown
     }
   }
 
@@ -270,7 +280,7 @@ export abstract class AttentionElement extends BaseElement {
     this.dispatchEvent(new CustomEvent(type, { detail, bubbles: true, composed: true }));
   }
 
-  /** @internal The data are others than before. */
+  /** @internal Called when the data have changed. */
   protected abstract dataChanged(): void;
   /** @internal */
   protected abstract draw(): void;
@@ -306,8 +316,8 @@ export abstract class AttentionElement extends BaseElement {
   }
 
   /**
-   * A property set before the definition hides the accessor of the class: it is set again, through the accessor. Returns
-   * the error if that refuses it.
+   * A property that was set before the definition hides the accessor of the class. This sets it again through the
+   * accessor. Returns the error if the accessor refuses the value.
    */
   #upgrade(name: string): unknown[] {
     if (!Object.hasOwn(this, name)) return [];
@@ -323,12 +333,12 @@ export abstract class AttentionElement extends BaseElement {
   }
 }
 
-/** What the read-out says of an error, which may be anything that can be thrown. */
+/** The text for an error. Any value can be thrown. */
 function messageOf(error: unknown): string {
   try {
     if (error instanceof Error) return String(error.message);
   } catch {
-    // a proxy
+    // a proxy may throw
   }
   return thrownText(error);
 }

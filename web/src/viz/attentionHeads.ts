@@ -12,6 +12,7 @@ import type { AttentionSource } from "./source.js";
 import { TokenColumn } from "./tokenColumn.js";
 import { percent } from "./words.js";
 
+/** The events of `<attention-heads>`. web/docs/viz.md says when each is emitted. */
 export interface AttentionHeadsEvents {
   readonly headschange: CustomEvent<{ readonly enabled: readonly number[] }>;
   readonly tokenselect: CustomEvent<TokenSelection>;
@@ -21,17 +22,17 @@ export interface AttentionHeadsEvents {
 
 const THRESHOLD = 0.05;
 
-/** More lines than this are a cloud, and slow. */
+/** The most lines that are drawn. More would be unreadable and slow. */
 const MAX_LINKS = 5000;
 
 const NONE: TokenSelection = { queries: [], keys: [] };
 
-/** The threshold's slider is finer near zero, where most weights are. */
+/** The slider has these steps. They are finer near zero, because most weights are small. */
 const SLIDER_STEPS = 100;
 
 /**
- * Two columns of tokens, links between them: one colour for each head, opacity for the weight.
- * Register it with `AttentionHeads.define()` or `defineElements()`; see web/docs/viz.md for all that it does.
+ * `<attention-heads>`: two columns of tokens with links between them. Each head has a colour; the opacity of a link is
+ * its weight. Register it with `AttentionHeads.define()` or `defineElements()`. web/docs/viz.md describes it in full.
  */
 export class AttentionHeads extends AttentionElement {
   static override readonly observedAttributes = [...AttentionElement.observedAttributes, "threshold"];
@@ -40,7 +41,7 @@ export class AttentionHeads extends AttentionElement {
     ...["threshold", "enabled", "selection"],
   ];
 
-  /** Registers the element, unless the name is taken. */
+  /** Registers the element. Does nothing if the name is already registered. */
   static define(name = "attention-heads", registry = customElements): void {
     define(name, this, registry);
   }
@@ -82,7 +83,7 @@ export class AttentionHeads extends AttentionElement {
     });
   }
 
-  /** Links weaker than this are left out. */
+  /** Links with a smaller weight are not drawn. Default 0.05. */
   get threshold(): number {
     const threshold = Number(this.getAttribute("threshold") ?? THRESHOLD);
     return Number.isFinite(threshold) ? threshold : THRESHOLD;
@@ -94,7 +95,7 @@ export class AttentionHeads extends AttentionElement {
     this.reflect("threshold", given);
   }
 
-  /** The heads that are on; all if undefined was set. */
+  /** The heads whose links are drawn. Default, and if set to undefined: all. */
   get enabled(): readonly number[] {
     const all = Array.from({ length: this.data?.heads ?? 0 }, (_, head) => head);
     return this.#enabled ? all.filter((head) => this.#enabled!.has(head)) : all;
@@ -105,7 +106,7 @@ export class AttentionHeads extends AttentionElement {
     this.invalidate();
   }
 
-  /** Only links between these are drawn; a column without a selection counts as selected whole. */
+  /** The selected tokens. Only links between them are drawn. A column without a selection counts as wholly selected. */
   get selection(): TokenSelection {
     return this.#selection;
   }
@@ -165,7 +166,7 @@ export class AttentionHeads extends AttentionElement {
     return { width: stage.clientWidth, height, scrolled, tokenHeight: TOKEN_HEIGHT };
   }
 
-  /** Rows of the queries in sight, of those selected when there are any; of heads that are on. */
+  /** Asks for rows of the heads that are on: the visible queries, or those of them that are selected. */
   #wish({ height, scrolled, tokenHeight }: LinkPlot): void {
     const { queries } = this.data!;
     const selected = (this.#looked ?? this.#selection).queries;
@@ -232,7 +233,7 @@ function readSelection(element: string, value: unknown): TokenSelection {
   return { queries: tokens("queries"), keys: tokens("keys") };
 }
 
-/** The part of a selection that there is. */
+/** The part of a selection that exists in the data. */
 function within({ queries, keys }: TokenSelection, extents: Pick<AttentionSource, "queries" | "keys">): TokenSelection {
   return {
     queries: queries.filter((query) => query < extents.queries),

@@ -30,6 +30,7 @@ import type { Theme } from "./theme.js";
 import { named, number, percent, sentence, type CellReading } from "./words.js";
 import { Zooming } from "./zooming.js";
 
+/** The events of `<attention-map>`. web/docs/viz.md says when each is emitted. */
 export interface AttentionMapEvents {
   readonly cellchange: CustomEvent<CellReading | null>;
   readonly celllock: CustomEvent<CellReading | null>;
@@ -39,18 +40,20 @@ export interface AttentionMapEvents {
   readonly sourceerror: CustomEvent<{ readonly error: unknown }>;
 }
 
-/** Of the plot, where the style sets none; in CSS pixels. */
+/** The largest height of the plot if the style sets none; in CSS pixels. */
 const MAX_HEIGHT = 576;
 const THUMBNAIL = 44;
 
-/** Numbers of all heads together that are computed for thumbnails alone. */
+/** Thumbnails are computed only if all heads together have at most this many numbers. */
 const THUMBNAIL_NUMBERS = 2 ** 22;
 
-/** Squares of an SVG file along each side: beyond that it is a picture and no drawing. */
+/** The largest number of blocks along a side of an SVG file. */
 const SVG_BLOCKS = 200;
 const HINT = "Point at a cell, tap it, or use the arrow keys. Click or Enter locks it.";
 
-/** Rows and columns that a key moves by; Infinity goes to the end. With Ctrl, Home and End go to the corners. */
+/**
+ * How many rows and columns a key moves the cursor. Infinity means the end. With Ctrl, Home and End go to the corners.
+ */
 const STEPS: Readonly<Record<string, readonly [rows: number, columns: number]>> = {
   ArrowUp: [-1, 0],
   ArrowDown: [1, 0],
@@ -65,8 +68,9 @@ const STEPS: Readonly<Record<string, readonly [rows: number, columns: number]>> 
 };
 
 /**
- * A heatmap of attention: query rows, key columns, one head at a time and the others as small multiples.
- * Register it with `AttentionMap.define()` or `defineElements()`; see web/docs/viz.md for all that it does.
+ * `<attention-map>`: a heatmap of attention. Rows are queries, columns are keys. It shows one head at a time, and small
+ * pictures of all heads. Register it with `AttentionMap.define()` or `defineElements()`. web/docs/viz.md describes it
+ * in full.
  */
 export class AttentionMap extends AttentionElement {
   static override readonly observedAttributes = [
@@ -78,7 +82,7 @@ export class AttentionMap extends AttentionElement {
     ...["kind", "head", "range", "palette", "values", "cell", "locked", "view", "describe"],
   ];
 
-  /** Registers the element, unless the name is taken. */
+  /** Registers the element. Does nothing if the name is already registered. */
   static define(name = "attention-map", registry = customElements): void {
     define(name, this, registry);
   }
@@ -110,7 +114,7 @@ export class AttentionMap extends AttentionElement {
   #map: MapData | undefined;
   #layout: MapLayout | undefined;
   #look: { readonly theme: Theme; readonly ramp: Ramp } | undefined;
-  /** A view that was set, until it can be taken: extents and size may come later than it. */
+  /** A view that was set and not yet used. The extents and the size may not be known when it is set. */
   #nextView: MapView | undefined;
   #cell: Cell | null = null;
   #isLocked = false;
@@ -126,7 +130,7 @@ export class AttentionMap extends AttentionElement {
     this.#listen();
   }
 
-  /** Probabilities from 0 up, or scores of either sign. */
+  /** `"probs"`, the default: probabilities of at least 0; or `"scores"` of either sign. */
   get kind(): Kind {
     return KINDS.find((kind) => kind === this.getAttribute("kind")) ?? "probs";
   }
@@ -134,7 +138,7 @@ export class AttentionMap extends AttentionElement {
     this.reflect("kind", readChoice(this.localName, "kind", kind, KINDS));
   }
 
-  /** The head in view, from 0. */
+  /** The head that is shown, from 0. Default 0. */
   get head(): number {
     const head = Math.trunc(Number(this.getAttribute("head") ?? 0)) || 0;
     return Math.max(0, Math.min(head, (this.data?.heads ?? Infinity) - 1));
@@ -143,7 +147,7 @@ export class AttentionMap extends AttentionElement {
     this.reflect("head", readIndex(this.localName, "head", head));
   }
 
-  /** What the full colour stands for. */
+  /** Which number gets the full colour. Default `"max"`. */
   get range(): Range {
     const range = this.getAttribute("range") ?? "max";
     if (isRangeName(range)) return range;
@@ -155,6 +159,7 @@ export class AttentionMap extends AttentionElement {
     this.reflect("range", typeof given === "object" ? given.join(" ") : given);
   }
 
+  /** The colours of the map. Default `"auto"`: they fit the kind. */
   get palette(): Palette {
     return PALETTES.find((palette) => palette === this.getAttribute("palette")) ?? "auto";
   }
@@ -162,7 +167,7 @@ export class AttentionMap extends AttentionElement {
     this.reflect("palette", readChoice(this.localName, "palette", palette, PALETTES));
   }
 
-  /** Whether numbers are printed into cells that have room for them. */
+  /** Whether numbers are printed into the cells that are large enough. Default false. */
   get values(): boolean {
     return this.hasAttribute("values");
   }
@@ -170,7 +175,7 @@ export class AttentionMap extends AttentionElement {
     this.toggleAttribute("values", values);
   }
 
-  /** The cell being read. */
+  /** The cell under the cursor; null if there is none. */
   get cell(): Cell | null {
     return this.#cell && { ...this.#cell };
   }
@@ -179,7 +184,7 @@ export class AttentionMap extends AttentionElement {
     this.invalidate();
   }
 
-  /** Whether the cell stays when the pointer moves on. */
+  /** Whether the cursor stays on its cell when the pointer moves on. */
   get locked(): boolean {
     return this.#isLocked;
   }
@@ -188,7 +193,7 @@ export class AttentionMap extends AttentionElement {
     this.invalidate();
   }
 
-  /** The part in sight; what is set is widened to the map's own proportions. */
+  /** The visible part. A part that you set is widened to the proportions of the map. */
   get view(): MapView {
     if (this.#nextView) this.flush();
     const { rows, columns } = this.#zooming.sight;
@@ -200,7 +205,7 @@ export class AttentionMap extends AttentionElement {
     this.invalidate();
   }
 
-  /** Your own words for the read-out. */
+  /** A function that writes the text for a cell. Default: a sentence in English. */
   get describe(): ((reading: CellReading) => string) | undefined {
     return this.#describe;
   }
@@ -209,16 +214,21 @@ export class AttentionMap extends AttentionElement {
     this.invalidate();
   }
 
-  /** Enlarges the middle of the view. */
+  /** Zooms in by a factor, around the middle of the view. */
   zoomBy(factor: number): void {
     this.#zooming.scaleBy(factor);
   }
 
+  /** Shows the whole map. */
   resetView(): void {
     this.#zooming.reset();
   }
 
-  /** The view as the text of an SVG file. */
+  /**
+   * The view as the text of an SVG file.
+   *
+   * @throws Error if nothing is drawn.
+   */
   toSVG(): string {
     this.flush();
     const { map, layout, theme } = this.#drawn();
@@ -228,7 +238,12 @@ export class AttentionMap extends AttentionElement {
     return mapSvg({ title, layout, sight, ...map.picture(scene), table: this.#table(), tokens: this.names, theme });
   }
 
-  /** The view as a PNG file. */
+  /**
+   * The view as a PNG file.
+   *
+   * @param pixelRatio - Pixels of the file for each CSS pixel. Default 2.
+   * @throws Error if nothing is drawn, or if the picture is too large.
+   */
   toPNG({ pixelRatio = 2 }: { readonly pixelRatio?: number } = {}): Promise<Blob> {
     this.flush();
     const { layout, theme } = this.#drawn();
@@ -244,7 +259,12 @@ export class AttentionMap extends AttentionElement {
     });
   }
 
-  /** The exact numbers as comma-separated values, of the view if no part is named. Hidden cells are empty. */
+  /**
+   * The exact numbers as comma-separated values. Hidden cells are empty.
+   *
+   * @param part - The rows and columns. Default: the view.
+   * @throws Error if nothing is drawn.
+   */
   async toCSV(part: Partial<MapView> = {}): Promise<string> {
     this.flush();
     const { data, map } = this.#drawn();
@@ -305,7 +325,7 @@ export class AttentionMap extends AttentionElement {
     this.#showCursor();
   }
 
-  // ——— where things are
+  // ——— layout
 
   #place(): void {
     const cells = { rows: this.data!.queries, columns: this.data!.keys };
@@ -340,7 +360,7 @@ export class AttentionMap extends AttentionElement {
     if (byVisitor) this.emit("viewchange", this.view);
   }
 
-  // ——— what is computed
+  // ——— rows to compute
 
   #scene(pixelRatio: number): Scene {
     const { width, height } = this.#layout!;
@@ -348,7 +368,7 @@ export class AttentionMap extends AttentionElement {
     return { head: this.head, sight: this.#zooming.sight, pixels };
   }
 
-  /** Asks for the cell being read first, then for what is in sight, then for small pictures if they cost little. */
+  /** Asks for rows: first of the cell under the cursor, then of the view, then of small pictures if they are cheap. */
   #wish(): void {
     const map = this.#map!;
     const slices = this.slices!;
@@ -374,7 +394,7 @@ export class AttentionMap extends AttentionElement {
     this.emit("slices", { done, total });
   }
 
-  // ——— what is painted
+  // ——— painting
 
   #table(head = this.head): ColourTable {
     const { low, high } = this.#map!.summary(head);
@@ -394,7 +414,7 @@ export class AttentionMap extends AttentionElement {
     this.#hiddenKey.hidden = !this.#paint(this.#canvas.getContext("2d")!, scale);
   }
 
-  /** Paints plot and labels; returns whether something in it is hidden. */
+  /** Paints the plot and the labels. Returns whether the plot has hidden cells. */
   #paint(context: CanvasRenderingContext2D, scale: number): boolean {
     const layout = this.#layout!;
     const { theme } = this.#look!;
@@ -460,7 +480,7 @@ export class AttentionMap extends AttentionElement {
     return this.kind === "probs" ? percent(value) : number(value);
   }
 
-  // ——— the cell being read
+  // ——— the cell under the cursor
 
   #reading(): CellReading | null {
     if (!this.#cell || !this.#map) return null;
@@ -491,7 +511,7 @@ export class AttentionMap extends AttentionElement {
     if (this.#readout.textContent !== text) this.#readout.textContent = text;
   }
 
-  /** Moves the cursor and tells of it. What the pointer passes over is not read aloud. */
+  /** Moves the cursor and emits an event. A cell that the pointer only passes over is not read aloud. */
   #read(cell: Cell | null, isAloud: boolean): void {
     if (cell?.query === this.#cell?.query && cell?.key === this.#cell?.key) return;
     this.#cell = cell;
@@ -514,7 +534,7 @@ export class AttentionMap extends AttentionElement {
     this.emit("headchange", { head });
   }
 
-  // ——— hands
+  // ——— pointer and keyboard
 
   #listen(): void {
     const grid = this.#cursor.element;
@@ -533,7 +553,7 @@ export class AttentionMap extends AttentionElement {
     });
   }
 
-  /** Once for each picture of the screen, however many moves it had. */
+  /** Handles pointer moves at most once in an animation frame. */
   #pointed(event: PointerEvent): void {
     this.#pointer = { x: event.offsetX, y: event.offsetY };
     if (this.#isLocked || this.#zooming.isDragging || event.pointerType === "touch") return;
@@ -640,7 +660,7 @@ function contains(
   return query < queries && key < keys;
 }
 
-/** Two digits after the point are what a cell has room for. */
+/** A number with two decimals: a cell has no room for more. */
 function brief(value: number): string {
   return value.toFixed(2).replace("-", "−");
 }

@@ -1,58 +1,58 @@
 import type { HiddenRule } from "./visibility.js";
 
-/** Indices from … to − 1. */
+/** The indices from `from` to `to − 1`. */
 export interface Span {
   readonly from: number;
   readonly to: number;
 }
 
-/** What a score that takes no part is. */
+/** The value of a hidden score. */
 export const HIDDEN = -Infinity;
 
-/** Something for each axis of a map: rows are queries, columns are keys. */
+/** A value for each axis of a map: rows are queries, columns are keys. */
 export interface ByAxis<T> {
   readonly rows: T;
   readonly columns: T;
 }
 
-/** Rows of numbers, of which some may not be here yet. */
+/** Reads a row of numbers; undefined if the row has not arrived. */
 export type Rows = (index: number) => ArrayLike<number> | undefined;
 
-/** Whether a number, and not the other, stands for both: the larger one, or the one farther from zero. */
+/** Whether a number replaces another one as the value of a block: it is larger, or farther from zero. */
 export type Stronger = (candidate: number, than: number) => boolean;
 
 export const larger: Stronger = (candidate, than) => candidate > than;
 export const fartherFromZero: Stronger = (candidate, than) =>
   than === -Infinity || Math.abs(candidate) > Math.abs(than);
 
-/** Blocks of cells, each with the strongest of them: −∞ where all are hidden, NaN where one is NaN. */
+/** Blocks of cells. The value of a block is its strongest cell: −∞ if all are hidden, NaN if one is NaN. */
 export interface Bins {
-  /** Cells that the blocks cover: the part asked for, widened to whole blocks. */
+  /** The cells in the blocks: the part asked for, widened to whole blocks. */
   readonly cells: ByAxis<Span>;
   readonly across: number;
   readonly down: number;
   readonly values: Float32Array;
-  /** 1 for a row of blocks whose cells are all here. */
+  /** 1 for a row of blocks whose cells have all arrived. */
   readonly known: Uint8Array;
 }
 
 export interface BinRule {
   readonly stronger: Stronger;
   readonly isHidden: ((row: number, column: number) => boolean) | undefined;
-  /** What the numbers of a row are divided by; 1 if absent. */
+  /** The number by which a row's numbers are divided. Default 1. */
   readonly unitOf?: ((row: number) => number) | undefined;
 }
 
-/** The rule of one head. */
+/** The rule for one head. */
 export function ofHead(rule: HiddenRule | undefined, head: number): BinRule["isHidden"] {
   return rule && ((query, key) => rule(query, key, head));
 }
 
 /**
- * Reduces a part of a grid to blocks. Blocks are counted from cell 0, so that a moved view has the same ones.
+ * Reduces a part of a grid to blocks. Block borders are counted from cell 0, so a moved view has the same blocks.
  *
- * @param extents - Rows and columns of the grid: blocks end there.
- * @param block - Cells of a block along each axis.
+ * @param extents - Rows and columns of the grid; the blocks end there.
+ * @param block - Rows and columns of a block, in cells.
  */
 export function bin(
   rowOf: Rows,
@@ -81,7 +81,7 @@ export function bin(
       for (; j < end; ++j) {
         const value = row[j]! / unit;
         if (value === HIDDEN || isHidden?.(i, j)) continue;
-        // a value that differs from itself is NaN, which nothing is stronger than
+        // NaN is the only value that differs from itself, and no other value is stronger
         if (stronger(value, most) || value !== value) most = value;
       }
       values[y * across + x] = most;

@@ -1,17 +1,18 @@
 import { hcl, lab, rgb } from "d3-color";
 import { interpolateLab, piecewise } from "d3-interpolate";
 
-/** What the numbers are: probabilities from 0 up, or scores of either sign. */
+/** `"probs"`: probabilities of at least 0. `"scores"`: numbers of either sign. */
 export const KINDS = ["probs", "scores"] as const;
 export type Kind = (typeof KINDS)[number];
 
 export const PALETTES = ["auto", "viridis", "cividis", "magma", "purple-orange", "red-blue"] as const;
+/** The names of the palettes. */
 export type Palette = (typeof PALETTES)[number];
 
 /** A colour for each number from 0 to 1. */
 export type Ramp = (t: number) => string;
 
-/** Well-known maps by a few of their colours; in between they are nowhere farther off than a just visible step. */
+/** Well-known palettes, as a few of their colours. Between these, the error is below a just noticeable difference. */
 const NAMED: Readonly<Record<Kind, Readonly<Partial<Record<Palette, readonly string[]>>>>> = {
   probs: {
     viridis: ["#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#addc30", "#fde725"],
@@ -48,13 +49,14 @@ const NAMED: Readonly<Record<Kind, Readonly<Partial<Record<Palette, readonly str
   },
 };
 
-// Lightness runs one way, so they can be read without any hue; they start at the surface, so that nothing looks like nothing.
+// Lightness changes in one direction, so the palettes can be read without hue. They start near the surface's colour, so
+// that 0 looks like nothing.
 const ON_LIGHT = ["#a9d8da", "#4aa3bd", "#2b6ca3", "#273c7f", "#170f45"];
 const ON_DARK = ["#1d3b63", "#22678f", "#2f9aa5", "#86d0a8", "#fbf6c5"];
 const BELOW_ZERO = { light: ["#e6b07c", "#b3600f", "#5c2a00"], dark: ["#5b3a1c", "#c27a2c", "#ffd9a0"] };
 const ABOVE_ZERO = { light: ["#94bfe0", "#2f6fb0", "#0b2d5c"], dark: ["#1f4266", "#3f8fd0", "#bfe3ff"] };
 
-/** The colours of a kind on a surface; a palette of the other kind counts as `"auto"`. */
+/** The palette of a kind on a surface. A palette that belongs to the other kind counts as `"auto"`. */
 export function rampFor(kind: Kind, palette: Palette, surface: string): Ramp {
   const named = NAMED[kind][palette];
   if (named) return piecewise(interpolateLab, [...named]);
@@ -67,7 +69,9 @@ export function isDark(surface: string): boolean {
   return lab(surface).l < 50;
 }
 
-/** Black or white, whichever has more contrast with a colour (WCAG 2: they are even at this luminance). */
+/**
+ * Black or white: the one that has more contrast with a colour (WCAG 2). At this luminance both have the same contrast.
+ */
 export function inkOn(background: string): string {
   return luminance(background) > 0.179 ? "#000" : "#fff";
 }
@@ -78,24 +82,27 @@ function luminance(colour: string): number {
   return 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
 }
 
-/** Okabe and Ito's colours, made lighter or darker for contrast of 3 : 1 with the surface. */
+/** The colours of Okabe and Ito, made lighter or darker for a contrast of 3 : 1 with the surface. */
 const FEW_HEADS = {
   light: ["#0072b2", "#c2410c", "#007a5a", "#9d4784", "#8a6d00", "#2a86b8", "#4d4d4d", "#7a2ea0"],
   dark: ["#56b4e9", "#ff9a5c", "#2fc79a", "#e79ac9", "#f0e442", "#7aa5ff", "#c9c9c9", "#c59bff"],
 };
 
-/** One colour for each head: eight that everybody can tell apart, or hues around the circle when there are more. */
+/**
+ * A colour for each head. Up to eight heads get colours that colour-blind people can tell apart. More heads get hues
+ * around the colour circle.
+ */
 export function headColours(heads: number, surface: string): string[] {
   const theme = isDark(surface) ? "dark" : "light";
   if (heads <= FEW_HEADS[theme].length) return FEW_HEADS[theme].slice(0, heads);
-  // lightness alternates: neighbours on the circle differ in more than the hue
+  // lightness alternates, so that neighbours on the circle differ in more than hue
   const lightness = theme === "dark" ? [82, 68] : [36, 50];
   return Array.from({ length: heads }, (_, h) => hcl((360 * h) / heads + 20, 60, lightness[h % 2]!).formatHex());
 }
 
 const SHADES = 256;
 
-/** Colours by number, as the bytes of a picture. */
+/** A table of colours as the bytes of a picture, for the numbers from `low` to `high`. */
 export interface ColourTable {
   readonly low: number;
   readonly high: number;
@@ -111,13 +118,13 @@ export function colourTable(ramp: Ramp, low: number, high: number): ColourTable 
   return { low, high, bytes };
 }
 
-/** Where a number's colour starts in `bytes`; beyond the ends it is the last one. */
+/** The index in `bytes` of a number's colour. Numbers outside the range get the first or the last colour. */
 export function shadeOf(value: number, { low, high }: ColourTable): number {
   const t = high > low ? (value - low) / (high - low) : 0;
   return 4 * Math.round(Math.min(Math.max(t, 0), 1) * (SHADES - 1));
 }
 
-/** The same as a CSS colour. */
+/** The colour of a number, as CSS text. */
 export function colourOf(value: number, table: ColourTable): string {
   const at = shadeOf(value, table);
   return `rgb(${table.bytes.subarray(at, at + 3).join(", ")})`;

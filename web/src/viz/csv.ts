@@ -1,4 +1,4 @@
-/** A table as RFC 4180 has it: lines end in CR LF, quotes are doubled. */
+/** A table as CSV text (RFC 4180): lines end in CR LF, quotes are doubled. */
 export function csv(rows: readonly (readonly (string | number)[])[]): string {
   return rows.map((row) => `${row.map(field).join(",")}\r\n`).join("");
 }

@@ -2,13 +2,13 @@ import { pixelOf } from "./axis.js";
 import type { ByAxis, Span } from "./bins.js";
 import { make } from "./make.js";
 
-/** A place in the map. */
+/** A cell of the map, by its indices. */
 export interface Cell {
   readonly query: number;
   readonly key: number;
 }
 
-/** What the cursor says of its cell. */
+/** The texts for the cell under the cursor. */
 export interface CursorTexts {
   readonly query: string;
   readonly key: string;
@@ -16,8 +16,8 @@ export interface CursorTexts {
 }
 
 /**
- * The grid that assistive technology sees, over the canvas: one cell of it and its two headers exist, and move.
- * They are the picture of the cursor too: a frame around the cell, two bands, two labels with the full tokens.
+ * The grid for assistive technology, above the canvas. Only one cell and its two headers exist as elements; they move
+ * with the cursor. They also draw the cursor: a frame around the cell, two bands, and two labels with the full tokens.
  */
 export class Cursor {
   readonly #columnHeader = make("span", { role: "columnheader", class: "pill key" });
@@ -34,7 +34,7 @@ export class Cursor {
     this.#row,
   );
 
-  /** Tells assistive technology what the grid is. */
+  /** Gives assistive technology the name and the size of the grid. */
   describe(label: string, cells: ByAxis<number>): void {
     this.element.setAttribute("aria-label", label);
     this.element.setAttribute("aria-rowcount", String(cells.rows + 1));
@@ -45,7 +45,7 @@ export class Cursor {
     Object.assign(this.element.style, { left: px(left), top: px(top), width: px(width), height: px(height) });
   }
 
-  /** Shows a cell, or none. */
+  /** Shows the cursor at a cell; null hides it. */
   show(cell: Cell | null, texts: CursorTexts, plot: CursorPlot, isLocked: boolean): void {
     this.element.classList.toggle("active", cell !== null);
     this.element.classList.toggle("locked", isLocked);
@@ -63,9 +63,9 @@ export class Cursor {
     place(this.#frame, x, y, cellWidth, cellHeight);
     place(this.#bands[0], 0, y, width, cellHeight);
     place(this.#bands[1], x, 0, cellWidth, height);
-    // over its row's label, and over the plot as far as it does not fit
+    // covers its row's label, and part of the plot if it does not fit there
     this.#rowHeader.style.transform = `translate(max(${px(-plot.left)}, -100% - 3px), calc(${px(y + cellHeight / 2)} - 50%))`;
-    // over the middle of its column, and inside the element as far as it fits
+    // centred above its column, but inside the element if it fits
     const middle = x + cellWidth / 2;
     const inside = `max(${px(-plot.left - middle)}, min(-50%, ${px(width + plot.right - middle)} - 100%))`;
     this.#columnHeader.style.transform = `translateX(${px(middle)}) translateX(${inside})`;
@@ -82,9 +82,9 @@ export class Cursor {
   }
 }
 
-/** The plot that the cursor lies over. */
+/** The plot under the cursor, in CSS pixels. */
 export interface CursorPlot {
-  /** What is left of the element to its left and right. */
+  /** The space in the element to the left and right of the plot. */
   readonly left: number;
   readonly right: number;
   readonly width: number;

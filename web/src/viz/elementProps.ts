@@ -1,7 +1,7 @@
 import type { AttentionHeads, AttentionHeadsEvents } from "./attentionHeads.js";
 import type { AttentionMap, AttentionMapEvents } from "./attentionMap.js";
 
-/** `onNAME` for each event, as React, Preact and Svelte have them. */
+/** An `onNAME` property for each event, as React, Preact and Svelte use them. */
 type Handlers<Events> = { readonly [Type in keyof Events & string as `on${Type}`]?: (event: Events[Type]) => void };
 
 type Both =
@@ -21,7 +21,10 @@ type Both =
 type OfMap = Both | "kind" | "head" | "range" | "palette" | "values" | "cell" | "locked" | "view" | "describe";
 type OfHeads = Both | "threshold" | "enabled" | "selection";
 
-/** What a framework may set on each element, and the events it may listen to. `headwise/viz/react` tells React's JSX. */
+/**
+ * The properties that a framework may set on each element, and the handlers of their events. `headwise/viz/react`
+ * declares them for the JSX of React.
+ */
 export interface ElementProps {
   "attention-map": Partial<Pick<AttentionMap, OfMap>> & Handlers<AttentionMapEvents>;
   "attention-heads": Partial<Pick<AttentionHeads, OfHeads>> & Handlers<AttentionHeadsEvents>;

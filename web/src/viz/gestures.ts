@@ -1,16 +1,19 @@
 import type { Place } from "./view.js";
 
 export interface GestureEvents {
-  /** Whether there is room to drag; if not, one finger scrolls the page. */
+  /** Whether the map can be dragged. If not, one finger scrolls the page. */
   readonly canPan: () => boolean;
   readonly onPan: (by: Place) => void;
   readonly onZoom: (factor: number, at: Place, isSmooth: boolean) => void;
 }
 
-/** Pixels that a pointer moves before it drags. */
+/** How many pixels a pointer must move to start a drag. */
 const DRAG = 4;
 
-/** Wheel, drag, pinch and double click over an element, told as moves and zooms in shares of its size. */
+/**
+ * Wheel, drag, pinch and double click on an element. They are reported as moves and zooms, in shares of the element's
+ * size.
+ */
 export class Gestures {
   readonly #pointers = new Map<number, Place>();
   #start: Place | undefined;
@@ -30,10 +33,10 @@ export class Gestures {
       target.addEventListener(type, (event) => this.#up(event));
     }
     for (const type of ["touchstart", "touchmove"] as const) {
-      // one finger may scroll the page; two are ours, or the browser would cancel their pointers
+      // one finger may scroll the page; with two the browser would cancel the pointers
       target.addEventListener(type, (event) => event.touches.length > 1 && event.preventDefault(), { passive: false });
     }
-    // the end of a drag is no click
+    // a drag ends with a click, which must do nothing
     target.addEventListener("click", (event) => this.#isDragging && event.stopImmediatePropagation(), true);
   }
 
@@ -41,7 +44,7 @@ export class Gestures {
     return this.#isDragging;
   }
 
-  /** Pinching a touchpad comes as Ctrl + wheel; the wheel alone scrolls the page until the map has the focus. */
+  /** A pinch on a touchpad arrives as Ctrl + wheel. The wheel alone scrolls the page unless the map has the focus. */
   #wheel(event: WheelEvent): void {
     const hasFocus = (this.target.getRootNode() as ShadowRoot).activeElement === this.target;
     if (!event.ctrlKey && !event.metaKey && !hasFocus) return;
@@ -64,7 +67,7 @@ export class Gestures {
     const now = this.#place(event);
     this.#pointers.set(event.pointerId, now);
     const [other] = others;
-    // of two fingers each moves the middle between them by half
+    // if there are two fingers, the middle between them moves half as far as each
     const share = other ? 1 / 2 : 1;
     this.events.onPan({ x: (now.x - before.x) * share, y: (now.y - before.y) * share });
     if (!other) return;
@@ -73,7 +76,7 @@ export class Gestures {
     this.events.onZoom(factor, middle, false);
   }
 
-  /** A pointer that has gone far enough is captured, so that it may leave the element. */
+  /** Captures a pointer that has moved far enough, so that it may leave the element. Returns whether it drags. */
   #drags(event: PointerEvent): boolean {
     if (!this.#isDragging) {
       const { x, y } = this.#start!;
@@ -86,7 +89,7 @@ export class Gestures {
 
   #up(event: PointerEvent): void {
     this.#pointers.delete(event.pointerId);
-    // after the click that follows
+    // after the click that ends the drag
     if (this.#pointers.size === 0) setTimeout(() => (this.#isDragging = false), 0);
   }
 

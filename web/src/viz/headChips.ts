@@ -1,11 +1,11 @@
 import { fill, make } from "./make.js";
 
-/** A switch for each head, in its colour. */
+/** A row of switches, one for each head in its colour. */
 export class HeadChips {
   readonly element = make("div", { part: "heads", class: "chips", role: "group", "aria-label": "Heads" });
   #chips: readonly HTMLButtonElement[] = [];
 
-  /** @param onToggle - `isAlone` when the visitor wants this head and no other. */
+  /** @param onToggle - `isAlone` is true if the visitor wants only this head. */
   constructor(readonly onToggle: (head: number, isAlone: boolean) => void) {}
 
   show(names: readonly string[], colours: readonly string[], enabled: ReadonlySet<number>): void {

@@ -1,6 +1,6 @@
 import { fill, make } from "./make.js";
 
-/** Small multiples: a radio button with a picture for each head. */
+/** Small pictures of the heads, as radio buttons. */
 export class HeadStrip {
   readonly element = make("div", { part: "heads", class: "strip", role: "radiogroup", "aria-label": "Head" });
   #buttons: readonly HTMLButtonElement[] = [];
@@ -9,7 +9,7 @@ export class HeadStrip {
     this.element.addEventListener("keydown", (event) => this.#step(event));
   }
 
-  /** One button for each name; existing ones stay, so that the focus does. */
+  /** Shows a button for each name. Existing buttons are kept, so that the focus stays. */
   show(names: readonly string[], chosen: number): void {
     this.element.hidden = names.length < 2;
     if (names.length !== this.#buttons.length) {

@@ -28,5 +28,5 @@ li[aria-selected="true"] { background: var(--ink); color: var(--surface); }
 .looking li:not(.linked, [aria-selected="true"], :hover, :focus-visible) { color: var(--quiet); }
 `;
 
-/** The height of a token, as above. */
+/** The height of a token in CSS pixels. It must equal the height in the style above. */
 export const TOKEN_HEIGHT = 26;

@@ -4,7 +4,7 @@ import type { Span } from "./bins.js";
 /** How the labels of an axis are drawn, in CSS pixels. */
 export interface AxisLabels {
   readonly texts: readonly { readonly cell: number; readonly text: string }[];
-  /** Radians that a column's labels are turned by; 0 or upwards to the right. */
+  /** The rotation of the labels of columns, in radians: 0, or upwards to the right. */
   readonly turn: number;
 }
 
@@ -13,10 +13,10 @@ const LINE = 15;
 const GAP = 6;
 const MAX_LETTERS = 14;
 
-/** Steep enough for narrow cells, flat enough to be read. */
+/** The angle of turned labels: steep enough for narrow cells, flat enough to be read. */
 const TURN = -Math.PI / 3.4;
 
-/** A token as a label: white space made visible, long ones cut. */
+/** A token as a label: white space is made visible, and long tokens are cut. */
 export function labelText(token: string): string {
   const shown = token.replaceAll("\n", "⏎").replace(/^\s+/, "␣");
   return shown.length > MAX_LETTERS ? `${shown.slice(0, MAX_LETTERS - 1)}…` : shown;
@@ -27,36 +27,39 @@ export function labelOf(tokens: readonly string[], cell: number): string {
   return token === undefined ? String(cell) : labelText(token);
 }
 
-/** Widths of the labels, of a thousand at most: enough to find a gutter by. */
+/** The widths of the labels, of at most a thousand of them. These are enough to size the space for labels. */
 export function labelWidths(tokens: readonly string[], cells: number, widthOf: (text: string) => number): number[] {
   return tokens.length > 0
     ? tokens.slice(0, 1000).map(labelText).map(widthOf)
     : [widthOf(String(Math.max(cells - 1, 0)))];
 }
 
-/** Labels lie flat where cells are wide enough for the widest, and positions always; tokens are turned where not. */
+/**
+ * The rotation of the labels of columns. They are flat if the widest fits its cell, or if they are positions. Otherwise
+ * they are turned.
+ */
 export function turnFor(widths: readonly number[], cell: number, areTokens: boolean): number {
   return areTokens && Math.max(0, ...widths) + GAP > cell ? TURN : 0;
 }
 
-/** What the labels of the columns need beyond the last of `columns` cells of a width. */
+/** How far the labels of columns reach beyond the last column. */
 export function overhang(widths: readonly number[], columns: number, cell: number, turn: number): number {
   if (turn === 0) return Math.ceil(Math.max(0, (widths.at(-1) ?? 0) - cell) / 2);
   const beyond = widths.map((width, column) => Math.cos(turn) * width + LINE / 2 - (columns - column - 0.5) * cell);
   return Math.ceil(Math.max(0, ...beyond));
 }
 
-/** Room above the plot. */
+/** The space that labels need above the plot. */
 export function headroom(widths: readonly number[], turn: number): number {
   return Math.ceil(turn ? Math.sin(-turn) * Math.max(0, ...widths) + LINE : LINE) + GAP;
 }
 
-/** Room to the left of the plot. */
+/** The space that labels need to the left of the plot. */
 export function sideroom(widths: readonly number[]): number {
   return Math.ceil(Math.max(LABEL_SIZE, ...widths)) + 2 * GAP;
 }
 
-/** Which cells of an axis are labelled, and with what. */
+/** Which cells of an axis have a label, and its text. */
 export function axisLabels(
   tokens: readonly string[],
   sight: Span,
@@ -68,12 +71,14 @@ export function axisLabels(
   return { texts: thinned(sight, size, room).map((cell) => ({ cell, text: labelOf(tokens, cell) })), turn };
 }
 
-/** Flat labels of tokens fit their cells (`turnFor`); positions are thinned by their digits. */
+/**
+ * The pixels that the longest position needs; 0 if there are tokens, whose flat labels fit their cells (see `turnFor`).
+ */
 function longestNumber(tokens: readonly string[], sight: Span): number {
   return tokens.length > 0 ? 0 : String(Math.ceil(sight.to)).length * 0.62 * LABEL_SIZE + 2 * GAP;
 }
 
-/** Where a label is anchored along its axis: the middle of its cell, or nothing if that is out of sight. */
+/** Where on its axis a label is anchored: the middle of its cell; undefined if that is not visible. */
 export function anchorOf(cell: number, sight: Span, size: number): number | undefined {
   const middle = pixelOf(cell + 0.5, sight, size);
   return middle >= 0 && middle <= size ? middle : undefined;

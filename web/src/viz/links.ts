@@ -2,7 +2,7 @@ import type { Span } from "./bins.js";
 import type { HiddenRule } from "./visibility.js";
 import { named, percent, type Tokens } from "./words.js";
 
-/** One weight, as a line from a query to a key. */
+/** A weight, drawn as a line from a query to a key. */
 export interface Link {
   readonly head: number;
   readonly query: number;
@@ -10,13 +10,13 @@ export interface Link {
   readonly weight: number;
 }
 
-/** Tokens of both columns. */
+/** Selected tokens of both columns, by index. */
 export interface TokenSelection {
   readonly queries: readonly number[];
   readonly keys: readonly number[];
 }
 
-/** Which links are wanted. */
+/** Which links are drawn. */
 export interface LinkFilter {
   readonly heads: readonly number[];
   readonly queries: Span;
@@ -25,7 +25,7 @@ export interface LinkFilter {
   readonly rule: HiddenRule | undefined;
 }
 
-/** The links of the rows that are here, weakest first. A column without a selection counts as selected whole. */
+/** The links of the rows that have arrived, weakest first. A column without a selection counts as wholly selected. */
 export function linksOf(
   rowOf: (head: number, query: number) => Float32Array | undefined,
   { heads, queries, selection, threshold, rule }: LinkFilter,
@@ -52,7 +52,7 @@ function wanted(tokens: readonly number[]): (token: number) => boolean {
 
 const TOLD = 3;
 
-/** The strongest links in words. */
+/** A sentence about the strongest links. */
 export function linkSentence(
   links: readonly Link[],
   selection: TokenSelection,

@@ -1,6 +1,9 @@
 type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** An element with attributes and children; an attribute that is false or undefined is left out, true is empty. */
+/**
+ * Makes an element with attributes and children. An attribute that is false or undefined is left out; true makes it
+ * empty.
+ */
 export function make<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   attributes: Attributes = {},
@@ -14,7 +17,7 @@ export function make<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** Puts children in place of what an element holds. As arguments of `replaceChildren` a long list overflows the stack. */
+/** Replaces the children of an element. `replaceChildren(...children)` would overflow the stack with a long list. */
 export function fill(element: Element, children: readonly Node[]): void {
   const fragment = document.createDocumentFragment();
   for (const child of children) fragment.append(child);

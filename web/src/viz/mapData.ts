@@ -5,25 +5,25 @@ import type { Slice, Slices } from "./slices.js";
 import { Summary } from "./summary.js";
 import type { HiddenRule } from "./visibility.js";
 
-/** A part of a head in blocks as large as the pixels they go to, or single cells. */
+/** A part of a head, reduced to blocks as large as pixels, or to single cells. */
 export interface Picture {
   readonly bins: Bins;
   readonly block: ByAxis<number>;
 }
 
-/** The part of a head that a picture of so many pixels is made of. */
+/** The part of a head that is drawn, and the size of its picture in pixels. */
 export interface Scene {
   readonly head: number;
   readonly sight: ByAxis<Span>;
   readonly pixels: ByAxis<number>;
 }
 
-/** Between slices and pictures: knows which rows a scene needs, and reduces them to its pixels. */
+/** Stands between slices and pictures. It knows which rows a scene needs, and reduces them to pixels. */
 export class MapData {
   readonly #summaries = new Map<number, Summary>();
   readonly #extents: ByAxis<number>;
 
-  /** @param inUnits - Whether each row is seen as parts of its own maximum. */
+  /** @param inUnits - Whether each row is divided by its own maximum. */
   constructor(
     readonly slices: Slices,
     readonly rule: HiddenRule | undefined,
@@ -54,13 +54,13 @@ export class MapData {
     return { bins: bin(rowOf, this.#extents, part, block, { ...this.#binRule(head), unitOf }), block };
   }
 
-  /** The slices that a scene is made of, whether they are here or not. */
+  /** The slices that a scene needs, whether they have arrived or not. */
   slicesOf({ head, sight }: Scene): Slice[] {
     const { from, to } = whole(sight.rows);
     return this.slices.slicesOf(head, from, to);
   }
 
-  /** Whether the scene can do without asking for a slice. */
+  /** Whether the scene can be drawn without a slice that has not arrived. */
   has(scene: Scene, slice: Slice): boolean {
     if (!this.#fromSummary(scene)) return this.slices.has(slice);
     const from = slice.index * this.slices.rowsPerSlice;
@@ -74,7 +74,7 @@ export class MapData {
     return this.rule?.(query, key, head) === true || this.slices.row(head, query)?.[key] === -Infinity;
   }
 
-  /** Far away, or with more rows than are kept, the summary serves; near by the rows themselves. */
+  /** Whether a scene is drawn from the summary: it is far zoomed out, or it has more rows than are kept. */
   #fromSummary(scene: Scene): boolean {
     const summary = this.summary(scene.head);
     if (!summary.isUseful) return false;

@@ -1,7 +1,7 @@
 import type { ByAxis } from "./bins.js";
 import { headroom, overhang, sideroom, turnFor } from "./labels.js";
 
-/** Where the plot lies in the element, and the turn of the labels above it; in CSS pixels and radians. */
+/** Where the plot is in the element, in CSS pixels, and the rotation of the labels above it, in radians. */
 export interface MapLayout {
   readonly left: number;
   readonly top: number;
@@ -11,24 +11,27 @@ export interface MapLayout {
   readonly turn: number;
 }
 
-/** Widths of the labels of both axes. */
+/** The widths of the labels of both axes. */
 export interface Labels {
   readonly queries: readonly number[];
   readonly keys: readonly number[];
-  /** Whether the keys have tokens; positions are short. */
+  /** Whether the keys have tokens. Without tokens the labels are positions, which are short. */
   readonly areTokens: boolean;
 }
 
-/** Cells of a small matrix do not grow beyond this. */
+/** The largest cell of a small matrix, in CSS pixels. */
 const LARGEST_CELL = 64;
 
-/** A plot of a single row or column is no thinner. */
+/** The smallest width and height of a plot. */
 const THINNEST = 28;
 
-/** Each pass knows the cells of the one before: the room that turned labels need depends on them, and they on it. */
+/**
+ * The layout is computed three times: turned labels need space that depends on the cell size, and the cell size depends
+ * on that space.
+ */
 const PASSES = 3;
 
-/** Square cells in the room there is; only a plot that would be a mere line is made thicker. */
+/** Square cells that fill the space. Only a plot that would be very thin is made thicker. */
 export function mapLayout(cells: ByAxis<number>, room: number, maxHeight: number, labels: Labels): MapLayout {
   const left = sideroom(labels.queries);
   let right = 0;

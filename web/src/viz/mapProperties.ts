@@ -3,16 +3,19 @@ import { OptionError } from "../errors/errors.js";
 import type { Cell } from "./cursor.js";
 import { assigned, readFields, readPair } from "./property.js";
 
-/** What the full colour stands for: the head's maximum, each row's, 1, or given ends. */
+/**
+ * Which number gets the full colour: `"max"`, the maximum of the head; `"row"`, the maximum of each row; `"unit"`, 1;
+ * or `[low, high]`, the ends of the palette.
+ */
 export type Range = "max" | "row" | "unit" | readonly [low: number, high: number];
 
-/** A part of the map: `[from, to]` are cells from … to − 1. */
+/** A part of the map. `[from, to]` are the cells from `from` to `to − 1`. */
 export interface MapView {
   readonly queries: readonly [from: number, to: number];
   readonly keys: readonly [from: number, to: number];
 }
 
-/** However large the map is. */
+/** The whole map, of any size. */
 const WHOLE: MapView = { queries: [0, Infinity], keys: [0, Infinity] };
 
 export function isRangeName(value: unknown): value is "max" | "row" | "unit" {

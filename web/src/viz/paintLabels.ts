@@ -8,7 +8,7 @@ export function fontOf(theme: Theme, weight = 400): string {
   return `${weight} ${LABEL_SIZE}px ${theme.fontFamily}`;
 }
 
-/** Draws the labels of both axes and their names into the gutters; the context counts CSS pixels. */
+/** Draws the labels and names of both axes beside the plot. The context's unit is the CSS pixel. */
 export function paintLabels(
   context: CanvasRenderingContext2D,
   layout: MapLayout,

@@ -1,6 +1,6 @@
 import type { Link } from "./links.js";
 
-/** Where links run, in CSS pixels: from the left edge to the right one. */
+/** Where links are drawn, in CSS pixels: from the left edge to the right edge. */
 export interface LinkPlot {
   readonly width: number;
   readonly height: number;
@@ -12,7 +12,7 @@ export interface LinkPlot {
 /** Pixels between the lines of two heads that join the same tokens. */
 const SPREAD = 2;
 
-/** Draws links as curves, opacity and width for the weight. The context counts CSS pixels. */
+/** Draws links as curves. Opacity and width show the weight. The context's unit is the CSS pixel. */
 export function paintLinks(
   context: CanvasRenderingContext2D,
   links: readonly Link[],
@@ -39,12 +39,12 @@ export function paintLinks(
   context.globalAlpha = 1;
 }
 
-/** The middle of a token. */
+/** The middle of a token, in CSS pixels from the top. */
 export function heightOf(token: number, { scrolled, tokenHeight }: LinkPlot): number {
   return (token + 0.5) * tokenHeight - scrolled;
 }
 
-/** Whether some of a link may be in sight. */
+/** Whether a part of a link may be visible. */
 export function isInSight({ query, key }: Link, plot: LinkPlot): boolean {
   const [a, b] = [heightOf(query, plot), heightOf(key, plot)];
   return Math.max(a, b) > -plot.tokenHeight && Math.min(a, b) < plot.height + plot.tokenHeight;

@@ -3,7 +3,7 @@ import type { Bins, ByAxis, Span } from "./bins.js";
 import { colourOf, inkOn, shadeOf, type ColourTable } from "./colours.js";
 import { make } from "./make.js";
 
-/** Where on a canvas cells are drawn, in its pixels, and which of them. */
+/** Where on a canvas cells are drawn, in its pixels, and which cells. */
 export interface Plot {
   readonly left: number;
   readonly top: number;
@@ -12,10 +12,10 @@ export interface Plot {
   readonly sight: ByAxis<Span>;
 }
 
-/** Numbers that are none stand out from every palette. */
+/** The colour of NaN. It differs clearly from every palette. */
 const NOT_A_NUMBER = [255, 0, 144, 255];
 
-/** Blocks as a picture with a pixel for each; hidden and unknown ones are left clear. */
+/** Blocks as a picture with one pixel for each. Hidden and unknown blocks are transparent. */
 export function cellPicture(bins: Bins, table: ColourTable): ImageData {
   const picture = new ImageData(bins.across, bins.down);
   bins.values.forEach((value, i) => {
@@ -26,7 +26,7 @@ export function cellPicture(bins: Bins, table: ColourTable): ImageData {
   return picture;
 }
 
-/** The hidden blocks alone, opaque; undefined when there is none. */
+/** A picture of the hidden blocks only, opaque; undefined if there is none. */
 export function hiddenPicture(bins: Bins): ImageData | undefined {
   let any = false;
   const picture = new ImageData(bins.across, bins.down);
@@ -38,7 +38,7 @@ export function hiddenPicture(bins: Bins): ImageData | undefined {
   return any ? picture : undefined;
 }
 
-/** Draws blocks where they stand in the plot. What is hidden is hatched. Returns whether something was. */
+/** Draws blocks at their place in the plot. Hidden blocks are hatched. Returns whether there were any. */
 export function paintBins(
   context: CanvasRenderingContext2D,
   plot: Plot,
@@ -78,7 +78,7 @@ function drawPicture(
   const { rows, columns } = plot.sight;
   const x = pixelOf(cells.columns.from, columns, plot.width);
   const y = pixelOf(cells.rows.from, rows, plot.height);
-  // the last block may reach beyond the last cell: the plot's edge cuts it
+  // the last block may reach beyond the last cell; the edge of the plot cuts it off
   const right = pixelOf(cells.columns.from + across * block.columns, columns, plot.width);
   const bottom = pixelOf(cells.rows.from + down * block.rows, rows, plot.height);
   const small = canvasOf(picture.width, picture.height);
@@ -86,7 +86,7 @@ function drawPicture(
   context.drawImage(small.canvas, plot.left + x, plot.top + y, right - x, bottom - y);
 }
 
-/** Diagonal lines; `scale` is pixels of the canvas to one of CSS. */
+/** A pattern of diagonal lines. `scale` is canvas pixels for each CSS pixel. */
 export function hatchPattern(context: CanvasRenderingContext2D, colour: string, scale: number): CanvasPattern {
   const side = Math.round(6 * scale);
   const tile = canvasOf(side, side);
@@ -100,7 +100,7 @@ export function hatchPattern(context: CanvasRenderingContext2D, colour: string, 
   return context.createPattern(tile.canvas, "repeat")!;
 }
 
-/** Gaps between cells that are large enough to spare a pixel. */
+/** Draws gaps between cells, if the cells are large enough. */
 export function paintGaps(context: CanvasRenderingContext2D, plot: Plot, colour: string, scale: number): void {
   const { rows, columns } = plot.sight;
   const cell = Math.min(plot.width / (columns.to - columns.from), plot.height / (rows.to - rows.from));
@@ -114,7 +114,7 @@ export function paintGaps(context: CanvasRenderingContext2D, plot: Plot, colour:
   }
 }
 
-/** The number of each cell, if the cells have room for it. Blocks must be single cells. */
+/** Draws the number of each cell, if the cells are large enough. Blocks must be single cells. */
 export function paintValues(
   context: CanvasRenderingContext2D,
   plot: Plot,

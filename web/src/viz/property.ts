@@ -4,12 +4,13 @@ import { OptionError } from "../errors/errors.js";
 import { describe, isObject } from "../foreign/describe.js";
 import { isArray } from "../foreign/typedArray.js";
 
-// Readers of what a page assigns to a property of an element: undefined and null stand for the default.
+// These functions read values that a page assigns to properties of an element. undefined and null mean the default. A
+// wrong value is an OptionError.
 
-/** More entries than any axis has. */
+/** More texts than any axis has cells. */
 const MOST_TEXTS = 2 ** 24;
 
-/** The value as if it were an option of that name. */
+/** Reads a value like an option of that name. */
 export function assigned(element: string, name: string, value: unknown): OptionReader {
   return argument(new CallArguments(element), name, value ?? undefined);
 }
@@ -19,7 +20,7 @@ export function readChoice<V extends string>(element: string, name: string, valu
   return option.has(name) ? option.oneOf(name, choices, choices[0]!) : undefined;
 }
 
-/** An index of something of which there is at least one. */
+/** Reads an index. It is not compared with the number of items. */
 export function readIndex(element: string, name: string, value: unknown): number | undefined {
   return assigned(element, name, value).integer(name, { min: 0 });
 }
@@ -31,7 +32,7 @@ export function readText(element: string, name: string, value: unknown): string 
   return text;
 }
 
-/** A copy of a list of texts. */
+/** A frozen copy of a list of texts. */
 export function readTexts(element: string, name: string, value: unknown): readonly string[] {
   const option = assigned(element, name, value);
   if (!option.has(name)) return [];
@@ -54,7 +55,11 @@ export function readFunction<F>(element: string, name: string, value: F | null |
   return value ?? undefined;
 }
 
-/** A copy of two finite numbers. @param rule - What they are called. */
+/**
+ * A frozen copy of two finite numbers.
+ *
+ * @param rule - The expected form, for messages.
+ */
 export function readPair(call: CallArguments, path: string, value: unknown, rule: string): readonly [number, number] {
   const refuse = () => new OptionError(`${call.operation}: ${path} must be ${rule}, got ${describe(value)}`);
   if (!isList(value)) throw refuse();
@@ -68,7 +73,7 @@ export function readPair(call: CallArguments, path: string, value: unknown, rule
   return Object.freeze([first!, second!] as const);
 }
 
-/** The values that an object has under these names; it may have others. */
+/** Reads the named fields of an object. Other fields are allowed. */
 export function readFields<K extends string>(
   option: OptionReader,
   name: string,

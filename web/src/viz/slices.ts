@@ -1,28 +1,28 @@
 import type { AttentionSource } from "./source.js";
 
-/** Numbers of a slice: a megabyte is soon computed and worth a call. */
+/** Numbers of a slice. A megabyte is quick to compute, and large enough for one call. */
 const NUMBERS_PER_SLICE = 2 ** 18;
 
-/** One block of rows of one head. */
+/** A block of rows of one head. */
 export interface Slice {
   readonly head: number;
   readonly index: number;
 }
 
 export interface SliceEvents {
-  /** A slice has come; its rows can be read now. */
+  /** Called when a slice has arrived. Its rows can be read now. */
   readonly onSlice: (slice: Slice, rows: Float32Array) => void;
   readonly onError: (error: unknown) => void;
 }
 
 /**
- * Rows of a source in slices: asked for one at a time, in the order of the latest wishes, and kept up to a bound.
- * What is no longer wished for is not asked for; the slices used longest ago go first. A source that failed is asked no
- * more: whoever wants to try again makes new slices.
+ * Rows of a source, in slices. It asks for one slice at a time, in the order of the last call of `want`. Slices that
+ * are no longer wanted are not asked for. It keeps slices up to a limit, and drops those that were used longest ago.
+ * After an error it asks for nothing more: make new Slices to try again.
  */
 export class Slices {
   readonly rowsPerSlice: number;
-  /** Rows of one head that fit into the bound at once. */
+  /** How many rows of one head fit within the limit. */
   readonly rowsKept: number;
   readonly #kept = new Map<string, Float32Array>();
   readonly #capacity: number;
@@ -31,7 +31,7 @@ export class Slices {
   #hasFailed = false;
   #isClosed = false;
 
-  /** @param maximumBytes - Infinity for a source whose rows lie in memory anyway. */
+  /** @param maximumBytes - The limit. Infinity if the rows of the source are in memory anyway. */
   constructor(
     readonly source: AttentionSource,
     readonly events: SliceEvents,
@@ -39,12 +39,12 @@ export class Slices {
   ) {
     const { queries, keys } = source;
     this.rowsPerSlice = Math.min(Math.max(1, 2 ** Math.floor(Math.log2(NUMBERS_PER_SLICE / Math.max(keys, 1)))), 1024);
-    // two at the least, so that a row read across a border does not chase its neighbour out
+    // at least two: a row read next to a border must not drop the neighbouring slice
     this.#capacity = Math.max(2, Math.floor(maximumBytes / (4 * this.rowsPerSlice * Math.max(keys, 1))));
     this.rowsKept = Math.min(this.#capacity * this.rowsPerSlice, queries);
   }
 
-  /** A row if its slice is here. */
+  /** A row; undefined if its slice has not arrived. */
   row(head: number, query: number): Float32Array | undefined {
     const index = Math.floor(query / this.rowsPerSlice);
     const rows = this.#kept.get(nameOf({ head, index }));
@@ -52,7 +52,7 @@ export class Slices {
     return rows?.subarray(start, start + this.source.keys);
   }
 
-  /** The slices that hold these rows, from the first on. */
+  /** The slices that hold the rows from `from` to `to − 1`. */
   slicesOf(head: number, from: number, to: number): Slice[] {
     const first = Math.floor(from / this.rowsPerSlice);
     const end = Math.ceil(to / this.rowsPerSlice);
@@ -63,21 +63,21 @@ export class Slices {
     return this.#kept.has(nameOf(slice));
   }
 
-  /** Replaces what is wished for. Slices that are here already become the youngest. */
+  /** Replaces the list of wanted slices. Wanted slices that are already here count as just used. */
   want(slices: readonly Slice[]): void {
     for (const slice of slices) this.#refresh(slice);
     this.#wishes = this.#hasFailed ? [] : slices.filter((slice) => !this.has(slice));
     if (!this.#isAsking) this.#ask();
   }
 
-  /** Nothing is asked for any more, and what is on its way is dropped. */
+  /** Stops asking. A slice that arrives later is dropped. */
   close(): void {
     this.#isClosed = true;
     this.#wishes = [];
     this.#kept.clear();
   }
 
-  /** Asks for the wishes in turn; as long as the source answers at once, so does this. */
+  /** Asks for the wanted slices one after another. It does not wait if the source answers at once. */
   #ask(): void {
     while (this.#wishes.length > 0) {
       const [slice, ...rest] = this.#wishes as readonly [Slice, ...Slice[]];

@@ -5,23 +5,23 @@ import { describe, isObject } from "../foreign/describe.js";
 import { arrayKind, placeOf } from "../foreign/typedArray.js";
 import type { CheckedTensor, Dtype, Tensor } from "../tensor/tensor.js";
 
-/** Attention that is computed when it is looked at. */
+/** Attention that is computed when it is shown. */
 export interface AttentionSource {
   readonly heads: number;
   readonly queries: number;
   readonly keys: number;
   /**
-   * Rows `from … to − 1` of one head: `(to − from) × keys` numbers, row-major. They may be kept; they are never written.
-   * `−∞` is a hidden cell.
+   * Computes the rows `from` to `to − 1` of one head: `(to − from) × keys` numbers, row-major. −∞ is a hidden cell. The
+   * element copies the numbers and never writes to the array.
    */
   rows(head: number, from: number, to: number): Float32Array | Promise<Float32Array>;
 }
 
 /**
- * A tensor as a source: its rows are there at once, as views of its data.
+ * A tensor as a source. Its rows are views of its data.
  *
  * @param tensor - `[H, Sq, Skv]`, `[B, H, Sq, Skv]`, or `[Sq, Skv]` for one head.
- * @param batch - Which of the B sequences.
+ * @param batch - Which of the B batches.
  */
 export function tensorSource(tensor: Tensor<"float32">, batch = 0): AttentionSource {
   const { data, shape } = readTensor("probs", tensor, ["float32"]);
@@ -43,12 +43,12 @@ export function tensorSource(tensor: Tensor<"float32">, batch = 0): AttentionSou
   return { heads, queries, keys, rows };
 }
 
-/** A tensor as it is now: its shape and array read once, its numbers not copied. */
+/** Reads a tensor: its shape and array are read once, its numbers are not copied. */
 export function readTensor<D extends Dtype>(name: string, tensor: Tensor<D>, dtypes?: readonly D[]): CheckedTensor<D> {
   return new CallArguments("headwise/viz").tensor(name, tensor, dtypes);
 }
 
-/** A source whose extents are read once, and whose rows are copied when they come. */
+/** A source whose extents are read once, and whose rows are copied when they arrive. */
 export function readSource(given: AttentionSource): AttentionSource {
   const call = new CallArguments("headwise/viz");
   if (!isObject(given)) throw new OptionError(`headwise/viz: source must be an object, got ${describe(given)}`);
@@ -71,7 +71,7 @@ export function readSource(given: AttentionSource): AttentionSource {
   };
 }
 
-/** A copy of what a source gave. */
+/** Checks and copies the rows that a source returned. */
 function readRows(given: unknown, range: Parameters<AttentionSource["rows"]>, keys: number): Float32Array {
   const name = `source.rows(${range.join(", ")})`;
   if (arrayKind(given) !== "Float32Array")
@@ -86,7 +86,7 @@ function readRows(given: unknown, range: Parameters<AttentionSource["rows"]>, ke
   return new Float32Array(new Float32Array(buffer, byteOffset, length));
 }
 
-/** The shape with extents of 1 in front. */
+/** The shape, with extents of 1 added in front. */
 export function padded(shape: readonly number[], rank: number): number[] {
   return [...new Array<number>(rank - shape.length).fill(1), ...shape];
 }

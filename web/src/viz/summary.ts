@@ -1,12 +1,17 @@
 import { bin, HIDDEN, type BinRule, type Bins, type ByAxis, type Span } from "./bins.js";
 
-/** Blocks along a side of a summary: more than a screen has room for at once. */
+/** The largest number of blocks along a side of a summary. A screen shows fewer at once. */
 const MAX_BLOCKS = 1024;
 const ENDLESS = Infinity;
 
-/** What is remembered of a head when its rows may be forgotten: block maxima, each row's maximum, the extremes. */
+/**
+ * What is kept of a head when its rows may be dropped: the maximum of each block and of each row, and the smallest and
+ * largest number.
+ */
 export class Summary {
-  /** Cells of a block; 1 × 1 means that nothing is kept, as a summary would be as large as the head itself. */
+  /**
+   * Rows and columns of a block, in cells. 1 × 1 means that nothing is kept: the summary would be as large as the head.
+   */
   readonly block: ByAxis<number>;
   readonly #blocks: ByAxis<number>;
   readonly #values: Float32Array;
@@ -15,7 +20,7 @@ export class Summary {
   #low = ENDLESS;
   #high = HIDDEN;
 
-  /** @param inUnits - Whether a row's numbers count as parts of its own maximum. */
+  /** @param inUnits - Whether each row is divided by its own maximum. */
   constructor(
     readonly extents: ByAxis<number>,
     readonly rule: BinRule,
@@ -35,7 +40,7 @@ export class Summary {
     return this.block.rows * this.block.columns > 1;
   }
 
-  /** The extremes of the visible numbers seen so far; both 0 when there is none. */
+  /** The smallest visible number seen so far. This and `high` are 0 if there is none. */
   get low(): number {
     return this.#low === ENDLESS ? 0 : this.#low;
   }
@@ -43,7 +48,7 @@ export class Summary {
     return this.#high === HIDDEN ? 0 : this.#high;
   }
 
-  /** What is farthest from zero in a row that was seen, as a distance; 1 for a row of zeros. */
+  /** The largest absolute value in a row that was seen; 1 if all its numbers are 0. */
   unitOf(row: number): number {
     return this.#rowMaxima[row] || 1;
   }
@@ -52,7 +57,7 @@ export class Summary {
     return !this.#seen.subarray(from, to).includes(0);
   }
 
-  /** Takes whole rows in, from the given one on. */
+  /** Adds whole rows, the first of which has index `from`. */
   add(from: number, numbers: Float32Array): void {
     const { columns } = this.extents;
     const to = from + numbers.length / columns;
@@ -68,7 +73,7 @@ export class Summary {
     values.forEach((value, i) => this.#raise(start + i, value));
   }
 
-  /** A part in blocks whose sides are multiples of this summary's own. */
+  /** A part in blocks. Their sides must be multiples of the sides of this summary's blocks. */
   bins(part: ByAxis<Span>, block: ByAxis<number>): Bins {
     const rowOf = (y: number) =>
       this.hasSeen(inCells({ from: y, to: y + 1 }, this.block.rows, this.extents.rows))
@@ -111,7 +116,7 @@ export class Summary {
   }
 }
 
-/** A power of two, so that slices of rows and blocks share their borders. */
+/** The side of a block is a power of two, so that borders of slices are borders of blocks. */
 const blockOf = (cells: number) => 2 ** Math.max(0, Math.ceil(Math.log2(cells / MAX_BLOCKS)));
 const inBlocks = ({ from, to }: Span, block: number) => ({ from: Math.floor(from / block), to: Math.ceil(to / block) });
 const inCells = ({ from, to }: Span, block: number, end: number) => ({

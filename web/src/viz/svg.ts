@@ -6,7 +6,7 @@ import type { MapLayout } from "./mapLayout.js";
 import type { Theme } from "./theme.js";
 import type { Tokens } from "./words.js";
 
-/** Everything that a map's SVG file shows. */
+/** What the SVG file of a map shows. */
 export interface MapSvg {
   readonly title: string;
   readonly layout: MapLayout;
@@ -18,7 +18,7 @@ export interface MapSvg {
   readonly theme: Theme;
 }
 
-/** A map as an SVG file: a rectangle for each run of blocks of one colour, text for the labels. */
+/** A map as an SVG file: one rectangle for each run of blocks of the same colour, and text for the labels. */
 export function mapSvg(map: MapSvg): string {
   const { layout, theme } = map;
   const width = layout.left + layout.width + layout.right;
@@ -103,7 +103,7 @@ function columnLabels({ tokens, sight, layout }: MapSvg): string[] {
 
 export function escaped(text: string): string {
   const names: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
-  // characters that XML cannot hold at all are shown as the replacement character
+  // XML cannot contain these characters; they become the replacement character
   const held = text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd"); // eslint-disable-line no-control-regex
   return held.replace(/[&<>"]/g, (letter) => names[letter]!);
 }

@@ -4,12 +4,12 @@ const ROLES = ["surface", "ink", "quiet", "line", "accent", "hatch"] as const;
 
 export const THEMES = ["light", "dark"] as const;
 
-/** The colours in force, as `rgb()` or hex, and the font of canvas text. */
+/** The colours in use, as `rgb()` or hex, and the font for text on a canvas. */
 export type Theme = Readonly<Record<(typeof ROLES)[number] | "fontFamily", string>>;
 
 /**
- * Invisible elements that wear the theme's colours. A page may set them in any way (media query, class, custom property):
- * a transition of the probe ends whenever one of them changes, whoever changed it.
+ * Invisible elements that have the theme's colours. A page may change the colours in any way: a media query, a class, a
+ * custom property. Each change ends a transition of these elements, and that event reports the change.
  */
 export class ThemeProbe {
   readonly element: HTMLElement;
@@ -27,7 +27,7 @@ export class ThemeProbe {
   }
 }
 
-/** Canvas understands every colour of CSS, d3 only the plain ones: what canvas makes of it, in hex. */
+/** A CSS colour in hex. Canvas can read every CSS colour, d3 only simple ones; so canvas converts it. */
 function plainColour(colour: string): string {
   if (/^(#|rgb)/.test(colour)) return colour;
   const context = make("canvas", { width: 1, height: 1 }).getContext("2d", { willReadFrequently: true })!;
@@ -36,7 +36,7 @@ function plainColour(colour: string): string {
   return `rgba(${context.getImageData(0, 0, 1, 1).data.join(", ")})`.replace(/, 255\)$/, ", 1)");
 }
 
-/** Colours of both elements. `light-dark()` follows `color-scheme`, which follows the system unless somebody sets it. */
+/** The colours of both elements. `light-dark()` follows `color-scheme`, which follows the system if nothing sets it. */
 export const THEME_CSS = `
 :host {
   color-scheme: light dark;

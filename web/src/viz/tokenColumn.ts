@@ -2,10 +2,10 @@ import { labelOf } from "./labels.js";
 import { fill, make } from "./make.js";
 
 export interface TokenColumnEvents {
-  /** The token under the pointer or the focus; undefined when there is none any more. */
+  /** Called with the token under the pointer or the focus; undefined if there is none any more. */
   readonly onLook: (token: number | undefined) => void;
   readonly onSelect: (selected: readonly number[]) => void;
-  /** The visitor goes to the other column. */
+  /** Called if the visitor moves to the other column. */
   readonly onCross: (token: number) => void;
 }
 
@@ -18,13 +18,13 @@ const STEPS: Readonly<Record<string, number>> = {
   End: Infinity,
 };
 
-/** A list of tokens of which several can be selected; one of them is in the tab order. */
+/** A list of tokens. Several can be selected. One of them is in the tab order. */
 export class TokenColumn {
   readonly element: HTMLElement;
   #options: readonly HTMLElement[] = [];
   #selected: readonly number[] = [];
   #active = 0;
-  /** Where a span selected with Shift starts. */
+  /** Where a selection with Shift starts. */
   #anchor = 0;
 
   constructor(
@@ -66,7 +66,7 @@ export class TokenColumn {
     });
   }
 
-  /** Marks tokens that are linked with the one in focus. */
+  /** Marks the tokens that have a link to the token in focus. */
   mark(tokens: ReadonlySet<number>): void {
     this.#options.forEach((option, token) => option.classList.toggle("linked", tokens.has(token)));
   }

@@ -1,13 +1,13 @@
 import type { ByAxis, Span } from "./bins.js";
 
-/** A part of a map: `1 / zoom` of each axis, starting at `x` and `y`, all as shares of the whole. */
+/** A part of a map: `1 / zoom` of each axis, from `x` and `y` on. All are shares of the whole. */
 export interface View {
   readonly zoom: number;
   readonly x: number;
   readonly y: number;
 }
 
-/** A place in the plot, as shares of its width and height. */
+/** A point in the plot, as shares of its width and height. */
 export interface Place {
   readonly x: number;
   readonly y: number;
@@ -20,19 +20,19 @@ export function sightOf({ zoom, x, y }: View, cells: ByAxis<number>): ByAxis<Spa
   return { rows: span(y, cells.rows), columns: span(x, cells.columns) };
 }
 
-/** Enlarges by a factor, up to `most`; what is at the place stays there. */
+/** Zooms in by a factor, up to the zoom `most`. The point `at` stays where it is. */
 export function zoomed(view: View, factor: number, at: Place, most: number): View {
   const zoom = Math.min(Math.max(view.zoom * factor, 1), most);
   const gained = 1 / view.zoom - 1 / zoom;
   return inside({ zoom, x: view.x + at.x * gained, y: view.y + at.y * gained });
 }
 
-/** Moves what is in sight by shares of the plot. */
+/** Moves a view by shares of the plot. */
 export function panned(view: View, { x, y }: Place): View {
   return inside({ zoom: view.zoom, x: view.x - x / view.zoom, y: view.y - y / view.zoom });
 }
 
-/** The smallest view around the middle of both spans that holds them. */
+/** The smallest view that holds both spans. Their middle is its middle. */
 export function viewOf({ rows, columns }: ByAxis<Span>, cells: ByAxis<number>, most: number): View {
   const zooms = [cells.rows / (rows.to - rows.from), cells.columns / (columns.to - columns.from), most];
   const zoom = Math.max(1, Math.min(...zooms));
@@ -40,11 +40,11 @@ export function viewOf({ rows, columns }: ByAxis<Span>, cells: ByAxis<number>, m
   return inside({ zoom, x: start(columns, cells.columns), y: start(rows, cells.rows) });
 }
 
-/** Between two views, as the eye expects it: the zoom grows by equal factors. */
+/** A view between two others. The zoom changes by equal factors, as the eye expects. */
 export function between(a: View, b: View, t: number): View {
   if (t >= 1) return b;
   const zoom = a.zoom * (b.zoom / a.zoom) ** t;
-  // positions follow the share that the size has come along, so that a fixed point stays fixed
+  // the position follows the change of the visible size, so that a fixed point stays where it is
   const share = a.zoom === b.zoom ? t : (1 / a.zoom - 1 / zoom) / (1 / a.zoom - 1 / b.zoom);
   return inside({ zoom, x: a.x + share * (b.x - a.x), y: a.y + share * (b.y - a.y) });
 }

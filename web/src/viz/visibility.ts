@@ -15,14 +15,14 @@ export interface Visibility {
 
 type Extents = Pick<AttentionSource, "heads" | "queries" | "keys">;
 
-/** One rule out of all that is said about visibility; undefined when everything is visible. */
+/** One rule for causal, mask and isHidden together; undefined if everything is visible. */
 export function hiddenRule(visibility: Visibility, extents: Extents, batch = 0): HiddenRule | undefined {
   const rules: HiddenRule[] = [];
   const offset = extents.keys - extents.queries;
   if (visibility.causal) rules.push((query, key) => key > query + offset);
   if (visibility.mask) rules.push(maskRule(visibility.mask, extents, batch));
   const { isHidden } = visibility;
-  if (isHidden) rules.push((query, key, head) => Boolean(isHidden(query, key, head))); // the page's, and not checked
+  if (isHidden) rules.push((query, key, head) => Boolean(isHidden(query, key, head))); // the function of the page may return any value
   if (rules.length < 2) return rules[0];
   return (query, key, head) => rules.some((rule) => rule(query, key, head));
 }
@@ -38,7 +38,7 @@ function maskRule({ data, shape }: Tensor, { heads, queries, keys }: Extents, ba
     );
   const [b, h, q, k] = own as [number, number, number, number];
   const start = b > 1 ? batch * h * q * k : 0;
-  // an extent of 1 stands for every index of its axis
+  // an axis of extent 1 is broadcast: its step is 0
   const steps = { head: h > 1 ? q * k : 0, query: q > 1 ? k : 0, key: k > 1 ? 1 : 0 };
   return (query, key, head) => Number(data[start + head * steps.head + query * steps.query + key * steps.key]) === 0;
 }

@@ -1,23 +1,23 @@
 import type { Kind } from "./colours.js";
 
-/** What is read of a cell. */
+/** What is known about a cell. */
 export interface CellReading {
   readonly head: number;
   readonly query: number;
   readonly key: number;
-  /** The exact number; undefined while its row is being computed. */
+  /** The exact number; undefined if its row has not arrived. */
   readonly value: number | undefined;
   readonly hidden: boolean;
   readonly locked: boolean;
 }
 
-/** The tokens of both axes; positions stand in for those that are missing. */
+/** The tokens of both axes. A missing token is shown as its position. */
 export interface Tokens {
   readonly queries: readonly string[];
   readonly keys: readonly string[];
 }
 
-/** A reading as a sentence. */
+/** A sentence about a cell. */
 export function sentence(reading: CellReading, kind: Kind, tokens: Tokens): string {
   const { query, key, value, hidden } = reading;
   const from = named("query", tokens.queries, query);
@@ -28,13 +28,13 @@ export function sentence(reading: CellReading, kind: Kind, tokens: Tokens): stri
   return `${from} gives ${percent(value)} of its attention to ${to}.`;
 }
 
-/** “cat” (3), or query 3 where there are no tokens. */
+/** “cat” (3), or query 3 if there are no tokens. */
 export function named(axis: "query" | "key", tokens: readonly string[], index: number): string {
   const token = tokens[index];
   return token === undefined ? `${axis} ${index}` : `“${token}” (${index})`;
 }
 
-/** Four digits that count. */
+/** A percentage with at most four significant digits. */
 export function percent(value: number): string {
   return value > 0 && value < 1e-6 ? "less than 0.0001 %" : `${number(100 * value)} %`;
 }

@@ -2,22 +2,22 @@ import type { ByAxis, Span } from "./bins.js";
 import { Gestures } from "./gestures.js";
 import { between, panned, sightOf, viewOf, WHOLE, zoomed, type Place, type View } from "./view.js";
 
-/** Pixels that a cell may grow to. */
+/** The largest size of a cell, in pixels. */
 const LARGEST_CELL = 64;
 const DURATION = 200;
 const MIDDLE: Place = { x: 0.5, y: 0.5 };
 
-/** Which part of the map is in sight, and what changes it. */
+/** Which part of the map is visible, and the moves and zooms that change it. */
 export class Zooming {
   #view = WHOLE;
   #cells: ByAxis<number> = { rows: 1, columns: 1 };
   #most = 1;
   #frame = 0;
-  /** Where a running movement leads. */
+  /** The view in which a running animation ends. */
   #aim = WHOLE;
   readonly #gestures: Gestures;
 
-  /** @param onChange - Hears of every change; `byVisitor` is false for those of the program. */
+  /** @param onChange - Called on every change. `byVisitor` is false if the program caused it. */
   constructor(
     target: HTMLElement,
     readonly onChange: (byVisitor: boolean) => void,
@@ -41,7 +41,7 @@ export class Zooming {
     return this.#gestures.isDragging;
   }
 
-  /** Takes extents and size; the same part stays in sight unless the extents are others. */
+  /** Sets extents and size. The view stays the same unless the extents change. */
   resize(cells: ByAxis<number>, width: number, height: number): void {
     const isSame = cells.rows === this.#cells.rows && cells.columns === this.#cells.columns;
     this.#cells = cells;
@@ -49,12 +49,12 @@ export class Zooming {
     if (!isSame) this.#set(WHOLE, false);
   }
 
-  /** Brings the smallest part into sight that holds both spans. */
+  /** Shows the smallest part that holds both spans. */
   show(spans: ByAxis<Span>): void {
     this.#set(viewOf(spans, this.#cells, this.#most), false);
   }
 
-  /** Moves by cells. */
+  /** Moves the view by cells. */
   moveBy(rows: number, columns: number): void {
     if (rows === 0 && columns === 0) return;
     const { zoom } = this.#view;
@@ -78,7 +78,7 @@ export class Zooming {
     return this.#frame ? this.#aim : this.#view;
   }
 
-  /** Moves there in a moment, or at once where no movement is wanted. */
+  /** Animates to a view, or jumps to it if the visitor prefers reduced motion. */
   #glide(aim: View): void {
     cancelAnimationFrame(this.#frame);
     this.#aim = aim;

@@ -5,7 +5,7 @@ import { exactAttention } from "./exact.js";
 import { difference } from "./difference.js";
 import { roofline } from "./roofline.js";
 
-/** An engine to time. */
+/** An engine to measure. */
 export interface BenchEngine {
   readonly backend: "wasm" | "webgpu";
   readonly variant: "simd" | "relaxed" | "wgsl";
@@ -14,23 +14,23 @@ export interface BenchEngine {
 
 export interface BenchOrder {
   readonly engines: readonly BenchEngine[];
-  /** Given to each case on each engine. */
+  /** How long to measure each case on each engine. */
   readonly seconds: number;
 }
 
-/** A row of the table: an engine, and what each case took, or why it did not run. */
+/** A row of the table: an engine and the time of each case, or why it did not run. */
 export interface BenchFigure {
   readonly engine: BenchEngine;
   readonly refusal?: string;
-  /** Largest distance of an output from the definition in double precision. */
+  /** The largest distance of an output from the result in double precision. */
   readonly error?: number;
-  /** Multiply-adds of one core at best, in floating-point operations a second. */
+  /** The peak of one core, in floating-point operations a second. */
   readonly roof?: number;
-  /** Milliseconds by case, medians. */
+  /** The median of each case, in milliseconds. */
   readonly times: readonly number[];
 }
 
-/** One case: its name, its work, and how a call is made. */
+/** A case: its name, its operations, and the call. */
 export interface BenchCase {
   readonly name: string;
   readonly flops: number;
@@ -119,7 +119,7 @@ async function benchEngine(
   }
 }
 
-/** A wrong engine needs no timing: how far a small call is from its definition. */
+/** The error of a small call. An engine with wrong results is not measured. */
 async function errorOf(hw: Attention): Promise<number> {
   const tensor = (seed: number) => ({ data: randomNormal(seed, 2 * 70 * 32), shape: [1, 2, 70, 32] });
   const [query, key, value] = [tensor(1), tensor(2), tensor(3)];
@@ -127,7 +127,7 @@ async function errorOf(hw: Attention): Promise<number> {
   return difference("output", output.data, exactAttention(query, key, value, { causal: true }).output).largest;
 }
 
-/** Milliseconds of a call: the median of those that fit into the time, after one that warms up. */
+/** The median time of a call in milliseconds. It makes one call to warm up, and then as many as fit in `seconds`. */
 async function median(call: () => Promise<unknown>, seconds: number): Promise<number> {
   await call();
   const times: number[] = [];

@@ -1,7 +1,7 @@
 import { exactAttention, type ExactOptions } from "./exact.js";
 import type { Floats } from "./floats.js";
 
-/** How far headwise's numbers are from those of a double-precision computation. */
+/** The distance of headwise's numbers from those of a computation in double precision. */
 export interface Difference {
   readonly what: string;
   readonly numbers: number;
@@ -18,7 +18,7 @@ export function difference(what: string, computed: ArrayLike<number>, exact: Arr
   return { what, numbers: exact.length, largest };
 }
 
-/** One call and its result against the definition; tensors are [B, H, S, D]. */
+/** Compares a call's result with the definition. Tensors are [B, H, S, D]. */
 export function attentionDifferences(
   call: { readonly query: Floats; readonly key: Floats; readonly value: Floats; readonly options: ExactOptions },
   { output, probs }: { readonly output: Floats; readonly probs: Floats },

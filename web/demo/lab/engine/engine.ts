@@ -15,7 +15,7 @@ import type { BenchFigure, BenchOrder } from "./bench.js";
 import type { EngineChoice, Failure, JobName, Jobs, Reply, Request } from "./protocol.js";
 import type { Floats } from "./floats.js";
 
-/** How far something is that takes long. */
+/** The progress of something that takes long. */
 export interface Progress {
   readonly what: string;
   readonly done: number;
@@ -26,13 +26,13 @@ export interface Progress {
 export interface EngineEvents {
   onReport(report: Report): void;
   onUnusable(reason: Failure): void;
-  /** Calls that wait for an answer. */
+  /** Called with the number of calls that wait for an answer. */
   onCalls(open: number): void;
   onProgress(progress: Progress): void;
   onTime(milliseconds: number): void;
 }
 
-/** What a call with these options gives back: all that `returns` asks for. */
+/** The type of the result of a call with these options. */
 type Given<O extends { readonly returns?: Returns }> = O["returns"] extends Returns
   ? ResultOf<O["returns"]>
   : AttentionResult;
@@ -43,8 +43,8 @@ interface Call {
 }
 
 /**
- * headwise in a worker: the one place through which rooms compute. Methods have the names and arguments of the package;
- * arguments are copied into the worker.
+ * headwise in a worker. All rooms compute through this class. Methods have the names and arguments of the package.
+ * Arguments are copied to the worker.
  */
 export class Engine {
   readonly #worker = new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
@@ -67,7 +67,7 @@ export class Engine {
     return this.#run("attention", { query, key, value, options }) as Promise<Given<O>>;
   }
 
-  /** A layer that lives for one call. */
+  /** Makes a layer, calls it once and disposes it. */
   forward<const O extends ForwardOptions>(layer: LayerOptions, x: Floats, options: O) {
     return this.#run("layer", { layer, x, options }) as Promise<Given<O>>;
   }
@@ -80,7 +80,7 @@ export class Engine {
     return this.#run("encode", { texts, options });
   }
 
-  /** The same with attention by definition, in double precision. */
+  /** The same, but attention is computed by its definition in double precision. */
   encodeExactly(texts: readonly string[], options: EncodeOptions): Promise<readonly Encoding[]> {
     return this.#run("encode", { texts, options, exact: true });
   }
@@ -89,7 +89,7 @@ export class Engine {
     return this.#run("bench", order);
   }
 
-  /** Ends the worker and every call that waits. */
+  /** Ends the worker. Calls that wait are rejected. */
   close(): void {
     this.#worker.terminate();
     this.#failAll({ message: "the engine was closed" });
@@ -138,7 +138,7 @@ export class Engine {
   }
 }
 
-/** A call that did not work, with what may be done about it. */
+/** A call that failed. The message says what the visitor can do. */
 export class EngineError extends Error {
   override readonly name = "EngineError";
   readonly hint: string | undefined;

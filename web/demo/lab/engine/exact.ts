@@ -1,6 +1,6 @@
 import type { AttentionOptions, EmptyRows, Tensor, Window } from "headwise";
 
-/** What the double-precision definition understands, as `scaledDotProductAttention` calls it. */
+/** Options of the definition in double precision. They have the names of `scaledDotProductAttention`. */
 export interface ExactOptions {
   readonly scale?: number;
   readonly causal?: NonNullable<AttentionOptions["causal"]>;
@@ -30,8 +30,8 @@ export interface ExactResult {
 }
 
 /**
- * Attention by its definition, in double precision and without any trick: what the lab compares headwise's numbers with.
- * Slow, and meant to be read.
+ * Attention by its definition, in double precision and without optimisations. The lab compares headwise's numbers with
+ * it. It is slow, and written to be read.
  */
 export function exactAttention(query: Array4, key: Array4, value: Array4, options: ExactOptions): ExactResult {
   const [B, Hq, Sq, D] = query.shape as [number, number, number, number];
@@ -74,7 +74,7 @@ function keysOf({ b, keyLength }: Place, { keyLengths }: ExactOptions): number {
   return keyLengths?.[b] ?? keyLength;
 }
 
-/** Where query 0 stands among the keys. */
+/** The position of query 0 among the keys. */
 function offsetOf(place: Place, options: ExactOptions): number {
   const { queryOffset, causal } = options;
   if (queryOffset !== undefined) return queryOffset;
@@ -96,7 +96,7 @@ function isVisible(place: Place, j: number, options: ExactOptions): boolean {
   );
 }
 
-/** The mask at a place, broadcast from the right. */
+/** The mask's value for a query and a key, broadcast from the right. */
 function attends({ b, h, i }: Place, j: number, mask: ExactOptions["mask"]): boolean {
   if (!mask) return true;
   const extents = [1, 1, 1, 1, ...mask.shape].slice(-4);

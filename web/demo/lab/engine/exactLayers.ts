@@ -1,7 +1,7 @@
 import type { AttentionEngine, EncoderLayer } from "../../model/transformerLayer.js";
 import { exactAttention } from "./exact.js";
 
-/** An engine for the encoder that computes its layers by definition, in double precision. */
+/** An engine for the encoder that computes its layers by their definition, in double precision. */
 export const exactLayers: AttentionEngine = {
   multiHeadAttention: ({ modelDim, outputDim, numHeads, weights }) => {
     const headDim = modelDim / numHeads;
@@ -46,7 +46,7 @@ function tensor(data: Float64Array, shape: readonly number[]) {
   return { data: Float32Array.from(data), shape };
 }
 
-/** x·weight + bias on rows. */
+/** x·weight + bias, for each row of x. */
 function linear(x: ArrayLike<number>, weight: ArrayLike<number>, bias: ArrayLike<number>): Float64Array {
   const outputs = bias.length;
   const inputs = weight.length / outputs;

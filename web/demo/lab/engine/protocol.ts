@@ -12,7 +12,7 @@ import type { EncodeOptions, Encoding } from "../../model/encoder.js";
 import type { BenchFigure, BenchOrder } from "./bench.js";
 import type { Floats } from "./floats.js";
 
-/** What the worker can do, by name: what it takes and what it gives. */
+/** The jobs of the worker: what each takes and gives. */
 export interface Jobs {
   attention: {
     takes: { query: Floats; key: Floats; value: Floats; options: Omit<AttentionOptions, "location"> };
@@ -20,13 +20,13 @@ export interface Jobs {
   };
   layer: { takes: { layer: LayerOptions; x: Floats; options: ForwardOptions }; gives: AttentionResult };
   rotary: { takes: { x: Floats; options: RotaryOptions }; gives: FloatResult };
-  /** By the sentence encoder; `exact` computes its attention by definition in double precision instead. */
+  /** Runs the sentence encoder. With `exact`, attention is computed by its definition in double precision. */
   encode: { takes: { texts: readonly string[]; options: EncodeOptions; exact?: boolean }; gives: readonly Encoding[] };
   bench: { takes: BenchOrder; gives: readonly BenchFigure[] };
 }
 export type JobName = keyof Jobs;
 
-/** Which engine to open; what is absent is chosen by headwise. */
+/** Which engine to open. headwise chooses what is absent. */
 export interface EngineChoice {
   readonly backend?: "auto" | "wasm" | "webgpu";
   readonly threads?: number;
@@ -54,7 +54,7 @@ export type Reply =
     }
   | { readonly kind: "failed"; readonly id: number; readonly reason: Failure };
 
-/** An error, as it crosses from the worker. */
+/** An error as it is sent from the worker. */
 export interface Failure {
   readonly message: string;
   readonly hint?: string;

@@ -18,9 +18,9 @@ const RELAXED_MADD = [0xfd, 0x85, 0x02];
 const LANE_0 = [0xfd, 0x1f, 0x00];
 
 /**
- * What one core can do at best: multiply-adds of four floats on sums that do not wait for each other, in a WebAssembly
- * module that is written here byte by byte. In floating-point operations a second; undefined where the instructions are
- * not known.
+ * The peak of one core in floating-point operations a second: multiply-adds of four floats, on sums that do not wait
+ * for each other. The WebAssembly module is written here byte by byte. undefined if the engine does not know the
+ * instructions.
  */
 export async function roofline(isFused: boolean): Promise<number | undefined> {
   const bytes = Uint8Array.from(probe(isFused));
@@ -47,7 +47,7 @@ function probe(isFused: boolean): number[] {
     isFused
       ? [...get(sum), ...get(FACTOR), ...get(SUMMAND), ...RELAXED_MADD, ...set(sum)]
       : [...get(sum), ...get(FACTOR), ...MULTIPLY, ...get(SUMMAND), ...ADD, ...set(sum)];
-  const countDown = [...get(0), 0x41, 1, 0x6b, 0x22, 0]; // counter − 1, kept and left on the stack
+  const countDown = [...get(0), 0x41, 1, 0x6b, 0x22, 0]; // decrements the counter and leaves it on the stack
   const loop = [0x03, 0x40, ...sums.flatMap(step), ...countDown, 0x0d, 0, 0x0b];
   const total = [...get(1), ...sums.slice(1).flatMap((sum) => [...get(sum), ...ADD]), ...LANE_0];
   const body = [1, CHAINS + 2, 0x7b, ...start, ...loop, ...total, 0x0b];

@@ -6,7 +6,7 @@ import { bench } from "./bench.js";
 import { exactLayers } from "./exactLayers.js";
 import type { EngineChoice, Failure, JobName, Jobs, Reply, Request } from "./protocol.js";
 
-/** The slice of a worker's global scope that is used here; the DOM's types describe a window. */
+/** The part of a worker's global scope that is used here. TypeScript's DOM types describe a window. */
 interface WorkerScope {
   postMessage(message: Reply): void;
   onmessage: ((event: MessageEvent<Request>) => void) | null;
@@ -44,7 +44,7 @@ async function answer({ id, name, takes }: Extract<Request, { kind: "job" }>): P
 
 interface Timed<T> {
   readonly gives: T;
-  /** Of the computation alone: loading and messages left out. */
+  /** The time of the computation only, without loading and messages. */
   readonly milliseconds: number;
 }
 type Work = {

@@ -1,10 +1,10 @@
 import type { Room } from "../shell/room.js";
 
-/** A door: what the navigation shows before a room's code is loaded. */
+/** What the navigation shows of a room before the room's code is loaded. */
 export interface Door {
   readonly id: string;
   readonly title: string;
-  /** What there is to see, in a sentence. */
+  /** A sentence about the room. */
   readonly lede: string;
   load(): Promise<{ readonly room: Room }>;
 }

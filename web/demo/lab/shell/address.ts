@@ -1,4 +1,4 @@
-/** Where the visitor is and what is set there: "#/room?name=value". */
+/** The room and its settings, as in "#/room?name=value". */
 export interface Address {
   readonly room: string;
   readonly query: URLSearchParams;

@@ -1,10 +1,10 @@
 import type { Progress } from "../engine/engine.js";
 import { byId } from "./element.js";
 
-/** What takes less than this is over before a bar could be read. */
+/** The bar is not shown for anything shorter: nobody could read it. */
 const PATIENCE_MS = 300;
 
-/** The bar under the navigation: something takes long, and how far it is, if that is known. */
+/** The bar under the navigation. It says that something takes long, and the progress if that is known. */
 export class Busy {
   readonly #bar = byId("busy");
   readonly #share = byId<HTMLProgressElement>("busy-share");

@@ -5,18 +5,18 @@ import type { State } from "./state.js";
 let lastId = 0;
 const newId = () => `control-${++lastId}`;
 
-/** Takes a value that a control has read for the field of that name. */
+/** Puts a value from a control into the state. */
 function put<F extends Fields>(state: State<F>, name: string, value: unknown): void {
   state.set({ [name]: value } as Partial<Values<F>>);
 }
 
-/** Shows the state in a control, now and whenever it changes. */
+/** Shows the state in a control, now and after every change. */
 function follow<F extends Fields>(state: State<F>, show: (values: Values<F>) => void): void {
   show(state.values);
   state.onChange(() => show(state.values));
 }
 
-/** A number on a track, with its value beside it. */
+/** A slider for a number, with its value beside it. */
 export function slider<F extends Fields, K extends KeyOf<F, NumberField>>(
   state: State<F>,
   name: K,
@@ -38,7 +38,7 @@ export function slider<F extends Fields, K extends KeyOf<F, NumberField>>(
   return element("div", { class: "control slider" }, element("label", { for: id }, label), output, input);
 }
 
-/** A switch. */
+/** A switch for a boolean. */
 export function toggle<F extends Fields, K extends KeyOf<F, Field<boolean>>>(
   state: State<F>,
   name: K,
@@ -50,7 +50,7 @@ export function toggle<F extends Fields, K extends KeyOf<F, Field<boolean>>>(
   return element("label", { class: "control toggle" }, input, label);
 }
 
-/** One of a few, all in sight. */
+/** A choice of few values, all visible. */
 export function choices<F extends Fields, K extends KeyOf<F, ChoiceField>>(
   state: State<F>,
   name: K,
@@ -72,7 +72,7 @@ export function choices<F extends Fields, K extends KeyOf<F, ChoiceField>>(
   );
 }
 
-/** One of many. */
+/** A choice of many values, in a list. */
 export function select<F extends Fields, K extends KeyOf<F, ChoiceField>>(
   state: State<F>,
   name: K,
@@ -91,7 +91,7 @@ export function select<F extends Fields, K extends KeyOf<F, ChoiceField>>(
   return element("div", { class: "control select" }, element("label", { for: id }, label), list);
 }
 
-/** Lines of text. */
+/** A field for lines of text. */
 export function lines<F extends Fields, K extends KeyOf<F, Field<string>>>(
   state: State<F>,
   name: K,
@@ -108,12 +108,12 @@ export function lines<F extends Fields, K extends KeyOf<F, Field<string>>>(
   return element("div", { class: "control lines" }, element("label", { for: id }, label), area);
 }
 
-/** Controls that belong together. */
+/** A group of controls. */
 export function panel(...controls: HTMLElement[]): HTMLElement {
   return element("div", { class: "panel" }, ...controls);
 }
 
-/** A button that does something; `kind` is a class for its look. */
+/** A button. `kind` is a CSS class. */
 export function button(label: string, action: () => void, kind = ""): HTMLButtonElement {
   const node = element("button", { type: "button", ...(kind && { class: kind }) }, label);
   node.onclick = action;

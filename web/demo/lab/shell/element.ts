@@ -1,6 +1,6 @@
 type Content = Node | string;
 
-/** A new element with attributes and children. */
+/** Makes an element with attributes and children. */
 export function element<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   attributes: Readonly<Record<string, string>> = {},
@@ -12,7 +12,7 @@ export function element<Tag extends keyof HTMLElementTagNameMap>(
   return node;
 }
 
-/** A new SVG element with attributes and children. */
+/** Makes an SVG element with attributes and children. */
 export function svg<Tag extends keyof SVGElementTagNameMap>(
   tag: Tag,
   attributes: Readonly<Record<string, string | number>> = {},
@@ -24,26 +24,26 @@ export function svg<Tag extends keyof SVGElementTagNameMap>(
   return node;
 }
 
-/** The page's element with this id. */
+/** The element of the page with this id. */
 export function byId<Kind extends HTMLElement = HTMLElement>(id: string): Kind {
   const node = document.getElementById(id);
   if (!node) throw new Error(`the page has no #${id}`);
   return node as Kind;
 }
 
-/** A formula that the build has set; see the `.tex` files. */
+/** A formula, as HTML that the build made from a `.tex` file. */
 export function formula(html: string): HTMLElement {
   const node = element("span", { class: "formula" });
   node.innerHTML = html;
   return node;
 }
 
-/** A titled part of a room. */
+/** A part of a room with a title. */
 export function card(title: string, ...children: Content[]): HTMLElement {
   return element("section", { class: "card" }, element("h2", {}, title), ...children);
 }
 
-/** What may be wider than the page: it scrolls by itself, with the keyboard too. */
+/** A container for content that may be wider than the page. It scrolls, with the keyboard too. */
 export function scrollable(label: string, ...children: Content[]): HTMLElement {
   return element("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": label }, ...children);
 }

@@ -6,14 +6,14 @@ import { element } from "./element.js";
 import { choice, number } from "./field.js";
 import type { State } from "./state.js";
 
-/** Which engine computes; part of every room's address. */
+/** The choice of the engine. It is part of every room's address. */
 export const engineFields = {
   backend: choice("auto", ["auto", "wasm", "webgpu"]),
-  /** 0: as many as headwise chooses. */
+  /** 0 means as many as headwise chooses. */
   threads: number(0, { min: 0, max: 16 }),
 };
 
-/** Says what computes and why not something better, and lets the visitor choose. */
+/** Says which engine computes and why not a faster one, and lets the visitor choose. */
 export class EngineBadge {
   readonly #summary: HTMLElement;
   readonly #reasons = element("ul");

@@ -1,7 +1,7 @@
-/** One thing that a room lets its visitor set: its first value, and how it is read from the address. */
+/** A setting of a room: its first value, and how it is read from the address. */
 export interface Field<T> {
   readonly initial: T;
-  /** The value that a text stands for, brought into range; undefined if it stands for none. */
+  /** The value of a text, limited to the legal range; undefined if the text is not a value. */
   parse(text: string): T | undefined;
 }
 
@@ -38,7 +38,7 @@ export function choice<T extends string>(initial: T, options: readonly T[]): Cho
   return { initial, options, parse: (text) => options.find((option) => option === text) };
 }
 
-/** A text of at most so many characters. */
+/** A text of at most `longest` characters. */
 export function text(initial: string, longest = 4000): Field<string> {
   return { initial, parse: (given) => given.slice(0, longest) };
 }

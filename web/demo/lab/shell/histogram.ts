@@ -4,7 +4,7 @@ const WIDTH = 320;
 const HEIGHT = 110;
 const BINS = 41;
 
-/** Bars of how often values fall between −limit and limit; what lies beyond is counted in the outer bars. */
+/** A histogram of values from −limit to limit. Values outside are counted in the outer bars. */
 export function histogram(values: Float32Array, limit: number, label: string): SVGSVGElement {
   const counts = new Array<number>(BINS).fill(0);
   for (const value of values) {

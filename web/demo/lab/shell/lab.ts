@@ -8,7 +8,7 @@ import { OpenRoom } from "./openRoom.js";
 import { State } from "./state.js";
 import { themeButton } from "./theme.js";
 
-/** The site: one room is open at a time, and the address says which and how. */
+/** The site. One room is open at a time; the address says which one, and its settings. */
 export class Lab {
   readonly #busy = new Busy();
   readonly #badge: EngineBadge;
@@ -52,7 +52,7 @@ export class Lab {
     this.#room?.redraw();
   }
 
-  /** Goes where the address says. */
+  /** Opens the room of the address. */
   async #follow(): Promise<void> {
     const { room, query } = parseAddress(location.hash);
     this.#choice.read(query);
@@ -65,7 +65,7 @@ export class Lab {
     this.#room = new OpenRoom(byId("main"), door, loaded.room, query, () => this.#engine, this.#badge.name);
     this.#room.state.onChange(() => this.#write());
     if (!moved) return;
-    byId("main").focus({ preventScroll: true }); // a new room begins at its top, below the bar
+    byId("main").focus({ preventScroll: true }); // show the top of a new room, below the bar
     scrollTo(0, 0);
   }
 

@@ -1,6 +1,6 @@
 /**
- * Work that is asked for faster than it is done: one run at a time, and after it one more if something was asked for
- * meanwhile. What a run throws goes to `onFailure`.
+ * Limits work that is requested often. One run is active at a time. Requests during a run cause one more run after it.
+ * An error of a run goes to `onFailure`.
  */
 export function latest(work: () => Promise<void>, onFailure: (error: unknown) => void): () => void {
   let running = false;

@@ -11,7 +11,7 @@ const HEIGHT = 200;
 const LEFT = 40;
 const BOTTOM = 26;
 
-/** Curves over evenly spaced steps; the later ones are dashed, so that equal curves both show. */
+/** Curves over equally spaced steps. All but the first are dashed, so that equal curves are both visible. */
 export function lineChart(
   lines: readonly Line[],
   ticks: readonly [string, string, string],

@@ -1,6 +1,6 @@
 import { type AttentionHeads, type AttentionMap, defineElements } from "headwise/viz";
 
-/** The package's map, with everything a visitor may set. */
+/** An `<attention-map>` of the package, with all its controls. */
 export function attentionMap(label: string): AttentionMap {
   defineElements();
   const map = document.createElement("attention-map");
@@ -9,7 +9,7 @@ export function attentionMap(label: string): AttentionMap {
   return map;
 }
 
-/** The package's links between tokens. */
+/** An `<attention-heads>` of the package. */
 export function attentionHeads(label: string): AttentionHeads {
   defineElements();
   const heads = document.createElement("attention-heads");

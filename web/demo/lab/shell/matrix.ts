@@ -30,7 +30,7 @@ export function scaled(m: Matrix, factor: number): Matrix {
   return { ...m, data: m.data.map((value) => value * factor) };
 }
 
-/** From a result of headwise: the matrix of head `head`, for tensors whose last two extents are rows and columns. */
+/** The matrix of one head of a result. The last two extents of the tensor are rows and columns. */
 export function headMatrix(
   { data, shape }: { readonly data: Float32Array; readonly shape: readonly number[] },
   head = 0,
@@ -39,7 +39,7 @@ export function headMatrix(
   return { rows, columns, data: Array.from(data.subarray(head * rows * columns, (head + 1) * rows * columns)) };
 }
 
-/** For a call of headwise: [rows, columns]. */
+/** The matrix as a tensor [rows, columns]. */
 export function asTensor({ rows, columns, data }: Matrix): { data: Float32Array; shape: number[] } {
   return { data: Float32Array.from(data), shape: [rows, columns] };
 }
@@ -49,7 +49,7 @@ export function formatMatrix({ rows, columns, data }: Matrix): string {
   return Array.from({ length: rows }, (_, row) => data.slice(row * columns, (row + 1) * columns).join(" ")).join(";");
 }
 
-/** What formatMatrix wrote, brought to this size: what is missing comes from `filler`. */
+/** Reads the text of formatMatrix, at this size. Missing numbers come from `filler`. */
 export function parseMatrix(text: string, rows: number, columns: number, filler: Matrix): Matrix {
   const cells = text.split(";").map((row) => row.trim().split(/\s+/).map(Number));
   return matrix(rows, columns, (row, column) => {

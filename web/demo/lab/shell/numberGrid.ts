@@ -9,12 +9,12 @@ export interface Cell {
 
 export interface GridOptions {
   readonly name: string;
-  /** "signed": two hues around 0. "share": one hue from 0 up. */
+  /** "signed": two hues around 0. "share": one hue, from 0 up. */
   readonly tone?: "signed" | "share";
   readonly digits?: number;
-  /** The numbers can be typed over. */
+  /** Called when the visitor has changed a number. Without it the numbers are read-only. */
   readonly onEdit?: (cell: Cell, value: number) => void;
-  /** A cell is pointed at or has the focus; undefined: no longer. */
+  /** Called with the cell under the pointer or the focus; undefined if there is none any more. */
   readonly onCell?: (cell: Cell | undefined) => void;
 }
 
@@ -30,7 +30,7 @@ const MOVES: Readonly<Record<string, readonly [number, number]>> = {
   ArrowRight: [0, 1],
 };
 
-/** A matrix with its name, its shape and every number; arrow keys go from cell to cell. */
+/** A matrix with its name, its shape and all numbers. Arrow keys move from cell to cell. */
 export class NumberGrid {
   readonly node: HTMLElement;
   readonly #options: GridOptions;
@@ -58,7 +58,7 @@ export class NumberGrid {
     );
   }
 
-  /** Marks rows and columns, or takes the marks away. */
+  /** Marks a row and a column; undefined removes the mark. */
   mark({ row, column }: { readonly row?: number | undefined; readonly column?: number | undefined }): void {
     this.#cells.forEach((cells, r) =>
       cells.forEach((cell, c) => cell.classList.toggle("marked", r === row || c === column)),

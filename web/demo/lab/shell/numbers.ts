@@ -4,7 +4,7 @@ export function milliseconds(duration: number): string {
   return `${duration < 10 ? duration.toFixed(duration < 1 ? 2 : 1) : duration.toFixed(0)} ms`;
 }
 
-/** With so many digits behind the point, and a true minus; no "−0.00". */
+/** A number with this many decimals and a true minus sign, never "−0.00". */
 export function decimal(value: number, digits = 2): string {
   if (value === -Infinity) return "−∞";
   if (!Number.isFinite(value)) return String(value);

@@ -9,7 +9,7 @@ import { milliseconds } from "./numbers.js";
 import type { Room, RoomView } from "./room.js";
 import { State } from "./state.js";
 
-/** The room that is open, with what all rooms share: heading, tools, failure, code. */
+/** The open room, with the parts that all rooms have: heading, tools, error text, code. */
 export class OpenRoom implements RoomView<Fields> {
   readonly id: string;
   readonly state: State<Fields>;
@@ -114,7 +114,7 @@ export class OpenRoom implements RoomView<Fields> {
     this.#engineName = name;
   }
 
-  /** The latest call took so long. */
+  /** Shows how long the latest call took. */
   time(duration: number): void {
     this.#time.textContent = `Computed in ${milliseconds(duration)} · ${this.#engineName}`;
   }

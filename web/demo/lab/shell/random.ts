@@ -1,4 +1,4 @@
-/** Uniform numbers in [0, 1), the same for the same seed (mulberry32). */
+/** Uniform numbers in [0, 1). The same seed gives the same numbers (mulberry32). */
 export function random(seed: number): () => number {
   let state = seed * 0x9e3779b9;
   return () => {
@@ -9,7 +9,7 @@ export function random(seed: number): () => number {
   };
 }
 
-/** Numbers with mean 0 and variance 1, the same for the same seed (Box and Muller). */
+/** Numbers with mean 0 and variance 1. The same seed gives the same numbers (Box and Muller). */
 export function randomNormal(seed: number, length: number): Float32Array {
   const uniform = random(seed);
   return Float32Array.from(

@@ -3,22 +3,24 @@ import type { Engine } from "../engine/engine.js";
 import type { Fields, Values } from "./field.js";
 import type { State } from "./state.js";
 
-/** What the shell gives to a room that is entered. */
+/** What the shell gives to a room when it is opened. */
 export interface RoomView<F extends Fields> {
-  /** Where the room puts what it shows. */
+  /** The element for the content of the room. */
   readonly stage: HTMLElement;
   readonly state: State<F>;
-  /** The engine as it is now: a visitor may choose another at any time. */
+  /** The current engine. The visitor may choose another one at any time. */
   readonly engine: Engine;
-  /** Draws now, and again after every change of the state or the engine; of changes in quick succession the last counts. */
+  /**
+   * Calls `draw` now, and after every change of the state or the engine. After several quick changes it is called once.
+   */
   onDraw(draw: (values: Values<F>) => Promise<void>): void;
-  /** Draws again for a reason that the state does not know. */
+  /** Draws again after a change that is not in the state. */
   redraw(): void;
-  /** A program that computes what is shown. */
+  /** Sets the function that writes a program for what is shown. */
   onCode(code: (values: Values<F>) => string): void;
-  /** Compares what is shown with a computation in double precision. */
+  /** Sets the function that compares what is shown with a computation in double precision. */
   onCheck(check: (values: Values<F>) => Promise<readonly Difference[]>): void;
-  /** The room is left. */
+  /** Sets a function to call when the visitor leaves the room. */
   onClose(close: () => void): void;
 }
 
@@ -27,7 +29,7 @@ export interface Room<F extends Fields = Fields> {
   open(view: RoomView<F>): void;
 }
 
-/** A room whose fields are known in its own file and nowhere else. */
+/** Makes a room. Only the room's own file knows the types of its fields. */
 export function room<F extends Fields>(fields: F, open: (view: RoomView<F>) => void): Room {
   return { fields, open };
 }

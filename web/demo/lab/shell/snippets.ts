@@ -1,6 +1,6 @@
 import type { Matrix } from "./matrix.js";
 
-/** The numbers of a matrix as the lines of an array literal. */
+/** The numbers of a matrix, as lines of an array literal. */
 export function formatRows({ rows, columns, data }: Matrix): string {
   return Array.from(
     { length: rows },
@@ -8,7 +8,7 @@ export function formatRows({ rows, columns, data }: Matrix): string {
   ).join("\n");
 }
 
-/** A value as JavaScript is written by hand: no quotes around names, a line for each option. */
+/** A value as handwritten JavaScript: names without quotes, and one option on each line. */
 export function literal(options: Readonly<Record<string, unknown>>): string {
   const inline = (value: unknown): string => {
     if (Array.isArray(value)) return `[${value.map(inline).join(", ")}]`;

@@ -1,6 +1,6 @@
 import type { Fields, Values } from "./field.js";
 
-/** What a visitor has set in a room. It can be written into an address and read from it. */
+/** The settings of a room. They can be written to an address and read from it. */
 export class State<F extends Fields> {
   #values: Values<F>;
   readonly #listeners = new Set<() => void>();
@@ -16,7 +16,7 @@ export class State<F extends Fields> {
     return this.#values;
   }
 
-  /** Takes new values; listeners hear only of real changes. */
+  /** Sets new values. Listeners are called only if a value changes. */
   set(changes: Partial<Values<F>>): void {
     const changed = Object.entries(changes).some(([name, value]) => this.#values[name] !== value);
     if (!changed) return;
@@ -24,12 +24,12 @@ export class State<F extends Fields> {
     for (const listener of this.#listeners) listener();
   }
 
-  /** Takes what an address says, and the first values for what it leaves out. */
+  /** Reads the values of an address. Values that are absent there get their first value. */
   read(query: URLSearchParams): void {
     this.set(this.#parsed(query));
   }
 
-  /** What differs from the first values. */
+  /** The values that differ from the first values. */
   get query(): URLSearchParams {
     const changed = Object.entries(this.fields).filter(([name, { initial }]) => this.#values[name] !== initial);
     return new URLSearchParams(changed.map(([name]) => [name, String(this.#values[name])]));

@@ -3,7 +3,7 @@ type Theme = (typeof THEMES)[number];
 const KEY = "headwise-theme";
 const SIGNS: Readonly<Record<Theme, string>> = { auto: "◐", light: "☀", dark: "☾" };
 
-/** A button that goes through the themes; the choice is kept on this device. */
+/** A button that switches between the themes. The choice is stored on this device. */
 export function themeButton(button: HTMLElement): void {
   let theme = THEMES.find((name) => name === localStorage.getItem(KEY)) ?? "auto";
   const show = () => {

@@ -3,11 +3,11 @@ import { element, svg } from "./element.js";
 export interface TileShape {
   readonly rows: number;
   readonly columns: number;
-  /** A class for each tile, row by row. */
+  /** The CSS class of each tile, row by row. */
   readonly states: readonly string[];
 }
 
-/** Tiles as coloured squares; `svg rect.<state>` gives the colour. */
+/** Tiles as coloured squares. `svg rect.<state>` in the style sheet gives the colour. */
 export function tilePicture({ rows, columns, states }: TileShape, label: string): SVGSVGElement {
   const tiles = states.map((state, index) =>
     svg("rect", {
@@ -22,7 +22,7 @@ export function tilePicture({ rows, columns, states }: TileShape, label: string)
   return svg("svg", { viewBox: `0 0 ${columns} ${rows}`, class: "tiles", role: "img", "aria-label": label }, ...tiles);
 }
 
-/** What the colours of the tiles mean: pairs of a state and its words. */
+/** The meaning of the colours: pairs of a state and its text. */
 export function tileLegend(...entries: readonly (readonly [state: string, words: string])[]): HTMLElement {
   const line = ([state, words]: readonly [string, string]) =>
     element("span", {}, element("i", { class: `swatch ${state}` }), words);

@@ -10,9 +10,9 @@ import { engineName, markdown, packResult, unpackResult, type BenchResult } from
 import { snippet } from "./snippet.js";
 
 const fields = {
-  /** For each case on each engine. */
+  /** How long to measure each case on each engine. */
   seconds: number(0.3, { min: 0.02, max: 2, step: 0.02 }),
-  /** A result that was shared. */
+  /** A result that somebody shared in a link. */
   result: text("", 20_000),
 };
 
@@ -70,7 +70,7 @@ function open(view: RoomView<typeof fields>): void {
 const NOTES =
   "Arrays are copied in and results out, as in any call. The decode case reads a cache that lies in the engine. “of the roof”: against multiply-adds of one core with nothing else to do, times the threads. Before it is timed, every engine is compared with the definition in double precision.";
 
-/** Every engine that could be there; those that are not say why. */
+/** All engines. An engine that cannot run here says why. */
 function engines(): BenchEngine[] {
   const most = crossOriginIsolated ? Math.min(navigator.hardwareConcurrency, 8) : 1;
   const threads = most > 1 ? [1, most] : [1];

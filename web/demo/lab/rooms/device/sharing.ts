@@ -1,6 +1,6 @@
 import { CASES, type BenchFigure } from "../../engine/bench.js";
 
-/** What one run found, and on what. */
+/** The result of one run, and the device. */
 export interface BenchResult {
   readonly device: string;
   readonly date: string;
@@ -14,7 +14,7 @@ export function packResult(result: BenchResult): string {
   );
 }
 
-/** What packResult wrote; undefined for anything else. */
+/** Reads the text of packResult; undefined if it is other text. */
 export function unpackResult(text: string): BenchResult | undefined {
   if (text === "") return undefined;
   try {

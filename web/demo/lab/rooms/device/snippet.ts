@@ -1,4 +1,4 @@
-/** A small bench as a program. */
+/** A small benchmark as a program. */
 export function snippet(): string {
   return `import { createAttention } from "headwise";
 

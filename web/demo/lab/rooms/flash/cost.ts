@@ -1,26 +1,26 @@
-/** One head of 64 features in float32. */
+/** The size of one head, in float32. */
 const DIM = 64;
 const FLOAT = 4;
 /** The engine's largest tile. */
 const TILE = { queries: 64, keys: 192 };
 
-/** What a way of computing attention costs. */
+/** The cost of one way to compute attention. */
 export interface Cost {
-  /** Bytes beside inputs and output. */
+  /** Bytes in addition to inputs and output. */
   readonly memory: number;
-  /** Bytes that cross to and from main memory. */
+  /** Bytes read from and written to main memory. */
   readonly traffic: number;
-  /** Multiply-adds count twice; exponentials are not counted. */
+  /** A multiply-add counts as two. Exponentials are not counted. */
   readonly flops: number;
 }
 
-/** Scores and probabilities as S × S arrays: written, read by the softmax, written, read again. */
+/** The cost if scores and probabilities are S × S arrays. Both are written and read again. */
 export function squareCost(length: number): Cost {
   const square = FLOAT * length ** 2;
   return { memory: 2 * square, traffic: 4 * square + 4 * FLOAT * length * DIM, flops: 4 * length ** 2 * DIM };
 }
 
-/** Tile by tile: queries and output once, keys and values once for every row of tiles that sees them. */
+/** The cost by tiles. Queries and output move once. Keys and values move once for every row of tiles that sees them. */
 export function tiledCost(length: number, causal: boolean): Cost {
   const share = causal ? (1 + TILE.keys / length) / 2 : 1;
   const visible = Math.min(share, 1);

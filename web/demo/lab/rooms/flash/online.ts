@@ -1,6 +1,6 @@
 import { at, type Matrix } from "../../shell/matrix.js";
 
-/** One tile of the score matrix, by its place among the tiles. */
+/** One tile of the score matrix, by its row and column among the tiles. */
 export interface TileStep {
   readonly rowTile: number;
   readonly keyTile: number;
@@ -11,9 +11,9 @@ export interface TileSizes {
   readonly keys: number;
 }
 
-/** What a row remembers between tiles. Nothing else is kept. */
+/** The state of a row between tiles. Nothing else is kept. */
 export interface Running {
-  /** Largest score so far. */
+  /** The largest score so far. */
   readonly maximum: number;
   /** Σ e^(score − maximum) so far. */
   readonly sum: number;
@@ -21,16 +21,16 @@ export interface Running {
   readonly output: readonly number[];
 }
 
-/** What a tile did to a row. */
+/** The change of a row by one tile. */
 export interface RowStep {
   readonly scores: readonly number[];
   readonly before: Running;
-  /** e^(old maximum − new maximum): what came before was too large by this much. */
+  /** e^(old maximum − new maximum): the earlier sums are multiplied by it. */
   readonly correction: number;
   readonly after: Running;
 }
 
-/** The tiles that hold a visible pair, in the order of computation; the others are never touched. */
+/** The tiles that have a visible pair, in the order of computation. Other tiles are not computed. */
 export function visibleTiles(scores: Matrix, tile: TileSizes): TileStep[] {
   const steps: TileStep[] = [];
   for (let rowTile = 0; rowTile * tile.queries < scores.rows; rowTile++)
@@ -49,7 +49,7 @@ export function rowsOf(rowTile: number, tile: TileSizes, scores: Matrix): number
   return Array.from({ length: Math.min(tile.queries, scores.rows - first) }, (_, row) => first + row);
 }
 
-/** What every computed tile of its row tile, up to this step, did to a row. */
+/** The changes of a row by every tile of its row of tiles, up to this step. */
 export function rowHistory(
   scores: Matrix,
   values: Matrix,
@@ -65,7 +65,7 @@ export function rowHistory(
   });
 }
 
-/** The mean of the values, once every tile was met. */
+/** The output of a row after its last tile. */
 export function finished({ sum, output }: Running): number[] {
   return output.map((value) => (sum === 0 ? 0 : value / sum));
 }
@@ -75,7 +75,7 @@ function tileScores(scores: Matrix, row: number, keyTile: number, tile: TileSize
   return Array.from({ length: Math.min(tile.keys, scores.columns - first) }, (_, key) => at(scores, row, first + key));
 }
 
-/** The online softmax (Milakov and Gimelshein 2018) meets a tile. */
+/** One tile in the online softmax (Milakov and Gimelshein 2018). */
 function meet(before: Running, scores: readonly number[], values: Matrix, firstKey: number): RowStep {
   const maximum = Math.max(before.maximum, ...scores);
   if (maximum === -Infinity) return { scores, before, correction: 1, after: before };

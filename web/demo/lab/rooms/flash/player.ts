@@ -3,7 +3,7 @@ import { element } from "../../shell/element.js";
 
 const STEP_MS = 700;
 
-/** Buttons that go through steps, and a slider to any of them. `onStep` hears where to go. */
+/** Buttons that go through the steps, and a slider to any of them. `onStep` is called with the step to show. */
 export class Player {
   readonly node: HTMLElement;
   readonly #onStep: (step: number) => void;
@@ -46,7 +46,7 @@ export class Player {
     this.#play.textContent = "Play";
   }
 
-  /** Step after step; who wants no motion goes straight to the end. */
+  /** Shows step after step. If the visitor prefers reduced motion, it shows the last step at once. */
   #start(): void {
     if (matchMedia("(prefers-reduced-motion: reduce)").matches) return this.#onStep(this.#last);
     if (this.#step >= this.#last) this.#onStep(0);

@@ -29,9 +29,9 @@ const fields = {
   tileKeys: number(4, { min: 1, max: 16 }),
   causal: flag(true),
   step: number(0, { min: 0, max: 48 * 48 }),
-  /** Which row of the tile the numbers are of. */
+  /** The row of the tile whose numbers are shown. */
   row: number(0, { min: 0, max: 15 }),
-  /** Power of two. */
+  /** The length, as a power of two. */
   long: number(13, { min: 7, max: 17 }),
 };
 type Settings = Values<typeof fields>;
@@ -209,7 +209,7 @@ class Picture {
   }
 }
 
-/** What the page has added up, against the engine. */
+/** Compares the page's own sum with the engine's output. */
 function agreement(mine: readonly number[], output: Matrix, row: number): string {
   const theirs = output.data.slice(row * output.columns, (row + 1) * output.columns);
   const apart = Math.max(...mine.map((value, d) => Math.abs(value - theirs[d]!)));

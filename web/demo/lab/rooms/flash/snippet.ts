@@ -1,4 +1,4 @@
-/** A long call with the engine's own tiles, and the memory that S × S arrays would have taken. */
+/** A program that makes a long call and prints the memory that S × S arrays would take. */
 export function snippet(length: number, causal: boolean): string {
   const shown = Math.min(length, 4096);
   return `import { createAttention } from "headwise";

@@ -6,14 +6,14 @@ import { NO_SINK, UNBOUNDED, type Settings } from "./settings.js";
 
 export const HEAD_DIM = 16;
 
-/** The heads that share keys: the largest divisor of the heads that is not above what was asked for. */
+/** The number of key heads: the largest divisor of the heads that is at most the number asked for. */
 export function kvHeadsOf({ heads, kvHeads }: Settings): number {
   let groups = Math.min(kvHeads, heads);
   while (heads % groups !== 0) groups--;
   return groups;
 }
 
-/** The settings as options of the package; what is off is left out. */
+/** The settings as options of the package. Options that are off are left out. */
 export function optionsOf(settings: Settings): ExactOptions {
   const { causal, left, right, keyLength, keys, excludeSelf, alibi, softcap, sink, heads, emptyRows, sharpness } =
     settings;
@@ -31,7 +31,7 @@ export function optionsOf(settings: Settings): ExactOptions {
   };
 }
 
-/** Random queries, keys and values, the same every time. */
+/** Random queries, keys and values. They are the same every time. */
 export function tensorsOf(settings: Settings) {
   const { queries, keys, heads } = settings;
   const tensor = (seed: number, numHeads: number, length: number) => ({

@@ -1,6 +1,6 @@
 import type { Settings } from "./settings.js";
 
-/** Rules that models are known for. */
+/** Masks of known models. */
 export const PRESETS: Readonly<Record<string, Partial<Settings>>> = {
   "BERT, padded": { queries: 24, keys: 24, keyLength: 17, heads: 2, kvHeads: 2 },
   GPT: { queries: 24, keys: 24, keyLength: 24, causal: "lower-right", heads: 2, kvHeads: 2 },

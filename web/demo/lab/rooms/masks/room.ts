@@ -18,9 +18,9 @@ const LEGEND = [
   ["skipped", "skipped"],
 ] as const;
 
-/** Small tiles, so that small examples have some. */
+/** Small tiles, so that small examples have several. */
 const TILE = 4;
-/** What the engine takes for long sequences: 64 query rows by 192 keys. */
+/** The engine's tile for long sequences: 64 query rows by 192 keys. */
 const ENGINE_TILE = { queries: 64, keys: 192 };
 const LONG = 8192;
 const ROWS_NAMED = 8;

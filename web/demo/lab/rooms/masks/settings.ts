@@ -1,8 +1,8 @@
 import { choice, flag, number, type Values } from "../../shell/field.js";
 
-/** From here on a window has no end. */
+/** At this value and above, a window has no limit. */
 export const UNBOUNDED = 48;
-/** From here down a sink takes nothing. */
+/** At this value, there is no sink. */
 export const NO_SINK = -6;
 
 export const fields = {

@@ -1,9 +1,9 @@
-/** Which keys a query row may see: from … to − 1, and perhaps not its own position. */
+/** Which keys a query row may see: a range, perhaps without its own position. */
 export interface Visibility {
   readonly keys: number;
   readonly queries: number;
   readonly range: (query: number) => readonly [from: number, to: number];
-  /** The key that the row may not see though it lies in its range. */
+  /** The hidden key inside the range; undefined if there is none. */
   readonly hole: (query: number) => number | undefined;
 }
 
@@ -17,7 +17,7 @@ export interface VisibilityRules {
   readonly excludeSelf: boolean;
 }
 
-/** As the package defines it; `left` and `right` may be Infinity. */
+/** The rules of the package. `left` and `right` may be Infinity. */
 export function visibility({
   queries,
   keys,
@@ -43,7 +43,7 @@ export function visibility({
   };
 }
 
-/** How many keys a row sees among from … to − 1. */
+/** How many of the keys from `from` to `to − 1` a row sees. */
 export function visibleIn({ range, hole }: Visibility, query: number, from = 0, to = Infinity): number {
   const [first, end] = range(query);
   const [low, high] = [Math.max(first, from), Math.min(end, to)];
@@ -51,7 +51,7 @@ export function visibleIn({ range, hole }: Visibility, query: number, from = 0, 
   return Math.max(high - low, 0) - Number(own !== undefined && own >= low && own < high);
 }
 
-/** "skipped": no pair is visible. "edge": some are, and each is asked. "whole": all are. */
+/** "skipped": no pair is visible. "edge": some pairs are, so each one is checked. "whole": all pairs are. */
 export type TileState = "skipped" | "edge" | "whole";
 
 export interface Tiling {

@@ -1,7 +1,7 @@
 import type { Engine } from "../../engine/engine.js";
 import { asTensor, matrix, product, scaled, transposed, type Matrix } from "../../shell/matrix.js";
 
-/** What the calculation needs: four matrices and the choices. */
+/** The inputs of the calculation: four matrices and the settings. */
 export interface Inputs {
   readonly x: Matrix;
   readonly wq: Matrix;
@@ -12,11 +12,11 @@ export interface Inputs {
   readonly causal: boolean;
   readonly excludeSelf: boolean;
   readonly softmax: boolean;
-  /** Positions are columns instead of rows. */
+  /** Whether positions are columns. Otherwise they are rows. */
   readonly columns: boolean;
 }
 
-/** One head, all of it [queries, keys]. */
+/** The steps of one head. Matrices are [queries, keys]. */
 export interface HeadSteps {
   readonly raw: Matrix;
   readonly scaled: Matrix;
@@ -25,16 +25,18 @@ export interface HeadSteps {
 }
 
 export interface Steps {
-  /** [tokens, width] each. */
+  /** Each is [tokens, width]. */
   readonly q: Matrix;
   readonly k: Matrix;
   readonly v: Matrix;
   readonly heads: readonly HeadSteps[];
-  /** [tokens, width]: the heads' outputs side by side. */
+  /** [tokens, width]: the outputs of the heads side by side. */
   readonly output: Matrix;
 }
 
-/** All steps by headwise; the projections and, without softmax, the last product by the page. */
+/**
+ * Computes all steps with headwise, except the projections. Without softmax the page also computes the last product.
+ */
 export async function calculate(engine: Engine, inputs: Inputs): Promise<Steps> {
   const { x, heads, columns } = inputs;
   const [q, k, v] = [product(x, inputs.wq), product(x, inputs.wk), product(x, inputs.wv)];
@@ -78,7 +80,7 @@ export async function calculate(engine: Engine, inputs: Inputs): Promise<Steps> 
   return { q, k, v, heads: steps, output };
 }
 
-/** Without softmax the scores themselves are the weights, and what is hidden has none. */
+/** The weights without softmax: the scores themselves, and 0 where hidden. */
 function visibleScores(masked: Matrix): Matrix {
   return { ...masked, data: masked.data.map((score) => (score === -Infinity ? 0 : score)) };
 }
@@ -89,7 +91,7 @@ function weightedRows(heads: readonly HeadSteps[], v: Matrix): Matrix {
   return matrix(v.rows, v.columns, (row, column) => outputs[Math.floor(column / bin)]!.data[row * v.columns + column]!);
 }
 
-/** How far a score matrix is from being symmetric. */
+/** How much a score matrix differs from a symmetric one. */
 export function asymmetry(scores: Matrix): number {
   const turned = transposed(scores);
   return Math.max(...scaled(turned, -1).data.map((value, i) => Math.abs(value + scores.data[i]!)));

@@ -2,7 +2,7 @@ import { matrix, type Matrix } from "../../shell/matrix.js";
 
 export const WORDS = ["the", "car", "in", "a", "park", "now"] as const;
 
-/** What stands in a matrix before anyone changes it: small round numbers without a pattern. */
+/** The first content of a matrix: small round numbers without a pattern. */
 function rounded(salt: number, rows: number, columns: number): Matrix {
   return matrix(
     rows,

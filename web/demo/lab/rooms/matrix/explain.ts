@@ -2,7 +2,7 @@ import type { Cell } from "../../shell/numberGrid.js";
 import { at, type Matrix } from "../../shell/matrix.js";
 import { decimal } from "../../shell/numbers.js";
 
-/** The two ways to read a product of matrices. */
+/** Two ways to read a product of matrices. */
 export type Reading = "dots" | "sums";
 
 export interface Factor {
@@ -11,8 +11,8 @@ export interface Factor {
 }
 
 /**
- * How a number of a·b came about, in words: as the product of a row and a column ("dots": pairwise similarities), or as
- * its row, a sum of b's rows under the weights of a's row ("sums": mixtures).
+ * Explains a number of a·b in words. "dots": the product of a row and a column, a similarity of two vectors. "sums":
+ * part of a row that is the sum of b's rows, weighted by a's row.
  */
 export function explain(a: Factor, b: Factor, { row, column }: Cell, reading: Reading): string {
   const terms = Array.from({ length: a.matrix.columns }, (_, k) => k);

@@ -73,7 +73,7 @@ function controls({ state }: RoomView<typeof fields>): HTMLElement {
   );
 }
 
-/** Every step with its matrices. */
+/** Shows every step with its matrices. */
 class Picture {
   readonly node: HTMLElement;
   readonly #view: RoomView<typeof fields>;
@@ -248,11 +248,11 @@ function words(text = ""): HTMLParagraphElement {
 type Pair = readonly [Factor, Factor];
 interface Factors {
   readonly scores: Pair;
-  /** By the feature of the output: each has the weights of its head. */
+  /** For each feature of the output: it has the weights of its head. */
   readonly output: (feature: number) => Pair;
 }
 
-/** The factors of the two products, as they are shown. */
+/** The factors of both products, as they are shown. */
 function factorsOf(inputs: Inputs, { q, k, v, heads }: Steps, head: number): Factors {
   const bin = q.columns / inputs.heads;
   const part = (m: Matrix) => matrix(m.rows, bin, (row, column) => m.data[row * m.columns + head * bin + column]!);

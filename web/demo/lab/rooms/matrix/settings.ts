@@ -27,7 +27,7 @@ export const EDITABLE = ["x", "wq", "wk", "wv"] as const;
 export type Editable = (typeof EDITABLE)[number];
 export const NAMES: Readonly<Record<Editable, string>> = { x: "X", wq: "Wq", wk: "Wk", wv: "Wv" };
 
-/** What the visitor set, at the sizes that are set. */
+/** The visitor's numbers, at the chosen sizes. */
 export function inputsOf(settings: Settings): Inputs {
   const { tokens, width } = settings;
   const read = (name: Editable) => parseMatrix(settings[name], name === "x" ? tokens : width, width, EXAMPLE[name]);

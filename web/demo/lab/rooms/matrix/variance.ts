@@ -4,15 +4,15 @@ import { randomNormal } from "../../shell/random.js";
 const QUERIES = 64;
 const KEYS = 64;
 
-/** What happens to scores of random vectors with so many features. */
+/** Statistics of the scores of random vectors. */
 export interface ScoreStatistics {
   readonly scores: Float32Array;
   readonly variance: number;
-  /** The mean over the rows of the largest probability: near 1 the softmax picks a single key. */
+  /** The mean over the rows of the largest probability. Near 1, the softmax selects a single key. */
   readonly peak: number;
 }
 
-/** Scores of random queries and keys, with the scale 1 and with 1/√D. */
+/** Computes the statistics of random queries and keys, with scale 1 and with 1/√D. */
 export async function scoreStatistics(
   engine: Engine,
   dim: number,

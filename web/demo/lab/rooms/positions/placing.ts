@@ -8,13 +8,13 @@ import { DIM, learnedTable, PLACES, projected } from "./words.js";
 export const KINDS = ["none", "learned", "sinusoidal", "rotary"] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** How a model learns where its words stand. */
+/** How a model gets the positions of its words. */
 export interface Placing {
   readonly kind: Kind;
   readonly base: number;
 }
 
-/** Queries and keys of words whose first stands at `start`. */
+/** Queries and keys of words; the first word is at position `start`. */
 export async function placed(
   engine: Engine,
   x: Matrix,

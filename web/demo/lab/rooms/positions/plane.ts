@@ -11,7 +11,7 @@ export interface PlanePair {
 const SIZE = 300;
 const MIDDLE = SIZE / 2;
 
-/** Two vectors in their plane, before (pale) and after they were turned, with the arcs of their turns. */
+/** Two vectors in a plane, before (pale) and after their rotation, with an arc for each rotation. */
 export function plane(pairs: readonly PlanePair[], label: string): SVGSVGElement {
   const longest = Math.max(...pairs.flatMap(({ before }) => [Math.hypot(...before)]), 1e-6);
   const scale = (MIDDLE - 26) / longest;
@@ -43,7 +43,10 @@ function arrow([x, y]: Vector, kind: string): SVGGElement {
   );
 }
 
-/** The way from one direction to the other, at a share of the vectors' length; turns of more than half a circle are drawn short. */
+/**
+ * An arc from one direction to the other. `share` is its radius, as a share of the vector's length. If the rotation is
+ * more than half a circle, the arc takes the shorter way.
+ */
 function arc(from: Vector, to: Vector, scale: number, share: number, kind: string): SVGPathElement {
   const radius = Math.hypot(...from) * scale * share;
   const [start, end] = [Math.atan2(from[1], from[0]), Math.atan2(to[1], to[0])];

@@ -22,7 +22,7 @@ import { DIM, embeddings, projected, wordsOf } from "./words.js";
 const fields = {
   words: text("the park by the park", 200),
   kind: choice<Kind>("none", KINDS),
-  /** Power of ten. */
+  /** As a power of ten. */
   base: number(4, { min: 0.5, max: 6, step: 0.1 }),
   offset: number(20, { min: 0, max: 64 }),
   pair: number(0, { min: 0, max: DIM / 2 - 1 }),
@@ -31,7 +31,7 @@ const fields = {
 };
 type Settings = Values<typeof fields>;
 
-/** How far the curve of scores reaches to either side. */
+/** How far the curve of scores goes to each side. */
 const REACH = 24;
 
 export const room = makeRoom(fields, open);
@@ -40,7 +40,7 @@ interface Seen {
   readonly names: readonly string[];
   readonly call: { readonly query: Floats; readonly key: Floats };
   readonly probs: Floats;
-  /** The same words, `offset` places later. */
+  /** The same words at positions that are `offset` higher. */
   readonly moved: Float32Array;
 }
 
@@ -101,7 +101,7 @@ async function attend(engine: Engine, settings: Settings): Promise<Seen> {
   return { names: tokenNames(words), call, probs, moved: moved.probs.data };
 }
 
-/** The score of a word with itself at every distance, for a query at REACH and one `offset` places later. */
+/** The score of a word with itself at every distance: for a query at position REACH, and for one `offset` higher. */
 async function scoreCurves(engine: Engine, settings: Settings): Promise<[number[], number[]]> {
   const word = wordsOf(settings.words)[0]!;
   const x = embeddings(Array.from({ length: 2 * REACH + 1 }, () => word));
@@ -219,7 +219,7 @@ function twinWords(names: readonly string[], probs: Float32Array): string {
     : `Yes: the rows of ${pair} differ by up to ${(100 * apart).toFixed(1)} %.`;
 }
 
-/** What rotations in single precision leave of an equality. */
+/** The largest difference that rotations in float32 may cause. */
 const ROUNDING = 1e-4;
 
 function invarianceWords(here: Float32Array, there: Float32Array, offset: number): string {

@@ -1,7 +1,7 @@
 import type { Placing } from "./placing.js";
 import { DIM } from "./words.js";
 
-/** The room's calculation as a program, on random words. */
+/** The calculation as a program, with random words. */
 export function snippet({ kind, base }: Placing, length: number, offset: number): string {
   const imports = kind === "sinusoidal" ? "createAttention, sinusoidalPositions" : "createAttention";
   return `import { ${imports} } from "headwise";

@@ -1,9 +1,9 @@
 import { matrix, product, type Matrix } from "../../shell/matrix.js";
 import { randomNormal } from "../../shell/random.js";
 
-/** Features of a word. */
+/** The number of features of a word. */
 export const DIM = 16;
-/** Rows of the table of learned positions. */
+/** The number of rows in the table of learned positions. */
 export const PLACES = 128;
 const LONGEST = 12;
 
@@ -12,13 +12,13 @@ export function wordsOf(text: string): string[] {
   return words[0] === "" ? ["word"] : words;
 }
 
-/** Equal words have equal vectors, and no two words have the same. */
+/** Equal words get equal vectors, and different words get different ones. */
 export function embeddings(words: readonly string[]): Matrix {
   const rows = words.map((word) => randomNormal(seedOf(word), DIM));
   return matrix(words.length, DIM, (row, column) => rows[row]![column]!);
 }
 
-/** Stands in for vectors that a training would find: one for each place. */
+/** Random numbers in place of learned vectors: one for each position. */
 export const learnedTable: Matrix = { rows: PLACES, columns: DIM, data: Array.from(randomNormal(77, PLACES * DIM)) };
 
 const projection = (seed: number): Matrix => ({

@@ -3,7 +3,7 @@ import { similarities } from "../../../model/similarity.js";
 import { matrix } from "../../shell/matrix.js";
 import { NumberGrid } from "../../shell/numberGrid.js";
 
-/** Every sentence against every other: the cosines of their embeddings. */
+/** The cosine similarity of every pair of sentences. */
 export class SimilarityBoard {
   readonly #grid = new NumberGrid({ name: "Cosines", onCell: () => {} });
   readonly node = this.#grid.node;

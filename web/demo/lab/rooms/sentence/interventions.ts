@@ -6,7 +6,7 @@ import { decimal } from "../../shell/numbers.js";
 import type { State } from "../../shell/state.js";
 import { type fields, formatGains, gainsOf, HEADS, hiddenOf } from "./settings.js";
 
-/** Switches and sliders for the heads, and the tokens to hide. */
+/** Switches and sliders for the heads, and a choice of tokens to hide. */
 export class Interventions {
   readonly node: HTMLElement;
   readonly #state: State<typeof fields>;

@@ -4,7 +4,7 @@ import { percent } from "../../../model/links.js";
 import { firstRepetition, largestRowDifference } from "../../../model/story.js";
 import { decimal } from "../../shell/numbers.js";
 
-/** A cell in words, with its mirror image: attention is not symmetric. */
+/** A cell in words, and the opposite direction: attention is not symmetric. */
 export function reading(encoding: Encoding, names: readonly string[], head: number, from: number, to: number): string {
   const { probs, scores } = headsOf(encoding)[head]!;
   const share = (i: number, j: number) => percent(rowOf(probs, i)[j]!);
@@ -17,7 +17,7 @@ export function reading(encoding: Encoding, names: readonly string[], head: numb
   );
 }
 
-/** What its place is worth to a token that stands twice. */
+/** What the position changes for a token that occurs twice. */
 export function twins(encoding: Encoding, names: readonly string[]): string {
   const repetition = firstRepetition(encoding);
   if (!repetition) return "";

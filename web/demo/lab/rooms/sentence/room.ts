@@ -21,7 +21,7 @@ const LINKS_SHOWN = 5;
 
 export const room = makeRoom(fields, open);
 
-/** What is seen: all sentences as the model reads them, and the chosen one with what the visitor changed. */
+/** The encodings that are shown: all sentences unchanged, and the chosen one with the visitor's changes. */
 interface Seen {
   readonly encodings: readonly Encoding[];
   readonly chosen: number;
@@ -71,7 +71,7 @@ async function check({ engine }: RoomView<typeof fields>, { changed, options }: 
   ];
 }
 
-/** The room's picture: one or two maps, what was changed and what came of it. */
+/** The picture of the room: one or two maps, the visitor's changes and their effect. */
 class Picture {
   readonly node: HTMLElement;
   readonly #view: RoomView<typeof fields>;
@@ -171,7 +171,7 @@ class Picture {
     this.#place(this.#map, this.#otherMap);
   }
 
-  /** Puts these into the picture, without touching what is there already: the focus may be in it. */
+  /** Shows these maps. A map that is already shown is not moved, because it may have the focus. */
   #place(...maps: HTMLElement[]): void {
     const shown = [...this.#maps.children];
     if (maps.length !== shown.length || maps.some((map, i) => map !== shown[i])) this.#maps.replaceChildren(...maps);
@@ -193,7 +193,7 @@ class Picture {
   }
 }
 
-/** Every head as one tensor. */
+/** All heads as one tensor. */
 function headsTensor(encoding: Encoding, what: "probs" | "scores") {
   const heads = headsOf(encoding);
   const tokens = encoding.tokens.length;

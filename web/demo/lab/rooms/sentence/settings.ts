@@ -7,14 +7,14 @@ const LARGEST_GAIN = 2;
 export const fields = {
   texts: text([...DEFAULT_SENTENCES, "We left the vehicle near the playground."].join("\n")),
   positions: flag(true),
-  /** Which sentence, from 0; those that are not there count as the last. */
+  /** The index of the sentence, from 0. An index that is too high means the last sentence. */
   sentence: number(0, { min: 0, max: 99 }),
   other: number(1, { min: 0, max: 99 }),
   show: choice("weights", ["weights", "links", "scores", "rollout", "compare"]),
   head: number(0, { min: 0, max: HEADS - 1 }),
-  /** Eight factors, or nothing: all 1. */
+  /** Eight factors; empty means all 1. */
   gains: text("", 100),
-  /** Token numbers from 0. */
+  /** Indices of tokens, from 0. */
   hidden: text("", 600),
 };
 export type Settings = Values<typeof fields>;

@@ -1,4 +1,6 @@
-/** A layer with the visitor's changes, as a program. The model's own weights are 28 MB: random ones stand in. */
+/**
+ * A layer with the visitor's changes, as a program. It has random weights, because the model's own weights are 28 MB.
+ */
 export function snippet(gains: readonly number[], hidden: readonly number[]): string {
   return `import { createAttention } from "headwise";
 

@@ -9,7 +9,7 @@ interface Result {
   readonly probs: Floats;
 }
 
-/** The call by definition, in double precision, against what headwise gave. */
+/** Compares headwise's result with the definition in double precision. */
 export function callDifferences(call: AttentionCall | LayerCall, result: Result): readonly Difference[] {
   if (call.kind === "layer") return layerDifferences(call, result);
   const { layout = "BHSD", numHeads = 1, numKvHeads = numHeads, causal = false, scale } = call.options;
@@ -47,7 +47,7 @@ interface Doubles {
   readonly shape: readonly number[];
 }
 
-/** The last axis times a matrix [in, out], plus a bias. */
+/** Multiplies the last axis by a matrix [in, out] and adds a bias. */
 function linear(x: Doubles, weight: Floats, bias: Floats | undefined): { data: Float64Array; shape: number[] } {
   const [inputs, outputs] = weight.shape as [number, number];
   const data = new Float64Array((x.data.length / inputs) * outputs);
@@ -60,7 +60,7 @@ function linear(x: Doubles, weight: Floats, bias: Floats | undefined): { data: F
   return { data, shape: [...x.shape.slice(0, -1), outputs] };
 }
 
-/** Any layout and rank as [B, H, S, D]. */
+/** A tensor of any layout and rank as [B, H, S, D]. */
 function headsFirst<T extends Doubles>({ data, shape }: T, layout: string, numHeads: number): Floats {
   const [extents, strides] = axes(shape, layout, shape.length === 2 ? 1 : numHeads);
   const [, H, S, D] = extents as [number, number, number, number];
@@ -68,10 +68,10 @@ function headsFirst<T extends Doubles>({ data, shape }: T, layout: string, numHe
     const place = [Math.floor(at / (H * S * D)), Math.floor(at / (S * D)) % H, Math.floor(at / D) % S, at % D];
     return data[place.reduce((sum, index, axis) => sum + index * strides[axis]!, 0)]!;
   });
-  return { data: ordered as unknown as Float32Array, shape: extents }; // the definition reads any array of numbers
+  return { data: ordered as unknown as Float32Array, shape: extents }; // the definition accepts any array of numbers
 }
 
-/** Extents of B, H, S, D and how far apart neighbours lie. */
+/** The extents of B, H, S, D and the strides of these axes. */
 function axes(shape: readonly number[], layout: string, numHeads: number): [number[], number[]] {
   const isPacked = layout === "BSE" || layout === "BES";
   const full = [...Array<number>(Math.max((isPacked ? 3 : 4) - shape.length, 0)).fill(1), ...shape];

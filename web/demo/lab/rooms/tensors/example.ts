@@ -2,7 +2,7 @@ import { randomNormal } from "../../shell/random.js";
 import { elementCount } from "./files/numbers.js";
 import type { FileEntry } from "./files/safetensors.js";
 
-/** What there is to see before anything is dropped. */
+/** The example that is shown before a file is dropped. */
 export const EXAMPLE: readonly FileEntry[] = [
   made("q", 1, [4, 20, 16]),
   made("k", 2, [2, 20, 16]),

@@ -19,7 +19,7 @@ export type Settings = Values<typeof fields>;
 
 const RANDOM_TOKENS = 24;
 
-/** A call of the package, made of dropped tensors. */
+/** A call of the package, made from dropped tensors. */
 export interface AttentionCall {
   readonly kind: "attention";
   readonly query: Floats;

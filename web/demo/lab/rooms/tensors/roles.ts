@@ -1,10 +1,10 @@
 import type { FileEntry } from "./files/safetensors.js";
 
-/** A place in the formula that a tensor can take. */
+/** An input of the formula that a tensor can be. */
 export interface Role {
   readonly id: string;
   readonly label: string;
-  /** Names that point to it. */
+  /** Names of tensors that suggest this role. */
   readonly guess: RegExp;
   readonly optional?: boolean;
 }
@@ -38,7 +38,7 @@ export const LAYER_ROLES: readonly Role[] = [
   { id: "bo", label: "bo", guess: bias("o", "output|out_proj"), optional: true },
 ];
 
-/** Which tensor takes which role: what the visitor chose, else the first whose name points to it. */
+/** Decides which tensor has which role: the visitor's choice, or else the first tensor whose name suggests the role. */
 export function assign(
   roles: readonly Role[],
   entries: readonly FileEntry[],

@@ -16,14 +16,14 @@ import { attentionCall, fields, layerCall, type AttentionCall, type LayerCall, t
 import { assign, ATTENTION_ROLES, LAYER_ROLES, type Role } from "./roles.js";
 import { snippet } from "./snippet.js";
 
-/** Larger pictures are computed row by row, as far as they are looked at. */
+/** Above this number of weights, rows are computed only when they are shown. */
 const LARGEST_WHOLE = 2 ** 23;
 
 export const room = makeRoom(fields, open);
 
 interface Result {
   readonly output: Floats;
-  /** Absent if there would be too many. */
+  /** Absent if there are too many. */
   readonly probs?: Floats;
 }
 
@@ -78,7 +78,7 @@ function controls({ state }: RoomView<typeof fields>): HTMLElement {
   return panel(mode, ...Object.values(nodes), toggle(state, "causal", "Causal"));
 }
 
-/** The dropped tensors, and which of them takes which role. */
+/** The dropped tensors and their roles. */
 class Shelf {
   readonly node: HTMLElement;
   readonly roles = element("div", { class: "roles" });
@@ -199,7 +199,7 @@ function fill(map: AttentionMap, engine: Engine, call: AttentionCall | LayerCall
   else if (call.kind === "attention") map.source = rowsOnDemand(engine, call);
 }
 
-/** Rows of weights, computed when they are looked at. */
+/** Computes rows of weights when they are shown. */
 function rowsOnDemand(engine: Engine, call: AttentionCall): NonNullable<AttentionMap["source"]> {
   const { heads, queries, keys } = extents(call);
   return {
@@ -215,7 +215,9 @@ function rowsOnDemand(engine: Engine, call: AttentionCall): NonNullable<Attentio
   };
 }
 
-/** Enough of the numbers to say where they lie, few enough to spread over a call. */
+/**
+ * A sample of the numbers, for their smallest and largest value. All of them would be too many arguments for one call.
+ */
 function sample({ data }: Floats): number[] {
   const step = Math.max(1, Math.floor(data.length / 10_000));
   return Array.from({ length: Math.ceil(data.length / step) }, (_, i) => data[i * step]!);

@@ -1,6 +1,6 @@
 import type { Settings } from "./problem.js";
 
-/** The room's call as a program; tensors of random numbers stand where the visitor's own belong. */
+/** The call as a program, with random tensors in place of the visitor's. */
 export function snippet({ mode, layout, heads, kvHeads, causal }: Settings): string {
   return `import { createAttention } from "headwise";
 

@@ -13,7 +13,7 @@ const TYPES: Readonly<Record<string, NumberType>> = {
   b1: "bool",
 };
 
-/** One array of a NumPy `.npy` file, version 1 to 3. */
+/** Reads a NumPy `.npy` file, version 1 to 3. */
 export function readNpy(bytes: Uint8Array, name: string): FileTensor {
   const latin = (from: number, to: number) => String.fromCharCode(...bytes.subarray(from, to));
   if (latin(0, 6) !== MAGIC) throw new FileError("is no .npy file: it does not begin as one");
@@ -35,11 +35,11 @@ export function readNpy(bytes: Uint8Array, name: string): FileTensor {
   return { name, shape, data: isColumnMajor ? rowMajor(data, shape) : data, stored: stored! };
 }
 
-/** The file of an array of float32. */
+/** Writes a `.npy` file of float32. */
 export function writeNpy(shape: readonly number[], data: Float32Array): Uint8Array<ArrayBuffer> {
   const extents = shape.length === 1 ? `${shape[0]},` : shape.join(", ");
   const text = `{'descr': '<f4', 'fortran_order': False, 'shape': (${extents}), }`;
-  const header = text.padEnd(Math.ceil((text.length + 11) / 64) * 64 - 11) + "\n"; // data begin at a multiple of 64
+  const header = text.padEnd(Math.ceil((text.length + 11) / 64) * 64 - 11) + "\n"; // the data must start at a multiple of 64
   const bytes = new Uint8Array(10 + header.length + data.byteLength);
   const view = new DataView(bytes.buffer);
   [...MAGIC].forEach((letter, i) => (bytes[i] = letter.charCodeAt(0)));

@@ -1,13 +1,13 @@
-/** A tensor from a file: its numbers as float32, whatever they were stored as. */
+/** A tensor from a file. Its numbers are converted to float32. */
 export interface FileTensor {
   readonly name: string;
   readonly shape: readonly number[];
   readonly data: Float32Array<ArrayBuffer>;
-  /** As the file calls it. */
+  /** The file's name for the type of its numbers. */
   readonly stored: string;
 }
 
-/** A file that cannot be read, and why. */
+/** A file that cannot be read. The message says why. */
 export class FileError extends Error {
   override readonly name = "FileError";
 }
@@ -27,7 +27,7 @@ const WIDTHS: Readonly<Record<NumberType, number>> = {
   bool: 1,
 };
 
-/** Little-endian numbers as float32. */
+/** Reads little-endian numbers as float32. */
 export function readNumbers(bytes: Uint8Array, type: NumberType, count: number): Float32Array<ArrayBuffer> {
   const width = WIDTHS[type];
   if (bytes.byteLength !== count * width)

@@ -2,7 +2,7 @@ import { FileError } from "./numbers.js";
 import { readNpy } from "./npy.js";
 import { openSafetensors, type FileEntry } from "./safetensors.js";
 
-/** What a dropped file holds, by its ending. */
+/** Opens a dropped file. The ending of its name says the format. */
 export async function openFile(file: File): Promise<FileEntry[]> {
   const bytes = new Uint8Array(await file.arrayBuffer());
   try {

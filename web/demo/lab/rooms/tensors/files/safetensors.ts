@@ -19,7 +19,7 @@ interface Entry {
   readonly data_offsets: readonly [number, number];
 }
 
-/** A tensor that is read when it is asked for: a file of weights may hold many, and a room needs a few. */
+/** A tensor of a file. It is read only when a room needs it: a file of weights may have many tensors. */
 export interface FileEntry {
   readonly name: string;
   readonly shape: readonly number[];
@@ -27,7 +27,7 @@ export interface FileEntry {
   read(): FileTensor;
 }
 
-/** What a `.safetensors` file holds. */
+/** The tensors of a `.safetensors` file. */
 export function openSafetensors(bytes: Uint8Array): FileEntry[] {
   if (bytes.byteLength < 8) throw new FileError("is no .safetensors file: it is too short");
   const length = Number(new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true));
