@@ -32,7 +32,9 @@ describe.each([...ENTRIES.map((entry) => ["wrong.mjs", entry]), ["wrong.cjs", "h
 
     test("shows the package's sources with --enable-source-maps", async () => {
       const text = await printed("--enable-source-maps");
-      const sources = [...text.matchAll(/\(?((?:file:\/\/)?\/\S+\/node_modules\/headwise\/web\/src\/\w+\/\w+\.ts):\d+/g)];
+      const sources = [
+        ...text.matchAll(/\(?((?:file:\/\/)?\/\S+\/node_modules\/headwise\/web\/src\/\w+\/\w+\.ts):\d+/g),
+      ];
       expect(sources.length).toBeGreaterThan(1);
       expect(sources.filter(([, file]) => !existsSync(path.resolve(file!.replace("file://", ""))))).toEqual([]);
     });
