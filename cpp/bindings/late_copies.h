@@ -28,7 +28,8 @@ class LateCopies : public Arrival {
         group * shape.query_length * shape.head_dim + shape.key_length * (shape.head_dim + shape.value_dim);
     const std::int64_t pair_bytes = floats * static_cast<std::int64_t>(sizeof(float));
     const Layout layout = options.layout, kv_layout = options.kv_layout.value_or(layout);
-    if (layout != Layout::bhsd || kv_layout != Layout::bhsd || pairs_ < 2 || pairs_ * pair_bytes < kLeastBytes) return false;
+    if (layout != Layout::bhsd || kv_layout != Layout::bhsd || pairs_ < 2 || pairs_ * pair_bytes < kLeastBytes)
+      return false;
     step_ = std::max<std::int64_t>(kStepBytes / pair_bytes, 1);
     arrived_.store(0, std::memory_order_relaxed);
     return true;

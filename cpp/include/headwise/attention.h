@@ -78,8 +78,8 @@ struct AttentionInputs {
 struct AttentionOptions {
   Layout layout = Layout::bhsd;     ///< of query and output
   std::optional<Layout> kv_layout;  ///< of key and value; default `layout`; ignored when a cache supplies the keys
-  std::optional<float> scale;  ///< finite; default 1/sqrt(head_dim)
-  float softcap = 0.0f;        ///< finite, >= 0; 0 is off
+  std::optional<float> scale;       ///< finite; default 1/sqrt(head_dim)
+  float softcap = 0.0f;             ///< finite, >= 0; 0 is off
   Causal causal = Causal::none;
   std::int64_t window_left = -1;   ///< keys visible before the query's position; -1 is unbounded
   std::int64_t window_right = -1;  ///< keys visible after it; -1 is unbounded

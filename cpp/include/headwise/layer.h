@@ -100,9 +100,9 @@ class Layer {
   Layer(const Layer&) = delete;
   Layer& operator=(const Layer&) = delete;
 
-  /// Of `masks` only mask and bias are read. `attention.layout` and `attention.kv_layout` are ignored. `outputs.output` is Y [B, Sq, O] (bes: [B,
-  /// O, Sq]), or null if it is not wanted. The other outputs are those of attention(). A ragged batch must not have a
-  /// cache. Scratch: the projected queries, keys, values and heads.
+  /// Of `masks` only mask and bias are read. `attention.layout` and `attention.kv_layout` are ignored. `outputs.output`
+  /// is Y [B, Sq, O] (bes: [B, O, Sq]), or null if it is not wanted. The other outputs are those of attention(). A
+  /// ragged batch must not have a cache. Scratch: the projected queries, keys, values and heads.
   [[nodiscard]] Status forward(ThreadPool& pool, const LayerInputs& inputs, const AttentionInputs& masks,
                                const AttentionOptions& attention, const AttentionOutputs& outputs) const;
 

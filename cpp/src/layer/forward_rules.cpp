@@ -27,7 +27,8 @@ Status Forward::check_inputs() const {
   if (inputs_.append_lengths && !appends())
     return Status::error(StatusCode::invalid_option, "appendLengths needs a cache to append to");
   if (inputs_.value_context.data && !inputs_.key_context.data && key_length_ != inputs_.query_length)
-    return Status::error(StatusCode::invalid_shape, "value must be as long as its keys, which come from x: %lld, got %lld",
+    return Status::error(StatusCode::invalid_shape,
+                         "value must be as long as its keys, which come from x: %lld, got %lld",
                          static_cast<Long>(inputs_.query_length), static_cast<Long>(key_length_));
   const std::int64_t key_dim = inputs_.key_context.data ? s.key_input_dim : s.input_dim;
   if (projects_keys() && !inputs_.key_context.data && s.key_input_dim != s.input_dim)
