@@ -7,7 +7,8 @@ import type { Eventually } from "../call/context.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
 import type { LayerProblem } from "../layer/layerProblem.js";
 import type { RotaryProblem } from "../position/rotaryProblem.js";
-import type { Dtype, TensorData } from "../tensor/tensor.js";
+import type { GpuResult } from "../tensor/gpuTensor.js";
+import type { CheckedTensor, Dtype, TensorData, TypedTensor } from "../tensor/tensor.js";
 import type { EngineTensor } from "./engineTensor.js";
 import type { KernelTime, Report } from "./report.js";
 
@@ -34,6 +35,12 @@ export interface Engine {
   readonly kernelTimes?: readonly KernelTime[];
   /** Records a call into a GPUCommandEncoder; only engines with a GPU can. */
   encode?(encoder: object, problem: AttentionProblem): Promise<RecordedAttention>;
+  /** The GPUDevice of an engine with a GPU, once it is open. */
+  readonly device?: object | undefined;
+  /** Copies a tensor to the GPU; only engines with a GPU can. */
+  upload?<D extends Dtype>(operation: string, tensor: CheckedTensor<D>): Promise<GpuResult<D>>;
+  /** Copies a tensor on the GPU to JavaScript. */
+  download?<D extends Dtype>(operation: string, tensor: CheckedTensor<D>): Promise<TypedTensor<D>>;
   attention(problem: AttentionProblem): Eventually<AttentionResult>;
   merge(problem: MergeProblem): Eventually<MergeResult>;
   rotary(problem: RotaryProblem): Eventually<FloatResult>;

@@ -13,13 +13,20 @@ import { Queue } from "../call/queue.js";
 import type { Engine, Opened } from "../engine/engine.js";
 import type { EngineTensor } from "../engine/engineTensor.js";
 import type { KernelTime, Report } from "../engine/report.js";
-import { DisposedError, UnsupportedError } from "../errors/errors.js";
+import { DisposedError, OptionError, UnsupportedError } from "../errors/errors.js";
 import { Layer } from "../layer/layer.js";
 import { layerProblem, type LayerOptions } from "../layer/layerProblem.js";
 import { rotaryProblem, type RotaryOptions } from "../position/rotaryProblem.js";
-import type { GpuFloats, OnGpu } from "../tensor/gpuTensor.js";
+import { gpuDataOf, type GpuFloats, type GpuResult, type GpuTensor, type OnGpu } from "../tensor/gpuTensor.js";
 import type { Placement } from "../tensor/placement.js";
-import { BYTES, type Dtype, type FloatTensor, type FloatTensorLike } from "../tensor/tensor.js";
+import {
+  BYTES,
+  type Dtype,
+  type FloatTensor,
+  type FloatTensorLike,
+  type Tensor,
+  type TypedTensor,
+} from "../tensor/tensor.js";
 import { runWarmup, warmupProblem, type WarmupShape } from "./warmup.js";
 
 /** Options of a call. `R` is the type of `returns`, `Into` the type of `into`. */
@@ -207,6 +214,51 @@ export class Attention extends Disposing {
   }
 
   /**
+   * The GPUDevice of this instance: the caller's own, or the one that headwise opened. undefined for an instance without a
+   * GPU, and for backend `"auto"` until a call has opened the GPU (`upload` does). After a lost device it is another one.
+   */
+  get device(): object | undefined {
+    return this.#engine.device;
+  }
+
+  /**
+   * Copies a tensor to the GPU, for calls that read it there. The result holds its buffer until `dispose()`.
+   *
+   * @param tensor - A tensor of any dtype in JavaScript.
+   * @returns The tensor on the GPU, with its shape and dtype.
+   * @throws UnsupportedError if the instance has no GPU; OptionError, ShapeError; OutOfMemoryError; DeviceLostError;
+   *   DisposedError.
+   */
+  async upload<D extends Dtype>(tensor: Tensor<D>): Promise<GpuResult<D>> {
+    const call = this.#arguments("upload");
+    const engine = this.#engine;
+    const checked = call.tensor<D>("tensor", tensor);
+    if (!engine.upload) throw this.#withoutGpu(call.operation);
+    return this.#run(call, () => engine.upload!(call.operation, checked));
+  }
+
+  /**
+   * Copies a tensor on the GPU to JavaScript: a result with `location: "gpu"`, or any buffer of this instance's device. The
+   * tensor on the GPU stays as it is.
+   *
+   * @param tensor - `{ buffer, shape, dtype, offset }`; the buffer needs usage STORAGE and COPY_SRC.
+   * @returns A tensor of the same shape and dtype. float16 is given as bits.
+   * @throws UnsupportedError if the instance has no GPU; OptionError, ShapeError; OutOfMemoryError; DeviceLostError;
+   *   DisposedError.
+   */
+  async download<D extends Dtype>(tensor: GpuTensor<D>): Promise<TypedTensor<D>> {
+    const engine = this.#engine;
+    const call = this.#arguments("download", engine.onGpu);
+    if (!engine.download) throw this.#withoutGpu(call.operation);
+    const checked = call.tensor<D>("tensor", tensor);
+    if (!gpuDataOf(checked))
+      throw new OptionError("download: tensor must lie on the GPU, got one in JavaScript", {
+        hint: "It needs no download. `upload` brings a tensor to the GPU.",
+      });
+    return this.#run(call, () => engine.download!(call.operation, checked));
+  }
+
+  /**
    * Records a call of scaledDotProductAttention into the caller's GPUCommandEncoder, and does not submit it. The
    * results are valid after the caller has submitted. Kernels that are not compiled yet are compiled first; call
    * `warmup` with `location: "gpu"` before, to avoid that wait.
@@ -261,6 +313,13 @@ export class Attention extends Disposing {
   #arguments(operation: string, onGpu = false): CallArguments {
     this.#assertAlive(operation);
     return new CallArguments(operation, { onGpu, locate: (...array) => this.locate(...array) });
+  }
+
+  #withoutGpu(operation: string): UnsupportedError {
+    return new UnsupportedError(
+      `${operation}: this instance computes with ${this.report.backend}, which has no tensors on the GPU`,
+      { hint: "createAttention of headwise or headwise/webgpu makes an instance with a GPU." },
+    );
   }
 
   #run<T>(call: CallArguments, work: () => Eventually<T>, signal?: AbortSignal): Promise<T> {

@@ -3,7 +3,8 @@ import type { AttentionResult, RecordedAttention } from "../attention/attentionR
 import type { Eventually } from "../call/context.js";
 import type { GpuEngine } from "../engine/gpuModule.js";
 import type { KernelTime } from "../engine/report.js";
-import { checkEncoder, gpuDataOf } from "../tensor/gpuTensor.js";
+import { checkEncoder, gpuDataOf, type GpuResult } from "../tensor/gpuTensor.js";
+import type { CheckedTensor, Dtype, TypedTensor } from "../tensor/tensor.js";
 import type { WasmCore } from "../wasm/core.js";
 import { WasmEngine } from "../wasm/wasmEngine.js";
 import { Late } from "./late.js";
@@ -30,6 +31,19 @@ export class AutoEngine extends WasmEngine {
 
   get kernelTimes(): readonly KernelTime[] {
     return this.#gpu.loaded?.kernelTimes ?? [];
+  }
+
+  /** The GPU's device, once a call has opened it. */
+  get device(): object | undefined {
+    return this.#gpu.loaded?.device;
+  }
+
+  async upload<D extends Dtype>(operation: string, tensor: CheckedTensor<D>): Promise<GpuResult<D>> {
+    return (await this.#gpu.load(operation)).upload(operation, tensor);
+  }
+
+  async download<D extends Dtype>(operation: string, tensor: CheckedTensor<D>): Promise<TypedTensor<D>> {
+    return (await this.#gpu.load(operation)).download(operation, tensor);
   }
 
   async encode(encoder: object, problem: AttentionProblem): Promise<RecordedAttention> {

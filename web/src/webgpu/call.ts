@@ -1,7 +1,7 @@
 import { assertIntact } from "../call/views.js";
 import { HeadwiseError, OptionError, OutOfMemoryError, UnsupportedError } from "../errors/errors.js";
 import { gpuDataOf, type GpuData } from "../tensor/gpuTensor.js";
-import type { TensorDataOf, TypedTensor } from "../tensor/tensor.js";
+import { ARRAYS, type Dtype, type TensorDataOf, type TypedTensor } from "../tensor/tensor.js";
 import { bindable, SMALLEST_BINDING, type Purpose } from "./buffers.js";
 import { checkOwner, checkUnmapped, checkUsable } from "./callersBuffer.js";
 import type { GpuCore } from "./core.js";
@@ -124,6 +124,15 @@ export class Call {
     const copied = this.room(byteLength);
     this.#copiesIn.push({ from: { buffer, offset, bytes: wholeWords(byteLength, buffer, offset) }, to: copied });
     return copied;
+  }
+
+  /** The bytes of a tensor on the GPU where they lie, to copy them. */
+  source(data: GpuData): Span {
+    const { argument, buffer, offset, byteLength } = data;
+    this.#borrow(data);
+    if ((buffer.usage & COPY_SRC) === 0)
+      throw new OptionError(`${this.operation}: ${argument}.buffer must have usage COPY_SRC, got ${buffer.usage}`);
+    return { buffer, offset, bytes: wholeWords(byteLength, buffer, offset) };
   }
 
   /** Fills a span with zeros before the kernels run. */
@@ -411,7 +420,6 @@ export async function scoped<T>({ device }: GpuCore, operation: string, work: ()
 }
 
 /** Bytes as an array of a dtype. */
-export function asArray<D extends "float32" | "float16" | "int32">(dtype: D, bytes: ArrayBuffer): TensorDataOf[D] {
-  const kinds = { float32: Float32Array, float16: Uint16Array, int32: Int32Array } as const;
-  return new kinds[dtype](bytes) as TensorDataOf[D];
+export function asArray<D extends Dtype>(dtype: D, bytes: ArrayBuffer): TensorDataOf[D] {
+  return new ARRAYS[dtype](bytes) as TensorDataOf[D];
 }

@@ -1,6 +1,6 @@
 import type { FloatResult } from "../attention/attentionResult.js";
-import { assertIntact } from "../call/views.js";
 import type { OutputForm } from "../call/outputForm.js";
+import { assertIntact } from "../call/views.js";
 import { OptionError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import { gpuDataOf } from "../tensor/gpuTensor.js";

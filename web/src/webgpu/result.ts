@@ -7,7 +7,7 @@ import { holdInstance, type GpuCore } from "./core.js";
 import type { Recording } from "./recording.js";
 
 /** A result that stays on the GPU, in a buffer of its own. The buffer belongs to the caller. */
-class ResultTensor<D extends "float32" | "float16" | "int32"> extends Disposing implements GpuResult<D> {
+class ResultTensor<D extends Dtype> extends Disposing implements GpuResult<D> {
   readonly buffer: GPUBuffer;
   readonly offset = 0;
   readonly shape: readonly number[];
@@ -53,7 +53,7 @@ class ResultTensor<D extends "float32" | "float16" | "int32"> extends Disposing 
 }
 
 /** Makes the tensor of a result that lies in room from `resultRoom`. */
-export function keepOnGpu<D extends Dtype & ("float32" | "float16" | "int32")>(
+export function keepOnGpu<D extends Dtype>(
   call: Call,
   { buffer }: Span,
   shape: readonly number[],

@@ -9,8 +9,15 @@ import type { AdapterReport, KernelTime } from "../engine/report.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
 import type { LayerProblem } from "../layer/layerProblem.js";
 import type { RotaryProblem } from "../position/rotaryProblem.js";
-import { checkEncoder } from "../tensor/gpuTensor.js";
-import { ARRAYS, elementCount, type Dtype, type TensorDataOf } from "../tensor/tensor.js";
+import { checkEncoder, type GpuResult } from "../tensor/gpuTensor.js";
+import {
+  ARRAYS,
+  elementCount,
+  type CheckedTensor,
+  type Dtype,
+  type TensorDataOf,
+  type TypedTensor,
+} from "../tensor/tensor.js";
 import { encodeAttention, runAttention } from "./attention.js";
 import { GpuCache, type GpuEngineCache } from "./cache.js";
 import { runCall } from "./call.js";
@@ -19,6 +26,7 @@ import { openDevice, type Device, type DeviceOptions } from "./device.js";
 import { GpuLayer } from "./layer.js";
 import { runMerge } from "./merge.js";
 import { runRotary } from "./rotary.js";
+import { download, upload } from "./transfer.js";
 
 /** Opens a device and makes an engine with it. */
 export async function openWebgpu(operation: string, options: DeviceOptions): Promise<WebgpuEngine> {
@@ -50,6 +58,18 @@ export class WebgpuEngine implements Engine {
 
   get kernelTimes(): readonly KernelTime[] {
     return this.#times;
+  }
+
+  get device(): object {
+    return this.#core.device.gpuDevice;
+  }
+
+  upload<D extends Dtype>(operation: string, tensor: CheckedTensor<D>): Promise<GpuResult<D>> {
+    return this.#run(operation, (core) => upload(core, operation, tensor));
+  }
+
+  download<D extends Dtype>(operation: string, tensor: CheckedTensor<D>): Promise<TypedTensor<D>> {
+    return this.#run(operation, (core) => download(core, operation, tensor));
   }
 
   encode(encoder: object, problem: AttentionProblem): Promise<RecordedAttention> {
