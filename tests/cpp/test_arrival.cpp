@@ -126,11 +126,17 @@ TEST(Arrival, IsRefusedForRaggedBatches) {
   EXPECT_EQ(output, std::vector<float>(4, 9.0f));
 }
 
-TEST(Arrival, OfAllPairsIsThatOfAnyBeyondTheLast) {
+/// Large enough that an early start is worth it.
+AttentionShape large_shape() {
   AttentionShape shape;
   shape.batch_size = 2;
   shape.query_length = shape.key_length = 4096;
   shape.head_dim = shape.value_dim = 16;
+  return shape;
+}
+
+TEST(Arrival, OfAllPairsIsThatOfAnyBeyondTheLast) {
+  const AttentionShape shape = large_shape();
   LateCopies copies([](double, double, double) {});
   ASSERT_TRUE(copies.expect(shape, {}));
   copies.complete();
@@ -138,10 +144,7 @@ TEST(Arrival, OfAllPairsIsThatOfAnyBeyondTheLast) {
 }
 
 TEST(Arrival, IsOnlyForInputsThatLieHeadByHead) {
-  AttentionShape shape;
-  shape.batch_size = 2;
-  shape.query_length = shape.key_length = 4096;
-  shape.head_dim = shape.value_dim = 16;
+  const AttentionShape shape = large_shape();
   LateCopies copies([](double, double, double) {});
   for (const Layout layout : {Layout::bshd, Layout::bse, Layout::bes}) {
     AttentionOptions queries, keys;

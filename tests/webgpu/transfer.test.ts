@@ -12,6 +12,7 @@ import {
 } from "headwise";
 import { createAttention as createOnGpuAlone } from "headwise/webgpu";
 
+import { describePlainArguments } from "../web/plainArguments.js";
 import { randomTensor } from "../web/randomTensor.js";
 import { describeOnGpu, gpu, openTestDevice } from "./gpu.js";
 
@@ -33,6 +34,10 @@ const reasonOf = (promise: Promise<unknown>) =>
     () => "it was done",
     (reason: unknown) => reason,
   );
+
+describeOnGpu("WebGPU takes what wasm takes", () => {
+  describePlainArguments("WebGPU", () => createAttention({ backend: "webgpu", gpu: gpu! }));
+});
 
 describeOnGpu("upload and download", () => {
   test.each<[what: string, create: () => Promise<Attention>]>([

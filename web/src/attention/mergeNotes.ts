@@ -9,7 +9,12 @@ interface MergeNote {
 }
 
 /** The note on each result; the key is the data of its lse. */
-export const notes = new WeakMap<object, MergeNote>();
+const notes = new WeakMap<object, MergeNote>();
+
+/** The note on a result with this data of its lse. Tensors of the caller have none, and count as results without sinks. */
+export function noteOf(lse: object): MergeNote {
+  return notes.get(lse) ?? { hasSinks: false, emptyRows: "zero" };
+}
 
 /** Remembers how a result was computed. A later mergeAttention checks it. */
 export function noteForMerge({ lse }: AttentionResult, { sinks, emptyRows }: AttentionSettings): void {

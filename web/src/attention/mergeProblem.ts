@@ -7,7 +7,7 @@ import { isArray } from "../foreign/typedArray.js";
 import { headsShape, keepRank, LAYOUTS, type Layout } from "../tensor/layout.js";
 import type { CheckedFloats, CheckedTensor, FloatTensor, Tensor, TypedTensor } from "../tensor/tensor.js";
 import type { FloatResult } from "./attentionResult.js";
-import { notes } from "./mergeNotes.js";
+import { noteOf } from "./mergeNotes.js";
 
 /** Attention over some of the keys: a result of scaledDotProductAttention with `returns: { lse: true }`. */
 export interface AttentionPart {
@@ -102,7 +102,7 @@ function readParts(call: CallArguments, given: unknown): MergeProblem["parts"] {
       });
     const output = call.tensor(`parts[${n}].output`, givenOutput, ["float32", "float16"]);
     const lse = call.tensor(`parts[${n}].lse`, givenLse, ["float32"]);
-    const { hasSinks = false, emptyRows = "zero" } = notes.get(call.given(lse.data)!) ?? {};
+    const { hasSinks, emptyRows } = noteOf(call.given(lse.data) ?? lse.data);
     if (hasSinks)
       throw new OptionError(`${operation}: parts[${n}] was computed with sinks: give them to mergeAttention instead`);
     if (emptyRows !== "zero")

@@ -95,10 +95,7 @@ export function cacheProblem(call: CallArguments, given: unknown): CacheProblem 
 /** The properties that a layer decides for its caches. */
 export type LayerCacheForm = Pick<CacheForm, "numKvHeads" | "headDim" | "valueDim">;
 
-const DECIDED: readonly string[] = Object.keys({ numKvHeads: true, headDim: true, valueDim: true } satisfies Record<
-  keyof LayerCacheForm,
-  true
->);
+const DECIDED: readonly string[] = namesOf<LayerCacheForm>({ numKvHeads: true, headDim: true, valueDim: true });
 
 /** Reads the options of a cache of a layer and does all checks. The layer gives the extents. */
 export function layerCacheProblem(call: CallArguments, layer: LayerCacheForm, given: unknown): CacheProblem {

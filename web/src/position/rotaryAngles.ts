@@ -76,7 +76,7 @@ export interface CheckedAngles {
   readonly scaling: ({ readonly kind: RotaryScaling["kind"] } & ScalingNumbers) | undefined;
 }
 
-export interface ScalingNumbers {
+interface ScalingNumbers {
   readonly factor: number;
   readonly originalLength?: number | undefined;
   readonly sequenceLength?: number | undefined;
