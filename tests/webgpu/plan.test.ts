@@ -1,7 +1,9 @@
 import { describe, expect, test } from "@jest/globals";
 
 import type { AttentionShape } from "../../web/src/attention/attentionShape.js";
-import { planAttention, type AttentionFacts, type AttentionPlan, type Limits } from "../../web/src/webgpu/plan.js";
+import { planAttention, type AttentionPlan } from "../../web/src/webgpu/plan.js";
+import { type AttentionFacts } from "../../web/src/webgpu/facts.js";
+import { gridOf, type Limits } from "../../web/src/webgpu/limits.js";
 
 /** The limits that every WebGPU device has. */
 const SMALLEST: Limits = {
@@ -122,8 +124,7 @@ describe("plans", () => {
     expect(() => planAttention(call, SMALLEST)).toThrow(message);
   }); // prettier-ignore
 
-  test("a grid of more workgroups than a dimension holds has two", async () => {
-    const { gridOf } = await import("../../web/src/webgpu/plan.js");
+  test("a grid of more workgroups than a dimension holds has two", () => {
     const [x, y] = gridOf("test", "attend", 100_000, SMALLEST);
     expect([x <= 65535, y <= 65535, x * y >= 100_000]).toEqual([true, true, true]);
     expect(() => gridOf("test", "attend", 2 ** 33, SMALLEST)).toThrow(/maxComputeWorkgroupsPerDimension of 65535/);

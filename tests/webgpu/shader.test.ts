@@ -3,13 +3,11 @@ import { readFileSync } from "node:fs";
 
 import { paramFields, FEATURE } from "../../web/src/webgpu/params.js";
 import { pipelineOf } from "../../web/src/webgpu/pipelines.js";
-import {
-  flatKernel,
-  planAttention,
-  projectKernel,
-  type AttentionFacts,
-  type Limits,
-} from "../../web/src/webgpu/plan.js";
+import { planAttention } from "../../web/src/webgpu/plan.js";
+import { type AttentionFacts } from "../../web/src/webgpu/facts.js";
+import { projectKernel } from "../../web/src/webgpu/projection.js";
+import { flatKernel } from "../../web/src/webgpu/flatKernels.js";
+import { type Limits } from "../../web/src/webgpu/limits.js";
 import { type FloatDtype } from "../../web/src/webgpu/kernel.js";
 import { kernelKey, shaderSource } from "../../web/src/webgpu/shader.js";
 import { type Kernel } from "../../web/src/webgpu/kernel.js";

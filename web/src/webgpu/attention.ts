@@ -11,15 +11,9 @@ import type { GpuCore } from "./core.js";
 import { outputRoom, writeOutput } from "./output.js";
 import { packRows } from "./pack.js";
 import { FEATURE, NO_PARAMS, type Params } from "./params.js";
-import {
-  divideUp,
-  planAttention,
-  ROW_SECTIONS,
-  type AttendPlan,
-  type AttentionFacts,
-  type AttentionPlan,
-  type InspectPlan,
-} from "./plan.js";
+import { planAttention, ROW_SECTIONS, type AttendPlan, type AttentionPlan, type InspectPlan } from "./plan.js";
+import { type AttentionFacts } from "./facts.js";
+import { divideUp } from "./limits.js";
 import { keepOnGpu } from "./result.js";
 import { resolveSequences, SEQUENCE_WORDS, sequenceWords, type Sequence } from "./sequences.js";
 import { broadcastStrides, stridesOf, type Strides } from "./strides.js";

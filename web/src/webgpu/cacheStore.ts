@@ -3,7 +3,9 @@ import { savedRowBytes } from "../cache/savedRows.js";
 import type { Buffers } from "./buffers.js";
 import type { Call, Span } from "./call.js";
 import type { GpuCore } from "./core.js";
-import { BYTES, checkBytes, divideUp } from "./plan.js";
+import { BYTES } from "./plan.js";
+import { checkBytes } from "./limits.js";
+import { divideUp } from "./limits.js";
 import { stridesOf, type Strides } from "./strides.js";
 
 /** Keys or values. */

@@ -9,7 +9,7 @@ import { scopeError } from "./device.js";
 import type { Kernel } from "./kernel.js";
 import { packParams, type Params } from "./params.js";
 import { pipelineOf } from "./pipelines.js";
-import { gridOf } from "./plan.js";
+import { gridOf } from "./limits.js";
 import { RecordedResults, Recording } from "./recording.js";
 import { bindingsOf } from "./shader.js";
 import { Timer } from "./timer.js";

@@ -11,7 +11,7 @@ import {
 import { describe, isObject } from "../foreign/describe.js";
 import { lanesTogether } from "./lanes.js";
 import { Loss } from "./loss.js";
-import type { Limits } from "./plan.js";
+import type { Limits } from "./limits.js";
 
 export interface DeviceOptions {
   /** The caller's own device. We use it and never destroy it. */

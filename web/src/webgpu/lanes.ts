@@ -1,5 +1,6 @@
 import { pipelineOf } from "./pipelines.js";
-import { FLAT_WORKGROUP, flatKernel } from "./plan.js";
+import { FLAT_WORKGROUP } from "./flatKernels.js";
+import { flatKernel } from "./flatKernels.js";
 
 /**
  * How many neighbouring invocations of a workgroup are always neighbours in one subgroup: 8 or 4. It is 1 if there are

@@ -14,15 +14,11 @@ import { padded } from "./cacheStore.js";
 import { runCall, type Call, type Span } from "./call.js";
 import type { GpuCore } from "./core.js";
 import { writeOutput } from "./output.js";
-import {
-  checkBytes,
-  divideUp,
-  FLAT_WORKGROUP,
-  flatKernel,
-  narrowStep,
-  projectKernel,
-  projectWorkgroups,
-} from "./plan.js";
+import { projectKernel, projectWorkgroups } from "./projection.js";
+import { FLAT_WORKGROUP } from "./flatKernels.js";
+import { flatKernel, narrowStep } from "./flatKernels.js";
+import { checkBytes } from "./limits.js";
+import { divideUp } from "./limits.js";
 import { resolveSequences, type Sequence } from "./sequences.js";
 import { stridesOf, type Strides } from "./strides.js";
 import { positionRow, tokenRows } from "./tokenRows.js";

@@ -6,7 +6,7 @@ import { describe } from "../foreign/describe.js";
 import { gpuDataOf } from "../tensor/gpuTensor.js";
 import { asHalves, copyBits } from "../tensor/tensor.js";
 import { asArray, type Call, type Span } from "./call.js";
-import type { Step } from "./plan.js";
+import type { Step } from "./flatKernels.js";
 import { keepOnGpu } from "./result.js";
 
 type Location = "cpu" | "gpu";

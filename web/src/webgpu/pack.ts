@@ -1,6 +1,8 @@
 import type { Call, Span } from "./call.js";
 import type { FloatDtype } from "./kernel.js";
-import { divideUp, FLAT_WORKGROUP, flatKernel } from "./plan.js";
+import { FLAT_WORKGROUP } from "./flatKernels.js";
+import { flatKernel } from "./flatKernels.js";
+import { divideUp } from "./limits.js";
 import type { Strides } from "./strides.js";
 
 /** Packs rows of any layout and dtype to float32 [B, H, S, width rounded up to whole vec4]. */

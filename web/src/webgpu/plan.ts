@@ -1,74 +1,22 @@
-import type { EmptyRows } from "../attention/attentionSettings.js";
 import type { AttentionShape } from "../attention/attentionShape.js";
-import { selectedExtents, type ScoreStage, type Selection, type Wanted } from "../attention/returns.js";
+import { selectedExtents, type ScoreStage, type Selection } from "../attention/returns.js";
 import { UnsupportedError } from "../errors/errors.js";
-import type { Layout } from "../tensor/layout.js";
-import type { FloatDtype, Kernel, StoredDtype } from "./kernel.js";
+import type { AttentionFacts } from "./facts.js";
+import { FLAT_THREADS, narrowStep, type Step } from "./flatKernels.js";
+import type { Kernel, StoredDtype } from "./kernel.js";
+import { checkBytes, divideUp, gridOf, type Limits } from "./limits.js";
 import { FEATURE } from "./params.js";
-
-/** Limits of a device, with WebGPU's names. */
-export interface Limits {
-  readonly maxComputeWorkgroupStorageSize: number;
-  readonly maxComputeInvocationsPerWorkgroup: number;
-  readonly maxComputeWorkgroupsPerDimension: number;
-  readonly maxStorageBufferBindingSize: number;
-  readonly maxBufferSize: number;
-  /**
-   * Number of neighbouring invocations that add and compare without workgroup memory: 4 or 8 in a subgroup; 1 without
-   * subgroups.
-   */
-  readonly together?: 1 | 4 | 8;
-  /** Whether kernels may compute with float16 (shader-f16). */
-  readonly halves?: boolean;
-}
-
-/** All facts about a call that decide how it is computed. */
-export interface AttentionFacts {
-  readonly operation: string;
-  readonly shape: AttentionShape;
-  readonly layout: Layout;
-  readonly kvLayout: Layout;
-  readonly dtypes: { readonly query: FloatDtype; readonly key: StoredDtype; readonly value: StoredDtype };
-  /** Inputs that lie in the engine's own arrays, where rows are whole vec4 for every width. */
-  readonly inPlace?: readonly ("query" | "key" | "value")[];
-  readonly output: FloatDtype;
-  readonly mask: boolean;
-  readonly bias: FloatDtype | undefined;
-  readonly alibi: boolean;
-  readonly softcap: boolean;
-  /** Whether the keys lie in a cache's ring. */
-  readonly ring: boolean;
-  readonly sinks: boolean;
-  readonly emptyRows: EmptyRows;
-  readonly ragged: boolean;
-  readonly numSequences: number;
-  /** Number of query rows (`longestQuery`) and key rows (`longestKey`) of the longest sequence. */
-  readonly longestQuery: number;
-  readonly longestKey: number;
-  readonly wanted: Wanted;
-}
-
-/** How the inputs of the kernels are stored; see `Kernel`. */
-export interface Stored {
-  readonly query: FloatDtype;
-  readonly stored: StoredDtype;
-  readonly halves?: boolean;
-}
-
-/** The tile of one workgroup. */
-export interface Tiles {
-  readonly queryRows: number;
-  readonly keys: number;
-  readonly valueColumns: number;
-  readonly threads: number;
-  readonly workgroupBytes: number;
-}
-
-/** One dispatch. */
-export interface Step {
-  readonly kernel: Kernel;
-  readonly workgroups: number;
-}
+import {
+  attendTile,
+  chooseThreadsY,
+  decodeTile,
+  KEY_TILE,
+  tileConstants,
+  tilesOf,
+  type Split,
+  type Stored,
+  type Tiles,
+} from "./tiles.js";
 
 /** An attention pass over all keys, or over parts of the keys, which a second kernel merges. */
 export interface AttendPlan {
@@ -124,46 +72,11 @@ export interface AttentionPlan {
 /** Sections of the buffer `rows`: lse, entropy, maximum, sum, flags. */
 export const ROW_SECTIONS = 5;
 
-const THREADS_X = 8;
-const ROWS_PER_THREAD = 4;
-const KEYS4_PER_THREAD = 1;
-const KEY_TILE = 4 * KEYS4_PER_THREAD * THREADS_X;
-const CHUNK4 = 8;
-const MOST_COLUMNS4_PER_THREAD = 4;
-
-/** Threads along the rows, the best first. More threads need more workgroup memory. */
-const THREADS_Y = [16, 8] as const;
-
-/** Up to this many rows use a smaller tile, which wastes less work. */
-const FEW_ROWS = 16;
-const FEW_THREADS_Y = 4;
-
-/**
- * DECODE_ROWS: numbers of rows that a decoding workgroup can compute. DECODE: the rest of its tile; q_rows has room for
- * Q_CAPACITY vec4 of all rows together.
- */
-const DECODE_ROWS = [1, 4, 8] as const;
-const DECODE = { THREADS: 128, LANES: 8, KEYS: KEY_TILE, Q_CAPACITY: 256 } as const;
-
-/**
- * How keys are split into parts, so that the whole GPU has work: every part has at least `leastKeys` keys, and there
- * are only as many parts as make about `enoughWorkgroups` workgroups.
- */
-interface Split {
-  readonly leastKeys: number;
-  readonly enoughWorkgroups: number;
-}
-
 /** Most bytes of ranked probabilities that topK keeps at once. */
 const MOST_SCRATCH_BYTES = 2 ** 26;
 
-const ROW_BYTES = 40;
-const FLAT_THREADS = 64;
-
 /** Alignment of every section, because a section may become a tensor of its own. */
 const SECTION_ELEMENTS = 64;
-
-export const divideUp = (value: number, step: number): number => Math.ceil(value / step);
 
 export function planAttention(facts: AttentionFacts, limits: Limits): AttentionPlan {
   const { shape, wanted } = facts;
@@ -240,47 +153,6 @@ function inHalves(stored: Stored, { halves }: Limits): Stored {
   return halves && stored.stored === "float16" ? { ...stored, halves } : stored;
 }
 
-function tileConstants(threadsY: number): Record<string, number> {
-  return {
-    THREADS_X,
-    THREADS_Y: threadsY,
-    THREADS: THREADS_X * threadsY,
-    R: ROWS_PER_THREAD,
-    C4: KEYS4_PER_THREAD,
-    Q_TILE: threadsY * ROWS_PER_THREAD,
-    KV_TILE: KEY_TILE,
-    CHUNK4,
-    KV_CAPACITY: CHUNK4 * KEY_TILE,
-  };
-}
-
-function tilesOf(threadsY: number, columns4: number, attends: boolean): Tiles {
-  const queryRows = threadsY * ROWS_PER_THREAD;
-  const chunks = 16 * CHUNK4 * (queryRows + KEY_TILE);
-  const flags = 4 * (queryRows + KEY_TILE);
-  const softmax = attends ? 4 * queryRows * (KEY_TILE + THREADS_X) : 0;
-  return {
-    queryRows,
-    keys: KEY_TILE,
-    valueColumns: 4 * columns4,
-    threads: THREADS_X * threadsY,
-    workgroupBytes: chunks + softmax + ROW_BYTES * queryRows + flags,
-  };
-}
-
-/** The largest tile that fits the device's workgroups; a small tile for few rows. */
-function chooseThreadsY(rows: number, attends: boolean, limits: Limits): number {
-  if (rows <= FEW_ROWS) return FEW_THREADS_Y;
-  const fits = (threadsY: number) => {
-    const tiles = tilesOf(threadsY, 0, attends);
-    return (
-      tiles.workgroupBytes <= limits.maxComputeWorkgroupStorageSize &&
-      tiles.threads <= limits.maxComputeInvocationsPerWorkgroup
-    );
-  };
-  return THREADS_Y.find(fits) ?? FEW_THREADS_Y;
-}
-
 function planAttend(facts: AttentionFacts, limits: Limits, stored: Stored): AttendPlan {
   const { shape, wanted, longestQuery, longestKey, numSequences } = facts;
   const { batchSize, numHeads, numKvHeads, queryLength } = shape;
@@ -319,57 +191,6 @@ function planAttend(facts: AttentionFacts, limits: Limits, stored: Stored): Atte
       ? { outputs: wanted.output ? 16 * value4 * numRows * keyParts : 0, statistics: 16 * numRows * keyParts }
       : { outputs: 0, statistics: 0 },
   };
-}
-
-/** A kernel for an attention pass, its tile, and its rule for splitting keys. */
-interface Tile {
-  readonly name: "attend" | "decode";
-  readonly tiles: Tiles;
-  readonly constants: Readonly<Record<string, number>>;
-  readonly split: Split;
-}
-
-function attendTile({ wanted }: AttentionFacts, rows: number, value4: number, limits: Limits): Tile {
-  const threadsY = chooseThreadsY(rows, true, limits);
-  const columns4 = wanted.output ? Math.min(divideUp(value4, THREADS_X), MOST_COLUMNS4_PER_THREAD) : 1;
-  const block4 = columns4 * THREADS_X;
-  return {
-    name: "attend",
-    tiles: tilesOf(threadsY, block4, true),
-    constants: { ...tileConstants(threadsY), W: columns4, VALUE_BLOCK4: block4, V_KEYS: valueKeys(block4) },
-    split: { leastKeys: 512, enoughWorkgroups: 256 },
-  };
-}
-
-/**
- * The tile of `decode`, which reads each key once. undefined if there are too many rows, or if the heads are too wide
- * for workgroup memory.
- */
-function decodeTile({ shape }: AttentionFacts, rows: number, value4: number): Tile | undefined {
-  const depth4 = divideUp(shape.headDim, 4);
-  const all = DECODE_ROWS.find((most) => rows <= most);
-  const most = DECODE_ROWS.filter((most) => most * depth4 <= DECODE.Q_CAPACITY).at(-1);
-  if (all === undefined || most === undefined) return undefined;
-  const queryRows = Math.min(all, most);
-  const { THREADS, LANES, KEYS, Q_CAPACITY } = DECODE;
-  const floats = queryRows * KEYS * (LANES + 1) + 2 * KEYS + 4 * (Q_CAPACITY + THREADS);
-  return {
-    name: "decode",
-    tiles: {
-      queryRows,
-      keys: KEYS,
-      valueColumns: 4 * Math.min(value4, THREADS),
-      threads: THREADS,
-      workgroupBytes: 4 * floats + (ROW_BYTES + 12) * queryRows,
-    },
-    constants: { Q_TILE: queryRows, ...DECODE },
-    split: { leastKeys: 256, enoughWorkgroups: 1024 },
-  };
-}
-
-/** Number of keys whose values fit the tile at once. A power of two, so that it divides the tile. */
-function valueKeys(block4: number): number {
-  return Math.min(KEY_TILE, 2 ** Math.floor(Math.log2((CHUNK4 * KEY_TILE) / block4)));
 }
 
 /** Splits the keys into parts. Only the shape decides, so the parts are the same on every device. */
@@ -427,33 +248,6 @@ function planInspection(
   };
 }
 
-/** A kernel whose invocations work independently. */
-export function flatKernel(
-  name: "pack" | "narrow" | "merge" | "rotary" | "head_norm" | "store_rows" | "lanes",
-  constants: Kernel["constants"] = {},
-): Kernel {
-  return { name, constants: { THREADS: FLAT_THREADS, ...constants } };
-}
-
-/** The step from float32 to the output's dtype; undefined if it is float32. */
-export function narrowStep(dtype: FloatDtype, length: number): Step | undefined {
-  if (dtype === "float32") return undefined;
-  return { kernel: flatKernel("narrow"), workgroups: divideUp(length, 2 * FLAT_THREADS) };
-}
-
-/** The tile of a projection. */
-const PROJECT = { THREADS_X: 8, THREADS_Y: 8, COLUMNS4: 2, DEPTH4: 4 } as const;
-const PROJECT_ROWS = 4 * PROJECT.THREADS_Y;
-const PROJECT_COLUMNS = 4 * PROJECT.COLUMNS4 * PROJECT.THREADS_X;
-export const projectKernel: Kernel = { name: "project", constants: PROJECT };
-
-export function projectWorkgroups(rows: number, columns: number): number {
-  return divideUp(rows, PROJECT_ROWS) * divideUp(columns, PROJECT_COLUMNS);
-}
-
-/** Number of elements that one workgroup of a flat kernel writes. */
-export const FLAT_WORKGROUP = FLAT_THREADS;
-
 function rowStride({ batchSize, numHeads, queryLength }: AttentionShape): number {
   return divideUp(Math.max(batchSize * numHeads * queryLength, 1), SECTION_ELEMENTS) * SECTION_ELEMENTS;
 }
@@ -508,26 +302,4 @@ function checkLimits(plan: AttentionPlan, limits: Limits): void {
       `${operation}: a workgroup needs ${plan.attend.tiles.workgroupBytes} bytes, over the device's ` +
         `maxComputeWorkgroupStorageSize of ${limits.maxComputeWorkgroupStorageSize}`,
     );
-}
-
-export function checkBytes(operation: string, name: string, bytes: number, limits: Limits): void {
-  for (const limit of ["maxStorageBufferBindingSize", "maxBufferSize"] as const)
-    if (bytes > limits[limit])
-      throw new UnsupportedError(
-        `${operation}: ${name} needs a buffer of ${bytes} bytes, over the device's ${limit} of ${limits[limit]}`,
-        { hint: 'Split the batch or the heads, ask for fewer results, or use backend "wasm".' },
-      );
-}
-
-/** A two-dimensional grid for this many workgroups, with both sides within the limit. */
-export function gridOf(operation: string, kernel: string, workgroups: number, limits: Limits): [number, number] {
-  const most = limits.maxComputeWorkgroupsPerDimension;
-  const width = Math.min(Math.max(workgroups, 1), most);
-  const height = divideUp(Math.max(workgroups, 1), width);
-  if (height > most)
-    throw new UnsupportedError(
-      `${operation}: ${kernel} needs ${workgroups} workgroups, over the device's maxComputeWorkgroupsPerDimension of ` +
-        `${most}, squared`,
-    );
-  return [width, height];
 }

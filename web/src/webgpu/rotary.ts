@@ -4,7 +4,9 @@ import { anglePairs, frequenciesOf } from "./angles.js";
 import { runCall } from "./call.js";
 import type { GpuCore } from "./core.js";
 import { writeOutput } from "./output.js";
-import { divideUp, FLAT_WORKGROUP, flatKernel, narrowStep } from "./plan.js";
+import { FLAT_WORKGROUP } from "./flatKernels.js";
+import { flatKernel, narrowStep } from "./flatKernels.js";
+import { divideUp } from "./limits.js";
 import { stridesOf } from "./strides.js";
 import { widen } from "./widen.js";
 

@@ -1,7 +1,9 @@
 import { rowBytes, widthOf, type CacheStore, type Side } from "./cacheStore.js";
 import type { Call, Span } from "./call.js";
 import type { FloatDtype } from "./kernel.js";
-import { divideUp, FLAT_WORKGROUP, flatKernel } from "./plan.js";
+import { FLAT_WORKGROUP } from "./flatKernels.js";
+import { flatKernel } from "./flatKernels.js";
+import { divideUp } from "./limits.js";
 import type { Strides } from "./strides.js";
 
 /** Rows of keys or values, [B, Hkv, tokens, width], by their strides. */

@@ -1,6 +1,6 @@
 import type { CheckedPosition } from "../layer/layerPosition.js";
 import type { CheckedFloats } from "../tensor/tensor.js";
-import { divideUp } from "./plan.js";
+import { divideUp } from "./limits.js";
 import { stridesOf } from "./strides.js";
 import { widen } from "./widen.js";
 

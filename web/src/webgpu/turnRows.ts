@@ -1,7 +1,9 @@
 import type { CheckedAngles } from "../position/rotaryAngles.js";
 import { anglePairs, frequenciesOf } from "./angles.js";
 import type { Call, Span } from "./call.js";
-import { divideUp, FLAT_WORKGROUP, flatKernel } from "./plan.js";
+import { FLAT_WORKGROUP } from "./flatKernels.js";
+import { flatKernel } from "./flatKernels.js";
+import { divideUp } from "./limits.js";
 import { stridesOf } from "./strides.js";
 
 /**
