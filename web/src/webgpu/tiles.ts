@@ -1,6 +1,6 @@
-import type { FloatDtype, StoredDtype } from "./kernel.js";
+import type { FloatDtype, Kernel, StoredDtype } from "./kernel.js";
 import { divideUp, type Limits } from "./limits.js";
-import type { Tiling } from "../engine/gpuOptions.js";
+import { TILING_NAMES, type Tiling } from "../engine/gpuOptions.js";
 import type { AttentionFacts } from "./facts.js";
 
 /** How the inputs of the kernels are stored; see `Kernel`. */
@@ -89,7 +89,7 @@ export function chooseThreadsY(rows: number, attends: boolean, limits: Limits): 
 interface Tile {
   readonly name: "attend_whole" | "attend" | "decode";
   readonly tiles: Tiles;
-  readonly constants: Readonly<Record<string, number>>;
+  readonly constants: Kernel["constants"];
   readonly split: Split;
 }
 
@@ -123,22 +123,32 @@ const TILINGS = {
 /** Head widths that attend_whole is compiled for. */
 const WHOLE_WIDTHS = [64, 80, 96, 128];
 
+/** More workgroup memory than this would leave most GPUs too few workgroups at a time. */
+const MOST_WHOLE_BYTES = 32768;
+
 /** Invocations that share a row. */
 const LANES = 8;
+
+/** The tilings that differ on a device, the default first. */
+export function tilingsOf(limits: Limits): readonly Tiling[] {
+  const wholeHeads = wholeTileOf(TILINGS.wide[0], 16, 16, false);
+  return TILING_NAMES.filter((name) => name === "general" || fits(wholeHeads.tiles, limits));
+}
 
 /** The tile of an attention pass of many rows. */
 export function attendTile(facts: AttentionFacts, rows: number, value4: number, halves: boolean, limits: Limits): Tile {
   return wholeTile(facts, rows, halves, limits) ?? generalTile(facts, rows, value4, limits);
 }
 
-/** The tile of attend_whole; undefined if the heads do not fit, or if there are few rows or no output. */
-function wholeTile({ shape, wanted }: AttentionFacts, rows: number, halves: boolean, limits: Limits): Tile | undefined {
+/** The tile of attend_whole; undefined if the heads do not fit, or if there are few rows, no output or int8 keys. */
+function wholeTile(facts: AttentionFacts, rows: number, halves: boolean, limits: Limits): Tile | undefined {
+  const { shape, wanted, dtypes } = facts;
   const { headDim, valueDim } = shape;
-  if (![headDim, valueDim].every((width) => WHOLE_WIDTHS.includes(width)) || !wanted.output || rows <= FEW_ROWS)
-    return undefined;
+  const areWhole = [headDim, valueDim].every((width) => WHOLE_WIDTHS.includes(width));
+  if (!areWhole || !wanted.output || rows <= FEW_ROWS || dtypes.key === "int8") return undefined;
   return TILINGS[limits.tiling ?? "wide"]
     .map((registers) => wholeTileOf(registers, headDim / 4, valueDim / 4, halves))
-    .find(({ tiles }) => fits(tiles, limits));
+    .find(({ tiles }) => tiles.workgroupBytes <= MOST_WHOLE_BYTES && fits(tiles, limits));
 }
 
 function wholeTileOf({ threads, rowsPerLane, keysPerLane }: Registers, D4: number, V4: number, halves: boolean): Tile {
@@ -168,6 +178,7 @@ function wholeTileOf({ threads, rowsPerLane, keysPerLane }: Registers, D4: numbe
       W: divideUp(V4, LANES),
       KEY_LOADS: (keys * D4) / threads,
       VALUE_LOADS: (keys * V4) / threads,
+      CAREFUL: true,
     },
     split: { leastKeys: 512, enoughWorkgroups: 256 },
   };

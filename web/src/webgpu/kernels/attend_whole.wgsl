@@ -6,7 +6,8 @@
 // output. shader.ts writes out every `unroll`, so that all register arrays have constant indices.
 //
 // A tile that every row sees whole, with finite numbers, takes the short path. Every other tile takes the careful path:
-// it applies the call's rules to one score after the other.
+// it applies the call's rules to one score after the other. CAREFUL is always true; the bench compiles the short path
+// alone to measure it.
 
 const WIDEST4 = max(D4, V4);
 
@@ -85,16 +86,13 @@ fn fetch_values(task: Task, j0: i32, t: u32) {
   unroll (i < VALUE_LOADS) { ahead[i] = value[value_row(task, j0, value_of_load(t, i)) + column_of_load(t, i)]; }
 }
 
-fn scale_of_key(task: Task, j0: i32, t: u32, i: u32) -> u32 { return key_scale(key_row(task, j0, key_of_load(t, i))); }
-fn scale_of_value(task: Task, j0: i32, t: u32, i: u32) -> u32 { return value_scale(value_row(task, j0, value_of_load(t, i))); }
-
 /// Puts the fetched keys into kv_tile. Numbers that are not finite become 0, and their keys are flagged.
-fn place_keys(task: Task, j0: i32, t: u32) {
+fn place_keys(t: u32) {
   var extremes = no_extremes();
-  unroll (i < KEY_LOADS) { extremes = with_extremes(extremes, ahead[i], scale_of_key(task, j0, t, i)); }
-  if (some_not_finite(extremes)) {
+  unroll (i < KEY_LOADS) { extremes = with_extremes(extremes, ahead[i]); }
+  if (CAREFUL && some_not_finite(extremes)) {
     unroll (i < KEY_LOADS) {
-      if (any_not_finite(ahead[i], scale_of_key(task, j0, t, i))) {
+      if (any_not_finite(ahead[i], 0u)) {
         p_tile[key_of_load(t, i)][0][0].x = FLAG;
         p_tile[0][0][0].z = FLAG;
         ahead[i] = cleaned(ahead[i]);
@@ -103,29 +101,29 @@ fn place_keys(task: Task, j0: i32, t: u32) {
   }
   unroll (i < KEY_LOADS) {
     let d4 = feature_of_load(t, i);
-    kv_tile[d4 * KEYS + (key_of_load(t, i) ^ (d4 % LANES))] = numbers_of(ahead[i], scale_of_key(task, j0, t, i));
+    kv_tile[d4 * KEYS + (key_of_load(t, i) ^ (d4 % LANES))] = numbers_of(ahead[i], 0u);
   }
 }
 
 /// Puts the fetched values into kv_tile. Numbers that are not finite become 0; poisoned_loads remembers them.
-fn place_values(task: Task, j0: i32, t: u32) {
+fn place_values(t: u32) {
   poisoned_loads = 0u;
   var extremes = no_extremes();
-  unroll (i < VALUE_LOADS) { extremes = with_extremes(extremes, ahead[i], scale_of_value(task, j0, t, i)); }
-  if (some_not_finite(extremes)) {
+  unroll (i < VALUE_LOADS) { extremes = with_extremes(extremes, ahead[i]); }
+  if (CAREFUL && some_not_finite(extremes)) {
     unroll (i < VALUE_LOADS) {
-      if (any_not_finite(ahead[i], scale_of_value(task, j0, t, i))) {
+      if (any_not_finite(ahead[i], 0u)) {
         poisoned_loads |= 1u << i;
         ahead[i] = cleaned(ahead[i]);
       }
     }
   }
-  unroll (i < VALUE_LOADS) { kv_tile[t % THREADS + i * THREADS] = numbers_of(ahead[i], scale_of_value(task, j0, t, i)); }
+  unroll (i < VALUE_LOADS) { kv_tile[t % THREADS + i * THREADS] = numbers_of(ahead[i], 0u); }
 }
 
 /// Flags the keys of the tile before whose values are not finite.
 fn flag_values(t: u32) {
-  if (poisoned_loads == 0u) { return; }
+  if (!CAREFUL || poisoned_loads == 0u) { return; }
   for (var i = 0u; i < VALUE_LOADS; i++) {
     if ((poisoned_loads & (1u << i)) != 0u) { p_tile[value_of_load(t, i)][0][0].y = FLAG; }
   }
@@ -134,7 +132,7 @@ fn flag_values(t: u32) {
 
 /// Marks the rows that saw a key of the tile before whose value is not finite.
 fn mark_poisoned_values() {
-  if (!is_flag(p_tile[0][0][0].w)) { return; }
+  if (!CAREFUL || !is_flag(p_tile[0][0][0].w)) { return; }
   for (var c = 0u; c < C; c++) {
     if (!is_flag(p_tile[lane + c * LANES][0][0].y)) { continue; }
     for (var r = 0u; r < R; r++) { poisoned |= ((seen >> (r * C + c)) & 1u) << r; }
@@ -144,7 +142,7 @@ fn mark_poisoned_values() {
 /// The keys of this invocation that are not finite, bit c.
 fn poisoned_keys() -> u32 {
   var keys = 0u;
-  if (is_flag(p_tile[0][0][0].z)) {
+  if (CAREFUL && is_flag(p_tile[0][0][0].z)) {
     for (var c = 0u; c < C; c++) { keys |= select(0u, 1u << c, is_flag(p_tile[lane + c * LANES][0][0].x)); }
   }
   return keys;
@@ -370,12 +368,13 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
   fetch_keys(task, task.begin, t);
   for (var j0 = task.begin; j0 < task.end; j0 += i32(KEYS)) {
     flag_values(t);
-    place_keys(task, j0, t);
+    place_keys(t);
     workgroupBarrier();  // the keys are complete
     fetch_values(task, j0, t);
     mark_poisoned_values();
     let keys = poisoned_keys();
-    let short = !rules && j0 >= all.begin && j0 + i32(KEYS) <= min(all.end, task.end) && !is_flag(p_tile[0][0][0].z);
+    let is_whole = j0 >= all.begin && j0 + i32(KEYS) <= min(all.end, task.end);
+    let short = !CAREFUL || (!rules && is_whole && !is_flag(p_tile[0][0][0].z));
     multiply();
     workgroupBarrier();  // the keys and flags have been read
     if (short) {
@@ -388,7 +387,7 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
     lower();
     if (short) { weigh(); } else { weigh_seen(); }
     keep_scores();
-    place_values(task, j0, t);
+    place_values(t);
     workgroupBarrier();  // the weights and values are complete
     if (j0 + i32(KEYS) < task.end) { fetch_keys(task, j0 + i32(KEYS), t); }
     accumulate();

@@ -25,7 +25,7 @@ struct Extremes {
   carries: vec2<u32>,
 }
 fn no_extremes() -> Extremes { return Extremes(vec2<u32>()); }
-fn with_extremes(e: Extremes, x: stored, scale: u32) -> Extremes {
+fn with_extremes(e: Extremes, x: stored) -> Extremes {
   return Extremes(e.carries | ((x & vec2<u32>(0x7fff7fffu)) + vec2<u32>(0x04000400u)));
 }
 fn some_not_finite(e: Extremes) -> bool { return ((e.carries.x | e.carries.y) & 0x80008000u) != 0u; }

@@ -19,7 +19,7 @@ struct Extremes {
   negative: vec4<u32>,
 }
 fn no_extremes() -> Extremes { return Extremes(vec4<i32>(), vec4<u32>()); }
-fn with_extremes(e: Extremes, x: stored, scale: u32) -> Extremes {
+fn with_extremes(e: Extremes, x: stored) -> Extremes {
   return Extremes(max(e.positive, bitcast<vec4<i32>>(x)), max(e.negative, x));
 }
 fn some_not_finite(e: Extremes) -> bool {

@@ -14,11 +14,3 @@ fn numbers_of(x: stored, scale: u32) -> vec4<f32> {
   let bytes = vec4<i32>(i32(x << 24u), i32(x << 16u), i32(x << 8u), i32(x)) >> vec4<u32>(24u);
   return bitcast<f32>(select(scale, 0u, not_finite(scale))) * vec4<f32>(bytes);
 }
-
-/// Finds numbers that are not finite among many, by their scales.
-struct Extremes {
-  found: bool,
-}
-fn no_extremes() -> Extremes { return Extremes(false); }
-fn with_extremes(e: Extremes, x: stored, scale: u32) -> Extremes { return Extremes(e.found || not_finite(scale)); }
-fn some_not_finite(e: Extremes) -> bool { return e.found; }
