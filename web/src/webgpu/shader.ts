@@ -92,22 +92,35 @@ function extensionsOf({ name, constants, halves }: Kernel): string[] {
 }
 
 /** How four numbers are stored, and the WGSL text that reads them. */
-const STORED: Readonly<Record<StoredDtype, { readonly alias: string; readonly text: string }>> = {
-  float32: { alias: "vec4<u32>", text: storedF32 },
-  float16: { alias: "vec2<u32>", text: storedF16 },
-  int8: { alias: "u32", text: storedI8 },
-};
+const STORED: Readonly<Record<StoredDtype, { readonly alias: string; readonly words: number; readonly text: string }>> =
+  {
+    float32: { alias: "vec4<u32>", words: 4, text: storedF32 },
+    float16: { alias: "vec2<u32>", words: 2, text: storedF16 },
+    int8: { alias: "u32", words: 1, text: storedI8 },
+  };
 const QUERY_TEXT: Readonly<Record<FloatDtype, string>> = { float32: queryF32, float16: queryF16 };
+
+/** How kernels load keys and values: PER times four numbers at once. */
+function loadedText(stored: StoredDtype, perLoad: 1 | 2 | 4): string {
+  const { alias, words } = STORED[stored];
+  const first = perLoad === 1 ? "x" : words === 1 ? "x[n]" : "select(x.xy, x.zw, n == 1u)";
+  return [
+    `const PER = ${perLoad}u;`,
+    `alias stored = ${alias};`,
+    `alias loaded = ${perLoad === 1 ? alias : `vec${words * perLoad}<u32>`};`,
+    `fn part_of(x: loaded, n: u32) -> stored { return ${first}; }`,
+  ].join("\n");
+}
 
 /** The shader: one line for each constant, then the hand-written text. */
 export function shaderSource(kernel: Kernel): string {
-  const { name, constants, query, stored, halves } = kernel;
+  const { name, constants, query, stored, halves, perLoad = 1 } = kernel;
   const lines = Object.entries(constants).map(([constant, value]) =>
     typeof value === "boolean" ? `const ${constant} = ${value};` : `const ${constant} = ${value}u;`,
   );
   const aliases = [
     ...(query ? [`alias stored_query = ${STORED[query].alias};`] : []),
-    ...(stored ? [`alias stored = ${STORED[stored].alias};`, `alias tile4 = vec4<${halves ? "f16" : "f32"}>;`] : []),
+    ...(stored ? [loadedText(stored, perLoad), `alias tile4 = vec4<${halves ? "f16" : "f32"}>;`] : []),
   ];
   const loads = [
     ...(query ? [QUERY_TEXT[query]] : []),
@@ -115,10 +128,20 @@ export function shaderSource(kernel: Kernel): string {
     ...("TOGETHER" in constants ? [constants["TOGETHER"] === 1 ? together : togetherSubgroup] : []),
   ];
   const enabled = extensionsOf(kernel).map((extension) => `enable ${extension};`);
-  return unrolled([...enabled, ...aliases, ...lines, "", ...SOURCES[name].parts, ...loads].join("\n"), constants);
+  return unrolled([...enabled, ...aliases, ...lines, "", ...SOURCES[name].parts, ...loads].join("\n"), {
+    ...constants,
+    PER: perLoad,
+  });
 }
 
 /** A key for the kernel's pipeline. Equal kernels have equal keys. */
-export function kernelKey({ name, constants, query, stored, halves }: Kernel): string {
-  return JSON.stringify([name, query ?? null, stored ?? null, halves ?? null, Object.entries(constants)]);
+export function kernelKey({ name, constants, query, stored, halves, perLoad }: Kernel): string {
+  return JSON.stringify([
+    name,
+    query ?? null,
+    stored ?? null,
+    halves ?? null,
+    perLoad ?? null,
+    Object.entries(constants),
+  ]);
 }

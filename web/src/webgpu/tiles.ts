@@ -1,4 +1,4 @@
-import type { FloatDtype, Kernel, StoredDtype } from "./kernel.js";
+import { BYTES, type FloatDtype, type Kernel, type StoredDtype } from "./kernel.js";
 import { divideUp, type Limits } from "./limits.js";
 import { TILING_NAMES, type Tiling } from "../engine/gpuOptions.js";
 import type { AttentionFacts } from "./facts.js";
@@ -8,6 +8,7 @@ export interface Stored {
   readonly query: FloatDtype;
   readonly stored: StoredDtype;
   readonly halves?: boolean;
+  readonly perLoad?: 1 | 2 | 4;
 }
 
 /** The tile of one workgroup. */
@@ -38,7 +39,11 @@ export const FEW_THREADS_Y = 4;
  * Q_CAPACITY vec4 of all rows together.
  */
 export const DECODE_ROWS = [1, 4, 8] as const;
-export const DECODE = { THREADS: 128, LANES: 8, KEYS: KEY_TILE, Q_CAPACITY: 256 } as const;
+export const DECODE = { THREADS: 128, KEYS: KEY_TILE, Q_CAPACITY: 256 } as const;
+
+/** Most invocations that share a key in `decode`, and most vec4 of outputs of one invocation. */
+const MOST_LANES = 8;
+const MOST_OUTPUTS4 = 16;
 
 /**
  * How keys are split into parts, so that the whole GPU has work: every part has at least `leastKeys` keys, and there
@@ -86,11 +91,13 @@ export function chooseThreadsY(rows: number, attends: boolean, limits: Limits): 
 }
 
 /** A kernel for an attention pass, its tile, and its rule for splitting keys. */
-interface Tile {
+export interface Tile {
   readonly name: "attend_whole" | "attend" | "decode";
   readonly tiles: Tiles;
   readonly constants: Kernel["constants"];
   readonly split: Split;
+  /** See Kernel. */
+  readonly perLoad?: 1 | 2 | 4;
 }
 
 /** How many register tiles a workgroup has, and of which size: see attend_whole.wgsl. */
@@ -204,26 +211,58 @@ function fits({ workgroupBytes, threads }: Tiles, limits: Limits): boolean {
  * The tile of `decode`, which reads each key once. undefined if there are too many rows, or if the heads are too wide
  * for workgroup memory.
  */
-export function decodeTile({ shape }: AttentionFacts, rows: number, value4: number): Tile | undefined {
+export function decodeTile(
+  { shape }: AttentionFacts,
+  rows: number,
+  value4: number,
+  stored: StoredDtype,
+  limits: Limits,
+): Tile | undefined {
   const depth4 = divideUp(shape.headDim, 4);
   const all = DECODE_ROWS.find((most) => rows <= most);
   const most = DECODE_ROWS.filter((most) => most * depth4 <= DECODE.Q_CAPACITY).at(-1);
   if (all === undefined || most === undefined) return undefined;
   const queryRows = Math.min(all, most);
-  const { THREADS, LANES, KEYS, Q_CAPACITY } = DECODE;
-  const floats = queryRows * KEYS * (LANES + 1) + 2 * KEYS + 4 * (Q_CAPACITY + THREADS);
+  const tileOf = (perLoad: 1 | 2 | 4) => decodeTileOf(queryRows, perLoad, depth4, value4, limits.together ?? 1);
+  const wide = loadWidths(stored, queryRows, depth4, value4).map(tileOf);
+  return wide.find(({ tiles }) => fits(tiles, limits)) ?? tileOf(1);
+}
+
+function decodeTileOf(
+  queryRows: number,
+  perLoad: 1 | 2 | 4,
+  depth4: number,
+  value4: number,
+  together: 1 | 4 | 8,
+): Tile {
+  const { THREADS, KEYS, Q_CAPACITY } = DECODE;
+  const lanes = depth4 / perLoad < MOST_LANES ? 4 : MOST_LANES;
+  const TOGETHER = Math.min(together, lanes);
+  const floats = queryRows * KEYS * (lanes / TOGETHER + 1) + 2 * KEYS + 4 * (Q_CAPACITY + THREADS * perLoad);
   return {
     name: "decode",
+    perLoad,
     tiles: {
       queryRows,
       keys: KEYS,
-      valueColumns: 4 * Math.min(value4, THREADS),
+      valueColumns: 4 * perLoad * Math.min(divideUp(value4, perLoad), THREADS),
       threads: THREADS,
-      workgroupBytes: 4 * floats + (ROW_BYTES + 12) * queryRows,
+      workgroupBytes: 4 * floats + (ROW_BYTES + 20) * queryRows,
     },
-    constants: { Q_TILE: queryRows, ...DECODE },
-    split: { leastKeys: 256, enoughWorkgroups: 1024 },
+    constants: { Q_TILE: queryRows, ...DECODE, LANES: lanes, TOGETHER },
+    split: { leastKeys: 64, enoughWorkgroups: 1024 },
   };
+}
+
+/**
+ * How many vec4 a load may have, the best first: 16 bytes are best. It must divide the rows, and the outputs of all rows
+ * must fit the registers.
+ */
+function loadWidths(stored: StoredDtype, queryRows: number, depth4: number, value4: number): (2 | 4)[] {
+  const divides = (width: number) => depth4 % width === 0 && value4 % width === 0;
+  return ([4, 2] as const).filter(
+    (width) => width * BYTES[stored] <= 4 && divides(width) && queryRows * width <= MOST_OUTPUTS4,
+  );
 }
 
 /** Number of keys whose values fit the tile at once. A power of two, so that it divides the tile. */
