@@ -103,9 +103,15 @@ export interface Tile {
 /** How many register tiles a workgroup has, and of which size: see attend_whole.wgsl. */
 interface Registers {
   readonly threads: number;
+  readonly lanes: number;
   readonly rowsPerLane: number;
   readonly keysPerLane: number;
+  /** Most vec4 of a chunk of keys or values. Default: the whole tile is one chunk. */
+  readonly chunk4?: number;
 }
+
+/** For heads of 256: few rows, and keys and values in chunks of this many vec4. */
+const WIDEST_HEADS = { threads: 64, lanes: 16, rowsPerLane: 4, keysPerLane: 2, chunk4: 512 };
 
 /**
  * The tilings of attention. "wide" has large register tiles: each number from workgroup memory serves more products.
@@ -115,26 +121,25 @@ interface Registers {
  */
 const TILINGS = {
   wide: [
-    { threads: 64, rowsPerLane: 8, keysPerLane: 4 },
-    { threads: 64, rowsPerLane: 4, keysPerLane: 4 },
-    { threads: 64, rowsPerLane: 4, keysPerLane: 3 },
+    { threads: 64, lanes: 8, rowsPerLane: 8, keysPerLane: 4 },
+    { threads: 64, lanes: 8, rowsPerLane: 4, keysPerLane: 4 },
+    { threads: 64, lanes: 8, rowsPerLane: 4, keysPerLane: 3 },
+    WIDEST_HEADS,
   ],
   narrow: [
-    { threads: 128, rowsPerLane: 4, keysPerLane: 4 },
-    { threads: 64, rowsPerLane: 4, keysPerLane: 4 },
-    { threads: 64, rowsPerLane: 4, keysPerLane: 3 },
+    { threads: 128, lanes: 8, rowsPerLane: 4, keysPerLane: 4 },
+    { threads: 64, lanes: 8, rowsPerLane: 4, keysPerLane: 4 },
+    { threads: 64, lanes: 8, rowsPerLane: 4, keysPerLane: 3 },
+    WIDEST_HEADS,
   ],
   general: [],
 } as const satisfies Record<Tiling, readonly Registers[]>;
 
 /** Head widths that attend_whole is compiled for. */
-const WHOLE_WIDTHS = [64, 80, 96, 128];
+const WHOLE_WIDTHS = [64, 80, 96, 128, 256];
 
 /** More workgroup memory than this would leave most GPUs too few workgroups at a time. */
 const MOST_WHOLE_BYTES = 32768;
-
-/** Invocations that share a row. */
-const LANES = 8;
 
 /** The tilings that differ on a device, the default first. */
 export function tilingsOf(limits: Limits): readonly Tiling[] {
@@ -158,10 +163,14 @@ function wholeTile(facts: AttentionFacts, rows: number, halves: boolean, limits:
     .find(({ tiles }) => tiles.workgroupBytes <= MOST_WHOLE_BYTES && fits(tiles, limits));
 }
 
-function wholeTileOf({ threads, rowsPerLane, keysPerLane }: Registers, D4: number, V4: number, halves: boolean): Tile {
-  const queryRows = (threads / LANES) * rowsPerLane;
-  const keys = LANES * keysPerLane;
-  const widest4 = Math.max(D4, V4);
+function wholeTileOf(registers: Registers, D4: number, V4: number, halves: boolean): Tile {
+  const { threads, lanes, rowsPerLane, keysPerLane, chunk4 = Infinity } = registers;
+  const groups = threads / lanes;
+  const queryRows = groups * rowsPerLane;
+  const keys = lanes * keysPerLane;
+  const keyChunks = Math.max(1, divideUp(D4 * keys, chunk4));
+  const valueChunks = Math.max(1, divideUp(V4 * keys, chunk4));
+  const largestChunk4 = Math.max((D4 * keys) / keyChunks, (V4 * keys) / valueChunks);
   return {
     name: "attend_whole",
     tiles: {
@@ -169,12 +178,13 @@ function wholeTileOf({ threads, rowsPerLane, keysPerLane }: Registers, D4: numbe
       keys,
       valueColumns: 4 * V4,
       threads,
-      workgroupBytes: 16 * (widest4 * queryRows + (keys * queryRows) / 4) + (halves ? 8 : 16) * widest4 * keys,
+      workgroupBytes: 16 * (Math.max(D4, V4) * queryRows + (keys * queryRows) / 4) + (halves ? 8 : 16) * largestChunk4,
     },
     constants: {
       THREADS: threads,
-      LANES,
-      GROUPS: threads / LANES,
+      LANES: lanes,
+      GROUPS: groups,
+      SPREAD: Math.max(2, lanes / groups),
       ROWS: queryRows,
       KEYS: keys,
       D4,
@@ -182,9 +192,16 @@ function wholeTileOf({ threads, rowsPerLane, keysPerLane }: Registers, D4: numbe
       R: rowsPerLane,
       R4: rowsPerLane / 4,
       C: keysPerLane,
-      W: divideUp(V4, LANES),
-      KEY_LOADS: (keys * D4) / threads,
-      VALUE_LOADS: (keys * V4) / threads,
+      W: divideUp(V4, lanes),
+      KEY_CHUNKS: keyChunks,
+      KEYS_IN_CHUNKS: Number(keyChunks > 1),
+      DEPTH4: D4 / keyChunks,
+      VALUE_CHUNKS: valueChunks,
+      VALUES_IN_CHUNKS: Number(valueChunks > 1),
+      CHUNK_KEYS: keys / valueChunks,
+      CHUNK4: largestChunk4,
+      KEY_LOADS: (keys * D4) / keyChunks / threads,
+      VALUE_LOADS: (keys * V4) / valueChunks / threads,
       CAREFUL: true,
     },
     split: { leastKeys: 512, enoughWorkgroups: 256 },
