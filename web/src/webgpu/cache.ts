@@ -193,18 +193,15 @@ export class GpuCache {
     return { key: onGpu("key", store.span("key")), value: onGpu("value", store.span("value")) };
   }
 
-  /**
-   * If the cache is rotary, turns a layer's heads, [B, S, H, padded width]: keys to append, or queries if `sequences`
-   * are given.
-   */
+  /** If the cache is rotary, turns a layer's heads: keys to append, or queries if `sequences` are given. */
   turn(
     call: Call,
-    heads: Span,
+    heads: Rows,
     extents: readonly [batch: number, heads: number, length: number],
     sequences?: readonly Sequence[],
-  ): Span {
+  ): Rows {
     const first = sequences?.map(({ offset }, b) => offset + this.#origins[b]!) ?? this.#ends();
-    return this.#problem.rotary ? this.#turned(call, heads, "BSHD", extents, first) : heads;
+    return this.#problem.rotary ? this.#packedAndTurned(call, heads, extents, first) : heads;
   }
 
   rewind(operation: string, lengths: Int32Array): void {
