@@ -17,6 +17,9 @@ import type { Expected } from "../web/reference.js";
 import { exactRow, referenceLayer, type ReferenceLayer } from "../web/referenceLayer.js";
 import { bothEngines, describeOnGpu } from "./gpu.js";
 
+/** Options of a call whose results come to the CPU. */
+type CpuOptions = Omit<ForwardOptions, "location">;
+
 const weight = (seed: number, rows: number, columns: number) =>
   randomTensor(seed, [rows, columns], Math.sqrt(3 / rows));
 const square = (width: number) => ({
@@ -39,7 +42,7 @@ const SHARE = 5e-6;
 describeOnGpu("multiHeadAttention on WebGPU", () => {
   const engines = bothEngines();
 
-  const run = async (hw: Attention, options: LayerOptions, x: Tensor<"float32" | "float16">, given: ForwardOptions) => {
+  const run = async (hw: Attention, options: LayerOptions, x: Tensor<"float32" | "float16">, given: CpuOptions) => {
     const layer = await hw.multiHeadAttention(options);
     const result = await layer.forward(x, given);
     layer.dispose();
@@ -49,7 +52,7 @@ describeOnGpu("multiHeadAttention on WebGPU", () => {
   const expectSameAsWasm = async (
     options: LayerOptions,
     input: Tensor<"float32" | "float16">,
-    given: ForwardOptions,
+    given: CpuOptions,
   ) => {
     const actual = await run(engines.onGpu, options, input, given);
     const expected = await run(engines.onCpu, options, input, given);
@@ -76,7 +79,7 @@ describeOnGpu("multiHeadAttention on WebGPU", () => {
   const columns = randomTensor(9, [2, 24, 40]);
   const halves = { data: toHalves(x.data), shape: x.shape };
   const odd = { Wq: weight(1, 24, 21), Wk: weight(2, 20, 7), Wv: weight(3, 30, 5) };
-  const cases: [string, LayerOptions, Tensor<"float32" | "float16">, ForwardOptions][] = [
+  const cases: [string, LayerOptions, Tensor<"float32" | "float16">, CpuOptions][] = [
     ["masks and every statistic", { inputDim: 24, numHeads: 3, weights: square(24) }, x, { causal: true, window: { left: 20 }, returns: { probs: true, lse: true, entropy: true } }],
     ["padding and its lengths", { inputDim: 24, numHeads: 3, weights: square(24) }, x, { keyLengths: [40, 11], queryLengths: [40, 11], causal: true }],
     ["widths of their own, no output projection", { inputDim: 24, keyInputDim: 20, valueInputDim: 30, modelDim: 21, valueHeadDim: 5, numHeads: 3, numKvHeads: 1, outputProjection: false, weights: odd }, x, { key: randomTensor(10, [2, 13, 20]), value: randomTensor(11, [2, 13, 30]) }],
@@ -136,7 +139,7 @@ describeOnGpu("multiHeadAttention on WebGPU", () => {
     },
   );
 
-  const shapes: [string, LayerOptions, Tensor<"float32" | "float16">, ForwardOptions][] = [
+  const shapes: [string, LayerOptions, Tensor<"float32" | "float16">, CpuOptions][] = [
     ["odd widths", { inputDim: 21, modelDim: 27, outputDim: 13, numHeads: 3, weights: narrow(21, 27, 13) }, randomTensor(9, [2, 7, 21]), {}],
     ["odd widths and many rows", { inputDim: 21, modelDim: 27, outputDim: 13, numHeads: 3, weights: narrow(21, 27, 13) }, randomTensor(9, [1, 65, 21]), { causal: true }],
     ["odd widths in columns", { inputDim: 21, modelDim: 27, outputDim: 13, numHeads: 3, layout: "BES", weights: narrow(21, 27, 13) }, randomTensor(9, [2, 21, 33]), {}],

@@ -4,6 +4,8 @@ import type { ForwardProblem } from "./forwardProblem.js";
 
 /** A layer in an engine. */
 export interface EngineLayer {
+  /** Whether the layer lies on the GPU. Then inputs and results may lie there too. */
+  readonly onGpu?: boolean;
   /** Bytes of the packed weights and tables. */
   readonly bytes: number;
   forward(problem: ForwardProblem): Eventually<AttentionResult>;

@@ -19,6 +19,7 @@ import { namesOf, readOptions, type NumberList, type OptionReader } from "../cal
 import { outputForm, type OutputForm } from "../call/outputForm.js";
 import { OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
+import type { GpuFloats } from "../tensor/gpuTensor.js";
 import { FLOATS, type CheckedFloats, type FloatTensor, type FloatTensorLike } from "../tensor/tensor.js";
 import type { LayerProblem } from "./layerProblem.js";
 import type { LayerShape } from "./layerShape.js";
@@ -30,9 +31,9 @@ import type { LayerShape } from "./layerShape.js";
  */
 export interface ForwardOptions extends AttentionSettingsOptions {
   /** The input of the key projection, `[B, Skv, keyInputDim]`. Default x. */
-  readonly key?: FloatTensorLike;
+  readonly key?: FloatTensorLike | GpuFloats;
   /** The input of the value projection, `[B, Skv, valueInputDim]`. Default the input of the key projection. */
-  readonly value?: FloatTensorLike;
+  readonly value?: FloatTensorLike | GpuFloats;
   /**
    * A cache. The projected keys and values are appended to it; then the queries attend to all keys in it. If the call
    * fails, the cache is as before, unless it is a ring that has dropped tokens for the new ones.
@@ -53,8 +54,8 @@ export interface ForwardOptions extends AttentionSettingsOptions {
   /** The same for the key context, or for x if there is none. */
   readonly cuSeqLensKey?: NumberList;
   readonly returns?: Returns;
-  /** Only `"cpu"`, the default: a layer's results are always arrays. */
-  readonly location?: "cpu";
+  /** Where the results are. `"gpu"` needs a layer on WebGPU. Default `"cpu"`. */
+  readonly location?: "cpu" | "gpu";
   /** A tensor of the output's shape, to write the output to. It is then also `result.output`. */
   readonly into?: FloatTensor;
   /** Aborts the call while it waits in the queue. */
@@ -78,6 +79,8 @@ export interface ForwardProblem {
   readonly ragged: Ragged | undefined;
   readonly wanted: Wanted;
   readonly output: OutputForm;
+  /** Where the results are. */
+  readonly location: "cpu" | "gpu";
   readonly signal: AbortSignal | undefined;
   readonly keepRank: (shape: readonly number[]) => number[];
 }
@@ -135,7 +138,8 @@ export function forwardRequest(
   const x = call.tensor("x", givenX, FLOATS);
   const rank = x.shape.length;
   const rows = readRows(operation, "x", x, layout, inputDim, "inputDim");
-  refuseGpu(options, engine.onGpu ? "is not offered by layers: their results come to the CPU" : undefined);
+  if (!call.placement.onGpu)
+    refuseGpu(options, engine.onGpu ? "needs a layer on WebGPU, this one is on wasm" : undefined);
   const key = options.tensor("key", FLOATS);
   const value = options.tensor("value", FLOATS);
   const cache = options.has("cache") ? KvCache.in(engine, operation, "cache", options.value("cache")) : undefined;
@@ -193,6 +197,7 @@ export function forwardRequest(
     ragged,
     wanted: readReturns(options, extents),
     output: outputForm(options, outputShape, x),
+    location: options.oneOf("location", ["cpu", "gpu"], "cpu"),
     signal: options.signal(),
     keepRank: (full: readonly number[]) => (rank === 2 ? full.slice(1) : [...full]),
   };

@@ -1,4 +1,4 @@
-import type { NoReturns, ResultOf } from "../attention/attentionResult.js";
+import type { NoReturns, ResultAt } from "../attention/attentionResult.js";
 import type { Returns } from "../attention/returns.js";
 import { layerCacheProblem, type CacheProblem, type KvCacheOptions } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
@@ -8,11 +8,18 @@ import type { CallArguments } from "../call/callArguments.js";
 import type { Context, Eventually } from "../call/context.js";
 import { Disposing } from "../call/disposable.js";
 import { DisposedError, OptionError } from "../errors/errors.js";
+import type { GpuFloats, OnGpu } from "../tensor/gpuTensor.js";
 import type { FloatTensor, FloatTensorLike } from "../tensor/tensor.js";
 import type { EngineLayer } from "./engineLayer.js";
 import { forwardRequest, type ForwardOptions, type LayerForm } from "./forwardProblem.js";
 import type { LayerProblem } from "./layerProblem.js";
 import type { LayerShape } from "./layerShape.js";
+
+/** Options of a call of forward. `R` is the type of `returns`, `Into` the type of `into`. */
+type CallOptions<R, Into> = OnGpu<Omit<ForwardOptions, "returns" | "into" | "location">> & {
+  readonly returns?: R;
+  readonly into?: Into;
+};
 
 /** Options of `layer.kvCache`: the options of `kvCache`, without those that follow from the layer. */
 export type LayerCacheOptions = Omit<KvCacheOptions, "numKvHeads" | "headDim" | "valueDim">;
@@ -65,7 +72,9 @@ export class Layer extends Disposing {
   /**
    * Computes the layer.
    *
-   * @param x - `[B, S, inputDim]`, or `[B, inputDim, S]` in layout `"BES"`; rank 2 is one batch. float32 or float16.
+   * @param x - `[B, S, inputDim]`, or `[B, inputDim, S]` in layout `"BES"`; rank 2 is one batch. float32 or float16. A
+   *   layer on WebGPU takes x, contexts, masks, biases and `into` also on the GPU, and with `location: "gpu"` its results
+   *   stay there.
    * @returns `output` `[B, S, outputDim]` in the layout, rank and dtype of x, and the results that `options.returns`
    *   names, with the shapes of `scaledDotProductAttention`: probs `[B, heads, S, Skv]` and so on.
    * @throws ShapeError, OptionError or UnsupportedError before it computes.
@@ -76,22 +85,19 @@ export class Layer extends Disposing {
   async forward<
     const R extends Returns = NoReturns,
     X extends FloatTensorLike = FloatTensor,
-    Into extends FloatTensorLike = X,
-  >(
-    x: X,
-    options: Omit<ForwardOptions, "returns" | "into"> & { readonly returns?: R; readonly into?: Into } = {},
-  ): Promise<ResultOf<R, Into>> {
-    const operation = "layer.forward";
-    const call = this.#arguments(operation);
+    Into extends FloatTensorLike | GpuFloats = X,
+    const L extends "cpu" | "gpu" = "cpu",
+  >(x: X | GpuFloats, options: CallOptions<R, Into> & { readonly location?: L } = {}): Promise<ResultAt<L, R, Into>> {
+    const call = this.#arguments("layer.forward", this.#layer.onGpu);
     const request = forwardRequest(call, this.#context.engine, this.#form, x, options);
     const compute = async () => {
       const problem = request.inTurn();
       const { cache, attendOnly, contextLength, appendLengths } = problem;
       const result = await this.#layer.forward(problem);
       if (cache && !attendOnly) noteAppend(cache, { numTokens: contextLength, lengths: appendLengths });
-      return result as ResultOf<R, Into>;
+      return result;
     };
-    return this.#context.run(call, compute, request.signal);
+    return (await this.#context.run<unknown>(call, compute, request.signal)) as ResultAt<L, R, Into>;
   }
 
   /**
@@ -109,8 +115,8 @@ export class Layer extends Disposing {
     return this.#context.run(call, async () => new KvCache(this.#context, await this.#createCache(problem)));
   }
 
-  #arguments(operation: string): CallArguments {
-    const call = this.#context.arguments(operation);
+  #arguments(operation: string, onGpu = false): CallArguments {
+    const call = this.#context.arguments(operation, onGpu);
     if (this.#disposed) throw new DisposedError(`${operation}: the layer was disposed`);
     return call;
   }

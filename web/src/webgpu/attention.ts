@@ -110,7 +110,8 @@ export function encodeOrRead(
 }
 
 /**
- * Places the arrays and lists the kernels. The output is float32 on the GPU. `collect` first throws if a row sees no
+ * Places the arrays and lists the kernels. The output is float32 on the GPU: the result itself if it stays there
+ * (`outputLocation`). `collect` first throws if a row sees no
  * key and the call forbids that; then it reads all other results.
  */
 export function attendOn(
@@ -119,11 +120,12 @@ export function attendOn(
   plan: AttentionPlan,
   sequences: readonly Sequence[],
   inPlace: InPlace = {},
+  outputLocation = problem.location,
 ): { readonly wide: Span | undefined; readonly collect: Collect<Omit<AttentionResult, "output">> } {
   const arrays = placeArrays(call, problem, plan, sequences, inPlace);
   const checkRows = problem.settings.emptyRows === "throw" ? emptyRowCheck(call, problem, arrays) : undefined;
-  const { wanted, output, shape, location } = problem;
-  const wide = wanted.output ? outputRoom(call, output, outputLength(shape), plan.narrow, location) : undefined;
+  const { wanted, output, shape } = problem;
+  const wide = wanted.output ? outputRoom(call, output, outputLength(shape), plan.narrow, outputLocation) : undefined;
   if (plan.attend) attend(call, problem, arrays, plan.attend, wide);
   const collectors = { ...rowResults(call, problem, arrays), ...inspections(call, problem, arrays) };
   const collect = (result: ArrayBuffer) => {

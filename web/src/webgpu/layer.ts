@@ -18,7 +18,7 @@ import { narrowStep } from "./flatKernels.js";
 import { finishOf, gainsOf, headEnds, turnHeads, type Angles, type HeadColumns, type HeadEnds } from "./headEnds.js";
 import { KeptTable } from "./keptTable.js";
 import { matrixBytes, placeMatrix, type Heads, type Part, type Section } from "./matrix.js";
-import { writeOutput } from "./output.js";
+import { outputRoom, writeOutput } from "./output.js";
 import type { AttentionPlan } from "./plan.js";
 import { project } from "./projection.js";
 import { resolveSequences, type Sequence } from "./sequences.js";
@@ -217,7 +217,7 @@ export class GpuLayer {
       ragged: problem.ragged,
       wanted: problem.wanted,
       output: placed.output ? { ...problem.output, dtype: "float32" as const, into: undefined } : problem.output,
-      location: "cpu",
+      location: problem.location,
       signal: undefined,
       keepRank: problem.keepRank,
     } as const;
@@ -354,22 +354,23 @@ export class GpuLayer {
   /** The attention, and its output projection. */
   #projected(
     call: Call,
-    { shape, output, wanted }: ForwardProblem,
+    { shape, output, wanted, location }: ForwardProblem,
     { matrix }: Section,
     attention: AttentionProblem,
     plan: AttentionPlan,
     sequences: readonly Sequence[],
     inPlace: InPlace,
   ): Collect {
-    const { wide, collect } = attendOn(call, attention, plan, sequences, inPlace);
+    const { wide, collect } = attendOn(call, attention, plan, sequences, inPlace, "cpu");
     if (!wanted.output || !wide) return collect as Collect;
     const { batchSize, queryLength: length } = shape;
     const { outputDim: columns } = this.#problem.shape;
     const rows = batchSize * length;
-    const y = call.room(4 * rows * columns);
+    const narrow = narrowStep(output.dtype, rows * columns);
+    const y = outputRoom(call, output, rows * columns, narrow, location);
     const { batch, position, feature } = stridesOf(this.#problem.layout, 1, length, columns);
     project(call, wide, matrix, { rows, length, first4: 0, columns, batch, position, feature }, y);
-    const read = writeOutput(call, output, y, rows * columns, narrowStep(output.dtype, rows * columns));
+    const read = writeOutput(call, output, y, rows * columns, narrow, location);
     return (result) => ({ ...collect(result), output: read(result) });
   }
 

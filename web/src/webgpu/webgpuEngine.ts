@@ -129,6 +129,7 @@ export class WebgpuEngine implements Engine {
       }),
     );
     return {
+      onGpu: true,
       get bytes() {
         return layer.bytes;
       },
