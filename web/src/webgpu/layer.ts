@@ -11,8 +11,7 @@ import type { CheckedFloats } from "../tensor/tensor.js";
 import { attendOn, planOf, type InPlace } from "./attention.js";
 import type { GpuCache, GpuEngineCache, Growth } from "./cache.js";
 import { padded } from "./cacheStore.js";
-import { runCall, type Call, type Span } from "./call.js";
-import type { GpuCore } from "./core.js";
+import type { Call, Deliver, Span } from "./call.js";
 import { writeOutput } from "./output.js";
 import { projectKernel, projectWorkgroups } from "./projection.js";
 import { FLAT_WORKGROUP } from "./flatKernels.js";
@@ -94,8 +93,8 @@ export class GpuLayer {
     };
   }
 
-  forward(core: GpuCore, problem: ForwardProblem): Promise<AttentionResult> {
-    const { operation } = problem;
+  forward(call: Call, problem: ForwardProblem): Deliver<AttentionResult> {
+    const { core, operation } = call;
     if (this.#released) throw new DisposedError(`${operation}: the layer was disposed`);
     const cache = (problem.cache as GpuEngineCache | undefined)?.cache;
     const before = cache?.appended;
@@ -105,17 +104,15 @@ export class GpuLayer {
         ? cache.sequences(problem, { appended: after })
         : resolveSequences(problem.shape, problem.settings, problem.ragged);
     this.#checkPositions(problem, sequences);
-    return runCall(core, operation, (call) => {
-      this.upload(call);
-      const { attention, inPlace, growth } = this.#attention(core, call, problem, sequences, cache);
-      const plan = planOf(core, attention, sequences, inPlace);
-      const { wide, collect } = attendOn(call, attention, plan, sequences, inPlace);
-      const output = wide && this.#project(call, problem, wide);
-      return (result) => {
-        growth?.commit();
-        return { ...collect(result), ...(output && { output: output(result) }) } as AttentionResult;
-      };
-    });
+    this.upload(call);
+    const { attention, inPlace, growth } = this.#attention(call, problem, sequences, cache);
+    const plan = planOf(core, attention, sequences, inPlace);
+    const { wide, collect } = attendOn(call, attention, plan, sequences, inPlace);
+    const output = wide && this.#project(call, problem, wide);
+    return (result) => {
+      growth?.commit();
+      return { ...collect(result), ...(output && { output: output(result) }) } as AttentionResult;
+    };
   }
 
   release(): void {
@@ -128,7 +125,6 @@ export class GpuLayer {
    * may be a cache's.
    */
   #attention(
-    core: GpuCore,
     call: Call,
     problem: ForwardProblem,
     sequences: readonly Sequence[],
@@ -173,7 +169,7 @@ export class GpuLayer {
       };
       return { attention: { ...attention, query: asTensor(query), ...arrays }, inPlace: {}, growth: undefined };
     }
-    const growth = problem.attendOnly ? undefined : this.#append(core, call, problem, cache, keysAndValues());
+    const growth = problem.attendOnly ? undefined : this.#append(call, problem, cache, keysAndValues());
     const turned = cache.turn(call, query, [batchSize, numHeads, queryLength], sequences);
     return {
       attention: { ...attention, query: asTensor(turned), ...cache.keysAndValues(growth) },
@@ -184,7 +180,6 @@ export class GpuLayer {
 
   /** Appends projected keys and values, [B, S, Hkv, padded width], to a cache. */
   #append(
-    core: GpuCore,
     call: Call,
     { shape, contextLength, appendLengths }: ForwardProblem,
     cache: GpuCache,
@@ -194,7 +189,7 @@ export class GpuLayer {
     const rows = (span: Span, width: number) =>
       ({ span, dtype: "float32", strides: stridesOf("BSHD", numKvHeads, contextLength, padded(width)) }) as const;
     const turned = cache.turn(call, key, [batchSize, numKvHeads, contextLength]);
-    return cache.grow(core, call, contextLength, appendLengths, {
+    return cache.grow(call, contextLength, appendLengths, {
       key: rows(turned, headDim),
       value: rows(value, valueDim),
     });
