@@ -1,7 +1,8 @@
 import type { AttentionProblem } from "../attention/attentionProblem.js";
-import type { AttentionResult, RecordedAttention } from "../attention/attentionResult.js";
+import type { PlacedResult } from "../attention/attentionResult.js";
 import type { Eventually } from "../call/context.js";
 import type { GpuEngine } from "../engine/gpuModule.js";
+import type { Owner, Recorded } from "../engine/engine.js";
 import type { KernelTime } from "../engine/report.js";
 import { checkEncoder, gpuDataOf, type GpuResult } from "../tensor/gpuTensor.js";
 import type { CheckedTensor, Dtype, TypedTensor } from "../tensor/tensor.js";
@@ -15,7 +16,7 @@ import { Late } from "./late.js";
  */
 export class AutoEngine extends WasmEngine {
   readonly onGpu = true;
-  instance: WeakRef<object> | undefined;
+  instance: WeakRef<Owner> | undefined;
   readonly #gpu: Late<GpuEngine>;
   #disposed = false;
 
@@ -46,12 +47,19 @@ export class AutoEngine extends WasmEngine {
     return (await this.#gpu.load(operation)).download(operation, tensor);
   }
 
-  async encode(encoder: object, problem: AttentionProblem): Promise<RecordedAttention> {
-    checkEncoder(problem.operation, encoder);
-    return (await this.#gpu.load(problem.operation)).encode(encoder, problem);
+  async prepare(problem: AttentionProblem): Promise<void> {
+    if (touchesGpu(problem)) await (await this.#gpu.load(problem.operation)).prepare(problem);
   }
 
-  override attention(problem: AttentionProblem): Eventually<AttentionResult> {
+  record(encoder: object, problem: AttentionProblem): Recorded<PlacedResult> {
+    checkEncoder(problem.operation, encoder);
+    const { loaded } = this.#gpu;
+    if (loaded) return loaded.record(encoder, problem);
+    const results = this.#gpu.load(problem.operation).then((gpu) => gpu.record(encoder, problem).results);
+    return { atOnce: false, results };
+  }
+
+  override attention(problem: AttentionProblem): Eventually<PlacedResult> {
     if (!touchesGpu(problem)) return super.attention(problem);
     return this.#gpu.load(problem.operation).then((gpu) => gpu.attention(problem));
   }

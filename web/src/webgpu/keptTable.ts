@@ -13,7 +13,7 @@ export class KeptTable {
   /** The table for the numbers of `key`, which decide it. */
   place(call: Call, key: Float64Array, make: () => Float32Array): Span {
     // A recorded call may be submitted when the table is gone.
-    if (key.length < WORTH_KEEPING || call.recording) return call.upload(make());
+    if (key.length < WORTH_KEEPING || call.recording) return call.table(make());
     if (this.#span && isSame(this.#key!, key)) return this.#span;
     this.free();
     const { buffers } = call.core;

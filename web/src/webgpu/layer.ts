@@ -1,5 +1,5 @@
 import type { AttentionProblem } from "../attention/attentionProblem.js";
-import type { AttentionResult } from "../attention/attentionResult.js";
+import type { PlacedResult } from "../attention/attentionResult.js";
 import { assertIntact } from "../call/views.js";
 import { DisposedError, OptionError } from "../errors/errors.js";
 import type { ForwardProblem } from "../layer/forwardProblem.js";
@@ -9,11 +9,10 @@ import { GpuData } from "../tensor/gpuTensor.js";
 import { largestOf } from "../tensor/largest.js";
 import type { CheckedFloats } from "../tensor/tensor.js";
 import { anglePairs, frequenciesOf } from "./angles.js";
-import { attendOn, encodeOrRead, planOf, type InPlace } from "./attention.js";
+import { attendOn, planOf, recordPlanned, type InPlace } from "./attention.js";
 import type { GpuCache, GpuEngineCache, Growth } from "./cache.js";
 import { padded } from "./cacheStore.js";
-import { runCall, type Call, type Span } from "./call.js";
-import type { GpuCore } from "./core.js";
+import type { Call, Deliver, Span } from "./call.js";
 import { narrowStep } from "./flatKernels.js";
 import { finishOf, gainsOf, headEnds, turnHeads, type Angles, type HeadColumns, type HeadEnds } from "./headEnds.js";
 import { KeptTable } from "./keptTable.js";
@@ -29,8 +28,6 @@ import { sinusoidalRows, tokenRows, type Added } from "./tokenRows.js";
 /** The projections that make queries, keys and values. */
 type Role = "query" | "key" | "value";
 const ROLES: readonly Role[] = ["query", "key", "value"];
-
-type Collect = (result: ArrayBuffer) => AttentionResult;
 
 /** What a layer has on a device. */
 interface Placed {
@@ -93,9 +90,8 @@ export class GpuLayer {
     return this.#placed;
   }
 
-  forward(core: GpuCore, problem: ForwardProblem): Promise<AttentionResult> {
-    const { operation } = problem;
-    if (this.#released) throw new DisposedError(`${operation}: the layer was disposed`);
+  forward(call: Call, problem: ForwardProblem): Deliver<PlacedResult> {
+    if (this.#released) throw new DisposedError(`${call.operation}: the layer was disposed`);
     const cache = (problem.cache as GpuEngineCache | undefined)?.cache;
     const before = cache?.appended;
     const after = before?.map((total, b) => total + gainOf(problem, b));
@@ -104,18 +100,16 @@ export class GpuLayer {
         ? cache.sequences(problem, { appended: after })
         : resolveSequences(problem.shape, problem.settings, problem.ragged);
     this.#checkPositions(problem, sequences);
-    return runCall(core, operation, (call) => {
-      const placed = this.upload(call);
-      const { attention, inPlace, growth } = this.#attention(core, call, placed, problem, sequences, cache);
-      const plan = planOf(core, attention, sequences, inPlace);
-      const collect = placed.output
-        ? this.#projected(call, problem, placed.output, attention, plan, sequences, inPlace)
-        : encodeOrRead(call, attention, plan, sequences, inPlace);
-      return (result) => {
-        growth?.commit();
-        return collect(result);
-      };
-    });
+    const placed = this.upload(call);
+    const { attention, inPlace, growth } = this.#attention(call, placed, problem, sequences, cache);
+    const plan = planOf(call.core, attention, sequences, inPlace);
+    const deliver = placed.output
+      ? this.#projected(call, problem, placed.output, attention, plan, sequences, inPlace)
+      : recordPlanned(call, attention, plan, sequences, inPlace);
+    return (mapped) => {
+      growth?.commit();
+      return deliver(mapped);
+    };
   }
 
   release(): void {
@@ -193,7 +187,6 @@ export class GpuLayer {
    * a cache's.
    */
   #attention(
-    core: GpuCore,
     call: Call,
     placed: Placed,
     problem: ForwardProblem,
@@ -234,7 +227,7 @@ export class GpuLayer {
     }
     const growth = problem.attendOnly
       ? undefined
-      : cache.grow(core, call, length, problem.appendLengths, {
+      : cache.grow(call, length, problem.appendLengths, {
           key: cache.turn(call, heads.key!, [batchSize, numKvHeads, length]),
           value: heads.value!,
         });
@@ -360,9 +353,9 @@ export class GpuLayer {
     plan: AttentionPlan,
     sequences: readonly Sequence[],
     inPlace: InPlace,
-  ): Collect {
+  ): Deliver<PlacedResult> {
     const { wide, collect } = attendOn(call, attention, plan, sequences, inPlace, "cpu");
-    if (!wanted.output || !wide) return collect as Collect;
+    if (!wanted.output || !wide) return collect as Deliver<PlacedResult>;
     const { batchSize, queryLength: length } = shape;
     const { outputDim: columns } = this.#problem.shape;
     const rows = batchSize * length;

@@ -1,11 +1,11 @@
-import type { FloatResult } from "../attention/attentionResult.js";
+import type { PlacedOutput } from "../attention/attentionResult.js";
 import type { OutputForm } from "../call/outputForm.js";
 import { assertIntact } from "../call/views.js";
 import { OptionError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import { gpuDataOf } from "../tensor/gpuTensor.js";
 import { asHalves, copyBits } from "../tensor/tensor.js";
-import { asArray, type Call, type Span } from "./call.js";
+import { asArray, type Call, type Deliver, type Span } from "./call.js";
 import type { Step } from "./flatKernels.js";
 import { keepOnGpu } from "./result.js";
 
@@ -33,7 +33,7 @@ export function writeOutput(
   length: number,
   narrow: Step | undefined,
   location: Location = "cpu",
-): (result: ArrayBuffer) => FloatResult {
+): Deliver<PlacedOutput> {
   const { shape, dtype, half, into } = form;
   const place = into && gpuDataOf(into);
   if (into && !place && location === "gpu")
@@ -46,21 +46,25 @@ export function writeOutput(
   const bytes = length * (dtype === "float16" ? 2 : 4);
   if (place) {
     call.copyInto({ ...source, bytes }, place);
-    return () => into.tensor as FloatResult;
+    return () => into.tensor;
   }
   if (location === "gpu") {
     const kept = keepOnGpu(call, source, shape, dtype);
-    return () => kept as unknown as FloatResult;
+    return () => kept;
   }
-  const read = call.read({ ...source, bytes: Math.ceil(bytes / 4) * 4 });
-  return (result) => {
-    const data = asArray(dtype, read(result).slice(0, bytes));
-    if (into) {
+  const words = { ...source, bytes: Math.ceil(bytes / 4) * 4 };
+  if (into) {
+    const view = call.view(words, bytes);
+    return (mapped) => {
       assertIntact(call.operation, "into", into.data);
-      copyBits(data, into.data);
-      return into.tensor as FloatResult;
-    }
-    return { data: half ? asHalves(data as Uint16Array) : data, shape: [...shape], dtype } as FloatResult;
+      copyBits(view(mapped), into.data);
+      return into.tensor;
+    };
+  }
+  const read = call.read(words, bytes);
+  return (mapped) => {
+    const data = asArray(dtype, read(mapped));
+    return { data: half ? asHalves(data as Uint16Array) : data, shape: [...shape], dtype };
   };
 }
 

@@ -33,7 +33,7 @@ export function tokenRows(
   call.dispatch(flatKernel("tokens", { HALF: tensor.dtype === "float16" }), workgroups, {
     0: call.numbers(numbers, workgroups),
     1: source,
-    ...(added && { 2: added.table, 3: call.upload(added.rows) }),
+    ...(added && { 2: added.table, 3: call.table(added.rows) }),
     4: tokens,
   });
   return tokens;

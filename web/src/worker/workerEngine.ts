@@ -1,5 +1,5 @@
 import type { AttentionProblem } from "../attention/attentionProblem.js";
-import type { AttentionResult, FloatResult, RecordedAttention } from "../attention/attentionResult.js";
+import type { AttentionResult, FloatResult } from "../attention/attentionResult.js";
 import type { MergeProblem, MergeResult } from "../attention/mergeProblem.js";
 import type { AppendProblem } from "../cache/appendProblem.js";
 import type { AttendProblem } from "../cache/attendProblem.js";
@@ -7,7 +7,7 @@ import type { CacheForm, CacheProblem } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
 import type { OutputForm } from "../call/outputForm.js";
 import { assertIntact } from "../call/views.js";
-import type { Engine } from "../engine/engine.js";
+import type { Engine, Recorded } from "../engine/engine.js";
 import { EngineTensor } from "../engine/engineTensor.js";
 import type { KernelTime, Report } from "../engine/report.js";
 import { DisposedError, OutOfMemoryError, UnsupportedError } from "../errors/errors.js";
@@ -73,12 +73,10 @@ export class WorkerEngine implements Engine {
     return connection.isOpen ? () => connection.assertAlive(operation) : () => undefined;
   }
 
-  encode(_: object, { operation }: AttentionProblem): Promise<RecordedAttention> {
-    return Promise.reject(
-      new UnsupportedError(`${operation}: a GPUCommandEncoder cannot be sent to the engine's worker`, {
-        hint: "headwise and headwise/webgpu record GPU commands.",
-      }),
-    );
+  record(_: object, { operation }: AttentionProblem): Recorded<never> {
+    throw new UnsupportedError(`${operation}: a GPUCommandEncoder cannot be sent to the engine's worker`, {
+      hint: "headwise and headwise/webgpu record GPU commands.",
+    });
   }
 
   async attention(problem: AttentionProblem): Promise<AttentionResult> {
