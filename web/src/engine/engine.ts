@@ -3,7 +3,7 @@ import type { PlacedOutput, PlacedResult } from "../attention/attentionResult.js
 import type { MergeProblem, PlacedMerge } from "../attention/mergeProblem.js";
 import type { CacheProblem } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
-import type { Eventually } from "../call/context.js";
+import type { Eventually, Recorded } from "../call/context.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
 import type { LayerProblem } from "../layer/layerProblem.js";
 import type { RotaryProblem } from "../position/rotaryProblem.js";
@@ -12,16 +12,7 @@ import type { CheckedTensor, Dtype, TensorData, TypedTensor } from "../tensor/te
 import type { EngineTensor } from "./engineTensor.js";
 import type { KernelTime, Report } from "./report.js";
 
-/** A call that is recorded into the caller's encoder. */
-export interface Recorded<T> {
-  /** Whether the commands are in the encoder already. If not, something had to be compiled or opened first. */
-  readonly atOnce: boolean;
-  /**
-   * The results; they are valid when the caller has submitted. It waits only for what is new to the device. Other errors
-   * surface where a result is read.
-   */
-  readonly results: Promise<T>;
-}
+export type { Recorded } from "../call/context.js";
 
 /** What an engine may ask of its instance. */
 export interface Owner {

@@ -1,5 +1,5 @@
 import type { PlacedResult } from "../attention/attentionResult.js";
-import type { Eventually } from "../call/context.js";
+import type { Eventually, Recorded } from "../call/context.js";
 import type { ForwardProblem } from "./forwardProblem.js";
 
 /** A layer in an engine. */
@@ -9,5 +9,7 @@ export interface EngineLayer {
   /** Bytes of the packed weights and tables. */
   readonly bytes: number;
   forward(problem: ForwardProblem): Eventually<PlacedResult>;
+  /** Records a call into a GPUCommandEncoder; only layers on the GPU can. */
+  record?(encoder: object, problem: ForwardProblem): Recorded<PlacedResult>;
   release(): void;
 }

@@ -1,17 +1,17 @@
-import type { NoReturns, ResultAt } from "../attention/attentionResult.js";
+import type { NoReturns, RecordedAttention, ResultAt } from "../attention/attentionResult.js";
 import type { Returns } from "../attention/returns.js";
 import { layerCacheProblem, type CacheProblem, type KvCacheOptions } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
 import { KvCache } from "../cache/kvCache.js";
 import { noteAppend } from "../cache/lastAppend.js";
 import type { CallArguments } from "../call/callArguments.js";
-import type { Context, Eventually } from "../call/context.js";
+import type { Context, Eventually, Recorded } from "../call/context.js";
 import { Disposing } from "../call/disposable.js";
-import { DisposedError, OptionError } from "../errors/errors.js";
+import { DisposedError, OptionError, UnsupportedError } from "../errors/errors.js";
 import type { GpuFloats, OnGpu } from "../tensor/gpuTensor.js";
 import type { FloatTensor, FloatTensorLike } from "../tensor/tensor.js";
 import type { EngineLayer } from "./engineLayer.js";
-import { forwardRequest, type ForwardOptions, type LayerForm } from "./forwardProblem.js";
+import { forwardRequest, type ForwardOptions, type ForwardProblem, type LayerForm } from "./forwardProblem.js";
 import type { LayerProblem } from "./layerProblem.js";
 import type { LayerShape } from "./layerShape.js";
 
@@ -92,12 +92,46 @@ export class Layer extends Disposing {
     const request = forwardRequest(call, this.#context.engine, this.#form, x, options);
     const compute = async () => {
       const problem = request.inTurn();
-      const { cache, attendOnly, contextLength, appendLengths } = problem;
       const result = await this.#layer.forward(problem);
-      if (cache && !attendOnly) noteAppend(cache, { numTokens: contextLength, lengths: appendLengths });
+      noteTokens(problem);
       return result;
     };
     return (await this.#context.run<unknown>(call, compute, request.signal)) as ResultAt<L, R, Into>;
+  }
+
+  /**
+   * Records a call of forward into the caller's GPUCommandEncoder, and does not submit it. So the layers of a model can
+   * be one submit: give the output of one layer to `encode` of the next. A cache counts the tokens as appended when the
+   * call is recorded. The rest is as in `encode` of the instance.
+   *
+   * Kernels that are not compiled yet are compiled first; a `forward` of the same shapes before avoids that wait. Then
+   * the commands are recorded before this method returns.
+   *
+   * @throws UnsupportedError if the layer is not on WebGPU, and the errors of `forward`.
+   */
+  async encode<const R extends Returns = NoReturns, Into extends FloatTensor | GpuFloats = FloatTensor>(
+    commandEncoder: object,
+    x: FloatTensorLike | GpuFloats,
+    options: CallOptions<R, Into> & { readonly location?: "gpu" } = {},
+  ): Promise<RecordedAttention<R, Into>> {
+    const call = this.#arguments("layer.encode", true);
+    const layer = this.#layer;
+    if (!layer.record) throw new UnsupportedError("layer.encode: this layer is on wasm, which records no GPU commands");
+    const request = forwardRequest(call, this.#context.engine, this.#form, x, options);
+    const record = (): Recorded<unknown> => {
+      const problem: ForwardProblem = { ...request.inTurn(), location: "gpu" };
+      const recorded = layer.record!(commandEncoder, problem);
+      if (recorded.atOnce) {
+        noteTokens(problem);
+        return recorded;
+      }
+      const results = recorded.results.then((result) => {
+        noteTokens(problem);
+        return result;
+      });
+      return { atOnce: false, results };
+    };
+    return (await this.#context.record(call, record, request.signal)) as RecordedAttention<R, Into>;
   }
 
   /**
@@ -127,4 +161,9 @@ export class Layer extends Disposing {
     this.#disposed = true;
     this.#context.release("layer.dispose", () => this.#layer.release());
   }
+}
+
+/** Notes how many tokens a call has appended to its cache. */
+function noteTokens({ cache, attendOnly, contextLength, appendLengths }: ForwardProblem): void {
+  if (cache && !attendOnly) noteAppend(cache, { numTokens: contextLength, lengths: appendLengths });
 }

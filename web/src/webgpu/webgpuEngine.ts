@@ -139,6 +139,10 @@ export class WebgpuEngine implements Engine {
         return layer.bytes;
       },
       forward: (forward) => this.#call(forward.operation, (call) => layer.forward(call, forward)),
+      record: (encoder, forward) => {
+        const recorded = forEncoder(forward);
+        return this.#encode(forward.operation, encoder, (call) => layer.forward(call, recorded));
+      },
       release: () => layer.release(),
     };
   }
