@@ -1,4 +1,4 @@
-import type { AttentionResult } from "../attention/attentionResult.js";
+import type { PlacedResult } from "../attention/attentionResult.js";
 import type { Eventually } from "../call/context.js";
 import type { ForwardProblem } from "./forwardProblem.js";
 
@@ -6,6 +6,6 @@ import type { ForwardProblem } from "./forwardProblem.js";
 export interface EngineLayer {
   /** Bytes of the packed weights and tables. */
   readonly bytes: number;
-  forward(problem: ForwardProblem): Eventually<AttentionResult>;
+  forward(problem: ForwardProblem): Eventually<PlacedResult>;
   release(): void;
 }

@@ -5,13 +5,13 @@ import { DisposedError, OptionError } from "../errors/errors.js";
 import type { ForwardProblem } from "../layer/forwardProblem.js";
 import type { LayerProblem } from "../layer/layerProblem.js";
 import type { LinearWeights } from "../layer/layerWeights.js";
-import { GpuData } from "../tensor/gpuTensor.js";
 import { largestOf } from "../tensor/largest.js";
 import type { CheckedFloats } from "../tensor/tensor.js";
 import { attendOn, planOf, type InPlace } from "./attention.js";
 import type { GpuCache, GpuEngineCache, Growth } from "./cache.js";
 import { padded } from "./cacheStore.js";
 import type { Call, Deliver, Span } from "./call.js";
+import { insideTensor } from "./inside.js";
 import { writeOutput } from "./output.js";
 import { projectKernel, projectWorkgroups } from "./projection.js";
 import { FLAT_WORKGROUP } from "./flatKernels.js";
@@ -146,7 +146,7 @@ export class GpuLayer {
     };
     const padding = { headDim: padded(headDim), valueDim: padded(valueDim) };
     const inside = (name: string, span: Span, tokens: number, count: number, width: number) =>
-      gpuTensor(name, span, [batchSize, tokens, count, width]);
+      insideTensor(name, span, [batchSize, tokens, count, width]);
     const attention = {
       operation: problem.operation,
       layout: "BSHD",
@@ -377,10 +377,6 @@ function placeWeight(call: Call, data: Float32Array): Span {
   const span = { buffer, offset: 0, bytes: buffer.size };
   call.write(span, 0, data);
   return span;
-}
-
-function gpuTensor(name: string, { buffer, offset, bytes }: Span, shape: readonly number[]): CheckedFloats {
-  return { data: new GpuData(name, buffer, offset, bytes, true), shape, dtype: "float32" } as unknown as CheckedFloats;
 }
 
 /** Positions of queries, [B, S]: query i is at i + offset of its sequence. */
