@@ -8,7 +8,7 @@ import type { EngineLayer } from "../layer/engineLayer.js";
 import type { LayerProblem } from "../layer/layerProblem.js";
 import type { RotaryProblem } from "../position/rotaryProblem.js";
 import type { GpuResult } from "../tensor/gpuTensor.js";
-import type { CheckedTensor, Dtype, TensorData, TypedTensor } from "../tensor/tensor.js";
+import type { BufferTensor, CheckedTensor, Dtype, TensorData, TypedTensor } from "../tensor/tensor.js";
 import type { EngineTensor } from "./engineTensor.js";
 import type { KernelTime, Report } from "./report.js";
 
@@ -50,7 +50,7 @@ export interface Engine {
   /** Copies a tensor to the GPU; only engines with a GPU can. */
   upload?<D extends Dtype>(operation: string, tensor: CheckedTensor<D>): Promise<GpuResult<D>>;
   /** Copies a tensor on the GPU to JavaScript. */
-  download?<D extends Dtype>(operation: string, tensor: CheckedTensor<D>): Promise<TypedTensor<D>>;
+  download?<D extends Dtype>(operation: string, tensor: BufferTensor<D>): Promise<TypedTensor<D>>;
   attention(problem: AttentionProblem): Eventually<PlacedResult>;
   merge(problem: MergeProblem): Eventually<PlacedMerge>;
   rotary(problem: RotaryProblem): Eventually<PlacedOutput>;

@@ -22,7 +22,7 @@ import { DisposedError, OptionError, UnsupportedError } from "../errors/errors.j
 import { Layer } from "../layer/layer.js";
 import { layerProblem, type LayerOptions } from "../layer/layerProblem.js";
 import { rotaryProblem, type RotaryOptions } from "../position/rotaryProblem.js";
-import { gpuDataOf, type GpuFloats, type GpuResult, type GpuTensor, type OnGpu } from "../tensor/gpuTensor.js";
+import { type GpuFloats, type GpuResult, type GpuTensor, type OnGpu } from "../tensor/gpuTensor.js";
 import type { Placement } from "../tensor/placement.js";
 import {
   BYTES,
@@ -256,8 +256,8 @@ export class Attention extends Disposing {
     const engine = this.#engine;
     const call = this.#arguments("download", engine.onGpu);
     if (!engine.download) throw this.#withoutGpu(call.operation);
-    const checked = call.tensor<D>("tensor", tensor);
-    if (!gpuDataOf(checked))
+    const checked = call.placed<D>("tensor", tensor);
+    if (!checked.gpu)
       throw new OptionError("download: tensor must lie on the GPU, got one in JavaScript", {
         hint: "It needs no download. `upload` brings a tensor to the GPU.",
       });

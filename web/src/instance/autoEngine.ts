@@ -4,8 +4,8 @@ import type { Eventually } from "../call/context.js";
 import type { GpuEngine } from "../engine/gpuModule.js";
 import type { Owner, Recorded } from "../engine/engine.js";
 import type { KernelTime } from "../engine/report.js";
-import { checkEncoder, gpuDataOf, type GpuResult } from "../tensor/gpuTensor.js";
-import type { CheckedTensor, Dtype, TypedTensor } from "../tensor/tensor.js";
+import { checkEncoder, type GpuResult } from "../tensor/gpuTensor.js";
+import type { BufferTensor, CheckedTensor, Dtype, TypedTensor } from "../tensor/tensor.js";
 import type { WasmCore } from "../wasm/core.js";
 import { WasmEngine } from "../wasm/wasmEngine.js";
 import { Late } from "./late.js";
@@ -43,7 +43,7 @@ export class AutoEngine extends WasmEngine {
     return (await this.#gpu.load(operation)).upload(operation, tensor);
   }
 
-  async download<D extends Dtype>(operation: string, tensor: CheckedTensor<D>): Promise<TypedTensor<D>> {
+  async download<D extends Dtype>(operation: string, tensor: BufferTensor<D>): Promise<TypedTensor<D>> {
     return (await this.#gpu.load(operation)).download(operation, tensor);
   }
 
@@ -73,6 +73,6 @@ export class AutoEngine extends WasmEngine {
 
 /** Whether a tensor of the call lies on the GPU, or a result stays there. */
 function touchesGpu({ location, query, key, value, settings, output }: AttentionProblem): boolean {
-  const tensors = [query, key, value, settings.mask?.tensor, settings.bias?.tensor, output.into];
-  return location === "gpu" || tensors.some(gpuDataOf);
+  const tensors = [query, key, value, settings.mask?.tensor, settings.bias?.tensor, output.into?.place];
+  return location === "gpu" || tensors.some((tensor) => tensor?.gpu);
 }

@@ -20,7 +20,7 @@ import { outputForm, type OutputForm } from "../call/outputForm.js";
 import { OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import type { GpuFloats } from "../tensor/gpuTensor.js";
-import { FLOATS, type CheckedFloats, type FloatTensor, type FloatTensorLike } from "../tensor/tensor.js";
+import { FLOATS, type PlacedFloats, type FloatTensor, type FloatTensorLike } from "../tensor/tensor.js";
 import type { LayerProblem } from "./layerProblem.js";
 import type { LayerShape } from "./layerShape.js";
 
@@ -68,9 +68,9 @@ export interface ForwardProblem {
   readonly layout: "BSE" | "BES";
   /** The shape of the attention inside the layer. */
   readonly shape: AttentionShape;
-  readonly x: CheckedFloats;
-  readonly key: CheckedFloats | undefined;
-  readonly value: CheckedFloats | undefined;
+  readonly x: PlacedFloats;
+  readonly key: PlacedFloats | undefined;
+  readonly value: PlacedFloats | undefined;
   readonly contextLength: number;
   readonly cache: EngineCache | undefined;
   readonly attendOnly: boolean;
@@ -135,13 +135,13 @@ export function forwardRequest(
   const options = readOptions(call, given, FORWARD_NAMES);
   const { layout } = layer;
   const { inputDim, keyInputDim, valueInputDim, outputDim, numHeads, numKvHeads, headDim, valueHeadDim } = layer.shape;
-  const x = call.tensor("x", givenX, FLOATS);
+  const x = call.placed("x", givenX, FLOATS);
   const rank = x.shape.length;
   const rows = readRows(operation, "x", x, layout, inputDim, "inputDim");
   if (!call.placement.onGpu)
     refuseGpu(options, engine.onGpu ? "needs a layer on WebGPU, this one is on wasm" : undefined);
-  const key = options.tensor("key", FLOATS);
-  const value = options.tensor("value", FLOATS);
+  const key = options.placed("key", FLOATS);
+  const value = options.placed("value", FLOATS);
   const cache = options.has("cache") ? KvCache.in(engine, operation, "cache", options.value("cache")) : undefined;
   const attendOnly = options.flag("attendOnly", false);
   if (attendOnly) refuseWithAttendOnly(options, cache);
@@ -218,7 +218,7 @@ function widthAxis(layout: "BSE" | "BES", rank: number): number {
 function readRows(
   operation: string,
   name: string,
-  { shape }: CheckedFloats,
+  { shape }: PlacedFloats,
   layout: "BSE" | "BES",
   width: number,
   option: string,
@@ -243,8 +243,8 @@ function refuseWithAttendOnly(options: OptionReader, cache: EngineCache | undefi
 function checkWidths(
   operation: string,
   { inputDim, keyInputDim, valueInputDim }: LayerShape,
-  key: CheckedFloats | undefined,
-  value: CheckedFloats | undefined,
+  key: PlacedFloats | undefined,
+  value: PlacedFloats | undefined,
 ): void {
   if (!key && keyInputDim !== inputDim)
     throw new ShapeError(
@@ -261,7 +261,7 @@ function readAppendLengths(
   options: OptionReader,
   { batchSize }: Rows,
   contextLength: number,
-  key: CheckedFloats | undefined,
+  key: PlacedFloats | undefined,
 ): Int32Array | undefined {
   const given = options.integers("appendLengths", { min: 0, max: contextLength }, batchSize);
   if (given && !options.has("cache"))

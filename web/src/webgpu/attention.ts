@@ -5,7 +5,7 @@ import { selectedExtents, type Selection } from "../attention/returns.js";
 import type { CacheDtype, Ring } from "../cache/cacheProblem.js";
 import { EmptyRowError, OptionError, type RowIndex } from "../errors/errors.js";
 import { largestOf } from "../tensor/largest.js";
-import type { CheckedFloats } from "../tensor/tensor.js";
+import type { PlacedFloats } from "../tensor/tensor.js";
 import { asArray, type Call, type Deliver, type Span } from "./call.js";
 import type { GpuCore } from "./core.js";
 import { outputRoom, writeOutput } from "./output.js";
@@ -261,7 +261,7 @@ function placeFloats(
   length: number,
   width: number,
 ): { readonly span: Span; readonly strides: Strides } {
-  const tensor: CheckedFloats = problem[name];
+  const tensor: PlacedFloats = problem[name];
   const strides = inPlace ?? stridesOf(name === "query" ? layout : kvLayout, heads, length, width);
   if (!plan.packed[name]) return { span: call.place(tensor), strides };
   const span = packRows(call, call.place(tensor), tensor.dtype, strides, [shape.batchSize, heads, length, width]);

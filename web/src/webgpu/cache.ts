@@ -6,14 +6,14 @@ import { heldLength, type CacheForm, type CacheProblem } from "../cache/cachePro
 import type { EngineCache } from "../cache/engineCache.js";
 import { savedBytes } from "../cache/savedRows.js";
 import { DeviceLostError, OptionError, ShapeError } from "../errors/errors.js";
-import { GpuData } from "../tensor/gpuTensor.js";
 import { largestOf } from "../tensor/largest.js";
-import type { CheckedFloats } from "../tensor/tensor.js";
+import type { PlacedFloats } from "../tensor/tensor.js";
 import { planOf, recordPlanned, type Cached, type InPlace } from "./attention.js";
 import { readCache, writeCache } from "./cacheFile.js";
 import { CacheStore, droppedOf, fillFile, fillStore, padded, runsOf } from "./cacheStore.js";
 import type { Call, Deliver, Span } from "./call.js";
 import type { GpuCore } from "./core.js";
+import { insideTensor } from "./inside.js";
 import { packRows } from "./pack.js";
 import { MOST_TOKENS, type Sequence } from "./sequences.js";
 import { storeRows, type Rows } from "./storeRows.js";
@@ -85,7 +85,7 @@ export class GpuCache {
 
   append(call: Call, { numTokens, layout, lengths, key, value }: AppendProblem): Deliver<void> {
     const { batchSize, numKvHeads, headDim, valueDim } = this.form;
-    const rows = (tensor: CheckedFloats, width: number): Rows => ({
+    const rows = (tensor: PlacedFloats, width: number): Rows => ({
       span: call.place(tensor),
       dtype: tensor.dtype,
       strides: stridesOf(layout, numKvHeads, numTokens, width),
@@ -143,7 +143,7 @@ export class GpuCache {
     const attention: AttentionProblem = {
       ...problem,
       kvLayout: layout, // keys lie in the cache
-      query: turns ? onGpu("query", rows()) : query,
+      query: turns ? insideTensor("query", rows()) : query,
       ...this.keysAndValues(),
       ragged: undefined,
       signal: undefined,
@@ -181,7 +181,7 @@ export class GpuCache {
   }
 
   keysAndValues({ store }: Pick<Held, "store"> = this.#held): Pick<AttentionProblem, "key" | "value"> {
-    return { key: onGpu("key", store.span("key")), value: onGpu("value", store.span("value")) };
+    return { key: insideTensor("key", store.span("key")), value: insideTensor("value", store.span("value")) };
   }
 
   /** If the cache is rotary, turns a layer's heads: keys to append, or queries if `sequences` are given. */
@@ -363,13 +363,4 @@ function storeFor(call: Call, problem: CacheProblem, places: number, first = FIR
   const form = { ...problem, rotary: problem.rotary !== undefined };
   const enough = Math.max(places, Math.min(first, mostPlaces(form)));
   return new CacheStore(call.core, call.operation, form, enough);
-}
-
-/** An input of the attention kernels that already lies on the GPU. */
-function onGpu(name: string, { buffer, offset, bytes }: Span): CheckedFloats {
-  return {
-    data: new GpuData(name, buffer, offset, bytes, true),
-    shape: [],
-    dtype: "float32",
-  } as unknown as CheckedFloats;
 }

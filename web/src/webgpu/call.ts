@@ -1,7 +1,6 @@
 import { assertIntact } from "../call/views.js";
 import { HeadwiseError, OptionError, OutOfMemoryError, UnsupportedError } from "../errors/errors.js";
-import { gpuDataOf, type GpuData } from "../tensor/gpuTensor.js";
-import { ARRAYS, type Dtype, type TensorDataOf, type TypedTensor } from "../tensor/tensor.js";
+import { ARRAYS, type Dtype, type GpuData, type PlacedTensor, type TensorDataOf } from "../tensor/tensor.js";
 import { bindable, SMALLEST_BINDING, type Purpose } from "./buffers.js";
 import { Callers, noteDevice } from "./callers.js";
 import { Commands } from "./commands.js";
@@ -132,11 +131,10 @@ export class Call {
    * The bytes of a tensor on the GPU. A tensor on the GPU is used where it lies if a kernel can bind it there,
    * otherwise it is copied.
    */
-  place(tensor: TypedTensor): Span {
-    const onGpu = gpuDataOf(tensor);
-    if (!onGpu) return this.upload(tensor.data);
-    const { buffer, offset, byteLength, argument } = onGpu;
-    this.#borrow(onGpu);
+  place({ data, gpu }: PlacedTensor): Span {
+    if (!gpu) return this.upload(data);
+    const { buffer, offset, byteLength, argument } = gpu;
+    this.#borrow(gpu);
     const bytes = bindable(byteLength);
     const { minStorageBufferOffsetAlignment: alignment } = this.core.device.limits;
     if (offset % alignment === 0 && offset + bytes <= buffer.size) return { buffer, offset, bytes };

@@ -1,6 +1,6 @@
 import { OptionError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
-import type { GpuData } from "../tensor/gpuTensor.js";
+import type { GpuData } from "../tensor/tensor.js";
 import type { BindGroups } from "./bindGroups.js";
 import type { Device } from "./device.js";
 

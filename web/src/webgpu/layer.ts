@@ -5,9 +5,8 @@ import { DisposedError, OptionError } from "../errors/errors.js";
 import type { ForwardProblem } from "../layer/forwardProblem.js";
 import type { LayerProblem } from "../layer/layerProblem.js";
 import type { LinearWeights } from "../layer/layerWeights.js";
-import { GpuData } from "../tensor/gpuTensor.js";
 import { largestOf } from "../tensor/largest.js";
-import type { CheckedFloats } from "../tensor/tensor.js";
+import type { CheckedFloats, PlacedFloats } from "../tensor/tensor.js";
 import { anglePairs, frequenciesOf } from "./angles.js";
 import { attendOn, planOf, recordPlanned, type InPlace } from "./attention.js";
 import type { GpuCache, GpuEngineCache, Growth } from "./cache.js";
@@ -15,6 +14,7 @@ import { padded } from "./cacheStore.js";
 import type { Call, Deliver, Span } from "./call.js";
 import { narrowStep } from "./flatKernels.js";
 import { finishOf, gainsOf, headEnds, turnHeads, type Angles, type HeadColumns, type HeadEnds } from "./headEnds.js";
+import { insideTensor } from "./inside.js";
 import { KeptTable } from "./keptTable.js";
 import { matrixBytes, placeMatrix, type Heads, type Part, type Section } from "./matrix.js";
 import { outputRoom, writeOutput } from "./output.js";
@@ -217,7 +217,12 @@ export class GpuLayer {
     if (!cache) {
       const { query, key, value } = heads as Record<Role, Rows>;
       return {
-        attention: { ...attention, query: onGpu(query), key: onGpu(key), value: onGpu(value) },
+        attention: {
+          ...attention,
+          query: insideTensor("query", query.span),
+          key: insideTensor("key", key.span),
+          value: insideTensor("value", value.span),
+        },
         inPlace: {
           query: query.strides,
           cached: { key: key.strides, value: value.strides, dtype: "float32", ring: undefined },
@@ -233,7 +238,7 @@ export class GpuLayer {
         });
     const query = cache.turn(call, heads.query!, [batchSize, numHeads, queryLength], sequences);
     return {
-      attention: { ...attention, query: onGpu(query), ...cache.keysAndValues(growth) },
+      attention: { ...attention, query: insideTensor("query", query.span), ...cache.keysAndValues(growth) },
       inPlace: { query: query.strides, cached: cache.cached(growth) },
       growth,
     };
@@ -251,7 +256,7 @@ export class GpuLayer {
       value: { tensor: value, length: contextLength, width: layer.valueInputDim },
     };
     const angles = this.#turningAngles(call, positions);
-    const placedRows = new Map<CheckedFloats, Span>();
+    const placedRows = new Map<PlacedFloats, Span>();
     const rowsOf = (role: Role): Span => {
       const { tensor, length, width } = inputs[role];
       const added = tensor === x ? this.#added(call, placed, positions.query) : undefined;
@@ -430,15 +435,6 @@ function withOwnWeights(problem: LayerProblem): LayerProblem {
     weights: { query: linear(query), key: linear(key), value: linear(value), output: linear(output) },
     position: position.kind === "learned" ? { ...position, table: copyOf(position.table) } : position,
   };
-}
-
-/** Heads as an input of the attention kernels. */
-function onGpu({ span: { buffer, offset, bytes } }: Rows): CheckedFloats {
-  return {
-    data: new GpuData("x", buffer, offset, bytes, true),
-    shape: [],
-    dtype: "float32",
-  } as unknown as CheckedFloats;
 }
 
 /** Positions of queries, [B, S]: query i is at i + offset of its sequence. */

@@ -3,7 +3,6 @@ import type { OutputForm } from "../call/outputForm.js";
 import { assertIntact } from "../call/views.js";
 import { OptionError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
-import { gpuDataOf } from "../tensor/gpuTensor.js";
 import { asHalves, copyBits } from "../tensor/tensor.js";
 import { asArray, type Call, type Deliver, type Span } from "./call.js";
 import type { Step } from "./flatKernels.js";
@@ -35,29 +34,29 @@ export function writeOutput(
   location: Location = "cpu",
 ): Deliver<PlacedOutput> {
   const { shape, dtype, half, into } = form;
-  const place = into && gpuDataOf(into);
-  if (into && !place && location === "gpu")
+  const place = into?.place;
+  if (place && !place.gpu && location === "gpu")
     throw new OptionError(
       `${call.operation}: into must be a GPU tensor { buffer, shape, dtype } where results stay on the GPU, ` +
-        `got ${describe(into.data)}`,
+        `got ${describe(place.data)}`,
       { hint: "Or leave `into` out and read the result with `await output.data()`." },
     );
   const source = narrow ? narrowed(call, wide, length, narrow, into ? "cpu" : location) : wide;
   const bytes = length * (dtype === "float16" ? 2 : 4);
-  if (place) {
-    call.copyInto({ ...source, bytes }, place);
-    return () => into.tensor;
+  if (place?.gpu) {
+    call.copyInto({ ...source, bytes }, place.gpu);
+    return () => into!.tensor;
   }
   if (location === "gpu") {
     const kept = keepOnGpu(call, source, shape, dtype);
     return () => kept;
   }
   const words = { ...source, bytes: Math.ceil(bytes / 4) * 4 };
-  if (into) {
+  if (place) {
     const view = call.view(words, bytes);
     return (mapped) => {
-      assertIntact(call.operation, "into", into.data);
-      copyBits(view(mapped), into.data);
+      assertIntact(call.operation, "into", place.data);
+      copyBits(view(mapped), place.data);
       return into.tensor;
     };
   }

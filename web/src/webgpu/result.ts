@@ -1,6 +1,6 @@
 import { Disposing } from "../call/disposable.js";
 import { DisposedError } from "../errors/errors.js";
-import { GpuData, type GpuResult } from "../tensor/gpuTensor.js";
+import type { GpuResult } from "../tensor/gpuTensor.js";
 import { BYTES, elementCount, type CheckedTensor, type Dtype } from "../tensor/tensor.js";
 import { asArray, type Call, type Span } from "./call.js";
 import { afterCalls, holdInstance, type GpuCore } from "./core.js";
@@ -58,7 +58,8 @@ class ResultTensor<D extends Dtype> extends Disposing implements GpuResult<D> {
   #read(): Promise<CheckedTensor<D>["data"]> {
     const bytes = elementCount("data", "tensor", this.shape) * BYTES[this.dtype];
     return runCall(this.#core, "data", (call) => {
-      const read = call.read(call.source(new GpuData("tensor", this.buffer, 0, bytes)), bytes);
+      const source = { argument: "tensor", buffer: this.buffer, offset: 0, byteLength: bytes, isOurs: false };
+      const read = call.read(call.source(source), bytes);
       return (mapped) => asArray(this.dtype, read(mapped));
     });
   }

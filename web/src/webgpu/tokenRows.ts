@@ -1,5 +1,5 @@
 import type { CheckedPosition } from "../layer/layerPosition.js";
-import type { CheckedFloats } from "../tensor/tensor.js";
+import type { PlacedFloats } from "../tensor/tensor.js";
 import type { Call, Span } from "./call.js";
 import { FLAT_WORKGROUP, flatKernel } from "./flatKernels.js";
 import { divideUp } from "./limits.js";
@@ -17,7 +17,7 @@ export interface Added {
  */
 export function tokenRows(
   call: Call,
-  tensor: CheckedFloats,
+  tensor: PlacedFloats,
   layout: "BSE" | "BES",
   [batchSize, length, width]: readonly [number, number, number],
   added?: Added,

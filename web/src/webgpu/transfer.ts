@@ -1,5 +1,12 @@
-import { gpuDataOf, type GpuResult } from "../tensor/gpuTensor.js";
-import { BYTES, elementCount, type CheckedTensor, type Dtype, type TypedTensor } from "../tensor/tensor.js";
+import type { GpuResult } from "../tensor/gpuTensor.js";
+import {
+  BYTES,
+  elementCount,
+  type BufferTensor,
+  type CheckedTensor,
+  type Dtype,
+  type TypedTensor,
+} from "../tensor/tensor.js";
 import { asArray, type Call, type Deliver } from "./call.js";
 import { keepOnGpu } from "./result.js";
 
@@ -13,9 +20,11 @@ export function recordUpload<D extends Dtype>(call: Call, tensor: CheckedTensor<
 }
 
 /** Copies a tensor on the GPU to JavaScript. */
-export function recordDownload<D extends Dtype>(call: Call, tensor: CheckedTensor<D>): Deliver<TypedTensor<D>> {
-  const { shape, dtype } = tensor as TypedTensor<D>;
+export function recordDownload<D extends Dtype>(
+  call: Call,
+  { gpu, shape, dtype }: BufferTensor<D>,
+): Deliver<TypedTensor<D>> {
   const bytes = elementCount(call.operation, "tensor", shape) * BYTES[dtype];
-  const read = call.read(call.source(gpuDataOf(tensor)!), bytes);
+  const read = call.read(call.source(gpu), bytes);
   return (mapped) => ({ data: asArray(dtype, read(mapped)), shape, dtype });
 }

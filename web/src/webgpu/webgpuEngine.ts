@@ -14,6 +14,7 @@ import { checkEncoder, type GpuResult } from "../tensor/gpuTensor.js";
 import {
   ARRAYS,
   elementCount,
+  type BufferTensor,
   type CheckedTensor,
   type Dtype,
   type TensorDataOf,
@@ -71,7 +72,7 @@ export class WebgpuEngine implements Engine {
     return this.#call(operation, (call) => recordUpload(call, tensor));
   }
 
-  download<D extends Dtype>(operation: string, tensor: CheckedTensor<D>): Promise<TypedTensor<D>> {
+  download<D extends Dtype>(operation: string, tensor: BufferTensor<D>): Promise<TypedTensor<D>> {
     return this.#call(operation, (call) => recordDownload(call, tensor));
   }
 
