@@ -54,6 +54,14 @@ fn store_tiles(t: u32) {
   w_tile[t + 3u * THREADS] = next_w[3];
 }
 
+/// Adds the bias to 4 rows in one vec4 of columns.
+fn add_bias(first: u32, bias: vec4<f32>) {
+  sums[first] += bias;
+  sums[first + 2u] += bias;
+  sums[first + 4u] += bias;
+  sums[first + 6u] += bias;
+}
+
 /// The squares of 4 rows in one vec4 of columns.
 fn squares_of(first: u32) -> vec4<f32> {
   let a = sums[first];
@@ -71,11 +79,60 @@ fn size_in_tile(half: u32, first4: u32, column4: u32, ty: u32) -> vec4<f32> {
   return size_of(squares);
 }
 
-fn store_rows(row: u32, column4: u32, first: u32, sizes: vec4<f32>) {
-  store_four(row, column4, sums[first], sizes.x);
-  store_four(row + 1u, column4, sums[first + 2u], sizes.y);
-  store_four(row + 2u, column4, sums[first + 4u], sizes.z);
-  store_four(row + 3u, column4, sums[first + 6u], sizes.w);
+/// Divides 4 rows in one vec4 of columns by their sizes.
+fn norm_rows(first: u32, gain: vec4<f32>, sizes: vec4<f32>) {
+  sums[first] = sums[first] / sizes.x * gain;
+  sums[first + 2u] = sums[first + 2u] / sizes.y * gain;
+  sums[first + 4u] = sums[first + 4u] / sizes.z * gain;
+  sums[first + 6u] = sums[first + 6u] / sizes.w * gain;
+}
+
+/// Norms the heads in the two vec4 of columns.
+fn norm_heads(first4: u32, tx: u32, ty: u32) {
+  w_tile[tx * ROW_THREADS + ty] = squares_of(0u);
+  w_tile[(COLUMN_THREADS + tx) * ROW_THREADS + ty] = squares_of(1u);
+  w_tile[(COLUMNS4 + tx) * ROW_THREADS + ty] = squares_of(8u);
+  w_tile[(COLUMNS4 + COLUMN_THREADS + tx) * ROW_THREADS + ty] = squares_of(9u);
+  workgroupBarrier();  // the squares are complete
+  for (var c = 0u; c < 2u; c++) {
+    let column4 = tx + c * COLUMN_THREADS;
+    if (!is_head(first4 + column4)) { continue; }
+    let gain = columns[shape.weight4 + first4 + column4];
+    let upper = size_in_tile(0u, first4, column4, ty);
+    let lower = size_in_tile(1u, first4, column4, ty);
+    if (c == 0u) {
+      norm_rows(0u, gain, upper);
+      norm_rows(8u, gain, lower);
+    } else {
+      norm_rows(1u, gain, upper);
+      norm_rows(9u, gain, lower);
+    }
+  }
+  workgroupBarrier();  // the squares have been read
+}
+
+/// Puts 4 rows of one vec4 of columns where only this invocation reads them.
+fn set_aside(t: u32, first: u32) {
+  w_tile[t] = sums[first];
+  w_tile[t + THREADS] = sums[first + 2u];
+  w_tile[t + 2u * THREADS] = sums[first + 4u];
+  w_tile[t + 3u * THREADS] = sums[first + 6u];
+}
+
+/// Stores all sums in one loop, because the text of a store is long.
+fn store_sums(t: u32, first_row: u32, first4: u32) {
+  for (var quarter = 0u; quarter < 4u; quarter++) {
+    switch (quarter) {
+      case 0u: { set_aside(t, 0u); }
+      case 1u: { set_aside(t, 1u); }
+      case 2u: { set_aside(t, 8u); }
+      default: { set_aside(t, 9u); }
+    }
+    let row = first_row + 4u * (t / COLUMN_THREADS + quarter / 2u * ROW_THREADS);
+    let column4 = first4 + t % COLUMN_THREADS + quarter % 2u * COLUMN_THREADS;
+    let end = min(row + 4u, shape.rows);
+    for (var r = row; r < end; r++) { store_four(r, column4, w_tile[t + (r - row) * THREADS]); }
+  }
 }
 
 @compute @workgroup_size(THREADS)
@@ -89,7 +146,6 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
   let x_rows = shape.in4 * min(vec4<u32>(first_row + 4u * (t % ROWS4)) + vec4<u32>(0u, 1u, 2u, 3u), vec4<u32>(shape.rows - 1u));
   let x_k4 = t / ROWS4;
   var w_at = t / COLUMNS4 * shape.weight4 + first4 + t % COLUMNS4;
-  for (var n = 0u; n < 16u; n++) { sums[n] = vec4<f32>(); }
   if (t < X_THREADS) { load_x(x_rows, x_k4, false); }
   load_w(w_at);
   for (var depth4 = 0u; depth4 < shape.in4; depth4 += DEPTH / 4u) {
@@ -126,33 +182,13 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
     }
   }
 
-  let v4 = first4 + tx;
-  let w4 = first4 + COLUMN_THREADS + tx;
-  let bias = columns[v4];
-  let bias2 = columns[w4];
-  for (var n = 0u; n < 16u; n += 2u) {
-    sums[n] += bias;
-    sums[n + 1u] += bias2;
-  }
-  var sizes = mat4x4<f32>();  // of the upper and lower rows in v4, then in w4
-  if (HEADS && shape.norm != NO_NORM && is_head(first4)) {
-    workgroupBarrier();  // the last tile has been read
-    w_tile[tx * ROW_THREADS + ty] = squares_of(0u);
-    w_tile[(COLUMN_THREADS + tx) * ROW_THREADS + ty] = squares_of(1u);
-    w_tile[(COLUMNS4 + tx) * ROW_THREADS + ty] = squares_of(8u);
-    w_tile[(COLUMNS4 + COLUMN_THREADS + tx) * ROW_THREADS + ty] = squares_of(9u);
-    workgroupBarrier();  // the squares are complete
-    sizes = mat4x4<f32>(
-      size_in_tile(0u, first4, tx, ty),
-      size_in_tile(1u, first4, tx, ty),
-      size_in_tile(0u, first4, COLUMN_THREADS + tx, ty),
-      size_in_tile(1u, first4, COLUMN_THREADS + tx, ty),
-    );
-  }
-  let upper = first_row + 4u * ty;
-  let lower = upper + 4u * ROW_THREADS;
-  store_rows(upper, v4, 0u, sizes[0]);
-  store_rows(lower, v4, 8u, sizes[1]);
-  store_rows(upper, w4, 1u, sizes[2]);
-  store_rows(lower, w4, 9u, sizes[3]);
+  let bias = columns[first4 + tx];
+  let bias2 = columns[first4 + COLUMN_THREADS + tx];
+  add_bias(0u, bias);
+  add_bias(8u, bias);
+  add_bias(1u, bias2);
+  add_bias(9u, bias2);
+  workgroupBarrier();  // the last tile has been read
+  if (HEADS && shape.norm != NO_NORM && is_head(first4)) { norm_heads(first4, tx, ty); }
+  store_sums(t, first_row, first4);
 }

@@ -76,22 +76,22 @@ fn store_pair(at: u32, place: u32, pair: vec2<f32>) {
 }
 
 /// Stores four numbers of a head. A head lies side by side in y.
-fn store_head(row: u32, column4: u32, normed: vec4<f32>) {
+fn store_head(row: u32, column4: u32, value: vec4<f32>) {
   let place4 = place_in_head(column4);
   let at = row_at(row) + 4u * (column4 - shape.first4 - place4);
   let angle = (row + select(0u, shape.key_angles, column4 >= shape.key_first4)) * shape.pairs + 2u * place4;
-  var low = normed.xy;
-  var high = normed.zw;
+  var low = value.xy;
+  var high = value.zw;
   if (2u * place4 < shape.pairs) { low = turned(low, angles[angle]); }
   if (2u * place4 + 1u < shape.pairs) { high = turned(high, angles[angle + 1u]); }
   store_pair(at, 4u * place4, low);
   store_pair(at, 4u * place4 + 2u, high);
 }
 
-fn store_four(row: u32, column4: u32, value: vec4<f32>, size: f32) {
-  if (row >= shape.rows) { return; }
-  if (!HEADS) { store_plain(row, column4, value); return; }
-  if (!is_head(column4)) { store_plain(row, column4, value); return; }
-  if (shape.norm == NO_NORM) { store_head(row, column4, value); return; }
-  store_head(row, column4, value / size * columns[shape.weight4 + column4]);
+fn store_four(row: u32, column4: u32, value: vec4<f32>) {
+  if (HEADS && is_head(column4)) {
+    store_head(row, column4, value);
+  } else {
+    store_plain(row, column4, value);
+  }
 }

@@ -12,13 +12,12 @@ fn size_in_row(t: u32, column4: u32) -> f32 {
 /// Must be called by the whole workgroup. `first4` is the first column of the tile.
 fn finish(t: u32, row: u32, first4: u32, sum: vec4<f32>) {
   let column4 = first4 + t % LANES;
-  let value = sum + columns[column4];
-  var size = 1.0f;
+  var value = sum + columns[column4];
   if (HEADS && shape.norm != NO_NORM && is_head(first4)) {
     workgroupBarrier();  // shared4 has been read
     if (t < ROWS * LANES) { shared4[t].x = dot(value, value); }
     workgroupBarrier();  // the squares are complete
-    if (is_head(column4)) { size = size_in_row(t, column4); }
+    if (is_head(column4)) { value = value / size_in_row(t, column4) * columns[shape.weight4 + column4]; }
   }
-  if (t < ROWS * LANES) { store_four(row, column4, value, size); }
+  if (t < ROWS * LANES && row < shape.rows) { store_four(row, column4, value); }
 }
