@@ -181,6 +181,42 @@ describeOnGpu("layers and tensors on the GPU", () => {
     }
   });
 
+  test.each(["float32", "float16"] as const)("%s weights may be larger than a binding of the device", async (dtype) => {
+    const small = await openTestDevice();
+    const limits = new Proxy(small.limits, {
+      get: (target, name) =>
+        name === "maxStorageBufferBindingSize" ? 8192 : (Reflect.get(target, name, target) as number),
+    });
+    Object.defineProperty(small, "limits", { value: limits });
+    const limited = await createAttention({ backend: "webgpu", device: small });
+    const numbers = weight(1, 32, 288).data;
+    const data = dtype === "float32" ? numbers : Uint16Array.from(numbers, (_, n) => 0x3400 + (n % 512));
+    for (const weights of [
+      { Wqkv: { data: data.slice(0, 32 * 96), shape: [32, 96], dtype } },
+      { in_proj_weight: { data: data.slice(0, 32 * 96), shape: [96, 32], dtype } },
+    ] as LayerOptions["weights"][]) {
+      const options: LayerOptions = {
+        inputDim: 32,
+        numHeads: 2,
+        outputProjection: false,
+        weights,
+        position: { kind: "rotary" },
+      };
+      using layer = await limited.multiHeadAttention(options);
+      using whole = await hw.multiHeadAttention(options);
+      const tokens = randomTensor(2, [1, 20, 32]);
+      const expected = await whole.forward(tokens);
+      expect((await layer.forward(tokens)).output.data).toEqual(expected.output.data);
+      const reason = await thrown(layer.forward(randomTensor(2, [1, 70, 32])));
+      expect(UnsupportedError.is(reason)).toBe(true);
+      expect(String(reason)).toMatch(
+        /layer\.forward: query needs a buffer of 17920 bytes, over the device's maxStorage/,
+      );
+    }
+    limited.dispose();
+    small.destroy();
+  });
+
   test("tables of positions are made again only for other positions", async () => {
     using layer = await hw.multiHeadAttention({ inputDim: 24, numHeads: 3, weights, position: { kind: "rotary" } });
     using other = await hw.multiHeadAttention({ inputDim: 24, numHeads: 3, weights, position: { kind: "rotary" } });

@@ -14,9 +14,10 @@ import { padded } from "./cacheStore.js";
 import type { Call, Deliver, Span } from "./call.js";
 import { narrowStep } from "./flatKernels.js";
 import { finishOf, gainsOf, headEnds, turnHeads, type Angles, type HeadColumns, type HeadEnds } from "./headEnds.js";
+import { checkBytes } from "./limits.js";
 import { insideTensor } from "./inside.js";
 import { KeptTable } from "./keptTable.js";
-import { matrixBytes, placeMatrix, type Heads, type Part, type Section } from "./matrix.js";
+import { matrixBytes, placeMatrix, uploadPieces, type Heads, type Part, type Piece, type Section } from "./matrix.js";
 import { outputRoom, writeOutput } from "./output.js";
 import type { AttentionPlan } from "./plan.js";
 import { project } from "./projection.js";
@@ -120,11 +121,11 @@ export class GpuLayer {
   /** Places weights and tables on the GPU. `keep` makes a buffer that outlives the call. */
   #place(call: Call, keep: (bytes: number) => Span): Omit<Placed, "device" | "bytes"> {
     const { shape, weights, position } = this.#problem;
-    const uploaded = new Map<object, Span>(); // roles may share one array of packed weights
-    const upload = ({ linear: { weight } }: Part): Span => {
-      const span = uploaded.get(weight.data) ?? call.upload(weight.data);
-      uploaded.set(weight.data, span);
-      return span;
+    const uploaded = new Map<object, readonly Piece[]>(); // roles may share one array of packed weights
+    const upload = ({ linear: { weight } }: Part): readonly Piece[] => {
+      const pieces = uploaded.get(weight.data) ?? uploadPieces(call, weight.data, mostBytes(call));
+      uploaded.set(weight.data, pieces);
+      return pieces;
     };
     const keepNumbers = (numbers: Float32Array): Span => {
       const span = keep(numbers.byteLength);
@@ -296,7 +297,9 @@ export class GpuLayer {
     const { matrix, first4 } = sections[roles[0]!];
     const row4 = roles.reduce((sum, role) => sum + sections[role].columns4, 0);
     const rows = batchSize * length;
-    const target = call.room(16 * row4 * Math.max(rows, 1));
+    const bytes = 16 * row4 * Math.max(rows, 1);
+    checkBytes(call.operation, roles.join(" and "), bytes, call.core.device.limits);
+    const target = call.room(bytes);
     const columns: HeadColumns = {
       queryHeads: roles.includes("query") ? numHeads : 0,
       keyHeads: roles.includes("key") ? numKvHeads : 0,

@@ -1,4 +1,5 @@
 import type { LinearWeights } from "../layer/layerWeights.js";
+import type { CheckedFloats } from "../tensor/tensor.js";
 import { padded } from "./cacheStore.js";
 import type { Call, Span } from "./call.js";
 import { FLAT_WORKGROUP, flatKernel } from "./flatKernels.js";
@@ -23,6 +24,23 @@ export interface Part {
   readonly splitPairs: number;
 }
 
+/** A piece of a weight's array on the GPU: elements from `begin` to before `end`. */
+export interface Piece {
+  readonly span: Span;
+  readonly begin: number;
+  readonly end: number;
+}
+
+/** Uploads a weight's array as it lies, in pieces that a kernel can bind. */
+export function uploadPieces(call: Call, data: CheckedFloats["data"], mostBytes: number): Piece[] {
+  const array = data as Float32Array | Uint16Array;
+  const most = 4 * Math.floor(mostBytes / (4 * array.BYTES_PER_ELEMENT));
+  return Array.from({ length: divideUp(array.length, most) }, (_, n) => {
+    const [begin, end] = [n * most, Math.min((n + 1) * most, array.length)];
+    return { span: call.upload(array.subarray(begin, end)), begin, end };
+  });
+}
+
 /** Columns of a matrix, in vec4: they begin with a whole tile. */
 export interface Section {
   readonly matrix: Matrix;
@@ -35,7 +53,7 @@ export interface Section {
 export function placeMatrix(
   call: Call,
   keep: (bytes: number) => Span,
-  upload: (part: Part) => Span,
+  upload: (part: Part) => readonly Piece[],
   parts: readonly Part[],
   tile4: Tile4,
 ): Section[] {
@@ -52,7 +70,8 @@ export function placeMatrix(
   const columns = keep(2 * 16 * columns4);
   const values = new Float32Array(2 * 4 * columns4).fill(1, 4 * columns4);
   parts.forEach((part, n) => {
-    packWeight(call, upload(part), part, weight, dtype === "float16", rows, columns4, firsts4[n]!, widths4[n]!);
+    for (const piece of upload(part))
+      packWeight(call, piece, part, weight, dtype === "float16", rows, columns4, firsts4[n]!, widths4[n]!);
     fillColumns(call.operation, part, values, 4 * firsts4[n]!, 4 * columns4);
   });
   call.write(columns, 0, values);
@@ -74,10 +93,10 @@ function paddedColumns4({ count, width }: Heads, tile4: Tile4): number {
   return tile4 * divideUp((count * padded(width)) / 4, tile4);
 }
 
-/** Writes a weight, as the caller gave it, into its columns of the matrix. */
+/** Writes a piece of a weight into its columns of the matrix. */
 function packWeight(
   call: Call,
-  source: Span,
+  { span, begin, end }: Piece,
   { linear, inputs, outputs, splitPairs }: Part,
   target: Span,
   toHalf: boolean,
@@ -92,8 +111,8 @@ function packWeight(
   const sizes = [inputs, outputs].flatMap((heads) => [heads.count, heads.width, padded(heads.width)]);
   const kernel = flatKernel("pack_weight", { HALF: linear.weight.dtype === "float16", TO_HALF: toHalf });
   call.dispatch(kernel, workgroups, {
-    0: call.numbers([...strides, ...sizes, splitPairs, matrix4, first4, columns4, count], workgroups),
-    1: source,
+    0: call.numbers([...strides, ...sizes, splitPairs, matrix4, first4, columns4, count, begin, end], workgroups),
+    1: span,
     2: target,
   });
 }

@@ -1,6 +1,6 @@
-// Packs one weight of float32 or float16, as it was given, into its columns of a matrix [in, weight4], where heads are
-// padded to whole vec4, and `in` and the columns are padded to whole tiles. Padding is 0. If heads turn, the two features
-// of a pair become neighbours. One invocation packs one vec4.
+// Packs a piece of one weight of float32 or float16, as it was given, into its columns of a matrix [in, weight4], where
+// heads are padded to whole vec4, and `in` and the columns are padded to whole tiles. If heads turn, the two features of a
+// pair become neighbours. The matrix holds zeros at first; pieces are added to it bit by bit. One invocation packs one vec4.
 
 struct Shape {
   first: u32,        // element (0, 0)
@@ -17,6 +17,8 @@ struct Shape {
   first4: u32,       // the weight's first column in the matrix, in vec4
   columns4: u32,
   count: u32,        // vec4 to write
+  begin: u32,        // the piece, as elements of the weight's array: an even number of them is before it
+  end: u32,
   grid_width: u32,
 }
 
@@ -26,7 +28,7 @@ struct Shape {
 
 fn half_at(at: u32) -> u32 { return (source[at / 2u] >> (16u * (at % 2u))) & 0xffffu; }
 
-/// The bits of a number as it is stored in the matrix.
+/// The bits of a number as it is stored in the matrix; 0 if it is not in the piece.
 fn element(k: u32, column: u32) -> u32 {
   let in_head = k / shape.in_padded;
   let in_place = k % shape.in_padded;
@@ -38,9 +40,10 @@ fn element(k: u32, column: u32) -> u32 {
   if (out_head >= shape.out_heads || out_place >= shape.out_width) { return 0u; }
   let at = shape.first + (in_head * shape.in_width + in_place) * shape.in_stride +
            (out_head * shape.out_width + out_place) * shape.out_stride;
-  if (!HALF) { return source[at]; }
-  if (TO_HALF) { return half_at(at); }
-  return wide_of(half_at(at));
+  if (at < shape.begin || at >= shape.end) { return 0u; }
+  if (!HALF) { return source[at - shape.begin]; }
+  if (TO_HALF) { return half_at(at - shape.begin); }
+  return wide_of(half_at(at - shape.begin));
 }
 
 @compute @workgroup_size(THREADS)
@@ -53,9 +56,9 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
   for (var c = 0u; c < 4u; c++) { bits[c] = element(k, 4u * c4 + c); }
   let at = k * shape.weight4 + shape.first4 + c4;
   if (TO_HALF) {
-    packed[2u * at] = bits.x | (bits.y << 16u);
-    packed[2u * at + 1u] = bits.z | (bits.w << 16u);
+    packed[2u * at] |= bits.x | (bits.y << 16u);
+    packed[2u * at + 1u] |= bits.z | (bits.w << 16u);
   } else {
-    for (var c = 0u; c < 4u; c++) { packed[4u * at + c] = bits[c]; }
+    for (var c = 0u; c < 4u; c++) { packed[4u * at + c] |= bits[c]; }
   }
 }
