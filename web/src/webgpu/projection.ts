@@ -58,6 +58,7 @@ const ROW_THREADS = 8;
 /** The depth is split into parts of at least this many vec4, until there are enough workgroups. */
 const LEAST_PART4 = 64;
 const ENOUGH_WORKGROUPS = 256;
+const ENOUGH_TILES = 128;
 
 /** Rows of a matrix are padded to a multiple of this: the depth of a tile. */
 export const DEPTH = 16;
@@ -85,34 +86,38 @@ export function planProjection(
   finishes: boolean,
 ): ProjectionPlan {
   const columnTiles = divideUp(columns, 4 * tile4);
-  const kernel = (name: Kernel["name"], constants: Kernel["constants"]): Kernel => ({
-    name,
-    weight: dtype,
-    constants: { ...constants, HEADS: finishes },
-  });
-  if (rows > FEW_ROWS) {
-    const constants = { ROW_THREADS, COLUMN_THREADS: tile4 / 2 };
-    const product = {
-      kernel: kernel("project", constants),
-      workgroups: divideUp(rows, PROJECT_TILE.rows) * columnTiles,
-    };
-    return { product, sum: undefined, columnTiles, parts: 1, part4: in4 };
-  }
+  const few = rows <= FEW_ROWS;
+  const together = few ? rowsTogether(rows, tile4) : PROJECT_TILE.rows;
+  const tiles = divideUp(rows, together) * columnTiles;
+  const { parts, part4 } = splitDepth(in4, divideUp(few ? ENOUGH_WORKGROUPS : ENOUGH_TILES, tiles));
+  const product: Kernel = few
+    ? {
+        name: "project_rows",
+        weight: dtype,
+        constants: { LANES: tile4, SLICES: ROWS_THREADS / tile4, ROWS: together, HEADS: finishes },
+      }
+    : { name: "project", weight: dtype, constants: { ROW_THREADS, COLUMN_THREADS: tile4 / 2, HEADS: finishes } };
   const most = ROWS[tile4].at(-1)!;
-  const together = ROWS[tile4].find((count) => count >= rows) ?? most;
-  const groups = divideUp(rows, together);
-  const wanted = Math.min(Math.floor(in4 / LEAST_PART4), divideUp(ENOUGH_WORKGROUPS, groups * columnTiles));
-  const part4 = divideUp(in4, Math.max(wanted, 1));
-  const parts = divideUp(in4, part4);
-  const constants = { LANES: tile4, SLICES: ROWS_THREADS / tile4, ROWS: together };
   const sum: Kernel = { name: "project_sum", constants: { LANES: tile4, ROWS: most, HEADS: finishes } };
   return {
-    product: { kernel: kernel("project_rows", constants), workgroups: groups * columnTiles * parts },
+    product: { kernel: product, workgroups: tiles * parts },
     sum: parts > 1 ? { kernel: sum, workgroups: divideUp(rows, most) * columnTiles } : undefined,
     columnTiles,
     parts,
     part4,
   };
+}
+
+/** Number of rows that a workgroup of the kernel of few rows computes. */
+function rowsTogether(rows: number, tile4: Tile4): number {
+  return ROWS[tile4].find((count) => count >= rows) ?? ROWS[tile4].at(-1)!;
+}
+
+/** At most `wanted` parts of whole tiles of the depth. */
+function splitDepth(in4: number, wanted: number): { readonly parts: number; readonly part4: number } {
+  const most = Math.max(Math.min(Math.floor(in4 / LEAST_PART4), wanted), 1);
+  const part4 = (DEPTH / 4) * divideUp(divideUp(in4, most), DEPTH / 4);
+  return { parts: divideUp(in4, part4), part4 };
 }
 
 /** Projects rows of whole vec4, [rows, in4]. */

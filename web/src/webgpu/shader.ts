@@ -74,7 +74,7 @@ const SOURCES: Readonly<Record<KernelName, Source>> = {
   },
   project: {
     parts: [projectStore, project],
-    bindings: { 0: "uniform", 1: "read", 2: "read", 3: "read", 4: "read", 5: "write" },
+    bindings: { 0: "uniform", 1: "read", 2: "read", 3: "read", 4: "read", 5: "write", 6: "write" },
   },
   project_rows: {
     parts: [projectStore, projectTail, projectRows],

@@ -1,10 +1,12 @@
 // A projection of many rows. A workgroup computes a tile of 8 * ROW_THREADS rows by 8 * COLUMN_THREADS columns, each
 // invocation 8 rows by 8 columns: the vec4 ty and ROW_THREADS + ty of rows, tx and COLUMN_THREADS + tx of columns.
-// While a tile is multiplied, the next one is on its way into registers. The product stands in `main`, because there
+// If there are several parts, a workgroup computes one part of the depth, and project_sum adds them. While a tile is
+// multiplied, the next one is on its way into registers. The product stands in `main`, because there
 // the compiler sees that no index leaves its array.
 
 @group(0) @binding(1) var<storage, read> x: array<vec4<f32>>;         // [rows, in4]
 @group(0) @binding(2) var<storage, read> weight: array<weight_four>;  // [in, weight4], in is a multiple of DEPTH
+@group(0) @binding(6) var<storage, read_write> part_sums: array<vec4<f32>>;  // [parts, rows, columns in vec4]
 
 const THREADS = ROW_THREADS * COLUMN_THREADS;
 const ROWS4 = 2u * ROW_THREADS;
@@ -120,7 +122,7 @@ fn set_aside(t: u32, first: u32) {
 }
 
 /// Stores all sums in one loop, because the text of a store is long.
-fn store_sums(t: u32, first_row: u32, first4: u32) {
+fn store_sums(t: u32, first_row: u32, first4: u32, part: u32, tile: u32) {
   for (var quarter = 0u; quarter < 4u; quarter++) {
     switch (quarter) {
       case 0u: { set_aside(t, 0u); }
@@ -129,32 +131,43 @@ fn store_sums(t: u32, first_row: u32, first4: u32) {
       default: { set_aside(t, 9u); }
     }
     let row = first_row + 4u * (t / COLUMN_THREADS + quarter / 2u * ROW_THREADS);
-    let column4 = first4 + t % COLUMN_THREADS + quarter % 2u * COLUMN_THREADS;
+    let column4 = t % COLUMN_THREADS + quarter % 2u * COLUMN_THREADS;
     let end = min(row + 4u, shape.rows);
-    for (var r = row; r < end; r++) { store_four(r, column4, w_tile[t + (r - row) * THREADS]); }
+    for (var r = row; r < end; r++) {
+      let sum = w_tile[t + (r - row) * THREADS];
+      if (shape.parts == 1u) {
+        store_four(r, first4 + column4, sum);
+      } else {
+        part_sums[((part * shape.rows + r) * shape.column_tiles + tile) * COLUMNS4 + column4] = sum;
+      }
+    }
   }
 }
 
 @compute @workgroup_size(THREADS)
 fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t: u32) {
   let work = id.y * shape.grid_width + id.x;
-  let first_row = work / shape.column_tiles * 4u * ROWS4;
-  let first4 = shape.first4 + work % shape.column_tiles * COLUMNS4;
+  let tile = work % shape.column_tiles;
+  let part = work / shape.column_tiles % shape.parts;
+  let first_row = work / shape.column_tiles / shape.parts * 4u * ROWS4;
+  let first4 = shape.first4 + tile * COLUMNS4;
   if (first_row >= shape.rows) { return; }
   let tx = t % COLUMN_THREADS;
   let ty = t / COLUMN_THREADS;
   let x_rows = shape.in4 * min(vec4<u32>(first_row + 4u * (t % ROWS4)) + vec4<u32>(0u, 1u, 2u, 3u), vec4<u32>(shape.rows - 1u));
+  let begin4 = part * shape.part4;
+  let end4 = min(begin4 + shape.part4, shape.in4);
   let x_k4 = t / ROWS4;
-  var w_at = t / COLUMNS4 * shape.weight4 + first4 + t % COLUMNS4;
-  if (t < X_THREADS) { load_x(x_rows, x_k4, false); }
+  var w_at = (4u * begin4 + t / COLUMNS4) * shape.weight4 + first4 + t % COLUMNS4;
+  if (t < X_THREADS) { load_x(x_rows, begin4 + x_k4, false); }
   load_w(w_at);
-  for (var depth4 = 0u; depth4 < shape.in4; depth4 += DEPTH / 4u) {
+  for (var depth4 = begin4; depth4 < end4; depth4 += DEPTH / 4u) {
     workgroupBarrier();  // the tile before has been read
     store_tiles(t);
     workgroupBarrier();  // the tile is complete
     let next4 = depth4 + DEPTH / 4u;
     w_at += DEPTH * shape.weight4;
-    if (next4 < shape.in4) {
+    if (next4 < end4) {
       if (t < X_THREADS) { load_x(x_rows, next4 + x_k4, next4 + DEPTH / 4u <= shape.in4); }
       load_w(w_at);
     }
@@ -182,13 +195,15 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
     }
   }
 
-  let bias = columns[first4 + tx];
-  let bias2 = columns[first4 + COLUMN_THREADS + tx];
-  add_bias(0u, bias);
-  add_bias(8u, bias);
-  add_bias(1u, bias2);
-  add_bias(9u, bias2);
   workgroupBarrier();  // the last tile has been read
-  if (HEADS && shape.norm != NO_NORM && is_head(first4)) { norm_heads(first4, tx, ty); }
-  store_sums(t, first_row, first4);
+  if (shape.parts == 1u) {
+    let bias = columns[first4 + tx];
+    let bias2 = columns[first4 + COLUMN_THREADS + tx];
+    add_bias(0u, bias);
+    add_bias(8u, bias);
+    add_bias(1u, bias2);
+    add_bias(9u, bias2);
+    if (HEADS && shape.norm != NO_NORM && is_head(first4)) { norm_heads(first4, tx, ty); }
+  }
+  store_sums(t, first_row, first4, part, tile);
 }
