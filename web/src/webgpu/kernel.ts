@@ -10,7 +10,11 @@ export type KernelName =
   | "merge"
   | "rotary"
   | "project"
-  | "head_norm"
+  | "project_rows"
+  | "project_sum"
+  | "turn_heads"
+  | "pack_weight"
+  | "tokens"
   | "store_rows"
   | "lanes";
 
@@ -21,6 +25,8 @@ export interface Kernel {
   /** How the query (`query`) and keys and values (`stored`) are stored in memory, for kernels that read them. */
   readonly query?: FloatDtype;
   readonly stored?: StoredDtype;
+  /** How a matrix of weights is stored, for the kernels of projections. */
+  readonly weight?: FloatDtype;
   /** Whether float16 keys and values stay float16 in workgroup memory. It needs shader-f16. */
   readonly halves?: boolean;
   /** How many times four numbers of a key or value are loaded at once. Default 1. */

@@ -49,7 +49,7 @@ export function storeRows(
   call.dispatch(kernel, workgroups, {
     0: call.numbers([batch, head, position, feature, ...sizes, ...ring], workgroups),
     1: span,
-    2: call.upload(Uint32Array.from(before.flatMap((tokens, b) => [tokens, gains[b]!]))),
+    2: call.table(Uint32Array.from(before.flatMap((tokens, b) => [tokens, gains[b]!]))),
     3: store.span(side),
   });
 }
