@@ -63,13 +63,15 @@ function attention({ planAttention, shaderSource }, width, tiling) {
   };
 }
 
-function projection({ projection: { projectKernel }, shaderSource }) {
-  const { THREADS_X, THREADS_Y, COLUMNS4, DEPTH4 } = projectKernel.constants;
-  const [rows, columns, depth, threads] = [4 * THREADS_Y, 4 * COLUMNS4 * THREADS_X, 4 * DEPTH4, THREADS_X * THREADS_Y];
+function projection({ projection: { planProjection, PROJECT_TILE, projectKernel }, shaderSource }) {
+  const kernel = planProjection
+    ? planProjection({ rows: LENGTH, columns: 64 }, { in4: 256, tile4: 16, dtype: "float32" }, false).product.kernel
+    : projectKernel;
+  const { rows, columns, depth, threads } = PROJECT_TILE ?? { rows: 32, columns: 64, depth: 16, threads: 64 };
   return {
     ...{ kind: "projection", width: undefined, tiling: undefined, tile: `${rows} × ${columns}`, threads },
     name: "projection",
-    wgsl: shaderSource(projectKernel),
+    wgsl: shaderSource(kernel),
     interior: false,
     expected: projectionProducts({ rows, columns, depth, threads }),
   };
