@@ -1,11 +1,17 @@
 // The record as text.
 
+import { isRight } from "./record.mjs";
 import { nameOf } from "./variants.mjs";
+
+export { nameOf };
 
 /** Goals on a GPU; see targetOf. */
 const ROOF = 0.6;
 const BANDWIDTH = 0.7;
 const ROOF_CASES = ["dense 12×2048×64 float32", "dense 8×2048×128 float32"];
+
+const SOFTWARE =
+  "This is a software adapter, which computes on the CPU. This proves correctness only; the times say nothing.";
 
 /** Features that matter to headwise. */
 const USED = /^(shader-f16|timestamp-query)$|subgroup/;
@@ -20,9 +26,7 @@ export function summaryOf({ host, notRun, failure, ...record }) {
   const { adapter, state, seconds, table, rates, speed, auto, missingPeers } = record;
   return [
     `${host.name}: ${adapterName(adapter)}, ${state} after ${seconds.toFixed(0)} s`,
-    ...(adapter.software
-      ? ["  A software adapter: it computes on the CPU. This proves correctness only; the times say nothing."]
-      : []),
+    `  ${verdictOf({ ...record, failure })}`,
     `  features: ${adapter.features.filter((name) => USED.test(name)).join(", ") || "none"}`,
     `  subgroups: ${adapter.subgroups ? `${adapter.subgroups.join(" to ")} wide` : "none"}`,
     ...table.flatMap(tableLines),
@@ -31,6 +35,17 @@ export function summaryOf({ host, notRun, failure, ...record }) {
     ...Object.entries(missingPeers).map(([name, reason]) => `  ${name}: not run, ${reason}`),
     ...autoLines(auto),
   ];
+}
+
+/** What a record proves, in a sentence or two. */
+export function verdictOf(record) {
+  const { adapter, table, state } = record;
+  const sum = (part) => table.reduce((total, variant) => total + part(variant), 0);
+  const [ran, all] = [sum(({ ran: n }) => n), sum(({ cases }) => cases)];
+  const counted = `${ran} of ${all} cases ran on ${adapterName(adapter)}`;
+  const verdict = isRight(record) ? `${counted}; none is wrong.` : `${counted}; SOME ARE WRONG.`;
+  const ended = state === "cancelled" ? " It was cancelled." : "";
+  return `${verdict}${ended}${adapter.software ? ` ${SOFTWARE}` : ""}`;
 }
 
 export function adapterName({ vendor, architecture, device, description }) {
