@@ -1,4 +1,5 @@
 export type KernelName =
+  | "attend_whole"
   | "attend"
   | "decode"
   | "merge_parts"

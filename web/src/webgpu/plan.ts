@@ -10,7 +10,6 @@ import {
   attendTile,
   chooseThreadsY,
   decodeTile,
-  KEY_TILE,
   tileConstants,
   tilesOf,
   type Split,
@@ -158,12 +157,14 @@ function planAttend(facts: AttentionFacts, limits: Limits, stored: Stored): Atte
   const { batchSize, numHeads, numKvHeads, queryLength } = shape;
   const rows = longestQuery * (numHeads / numKvHeads);
   const value4 = divideUp(shape.valueDim, 4);
-  const { name, tiles, constants, split } = decodeTile(facts, rows, value4) ?? attendTile(facts, rows, value4, limits);
+  const halves = inHalves(stored, limits);
+  const { name, tiles, constants, split } =
+    decodeTile(facts, rows, value4) ?? attendTile(facts, rows, value4, halves.halves === true, limits);
   const rowTiles = divideUp(rows, tiles.queryRows);
   const valueBlocks = wanted.output ? divideUp(shape.valueDim, tiles.valueColumns) : 1;
 
   const workgroups = numSequences * numKvHeads * rowTiles * valueBlocks;
-  const { keyParts, keysPerPart } = splitKeys(longestKey, workgroups, split);
+  const { keyParts, keysPerPart } = splitKeys(longestKey, workgroups, tiles.keys, split);
   const inParts = keyParts > 1;
   const numRows = batchSize * numHeads * queryLength;
   const options = featuresOf(facts) % FEATURE.output !== 0;
@@ -171,7 +172,7 @@ function planAttend(facts: AttentionFacts, limits: Limits, stored: Stored): Atte
     attend: {
       kernel: {
         name,
-        ...(name === "attend" ? inHalves(stored, limits) : stored),
+        ...(name === "decode" ? stored : halves),
         constants: { ...constants, TOGETHER: limits.together ?? 1, OPTIONS: options },
       },
       workgroups: workgroups * keyParts,
@@ -193,15 +194,16 @@ function planAttend(facts: AttentionFacts, limits: Limits, stored: Stored): Atte
   };
 }
 
-/** Splits the keys into parts. Only the shape decides, so the parts are the same on every device. */
+/** Splits the keys into parts of whole tiles. Only the shape and the tile decide. */
 function splitKeys(
   keys: number,
   workgroups: number,
+  tileKeys: number,
   { leastKeys, enoughWorkgroups }: Split,
 ): { readonly keyParts: number; readonly keysPerPart: number } {
   const wanted = Math.min(Math.floor(keys / leastKeys), divideUp(enoughWorkgroups, Math.max(workgroups, 1)));
   if (wanted < 2) return { keyParts: 1, keysPerPart: Math.max(keys, 1) };
-  const keysPerPart = divideUp(divideUp(keys, wanted), KEY_TILE) * KEY_TILE;
+  const keysPerPart = divideUp(divideUp(keys, wanted), tileKeys) * tileKeys;
   return { keyParts: divideUp(keys, keysPerPart), keysPerPart };
 }
 

@@ -1,8 +1,10 @@
 import type { FloatDtype, Kernel, KernelName, StoredDtype } from "./kernel.js";
 import attend from "./kernels/attend.wgsl";
+import attendWhole from "./kernels/attend_whole.wgsl";
 import call from "./kernels/call.wgsl";
 import decode from "./kernels/decode.wgsl";
 import finishRow from "./kernels/finish_row.wgsl";
+import finitePart from "./kernels/finite_part.wgsl";
 import floatBits from "./kernels/float_bits.wgsl";
 import headNorm from "./kernels/head_norm.wgsl";
 import inspect from "./kernels/inspect.wgsl";
@@ -26,6 +28,7 @@ import tileRows from "./kernels/tile_rows.wgsl";
 import together from "./kernels/together.wgsl";
 import togetherSubgroup from "./kernels/together_subgroup.wgsl";
 import topK from "./kernels/top_k.wgsl";
+import { unrolled } from "./unroll.js";
 
 /**
  * How a kernel uses each of its bindings. An absent input is bound to a few spare bytes, so the numbers never change.
@@ -50,6 +53,7 @@ const CALL = {
 } as const;
 
 const SOURCES: Readonly<Record<KernelName, Source>> = {
+  attend_whole: { parts: [floatBits, call, finishRow, task, attendWhole], bindings: CALL },
   attend: { parts: [floatBits, call, tileRows, scoreTile, finishRow, task, attend], bindings: CALL },
   decode: { parts: [floatBits, call, tileRows, finishRow, task, decode], bindings: CALL },
   merge_parts: {
@@ -107,11 +111,11 @@ export function shaderSource(kernel: Kernel): string {
   ];
   const loads = [
     ...(query ? [QUERY_TEXT[query]] : []),
-    ...(stored ? [halves ? storedF16Halves : STORED[stored].text] : []),
+    ...(stored ? [halves ? storedF16Halves : STORED[stored].text, finitePart] : []),
     ...("TOGETHER" in constants ? [constants["TOGETHER"] === 1 ? together : togetherSubgroup] : []),
   ];
   const enabled = extensionsOf(kernel).map((extension) => `enable ${extension};`);
-  return [...enabled, ...aliases, ...lines, "", ...SOURCES[name].parts, ...loads].join("\n");
+  return unrolled([...enabled, ...aliases, ...lines, "", ...SOURCES[name].parts, ...loads].join("\n"), constants);
 }
 
 /** A key for the kernel's pipeline. Equal kernels have equal keys. */

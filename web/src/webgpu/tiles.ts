@@ -1,5 +1,6 @@
-import type { FloatDtype, StoredDtype } from "./kernel.js";
+import type { FloatDtype, Kernel, StoredDtype } from "./kernel.js";
 import { divideUp, type Limits } from "./limits.js";
+import { TILING_NAMES, type Tiling } from "../engine/gpuOptions.js";
 import type { AttentionFacts } from "./facts.js";
 
 /** How the inputs of the kernels are stored; see `Kernel`. */
@@ -81,25 +82,109 @@ export function tilesOf(threadsY: number, columns4: number, attends: boolean): T
 /** The largest tile that fits the device's workgroups; a small tile for few rows. */
 export function chooseThreadsY(rows: number, attends: boolean, limits: Limits): number {
   if (rows <= FEW_ROWS) return FEW_THREADS_Y;
-  const fits = (threadsY: number) => {
-    const tiles = tilesOf(threadsY, 0, attends);
-    return (
-      tiles.workgroupBytes <= limits.maxComputeWorkgroupStorageSize &&
-      tiles.threads <= limits.maxComputeInvocationsPerWorkgroup
-    );
-  };
-  return THREADS_Y.find(fits) ?? FEW_THREADS_Y;
+  return THREADS_Y.find((threadsY) => fits(tilesOf(threadsY, 0, attends), limits)) ?? FEW_THREADS_Y;
 }
 
 /** A kernel for an attention pass, its tile, and its rule for splitting keys. */
 interface Tile {
-  readonly name: "attend" | "decode";
+  readonly name: "attend_whole" | "attend" | "decode";
   readonly tiles: Tiles;
-  readonly constants: Readonly<Record<string, number>>;
+  readonly constants: Kernel["constants"];
   readonly split: Split;
 }
 
-export function attendTile({ wanted }: AttentionFacts, rows: number, value4: number, limits: Limits): Tile {
+/** How many register tiles a workgroup has, and of which size: see attend_whole.wgsl. */
+interface Registers {
+  readonly threads: number;
+  readonly rowsPerLane: number;
+  readonly keysPerLane: number;
+}
+
+/**
+ * The tilings of attention. "wide" has large register tiles: each number from workgroup memory serves more products.
+ * "narrow" has twice the invocations with half of the registers, which hides more latency. Which is faster depends on
+ * the GPU. "general" reads heads in chunks, for every width and every size of workgroup memory. Each tiling takes the
+ * first of its register tiles that fits the device.
+ */
+const TILINGS = {
+  wide: [
+    { threads: 64, rowsPerLane: 8, keysPerLane: 4 },
+    { threads: 64, rowsPerLane: 4, keysPerLane: 4 },
+    { threads: 64, rowsPerLane: 4, keysPerLane: 3 },
+  ],
+  narrow: [
+    { threads: 128, rowsPerLane: 4, keysPerLane: 4 },
+    { threads: 64, rowsPerLane: 4, keysPerLane: 4 },
+    { threads: 64, rowsPerLane: 4, keysPerLane: 3 },
+  ],
+  general: [],
+} as const satisfies Record<Tiling, readonly Registers[]>;
+
+/** Head widths that attend_whole is compiled for. */
+const WHOLE_WIDTHS = [64, 80, 96, 128];
+
+/** More workgroup memory than this would leave most GPUs too few workgroups at a time. */
+const MOST_WHOLE_BYTES = 32768;
+
+/** Invocations that share a row. */
+const LANES = 8;
+
+/** The tilings that differ on a device, the default first. */
+export function tilingsOf(limits: Limits): readonly Tiling[] {
+  const wholeHeads = wholeTileOf(TILINGS.wide[0], 16, 16, false);
+  return TILING_NAMES.filter((name) => name === "general" || fits(wholeHeads.tiles, limits));
+}
+
+/** The tile of an attention pass of many rows. */
+export function attendTile(facts: AttentionFacts, rows: number, value4: number, halves: boolean, limits: Limits): Tile {
+  return wholeTile(facts, rows, halves, limits) ?? generalTile(facts, rows, value4, limits);
+}
+
+/** The tile of attend_whole; undefined if the heads do not fit, or if there are few rows, no output or int8 keys. */
+function wholeTile(facts: AttentionFacts, rows: number, halves: boolean, limits: Limits): Tile | undefined {
+  const { shape, wanted, dtypes } = facts;
+  const { headDim, valueDim } = shape;
+  const areWhole = [headDim, valueDim].every((width) => WHOLE_WIDTHS.includes(width));
+  if (!areWhole || !wanted.output || rows <= FEW_ROWS || dtypes.key === "int8") return undefined;
+  return TILINGS[limits.tiling ?? "wide"]
+    .map((registers) => wholeTileOf(registers, headDim / 4, valueDim / 4, halves))
+    .find(({ tiles }) => tiles.workgroupBytes <= MOST_WHOLE_BYTES && fits(tiles, limits));
+}
+
+function wholeTileOf({ threads, rowsPerLane, keysPerLane }: Registers, D4: number, V4: number, halves: boolean): Tile {
+  const queryRows = (threads / LANES) * rowsPerLane;
+  const keys = LANES * keysPerLane;
+  const widest4 = Math.max(D4, V4);
+  return {
+    name: "attend_whole",
+    tiles: {
+      queryRows,
+      keys,
+      valueColumns: 4 * V4,
+      threads,
+      workgroupBytes: 16 * (widest4 * queryRows + (keys * queryRows) / 4) + (halves ? 8 : 16) * widest4 * keys,
+    },
+    constants: {
+      THREADS: threads,
+      LANES,
+      GROUPS: threads / LANES,
+      ROWS: queryRows,
+      KEYS: keys,
+      D4,
+      V4,
+      R: rowsPerLane,
+      R4: rowsPerLane / 4,
+      C: keysPerLane,
+      W: divideUp(V4, LANES),
+      KEY_LOADS: (keys * D4) / threads,
+      VALUE_LOADS: (keys * V4) / threads,
+      CAREFUL: true,
+    },
+    split: { leastKeys: 512, enoughWorkgroups: 256 },
+  };
+}
+
+function generalTile({ wanted }: AttentionFacts, rows: number, value4: number, limits: Limits): Tile {
   const threadsY = chooseThreadsY(rows, true, limits);
   const columns4 = wanted.output ? Math.min(divideUp(value4, THREADS_X), MOST_COLUMNS4_PER_THREAD) : 1;
   const block4 = columns4 * THREADS_X;
@@ -109,6 +194,10 @@ export function attendTile({ wanted }: AttentionFacts, rows: number, value4: num
     constants: { ...tileConstants(threadsY), W: columns4, VALUE_BLOCK4: block4, V_KEYS: valueKeys(block4) },
     split: { leastKeys: 512, enoughWorkgroups: 256 },
   };
+}
+
+function fits({ workgroupBytes, threads }: Tiles, limits: Limits): boolean {
+  return workgroupBytes <= limits.maxComputeWorkgroupStorageSize && threads <= limits.maxComputeInvocationsPerWorkgroup;
 }
 
 /**
