@@ -44,7 +44,7 @@ export async function openCompiler() {
       await runProgram("spirv-as", ["--target-env", "vulkan1.2", file(`${name}.spvasm`), "-o", spirv]);
       return { name, spirv, bindings: bindingsIn(text) };
     },
-    /** Returns the statistics and the listing for a family of GPUs, such as NAVI21. */
+    /** Returns the statistics and the listing for a family of GPUs, such as NAVI21, with waves of 64 lanes. */
     async toAssembly({ name, spirv, bindings }, family) {
       const listing = file(`${name}.${family}.txt`);
       const env = { ...environment(RADEON), RADV_FORCE_FAMILY: family };

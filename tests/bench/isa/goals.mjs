@@ -1,4 +1,5 @@
-// The goals for NAVI21. A missed goal warns. GFX1100 only informs: one of its dual instructions counts as two.
+// The goals for NAVI21. A missed goal warns. GFX1100 only informs: one of its dual instructions counts as two. The
+// kernel for every width and every device, "general", has no goals.
 
 /** At least this share with at least so many waves; one pair is enough. */
 const SHARES = {
@@ -14,7 +15,7 @@ const LEAST_PER_WORD = 3;
 
 /** @returns {{ goal: string, isMet: boolean }[]} */
 export function goalsOf({ kind, width, family, spilled, scratch, waves, barriers, perWord, useful }) {
-  if (family !== "NAVI21") return [];
+  if (family !== "NAVI21" || kind === "general") return [];
   const shares = kind === "attention" ? SHARES[width] : PROJECTION;
   const named = ({ share, waves: least }) => `${100 * share}%${least > 1 ? ` at ${least} waves` : ""}`;
   return [

@@ -30,9 +30,10 @@ const { header, line } = table(
 
 const LEGEND = [
   "registers, spilled, scratch (bytes), waves (of 32 lanes, on a SIMD), LDS (bytes of a workgroup): by the compiler.",
-  "Of one interior tile, each loop weighted by its trips: barriers; per word: multiply-adds for each word that a lane",
-  "reads from LDS; issued: vector instructions of a lane; products: multiply-adds that the tile's shape demands of a",
-  "lane; fused: the share of all products that are fused with their sum; useful: products ÷ issued.",
+  "Of one interior tile, each loop weighted by its trips: barriers (0 for a workgroup of 64, which is one wave here);",
+  "per word: multiply-adds for each word that a lane reads from LDS; issued: vector instructions of a lane; products:",
+  "multiply-adds that the tile's shape demands of a lane; fused: the share of all products that are fused with their",
+  "sum; useful: products ÷ issued.",
 ].join("\n");
 
 /**

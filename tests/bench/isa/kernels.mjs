@@ -33,8 +33,8 @@ export * as tiles from "./tiles.js";
 /** Each kernel: name, WGSL, and the products of a lane in one of its tiles. */
 export async function kernels() {
   const source = await loadSource();
-  const { TILINGS = ["standard"] } = source.tiles;
-  return [...WIDTHS.flatMap((width) => TILINGS.map((tiling) => attention(source, width, tiling))), projection(source)];
+  const tilings = source.tiles.tilingsOf(LIMITS);
+  return [...WIDTHS.flatMap((width) => tilings.map((tiling) => attention(source, width, tiling))), projection(source)];
 }
 
 async function loadSource() {
@@ -51,16 +51,22 @@ async function loadSource() {
 
 function attention({ planAttention, shaderSource }, width, tiling) {
   const { attend } = planAttention(factsOf(width), { ...LIMITS, tiling });
-  const { kernel, tiles } = { kernel: attend.attend.kernel, tiles: attend.tiles };
-  const { queryRows: rows, keys, valueColumns, threads } = tiles;
-  const shape = { rows, keys, width, valueWidth: Math.min(width, valueColumns), threads };
+  const { kernel } = attend.attend;
+  const { queryRows: rows, keys, valueColumns, threads } = attend.tiles;
+  const source = (constants) =>
+    withWidth(shaderSource({ ...kernel, constants: { ...kernel.constants, ...constants } }), width);
   return {
-    ...{ kind: "attention", width, tiling, tile: `${rows} × ${keys}`, threads },
+    ...{ kind: kernel.name === "attend" ? "general" : "attention", width, tile: `${rows} × ${keys}`, threads },
     name: `attention-${width}-${tiling}`,
-    wgsl: shaderSource(kernel),
-    interior: "CAREFUL" in kernel.constants && shaderSource({ ...kernel, constants: { ...kernel.constants, CAREFUL: false } }), // prettier-ignore
-    expected: attentionProducts(shape),
+    wgsl: source({}),
+    interior: "CAREFUL" in kernel.constants && source({ CAREFUL: false }),
+    expected: attentionProducts({ rows, keys, width, valueWidth: Math.min(width, valueColumns), threads }),
   };
+}
+
+/** The general kernel takes the width at run time. Here it is a constant, so that the trips of loops are known. */
+function withWidth(wgsl, width) {
+  return wgsl.replaceAll(/\bparams\.(depth4|value4)\b/g, `${width / 4}u`);
 }
 
 function projection({ projection: { planProjection, PROJECT_TILE, projectKernel }, shaderSource }) {
@@ -69,7 +75,7 @@ function projection({ projection: { planProjection, PROJECT_TILE, projectKernel 
     : projectKernel;
   const { rows, columns, depth, threads } = PROJECT_TILE ?? { rows: 32, columns: 64, depth: 16, threads: 64 };
   return {
-    ...{ kind: "projection", width: undefined, tiling: undefined, tile: `${rows} × ${columns}`, threads },
+    ...{ kind: "projection", width: undefined, tile: `${rows} × ${columns}`, threads },
     name: "projection",
     wgsl: shaderSource(kernel),
     interior: false,

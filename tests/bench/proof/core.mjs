@@ -1,7 +1,7 @@
 // The proof on one host: what the GPU of this machine computes, how fast, and what "auto" makes of it. This module uses
 // no API of Node and none of a page: the command, its page in Chromium and the lab all run it.
 
-import { casesOf } from "../../web/caseTable.ts";
+import { casesOf as tableCases } from "../../web/caseTable.ts";
 import { probe } from "../webgpu/probes.mjs";
 import { calibrate } from "./calibration.mjs";
 import { measureCase, speedCases } from "./speed.mjs";
@@ -13,6 +13,11 @@ const STEPS = { gpu: 1, software: 4, quick: 16 };
 /** The parts of the time, at most: the table, then the speed. The rest is for "auto". */
 const TABLE_SHARE = 0.5;
 const SPEED_SHARE = 0.85;
+
+/** The tilings of the package, the default first. */
+const TILINGS = ["wide", "narrow", "general"];
+/** The group of the table for which tilings differ. */
+const DIFFERING = "whole-";
 
 const POWER = { powerPreference: "high-performance" };
 
@@ -36,15 +41,14 @@ export async function prove({ gpu, createAttention, table, host, seconds, quick 
   const adapter = await gpu?.requestAdapter(POWER);
   if (!adapter) return { host, notRun: "there is no WebGPU adapter here" };
   const described = describeAdapter(adapter);
-  const { version, tilings } = await packageOf(gpu, createAttention);
-  const variants = variantsOf(tilings, adapter.features);
-  const step = quick ? STEPS.quick : described.software ? STEPS.software : STEPS.gpu;
-  const cases = sampleOf(casesOf(table), step);
+  const version = await versionOf(gpu, createAttention);
+  const variants = variantsOf(TILINGS, adapter.features);
+  const cases = casesOf(table, variants, { software: described.software, quick });
   const shapes = speedCases({ software: described.software, quick });
-  const progress = new Progress(report, variants.length * cases.length, shapes.length * tilings.length);
+  const progress = new Progress(report, cases.flat().length, shapes.length * TILINGS.length);
 
   const checked = await checkTable({ gpu, createAttention, variants, cases, clock, progress });
-  const measured = await measure({ gpu, createAttention, tilings, shapes, peers, clock, progress });
+  const measured = await measure({ gpu, createAttention, shapes, peers, clock, progress });
   progress.say('what "auto" chooses');
   const auto = await autoOn({ gpu, createAttention, clock });
   progress.end();
@@ -52,7 +56,7 @@ export async function prove({ gpu, createAttention, table, host, seconds, quick 
     host,
     headwise: version,
     adapter: described,
-    state: signal?.aborted ? "cancelled" : "complete",
+    state: clock.isCancelled ? "cancelled" : "complete",
     seconds: clock.elapsed,
     quick,
     table: checked,
@@ -62,40 +66,45 @@ export async function prove({ gpu, createAttention, table, host, seconds, quick 
   };
 }
 
-/** The package's version, and the tilings that it has for this device. */
-async function packageOf(gpu, createAttention) {
+async function versionOf(gpu, createAttention) {
   const hw = await createAttention({ backend: "webgpu", gpu });
-  const { version, tilings = ["standard"] } = hw.report;
+  const { version } = hw.report;
   hw.dispose();
-  return { version, tilings };
+  return version;
+}
+
+/**
+ * The cases of each variant: the whole table on a GPU. A software adapter takes seconds to compile a kernel. There the
+ * default tiling has a sample of the table, and another tiling a sample of the cases for which tilings differ.
+ */
+function casesOf(table, variants, { software, quick }) {
+  const step = quick ? STEPS.quick : software ? STEPS.software : STEPS.gpu;
+  const all = tableCases(table);
+  const sample = sampleOf(all, step);
+  const differing = sampleOf(
+    all.filter(({ name }) => name.startsWith(DIFFERING)),
+    step,
+  );
+  return variants.map(({ tiling }) => (tiling === TILINGS[0] || step === STEPS.gpu ? sample : differing));
 }
 
 /** Gives every variant the same part of the time that is left. */
 async function checkTable({ gpu, createAttention, variants, cases, clock, progress }) {
   const reference = makeReferences();
-  const hasTilings = variants.some(({ tiling }) => tiling !== variants[0].tiling);
   const results = [];
   for (const [n, variant] of variants.entries()) {
     const end = clock.partOf(TABLE_SHARE, variants.length - n);
     const onCase = (name) => progress.step(`${nameOf(variant)}: ${name}`);
-    const check = (hw) => checkCases(hw, cases, reference, () => !clock.isOver(end), onCase);
+    const check = (hw) => checkCases(hw, cases[n], reference, () => !clock.isOver(end), onCase);
     const device = await openDevice(await gpu.requestAdapter(POWER), variant);
     try {
-      const hw = await createAttention({ backend: "webgpu", device, ...(hasTilings && { tiling: variant.tiling }) });
+      const hw = await createAttention({ backend: "webgpu", device, tiling: variant.tiling });
       const found = await check(hw);
-      const isWhole = found.ran === cases.length;
+      const isWhole = found.ran === cases[n].length;
       results.push({ ...variant, ...found, ...(!isWhole && { stopped: clock.reason ?? "too many are wrong" }) });
       hw.dispose();
     } catch (error) {
-      results.push({
-        ...variant,
-        cases: cases.length,
-        ran: 0,
-        right: 0,
-        refused: [],
-        wrong: [],
-        failure: error.message,
-      });
+      results.push({ ...variant, ...nothing, failure: error.message });
     } finally {
       device.destroy();
     }
@@ -104,7 +113,7 @@ async function checkTable({ gpu, createAttention, variants, cases, clock, progre
 }
 
 /** The rates of the probes and the speed of every case, dense and causal ones with every tiling. */
-async function measure({ gpu, createAttention, tilings, shapes, peers, clock, progress }) {
+async function measure({ gpu, createAttention, shapes, peers, clock, progress }) {
   const end = clock.partOf(SPEED_SHARE, 1);
   if (clock.isOver(end)) return { rates: null, speed: [], stopped: clock.reason };
   progress.say("the device's own limits");
@@ -112,14 +121,14 @@ async function measure({ gpu, createAttention, tilings, shapes, peers, clock, pr
   const speed = [];
   try {
     const rates = await probe(device);
-    for (const tiling of tilings) {
-      const options = { backend: "webgpu", device, ...(tilings.length > 1 && { tiling }) };
+    for (const tiling of TILINGS) {
+      const options = { backend: "webgpu", device, tiling };
       const hw = await createAttention(options);
       const timed = await createAttention({ ...options, profile: true });
       for (const shape of shapes) {
         if (clock.isOver(end)) return { rates, speed, stopped: clock.reason };
         progress.step(`${shape.name}, ${tiling}`);
-        const others = tiling === tilings[0] ? peers : [];
+        const others = tiling === TILINGS[0] ? peers : [];
         speed.push({ tiling, ...(await measureCase(shape, { hw, timed, device, rates, peers: others })) });
       }
       hw.dispose();
@@ -164,8 +173,12 @@ class Clock {
     return this.elapsed + Math.max(0, share * this.#seconds - this.elapsed) / parts;
   }
 
+  get isCancelled() {
+    return this.#signal?.aborted === true;
+  }
+
   isOver(end) {
-    if (this.#signal?.aborted) this.reason = "cancelled";
+    if (this.isCancelled) this.reason = "cancelled";
     else if (this.elapsed >= end) this.reason = "out of time";
     else return false;
     return true;

@@ -13,8 +13,8 @@ import { CHROMIUM, openPage } from "../webgpu/chromium.mjs";
 
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
 const CORE = path.join(build, "proof/core.mjs");
-/** A host that has not answered so long after its time hangs. */
-const GRACE_SECONDS = 60;
+/** A host hangs that has not answered so long after its time: it may compile kernels in that. */
+const GRACE_SECONDS = 120;
 
 export const HOSTS = { node: proveInNode, chromium: proveInChromium };
 
