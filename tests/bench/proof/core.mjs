@@ -93,6 +93,11 @@ async function checkTable({ gpu, createAttention, variants, cases, clock, progre
   const reference = makeReferences();
   const results = [];
   for (const [n, variant] of variants.entries()) {
+    const nothing = { cases: cases[n].length, ran: 0, right: 0, refused: [], wrong: [] };
+    if (clock.isCancelled) {
+      results.push({ ...variant, ...nothing, stopped: "cancelled" });
+      continue;
+    }
     const end = clock.partOf(TABLE_SHARE, variants.length - n);
     const onCase = (name) => progress.step(`${nameOf(variant)}: ${name}`);
     const check = (hw) => checkCases(hw, cases[n], reference, () => !clock.isOver(end), onCase);
