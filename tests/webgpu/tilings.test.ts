@@ -58,6 +58,7 @@ const CASES: readonly Case[] = [
   { name: "keys wider than values", D: 96, Dv: 80 },
   { name: "width 80", D: 80, Dv: 80, options: { causal: true } },
   { name: "width 128", D: 128, Dv: 128, options: { causal: true } },
+  { name: "width 256", D: 256, Dv: 256, options: { causal: true } },
   { name: "a sequence that ends with a tile", Sq: 64, Skv: 64, options: { causal: true } },
   { name: "large scores", options: { scale: 40 } },
 ]; // prettier-ignore

@@ -11,4 +11,4 @@ export interface GpuModule {
 }
 
 /** An engine on the GPU, which can record its calls. */
-export type GpuEngine = Engine & Required<Pick<Engine, "encode" | "upload" | "download" | "device">>;
+export type GpuEngine = Engine & Required<Pick<Engine, "prepare" | "record" | "upload" | "download" | "device">>;

@@ -1,10 +1,11 @@
 import type { AttentionProblem } from "../attention/attentionProblem.js";
-import type { AttentionResult, RecordedAttention } from "../attention/attentionResult.js";
+import type { PlacedResult } from "../attention/attentionResult.js";
 import type { Eventually } from "../call/context.js";
 import type { GpuEngine } from "../engine/gpuModule.js";
+import type { Owner, Recorded } from "../engine/engine.js";
 import type { KernelTime } from "../engine/report.js";
-import { checkEncoder, gpuDataOf, type GpuResult } from "../tensor/gpuTensor.js";
-import type { CheckedTensor, Dtype, TypedTensor } from "../tensor/tensor.js";
+import { checkEncoder, type GpuResult } from "../tensor/gpuTensor.js";
+import type { BufferTensor, CheckedTensor, Dtype, TypedTensor } from "../tensor/tensor.js";
 import type { WasmCore } from "../wasm/core.js";
 import { WasmEngine } from "../wasm/wasmEngine.js";
 import { Late } from "./late.js";
@@ -15,7 +16,7 @@ import { Late } from "./late.js";
  */
 export class AutoEngine extends WasmEngine {
   readonly onGpu = true;
-  instance: WeakRef<object> | undefined;
+  instance: WeakRef<Owner> | undefined;
   readonly #gpu: Late<GpuEngine>;
   #disposed = false;
 
@@ -42,16 +43,23 @@ export class AutoEngine extends WasmEngine {
     return (await this.#gpu.load(operation)).upload(operation, tensor);
   }
 
-  async download<D extends Dtype>(operation: string, tensor: CheckedTensor<D>): Promise<TypedTensor<D>> {
+  async download<D extends Dtype>(operation: string, tensor: BufferTensor<D>): Promise<TypedTensor<D>> {
     return (await this.#gpu.load(operation)).download(operation, tensor);
   }
 
-  async encode(encoder: object, problem: AttentionProblem): Promise<RecordedAttention> {
-    checkEncoder(problem.operation, encoder);
-    return (await this.#gpu.load(problem.operation)).encode(encoder, problem);
+  async prepare(problem: AttentionProblem): Promise<void> {
+    if (touchesGpu(problem)) await (await this.#gpu.load(problem.operation)).prepare(problem);
   }
 
-  override attention(problem: AttentionProblem): Eventually<AttentionResult> {
+  record(encoder: object, problem: AttentionProblem): Recorded<PlacedResult> {
+    checkEncoder(problem.operation, encoder);
+    const { loaded } = this.#gpu;
+    if (loaded) return loaded.record(encoder, problem);
+    const results = this.#gpu.load(problem.operation).then((gpu) => gpu.record(encoder, problem).results);
+    return { atOnce: false, results };
+  }
+
+  override attention(problem: AttentionProblem): Eventually<PlacedResult> {
     if (!touchesGpu(problem)) return super.attention(problem);
     return this.#gpu.load(problem.operation).then((gpu) => gpu.attention(problem));
   }
@@ -65,6 +73,6 @@ export class AutoEngine extends WasmEngine {
 
 /** Whether a tensor of the call lies on the GPU, or a result stays there. */
 function touchesGpu({ location, query, key, value, settings, output }: AttentionProblem): boolean {
-  const tensors = [query, key, value, settings.mask?.tensor, settings.bias?.tensor, output.into];
-  return location === "gpu" || tensors.some(gpuDataOf);
+  const tensors = [query, key, value, settings.mask?.tensor, settings.bias?.tensor, output.into?.place];
+  return location === "gpu" || tensors.some((tensor) => tensor?.gpu);
 }

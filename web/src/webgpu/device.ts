@@ -154,6 +154,10 @@ export class Device {
     if (this.#end) throw this.#end(operation);
   }
 
+  assertNotLost(operation: string): void {
+    if (this.#loss.info) throw lossError(operation, this.#loss.info);
+  }
+
   /** Rejects the running calls. Destroys our own device, but not the caller's. */
   end(): void {
     this.#forgetLoss();

@@ -1,4 +1,4 @@
-import type { FloatDtype, Kernel, StoredDtype } from "./kernel.js";
+import { BYTES, type FloatDtype, type Kernel, type StoredDtype } from "./kernel.js";
 import { divideUp, type Limits } from "./limits.js";
 import { TILING_NAMES, type Tiling } from "../engine/gpuOptions.js";
 import type { AttentionFacts } from "./facts.js";
@@ -8,6 +8,7 @@ export interface Stored {
   readonly query: FloatDtype;
   readonly stored: StoredDtype;
   readonly halves?: boolean;
+  readonly perLoad?: 1 | 2 | 4;
 }
 
 /** The tile of one workgroup. */
@@ -38,7 +39,11 @@ export const FEW_THREADS_Y = 4;
  * Q_CAPACITY vec4 of all rows together.
  */
 export const DECODE_ROWS = [1, 4, 8] as const;
-export const DECODE = { THREADS: 128, LANES: 8, KEYS: KEY_TILE, Q_CAPACITY: 256 } as const;
+export const DECODE = { THREADS: 128, KEYS: KEY_TILE, Q_CAPACITY: 256 } as const;
+
+/** Most invocations that share a key in `decode`, and most vec4 of outputs of one invocation. */
+const MOST_LANES = 8;
+const MOST_OUTPUTS4 = 16;
 
 /**
  * How keys are split into parts, so that the whole GPU has work: every part has at least `leastKeys` keys, and there
@@ -86,19 +91,27 @@ export function chooseThreadsY(rows: number, attends: boolean, limits: Limits): 
 }
 
 /** A kernel for an attention pass, its tile, and its rule for splitting keys. */
-interface Tile {
+export interface Tile {
   readonly name: "attend_whole" | "attend" | "decode";
   readonly tiles: Tiles;
   readonly constants: Kernel["constants"];
   readonly split: Split;
+  /** See Kernel. */
+  readonly perLoad?: 1 | 2 | 4;
 }
 
 /** How many register tiles a workgroup has, and of which size: see attend_whole.wgsl. */
 interface Registers {
   readonly threads: number;
+  readonly lanes: number;
   readonly rowsPerLane: number;
   readonly keysPerLane: number;
+  /** Most vec4 of a chunk of keys or values. Default: the whole tile is one chunk. */
+  readonly chunk4?: number;
 }
+
+/** For heads of 256: few rows, and keys and values in chunks of this many vec4. */
+const WIDEST_HEADS = { threads: 64, lanes: 16, rowsPerLane: 4, keysPerLane: 2, chunk4: 512 };
 
 /**
  * The tilings of attention. "wide" has large register tiles: each number from workgroup memory serves more products.
@@ -108,26 +121,25 @@ interface Registers {
  */
 const TILINGS = {
   wide: [
-    { threads: 64, rowsPerLane: 8, keysPerLane: 4 },
-    { threads: 64, rowsPerLane: 4, keysPerLane: 4 },
-    { threads: 64, rowsPerLane: 4, keysPerLane: 3 },
+    { threads: 64, lanes: 8, rowsPerLane: 8, keysPerLane: 4 },
+    { threads: 64, lanes: 8, rowsPerLane: 4, keysPerLane: 4 },
+    { threads: 64, lanes: 8, rowsPerLane: 4, keysPerLane: 3 },
+    WIDEST_HEADS,
   ],
   narrow: [
-    { threads: 128, rowsPerLane: 4, keysPerLane: 4 },
-    { threads: 64, rowsPerLane: 4, keysPerLane: 4 },
-    { threads: 64, rowsPerLane: 4, keysPerLane: 3 },
+    { threads: 128, lanes: 8, rowsPerLane: 4, keysPerLane: 4 },
+    { threads: 64, lanes: 8, rowsPerLane: 4, keysPerLane: 4 },
+    { threads: 64, lanes: 8, rowsPerLane: 4, keysPerLane: 3 },
+    WIDEST_HEADS,
   ],
   general: [],
 } as const satisfies Record<Tiling, readonly Registers[]>;
 
 /** Head widths that attend_whole is compiled for. */
-const WHOLE_WIDTHS = [64, 80, 96, 128];
+const WHOLE_WIDTHS = [64, 80, 96, 128, 256];
 
 /** More workgroup memory than this would leave most GPUs too few workgroups at a time. */
 const MOST_WHOLE_BYTES = 32768;
-
-/** Invocations that share a row. */
-const LANES = 8;
 
 /** The tilings that differ on a device, the default first. */
 export function tilingsOf(limits: Limits): readonly Tiling[] {
@@ -151,10 +163,14 @@ function wholeTile(facts: AttentionFacts, rows: number, halves: boolean, limits:
     .find(({ tiles }) => tiles.workgroupBytes <= MOST_WHOLE_BYTES && fits(tiles, limits));
 }
 
-function wholeTileOf({ threads, rowsPerLane, keysPerLane }: Registers, D4: number, V4: number, halves: boolean): Tile {
-  const queryRows = (threads / LANES) * rowsPerLane;
-  const keys = LANES * keysPerLane;
-  const widest4 = Math.max(D4, V4);
+function wholeTileOf(registers: Registers, D4: number, V4: number, halves: boolean): Tile {
+  const { threads, lanes, rowsPerLane, keysPerLane, chunk4 = Infinity } = registers;
+  const groups = threads / lanes;
+  const queryRows = groups * rowsPerLane;
+  const keys = lanes * keysPerLane;
+  const keyChunks = Math.max(1, divideUp(D4 * keys, chunk4));
+  const valueChunks = Math.max(1, divideUp(V4 * keys, chunk4));
+  const largestChunk4 = Math.max((D4 * keys) / keyChunks, (V4 * keys) / valueChunks);
   return {
     name: "attend_whole",
     tiles: {
@@ -162,12 +178,13 @@ function wholeTileOf({ threads, rowsPerLane, keysPerLane }: Registers, D4: numbe
       keys,
       valueColumns: 4 * V4,
       threads,
-      workgroupBytes: 16 * (widest4 * queryRows + (keys * queryRows) / 4) + (halves ? 8 : 16) * widest4 * keys,
+      workgroupBytes: 16 * (Math.max(D4, V4) * queryRows + (keys * queryRows) / 4) + (halves ? 8 : 16) * largestChunk4,
     },
     constants: {
       THREADS: threads,
-      LANES,
-      GROUPS: threads / LANES,
+      LANES: lanes,
+      GROUPS: groups,
+      SPREAD: Math.max(2, lanes / groups),
       ROWS: queryRows,
       KEYS: keys,
       D4,
@@ -175,9 +192,16 @@ function wholeTileOf({ threads, rowsPerLane, keysPerLane }: Registers, D4: numbe
       R: rowsPerLane,
       R4: rowsPerLane / 4,
       C: keysPerLane,
-      W: divideUp(V4, LANES),
-      KEY_LOADS: (keys * D4) / threads,
-      VALUE_LOADS: (keys * V4) / threads,
+      W: divideUp(V4, lanes),
+      KEY_CHUNKS: keyChunks,
+      KEYS_IN_CHUNKS: Number(keyChunks > 1),
+      DEPTH4: D4 / keyChunks,
+      VALUE_CHUNKS: valueChunks,
+      VALUES_IN_CHUNKS: Number(valueChunks > 1),
+      CHUNK_KEYS: keys / valueChunks,
+      CHUNK4: largestChunk4,
+      KEY_LOADS: (keys * D4) / keyChunks / threads,
+      VALUE_LOADS: (keys * V4) / valueChunks / threads,
       CAREFUL: true,
     },
     split: { leastKeys: 512, enoughWorkgroups: 256 },
@@ -204,26 +228,58 @@ function fits({ workgroupBytes, threads }: Tiles, limits: Limits): boolean {
  * The tile of `decode`, which reads each key once. undefined if there are too many rows, or if the heads are too wide
  * for workgroup memory.
  */
-export function decodeTile({ shape }: AttentionFacts, rows: number, value4: number): Tile | undefined {
+export function decodeTile(
+  { shape }: AttentionFacts,
+  rows: number,
+  value4: number,
+  stored: StoredDtype,
+  limits: Limits,
+): Tile | undefined {
   const depth4 = divideUp(shape.headDim, 4);
   const all = DECODE_ROWS.find((most) => rows <= most);
   const most = DECODE_ROWS.filter((most) => most * depth4 <= DECODE.Q_CAPACITY).at(-1);
   if (all === undefined || most === undefined) return undefined;
   const queryRows = Math.min(all, most);
-  const { THREADS, LANES, KEYS, Q_CAPACITY } = DECODE;
-  const floats = queryRows * KEYS * (LANES + 1) + 2 * KEYS + 4 * (Q_CAPACITY + THREADS);
+  const tileOf = (perLoad: 1 | 2 | 4) => decodeTileOf(queryRows, perLoad, depth4, value4, limits.together ?? 1);
+  const wide = loadWidths(stored, queryRows, depth4, value4).map(tileOf);
+  return wide.find(({ tiles }) => fits(tiles, limits)) ?? tileOf(1);
+}
+
+function decodeTileOf(
+  queryRows: number,
+  perLoad: 1 | 2 | 4,
+  depth4: number,
+  value4: number,
+  together: 1 | 4 | 8,
+): Tile {
+  const { THREADS, KEYS, Q_CAPACITY } = DECODE;
+  const lanes = depth4 / perLoad < MOST_LANES ? 4 : MOST_LANES;
+  const TOGETHER = Math.min(together, lanes);
+  const floats = queryRows * KEYS * (lanes / TOGETHER + 1) + 2 * KEYS + 4 * (Q_CAPACITY + THREADS * perLoad);
   return {
     name: "decode",
+    perLoad,
     tiles: {
       queryRows,
       keys: KEYS,
-      valueColumns: 4 * Math.min(value4, THREADS),
+      valueColumns: 4 * perLoad * Math.min(divideUp(value4, perLoad), THREADS),
       threads: THREADS,
-      workgroupBytes: 4 * floats + (ROW_BYTES + 12) * queryRows,
+      workgroupBytes: 4 * floats + (ROW_BYTES + 20) * queryRows,
     },
-    constants: { Q_TILE: queryRows, ...DECODE },
-    split: { leastKeys: 256, enoughWorkgroups: 1024 },
+    constants: { Q_TILE: queryRows, ...DECODE, LANES: lanes, TOGETHER },
+    split: { leastKeys: 64, enoughWorkgroups: 1024 },
   };
+}
+
+/**
+ * How many vec4 a load may have, the best first: 16 bytes are best. It must divide the rows, and the outputs of all rows
+ * must fit the registers.
+ */
+function loadWidths(stored: StoredDtype, queryRows: number, depth4: number, value4: number): (2 | 4)[] {
+  const divides = (width: number) => depth4 % width === 0 && value4 % width === 0;
+  return ([4, 2] as const).filter(
+    (width) => width * BYTES[stored] <= 4 && divides(width) && queryRows * width <= MOST_OUTPUTS4,
+  );
 }
 
 /** Number of keys whose values fit the tile at once. A power of two, so that it divides the tile. */

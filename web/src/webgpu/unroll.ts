@@ -28,7 +28,7 @@ function closingBrace(text: string, begin: number): number {
 
 /** The value of a bound: a number, a constant, or a product of them. */
 function product(bound: string, constants: Readonly<Record<string, number | boolean>>): number {
-  return bound
-    .split("*")
-    .reduce((value, factor) => value * Number(constants[factor.trim()] ?? Number.parseInt(factor)), 1);
+  const value = bound.split("*").reduce((all, factor) => all * Number(constants[factor.trim()] ?? factor), 1);
+  if (!Number.isInteger(value)) throw new Error(`unroll: the bound ${bound} is not a number`);
+  return value;
 }

@@ -1,6 +1,7 @@
-// Attention of many rows whose heads fit workgroup memory whole. Each workgroup computes ROWS rows of one key head (the
-// heads of its group side by side) with the keys that they see. The queries stay in workgroup memory. Keys and values
-// come in tiles of KEYS; the next tile is on its way in registers while the present one is multiplied.
+// Attention of many rows whose queries fit workgroup memory. Each workgroup computes ROWS rows of one key head (the heads
+// of its group side by side) with the keys that they see. The queries stay in workgroup memory. Keys and values come in
+// tiles of KEYS; of wide heads a tile comes in chunks: KEY_CHUNKS times DEPTH4 features, then VALUE_CHUNKS times CHUNK_KEYS
+// values. The next chunk is on its way in registers while the present one is multiplied.
 //
 // LANES invocations share R rows. Each computes the scores of C keys (lane, lane + LANES, …), and W vec4 columns of the
 // output. shader.ts writes out every `unroll`, so that all register arrays have constant indices.
@@ -9,14 +10,13 @@
 // it applies the call's rules to one score after the other. CAREFUL is always true; the bench compiles the short path
 // alone to measure it.
 
-const WIDEST4 = max(D4, V4);
 
 /// The score of a hidden key. A visible score is never that low.
 const HIDDEN = LOWEST;
 const LOWEST_VISIBLE = -3.4028232635611926e+38f;
 
-var<workgroup> q_tile: array<vec4<f32>, WIDEST4 * ROWS>;   // [feature / 4][row]; at the end the outputs [row][Dv / 4]
-var<workgroup> kv_tile: array<tile4, WIDEST4 * KEYS>;      // [feature / 4][key, spread over the banks], then values [key][Dv / 4]
+var<workgroup> q_tile: array<vec4<f32>, max(D4, V4) * ROWS>;  // [feature / 4][row]; at the end the outputs [row][Dv / 4]
+var<workgroup> kv_tile: array<tile4, CHUNK4>;  // [feature / 4][key, spread over the banks], then values [key][Dv / 4]
 var<workgroup> p_tile: array<array<array<vec4<f32>, R4>, GROUPS>, KEYS>;  // [key][group][four rows]: scores, weights
 
 // Between the weights of two tiles p_tile also carries flags: a number above 1, which no weight is. p_tile[key][0][0].x:
@@ -39,11 +39,11 @@ var<private> seen: u32;        // visible scores of the present tile, bit r * C 
 var<private> seen_rows: u32;   // rows that have seen a key, bit r
 var<private> poisoned: u32;    // rows that have seen something that is not finite
 var<private> poisoned_queries: u32;
-var<private> poisoned_loads: u32;  // values of the present tile that are not finite, by load
+var<private> poisoned_loads: u32;  // loads of the present tile's values that are not finite
 
 /// The place in p_tile of the invocation's group, for keys of `its` lane. Neighbouring keys lie in other places, so that
 /// they are in other banks of workgroup memory. Their four rows also lie in turn: `(i ^ its) % R4`.
-fn place_for(its: u32) -> u32 { return group ^ (its / 2u); }
+fn place_for(its: u32) -> u32 { return group ^ (its / SPREAD); }
 
 fn load_queries(task: Task, t: u32) {
   for (var n = t; n < D4 * ROWS; n += THREADS) {
@@ -64,9 +64,15 @@ fn load_queries(task: Task, t: u32) {
 // Load i of an invocation is of vec4 `t + i * THREADS` of a tile. Where the tile's width divides THREADS, that is the
 // same column for every i.
 
-fn key_of_load(t: u32, i: u32) -> u32 { return select((t + i * THREADS) / D4, t / D4 + i * (THREADS / D4), THREADS % D4 == 0u); }
-fn feature_of_load(t: u32, i: u32) -> u32 { return select((t + i * THREADS) % D4, t % D4, THREADS % D4 == 0u); }
-fn value_of_load(t: u32, i: u32) -> u32 { return select((t + i * THREADS) / V4, t / V4 + i * (THREADS / V4), THREADS % V4 == 0u); }
+fn key_of_load(t: u32, i: u32) -> u32 {
+  return select((t + i * THREADS) / DEPTH4, t / DEPTH4 + i * (THREADS / DEPTH4), THREADS % DEPTH4 == 0u);
+}
+fn feature_of_load(t: u32, i: u32) -> u32 {
+  return select((t + i * THREADS) % DEPTH4, t % DEPTH4, THREADS % DEPTH4 == 0u);
+}
+fn value_of_load(t: u32, i: u32) -> u32 {
+  return select((t + i * THREADS) / V4, t / V4 + i * (THREADS / V4), THREADS % V4 == 0u);
+}
 fn column_of_load(t: u32, i: u32) -> u32 { return select((t + i * THREADS) % V4, t % V4, THREADS % V4 == 0u); }
 
 /// The first vec4 of a key in `key`. Without a ring only j0 changes from tile to tile.
@@ -79,11 +85,13 @@ fn value_row(task: Task, j0: i32, jj: u32) -> u32 {
   return task.value_base + u32(j0) * params.value_position + jj * params.value_position;
 }
 
-fn fetch_keys(task: Task, j0: i32, t: u32) {
-  unroll (i < KEY_LOADS) { ahead[i] = key[key_row(task, j0, key_of_load(t, i)) + feature_of_load(t, i)]; }
+fn fetch_keys(task: Task, j0: i32, chunk: u32, t: u32) {
+  let first = chunk * DEPTH4;
+  unroll (i < KEY_LOADS) { ahead[i] = key[key_row(task, j0, key_of_load(t, i)) + first + feature_of_load(t, i)]; }
 }
-fn fetch_values(task: Task, j0: i32, t: u32) {
-  unroll (i < VALUE_LOADS) { ahead[i] = value[value_row(task, j0, value_of_load(t, i)) + column_of_load(t, i)]; }
+fn fetch_values(task: Task, j0: i32, chunk: u32, t: u32) {
+  let first = j0 + i32(chunk * CHUNK_KEYS);
+  unroll (i < VALUE_LOADS) { ahead[i] = value[value_row(task, first, value_of_load(t, i)) + column_of_load(t, i)]; }
 }
 
 /// Puts the fetched keys into kv_tile. Numbers that are not finite become 0, and their keys are flagged.
@@ -101,19 +109,18 @@ fn place_keys(t: u32) {
   }
   unroll (i < KEY_LOADS) {
     let d4 = feature_of_load(t, i);
-    kv_tile[d4 * KEYS + (key_of_load(t, i) ^ (d4 % LANES))] = numbers_of(ahead[i], 0u);
+    kv_tile[d4 * KEYS + (key_of_load(t, i) ^ (d4 % 8u))] = numbers_of(ahead[i], 0u);
   }
 }
 
 /// Puts the fetched values into kv_tile. Numbers that are not finite become 0; poisoned_loads remembers them.
-fn place_values(t: u32) {
-  poisoned_loads = 0u;
+fn place_values(chunk: u32, t: u32) {
   var extremes = no_extremes();
   unroll (i < VALUE_LOADS) { extremes = with_extremes(extremes, ahead[i]); }
   if (CAREFUL && some_not_finite(extremes)) {
     unroll (i < VALUE_LOADS) {
       if (any_not_finite(ahead[i], 0u)) {
-        poisoned_loads |= 1u << i;
+        poisoned_loads |= 1u << (chunk * VALUE_LOADS + i);
         ahead[i] = cleaned(ahead[i]);
       }
     }
@@ -124,10 +131,12 @@ fn place_values(t: u32) {
 /// Flags the keys of the tile before whose values are not finite.
 fn flag_values(t: u32) {
   if (!CAREFUL || poisoned_loads == 0u) { return; }
-  for (var i = 0u; i < VALUE_LOADS; i++) {
-    if ((poisoned_loads & (1u << i)) != 0u) { p_tile[value_of_load(t, i)][0][0].y = FLAG; }
+  for (var n = 0u; n < VALUE_CHUNKS * VALUE_LOADS; n++) {
+    let jj = n / VALUE_LOADS * CHUNK_KEYS + value_of_load(t, n % VALUE_LOADS);
+    if ((poisoned_loads & (1u << n)) != 0u) { p_tile[jj][0][0].y = FLAG; }
   }
   p_tile[0][0][0].w = FLAG;
+  poisoned_loads = 0u;
 }
 
 /// Marks the rows that saw a key of the tile before whose value is not finite.
@@ -148,14 +157,14 @@ fn poisoned_keys() -> u32 {
   return keys;
 }
 
-fn multiply() {
-  unroll (n < R * C) { s[n] = 0.0f; }
-  for (var d4 = 0u; d4 < D4; d4++) {
+fn multiply(chunk: u32) {
+  let first4 = min(chunk, KEY_CHUNKS - 1u) * DEPTH4;
+  for (var d4 = 0u; d4 < DEPTH4; d4++) {
     var k: array<vec4<f32>, C>;
-    let first = d4 * KEYS + min(lane ^ (d4 % LANES), LANES - 1u);
+    let first = d4 * KEYS + min(lane ^ (d4 % 8u), LANES - 1u);
     unroll (c < C) { k[c] = vec4<f32>(kv_tile[first + c * LANES]); }
     unroll (r < R) {
-      let q = q_tile[d4 * ROWS + group % GROUPS * R + r];
+      let q = q_tile[(first4 + d4) * ROWS + group % GROUPS * R + r];
       unroll (c < C) {
         s[r * C + c] += q.x * k[c].x;
         s[r * C + c] += q.y * k[c].y;
@@ -267,14 +276,17 @@ fn weigh_seen() {
   }
 }
 
-fn accumulate() {
-  for (var c = 0u; c < C; c++) {
-    unroll (n < LANES) {
-      let jj = c * LANES + n;
+fn accumulate(chunk: u32) {
+  let first_key = min(chunk, VALUE_CHUNKS - 1u) * CHUNK_KEYS;
+  for (var eight = 0u; eight < CHUNK_KEYS / 8u; eight++) {
+    let first = eight * 8u;
+    let jj = first_key + first;
+    let its = select(jj % LANES, 0u, LANES == 8u);
+    unroll (n < 8) {
       var v: array<vec4<f32>, W>;
-      unroll (w < W) { v[w] = vec4<f32>(kv_tile[jj * V4 + w * LANES + lane % LANES]); }
+      unroll (w < W) { v[w] = vec4<f32>(kv_tile[(first + n) * V4 + w * LANES + lane % LANES]); }
       unroll (i < R4) {
-        let p = p_tile[n + c * LANES][place_for(n)][(i ^ n) % R4];
+        let p = p_tile[jj + n][place_for(its + n)][(i ^ n) % R4];
         unroll (w < W) {
           out[4 * i * W + w] += p.x * v[w];
           out[(4 * i + 1) * W + w] += p.y * v[w];
@@ -294,8 +306,7 @@ fn close_rows(task: Task) {
       vec4<f32>(row_weighted[4 * i], row_weighted[4 * i + 1], row_weighted[4 * i + 2], row_weighted[4 * i + 3]);
     if (lane == 0u) { q_tile[group * R4 + i] = vec4<f32>(top[4 * i], top[4 * i + 1], top[4 * i + 2], top[4 * i + 3]); }
   }
-  p_tile[lane + 2u * LANES][place_for(lane)][lane % R4].x = f32(seen_rows);
-  p_tile[lane + 2u * LANES][place_for(lane)][lane % R4].y = f32(poisoned);
+  q_tile[GROUPS * R4 + group * LANES + lane] = vec4<f32>(f32(seen_rows), f32(poisoned), 0.0f, 0.0f);
   workgroupBarrier();  // the statistics are complete
   let r = lane;        // lane r closes row r of the group
   let n = task.first_row + group * R + r;
@@ -305,7 +316,7 @@ fn close_rows(task: Task) {
     for (var its = 0u; its < LANES; its++) {
       seen_by.sum += p_tile[its][place_for(its)][((r / 4u) ^ its) % R4][r % 4u];
       seen_by.weighted += p_tile[its + LANES][place_for(its)][((r / 4u) ^ its) % R4][r % 4u];
-      let bits = vec2<u32>(p_tile[its + 2u * LANES][place_for(its)][its % R4].xy) >> vec2<u32>(r);
+      let bits = vec2<u32>(q_tile[GROUPS * R4 + group * LANES + its].xy) >> vec2<u32>(r);
       seen_by.flags |= ((bits.x & 1u) * SEEN) | ((bits.y & 1u) * POISONED);
     }
     if (i32(query_of(n)) >= task.sequence.query_length) { seen_by = nothing_seen(); }
@@ -365,17 +376,27 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
 
   let rules = has(MASK) || has(BIAS) || has(ALIBI) || has(SOFTCAP) || params.exclude_self != 0u || poisoned_queries != 0u;
   let all = keys_seen_by_all(task);
-  fetch_keys(task, task.begin, t);
+  fetch_keys(task, task.begin, 0u, t);
   for (var j0 = task.begin; j0 < task.end; j0 += i32(KEYS)) {
     flag_values(t);
+    unroll (n < R * C) { s[n] = 0.0f; }
+    unroll (once < KEYS_IN_CHUNKS) {
+      for (var chunk = 0u; chunk < KEY_CHUNKS - 1u; chunk++) {
+        place_keys(t);
+        workgroupBarrier();  // the chunk of keys is complete
+        fetch_keys(task, j0, chunk + 1u, t);
+        multiply(chunk);
+        workgroupBarrier();  // it has been read
+      }
+    }
     place_keys(t);
     workgroupBarrier();  // the keys are complete
-    fetch_values(task, j0, t);
+    fetch_values(task, j0, 0u, t);
     mark_poisoned_values();
     let keys = poisoned_keys();
     let is_whole = j0 >= all.begin && j0 + i32(KEYS) <= min(all.end, task.end);
     let short = !CAREFUL || (!rules && is_whole && !is_flag(p_tile[0][0][0].z));
-    multiply();
+    multiply(KEY_CHUNKS - 1u);
     workgroupBarrier();  // the keys and flags have been read
     if (short) {
       seen = (1u << (R * C - 1u)) * 2u - 1u;
@@ -387,10 +408,19 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
     lower();
     if (short) { weigh(); } else { weigh_seen(); }
     keep_scores();
-    place_values(t);
+    unroll (once < VALUES_IN_CHUNKS) {
+      for (var chunk = 0u; chunk < VALUE_CHUNKS - 1u; chunk++) {
+        place_values(chunk, t);
+        workgroupBarrier();  // the weights and the chunk of values are complete
+        fetch_values(task, j0, chunk + 1u, t);
+        accumulate(chunk);
+        workgroupBarrier();  // the values have been read
+      }
+    }
+    place_values(VALUE_CHUNKS - 1u, t);
     workgroupBarrier();  // the weights and values are complete
-    if (j0 + i32(KEYS) < task.end) { fetch_keys(task, j0 + i32(KEYS), t); }
-    accumulate();
+    if (j0 + i32(KEYS) < task.end) { fetch_keys(task, j0 + i32(KEYS), 0u, t); }
+    accumulate(VALUE_CHUNKS - 1u);
     workgroupBarrier();  // the weights and values have been read
   }
   flag_values(t);

@@ -1,8 +1,14 @@
-// Reads four int8 numbers of a cached key or value from a word. After a row comes the scale of its numbers; it is NaN
-// if the row was not finite when it was stored.
+// Reads four int8 numbers of a cached key or value from a word. After all rows come their scales, a word each. A scale is
+// NaN if its row was not finite when it was stored.
 
-fn key_scale(row: u32) -> u32 { return key[row + params.depth4]; }
-fn value_scale(row: u32) -> u32 { return value[row + params.value4]; }
+fn key_scale(row: u32) -> u32 {
+  let word = params.key_scales + row / params.key_position;
+  return part_of(key[word / PER], word % PER);
+}
+fn value_scale(row: u32) -> u32 {
+  let word = params.value_scales + row / params.value_position;
+  return part_of(value[word / PER], word % PER);
+}
 
 fn any_not_finite(x: stored, scale: u32) -> bool { return not_finite(scale); }
 
