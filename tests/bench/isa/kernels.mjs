@@ -69,11 +69,10 @@ function withWidth(wgsl, width) {
   return wgsl.replaceAll(/\bparams\.(depth4|value4)\b/g, `${width / 4}u`);
 }
 
-function projection({ projection: { planProjection, PROJECT_TILE, projectKernel }, shaderSource }) {
-  const kernel = planProjection
-    ? planProjection({ rows: LENGTH, columns: 64 }, { in4: 256, tile4: 16, dtype: "float32" }, false).product.kernel
-    : projectKernel;
-  const { rows, columns, depth, threads } = PROJECT_TILE ?? { rows: 32, columns: 64, depth: 16, threads: 64 };
+function projection({ projection: { planProjection, PROJECT_TILE }, shaderSource }) {
+  const matrix = { in4: 256, tile4: PROJECT_TILE.columns / 4, dtype: "float32" };
+  const { kernel } = planProjection({ rows: LENGTH, columns: 64 }, matrix, false).product;
+  const { rows, columns, depth, threads } = PROJECT_TILE;
   return {
     ...{ kind: "projection", width: undefined, tile: `${rows} × ${columns}`, threads },
     name: "projection",

@@ -51,7 +51,22 @@ export interface ProofRecord {
   readonly seconds: number;
   readonly table: readonly ProofVariant[];
   readonly speed: readonly ProofSpeed[];
-  readonly auto: { readonly state: string; readonly reason?: string };
+  readonly auto: {
+    readonly state: string;
+    readonly reason?: string;
+    readonly choices: readonly ProofChoice[];
+  };
+}
+
+/** A shape, and what `hw.plan` says of it. */
+export interface ProofChoice {
+  readonly shape: {
+    readonly numHeads: number;
+    readonly queryLength: number;
+    readonly keyLength: number;
+    readonly headDim: number;
+  };
+  readonly plan: { readonly engine: string; readonly why?: string };
 }
 
 export interface ProofProgress {

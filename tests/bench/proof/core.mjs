@@ -42,7 +42,7 @@ export async function prove({ gpu, createAttention, table, host, seconds, quick 
   if (!adapter) return { host, notRun: "there is no WebGPU adapter here" };
   const described = describeAdapter(adapter);
   const version = await versionOf(gpu, createAttention);
-  const variants = variantsOf(TILINGS, adapter.features);
+  const variants = variantsOf(TILINGS, adapter.features, { isSmall: described.software });
   const cases = casesOf(table, variants, { software: described.software, quick });
   const shapes = speedCases({ software: described.software, quick });
   const progress = new Progress(report, cases.flat().length, shapes.length * TILINGS.length);

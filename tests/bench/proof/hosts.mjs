@@ -13,8 +13,8 @@ import { CHROMIUM, openPage } from "../webgpu/chromium.mjs";
 
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
 const CORE = path.join(build, "proof/core.mjs");
-/** A host hangs that has not answered so long after its time: it may compile kernels in that. */
-const GRACE_SECONDS = 120;
+/** A host that says nothing for so long hangs. A slow machine may take minutes to compile a kernel. */
+const SILENT_SECONDS = 240;
 
 export const HOSTS = { node: proveInNode, chromium: proveInChromium };
 
@@ -32,20 +32,40 @@ export async function bundleCore() {
  * @returns the record; `{ host, notRun }` if the host cannot run here, `{ host, failure }` if it ended
  */
 export async function proveOn(name, options, report) {
-  let timer;
-  const limit = new Promise((_, reject) => {
-    const hangs = () => reject(new Error(`it did not answer within ${options.seconds + GRACE_SECONDS} s`));
-    timer = setTimeout(hangs, 1e3 * (options.seconds + GRACE_SECONDS));
-  });
+  const silence = new Silence();
   let host;
   try {
-    host = await HOSTS[name](options, report);
-    return await Promise.race([host.record, limit]);
+    host = await HOSTS[name](options, (progress) => {
+      silence.end();
+      report(progress);
+    });
+    return await Promise.race([host.record, silence.isTooLong]);
   } catch (error) {
     return { host: { name }, failure: error.message };
   } finally {
-    clearTimeout(timer);
+    silence.stop();
     await host?.close();
+  }
+}
+
+/** Rejects `isTooLong` when a host has said nothing for too long. */
+class Silence {
+  #reject;
+  #timer;
+  isTooLong = new Promise((_, reject) => (this.#reject = reject));
+
+  constructor() {
+    this.end();
+  }
+
+  end() {
+    this.stop();
+    const hangs = () => this.#reject(new Error(`it said nothing for ${SILENT_SECONDS} s`));
+    this.#timer = setTimeout(hangs, 1e3 * SILENT_SECONDS);
+  }
+
+  stop() {
+    clearTimeout(this.#timer);
   }
 }
 

@@ -91,11 +91,16 @@ function goalsMet({ case: name, group, shareOfMultiplyAdds, shareOfBandwidth, pe
   ];
 }
 
+export const shapeName = ({ numHeads, queryLength, keyLength, headDim }) =>
+  `${numHeads}×${queryLength}×${keyLength}×${headDim}`;
+
 function autoLines({ state, reason, calibration, choices }) {
-  const named = ({ numHeads, queryLength, keyLength, headDim }) => `${numHeads}×${queryLength}×${keyLength}×${headDim}`;
   return [
     `  "auto": ${state}${reason ? `, ${reason}` : ""}`,
     ...(calibration?.tiling ? [`    tiling ${calibration.tiling}, calls: ${JSON.stringify(calibration.calls)}`] : []),
-    ...choices.map(({ shape, plan }) => `    ${named(shape)}: ${plan.engine ?? JSON.stringify(plan)}`),
+    ...choices.map(({ shape, plan: { engine, milliseconds = {} } }) => {
+      const predicted = Object.entries(milliseconds).map(([name, time]) => `${name} ${digits(time)} ms`);
+      return `    ${shapeName(shape)}: ${engine}${predicted.length > 0 ? ` (predicted: ${predicted.join(", ")})` : ""}`;
+    }),
   ];
 }

@@ -3,15 +3,19 @@
 const FEATURES = ["subgroups", "shader-f16"];
 
 /**
- * @param {string[]} tilings
+ * @param {string[]} tilings - the default first
  * @param {{ has(name: string): boolean }} features - of the adapter
+ * @param {{ isSmall: boolean }} options - isSmall: only the default tiling also without the features
  * @returns {{ tiling: string, subgroups: boolean, halves: boolean }[]}
  */
-export function variantsOf(tilings, features) {
-  const choices = (name) => (features.has(name) ? [true, false] : [false]);
-  return tilings.flatMap((tiling) =>
-    choices("subgroups").flatMap((subgroups) => choices("shader-f16").map((halves) => ({ tiling, subgroups, halves }))),
-  );
+export function variantsOf(tilings, features, { isSmall }) {
+  const choices = (name, only) => (features.has(name) ? [true, false].slice(0, only ? 1 : 2) : [false]);
+  return tilings.flatMap((tiling, n) => {
+    const only = isSmall && n > 0;
+    return choices("subgroups", only).flatMap((subgroups) =>
+      choices("shader-f16", only).map((halves) => ({ tiling, subgroups, halves })),
+    );
+  });
 }
 
 export function nameOf({ tiling, subgroups, halves }) {

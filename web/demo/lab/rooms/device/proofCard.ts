@@ -1,6 +1,6 @@
-import type { ProofRecord, ProofSpeed, ProofVariant } from "../../../../../tests/bench/proof/core.mjs";
+import type { ProofChoice, ProofRecord, ProofSpeed, ProofVariant } from "../../../../../tests/bench/proof/core.mjs";
 import { documentOf } from "../../../../../tests/bench/proof/record.mjs";
-import { nameOf, verdictOf } from "../../../../../tests/bench/proof/summary.mjs";
+import { nameOf, shapeName, verdictOf } from "../../../../../tests/bench/proof/summary.mjs";
 import { Proof } from "../../engine/proof.js";
 import { button } from "../../shell/controls.js";
 import { card, element, scrollable } from "../../shell/element.js";
@@ -66,6 +66,7 @@ function resultsOf(record: ProofRecord): HTMLElement[] {
   return [
     scrollable("Cases by variant", figures("Cases by variant", ["Kernels", "Right", "Wrong"], table.map(variantRow))),
     scrollable("Speed on the GPU", figures("Speed on the GPU", ["Case", "Time", "Rate"], speed.map(speedRow))),
+    ...(auto.choices.length > 0 ? [scrollable("What auto chooses", choices(auto.choices))] : []),
     element("p", {}, `Backend “auto”: ${auto.state}${auto.reason ? `, ${auto.reason}` : ""}.`),
     element(
       "div",
@@ -74,6 +75,13 @@ function resultsOf(record: ProofRecord): HTMLElement[] {
     ),
   ];
 }
+
+const choices = (of: readonly ProofChoice[]) =>
+  figures(
+    "What auto chooses",
+    ["Heads × queries × keys × width", "“auto” gives it to"],
+    of.map(({ shape, plan: { engine } }) => [shapeName(shape), engine === "wasm" ? "WebAssembly" : "WebGPU"]),
+  );
 
 function figures(name: string, head: readonly string[], rows: readonly (readonly string[])[]): HTMLElement {
   const cell = (text: string, n: number) => (n === 0 ? element("th", { scope: "row" }, text) : element("td", {}, text));
