@@ -3,7 +3,7 @@ import type { PlacedOutput, PlacedResult } from "../attention/attentionResult.js
 import type { MergeProblem, PlacedMerge } from "../attention/mergeProblem.js";
 import type { CacheProblem } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
-import type { Eventually } from "../call/context.js";
+import type { Eventually, Recorded } from "../call/context.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
 import type { LayerProblem } from "../layer/layerProblem.js";
 import type { RotaryProblem } from "../position/rotaryProblem.js";
@@ -11,17 +11,6 @@ import type { GpuResult } from "../tensor/gpuTensor.js";
 import type { BufferTensor, CheckedTensor, Dtype, TensorData, TypedTensor } from "../tensor/tensor.js";
 import type { EngineTensor } from "./engineTensor.js";
 import type { KernelTime, Report } from "./report.js";
-
-/** A call that is recorded into the caller's encoder. */
-export interface Recorded<T> {
-  /** Whether the commands are in the encoder already. If not, something had to be compiled or opened first. */
-  readonly atOnce: boolean;
-  /**
-   * The results; they are valid when the caller has submitted. It waits only for what is new to the device. Other errors
-   * surface where a result is read.
-   */
-  readonly results: Promise<T>;
-}
 
 /** What an engine may ask of its instance. */
 export interface Owner {
