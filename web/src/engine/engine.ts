@@ -12,8 +12,6 @@ import type { BufferTensor, CheckedTensor, Dtype, TensorData, TypedTensor } from
 import type { EngineTensor } from "./engineTensor.js";
 import type { KernelTime, Report } from "./report.js";
 
-export type { Recorded } from "../call/context.js";
-
 /** What an engine may ask of its instance. */
 export interface Owner {
   /** Runs `work` when the calls that were made so far have run: at once if none is pending. */
