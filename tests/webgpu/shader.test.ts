@@ -179,7 +179,8 @@ describeOnNullGpu("Dawn's validation", () => {
     const module = device.createShaderModule({ code: shaderSource(kernel) });
     expect((await module.getCompilationInfo()).messages.map(({ message }) => message)).toEqual([]);
     // The null device has the smallest limits; the largest tiles exceed them.
-    if (kernel.constants["Q_TILE"] !== 64) await expect(pipelineOf("test", device, kernel)).resolves.toBeDefined();
+    if (kernel.constants["Q_TILE"] !== 64 && kernel.name !== "attend_whole")
+      await expect(pipelineOf("test", device, kernel)).resolves.toBeDefined();
   });
 
   const featured = kernelsForFeatures();

@@ -191,7 +191,13 @@ export class GpuCache {
   /** Tells the attention kernels where the rows are. */
   cached({ store }: Pick<Held, "store"> = this.#held): Cached {
     const { dtype, ring } = this.form;
-    return { dtype, ring, key: store.strides("key"), value: store.strides("value") };
+    return {
+      dtype,
+      ring,
+      key: store.strides("key"),
+      value: store.strides("value"),
+      firstScale: { key: store.firstScale("key"), value: store.firstScale("value") },
+    };
   }
 
   keysAndValues({ store }: Pick<Held, "store"> = this.#held): Pick<AttentionProblem, "key" | "value"> {
