@@ -99,7 +99,7 @@ describeOnNullGpu("a call that is repeated", () => {
       createBindGroup: 0,
       createComputePipelineAsync: 0,
       beginComputePass: 1,
-      dispatchWorkgroups: expect.any(Number) as number,
+      dispatchWorkgroups: counts.dispatchWorkgroups,
       writeBuffer: 1,
       submit: 1,
       waits,

@@ -1,6 +1,6 @@
 import { CallArguments } from "../call/callArguments.js";
 import { namesOf, readOptions, type OptionReader } from "../call/options.js";
-import { readGpu } from "../engine/gpuOptions.js";
+import { readGpu, type Tiling } from "../engine/gpuOptions.js";
 import { OptionError } from "../errors/errors.js";
 import { arrayKind } from "../foreign/typedArray.js";
 import { INITIAL_MEMORY, type CheckedSource, type LoadProgress, type WasmSource } from "../wasm/host.js";
@@ -43,6 +43,12 @@ export interface CreateOptions {
    * Measures the GPU time of kernels; see `kernelTimes`. Default false. It has no effect on wasm; the report says so.
    */
   readonly profile?: boolean;
+  /**
+   * The tiling of WebGPU's attention kernel. `"auto"`, the default, is `"wide"`. `"narrow"` uses fewer registers and
+   * more invocations, `"general"` the least workgroup memory. Set it to measure them, or to keep the last bits of
+   * results the same on a device.
+   */
+  readonly tiling?: "auto" | Tiling;
 }
 
 export const OPERATION = "createAttention";
@@ -57,6 +63,7 @@ const NAMES = namesOf<CreateOptions>({
   signal: true,
   onProgress: true,
   profile: true,
+  tiling: true,
 });
 
 const MOST_THREADS = 256;

@@ -59,6 +59,8 @@ export interface Cached {
   readonly key: Strides;
   readonly value: Strides;
   readonly dtype: CacheDtype;
+  /** The first word of the scales of int8 rows. */
+  readonly firstScale?: { readonly key: number; readonly value: number };
   readonly ring: Required<Ring> | undefined;
 }
 
@@ -100,7 +102,8 @@ export function recordPlanned(
 }
 
 /**
- * Places the arrays and lists the kernels. The output is float32 on the GPU. `collect` first throws if a row sees no
+ * Places the arrays and lists the kernels. The output is float32 on the GPU: the result itself if it stays there
+ * (`outputLocation`). `collect` first throws if a row sees no
  * key and the call forbids that; then it reads all other results.
  */
 export function attendOn(
@@ -109,11 +112,12 @@ export function attendOn(
   plan: AttentionPlan,
   sequences: readonly Sequence[],
   inPlace: InPlace = {},
+  outputLocation = problem.location,
 ): { readonly wide: Span | undefined; readonly collect: Deliver<Omit<PlacedResult, "output">> } {
   const arrays = placeArrays(call, problem, plan, sequences, inPlace);
   const checkRows = problem.settings.emptyRows === "throw" ? emptyRowCheck(call, problem, arrays) : undefined;
-  const { wanted, output, shape, location } = problem;
-  const wide = wanted.output ? outputRoom(call, output, outputLength(shape), plan.narrow, location) : undefined;
+  const { wanted, output, shape } = problem;
+  const wide = wanted.output ? outputRoom(call, output, outputLength(shape), plan.narrow, outputLocation) : undefined;
   if (plan.attend) attend(call, problem, arrays, plan.attend, wide);
   const collectors = { ...rowResults(call, problem, arrays), ...inspections(call, problem, arrays) };
   const collect = (result: ArrayBuffer) => {
@@ -175,6 +179,7 @@ function placeArrays(
   const key = placeFloats(call, problem, "key", plan, inPlace.cached?.key, numKvHeads, keyLength, headDim);
   const value = placeFloats(call, problem, "value", plan, inPlace.cached?.value, numKvHeads, keyLength, valueDim);
   const output = stridesOf(layout, numHeads, queryLength, valueDim);
+  const perLoad = 4 * (plan.stored.perLoad ?? 1);
   const [maskBatch, maskHead, maskQuery, maskKey] = strides4(settings.mask?.extents);
   const [biasBatch, biasHead, biasQuery, biasKey] = strides4(settings.bias?.extents);
   return {
@@ -201,12 +206,14 @@ function placeArrays(
       query_batch: query.strides.batch / 4,
       query_head: query.strides.head / 4,
       query_position: query.strides.position / 4,
-      key_batch: key.strides.batch / 4,
-      key_head: key.strides.head / 4,
-      key_position: key.strides.position / 4,
-      value_batch: value.strides.batch / 4,
-      value_head: value.strides.head / 4,
-      value_position: value.strides.position / 4,
+      key_batch: key.strides.batch / perLoad,
+      key_head: key.strides.head / perLoad,
+      key_position: key.strides.position / perLoad,
+      value_batch: value.strides.batch / perLoad,
+      value_head: value.strides.head / perLoad,
+      value_position: value.strides.position / perLoad,
+      key_scales: inPlace.cached?.firstScale?.key ?? 0,
+      value_scales: inPlace.cached?.firstScale?.value ?? 0,
       output_batch: output.batch,
       output_head: output.head,
       output_position: output.position,
@@ -295,7 +302,7 @@ function attend(
     ...arrays.params,
     row_tiles: plan.rowTiles,
     value_blocks: plan.valueBlocks,
-    block_columns: plan.tiles.valueColumns / 4,
+    block_columns: plan.tiles.valueColumns / (4 * (arrays.plan.stored.perLoad ?? 1)),
     key_parts: plan.keyParts,
     keys_per_part: plan.keysPerPart,
   };

@@ -191,25 +191,28 @@ export class GpuCache {
   /** Tells the attention kernels where the rows are. */
   cached({ store }: Pick<Held, "store"> = this.#held): Cached {
     const { dtype, ring } = this.form;
-    return { dtype, ring, key: store.strides("key"), value: store.strides("value") };
+    return {
+      dtype,
+      ring,
+      key: store.strides("key"),
+      value: store.strides("value"),
+      firstScale: { key: store.firstScale("key"), value: store.firstScale("value") },
+    };
   }
 
   keysAndValues({ store }: Pick<Held, "store"> = this.#held): Pick<AttentionProblem, "key" | "value"> {
     return { key: insideTensor("key", store.span("key")), value: insideTensor("value", store.span("value")) };
   }
 
-  /**
-   * If the cache is rotary, turns a layer's heads, [B, S, H, padded width]: keys to append, or queries if `sequences`
-   * are given.
-   */
+  /** If the cache is rotary, turns a layer's heads: keys to append, or queries if `sequences` are given. */
   turn(
     call: Call,
-    heads: Span,
+    heads: Rows,
     extents: readonly [batch: number, heads: number, length: number],
     sequences?: readonly Sequence[],
-  ): Span {
+  ): Rows {
     const first = sequences?.map(({ offset }, b) => offset + this.#origins[b]!) ?? this.#ends();
-    return this.#problem.rotary ? this.#turned(call, heads, "BSHD", extents, first) : heads;
+    return this.#problem.rotary ? this.#packedAndTurned(call, heads, extents, first) : heads;
   }
 
   rewind(operation: string, lengths: Int32Array): void {

@@ -30,7 +30,16 @@ export function storeRows(
   const numRows = form.batchSize * form.numKvHeads * numTokens;
   const workgroups = divideUp(numRows * LANES, FLAT_WORKGROUP);
   const { batch, head, position, feature } = strides;
-  const sizes = [form.numKvHeads, numTokens, width, divideUp(width, 4), numRows, places, rowBytes(form, width) / 4];
+  const sizes = [
+    form.numKvHeads,
+    numTokens,
+    width,
+    divideUp(width, 4),
+    numRows,
+    places,
+    rowBytes(form, width) / 4,
+    store.firstScale(side),
+  ];
   const ring = [form.ring?.keepFirst ?? 0, form.ring?.window ?? 0];
   const kernel = flatKernel("store_rows", {
     HALF: dtype === "float16",

@@ -157,10 +157,15 @@ export class WebgpuEngine implements Engine {
       return () => undefined;
     });
     return {
+      onGpu: true,
       get bytes() {
         return layer.bytes;
       },
       forward: (forward) => this.#call(forward.operation, (call) => layer.forward(call, forward)),
+      record: (encoder, forward) => {
+        const recorded = forEncoder(forward);
+        return this.#encode(forward.operation, encoder, (call) => layer.forward(call, recorded));
+      },
       release: () => layer.release(),
     };
   }
