@@ -284,6 +284,19 @@ describeOnGpu("tensors on the GPU", () => {
     expect(resultProblems({ output }, {}, referenceAttention(q, q, v))).toEqual({});
   });
 
+  test("backend auto computes rotaryEmbedding and mergeAttention on the GPU if a tensor lies or stays there", async () => {
+    const auto = await createAttention({ threads: 1, device });
+    const there = await auto.rotaryEmbedding(upload(q), { location: "gpu" });
+    const onCpu = await auto.rotaryEmbedding(q);
+    expect((await auto.download(there as GpuTensor<"float32">)).shape).toEqual(onCpu.shape);
+    expect(await there.data()).toEqual((await hw.rotaryEmbedding(q)).data);
+    const returns = { lse: true } as const;
+    const part = await auto.scaledDotProductAttention(there, k, v, { returns, location: "gpu" });
+    const { lse } = await auto.mergeAttention([part]);
+    expect(lse.data).toEqual(await part.lse.data());
+    auto.dispose();
+  });
+
   test("wasm refuses them, and says what can read them", async () => {
     const wasm = await createAttention({ backend: "wasm", threads: 1 });
     const reason = await thrown(wasm.scaledDotProductAttention(upload(q), k, v));

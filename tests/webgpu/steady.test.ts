@@ -150,6 +150,27 @@ describeOnNullGpu("a call that is repeated", () => {
     });
   });
 
+  test("a decoding step of 32 caches is one submit, and all is recorded before the first promise has settled", async () => {
+    const device = hw.device as GPUDevice;
+    const { x: there } = tensors;
+    const form = { numKvHeads: 2, headDim: 8, rotary: {}, ring: { window: 64 } };
+    const caches = await Promise.all(Array.from({ length: 32 }, () => hw.kvCache(form)));
+    const step = async () => {
+      const encoder = device.createCommandEncoder();
+      const recording = caches.flatMap((each) => [
+        each.encodeAppend(encoder, there, there),
+        each.encodeAttend(encoder, there, { causal: true }),
+      ]);
+      device.queue.submit([encoder.finish()]);
+      for (const recorded of await Promise.all(recording)) recorded.dispose();
+    };
+    for (const each of caches) await each.step(there, there, there, { causal: true }); // compiles
+    for (let call = 0; call < 3; ++call) await step();
+    expect(await counted.count(step)).toMatchObject({ createBuffer: 0, createBindGroup: 0, submit: 1, waits: 1 });
+    expect(caches.every(({ appended }) => appended[0] === 5 * 4)).toBe(true);
+    for (const each of caches) each.dispose();
+  });
+
   test("after prepare, encode has recorded when it returns; without prepare it records later", async () => {
     const device = await openTestDevice(nullGpu);
     const own = await createAttention({ backend: "webgpu", device });

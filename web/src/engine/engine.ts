@@ -43,6 +43,8 @@ export interface Engine {
   prepare?(problem: AttentionProblem): Eventually<void>;
   /** Records a call into a GPUCommandEncoder; only engines with a GPU can. */
   record?(encoder: object, problem: AttentionProblem): Recorded<PlacedResult>;
+  /** Waits until the GPU has computed everything. Throws the error of a call that nobody has seen. */
+  finish?(operation: string): Eventually<void>;
   /** The GPUDevice of an engine with a GPU, once it is open. */
   readonly device?: object | undefined;
   /** Copies a tensor to the GPU; only engines with a GPU can. */

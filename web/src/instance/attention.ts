@@ -79,7 +79,7 @@ export class Attention extends Disposing {
       engine,
       arguments: (operation, onGpu) => this.#arguments(operation, onGpu),
       run: (call, work, signal) => this.#run(call, work, signal),
-      record: (call, work, signal) => this.#record(call, work, signal),
+      record: (call, record, signal) => this.#record(call, record, signal),
       release: (operation, work) => this.#release(operation, work),
     };
     engine.instance = new WeakRef(this);

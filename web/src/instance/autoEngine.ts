@@ -53,6 +53,10 @@ export class AutoEngine extends WasmEngine {
     if (touchesGpu(problem)) await (await this.#gpu.load(problem.operation)).prepare(problem);
   }
 
+  async finish(operation: string): Promise<void> {
+    await this.#gpu.loaded?.finish(operation);
+  }
+
   record(encoder: object, problem: AttentionProblem): Recorded<PlacedResult> {
     checkEncoder(problem.operation, encoder);
     const { loaded } = this.#gpu;

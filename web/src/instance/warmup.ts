@@ -52,6 +52,7 @@ export async function runWarmup(engine: Engine, problem: AttentionProblem): Prom
   const { topK, ...others } = result;
   for (const tensor of [...Object.values(others), ...Object.values(topK ?? {})])
     if (tensor !== problem.output.into?.tensor && "dispose" in tensor) tensor.dispose();
+  await engine.finish?.(problem.operation);
 }
 
 /** Tensors of zeros with these sizes, in this layout. */

@@ -86,6 +86,14 @@ export class WebgpuEngine implements Engine {
     return this.#encode(problem.operation, encoder, (call) => recordAttention(call, recorded));
   }
 
+  finish(operation: string): Promise<void> {
+    return this.#run(operation, async ({ device, faults }) => {
+      const { queue } = device.gpuDevice;
+      await device.whileAlive(operation, Promise.all([queue.onSubmittedWorkDone(), faults.settled()]));
+      faults.surface();
+    });
+  }
+
   attention(problem: AttentionProblem): Promise<PlacedResult> {
     return this.#call(problem.operation, (call) => recordAttention(call, problem));
   }
