@@ -29,9 +29,7 @@ function everyKernel(): Kernel[] {
     flatKernel("turn_heads"),
     flatKernel("tokens", { HALF: false }),
     flatKernel("tokens", { HALF: true }),
-    flatKernel("pack_weight", { HALF: false, TO_HALF: false }),
-    flatKernel("pack_weight", { HALF: true, TO_HALF: false }),
-    flatKernel("pack_weight", { HALF: true, TO_HALF: true }),
+    flatKernel("pack_weight"),
     ...storingKernels(),
     ...projectingKernels(),
   ];

@@ -13,17 +13,17 @@ export interface Context {
   arguments(operation: string, onGpu?: boolean): CallArguments;
   /** Runs `work` when the call's turn comes: at once if no call is pending. */
   run<T>(call: CallArguments, work: () => Eventually<T>, signal?: AbortSignal): Promise<T>;
-  /** Records a call: before it returns if no call is pending and nothing has to be compiled, otherwise in its turn. */
-  record<T>(call: CallArguments, record: () => Recorded<T>, signal?: AbortSignal): Promise<T>;
+  /**
+   * Records a call into the caller's GPUCommandEncoder: before it returns if no call is pending and nothing has to be
+   * compiled. Then the call does not wait in the queue.
+   */
+  record<T>(call: CallArguments, work: () => Recorded<T>, signal?: AbortSignal): Promise<T>;
   /**
    * Frees something after the calls made so far have run. Does nothing if the instance was disposed: that freed
    * everything.
    */
   release(operation: string, work: () => Eventually<void>): void;
 }
-
-/** A value or a promise of one. The wasm engine answers at once, others later. */
-export type Eventually<T> = T | Promise<T>;
 
 /** A call that is recorded into the caller's encoder. */
 export interface Recorded<T> {
@@ -35,3 +35,6 @@ export interface Recorded<T> {
    */
   readonly results: Promise<T>;
 }
+
+/** A value or a promise of one. The wasm engine answers at once, others later. */
+export type Eventually<T> = T | Promise<T>;

@@ -11,4 +11,5 @@ export interface GpuModule {
 }
 
 /** An engine on the GPU, which can record its calls. */
-export type GpuEngine = Engine & Required<Pick<Engine, "prepare" | "record" | "upload" | "download" | "device">>;
+export type GpuEngine = Engine &
+  Required<Pick<Engine, "prepare" | "record" | "finish" | "upload" | "download" | "device">>;

@@ -1,11 +1,13 @@
 import type { AttentionProblem } from "../attention/attentionProblem.js";
-import type { PlacedResult } from "../attention/attentionResult.js";
-import type { Eventually } from "../call/context.js";
+import type { PlacedOutput, PlacedResult } from "../attention/attentionResult.js";
+import type { MergeProblem, PlacedMerge } from "../attention/mergeProblem.js";
+import type { Eventually, Recorded } from "../call/context.js";
 import type { GpuEngine } from "../engine/gpuModule.js";
-import type { Owner, Recorded } from "../engine/engine.js";
+import type { Owner } from "../engine/engine.js";
 import type { KernelTime } from "../engine/report.js";
+import type { RotaryProblem } from "../position/rotaryProblem.js";
 import { checkEncoder, type GpuResult } from "../tensor/gpuTensor.js";
-import type { BufferTensor, CheckedTensor, Dtype, TypedTensor } from "../tensor/tensor.js";
+import type { BufferTensor, CheckedTensor, Dtype, PlacedTensor, TypedTensor } from "../tensor/tensor.js";
 import type { WasmCore } from "../wasm/core.js";
 import { WasmEngine } from "../wasm/wasmEngine.js";
 import { Late } from "./late.js";
@@ -51,12 +53,27 @@ export class AutoEngine extends WasmEngine {
     if (touchesGpu(problem)) await (await this.#gpu.load(problem.operation)).prepare(problem);
   }
 
+  async finish(operation: string): Promise<void> {
+    await this.#gpu.loaded?.finish(operation);
+  }
+
   record(encoder: object, problem: AttentionProblem): Recorded<PlacedResult> {
     checkEncoder(problem.operation, encoder);
     const { loaded } = this.#gpu;
     if (loaded) return loaded.record(encoder, problem);
     const results = this.#gpu.load(problem.operation).then((gpu) => gpu.record(encoder, problem).results);
     return { atOnce: false, results };
+  }
+
+  override merge(problem: MergeProblem): Eventually<PlacedMerge> {
+    const tensors = [...problem.parts.flatMap(({ output, lse }) => [output, lse]), problem.output.into?.place];
+    if (!liesOnGpu(problem, tensors)) return super.merge(problem);
+    return this.#gpu.load(problem.operation).then((gpu) => gpu.merge(problem));
+  }
+
+  override rotary(problem: RotaryProblem): Eventually<PlacedOutput> {
+    if (!liesOnGpu(problem, [problem.x, problem.output.into?.place])) return super.rotary(problem);
+    return this.#gpu.load(problem.operation).then((gpu) => gpu.rotary(problem));
   }
 
   override attention(problem: AttentionProblem): Eventually<PlacedResult> {
@@ -71,8 +88,15 @@ export class AutoEngine extends WasmEngine {
   }
 }
 
+function touchesGpu({ query, key, value, settings, output, ...problem }: AttentionProblem): boolean {
+  const masks = [settings.mask?.tensor, settings.bias?.tensor];
+  return liesOnGpu(problem, [query, key, value, ...masks, output.into?.place]);
+}
+
 /** Whether a tensor of the call lies on the GPU, or a result stays there. */
-function touchesGpu({ location, query, key, value, settings, output }: AttentionProblem): boolean {
-  const tensors = [query, key, value, settings.mask?.tensor, settings.bias?.tensor, output.into?.place];
+function liesOnGpu(
+  { location }: { readonly location: "cpu" | "gpu" },
+  tensors: readonly (PlacedTensor | undefined)[],
+): boolean {
   return location === "gpu" || tensors.some((tensor) => tensor?.gpu);
 }

@@ -2,8 +2,8 @@ import { attentionProblem, OPTION_NAMES, type AttentionProblem } from "../attent
 import type { CallArguments } from "../call/callArguments.js";
 import { namesOf, readOptions } from "../call/options.js";
 import type { Engine } from "../engine/engine.js";
-import type { GpuResult } from "../tensor/gpuTensor.js";
 import { LAYOUTS, packsHeads, shapeOf, type Layout } from "../tensor/layout.js";
+import { FLOATS } from "../tensor/tensor.js";
 import { zeros } from "../tensor/zeros.js";
 
 /** Sizes of the calls that will follow. */
@@ -22,6 +22,8 @@ export interface WarmupShape {
   readonly headDim: number;
   /** Width of one head of values. Default headDim. */
   readonly valueDim?: number;
+  /** The dtype of query, key and value. Default `"float32"`. */
+  readonly dtype?: "float32" | "float16";
 }
 
 const NAMES = namesOf<WarmupShape>({
@@ -32,6 +34,7 @@ const NAMES = namesOf<WarmupShape>({
   keyLength: true,
   headDim: true,
   valueDim: true,
+  dtype: true,
 });
 
 /** Reads and checks a call of warmup, which is a call of attention with zeros. */
@@ -48,7 +51,8 @@ export async function runWarmup(engine: Engine, problem: AttentionProblem): Prom
   if (problem.location !== "gpu") return;
   const { topK, ...others } = result;
   for (const tensor of [...Object.values(others), ...Object.values(topK ?? {})])
-    if (tensor !== problem.output.into?.tensor) (tensor as unknown as GpuResult).dispose();
+    if (tensor !== problem.output.into?.tensor && "dispose" in tensor) tensor.dispose();
+  await engine.finish?.(problem.operation);
 }
 
 /** Tensors of zeros with these sizes, in this layout. */
@@ -62,8 +66,11 @@ function warmupInputs(call: CallArguments, given: unknown, layout: Layout, kvLay
   const keyLength = shape.integer("keyLength", { min: 1 }) ?? queryLength;
   const headDim = shape.requiredInteger("headDim", { min: 1 });
   const valueDim = shape.integer("valueDim", { min: 1 }) ?? headDim;
-  const tensor = (argument: string, order: Layout, heads: number, length: number, dim: number) =>
-    zeros(operation, argument, shapeOf(order, order.length, { batchSize, numHeads: heads, length, headDim: dim }));
+  const dtype = shape.oneOf("dtype", FLOATS, "float32");
+  const tensor = (argument: string, order: Layout, heads: number, length: number, dim: number) => {
+    const extents = shapeOf(order, order.length, { batchSize, numHeads: heads, length, headDim: dim });
+    return zeros(operation, argument, extents, dtype);
+  };
   return {
     query: tensor("query", layout, numHeads, queryLength, headDim),
     key: tensor("key", kvLayout, numKvHeads, keyLength, headDim),

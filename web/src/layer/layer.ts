@@ -120,16 +120,17 @@ export class Layer extends Disposing {
     const request = forwardRequest(call, this.#context.engine, this.#form, x, options);
     const record = (): Recorded<unknown> => {
       const problem: ForwardProblem = { ...request.inTurn(), location: "gpu" };
-      const recorded = layer.record!(commandEncoder, problem);
-      if (recorded.atOnce) {
-        noteTokens(problem);
-        return recorded;
-      }
-      const results = recorded.results.then((result) => {
-        noteTokens(problem);
+      const before = problem.cache?.appended;
+      const note = () => {
+        if (problem.cache?.appended !== before) noteTokens(problem);
+      };
+      const { atOnce, results } = layer.record!(commandEncoder, problem);
+      note();
+      const noted = results.then((result) => {
+        if (!atOnce) note();
         return result;
       });
-      return { atOnce: false, results };
+      return { atOnce, results: noted };
     };
     return (await this.#context.record(call, record, request.signal)) as RecordedAttention<R, Into>;
   }

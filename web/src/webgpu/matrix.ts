@@ -109,9 +109,12 @@ function packWeight(
   const workgroups = divideUp(count, FLAT_WORKGROUP);
   const strides = [linear.offset, linear.inStride, linear.outStride];
   const sizes = [inputs, outputs].flatMap((heads) => [heads.count, heads.width, padded(heads.width)]);
-  const kernel = flatKernel("pack_weight", { HALF: linear.weight.dtype === "float16", TO_HALF: toHalf });
-  call.dispatch(kernel, workgroups, {
-    0: call.numbers([...strides, ...sizes, splitPairs, matrix4, first4, columns4, count, begin, end], workgroups),
+  const halves = [Number(linear.weight.dtype === "float16"), Number(toHalf)];
+  call.dispatch(flatKernel("pack_weight"), workgroups, {
+    0: call.numbers(
+      [...strides, ...sizes, splitPairs, matrix4, first4, columns4, count, begin, end, ...halves],
+      workgroups,
+    ),
     1: span,
     2: target,
   });

@@ -94,11 +94,11 @@ export function planProjection(
     ? {
         name: "project_rows",
         weight: dtype,
-        constants: { LANES: tile4, SLICES: ROWS_THREADS / tile4, ROWS: together, HEADS: finishes },
+        constants: { LANES: tile4, SLICES: ROWS_THREADS / tile4, ROWS: together, HEADS: true },
       }
     : { name: "project", weight: dtype, constants: { ROW_THREADS, COLUMN_THREADS: tile4 / 2, HEADS: finishes } };
   const most = ROWS[tile4].at(-1)!;
-  const sum: Kernel = { name: "project_sum", constants: { LANES: tile4, ROWS: most, HEADS: finishes } };
+  const sum: Kernel = { name: "project_sum", constants: { LANES: tile4, ROWS: most, HEADS: true } };
   return {
     product: { kernel: product, workgroups: tiles * parts },
     sum: parts > 1 ? { kernel: sum, workgroups: divideUp(rows, most) * columnTiles } : undefined,

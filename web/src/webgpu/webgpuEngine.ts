@@ -1,10 +1,11 @@
+import type { Recorded } from "../call/context.js";
 import type { AttentionProblem } from "../attention/attentionProblem.js";
 import type { PlacedOutput, PlacedResult } from "../attention/attentionResult.js";
 import type { MergeProblem, PlacedMerge } from "../attention/mergeProblem.js";
 import type { CacheProblem } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
 import type { Disposing } from "../call/disposable.js";
-import type { Engine, Owner, Recorded } from "../engine/engine.js";
+import type { Engine, Owner } from "../engine/engine.js";
 import { EngineTensor } from "../engine/engineTensor.js";
 import type { AdapterReport, KernelTime } from "../engine/report.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
@@ -85,6 +86,14 @@ export class WebgpuEngine implements Engine {
     return this.#encode(problem.operation, encoder, (call) => recordAttention(call, recorded));
   }
 
+  finish(operation: string): Promise<void> {
+    return this.#run(operation, async ({ device, faults }) => {
+      const { queue } = device.gpuDevice;
+      await device.whileAlive(operation, Promise.all([queue.onSubmittedWorkDone(), faults.settled()]));
+      faults.surface();
+    });
+  }
+
   attention(problem: AttentionProblem): Promise<PlacedResult> {
     return this.#call(problem.operation, (call) => recordAttention(call, problem));
   }
@@ -118,6 +127,19 @@ export class WebgpuEngine implements Engine {
       },
       append: (problem) => this.#call(problem.operation, (call) => cache.append(call, problem)),
       attend: (problem) => this.#call(problem.operation, (call) => cache.attend(call, problem)),
+      step: (append, attend) => this.#call(append.operation, (call) => cache.step(call, append, attend)),
+      recordAppend: (encoder, problem) =>
+        this.#encode(problem.operation, encoder, (call) => {
+          const deliver = cache.append(call, problem);
+          return (mapped) => {
+            deliver(mapped);
+            return {};
+          };
+        }),
+      recordAttend: (encoder, problem) => {
+        const recorded = forEncoder(problem);
+        return this.#encode(problem.operation, encoder, (call) => cache.attend(call, recorded));
+      },
       rewind: (operation, lengths) => cache.rewind(operation, lengths),
       fork: async (operation) =>
         this.#engineCache(await this.#run(operation, (core) => Promise.resolve(cache.fork(core, operation)))),

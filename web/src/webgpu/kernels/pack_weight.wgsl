@@ -19,6 +19,8 @@ struct Shape {
   count: u32,        // vec4 to write
   begin: u32,        // the piece, as elements of the weight's array: an even number of them is before it
   end: u32,
+  half: u32,         // whether the weight is float16
+  to_half: u32,      // whether the matrix is
   grid_width: u32,
 }
 
@@ -41,8 +43,8 @@ fn element(k: u32, column: u32) -> u32 {
   let at = shape.first + (in_head * shape.in_width + in_place) * shape.in_stride +
            (out_head * shape.out_width + out_place) * shape.out_stride;
   if (at < shape.begin || at >= shape.end) { return 0u; }
-  if (!HALF) { return source[at - shape.begin]; }
-  if (TO_HALF) { return half_at(at - shape.begin); }
+  if (shape.half == 0u) { return source[at - shape.begin]; }
+  if (shape.to_half != 0u) { return half_at(at - shape.begin); }
   return wide_of(half_at(at - shape.begin));
 }
 
@@ -55,7 +57,7 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
   var bits = vec4<u32>();
   for (var c = 0u; c < 4u; c++) { bits[c] = element(k, 4u * c4 + c); }
   let at = k * shape.weight4 + shape.first4 + c4;
-  if (TO_HALF) {
+  if (shape.to_half != 0u) {
     packed[2u * at] |= bits.x | (bits.y << 16u);
     packed[2u * at + 1u] |= bits.z | (bits.w << 16u);
   } else {
