@@ -1,13 +1,16 @@
 import type { AttentionResult } from "../attention/attentionResult.js";
 import type { Eventually } from "../call/context.js";
+import type { Place } from "../tensor/place.js";
 import type { AppendProblem } from "./appendProblem.js";
 import type { AttendProblem } from "./attendProblem.js";
 import type { CacheForm } from "./cacheProblem.js";
 
 /** A cache of an engine. Its properties show a call's changes after the call has settled. */
 export interface EngineCache {
-  /** Whether the cache lies on the GPU. Then inputs and results may lie there too. */
+  /** Whether inputs and results may lie on the GPU. */
   readonly onGpu?: boolean;
+  /** The engine in whose memory it lies. */
+  readonly placement: Place;
   readonly form: CacheForm;
   /** For each batch: how many tokens were appended and not rewound. */
   readonly appended: readonly number[];

@@ -4,6 +4,7 @@ import { noteForMerge } from "../attention/mergeNotes.js";
 import { mergeProblem, type AttentionPart, type MergeOptions, type MergeResult } from "../attention/mergeProblem.js";
 import type { Returns } from "../attention/returns.js";
 import { cacheProblem, type CacheProblem, type KvCacheOptions } from "../cache/cacheProblem.js";
+import type { EngineCache } from "../cache/engineCache.js";
 import { KvCache } from "../cache/kvCache.js";
 import { CallArguments } from "../call/callArguments.js";
 import type { Context, Eventually } from "../call/context.js";
@@ -18,6 +19,7 @@ import { Layer } from "../layer/layer.js";
 import { layerProblem, type LayerOptions } from "../layer/layerProblem.js";
 import { rotaryProblem, type RotaryOptions } from "../position/rotaryProblem.js";
 import { gpuDataOf, type GpuFloats, type GpuResult, type GpuTensor, type OnGpu } from "../tensor/gpuTensor.js";
+import { PLACE_CHOICES, type PlaceChoice } from "../tensor/place.js";
 import type { Placement } from "../tensor/placement.js";
 import {
   BYTES,
@@ -52,30 +54,53 @@ const dropped =
  * before it computes. After an error the instance is still usable.
  */
 export class Attention extends Disposing {
-  /** What was chosen when the instance was made, and why. */
-  readonly report: Report;
   readonly #engine: Engine;
+  readonly #report: Report;
   readonly #queue = new Queue(this);
   readonly #context: Context;
   #disposed = false;
 
   private constructor({ engine, report }: Opened) {
     super();
-    this.report = report;
     this.#engine = engine;
+    this.#report = report;
     this.#context = {
       engine,
       arguments: (operation, onGpu) => this.#arguments(operation, onGpu),
       run: (call, work, signal) => this.#run(call, work, signal),
       release: (operation, work) => this.#release(operation, work),
     };
-    engine.instance = new WeakRef(this);
+    const self = new WeakRef(this);
+    engine.instance = self;
+    engine.inTurn = Attention.#turnsOf(self);
     dropped?.register(this, engine, this);
+  }
+
+  /**
+   * What an engine uses to run work between calls. It must not hold the instance, which otherwise could not be collected
+   * after it was dropped; so it is not made in a method, where a function holds `this`.
+   */
+  static #turnsOf(self: WeakRef<Attention>): NonNullable<Engine["inTurn"]> {
+    return async (work) => {
+      const instance = self.deref();
+      if (!instance) throw new DisposedError("createAttention: the instance was dropped");
+      instance.#assertAlive("createAttention");
+      return instance.#queue.run(work);
+    };
   }
 
   /** @internal */
   static over(engine: Opened): Attention {
     return new this(engine);
+  }
+
+  /** What was chosen, and why. With backend `"auto"` each reading shows what was measured by then. */
+  get report(): Report {
+    const { live } = this.#engine;
+    if (!live) return this.#report;
+    const { webgpuReason, ...rest } = live;
+    const { reasons } = this.#report;
+    return { ...this.#report, ...rest, reasons: { ...reasons, ...(webgpuReason && { webgpu: webgpuReason }) } };
   }
 
   /**
@@ -153,7 +178,8 @@ export class Attention extends Disposing {
   async multiHeadAttention(options: LayerOptions): Promise<Layer> {
     const call = this.#arguments("multiHeadAttention");
     const problem = layerProblem(call, options);
-    const createCache = (cache: CacheProblem) => this.#engine.createCache(cache);
+    this.#checkPlace(call.operation, problem.placement);
+    const createCache = (cache: CacheProblem) => this.#createCache(cache);
     const make = async () => new Layer(this.#context, problem, await this.#engine.createLayer(problem), createCache);
     return this.#run(call, make, problem.signal);
   }
@@ -167,19 +193,22 @@ export class Attention extends Disposing {
   async kvCache(options: KvCacheOptions): Promise<KvCache> {
     const call = this.#arguments("kvCache");
     const problem = cacheProblem(call, options);
-    return this.#run(call, async () => new KvCache(this.#context, await this.#engine.createCache(problem)));
+    this.#checkPlace(call.operation, problem.placement);
+    return this.#run(call, async () => new KvCache(this.#context, await this.#createCache(problem)));
   }
 
   /**
    * Makes a cache from the bytes that `cache.save()` returned.
    *
    * @throws OptionError with code `"CORRUPT_DATA"` if the bytes are damaged or are not a saved cache; OutOfMemoryError;
-   *   DisposedError.
+   *   UnsupportedError if this instance has no engine of the name `placement`; DisposedError.
    */
-  async loadCache(bytes: Uint8Array): Promise<KvCache> {
+  async loadCache(bytes: Uint8Array, options: Pick<KvCacheOptions, "placement"> = {}): Promise<KvCache> {
     const call = this.#arguments("loadCache");
     const saved = call.bytes("bytes", bytes, "`cache.save()` gives one.");
-    const load = async () => new KvCache(this.#context, await this.#engine.loadCache(call.operation, saved));
+    const placement = readOptions(call, options, ["placement"]).oneOf("placement", PLACE_CHOICES, "auto");
+    this.#checkPlace(call.operation, placement);
+    const load = async () => new KvCache(this.#context, await this.#engine.loadCache(call.operation, saved, placement));
     return this.#run(call, load);
   }
 
@@ -313,6 +342,22 @@ export class Attention extends Disposing {
   #arguments(operation: string, onGpu = false): CallArguments {
     this.#assertAlive(operation);
     return new CallArguments(operation, { onGpu, locate: (...array) => this.locate(...array) });
+  }
+
+  #createCache(problem: CacheProblem): Eventually<EngineCache> {
+    this.#checkPlace(problem.operation, problem.placement);
+    return this.#engine.createCache(problem);
+  }
+
+  /** Throws if a layer or a cache shall lie in an engine that this instance does not have. */
+  #checkPlace(operation: string, placement: PlaceChoice = "auto"): void {
+    const { places } = this.#engine;
+    if (placement === "auto" || places.includes(placement)) return;
+    throw new UnsupportedError(
+      `${operation}: placement must be "auto" or "${places.join('" or "')}", got "${placement}": this instance has no ` +
+        `other engine`,
+      { hint: 'createAttention with backend "auto" has both.' },
+    );
   }
 
   #withoutGpu(operation: string): UnsupportedError {

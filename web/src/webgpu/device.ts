@@ -52,6 +52,8 @@ export class Device {
   readonly adapter: AdapterReport;
   /** Whether kernels are timed. */
   readonly timed: boolean;
+  /** The tiling that calls use; undefined: the default. */
+  tiling: string | undefined;
   readonly #owned: boolean;
   /**
    * Keeps the GPU object from being collected: in Node the process crashes if it is collected while its devices are in
@@ -91,6 +93,7 @@ export class Device {
       maxBufferSize,
       together: this.#together,
       halves: this.gpuDevice.features.has("shader-f16"),
+      ...(this.tiling !== undefined && { tiling: this.tiling }),
     };
   }
 

@@ -1,10 +1,10 @@
 import type { AttentionProblem } from "../attention/attentionProblem.js";
 import type { AttentionResult } from "../attention/attentionResult.js";
-import { assertIntact } from "../call/views.js";
 import { DisposedError, OptionError } from "../errors/errors.js";
 import type { ForwardProblem } from "../layer/forwardProblem.js";
 import type { LayerProblem } from "../layer/layerProblem.js";
 import type { LinearWeights } from "../layer/layerWeights.js";
+import { withOwnWeights } from "../layer/ownWeights.js";
 import { GpuData } from "../tensor/gpuTensor.js";
 import { largestOf } from "../tensor/largest.js";
 import type { CheckedFloats } from "../tensor/tensor.js";
@@ -316,30 +316,6 @@ function project(
     ...(bias && { 3: bias }),
     4: target,
   });
-}
-
-/** The problem with copies of its weights. A device that replaces a lost one gets them, long after the call. */
-function withOwnWeights(problem: LayerProblem): LayerProblem {
-  const copies = new Map<object, CheckedFloats["data"]>(); // several roles may share one array of packed weights; it is copied once
-  const copyOf = <T extends CheckedFloats>(tensor: T): T => {
-    assertIntact(problem.operation, "a weight", tensor.data);
-    const data = copies.get(tensor.data) ?? (tensor.data as Float32Array | Uint16Array).slice();
-    copies.set(tensor.data, data);
-    return { ...tensor, data };
-  };
-  const linear = <L extends LinearWeights | undefined>(weights: L): L =>
-    weights && {
-      ...weights,
-      weight: copyOf(weights.weight),
-      bias: weights.bias && { ...weights.bias, tensor: copyOf(weights.bias.tensor) },
-    };
-  const { query, key, value, output } = problem.weights;
-  const { position } = problem;
-  return {
-    ...problem,
-    weights: { query: linear(query), key: linear(key), value: linear(value), output: linear(output) },
-    position: position.kind === "learned" ? { ...position, table: copyOf(position.table) } : position,
-  };
 }
 
 function placeLinear(

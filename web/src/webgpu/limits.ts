@@ -14,6 +14,8 @@ export interface Limits {
   readonly together?: 1 | 4 | 8;
   /** Whether kernels may compute with float16 (shader-f16). */
   readonly halves?: boolean;
+  /** The tiling of the attention kernels; absent: the default. */
+  readonly tiling?: string;
 }
 
 export const divideUp = (value: number, step: number): number => Math.ceil(value / step);

@@ -91,6 +91,11 @@ export function chooseThreadsY(rows: number, attends: boolean, limits: Limits): 
   return THREADS_Y.find(fits) ?? FEW_THREADS_Y;
 }
 
+/** The tilings of the attention kernels that a device can run, the default first. */
+export function tilingsOf(_limits: Limits): readonly string[] {
+  return ["standard"];
+}
+
 /** A kernel for an attention pass, its tile, and its rule for splitting keys. */
 interface Tile {
   readonly name: "attend" | "decode";

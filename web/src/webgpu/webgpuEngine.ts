@@ -3,8 +3,8 @@ import type { AttentionResult, FloatResult, RecordedAttention } from "../attenti
 import type { MergeProblem, MergeResult } from "../attention/mergeProblem.js";
 import type { CacheProblem } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
-import type { Engine } from "../engine/engine.js";
 import { EngineTensor } from "../engine/engineTensor.js";
+import type { GpuEngine } from "../engine/gpuModule.js";
 import type { AdapterReport, KernelTime } from "../engine/report.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
 import type { LayerProblem } from "../layer/layerProblem.js";
@@ -26,6 +26,7 @@ import { openDevice, type Device, type DeviceOptions } from "./device.js";
 import { GpuLayer } from "./layer.js";
 import { runMerge } from "./merge.js";
 import { runRotary } from "./rotary.js";
+import { tilingsOf } from "./tiles.js";
 import { download, upload } from "./transfer.js";
 
 /** Opens a device and makes an engine with it. */
@@ -34,8 +35,9 @@ export async function openWebgpu(operation: string, options: DeviceOptions): Pro
 }
 
 /** The engine that computes with WebGPU. Each operation has a file of its own. */
-export class WebgpuEngine implements Engine {
+export class WebgpuEngine implements GpuEngine {
   readonly onGpu = true;
+  readonly places = ["webgpu"] as const;
   instance: WeakRef<object> | undefined;
   readonly #options: DeviceOptions;
   #core: GpuCore;
@@ -50,6 +52,18 @@ export class WebgpuEngine implements Engine {
 
   get adapter(): AdapterReport {
     return this.#core.device.adapter;
+  }
+
+  get tilings(): readonly string[] {
+    return tilingsOf(this.#core.device.capabilities);
+  }
+
+  get tiling(): string {
+    return this.#core.device.capabilities.tiling ?? this.tilings[0]!;
+  }
+
+  set tiling(name: string) {
+    this.#core.device.tiling = name;
   }
 
   get isTimed(): boolean {
@@ -100,6 +114,7 @@ export class WebgpuEngine implements Engine {
   #engineCache(cache: GpuCache): GpuEngineCache {
     return {
       onGpu: true,
+      placement: "webgpu",
       cache,
       form: cache.form,
       get appended() {
@@ -129,6 +144,7 @@ export class WebgpuEngine implements Engine {
       }),
     );
     return {
+      placement: "webgpu",
       get bytes() {
         return layer.bytes;
       },
@@ -167,6 +183,7 @@ export class WebgpuEngine implements Engine {
 
   async #reopen(operation: string): Promise<void> {
     const core = this.#makeCore(await openDevice(operation, this.#options));
+    core.device.tiling = this.#core.device.tiling;
     if (this.#disposed) endCore(core);
     this.#core = core;
   }
