@@ -93,7 +93,10 @@ abstract class Synthetic implements Engine {
 
   createCache(problem: CacheProblem): EngineCache | Promise<EngineCache> {
     return this.answer("createCache", 0, 0, () =>
-      this.#cache(problem, Array.from({ length: problem.batchSize }, () => 0)),
+      this.#cache(
+        problem,
+        Array.from({ length: problem.batchSize }, () => 0),
+      ),
     );
   }
 

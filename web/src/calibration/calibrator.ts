@@ -11,6 +11,7 @@ import { Choice, type CallKey } from "./choice.js";
 import { difference } from "./compare.js";
 import type { CalibrationHost } from "./host.js";
 import type { Kind } from "./kind.js";
+import { engineSpeed } from "./pace.js";
 import { MAIN, MOST_TILINGS, race, raceProblem, type Outcome } from "./race.js";
 import { readRecord, recordText, type CalibrationRecord } from "./record.js";
 import { adapterName, isSoftware, type AdapterIdentity } from "./software.js";
@@ -194,14 +195,8 @@ export class Calibrator {
   }
 
   #speedOf(engine: EngineName): EngineSpeed {
-    const { start, byte, operation } = this.choice.speed(engine);
-    return {
-      startMilliseconds: 1000 * start,
-      bytesPerSecond: 1 / byte,
-      operationsPerSecond: 1 / operation,
-      basis: this.#source === undefined ? "assumed" : this.#source === "fresh" ? "measured" : "kept",
-      calls: this.choice.calls(engine),
-    };
+    const basis = this.#source === undefined ? "assumed" : this.#source === "fresh" ? "measured" : "kept";
+    return engineSpeed(this.choice.speed(engine), basis, this.choice.calls(engine));
   }
 
   #begin(widths: readonly [number, number]): void {

@@ -11,7 +11,7 @@ import { OptionError } from "../errors/errors.js";
 import type { Layout } from "../tensor/layout.js";
 import { asHalves, BYTES, elementCount, type CheckedTensor, type Dtype, type TypedTensor } from "../tensor/tensor.js";
 import type { WasmCore } from "./core.js";
-import type { Arena, Heap } from "./heap.js";
+import type { Heap, Room } from "./heap.js";
 import type { AttentionCall, LateCopy } from "./module.js";
 
 /** The enumerators of attention.h. */
@@ -59,11 +59,11 @@ export function masks({ mask, bias }: AttentionSettings): { mask?: CheckedTensor
 }
 
 /** Returns an input's address. Copies the input into the arena, now or `late`, unless it already lies in the engine. */
-export function placeInput(arena: Arena, { data, address }: CheckedTensor, late?: LateCopy[]): number {
+export function placeInput(arena: Room, { data, address }: CheckedTensor, late?: LateCopy[]): number {
   return address ?? arena.copy(data, late);
 }
 
-export function writeSettings(call: AttentionCall, arena: Arena, settings: AttentionSettings): void {
+export function writeSettings(call: AttentionCall, arena: Room, settings: AttentionSettings): void {
   if (settings.scale !== undefined) call.scale = settings.scale;
   call.softcap = settings.softcap;
   call.causal = CAUSAL[settings.causal];
@@ -83,7 +83,7 @@ export function writeSettings(call: AttentionCall, arena: Arena, settings: Atten
   }
 }
 
-export function writeRagged(call: AttentionCall, arena: Arena, ragged: Ragged): void {
+export function writeRagged(call: AttentionCall, arena: Room, ragged: Ragged): void {
   call.cuSeqLensQuery = arena.copy(ragged.query);
   call.cuSeqLensKey = arena.copy(ragged.key);
   call.numSequences = ragged.query.length - 1;
@@ -99,7 +99,7 @@ export interface ResultForm {
 }
 
 /** Makes room for the wanted results. The returned function reads them after the call. */
-export function writeWanted(call: AttentionCall, heap: Heap, arena: Arena, form: ResultForm): Collect<AttentionResult> {
+export function writeWanted(call: AttentionCall, heap: Heap, arena: Room, form: ResultForm): Collect<AttentionResult> {
   const { wanted, shape, keepRank } = form;
   const { batchSize, numHeads, queryLength, keyLength } = shape;
   const results: Partial<Record<keyof AttentionResult, Collect<unknown>>> = {};
@@ -151,7 +151,7 @@ export function writeWanted(call: AttentionCall, heap: Heap, arena: Arena, form:
 /** An absent list means all, and is a null pointer. An empty list has an address. */
 function writeSelection(
   call: AttentionCall,
-  arena: Arena,
+  arena: Room,
   result: "probs" | "scores" | "topK",
   { heads, queries }: Selection,
 ): void {
@@ -161,7 +161,7 @@ function writeSelection(
   call[`${result}NumQueries`] = queries?.length ?? 0;
 }
 
-function writeOutput(call: AttentionCall, heap: Heap, arena: Arena, form: ResultForm): Collect<FloatResult> {
+function writeOutput(call: AttentionCall, heap: Heap, arena: Room, form: ResultForm): Collect<FloatResult> {
   const placed = placeOutput(heap, arena, form.operation, form.output);
   call.output = placed.address;
   call.outputDtype = DTYPE[form.output.dtype];
@@ -171,7 +171,7 @@ function writeOutput(call: AttentionCall, heap: Heap, arena: Arena, form: Result
 /** Makes room for an output, or takes the place of `into` if that lies in the engine. */
 export function placeOutput(
   heap: Heap,
-  arena: Arena,
+  arena: Room,
   operation: string,
   { shape, dtype, half, into }: OutputForm,
 ): { readonly address: number; readonly collect: Collect<FloatResult> } {

@@ -12,7 +12,7 @@ import { outputRoom, writeOutput } from "./output.js";
 import { packRows } from "./pack.js";
 import { FEATURE, NO_PARAMS, type Params } from "./params.js";
 import { planAttention, ROW_SECTIONS, type AttendPlan, type AttentionPlan, type InspectPlan } from "./plan.js";
-import { type AttentionFacts } from "./facts.js";
+import { factsOf, type AttentionFacts } from "./facts.js";
 import { divideUp } from "./limits.js";
 import { keepOnGpu } from "./result.js";
 import { resolveSequences, SEQUENCE_WORDS, sequenceWords, type Sequence } from "./sequences.js";
@@ -152,30 +152,6 @@ function hand<D extends "float32" | "int32">(
   }
   const read = call.read(span);
   return (result) => ({ data: asArray(dtype, read(result)), shape, dtype });
-}
-
-export function factsOf(problem: AttentionProblem, sequences: readonly Sequence[]): AttentionFacts {
-  const { operation, shape, layout, kvLayout, query, key, value, settings, wanted, output, ragged } = problem;
-  return {
-    operation,
-    shape,
-    layout,
-    kvLayout,
-    dtypes: { query: query.dtype, key: key.dtype, value: value.dtype },
-    output: output.dtype,
-    mask: settings.mask !== undefined,
-    bias: settings.bias?.tensor.dtype,
-    alibi: settings.alibiSlopes !== undefined,
-    softcap: settings.softcap > 0,
-    ring: false,
-    sinks: settings.sinks !== undefined,
-    emptyRows: settings.emptyRows,
-    ragged: ragged !== undefined,
-    numSequences: sequences.length,
-    longestQuery: largestOf(sequences.map(({ numQueries }) => numQueries)),
-    longestKey: largestOf(sequences.map(({ keyLength }) => keyLength)),
-    wanted,
-  };
 }
 
 function placeArrays(
