@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { createAttention, type GpuFloats } from "headwise";
 
-import "./asBuilt.js";
+import "../web/asBuilt.js";
 import { attentionProblem, OPTION_NAMES } from "../../web/src/attention/attentionProblem.js";
 import { CallArguments } from "../../web/src/call/callArguments.js";
 import { readOptions } from "../../web/src/call/options.js";
@@ -16,31 +16,14 @@ import type { CacheProblem } from "../../web/src/cache/cacheProblem.js";
 import type { Engine } from "../../web/src/engine/engine.js";
 import type { GpuEngine } from "../../web/src/engine/gpuModule.js";
 import { layerProblem } from "../../web/src/layer/layerProblem.js";
-import { nodeHost } from "../../web/src/wasm/nodeHost.js";
+import { WasmEngine } from "../../web/src/wasm/wasmEngine.js";
+import { runProgram } from "../web/programs.js";
+import { openWasmCore } from "../web/sourceWasm.js";
 import { WatchedGpu } from "./faultyGpu.js";
 import { describeOnGpu, gpu } from "./gpu.js";
 
 const zeros = (...shape: number[]) => ({ data: new Float32Array(shape.reduce((a, b) => a * b, 1)), shape });
 const halves = (...shape: number[]) => ({ data: new Uint16Array(shape.reduce((a, b) => a * b, 1)), shape });
-const dist = (file: string) => new URL(`../../dist/${file}`, import.meta.url).href;
-
-/** wasm from the sources, which check problems with the same classes as the checks. */
-async function openWasm(): Promise<Engine> {
-  const { loadEngine } = await import("../../web/src/wasm/loader.js");
-  const { WasmEngine } = await import("../../web/src/wasm/wasmEngine.js");
-  const files = { simdGlue: dist("wasm/headwise.simd.node.js"), simdWasm: dist("wasm/headwise.simd.wasm") };
-  const options = {
-    operation: "test",
-    variant: "simd",
-    asked: "simd",
-    threads: 1,
-    source: {},
-    maximumMemory: 2 ** 28,
-  } as const;
-  const { core } = await loadEngine(nodeHost(files), { ...options, signal: undefined, onProgress: undefined });
-  return new WasmEngine(core);
-}
-
 const kindOf = (q: object, k: object, v: object, options: object) => {
   const call = new CallArguments("test");
   return attentionKind(attentionProblem(call, q, k, v, readOptions(call, options, OPTION_NAMES)));
@@ -116,7 +99,7 @@ describeOnGpu("The checks of a GPU", () => {
   let wasm: Engine;
   let webgpu: GpuEngine;
   beforeAll(async () => {
-    wasm = await openWasm();
+    wasm = new WasmEngine(await openWasmCore());
     const { openWebgpu } = await import("../../web/src/webgpu/webgpuEngine.js");
     webgpu = await openWebgpu("test", { gpu: gpu! });
   });
@@ -214,5 +197,9 @@ describeOnGpu("backend auto", () => {
     expect(watch.compiled).toBeLessThanOrEqual(6);
     expect((await call(hw)).output.data).toHaveLength(16 * 1024 * 64);
     hw.dispose();
+  });
+
+  test("does not keep a process of Node alive while it measures", async () => {
+    expect(await runProgram("calibrating")).toEqual({ state: "running" });
   });
 });

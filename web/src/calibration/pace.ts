@@ -8,13 +8,19 @@ export class Pace {
   readonly #assumed: Speed;
   #speed: Speed;
   #calls = 0;
+  #begun = false;
 
   constructor(engine: EngineName, threads: number) {
     this.#engine = engine;
     this.#assumed = this.#speed = assumedSpeed(engine, threads);
   }
 
+  /** Learns from a call. The first one compiles, so its time does not count. */
   learn(work: Work, seconds: number): void {
+    if (!this.#begun) {
+      this.#begun = true;
+      return;
+    }
     this.#speed = refined(this.#speed, loadOf(this.#engine, work), seconds, this.#assumed, this.#calls++);
   }
 
@@ -24,8 +30,18 @@ export class Pace {
 }
 
 /** A speed as the report shows it. */
-export function engineSpeed({ start, byte, operation }: Speed, basis: EngineSpeed["basis"], calls: number): EngineSpeed {
-  return { startMilliseconds: 1000 * start, bytesPerSecond: 1 / byte, operationsPerSecond: 1 / operation, basis, calls };
+export function engineSpeed(
+  { start, byte, operation }: Speed,
+  basis: EngineSpeed["basis"],
+  calls: number,
+): EngineSpeed {
+  return {
+    startMilliseconds: 1000 * start,
+    bytesPerSecond: 1 / byte,
+    operationsPerSecond: 1 / operation,
+    basis,
+    calls,
+  };
 }
 
 /** The speed of a report. */

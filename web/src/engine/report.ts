@@ -101,6 +101,8 @@ export interface Report {
   readonly variant: "simd" | "relaxed" | "wgsl";
   /** Number of CPU threads that compute; 0 if WebGPU is the only engine. */
   readonly threads: number;
+  /** Most bytes that the memory of wasm may grow to; absent if WebGPU is the only engine. */
+  readonly maximumMemory?: number;
   /** The GPU adapter in use, its features and limits. */
   readonly adapter?: AdapterReport;
   /**

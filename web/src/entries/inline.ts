@@ -16,7 +16,7 @@ export * from "./exports.js";
 /** Options of `createAttention`, without the options for files, threads and GPUs that this entry does not have. */
 export interface CreateOptions extends Omit<
   AllOptions,
-  "backend" | "device" | "gpu" | "wasm" | "onProgress" | "profile"
+  "backend" | "device" | "gpu" | "calibrate" | "wasm" | "onProgress" | "profile"
 > {
   /** This entry always computes with `"wasm"`. */
   readonly backend?: "auto" | "wasm";
@@ -28,7 +28,13 @@ export interface CreateOptions extends Omit<
 }
 
 const NO_GPU = "headwise/inline has no WebGPU";
-const ABSENT = { device: NO_GPU, gpu: NO_GPU, profile: NO_GPU, onProgress: "headwise/inline loads no file" };
+const ABSENT = {
+  device: NO_GPU,
+  gpu: NO_GPU,
+  calibrate: NO_GPU,
+  profile: NO_GPU,
+  onProgress: "headwise/inline loads no file",
+};
 
 /**
  * Makes an instance and starts its engine.

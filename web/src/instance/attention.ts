@@ -6,6 +6,8 @@ import type { Returns } from "../attention/returns.js";
 import { cacheProblem, type CacheProblem, type KvCacheOptions } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
 import { KvCache } from "../cache/kvCache.js";
+import { Pace } from "../calibration/pace.js";
+import { attentionWork } from "../calibration/work.js";
 import { CallArguments } from "../call/callArguments.js";
 import type { Context, Eventually } from "../call/context.js";
 import { Disposing } from "../call/disposable.js";
@@ -29,6 +31,9 @@ import {
   type Tensor,
   type TypedTensor,
 } from "../tensor/tensor.js";
+import { planCall, type CallPlan } from "./callPlan.js";
+import { Outline, OutlineArguments } from "./outline.js";
+import { touchesGpu } from "./tensors.js";
 import { runWarmup, warmupProblem, type WarmupShape } from "./warmup.js";
 
 /** Options of a call. `R` is the type of `returns`, `Into` the type of `into`. */
@@ -56,6 +61,8 @@ const dropped =
 export class Attention extends Disposing {
   readonly #engine: Engine;
   readonly #report: Report;
+  /** The speed of the only engine, for plans. */
+  readonly #pace: Pace;
   readonly #queue = new Queue(this);
   readonly #context: Context;
   #disposed = false;
@@ -64,6 +71,7 @@ export class Attention extends Disposing {
     super();
     this.#engine = engine;
     this.#report = report;
+    this.#pace = new Pace(report.backend, report.threads);
     this.#context = {
       engine,
       arguments: (operation, onGpu) => this.#arguments(operation, onGpu),
@@ -131,7 +139,9 @@ export class Attention extends Disposing {
     const call = this.#arguments("scaledDotProductAttention", this.#engine.onGpu);
     const problem = attentionProblem(call, query, key, value, readOptions(call, options, OPTION_NAMES));
     const compute = async () => {
+      const begin = performance.now();
       const result = await this.#engine.attention(problem);
+      if (!touchesGpu(problem)) this.#pace.learn(attentionWork(problem), (performance.now() - begin) / 1000);
       noteForMerge(result, problem.settings);
       return result;
     };
@@ -243,6 +253,25 @@ export class Attention extends Disposing {
   }
 
   /**
+   * What a call of scaledDotProductAttention with float32 inputs of this shape would cost, before it is made: bytes of
+   * memory by purpose, the predicted time on each engine, the engine that would compute it now and why, and the longest
+   * sequence that fits. Nothing is computed or allocated, so the shape may be larger than any memory.
+   *
+   * @throws ShapeError, OptionError or UnsupportedError as the call would; DisposedError.
+   */
+  plan(shape: WarmupShape, options: AttentionOptions = {}): CallPlan {
+    this.#assertAlive("plan");
+    const call = new OutlineArguments("plan", this.#placement(this.#engine.onGpu));
+    const problem = warmupProblem(call, shape, options, (_, extents) => new Outline(extents, "float32"));
+    const { report } = this;
+    const { engines, state } = report.calibration;
+    const isOff = state === "off";
+    const speeds = isOff ? { [report.backend]: this.#pace.speed } : engines;
+    const places = isOff && problem.location === "cpu" ? [report.backend] : this.#engine.places;
+    return planCall(problem, { report, places, speeds });
+  }
+
+  /**
    * The GPUDevice of this instance: the caller's own, or the one that headwise opened. undefined for an instance without a
    * GPU, and for backend `"auto"` until a call has opened the GPU (`upload` does). After a lost device it is another one.
    */
@@ -341,7 +370,11 @@ export class Attention extends Disposing {
   /** Makes the reader of a new call's arguments. */
   #arguments(operation: string, onGpu = false): CallArguments {
     this.#assertAlive(operation);
-    return new CallArguments(operation, { onGpu, locate: (...array) => this.locate(...array) });
+    return new CallArguments(operation, this.#placement(onGpu));
+  }
+
+  #placement(onGpu = false): Placement {
+    return { onGpu, locate: (...array) => this.locate(...array) };
   }
 
   #createCache(problem: CacheProblem): Eventually<EngineCache> {

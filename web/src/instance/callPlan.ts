@@ -129,7 +129,10 @@ function chosen(
   const [only] = places as [EngineName];
   if (places.length === 1) return { engine: only, why: `The instance has only ${only}.${noRoom(plans[only])}` };
   if (report.calibration.state !== "ready" || !webgpu || !wasm)
-    return { engine: "wasm", why: `WebGPU is not used: ${report.reasons.webgpu ?? "it was not measured"}.${noRoom(wasm)}` };
+    return {
+      engine: "wasm",
+      why: `WebGPU is not used: ${report.reasons.webgpu ?? "it was not measured"}.${noRoom(wasm)}`,
+    };
   if (webgpu.refusal) return { engine: "wasm", why: `The GPU cannot compute it: ${webgpu.refusal}.${noRoom(wasm)}` };
   const [onCpu, onGpu] = [wasm.milliseconds ?? Infinity, webgpu.milliseconds ?? Infinity];
   const engine = onGpu < onCpu ? "webgpu" : "wasm";

@@ -10,7 +10,10 @@ const MOST = 2 ** 24;
  * The longest sequence for which a call fits: the number of keys, and of queries too if there are as many. Masks and biases
  * grow with it. undefined for a ragged batch, whose sequences differ; 0 if not even one token fits.
  */
-export function longestFitting(problem: AttentionProblem, fits: (longer: AttentionProblem) => boolean): number | undefined {
+export function longestFitting(
+  problem: AttentionProblem,
+  fits: (longer: AttentionProblem) => boolean,
+): number | undefined {
   if (problem.ragged) return undefined;
   const fitsAt = (length: number) => fits(lengthened(problem, length));
   if (!fitsAt(1)) return 0;

@@ -44,7 +44,9 @@ export async function openEngine(
     ...(wanted.profile && { profile: "only WebGPU with timestamp-query times its kernels" }),
   };
   const { threads: number } = core.native;
-  const report = { version, backend: "wasm", variant, threads: number, reasons, calibration: NO_CALIBRATION } as const;
+  const { maximumMemory } = wanted;
+  const chosen = { version, backend: "wasm", variant, threads: number, maximumMemory } as const;
+  const report = { ...chosen, reasons, calibration: NO_CALIBRATION };
   if (wanted.backend === "wasm" || !host.loadGpu) return { engine: new WasmEngine(core), report };
   const openGpu = async (later: string) => (await loadGpu(later, host)).openWebgpu(later, wanted);
   const calibrating = calibratingOf(wanted, `${version} ${variant} ${number}`, number, onReport);

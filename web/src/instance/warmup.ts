@@ -34,11 +34,20 @@ const NAMES = namesOf<WarmupShape>({
   valueDim: true,
 });
 
-/** Reads and checks a call of warmup, which is a call of attention with zeros. */
-export function warmupProblem(call: CallArguments, shape: unknown, given: unknown): AttentionProblem {
+/** Makes an input of this shape. */
+type MakeInput = (argument: string, shape: readonly number[]) => unknown;
+
+/** Reads and checks a call of warmup, which is a call of attention with zeros. `make` makes other inputs than zeros. */
+export function warmupProblem(
+  call: CallArguments,
+  shape: unknown,
+  given: unknown,
+  make: MakeInput = (argument, extents) => zeros(call.operation, argument, extents),
+): AttentionProblem {
   const options = readOptions(call, given, OPTION_NAMES);
   const layout = options.oneOf("layout", LAYOUTS, "BHSD");
-  const { query, key, value, heads } = warmupInputs(call, shape, layout, options.oneOf("kvLayout", LAYOUTS, layout));
+  const kvLayout = options.oneOf("kvLayout", LAYOUTS, layout);
+  const { query, key, value, heads } = warmupInputs(call, shape, layout, kvLayout, make);
   return attentionProblem(call, query, key, value, options.withDefaults(heads));
 }
 
@@ -52,8 +61,7 @@ export async function runWarmup(engine: Engine, problem: AttentionProblem): Prom
 }
 
 /** Tensors of zeros with these sizes, in this layout. */
-function warmupInputs(call: CallArguments, given: unknown, layout: Layout, kvLayout: Layout) {
-  const { operation } = call;
+function warmupInputs(call: CallArguments, given: unknown, layout: Layout, kvLayout: Layout, make: MakeInput) {
   const shape = readOptions(call, given, NAMES, "shape");
   const batchSize = shape.integer("batchSize", { min: 1 }) ?? 1;
   const numHeads = shape.requiredInteger("numHeads", { min: 1 });
@@ -63,7 +71,7 @@ function warmupInputs(call: CallArguments, given: unknown, layout: Layout, kvLay
   const headDim = shape.requiredInteger("headDim", { min: 1 });
   const valueDim = shape.integer("valueDim", { min: 1 }) ?? headDim;
   const tensor = (argument: string, order: Layout, heads: number, length: number, dim: number) =>
-    zeros(operation, argument, shapeOf(order, order.length, { batchSize, numHeads: heads, length, headDim: dim }));
+    make(argument, shapeOf(order, order.length, { batchSize, numHeads: heads, length, headDim: dim }));
   return {
     query: tensor("query", layout, numHeads, queryLength, headDim),
     key: tensor("key", kvLayout, numKvHeads, keyLength, headDim),

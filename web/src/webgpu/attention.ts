@@ -4,7 +4,6 @@ import type { AttentionShape } from "../attention/attentionShape.js";
 import { selectedExtents, type Selection } from "../attention/returns.js";
 import type { CacheDtype, Ring } from "../cache/cacheProblem.js";
 import { EmptyRowError, OptionError, type RowIndex } from "../errors/errors.js";
-import { largestOf } from "../tensor/largest.js";
 import type { CheckedFloats, TypedTensor } from "../tensor/tensor.js";
 import { asArray, recordCall, runCall, type Call, type Span } from "./call.js";
 import type { GpuCore } from "./core.js";
