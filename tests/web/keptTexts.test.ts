@@ -21,10 +21,10 @@ afterEach(() => {
 describe("what is kept between visits", () => {
   test("lies in the Cache API of a page or a worker, under an address that is never requested", async () => {
     const texts = new Map<string, string>();
-    globals.location = {};
+    globals.location = { origin: "https://page.test" };
     globals.caches = cachesIn(texts);
     await keptTexts().write("a|b c", "text");
-    expect([...texts]).toEqual([["https://headwise.invalid/calibration/a%7Cb%20c", "text"]]);
+    expect([...texts]).toEqual([["https://page.test/headwise-calibration/a%7Cb%20c", "text"]]);
     expect(await keptTexts().read("a|b c")).toBe("text");
     expect(await keptTexts().read("other")).toBeUndefined();
   });
@@ -35,7 +35,7 @@ describe("what is kept between visits", () => {
   });
 
   test("is only kept for the process if the page has no origin, whose storage throws when it is read", async () => {
-    globals.location = {};
+    globals.location = { origin: "https://page.test" };
     Object.defineProperty(globals, "caches", {
       configurable: true,
       get: () => {

@@ -52,6 +52,18 @@ const dropped =
     : undefined;
 
 /**
+ * What an engine uses to run work between calls. It must not hold the instance, which otherwise could not be collected after
+ * it was dropped; so it is not made in a method, where a function holds `this`.
+ */
+function turnsOf(self: WeakRef<Attention>): NonNullable<Engine["inTurn"]> {
+  return async (work) => {
+    const instance = self.deref();
+    if (!instance) throw new DisposedError("createAttention: the instance was dropped");
+    return instance.between(work);
+  };
+}
+
+/**
  * An instance: it computes attention, and makes layers, caches and tensors. `createAttention` makes one.
  *
  * Calls may overlap. They run one after another, in the order in which they were made. `signal` aborts a call that
@@ -80,21 +92,8 @@ export class Attention extends Disposing {
     };
     const self = new WeakRef(this);
     engine.instance = self;
-    engine.inTurn = Attention.#turnsOf(self);
+    engine.inTurn = turnsOf(self);
     dropped?.register(this, engine, this);
-  }
-
-  /**
-   * What an engine uses to run work between calls. It must not hold the instance, which otherwise could not be collected
-   * after it was dropped; so it is not made in a method, where a function holds `this`.
-   */
-  static #turnsOf(self: WeakRef<Attention>): NonNullable<Engine["inTurn"]> {
-    return async (work) => {
-      const instance = self.deref();
-      if (!instance) throw new DisposedError("createAttention: the instance was dropped");
-      instance.#assertAlive("createAttention");
-      return instance.#queue.run(work);
-    };
   }
 
   /** @internal */
@@ -359,6 +358,12 @@ export class Attention extends Disposing {
     this.#disposed = true;
     dropped?.unregister(this);
     this.#engine.dispose();
+  }
+
+  /** @internal Runs work of the engine between two calls. */
+  between<T>(work: () => Eventually<T>): Promise<T> {
+    this.#assertAlive("createAttention");
+    return this.#queue.run(work);
   }
 
   /** @internal As `Placement` has it; `headwise/onnx` reads its inputs by it. */

@@ -1,8 +1,8 @@
 import type { Store } from "../calibration/host.js";
 
-/** The name of our cache, and the start of the addresses in it. They are names only; nothing is requested. */
+/** The name of our cache, and the folder of the addresses in it. They are names only; nothing is requested. */
 const NAME = "headwise";
-const ADDRESS = "https://headwise.invalid/calibration/";
+const FOLDER = "headwise-calibration";
 
 /** For this process only, where there is no storage: Node. */
 const inMemory = new Map<string, string>();
@@ -18,24 +18,25 @@ export function keptTexts(): Store {
       read: (key) => Promise.resolve(inMemory.get(key)),
       write: (key, text) => Promise.resolve(void inMemory.set(key, text)),
     };
-  const addressOf = (key: string) => ADDRESS + encodeURIComponent(key);
+  const { caches, origin } = storage;
+  const addressOf = (key: string) => `${origin}/${FOLDER}/${encodeURIComponent(key)}`;
   return {
     async read(key) {
-      const response = await (await storage.open(NAME)).match(addressOf(key));
+      const response = await (await caches.open(NAME)).match(addressOf(key));
       return response?.text();
     },
     async write(key, text) {
-      const cache = await storage.open(NAME);
+      const cache = await caches.open(NAME);
       await cache.put(addressOf(key), new Response(text, { headers: { "Content-Type": "application/json" } }));
     },
   };
 }
 
 /** The Cache API of a page or a worker. Pages without an origin throw when it is read. */
-function storageOfThisRealm(): CacheStorage | undefined {
+function storageOfThisRealm(): { readonly caches: CacheStorage; readonly origin: string } | undefined {
   try {
-    const { caches, location } = globalThis as { readonly caches?: CacheStorage; readonly location?: object };
-    return location && caches;
+    const { caches, location } = globalThis as Partial<Pick<typeof globalThis, "caches" | "location">>;
+    return caches && location && { caches, origin: location.origin };
   } catch {
     return undefined;
   }
