@@ -13,6 +13,7 @@ import { BUSY, compare, comparisonLines } from "./compare.mjs";
 import { openEngine } from "./engines.mjs";
 import { CASES, isChosen } from "./harness/cases.mjs";
 import { buildPrograms } from "./programs/build.mjs";
+import { printIsa } from "./isa/isa.mjs";
 import { header, LEGEND, line, means, remarks } from "./table.mjs";
 import { describe, targetsOf, timesTargets } from "./targets.mjs";
 import { timeHeader, timeLine } from "./times/table.mjs";
@@ -31,6 +32,8 @@ const USAGE = `npm run bench -- [options]
   --node MAJOR      20, 22 or 24, default this Node
   --browser         headless Chromium instead of Node
   --backend webgpu  WebGPU in headless Chromium, beside ort and tfjs on WebGPU; see webgpu/
+  --isa             what AMD's compiler makes of the kernels, without a GPU and without measuring;
+                    with --filter NAME, and --verbose for the loops; see isa/
   --save FILE       writes everything that was measured, with its spread, as JSON
   --against FILE    compares with what --save wrote before: now/before, case by case
   --verbose         says how peers computed a case, and why not`;
@@ -46,7 +49,7 @@ function readOptions() {
     options: {
       ...{ filter: { ...text, default: "" }, threads: text, variant: text, peers: text },
       ...{ rounds: { ...text, default: "7" }, node: text, browser: flag, backend: { ...text, default: "wasm" } },
-      ...{ save: text, against: text, verbose: flag, help: flag },
+      ...{ save: text, against: text, verbose: flag, isa: flag, help: flag },
     },
   });
   if (values.help) return undefined;
@@ -191,8 +194,9 @@ async function measureAndCompare(options) {
 
 try {
   const options = readOptions();
-  if (options) await measureAndCompare(options);
-  else console.log(USAGE);
+  if (!options) console.log(USAGE);
+  else if (!options.isa) await measureAndCompare(options);
+  else if (!(await printIsa(options))) process.exitCode = 1;
 } catch (error) {
   say(error.message);
   process.exitCode = 1;

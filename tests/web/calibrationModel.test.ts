@@ -81,7 +81,7 @@ describe("the work of a call", () => {
       multiplyAdds: 2 * 3 * 5 * (7 + 11),
       tiles: 2,
     });
-    const inEngine: AttentionProblem = { ...problem, key: { ...problem.key, address: 64 } };
+    const inEngine = { ...problem, key: { ...problem.key, address: 64 } } as AttentionProblem;
     expect(attentionWork(problem).moved - attentionWork(inEngine).moved).toBe(4 * 2 * 5 * 7);
   });
 });

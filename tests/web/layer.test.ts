@@ -18,6 +18,8 @@ import { randomTensor } from "./randomTensor.js";
 import { exactRow, referenceLayer, type Bounded, type ReferenceLayer } from "./referenceLayer.js";
 
 type Floats = TypedTensor<"float32">;
+/** Options of a call whose results come to the CPU. */
+type CpuOptions = Omit<ForwardOptions, "location">;
 
 /** Weights scaled so that the products keep the size of x. */
 const weight = (seed: number, rows: number, columns: number): Floats =>
@@ -86,7 +88,7 @@ describe.each(variants)("multiHeadAttention, variant %s", (variant) => {
   });
 
   /** Makes a layer, calls it once, disposes it and returns the result. */
-  const run = async (options: LayerOptions, x: Floats, given: ForwardOptions = {}, engine = hw) => {
+  const run = async (options: LayerOptions, x: Floats, given: CpuOptions = {}, engine = hw) => {
     const layer = await engine.multiHeadAttention(options);
     try {
       return await layer.forward(x, given);
@@ -630,7 +632,7 @@ describe.each(variants)("multiHeadAttention, variant %s", (variant) => {
 
     test("appendLengths are the lengths of x, where the call says nothing of its queries", async () => {
       const x = randomTensor(1, [2, 3, 24]);
-      const forward = async (given: ForwardOptions) => {
+      const forward = async (given: CpuOptions) => {
         using cache = await freshCache(2);
         await layer.forward(randomTensor(2, [2, 4, 24]), { cache });
         const { output } = await layer.forward(x, { cache, ...given });
@@ -654,7 +656,7 @@ describe.each(variants)("multiHeadAttention, variant %s", (variant) => {
         weights,
       } as unknown as LayerOptions);
       const [x, key] = [randomTensor(1, [2, 3, 24]), randomTensor(2, [2, 3, 24])];
-      const forward = async (given: ForwardOptions) => {
+      const forward = async (given: CpuOptions) => {
         using cache = await freshCache(2);
         return plain.forward(x, { key, cache, appendLengths: [3, 1], causal: true, ...given });
       };

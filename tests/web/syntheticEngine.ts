@@ -20,7 +20,6 @@ import { AutoEngine } from "../../web/src/instance/autoEngine.js";
 import type { EngineLayer } from "../../web/src/layer/engineLayer.js";
 import type { ForwardProblem } from "../../web/src/layer/forwardProblem.js";
 import type { LayerProblem } from "../../web/src/layer/layerProblem.js";
-import { gpuDataOf } from "../../web/src/tensor/gpuTensor.js";
 import { secondsOf, type SyntheticEngine } from "./syntheticDevice.js";
 
 export class Clock {
@@ -164,8 +163,7 @@ abstract class Synthetic implements Engine {
 function resultOf(shape: readonly number[], off: number, problem: unknown): AttentionResult {
   const length = shape.reduce((size, extent) => size * extent, 1);
   const { query, x } = problem as { query?: { data: Float32Array }; x?: { data: Float32Array } };
-  const data = (query ?? x)!.data;
-  const first = gpuDataOf({ data }) ? 0 : data[0]!;
+  const first = (query ?? x)!.data[0]!;
   return { output: { data: new Float32Array(length).fill(first / 2 + off), shape: [...shape], dtype: "float32" } };
 }
 
@@ -216,7 +214,8 @@ export class SyntheticGpu extends Synthetic implements GpuEngine {
   }
 
   readonly device = {};
-  encode = jest.fn<GpuEngine["encode"]>();
+  prepare = jest.fn<GpuEngine["prepare"]>();
+  record = jest.fn<GpuEngine["record"]>();
   upload = jest.fn() as unknown as GpuEngine["upload"];
   download = jest.fn() as unknown as GpuEngine["download"];
 }

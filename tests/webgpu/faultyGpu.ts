@@ -1,10 +1,10 @@
 // Changes WebGPU's own classes for a while: devices that are lost at a chosen moment, that run out of memory, and that
 // are watched.
 
-type Method = (this: unknown, ...parameters: unknown[]) => unknown;
+export type Method = (this: unknown, ...parameters: unknown[]) => unknown;
 
 /** Replaces a method of a WebGPU class. Returns a function that restores it. */
-function replace(prototype: object, name: string, make: (original: Method) => Method): () => void {
+export function replace(prototype: object, name: string, make: (original: Method) => Method): () => void {
   const methods = prototype as Record<string, Method>;
   const original = methods[name]!;
   methods[name] = make(original);
@@ -13,11 +13,11 @@ function replace(prototype: object, name: string, make: (original: Method) => Me
   };
 }
 
-const prototypeOf = (name: string): object =>
+export const prototypeOf = (name: string): object =>
   (globalThis as unknown as Record<string, { readonly prototype: object }>)[name]!.prototype;
 
 /** The asynchronous steps of a device. */
-const STEPS = [
+export const STEPS = [
   ["GPUDevice", "popErrorScope"],
   ["GPUDevice", "createComputePipelineAsync"],
   ["GPUShaderModule", "getCompilationInfo"],

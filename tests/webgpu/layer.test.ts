@@ -5,14 +5,20 @@ import {
   type ForwardOptions,
   type KvCacheOptions,
   type LayerOptions,
+  type LayerWeights,
   type Tensor,
+  type TypedTensor,
 } from "headwise";
 import { setFloat16 } from "@petamoriken/float16";
 
 import { differences, valuesOf } from "../web/close.js";
 import { randomTensor } from "../web/randomTensor.js";
-import { exactRow, referenceLayer } from "../web/referenceLayer.js";
+import type { Expected } from "../web/reference.js";
+import { exactRow, referenceLayer, type ReferenceLayer } from "../web/referenceLayer.js";
 import { bothEngines, describeOnGpu } from "./gpu.js";
+
+/** Options of a call whose results come to the CPU. */
+type CpuOptions = Omit<ForwardOptions, "location">;
 
 const weight = (seed: number, rows: number, columns: number) =>
   randomTensor(seed, [rows, columns], Math.sqrt(3 / rows));
@@ -36,11 +42,25 @@ const SHARE = 5e-6;
 describeOnGpu("multiHeadAttention on WebGPU", () => {
   const engines = bothEngines();
 
-  const run = async (hw: Attention, options: LayerOptions, x: Tensor<"float32" | "float16">, given: ForwardOptions) => {
+  const run = async (hw: Attention, options: LayerOptions, x: Tensor<"float32" | "float16">, given: CpuOptions) => {
     const layer = await hw.multiHeadAttention(options);
     const result = await layer.forward(x, given);
     layer.dispose();
     return result;
+  };
+
+  const expectSameAsWasm = async (options: LayerOptions, input: Tensor<"float32" | "float16">, given: CpuOptions) => {
+    const actual = await run(engines.onGpu, options, input, given);
+    const expected = await run(engines.onCpu, options, input, given);
+    expect(Object.keys(actual).sort()).toEqual(Object.keys(expected).sort());
+    for (const [name, tensor] of Object.entries(expected) as [keyof typeof expected, Tensor][]) {
+      const values = Float64Array.from(valuesOf(tensor));
+      const largest = Math.max(...values.map(Math.abs));
+      const ulp = tensor.dtype === "float16" ? 2 ** -10 : 0;
+      const tolerance = values.map((value) => SHARE * largest + ulp * Math.abs(value));
+      expect([name, differences(actual[name] as Tensor, { values, tolerance })]).toEqual([name, []]);
+      expect((actual[name] as Tensor).shape).toEqual(tensor.shape);
+    }
   };
 
   test("the formula holds", async () => {
@@ -48,24 +68,14 @@ describeOnGpu("multiHeadAttention on WebGPU", () => {
     const x = randomTensor(9, [2, 7, 24]);
     const { output } = await run(engines.onGpu, { inputDim: 24, outputDim: 10, numHeads: 3, weights }, x, {});
     expect(output.shape).toEqual([2, 7, 10]);
-    const rows = [0, 1].flatMap((b) => {
-      const tokens = Array.from({ length: 7 }, (_, s) =>
-        exactRow(x.data.subarray((b * 7 + s) * 24, (b * 7 + s + 1) * 24)),
-      );
-      return referenceLayer({ numHeads: 3, ...weights }, tokens).flat();
-    });
-    const expected = {
-      values: Float64Array.from(rows, ({ value }) => value),
-      tolerance: Float64Array.from(rows, ({ error }) => error),
-    };
-    expect(differences(output, expected)).toEqual([]);
+    expect(differences(output, formulaOf({ numHeads: 3, ...weights }, x))).toEqual([]);
   });
 
   const x = randomTensor(9, [2, 40, 24]);
   const columns = randomTensor(9, [2, 24, 40]);
   const halves = { data: toHalves(x.data), shape: x.shape };
   const odd = { Wq: weight(1, 24, 21), Wk: weight(2, 20, 7), Wv: weight(3, 30, 5) };
-  const cases: [string, LayerOptions, Tensor<"float32" | "float16">, ForwardOptions][] = [
+  const cases: [string, LayerOptions, Tensor<"float32" | "float16">, CpuOptions][] = [
     ["masks and every statistic", { inputDim: 24, numHeads: 3, weights: square(24) }, x, { causal: true, window: { left: 20 }, returns: { probs: true, lse: true, entropy: true } }],
     ["padding and its lengths", { inputDim: 24, numHeads: 3, weights: square(24) }, x, { keyLengths: [40, 11], queryLengths: [40, 11], causal: true }],
     ["widths of their own, no output projection", { inputDim: 24, keyInputDim: 20, valueInputDim: 30, modelDim: 21, valueHeadDim: 5, numHeads: 3, numKvHeads: 1, outputProjection: false, weights: odd }, x, { key: randomTensor(10, [2, 13, 20]), value: randomTensor(11, [2, 13, 30]) }],
@@ -78,17 +88,95 @@ describeOnGpu("multiHeadAttention on WebGPU", () => {
   ]; // prettier-ignore
 
   test.each(cases)("%s agree with wasm", async (_, options, input, given) => {
-    const actual = await run(engines.onGpu, options, input, given);
-    const expected = await run(engines.onCpu, options, input, given);
-    expect(Object.keys(actual).sort()).toEqual(Object.keys(expected).sort());
-    for (const [name, tensor] of Object.entries(expected) as [keyof typeof expected, Tensor][]) {
-      const values = Float64Array.from(valuesOf(tensor));
-      const largest = Math.max(...values.map(Math.abs));
-      const ulp = tensor.dtype === "float16" ? 2 ** -10 : 0;
-      const tolerance = values.map((value) => SHARE * largest + ulp * Math.abs(value));
-      expect([name, differences(actual[name] as Tensor, { values, tolerance })]).toEqual([name, []]);
-      expect((actual[name] as Tensor).shape).toEqual(tensor.shape);
-    }
+    await expectSameAsWasm(options, input, given);
+  });
+
+  /** Weights of a layer with heads of this width, as a query of `width` numbers. */
+  const narrow = (inputDim: number, width: number, outputDim = inputDim) => ({
+    Wq: weight(1, inputDim, width),
+    bq: randomTensor(2, [width]),
+    Wk: weight(3, inputDim, width),
+    Wv: weight(5, inputDim, width),
+    bv: randomTensor(6, [width]),
+    Wo: weight(7, width, outputDim),
+    bo: randomTensor(8, [outputDim]),
+  });
+  const gain = { query: randomTensor(41, [128]).data, key: randomTensor(42, [128]).data };
+  const gains = (width: number) => ({ query: gain.query.slice(0, width), key: gain.key.slice(0, width) });
+
+  /** Widths of heads, and how their norm and rotary embedding are computed. */
+  const ends: [string, number, LayerOptions["position"], LayerOptions["qkNorm"]][] = [
+    ["heads of a tile", 64, { kind: "rotary" }, { kind: "rms", gain: gains(64) }],
+    ["heads of a wide tile", 128, { kind: "rotary" }, { kind: "rms", gain: gains(128) }],
+    ["heads of a wide tile, interleaved", 128, { kind: "rotary", interleaved: true }, { kind: "l2", gain: gains(128) }],
+    ["two heads in a tile", 32, { kind: "rotary", rotaryDim: 20 }, { kind: "l2", gain: gains(32) }],
+    ["heads across tiles without a norm", 40, { kind: "rotary" }, undefined],
+    ["heads of odd width without a norm", 15, { kind: "rotary", rotaryDim: 10 }, undefined],
+    ["heads of odd width without a norm, interleaved", 9, { kind: "rotary", rotaryDim: 6, interleaved: true }, undefined],
+    ["heads across tiles with a norm", 40, { kind: "rotary", rotaryDim: 36 }, { kind: "rms", gain: gains(40) }],
+    ["heads across tiles with a norm, interleaved", 12, { kind: "rotary", interleaved: true }, { kind: "l2" }],
+    ["a norm alone", 24, undefined, { kind: "rms", gain: gains(24) }],
+    ["a norm alone, in the store", 16, undefined, { kind: "l2", gain: gains(16) }],
+  ]; // prettier-ignore
+
+  test.each(ends.flatMap((end) => [1, 3, 19, 65].map((rows) => [...end, rows] as const)))(
+    "%s of %i features agree with wasm, case %#",
+    async (_, width, position, qkNorm, rows) => {
+      const options: LayerOptions = {
+        inputDim: 20,
+        modelDim: 3 * width,
+        numHeads: 3,
+        weights: narrow(20, 3 * width),
+        ...(position && { position }),
+        ...(qkNorm && { qkNorm }),
+      };
+      const tokens = randomTensor(rows, [1, rows, 20]);
+      await expectSameAsWasm(options, tokens, { causal: true, queryOffset: 2 });
+    },
+  );
+
+  const shapes: [string, LayerOptions, Tensor<"float32" | "float16">, CpuOptions][] = [
+    ["odd widths", { inputDim: 21, modelDim: 27, outputDim: 13, numHeads: 3, weights: narrow(21, 27, 13) }, randomTensor(9, [2, 7, 21]), {}],
+    ["odd widths and many rows", { inputDim: 21, modelDim: 27, outputDim: 13, numHeads: 3, weights: narrow(21, 27, 13) }, randomTensor(9, [1, 65, 21]), { causal: true }],
+    ["odd widths in columns", { inputDim: 21, modelDim: 27, outputDim: 13, numHeads: 3, layout: "BES", weights: narrow(21, 27, 13) }, randomTensor(9, [2, 21, 33]), {}],
+    ["columns without output projection", { inputDim: 24, numHeads: 3, layout: "BES", outputProjection: false, weights: withoutOutput(narrow(24, 24)) }, columns, {}],
+    ["odd values without output projection", { inputDim: 24, numHeads: 3, valueHeadDim: 5, outputProjection: false, weights: { Wq: weight(1, 24, 24), Wk: weight(2, 24, 24), Wv: weight(3, 24, 15) } }, x, {}],
+    ["float16 weights", { inputDim: 24, numHeads: 3, weights: inHalves(square(24)) }, x, {}],
+    ["float16 weights, many rows", { inputDim: 24, numHeads: 3, weights: inHalves(square(24)), position: { kind: "rotary" } }, randomTensor(4, [1, 70, 24]), { causal: true }],
+    ["weights of both dtypes", { inputDim: 24, numHeads: 3, weights: { ...square(24), ...inHalves({ Wk: weight(3, 24, 24) }) } }, x, {}],
+    ["float16 columns of odd width", { inputDim: 23, modelDim: 24, numHeads: 3, layout: "BES", weights: narrow(23, 24) }, { data: toHalves(randomTensor(9, [1, 23, 7]).data), shape: [1, 23, 7], dtype: "float16" }, {}],
+    ["learned positions in columns", { inputDim: 24, numHeads: 3, layout: "BES", weights: square(24), position: { kind: "learned", table: randomTensor(13, [50, 24]) } }, columns, { queryOffset: 4 }],
+    ["sinusoidal positions of odd width", { inputDim: 21, modelDim: 24, numHeads: 3, weights: narrow(21, 24), position: { kind: "sinusoidal" } }, randomTensor(9, [2, 70, 21]), {}],
+    ["contexts of their own", { inputDim: 24, keyInputDim: 20, valueInputDim: 9, numHeads: 3, weights: { ...square(24), Wk: weight(3, 20, 24), Wv: weight(5, 9, 24) }, position: { kind: "rotary" } }, x, { key: randomTensor(10, [2, 5, 20]), value: randomTensor(11, [2, 5, 9]) }],
+    ["one context for keys and values", { inputDim: 24, numHeads: 3, weights: square(24), position: { kind: "rotary" }, qkNorm: { kind: "rms" } }, x, { key: randomTensor(10, [2, 5, 24]) }],
+    ["PyTorch's packed weights", { inputDim: 24, numHeads: 3, weights: { in_proj_weight: weight(1, 72, 24), in_proj_bias: randomTensor(2, [72]), "out_proj.weight": weight(3, 24, 24) }, position: { kind: "rotary" } }, x, {}],
+    ["packed weights of shared heads", { inputDim: 24, numHeads: 3, numKvHeads: 1, valueHeadDim: 5, weights: { Wqkv: weight(1, 24, 24 + 8 + 5), bqkv: randomTensor(2, [37]), Wo: weight(3, 15, 24) } }, x, {}],
+    ["nothing", { inputDim: 24, numHeads: 3, weights: square(24) }, randomTensor(1, [2, 0, 24]), {}],
+    ["an empty context", { inputDim: 24, numHeads: 3, weights: square(24) }, x, { key: randomTensor(10, [2, 0, 24]) }],
+  ]; // prettier-ignore
+
+  test.each(shapes)("%s agree with wasm", async (_, options, input, given) => {
+    await expectSameAsWasm(options, input, given);
+  });
+
+  const deep = { Wq: weight(1, 1100, 24), Wk: weight(2, 1100, 24), Wv: weight(3, 1100, 24), Wo: weight(4, 24, 70) };
+
+  test.each([1, 3, 11, 70])("%i rows of great depth satisfy the formula", async (rows) => {
+    const x = randomTensor(9, [1, rows, 1100]);
+    const { output } = await run(engines.onGpu, { inputDim: 1100, numHeads: 3, weights: deep }, x, {});
+    expect(differences(output, formulaOf({ numHeads: 3, ...deep }, x))).toEqual([]);
+  });
+
+  test("a row with NaN leaves the other rows as they are", async () => {
+    const clean = randomTensor(9, [1, 70, 23]);
+    const spoilt = { ...clean, data: clean.data.slice() };
+    spoilt.data.fill(NaN, 69 * 23);
+    const options = { inputDim: 23, modelDim: 24, numHeads: 3, weights: narrow(23, 24) };
+    const rows = async (x: Tensor<"float32">) => {
+      const { output } = await run(engines.onGpu, options, x, { causal: true });
+      return (output as TypedTensor<"float32">).data.slice(0, 69 * 23);
+    };
+    expect(await rows(spoilt)).toEqual(await rows(clean));
   });
 
   const cached: [string, LayerOptions, Partial<KvCacheOptions>][] = [
@@ -137,6 +225,35 @@ describeOnGpu("multiHeadAttention on WebGPU", () => {
     cache.dispose();
   });
 });
+
+/** The layer's output for x [B, S, inputDim] by the reference, and its tolerance by the error model. */
+function formulaOf(layer: ReferenceLayer, { data, shape }: TypedTensor<"float32">): Expected {
+  const [B, S, W] = shape as [number, number, number];
+  const rows = Array.from({ length: B }, (_, b) => {
+    const at = (s: number) => (b * S + s) * W;
+    return referenceLayer(
+      layer,
+      Array.from({ length: S }, (_, s) => exactRow(data.subarray(at(s), at(s + 1)))),
+    ).flat();
+  }).flat();
+  return {
+    values: Float64Array.from(rows, ({ value }) => value),
+    tolerance: Float64Array.from(rows, ({ error }) => error),
+  };
+}
+
+function withoutOutput({ Wq, bq, Wk, Wv, bv }: LayerWeights): LayerWeights {
+  return { Wq: Wq!, bq: bq!, Wk: Wk!, Wv: Wv!, bv: bv! };
+}
+
+function inHalves(weights: Readonly<Record<string, TypedTensor<"float32">>>): LayerWeights {
+  return Object.fromEntries(
+    Object.entries(weights).map(([name, { data, shape }]) => [
+      name,
+      { data: toHalves(data), shape, dtype: "float16" as const },
+    ]),
+  );
+}
 
 function toHalves(numbers: Float32Array): Uint16Array {
   const view = new DataView(new ArrayBuffer(2 * numbers.length));

@@ -115,18 +115,16 @@ describeOnNullGpu("what an instance has on a device", () => {
     other.dispose();
   });
 
-  test("what a recorded call needs is destroyed when the last of its results is disposed", async () => {
-    const { output, lse, topK } = await hw
-      .encode(device.createCommandEncoder(), x, x, x, { returns: every })
-      .then((recorded) => {
-        recorded.probs.dispose();
-        recorded.scores.dispose();
-        recorded.entropy.dispose();
-        return recorded;
-      });
-    for (const result of [output, topK.values, topK.indices]) result.dispose();
-    expect(watch.buffers.size).toBeGreaterThan(1);
+  test("what a recorded call needs is used again when the last of its results was disposed", async () => {
+    const encode = () => hw.encode(device.createCommandEncoder(), x, x, x, { returns: every });
+    const { output, lse, entropy, probs, scores, topK } = await encode();
+    for (const result of [output, entropy, probs, scores, topK.values, topK.indices]) result.dispose();
+    const others = await made(async () => (await encode()).dispose());
+    expect(others.length).toBeGreaterThan(1); // the scratch of the first call is still in use
     lse.dispose();
+    expect(await made(async () => (await encode()).dispose())).toEqual([]);
+    expect(watch.buffers.size).toBeGreaterThan(1);
+    hw.dispose();
     expect(watch.buffers.size).toBe(0);
   });
 
@@ -136,12 +134,16 @@ describeOnNullGpu("what an instance has on a device", () => {
     const first = await hw.encode(encoder, x, x, x, { into, returns: { lse: true } });
     const second = await hw.encode(encoder, x, x, x, { into });
     device.queue.submit([encoder.finish()]);
-    expect(watch.buffers.size).toBeGreaterThan(2);
+    const { size } = watch.buffers;
+    expect(size).toBeGreaterThan(2);
     first.dispose();
     first.dispose();
     second.dispose();
-    expect([watch.buffers.size, first.lse.disposed]).toEqual([0, true]);
-    device.queue.submit([]);
+    expect(first.lse.disposed).toBe(true);
+    const again = device.createCommandEncoder();
+    await hw.encode(again, x, x, x, { into, returns: { lse: true } });
+    await hw.encode(again, x, x, x, { into });
+    expect(watch.buffers.size).toBe(size);
     await device.queue.onSubmittedWorkDone();
     into.buffer.destroy();
   });
@@ -191,11 +193,12 @@ describeOnNullGpu("what an instance has on a device", () => {
     const options = { location: "gpu", returns: every, emptyRows: "throw" } as const;
     await hw.scaledDotProductAttention(x, x, x); // kernels are compiled, the pool has buffers
     // The null device computes zeros, so every row seems to see no key.
-    const left = await made(async () => {
+    const fail = async () => {
       const reason = await reasonOf(hw.scaledDotProductAttention(x, x, x, options));
       expect(EmptyRowError.is(reason)).toBe(true);
-    });
-    expect(left).toEqual([]);
+    };
+    await fail();
+    expect(await made(fail)).toEqual([]);
 
     const gone = callersTensor();
     gone.buffer.destroy();

@@ -72,20 +72,28 @@ function insideEngine(hw, tensors, attend) {
   return { call: () => attend(inner, into), release: () => [...inner, into].forEach((tensor) => tensor.dispose()) };
 }
 
-export async function cache(hw, { shape, query, key, value }) {
-  const { heads, kvHeads, keys, dim } = shape;
-  const held = await hw.kvCache({ numKvHeads: kvHeads, headDim: dim, dtype: shape.cache, capacity: keys });
-  const chunk = 1024; // tokens of one append: a copy of all tokens would be as large as the cache
-  for (let from = 0; from < keys; from += chunk) {
-    const tokens = (data) => tokensOf(data, shape, from, Math.min(from + chunk, keys));
-    await held.append(tokens(key), tokens(value));
-  }
+export async function cache(hw, problem) {
+  const { shape, query } = problem;
+  const { heads, dim } = shape;
+  const held = await filledCache(hw, problem);
   const tensor = { data: query, shape: [1, heads, 1, dim] };
   let output;
   return {
     call: async () => ({ output } = await held.attend(tensor)),
     row: rowOf(shape, () => output.data),
   };
+}
+
+/** A cache with all keys and values of the case. */
+export async function filledCache(hw, { shape, key, value }) {
+  const { kvHeads, keys, dim } = shape;
+  const held = await hw.kvCache({ numKvHeads: kvHeads, headDim: dim, dtype: shape.cache, capacity: keys });
+  const chunk = 1024; // tokens of one append: a copy of all tokens would be as large as the cache
+  for (let from = 0; from < keys; from += chunk) {
+    const tokens = (data) => tokensOf(data, shape, from, Math.min(from + chunk, keys));
+    await held.append(tokens(key), tokens(value));
+  }
+  return held;
 }
 
 function tokensOf(data, { kvHeads, keys, dim }, from, to) {

@@ -1,18 +1,19 @@
-// Headless Chromium with WebGPU: one page that runs the harness.
+// Headless Chromium with WebGPU: one page that runs a module.
 
 import { serveRepository } from "../engines.mjs";
 
+export const CHROMIUM = process.env.HEADWISE_CHROMIUM ?? "/usr/bin/chromium";
 /** More flags for machines that need them, such as `--enable-features=Vulkan --use-angle=vulkan` for a GPU on Linux. */
 const MORE_FLAGS = (process.env.HEADWISE_CHROMIUM_FLAGS ?? "").split(" ").filter(Boolean);
 /** The developer features give exact timestamps. */
 const FLAGS = ["--no-sandbox", "--enable-unsafe-webgpu", "--enable-webgpu-developer-features", ...MORE_FLAGS];
 
 /* global window */
-export async function openPage() {
+/** Opens a browser. `run` imports the module, a path of the repository, and calls its `run(configuration, report)`. */
+export async function openPage(module = "/tests/bench/webgpu/run.mjs") {
   const { chromium } = await import("playwright-core");
   const server = await serveRepository();
-  const executablePath = process.env.HEADWISE_CHROMIUM ?? "/usr/bin/chromium";
-  const browser = await chromium.launch({ executablePath, args: FLAGS });
+  const browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
   return {
     name: `Chromium ${browser.version()}`,
     async run(configuration, report) {
@@ -20,10 +21,13 @@ export async function openPage() {
       page.setDefaultTimeout(0);
       await page.exposeFunction("report", report);
       await page.goto(server.url.replace("127.0.0.1", "localhost"));
-      await page.evaluate(async (settings) => {
-        const { run } = await import("/tests/bench/webgpu/run.mjs");
-        await run(settings, window.report);
-      }, configuration);
+      return page.evaluate(
+        async ([path, settings]) => {
+          const { run } = await import(path);
+          return run(settings, window.report);
+        },
+        [module, configuration],
+      );
     },
     async close() {
       await browser.close();

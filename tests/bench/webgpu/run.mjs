@@ -8,6 +8,7 @@ import { summary } from "../harness/statistics.mjs";
 import { timeInterleaved } from "../harness/timing.mjs";
 import { openDevice } from "./device.mjs";
 import { openHeadwise } from "./headwise.mjs";
+import { preparePeers, timed } from "./peers.mjs";
 import { probe } from "./probes.mjs";
 
 const PEERS = { ort: "./ort.mjs", tfjs: "./tfjs.mjs" };
@@ -88,35 +89,6 @@ async function runCase(shape, peers, rates, rounds) {
   };
 }
 
-/** Finds the fastest form in which a peer computes the case. */
-async function preparePeers(peers, problem, rows) {
-  const entries = [];
-  const notRun = {};
-  for (const { name, forms } of peers) {
-    const failures = [];
-    let best;
-    for (const { form, open } of await forms(problem).catch((error) => [
-      { form: "", open: () => Promise.reject(error) },
-    ]))
-      try {
-        const opened = await open();
-        await opened.call();
-        checkRows(rows, await opened.rows(), true);
-        const milliseconds = await timed(opened.call);
-        if (best && best.milliseconds <= milliseconds) opened.release();
-        else {
-          best?.release();
-          best = { name, form, milliseconds, ...opened };
-        }
-      } catch (error) {
-        failures.push(`${form}: ${error.message.slice(0, 200)}`);
-      }
-    if (best) entries.push(best);
-    else notRun[name] = failures.join("; ");
-  }
-  return { entries, notRun };
-}
-
 /**
  * The speed of a call. `kernels` are the GPU's own times of one call. Without timestamps it is empty; then the time of
  * the call is used.
@@ -132,10 +104,4 @@ function speed(shape, { median, spread }, kernels, { f32, f16, copy }) {
     gigabytes: bytes / gpuMilliseconds / 1e6,
     share: atBest / gpuMilliseconds,
   };
-}
-
-async function timed(call) {
-  const start = performance.now();
-  await call();
-  return performance.now() - start;
 }

@@ -14,7 +14,7 @@ import {
   type HeadsShape,
   type Layout,
 } from "../tensor/layout.js";
-import { FLOATS, type CheckedFloats, type FloatTensor } from "../tensor/tensor.js";
+import { FLOATS, type PlacedFloats, type FloatTensor } from "../tensor/tensor.js";
 import {
   checkKeys,
   readSettings,
@@ -62,9 +62,9 @@ export interface AttentionProblem {
   readonly layout: Layout;
   readonly kvLayout: Layout;
   readonly shape: AttentionShape;
-  readonly query: CheckedFloats;
-  readonly key: CheckedFloats;
-  readonly value: CheckedFloats;
+  readonly query: PlacedFloats;
+  readonly key: PlacedFloats;
+  readonly value: PlacedFloats;
   readonly settings: AttentionSettings;
   readonly ragged: Ragged | undefined;
   readonly wanted: Wanted;
@@ -103,9 +103,9 @@ export function attentionProblem(
   value: unknown,
   options: OptionReader,
 ): AttentionProblem {
-  const q = call.tensor("query", query, FLOATS);
-  const k = call.tensor("key", key, FLOATS);
-  const v = call.tensor("value", value, FLOATS);
+  const q = call.placed("query", query, FLOATS);
+  const k = call.placed("key", key, FLOATS);
+  const v = call.placed("value", value, FLOATS);
   const layout = options.oneOf("layout", LAYOUTS, "BHSD");
   const kvLayout = options.oneOf("kvLayout", LAYOUTS, layout);
   const shape = readShape(options, { layout, kvLayout }, q, k, v);
@@ -147,14 +147,14 @@ interface Heads extends HeadsShape {
 function readShape(
   options: OptionReader,
   { layout, kvLayout }: { readonly layout: Layout; readonly kvLayout: Layout },
-  query: CheckedFloats,
-  key: CheckedFloats,
-  value: CheckedFloats,
+  query: PlacedFloats,
+  key: PlacedFloats,
+  value: PlacedFloats,
 ): AttentionShape {
   const { operation } = options;
   const numHeads = options.integer("numHeads", { min: 1 });
   const numKvHeads = options.integer("numKvHeads", { min: 1 });
-  const read = (name: string, { shape }: CheckedFloats, order: Layout, count: number | undefined, option: string) => {
+  const read = (name: string, { shape }: PlacedFloats, order: Layout, count: number | undefined, option: string) => {
     const heads = headsShape(operation, name, shape, order, count, option);
     return { ...heads, name, layout: order, rank: shape.length };
   };
@@ -181,11 +181,11 @@ function readShape(
 function checkRanks(
   operation: string,
   isOneLayout: boolean,
-  query: CheckedFloats,
-  key: CheckedFloats,
-  value: CheckedFloats,
+  query: PlacedFloats,
+  key: PlacedFloats,
+  value: PlacedFloats,
 ) {
-  const equal = (name: string, a: CheckedFloats, other: string, b: CheckedFloats) => {
+  const equal = (name: string, a: PlacedFloats, other: string, b: PlacedFloats) => {
     if (a.shape.length !== b.shape.length)
       throw new ShapeError(
         `${operation}: ${name} must have the rank of ${other}, got shapes ${describe(a.shape)} and ${describe(b.shape)}`,

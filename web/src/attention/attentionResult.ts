@@ -81,6 +81,22 @@ export interface GpuAttentionResult {
   readonly scores?: GpuResult<"float32">;
 }
 
+/** A tensor of a result: in JavaScript, or on the GPU. */
+export type ResultTensor<D extends "float32" | "float16" | "int32"> = TypedTensor<D> | GpuResult<D>;
+
+/** The output of a call: a new tensor, or the tensor that was given as `into`. */
+export type PlacedOutput = ResultTensor<"float32"> | ResultTensor<"float16"> | FloatTensor | GpuFloats;
+
+/** A result as an engine gives it: its tensors lie where the call asked. */
+export interface PlacedResult {
+  readonly output: PlacedOutput;
+  readonly probs?: ResultTensor<"float32">;
+  readonly topK?: { readonly values: ResultTensor<"float32">; readonly indices: ResultTensor<"int32"> };
+  readonly lse?: ResultTensor<"float32">;
+  readonly entropy?: ResultTensor<"float32">;
+  readonly scores?: ResultTensor<"float32">;
+}
+
 /** The same for results on the GPU. `T` is the tensor given as `into`. Without `into` the output is a new tensor. */
 export type GpuResultOf<R extends Returns = NoReturns, T extends FloatTensorLike | GpuFloats = FloatTensor> = Parts<
   R,

@@ -1,7 +1,7 @@
 import { namesOf, type NumberList, type OptionReader } from "../call/options.js";
 import { OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
-import { FLOATS, type CheckedTensor, type Dtype, type FloatTensorLike, type MaskLike } from "../tensor/tensor.js";
+import { FLOATS, type PlacedTensor, type Dtype, type FloatTensorLike, type MaskLike } from "../tensor/tensor.js";
 import type { AttentionShape } from "./attentionShape.js";
 
 /**
@@ -75,7 +75,7 @@ export interface AttentionSettingsOptions {
 }
 
 /** A tensor that broadcasts, and its extents padded to rank 4. */
-export interface Broadcast<T extends CheckedTensor> {
+export interface Broadcast<T extends PlacedTensor> {
   readonly tensor: T;
   readonly extents: readonly [number, number, number, number];
 }
@@ -87,8 +87,8 @@ export interface AttentionSettings {
   readonly causal: "none" | "upper-left" | "lower-right";
   readonly queryOffset: Int32Array | undefined;
   readonly window: { readonly left: number | undefined; readonly right: number | undefined };
-  readonly mask: Broadcast<CheckedTensor<"bool">> | undefined;
-  readonly bias: Broadcast<CheckedTensor<"float32" | "float16">> | undefined;
+  readonly mask: Broadcast<PlacedTensor<"bool">> | undefined;
+  readonly bias: Broadcast<PlacedTensor<"float32" | "float16">> | undefined;
   readonly keyLengths: Int32Array | undefined;
   readonly queryLengths: Int32Array | undefined;
   readonly excludeSelf: boolean;
@@ -180,12 +180,12 @@ function nullable<D extends Dtype>(
   options: OptionReader,
   name: string,
   dtypes: readonly D[],
-): CheckedTensor<D> | undefined {
-  return options.value(name) === null ? undefined : options.tensor(name, dtypes);
+): PlacedTensor<D> | undefined {
+  return options.value(name) === null ? undefined : options.placed(name, dtypes);
 }
 
 /** Pads the extents to rank 4 and refuses more axes. `checkKeys` checks each extent. */
-function readBroadcast<T extends CheckedTensor>(
+function readBroadcast<T extends PlacedTensor>(
   options: OptionReader,
   name: string,
   tensor: T | undefined,
@@ -215,7 +215,7 @@ export function checkKeys(operation: string, settings: AttentionSettings, shape:
 function checkBroadcast(
   operation: string,
   name: string,
-  broadcast: Broadcast<CheckedTensor> | undefined,
+  broadcast: Broadcast<PlacedTensor> | undefined,
   { batchSize, numHeads, queryLength, keyLength }: AttentionShape,
 ): void {
   const full = [batchSize, numHeads, queryLength, keyLength];

@@ -1,5 +1,4 @@
-import { isObject } from "../foreign/describe.js";
-import type { AttentionResult } from "./attentionResult.js";
+import type { PlacedResult } from "./attentionResult.js";
 import type { AttentionSettings } from "./attentionSettings.js";
 
 /** What decides whether a result can be merged. The result's numbers do not show it. */
@@ -8,7 +7,7 @@ interface MergeNote {
   readonly emptyRows: AttentionSettings["emptyRows"];
 }
 
-/** The note on each result; the key is the data of its lse. */
+/** The note on each result. The key is the data of its lse, or the lse itself if it is on the GPU. */
 const notes = new WeakMap<object, MergeNote>();
 
 /** The note on a result with this data of its lse. Tensors of the caller have none, and count as results without sinks. */
@@ -17,7 +16,8 @@ export function noteOf(lse: object): MergeNote {
 }
 
 /** Remembers how a result was computed. A later mergeAttention checks it. */
-export function noteForMerge({ lse }: AttentionResult, { sinks, emptyRows }: AttentionSettings): void {
-  // A GPU result has no data, and mergeAttention does not accept it.
-  if (isObject(lse?.data)) notes.set(lse.data, { hasSinks: sinks !== undefined, emptyRows });
+export function noteForMerge({ lse }: PlacedResult, { sinks, emptyRows }: AttentionSettings): void {
+  if (!lse) return;
+  const key = "buffer" in lse ? lse : lse.data;
+  notes.set(key, { hasSinks: sinks !== undefined, emptyRows });
 }

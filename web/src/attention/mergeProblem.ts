@@ -6,7 +6,7 @@ import { describe, isObject } from "../foreign/describe.js";
 import { isArray } from "../foreign/typedArray.js";
 import { headsShape, keepRank, LAYOUTS, type Layout } from "../tensor/layout.js";
 import type { CheckedFloats, CheckedTensor, FloatTensor, Tensor, TypedTensor } from "../tensor/tensor.js";
-import type { FloatResult } from "./attentionResult.js";
+import type { FloatResult, PlacedOutput, ResultTensor } from "./attentionResult.js";
 import { noteOf } from "./mergeNotes.js";
 
 /** Attention over some of the keys: a result of scaledDotProductAttention with `returns: { lse: true }`. */
@@ -30,6 +30,12 @@ export interface MergeOptions {
 export interface MergeResult {
   readonly output: FloatResult;
   readonly lse: TypedTensor<"float32">;
+}
+
+/** The same as an engine gives it: its tensors lie where the call asked. */
+export interface PlacedMerge {
+  readonly output: PlacedOutput;
+  readonly lse: ResultTensor<"float32">;
 }
 
 /** A call of mergeAttention that has passed every check. */

@@ -2,7 +2,7 @@ import type { CallArguments } from "../call/callArguments.js";
 import { namesOf, type NumberList, type OptionReader } from "../call/options.js";
 import { ShapeError } from "../errors/errors.js";
 import { axisName, headsShape, LAYOUTS, type HeadsShape, type Layout } from "../tensor/layout.js";
-import { FLOATS, type CheckedFloats } from "../tensor/tensor.js";
+import { FLOATS, type PlacedFloats } from "../tensor/tensor.js";
 import { checkKvHeads, type CacheForm } from "./cacheProblem.js";
 
 /** Options of `KvCache.append`. */
@@ -22,8 +22,8 @@ export interface AppendProblem {
   readonly operation: string;
   readonly layout: Layout;
   readonly numTokens: number;
-  readonly key: CheckedFloats;
-  readonly value: CheckedFloats;
+  readonly key: PlacedFloats;
+  readonly value: PlacedFloats;
   readonly lengths: Int32Array | undefined;
   readonly signal: AbortSignal | undefined;
 }
@@ -41,9 +41,9 @@ export function appendProblem(
   const { operation } = call;
   checkKvHeads(options, form);
   const layout = options.oneOf("kvLayout", LAYOUTS, options.oneOf("layout", LAYOUTS, "BHSD"));
-  const key = call.tensor("key", givenKey, FLOATS);
-  const value = call.tensor("value", givenValue, FLOATS);
-  const read = (name: string, { shape }: CheckedFloats, headDim: number) => {
+  const key = call.placed("key", givenKey, FLOATS);
+  const value = call.placed("value", givenValue, FLOATS);
+  const read = (name: string, { shape }: PlacedFloats, headDim: number) => {
     const heads = headsShape(operation, name, shape, layout, form.numKvHeads, "numKvHeads");
     const fits = (extent: keyof HeadsShape, cached: string, expected: number) => {
       if (heads[extent] === expected) return;

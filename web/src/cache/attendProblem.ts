@@ -22,7 +22,7 @@ import {
   type HeadsShape,
   type Layout,
 } from "../tensor/layout.js";
-import { FLOATS, type CheckedFloats, type FloatTensor } from "../tensor/tensor.js";
+import { FLOATS, type PlacedFloats, type FloatTensor } from "../tensor/tensor.js";
 import { checkKvHeads, type CacheForm } from "./cacheProblem.js";
 
 /** Options of `KvCache.attend`: the options of `scaledDotProductAttention` that make sense with a cache. */
@@ -48,7 +48,7 @@ export interface AttendProblem {
   readonly operation: string;
   readonly layout: Layout;
   readonly shape: AttentionShape;
-  readonly query: CheckedFloats;
+  readonly query: PlacedFloats;
   readonly settings: AttentionSettings;
   readonly wanted: Wanted;
   readonly output: OutputForm;
@@ -87,7 +87,7 @@ export function attendRequest(
 ): AttendRequest {
   const { operation } = call;
   const layout = options.oneOf("layout", LAYOUTS, "BHSD");
-  const query = call.tensor("query", givenQuery, FLOATS);
+  const query = call.placed("query", givenQuery, FLOATS);
   const rank = query.shape.length;
   checkKvHeads(options, form);
   const heads = queryHeads(options, layout, query, form);
@@ -121,7 +121,7 @@ export function attendRequest(
   };
 }
 
-function queryHeads(options: OptionReader, layout: Layout, { shape }: CheckedFloats, form: CacheForm): HeadsShape {
+function queryHeads(options: OptionReader, layout: Layout, { shape }: PlacedFloats, form: CacheForm): HeadsShape {
   const { operation } = options;
   const packed = packsHeads(layout, shape.length);
   const width = packed ? shape[layout === "BSE" ? shape.length - 1 : shape.length - 2]! : 0;

@@ -1,4 +1,4 @@
-import type { AttentionResult } from "../attention/attentionResult.js";
+import type { PlacedResult } from "../attention/attentionResult.js";
 import type { Eventually } from "../call/context.js";
 import type { Place } from "../tensor/place.js";
 import type { AppendProblem } from "./appendProblem.js";
@@ -16,7 +16,7 @@ export interface EngineCache {
   readonly appended: readonly number[];
   readonly bytes: number;
   append(problem: AppendProblem): Eventually<void>;
-  attend(problem: AttendProblem): Eventually<AttentionResult>;
+  attend(problem: AttendProblem): Eventually<PlacedResult>;
   /** @param lengths - For each batch; at most the number of tokens appended. */
   rewind(operation: string, lengths: Int32Array): Eventually<void>;
   fork(operation: string): Eventually<EngineCache>;

@@ -1,4 +1,4 @@
-import type { AttentionResult, NoReturns, ResultAt } from "../attention/attentionResult.js";
+import type { NoReturns, PlacedResult, ResultAt } from "../attention/attentionResult.js";
 import { noteForMerge } from "../attention/mergeNotes.js";
 import type { Returns } from "../attention/returns.js";
 import type { CallArguments } from "../call/callArguments.js";
@@ -298,7 +298,7 @@ export class KvCache extends Disposing {
     noteAppend(this.#cache, problem);
   }
 
-  async #attend(problem: AttendProblem): Promise<AttentionResult> {
+  async #attend(problem: AttendProblem): Promise<PlacedResult> {
     const { queryLength } = problem.shape;
     const { rotary } = this.#cache.form;
     const settings = withLengthsOf(lastAppend(this.#cache), problem.settings, queryLength, rotary);

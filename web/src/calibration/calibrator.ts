@@ -144,6 +144,12 @@ export class Calibrator {
     return typeof tiling === "string";
   }
 
+  /** The tiling for a kind, or for work of any kind. */
+  tilingFor(gpu: GpuEngine, kind?: Kind): string {
+    const checked = kind && this.#tilings.get(kind.name);
+    return checked || (this.#record?.tiling ?? gpu.tilings[0]!);
+  }
+
   /**
    * Runs work on a GPU, after all work there that was begun before.
    *
@@ -151,8 +157,7 @@ export class Calibrator {
    */
   onGpu<T>(gpu: GpuEngine, work: () => Eventually<T>, kind?: Kind): Promise<T> {
     return this.#gpuQueue.run(() => {
-      const checked = kind && this.#tilings.get(kind.name);
-      gpu.tiling = checked || (this.#record?.tiling ?? gpu.tilings[0]!);
+      gpu.tiling = this.tilingFor(gpu, kind);
       return work();
     });
   }

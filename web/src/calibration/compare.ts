@@ -1,4 +1,4 @@
-import type { AttentionResult } from "../attention/attentionResult.js";
+import type { PlacedResult } from "../attention/attentionResult.js";
 import { fromHalf } from "../tensor/half.js";
 import type { TypedTensor } from "../tensor/tensor.js";
 
@@ -10,8 +10,8 @@ const FACTORS: Readonly<Record<string, number>> = { lse: 4, scores: 4, entropy: 
  * The indices of topK are not compared: values that are nearly equal may change places.
  */
 export function difference(
-  results: readonly AttentionResult[],
-  expected: readonly AttentionResult[],
+  results: readonly PlacedResult[],
+  expected: readonly PlacedResult[],
   tolerance: number,
 ): string | undefined {
   for (const [n, wanted] of expected.entries()) {
@@ -26,9 +26,9 @@ export function difference(
   return undefined;
 }
 
-function partsOf(result: AttentionResult | undefined): Record<string, TypedTensor> {
+function partsOf(result: PlacedResult | undefined): Record<string, TypedTensor> {
   const { topK, ...others } = result ?? {};
-  return { ...(others as Record<string, TypedTensor>), ...(topK && { "topK.values": topK.values }) };
+  return { ...(others as Record<string, TypedTensor>), ...(topK && { "topK.values": topK.values as TypedTensor }) };
 }
 
 function numbersOf({ data, dtype }: TypedTensor): ArrayLike<number> {

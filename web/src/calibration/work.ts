@@ -6,7 +6,6 @@ import type { AttendProblem } from "../cache/attendProblem.js";
 import type { CacheDtype, CacheForm } from "../cache/cacheProblem.js";
 import type { ForwardProblem } from "../layer/forwardProblem.js";
 import type { LayerShape } from "../layer/layerShape.js";
-import { gpuDataOf } from "../tensor/gpuTensor.js";
 import { BYTES, type Dtype } from "../tensor/tensor.js";
 import { visiblePairs } from "./visible.js";
 
@@ -26,8 +25,8 @@ export interface Work {
 interface Sized {
   readonly shape: readonly number[];
   readonly dtype: Dtype;
-  readonly data: unknown;
   readonly address?: number | undefined;
+  readonly gpu?: object | undefined;
 }
 
 export function attentionWork(problem: AttentionProblem): Work {
@@ -121,7 +120,7 @@ export function resultBytes({ shape, wanted, output }: Pick<AttentionProblem, "s
     const [heads, queries] = selectedExtents(part, shape);
     return batchSize * heads * queries;
   };
-  const isCopied = wanted.output && output.into?.address === undefined;
+  const isCopied = wanted.output && (output.into?.place.address ?? output.into?.place.gpu) === undefined;
   return (
     (isCopied ? product(output.shape) * BYTES[output.dtype] : 0) +
     4 * rows * (Number(wanted.lse) + Number(wanted.entropy)) +
@@ -134,7 +133,7 @@ export function resultBytes({ shape, wanted, output }: Pick<AttentionProblem, "s
 /** Bytes of the tensors that lie in JavaScript. */
 function bytesOf(...tensors: readonly (Sized | undefined)[]): number {
   return tensors.reduce((sum, tensor) => {
-    if (!tensor || tensor.address !== undefined || gpuDataOf(tensor)) return sum;
+    if (!tensor || tensor.address !== undefined || tensor.gpu) return sum;
     return sum + product(tensor.shape) * BYTES[tensor.dtype];
   }, 0);
 }

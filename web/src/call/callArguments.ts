@@ -9,6 +9,7 @@ import {
   elementCount,
   MAX_EXTENT,
   MAX_RANK,
+  type BufferTensor,
   type CheckedTensor,
   type Dtype,
   type TensorData,
@@ -50,20 +51,48 @@ export class CallArguments {
   }
 
   /**
-   * Checks that `value` is a tensor of one of `dtypes`. The numbers of a typed array are not copied.
+   * Checks that `value` is a tensor of one of `dtypes`, wherever it lies. The numbers of a typed array are not copied.
    *
    * @throws ShapeError if the shape is wrong or does not fit the data.
    * @throws OptionError if the value is not a tensor, its dtype is wrong or its memory was detached.
-   * @throws UnsupportedError if the tensor lies on the GPU and the call cannot read it there.
+   * @throws UnsupportedError if the tensor lies on the GPU and the engine cannot read it there.
+   */
+  placed<D extends Dtype = Dtype>(
+    argument: string,
+    value: unknown,
+    dtypes: readonly D[] = Object.keys(BYTES) as D[],
+  ): CheckedTensor<D> | BufferTensor<D> {
+    const given = isArray(value) ? undefined : this.#fields(argument, value);
+    if (given && isGpuTensor(given) && this.placement.onGpu) return this.#gpuTensor(argument, given, dtypes);
+    return this.#inMemory(argument, value, given, dtypes);
+  }
+
+  /**
+   * The same for a tensor that must not lie on the GPU.
+   *
+   * @throws UnsupportedError if it does.
    */
   tensor<D extends Dtype = Dtype>(
     argument: string,
     value: unknown,
     dtypes: readonly D[] = Object.keys(BYTES) as D[],
   ): CheckedTensor<D> {
-    if (isArray(value)) return this.#plainTensor(argument, readNested(this, argument, value, MOST_PLAIN), dtypes);
-    const given = this.#fields(argument, value);
-    if (isGpuTensor(given)) return this.#gpuTensor(argument, given, dtypes);
+    return this.#inMemory(argument, value, isArray(value) ? undefined : this.#fields(argument, value), dtypes);
+  }
+
+  /** @param given - The fields of `value`; undefined if it is an array. */
+  #inMemory<D extends Dtype>(
+    argument: string,
+    value: unknown,
+    given: TensorFields | undefined,
+    dtypes: readonly D[],
+  ): CheckedTensor<D> {
+    if (!given) return this.#plainTensor(argument, readNested(this, argument, value as object, MOST_PLAIN), dtypes);
+    if (isGpuTensor(given))
+      throw new UnsupportedError(
+        `${this.operation}: ${argument} is a GPU tensor, which this engine or operation cannot read`,
+        { hint: "`download` of an instance with WebGPU brings it to JavaScript." },
+      );
     const { data } = given;
     if (given.isTensor && this.#mustConvert(data, dtypes)) return this.#convertedTensor(argument, given, dtypes);
     if (!given.isTensor)
@@ -246,12 +275,7 @@ export class CallArguments {
     return { data, shape, dtype, half: false, isCopy: true } as unknown as CheckedTensor<D>;
   }
 
-  #gpuTensor<D extends Dtype>(argument: string, given: TensorFields, dtypes: readonly D[]): CheckedTensor<D> {
-    if (!this.placement.onGpu)
-      throw new UnsupportedError(
-        `${this.operation}: ${argument} is a GPU tensor, which this engine or operation cannot read`,
-        { hint: "Read the buffer back. With WebGPU, scaledDotProductAttention and encode read GPU tensors." },
-      );
+  #gpuTensor<D extends Dtype>(argument: string, given: TensorFields, dtypes: readonly D[]): BufferTensor<D> {
     return checkGpuTensor(
       this.operation,
       argument,

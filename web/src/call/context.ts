@@ -13,6 +13,8 @@ export interface Context {
   arguments(operation: string, onGpu?: boolean): CallArguments;
   /** Runs `work` when the call's turn comes: at once if no call is pending. */
   run<T>(call: CallArguments, work: () => Eventually<T>, signal?: AbortSignal): Promise<T>;
+  /** Records a call: before it returns if no call is pending and nothing has to be compiled, otherwise in its turn. */
+  record<T>(call: CallArguments, record: () => Recorded<T>, signal?: AbortSignal): Promise<T>;
   /**
    * Frees something after the calls made so far have run. Does nothing if the instance was disposed: that freed
    * everything.
@@ -22,3 +24,14 @@ export interface Context {
 
 /** A value or a promise of one. The wasm engine answers at once, others later. */
 export type Eventually<T> = T | Promise<T>;
+
+/** A call that is recorded into the caller's encoder. */
+export interface Recorded<T> {
+  /** Whether the commands are in the encoder already. If not, something had to be compiled or opened first. */
+  readonly atOnce: boolean;
+  /**
+   * The results; they are valid when the caller has submitted. It waits only for what is new to the device. Other errors
+   * surface where a result is read.
+   */
+  readonly results: Promise<T>;
+}

@@ -1,7 +1,7 @@
 import { OptionError, ShapeError } from "../errors/errors.js";
 import { describe, isObject } from "../foreign/describe.js";
 import { arrayKind, isArray } from "../foreign/typedArray.js";
-import type { CheckedTensor, Dtype, Tensor } from "../tensor/tensor.js";
+import type { BufferTensor, CheckedTensor, Dtype, Tensor } from "../tensor/tensor.js";
 import type { CallArguments } from "./callArguments.js";
 import { otherName } from "./otherNames.js";
 import { suggestion } from "./suggestion.js";
@@ -181,6 +181,11 @@ export class OptionReader {
     this.#tensors.set(name, tensor as CheckedTensor);
     const isBareList = shape && isArray(value) && tensor.shape.length === 1 && tensor.shape[0] === sizeOf(shape);
     return isBareList ? { ...tensor, shape } : tensor;
+  }
+
+  /** A tensor that may lie on the GPU. */
+  placed<D extends Dtype>(name: string, dtypes: readonly D[]): CheckedTensor<D> | BufferTensor<D> | undefined {
+    return this.has(name) ? this.call.placed(this.name(name), this.value(name), dtypes) : undefined;
   }
 
   /** An option that is an object of options itself. */

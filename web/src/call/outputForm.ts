@@ -1,6 +1,7 @@
 import { ShapeError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
-import { elementCount, FLOATS, type CheckedFloats, type FloatTensor } from "../tensor/tensor.js";
+import type { GpuFloats } from "../tensor/gpuTensor.js";
+import { elementCount, FLOATS, type FloatTensor, type PlacedFloats } from "../tensor/tensor.js";
 import type { OptionReader } from "./options.js";
 
 /** The output that the engine writes, in the call's layout. */
@@ -9,8 +10,8 @@ export interface OutputForm {
   readonly dtype: "float32" | "float16";
   /** Whether the output is a Float16Array. It is one if the query was one. */
   readonly half: boolean;
-  /** The caller's tensor `into` as it was given, and the checked view of its data. */
-  readonly into: ({ readonly tensor: FloatTensor } & Pick<CheckedFloats, "data" | "address">) | undefined;
+  /** The caller's tensor `into` as it was given, and where it lies. */
+  readonly into: { readonly tensor: FloatTensor | GpuFloats; readonly place: PlacedFloats } | undefined;
 }
 
 /**
@@ -19,9 +20,9 @@ export interface OutputForm {
  * @throws OptionError if `into` is a plain array, which a call cannot write to.
  * @throws ShapeError if `into` has another shape.
  */
-export function outputForm(options: OptionReader, shape: readonly number[], like: CheckedFloats): OutputForm {
+export function outputForm(options: OptionReader, shape: readonly number[], like: PlacedFloats): OutputForm {
   elementCount(options.operation, "output", shape);
-  const into = options.tensor("into", FLOATS);
+  const into = options.placed("into", FLOATS);
   if (into?.isCopy) throw options.refuse("into", "hold its numbers in a typed array, which the call can write to");
   if (into && describe(into.shape) !== describe(shape))
     throw new ShapeError(
@@ -31,6 +32,6 @@ export function outputForm(options: OptionReader, shape: readonly number[], like
     shape,
     dtype: (into ?? like).dtype,
     half: like.half ?? false,
-    into: into && { tensor: options.value("into") as FloatTensor, data: into.data, address: into.address },
+    into: into && { tensor: options.value("into") as FloatTensor | GpuFloats, place: into },
   };
 }

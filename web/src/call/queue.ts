@@ -13,6 +13,11 @@ export class Queue {
   /** @param owner - Stays alive while a call is pending: the call holds its queue, and the queue holds its owner. */
   constructor(readonly owner?: object) {}
 
+  /** Whether no call is pending. */
+  get isIdle(): boolean {
+    return this.#pending === 0;
+  }
+
   /**
    * @param work - Returns a result or a promise of one. If it throws, the call rejects with that error.
    * @param signal - If it aborts while the call waits, the call rejects with `signal.reason`.

@@ -1,17 +1,25 @@
 import type { AttentionProblem } from "../attention/attentionProblem.js";
-import type { AttentionResult, FloatResult, RecordedAttention } from "../attention/attentionResult.js";
-import type { MergeProblem, MergeResult } from "../attention/mergeProblem.js";
+import type { PlacedOutput, PlacedResult } from "../attention/attentionResult.js";
+import type { MergeProblem, PlacedMerge } from "../attention/mergeProblem.js";
 import type { CacheProblem } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
-import type { Eventually } from "../call/context.js";
+import type { Eventually, Recorded } from "../call/context.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
 import type { LayerProblem } from "../layer/layerProblem.js";
 import type { RotaryProblem } from "../position/rotaryProblem.js";
 import type { GpuResult } from "../tensor/gpuTensor.js";
 import type { Place, PlaceChoice } from "../tensor/place.js";
-import type { CheckedTensor, Dtype, TensorData, TypedTensor } from "../tensor/tensor.js";
+import type { BufferTensor, CheckedTensor, Dtype, TensorData, TypedTensor } from "../tensor/tensor.js";
 import type { EngineTensor } from "./engineTensor.js";
 import type { KernelTime, LiveReport, Report } from "./report.js";
+
+export type { Recorded } from "../call/context.js";
+
+/** What an engine may ask of its instance. */
+export interface Owner {
+  /** Runs `work` when the calls that were made so far have run: at once if none is pending. */
+  afterCalls(work: () => void): void;
+}
 
 /**
  * An engine computes checked problems, one at a time. WasmEngine, WebgpuEngine, WorkerEngine and AutoEngine implement
@@ -29,7 +37,7 @@ export interface Engine {
    */
   admit?(operation: string): () => void;
   /** The instance that uses the engine. Results on the GPU keep their instance alive through it. */
-  instance?: WeakRef<object> | undefined;
+  instance?: WeakRef<Owner> | undefined;
   /** Runs work between two calls of the instance, which sets this. Rejects if the instance was disposed or collected. */
   inTurn?: (<T>(work: () => Eventually<T>) => Promise<T>) | undefined;
   /** Where layers and caches may lie. */
@@ -40,17 +48,19 @@ export interface Engine {
   readonly onGpu?: boolean;
   /** GPU times of the latest call's kernels, if kernels are timed. */
   readonly kernelTimes?: readonly KernelTime[];
+  /** Compiles what a call needs, so that `record` records it at once. An engine without it compiles nothing. */
+  prepare?(problem: AttentionProblem): Eventually<void>;
   /** Records a call into a GPUCommandEncoder; only engines with a GPU can. */
-  encode?(encoder: object, problem: AttentionProblem): Promise<RecordedAttention>;
+  record?(encoder: object, problem: AttentionProblem): Recorded<PlacedResult>;
   /** The GPUDevice of an engine with a GPU, once it is open. */
   readonly device?: object | undefined;
   /** Copies a tensor to the GPU; only engines with a GPU can. */
   upload?<D extends Dtype>(operation: string, tensor: CheckedTensor<D>): Promise<GpuResult<D>>;
   /** Copies a tensor on the GPU to JavaScript. */
-  download?<D extends Dtype>(operation: string, tensor: CheckedTensor<D>): Promise<TypedTensor<D>>;
-  attention(problem: AttentionProblem): Eventually<AttentionResult>;
-  merge(problem: MergeProblem): Eventually<MergeResult>;
-  rotary(problem: RotaryProblem): Eventually<FloatResult>;
+  download?<D extends Dtype>(operation: string, tensor: BufferTensor<D>): Promise<TypedTensor<D>>;
+  attention(problem: AttentionProblem): Eventually<PlacedResult>;
+  merge(problem: MergeProblem): Eventually<PlacedMerge>;
+  rotary(problem: RotaryProblem): Eventually<PlacedOutput>;
   createCache(problem: CacheProblem): Eventually<EngineCache>;
   /** @param placement - Where the cache shall lie. Default `"auto"`. */
   loadCache(operation: string, bytes: Uint8Array, placement?: PlaceChoice): Eventually<EngineCache>;

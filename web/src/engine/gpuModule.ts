@@ -14,7 +14,8 @@ export interface GpuModule {
 /** An engine on the GPU, which can record its calls. */
 export interface GpuEngine extends Engine {
   readonly device: object;
-  encode: NonNullable<Engine["encode"]>;
+  prepare: NonNullable<Engine["prepare"]>;
+  record: NonNullable<Engine["record"]>;
   upload: NonNullable<Engine["upload"]>;
   download: NonNullable<Engine["download"]>;
   readonly adapter: AdapterReport;

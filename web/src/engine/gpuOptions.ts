@@ -8,13 +8,22 @@ export interface GpuOptions {
   /** A GPU object, for environments without navigator.gpu. */
   readonly gpu: GPU | undefined;
   readonly profile: boolean;
+  readonly tiling: "auto" | Tiling;
 }
+
+/**
+ * Tilings of the attention kernel for many rows; see kernels/attend_whole.wgsl. Which is fastest depends on the GPU.
+ * Results differ in their last bits.
+ */
+export const TILING_NAMES = ["wide", "narrow", "general"] as const;
+export type Tiling = (typeof TILING_NAMES)[number];
 
 export function readGpu(options: OptionReader): GpuOptions {
   return {
     device: readObject<GPUDevice>(options, "device", "createComputePipelineAsync", "be an object: a GPUDevice"),
     gpu: readObject<GPU>(options, "gpu", "requestAdapter", "be an object: a GPU, as navigator.gpu is"),
     profile: options.flag("profile", false),
+    tiling: options.oneOf("tiling", ["auto", ...TILING_NAMES], "auto"),
   };
 }
 

@@ -16,7 +16,7 @@ export * from "./exports.js";
 /** Options of `createAttention`, without the options for files, threads and GPUs that this entry does not have. */
 export interface CreateOptions extends Omit<
   AllOptions,
-  "backend" | "device" | "gpu" | "calibrate" | "wasm" | "onProgress" | "profile"
+  "backend" | "device" | "gpu" | "calibrate" | "wasm" | "onProgress" | "profile" | "tiling"
 > {
   /** This entry always computes with `"wasm"`. */
   readonly backend?: "auto" | "wasm";
@@ -33,6 +33,7 @@ const ABSENT = {
   gpu: NO_GPU,
   calibrate: NO_GPU,
   profile: NO_GPU,
+  tiling: NO_GPU,
   onProgress: "headwise/inline loads no file",
 };
 

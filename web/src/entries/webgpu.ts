@@ -6,7 +6,7 @@
 import { throwIfAborted } from "../call/abort.js";
 import { CallArguments } from "../call/callArguments.js";
 import { namesOf, readOptions } from "../call/options.js";
-import { readGpu } from "../engine/gpuOptions.js";
+import { readGpu, type Tiling } from "../engine/gpuOptions.js";
 import { Attention } from "../instance/attention.js";
 import { openGpuAlone } from "../instance/openGpu.js";
 
@@ -22,11 +22,20 @@ export interface CreateOptions {
   readonly gpu?: object;
   /** Measures the GPU time of kernels; see `kernelTimes`. Default false. */
   readonly profile?: boolean;
+  /** The tiling of the attention kernel; see `createAttention` of headwise. Default `"auto"`. */
+  readonly tiling?: "auto" | Tiling;
   /** Aborts loading. */
   readonly signal?: AbortSignal;
 }
 
-const OPTION_NAMES = namesOf<CreateOptions>({ backend: true, device: true, gpu: true, profile: true, signal: true });
+const OPTION_NAMES = namesOf<CreateOptions>({
+  backend: true,
+  device: true,
+  gpu: true,
+  profile: true,
+  tiling: true,
+  signal: true,
+});
 
 /**
  * Makes an instance and opens a GPU device.

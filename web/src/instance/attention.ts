@@ -1,4 +1,9 @@
-import { attentionProblem, OPTION_NAMES, type AttentionOptions } from "../attention/attentionProblem.js";
+import {
+  attentionProblem,
+  OPTION_NAMES,
+  type AttentionOptions,
+  type AttentionProblem,
+} from "../attention/attentionProblem.js";
 import type { NoReturns, OutputOf, RecordedAttention, ResultAt } from "../attention/attentionResult.js";
 import { noteForMerge } from "../attention/mergeNotes.js";
 import { mergeProblem, type AttentionPart, type MergeOptions, type MergeResult } from "../attention/mergeProblem.js";
@@ -13,14 +18,14 @@ import type { Context, Eventually } from "../call/context.js";
 import { Disposing } from "../call/disposable.js";
 import { argument, readOptions } from "../call/options.js";
 import { Queue } from "../call/queue.js";
-import type { Engine, Opened } from "../engine/engine.js";
+import type { Engine, Opened, Recorded } from "../engine/engine.js";
 import type { EngineTensor } from "../engine/engineTensor.js";
 import type { KernelTime, Report } from "../engine/report.js";
 import { DisposedError, OptionError, UnsupportedError } from "../errors/errors.js";
 import { Layer } from "../layer/layer.js";
 import { layerProblem, type LayerOptions } from "../layer/layerProblem.js";
 import { rotaryProblem, type RotaryOptions } from "../position/rotaryProblem.js";
-import { gpuDataOf, type GpuFloats, type GpuResult, type GpuTensor, type OnGpu } from "../tensor/gpuTensor.js";
+import { type GpuFloats, type GpuResult, type GpuTensor, type OnGpu } from "../tensor/gpuTensor.js";
 import { PLACE_CHOICES, type PlaceChoice } from "../tensor/place.js";
 import type { Placement } from "../tensor/placement.js";
 import {
@@ -88,6 +93,7 @@ export class Attention extends Disposing {
       engine,
       arguments: (operation, onGpu) => this.#arguments(operation, onGpu),
       run: (call, work, signal) => this.#run(call, work, signal),
+      record: (call, record, signal) => this.#record(call, record, signal),
       release: (operation, work) => this.#release(operation, work),
     };
     const self = new WeakRef(this);
@@ -158,7 +164,7 @@ export class Attention extends Disposing {
   async mergeAttention(parts: readonly AttentionPart[], options: MergeOptions = {}): Promise<MergeResult> {
     const call = this.#arguments("mergeAttention");
     const problem = mergeProblem(call, parts, options);
-    return this.#run(call, () => this.#engine.merge(problem), problem.signal);
+    return (await this.#run<unknown>(call, () => this.#engine.merge(problem), problem.signal)) as MergeResult;
   }
 
   /**
@@ -307,8 +313,8 @@ export class Attention extends Disposing {
     const engine = this.#engine;
     const call = this.#arguments("download", engine.onGpu);
     if (!engine.download) throw this.#withoutGpu(call.operation);
-    const checked = call.tensor<D>("tensor", tensor);
-    if (!gpuDataOf(checked))
+    const checked = call.placed<D>("tensor", tensor);
+    if (!checked.gpu)
       throw new OptionError("download: tensor must lie on the GPU, got one in JavaScript", {
         hint: "It needs no download. `upload` brings a tensor to the GPU.",
       });
@@ -334,13 +340,14 @@ export class Attention extends Disposing {
   ): Promise<RecordedAttention<R, Into>> {
     const call = this.#arguments("encode", true);
     const engine = this.#engine;
-    if (!engine.encode)
+    if (!engine.record)
       throw new UnsupportedError(
         `encode: this instance computes with ${this.report.backend}, which records no GPU commands`,
       );
     const problem = attentionProblem(call, query, key, value, readOptions(call, options, OPTION_NAMES));
-    const record = () => engine.encode!(commandEncoder, problem);
-    return (await this.#run<unknown>(call, record, problem.signal)) as RecordedAttention<R, Into>;
+    const onGpu: AttentionProblem = { ...problem, location: "gpu" };
+    const record = () => engine.record!(commandEncoder, onGpu);
+    return (await this.#record<unknown>(call, record, problem.signal)) as RecordedAttention<R, Into>;
   }
 
   /** The GPU time of each kernel of the latest call, in the order in which they ran. Needs the option `profile`. */
@@ -370,6 +377,12 @@ export class Attention extends Disposing {
   locate(...[operation, ...array]: Parameters<NonNullable<Placement["locate"]>>): number | undefined {
     this.#assertAlive(operation);
     return this.#engine.locate?.(operation, ...array);
+  }
+
+  /** @internal Frees something on the GPU. */
+  afterCalls(work: () => void): void {
+    if (this.#disposed || this.#queue.isIdle) work();
+    else void this.#queue.run(work);
   }
 
   /** Makes the reader of a new call's arguments. */
@@ -415,6 +428,16 @@ export class Attention extends Disposing {
       return work();
     };
     return this.#queue.run(begin, signal, this.#engine.abandons);
+  }
+
+  /**
+   * Records a call: before it returns if no call is pending and nothing has to be compiled. Then it does not wait in the
+   * queue, so that several calls can be recorded one after the other.
+   */
+  async #record<T>(call: CallArguments, record: () => Recorded<T>, signal?: AbortSignal): Promise<T> {
+    if (!this.#queue.isIdle || signal?.aborted) return this.#run(call, () => record().results, signal);
+    const { atOnce, results } = record();
+    return atOnce ? results : this.#run(call, () => results);
   }
 
   #release(operation: string, work: () => Eventually<void>): void {

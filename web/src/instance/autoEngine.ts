@@ -1,11 +1,11 @@
 import type { AttentionProblem } from "../attention/attentionProblem.js";
-import type { AttentionResult, FloatResult, RecordedAttention } from "../attention/attentionResult.js";
-import type { MergeProblem, MergeResult } from "../attention/mergeProblem.js";
+import type { PlacedOutput, PlacedResult } from "../attention/attentionResult.js";
+import type { MergeProblem, PlacedMerge } from "../attention/mergeProblem.js";
 import type { CacheForm, CacheProblem } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
 import type { Candidate } from "../calibration/calibrator.js";
 import type { Eventually } from "../call/context.js";
-import type { Engine } from "../engine/engine.js";
+import type { Engine, Owner, Recorded } from "../engine/engine.js";
 import type { EngineTensor } from "../engine/engineTensor.js";
 import type { GpuEngine } from "../engine/gpuModule.js";
 import type { KernelTime, LiveReport } from "../engine/report.js";
@@ -16,7 +16,7 @@ import { withOwnWeights } from "../layer/ownWeights.js";
 import type { RotaryProblem } from "../position/rotaryProblem.js";
 import { checkEncoder, type GpuResult } from "../tensor/gpuTensor.js";
 import type { PlaceChoice } from "../tensor/place.js";
-import type { CheckedTensor, Dtype, TensorData, TypedTensor } from "../tensor/tensor.js";
+import type { BufferTensor, CheckedTensor, Dtype, TensorData, TypedTensor } from "../tensor/tensor.js";
 import { masks, refuseOverlap } from "../wasm/attention.js";
 import { assumedAttend, assumedForward } from "./assumedCalls.js";
 import { attentionCandidate } from "./candidates.js";
@@ -32,7 +32,7 @@ import { touchesGpu } from "./tensors.js";
 export class AutoEngine implements Engine {
   readonly onGpu = true;
   readonly places = ["wasm", "webgpu"] as const;
-  instance: WeakRef<object> | undefined;
+  instance: WeakRef<Owner> | undefined;
   inTurn: Engine["inTurn"];
   readonly #engines: Engines;
   readonly #hasGpu: boolean;
@@ -82,16 +82,21 @@ export class AutoEngine implements Engine {
     return this.#engines.direct(operation, (gpu) => gpu.upload(operation, tensor));
   }
 
-  download<D extends Dtype>(operation: string, tensor: CheckedTensor<D>): Promise<TypedTensor<D>> {
+  download<D extends Dtype>(operation: string, tensor: BufferTensor<D>): Promise<TypedTensor<D>> {
     return this.#engines.direct(operation, (gpu) => gpu.download(operation, tensor));
   }
 
-  async encode(encoder: object, problem: AttentionProblem): Promise<RecordedAttention> {
-    checkEncoder(problem.operation, encoder);
-    return this.#engines.direct(problem.operation, (gpu) => gpu.encode(encoder, problem));
+  async prepare(problem: AttentionProblem): Promise<void> {
+    if (!touchesGpu(problem)) return;
+    await this.#engines.direct(problem.operation, (gpu) => gpu.prepare(problem));
   }
 
-  attention(problem: AttentionProblem): Eventually<AttentionResult> {
+  record(encoder: object, problem: AttentionProblem): Recorded<PlacedResult> {
+    checkEncoder(problem.operation, encoder);
+    return this.#engines.recorded(problem.operation, (gpu) => gpu.record(encoder, problem));
+  }
+
+  attention(problem: AttentionProblem): Eventually<PlacedResult> {
     const { operation, query, key, value, settings, output } = problem;
     if (touchesGpu(problem)) return this.#engines.direct(operation, (gpu) => gpu.attention(problem));
     return this.#engines.compute(
@@ -103,11 +108,11 @@ export class AutoEngine implements Engine {
   }
 
   /** Merging is a few operations for each number, so it does not pay to move the numbers to the GPU. */
-  merge(problem: MergeProblem): Eventually<MergeResult> {
+  merge(problem: MergeProblem): Eventually<PlacedMerge> {
     return this.#where(problem, (engine) => engine.merge(problem));
   }
 
-  rotary(problem: RotaryProblem): Eventually<FloatResult> {
+  rotary(problem: RotaryProblem): Eventually<PlacedOutput> {
     return this.#where(problem, (engine) => engine.rotary(problem));
   }
 

@@ -1,6 +1,6 @@
 import { CallArguments } from "../call/callArguments.js";
 import { namesOf, readOptions, type OptionReader } from "../call/options.js";
-import { readGpu } from "../engine/gpuOptions.js";
+import { readGpu, type Tiling } from "../engine/gpuOptions.js";
 import { OptionError } from "../errors/errors.js";
 import { isObject } from "../foreign/describe.js";
 import { arrayKind } from "../foreign/typedArray.js";
@@ -51,6 +51,12 @@ export interface CreateOptions {
    * Measures the GPU time of kernels; see `kernelTimes`. Default false. It has no effect on wasm; the report says so.
    */
   readonly profile?: boolean;
+  /**
+   * The tiling of WebGPU's attention kernel. `"auto"`, the default, is `"wide"`. `"narrow"` uses fewer registers and
+   * more invocations, `"general"` the least workgroup memory. Set it to measure them, or to keep the last bits of
+   * results the same on a device.
+   */
+  readonly tiling?: "auto" | Tiling;
 }
 
 export const OPERATION = "createAttention";
@@ -66,6 +72,7 @@ const NAMES = namesOf<CreateOptions>({
   signal: true,
   onProgress: true,
   profile: true,
+  tiling: true,
 });
 
 const MOST_THREADS = 256;

@@ -1,7 +1,7 @@
 import { Calibrator, type Candidate } from "../calibration/calibrator.js";
 import type { CalibrationHost } from "../calibration/host.js";
 import type { Eventually } from "../call/context.js";
-import type { Engine } from "../engine/engine.js";
+import type { Engine, Recorded } from "../engine/engine.js";
 import type { GpuEngine } from "../engine/gpuModule.js";
 import type { EngineName, LiveReport } from "../engine/report.js";
 import { NO_CALIBRATION } from "../engine/report.js";
@@ -69,6 +69,16 @@ export class Engines {
   /** Runs work on the GPU because its tensors lie there, or because the caller has placed it there. */
   async direct<T>(operation: string, work: (gpu: GpuEngine) => Eventually<T>): Promise<T> {
     return this.#onGpu(await this.gpu(operation), work);
+  }
+
+  /** Records commands, at once if the GPU is open. */
+  recorded<T>(operation: string, record: (gpu: GpuEngine) => Recorded<T>): Recorded<T> {
+    const { loaded } = this.#gpu;
+    if (loaded) {
+      if (this.calibrator) loaded.tiling = this.calibrator.tilingFor(loaded);
+      return record(loaded);
+    }
+    return { atOnce: false, results: this.gpu(operation).then((gpu) => record(gpu).results) };
   }
 
   /** Runs work on one of the engines. */

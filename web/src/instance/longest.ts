@@ -1,6 +1,6 @@
 import type { AttentionProblem } from "../attention/attentionProblem.js";
 import type { Broadcast } from "../attention/attentionSettings.js";
-import type { CheckedTensor } from "../tensor/tensor.js";
+import type { PlacedTensor } from "../tensor/tensor.js";
 import { Outline } from "./outline.js";
 
 /** No longer sequence is looked for. */
@@ -33,13 +33,13 @@ function lengthened(problem: AttentionProblem, length: number): AttentionProblem
   const isSelf = shape.queryLength === shape.keyLength;
   const longer = { ...shape, keyLength: length, queryLength: isSelf ? length : shape.queryLength };
   const { batchSize, numHeads, numKvHeads, queryLength, keyLength, headDim, valueDim } = longer;
-  const tensor = <T>(like: { readonly dtype: Outline["dtype"] }, ...extents: number[]) =>
-    new Outline(extents, like.dtype) as unknown as T;
-  const broadcast = <T extends CheckedTensor>(given: Broadcast<T> | undefined): Broadcast<T> | undefined => {
+  const tensor = <T extends PlacedTensor>({ dtype }: T, ...extents: number[]): T =>
+    new Outline(extents, dtype as Outline["dtype"]) as unknown as T;
+  const broadcast = <T extends PlacedTensor>(given: Broadcast<T> | undefined): Broadcast<T> | undefined => {
     if (!given) return undefined;
     const [b, h, i, j] = given.extents;
     const extents = [b, h, i === 1 ? 1 : queryLength, j === 1 ? 1 : keyLength] as const;
-    return { tensor: tensor<T>(given.tensor as { dtype: Outline["dtype"] }, ...extents), extents };
+    return { tensor: tensor(given.tensor, ...extents), extents };
   };
   return {
     ...problem,

@@ -1,5 +1,5 @@
 import { CallArguments } from "../call/callArguments.js";
-import { BYTES, type CheckedTensor, type Dtype } from "../tensor/tensor.js";
+import { BYTES, type Dtype, type PlacedTensor } from "../tensor/tensor.js";
 
 /** A tensor without numbers: a plan needs its size only, which may be larger than any memory. */
 export class Outline {
@@ -15,7 +15,7 @@ export class Outline {
 
 /** Reads the arguments of a plan: outlines are tensors there. */
 export class OutlineArguments extends CallArguments {
-  override tensor<D extends Dtype = Dtype>(argument: string, value: unknown, dtypes?: readonly D[]): CheckedTensor<D> {
-    return value instanceof Outline ? (value as unknown as CheckedTensor<D>) : super.tensor(argument, value, dtypes);
+  override placed<D extends Dtype = Dtype>(argument: string, value: unknown, dtypes?: readonly D[]): PlacedTensor<D> {
+    return value instanceof Outline ? (value as unknown as PlacedTensor<D>) : super.placed(argument, value, dtypes);
   }
 }

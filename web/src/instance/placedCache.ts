@@ -1,4 +1,4 @@
-import type { AttentionResult } from "../attention/attentionResult.js";
+import type { PlacedResult } from "../attention/attentionResult.js";
 import type { AppendProblem } from "../cache/appendProblem.js";
 import type { AttendProblem } from "../cache/attendProblem.js";
 import type { CacheForm, CacheProblem } from "../cache/cacheProblem.js";
@@ -67,7 +67,7 @@ export class PlacedCache implements EngineCache {
     return this.#rescued(problem.operation, () => this.#here(problem.operation, () => this.#cache.append(problem)));
   }
 
-  attend(problem: AttendProblem): Eventually<AttentionResult> {
+  attend(problem: AttendProblem): Eventually<PlacedResult> {
     const { operation } = problem;
     if (touchesGpu(problem)) return this.#onGpu(operation, () => this.#cache.attend(problem));
     const { calibrator } = this.#engines;

@@ -1,8 +1,8 @@
-import type { AttentionResult } from "../attention/attentionResult.js";
+import type { PlacedResult } from "../attention/attentionResult.js";
 import type { Candidate } from "../calibration/calibrator.js";
 import { moveWork } from "../calibration/work.js";
 import { Residence } from "../calibration/residence.js";
-import type { Eventually } from "../call/context.js";
+import type { Eventually, Recorded } from "../call/context.js";
 import { OptionError } from "../errors/errors.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
 import type { ForwardProblem } from "../layer/forwardProblem.js";
@@ -44,7 +44,34 @@ export class PlacedLayer implements EngineLayer {
     return this.#layer.bytes;
   }
 
-  forward(problem: ForwardProblem): Eventually<AttentionResult> {
+  /** Whether inputs and results may lie on the GPU. The layer then moves there. */
+  get onGpu(): boolean {
+    return this.#choice !== "wasm";
+  }
+
+  /** Records a call; absent for a layer that must lie on wasm. */
+  get record(): EngineLayer["record"] {
+    return this.onGpu ? (encoder, problem) => this.#record(encoder, problem) : undefined;
+  }
+
+  #record(encoder: object, problem: ForwardProblem): Recorded<PlacedResult> {
+    this.#arrive();
+    const { operation } = problem;
+    const cache = problem.cache as PlacedCache | undefined;
+    const record = () => {
+      const there = cache ? { ...problem, cache: cache.inner } : problem;
+      return this.#engines.recorded(operation, () => this.#layer.record!(encoder, there));
+    };
+    if (this.placement === "webgpu" && (!cache || cache.placement === "webgpu")) return record();
+    const moved = async () => {
+      await this.#moveTo("webgpu", operation);
+      await this.#brought(operation, cache);
+      return record().results;
+    };
+    return { atOnce: false, results: moved() };
+  }
+
+  forward(problem: ForwardProblem): Eventually<PlacedResult> {
     this.#arrive();
     const cache = problem.cache as PlacedCache | undefined;
     if (touchesGpu(problem))
@@ -65,7 +92,7 @@ export class PlacedLayer implements EngineLayer {
     cache: PlacedCache | undefined,
     candidate: Candidate,
     goes: boolean,
-  ): Promise<AttentionResult> {
+  ): Promise<PlacedResult> {
     if (goes) await this.#moveTo("wasm", problem.operation);
     await this.#brought(problem.operation, cache);
     return this.#rescued(problem, cache, candidate);
@@ -78,7 +105,7 @@ export class PlacedLayer implements EngineLayer {
   }
 
   /** Computes where the layer lies, after its cache has come there. */
-  async #together(problem: ForwardProblem, cache: PlacedCache | undefined): Promise<AttentionResult> {
+  async #together(problem: ForwardProblem, cache: PlacedCache | undefined): Promise<PlacedResult> {
     await this.#brought(problem.operation, cache);
     return this.#forward(problem, cache);
   }
@@ -94,11 +121,7 @@ export class PlacedLayer implements EngineLayer {
     );
   }
 
-  #forward(
-    problem: ForwardProblem,
-    cache: PlacedCache | undefined,
-    candidate?: Candidate,
-  ): Eventually<AttentionResult> {
+  #forward(problem: ForwardProblem, cache: PlacedCache | undefined, candidate?: Candidate): Eventually<PlacedResult> {
     const there = cache ? { ...problem, cache: cache.inner } : problem;
     const work = () => this.#layer.forward(there);
     if (!candidate) return this.#engines.on(this.placement, problem.operation, work);
@@ -107,7 +130,7 @@ export class PlacedLayer implements EngineLayer {
   }
 
   /** Computes. If the GPU fails, the layer and its cache move to wasm, which computes. */
-  #rescued(problem: ForwardProblem, cache: PlacedCache | undefined, candidate: Candidate): Eventually<AttentionResult> {
+  #rescued(problem: ForwardProblem, cache: PlacedCache | undefined, candidate: Candidate): Eventually<PlacedResult> {
     const result = this.#forward(problem, cache, candidate);
     if (this.placement === "wasm" || this.#choice !== "auto") return result;
     return Promise.resolve(result).catch(async (error: unknown) => {

@@ -1,14 +1,18 @@
-import type { AttentionResult } from "../attention/attentionResult.js";
-import type { Eventually } from "../call/context.js";
+import type { PlacedResult } from "../attention/attentionResult.js";
+import type { Eventually, Recorded } from "../call/context.js";
 import type { Place } from "../tensor/place.js";
 import type { ForwardProblem } from "./forwardProblem.js";
 
 /** A layer in an engine. */
 export interface EngineLayer {
+  /** Whether the layer lies on the GPU. Then inputs and results may lie there too. */
+  readonly onGpu?: boolean;
   /** Bytes of the packed weights and tables. */
   readonly bytes: number;
   /** The engine in whose memory it lies. */
   readonly placement: Place;
-  forward(problem: ForwardProblem): Eventually<AttentionResult>;
+  forward(problem: ForwardProblem): Eventually<PlacedResult>;
+  /** Records a call into a GPUCommandEncoder; only layers on the GPU can. */
+  readonly record?: ((encoder: object, problem: ForwardProblem) => Recorded<PlacedResult>) | undefined;
   release(): void;
 }

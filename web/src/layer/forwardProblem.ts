@@ -19,7 +19,8 @@ import { namesOf, readOptions, type NumberList, type OptionReader } from "../cal
 import { outputForm, type OutputForm } from "../call/outputForm.js";
 import { OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
-import { FLOATS, type CheckedFloats, type FloatTensor, type FloatTensorLike } from "../tensor/tensor.js";
+import type { GpuFloats } from "../tensor/gpuTensor.js";
+import { FLOATS, type PlacedFloats, type FloatTensor, type FloatTensorLike } from "../tensor/tensor.js";
 import type { LayerProblem } from "./layerProblem.js";
 import type { LayerShape } from "./layerShape.js";
 
@@ -30,9 +31,9 @@ import type { LayerShape } from "./layerShape.js";
  */
 export interface ForwardOptions extends AttentionSettingsOptions {
   /** The input of the key projection, `[B, Skv, keyInputDim]`. Default x. */
-  readonly key?: FloatTensorLike;
+  readonly key?: FloatTensorLike | GpuFloats;
   /** The input of the value projection, `[B, Skv, valueInputDim]`. Default the input of the key projection. */
-  readonly value?: FloatTensorLike;
+  readonly value?: FloatTensorLike | GpuFloats;
   /**
    * A cache. The projected keys and values are appended to it; then the queries attend to all keys in it. If the call
    * fails, the cache is as before, unless it is a ring that has dropped tokens for the new ones.
@@ -53,8 +54,8 @@ export interface ForwardOptions extends AttentionSettingsOptions {
   /** The same for the key context, or for x if there is none. */
   readonly cuSeqLensKey?: NumberList;
   readonly returns?: Returns;
-  /** Only `"cpu"`, the default: a layer's results are always arrays. */
-  readonly location?: "cpu";
+  /** Where the results are. `"gpu"` needs a layer on WebGPU. Default `"cpu"`. */
+  readonly location?: "cpu" | "gpu";
   /** A tensor of the output's shape, to write the output to. It is then also `result.output`. */
   readonly into?: FloatTensor;
   /** Aborts the call while it waits in the queue. */
@@ -67,9 +68,9 @@ export interface ForwardProblem {
   readonly layout: "BSE" | "BES";
   /** The shape of the attention inside the layer. */
   readonly shape: AttentionShape;
-  readonly x: CheckedFloats;
-  readonly key: CheckedFloats | undefined;
-  readonly value: CheckedFloats | undefined;
+  readonly x: PlacedFloats;
+  readonly key: PlacedFloats | undefined;
+  readonly value: PlacedFloats | undefined;
   readonly contextLength: number;
   readonly cache: EngineCache | undefined;
   readonly attendOnly: boolean;
@@ -78,6 +79,8 @@ export interface ForwardProblem {
   readonly ragged: Ragged | undefined;
   readonly wanted: Wanted;
   readonly output: OutputForm;
+  /** Where the results are. */
+  readonly location: "cpu" | "gpu";
   readonly signal: AbortSignal | undefined;
   readonly keepRank: (shape: readonly number[]) => number[];
 }
@@ -132,12 +135,13 @@ export function forwardRequest(
   const options = readOptions(call, given, FORWARD_NAMES);
   const { layout } = layer;
   const { inputDim, keyInputDim, valueInputDim, outputDim, numHeads, numKvHeads, headDim, valueHeadDim } = layer.shape;
-  const x = call.tensor("x", givenX, FLOATS);
+  const x = call.placed("x", givenX, FLOATS);
   const rank = x.shape.length;
   const rows = readRows(operation, "x", x, layout, inputDim, "inputDim");
-  refuseGpu(options, engine.onGpu ? "is not offered by layers: their results come to the CPU" : undefined);
-  const key = options.tensor("key", FLOATS);
-  const value = options.tensor("value", FLOATS);
+  if (!call.placement.onGpu)
+    refuseGpu(options, engine.onGpu ? "needs a layer on WebGPU, this one is on wasm" : undefined);
+  const key = options.placed("key", FLOATS);
+  const value = options.placed("value", FLOATS);
   const cache = options.has("cache") ? KvCache.in(engine, operation, "cache", options.value("cache")) : undefined;
   const attendOnly = options.flag("attendOnly", false);
   if (attendOnly) refuseWithAttendOnly(options, cache);
@@ -193,6 +197,7 @@ export function forwardRequest(
     ragged,
     wanted: readReturns(options, extents),
     output: outputForm(options, outputShape, x),
+    location: options.oneOf("location", ["cpu", "gpu"], "cpu"),
     signal: options.signal(),
     keepRank: (full: readonly number[]) => (rank === 2 ? full.slice(1) : [...full]),
   };
@@ -213,7 +218,7 @@ function widthAxis(layout: "BSE" | "BES", rank: number): number {
 function readRows(
   operation: string,
   name: string,
-  { shape }: CheckedFloats,
+  { shape }: PlacedFloats,
   layout: "BSE" | "BES",
   width: number,
   option: string,
@@ -238,8 +243,8 @@ function refuseWithAttendOnly(options: OptionReader, cache: EngineCache | undefi
 function checkWidths(
   operation: string,
   { inputDim, keyInputDim, valueInputDim }: LayerShape,
-  key: CheckedFloats | undefined,
-  value: CheckedFloats | undefined,
+  key: PlacedFloats | undefined,
+  value: PlacedFloats | undefined,
 ): void {
   if (!key && keyInputDim !== inputDim)
     throw new ShapeError(
@@ -256,7 +261,7 @@ function readAppendLengths(
   options: OptionReader,
   { batchSize }: Rows,
   contextLength: number,
-  key: CheckedFloats | undefined,
+  key: PlacedFloats | undefined,
 ): Int32Array | undefined {
   const given = options.integers("appendLengths", { min: 0, max: contextLength }, batchSize);
   if (given && !options.has("cache"))

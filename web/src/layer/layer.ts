@@ -1,19 +1,26 @@
-import type { NoReturns, ResultOf } from "../attention/attentionResult.js";
+import type { NoReturns, RecordedAttention, ResultAt } from "../attention/attentionResult.js";
 import type { Returns } from "../attention/returns.js";
 import { layerCacheProblem, type CacheProblem, type KvCacheOptions } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
 import { KvCache } from "../cache/kvCache.js";
 import { noteAppend } from "../cache/lastAppend.js";
 import type { CallArguments } from "../call/callArguments.js";
-import type { Context, Eventually } from "../call/context.js";
+import type { Context, Eventually, Recorded } from "../call/context.js";
 import { Disposing } from "../call/disposable.js";
-import { DisposedError, OptionError } from "../errors/errors.js";
+import { DisposedError, OptionError, UnsupportedError } from "../errors/errors.js";
+import type { GpuFloats, OnGpu } from "../tensor/gpuTensor.js";
 import type { Place } from "../tensor/place.js";
 import type { FloatTensor, FloatTensorLike } from "../tensor/tensor.js";
 import type { EngineLayer } from "./engineLayer.js";
-import { forwardRequest, type ForwardOptions, type LayerForm } from "./forwardProblem.js";
+import { forwardRequest, type ForwardOptions, type ForwardProblem, type LayerForm } from "./forwardProblem.js";
 import type { LayerProblem } from "./layerProblem.js";
 import type { LayerShape } from "./layerShape.js";
+
+/** Options of a call of forward. `R` is the type of `returns`, `Into` the type of `into`. */
+type CallOptions<R, Into> = OnGpu<Omit<ForwardOptions, "returns" | "into" | "location">> & {
+  readonly returns?: R;
+  readonly into?: Into;
+};
 
 /** Options of `layer.kvCache`: the options of `kvCache`, without those that follow from the layer. */
 export type LayerCacheOptions = Omit<KvCacheOptions, "numKvHeads" | "headDim" | "valueDim">;
@@ -71,7 +78,9 @@ export class Layer extends Disposing {
   /**
    * Computes the layer.
    *
-   * @param x - `[B, S, inputDim]`, or `[B, inputDim, S]` in layout `"BES"`; rank 2 is one batch. float32 or float16.
+   * @param x - `[B, S, inputDim]`, or `[B, inputDim, S]` in layout `"BES"`; rank 2 is one batch. float32 or float16. A
+   *   layer on WebGPU takes x, contexts, masks, biases and `into` also on the GPU, and with `location: "gpu"` its results
+   *   stay there.
    * @returns `output` `[B, S, outputDim]` in the layout, rank and dtype of x, and the results that `options.returns`
    *   names, with the shapes of `scaledDotProductAttention`: probs `[B, heads, S, Skv]` and so on.
    * @throws ShapeError, OptionError or UnsupportedError before it computes.
@@ -82,22 +91,53 @@ export class Layer extends Disposing {
   async forward<
     const R extends Returns = NoReturns,
     X extends FloatTensorLike = FloatTensor,
-    Into extends FloatTensorLike = X,
-  >(
-    x: X,
-    options: Omit<ForwardOptions, "returns" | "into"> & { readonly returns?: R; readonly into?: Into } = {},
-  ): Promise<ResultOf<R, Into>> {
-    const operation = "layer.forward";
-    const call = this.#arguments(operation);
+    Into extends FloatTensorLike | GpuFloats = X,
+    const L extends "cpu" | "gpu" = "cpu",
+  >(x: X | GpuFloats, options: CallOptions<R, Into> & { readonly location?: L } = {}): Promise<ResultAt<L, R, Into>> {
+    const call = this.#arguments("layer.forward", this.#layer.onGpu);
     const request = forwardRequest(call, this.#context.engine, this.#form, x, options);
     const compute = async () => {
       const problem = request.inTurn();
-      const { cache, attendOnly, contextLength, appendLengths } = problem;
       const result = await this.#layer.forward(problem);
-      if (cache && !attendOnly) noteAppend(cache, { numTokens: contextLength, lengths: appendLengths });
-      return result as ResultOf<R, Into>;
+      noteTokens(problem);
+      return result;
     };
-    return this.#context.run(call, compute, request.signal);
+    return (await this.#context.run<unknown>(call, compute, request.signal)) as ResultAt<L, R, Into>;
+  }
+
+  /**
+   * Records a call of forward into the caller's GPUCommandEncoder, and does not submit it. So the layers of a model can
+   * be one submit: give the output of one layer to `encode` of the next. A cache counts the tokens as appended when the
+   * call is recorded. The rest is as in `encode` of the instance.
+   *
+   * Kernels that are not compiled yet are compiled first; a `forward` of the same shapes before avoids that wait. Then
+   * the commands are recorded before this method returns.
+   *
+   * @throws UnsupportedError if the layer is not on WebGPU, and the errors of `forward`.
+   */
+  async encode<const R extends Returns = NoReturns, Into extends FloatTensor | GpuFloats = FloatTensor>(
+    commandEncoder: object,
+    x: FloatTensorLike | GpuFloats,
+    options: CallOptions<R, Into> & { readonly location?: "gpu" } = {},
+  ): Promise<RecordedAttention<R, Into>> {
+    const call = this.#arguments("layer.encode", true);
+    const layer = this.#layer;
+    if (!layer.record) throw new UnsupportedError("layer.encode: this layer is on wasm, which records no GPU commands");
+    const request = forwardRequest(call, this.#context.engine, this.#form, x, options);
+    const record = (): Recorded<unknown> => {
+      const problem: ForwardProblem = { ...request.inTurn(), location: "gpu" };
+      const recorded = layer.record!(commandEncoder, problem);
+      if (recorded.atOnce) {
+        noteTokens(problem);
+        return recorded;
+      }
+      const results = recorded.results.then((result) => {
+        noteTokens(problem);
+        return result;
+      });
+      return { atOnce: false, results };
+    };
+    return (await this.#context.record(call, record, request.signal)) as RecordedAttention<R, Into>;
   }
 
   /**
@@ -115,8 +155,8 @@ export class Layer extends Disposing {
     return this.#context.run(call, async () => new KvCache(this.#context, await this.#createCache(problem)));
   }
 
-  #arguments(operation: string): CallArguments {
-    const call = this.#context.arguments(operation);
+  #arguments(operation: string, onGpu = false): CallArguments {
+    const call = this.#context.arguments(operation, onGpu);
     if (this.#disposed) throw new DisposedError(`${operation}: the layer was disposed`);
     return call;
   }
@@ -127,4 +167,9 @@ export class Layer extends Disposing {
     this.#disposed = true;
     this.#context.release("layer.dispose", () => this.#layer.release());
   }
+}
+
+/** Notes how many tokens a call has appended to its cache. */
+function noteTokens({ cache, attendOnly, contextLength, appendLengths }: ForwardProblem): void {
+  if (cache && !attendOnly) noteAppend(cache, { numTokens: contextLength, lengths: appendLengths });
 }

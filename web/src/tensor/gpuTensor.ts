@@ -1,7 +1,7 @@
 import { DisposedError, OptionError, ShapeError } from "../errors/errors.js";
 import { describe, isObject, tagOf } from "../foreign/describe.js";
 import { arrayKind } from "../foreign/typedArray.js";
-import { BYTES, elementCount, type CheckedTensor, type Dtype } from "./tensor.js";
+import { BYTES, elementCount, type BufferTensor, type CheckedTensor, type Dtype } from "./tensor.js";
 
 /**
  * A dense row-major array in a GPU buffer that has usage STORAGE. A call reads its inputs and does not keep them. Its
@@ -40,29 +40,6 @@ export interface GpuResult<D extends Dtype = Dtype> extends GpuTensor<D> {
   [Symbol.dispose](): void;
 }
 
-// A registered symbol, because the WebGPU engine is a separate file with its own copy of this class.
-const BRAND = Symbol.for("headwise.gpuData");
-
-/** The `data` of a checked tensor that lies on the GPU. */
-export class GpuData {
-  readonly [BRAND] = true;
-
-  constructor(
-    readonly argument: string,
-    readonly buffer: GPUBuffer,
-    readonly offset: number,
-    readonly byteLength: number,
-    /** Whether the engine made the buffer. Then it need not check that the buffer belongs to its device. */
-    readonly isOurs = false,
-  ) {}
-}
-
-/** The GPU data of a checked tensor; undefined if the tensor lies in JavaScript memory. */
-export function gpuDataOf(tensor: { readonly data: unknown } | undefined): GpuData | undefined {
-  const data = tensor?.data;
-  return isObject(data) && BRAND in data ? (data as GpuData) : undefined;
-}
-
 interface GpuFields {
   readonly data?: unknown;
   readonly buffer?: unknown;
@@ -92,7 +69,7 @@ export function checkGpuTensor<D extends Dtype>(
   argument: string,
   value: GpuTensor,
   dtypes: readonly D[],
-): CheckedTensor<D> {
+): BufferTensor<D> {
   const { dtype, shape, offset = 0, buffer } = value;
   if ((value as Partial<GpuResult>).disposed) throw new DisposedError(`${operation}: ${argument} was disposed`);
   if (!(dtypes as readonly unknown[]).includes(dtype))
@@ -111,8 +88,8 @@ export function checkGpuTensor<D extends Dtype>(
     throw new ShapeError(
       `${operation}: ${argument} must fit its buffer, got ${byteLength} bytes at offset ${offset} of ${size}`,
     );
-  const data = new GpuData(argument, buffer as GPUBuffer, offset, byteLength);
-  return { data, shape, dtype } as unknown as CheckedTensor<D>;
+  const gpu = { argument, buffer: buffer as GPUBuffer, offset, byteLength, isOurs: false };
+  return { gpu, shape, dtype: dtype as D };
 }
 
 const STORAGE = 0x80;

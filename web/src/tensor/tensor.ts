@@ -1,4 +1,4 @@
-import { ShapeError } from "../errors/errors.js";
+import { ShapeError, UnsupportedError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 
 /**
@@ -102,8 +102,8 @@ export const MAX_RANK = 32;
 export const MAX_EXTENT = 2 ** 31 - 1;
 
 /**
- * A checked tensor, as the engines use it. Its data is our own view on the caller's memory (float16 as 16-bit
- * patterns), and its shape is our own array.
+ * A checked tensor in JavaScript memory, or in the engine's memory (`address`). Its data is our own view on that memory
+ * (float16 as 16-bit patterns), and its shape is our own array.
  */
 export type CheckedTensor<D extends Dtype = Dtype> = { readonly [K in D]: TypedTensor<K> & Given }[D];
 
@@ -114,6 +114,42 @@ interface Given {
   readonly half?: boolean;
   /** The address in the engine's memory, if the tensor lies there. */
   readonly address?: number | undefined;
+  readonly gpu?: undefined;
+}
+
+/** A range of a GPU buffer that holds a checked tensor. */
+export interface GpuData {
+  /** The name of the argument, for messages. */
+  readonly argument: string;
+  readonly buffer: GPUBuffer;
+  readonly offset: number;
+  readonly byteLength: number;
+  /** Whether it lies inside the engine's own memory on the GPU. Then nothing of it needs a check. */
+  readonly isOurs: boolean;
+}
+
+/** A checked tensor in a GPU buffer. */
+export interface BufferTensor<D extends Dtype = Dtype> {
+  readonly gpu: GpuData;
+  readonly shape: readonly number[];
+  readonly dtype: D;
+  readonly data?: undefined;
+  readonly isCopy?: undefined;
+  readonly half?: undefined;
+  readonly address?: undefined;
+}
+
+/** A checked tensor, wherever it lies: in an array, in the engine's memory (`address`) or in a GPU buffer (`gpu`). */
+export type PlacedTensor<D extends Dtype = Dtype> = { readonly [K in D]: CheckedTensor<K> | BufferTensor<K> }[D];
+
+/**
+ * The tensor, for an engine without a GPU.
+ *
+ * @throws UnsupportedError if it lies on the GPU.
+ */
+export function inMemory<D extends Dtype>(tensor: CheckedTensor<D> | BufferTensor<D>): CheckedTensor<D> {
+  if (!tensor.gpu) return tensor;
+  throw new UnsupportedError(`${tensor.gpu.argument} is a GPU tensor, which WebAssembly cannot read`);
 }
 
 /**
@@ -139,3 +175,6 @@ export type FloatTensorLike = TensorLike<"float32" | "float16">;
 
 /** A checked tensor of queries, keys, values or outputs. */
 export type CheckedFloats = CheckedTensor<"float32" | "float16">;
+
+/** The same, wherever it lies. */
+export type PlacedFloats = PlacedTensor<"float32" | "float16">;

@@ -1,5 +1,5 @@
 import type { AttentionProblem } from "../attention/attentionProblem.js";
-import type { AttentionResult, FloatResult } from "../attention/attentionResult.js";
+import type { PlacedOutput, PlacedResult } from "../attention/attentionResult.js";
 import type { AttentionSettings } from "../attention/attentionSettings.js";
 import type { AttentionShape } from "../attention/attentionShape.js";
 import type { Ragged } from "../attention/ragged.js";
@@ -9,7 +9,15 @@ import type { OutputForm } from "../call/outputForm.js";
 import { assertIntact } from "../call/views.js";
 import { OptionError } from "../errors/errors.js";
 import type { Layout } from "../tensor/layout.js";
-import { asHalves, BYTES, elementCount, type CheckedTensor, type Dtype, type TypedTensor } from "../tensor/tensor.js";
+import {
+  asHalves,
+  BYTES,
+  elementCount,
+  inMemory,
+  type Dtype,
+  type PlacedTensor,
+  type TypedTensor,
+} from "../tensor/tensor.js";
 import type { WasmCore } from "./core.js";
 import type { Heap, Room } from "./heap.js";
 import type { AttentionCall, LateCopy } from "./module.js";
@@ -27,7 +35,7 @@ const LISTS = ["queryOffset", "keyLengths", "queryLengths", "alibiSlopes", "sink
 /** Reads a result after the call. Its shape [B, H, …] gets the rank of the inputs. */
 type Collect<T> = () => T;
 
-export function runAttention(core: WasmCore, problem: AttentionProblem): Eventually<AttentionResult> {
+export function runAttention(core: WasmCore, problem: AttentionProblem): Eventually<PlacedResult> {
   const { operation, shape, layout, kvLayout, query, key, value, settings, output } = problem;
   refuseOverlap(operation, output, { query, key, value, ...masks(settings) });
   return core.call(operation, (arena) => {
@@ -54,12 +62,13 @@ export function runAttention(core: WasmCore, problem: AttentionProblem): Eventua
 }
 
 /** The tensors among the settings. */
-export function masks({ mask, bias }: AttentionSettings): { mask?: CheckedTensor; bias?: CheckedTensor } {
+export function masks({ mask, bias }: AttentionSettings): { mask?: PlacedTensor; bias?: PlacedTensor } {
   return { ...(mask && { mask: mask.tensor }), ...(bias && { bias: bias.tensor }) };
 }
 
 /** Returns an input's address. Copies the input into the arena, now or `late`, unless it already lies in the engine. */
-export function placeInput(arena: Room, { data, address }: CheckedTensor, late?: LateCopy[]): number {
+export function placeInput(arena: Room, tensor: PlacedTensor, late?: LateCopy[]): number {
+  const { data, address } = inMemory(tensor);
   return address ?? arena.copy(data, late);
 }
 
@@ -99,10 +108,10 @@ export interface ResultForm {
 }
 
 /** Makes room for the wanted results. The returned function reads them after the call. */
-export function writeWanted(call: AttentionCall, heap: Heap, arena: Room, form: ResultForm): Collect<AttentionResult> {
+export function writeWanted(call: AttentionCall, heap: Heap, arena: Room, form: ResultForm): Collect<PlacedResult> {
   const { wanted, shape, keepRank } = form;
   const { batchSize, numHeads, queryLength, keyLength } = shape;
-  const results: Partial<Record<keyof AttentionResult, Collect<unknown>>> = {};
+  const results: Partial<Record<keyof PlacedResult, Collect<unknown>>> = {};
 
   const room = <D extends "float32" | "int32">(dtype: D, full: readonly number[]) => {
     const length = elementCount(form.operation, "result", full);
@@ -143,9 +152,7 @@ export function writeWanted(call: AttentionCall, heap: Heap, arena: Room, form: 
     results.topK = () => ({ values: values.collect(), indices: indices.collect() });
   }
   return () =>
-    Object.fromEntries(
-      Object.entries(results).map(([name, collect]) => [name, collect()]),
-    ) as unknown as AttentionResult;
+    Object.fromEntries(Object.entries(results).map(([name, collect]) => [name, collect()])) as unknown as PlacedResult;
 }
 
 /** An absent list means all, and is a null pointer. An empty list has an address. */
@@ -161,7 +168,7 @@ function writeSelection(
   call[`${result}NumQueries`] = queries?.length ?? 0;
 }
 
-function writeOutput(call: AttentionCall, heap: Heap, arena: Room, form: ResultForm): Collect<FloatResult> {
+function writeOutput(call: AttentionCall, heap: Heap, arena: Room, form: ResultForm): Collect<PlacedOutput> {
   const placed = placeOutput(heap, arena, form.operation, form.output);
   call.output = placed.address;
   call.outputDtype = DTYPE[form.output.dtype];
@@ -174,18 +181,19 @@ export function placeOutput(
   arena: Room,
   operation: string,
   { shape, dtype, half, into }: OutputForm,
-): { readonly address: number; readonly collect: Collect<FloatResult> } {
-  if (into?.address !== undefined) return { address: into.address, collect: () => into.tensor as FloatResult };
+): { readonly address: number; readonly collect: Collect<PlacedOutput> } {
+  const place = into && inMemory(into.place);
+  if (place?.address !== undefined) return { address: place.address, collect: () => into!.tensor };
   const length = elementCount(operation, "output", shape);
   const address = arena.room(dtype, length);
   const collect = () => {
-    if (into) {
-      assertIntact(operation, "into", into.data);
-      heap.readInto(address, into.data);
-      return into.tensor as FloatResult;
+    if (place) {
+      assertIntact(operation, "into", place.data);
+      heap.readInto(address, place.data);
+      return into.tensor;
     }
     const data = heap.read(address, dtype, length);
-    return { data: half ? asHalves(data as Uint16Array) : data, shape: [...shape], dtype } as FloatResult;
+    return { data: half ? asHalves(data as Uint16Array) : data, shape: [...shape], dtype };
   };
   return { address, collect };
 }
@@ -194,10 +202,11 @@ export function placeOutput(
 export function refuseOverlap(
   operation: string,
   { into, shape, dtype }: OutputForm,
-  inputs: Readonly<Record<string, CheckedTensor | undefined>>,
+  inputs: Readonly<Record<string, PlacedTensor | undefined>>,
 ): void {
-  if (into?.address === undefined) return;
-  const [begin, end] = [into.address, into.address + bytesOf(operation, shape, dtype)];
+  const address = into?.place.address;
+  if (address === undefined) return;
+  const [begin, end] = [address, address + bytesOf(operation, shape, dtype)];
   for (const [name, input] of Object.entries(inputs)) {
     if (input?.address === undefined) continue;
     if (input.address < end && begin < input.address + bytesOf(operation, input.shape, input.dtype))

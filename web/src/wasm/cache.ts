@@ -1,4 +1,4 @@
-import type { AttentionResult } from "../attention/attentionResult.js";
+import type { PlacedResult } from "../attention/attentionResult.js";
 import type { AppendProblem } from "../cache/appendProblem.js";
 import type { AttendProblem } from "../cache/attendProblem.js";
 import type { CacheDtype, CacheForm, CacheProblem } from "../cache/cacheProblem.js";
@@ -103,7 +103,7 @@ export class WasmCache implements EngineCache {
     });
   }
 
-  attend(problem: AttendProblem): Eventually<AttentionResult> {
+  attend(problem: AttendProblem): Eventually<PlacedResult> {
     const { operation } = problem;
     const { heap, native } = this.#core;
     const call = this.#core.struct("AttentionCall");

@@ -1,4 +1,4 @@
-import type { AttentionResult } from "../attention/attentionResult.js";
+import type { PlacedResult } from "../attention/attentionResult.js";
 import type { Eventually } from "../call/context.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
 import type { ForwardProblem } from "../layer/forwardProblem.js";
@@ -92,7 +92,7 @@ class WasmLayer implements EngineLayer {
     this.bytes = core.module.layerBytes(address);
   }
 
-  forward(problem: ForwardProblem): Eventually<AttentionResult> {
+  forward(problem: ForwardProblem): Eventually<PlacedResult> {
     const { operation, x, key, value, shape, settings, ragged } = problem;
     const { heap, native } = this.#core;
     const call = this.#core.struct("LayerCall");

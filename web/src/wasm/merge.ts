@@ -1,9 +1,9 @@
-import type { MergeProblem, MergeResult } from "../attention/mergeProblem.js";
+import type { MergeProblem, PlacedMerge } from "../attention/mergeProblem.js";
 import type { Eventually } from "../call/context.js";
 import { DTYPE, LAYOUT, placeInput, placeOutput, refuseOverlap } from "./attention.js";
 import type { WasmCore } from "./core.js";
 
-export function runMerge(core: WasmCore, problem: MergeProblem): Eventually<MergeResult> {
+export function runMerge(core: WasmCore, problem: MergeProblem): Eventually<PlacedMerge> {
   const { operation, shape, parts } = problem;
   const { heap, module } = core;
   const inputs = parts.flatMap(({ output, lse }, n) => [

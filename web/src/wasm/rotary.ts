@@ -1,4 +1,4 @@
-import type { FloatResult } from "../attention/attentionResult.js";
+import type { PlacedOutput } from "../attention/attentionResult.js";
 import type { Eventually } from "../call/context.js";
 import type { CheckedAngles } from "../position/rotaryAngles.js";
 import type { RotaryProblem } from "../position/rotaryProblem.js";
@@ -9,10 +9,10 @@ import type { RotaryProperties } from "./module.js";
 /** The enumerator of position.h. */
 const SCALING = { linear: 1, ntk: 2, "dynamic-ntk": 3, yarn: 4, llama3: 5 } as const;
 
-export function runRotary(core: WasmCore, problem: RotaryProblem): Eventually<FloatResult> {
+export function runRotary(core: WasmCore, problem: RotaryProblem): Eventually<PlacedOutput> {
   const { operation, heads, x, tables, positions } = problem;
   const { heap } = core;
-  const inPlace = problem.output.into?.data === x.data;
+  const inPlace = problem.output.into?.place.data === x.data;
   if (!inPlace) refuseOverlap(operation, problem.output, { x });
   return core.call(operation, (arena) => {
     const call = core.struct("RotaryCall");

@@ -1,6 +1,6 @@
 import type { AttentionProblem } from "../attention/attentionProblem.js";
-import type { AttentionResult, FloatResult } from "../attention/attentionResult.js";
-import type { MergeProblem, MergeResult } from "../attention/mergeProblem.js";
+import type { PlacedOutput, PlacedResult } from "../attention/attentionResult.js";
+import type { MergeProblem, PlacedMerge } from "../attention/mergeProblem.js";
 import type { CacheProblem } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
 import type { Eventually } from "../call/context.js";
@@ -27,15 +27,15 @@ export class WasmEngine implements Engine {
     this.#core = core;
   }
 
-  attention(problem: AttentionProblem): Eventually<AttentionResult> {
+  attention(problem: AttentionProblem): Eventually<PlacedResult> {
     return runAttention(this.#core, problem);
   }
 
-  merge(problem: MergeProblem): Eventually<MergeResult> {
+  merge(problem: MergeProblem): Eventually<PlacedMerge> {
     return runMerge(this.#core, problem);
   }
 
-  rotary(problem: RotaryProblem): Eventually<FloatResult> {
+  rotary(problem: RotaryProblem): Eventually<PlacedOutput> {
     return runRotary(this.#core, problem);
   }
 

@@ -1,11 +1,11 @@
 import type { AttentionProblem } from "../attention/attentionProblem.js";
-import type { AttentionResult, GpuAttentionResult, RecordedAttention } from "../attention/attentionResult.js";
+import type { PlacedResult, ResultTensor } from "../attention/attentionResult.js";
 import type { AttentionShape } from "../attention/attentionShape.js";
 import { selectedExtents, type Selection } from "../attention/returns.js";
 import type { CacheDtype, Ring } from "../cache/cacheProblem.js";
 import { EmptyRowError, OptionError, type RowIndex } from "../errors/errors.js";
-import type { CheckedFloats, TypedTensor } from "../tensor/tensor.js";
-import { asArray, recordCall, runCall, type Call, type Span } from "./call.js";
+import type { PlacedFloats } from "../tensor/tensor.js";
+import { asArray, type Call, type Deliver, type Span } from "./call.js";
 import type { GpuCore } from "./core.js";
 import { outputRoom, writeOutput } from "./output.js";
 import { packRows } from "./pack.js";
@@ -25,8 +25,6 @@ const EMPTY_ROWS = { zero: 0, nan: 1, uniform: 2, throw: 0 } as const;
 const STAGE = { raw: 0, softcapped: 1, biased: 2, probs: 3, ranked: 4 } as const;
 const MOST_LISTED_ROWS = 8;
 
-type Collect<T> = (result: ArrayBuffer) => T;
-
 /** A call's arrays on the GPU, by the binding numbers of call.wgsl, and the numbers that all its kernels share. */
 interface Arrays {
   readonly plan: AttentionPlan;
@@ -37,30 +35,22 @@ interface Arrays {
   readonly params: Params;
 }
 
-export function runAttention(core: GpuCore, problem: AttentionProblem): Promise<AttentionResult> {
+/** Lists the commands of a call. */
+export function recordAttention(call: Call, problem: AttentionProblem): Deliver<PlacedResult> {
   const sequences = resolveSequences(problem.shape, problem.settings, problem.ragged);
-  const plan = planOf(core, problem, sequences);
-  return runCall(core, problem.operation, (call) => encodeOrRead(call, problem, plan, sequences));
+  return recordPlanned(call, problem, planOf(call.core, problem, sequences), sequences);
 }
 
-/** Records the call into `encoder`. Its results stay on the GPU. */
-export function encodeAttention(
-  core: GpuCore,
-  problem: AttentionProblem,
-  encoder: GPUCommandEncoder,
-): Promise<RecordedAttention> {
+/** The problem of a call that is recorded for the caller. Its results stay on the GPU. */
+export function forEncoder<P extends Pick<AttentionProblem, "operation" | "settings" | "wanted" | "location">>(
+  problem: P,
+): P {
   const { operation, settings, wanted } = problem;
   if (settings.emptyRows === "throw")
     throw new OptionError(`${operation}: emptyRows must not be "throw": nobody looks at a recorded call's rows`);
   if (!wanted.output && !Object.values(wanted).some((part) => part))
     throw new OptionError(`${operation}: returns must ask for something`);
-  const onGpu: AttentionProblem = { ...problem, location: "gpu" };
-  const sequences = resolveSequences(onGpu.shape, onGpu.settings, onGpu.ragged);
-  const plan = planOf(core, onGpu, sequences);
-  return recordCall(core, operation, encoder, (call) => {
-    const collect = encodeOrRead(call, onGpu, plan, sequences);
-    return collect(new ArrayBuffer(0)) as unknown as GpuAttentionResult;
-  });
+  return { ...problem, location: "gpu" };
 }
 
 /** The keys and values of a cache, by their strides. */
@@ -68,6 +58,8 @@ export interface Cached {
   readonly key: Strides;
   readonly value: Strides;
   readonly dtype: CacheDtype;
+  /** The first word of the scales of int8 rows. */
+  readonly firstScale?: { readonly key: number; readonly value: number };
   readonly ring: Required<Ring> | undefined;
 }
 
@@ -94,22 +86,23 @@ export function planOf(
   return planAttention(there, core.device.capabilities);
 }
 
-/** Lists the call's kernels. The returned function reads all results, or hands them over if they stay on the GPU. */
-export function encodeOrRead(
+/** Lists the kernels of a planned call. The returned function reads all results, or hands them over on the GPU. */
+export function recordPlanned(
   call: Call,
   problem: AttentionProblem,
   plan: AttentionPlan,
   sequences: readonly Sequence[],
   inPlace: InPlace = {},
-): Collect<AttentionResult> {
+): Deliver<PlacedResult> {
   const { wide, collect } = attendOn(call, problem, plan, sequences, inPlace);
   const length = outputLength(problem.shape);
   const output = wide && writeOutput(call, problem.output, wide, length, plan.narrow, problem.location);
-  return (result) => ({ ...collect(result), ...(output && { output: output(result) }) }) as AttentionResult;
+  return (result) => ({ ...collect(result), ...(output && { output: output(result) }) }) as PlacedResult;
 }
 
 /**
- * Places the arrays and lists the kernels. The output is float32 on the GPU. `collect` first throws if a row sees no
+ * Places the arrays and lists the kernels. The output is float32 on the GPU: the result itself if it stays there
+ * (`outputLocation`). `collect` first throws if a row sees no
  * key and the call forbids that; then it reads all other results.
  */
 export function attendOn(
@@ -118,11 +111,12 @@ export function attendOn(
   plan: AttentionPlan,
   sequences: readonly Sequence[],
   inPlace: InPlace = {},
-): { readonly wide: Span | undefined; readonly collect: Collect<Omit<AttentionResult, "output">> } {
+  outputLocation = problem.location,
+): { readonly wide: Span | undefined; readonly collect: Deliver<Omit<PlacedResult, "output">> } {
   const arrays = placeArrays(call, problem, plan, sequences, inPlace);
   const checkRows = problem.settings.emptyRows === "throw" ? emptyRowCheck(call, problem, arrays) : undefined;
-  const { wanted, output, shape, location } = problem;
-  const wide = wanted.output ? outputRoom(call, output, outputLength(shape), plan.narrow, location) : undefined;
+  const { wanted, output, shape } = problem;
+  const wide = wanted.output ? outputRoom(call, output, outputLength(shape), plan.narrow, outputLocation) : undefined;
   if (plan.attend) attend(call, problem, arrays, plan.attend, wide);
   const collectors = { ...rowResults(call, problem, arrays), ...inspections(call, problem, arrays) };
   const collect = (result: ArrayBuffer) => {
@@ -143,11 +137,11 @@ function hand<D extends "float32" | "int32">(
   span: Span,
   full: readonly number[],
   dtype: D,
-): Collect<TypedTensor<D>> {
+): Deliver<ResultTensor<D>> {
   const shape = keepRank(full);
   if (location === "gpu") {
     const kept = keepOnGpu(call, span, shape, dtype);
-    return () => kept as unknown as TypedTensor<D>;
+    return () => kept;
   }
   const read = call.read(span);
   return (result) => ({ data: asArray(dtype, read(result)), shape, dtype });
@@ -166,6 +160,7 @@ function placeArrays(
   const key = placeFloats(call, problem, "key", plan, inPlace.cached?.key, numKvHeads, keyLength, headDim);
   const value = placeFloats(call, problem, "value", plan, inPlace.cached?.value, numKvHeads, keyLength, valueDim);
   const output = stridesOf(layout, numHeads, queryLength, valueDim);
+  const perLoad = 4 * (plan.stored.perLoad ?? 1);
   const [maskBatch, maskHead, maskQuery, maskKey] = strides4(settings.mask?.extents);
   const [biasBatch, biasHead, biasQuery, biasKey] = strides4(settings.bias?.extents);
   return {
@@ -192,12 +187,14 @@ function placeArrays(
       query_batch: query.strides.batch / 4,
       query_head: query.strides.head / 4,
       query_position: query.strides.position / 4,
-      key_batch: key.strides.batch / 4,
-      key_head: key.strides.head / 4,
-      key_position: key.strides.position / 4,
-      value_batch: value.strides.batch / 4,
-      value_head: value.strides.head / 4,
-      value_position: value.strides.position / 4,
+      key_batch: key.strides.batch / perLoad,
+      key_head: key.strides.head / perLoad,
+      key_position: key.strides.position / perLoad,
+      value_batch: value.strides.batch / perLoad,
+      value_head: value.strides.head / perLoad,
+      value_position: value.strides.position / perLoad,
+      key_scales: inPlace.cached?.firstScale?.key ?? 0,
+      value_scales: inPlace.cached?.firstScale?.value ?? 0,
       output_batch: output.batch,
       output_head: output.head,
       output_position: output.position,
@@ -244,7 +241,7 @@ function placeFloats(
   length: number,
   width: number,
 ): { readonly span: Span; readonly strides: Strides } {
-  const tensor: CheckedFloats = problem[name];
+  const tensor: PlacedFloats = problem[name];
   const strides = inPlace ?? stridesOf(name === "query" ? layout : kvLayout, heads, length, width);
   if (!plan.packed[name]) return { span: call.place(tensor), strides };
   const span = packRows(call, call.place(tensor), tensor.dtype, strides, [shape.batchSize, heads, length, width]);
@@ -268,7 +265,7 @@ function placeTables(
   tables.set(words);
   tables.set(new Int32Array(heads.buffer), words.length);
   tables.set(chosen, words.length + heads.length);
-  return call.upload(tables);
+  return call.table(tables);
 }
 
 const NO_CHOICE = new Int32Array(0);
@@ -286,7 +283,7 @@ function attend(
     ...arrays.params,
     row_tiles: plan.rowTiles,
     value_blocks: plan.valueBlocks,
-    block_columns: plan.tiles.valueColumns / 4,
+    block_columns: plan.tiles.valueColumns / (4 * (arrays.plan.stored.perLoad ?? 1)),
     key_parts: plan.keyParts,
     keys_per_part: plan.keysPerPart,
   };
@@ -322,7 +319,7 @@ function rowResults(
   call: Call,
   problem: AttentionProblem,
   arrays: Arrays,
-): Partial<Record<RowResult, Collect<TypedTensor<"float32">>>> {
+): Partial<Record<RowResult, Deliver<ResultTensor<"float32">>>> {
   const { shape, wanted, location } = problem;
   const full = [shape.batchSize, shape.numHeads, shape.queryLength];
   const section = (name: RowResult) => {
@@ -367,7 +364,7 @@ function emptyRowCheck(call: Call, problem: AttentionProblem, arrays: Arrays): (
 }
 
 function inspections(call: Call, problem: AttentionProblem, arrays: Arrays) {
-  const results: Partial<Record<"probs" | "scores" | "topK", Collect<unknown>>> = {};
+  const results: Partial<Record<"probs" | "scores" | "topK", Deliver<unknown>>> = {};
   for (const plan of arrays.plan.inspect) {
     if (plan.topK) results.topK = topK(call, problem, arrays, plan);
     else results[plan.stage === "probs" ? "probs" : "scores"] = dense(call, problem, arrays, plan);
@@ -380,7 +377,7 @@ function dense(
   problem: AttentionProblem,
   arrays: Arrays,
   plan: InspectPlan,
-): Collect<TypedTensor<"float32">> {
+): Deliver<ResultTensor<"float32">> {
   const { shape } = problem;
   const full = [shape.batchSize, plan.heads, plan.queries, shape.keyLength];
   const bytes = 4 * full.reduce((product, extent) => product * extent, 1);
@@ -428,12 +425,7 @@ function chosenIndices({ heads, queries }: Selection, { numHeads, queryLength }:
   return { heads: heads ?? all(numHeads), queries: queries ?? all(queryLength) };
 }
 
-function topK(
-  call: Call,
-  problem: AttentionProblem,
-  arrays: Arrays,
-  plan: InspectPlan,
-): Collect<AttentionResult["topK"]> {
+function topK(call: Call, problem: AttentionProblem, arrays: Arrays, plan: InspectPlan): Deliver<PlacedResult["topK"]> {
   const { shape } = problem;
   const { kernel, k } = plan.topK!;
   const [heads, queries] = selectedExtents(plan.selection, shape);

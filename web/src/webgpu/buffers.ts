@@ -10,8 +10,8 @@ const MOST_IDLE_BYTES = 2 ** 28;
 /** One element of the widest array type: a kernel's binding cannot be smaller. */
 export const SMALLEST_BINDING = 16;
 
-/** The use of a buffer: kernels and copies, reading back, or a kernel's uniforms. */
-export type Purpose = "storage" | "readback" | "uniform";
+/** The use of a buffer: scratch of kernels, a result that stays on the GPU, reading back, or the numbers of kernels. */
+export type Purpose = "storage" | "result" | "readback" | "numbers";
 
 // GPUBufferUsage as numbers, because Node has no such global.
 const COPY_SRC = 0x4;
@@ -21,8 +21,9 @@ const UNIFORM = 0x40;
 const STORAGE = 0x80;
 const USAGE: Readonly<Record<Purpose, number>> = {
   storage: STORAGE | COPY_SRC | COPY_DST,
+  result: STORAGE | COPY_SRC | COPY_DST,
   readback: MAP_READ | COPY_DST,
-  uniform: UNIFORM | COPY_DST,
+  numbers: UNIFORM | STORAGE | COPY_DST,
 };
 
 /** The size of a pooled buffer for `bytes` bytes. */
@@ -33,41 +34,74 @@ export function roundedSize(bytes: number, limit: number): number {
   return rounded <= limit ? rounded : Math.ceil(bytes / 4) * 4;
 }
 
+interface Made {
+  readonly purpose: Purpose;
+  /** The how manieth buffer it is. */
+  readonly serial: number;
+}
+
 /**
- * The buffers that an instance has on a device. Scratch buffers of calls come from a pool; the pool is bounded in bytes
- * and frees the oldest idle buffers first. Buffers that outlive a call (caches, weights, results) are made in their
- * exact size. A new buffer holds zeros, so it never shows the data of another call.
+ * The buffers that an instance has on a device. Scratch and results come from a pool; the pool is bounded in bytes and
+ * frees the oldest idle buffers first. Of the idle buffers that fit, a call gets the one that was made first. So a call
+ * that is repeated gets the same buffers again. Buffers of caches and weights are made in their exact size and never
+ * pooled. Results have their exact size too. A new buffer holds zeros.
  */
 export class Buffers {
   readonly #device: GPUDevice;
+  readonly #onFree: (buffer: GPUBuffer) => void;
   /**
    * All buffers that `destroy` destroys. References are weak, so that unused buffers can be collected, for example
    * those of a dropped cache.
    */
-  readonly #made = new IterableWeakSet<GPUBuffer>();
-  #idle: { readonly buffer: GPUBuffer; readonly purpose: Purpose }[] = [];
+  readonly #owned = new IterableWeakSet<GPUBuffer>();
+  readonly #made = new WeakMap<GPUBuffer, Made>();
+  /** The latest returned is last. */
+  #idle: GPUBuffer[] = [];
   #idleBytes = 0;
+  #count = 0;
+  #ended = false;
 
-  constructor(device: GPUDevice) {
+  /** @param onFree - Is told of every buffer that is destroyed here. */
+  constructor(device: GPUDevice, onFree: (buffer: GPUBuffer) => void = () => undefined) {
     this.#device = device;
+    this.#onFree = onFree;
   }
 
-  /** A pooled buffer of at least `bytes`. Its content is undefined. */
+  /** How many buffers were made so far. */
+  get count(): number {
+    return this.#count;
+  }
+
+  get idleBytes(): number {
+    return this.#idleBytes;
+  }
+
+  /** Whether the buffer was made here. */
+  has(buffer: GPUBuffer): boolean {
+    return this.#made.has(buffer);
+  }
+
+  /** A pooled buffer of at least `bytes`; for a result of exactly the bytes that a binding needs. Its content is undefined. */
   take(purpose: Purpose, bytes: number): GPUBuffer {
-    const size = roundedSize(bytes, this.#device.limits.maxBufferSize);
-    const found = this.#idle.findIndex((entry) => entry.purpose === purpose && entry.buffer.size === size);
-    if (found < 0) return this.#create(size, purpose);
-    const { buffer } = this.#idle.splice(found, 1)[0]!;
+    const size = purpose === "result" ? bindable(bytes) : roundedSize(bytes, this.#device.limits.maxBufferSize);
+    const found = this.#firstIdle(purpose, size);
+    if (!found) return this.#create(size, purpose);
+    this.#idle.splice(this.#idle.indexOf(found), 1);
     this.#idleBytes -= size;
-    return buffer;
+    return found;
   }
 
   /** Returns a buffer to the pool. The GPU may still use it, but only for commands submitted before the next call's. */
-  giveBack(purpose: Purpose, buffer: GPUBuffer): void {
-    this.#idle.push({ buffer, purpose });
+  giveBack(buffer: GPUBuffer): void {
+    if (this.#ended) {
+      buffer.destroy();
+      return;
+    }
+    this.#owned.add(buffer);
+    this.#idle.push(buffer);
     this.#idleBytes += buffer.size;
     while (this.#idleBytes > MOST_IDLE_BYTES) {
-      const oldest = this.#idle.shift()!.buffer;
+      const oldest = this.#idle.shift()!;
       this.#idleBytes -= oldest.size;
       this.free(oldest);
     }
@@ -81,29 +115,40 @@ export class Buffers {
   }
 
   free(buffer: GPUBuffer): void {
-    this.#made.delete(buffer);
+    this.#owned.delete(buffer);
+    this.#onFree(buffer);
     buffer.destroy();
   }
 
   /** Gives a result's buffer to the caller. On the caller's own device it outlives the instance. */
   handOver(buffer: GPUBuffer): void {
-    this.#made.delete(buffer);
-  }
-
-  get idleBytes(): number {
-    return this.#idleBytes;
+    this.#owned.delete(buffer);
   }
 
   /** Destroys all buffers, also those in use, except those that were handed over. */
   destroy(): void {
-    for (const buffer of this.#made.values()) this.free(buffer);
+    this.#ended = true;
+    for (const buffer of this.#owned.values()) this.free(buffer);
     this.#idle = [];
     this.#idleBytes = 0;
   }
 
+  #firstIdle(purpose: Purpose, size: number): GPUBuffer | undefined {
+    let first: GPUBuffer | undefined;
+    let least = Infinity;
+    for (const buffer of this.#idle) {
+      const made = this.#made.get(buffer)!;
+      if (buffer.size !== size || made.purpose !== purpose || made.serial >= least) continue;
+      first = buffer;
+      least = made.serial;
+    }
+    return first;
+  }
+
   #create(size: number, purpose: Purpose): GPUBuffer {
     const buffer = this.#device.createBuffer({ size, usage: USAGE[purpose] });
-    this.#made.add(buffer);
+    this.#owned.add(buffer);
+    this.#made.set(buffer, { purpose, serial: this.#count++ });
     return buffer;
   }
 }

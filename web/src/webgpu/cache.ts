@@ -1,19 +1,19 @@
 import type { AttentionProblem } from "../attention/attentionProblem.js";
-import type { AttentionResult } from "../attention/attentionResult.js";
+import type { PlacedResult } from "../attention/attentionResult.js";
 import type { AppendProblem } from "../cache/appendProblem.js";
 import type { AttendProblem } from "../cache/attendProblem.js";
 import { heldLength, type CacheForm, type CacheProblem } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
 import { savedBytes } from "../cache/savedRows.js";
 import { DeviceLostError, OptionError, ShapeError } from "../errors/errors.js";
-import { GpuData } from "../tensor/gpuTensor.js";
 import { largestOf } from "../tensor/largest.js";
-import type { CheckedFloats } from "../tensor/tensor.js";
-import { encodeOrRead, planOf, type Cached, type InPlace } from "./attention.js";
+import type { PlacedFloats } from "../tensor/tensor.js";
+import { planOf, recordPlanned, type Cached, type InPlace } from "./attention.js";
 import { readCache, writeCache } from "./cacheFile.js";
 import { CacheStore, droppedOf, fillFile, fillStore, padded, runsOf } from "./cacheStore.js";
-import { runCall, type Call, type Span } from "./call.js";
+import type { Call, Deliver, Span } from "./call.js";
 import type { GpuCore } from "./core.js";
+import { insideTensor } from "./inside.js";
 import { packRows } from "./pack.js";
 import { MOST_TOKENS, type Sequence } from "./sequences.js";
 import { storeRows, type Rows } from "./storeRows.js";
@@ -60,23 +60,19 @@ export class GpuCache {
     this.#origins = origins;
   }
 
-  static empty(core: GpuCore, problem: CacheProblem): Promise<GpuCache> {
+  static empty(call: Call, problem: CacheProblem): Deliver<GpuCache> {
     const none = Array.from({ length: problem.batchSize }, () => 0);
-    return runCall(core, problem.operation, (call) => {
-      const store = storeFor(core, problem, 0);
-      call.onFailure(() => store.release());
-      return () => new GpuCache(core, problem, { store, appended: none }, none);
-    });
+    const store = storeFor(call, problem, 0);
+    call.onFailure(() => store.release());
+    return () => new GpuCache(call.core, problem, { store, appended: none }, none);
   }
 
-  static load(core: GpuCore, operation: string, bytes: Uint8Array): Promise<GpuCache> {
-    const { problem, appended, origins, rows } = readCache(operation, bytes);
-    return runCall(core, operation, (call) => {
-      const store = storeFor(core, problem, longestOf(problem, appended), 0);
-      call.onFailure(() => store.release());
-      fillStore(call, store, appended, rows);
-      return () => new GpuCache(core, problem, { store, appended }, origins);
-    });
+  static load(call: Call, bytes: Uint8Array): Deliver<GpuCache> {
+    const { problem, appended, origins, rows } = readCache(call.operation, bytes);
+    const store = storeFor(call, problem, longestOf(problem, appended), 0);
+    call.onFailure(() => store.release());
+    fillStore(call, store, appended, rows);
+    return () => new GpuCache(call.core, problem, { store, appended }, origins);
   }
 
   get appended(): readonly number[] {
@@ -87,53 +83,50 @@ export class GpuCache {
     return this.#held.store.bytes;
   }
 
-  append(core: GpuCore, { operation, numTokens, layout, lengths, key, value }: AppendProblem): Promise<void> {
+  append(call: Call, { numTokens, layout, lengths, key, value }: AppendProblem): Deliver<void> {
     const { batchSize, numKvHeads, headDim, valueDim } = this.form;
-    const rows = (call: Call, tensor: CheckedFloats, width: number): Rows => ({
+    const rows = (tensor: PlacedFloats, width: number): Rows => ({
       span: call.place(tensor),
       dtype: tensor.dtype,
       strides: stridesOf(layout, numKvHeads, numTokens, width),
     });
-    return runCall(core, operation, (call) => {
-      const keys = rows(call, key, headDim);
-      const grown = this.grow(core, call, numTokens, lengths, {
-        key: this.#problem.rotary
-          ? this.#packedAndTurned(call, keys, [batchSize, numKvHeads, numTokens], this.#ends())
-          : keys,
-        value: rows(call, value, valueDim),
-      });
-      return () => grown.commit();
+    const keys = rows(key, headDim);
+    const grown = this.grow(call, numTokens, lengths, {
+      key: this.#problem.rotary
+        ? this.#packedAndTurned(call, keys, [batchSize, numKvHeads, numTokens], this.#ends())
+        : keys,
+      value: rows(value, valueDim),
     });
+    return () => grown.commit();
   }
 
   /** Lists the kernels that append the leading lengths[b] of `numTokens` rows. The keys are already turned. */
   grow(
-    core: GpuCore,
     call: Call,
     numTokens: number,
     lengths: Int32Array | undefined,
     rows: { readonly key: Rows; readonly value: Rows },
   ): Growth {
-    this.#assertHere(core, call.operation);
+    this.#assertHere(call);
     const before = this.#held;
     const gains = before.appended.map((_, b) => lengths?.[b] ?? numTokens);
     const appended = before.appended.map((total, b) => total + gains[b]!);
     this.#checkRoom(call.operation, gains);
-    const store = this.#writable(core, call, longestOf(this.form, appended));
+    const store = this.#writable(call, longestOf(this.form, appended));
     for (const side of ["key", "value"] as const)
       storeRows(call, store, side, rows[side], numTokens, before.appended, gains);
     const after = { store, appended };
-    call.onFailure(() => this.#undo(before, after));
+    if (store === before.store) call.onFailure(() => this.#rewindTo(before));
+    else this.#replaceStore(call, before, store);
     const commit = () => {
-      if (store !== before.store) before.store.release();
       this.#held = after;
     };
     return { ...after, commit };
   }
 
-  attend(core: GpuCore, problem: AttendProblem): Promise<AttentionResult> {
-    const { operation, layout, query, shape } = problem;
-    this.#assertHere(core, operation);
+  attend(call: Call, problem: AttendProblem): Deliver<PlacedResult> {
+    const { layout, query, shape } = problem;
+    this.#assertHere(call);
     const sequences = this.sequences(problem);
     const { batchSize, numHeads, queryLength, headDim } = shape;
     const turns = this.#problem.rotary !== undefined;
@@ -141,23 +134,21 @@ export class GpuCache {
       ...(turns && { query: stridesOf("BHSD", numHeads, queryLength, padded(headDim)) }),
       cached: this.cached(),
     };
-    return runCall(core, operation, (call) => {
-      const rows = () => {
-        const strides = stridesOf(layout, numHeads, queryLength, headDim);
-        const given = { span: call.place(query), dtype: query.dtype, strides };
-        const offsets = sequences.map(({ offset }, b) => offset + this.#origins[b]!);
-        return this.#packedAndTurned(call, given, [batchSize, numHeads, queryLength], offsets).span;
-      };
-      const attention: AttentionProblem = {
-        ...problem,
-        kvLayout: layout, // keys lie in the cache
-        query: turns ? onGpu("query", rows()) : query,
-        ...this.keysAndValues(),
-        ragged: undefined,
-        signal: undefined,
-      };
-      return encodeOrRead(call, attention, planOf(core, attention, sequences, inPlace), sequences, inPlace);
-    });
+    const rows = () => {
+      const strides = stridesOf(layout, numHeads, queryLength, headDim);
+      const given = { span: call.place(query), dtype: query.dtype, strides };
+      const offsets = sequences.map(({ offset }, b) => offset + this.#origins[b]!);
+      return this.#packedAndTurned(call, given, [batchSize, numHeads, queryLength], offsets).span;
+    };
+    const attention: AttentionProblem = {
+      ...problem,
+      kvLayout: layout, // keys lie in the cache
+      query: turns ? insideTensor("query", rows()) : query,
+      ...this.keysAndValues(),
+      ragged: undefined,
+      signal: undefined,
+    };
+    return recordPlanned(call, attention, planOf(call.core, attention, sequences, inPlace), sequences, inPlace);
   }
 
   /** The batches as the kernels need them. By default query 0 is at position appended tokens − query length. */
@@ -186,25 +177,28 @@ export class GpuCache {
   /** Tells the attention kernels where the rows are. */
   cached({ store }: Pick<Held, "store"> = this.#held): Cached {
     const { dtype, ring } = this.form;
-    return { dtype, ring, key: store.strides("key"), value: store.strides("value") };
+    return {
+      dtype,
+      ring,
+      key: store.strides("key"),
+      value: store.strides("value"),
+      firstScale: { key: store.firstScale("key"), value: store.firstScale("value") },
+    };
   }
 
   keysAndValues({ store }: Pick<Held, "store"> = this.#held): Pick<AttentionProblem, "key" | "value"> {
-    return { key: onGpu("key", store.span("key")), value: onGpu("value", store.span("value")) };
+    return { key: insideTensor("key", store.span("key")), value: insideTensor("value", store.span("value")) };
   }
 
-  /**
-   * If the cache is rotary, turns a layer's heads, [B, S, H, padded width]: keys to append, or queries if `sequences`
-   * are given.
-   */
+  /** If the cache is rotary, turns a layer's heads: keys to append, or queries if `sequences` are given. */
   turn(
     call: Call,
-    heads: Span,
+    heads: Rows,
     extents: readonly [batch: number, heads: number, length: number],
     sequences?: readonly Sequence[],
-  ): Span {
+  ): Rows {
     const first = sequences?.map(({ offset }, b) => offset + this.#origins[b]!) ?? this.#ends();
-    return this.#problem.rotary ? this.#turned(call, heads, "BSHD", extents, first) : heads;
+    return this.#problem.rotary ? this.#packedAndTurned(call, heads, extents, first) : heads;
   }
 
   rewind(operation: string, lengths: Int32Array): void {
@@ -219,13 +213,13 @@ export class GpuCache {
 
   /** Shares the memory until one of the two caches writes. */
   fork(core: GpuCore, operation: string): GpuCache {
-    this.#assertHere(core, operation);
+    this.#assertOn(core, operation);
     const { store, appended } = this.#held;
     return new GpuCache(core, this.#problem, { store: store.share(), appended }, this.#origins);
   }
 
-  slice(core: GpuCore, operation: string, from: number, to: number): Promise<GpuCache> {
-    this.#assertHere(core, operation);
+  slice(call: Call, from: number, to: number): Deliver<GpuCache> {
+    this.#assertHere(call);
     const { store, appended } = this.#held;
     const ranges = appended.map((total) => {
       const length = heldLength(this.form, total);
@@ -236,25 +230,21 @@ export class GpuCache {
     const origins = this.#origins.map((origin, b) =>
       this.#problem.rotary ? origin + this.#endPosition(appended[b]!, ranges[b]!.end) - counts[b]! : 0,
     );
-    return runCall(core, operation, (call) => {
-      const copy = storeFor(core, this.#problem, largestOf(counts));
-      call.onFailure(() => copy.release());
-      ranges.forEach(({ begin, end }, b) => store.copyTo(call, copy, b, runsOf(this.form, appended[b]!, begin, end)));
-      return () => new GpuCache(core, this.#problem, { store: copy, appended: counts }, origins);
-    });
+    const copy = storeFor(call, this.#problem, largestOf(counts));
+    call.onFailure(() => copy.release());
+    ranges.forEach(({ begin, end }, b) => store.copyTo(call, copy, b, runsOf(this.form, appended[b]!, begin, end)));
+    return () => new GpuCache(call.core, this.#problem, { store: copy, appended: counts }, origins);
   }
 
-  save(core: GpuCore, operation: string): Promise<Uint8Array> {
-    this.#assertHere(core, operation);
+  save(call: Call): Deliver<Uint8Array> {
+    this.#assertHere(call);
     const { store, appended } = this.#held;
-    return runCall(core, operation, (call) => {
-      const [key, value] = [call.read(store.span("key")), call.read(store.span("value"))];
-      return (result) => {
-        const rows = new Uint8Array(savedBytes(this.form, appended));
-        fillFile(store, appended, { key: new Uint8Array(key(result)), value: new Uint8Array(value(result)) }, rows);
-        return writeCache({ problem: this.#problem, appended, origins: this.#origins, rows });
-      };
-    });
+    const [key, value] = [call.view(store.span("key")), call.view(store.span("value"))];
+    return (mapped) => {
+      const rows = new Uint8Array(savedBytes(this.form, appended));
+      fillFile(store, appended, { key: key(mapped), value: value(mapped) }, rows);
+      return writeCache({ problem: this.#problem, appended, origins: this.#origins, rows });
+    };
   }
 
   release(): void {
@@ -311,11 +301,11 @@ export class GpuCache {
   }
 
   /** A store with at least `places` places that no fork shares: the present store, or a copy of it. */
-  #writable(core: GpuCore, call: Call, places: number): CacheStore {
+  #writable(call: Call, places: number): CacheStore {
     const { store, appended } = this.#held;
     if (!store.isShared && places <= store.places) return store;
     const roomy = places <= store.places ? places : Math.min(Math.max(places, 2 * store.places), mostPlaces(this.form));
-    const copy = storeFor(core, { ...this.#problem, operation: call.operation }, Math.max(roomy, store.places));
+    const copy = storeFor(call, this.#problem, Math.max(roomy, store.places));
     appended.forEach((total, b) => {
       const count = Math.min(total, store.places);
       if (count > 0) store.copyTo(call, copy, b, [{ place: 0, count }]);
@@ -323,13 +313,29 @@ export class GpuCache {
     return copy;
   }
 
-  /** Undoes a failed call: removes the appended tokens, unless a ring has dropped other tokens for them. */
-  #undo(before: Held, after: Held): void {
-    if (this.#held === before) {
-      if (after.store !== before.store) after.store.release();
-    } else if (after.appended.every((total, b) => this.#canRewind(total, before.appended[b]!))) {
-      this.#held = { ...after, appended: before.appended };
-    }
+  /** The old memory of a cache that has grown is freed with the success of the call. After a failure it is used again. */
+  #replaceStore(call: Call, before: Held, store: CacheStore): void {
+    let ended = false;
+    const once = (work: () => void) => () => {
+      if (!ended) work();
+      ended = true;
+    };
+    call.onSuccess(once(() => before.store.release()));
+    call.onFailure(
+      once(() => {
+        this.#held = before;
+        store.release();
+      }),
+    );
+  }
+
+  /**
+   * Removes the tokens of a failed call and those that were appended after them, unless a ring has dropped other tokens
+   * for them.
+   */
+  #rewindTo(before: Held): void {
+    if (this.#held.appended.every((total, b) => this.#canRewind(total, before.appended[b]!)))
+      this.#held = { ...this.#held, appended: before.appended };
   }
 
   #canRewind(total: number, length: number): boolean {
@@ -337,7 +343,11 @@ export class GpuCache {
     return length <= kept || length >= total || droppedOf(this.form, length) === droppedOf(this.form, total);
   }
 
-  #assertHere({ device }: GpuCore, operation: string): void {
+  #assertHere({ core, operation }: Call): void {
+    this.#assertOn(core, operation);
+  }
+
+  #assertOn({ device }: GpuCore, operation: string): void {
     if (device.gpuDevice !== this.#device)
       throw new DeviceLostError(`${operation}: the cache was lost with its GPU device`, {
         hint: "Make a new cache and append the tokens again.",
@@ -355,17 +365,8 @@ function longestOf(form: Pick<CacheForm, "ring">, appended: readonly number[]): 
 }
 
 /** A store with `places` places, but with at least `first`. */
-function storeFor(core: GpuCore, problem: CacheProblem, places: number, first = FIRST_PLACES): CacheStore {
+function storeFor(call: Call, problem: CacheProblem, places: number, first = FIRST_PLACES): CacheStore {
   const form = { ...problem, rotary: problem.rotary !== undefined };
   const enough = Math.max(places, Math.min(first, mostPlaces(form)));
-  return new CacheStore(core, problem.operation, form, enough);
-}
-
-/** An input of the attention kernels that already lies on the GPU. */
-function onGpu(name: string, { buffer, offset, bytes }: Span): CheckedFloats {
-  return {
-    data: new GpuData(name, buffer, offset, bytes, true),
-    shape: [],
-    dtype: "float32",
-  } as unknown as CheckedFloats;
+  return new CacheStore(call.core, call.operation, form, enough);
 }

@@ -3,7 +3,7 @@ import { savedRowBytes } from "../cache/savedRows.js";
 import type { Buffers } from "./buffers.js";
 import type { Call, Span } from "./call.js";
 import type { GpuCore } from "./core.js";
-import { BYTES } from "./plan.js";
+import { BYTES } from "./kernel.js";
 import { checkBytes } from "./limits.js";
 import { divideUp } from "./limits.js";
 import { stridesOf, type Strides } from "./strides.js";
@@ -18,17 +18,15 @@ export interface Run {
   readonly count: number;
 }
 
+const SCALE_BYTES = 4;
+
 export function padded(width: number): number {
   return 4 * divideUp(width, 4);
 }
 
-/** Elements of a stored row: a multiple of four. An int8 row is followed by its scale, in the room of four elements. */
-export function rowElements({ dtype }: Pick<CacheForm, "dtype">, width: number): number {
-  return padded(width) + (dtype === "int8" ? 4 : 0);
-}
-
+/** Bytes of a stored row without its scale. Rows are padded to whole vec4. */
 export function rowBytes(form: Pick<CacheForm, "dtype">, width: number): number {
-  return BYTES[form.dtype] * rowElements(form, width);
+  return BYTES[form.dtype] * padded(width);
 }
 
 export function widthOf({ headDim, valueDim }: CacheForm, side: Side): number {
@@ -63,8 +61,8 @@ function runs(pieces: readonly [begin: number, end: number, place: number][]): R
 }
 
 /**
- * Memory of a cache: [B, Hkv, places, row] for keys, and the same for values. Forks share a store until one of them
- * writes.
+ * Memory of a cache: [B, Hkv, places, row] for keys, and the same for values. The scales of int8 rows, [B, Hkv, places],
+ * follow after all rows. Forks share a store until one of them writes.
  */
 export class CacheStore {
   readonly form: CacheForm;
@@ -77,7 +75,8 @@ export class CacheStore {
     this.form = form;
     this.places = places;
     this.#pool = buffers;
-    const bytes = (side: Side) => this.#headBytes(side) * form.batchSize * form.numKvHeads;
+    const heads = form.batchSize * form.numKvHeads;
+    const bytes = (side: Side) => this.#scalesAt(side) + (form.dtype === "int8" ? heads * places * SCALE_BYTES : 0);
     for (const side of SIDES) checkBytes(operation, `the cache's ${side}s`, bytes(side), device.limits);
     this.#buffers = { key: buffers.make(bytes("key")), value: buffers.make(bytes("value")) };
   }
@@ -108,7 +107,18 @@ export class CacheStore {
 
   /** Strides of a side as [B, Hkv, places, row], in elements. */
   strides(side: Side): Strides {
-    return stridesOf("BHSD", this.form.numKvHeads, this.places, rowElements(this.form, widthOf(this.form, side)));
+    return stridesOf("BHSD", this.form.numKvHeads, this.places, padded(widthOf(this.form, side)));
+  }
+
+  /** For kernels: the first word of the scales of a side. */
+  firstScale(side: Side): number {
+    return this.#scalesAt(side) / SCALE_BYTES;
+  }
+
+  /** The scales of consecutive places of one head. */
+  scalesAt(side: Side, head: number, { place, count }: Run): Span {
+    const offset = this.#scalesAt(side) + (head * this.places + place) * SCALE_BYTES;
+    return { buffer: this.#buffers[side], offset, bytes: count * SCALE_BYTES };
   }
 
   /** The bytes of consecutive places of one head. Heads are numbered over all batches. */
@@ -127,17 +137,23 @@ export class CacheStore {
     let place = 0;
     for (const run of from) {
       for (let head = b * numKvHeads; head < (b + 1) * numKvHeads; ++head)
-        for (const side of SIDES) call.copyIn(this.at(side, head, run), to.at(side, head, { place, count: run.count }));
+        for (const side of SIDES) {
+          const target = { place, count: run.count };
+          call.copyIn(this.at(side, head, run), to.at(side, head, target));
+          if (this.form.dtype === "int8") call.copyIn(this.scalesAt(side, head, run), to.scalesAt(side, head, target));
+        }
       place += run.count;
     }
+  }
+
+  #scalesAt(side: Side): number {
+    return this.#headBytes(side) * this.form.batchSize * this.form.numKvHeads;
   }
 
   #headBytes(side: Side): number {
     return this.places * rowBytes(this.form, widthOf(this.form, side));
   }
 }
-
-const SCALE_BYTES = 4;
 
 /** Where a row lies in the bytes of a store's side and in a file: its numbers, and for int8 their scale. */
 interface RowPlace {
@@ -162,8 +178,10 @@ function* rowPlaces(store: CacheStore, appended: readonly number[]): Generator<R
           for (let n = 0; n < count; ++n, ++row) {
             const stored = store.at(side, head, { place: place + n, count: 1 }).offset;
             yield { side, stored, filed: filed + row * bytes, bytes };
-            if (form.dtype === "int8")
-              yield { side, stored: stored + padded(width), filed: scales + row * SCALE_BYTES, bytes: SCALE_BYTES };
+            if (form.dtype === "int8") {
+              const scale = store.scalesAt(side, head, { place: place + n, count: 1 }).offset;
+              yield { side, stored: scale, filed: scales + row * SCALE_BYTES, bytes: SCALE_BYTES };
+            }
           }
         filed += length * savedRowBytes(form, width);
       }

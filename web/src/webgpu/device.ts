@@ -1,4 +1,4 @@
-import { gpuOfThisRealm } from "../engine/gpuOptions.js";
+import { gpuOfThisRealm, type Tiling } from "../engine/gpuOptions.js";
 import type { AdapterReport } from "../engine/report.js";
 import {
   DeviceLostError,
@@ -19,6 +19,7 @@ export interface DeviceOptions {
   /** A GPU object, for environments without navigator.gpu. */
   readonly gpu?: GPU | undefined;
   readonly profile?: boolean;
+  readonly tiling?: "auto" | Tiling;
 }
 
 /** Optional features. They make something possible or faster, and are requested if the adapter has them. */
@@ -52,8 +53,8 @@ export class Device {
   readonly adapter: AdapterReport;
   /** Whether kernels are timed. */
   readonly timed: boolean;
-  /** The tiling that calls use; undefined: the default. */
-  tiling: string | undefined;
+  /** The tiling of attention that plans use from now on. */
+  tiling: Tiling = "wide";
   readonly #owned: boolean;
   /**
    * Keeps the GPU object from being collected: in Node the process crashes if it is collected while its devices are in
@@ -93,7 +94,7 @@ export class Device {
       maxBufferSize,
       together: this.#together,
       halves: this.gpuDevice.features.has("shader-f16"),
-      ...(this.tiling !== undefined && { tiling: this.tiling }),
+      tiling: this.tiling,
     };
   }
 
@@ -153,6 +154,10 @@ export class Device {
     if (this.#end) throw this.#end(operation);
   }
 
+  assertNotLost(operation: string): void {
+    if (this.#loss.info) throw lossError(operation, this.#loss.info);
+  }
+
   /** Rejects the running calls. Destroys our own device, but not the caller's. */
   end(): void {
     this.#forgetLoss();
@@ -177,6 +182,12 @@ function lossError(operation: string, info: GPUDeviceLostInfo): DeviceLostError 
 
 /** Opens a device, or takes the caller's. */
 export async function openDevice(operation: string, options: DeviceOptions): Promise<Device> {
+  const device = await findDevice(operation, options);
+  if (options.tiling && options.tiling !== "auto") device.tiling = options.tiling;
+  return device;
+}
+
+async function findDevice(operation: string, options: DeviceOptions): Promise<Device> {
   const { device: given, profile = false } = options;
   if (given) return adopt(operation, given, profile, options.gpu);
   const gpu = options.gpu ?? gpuOfThisRealm();

@@ -11,7 +11,7 @@ export const FLAT_THREADS = 64;
 
 /** A kernel whose invocations work independently. */
 export function flatKernel(
-  name: "pack" | "narrow" | "merge" | "rotary" | "head_norm" | "store_rows" | "lanes",
+  name: "pack" | "narrow" | "merge" | "rotary" | "turn_heads" | "pack_weight" | "tokens" | "store_rows" | "lanes",
   constants: Kernel["constants"] = {},
 ): Kernel {
   return { name, constants: { THREADS: FLAT_THREADS, ...constants } };

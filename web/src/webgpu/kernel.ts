@@ -1,4 +1,5 @@
 export type KernelName =
+  | "attend_whole"
   | "attend"
   | "decode"
   | "merge_parts"
@@ -9,7 +10,11 @@ export type KernelName =
   | "merge"
   | "rotary"
   | "project"
-  | "head_norm"
+  | "project_rows"
+  | "project_sum"
+  | "turn_heads"
+  | "pack_weight"
+  | "tokens"
   | "store_rows"
   | "lanes";
 
@@ -20,10 +25,17 @@ export interface Kernel {
   /** How the query (`query`) and keys and values (`stored`) are stored in memory, for kernels that read them. */
   readonly query?: FloatDtype;
   readonly stored?: StoredDtype;
+  /** How a matrix of weights is stored, for the kernels of projections. */
+  readonly weight?: FloatDtype;
   /** Whether float16 keys and values stay float16 in workgroup memory. It needs shader-f16. */
   readonly halves?: boolean;
+  /** How many times four numbers of a key or value are loaded at once. Default 1. */
+  readonly perLoad?: 1 | 2 | 4;
 }
 export type FloatDtype = "float32" | "float16";
 
 /** How keys and values are stored in memory: in the caller's dtype, or in a cache's. */
 export type StoredDtype = FloatDtype | "int8";
+
+/** Bytes of an element. */
+export const BYTES: Readonly<Record<StoredDtype, number>> = { float32: 4, float16: 2, int8: 1 };

@@ -19,7 +19,7 @@ export async function lanesTogether(operation: string, device: GPUDevice, info: 
  * lanes.wgsl.
  */
 async function sizesInPlace(operation: string, device: GPUDevice): Promise<Uint32Array> {
-  const pipeline = await pipelineOf(operation, device, flatKernel("lanes"));
+  const { pipeline, layout } = await pipelineOf(operation, device, flatKernel("lanes"));
   const size = 4 * FLAT_WORKGROUP;
   const sizes = device.createBuffer({ size, usage: 0x80 | 0x4 }); // STORAGE | COPY_SRC
   const readback = device.createBuffer({ size, usage: 0x1 | 0x8 }); // MAP_READ | COPY_DST
@@ -27,7 +27,7 @@ async function sizesInPlace(operation: string, device: GPUDevice): Promise<Uint3
   const pass = encoder.beginComputePass({ label: "lanes" });
   pass.setPipeline(pipeline);
   const entries = [{ binding: 0, resource: { buffer: sizes } }];
-  pass.setBindGroup(0, device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }));
+  pass.setBindGroup(0, device.createBindGroup({ layout, entries }));
   pass.dispatchWorkgroups(1);
   pass.end();
   encoder.copyBufferToBuffer(sizes, 0, readback, 0, size);

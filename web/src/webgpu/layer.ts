@@ -1,102 +1,97 @@
 import type { AttentionProblem } from "../attention/attentionProblem.js";
-import type { AttentionResult } from "../attention/attentionResult.js";
+import type { PlacedResult } from "../attention/attentionResult.js";
 import { DisposedError, OptionError } from "../errors/errors.js";
 import type { ForwardProblem } from "../layer/forwardProblem.js";
 import type { LayerProblem } from "../layer/layerProblem.js";
-import type { LinearWeights } from "../layer/layerWeights.js";
 import { withOwnWeights } from "../layer/ownWeights.js";
-import { GpuData } from "../tensor/gpuTensor.js";
 import { largestOf } from "../tensor/largest.js";
-import type { CheckedFloats } from "../tensor/tensor.js";
-import { attendOn, planOf, type InPlace } from "./attention.js";
+import type { PlacedFloats } from "../tensor/tensor.js";
+import { anglePairs, frequenciesOf } from "./angles.js";
+import { attendOn, planOf, recordPlanned, type InPlace } from "./attention.js";
 import type { GpuCache, GpuEngineCache, Growth } from "./cache.js";
 import { padded } from "./cacheStore.js";
-import { runCall, type Call, type Span } from "./call.js";
-import type { GpuCore } from "./core.js";
-import { writeOutput } from "./output.js";
-import { projectKernel, projectWorkgroups } from "./projection.js";
-import { FLAT_WORKGROUP } from "./flatKernels.js";
-import { flatKernel, narrowStep } from "./flatKernels.js";
+import type { Call, Deliver, Span } from "./call.js";
+import { narrowStep } from "./flatKernels.js";
+import { finishOf, gainsOf, headEnds, turnHeads, type Angles, type HeadColumns, type HeadEnds } from "./headEnds.js";
 import { checkBytes } from "./limits.js";
-import { divideUp } from "./limits.js";
+import { insideTensor } from "./inside.js";
+import { KeptTable } from "./keptTable.js";
+import { matrixBytes, placeMatrix, uploadPieces, type Heads, type Part, type Piece, type Section } from "./matrix.js";
+import { outputRoom, writeOutput } from "./output.js";
+import type { AttentionPlan } from "./plan.js";
+import { project } from "./projection.js";
 import { resolveSequences, type Sequence } from "./sequences.js";
-import { stridesOf, type Strides } from "./strides.js";
-import { positionRow, tokenRows } from "./tokenRows.js";
-import { turnRows } from "./turnRows.js";
-import { widen } from "./widen.js";
+import type { Rows } from "./storeRows.js";
+import { stridesOf } from "./strides.js";
+import { sinusoidalRows, tokenRows, type Added } from "./tokenRows.js";
 
-/** How the numbers of a row are divided into heads. Each head is padded to whole vec4. */
-interface Heads {
-  readonly count: number;
-  readonly width: number;
+/** The projections that make queries, keys and values. */
+type Role = "query" | "key" | "value";
+const ROLES: readonly Role[] = ["query", "key", "value"];
+
+/** What a layer has on a device. */
+interface Placed {
+  readonly device: GPUDevice;
+  readonly sections: Readonly<Record<Role, Section>>;
+  readonly output: Section | undefined;
+  /** The table of learned positions. */
+  readonly learned: Span | undefined;
+  /** The gains of a norm that is not done in the projection's store. */
+  readonly gains: Span | undefined;
+  readonly bytes: number;
 }
 
-/** A weight on the GPU, [in, out], with rows and columns padded to whole vec4, and its bias. */
-interface Linear {
-  readonly weight: Span;
-  readonly bias: Span | undefined;
-  readonly in4: number;
-  readonly out: number;
+/** Positions of queries and keys, [B, S]. */
+interface Positions {
+  readonly query: Float64Array;
+  readonly key: Float64Array;
 }
-
-type Projections = Readonly<Record<"query" | "key" | "value" | "output", Linear>>;
-
-const F32_BITS = new DataView(new ArrayBuffer(4));
 
 /** A layer whose weights lie on the GPU. All intermediate results stay there. */
 export class GpuLayer {
   readonly #problem: LayerProblem;
-  #weights: Projections | undefined;
-  /** The device that holds the weights. If a new device replaces it, the weights are uploaded again. */
-  #device: GPUDevice | undefined;
+  readonly #ends: HeadEnds | undefined;
+  readonly #angles = new KeptTable();
+  readonly #sinusoids = new KeptTable();
+  /** If a new device replaces the one that was lost, the weights are uploaded again. */
+  #placed: Placed | undefined;
   /** Frees the weights. */
   #free: () => void = () => undefined;
   #released = false;
 
   constructor(problem: LayerProblem) {
     this.#problem = withOwnWeights(problem);
+    this.#ends = headEnds(problem);
   }
 
   get bytes(): number {
-    const linear = Object.values(this.#weights ?? {});
-    return linear.reduce((sum, { weight, bias }) => sum + weight.bytes + (bias?.bytes ?? 0), 0);
+    return this.#placed?.bytes ?? 0;
   }
 
   /** Uploads the weights to the device, as part of the call that needs them. */
-  upload(call: Call): void {
+  upload(call: Call): Placed {
     const { device, buffers } = call.core;
-    if (this.#device === device.gpuDevice) return;
-    this.#device = device.gpuDevice;
+    if (this.#placed?.device === device.gpuDevice) return this.#placed;
     const made: GPUBuffer[] = [];
-    const persistent = (data: Float32Array) => {
-      const span = placeWeight(call, data);
-      made.push(span.buffer);
-      return span;
-    };
     this.#free = () => {
       for (const buffer of made) buffers.free(buffer);
-      this.#weights = this.#device = undefined;
+      this.#angles.free();
+      this.#sinusoids.free();
+      this.#placed = undefined;
     };
     call.onFailure(this.#free);
-    const { operation, shape, weights } = this.#problem;
-    const { inputDim, keyInputDim, valueInputDim, outputDim, numHeads, numKvHeads, headDim, valueHeadDim } = shape;
-    const one = (width: number): Heads => ({ count: 1, width });
-    const place = (linear: LinearWeights, inputs: Heads, out: number) =>
-      placeLinear(operation, persistent, linear, inputs, out);
-    const heads = { count: numHeads, width: valueHeadDim };
-    this.#weights = {
-      query: place(weights.query, one(inputDim), numHeads * headDim),
-      key: place(weights.key, one(keyInputDim), numKvHeads * headDim),
-      value: place(weights.value, one(valueInputDim), numKvHeads * valueHeadDim),
-      output: weights.output
-        ? place(weights.output, heads, outputDim)
-        : place(identity(numHeads * valueHeadDim), heads, outputDim),
+    const keep = (bytes: number): Span => {
+      const buffer = buffers.make(bytes);
+      made.push(buffer);
+      return { buffer, offset: 0, bytes: buffer.size };
     };
+    this.#placed = { device: device.gpuDevice, ...this.#place(call, keep), bytes: 0 };
+    this.#placed = { ...this.#placed, bytes: made.reduce((sum, { size }) => sum + size, 0) };
+    return this.#placed;
   }
 
-  forward(core: GpuCore, problem: ForwardProblem): Promise<AttentionResult> {
-    const { operation } = problem;
-    if (this.#released) throw new DisposedError(`${operation}: the layer was disposed`);
+  forward(call: Call, problem: ForwardProblem): Deliver<PlacedResult> {
+    if (this.#released) throw new DisposedError(`${call.operation}: the layer was disposed`);
     const cache = (problem.cache as GpuEngineCache | undefined)?.cache;
     const before = cache?.appended;
     const after = before?.map((total, b) => total + gainOf(problem, b));
@@ -105,17 +100,16 @@ export class GpuLayer {
         ? cache.sequences(problem, { appended: after })
         : resolveSequences(problem.shape, problem.settings, problem.ragged);
     this.#checkPositions(problem, sequences);
-    return runCall(core, operation, (call) => {
-      this.upload(call);
-      const { attention, inPlace, growth } = this.#attention(core, call, problem, sequences, cache);
-      const plan = planOf(core, attention, sequences, inPlace);
-      const { wide, collect } = attendOn(call, attention, plan, sequences, inPlace);
-      const output = wide && this.#project(call, problem, wide);
-      return (result) => {
-        growth?.commit();
-        return { ...collect(result), ...(output && { output: output(result) }) } as AttentionResult;
-      };
-    });
+    const placed = this.upload(call);
+    const { attention, inPlace, growth } = this.#attention(call, placed, problem, sequences, cache);
+    const plan = planOf(call.core, attention, sequences, inPlace);
+    const deliver = placed.output
+      ? this.#projected(call, problem, placed.output, attention, plan, sequences, inPlace)
+      : recordPlanned(call, attention, plan, sequences, inPlace);
+    return (mapped) => {
+      growth?.commit();
+      return deliver(mapped);
+    };
   }
 
   release(): void {
@@ -123,155 +117,261 @@ export class GpuLayer {
     this.#free();
   }
 
+  /** Places weights and tables on the GPU. `keep` makes a buffer that outlives the call. */
+  #place(call: Call, keep: (bytes: number) => Span): Omit<Placed, "device" | "bytes"> {
+    const { shape, weights, position } = this.#problem;
+    const uploaded = new Map<object, readonly Piece[]>(); // roles may share one array of packed weights
+    const upload = ({ linear: { weight } }: Part): readonly Piece[] => {
+      const pieces = uploaded.get(weight.data) ?? uploadPieces(call, weight.data, mostBytes(call));
+      uploaded.set(weight.data, pieces);
+      return pieces;
+    };
+    const keepNumbers = (numbers: Float32Array): Span => {
+      const span = keep(numbers.byteLength);
+      call.write(span, 0, numbers);
+      return span;
+    };
+    const tile4 = this.#ends?.tile4 ?? 16;
+    const parts = this.#parts();
+    const bytes = (roles: readonly Role[]) => roles.reduce((sum, role) => sum + matrixBytes(parts[role], tile4), 0);
+    const width = (role: Role) => parts[role].inputs.width;
+    const groups = runsOf(
+      ROLES,
+      (roles, role) => width(roles[0]!) === width(role) && bytes([...roles, role]) <= mostBytes(call),
+    );
+    const sections = groups.flatMap((roles) => {
+      const of = roles.map((role) => parts[role]);
+      const placed = placeMatrix(call, keep, upload, of, tile4);
+      return roles.map((role, n) => [role, placed[n]!] as const);
+    });
+    const inputs = { count: shape.numHeads, width: shape.valueHeadDim };
+    const output = weights.output && { linear: weights.output, inputs, outputs: one(shape.outputDim), splitPairs: 0 };
+    return {
+      sections: Object.fromEntries(sections) as Record<Role, Section>,
+      output: output && placeMatrix(call, keep, upload, [output], 16)[0],
+      learned: position.kind === "learned" ? keepNumbers(position.table.data) : undefined,
+      gains: this.#ends?.inStore === false ? keepNumbers(gainsOf(this.#problem)) : undefined,
+    };
+  }
+
+  #parts(): Readonly<Record<Role, Part>> {
+    const { shape, weights, qkNorm } = this.#problem;
+    const { inputDim, keyInputDim, valueInputDim, numHeads, numKvHeads, headDim, valueHeadDim } = shape;
+    const splitPairs = this.#ends?.splitPairs ?? 0;
+    return {
+      query: {
+        linear: weights.query,
+        inputs: one(inputDim),
+        outputs: { count: numHeads, width: headDim },
+        gain: qkNorm?.queryGain,
+        splitPairs,
+      },
+      key: {
+        linear: weights.key,
+        inputs: one(keyInputDim),
+        outputs: { count: numKvHeads, width: headDim },
+        gain: qkNorm?.keyGain,
+        splitPairs,
+      },
+      value: {
+        linear: weights.value,
+        inputs: one(valueInputDim),
+        outputs: { count: numKvHeads, width: valueHeadDim },
+        splitPairs: 0,
+      },
+    };
+  }
+
   /**
-   * The attention inside the layer. Queries, keys and values are [B, S, H, padded width] on the GPU; keys and values
-   * may be a cache's.
+   * The attention inside the layer. Queries, keys and values lie where the projections put them; keys and values may be
+   * a cache's.
    */
   #attention(
-    core: GpuCore,
     call: Call,
+    placed: Placed,
     problem: ForwardProblem,
     sequences: readonly Sequence[],
     cache: GpuCache | undefined,
   ): { readonly attention: AttentionProblem; readonly inPlace: InPlace; readonly growth: Growth | undefined } {
-    const { shape, settings, ragged } = problem;
+    const { shape, settings, contextLength: length } = problem;
     const { batchSize, numHeads, numKvHeads, queryLength, headDim, valueDim } = shape;
-    const { contextLength: length } = problem;
-    const at = queryPositions(sequences, batchSize, queryLength);
-    const keysAt = cache ? cachePositions(cache.appended, length) : keyPositions(sequences, batchSize, length);
-    const highest = Math.max(largestOf(at), largestOf(keysAt));
-    const turn = (heads: Span, positions: Float64Array, tokens: number, count: number) =>
-      this.#turn(call, heads, positions, highest, [batchSize, count, tokens]);
-    const x = this.#tokens(call, problem, at);
-    const query = turn(this.#queries(call, problem, x), at, queryLength, numHeads);
-    const keysAndValues = () => {
-      const { key, value } = this.#keysAndValues(call, problem, x);
-      return { key: turn(key, keysAt, length, numKvHeads), value };
+    const positions = {
+      query: queryPositions(sequences, batchSize, queryLength),
+      key: cache ? cachePositions(cache.appended, length) : keyPositions(sequences, batchSize, length),
     };
-    const padding = { headDim: padded(headDim), valueDim: padded(valueDim) };
-    const inside = (name: string, span: Span, tokens: number, count: number, width: number) =>
-      gpuTensor(name, span, [batchSize, tokens, count, width]);
+    const heads = this.#heads(call, placed, problem, positions);
     const attention = {
       operation: problem.operation,
-      layout: "BSHD",
+      layout: placed.output ? "BSHD" : problem.layout,
       kvLayout: "BSHD",
-      shape: { ...shape, ...padding },
+      // the output projection reads whole vec4
+      shape: placed.output ? { ...shape, valueDim: padded(valueDim) } : shape,
       settings: { ...settings, scale: settings.scale ?? 1 / Math.sqrt(headDim) },
-      ragged,
+      ragged: problem.ragged,
       wanted: problem.wanted,
-      output: { ...problem.output, dtype: "float32" },
-      location: "cpu",
+      output: placed.output ? { ...problem.output, dtype: "float32" as const, into: undefined } : problem.output,
+      location: problem.location,
       signal: undefined,
       keepRank: problem.keepRank,
     } as const;
-    const asTensor = (span: Span) => inside("query", span, queryLength, numHeads, padding.headDim);
     if (!cache) {
-      const { key, value } = keysAndValues();
-      const arrays = {
-        key: inside("key", key, length, numKvHeads, padding.headDim),
-        value: inside("value", value, length, numKvHeads, padding.valueDim),
+      const { query, key, value } = heads as Record<Role, Rows>;
+      return {
+        attention: {
+          ...attention,
+          query: insideTensor("query", query.span),
+          key: insideTensor("key", key.span),
+          value: insideTensor("value", value.span),
+        },
+        inPlace: {
+          query: query.strides,
+          cached: { key: key.strides, value: value.strides, dtype: "float32", ring: undefined },
+        },
+        growth: undefined,
       };
-      return { attention: { ...attention, query: asTensor(query), ...arrays }, inPlace: {}, growth: undefined };
     }
-    const growth = problem.attendOnly ? undefined : this.#append(core, call, problem, cache, keysAndValues());
-    const turned = cache.turn(call, query, [batchSize, numHeads, queryLength], sequences);
+    const growth = problem.attendOnly
+      ? undefined
+      : cache.grow(call, length, problem.appendLengths, {
+          key: cache.turn(call, heads.key!, [batchSize, numKvHeads, length]),
+          value: heads.value!,
+        });
+    const query = cache.turn(call, heads.query!, [batchSize, numHeads, queryLength], sequences);
     return {
-      attention: { ...attention, query: asTensor(turned), ...cache.keysAndValues(growth) },
-      inPlace: { cached: cache.cached(growth) },
+      attention: { ...attention, query: insideTensor("query", query.span), ...cache.keysAndValues(growth) },
+      inPlace: { query: query.strides, cached: cache.cached(growth) },
       growth,
     };
   }
 
-  /** Appends projected keys and values, [B, S, Hkv, padded width], to a cache. */
-  #append(
-    core: GpuCore,
+  /** Projects queries, and keys and values if they are needed. Those that come from the same rows share a product. */
+  #heads(call: Call, placed: Placed, problem: ForwardProblem, positions: Positions): Partial<Record<Role, Rows>> {
+    const { x, shape, contextLength, attendOnly } = problem;
+    const { layout, shape: layer } = this.#problem;
+    const key = problem.key ?? x;
+    const value = problem.value ?? key;
+    const inputs = {
+      query: { tensor: x, length: shape.queryLength, width: layer.inputDim },
+      key: { tensor: key, length: contextLength, width: layer.keyInputDim },
+      value: { tensor: value, length: contextLength, width: layer.valueInputDim },
+    };
+    const angles = this.#turningAngles(call, positions);
+    const placedRows = new Map<PlacedFloats, Span>();
+    const rowsOf = (role: Role): Span => {
+      const { tensor, length, width } = inputs[role];
+      const added = tensor === x ? this.#added(call, placed, positions.query) : undefined;
+      const rows = placedRows.get(tensor) ?? tokenRows(call, tensor, layout, [shape.batchSize, length, width], added);
+      placedRows.set(tensor, rows);
+      return rows;
+    };
+    const { sections } = placed;
+    const together = (a: Role, b: Role) =>
+      inputs[a].tensor === inputs[b].tensor && sections[a].matrix === sections[b].matrix;
+    const rowBytes = (roles: readonly Role[]) => 16 * roles.reduce((sum, role) => sum + sections[role].columns4, 0);
+    const fits = (roles: readonly Role[]) =>
+      rowBytes(roles) * shape.batchSize * inputs[roles[0]!].length <= mostBytes(call);
+    const groups = runsOf(
+      attendOnly ? ["query"] : ROLES,
+      (roles, role) => together(roles[0]!, role) && fits([...roles, role]),
+    );
+    return Object.assign(
+      {},
+      ...groups.map((roles) =>
+        this.#product(call, placed, rowsOf(roles[0]!), roles, shape.batchSize, inputs[roles[0]!].length, angles),
+      ),
+    ) as Partial<Record<Role, Rows>>;
+  }
+
+  /** One product for the columns of some roles. Its rows hold the heads of all of them. */
+  #product(
     call: Call,
-    { shape, contextLength, appendLengths }: ForwardProblem,
-    cache: GpuCache,
-    { key, value }: { readonly key: Span; readonly value: Span },
-  ): Growth {
-    const { batchSize, numKvHeads, headDim, valueDim } = shape;
-    const rows = (span: Span, width: number) =>
-      ({ span, dtype: "float32", strides: stridesOf("BSHD", numKvHeads, contextLength, padded(width)) }) as const;
-    const turned = cache.turn(call, key, [batchSize, numKvHeads, contextLength]);
-    return cache.grow(core, call, contextLength, appendLengths, {
-      key: rows(turned, headDim),
-      value: rows(value, valueDim),
-    });
+    { sections, gains }: Placed,
+    x: Span,
+    roles: readonly Role[],
+    batchSize: number,
+    length: number,
+    angles: Angles,
+  ): Partial<Record<Role, Rows>> {
+    const { numHeads, numKvHeads, headDim, valueHeadDim } = this.#problem.shape;
+    const { matrix, first4 } = sections[roles[0]!];
+    const row4 = roles.reduce((sum, role) => sum + sections[role].columns4, 0);
+    const rows = batchSize * length;
+    const bytes = 16 * row4 * Math.max(rows, 1);
+    checkBytes(call.operation, roles.join(" and "), bytes, call.core.device.limits);
+    const target = call.room(bytes);
+    const columns: HeadColumns = {
+      queryHeads: roles.includes("query") ? numHeads : 0,
+      keyHeads: roles.includes("key") ? numKvHeads : 0,
+      keyFirst4: sections.key.first4,
+    };
+    const ends = this.#ends;
+    const position = 4 * row4;
+    const product = { rows, length, first4, columns: position, batch: length * position, position, feature: 1 };
+    project(call, x, matrix, product, target, ends?.inStore ? finishOf(ends, columns, headDim, angles) : undefined);
+    if (ends && !ends.inStore) {
+      const inRow = { ...columns, keyFirst4: columns.keyFirst4 - first4 };
+      turnHeads(call, ends, target, gains!, inRow, headDim, angles, rows, row4);
+    }
+    const headsOf = (role: Role): Rows => {
+      const offset = 16 * (sections[role].first4 - first4);
+      const head = padded(role === "value" ? valueHeadDim : headDim);
+      return {
+        span: { buffer: target.buffer, offset: target.offset + offset, bytes: target.bytes - offset },
+        dtype: "float32",
+        strides: { batch: product.batch, head, position, feature: 1 },
+      };
+    };
+    return Object.fromEntries(roles.map((role) => [role, headsOf(role)]));
   }
 
-  /** x, with the added positions if the layer has them. */
-  #tokens(call: Call, { x, shape }: ForwardProblem, at: Float64Array): Span {
-    const { layout, shape: layer, position } = this.#problem;
-    const row = positionRow(position, layer.inputDim);
-    const extents = [shape.batchSize, shape.queryLength, layer.inputDim] as const;
-    return call.upload(tokenRows(call.operation, x, layout, extents, row && ((token) => row(at[token]!))));
-  }
-
-  #queries(call: Call, { shape }: ForwardProblem, x: Span): Span {
-    const { batchSize, numHeads, queryLength, headDim } = shape;
-    const query = projectHeads(call, x, this.#weights!.query, batchSize, queryLength, {
-      count: numHeads,
-      width: headDim,
-    });
-    this.#norm(call, query, batchSize * queryLength * numHeads, this.#problem.qkNorm?.queryGain);
-    return query;
-  }
-
-  #keysAndValues(call: Call, { key, value, shape, contextLength }: ForwardProblem, x: Span) {
-    const { batchSize, numKvHeads, headDim, valueDim } = shape;
-    const { layout, shape: layer, qkNorm } = this.#problem;
-    const rows = (tensor: CheckedFloats, width: number) =>
-      call.upload(tokenRows(call.operation, tensor, layout, [batchSize, contextLength, width]));
-    const keyRows = key ? rows(key, layer.keyInputDim) : x;
-    const valueRows = value ? rows(value, layer.valueInputDim) : keyRows;
-    const project = (from: Span, linear: Linear, width: number) =>
-      projectHeads(call, from, linear, batchSize, contextLength, { count: numKvHeads, width });
-    const keys = project(keyRows, this.#weights!.key, headDim);
-    this.#norm(call, keys, batchSize * contextLength * numKvHeads, qkNorm?.keyGain);
-    return { key: keys, value: project(valueRows, this.#weights!.value, valueDim) };
-  }
-
-  #norm(call: Call, heads: Span, rows: number, gain: Float32Array | undefined): void {
-    const { qkNorm, shape } = this.#problem;
-    if (!qkNorm) return;
-    F32_BITS.setFloat32(0, qkNorm.epsilon);
-    const { headDim } = shape;
-    const isL2 = Number(qkNorm.kind === "l2");
-    const numbers = [rows, headDim, padded(headDim), isL2, F32_BITS.getUint32(0), Number(gain !== undefined)];
-    const workgroups = divideUp(rows, FLAT_WORKGROUP);
-    call.dispatch(flatKernel("head_norm"), workgroups, {
-      0: call.numbers(numbers, workgroups),
-      ...(gain && { 1: call.upload(gain) }),
-      2: heads,
-    });
-  }
-
-  /** Rotary embedding of [B, S, H, padded width]. */
-  #turn(
-    call: Call,
-    heads: Span,
-    positions: Float64Array,
-    highest: number,
-    extents: readonly [number, number, number],
-  ): Span {
+  /** What is added to the tokens of x, which stand at these positions. */
+  #added(call: Call, { learned }: Placed, positions: Float64Array): Added | undefined {
     const { position, shape } = this.#problem;
-    if (position.kind !== "rotary") return heads;
-    const { scaling } = position.angles;
-    const length = scaling?.sequenceLength ?? highest + 1;
-    const angles = { ...position.angles, scaling: scaling && { ...scaling, sequenceLength: length } };
-    return turnRows(call, heads, angles, shape.headDim, "BSHD", extents, positions);
+    if (position.kind === "learned") {
+      const count = position.table.shape[0]!;
+      // outside of the table there is only padding
+      return { table: learned!, rows: Int32Array.from(positions, (at) => (at >= 0 && at < count ? at : -1)) };
+    }
+    if (position.kind !== "sinusoidal") return undefined;
+    const table = this.#sinusoids.place(call, positions, () => sinusoidalRows(positions, shape.inputDim, position));
+    return { table, rows: Int32Array.from(positions, (_, n) => n) };
   }
 
-  /** The output projection: the heads' outputs, [B, S, H, padded width], to the result. */
-  #project(call: Call, { shape, output }: ForwardProblem, heads: Span) {
-    const { batchSize, queryLength } = shape;
-    const { outputDim } = this.#problem.shape;
-    const length = batchSize * queryLength * outputDim;
-    const y = call.room(4 * length);
-    const strides = stridesOf(this.#problem.layout, 1, queryLength, outputDim);
-    project(call, heads, this.#weights!.output, batchSize, queryLength, y, outputDim, strides);
-    return writeOutput(call, output, y, length, narrowStep(output.dtype, length));
+  /** The angles of all queries and keys, if the layer turns them. */
+  #turningAngles(call: Call, { query, key }: Positions): Angles {
+    const { position, shape } = this.#problem;
+    if (position.kind !== "rotary") return { span: undefined, firstKey: 0 };
+    const { scaling } = position.angles;
+    const sequenceLength = scaling?.sequenceLength ?? Math.max(largestOf(query), largestOf(key)) + 1;
+    const angles = { ...position.angles, scaling: scaling && { ...scaling, sequenceLength } };
+    const shared = query.length === key.length && query.every((at, n) => at === key[n]);
+    const positions = shared ? query : joined(query, key);
+    const decides = joined(positions, [scaling ? sequenceLength : 0]);
+    const make = () => anglePairs(frequenciesOf(angles, shape.headDim), positions);
+    return { span: this.#angles.place(call, decides, make), firstKey: shared ? 0 : query.length };
+  }
+
+  /** The attention, and its output projection. */
+  #projected(
+    call: Call,
+    { shape, output, wanted, location }: ForwardProblem,
+    { matrix }: Section,
+    attention: AttentionProblem,
+    plan: AttentionPlan,
+    sequences: readonly Sequence[],
+    inPlace: InPlace,
+  ): Deliver<PlacedResult> {
+    const { wide, collect } = attendOn(call, attention, plan, sequences, inPlace, "cpu");
+    if (!wanted.output || !wide) return collect as Deliver<PlacedResult>;
+    const { batchSize, queryLength: length } = shape;
+    const { outputDim: columns } = this.#problem.shape;
+    const rows = batchSize * length;
+    const narrow = narrowStep(output.dtype, rows * columns);
+    const y = outputRoom(call, output, rows * columns, narrow, location);
+    const { batch, position, feature } = stridesOf(this.#problem.layout, 1, length, columns);
+    project(call, wide, matrix, { rows, length, first4: 0, columns, batch, position, feature }, y);
+    const read = writeOutput(call, output, y, rows * columns, narrow, location);
+    return (result) => ({ ...collect(result), output: read(result) });
   }
 
   #checkPositions({ operation }: ForwardProblem, sequences: readonly Sequence[]): void {
@@ -288,80 +388,31 @@ export class GpuLayer {
   }
 }
 
-function projectHeads(call: Call, rows: Span, linear: Linear, batchSize: number, length: number, heads: Heads): Span {
-  const { count, width } = heads;
-  const target = call.room(4 * batchSize * length * count * padded(width));
-  if (width % 4 !== 0) call.clear(target); // dot products read the padding, so it must be 0
-  const strides = stridesOf("BSHD", count, length, padded(width));
-  project(call, rows, linear, batchSize, length, target, width, strides);
-  return target;
+function one(width: number): Heads {
+  return { count: 1, width };
 }
 
-function project(
-  call: Call,
-  rows: Span,
-  { weight, bias, in4, out }: Linear,
-  batchSize: number,
-  length: number,
-  target: Span,
-  headWidth: number,
-  { batch, head, position, feature }: Strides,
-): void {
-  const workgroups = projectWorkgroups(batchSize * length, out);
-  const sizes = [batchSize * length, length, in4, divideUp(out, 4), out, headWidth];
-  call.dispatch(projectKernel, workgroups, {
-    0: call.numbers([...sizes, batch, head, position, feature, Number(bias !== undefined)], workgroups),
-    1: rows,
-    2: weight,
-    ...(bias && { 3: bias }),
-    4: target,
-  });
+function joined(a: ArrayLike<number>, b: ArrayLike<number>): Float64Array {
+  const both = new Float64Array(a.length + b.length);
+  both.set(a);
+  both.set(b, a.length);
+  return both;
 }
 
-function placeLinear(
-  operation: string,
-  persistent: (data: Float32Array) => Span,
-  { weight, offset, inStride, outStride, bias }: LinearWeights,
-  inputs: Heads,
-  out: number,
-): Linear {
-  const numbers = widen(operation, weight.data);
-  const columns = padded(out);
-  const rowsPerHead = padded(inputs.width);
-  const dense = new Float32Array(inputs.count * rowsPerHead * columns);
-  for (let h = 0; h < inputs.count; ++h)
-    for (let d = 0; d < inputs.width; ++d)
-      for (let o = 0; o < out; ++o)
-        dense[(h * rowsPerHead + d) * columns + o] =
-          numbers[offset + (h * inputs.width + d) * inStride + o * outStride]!;
-  return {
-    weight: persistent(dense),
-    bias: bias && persistent(widen(operation, bias.tensor.data).slice(bias.offset, bias.offset + out)),
-    in4: (inputs.count * rowsPerHead) / 4,
-    out,
-  };
+function mostBytes({ core }: Call): number {
+  const { maxStorageBufferBindingSize, maxBufferSize } = core.device.limits;
+  return Math.min(maxStorageBufferBindingSize, maxBufferSize);
 }
 
-/** The weight of a layer without output projection: the identity, which only removes the heads' padding. */
-function identity(width: number): LinearWeights {
-  const data = new Float32Array(width * width);
-  for (let n = 0; n < width; ++n) data[n * width + n] = 1;
-  const weight = { data, shape: [width, width], dtype: "float32" } as const;
-  return { weight, offset: 0, inStride: width, outStride: 1, bias: undefined };
-}
-
-/** Numbers in a buffer that outlives the call. */
-function placeWeight(call: Call, data: Float32Array): Span {
-  const { device, buffers } = call.core;
-  checkBytes(call.operation, "a weight", data.byteLength, device.limits);
-  const buffer = buffers.make(data.byteLength);
-  const span = { buffer, offset: 0, bytes: buffer.size };
-  call.write(span, 0, data);
-  return span;
-}
-
-function gpuTensor(name: string, { buffer, offset, bytes }: Span, shape: readonly number[]): CheckedFloats {
-  return { data: new GpuData(name, buffer, offset, bytes, true), shape, dtype: "float32" } as unknown as CheckedFloats;
+/** Splits a list into runs. `joins` says whether an element joins the run before it. */
+function runsOf(roles: readonly Role[], joins: (run: readonly Role[], role: Role) => boolean): Role[][] {
+  const runs: Role[][] = [];
+  for (const role of roles) {
+    const last = runs.at(-1);
+    if (last && joins(last, role)) last.push(role);
+    else runs.push([role]);
+  }
+  return runs;
 }
 
 /** Positions of queries, [B, S]: query i is at i + offset of its sequence. */

@@ -1,3 +1,4 @@
+import type { Tiling } from "../engine/gpuOptions.js";
 import { UnsupportedError } from "../errors/errors.js";
 
 /** Limits of a device, with WebGPU's names. */
@@ -14,8 +15,8 @@ export interface Limits {
   readonly together?: 1 | 4 | 8;
   /** Whether kernels may compute with float16 (shader-f16). */
   readonly halves?: boolean;
-  /** The tiling of the attention kernels; absent: the default. */
-  readonly tiling?: string;
+  /** The tiling of attention, of tiles.ts. Default "wide". */
+  readonly tiling?: Tiling;
 }
 
 export const divideUp = (value: number, step: number): number => Math.ceil(value / step);

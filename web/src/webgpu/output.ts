@@ -1,11 +1,10 @@
-import type { FloatResult } from "../attention/attentionResult.js";
+import type { PlacedOutput } from "../attention/attentionResult.js";
 import type { OutputForm } from "../call/outputForm.js";
 import { assertIntact } from "../call/views.js";
 import { OptionError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
-import { gpuDataOf } from "../tensor/gpuTensor.js";
 import { asHalves, copyBits } from "../tensor/tensor.js";
-import { asArray, type Call, type Span } from "./call.js";
+import { asArray, type Call, type Deliver, type Span } from "./call.js";
 import type { Step } from "./flatKernels.js";
 import { keepOnGpu } from "./result.js";
 
@@ -33,34 +32,38 @@ export function writeOutput(
   length: number,
   narrow: Step | undefined,
   location: Location = "cpu",
-): (result: ArrayBuffer) => FloatResult {
+): Deliver<PlacedOutput> {
   const { shape, dtype, half, into } = form;
-  const place = into && gpuDataOf(into);
-  if (into && !place && location === "gpu")
+  const place = into?.place;
+  if (place && !place.gpu && location === "gpu")
     throw new OptionError(
       `${call.operation}: into must be a GPU tensor { buffer, shape, dtype } where results stay on the GPU, ` +
-        `got ${describe(into.data)}`,
+        `got ${describe(place.data)}`,
       { hint: "Or leave `into` out and read the result with `await output.data()`." },
     );
   const source = narrow ? narrowed(call, wide, length, narrow, into ? "cpu" : location) : wide;
   const bytes = length * (dtype === "float16" ? 2 : 4);
-  if (place) {
-    call.copyInto({ ...source, bytes }, place);
-    return () => into.tensor as FloatResult;
+  if (place?.gpu) {
+    call.copyInto({ ...source, bytes }, place.gpu);
+    return () => into!.tensor;
   }
   if (location === "gpu") {
     const kept = keepOnGpu(call, source, shape, dtype);
-    return () => kept as unknown as FloatResult;
+    return () => kept;
   }
-  const read = call.read({ ...source, bytes: Math.ceil(bytes / 4) * 4 });
-  return (result) => {
-    const data = asArray(dtype, read(result).slice(0, bytes));
-    if (into) {
-      assertIntact(call.operation, "into", into.data);
-      copyBits(data, into.data);
-      return into.tensor as FloatResult;
-    }
-    return { data: half ? asHalves(data as Uint16Array) : data, shape: [...shape], dtype } as FloatResult;
+  const words = { ...source, bytes: Math.ceil(bytes / 4) * 4 };
+  if (place) {
+    const view = call.view(words, bytes);
+    return (mapped) => {
+      assertIntact(call.operation, "into", place.data);
+      copyBits(view(mapped), place.data);
+      return into.tensor;
+    };
+  }
+  const read = call.read(words, bytes);
+  return (mapped) => {
+    const data = asArray(dtype, read(mapped));
+    return { data: half ? asHalves(data as Uint16Array) : data, shape: [...shape], dtype };
   };
 }
 

@@ -17,6 +17,8 @@ const FIELDS = {
   value_batch: "u32",
   value_head: "u32",
   value_position: "u32",
+  key_scales: "u32",
+  value_scales: "u32",
   output_batch: "u32",
   output_head: "u32",
   output_position: "u32",

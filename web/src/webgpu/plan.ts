@@ -3,18 +3,18 @@ import { selectedExtents, type ScoreStage, type Selection } from "../attention/r
 import { UnsupportedError } from "../errors/errors.js";
 import type { AttentionFacts } from "./facts.js";
 import { FLAT_THREADS, narrowStep, type Step } from "./flatKernels.js";
-import type { Kernel, StoredDtype } from "./kernel.js";
+import { BYTES, type Kernel } from "./kernel.js";
 import { checkBytes, divideUp, gridOf, type Limits } from "./limits.js";
 import { FEATURE } from "./params.js";
 import {
   attendTile,
   chooseThreadsY,
   decodeTile,
-  KEY_TILE,
   tileConstants,
   tilesOf,
   type Split,
   type Stored,
+  type Tile,
   type Tiles,
 } from "./tiles.js";
 
@@ -81,16 +81,18 @@ const SECTION_ELEMENTS = 64;
 export function planAttention(facts: AttentionFacts, limits: Limits): AttentionPlan {
   const { shape, wanted } = facts;
   const packed = packedInputs(facts);
-  const stored: Stored = {
+  const plain: Stored = {
     query: packed.query ? "float32" : facts.dtypes.query,
     stored: packed.key || packed.value ? "float32" : facts.dtypes.key,
   };
+  const tile = needsRows(facts) ? tileOf(facts, limits, plain) : undefined;
+  const stored = tile?.perLoad ? { ...plain, perLoad: tile.perLoad } : plain;
   const inspect = [
     ...(wanted.probs ? [planInspection(facts, limits, stored, "probs", wanted.probs)] : []),
     ...(wanted.scores ? [planInspection(facts, limits, stored, wanted.scores.stage, wanted.scores.selection)] : []),
     ...(wanted.topK ? [planInspection(facts, limits, stored, "ranked", wanted.topK.selection)] : []),
   ];
-  const attend = needsRows(facts) ? planAttend(facts, limits, stored) : undefined;
+  const attend = tile && planAttend(facts, limits, stored, tile);
   const outputs = shape.batchSize * shape.numHeads * shape.queryLength * shape.valueDim;
   const plan: AttentionPlan = {
     facts,
@@ -153,17 +155,30 @@ function inHalves(stored: Stored, { halves }: Limits): Stored {
   return halves && stored.stored === "float16" ? { ...stored, halves } : stored;
 }
 
-function planAttend(facts: AttentionFacts, limits: Limits, stored: Stored): AttendPlan {
-  const { shape, wanted, longestQuery, longestKey, numSequences } = facts;
+/** The query rows of the longest sequence, of all heads of a group. */
+function rowsOf({ shape, longestQuery }: AttentionFacts): number {
+  return longestQuery * (shape.numHeads / shape.numKvHeads);
+}
+
+function tileOf(facts: AttentionFacts, limits: Limits, stored: Stored): Tile {
+  const rows = rowsOf(facts);
+  const value4 = divideUp(facts.shape.valueDim, 4);
+  return (
+    decodeTile(facts, rows, value4, stored.stored, limits) ??
+    attendTile(facts, rows, value4, inHalves(stored, limits).halves === true, limits)
+  );
+}
+
+function planAttend(facts: AttentionFacts, limits: Limits, stored: Stored, tile: Tile): AttendPlan {
+  const { shape, wanted, longestKey, numSequences } = facts;
   const { batchSize, numHeads, numKvHeads, queryLength } = shape;
-  const rows = longestQuery * (numHeads / numKvHeads);
   const value4 = divideUp(shape.valueDim, 4);
-  const { name, tiles, constants, split } = decodeTile(facts, rows, value4) ?? attendTile(facts, rows, value4, limits);
-  const rowTiles = divideUp(rows, tiles.queryRows);
+  const { name, tiles, constants, split } = tile;
+  const rowTiles = divideUp(rowsOf(facts), tiles.queryRows);
   const valueBlocks = wanted.output ? divideUp(shape.valueDim, tiles.valueColumns) : 1;
 
   const workgroups = numSequences * numKvHeads * rowTiles * valueBlocks;
-  const { keyParts, keysPerPart } = splitKeys(longestKey, workgroups, split);
+  const { keyParts, keysPerPart } = splitKeys(longestKey, workgroups, tiles.keys, split);
   const inParts = keyParts > 1;
   const numRows = batchSize * numHeads * queryLength;
   const options = featuresOf(facts) % FEATURE.output !== 0;
@@ -171,8 +186,8 @@ function planAttend(facts: AttentionFacts, limits: Limits, stored: Stored): Atte
     attend: {
       kernel: {
         name,
-        ...(name === "attend" ? inHalves(stored, limits) : stored),
-        constants: { ...constants, TOGETHER: limits.together ?? 1, OPTIONS: options },
+        ...(name === "decode" ? stored : inHalves(stored, limits)),
+        constants: { TOGETHER: limits.together ?? 1, ...constants, OPTIONS: options },
       },
       workgroups: workgroups * keyParts,
     },
@@ -193,15 +208,16 @@ function planAttend(facts: AttentionFacts, limits: Limits, stored: Stored): Atte
   };
 }
 
-/** Splits the keys into parts. Only the shape decides, so the parts are the same on every device. */
+/** Splits the keys into parts of whole tiles. Only the shape and the tile decide. */
 function splitKeys(
   keys: number,
   workgroups: number,
+  tileKeys: number,
   { leastKeys, enoughWorkgroups }: Split,
 ): { readonly keyParts: number; readonly keysPerPart: number } {
   const wanted = Math.min(Math.floor(keys / leastKeys), divideUp(enoughWorkgroups, Math.max(workgroups, 1)));
   if (wanted < 2) return { keyParts: 1, keysPerPart: Math.max(keys, 1) };
-  const keysPerPart = divideUp(divideUp(keys, wanted), KEY_TILE) * KEY_TILE;
+  const keysPerPart = divideUp(divideUp(keys, wanted), tileKeys) * tileKeys;
   return { keyParts: divideUp(keys, keysPerPart), keysPerPart };
 }
 
@@ -251,9 +267,6 @@ function planInspection(
 function rowStride({ batchSize, numHeads, queryLength }: AttentionShape): number {
   return divideUp(Math.max(batchSize * numHeads * queryLength, 1), SECTION_ELEMENTS) * SECTION_ELEMENTS;
 }
-
-/** Bytes of an element. */
-export const BYTES: Readonly<Record<StoredDtype, number>> = { float32: 4, float16: 2, int8: 1 };
 
 /** The shape, by the letters of the formula. */
 const lettersOf = (shape: AttentionShape) => ({

@@ -1,22 +1,23 @@
 import { Disposing } from "../call/disposable.js";
-import type { Buffers } from "./buffers.js";
 import { holdInstance, type GpuCore } from "./core.js";
 
 /**
  * The scratch buffers of a recorded call. We cannot know when the caller has submitted the commands. So the buffers are
- * kept until all results are disposed, or the instance is.
+ * kept until all results are disposed, or the instance is. Then the pool gets them.
  */
 export class Recording {
-  readonly #buffers: Buffers;
+  readonly #core: GpuCore;
   readonly #results = new Set<Disposing>();
   #scratch: readonly GPUBuffer[] = [];
+  #releases: readonly (() => void)[] = [];
 
-  constructor({ buffers }: GpuCore) {
-    this.#buffers = buffers;
+  constructor(core: GpuCore) {
+    this.#core = core;
   }
 
-  hold(scratch: readonly GPUBuffer[]): void {
+  hold(scratch: readonly GPUBuffer[], releases: readonly (() => void)[]): void {
     this.#scratch = scratch;
+    this.#releases = releases;
   }
 
   add(result: Disposing): void {
@@ -36,12 +37,13 @@ export class Recording {
   }
 
   #free(): void {
-    for (const buffer of this.#scratch) this.#buffers.free(buffer);
-    this.#scratch = [];
+    for (const buffer of this.#scratch) this.#core.buffers.giveBack(buffer);
+    for (const release of this.#releases) release();
+    this.#scratch = this.#releases = [];
   }
 }
 
-/** What `encode` returns. The results become its properties. */
+/** What a recorded call returns. Its results become properties. */
 export class RecordedResults extends Disposing {
   readonly #recording: Recording;
 

@@ -2,11 +2,12 @@ import { Disposing } from "../call/disposable.js";
 import { DisposedError } from "../errors/errors.js";
 import type { GpuResult } from "../tensor/gpuTensor.js";
 import { BYTES, elementCount, type CheckedTensor, type Dtype } from "../tensor/tensor.js";
-import { asArray, runCall, type Call, type Span } from "./call.js";
-import { holdInstance, type GpuCore } from "./core.js";
+import { asArray, type Call, type Span } from "./call.js";
+import { afterCalls, holdInstance, type GpuCore } from "./core.js";
 import type { Recording } from "./recording.js";
+import { runCall } from "./runCall.js";
 
-/** A result that stays on the GPU, in a buffer of its own. The buffer belongs to the caller. */
+/** A result that stays on the GPU, in a buffer of its own. The buffer belongs to the caller until `dispose()`. */
 class ResultTensor<D extends Dtype> extends Disposing implements GpuResult<D> {
   readonly buffer: GPUBuffer;
   readonly offset = 0;
@@ -15,6 +16,8 @@ class ResultTensor<D extends Dtype> extends Disposing implements GpuResult<D> {
   readonly #core: GpuCore;
   readonly #recording: Recording | undefined;
   #disposed = false;
+  /** How many `data()` have not settled. */
+  #reads = 0;
 
   constructor({ core, recording }: Call, buffer: GPUBuffer, shape: readonly number[], dtype: D) {
     super();
@@ -33,22 +36,40 @@ class ResultTensor<D extends Dtype> extends Disposing implements GpuResult<D> {
 
   async data(): Promise<CheckedTensor<D>["data"]> {
     if (this.#disposed) throw new DisposedError("data: the tensor was disposed");
-    const bytes = elementCount("data", "tensor", this.shape) * BYTES[this.dtype];
-    const span = { buffer: this.buffer, offset: 0, bytes: Math.ceil(bytes / 4) * 4 };
-    return runCall(this.#core, "data", (call) => {
-      const read = call.read(span);
-      return (result) => asArray(this.dtype, read(result).slice(0, bytes));
-    });
+    this.#reads += 1;
+    try {
+      return await this.#read();
+    } finally {
+      this.#reads -= 1;
+      if (this.#disposed && this.#reads === 0) this.#giveBack();
+    }
   }
 
   /**
-   * Destroys the buffer. Commands that were submitted before still use it safely. A second `dispose()` does nothing.
+   * Gives the buffer back, to be used for later results. Commands that were submitted before still use it safely. A
+   * second `dispose()` does nothing.
    */
   override dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;
-    this.buffer.destroy();
-    this.#recording?.ended(this);
+    if (this.#reads === 0) this.#giveBack();
+  }
+
+  #read(): Promise<CheckedTensor<D>["data"]> {
+    const bytes = elementCount("data", "tensor", this.shape) * BYTES[this.dtype];
+    return runCall(this.#core, "data", (call) => {
+      const source = { argument: "tensor", buffer: this.buffer, offset: 0, byteLength: bytes, isOurs: false };
+      const read = call.read(call.source(source), bytes);
+      return (mapped) => asArray(this.dtype, read(mapped));
+    });
+  }
+
+  /** Waiting calls may still read the buffer. */
+  #giveBack(): void {
+    afterCalls(this.#core, () => {
+      this.#core.buffers.giveBack(this.buffer);
+      this.#recording?.ended(this);
+    });
   }
 }
 

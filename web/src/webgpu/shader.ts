@@ -1,17 +1,23 @@
 import type { FloatDtype, Kernel, KernelName, StoredDtype } from "./kernel.js";
 import attend from "./kernels/attend.wgsl";
+import attendWhole from "./kernels/attend_whole.wgsl";
 import call from "./kernels/call.wgsl";
 import decode from "./kernels/decode.wgsl";
 import finishRow from "./kernels/finish_row.wgsl";
+import finitePart from "./kernels/finite_part.wgsl";
 import floatBits from "./kernels/float_bits.wgsl";
-import headNorm from "./kernels/head_norm.wgsl";
 import inspect from "./kernels/inspect.wgsl";
 import lanes from "./kernels/lanes.wgsl";
 import merge from "./kernels/merge.wgsl";
 import mergeParts from "./kernels/merge_parts.wgsl";
 import narrow from "./kernels/narrow.wgsl";
 import pack from "./kernels/pack.wgsl";
+import packWeight from "./kernels/pack_weight.wgsl";
 import project from "./kernels/project.wgsl";
+import projectRows from "./kernels/project_rows.wgsl";
+import projectStore from "./kernels/project_store.wgsl";
+import projectSum from "./kernels/project_sum.wgsl";
+import projectTail from "./kernels/project_tail.wgsl";
 import queryF16 from "./kernels/query_f16.wgsl";
 import queryF32 from "./kernels/query_f32.wgsl";
 import rotary from "./kernels/rotary.wgsl";
@@ -25,7 +31,12 @@ import task from "./kernels/task.wgsl";
 import tileRows from "./kernels/tile_rows.wgsl";
 import together from "./kernels/together.wgsl";
 import togetherSubgroup from "./kernels/together_subgroup.wgsl";
+import tokens from "./kernels/tokens.wgsl";
 import topK from "./kernels/top_k.wgsl";
+import turnHeads from "./kernels/turn_heads.wgsl";
+import weightF16 from "./kernels/weight_f16.wgsl";
+import weightF32 from "./kernels/weight_f32.wgsl";
+import { unrolled } from "./unroll.js";
 
 /**
  * How a kernel uses each of its bindings. An absent input is bound to a few spare bytes, so the numbers never change.
@@ -50,6 +61,7 @@ const CALL = {
 } as const;
 
 const SOURCES: Readonly<Record<KernelName, Source>> = {
+  attend_whole: { parts: [floatBits, call, finishRow, task, attendWhole], bindings: CALL },
   attend: { parts: [floatBits, call, tileRows, scoreTile, finishRow, task, attend], bindings: CALL },
   decode: { parts: [floatBits, call, tileRows, finishRow, task, decode], bindings: CALL },
   merge_parts: {
@@ -65,10 +77,23 @@ const SOURCES: Readonly<Record<KernelName, Source>> = {
     bindings: { 0: "uniform", 1: "read", 2: "read", 3: "read", 4: "write", 5: "write" },
   },
   project: {
-    parts: [project],
+    parts: [projectStore, project],
+    bindings: { 0: "uniform", 1: "read", 2: "read", 3: "read", 4: "read", 5: "write", 6: "write" },
+  },
+  project_rows: {
+    parts: [projectStore, projectTail, projectRows],
+    bindings: { 0: "uniform", 1: "read", 2: "read", 3: "read", 4: "read", 5: "write", 6: "write" },
+  },
+  project_sum: {
+    parts: [projectStore, projectTail, projectSum],
+    bindings: { 0: "uniform", 3: "read", 4: "read", 5: "write", 6: "read" },
+  },
+  turn_heads: { parts: [turnHeads], bindings: { 0: "uniform", 1: "read", 2: "read", 3: "write" } },
+  pack_weight: { parts: [floatBits, packWeight], bindings: { 0: "uniform", 1: "read", 2: "write" } },
+  tokens: {
+    parts: [floatBits, tokens],
     bindings: { 0: "uniform", 1: "read", 2: "read", 3: "read", 4: "write" },
   },
-  head_norm: { parts: [headNorm], bindings: { 0: "uniform", 1: "read", 2: "write" } },
   rotary: { parts: [rotary], bindings: { 0: "uniform", 1: "read", 2: "read", 3: "write" } },
   lanes: { parts: [lanes], bindings: { 0: "write" } },
   store_rows: {
@@ -88,33 +113,63 @@ function extensionsOf({ name, constants, halves }: Kernel): string[] {
 }
 
 /** How four numbers are stored, and the WGSL text that reads them. */
-const STORED: Readonly<Record<StoredDtype, { readonly alias: string; readonly text: string }>> = {
-  float32: { alias: "vec4<u32>", text: storedF32 },
-  float16: { alias: "vec2<u32>", text: storedF16 },
-  int8: { alias: "u32", text: storedI8 },
+const STORED: Readonly<Record<StoredDtype, { readonly alias: string; readonly words: number; readonly text: string }>> =
+  {
+    float32: { alias: "vec4<u32>", words: 4, text: storedF32 },
+    float16: { alias: "vec2<u32>", words: 2, text: storedF16 },
+    int8: { alias: "u32", words: 1, text: storedI8 },
+  };
+const WEIGHT: Readonly<Record<FloatDtype, { readonly alias: string; readonly text: string }>> = {
+  float32: { alias: "vec4<f32>", text: weightF32 },
+  float16: { alias: "vec2<u32>", text: weightF16 },
 };
 const QUERY_TEXT: Readonly<Record<FloatDtype, string>> = { float32: queryF32, float16: queryF16 };
 
+/** How kernels load keys and values: PER times four numbers at once. */
+function loadedText(stored: StoredDtype, perLoad: 1 | 2 | 4): string {
+  const { alias, words } = STORED[stored];
+  const first = perLoad === 1 ? "x" : words === 1 ? "x[n]" : "select(x.xy, x.zw, n == 1u)";
+  return [
+    `const PER = ${perLoad}u;`,
+    `alias stored = ${alias};`,
+    `alias loaded = ${perLoad === 1 ? alias : `vec${words * perLoad}<u32>`};`,
+    `fn part_of(x: loaded, n: u32) -> stored { return ${first}; }`,
+  ].join("\n");
+}
+
 /** The shader: one line for each constant, then the hand-written text. */
 export function shaderSource(kernel: Kernel): string {
-  const { name, constants, query, stored, halves } = kernel;
+  const { name, constants, query, stored, weight, halves, perLoad = 1 } = kernel;
   const lines = Object.entries(constants).map(([constant, value]) =>
     typeof value === "boolean" ? `const ${constant} = ${value};` : `const ${constant} = ${value}u;`,
   );
   const aliases = [
     ...(query ? [`alias stored_query = ${STORED[query].alias};`] : []),
-    ...(stored ? [`alias stored = ${STORED[stored].alias};`, `alias tile4 = vec4<${halves ? "f16" : "f32"}>;`] : []),
+    ...(weight ? [`alias weight_four = ${WEIGHT[weight].alias};`] : []),
+    ...(stored ? [loadedText(stored, perLoad), `alias tile4 = vec4<${halves ? "f16" : "f32"}>;`] : []),
   ];
   const loads = [
     ...(query ? [QUERY_TEXT[query]] : []),
-    ...(stored ? [halves ? storedF16Halves : STORED[stored].text] : []),
+    ...(stored ? [halves ? storedF16Halves : STORED[stored].text, finitePart] : []),
+    ...(weight ? [WEIGHT[weight].text] : []),
     ...("TOGETHER" in constants ? [constants["TOGETHER"] === 1 ? together : togetherSubgroup] : []),
   ];
   const enabled = extensionsOf(kernel).map((extension) => `enable ${extension};`);
-  return [...enabled, ...aliases, ...lines, "", ...SOURCES[name].parts, ...loads].join("\n");
+  return unrolled([...enabled, ...aliases, ...lines, "", ...SOURCES[name].parts, ...loads].join("\n"), {
+    ...constants,
+    PER: perLoad,
+  });
 }
 
 /** A key for the kernel's pipeline. Equal kernels have equal keys. */
-export function kernelKey({ name, constants, query, stored, halves }: Kernel): string {
-  return JSON.stringify([name, query ?? null, stored ?? null, halves ?? null, Object.entries(constants)]);
+export function kernelKey({ name, constants, query, stored, weight, halves, perLoad }: Kernel): string {
+  return JSON.stringify([
+    name,
+    query ?? null,
+    stored ?? null,
+    weight ?? null,
+    halves ?? null,
+    perLoad ?? null,
+    Object.entries(constants),
+  ]);
 }

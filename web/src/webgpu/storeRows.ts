@@ -30,7 +30,16 @@ export function storeRows(
   const numRows = form.batchSize * form.numKvHeads * numTokens;
   const workgroups = divideUp(numRows * LANES, FLAT_WORKGROUP);
   const { batch, head, position, feature } = strides;
-  const sizes = [form.numKvHeads, numTokens, width, divideUp(width, 4), numRows, places, rowBytes(form, width) / 4];
+  const sizes = [
+    form.numKvHeads,
+    numTokens,
+    width,
+    divideUp(width, 4),
+    numRows,
+    places,
+    rowBytes(form, width) / 4,
+    store.firstScale(side),
+  ];
   const ring = [form.ring?.keepFirst ?? 0, form.ring?.window ?? 0];
   const kernel = flatKernel("store_rows", {
     HALF: dtype === "float16",
@@ -40,7 +49,7 @@ export function storeRows(
   call.dispatch(kernel, workgroups, {
     0: call.numbers([batch, head, position, feature, ...sizes, ...ring], workgroups),
     1: span,
-    2: call.upload(Uint32Array.from(before.flatMap((tokens, b) => [tokens, gains[b]!]))),
+    2: call.table(Uint32Array.from(before.flatMap((tokens, b) => [tokens, gains[b]!]))),
     3: store.span(side),
   });
 }

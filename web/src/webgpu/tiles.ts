@@ -1,5 +1,6 @@
-import type { FloatDtype, StoredDtype } from "./kernel.js";
+import { BYTES, type FloatDtype, type Kernel, type StoredDtype } from "./kernel.js";
 import { divideUp, type Limits } from "./limits.js";
+import { TILING_NAMES, type Tiling } from "../engine/gpuOptions.js";
 import type { AttentionFacts } from "./facts.js";
 
 /** How the inputs of the kernels are stored; see `Kernel`. */
@@ -7,6 +8,7 @@ export interface Stored {
   readonly query: FloatDtype;
   readonly stored: StoredDtype;
   readonly halves?: boolean;
+  readonly perLoad?: 1 | 2 | 4;
 }
 
 /** The tile of one workgroup. */
@@ -37,7 +39,11 @@ export const FEW_THREADS_Y = 4;
  * Q_CAPACITY vec4 of all rows together.
  */
 export const DECODE_ROWS = [1, 4, 8] as const;
-export const DECODE = { THREADS: 128, LANES: 8, KEYS: KEY_TILE, Q_CAPACITY: 256 } as const;
+export const DECODE = { THREADS: 128, KEYS: KEY_TILE, Q_CAPACITY: 256 } as const;
+
+/** Most invocations that share a key in `decode`, and most vec4 of outputs of one invocation. */
+const MOST_LANES = 8;
+const MOST_OUTPUTS4 = 16;
 
 /**
  * How keys are split into parts, so that the whole GPU has work: every part has at least `leastKeys` keys, and there
@@ -81,30 +87,128 @@ export function tilesOf(threadsY: number, columns4: number, attends: boolean): T
 /** The largest tile that fits the device's workgroups; a small tile for few rows. */
 export function chooseThreadsY(rows: number, attends: boolean, limits: Limits): number {
   if (rows <= FEW_ROWS) return FEW_THREADS_Y;
-  const fits = (threadsY: number) => {
-    const tiles = tilesOf(threadsY, 0, attends);
-    return (
-      tiles.workgroupBytes <= limits.maxComputeWorkgroupStorageSize &&
-      tiles.threads <= limits.maxComputeInvocationsPerWorkgroup
-    );
-  };
-  return THREADS_Y.find(fits) ?? FEW_THREADS_Y;
-}
-
-/** The tilings of the attention kernels that a device can run, the default first. */
-export function tilingsOf(_limits: Limits): readonly string[] {
-  return ["standard"];
+  return THREADS_Y.find((threadsY) => fits(tilesOf(threadsY, 0, attends), limits)) ?? FEW_THREADS_Y;
 }
 
 /** A kernel for an attention pass, its tile, and its rule for splitting keys. */
-interface Tile {
-  readonly name: "attend" | "decode";
+export interface Tile {
+  readonly name: "attend_whole" | "attend" | "decode";
   readonly tiles: Tiles;
-  readonly constants: Readonly<Record<string, number>>;
+  readonly constants: Kernel["constants"];
   readonly split: Split;
+  /** See Kernel. */
+  readonly perLoad?: 1 | 2 | 4;
 }
 
-export function attendTile({ wanted }: AttentionFacts, rows: number, value4: number, limits: Limits): Tile {
+/** How many register tiles a workgroup has, and of which size: see attend_whole.wgsl. */
+interface Registers {
+  readonly threads: number;
+  readonly lanes: number;
+  readonly rowsPerLane: number;
+  readonly keysPerLane: number;
+  /** Most vec4 of a chunk of keys or values. Default: the whole tile is one chunk. */
+  readonly chunk4?: number;
+}
+
+/** For heads of 256: few rows, and keys and values in chunks of this many vec4. */
+const WIDEST_HEADS = { threads: 64, lanes: 16, rowsPerLane: 4, keysPerLane: 2, chunk4: 512 };
+
+/**
+ * The tilings of attention. "wide" has large register tiles: each number from workgroup memory serves more products.
+ * "narrow" has twice the invocations with half of the registers, which hides more latency. Which is faster depends on
+ * the GPU. "general" reads heads in chunks, for every width and every size of workgroup memory. Each tiling takes the
+ * first of its register tiles that fits the device.
+ */
+const TILINGS = {
+  wide: [
+    { threads: 64, lanes: 8, rowsPerLane: 8, keysPerLane: 4 },
+    { threads: 64, lanes: 8, rowsPerLane: 4, keysPerLane: 4 },
+    { threads: 64, lanes: 8, rowsPerLane: 4, keysPerLane: 3 },
+    WIDEST_HEADS,
+  ],
+  narrow: [
+    { threads: 128, lanes: 8, rowsPerLane: 4, keysPerLane: 4 },
+    { threads: 64, lanes: 8, rowsPerLane: 4, keysPerLane: 4 },
+    { threads: 64, lanes: 8, rowsPerLane: 4, keysPerLane: 3 },
+    WIDEST_HEADS,
+  ],
+  general: [],
+} as const satisfies Record<Tiling, readonly Registers[]>;
+
+/** Head widths that attend_whole is compiled for. */
+const WHOLE_WIDTHS = [64, 80, 96, 128, 256];
+
+/** More workgroup memory than this would leave most GPUs too few workgroups at a time. */
+const MOST_WHOLE_BYTES = 32768;
+
+/** The tilings that differ on a device, the default first. */
+export function tilingsOf(limits: Limits): readonly Tiling[] {
+  const wholeHeads = wholeTileOf(TILINGS.wide[0], 16, 16, false);
+  return TILING_NAMES.filter((name) => name === "general" || fits(wholeHeads.tiles, limits));
+}
+
+/** The tile of an attention pass of many rows. */
+export function attendTile(facts: AttentionFacts, rows: number, value4: number, halves: boolean, limits: Limits): Tile {
+  return wholeTile(facts, rows, halves, limits) ?? generalTile(facts, rows, value4, limits);
+}
+
+/** The tile of attend_whole; undefined if the heads do not fit, or if there are few rows, no output or int8 keys. */
+function wholeTile(facts: AttentionFacts, rows: number, halves: boolean, limits: Limits): Tile | undefined {
+  const { shape, wanted, dtypes } = facts;
+  const { headDim, valueDim } = shape;
+  const areWhole = [headDim, valueDim].every((width) => WHOLE_WIDTHS.includes(width));
+  if (!areWhole || !wanted.output || rows <= FEW_ROWS || dtypes.key === "int8") return undefined;
+  return TILINGS[limits.tiling ?? "wide"]
+    .map((registers) => wholeTileOf(registers, headDim / 4, valueDim / 4, halves))
+    .find(({ tiles }) => tiles.workgroupBytes <= MOST_WHOLE_BYTES && fits(tiles, limits));
+}
+
+function wholeTileOf(registers: Registers, D4: number, V4: number, halves: boolean): Tile {
+  const { threads, lanes, rowsPerLane, keysPerLane, chunk4 = Infinity } = registers;
+  const groups = threads / lanes;
+  const queryRows = groups * rowsPerLane;
+  const keys = lanes * keysPerLane;
+  const keyChunks = Math.max(1, divideUp(D4 * keys, chunk4));
+  const valueChunks = Math.max(1, divideUp(V4 * keys, chunk4));
+  const largestChunk4 = Math.max((D4 * keys) / keyChunks, (V4 * keys) / valueChunks);
+  return {
+    name: "attend_whole",
+    tiles: {
+      queryRows,
+      keys,
+      valueColumns: 4 * V4,
+      threads,
+      workgroupBytes: 16 * (Math.max(D4, V4) * queryRows + (keys * queryRows) / 4) + (halves ? 8 : 16) * largestChunk4,
+    },
+    constants: {
+      THREADS: threads,
+      LANES: lanes,
+      GROUPS: groups,
+      SPREAD: Math.max(2, lanes / groups),
+      ROWS: queryRows,
+      KEYS: keys,
+      D4,
+      V4,
+      R: rowsPerLane,
+      R4: rowsPerLane / 4,
+      C: keysPerLane,
+      W: divideUp(V4, lanes),
+      KEY_CHUNKS: keyChunks,
+      KEYS_IN_CHUNKS: Number(keyChunks > 1),
+      DEPTH4: D4 / keyChunks,
+      VALUE_CHUNKS: valueChunks,
+      VALUES_IN_CHUNKS: Number(valueChunks > 1),
+      CHUNK_KEYS: keys / valueChunks,
+      CHUNK4: largestChunk4,
+      KEY_LOADS: (keys * D4) / keyChunks / threads,
+      VALUE_LOADS: (keys * V4) / valueChunks / threads,
+      CAREFUL: true,
+    },
+    split: { leastKeys: 512, enoughWorkgroups: 256 },
+  };
+}
+
+function generalTile({ wanted }: AttentionFacts, rows: number, value4: number, limits: Limits): Tile {
   const threadsY = chooseThreadsY(rows, true, limits);
   const columns4 = wanted.output ? Math.min(divideUp(value4, THREADS_X), MOST_COLUMNS4_PER_THREAD) : 1;
   const block4 = columns4 * THREADS_X;
@@ -116,30 +220,66 @@ export function attendTile({ wanted }: AttentionFacts, rows: number, value4: num
   };
 }
 
+function fits({ workgroupBytes, threads }: Tiles, limits: Limits): boolean {
+  return workgroupBytes <= limits.maxComputeWorkgroupStorageSize && threads <= limits.maxComputeInvocationsPerWorkgroup;
+}
+
 /**
  * The tile of `decode`, which reads each key once. undefined if there are too many rows, or if the heads are too wide
  * for workgroup memory.
  */
-export function decodeTile({ shape }: AttentionFacts, rows: number, value4: number): Tile | undefined {
+export function decodeTile(
+  { shape }: AttentionFacts,
+  rows: number,
+  value4: number,
+  stored: StoredDtype,
+  limits: Limits,
+): Tile | undefined {
   const depth4 = divideUp(shape.headDim, 4);
   const all = DECODE_ROWS.find((most) => rows <= most);
   const most = DECODE_ROWS.filter((most) => most * depth4 <= DECODE.Q_CAPACITY).at(-1);
   if (all === undefined || most === undefined) return undefined;
   const queryRows = Math.min(all, most);
-  const { THREADS, LANES, KEYS, Q_CAPACITY } = DECODE;
-  const floats = queryRows * KEYS * (LANES + 1) + 2 * KEYS + 4 * (Q_CAPACITY + THREADS);
+  const tileOf = (perLoad: 1 | 2 | 4) => decodeTileOf(queryRows, perLoad, depth4, value4, limits.together ?? 1);
+  const wide = loadWidths(stored, queryRows, depth4, value4).map(tileOf);
+  return wide.find(({ tiles }) => fits(tiles, limits)) ?? tileOf(1);
+}
+
+function decodeTileOf(
+  queryRows: number,
+  perLoad: 1 | 2 | 4,
+  depth4: number,
+  value4: number,
+  together: 1 | 4 | 8,
+): Tile {
+  const { THREADS, KEYS, Q_CAPACITY } = DECODE;
+  const lanes = depth4 / perLoad < MOST_LANES ? 4 : MOST_LANES;
+  const TOGETHER = Math.min(together, lanes);
+  const floats = queryRows * KEYS * (lanes / TOGETHER + 1) + 2 * KEYS + 4 * (Q_CAPACITY + THREADS * perLoad);
   return {
     name: "decode",
+    perLoad,
     tiles: {
       queryRows,
       keys: KEYS,
-      valueColumns: 4 * Math.min(value4, THREADS),
+      valueColumns: 4 * perLoad * Math.min(divideUp(value4, perLoad), THREADS),
       threads: THREADS,
-      workgroupBytes: 4 * floats + (ROW_BYTES + 12) * queryRows,
+      workgroupBytes: 4 * floats + (ROW_BYTES + 20) * queryRows,
     },
-    constants: { Q_TILE: queryRows, ...DECODE },
-    split: { leastKeys: 256, enoughWorkgroups: 1024 },
+    constants: { Q_TILE: queryRows, ...DECODE, LANES: lanes, TOGETHER },
+    split: { leastKeys: 64, enoughWorkgroups: 1024 },
   };
+}
+
+/**
+ * How many vec4 a load may have, the best first: 16 bytes are best. It must divide the rows, and the outputs of all rows
+ * must fit the registers.
+ */
+function loadWidths(stored: StoredDtype, queryRows: number, depth4: number, value4: number): (2 | 4)[] {
+  const divides = (width: number) => depth4 % width === 0 && value4 % width === 0;
+  return ([4, 2] as const).filter(
+    (width) => width * BYTES[stored] <= 4 && divides(width) && queryRows * width <= MOST_OUTPUTS4,
+  );
 }
 
 /** Number of keys whose values fit the tile at once. A power of two, so that it divides the tile. */

@@ -1,54 +1,57 @@
 import type { CheckedPosition } from "../layer/layerPosition.js";
-import type { CheckedFloats } from "../tensor/tensor.js";
+import type { PlacedFloats } from "../tensor/tensor.js";
+import type { Call, Span } from "./call.js";
+import { FLAT_WORKGROUP, flatKernel } from "./flatKernels.js";
 import { divideUp } from "./limits.js";
 import { stridesOf } from "./strides.js";
-import { widen } from "./widen.js";
+
+/** A table whose rows are added to tokens: for each token the row's number, or −1. */
+export interface Added {
+  readonly table: Span;
+  readonly rows: Int32Array;
+}
 
 /**
- * The tokens of a layer's input, [B·S, width padded to whole vec4]. `added` gives the row that is added to each token.
+ * The tokens of a layer's input, [B·S, width padded to whole vec4]: the input itself if it lies like that, or a copy
+ * that the GPU makes.
  */
 export function tokenRows(
-  operation: string,
-  tensor: CheckedFloats,
+  call: Call,
+  tensor: PlacedFloats,
   layout: "BSE" | "BES",
   [batchSize, length, width]: readonly [number, number, number],
-  added?: (token: number) => ArrayLike<number> | undefined,
-): Float32Array {
-  const numbers = widen(operation, tensor.data);
-  const paddedWidth = 4 * divideUp(width, 4);
+  added?: Added,
+): Span {
+  const source = call.place(tensor);
+  if (!added && layout === "BSE" && tensor.dtype === "float32" && width % 4 === 0) return source;
+  const width4 = divideUp(width, 4);
+  const count = batchSize * length * width4;
+  const tokens = call.room(16 * count);
+  const workgroups = divideUp(count, FLAT_WORKGROUP);
   const { batch, position, feature } = stridesOf(layout, 1, length, width);
-  const rows = new Float32Array(batchSize * length * paddedWidth);
-  for (let token = 0; token < batchSize * length; ++token) {
-    const from = Math.floor(token / length) * batch + (token % length) * position;
-    const extra = added?.(token);
-    for (let d = 0; d < width; ++d) rows[token * paddedWidth + d] = numbers[from + d * feature]! + (extra?.[d] ?? 0);
-  }
+  const numbers = [batch, position, feature, length, width, width4, count, Number(added !== undefined)];
+  call.dispatch(flatKernel("tokens", { HALF: tensor.dtype === "float16" }), workgroups, {
+    0: call.numbers(numbers, workgroups),
+    1: source,
+    ...(added && { 2: added.table, 3: call.table(added.rows) }),
+    4: tokens,
+  });
+  return tokens;
+}
+
+/** The rows that sinusoidal positions add: [positions, width]. */
+export function sinusoidalRows(
+  positions: Float64Array,
+  width: number,
+  { split, base }: Extract<CheckedPosition, { readonly kind: "sinusoidal" }>,
+): Float32Array {
+  const rows = new Float32Array(positions.length * width);
+  positions.forEach((at, n) => fillRow(rows.subarray(n * width, (n + 1) * width), at, split, base));
   return rows;
 }
 
-/**
- * The row that a layer adds to the token at a position. Outside a learned table it is absent: only padding may be
- * there.
- */
-export function positionRow(
-  position: CheckedPosition,
-  width: number,
-): ((at: number) => ArrayLike<number> | undefined) | undefined {
-  switch (position.kind) {
-    case "none":
-    case "rotary":
-      return undefined;
-    case "learned": {
-      const { data, shape } = position.table;
-      return (at) => (at >= 0 && at < shape[0]! ? data.subarray(at * width, (at + 1) * width) : undefined);
-    }
-    case "sinusoidal":
-      return (at) => sinusoidalRow(at, width, position.split, position.base);
-  }
-}
-
-function sinusoidalRow(at: number, width: number, split: "interleaved" | "halves", base: number): Float32Array {
-  const row = new Float32Array(width);
+function fillRow(row: Float32Array, at: number, split: "interleaved" | "halves", base: number): void {
+  const width = row.length;
   const half = Math.floor(width / 2);
   const inHalves = split === "halves";
   const steps = inHalves ? Math.max(half - 1, 1) : width / 2;
@@ -58,5 +61,4 @@ function sinusoidalRow(at: number, width: number, split: "interleaved" | "halves
     row[inHalves ? m : 2 * m] = Math.sin(angle);
     if (cosine < width) row[cosine] = Math.cos(angle);
   }
-  return row;
 }

@@ -30,7 +30,7 @@ export function turnRows(
   call.dispatch(flatKernel("rotary"), workgroups, {
     0: call.numbers([batch, head, position, feature, ...sizes], workgroups),
     1: heads,
-    2: call.upload(anglePairs(frequenciesOf(angles, headDim), positions)),
+    2: call.table(anglePairs(frequenciesOf(angles, headDim), positions)),
     3: turned,
   });
   return turned;

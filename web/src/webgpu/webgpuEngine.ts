@@ -1,10 +1,13 @@
 import type { AttentionProblem } from "../attention/attentionProblem.js";
-import type { AttentionResult, FloatResult, RecordedAttention } from "../attention/attentionResult.js";
-import type { MergeProblem, MergeResult } from "../attention/mergeProblem.js";
+import type { PlacedOutput, PlacedResult } from "../attention/attentionResult.js";
+import type { MergeProblem, PlacedMerge } from "../attention/mergeProblem.js";
 import type { CacheProblem } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
+import type { Disposing } from "../call/disposable.js";
+import type { Owner, Recorded } from "../engine/engine.js";
 import { EngineTensor } from "../engine/engineTensor.js";
 import type { GpuEngine } from "../engine/gpuModule.js";
+import type { Tiling } from "../engine/gpuOptions.js";
 import type { AdapterReport, KernelTime } from "../engine/report.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
 import type { LayerProblem } from "../layer/layerProblem.js";
@@ -13,21 +16,24 @@ import { checkEncoder, type GpuResult } from "../tensor/gpuTensor.js";
 import {
   ARRAYS,
   elementCount,
+  type BufferTensor,
   type CheckedTensor,
   type Dtype,
   type TensorDataOf,
   type TypedTensor,
 } from "../tensor/tensor.js";
-import { encodeAttention, runAttention } from "./attention.js";
+import { forEncoder, recordAttention } from "./attention.js";
 import { GpuCache, type GpuEngineCache } from "./cache.js";
-import { runCall } from "./call.js";
+import type { Recorder } from "./call.js";
 import { endCore, makeCore, type GpuCore } from "./core.js";
 import { openDevice, type Device, type DeviceOptions } from "./device.js";
+import { encodeCall, prepareCall } from "./encodeCall.js";
 import { GpuLayer } from "./layer.js";
-import { runMerge } from "./merge.js";
-import { runRotary } from "./rotary.js";
+import { recordMerge } from "./merge.js";
+import { recordRotary } from "./rotary.js";
+import { runCall } from "./runCall.js";
 import { tilingsOf } from "./tiles.js";
-import { download, upload } from "./transfer.js";
+import { recordDownload, recordUpload } from "./transfer.js";
 
 /** Opens a device and makes an engine with it. */
 export async function openWebgpu(operation: string, options: DeviceOptions): Promise<WebgpuEngine> {
@@ -38,7 +44,7 @@ export async function openWebgpu(operation: string, options: DeviceOptions): Pro
 export class WebgpuEngine implements GpuEngine {
   readonly onGpu = true;
   readonly places = ["webgpu"] as const;
-  instance: WeakRef<object> | undefined;
+  instance: WeakRef<Owner> | undefined;
   readonly #options: DeviceOptions;
   #core: GpuCore;
   #disposed = false;
@@ -54,16 +60,17 @@ export class WebgpuEngine implements GpuEngine {
     return this.#core.device.adapter;
   }
 
-  get tilings(): readonly string[] {
-    return tilingsOf(this.#core.device.capabilities);
+  get tilings(): readonly Tiling[] {
+    const { tiling = "auto" } = this.#options;
+    return tiling === "auto" ? tilingsOf(this.#core.device.capabilities) : [tiling];
   }
 
   get tiling(): string {
-    return this.#core.device.capabilities.tiling ?? this.tilings[0]!;
+    return this.#core.device.tiling;
   }
 
   set tiling(name: string) {
-    this.#core.device.tiling = name;
+    this.#core.device.tiling = name as Tiling; // one of `tilings`
   }
 
   get isTimed(): boolean {
@@ -79,36 +86,40 @@ export class WebgpuEngine implements GpuEngine {
   }
 
   upload<D extends Dtype>(operation: string, tensor: CheckedTensor<D>): Promise<GpuResult<D>> {
-    return this.#run(operation, (core) => upload(core, operation, tensor));
+    return this.#call(operation, (call) => recordUpload(call, tensor));
   }
 
-  download<D extends Dtype>(operation: string, tensor: CheckedTensor<D>): Promise<TypedTensor<D>> {
-    return this.#run(operation, (core) => download(core, operation, tensor));
+  download<D extends Dtype>(operation: string, tensor: BufferTensor<D>): Promise<TypedTensor<D>> {
+    return this.#call(operation, (call) => recordDownload(call, tensor));
   }
 
-  encode(encoder: object, problem: AttentionProblem): Promise<RecordedAttention> {
-    const checked = checkEncoder(problem.operation, encoder) as GPUCommandEncoder;
-    return this.#run(problem.operation, (core) => encodeAttention(core, problem, checked));
+  prepare(problem: AttentionProblem): Promise<void> {
+    return this.#prepare(problem.operation, (call) => recordAttention(call, problem));
   }
 
-  attention(problem: AttentionProblem): Promise<AttentionResult> {
-    return this.#run(problem.operation, (core) => runAttention(core, problem));
+  record(encoder: object, problem: AttentionProblem): Recorded<PlacedResult> {
+    const recorded = forEncoder(problem);
+    return this.#encode(problem.operation, encoder, (call) => recordAttention(call, recorded));
   }
 
-  merge(problem: MergeProblem): Promise<MergeResult> {
-    return this.#run(problem.operation, (core) => runMerge(core, problem));
+  attention(problem: AttentionProblem): Promise<PlacedResult> {
+    return this.#call(problem.operation, (call) => recordAttention(call, problem));
   }
 
-  rotary(problem: RotaryProblem): Promise<FloatResult> {
-    return this.#run(problem.operation, (core) => runRotary(core, problem));
+  merge(problem: MergeProblem): Promise<PlacedMerge> {
+    return this.#call(problem.operation, (call) => recordMerge(call, problem));
+  }
+
+  rotary(problem: RotaryProblem): Promise<PlacedOutput> {
+    return this.#call(problem.operation, (call) => recordRotary(call, problem));
   }
 
   async createCache(problem: CacheProblem): Promise<EngineCache> {
-    return this.#engineCache(await this.#run(problem.operation, (core) => GpuCache.empty(core, problem)));
+    return this.#engineCache(await this.#call(problem.operation, (call) => GpuCache.empty(call, problem)));
   }
 
   async loadCache(operation: string, bytes: Uint8Array): Promise<EngineCache> {
-    return this.#engineCache(await this.#run(operation, (core) => GpuCache.load(core, operation, bytes)));
+    return this.#engineCache(await this.#call(operation, (call) => GpuCache.load(call, bytes)));
   }
 
   #engineCache(cache: GpuCache): GpuEngineCache {
@@ -123,32 +134,35 @@ export class WebgpuEngine implements GpuEngine {
       get bytes() {
         return cache.bytes;
       },
-      append: (problem) => this.#run(problem.operation, (core) => cache.append(core, problem)),
-      attend: (problem) => this.#run(problem.operation, (core) => cache.attend(core, problem)),
+      append: (problem) => this.#call(problem.operation, (call) => cache.append(call, problem)),
+      attend: (problem) => this.#call(problem.operation, (call) => cache.attend(call, problem)),
       rewind: (operation, lengths) => cache.rewind(operation, lengths),
       fork: async (operation) =>
         this.#engineCache(await this.#run(operation, (core) => Promise.resolve(cache.fork(core, operation)))),
       slice: async (operation, from, to) =>
-        this.#engineCache(await this.#run(operation, (core) => cache.slice(core, operation, from, to))),
-      save: (operation) => this.#run(operation, (core) => cache.save(core, operation)),
+        this.#engineCache(await this.#call(operation, (call) => cache.slice(call, from, to))),
+      save: (operation) => this.#call(operation, (call) => cache.save(call)),
       release: () => cache.release(),
     };
   }
 
   async createLayer(problem: LayerProblem): Promise<EngineLayer> {
     const layer = new GpuLayer(problem);
-    await this.#run(problem.operation, (core) =>
-      runCall(core, problem.operation, (call) => {
-        layer.upload(call);
-        return () => undefined;
-      }),
-    );
+    await this.#call(problem.operation, (call) => {
+      layer.upload(call);
+      return () => undefined;
+    });
     return {
       placement: "webgpu",
+      onGpu: true,
       get bytes() {
         return layer.bytes;
       },
-      forward: (forward) => this.#run(forward.operation, (core) => layer.forward(core, forward)),
+      forward: (forward) => this.#call(forward.operation, (call) => layer.forward(call, forward)),
+      record: (encoder, forward) => {
+        const recorded = forEncoder(forward);
+        return this.#encode(forward.operation, encoder, (call) => layer.forward(call, recorded));
+      },
       release: () => layer.release(),
     };
   }
@@ -169,11 +183,33 @@ export class WebgpuEngine implements GpuEngine {
     endCore(this.#core);
   }
 
+  #call<T>(operation: string, record: Recorder<T>): Promise<T> {
+    return this.#run(operation, (core) => runCall(core, operation, record));
+  }
+
+  #prepare(operation: string, record: Recorder<unknown>): Promise<void> {
+    return this.#run(operation, (core) => prepareCall(core, operation, record));
+  }
+
+  #encode<T extends object>(operation: string, encoder: object, record: Recorder<T>): Recorded<T & Disposing> {
+    const checked = checkEncoder(operation, encoder) as GPUCommandEncoder;
+    if (this.#mustReopen) {
+      const later = (core: GpuCore) => encodeCall(core, operation, checked, record).results;
+      return { atOnce: false, results: this.#run(operation, later) };
+    }
+    const { atOnce, results } = encodeCall(this.#core, operation, checked, record);
+    return { atOnce, results: this.#run(operation, () => results) };
+  }
+
+  get #mustReopen(): boolean {
+    const { isLost, owned } = this.#core.device;
+    return isLost && owned && !this.#disposed;
+  }
+
   /** Runs `work` on the device. If our own device was lost, opens a new one first. */
   async #run<T>(operation: string, work: (core: GpuCore) => Promise<T>): Promise<T> {
-    const { device } = this.#core;
     try {
-      if (device.isLost && device.owned && !this.#disposed) await this.#reopen(operation);
+      if (this.#mustReopen) await this.#reopen(operation);
       return await work(this.#core);
     } catch (error) {
       if (this.#disposed) this.#core.device.assertAlive(operation);

@@ -1,13 +1,13 @@
 import type { AttentionProblem } from "../attention/attentionProblem.js";
-import type { AttentionResult, FloatResult, RecordedAttention } from "../attention/attentionResult.js";
-import type { MergeProblem, MergeResult } from "../attention/mergeProblem.js";
+import type { AttentionResult, FloatResult, PlacedOutput, PlacedResult } from "../attention/attentionResult.js";
+import type { MergeProblem, MergeResult, PlacedMerge } from "../attention/mergeProblem.js";
 import type { AppendProblem } from "../cache/appendProblem.js";
 import type { AttendProblem } from "../cache/attendProblem.js";
 import type { CacheForm, CacheProblem } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
 import type { OutputForm } from "../call/outputForm.js";
 import { assertIntact } from "../call/views.js";
-import type { Engine } from "../engine/engine.js";
+import type { Engine, Recorded } from "../engine/engine.js";
 import { EngineTensor } from "../engine/engineTensor.js";
 import type { KernelTime, LiveReport, Report } from "../engine/report.js";
 import { DisposedError, OutOfMemoryError, UnsupportedError } from "../errors/errors.js";
@@ -22,6 +22,7 @@ import {
   BYTES,
   copyBits,
   elementCount,
+  inMemory,
   type Dtype,
   type TensorDataOf,
   type TypedTensor,
@@ -80,26 +81,24 @@ export class WorkerEngine implements Engine {
     return connection.isOpen ? () => connection.assertAlive(operation) : () => undefined;
   }
 
-  encode(_: object, { operation }: AttentionProblem): Promise<RecordedAttention> {
-    return Promise.reject(
-      new UnsupportedError(`${operation}: a GPUCommandEncoder cannot be sent to the engine's worker`, {
-        hint: "headwise and headwise/webgpu record GPU commands.",
-      }),
-    );
+  record(_: object, { operation }: AttentionProblem): Recorded<never> {
+    throw new UnsupportedError(`${operation}: a GPUCommandEncoder cannot be sent to the engine's worker`, {
+      hint: "headwise and headwise/webgpu record GPU commands.",
+    });
   }
 
-  async attention(problem: AttentionProblem): Promise<AttentionResult> {
+  async attention(problem: AttentionProblem): Promise<PlacedResult> {
     const { result } = await this.#call(problem.operation, "attention", sent(problem));
     return received(problem, result as AttentionResult);
   }
 
-  async merge(problem: MergeProblem): Promise<MergeResult> {
+  async merge(problem: MergeProblem): Promise<PlacedMerge> {
     const { result } = await this.#call(problem.operation, "merge", sent(problem));
     const { output, lse } = result as MergeResult;
     return { output: deliver(problem.operation, problem.output, output.data, problem.signal), lse };
   }
 
-  async rotary(problem: RotaryProblem): Promise<FloatResult> {
+  async rotary(problem: RotaryProblem): Promise<PlacedOutput> {
     const { result } = await this.#call(problem.operation, "rotary", sent(problem));
     return deliver(problem.operation, problem.output, (result as FloatResult).data, problem.signal);
   }
@@ -208,7 +207,7 @@ class RemoteCache extends RemoteObject implements EngineCache {
     await this.call(problem.operation, "append", { ...problem, signal: undefined });
   }
 
-  async attend(problem: AttendProblem): Promise<AttentionResult> {
+  async attend(problem: AttendProblem): Promise<PlacedResult> {
     const { result } = await this.call(problem.operation, "attend", sent(problem));
     return received(problem, result as AttentionResult);
   }
@@ -232,7 +231,7 @@ class RemoteCache extends RemoteObject implements EngineCache {
 }
 
 class RemoteLayer extends RemoteObject implements EngineLayer {
-  async forward(problem: ForwardProblem): Promise<AttentionResult> {
+  async forward(problem: ForwardProblem): Promise<PlacedResult> {
     const cache = (problem.cache as RemoteCache | undefined)?.object;
     const { result } = await this.call(problem.operation, "forward", { ...sent(problem), cache });
     return received(problem, result as AttentionResult);
@@ -242,8 +241,8 @@ class RemoteLayer extends RemoteObject implements EngineLayer {
 /** A problem as it is sent. `into` is sent only if it lies in shared memory. */
 function sent<P extends { readonly output: OutputForm; readonly signal?: AbortSignal | undefined }>(problem: P) {
   const { shape, dtype, into } = problem.output;
-  const shared =
-    into && isShared(into.data) ? { data: into.data, tensor: { data: into.data, shape, dtype } } : undefined;
+  const place = into && inMemory(into.place);
+  const shared = place && isShared(place.data) ? { place, tensor: { data: place.data, shape, dtype } } : undefined;
   return { ...problem, signal: undefined, output: { shape, dtype, half: false, into: shared } };
 }
 
@@ -251,7 +250,7 @@ function sent<P extends { readonly output: OutputForm; readonly signal?: AbortSi
 function received(
   { operation, output, keepRank, signal }: Pick<AttentionProblem, "operation" | "output" | "keepRank" | "signal">,
   result: AttentionResult,
-): AttentionResult {
+): PlacedResult {
   const inRank = <T extends TypedTensor>(tensor: T): T => ({ ...tensor, shape: keepRank(tensor.shape) });
   const parts = Object.entries(result).map(([name, part]: [string, unknown]): [string, unknown] => {
     if (name === "output") return [name, deliver(operation, output, (part as FloatResult).data, signal)];
@@ -259,7 +258,7 @@ function received(
     const { values, indices } = part as NonNullable<AttentionResult["topK"]>;
     return [name, { values: inRank(values), indices: inRank(indices) }];
   });
-  return Object.fromEntries(parts) as unknown as AttentionResult;
+  return Object.fromEntries(parts) as unknown as PlacedResult;
 }
 
 /** Gives an output to the caller. If the caller has aborted the call, `into` is not written. */
@@ -268,13 +267,14 @@ function deliver(
   { shape, dtype, half, into }: OutputForm,
   data: FloatResult["data"],
   signal: AbortSignal | undefined,
-): FloatResult {
-  if (!into) return { data: half ? asHalves(data as Uint16Array) : data, shape: [...shape], dtype } as FloatResult;
-  if (!isShared(into.data) && !signal?.aborted) {
-    assertIntact(operation, "into", into.data);
-    copyBits(data, into.data);
+): PlacedOutput {
+  if (!into) return { data: half ? asHalves(data as Uint16Array) : data, shape: [...shape], dtype };
+  const place = inMemory(into.place);
+  if (!isShared(place.data) && !signal?.aborted) {
+    assertIntact(operation, "into", place.data);
+    copyBits(data, place.data);
   }
-  return into.tensor as FloatResult;
+  return into.tensor;
 }
 
 function sharedArray<D extends Dtype>(operation: string, dtype: D, length: number): TensorDataOf[D] {

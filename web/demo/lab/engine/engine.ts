@@ -68,7 +68,7 @@ export class Engine {
   }
 
   /** Makes a layer, calls it once and disposes it. */
-  forward<const O extends ForwardOptions>(layer: LayerOptions, x: Floats, options: O) {
+  forward<const O extends Omit<ForwardOptions, "location">>(layer: LayerOptions, x: Floats, options: O) {
     return this.#run("layer", { layer, x, options }) as Promise<Given<O>>;
   }
 

@@ -10,7 +10,7 @@ struct Params {
   depth4: u32,   // head dim in vec4
   value4: u32,   // value dim in vec4
   value_dim: u32,
-  // strides of query, key and value in vec4, of output in elements
+  // strides of query in vec4, of key and value in loads of PER vec4, of output in elements
   query_batch: u32,
   query_head: u32,
   query_position: u32,
@@ -20,6 +20,9 @@ struct Params {
   value_batch: u32,
   value_head: u32,
   value_position: u32,
+  // first word of the scales of int8 rows
+  key_scales: u32,
+  value_scales: u32,
   output_batch: u32,
   output_head: u32,
   output_position: u32,
@@ -44,7 +47,7 @@ struct Params {
   num_sequences: u32,
   row_tiles: u32,     // of the longest sequence
   value_blocks: u32,
-  block_columns: u32, // vec4 columns of a value that a decoding workgroup computes
+  block_columns: u32, // loads of a value whose columns a decoding workgroup computes
   key_parts: u32,
   keys_per_part: u32,
   heads_at: u32,      // in tables: slopes, sinks and gains, num_heads each
@@ -62,8 +65,8 @@ struct Params {
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> query: array<stored_query>;
-@group(0) @binding(2) var<storage, read> key: array<stored>;
-@group(0) @binding(3) var<storage, read> value: array<stored>;
+@group(0) @binding(2) var<storage, read> key: array<loaded>;
+@group(0) @binding(3) var<storage, read> value: array<loaded>;
 @group(0) @binding(4) var<storage, read> mask: array<u32>;   // bytes
 @group(0) @binding(5) var<storage, read> bias: array<u32>;   // floats or halves, as bits
 @group(0) @binding(6) var<storage, read> tables: array<u32>; // sequences, then heads, then choices
@@ -100,6 +103,10 @@ const PADDING = 4u;   // at or after the query length
 const EMPTY_ZERO = 0u;
 const EMPTY_NAN = 1u;
 const EMPTY_UNIFORM = 2u;
+
+/// Four numbers of the key, or of the value, that begins at `row`.
+fn key_four(row: u32, c4: u32) -> stored { return part_of(key[row + c4 / PER], c4 % PER); }
+fn value_four(row: u32, c4: u32) -> stored { return part_of(value[row + c4 / PER], c4 % PER); }
 
 const LOWEST = -3.4028234663852886e+38f;
 

@@ -1,6 +1,7 @@
 // Attention of few rows, as in decoding. Each workgroup computes Q_TILE rows of one key head (the heads of its group
 // side by side) with a part of its keys. It reads each key once, in order: first LANES invocations for each key, then
-// one invocation for each column of the values. Few rows waste no work, because the tile is small.
+// one invocation for each load of the values. A load is PER vec4: 16 bytes where the width allows. Few rows waste no work,
+// because the tile is small.
 
 var<workgroup> row_flags: array<atomic<u32>, Q_TILE>;
 var<workgroup> row_top: array<atomic<u32>, Q_TILE>;       // the largest score so far, see `ordered`
@@ -9,13 +10,14 @@ var<workgroup> seen_by: array<atomic<u32>, KEYS>;       // one bit for each row
 var<workgroup> q_rows: array<vec4<f32>, Q_CAPACITY>;    // [row][depth4]
 var<workgroup> dots: array<f32, Q_TILE * KEYS * LANES / TOGETHER>;  // [row][key][lane]; at the end the rows' statistics
 var<workgroup> p_tile: array<f32, Q_TILE * KEYS>;         // [row][key]: scores, then weights
-var<workgroup> columns_of: array<vec4<f32>, THREADS>;   // of a row, by invocation
+var<workgroup> finished_rows: array<Finished, Q_TILE>;
+var<workgroup> columns_of: array<vec4<f32>, THREADS * PER>;  // of a row, by invocation
 
 const KEYS_AT_ONCE = THREADS / LANES;
 /// Number of scores of a tile that one invocation handles. They all belong to one key.
 const OWN_SCORES = (Q_TILE * KEYS + THREADS - 1u) / THREADS;
 
-var<private> out: array<vec4<f32>, Q_TILE>;      // one column of four
+var<private> out: array<vec4<f32>, Q_TILE * PER>;  // [row][column of four of one load]
 var<private> row_max: array<f32, Q_TILE>;
 var<private> sums: array<f32, OWN_SCORES>;
 var<private> weighted: array<f32, OWN_SCORES>;
@@ -53,14 +55,17 @@ fn multiply_keys(base: u32, j0: i32, last: i32, seam: i32, t: u32) {
     if (j0 + i32(jj) < last) {
       let row = base + place_of(j0 + i32(jj), seam) * params.key_position;
       let scale = key_scale(row);
-      for (var d4 = lane; d4 < params.depth4; d4 += LANES) {
-        let raw = key[row + d4];
-        if (any_not_finite(raw, scale)) { atomicStore(&key_poison[jj], 1u); }
-        let k = finite_part(raw, scale);
-        for (var r = 0u; r < Q_TILE; r++) { dot_of[r] += dot(q_rows[r * params.depth4 + d4], k); }
+      for (var d = lane; d < params.depth4 / PER; d += LANES) {
+        let raw = key[row + d];
+        unroll (u < PER) {
+          let part = part_of(raw, u);
+          if (any_not_finite(part, scale)) { atomicStore(&key_poison[jj], 1u); }
+          let k = finite_part(part, scale);
+          unroll (r < Q_TILE) { dot_of[r] += dot(q_rows[r * params.depth4 + d * PER + u], k); }
+        }
       }
     }
-    for (var r = 0u; r < Q_TILE; r++) {
+    unroll (r < Q_TILE) {
       let share = sum_together(dot_of[r]);
       if (lane % TOGETHER == 0u) { dots[((r * KEYS + jj) * LANES + lane) / TOGETHER] = share; }
     }
@@ -101,24 +106,28 @@ fn weigh(t: u32) {
     sums[k] = factor * sums[k] + p;
     p_tile[n] = p;
   }
-  for (var r = 0u; r < Q_TILE; r++) {
+  unroll (r < Q_TILE) {
     let raised = float_of(atomicLoad(&row_top[r]));
-    out[r] *= exp_below(row_max[r], raised);
+    let factor = exp_below(row_max[r], raised);
+    unroll (u < PER) { out[r * PER + u] *= factor; }
     row_max[r] = raised;
   }
 }
 
-/// Adds the weighted values: every `groups`th key of the tile, one column. value is [B, Hkv, Skv, Dv / 4] by its
+/// Adds the weighted values: every `groups`th key of the tile, one load. value is [B, Hkv, Skv, Dv / 4] by its
 /// strides.
-fn add_values(base: u32, j0: i32, last: i32, seam: i32, c4: u32, group: u32, groups: u32) {
+fn add_values(base: u32, j0: i32, last: i32, seam: i32, column: u32, group: u32, groups: u32) {
   var poisoned = 0u;
   for (var jj = group; jj < min(KEYS, u32(last - j0)); jj += groups) {
     let row = base + place_of(j0 + i32(jj), seam) * params.value_position;
-    let raw = value[row + c4];
+    let raw = value[row + column];
     let scale = value_scale(row);
-    if (any_not_finite(raw, scale)) { poisoned |= atomicLoad(&seen_by[jj]); }
-    let v = finite_part(raw, scale);
-    for (var r = 0u; r < Q_TILE; r++) { out[r] += p_tile[r * KEYS + jj] * v; }
+    unroll (u < PER) {
+      let part = part_of(raw, u);
+      if (any_not_finite(part, scale)) { poisoned |= atomicLoad(&seen_by[jj]); }
+      let v = finite_part(part, scale);
+      unroll (r < Q_TILE) { out[r * PER + u] += p_tile[r * KEYS + jj] * v; }
+    }
   }
   for (var r = 0u; r < Q_TILE; r++) {
     if ((poisoned & (1u << r)) != 0u) { atomicOr(&row_flags[r], POISONED); }
@@ -135,6 +144,17 @@ fn row_statistics(r: u32) -> Statistics {
   return all;
 }
 
+/// Adds the key groups' columns of row r and writes them.
+fn write_row(task: Task, r: u32, column: u32, groups: u32, t: u32) {
+  let n = task.first_row + r;
+  if (n >= task.num_rows) { return; }
+  for (var u = 0u; u < PER; u++) {
+    var o = columns_of[u * THREADS + t];
+    for (var g = 1u; g < groups; g++) { o += columns_of[u * THREADS + g * params.block_columns + t]; }
+    store_columns(task, n, row_tile[r].index, column * PER + u, o, finished_rows[r]);
+  }
+}
+
 @compute @workgroup_size(THREADS)
 fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t: u32) {
   let work = workgroup_index(id);
@@ -143,20 +163,18 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
   if (task.first_row >= task.num_rows) { return; }
 
   load_rows(task, t);
-  for (var r = 0u; r < Q_TILE; r++) {
-    row_max[r] = LOWEST;
-    out[r] = vec4<f32>();
-  }
+  unroll (r < Q_TILE) { row_max[r] = LOWEST; }
+  unroll (n < Q_TILE * PER) { out[n] = vec4<f32>(); }
   for (var k = 0u; k < OWN_SCORES; k++) {
     sums[k] = 0.0f;
     weighted[k] = 0.0f;
   }
 
   let seam = task.sequence.seam;
-  let c4 = task.column + t % params.block_columns;
+  let column = task.column + t % params.block_columns;
   let key_group = t / params.block_columns;
   let groups = THREADS / params.block_columns;
-  let has_column = has(OUTPUT) && key_group < groups && c4 < params.value4;
+  let has_column = has(OUTPUT) && key_group < groups && column < params.value4 / PER;
   for (var j0 = task.begin; j0 < task.end; j0 += i32(KEYS)) {
     for (var jj = t; jj < KEYS; jj += THREADS) {
       atomicStore(&key_poison[jj], 0u);
@@ -169,7 +187,7 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
     workgroupBarrier();  // the scores and their maxima are complete
     weigh(t);
     workgroupBarrier();  // the weights are complete
-    if (has_column) { add_values(task.value_base, j0, task.end, seam, c4, key_group, groups); }
+    if (has_column) { add_values(task.value_base, j0, task.end, seam, column, key_group, groups); }
     workgroupBarrier();  // p_tile and seen_by have been read
   }
 
@@ -179,19 +197,15 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
     p_tile[n] = sums[k];
     if (has(ENTROPIES)) { dots[n] = weighted[k]; }
   }
-  for (var r = 0u; r < Q_TILE; r++) {
-    columns_of[t] = out[r];
-    workgroupBarrier();  // the statistics and the row's columns are complete
-    let n = task.first_row + r;
-    if (n < task.num_rows && key_group == 0u) {
-      let index = row_tile[r].index;
-      let finished = close_row(task, n, index, row_statistics(r), t == 0u && task.column == 0u);
-      if (has_column) {
-        var o = columns_of[t];
-        for (var g = 1u; g < groups; g++) { o += columns_of[g * params.block_columns + t]; }
-        store_columns(task, n, index, c4, o, finished);
-      }
-    }
+  workgroupBarrier();  // the statistics are complete
+  let n = task.first_row + t;
+  if (t < Q_TILE && n < task.num_rows) {
+    finished_rows[t] = close_row(task, n, row_tile[t].index, row_statistics(t), task.column == 0u);
+  }
+  unroll (r < Q_TILE) {
+    unroll (u < PER) { columns_of[u * THREADS + t] = out[r * PER + u]; }
+    workgroupBarrier();  // the row's columns and how to write them are complete
+    if (has_column && key_group == 0u) { write_row(task, r, column, groups, t); }
     workgroupBarrier();  // columns_of has been read
   }
 }

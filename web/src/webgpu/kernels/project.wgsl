@@ -1,94 +1,209 @@
-// y = x W + b. Each workgroup computes a tile of 4 * THREADS_Y rows by 4 * COLUMNS4 * THREADS_X columns, each
-// invocation 4 rows by COLUMNS4 vec4 columns. Columns are split into heads of head_width; the heads have a stride of
-// their own.
+// A projection of many rows. A workgroup computes a tile of 8 * ROW_THREADS rows by 8 * COLUMN_THREADS columns, each
+// invocation 8 rows by 8 columns: the vec4 ty and ROW_THREADS + ty of rows, tx and COLUMN_THREADS + tx of columns.
+// If there are several parts, a workgroup computes one part of the depth, and project_sum adds them. While a tile is
+// multiplied, the next one is on its way into registers. The product stands in `main`, because there
+// the compiler sees that no index leaves its array.
 
-struct Shape {
-  rows: u32,     // B * S
-  length: u32,   // S
-  in4: u32,      // vec4 of a row of x
-  out4: u32,     // vec4 of a row of W
-  columns: u32,  // columns of y
-  head_width: u32,
-  // strides of y in elements
-  batch: u32,
-  head: u32,
-  position: u32,
-  feature: u32,
-  has_bias: u32,
-  grid_width: u32,
-}
+@group(0) @binding(1) var<storage, read> x: array<vec4<f32>>;         // [rows, in4]
+@group(0) @binding(2) var<storage, read> weight: array<weight_four>;  // [in, weight4], in is a multiple of DEPTH
+@group(0) @binding(6) var<storage, read_write> part_sums: array<vec4<f32>>;  // [parts, rows, columns in vec4]
 
-@group(0) @binding(0) var<uniform> shape: Shape;
-@group(0) @binding(1) var<storage, read> x: array<vec4<f32>>;       // [rows, in4]
-@group(0) @binding(2) var<storage, read> weight: array<vec4<f32>>;  // [4 * in4, out4]
-@group(0) @binding(3) var<storage, read> bias: array<f32>;          // [columns]
-@group(0) @binding(4) var<storage, read_write> y: array<f32>;
+const THREADS = ROW_THREADS * COLUMN_THREADS;
+const ROWS4 = 2u * ROW_THREADS;
+const COLUMNS4 = 2u * COLUMN_THREADS;
+const DEPTH = 16u;
+const X_THREADS = ROWS4 * DEPTH / 4u;        // each loads 4 rows by one vec4 of x
+const W_ROWS = THREADS / COLUMNS4;           // each invocation loads W_LOADS vec4 of W, so many rows apart
+const W_LOADS = DEPTH / W_ROWS;
 
-const TILE_ROWS = 4u * THREADS_Y;
-const TILE_COLUMNS4 = COLUMNS4 * THREADS_X;
+var<workgroup> x_tile: array<vec4<f32>, DEPTH * ROWS4>;     // [depth][row in vec4]
+var<workgroup> w_tile: array<vec4<f32>, DEPTH * COLUMNS4>;  // [depth][column in vec4]
 
-var<workgroup> x_tile: array<vec4<f32>, DEPTH4 * TILE_ROWS>;            // [depth in vec4][row]
-var<workgroup> w_tile: array<vec4<f32>, 4 * DEPTH4 * TILE_COLUMNS4>;    // [depth][column in vec4]
-var<private> sums: array<vec4<f32>, 4 * COLUMNS4>;                      // [row][column in vec4]
+var<private> sums: array<vec4<f32>, 16>;  // [row][two vec4 of columns]
+var<private> next_x: mat4x4<f32>;
+var<private> next_w: array<vec4<f32>, 4>;
 
-fn load_tiles(first_row: u32, first_column4: u32, depth: u32, t: u32) {
-  for (var n = t; n < DEPTH4 * TILE_ROWS; n += THREADS_X * THREADS_Y) {
-    let k4 = depth + n % DEPTH4;
-    let row = first_row + n / DEPTH4;
-    var value = vec4<f32>();
-    if (row < shape.rows && k4 < shape.in4) { value = x[row * shape.in4 + k4]; }
-    x_tile[(n % DEPTH4) * TILE_ROWS + n / DEPTH4] = value;
-  }
-  for (var n = t; n < 4u * DEPTH4 * TILE_COLUMNS4; n += THREADS_X * THREADS_Y) {
-    let k = 4u * depth + n / TILE_COLUMNS4;
-    let c4 = first_column4 + n % TILE_COLUMNS4;
-    var value = vec4<f32>();
-    if (k < 4u * shape.in4 && c4 < shape.out4) { value = weight[k * shape.out4 + c4]; }
-    w_tile[n] = value;
+/// Loads 4 rows by one vec4 of x. The last tile may reach beyond the row; what lies there must not count.
+fn load_x(rows: vec4<u32>, k4: u32, whole: bool) {
+  if (whole) {
+    next_x = mat4x4<f32>(x[rows.x + k4], x[rows.y + k4], x[rows.z + k4], x[rows.w + k4]);
+  } else if (k4 < shape.in4) {
+    next_x = mat4x4<f32>(x[rows.x + k4], x[rows.y + k4], x[rows.z + k4], x[rows.w + k4]);
+  } else {
+    next_x = mat4x4<f32>();
   }
 }
 
-fn multiply(tx: u32, ty: u32) {
-  for (var k4 = 0u; k4 < DEPTH4; k4++) {
-    for (var r = 0u; r < 4u; r++) {
-      let a = x_tile[k4 * TILE_ROWS + ty * 4u + r];
-      for (var c = 0u; c < COLUMNS4; c++) {
-        let at = 4u * k4 * TILE_COLUMNS4 + c * THREADS_X + tx;
-        sums[r * COLUMNS4 + c] += a.x * w_tile[at] + a.y * w_tile[at + TILE_COLUMNS4] +
-                                  a.z * w_tile[at + 2u * TILE_COLUMNS4] + a.w * w_tile[at + 3u * TILE_COLUMNS4];
+fn load_w(at: u32) {
+  next_w[0] = weight_at(at);
+  next_w[1] = weight_at(at + W_ROWS * shape.weight4);
+  next_w[2] = weight_at(at + 2u * W_ROWS * shape.weight4);
+  next_w[3] = weight_at(at + 3u * W_ROWS * shape.weight4);
+}
+
+fn store_tiles(t: u32) {
+  if (t < X_THREADS) {
+    let columns = transpose(next_x);
+    let at = t / ROWS4 * 4u * ROWS4 + t % ROWS4;
+    x_tile[at] = columns[0];
+    x_tile[at + ROWS4] = columns[1];
+    x_tile[at + 2u * ROWS4] = columns[2];
+    x_tile[at + 3u * ROWS4] = columns[3];
+  }
+  w_tile[t] = next_w[0];
+  w_tile[t + THREADS] = next_w[1];
+  w_tile[t + 2u * THREADS] = next_w[2];
+  w_tile[t + 3u * THREADS] = next_w[3];
+}
+
+/// Adds the bias to 4 rows in one vec4 of columns.
+fn add_bias(first: u32, bias: vec4<f32>) {
+  sums[first] += bias;
+  sums[first + 2u] += bias;
+  sums[first + 4u] += bias;
+  sums[first + 6u] += bias;
+}
+
+/// The squares of 4 rows in one vec4 of columns.
+fn squares_of(first: u32) -> vec4<f32> {
+  let a = sums[first];
+  let b = sums[first + 2u];
+  let c = sums[first + 4u];
+  let d = sums[first + 6u];
+  return vec4<f32>(dot(a, a), dot(b, b), dot(c, c), dot(d, d));
+}
+
+/// The sizes of 4 rows of the head with this column of the tile. w_tile holds the squares, [half][column][ty].
+fn size_in_tile(half: u32, first4: u32, column4: u32, ty: u32) -> vec4<f32> {
+  let begin = column4 - place_in_head(first4 + column4);
+  var squares = vec4<f32>();
+  for (var c = begin; c < begin + shape.head4; c++) { squares += w_tile[(half * COLUMNS4 + c) * ROW_THREADS + ty]; }
+  return size_of(squares);
+}
+
+/// Divides 4 rows in one vec4 of columns by their sizes.
+fn norm_rows(first: u32, gain: vec4<f32>, sizes: vec4<f32>) {
+  sums[first] = sums[first] / sizes.x * gain;
+  sums[first + 2u] = sums[first + 2u] / sizes.y * gain;
+  sums[first + 4u] = sums[first + 4u] / sizes.z * gain;
+  sums[first + 6u] = sums[first + 6u] / sizes.w * gain;
+}
+
+/// Norms the heads in the two vec4 of columns.
+fn norm_heads(first4: u32, tx: u32, ty: u32) {
+  w_tile[tx * ROW_THREADS + ty] = squares_of(0u);
+  w_tile[(COLUMN_THREADS + tx) * ROW_THREADS + ty] = squares_of(1u);
+  w_tile[(COLUMNS4 + tx) * ROW_THREADS + ty] = squares_of(8u);
+  w_tile[(COLUMNS4 + COLUMN_THREADS + tx) * ROW_THREADS + ty] = squares_of(9u);
+  workgroupBarrier();  // the squares are complete
+  for (var c = 0u; c < 2u; c++) {
+    let column4 = tx + c * COLUMN_THREADS;
+    if (!is_head(first4 + column4)) { continue; }
+    let gain = columns[shape.weight4 + first4 + column4];
+    let upper = size_in_tile(0u, first4, column4, ty);
+    let lower = size_in_tile(1u, first4, column4, ty);
+    if (c == 0u) {
+      norm_rows(0u, gain, upper);
+      norm_rows(8u, gain, lower);
+    } else {
+      norm_rows(1u, gain, upper);
+      norm_rows(9u, gain, lower);
+    }
+  }
+  workgroupBarrier();  // the squares have been read
+}
+
+/// Puts 4 rows of one vec4 of columns where only this invocation reads them.
+fn set_aside(t: u32, first: u32) {
+  w_tile[t] = sums[first];
+  w_tile[t + THREADS] = sums[first + 2u];
+  w_tile[t + 2u * THREADS] = sums[first + 4u];
+  w_tile[t + 3u * THREADS] = sums[first + 6u];
+}
+
+/// Stores all sums in one loop, because the text of a store is long.
+fn store_sums(t: u32, first_row: u32, first4: u32, part: u32, tile: u32) {
+  for (var quarter = 0u; quarter < 4u; quarter++) {
+    switch (quarter) {
+      case 0u: { set_aside(t, 0u); }
+      case 1u: { set_aside(t, 1u); }
+      case 2u: { set_aside(t, 8u); }
+      default: { set_aside(t, 9u); }
+    }
+    let row = first_row + 4u * (t / COLUMN_THREADS + quarter / 2u * ROW_THREADS);
+    let column4 = t % COLUMN_THREADS + quarter % 2u * COLUMN_THREADS;
+    let end = min(row + 4u, shape.rows);
+    for (var r = row; r < end; r++) {
+      let sum = w_tile[t + (r - row) * THREADS];
+      if (shape.parts == 1u) {
+        store_four(r, first4 + column4, sum);
+      } else {
+        part_sums[((part * shape.rows + r) * shape.column_tiles + tile) * COLUMNS4 + column4] = sum;
       }
     }
   }
 }
 
-fn store_y(row: u32, column: u32, sum: f32) {
-  if (row >= shape.rows || column >= shape.columns) { return; }
-  let at = row / shape.length * shape.batch + column / shape.head_width * shape.head +
-           row % shape.length * shape.position + column % shape.head_width * shape.feature;
-  y[at] = sum + select(0.0f, bias[column * shape.has_bias], shape.has_bias != 0u);
-}
-
-@compute @workgroup_size(THREADS_X * THREADS_Y)
+@compute @workgroup_size(THREADS)
 fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t: u32) {
   let work = id.y * shape.grid_width + id.x;
-  let column_tiles = (shape.out4 + TILE_COLUMNS4 - 1u) / TILE_COLUMNS4;
-  let first_row = work / column_tiles * TILE_ROWS;
-  let first_column4 = work % column_tiles * TILE_COLUMNS4;
+  let tile = work % shape.column_tiles;
+  let part = work / shape.column_tiles % shape.parts;
+  let first_row = work / shape.column_tiles / shape.parts * 4u * ROWS4;
+  let first4 = shape.first4 + tile * COLUMNS4;
   if (first_row >= shape.rows) { return; }
-  let tx = t % THREADS_X;
-  let ty = t / THREADS_X;
-  for (var n = 0u; n < 4u * COLUMNS4; n++) { sums[n] = vec4<f32>(); }
-  for (var depth = 0u; depth < shape.in4; depth += DEPTH4) {
-    workgroupBarrier();  // the tiles of the step before have been read
-    load_tiles(first_row, first_column4, depth, t);
-    workgroupBarrier();  // both tiles are complete
-    multiply(tx, ty);
-  }
-  for (var r = 0u; r < 4u; r++) {
-    for (var c = 0u; c < COLUMNS4; c++) {
-      for (var n = 0u; n < 4u; n++) {
-        store_y(first_row + ty * 4u + r, 4u * (first_column4 + c * THREADS_X + tx) + n, sums[r * COLUMNS4 + c][n]);
-      }
+  let tx = t % COLUMN_THREADS;
+  let ty = t / COLUMN_THREADS;
+  let x_rows = shape.in4 * min(vec4<u32>(first_row + 4u * (t % ROWS4)) + vec4<u32>(0u, 1u, 2u, 3u), vec4<u32>(shape.rows - 1u));
+  let begin4 = part * shape.part4;
+  let end4 = min(begin4 + shape.part4, shape.in4);
+  let x_k4 = t / ROWS4;
+  var w_at = (4u * begin4 + t / COLUMNS4) * shape.weight4 + first4 + t % COLUMNS4;
+  if (t < X_THREADS) { load_x(x_rows, begin4 + x_k4, false); }
+  load_w(w_at);
+  for (var depth4 = begin4; depth4 < end4; depth4 += DEPTH / 4u) {
+    workgroupBarrier();  // the tile before has been read
+    store_tiles(t);
+    workgroupBarrier();  // the tile is complete
+    let next4 = depth4 + DEPTH / 4u;
+    w_at += DEPTH * shape.weight4;
+    if (next4 < end4) {
+      if (t < X_THREADS) { load_x(x_rows, next4 + x_k4, next4 + DEPTH / 4u <= shape.in4); }
+      load_w(w_at);
+    }
+    for (var k = 0u; k < DEPTH; k++) {
+      let a = x_tile[k * ROWS4 + ty];
+      let b = x_tile[k * ROWS4 + ROW_THREADS + ty];
+      let v = w_tile[k * COLUMNS4 + tx];
+      let w = w_tile[k * COLUMNS4 + COLUMN_THREADS + tx];
+      sums[0] += a.x * v;
+      sums[1] += a.x * w;
+      sums[2] += a.y * v;
+      sums[3] += a.y * w;
+      sums[4] += a.z * v;
+      sums[5] += a.z * w;
+      sums[6] += a.w * v;
+      sums[7] += a.w * w;
+      sums[8] += b.x * v;
+      sums[9] += b.x * w;
+      sums[10] += b.y * v;
+      sums[11] += b.y * w;
+      sums[12] += b.z * v;
+      sums[13] += b.z * w;
+      sums[14] += b.w * v;
+      sums[15] += b.w * w;
     }
   }
+
+  workgroupBarrier();  // the last tile has been read
+  if (shape.parts == 1u) {
+    let bias = columns[first4 + tx];
+    let bias2 = columns[first4 + COLUMN_THREADS + tx];
+    add_bias(0u, bias);
+    add_bias(8u, bias);
+    add_bias(1u, bias2);
+    add_bias(9u, bias2);
+    if (HEADS && shape.norm != NO_NORM && is_head(first4)) { norm_heads(first4, tx, ty); }
+  }
+  store_sums(t, first_row, first4, part, tile);
 }

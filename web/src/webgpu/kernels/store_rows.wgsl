@@ -1,6 +1,6 @@
 // Appends rows of float32 or float16 in any layout to one side of a cache, [B, Hkv, places, row], as float32, float16
-// or int8. Rows are padded with zeros to whole vec4. An int8 row is followed by its scale. LANES invocations store one
-// row.
+// or int8. Rows are padded with zeros to whole vec4. The scales of int8 rows come after all rows. LANES invocations store
+// one row.
 
 struct Shape {
   // strides of the source, in elements
@@ -15,6 +15,7 @@ struct Shape {
   num_rows: u32,    // B * Hkv * length
   places: u32,      // of the cache
   row_words: u32,   // of the cache
+  first_scale: u32, // of the cache, a word
   ring_kept: u32,
   ring_window: u32, // 0 without a ring
   grid_width: u32,
@@ -102,7 +103,8 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
   let place = place_of(before + s, before + gain);
   let stays = n < shape.num_rows && s < gain && place < shape.places;
   let base = b * shape.batch_stride + h * shape.head_stride + s * shape.position_stride;
-  let row = ((b * shape.heads + h) * shape.places + place) * shape.row_words;
+  let slot_of_cache = (b * shape.heads + h) * shape.places + place;
+  let row = slot_of_cache * shape.row_words;
 
   var scale = 0u;
   if (TO_INT8) {
@@ -114,7 +116,7 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
     }
     workgroupBarrier();  // largest is complete
     scale = scale_of(atomicLoad(&largest[slot]));
-    if (stays && lane == 0u) { cache[row + shape.width4] = scale; }
+    if (stays && lane == 0u) { cache[shape.first_scale + slot_of_cache] = scale; }
   }
   for (var c4 = lane; stays && c4 < shape.width4; c4 += LANES) { store_four(row, c4, four(base, c4), scale); }
 }

@@ -10,6 +10,7 @@ struct Task {
   num_rows: u32,   // of the sequence; a workgroup after the last row does nothing
   begin: i32,      // keys that some row of the tile may see
   end: i32,
+  query_base: u32,  // of the key head's first query head
   key_base: u32,
   value_base: u32,
 }
@@ -21,7 +22,8 @@ fn task_of(index: u32, tile_rows: u32, tile_columns: u32) -> Task {
   work /= params.key_parts;
   task.column = (work % params.value_blocks) * tile_columns;
   work /= params.value_blocks;
-  task.first_row = (work % params.row_tiles) * tile_rows;
+  // The last rows see most keys if the call is causal. They come first, so that no long task is left at the end.
+  task.first_row = (params.row_tiles - 1u - work % params.row_tiles) * tile_rows;
   work /= params.row_tiles;
   task.group = work % params.num_kv_heads;
   let sequence = sequence_at(work / params.num_kv_heads);
@@ -34,6 +36,7 @@ fn task_of(index: u32, tile_rows: u32, tile_columns: u32) -> Task {
   let part_begin = sequence.key_begin + i32(task.part * params.keys_per_part);
   task.begin = max(keys_seen_by(i32(task.first_row / params.group_size), sequence).begin, part_begin);
   task.end = min(keys_seen_by(last_i, sequence).end, part_begin + i32(params.keys_per_part));
+  task.query_base = sequence.batch * params.query_batch + task.group * params.group_size * params.query_head;
   task.key_base = sequence.batch * params.key_batch + task.group * params.key_head;
   task.value_base = sequence.batch * params.value_batch + task.group * params.value_head;
   return task;
@@ -42,9 +45,17 @@ fn task_of(index: u32, tile_rows: u32, tile_columns: u32) -> Task {
 fn head_of(task: Task, n: u32) -> u32 { return task.group * params.group_size + n % params.group_size; }
 fn query_of(n: u32) -> u32 { return n / params.group_size; }
 
-/// Row n of the sequence. A row after the last one sees nothing and is not loaded.
+/// The number of row n among all rows, [B, Hq, Sq].
+fn row_index(task: Task, n: u32) -> u32 {
+  return (task.sequence.batch * params.num_heads + head_of(task, n)) * params.query_length + task.sequence.query_begin +
+         query_of(n);
+}
+
+/// Row n of the sequence, with the keys of this task. A row after the last one sees nothing and is not loaded.
 fn row_of(task: Task, n: u32) -> Row {
   var row = make_row(task.sequence, head_of(task, n), query_of(n));
+  row.begin = max(row.begin, task.begin);
+  row.end = max(row.begin, min(row.end, task.end));
   if (n >= task.num_rows) { row.end = row.begin - 1; }
   return row;
 }

@@ -6,6 +6,7 @@ import { number, text } from "../../shell/field.js";
 import { decimal } from "../../shell/numbers.js";
 import { randomNormal } from "../../shell/random.js";
 import { room as makeRoom, type RoomView } from "../../shell/room.js";
+import { proofCard } from "./proofCard.js";
 import { engineName, markdown, packResult, unpackResult, type BenchResult } from "./sharing.js";
 import { snippet } from "./snippet.js";
 
@@ -23,6 +24,7 @@ function open(view: RoomView<typeof fields>): void {
   const table = scrollable("Figures");
   const about = element("p", { class: "finding", role: "status" });
   const share = element("div", { class: "row" });
+  const proof = proofCard(deviceName());
   const run = button("Run the bench", () => void measure(), "primary");
   stage.append(
     card("What this browser offers", offers()),
@@ -31,7 +33,9 @@ function open(view: RoomView<typeof fields>): void {
       run,
     ),
     card("Figures", about, table, share, element("p", { class: "hint" }, NOTES)),
+    proof.node,
   );
+  view.onClose(() => proof.close());
 
   async function measure(): Promise<void> {
     run.disabled = true;

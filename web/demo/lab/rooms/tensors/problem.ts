@@ -31,7 +31,7 @@ export interface LayerCall {
   readonly kind: "layer";
   readonly layer: LayerOptions;
   readonly x: Floats;
-  readonly options: ForwardOptions;
+  readonly options: Omit<ForwardOptions, "location">;
 }
 
 export function attentionCall(

@@ -1,0 +1,32 @@
+// The proof in Node, in a process of its own: a driver that crashes must not end the command.
+
+import { readFileSync } from "node:fs";
+import { availableParallelism, cpus } from "node:os";
+
+import { createAttention } from "../../../dist/index.node.js";
+
+import nameSoftwareAdapter from "../../webgpu/softwareAdapter.mjs";
+
+nameSoftwareAdapter();
+const [core, options] = [process.argv[2], JSON.parse(process.argv[3])];
+const { create, globals } = await import("webgpu");
+Object.assign(globalThis, globals);
+globalThis.proofGpu = create([]); // must live as long as its devices: if it was collected, the process would crash
+const { prove } = await import(core);
+const table = JSON.parse(readFileSync(new URL("../../cases/attention.json", import.meta.url), "utf8"));
+const record = await prove({
+  gpu: globalThis.proofGpu,
+  createAttention,
+  table,
+  host: {
+    name: `Node ${process.versions.node}`,
+    system: `${process.platform} ${process.arch}`,
+    cpu: cpus()[0]?.model ?? "",
+    cores: availableParallelism(),
+  },
+  missingPeers: { ort: "ONNX Runtime Web's WebGPU engine needs a browser" },
+  report: (progress) => process.send({ progress }),
+  ...options,
+});
+await new Promise((resolve) => process.send({ record }, resolve));
+process.exit(0);

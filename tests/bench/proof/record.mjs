@@ -1,0 +1,14 @@
+// The JSON document of the proof, which schema.json describes.
+
+export const documentOf = (records) => ({
+  format: "headwise gpu-proof",
+  version: 1,
+  date: new Date().toISOString(),
+  hosts: records,
+});
+
+/** Whether no case of a record is wrong. A host without an adapter has no cases. */
+export function isRight({ failure, table = [], speed = [] }) {
+  const isSound = (each) => each.failure === undefined && !(each.wrong?.length > 0);
+  return failure === undefined && [...table, ...speed].every(isSound);
+}

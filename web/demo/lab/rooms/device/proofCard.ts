@@ -1,0 +1,111 @@
+import type { ProofRecord, ProofSpeed, ProofVariant } from "../../../../../tests/bench/proof/core.mjs";
+import { documentOf } from "../../../../../tests/bench/proof/record.mjs";
+import { nameOf, verdictOf } from "../../../../../tests/bench/proof/summary.mjs";
+import { Proof } from "../../engine/proof.js";
+import { button } from "../../shell/controls.js";
+import { card, element, scrollable } from "../../shell/element.js";
+
+/** The longest time of each kind of run. */
+const SECONDS = { whole: 480, quick: 60 };
+const FILE = "gpu-proof.json";
+
+const ABOUT =
+  "Computes the table of cases that tests every engine of headwise on this device's GPU, with every variant of the kernels, and compares it with the definition in double precision. Then it measures the speed, and what backend “auto” makes of it. It runs in this page; nothing is sent. You may keep the result as a file.";
+
+/** The card that proves what the GPU of this device computes. `close` ends a proof that runs. */
+export function proofCard(deviceName: string): { readonly node: HTMLElement; close(): void } {
+  const verdict = element("p", { class: "finding", role: "status" }, "Nothing is proved yet.");
+  const bar = element("progress", { "aria-label": "Progress of the proof", max: "1", value: "0" });
+  const what = element("span", { class: "hint", "aria-hidden": "true" });
+  const running = element("div", { class: "proof-progress" }, bar, what);
+  const results = element("div", { class: "stage" });
+  let proof: Proof | undefined;
+
+  const begin = (quick: boolean) => () => void run(quick);
+  const whole = button("Prove this GPU", begin(false), "primary");
+  const quick = button("Quick check", begin(true));
+  const cancel = button("Cancel", () => {
+    proof?.cancel();
+    verdict.textContent = "It ends after the case that runs.";
+  });
+  const show = (isRunning: boolean) => {
+    whole.disabled = quick.disabled = isRunning;
+    running.hidden = cancel.hidden = !isRunning;
+  };
+  show(false);
+
+  async function run(isQuick: boolean): Promise<void> {
+    show(true);
+    results.replaceChildren();
+    verdict.textContent = `It runs: at most ${(isQuick ? SECONDS.quick : SECONDS.whole) / 60} min. Leave this tab in front.`;
+    const options = { quick: isQuick, seconds: isQuick ? SECONDS.quick : SECONDS.whole, name: deviceName };
+    proof = new Proof(options, ({ what: step, done, total }) => {
+      bar.max = total;
+      bar.value = done;
+      what.textContent = step;
+    });
+    try {
+      const record = await proof.record;
+      verdict.textContent = record.notRun ? `It cannot run: ${record.notRun}.` : verdictOf(record);
+      if (!record.notRun) results.replaceChildren(...resultsOf(record));
+    } catch (error) {
+      verdict.textContent = `The proof was interrupted: ${error instanceof Error ? error.message : String(error)}.`;
+    }
+    proof.close();
+    proof = undefined;
+    show(false);
+  }
+
+  const buttons = element("div", { class: "row" }, whole, quick, cancel);
+  const node = card("Is its GPU right, and how fast?", element("p", { class: "hint" }, ABOUT), buttons, running, verdict, results); // prettier-ignore
+  return { node, close: () => proof?.close() };
+}
+
+function resultsOf(record: ProofRecord): HTMLElement[] {
+  const { table, speed, auto } = record;
+  return [
+    scrollable("Cases by variant", figures("Cases by variant", ["Kernels", "Right", "Wrong"], table.map(variantRow))),
+    scrollable("Speed on the GPU", figures("Speed on the GPU", ["Case", "Time", "Rate"], speed.map(speedRow))),
+    element("p", {}, `Backend “auto”: ${auto.state}${auto.reason ? `, ${auto.reason}` : ""}.`),
+    element(
+      "div",
+      { class: "row" },
+      button(`Save ${FILE}`, () => save(record)),
+    ),
+  ];
+}
+
+function figures(name: string, head: readonly string[], rows: readonly (readonly string[])[]): HTMLElement {
+  const cell = (text: string, n: number) => (n === 0 ? element("th", { scope: "row" }, text) : element("td", {}, text));
+  return element(
+    "table",
+    { class: "figures", "aria-label": name },
+    element("thead", {}, element("tr", {}, ...head.map((title) => element("th", { scope: "col" }, title)))),
+    element("tbody", {}, ...rows.map((row) => element("tr", {}, ...row.map(cell)))),
+  );
+}
+
+function variantRow(variant: ProofVariant): string[] {
+  const { ran, right, cases, wrong, failure, stopped } = variant;
+  const rest = ran < cases && stopped ? ` (${cases - ran} not run: ${stopped})` : "";
+  return [nameOf(variant), `${right} of ${ran}${rest}`, failure ?? wrong.map(({ case: name }) => name).join(", ")];
+}
+
+function speedRow(record: ProofSpeed): string[] {
+  const { case: name, tiling, failure, group, milliseconds, gpuMilliseconds } = record;
+  if (failure !== undefined) return [`${name}, ${tiling}`, "wrong", failure];
+  const digits = (value: number) => value.toPrecision(3);
+  const share = (value: number, of: string) => `${(100 * value).toFixed(0)} % of ${of}`;
+  const rate =
+    group === "decode"
+      ? `${digits(record.gigabytesPerSecond)} GB/s, ${share(record.shareOfBandwidth, "copying")}`
+      : `${digits(record.gflops)} GFLOP/s, ${share(record.shareOfMultiplyAdds, "multiply-adds alone")}`;
+  return [`${name}, ${tiling}`, `${digits(gpuMilliseconds ?? milliseconds)} ms`, rate];
+}
+
+function save(record: ProofRecord): void {
+  const text = `${JSON.stringify(documentOf([record]), undefined, 1)}\n`;
+  const url = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+  element("a", { download: FILE, href: url }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+}

@@ -1,0 +1,64 @@
+// Packs a piece of one weight of float32 or float16, as it was given, into its columns of a matrix [in, weight4], where
+// heads are padded to whole vec4, and `in` and the columns are padded to whole tiles. If heads turn, the two features of a
+// pair become neighbours. The matrix holds zeros at first; pieces are added to it bit by bit. One invocation packs one vec4.
+
+struct Shape {
+  first: u32,        // element (0, 0)
+  in_stride: u32,
+  out_stride: u32,
+  in_heads: u32,
+  in_width: u32,
+  in_padded: u32,
+  out_heads: u32,
+  out_width: u32,
+  out_padded: u32,
+  split_pairs: u32,  // pairs of features, this far apart, that become neighbours
+  weight4: u32,      // vec4 of a row of the matrix
+  first4: u32,       // the weight's first column in the matrix, in vec4
+  columns4: u32,
+  count: u32,        // vec4 to write
+  begin: u32,        // the piece, as elements of the weight's array: an even number of them is before it
+  end: u32,
+  grid_width: u32,
+}
+
+@group(0) @binding(0) var<uniform> shape: Shape;
+@group(0) @binding(1) var<storage, read> source: array<u32>;
+@group(0) @binding(2) var<storage, read_write> packed: array<u32>;
+
+fn half_at(at: u32) -> u32 { return (source[at / 2u] >> (16u * (at % 2u))) & 0xffffu; }
+
+/// The bits of a number as it is stored in the matrix; 0 if it is not in the piece.
+fn element(k: u32, column: u32) -> u32 {
+  let in_head = k / shape.in_padded;
+  let in_place = k % shape.in_padded;
+  let out_head = column / shape.out_padded;
+  let place = column % shape.out_padded;
+  let split = place < 2u * shape.split_pairs;
+  let out_place = select(place, place / 2u + place % 2u * shape.split_pairs, split);
+  if (in_head >= shape.in_heads || in_place >= shape.in_width) { return 0u; }
+  if (out_head >= shape.out_heads || out_place >= shape.out_width) { return 0u; }
+  let at = shape.first + (in_head * shape.in_width + in_place) * shape.in_stride +
+           (out_head * shape.out_width + out_place) * shape.out_stride;
+  if (at < shape.begin || at >= shape.end) { return 0u; }
+  if (!HALF) { return source[at - shape.begin]; }
+  if (TO_HALF) { return half_at(at - shape.begin); }
+  return wide_of(half_at(at - shape.begin));
+}
+
+@compute @workgroup_size(THREADS)
+fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t: u32) {
+  let n = (id.y * shape.grid_width + id.x) * THREADS + t;
+  if (n >= shape.count) { return; }
+  let k = n / shape.columns4;
+  let c4 = n % shape.columns4;
+  var bits = vec4<u32>();
+  for (var c = 0u; c < 4u; c++) { bits[c] = element(k, 4u * c4 + c); }
+  let at = k * shape.weight4 + shape.first4 + c4;
+  if (TO_HALF) {
+    packed[2u * at] |= bits.x | (bits.y << 16u);
+    packed[2u * at + 1u] |= bits.z | (bits.w << 16u);
+  } else {
+    for (var c = 0u; c < 4u; c++) { packed[4u * at + c] |= bits[c]; }
+  }
+}
