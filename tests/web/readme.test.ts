@@ -35,7 +35,7 @@ describe("every listing is one that a test runs", () => {
   const programs = new Set(["js", "sh"]);
   const elsewhere: Readonly<Record<string, readonly string[]>> = {
     "CONTRIBUTING.md": [""], // the tree of folders
-    "web/docs/backends.md": ["js webgpu.mjs"],
+    "web/docs/backends.md": ["js webgpu.mjs", "js recorded.mjs"],
     "web/docs/bundlers.md": ["html page", "js service.js"],
     "web/docs/contract.md": ["text", "text"], // the formula, and the error model
     "web/docs/cpp.md": ["cmake CMakeLists.txt"],

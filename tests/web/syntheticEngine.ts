@@ -216,6 +216,7 @@ export class SyntheticGpu extends Synthetic implements GpuEngine {
   readonly device = {};
   prepare = jest.fn<GpuEngine["prepare"]>();
   record = jest.fn<GpuEngine["record"]>();
+  finish = jest.fn<GpuEngine["finish"]>();
   upload = jest.fn() as unknown as GpuEngine["upload"];
   download = jest.fn() as unknown as GpuEngine["download"];
 }

@@ -292,6 +292,76 @@ describeOnGpu("caches on WebGPU", () => {
     }
   });
 
+  test.each<[string, KvCacheOptions]>([
+    ["plain", form],
+    ["rotary, in a ring", { ...form, rotary: {}, ring: { keepFirst: 2, window: 70 } }],
+    ["int8", { ...form, dtype: "int8" }],
+  ])("a %s cache that is recorded gives the bits of one that is called, also where it grows", async (_, options) => {
+    const hw = engines.onGpu;
+    const device = hw.device as GPUDevice;
+    const [called, recorded] = [await hw.kvCache(options), await hw.kvCache(options)];
+    const tokens = [60, 3, 1, 40].map(
+      (length, n) => [keys(n, length), values(n + 7, length), queries(n + 3, length)] as const,
+    );
+    const expected = [];
+    for (const [key, value, query] of tokens) {
+      await called.append(key, value);
+      expected.push((await called.attend(query, { causal: true, returns: looks })).output.data);
+    }
+    const encoder = device.createCommandEncoder();
+    const results = [];
+    const appends = [];
+    for (const [key, value, query] of tokens) {
+      appends.push(await recorded.encodeAppend(encoder, key, value));
+      results.push(await recorded.encodeAttend(encoder, query, { causal: true, returns: looks }));
+    }
+    expect(recorded.appended).toEqual(called.appended); // before the submit
+    device.queue.submit([encoder.finish()]);
+    expect(await Promise.all(results.map(({ output }) => output.data()))).toEqual(expected);
+    expect(Buffer.compare(await recorded.save(), await called.save())).toBe(0);
+    for (const each of [...appends, ...results, called, recorded]) each.dispose();
+  });
+
+  test("a recorded attend knows the lengths of a recorded append", async () => {
+    const cache = await engines.onGpu.kvCache(form);
+    const device = engines.onGpu.device as GPUDevice;
+    const encoder = device.createCommandEncoder();
+    const append = await cache.encodeAppend(encoder, keys(1, 4), values(2, 4), { lengths: [4, 2] });
+    const attended = await cache.encodeAttend(encoder, queries(3, 4), { causal: true });
+    device.queue.submit([encoder.finish()]);
+    const expected = await cache.attend(queries(3, 4), { causal: true, queryLengths: [4, 2] });
+    expect(await attended.output.data()).toEqual(expected.output.data);
+    expect(cache.lengths).toEqual([4, 2]);
+    for (const each of [append, attended, cache]) each.dispose();
+  });
+
+  test("a recorded append that is refused leaves the cache as it was", async () => {
+    const cache = await engines.onGpu.kvCache({ ...form, capacity: 70 });
+    await cache.append(keys(1, 60), values(2, 60));
+    const before = await cache.save();
+    const encoder = (engines.onGpu.device as GPUDevice).createCommandEncoder();
+    const refused = [
+      cache.encodeAppend(encoder, keys(1, 20), values(2, 20)),
+      cache.encodeAppend({}, keys(1, 1), values(2, 1)),
+      cache.encodeAppend({ beginComputePass: () => undefined }, keys(1, 10), values(2, 10)),
+      cache.encodeAttend(encoder, queries(1, 1), { emptyRows: "throw" }),
+    ];
+    const messages = await Promise.all(refused.map(async (promise) => String(await refusal(promise))));
+    expect(messages).toEqual([
+      expect.stringMatching(/^ShapeError: cache.encodeAppend: batch 0 holds 60 of at most 70 tokens/),
+      expect.stringMatching(/^OptionError: cache.encodeAppend: commandEncoder must be a GPUCommandEncoder, got/),
+      expect.stringMatching(/^OptionError: cache.encodeAppend: commandEncoder must be a GPUCommandEncoder of this/),
+      expect.stringMatching(/^OptionError: cache.encodeAttend: emptyRows must not be "throw"/),
+    ]);
+    expect(Buffer.compare(await cache.save(), before)).toBe(0);
+    const onCpu = await engines.onCpu.kvCache(form);
+    const onWasm = await refusal(onCpu.encodeAppend(encoder, keys(1, 1), values(2, 1)));
+    expect(UnsupportedError.is(onWasm) && onWasm.message).toMatch(
+      /^cache.encodeAppend: the cache lies in the memory of WebAssembly/,
+    );
+    for (const each of [cache, onCpu]) each.dispose();
+  });
+
   test("what does not fit is refused by name and leaves the cache as it was", async () => {
     const cache = await engines.onGpu.kvCache({ ...form, capacity: 5 });
     await cache.append(keys(1, 4), values(2, 4));

@@ -55,6 +55,11 @@ export class CountedGpu {
     return { ...(Object.fromEntries(counts) as Counts), waits };
   }
 
+  /** The number of calls of a method since the count began. */
+  soFar(name: keyof typeof COUNTED): number {
+    return this.#counts.get(name) ?? 0;
+  }
+
   restore(): void {
     for (const restore of this.#restore) restore();
   }

@@ -7,6 +7,7 @@ import {
   UnsupportedError,
   type Attention,
   type GpuTensor,
+  type Tensor,
 } from "headwise";
 
 import { float32Of } from "../web/close.js";
@@ -111,6 +112,76 @@ describeOnGpu("tensors on the GPU", () => {
     expect(float32Of(output)).toEqual(float32Of(expected.output));
   });
 
+  const halves = { data: Uint16Array.from(q.data, (_, k) => 0x3800 + (k % 1000)), shape: SHAPE } as const; // 0.5 and above
+  const onGpu = (data: Uint16Array | Float32Array): GpuTensor<"float32" | "float16"> => {
+    const buffer = device.createBuffer({ size: data.byteLength, usage: STORAGE | COPY_DST });
+    device.queue.writeBuffer(buffer, 0, data as Uint16Array<ArrayBuffer>);
+    return { buffer, shape: SHAPE, dtype: data.BYTES_PER_ELEMENT === 2 ? "float16" : "float32" };
+  };
+
+  test.each([
+    ["float32", q],
+    ["float16", halves],
+  ] as const)("rotaryEmbedding of a %s tensor on the GPU gives the bits of one in JavaScript", async (_, x) => {
+    const expected = await hw.rotaryEmbedding(x, { positions: 3 });
+    const read = await hw.rotaryEmbedding(onGpu(x.data), { positions: 3 });
+    expect([read.dtype, (read as Tensor).data]).toEqual([expected.dtype, expected.data]);
+    const kept = await hw.rotaryEmbedding(x, { positions: 3, location: "gpu" });
+    expect([kept.dtype, await kept.data()]).toEqual([expected.dtype, expected.data]);
+    kept.dispose();
+  });
+
+  test("rotaryEmbedding turns a tensor on the GPU in place", async () => {
+    const expected = await hw.rotaryEmbedding(q, { base: 500 });
+    const there = upload(q);
+    expect(await hw.rotaryEmbedding(there, { base: 500, into: there })).toBe(there);
+    expect((await hw.download(there)).data).toEqual(expected.data);
+  });
+
+  test("mergeAttention of parts on the GPU gives the bits of parts in JavaScript", async () => {
+    const rows = (from: number, to: number): Cpu => ({
+      data: Float32Array.from({ length: 2 * (to - from) * 16 }, (_, n) => Math.cos(n + from)),
+      shape: [1, 2, to - from, 16],
+    });
+    const returns = { lse: true } as const;
+    const chunks = [rows(0, 25), rows(25, 40)] as const;
+    const read = await Promise.all(chunks.map((part) => hw.scaledDotProductAttention(q, part, part, { returns })));
+    const expected = await hw.mergeAttention(read);
+    const options = { returns, location: "gpu" } as const;
+    const kept = await Promise.all(chunks.map((part) => hw.scaledDotProductAttention(q, part, part, options)));
+    expect(await hw.mergeAttention(kept)).toEqual(expected);
+    const stays = await hw.mergeAttention([kept[0]!, read[1]!], { location: "gpu" });
+    expect([await stays.output.data(), await stays.lse.data()]).toEqual([expected.output.data, expected.lse.data]);
+    const into = upload({ data: new Float32Array(q.data.length), shape: SHAPE });
+    await hw.mergeAttention(kept, { into });
+    expect((await hw.download(into)).data).toEqual(expected.output.data);
+  });
+
+  test("mergeAttention refuses parts on the GPU that were computed with sinks", async () => {
+    const options = { returns: { lse: true }, sinks: [0, 0], location: "gpu" } as const;
+    const part = await hw.scaledDotProductAttention(q, k, v, options);
+    expect(String(await thrown(hw.mergeAttention([part])))).toMatch(/parts\[0\] was computed with sinks/);
+  });
+
+  test("a step of a cache with all tensors on the GPU gives the bits of append and attend in JavaScript", async () => {
+    const [separate, together] = [
+      await hw.kvCache({ numKvHeads: 2, headDim: 16 }),
+      await hw.kvCache({ numKvHeads: 2, headDim: 16 }),
+    ];
+    const mask = { data: Uint8Array.from({ length: 40 }, (_, key) => Number(key % 3 > 0)), shape: [1, 1, 1, 40] };
+    const bias = { data: numbers(5).slice(0, 40), shape: [40, 1] };
+    await separate.append(k, v);
+    const expected = await separate.attend(q, { mask, bias });
+    const options = { mask: await hw.upload(mask), bias: upload(bias), location: "gpu" } as const;
+    const { output } = await together.step(upload(q), upload(k), upload(v), options);
+    expect(await output.data()).toEqual(expected.output.data);
+    const into = upload({ data: new Float32Array(q.data.length), shape: SHAPE });
+    await together.attend(upload(q), { ...options, into });
+    expect((await hw.download(into)).data).toEqual(expected.output.data);
+    expect(together.length).toBe(40);
+    for (const each of [separate, together]) each.dispose();
+  });
+
   test('a JavaScript `into` is refused where results stay on the GPU, by location "gpu" and by encode', async () => {
     const into = { data: new Float32Array(q.data.length), shape: SHAPE };
     const cache = await hw.kvCache({ numKvHeads: 2, headDim: 16 });
@@ -211,6 +282,19 @@ describeOnGpu("tensors on the GPU", () => {
     foreignDevice.destroy();
     const { output } = await hw.scaledDotProductAttention(q, good, v);
     expect(resultProblems({ output }, {}, referenceAttention(q, q, v))).toEqual({});
+  });
+
+  test("backend auto computes rotaryEmbedding and mergeAttention on the GPU if a tensor lies or stays there", async () => {
+    const auto = await createAttention({ threads: 1, device });
+    const there = await auto.rotaryEmbedding(upload(q), { location: "gpu" });
+    const onCpu = await auto.rotaryEmbedding(q);
+    expect((await auto.download(there as GpuTensor<"float32">)).shape).toEqual(onCpu.shape);
+    expect(await there.data()).toEqual((await hw.rotaryEmbedding(q)).data);
+    const returns = { lse: true } as const;
+    const part = await auto.scaledDotProductAttention(there, k, v, { returns, location: "gpu" });
+    const { lse } = await auto.mergeAttention([part]);
+    expect(lse.data).toEqual(await part.lse.data());
+    auto.dispose();
   });
 
   test("wasm refuses them, and says what can read them", async () => {

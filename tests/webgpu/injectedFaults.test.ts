@@ -33,6 +33,24 @@ const operations: [string, Work][] = [
     const lse = randomTensor(4, [1, 2, 4]);
     return hw.mergeAttention([{ output: x, lse }, { output: x, lse }]);
   }],
+  ["rotaryEmbedding and mergeAttention on the GPU", async (hw) => {
+    const there = await hw.rotaryEmbedding(x, { location: "gpu" });
+    const { output, lse } = await hw.scaledDotProductAttention(there, x, x, { returns: { lse: true }, location: "gpu" });
+    const merged = await hw.mergeAttention([{ output, lse }], { location: "gpu" });
+    return merged.lse.data();
+  }],
+  ["recorded calls", async (hw) => {
+    await hw.prepare({ numHeads: 2, queryLength: 4, headDim: 8 });
+    const there = await hw.upload(x);
+    const device = hw.device as GPUDevice;
+    const encoder = device.createCommandEncoder();
+    const cache = await hw.kvCache({ numKvHeads: 2, headDim: 8 });
+    await hw.encode(encoder, there, there, there);
+    await cache.encodeAppend(encoder, there, there);
+    const { output } = await cache.encodeAttend(encoder, there);
+    device.queue.submit([encoder.finish()]);
+    return output.data();
+  }],
   ["multiHeadAttention", (hw) => hw.multiHeadAttention({ inputDim: 16, numHeads: 2, weights })],
   ["layer.forward", (_, layer) => layer.forward(tokens)],
   ["layer.forward with a cache", async (hw, layer) =>

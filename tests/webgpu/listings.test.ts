@@ -1,4 +1,4 @@
-// Runs the listing of web/docs/backends.md that computes on WebGPU, in its own Node process.
+// Runs the listings of web/docs/backends.md that compute on WebGPU, each in its own Node process.
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -9,12 +9,12 @@ import { listings } from "../package/listings.js";
 import { run } from "../package/programs.js";
 import { describeOnGpu } from "./gpu.js";
 
-describeOnGpu("the listing on WebGPU in Node", () => {
-  test("prints what it promises", async () => {
-    const text = listings.get("webgpu.mjs")!;
+describeOnGpu("a listing on WebGPU in Node", () => {
+  test.each(["webgpu.mjs", "recorded.mjs"])("%s prints what it promises", async (name) => {
+    const text = listings.get(name)!;
     const folder = path.resolve("build/readme");
     mkdirSync(folder, { recursive: true });
-    const file = path.join(folder, "webgpu.mjs");
+    const file = path.join(folder, name);
     writeFileSync(file, text);
     const promised = [...text.matchAll(/\/\/ prints: (.*)$/gm)].map(([, line]) => line!);
     expect((await run(process.execPath, [file])).trim().split("\n")).toEqual(promised);

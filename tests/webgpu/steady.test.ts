@@ -1,17 +1,25 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { createAttention, type Attention, type GpuFloats, type GpuResult, type KvCache } from "headwise";
+import {
+  createAttention,
+  type Attention,
+  type GpuFloats,
+  type GpuResult,
+  type GpuTensor,
+  type KvCache,
+} from "headwise";
 
 import { float32Of } from "../web/close.js";
 import { randomTensor } from "../web/randomTensor.js";
 import { CountedGpu } from "./countedGpu.js";
-import { describeOnGpu, describeOnNullGpu, gpu, nullGpu } from "./gpu.js";
+import { describeOnGpu, describeOnNullGpu, gpu, nullGpu, openTestDevice } from "./gpu.js";
 
 const x = randomTensor(1, [1, 2, 4, 8]);
 const long = randomTensor(2, [1, 2, 1500, 8]);
+const square = randomTensor(5, [16, 16]);
 const odd = randomTensor(3, [1, 2, 4, 7]);
 const every = { lse: true, entropy: true, probs: true, topK: 2, scores: "raw" } as const;
 
-type Tensors = Readonly<Record<"x" | "long" | "odd" | "mask", GpuFloats>>;
+type Tensors = Readonly<Record<"x" | "long" | "odd", GpuFloats> & { readonly lse: GpuTensor<"float32"> }>;
 type Work = (hw: Attention, tensors: Tensors, cache: KvCache) => Promise<unknown>;
 
 /** Disposes every tensor of a result that stayed on the GPU. */
@@ -42,6 +50,20 @@ const calls: [what: string, waits: number, work: Work][] = [
     disposeAll(await hw.scaledDotProductAttention(x, x, x, options).catch(() => ({})));
   }],
   ["results in JavaScript", 1, (hw, { x }) => hw.scaledDotProductAttention(x, x, x, { returns: every })],
+  ["rotaryEmbedding", 0, async (hw, { x }) => (await hw.rotaryEmbedding(x, { location: "gpu" })).dispose()],
+  ["rotaryEmbedding in place", 0, (hw, { x }) => hw.rotaryEmbedding(x, { into: x })],
+  ["rotaryEmbedding, read", 1, (hw, { x }) => hw.rotaryEmbedding(x)],
+  ["mergeAttention", 0, async (hw, { x, lse }) => {
+    disposeAll(await hw.mergeAttention([{ output: x, lse }, { output: x, lse }], { location: "gpu" }));
+  }],
+  ["mergeAttention into a tensor, and its lse read", 1, async (hw, { x, lse }) =>
+    hw.mergeAttention([{ output: x, lse }, { output: x, lse }], { into: x })],
+  ["an append", 0, async (_, { x }, cache) => {
+    await cache.append(x, x);
+  }],
+  ["a step of a cache", 0, async (_, { x }, cache) => {
+    disposeAll(await cache.step(x, x, x, { location: "gpu", causal: true }));
+  }],
   ["a cache, with results on the GPU", 0, async (_, { x }, cache) => {
     disposeAll(await cache.attend(x, { location: "gpu", causal: true }));
   }],
@@ -60,9 +82,9 @@ describeOnNullGpu("a call that is repeated", () => {
       x: await hw.upload(x),
       long: await hw.upload(long),
       odd: await hw.upload(odd),
-      mask: await hw.upload(x),
+      lse: await hw.upload(randomTensor(4, [1, 2, 4])),
     };
-    cache = await hw.kvCache({ numKvHeads: 2, headDim: 8, rotary: {} });
+    cache = await hw.kvCache({ numKvHeads: 2, headDim: 8, rotary: {}, ring: { window: 64 } });
     await cache.append(x, x);
   });
   afterAll(() => {
@@ -85,6 +107,130 @@ describeOnNullGpu("a call that is repeated", () => {
     });
     expect(counts.dispatchWorkgroups).toBeGreaterThan(0);
   }); // prettier-ignore
+
+  test("tensors in JavaScript are one upload more each, and a result that is kept is one buffer", async () => {
+    const work = () => hw.scaledDotProductAttention(x, x, x, { causal: true });
+    for (let call = 0; call < 2; ++call) await work();
+    expect(await counted.count(work)).toMatchObject({
+      createBuffer: 0,
+      createBindGroup: 0,
+      submit: 1,
+      writeBuffer: 4,
+      waits: 1,
+    });
+    const { x: there } = tensors;
+    const keep = () => hw.scaledDotProductAttention(there, there, there, { location: "gpu" });
+    await keep();
+    expect(await counted.count(keep)).toMatchObject({ createBuffer: 1, createBindGroup: 1, submit: 1 });
+  });
+
+  test("a recorded call makes nothing, has one pass and one upload, and waits once for a new encoder", async () => {
+    const device = hw.device as GPUDevice;
+    const { x: there } = tensors;
+    const into = await hw.upload(x);
+    const encode = async () => {
+      const encoder = device.createCommandEncoder();
+      const all = [
+        await hw.encode(encoder, there, there, there, { into }),
+        await cache.encodeAppend(encoder, there, there),
+        await cache.encodeAttend(encoder, there, { causal: true, returns: { lse: true } }),
+      ];
+      device.queue.submit([encoder.finish()]);
+      for (const recorded of all) recorded.dispose();
+    };
+    for (let call = 0; call < 3; ++call) await encode();
+    expect(await counted.count(encode)).toEqual({
+      createBuffer: 0,
+      createBindGroup: 0,
+      createComputePipelineAsync: 0,
+      beginComputePass: 3,
+      dispatchWorkgroups: expect.any(Number) as number,
+      writeBuffer: 3,
+      submit: 1,
+      waits: 1,
+    });
+  });
+
+  test("a decoding step of 32 caches is one submit, and all is recorded before the first promise has settled", async () => {
+    const device = hw.device as GPUDevice;
+    const { x: there } = tensors;
+    const form = { numKvHeads: 2, headDim: 8, rotary: {}, ring: { window: 64 } };
+    const caches = await Promise.all(Array.from({ length: 32 }, () => hw.kvCache(form)));
+    const step = async () => {
+      const encoder = device.createCommandEncoder();
+      const recording = caches.flatMap((each) => [
+        each.encodeAppend(encoder, there, there),
+        each.encodeAttend(encoder, there, { causal: true }),
+      ]);
+      device.queue.submit([encoder.finish()]);
+      for (const recorded of await Promise.all(recording)) recorded.dispose();
+    };
+    for (const each of caches) await each.step(there, there, there, { causal: true }); // compiles
+    for (let call = 0; call < 3; ++call) await step();
+    expect(await counted.count(step)).toMatchObject({ createBuffer: 0, createBindGroup: 0, submit: 1, waits: 1 });
+    expect(caches.every(({ appended }) => appended[0] === 5 * 4)).toBe(true);
+    for (const each of caches) each.dispose();
+  });
+
+  test("a layer whose input lies on the GPU is one pass, one upload and one submit, also with a cache", async () => {
+    const weights = { Wq: square, Wk: square, Wv: square, Wo: square };
+    const layer = await hw.multiHeadAttention({ inputDim: 16, numHeads: 2, weights, position: { kind: "rotary" } });
+    const held = await layer.kvCache({ ring: { window: 64 } });
+    const there = await hw.upload(randomTensor(6, [1, 4, 16]));
+    const device = hw.device as GPUDevice;
+    const works: [waits: number, passes: number, work: () => Promise<unknown>][] = [
+      [0, 1, async () => disposeAll(await layer.forward(there, { location: "gpu" }))],
+      [0, 1, async () => disposeAll(await layer.forward(there, { location: "gpu", cache: held, causal: true }))],
+      [1, 1, () => layer.forward(there)],
+      [1, 32, async () => {
+        const encoder = device.createCommandEncoder();
+        const recording = Array.from({ length: 32 }, () => layer.encode(encoder, there, { cache: held, causal: true }));
+        device.queue.submit([encoder.finish()]);
+        for (const recorded of await Promise.all(recording)) recorded.dispose();
+      }],
+    ]; // prettier-ignore
+    for (const [waits, passes, work] of works) {
+      for (let call = 0; call < 3; ++call) await work();
+      expect(await counted.count(work)).toMatchObject({
+        createBuffer: 0,
+        createBindGroup: 0,
+        createComputePipelineAsync: 0,
+        beginComputePass: passes,
+        writeBuffer: passes,
+        submit: 1,
+        waits,
+      });
+    }
+    for (const each of [layer, held]) each.dispose();
+  });
+
+  test("after prepare, encode has recorded when it returns; without prepare it records later", async () => {
+    const device = await openTestDevice(nullGpu);
+    const own = await createAttention({ backend: "webgpu", device });
+    const options = { causal: true, returns: { lse: true } } as const;
+    const record = () => {
+      const encoder = device.createCommandEncoder();
+      const recording = [0, 1, 2].map(() => own.encode(encoder, x, x, x, options));
+      expect(counted.soFar("beginComputePass")).toBe(0);
+      return Promise.all(recording);
+    };
+    expect(await counted.count(record)).toMatchObject({ beginComputePass: 3, submit: 0 });
+    own.dispose();
+
+    const other = await openTestDevice(nullGpu);
+    const prepared = await createAttention({ backend: "webgpu", device: other });
+    await prepared.prepare({ numHeads: 2, queryLength: 4, headDim: 8 }, options);
+    const counts = await counted.count(() => {
+      const encoder = other.createCommandEncoder();
+      const recording = [0, 1, 2].map(() => prepared.encode(encoder, x, x, x, options));
+      expect(counted.soFar("beginComputePass")).toBe(3); // before any promise has settled
+      other.queue.submit([encoder.finish()]);
+      return Promise.all(recording);
+    });
+    expect(counts).toMatchObject({ createComputePipelineAsync: 0, beginComputePass: 3, submit: 1 });
+    prepared.dispose();
+    for (const each of [device, other]) each.destroy();
+  });
 });
 
 describeOnGpu("a call that is repeated", () => {

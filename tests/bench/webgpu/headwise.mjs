@@ -46,7 +46,8 @@ const onGpu =
     return {
       async call() {
         dispose();
-        result = await hw.scaledDotProductAttention(...tensors, options);
+        result = await hw.scaledDotProductAttention(...tensors, options); // is submitted
+        await device.queue.onSubmittedWorkDone();
       },
       async rows() {
         const data = await result.output.data();

@@ -22,7 +22,7 @@ const place = (listing: string, name = listing) =>
 test("every listing that is a file is one that a test takes", () => {
   const here = ["page", "service.js", "vite.config.js", "CMakeLists.txt"];
   const forTests = ["causal.test.js", "jest.config.js", "server.js", "bundle.mjs"];
-  const elsewhere = ["webgpu.mjs", "tsconfig.json", "example.ts"];
+  const elsewhere = ["webgpu.mjs", "recorded.mjs", "tsconfig.json", "example.ts"];
   const forFrameworks = ["preact.d.ts", "solid.d.ts", "svelte.d.ts", "vue.d.ts"];
   expect([...listings.keys()].sort()).toEqual([...here, ...forTests, ...elsewhere, ...forFrameworks].sort());
 });

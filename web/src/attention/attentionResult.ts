@@ -104,12 +104,26 @@ export type GpuResultOf<R extends Returns = NoReturns, T extends FloatTensorLike
 > &
   OutputPart<R, [T] extends [GpuFloats] ? T : GpuAttentionResult["output"]>;
 
+/** The output of a call with `location` L, which has no other results. */
+export type OutputAt<L extends "cpu" | "gpu", T extends FloatTensorLike | GpuFloats> = L extends "gpu"
+  ? [T] extends [GpuFloats]
+    ? T
+    : GpuAttentionResult["output"]
+  : OutputOf<T>;
+
 /** The result of a call with `location` L. If TypeScript cannot know L, it is either kind. */
 export type ResultAt<
   L extends "cpu" | "gpu",
   R extends Returns,
   T extends FloatTensorLike | GpuFloats,
 > = L extends "gpu" ? GpuResultOf<R, T> : ResultOf<R, T>;
+
+/** What the commands of a recorded call need. */
+export interface RecordedCommands {
+  /** Gives all memory of the call back, results included. Submit its commands first. */
+  dispose(): void;
+  [Symbol.dispose](): void;
+}
 
 /**
  * A recorded call and its results. Until `dispose()` it holds the memory of the results and everything else that its
@@ -118,8 +132,4 @@ export type ResultAt<
 export type RecordedAttention<
   R extends Returns = NoReturns,
   T extends FloatTensorLike | GpuFloats = FloatTensor,
-> = GpuResultOf<R, T> & {
-  /** Frees all memory of the call, results included. Submit its commands first. */
-  dispose(): void;
-  [Symbol.dispose](): void;
-};
+> = GpuResultOf<R, T> & RecordedCommands;

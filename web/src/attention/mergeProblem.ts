@@ -1,19 +1,21 @@
 import type { CallArguments } from "../call/callArguments.js";
+import { refuseGpu, type LocationOption } from "../call/location.js";
 import { namesOf, readOptions, type NumberList } from "../call/options.js";
 import { outputForm, type OutputForm } from "../call/outputForm.js";
 import { OptionError, ShapeError } from "../errors/errors.js";
 import { describe, isObject } from "../foreign/describe.js";
 import { isArray } from "../foreign/typedArray.js";
+import type { GpuFloats, GpuResult, GpuTensor } from "../tensor/gpuTensor.js";
 import { headsShape, keepRank, LAYOUTS, type Layout } from "../tensor/layout.js";
-import type { CheckedFloats, CheckedTensor, FloatTensor, Tensor, TypedTensor } from "../tensor/tensor.js";
+import type { FloatTensor, PlacedFloats, PlacedTensor, Tensor, TypedTensor } from "../tensor/tensor.js";
 import type { FloatResult, PlacedOutput, ResultTensor } from "./attentionResult.js";
 import { noteOf } from "./mergeNotes.js";
 
 /** Attention over some of the keys: a result of scaledDotProductAttention with `returns: { lse: true }`. */
 export interface AttentionPart {
-  readonly output: FloatTensor;
+  readonly output: FloatTensor | GpuFloats;
   /** `[B, numHeads, Sq]`: the lse of the result. It lacks the axes that the output lacks. */
-  readonly lse: Tensor<"float32">;
+  readonly lse: Tensor<"float32"> | GpuTensor<"float32">;
 }
 
 export interface MergeOptions {
@@ -22,7 +24,7 @@ export interface MergeOptions {
   /** `[numHeads]`: sinks of the merged result. The parts must be computed without sinks. Default: none. */
   readonly sinks?: NumberList;
   /** A tensor of the output's shape, to write the output to. It is then also `result.output`. */
-  readonly into?: FloatTensor;
+  readonly into?: FloatTensor | GpuFloats;
   /** Aborts the call while it waits in the queue. */
   readonly signal?: AbortSignal;
 }
@@ -30,6 +32,12 @@ export interface MergeOptions {
 export interface MergeResult {
   readonly output: FloatResult;
   readonly lse: TypedTensor<"float32">;
+}
+
+/** The result of a call with `location: "gpu"`. With `into` the output is that tensor. */
+export interface GpuMergeResult {
+  readonly output: GpuResult<"float32"> | GpuResult<"float16">;
+  readonly lse: GpuResult<"float32">;
 }
 
 /** The same as an engine gives it: its tensors lie where the call asked. */
@@ -48,14 +56,21 @@ export interface MergeProblem {
     readonly queryLength: number;
     readonly valueDim: number;
   };
-  readonly parts: readonly { readonly output: CheckedFloats; readonly lse: CheckedTensor<"float32"> }[];
+  readonly parts: readonly { readonly output: PlacedFloats; readonly lse: PlacedTensor<"float32"> }[];
   readonly sinks: Float32Array | undefined;
   readonly output: OutputForm;
   readonly lseShape: readonly number[];
+  readonly location: "cpu" | "gpu";
   readonly signal: AbortSignal | undefined;
 }
 
-const OPTION_NAMES = namesOf<MergeOptions>({ layout: true, sinks: true, into: true, signal: true });
+const OPTION_NAMES = namesOf<MergeOptions & LocationOption>({
+  layout: true,
+  sinks: true,
+  location: true,
+  into: true,
+  signal: true,
+});
 
 /**
  * Reads a call of mergeAttention and does all checks.
@@ -67,6 +82,7 @@ export function mergeProblem(call: CallArguments, given: unknown, options: unkno
   const reader = readOptions(call, options, OPTION_NAMES);
   const layout = reader.oneOf("layout", LAYOUTS, "BHSD");
   const parts = readParts(call, given);
+  if (!call.placement.onGpu) refuseGpu(reader);
   const first = parts[0]!;
   parts.forEach((part, n) => checkAlike(operation, `parts[${n}]`, part, first));
 
@@ -87,6 +103,7 @@ export function mergeProblem(call: CallArguments, given: unknown, options: unkno
     sinks: reader.floats("sinks", heads.numHeads, { minusInfinity: true }),
     output: outputForm(reader, first.output.shape, first.output),
     lseShape,
+    location: reader.oneOf("location", ["cpu", "gpu"], "cpu"),
     signal: reader.signal(),
   };
 }
@@ -106,9 +123,9 @@ function readParts(call: CallArguments, given: unknown): MergeProblem["parts"] {
       throw new OptionError(`${operation}: parts[${n}] must be { output, lse }, got ${describe(part)}`, {
         hint: "Ask scaledDotProductAttention for `returns: { lse: true }`.",
       });
-    const output = call.tensor(`parts[${n}].output`, givenOutput, ["float32", "float16"]);
-    const lse = call.tensor(`parts[${n}].lse`, givenLse, ["float32"]);
-    const { hasSinks, emptyRows } = noteOf(call.given(lse.data) ?? lse.data);
+    const output = call.placed(`parts[${n}].output`, givenOutput, ["float32", "float16"]);
+    const lse = call.placed(`parts[${n}].lse`, givenLse, ["float32"]);
+    const { hasSinks, emptyRows } = noteOf(lse.gpu ? (givenLse as object) : (call.given(lse.data) ?? lse.data));
     if (hasSinks)
       throw new OptionError(`${operation}: parts[${n}] was computed with sinks: give them to mergeAttention instead`);
     if (emptyRows !== "zero")

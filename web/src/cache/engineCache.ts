@@ -1,5 +1,6 @@
 import type { PlacedResult } from "../attention/attentionResult.js";
-import type { Eventually } from "../call/context.js";
+import type { Eventually, Recorded } from "../call/context.js";
+import type { Disposing } from "../call/disposable.js";
 import type { Place } from "../tensor/place.js";
 import type { AppendProblem } from "./appendProblem.js";
 import type { AttendProblem } from "./attendProblem.js";
@@ -17,6 +18,11 @@ export interface EngineCache {
   readonly bytes: number;
   append(problem: AppendProblem): Eventually<void>;
   attend(problem: AttendProblem): Eventually<PlacedResult>;
+  /** Both in one call. If it fails, nothing was appended, unless a ring has dropped tokens. */
+  readonly step?: ((append: AppendProblem, attend: AttendProblem) => Eventually<PlacedResult>) | undefined;
+  /** Record into a GPUCommandEncoder. `appended` changes with the recording. */
+  readonly recordAppend?: ((encoder: object, problem: AppendProblem) => Recorded<Disposing>) | undefined;
+  readonly recordAttend?: ((encoder: object, problem: AttendProblem) => Recorded<PlacedResult & Disposing>) | undefined;
   /** @param lengths - For each batch; at most the number of tokens appended. */
   rewind(operation: string, lengths: Int32Array): Eventually<void>;
   fork(operation: string): Eventually<EngineCache>;

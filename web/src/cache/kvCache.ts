@@ -1,11 +1,17 @@
-import type { NoReturns, PlacedResult, ResultAt } from "../attention/attentionResult.js";
+import type {
+  NoReturns,
+  PlacedResult,
+  RecordedAttention,
+  RecordedCommands,
+  ResultAt,
+} from "../attention/attentionResult.js";
 import { noteForMerge } from "../attention/mergeNotes.js";
 import type { Returns } from "../attention/returns.js";
 import type { CallArguments } from "../call/callArguments.js";
-import type { Context } from "../call/context.js";
+import type { Context, Recorded } from "../call/context.js";
 import { Disposing } from "../call/disposable.js";
 import { namesOf, readOptions, type NumberList } from "../call/options.js";
-import { DisposedError, OptionError } from "../errors/errors.js";
+import { DisposedError, OptionError, UnsupportedError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import type { GpuFloats, OnGpu } from "../tensor/gpuTensor.js";
 import { largestOf } from "../tensor/largest.js";
@@ -17,7 +23,7 @@ import { ATTEND_NAMES, attendRequest, type AttendOptions, type AttendProblem } f
 import { content, type CacheContent } from "./cacheContent.js";
 import { heldLength, lengthAfter, type CacheDtype, type Ring } from "./cacheProblem.js";
 import type { EngineCache } from "./engineCache.js";
-import { forgetAppend, lastAppend, noteAppend, withLengthsOf } from "./lastAppend.js";
+import { forgetAppend, lastAppend, noteAppend, withLengthsOf, type Append } from "./lastAppend.js";
 import { readRows, type CacheRows } from "./savedRows.js";
 import { rewindLengths, tokenRange } from "./tokenRange.js";
 
@@ -196,6 +202,7 @@ export class KvCache extends Disposing {
     const request = attendRequest(call, form, query, reader);
     const compute = async () => {
       const problem = request.at(lengthAfter(this.#cache, append.lengths ?? append.numTokens));
+      if (this.#cache.step) return this.#step(append, problem);
       const before = Int32Array.from(this.#cache.appended);
       await this.#append(append);
       try {
@@ -206,6 +213,54 @@ export class KvCache extends Disposing {
       }
     };
     return (await this.#context.run<unknown>(call, compute, request.signal)) as ResultAt<L, R, Into>;
+  }
+
+  /**
+   * Records an append into the caller's GPUCommandEncoder, and does not submit it. `length` and the other properties
+   * change when the commands are recorded: calls that are recorded or made afterwards see the new tokens. So submit the
+   * encoder before any other call uses the cache, and discard neither.
+   *
+   * When the commands are recorded, and which errors the promise has: as for `encode` of the instance.
+   *
+   * @param key - As for `append`. Tensors in JavaScript are copied at once.
+   * @returns An object whose `dispose()` gives the memory of the commands back. Submit before.
+   * @throws UnsupportedError if the cache does not lie on the GPU, and the errors of `append`.
+   */
+  async encodeAppend(
+    commandEncoder: object,
+    key: FloatTensorLike | GpuFloats,
+    value: FloatTensorLike | GpuFloats,
+    options: AppendOptions = {},
+  ): Promise<RecordedCommands> {
+    const call = this.#arguments("cache.encodeAppend", this.#cache.onGpu);
+    this.#assertRecords(call.operation);
+    const problem = appendProblem(call, this.#cache.form, key, value, readOptions(call, options, APPEND_NAMES));
+    return this.#context.record(call, () => this.#recordAppend(commandEncoder, problem), problem.signal);
+  }
+
+  /**
+   * Records an attend into the caller's GPUCommandEncoder, and does not submit it. It sees all tokens whose append was
+   * made or recorded before. The results are valid after the caller has submitted.
+   *
+   * When the commands are recorded, which errors the promise has, and how long the commands need memory: as for `encode`
+   * of the instance.
+   *
+   * @throws UnsupportedError if the cache does not lie on the GPU, and the errors of `attend`.
+   */
+  async encodeAttend<const R extends Returns = NoReturns, Into extends FloatTensor | GpuFloats = FloatTensor>(
+    commandEncoder: object,
+    query: FloatTensorLike | GpuFloats,
+    options: CallOptions<R, Into> & { readonly location?: "gpu" } = {},
+  ): Promise<RecordedAttention<R, Into>> {
+    const { form, onGpu } = this.#cache;
+    const call = this.#arguments("cache.encodeAttend", onGpu);
+    this.#assertRecords(call.operation);
+    const request = attendRequest(call, form, query, readOptions(call, options, ATTEND_NAMES));
+    const record = () => {
+      const problem = this.#after(lastAppend(this.#cache), request.at(this.length));
+      return this.#cache.recordAttend!(commandEncoder, problem);
+    };
+    return (await this.#context.record<unknown>(call, record, request.signal)) as RecordedAttention<R, Into>;
   }
 
   /**
@@ -299,12 +354,50 @@ export class KvCache extends Disposing {
   }
 
   async #attend(problem: AttendProblem): Promise<PlacedResult> {
-    const { queryLength } = problem.shape;
-    const { rotary } = this.#cache.form;
-    const settings = withLengthsOf(lastAppend(this.#cache), problem.settings, queryLength, rotary);
-    const result = await this.#cache.attend({ ...problem, settings });
-    noteForMerge(result, settings);
+    const afterAppend = this.#after(lastAppend(this.#cache), problem);
+    const result = await this.#cache.attend(afterAppend);
+    noteForMerge(result, afterAppend.settings);
     return result;
+  }
+
+  async #step(append: AppendProblem, attend: AttendProblem): Promise<PlacedResult> {
+    const afterAppend = this.#after(append, attend);
+    const result = await this.#cache.step!(append, afterAppend);
+    noteAppend(this.#cache, append);
+    noteForMerge(result, afterAppend.settings);
+    return result;
+  }
+
+  /** A call of attend after this append. */
+  #after(append: Append | undefined, problem: AttendProblem): AttendProblem {
+    const { queryLength } = problem.shape;
+    return { ...problem, settings: withLengthsOf(append, problem.settings, queryLength, this.#cache.form.rotary) };
+  }
+
+  #recordAppend(encoder: object, problem: AppendProblem): Recorded<Disposing> {
+    const { appended } = this.#cache;
+    const note = () => {
+      if (this.#cache.appended !== appended) noteAppend(this.#cache, problem);
+    };
+    const { atOnce, results } = this.#cache.recordAppend!(encoder, problem);
+    note();
+    return {
+      atOnce,
+      results: results.then((recorded) => {
+        if (!atOnce) note();
+        return recorded;
+      }),
+    };
+  }
+
+  #assertRecords(operation: string): void {
+    if (!this.#cache.recordAppend)
+      throw new UnsupportedError(
+        `${operation}: the cache lies in the memory of WebAssembly, which records no GPU commands`,
+        {
+          hint: 'An instance with backend "webgpu" makes caches on the GPU.',
+        },
+      );
   }
 
   /** Removes the tokens that a failed call has appended. A ring that has dropped tokens for them stays as it is. */

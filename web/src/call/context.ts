@@ -16,10 +16,26 @@ export interface Context {
   /** Records a call: before it returns if no call is pending and nothing has to be compiled, otherwise in its turn. */
   record<T>(call: CallArguments, record: () => Recorded<T>, signal?: AbortSignal): Promise<T>;
   /**
+   * Records a call into the caller's GPUCommandEncoder: before it returns if no call is pending and nothing has to be
+   * compiled. Then the call does not wait in the queue.
+   */
+  record<T>(call: CallArguments, work: () => Recorded<T>, signal?: AbortSignal): Promise<T>;
+  /**
    * Frees something after the calls made so far have run. Does nothing if the instance was disposed: that freed
    * everything.
    */
   release(operation: string, work: () => Eventually<void>): void;
+}
+
+/** A call that is recorded into the caller's encoder. */
+export interface Recorded<T> {
+  /** Whether the commands are in the encoder already. If not, something had to be compiled or opened first. */
+  readonly atOnce: boolean;
+  /**
+   * The results; they are valid when the caller has submitted. It waits only for what is new to the device. Other errors
+   * surface where a result is read.
+   */
+  readonly results: Promise<T>;
 }
 
 /** A value or a promise of one. The wasm engine answers at once, others later. */

@@ -1,6 +1,12 @@
 import { UnsupportedError } from "../errors/errors.js";
 import type { OptionReader } from "./options.js";
 
+/** An option of calls whose results may stay on the GPU. */
+export interface LocationOption<L extends "cpu" | "gpu" = "cpu" | "gpu"> {
+  /** Where the results are. `"gpu"` needs the WebGPU backend. Default `"cpu"`. */
+  readonly location?: L;
+}
+
 /** Refuses `location: "gpu"`. Called if the engine has no GPU, or if the call's results always come to the CPU. */
 export function refuseGpu(options: OptionReader, why = "needs the WebGPU backend, this is wasm"): void {
   if (options.oneOf("location", ["cpu", "gpu"], "cpu") === "gpu")

@@ -13,8 +13,6 @@ import type { BufferTensor, CheckedTensor, Dtype, TensorData, TypedTensor } from
 import type { EngineTensor } from "./engineTensor.js";
 import type { KernelTime, LiveReport, Report } from "./report.js";
 
-export type { Recorded } from "../call/context.js";
-
 /** What an engine may ask of its instance. */
 export interface Owner {
   /** Runs `work` when the calls that were made so far have run: at once if none is pending. */
@@ -52,6 +50,8 @@ export interface Engine {
   prepare?(problem: AttentionProblem): Eventually<void>;
   /** Records a call into a GPUCommandEncoder; only engines with a GPU can. */
   record?(encoder: object, problem: AttentionProblem): Recorded<PlacedResult>;
+  /** Waits until the GPU has computed everything. Throws the error of a call that nobody has seen. */
+  finish?(operation: string): Eventually<void>;
   /** The GPUDevice of an engine with a GPU, once it is open. */
   readonly device?: object | undefined;
   /** Copies a tensor to the GPU; only engines with a GPU can. */

@@ -16,6 +16,7 @@ export interface GpuEngine extends Engine {
   readonly device: object;
   prepare: NonNullable<Engine["prepare"]>;
   record: NonNullable<Engine["record"]>;
+  finish: NonNullable<Engine["finish"]>;
   upload: NonNullable<Engine["upload"]>;
   download: NonNullable<Engine["download"]>;
   readonly adapter: AdapterReport;

@@ -6,8 +6,10 @@ export type {
   GpuAttentionResult,
   GpuResultOf,
   NoReturns,
+  OutputAt,
   OutputOf,
   RecordedAttention,
+  RecordedCommands,
   ResultAt,
   ResultOf,
 } from "../attention/attentionResult.js";
@@ -19,7 +21,7 @@ export {
   type TokenFlags,
   type TokenizerMask,
 } from "../attention/masks.js";
-export type { AttentionPart, MergeOptions, MergeResult } from "../attention/mergeProblem.js";
+export type { AttentionPart, GpuMergeResult, MergeOptions, MergeResult } from "../attention/mergeProblem.js";
 export type { AveragedSlice, Returns, ScoreStage, Slice } from "../attention/returns.js";
 export type { AppendOptions } from "../cache/appendProblem.js";
 export type { AttendOptions } from "../cache/attendProblem.js";

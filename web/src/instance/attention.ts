@@ -4,9 +4,15 @@ import {
   type AttentionOptions,
   type AttentionProblem,
 } from "../attention/attentionProblem.js";
-import type { NoReturns, OutputOf, RecordedAttention, ResultAt } from "../attention/attentionResult.js";
+import type { NoReturns, OutputAt, RecordedAttention, ResultAt } from "../attention/attentionResult.js";
 import { noteForMerge } from "../attention/mergeNotes.js";
-import { mergeProblem, type AttentionPart, type MergeOptions, type MergeResult } from "../attention/mergeProblem.js";
+import {
+  mergeProblem,
+  type AttentionPart,
+  type GpuMergeResult,
+  type MergeOptions,
+  type MergeResult,
+} from "../attention/mergeProblem.js";
 import type { Returns } from "../attention/returns.js";
 import { cacheProblem, type CacheProblem, type KvCacheOptions } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
@@ -14,11 +20,12 @@ import { KvCache } from "../cache/kvCache.js";
 import { Pace } from "../calibration/pace.js";
 import { attentionWork } from "../calibration/work.js";
 import { CallArguments } from "../call/callArguments.js";
-import type { Context, Eventually } from "../call/context.js";
+import type { Context, Eventually, Recorded } from "../call/context.js";
 import { Disposing } from "../call/disposable.js";
+import type { LocationOption } from "../call/location.js";
 import { argument, readOptions } from "../call/options.js";
 import { Queue } from "../call/queue.js";
-import type { Engine, Opened, Recorded } from "../engine/engine.js";
+import type { Engine, Opened } from "../engine/engine.js";
 import type { EngineTensor } from "../engine/engineTensor.js";
 import type { KernelTime, Report } from "../engine/report.js";
 import { DisposedError, OptionError, UnsupportedError } from "../errors/errors.js";
@@ -161,10 +168,14 @@ export class Attention extends Disposing {
    * @throws ShapeError if the shapes of the parts differ.
    * @throws OptionError if a part was computed with sinks or with another `emptyRows`.
    */
-  async mergeAttention(parts: readonly AttentionPart[], options: MergeOptions = {}): Promise<MergeResult> {
-    const call = this.#arguments("mergeAttention");
+  async mergeAttention<const L extends "cpu" | "gpu" = "cpu">(
+    parts: readonly AttentionPart[],
+    options: MergeOptions & LocationOption<L> = {},
+  ): Promise<L extends "gpu" ? GpuMergeResult : MergeResult> {
+    const call = this.#arguments("mergeAttention", this.#engine.onGpu);
     const problem = mergeProblem(call, parts, options);
-    return (await this.#run<unknown>(call, () => this.#engine.merge(problem), problem.signal)) as MergeResult;
+    const merged = await this.#run<unknown>(call, () => this.#engine.merge(problem), problem.signal);
+    return merged as L extends "gpu" ? GpuMergeResult : MergeResult;
   }
 
   /**
@@ -176,13 +187,17 @@ export class Attention extends Disposing {
    * @returns A tensor with the shape and dtype of x.
    * @throws ShapeError, OptionError or UnsupportedError before it computes; OutOfMemoryError; DisposedError.
    */
-  async rotaryEmbedding<X extends FloatTensorLike, Into extends FloatTensorLike = X>(
-    x: X,
-    options: RotaryOptions & { readonly into?: Into } = {},
-  ): Promise<OutputOf<Into>> {
-    const call = this.#arguments("rotaryEmbedding");
+  async rotaryEmbedding<
+    X extends FloatTensorLike = FloatTensor,
+    Into extends FloatTensorLike | GpuFloats = X,
+    const L extends "cpu" | "gpu" = "cpu",
+  >(
+    x: X | GpuFloats,
+    options: Omit<RotaryOptions, "into"> & LocationOption<L> & { readonly into?: Into } = {},
+  ): Promise<OutputAt<L, Into>> {
+    const call = this.#arguments("rotaryEmbedding", this.#engine.onGpu);
     const problem = rotaryProblem(call, x, options);
-    return (await this.#run(call, () => this.#engine.rotary(problem), problem.signal)) as OutputOf<Into>;
+    return (await this.#run<unknown>(call, () => this.#engine.rotary(problem), problem.signal)) as OutputAt<L, Into>;
   }
 
   /**
@@ -258,7 +273,7 @@ export class Attention extends Disposing {
   }
 
   /**
-   * What a call of scaledDotProductAttention with float32 inputs of this shape would cost, before it is made: bytes of
+   * What a call of scaledDotProductAttention with inputs of this shape would cost, before it is made: bytes of
    * memory by purpose, the predicted time on each engine, the engine that would compute it now and why, and the longest
    * sequence that fits. Nothing is computed or allocated, so the shape may be larger than any memory.
    *
@@ -267,13 +282,26 @@ export class Attention extends Disposing {
   plan(shape: WarmupShape, options: AttentionOptions = {}): CallPlan {
     this.#assertAlive("plan");
     const call = new OutlineArguments("plan", this.#placement(this.#engine.onGpu));
-    const problem = warmupProblem(call, shape, options, (_, extents) => new Outline(extents, "float32"));
+    const problem = warmupProblem(call, shape, options, (_, extents, dtype) => new Outline(extents, dtype));
     const { report } = this;
     const { engines, state } = report.calibration;
     const isOff = state === "off";
     const speeds = isOff ? { [report.backend]: this.#pace.speed } : engines;
     const places = isOff && problem.location === "cpu" ? [report.backend] : this.#engine.places;
     return planCall(problem, { report, places, speeds });
+  }
+
+  /**
+   * Compiles everything that a call of this shape needs, for `encode`: afterwards `encode` records before it returns. It
+   * computes nothing. On WebAssembly there is nothing to compile. With backend `"auto"` give `location: "gpu"`.
+   *
+   * @param shape - As for `warmup`.
+   * @throws The errors of `scaledDotProductAttention`.
+   */
+  async prepare(shape: WarmupShape, options: AttentionOptions = {}): Promise<void> {
+    const call = this.#arguments("prepare", this.#engine.onGpu);
+    const problem = warmupProblem(call, shape, options);
+    await this.#run(call, () => this.#engine.prepare?.(problem), problem.signal);
   }
 
   /**
@@ -323,11 +351,15 @@ export class Attention extends Disposing {
 
   /**
    * Records a call of scaledDotProductAttention into the caller's GPUCommandEncoder, and does not submit it. The
-   * results are valid after the caller has submitted. Kernels that are not compiled yet are compiled first; call
-   * `warmup` with `location: "gpu"` before, to avoid that wait.
+   * results are valid after the caller has submitted.
    *
-   * The commands need memory in addition to the results. It is given back when all results are disposed, when the
-   * returned object is disposed, or when the instance is disposed. Submit before that.
+   * If no other call of the instance is pending and the kernels are compiled (`prepare` compiles them), the commands are
+   * recorded before `encode` returns its promise. The promise then waits only for what is new to the device: the
+   * encoder, a buffer, new memory. If it rejects, discard the encoder. Other errors of the call surface where a result
+   * is read, or at the next call.
+   *
+   * The commands need memory in addition to the results. It is used again when all results are disposed or when the
+   * returned object is disposed, and it is freed when the instance is disposed. Submit before that.
    *
    * @throws UnsupportedError if the instance has no WebGPU, and the errors of `scaledDotProductAttention`.
    */
@@ -436,6 +468,7 @@ export class Attention extends Disposing {
    */
   async #record<T>(call: CallArguments, record: () => Recorded<T>, signal?: AbortSignal): Promise<T> {
     if (!this.#queue.isIdle || signal?.aborted) return this.#run(call, () => record().results, signal);
+    call.assertIntact();
     const { atOnce, results } = record();
     return atOnce ? results : this.#run(call, () => results);
   }

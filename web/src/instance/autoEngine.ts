@@ -4,8 +4,8 @@ import type { MergeProblem, PlacedMerge } from "../attention/mergeProblem.js";
 import type { CacheForm, CacheProblem } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
 import type { Candidate } from "../calibration/calibrator.js";
-import type { Eventually } from "../call/context.js";
-import type { Engine, Owner, Recorded } from "../engine/engine.js";
+import type { Eventually, Recorded } from "../call/context.js";
+import type { Engine, Owner } from "../engine/engine.js";
 import type { EngineTensor } from "../engine/engineTensor.js";
 import type { GpuEngine } from "../engine/gpuModule.js";
 import type { KernelTime, LiveReport } from "../engine/report.js";
@@ -89,6 +89,10 @@ export class AutoEngine implements Engine {
   async prepare(problem: AttentionProblem): Promise<void> {
     if (!touchesGpu(problem)) return;
     await this.#engines.direct(problem.operation, (gpu) => gpu.prepare(problem));
+  }
+
+  async finish(operation: string): Promise<void> {
+    await this.#engines.openGpu?.finish(operation);
   }
 
   record(encoder: object, problem: AttentionProblem): Recorded<PlacedResult> {

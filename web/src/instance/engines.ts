@@ -1,7 +1,7 @@
 import { Calibrator, type Candidate } from "../calibration/calibrator.js";
 import type { CalibrationHost } from "../calibration/host.js";
-import type { Eventually } from "../call/context.js";
-import type { Engine, Recorded } from "../engine/engine.js";
+import type { Eventually, Recorded } from "../call/context.js";
+import type { Engine } from "../engine/engine.js";
 import type { GpuEngine } from "../engine/gpuModule.js";
 import type { EngineName, LiveReport } from "../engine/report.js";
 import { NO_CALIBRATION } from "../engine/report.js";

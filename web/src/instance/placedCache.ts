@@ -6,7 +6,7 @@ import type { EngineCache } from "../cache/engineCache.js";
 import type { Candidate } from "../calibration/calibrator.js";
 import { moveWork } from "../calibration/work.js";
 import { Residence } from "../calibration/residence.js";
-import type { Eventually } from "../call/context.js";
+import type { Eventually, Recorded } from "../call/context.js";
 import type { Place, PlaceChoice } from "../tensor/place.js";
 import { attendCandidate } from "./candidates.js";
 import type { Engines } from "./engines.js";
@@ -76,6 +76,48 @@ export class PlacedCache implements EngineCache {
     const attend = () => this.#timed(operation, candidate, () => this.#cache.attend(problem));
     if (this.#pays(candidate)) return this.#triedMove(operation).then(() => this.#rescued(operation, attend));
     return this.#rescued(operation, attend);
+  }
+
+  /** Both in one call, for a cache on the GPU that stays there. */
+  get step(): EngineCache["step"] {
+    const { step } = this.#cache;
+    if (!step) return undefined;
+    return (append, attend) => {
+      const { operation } = attend;
+      const both = () => step(append, attend);
+      const { calibrator } = this.#engines;
+      if (!calibrator || touchesGpu(append) || touchesGpu(attend)) return this.#here(operation, both);
+      const candidate = attendCandidate(attend, this.#problem, this.form);
+      return this.#rescued(operation, () => this.#timed(operation, candidate, both), () => this.#apart(append, attend)); // prettier-ignore
+    };
+  }
+
+  /** Both one after another. If the second fails, nothing was appended. */
+  async #apart(append: AppendProblem, attend: AttendProblem): Promise<PlacedResult> {
+    const before = Int32Array.from(this.appended);
+    await this.#cache.append(append);
+    try {
+      return await this.#cache.attend(attend);
+    } catch (error) {
+      await this.#cache.rewind(attend.operation, before);
+      throw error;
+    }
+  }
+
+  /** Record calls, for a cache that lies on the GPU or may move there. */
+  get recordAppend(): EngineCache["recordAppend"] {
+    if (!this.onGpu) return undefined;
+    return (encoder, problem) => this.#recorded(problem.operation, () => this.#cache.recordAppend!(encoder, problem));
+  }
+
+  get recordAttend(): EngineCache["recordAttend"] {
+    if (!this.onGpu) return undefined;
+    return (encoder, problem) => this.#recorded(problem.operation, () => this.#cache.recordAttend!(encoder, problem));
+  }
+
+  #recorded<T>(operation: string, record: () => Recorded<T>): Recorded<T> {
+    if (this.placement === "webgpu") return this.#engines.recorded(operation, record);
+    return { atOnce: false, results: this.moveTo("webgpu", operation).then(() => record().results) };
   }
 
   rewind(operation: string, lengths: Int32Array): Eventually<void> {
@@ -153,8 +195,8 @@ export class PlacedCache implements EngineCache {
     return this.#engines.gpu(operation).then((gpu) => this.#engines.timedOnGpu(gpu, candidate, work));
   }
 
-  /** Runs work. If the GPU fails and the content can still be read, the cache moves to wasm, which does the work. */
-  #rescued<T>(operation: string, work: () => Eventually<T>): Eventually<T> {
+  /** Runs work. If the GPU fails and the content can still be read, the cache moves to wasm, which does the work `again`. */
+  #rescued<T>(operation: string, work: () => Eventually<T>, again = work): Eventually<T> {
     if (this.placement === "wasm" || !this.movable || !this.#engines.calibrator) return work();
     return Promise.resolve(work()).catch(async (error: unknown) => {
       const kind = `cache in ${operation}`;
@@ -162,7 +204,7 @@ export class PlacedCache implements EngineCache {
       await this.moveTo("wasm", operation).catch(() => {
         throw error;
       });
-      return work();
+      return again();
     });
   }
 

@@ -2,8 +2,8 @@ import { attentionProblem, OPTION_NAMES, type AttentionProblem } from "../attent
 import type { CallArguments } from "../call/callArguments.js";
 import { namesOf, readOptions } from "../call/options.js";
 import type { Engine } from "../engine/engine.js";
-import type { GpuResult } from "../tensor/gpuTensor.js";
 import { LAYOUTS, packsHeads, shapeOf, type Layout } from "../tensor/layout.js";
+import { FLOATS } from "../tensor/tensor.js";
 import { zeros } from "../tensor/zeros.js";
 
 /** Sizes of the calls that will follow. */
@@ -22,6 +22,8 @@ export interface WarmupShape {
   readonly headDim: number;
   /** Width of one head of values. Default headDim. */
   readonly valueDim?: number;
+  /** The dtype of query, key and value. Default `"float32"`. */
+  readonly dtype?: "float32" | "float16";
 }
 
 const NAMES = namesOf<WarmupShape>({
@@ -32,17 +34,18 @@ const NAMES = namesOf<WarmupShape>({
   keyLength: true,
   headDim: true,
   valueDim: true,
+  dtype: true,
 });
 
 /** Makes an input of this shape. */
-type MakeInput = (argument: string, shape: readonly number[]) => unknown;
+type MakeInput = (argument: string, shape: readonly number[], dtype: "float32" | "float16") => unknown;
 
 /** Reads and checks a call of warmup, which is a call of attention with zeros. `make` makes other inputs than zeros. */
 export function warmupProblem(
   call: CallArguments,
   shape: unknown,
   given: unknown,
-  make: MakeInput = (argument, extents) => zeros(call.operation, argument, extents),
+  make: MakeInput = (argument, extents, dtype) => zeros(call.operation, argument, extents, dtype),
 ): AttentionProblem {
   const options = readOptions(call, given, OPTION_NAMES);
   const layout = options.oneOf("layout", LAYOUTS, "BHSD");
@@ -57,7 +60,8 @@ export async function runWarmup(engine: Engine, problem: AttentionProblem): Prom
   if (problem.location !== "gpu") return;
   const { topK, ...others } = result;
   for (const tensor of [...Object.values(others), ...Object.values(topK ?? {})])
-    if (tensor !== problem.output.into?.tensor) (tensor as unknown as GpuResult).dispose();
+    if (tensor !== problem.output.into?.tensor && "dispose" in tensor) tensor.dispose();
+  await engine.finish?.(problem.operation);
 }
 
 /** Tensors of zeros with these sizes, in this layout. */
@@ -70,8 +74,11 @@ function warmupInputs(call: CallArguments, given: unknown, layout: Layout, kvLay
   const keyLength = shape.integer("keyLength", { min: 1 }) ?? queryLength;
   const headDim = shape.requiredInteger("headDim", { min: 1 });
   const valueDim = shape.integer("valueDim", { min: 1 }) ?? headDim;
-  const tensor = (argument: string, order: Layout, heads: number, length: number, dim: number) =>
-    make(argument, shapeOf(order, order.length, { batchSize, numHeads: heads, length, headDim: dim }));
+  const dtype = shape.oneOf("dtype", FLOATS, "float32");
+  const tensor = (argument: string, order: Layout, heads: number, length: number, dim: number) => {
+    const extents = shapeOf(order, order.length, { batchSize, numHeads: heads, length, headDim: dim });
+    return make(argument, extents, dtype);
+  };
   return {
     query: tensor("query", layout, numHeads, queryLength, headDim),
     key: tensor("key", kvLayout, numKvHeads, keyLength, headDim),

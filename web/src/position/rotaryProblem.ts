@@ -1,8 +1,10 @@
 import type { CallArguments } from "../call/callArguments.js";
+import { refuseGpu, type LocationOption } from "../call/location.js";
 import { isList, namesOf, readOptions, type NumberList, type OptionReader } from "../call/options.js";
 import { outputForm, type OutputForm } from "../call/outputForm.js";
 import { OptionError, ShapeError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
+import type { GpuFloats } from "../tensor/gpuTensor.js";
 import { fromHalf } from "../tensor/half.js";
 import { axisName, headsShape, LAYOUTS, type HeadsShape, type Layout } from "../tensor/layout.js";
 import {
@@ -10,6 +12,7 @@ import {
   type CheckedFloats,
   type FloatTensor,
   type FloatTensorLike,
+  type PlacedFloats,
   type TensorLike,
 } from "../tensor/tensor.js";
 import { ANGLE_NAMES, readAngles, type CheckedAngles, type RotaryAngles } from "./rotaryAngles.js";
@@ -35,7 +38,7 @@ export interface RotaryOptions extends RotaryAngles {
   readonly cos?: FloatTensorLike;
   readonly sin?: FloatTensorLike;
   /** A tensor of x's shape, to write the result to. */
-  readonly into?: FloatTensor;
+  readonly into?: FloatTensor | GpuFloats;
   /** Aborts the call while it waits in the queue. */
   readonly signal?: AbortSignal;
 }
@@ -45,23 +48,25 @@ export interface RotaryProblem {
   readonly operation: string;
   readonly layout: Layout;
   readonly heads: HeadsShape;
-  readonly x: CheckedFloats;
+  readonly x: PlacedFloats;
   readonly angles: CheckedAngles;
   /** `[B, S]`. */
   readonly positions: Float64Array;
   readonly tables: { readonly cos: Float32Array; readonly sin: Float32Array; readonly rows: number } | undefined;
   readonly output: OutputForm;
+  readonly location: "cpu" | "gpu";
   readonly signal: AbortSignal | undefined;
 }
 
 const OPTION_NAMES = [
   ...ANGLE_NAMES,
-  ...namesOf<Omit<RotaryOptions, keyof RotaryAngles>>({
+  ...namesOf<Omit<RotaryOptions, keyof RotaryAngles> & LocationOption>({
     layout: true,
     numHeads: true,
     positions: true,
     cos: true,
     sin: true,
+    location: true,
     into: true,
     signal: true,
   }),
@@ -71,7 +76,8 @@ const OPTION_NAMES = [
 export function rotaryProblem(call: CallArguments, given: unknown, givenOptions: unknown): RotaryProblem {
   const { operation } = call;
   const options = readOptions(call, givenOptions, OPTION_NAMES);
-  const x = call.tensor("x", given, ["float32", "float16"]);
+  const x = call.placed("x", given, FLOATS);
+  if (!call.placement.onGpu) refuseGpu(options);
   const layout = options.oneOf("layout", LAYOUTS, "BHSD");
   const heads = headsShape(operation, "x", x.shape, layout, options.integer("numHeads", { min: 1 }), "numHeads");
   if (!options.has("rotaryDim") && heads.headDim % 2 !== 0)
@@ -92,6 +98,7 @@ export function rotaryProblem(call: CallArguments, given: unknown, givenOptions:
     positions,
     tables,
     output: outputForm(options, x.shape, x),
+    location: options.oneOf("location", ["cpu", "gpu"], "cpu"),
     signal: options.signal(),
   };
 }

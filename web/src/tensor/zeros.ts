@@ -1,6 +1,6 @@
 import { OutOfMemoryError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
-import { elementCount, type TypedTensor } from "./tensor.js";
+import { ARRAYS, BYTES, elementCount, type FloatTensor, type TypedTensor } from "./tensor.js";
 
 /** The largest memory that WebAssembly can address. No engine reads a larger array. */
 const MOST_BYTES = 2 ** 32;
@@ -11,13 +11,25 @@ const MOST_BYTES = 2 ** 32;
  * @throws ShapeError if the number of elements is too large to count.
  * @throws OutOfMemoryError if the tensor does not fit an engine or JavaScript's memory.
  */
-export function zeros(operation: string, argument: string, shape: readonly number[]): TypedTensor<"float32"> {
+export function zeros(operation: string, argument: string, shape: readonly number[]): TypedTensor<"float32">;
+export function zeros(
+  operation: string,
+  argument: string,
+  shape: readonly number[],
+  dtype: "float32" | "float16",
+): FloatTensor;
+export function zeros(
+  operation: string,
+  argument: string,
+  shape: readonly number[],
+  dtype: "float32" | "float16" = "float32",
+): FloatTensor {
   const length = elementCount(operation, argument, shape);
-  const bytes = length * Float32Array.BYTES_PER_ELEMENT;
+  const bytes = length * BYTES[dtype];
   const needs = `${operation}: ${argument} ${describe(shape)} needs ${bytes} bytes`;
   if (bytes > MOST_BYTES) throw new OutOfMemoryError(`${needs}, and no engine has more than ${MOST_BYTES}`);
   try {
-    return { data: new Float32Array(length), shape, dtype: "float32" };
+    return { data: new ARRAYS[dtype](length), shape, dtype };
   } catch (cause) {
     throw new OutOfMemoryError(`${needs}, which the memory of JavaScript does not have`, { cause });
   }

@@ -13,7 +13,7 @@ import { FEATURE, NO_PARAMS, type Params } from "./params.js";
 import { planAttention, ROW_SECTIONS, type AttendPlan, type AttentionPlan, type InspectPlan } from "./plan.js";
 import { factsOf, type AttentionFacts } from "./facts.js";
 import { divideUp } from "./limits.js";
-import { keepOnGpu } from "./result.js";
+import { hand } from "./result.js";
 import { resolveSequences, SEQUENCE_WORDS, sequenceWords, type Sequence } from "./sequences.js";
 import { broadcastStrides, stridesOf, type Strides } from "./strides.js";
 
@@ -130,21 +130,15 @@ function outputLength({ batchSize, numHeads, queryLength, valueDim }: AttentionS
   return batchSize * numHeads * queryLength * valueDim;
 }
 
-/** Gives a result [B, H, …] to the caller: read back, or on the GPU in a buffer of its own. */
-function hand<D extends "float32" | "int32">(
+/** Gives a result [B, H, …] to the caller. */
+function handInRank<D extends "float32" | "int32">(
   call: Call,
   { location, keepRank }: AttentionProblem,
   span: Span,
   full: readonly number[],
   dtype: D,
 ): Deliver<ResultTensor<D>> {
-  const shape = keepRank(full);
-  if (location === "gpu") {
-    const kept = keepOnGpu(call, span, shape, dtype);
-    return () => kept;
-  }
-  const read = call.read(span);
-  return (result) => ({ data: asArray(dtype, read(result)), shape, dtype });
+  return hand(call, span, keepRank(full), dtype, location);
 }
 
 function placeArrays(
@@ -324,10 +318,10 @@ function rowResults(
   const full = [shape.batchSize, shape.numHeads, shape.queryLength];
   const section = (name: RowResult) => {
     const span = rowSection(arrays, SECTION[name], shape);
-    if (location === "cpu") return hand(call, problem, span, full, "float32");
+    if (location === "cpu") return handInRank(call, problem, span, full, "float32");
     const own = call.resultRoom(span.bytes, location);
     call.copyOut(span, own);
-    return hand(call, problem, own, full, "float32");
+    return handInRank(call, problem, own, full, "float32");
   };
   return { ...(wanted.lse && { lse: section("lse") }), ...(wanted.entropy && { entropy: section("entropy") }) };
 }
@@ -383,7 +377,7 @@ function dense(
   const bytes = 4 * full.reduce((product, extent) => product * extent, 1);
   const target = call.resultRoom(bytes, problem.location);
   inspect(call, problem, arrays, plan, target, 0, plan.queries);
-  return hand(call, problem, { ...target, bytes }, full, "float32");
+  return handInRank(call, problem, { ...target, bytes }, full, "float32");
 }
 
 /** Writes [B, heads, count, Skv] for `count` of the chosen queries, beginning with number `first`. */
@@ -442,8 +436,8 @@ function topK(call: Call, problem: AttentionProblem, arrays: Arrays, plan: Inspe
     call.dispatch(kernel, workgroups, { 0: call.params(params, workgroups), 7: values, 8: indices, 9: ranked });
   }
   const collect = {
-    values: hand(call, problem, { ...values, bytes }, full, "float32"),
-    indices: hand(call, problem, { ...indices, bytes }, full, "int32"),
+    values: handInRank(call, problem, { ...values, bytes }, full, "float32"),
+    indices: handInRank(call, problem, { ...indices, bytes }, full, "int32"),
   };
   return (result) => ({ values: collect.values(result), indices: collect.indices(result) });
 }

@@ -83,7 +83,22 @@ export class GpuCache {
     return this.#held.store.bytes;
   }
 
-  append(call: Call, { numTokens, layout, lengths, key, value }: AppendProblem): Deliver<void> {
+  append(call: Call, problem: AppendProblem): Deliver<void> {
+    const grown = this.#appended(call, problem);
+    return () => grown.commit();
+  }
+
+  /** Appends, and attends to the cache as it is then. */
+  step(call: Call, append: AppendProblem, attend: AttendProblem): Deliver<PlacedResult> {
+    const grown = this.#appended(call, append);
+    const deliver = this.attend(call, attend, grown);
+    return (mapped) => {
+      grown.commit();
+      return deliver(mapped);
+    };
+  }
+
+  #appended(call: Call, { numTokens, layout, lengths, key, value }: AppendProblem): Growth {
     const { batchSize, numKvHeads, headDim, valueDim } = this.form;
     const rows = (tensor: PlacedFloats, width: number): Rows => ({
       span: call.place(tensor),
@@ -91,13 +106,12 @@ export class GpuCache {
       strides: stridesOf(layout, numKvHeads, numTokens, width),
     });
     const keys = rows(key, headDim);
-    const grown = this.grow(call, numTokens, lengths, {
+    return this.grow(call, numTokens, lengths, {
       key: this.#problem.rotary
         ? this.#packedAndTurned(call, keys, [batchSize, numKvHeads, numTokens], this.#ends())
         : keys,
       value: rows(value, valueDim),
     });
-    return () => grown.commit();
   }
 
   /** Lists the kernels that append the leading lengths[b] of `numTokens` rows. The keys are already turned. */
@@ -124,15 +138,15 @@ export class GpuCache {
     return { ...after, commit };
   }
 
-  attend(call: Call, problem: AttendProblem): Deliver<PlacedResult> {
+  attend(call: Call, problem: AttendProblem, held = this.#held): Deliver<PlacedResult> {
     const { layout, query, shape } = problem;
     this.#assertHere(call);
-    const sequences = this.sequences(problem);
+    const sequences = this.sequences(problem, held);
     const { batchSize, numHeads, queryLength, headDim } = shape;
     const turns = this.#problem.rotary !== undefined;
     const inPlace: InPlace = {
       ...(turns && { query: stridesOf("BHSD", numHeads, queryLength, padded(headDim)) }),
-      cached: this.cached(),
+      cached: this.cached(held),
     };
     const rows = () => {
       const strides = stridesOf(layout, numHeads, queryLength, headDim);
@@ -144,7 +158,7 @@ export class GpuCache {
       ...problem,
       kvLayout: layout, // keys lie in the cache
       query: turns ? insideTensor("query", rows()) : query,
-      ...this.keysAndValues(),
+      ...this.keysAndValues(held),
       ragged: undefined,
       signal: undefined,
     };

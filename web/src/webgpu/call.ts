@@ -278,8 +278,9 @@ export class Call {
     return this.#readback.map();
   }
 
-  /** Throws if an earlier call has failed that wrote one of the inputs. */
-  assertInputs(): void {
+  /** Waits for the earlier calls that wrote the inputs. Throws if one of them has failed. */
+  async checkInputs(): Promise<void> {
+    await Promise.all(this.#origins.map(({ known }) => known));
     this.core.faults.assertSucceeded(this.#origins);
   }
 

@@ -1,12 +1,14 @@
 import type { Binding } from "./bindGroups.js";
 import type { GpuCore } from "./core.js";
 import type { Kernel } from "./kernel.js";
-import { pipelineOf, readyPipeline } from "./pipelines.js";
+import { pipelineOf, readyPipeline, type Compiled } from "./pipelines.js";
 import type { Span } from "./span.js";
 import type { Timer } from "./timer.js";
 
 interface Dispatch {
   readonly kernel: Kernel;
+  /** undefined until the kernel is compiled. */
+  compiled: Compiled | undefined;
   readonly bindings: readonly Binding[];
   readonly grid: readonly [number, number];
 }
@@ -37,7 +39,8 @@ export class Commands {
   }
 
   dispatch(kernel: Kernel, bindings: readonly Binding[], grid: readonly [number, number]): void {
-    this.#dispatches.push({ kernel, bindings, grid });
+    const compiled = readyPipeline(this.#core.device.gpuDevice, kernel);
+    this.#dispatches.push({ kernel, compiled, bindings, grid });
   }
 
   copyOut(from: Span, to: Span): void {
@@ -56,13 +59,14 @@ export class Commands {
 
   /** Whether all kernels are compiled. */
   get areCompiled(): boolean {
-    const { gpuDevice } = this.#core.device;
-    return this.#dispatches.every(({ kernel }) => readyPipeline(gpuDevice, kernel) !== undefined);
+    return this.#dispatches.every(({ compiled }) => compiled !== undefined);
   }
 
   async compile(operation: string): Promise<void> {
     const { device } = this.#core;
-    const compiling = this.#dispatches.map(({ kernel }) => pipelineOf(operation, device.gpuDevice, kernel));
+    const compiling = this.#dispatches.map(async (dispatch) => {
+      dispatch.compiled ??= await pipelineOf(operation, device.gpuDevice, dispatch.kernel);
+    });
     await device.whileAlive(operation, Promise.all(compiling));
   }
 
@@ -88,10 +92,9 @@ export class Commands {
     });
   }
 
-  #dispatch(pass: GPUComputePassEncoder, { kernel, bindings, grid }: Dispatch): void {
-    const compiled = readyPipeline(this.#core.device.gpuDevice, kernel)!;
-    pass.setPipeline(compiled.pipeline);
-    pass.setBindGroup(0, this.#core.bindGroups.of(compiled, bindings));
+  #dispatch(pass: GPUComputePassEncoder, { compiled, bindings, grid }: Dispatch): void {
+    pass.setPipeline(compiled!.pipeline);
+    pass.setBindGroup(0, this.#core.bindGroups.of(compiled!, bindings));
     pass.dispatchWorkgroups(...grid);
   }
 }

@@ -1,6 +1,7 @@
+import type { Recorded } from "../call/context.js";
 import { HeadwiseError, OptionError } from "../errors/errors.js";
-import type { Recorded } from "../engine/engine.js";
-import { Call, type Deliver, type Recorder } from "./call.js";
+import { SMALLEST_BINDING } from "./buffers.js";
+import { Call, type Deliver, type Recorder, type Span } from "./call.js";
 import type { GpuCore } from "./core.js";
 import { RecordedResults, Recording } from "./recording.js";
 import { endOf, makeReady, NOTHING } from "./runCall.js";
@@ -50,18 +51,20 @@ async function write<T extends object>(
   const scopes = new Scopes(device, operation);
   try {
     const refusal = refusalOf(() => scopes.around(() => call.record(encoder)));
+    const checked = scopes.check().catch((cause: unknown) => {
+      throw encoderError(operation, cause);
+    });
+    checked.catch(() => undefined); // the buffers are checked first
     if (!refusal && call.usesKnownBuffers && known.encoders.has(encoder)) {
       call.succeed();
-      faults.follow(endOf(call, scopes), call.written);
+      faults.follow(endOf(call, checked), call.written);
       return withDispose(call, deliver);
     }
     const results = refusal ? undefined : withDispose(call, deliver);
     await listing.check();
     await call.checkCallers();
     if (!results) throw encoderError(operation, refusal!.cause);
-    await scopes.check().catch((cause: unknown) => {
-      throw encoderError(operation, cause);
-    });
+    await checked;
     device.assertAlive(operation);
     known.encoders.add(encoder);
     call.succeed();
@@ -90,10 +93,21 @@ async function failed(call: Call, error: unknown): Promise<never> {
   throw await call.explain(error);
 }
 
+/** A call that is only listed: the arrays of the caller stay where they are. */
+class Rehearsal extends Call {
+  override upload(): Span {
+    return this.room(SMALLEST_BINDING);
+  }
+
+  override write(): void {
+    // nothing will be computed
+  }
+}
+
 /** Compiles what a call needs, and has its buffers made. Nothing is submitted. */
 export async function prepareCall(core: GpuCore, operation: string, record: Recorder<unknown>): Promise<void> {
   core.device.assertAlive(operation);
-  const call = new Call(core, operation);
+  const call = new Rehearsal(core, operation);
   const scopes = new Scopes(core.device, operation);
   try {
     scopes.around(() => {

@@ -5,6 +5,7 @@ export class IterableWeakSet<T extends WeakKey> {
   readonly #collected = new FinalizationRegistry<WeakRef<T>>((ref) => this.#refs.delete(ref));
 
   add(value: T): void {
+    if (this.#refOf.has(value)) return;
     const ref = new WeakRef(value);
     this.#refs.add(ref);
     this.#refOf.set(value, ref);

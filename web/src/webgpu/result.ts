@@ -1,14 +1,15 @@
+import type { ResultTensor } from "../attention/attentionResult.js";
 import { Disposing } from "../call/disposable.js";
 import { DisposedError } from "../errors/errors.js";
 import type { GpuResult } from "../tensor/gpuTensor.js";
 import { BYTES, elementCount, type CheckedTensor, type Dtype } from "../tensor/tensor.js";
-import { asArray, type Call, type Span } from "./call.js";
+import { asArray, type Call, type Deliver, type Span } from "./call.js";
 import { afterCalls, holdInstance, type GpuCore } from "./core.js";
 import type { Recording } from "./recording.js";
 import { runCall } from "./runCall.js";
 
 /** A result that stays on the GPU, in a buffer of its own. The buffer belongs to the caller until `dispose()`. */
-class ResultTensor<D extends Dtype> extends Disposing implements GpuResult<D> {
+class KeptTensor<D extends Dtype> extends Disposing implements GpuResult<D> {
   readonly buffer: GPUBuffer;
   readonly offset = 0;
   readonly shape: readonly number[];
@@ -80,5 +81,21 @@ export function keepOnGpu<D extends Dtype>(
   shape: readonly number[],
   dtype: D,
 ): GpuResult<D> {
-  return new ResultTensor(call, buffer, [...shape], dtype);
+  return new KeptTensor(call, buffer, [...shape], dtype);
+}
+
+/** Gives a result to the caller: read back, or on the GPU where it lies in room from `resultRoom`. */
+export function hand<D extends "float32" | "int32">(
+  call: Call,
+  span: Span,
+  shape: readonly number[],
+  dtype: D,
+  location: "cpu" | "gpu",
+): Deliver<ResultTensor<D>> {
+  if (location === "gpu") {
+    const kept = keepOnGpu(call, span, shape, dtype);
+    return () => kept;
+  }
+  const read = call.read(span);
+  return (mapped) => ({ data: asArray(dtype, read(mapped)), shape: [...shape], dtype });
 }

@@ -2,29 +2,30 @@ import type { PlacedOutput } from "../attention/attentionResult.js";
 import type { RotaryProblem } from "../position/rotaryProblem.js";
 import { anglePairs, frequenciesOf } from "./angles.js";
 import type { Call, Deliver } from "./call.js";
-import { writeOutput } from "./output.js";
+import { outputRoom, writeOutput } from "./output.js";
+import { placeWide } from "./pack.js";
 import { FLAT_WORKGROUP } from "./flatKernels.js";
 import { flatKernel, narrowStep } from "./flatKernels.js";
 import { divideUp } from "./limits.js";
 import { stridesOf } from "./strides.js";
-import { widen } from "./widen.js";
 
 export function recordRotary(call: Call, problem: RotaryProblem): Deliver<PlacedOutput> {
-  const { operation, layout, heads, x, angles, output } = problem;
+  const { layout, heads, x, angles, output, location } = problem;
   const { batchSize, numHeads, length, headDim } = heads;
   const count = batchSize * numHeads * length * headDim;
-  const y = call.room(4 * count);
+  const narrow = narrowStep(output.dtype, count);
+  const y = outputRoom(call, output, count, narrow, location);
   const { batch, head, position, feature } = stridesOf(layout, numHeads, length, headDim);
   const rotaryDim = angles.rotaryDim || headDim;
   const sizes = [numHeads, length, headDim, rotaryDim, Number(angles.interleaved), count];
   const workgroups = divideUp(count, FLAT_WORKGROUP);
   call.dispatch(flatKernel("rotary"), workgroups, {
     0: call.numbers([batch, head, position, feature, ...sizes], workgroups),
-    1: call.upload(widen(operation, x.data)),
+    1: placeWide(call, x, count),
     2: call.table(pairsOf(problem)),
     3: y,
   });
-  return writeOutput(call, output, y, count, narrowStep(output.dtype, count));
+  return writeOutput(call, output, y, count, narrow, location);
 }
 
 /** cos and sin of every token, [B, S, pairs, 2], from the caller's tables or computed from the positions. */

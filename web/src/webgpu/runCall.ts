@@ -34,7 +34,7 @@ export async function runCall<T>(core: GpuCore, operation: string, record: Recor
     }
     const mapped = call.reads || timer ? await answer(call, scopes, timer) : NOTHING;
     const results = delivered(call, deliver, mapped);
-    if (!call.reads && !timer) faults.follow(endOf(call, scopes), call.written);
+    if (!call.reads && !timer) faults.follow(endOf(call, scopes.check()), call.written);
     return results;
   } catch (error) {
     if (!call.isOver) call.fail();
@@ -48,11 +48,10 @@ export async function runCall<T>(core: GpuCore, operation: string, record: Recor
 async function answer(call: Call, scopes: Scopes, timer: Timer | undefined): Promise<ArrayBuffer> {
   const { device, faults, onTimes } = call.core;
   const mapping = call.reads ? call.map() : NOTHING;
-  const arrival = Promise.all([mapping, timer?.read(), scopes.check(), faults.settled()]);
+  const arrival = Promise.all([mapping, timer?.read(), scopes.check(), call.checkInputs(), faults.settled()]);
   const [mapped, times] = await device.whileAlive(call.operation, arrival);
   device.assertAlive(call.operation);
   faults.surface();
-  call.assertInputs();
   if (times) onTimes?.(times);
   return mapped;
 }
@@ -88,11 +87,15 @@ function submit(call: Call): Timer | undefined {
   return timer;
 }
 
-/** Waits for the end of a call that was submitted. Resolves to its error; a lost device is not an error of the call. */
-export async function endOf(call: Call, scopes: Scopes): Promise<HeadwiseError | undefined> {
+/**
+ * Waits for the end of a call that was submitted. Resolves to its error; a lost device is not an error of the call.
+ *
+ * @param checked - Rejects with the error that the device has told.
+ */
+export async function endOf(call: Call, checked: Promise<void>): Promise<HeadwiseError | undefined> {
   try {
-    await scopes.check();
-    call.assertInputs();
+    await checked;
+    await call.checkInputs();
     return undefined;
   } catch (error) {
     const explained = await call.explain(error);

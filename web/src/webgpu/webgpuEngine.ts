@@ -1,10 +1,11 @@
+import type { Recorded } from "../call/context.js";
 import type { AttentionProblem } from "../attention/attentionProblem.js";
 import type { PlacedOutput, PlacedResult } from "../attention/attentionResult.js";
 import type { MergeProblem, PlacedMerge } from "../attention/mergeProblem.js";
 import type { CacheProblem } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
 import type { Disposing } from "../call/disposable.js";
-import type { Owner, Recorded } from "../engine/engine.js";
+import type { Owner } from "../engine/engine.js";
 import { EngineTensor } from "../engine/engineTensor.js";
 import type { GpuEngine } from "../engine/gpuModule.js";
 import type { Tiling } from "../engine/gpuOptions.js";
@@ -102,6 +103,14 @@ export class WebgpuEngine implements GpuEngine {
     return this.#encode(problem.operation, encoder, (call) => recordAttention(call, recorded));
   }
 
+  finish(operation: string): Promise<void> {
+    return this.#run(operation, async ({ device, faults }) => {
+      const { queue } = device.gpuDevice;
+      await device.whileAlive(operation, Promise.all([queue.onSubmittedWorkDone(), faults.settled()]));
+      faults.surface();
+    });
+  }
+
   attention(problem: AttentionProblem): Promise<PlacedResult> {
     return this.#call(problem.operation, (call) => recordAttention(call, problem));
   }
@@ -136,6 +145,19 @@ export class WebgpuEngine implements GpuEngine {
       },
       append: (problem) => this.#call(problem.operation, (call) => cache.append(call, problem)),
       attend: (problem) => this.#call(problem.operation, (call) => cache.attend(call, problem)),
+      step: (append, attend) => this.#call(append.operation, (call) => cache.step(call, append, attend)),
+      recordAppend: (encoder, problem) =>
+        this.#encode(problem.operation, encoder, (call) => {
+          const deliver = cache.append(call, problem);
+          return (mapped) => {
+            deliver(mapped);
+            return {};
+          };
+        }),
+      recordAttend: (encoder, problem) => {
+        const recorded = forEncoder(problem);
+        return this.#encode(problem.operation, encoder, (call) => cache.attend(call, recorded));
+      },
       rewind: (operation, lengths) => cache.rewind(operation, lengths),
       fork: async (operation) =>
         this.#engineCache(await this.#run(operation, (core) => Promise.resolve(cache.fork(core, operation)))),

@@ -1,3 +1,4 @@
+import type { Recorded } from "../call/context.js";
 import type { AttentionProblem } from "../attention/attentionProblem.js";
 import type { AttentionResult, FloatResult, PlacedOutput, PlacedResult } from "../attention/attentionResult.js";
 import type { MergeProblem, MergeResult, PlacedMerge } from "../attention/mergeProblem.js";
@@ -7,7 +8,7 @@ import type { CacheForm, CacheProblem } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
 import type { OutputForm } from "../call/outputForm.js";
 import { assertIntact } from "../call/views.js";
-import type { Engine, Recorded } from "../engine/engine.js";
+import type { Engine } from "../engine/engine.js";
 import { EngineTensor } from "../engine/engineTensor.js";
 import type { KernelTime, LiveReport, Report } from "../engine/report.js";
 import { DisposedError, OutOfMemoryError, UnsupportedError } from "../errors/errors.js";

@@ -8,6 +8,7 @@ struct Shape {
   query_length: u32,
   num_parts: u32,
   part_stride: u32,  // elements from one part's output to the next
+  lse_stride: u32,  // the same for the lse
   // strides of output in elements
   batch: u32,
   head: u32,
@@ -19,14 +20,14 @@ struct Shape {
 
 @group(0) @binding(0) var<uniform> shape: Shape;
 @group(0) @binding(1) var<storage, read> outputs: array<f32>;
-@group(0) @binding(2) var<storage, read> part_lse: array<u32>;  // [part][row]
+@group(0) @binding(2) var<storage, read> part_lse: array<u32>;  // [part][row], lse_stride elements a part
 @group(0) @binding(3) var<storage, read> sinks: array<u32>;
 @group(0) @binding(4) var<storage, read_write> output: array<u32>;
 @group(0) @binding(5) var<storage, read_write> lse: array<u32>;
 
 const LOWEST = -3.4028234663852886e+38f;
 
-fn lse_bits(part: u32, row: u32) -> u32 { return part_lse[part * shape.num_rows + row]; }
+fn lse_bits(part: u32, row: u32) -> u32 { return part_lse[part * shape.lse_stride + row]; }
 
 /// exp(x - maximum) for x <= maximum. `bits` are those of the logarithm x; the result is 0 for minus infinity.
 fn share(bits: u32, maximum: f32) -> f32 {
