@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globa
 import type { AttentionProblem } from "../../web/src/attention/attentionProblem.js";
 import { AssetError, DisposedError, HeadwiseError } from "../../web/src/errors/errors.js";
 import { Queue } from "../../web/src/call/queue.js";
+import { NO_CALIBRATION } from "../../web/src/engine/report.js";
 import { version } from "../../web/src/engine/version.js";
 import { WorkerEngine } from "../../web/src/worker/workerEngine.js";
 import { Connection } from "../../web/src/worker/connection.js";
@@ -78,20 +79,20 @@ test("the process is kept alive while a call is pending, and not a moment longer
 test("what is known of an object follows its news, is let go with it, and stays with who has it", async () => {
   const { connection, events, posted } = fakeWorker();
   events.reply({ kind: "ready", version, lock: undefined });
-  const answer = (...news: { object: number; state: { bytes: number } }[]) =>
+  const answer = (...news: { object: number; state: { bytes: number; placement: "wasm" } }[]) =>
     events.reply({ kind: "done", id: posted.at(-1)!.id, result: 1, made: undefined, news, kernelTimes: undefined });
   const make = connection.call("createCache", 0, "createCache", {});
-  answer({ object: 3, state: { bytes: 7 } });
+  answer({ object: 3, state: { bytes: 7, placement: "wasm" } });
   await make;
   const known = connection.known(3);
-  expect(known.state).toEqual({ bytes: 7 });
+  expect(known.state).toEqual({ bytes: 7, placement: "wasm" });
   const append = connection.call("append", 3, "append", {});
-  answer({ object: 3, state: { bytes: 8 } });
+  answer({ object: 3, state: { bytes: 8, placement: "wasm" } });
   await append;
   const release = connection.release(3);
   answer();
   await release;
-  expect(known.state).toEqual({ bytes: 8 });
+  expect(known.state).toEqual({ bytes: 8, placement: "wasm" });
   expect(connection.known(3)).toBeUndefined();
 });
 
@@ -148,7 +149,7 @@ test("what onProgress throws ends loading and the worker, and is what the caller
 
 describe("an instance whose worker was lost", () => {
   const problem = { operation: "scaledDotProductAttention", output: {}, keepRank: (x: unknown) => x };
-  const report = { version, backend: "wasm", variant: "simd", threads: 1, reasons: {} } as const;
+  const report = { version, backend: "wasm", variant: "simd", threads: 1, reasons: {}, calibration: NO_CALIBRATION } as const; // prettier-ignore
   const failure = errorParts("x", new AssetError("x: a.wasm was not found", { hint: "Serve it." }));
 
   /** An instance, and the workers that it has started. */

@@ -18,6 +18,7 @@ const ROOMS = [
   ["cache"],
   ["layer"],
   ["engine"],
+  ["calibration"],
   ["wasm", "webgpu"],
   ["instance"],
   ["worker", "onnx", "viz"],

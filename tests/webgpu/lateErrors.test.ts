@@ -107,6 +107,10 @@ describeOnNullGpu("an error that the GPU tells after the call has settled", () =
     const watch = new WatchedGpu();
     const there = await hw.upload(x);
     const cache = await hw.kvCache({ numKvHeads: 2, headDim: 8, ring: { window: 16 } });
+    const square = randomTensor(4, [16, 16]);
+    const weights = { Wq: square, Wk: square, Wv: square, Wo: square };
+    const layer = await hw.multiHeadAttention({ inputDim: 16, numHeads: 2, weights });
+    const tokens = await hw.upload(randomTensor(5, [1, 4, 16]));
     const bad = given();
     bad.buffer.destroy();
     const round = async () => {
@@ -118,6 +122,7 @@ describeOnNullGpu("an error that the GPU tells after the call has settled", () =
         await hw.encode(encoder, there, there, there),
         await cache.encodeAppend(encoder, there, there),
         await cache.encodeAttend(encoder, there),
+        await layer.encode(encoder, tokens, { cache }),
       ];
       device.queue.submit([encoder.finish()]);
       for (const each of recorded) each.dispose();
@@ -125,6 +130,7 @@ describeOnNullGpu("an error that the GPU tells after the call has settled", () =
       await reasonOf(hw.scaledDotProductAttention(there, there, there, { location: "gpu", emptyRows: "throw" }));
       await reasonOf(hw.rotaryEmbedding(bad, { location: "gpu" }));
       await hw.rotaryEmbedding(x);
+      (await layer.forward(tokens, { location: "gpu", cache })).output.dispose();
     };
     for (let n = 0; n < 3; ++n) await round();
     const before = watch.buffers.size;

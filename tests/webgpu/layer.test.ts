@@ -49,11 +49,7 @@ describeOnGpu("multiHeadAttention on WebGPU", () => {
     return result;
   };
 
-  const expectSameAsWasm = async (
-    options: LayerOptions,
-    input: Tensor<"float32" | "float16">,
-    given: CpuOptions,
-  ) => {
+  const expectSameAsWasm = async (options: LayerOptions, input: Tensor<"float32" | "float16">, given: CpuOptions) => {
     const actual = await run(engines.onGpu, options, input, given);
     const expected = await run(engines.onCpu, options, input, given);
     expect(Object.keys(actual).sort()).toEqual(Object.keys(expected).sort());

@@ -15,6 +15,7 @@ import { describeOnGpu, describeOnNullGpu, gpu, nullGpu, openTestDevice } from "
 
 const x = randomTensor(1, [1, 2, 4, 8]);
 const long = randomTensor(2, [1, 2, 1500, 8]);
+const square = randomTensor(5, [16, 16]);
 const odd = randomTensor(3, [1, 2, 4, 7]);
 const every = { lse: true, entropy: true, probs: true, topK: 2, scores: "raw" } as const;
 
@@ -169,6 +170,38 @@ describeOnNullGpu("a call that is repeated", () => {
     expect(await counted.count(step)).toMatchObject({ createBuffer: 0, createBindGroup: 0, submit: 1, waits: 1 });
     expect(caches.every(({ appended }) => appended[0] === 5 * 4)).toBe(true);
     for (const each of caches) each.dispose();
+  });
+
+  test("a layer whose input lies on the GPU is one pass, one upload and one submit, also with a cache", async () => {
+    const weights = { Wq: square, Wk: square, Wv: square, Wo: square };
+    const layer = await hw.multiHeadAttention({ inputDim: 16, numHeads: 2, weights, position: { kind: "rotary" } });
+    const held = await layer.kvCache({ ring: { window: 64 } });
+    const there = await hw.upload(randomTensor(6, [1, 4, 16]));
+    const device = hw.device as GPUDevice;
+    const works: [waits: number, passes: number, work: () => Promise<unknown>][] = [
+      [0, 1, async () => disposeAll(await layer.forward(there, { location: "gpu" }))],
+      [0, 1, async () => disposeAll(await layer.forward(there, { location: "gpu", cache: held, causal: true }))],
+      [1, 1, () => layer.forward(there)],
+      [1, 32, async () => {
+        const encoder = device.createCommandEncoder();
+        const recording = Array.from({ length: 32 }, () => layer.encode(encoder, there, { cache: held, causal: true }));
+        device.queue.submit([encoder.finish()]);
+        for (const recorded of await Promise.all(recording)) recorded.dispose();
+      }],
+    ]; // prettier-ignore
+    for (const [waits, passes, work] of works) {
+      for (let call = 0; call < 3; ++call) await work();
+      expect(await counted.count(work)).toMatchObject({
+        createBuffer: 0,
+        createBindGroup: 0,
+        createComputePipelineAsync: 0,
+        beginComputePass: passes,
+        writeBuffer: passes,
+        submit: 1,
+        waits,
+      });
+    }
+    for (const each of [layer, held]) each.dispose();
   });
 
   test("after prepare, encode has recorded when it returns; without prepare it records later", async () => {

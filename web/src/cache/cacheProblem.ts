@@ -3,6 +3,7 @@ import { namesOf, readOptions, type OptionReader } from "../call/options.js";
 import { OptionError } from "../errors/errors.js";
 import { ANGLE_NAMES, readAngles, type CheckedAngles, type RotaryAngles } from "../position/rotaryAngles.js";
 import { largestOf } from "../tensor/largest.js";
+import { PLACE_CHOICES, type PlaceChoice } from "../tensor/place.js";
 
 /**
  * The type in which a cache stores numbers: float32, float16, or int8. int8 has one scale for each token and head,
@@ -38,6 +39,11 @@ export interface KvCacheOptions {
    * no rotation.
    */
   readonly rotary?: RotaryAngles;
+  /**
+   * The engine in whose memory the cache lies. `"auto"`, the default: where its calls are predicted to be fastest; it may
+   * move. Only instances of backend `"auto"` have two engines.
+   */
+  readonly placement?: PlaceChoice;
 }
 
 /** The properties of a cache that never change. */
@@ -57,6 +63,8 @@ export interface CacheForm {
 export interface CacheProblem extends Omit<CacheForm, "rotary"> {
   readonly operation: string;
   readonly rotary: CheckedAngles | undefined;
+  /** Default `"auto"`. */
+  readonly placement?: PlaceChoice;
 }
 
 const DTYPES = ["float32", "float16", "int8"] as const;
@@ -85,6 +93,7 @@ const CACHE_NAMES = namesOf<KvCacheOptions>({
   capacity: true,
   ring: true,
   rotary: true,
+  placement: true,
 });
 
 /** Reads a call of kvCache and does all checks. */
@@ -123,6 +132,7 @@ function problemOf(options: OptionReader): CacheProblem {
     capacity,
     ring,
     rotary: readRotary(options, headDim),
+    placement: options.oneOf("placement", PLACE_CHOICES, "auto"),
   };
 }
 

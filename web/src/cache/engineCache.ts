@@ -1,14 +1,17 @@
 import type { PlacedResult } from "../attention/attentionResult.js";
 import type { Eventually, Recorded } from "../call/context.js";
 import type { Disposing } from "../call/disposable.js";
+import type { Place } from "../tensor/place.js";
 import type { AppendProblem } from "./appendProblem.js";
 import type { AttendProblem } from "./attendProblem.js";
 import type { CacheForm } from "./cacheProblem.js";
 
 /** A cache of an engine. Its properties show a call's changes after the call has settled. */
 export interface EngineCache {
-  /** Whether the cache lies on the GPU. Then inputs and results may lie there too. */
+  /** Whether inputs and results may lie on the GPU. */
   readonly onGpu?: boolean;
+  /** The engine in whose memory it lies. */
+  readonly placement: Place;
   readonly form: CacheForm;
   /** For each batch: how many tokens were appended and not rewound. */
   readonly appended: readonly number[];
@@ -16,10 +19,10 @@ export interface EngineCache {
   append(problem: AppendProblem): Eventually<void>;
   attend(problem: AttendProblem): Eventually<PlacedResult>;
   /** Both in one call. If it fails, nothing was appended, unless a ring has dropped tokens. */
-  step?(append: AppendProblem, attend: AttendProblem): Eventually<PlacedResult>;
+  readonly step?: ((append: AppendProblem, attend: AttendProblem) => Eventually<PlacedResult>) | undefined;
   /** Record into a GPUCommandEncoder. `appended` changes with the recording. */
-  recordAppend?(encoder: object, problem: AppendProblem): Recorded<Disposing>;
-  recordAttend?(encoder: object, problem: AttendProblem): Recorded<PlacedResult & Disposing>;
+  readonly recordAppend?: ((encoder: object, problem: AppendProblem) => Recorded<Disposing>) | undefined;
+  readonly recordAttend?: ((encoder: object, problem: AttendProblem) => Recorded<PlacedResult & Disposing>) | undefined;
   /** @param lengths - For each batch; at most the number of tokens appended. */
   rewind(operation: string, lengths: Int32Array): Eventually<void>;
   fork(operation: string): Eventually<EngineCache>;

@@ -16,6 +16,7 @@ import { describe } from "../foreign/describe.js";
 import type { GpuFloats, OnGpu } from "../tensor/gpuTensor.js";
 import { largestOf } from "../tensor/largest.js";
 import type { Layout } from "../tensor/layout.js";
+import type { Place } from "../tensor/place.js";
 import type { FloatTensor, FloatTensorLike } from "../tensor/tensor.js";
 import { APPEND_NAMES, appendProblem, type AppendOptions, type AppendProblem } from "./appendProblem.js";
 import { ATTEND_NAMES, attendRequest, type AttendOptions, type AttendProblem } from "./attendProblem.js";
@@ -107,6 +108,11 @@ export class KvCache extends Disposing {
   /** For each batch: how many tokens were appended and not rewound. It is the position of the next token. */
   get appended(): number[] {
     return [...this.#cache.appended];
+  }
+
+  /** The engine in whose memory the cache lies. With backend `"auto"` it may move between two calls. */
+  get placement(): Place {
+    return this.#cache.placement;
   }
 
   /** Bytes of the cache's blocks. Blocks that are shared with a fork count in both caches. */

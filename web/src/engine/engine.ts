@@ -8,9 +8,10 @@ import type { EngineLayer } from "../layer/engineLayer.js";
 import type { LayerProblem } from "../layer/layerProblem.js";
 import type { RotaryProblem } from "../position/rotaryProblem.js";
 import type { GpuResult } from "../tensor/gpuTensor.js";
+import type { Place, PlaceChoice } from "../tensor/place.js";
 import type { BufferTensor, CheckedTensor, Dtype, TensorData, TypedTensor } from "../tensor/tensor.js";
 import type { EngineTensor } from "./engineTensor.js";
-import type { KernelTime, Report } from "./report.js";
+import type { KernelTime, LiveReport, Report } from "./report.js";
 
 /** What an engine may ask of its instance. */
 export interface Owner {
@@ -35,6 +36,12 @@ export interface Engine {
   admit?(operation: string): () => void;
   /** The instance that uses the engine. Results on the GPU keep their instance alive through it. */
   instance?: WeakRef<Owner> | undefined;
+  /** Runs work between two calls of the instance, which sets this. Rejects if the instance was disposed or collected. */
+  inTurn?: (<T>(work: () => Eventually<T>) => Promise<T>) | undefined;
+  /** Where layers and caches may lie. */
+  readonly places: readonly Place[];
+  /** The part of the report that changes, if any does. */
+  readonly live?: LiveReport | undefined;
   /** true if a call's tensors may lie on the GPU. */
   readonly onGpu?: boolean;
   /** GPU times of the latest call's kernels, if kernels are timed. */
@@ -55,7 +62,8 @@ export interface Engine {
   merge(problem: MergeProblem): Eventually<PlacedMerge>;
   rotary(problem: RotaryProblem): Eventually<PlacedOutput>;
   createCache(problem: CacheProblem): Eventually<EngineCache>;
-  loadCache(operation: string, bytes: Uint8Array): Eventually<EngineCache>;
+  /** @param placement - Where the cache shall lie. Default `"auto"`. */
+  loadCache(operation: string, bytes: Uint8Array, placement?: PlaceChoice): Eventually<EngineCache>;
   createLayer(problem: LayerProblem): Eventually<EngineLayer>;
   /**
    * The address of a caller's array that lies in a tensor made by `allocate`, or undefined for any other array. `view`

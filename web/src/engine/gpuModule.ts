@@ -1,5 +1,6 @@
 import type { Engine, Opened } from "./engine.js";
 import type { GpuOptions } from "./gpuOptions.js";
+import type { AdapterReport } from "./report.js";
 
 /** The file that contains the WebGPU engine. Entries with another engine load it when a call first needs it. */
 export interface GpuModule {
@@ -11,5 +12,16 @@ export interface GpuModule {
 }
 
 /** An engine on the GPU, which can record its calls. */
-export type GpuEngine = Engine &
-  Required<Pick<Engine, "prepare" | "record" | "finish" | "upload" | "download" | "device">>;
+export interface GpuEngine extends Engine {
+  readonly device: object;
+  prepare: NonNullable<Engine["prepare"]>;
+  record: NonNullable<Engine["record"]>;
+  finish: NonNullable<Engine["finish"]>;
+  upload: NonNullable<Engine["upload"]>;
+  download: NonNullable<Engine["download"]>;
+  readonly adapter: AdapterReport;
+  /** The tilings of the attention kernels that this device can run, the default first. */
+  readonly tilings: readonly string[];
+  /** The tiling that calls use from now on. Each tiling has pipelines of its own. */
+  tiling: string;
+}

@@ -27,11 +27,9 @@ export function readGpu(options: OptionReader): GpuOptions {
   };
 }
 
-/** The reason why `backend: "auto"` computes on the CPU, for the report. */
-export function reasonForCpu({ device, gpu }: GpuOptions): string {
-  if (device ?? gpu ?? gpuOfThisRealm())
-    return 'opened only by calls with GPU tensors, with location "gpu" and by encode: no real GPU has been measured yet';
-  return "this environment has no navigator.gpu";
+/** Whether there is a WebGPU that can be opened. */
+export function hasGpu({ device, gpu }: GpuOptions): boolean {
+  return (device ?? gpu ?? gpuOfThisRealm()) !== undefined;
 }
 
 /** navigator.gpu, if there is one. */

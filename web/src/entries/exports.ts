@@ -32,7 +32,16 @@ export { toFloat16, toFloat32 } from "../call/float16.js";
 export { tensor } from "../call/newTensor.js";
 export type { NumberList } from "../call/options.js";
 export { toNested } from "../call/toNested.js";
-export type { AdapterReport, KernelTime, Report } from "../engine/report.js";
+export type {
+  AdapterReport,
+  CalibrationReport,
+  CheckResult,
+  EngineName,
+  EngineSpeed,
+  KernelTime,
+  RaceResult,
+  Report,
+} from "../engine/report.js";
 export { version } from "../engine/version.js";
 export {
   AssetError,
@@ -50,6 +59,7 @@ export {
   type RowIndex,
 } from "../errors/errors.js";
 export { Attention } from "../instance/attention.js";
+export type { CallPlan, PlannedBytes } from "../instance/callPlan.js";
 export type { WarmupShape } from "../instance/warmup.js";
 export type { ForwardOptions } from "../layer/forwardProblem.js";
 export type { Layer, LayerCacheOptions } from "../layer/layer.js";
@@ -70,6 +80,7 @@ export type { RotaryAngles, RotaryScaling } from "../position/rotaryAngles.js";
 export type { EngineTensor } from "../engine/engineTensor.js";
 export type { GpuFloats, GpuResult, GpuTensor, OnGpu } from "../tensor/gpuTensor.js";
 export type { Layout } from "../tensor/layout.js";
+export type { Place, PlaceChoice } from "../tensor/place.js";
 export type {
   Dtype,
   FloatTensor,

@@ -16,7 +16,7 @@ export * from "./exports.js";
 /** Options of `createAttention`, without the options for files, threads and GPUs that this entry does not have. */
 export interface CreateOptions extends Omit<
   AllOptions,
-  "backend" | "device" | "gpu" | "wasm" | "onProgress" | "profile" | "tiling"
+  "backend" | "device" | "gpu" | "calibrate" | "wasm" | "onProgress" | "profile" | "tiling"
 > {
   /** This entry always computes with `"wasm"`. */
   readonly backend?: "auto" | "wasm";
@@ -31,6 +31,7 @@ const NO_GPU = "headwise/inline has no WebGPU";
 const ABSENT = {
   device: NO_GPU,
   gpu: NO_GPU,
+  calibrate: NO_GPU,
   profile: NO_GPU,
   tiling: NO_GPU,
   onProgress: "headwise/inline loads no file",

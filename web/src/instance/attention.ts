@@ -15,7 +15,10 @@ import {
 } from "../attention/mergeProblem.js";
 import type { Returns } from "../attention/returns.js";
 import { cacheProblem, type CacheProblem, type KvCacheOptions } from "../cache/cacheProblem.js";
+import type { EngineCache } from "../cache/engineCache.js";
 import { KvCache } from "../cache/kvCache.js";
+import { Pace } from "../calibration/pace.js";
+import { attentionWork } from "../calibration/work.js";
 import { CallArguments } from "../call/callArguments.js";
 import type { Context, Eventually, Recorded } from "../call/context.js";
 import { Disposing } from "../call/disposable.js";
@@ -30,6 +33,7 @@ import { Layer } from "../layer/layer.js";
 import { layerProblem, type LayerOptions } from "../layer/layerProblem.js";
 import { rotaryProblem, type RotaryOptions } from "../position/rotaryProblem.js";
 import { type GpuFloats, type GpuResult, type GpuTensor, type OnGpu } from "../tensor/gpuTensor.js";
+import { PLACE_CHOICES, type PlaceChoice } from "../tensor/place.js";
 import type { Placement } from "../tensor/placement.js";
 import {
   BYTES,
@@ -39,6 +43,9 @@ import {
   type Tensor,
   type TypedTensor,
 } from "../tensor/tensor.js";
+import { planCall, type CallPlan } from "./callPlan.js";
+import { Outline, OutlineArguments } from "./outline.js";
+import { touchesGpu } from "./tensors.js";
 import { runWarmup, warmupProblem, type WarmupShape } from "./warmup.js";
 
 /** Options of a call. `R` is the type of `returns`, `Into` the type of `into`. */
@@ -57,6 +64,18 @@ const dropped =
     : undefined;
 
 /**
+ * What an engine uses to run work between calls. It must not hold the instance, which otherwise could not be collected after
+ * it was dropped; so it is not made in a method, where a function holds `this`.
+ */
+function turnsOf(self: WeakRef<Attention>): NonNullable<Engine["inTurn"]> {
+  return async (work) => {
+    const instance = self.deref();
+    if (!instance) throw new DisposedError("createAttention: the instance was dropped");
+    return instance.between(work);
+  };
+}
+
+/**
  * An instance: it computes attention, and makes layers, caches and tensors. `createAttention` makes one.
  *
  * Calls may overlap. They run one after another, in the order in which they were made. `signal` aborts a call that
@@ -64,17 +83,19 @@ const dropped =
  * before it computes. After an error the instance is still usable.
  */
 export class Attention extends Disposing {
-  /** What was chosen when the instance was made, and why. */
-  readonly report: Report;
   readonly #engine: Engine;
+  readonly #report: Report;
+  /** The speed of the only engine, for plans. */
+  readonly #pace: Pace;
   readonly #queue = new Queue(this);
   readonly #context: Context;
   #disposed = false;
 
   private constructor({ engine, report }: Opened) {
     super();
-    this.report = report;
     this.#engine = engine;
+    this.#report = report;
+    this.#pace = new Pace(report.backend, report.threads);
     this.#context = {
       engine,
       arguments: (operation, onGpu) => this.#arguments(operation, onGpu),
@@ -82,13 +103,24 @@ export class Attention extends Disposing {
       record: (call, record, signal) => this.#record(call, record, signal),
       release: (operation, work) => this.#release(operation, work),
     };
-    engine.instance = new WeakRef(this);
+    const self = new WeakRef(this);
+    engine.instance = self;
+    engine.inTurn = turnsOf(self);
     dropped?.register(this, engine, this);
   }
 
   /** @internal */
   static over(engine: Opened): Attention {
     return new this(engine);
+  }
+
+  /** What was chosen, and why. With backend `"auto"` each reading shows what was measured by then. */
+  get report(): Report {
+    const { live } = this.#engine;
+    if (!live) return this.#report;
+    const { webgpuReason, ...rest } = live;
+    const { reasons } = this.#report;
+    return { ...this.#report, ...rest, reasons: { ...reasons, ...(webgpuReason && { webgpu: webgpuReason }) } };
   }
 
   /**
@@ -119,7 +151,9 @@ export class Attention extends Disposing {
     const call = this.#arguments("scaledDotProductAttention", this.#engine.onGpu);
     const problem = attentionProblem(call, query, key, value, readOptions(call, options, OPTION_NAMES));
     const compute = async () => {
+      const begin = performance.now();
       const result = await this.#engine.attention(problem);
+      if (!touchesGpu(problem)) this.#pace.learn(attentionWork(problem), (performance.now() - begin) / 1000);
       noteForMerge(result, problem.settings);
       return result;
     };
@@ -174,7 +208,8 @@ export class Attention extends Disposing {
   async multiHeadAttention(options: LayerOptions): Promise<Layer> {
     const call = this.#arguments("multiHeadAttention");
     const problem = layerProblem(call, options);
-    const createCache = (cache: CacheProblem) => this.#engine.createCache(cache);
+    this.#checkPlace(call.operation, problem.placement);
+    const createCache = (cache: CacheProblem) => this.#createCache(cache);
     const make = async () => new Layer(this.#context, problem, await this.#engine.createLayer(problem), createCache);
     return this.#run(call, make, problem.signal);
   }
@@ -188,19 +223,22 @@ export class Attention extends Disposing {
   async kvCache(options: KvCacheOptions): Promise<KvCache> {
     const call = this.#arguments("kvCache");
     const problem = cacheProblem(call, options);
-    return this.#run(call, async () => new KvCache(this.#context, await this.#engine.createCache(problem)));
+    this.#checkPlace(call.operation, problem.placement);
+    return this.#run(call, async () => new KvCache(this.#context, await this.#createCache(problem)));
   }
 
   /**
    * Makes a cache from the bytes that `cache.save()` returned.
    *
    * @throws OptionError with code `"CORRUPT_DATA"` if the bytes are damaged or are not a saved cache; OutOfMemoryError;
-   *   DisposedError.
+   *   UnsupportedError if this instance has no engine of the name `placement`; DisposedError.
    */
-  async loadCache(bytes: Uint8Array): Promise<KvCache> {
+  async loadCache(bytes: Uint8Array, options: Pick<KvCacheOptions, "placement"> = {}): Promise<KvCache> {
     const call = this.#arguments("loadCache");
     const saved = call.bytes("bytes", bytes, "`cache.save()` gives one.");
-    const load = async () => new KvCache(this.#context, await this.#engine.loadCache(call.operation, saved));
+    const placement = readOptions(call, options, ["placement"]).oneOf("placement", PLACE_CHOICES, "auto");
+    this.#checkPlace(call.operation, placement);
+    const load = async () => new KvCache(this.#context, await this.#engine.loadCache(call.operation, saved, placement));
     return this.#run(call, load);
   }
 
@@ -232,6 +270,25 @@ export class Attention extends Disposing {
     const call = this.#arguments("warmup", this.#engine.onGpu);
     const problem = warmupProblem(call, shape, options);
     await this.#run(call, () => runWarmup(this.#engine, problem), problem.signal);
+  }
+
+  /**
+   * What a call of scaledDotProductAttention with inputs of this shape would cost, before it is made: bytes of
+   * memory by purpose, the predicted time on each engine, the engine that would compute it now and why, and the longest
+   * sequence that fits. Nothing is computed or allocated, so the shape may be larger than any memory.
+   *
+   * @throws ShapeError, OptionError or UnsupportedError as the call would; DisposedError.
+   */
+  plan(shape: WarmupShape, options: AttentionOptions = {}): CallPlan {
+    this.#assertAlive("plan");
+    const call = new OutlineArguments("plan", this.#placement(this.#engine.onGpu));
+    const problem = warmupProblem(call, shape, options, (_, extents, dtype) => new Outline(extents, dtype));
+    const { report } = this;
+    const { engines, state } = report.calibration;
+    const isOff = state === "off";
+    const speeds = isOff ? { [report.backend]: this.#pace.speed } : engines;
+    const places = isOff && problem.location === "cpu" ? [report.backend] : this.#engine.places;
+    return planCall(problem, { report, places, speeds });
   }
 
   /**
@@ -342,6 +399,12 @@ export class Attention extends Disposing {
     this.#engine.dispose();
   }
 
+  /** @internal Runs work of the engine between two calls. */
+  between<T>(work: () => Eventually<T>): Promise<T> {
+    this.#assertAlive("createAttention");
+    return this.#queue.run(work);
+  }
+
   /** @internal As `Placement` has it; `headwise/onnx` reads its inputs by it. */
   locate(...[operation, ...array]: Parameters<NonNullable<Placement["locate"]>>): number | undefined {
     this.#assertAlive(operation);
@@ -357,7 +420,27 @@ export class Attention extends Disposing {
   /** Makes the reader of a new call's arguments. */
   #arguments(operation: string, onGpu = false): CallArguments {
     this.#assertAlive(operation);
-    return new CallArguments(operation, { onGpu, locate: (...array) => this.locate(...array) });
+    return new CallArguments(operation, this.#placement(onGpu));
+  }
+
+  #placement(onGpu = false): Placement {
+    return { onGpu, locate: (...array) => this.locate(...array) };
+  }
+
+  #createCache(problem: CacheProblem): Eventually<EngineCache> {
+    this.#checkPlace(problem.operation, problem.placement);
+    return this.#engine.createCache(problem);
+  }
+
+  /** Throws if a layer or a cache shall lie in an engine that this instance does not have. */
+  #checkPlace(operation: string, placement: PlaceChoice = "auto"): void {
+    const { places } = this.#engine;
+    if (placement === "auto" || places.includes(placement)) return;
+    throw new UnsupportedError(
+      `${operation}: placement must be "auto" or "${places.join('" or "')}", got "${placement}": this instance has no ` +
+        `other engine`,
+      { hint: 'createAttention with backend "auto" has both.' },
+    );
   }
 
   #withoutGpu(operation: string): UnsupportedError {

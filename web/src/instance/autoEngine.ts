@@ -1,102 +1,194 @@
 import type { AttentionProblem } from "../attention/attentionProblem.js";
 import type { PlacedOutput, PlacedResult } from "../attention/attentionResult.js";
 import type { MergeProblem, PlacedMerge } from "../attention/mergeProblem.js";
+import type { CacheForm, CacheProblem } from "../cache/cacheProblem.js";
+import type { EngineCache } from "../cache/engineCache.js";
+import type { Candidate } from "../calibration/calibrator.js";
 import type { Eventually, Recorded } from "../call/context.js";
+import type { Engine, Owner } from "../engine/engine.js";
+import type { EngineTensor } from "../engine/engineTensor.js";
 import type { GpuEngine } from "../engine/gpuModule.js";
-import type { Owner } from "../engine/engine.js";
-import type { KernelTime } from "../engine/report.js";
+import type { KernelTime, LiveReport } from "../engine/report.js";
+import { DisposedError } from "../errors/errors.js";
+import type { EngineLayer } from "../layer/engineLayer.js";
+import type { LayerProblem } from "../layer/layerProblem.js";
+import { withOwnWeights } from "../layer/ownWeights.js";
 import type { RotaryProblem } from "../position/rotaryProblem.js";
 import { checkEncoder, type GpuResult } from "../tensor/gpuTensor.js";
-import type { BufferTensor, CheckedTensor, Dtype, PlacedTensor, TypedTensor } from "../tensor/tensor.js";
-import type { WasmCore } from "../wasm/core.js";
-import { WasmEngine } from "../wasm/wasmEngine.js";
-import { Late } from "./late.js";
+import type { PlaceChoice } from "../tensor/place.js";
+import type { BufferTensor, CheckedTensor, Dtype, TensorData, TypedTensor } from "../tensor/tensor.js";
+import { masks, refuseOverlap } from "../wasm/attention.js";
+import { assumedAttend, assumedForward } from "./assumedCalls.js";
+import { attentionCandidate } from "./candidates.js";
+import { Engines, type Calibrating } from "./engines.js";
+import { PlacedCache } from "./placedCache.js";
+import { PlacedLayer } from "./placedLayer.js";
+import { touchesGpu } from "./tensors.js";
 
 /**
- * Computes on the CPU, except calls whose tensors lie on the GPU or whose results stay there. The first such call opens
- * the GPU. No other call goes to the GPU, because its speed on real GPUs has not been measured.
+ * The engine of `backend: "auto"`. wasm answers at once. Calls whose tensors lie on the GPU go there. Other calls go to the
+ * engine that is predicted to be faster, once the GPU was checked and measured in the background.
  */
-export class AutoEngine extends WasmEngine {
+export class AutoEngine implements Engine {
   readonly onGpu = true;
+  readonly places = ["wasm", "webgpu"] as const;
   instance: WeakRef<Owner> | undefined;
-  readonly #gpu: Late<GpuEngine>;
-  #disposed = false;
+  inTurn: Engine["inTurn"];
+  readonly #engines: Engines;
+  readonly #hasGpu: boolean;
 
-  constructor(core: WasmCore, open: (operation: string) => Promise<GpuEngine>) {
-    super(core);
-    this.#gpu = new Late(async (operation) => {
+  /**
+   * @param hasGpu - Whether there is a GPU to open.
+   * @param calibrating - How to calibrate, or why not to.
+   */
+  constructor(
+    wasm: Engine,
+    open: (operation: string) => Promise<GpuEngine>,
+    hasGpu: boolean,
+    calibrating: Calibrating | string,
+  ) {
+    const openOurs = async (operation: string) => {
       const gpu = await open(operation);
       gpu.instance = this.instance;
-      if (this.#disposed) gpu.dispose();
       return gpu;
-    });
+    };
+    const inTurn = <T>(work: () => Eventually<T>) => {
+      if (!this.inTurn) throw new DisposedError("the engine has no instance");
+      return this.inTurn(work);
+    };
+    this.#hasGpu = hasGpu;
+    this.#engines = new Engines(wasm, openOurs, inTurn, calibrating);
+  }
+
+  get live(): LiveReport {
+    return this.#engines.live;
+  }
+
+  /** Settles when no background work is left. For tests. */
+  get settled(): Promise<void> {
+    return this.#engines.calibrator?.settled ?? Promise.resolve();
   }
 
   get kernelTimes(): readonly KernelTime[] {
-    return this.#gpu.loaded?.kernelTimes ?? [];
+    return this.#engines.openGpu?.kernelTimes ?? [];
   }
 
-  /** The GPU's device, once a call has opened it. */
+  /** The GPU's device, once it is open. */
   get device(): object | undefined {
-    return this.#gpu.loaded?.device;
+    return this.#engines.openGpu?.device;
   }
 
-  async upload<D extends Dtype>(operation: string, tensor: CheckedTensor<D>): Promise<GpuResult<D>> {
-    return (await this.#gpu.load(operation)).upload(operation, tensor);
+  upload<D extends Dtype>(operation: string, tensor: CheckedTensor<D>): Promise<GpuResult<D>> {
+    return this.#engines.direct(operation, (gpu) => gpu.upload(operation, tensor));
   }
 
-  async download<D extends Dtype>(operation: string, tensor: BufferTensor<D>): Promise<TypedTensor<D>> {
-    return (await this.#gpu.load(operation)).download(operation, tensor);
+  download<D extends Dtype>(operation: string, tensor: BufferTensor<D>): Promise<TypedTensor<D>> {
+    return this.#engines.direct(operation, (gpu) => gpu.download(operation, tensor));
   }
 
   async prepare(problem: AttentionProblem): Promise<void> {
-    if (touchesGpu(problem)) await (await this.#gpu.load(problem.operation)).prepare(problem);
+    if (!touchesGpu(problem)) return;
+    await this.#engines.direct(problem.operation, (gpu) => gpu.prepare(problem));
   }
 
   async finish(operation: string): Promise<void> {
-    await this.#gpu.loaded?.finish(operation);
+    await this.#engines.openGpu?.finish(operation);
   }
 
   record(encoder: object, problem: AttentionProblem): Recorded<PlacedResult> {
     checkEncoder(problem.operation, encoder);
-    const { loaded } = this.#gpu;
-    if (loaded) return loaded.record(encoder, problem);
-    const results = this.#gpu.load(problem.operation).then((gpu) => gpu.record(encoder, problem).results);
-    return { atOnce: false, results };
+    return this.#engines.recorded(problem.operation, (gpu) => gpu.record(encoder, problem));
   }
 
-  override merge(problem: MergeProblem): Eventually<PlacedMerge> {
-    const tensors = [...problem.parts.flatMap(({ output, lse }) => [output, lse]), problem.output.into?.place];
-    if (!liesOnGpu(problem, tensors)) return super.merge(problem);
-    return this.#gpu.load(problem.operation).then((gpu) => gpu.merge(problem));
+  attention(problem: AttentionProblem): Eventually<PlacedResult> {
+    const { operation, query, key, value, settings, output } = problem;
+    if (touchesGpu(problem)) return this.#engines.direct(operation, (gpu) => gpu.attention(problem));
+    return this.#engines.compute(
+      problem,
+      () => attentionCandidate(problem),
+      (engine) => engine.attention(problem),
+      () => refuseOverlap(operation, output, { query, key, value, ...masks(settings) }),
+    );
   }
 
-  override rotary(problem: RotaryProblem): Eventually<PlacedOutput> {
-    if (!liesOnGpu(problem, [problem.x, problem.output.into?.place])) return super.rotary(problem);
-    return this.#gpu.load(problem.operation).then((gpu) => gpu.rotary(problem));
+  /** Merging is a few operations for each number, so it does not pay to move the numbers to the GPU. */
+  merge(problem: MergeProblem): Eventually<PlacedMerge> {
+    return this.#where(problem, (engine) => engine.merge(problem));
   }
 
-  override attention(problem: AttentionProblem): Eventually<PlacedResult> {
-    if (!touchesGpu(problem)) return super.attention(problem);
-    return this.#gpu.load(problem.operation).then((gpu) => gpu.attention(problem));
+  rotary(problem: RotaryProblem): Eventually<PlacedOutput> {
+    return this.#where(problem, (engine) => engine.rotary(problem));
   }
 
-  override dispose(): void {
-    this.#disposed = true;
-    this.#gpu.loaded?.dispose();
-    super.dispose();
+  async createCache(problem: CacheProblem): Promise<EngineCache> {
+    const make = (engine: Engine) => engine.createCache(problem);
+    const cache = await this.#made(problem, () => assumedAttend(problem), make);
+    return this.#placed(cache, problem, problem.placement);
+  }
+
+  async loadCache(operation: string, bytes: Uint8Array, placement: PlaceChoice = "auto"): Promise<EngineCache> {
+    const cache = await this.#engines.on(placement === "webgpu" ? "webgpu" : "wasm", operation, (engine) =>
+      engine.loadCache(operation, bytes),
+    );
+    return this.#placed(cache, problemOf(operation, cache.form), placement);
+  }
+
+  #placed(cache: EngineCache, problem: CacheProblem, placement: PlaceChoice = "auto"): PlacedCache {
+    return new PlacedCache(this.#engines, cache, problem, this.#hasGpu ? placement : cache.placement);
+  }
+
+  async createLayer(problem: LayerProblem): Promise<EngineLayer> {
+    const moves = this.#hasGpu && (problem.placement ?? "auto") === "auto";
+    const own = moves ? withOwnWeights(problem) : problem;
+    const make = (engine: Engine) => engine.createLayer(own);
+    const layer = await this.#made(problem, () => assumedForward(problem), make);
+    return new PlacedLayer(this.#engines, layer, own, moves ? "auto" : layer.placement);
+  }
+
+  locate(operation: string, argument: string, given: object, view: TensorData): number | undefined {
+    return this.#engines.wasm.locate?.(operation, argument, given, view);
+  }
+
+  allocate<D extends Dtype>(
+    operation: string,
+    shape: readonly number[],
+    dtype: D,
+    later: (release: () => void) => void,
+  ): EngineTensor<D> {
+    return this.#engines.wasm.allocate(operation, shape, dtype, later);
+  }
+
+  dispose(): void {
+    this.#engines.dispose();
+  }
+
+  #where<T>(problem: Parameters<typeof touchesGpu>[0], work: (engine: Engine) => Eventually<T>): Eventually<T> {
+    return this.#engines.on(touchesGpu(problem) ? "webgpu" : "wasm", problem.operation, work);
+  }
+
+  /** Makes a layer or a cache where the caller wants it, or where its calls are predicted to be faster. */
+  async #made<T>(
+    { operation, placement = "auto" }: { readonly operation: string; readonly placement?: PlaceChoice },
+    candidateOf: () => Candidate,
+    make: (engine: Engine) => Eventually<T>,
+  ): Promise<T> {
+    const { calibrator } = this.#engines;
+    if (placement !== "auto") return this.#engines.on(placement, operation, make);
+    if (!calibrator) return make(this.#engines.wasm);
+    const candidate = candidateOf();
+    const place = calibrator.engineFor(candidate);
+    try {
+      return await this.#engines.on(place, operation, make);
+    } catch (error) {
+      if (place === "wasm" || !this.#engines.rescues(error, candidate)) throw error;
+      return this.#engines.on("wasm", operation, make);
+    }
   }
 }
 
-function touchesGpu({ query, key, value, settings, output, ...problem }: AttentionProblem): boolean {
-  const masks = [settings.mask?.tensor, settings.bias?.tensor];
-  return liesOnGpu(problem, [query, key, value, ...masks, output.into?.place]);
-}
-
-/** Whether a tensor of the call lies on the GPU, or a result stays there. */
-function liesOnGpu(
-  { location }: { readonly location: "cpu" | "gpu" },
-  tensors: readonly (PlacedTensor | undefined)[],
-): boolean {
-  return location === "gpu" || tensors.some((tensor) => tensor?.gpu);
+/** What is known of a loaded cache. Its angles are not, but the kernels do not depend on them. */
+function problemOf(operation: string, form: CacheForm): CacheProblem {
+  const rotaryDim = form.headDim - (form.headDim % 2);
+  const rotary = form.rotary ? { rotaryDim, interleaved: false, base: 10000, scaling: undefined } : undefined;
+  return { ...form, operation, rotary };
 }

@@ -2,6 +2,7 @@ import { CallArguments } from "../call/callArguments.js";
 import { namesOf, readOptions, type OptionReader } from "../call/options.js";
 import { readGpu, type Tiling } from "../engine/gpuOptions.js";
 import { OptionError } from "../errors/errors.js";
+import { isObject } from "../foreign/describe.js";
 import { arrayKind } from "../foreign/typedArray.js";
 import { INITIAL_MEMORY, type CheckedSource, type LoadProgress, type WasmSource } from "../wasm/host.js";
 import { VARIANT_NAMES, type Variant } from "../wasm/variants.js";
@@ -9,8 +10,10 @@ import { VARIANT_NAMES, type Variant } from "../wasm/variants.js";
 /** Options of `createAttention`. */
 export interface CreateOptions {
   /**
-   * Which engine computes. `"auto"`, the default: wasm, and WebGPU for calls whose tensors are on the GPU or whose
-   * results stay there. No real GPU has been measured yet, so all other calls go to wasm; the report says so.
+   * Which engine computes. `"auto"`, the default: wasm at once. If calls are large enough to gain from a GPU, WebGPU is
+   * checked and measured in the background, and later each call goes to the engine that is predicted to be faster. Calls
+   * whose tensors are on the GPU, or whose results stay there, always go to WebGPU. The two engines differ in the last
+   * bits of their results.
    */
   readonly backend?: "auto" | "wasm" | "webgpu";
   /**
@@ -30,6 +33,11 @@ export interface CreateOptions {
   readonly device?: object;
   /** A GPU object, for environments without navigator.gpu. In Node the npm package webgpu has one. */
   readonly gpu?: object;
+  /**
+   * Whether backend `"auto"` measures, as described there. Default true. `{ keep: false }`: what was measured is not kept
+   * for the next visit. false: only calls with tensors on the GPU go to WebGPU. See `report.calibration`.
+   */
+  readonly calibrate?: boolean | { readonly keep?: boolean };
   /** Where the engine's files are. Default: in the folders of this package. */
   readonly wasm?: WasmSource;
   /** Aborts loading. */
@@ -59,6 +67,7 @@ const NAMES = namesOf<CreateOptions>({
   maximumMemory: true,
   device: true,
   gpu: true,
+  calibrate: true,
   wasm: true,
   signal: true,
   onProgress: true,
@@ -91,6 +100,7 @@ export function readCreateOptions(given: unknown, absent: { readonly [Name in ke
     threads: readThreads(options),
     variant: options.oneOf("variant", VARIANT_NAMES, "auto"),
     maximumMemory: options.integer("maximumMemory", { min: INITIAL_MEMORY, max: MOST_MEMORY }) ?? DEFAULT_MEMORY,
+    calibrate: readCalibrate(options),
     source: readSource(options),
     signal: options.signal(),
     onProgress: onProgress as CreateOptions["onProgress"],
@@ -102,6 +112,15 @@ export type CheckedOptions = ReturnType<typeof readCreateOptions>;
 function readThreads(options: OptionReader): "auto" | number {
   if (options.value("threads") === "auto") return "auto";
   return options.integer("threads", { min: 1, max: MOST_THREADS }) ?? "auto";
+}
+
+/** Whether to calibrate, and whether to keep what was measured. */
+function readCalibrate(options: OptionReader): { readonly on: boolean; readonly keep: boolean } {
+  const value = options.value("calibrate");
+  if (value === undefined || typeof value === "boolean") return { on: value ?? true, keep: true };
+  if (!isObject(value)) throw options.refuse("calibrate", "be true, false or { keep: false }");
+  const calibrate = options.object("calibrate", ["keep"]);
+  return { on: true, keep: calibrate?.flag("keep", true) ?? true };
 }
 
 const ADDRESS = "be an address";

@@ -1,6 +1,7 @@
 import { throwIfAborted } from "../call/abort.js";
 import type { Opened } from "../engine/engine.js";
-import { reasonForCpu } from "../engine/gpuOptions.js";
+import { hasGpu } from "../engine/gpuOptions.js";
+import { NO_CALIBRATION } from "../engine/report.js";
 import { version } from "../engine/version.js";
 import { OptionError, UnsupportedError } from "../errors/errors.js";
 import { engineFiles, type EngineFiles, type Place } from "../wasm/engineFiles.js";
@@ -10,7 +11,9 @@ import { chooseVariant } from "../wasm/variants.js";
 import { WasmEngine } from "../wasm/wasmEngine.js";
 import { Attention } from "./attention.js";
 import { AutoEngine } from "./autoEngine.js";
+import { calibrationHost } from "./calibrationHost.js";
 import { OPERATION, readCreateOptions, type CheckedOptions } from "./createOptions.js";
+import type { Calibrating } from "./engines.js";
 
 /** createAttention for an entry of the package whose engine is in files. */
 export async function createOn(place: Place, hostOf: (files: EngineFiles) => Host, given: unknown): Promise<Attention> {
@@ -20,7 +23,12 @@ export async function createOn(place: Place, hostOf: (files: EngineFiles) => Hos
 }
 
 /** Opens the engine that the options ask for. @param operation - The public function that needs it, for messages. */
-export async function openEngine(operation: string, host: Host, wanted: CheckedOptions): Promise<Opened> {
+export async function openEngine(
+  operation: string,
+  host: Host,
+  wanted: CheckedOptions,
+  onReport?: () => void,
+): Promise<Opened> {
   throwIfAborted(wanted.signal);
   if (wanted.backend === "webgpu") return (await loadGpu(operation, host)).openGpuAlone(operation, wanted);
   const best = await chooseVariant(operation, wanted.variant, host.variants);
@@ -30,15 +38,19 @@ export async function openEngine(operation: string, host: Host, wanted: CheckedO
   const { core, variant } = await loadEngine(host, loading);
   const variantReason = variant === best.variant ? best.reason : `the module given as wasm is the ${variant} variant`;
   const reasons: Record<string, string> = {
-    ...(wanted.backend === "auto" && { webgpu: host.loadGpu ? reasonForCpu(wanted) : NO_GPU }),
+    ...(wanted.backend === "auto" && !host.loadGpu && { webgpu: NO_GPU }),
     ...(variantReason && { variant: variantReason }),
     ...(threadsReason && { threads: threadsReason }),
     ...(wanted.profile && { profile: "only WebGPU with timestamp-query times its kernels" }),
   };
-  const report = { version, backend: "wasm", variant, threads: core.native.threads, reasons } as const;
+  const { threads: number } = core.native;
+  const { maximumMemory } = wanted;
+  const chosen = { version, backend: "wasm", variant, threads: number, maximumMemory } as const;
+  const report = { ...chosen, reasons, calibration: NO_CALIBRATION };
   if (wanted.backend === "wasm" || !host.loadGpu) return { engine: new WasmEngine(core), report };
   const openGpu = async (later: string) => (await loadGpu(later, host)).openWebgpu(later, wanted);
-  return { engine: new AutoEngine(core, openGpu), report };
+  const calibrating = calibratingOf(wanted, `${version} ${variant} ${number}`, number, onReport);
+  return { engine: new AutoEngine(new WasmEngine(core), openGpu, hasGpu(wanted), calibrating), report };
 }
 
 /** Throws if the threads' stacks alone would fill the memory: the first call would have no room. */
@@ -50,6 +62,19 @@ function checkMemory(operation: string, threads: number, maximumMemory: number):
       `got ${maximumMemory}`,
     { hint: "Raise `maximumMemory`, or ask for fewer threads." },
   );
+}
+
+/** How `backend: "auto"` calibrates, or why it does not. */
+function calibratingOf(
+  wanted: CheckedOptions,
+  identity: string,
+  threads: number,
+  onChange?: () => void,
+): Calibrating | string {
+  if (!hasGpu(wanted)) return "this environment has no navigator.gpu";
+  if (!wanted.calibrate.on)
+    return 'calibrate is false: only calls with GPU tensors, with location "gpu" and by encode go to WebGPU';
+  return { host: calibrationHost(wanted, identity, wanted.calibrate.keep), threads, ...(onChange && { onChange }) };
 }
 
 const NO_GPU = "this entry of the package has no WebGPU; headwise and headwise/webgpu have";

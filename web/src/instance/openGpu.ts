@@ -1,7 +1,7 @@
 import { throwIfAborted } from "../call/abort.js";
 import type { Opened } from "../engine/engine.js";
 import type { GpuOptions } from "../engine/gpuOptions.js";
-import type { Report } from "../engine/report.js";
+import { NO_CALIBRATION, type Report } from "../engine/report.js";
 import { version } from "../engine/version.js";
 import { openWebgpu } from "../webgpu/webgpuEngine.js";
 
@@ -26,6 +26,7 @@ export async function openGpuAlone(
     threads: 0,
     adapter: engine.adapter,
     reasons,
+    calibration: NO_CALIBRATION,
   };
   return { engine, report };
 }

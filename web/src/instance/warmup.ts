@@ -37,11 +37,20 @@ const NAMES = namesOf<WarmupShape>({
   dtype: true,
 });
 
-/** Reads and checks a call of warmup, which is a call of attention with zeros. */
-export function warmupProblem(call: CallArguments, shape: unknown, given: unknown): AttentionProblem {
+/** Makes an input of this shape. */
+type MakeInput = (argument: string, shape: readonly number[], dtype: "float32" | "float16") => unknown;
+
+/** Reads and checks a call of warmup, which is a call of attention with zeros. `make` makes other inputs than zeros. */
+export function warmupProblem(
+  call: CallArguments,
+  shape: unknown,
+  given: unknown,
+  make: MakeInput = (argument, extents, dtype) => zeros(call.operation, argument, extents, dtype),
+): AttentionProblem {
   const options = readOptions(call, given, OPTION_NAMES);
   const layout = options.oneOf("layout", LAYOUTS, "BHSD");
-  const { query, key, value, heads } = warmupInputs(call, shape, layout, options.oneOf("kvLayout", LAYOUTS, layout));
+  const kvLayout = options.oneOf("kvLayout", LAYOUTS, layout);
+  const { query, key, value, heads } = warmupInputs(call, shape, layout, kvLayout, make);
   return attentionProblem(call, query, key, value, options.withDefaults(heads));
 }
 
@@ -56,8 +65,7 @@ export async function runWarmup(engine: Engine, problem: AttentionProblem): Prom
 }
 
 /** Tensors of zeros with these sizes, in this layout. */
-function warmupInputs(call: CallArguments, given: unknown, layout: Layout, kvLayout: Layout) {
-  const { operation } = call;
+function warmupInputs(call: CallArguments, given: unknown, layout: Layout, kvLayout: Layout, make: MakeInput) {
   const shape = readOptions(call, given, NAMES, "shape");
   const batchSize = shape.integer("batchSize", { min: 1 }) ?? 1;
   const numHeads = shape.requiredInteger("numHeads", { min: 1 });
@@ -69,7 +77,7 @@ function warmupInputs(call: CallArguments, given: unknown, layout: Layout, kvLay
   const dtype = shape.oneOf("dtype", FLOATS, "float32");
   const tensor = (argument: string, order: Layout, heads: number, length: number, dim: number) => {
     const extents = shapeOf(order, order.length, { batchSize, numHeads: heads, length, headDim: dim });
-    return zeros(operation, argument, extents, dtype);
+    return make(argument, extents, dtype);
   };
   return {
     query: tensor("query", layout, numHeads, queryLength, headDim),

@@ -1,5 +1,6 @@
 import type { PlacedResult } from "../attention/attentionResult.js";
 import type { Eventually, Recorded } from "../call/context.js";
+import type { Place } from "../tensor/place.js";
 import type { ForwardProblem } from "./forwardProblem.js";
 
 /** A layer in an engine. */
@@ -8,8 +9,10 @@ export interface EngineLayer {
   readonly onGpu?: boolean;
   /** Bytes of the packed weights and tables. */
   readonly bytes: number;
+  /** The engine in whose memory it lies. */
+  readonly placement: Place;
   forward(problem: ForwardProblem): Eventually<PlacedResult>;
   /** Records a call into a GPUCommandEncoder; only layers on the GPU can. */
-  record?(encoder: object, problem: ForwardProblem): Recorded<PlacedResult>;
+  readonly record?: ((encoder: object, problem: ForwardProblem) => Recorded<PlacedResult>) | undefined;
   release(): void;
 }

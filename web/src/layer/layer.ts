@@ -9,6 +9,7 @@ import type { Context, Eventually, Recorded } from "../call/context.js";
 import { Disposing } from "../call/disposable.js";
 import { DisposedError, OptionError, UnsupportedError } from "../errors/errors.js";
 import type { GpuFloats, OnGpu } from "../tensor/gpuTensor.js";
+import type { Place } from "../tensor/place.js";
 import type { FloatTensor, FloatTensorLike } from "../tensor/tensor.js";
 import type { EngineLayer } from "./engineLayer.js";
 import { forwardRequest, type ForwardOptions, type ForwardProblem, type LayerForm } from "./forwardProblem.js";
@@ -62,6 +63,11 @@ export class Layer extends Disposing {
   /** Memory order of x, contexts and output. */
   get layout(): "BSE" | "BES" {
     return this.#form.layout;
+  }
+
+  /** The engine in whose memory the weights lie. With backend `"auto"` it may move between two calls. */
+  get placement(): Place {
+    return this.#layer.placement;
   }
 
   /** Bytes of the packed weights and tables. */

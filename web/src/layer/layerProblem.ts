@@ -1,5 +1,6 @@
 import type { CallArguments } from "../call/callArguments.js";
 import { namesOf, readOptions } from "../call/options.js";
+import { PLACE_CHOICES, type PlaceChoice } from "../tensor/place.js";
 import { readPosition, type CheckedPosition, type LayerPosition } from "./layerPosition.js";
 import { readLayerShape, type LayerShape } from "./layerShape.js";
 import {
@@ -54,6 +55,12 @@ export interface LayerOptions {
   readonly position?: LayerPosition;
   /** Weights and biases of the projections. */
   readonly weights: LayerWeights;
+  /**
+   * The engine in whose memory the weights lie. `"auto"`, the default: where the layer's calls are predicted to be fastest;
+   * it may move, and keeps a copy of its weights in JavaScript for that. Only instances of backend `"auto"` have two
+   * engines.
+   */
+  readonly placement?: PlaceChoice;
   /** Aborts the call while it waits in the queue. */
   readonly signal?: AbortSignal;
 }
@@ -71,6 +78,8 @@ export interface LayerProblem {
   };
   readonly qkNorm: CheckedQkNorm | undefined;
   readonly position: CheckedPosition;
+  /** Default `"auto"`. */
+  readonly placement?: PlaceChoice;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -89,6 +98,7 @@ const LAYER_NAMES = namesOf<LayerOptions>({
   qkNorm: true,
   position: true,
   weights: true,
+  placement: true,
   signal: true,
 });
 
@@ -120,6 +130,7 @@ export function layerProblem(call: CallArguments, given: unknown): LayerProblem 
     },
     qkNorm: readQkNorm(options, shape.headDim),
     position: readPosition(options, shape),
+    placement: options.oneOf("placement", PLACE_CHOICES, "auto"),
     signal: options.signal(),
   };
 }

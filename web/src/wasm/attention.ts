@@ -19,7 +19,7 @@ import {
   type TypedTensor,
 } from "../tensor/tensor.js";
 import type { WasmCore } from "./core.js";
-import type { Arena, Heap } from "./heap.js";
+import type { Heap, Room } from "./heap.js";
 import type { AttentionCall, LateCopy } from "./module.js";
 
 /** The enumerators of attention.h. */
@@ -67,12 +67,12 @@ export function masks({ mask, bias }: AttentionSettings): { mask?: PlacedTensor;
 }
 
 /** Returns an input's address. Copies the input into the arena, now or `late`, unless it already lies in the engine. */
-export function placeInput(arena: Arena, tensor: PlacedTensor, late?: LateCopy[]): number {
+export function placeInput(arena: Room, tensor: PlacedTensor, late?: LateCopy[]): number {
   const { data, address } = inMemory(tensor);
   return address ?? arena.copy(data, late);
 }
 
-export function writeSettings(call: AttentionCall, arena: Arena, settings: AttentionSettings): void {
+export function writeSettings(call: AttentionCall, arena: Room, settings: AttentionSettings): void {
   if (settings.scale !== undefined) call.scale = settings.scale;
   call.softcap = settings.softcap;
   call.causal = CAUSAL[settings.causal];
@@ -92,7 +92,7 @@ export function writeSettings(call: AttentionCall, arena: Arena, settings: Atten
   }
 }
 
-export function writeRagged(call: AttentionCall, arena: Arena, ragged: Ragged): void {
+export function writeRagged(call: AttentionCall, arena: Room, ragged: Ragged): void {
   call.cuSeqLensQuery = arena.copy(ragged.query);
   call.cuSeqLensKey = arena.copy(ragged.key);
   call.numSequences = ragged.query.length - 1;
@@ -108,7 +108,7 @@ export interface ResultForm {
 }
 
 /** Makes room for the wanted results. The returned function reads them after the call. */
-export function writeWanted(call: AttentionCall, heap: Heap, arena: Arena, form: ResultForm): Collect<PlacedResult> {
+export function writeWanted(call: AttentionCall, heap: Heap, arena: Room, form: ResultForm): Collect<PlacedResult> {
   const { wanted, shape, keepRank } = form;
   const { batchSize, numHeads, queryLength, keyLength } = shape;
   const results: Partial<Record<keyof PlacedResult, Collect<unknown>>> = {};
@@ -158,7 +158,7 @@ export function writeWanted(call: AttentionCall, heap: Heap, arena: Arena, form:
 /** An absent list means all, and is a null pointer. An empty list has an address. */
 function writeSelection(
   call: AttentionCall,
-  arena: Arena,
+  arena: Room,
   result: "probs" | "scores" | "topK",
   { heads, queries }: Selection,
 ): void {
@@ -168,7 +168,7 @@ function writeSelection(
   call[`${result}NumQueries`] = queries?.length ?? 0;
 }
 
-function writeOutput(call: AttentionCall, heap: Heap, arena: Arena, form: ResultForm): Collect<PlacedOutput> {
+function writeOutput(call: AttentionCall, heap: Heap, arena: Room, form: ResultForm): Collect<PlacedOutput> {
   const placed = placeOutput(heap, arena, form.operation, form.output);
   call.output = placed.address;
   call.outputDtype = DTYPE[form.output.dtype];
@@ -178,7 +178,7 @@ function writeOutput(call: AttentionCall, heap: Heap, arena: Arena, form: Result
 /** Makes room for an output, or takes the place of `into` if that lies in the engine. */
 export function placeOutput(
   heap: Heap,
-  arena: Arena,
+  arena: Room,
   operation: string,
   { shape, dtype, half, into }: OutputForm,
 ): { readonly address: number; readonly collect: Collect<PlacedOutput> } {

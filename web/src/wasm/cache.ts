@@ -73,6 +73,7 @@ export class WasmCache implements EngineCache {
   /** The address of the KvCache in C++. */
   readonly address: number;
   readonly form: CacheForm;
+  readonly placement = "wasm";
   appended: readonly number[] = [];
   bytes = 0;
 

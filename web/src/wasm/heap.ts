@@ -143,6 +143,9 @@ function bytesOf({ buffer, byteOffset, byteLength }: HeapArray): Uint8Array {
   return new Uint8Array(buffer, byteOffset, byteLength);
 }
 
+/** What gives room to the arrays of a call. */
+export type Room = Pick<Arena, "bytes" | "room" | "copy">;
+
 /** Arrays that live for one call. `free()` may be called in every state. */
 export class Arena {
   readonly #heap: Heap;

@@ -80,6 +80,7 @@ function writeLinear(
 
 /** A layer in the core's memory. */
 class WasmLayer implements EngineLayer {
+  readonly placement = "wasm";
   readonly #core: WasmCore;
   /** The address of the Layer in C++. */
   readonly #address: number;

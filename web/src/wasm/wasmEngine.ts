@@ -20,6 +20,7 @@ import { runRotary } from "./rotary.js";
 
 /** The engine that computes with WebAssembly. Each operation has a file of its own. */
 export class WasmEngine implements Engine {
+  readonly places = ["wasm"] as const;
   readonly #core: WasmCore;
 
   constructor(core: WasmCore) {

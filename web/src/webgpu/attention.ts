@@ -4,7 +4,6 @@ import type { AttentionShape } from "../attention/attentionShape.js";
 import { selectedExtents, type Selection } from "../attention/returns.js";
 import type { CacheDtype, Ring } from "../cache/cacheProblem.js";
 import { EmptyRowError, OptionError, type RowIndex } from "../errors/errors.js";
-import { largestOf } from "../tensor/largest.js";
 import type { PlacedFloats } from "../tensor/tensor.js";
 import { asArray, type Call, type Deliver, type Span } from "./call.js";
 import type { GpuCore } from "./core.js";
@@ -12,7 +11,7 @@ import { outputRoom, writeOutput } from "./output.js";
 import { packRows } from "./pack.js";
 import { FEATURE, NO_PARAMS, type Params } from "./params.js";
 import { planAttention, ROW_SECTIONS, type AttendPlan, type AttentionPlan, type InspectPlan } from "./plan.js";
-import { type AttentionFacts } from "./facts.js";
+import { factsOf, type AttentionFacts } from "./facts.js";
 import { divideUp } from "./limits.js";
 import { hand } from "./result.js";
 import { resolveSequences, SEQUENCE_WORDS, sequenceWords, type Sequence } from "./sequences.js";
@@ -140,30 +139,6 @@ function handInRank<D extends "float32" | "int32">(
   dtype: D,
 ): Deliver<ResultTensor<D>> {
   return hand(call, span, keepRank(full), dtype, location);
-}
-
-export function factsOf(problem: AttentionProblem, sequences: readonly Sequence[]): AttentionFacts {
-  const { operation, shape, layout, kvLayout, query, key, value, settings, wanted, output, ragged } = problem;
-  return {
-    operation,
-    shape,
-    layout,
-    kvLayout,
-    dtypes: { query: query.dtype, key: key.dtype, value: value.dtype },
-    output: output.dtype,
-    mask: settings.mask !== undefined,
-    bias: settings.bias?.tensor.dtype,
-    alibi: settings.alibiSlopes !== undefined,
-    softcap: settings.softcap > 0,
-    ring: false,
-    sinks: settings.sinks !== undefined,
-    emptyRows: settings.emptyRows,
-    ragged: ragged !== undefined,
-    numSequences: sequences.length,
-    longestQuery: largestOf(sequences.map(({ numQueries }) => numQueries)),
-    longestKey: largestOf(sequences.map(({ keyLength }) => keyLength)),
-    wanted,
-  };
 }
 
 function placeArrays(

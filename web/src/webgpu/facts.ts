@@ -1,8 +1,11 @@
+import type { AttentionProblem } from "../attention/attentionProblem.js";
 import type { EmptyRows } from "../attention/attentionSettings.js";
 import type { AttentionShape } from "../attention/attentionShape.js";
 import type { Wanted } from "../attention/returns.js";
 import type { Layout } from "../tensor/layout.js";
+import { largestOf } from "../tensor/largest.js";
 import type { FloatDtype, StoredDtype } from "./kernel.js";
+import type { Sequence } from "./sequences.js";
 
 /** All facts about a call that decide how it is computed. */
 export interface AttentionFacts {
@@ -28,4 +31,29 @@ export interface AttentionFacts {
   readonly longestQuery: number;
   readonly longestKey: number;
   readonly wanted: Wanted;
+}
+
+/** The facts about a call whose tensors are the caller's. */
+export function factsOf(problem: AttentionProblem, sequences: readonly Sequence[]): AttentionFacts {
+  const { operation, shape, layout, kvLayout, query, key, value, settings, wanted, output, ragged } = problem;
+  return {
+    operation,
+    shape,
+    layout,
+    kvLayout,
+    dtypes: { query: query.dtype, key: key.dtype, value: value.dtype },
+    output: output.dtype,
+    mask: settings.mask !== undefined,
+    bias: settings.bias?.tensor.dtype,
+    alibi: settings.alibiSlopes !== undefined,
+    softcap: settings.softcap > 0,
+    ring: false,
+    sinks: settings.sinks !== undefined,
+    emptyRows: settings.emptyRows,
+    ragged: ragged !== undefined,
+    numSequences: sequences.length,
+    longestQuery: largestOf(sequences.map(({ numQueries }) => numQueries)),
+    longestKey: largestOf(sequences.map(({ keyLength }) => keyLength)),
+    wanted,
+  };
 }

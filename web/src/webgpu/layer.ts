@@ -1,12 +1,11 @@
 import type { AttentionProblem } from "../attention/attentionProblem.js";
 import type { PlacedResult } from "../attention/attentionResult.js";
-import { assertIntact } from "../call/views.js";
 import { DisposedError, OptionError } from "../errors/errors.js";
 import type { ForwardProblem } from "../layer/forwardProblem.js";
 import type { LayerProblem } from "../layer/layerProblem.js";
-import type { LinearWeights } from "../layer/layerWeights.js";
+import { withOwnWeights } from "../layer/ownWeights.js";
 import { largestOf } from "../tensor/largest.js";
-import type { CheckedFloats, PlacedFloats } from "../tensor/tensor.js";
+import type { PlacedFloats } from "../tensor/tensor.js";
 import { anglePairs, frequenciesOf } from "./angles.js";
 import { attendOn, planOf, recordPlanned, type InPlace } from "./attention.js";
 import type { GpuCache, GpuEngineCache, Growth } from "./cache.js";
@@ -414,30 +413,6 @@ function runsOf(roles: readonly Role[], joins: (run: readonly Role[], role: Role
     else runs.push([role]);
   }
   return runs;
-}
-
-/** The problem with copies of its weights. A device that replaces a lost one gets them, long after the call. */
-function withOwnWeights(problem: LayerProblem): LayerProblem {
-  const copies = new Map<object, CheckedFloats["data"]>(); // several roles may share one array of packed weights; it is copied once
-  const copyOf = <T extends CheckedFloats>(tensor: T): T => {
-    assertIntact(problem.operation, "a weight", tensor.data);
-    const data = copies.get(tensor.data) ?? (tensor.data as Float32Array | Uint16Array).slice();
-    copies.set(tensor.data, data);
-    return { ...tensor, data };
-  };
-  const linear = <L extends LinearWeights | undefined>(weights: L): L =>
-    weights && {
-      ...weights,
-      weight: copyOf(weights.weight),
-      bias: weights.bias && { ...weights.bias, tensor: copyOf(weights.bias.tensor) },
-    };
-  const { query, key, value, output } = problem.weights;
-  const { position } = problem;
-  return {
-    ...problem,
-    weights: { query: linear(query), key: linear(key), value: linear(value), output: linear(output) },
-    position: position.kind === "learned" ? { ...position, table: copyOf(position.table) } : position,
-  };
 }
 
 /** Positions of queries, [B, S]: query i is at i + offset of its sequence. */

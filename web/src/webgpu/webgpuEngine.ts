@@ -5,8 +5,10 @@ import type { MergeProblem, PlacedMerge } from "../attention/mergeProblem.js";
 import type { CacheProblem } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
 import type { Disposing } from "../call/disposable.js";
-import type { Engine, Owner } from "../engine/engine.js";
+import type { Owner } from "../engine/engine.js";
 import { EngineTensor } from "../engine/engineTensor.js";
+import type { GpuEngine } from "../engine/gpuModule.js";
+import type { Tiling } from "../engine/gpuOptions.js";
 import type { AdapterReport, KernelTime } from "../engine/report.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
 import type { LayerProblem } from "../layer/layerProblem.js";
@@ -31,6 +33,7 @@ import { GpuLayer } from "./layer.js";
 import { recordMerge } from "./merge.js";
 import { recordRotary } from "./rotary.js";
 import { runCall } from "./runCall.js";
+import { tilingsOf } from "./tiles.js";
 import { recordDownload, recordUpload } from "./transfer.js";
 
 /** Opens a device and makes an engine with it. */
@@ -39,8 +42,9 @@ export async function openWebgpu(operation: string, options: DeviceOptions): Pro
 }
 
 /** The engine that computes with WebGPU. Each operation has a file of its own. */
-export class WebgpuEngine implements Engine {
+export class WebgpuEngine implements GpuEngine {
   readonly onGpu = true;
+  readonly places = ["webgpu"] as const;
   instance: WeakRef<Owner> | undefined;
   readonly #options: DeviceOptions;
   #core: GpuCore;
@@ -55,6 +59,19 @@ export class WebgpuEngine implements Engine {
 
   get adapter(): AdapterReport {
     return this.#core.device.adapter;
+  }
+
+  get tilings(): readonly Tiling[] {
+    const { tiling = "auto" } = this.#options;
+    return tiling === "auto" ? tilingsOf(this.#core.device.capabilities) : [tiling];
+  }
+
+  get tiling(): string {
+    return this.#core.device.tiling;
+  }
+
+  set tiling(name: string) {
+    this.#core.device.tiling = name as Tiling; // one of `tilings`
   }
 
   get isTimed(): boolean {
@@ -117,6 +134,7 @@ export class WebgpuEngine implements Engine {
   #engineCache(cache: GpuCache): GpuEngineCache {
     return {
       onGpu: true,
+      placement: "webgpu",
       cache,
       form: cache.form,
       get appended() {
@@ -157,6 +175,7 @@ export class WebgpuEngine implements Engine {
       return () => undefined;
     });
     return {
+      placement: "webgpu",
       onGpu: true,
       get bytes() {
         return layer.bytes;
@@ -222,6 +241,7 @@ export class WebgpuEngine implements Engine {
 
   async #reopen(operation: string): Promise<void> {
     const core = this.#makeCore(await openDevice(operation, this.#options));
+    core.device.tiling = this.#core.device.tiling;
     if (this.#disposed) endCore(core);
     this.#core = core;
   }

@@ -1,4 +1,4 @@
-import type { KernelTime, Report } from "../engine/report.js";
+import type { KernelTime, LiveReport, Report } from "../engine/report.js";
 import { version } from "../engine/version.js";
 import { AssetError, DisposedError, HeadwiseError, OutOfMemoryError } from "../errors/errors.js";
 import { thrownText } from "../foreign/thrown.js";
@@ -46,6 +46,8 @@ export class Connection {
   #end: Ending | undefined;
   /** Kernel times of the latest call. */
   kernelTimes: readonly KernelTime[] = [];
+  /** The changing part of the report, as far as is known here. */
+  live: LiveReport | undefined;
 
   constructor(spawn: Spawn, onProgress: ((progress: LoadProgress) => void) | undefined) {
     this.#onProgress = onProgress;
@@ -143,11 +145,16 @@ export class Connection {
       case "progress":
         this.#report(reply.progress);
         return;
+      case "report":
+        this.live = reply.live;
+        return;
       case "opened":
+        this.live = reply.live;
         this.#settle(reply.id)?.resolve(reply);
         return;
       case "done":
         this.#learn(reply.news);
+        this.live = reply.live ?? this.live;
         this.#settle(reply.id)?.resolve(reply);
         return;
       case "failed": {

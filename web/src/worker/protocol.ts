@@ -1,6 +1,7 @@
 import type { CacheForm } from "../cache/cacheProblem.js";
-import type { KernelTime, Report } from "../engine/report.js";
+import type { KernelTime, LiveReport, Report } from "../engine/report.js";
 import type { CheckedOptions } from "../instance/createOptions.js";
+import type { Place } from "../tensor/place.js";
 import type { EngineFiles } from "../wasm/engineFiles.js";
 import type { LoadProgress } from "../wasm/host.js";
 import type { ErrorParts } from "./errorParts.js";
@@ -54,6 +55,7 @@ export interface ObjectState {
   readonly form?: CacheForm;
   readonly appended?: readonly number[];
   readonly bytes: number;
+  readonly placement: Place;
 }
 
 /** The state of an object that a call has made or may have changed. */
@@ -67,7 +69,9 @@ export type Reply =
   /** The worker runs. It holds the lock of this name as long as it lives, if there are locks. */
   | { readonly kind: "ready"; readonly version: string; readonly lock: string | undefined }
   | { readonly kind: "progress"; readonly progress: LoadProgress }
-  | { readonly kind: "opened"; readonly id: number; readonly report: Report }
+  | { readonly kind: "opened"; readonly id: number; readonly report: Report; readonly live?: LiveReport | undefined }
+  /** The changing part of the report has changed. */
+  | { readonly kind: "report"; readonly live: LiveReport }
   | {
       readonly kind: "done";
       readonly id: number;
@@ -76,5 +80,7 @@ export type Reply =
       readonly made: number | undefined;
       readonly news: readonly ObjectNews[];
       readonly kernelTimes: readonly KernelTime[] | undefined;
+      /** The changing part of the report, if calls change it. */
+      readonly live?: LiveReport | undefined;
     }
   | { readonly kind: "failed"; readonly id: number; readonly error: ErrorParts; readonly news: readonly ObjectNews[] };

@@ -1,6 +1,7 @@
 import type { EngineCache } from "../cache/engineCache.js";
+import { Queue } from "../call/queue.js";
 import type { Engine } from "../engine/engine.js";
-import type { KernelTime } from "../engine/report.js";
+import type { KernelTime, LiveReport } from "../engine/report.js";
 import { openEngine } from "../instance/openEngine.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
 import type { EngineFiles } from "../wasm/engineFiles.js";
@@ -22,6 +23,8 @@ class Server {
   readonly #hostOf: (files: EngineFiles) => Host;
   readonly #send: Send;
   readonly #objects = new Map<number, EngineCache | EngineLayer>();
+  /** Requests, and what the engine does between them. */
+  readonly #queue = new Queue();
   #lastObject = ENGINE;
   #engine: Engine | undefined;
 
@@ -34,9 +37,10 @@ class Server {
     const onProgress = progress ? (now: ProgressOf) => this.#send({ kind: "progress", progress: now }) : undefined;
     try {
       const wanted = { ...options, device: undefined, gpu: undefined, signal: undefined, onProgress };
-      const { engine, report } = await openEngine(operation, this.#hostOf(options.files), wanted);
+      const { engine, report } = await openEngine(operation, this.#hostOf(options.files), wanted, () => this.#tell());
       this.#engine = engine;
-      this.#send({ kind: "opened", id, report });
+      engine.inTurn = (work) => this.#queue.run(work);
+      this.#send({ kind: "opened", id, report, live: engine.live });
     } catch (error) {
       this.#send({ kind: "failed", id, error: errorParts(operation, error), news: [] });
     }
@@ -45,16 +49,28 @@ class Server {
   async call({ id, target, method, args }: Extract<Request, { readonly kind: "call" }>): Promise<void> {
     const touched = [target, cacheIn(args)].filter((object) => object !== undefined && object !== ENGINE) as number[];
     try {
-      const result = await this.#perform(target, method, args);
+      const result = await this.#queue.run(() => this.#perform(target, method, args));
       if (method === "release") this.#objects.delete(target);
       const made = isObject(result) ? this.#keep(result) : undefined;
       const kernelTimes: readonly KernelTime[] | undefined = this.#engine?.kernelTimes;
       const news = this.#news(made === undefined ? touched : [...touched, made]);
       const sent = made === undefined ? result : undefined;
-      this.#send({ kind: "done", id, result: sent, made, news, kernelTimes }, buffersOf(sent));
+      this.#send({ kind: "done", id, result: sent, made, news, kernelTimes, live: this.#live() }, buffersOf(sent));
     } catch (error) {
       this.#send({ kind: "failed", id, error: errorParts(method, error), news: this.#news(touched) });
     }
+  }
+
+  /** Tells the client that the report has changed, outside of its requests. */
+  #tell(): void {
+    const live = this.#engine?.live;
+    if (live) this.#send({ kind: "report", live });
+  }
+
+  /** The changing part of the report, if calls change it. */
+  #live(): LiveReport | undefined {
+    const live = this.#engine?.live;
+    return live && ["waiting", "running", "ready"].includes(live.calibration.state) ? live : undefined;
   }
 
   /** A method has the same name on both sides. */
@@ -100,6 +116,6 @@ function isObject(result: unknown): result is EngineCache | EngineLayer {
 }
 
 function stateOf(object: EngineCache | EngineLayer): ObjectState {
-  const { bytes } = object;
-  return "form" in object ? { form: object.form, appended: object.appended, bytes } : { bytes };
+  const { bytes, placement } = object;
+  return "form" in object ? { form: object.form, appended: object.appended, bytes, placement } : { bytes, placement };
 }

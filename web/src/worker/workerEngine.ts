@@ -10,12 +10,13 @@ import type { OutputForm } from "../call/outputForm.js";
 import { assertIntact } from "../call/views.js";
 import type { Engine } from "../engine/engine.js";
 import { EngineTensor } from "../engine/engineTensor.js";
-import type { KernelTime, Report } from "../engine/report.js";
+import type { KernelTime, LiveReport, Report } from "../engine/report.js";
 import { DisposedError, OutOfMemoryError, UnsupportedError } from "../errors/errors.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
 import type { ForwardProblem } from "../layer/forwardProblem.js";
 import type { LayerProblem } from "../layer/layerProblem.js";
 import type { RotaryProblem } from "../position/rotaryProblem.js";
+import type { Place, PlaceChoice } from "../tensor/place.js";
 import {
   ARRAYS,
   asHalves,
@@ -41,6 +42,7 @@ import { isShared, mayShare } from "./shipment.js";
  */
 export class WorkerEngine implements Engine {
   readonly abandons = true;
+  readonly places: readonly Place[];
   readonly #spawn: Spawn;
   readonly #options: EngineOptions;
   #connection: Connection;
@@ -50,6 +52,7 @@ export class WorkerEngine implements Engine {
     this.#spawn = spawn;
     this.#options = options;
     this.#connection = connection;
+    this.places = options.backend === "auto" ? ["wasm", "webgpu"] : [options.backend];
   }
 
   static open(
@@ -68,6 +71,10 @@ export class WorkerEngine implements Engine {
 
   get kernelTimes(): readonly KernelTime[] {
     return this.#connection.kernelTimes;
+  }
+
+  get live(): LiveReport | undefined {
+    return this.#connection.live;
   }
 
   admit(operation: string): () => void {
@@ -101,8 +108,8 @@ export class WorkerEngine implements Engine {
     return this.#makeCache(problem.operation, "createCache", problem);
   }
 
-  loadCache(operation: string, bytes: Uint8Array): Promise<EngineCache> {
-    return this.#makeCache(operation, "loadCache", operation, bytes);
+  loadCache(operation: string, bytes: Uint8Array, placement?: PlaceChoice): Promise<EngineCache> {
+    return this.#makeCache(operation, "loadCache", operation, bytes, placement);
   }
 
   async createLayer(problem: LayerProblem): Promise<EngineLayer> {
@@ -164,6 +171,10 @@ abstract class RemoteObject {
 
   get bytes(): number {
     return this.state.bytes;
+  }
+
+  get placement(): Place {
+    return this.state.placement;
   }
 
   protected get state() {

@@ -18,7 +18,10 @@ export interface Jobs {
     takes: { query: Floats; key: Floats; value: Floats; options: Omit<AttentionOptions, "location"> };
     gives: AttentionResult;
   };
-  layer: { takes: { layer: LayerOptions; x: Floats; options: Omit<ForwardOptions, "location"> }; gives: AttentionResult };
+  layer: {
+    takes: { layer: LayerOptions; x: Floats; options: Omit<ForwardOptions, "location"> };
+    gives: AttentionResult;
+  };
   rotary: { takes: { x: Floats; options: RotaryOptions }; gives: FloatResult };
   /** Runs the sentence encoder. With `exact`, attention is computed by its definition in double precision. */
   encode: { takes: { texts: readonly string[]; options: EncodeOptions; exact?: boolean }; gives: readonly Encoding[] };

@@ -1,0 +1,276 @@
+import { describe, expect, test } from "@jest/globals";
+
+import type { AttentionProblem } from "../../web/src/attention/attentionProblem.js";
+import { attentionKind } from "../../web/src/calibration/attentionKind.js";
+import { Choice } from "../../web/src/calibration/choice.js";
+import { fitted } from "../../web/src/calibration/fit.js";
+import { Numbers } from "../../web/src/calibration/numbers.js";
+import { race, raceProblem } from "../../web/src/calibration/race.js";
+import { Residence } from "../../web/src/calibration/residence.js";
+import { assumedSpeed, loadOf, predict, refined, type Speed } from "../../web/src/calibration/speed.js";
+import { visiblePairs, type VisibleSettings } from "../../web/src/calibration/visible.js";
+import { attentionWork, tilesOf, type Work } from "../../web/src/calibration/work.js";
+import { between, disturbed, ENGINES, randomDevice, secondsOf } from "./syntheticDevice.js";
+
+const ALL: VisibleSettings = {
+  causal: "none",
+  window: { left: undefined, right: undefined },
+  queryOffset: undefined,
+  keyLengths: undefined,
+  queryLengths: undefined,
+};
+
+const work = (moved: number, touched: number, multiplyAdds: number, tiles = 1000): Work => ({
+  moved,
+  touched,
+  multiplyAdds,
+  tiles,
+});
+const key = (name: string) => ({ kind: "attention", call: name });
+
+/** The pairs, counted one by one by the formula of the contract. */
+function countedPairs(queries: number, keys: number, settings: VisibleSettings, n = 0): number {
+  const { causal, window, queryOffset, keyLengths, queryLengths } = settings;
+  const keyLength = keyLengths?.[n] ?? keys;
+  const queryLength = queryLengths?.[n] ?? queries;
+  const offset = queryOffset?.[n] ?? (causal === "lower-right" ? keyLength - queryLength : 0);
+  let pairs = 0;
+  for (let i = 0; i < queryLength; ++i)
+    for (let j = 0; j < keyLength; ++j) {
+      const at = i + offset;
+      const right = causal === "none" ? (window.right ?? Infinity) : 0;
+      pairs += Number(j <= at + right && j >= at - (window.left ?? Infinity));
+    }
+  return pairs;
+}
+
+describe("the work of a call", () => {
+  test("counts the pairs that causal masks, windows, offsets and lengths leave, as the formula does", () => {
+    const numbers = new Numbers(1);
+    const upTo = (most: number) => Math.floor(((numbers.next() + 1) / 2) * (most + 1));
+    for (let n = 0; n < 300; ++n) {
+      const [queries, keys] = [upTo(9), upTo(9)];
+      const maybe = <T>(value: T) => (numbers.next() > 0 ? value : undefined);
+      const settings: VisibleSettings = {
+        causal: (["none", "upper-left", "lower-right"] as const)[upTo(2)]!,
+        window: { left: maybe(upTo(5)), right: maybe(upTo(5)) },
+        queryOffset: maybe(Int32Array.of(upTo(12) - 6)),
+        keyLengths: maybe(Int32Array.of(upTo(keys))),
+        queryLengths: maybe(Int32Array.of(upTo(queries))),
+      };
+      const shape = { batchSize: 1, queryLength: queries, keyLength: keys };
+      expect([settings, visiblePairs(shape, settings)]).toEqual([settings, countedPairs(queries, keys, settings)]);
+    }
+  });
+
+  test("counts each sequence of a ragged batch, and the queries of a cache at its end", () => {
+    const ragged = { query: Int32Array.of(0, 2, 5), key: Int32Array.of(0, 4, 7) };
+    const shape = { batchSize: 1, queryLength: 5, keyLength: 7 };
+    expect(visiblePairs(shape, ALL, ragged)).toBe(2 * 4 + 3 * 3);
+    expect(visiblePairs(shape, { ...ALL, causal: "lower-right" }, ragged)).toBe(3 + 4 + 1 + 2 + 3);
+    const windowed = { ...ALL, window: { left: 1, right: undefined } };
+    const step = { batchSize: 1, queryLength: 1, keyLength: 7 };
+    expect([visiblePairs(step, windowed), visiblePairs(step, windowed, undefined, true)]).toEqual([7, 2]);
+  });
+
+  test("counts bytes of inputs and results in JavaScript, and products of queries, keys and values", () => {
+    const problem = raceProblem({ heads: 2, queries: 3, keys: 5 }, 7, 11);
+    expect(attentionWork(problem)).toEqual({
+      moved: 4 * 2 * (3 * 7 + 5 * 7 + 5 * 11 + 3 * 11),
+      touched: 0,
+      multiplyAdds: 2 * 3 * 5 * (7 + 11),
+      tiles: 2,
+    });
+    const inEngine = { ...problem, key: { ...problem.key, address: 64 } } as AttentionProblem;
+    expect(attentionWork(problem).moved - attentionWork(inEngine).moved).toBe(4 * 2 * 5 * 7);
+  });
+});
+
+const TRUE_SPEED: Speed = { start: 7e-4, byte: 1 / 3e9, operation: 1 / 4e11 };
+const WORKS = [work(1e3, 0, 1e5), work(3e6, 0, 2e7), work(2e6, 0, 3e8), work(1.6e7, 0, 2e9)];
+const timings = (speed: Speed, factors: readonly number[] = []) =>
+  WORKS.map((done, n) => {
+    const load = loadOf("webgpu", done);
+    return { load, seconds: predict(speed, load) * (factors[n] ?? 1) };
+  });
+
+describe("a fit of three numbers", () => {
+  test("finds the numbers that made the times", () => {
+    const found = fitted(assumedSpeed("webgpu", 1), timings(TRUE_SPEED));
+    for (const name of ["start", "byte", "operation"] as const)
+      expect(Math.abs(Math.log(found[name] / TRUE_SPEED[name]))).toBeLessThan(0.1);
+  });
+
+  test("is hardly moved by a time that was disturbed", () => {
+    const found = fitted(assumedSpeed("webgpu", 1), timings(TRUE_SPEED, [1, 1, 20, 1]));
+    const load = loadOf("webgpu", WORKS[3]!);
+    expect(Math.abs(Math.log(predict(found, load) / predict(TRUE_SPEED, load)))).toBeLessThan(0.25);
+  });
+
+  test("keeps what is assumed where the times say nothing, and every number above 0", () => {
+    const assumed = assumedSpeed("webgpu", 1);
+    for (const name of ["start", "byte", "operation"] as const)
+      expect(fitted(assumed, [])[name] / assumed[name]).toBeCloseTo(1, 9);
+    const [shortest] = timings({ ...TRUE_SPEED, start: 0.02 });
+    const found = fitted(assumed, [shortest!]);
+    expect(found.start).toBeCloseTo(0.02, 3);
+    expect(Math.abs(Math.log(found.operation / assumed.operation))).toBeLessThan(0.1);
+    for (const number of Object.values(fitted(assumed, timings(TRUE_SPEED, [1e-9, 1e9, 1e-9, 1e9])) as object))
+      expect(number).toBeGreaterThan(0);
+  });
+});
+
+describe("the times of real calls", () => {
+  const assumed = assumedSpeed("webgpu", 1);
+
+  test("bring the numbers to the truth, each in proportion to its part of the time", () => {
+    let speed = assumed;
+    for (let n = 0; n < 400; ++n) {
+      const load = loadOf("webgpu", WORKS[n % WORKS.length]!);
+      speed = refined(speed, load, predict(TRUE_SPEED, load), assumed);
+    }
+    for (const done of WORKS) {
+      const load = loadOf("webgpu", done);
+      expect(Math.abs(Math.log(predict(speed, load) / predict(TRUE_SPEED, load)))).toBeLessThan(0.1);
+    }
+  });
+
+  test("move the numbers little if one call was disturbed, however much it was", () => {
+    const load = loadOf("webgpu", WORKS[3]!);
+    for (const seconds of [1e6, 1e-9, 0, NaN]) {
+      const after = predict(refined(assumed, load, seconds, assumed), load);
+      expect(Math.abs(Math.log(after / predict(assumed, load)))).toBeLessThan(0.15);
+    }
+  });
+});
+
+describe("a choice", () => {
+  const both = work(0, 0, 1e9);
+
+  test("takes the engine that is predicted to be faster", () => {
+    const choice = new Choice(1);
+    expect([choice.choose(key("small"), work(1e3, 0, 1e5)), choice.choose(key("large"), both)]).toEqual([
+      "wasm",
+      "webgpu",
+    ]);
+  });
+
+  test("does not change for equal calls while the other engine is not faster by a quarter", () => {
+    const choice = new Choice(1);
+    const slower = (factor: number): Speed => ({ start: 1e-9, byte: 1e-12, operation: factor * 1e-10 });
+    choice.setSpeed("wasm", slower(1));
+    choice.setSpeed("webgpu", slower(0.95));
+    expect(choice.choose(key("a"), both)).toBe("webgpu");
+    for (const factor of [1.1, 0.9, 1.2, 1.05, 1.24]) {
+      choice.setSpeed("webgpu", slower(factor));
+      expect([factor, choice.choose(key("a"), both)]).toEqual([factor, "webgpu"]);
+    }
+    choice.setSpeed("webgpu", slower(1.3));
+    expect(choice.choose(key("a"), both)).toBe("wasm");
+    choice.setSpeed("webgpu", slower(0.9));
+    expect(choice.choose(key("a"), both)).toBe("wasm");
+  });
+
+  test("predicts a call by the times of equal calls, and never by the first of its kind, which compiles", () => {
+    const choice = new Choice(1);
+    choice.learn("webgpu", key("a"), both, 100);
+    expect(choice.calls("webgpu")).toBe(0);
+    const seconds = choice.predict("webgpu", both);
+    expect(choice.predict("webgpu", both, key("a"))).toBe(seconds);
+    for (let n = 0; n < 40; ++n) choice.learn("webgpu", key("a"), both, 3 * seconds);
+    expect(choice.predict("webgpu", both, key("a")) / seconds).toBeCloseTo(3, 1);
+    expect(choice.calls("webgpu")).toBe(40);
+  });
+});
+
+test("Something moves when its calls would have gained by as much as the move costs, and never for less", () => {
+  const residence = new Residence();
+  const moves = (here: number, there: number) => residence.note(here, there, 1);
+  expect([moves(0.5, 0.1), moves(0.5, 0.1), moves(0.5, 0.1)]).toEqual([false, false, true]);
+  residence.reset();
+  for (let n = 0; n < 100; ++n) expect(residence.note(0.5 - (n % 2) * 0.4, 0.3, 1)).toBe(false);
+});
+
+describe("over 200 shapes", () => {
+  const DEVICES = 40;
+
+  /** Shapes of attention from a decode step to long prefills. */
+  function randomShapes(numbers: Numbers) {
+    return Array.from({ length: 200 }, () => {
+      const whole = (least: number, most: number) => Math.round(between(numbers, least, most));
+      const heads = whole(1, 64);
+      const queries = whole(1, 2048);
+      const keys = Math.max(queries, whole(16, 4096));
+      const width = [32, 64, 80, 128][whole(1, 4) - 1]!;
+      const pairs = numbers.next() > 0 ? queries * keys : queries * (keys - queries / 2);
+      const moved = 4 * heads * width * 2 * (queries + keys);
+      return {
+        name: [heads, queries, keys, width, pairs].join(" "),
+        extents: { heads, queries, keys },
+        work: work(
+          moved,
+          0,
+          2 * heads * pairs * width,
+          tilesOf({
+            batchSize: 1,
+            numHeads: heads,
+            numKvHeads: heads,
+            queryLength: queries,
+            keyLength: keys,
+            headDim: width,
+            valueDim: width,
+          }),
+        ),
+      };
+    });
+  }
+
+  test("the time lost by wrong choices is at most 5 % of the best in the mean, and at most 15 % on 19 of 20 devices", async () => {
+    const lost: number[] = [];
+    for (let device = 0; device < DEVICES; ++device) {
+      const numbers = new Numbers(1000 + device);
+      const engines = randomDevice(numbers);
+      const choice = new Choice(2);
+      const timed = (name: "wasm" | "webgpu", problem: AttentionProblem) => {
+        const { numHeads: heads, queryLength: queries, keyLength: keys } = problem.shape;
+        return Promise.resolve(
+          disturbed(secondsOf(engines[name], attentionWork(problem), { heads, queries, keys }), numbers),
+        );
+      };
+      const outcome = await race({
+        tilings: ["standard"],
+        headDim: 64,
+        valueDim: 64,
+        around: { wasm: choice.assumed("wasm"), webgpu: choice.assumed("webgpu") },
+        gpu: (_, problem) => timed("webgpu", problem),
+        wasm: (problem) => timed("wasm", problem),
+      });
+      for (const name of ENGINES) choice.setSpeed(name, outcome[name]);
+      let [spent, best] = [0, 0];
+      for (let round = 0; round < 3; ++round)
+        for (const shape of randomShapes(new Numbers(7))) {
+          const seconds = (name: "wasm" | "webgpu") => secondsOf(engines[name], shape.work, shape.extents);
+          const chosen = choice.choose(key(shape.name), shape.work);
+          choice.learn(chosen, key(shape.name), shape.work, disturbed(seconds(chosen), numbers));
+          spent += seconds(chosen);
+          best += Math.min(...ENGINES.map(seconds));
+        }
+      lost.push(spent / best - 1);
+    }
+    expect(lost).toHaveLength(DEVICES);
+    expect(lost.reduce((sum, part) => sum + part, 0) / DEVICES).toBeLessThanOrEqual(0.05);
+    expect(lost.filter((part) => part > 0.15).length).toBeLessThanOrEqual(DEVICES / 20);
+  });
+});
+
+describe("the kind of a call", () => {
+  const kindOf = (heads: number, queries: number, keys: number) =>
+    attentionKind(raceProblem({ heads, queries, keys }, 64, 64)).name;
+
+  test("is one for calls that run the same kernels, and another if the rows or the parts of the keys are others", () => {
+    expect(kindOf(8, 512, 512)).toBe(kindOf(12, 300, 700));
+    expect(kindOf(8, 1, 300)).not.toBe(kindOf(8, 512, 300));
+    expect(kindOf(1, 64, 4096)).not.toBe(kindOf(1, 64, 100));
+    expect(kindOf(8, 512, 512)).toBe("attention 64×64, float32, many rows, BHSD");
+  });
+});

@@ -1,0 +1,16 @@
+// wasm by the sources, not by the built package: for tests that look into the engine.
+
+import "./asBuilt.js";
+import type { WasmCore } from "../../web/src/wasm/core.js";
+import { loadEngine } from "../../web/src/wasm/loader.js";
+import { nodeHost } from "../../web/src/wasm/nodeHost.js";
+
+const dist = (file: string) => new URL(`../../dist/${file}`, import.meta.url).href;
+
+/** The core of the plain SIMD variant, with one thread. */
+export async function openWasmCore(): Promise<WasmCore> {
+  const files = { simdGlue: dist("wasm/headwise.simd.node.js"), simdWasm: dist("wasm/headwise.simd.wasm") };
+  const chosen = { operation: "test", variant: "simd", asked: "simd", threads: 1, source: {} } as const;
+  const given = { maximumMemory: 2 ** 28, signal: undefined, onProgress: undefined };
+  return (await loadEngine(nodeHost(files), { ...chosen, ...given })).core;
+}

@@ -1,0 +1,90 @@
+import type { AttentionSettings } from "../attention/attentionSettings.js";
+import type { Wanted } from "../attention/returns.js";
+import type { Numbers } from "./numbers.js";
+import { floatsOf, type Floats } from "./samples.js";
+
+/** Which options a call has and what it returns: they select the kernels, or branches in them. */
+export interface Features {
+  readonly causal: "none" | "upper-left" | "lower-right";
+  readonly window: boolean;
+  readonly lengths: boolean;
+  readonly mask: boolean;
+  readonly bias: Floats | undefined;
+  readonly excludeSelf: boolean;
+  readonly softcap: boolean;
+  readonly alibi: boolean;
+  readonly sinks: boolean;
+  readonly headGain: boolean;
+  readonly output: boolean;
+  readonly lse: boolean;
+  readonly entropy: boolean;
+  readonly probs: boolean | "average";
+  readonly topK: boolean | "average";
+  readonly scores: "raw" | "softcapped" | "biased" | false;
+}
+
+export function featuresOf(settings: AttentionSettings, wanted: Wanted): Features {
+  const { causal, window, keyLengths, queryLengths, mask, bias } = settings;
+  const inspected = (selection: { readonly average: boolean } | undefined) =>
+    selection !== undefined && (selection.average ? "average" : true);
+  return {
+    causal,
+    window: (window.left ?? window.right) !== undefined,
+    lengths: (keyLengths ?? queryLengths) !== undefined,
+    mask: mask !== undefined,
+    bias: bias?.tensor.dtype,
+    excludeSelf: settings.excludeSelf,
+    softcap: settings.softcap > 0,
+    alibi: settings.alibiSlopes !== undefined,
+    sinks: settings.sinks !== undefined,
+    headGain: settings.headGain !== undefined,
+    output: wanted.output,
+    lse: wanted.lse,
+    entropy: wanted.entropy,
+    probs: inspected(wanted.probs),
+    topK: inspected(wanted.topK?.selection),
+    scores: wanted.scores?.stage ?? false,
+  };
+}
+
+/** The features as words, for names. */
+export function featureNames(features: Features): string[] {
+  return Object.entries(features)
+    .flatMap(([name, value]: [string, unknown]) => {
+      if (value === undefined || value === false || value === "none") return [];
+      if (name === "output") return [];
+      return [value === true ? name : `${name} ${value as string}`];
+    })
+    .concat(features.output ? [] : ["no output"]);
+}
+
+/** The public options of a small call that has these features. */
+export function sampleOptions(
+  features: Features,
+  numbers: Numbers,
+  extents: { readonly batchSize: number; readonly numHeads: number; readonly queries: number; readonly keys: number },
+): Record<string, unknown> {
+  const { batchSize, numHeads, queries, keys } = extents;
+  const perHead = (factor: number) => numbers.floats(numHeads, factor);
+  const matrix = [1, 1, queries, keys];
+  return {
+    ...(features.causal !== "none" && { causal: features.causal }),
+    ...(features.window && { window: { left: Math.max(1, keys >> 1) } }),
+    ...(features.lengths && { keyLengths: Int32Array.from({ length: batchSize }, () => Math.max(1, keys - 3)) }),
+    ...(features.mask && { mask: { data: numbers.mask(queries, keys), shape: matrix } }),
+    ...(features.bias && { bias: floatsOf(numbers, features.bias, matrix) }),
+    ...(features.excludeSelf && { excludeSelf: true }),
+    ...(features.softcap && { softcap: 5 }),
+    ...(features.alibi && { alibiSlopes: perHead(0.1) }),
+    ...(features.sinks && { sinks: perHead(1) }),
+    ...(features.headGain && { headGain: perHead(1) }),
+    returns: {
+      output: features.output,
+      lse: features.lse,
+      entropy: features.entropy,
+      ...(features.probs && { probs: features.probs === "average" ? { average: true } : true }),
+      ...(features.topK && { topK: { k: Math.min(3, keys), average: features.topK === "average" } }),
+      ...(features.scores && { scores: features.scores }),
+    },
+  };
+}

@@ -1,0 +1,19 @@
+import type { TypedTensor } from "../tensor/tensor.js";
+import { toHalf } from "../tensor/half.js";
+import type { Numbers } from "./numbers.js";
+
+export type Floats = "float32" | "float16";
+
+/** A tensor of numbers from −factor to factor. */
+export function floatsOf(
+  numbers: Numbers,
+  dtype: Floats,
+  shape: readonly number[],
+  factor = 1,
+): TypedTensor<"float32"> | TypedTensor<"float16"> {
+  const data = numbers.floats(
+    shape.reduce((size, extent) => size * extent, 1),
+    factor,
+  );
+  return dtype === "float32" ? { data, shape, dtype } : { data: toHalf(data), shape, dtype };
+}
