@@ -1,7 +1,7 @@
 import type {
-  Attention,
   AttentionOptions,
   AttentionResult,
+  FloatTensor,
   ForwardOptions,
   LayerOptions,
   Report,
@@ -72,7 +72,7 @@ export class Engine {
     return this.#run("layer", { layer, x, options }) as Promise<Given<O>>;
   }
 
-  rotaryEmbedding(x: Floats, options: RotaryOptions): ReturnType<Attention["rotaryEmbedding"]> {
+  rotaryEmbedding(x: Floats, options: RotaryOptions): Promise<FloatTensor> {
     return this.#run("rotary", { x, options });
   }
 
