@@ -18,7 +18,7 @@ const SHAPES = [
  * @returns the report of the instance, and for each shape what `plan` says
  */
 export async function calibrate({ createAttention, gpu, mayGoOn }) {
-  const hw = await createAttention({ backend: "auto", ...(gpu && { gpu }) });
+  const hw = await createAttention({ backend: "auto", calibrate: { keep: false }, ...(gpu && { gpu }) });
   try {
     if (hw.report.calibration === undefined) return { state: "not available", calibration: null, choices: [] };
     await callUntilReady(hw, mayGoOn);
