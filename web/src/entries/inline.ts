@@ -7,9 +7,10 @@
  */
 import { Attention } from "../instance/attention.js";
 import { OPERATION, readCreateOptions, type CreateOptions as AllOptions } from "../instance/createOptions.js";
-import { openEngine } from "../instance/openEngine.js";
+import { openWasm } from "../instance/openWasm.js";
 import type { WasmSource } from "../wasm/host.js";
 import { inlineHost } from "../wasm/inlineHost.js";
+import { WasmEngine } from "../wasm/wasmEngine.js";
 
 export * from "./exports.js";
 
@@ -48,5 +49,6 @@ const ABSENT = {
  * @throws The reason of `signal` if it aborts.
  */
 export async function createAttention(options?: CreateOptions): Promise<Attention> {
-  return Attention.over(await openEngine(OPERATION, inlineHost, readCreateOptions(options, ABSENT)));
+  const { core, report } = await openWasm(OPERATION, inlineHost, readCreateOptions(options, ABSENT));
+  return Attention.over({ engine: new WasmEngine(core), report });
 }
