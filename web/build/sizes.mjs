@@ -8,7 +8,7 @@ import { gzipSync } from "node:zlib";
 import { dist } from "./paths.mjs";
 import { say } from "./run.mjs";
 
-const WRAPPER = 56;
+const WRAPPER = 90;
 
 /** In KB of 1000 bytes. A file that is not listed has no budget. */
 const BUDGETS = {
@@ -16,11 +16,11 @@ const BUDGETS = {
   "index.node.js": WRAPPER,
   "worker.js": WRAPPER,
   "worker.node.js": WRAPPER,
-  "worker-entry.js": 24,
-  "worker-entry.node.js": 24,
-  "webgpu-engine.js": 56,
-  "inline.js": 200,
-  "inline.cjs": 200,
+  "worker-entry.js": 68,
+  "worker-entry.node.js": 68,
+  "webgpu-engine.js": 72,
+  "inline.js": 210,
+  "inline.cjs": 210,
   "wasm/headwise.simd.js": 12,
   "wasm/headwise.relaxed.js": 12,
   "wasm/headwise.simd.wasm": 150,
