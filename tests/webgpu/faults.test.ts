@@ -12,6 +12,7 @@ import { createAttention as createOnGpuAlone } from "headwise/webgpu";
 
 import { float32Of } from "../web/close.js";
 import { describeOnGpu, gpu, openTestDevice } from "./gpu.js";
+import { thrown } from "./thrown.js";
 
 const x = { data: Float32Array.from({ length: 4 * 8 }, (_, k) => Math.sin(k)), shape: [4, 8] };
 /** With as many keys as one row sees, the first row of a causal call is the first value. */
@@ -36,13 +37,6 @@ function watchedGpu() {
     },
   };
   return { devices, watched };
-}
-
-async function thrown(promise: Promise<unknown>): Promise<unknown> {
-  return promise.then(
-    () => "it was computed",
-    (reason: unknown) => reason,
-  );
 }
 
 describeOnGpu("faults of the GPU", () => {

@@ -14,6 +14,7 @@ import { float32Of } from "../web/close.js";
 import { referenceAttention } from "../web/reference.js";
 import { resultProblems } from "../web/resultProblems.js";
 import { describeOnGpu, openTestDevice } from "./gpu.js";
+import { thrown } from "./thrown.js";
 
 const STORAGE = 0x80;
 const COPY_SRC = 0x4;
@@ -23,13 +24,6 @@ const SHAPE = [1, 2, 40, 16];
 const numbers = (phase: number) => Float32Array.from({ length: 2 * 40 * 16 }, (_, k) => Math.sin(k * 0.37 + phase));
 const [q, k, v] = [0, 1, 2].map((phase) => ({ data: numbers(phase), shape: SHAPE })) as [Cpu, Cpu, Cpu];
 type Cpu = { readonly data: Float32Array; readonly shape: number[] };
-
-async function thrown(promise: Promise<unknown>): Promise<unknown> {
-  return promise.then(
-    () => "it was computed",
-    (reason: unknown) => reason,
-  );
-}
 
 describeOnGpu("tensors on the GPU", () => {
   let device: GPUDevice;

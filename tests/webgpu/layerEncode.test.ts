@@ -13,6 +13,7 @@ import {
 import { float32Of } from "../web/close.js";
 import { randomTensor } from "../web/randomTensor.js";
 import { CountedGpu } from "./countedGpu.js";
+import { thrown } from "./thrown.js";
 import { describeOnGpu, describeOnNullGpu, nullGpu, openTestDevice } from "./gpu.js";
 
 const LAYERS = 4;
@@ -63,13 +64,6 @@ async function recordStep({ layers, caches }: Model, encoder: object, tokens: ty
     rows = result.output as GpuResult<"float32">;
   }
   return recorded;
-}
-
-async function thrown(promise: Promise<unknown>): Promise<unknown> {
-  return promise.then(
-    () => "it was computed",
-    (reason: unknown) => reason,
-  );
 }
 
 describeOnGpu("layer.encode", () => {

@@ -12,6 +12,7 @@ import {
 import { bits, float32Of } from "../web/close.js";
 import { randomTensor } from "../web/randomTensor.js";
 import { describeOnGpu, openTestDevice } from "./gpu.js";
+import { thrown } from "./thrown.js";
 
 const STORAGE = 0x80;
 const COPY_SRC = 0x4;
@@ -23,13 +24,6 @@ const withoutOutput = { Wq: weight(1, 24, 24), Wk: weight(2, 24, 24), Wv: weight
 const weights = { ...withoutOutput, Wo: weight(4, 24, 24), bo: randomTensor(5, [24]) };
 const x = randomTensor(6, [2, 5, 24]);
 const context = randomTensor(7, [2, 9, 24]);
-
-async function thrown(promise: Promise<unknown>): Promise<unknown> {
-  return promise.then(
-    () => "it was computed",
-    (reason: unknown) => reason,
-  );
-}
 
 describeOnGpu("layers and tensors on the GPU", () => {
   let device: GPUDevice;

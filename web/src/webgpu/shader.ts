@@ -6,6 +6,7 @@ import decode from "./kernels/decode.wgsl";
 import finishRow from "./kernels/finish_row.wgsl";
 import finitePart from "./kernels/finite_part.wgsl";
 import floatBits from "./kernels/float_bits.wgsl";
+import halfBits from "./kernels/half_bits.wgsl";
 import inspect from "./kernels/inspect.wgsl";
 import lanes from "./kernels/lanes.wgsl";
 import merge from "./kernels/merge.wgsl";
@@ -116,7 +117,7 @@ function extensionsOf({ name, constants, halves }: Kernel): string[] {
 const STORED: Readonly<Record<StoredDtype, { readonly alias: string; readonly words: number; readonly text: string }>> =
   {
     float32: { alias: "vec4<u32>", words: 4, text: storedF32 },
-    float16: { alias: "vec2<u32>", words: 2, text: storedF16 },
+    float16: { alias: "vec2<u32>", words: 2, text: halfBits + storedF16 },
     int8: { alias: "u32", words: 1, text: storedI8 },
   };
 const WEIGHT: Readonly<Record<FloatDtype, { readonly alias: string; readonly text: string }>> = {
@@ -150,7 +151,7 @@ export function shaderSource(kernel: Kernel): string {
   ];
   const loads = [
     ...(query ? [QUERY_TEXT[query]] : []),
-    ...(stored ? [halves ? storedF16Halves : STORED[stored].text, finitePart] : []),
+    ...(stored ? [halves ? halfBits + storedF16Halves : STORED[stored].text, finitePart] : []),
     ...(weight ? [WEIGHT[weight].text] : []),
     ...("TOGETHER" in constants ? [constants["TOGETHER"] === 1 ? together : togetherSubgroup] : []),
   ];
