@@ -1,7 +1,7 @@
 import { namesOf, type NumberList, type OptionReader } from "../call/options.js";
 import { OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
-import { FLOATS, type PlacedTensor, type Dtype, type FloatTensorLike, type MaskLike } from "../tensor/tensor.js";
+import { FLOATS, type Dtype, type FloatTensorLike, type MaskLike, type PlacedTensor } from "../tensor/tensor.js";
 import type { AttentionShape } from "./attentionShape.js";
 
 /**

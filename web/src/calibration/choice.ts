@@ -1,5 +1,5 @@
-import { BoundedMap } from "./boundedMap.js";
 import type { EngineName } from "../engine/report.js";
+import { BoundedMap } from "./boundedMap.js";
 import { assumedSpeed, loadOf, predict, refined, type Speed } from "./speed.js";
 import type { Work } from "./work.js";
 

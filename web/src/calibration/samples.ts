@@ -1,5 +1,5 @@
-import type { TypedTensor } from "../tensor/tensor.js";
 import { toHalf } from "../tensor/half.js";
+import type { TypedTensor } from "../tensor/tensor.js";
 import type { Numbers } from "./numbers.js";
 
 export type Floats = "float32" | "float16";

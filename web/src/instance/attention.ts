@@ -1,18 +1,7 @@
-import {
-  attentionProblem,
-  OPTION_NAMES,
-  type AttentionOptions,
-  type AttentionProblem,
-} from "../attention/attentionProblem.js";
+import { attentionProblem, OPTION_NAMES, type AttentionOptions, type AttentionProblem } from "../attention/attentionProblem.js";
 import type { NoReturns, OutputAt, RecordedAttention, ResultAt } from "../attention/attentionResult.js";
 import { noteForMerge } from "../attention/mergeNotes.js";
-import {
-  mergeProblem,
-  type AttentionPart,
-  type GpuMergeResult,
-  type MergeOptions,
-  type MergeResult,
-} from "../attention/mergeProblem.js";
+import { mergeProblem, type AttentionPart, type GpuMergeResult, type MergeOptions, type MergeResult } from "../attention/mergeProblem.js";
 import type { Returns } from "../attention/returns.js";
 import { cacheProblem, type CacheProblem, type KvCacheOptions } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
@@ -32,17 +21,10 @@ import { DisposedError, OptionError, UnsupportedError } from "../errors/errors.j
 import { Layer } from "../layer/layer.js";
 import { layerProblem, type LayerOptions } from "../layer/layerProblem.js";
 import { rotaryProblem, type RotaryOptions } from "../position/rotaryProblem.js";
-import { type GpuFloats, type GpuResult, type GpuTensor, type OnGpu } from "../tensor/gpuTensor.js";
+import type { GpuFloats, GpuResult, GpuTensor, OnGpu } from "../tensor/gpuTensor.js";
 import { PLACE_CHOICES, type PlaceChoice } from "../tensor/place.js";
 import type { Placement } from "../tensor/placement.js";
-import {
-  BYTES,
-  type Dtype,
-  type FloatTensor,
-  type FloatTensorLike,
-  type Tensor,
-  type TypedTensor,
-} from "../tensor/tensor.js";
+import { BYTES, type Dtype, type FloatTensor, type FloatTensorLike, type Tensor, type TypedTensor } from "../tensor/tensor.js";
 import { planCall, type CallPlan } from "./callPlan.js";
 import { Outline, OutlineArguments } from "./outline.js";
 import { touchesGpu } from "./tensors.js";

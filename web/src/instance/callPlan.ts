@@ -1,7 +1,7 @@
 import type { AttentionProblem } from "../attention/attentionProblem.js";
-import { attentionWork } from "../calibration/work.js";
-import { loadOf, predict } from "../calibration/speed.js";
 import { speedOf } from "../calibration/pace.js";
+import { loadOf, predict } from "../calibration/speed.js";
+import { attentionWork } from "../calibration/work.js";
 import type { EngineName, EngineSpeed, Report } from "../engine/report.js";
 import { HeadwiseError } from "../errors/errors.js";
 import { attentionMemory as wasmMemory, ownMemory } from "../wasm/attentionMemory.js";

@@ -1,5 +1,5 @@
-import type { AttentionShape } from "../attention/attentionShape.js";
 import type { AttentionProblem } from "../attention/attentionProblem.js";
+import type { AttentionShape } from "../attention/attentionShape.js";
 import type { AttendProblem } from "../cache/attendProblem.js";
 import type { CacheForm, CacheProblem } from "../cache/cacheProblem.js";
 import { attentionKind } from "../calibration/attentionKind.js";

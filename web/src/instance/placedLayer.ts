@@ -1,7 +1,7 @@
 import type { PlacedResult } from "../attention/attentionResult.js";
 import type { Candidate } from "../calibration/calibrator.js";
-import { moveWork } from "../calibration/work.js";
 import { Residence } from "../calibration/residence.js";
+import { moveWork } from "../calibration/work.js";
 import type { Eventually, Recorded } from "../call/context.js";
 import { OptionError } from "../errors/errors.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
@@ -10,7 +10,7 @@ import type { LayerProblem } from "../layer/layerProblem.js";
 import type { Place, PlaceChoice } from "../tensor/place.js";
 import { forwardCandidate } from "./candidates.js";
 import type { Engines } from "./engines.js";
-import { type PlacedCache } from "./placedCache.js";
+import type { PlacedCache } from "./placedCache.js";
 import { assertAllIntact, touchesGpu } from "./tensors.js";
 
 /**

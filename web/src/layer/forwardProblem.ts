@@ -1,10 +1,4 @@
-import {
-  checkKeys,
-  readSettings,
-  SETTINGS_NAMES,
-  type AttentionSettings,
-  type AttentionSettingsOptions,
-} from "../attention/attentionSettings.js";
+import { checkKeys, readSettings, SETTINGS_NAMES, type AttentionSettings, type AttentionSettingsOptions } from "../attention/attentionSettings.js";
 import type { AttentionShape } from "../attention/attentionShape.js";
 import { readRagged, type Ragged } from "../attention/ragged.js";
 import { readReturns, type Returns, type Wanted } from "../attention/returns.js";
@@ -20,7 +14,7 @@ import { outputForm, type OutputForm } from "../call/outputForm.js";
 import { OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import type { GpuFloats } from "../tensor/gpuTensor.js";
-import { FLOATS, type PlacedFloats, type FloatTensor, type FloatTensorLike } from "../tensor/tensor.js";
+import { FLOATS, type FloatTensor, type FloatTensorLike, type PlacedFloats } from "../tensor/tensor.js";
 import type { LayerProblem } from "./layerProblem.js";
 import type { LayerShape } from "./layerShape.js";
 

@@ -1,13 +1,5 @@
 import type { Eventually } from "../call/context.js";
-import {
-  EmptyRowError,
-  HeadwiseError,
-  OptionError,
-  OutOfMemoryError,
-  ShapeError,
-  UnsupportedError,
-  type ErrorDetails,
-} from "../errors/errors.js";
+import { EmptyRowError, HeadwiseError, OptionError, OutOfMemoryError, ShapeError, UnsupportedError, type ErrorDetails } from "../errors/errors.js";
 import { Heap, MEMORY_HINT, type Arena } from "./heap.js";
 import type { CallStructs, NativeCore, WasmModule } from "./module.js";
 

@@ -8,13 +8,15 @@ import { savedBytes } from "../cache/savedRows.js";
 import { DeviceLostError, OptionError, ShapeError } from "../errors/errors.js";
 import { largestOf } from "../tensor/largest.js";
 import type { PlacedFloats } from "../tensor/tensor.js";
-import { planOf, recordPlanned, type Cached, type InPlace } from "./attention.js";
+import { recordPlanned } from "./attention.js";
+import type { Cached, InPlace } from "./attentionParams.js";
 import { readCache, writeCache } from "./cacheFile.js";
 import { CacheStore, droppedOf, fillFile, fillStore, padded, runsOf } from "./cacheStore.js";
 import type { Call, Deliver, Span } from "./call.js";
 import type { GpuCore } from "./core.js";
 import { insideTensor } from "./inside.js";
 import { packRows } from "./pack.js";
+import { plannedAttention } from "./plannedAttention.js";
 import { MOST_TOKENS, type Sequence } from "./sequences.js";
 import { storeRows, type Rows } from "./storeRows.js";
 import { stridesOf } from "./strides.js";
@@ -162,7 +164,7 @@ export class GpuCache {
       ragged: undefined,
       signal: undefined,
     };
-    return recordPlanned(call, attention, planOf(call.core, attention, sequences, inPlace), sequences, inPlace);
+    return recordPlanned(call, plannedAttention(attention, sequences, call.core.device.capabilities, inPlace));
   }
 
   /** The batches as the kernels need them. By default query 0 is at position appended tokens − query length. */

@@ -4,8 +4,7 @@ import type { Buffers } from "./buffers.js";
 import type { Call, Span } from "./call.js";
 import type { GpuCore } from "./core.js";
 import { BYTES } from "./kernel.js";
-import { checkBytes } from "./limits.js";
-import { divideUp } from "./limits.js";
+import { checkBytes, divideUp } from "./limits.js";
 import { stridesOf, type Strides } from "./strides.js";
 
 /** Keys or values. */

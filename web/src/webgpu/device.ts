@@ -10,8 +10,8 @@ import {
 } from "../errors/errors.js";
 import { describe, isObject } from "../foreign/describe.js";
 import { lanesTogether } from "./lanes.js";
-import { Loss } from "./loss.js";
 import type { Limits } from "./limits.js";
+import { Loss } from "./loss.js";
 
 export interface DeviceOptions {
   /** The caller's own device. We use it and never destroy it. */

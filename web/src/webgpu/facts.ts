@@ -2,8 +2,8 @@ import type { AttentionProblem } from "../attention/attentionProblem.js";
 import type { EmptyRows } from "../attention/attentionSettings.js";
 import type { AttentionShape } from "../attention/attentionShape.js";
 import type { Wanted } from "../attention/returns.js";
-import type { Layout } from "../tensor/layout.js";
 import { largestOf } from "../tensor/largest.js";
+import type { Layout } from "../tensor/layout.js";
 import type { FloatDtype, StoredDtype } from "./kernel.js";
 import type { Sequence } from "./sequences.js";
 

@@ -1,6 +1,5 @@
+import { FLAT_WORKGROUP, flatKernel } from "./flatKernels.js";
 import { pipelineOf } from "./pipelines.js";
-import { FLAT_WORKGROUP } from "./flatKernels.js";
-import { flatKernel } from "./flatKernels.js";
 
 /**
  * How many neighbouring invocations of a workgroup are always neighbours in one subgroup: 8 or 4. It is 1 if there are

@@ -7,18 +7,20 @@ import { withOwnWeights } from "../layer/ownWeights.js";
 import { largestOf } from "../tensor/largest.js";
 import type { PlacedFloats } from "../tensor/tensor.js";
 import { anglePairs, frequenciesOf } from "./angles.js";
-import { attendOn, planOf, recordPlanned, type InPlace } from "./attention.js";
+import { attendOn, recordPlanned } from "./attention.js";
+import type { InPlace } from "./attentionParams.js";
 import type { GpuCache, GpuEngineCache, Growth } from "./cache.js";
 import { padded } from "./cacheStore.js";
 import type { Call, Deliver, Span } from "./call.js";
 import { narrowStep } from "./flatKernels.js";
 import { finishOf, gainsOf, headEnds, turnHeads, type Angles, type HeadColumns, type HeadEnds } from "./headEnds.js";
-import { checkBytes } from "./limits.js";
 import { insideTensor } from "./inside.js";
 import { KeptTable } from "./keptTable.js";
+import { checkBytes } from "./limits.js";
 import { matrixBytes, placeMatrix, uploadPieces, type Heads, type Part, type Piece, type Section } from "./matrix.js";
 import { outputRoom, writeOutput } from "./output.js";
-import type { AttentionPlan } from "./plan.js";
+
+import { plannedAttention, type PlannedAttention } from "./plannedAttention.js";
 import { project } from "./projection.js";
 import { resolveSequences, type Sequence } from "./sequences.js";
 import type { Rows } from "./storeRows.js";
@@ -102,10 +104,10 @@ export class GpuLayer {
     this.#checkPositions(problem, sequences);
     const placed = this.upload(call);
     const { attention, inPlace, growth } = this.#attention(call, placed, problem, sequences, cache);
-    const plan = planOf(call.core, attention, sequences, inPlace);
+    const planned = plannedAttention(attention, sequences, call.core.device.capabilities, inPlace);
     const deliver = placed.output
-      ? this.#projected(call, problem, placed.output, attention, plan, sequences, inPlace)
-      : recordPlanned(call, attention, plan, sequences, inPlace);
+      ? this.#projected(call, problem, placed.output, planned)
+      : recordPlanned(call, planned);
     return (mapped) => {
       growth?.commit();
       return deliver(mapped);
@@ -356,12 +358,9 @@ export class GpuLayer {
     call: Call,
     { shape, output, wanted, location }: ForwardProblem,
     { matrix }: Section,
-    attention: AttentionProblem,
-    plan: AttentionPlan,
-    sequences: readonly Sequence[],
-    inPlace: InPlace,
+    planned: PlannedAttention,
   ): Deliver<PlacedResult> {
-    const { wide, collect } = attendOn(call, attention, plan, sequences, inPlace, "cpu");
+    const { wide, collect } = attendOn(call, planned, "cpu");
     if (!wanted.output || !wide) return collect as Deliver<PlacedResult>;
     const { batchSize, queryLength: length } = shape;
     const { outputDim: columns } = this.#problem.shape;

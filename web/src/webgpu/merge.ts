@@ -1,6 +1,6 @@
 import type { MergeProblem, PlacedMerge } from "../attention/mergeProblem.js";
 import type { Call, Deliver, Span } from "./call.js";
-import { flatKernel, FLAT_WORKGROUP, narrowStep } from "./flatKernels.js";
+import { FLAT_WORKGROUP, flatKernel, narrowStep } from "./flatKernels.js";
 import { divideUp } from "./limits.js";
 import { outputRoom, writeOutput } from "./output.js";
 import { putWide } from "./pack.js";

@@ -1,3 +1,4 @@
+import type { AttentionProblem } from "../attention/attentionProblem.js";
 import type { ResultTensor } from "../attention/attentionResult.js";
 import { Disposing } from "../call/disposable.js";
 import { DisposedError } from "../errors/errors.js";
@@ -98,4 +99,15 @@ export function hand<D extends "float32" | "int32">(
   }
   const read = call.read(span);
   return (mapped) => ({ data: asArray(dtype, read(mapped)), shape: [...shape], dtype });
+}
+
+/** Gives a result [B, H, …] to the caller. */
+export function handInRank<D extends "float32" | "int32">(
+  call: Call,
+  { location, keepRank }: Pick<AttentionProblem, "location" | "keepRank">,
+  span: Span,
+  full: readonly number[],
+  dtype: D,
+): Deliver<ResultTensor<D>> {
+  return hand(call, span, keepRank(full), dtype, location);
 }

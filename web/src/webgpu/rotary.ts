@@ -2,11 +2,10 @@ import type { PlacedOutput } from "../attention/attentionResult.js";
 import type { RotaryProblem } from "../position/rotaryProblem.js";
 import { anglePairs, frequenciesOf } from "./angles.js";
 import type { Call, Deliver } from "./call.js";
+import { FLAT_WORKGROUP, flatKernel, narrowStep } from "./flatKernels.js";
+import { divideUp } from "./limits.js";
 import { outputRoom, writeOutput } from "./output.js";
 import { placeWide } from "./pack.js";
-import { FLAT_WORKGROUP } from "./flatKernels.js";
-import { flatKernel, narrowStep } from "./flatKernels.js";
-import { divideUp } from "./limits.js";
 import { stridesOf } from "./strides.js";
 
 export function recordRotary(call: Call, problem: RotaryProblem): Deliver<PlacedOutput> {

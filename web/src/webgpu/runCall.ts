@@ -1,5 +1,4 @@
-import type { HeadwiseError } from "../errors/errors.js";
-import { DeviceLostError, DisposedError } from "../errors/errors.js";
+import { DeviceLostError, DisposedError, type HeadwiseError } from "../errors/errors.js";
 import { Call, type Deliver, type Recorder } from "./call.js";
 import type { GpuCore } from "./core.js";
 import { Scopes } from "./scopes.js";

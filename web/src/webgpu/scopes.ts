@@ -1,5 +1,4 @@
-import type { Device } from "./device.js";
-import { scopeError } from "./device.js";
+import { scopeError, type Device } from "./device.js";
 
 const FILTERS = ["validation", "internal", "out-of-memory"] as const;
 

@@ -1,8 +1,7 @@
 import { rowBytes, widthOf, type CacheStore, type Side } from "./cacheStore.js";
 import type { Call, Span } from "./call.js";
+import { FLAT_WORKGROUP, flatKernel } from "./flatKernels.js";
 import type { FloatDtype } from "./kernel.js";
-import { FLAT_WORKGROUP } from "./flatKernels.js";
-import { flatKernel } from "./flatKernels.js";
 import { divideUp } from "./limits.js";
 import type { Strides } from "./strides.js";
 

@@ -1,7 +1,7 @@
-import { BYTES, type FloatDtype, type Kernel, type StoredDtype } from "./kernel.js";
-import { divideUp, type Limits } from "./limits.js";
 import { TILING_NAMES, type Tiling } from "../engine/gpuOptions.js";
 import type { AttentionFacts } from "./facts.js";
+import { BYTES, type FloatDtype, type Kernel, type StoredDtype } from "./kernel.js";
+import { divideUp, type Limits } from "./limits.js";
 
 /** How the inputs of the kernels are stored; see `Kernel`. */
 export interface Stored {
@@ -110,7 +110,7 @@ interface Registers {
   readonly chunk4?: number;
 }
 
-/** For heads of 256: few rows, and keys and values in chunks of this many vec4. */
+/** For heads wider than 128: few rows, and keys and values in chunks of this many vec4. */
 const WIDEST_HEADS = { threads: 64, lanes: 16, rowsPerLane: 4, keysPerLane: 2, chunk4: 512 };
 
 /**
@@ -124,16 +124,13 @@ const TILINGS = {
     { threads: 64, lanes: 8, rowsPerLane: 8, keysPerLane: 4 },
     { threads: 64, lanes: 8, rowsPerLane: 4, keysPerLane: 4 },
     { threads: 64, lanes: 8, rowsPerLane: 4, keysPerLane: 3 },
-    WIDEST_HEADS,
   ],
   narrow: [
     { threads: 128, lanes: 8, rowsPerLane: 4, keysPerLane: 4 },
     { threads: 64, lanes: 8, rowsPerLane: 4, keysPerLane: 4 },
     { threads: 64, lanes: 8, rowsPerLane: 4, keysPerLane: 3 },
-    WIDEST_HEADS,
   ],
-  general: [],
-} as const satisfies Record<Tiling, readonly Registers[]>;
+} as const satisfies Record<Exclude<Tiling, "general">, readonly Registers[]>;
 
 /** Head widths that attend_whole is compiled for. */
 const WHOLE_WIDTHS = [64, 80, 96, 128, 256];
@@ -157,8 +154,11 @@ function wholeTile(facts: AttentionFacts, rows: number, halves: boolean, limits:
   const { shape, wanted, dtypes } = facts;
   const { headDim, valueDim } = shape;
   const areWhole = [headDim, valueDim].every((width) => WHOLE_WIDTHS.includes(width));
-  if (!areWhole || !wanted.output || rows <= FEW_ROWS || dtypes.key === "int8") return undefined;
-  return TILINGS[limits.tiling ?? "wide"]
+  const { tiling = "wide" } = limits;
+  if (tiling === "general" || !areWhole || !wanted.output || rows <= FEW_ROWS || dtypes.key === "int8")
+    return undefined;
+  const forms: readonly Registers[] = Math.max(headDim, valueDim) > 128 ? [WIDEST_HEADS] : TILINGS[tiling];
+  return forms
     .map((registers) => wholeTileOf(registers, headDim / 4, valueDim / 4, halves))
     .find(({ tiles }) => tiles.workgroupBytes <= MOST_WHOLE_BYTES && fits(tiles, limits));
 }

@@ -1,8 +1,7 @@
 import type { CheckedAngles } from "../position/rotaryAngles.js";
 import { anglePairs, frequenciesOf } from "./angles.js";
 import type { Call, Span } from "./call.js";
-import { FLAT_WORKGROUP } from "./flatKernels.js";
-import { flatKernel } from "./flatKernels.js";
+import { FLAT_WORKGROUP, flatKernel } from "./flatKernels.js";
 import { divideUp } from "./limits.js";
 import { stridesOf } from "./strides.js";
 

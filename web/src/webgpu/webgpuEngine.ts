@@ -1,9 +1,9 @@
-import type { Recorded } from "../call/context.js";
 import type { AttentionProblem } from "../attention/attentionProblem.js";
 import type { PlacedOutput, PlacedResult } from "../attention/attentionResult.js";
 import type { MergeProblem, PlacedMerge } from "../attention/mergeProblem.js";
 import type { CacheProblem } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
+import type { Recorded } from "../call/context.js";
 import type { Disposing } from "../call/disposable.js";
 import type { Owner } from "../engine/engine.js";
 import { EngineTensor } from "../engine/engineTensor.js";

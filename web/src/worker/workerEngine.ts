@@ -1,4 +1,3 @@
-import type { Recorded } from "../call/context.js";
 import type { AttentionProblem } from "../attention/attentionProblem.js";
 import type { AttentionResult, FloatResult, PlacedOutput, PlacedResult } from "../attention/attentionResult.js";
 import type { MergeProblem, MergeResult, PlacedMerge } from "../attention/mergeProblem.js";
@@ -6,6 +5,7 @@ import type { AppendProblem } from "../cache/appendProblem.js";
 import type { AttendProblem } from "../cache/attendProblem.js";
 import type { CacheForm, CacheProblem } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
+import type { Recorded } from "../call/context.js";
 import type { OutputForm } from "../call/outputForm.js";
 import { assertIntact } from "../call/views.js";
 import type { Engine } from "../engine/engine.js";
@@ -17,17 +17,7 @@ import type { ForwardProblem } from "../layer/forwardProblem.js";
 import type { LayerProblem } from "../layer/layerProblem.js";
 import type { RotaryProblem } from "../position/rotaryProblem.js";
 import type { Place, PlaceChoice } from "../tensor/place.js";
-import {
-  ARRAYS,
-  asHalves,
-  BYTES,
-  copyBits,
-  elementCount,
-  inMemory,
-  type Dtype,
-  type TensorDataOf,
-  type TypedTensor,
-} from "../tensor/tensor.js";
+import { ARRAYS, asHalves, BYTES, copyBits, elementCount, inMemory, type Dtype, type TensorDataOf, type TypedTensor } from "../tensor/tensor.js";
 import type { LoadProgress } from "../wasm/host.js";
 import type { Spawn } from "./channel.js";
 import { Connection, type Done, type Known } from "./connection.js";
