@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { createAttention, type Attention, type KvCacheOptions } from "headwise";
 
-import { readCache, writeCache } from "../../web/src/webgpu/cacheFile.js";
-import { crc32 } from "../../web/src/webgpu/crc32.js";
+import { readCache, writeCache } from "../../web/src/webgpu/cache/cacheFile.js";
+import { crc32 } from "../../web/src/webgpu/cache/crc32.js";
 import { randomTensor } from "./randomTensor.js";
 
 const RUNS = Number(process.env["HEADWISE_RANDOM_RUNS"] ?? 60) * 20;

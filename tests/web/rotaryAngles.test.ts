@@ -16,7 +16,7 @@ import {
 import { CallArguments } from "../../web/src/call/callArguments.js";
 import { readOptions } from "../../web/src/call/options.js";
 import { ANGLE_NAMES, readAngles, SCALING_NAMES, type RotaryScaling } from "../../web/src/position/rotaryAngles.js";
-import { readCache, writeCache } from "../../web/src/webgpu/cacheFile.js";
+import { readCache, writeCache } from "../../web/src/webgpu/cache/cacheFile.js";
 import { randomTensor } from "./randomTensor.js";
 
 const HEAD_DIM = 8;

@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { OptionError, ShapeError, UnsupportedError, type Attention, type KvCache, type KvCacheOptions } from "headwise";
 
-import { crc32 } from "../../web/src/webgpu/crc32.js";
+import { crc32 } from "../../web/src/webgpu/cache/crc32.js";
 import { expectCachesToBeLists } from "../web/cacheSteps.js";
 import { cacheUses } from "../web/cacheUse.js";
 import { differences, float32Of, valuesOf } from "../web/close.js";

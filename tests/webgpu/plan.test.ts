@@ -1,9 +1,9 @@
 import { describe, expect, test } from "@jest/globals";
 
 import type { AttentionShape } from "../../web/src/attention/attentionShape.js";
-import { planAttention, type AttentionPlan } from "../../web/src/webgpu/plan.js";
-import { type AttentionFacts } from "../../web/src/webgpu/facts.js";
-import { gridOf, type Limits } from "../../web/src/webgpu/limits.js";
+import { planAttention, type AttentionPlan } from "../../web/src/webgpu/plan/plan.js";
+import { type AttentionFacts } from "../../web/src/webgpu/plan/facts.js";
+import { gridOf, type Limits } from "../../web/src/webgpu/plan/limits.js";
 
 /** The limits that every WebGPU device has. */
 const SMALLEST: Limits = {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "@jest/globals";
 
-import { BindGroups } from "../../web/src/webgpu/bindGroups.js";
-import { Buffers } from "../../web/src/webgpu/buffers.js";
-import { IterableWeakSet } from "../../web/src/webgpu/iterableWeakSet.js";
-import { Numbers } from "../../web/src/webgpu/numbers.js";
-import type { Compiled } from "../../web/src/webgpu/pipelines.js";
+import { BindGroups } from "../../web/src/webgpu/call/bindGroups.js";
+import { Buffers } from "../../web/src/webgpu/device/buffers.js";
+import { IterableWeakSet } from "../../web/src/webgpu/device/iterableWeakSet.js";
+import { Numbers } from "../../web/src/webgpu/call/numbers.js";
+import type { Compiled } from "../../web/src/webgpu/device/pipelines.js";
 
 /** A device that only makes objects, and counts them. */
 function fakeDevice() {

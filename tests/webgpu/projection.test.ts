@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 
-import { planProjection, PROJECT_TILE } from "../../web/src/webgpu/projection.js";
+import { planProjection, PROJECT_TILE } from "../../web/src/webgpu/layer/projection.js";
 
 const plan = (rows: number, inputs: number, columns: number, tile4: 16 | 32 = 16) =>
   planProjection({ rows, columns }, { in4: Math.ceil(inputs / 4), tile4, dtype: "float32" }, false);

@@ -1,16 +1,16 @@
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { readFileSync } from "node:fs";
 
-import { paramFields, FEATURE } from "../../web/src/webgpu/params.js";
-import { pipelineOf } from "../../web/src/webgpu/pipelines.js";
-import { planAttention } from "../../web/src/webgpu/plan.js";
-import { type AttentionFacts } from "../../web/src/webgpu/facts.js";
-import { planProjection } from "../../web/src/webgpu/projection.js";
-import { flatKernel } from "../../web/src/webgpu/flatKernels.js";
-import { type Limits } from "../../web/src/webgpu/limits.js";
-import { type FloatDtype } from "../../web/src/webgpu/kernel.js";
-import { kernelKey, shaderSource } from "../../web/src/webgpu/shader.js";
-import { type Kernel } from "../../web/src/webgpu/kernel.js";
+import { paramFields, FEATURE } from "../../web/src/webgpu/plan/params.js";
+import { pipelineOf } from "../../web/src/webgpu/device/pipelines.js";
+import { planAttention } from "../../web/src/webgpu/plan/plan.js";
+import { type AttentionFacts } from "../../web/src/webgpu/plan/facts.js";
+import { planProjection } from "../../web/src/webgpu/layer/projection.js";
+import { flatKernel } from "../../web/src/webgpu/plan/flatKernels.js";
+import { type Limits } from "../../web/src/webgpu/plan/limits.js";
+import { type FloatDtype } from "../../web/src/webgpu/kernels/kernel.js";
+import { kernelKey, shaderSource } from "../../web/src/webgpu/kernels/shader.js";
+import { type Kernel } from "../../web/src/webgpu/kernels/kernel.js";
 import { describeOnNullGpu, nullGpu, openTestDevice } from "./gpu.js";
 
 const ALL = { heads: undefined, queries: undefined, average: false };

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 
-import { unrolled } from "../../web/src/webgpu/unroll.js";
+import { unrolled } from "../../web/src/webgpu/kernels/unroll.js";
 
 const lines = (text: string) => text.split("\n").map((line) => line.trim());
 

@@ -24,10 +24,10 @@ const LIMITS = {
 };
 
 const SOURCE = `
-export { planAttention } from "./plan.js";
-export { shaderSource } from "./shader.js";
-export * as projection from "./projection.js";
-export * as tiles from "./tiles.js";
+export { planAttention } from "./plan/plan.js";
+export { shaderSource } from "./kernels/shader.js";
+export * as projection from "./layer/projection.js";
+export * as tiles from "./plan/tiles.js";
 `;
 
 /** Each kernel: name, WGSL, and the products of a lane in one of its tiles. */

@@ -5,8 +5,8 @@ import { attentionWork } from "../calibration/work.js";
 import type { EngineName, EngineSpeed, Report } from "../engine/report.js";
 import { HeadwiseError } from "../errors/errors.js";
 import { attentionMemory as wasmMemory, ownMemory } from "../wasm/attentionMemory.js";
-import { attentionMemory as gpuMemory } from "../webgpu/attentionMemory.js";
-import type { Limits } from "../webgpu/limits.js";
+import { attentionMemory as gpuMemory } from "../webgpu/plan/attentionMemory.js";
+import type { Limits } from "../webgpu/plan/limits.js";
 import { longestFitting } from "./longest.js";
 
 /** Bytes by purpose (`query`, `output`, `probs`, `scratch` and so on), and their sum. */

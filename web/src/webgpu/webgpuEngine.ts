@@ -23,18 +23,18 @@ import {
   type TensorDataOf,
   type TypedTensor,
 } from "../tensor/tensor.js";
-import { forEncoder, recordAttention } from "./attention.js";
-import { GpuCache, type GpuEngineCache } from "./cache.js";
-import type { Recorder } from "./call.js";
-import { endCore, makeCore, type GpuCore } from "./core.js";
-import { openDevice, type Device, type DeviceOptions } from "./device.js";
-import { encodeCall, prepareCall } from "./encodeCall.js";
-import { GpuLayer } from "./layer.js";
-import { recordMerge } from "./merge.js";
-import { recordRotary } from "./rotary.js";
-import { runCall } from "./runCall.js";
-import { tilingsOf } from "./tiles.js";
-import { recordDownload, recordUpload } from "./transfer.js";
+import { forEncoder, recordAttention } from "./attention/attention.js";
+import { GpuCache, type GpuEngineCache } from "./cache/cache.js";
+import type { Recorder } from "./call/call.js";
+import { endCore, makeCore, type GpuCore } from "./call/core.js";
+import { openDevice, type Device, type DeviceOptions } from "./device/device.js";
+import { encodeCall, prepareCall } from "./call/encodeCall.js";
+import { GpuLayer } from "./layer/layer.js";
+import { recordMerge } from "./attention/merge.js";
+import { recordRotary } from "./attention/rotary.js";
+import { runCall } from "./call/runCall.js";
+import { tilingsOf } from "./plan/tiles.js";
+import { recordDownload, recordUpload } from "./attention/transfer.js";
 
 /** Opens a device and makes an engine with it. */
 export async function openWebgpu(operation: string, options: DeviceOptions): Promise<WebgpuEngine> {

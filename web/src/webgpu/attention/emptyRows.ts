@@ -1,0 +1,35 @@
+import { EmptyRowError, type RowIndex } from "../../errors/errors.js";
+import { asArray, type Call, type Span } from "../call/call.js";
+import type { PlannedAttention } from "../plan/plannedAttention.js";
+
+/** Flags of a row, as in call.wgsl. */
+const SEEN = 1;
+const PADDING = 4;
+
+const MOST_LISTED_ROWS = 8;
+
+/** `emptyRows: "throw"`: reads which rows saw no key in the attention pass. */
+export function emptyRowCheck(
+  call: Call,
+  { problem, sequences }: PlannedAttention,
+  flagsOfRows: Span,
+): (result: ArrayBuffer) => void {
+  const { operation, shape } = problem;
+  const read = call.read(flagsOfRows);
+  return (result) => {
+    const flags = asArray("int32", read(result));
+    const rows: RowIndex[] = [];
+    for (const [n, sequence] of sequences.entries())
+      for (let head = 0; head < shape.numHeads; ++head)
+        for (let query = 0; query < sequence.numQueries && rows.length < MOST_LISTED_ROWS; ++query) {
+          const row = (sequence.batch * shape.numHeads + head) * shape.queryLength + sequence.queryBegin + query;
+          if ((flags[row]! & (SEEN | PADDING)) === 0) rows.push({ batch: n, head, query });
+        }
+    const [first] = rows;
+    if (first)
+      throw new EmptyRowError(
+        `${operation}: batch ${first.batch}, head ${first.head}, query ${first.query} sees no key`,
+        rows,
+      );
+  };
+}

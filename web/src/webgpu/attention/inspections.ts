@@ -1,0 +1,102 @@
+import type { PlacedResult, ResultTensor } from "../../attention/attentionResult.js";
+import type { AttentionShape } from "../../attention/attentionShape.js";
+import { selectedExtents, type Selection } from "../../attention/returns.js";
+import type { Arrays } from "./attentionArrays.js";
+import { tablesOf } from "../plan/attentionParams.js";
+import type { Call, Deliver, Span } from "../call/call.js";
+import { divideUp } from "../plan/limits.js";
+import { FEATURE } from "../plan/params.js";
+import type { InspectPlan } from "../plan/plan.js";
+import type { PlannedAttention } from "../plan/plannedAttention.js";
+import { handInRank } from "./result.js";
+
+const STAGE = { raw: 0, softcapped: 1, biased: 2, probs: 3, ranked: 4 } as const;
+
+/** Lists the kernels that write probabilities and scores. */
+export function recordInspections(call: Call, planned: PlannedAttention, arrays: Arrays) {
+  const results: Partial<Record<"probs" | "scores" | "topK", Deliver<unknown>>> = {};
+  for (const plan of planned.plan.inspect) {
+    if (plan.topK) results.topK = topK(call, planned, arrays, plan);
+    else results[plan.stage === "probs" ? "probs" : "scores"] = dense(call, planned, arrays, plan);
+  }
+  return results;
+}
+
+function dense(
+  call: Call,
+  planned: PlannedAttention,
+  arrays: Arrays,
+  plan: InspectPlan,
+): Deliver<ResultTensor<"float32">> {
+  const { problem } = planned;
+  const { shape } = problem;
+  const full = [shape.batchSize, plan.heads, plan.queries, shape.keyLength];
+  const bytes = 4 * full.reduce((product, extent) => product * extent, 1);
+  const target = call.resultRoom(bytes, problem.location);
+  inspect(call, planned, arrays, plan, target, 0, plan.queries);
+  return handInRank(call, problem, { ...target, bytes }, full, "float32");
+}
+
+/** Writes [B, heads, count, Skv] for `count` of the chosen queries, beginning with number `first`. */
+function inspect(
+  call: Call,
+  planned: PlannedAttention,
+  arrays: Arrays,
+  plan: InspectPlan,
+  target: Span,
+  first: number,
+  count: number,
+): void {
+  const { problem, params: shared, sequences } = planned;
+  const { shape } = problem;
+  const chosen = chosenIndices(plan.selection, shape);
+  const rowTiles = divideUp(count, plan.tiles.queryRows);
+  const workgroups = shape.batchSize * plan.heads * rowTiles * divideUp(shape.keyLength, plan.tiles.keys);
+  const params = {
+    ...shared,
+    row_tiles: rowTiles,
+    chosen_heads: chosen.heads.length,
+    chosen_queries: chosen.queries.length,
+    first_row: first,
+    row_count: count,
+    stage: STAGE[plan.stage],
+    features: shared.features | (plan.selection.average ? FEATURE.average : 0),
+  };
+  const tables = call.table(tablesOf(problem, sequences, [...chosen.heads, ...chosen.queries]));
+  call.dispatch(plan.kernel, workgroups, {
+    0: call.params(params, workgroups),
+    ...arrays.inputs,
+    6: tables,
+    7: target,
+    8: arrays.rows,
+  });
+}
+
+function chosenIndices({ heads, queries }: Selection, { numHeads, queryLength }: AttentionShape) {
+  const all = (count: number) => Int32Array.from({ length: count }, (_, n) => n);
+  return { heads: heads ?? all(numHeads), queries: queries ?? all(queryLength) };
+}
+
+function topK(call: Call, planned: PlannedAttention, arrays: Arrays, plan: InspectPlan): Deliver<PlacedResult["topK"]> {
+  const { problem, params: shared } = planned;
+  const { shape } = problem;
+  const { kernel, k } = plan.topK!;
+  const [heads, queries] = selectedExtents(plan.selection, shape);
+  const full = [shape.batchSize, heads, queries, k];
+  const bytes = 4 * full.reduce((product, extent) => product * extent, 1);
+  const room = () => call.resultRoom(bytes, problem.location);
+  const [values, indices] = [room(), room()];
+  const ranked = call.room(4 * shape.batchSize * heads * plan.rowsPerStep * shape.keyLength);
+  for (let first = 0; first < queries; first += plan.rowsPerStep) {
+    const count = Math.min(plan.rowsPerStep, queries - first);
+    inspect(call, planned, arrays, plan, ranked, first, count);
+    const workgroups = shape.batchSize * heads * count;
+    const params = { ...shared, chosen_queries: queries, first_row: first, row_count: count, top_k: k };
+    call.dispatch(kernel, workgroups, { 0: call.params(params, workgroups), 7: values, 8: indices, 9: ranked });
+  }
+  const collect = {
+    values: handInRank(call, problem, { ...values, bytes }, full, "float32"),
+    indices: handInRank(call, problem, { ...indices, bytes }, full, "int32"),
+  };
+  return (result) => ({ values: collect.values(result), indices: collect.indices(result) });
+}

@@ -1,0 +1,388 @@
+import type { AttentionProblem } from "../../attention/attentionProblem.js";
+import type { PlacedResult } from "../../attention/attentionResult.js";
+import type { AppendProblem } from "../../cache/appendProblem.js";
+import type { AttendProblem } from "../../cache/attendProblem.js";
+import { heldLength, type CacheForm, type CacheProblem } from "../../cache/cacheProblem.js";
+import type { EngineCache } from "../../cache/engineCache.js";
+import { savedBytes } from "../../cache/savedRows.js";
+import { DeviceLostError, OptionError, ShapeError } from "../../errors/errors.js";
+import { largestOf } from "../../tensor/largest.js";
+import type { PlacedFloats } from "../../tensor/tensor.js";
+import { recordPlanned } from "../attention/attention.js";
+import type { Cached, InPlace } from "../plan/attentionParams.js";
+import { readCache, writeCache } from "./cacheFile.js";
+import { CacheStore, droppedOf, fillFile, fillStore, padded, runsOf } from "./cacheStore.js";
+import type { Call, Deliver, Span } from "../call/call.js";
+import type { GpuCore } from "../call/core.js";
+import { insideTensor } from "../attention/inside.js";
+import { packRows } from "../attention/pack.js";
+import { plannedAttention } from "../plan/plannedAttention.js";
+import { MOST_TOKENS, type Sequence } from "../plan/sequences.js";
+import { storeRows, type Rows } from "./storeRows.js";
+import { stridesOf } from "../plan/strides.js";
+import { turnRows } from "../attention/turnRows.js";
+
+/** Room for this many tokens at the start. It doubles when it is full. */
+const FIRST_PLACES = 64;
+
+/** The content of a cache at one moment. */
+interface Held {
+  readonly store: CacheStore;
+  /** Tokens appended, by batch. */
+  readonly appended: readonly number[];
+}
+
+/** The content of a cache after a call. Until `commit` the cache is as before. */
+export interface Growth extends Held {
+  commit(): void;
+}
+
+/** A GpuCache as the public KvCache holds it. */
+export interface GpuEngineCache extends EngineCache {
+  readonly cache: GpuCache;
+}
+
+/** Keys and values on the GPU. Tokens are copied there once, and kernels read them there. */
+export class GpuCache {
+  readonly form: CacheForm;
+  readonly #problem: CacheProblem;
+  readonly #device: GPUDevice;
+  #held: Held;
+  /**
+   * By batch: the number that rotary embedding adds to positions. In a slice it is not 0, because the keys keep the
+   * angles of the original cache.
+   */
+  readonly #origins: readonly number[];
+
+  private constructor(core: GpuCore, problem: CacheProblem, held: Held, origins: readonly number[]) {
+    this.form = held.store.form;
+    this.#problem = problem;
+    this.#device = core.device.gpuDevice;
+    this.#held = held;
+    this.#origins = origins;
+  }
+
+  static empty(call: Call, problem: CacheProblem): Deliver<GpuCache> {
+    const none = Array.from({ length: problem.batchSize }, () => 0);
+    const store = storeFor(call, problem, 0);
+    call.onFailure(() => store.release());
+    return () => new GpuCache(call.core, problem, { store, appended: none }, none);
+  }
+
+  static load(call: Call, bytes: Uint8Array): Deliver<GpuCache> {
+    const { problem, appended, origins, rows } = readCache(call.operation, bytes);
+    const store = storeFor(call, problem, longestOf(problem, appended), 0);
+    call.onFailure(() => store.release());
+    fillStore(call, store, appended, rows);
+    return () => new GpuCache(call.core, problem, { store, appended }, origins);
+  }
+
+  get appended(): readonly number[] {
+    return this.#held.appended;
+  }
+
+  get bytes(): number {
+    return this.#held.store.bytes;
+  }
+
+  append(call: Call, problem: AppendProblem): Deliver<void> {
+    const grown = this.#appended(call, problem);
+    return () => grown.commit();
+  }
+
+  /** Appends, and attends to the cache as it is then. */
+  step(call: Call, append: AppendProblem, attend: AttendProblem): Deliver<PlacedResult> {
+    const grown = this.#appended(call, append);
+    const deliver = this.attend(call, attend, grown);
+    return (mapped) => {
+      grown.commit();
+      return deliver(mapped);
+    };
+  }
+
+  #appended(call: Call, { numTokens, layout, lengths, key, value }: AppendProblem): Growth {
+    const { batchSize, numKvHeads, headDim, valueDim } = this.form;
+    const rows = (tensor: PlacedFloats, width: number): Rows => ({
+      span: call.place(tensor),
+      dtype: tensor.dtype,
+      strides: stridesOf(layout, numKvHeads, numTokens, width),
+    });
+    const keys = rows(key, headDim);
+    return this.grow(call, numTokens, lengths, {
+      key: this.#problem.rotary
+        ? this.#packedAndTurned(call, keys, [batchSize, numKvHeads, numTokens], this.#ends())
+        : keys,
+      value: rows(value, valueDim),
+    });
+  }
+
+  /** Lists the kernels that append the leading lengths[b] of `numTokens` rows. The keys are already turned. */
+  grow(
+    call: Call,
+    numTokens: number,
+    lengths: Int32Array | undefined,
+    rows: { readonly key: Rows; readonly value: Rows },
+  ): Growth {
+    this.#assertHere(call);
+    const before = this.#held;
+    const gains = before.appended.map((_, b) => lengths?.[b] ?? numTokens);
+    const appended = before.appended.map((total, b) => total + gains[b]!);
+    this.#checkRoom(call.operation, gains);
+    const store = this.#writable(call, longestOf(this.form, appended));
+    for (const side of ["key", "value"] as const)
+      storeRows(call, store, side, rows[side], numTokens, before.appended, gains);
+    const after = { store, appended };
+    if (store === before.store) call.onFailure(() => this.#rewindTo(before));
+    else this.#replaceStore(call, before, store);
+    const commit = () => {
+      this.#held = after;
+    };
+    return { ...after, commit };
+  }
+
+  attend(call: Call, problem: AttendProblem, held = this.#held): Deliver<PlacedResult> {
+    const { layout, query, shape } = problem;
+    this.#assertHere(call);
+    const sequences = this.sequences(problem, held);
+    const { batchSize, numHeads, queryLength, headDim } = shape;
+    const turns = this.#problem.rotary !== undefined;
+    const inPlace: InPlace = {
+      ...(turns && { query: stridesOf("BHSD", numHeads, queryLength, padded(headDim)) }),
+      cached: this.cached(held),
+    };
+    const rows = () => {
+      const strides = stridesOf(layout, numHeads, queryLength, headDim);
+      const given = { span: call.place(query), dtype: query.dtype, strides };
+      const offsets = sequences.map(({ offset }, b) => offset + this.#origins[b]!);
+      return this.#packedAndTurned(call, given, [batchSize, numHeads, queryLength], offsets).span;
+    };
+    const attention: AttentionProblem = {
+      ...problem,
+      kvLayout: layout, // keys lie in the cache
+      query: turns ? insideTensor("query", rows()) : query,
+      ...this.keysAndValues(held),
+      ragged: undefined,
+      signal: undefined,
+    };
+    return recordPlanned(call, plannedAttention(attention, sequences, call.core.device.capabilities, inPlace));
+  }
+
+  /** The batches as the kernels need them. By default query 0 is at position appended tokens − query length. */
+  sequences(
+    { operation, shape, settings }: Pick<AttentionProblem, "operation" | "shape" | "settings">,
+    { appended }: Pick<Held, "appended"> = this.#held,
+  ): Sequence[] {
+    const { keyLengths, queryLengths, queryOffset, causal } = settings;
+    return appended.map((total, batch) => {
+      const numKeys = heldLength(this.form, total);
+      const keyLength = keyLengths?.[batch] ?? numKeys;
+      if (keyLength > numKeys)
+        throw new OptionError(
+          `${operation}: keyLengths[${batch}] must be at most the tokens held, got ${keyLength} and ${numKeys}`,
+        );
+      const queryLength = queryLengths?.[batch] ?? shape.queryLength;
+      const aligned = causal === "upper-left" ? 0 : total - queryLength;
+      const offset = queryOffset?.[batch] ?? aligned;
+      const dropped = droppedOf(this.form, total);
+      const seam = this.form.ring ? dropped % this.form.ring.window : 0;
+      const whole = { batch, queryBegin: 0, numQueries: shape.queryLength, keyBegin: 0, numKeys };
+      return { ...whole, queryLength, keyLength, offset, dropped, seam };
+    });
+  }
+
+  /** Tells the attention kernels where the rows are. */
+  cached({ store }: Pick<Held, "store"> = this.#held): Cached {
+    const { dtype, ring } = this.form;
+    return {
+      dtype,
+      ring,
+      key: store.strides("key"),
+      value: store.strides("value"),
+      firstScale: { key: store.firstScale("key"), value: store.firstScale("value") },
+    };
+  }
+
+  keysAndValues({ store }: Pick<Held, "store"> = this.#held): Pick<AttentionProblem, "key" | "value"> {
+    return { key: insideTensor("key", store.span("key")), value: insideTensor("value", store.span("value")) };
+  }
+
+  /** If the cache is rotary, turns a layer's heads: keys to append, or queries if `sequences` are given. */
+  turn(
+    call: Call,
+    heads: Rows,
+    extents: readonly [batch: number, heads: number, length: number],
+    sequences?: readonly Sequence[],
+  ): Rows {
+    const first = sequences?.map(({ offset }, b) => offset + this.#origins[b]!) ?? this.#ends();
+    return this.#problem.rotary ? this.#packedAndTurned(call, heads, extents, first) : heads;
+  }
+
+  rewind(operation: string, lengths: Int32Array): void {
+    lengths.forEach((length, b) => {
+      if (!this.#canRewind(this.#held.appended[b]!, length))
+        throw new OptionError(
+          `${operation}: batch ${b} of a ring has dropped tokens that it would hold at length ${length}`,
+        );
+    });
+    this.#held = { ...this.#held, appended: [...lengths] };
+  }
+
+  /** Shares the memory until one of the two caches writes. */
+  fork(core: GpuCore, operation: string): GpuCache {
+    this.#assertOn(core, operation);
+    const { store, appended } = this.#held;
+    return new GpuCache(core, this.#problem, { store: store.share(), appended }, this.#origins);
+  }
+
+  slice(call: Call, from: number, to: number): Deliver<GpuCache> {
+    this.#assertHere(call);
+    const { store, appended } = this.#held;
+    const ranges = appended.map((total) => {
+      const length = heldLength(this.form, total);
+      return { begin: Math.min(from, length), end: Math.min(to, length) };
+    });
+    const counts = ranges.map(({ begin, end }) => end - begin);
+    // The next token follows the last row, in the new row numbers and in the angles.
+    const origins = this.#origins.map((origin, b) =>
+      this.#problem.rotary ? origin + this.#endPosition(appended[b]!, ranges[b]!.end) - counts[b]! : 0,
+    );
+    const copy = storeFor(call, this.#problem, largestOf(counts));
+    call.onFailure(() => copy.release());
+    ranges.forEach(({ begin, end }, b) => store.copyTo(call, copy, b, runsOf(this.form, appended[b]!, begin, end)));
+    return () => new GpuCache(call.core, this.#problem, { store: copy, appended: counts }, origins);
+  }
+
+  save(call: Call): Deliver<Uint8Array> {
+    this.#assertHere(call);
+    const { store, appended } = this.#held;
+    const [key, value] = [call.view(store.span("key")), call.view(store.span("value"))];
+    return (mapped) => {
+      const rows = new Uint8Array(savedBytes(this.form, appended));
+      fillFile(store, appended, { key: key(mapped), value: value(mapped) }, rows);
+      return writeCache({ problem: this.#problem, appended, origins: this.#origins, rows });
+    };
+  }
+
+  release(): void {
+    this.#held.store.release();
+  }
+
+  /** By batch: the position of the next token's angle. */
+  #ends(): number[] {
+    return this.#held.appended.map((total, b) => total + this.#origins[b]!);
+  }
+
+  #endPosition(total: number, row: number): number {
+    const kept = this.form.ring?.keepFirst ?? 0;
+    return row > kept ? row + droppedOf(this.form, total) : row;
+  }
+
+  #packedAndTurned(
+    call: Call,
+    { span, dtype, strides }: Rows,
+    extents: readonly [batch: number, heads: number, length: number],
+    first: readonly number[],
+  ): Rows {
+    const [, heads, length] = extents;
+    const { headDim } = this.form;
+    const rows = packRows(call, span, dtype, strides, [...extents, headDim]);
+    return {
+      span: this.#turned(call, rows, "BHSD", extents, first),
+      dtype: "float32",
+      strides: stridesOf("BHSD", heads, length, padded(headDim)),
+    };
+  }
+
+  /** Turns row i of batch b by the angle of position first[b] + i. */
+  #turned(
+    call: Call,
+    rows: Span,
+    layout: "BHSD" | "BSHD",
+    extents: readonly [batch: number, heads: number, length: number],
+    first: readonly number[],
+  ): Span {
+    const [batchSize, , length] = extents;
+    const position = (_: unknown, n: number) => first[Math.floor(n / length)]! + (n % length);
+    const positions = Float64Array.from({ length: batchSize * length }, position);
+    return turnRows(call, rows, this.#problem.rotary!, this.form.headDim, layout, extents, positions);
+  }
+
+  #checkRoom(operation: string, gains: readonly number[]): void {
+    const most = this.form.ring ? MOST_TOKENS : Math.min(this.form.capacity ?? MOST_TOKENS, MOST_TOKENS);
+    gains.forEach((gain, b) => {
+      const total = this.#held.appended[b]!;
+      if (total + gain > most)
+        throw new ShapeError(`${operation}: batch ${b} holds ${total} of at most ${most} tokens: no room for ${gain}`);
+    });
+  }
+
+  /** A store with at least `places` places that no fork shares: the present store, or a copy of it. */
+  #writable(call: Call, places: number): CacheStore {
+    const { store, appended } = this.#held;
+    if (!store.isShared && places <= store.places) return store;
+    const roomy = places <= store.places ? places : Math.min(Math.max(places, 2 * store.places), mostPlaces(this.form));
+    const copy = storeFor(call, this.#problem, Math.max(roomy, store.places));
+    appended.forEach((total, b) => {
+      const count = Math.min(total, store.places);
+      if (count > 0) store.copyTo(call, copy, b, [{ place: 0, count }]);
+    });
+    return copy;
+  }
+
+  /** The old memory of a cache that has grown is freed with the success of the call. After a failure it is used again. */
+  #replaceStore(call: Call, before: Held, store: CacheStore): void {
+    let ended = false;
+    const once = (work: () => void) => () => {
+      if (!ended) work();
+      ended = true;
+    };
+    call.onSuccess(once(() => before.store.release()));
+    call.onFailure(
+      once(() => {
+        this.#held = before;
+        store.release();
+      }),
+    );
+  }
+
+  /**
+   * Removes the tokens of a failed call and those that were appended after them, unless a ring has dropped other tokens
+   * for them.
+   */
+  #rewindTo(before: Held): void {
+    if (this.#held.appended.every((total, b) => this.#canRewind(total, before.appended[b]!)))
+      this.#held = { ...this.#held, appended: before.appended };
+  }
+
+  #canRewind(total: number, length: number): boolean {
+    const kept = this.form.ring?.keepFirst ?? 0;
+    return length <= kept || length >= total || droppedOf(this.form, length) === droppedOf(this.form, total);
+  }
+
+  #assertHere({ core, operation }: Call): void {
+    this.#assertOn(core, operation);
+  }
+
+  #assertOn({ device }: GpuCore, operation: string): void {
+    if (device.gpuDevice !== this.#device)
+      throw new DeviceLostError(`${operation}: the cache was lost with its GPU device`, {
+        hint: "Make a new cache and append the tokens again.",
+      });
+  }
+}
+
+/** Most places that a batch can use. */
+function mostPlaces({ ring, capacity }: Pick<CacheForm, "ring" | "capacity">): number {
+  return ring ? ring.keepFirst + ring.window : (capacity ?? Infinity);
+}
+
+function longestOf(form: Pick<CacheForm, "ring">, appended: readonly number[]): number {
+  return largestOf(appended.map((total) => heldLength(form, total)));
+}
+
+/** A store with `places` places, but with at least `first`. */
+function storeFor(call: Call, problem: CacheProblem, places: number, first = FIRST_PLACES): CacheStore {
+  const form = { ...problem, rotary: problem.rotary !== undefined };
+  const enough = Math.max(places, Math.min(first, mostPlaces(form)));
+  return new CacheStore(call.core, call.operation, form, enough);
+}

@@ -1,0 +1,251 @@
+// Saved caches, in the format of cpp/src/cache/kv_cache_file.cpp, byte for byte. All numbers are little-endian. A file holds:
+// - the magic, then the header's numbers, 8 bytes each
+// - for every batch the number of appended tokens and the rotary origin
+// - for every batch and head the key rows in order of position (for int8 followed by their scales), then the value rows
+//   (and scales)
+// - a CRC-32 of all that
+
+import type { CacheDtype, CacheProblem } from "../../cache/cacheProblem.js";
+import { savedBytes, tokenBytes } from "../../cache/savedRows.js";
+import { OptionError } from "../../errors/errors.js";
+import { SCALING_NAMES, type CheckedAngles, type RotaryScaling } from "../../position/rotaryAngles.js";
+import { crc32 } from "./crc32.js";
+
+/** The content of a saved cache. */
+export interface SavedCache {
+  readonly problem: CacheProblem;
+  /**
+   * By batch: the number of appended tokens (`appended`), and the number that rotary embedding adds to their positions
+   * (`origins`).
+   */
+  readonly appended: readonly number[];
+  readonly origins: readonly number[];
+  /** All rows, in the order of the file. */
+  readonly rows: Uint8Array;
+}
+
+const MAGIC = [0x89, 0x48, 0x57, 0x4b, 0x56, 0x0d, 0x0a, 0x1a];
+const VERSION = 1;
+const NUMBER = 8;
+const CHECKSUM = 4;
+const HEADER = MAGIC.length + 10 * NUMBER;
+const ROTARY = 15 * NUMBER;
+const MOST = 2 ** 31 - 1;
+const FARTHEST_ORIGIN = 2 ** 52;
+
+/** Most bytes of a token over all heads: `kMostTokenBytes` of kv_block.h. */
+const MOST_TOKEN_BYTES = 2 ** 48;
+
+const DTYPES: readonly CacheDtype[] = ["float32", "float16", "int8"];
+const SCALINGS: readonly (RotaryScaling["kind"] | undefined)[] = [
+  undefined,
+  "linear",
+  "ntk",
+  "dynamic-ntk",
+  "yarn",
+  "llama3",
+];
+
+export function writeCache({ problem, appended, origins, rows }: SavedCache): Uint8Array {
+  const header = headerOf(problem);
+  const rowsAt = header.length + 2 * NUMBER * appended.length;
+  const bytes = new Uint8Array(rowsAt + rows.length + CHECKSUM);
+  bytes.set(header);
+  const writer = new Writer(new DataView(bytes.buffer), header.length);
+  appended.forEach((tokens, b) => writer.integers(tokens, origins[b]!));
+  bytes.set(rows, rowsAt);
+  new DataView(bytes.buffer).setUint32(bytes.length - CHECKSUM, crc32(bytes.subarray(0, -CHECKSUM)), true);
+  return bytes;
+}
+
+/** Magic and header. */
+function headerOf(problem: CacheProblem): Uint8Array {
+  const header = new Uint8Array(HEADER + (problem.rotary ? ROTARY : 0));
+  header.set(MAGIC);
+  const writer = new Writer(new DataView(header.buffer), MAGIC.length);
+  const { dtype, batchSize, numKvHeads, headDim, valueDim, capacity, ring, rotary } = problem;
+  const sizes = [batchSize, numKvHeads, headDim, valueDim, capacity ?? 0, ring?.keepFirst ?? 0, ring?.window ?? 0];
+  writer.integers(VERSION, DTYPES.indexOf(dtype), ...sizes, Number(rotary !== undefined));
+  if (rotary) writeAngles(writer, rotary);
+  return header;
+}
+
+/**
+ * Reads a saved cache. Checks magic, version, sizes and checksum first. It also refuses what `writeCache` never writes,
+ * such as numbers that the scaling does not use, because both engines read the same files.
+ */
+export function readCache(operation: string, bytes: Uint8Array): SavedCache {
+  const corrupt = (why: string) => new OptionError(`${operation}: ${why}`, { code: "CORRUPT_DATA" });
+  if (bytes.length < MAGIC.length || MAGIC.some((byte, n) => bytes[n] !== byte))
+    throw corrupt("these bytes are not a saved cache");
+  if (bytes.length < HEADER + CHECKSUM) throw corrupt("the saved cache is truncated");
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const version = view.getBigInt64(MAGIC.length, true);
+  if (version !== BigInt(VERSION))
+    throw corrupt(`the saved cache has version ${version}, this engine reads ${VERSION}`);
+  if (crc32(bytes.subarray(0, -CHECKSUM)) !== view.getUint32(bytes.length - CHECKSUM, true))
+    throw corrupt("the saved cache is damaged or truncated: its checksum is wrong");
+
+  const reader = new Reader(view, MAGIC.length + NUMBER, bytes.length - CHECKSUM);
+  const problem = readProblem(operation, reader);
+  const isOurs = problem && headerOf(problem).every((byte, n) => bytes[n] === byte);
+  if (!isOurs || problem.batchSize > reader.left / (2 * NUMBER))
+    throw corrupt("the saved cache's header holds impossible numbers");
+  const farthest = problem.rotary ? FARTHEST_ORIGIN : 0;
+  const most = problem.ring ? MOST : (problem.capacity ?? MOST);
+  const batches = Array.from({ length: problem.batchSize }, () => [
+    reader.integer(0, most),
+    reader.integer(0, farthest),
+  ]);
+  if (!reader.isPossible) throw corrupt("the saved cache tells of impossible numbers of tokens");
+  const appended = batches.map(([tokens]) => tokens!);
+  if (savedBytes({ ...problem, rotary: false }, appended) !== reader.left)
+    throw corrupt("the saved cache's size does not fit its shape");
+  const rows = bytes.subarray(bytes.length - CHECKSUM - reader.left, bytes.length - CHECKSUM);
+  return { problem, appended, origins: batches.map(([, origin]) => origin!), rows };
+}
+
+function readProblem(operation: string, reader: Reader): CacheProblem | undefined {
+  const dtype = DTYPES[reader.integer(0, DTYPES.length - 1)]!;
+  const batchSize = reader.integer(0, MOST);
+  const [numKvHeads, headDim, valueDim] = [reader.integer(1, MOST), reader.integer(1, MOST), reader.integer(1, MOST)];
+  const [capacity, keepFirst, window] = [reader.integer(0, MOST), reader.integer(0, MOST), reader.integer(0, MOST)];
+  const turns = reader.integer(0, 1) === 1;
+  const rotary = turns ? readAngles(reader, headDim) : undefined;
+  const ringFits = window > 0 ? capacity === 0 || capacity >= keepFirst + window : keepFirst === 0;
+  const fits = ringFits && tokenBytes({ dtype, numKvHeads, headDim, valueDim }) <= MOST_TOKEN_BYTES;
+  if (!reader.isPossible || !fits) return undefined;
+  return {
+    operation,
+    batchSize,
+    numKvHeads,
+    headDim,
+    valueDim,
+    dtype,
+    capacity: capacity === 0 ? undefined : capacity,
+    ring: window === 0 ? undefined : { keepFirst, window },
+    rotary,
+  };
+}
+
+/** The numbers of position.h's RotaryOptions, in order. An absent number has its default from there. */
+function writeAngles(writer: Writer, { rotaryDim, base, interleaved, scaling }: CheckedAngles): void {
+  writer.integers(rotaryDim);
+  writer.double(base);
+  writer.integers(Number(interleaved), SCALINGS.indexOf(scaling?.kind));
+  const { factor, originalLength, sequenceLength, betaFast, betaSlow } = scaling ?? {};
+  for (const number of [factor ?? 1, originalLength ?? 0, sequenceLength ?? 0, betaFast ?? 32, betaSlow ?? 1])
+    writer.double(number);
+  writer.integers(Number(scaling?.truncate ?? true));
+  const { attentionFactor, mscale, mscaleAllDim, lowFreqFactor, highFreqFactor } = scaling ?? {};
+  for (const number of [attentionFactor ?? 0, mscale ?? 0, mscaleAllDim ?? 0, lowFreqFactor ?? 1, highFreqFactor ?? 4])
+    writer.double(number);
+}
+
+function readAngles(reader: Reader, headDim: number): CheckedAngles {
+  const rotaryDim = reader.integer(0, headDim);
+  const base = reader.double();
+  const interleaved = reader.integer(0, 1) === 1;
+  const kind = SCALINGS[reader.integer(0, SCALINGS.length - 1)];
+  const numbers = {
+    factor: reader.double(),
+    originalLength: reader.double(),
+    sequenceLength: reader.double(),
+    betaFast: reader.double(),
+    betaSlow: reader.double(),
+    truncate: reader.integer(0, 1) === 1,
+    attentionFactor: reader.double(),
+    mscale: reader.double(),
+    mscaleAllDim: reader.double(),
+    lowFreqFactor: reader.double(),
+    highFreqFactor: reader.double(),
+  };
+  const width = rotaryDim || headDim;
+  reader.require(width >= 2 && width % 2 === 0 && isPositive(base));
+  if (!kind) return { rotaryDim, base, interleaved, scaling: undefined };
+  reader.require(isPositive(numbers.factor) && SCALING_RULES[kind](numbers, base));
+  const used = SCALING_NAMES[kind].map((name) => [name, numbers[name as keyof typeof numbers]] as const);
+  const given = used.filter(([, number]) => number !== 0); // 0 means that the option is absent
+  return { rotaryDim, base, interleaved, scaling: { kind, factor: numbers.factor, ...Object.fromEntries(given) } };
+}
+
+type Numbers = Readonly<Record<Exclude<keyof NonNullable<CheckedAngles["scaling"]>, "kind" | "truncate">, number>>;
+
+/** The rules of `check_scaling` in cpp/src/position/rotary_rules.cpp for the numbers of a scaling, without the factor. */
+const SCALING_RULES: Readonly<Record<RotaryScaling["kind"], (numbers: Numbers, base: number) => boolean>> = {
+  linear: () => true,
+  ntk: () => true,
+  "dynamic-ntk": ({ factor, originalLength, sequenceLength }) =>
+    factor >= 1 && isPositive(originalLength) && isZeroOrPositive(sequenceLength),
+  yarn: ({ originalLength, betaFast, betaSlow, attentionFactor, mscale, mscaleAllDim }, base) =>
+    base > 1 &&
+    [originalLength, betaFast, betaSlow].every(isPositive) &&
+    betaFast >= betaSlow &&
+    [attentionFactor, mscale, mscaleAllDim].every(isZeroOrPositive),
+  llama3: ({ originalLength, lowFreqFactor, highFreqFactor }) =>
+    [originalLength, lowFreqFactor, highFreqFactor].every(isPositive) && highFreqFactor > lowFreqFactor,
+};
+
+function isPositive(x: number): boolean {
+  return Number.isFinite(x) && x > 0;
+}
+
+function isZeroOrPositive(x: number): boolean {
+  return x === 0 || isPositive(x);
+}
+
+class Writer {
+  constructor(
+    readonly view: DataView,
+    private at: number,
+  ) {}
+
+  integers(...values: readonly number[]): void {
+    for (const value of values) {
+      this.view.setBigInt64(this.at, BigInt(value), true);
+      this.at += NUMBER;
+    }
+  }
+
+  double(value: number): void {
+    this.view.setFloat64(this.at, value, true);
+    this.at += NUMBER;
+  }
+}
+
+/** Reads numbers and remembers whether each was allowed. A number beyond the end is not allowed. */
+class Reader {
+  isPossible = true;
+
+  constructor(
+    readonly view: DataView,
+    private at: number,
+    readonly end: number,
+  ) {}
+
+  get left(): number {
+    return this.end - this.at;
+  }
+
+  integer(least: number, most: number): number {
+    const value = this.#next((at) => Number(this.view.getBigInt64(at, true)));
+    const fits = value >= least && value <= most;
+    this.require(fits);
+    return fits ? value : least;
+  }
+
+  /** Any number, also NaN: whether it is allowed depends on other numbers. */
+  double(): number {
+    return this.#next((at) => this.view.getFloat64(at, true));
+  }
+
+  require(isPossible: boolean): void {
+    this.isPossible &&= isPossible;
+  }
+
+  #next(read: (at: number) => number): number {
+    const at = this.at;
+    this.at += NUMBER;
+    return this.at <= this.end ? read(at) : NaN;
+  }
+}

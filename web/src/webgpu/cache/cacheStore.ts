@@ -1,0 +1,207 @@
+import { heldLength, type CacheForm } from "../../cache/cacheProblem.js";
+import { savedRowBytes } from "../../cache/savedRows.js";
+import type { Buffers } from "../device/buffers.js";
+import type { Call, Span } from "../call/call.js";
+import type { GpuCore } from "../call/core.js";
+import { BYTES } from "../kernels/kernel.js";
+import { checkBytes, divideUp } from "../plan/limits.js";
+import { stridesOf, type Strides } from "../plan/strides.js";
+
+/** Keys or values. */
+export type Side = "key" | "value";
+export const SIDES: readonly Side[] = ["key", "value"];
+
+/** Consecutive rows that lie in consecutive places. */
+export interface Run {
+  readonly place: number;
+  readonly count: number;
+}
+
+const SCALE_BYTES = 4;
+
+export function padded(width: number): number {
+  return 4 * divideUp(width, 4);
+}
+
+/** Bytes of a stored row without its scale. Rows are padded to whole vec4. */
+export function rowBytes(form: Pick<CacheForm, "dtype">, width: number): number {
+  return BYTES[form.dtype] * padded(width);
+}
+
+export function widthOf({ headDim, valueDim }: CacheForm, side: Side): number {
+  return side === "key" ? headDim : valueDim;
+}
+
+/** Number of tokens that a ring has dropped after `total` tokens were appended; 0 without a ring. */
+export function droppedOf({ ring }: Pick<CacheForm, "ring">, total: number): number {
+  return ring ? Math.max(0, total - ring.keepFirst - ring.window) : 0;
+}
+
+/** The places of the rows [from, to) of a batch after `total` tokens were appended to it. */
+export function runsOf({ ring }: Pick<CacheForm, "ring">, total: number, from: number, to: number): Run[] {
+  const dropped = droppedOf({ ring }, total);
+  if (!ring || dropped === 0) return runs([[from, to, from]]);
+  const { keepFirst, window } = ring;
+  const seam = dropped % window;
+  const wrap = keepFirst + window - seam; // the row at the place where the ring begins
+  const piece = (begin: number, end: number, place: number): [number, number, number] => {
+    const first = Math.max(from, begin);
+    return [first, Math.min(to, end), place + first - begin];
+  };
+  return runs([
+    piece(0, keepFirst, 0),
+    piece(keepFirst, wrap, keepFirst + seam),
+    piece(wrap, keepFirst + window, keepFirst),
+  ]);
+}
+
+function runs(pieces: readonly [begin: number, end: number, place: number][]): Run[] {
+  return pieces.filter(([begin, end]) => end > begin).map(([begin, end, place]) => ({ place, count: end - begin }));
+}
+
+/**
+ * Memory of a cache: [B, Hkv, places, row] for keys, and the same for values. The scales of int8 rows, [B, Hkv, places],
+ * follow after all rows. Forks share a store until one of them writes.
+ */
+export class CacheStore {
+  readonly form: CacheForm;
+  readonly places: number;
+  readonly #pool: Buffers;
+  readonly #buffers: Readonly<Record<Side, GPUBuffer>>;
+  #owners = 1;
+
+  constructor({ device, buffers }: GpuCore, operation: string, form: CacheForm, places: number) {
+    this.form = form;
+    this.places = places;
+    this.#pool = buffers;
+    const heads = form.batchSize * form.numKvHeads;
+    const bytes = (side: Side) => this.#scalesAt(side) + (form.dtype === "int8" ? heads * places * SCALE_BYTES : 0);
+    for (const side of SIDES) checkBytes(operation, `the cache's ${side}s`, bytes(side), device.limits);
+    this.#buffers = { key: buffers.make(bytes("key")), value: buffers.make(bytes("value")) };
+  }
+
+  get bytes(): number {
+    return this.#buffers.key.size + this.#buffers.value.size;
+  }
+
+  get isShared(): boolean {
+    return this.#owners > 1;
+  }
+
+  share(): this {
+    this.#owners += 1;
+    return this;
+  }
+
+  /** Removes one owner. The last owner frees the memory. */
+  release(): void {
+    this.#owners -= 1;
+    if (this.#owners === 0) for (const side of SIDES) this.#pool.free(this.#buffers[side]);
+  }
+
+  span(side: Side): Span {
+    const buffer = this.#buffers[side];
+    return { buffer, offset: 0, bytes: buffer.size };
+  }
+
+  /** Strides of a side as [B, Hkv, places, row], in elements. */
+  strides(side: Side): Strides {
+    return stridesOf("BHSD", this.form.numKvHeads, this.places, padded(widthOf(this.form, side)));
+  }
+
+  /** For kernels: the first word of the scales of a side. */
+  firstScale(side: Side): number {
+    return this.#scalesAt(side) / SCALE_BYTES;
+  }
+
+  /** The scales of consecutive places of one head. */
+  scalesAt(side: Side, head: number, { place, count }: Run): Span {
+    const offset = this.#scalesAt(side) + (head * this.places + place) * SCALE_BYTES;
+    return { buffer: this.#buffers[side], offset, bytes: count * SCALE_BYTES };
+  }
+
+  /** The bytes of consecutive places of one head. Heads are numbered over all batches. */
+  at(side: Side, head: number, { place, count }: Run): Span {
+    const row = rowBytes(this.form, widthOf(this.form, side));
+    const offset = head * this.#headBytes(side) + place * row;
+    return { buffer: this.#buffers[side], offset, bytes: count * row };
+  }
+
+  /**
+   * Copies runs of batch b, for every head, to another store, from its place 0 on. The copies run before the call's
+   * kernels.
+   */
+  copyTo(call: Call, to: CacheStore, b: number, from: readonly Run[]): void {
+    const { numKvHeads } = this.form;
+    let place = 0;
+    for (const run of from) {
+      for (let head = b * numKvHeads; head < (b + 1) * numKvHeads; ++head)
+        for (const side of SIDES) {
+          const target = { place, count: run.count };
+          call.copyIn(this.at(side, head, run), to.at(side, head, target));
+          if (this.form.dtype === "int8") call.copyIn(this.scalesAt(side, head, run), to.scalesAt(side, head, target));
+        }
+      place += run.count;
+    }
+  }
+
+  #scalesAt(side: Side): number {
+    return this.#headBytes(side) * this.form.batchSize * this.form.numKvHeads;
+  }
+
+  #headBytes(side: Side): number {
+    return this.places * rowBytes(this.form, widthOf(this.form, side));
+  }
+}
+
+/** Where a row lies in the bytes of a store's side and in a file: its numbers, and for int8 their scale. */
+interface RowPlace {
+  readonly side: Side;
+  readonly stored: number;
+  readonly filed: number;
+  readonly bytes: number;
+}
+
+/** In a file a head's rows are in order of position, followed by their scales. */
+function* rowPlaces(store: CacheStore, appended: readonly number[]): Generator<RowPlace> {
+  const { form } = store;
+  let filed = 0;
+  for (const [b, total] of appended.entries()) {
+    const length = heldLength(form, total);
+    for (let head = b * form.numKvHeads; head < (b + 1) * form.numKvHeads; ++head)
+      for (const side of SIDES) {
+        const width = widthOf(form, side);
+        const [bytes, scales] = [BYTES[form.dtype] * width, filed + length * BYTES[form.dtype] * width];
+        let row = 0;
+        for (const { place, count } of runsOf(form, total, 0, length))
+          for (let n = 0; n < count; ++n, ++row) {
+            const stored = store.at(side, head, { place: place + n, count: 1 }).offset;
+            yield { side, stored, filed: filed + row * bytes, bytes };
+            if (form.dtype === "int8") {
+              const scale = store.scalesAt(side, head, { place: place + n, count: 1 }).offset;
+              yield { side, stored: scale, filed: scales + row * SCALE_BYTES, bytes: SCALE_BYTES };
+            }
+          }
+        filed += length * savedRowBytes(form, width);
+      }
+  }
+}
+
+/** Copies rows from the bytes of a store into a file. */
+export function fillFile(
+  store: CacheStore,
+  appended: readonly number[],
+  from: Readonly<Record<Side, Uint8Array>>,
+  file: Uint8Array,
+): void {
+  for (const { side, stored, filed, bytes } of rowPlaces(store, appended))
+    file.set(from[side].subarray(stored, stored + bytes), filed);
+}
+
+/** Copies rows from a file into an empty store. */
+export function fillStore(call: Call, store: CacheStore, appended: readonly number[], file: Uint8Array): void {
+  const sides = { key: new Uint8Array(store.span("key").bytes), value: new Uint8Array(store.span("value").bytes) };
+  for (const { side, stored, filed, bytes } of rowPlaces(store, appended))
+    sides[side].set(file.subarray(filed, filed + bytes), stored);
+  for (const side of SIDES) call.write(store.span(side), 0, sides[side]);
+}

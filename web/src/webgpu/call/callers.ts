@@ -1,0 +1,122 @@
+import { OptionError } from "../../errors/errors.js";
+import { describe } from "../../foreign/describe.js";
+import type { GpuData } from "../../tensor/tensor.js";
+import type { BindGroups } from "./bindGroups.js";
+import type { Device } from "../device/device.js";
+
+const COMPUTE = 0x4;
+
+/** The devices of results that stayed on the GPU. */
+const deviceOf = new WeakMap<GPUBuffer, Device>();
+
+/** Remembers the device of a result. */
+export function noteDevice(buffer: GPUBuffer, device: Device): void {
+  deviceOf.set(buffer, device);
+}
+
+/** The caller's buffers of one call. */
+export class Callers {
+  readonly #device: Device;
+  readonly #operation: string;
+  /** The buffers that the device has accepted before. */
+  readonly #known: WeakSet<GPUBuffer>;
+  readonly #given: GpuData[] = [];
+
+  constructor(device: Device, operation: string, known: WeakSet<GPUBuffer>) {
+    this.#device = device;
+    this.#operation = operation;
+    this.#known = known;
+  }
+
+  add(data: GpuData): void {
+    deviceOf.get(data.buffer)?.assertNotLost(this.#operation);
+    checkUnmapped(this.#operation, data);
+    this.#given.push(data);
+  }
+
+  /** Whether the device has accepted all of them before. */
+  get areKnown(): boolean {
+    return this.#given.every(({ buffer }) => this.#known.has(buffer));
+  }
+
+  /** Throws an OptionError if the device refuses one of them. Every buffer is tested when it is first used. */
+  async checkNew(): Promise<void> {
+    await this.#check(this.#given.filter(({ buffer }) => !this.#known.has(buffer)));
+  }
+
+  /** The same for all of them, to explain why a call has failed: the caller may have destroyed one. */
+  async checkAll(): Promise<void> {
+    await this.#check(this.#given);
+  }
+
+  /** A call with these buffers has failed: one of them may be unusable. */
+  forget(bindGroups: BindGroups): void {
+    for (const { buffer } of this.#given) {
+      this.#known.delete(buffer);
+      bindGroups.drop(buffer);
+    }
+  }
+
+  async #check(given: readonly GpuData[]): Promise<void> {
+    await Promise.all(given.map((data) => checkOwner(this.#device, this.#operation, data)));
+    await Promise.all(given.map((data) => checkUsable(this.#device, this.#operation, data)));
+    for (const { buffer } of given) this.#known.add(buffer);
+  }
+}
+
+/** Throws if the caller's buffer is mapped. `checkGpuTensor` has checked its other properties. */
+function checkUnmapped(operation: string, { argument, buffer }: GpuData): void {
+  const { mapState } = buffer as { readonly mapState?: GPUBufferMapState }; // older browsers do not have it
+  if (mapState !== undefined && mapState !== "unmapped")
+    throw new OptionError(`${operation}: ${argument}.buffer must be unmapped, got mapState ${describe(mapState)}`, {
+      hint: "Call `unmap()` on it first.",
+    });
+}
+
+/** Throws if the buffer belongs to another device. Only the device knows that, so this binds the buffer. */
+async function checkOwner(device: Device, operation: string, { argument, buffer }: GpuData): Promise<void> {
+  const cause = await complaint(device, operation, () => bind(device.gpuDevice, buffer));
+  if (cause !== undefined)
+    throw new OptionError(`${operation}: ${argument}.buffer must belong to this instance's device`, {
+      hint: "Give the device to createAttention, or copy the tensor.",
+      cause,
+    });
+}
+
+/**
+ * Throws if the buffer was destroyed. No property shows that, so this submits commands that use the buffer: a pass
+ * without work.
+ */
+async function checkUsable(device: Device, operation: string, { argument, buffer }: GpuData): Promise<void> {
+  const { gpuDevice } = device;
+  const cause = await complaint(device, operation, () => {
+    const encoder = gpuDevice.createCommandEncoder({ label: "buffer check" });
+    const pass = encoder.beginComputePass();
+    pass.setBindGroup(0, bind(gpuDevice, buffer));
+    pass.end();
+    gpuDevice.queue.submit([encoder.finish()]);
+  });
+  if (cause !== undefined)
+    throw new OptionError(`${operation}: ${argument}.buffer must be neither destroyed nor mapped`, { cause });
+}
+
+function bind(gpuDevice: GPUDevice, buffer: GPUBuffer): GPUBindGroup {
+  const layout = gpuDevice.createBindGroupLayout({
+    entries: [{ binding: 0, visibility: COMPUTE, buffer: { type: "read-only-storage" } }],
+  });
+  return gpuDevice.createBindGroup({ layout, entries: [{ binding: 0, resource: { buffer } }] });
+}
+
+/** The device's error for `work`; undefined if there is none. */
+async function complaint(device: Device, operation: string, work: () => void): Promise<unknown> {
+  const { gpuDevice } = device;
+  let thrown: unknown;
+  gpuDevice.pushErrorScope("validation");
+  try {
+    work();
+  } catch (error) {
+    thrown = error;
+  }
+  const found = await device.whileAlive(operation, gpuDevice.popErrorScope());
+  return thrown ?? found ?? undefined;
+}

@@ -1,0 +1,105 @@
+import type { Binding } from "./bindGroups.js";
+import type { GpuCore } from "./core.js";
+import type { Kernel } from "../kernels/kernel.js";
+import { pipelineOf, readyPipeline, type Compiled } from "../device/pipelines.js";
+import type { Span } from "./span.js";
+import type { Timer } from "./timer.js";
+
+interface Dispatch {
+  readonly kernel: Kernel;
+  /** undefined until the kernel is compiled. */
+  compiled: Compiled | undefined;
+  readonly bindings: readonly Binding[];
+  readonly grid: readonly [number, number];
+}
+
+interface Copy {
+  readonly from: Span;
+  readonly to: Span;
+}
+
+/** The commands of one call, in the order in which the GPU runs them: clears, copies in, kernels, copies out. */
+export class Commands {
+  readonly #core: GpuCore;
+  readonly #clears: Span[] = [];
+  readonly #copiesIn: Copy[] = [];
+  readonly #dispatches: Dispatch[] = [];
+  readonly #copiesOut: Copy[] = [];
+
+  constructor(core: GpuCore) {
+    this.#core = core;
+  }
+
+  clear(span: Span): void {
+    this.#clears.push(span);
+  }
+
+  copyIn(from: Span, to: Span): void {
+    this.#copiesIn.push({ from, to });
+  }
+
+  dispatch(kernel: Kernel, bindings: readonly Binding[], grid: readonly [number, number]): void {
+    const compiled = readyPipeline(this.#core.device.gpuDevice, kernel);
+    this.#dispatches.push({ kernel, compiled, bindings, grid });
+  }
+
+  copyOut(from: Span, to: Span): void {
+    this.#copiesOut.push({ from, to });
+  }
+
+  get isEmpty(): boolean {
+    const lists = [this.#clears, this.#copiesIn, this.#dispatches, this.#copiesOut];
+    return lists.every(({ length }) => length === 0);
+  }
+
+  /** The names of the kernels, for the timer. */
+  get kernelNames(): readonly string[] {
+    return this.#dispatches.map(({ kernel }) => kernel.name);
+  }
+
+  /** Whether all kernels are compiled. */
+  get areCompiled(): boolean {
+    return this.#dispatches.every(({ compiled }) => compiled !== undefined);
+  }
+
+  async compile(operation: string): Promise<void> {
+    const { device } = this.#core;
+    const compiling = this.#dispatches.map(async (dispatch) => {
+      dispatch.compiled ??= await pipelineOf(operation, device.gpuDevice, dispatch.kernel);
+    });
+    await device.whileAlive(operation, Promise.all(compiling));
+  }
+
+  /** Records everything in one compute pass, or in one for each kernel if they are timed. They must be compiled. */
+  record(encoder: GPUCommandEncoder, label: string, timer: Timer | undefined): void {
+    for (const { buffer, offset, bytes } of this.#clears) encoder.clearBuffer(buffer, offset, bytes);
+    copyAll(encoder, this.#copiesIn);
+    if (timer) this.#recordTimed(encoder, timer);
+    else if (this.#dispatches.length > 0) {
+      const pass = encoder.beginComputePass({ label });
+      for (const dispatch of this.#dispatches) this.#dispatch(pass, dispatch);
+      pass.end();
+    }
+    copyAll(encoder, this.#copiesOut);
+    timer?.resolve(encoder);
+  }
+
+  #recordTimed(encoder: GPUCommandEncoder, timer: Timer): void {
+    this.#dispatches.forEach((dispatch, n) => {
+      const pass = encoder.beginComputePass({ label: dispatch.kernel.name, ...timer.writes(n) });
+      this.#dispatch(pass, dispatch);
+      pass.end();
+    });
+  }
+
+  #dispatch(pass: GPUComputePassEncoder, { compiled, bindings, grid }: Dispatch): void {
+    pass.setPipeline(compiled!.pipeline);
+    pass.setBindGroup(0, this.#core.bindGroups.of(compiled!, bindings));
+    pass.dispatchWorkgroups(...grid);
+  }
+}
+
+function copyAll(encoder: GPUCommandEncoder, copies: readonly Copy[]): void {
+  for (const { from, to } of copies)
+    if (from.bytes > 0) encoder.copyBufferToBuffer(from.buffer, from.offset, to.buffer, to.offset, from.bytes);
+}

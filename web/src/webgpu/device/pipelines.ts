@@ -1,0 +1,85 @@
+import { HeadwiseError } from "../../errors/errors.js";
+import type { Kernel } from "../kernels/kernel.js";
+import { bindingsOf, kernelKey, shaderSource, type Access } from "../kernels/shader.js";
+
+const COMPUTE_STAGE = 0x4;
+const BUFFER_TYPE: Readonly<Record<Access, GPUBufferBindingType>> = {
+  uniform: "uniform",
+  read: "read-only-storage",
+  write: "storage",
+};
+
+/** A compiled kernel. */
+export interface Compiled {
+  readonly pipeline: GPUComputePipeline;
+  readonly layout: GPUBindGroupLayout;
+  /** A number that no other pipeline has. */
+  readonly id: number;
+}
+
+/** The pipelines of a device, by the kernels' keys. */
+interface Pipelines {
+  readonly ready: Map<string, Compiled>;
+  readonly compiling: Map<string, Promise<Compiled>>;
+}
+
+let pipelines = 0;
+
+/** Pipelines are kept as long as their device, so another instance on it does not compile them again. */
+const pipelinesOf = new WeakMap<GPUDevice, Pipelines>();
+
+function pipelinesOn(device: GPUDevice): Pipelines {
+  const known = pipelinesOf.get(device) ?? { ready: new Map(), compiling: new Map() };
+  pipelinesOf.set(device, known);
+  return known;
+}
+
+/** The pipeline of a kernel if it is compiled. */
+export function readyPipeline(device: GPUDevice, kernel: Kernel): Compiled | undefined {
+  return pipelinesOn(device).ready.get(kernelKey(kernel));
+}
+
+/** The pipeline of a kernel. It is compiled asynchronously when it is first used. */
+export async function pipelineOf(operation: string, device: GPUDevice, kernel: Kernel): Promise<Compiled> {
+  const { ready, compiling } = pipelinesOn(device);
+  const key = kernelKey(kernel);
+  const found = ready.get(key) ?? compiling.get(key);
+  if (found) return found;
+  const compiled = compile(operation, device, kernel);
+  compiling.set(key, compiled);
+  try {
+    const made = await compiled;
+    ready.set(key, made);
+    return made;
+  } finally {
+    compiling.delete(key); // a failed pipeline is not kept: the device may have been lost in the meantime
+  }
+}
+
+async function compile(operation: string, device: GPUDevice, kernel: Kernel): Promise<Compiled> {
+  const label = kernel.name;
+  device.pushErrorScope("validation");
+  const module = device.createShaderModule({ label, code: shaderSource(kernel) });
+  const entries = Object.entries(bindingsOf(kernel.name)).map(([binding, access]) => ({
+    binding: Number(binding),
+    visibility: COMPUTE_STAGE,
+    buffer: { type: BUFFER_TYPE[access] },
+  }));
+  const layout = device.createBindGroupLayout({ label, entries });
+  const pipelineLayout = device.createPipelineLayout({ label, bindGroupLayouts: [layout] });
+  const invalid = device.popErrorScope();
+  const compute = { module, entryPoint: "main" };
+  try {
+    const pipeline = await device.createComputePipelineAsync({ label, layout: pipelineLayout, compute });
+    return { pipeline, layout, id: pipelines++ };
+  } catch (cause) {
+    throw new HeadwiseError(`${operation}: kernel ${label} does not compile: ${await messages(module)}`, { cause });
+  } finally {
+    await invalid; // `messages` reports the error of the shader module
+  }
+}
+
+async function messages(module: GPUShaderModule): Promise<string> {
+  const info = await module.getCompilationInfo();
+  return info.messages.map(({ lineNum, linePos, message }) => `${lineNum}:${linePos} ${message}`).join("; ");
+}

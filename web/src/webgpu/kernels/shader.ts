@@ -1,0 +1,176 @@
+import type { FloatDtype, Kernel, KernelName, StoredDtype } from "./kernel.js";
+import attend from "./attend.wgsl";
+import attendWhole from "./attend_whole.wgsl";
+import call from "./call.wgsl";
+import decode from "./decode.wgsl";
+import finishRow from "./finish_row.wgsl";
+import finitePart from "./finite_part.wgsl";
+import floatBits from "./float_bits.wgsl";
+import halfBits from "./half_bits.wgsl";
+import inspect from "./inspect.wgsl";
+import lanes from "./lanes.wgsl";
+import merge from "./merge.wgsl";
+import mergeParts from "./merge_parts.wgsl";
+import narrow from "./narrow.wgsl";
+import pack from "./pack.wgsl";
+import packWeight from "./pack_weight.wgsl";
+import project from "./project.wgsl";
+import projectRows from "./project_rows.wgsl";
+import projectStore from "./project_store.wgsl";
+import projectSum from "./project_sum.wgsl";
+import projectTail from "./project_tail.wgsl";
+import queryF16 from "./query_f16.wgsl";
+import queryF32 from "./query_f32.wgsl";
+import rotary from "./rotary.wgsl";
+import scoreTile from "./score_tile.wgsl";
+import storeRows from "./store_rows.wgsl";
+import storedF16 from "./stored_f16.wgsl";
+import storedF16Halves from "./stored_f16_halves.wgsl";
+import storedF32 from "./stored_f32.wgsl";
+import storedI8 from "./stored_i8.wgsl";
+import task from "./task.wgsl";
+import tileRows from "./tile_rows.wgsl";
+import together from "./together.wgsl";
+import togetherSubgroup from "./together_subgroup.wgsl";
+import tokens from "./tokens.wgsl";
+import topK from "./top_k.wgsl";
+import turnHeads from "./turn_heads.wgsl";
+import weightF16 from "./weight_f16.wgsl";
+import weightF32 from "./weight_f32.wgsl";
+import { unrolled } from "./unroll.js";
+
+/**
+ * How a kernel uses each of its bindings. An absent input is bound to a few spare bytes, so the numbers never change.
+ */
+export type Access = "uniform" | "read" | "write";
+
+interface Source {
+  readonly parts: readonly string[];
+  readonly bindings: Readonly<Record<number, Access>>;
+}
+
+const CALL = {
+  0: "uniform",
+  1: "read",
+  2: "read",
+  3: "read",
+  4: "read",
+  5: "read",
+  6: "read",
+  7: "write",
+  8: "write",
+} as const;
+
+const SOURCES: Readonly<Record<KernelName, Source>> = {
+  attend_whole: { parts: [floatBits, call, finishRow, task, attendWhole], bindings: CALL },
+  attend: { parts: [floatBits, call, tileRows, scoreTile, finishRow, task, attend], bindings: CALL },
+  decode: { parts: [floatBits, call, tileRows, finishRow, task, decode], bindings: CALL },
+  merge_parts: {
+    parts: [floatBits, call, finishRow, mergeParts],
+    bindings: { 0: "uniform", 3: "read", 6: "read", 7: "write", 8: "write", 9: "read", 10: "read" },
+  },
+  inspect: { parts: [floatBits, call, tileRows, scoreTile, inspect], bindings: CALL },
+  top_k: { parts: [floatBits, call, topK], bindings: { 0: "uniform", 7: "write", 8: "write", 9: "read" } },
+  pack: { parts: [floatBits, pack], bindings: { 0: "uniform", 1: "read", 2: "write" } },
+  narrow: { parts: [floatBits, narrow], bindings: { 0: "uniform", 1: "read", 2: "write" } },
+  merge: {
+    parts: [floatBits, merge],
+    bindings: { 0: "uniform", 1: "read", 2: "read", 3: "read", 4: "write", 5: "write" },
+  },
+  project: {
+    parts: [projectStore, project],
+    bindings: { 0: "uniform", 1: "read", 2: "read", 3: "read", 4: "read", 5: "write", 6: "write" },
+  },
+  project_rows: {
+    parts: [projectStore, projectTail, projectRows],
+    bindings: { 0: "uniform", 1: "read", 2: "read", 3: "read", 4: "read", 5: "write", 6: "write" },
+  },
+  project_sum: {
+    parts: [projectStore, projectTail, projectSum],
+    bindings: { 0: "uniform", 3: "read", 4: "read", 5: "write", 6: "read" },
+  },
+  turn_heads: { parts: [turnHeads], bindings: { 0: "uniform", 1: "read", 2: "read", 3: "write" } },
+  pack_weight: { parts: [floatBits, packWeight], bindings: { 0: "uniform", 1: "read", 2: "write" } },
+  tokens: {
+    parts: [floatBits, tokens],
+    bindings: { 0: "uniform", 1: "read", 2: "read", 3: "read", 4: "write" },
+  },
+  rotary: { parts: [rotary], bindings: { 0: "uniform", 1: "read", 2: "read", 3: "write" } },
+  lanes: { parts: [lanes], bindings: { 0: "write" } },
+  store_rows: {
+    parts: [floatBits, storeRows],
+    bindings: { 0: "uniform", 1: "read", 2: "read", 3: "write" },
+  },
+};
+
+export function bindingsOf(name: KernelName): Readonly<Record<number, Access>> {
+  return SOURCES[name].bindings;
+}
+
+/** The WGSL extensions that a kernel needs. */
+function extensionsOf({ name, constants, halves }: Kernel): string[] {
+  const usesSubgroups = name === "lanes" || (constants["TOGETHER"] ?? 1) !== 1;
+  return [...(halves ? ["f16"] : []), ...(usesSubgroups ? ["subgroups"] : [])];
+}
+
+/** How four numbers are stored, and the WGSL text that reads them. */
+const STORED: Readonly<Record<StoredDtype, { readonly alias: string; readonly words: number; readonly text: string }>> =
+  {
+    float32: { alias: "vec4<u32>", words: 4, text: storedF32 },
+    float16: { alias: "vec2<u32>", words: 2, text: halfBits + storedF16 },
+    int8: { alias: "u32", words: 1, text: storedI8 },
+  };
+const WEIGHT: Readonly<Record<FloatDtype, { readonly alias: string; readonly text: string }>> = {
+  float32: { alias: "vec4<f32>", text: weightF32 },
+  float16: { alias: "vec2<u32>", text: weightF16 },
+};
+const QUERY_TEXT: Readonly<Record<FloatDtype, string>> = { float32: queryF32, float16: queryF16 };
+
+/** How kernels load keys and values: PER times four numbers at once. */
+function loadedText(stored: StoredDtype, perLoad: 1 | 2 | 4): string {
+  const { alias, words } = STORED[stored];
+  const first = perLoad === 1 ? "x" : words === 1 ? "x[n]" : "select(x.xy, x.zw, n == 1u)";
+  return [
+    `const PER = ${perLoad}u;`,
+    `alias stored = ${alias};`,
+    `alias loaded = ${perLoad === 1 ? alias : `vec${words * perLoad}<u32>`};`,
+    `fn part_of(x: loaded, n: u32) -> stored { return ${first}; }`,
+  ].join("\n");
+}
+
+/** The shader: one line for each constant, then the hand-written text. */
+export function shaderSource(kernel: Kernel): string {
+  const { name, constants, query, stored, weight, halves, perLoad = 1 } = kernel;
+  const lines = Object.entries(constants).map(([constant, value]) =>
+    typeof value === "boolean" ? `const ${constant} = ${value};` : `const ${constant} = ${value}u;`,
+  );
+  const aliases = [
+    ...(query ? [`alias stored_query = ${STORED[query].alias};`] : []),
+    ...(weight ? [`alias weight_four = ${WEIGHT[weight].alias};`] : []),
+    ...(stored ? [loadedText(stored, perLoad), `alias tile4 = vec4<${halves ? "f16" : "f32"}>;`] : []),
+  ];
+  const loads = [
+    ...(query ? [QUERY_TEXT[query]] : []),
+    ...(stored ? [halves ? halfBits + storedF16Halves : STORED[stored].text, finitePart] : []),
+    ...(weight ? [WEIGHT[weight].text] : []),
+    ...("TOGETHER" in constants ? [constants["TOGETHER"] === 1 ? together : togetherSubgroup] : []),
+  ];
+  const enabled = extensionsOf(kernel).map((extension) => `enable ${extension};`);
+  return unrolled([...enabled, ...aliases, ...lines, "", ...SOURCES[name].parts, ...loads].join("\n"), {
+    ...constants,
+    PER: perLoad,
+  });
+}
+
+/** A key for the kernel's pipeline. Equal kernels have equal keys. */
+export function kernelKey({ name, constants, query, stored, weight, halves, perLoad }: Kernel): string {
+  return JSON.stringify([
+    name,
+    query ?? null,
+    stored ?? null,
+    weight ?? null,
+    halves ?? null,
+    perLoad ?? null,
+    Object.entries(constants),
+  ]);
+}

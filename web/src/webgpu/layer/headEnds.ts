@@ -1,0 +1,110 @@
+import type { LayerProblem } from "../../layer/layerProblem.js";
+import { padded } from "../cache/cacheStore.js";
+import type { Call, Span } from "../call/call.js";
+import { FLAT_WORKGROUP, flatKernel } from "../plan/flatKernels.js";
+import { divideUp } from "../plan/limits.js";
+import { floatBits, type Finish, type Tile4 } from "./projection.js";
+
+/** How a layer norms and turns its heads of queries and keys after their projection. */
+export interface HeadEnds {
+  /** The tile of columns of the projection. */
+  readonly tile4: Tile4;
+  /** Whether the projection does it when it stores the heads. Otherwise a kernel does it afterwards, in place. */
+  readonly inStore: boolean;
+  readonly norm: "none" | "rms" | "l2";
+  readonly epsilon: number;
+  /** Pairs of features that turn. */
+  readonly pairs: number;
+  readonly interleaved: boolean;
+  /** As of a `Part` of a matrix. */
+  readonly splitPairs: number;
+}
+
+/** The heads of a row: query heads from column 0 on, then key heads. */
+export interface HeadColumns {
+  readonly queryHeads: number;
+  readonly keyHeads: number;
+  /** The column of the first key head. */
+  readonly keyFirst4: number;
+}
+
+/** undefined if heads need no end. A norm needs the whole head, so it is done in the store if a tile has whole heads. */
+export function headEnds({ shape, qkNorm, position }: LayerProblem): HeadEnds | undefined {
+  const { headDim } = shape;
+  const angles = position.kind === "rotary" ? position.angles : undefined;
+  if (!qkNorm && !angles) return undefined;
+  const whole = ([16, 32] as const).find((tile4) => tile4 % (padded(headDim) / 4) === 0);
+  const inStore = !qkNorm || whole !== undefined;
+  const pairs = angles ? (angles.rotaryDim || headDim) / 2 : 0;
+  const interleaved = angles?.interleaved ?? false;
+  return {
+    tile4: (qkNorm && whole) ?? 16,
+    inStore,
+    norm: qkNorm?.kind ?? "none",
+    epsilon: qkNorm?.epsilon ?? 0,
+    pairs,
+    interleaved,
+    splitPairs: inStore && !interleaved ? pairs : 0,
+  };
+}
+
+const NEVER = 0xffffffff;
+
+export function finishOf(
+  { norm, epsilon, pairs, interleaved }: HeadEnds,
+  { queryHeads, keyHeads, keyFirst4 }: HeadColumns,
+  headDim: number,
+  angles: Angles,
+): Finish {
+  const head4 = padded(headDim) / 4;
+  return {
+    queryEnd4: queryHeads * head4,
+    keyFirst4: keyHeads > 0 ? keyFirst4 : NEVER,
+    keyEnd4: keyHeads > 0 ? keyFirst4 + keyHeads * head4 : 0,
+    head4,
+    headDim,
+    norm,
+    epsilon,
+    pairs,
+    interleaved,
+    angles: angles.span,
+    keyAngles: angles.firstKey,
+  };
+}
+
+/** cos and sin of every token, and the row where those of the keys begin. */
+export interface Angles {
+  readonly span: Span | undefined;
+  readonly firstKey: number;
+}
+
+/** Norms and turns heads in place. `row4` is the width of a row. */
+export function turnHeads(
+  call: Call,
+  { norm, epsilon, pairs, interleaved }: HeadEnds,
+  heads: Span,
+  gains: Span,
+  { queryHeads, keyHeads, keyFirst4 }: HeadColumns,
+  headDim: number,
+  angles: Angles,
+  rows: number,
+  row4: number,
+): void {
+  const workgroups = divideUp(rows * (queryHeads + keyHeads), FLAT_WORKGROUP);
+  const places = [4 * row4, queryHeads, keyHeads, 4 * keyFirst4, padded(headDim), headDim];
+  const ends = [Number(norm === "l2"), floatBits(epsilon), pairs, Number(interleaved), angles.firstKey];
+  call.dispatch(flatKernel("turn_heads"), workgroups, {
+    0: call.numbers([rows, ...places, ...ends], workgroups),
+    1: gains,
+    ...(angles.span && { 2: angles.span }),
+    3: heads,
+  });
+}
+
+/** The gains of the norm for queries and keys, [2, padded width]. */
+export function gainsOf({ qkNorm, shape: { headDim } }: LayerProblem): Float32Array {
+  const gains = new Float32Array(2 * padded(headDim)).fill(1);
+  if (qkNorm?.queryGain) gains.set(qkNorm.queryGain);
+  if (qkNorm?.keyGain) gains.set(qkNorm.keyGain, padded(headDim));
+  return gains;
+}

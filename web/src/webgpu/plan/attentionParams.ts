@@ -1,0 +1,141 @@
+import type { AttentionProblem } from "../../attention/attentionProblem.js";
+import type { CacheDtype, Ring } from "../../cache/cacheProblem.js";
+import { divideUp } from "./limits.js";
+import { NO_PARAMS, type Params } from "./params.js";
+import type { AttentionPlan } from "./plan.js";
+import { SEQUENCE_WORDS, sequenceWords, type Sequence } from "./sequences.js";
+import { broadcastStrides, stridesOf, type Strides } from "./strides.js";
+
+const EMPTY_ROWS = { zero: 0, nan: 1, uniform: 2, throw: 0 } as const;
+
+/** The keys and values of a cache, by their strides. */
+export interface Cached {
+  readonly key: Strides;
+  readonly value: Strides;
+  readonly dtype: CacheDtype;
+  /** The first word of the scales of int8 rows. */
+  readonly firstScale?: { readonly key: number; readonly value: number };
+  readonly ring: Required<Ring> | undefined;
+}
+
+/** Inputs that lie in the engine's own arrays; they do not have the call's layout. */
+export interface InPlace {
+  readonly query?: Strides;
+  readonly cached?: Cached;
+}
+
+/** The strides of an input: of the array that was given, and of what the kernels read: that array, or a packed copy. */
+export interface InputStrides {
+  readonly given: Strides;
+  readonly read: Strides;
+  /** [B, H, S, width] of the input. */
+  readonly extents: readonly [number, number, number, number];
+}
+
+export type AllStrides = Readonly<Record<"query" | "key" | "value", InputStrides>>;
+
+export function inputStrides(problem: AttentionProblem, { packed }: AttentionPlan, inPlace: InPlace): AllStrides {
+  const { layout, kvLayout, shape } = problem;
+  const { batchSize, numHeads, numKvHeads, queryLength, keyLength, headDim, valueDim } = shape;
+  const strides = (
+    name: "query" | "key" | "value",
+    own: Strides | undefined,
+    heads: number,
+    length: number,
+    width: number,
+  ): InputStrides => {
+    const given = own ?? stridesOf(name === "query" ? layout : kvLayout, heads, length, width);
+    const read = packed[name] ? stridesOf("BHSD", heads, length, 4 * divideUp(width, 4)) : given;
+    return { given, read, extents: [batchSize, heads, length, width] };
+  };
+  return {
+    query: strides("query", inPlace.query, numHeads, queryLength, headDim),
+    key: strides("key", inPlace.cached?.key, numKvHeads, keyLength, headDim),
+    value: strides("value", inPlace.cached?.value, numKvHeads, keyLength, valueDim),
+  };
+}
+
+/** The numbers that all kernels of a call share. */
+export function paramsOf(
+  { shape, layout, settings }: AttentionProblem,
+  plan: AttentionPlan,
+  sequences: readonly Sequence[],
+  strides: AllStrides,
+  cached: Cached | undefined,
+): Params {
+  const { batchSize, numHeads, numKvHeads, queryLength, keyLength, headDim, valueDim } = shape;
+  const [query, key, value] = [strides.query.read, strides.key.read, strides.value.read];
+  const output = stridesOf(layout, numHeads, queryLength, valueDim);
+  const perLoad = 4 * (plan.stored.perLoad ?? 1);
+  const [maskBatch, maskHead, maskQuery, maskKey] = strides4(settings.mask?.extents);
+  const [biasBatch, biasHead, biasQuery, biasKey] = strides4(settings.bias?.extents);
+  return {
+    ...NO_PARAMS,
+    num_heads: numHeads,
+    num_kv_heads: numKvHeads,
+    group_size: numHeads / numKvHeads,
+    query_length: queryLength,
+    key_length: keyLength,
+    depth4: divideUp(headDim, 4),
+    value4: divideUp(valueDim, 4),
+    value_dim: valueDim,
+    query_batch: query.batch / 4,
+    query_head: query.head / 4,
+    query_position: query.position / 4,
+    key_batch: key.batch / perLoad,
+    key_head: key.head / perLoad,
+    key_position: key.position / perLoad,
+    value_batch: value.batch / perLoad,
+    value_head: value.head / perLoad,
+    value_position: value.position / perLoad,
+    key_scales: cached?.firstScale?.key ?? 0,
+    value_scales: cached?.firstScale?.value ?? 0,
+    output_batch: output.batch,
+    output_head: output.head,
+    output_position: output.position,
+    output_feature: output.feature,
+    mask_batch: maskBatch,
+    mask_head: maskHead,
+    mask_query: maskQuery,
+    mask_key: maskKey,
+    bias_batch: biasBatch,
+    bias_head: biasHead,
+    bias_query: biasQuery,
+    bias_key: biasKey,
+    scale: settings.scale ?? 1 / Math.sqrt(headDim),
+    softcap: settings.softcap,
+    ring_kept: cached?.ring?.keepFirst ?? 0,
+    ring_window: cached?.ring?.window ?? 0,
+    exclude_self: Number(settings.excludeSelf),
+    empty_rows: EMPTY_ROWS[settings.emptyRows],
+    num_rows: batchSize * numHeads * queryLength,
+    row_stride: plan.rowStride,
+    num_sequences: sequences.length,
+    features: plan.features,
+    heads_at: SEQUENCE_WORDS * sequences.length,
+    chosen_at: SEQUENCE_WORDS * sequences.length + 3 * numHeads,
+  };
+}
+
+function strides4(extents: readonly number[] | undefined): [number, number, number, number] {
+  return (extents ? broadcastStrides(extents) : [0, 0, 0, 0]) as [number, number, number, number];
+}
+
+/** The table: sequences, then slopes, sinks and gains, then the chosen heads and queries. */
+export function tablesOf(
+  { settings, shape }: AttentionProblem,
+  sequences: readonly Sequence[],
+  chosen: readonly number[] = [],
+): Int32Array {
+  const { numHeads } = shape;
+  const heads = new Float32Array(3 * numHeads);
+  if (settings.alibiSlopes) heads.set(settings.alibiSlopes);
+  heads.set(settings.sinks ?? new Float32Array(numHeads).fill(-Infinity), numHeads);
+  heads.set(settings.headGain ?? new Float32Array(numHeads).fill(1), 2 * numHeads);
+  const words = sequenceWords(sequences, settings);
+  const tables = new Int32Array(words.length + heads.length + chosen.length);
+  tables.set(words);
+  tables.set(new Int32Array(heads.buffer), words.length);
+  tables.set(chosen, words.length + heads.length);
+  return tables;
+}

@@ -1,0 +1,59 @@
+import type { AttentionProblem } from "../../attention/attentionProblem.js";
+import type { EmptyRows } from "../../attention/attentionSettings.js";
+import type { AttentionShape } from "../../attention/attentionShape.js";
+import type { Wanted } from "../../attention/returns.js";
+import { largestOf } from "../../tensor/largest.js";
+import type { Layout } from "../../tensor/layout.js";
+import type { FloatDtype, StoredDtype } from "../kernels/kernel.js";
+import type { Sequence } from "./sequences.js";
+
+/** All facts about a call that decide how it is computed. */
+export interface AttentionFacts {
+  readonly operation: string;
+  readonly shape: AttentionShape;
+  readonly layout: Layout;
+  readonly kvLayout: Layout;
+  readonly dtypes: { readonly query: FloatDtype; readonly key: StoredDtype; readonly value: StoredDtype };
+  /** Inputs that lie in the engine's own arrays, where rows are whole vec4 for every width. */
+  readonly inPlace?: readonly ("query" | "key" | "value")[];
+  readonly output: FloatDtype;
+  readonly mask: boolean;
+  readonly bias: FloatDtype | undefined;
+  readonly alibi: boolean;
+  readonly softcap: boolean;
+  /** Whether the keys lie in a cache's ring. */
+  readonly ring: boolean;
+  readonly sinks: boolean;
+  readonly emptyRows: EmptyRows;
+  readonly ragged: boolean;
+  readonly numSequences: number;
+  /** Number of query rows (`longestQuery`) and key rows (`longestKey`) of the longest sequence. */
+  readonly longestQuery: number;
+  readonly longestKey: number;
+  readonly wanted: Wanted;
+}
+
+/** The facts about a call whose tensors are the caller's. */
+export function factsOf(problem: AttentionProblem, sequences: readonly Sequence[]): AttentionFacts {
+  const { operation, shape, layout, kvLayout, query, key, value, settings, wanted, output, ragged } = problem;
+  return {
+    operation,
+    shape,
+    layout,
+    kvLayout,
+    dtypes: { query: query.dtype, key: key.dtype, value: value.dtype },
+    output: output.dtype,
+    mask: settings.mask !== undefined,
+    bias: settings.bias?.tensor.dtype,
+    alibi: settings.alibiSlopes !== undefined,
+    softcap: settings.softcap > 0,
+    ring: false,
+    sinks: settings.sinks !== undefined,
+    emptyRows: settings.emptyRows,
+    ragged: ragged !== undefined,
+    numSequences: sequences.length,
+    longestQuery: largestOf(sequences.map(({ numQueries }) => numQueries)),
+    longestKey: largestOf(sequences.map(({ keyLength }) => keyLength)),
+    wanted,
+  };
+}

@@ -1,0 +1,44 @@
+import type { Tiling } from "../../engine/gpuOptions.js";
+import { UnsupportedError } from "../../errors/errors.js";
+
+/** Limits of a device, with WebGPU's names. */
+export interface Limits {
+  readonly maxComputeWorkgroupStorageSize: number;
+  readonly maxComputeInvocationsPerWorkgroup: number;
+  readonly maxComputeWorkgroupsPerDimension: number;
+  readonly maxStorageBufferBindingSize: number;
+  readonly maxBufferSize: number;
+  /**
+   * Number of neighbouring invocations that add and compare without workgroup memory: 4 or 8 in a subgroup; 1 without
+   * subgroups.
+   */
+  readonly together?: 1 | 4 | 8;
+  /** Whether kernels may compute with float16 (shader-f16). */
+  readonly halves?: boolean;
+  /** The tiling of attention, of tiles.ts. Default "wide". */
+  readonly tiling?: Tiling;
+}
+
+export const divideUp = (value: number, step: number): number => Math.ceil(value / step);
+
+export function checkBytes(operation: string, name: string, bytes: number, limits: Limits): void {
+  for (const limit of ["maxStorageBufferBindingSize", "maxBufferSize"] as const)
+    if (bytes > limits[limit])
+      throw new UnsupportedError(
+        `${operation}: ${name} needs a buffer of ${bytes} bytes, over the device's ${limit} of ${limits[limit]}`,
+        { hint: 'Split the batch or the heads, ask for fewer results, or use backend "wasm".' },
+      );
+}
+
+/** A two-dimensional grid for this many workgroups, with both sides within the limit. */
+export function gridOf(operation: string, kernel: string, workgroups: number, limits: Limits): [number, number] {
+  const most = limits.maxComputeWorkgroupsPerDimension;
+  const width = Math.min(Math.max(workgroups, 1), most);
+  const height = divideUp(Math.max(workgroups, 1), width);
+  if (height > most)
+    throw new UnsupportedError(
+      `${operation}: ${kernel} needs ${workgroups} workgroups, over the device's maxComputeWorkgroupsPerDimension of ` +
+        `${most}, squared`,
+    );
+  return [width, height];
+}

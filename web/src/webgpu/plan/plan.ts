@@ -1,0 +1,318 @@
+import type { AttentionShape } from "../../attention/attentionShape.js";
+import { selectedExtents, type ScoreStage, type Selection } from "../../attention/returns.js";
+import { UnsupportedError } from "../../errors/errors.js";
+import type { AttentionFacts } from "./facts.js";
+import { FLAT_THREADS, narrowStep, type Step } from "./flatKernels.js";
+import { BYTES, type Kernel } from "../kernels/kernel.js";
+import { checkBytes, divideUp, gridOf, type Limits } from "./limits.js";
+import { FEATURE } from "./params.js";
+import {
+  attendTile,
+  chooseThreadsY,
+  decodeTile,
+  tileConstants,
+  tilesOf,
+  type Split,
+  type Stored,
+  type Tile,
+  type Tiles,
+} from "./tiles.js";
+
+/** An attention pass over all keys, or over parts of the keys, which a second kernel merges. */
+export interface AttendPlan {
+  readonly attend: Step;
+  readonly merge: Step | undefined;
+  readonly tiles: Tiles;
+  readonly rowTiles: number;
+  readonly valueBlocks: number;
+  readonly keyParts: number;
+  readonly keysPerPart: number;
+  /** Bytes of the outputs and statistics of all parts. */
+  readonly partBytes: { readonly outputs: number; readonly statistics: number };
+}
+
+/**
+ * One inspection: probabilities or scores of chosen heads and queries. It may take several steps of `rowsPerStep`
+ * queries.
+ */
+export interface InspectPlan {
+  readonly stage: ScoreStage | "probs" | "ranked";
+  readonly selection: Selection;
+  readonly kernel: Kernel;
+  readonly tiles: Tiles;
+  readonly heads: number;
+  readonly queries: number;
+  readonly rowsPerStep: number;
+  /** Set for topK, which reads the inspection's result. */
+  readonly topK: { readonly kernel: Kernel; readonly k: number } | undefined;
+}
+
+export interface AttentionPlan {
+  readonly facts: AttentionFacts;
+  /** Which inputs are first packed to [B, H, S, width] with whole vec4. */
+  readonly packed: { readonly query: boolean; readonly key: boolean; readonly value: boolean };
+  /** How the query, and keys and values, are stored for the kernels. */
+  readonly stored: Stored;
+  readonly attend: AttendPlan | undefined;
+  readonly inspect: readonly InspectPlan[];
+  /** The step to a float16 output: it is computed in float32 and converted at the end. */
+  readonly narrow: Step | undefined;
+  /** Bits of FEATURE in params.ts: what the call has and wants. */
+  readonly features: number;
+  /** Elements from one section of `rows` to the next. */
+  readonly rowStride: number;
+  /**
+   * Bytes that must be read or written at least once (`bytes`), and multiply-adds, hidden keys included
+   * (`multiplyAdds`).
+   */
+  readonly bytes: number;
+  readonly multiplyAdds: number;
+}
+
+/** Sections of the buffer `rows`: lse, entropy, maximum, sum, flags. */
+export const ROW_SECTIONS = 5;
+
+/** Most bytes of ranked probabilities that topK keeps at once. */
+const MOST_SCRATCH_BYTES = 2 ** 26;
+
+/** Alignment of every section, because a section may become a tensor of its own. */
+const SECTION_ELEMENTS = 64;
+
+export function planAttention(facts: AttentionFacts, limits: Limits): AttentionPlan {
+  const { shape, wanted } = facts;
+  const packed = packedInputs(facts);
+  const plain: Stored = {
+    query: packed.query ? "float32" : facts.dtypes.query,
+    stored: packed.key || packed.value ? "float32" : facts.dtypes.key,
+  };
+  const tile = needsRows(facts) ? tileOf(facts, limits, plain) : undefined;
+  const stored = tile?.perLoad ? { ...plain, perLoad: tile.perLoad } : plain;
+  const inspect = [
+    ...(wanted.probs ? [planInspection(facts, limits, stored, "probs", wanted.probs)] : []),
+    ...(wanted.scores ? [planInspection(facts, limits, stored, wanted.scores.stage, wanted.scores.selection)] : []),
+    ...(wanted.topK ? [planInspection(facts, limits, stored, "ranked", wanted.topK.selection)] : []),
+  ];
+  const attend = tile && planAttend(facts, limits, stored, tile);
+  const outputs = shape.batchSize * shape.numHeads * shape.queryLength * shape.valueDim;
+  const plan: AttentionPlan = {
+    facts,
+    packed,
+    stored,
+    attend,
+    inspect,
+    narrow: wanted.output ? narrowStep(facts.output, outputs) : undefined,
+    features: featuresOf(facts),
+    rowStride: rowStride(shape),
+    ...cost(facts),
+  };
+  checkLimits(plan, limits);
+  return plan;
+}
+
+function needsRows({ wanted, emptyRows }: AttentionFacts): boolean {
+  const { output, lse, entropy, probs, topK } = wanted;
+  return output || lse || entropy || probs !== undefined || topK !== undefined || emptyRows === "throw";
+}
+
+/**
+ * Which inputs must be packed. An input is not packed if its rows are whole vec4, and keys and values have the same
+ * dtype. Packed inputs are float32.
+ */
+function packedInputs({ layout, kvLayout, shape, dtypes, inPlace = [] }: AttentionFacts): AttentionPlan["packed"] {
+  const ragged4 = { query: shape.headDim % 4, key: shape.headDim % 4, value: shape.valueDim % 4 };
+  const layouts = { query: layout, key: kvLayout, value: kvLayout };
+  const needs = (name: keyof typeof dtypes) =>
+    !inPlace.includes(name) && (layouts[name] === "BES" || ragged4[name] !== 0);
+  const either = dtypes.key !== dtypes.value || needs("key") || needs("value");
+  const packs = (name: "key" | "value") => needs(name) || (either && dtypes[name] === "float16");
+  const [key, value] = [packs("key"), packs("value")];
+  // A float16 query together with float32 keys would need kernels of its own.
+  const keysAreHalves = !key && dtypes.key === "float16";
+  return { query: needs("query") || (dtypes.query === "float16" && !keysAreHalves), key, value };
+}
+
+/** The bits of `features` for the call; see `has` in call.wgsl. */
+function featuresOf({ mask, bias, alibi, softcap, sinks, ring, ragged, wanted }: AttentionFacts): number {
+  const present: Readonly<Record<keyof typeof FEATURE, boolean>> = {
+    mask,
+    bias: bias !== undefined,
+    halfBias: bias === "float16",
+    alibi,
+    softcap,
+    sinks,
+    entropies: wanted.entropy,
+    ring,
+    output: wanted.output,
+    ragged,
+    average: false,
+  };
+  const names = Object.keys(FEATURE) as (keyof typeof FEATURE)[];
+  return names.reduce((bits, name) => bits | (present[name] ? FEATURE[name] : 0), 0);
+}
+
+/** float16 keys and values stay float16 in workgroup memory if the device can do that. */
+function inHalves(stored: Stored, { halves }: Limits): Stored {
+  return halves && stored.stored === "float16" ? { ...stored, halves } : stored;
+}
+
+/** The query rows of the longest sequence, of all heads of a group. */
+function rowsOf({ shape, longestQuery }: AttentionFacts): number {
+  return longestQuery * (shape.numHeads / shape.numKvHeads);
+}
+
+function tileOf(facts: AttentionFacts, limits: Limits, stored: Stored): Tile {
+  const rows = rowsOf(facts);
+  const value4 = divideUp(facts.shape.valueDim, 4);
+  return (
+    decodeTile(facts, rows, value4, stored.stored, limits) ??
+    attendTile(facts, rows, value4, inHalves(stored, limits).halves === true, limits)
+  );
+}
+
+function planAttend(facts: AttentionFacts, limits: Limits, stored: Stored, tile: Tile): AttendPlan {
+  const { shape, wanted, longestKey, numSequences } = facts;
+  const { batchSize, numHeads, numKvHeads, queryLength } = shape;
+  const value4 = divideUp(shape.valueDim, 4);
+  const { name, tiles, constants, split } = tile;
+  const rowTiles = divideUp(rowsOf(facts), tiles.queryRows);
+  const valueBlocks = wanted.output ? divideUp(shape.valueDim, tiles.valueColumns) : 1;
+
+  const workgroups = numSequences * numKvHeads * rowTiles * valueBlocks;
+  const { keyParts, keysPerPart } = splitKeys(longestKey, workgroups, tiles.keys, split);
+  const inParts = keyParts > 1;
+  const numRows = batchSize * numHeads * queryLength;
+  const options = featuresOf(facts) % FEATURE.output !== 0;
+  return {
+    attend: {
+      kernel: {
+        name,
+        ...(name === "decode" ? stored : inHalves(stored, limits)),
+        constants: { TOGETHER: limits.together ?? 1, ...constants, OPTIONS: options },
+      },
+      workgroups: workgroups * keyParts,
+    },
+    merge: inParts
+      ? {
+          kernel: { name: "merge_parts", ...stored, constants: { THREADS: FLAT_THREADS, OPTIONS: true } },
+          workgroups: numRows,
+        }
+      : undefined,
+    tiles,
+    rowTiles,
+    valueBlocks,
+    keyParts,
+    keysPerPart,
+    partBytes: inParts
+      ? { outputs: wanted.output ? 16 * value4 * numRows * keyParts : 0, statistics: 16 * numRows * keyParts }
+      : { outputs: 0, statistics: 0 },
+  };
+}
+
+/** Splits the keys into parts of whole tiles. Only the shape and the tile decide. */
+function splitKeys(
+  keys: number,
+  workgroups: number,
+  tileKeys: number,
+  { leastKeys, enoughWorkgroups }: Split,
+): { readonly keyParts: number; readonly keysPerPart: number } {
+  const wanted = Math.min(Math.floor(keys / leastKeys), divideUp(enoughWorkgroups, Math.max(workgroups, 1)));
+  if (wanted < 2) return { keyParts: 1, keysPerPart: Math.max(keys, 1) };
+  const keysPerPart = divideUp(divideUp(keys, wanted), tileKeys) * tileKeys;
+  return { keyParts: divideUp(keys, keysPerPart), keysPerPart };
+}
+
+function planInspection(
+  facts: AttentionFacts,
+  limits: Limits,
+  stored: Stored,
+  stage: InspectPlan["stage"],
+  selection: Selection,
+): InspectPlan {
+  const { shape, wanted } = facts;
+  const [heads, queries] = selectedExtents(selection, shape);
+  const threadsY = chooseThreadsY(queries, false, limits);
+  const bytesPerQuery = 4 * shape.batchSize * heads * Math.max(shape.keyLength, 1);
+  const scratch = Math.min(MOST_SCRATCH_BYTES, limits.maxStorageBufferBindingSize, limits.maxBufferSize);
+  const rowsPerStep =
+    stage === "ranked" ? Math.max(1, Math.min(queries, Math.floor(scratch / bytesPerQuery))) : queries;
+  return {
+    stage,
+    selection,
+    kernel: {
+      name: "inspect",
+      ...inHalves(stored, limits),
+      constants: {
+        ...tileConstants(threadsY),
+        OPTIONS: true,
+      },
+    },
+    tiles: tilesOf(threadsY, 0, false),
+    heads,
+    queries,
+    rowsPerStep,
+    topK:
+      stage === "ranked"
+        ? {
+            kernel: {
+              name: "top_k",
+              ...stored,
+              constants: { THREADS: FLAT_THREADS, OPTIONS: false },
+            },
+            k: wanted.topK!.k,
+          }
+        : undefined,
+  };
+}
+
+function rowStride({ batchSize, numHeads, queryLength }: AttentionShape): number {
+  return divideUp(Math.max(batchSize * numHeads * queryLength, 1), SECTION_ELEMENTS) * SECTION_ELEMENTS;
+}
+
+/** The shape, by the letters of the formula. */
+const lettersOf = (shape: AttentionShape) => ({
+  B: shape.batchSize,
+  Hq: shape.numHeads,
+  Hkv: shape.numKvHeads,
+  Sq: shape.queryLength,
+  Skv: shape.keyLength,
+  D: shape.headDim,
+  Dv: shape.valueDim,
+});
+
+function cost({ shape, dtypes, output, wanted }: AttentionFacts): Pick<AttentionPlan, "bytes" | "multiplyAdds"> {
+  const { B, Hq, Hkv, Sq, Skv, D, Dv } = lettersOf(shape);
+  const inputs = Hq * Sq * D * BYTES[dtypes.query] + Hkv * Skv * (D * BYTES[dtypes.key] + Dv * BYTES[dtypes.value]);
+  return {
+    bytes: B * (inputs + (wanted.output ? Hq * Sq * Dv * BYTES[output] : 0)),
+    multiplyAdds: B * Hq * Sq * Skv * (D + (wanted.output ? Dv : 0)),
+  };
+}
+
+/** Throws if a call exceeds a limit of the device. It does so before any work, and names the limit. */
+function checkLimits(plan: AttentionPlan, limits: Limits): void {
+  const { operation, shape } = plan.facts;
+  const { stored } = plan.stored;
+  const { B, Hq, Hkv, Sq, Skv, D, Dv } = lettersOf(shape);
+  const width = (dim: number) => 4 * divideUp(dim, 4);
+  const sizes: Record<string, number> = {
+    query: 4 * B * Hq * Sq * width(D),
+    key: BYTES[stored] * B * Hkv * Skv * width(D),
+    value: BYTES[stored] * B * Hkv * Skv * width(Dv),
+    output: 4 * B * Hq * Sq * Dv,
+    "the rows' statistics": 4 * ROW_SECTIONS * plan.rowStride,
+    "the parts of the keys": plan.attend?.partBytes.outputs ?? 0,
+  };
+  for (const { stage, heads, rowsPerStep, queries, topK } of plan.inspect) {
+    sizes[stage === "ranked" ? "topK's probabilities" : stage] = 4 * B * heads * rowsPerStep * Skv;
+    if (topK) sizes.topK = 4 * B * heads * queries * topK.k;
+  }
+  for (const [name, bytes] of Object.entries(sizes)) checkBytes(operation, name, bytes, limits);
+
+  const steps = [plan.attend?.attend, plan.attend?.merge, plan.narrow].filter((step) => step !== undefined);
+  for (const { kernel, workgroups } of steps) gridOf(operation, kernel.name, workgroups, limits);
+  if (plan.attend && plan.attend.tiles.workgroupBytes > limits.maxComputeWorkgroupStorageSize)
+    throw new UnsupportedError(
+      `${operation}: a workgroup needs ${plan.attend.tiles.workgroupBytes} bytes, over the device's ` +
+        `maxComputeWorkgroupStorageSize of ${limits.maxComputeWorkgroupStorageSize}`,
+    );
+}

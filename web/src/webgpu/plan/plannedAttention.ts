@@ -1,0 +1,41 @@
+import type { AttentionProblem } from "../../attention/attentionProblem.js";
+import { inputStrides, paramsOf, type AllStrides, type InPlace } from "./attentionParams.js";
+import { factsOf, type AttentionFacts } from "./facts.js";
+import type { Limits } from "./limits.js";
+import type { Params } from "./params.js";
+import { planAttention, type AttentionPlan } from "./plan.js";
+import type { Sequence } from "./sequences.js";
+
+/** A call of attention with everything that follows from it without a GPU. Only its arrays are still to be placed. */
+export interface PlannedAttention {
+  readonly problem: AttentionProblem;
+  readonly sequences: readonly Sequence[];
+  readonly plan: AttentionPlan;
+  readonly strides: AllStrides;
+  /** The numbers that all kernels share. */
+  readonly params: Params;
+}
+
+/**
+ * Plans a call.
+ *
+ * @throws UnsupportedError if the call exceeds a limit of the device.
+ */
+export function plannedAttention(
+  problem: AttentionProblem,
+  sequences: readonly Sequence[],
+  limits: Limits,
+  inPlace: InPlace = {},
+): PlannedAttention {
+  const { query, cached } = inPlace;
+  const facts = factsOf(problem, sequences);
+  const there: AttentionFacts = {
+    ...facts,
+    inPlace: [...(query ? (["query"] as const) : []), ...(cached ? (["key", "value"] as const) : [])],
+    ...(cached && { dtypes: { ...facts.dtypes, key: cached.dtype, value: cached.dtype } }),
+    ring: cached?.ring !== undefined,
+  };
+  const plan = planAttention(there, limits);
+  const strides = inputStrides(problem, plan, inPlace);
+  return { problem, sequences, plan, strides, params: paramsOf(problem, plan, sequences, strides, cached) };
+}
