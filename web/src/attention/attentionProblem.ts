@@ -4,9 +4,24 @@ import { namesOf, type NumberList, type OptionReader } from "../call/options.js"
 import { outputForm, type OutputForm } from "../call/outputForm.js";
 import { ShapeError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
-import { axisName, headsShape, keepRank, LAYOUTS, packsHeads, shapeOf, type HeadsShape, type Layout } from "../tensor/layout.js";
+import {
+  axisName,
+  headsShape,
+  keepRank,
+  LAYOUTS,
+  packsHeads,
+  shapeOf,
+  type HeadsShape,
+  type Layout,
+} from "../tensor/layout.js";
 import { FLOATS, type FloatTensor, type PlacedFloats } from "../tensor/tensor.js";
-import { checkKeys, readSettings, SETTINGS_NAMES, type AttentionSettings, type AttentionSettingsOptions } from "./attentionSettings.js";
+import {
+  checkKeys,
+  readSettings,
+  SETTINGS_NAMES,
+  type AttentionSettings,
+  type AttentionSettingsOptions,
+} from "./attentionSettings.js";
 import type { AttentionShape } from "./attentionShape.js";
 import { readRagged, type Ragged } from "./ragged.js";
 import { readReturns, type Returns, type Wanted } from "./returns.js";

@@ -1,4 +1,10 @@
-import { checkKeys, readSettings, SETTINGS_NAMES, type AttentionSettings, type AttentionSettingsOptions } from "../attention/attentionSettings.js";
+import {
+  checkKeys,
+  readSettings,
+  SETTINGS_NAMES,
+  type AttentionSettings,
+  type AttentionSettingsOptions,
+} from "../attention/attentionSettings.js";
 import type { AttentionShape } from "../attention/attentionShape.js";
 import { readReturns, type Returns, type Wanted } from "../attention/returns.js";
 import type { CallArguments } from "../call/callArguments.js";
@@ -6,7 +12,16 @@ import { refuseGpu } from "../call/location.js";
 import { namesOf, type OptionReader } from "../call/options.js";
 import { outputForm, type OutputForm } from "../call/outputForm.js";
 import { ShapeError } from "../errors/errors.js";
-import { axisName, headsShape, keepRank, LAYOUTS, packsHeads, shapeOf, type HeadsShape, type Layout } from "../tensor/layout.js";
+import {
+  axisName,
+  headsShape,
+  keepRank,
+  LAYOUTS,
+  packsHeads,
+  shapeOf,
+  type HeadsShape,
+  type Layout,
+} from "../tensor/layout.js";
 import { FLOATS, type FloatTensor, type PlacedFloats } from "../tensor/tensor.js";
 import { checkKvHeads, type CacheForm } from "./cacheProblem.js";
 

@@ -1,4 +1,10 @@
-import type { NoReturns, PlacedResult, RecordedAttention, RecordedCommands, ResultAt } from "../attention/attentionResult.js";
+import type {
+  NoReturns,
+  PlacedResult,
+  RecordedAttention,
+  RecordedCommands,
+  ResultAt,
+} from "../attention/attentionResult.js";
 import { noteForMerge } from "../attention/mergeNotes.js";
 import type { Returns } from "../attention/returns.js";
 import type { CallArguments } from "../call/callArguments.js";

@@ -3,7 +3,17 @@ import { describe, isObject } from "../foreign/describe.js";
 import { arrayKind, isArray } from "../foreign/typedArray.js";
 import { checkGpuTensor, isGpuTensor, type GpuTensor } from "../tensor/gpuTensor.js";
 import type { Placement } from "../tensor/placement.js";
-import { BYTES, DTYPE_OF_ARRAY, elementCount, MAX_EXTENT, MAX_RANK, type BufferTensor, type CheckedTensor, type Dtype, type TensorData } from "../tensor/tensor.js";
+import {
+  BYTES,
+  DTYPE_OF_ARRAY,
+  elementCount,
+  MAX_EXTENT,
+  MAX_RANK,
+  type BufferTensor,
+  type CheckedTensor,
+  type Dtype,
+  type TensorData,
+} from "../tensor/tensor.js";
 import { arraysOf, dataHint, dtypeHint, tensorHint } from "./arrayHints.js";
 import { readNested, type NestedNumbers } from "./nested.js";
 import { dtypeOfElements, numbersAs, type Element } from "./plainNumbers.js";

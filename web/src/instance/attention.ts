@@ -1,7 +1,18 @@
-import { attentionProblem, OPTION_NAMES, type AttentionOptions, type AttentionProblem } from "../attention/attentionProblem.js";
+import {
+  attentionProblem,
+  OPTION_NAMES,
+  type AttentionOptions,
+  type AttentionProblem,
+} from "../attention/attentionProblem.js";
 import type { NoReturns, OutputAt, RecordedAttention, ResultAt } from "../attention/attentionResult.js";
 import { noteForMerge } from "../attention/mergeNotes.js";
-import { mergeProblem, type AttentionPart, type GpuMergeResult, type MergeOptions, type MergeResult } from "../attention/mergeProblem.js";
+import {
+  mergeProblem,
+  type AttentionPart,
+  type GpuMergeResult,
+  type MergeOptions,
+  type MergeResult,
+} from "../attention/mergeProblem.js";
 import type { Returns } from "../attention/returns.js";
 import { cacheProblem, type CacheProblem, type KvCacheOptions } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
@@ -24,7 +35,14 @@ import { rotaryProblem, type RotaryOptions } from "../position/rotaryProblem.js"
 import type { GpuFloats, GpuResult, GpuTensor, OnGpu } from "../tensor/gpuTensor.js";
 import { PLACE_CHOICES, type PlaceChoice } from "../tensor/place.js";
 import type { Placement } from "../tensor/placement.js";
-import { BYTES, type Dtype, type FloatTensor, type FloatTensorLike, type Tensor, type TypedTensor } from "../tensor/tensor.js";
+import {
+  BYTES,
+  type Dtype,
+  type FloatTensor,
+  type FloatTensorLike,
+  type Tensor,
+  type TypedTensor,
+} from "../tensor/tensor.js";
 import { planCall, type CallPlan } from "./callPlan.js";
 import { Outline, OutlineArguments } from "./outline.js";
 import { touchesGpu } from "./tensors.js";

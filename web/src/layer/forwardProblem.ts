@@ -1,4 +1,10 @@
-import { checkKeys, readSettings, SETTINGS_NAMES, type AttentionSettings, type AttentionSettingsOptions } from "../attention/attentionSettings.js";
+import {
+  checkKeys,
+  readSettings,
+  SETTINGS_NAMES,
+  type AttentionSettings,
+  type AttentionSettingsOptions,
+} from "../attention/attentionSettings.js";
 import type { AttentionShape } from "../attention/attentionShape.js";
 import { readRagged, type Ragged } from "../attention/ragged.js";
 import { readReturns, type Returns, type Wanted } from "../attention/returns.js";

@@ -3,7 +3,15 @@ import { namesOf, readOptions } from "../call/options.js";
 import { PLACE_CHOICES, type PlaceChoice } from "../tensor/place.js";
 import { readPosition, type CheckedPosition, type LayerPosition } from "./layerPosition.js";
 import { readLayerShape, type LayerShape } from "./layerShape.js";
-import { readLinear, refuseBiases, refuseOutputWeights, refuseUnsupportedWeights, WEIGHT_NAMES, type LayerWeights, type LinearWeights } from "./layerWeights.js";
+import {
+  readLinear,
+  refuseBiases,
+  refuseOutputWeights,
+  refuseUnsupportedWeights,
+  WEIGHT_NAMES,
+  type LayerWeights,
+  type LinearWeights,
+} from "./layerWeights.js";
 import { readQkNorm, type CheckedQkNorm, type QkNorm } from "./qkNorm.js";
 
 /** Options of `multiHeadAttention`. */

@@ -5,7 +5,20 @@ import { OptionError, ShapeError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import type { Attention } from "../instance/attention.js";
 import { elementCount } from "../tensor/tensor.js";
-import { asGiven, checkFloats, checkIntegers, checkRank, convert, copyOf, widen, type Floats, type FloatTensor, type GivenFloats, type IntegerTensor, type NumericTensor } from "./element.js";
+import {
+  asGiven,
+  checkFloats,
+  checkIntegers,
+  checkRank,
+  convert,
+  copyOf,
+  widen,
+  type Floats,
+  type FloatTensor,
+  type GivenFloats,
+  type IntegerTensor,
+  type NumericTensor,
+} from "./element.js";
 import { appendToPast, mergeHeads, splitHeads } from "./heads.js";
 import { maskOrBias } from "./mask.js";
 import { flag, readOperator, type OperatorArguments, type OperatorOptions, type OperatorRules } from "./operator.js";

@@ -5,7 +5,17 @@ import { ShapeError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import type { Attention } from "../instance/attention.js";
 import type { Tensor } from "../tensor/tensor.js";
-import { asGiven, checkFloats, checkIntegers, checkRank, copyOf, widen, type Floats, type FloatTensor, type IntegerTensor } from "./element.js";
+import {
+  asGiven,
+  checkFloats,
+  checkIntegers,
+  checkRank,
+  copyOf,
+  widen,
+  type Floats,
+  type FloatTensor,
+  type IntegerTensor,
+} from "./element.js";
 import { flag, readOperator, type OperatorOptions, type OperatorRules } from "./operator.js";
 
 /** Inputs of ONNX `RotaryEmbedding`. B batch, H heads, S positions, D features, R features that are turned. */

@@ -7,7 +7,14 @@ import { describe } from "../foreign/describe.js";
 import type { GpuFloats } from "../tensor/gpuTensor.js";
 import { fromHalf } from "../tensor/half.js";
 import { axisName, headsShape, LAYOUTS, type HeadsShape, type Layout } from "../tensor/layout.js";
-import { FLOATS, type CheckedFloats, type FloatTensor, type FloatTensorLike, type PlacedFloats, type TensorLike } from "../tensor/tensor.js";
+import {
+  FLOATS,
+  type CheckedFloats,
+  type FloatTensor,
+  type FloatTensorLike,
+  type PlacedFloats,
+  type TensorLike,
+} from "../tensor/tensor.js";
 import { ANGLE_NAMES, readAngles, type CheckedAngles, type RotaryAngles } from "./rotaryAngles.js";
 
 /** A tensor of int64, as ONNX has them. */

@@ -1,6 +1,15 @@
 import { AttentionElement, type Listen } from "./attentionElement.js";
 import { cellAt, moveInto, whole } from "./axis.js";
-import { colourTable, KINDS, PALETTES, rampFor, type ColourTable, type Kind, type Palette, type Ramp } from "./colours.js";
+import {
+  colourTable,
+  KINDS,
+  PALETTES,
+  rampFor,
+  type ColourTable,
+  type Kind,
+  type Palette,
+  type Ramp,
+} from "./colours.js";
 import { csv } from "./csv.js";
 import { Cursor, type Cell } from "./cursor.js";
 import { define } from "./define.js";

@@ -9,7 +9,15 @@ import type { OutputForm } from "../call/outputForm.js";
 import { assertIntact } from "../call/views.js";
 import { OptionError } from "../errors/errors.js";
 import type { Layout } from "../tensor/layout.js";
-import { asHalves, BYTES, elementCount, inMemory, type Dtype, type PlacedTensor, type TypedTensor } from "../tensor/tensor.js";
+import {
+  asHalves,
+  BYTES,
+  elementCount,
+  inMemory,
+  type Dtype,
+  type PlacedTensor,
+  type TypedTensor,
+} from "../tensor/tensor.js";
 import type { WasmCore } from "./core.js";
 import type { Heap, Room } from "./heap.js";
 import type { AttentionCall, LateCopy } from "./module.js";

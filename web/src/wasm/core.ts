@@ -1,5 +1,13 @@
 import type { Eventually } from "../call/context.js";
-import { EmptyRowError, HeadwiseError, OptionError, OutOfMemoryError, ShapeError, UnsupportedError, type ErrorDetails } from "../errors/errors.js";
+import {
+  EmptyRowError,
+  HeadwiseError,
+  OptionError,
+  OutOfMemoryError,
+  ShapeError,
+  UnsupportedError,
+  type ErrorDetails,
+} from "../errors/errors.js";
 import { Heap, MEMORY_HINT, type Arena } from "./heap.js";
 import type { CallStructs, NativeCore, WasmModule } from "./module.js";
 

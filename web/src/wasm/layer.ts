@@ -5,7 +5,16 @@ import type { ForwardProblem } from "../layer/forwardProblem.js";
 import type { LayerProblem } from "../layer/layerProblem.js";
 import type { LinearWeights } from "../layer/layerWeights.js";
 import { BYTES, type CheckedTensor } from "../tensor/tensor.js";
-import { DTYPE, LAYOUT, masks, placeInput, refuseOverlap, writeRagged, writeSettings, writeWanted } from "./attention.js";
+import {
+  DTYPE,
+  LAYOUT,
+  masks,
+  placeInput,
+  refuseOverlap,
+  writeRagged,
+  writeSettings,
+  writeWanted,
+} from "./attention.js";
 import type { WasmCache } from "./cache.js";
 import type { WasmCore } from "./core.js";
 import type { Arena, HeapArray } from "./heap.js";

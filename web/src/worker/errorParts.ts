@@ -1,4 +1,16 @@
-import { AssetError, DeviceLostError, DisposedError, EmptyRowError, HeadwiseError, OptionError, OutOfMemoryError, ShapeError, UnsupportedError, type ErrorCode, type RowIndex } from "../errors/errors.js";
+import {
+  AssetError,
+  DeviceLostError,
+  DisposedError,
+  EmptyRowError,
+  HeadwiseError,
+  OptionError,
+  OutOfMemoryError,
+  ShapeError,
+  UnsupportedError,
+  type ErrorCode,
+  type RowIndex,
+} from "../errors/errors.js";
 import { thrownText } from "../foreign/thrown.js";
 
 /** An error as plain data, because structured cloning keeps only its message. */

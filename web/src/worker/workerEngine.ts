@@ -17,7 +17,17 @@ import type { ForwardProblem } from "../layer/forwardProblem.js";
 import type { LayerProblem } from "../layer/layerProblem.js";
 import type { RotaryProblem } from "../position/rotaryProblem.js";
 import type { Place, PlaceChoice } from "../tensor/place.js";
-import { ARRAYS, asHalves, BYTES, copyBits, elementCount, inMemory, type Dtype, type TensorDataOf, type TypedTensor } from "../tensor/tensor.js";
+import {
+  ARRAYS,
+  asHalves,
+  BYTES,
+  copyBits,
+  elementCount,
+  inMemory,
+  type Dtype,
+  type TensorDataOf,
+  type TypedTensor,
+} from "../tensor/tensor.js";
 import type { LoadProgress } from "../wasm/host.js";
 import type { Spawn } from "./channel.js";
 import { Connection, type Done, type Known } from "./connection.js";
