@@ -17,9 +17,9 @@ const EXPECTED = [
   /^dist\/(inline|onnx|viz)\.cjs(\.map)?$/,
   /^dist\/wasm\/headwise\.((simd|relaxed)\.(wasm|js|node\.js)|inline\.wasm)$/,
   /^web\/docs\/[a-z-]+\.md$/, // what the README and the hints of errors link to
-  /^dist\/types\/([a-zA-Z]+\/)?[a-zA-Z0-9.]+\.d\.ts$/,
+  /^dist\/types\/([a-zA-Z]+\/){0,2}[a-zA-Z0-9.]+\.d\.ts$/,
   /^dist\/types\/entries\/(inline|onnx|viz)\.d\.cts$/,
-  /^web\/src\/([a-zA-Z]+\/)?[a-zA-Z0-9.]+\.ts$/, // what the source maps lead to
+  /^web\/src\/([a-zA-Z]+\/){0,2}[a-zA-Z0-9.]+\.ts$/, // what the source maps lead to
   /^web\/src\/webgpu\/kernels\/[a-z0-9_]+\.wgsl$/,
   /^web\/src\/[a-z]+\/(README|HISTORY)\.md$/,
 ];
