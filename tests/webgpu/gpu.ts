@@ -68,6 +68,21 @@ export function bothEngines(): { readonly onGpu: Attention; readonly onCpu: Atte
   return engines;
 }
 
+/** A device of the test's own and an instance on it, for the tests of the surrounding block. */
+export function onOwnDevice(take: (device: GPUDevice, hw: Attention) => void): void {
+  let device: GPUDevice;
+  let hw: Attention;
+  beforeAll(async () => {
+    device = await openTestDevice();
+    hw = await createAttention({ backend: "webgpu", device });
+    take(device, hw);
+  });
+  afterAll(() => {
+    hw.dispose();
+    device.destroy();
+  });
+}
+
 /** Opens a device for one test. */
 export async function openTestDevice(from = gpu, limits?: Record<string, number>): Promise<GPUDevice> {
   const adapter = (await from!.requestAdapter())!;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import {
   createAttention,
   DisposedError,
@@ -13,7 +13,7 @@ import {
 import { float32Of } from "../web/close.js";
 import { referenceAttention } from "../web/reference.js";
 import { resultProblems } from "../web/resultProblems.js";
-import { describeOnGpu, openTestDevice } from "./gpu.js";
+import { describeOnGpu, openTestDevice, onOwnDevice } from "./gpu.js";
 import { thrown } from "./thrown.js";
 
 const STORAGE = 0x80;
@@ -28,13 +28,9 @@ type Cpu = { readonly data: Float32Array; readonly shape: number[] };
 describeOnGpu("tensors on the GPU", () => {
   let device: GPUDevice;
   let hw: Attention;
-  beforeAll(async () => {
-    device = await openTestDevice();
-    hw = await createAttention({ backend: "webgpu", device });
-  });
-  afterAll(() => {
-    hw.dispose();
-    device.destroy();
+  onOwnDevice((own, instance) => {
+    device = own;
+    hw = instance;
   });
 
   const upload = (

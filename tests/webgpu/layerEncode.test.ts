@@ -14,7 +14,7 @@ import { float32Of } from "../web/close.js";
 import { randomTensor } from "../web/randomTensor.js";
 import { CountedGpu } from "./countedGpu.js";
 import { thrown } from "./thrown.js";
-import { describeOnGpu, describeOnNullGpu, nullGpu, openTestDevice } from "./gpu.js";
+import { describeOnGpu, describeOnNullGpu, nullGpu, onOwnDevice } from "./gpu.js";
 
 const LAYERS = 4;
 
@@ -69,13 +69,9 @@ async function recordStep({ layers, caches }: Model, encoder: object, tokens: ty
 describeOnGpu("layer.encode", () => {
   let device: GPUDevice;
   let hw: Attention;
-  beforeAll(async () => {
-    device = await openTestDevice();
-    hw = await createAttention({ backend: "webgpu", device });
-  });
-  afterAll(() => {
-    hw.dispose();
-    device.destroy();
+  onOwnDevice((own, instance) => {
+    device = own;
+    hw = instance;
   });
 
   const submitted = (encoder: GPUCommandEncoder) => device.queue.submit([encoder.finish()]);

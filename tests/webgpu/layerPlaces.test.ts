@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import {
   createAttention,
   OptionError,
@@ -11,7 +11,7 @@ import {
 
 import { bits, float32Of } from "../web/close.js";
 import { randomTensor } from "../web/randomTensor.js";
-import { describeOnGpu, openTestDevice } from "./gpu.js";
+import { describeOnGpu, openTestDevice, onOwnDevice } from "./gpu.js";
 import { thrown } from "./thrown.js";
 
 const STORAGE = 0x80;
@@ -28,13 +28,9 @@ const context = randomTensor(7, [2, 9, 24]);
 describeOnGpu("layers and tensors on the GPU", () => {
   let device: GPUDevice;
   let hw: Attention;
-  beforeAll(async () => {
-    device = await openTestDevice();
-    hw = await createAttention({ backend: "webgpu", device });
-  });
-  afterAll(() => {
-    hw.dispose();
-    device.destroy();
+  onOwnDevice((own, instance) => {
+    device = own;
+    hw = instance;
   });
 
   const upload = (
