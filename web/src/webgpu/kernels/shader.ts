@@ -3,6 +3,7 @@ import attend from "./attend.wgsl";
 import attendWhole from "./attend_whole.wgsl";
 import call from "./call.wgsl";
 import decode from "./decode.wgsl";
+import element from "./element.wgsl";
 import finishRow from "./finish_row.wgsl";
 import finitePart from "./finite_part.wgsl";
 import floatBits from "./float_bits.wgsl";
@@ -71,7 +72,7 @@ const SOURCES: Readonly<Record<KernelName, Source>> = {
   },
   inspect: { parts: [floatBits, call, tileRows, scoreTile, inspect], bindings: CALL },
   top_k: { parts: [floatBits, call, topK], bindings: { 0: "uniform", 7: "write", 8: "write", 9: "read" } },
-  pack: { parts: [floatBits, pack], bindings: { 0: "uniform", 1: "read", 2: "write" } },
+  pack: { parts: [floatBits, pack, element], bindings: { 0: "uniform", 1: "read", 2: "write" } },
   narrow: { parts: [floatBits, narrow], bindings: { 0: "uniform", 1: "read", 2: "write" } },
   merge: {
     parts: [floatBits, merge],
@@ -92,13 +93,13 @@ const SOURCES: Readonly<Record<KernelName, Source>> = {
   turn_heads: { parts: [turnHeads], bindings: { 0: "uniform", 1: "read", 2: "read", 3: "write" } },
   pack_weight: { parts: [floatBits, packWeight], bindings: { 0: "uniform", 1: "read", 2: "write" } },
   tokens: {
-    parts: [floatBits, tokens],
+    parts: [floatBits, tokens, element],
     bindings: { 0: "uniform", 1: "read", 2: "read", 3: "read", 4: "write" },
   },
   rotary: { parts: [rotary], bindings: { 0: "uniform", 1: "read", 2: "read", 3: "write" } },
   lanes: { parts: [lanes], bindings: { 0: "write" } },
   store_rows: {
-    parts: [floatBits, storeRows],
+    parts: [floatBits, storeRows, element],
     bindings: { 0: "uniform", 1: "read", 2: "read", 3: "write" },
   },
 };

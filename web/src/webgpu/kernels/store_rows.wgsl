@@ -33,11 +33,6 @@ const LARGEST_SCALE = 0x7c010203u;  // 127 times this is still finite
 // The bits of the largest magnitude. Bits have the order of the magnitudes; numbers that are not finite are largest.
 var<workgroup> largest: array<atomic<u32>, ROWS>;
 
-fn element(at: u32) -> u32 {
-  if (!HALF) { return source[at]; }
-  return wide_of((source[at / 2u] >> (16u * (at % 2u))) & 0xffffu);
-}
-
 fn four(base: u32, c4: u32) -> vec4<u32> {
   var bits = vec4<u32>();
   for (var c = 0u; c < 4u; c++) {

@@ -19,11 +19,6 @@ struct Shape {
 @group(0) @binding(3) var<storage, read> added: array<i32>;   // the table's row for each token, or -1
 @group(0) @binding(4) var<storage, read_write> tokens: array<vec4<u32>>;
 
-fn element(at: u32) -> u32 {
-  if (!HALF) { return source[at]; }
-  return wide_of((source[at / 2u] >> (16u * (at % 2u))) & 0xffffu);
-}
-
 @compute @workgroup_size(THREADS)
 fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t: u32) {
   let n = (id.y * shape.grid_width + id.x) * THREADS + t;
