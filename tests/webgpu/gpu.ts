@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe } from "@jest/globals";
-import { createAttention, type Attention } from "headwise";
+import { createAttention, type Attention, type GpuResult } from "headwise";
 
 /** What the tests use of the npm package webgpu, which is Dawn. */
 interface WebgpuPackage {
@@ -31,7 +31,7 @@ function gpuWith(flags: string[]): GPU | undefined {
 /** A GPU object with an adapter, or undefined; then the console says why. */
 export const gpu = await usableGpu();
 
-/** Dawn without a device: it checks everything and computes nothing. */
+/** Dawn without a device: it checks everything and computes nothing. Its buffers hold what was in memory before. */
 export const nullGpu = gpuWith(["backend=null"]);
 
 async function usableGpu(): Promise<GPU | undefined> {
@@ -53,6 +53,13 @@ const describeWith = (found: GPU | undefined, missing: string) =>
 export const describeOnGpu = describeWith(gpu, "no WebGPU adapter here");
 /** Tests that only need Dawn's checks. */
 export const describeOnNullGpu = describeWith(nullGpu, "the npm package webgpu does not load here");
+
+/** Disposes every tensor of a result that stayed on the GPU. */
+export function disposeAll(result: object): void {
+  for (const part of Object.values(result) as object[])
+    if ("dispose" in part) (part as GpuResult).dispose();
+    else disposeAll(part);
+}
 
 /** An instance on the GPU and one on the CPU, for the tests of the surrounding block. */
 export function bothEngines(): { readonly onGpu: Attention; readonly onCpu: Attention } {

@@ -14,7 +14,7 @@ import {
 import { runProgram } from "../web/programs.js";
 import { randomTensor } from "../web/randomTensor.js";
 import { PoorGpu, WatchedGpu } from "./faultyGpu.js";
-import { describeOnNullGpu, nullGpu, openTestDevice } from "./gpu.js";
+import { describeOnGpu, describeOnNullGpu, disposeAll, nullGpu, openTestDevice } from "./gpu.js";
 
 const x = randomTensor(1, [1, 2, 4, 8]);
 const tokens = randomTensor(2, [1, 4, 16]);
@@ -148,58 +148,8 @@ describeOnNullGpu("what an instance has on a device", () => {
     into.buffer.destroy();
   });
 
-  /** All words of a buffer. */
-  const wordsOf = async (buffer: GPUBuffer) => {
-    const readback = device.createBuffer({ size: buffer.size, usage: MAP_READ | COPY_DST });
-    const encoder = device.createCommandEncoder();
-    encoder.copyBufferToBuffer(buffer, 0, readback, 0, buffer.size);
-    device.queue.submit([encoder.finish()]);
-    await readback.mapAsync(MAP_READ);
-    const words = new Uint32Array(readback.getMappedRange().slice(0));
-    readback.destroy();
-    return words;
-  };
-
-  test.each(["float32", "float16"] as const)("behind a %s result there is nothing of another call", async (dtype) => {
-    const small = (seed: number) => {
-      const data = dtype === "float32" ? new Float32Array(3).fill(seed) : new Uint16Array(3).fill(0x3c00 + seed);
-      return { data, shape: [1, 1, 1, 3] };
-    };
-    const returns = { ...every, topK: 1 };
-    const ones = { data: new Float32Array(64).fill(1), shape: [1, 1, 1, 64] };
-    const alike = Array.from({ length: 8 }, () => ({
-      output: ones,
-      lse: { data: ones.data.slice(0, 1), shape: [1, 1, 1] },
-    }));
-    for (let call = 0; call < 5; ++call) {
-      await hw.scaledDotProductAttention(ones, ones, ones, { returns });
-      await hw.mergeAttention(alike.slice(0, call + 1)); // the null device only copies, so what was put into the pool stays there
-    }
-    const result = await hw.scaledDotProductAttention(small(1), small(2), small(3), { location: "gpu", returns });
-    const recorder = device.createCommandEncoder();
-    const recorded = await hw.encode(recorder, small(1), small(2), small(3), { returns });
-    device.queue.submit([recorder.finish()]);
-    for (const { topK, output, lse, entropy, probs, scores } of [result, recorded])
-      for (const tensor of [output, lse, entropy, probs, scores, topK.values, topK.indices] as GpuResult[]) {
-        const bytes = (await tensor.data()).byteLength;
-        const words = await wordsOf(tensor.buffer as GPUBuffer);
-        const behind = new Uint8Array(words.buffer).subarray(bytes);
-        expect([words.length, behind.every((byte) => byte === 0)]).toEqual([4, true]);
-        tensor.dispose();
-      }
-  });
-
-  test("a call that fails gives back the results that were to stay on the GPU", async () => {
-    const options = { location: "gpu", returns: every, emptyRows: "throw" } as const;
+  test("a recording that fails gives back the results that were to stay on the GPU", async () => {
     await hw.scaledDotProductAttention(x, x, x); // kernels are compiled, the pool has buffers
-    // The null device computes zeros, so every row seems to see no key.
-    const fail = async () => {
-      const reason = await reasonOf(hw.scaledDotProductAttention(x, x, x, options));
-      expect(EmptyRowError.is(reason)).toBe(true);
-    };
-    await fail();
-    expect(await made(fail)).toEqual([]);
-
     const gone = callersTensor();
     gone.buffer.destroy();
     const unrecorded = await made(async () => {
@@ -251,6 +201,69 @@ describeOnNullGpu("what an instance has on a device", () => {
     own.dispose();
     expect(watch.buffers.size).toBe(0);
   }); // prettier-ignore
+});
+
+describeOnGpu("the results of an instance that computes", () => {
+  let device: GPUDevice;
+  let hw: Attention;
+  beforeEach(async () => {
+    device = await openTestDevice();
+    hw = await createAttention({ backend: "webgpu", device });
+  });
+  afterEach(() => {
+    hw.dispose();
+    device.destroy();
+  });
+
+  test("a call that fails gives back the results that were to stay on the GPU", async () => {
+    const watch = new WatchedGpu();
+    const options = { location: "gpu", returns: every, emptyRows: "throw" } as const;
+    disposeAll(await hw.scaledDotProductAttention(x, x, x, options));
+    const buffers = new Set(watch.buffers);
+    for (let call = 0; call < 2; ++call) {
+      const reason = await reasonOf(hw.scaledDotProductAttention(x, x, x, { ...options, keyLengths: [0] }));
+      expect(EmptyRowError.is(reason)).toBe(true);
+    }
+    expect([...watch.buffers].filter((buffer) => !buffers.has(buffer))).toEqual([]);
+    watch.restore();
+  });
+
+  /** All bytes of a buffer. */
+  const bytesOf = async (buffer: GPUBuffer) => {
+    const readback = device.createBuffer({ size: buffer.size, usage: MAP_READ | COPY_DST });
+    const encoder = device.createCommandEncoder();
+    encoder.copyBufferToBuffer(buffer, 0, readback, 0, buffer.size);
+    device.queue.submit([encoder.finish()]);
+    await readback.mapAsync(MAP_READ);
+    const bytes = new Uint8Array(readback.getMappedRange().slice(0));
+    readback.destroy();
+    return bytes;
+  };
+
+  test.each(["float32", "float16"] as const)("behind a %s result there is nothing of another call", async (dtype) => {
+    const full = (length: number) => ({ data: new Float32Array(length).fill(3), shape: [1, 1, length, 1] });
+    const returns = { ...every, topK: 1 };
+    // Results of four words leave nothing but threes, nines and a half in the buffers that the small results get.
+    const earlier = [];
+    for (let call = 0; call < 2; ++call)
+      earlier.push(await hw.scaledDotProductAttention(full(4), full(1), full(1), { location: "gpu", returns }));
+    earlier.forEach(disposeAll);
+    const small = (value: number) => {
+      const data = dtype === "float32" ? new Float32Array(3).fill(value) : new Uint16Array(3).fill(0x3c00 + value);
+      return { data, shape: [1, 1, 1, 3] };
+    };
+    const result = await hw.scaledDotProductAttention(small(1), small(2), small(3), { location: "gpu", returns });
+    const recorder = device.createCommandEncoder();
+    const recorded = await hw.encode(recorder, small(1), small(2), small(3), { returns });
+    device.queue.submit([recorder.finish()]);
+    for (const { topK, output, lse, entropy, probs, scores } of [result, recorded])
+      for (const tensor of [output, lse, entropy, probs, scores, topK.values, topK.indices] as GpuResult[]) {
+        const { byteLength } = await tensor.data();
+        const bytes = await bytesOf(tensor.buffer as GPUBuffer);
+        expect([...bytes.subarray(byteLength)]).toEqual(new Array<number>(16 - byteLength).fill(0));
+        tensor.dispose();
+      }
+  });
 });
 
 describeOnNullGpu("an instance that is disposed while its device is opened anew", () => {
