@@ -1,7 +1,7 @@
 import "katex/dist/katex.min.css";
 import "./styles/page.css";
 import "./styles/controls.css";
-import "./styles/rooms.css";
+import "./styles/figures.css";
 
 import { Lab } from "./shell/lab.js";
 

@@ -1,6 +1,6 @@
 import type { Difference } from "../engine/difference.js";
 import { EngineError, type Engine } from "../engine/engine.js";
-import type { Door } from "../rooms/rooms.js";
+import { DOORS, type Door } from "../rooms/rooms.js";
 import { button } from "./controls.js";
 import { element } from "./element.js";
 import type { Fields, Values } from "./field.js";
@@ -16,6 +16,7 @@ export class OpenRoom implements RoomView<Fields> {
   readonly stage = element("div", { class: "stage" });
   readonly #engine: () => Engine;
   readonly #article: HTMLElement;
+  readonly #finding = element("p", { class: "main-finding", "aria-live": "polite" });
   readonly #failure = element("p", { class: "failure", role: "alert" });
   readonly #verdict = element("p", { class: "verdict", role: "status" });
   readonly #time = element("span", { class: "time" });
@@ -42,9 +43,11 @@ export class OpenRoom implements RoomView<Fields> {
     this.#article = element(
       "article",
       { class: "room", "data-room": door.id, "aria-busy": "true" },
-      element("header", {}, element("h1", {}, door.title), element("p", { class: "lede" }, door.lede)),
+      element("header", {}, element("h1", {}, door.title), element("p", { class: "lede" }, door.lede), this.#finding),
       this.#failure,
       this.stage,
+      ...(room.random ? [element("p", { class: "hint random" }, room.random)] : []),
+      element("p", { class: "next" }, "Next: ", nextDoor(door.id)),
       element("footer", {}, this.#tools, this.#verdict, this.#code),
     );
     this.#tools.append(this.#time);
@@ -67,6 +70,10 @@ export class OpenRoom implements RoomView<Fields> {
     this.#draw = latest(work, (error) => this.#fail(error));
     this.state.onChange(this.#draw);
     this.#draw();
+  }
+
+  finding(sentence: string): void {
+    if (this.#finding.textContent !== sentence) this.#finding.textContent = sentence;
   }
 
   redraw(): void {
@@ -129,6 +136,12 @@ export class OpenRoom implements RoomView<Fields> {
     this.#failure.hidden = false;
     this.#article.ariaBusy = "false";
   }
+}
+
+/** A link to the room after this one. */
+function nextDoor(id: string): HTMLAnchorElement {
+  const next = DOORS[(DOORS.findIndex((door) => door.id === id) + 1) % DOORS.length]!;
+  return element("a", { href: `#/${next.id}` }, next.title);
 }
 
 function verdict(differences: readonly Difference[]): string {

@@ -14,6 +14,8 @@ export interface RoomView<F extends Fields> {
    * Calls `draw` now, and after every change of the state or the engine. After several quick changes it is called once.
    */
   onDraw(draw: (values: Values<F>) => Promise<void>): void;
+  /** Shows the room's finding, one sentence under its title. A room says it anew whenever it draws. */
+  finding(sentence: string): void;
   /** Draws again after a change that is not in the state. */
   redraw(): void;
   /** Sets the function that writes a program for what is shown. */
@@ -26,10 +28,16 @@ export interface RoomView<F extends Fields> {
 
 export interface Room<F extends Fields = Fields> {
   readonly fields: F;
+  /** Says what is random in this room; absent if nothing is. */
+  readonly random?: string;
   open(view: RoomView<F>): void;
 }
 
 /** Makes a room. Only the room's own file knows the types of its fields. */
-export function room<F extends Fields>(fields: F, open: (view: RoomView<F>) => void): Room {
-  return { fields, open };
+export function room<F extends Fields>(
+  fields: F,
+  open: (view: RoomView<F>) => void,
+  notes: { readonly random?: string } = {},
+): Room {
+  return { fields, open, ...notes };
 }

@@ -1,3 +1,5 @@
+import "./room.css";
+
 import { attentionDifferences } from "../../engine/difference.js";
 import { CASES, type BenchEngine, type BenchFigure } from "../../engine/bench.js";
 import { button, panel, slider } from "../../shell/controls.js";

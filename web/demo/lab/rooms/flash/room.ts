@@ -1,3 +1,5 @@
+import "./room.css";
+
 import { attentionDifferences } from "../../engine/difference.js";
 import { panel, slider, toggle } from "../../shell/controls.js";
 import { card, element, formula, scrollable } from "../../shell/element.js";

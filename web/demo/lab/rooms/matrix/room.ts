@@ -1,3 +1,5 @@
+import "./room.css";
+
 import { attentionDifferences } from "../../engine/difference.js";
 import { choices, panel, slider, toggle } from "../../shell/controls.js";
 import { card, element, formula } from "../../shell/element.js";

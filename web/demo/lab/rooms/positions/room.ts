@@ -1,3 +1,5 @@
+import "./room.css";
+
 import { attentionDifferences } from "../../engine/difference.js";
 import type { Engine } from "../../engine/engine.js";
 import type { Floats } from "../../engine/floats.js";

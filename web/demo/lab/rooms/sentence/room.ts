@@ -1,3 +1,5 @@
+import "./room.css";
+
 import { MAX_TOKENS, type EncodeOptions, type Encoding } from "../../../model/encoder.js";
 import { movedByHead } from "../../../model/change.js";
 import { headName, headsOf } from "../../../model/heads.js";

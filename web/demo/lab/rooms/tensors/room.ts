@@ -1,3 +1,5 @@
+import "./room.css";
+
 import type { AttentionMap } from "headwise/viz";
 
 import type { Engine } from "../../engine/engine.js";

@@ -5,11 +5,11 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import Ajv from "ajv";
 import { type Browser, type Page } from "playwright-core";
 
-import { serveDemo } from "../web/demoCommand.js";
-import { launchChromium } from "./chromium.js";
+import { serveDemo } from "../../web/demoCommand.js";
+import { launchChromium } from "../chromium.js";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const SCHEMA = new URL("../bench/proof/schema.json", import.meta.url);
+const SCHEMA = new URL("../../bench/proof/schema.json", import.meta.url);
 
 let browser: Browser;
 let server: Awaited<ReturnType<typeof serveDemo>>;

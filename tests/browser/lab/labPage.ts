@@ -1,0 +1,98 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+
+import { afterAll, beforeAll, expect } from "@jest/globals";
+import { createAttention, type Attention } from "headwise";
+import { type Browser, type Page } from "playwright-core";
+
+import { serveDemo } from "../../web/demoCommand.js";
+import { launchChromium } from "../chromium.js";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+export const ROOMS = ["sentence", "positions", "matrix", "flash", "masks", "device", "tensors"];
+/** Node and the browser may run different variants, so their sums differ in the last bits. */
+const TOLERANCE = 1e-5;
+
+/** The lab in Chromium, for the tests of one file; and headwise in Node, to compare with. */
+export class LabPage {
+  browser!: Browser;
+  hw!: Attention;
+  url!: string;
+  page!: Page;
+  readonly #troubles: string[] = [];
+  readonly #hosts = new Set<string>();
+
+  constructor() {
+    let server: Awaited<ReturnType<typeof serveDemo>>;
+    beforeAll(async () => {
+      this.browser = await launchChromium();
+      this.hw = await createAttention({ backend: "wasm", threads: 1 });
+      server = await serveDemo([]);
+      this.url = server.url;
+      this.page = await this.open();
+    });
+    afterAll(async () => {
+      await this.browser.close();
+      await server.stop();
+      this.hw.dispose();
+      // Nothing failed, and nothing came from elsewhere.
+      expect(this.#troubles.filter((trouble) => !/404|Failed to load resource/.test(trouble))).toEqual([]);
+      expect([...this.#hosts].filter((host) => host && !host.startsWith("localhost:"))).toEqual([]);
+    });
+  }
+
+  /** A page whose errors and requests are watched. */
+  async open(): Promise<Page> {
+    const opened = await this.browser.newPage({ viewport: { width: 1280, height: 900 } });
+    opened.on("pageerror", (error) => this.#troubles.push(error.message));
+    opened.on("console", (message) => message.type() === "error" && this.#troubles.push(message.text()));
+    opened.on("request", (request) => this.#hosts.add(new URL(request.url()).host));
+    return opened;
+  }
+
+  /** Opens a room, as in "masks?queries=3", and waits until it is drawn. */
+  async enter(place: string, page = this.page, site = this.url): Promise<void> {
+    await page.goto("about:blank");
+    await page.goto(`${site}#/${place}`);
+    await this.ready(place.split("?")[0]!, page);
+  }
+
+  /** Waits until a room is drawn. */
+  async ready(room: string, page = this.page): Promise<void> {
+    await page.waitForSelector(`[data-room=${room}][aria-busy=false]`);
+  }
+
+  /** The numbers of the room's first map. */
+  mapNumbers(): Promise<number[]> {
+    return this.page.evaluate(() => [
+      ...(document.querySelector("attention-map") as unknown as { probs: { data: Float32Array } }).probs.data,
+    ]);
+  }
+
+  /** The numbers of a visible matrix, rounded to two digits. */
+  tableNumbers(name: string): Promise<number[]> {
+    return this.page
+      .locator(`table[aria-label="${name}"] tbody td`)
+      .evaluateAll((cells) => cells.map((cell) => Number(cell.textContent.replace("−", "-"))));
+  }
+
+  /** What axe has to say against the page as it is. */
+  async axe(page = this.page): Promise<string[]> {
+    await page.evaluate(AXE);
+    return page.evaluate(async () => {
+      const { axe } = window as unknown as {
+        axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
+      };
+      const result = await axe.run();
+      return result.violations.map(
+        ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(" | ")}`,
+      );
+    });
+  }
+}
+
+export function expectClose(found: readonly number[], wanted: ArrayLike<number>): void {
+  expect(found).toHaveLength(wanted.length);
+  const apart = found.map((value, i) => (Object.is(value, wanted[i]) ? 0 : Math.abs(value - wanted[i]!)));
+  expect(Math.max(...apart)).toBeLessThanOrEqual(TOLERANCE);
+}

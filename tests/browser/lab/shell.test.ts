@@ -1,0 +1,108 @@
+import { gzipSync } from "node:zlib";
+
+import { expect, test } from "@jest/globals";
+
+import { serveDemo } from "../../web/demoCommand.js";
+import { LabPage, ROOMS } from "./labPage.js";
+
+const lab = new LabPage();
+
+test("every room is near its definition in double precision, and its code can be seen", async () => {
+  for (const room of ROOMS) {
+    await lab.enter(room);
+    await lab.page.getByText("Compare with double precision").click();
+    const verdict = lab.page.locator(".verdict", { hasText: "Against the definition" });
+    const said = await verdict.textContent();
+    const distances = [...said!.matchAll(/at most (\S+) apart/g)].map(([, text]) => Number(text));
+    expect(Math.max(0, ...distances)).toBeLessThan(1e-5);
+    expect(await lab.page.locator(".code code").textContent()).toContain('from "headwise"');
+  }
+});
+
+test.each(["light", "dark"] as const)(
+  "axe finds nothing to complain of in %s rooms, and they fit a phone",
+  async (colorScheme) => {
+    await lab.page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    for (const room of ROOMS) {
+      await lab.page.setViewportSize({ width: 1280, height: 900 });
+      await lab.enter(room);
+      expect([room, ...(await lab.axe())]).toEqual([room]);
+      await lab.page.setViewportSize({ width: 390, height: 800 });
+      expect(await lab.page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+    }
+    await lab.page.setViewportSize({ width: 1280, height: 900 });
+    await lab.page.emulateMedia({ colorScheme: null, reducedMotion: null });
+  },
+);
+
+test("the keyboard alone goes from room to room, sets and reads", async () => {
+  await lab.enter("sentence");
+  const focused = () => lab.page.evaluate(() => document.activeElement?.textContent?.trim() ?? "");
+  const tabTo = async (words: string) => {
+    for (let presses = 0; presses < 60 && (await focused()) !== words; presses++) await lab.page.keyboard.press("Tab");
+    expect(await focused()).toBe(words);
+  };
+  await tabTo("Skip to the room");
+  await tabTo("Matrix");
+  await lab.page.keyboard.press("Enter");
+  await lab.ready("matrix");
+  expect(await lab.page.evaluate(() => document.activeElement?.id)).toBe("main");
+  await lab.page.keyboard.press("Tab"); // the first slider: tokens
+  await lab.page.keyboard.press("ArrowRight");
+  await lab.page.waitForFunction(() => location.hash.includes("tokens=5"));
+  await lab.ready("matrix"); // a control that is drawn again while Tab moves on would lose the focus
+  for (
+    let presses = 0;
+    presses < 120 && !(await lab.page.evaluate(() => document.activeElement?.matches("[aria-label=scores] td")));
+    presses++
+  )
+    await lab.page.keyboard.press("Tab");
+  await lab.page.keyboard.press("ArrowDown");
+  await lab.page.keyboard.press("ArrowRight");
+  await lab.page.getByText(/^Row 2 of Q times column 2 of Kᵀ/).waitFor();
+});
+
+test("what is set survives a reload, through the address", async () => {
+  await lab.enter("masks");
+  await lab.page.getByRole("button", { name: "Mistral" }).click();
+  await lab.page.getByLabel("Queries", { exact: true }).press("ArrowLeft");
+  await lab.page.waitForFunction(() => location.hash.includes("queries=23"));
+  await lab.ready("masks");
+  const before = [lab.page.url(), await lab.mapNumbers()];
+  await lab.page.reload();
+  await lab.ready("masks");
+  expect([lab.page.url(), await lab.mapNumbers()]).toEqual(before);
+  expect(await lab.page.getByLabel("Window left", { exact: true }).inputValue()).toBe("7");
+});
+
+test("the page's code is under 300 KB gzipped", async () => {
+  const bodies: Promise<Buffer>[] = [];
+  const fresh = await lab.open();
+  fresh.on("response", (response) => {
+    if (!/\/model\/|\.woff2$/.test(response.url())) bodies.push(response.body().catch(() => Buffer.alloc(0)));
+  });
+  await lab.enter("sentence", fresh);
+  const bytes = (await Promise.all(bodies)).reduce((sum, body) => sum + gzipSync(body).length, 0);
+  expect(bytes).toBeGreaterThan(50_000);
+  expect(bytes).toBeLessThan(300_000);
+  await fresh.close();
+});
+
+test("a page that is not isolated computes with one thread and says why", async () => {
+  const plain = await serveDemo(["--no-isolation"]);
+  const fresh = await lab.open();
+  await lab.enter("matrix", fresh, plain.url);
+  await fresh.waitForSelector("#engine >> text=1 thread");
+  await fresh.click("#engine summary");
+  await fresh.getByText("not cross-origin isolated: one thread").waitFor();
+  await fresh.close();
+  await plain.stop();
+});
+
+test("a failure is said in words", async () => {
+  const fresh = await lab.browser.newPage();
+  await fresh.route("**/model/vocab.json", (route) => route.fulfill({ status: 503, body: "" }));
+  await fresh.goto(lab.url);
+  await fresh.getByText("status 503").waitFor();
+  await fresh.close();
+});
