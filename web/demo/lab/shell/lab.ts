@@ -2,6 +2,7 @@ import { Engine } from "../engine/engine.js";
 import { DOORS, type Door } from "../rooms/rooms.js";
 import { formatAddress, parseAddress } from "./address.js";
 import { Busy } from "./busy.js";
+import { takeDrops } from "./drops.js";
 import { byId, element } from "./element.js";
 import { EngineBadge, engineFields } from "./engineBadge.js";
 import { OpenRoom } from "./openRoom.js";
@@ -24,6 +25,7 @@ export class Lab {
     this.#badge = new EngineBadge(byId("engine"), byId("engine-panel"), this.#choice);
     this.#engine = this.#openEngine();
     this.#choice.onChange(() => this.#changeEngine());
+    takeDrops((files) => this.#room?.takeFiles(files));
     addEventListener("hashchange", () => void this.#follow());
     void this.#follow();
   }

@@ -17,12 +17,14 @@ export class OpenRoom implements RoomView<Fields> {
   readonly #engine: () => Engine;
   readonly #article: HTMLElement;
   readonly #finding = element("p", { class: "main-finding", "aria-live": "polite" });
+  readonly #notice = element("p", { class: "notice", role: "status" });
   readonly #failure = element("p", { class: "failure", role: "alert" });
   readonly #verdict = element("p", { class: "verdict", role: "status" });
   readonly #time = element("span", { class: "time" });
   readonly #tools = element("div", { class: "tools" });
   readonly #code = element("details", { class: "code" });
   readonly #closing: (() => void)[] = [];
+  #takeFiles: ((files: readonly File[]) => void) | undefined;
   #draw: () => void = () => {};
   #engineName: string;
 
@@ -44,6 +46,7 @@ export class OpenRoom implements RoomView<Fields> {
       "article",
       { class: "room", "data-room": door.id, "aria-busy": "true" },
       element("header", {}, element("h1", {}, door.title), element("p", { class: "lede" }, door.lede), this.#finding),
+      this.#notice,
       this.#failure,
       this.stage,
       ...(room.random ? [element("p", { class: "hint random" }, room.random)] : []),
@@ -107,6 +110,22 @@ export class OpenRoom implements RoomView<Fields> {
       );
     };
     this.#tools.prepend(button("Compare with double precision", run));
+  }
+
+  onFiles(take: (files: readonly File[]) => void): void {
+    this.#takeFiles = take;
+  }
+
+  /** Gives dropped files to the room, or says which room takes files. */
+  takeFiles(files: readonly File[]): void {
+    if (this.#takeFiles) return this.#takeFiles(files);
+    const door = DOORS.find(({ id }) => id === "tensors")!;
+    this.notice("Files belong in the room ", element("a", { href: `#/${door.id}` }, door.title), ".");
+  }
+
+  /** Says something about the visit, above the room. */
+  notice(...words: (string | Node)[]): void {
+    this.#notice.replaceChildren(...words);
   }
 
   onClose(close: () => void): void {

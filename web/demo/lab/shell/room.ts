@@ -22,6 +22,8 @@ export interface RoomView<F extends Fields> {
   onCode(code: (values: Values<F>) => string): void;
   /** Sets the function that compares what is shown with a computation in double precision. */
   onCheck(check: (values: Values<F>) => Promise<readonly Difference[]>): void;
+  /** Sets the function that takes files dropped anywhere in the page. A zone that takes them itself prevents the default. */
+  onFiles(take: (files: readonly File[]) => void): void;
   /** Sets a function to call when the visitor leaves the room. */
   onClose(close: () => void): void;
 }
