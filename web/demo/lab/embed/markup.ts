@@ -12,16 +12,16 @@ export interface ShownFigure {
   readonly height: number;
 }
 
-const escaped = (text: string) =>
-  text.replace(/[&"<>]/g, (sign) => `&#${sign.charCodeAt(0)};`).replaceAll("&#38;", "&amp;");
+const SIGNS: Readonly<Record<string, string>> = { "&": "&amp;", '"': "&quot;", "<": "&lt;", ">": "&gt;" };
+const escaped = (text: string) => text.replace(/[&"<>]/g, (sign) => SIGNS[sign]!);
 
 /** The element: its height follows its content. Where it cannot be shown, a link stands in its place. */
 export function elementMarkup({ lab, room, settings, title }: ShownFigure): string {
   const wanted = settings ? ` settings="${escaped(settings)}"` : "";
-  const address = figureAddress({ lab, room, settings, theme: "auto" }).replace("?embed", "");
+  const page = figureAddress({ lab, room, settings, theme: "auto" }).replace("?embed#", "#");
   return `<script type="module" src="${escaped(new URL("embed.js", lab).href)}"></script>
 <headwise-figure room="${room}"${wanted} label="${escaped(title)}">
-  <a href="${escaped(address)}">${escaped(title)}, in the headwise lab</a>
+  <a href="${escaped(page)}">${escaped(title)}, in the headwise lab</a>
 </headwise-figure>`;
 }
 

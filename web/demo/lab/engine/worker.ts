@@ -12,7 +12,7 @@ interface WorkerScope {
   onmessage: ((event: MessageEvent<Request>) => void) | null;
 }
 
-/** Not `self.location`: in a sandbox that is the address of a blob. A constant, because the bundler would resolve it. */
+/** Not `self.location`: in a sandbox that is a data URL. A constant, because the bundler would resolve it. */
 const HERE = import.meta.url;
 
 const scope = self as unknown as WorkerScope;
