@@ -7,7 +7,11 @@ import { fileURLToPath } from "node:url";
 const TYPES: Readonly<Record<string, string>> = {
   ".html": "text/html",
   ".js": "text/javascript",
+  ".css": "text/css",
   ".wasm": "application/wasm",
+  ".json": "application/json",
+  ".svg": "image/svg+xml",
+  ".woff2": "font/woff2",
 };
 
 /** Headers that isolate a page, so that it may have threads. */

@@ -29,6 +29,16 @@ export async function buildDemo({ root = ROOT } = {}) {
     }),
     buildPage(pageConfiguration(root, path.join(out, "page"))),
   ]);
+  await bundle({
+    bundle: true,
+    format: "esm",
+    minify: true,
+    logLevel: "warning",
+    absWorkingDir: HERE,
+    entryPoints: ["embed/headwiseFigure.ts"],
+    outfile: path.join(out, "page/embed.js"),
+    target: "es2022",
+  });
 }
 
 /** @returns {import("vite").InlineConfig} */

@@ -3,6 +3,8 @@ import "./styles/page.css";
 import "./styles/controls.css";
 import "./styles/figures.css";
 
+import { isFigure, showFigure } from "./embed/figurePage.js";
 import { Lab } from "./shell/lab.js";
 
+if (isFigure) showFigure();
 new Lab();

@@ -1,11 +1,12 @@
 // Installs the service worker. Then reloads the page once, so that the worker's headers isolate it. If that does not
-// help (in a frame, or if the browser forbids it), the page runs with one thread and says so.
+// help (the browser may forbid it), the page runs with one thread and says so.
 
-/* global crossOriginIsolated, isSecureContext, location */
+/* global crossOriginIsolated, isSecureContext, location, self, top */
 
 const RELOADED = "headwise-lab-reloaded";
 
-if ("serviceWorker" in navigator && isSecureContext) {
+// A figure in another page keeps nothing on the visitor's device. In a sandbox even asking for the worker throws.
+if (self === top && "serviceWorker" in navigator && isSecureContext) {
   navigator.serviceWorker.register("./serviceWorker.js").then(start, () => {});
 }
 

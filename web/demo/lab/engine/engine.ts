@@ -14,6 +14,8 @@ import type { EncodeOptions, Encoding } from "../../model/encoder.js";
 import type { BenchFigure, BenchOrder } from "./bench.js";
 import type { EngineChoice, Failure, JobName, Jobs, Reply, Request } from "./protocol.js";
 import type { Floats } from "./floats.js";
+import { moduleWorker } from "./moduleWorker.js";
+import worker from "./worker.js?worker&url";
 
 /** The progress of something that takes long. */
 export interface Progress {
@@ -47,7 +49,7 @@ interface Call {
  * Arguments are copied to the worker.
  */
 export class Engine {
-  readonly #worker = new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
+  readonly #worker = moduleWorker(worker);
   readonly #events: EngineEvents;
   readonly #calls = new Map<number, Call>();
   #lastId = 0;

@@ -1,11 +1,13 @@
 import type { ProofProgress, ProofRecord } from "../../../../tests/bench/proof/core.mjs";
+import { moduleWorker } from "./moduleWorker.js";
 import type { ProofReply, ProofRequest } from "./proofProtocol.js";
+import worker from "./proofWorker.js?worker&url";
 
 /** A proof that runs in a worker of its own. */
 export class Proof {
   /** Resolves also if the proof is cancelled: then not all cases have run. Rejects if it cannot go on. */
   readonly record: Promise<ProofRecord>;
-  readonly #worker = new Worker(new URL("./proofWorker.ts", import.meta.url), { type: "module" });
+  readonly #worker = moduleWorker(worker);
   #fail!: (error: Error) => void;
 
   constructor(options: Omit<Extract<ProofRequest, { kind: "begin" }>, "kind">, onProgress: (p: ProofProgress) => void) {

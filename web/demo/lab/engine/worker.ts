@@ -12,6 +12,9 @@ interface WorkerScope {
   onmessage: ((event: MessageEvent<Request>) => void) | null;
 }
 
+/** Not `self.location`: in a sandbox that is a data URL. A constant, because the bundler would resolve it. */
+const HERE = import.meta.url;
+
 const scope = self as unknown as WorkerScope;
 const say = (reply: Reply) => scope.postMessage(reply);
 
@@ -92,7 +95,7 @@ function load(hw: Parameters<typeof Encoder.load>[0]): Promise<Encoder> {
 }
 
 const modelFiles: ModelFiles = async (name, onBytes) => {
-  const response = await fetch(new URL(`../model/${name}`, self.location.href));
+  const response = await fetch(new URL(`../model/${name}`, HERE));
   if (!response.ok || !response.body) throw new Error(`cannot load ${response.url}: status ${response.status}`);
   const chunks: Uint8Array<ArrayBuffer>[] = [];
   for (const reader = response.body.getReader(); ;) {

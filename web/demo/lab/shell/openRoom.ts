@@ -1,5 +1,6 @@
 import type { Difference } from "../engine/difference.js";
 import { EngineError, type Engine } from "../engine/engine.js";
+import { embedButton } from "../embed/embedButton.js";
 import { DOORS, type Door } from "../rooms/rooms.js";
 import { button } from "./controls.js";
 import { element } from "./element.js";
@@ -53,7 +54,7 @@ export class OpenRoom implements RoomView<Fields> {
       element("p", { class: "next" }, "Next: ", nextDoor(door.id)),
       element("footer", {}, this.#tools, this.#verdict, this.#code),
     );
-    this.#tools.append(this.#time);
+    this.#tools.append(embedButton(door, this.stage, this.state), this.#time);
     main.replaceChildren(this.#article);
     room.open(this);
     this.state.onChange(() => (this.#verdict.textContent = ""));

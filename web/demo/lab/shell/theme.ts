@@ -1,3 +1,6 @@
+import { figureTheme, isFigure } from "../embed/figurePage.js";
+import { keep, kept } from "./kept.js";
+
 const THEMES = ["auto", "light", "dark"] as const;
 type Theme = (typeof THEMES)[number];
 const KEY = "headwise-theme";
@@ -5,7 +8,8 @@ const SIGNS: Readonly<Record<Theme, string>> = { auto: "◐", light: "☀", dark
 
 /** A button that switches between the themes. The choice is stored on this device. */
 export function themeButton(button: HTMLElement): void {
-  let theme = THEMES.find((name) => name === localStorage.getItem(KEY)) ?? "auto";
+  const wanted = isFigure ? figureTheme : kept(KEY);
+  let theme = THEMES.find((name) => name === wanted) ?? "auto";
   const show = () => {
     if (theme === "auto") document.documentElement.removeAttribute("data-theme");
     else document.documentElement.dataset["theme"] = theme;
@@ -14,7 +18,7 @@ export function themeButton(button: HTMLElement): void {
   };
   button.onclick = () => {
     theme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length]!;
-    localStorage.setItem(KEY, theme);
+    keep(KEY, theme);
     show();
   };
   show();

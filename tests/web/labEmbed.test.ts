@@ -1,0 +1,55 @@
+// What puts a figure of the lab into another page, without a browser: addresses, messages, markup, and embed.js in Node.
+
+import { expect, test } from "@jest/globals";
+
+import { figureAddress } from "../../web/demo/embed/figureAddress.js";
+import { HeadwiseFigure } from "../../web/demo/embed/headwiseFigure.js";
+import { heightIn } from "../../web/demo/embed/heightMessage.js";
+import { elementMarkup, frameMarkup } from "../../web/demo/lab/embed/markup.js";
+
+const LAB = "https://your.host/lab/";
+
+test.each([
+  ["masks", "", "auto", "?embed#/masks"],
+  ["masks", "causal=off&left=7", "auto", "?embed#/masks?causal=off&left=7"],
+  ["masks", "left=7", "dark", "?embed&theme=dark#/masks?left=7"],
+  ["", "", "light", "?embed&theme=light#/"],
+])("the address of room %p with settings %p and theme %p ends in %p", (room, settings, theme, ending) => {
+  expect(figureAddress({ lab: LAB, room, settings, theme })).toBe(LAB + ending);
+});
+
+test("the address of a lab may name its file", () => {
+  const figure = { lab: "https://your.host/lab/index.html?old#/flash", room: "masks", settings: "", theme: "auto" };
+  expect(figureAddress(figure)).toBe("https://your.host/lab/index.html?embed#/masks");
+});
+
+test("a height is read from a message of a figure, and from no other", () => {
+  expect(heightIn({ type: "headwise-height", height: 812 })).toBe(812);
+  const others = [undefined, null, 812, "headwise-height", {}, { type: "height", height: 812 }];
+  const broken = [undefined, "812", NaN, Infinity, 0, -1].map((height) => ({ type: "headwise-height", height }));
+  for (const message of [...others, ...broken]) expect(heightIn(message)).toBeUndefined();
+});
+
+test("in Node embed.js gives the class, and defines nothing", () => {
+  expect(HeadwiseFigure.observedAttributes).toContain("settings");
+  expect("customElements" in globalThis).toBe(false);
+});
+
+const FIGURE = { lab: LAB, room: "sentence", settings: 'text=A+"B"&left=7', title: 'Say <"&">', height: 812 };
+
+test("the element's markup has the room, its settings, a name, and a link in its place", () => {
+  expect(elementMarkup(FIGURE)).toBe(
+    `<script type="module" src="https://your.host/lab/embed.js"></script>
+<headwise-figure room="sentence" settings="text=A+&quot;B&quot;&amp;left=7" label="Say &lt;&quot;&amp;&quot;&gt;">
+  <a href="https://your.host/lab/#/sentence?text=A+%22B%22&amp;left=7">Say &lt;&quot;&amp;&quot;&gt;, in the headwise lab</a>
+</headwise-figure>`,
+  );
+  expect(elementMarkup({ ...FIGURE, settings: "" })).toContain('<headwise-figure room="sentence" label=');
+});
+
+test("the frame's markup has the same, and a height", () => {
+  expect(frameMarkup(FIGURE)).toBe(
+    '<iframe src="https://your.host/lab/?embed#/sentence?text=A+%22B%22&amp;left=7" title="Say &lt;&quot;&amp;&quot;&gt;"' +
+      ' width="100%" height="812" style="border: 0" loading="lazy"></iframe>',
+  );
+});

@@ -1,0 +1,97 @@
+// The element <headwise-figure>: a room of the lab as a figure of any page. This file becomes embed.js, which stands
+// beside the lab's index.html. It can be imported in Node, where it defines nothing.
+
+import { figureAddress, type Figure } from "./figureAddress.js";
+import { heightIn } from "./heightMessage.js";
+
+export type { HeightMessage } from "./heightMessage.js";
+
+const NAME = "headwise-figure";
+const CSS = `
+:host { display: block; position: relative; min-height: 8rem; }
+:host([hidden]) { display: none; }
+iframe { display: block; box-sizing: border-box; width: 100%; border: 0; }
+iframe:not(.drawn) { position: absolute; inset: 0; height: 100%; visibility: hidden; }
+iframe.drawn ~ slot { display: none; }
+`;
+
+const Base = globalThis.HTMLElement ?? (class {} as typeof HTMLElement);
+
+/**
+ * Shows a room of the lab in a frame. The content of the element is shown until the figure is drawn; and for good, if it
+ * cannot be loaded.
+ */
+export class HeadwiseFigure extends Base {
+  static readonly observedAttributes = ["lab", "room", "settings", "theme", "label"];
+
+  #frame: HTMLIFrameElement | undefined;
+
+  connectedCallback(): void {
+    const root = this.shadowRoot ?? this.attachShadow({ mode: "open" });
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(CSS);
+    root.adoptedStyleSheets = [sheet];
+    addEventListener("message", this.#hear);
+    this.#open();
+  }
+
+  disconnectedCallback(): void {
+    removeEventListener("message", this.#hear);
+    this.#frame = undefined;
+    this.shadowRoot!.replaceChildren(); // the frame ends, and its worker with it
+  }
+
+  attributeChangedCallback(name: string, before: string | null, after: string | null): void {
+    if (!this.#frame || before === after) return;
+    if (name === "label") this.#frame.title = this.#title;
+    else if (name === "settings") this.#set(this.#frame);
+    else this.#open();
+  }
+
+  get #figure(): Figure {
+    return {
+      lab: new URL(this.getAttribute("lab") ?? "./", this.hasAttribute("lab") ? this.baseURI : import.meta.url).href,
+      room: this.getAttribute("room") ?? "",
+      settings: this.getAttribute("settings") ?? "",
+      theme: this.getAttribute("theme") ?? "auto",
+    };
+  }
+
+  get #title(): string {
+    return this.getAttribute("label") ?? `${this.#figure.room || "First figure"}, from the headwise lab`;
+  }
+
+  /** Makes the frame. A new frame, unlike a new address in an old one, adds no step to the history of the page. */
+  #open(): void {
+    const frame = document.createElement("iframe");
+    frame.title = this.#title;
+    frame.loading = "lazy";
+    // An isolated page may otherwise show no frames of other sites.
+    if (crossOriginIsolated) frame.setAttribute("credentialless", "");
+    frame.src = figureAddress(this.#figure);
+    this.#frame = frame;
+    this.shadowRoot!.replaceChildren(frame, document.createElement("slot"));
+  }
+
+  /** Changes the settings of a figure. One that is drawn does not load again: only the end of its address changes. */
+  #set(frame: HTMLIFrameElement): void {
+    const address = figureAddress(this.#figure);
+    if (frame.className) frame.contentWindow!.location.replace(address);
+    else frame.src = address;
+  }
+
+  readonly #hear = ({ source, data }: MessageEvent<unknown>) => {
+    const height = heightIn(data);
+    if (!this.#frame || source !== this.#frame.contentWindow || height === undefined) return;
+    this.#frame.className = "drawn";
+    this.#frame.style.height = `${height}px`;
+  };
+}
+
+declare global {
+  interface HTMLElementTagNameMap {
+    "headwise-figure": HeadwiseFigure;
+  }
+}
+
+if (globalThis.customElements && !customElements.get(NAME)) customElements.define(NAME, HeadwiseFigure);
