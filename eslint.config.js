@@ -4,7 +4,7 @@ import globals from "globals";
 import typescript from "typescript-eslint";
 
 export default defineConfig(
-  { ignores: ["build/", "dist/", "dist-demo/", "tests/package/consumers/{angular,jsx}/"] },
+  { ignores: ["build/", "dist/", "dist-demo/", "tests/package/consumers/{angular,jsx}/", "web/demo/embed/examples/"] },
   js.configs.recommended,
   {
     files: ["**/*.ts"],

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 
 import { afterAll, beforeAll, expect } from "@jest/globals";
 import { createAttention, type Attention } from "headwise";
-import { type Browser, type Page } from "playwright-core";
+import { type Browser, type Frame, type Page } from "playwright-core";
 
 import { serveDemo } from "../../web/demoCommand.js";
 import { launchChromium } from "../chromium.js";
@@ -77,7 +77,7 @@ export class LabPage {
   }
 
   /** What axe has to say against the page as it is. */
-  async axe(page = this.page): Promise<string[]> {
+  async axe(page: Page | Frame = this.page): Promise<string[]> {
     await page.evaluate(AXE);
     return page.evaluate(async () => {
       const { axe } = window as unknown as {

@@ -16,7 +16,7 @@ export const figureTheme = search.get("theme");
 export function showFigure(): void {
   document.documentElement.dataset["figure"] = "";
   const link = element("a", { target: "_blank", rel: "noopener" }, "Open in the headwise lab");
-  document.body.append(element("p", { id: "figure-credit" }, link));
+  document.body.append(element("footer", { id: "figure-credit" }, link));
   let drawn = false;
   const tell = () => {
     link.href = location.pathname + location.hash;
