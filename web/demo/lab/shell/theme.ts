@@ -5,7 +5,7 @@ const SIGNS: Readonly<Record<Theme, string>> = { auto: "◐", light: "☀", dark
 
 /** A button that switches between the themes. The choice is stored on this device. */
 export function themeButton(button: HTMLElement): void {
-  let theme = THEMES.find((name) => name === localStorage.getItem(KEY)) ?? "auto";
+  let theme = THEMES.find((name) => name === stored()) ?? "auto";
   const show = () => {
     if (theme === "auto") document.documentElement.removeAttribute("data-theme");
     else document.documentElement.dataset["theme"] = theme;
@@ -14,8 +14,25 @@ export function themeButton(button: HTMLElement): void {
   };
   button.onclick = () => {
     theme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length]!;
-    localStorage.setItem(KEY, theme);
+    store(theme);
     show();
   };
   show();
+}
+
+// A browser that stores nothing for this page throws. Then the choice holds until the page is closed.
+function stored(): string | null {
+  try {
+    return localStorage.getItem(KEY);
+  } catch {
+    return null;
+  }
+}
+
+function store(theme: Theme): void {
+  try {
+    localStorage.setItem(KEY, theme);
+  } catch {
+    // The choice holds for this page only.
+  }
 }
