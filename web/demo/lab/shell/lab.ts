@@ -93,7 +93,8 @@ export class Lab {
   #write(): void {
     if (!this.#room?.isOpen) return;
     const address = { room: this.#room.door.id, query: this.#room.state.query };
-    this.#room.unshared(this.#trail.write(address, this.#choice.query));
+    const tooLong = this.#trail.write(address, this.#choice.query);
+    this.#room.address(this.#trail.address, tooLong);
   }
 }
 

@@ -27,6 +27,7 @@ export class OpenRoom implements RoomView<Fields> {
   readonly #random = element("p", { class: "hint random" });
   readonly #verdict = element("p", { class: "verdict", role: "status" });
   readonly #unshared = element("p", { class: "hint", role: "status" });
+  readonly #address = element("p", { class: "on-paper" });
   readonly #time = element("span", { class: "time" });
   readonly #tools = element("div", { class: "tools" });
   readonly #code = element("details", { class: "code" });
@@ -53,6 +54,7 @@ export class OpenRoom implements RoomView<Fields> {
       this.#random,
       element("footer", {}, this.#tools, this.#unshared, this.#verdict, this.#code),
       nextDoor(door),
+      this.#address,
     );
     this.#main = main;
     // The page may come with a picture of its first room. It stays until the room can draw.
@@ -167,8 +169,9 @@ export class OpenRoom implements RoomView<Fields> {
     this.#notice.replaceChildren(...words);
   }
 
-  /** Says which settings are too long for the address. */
-  unshared(names: readonly string[]): void {
+  /** Shows the address on paper, and says which settings are too long for it. */
+  address(address: string, names: readonly string[]): void {
+    this.#address.textContent = address;
     this.#unshared.hidden = names.length === 0;
     this.#unshared.textContent =
       names.length === 0 ? "" : `Too long for the address: ${names.join(", ")}. A link to this page leaves it out.`;

@@ -99,10 +99,15 @@ export class Trail {
     }, PAUSE_MS);
   }
 
-  #replace(): void {
+  /** The whole address of the page, as it will be written. */
+  get address(): string {
     const { room, query } = this.#current;
-    const kept: Kept = { key: this.#key, query: query.toString(), height: this.#height };
-    history.replaceState(kept, "", formatAddress({ room, query: fitting(query).query }));
+    return new URL(formatAddress({ room, query: fitting(query).query }), location.href).href;
+  }
+
+  #replace(): void {
+    const kept: Kept = { key: this.#key, query: this.#current.query.toString(), height: this.#height };
+    history.replaceState(kept, "", this.address);
     this.#isWritten = true;
   }
 }
