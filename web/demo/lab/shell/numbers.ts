@@ -17,7 +17,8 @@ export function bytes(count: number): string {
   const units = ["bytes", "KB", "MB", "GB", "TB"];
   const unit = Math.min(Math.floor(Math.log2(Math.max(count, 1)) / 10), units.length - 1);
   const amount = count / 1024 ** unit;
-  return `${unit === 0 || amount >= 100 ? amount.toFixed(0) : amount.toPrecision(2)} ${units[unit]}`;
+  const digits = unit === 0 || amount >= 9.95 ? 0 : 1;
+  return `${amount.toFixed(digits)} ${units[unit]}`;
 }
 
 /** "1.3 million" */
@@ -27,4 +28,18 @@ export function many(count: number): string {
     compactDisplay: "long",
     maximumSignificantDigits: 3,
   }).format(count);
+}
+
+/** A positive number with this many significant digits and never an exponent: "0.0421", "12.3", "2,820". */
+export function significant(value: number, digits = 3): string {
+  return Number(value.toPrecision(digits)).toLocaleString("en", { maximumSignificantDigits: digits });
+}
+
+/** A positive number with one digit: "6 · 10⁻⁸". */
+export function scientific(value: number): string {
+  const [digit, exponent] = value.toExponential(0).split("e") as [string, string];
+  const raised = [...exponent.replace("+", "")]
+    .map((sign) => (sign === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(sign)]!))
+    .join("");
+  return `${digit} · 10${raised}`;
 }
