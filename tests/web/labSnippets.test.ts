@@ -33,7 +33,7 @@ const CODES: readonly (readonly [string, string, RegExp])[] = [
     /\[ 1, 2, 4, 4 \]/,
   ],
   ["flash", flash(2 ** 17, true), /\[ 4096, 64 \] \[ 4096 \]/],
-  ["masks", masks(settings(maskFields)), /\[ 1, 4, 24, 24 \]/],
+  ["masks", masks(settings(maskFields)), /\[ 1, 8, 24, 24 \]/],
   [
     "masks: everything",
     masks(
@@ -42,7 +42,7 @@ const CODES: readonly (readonly [string, string, RegExp])[] = [
         "left=3&keyLength=20&excludeSelf=true&alibi=true&softcap=20&sink=1&kvHeads=2&emptyRows=nan&sharpness=2",
       ),
     ),
-    /\[ 1, 4, 24, 24 \]/,
+    /\[ 1, 8, 24, 24 \]/,
   ],
   ["device", device(), /GFLOP\/s/],
   ...["BHSD", "BSHD", "BSE", "BES"].map(

@@ -9,7 +9,7 @@ test("what a row says when it is finished is what the package computes in Node",
   await lab.enter("flash?step=9&row=3");
   const tensor = (seed: number) => ({ data: randomNormal(seed, 64), shape: [1, 1, 16, 4] });
   const { output } = await lab.hw.scaledDotProductAttention(tensor(11), tensor(12), tensor(13), { causal: true });
-  const said = await lab.page.getByText("Finished:").textContent();
+  const said = await lab.page.getByText("is finished: o/ℓ").textContent();
   const numbers = /\(([^)]+)\)/
     .exec(said!)![1]!
     .split(",")

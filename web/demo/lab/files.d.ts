@@ -14,9 +14,3 @@ declare module "*?worker&url" {
 
 /** A style sheet that is linked into the page. */
 declare module "*.css";
-
-/** The address of a worker's built file. */
-declare module "*?worker&url" {
-  const url: string;
-  export default url;
-}

@@ -1,8 +1,8 @@
 /** The size of one head, in float32. */
-const DIM = 64;
+export const HEAD_DIM = 64;
 const FLOAT = 4;
-/** The engine's largest tile. */
-const TILE = { queries: 64, keys: 192 };
+/** A tile has as many queries as keys. */
+export const TILE = 64;
 
 /** The cost of one way to compute attention. */
 export interface Cost {
@@ -14,21 +14,26 @@ export interface Cost {
   readonly flops: number;
 }
 
-/** The cost if scores and probabilities are S × S arrays. Both are written and read again. */
+/**
+ * The cost if scores and probabilities are arrays of length × length. Both are written once and read once. Queries, keys
+ * and values are read once, the output is written once.
+ */
 export function squareCost(length: number): Cost {
   const square = FLOAT * length ** 2;
-  return { memory: 2 * square, traffic: 4 * square + 4 * FLOAT * length * DIM, flops: 4 * length ** 2 * DIM };
+  return { memory: 2 * square, traffic: 4 * square + 4 * FLOAT * length * HEAD_DIM, flops: 4 * length ** 2 * HEAD_DIM };
 }
 
-/** The cost by tiles. Queries and output move once. Keys and values move once for every row of tiles that sees them. */
+/**
+ * The cost by tiles, each computed whole. The length is a multiple of the tile. Queries are read once and the output is
+ * written once; a tile's keys and values are read for every tile. The memory is that of one tile: its scores, and of each
+ * of its rows the maximum, the sum and the output so far.
+ */
 export function tiledCost(length: number, causal: boolean): Cost {
-  const share = causal ? (1 + TILE.keys / length) / 2 : 1;
-  const visible = Math.min(share, 1);
-  const rowTiles = Math.ceil(length / TILE.queries);
-  const scratch = FLOAT * (TILE.queries * TILE.keys + TILE.queries * (DIM + 2) + 2 * TILE.keys * DIM);
+  const rows = length / TILE;
+  const tiles = causal ? (rows * (rows + 1)) / 2 : rows ** 2;
   return {
-    memory: Math.min(scratch, FLOAT * (length ** 2 + length * (3 * DIM + 2))),
-    traffic: FLOAT * length * DIM * (2 + 2 * rowTiles * visible),
-    flops: 4 * length ** 2 * DIM * visible,
+    memory: FLOAT * TILE * (TILE + 2 + HEAD_DIM),
+    traffic: FLOAT * HEAD_DIM * (2 * length + 2 * TILE * tiles),
+    flops: 4 * TILE ** 2 * HEAD_DIM * tiles,
   };
 }

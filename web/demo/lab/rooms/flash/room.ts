@@ -3,18 +3,18 @@ import "./room.css";
 import { attentionDifferences } from "../../engine/difference.js";
 import { panel, slider, toggle } from "../../shell/controls.js";
 import { card, element, formula, scrollable } from "../../shell/element.js";
-import { flag, number, type Values } from "../../shell/field.js";
 import { headMatrix, type Matrix } from "../../shell/matrix.js";
 import { NumberGrid } from "../../shell/numberGrid.js";
 import { bytes, decimal, many } from "../../shell/numbers.js";
-import { randomNormal } from "../../shell/random.js";
 import { room as makeRoom, type RoomView } from "../../shell/room.js";
 import { tileLegend, tilePicture } from "../../shell/tilePicture.js";
-import { squareCost, tiledCost, type Cost } from "./cost.js";
-import { finished, rowHistory, rowsOf, visibleTiles, type RowStep, type TileStep } from "./online.js";
+import { HEAD_DIM, squareCost, TILE, tiledCost, type Cost } from "./cost.js";
+import { momentOf, tensorsOf, type Moment } from "./moment.js";
 import onlineTex from "./online.tex";
 import { Player } from "./player.js";
+import { DIM, fields } from "./settings.js";
 import { snippet } from "./snippet.js";
+import { finding, keysName, resultWords, tileWords } from "./words.js";
 
 const LEGEND = [
   ["now", "now"],
@@ -23,33 +23,9 @@ const LEGEND = [
   ["skipped", "skipped"],
 ] as const;
 
-const DIM = 4;
-
-const fields = {
-  length: number(16, { min: 4, max: 48 }),
-  tileQueries: number(4, { min: 1, max: 16 }),
-  tileKeys: number(4, { min: 1, max: 16 }),
-  causal: flag(true),
-  step: number(0, { min: 0, max: 48 * 48 }),
-  /** The row of the tile whose numbers are shown. */
-  row: number(0, { min: 0, max: 15 }),
-  /** The length, as a power of two. */
-  long: number(13, { min: 7, max: 17 }),
-};
-type Settings = Values<typeof fields>;
-
-export const room = makeRoom(fields, open);
-
-interface Seen {
-  readonly scores: Matrix;
-  readonly values: Matrix;
-  readonly output: Matrix;
-}
-
-function tensorsOf({ length }: Settings) {
-  const tensor = (seed: number) => ({ data: randomNormal(seed, length * DIM), shape: [1, 1, length, DIM] });
-  return { query: tensor(11), key: tensor(12), value: tensor(13) };
-}
+export const room = makeRoom(fields, open, {
+  random: "Queries, keys and values are random numbers, the same at every visit.",
+});
 
 function open(view: RoomView<typeof fields>): void {
   const { state, stage } = view;
@@ -71,7 +47,10 @@ function open(view: RoomView<typeof fields>): void {
       returns: { output: true, scores: "biased" },
     });
     const floats = { data: output.data as Float32Array, shape: output.shape };
-    picture.show({ scores: headMatrix(scores), values: headMatrix(value), output: headMatrix(floats) }, settings);
+    const moment = momentOf(headMatrix(scores), headMatrix(value), settings);
+    view.finding(finding(moment));
+    picture.show(moment, headMatrix(scores), headMatrix(floats));
+    picture.showCosts(2 ** settings.long, settings.causal);
   });
   view.onClose(() => player.stop());
   view.onCode(({ long, causal }) => snippet(2 ** long, causal));
@@ -90,11 +69,11 @@ class Picture {
   readonly #view: RoomView<typeof fields>;
   readonly #player: Player;
   readonly #tiles = element("div", { class: "tile-box" });
-  readonly #what = element("p", { class: "finding", "aria-live": "polite" });
+  readonly #what = element("p", { class: "finding" });
   readonly #scores = new NumberGrid({ name: "scores of this tile", onCell: () => {} });
   readonly #rows = element("div", { class: "chips", role: "group", "aria-label": "Row to follow" });
   readonly #table = element("table", { class: "ledger", "aria-label": "What the row remembers" });
-  readonly #agreement = element("p", { class: "finding" });
+  readonly #result = element("p", { class: "finding" });
   readonly #costs = element("table", { class: "costs", "aria-label": "Cost of both ways" });
 
   constructor(view: RoomView<typeof fields>, player: Player) {
@@ -109,7 +88,7 @@ class Picture {
         "div",
         { class: "column" },
         card("The tile", this.#rows, element("div", { class: "row" }, this.#scores.node)),
-        card("What a row remembers", formula(onlineTex), scrollable("Steps of the row", this.#table), this.#agreement),
+        card("What a row remembers", formula(onlineTex), scrollable("Steps of the row", this.#table), this.#result),
       ),
       card(
         "What it costs, at length",
@@ -117,7 +96,7 @@ class Picture {
         element(
           "p",
           { class: "hint" },
-          "One head of 64 features in float32, with the engine’s tiles of 64 × 192. Counted, not measured.",
+          `One head of ${HEAD_DIM} features in float32, in tiles of ${TILE} × ${TILE}. Counted, not measured; headwise chooses its tiles by the shape.`,
         ),
         scrollable("Costs", this.#costs),
       ),
@@ -125,41 +104,31 @@ class Picture {
     this.node.lastElementChild!.classList.add("across");
   }
 
-  show({ scores, values, output }: Seen, settings: Settings): void {
-    const tile = { queries: settings.tileQueries, keys: settings.tileKeys };
-    const steps = visibleTiles(scores, tile);
-    const step = Math.min(settings.step, steps.length - 1);
-    const now = steps[step]!;
-    const rows = rowsOf(now.rowTile, tile, scores);
-    const row = rows[Math.min(settings.row, rows.length - 1)]!;
-    const sofar = steps.slice(0, step + 1).filter(({ rowTile }) => rowTile === now.rowTile);
-    const history = rowHistory(scores, values, row, sofar, tile);
-
-    this.#player.show(step, steps.length - 1);
-    this.#showTiles(scores, steps, step, tile);
-    this.#showTile(scores, now, rows, row, tile);
-    this.#showLedger(history, sofar);
-    const isLast = steps[step + 1]?.rowTile !== now.rowTile;
-    this.#agreement.textContent = isLast
-      ? agreement(finished(history.at(-1)!.after), output, row)
-      : "The row is not finished: later tiles may raise the maximum and shrink what is there.";
-    this.#costs.replaceChildren(...costRows(2 ** settings.long, settings.causal));
+  show(moment: Moment, scores: Matrix, output: Matrix): void {
+    this.#player.show(moment.step, moment.steps.length - 1);
+    this.#showTiles(moment, scores);
+    this.#showTile(moment, scores);
+    this.#showLedger(moment);
+    this.#result.textContent = resultWords(moment, output);
   }
 
-  #showTiles(scores: Matrix, steps: readonly TileStep[], step: number, tile: { queries: number; keys: number }): void {
+  showCosts(length: number, causal: boolean): void {
+    this.#costs.replaceChildren(...costRows(length, causal));
+  }
+
+  #showTiles(moment: Moment, scores: Matrix): void {
+    const { tile, steps, step } = moment;
     const [rows, columns] = [Math.ceil(scores.rows / tile.queries), Math.ceil(scores.columns / tile.keys)];
     const states = Array<string>(rows * columns).fill("skipped");
     steps.forEach(({ rowTile, keyTile }, index) => {
       states[rowTile * columns + keyTile] = index < step ? "whole" : index === step ? "now" : "edge";
     });
-    const skipped = rows * columns - steps.length;
-    const said = `${steps.length} tiles are computed, ${skipped} are skipped because nothing in them is visible.`;
-    this.#tiles.replaceChildren(tilePicture({ rows, columns, states }, said));
-    this.#what.textContent = said;
+    this.#tiles.replaceChildren(tilePicture({ rows, columns, states }, tileWords(moment)));
+    this.#what.textContent = tileWords(moment);
   }
 
-  #showTile(scores: Matrix, { keyTile }: TileStep, rows: readonly number[], row: number, tile: { keys: number }): void {
-    const first = keyTile * tile.keys;
+  #showTile({ now, rows, row, tile }: Moment, scores: Matrix): void {
+    const first = now.keyTile * tile.keys;
     const columns = Math.min(tile.keys, scores.columns - first);
     const data = rows.flatMap((r) =>
       scores.data.slice(r * scores.columns + first, r * scores.columns + first + columns),
@@ -176,12 +145,12 @@ class Picture {
         }),
       );
     [...this.#rows.children].forEach((chip, index) => {
-      chip.textContent = `follow q${rows[index]}`;
+      chip.textContent = `row ${rows[index]}`;
       chip.ariaPressed = String(rows[index] === row);
     });
   }
 
-  #showLedger(history: readonly RowStep[], steps: readonly TileStep[]): void {
+  #showLedger({ history, met, tile }: Moment): void {
     const head = [
       "tile",
       "largest here",
@@ -191,7 +160,7 @@ class Picture {
       ...Array.from({ length: DIM }, (_, d) => `o${d}`),
     ];
     const rows = history.map(({ scores, correction, after }, index) => [
-      `keys ${steps[index]!.keyTile}`,
+      keysName(met[index]!.keyTile * tile.keys, scores.length),
       decimal(Math.max(...scores)),
       decimal(after.maximum),
       decimal(correction, 3),
@@ -209,14 +178,6 @@ class Picture {
       ),
     );
   }
-}
-
-/** Compares the page's own sum with the engine's output. */
-function agreement(mine: readonly number[], output: Matrix, row: number): string {
-  const theirs = output.data.slice(row * output.columns, (row + 1) * output.columns);
-  const apart = Math.max(...mine.map((value, d) => Math.abs(value - theirs[d]!)));
-  const numbers = mine.map((value) => decimal(value, 3)).join(", ");
-  return `Finished: o/ℓ = (${numbers}). headwise’s output for this row is the same to ${apart === 0 ? "the last bit" : apart.toExponential(0)}.`;
 }
 
 function costRows(length: number, causal: boolean): HTMLElement[] {
@@ -237,7 +198,7 @@ function costRows(length: number, causal: boolean): HTMLElement[] {
       element("td", {}, `${times < 10 ? decimal(times, 1) : many(times)} ×`),
     );
   };
-  const head = ["", "S × S arrays", "tiles", "less"].map((name) =>
+  const head = ["", "S × S arrays", "tiles", "times less"].map((name) =>
     name ? element("th", { scope: "col" }, name) : element("td"),
   );
   return [

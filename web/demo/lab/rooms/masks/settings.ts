@@ -4,20 +4,23 @@ import { choice, flag, number, type Values } from "../../shell/field.js";
 export const UNBOUNDED = 48;
 /** At this value, there is no sink. */
 export const NO_SINK = -6;
+/** At this value, no key is padding: there are never more keys. */
+export const ALL_KEYS = 48;
 
+/** The first values are the rules of Mistral 7B: they show a window, a diagonal and shared heads at once. */
 export const fields = {
   queries: number(24, { min: 1, max: 48 }),
-  keys: number(24, { min: 1, max: 48 }),
+  keys: number(24, { min: 1, max: ALL_KEYS }),
   causal: choice("lower-right", ["off", "lower-right", "upper-left"]),
-  left: number(UNBOUNDED, { min: 0, max: UNBOUNDED }),
+  left: number(7, { min: 0, max: UNBOUNDED }),
   right: number(UNBOUNDED, { min: 0, max: UNBOUNDED }),
-  keyLength: number(48, { min: 0, max: 48 }),
+  keyLength: number(ALL_KEYS, { min: 0, max: ALL_KEYS }),
   excludeSelf: flag(false),
   alibi: flag(false),
   softcap: number(0, { min: 0, max: 50, step: 0.5 }),
   sink: number(NO_SINK, { min: NO_SINK, max: 6, step: 0.5 }),
-  heads: number(4, { min: 1, max: 8 }),
-  kvHeads: number(4, { min: 1, max: 8 }),
+  heads: number(8, { min: 1, max: 8 }),
+  kvHeads: number(2, { min: 1, max: 8 }),
   emptyRows: choice("zero", ["zero", "nan", "uniform"]),
   sharpness: number(1, { min: 0, max: 4, step: 0.1 }),
 };

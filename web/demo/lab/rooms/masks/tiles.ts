@@ -80,3 +80,23 @@ export function tiling(seen: Visibility, tileQueries: number, tileKeys: number):
 export function count(states: readonly TileState[], state: TileState): number {
   return states.filter((one) => one === state).length;
 }
+
+/**
+ * How many tiles of `size` × `size` pairs are not skipped. It looks at each row once, so it is quick for long sequences.
+ * The keys that neighbouring rows see lie side by side, so those of a row of tiles go from the first to the last.
+ */
+export function visibleTiles(seen: Visibility, size: number): number {
+  let tiles = 0;
+  for (let first = 0; first < seen.queries; first += size) {
+    let [low, high] = [Infinity, -Infinity];
+    for (let query = first; query < Math.min(first + size, seen.queries); query++) {
+      if (visibleIn(seen, query) === 0) continue;
+      const [from, to] = seen.range(query);
+      const own = seen.hole(query);
+      low = Math.min(low, own === from ? from + 1 : from);
+      high = Math.max(high, own === to - 1 ? to - 2 : to - 1);
+    }
+    if (low <= high) tiles += Math.floor(high / size) - Math.floor(low / size) + 1;
+  }
+  return tiles;
+}

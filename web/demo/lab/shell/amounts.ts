@@ -1,0 +1,23 @@
+/** "1 key", "2,048 keys" */
+export function counted(count: number, one: string, more = `${one}s`): string {
+  return `${count.toLocaleString("en")} ${count === 1 ? one : more}`;
+}
+
+/** "1 is", "0 are" */
+export function are(count: number): string {
+  return counted(count, "is", "are");
+}
+
+/** A share in whole percent. Only nothing is "0 %", and only everything is "100 %". */
+export function percent(part: number, whole: number): string {
+  const share = (100 * part) / whole;
+  if (part > 0 && share < 1) return "less than 1 %";
+  if (part < whole && share > 99) return "more than 99 %";
+  return `${share.toFixed(0)} %`;
+}
+
+/** "3", "3 and 4", "3, 4 and 5" */
+export function listed(items: readonly (string | number)[]): string {
+  if (items.length < 2) return items.join("");
+  return `${items.slice(0, -1).join(", ")} and ${items.at(-1)}`;
+}
