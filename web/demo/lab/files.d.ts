@@ -8,3 +8,9 @@ declare module "*.tex" {
 
 /** A style sheet that is linked into the page. */
 declare module "*.css";
+
+/** What the build has computed for the page, with the package. */
+declare module "virtual:ahead" {
+  const page: import("../model/packed.js").PageNumbers;
+  export default page;
+}

@@ -16,6 +16,7 @@ export class OpenRoom implements RoomView<Fields> {
   readonly stage = element("div", { class: "stage" });
   readonly #engine: () => Engine;
   readonly #article: HTMLElement;
+  readonly #title: HTMLElement;
   readonly #finding = element("p", { class: "main-finding", "aria-live": "polite" });
   readonly #failure = element("p", { class: "failure", role: "alert" });
   readonly #verdict = element("p", { class: "verdict", role: "status" });
@@ -40,10 +41,11 @@ export class OpenRoom implements RoomView<Fields> {
     this.#engineName = engineName;
     this.#failure.hidden = true;
     this.#code.hidden = true;
+    this.#title = element("h1", {}, door.title);
     this.#article = element(
       "article",
       { class: "room", "data-room": door.id, "aria-busy": "true" },
-      element("header", {}, element("h1", {}, door.title), element("p", { class: "lede" }, door.lede), this.#finding),
+      element("header", {}, this.#title, element("p", { class: "lede" }, door.lede), this.#finding),
       this.#failure,
       this.stage,
       ...(room.random ? [element("p", { class: "hint random" }, room.random)] : []),
@@ -70,6 +72,10 @@ export class OpenRoom implements RoomView<Fields> {
     this.#draw = latest(work, (error) => this.#fail(error));
     this.state.onChange(this.#draw);
     this.#draw();
+  }
+
+  title(words: string): void {
+    if (this.#title.textContent !== words) this.#title.textContent = words;
   }
 
   finding(sentence: string): void {
@@ -132,7 +138,11 @@ export class OpenRoom implements RoomView<Fields> {
 
   #fail(error: unknown): void {
     const hint = error instanceof EngineError && error.hint ? ` ${error.hint}` : "";
-    this.#failure.textContent = `This did not work: ${error instanceof Error ? error.message : String(error)}.${hint}`;
+    const message = `This did not work: ${error instanceof Error ? error.message : String(error)}.${hint} `;
+    this.#failure.replaceChildren(
+      message,
+      button("Try again", () => this.redraw()),
+    );
     this.#failure.hidden = false;
     this.#article.ariaBusy = "false";
   }

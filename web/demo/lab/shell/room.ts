@@ -14,6 +14,8 @@ export interface RoomView<F extends Fields> {
    * Calls `draw` now, and after every change of the state or the engine. After several quick changes it is called once.
    */
   onDraw(draw: (values: Values<F>) => Promise<void>): void;
+  /** Shows another title than the room's name, such as the question that the room answers. */
+  title(words: string): void;
   /** Shows the room's finding, one sentence under its title. A room says it anew whenever it draws. */
   finding(sentence: string): void;
   /** Draws again after a change that is not in the state. */
