@@ -30,6 +30,7 @@ export async function buildDemo({ root = ROOT } = {}) {
   const { computeAhead } = await import(pathToFileURL(path.join(out, "ahead.js")).href);
   const computed = await computeAhead(path.join(out, "model"));
   await buildPage(pageConfiguration(root, path.join(out, "page"), computed));
+  return computed.numbers.storage;
 }
 
 /** Gives the page what was computed for it: the numbers as a module, the first screen as HTML. */
@@ -64,4 +65,10 @@ function pageConfiguration(root, outDir, computed) {
   };
 }
 
-if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) await buildDemo();
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const { megabytes, sentences, cosine, weight } = await buildDemo();
+  console.log(
+    `The page's model has ${megabytes.toFixed(1)} MB. Against float32, over ${sentences} sentences: cosine of embeddings ` +
+      `at least ${cosine.toFixed(7)}, weights of attention at most ${weight.toFixed(4)} apart.`,
+  );
+}

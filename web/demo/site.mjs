@@ -1,7 +1,7 @@
 /**
  * Makes dist-demo/site from dist-demo/page, the model and a service worker. Any static host can serve this folder, also
- * as a subfolder. After the first visit the lab works without a network. It has threads even if the host does not send
- * the headers for them.
+ * as a subfolder. After the first visit the lab works without a network, and the model too once a page has loaded it.
+ * The lab has threads even if the host does not send the headers for them.
  */
 import { createHash } from "node:crypto";
 import { cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";

@@ -24,17 +24,14 @@ export async function computeAhead(modelFolder: string): Promise<Ahead> {
   try {
     const original = await Encoder.load(hw, modelFiles);
     const stored = await Encoder.load(hw, storedFiles(modelFolder));
-    const numbers = {
-      encodings: await firstEncodings(stored),
-      storage: { megabytes: await megabytes(modelFolder), ...(await storageError(original, stored)) },
-    };
-    return { numbers, ...(await firstScreen(stored)) };
+    const storage = { megabytes: await megabytesOf(modelFolder), ...(await storageError(original, stored)) };
+    return { numbers: { encodings: await firstEncodings(stored), storage }, ...(await firstScreen(stored)) };
   } finally {
     hw.dispose();
   }
 }
 
-async function megabytes(modelFolder: string): Promise<number> {
+async function megabytesOf(modelFolder: string): Promise<number> {
   const { weightsManifest } = JSON.parse(await readFile(path.join(modelFolder, "model.json"), "utf8")) as GraphModel;
   return weightsManifest.flatMap(({ bytes }) => bytes ?? []).reduce((sum, size) => sum + size, 0) / 1e6;
 }

@@ -26,7 +26,7 @@ export async function firstScreen(encoder: Encoder): Promise<FirstScreen> {
   return {
     rooms: DOORS.map(link).join(""),
     room: [
-      `<article class="room" data-room="${door.id}" aria-busy="true"><header>`,
+      `<article class="room" data-room="${door.id}"><header>`,
       `<h1>${asMarkup(question(seen))}</h1>`,
       `<p class="lede">${asMarkup(door.lede)}</p>`,
       `<p class="main-finding">${asMarkup(finding(seen))}</p></header>`,

@@ -10,12 +10,10 @@ if ("serviceWorker" in navigator && isSecureContext) {
 }
 
 async function start() {
-  const registration = await navigator.serviceWorker.ready;
+  await navigator.serviceWorker.ready;
   if (crossOriginIsolated) sessionStorage.removeItem(RELOADED);
   else if (!sessionStorage.getItem(RELOADED)) {
     sessionStorage.setItem(RELOADED, "yes");
     location.reload();
-    return;
   }
-  registration.active.postMessage("keep the model");
 }

@@ -19,7 +19,7 @@ export function filesAt(folder: URL): ModelFiles {
     }
     const file = download(new URL(name, folder), name, onBytes);
     arrived.set(name, file);
-    file.catch(() => arrived.delete(name));
+    void file.catch(() => arrived.delete(name));
     return (await file).bytes;
   };
 }

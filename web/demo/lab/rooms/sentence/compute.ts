@@ -33,7 +33,7 @@ export async function compute(
 
   const ready = [...texts.map((each) => first(each, positions)), first(text, !positions)];
   const isReady = !isScaled && settings.hidden === "" && ready.every((encoding) => encoding !== undefined);
-  const encodings = isReady ? ready.slice(0, -1).map((encoding) => encoding!) : await read(texts, { positions });
+  const encodings = isReady ? ready.slice(0, -1).map((encoding) => encoding) : await read(texts, { positions });
   const original = encodings[chosen]!;
   const hiddenTokens = hiddenOf(settings, original.tokens.length);
   const changes: EncodeOptions = {

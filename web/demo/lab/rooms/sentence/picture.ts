@@ -9,6 +9,9 @@ import { quoted, twinRows } from "./words.js";
 /** The most tokens whose weights are printed as numbers. */
 export const MOST_NUMBERS = 16;
 
+/** Names are above their columns as they are, if there are few and none is longer than this. */
+const SHORT = { names: 11, letters: 8 } as const;
+
 /** What the paragraph under the map says while no cell is chosen. */
 export const HINT = "Each row is one word: how it spreads 100 % of its attention over all words. Point at a number.";
 
@@ -23,7 +26,8 @@ export function picture(seen: Seen): string {
       ? weightsTable({ names, title: `Weights of ${title}, in percent`, rows: mapRows(seen, names, twins ?? []) })
       : `<div class="long-map"></div>`;
   return [
-    `<div class="whole"><h2>${capital(title)}</h2>${map}<p class="reading" role="status">${HINT}</p></div>`,
+    `<div class="whole"><h2>What each word looks at, in percent <small>${title}</small></h2>${map}</div>`,
+    `<p class="reading" role="status">${HINT}</p>`,
     twins ? twinsTable(seen, names, twins) : "",
   ].join("");
 }
@@ -64,12 +68,13 @@ function twinsTable(seen: Seen, names: readonly string[], twins: readonly [numbe
   );
   const word = quoted(readable(shown.tokens[twins[0]]!));
   const title = `The rows of ${word}, with positions and without, in percent`;
-  return `<div class="twins"><h2>The two rows of ${asMarkup(word)}</h2>${weightsTable({ names, title, rows })}</div>`;
+  return `<div class="twins"><h2>The two rows of ${asMarkup(word)}, positions on and off</h2>${weightsTable({ names, title, rows })}</div>`;
 }
 
-/** Weights as a table of whole percents. Long names stand upright above their columns. */
+/** Weights as a table of whole percents. */
 export function weightsTable({ names, title, rows, signed = false }: Table): string {
-  const dense = names.length > MOST_NUMBERS;
+  const isShort = names.length <= SHORT.names && names.every((name) => name.length <= SHORT.letters);
+  const kind = names.length > MOST_NUMBERS ? " dense" : isShort ? " short" : "";
   const columns = names.map((name) => `<th scope="col"><span>${asMarkup(name)}</span></th>`);
   const body = rows.map(({ name, weights, marked = false, above }, row) => {
     const cells = Array.from(weights, (weight, column) => cell(weight, { row, column, signed }));
@@ -79,7 +84,7 @@ export function weightsTable({ names, title, rows, signed = false }: Table): str
     return `${line}<tr${marked ? ' class="marked"' : ""}><th scope="row">${asMarkup(name)}</th>${cells.join("")}</tr>`;
   });
   return (
-    `<table class="weights${dense ? " dense" : ""}" aria-label="${asMarkup(title)}">` +
+    `<table class="weights${kind}" aria-label="${asMarkup(title)}">` +
     `<thead><tr><td></td>${columns.join("")}</tr></thead><tbody>${body.join("")}</tbody></table>`
   );
 }
@@ -88,10 +93,6 @@ function cell(weight: number, { row, column, signed }: { row: number; column: nu
   const number = Math.round(100 * weight);
   const sign = signed && number > 0 ? "+" : number < 0 ? "−" : "";
   const kind = number === 0 ? ' class="none"' : number < 0 ? ' class="less"' : "";
-  const share = (100 * Math.min(Math.abs(weight), 1)).toFixed(1);
+  const share = (100 * Math.sqrt(Math.abs(weight))).toFixed(1); // small weights are seen too
   return `<td${kind} style="--share:${share}%" data-row="${row}" data-column="${column}">${sign}${Math.abs(number)}</td>`;
-}
-
-function capital(text: string): string {
-  return text[0]!.toUpperCase() + text.slice(1);
 }

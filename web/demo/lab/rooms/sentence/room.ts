@@ -1,9 +1,9 @@
 import "./room.css";
 
-import page from "virtual:ahead";
+import numbers from "virtual:ahead";
 
 import { MAX_TOKENS, type Encoding } from "../../../model/encoder.js";
-import { unpacked } from "../../../model/packed.js";
+import { unpacked, type PageNumbers } from "../../../model/packed.js";
 import { difference, type Difference } from "../../engine/difference.js";
 import { lines, panel, toggle } from "../../shell/controls.js";
 import { card, element } from "../../shell/element.js";
@@ -25,8 +25,9 @@ const LINKS_SHOWN = 5;
 
 export const room = makeRoom(fields, open);
 
+const { encodings: packed, storage } = numbers as PageNumbers;
 /** The encodings that the build has computed, so that the first picture needs no model. */
-const first = page.encodings.map((encoding) => ({ positions: encoding.positions, encoding: unpacked(encoding) }));
+const first = packed.map((encoding) => ({ positions: encoding.positions, encoding: unpacked(encoding) }));
 
 function firstEncoding(text: string, positions: boolean): Encoding | undefined {
   return first.find((each) => each.positions === positions && each.encoding.text === text)?.encoding;
@@ -62,7 +63,7 @@ class Body {
   readonly #view: RoomView<typeof fields>;
   readonly #figure: Figure;
   readonly #sentences = element("div", { class: "chips", role: "group", "aria-label": "Sentence" });
-  readonly #read = element("p", { class: "hint", "aria-live": "polite" });
+  readonly #read = element("p", { class: "hint", "aria-live": "polite" }, "The sentences are being read.");
   readonly #habits: HabitsCard;
   readonly #directions: Directions;
   readonly #interventions: Interventions;
@@ -77,7 +78,7 @@ class Body {
     const { state } = view;
     this.#view = view;
     this.#figure = new Figure((from, to) => state.set({ from, to }));
-    this.#figure.node.hidden = true;
+    this.#figure.node.hidden = this.#sentences.hidden = true;
     this.#habits = new HabitsCard((head) => state.set({ head }));
     this.#directions = new Directions(state);
     this.#interventions = new Interventions(state);
@@ -110,7 +111,7 @@ class Body {
           this.#board.node,
         ),
       ),
-      element("p", { class: "hint" }, storageNote(page.storage)),
+      element("p", { class: "hint" }, storageNote(storage)),
     );
     const controls = panel(text, toggle(state, "positions", "Tell the model where each word stands"));
     this.nodes = [this.#figure.node, controls, this.#rest];

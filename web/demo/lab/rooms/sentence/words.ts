@@ -28,7 +28,7 @@ export function finding(seen: Seen): string {
   if (names.length === 0) return "There is nothing to read yet: type a sentence.";
   if (isBlind(seen)) return blindness(names.length);
   const twins = firstRepetition(shown);
-  if (!twins) return `The strongest link of ${headName(shownHead(seen))}: ${strongest(seen)}.`;
+  if (!twins) return `The strongest link of ${headName(shownHead(seen))}: ${linksInWords(seen, 1)[0]}.`;
   const apart = (encoding: Encoding) => rowDifference(headsOf(encoding)[head]!.probs, ...twins);
   if (options.positions === false) {
     const rows = apart(shown) < ROUNDING ? "look alike" : `differ by up to ${points(apart(shown))}`;
@@ -93,14 +93,18 @@ export function directionWords(seen: Seen, from: number, to: number): string {
   return `${compared}. Queries and keys come from different matrices; from one matrix, both scores would be equal.`;
 }
 
-/** The pair whose two scores differ most in the head that is shown. */
+/** The pair of words whose two scores differ most in the head that is shown. */
 export function mostAsymmetricPair(seen: Pick<Seen, "shown" | "head">): readonly [from: number, to: number] {
+  const { tokens } = seen.shown;
   const { scores } = shownHead(seen);
-  const tokens = seen.shown.tokens.length;
-  const apart = (i: number, j: number) => Math.abs(scores[i * tokens + j]! - scores[j * tokens + i]!);
-  let pair: readonly [number, number] = [0, Math.min(1, tokens - 1)];
-  for (let i = 0; i < tokens; i++) for (let j = i + 1; j < tokens; j++) if (apart(i, j) > apart(...pair)) pair = [i, j];
-  return pair;
+  const apart = ([i, j]: readonly [number, number]) =>
+    Math.abs(rowOf(scores, i)[j]! - rowOf(scores, j)[i]!) + (isWord(tokens[i]!) && isWord(tokens[j]!) ? 0 : -Infinity);
+  const pairs = tokens.flatMap((_, i) => tokens.slice(i + 1).map((__, k) => [i, i + 1 + k] as const));
+  return pairs.reduce((most, pair) => (apart(pair) > apart(most) ? pair : most), [0, 1] as const);
+}
+
+function isWord(token: string): boolean {
+  return /\p{L}/u.test(token);
 }
 
 /** What the map of all layers together says about a cell. */
@@ -134,7 +138,7 @@ export function linksInWords(seen: Seen, most: number): string[] {
 /** What the visitor's changes do to the sentence. */
 export function effect(seen: Seen): string {
   const { original, shown } = seen;
-  if (!isChanged(seen)) return "Nothing is changed: this is the model as it was trained.";
+  if (!isChanged(seen)) return "Nothing is changed. Switch a head off, or hide a token, to see two maps here.";
   const cosine = `The sentence’s embedding turned: its cosine with the original is ${decimal(similarity(original.embedding, shown.embedding), 4)}.`;
   return `${cosine} ${movedWords(seen)}`;
 }
@@ -144,7 +148,7 @@ function movedWords(seen: Seen): string {
   const head = mostMoved(seen);
   const moved = movedByHead(seen.original, seen.shown)[head]!;
   return moved < ROUNDING
-    ? "No weight of attention changes: only heads after the change could see it, and there are none."
+    ? "No weight of attention changes."
     : `${headName(headsOf(seen.shown)[head]!)} changes most: ${percent(moved)} of its attention is elsewhere.`;
 }
 
@@ -197,11 +201,6 @@ export function storageNote({ megabytes, sentences, cosine, weight }: StorageErr
 function blindness(tokens: number): string {
   const who = tokens === 1 ? "The only token is hidden" : `All ${tokens} tokens are hidden`;
   return `${who}: no token looks at anything, and every weight is 0 %.`;
-}
-
-function strongest(seen: Seen): string {
-  const [link] = linksInWords(seen, 1);
-  return link!;
 }
 
 /** "21 percentage points" */
