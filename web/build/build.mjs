@@ -38,9 +38,9 @@ async function buildRunnable() {
   await buildWasm(await setUp(["wasm"]));
   const { bundle } = await import("./bundle.mjs"); // needs the packages
   await bundle();
-  // The page contains the package, as a user's bundle does.
-  const inputs = ["web/demo", "dist/index.js", "dist/viz.js", "dist/wasm", "package-lock.json"];
-  const outputs = ["dist-demo/cli.js", "dist-demo/page/index.html"];
+  // The page contains the package, as a user's bundle does. Node computes its first picture.
+  const inputs = ["web/demo", "dist/index.js", "dist/index.node.js", "dist/viz.js", "dist/wasm", "package-lock.json"];
+  const outputs = ["dist-demo/cli.js", "dist-demo/page/index.html", "dist-demo/model/model.json"];
   await whenStale("demo", { inputs, outputs }, () => run(process.execPath, ["web/demo/build.mjs"]));
 }
 

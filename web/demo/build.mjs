@@ -1,6 +1,7 @@
 /**
- * Builds the demo into dist-demo/: cli.js for Node, page/ for the browser. The page does not contain the model: the
- * command serves it from node_modules. `site.mjs` makes a folder that any static host can serve.
+ * Builds the demo into dist-demo/: cli.js for Node, page/ for the browser, and model/, the model as the page loads it.
+ * What the page shows first is computed here, with the built package. `site.mjs` makes a folder that any static host can
+ * serve.
  */
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -15,20 +16,20 @@ const ROOT = path.resolve(HERE, "../..");
 
 export async function buildDemo({ root = ROOT } = {}) {
   const out = path.join(root, "dist-demo");
-  await Promise.all([
-    bundle({
-      bundle: true,
-      format: "esm",
-      logLevel: "warning",
-      absWorkingDir: HERE,
-      entryPoints: ["cli/main.ts"],
-      outfile: path.join(out, "cli.js"),
-      platform: "node",
-      target: "node20",
-      external: ["headwise"],
-    }),
-    buildPage(pageConfiguration(root, path.join(out, "page"))),
-  ]);
+  await bundle({
+    bundle: true,
+    format: "esm",
+    logLevel: "warning",
+    absWorkingDir: HERE,
+    entryPoints: { cli: "cli/main.ts", ahead: "ahead/ahead.ts" },
+    outdir: out,
+    platform: "node",
+    target: "node20",
+    external: ["headwise", "*/room.js"],
+  });
+  const { computeAhead } = await import(pathToFileURL(path.join(out, "ahead.js")).href);
+  const computed = await computeAhead(path.join(out, "model"));
+  await buildPage(pageConfiguration(root, path.join(out, "page"), computed));
   await bundle({
     bundle: true,
     format: "esm",
@@ -39,16 +40,29 @@ export async function buildDemo({ root = ROOT } = {}) {
     outfile: path.join(out, "page/embed.js"),
     target: "es2022",
   });
+  return computed.numbers.storage;
+}
+
+/** Gives the page what was computed for it: the numbers as a module, the first screen as HTML. */
+function ahead({ numbers, rooms, room }) {
+  const name = "virtual:ahead";
+  return {
+    name: "ahead",
+    resolveId: (id) => (id === name ? id : undefined),
+    load: (id) => (id === name ? `export default ${JSON.stringify(numbers)};` : undefined),
+    transformIndexHtml: (html) =>
+      html.replace("<!-- rooms -->", () => rooms).replace("<!-- first room -->", () => room),
+  };
 }
 
 /** @returns {import("vite").InlineConfig} */
-function pageConfiguration(root, outDir) {
+function pageConfiguration(root, outDir, computed) {
   return {
     configFile: false,
     root: path.join(HERE, "lab"),
     base: "./",
     logLevel: "warn",
-    plugins: [tex(), onlyWoff2()],
+    plugins: [tex(), onlyWoff2(), ahead(computed)],
     // Resolve the built package, as a user's bundler does.
     resolve: {
       alias: [
@@ -69,4 +83,10 @@ function pageConfiguration(root, outDir) {
   };
 }
 
-if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) await buildDemo();
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const { megabytes, sentences, cosine, weight } = await buildDemo();
+  console.log(
+    `The page's model has ${megabytes.toFixed(1)} MB. Against float32, over ${sentences} sentences: cosine of embeddings ` +
+      `at least ${cosine.toFixed(7)}, weights of attention at most ${weight.toFixed(4)} apart.`,
+  );
+}

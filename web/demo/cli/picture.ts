@@ -1,6 +1,6 @@
 import { type Encoding } from "../model/encoder.js";
 import { headName, headsOf, rowOf, type Head } from "../model/heads.js";
-import { tokenNames } from "../model/names.js";
+import { asMarkup, tokenNames } from "../model/names.js";
 import { viridis } from "../model/viridis.js";
 
 /** In units of the picture, which can have any size. */
@@ -15,7 +15,7 @@ const TITLE = 22;
  * theme too.
  */
 export function headsPicture(encoding: Encoding): string {
-  const names = tokenNames(encoding.tokens).map(escaped);
+  const names = tokenNames(encoding.tokens).map(asMarkup);
   const cell = MAP / Math.max(names.length, 1);
   const fontSize = Math.min(12, cell * 0.9).toFixed(1);
   const headsPerLayer = Math.max(...encoding.layers.map(({ numHeads }) => numHeads));
@@ -40,7 +40,7 @@ export function headsPicture(encoding: Encoding): string {
   });
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img" font-family="system-ui, sans-serif" font-size="${fontSize}">`,
-    `<title>What each head attends to in “${escaped(encoding.text)}”</title>`,
+    `<title>What each head attends to in “${asMarkup(encoding.text)}”</title>`,
     `<style>text{fill:#555}.title{fill:#222;font-size:13px;font-weight:600}`,
     `@media(prefers-color-scheme:dark){text{fill:#aaa}.title{fill:#eee}}</style>`,
     ...maps,
@@ -63,8 +63,4 @@ function cells({ probs }: Head): string {
 
 function hex(colour: readonly number[]): string {
   return `#${colour.map((part) => part.toString(16).padStart(2, "0")).join("")}`;
-}
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"]/g, (symbol) => `&#${symbol.charCodeAt(0)};`);
 }

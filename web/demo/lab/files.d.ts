@@ -14,3 +14,9 @@ declare module "*?worker&url" {
 
 /** A style sheet that is linked into the page. */
 declare module "*.css";
+
+/** The `PageNumbers` of model/packed.ts. The build computes them with the package. */
+declare module "virtual:ahead" {
+  const numbers: unknown;
+  export default numbers;
+}

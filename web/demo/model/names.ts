@@ -14,7 +14,13 @@ export function printable(text: string): string {
   return text.replace(/\p{C}/gu, "\ufffd");
 }
 
-function readable(token: string): string {
+/** The text for HTML and SVG. */
+export function asMarkup(text: string): string {
+  return text.replace(/[&<>"]/g, (symbol) => `&#${symbol.charCodeAt(0)};`);
+}
+
+/** One token as text for a reader. */
+export function readable(token: string): string {
   return printable(token).replace(/^▁(?=.)/u, "");
 }
 

@@ -8,6 +8,8 @@ import { headsOf, rowOf } from "./heads.js";
 export const PARK = "They decided to park the car in the park.";
 export const PHONE = "My phone has a RAM of 6GB";
 export const DEFAULT_SENTENCES: readonly string[] = [PARK, PHONE];
+/** The sentences of the lab when it opens. The third one is similar in meaning to the first. */
+export const FIRST_SENTENCES: readonly string[] = [...DEFAULT_SENTENCES, "We left the vehicle near the playground."];
 
 /** The first token that occurs more than once, and the indices of its first two occurrences. */
 export function firstRepetition({ tokens }: Encoding): readonly [first: number, second: number] | undefined {
@@ -22,9 +24,23 @@ export function positionsOf({ tokens }: Encoding, word: string): number[] {
 
 /** The largest difference between the attention of token a and that of token b, over all heads. */
 export function largestRowDifference(encoding: Encoding, a: number, b: number): number {
-  const differences = headsOf(encoding).flatMap(({ probs }) => {
+  return headsOf(encoding).reduce((most, { probs }) => Math.max(most, rowDifference(probs, a, b)), 0);
+}
+
+/** The largest difference between rows a and b of a square map. */
+export function rowDifference(map: Float32Array, a: number, b: number): number {
+  const row_b = rowOf(map, b);
+  return rowOf(map, a).reduce((most, prob, j) => Math.max(most, Math.abs(prob - row_b[j]!)), 0);
+}
+
+/**
+ * The head that tells most about two equal tokens: it attends to the most different other words for them. What they
+ * give to each other and to themselves does not count.
+ */
+export function tellingHead(encoding: Encoding, a: number, b: number): number {
+  const differences = headsOf(encoding).map(({ probs }) => {
     const row_b = rowOf(probs, b);
-    return Array.from(rowOf(probs, a), (prob, j) => Math.abs(prob - row_b[j]!));
+    return rowOf(probs, a).reduce((sum, prob, j) => sum + (j === a || j === b ? 0 : Math.abs(prob - row_b[j]!)), 0);
   });
-  return Math.max(...differences);
+  return differences.reduce((most, difference, head) => (difference > differences[most]! ? head : most), 0);
 }

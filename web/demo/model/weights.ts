@@ -1,17 +1,30 @@
+import { toFloat32 } from "headwise";
+
 /** Reads one file of the model by name. `onBytes` is called for every piece that arrives. */
 export type ModelFiles = (name: string, onBytes?: (bytes: number) => void) => Promise<Uint8Array>;
 
 /** Called with the loaded and total bytes of the weights, for a progress bar. */
 export type ModelProgress = (loaded: number, total: number) => void;
 
-interface GraphModel {
-  readonly weightsManifest: readonly {
-    readonly paths: readonly string[];
-    readonly weights: readonly { readonly name: string; readonly shape: readonly number[]; readonly dtype: string }[];
-  }[];
+/** The part of a TensorFlow.js `model.json` that says where the weights are. */
+export interface GraphModel {
+  readonly weightsManifest: readonly WeightsGroup[];
+}
+export interface WeightsGroup {
+  readonly paths: readonly string[];
+  /** The size of each file as it is stored. Only `ahead/storedModel.ts` writes it, because its files are compressed. */
+  readonly bytes?: readonly number[];
+  readonly weights: readonly WeightEntry[];
+}
+export interface WeightEntry {
+  readonly name: string;
+  readonly shape: readonly number[];
+  readonly dtype: string;
+  /** The type of the stored numbers, if it is not `dtype`. */
+  readonly quantization?: { readonly dtype: "float16" };
 }
 
-const ELEMENT_BYTES: Readonly<Record<string, number>> = { float32: 4, int32: 4, bool: 1 };
+const ELEMENT_BYTES: Readonly<Record<string, number>> = { float32: 4, float16: 2, int32: 4, bool: 1 };
 
 /**
  * The float weights of a TensorFlow.js graph model, by their names in the graph. The shards of a group are one stream
@@ -26,7 +39,7 @@ export class Weights {
 
   static async read(files: ModelFiles, onProgress: ModelProgress = () => {}): Promise<Weights> {
     const graph = JSON.parse(new TextDecoder().decode(await files("model.json"))) as GraphModel;
-    const total = graph.weightsManifest.flatMap((group) => group.weights).reduce((sum, w) => sum + byteLength(w), 0);
+    const total = graph.weightsManifest.flatMap(sizesOf).reduce((sum, size) => sum + size, 0);
     let loaded = 0;
     const count = (bytes: number) => onProgress((loaded += bytes), total);
 
@@ -37,7 +50,7 @@ export class Weights {
       for (const weight of group.weights) {
         const end = offset + byteLength(weight);
         if (end > stream.length) throw new Error(`model: the weights end inside ${weight.name}; a shard is cut short`);
-        if (weight.dtype === "float32") byName.set(weight.name, new Float32Array(stream.slice(offset, end).buffer));
+        if (weight.dtype === "float32") byName.set(weight.name, numbers(stream.slice(offset, end), weight));
         offset = end;
       }
     }
@@ -51,11 +64,20 @@ export class Weights {
   }
 }
 
-function byteLength({ name, shape, dtype }: { name: string; shape: readonly number[]; dtype: string }): number {
-  const bytes = ELEMENT_BYTES[dtype];
+function sizesOf({ bytes, weights }: WeightsGroup): readonly number[] {
+  return bytes ?? weights.map(byteLength);
+}
+
+function byteLength({ name, shape, dtype, quantization }: WeightEntry): number {
+  const stored = quantization?.dtype ?? dtype;
+  const bytes = ELEMENT_BYTES[stored];
   if (!bytes)
-    throw new Error(`model: ${name} has dtype ${dtype}, expected one of ${Object.keys(ELEMENT_BYTES).join(", ")}`);
+    throw new Error(`model: ${name} has dtype ${stored}, expected one of ${Object.keys(ELEMENT_BYTES).join(", ")}`);
   return shape.reduce((product, size) => product * size, bytes);
+}
+
+function numbers({ buffer }: Uint8Array<ArrayBuffer>, { quantization }: WeightEntry): Float32Array {
+  return quantization ? toFloat32(new Uint16Array(buffer)) : new Float32Array(buffer);
 }
 
 function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {

@@ -11,12 +11,10 @@ if (self === top && "serviceWorker" in navigator && isSecureContext) {
 }
 
 async function start() {
-  const registration = await navigator.serviceWorker.ready;
+  await navigator.serviceWorker.ready;
   if (crossOriginIsolated) sessionStorage.removeItem(RELOADED);
   else if (!sessionStorage.getItem(RELOADED)) {
     sessionStorage.setItem(RELOADED, "yes");
     location.reload();
-    return;
   }
-  registration.active.postMessage("keep the model");
 }

@@ -19,13 +19,9 @@ const ISOLATION = {
 // A new version waits until all pages of the old one are closed. An open page may still need its files.
 addEventListener("install", (event) => event.waitUntil(keep(PAGE)));
 addEventListener("activate", (event) => event.waitUntil(forgetOthers().then(() => clients.claim())));
-// The model is large. It is stored only when a page uses it.
-addEventListener("message", (event) => {
-  if (event.data === "keep the model") event.waitUntil(keep(MODEL));
-});
 addEventListener("fetch", (event) => {
   const { method, url } = event.request;
-  if (method === "GET" && new URL(url).origin === location.origin) event.respondWith(answer(event.request));
+  if (method === "GET" && new URL(url).origin === location.origin) event.respondWith(answer(event));
 });
 
 async function keep(files) {
@@ -40,11 +36,18 @@ async function forgetOthers() {
   await Promise.all(others.map((name) => caches.delete(name)));
 }
 
-async function answer(request) {
+async function answer(event) {
   const cache = await caches.open(CACHE);
-  const response = (await cache.match(request, { ignoreSearch: true })) ?? (await fetch(request));
+  const kept = await cache.match(event.request, { ignoreSearch: true });
+  const response = kept ?? (await fetch(event.request));
   if (response.type === "opaqueredirect" || response.status === 0) return response;
+  // The model is large. It is stored when a page has asked for it.
+  if (!kept && response.ok && isModel(event.request.url)) event.waitUntil(cache.put(event.request, response.clone()));
   const headers = new Headers(response.headers);
   for (const [name, value] of Object.entries(ISOLATION)) headers.set(name, value);
   return new Response(response.body, { status: response.status, statusText: response.statusText, headers });
+}
+
+function isModel(url) {
+  return MODEL.some((file) => new URL(file, location.href).href === url);
 }

@@ -1,9 +1,9 @@
 import { HeadwiseError, createAttention, type Attention } from "headwise";
 
 import { Encoder } from "../../model/encoder.js";
-import type { ModelFiles } from "../../model/weights.js";
 import { bench } from "./bench.js";
 import { exactLayers } from "./exactLayers.js";
+import { filesAt } from "./modelFiles.js";
 import type { EngineChoice, Failure, JobName, Jobs, Reply, Request } from "./protocol.js";
 
 /** The part of a worker's global scope that is used here. TypeScript's DOM types describe a window. */
@@ -19,8 +19,9 @@ const scope = self as unknown as WorkerScope;
 const say = (reply: Reply) => scope.postMessage(reply);
 
 let engine: Promise<Attention> | undefined;
-let encoder: Promise<Encoder> | undefined;
-let exactEncoder: Promise<Encoder> | undefined;
+/** The encoders, from the first call that needs them. One that could not be loaded is forgotten. */
+const encoders: { headwise?: Promise<Encoder>; exact?: Promise<Encoder> } = {};
+const modelFiles = filesAt(new URL("../model/", HERE));
 
 scope.onmessage = ({ data }) => {
   if (data.kind === "open") open(data.choice);
@@ -70,7 +71,11 @@ const jobs: Work = {
   rotary: (hw, { x, options }) => timed(() => hw.rotaryEmbedding(x, options)),
 
   async encode(hw, { texts, options, exact = false }) {
-    const ready = await (exact ? (exactEncoder ??= load(exactLayers)) : (encoder ??= load(hw)));
+    const kind = exact ? "exact" : "headwise";
+    const ready = await (encoders[kind] ??= load(exact ? exactLayers : hw).catch((error: unknown) => {
+      delete encoders[kind];
+      throw error;
+    }));
     return timed(async () => {
       const encodings = [];
       for (const text of texts) encodings.push(await ready.encode(text, options));
@@ -93,18 +98,6 @@ function load(hw: Parameters<typeof Encoder.load>[0]): Promise<Encoder> {
     say({ kind: "progress", what: "Loading the model", done: loaded / 1e6, total: total / 1e6, unit: "MB" });
   });
 }
-
-const modelFiles: ModelFiles = async (name, onBytes) => {
-  const response = await fetch(new URL(`../model/${name}`, HERE));
-  if (!response.ok || !response.body) throw new Error(`cannot load ${response.url}: status ${response.status}`);
-  const chunks: Uint8Array<ArrayBuffer>[] = [];
-  for (const reader = response.body.getReader(); ;) {
-    const { done, value } = await reader.read();
-    if (done) return new Uint8Array(await new Blob(chunks).arrayBuffer());
-    chunks.push(value);
-    onBytes?.(value.length);
-  }
-};
 
 function failure(error: unknown): Failure {
   if (HeadwiseError.is(error)) return { message: error.message, ...(error.hint && { hint: error.hint }) };

@@ -13,7 +13,7 @@ export const DOORS: readonly Door[] = [
   {
     id: "sentence",
     title: "Sentence",
-    lede: "A pretrained transformer reads your sentences. See what each head looks at, then switch heads off and hide words to learn what they were for.",
+    lede: "A pretrained transformer reads your sentence, and shows what each word looks at.",
     load: () => import("./sentence/room.js"),
   },
   {

@@ -52,7 +52,7 @@ export class NumberGrid {
     if (labels !== this.#labels) this.#build(m, rows, columns);
     this.#labels = labels;
     this.#shape.textContent = `${m.rows} × ${m.columns}`;
-    const largest = Math.max(...m.data.filter(Number.isFinite).map(Math.abs), 1e-9);
+    const largest = m.data.filter(Number.isFinite).reduce((most, value) => Math.max(most, Math.abs(value)), 1e-9);
     this.#cells.forEach((cells, row) =>
       cells.forEach((cell, column) => this.#showNumber(cell, at(m, row, column), largest)),
     );

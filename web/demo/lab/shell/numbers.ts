@@ -42,11 +42,6 @@ export function many(count: number): string {
   }).format(count);
 }
 
-/** A positive number with this many significant digits and never an exponent: "0.0421", "12.3", "2,820". */
-export function significant(value: number, digits = 3): string {
-  return Number(value.toPrecision(digits)).toLocaleString("en", { maximumSignificantDigits: digits });
-}
-
 /** A positive number with one digit: "6 · 10⁻⁸". */
 export function scientific(value: number): string {
   const [digit, exponent] = value.toExponential(0).split("e") as [string, string];

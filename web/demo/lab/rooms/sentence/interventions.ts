@@ -1,22 +1,24 @@
-import { headName, type Head } from "../../../model/heads.js";
+import { movedByHead } from "../../../model/change.js";
+import { headName, headsOf } from "../../../model/heads.js";
 import { percent } from "../../../model/links.js";
 import { button } from "../../shell/controls.js";
 import { card, element } from "../../shell/element.js";
 import { decimal } from "../../shell/numbers.js";
 import type { State } from "../../shell/state.js";
-import { type fields, formatGains, gainsOf, HEADS, hiddenOf } from "./settings.js";
+import { namesOf, type Seen } from "./seen.js";
+import { type fields, formatGains, gainsOf, hiddenOf } from "./settings.js";
 
 /** Switches and sliders for the heads, and a choice of tokens to hide. */
 export class Interventions {
   readonly node: HTMLElement;
   readonly #state: State<typeof fields>;
-  readonly #rows: readonly HeadRow[];
+  readonly #body = element("tbody");
   readonly #tokens = element("div", { class: "chips", role: "group", "aria-label": "Hide tokens" });
+  #rows: readonly HeadRow[] = [];
   #names = "";
 
   constructor(state: State<typeof fields>) {
     this.#state = state;
-    this.#rows = Array.from({ length: HEADS }, (_, head) => new HeadRow(head, (gain) => this.#setGain(head, gain)));
     const reset = button("Undo all changes", () => state.set({ gains: "", hidden: "" }));
     const head = element(
       "tr",
@@ -30,24 +32,25 @@ export class Interventions {
       element(
         "p",
         { class: "hint" },
-        "Switch a head off or scale it, or hide a token from all others. Heads behind the change attend differently; the last column says how much.",
+        "Switch a head off or scale it, or hide a token from all others. A head’s own map stays; the heads of the layer after it attend differently.",
       ),
-      element(
-        "table",
-        { class: "heads", "aria-label": "Heads" },
-        element("thead", {}, head),
-        element("tbody", {}, ...this.#rows.map(({ node }) => node)),
-      ),
+      element("table", { class: "heads", "aria-label": "Heads" }, element("thead", {}, head), this.#body),
       element("h3", {}, "Hide tokens"),
       this.#tokens,
       element("div", { class: "row" }, reset),
     );
   }
 
-  show(heads: readonly Head[], names: readonly string[], moved: readonly number[]): void {
+  show(seen: Seen): void {
+    const heads = headsOf(seen.shown);
+    if (this.#rows.length === 0) {
+      this.#rows = heads.map((head, index) => new HeadRow(headName(head), (gain) => this.#setGain(index, gain)));
+      this.#body.replaceChildren(...this.#rows.map(({ node }) => node));
+    }
     const gains = gainsOf(this.#state.values);
-    this.#rows.forEach((row, head) => row.show(headName(heads[head]!), gains[head]!, moved[head]!));
-    this.#showTokens(names);
+    const moved = movedByHead(seen.original, seen.shown);
+    this.#rows.forEach((row, head) => row.show(gains[head]!, moved[head]!));
+    this.#showTokens(namesOf(seen));
   }
 
   #setGain(head: number, gain: number): void {
@@ -72,31 +75,31 @@ export class Interventions {
 }
 
 class HeadRow {
-  readonly node = element("tr");
-  readonly #name = element("th", { scope: "row" });
-  readonly #on = element("input", { type: "checkbox" });
-  readonly #gain = element("input", { type: "range", min: "0", max: "2", step: "0.1" });
+  readonly node: HTMLElement;
+  readonly #on: HTMLInputElement;
+  readonly #gain: HTMLInputElement;
   readonly #gainText = element("output");
   readonly #moved = element("span", { class: "bar" });
   readonly #movedText = element("span");
 
-  constructor(head: number, onGain: (gain: number) => void) {
-    this.#on.dataset["head"] = String(head);
+  constructor(name: string, onGain: (gain: number) => void) {
+    const strength = { type: "range", min: "0", max: "2", step: "0.1", "aria-label": `Strength of ${name}` };
+    this.#on = element("input", { type: "checkbox", "aria-label": `${name} is on` });
     this.#on.onchange = () => onGain(this.#on.checked ? 1 : 0);
+    this.#gain = element("input", strength);
     this.#gain.oninput = () => onGain(this.#gain.valueAsNumber);
-    this.node.append(
-      this.#name,
+    this.node = element(
+      "tr",
+      {},
+      element("th", { scope: "row" }, name),
       element("td", {}, this.#on),
       element("td", {}, this.#gain, this.#gainText),
       element("td", {}, this.#moved, this.#movedText),
     );
   }
 
-  show(name: string, gain: number, moved: number): void {
-    this.#name.textContent = name;
-    this.#on.ariaLabel = `${name} is on`;
+  show(gain: number, moved: number): void {
     this.#on.checked = gain !== 0;
-    this.#gain.ariaLabel = `Strength of ${name}`;
     this.#gain.value = String(gain);
     this.#gainText.textContent = `×${decimal(gain, 1)}`;
     this.#moved.style.setProperty("--share", `${(100 * moved).toFixed(1)}%`);

@@ -1,0 +1,369 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { createAttention, type Attention } from "headwise";
+
+import { comparedHead } from "../../web/demo/lab/rooms/sentence/beforeAfter.js";
+import { compute, type Computed } from "../../web/demo/lab/rooms/sentence/compute.js";
+import { EXAMPLE, pairOf } from "../../web/demo/lab/rooms/sentence/directions.js";
+import { MOST_NUMBERS, picture } from "../../web/demo/lab/rooms/sentence/picture.js";
+import { isBlind, isChanged, namesOf } from "../../web/demo/lab/rooms/sentence/seen.js";
+import { fields, MOST_SENTENCES, type Settings } from "../../web/demo/lab/rooms/sentence/settings.js";
+import * as words from "../../web/demo/lab/rooms/sentence/words.js";
+import { State } from "../../web/demo/lab/shell/state.js";
+import { movedByHead } from "../../web/demo/model/change.js";
+import { Encoder, type EncodeOptions, type Encoding } from "../../web/demo/model/encoder.js";
+import { HABITS, habitsOf } from "../../web/demo/model/habits.js";
+import { headName, headsOf, rowOf } from "../../web/demo/model/heads.js";
+import { percent } from "../../web/demo/model/links.js";
+import { packed, unpacked } from "../../web/demo/model/packed.js";
+import { similarity } from "../../web/demo/model/similarity.js";
+import { firstRepetition, PARK, PHONE, tellingHead } from "../../web/demo/model/story.js";
+import { modelFiles } from "./demoModel.js";
+
+let hw: Attention;
+let encoder: Encoder;
+beforeAll(async () => {
+  hw = await createAttention({ backend: "wasm", threads: 1 });
+  encoder = await Encoder.load(hw, modelFiles);
+});
+afterAll(() => {
+  encoder.dispose();
+  hw.dispose();
+});
+
+const known = new Map<string, Promise<Encoding>>();
+/** Encodes each sentence once for the same options. */
+const read = (texts: readonly string[], options: EncodeOptions) =>
+  Promise.all(
+    texts.map((text) => {
+      const key = JSON.stringify([text, options]);
+      if (!known.has(key)) known.set(key, encoder.encode(text, options));
+      return known.get(key)!;
+    }),
+  );
+const settings = (changes: Partial<Settings> = {}): Settings => ({ ...new State(fields).values, ...changes });
+const computed = (changes: Partial<Settings> = {}) => compute(settings(changes), read, () => undefined);
+
+const TEXTS = [
+  PARK,
+  PHONE,
+  "",
+  "hello",
+  "to to",
+  "to give to the to",
+  "< & > “the” the",
+  "日本語 park, 日本語",
+  "one word and then another word and some more words than numbers fit",
+];
+/** More tokens than the model reads. */
+const LONG = "word ".repeat(129).trim();
+const GAINS = ["", "0", "1,1,1,1,0,1,1,1", "2,0.3,1,1,1,1,1,1.7", "0,0,0,0,0,0,0,0"];
+const HIDDEN = ["", "0", "3", "1,2,3,4,5,6,7,8,9,10", Array.from({ length: 128 }, (_, token) => token).join(",")];
+
+/** The room with every text and switch and some gains and hidden tokens; with all heads as long as nothing is changed. */
+async function everySetting(): Promise<{ seen: Computed; label: string }[]> {
+  const all: { seen: Computed; label: string }[] = [];
+  const see = async (changes: Partial<Settings>) => {
+    const seen = await computed(changes);
+    const heads = isChanged(seen) ? [0, 6] : [0, 1, 2, 3, 4, 5, 6, 7];
+    all.push(...heads.map((head) => ({ seen: { ...seen, head }, label: JSON.stringify({ ...changes, head }) })));
+  };
+  for (const positions of [true, false]) {
+    for (const texts of TEXTS)
+      for (const gains of GAINS) for (const hidden of HIDDEN) await see({ texts, positions, gains, hidden });
+    await see({ texts: LONG, positions });
+  }
+  await see({ texts: LONG, hidden: HIDDEN.at(-1)! });
+  return all;
+}
+
+/** Every sentence that the room can show for these numbers. Of long sentences only some cells are described. */
+function allWords(seen: Computed): string[] {
+  const { shown, given, encodings, head } = seen;
+  const names = namesOf(seen);
+  const said = [
+    words.question(seen),
+    words.finding(seen),
+    words.tokensRead(shown),
+    words.sentencesRead(encodings.length, given),
+    words.effect(seen),
+    words.storageNote({ megabytes: 12.3, sentences: 20, cosine: 0.99999876, weight: 0.00123 }),
+    words.compared(shown, shown),
+    ...words.linksInWords(seen, 5),
+  ];
+  if (names.length === 0) return said;
+  const twins = firstRepetition(shown);
+  if (twins) said.push(...Object.values(words.twinRows(seen, twins)));
+  const cells = names.slice(0, 5).flatMap((_, from) => names.slice(0, 5).map((__, to) => [from, to] as const));
+  for (const [from, to] of cells) {
+    said.push(words.cellWords(seen, from, to), words.directionWords(seen, from, to));
+    said.push(words.rolloutWords(names, from, to, rowOf(headsOf(shown)[head]!.probs, from)[to]!));
+  }
+  return [...said, words.changedLink(seen, head), ...HABITS.map((habit) => words.habitWords(shown, habit))];
+}
+
+/** The percent of a sentence as shares that it may stand for. */
+const standsFor = (text: string, share: number) => expect(text).toBe(percent(share));
+
+describe("in every setting of the sentence room", () => {
+  let settingsSeen: { seen: Computed; label: string }[];
+  beforeAll(async () => {
+    settingsSeen = await everySetting();
+  });
+
+  test("no sentence says “1 tokens”, a word twice, or a number that is no number", () => {
+    expect(settingsSeen.length).toBeGreaterThan(800);
+    const faults = new Set<string>();
+    for (const { seen, label } of settingsSeen)
+      for (const sentence of allWords(seen)) {
+        const fault =
+          /\b1 (tokens|sentences|points|percentage points)\b|\b([\p{L}]+) \2\b|e[+-]\d|NaN|undefined|Infinity/u.exec(
+            sentence,
+          );
+        if (fault) faults.add(`${fault[0]} in: ${sentence} (${label})`);
+      }
+    expect([...faults]).toEqual([]);
+  });
+
+  test("the question is about a word that occurs twice, if there is one", () => {
+    for (const { seen } of settingsSeen) {
+      const asked = /^Which “(.+)” is which\?$/.exec(words.question(seen))?.[1];
+      const again = seen.shown.tokens.find((token, i) => seen.shown.tokens.indexOf(token, i + 1) > 0);
+      expect(asked).toBe(again?.replace(/^▁(?=.)/u, ""));
+    }
+  });
+
+  test("the finding's links are the strongest of their rows, with the numbers of the map", () => {
+    let checked = 0;
+    for (const { seen, label } of settingsSeen) {
+      const names = namesOf(seen);
+      const { probs } = headsOf(seen.shown)[seen.head] ?? { probs: new Float32Array() };
+      for (const [, from, to, share] of words
+        .finding(seen)
+        .matchAll(/“([^”]+)” (?:looks most )?at “([^”]+)” \(([^)]+)\)/g)) {
+        const places = names.flatMap((name, i) => (name === from ? [i] : []));
+        // “and “park₉” at “the₈”” names the row just before it.
+        const row = rowOf(probs, places[0]!);
+        const others = Array.from(row, (prob, i) => (i === places[0] ? 0 : prob));
+        expect([label, names[others.indexOf(Math.max(...others))]]).toEqual([label, to]);
+        standsFor(share!, Math.max(...others));
+        checked++;
+      }
+    }
+    expect(checked).toBeGreaterThan(300);
+  });
+
+  test("what the finding says of positions is so", () => {
+    for (const { seen, label } of settingsSeen) {
+      const twins = firstRepetition(seen.shown);
+      const said = words.finding(seen);
+      if (!twins || isBlind(seen)) {
+        expect([label, /positions/.test(said)]).toEqual([label, false]);
+        continue;
+      }
+      const apart = (encoding: typeof seen.shown) => {
+        const { probs } = headsOf(encoding)[seen.head]!;
+        return Math.max(...rowOf(probs, twins[0]).map((prob, i) => Math.abs(prob - rowOf(probs, twins[1])[i]!)));
+      };
+      expect(apart(seen.unplaced)).toBeLessThan(1e-6);
+      expect(said).toMatch(seen.options.positions ? /Without positions their rows are equal\.$/ : /look alike/);
+      const { on, off } = words.twinRows(seen, twins);
+      expect(off).toBe("Positions off: the rows are equal");
+      const wanted = apart(seen.placed) < 1e-6 ? "are equal" : `differ by up to ${words.points(apart(seen.placed))}`;
+      expect(on).toBe(`Positions on: the rows ${wanted}`);
+      if (!seen.options.positions) expect(said).toContain(`Told where they stand, they ${wanted}.`);
+    }
+  });
+
+  test("hidden tokens leave no link to them, and all of them leave none at all", () => {
+    for (const { seen } of settingsSeen) {
+      const links = words.linksInWords(seen, 5);
+      expect(links.filter((link) => / 0 %$/.test(link))).toEqual([]);
+      if (!isBlind(seen)) continue;
+      expect(links).toEqual([]);
+      expect(words.finding(seen)).toMatch(
+        seen.shown.tokens.length === 1 ? /^The only token is hidden/ : /^All \d+ tokens are hidden: no token looks/,
+      );
+      expect(words.effect(seen)).toContain("no token looks at anything, and every weight is 0 %.");
+      expect(Math.max(...headsOf(seen.shown)[seen.head]!.probs)).toBe(0);
+      expect(Math.min(...movedByHead(seen.original, seen.shown))).toBeCloseTo(1, 5);
+    }
+  });
+
+  test("a cell's words have its numbers, in both directions", () => {
+    for (const { seen } of settingsSeen) {
+      const names = namesOf(seen).slice(0, 4);
+      const { probs, scores } = headsOf(seen.shown)[seen.head] ?? {};
+      names.forEach((name, from) =>
+        names.forEach((other, to) => {
+          const said = [...words.cellWords(seen, from, to).matchAll(/“([^”]+)” gives (.+?) of its attention to (.+?) \(score (.+?)\)/g)]; // prettier-ignore
+          expect(said).toHaveLength(from === to ? 1 : 2);
+          [
+            [from, to],
+            [to, from],
+          ]
+            .slice(0, said.length)
+            .forEach(([i, j], index) => {
+              const [, giver, share, taker, score] = said[index]!;
+              expect(giver).toBe(index === 0 ? name : other);
+              expect(taker).toBe(i === j ? "itself" : `“${index === 0 ? other : name}”`);
+              standsFor(share!, rowOf(probs!, i!)[j!]!);
+              expect(Number(score!.replace("−", "-"))).toBeCloseTo(rowOf(scores!, i!)[j!]!, 1);
+            });
+        }),
+      );
+    }
+  });
+
+  test("the effect of a change is the embedding's cosine and the head that moved most", () => {
+    for (const { seen, label } of settingsSeen) {
+      const said = words.effect(seen);
+      expect([label, said.startsWith("Nothing is changed.")]).toEqual([label, !isChanged(seen)]);
+      if (!isChanged(seen)) continue;
+      const cosine = Number(/original is (−?[\d.]+)\./.exec(said)![1]!.replace("−", "-"));
+      expect(cosine).toBeCloseTo(similarity(seen.original.embedding, seen.shown.embedding), 3);
+      const moved = movedByHead(seen.original, seen.shown);
+      const named = /(layer \d head \d) changes most: (.+) of its attention/.exec(said);
+      if (named) {
+        expect(named[1]).toBe(headName(headsOf(seen.shown)[moved.indexOf(Math.max(...moved))]!));
+        standsFor(named[2]!, Math.max(...moved));
+      } else if (!isBlind(seen)) expect([label, Math.max(...moved, 0) < 1e-6]).toEqual([label, true]);
+      const head = comparedHead(seen);
+      expect(head === undefined).toBe(Math.max(...moved, 0) === 0);
+      if (head === undefined) continue;
+      const link = /from (.+ %) to (.+ %)\.$/.exec(words.changedLink(seen, head))!;
+      const before = headsOf(seen.original)[head]!.probs;
+      const apart = Array.from(before, (prob, i) => Math.abs(prob - headsOf(seen.shown)[head]!.probs[i]!));
+      const most = apart.indexOf(Math.max(...apart));
+      standsFor(link[1]!, before[most]!);
+      standsFor(link[2]!, headsOf(seen.shown)[head]!.probs[most]!);
+    }
+  });
+
+  test("the cells of the picture are the weights in percent, and rows have one name", () => {
+    for (const { seen } of settingsSeen.filter((_, i) => i % 3 === 0)) {
+      const names = namesOf(seen);
+      const tables = picture(seen).split("<table").slice(1);
+      expect(tables).toHaveLength((names.length > 0 && names.length <= MOST_NUMBERS ? 1 : 0) + (firstRepetition(seen.shown) ? 1 : 0)); // prettier-ignore
+      const rows = tables.map((table) =>
+        [...table.matchAll(/<th scope="row">(.*?)<\/th>(.*?)<\/tr>/g)].map(([, name, cells]) => ({
+          name: name!.replace(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code))),
+          cells: [...cells!.matchAll(/>(\d+)<\/td>/g)].map(([, number]) => Number(number)),
+        })),
+      );
+      const row = (encoding: typeof seen.shown, token: number) => ({
+        name: names[token],
+        cells: Array.from(rowOf(headsOf(encoding)[seen.head]!.probs, token), (prob) => Math.round(100 * prob)),
+      });
+      if (names.length > 0 && names.length <= MOST_NUMBERS)
+        expect(rows.shift()).toEqual(names.map((_, token) => row(seen.shown, token)));
+      const [first, second] = firstRepetition(seen.shown) ?? [];
+      if (first !== undefined)
+        expect(rows.shift()).toEqual([
+          row(seen.placed, first),
+          row(seen.placed, second!),
+          row(seen.unplaced, first),
+          row(seen.unplaced, second!),
+        ]);
+    }
+  });
+
+  test("habits are means over the map, and the jump goes to the head with most of one", () => {
+    for (const { seen } of settingsSeen.filter(({ seen }) => seen.head === 0 && seen.shown.tokens.length > 0)) {
+      const heads = headsOf(seen.shown);
+      const n = seen.shown.tokens.length;
+      const mean = (probs: Float32Array, cells: readonly number[]) =>
+        cells.reduce((sum, cell) => sum + probs[cell]!, 0) / Math.max(cells.length, 1);
+      const later = Array.from({ length: n - 1 }, (_, i) => i + 1);
+      const cells = {
+        previous: later.map((i) => i * n + i - 1),
+        first: later.map((i) => i * n),
+        self: [0, ...later].map((i) => i * n + i),
+      };
+      for (const habit of HABITS) {
+        const means = heads.map(({ probs }) => mean(probs, cells[habit]));
+        heads.forEach((head, i) => expect(habitsOf(head)[habit]).toBeCloseTo(means[i]!, 6));
+        const said = /: (layer \d head \d) \((.+)\)$/.exec(words.habitWords(seen.shown, habit))!;
+        const most = heads.findIndex((head) => headName(head) === said[1]);
+        expect(means[most]).toBeCloseTo(Math.max(...means), 6);
+        standsFor(said[2]!, habitsOf(heads[most]!)[habit]);
+      }
+    }
+  });
+});
+
+test("the first settings show the head that tells most about the two “park”", async () => {
+  const { placed, head } = await computed();
+  const [first, second] = firstRepetition(placed)!;
+  expect([first, second]).toEqual([3, 8]);
+  expect(head).toBe(tellingHead(placed, first, second));
+});
+
+test("“phone” and “RAM” score each other differently, and both scores are shown", async () => {
+  const seen = await computed({ sentence: 1 });
+  expect(EXAMPLE.map((token) => seen.shown.tokens[token])).toEqual(["▁phone", "▁RAM"]);
+  for (let head = 0; head < 8; head++) {
+    const { scores } = headsOf(seen.shown)[head]!;
+    const apart = Math.abs(rowOf(scores, EXAMPLE[0])[EXAMPLE[1]]! - rowOf(scores, EXAMPLE[1])[EXAMPLE[0]]!);
+    const said = /The two scores are ([\d.]+) apart/.exec(words.directionWords({ ...seen, head }, ...EXAMPLE));
+    expect(Number(said![1])).toBeCloseTo(apart, 1);
+  }
+  const chosen = pairOf(seen, { from: -1, to: -1 });
+  const apart = ([i, j]: readonly [number, number]) =>
+    Math.abs(rowOf(headsOf(seen.shown)[0]!.scores, i)[j]! - rowOf(headsOf(seen.shown)[0]!.scores, j)[i]!);
+  for (let i = 0; i < 8; i++)
+    for (let j = 0; j < 8; j++)
+      if (/\p{L}/u.test(seen.shown.tokens[i]!) && /\p{L}/u.test(seen.shown.tokens[j]!))
+        expect(apart(chosen)).toBeGreaterThanOrEqual(apart([i, j]));
+  expect(pairOf(seen, { from: 99, to: 1 })).toEqual(chosen);
+});
+
+test.each([400, 4000])("%d lines are read up to a bound, and the room says so", async (lines) => {
+  const seen = await computed({ texts: Array.from({ length: lines }, (_, i) => `Line ${i}`).join("\n"), sentence: 99 });
+  expect(seen.encodings).toHaveLength(MOST_SENTENCES);
+  expect(seen.chosen).toBe(MOST_SENTENCES - 1);
+  expect(words.sentencesRead(seen.encodings.length, seen.given)).toBe(
+    `The first ${MOST_SENTENCES} sentences of ${lines} are read.`,
+  );
+});
+
+test("what came with the page is used only where it says all", async () => {
+  const asked: string[] = [];
+  const reader = (texts: readonly string[], options: EncodeOptions) => {
+    asked.push(...texts);
+    return read(texts, options);
+  };
+  const first = await Promise.all(
+    settings()
+      .texts.split("\n")
+      .flatMap((text) =>
+        [true, false].map(async (positions) => ({
+          positions,
+          encoding: unpacked(packed(await encoder.encode(text, { positions }), positions)),
+        })),
+      ),
+  );
+  const firstEncoding = (text: string, positions: boolean) =>
+    first.find((each) => each.positions === positions && each.encoding.text === text)?.encoding;
+  for (const changes of [{}, { positions: false }, { sentence: 2 }, { head: 5, show: "scores" as const }]) {
+    const seen = await compute(settings(changes), reader, firstEncoding);
+    expect(asked).toEqual([]);
+    const { head: _, ...wanted } = await computed(changes);
+    const { head: __, ...found } = seen;
+    expect(found).toEqual(wanted);
+  }
+  for (const changes of [{ gains: "0" }, { hidden: "3" }, { texts: `${PARK}\nx` }]) {
+    await compute(settings(changes), reader, firstEncoding);
+    expect(asked.splice(0)).toContain(PARK); // all from one engine
+  }
+});
+
+test("the built page has the picture before any script, with the package's numbers", () => {
+  const html = readFileSync(fileURLToPath(new URL("../../dist-demo/page/index.html", import.meta.url)), "utf8");
+  const main = /<main[^>]*>([\s\S]*)<\/main>/.exec(html)![1]!;
+  expect(main).toContain("<h1>Which “park” is which?</h1>");
+  expect(main.match(/<td [^>]*data-row/g)).toHaveLength(10 * 10 + 4 * 10);
+  expect(html.match(/data-door="/g)!.length).toBeGreaterThan(5);
+});

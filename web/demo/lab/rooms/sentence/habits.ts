@@ -1,0 +1,55 @@
+import type { Encoding } from "../../../model/encoder.js";
+import { HABITS, habitsOf, headWithMost, mainHabit } from "../../../model/habits.js";
+import { headName, headsOf } from "../../../model/heads.js";
+import { percent } from "../../../model/links.js";
+import { button } from "../../shell/controls.js";
+import { card, element, scrollable } from "../../shell/element.js";
+import { HABIT_WORDS, habitWords } from "./words.js";
+
+/** All heads with their habits. The visitor chooses the head of the picture here. */
+export class HabitsCard {
+  readonly node: HTMLElement;
+  readonly #onHead: (head: number) => void;
+  readonly #jumps = element("div", { class: "chips", role: "group", "aria-label": "Most of a habit" });
+  readonly #body = element("tbody");
+
+  constructor(onHead: (head: number) => void) {
+    this.#onHead = onHead;
+    const titles = ["Head", ...HABITS.map((habit) => HABIT_WORDS[habit])];
+    const head = element("tr", {}, ...titles.map((title) => element("th", { scope: "col" }, title)));
+    this.node = card(
+      "Eight heads, three habits",
+      element(
+        "p",
+        { class: "hint" },
+        "How much of its attention a head gives, on average, to the token before, to the first token, and to the token itself. Choose a head, or jump to the one that does most of it.",
+      ),
+      this.#jumps,
+      scrollable(
+        "Habits of the heads",
+        element("table", { class: "habits", "aria-label": "Habits" }, element("thead", {}, head), this.#body),
+      ),
+    );
+  }
+
+  show(encoding: Encoding, shown: number): void {
+    const heads = headsOf(encoding);
+    this.#jumps.replaceChildren(
+      ...HABITS.map((habit) => button(habitWords(encoding, habit), () => this.#onHead(headWithMost(habit, heads)))),
+    );
+    const focused = [...this.#body.querySelectorAll("button")].indexOf(document.activeElement as HTMLButtonElement);
+    this.#body.replaceChildren(
+      ...heads.map((head, index) => {
+        const choose = button(headName(head), () => this.#onHead(index));
+        choose.ariaPressed = String(index === shown);
+        const habits = habitsOf(head);
+        const main = mainHabit(habits);
+        const cells = HABITS.map((habit) =>
+          element("td", habit === main ? { class: "main" } : {}, percent(habits[habit])),
+        );
+        return element("tr", {}, element("th", { scope: "row" }, choose), ...cells);
+      }),
+    );
+    this.#body.querySelectorAll("button")[focused]?.focus();
+  }
+}

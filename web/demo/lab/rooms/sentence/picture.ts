@@ -1,0 +1,98 @@
+// The first picture of the room, as HTML: the build writes it into the page, and the room draws it again.
+
+import { headName, headsOf, rowOf } from "../../../model/heads.js";
+import { asMarkup, readable } from "../../../model/names.js";
+import { firstRepetition } from "../../../model/story.js";
+import { namesOf, shownHead, type Seen } from "./seen.js";
+import { quoted, twinRows } from "./words.js";
+
+/** The most tokens whose weights are printed as numbers. */
+export const MOST_NUMBERS = 16;
+
+/** Names are above their columns as they are, if there are few and none is longer than this. */
+const SHORT = { names: 11, letters: 8 } as const;
+
+/** What the paragraph under the map says while no cell is chosen. */
+export const HINT = "Each row is one word: how it spreads 100 % of its attention over all words. Point at a number.";
+
+/** The map of a head, and the rows of a word that occurs twice, with positions and without. */
+export function picture(seen: Seen): string {
+  const names = namesOf(seen);
+  if (names.length === 0) return "";
+  const twins = firstRepetition(seen.shown);
+  const title = headName(shownHead(seen));
+  const map =
+    names.length <= MOST_NUMBERS
+      ? weightsTable({ names, title: `Weights of ${title}, in percent`, rows: mapRows(seen, names, twins ?? []) })
+      : `<div class="long-map"></div>`;
+  return [
+    `<div class="whole"><h2>What each word looks at, in percent <small>${title}</small></h2>${map}</div>`,
+    `<p class="reading" role="status">${HINT}</p>`,
+    twins ? twinsTable(seen, names, twins) : "",
+  ].join("");
+}
+
+interface Row {
+  readonly name: string;
+  readonly weights: ArrayLike<number>;
+  readonly marked?: boolean;
+  /** A line above the row, over all columns. */
+  readonly above?: string;
+}
+
+interface Table {
+  readonly names: readonly string[];
+  readonly title: string;
+  readonly rows: readonly Row[];
+  /** Differences of weights have two colours, and a sign. */
+  readonly signed?: boolean;
+}
+
+function mapRows(seen: Seen, names: readonly string[], marked: readonly number[]): Row[] {
+  const { probs } = shownHead(seen);
+  return names.map((name, token) => ({ name, weights: rowOf(probs, token), marked: marked.includes(token) }));
+}
+
+function twinsTable(seen: Seen, names: readonly string[], twins: readonly [number, number]): string {
+  const { placed, unplaced, head, shown } = seen;
+  const words = twinRows(seen, twins);
+  const rows = [
+    { above: words.on, encoding: placed },
+    { above: words.off, encoding: unplaced },
+  ].flatMap(({ above, encoding }) =>
+    twins.map((token, index) => ({
+      name: names[token]!,
+      weights: rowOf(headsOf(encoding)[head]!.probs, token),
+      ...(index === 0 && { above }),
+    })),
+  );
+  const word = quoted(readable(shown.tokens[twins[0]]!));
+  const title = `The rows of ${word}, with positions and without, in percent`;
+  return `<div class="twins"><h2>The two rows of ${asMarkup(word)}, positions on and off</h2>${weightsTable({ names, title, rows })}</div>`;
+}
+
+/** Weights as a table of whole percents. */
+export function weightsTable({ names, title, rows, signed = false }: Table): string {
+  const isShort = names.length <= SHORT.names && names.every((name) => name.length <= SHORT.letters);
+  const kind = names.length > MOST_NUMBERS ? " dense" : isShort ? " short" : "";
+  const columns = names.map((name) => `<th scope="col"><span>${asMarkup(name)}</span></th>`);
+  const body = rows.map(({ name, weights, marked = false, above }, row) => {
+    const cells = Array.from(weights, (weight, column) => cell(weight, { row, column, signed }));
+    const line = above
+      ? `<tr class="above"><th scope="rowgroup" colspan="${names.length + 1}">${asMarkup(above)}</th></tr>`
+      : "";
+    return `${line}<tr${marked ? ' class="marked"' : ""}><th scope="row">${asMarkup(name)}</th>${cells.join("")}</tr>`;
+  });
+  return (
+    `<table class="weights${kind}" aria-label="${asMarkup(title)}">` +
+    `<thead><tr><td></td>${columns.join("")}</tr></thead><tbody>${body.join("")}</tbody></table>`
+  );
+}
+
+function cell(weight: number, { row, column, signed }: { row: number; column: number; signed: boolean }): string {
+  const number = Math.round(100 * weight);
+  const sign = signed && number > 0 ? "+" : number < 0 ? "−" : "";
+  const kind = number === 0 ? ' class="none"' : number < 0 ? ' class="less"' : "";
+  const share = (100 * Math.sqrt(Math.abs(weight))).toFixed(1); // small weights are seen too
+  return `<td${kind} style="--share:${share}%" data-row="${row}" data-column="${column}">${sign}${Math.abs(number)}</td>`;
+}
