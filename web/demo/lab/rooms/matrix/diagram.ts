@@ -10,8 +10,7 @@ import { axisLabels, nameOf, SHAPES, type Name, type Scene } from "./parts.js";
 import { ProductPicture } from "./productPicture.js";
 import projectionsTex from "./projections.tex";
 import projectionsColumnsTex from "./projectionsColumns.tex";
-import { EDITABLE, type Editable } from "./settings.js";
-import { extentOf, shapeWords, type Extent } from "./sizes.js";
+import { EDITABLE, extentOf, shapeWords, type Editable, type Extent } from "./sizes.js";
 import { mostAsymmetric } from "./words.js";
 
 /** The matrices in the order of the calculation: a change flashes in each a little after those before. */
@@ -147,7 +146,7 @@ export class Diagram {
 }
 
 const HINT =
-  "Every product stands at the corner of its factors: its row runs into the left one, its column into the upper one. Point at a number to see what made it. Type over any number of X, of the weights and of the biases.";
+  "Every product stands at the corner of its factors. Point at a number to see what made it; type over any number with a dashed frame.";
 
 /** What stands around a part's numbers. */
 export function notesOf(name: Name, scene: Scene): GridNotes {

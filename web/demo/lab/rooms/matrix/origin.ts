@@ -3,7 +3,7 @@ import type { Cell } from "../../shell/numberGrid.js";
 import { decimal } from "../../shell/numbers.js";
 import { whyHidden } from "./definition.js";
 import { nameOf, placeName, SHAPES, type Name, type Scene } from "./parts.js";
-import type { Editable } from "./settings.js";
+import type { Editable } from "./sizes.js";
 
 /** The rows and columns from the first to before the second. Absent: all. */
 export interface Region {
@@ -76,6 +76,8 @@ function productOrigin(name: ProductName, { row, column }: Cell, scene: Scene): 
   const largest = Math.max(...factors.map(Math.abs), 1e-9);
   const asMixture = scene.reading === "mixtures";
   const columns = asMixture ? {} : { columns: one(column) };
+  const similarity = similarityWords(name, { row, column }, scene);
+  const mixture = mixtureWords(name, row, scene);
   return {
     lights: {
       [name]: { rows: one(row), ...columns },
@@ -83,7 +85,7 @@ function productOrigin(name: ProductName, { row, column }: Cell, scene: Scene): 
       [right]: { ...columns, ...(asMixture && { strengths: factors.map((factor) => Math.abs(factor) / largest) }) },
       ...(bias && { [bias]: columns }),
     },
-    lines: [similarityWords(name, { row, column }, scene), mixtureWords(name, row, scene)],
+    lines: asMixture ? [mixture, similarity] : [similarity, mixture],
   };
 }
 
@@ -101,7 +103,7 @@ function joinedOrigin({ row, column }: Cell, scene: Scene): Origin {
 
 /** The number is the visitor's own: lights what it enters. */
 function inputOrigin(name: Editable, { row, column }: Cell, scene: Scene): Origin {
-  const shown = nameOf(name, scene);
+  const shown = called(name, scene);
   const feature = { columns: one(column) };
   if (name === "x") {
     const lights = { q: { rows: one(row) }, k: { rows: one(row) }, v: { rows: one(row) } };
@@ -115,7 +117,7 @@ function inputOrigin(name: Editable, { row, column }: Cell, scene: Scene): Origi
   return {
     lights: { [into]: feature },
     lines: [
-      `Type over it: this number of ${shown} ${verb} feature ${column + 1} of ${nameOf(into, scene)}, for every position.`,
+      `Type over it: this number of ${shown} ${verb} feature ${column + 1} of ${called(into, scene)}, for every position.`,
     ],
   };
 }
@@ -133,11 +135,11 @@ function similarityWords(name: ProductName, cell: Cell, scene: Scene): string {
   ]);
   const ordered = form === "columns" ? factors.map(([a, b]) => [b!, a!]) : factors;
   const terms = ordered.map(([a, b]) => `${bracketed(a!)}·${bracketed(b!)}`);
-  const all = bias ? [...terms, `${bracketed(at(parts[bias], 0, column))} (${nameOf(bias, scene)})`] : terms;
+  const all = bias ? [...terms, `${bracketed(at(parts[bias], 0, column))} (${called(bias, scene)})`] : terms;
   const [first, second] =
     form === "columns"
-      ? [`Row ${columnName} of ${nameOf(right, scene)}`, `column ${rowName} of ${nameOf(left, scene)}`]
-      : [`Row ${rowName} of ${nameOf(left, scene)}`, `column ${columnName} of ${nameOf(right, scene)}`];
+      ? [`Row ${columnName} of ${called(right, scene)}`, `column ${rowName} of ${called(left, scene)}`]
+      : [`Row ${rowName} of ${called(left, scene)}`, `column ${columnName} of ${called(right, scene)}`];
   return `${first} times ${second}: ${all.join(" + ")} = ${decimal(at(parts[name], row, column))}.`;
 }
 
@@ -149,9 +151,9 @@ function mixtureWords(name: ProductName, row: number, scene: Scene): string {
     { length: scene.parts[left].columns },
     (_, k) => `${bracketed(at(scene.parts[left], row, k))}·(${line} ${placeName(SHAPES[right][0], k)})`,
   );
-  const all = bias ? [...parts, nameOf(bias, scene)] : parts;
-  const whole = `${capital(line)} ${placeName("S", row)} of ${nameOf(name, scene)}`;
-  return `${whole} is a mixture of the ${line}s of ${nameOf(right, scene)}: ${all.join(" + ")}.`;
+  const all = bias ? [...parts, called(bias, scene)] : parts;
+  const whole = `${capital(line)} ${placeName("S", row)} of ${called(name, scene)}`;
+  return `${whole} is a mixture of the ${line}s of ${called(right, scene)}: ${all.join(" + ")}.`;
 }
 
 function maskedWords({ row, column }: Cell, { parts, inputs }: Scene): string {
@@ -220,4 +222,9 @@ function bracketed(value: number): string {
 
 function capital(word: string): string {
   return word[0]!.toUpperCase() + word.slice(1);
+}
+
+/** The name of a matrix in a sentence. */
+function called(name: Name, scene: Scene): string {
+  return name === "p" ? "P" : nameOf(name, scene);
 }

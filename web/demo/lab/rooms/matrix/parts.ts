@@ -2,8 +2,10 @@ import { transposed, type Matrix } from "../../shell/matrix.js";
 import type { Form, Inputs, Steps } from "./calculation.js";
 import { binOf } from "./definition.js";
 import { WORDS } from "./example.js";
-import { EXTENTS, type Editable, type Reading } from "./settings.js";
-import type { Extent } from "./sizes.js";
+import { EXTENTS, type Editable, type Extent } from "./sizes.js";
+
+/** How to read a product: as similarities of rows and columns, or as mixtures of rows. */
+export type Reading = "similarities" | "mixtures";
 
 /** A matrix of the diagram. `qn`, `kt`, `vn`, `yn` and those between belong to the head that is shown. */
 export type Name = Editable | "q" | "k" | "v" | "qn" | "kt" | "raw" | "masked" | "p" | "vn" | "yn" | "y" | "out";

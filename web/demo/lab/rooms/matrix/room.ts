@@ -89,15 +89,17 @@ export function sentences(scene: Scene, { sameKeys, bias }: Settings): readonly 
 
 function controls({ state }: RoomView<typeof fields>): HTMLElement {
   const sizes = (Object.keys(LETTERS) as (keyof Sizes)[]).map((name) => slider(state, name, LETTERS[name]));
-  return panel(
+  const group = panel(
     ...sizes,
     choices(state, "form", "Positions are", { rows: "rows", columns: "columns" }),
     choices(state, "reading", "Read a product as", { similarities: "similarities", mixtures: "mixtures" }),
-    toggle(state, "scale", "Scale by 1/√D"),
+    toggle(state, "scale", "Scale 1/√D"),
     toggle(state, "softmax", "Softmax"),
-    toggle(state, "causal", "Causal mask"),
-    toggle(state, "excludeSelf", "No token sees itself"),
+    toggle(state, "causal", "Causal"),
+    toggle(state, "excludeSelf", "Not itself"),
     toggle(state, "bias", "Biases"),
-    toggle(state, "sameKeys", "Equal projections (W_K = W_Q, b_K = b_Q)"),
+    toggle(state, "sameKeys", "K = Q"),
   );
+  group.classList.add("matrix-controls");
+  return group;
 }

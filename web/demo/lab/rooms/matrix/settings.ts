@@ -5,13 +5,8 @@ import type { Inputs } from "./calculation.js";
 import { HOURS } from "./dictionary.js";
 import { BIN, EXAMPLE, LARGEST } from "./example.js";
 import { STATIONS } from "./growth.js";
-import { extentOf, type Extent, type Sizes } from "./sizes.js";
-
-export const EDITABLE = ["x", "wq", "bq", "wk", "bk", "wv", "bv", "wo", "bo"] as const;
-export type Editable = (typeof EDITABLE)[number];
-
-/** How to read a product: as similarities of rows and columns, or as mixtures of rows. */
-export type Reading = "similarities" | "mixtures";
+import type { Reading } from "./parts.js";
+import { EXTENTS, extentOf, type Editable, type Extent, type Sizes } from "./sizes.js";
 
 export const fields = {
   positions: number(5, { min: 2, max: LARGEST.positions }),
@@ -44,19 +39,6 @@ export const fields = {
   length: number(11, { min: 1, max: 14 }),
 };
 export type Settings = Values<typeof fields>;
-
-/** The extents of the matrices that the visitor may change. */
-export const EXTENTS: Readonly<Record<Editable, readonly [Extent, Extent]>> = {
-  x: ["S", "I"],
-  wq: ["I", "N·D"],
-  bq: ["1", "N·D"],
-  wk: ["I", "N·D"],
-  bk: ["1", "N·D"],
-  wv: ["I", "N·O"],
-  bv: ["1", "N·O"],
-  wo: ["N·O", "I"],
-  bo: ["1", "I"],
-};
 
 /** The visitor's numbers, at the chosen sizes. */
 export function inputsOf(settings: Settings): Inputs {

@@ -10,12 +10,12 @@ export interface Sizes {
 /** An extent of a matrix, in the letters of the room. */
 export type Extent = "S" | "I" | "D" | "O" | "N·D" | "N·O" | "1";
 
-/** What each letter means. */
+/** What each letter stands for. D and O are widths of one head. */
 export const LETTERS = {
   positions: "S positions",
-  inputDim: "I width of X",
-  headDim: "D width of a head’s queries and keys",
-  valueDim: "O width of a head’s values",
+  inputDim: "I input width",
+  headDim: "D key width",
+  valueDim: "O value width",
   numHeads: "N heads",
 } as const satisfies Readonly<Record<keyof Sizes, string>>;
 
@@ -35,3 +35,18 @@ export function extentOf({ positions, inputDim, headDim, valueDim, numHeads }: S
 export function shapeWords(sizes: Sizes, shape: readonly [Extent, Extent]): string {
   return `${shape.join(" × ")} = ${shape.map((extent) => extentOf(sizes, extent)).join(" × ")}`;
 }
+
+/** The matrices that the visitor may change, with their extents. */
+export const EXTENTS = {
+  x: ["S", "I"],
+  wq: ["I", "N·D"],
+  bq: ["1", "N·D"],
+  wk: ["I", "N·D"],
+  bk: ["1", "N·D"],
+  wv: ["I", "N·O"],
+  bv: ["1", "N·O"],
+  wo: ["N·O", "I"],
+  bo: ["1", "I"],
+} as const satisfies Readonly<Record<string, readonly [Extent, Extent]>>;
+export type Editable = keyof typeof EXTENTS;
+export const EDITABLE = Object.keys(EXTENTS) as readonly Editable[];
