@@ -81,7 +81,7 @@ export function nameOf(name: Name, { head, form }: Pick<Scene, "head" | "form">)
     qn: `Q${n}`,
     kt: `K${n}ᵀ`,
     raw: "scores",
-    masked: "scaled, masked",
+    masked: "masked",
     p: "weights P",
     vn: `V${n}`,
     yn: `Y${n}`,

@@ -31,9 +31,10 @@ export function extentOf({ positions, inputDim, headDim, valueDim, numHeads }: S
   }[extent];
 }
 
-/** "S × I = 5 × 7" */
+/** "S × I = 5 × 7", which may break before "=" only. */
 export function shapeWords(sizes: Sizes, shape: readonly [Extent, Extent]): string {
-  return `${shape.join(" × ")} = ${shape.map((extent) => extentOf(sizes, extent)).join(" × ")}`;
+  const numbers = shape.map((extent) => extentOf(sizes, extent));
+  return `${shape.join("\u00a0×\u00a0")} =\u00a0${numbers.join("\u00a0×\u00a0")}`;
 }
 
 /** The matrices that the visitor may change, with their extents. */

@@ -119,5 +119,5 @@ function rowsOf({ rows }: Matrix): number[] {
 }
 
 export function percent(share: number): string {
-  return `${(100 * share).toFixed(0)} %`;
+  return `${(100 * share).toFixed(0)}\u00a0%`;
 }
