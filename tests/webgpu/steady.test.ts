@@ -1,11 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import {
-  createAttention,
-  type Attention,
-  type GpuFloats,
-  type GpuTensor,
-  type KvCache,
-} from "headwise";
+import { createAttention, type Attention, type GpuFloats, type GpuTensor, type KvCache } from "headwise";
 
 import { float32Of } from "../web/close.js";
 import { randomTensor } from "../web/randomTensor.js";

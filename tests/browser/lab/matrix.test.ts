@@ -1,25 +1,36 @@
 import { expect, test } from "@jest/globals";
 
-import { type Engine } from "../../../web/demo/lab/engine/engine.js";
-import { calculate } from "../../../web/demo/lab/rooms/matrix/calculation.js";
-import { fields, inputsOf } from "../../../web/demo/lab/rooms/matrix/settings.js";
-import { State } from "../../../web/demo/lab/shell/state.js";
 import { LabPage } from "./labPage.js";
 
 const lab = new LabPage();
+/** All numbers of every table whose name is or begins with this. */
+const tables = (name: string) =>
+  lab.page
+    .locator(`table[aria-label^="${name}"]`)
+    .evaluateAll((all) => all.map((table) => [...table.querySelectorAll("tbody td")].map((cell) => cell.textContent)));
 
-test.each(["", "form=columns&causal=true", "heads=2&head=2&excludeSelf=true&scale=false", "softmax=false"])(
-  "matrix, %s: the room computes what the package computes in Node",
-  async (query) => {
-    const inputs = inputsOf(new State(fields, new URLSearchParams(query)).values);
-    const { heads, output } = await calculate(lab.hw as unknown as Engine, inputs);
-    await lab.enter(`matrix?${query}`);
-    const shown = heads.at(-1)!.weights;
-    const turn = ({ rows, columns, data }: typeof output) =>
-      inputs.columns ? Array.from(data, (_, i) => data[(i % rows) * columns + Math.floor(i / rows)]!) : data;
-    const near = (found: number[], wanted: readonly number[]) =>
-      wanted.forEach((value, i) => expect(Math.abs(found[i]! - value)).toBeLessThanOrEqual(0.00501));
-    near(await lab.tableNumbers("weights P"), turn(shown));
-    near(await lab.tableNumbers("output Y"), turn(output));
-  },
-);
+test("in column form one head's weights are the same numbers wherever they stand", async () => {
+  await lab.enter("matrix?form=columns&causal=true");
+  const [weights] = await tables("weights P");
+  const [head] = await tables("the one head");
+  expect(head).toEqual(weights);
+});
+
+test("no sentence says that every row sums to 1 beside an empty row", async () => {
+  await lab.enter("matrix?causal=true&excludeSelf=true");
+  expect(await lab.page.locator(".stage").textContent()).not.toContain("Every row of queries sums to 1");
+});
+
+test("the formulas of the column form have one notation", async () => {
+  await lab.enter("matrix?form=columns");
+  const formulas = await lab.page.locator(".formula annotation").allTextContents();
+  expect(formulas.join(" ")).toContain("p_{ji}");
+  expect(formulas.join(" ")).not.toContain("p_{ij}");
+});
+
+test("the comparison with double precision takes all heads, in the form that is shown", async () => {
+  await lab.enter("matrix?heads=2&form=columns");
+  await lab.page.getByText("Compare with double precision").click();
+  const said = await lab.page.locator(".verdict", { hasText: "Against the definition" }).textContent();
+  expect(said).toContain("probabilities: 32 numbers");
+});

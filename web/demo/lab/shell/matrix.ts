@@ -51,10 +51,20 @@ export function formatMatrix({ rows, columns, data }: Matrix): string {
 
 /** Reads the text of formatMatrix, at this size. Missing numbers come from `filler`. */
 export function parseMatrix(text: string, rows: number, columns: number, filler: Matrix): Matrix {
-  const cells = text.split(";").map((row) => row.trim().split(/\s+/).map(Number));
+  const cells = text.split(";").map((row) => row.trim().split(/\s+/).map(entryOf));
   return matrix(rows, columns, (row, column) => {
     const value = cells[row]?.[column];
-    if (value !== undefined && Number.isFinite(value)) return value;
+    if (value !== undefined) return value;
     return row < filler.rows && column < filler.columns ? at(filler, row, column) : 0;
   });
+}
+
+/** Sums and products of larger entries would not fit the cells. */
+const LARGEST_ENTRY = 999;
+
+/** The number that was typed, with any minus sign and decimal mark; undefined if it is none, or too large. */
+export function entryOf(typed: string): number | undefined {
+  const text = typed.trim().replace("−", "-").replace(",", ".");
+  const value = /^[-+]?(\d+\.?\d*|\.\d+)$/.test(text) ? Number(text) : NaN;
+  return Math.abs(value) <= LARGEST_ENTRY ? value : undefined;
 }

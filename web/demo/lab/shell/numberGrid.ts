@@ -1,5 +1,5 @@
 import { element } from "./element.js";
-import { at, type Matrix } from "./matrix.js";
+import { at, entryOf, type Matrix } from "./matrix.js";
 import { decimal } from "./numbers.js";
 
 export interface Cell {
@@ -18,9 +18,21 @@ export interface GridOptions {
   readonly onCell?: (cell: Cell | undefined) => void;
 }
 
-export interface GridLabels {
+/** What stands around the numbers. */
+export interface GridNotes {
+  /** The name to show. Default: the grid's own. */
+  readonly name?: string;
   readonly rows?: readonly string[];
   readonly columns?: readonly string[];
+  /** What the caption says of the shape. Default "rows × columns". */
+  readonly shape?: string;
+  /** A gap stands after every so many rows or columns. */
+  readonly bins?: { readonly rows?: number; readonly columns?: number };
+  /**
+   * Numbers that have changed flash; the ones of wave 1 a little later than those of wave 0, and so on. Default: none
+   * flashes.
+   */
+  readonly wave?: number;
 }
 
 const MOVES: Readonly<Record<string, readonly [number, number]>> = {
@@ -30,62 +42,86 @@ const MOVES: Readonly<Record<string, readonly [number, number]>> = {
   ArrowRight: [0, 1],
 };
 
-/** A matrix with its name, its shape and all numbers. Arrow keys move from cell to cell. */
+/** A matrix with its name, its shape and all numbers. It is one stop of Tab; arrow keys move from cell to cell. */
 export class NumberGrid {
   readonly node: HTMLElement;
   readonly #options: GridOptions;
   readonly #table: HTMLTableElement;
+  readonly #name = element("b");
   readonly #shape = element("span", { class: "shape" });
   #cells: HTMLTableCellElement[][] = [];
-  #labels = "";
+  #built = "";
 
   constructor(options: GridOptions) {
     this.#options = options;
-    this.#table = element("table", { class: `numbers ${options.tone ?? "signed"}`, "aria-label": options.name });
-    const caption = element("figcaption", {}, element("b", {}, options.name), " ", this.#shape);
-    this.node = element("figure", { class: "matrix" }, caption, this.#table);
+    this.#table = element("table", { class: `numbers ${options.tone ?? "signed"}` });
+    this.node = element("figure", { class: "matrix" }, element("figcaption", {}, this.#name, this.#shape), this.#table);
     this.#listen();
   }
 
-  show(m: Matrix, { rows = [], columns = [] }: GridLabels = {}): void {
-    const labels = JSON.stringify([m.rows, m.columns, rows, columns]);
-    if (labels !== this.#labels) this.#build(m, rows, columns);
-    this.#labels = labels;
-    this.#shape.textContent = `${m.rows} × ${m.columns}`;
+  show(m: Matrix, notes: GridNotes = {}): void {
+    const { name = this.#options.name, shape = `${m.rows} × ${m.columns}`, wave } = notes;
+    const layout = JSON.stringify([m.rows, m.columns, name, notes.rows, notes.columns, notes.bins]);
+    const isNew = layout !== this.#built;
+    if (isNew) this.#build(m, name, notes);
+    this.#built = layout;
+    this.#shape.textContent = shape;
     const largest = m.data.filter(Number.isFinite).reduce((most, value) => Math.max(most, Math.abs(value)), 1e-9);
-    this.#cells.forEach((cells, row) =>
-      cells.forEach((cell, column) => this.#showNumber(cell, at(m, row, column), largest)),
+    const changed = this.#cells.flatMap((cells, row) =>
+      cells.filter((cell, column) => this.#showNumber(cell, at(m, row, column), largest)),
     );
+    this.#flash(isNew || wave === undefined ? [] : changed, wave ?? 0);
   }
 
   /** Marks a row and a column; undefined removes the mark. */
   mark({ row, column }: { readonly row?: number | undefined; readonly column?: number | undefined }): void {
-    this.#cells.forEach((cells, r) =>
-      cells.forEach((cell, c) => cell.classList.toggle("marked", r === row || c === column)),
+    this.light((r, c) => (r === row || c === column ? 1 : 0));
+  }
+
+  /** Lights cells: 0 not at all, 1 fully. */
+  light(strength: (row: number, column: number) => number): void {
+    this.#cells.forEach((cells, row) =>
+      cells.forEach((cell, column) => {
+        const light = strength(row, column);
+        cell.classList.toggle("marked", light > 0);
+        cell.style.setProperty("--light", `${(light * 100).toFixed(0)}%`);
+      }),
     );
   }
 
-  #showNumber(cell: HTMLTableCellElement, value: number, largest: number): void {
+  /** Shows a number. Returns whether it is another one than before. */
+  #showNumber(cell: HTMLTableCellElement, value: number, largest: number): boolean {
     const share = Number.isFinite(value) ? Math.abs(value) / largest : 0;
     cell.style.setProperty("--share", `${(share * 100).toFixed(0)}%`);
     cell.classList.toggle("negative", value < 0);
     cell.classList.toggle("hidden", value === -Infinity);
     const input = cell.firstElementChild as HTMLInputElement | null;
-    if (!input) cell.textContent = decimal(value, this.#options.digits);
-    else if (document.activeElement !== input) input.value = String(value);
+    const shown = input ? signed(value) : decimal(value, this.#options.digits);
+    const isChanged = cell.dataset["shown"] !== shown;
+    cell.dataset["shown"] = shown;
+    if (!input) cell.textContent = shown;
+    else if (document.activeElement !== input) input.value = shown;
+    return isChanged;
   }
 
-  #build(m: Matrix, rows: readonly string[], columns: readonly string[]): void {
-    const { name, onEdit, onCell } = this.#options;
+  #flash(changed: readonly HTMLTableCellElement[], wave: number): void {
+    for (const cell of this.#cells.flat()) cell.classList.remove("changed");
+    if (changed.length === 0) return;
+    void this.#table.offsetWidth; // an animation begins anew only after the browser has seen the cell without it
+    for (const cell of changed) {
+      cell.classList.add("changed");
+      cell.style.setProperty("--wave", String(wave));
+    }
+  }
+
+  #build(m: Matrix, name: string, { rows = [], columns = [], bins = {} }: GridNotes): void {
+    this.#name.replaceChildren(...symbol(name));
+    this.#table.setAttribute("aria-label", name);
     this.#cells = Array.from({ length: m.rows }, (_, row) =>
       Array.from({ length: m.columns }, (__, column) => {
-        const cell = element("td");
-        if (onEdit) {
-          const label = `${name}, row ${row + 1}, column ${column + 1}`;
-          const input = element("input", { type: "number", step: "0.5", "aria-label": label });
-          input.oninput = () => Number.isFinite(input.valueAsNumber) && onEdit({ row, column }, input.valueAsNumber);
-          cell.append(input);
-        } else if (onCell) cell.tabIndex = row === 0 && column === 0 ? 0 : -1;
+        const cell = this.#cell({ row, column }, name);
+        cell.classList.toggle("row-gap", startsBin(row, bins.rows));
+        cell.classList.toggle("column-gap", startsBin(column, bins.columns));
         return cell;
       }),
     );
@@ -96,14 +132,44 @@ export class NumberGrid {
     this.#table.replaceChildren(...(columns.length ? [element("thead", {}, head)] : []), element("tbody", {}, ...body));
   }
 
+  #cell({ row, column }: Cell, name: string): HTMLTableCellElement {
+    const { onEdit, onCell } = this.#options;
+    const cell = element("td");
+    const tabIndex = row === 0 && column === 0 ? 0 : -1;
+    if (!onEdit) {
+      if (onCell) cell.tabIndex = tabIndex;
+      return cell;
+    }
+    const input = element("input", {
+      type: "text",
+      inputmode: "decimal",
+      autocomplete: "off",
+      "aria-label": `${name}, row ${row + 1}, column ${column + 1}`,
+      tabindex: String(tabIndex),
+    });
+    input.oninput = () => {
+      const value = entryOf(input.value);
+      input.ariaInvalid = String(value === undefined);
+      if (value !== undefined) onEdit({ row, column }, value);
+    };
+    input.onfocus = () => input.select();
+    input.onblur = () => {
+      input.value = cell.dataset["shown"]!;
+      input.ariaInvalid = "false";
+    };
+    cell.append(input);
+    return cell;
+  }
+
   #listen(): void {
     const { onCell, onEdit } = this.#options;
+    if (!onCell && !onEdit) return;
+    this.#table.addEventListener("keydown", (event) => this.#move(event));
     if (!onCell) return;
     for (const event of ["pointerover", "focusin"] as const)
       this.#table.addEventListener(event, ({ target }) => onCell(this.#find(target)));
     for (const event of ["pointerleave", "focusout"] as const)
       this.#table.addEventListener(event, () => onCell(undefined));
-    if (!onEdit) this.#table.addEventListener("keydown", (event) => this.#move(event));
   }
 
   #find(target: EventTarget | null): Cell | undefined {
@@ -120,10 +186,25 @@ export class NumberGrid {
     const to = step && from && this.#cells[from.row + step[0]]?.[from.column + step[1]];
     if (!to) return;
     event.preventDefault();
+    const next = (to.firstElementChild as HTMLElement | null) ?? to;
     (event.target as HTMLElement).tabIndex = -1;
-    to.tabIndex = 0;
-    to.focus();
+    next.tabIndex = 0;
+    next.focus();
   }
+}
+
+function signed(value: number): string {
+  return String(value).replace("-", "−");
+}
+
+/** "W_Q" with the part after "_" as an index. */
+export function symbol(name: string): (HTMLElement | string)[] {
+  const [, letter, index, rest] = /^(\w)_(\w)(.*)$/.exec(name) ?? [];
+  return letter ? [letter, element("sub", {}, index!), rest!] : [name];
+}
+
+function startsBin(at: number, size: number | undefined): boolean {
+  return size !== undefined && at > 0 && at % size === 0;
 }
 
 function columnHead(name: string): HTMLTableCellElement {

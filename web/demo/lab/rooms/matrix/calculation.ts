@@ -1,98 +1,120 @@
-import type { Engine } from "../../engine/engine.js";
-import { asTensor, matrix, product, scaled, transposed, type Matrix } from "../../shell/matrix.js";
+import type { LayerOptions } from "headwise";
 
-/** The inputs of the calculation: four matrices and the settings. */
+import type { Engine } from "../../engine/engine.js";
+import type { Floats } from "../../engine/floats.js";
+import { asTensor, headMatrix, transposed, type Matrix } from "../../shell/matrix.js";
+import { joined, linear, visibleScores, weighted } from "./definition.js";
+import type { Sizes } from "./sizes.js";
+
+/** The inputs of the calculation. */
 export interface Inputs {
+  readonly sizes: Sizes;
+  /** [S, I] */
   readonly x: Matrix;
+  /** [I, N·D], with a bias of one row */
   readonly wq: Matrix;
+  readonly bq: Matrix;
   readonly wk: Matrix;
+  readonly bk: Matrix;
+  /** [I, N·O] */
   readonly wv: Matrix;
-  readonly heads: number;
+  readonly bv: Matrix;
+  /** [N·O, I] */
+  readonly wo: Matrix;
+  readonly bo: Matrix;
   readonly scale: boolean;
   readonly causal: boolean;
   readonly excludeSelf: boolean;
   readonly softmax: boolean;
-  /** Whether positions are columns. Otherwise they are rows. */
-  readonly columns: boolean;
 }
+
+/** Whether positions are rows or columns. */
+export type Form = "rows" | "columns";
 
 /** The steps of one head. Matrices are [queries, keys]. */
 export interface HeadSteps {
   readonly raw: Matrix;
-  readonly scaled: Matrix;
+  /** Scaled, and −∞ where hidden. */
   readonly masked: Matrix;
   readonly weights: Matrix;
 }
 
+/** All steps. Positions are rows, whatever the form of the calculation. */
 export interface Steps {
-  /** Each is [tokens, width]. */
   readonly q: Matrix;
   readonly k: Matrix;
   readonly v: Matrix;
   readonly heads: readonly HeadSteps[];
-  /** [tokens, width]: the outputs of the heads side by side. */
-  readonly output: Matrix;
+  /** [S, N·O]: the outputs of the heads side by side. */
+  readonly y: Matrix;
+  /** [S, I] */
+  readonly out: Matrix;
 }
 
 /**
- * Computes all steps with headwise, except the projections. Without softmax the page also computes the last product.
+ * Computes all steps by headwise, in this form. It has no public projections and always takes the softmax: the page
+ * computes Q, K and V, and what follows from weights without softmax.
  */
-export async function calculate(engine: Engine, inputs: Inputs): Promise<Steps> {
-  const { x, heads, columns } = inputs;
-  const [q, k, v] = [product(x, inputs.wq), product(x, inputs.wk), product(x, inputs.wv)];
-  const place = (m: Matrix) => {
-    const { data, shape } = asTensor(columns ? transposed(m) : m);
-    return { data, shape: [1, ...shape] };
-  };
-  const [query, key, value] = [place(q), place(k), place(v)];
-  const form = { layout: columns ? "BES" : "BSE", numHeads: heads } as const;
-  const scale = inputs.scale ? {} : { scale: 1 };
-  const raw = { output: false, scores: "raw" } as const;
-  const unscaled = await engine.scaledDotProductAttention(query, key, value, { ...form, scale: 1, returns: raw });
-  const plain = await engine.scaledDotProductAttention(query, key, value, { ...form, ...scale, returns: raw });
-  const whole = await engine.scaledDotProductAttention(query, key, value, {
-    ...form,
-    ...scale,
+export async function calculate(engine: Engine, inputs: Inputs, form: Form): Promise<Steps> {
+  const { sizes, x, wo, bo } = inputs;
+  const [q, k, v] = [linear(x, inputs.wq, inputs.bq), linear(x, inputs.wk, inputs.bk), linear(x, inputs.wv, inputs.bv)];
+  const turned = (m: Matrix) => (form === "columns" ? transposed(m) : m);
+  const { data, shape } = asTensor(turned(x));
+  const layerInput = { data, shape: [1, ...shape] };
+  const rules = {
+    ...(inputs.scale ? {} : { scale: 1 }),
     causal: inputs.causal,
     excludeSelf: inputs.excludeSelf,
+  };
+  const layer = layerOf(inputs, form, true);
+  const plain = await engine.forward(layer, layerInput, { scale: 1, returns: { output: false, scores: "raw" } });
+  const whole = await engine.forward(layer, layerInput, {
+    ...rules,
     returns: { output: true, probs: true, scores: "biased" },
   });
+  const beforeJoin = await engine.forward(layerOf(inputs, form, false), layerInput, {
+    ...rules,
+    returns: { output: true },
+  });
 
-  const squares = (tensor: { readonly data: Float32Array }) =>
-    Array.from({ length: heads }, (_, head) =>
-      matrix(x.rows, x.rows, (row, column) => tensor.data[(head * x.rows + row) * x.rows + column]!),
-    );
-  const [raws, scaleds, masked, probs] = [unscaled.scores, plain.scores, whole.scores, whole.probs].map(squares) as [
-    Matrix[],
-    Matrix[],
-    Matrix[],
-    Matrix[],
-  ];
-  const steps = raws.map((_, head) => ({
-    raw: raws[head]!,
-    scaled: scaleds[head]!,
-    masked: masked[head]!,
-    weights: inputs.softmax ? probs[head]! : visibleScores(masked[head]!),
-  }));
-  const { data, shape } = whole.output;
-  const softmaxed = { rows: shape[1]!, columns: shape[2]!, data: Array.from(data as Float32Array) };
-  const output = inputs.softmax ? (columns ? transposed(softmaxed) : softmaxed) : weightedRows(steps, v);
-  return { q, k, v, heads: steps, output };
+  const heads = Array.from({ length: sizes.numHeads }, (_, head) => {
+    const masked = headMatrix(whole.scores, head);
+    const weights = inputs.softmax ? headMatrix(whole.probs, head) : visibleScores(masked);
+    return { raw: headMatrix(plain.scores, head), masked, weights };
+  });
+  if (inputs.softmax)
+    return {
+      q,
+      k,
+      v,
+      heads,
+      y: turned(headMatrix(beforeJoin.output as Floats)),
+      out: turned(headMatrix(whole.output as Floats)),
+    };
+  const y = joined(heads.map(({ weights }, head) => weighted(weights, v, head, sizes)));
+  return { q, k, v, heads, y, out: linear(y, wo, bo) };
 }
 
-/** The weights without softmax: the scores themselves, and 0 where hidden. */
-function visibleScores(masked: Matrix): Matrix {
-  return { ...masked, data: masked.data.map((score) => (score === -Infinity ? 0 : score)) };
-}
-
-function weightedRows(heads: readonly HeadSteps[], v: Matrix): Matrix {
-  const bin = v.columns / heads.length;
-  const outputs = heads.map(({ weights }) => product(weights, v));
-  return matrix(v.rows, v.columns, (row, column) => outputs[Math.floor(column / bin)]!.data[row * v.columns + column]!);
-}
-
-/** How much a score matrix differs from a symmetric one. */
-export function asymmetry(scores: Matrix): number {
-  const turned = transposed(scores);
-  return Math.max(...scaled(turned, -1).data.map((value, i) => Math.abs(value + scores.data[i]!)));
+/** The layer with the visitor's weights; without `project`, its output is that of the heads, side by side. */
+function layerOf({ sizes, ...weights }: Inputs, form: Form, project: boolean): LayerOptions {
+  const { inputDim, headDim, valueDim, numHeads } = sizes;
+  const vector = ({ data }: Matrix) => ({ data: Float32Array.from(data), shape: [data.length] });
+  return {
+    inputDim,
+    modelDim: numHeads * headDim,
+    valueHeadDim: valueDim,
+    outputDim: project ? inputDim : numHeads * valueDim,
+    numHeads,
+    layout: form === "columns" ? "BES" : "BSE",
+    outputProjection: project,
+    weights: {
+      Wq: asTensor(weights.wq),
+      bq: vector(weights.bq),
+      Wk: asTensor(weights.wk),
+      bk: vector(weights.bk),
+      Wv: asTensor(weights.wv),
+      bv: vector(weights.bv),
+      ...(project && { Wo: asTensor(weights.wo), bo: vector(weights.bo) }),
+    },
+  };
 }

@@ -1,47 +1,105 @@
 import { choice, flag, number, text, type Values } from "../../shell/field.js";
-import { parseMatrix } from "../../shell/matrix.js";
+import { at, formatMatrix, matrix, parseMatrix, type Matrix } from "../../shell/matrix.js";
+import type { Cell } from "../../shell/numberGrid.js";
 import type { Inputs } from "./calculation.js";
-import { EXAMPLE, LARGEST_TOKENS, LARGEST_WIDTH } from "./example.js";
-import type { Reading } from "./explain.js";
+import { HOURS } from "./dictionary.js";
+import { BIN, EXAMPLE, LARGEST } from "./example.js";
+import { STATIONS } from "./growth.js";
+import type { Reading } from "./parts.js";
+import { EXTENTS, extentOf, type Editable, type Extent, type Sizes } from "./sizes.js";
 
 export const fields = {
-  tokens: number(4, { min: 2, max: LARGEST_TOKENS }),
-  width: number(4, { min: 2, max: LARGEST_WIDTH, step: 2 }),
-  x: text(""),
-  wq: text(""),
-  wk: text(""),
-  wv: text(""),
+  positions: number(5, { min: 2, max: LARGEST.positions }),
+  inputDim: number(7, { min: 2, max: LARGEST.inputDim }),
+  headDim: number(3, { min: 1, max: LARGEST.headDim }),
+  valueDim: number(4, { min: 1, max: LARGEST.valueDim }),
+  numHeads: number(2, { min: 1, max: LARGEST.numHeads }),
+  head: number(1, { min: 1, max: LARGEST.numHeads }),
   form: choice("rows", ["rows", "columns"]),
-  reading: choice<Reading>("dots", ["dots", "sums"]),
-  heads: choice("1", ["1", "2", "each"]),
-  head: number(1, { min: 1, max: LARGEST_WIDTH }),
+  reading: choice<Reading>("similarities", ["similarities", "mixtures"]),
   scale: flag(true),
   causal: flag(false),
   excludeSelf: flag(false),
   softmax: flag(true),
+  bias: flag(true),
   sameKeys: flag(false),
+  x: text(""),
+  wq: text(""),
+  bq: text(""),
+  wk: text(""),
+  bk: text(""),
+  wv: text(""),
+  bv: text(""),
+  wo: text(""),
+  bo: text(""),
   dim: number(64, { min: 1, max: 512 }),
+  station: number(STATIONS.length, { min: 0, max: STATIONS.length }),
+  hour: number(10, { min: 0, max: 23 }),
+  sharpness: number(5, { min: 0, max: HOURS.sharpness.length - 1 }),
+  length: number(11, { min: 1, max: 14 }),
 };
 export type Settings = Values<typeof fields>;
-export const EDITABLE = ["x", "wq", "wk", "wv"] as const;
-export type Editable = (typeof EDITABLE)[number];
-export const NAMES: Readonly<Record<Editable, string>> = { x: "X", wq: "Wq", wk: "Wk", wv: "Wv" };
 
 /** The visitor's numbers, at the chosen sizes. */
 export function inputsOf(settings: Settings): Inputs {
-  const { tokens, width } = settings;
-  const read = (name: Editable) => parseMatrix(settings[name], name === "x" ? tokens : width, width, EXAMPLE[name]);
-  const wq = read("wq");
+  const { positions, inputDim, headDim, valueDim, numHeads, bias, sameKeys } = settings;
+  const sizes = { positions, inputDim, headDim, valueDim, numHeads };
+  const read = (name: Editable) => cut(whole(settings, name), name, sizes);
+  const readBias = (name: Editable) => {
+    const m = read(name);
+    return bias ? m : { ...m, data: m.data.map(() => 0) };
+  };
+  const [wq, bq] = [read("wq"), readBias("bq")];
   return {
+    sizes,
     x: read("x"),
     wq,
-    wk: settings.sameKeys ? wq : read("wk"),
+    bq,
+    wk: sameKeys ? wq : read("wk"),
+    bk: sameKeys ? bq : readBias("bk"),
     wv: read("wv"),
-    heads: settings.heads === "each" ? width : Number(settings.heads),
+    bv: readBias("bv"),
+    wo: read("wo"),
+    bo: readBias("bo"),
     scale: settings.scale,
     causal: settings.causal,
     excludeSelf: settings.excludeSelf,
     softmax: settings.softmax,
-    columns: settings.form === "columns",
   };
+}
+
+/** The head that is shown, from 0. */
+export function headOf({ head, numHeads }: Settings): number {
+  return Math.min(head, numHeads) - 1;
+}
+
+/** The change of the settings when a number of a matrix is changed. */
+export function edited(settings: Settings, name: Editable, { row, column }: Cell, value: number): Partial<Settings> {
+  const [rowExtent, columnExtent] = EXTENTS[name];
+  const [r, c] = [placeInExample(row, rowExtent, settings), placeInExample(column, columnExtent, settings)];
+  const before = whole(settings, name);
+  return {
+    [name]: formatMatrix(
+      matrix(before.rows, before.columns, (i, j) => (i === r && j === c ? value : at(before, i, j))),
+    ),
+  };
+}
+
+/** A matrix at the largest size: the visitor's numbers, where the example's were changed. */
+function whole(settings: Settings, name: Editable): Matrix {
+  const first = EXAMPLE[name];
+  return parseMatrix(settings[name], first.rows, first.columns, first);
+}
+
+function cut(all: Matrix, name: Editable, sizes: Sizes): Matrix {
+  const [rows, columns] = EXTENTS[name];
+  return matrix(extentOf(sizes, rows), extentOf(sizes, columns), (row, column) =>
+    at(all, placeInExample(row, rows, sizes), placeInExample(column, columns, sizes)),
+  );
+}
+
+/** The heads lie at fixed places of the example, whatever their width. */
+function placeInExample(index: number, extent: Extent, { headDim, valueDim }: Sizes): number {
+  const width = extent === "N·D" ? headDim : extent === "N·O" ? valueDim : BIN;
+  return Math.floor(index / width) * BIN + (index % width);
 }

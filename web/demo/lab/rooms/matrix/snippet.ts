@@ -1,27 +1,41 @@
+import type { Matrix } from "../../shell/matrix.js";
+import { transposed } from "../../shell/matrix.js";
 import { formatRows } from "../../shell/snippets.js";
-import { product } from "../../shell/matrix.js";
-import type { Inputs } from "./calculation.js";
+import type { Form, Inputs } from "./calculation.js";
 
 /** The calculation as a program. */
-export function snippet(inputs: Inputs): string {
-  const { x, wq, wk, wv, heads } = inputs;
-  const options = [
-    ...(heads > 1 ? [`layout: "BSE", numHeads: ${heads}`] : []),
+export function snippet(inputs: Inputs, form: Form): string {
+  const { sizes, x } = inputs;
+  const shown = form === "columns" ? transposed(x) : x;
+  const array = (name: string, m: Matrix, shape: string) =>
+    `const ${name} = tensor(new Float32Array([\n${formatRows(m)}\n]), ${shape});`;
+  const weight = (name: string, m: Matrix) => array(name, m, `[${m.rows}, ${m.columns}]`);
+  const bias = (name: string, m: Matrix) => array(name, m, `[${m.columns}]`);
+  const rules = [
     ...(inputs.scale ? [] : ["scale: 1"]),
     ...(inputs.causal ? ["causal: true"] : []),
     ...(inputs.excludeSelf ? ["excludeSelf: true"] : []),
     "returns: { output: true, probs: true }",
   ];
-  const shape = heads > 1 ? `[1, ${x.rows}, ${x.columns}]` : `[${x.rows}, ${x.columns}]`;
-  const array = (name: string, rows: string) => `const ${name} = tensor(new Float32Array([\n${rows}\n]), ${shape});`;
+  const note = inputs.softmax ? "" : "// headwise always takes the softmax; without it is only in the lab.\n";
   return `import { createAttention, tensor } from "headwise";
 
 const hw = await createAttention();
-${array("query", formatRows(product(x, wq)))}
-${array("key", formatRows(product(x, wk)))}
-${array("value", formatRows(product(x, wv)))}
-const { output, probs } = await hw.scaledDotProductAttention(query, key, value, {
-  ${options.join(",\n  ")},
+${array("x", shown, `[1, ${shown.rows}, ${shown.columns}]`)}
+${weight("Wq", inputs.wq)}
+${bias("bq", inputs.bq)}
+${weight("Wk", inputs.wk)}
+${bias("bk", inputs.bk)}
+${weight("Wv", inputs.wv)}
+${bias("bv", inputs.bv)}
+${weight("Wo", inputs.wo)}
+${bias("bo", inputs.bo)}
+const layer = await hw.multiHeadAttention({
+  numHeads: ${sizes.numHeads},${form === "columns" ? '\n  layout: "BES",' : ""}
+  weights: { Wq, bq, Wk, bk, Wv, bv, Wo, bo },
+});
+${note}const { output, probs } = await layer.forward(x, {
+  ${rules.join(",\n  ")},
 });
 console.log(output.shape, output.data);
 console.log(probs.shape, probs.data);

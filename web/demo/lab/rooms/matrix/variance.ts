@@ -1,5 +1,7 @@
 import type { Engine } from "../../engine/engine.js";
+import { decimal } from "../../shell/numbers.js";
 import { randomNormal } from "../../shell/random.js";
+import { percent } from "./words.js";
 
 const QUERIES = 64;
 const KEYS = 64;
@@ -39,4 +41,8 @@ function mean(values: ArrayLike<number>): number {
 function variance(values: Float32Array): number {
   const middle = mean(values);
   return mean(values.map((value) => (value - middle) ** 2));
+}
+
+export function statisticsWords(name: string, { variance, peak }: ScoreStatistics): string {
+  return `${name}: variance ${decimal(variance, 1)}. The softmax gives its favourite ${percent(peak)} on average.`;
 }

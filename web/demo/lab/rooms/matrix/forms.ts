@@ -1,0 +1,95 @@
+import { card, element, scrollable } from "../../shell/element.js";
+import type { Cell } from "../../shell/numberGrid.js";
+import { decimal } from "../../shell/numbers.js";
+import { difference } from "../../engine/difference.js";
+import type { Form, Steps } from "./calculation.js";
+import { FormGrid } from "./formGrid.js";
+import { originOf } from "./origin.js";
+import { axisLabels, nameOf, sceneOf, SHAPES, type Name, type Scene } from "./parts.js";
+import { shapeWords } from "./sizes.js";
+import { count } from "./words.js";
+
+const NAMES = ["p", "vn", "yn"] as const satisfies readonly Name[];
+const FORMS = ["rows", "columns"] as const;
+/** Where the matrices of the last product stand in the row form. */
+const PLACES = { p: [2, 1], vn: [1, 2], yn: [2, 2] } as const;
+const TITLES = { rows: "Positions are rows: Y = P·V", columns: "Positions are columns: Y = V·P" };
+
+/** The same numbers in both forms, side by side. Pointing at one lights the other. */
+export class FormsCard {
+  readonly node: HTMLElement;
+  readonly #grids: Readonly<Record<Form, Readonly<Record<(typeof NAMES)[number], FormGrid>>>>;
+  readonly #words = element("p", { class: "hint" });
+  #scenes: Readonly<Record<Form, Scene>> | undefined;
+
+  constructor() {
+    const gridsOf = (form: Form) =>
+      Object.fromEntries(NAMES.map((name) => [name, this.#makeGrid(name, form)])) as Record<
+        (typeof NAMES)[number],
+        FormGrid
+      >;
+    this.#grids = { rows: gridsOf("rows"), columns: gridsOf("columns") };
+    const figures = FORMS.map((form) => {
+      const grids = NAMES.map((name) => this.#grids[form][name].node);
+      return element(
+        "section",
+        { class: "step" },
+        element("h3", {}, TITLES[form]),
+        scrollable(TITLES[form], element("div", { class: "scheme" }, ...grids)),
+      );
+    });
+    this.node = card(
+      "Rows or columns: the same numbers",
+      this.#words,
+      element("div", { class: "schemes" }, ...figures),
+    );
+  }
+
+  /** Shows one head, computed in both forms. */
+  show(scene: Scene, both: Readonly<Record<Form, Steps>>): void {
+    const { inputs, head, reading } = scene;
+    this.#scenes = {
+      rows: sceneOf(inputs, both.rows, head, "rows", reading),
+      columns: sceneOf(inputs, both.columns, head, "columns", reading),
+    };
+    for (const form of FORMS) for (const name of NAMES) this.#showPart(name, this.#scenes[form]);
+    this.#words.textContent = formsWords(both);
+    this.#point("yn", { row: 0, column: 0 });
+  }
+
+  #makeGrid(name: (typeof NAMES)[number], form: Form): FormGrid {
+    const onCell = (cell: Cell | undefined) => cell && this.#point(name, cell);
+    const grid = new FormGrid({ name, tone: name === "p" ? "share" : "signed", onCell });
+    const [row, column] = PLACES[name];
+    grid.node.style.gridArea = form === "rows" ? `${row} / ${column}` : `${column} / ${row}`;
+    return grid;
+  }
+
+  #showPart(name: (typeof NAMES)[number], scene: Scene): void {
+    const { form, inputs, parts } = scene;
+    const [rows, columns] = SHAPES[name];
+    const shape = form === "columns" ? ([columns, rows] as const) : ([rows, columns] as const);
+    this.#grids[form][name].show(parts[name], form, {
+      name: `${nameOf(name, scene)}, as ${form}`,
+      shape: shapeWords(inputs.sizes, shape),
+      rows: name === "yn" ? [] : axisLabels(rows, scene),
+      columns: axisLabels(columns, scene),
+    });
+  }
+
+  /** Lights the same cell in both forms, and what made it. */
+  #point(name: Name, cell: Cell): void {
+    for (const form of FORMS) {
+      const { lights } = originOf(name, cell, this.#scenes![form]);
+      for (const part of NAMES) this.#grids[form][part].light(lights[part]);
+    }
+  }
+}
+
+/** How far the numbers of both forms are apart. */
+export function formsWords({ rows, columns }: Readonly<Record<Form, Steps>>): string {
+  const all = ({ heads, y, out }: Steps) => [...heads.flatMap(({ weights }) => weights.data), ...y.data, ...out.data];
+  const { numbers, largest } = difference("both forms", all(columns), all(rows));
+  const apart = largest === 0 ? "are equal" : `differ by at most ${decimal(largest, 7)}`;
+  return `headwise computes both: layout "BSE" has a row for each position, "BES" a column. Turned over, all ${count(numbers, "number")} of P, Y and the output ${apart}. Point at a number to find it in the other form.`;
+}

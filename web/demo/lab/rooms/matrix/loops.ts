@@ -1,0 +1,35 @@
+import { count } from "./words.js";
+
+/** The width of the vectors that are compared. */
+export const WIDTH = 64;
+
+/** What it costs to let every position know of every other. */
+export interface Operations {
+  readonly multiplications: number;
+  /** How many steps must wait for each other. */
+  readonly waiting: number;
+  /** How many steps lie between the first position and the last. */
+  readonly path: number;
+}
+
+/** The products Q·Kᵀ and P·V. P·V waits for Q·Kᵀ; no number of a product waits for another number of it. */
+export function ofProducts(positions: number): Operations {
+  return { multiplications: 2 * positions * positions * WIDTH, waiting: 2, path: 1 };
+}
+
+/** A recurrence h_t = A·h_(t−1) + B·x_t: every step waits for the one before. */
+export function ofRecurrence(positions: number): Operations {
+  return { multiplications: 2 * positions * WIDTH * WIDTH, waiting: positions, path: positions - 1 };
+}
+
+export function loopsWords(positions: number): string {
+  const [product, recurrence] = [ofProducts(positions), ofRecurrence(positions)];
+  const [fewer, more] = [product.multiplications, recurrence.multiplications].sort((a, b) => a - b) as [number, number];
+  const who =
+    product.multiplications <= recurrence.multiplications ? "The products multiply" : "The recurrence multiplies";
+  const less =
+    fewer === more
+      ? "Both multiply equally often"
+      : `${who} less, ${(more / fewer).toLocaleString("en")} times (S is ${positions < WIDTH ? "smaller" : "larger"} than the width ${WIDTH})`;
+  return `${less}. But of the recurrence’s ${count(recurrence.waiting, "step")} each waits for the one before; the numbers of a product do not wait for each other, so a processor may compute them at once.`;
+}

@@ -1,0 +1,49 @@
+import { panel, slider } from "../../shell/controls.js";
+import { card, element } from "../../shell/element.js";
+import type { State } from "../../shell/state.js";
+import { loopsWords, ofProducts, ofRecurrence, WIDTH, type Operations } from "./loops.js";
+import type { fields } from "./settings.js";
+
+const COUNTED: Readonly<Record<keyof Operations, string>> = {
+  multiplications: "Multiplications",
+  waiting: "Steps that wait for each other",
+  path: "Steps from the first position to the last",
+};
+
+/** One product instead of loops and recurrence: the operations of both, counted. */
+export class LoopsCard {
+  readonly node: HTMLElement;
+  readonly #rows = element("tbody");
+  readonly #words = element("p", { class: "hint" });
+
+  constructor(state: State<typeof fields>) {
+    const head = ["", "two products", "a recurrence"].map((name) =>
+      element(name ? "th" : "td", name ? { scope: "col" } : {}, name),
+    );
+    this.node = card(
+      "One product instead of loops",
+      element("p", { class: "hint" }, LOOPS_WORDS),
+      panel(slider(state, "length", "Positions S", (exponent) => (2 ** exponent).toLocaleString("en"))),
+      element("table", { class: "figures" }, element("thead", {}, element("tr", {}, ...head)), this.#rows),
+      this.#words,
+    );
+  }
+
+  show(exponent: number): void {
+    const positions = 2 ** exponent;
+    const [products, recurrence] = [ofProducts(positions), ofRecurrence(positions)];
+    const rows = (Object.keys(COUNTED) as (keyof Operations)[]).map((what) =>
+      element(
+        "tr",
+        {},
+        element("th", { scope: "row" }, COUNTED[what]),
+        element("td", {}, products[what].toLocaleString("en")),
+        element("td", {}, recurrence[what].toLocaleString("en")),
+      ),
+    );
+    this.#rows.replaceChildren(...rows);
+    this.#words.textContent = loopsWords(positions);
+  }
+}
+
+const LOOPS_WORDS = `A recurrence reads one position after the other and keeps what it knows in a state of width ${WIDTH}. Attention compares all positions in one product, Q·Kᵀ, and mixes their values in another, P·V.`;
