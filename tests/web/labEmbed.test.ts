@@ -1,9 +1,13 @@
 // What puts a figure of the lab into another page, without a browser: addresses, messages, markup, and embed.js in Node.
 
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+
 import { expect, test } from "@jest/globals";
 
+import { listings } from "../package/listings.js";
+
 import { figureAddress } from "../../web/demo/embed/figureAddress.js";
-import { HeadwiseFigure } from "../../web/demo/embed/headwiseFigure.js";
 import { heightIn } from "../../web/demo/embed/heightMessage.js";
 import { elementMarkup, frameMarkup } from "../../web/demo/lab/embed/markup.js";
 
@@ -30,9 +34,22 @@ test("a height is read from a message of a figure, and from no other", () => {
   for (const message of [...others, ...broken]) expect(heightIn(message)).toBeUndefined();
 });
 
-test("in Node embed.js gives the class, and defines nothing", () => {
-  expect(HeadwiseFigure.observedAttributes).toContain("settings");
-  expect("customElements" in globalThis).toBe(false);
+test("embed.js can be imported in Node, where it gives the class and defines nothing", () => {
+  const program =
+    'const { HeadwiseFigure } = await import("./dist-demo/page/embed.js");' +
+    'console.log(HeadwiseFigure.observedAttributes.join(), "customElements" in globalThis);';
+  const printed = execFileSync(process.execPath, ["--input-type=module", "--eval", program], { encoding: "utf8" });
+  expect(printed).toBe("lab,room,settings,theme,label false\n");
+});
+
+test.each([
+  ["Page.tsx", "react/Page.tsx"],
+  ["reactFigure.d.ts", "react/reactFigure.d.ts"],
+  ["Page.svelte", "svelte/Page.svelte"],
+  ["svelteFigure.d.ts", "svelte/svelteFigure.d.ts"],
+  ["notebook.html", "observable/index.html"],
+])("the listing %s is the example that is built in tests/package/matrix/embed.test.ts", (listing, example) => {
+  expect(listings.get(listing)).toBe(readFileSync(`web/demo/embed/examples/${example}`, "utf8"));
 });
 
 const FIGURE = { lab: LAB, room: "sentence", settings: 'text=A+"B"&left=7', title: 'Say <"&">', height: 812 };

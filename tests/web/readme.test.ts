@@ -3,7 +3,7 @@
 //
 // Listings that are not whole programs are tested elsewhere. Those with a file name:
 // tests/package/quick/listings.test.ts, which also names the others. Those about headwise/viz: vizListings.test.ts in
-// the same folder. The commands for C++: cppConsumer.test.ts.
+// the same folder. Figures of the lab: tests/browser/lab/embed.test.ts and tests/package/matrix/embed.test.ts. The commands for C++: cppConsumer.test.ts.
 
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
@@ -39,6 +39,10 @@ describe("every listing is one that a test runs", () => {
     "web/docs/bundlers.md": ["html page", "js service.js"],
     "web/docs/contract.md": ["text", "text"], // the formula, and the error model
     "web/docs/cpp.md": ["cmake CMakeLists.txt"],
+    "web/docs/embed.md": [
+      ...["html embed.html", "html frame.html", "tsx Page.tsx", "ts reactFigure.d.ts"],
+      ...["svelte Page.svelte", "ts svelteFigure.d.ts", "html notebook.html"],
+    ],
     "web/docs/layers.md": ["text"], // the formula
     "web/docs/testing.md": ["js causal.test.js", "js jest.config.js", "js server.js", "js bundle.mjs"],
     "web/docs/threads.md": ["js vite.config.js"],

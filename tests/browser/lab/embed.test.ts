@@ -1,6 +1,7 @@
 // Figures of the lab in other pages. The lab and the pages have different origins; the lab's host lets every origin read
 // its files, and sends no headers that isolate.
 
+import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -9,8 +10,9 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Frame, Page } from "playwright-core";
 
+import { listings } from "../../package/listings.js";
 import { ISOLATION, serveFolder } from "../staticServer.js";
-import { LabPage } from "./labPage.js";
+import { LabPage, ROOMS } from "./labPage.js";
 
 type Server = Awaited<ReturnType<typeof serveFolder>>;
 
@@ -251,11 +253,9 @@ describe("<headwise-figure>", () => {
     expect(heights[0]).not.toBe(heights[1]);
     const workers = () => page.workers().length;
     expect(workers()).toBe(2);
-    const ended = page.workers()[0]!;
-    await Promise.all([
-      new Promise((resolve) => ended.once("close", resolve)),
-      page.locator("#one").evaluate((element) => element.remove()),
-    ]);
+    const ended = Promise.race(page.workers().map((each) => new Promise((resolve) => each.once("close", resolve))));
+    await page.locator("#one").evaluate((element) => element.remove());
+    await ended;
     expect([workers(), page.frames().length]).toEqual([1, 2]);
     await figures[1]!.getByLabel("Queries", { exact: true }).press("ArrowRight");
     await figures[1]!.waitForSelector('#figure-credit a[href$="queries=5"]');
@@ -368,6 +368,30 @@ describe("<headwise-figure>", () => {
       await inside.evaluate(() => innerHeight),
     );
     await page.close();
+  });
+});
+
+describe("the document on figures", () => {
+  test("the element of its listing is shown", async () => {
+    const page = await visit(listings.get("embed.html")!.replaceAll("https://your.host/lab/", site.url));
+    const inside = await shown(page);
+    expect(inside.url()).toBe(`${site.url}?embed&theme=dark#/masks?causal=lower-right&left=5`);
+    expect(await inside.getByLabel("Window left", { exact: true }).inputValue()).toBe("5");
+    expect(await page.getByTitle("A sliding window").isVisible()).toBe(true);
+    await page.close();
+  });
+
+  test("the frame of its listing gets the height of its figure", async () => {
+    const page = await visit(listings.get("frame.html")!.replaceAll("https://your.host/lab/", site.url));
+    const [inside] = await drawn(page);
+    await inside!.waitForFunction(() => document.documentElement.scrollHeight <= innerHeight);
+    expect(await inside!.evaluate(() => innerHeight)).not.toBe(800);
+    await page.close();
+  });
+
+  test("names the rooms that there are", () => {
+    const named = /as in the address of the lab: (.*?) \|/.exec(readFileSync("web/docs/embed.md", "utf8"))![1]!;
+    expect([...named.matchAll(/`(\w+)`/g)].map((match) => match[1])).toEqual(ROOMS);
   });
 });
 

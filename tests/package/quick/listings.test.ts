@@ -1,6 +1,7 @@
 // The listings of web/docs that are files of a project, each in its place. (Those that are whole programs run in
 // tests/web/readme.test.ts, those of TypeScript in typescript.test.ts, those on headwise/viz in vizListings.test.ts and
-// matrix/jsx.test.ts, the one on WebGPU in tests/webgpu/listings.test.ts.)
+// matrix/jsx.test.ts, the one on WebGPU in tests/webgpu/listings.test.ts,
+// figures of the lab in tests/browser/lab/embed.test.ts and matrix/embed.test.ts.)
 
 import { copyFileSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -24,7 +25,9 @@ test("every listing that is a file is one that a test takes", () => {
   const forTests = ["causal.test.js", "jest.config.js", "server.js", "bundle.mjs"];
   const elsewhere = ["webgpu.mjs", "recorded.mjs", "tsconfig.json", "example.ts"];
   const forFrameworks = ["preact.d.ts", "solid.d.ts", "svelte.d.ts", "vue.d.ts"];
-  expect([...listings.keys()].sort()).toEqual([...here, ...forTests, ...elsewhere, ...forFrameworks].sort());
+  const figures = ["embed.html", "frame.html", "Page.tsx", "reactFigure.d.ts", "Page.svelte", "svelteFigure.d.ts"];
+  const taken = [...here, ...forTests, ...elsewhere, ...forFrameworks, ...figures, "notebook.html"];
+  expect([...listings.keys()].sort()).toEqual(taken.sort());
 });
 
 test("the page without a bundler computes with threads", async () => {
