@@ -206,6 +206,65 @@ describe.each([
   });
 });
 
+describe("the methods of <attention-map>", () => {
+  let page: Page;
+  beforeAll(async () => {
+    ({ page } = await openElement(browser, "attention-map", PROBS, { bypassCSP: true }));
+    await page.evaluate(placeTraps);
+  });
+
+  /** What a call gives, or its error. */
+  const call = (text: string) =>
+    page.evaluate<string>(`(async () => {
+      const before = JSON.stringify(map.view);
+      try { return "gave " + typeof (await map.${text}); }
+      catch (error) { return error.name + " " + error.message + (JSON.stringify(map.view) === before ? "" : " and moved"); }
+    })()`);
+
+  test.each([
+    ["zoomBy()", "zoomBy: factor must be given: a finite number above 0"],
+    ["zoomBy(0)", "zoomBy: factor must be above 0, got 0"],
+    ["zoomBy(-2)", "zoomBy: factor must be above 0, got -2"],
+    ["zoomBy(NaN)", "zoomBy: factor must be a finite number, got NaN"],
+    ['zoomBy("2")', 'zoomBy: factor must be a finite number, got "2"'],
+    ["toPNG(3)", "toPNG: options must be an object, got 3"],
+    ["toPNG({ ratio: 3 })", 'toPNG: unknown option "ratio"'],
+    ["toPNG({ pixelRatio: 0 })", "toPNG: pixelRatio must be above 0, got 0"],
+    ["toPNG({ pixelRatio: NaN })", "toPNG: pixelRatio must be a finite number, got NaN"],
+    ['toPNG({ pixelRatio: "2" })', 'toPNG: pixelRatio must be a finite number, got "2"'],
+    ["toCSV(3)", "toCSV: part must be an object, got 3"],
+    ["toCSV({ rows: [0, 1] })", 'toCSV: unknown option "rows" in part'],
+    ["toCSV({ queries: 3 })", "toCSV: part.queries must be [from, to], got 3"],
+    ["toCSV({ queries: [0.5, 2] })", "toCSV: part.queries[0] must be an integer, got 0.5"],
+    ["toCSV({ queries: [-1, 2] })", "toCSV: part.queries must be within the 6 queries, got [-1, 2]"],
+    ["toCSV({ keys: [2, 2] })", "toCSV: part.keys[1] must be greater than part.keys[0], got 2 and 2"],
+    ["toCSV({ keys: [0, 7] })", "toCSV: part.keys must be within the 6 keys, got [0, 7]"],
+    ['toCSV(trapped("keys", {}))', "toCSV: part could not be read: trapped"],
+  ])("%s is refused", async (text, said) => {
+    const error = await call(text);
+    expect(error.slice(0, `OptionError attention-map.${said}`.length)).toBe(`OptionError attention-map.${said}`);
+    expect(error).not.toMatch(/and moved$/);
+  });
+
+  test("take what they may, and null and undefined as absent", async () => {
+    for (const text of ["zoomBy(1)", "zoomBy(1e30)", "resetView()"]) expect(await call(text)).toBe("gave undefined");
+    for (const text of ["toPNG()", "toPNG(undefined)", "toPNG({})", "toPNG({ pixelRatio: undefined })"])
+      expect(await call(text)).toBe("gave object");
+    for (const text of ["toCSV()", "toCSV({ queries: undefined })", "toCSV({ queries: [1, 2], keys: [0, 6] })"])
+      expect(await call(text)).toBe("gave string");
+    expect(await page.evaluate<string>("map.toCSV({ queries: [1, 2], keys: [0, 3] })")).toMatch(
+      /^,The,cat,sat\r\ncat,/,
+    );
+  });
+
+  test("say in a typed error that nothing is drawn, or that a picture is too large", async () => {
+    expect(await call("toPNG({ pixelRatio: 1000 })")).toMatch(/^UnsupportedError attention-map\.toPNG: .* too large/);
+    await page.evaluate("map.probs = undefined");
+    for (const name of ["toSVG", "toPNG", "toCSV"])
+      expect(await call(`${name}()`)).toBe(`UnsupportedError attention-map.${name}: there is nothing to save yet`);
+  });
+});
+
 test.each(["attention-map", "attention-heads"] as const)(
   "<%s> asks a source that fails once, until redraw()",
   async (tag) => {

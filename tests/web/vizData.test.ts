@@ -183,11 +183,11 @@ describe("a cell in words", () => {
   const tokens = { queries: ["it", "was"], keys: [] };
   const reading = { head: 0, query: 0, key: 3, value: 0.123456, hidden: false, locked: false };
   test.each([
-    [reading, "probs", "“it” (0) gives 12.35 % of its attention to key 3."],
-    [{ ...reading, value: 1e-9 }, "probs", "“it” (0) gives less than 0.0001 % of its attention to key 3."],
-    [{ ...reading, value: -2.5 }, "scores", "“it” (0) scores key 3 with −2.5."],
-    [{ ...reading, hidden: true }, "probs", "“it” (0) may not attend to key 3."],
-    [{ ...reading, value: undefined }, "probs", "“it” (0) and key 3: being computed."],
+    [reading, "probs", "“it” gives 12.35 % of its attention to key 3."],
+    [{ ...reading, value: 1e-9 }, "probs", "“it” gives less than 0.0001 % of its attention to key 3."],
+    [{ ...reading, value: -2.5 }, "scores", "“it” scores key 3 with −2.5."],
+    [{ ...reading, hidden: true }, "probs", "“it” may not attend to key 3."],
+    [{ ...reading, value: undefined }, "probs", "“it” and key 3: being computed."],
   ] as const)("%#", (cell, kind, words) => {
     expect(sentence(cell, kind, tokens)).toBe(words);
   });
@@ -224,10 +224,14 @@ describe("links", () => {
     const told = (selection: Parameters<typeof linkSentence>[1]) =>
       linkSentence(linksOf(rowOf, { ...all, selection }), selection, tokens, (head) => `head ${head}`);
     expect(told({ queries: [1], keys: [] })).toBe(
-      "Strongest links of “b” (1): to “b” (1) 90 % (head 1), to “a” (0) 70 % (head 0), to “b” (1) 30 % (head 0).",
+      "Strongest links of “b”: to “b” 90 % (head 1), to “a” 70 % (head 0), to “b” 30 % (head 0).",
     );
     expect(told({ queries: [], keys: [2] })).toBe(
-      "Strongest links to “c” (2): from “c” (2) 60 % (head 0), from “c” (2) 25 % (head 1).",
+      "Strongest links to “c”: from “c” 60 % (head 0), from “c” 25 % (head 1).",
+    );
+    const twice = { queries: ["a", "b", "a"], keys: ["a", "b", "a"] };
+    expect(linkSentence([{ head: 0, query: 2, key: 1, weight: 0.5 }], none, twice, () => "it")).toBe(
+      "Strongest links: from “a” (2) to “b” 50 % (it).",
     );
     expect(told({ queries: [0], keys: [2] })).toBe("No link is stronger than the threshold.");
   });

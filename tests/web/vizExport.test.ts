@@ -3,6 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import { bin, larger } from "../../web/src/viz/bins.js";
 import { colourOf, colourTable } from "../../web/src/viz/colours.js";
 import { csv } from "../../web/src/viz/csv.js";
+import { AxisTexts } from "../../web/src/viz/labels.js";
 import { mapSvg } from "../../web/src/viz/svg.js";
 
 test("CSV quotes what would break it, and nothing else", () => {
@@ -22,6 +23,7 @@ describe("the SVG of a map", () => {
   const bins = bin((i) => numbers[i], { rows: 2, columns: 3 }, cells, block, rule);
   const table = colourTable((t) => `rgb(${Math.round(255 * t)}, 0, 0)`, 0, 1);
   const theme = { surface: "#fff", ink: "#111", quiet: "#555", line: "#ccc", accent: "#00f", hatch: "#bbb" };
+  const widthOf = (text: string) => text.length;
   const svg = mapSvg({
     title: '<heads> & "tails"',
     layout: { left: 40, top: 30, right: 0, width: 60, height: 40, turn: 0 },
@@ -29,7 +31,8 @@ describe("the SVG of a map", () => {
     bins,
     block,
     table,
-    tokens: { queries: ["a", "<b>"], keys: [] },
+    labels: { rows: new AxisTexts(["a", "<b>"], 2, 99, widthOf), columns: new AxisTexts([], 3, 99, widthOf) },
+    numbers: undefined,
     theme: { ...theme, fontFamily: '"Sans", serif' },
   });
   const fills = [...svg.matchAll(/<rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="20" fill="([^"]+)"/g)];

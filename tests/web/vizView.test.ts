@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 
 import { cellAt, moveInto, pixelOf, thinned, whole } from "../../web/src/viz/axis.js";
 import { mapLayout } from "../../web/src/viz/mapLayout.js";
-import { labelText } from "../../web/src/viz/labels.js";
+import { AxisTexts, labelText, shortened } from "../../web/src/viz/labels.js";
 import { between, panned, sightOf, viewOf, WHOLE, zoomed } from "../../web/src/viz/view.js";
 
 const CELLS = { rows: 300, columns: 200 };
@@ -96,7 +96,7 @@ describe("a view", () => {
 });
 
 describe("the layout", () => {
-  const POSITIONS = { queries: [20], keys: [20], areTokens: false };
+  const POSITIONS = { queries: 20, keys: 20, areTokens: false };
 
   test("has square cells as large as fit", () => {
     const { width, height, left } = mapLayout({ rows: 100, columns: 50 }, 1000, 400, POSITIONS);
@@ -110,13 +110,13 @@ describe("the layout", () => {
   });
 
   test("turns tokens that are wider than their cells, and keeps room for what hangs over", () => {
-    const tokens = { queries: [60], keys: new Array<number>(20).fill(80), areTokens: true };
+    const tokens = { queries: 60, keys: 80, areTokens: true };
     const layout = mapLayout({ rows: 20, columns: 20 }, 390, 576, tokens);
     expect(layout.turn).toBeLessThan(0);
     expect(layout.left + layout.width + layout.right).toBeLessThanOrEqual(390);
     const lastEnd = (19.5 * layout.width) / 20 + Math.cos(layout.turn) * 80;
     expect(lastEnd).toBeLessThanOrEqual(layout.width + layout.right);
-    expect(mapLayout({ rows: 3, columns: 3 }, 390, 576, { ...tokens, keys: [30, 30, 30] }).turn).toBe(0);
+    expect(mapLayout({ rows: 3, columns: 3 }, 390, 576, { ...tokens, keys: 30 }).turn).toBe(0);
   });
 });
 
@@ -124,4 +124,22 @@ test("a label shows white space and is cut when it is long", () => {
   expect(labelText(" the")).toBe("␣the");
   expect(labelText("a\nb")).toBe("a⏎b");
   expect(labelText("incomprehensibilities")).toBe("incomprehensi…");
+  expect(labelText("👍".repeat(20))).toBe(`${"👍".repeat(13)}…`);
+});
+
+describe("a label that is wider than its room", () => {
+  const widthOf = (text: string) => 10 * Array.from(text).length;
+
+  test("is cut at its end until it fits, and keeps a letter", () => {
+    expect(shortened("abcdef", 60, widthOf)).toBe("abcdef");
+    expect(shortened("abcdef", 59, widthOf)).toBe("abcd…");
+    expect(shortened("abcdef…", 60, widthOf)).toBe("abcde…");
+    expect(shortened("abcdef", 1, widthOf)).toBe("a…");
+  });
+
+  test("counts with its cut width, and positions are not cut", () => {
+    expect(new AxisTexts(["a", "bcdefgh"], 2, 40, widthOf).widest).toBe(40);
+    expect(new AxisTexts([], 12345, 20, widthOf).widest).toBe(50);
+    expect(new AxisTexts(["a"], 1001, 20, widthOf).widest).toBe(40);
+  });
 });

@@ -1,5 +1,8 @@
+import { CallArguments } from "../call/callArguments.js";
+import { UnsupportedError } from "../errors/errors.js";
 import { AttentionElement, type Listen } from "./attentionElement.js";
-import { cellAt, moveInto, whole } from "./axis.js";
+import { whole } from "./axis.js";
+import type { ByAxis } from "./bins.js";
 import {
   colourTable,
   KINDS,
@@ -15,19 +18,26 @@ import { Cursor, type Cell } from "./cursor.js";
 import { define } from "./define.js";
 import { saveFile } from "./download.js";
 import { HeadStrip } from "./headStrip.js";
-import { LABEL_SIZE, labelWidths } from "./labels.js";
+import { AxisTexts, widestLabel } from "./labels.js";
+import { Legend } from "./legend.js";
 import { make } from "./make.js";
 import { MAP_CSS } from "./mapCss.js";
 import { MapData, type Scene } from "./mapData.js";
-import { mapLayout, type Labels, type MapLayout } from "./mapLayout.js";
+import { mapLayout, type MapLayout } from "./mapLayout.js";
+import { readFactor, readPart, readPixelRatio } from "./mapMethods.js";
 import { isRangeName, readCell, readRange, readView, type MapView, type Range } from "./mapProperties.js";
-import { fontOf, paintLabels } from "./paintLabels.js";
-import { canvasOf, hatchPattern, paintBins, paintGaps, paintValues, type Plot } from "./painting.js";
+import { mapToolbar } from "./mapToolbar.js";
+import { fontOf } from "./paintLabels.js";
+import { canvasOf } from "./painting.js";
+import { numbersIn, paintMap, paintThumbnail, type Drawn, type MapLook } from "./paintMap.js";
+import { Pointing } from "./pointing.js";
 import { readChoice, readFunction, readIndex } from "./property.js";
+import { Ruler } from "./ruler.js";
 import type { Slice } from "./slices.js";
 import { mapSvg } from "./svg.js";
 import type { Theme } from "./theme.js";
-import { named, number, percent, sentence, type CellReading } from "./words.js";
+import { Tooltip } from "./tooltip.js";
+import { amount, named, sentence, shown, type CellReading } from "./words.js";
 import { Zooming } from "./zooming.js";
 
 /** The events of `<attention-map>`. web/docs/viz.md says when each is emitted. */
@@ -44,28 +54,18 @@ export interface AttentionMapEvents {
 const MAX_HEIGHT = 576;
 const THUMBNAIL = 44;
 
+/** Room below the plot for its frame and for the outline of the focus, in CSS pixels. */
+const OUTLINE = 4;
+
 /** Thumbnails are computed only if all heads together have at most this many numbers. */
 const THUMBNAIL_NUMBERS = 2 ** 22;
+
+/** The largest side of a PNG file, in pixels. No browser has larger canvases. */
+const MAX_SIDE = 32767;
 
 /** The largest number of blocks along a side of an SVG file. */
 const SVG_BLOCKS = 200;
 const HINT = "Point at a cell, tap it, or use the arrow keys. Click or Enter locks it.";
-
-/**
- * How many rows and columns a key moves the cursor. Infinity means the end. With Ctrl, Home and End go to the corners.
- */
-const STEPS: Readonly<Record<string, readonly [rows: number, columns: number]>> = {
-  ArrowUp: [-1, 0],
-  ArrowDown: [1, 0],
-  ArrowLeft: [0, -1],
-  ArrowRight: [0, 1],
-  PageUp: [-10, 0],
-  PageDown: [10, 0],
-  Home: [0, -Infinity],
-  End: [0, Infinity],
-  "Ctrl+Home": [-Infinity, -Infinity],
-  "Ctrl+End": [Infinity, Infinity],
-};
 
 /**
  * `<attention-map>`: a heatmap of attention. Rows are queries, columns are keys. It shows one head at a time, and small
@@ -94,40 +94,48 @@ export class AttentionMap extends AttentionElement {
   readonly #cursor = new Cursor();
   readonly #plot = make("div", { part: "plot", class: "plot" }, this.#canvas, this.#cursor.element);
   readonly #readout = make("p", { part: "readout", class: "readout", role: "status" });
-  readonly #bar = make("span", { class: "bar" });
-  readonly #low = make("span");
-  readonly #high = make("span");
-  readonly #hiddenKey: HTMLElement = make("span", {}, make("span", { class: "swatch" }), "hidden");
-  readonly #progress = make("span", { hidden: true });
-  readonly #legend: HTMLElement = make(
-    "div",
-    { class: "legend", part: "legend" },
-    make("span", {}, this.#low, this.#bar, this.#high),
-    this.#hiddenKey,
-    make("span", {}, "rows: queries, columns: keys"),
-    this.#progress,
-  );
-  readonly #toolbar: HTMLElement = this.#makeToolbar();
+  readonly #tooltip = new Tooltip();
+  readonly #legend = new Legend();
+  readonly #toolbar: HTMLElement = mapToolbar({
+    zoomBy: (factor) => this.zoomBy(factor),
+    resetView: () => this.resetView(),
+    save: (kind) => this.#save(kind),
+  });
   readonly #zooming: Zooming;
+  readonly #pointing: Pointing;
 
   #describe: ((reading: CellReading) => string) | undefined;
   #map: MapData | undefined;
   #layout: MapLayout | undefined;
-  #look: { readonly theme: Theme; readonly ramp: Ramp } | undefined;
+  #labels: ByAxis<AxisTexts> | undefined;
+  #ruler: Ruler | undefined;
+  #theme: { readonly colours: Theme; readonly ramp: Ramp } | undefined;
   /** A view that was set and not yet used. The extents and the size may not be known when it is set. */
   #nextView: MapView | undefined;
-  #cell: Cell | null = null;
-  #isLocked = false;
-  #pointer: { readonly x: number; readonly y: number } | undefined;
-  #pointerFrame = 0;
 
   constructor() {
     super(MAP_CSS);
-    this.root.append(
-      make("div", { class: "frame-all" }, this.#strip.element, this.#toolbar, this.#plot, this.#legend, this.#readout),
-    );
-    this.#zooming = new Zooming(this.#cursor.element, (byVisitor) => this.#viewChanged(byVisitor));
-    this.#listen();
+    const { element: legend } = this.#legend;
+    const parts = [this.#strip.element, this.#toolbar, this.#plot, legend, this.#readout];
+    this.root.append(make("div", { class: "frame-all" }, ...parts, this.#tooltip.element));
+    const grid = this.#cursor.element;
+    this.#zooming = new Zooming(grid, (byVisitor) => this.#viewChanged(byVisitor));
+    this.#pointing = new Pointing(grid, this.#zooming, {
+      onCell: (cell, isAloud) => this.#cellChanged(cell, isAloud),
+      onLock: () => this.#lockChanged(),
+      onHead: (step) => this.#chooseHead(Math.min(Math.max(this.head + step, 0), this.data!.heads - 1)),
+    });
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    // a scrolled page moves the cell away from its tooltip, or out of sight
+    addEventListener("scroll", this.#placeTooltip, { capture: true, passive: true });
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    removeEventListener("scroll", this.#placeTooltip, { capture: true });
   }
 
   /** `"probs"`, the default: probabilities of at least 0; or `"scores"` of either sign. */
@@ -167,7 +175,10 @@ export class AttentionMap extends AttentionElement {
     this.reflect("palette", readChoice(this.localName, "palette", palette, PALETTES));
   }
 
-  /** Whether numbers are printed into the cells that are large enough. Default false. */
+  /**
+   * Whether numbers are printed into the cells, if these are large enough: probabilities in whole percents, scores with
+   * two decimals. Default false.
+   */
   get values(): boolean {
     return this.hasAttribute("values");
   }
@@ -177,19 +188,20 @@ export class AttentionMap extends AttentionElement {
 
   /** The cell under the cursor; null if there is none. */
   get cell(): Cell | null {
-    return this.#cell && { ...this.#cell };
+    const { cell } = this.#pointing;
+    return cell && { ...cell };
   }
   set cell(cell: Cell | null) {
-    this.#cell = readCell(this.localName, cell);
+    this.#pointing.cell = readCell(this.localName, cell);
     this.invalidate();
   }
 
   /** Whether the cursor stays on its cell when the pointer moves on. */
   get locked(): boolean {
-    return this.#isLocked;
+    return this.#pointing.isLocked;
   }
   set locked(locked: boolean) {
-    this.#isLocked = Boolean(locked);
+    this.#pointing.isLocked = Boolean(locked);
     this.invalidate();
   }
 
@@ -214,9 +226,14 @@ export class AttentionMap extends AttentionElement {
     this.invalidate();
   }
 
-  /** Zooms in by a factor, around the middle of the view. */
+  /**
+   * Zooms in by a factor, around the middle of the view.
+   *
+   * @param factor - Above 0; below 1 zooms out.
+   * @throws OptionError if the factor is anything else.
+   */
   zoomBy(factor: number): void {
-    this.#zooming.scaleBy(factor);
+    this.#zooming.scaleBy(readFactor(this.#call("zoomBy"), factor));
   }
 
   /** Shows the whole map. */
@@ -227,49 +244,49 @@ export class AttentionMap extends AttentionElement {
   /**
    * The view as the text of an SVG file.
    *
-   * @throws Error if nothing is drawn.
+   * @throws UnsupportedError if nothing is drawn.
    */
   toSVG(): string {
-    this.flush();
-    const { map, layout, theme } = this.#drawn();
-    const sight = this.#zooming.sight;
-    const scene = { head: this.head, sight, pixels: { rows: SVG_BLOCKS, columns: SVG_BLOCKS } };
-    const title = `${this.label}: ${this.headName(this.head)}`;
-    return mapSvg({ title, layout, sight, ...map.picture(scene), table: this.#table(), tokens: this.names, theme });
+    const { map, look, head, sight } = this.#drawn("toSVG");
+    const picture = map.picture({ head, sight, pixels: { rows: SVG_BLOCKS, columns: SVG_BLOCKS } });
+    const numbers = this.values ? numbersIn(picture, sight, look, map, head) : undefined;
+    return mapSvg({ title: `${this.label}: ${this.headName(head)}`, sight, ...look, ...picture, numbers });
   }
 
   /**
-   * The view as a PNG file.
+   * The view as a PNG file. The promise is rejected with an OptionError if an option is illegal, and with an
+   * UnsupportedError if nothing is drawn or if the picture is too large.
    *
-   * @param pixelRatio - Pixels of the file for each CSS pixel. Default 2.
-   * @throws Error if nothing is drawn, or if the picture is too large.
+   * @param options - `pixelRatio`: pixels of the file for each CSS pixel, above 0. Default 2.
    */
-  toPNG({ pixelRatio = 2 }: { readonly pixelRatio?: number } = {}): Promise<Blob> {
-    this.flush();
-    const { layout, theme } = this.#drawn();
-    const context = canvasOf(
-      Math.round((layout.left + layout.width + layout.right) * pixelRatio),
-      Math.round((layout.top + layout.height) * pixelRatio),
-    );
-    context.fillStyle = theme.surface;
+
+  async toPNG(options: { readonly pixelRatio?: number } = {}): Promise<Blob> {
+    const call = this.#call("toPNG");
+    const pixelRatio = readPixelRatio(call, options);
+    const { look } = this.#drawn("toPNG");
+    const { left, right, top, width, height } = look.layout;
+    const sides = [left + width + right, top + height].map((side) => Math.round(side * pixelRatio));
+    const tooLarge = () =>
+      new UnsupportedError(`${call.operation}: a picture of ${sides.join(" × ")} pixels is too large for this browser`);
+    if (Math.max(...sides) > MAX_SIDE) throw tooLarge();
+    const context = canvasOf(sides[0]!, sides[1]!);
+    context.fillStyle = look.theme.surface;
     context.fillRect(0, 0, context.canvas.width, context.canvas.height);
     this.#paint(context, pixelRatio);
     return new Promise((resolve, reject) => {
-      context.canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("toPNG: the picture is too large"))));
+      context.canvas.toBlob((blob) => (blob ? resolve(blob) : reject(tooLarge())));
     });
   }
 
   /**
-   * The exact numbers as comma-separated values. Hidden cells are empty.
+   * The exact numbers as comma-separated values. Hidden cells are empty. The promise is rejected with an OptionError if
+   * the part is illegal, and with an UnsupportedError if nothing is drawn.
    *
-   * @param part - The rows and columns. Default: the view.
-   * @throws Error if nothing is drawn.
+   * @param part - The rows and columns, `[from, to]` each. Default: those of the view.
    */
   async toCSV(part: Partial<MapView> = {}): Promise<string> {
-    this.flush();
-    const { data, map } = this.#drawn();
-    const { queries, keys } = { ...this.view, ...part };
-    const { head } = this;
+    const { data, map, head } = this.#drawn("toCSV");
+    const { queries, keys } = { ...this.view, ...readPart(this.#call("toCSV"), part, data) };
     const answer = await data.rows(head, queries[0], queries[1]);
     const columns = range(keys[0], keys[1]);
     const header = ["", ...columns.map((key) => this.names.keys[key] ?? key)];
@@ -300,28 +317,25 @@ export class AttentionMap extends AttentionElement {
     this.#toolbar.hidden = !this.controls;
     const isEmpty = !this.data || this.data.queries * this.data.keys * this.data.heads === 0 || this.clientWidth === 0;
     this.#plot.hidden = isEmpty;
-    this.#legend.hidden = isEmpty;
+    this.#legend.element.hidden = isEmpty;
     if (isEmpty) {
       this.#layout = undefined;
+      this.#tooltip.hide();
       this.#strip.show([], 0);
       this.#say(this.trouble ?? "Nothing to show yet.");
       return;
     }
-    if (this.#cell && !contains(this.data!, this.#cell)) {
-      this.#cell = null;
-      this.#isLocked = false;
-    }
-    const theme = this.theme_.read();
-    this.#look = { theme, ramp: rampFor(this.kind, this.palette, theme.surface) };
+    const colours = this.theme_.read();
+    this.#theme = { colours, ramp: rampFor(this.kind, this.palette, colours.surface) };
     this.#strip.show(
       range(0, this.data!.heads).map((head) => this.headName(head)),
       this.head,
     );
     this.#place();
+    this.#pointing.checkCell();
     this.#wish();
-    this.#paintScreen();
+    this.#showLegend(this.#paintScreen());
     this.#paintThumbnails();
-    this.#showLegend();
     this.#showCursor();
   }
 
@@ -330,9 +344,19 @@ export class AttentionMap extends AttentionElement {
   #place(): void {
     const cells = { rows: this.data!.queries, columns: this.data!.keys };
     const maxHeight = Number.parseFloat(getComputedStyle(this.#cursor.element).maxHeight) || MAX_HEIGHT;
-    const layout = mapLayout(cells, this.#plot.clientWidth, maxHeight, this.#labels());
+    const room = this.#plot.clientWidth;
+    const font = fontOf(this.#theme!.colours);
+    if (this.#ruler?.font !== font) this.#ruler = new Ruler(font);
+    const { widthOf } = this.#ruler;
+    const labels = {
+      rows: new AxisTexts(this.names.queries, cells.rows, widestLabel(room), widthOf),
+      columns: new AxisTexts(this.names.keys, cells.columns, widestLabel(room), widthOf),
+    };
+    const widths = { queries: labels.rows.widest, keys: labels.columns.widest, areTokens: labels.columns.areTokens };
+    const layout = mapLayout(cells, room, maxHeight, widths);
+    this.#labels = labels;
     this.#layout = layout;
-    this.#plot.style.height = `${layout.top + layout.height + 1}px`;
+    this.#plot.style.height = `${layout.top + layout.height + OUTLINE}px`;
     this.#cursor.place(layout.left, layout.top, layout.width, layout.height);
     this.#cursor.describe(`${this.label}: ${this.headName(this.head)}, queries by keys`, cells);
     this.#zooming.resize(cells, layout.width, layout.height);
@@ -340,18 +364,6 @@ export class AttentionMap extends AttentionElement {
     const { queries: rows, keys: columns } = this.#nextView;
     this.#nextView = undefined;
     this.#zooming.show({ rows: { from: rows[0], to: rows[1] }, columns: { from: columns[0], to: columns[1] } });
-  }
-
-  #labels(): Labels {
-    const { queries, keys } = this.data!;
-    const context = this.#canvas.getContext("2d")!;
-    context.font = fontOf(this.#look!.theme);
-    const widthOf = (text: string) => context.measureText(text).width;
-    return {
-      queries: labelWidths(this.names.queries, queries, widthOf),
-      keys: labelWidths(this.names.keys, keys, widthOf),
-      areTokens: this.names.keys.length > 0,
-    };
   }
 
   #viewChanged(byVisitor: boolean): void {
@@ -375,11 +387,12 @@ export class AttentionMap extends AttentionElement {
     const scene = this.#scene(devicePixelRatio);
     const needed = map.slicesOf(scene);
     const missing = () => needed.filter((slice) => !map.has(scene, slice));
-    const ofCell = this.#cell ? slices.slicesOf(this.head, this.#cell.query, this.#cell.query + 1) : [];
+    const { cell } = this.#pointing;
+    const ofCell = cell ? slices.slicesOf(this.head, cell.query, cell.query + 1) : [];
     const before = missing().length;
     slices.want([...ofCell, ...missing(), ...this.#thumbnailSlices()]);
     const left = missing().length;
-    if (before > 0 || !this.#progress.hidden) this.#showProgress(needed.length - left, needed.length);
+    if (before > 0 || this.#legend.isComputing) this.#showProgress(needed.length - left, needed.length);
   }
 
   #thumbnailSlices(): Slice[] {
@@ -389,8 +402,7 @@ export class AttentionMap extends AttentionElement {
   }
 
   #showProgress(done: number, total: number): void {
-    this.#progress.hidden = done === total;
-    this.#progress.textContent = `computed ${done} of ${total} slices`;
+    this.#legend.progress(done, total);
     this.emit("slices", { done, total });
   }
 
@@ -400,129 +412,111 @@ export class AttentionMap extends AttentionElement {
     const { low, high } = this.#map!.summary(head);
     const { range, kind } = this;
     const [from, to] = endsOf(range, kind, low, high);
-    return colourTable(this.#look!.ramp, from, to);
+    return colourTable(this.#theme!.ramp, from, to);
   }
 
-  #paintScreen(): void {
+  #look(): MapLook {
+    return { layout: this.#layout!, labels: this.#labels!, table: this.#table(), theme: this.#theme!.colours };
+  }
+
+  #paintScreen(): Drawn {
     const layout = this.#layout!;
     const scale = devicePixelRatio;
     const width = this.#plot.clientWidth;
-    const height = layout.top + layout.height + 1;
+    const height = layout.top + layout.height + OUTLINE;
     this.#canvas.width = Math.round(width * scale);
     this.#canvas.height = Math.round(height * scale);
     Object.assign(this.#canvas.style, { width: `${width}px`, height: `${height}px` });
-    this.#hiddenKey.hidden = !this.#paint(this.#canvas.getContext("2d")!, scale);
+    return this.#paint(this.#canvas.getContext("2d")!, scale);
   }
 
-  /** Paints the plot and the labels. Returns whether the plot has hidden cells. */
-  #paint(context: CanvasRenderingContext2D, scale: number): boolean {
-    const layout = this.#layout!;
-    const { theme } = this.#look!;
+  #paint(context: CanvasRenderingContext2D, scale: number): Drawn {
     const scene = this.#scene(scale);
-    const { bins, block } = this.#map!.picture(scene);
-    const plot: Plot = {
-      left: Math.round(layout.left * scale),
-      top: Math.round(layout.top * scale),
-      width: Math.round(layout.width * scale),
-      height: Math.round(layout.height * scale),
-      sight: scene.sight,
-    };
-    const table = this.#table();
-    context.fillStyle = theme.surface;
-    context.fillRect(plot.left, plot.top, plot.width, plot.height);
-    const hasHidden = paintBins(context, plot, bins, block, table, hatchPattern(context, theme.hatch, scale));
-    paintGaps(context, plot, theme.surface, Math.max(1, Math.round(scale)));
-    if (this.values && block.rows * block.columns === 1) {
-      context.font = `${LABEL_SIZE * scale}px ${theme.fontFamily}`;
-      const unit = this.#map!.inUnits ? this.#map!.summary(scene.head) : undefined;
-      paintValues(context, plot, bins, table, (value, row) => brief(value * (unit?.unitOf(row) ?? 1)), scale);
-    }
-    context.strokeStyle = theme.line;
-    context.lineWidth = scale;
-    context.strokeRect(plot.left - scale / 2, plot.top - scale / 2, plot.width + scale, plot.height + scale);
-    context.save();
-    context.scale(scale, scale);
-    paintLabels(context, layout, scene.sight, this.names, theme);
-    context.restore();
-    return hasHidden;
+    const map = this.#map!;
+    const picture = map.picture(scene);
+    const look = this.#look();
+    const numbers = this.values ? numbersIn(picture, scene.sight, look, map, scene.head) : undefined;
+    return paintMap(context, picture, scene.sight, look, numbers, scale);
   }
 
   #paintThumbnails(): void {
-    const { heads, queries, keys } = this.data!;
+    const { heads } = this.data!;
     if (heads < 2) return;
-    const side = Math.round(THUMBNAIL * devicePixelRatio);
-    const sight = { rows: { from: 0, to: queries }, columns: { from: 0, to: keys } };
-    const plot = { left: 0, top: 0, width: side, height: side, sight };
+    const { colours } = this.#theme!;
     for (const head of range(0, heads)) {
-      const canvas = this.#strip.canvas(head);
-      const summary = this.#map!.summary(head);
-      if (!summary.hasSeen(sight.rows)) continue;
-      canvas.width = canvas.height = side;
-      Object.assign(canvas.style, { width: `${THUMBNAIL}px`, height: `${THUMBNAIL}px` });
-      const { bins, block } = this.#map!.picture({ head, sight, pixels: { rows: side, columns: side } });
-      const context = canvas.getContext("2d")!;
-      const hatch = hatchPattern(context, this.#look!.theme.hatch, devicePixelRatio);
-      paintBins(context, plot, bins, block, this.#table(head), hatch);
+      paintThumbnail(this.#strip.canvas(head), this.#map!, head, this.#table(head), colours, THUMBNAIL);
     }
   }
 
-  #showLegend(): void {
+  #showLegend({ hasHidden, hasNumbers }: Drawn): void {
     const { low, high } = this.#table();
-    const { ramp } = this.#look!;
-    const stops = range(0, 17).map((i) => ramp(i / 16));
-    this.#bar.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
     const isRow = this.range === "row";
-    this.#low.textContent = isRow && low < 0 ? "−row maximum" : this.#amount(low);
-    this.#high.textContent = isRow ? "row maximum" : this.#amount(high);
-  }
-
-  #amount(value: number): string {
-    return this.kind === "probs" ? percent(value) : number(value);
+    this.#legend.show(this.#theme!.ramp, {
+      low: isRow && low < 0 ? "−row maximum" : amount(low, this.kind),
+      high: isRow ? "row maximum" : amount(high, this.kind),
+      hasHidden,
+      unit: hasNumbers && this.kind === "probs" ? "%" : undefined,
+    });
   }
 
   // ——— the cell under the cursor
 
   #reading(): CellReading | null {
-    if (!this.#cell || !this.#map) return null;
-    const { query, key } = this.#cell;
+    const { cell, isLocked: locked } = this.#pointing;
+    if (!cell || !this.#map) return null;
+    const { query, key } = cell;
     const { head } = this;
     const hidden = this.#map.isHidden(head, query, key);
     const value = this.slices!.row(head, query)?.[key];
-    return { head, query, key, value, hidden, locked: this.#isLocked };
+    return { head, query, key, value, hidden, locked };
   }
 
   #showCursor(): void {
     const reading = this.#reading();
-    const text = reading ? (this.#describe ?? ((r: CellReading) => sentence(r, this.kind, this.names)))(reading) : HINT;
-    this.#say(this.trouble ?? text);
-    const { names } = this;
-    const texts = {
-      query: reading ? named("query", names.queries, reading.query) : "",
-      key: reading ? named("key", names.keys, reading.key) : "",
-      cell: text,
-    };
+    const said = reading && this.#describe?.(reading);
+    this.#say(this.trouble ?? said ?? (reading ? sentence(reading, this.kind, this.names) : HINT));
+    if (!reading) {
+      this.#cursor.hide();
+      this.#tooltip.hide();
+      return;
+    }
+    const { queries, keys } = this.names;
     const layout = this.#layout!;
+    const { rows, columns } = this.#labels!;
+    const texts = {
+      query: named("query", queries, reading.query),
+      key: named("key", keys, reading.key),
+      queryLabel: rows.of(reading.query),
+      keyLabel: columns.of(reading.key),
+      cell: said ?? sentence(reading, this.kind, this.names),
+    };
     const right = this.#plot.clientWidth - layout.left - layout.width;
-    this.#cursor.show(this.#cell, texts, { ...layout, right, sight: this.#zooming.sight }, this.#isLocked);
+    this.#cursor.show(reading, texts, { ...layout, right, sight: this.#zooming.sight }, reading.locked);
+    const ends = `${texts.query} → ${texts.key}`;
+    this.#tooltip.say(
+      said === null || said === undefined ? { value: shown(reading, this.kind), text: ends } : { text: said },
+    );
+    this.#placeTooltip();
   }
+
+  readonly #placeTooltip = (): void => {
+    if (this.#pointing.cell && this.#layout) this.#tooltip.place(this.#cursor.frame, this.getBoundingClientRect());
+  };
 
   #say(text: string): void {
     this.#readout.classList.toggle("trouble", this.trouble !== undefined);
     if (this.#readout.textContent !== text) this.#readout.textContent = text;
   }
 
-  /** Moves the cursor and emits an event. A cell that the pointer only passes over is not read aloud. */
-  #read(cell: Cell | null, isAloud: boolean): void {
-    if (cell?.query === this.#cell?.query && cell?.key === this.#cell?.key) return;
-    this.#cell = cell;
+  /** A cell that the pointer only passes over is not read aloud. */
+  #cellChanged(cell: Cell | null, isAloud: boolean): void {
     this.#readout.setAttribute("aria-live", isAloud ? "polite" : "off");
     if (cell && !this.slices!.row(this.head, cell.query)) this.#wish();
     this.#showCursor();
     this.emit("cellchange", this.#reading());
   }
 
-  #lock(isLocked: boolean): void {
-    this.#isLocked = isLocked;
+  #lockChanged(): void {
     this.#readout.setAttribute("aria-live", "polite");
     this.#showCursor();
     this.emit("celllock", this.#reading());
@@ -534,116 +528,30 @@ export class AttentionMap extends AttentionElement {
     this.emit("headchange", { head });
   }
 
-  // ——— pointer and keyboard
+  // ——— files
 
-  #listen(): void {
-    const grid = this.#cursor.element;
-    grid.addEventListener("pointermove", (event) => this.#pointed(event));
-    grid.addEventListener("pointerleave", () => {
-      this.#pointer = undefined;
-      if (!this.#isLocked && this.root.activeElement !== grid) this.#read(null, false);
-    });
-    grid.addEventListener("click", (event) => this.#clicked(event));
-    grid.addEventListener("keydown", (event) => this.#keyPressed(event));
-    grid.addEventListener("focus", () => {
-      if (!this.#cell && this.data && grid.matches(":focus-visible")) this.#read(this.#firstCell(), true);
-    });
-    grid.addEventListener("blur", () => {
-      if (!this.#isLocked && !this.#pointer) this.#read(null, false);
-    });
-  }
-
-  /** Handles pointer moves at most once in an animation frame. */
-  #pointed(event: PointerEvent): void {
-    this.#pointer = { x: event.offsetX, y: event.offsetY };
-    if (this.#isLocked || this.#zooming.isDragging || event.pointerType === "touch") return;
-    if (this.#pointerFrame !== 0) return;
-    this.#pointerFrame = requestAnimationFrame(() => {
-      this.#pointerFrame = 0;
-      const cell = this.#pointer && this.#cellUnder(this.#pointer.x, this.#pointer.y);
-      if (cell) this.#read(cell, false);
-    });
-  }
-
-  #clicked(event: MouseEvent): void {
-    this.#cursor.element.focus({ preventScroll: true });
-    const cell = this.#cellUnder(event.offsetX, event.offsetY);
-    if (!cell) return;
-    const isSame = cell.query === this.#cell?.query && cell.key === this.#cell.key;
-    const unlocks = this.#isLocked && isSame;
-    this.#read(cell, true);
-    this.#lock(!unlocks);
-  }
-
-  #cellUnder(x: number, y: number): Cell | undefined {
-    if (!this.#layout) return undefined;
-    const { rows, columns } = this.#zooming.sight;
-    const key = cellAt(x, columns, this.#layout.width);
-    const query = cellAt(y, rows, this.#layout.height);
-    return key === undefined || query === undefined ? undefined : { query, key };
-  }
-
-  #firstCell(): Cell {
-    const { queries, keys } = this.view;
-    return { query: queries[0], key: keys[0] };
-  }
-
-  #keyPressed(event: KeyboardEvent): void {
-    if (event.altKey || event.metaKey || !this.data) return;
-    const step = STEPS[event.ctrlKey ? `Ctrl+${event.key}` : event.key];
-    const act = step ? () => this.#step(step) : event.ctrlKey ? undefined : this.#actions[event.key];
-    if (!act) return;
-    event.preventDefault();
-    act();
-  }
-
-  readonly #actions: Readonly<Record<string, () => void>> = {
-    Enter: () => this.#lock(!this.#isLocked),
-    " ": () => this.#lock(!this.#isLocked),
-    Escape: () => this.#lock(false),
-    "+": () => this.zoomBy(2),
-    "=": () => this.zoomBy(2),
-    "-": () => this.zoomBy(1 / 2),
-    "0": () => this.resetView(),
-    "[": () => this.#chooseHead(Math.max(this.head - 1, 0)),
-    "]": () => this.#chooseHead(Math.min(this.head + 1, this.data!.heads - 1)),
-  };
-
-  #step([rows, columns]: readonly [number, number]): void {
-    const { queries, keys } = this.data!;
-    const { query, key } = this.#cell ?? this.#firstCell();
-    const cell = { query: clamped(query + rows, queries), key: clamped(key + columns, keys) };
-    const { sight } = this.#zooming;
-    this.#zooming.moveBy(moveInto(cell.query, sight.rows), moveInto(cell.key, sight.columns));
-    this.#read(cell, true);
-  }
-
-  #makeToolbar(): HTMLElement {
-    const button = (text: string, title: string, act: () => unknown) => {
-      const element = make("button", { type: "button", title, "aria-label": title }, text);
-      element.addEventListener("click", () => void act());
-      return element;
+  async #save(kind: "svg" | "png" | "csv"): Promise<void> {
+    const files = {
+      svg: { type: "image/svg+xml", content: () => this.toSVG() },
+      png: { type: "image/png", content: () => this.toPNG() },
+      csv: { type: "text/csv", content: () => this.toCSV() },
     };
-    const save = (kind: string, content: BlobPart | Promise<BlobPart>, type: string) =>
-      Promise.resolve(content).then((part) =>
-        saveFile(`${this.label}, ${this.headName(this.head)}.${kind}`, new Blob([part], { type })),
-      );
-    return make(
-      "div",
-      { part: "toolbar", class: "toolbar", role: "toolbar", "aria-label": "Map" },
-      button("−", "Zoom out", () => this.zoomBy(1 / 2)),
-      button("+", "Zoom in", () => this.zoomBy(2)),
-      button("Fit", "Fit all of it", () => this.resetView()),
-      make("span", { class: "spring" }),
-      button("SVG", "Save the view as SVG", () => save("svg", this.toSVG(), "image/svg+xml")),
-      button("PNG", "Save the view as PNG", () => save("png", this.toPNG(), "image/png")),
-      button("CSV", "Save the numbers in view as CSV", () => save("csv", this.toCSV(), "text/csv")),
-    );
+    const { type, content } = files[kind];
+    saveFile(`${this.label}, ${this.headName(this.head)}.${kind}`, new Blob([await content()], { type }));
   }
 
-  #drawn() {
-    if (!this.data || !this.#map || !this.#layout) throw new Error("attention-map: there is nothing to save yet");
-    return { data: this.data, map: this.#map, layout: this.#layout, theme: this.#look!.theme };
+  #call(method: string): CallArguments {
+    return new CallArguments(`${this.localName}.${method}`);
+  }
+
+  /** What is drawn now. */
+  #drawn(method: string) {
+    this.flush();
+    if (!this.data || !this.#map || !this.#layout)
+      throw new UnsupportedError(`${this.localName}.${method}: there is nothing to save yet`, {
+        hint: "Set `probs` or `source` first. Nothing is drawn while the element has no width.",
+      });
+    return { data: this.data, map: this.#map, look: this.#look(), head: this.head, sight: this.#zooming.sight };
   }
 }
 
@@ -653,19 +561,6 @@ function endsOf(range: Range, kind: Kind, low: number, high: number): readonly [
   return kind === "scores" ? [-most, most] : [0, most];
 }
 
-function contains(
-  { queries, keys }: { readonly queries: number; readonly keys: number },
-  { query, key }: Cell,
-): boolean {
-  return query < queries && key < keys;
-}
-
-/** A number with two decimals: a cell has no room for more. */
-function brief(value: number): string {
-  return value.toFixed(2).replace("-", "−");
-}
-
-const clamped = (index: number, extent: number) => Math.min(Math.max(index, 0), extent - 1);
 const range = (from: number, to: number) => Array.from({ length: Math.max(0, to - from) }, (_, i) => from + i);
 
 declare global {

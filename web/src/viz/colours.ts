@@ -124,8 +124,12 @@ export function shadeOf(value: number, { low, high }: ColourTable): number {
   return 4 * Math.round(Math.min(Math.max(t, 0), 1) * (SHADES - 1));
 }
 
+/** The colour of NaN. It differs clearly from every palette. */
+export const NOT_A_NUMBER = { bytes: [255, 0, 144, 255], css: "#ff0090" };
+
 /** The colour of a number, as CSS text. */
 export function colourOf(value: number, table: ColourTable): string {
+  if (Number.isNaN(value)) return NOT_A_NUMBER.css;
   const at = shadeOf(value, table);
   return `rgb(${table.bytes.subarray(at, at + 3).join(", ")})`;
 }

@@ -12,12 +12,15 @@ export interface Cell {
 export interface CursorTexts {
   readonly query: string;
   readonly key: string;
+  /** The labels of its row and column, as they stand beside the map. */
+  readonly queryLabel: string;
+  readonly keyLabel: string;
   readonly cell: string;
 }
 
 /**
  * The grid for assistive technology, above the canvas. Only one cell and its two headers exist as elements; they move
- * with the cursor. They also draw the cursor: a frame around the cell, two bands, and two labels with the full tokens.
+ * with the cursor. They also draw the cursor: a frame around the cell, two bands, and two marked labels.
  */
 export class Cursor {
   readonly #columnHeader = make("span", { role: "columnheader", class: "pill key" });
@@ -45,14 +48,23 @@ export class Cursor {
     Object.assign(this.element.style, { left: px(left), top: px(top), width: px(width), height: px(height) });
   }
 
-  /** Shows the cursor at a cell; null hides it. */
-  show(cell: Cell | null, texts: CursorTexts, plot: CursorPlot, isLocked: boolean): void {
-    this.element.classList.toggle("active", cell !== null);
+  /** Where the visible part of the cell is on the screen; undefined if it is not in sight. */
+  get frame(): DOMRect | undefined {
+    const cell = this.#frame.getBoundingClientRect();
+    const plot = this.element.getBoundingClientRect();
+    const [left, top] = [Math.max(cell.left, plot.left), Math.max(cell.top, plot.top)];
+    const [right, bottom] = [Math.min(cell.right, plot.right), Math.min(cell.bottom, plot.bottom)];
+    return right > left && bottom > top ? new DOMRect(left, top, right - left, bottom - top) : undefined;
+  }
+
+  hide(): void {
+    this.element.classList.remove("active", "locked");
+    this.element.removeAttribute("aria-activedescendant");
+  }
+
+  show(cell: Cell, texts: CursorTexts, plot: CursorPlot, isLocked: boolean): void {
+    this.element.classList.add("active");
     this.element.classList.toggle("locked", isLocked);
-    if (!cell) {
-      this.element.removeAttribute("aria-activedescendant");
-      return;
-    }
     this.element.setAttribute("aria-activedescendant", "cell");
     this.#name(cell, texts);
     const { sight, width, height } = plot;
@@ -63,8 +75,9 @@ export class Cursor {
     place(this.#frame, x, y, cellWidth, cellHeight);
     place(this.#bands[0], 0, y, width, cellHeight);
     place(this.#bands[1], x, 0, cellWidth, height);
-    // covers its row's label, and part of the plot if it does not fit there
-    this.#rowHeader.style.transform = `translate(max(${px(-plot.left)}, -100% - 3px), calc(${px(y + cellHeight / 2)} - 50%))`;
+    // both cover the labels that they repeat, and no cell
+    this.#rowHeader.style.maxWidth = px(plot.left - 2);
+    this.#rowHeader.style.transform = `translate(-100%, calc(${px(y + cellHeight / 2)} - 50%)) translateX(-2px)`;
     // centred above its column, but inside the element if it fits
     const middle = x + cellWidth / 2;
     const inside = `max(${px(-plot.left - middle)}, min(-50%, ${px(width + plot.right - middle)} - 100%))`;
@@ -76,8 +89,10 @@ export class Cursor {
     this.#frame.setAttribute("aria-colindex", String(cell.key + 2));
     this.#columnHeader.setAttribute("aria-colindex", String(cell.key + 2));
     this.#rowHeader.setAttribute("aria-colindex", "1");
-    this.#columnHeader.textContent = texts.key;
-    this.#rowHeader.textContent = texts.query;
+    this.#columnHeader.textContent = texts.keyLabel;
+    this.#columnHeader.setAttribute("aria-label", texts.key);
+    this.#rowHeader.textContent = texts.queryLabel;
+    this.#rowHeader.setAttribute("aria-label", texts.query);
     this.#frame.setAttribute("aria-label", texts.cell);
   }
 }

@@ -25,6 +25,11 @@ li {
 li:hover { background: color-mix(in srgb, var(--ink) 8%, transparent); }
 li:focus-visible { outline-offset: -2px; }
 li[aria-selected="true"] { background: var(--ink); color: var(--surface); }
+@media (forced-colors: active) {
+  .chips i { forced-color-adjust: none; }
+  .chips [aria-pressed="true"] { outline: 2px solid Highlight; outline-offset: -2px; }
+  li[aria-selected="true"] { forced-color-adjust: none; background: Highlight; color: HighlightText; }
+}
 .looking li:not(.linked, [aria-selected="true"], :hover, :focus-visible) { color: var(--quiet); }
 `;
 

@@ -11,10 +11,10 @@ export interface MapLayout {
   readonly turn: number;
 }
 
-/** The widths of the labels of both axes. */
+/** The width of the widest label of each axis. */
 export interface Labels {
-  readonly queries: readonly number[];
-  readonly keys: readonly number[];
+  readonly queries: number;
+  readonly keys: number;
   /** Whether the keys have tokens. Without tokens the labels are positions, which are short. */
   readonly areTokens: boolean;
 }
@@ -38,7 +38,7 @@ export function mapLayout(cells: ByAxis<number>, room: number, maxHeight: number
   let size = fit(cells, room - left, maxHeight);
   for (let pass = 0; pass < PASSES; ++pass) {
     const cell = size.width / cells.columns;
-    right = Math.max(right, overhang(labels.keys, cells.columns, cell, turnFor(labels.keys, cell, labels.areTokens)));
+    right = Math.max(right, overhang(labels.keys, cell, turnFor(labels.keys, cell, labels.areTokens)));
     size = fit(cells, room - left - right, maxHeight);
   }
   const turn = turnFor(labels.keys, size.width / cells.columns, labels.areTokens);

@@ -1,8 +1,7 @@
 import type { ByAxis, Span } from "./bins.js";
-import { anchorOf, axisLabels, LABEL_GAP, LABEL_SIZE } from "./labels.js";
+import { anchorOf, axisLabels, LABEL_GAP, LABEL_SIZE, type AxisTexts } from "./labels.js";
 import type { MapLayout } from "./mapLayout.js";
 import type { Theme } from "./theme.js";
-import type { Tokens } from "./words.js";
 
 export function fontOf(theme: Theme, weight = 400): string {
   return `${weight} ${LABEL_SIZE}px ${theme.fontFamily}`;
@@ -13,31 +12,26 @@ export function paintLabels(
   context: CanvasRenderingContext2D,
   layout: MapLayout,
   sight: ByAxis<Span>,
-  tokens: Tokens,
+  labels: ByAxis<AxisTexts>,
   theme: Theme,
 ): void {
   context.font = fontOf(theme);
   context.fillStyle = theme.ink;
   context.textBaseline = "middle";
-  paintRows(context, layout, sight.rows, tokens.queries);
-  paintColumns(context, layout, sight.columns, tokens.keys);
+  paintRows(context, layout, sight.rows, labels.rows);
+  paintColumns(context, layout, sight.columns, labels.columns);
 }
 
-function paintRows(context: CanvasRenderingContext2D, layout: MapLayout, sight: Span, tokens: readonly string[]): void {
+function paintRows(context: CanvasRenderingContext2D, layout: MapLayout, sight: Span, labels: AxisTexts): void {
   context.textAlign = "right";
-  for (const { cell, text } of axisLabels(tokens, sight, layout.height, 0, true).texts) {
+  for (const { cell, text } of axisLabels(labels, sight, layout.height, 0, true).texts) {
     const y = anchorOf(cell, sight, layout.height);
     if (y !== undefined) context.fillText(text, layout.left - LABEL_GAP, layout.top + y);
   }
 }
 
-function paintColumns(
-  context: CanvasRenderingContext2D,
-  layout: MapLayout,
-  sight: Span,
-  tokens: readonly string[],
-): void {
-  const { texts, turn } = axisLabels(tokens, sight, layout.width, layout.turn, false);
+function paintColumns(context: CanvasRenderingContext2D, layout: MapLayout, sight: Span, labels: AxisTexts): void {
+  const { texts, turn } = axisLabels(labels, sight, layout.width, layout.turn, false);
   context.textAlign = turn ? "left" : "center";
   for (const { cell, text } of texts) {
     const x = anchorOf(cell, sight, layout.width);

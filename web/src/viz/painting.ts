@@ -1,6 +1,7 @@
 import { pixelOf } from "./axis.js";
 import type { Bins, ByAxis, Span } from "./bins.js";
-import { colourOf, inkOn, shadeOf, type ColourTable } from "./colours.js";
+import type { CellNumbers } from "./cellNumbers.js";
+import { NOT_A_NUMBER, shadeOf, type ColourTable } from "./colours.js";
 import { make } from "./make.js";
 
 /** Where on a canvas cells are drawn, in its pixels, and which cells. */
@@ -12,16 +13,13 @@ export interface Plot {
   readonly sight: ByAxis<Span>;
 }
 
-/** The colour of NaN. It differs clearly from every palette. */
-const NOT_A_NUMBER = [255, 0, 144, 255];
-
 /** Blocks as a picture with one pixel for each. Hidden and unknown blocks are transparent. */
 export function cellPicture(bins: Bins, table: ColourTable): ImageData {
   const picture = new ImageData(bins.across, bins.down);
   bins.values.forEach((value, i) => {
     if (value === -Infinity || !bins.known[Math.floor(i / bins.across)]) return;
     const at = shadeOf(value, table);
-    picture.data.set(Number.isNaN(value) ? NOT_A_NUMBER : table.bytes.subarray(at, at + 4), 4 * i);
+    picture.data.set(Number.isNaN(value) ? NOT_A_NUMBER.bytes : table.bytes.subarray(at, at + 4), 4 * i);
   });
   return picture;
 }
@@ -114,29 +112,23 @@ export function paintGaps(context: CanvasRenderingContext2D, plot: Plot, colour:
   }
 }
 
-/** Draws the number of each cell, if the cells are large enough. Blocks must be single cells. */
-export function paintValues(
+/** Draws numbers in the middle of their cells. */
+export function paintNumbers(
   context: CanvasRenderingContext2D,
   plot: Plot,
-  bins: Bins,
-  table: ColourTable,
-  shown: (value: number, row: number) => string,
+  { size, items }: CellNumbers,
+  fontFamily: string,
   scale: number,
 ): void {
   const { rows, columns } = plot.sight;
-  const width = plot.width / (columns.to - columns.from);
-  const height = plot.height / (rows.to - rows.from);
-  if (width < 34 * scale || height < 18 * scale) return;
+  context.font = `${size * scale}px ${fontFamily}`;
   context.textAlign = "center";
   context.textBaseline = "middle";
-  bins.values.forEach((value, i) => {
-    const row = bins.cells.rows.from + Math.floor(i / bins.across);
-    const column = bins.cells.columns.from + (i % bins.across);
-    if (value === -Infinity || !bins.known[row - bins.cells.rows.from]) return;
-    context.fillStyle = inkOn(colourOf(value, table));
+  for (const { row, column, text, ink } of items) {
+    context.fillStyle = ink;
     const x = plot.left + pixelOf(column + 0.5, columns, plot.width);
-    context.fillText(shown(value, row), x, plot.top + pixelOf(row + 0.5, rows, plot.height), width - 4 * scale);
-  });
+    context.fillText(text, x, plot.top + pixelOf(row + 0.5, rows, plot.height));
+  }
 }
 
 export function canvasOf(width: number, height: number): CanvasRenderingContext2D {

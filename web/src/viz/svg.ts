@@ -1,10 +1,10 @@
 import { pixelOf } from "./axis.js";
 import type { Bins, ByAxis, Span } from "./bins.js";
+import type { CellNumbers } from "./cellNumbers.js";
 import { colourOf, type ColourTable } from "./colours.js";
-import { anchorOf, axisLabels, LABEL_GAP, LABEL_SIZE } from "./labels.js";
+import { anchorOf, axisLabels, LABEL_GAP, LABEL_SIZE, type AxisTexts } from "./labels.js";
 import type { MapLayout } from "./mapLayout.js";
 import type { Theme } from "./theme.js";
-import type { Tokens } from "./words.js";
 
 /** What the SVG file of a map shows. */
 export interface MapSvg {
@@ -14,7 +14,8 @@ export interface MapSvg {
   readonly bins: Bins;
   readonly block: ByAxis<number>;
   readonly table: ColourTable;
-  readonly tokens: Tokens;
+  readonly labels: ByAxis<AxisTexts>;
+  readonly numbers: CellNumbers | undefined;
   readonly theme: Theme;
 }
 
@@ -34,6 +35,7 @@ export function mapSvg(map: MapSvg): string {
 <g transform="translate(${layout.left} ${layout.top})">
 <g clip-path="url(#plot)" shape-rendering="crispEdges">
 ${cells(map).join("\n")}
+${cellTexts(map).join("\n")}
 </g>
 <g fill="${theme.ink}">
 ${rowLabels(map).join("\n")}
@@ -72,8 +74,16 @@ function cells({ bins, block, layout, sight, table }: MapSvg): string[] {
 }
 
 function fillOf(value: number, table: ColourTable): string {
-  if (value === -Infinity) return "url(#hidden)";
-  return Number.isNaN(value) ? "#ff0090" : colourOf(value, table);
+  return value === -Infinity ? "url(#hidden)" : colourOf(value, table);
+}
+
+function cellTexts({ numbers, layout, sight }: MapSvg): string[] {
+  const size = short(numbers?.size ?? 0);
+  return (numbers?.items ?? []).map(({ row, column, text, ink }) => {
+    const x = short(pixelOf(column + 0.5, sight.columns, layout.width));
+    const y = short(pixelOf(row + 0.5, sight.rows, layout.height));
+    return `<text x="${x}" y="${y}" font-size="${size}" fill="${ink}" text-anchor="middle" dominant-baseline="central">${escaped(text)}</text>`;
+  });
 }
 
 function runs(fills: readonly string[]): { readonly from: number; readonly to: number; readonly fill: string }[] {
@@ -81,8 +91,8 @@ function runs(fills: readonly string[]): { readonly from: number; readonly to: n
   return starts.map((from, i) => ({ from, to: starts[i + 1] ?? fills.length, fill: fills[from]! }));
 }
 
-function rowLabels({ tokens, sight, layout }: MapSvg): string[] {
-  const { texts } = axisLabels(tokens.queries, sight.rows, layout.height, 0, true);
+function rowLabels({ labels, sight, layout }: MapSvg): string[] {
+  const { texts } = axisLabels(labels.rows, sight.rows, layout.height, 0, true);
   return texts.flatMap(({ cell, text }) => {
     const y = anchorOf(cell, sight.rows, layout.height);
     if (y === undefined) return [];
@@ -90,8 +100,8 @@ function rowLabels({ tokens, sight, layout }: MapSvg): string[] {
   });
 }
 
-function columnLabels({ tokens, sight, layout }: MapSvg): string[] {
-  const { texts, turn } = axisLabels(tokens.keys, sight.columns, layout.width, layout.turn, false);
+function columnLabels({ labels, sight, layout }: MapSvg): string[] {
+  const { texts, turn } = axisLabels(labels.columns, sight.columns, layout.width, layout.turn, false);
   const degrees = short((turn * 180) / Math.PI);
   return texts.flatMap(({ cell, text }) => {
     const x = anchorOf(cell, sight.columns, layout.width);

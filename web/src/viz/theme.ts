@@ -51,6 +51,7 @@ export const THEME_CSS = `
   color: var(--ink);
   background: var(--surface);
   line-height: 1.4;
+  print-color-adjust: exact;
   -webkit-tap-highlight-color: transparent;
 }
 :host([hidden]) { display: none; }
@@ -80,6 +81,6 @@ button:hover, select:hover { border-color: var(--quiet); }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 .toolbar { display: flex; flex-wrap: wrap; gap: 0.4rem; align-items: center; }
 .toolbar[hidden] { display: none; }
-.readout { min-height: 2.8em; margin: 0; font-variant-numeric: tabular-nums; text-wrap: pretty; }
+.readout { min-height: 2.8em; margin: 0; font-variant-numeric: tabular-nums; text-wrap: pretty; overflow-wrap: anywhere; }
 .trouble { color: light-dark(#9a2b1e, #ff9d8f); }
 `;

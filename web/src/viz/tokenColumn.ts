@@ -1,5 +1,6 @@
 import { labelOf } from "./labels.js";
 import { fill, make } from "./make.js";
+import { numbered } from "./words.js";
 
 export interface TokenColumnEvents {
   /** Called with the token under the pointer or the focus; undefined if there is none any more. */
@@ -60,7 +61,7 @@ export class TokenColumn {
     this.#options.forEach((option, token) => {
       const text = labelOf(tokens, token);
       if (option.textContent !== text) option.textContent = text;
-      if (tokens[token] !== undefined) option.title = `${tokens[token]} (${token})`;
+      if (tokens[token] !== undefined) option.title = numbered(tokens, token);
       option.setAttribute("aria-selected", String(set.has(token)));
       option.tabIndex = token === this.#active ? 0 : -1;
     });

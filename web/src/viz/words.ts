@@ -28,15 +28,43 @@ export function sentence(reading: CellReading, kind: Kind, tokens: Tokens): stri
   return `${from} gives ${percent(value)} of its attention to ${to}.`;
 }
 
-/** “cat” (3), or query 3 if there are no tokens. */
+/** What a cell shows: its number, or why there is none. */
+export function shown({ value, hidden }: CellReading, kind: Kind): string {
+  if (hidden) return "hidden";
+  return value === undefined ? "being computed" : amount(value, kind);
+}
+
+/** “cat”; “park” (3) if the token occurs more than once; query 3 if there is no token. */
 export function named(axis: "query" | "key", tokens: readonly string[], index: number): string {
-  const token = tokens[index];
-  return token === undefined ? `${axis} ${index}` : `“${token}” (${index})`;
+  return tokens[index] === undefined ? `${axis} ${index}` : numbered(tokens, index, `“${tokens[index]}”`);
+}
+
+/** The text for a token, with its position from 0 if the token occurs more than once. */
+export function numbered(tokens: readonly string[], index: number, text = tokens[index]!): string {
+  return repeated(tokens).has(tokens[index]!) ? `${text} (${index})` : text;
+}
+
+const counted = new WeakMap<readonly string[], ReadonlySet<string>>();
+
+/** The tokens that occur more than once. A list is counted once: the elements keep frozen copies. */
+function repeated(tokens: readonly string[]): ReadonlySet<string> {
+  let twice = counted.get(tokens);
+  if (!twice) {
+    const seen = new Set<string>();
+    twice = new Set(tokens.filter((token) => seen.has(token) || !seen.add(token)));
+    counted.set(tokens, twice);
+  }
+  return twice;
 }
 
 /** A percentage with at most four significant digits. */
 export function percent(value: number): string {
   return value > 0 && value < 1e-6 ? "less than 0.0001 %" : `${number(100 * value)} %`;
+}
+
+/** A number of this kind: a percentage, or a score. */
+export function amount(value: number, kind: Kind): string {
+  return kind === "probs" ? percent(value) : number(value);
 }
 
 export function number(value: number): string {

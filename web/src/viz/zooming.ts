@@ -11,6 +11,7 @@ const MIDDLE: Place = { x: 0.5, y: 0.5 };
 export class Zooming {
   #view = WHOLE;
   #cells: ByAxis<number> = { rows: 1, columns: 1 };
+  #size = { width: 1, height: 1 };
   #most = 1;
   #frame = 0;
   /** The view in which a running animation ends. */
@@ -33,6 +34,16 @@ export class Zooming {
     return sightOf(this.#view, this.#cells);
   }
 
+  /** The extents of the whole map. */
+  get cells(): ByAxis<number> {
+    return this.#cells;
+  }
+
+  /** The size of the plot, in CSS pixels. */
+  get size(): { readonly width: number; readonly height: number } {
+    return this.#size;
+  }
+
   get isEnlarged(): boolean {
     return this.#view.zoom > 1;
   }
@@ -45,6 +56,7 @@ export class Zooming {
   resize(cells: ByAxis<number>, width: number, height: number): void {
     const isSame = cells.rows === this.#cells.rows && cells.columns === this.#cells.columns;
     this.#cells = cells;
+    this.#size = { width, height };
     this.#most = Math.max(1, (LARGEST_CELL * cells.columns) / width, (LARGEST_CELL * cells.rows) / height);
     if (!isSame) this.#set(WHOLE, false);
   }
