@@ -36,7 +36,7 @@ let overflow: ResizeObserver | undefined;
 /** The keyboard reaches a formula only if it is wider than its place and scrolls. */
 function whenItOverflows(): ResizeObserver {
   return (overflow ??= new ResizeObserver((entries) => {
-    const attributes = { tabindex: "0", role: "region", "aria-label": "Formula" };
+    const attributes = { tabindex: "0", role: "group", "aria-label": "Formula" };
     for (const { target } of entries)
       for (const [name, value] of Object.entries(attributes))
         if (target.scrollWidth > target.clientWidth) target.setAttribute(name, value);

@@ -1,6 +1,8 @@
 import { Engine } from "../engine/engine.js";
 import { DOORS, type Door } from "../rooms/rooms.js";
 import { parseAddress } from "./address.js";
+import { stepAddress } from "../tour/steps.js";
+import { Tour, tourFields } from "../tour/tour.js";
 import { Busy } from "./busy.js";
 import { takeDrops } from "./drops.js";
 import { byId, element } from "./element.js";
@@ -20,6 +22,8 @@ export class Lab {
   );
   readonly #badge: EngineBadge;
   readonly #choice: State<typeof engineFields>;
+  readonly #place: State<typeof tourFields>;
+  readonly #tour: Tour;
   #engine: Engine;
   #room: OpenRoom | undefined;
 
@@ -28,7 +32,15 @@ export class Lab {
     byId("rooms").replaceChildren(...DOORS.map(({ id, title }) => element("li", {}, doorLink(id, title))));
     byId("skip").onclick = () => byId("main").focus();
     takeDrops((files) => this.#room?.takeFiles(files));
-    this.#choice = new State(engineFields, parseAddress(location.hash).query);
+    const { query } = parseAddress(location.hash);
+    this.#choice = new State(engineFields, query);
+    this.#place = new State(tourFields, query);
+    byId<HTMLAnchorElement>("take-tour").href = stepAddress(1);
+    this.#tour = new Tour(byId("tour"), this.#place, {
+      engine: () => this.#engine,
+      show: (settings) => this.#room?.state.read(settings),
+    });
+    this.#place.onChange(() => this.#write());
     this.#badge = new EngineBadge(byId("engine"), byId("engine-panel"), this.#choice);
     this.#engine = this.#openEngine();
     this.#choice.onChange(() => this.#changeEngine());
@@ -61,13 +73,15 @@ export class Lab {
     const arrival = this.#trail.arrive();
     if (!arrival) return;
     const { room: name, query } = arrival;
-    if (Object.keys(engineFields).some((field) => query.has(field))) this.#choice.read(query);
     const door = DOORS.find(({ id }) => id === name) ?? DOORS[0]!;
     const room = this.#room?.isOpen && this.#room.door === door ? this.#room : this.#enter(door, query);
     room.state.read(query);
+    if (Object.keys(engineFields).some((field) => query.has(field))) this.#choice.read(query);
+    this.#place.read(query);
     if (name === "" || name === door.id) room.notice();
     else room.notice(`There is no room “${name}”. This is the first one: ${door.title}.`);
     this.#write();
+    this.#tour.enter(door.id);
     scrollToHeight(arrival.height);
   }
 
@@ -93,7 +107,7 @@ export class Lab {
   #write(): void {
     if (!this.#room?.isOpen) return;
     const address = { room: this.#room.door.id, query: this.#room.state.query };
-    const tooLong = this.#trail.write(address, this.#choice.query);
+    const tooLong = this.#trail.write(address, new URLSearchParams([...this.#choice.query, ...this.#place.query]));
     this.#room.address(this.#trail.address, tooLong);
   }
 }
