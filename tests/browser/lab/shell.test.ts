@@ -102,8 +102,8 @@ test("a page that is not isolated computes with one thread and says why", async 
 test("a failure is said in words", async () => {
   const fresh = await lab.browser.newPage();
   await fresh.route("**/model/vocab.json", (route) => route.fulfill({ status: 503, body: "" }));
-  await fresh.goto(lab.url);
-  await fresh.getByText("status 503").waitFor();
+  await fresh.goto(`${lab.url}#/sentence?texts=Hello`);
+  await fresh.getByText("vocab.json could not be loaded: the server answered 503").waitFor();
   await fresh.close();
 });
 

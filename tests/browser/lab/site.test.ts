@@ -32,13 +32,29 @@ describe("the static site, on a host without headers", () => {
     await visit.goto(site.url);
     await visit.waitForFunction(() => crossOriginIsolated);
     await lab.ready("sentence", visit);
-    await visit.waitForFunction(async () => (await caches.match("model/vocab.json")) !== undefined);
     await context.setOffline(true);
     await visit.reload();
     await lab.ready("sentence", visit);
+    await visit.locator(".whole table").waitFor();
     await visit.click("text=Flash");
     await lab.ready("flash", visit);
     expect(await visit.locator(".failure:visible").count()).toBe(0);
     await context.setOffline(false);
+  });
+
+  test("keeps the model when it is first used, and not before", async () => {
+    const visit = await context.newPage();
+    await visit.goto(site.url);
+    await lab.ready("sentence", visit);
+    const isKept = () => visit.evaluate(async () => (await caches.match("model/weights-4of4")) !== undefined);
+    expect(await isKept()).toBe(false);
+    await visit.getByLabel("Sentences, one per line").fill("A sentence of mine.");
+    await visit.getByText("1 sentence is read.").waitFor();
+    await visit.waitForFunction(async () => (await caches.match("model/weights-4of4")) !== undefined);
+    await context.setOffline(true);
+    await visit.reload();
+    await visit.getByText("1 sentence is read.").waitFor();
+    await context.setOffline(false);
+    await visit.close();
   });
 });

@@ -31,6 +31,6 @@ export async function firstScreen(encoder: Encoder): Promise<FirstScreen> {
       `<p class="lede">${asMarkup(door.lede)}</p>`,
       `<p class="main-finding">${asMarkup(finding(seen))}</p></header>`,
       `<div class="stage"><section class="card picture" aria-label="The picture">${picture(seen)}</section></div></article>`,
-    ].join("\n"),
+    ].join(""),
   };
 }
