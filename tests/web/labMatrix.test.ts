@@ -209,7 +209,8 @@ function checkHeads(scene: Scene): void {
   expectPlain(cut);
   expectPlain(join);
   if (N > 1) expect(numbersIn(cut)).toEqual([N * D, N, D, N * O, N, O]);
-  expect(numbersIn(join)).toEqual([...(N > 1 ? [N] : []), S, N * O, N * O, I]);
+  const shape = scene.form === "columns" ? [N * O, S] : [S, N * O];
+  expect(numbersIn(join)).toEqual([...(N > 1 ? [N] : []), ...shape, N * O, I]);
 }
 
 /** The sentences on one number of every matrix; which one differs from setting to setting. */

@@ -1,36 +1,198 @@
-import { expect, test } from "@jest/globals";
+import { afterAll, describe, expect, test } from "@jest/globals";
+import type { ForwardOptions, LayerOptions } from "headwise";
 
+import type { Engine } from "../../../web/demo/lab/engine/engine.js";
+import type { Floats } from "../../../web/demo/lab/engine/floats.js";
+import { calculate } from "../../../web/demo/lab/rooms/matrix/calculation.js";
+import { fields, headOf, inputsOf } from "../../../web/demo/lab/rooms/matrix/settings.js";
+import { transposed, type Matrix } from "../../../web/demo/lab/shell/matrix.js";
+import { State } from "../../../web/demo/lab/shell/state.js";
 import { LabPage } from "./labPage.js";
 
 const lab = new LabPage();
-/** All numbers of every table whose name is or begins with this. */
-const tables = (name: string) =>
-  lab.page
-    .locator(`table[aria-label^="${name}"]`)
-    .evaluateAll((all) => all.map((table) => [...table.querySelectorAll("tbody td")].map((cell) => cell.textContent)));
 
-test("in column form one head's weights are the same numbers wherever they stand", async () => {
-  await lab.enter("matrix?form=columns&causal=true");
-  const [weights] = await tables("weights P");
-  const [head] = await tables("the one head");
-  expect(head).toEqual(weights);
+/** The package in Node, with the engine's methods that the room calls. */
+const engine = {
+  async forward(options: LayerOptions, x: Floats, call: ForwardOptions) {
+    const layer = await lab.hw.multiHeadAttention(options);
+    return layer.forward(x, call).finally(() => layer.dispose());
+  },
+} as unknown as Engine;
+
+const sentences = () => lab.page.locator(".said").textContent();
+const table = (name: string) => lab.page.getByRole("table", { name, exact: true });
+const lit = (name: string) => table(name).locator("td.marked").count();
+const changed = (name: string) => table(name).locator("td.changed").count();
+
+describe("what is said is what is shown", () => {
+  test("in column form one head's weights are the same numbers wherever they stand", async () => {
+    await lab.enter("matrix?form=columns&causal=true");
+    const [shown, inHeads, beside] = [
+      await lab.tableNumbers("weights P"),
+      await lab.tableNumbers("P of head 1"),
+      await lab.tableNumbers("P, as columns"),
+    ];
+    expect(shown).toHaveLength(25);
+    expect(inHeads).toEqual(shown);
+    expect(beside).toEqual(shown);
+  });
+
+  test("no sentence says that every row sums to 1 beside an empty row", async () => {
+    await lab.enter("matrix?causal=true&excludeSelf=true");
+    const said = await sentences();
+    expect(said).not.toMatch(/Every row of (P|queries) sums to 1/);
+    expect(said).toContain("“my” sees nothing: its row of P is all 0. Every other row sums to 1.");
+  });
+
+  test("the formulas of the column form have one notation", async () => {
+    await lab.enter("matrix?form=columns");
+    const formulas = (await lab.page.locator(".formula annotation").allTextContents()).join(" ");
+    for (const part of ["p_{ji}", "s_{ji}", "K^{\\mathsf T} Q", "softmax by columns", "V P"])
+      expect(formulas).toContain(part);
+    expect(formulas).not.toMatch(/[ps]_\{ij\}/);
+  });
+
+  test.each([
+    ["numHeads=2&form=columns", 2],
+    ["numHeads=3&softmax=false", 3],
+    ["causal=true&excludeSelf=true&scale=false&bias=false", 2],
+  ])(
+    "the comparison with double precision takes all heads and what follows, in both forms: %s",
+    async (query, heads) => {
+      await lab.enter(`matrix?${query}`);
+      await lab.page.getByText("Compare with double precision").click();
+      const said = await lab.page.locator(".verdict", { hasText: "Against the definition" }).textContent();
+      expect(said).toContain(`scores: ${2 * 2 * heads * 25} numbers`);
+      expect(said).toContain(`weights: ${2 * heads * 25} numbers`);
+      expect(said).toContain(`Y: ${2 * 5 * heads * 4} numbers`);
+      expect(said).toContain(`output: ${2 * 5 * 7} numbers`);
+      for (const [, apart] of said!.matchAll(/at most (\S+) apart/g)) expect(Number(apart)).toBeLessThan(1e-5);
+    },
+  );
 });
 
-test("no sentence says that every row sums to 1 beside an empty row", async () => {
-  await lab.enter("matrix?causal=true&excludeSelf=true");
-  expect(await lab.page.locator(".stage").textContent()).not.toContain("Every row of queries sums to 1");
+test.each([
+  "",
+  "form=columns&causal=true",
+  "numHeads=3&head=3&excludeSelf=true&scale=false",
+  "softmax=false&headDim=1",
+])("matrix, %s: the room shows what the package computes in Node", async (query) => {
+  const { values } = new State(fields, new URLSearchParams(query));
+  const inputs = inputsOf(values);
+  const steps = await calculate(engine, inputs, values.form);
+  await lab.enter(`matrix?${query}`);
+  const near = async (name: string, wanted: Matrix) => {
+    const { data } = values.form === "columns" ? transposed(wanted) : wanted;
+    const found = await lab.tableNumbers(name);
+    expect(found).toHaveLength(data.length);
+    data.forEach((value, i) => expect(Math.abs(found[i]! - value)).toBeLessThanOrEqual(0.00501));
+  };
+  const { raw, weights } = steps.heads[headOf(values)]!;
+  await near("scores", raw);
+  await near("weights P", weights);
+  await near("Y", steps.y);
+  await near("output", steps.out);
 });
 
-test("the formulas of the column form have one notation", async () => {
-  await lab.enter("matrix?form=columns");
-  const formulas = await lab.page.locator(".formula annotation").allTextContents();
-  expect(formulas.join(" ")).toContain("p_{ji}");
-  expect(formulas.join(" ")).not.toContain("p_{ij}");
+test("pointing at a number lights the row and the column that made it, and says how", async () => {
+  await lab.enter("matrix");
+  await table("Q").locator("tbody tr").nth(1).locator("td").nth(0).hover();
+  expect([await lit("X"), await lit("W_Q"), await lit("b_Q"), await lit("Q")]).toEqual([7, 7, 1, 1]);
+  await lab.page.getByText(/^Row “phone” of X times column 1 of WQ: .*\(bQ\) = −0\.75\.$/).waitFor();
+  await table("scores").locator("td").first().focus();
+  await lab.page.keyboard.press("ArrowDown");
+  expect([await lit("Q₁"), await lit("K₁ᵀ"), await lit("Q"), await lit("K"), await lit("X")]).toEqual([3, 3, 3, 3, 0]);
+  await lab.page.getByText(/^Row “phone” of Q₁ times column “my” of K₁ᵀ: /).waitFor();
+  await lab.page.getByText("mixtures", { exact: true }).click();
+  await lab.ready("matrix");
+  // Query "phone" is (−0.75, 0, 1.75): two of the three rows of K₁ᵀ are mixed.
+  expect([await lit("scores"), await lit("K₁ᵀ")]).toEqual([5, 10]);
 });
 
-test("the comparison with double precision takes all heads, in the form that is shown", async () => {
-  await lab.enter("matrix?heads=2&form=columns");
-  await lab.page.getByText("Compare with double precision").click();
-  const said = await lab.page.locator(".verdict", { hasText: "Against the definition" }).textContent();
-  expect(said).toContain("probabilities: 32 numbers");
+test("pointing at a number in rows lights it in columns", async () => {
+  await lab.enter("matrix");
+  await table("Y₁, as rows").locator("tbody tr").nth(1).locator("td").nth(3).hover();
+  const marked = table("Y₁, as columns").locator("tbody tr").nth(3).locator("td").nth(1);
+  expect(await marked.getAttribute("class")).toContain("marked");
+  expect(await lit("Y₁, as columns")).toBe(1);
+  expect([await lit("P, as columns"), await lit("V₁, as columns")]).toEqual([5, 5]);
+});
+
+test("an edit ripples downstream, is kept in the address, and survives a reload", async () => {
+  await lab.page.emulateMedia({ reducedMotion: "no-preference" });
+  await lab.enter("matrix");
+  const input = lab.page.getByLabel("W_V, row 1, column 2", { exact: true });
+  await input.fill("−7,5");
+  await lab.page.waitForFunction(() => location.hash.includes("wv="));
+  await table("output").locator("td.changed").first().waitFor();
+  expect([await changed("W_V"), await changed("Q"), await changed("weights P")]).toEqual([1, 0, 0]);
+  // Feature 1 of X is 0 for the token "RAM" only.
+  expect(await changed("V")).toBe(4);
+  expect(await changed("Y₁")).toBe(5);
+  const waves = await lab.page.$$eval("td.changed", (cells) =>
+    cells.map(
+      (cell) =>
+        [cell.closest("table")!.ariaLabel!, Number((cell as HTMLElement).style.getPropertyValue("--wave"))] as const,
+    ),
+  );
+  const wave = Object.fromEntries(waves);
+  const order = ["W_V", "V", "Y₁", "Y", "output"].map((name) => wave[name]!);
+  expect(order).toEqual([...order].sort((a, b) => a - b));
+  expect(new Set(order).size).toBe(order.length);
+  const before = await lab.tableNumbers("output");
+  await lab.page.reload();
+  await lab.ready("matrix");
+  expect(await lab.tableNumbers("output")).toEqual(before);
+  expect(await lab.page.getByLabel("W_V, row 1, column 2", { exact: true }).inputValue()).toBe("−7.5");
+});
+
+test("nothing moves with prefers-reduced-motion", async () => {
+  await lab.page.emulateMedia({ reducedMotion: "reduce" });
+  await lab.enter("matrix");
+  await lab.page.getByLabel("X, row 1, column 1", { exact: true }).fill("3");
+  await table("output").locator("td.changed").first().waitFor();
+  expect(await lab.page.evaluate(() => document.getAnimations().length)).toBe(0);
+});
+
+test("what is no number is marked, and changes nothing", async () => {
+  await lab.enter("matrix");
+  const input = lab.page.getByLabel("X, row 1, column 1", { exact: true });
+  for (const typed of ["abc", "1e3", "1000", ""]) {
+    await input.fill(typed);
+    expect(await input.getAttribute("aria-invalid")).toBe("true");
+  }
+  await input.press("ArrowDown");
+  expect(await input.inputValue()).toBe("0.5");
+  expect(lab.page.url()).not.toContain("x=");
+});
+
+test.each(["light", "dark"] as const)("axe finds nothing to complain of, in both forms, %s", async (colorScheme) => {
+  await lab.page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+  for (const query of ["causal=true", "form=columns&reading=mixtures&softmax=false"]) {
+    await lab.enter(`matrix?${query}`);
+    expect(await lab.axe()).toEqual([]);
+  }
+});
+
+describe("at 390 px", () => {
+  afterAll(() => lab.page.setViewportSize({ width: 1280, height: 900 }));
+  test.each(["", "form=columns", "numHeads=4&headDim=4&inputDim=8&positions=6"])(
+    "nothing is wider than the page, and no formula is clipped: %s",
+    async (query) => {
+      await lab.page.setViewportSize({ width: 390, height: 844 });
+      await lab.enter(`matrix?${query}`);
+      expect(await lab.page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+      const clipped = await lab.page.$$eval(".formula", (all) =>
+        all
+          .filter((formula) => {
+            const ends = [...formula.querySelectorAll(".katex-html > .base")].map(
+              (part) => part.getBoundingClientRect().right,
+            );
+            return Math.max(...ends) > Math.min(formula.getBoundingClientRect().right + 1, innerWidth);
+          })
+          .map(({ textContent }) => textContent),
+      );
+      expect(clipped).toEqual([]);
+    },
+  );
 });

@@ -47,9 +47,9 @@ test("the keyboard alone goes from room to room, sets and reads", async () => {
   await lab.page.keyboard.press("Enter");
   await lab.ready("matrix");
   expect(await lab.page.evaluate(() => document.activeElement?.id)).toBe("main");
-  await lab.page.keyboard.press("Tab"); // the first slider: tokens
+  await lab.page.keyboard.press("Tab"); // the first slider: positions
   await lab.page.keyboard.press("ArrowRight");
-  await lab.page.waitForFunction(() => location.hash.includes("tokens=5"));
+  await lab.page.waitForFunction(() => location.hash.includes("positions=6"));
   await lab.ready("matrix"); // a control that is drawn again while Tab moves on would lose the focus
   for (
     let presses = 0;
@@ -59,7 +59,7 @@ test("the keyboard alone goes from room to room, sets and reads", async () => {
     await lab.page.keyboard.press("Tab");
   await lab.page.keyboard.press("ArrowDown");
   await lab.page.keyboard.press("ArrowRight");
-  await lab.page.getByText(/^Row 2 of Q times column 2 of Kᵀ/).waitFor();
+  await lab.page.getByText(/^Row “phone” of Q₁ times column “phone” of K₁ᵀ/).waitFor();
 });
 
 test("what is set survives a reload, through the address", async () => {

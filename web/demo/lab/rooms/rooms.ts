@@ -25,7 +25,7 @@ export const DOORS: readonly Door[] = [
   {
     id: "matrix",
     title: "Matrix",
-    lede: "Attention is three products and a softmax. Change any number of a small example and follow it to the output.",
+    lede: "Attention on numbers that you can follow. Change one, and see what it changes on its way to the output.",
     load: () => import("./matrix/room.js"),
   },
   {

@@ -1,4 +1,5 @@
 import { element } from "./element.js";
+import { withIndices } from "./indices.js";
 import { at, entryOf, type Matrix } from "./matrix.js";
 import { decimal } from "./numbers.js";
 
@@ -115,7 +116,7 @@ export class NumberGrid {
   }
 
   #build(m: Matrix, name: string, { rows = [], columns = [], bins = {} }: GridNotes): void {
-    this.#name.replaceChildren(...symbol(name));
+    this.#name.replaceChildren(...withIndices(name));
     this.#table.setAttribute("aria-label", name);
     this.#cells = Array.from({ length: m.rows }, (_, row) =>
       Array.from({ length: m.columns }, (__, column) => {
@@ -195,12 +196,6 @@ export class NumberGrid {
 
 function signed(value: number): string {
   return String(value).replace("-", "−");
-}
-
-/** "W_Q" with the part after "_" as an index. */
-export function symbol(name: string): (HTMLElement | string)[] {
-  const [, letter, index, rest] = /^(\w)_(\w)(.*)$/.exec(name) ?? [];
-  return letter ? [letter, element("sub", {}, index!), rest!] : [name];
 }
 
 function startsBin(at: number, size: number | undefined): boolean {

@@ -1,4 +1,5 @@
 import { card, element } from "../../shell/element.js";
+import { withIndices } from "../../shell/indices.js";
 import type { Cell, GridNotes } from "../../shell/numberGrid.js";
 import attentionTex from "./attention.tex";
 import attentionColumnsTex from "./attentionColumns.tex";
@@ -129,7 +130,7 @@ export class Diagram {
     const inside = cell.row < rows && cell.column < columns;
     const { lights, lines } = inside ? originOf(name, cell, scene) : { lights: {}, lines: [] };
     for (const [part, grid] of Object.entries(this.#grids)) grid.light(lights[part as Name]);
-    this.#origin.replaceChildren(...lines.map((line) => element("p", {}, line)));
+    this.#origin.replaceChildren(...lines.map((line) => element("p", {}, ...withIndices(line))));
   }
 
   #showPicker({ inputs: { sizes }, head: shown }: Scene): void {
@@ -146,7 +147,7 @@ export class Diagram {
 }
 
 const HINT =
-  "Every product stands at the corner of its factors. Point at a number to see what made it; type over any number with a dashed frame.";
+  "Every product stands at the corner of its factors (on a narrow screen, after them). Point at a number to see what made it; type over any number with a dashed frame.";
 
 /** What stands around a part's numbers. */
 export function notesOf(name: Name, scene: Scene): GridNotes {

@@ -70,7 +70,7 @@ export class FormsCard {
     const [rows, columns] = SHAPES[name];
     const shape = form === "columns" ? ([columns, rows] as const) : ([rows, columns] as const);
     this.#grids[form][name].show(parts[name], form, {
-      name: `${nameOf(name, scene)}, as ${form}`,
+      name: `${name === "p" ? "P" : nameOf(name, scene)}, as ${form}`,
       shape: shapeWords(inputs.sizes, shape),
       rows: name === "yn" ? [] : axisLabels(rows, scene),
       columns: axisLabels(columns, scene),

@@ -21,6 +21,7 @@ export class GrowthCard {
       this.#station,
       element("table", { class: "figures growth" }, element("thead", {}, element("tr", {}, ...head)), this.#table),
       this.#words,
+      element("p", { class: "hint" }, "On the bars ten times as much is always the same step. The mark is this toy."),
     );
   }
 

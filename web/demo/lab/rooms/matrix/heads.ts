@@ -1,4 +1,5 @@
 import { card, element } from "../../shell/element.js";
+import { withIndices } from "../../shell/indices.js";
 import { FormGrid } from "./formGrid.js";
 import { nameOf, axisLabels, SHAPES, type Name, type Scene } from "./parts.js";
 import { shapeWords } from "./sizes.js";
@@ -39,7 +40,7 @@ export class HeadsCard {
     this.#heads.replaceChildren(...figures);
     this.#joined.replaceChildren(picture("y", steps.y, scene));
     this.#cut.textContent = headsWords(scene);
-    this.#join.textContent = joinWords(scene);
+    this.#join.replaceChildren(...withIndices(joinWords(scene)));
   }
 }
 

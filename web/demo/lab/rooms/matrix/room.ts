@@ -3,6 +3,7 @@ import "./room.css";
 import { difference } from "../../engine/difference.js";
 import { choices, panel, slider, toggle } from "../../shell/controls.js";
 import { card, element } from "../../shell/element.js";
+import { withIndices } from "../../shell/indices.js";
 import { room as makeRoom, type RoomView } from "../../shell/room.js";
 import { calculate, type Form, type Inputs, type Steps } from "./calculation.js";
 import { defined } from "./definition.js";
@@ -34,9 +35,13 @@ function open(view: RoomView<typeof fields>): void {
   const [forms, heads, variance] = [new FormsCard(), new HeadsCard(), new VarianceCard(state)];
   const [growth, dictionary, loops] = [new GrowthCard(state), new DictionaryCard(state), new LoopsCard(state)];
   const said = element("ul", { class: "said" });
-  const cards = [card("What these numbers say", said), forms, heads, variance, growth, dictionary, loops];
-  const nodes = cards.map((one) => (one instanceof HTMLElement ? one : one.node));
-  stage.append(controls(view), diagram.node, element("div", { class: "cards" }, ...nodes));
+  const cards = [heads, variance, growth, dictionary, loops].map(({ node }) => node);
+  stage.append(
+    controls(view),
+    diagram.node,
+    forms.node,
+    element("div", { class: "cards" }, card("What these numbers say", said), ...cards),
+  );
 
   view.onDraw(async (settings) => {
     const inputs = inputsOf(settings);
@@ -45,7 +50,7 @@ function open(view: RoomView<typeof fields>): void {
     diagram.show(scene, true);
     forms.show(scene, both);
     heads.show(scene);
-    said.replaceChildren(...sentences(scene, settings).map((words) => element("li", {}, words)));
+    said.replaceChildren(...sentences(scene, settings).map((words) => element("li", {}, ...withIndices(words))));
     view.finding(finding(scene));
     growth.show(inputs.sizes, settings.station);
     loops.show(settings.length);
@@ -96,9 +101,9 @@ function controls({ state }: RoomView<typeof fields>): HTMLElement {
     toggle(state, "scale", "Scale 1/√D"),
     toggle(state, "softmax", "Softmax"),
     toggle(state, "causal", "Causal"),
-    toggle(state, "excludeSelf", "Not itself"),
+    toggle(state, "excludeSelf", "No token sees itself"),
     toggle(state, "bias", "Biases"),
-    toggle(state, "sameKeys", "K = Q"),
+    toggle(state, "sameKeys", "Equal projections"),
   );
   group.classList.add("matrix-controls");
   return group;

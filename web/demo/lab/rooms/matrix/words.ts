@@ -78,10 +78,15 @@ export function headsWords({ inputs: { sizes } }: Scene): string {
   return `The N·D = ${numHeads * headDim} features of Q and K are dealt out to ${numHeads} bins of ${headDim}, the N·O = ${numHeads * valueDim} features of V to ${numHeads} bins of ${valueDim}. Each bin has scores and a softmax of its own.`;
 }
 
-export function joinWords({ inputs: { sizes } }: Scene): string {
+export function joinWords({ inputs: { sizes }, form }: Scene): string {
   const { positions, numHeads, valueDim, inputDim } = sizes;
-  const from = numHeads === 1 ? "The head’s output is" : `The ${numHeads} outputs, side by side, are`;
-  return `${from} Y, ${positions} × ${numHeads * valueDim}. W_O mixes the ${count(numHeads * valueDim, "feature")} and gives ${inputDim} again, so that a layer can follow a layer.`;
+  const width = numHeads * valueDim;
+  const [shape, place] =
+    form === "columns"
+      ? [`${width} × ${positions}`, "one below the other"]
+      : [`${positions} × ${width}`, "side by side"];
+  const from = numHeads === 1 ? "The head’s output is" : `The ${numHeads} outputs, ${place}, are`;
+  return `${from} Y, ${shape}. W_O mixes the ${count(width, "feature")} and gives ${inputDim} again, so that a layer can follow a layer.`;
 }
 
 /** "1 token", "3 tokens" */
