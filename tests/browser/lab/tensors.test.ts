@@ -34,6 +34,50 @@ test("tensors that are dropped, and the output that is saved", async () => {
   const saved = readNpy(readFileSync(await download.path()), "output");
   expect(saved.shape).toEqual([3, 8, 4]);
   expectClose([...saved.data], output.data);
-  await lab.page.setInputFiles("#files", { name: "broken.npy", mimeType: "", buffer: Buffer.from("no") });
+});
+
+const file = (name: string, buffer: Uint8Array) => ({ name, mimeType: "", buffer: Buffer.from(buffer) });
+const small = (name: string, ...shape: number[]) =>
+  file(name, writeNpy(shape, randomNormal(7, shape.reduce((n, extent) => n * extent, 1)))); // prettier-ignore
+const broken = file("broken.npy", Buffer.from("no"));
+const results = async () => [
+  await lab.page.locator("attention-map:visible").count(),
+  await lab.page.getByRole("button", { name: /^Save .*npy$/ }).count(),
+];
+
+test("after a file that failed nothing of the example is shown, and the example can come back", async () => {
+  await lab.enter("tensors");
+  expect(await results()).toEqual([1, 2]);
+  await lab.page.setInputFiles("#files", broken);
+  await lab.page.getByText("broken.npy is no .npy file: it does not begin").waitFor();
+  expect(await results()).toEqual([0, 0]);
+  await lab.page.getByText("Nothing is shown: no file could be read.").waitFor();
+  await lab.page.getByRole("button", { name: "Show the example" }).click();
+  await lab.page.getByText("An example of random numbers: 4 heads, 20 queries and 20 keys.").waitFor();
+  expect(await results()).toEqual([1, 2]);
+});
+
+test("a file that fails does not lose the files beside it, nor a call that fails the tensors", async () => {
+  await lab.enter("tensors");
+  await lab.page.setInputFiles("#files", [small("q.npy", 3, 8, 4), broken, small("k.npy", 3, 8, 4), small("v.npy", 3, 8, 4)]); // prettier-ignore
+  await lab.page
+    .getByText("Your tensors: 3 heads, 8 queries and 8 keys; Query is q, Key is k and Value is v.")
+    .waitFor();
   await lab.page.getByText("broken.npy is no .npy file").waitFor();
+  await lab.page.setInputFiles("#files", small("k.npy", 3, 8, 5));
+  await lab.page.getByText("This did not work").waitFor();
+  expect(await results()).toEqual([0, 0]);
+  await lab.page.setInputFiles("#files", small("k.npy", 3, 9, 4));
+  await lab.page.setInputFiles("#files", small("v.npy", 3, 9, 4));
+  await lab.page.getByText("Your tensors: 3 heads, 8 queries and 9 keys").waitFor();
+  expect(await results()).toEqual([1, 2]);
+});
+
+test("the random tokens of a layer are called random", async () => {
+  await lab.enter("tensors?mode=layer");
+  await lab.page.getByLabel("Tokens X").selectOption({ label: "24 random tokens" });
+  const map = () => lab.mapNumbers().then((numbers) => numbers.length);
+  await lab.page.waitForFunction(() => document.querySelector("attention-map")!.probs!.shape.at(-1) === 24);
+  expect(await map()).toBe(4 * 24 * 24);
+  await lab.page.getByText("random numbers: 4 heads, 24 queries and 24 keys").waitFor();
 });

@@ -17,7 +17,8 @@ export const fields = {
 };
 export type Settings = Values<typeof fields>;
 
-const RANDOM_TOKENS = 24;
+/** How many tokens stand in for X where no tensor is chosen. */
+export const RANDOM_TOKENS = 24;
 
 /** A call of the package, made from dropped tensors. */
 export interface AttentionCall {

@@ -31,7 +31,7 @@ const WIDTHS: Readonly<Record<NumberType, number>> = {
 export function readNumbers(bytes: Uint8Array, type: NumberType, count: number): Float32Array<ArrayBuffer> {
   const width = WIDTHS[type];
   if (bytes.byteLength !== count * width)
-    throw new FileError(`holds ${bytes.byteLength} bytes where ${count} × ${width} belong`);
+    throw new FileError(`holds ${bytes.byteLength} bytes of numbers where its shape asks for ${count} × ${width}`);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const read = READERS[type];
   const numbers = new Float32Array(count);

@@ -1,0 +1,71 @@
+import { counted, listed } from "../../shell/amounts.js";
+import { scientific, significant } from "../../shell/numbers.js";
+import type { Role } from "./roles.js";
+
+/** What the room shows. */
+export interface Shown {
+  readonly isExample: boolean;
+  /** The inputs and the tensors that they are, as in ["Query", "q"]. */
+  readonly inputs: readonly (readonly [role: string, tensor: string])[];
+  /** The random tokens that stand in for X; 0 if there are none. */
+  readonly randomTokens: number;
+  readonly batches: number;
+  readonly heads: number;
+  readonly queries: number;
+  readonly keys: number;
+}
+
+export function finding({ isExample, inputs, randomTokens, heads, queries, keys }: Shown): string {
+  const sizes = listed([counted(heads, "head"), counted(queries, "query", "queries"), counted(keys, "key")]);
+  if (isExample) return `An example of random numbers: ${sizes}. Drop files of your own anywhere on this page.`;
+  const given = inputs.map(([role, tensor]) => `${role} is ${tensor}`);
+  const tokens = randomTokens > 0 ? [`X is ${randomTokens} random tokens`] : [];
+  return `Your tensors: ${sizes}; ${listed([...given, ...tokens])}.`;
+}
+
+/** Why nothing is shown. */
+export function nothing(missing: readonly Role[], tensors: number): string {
+  if (tensors === 0) return "Nothing is shown: no file could be read.";
+  return `Nothing is shown yet: no tensor is chosen for ${listed(missing.map(({ label }) => label))}.`;
+}
+
+/** The shape of the output, and its smallest and largest number. */
+export function outputWords(output: { readonly shape: readonly number[]; readonly data: Float32Array }): string {
+  const { low, high, finite } = extremes(output.data);
+  const all = output.data.length;
+  const whole = `Output [${output.shape.join(", ")}]: ${counted(all, "number")}`;
+  if (finite === 0) return `${whole}, and none is finite.`;
+  const rest =
+    finite === all
+      ? ""
+      : `; ${(all - finite).toLocaleString("en")} of them ${all - finite === 1 ? "is" : "are"} not finite`;
+  return `${whole} from ${signed(low)} to ${signed(high)}${rest}.`;
+}
+
+/** What the map leaves out; "" if it shows everything. */
+export function mapWords({ batches, heads, queries, keys }: Shown, isWhole: boolean, isDrawn: boolean): string {
+  const batch = batches > 1 ? `The map shows batch 0 of ${batches}. ` : "";
+  const weights = (batches * heads * queries * keys).toLocaleString("en");
+  if (isWhole) return batch.trim();
+  return isDrawn
+    ? `${batch}There are ${weights} weights: the map asks for the rows that it draws.`
+    : `The ${weights} weights of this layer are too many for a map.`;
+}
+
+/** The smallest and largest of the finite numbers, of all of them. */
+export function extremes(data: Float32Array): { low: number; high: number; finite: number } {
+  let [low, high, finite] = [Infinity, -Infinity, 0];
+  for (const value of data) {
+    if (!Number.isFinite(value)) continue;
+    finite++;
+    if (value < low) low = value;
+    if (value > high) high = value;
+  }
+  return { low, high, finite };
+}
+
+function signed(value: number): string {
+  const size = Math.abs(value);
+  const text = size === 0 || (size >= 1e-3 && size < 1e6) ? significant(size) : scientific(size);
+  return value < 0 ? `−${text}` : text;
+}
