@@ -208,6 +208,7 @@ function checkHeads(scene: Scene): void {
   const { numHeads: N, headDim: D, valueDim: O, positions: S, inputDim: I } = scene.inputs.sizes;
   const [cut, join] = [words.headsWords(scene), words.joinWords(scene)];
   expectPlain(cut);
+  if (!scene.inputs.softmax) expect(cut).not.toContain("softmax");
   expectPlain(join);
   if (N > 1) expect(numbersIn(cut)).toEqual([N * D, N, D, N * O, N, O]);
   const shape = scene.form === "columns" ? [N * O, S] : [S, N * O];

@@ -74,10 +74,10 @@ export function biasWords({ inputs }: Scene, isOn: boolean): string {
     : "The four biases are added. Without softmax b_K matters, too: it moves all scores of a query.";
 }
 
-export function headsWords({ inputs: { sizes } }: Scene): string {
+export function headsWords({ inputs: { sizes, softmax } }: Scene): string {
   const { numHeads, headDim, valueDim } = sizes;
   if (numHeads === 1) return `One head has one pattern of attention. It takes all of Q, K and V.`;
-  return `The N·D = ${numHeads * headDim} features of Q and K are dealt out to ${numHeads} bins of ${headDim}, the N·O = ${numHeads * valueDim} features of V to ${numHeads} bins of ${valueDim}. Each bin has scores and a softmax of its own.`;
+  return `The N·D = ${numHeads * headDim} features of Q and K are dealt out to ${numHeads} bins of ${headDim}, the N·O = ${numHeads * valueDim} features of V to ${numHeads} bins of ${valueDim}. Each bin has scores${softmax ? " and a softmax" : ""} of its own.`;
 }
 
 export function joinWords({ inputs: { sizes }, form }: Scene): string {
