@@ -56,7 +56,7 @@ describe("what is said is what is shown", () => {
     await lab.enter(`matrix?${form}scale=false&softmax=false`);
     const formulas = (await lab.page.locator(".diagram .formula annotation").allTextContents()).join(" ");
     expect(formulas).not.toMatch(/sqrt|softmax|e\^/);
-    expect(await lab.page.locator(".heads, .said").allTextContents()).not.toContain("a softmax of its own");
+    expect((await lab.page.locator(".stage").textContent())!).not.toContain("a softmax of its own");
   });
 
   test.each([
