@@ -123,6 +123,7 @@ describe("over all settings", () => {
         checkHeads(scene);
         checkScale(scene);
         expectPlain(words.biasWords(scene, settings.bias));
+        checkForms(both);
         checkOrigins(scene, settingsSeen);
       } catch (error) {
         throw new Error(`${JSON.stringify({ ...settings, form: scene.form })}: ${(error as Error).message}`, {
@@ -207,10 +208,21 @@ function checkHeads(scene: Scene): void {
   const { numHeads: N, headDim: D, valueDim: O, positions: S, inputDim: I } = scene.inputs.sizes;
   const [cut, join] = [words.headsWords(scene), words.joinWords(scene)];
   expectPlain(cut);
+  if (!scene.inputs.softmax) expect(cut).not.toContain("softmax");
   expectPlain(join);
   if (N > 1) expect(numbersIn(cut)).toEqual([N * D, N, D, N * O, N, O]);
   const shape = scene.form === "columns" ? [N * O, S] : [S, N * O];
   expect(numbersIn(join)).toEqual([...(N > 1 ? [N] : []), ...shape, N * O, I]);
+}
+
+function checkForms(both: Record<Form, Steps>): void {
+  const said = words.formsWords(both);
+  expectPlain(said);
+  const all = ({ heads, y, out }: Steps) => [...heads.flatMap(({ weights }) => weights.data), ...y.data, ...out.data];
+  const apart = Math.max(...all(both.rows).map((value, i) => Math.abs(value - all(both.columns)[i]!)));
+  const [numbers, millionths = 0] = numbersIn(said);
+  expect(numbers).toBe(all(both.rows).length);
+  expect(apart === 0 ? said.includes("are equal") : apart < millionths * 1e-6).toBe(true);
 }
 
 /** The sentences on one number of every matrix; which one differs from setting to setting. */
@@ -275,11 +287,20 @@ test("every matrix of the diagram has the shape that it says", async () => {
 });
 
 test("the key bias changes scores, but no weight after the softmax", async () => {
-  const inputs = inputsOf(FIRST);
-  const without = { ...inputs, bk: { ...inputs.bk, data: inputs.bk.data.map(() => 0) } };
-  const [a, b] = [await calculate(engine, inputs, "rows"), await calculate(engine, without, "rows")];
-  expect(a.heads[0]!.raw.data).not.toEqual(b.heads[0]!.raw.data);
-  a.heads.forEach(({ weights }, head) => expectNear(weights, b.heads[head]!.weights));
+  for (let bits = 0; bits < 16; bits++) {
+    const [scale, causal, excludeSelf, sameKeys] = [0, 1, 2, 3].map((bit) => ((bits >> bit) & 1) === 1);
+    const inputs = inputsOf({
+      ...FIRST,
+      scale: scale!,
+      causal: causal!,
+      excludeSelf: excludeSelf!,
+      sameKeys: sameKeys!,
+    });
+    const without = { ...inputs, bk: { ...inputs.bk, data: inputs.bk.data.map(() => 0) } };
+    const [a, b] = [await calculate(engine, inputs, "rows"), await calculate(engine, without, "rows")];
+    expect(a.heads[0]!.raw.data).not.toEqual(b.heads[0]!.raw.data);
+    a.heads.forEach(({ weights }, head) => expectNear(weights, b.heads[head]!.weights));
+  }
 });
 
 test("a mixture of rows and similarities are two readings of the same number", async () => {

@@ -52,6 +52,13 @@ describe("what is said is what is shown", () => {
     expect(formulas).not.toMatch(/[ps]_\{ij\}/);
   });
 
+  test.each(["", "form=columns&"])("no formula has a scale or a softmax that is off: %s", async (form) => {
+    await lab.enter(`matrix?${form}scale=false&softmax=false`);
+    const formulas = (await lab.page.locator(".diagram .formula annotation").allTextContents()).join(" ");
+    expect(formulas).not.toMatch(/sqrt|softmax|e\^/);
+    expect((await lab.page.locator(".stage").textContent())!).not.toContain("a softmax of its own");
+  });
+
   test.each([
     ["numHeads=2&form=columns", 2],
     ["numHeads=3&softmax=false", 3],

@@ -1,16 +1,11 @@
 import { card, element } from "../../shell/element.js";
 import { withIndices } from "../../shell/indices.js";
 import type { Cell, GridNotes } from "../../shell/numberGrid.js";
-import attentionTex from "./attention.tex";
-import attentionColumnsTex from "./attentionColumns.tex";
 import { FormGrid } from "./formGrid.js";
-import joinTex from "./join.tex";
-import joinColumnsTex from "./joinColumns.tex";
+import { attentionFormulas, joinFormulas, projectionFormulas } from "./formulas.js";
 import { originOf } from "./origin.js";
 import { axisLabels, nameOf, SHAPES, type Name, type Scene } from "./parts.js";
 import { ProductPicture } from "./productPicture.js";
-import projectionsTex from "./projections.tex";
-import projectionsColumnsTex from "./projectionsColumns.tex";
 import { EDITABLE, extentOf, shapeWords, type Editable, type Extent } from "./sizes.js";
 import { mostAsymmetric } from "./words.js";
 
@@ -65,21 +60,21 @@ export class Diagram {
           bv: [2, 4],
           v: [3, 4],
         },
-        { rows: projectionsTex, columns: projectionsColumnsTex },
+        projectionFormulas,
         [1, 1, 1],
       ),
       new ProductPicture(
         "Attention of one head: Q, K, scores, weights P, V and Y",
         this.#grids,
         { qn: [2, 1], kt: [1, 2], raw: [2, 2], masked: [2, 3], p: [2, 4], vn: [1, 5], yn: [2, 5] },
-        { rows: attentionTex, columns: attentionColumnsTex },
+        attentionFormulas,
         [1, 3, 2],
       ),
       new ProductPicture(
         "The joined heads Y, W_O, and their product, the output",
         this.#grids,
         { y: [3, 1], wo: [1, 2], bo: [2, 2], out: [3, 2] },
-        { rows: joinTex, columns: joinColumnsTex },
+        joinFormulas,
         [1, 1, 1],
       ),
     ] as const;
@@ -99,7 +94,7 @@ export class Diagram {
   /** Shows a scene. With `flash`, numbers that have changed flash, in the order of the calculation. */
   show(scene: Scene, flash: boolean): void {
     this.#scene = scene;
-    for (const picture of this.#pictures) picture.arrange(scene.form);
+    for (const picture of this.#pictures) picture.arrange(scene);
     WAVES.forEach((names, wave) => names.forEach((name) => this.#showPart(name, scene, flash ? wave : undefined)));
     this.#showPicker(scene);
     this.#point(this.#pointed ?? telling(scene));

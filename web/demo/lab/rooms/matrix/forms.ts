@@ -1,13 +1,11 @@
 import { card, element, scrollable } from "../../shell/element.js";
 import type { Cell } from "../../shell/numberGrid.js";
-import { decimal } from "../../shell/numbers.js";
-import { difference } from "../../engine/difference.js";
 import type { Form, Steps } from "./calculation.js";
 import { FormGrid } from "./formGrid.js";
 import { originOf } from "./origin.js";
 import { axisLabels, nameOf, sceneOf, SHAPES, type Name, type Scene } from "./parts.js";
 import { shapeWords } from "./sizes.js";
-import { count } from "./words.js";
+import { formsWords } from "./words.js";
 
 const NAMES = ["p", "vn", "yn"] as const satisfies readonly Name[];
 const FORMS = ["rows", "columns"] as const;
@@ -84,12 +82,4 @@ export class FormsCard {
       for (const part of NAMES) this.#grids[form][part].light(lights[part]);
     }
   }
-}
-
-/** How far the numbers of both forms are apart. */
-export function formsWords({ rows, columns }: Readonly<Record<Form, Steps>>): string {
-  const all = ({ heads, y, out }: Steps) => [...heads.flatMap(({ weights }) => weights.data), ...y.data, ...out.data];
-  const { numbers, largest } = difference("both forms", all(columns), all(rows));
-  const apart = largest === 0 ? "are equal" : `differ by at most ${decimal(largest, 7)}`;
-  return `headwise computes both: layout "BSE" has a row for each position, "BES" a column. Turned over, all ${count(numbers, "number")} of P, Y and the output ${apart}. Point at a number to find it in the other form.`;
 }

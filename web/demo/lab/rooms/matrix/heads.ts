@@ -14,7 +14,7 @@ export class HeadsCard {
   readonly #heads = element("div", { class: "row heads" });
   readonly #join = element("p", { class: "hint" });
   readonly #joined = element("div", {
-    class: "scroll",
+    class: "scroll heads",
     role: "region",
     tabindex: "0",
     "aria-label": "The joined heads",

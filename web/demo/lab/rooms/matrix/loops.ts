@@ -27,9 +27,10 @@ export function loopsWords(positions: number): string {
   const [fewer, more] = [product.multiplications, recurrence.multiplications].sort((a, b) => a - b) as [number, number];
   const who =
     product.multiplications <= recurrence.multiplications ? "The products multiply" : "The recurrence multiplies";
+  const why = `because S is ${positions < WIDTH ? "smaller" : "larger"} than the width ${WIDTH}`;
   const less =
     fewer === more
       ? "Both multiply equally often"
-      : `${who} less, ${(more / fewer).toLocaleString("en")} times (S is ${positions < WIDTH ? "smaller" : "larger"} than the width ${WIDTH})`;
+      : `${who} ${(more / fewer).toLocaleString("en")} times less often, ${why}`;
   return `${less}. But of the recurrence’s ${count(recurrence.waiting, "step")} each waits for the one before; the numbers of a product do not wait for each other, so a processor may compute them at once.`;
 }

@@ -1,7 +1,7 @@
 import { element, formula, scrollable } from "../../shell/element.js";
 import type { Form } from "./calculation.js";
 import type { FormGrid } from "./formGrid.js";
-import type { Name } from "./parts.js";
+import type { Name, Scene } from "./parts.js";
 
 /** The place of a matrix: its row and column among the matrices, from 1, as they stand in the row form. */
 export type Places = Partial<Readonly<Record<Name, readonly [number, number]>>>;
@@ -14,7 +14,7 @@ export class ProductPicture {
   readonly node: HTMLElement;
   readonly #grids: readonly { readonly grid: FormGrid; readonly place: readonly [number, number] }[];
   readonly #formula = element("div", { class: "scheme-formula" });
-  readonly #formulas: Readonly<Record<Form, string>>;
+  readonly #formulas: (scene: Scene) => readonly string[];
   readonly #formulaPlace: readonly [number, number, number];
 
   /** `formulaPlace` is the row and column of the formula, and how many columns it takes. */
@@ -22,7 +22,7 @@ export class ProductPicture {
     label: string,
     grids: Readonly<Partial<Record<Name, FormGrid>>>,
     places: Places,
-    formulas: Readonly<Record<Form, string>>,
+    formulas: (scene: Scene) => readonly string[],
     formulaPlace: readonly [number, number, number],
   ) {
     this.#grids = Object.entries(places).map(([name, place]) => ({ grid: grids[name as Name]!, place }));
@@ -32,11 +32,12 @@ export class ProductPicture {
     this.node = scrollable(label, scheme);
   }
 
-  arrange(form: Form): void {
+  arrange(scene: Scene): void {
+    const { form } = scene;
     for (const { grid, place } of this.#grids) setPlace(grid.node, place, 1, form);
     const [row, column, span] = this.#formulaPlace;
     setPlace(this.#formula, [row, column], span, form);
-    this.#formula.replaceChildren(formula(this.#formulas[form]));
+    this.#formula.replaceChildren(...this.#formulas(scene).map(formula));
   }
 }
 

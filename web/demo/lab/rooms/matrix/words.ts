@@ -1,5 +1,7 @@
+import { difference } from "../../engine/difference.js";
 import { at, transposed, type Matrix } from "../../shell/matrix.js";
 import { decimal } from "../../shell/numbers.js";
+import type { Form, Steps } from "./calculation.js";
 import { visibleScores, whyHidden } from "./definition.js";
 import { placeName, type Scene } from "./parts.js";
 
@@ -68,14 +70,14 @@ export function maskWords({ inputs, parts }: Scene): string {
 export function biasWords({ inputs }: Scene, isOn: boolean): string {
   if (!isOn) return "The biases are off: they are 0.";
   return inputs.softmax
-    ? "The four biases are added. One of them does nothing: b_K adds the same number to all scores of a query, and the softmax takes it out again."
+    ? "The four biases are added. One of them changes no weight: b_K adds the same number to all scores of a query, and the softmax takes it out again."
     : "The four biases are added. Without softmax b_K matters, too: it moves all scores of a query.";
 }
 
-export function headsWords({ inputs: { sizes } }: Scene): string {
+export function headsWords({ inputs: { sizes, softmax } }: Scene): string {
   const { numHeads, headDim, valueDim } = sizes;
   if (numHeads === 1) return `One head has one pattern of attention. It takes all of Q, K and V.`;
-  return `The N·D = ${numHeads * headDim} features of Q and K are dealt out to ${numHeads} bins of ${headDim}, the N·O = ${numHeads * valueDim} features of V to ${numHeads} bins of ${valueDim}. Each bin has scores and a softmax of its own.`;
+  return `The N·D = ${numHeads * headDim} features of Q and K are dealt out to ${numHeads} bins of ${headDim}, the N·O = ${numHeads * valueDim} features of V to ${numHeads} bins of ${valueDim}. Each bin has scores${softmax ? " and a softmax" : ""} of its own.`;
 }
 
 export function joinWords({ inputs: { sizes }, form }: Scene): string {
@@ -87,6 +89,15 @@ export function joinWords({ inputs: { sizes }, form }: Scene): string {
       : [`${positions} × ${width}`, "side by side"];
   const from = numHeads === 1 ? "The head’s output is" : `The ${numHeads} outputs, ${place}, are`;
   return `${from} Y, ${shape}. W_O mixes the ${count(width, "feature")} and gives ${inputDim} again, so that a layer can follow a layer.`;
+}
+
+/** How far the numbers of both forms are apart. */
+export function formsWords({ rows, columns }: Readonly<Record<Form, Steps>>): string {
+  const all = ({ heads, y, out }: Steps) => [...heads.flatMap(({ weights }) => weights.data), ...y.data, ...out.data];
+  const { numbers, largest } = difference("both forms", all(columns), all(rows));
+  const millionths = Math.ceil(largest * 1e6);
+  const apart = largest === 0 ? "are equal" : `differ by less than ${count(millionths + 1, "millionth")}`;
+  return `headwise computes both: layout "BSE" has a row for each position, "BES" a column. Turned over, all ${count(numbers, "number")} of P, Y and the output ${apart}. Point at a number to find it in the other form.`;
 }
 
 /** "1 token", "3 tokens" */
