@@ -15,12 +15,14 @@ interface WorkerScope {
 const scope = self as unknown as WorkerScope;
 const say = (reply: Reply) => scope.postMessage(reply);
 
+let benching: AbortController | undefined;
 let engine: Promise<Attention> | undefined;
 let encoder: Promise<Encoder> | undefined;
 let exactEncoder: Promise<Encoder> | undefined;
 
 scope.onmessage = ({ data }) => {
   if (data.kind === "open") open(data.choice);
+  else if (data.kind === "cancelBench") benching?.abort();
   else void answer(data);
 };
 
@@ -75,8 +77,11 @@ const jobs: Work = {
     });
   },
 
-  bench: (_, order) =>
-    timed(() => bench(order, (what, done, total) => say({ kind: "progress", what, done, total, unit: "" }))),
+  bench(_, order) {
+    const { signal } = (benching = new AbortController());
+    const tell = (what: string, done: number, total: number) => say({ kind: "progress", what, done, total, unit: "" });
+    return timed(() => bench(order, tell, signal));
+  },
 };
 
 async function timed<T>(work: () => Promise<T>): Promise<Timed<T>> {
