@@ -67,7 +67,7 @@ test("what is printed is what was measured, and no sentence has a raw exponent",
     } else expect(said[0]).toMatch(/^Nothing is measured yet/);
     const isPartial = result.cancelledOf !== undefined;
     expect(said[1]!.includes("cancelled")).toBe(isPartial);
-    if (isPartial) expect(said[1]).toContain(`${points.length} of 20 figures are measured`);
+    if (isPartial) expect(said[1]).toContain(`when it had measured ${points.length} of 20 figures`);
     expect(markdown(result)).not.toMatch(/e[+-]\d|undefined/);
   }
 });

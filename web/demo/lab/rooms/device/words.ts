@@ -48,10 +48,10 @@ export function errorText({ error }: BenchFigure): string {
   return error === undefined ? "" : error === 0 ? "0" : scientific(error);
 }
 
-/** "The bench was cancelled: 7 of 20 figures are measured" */
+/** "the bench was cancelled when it had measured 7 of 20 figures" */
 export function coverage({ figures, cancelledOf = figures.length }: BenchResult): string {
   const planned = cancelledOf * CASES.length;
-  return `the bench was cancelled: ${pointsOf(figures).length} of ${counted(planned, "figure")} are measured`;
+  return `the bench was cancelled when it had measured ${pointsOf(figures).length} of ${counted(planned, "figure")}`;
 }
 
 export function finding(result: BenchResult | undefined, cores: number, isIsolated: boolean, hasGpu: boolean): string {
