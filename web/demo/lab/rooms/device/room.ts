@@ -165,17 +165,22 @@ function figureTable(figures: readonly BenchFigure[]): HTMLElement {
       const reason = element("td", { class: "reason", colspan: String(head.length - 1) }, figure.refusal);
       return element("tr", {}, name, reason);
     }
-    const cells = CASES.map((_, index) => {
+    const cells = CASES.map(({ name: label }, index) => {
       const point = points.find((one) => one.figure === at && one.case === index);
-      if (!point) return element("td", { class: "quiet" }, "not measured");
+      if (!point) return element("td", { class: "quiet", "data-label": label }, "not measured");
       const isBest = point.milliseconds === best[index];
-      return element("td", isBest ? { class: "best" } : {}, timeText(point), element("small", {}, rateText(point)));
+      return element(
+        "td",
+        { "data-label": label, ...(isBest && { class: "best" }) },
+        timeText(point),
+        element("small", {}, rateText(point)),
+      );
     });
-    return element("tr", {}, name, ...cells, element("td", {}, errorText(figure)));
+    return element("tr", {}, name, ...cells, element("td", { "data-label": "Error" }, errorText(figure)));
   });
   return element(
     "table",
-    { class: "figures", "aria-label": "Figures of the bench" },
+    { class: "figures stacks", "aria-label": "Figures of the bench" },
     element("thead", {}, element("tr", {}, ...head.map((title) => element("th", { scope: "col" }, title)))),
     element("tbody", {}, ...rows),
   );
