@@ -88,6 +88,11 @@ export class Engine {
     return this.#run("bench", order);
   }
 
+  /** Ends a bench that runs. It resolves with the figures that it has. */
+  cancelBench(): void {
+    this.#say({ kind: "cancelBench" });
+  }
+
   /** Ends the worker. Calls that wait are rejected. */
   close(): void {
     this.#end({ message: "the engine was closed" });

@@ -37,6 +37,8 @@ export interface EngineChoice {
 
 export type Request =
   | { readonly kind: "open"; readonly choice: EngineChoice }
+  /** Ends a bench that runs. It is then done, with what it has measured. */
+  | { readonly kind: "cancelBench" }
   | { readonly kind: "job"; readonly id: number; readonly name: JobName; readonly takes: Jobs[JobName]["takes"] };
 
 export type Reply =

@@ -18,6 +18,7 @@ const HERE = import.meta.url;
 const scope = self as unknown as WorkerScope;
 const say = (reply: Reply) => scope.postMessage(reply);
 
+let benching: AbortController | undefined;
 let engine: Promise<Attention> | undefined;
 /** The encoders, from the first call that needs them. One that could not be loaded is forgotten. */
 const encoders: { headwise?: Promise<Encoder>; exact?: Promise<Encoder> } = {};
@@ -25,6 +26,7 @@ const modelFiles = filesAt(new URL("../model/", HERE));
 
 scope.onmessage = ({ data }) => {
   if (data.kind === "open") open(data.choice);
+  else if (data.kind === "cancelBench") benching?.abort();
   else void answer(data);
 };
 
@@ -83,8 +85,11 @@ const jobs: Work = {
     });
   },
 
-  bench: (_, order) =>
-    timed(() => bench(order, (what, done, total) => say({ kind: "progress", what, done, total, unit: "" }))),
+  bench(_, order) {
+    const { signal } = (benching = new AbortController());
+    const tell = (what: string, done: number, total: number) => say({ kind: "progress", what, done, total, unit: "" });
+    return timed(() => bench(order, tell, signal));
+  },
 };
 
 async function timed<T>(work: () => Promise<T>): Promise<Timed<T>> {

@@ -4,6 +4,7 @@ import { nameOf, shapeName, verdictOf } from "../../../../../tests/bench/proof/s
 import { Proof } from "../../engine/proof.js";
 import { button } from "../../shell/controls.js";
 import { card, element, scrollable } from "../../shell/element.js";
+import { significant } from "../../shell/numbers.js";
 
 /** The longest time of each kind of run. */
 const SECONDS = { whole: 480, quick: 60 };
@@ -102,13 +103,12 @@ function variantRow(variant: ProofVariant): string[] {
 function speedRow(record: ProofSpeed): string[] {
   const { case: name, tiling, failure, group, milliseconds, gpuMilliseconds } = record;
   if (failure !== undefined) return [`${name}, ${tiling}`, "wrong", failure];
-  const digits = (value: number) => value.toPrecision(3);
   const share = (value: number, of: string) => `${(100 * value).toFixed(0)} % of ${of}`;
   const rate =
     group === "decode"
-      ? `${digits(record.gigabytesPerSecond)} GB/s, ${share(record.shareOfBandwidth, "copying")}`
-      : `${digits(record.gflops)} GFLOP/s, ${share(record.shareOfMultiplyAdds, "multiply-adds alone")}`;
-  return [`${name}, ${tiling}`, `${digits(gpuMilliseconds ?? milliseconds)} ms`, rate];
+      ? `${significant(record.gigabytesPerSecond)} GB/s, ${share(record.shareOfBandwidth, "copying")}`
+      : `${significant(record.gflops)} GFLOP/s, ${share(record.shareOfMultiplyAdds, "multiply-adds alone")}`;
+  return [`${name}, ${tiling}`, `${significant(gpuMilliseconds ?? milliseconds)} ms`, rate];
 }
 
 function save(record: ProofRecord): void {

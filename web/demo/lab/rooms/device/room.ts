@@ -1,7 +1,7 @@
 import "./room.css";
 
 import { attentionDifferences } from "../../engine/difference.js";
-import { CASES, type BenchEngine, type BenchFigure } from "../../engine/bench.js";
+import { CASES, engineName, type BenchEngine, type BenchFigure } from "../../engine/bench.js";
 import { button, panel, slider } from "../../shell/controls.js";
 import { card, element, scrollable } from "../../shell/element.js";
 import { number, text } from "../../shell/field.js";
@@ -9,8 +9,10 @@ import { decimal } from "../../shell/numbers.js";
 import { randomNormal } from "../../shell/random.js";
 import { room as makeRoom, type RoomView } from "../../shell/room.js";
 import { proofCard } from "./proofCard.js";
-import { engineName, markdown, packResult, unpackResult, type BenchResult } from "./sharing.js";
+import { rooflineChart } from "./chart.js";
+import { markdown, packResult, unpackResult, type BenchResult } from "./sharing.js";
 import { snippet } from "./snippet.js";
+import { errorText, finding, measuredWords, pointsOf, rateText, timeText } from "./words.js";
 
 const fields = {
   /** How long to measure each case on each engine. */
@@ -19,7 +21,9 @@ const fields = {
   result: text("", 20_000),
 };
 
-export const room = makeRoom(fields, open);
+export const room = makeRoom(fields, open, {
+  random: "The arrays of the bench are random numbers. The time of a call does not depend on them.",
+});
 
 function open(view: RoomView<typeof fields>): void {
   const { state, stage } = view;
@@ -27,36 +31,60 @@ function open(view: RoomView<typeof fields>): void {
   const about = element("p", { class: "finding", role: "status" });
   const share = element("div", { class: "row" });
   const proof = proofCard(deviceName());
+  const chart = element("div", {});
   const run = button("Run the bench", () => void measure(), "primary");
+  const cancel = button("Cancel the bench", () => {
+    view.engine.cancelBench();
+    about.textContent = "It ends after the call that runs.";
+  });
+  cancel.hidden = true;
   stage.append(
-    card("What this browser offers", offers()),
     panel(
-      slider(state, "seconds", "Seconds for each figure", (value) => decimal(value)),
       run,
+      cancel,
+      slider(state, "seconds", "Seconds for each figure", (value) => decimal(value)),
     ),
-    card("Figures", about, table, share, element("p", { class: "hint" }, NOTES)),
+    card(
+      "Figures",
+      about,
+      chart,
+      element("p", { class: "hint" }, CHART_NOTES),
+      table,
+      share,
+      element("p", { class: "hint" }, NOTES),
+    ),
+    card("What this browser offers", offers()),
     proof.node,
   );
-  view.onClose(() => proof.close());
+  view.onClose(() => {
+    proof.close();
+    if (run.disabled) view.engine.cancelBench();
+  });
 
   async function measure(): Promise<void> {
     run.disabled = true;
+    cancel.hidden = false;
     about.textContent = "Measuring. Leave this tab in front, and the machine alone.";
+    const order = { engines: engines(), seconds: state.values.seconds };
     try {
-      const figures = await view.engine.bench({ engines: engines(), seconds: state.values.seconds });
-      const result = { device: deviceName(), date: new Date().toISOString().slice(0, 10), figures };
-      state.set({ result: packResult(result) });
+      const figures = await view.engine.bench(order);
+      const isCancelled = figures.length < order.engines.length || figures.some(isCut);
+      const date = new Date().toISOString().slice(0, 10);
+      const result = { device: deviceName(), date, figures, ...(isCancelled && { cancelledOf: order.engines.length }) };
+      if (figures.length > 0) state.set({ result: packResult(result) });
+      about.textContent = measuredWords(unpackResult(state.values.result));
     } catch (error) {
       about.textContent = `The bench was interrupted: ${error instanceof Error ? error.message : String(error)}.`;
     }
     run.disabled = false;
+    cancel.hidden = true;
   }
 
   view.onDraw(({ result: packed }) => {
     const result = unpackResult(packed);
-    about.textContent = result
-      ? `Measured on ${result.device}, ${result.date}.`
-      : "Nothing is measured yet. A run takes some seconds.";
+    view.finding(finding(result, navigator.hardwareConcurrency, crossOriginIsolated, "gpu" in navigator));
+    if (!run.disabled) about.textContent = measuredWords(result);
+    chart.replaceChildren(rooflineChart(result?.figures ?? []));
     table.replaceChildren(...(result ? [figureTable(result.figures)] : []));
     share.replaceChildren(...(result ? sharing(result, about) : []));
     return Promise.resolve();
@@ -73,8 +101,15 @@ function open(view: RoomView<typeof fields>): void {
   });
 }
 
+const CHART_NOTES =
+  "Both axes are logarithmic. An engine’s roof is flat where multiply-adds limit it: those of one core with nothing else to do, times its threads. It falls to the left where memory limits it: what its threads copy together. A point above the sloping part found its numbers in a cache.";
 const NOTES =
-  "Arrays are copied in and results out, as in any call. The decode case reads a cache that lies in the engine. “of the roof”: against multiply-adds of one core with nothing else to do, times the threads. Before it is timed, every engine is compared with the definition in double precision.";
+  "Arrays are copied in and results out, as in any call. The decode case reads a cache that lies in the engine. Before it is timed, every engine is compared with the definition in double precision; the last column is its largest error.";
+
+/** Whether cases are missing that were to be measured. */
+function isCut({ refusal, times }: BenchFigure): boolean {
+  return refusal === undefined && times.length < CASES.length;
+}
 
 /** All engines. An engine that cannot run here says why. */
 function engines(): BenchEngine[] {
@@ -120,38 +155,35 @@ function offers(): HTMLElement {
 
 function figureTable(figures: readonly BenchFigure[]): HTMLElement {
   const head = ["Engine", ...CASES.map(({ name }) => name), "Error"];
-  const best = CASES.map((_, index) => Math.min(...figures.map(({ times }) => times[index] ?? Infinity)));
-  const rows = figures.map((figure) => {
+  const points = pointsOf(figures);
+  const best = CASES.map((_, index) =>
+    Math.min(...points.filter((point) => point.case === index).map(({ milliseconds }) => milliseconds)),
+  );
+  const rows = figures.map((figure, at) => {
     const name = element("th", { scope: "row" }, engineName(figure.engine));
-    if (figure.refusal)
-      return element(
-        "tr",
-        {},
-        name,
-        element("td", { class: "reason", colspan: String(head.length - 1) }, figure.refusal),
-      );
-    const cells = CASES.map(({ flops }, index) => {
-      const time = figure.times[index]!;
+    if (figure.refusal !== undefined) {
+      const reason = element("td", { class: "reason", colspan: String(head.length - 1) }, figure.refusal);
+      return element("tr", {}, name, reason);
+    }
+    const cells = CASES.map(({ name: label }, index) => {
+      const point = points.find((one) => one.figure === at && one.case === index);
+      if (!point) return element("td", { class: "quiet", "data-label": label }, "not measured");
+      const isBest = point.milliseconds === best[index];
       return element(
         "td",
-        time === best[index] ? { class: "best" } : {},
-        `${time.toPrecision(3)} ms`,
-        element("small", {}, `${(flops / time / 1e6).toPrecision(3)} GFLOP/s${roofShare(figure, flops, time)}`),
+        { "data-label": label, ...(isBest && { class: "best" }) },
+        timeText(point),
+        element("small", {}, rateText(point)),
       );
     });
-    return element("tr", {}, name, ...cells, element("td", {}, figure.error?.toExponential(0) ?? ""));
+    return element("tr", {}, name, ...cells, element("td", { "data-label": "Error" }, errorText(figure)));
   });
   return element(
     "table",
-    { class: "figures", "aria-label": "Figures of the bench" },
+    { class: "figures stacks", "aria-label": "Figures of the bench" },
     element("thead", {}, element("tr", {}, ...head.map((title) => element("th", { scope: "col" }, title)))),
     element("tbody", {}, ...rows),
   );
-}
-
-function roofShare({ roof, engine }: BenchFigure, flops: number, time: number): string {
-  if (roof === undefined) return "";
-  return `, ${((100 * flops * 1000) / time / roof / Math.max(engine.threads, 1)).toFixed(0)} % of the roof`;
 }
 
 function sharing(result: BenchResult, about: HTMLElement): HTMLElement[] {

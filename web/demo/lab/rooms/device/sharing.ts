@@ -1,10 +1,14 @@
-import { CASES, type BenchFigure } from "../../engine/bench.js";
+import { CASES, engineName, type BenchFigure } from "../../engine/bench.js";
+import { significant } from "../../shell/numbers.js";
+import { coverage } from "./words.js";
 
 /** The result of one run, and the device. */
 export interface BenchResult {
   readonly device: string;
   readonly date: string;
   readonly figures: readonly BenchFigure[];
+  /** How many engines were to be measured, if the run was cancelled. */
+  readonly cancelledOf?: number;
 }
 
 /** A result as text for the address. */
@@ -22,26 +26,44 @@ export function unpackResult(text: string): BenchResult | undefined {
     const isWhole =
       typeof result.device === "string" &&
       typeof result.date === "string" &&
+      isOptional(result.cancelledOf) &&
       Array.isArray(result.figures) &&
-      result.figures.every(({ engine, times }) => typeof engine === "object" && Array.isArray(times));
+      (result.figures as readonly Partial<BenchFigure>[]).every(isFigure);
     return isWhole ? (result as BenchResult) : undefined;
   } catch {
     return undefined;
   }
 }
 
+function isFigure({ engine, times, refusal, error, roof, bandwidth }: Partial<BenchFigure>): boolean {
+  return (
+    typeof engine === "object" &&
+    (engine.backend === "wasm" || engine.backend === "webgpu") &&
+    typeof engine.variant === "string" &&
+    Number.isInteger(engine.threads) &&
+    (refusal === undefined || typeof refusal === "string") &&
+    (error === undefined || (typeof error === "number" && error >= 0)) &&
+    isOptional(roof) &&
+    isOptional(bandwidth) &&
+    Array.isArray(times) &&
+    times.length <= CASES.length &&
+    times.every(isPositive)
+  );
+}
+
+const isPositive = (value: unknown) => typeof value === "number" && value > 0 && Number.isFinite(value);
+const isOptional = (value: unknown) => value === undefined || isPositive(value);
+
 /** A table in Markdown. */
-export function markdown({ device, date, figures }: BenchResult): string {
+export function markdown(result: BenchResult): string {
+  const { device, date, figures } = result;
   const head = ["engine", ...CASES.map(({ name }) => name)];
   const rows = figures.map(({ engine, refusal, times }) => {
     const name = engineName(engine);
-    return refusal ? [name, refusal] : [name, ...times.map((time) => `${time.toPrecision(3)} ms`)];
+    if (refusal !== undefined) return [name, refusal];
+    return [name, ...CASES.map((_, index) => (times[index] === undefined ? "" : `${significant(times[index])} ms`))];
   });
   const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
-  return [`headwise on ${device}, ${date}`, "", line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
-}
-
-export function engineName({ backend, variant, threads }: BenchFigure["engine"]): string {
-  if (backend === "webgpu") return "WebGPU";
-  return `wasm · ${variant} · ${threads} ${threads === 1 ? "thread" : "threads"}`;
+  const title = `headwise on ${device}, ${date}${result.cancelledOf === undefined ? "" : `; ${coverage(result)}`}`;
+  return [title, "", line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
 }

@@ -72,9 +72,9 @@ class Picture {
   readonly #what = element("p", { class: "finding" });
   readonly #scores = new NumberGrid({ name: "scores of this tile", onCell: () => {} });
   readonly #rows = element("div", { class: "chips", role: "group", "aria-label": "Row to follow" });
-  readonly #table = element("table", { class: "ledger", "aria-label": "What the row remembers" });
+  readonly #table = element("table", { class: "ledger stacks", "aria-label": "What the row remembers" });
   readonly #result = element("p", { class: "finding" });
-  readonly #costs = element("table", { class: "costs", "aria-label": "Cost of both ways" });
+  readonly #costs = element("table", { class: "costs stacks", "aria-label": "Cost of both ways" });
 
   constructor(view: RoomView<typeof fields>, player: Player) {
     this.#view = view;
@@ -151,14 +151,7 @@ class Picture {
   }
 
   #showLedger({ history, met, tile }: Moment): void {
-    const head = [
-      "tile",
-      "largest here",
-      "maximum m",
-      "correction α",
-      "sum ℓ",
-      ...Array.from({ length: DIM }, (_, d) => `o${d}`),
-    ];
+    const head = ["tile", "largest", "m", "α", "ℓ", ...Array.from({ length: DIM }, (_, d) => `o${d}`)];
     const rows = history.map(({ scores, correction, after }, index) => [
       keysName(met[index]!.keyTile * tile.keys, scores.length),
       decimal(Math.max(...scores)),
@@ -173,7 +166,12 @@ class Picture {
         "tbody",
         {},
         ...rows.map(([name, ...cells]) =>
-          element("tr", {}, element("th", { scope: "row" }, name!), ...cells.map((text) => element("td", {}, text))),
+          element(
+            "tr",
+            {},
+            element("th", { scope: "row" }, name!),
+            ...cells.map((text, n) => element("td", { "data-label": head[n + 1]! }, text)),
+          ),
         ),
       ),
     );
@@ -181,28 +179,30 @@ class Picture {
 }
 
 function costRows(length: number, causal: boolean): HTMLElement[] {
+  const head = ["", "S × S arrays", "tiles", "times less"];
   const [square, tiled] = [squareCost(length), tiledCost(length, causal)];
   const row = (name: string, of: (cost: Cost) => number, unit: (value: number) => string) => {
-    const bar = (cost: Cost) => {
+    const bar = (cost: Cost, label: string) => {
       const node = element("span", { class: "bar" });
       node.style.setProperty("--share", `${(100 * of(cost)) / of(square)}%`);
-      return element("td", {}, node, element("span", {}, unit(of(cost))));
+      return element("td", { "data-label": label }, node, element("span", {}, unit(of(cost))));
     };
     const times = of(square) / of(tiled);
     return element(
       "tr",
       {},
       element("th", { scope: "row" }, name),
-      bar(square),
-      bar(tiled),
-      element("td", {}, `${times < 10 ? decimal(times, 1) : many(times)} ×`),
+      bar(square, head[1]!),
+      bar(tiled, head[2]!),
+      element("td", { "data-label": head[3]! }, `${times < 10 ? decimal(times, 1) : many(times)} ×`),
     );
   };
-  const head = ["", "S × S arrays", "tiles", "times less"].map((name) =>
-    name ? element("th", { scope: "col" }, name) : element("td"),
-  );
   return [
-    element("thead", {}, element("tr", {}, ...head)),
+    element(
+      "thead",
+      {},
+      element("tr", {}, element("td"), ...head.slice(1).map((name) => element("th", { scope: "col" }, name))),
+    ),
     element(
       "tbody",
       {},

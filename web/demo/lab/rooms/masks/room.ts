@@ -118,10 +118,7 @@ class Picture {
   show(probs: Float32Array, settings: Settings): void {
     const { heads, queries, keys } = settings;
     const size = heads / kvHeadsOf(settings);
-    this.#map.headNames = Array.from(
-      { length: heads },
-      (_, head) => `head ${head + 1} · keys ${Math.floor(head / size) + 1}`,
-    );
+    this.#map.headNames = Array.from({ length: heads }, (_, head) => `head ${head} · keys ${Math.floor(head / size)}`);
     this.#map.isHidden = hides(settings);
     this.#map.probs = { data: probs, shape: [heads, queries, keys] };
     this.#groups.textContent = groupWords(settings);

@@ -93,7 +93,7 @@ function sharing(heads: number, groups: number): string {
   return `${who}: the cache of keys and values is ${size} times smaller.`;
 }
 
-/** What the sink takes, and over how many keys head 1 spreads. `probs` is [heads, queries, keys]. */
+/** What the sink takes, and over how many keys head 0 spreads. `probs` is [heads, queries, keys]. */
 export function spreadWords(probs: Float32Array, settings: Settings): string {
   const { keys, sink } = settings;
   const rows = [...keysSeen(settings).entries()]
@@ -103,8 +103,8 @@ export function spreadWords(probs: Float32Array, settings: Settings): string {
   const mean = (of: (row: Spread) => number) => rows.reduce((sum, row) => sum + of(row), 0) / rows.length;
   const over = decimal(Math.exp(mean(({ entropy }) => entropy)), 1);
   const taken =
-    sink > NO_SINK ? `In head 1 the sink takes ${percent(1 - mean(({ kept }) => kept), 1)} of a row on average. ` : "";
-  return `${taken}Head 1 spreads ${sink > NO_SINK ? "the rest of a row" : "a row"} as if evenly over ${over} keys on average (the exponential of its mean entropy).`;
+    sink > NO_SINK ? `In head 0 the sink takes ${percent(1 - mean(({ kept }) => kept), 1)} of a row on average. ` : "";
+  return `${taken}Head 0 spreads ${sink > NO_SINK ? "the rest of a row" : "a row"} as if evenly over ${over} keys on average (the exponential of its mean entropy).`;
 }
 
 interface Spread {
