@@ -8,6 +8,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { build as bundle } from "esbuild";
 import { build as buildPage } from "vite";
 
+import { embedScript } from "./embed/plugin.mjs";
 import { onlyWoff2, tex } from "./texPlugin.mjs";
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
@@ -29,16 +30,6 @@ export async function buildDemo({ root = ROOT } = {}) {
     }),
     buildPage(pageConfiguration(root, path.join(out, "page"))),
   ]);
-  await bundle({
-    bundle: true,
-    format: "esm",
-    minify: true,
-    logLevel: "warning",
-    absWorkingDir: HERE,
-    entryPoints: ["embed/headwiseFigure.ts"],
-    outfile: path.join(out, "page/embed.js"),
-    target: "es2022",
-  });
 }
 
 /** @returns {import("vite").InlineConfig} */
@@ -48,7 +39,7 @@ function pageConfiguration(root, outDir) {
     root: path.join(HERE, "lab"),
     base: "./",
     logLevel: "warn",
-    plugins: [tex(), onlyWoff2()],
+    plugins: [tex(), onlyWoff2(), embedScript()],
     // Resolve the built package, as a user's bundler does.
     resolve: {
       alias: [
