@@ -1,8 +1,10 @@
 import { describe, expect, test } from "@jest/globals";
 
-import { formatAddress, parseAddress } from "../../web/demo/lab/shell/address.js";
+import { fitting, formatAddress, parseAddress } from "../../web/demo/lab/shell/address.js";
 import { choice, flag, number, text } from "../../web/demo/lab/shell/field.js";
+import { inWords } from "../../web/demo/lab/shell/failure.js";
 import { latest } from "../../web/demo/lab/shell/latest.js";
+import { bytes, counted, decimal, many, milliseconds, significant } from "../../web/demo/lab/shell/numbers.js";
 import { State } from "../../web/demo/lab/shell/state.js";
 
 const fields = {
@@ -20,6 +22,67 @@ describe("an address", () => {
   test("of nothing has no room", () => {
     expect(parseAddress("").room).toBe("");
     expect(parseAddress("#").room).toBe("");
+  });
+});
+
+describe("an address that is too long", () => {
+  const long = "park ".repeat(10_000);
+
+  test("lacks the longest settings, and names them", () => {
+    const { query, leftOut } = fitting(
+      new URLSearchParams({ words: long, causal: "true", more: `${long}!`, head: "3" }),
+    );
+    expect(leftOut).toEqual(["more", "words"]);
+    expect(query.toString()).toBe("causal=true&head=3");
+  });
+
+  test("lacks nothing if it fits", () => {
+    const given = new URLSearchParams({ words: "the park", causal: "true" });
+    expect(fitting(given)).toEqual({ query: given, leftOut: [] });
+  });
+});
+
+describe("numbers for readers", () => {
+  const sizes = Array.from({ length: 60 }, (_, power) => 10 ** (power / 2 - 12)).flatMap((size) => [size, 9.97 * size]);
+
+  test("never have an exponent", () => {
+    for (const size of sizes)
+      for (const value of [size, -size])
+        for (const digits of [1, 2, 3, 6])
+          expect([decimal(value, digits), significant(value, digits)].join(" ")).toMatch(/^[−\d.,]+ [−\d.,]+$/);
+    for (const size of sizes) expect(`${bytes(size)} ${milliseconds(size)} ${many(size)}`).not.toMatch(/\de/);
+  });
+
+  test("are rounded to the digits asked for, and keep their size", () => {
+    expect(significant(1.3e-7, 2)).toBe("0.00000013");
+    expect(significant(2821.4)).toBe("2,820");
+    expect(significant(-0.00456, 2)).toBe("−0.0046");
+    expect([significant(0), significant(-0), significant(-Infinity)]).toEqual(["0", "0", "−∞"]);
+    for (const size of sizes) {
+      const read = Number(significant(size, 3).replaceAll(",", ""));
+      expect(Math.abs(read - size)).toBeLessThanOrEqual(0.005 * size);
+    }
+    expect([bytes(99.7 * 1024), bytes(2.5 * 1024), bytes(1)]).toEqual(["100 KB", "2.5 KB", "1 byte"]);
+  });
+
+  test("of things are singular or plural", () => {
+    expect(counted(1, "token")).toBe("1 token");
+    expect(counted(0, "token")).toBe("0 tokens");
+    expect(counted(3000, "entry", "entries")).toBe("3,000 entries");
+  });
+});
+
+describe("a failure in words", () => {
+  test("ends once", () => {
+    expect(inWords(new Error("Failed."))).toBe("Failed.");
+    expect(inWords(new Error("Failed"))).toBe("Failed.");
+    expect(inWords("no")).toBe("no.");
+  });
+
+  test("has the hint of the error", () => {
+    expect(inWords(Object.assign(new Error("key is missing"), { hint: "give a key" }))).toBe(
+      "key is missing. give a key.",
+    );
   });
 });
 

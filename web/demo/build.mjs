@@ -48,7 +48,15 @@ function pageConfiguration(root, outDir) {
       ],
     },
     worker: { format: "es" },
-    build: { outDir, emptyOutDir: true, target: "es2022", assetsInlineLimit: 0, modulePreload: { polyfill: false } },
+    build: {
+      outDir,
+      emptyOutDir: true,
+      target: "es2022",
+      assetsInlineLimit: 0,
+      modulePreload: { polyfill: false },
+      // One style sheet: Vite does not load a room's own one again after it failed.
+      cssCodeSplit: false,
+    },
   };
 }
 

@@ -106,3 +106,29 @@ test("a failure is said in words", async () => {
   await fresh.getByText("status 503").waitFor();
   await fresh.close();
 });
+
+test("a file dropped anywhere leaves the page where it is, and it says where files belong", async () => {
+  await lab.enter("masks");
+  const drop = (selector: string, kind: "file" | "text") =>
+    lab.page.evaluate(
+      ([where, what]) => {
+        const dataTransfer = new DataTransfer();
+        if (what === "file") dataTransfer.items.add(new File(["1"], "query.npy"));
+        else dataTransfer.setData("text/plain", "a word");
+        return ["dragover", "drop"].map(
+          (name) =>
+            !document
+              .querySelector(where!)!
+              .dispatchEvent(new DragEvent(name, { bubbles: true, cancelable: true, dataTransfer })),
+        );
+      },
+      [selector, kind],
+    );
+  expect(await drop("h1", "text")).toEqual([false, false]); // text may be dropped into a field
+  expect(await drop("h1", "file")).toEqual([true, true]);
+  expect(await drop("#bar", "file")).toEqual([true, true]);
+  const notice = lab.page.locator(".notice");
+  expect(await notice.textContent()).toBe("Files belong in the room Your tensors.");
+  await notice.getByRole("link").click();
+  await lab.ready("tensors");
+});

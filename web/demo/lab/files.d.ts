@@ -6,11 +6,11 @@ declare module "*.tex" {
   export default html;
 }
 
-/** The address of a worker's bundle. */
-declare module "*?worker&url" {
-  const address: string;
-  export default address;
-}
-
 /** A style sheet that is linked into the page. */
 declare module "*.css";
+
+/** The address of a worker's built file. */
+declare module "*?worker&url" {
+  const url: string;
+  export default url;
+}

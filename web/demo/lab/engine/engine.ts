@@ -15,7 +15,7 @@ import type { BenchFigure, BenchOrder } from "./bench.js";
 import type { EngineChoice, Failure, JobName, Jobs, Reply, Request } from "./protocol.js";
 import type { Floats } from "./floats.js";
 import { moduleWorker } from "./moduleWorker.js";
-import worker from "./worker.js?worker&url";
+import workerUrl from "./worker.ts?worker&url";
 
 /** The progress of something that takes long. */
 export interface Progress {
@@ -46,23 +46,20 @@ interface Call {
 
 /**
  * headwise in a worker. All rooms compute through this class. Methods have the names and arguments of the package.
- * Arguments are copied to the worker.
+ * Arguments are copied to the worker. If the worker cannot be used, the calls that wait fail, and the next call starts
+ * another worker.
  */
 export class Engine {
-  readonly #worker = moduleWorker(worker);
+  readonly #choice: EngineChoice;
   readonly #events: EngineEvents;
   readonly #calls = new Map<number, Call>();
+  #worker: Worker | undefined;
   #lastId = 0;
 
   constructor(choice: EngineChoice, events: EngineEvents) {
+    this.#choice = choice;
     this.#events = events;
-    this.#worker.onmessage = ({ data }: MessageEvent<Reply>) => this.#hear(data);
-    this.#worker.onerror = (event) => {
-      const reason = { message: event.message || "the worker could not be loaded" };
-      events.onUnusable(reason);
-      this.#failAll(reason);
-    };
-    this.#say({ kind: "open", choice });
+    this.#worker = this.#start();
   }
 
   scaledDotProductAttention<const O extends AttentionOptions>(query: Floats, key: Floats, value: Floats, options: O) {
@@ -93,8 +90,7 @@ export class Engine {
 
   /** Ends the worker. Calls that wait are rejected. */
   close(): void {
-    this.#worker.terminate();
-    this.#failAll({ message: "the engine was closed" });
+    this.#end({ message: "the engine was closed" });
   }
 
   #run<Name extends JobName>(name: Name, takes: Jobs[Name]["takes"]): Promise<Jobs[Name]["gives"]> {
@@ -102,12 +98,38 @@ export class Engine {
       const id = ++this.#lastId;
       this.#calls.set(id, { resolve, reject });
       this.#events.onCalls(this.#calls.size);
-      this.#say({ kind: "job", id, name, takes });
+      this.#worker ??= this.#start();
+      this.#say(this.#worker, { kind: "job", id, name, takes });
     });
   }
 
-  #say(request: Request): void {
-    this.#worker.postMessage(request);
+  #start(): Worker {
+    const worker = moduleWorker(workerUrl);
+    worker.onmessage = ({ data }: MessageEvent<Reply>) => this.#hear(data);
+    worker.onerror = (event) => void this.#explain(worker, event.message);
+    this.#say(worker, { kind: "open", choice: this.#choice });
+    return worker;
+  }
+
+  /** A worker that was not loaded has no message. Loading its file again tells why. */
+  async #explain(worker: Worker, said: string): Promise<void> {
+    const message = said || `${workerUrl} could not be loaded: ${await whyNotLoaded(workerUrl)}`;
+    if (worker === this.#worker) this.#giveUp({ message });
+  }
+
+  #giveUp(reason: Failure): void {
+    this.#events.onUnusable(reason);
+    this.#end(reason);
+  }
+
+  #end(reason: Failure): void {
+    this.#worker?.terminate();
+    this.#worker = undefined;
+    for (const id of [...this.#calls.keys()]) this.#settle(id, (call) => call.reject(new EngineError(reason)));
+  }
+
+  #say(worker: Worker, request: Request): void {
+    worker.postMessage(request);
   }
 
   #hear(reply: Reply): void {
@@ -115,7 +137,7 @@ export class Engine {
       case "report":
         return this.#events.onReport(reply.report);
       case "unusable":
-        return this.#events.onUnusable(reply.reason);
+        return this.#giveUp(reply.reason);
       case "progress":
         return this.#events.onProgress(reply);
       case "done":
@@ -134,9 +156,14 @@ export class Engine {
     this.#events.onCalls(this.#calls.size);
     if (call) settle(call);
   }
+}
 
-  #failAll(reason: Failure): void {
-    for (const id of [...this.#calls.keys()]) this.#settle(id, (call) => call.reject(new EngineError(reason)));
+async function whyNotLoaded(url: string): Promise<string> {
+  try {
+    const { ok, status } = await fetch(url, { cache: "no-store" });
+    return ok ? "the browser does not run it as a worker" : `the server answers with status ${status}`;
+  } catch {
+    return "the server does not answer";
   }
 }
 

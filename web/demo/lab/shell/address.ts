@@ -13,3 +13,18 @@ export function formatAddress({ room, query }: Address): string {
   const text = query.toString();
   return text ? `#/${room}?${text}` : `#/${room}`;
 }
+
+/** Longer addresses are cut by mail and chat programs, and browsers refuse them sooner or later. */
+const LONGEST = 32_000;
+
+/** The settings that fit into an address. The longest are left out first. */
+export function fitting(query: URLSearchParams): { readonly query: URLSearchParams; readonly leftOut: string[] } {
+  const kept = new URLSearchParams(query);
+  const longestFirst = [...query].sort(([, a], [, b]) => b.length - a.length).map(([name]) => name);
+  const leftOut: string[] = [];
+  while (kept.toString().length > LONGEST) {
+    leftOut.push(longestFirst[leftOut.length]!);
+    kept.delete(leftOut.at(-1)!);
+  }
+  return { query: kept, leftOut };
+}

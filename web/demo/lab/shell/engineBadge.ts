@@ -4,6 +4,7 @@ import type { Failure } from "../engine/protocol.js";
 import { choices, slider } from "./controls.js";
 import { element } from "./element.js";
 import { choice, number } from "./field.js";
+import { counted } from "./numbers.js";
 import type { State } from "./state.js";
 
 /** The choice of the engine. It is part of every room's address. */
@@ -34,7 +35,7 @@ export class EngineBadge {
   }
 
   showReport({ version, backend, variant, threads, adapter, reasons }: Report): void {
-    const parts = [backend, variant, `${threads} ${threads === 1 ? "thread" : "threads"}`];
+    const parts = [backend, variant, counted(threads, "thread")];
     this.#name = parts.join(" · ");
     this.#show(this.#name, [
       `headwise ${version}`,

@@ -39,6 +39,6 @@ export function choice<T extends string>(initial: T, options: readonly T[]): Cho
 }
 
 /** A text of at most `longest` characters. */
-export function text(initial: string, longest = 4000): Field<string> {
+export function text(initial: string, longest = 400_000): Field<string> {
   return { initial, parse: (given) => given.slice(0, longest) };
 }

@@ -1,18 +1,29 @@
 import { Engine } from "../engine/engine.js";
 import { DOORS, type Door } from "../rooms/rooms.js";
-import { formatAddress, parseAddress } from "./address.js";
+import { parseAddress } from "./address.js";
+import { stepAddress } from "../tour/steps.js";
+import { Tour, tourFields } from "../tour/tour.js";
 import { Busy } from "./busy.js";
+import { takeDrops } from "./drops.js";
 import { byId, element } from "./element.js";
 import { EngineBadge, engineFields } from "./engineBadge.js";
 import { OpenRoom } from "./openRoom.js";
+import { scrollToHeight } from "./scrolling.js";
 import { State } from "./state.js";
 import { themeButton } from "./theme.js";
+import { Trail } from "./trail.js";
 
 /** The site. One room is open at a time; the address says which one, and its settings. */
 export class Lab {
   readonly #busy = new Busy();
+  readonly #trail = new Trail(
+    DOORS.map(({ id }) => id),
+    () => this.#follow(),
+  );
   readonly #badge: EngineBadge;
   readonly #choice: State<typeof engineFields>;
+  readonly #place: State<typeof tourFields>;
+  readonly #tour: Tour;
   #engine: Engine;
   #room: OpenRoom | undefined;
 
@@ -20,12 +31,20 @@ export class Lab {
     themeButton(byId("theme"));
     byId("rooms").replaceChildren(...DOORS.map(({ id, title }) => element("li", {}, doorLink(id, title))));
     byId("skip").onclick = () => byId("main").focus();
-    this.#choice = new State(engineFields, parseAddress(location.hash).query);
+    takeDrops((files) => this.#room?.takeFiles(files));
+    const { query } = parseAddress(location.hash);
+    this.#choice = new State(engineFields, query);
+    this.#place = new State(tourFields, query);
+    byId<HTMLAnchorElement>("take-tour").href = stepAddress(1);
+    this.#tour = new Tour(byId("tour"), this.#place, {
+      engine: () => this.#engine,
+      show: (settings) => this.#room?.state.read(settings),
+    });
+    this.#place.onChange(() => this.#write());
     this.#badge = new EngineBadge(byId("engine"), byId("engine-panel"), this.#choice);
     this.#engine = this.#openEngine();
     this.#choice.onChange(() => this.#changeEngine());
-    addEventListener("hashchange", () => void this.#follow());
-    void this.#follow();
+    this.#follow();
   }
 
   #openEngine(): Engine {
@@ -33,14 +52,11 @@ export class Lab {
     return new Engine(
       { backend, ...(threads > 0 && { threads }) },
       {
-        onReport: (report) => {
-          this.#badge.showReport(report);
-          this.#room?.engineName(this.#badge.name);
-        },
+        onReport: (report) => this.#badge.showReport(report),
         onUnusable: (reason) => this.#badge.showFailure(reason),
         onCalls: (open) => this.#busy.calls(open),
         onProgress: (progress) => this.#busy.progress(progress),
-        onTime: (milliseconds) => this.#room?.time(milliseconds),
+        onTime: (milliseconds) => this.#room?.time(milliseconds, this.#badge.name),
       },
     );
   }
@@ -53,26 +69,46 @@ export class Lab {
   }
 
   /** Opens the room of the address. */
-  async #follow(): Promise<void> {
-    const { room, query } = parseAddress(location.hash);
-    this.#choice.read(query);
-    if (this.#room?.id === room) return this.#room.state.read(query);
-    const door = DOORS.find(({ id }) => id === room) ?? DOORS[0]!;
-    const moved = this.#room !== undefined;
-    showDoor(door);
-    const loaded = await door.load();
+  #follow(): void {
+    const arrival = this.#trail.arrive();
+    if (!arrival) return;
+    const { room: name, query } = arrival;
+    const door = DOORS.find(({ id }) => id === name) ?? DOORS[0]!;
+    const room = this.#room?.isOpen && this.#room.door === door ? this.#room : this.#enter(door, query);
+    room.state.read(query);
+    if (Object.keys(engineFields).some((field) => query.has(field))) this.#choice.read(query);
+    this.#place.read(query);
+    if (name === "" || name === door.id) room.notice();
+    else room.notice(`There is no room “${name}”. This is the first one: ${door.title}.`);
+    this.#write();
+    this.#tour.enter(door.id);
+    scrollToHeight(arrival.height);
+  }
+
+  #enter(door: Door, query: URLSearchParams): OpenRoom {
+    const isFirst = this.#room === undefined;
     this.#room?.close();
-    this.#room = new OpenRoom(byId("main"), door, loaded.room, query, () => this.#engine, this.#badge.name);
-    this.#room.state.onChange(() => this.#write());
-    if (!moved) return;
-    byId("main").focus({ preventScroll: true }); // show the top of a new room, below the bar
-    scrollTo(0, 0);
+    showDoor(door);
+    const room = new OpenRoom(
+      byId("main"),
+      door,
+      () => this.#engine,
+      () => {
+        room.state.onChange(() => this.#write());
+        this.#write();
+      },
+    );
+    this.#room = room;
+    if (!isFirst) byId("main").focus({ preventScroll: true });
+    void room.load(query);
+    return room;
   }
 
   #write(): void {
-    if (!this.#room) return;
-    const query = new URLSearchParams([...this.#room.state.query, ...this.#choice.query]);
-    history.replaceState(null, "", formatAddress({ room: this.#room.id, query }));
+    if (!this.#room?.isOpen) return;
+    const address = { room: this.#room.door.id, query: this.#room.state.query };
+    const tooLong = this.#trail.write(address, new URLSearchParams([...this.#choice.query, ...this.#place.query]));
+    this.#room.address(this.#trail.address, tooLong);
   }
 }
 

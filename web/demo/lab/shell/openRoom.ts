@@ -1,60 +1,95 @@
 import type { Difference } from "../engine/difference.js";
-import { EngineError, type Engine } from "../engine/engine.js";
 import { embedButton } from "../embed/embedButton.js";
+import type { Engine } from "../engine/engine.js";
 import { DOORS, type Door } from "../rooms/rooms.js";
 import { button } from "./controls.js";
 import { element } from "./element.js";
+import { Failure, inWords } from "./failure.js";
 import type { Fields, Values } from "./field.js";
 import { latest } from "./latest.js";
-import { milliseconds } from "./numbers.js";
-import type { Room, RoomView } from "./room.js";
+import { counted, milliseconds, significant } from "./numbers.js";
+import type { RoomView } from "./room.js";
 import { State } from "./state.js";
 
 /** The open room, with the parts that all rooms have: heading, tools, error text, code. */
 export class OpenRoom implements RoomView<Fields> {
-  readonly id: string;
-  readonly state: State<Fields>;
+  readonly door: Door;
   readonly stage = element("div", { class: "stage" });
+  /** Before the room's code is loaded, it has no settings. */
+  state: State<Fields> = new State({});
   readonly #engine: () => Engine;
+  readonly #onOpen: () => void;
+  readonly #main: HTMLElement;
   readonly #article: HTMLElement;
+  readonly #title: HTMLElement;
   readonly #finding = element("p", { class: "main-finding", "aria-live": "polite" });
-  readonly #failure = element("p", { class: "failure", role: "alert" });
+  readonly #notice = element("p", { class: "notice", role: "status" });
+  readonly #failure = new Failure();
+  readonly #random = element("p", { class: "hint random" });
   readonly #verdict = element("p", { class: "verdict", role: "status" });
+  readonly #unshared = element("p", { class: "hint", role: "status" });
+  readonly #address = element("p", { class: "on-paper" });
   readonly #time = element("span", { class: "time" });
   readonly #tools = element("div", { class: "tools" });
   readonly #code = element("details", { class: "code" });
   readonly #closing: (() => void)[] = [];
+  #takeFiles: ((files: readonly File[]) => void) | undefined;
   #draw: () => void = () => {};
-  #engineName: string;
+  #isClosed = false;
+  #isOpen = false;
 
-  constructor(
-    main: HTMLElement,
-    door: Door,
-    room: Room,
-    query: URLSearchParams,
-    engine: () => Engine,
-    engineName: string,
-  ) {
-    this.id = door.id;
-    this.state = new State(room.fields, query);
+  /** Shows the door's words. `onOpen` is called when the room is loaded and has its settings. */
+  constructor(main: HTMLElement, door: Door, engine: () => Engine, onOpen: () => void) {
+    this.door = door;
     this.#engine = engine;
-    this.#engineName = engineName;
-    this.#failure.hidden = true;
-    this.#code.hidden = true;
+    this.#onOpen = onOpen;
+    this.#random.hidden = this.#code.hidden = this.#unshared.hidden = true;
+    this.#title = element("h1", {}, door.title);
     this.#article = element(
       "article",
       { class: "room", "data-room": door.id, "aria-busy": "true" },
-      element("header", {}, element("h1", {}, door.title), element("p", { class: "lede" }, door.lede), this.#finding),
-      this.#failure,
+      element("header", {}, this.#title, element("p", { class: "lede" }, door.lede), this.#finding),
+      this.#notice,
+      this.#failure.node,
       this.stage,
-      ...(room.random ? [element("p", { class: "hint random" }, room.random)] : []),
-      element("p", { class: "next" }, "Next: ", nextDoor(door.id)),
-      element("footer", {}, this.#tools, this.#verdict, this.#code),
+      this.#random,
+      element("footer", {}, this.#tools, this.#unshared, this.#verdict, this.#code),
+      nextDoor(door),
+      this.#address,
     );
-    this.#tools.append(embedButton(door, this.stage, this.state), this.#time);
-    main.replaceChildren(this.#article);
+    this.#main = main;
+    // The page may come with a picture of its first room. It stays until the room can draw.
+    if (!main.querySelector(`[data-room=${door.id}]`)) this.#show();
+  }
+
+  /** Loads the room's code and opens the room. */
+  async load(query: URLSearchParams): Promise<void> {
+    const failed = (cause: unknown) =>
+      this.#fail(
+        new Error(`the code of this room could not be loaded (${inWords(cause)})`),
+        () => void this.load(query),
+      );
+    const loaded = await this.door.load().catch(failed);
+    if (!loaded || this.#isClosed) return;
+    const { room } = loaded;
+    this.state = new State(room.fields, query);
+    this.#show();
+    this.#random.textContent = room.random ?? "";
+    this.#random.hidden = !room.random;
+    this.#tools.append(
+      embedButton(this.door, this.stage, this.state),
+      button("Reset", () => this.state.read(new URLSearchParams())),
+      this.#time,
+    );
     room.open(this);
     this.state.onChange(() => (this.#verdict.textContent = ""));
+    this.#isOpen = true;
+    this.#onOpen();
+  }
+
+  /** Whether the room's code is loaded. */
+  get isOpen(): boolean {
+    return this.#isOpen;
   }
 
   get engine(): Engine {
@@ -65,12 +100,16 @@ export class OpenRoom implements RoomView<Fields> {
     const work = async () => {
       this.#article.ariaBusy = "true";
       await draw(this.state.values);
-      this.#failure.hidden = true;
+      this.#failure.clear();
       this.#article.ariaBusy = "false";
     };
-    this.#draw = latest(work, (error) => this.#fail(error));
+    this.#draw = latest(work, (error) => this.#fail(error, this.#draw));
     this.state.onChange(this.#draw);
     this.#draw();
+  }
+
+  title(words: string): void {
+    if (this.#title.textContent !== words) this.#title.textContent = words;
   }
 
   finding(sentence: string): void {
@@ -103,11 +142,41 @@ export class OpenRoom implements RoomView<Fields> {
     const run = () => {
       this.#say("Computing in double precision …");
       check(this.state.values).then(
-        (differences) => this.#say(verdict(differences)),
-        (error: unknown) => this.#fail(error),
+        (differences) => {
+          this.#failure.clear();
+          this.#say(verdict(differences));
+        },
+        (error: unknown) => {
+          this.#say("");
+          this.#fail(error, run);
+        },
       );
     };
     this.#tools.prepend(button("Compare with double precision", run));
+  }
+
+  onFiles(take: (files: readonly File[]) => void): void {
+    this.#takeFiles = take;
+  }
+
+  /** Gives dropped files to the room, or says which room takes files. */
+  takeFiles(files: readonly File[]): void {
+    if (this.#takeFiles) return this.#takeFiles(files);
+    const { id, title } = DOORS.find((door) => door.id === "tensors")!;
+    this.notice("Files belong in the room ", element("a", { href: `#/${id}` }, title), ".");
+  }
+
+  /** Says something about the visit, above the room. */
+  notice(...words: (string | Node)[]): void {
+    this.#notice.replaceChildren(...words);
+  }
+
+  /** Shows the address on paper, and says which settings are too long for it. */
+  address(address: string, names: readonly string[]): void {
+    this.#address.textContent = address;
+    this.#unshared.hidden = names.length === 0;
+    this.#unshared.textContent =
+      names.length === 0 ? "" : `Too long for the address: ${names.join(", ")}. A link to this page leaves it out.`;
   }
 
   onClose(close: () => void): void {
@@ -115,40 +184,49 @@ export class OpenRoom implements RoomView<Fields> {
   }
 
   close(): void {
+    this.#isClosed = true;
     for (const close of this.#closing) close();
   }
 
-  engineName(name: string): void {
-    this.#engineName = name;
+  /** Shows how long the latest call took, and which engine computed it. */
+  time(duration: number, engineName: string): void {
+    this.#time.textContent = `Computed in ${milliseconds(duration)} · ${engineName}`;
   }
 
-  /** Shows how long the latest call took. */
-  time(duration: number): void {
-    this.#time.textContent = `Computed in ${milliseconds(duration)} · ${this.#engineName}`;
+  #show(): void {
+    if (!this.#article.isConnected) this.#main.replaceChildren(this.#article);
   }
 
   #say(words: string): void {
     this.#verdict.textContent = words;
   }
 
-  #fail(error: unknown): void {
-    const hint = error instanceof EngineError && error.hint ? ` ${error.hint}` : "";
-    this.#failure.textContent = `This did not work: ${error instanceof Error ? error.message : String(error)}.${hint}`;
-    this.#failure.hidden = false;
+  #fail(error: unknown, again: () => void): void {
+    this.#show();
+    this.#failure.show(error, () => {
+      this.#article.ariaBusy = "true";
+      again();
+    });
     this.#article.ariaBusy = "false";
   }
 }
 
 /** A link to the room after this one. */
-function nextDoor(id: string): HTMLAnchorElement {
+function nextDoor({ id }: Door): HTMLElement {
   const next = DOORS[(DOORS.findIndex((door) => door.id === id) + 1) % DOORS.length]!;
-  return element("a", { href: `#/${next.id}` }, next.title);
+  return element(
+    "a",
+    { class: "next", href: `#/${next.id}` },
+    element("span", {}, "Next"),
+    element("b", {}, next.title),
+    element("span", {}, next.lede),
+  );
 }
 
 function verdict(differences: readonly Difference[]): string {
   const parts = differences.map(
     ({ what, numbers, largest }) =>
-      `${what}: ${numbers.toLocaleString("en")} numbers, ${largest === 0 ? "all equal" : `at most ${largest.toExponential(1)} apart`}`,
+      `${what}: ${counted(numbers, "number")}, ${largest === 0 ? "all equal" : `at most ${significant(largest, 2)} apart`}`,
   );
   return `Against the definition in double precision, ${parts.join("; ")}.`;
 }

@@ -14,6 +14,8 @@ export interface RoomView<F extends Fields> {
    * Calls `draw` now, and after every change of the state or the engine. After several quick changes it is called once.
    */
   onDraw(draw: (values: Values<F>) => Promise<void>): void;
+  /** Shows another title than the room's name, such as the question that the room answers. */
+  title(words: string): void;
   /** Shows the room's finding, one sentence under its title. A room says it anew whenever it draws. */
   finding(sentence: string): void;
   /** Draws again after a change that is not in the state. */
@@ -22,6 +24,8 @@ export interface RoomView<F extends Fields> {
   onCode(code: (values: Values<F>) => string): void;
   /** Sets the function that compares what is shown with a computation in double precision. */
   onCheck(check: (values: Values<F>) => Promise<readonly Difference[]>): void;
+  /** Sets the function that takes files dropped anywhere in the page. A zone that takes them itself prevents the default. */
+  onFiles(take: (files: readonly File[]) => void): void;
   /** Sets a function to call when the visitor leaves the room. */
   onClose(close: () => void): void;
 }

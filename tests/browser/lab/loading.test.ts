@@ -1,0 +1,91 @@
+import { describe, expect, test } from "@jest/globals";
+import type { Page } from "playwright-core";
+
+import { LabPage, ROOMS } from "./labPage.js";
+
+const lab = new LabPage();
+
+/** What the engine needs: its worker, its wasm, and the model. */
+const ENGINE = /worker-[\w-]+\.js|\.wasm$|\/model\//;
+
+/** Everything that the engine needs waits until `release` is called. */
+async function hold(page: Page): Promise<{ release: () => void }> {
+  let release = () => {};
+  const released = new Promise<void>((resolve) => (release = resolve));
+  await page.route(ENGINE, async (route) => {
+    await released;
+    await route.continue();
+  });
+  return { release };
+}
+
+describe.each(["light", "dark"] as const)("in %s, before anything is computed", (colorScheme) => {
+  test.each(ROOMS)("the room %s has nothing that axe complains of", async (room) => {
+    const page = await lab.open();
+    await page.emulateMedia({ colorScheme });
+    const { release } = await hold(page);
+    await page.goto(`${lab.url}#/${room}`);
+    await page.waitForSelector("article .tools button");
+    expect(await lab.axe(page)).toEqual([]);
+    release();
+    await lab.ready(room, page);
+    await page.close();
+  });
+});
+
+test("a room that is not loaded yet shows its title and what it is about", async () => {
+  const page = await lab.open();
+  let proceed = () => {};
+  const held = new Promise<void>((resolve) => (proceed = resolve));
+  await page.route(/assets\/room-.*\.js/, async (route) => {
+    await held;
+    await route.continue();
+  });
+  await page.goto(`${lab.url}#/masks`);
+  await page.getByRole("heading", { name: "Masks and heads", level: 1 }).waitFor();
+  expect(await lab.axe(page)).toEqual([]);
+  proceed();
+  await lab.ready("masks", page);
+  await page.close();
+});
+
+describe("what could not be loaded is named with the reason, and can be tried again:", () => {
+  const cases: readonly (readonly [what: string, file: RegExp, room: string, said: RegExp])[] = [
+    ["the engine's worker", /worker-[\w-]+\.js/, "masks", /worker-[\w-]+\.js could not be loaded: the server/],
+    ["the wasm", /\.wasm$/, "masks", /\.wasm/],
+    ["a room's code", /assets\/room-.*\.js/, "masks", /the code of this room could not be loaded \(.+room-.+\.js/],
+    ["the model", /\/model\//, "sentence", /\/model\/|model/],
+  ];
+  test.each(cases)("%s", async (_, file, room, said) => {
+    const page = await lab.browser.newPage();
+    await page.route(file, (route) => route.fulfill({ status: 503, body: "" }));
+    await page.goto(`${lab.url}#/${room}`);
+    const failure = page.getByRole("alert");
+    await failure.getByText("This did not work").waitFor();
+    const words = await failure.locator("p").textContent();
+    expect(words).toMatch(said);
+    expect(words).not.toMatch(/\.\.|Failed to fetch\.$/);
+    expect(await lab.axe(page)).toEqual([]);
+    await page.unroute(file);
+    await failure.getByRole("button", { name: "Try again" }).click();
+    await lab.ready(room, page);
+    await page.waitForSelector("attention-map");
+    expect(await page.locator(".failure:visible").count()).toBe(0);
+    await page.close();
+  });
+});
+
+test("a server that does not answer is told from a missing file, and trying in vain is said again", async () => {
+  const page = await lab.browser.newPage();
+  await page.route(/worker-[\w-]+\.js/, (route) => route.abort());
+  await page.goto(`${lab.url}#/masks`);
+  const failure = page.getByRole("alert");
+  await failure.getByText("the server does not answer").waitFor();
+  await failure.getByRole("button", { name: "Try again" }).click();
+  await failure.getByText("the server does not answer").waitFor();
+  await page.unroute(/worker-[\w-]+\.js/);
+  await page.getByLabel("Queries", { exact: true }).press("ArrowLeft"); // a change tries again, too
+  await lab.ready("masks", page);
+  await failure.waitFor({ state: "hidden" });
+  await page.close();
+});

@@ -1,0 +1,128 @@
+import { describe, expect, test } from "@jest/globals";
+import type { Page } from "playwright-core";
+
+import { STEPS } from "../../../web/demo/lab/tour/steps.js";
+import { LabPage } from "./labPage.js";
+
+const lab = new LabPage();
+
+/** The settings that the open room does not have: neither its address nor one of its controls shows them. */
+const notSet = (page: Page, settings: string) =>
+  page.evaluate((wanted) => {
+    const address = new URLSearchParams(location.hash.split("?")[1]);
+    const hasControl = (name: string, value: string) =>
+      [...document.querySelectorAll<HTMLInputElement>(`main [data-field=${name}]`)].some((control) =>
+        control.type === "checkbox"
+          ? String(control.checked) === value
+          : control.value === value && (control.type !== "radio" || control.checked),
+      );
+    return [...new URLSearchParams(wanted)].filter(
+      ([name, value]) => address.get(name) !== value && !hasControl(name, value),
+    );
+  }, settings);
+
+const truth = (page: Page) => page.locator("#tour .tour-truth");
+
+/** Waits for the truth of a step, and gives its words. */
+async function revealed(page: Page): Promise<string> {
+  await page.locator("#tour").getByText("headwise computes it").waitFor({ state: "hidden" });
+  await page.locator("#tour .right").waitFor();
+  return (await truth(page).textContent())!;
+}
+
+test("the keyboard alone goes through all six steps, predicts, and is told the truth", async () => {
+  const page = await lab.open();
+  await lab.enter("masks", page);
+  const press = async (key: string, wanted: () => Promise<boolean>) => {
+    for (let presses = 0; presses < 200; presses++) {
+      if (await wanted()) return;
+      await page.keyboard.press(key);
+    }
+    throw new Error(`${key} does not lead there`);
+  };
+  const focusIs = (selector: string) => () =>
+    page.evaluate((wanted) => document.activeElement?.matches(wanted) ?? false, selector);
+  await press("Tab", focusIs("#take-tour"));
+  await page.keyboard.press("Enter");
+  for (const [index, step] of STEPS.entries()) {
+    await page.getByText(`Tour, step ${index + 1} of 6`).waitFor();
+    await lab.ready(step.room, page);
+    expect(await focusIs(".tour-question")()).toBe(true);
+    expect(await page.locator(".tour-question").textContent()).toBe(step.question);
+    expect(await truth(page).textContent()).toBe("");
+    expect(await notSet(page, step.before)).toEqual([]);
+    await press("Tab", focusIs("#tour .chips button"));
+    await page.keyboard.press("Enter");
+    const said = await revealed(page);
+    await lab.ready(step.room, page);
+    expect(said).toMatch(/^(You were right|You said “)/);
+    expect(said).toMatch(/\d/);
+    expect(await page.locator("#tour .chips [aria-pressed=true]").textContent()).toBe(step.answers[0]);
+    await page.waitForFunction((end) => location.hash.endsWith(end), `tour=${index + 1}&guess=1`);
+    expect(await notSet(page, step.after)).toEqual([]);
+    expect(await page.locator(".failure:visible").count()).toBe(0);
+    await press("Tab", focusIs("#tour .row :is(a, button)"));
+    await page.keyboard.press("Enter");
+  }
+  await page.locator("#tour").waitFor({ state: "hidden" });
+  await page.waitForFunction(() => !location.hash.includes("tour="));
+  await page.close();
+});
+
+test("a step survives a reload, with its prediction and its truth; back returns to the step before", async () => {
+  const page = await lab.open();
+  await lab.enter("masks?causal=off&tour=4", page);
+  await page.getByRole("button", { name: "300", exact: true }).click();
+  const said = await revealed(page);
+  expect(said).toMatch(/^You were right\. 300 of 576 pairs/);
+  await page.waitForFunction(() => location.hash === "#/masks?tour=4&guess=3");
+  await page.reload();
+  expect(await revealed(page)).toBe(said);
+  await page.getByRole("link", { name: "Next step" }).click();
+  await lab.ready("flash", page);
+  await page.getByText("Tour, step 5 of 6").waitFor();
+  await page.goBack();
+  await lab.ready("masks", page);
+  expect(await revealed(page)).toBe(said);
+  await page.close();
+});
+
+test("the tour can be left at any time, and another room leads back to the step", async () => {
+  const page = await lab.open();
+  await lab.enter("masks?causal=off&tour=4", page);
+  await page.getByRole("navigation", { name: "Rooms" }).getByRole("link", { name: "Flash" }).click();
+  await lab.ready("flash", page);
+  expect(await page.locator("#tour .chips").isVisible()).toBe(false);
+  await page.getByRole("link", { name: "Back to this step" }).click();
+  await lab.ready("masks", page);
+  expect(await page.locator("#tour .chips").isVisible()).toBe(true);
+  await page.getByRole("button", { name: "Leave the tour" }).click();
+  await page.locator("#tour").waitFor({ state: "hidden" });
+  await page.waitForFunction(() => location.hash === "#/masks?causal=off");
+  await page.close();
+});
+
+describe.each(["light", "dark"] as const)("in %s", (colorScheme) => {
+  test.each([1366, 390])("axe finds nothing in a step before and after, %i pixels wide, and it fits", async (width) => {
+    const page = await lab.open();
+    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    await page.setViewportSize({ width, height: width === 390 ? 844 : 768 });
+    await lab.enter("matrix?dim=2&tour=3", page);
+    expect(await lab.axe(page)).toEqual([]);
+    await page.locator("#tour .chips button").first().click();
+    await revealed(page);
+    await lab.ready("matrix", page);
+    expect(await lab.axe(page)).toEqual([]);
+    const fits = await page.evaluate(() => {
+      const tour = document.querySelector("#tour")!.getBoundingClientRect();
+      const picture = document.querySelector("main [data-field=dim]")!.closest(".card")!.getBoundingClientRect();
+      return {
+        isInside: tour.bottom <= innerHeight + 1 && document.documentElement.scrollWidth <= innerWidth,
+        seen: Math.min(picture.bottom, tour.top) - Math.max(picture.top, 0),
+      };
+    });
+    expect(fits.isInside).toBe(true);
+    expect(fits.seen).toBeGreaterThan(100); // what the step shows is not behind the panel
+    await page.close();
+  });
+});

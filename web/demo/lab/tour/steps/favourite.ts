@@ -1,0 +1,37 @@
+import type { Engine } from "../../engine/engine.js";
+import { scoreStatistics } from "../../rooms/matrix/variance.js";
+import { nearest, type Outcome, type Step } from "../step.js";
+
+const DIM = 64;
+const SHARES = [0.1, 0.3, 0.5, 0.8];
+
+export interface Favourite {
+  /** The mean share of the key with the highest score, without the division by √D. */
+  readonly unscaled: number;
+  readonly scaled: number;
+  /** The variance of the scores without the division. */
+  readonly variance: number;
+}
+
+export async function favouriteShare(engine: Engine): Promise<Favourite> {
+  const { unscaled, scaled } = await scoreStatistics(engine, DIM);
+  return { unscaled: unscaled.peak, scaled: scaled.peak, variance: unscaled.variance };
+}
+
+export function outcome({ unscaled, scaled, variance }: Favourite): Outcome {
+  const percent = (share: number) => `${(100 * share).toFixed(0)} %`;
+  return {
+    right: nearest(SHARES, unscaled),
+    said: `The favourite of 64 keys gets ${percent(unscaled)} on average: such a softmax hardly mixes, it picks. The scores have a variance of ${variance.toFixed(1)}, about D. Divided by √D, the favourite gets ${percent(scaled)}.`,
+  };
+}
+
+export const favourite: Step = {
+  room: "matrix",
+  before: "dim=2",
+  after: `dim=${DIM}`,
+  look: "dim",
+  question: `A random query meets 64 random keys of D = ${DIM} features. Without the division by √D: what share of the attention does the favourite key get?`,
+  answers: SHARES.map((share) => `About ${100 * share} %`),
+  reveal: async (engine) => outcome(await favouriteShare(engine)),
+};

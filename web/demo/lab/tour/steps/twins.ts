@@ -1,0 +1,51 @@
+import type { Engine } from "../../engine/engine.js";
+import { placed, type Kind } from "../../rooms/positions/placing.js";
+import { embeddings, wordsOf } from "../../rooms/positions/words.js";
+import type { Outcome, Step } from "../step.js";
+
+const WORDS = "the park by the park";
+/** Where “park” stands. */
+const [FIRST, SECOND] = [1, 4];
+
+export interface TwinRows {
+  /** The largest difference between the rows of the two words, with sinusoidal positions. */
+  readonly placed: number;
+  /** The same without positions. */
+  readonly unplaced: number;
+}
+
+export async function twinRows(engine: Engine): Promise<TwinRows> {
+  const words = wordsOf(WORDS);
+  const apart = async (kind: Kind) => {
+    const { query, key } = await placed(engine, embeddings(words), 0, { kind, base: 1e4 });
+    const { probs } = await engine.scaledDotProductAttention(query, key, key, {
+      returns: { output: false, probs: true },
+    });
+    const row = (at: number) => probs.data.subarray(at * words.length, (at + 1) * words.length);
+    return Math.max(...row(FIRST).map((prob, key) => Math.abs(prob - row(SECOND)[key]!)));
+  };
+  return { placed: await apart("sinusoidal"), unplaced: await apart("none") };
+}
+
+export function outcome({ placed, unplaced }: TwinRows): Outcome {
+  const points = `${(100 * placed).toFixed(1)} percentage points`;
+  return unplaced === 0
+    ? {
+        right: 2,
+        said: `With positions the two rows differ by up to ${points}; without them by 0, in every bit. Equal words have equal queries and keys, so nothing is left that could tell them apart.`,
+      }
+    : {
+        right: unplaced < placed ? 1 : 0,
+        said: `With positions the two rows differ by up to ${points}, without them by ${(100 * unplaced).toFixed(1)}.`,
+      };
+}
+
+export const twins: Step = {
+  room: "positions",
+  before: new URLSearchParams({ words: WORDS, kind: "sinusoidal" }).toString(),
+  after: new URLSearchParams({ words: WORDS, kind: "none" }).toString(),
+  question:
+    "Every word is told where it stands, and the rows of the two “park” differ. Take the positions away: how much do the two rows differ then?",
+  answers: ["As much as before", "Less", "Not at all"],
+  reveal: async (engine) => outcome(await twinRows(engine)),
+};
