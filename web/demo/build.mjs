@@ -9,6 +9,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { build as bundle } from "esbuild";
 import { build as buildPage } from "vite";
 
+import { embedScript } from "./embed/plugin.mjs";
 import { onlyWoff2, tex } from "./texPlugin.mjs";
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
@@ -30,16 +31,6 @@ export async function buildDemo({ root = ROOT } = {}) {
   const { computeAhead } = await import(pathToFileURL(path.join(out, "ahead.js")).href);
   const computed = await computeAhead(path.join(out, "model"));
   await buildPage(pageConfiguration(root, path.join(out, "page"), computed));
-  await bundle({
-    bundle: true,
-    format: "esm",
-    minify: true,
-    logLevel: "warning",
-    absWorkingDir: HERE,
-    entryPoints: ["embed/headwiseFigure.ts"],
-    outfile: path.join(out, "page/embed.js"),
-    target: "es2022",
-  });
   return computed.numbers.storage;
 }
 
@@ -62,7 +53,7 @@ function pageConfiguration(root, outDir, computed) {
     root: path.join(HERE, "lab"),
     base: "./",
     logLevel: "warn",
-    plugins: [tex(), onlyWoff2(), ahead(computed)],
+    plugins: [tex(), onlyWoff2(), ahead(computed), embedScript()],
     // Resolve the built package, as a user's bundler does.
     resolve: {
       alias: [

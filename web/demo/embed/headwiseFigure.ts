@@ -73,11 +73,13 @@ export class HeadwiseFigure extends Base {
     this.shadowRoot!.replaceChildren(frame, document.createElement("slot"));
   }
 
-  /** Changes the settings of a figure. One that is drawn does not load again: only the end of its address changes. */
+  /**
+   * Changes the settings of a figure. One that is drawn does not load again: only the end of its address changes. Without
+   * settings it does, because the lab keeps the latest ones of a room.
+   */
   #set(frame: HTMLIFrameElement): void {
-    const address = figureAddress(this.#figure);
-    if (frame.className) frame.contentWindow!.location.replace(address);
-    else frame.src = address;
+    if (frame.className && this.#figure.settings) frame.contentWindow!.location.replace(figureAddress(this.#figure));
+    else this.#open();
   }
 
   readonly #hear = ({ source, data }: MessageEvent<unknown>) => {

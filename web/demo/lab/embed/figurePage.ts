@@ -16,10 +16,12 @@ export const figureTheme = search.get("theme");
 export function showFigure(): void {
   document.documentElement.dataset["figure"] = "";
   const link = element("a", { target: "_blank", rel: "noopener" }, "Open in the headwise lab");
+  const point = () => (link.href = location.pathname + location.hash);
+  link.onclick = point; // the address may have changed since the figure was drawn
   document.body.append(element("footer", { id: "figure-credit" }, link));
   let drawn = false;
   const tell = () => {
-    link.href = location.pathname + location.hash;
+    point();
     drawn ||= document.querySelector("[data-room][aria-busy=false]:not(:has(> .failure:not([hidden])))") !== null;
     if (drawn) tellHeight(Math.ceil(document.documentElement.getBoundingClientRect().height));
   };

@@ -90,7 +90,7 @@ export class Engine {
 
   /** Ends a bench that runs. It resolves with the figures that it has. */
   cancelBench(): void {
-    this.#say({ kind: "cancelBench" });
+    if (this.#worker) this.#say(this.#worker, { kind: "cancelBench" });
   }
 
   /** Ends the worker. Calls that wait are rejected. */

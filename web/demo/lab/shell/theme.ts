@@ -1,5 +1,4 @@
 import { figureTheme, isFigure } from "../embed/figurePage.js";
-import { keep, kept } from "./kept.js";
 
 const THEMES = ["auto", "light", "dark"] as const;
 type Theme = (typeof THEMES)[number];
@@ -8,7 +7,7 @@ const SIGNS: Readonly<Record<Theme, string>> = { auto: "◐", light: "☀", dark
 
 /** A button that switches between the themes. The choice is stored on this device. */
 export function themeButton(button: HTMLElement): void {
-  const wanted = isFigure ? figureTheme : kept(KEY);
+  const wanted = isFigure ? figureTheme : stored();
   let theme = THEMES.find((name) => name === wanted) ?? "auto";
   const show = () => {
     if (theme === "auto") document.documentElement.removeAttribute("data-theme");
@@ -18,8 +17,25 @@ export function themeButton(button: HTMLElement): void {
   };
   button.onclick = () => {
     theme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length]!;
-    keep(KEY, theme);
+    store(theme);
     show();
   };
   show();
+}
+
+// A browser that stores nothing for this page throws. Then the choice holds until the page is closed.
+function stored(): string | null {
+  try {
+    return localStorage.getItem(KEY);
+  } catch {
+    return null;
+  }
+}
+
+function store(theme: Theme): void {
+  try {
+    localStorage.setItem(KEY, theme);
+  } catch {
+    // The choice holds for this page only.
+  }
 }
