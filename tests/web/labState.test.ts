@@ -109,6 +109,16 @@ describe("a room's state", () => {
     expect(new State(fields, new URLSearchParams({ words: "x".repeat(99) })).values.words).toHaveLength(20);
   });
 
+  test.each([
+    [{ min: 2, max: 6 }, "2.5", 3],
+    [{ min: 2, max: 7, step: 2 }, "6.9", 6],
+    [{ min: 0.5, max: 6, step: 0.1 }, "0.7333", 0.7],
+    [{ min: 0, max: 1, step: 0.3 }, "1", 0.9],
+    [{ min: -6, max: 6, step: 0.5 }, "-0.26", -0.5],
+  ])("takes a number of an address on a step, as the slider does: %j, %s", (form, given, taken) => {
+    expect(number(form.min, form).parse(given)).toBe(taken);
+  });
+
   test("tells of real changes only", () => {
     const state = new State(fields);
     let heard = 0;

@@ -27,9 +27,12 @@ export function number(
   initial: number,
   { min, max, step = 1 }: { min: number; max: number; step?: number },
 ): NumberField {
+  /** As a slider does: the nearest step. The digits beyond those of the step are rounding. */
+  const onStep = (value: number) =>
+    Math.min(Number((min + Math.round((value - min) / step) * step).toPrecision(12)), max);
   const parse = (text: string) => {
     const value = text.trim() === "" ? NaN : Number(text);
-    return Number.isNaN(value) ? undefined : Math.min(Math.max(value, min), max);
+    return Number.isNaN(value) ? undefined : onStep(Math.min(Math.max(value, min), max));
   };
   return { initial, min, max, step, parse };
 }

@@ -29,7 +29,7 @@ function open(view: RoomView<typeof fields>): void {
     element("div", { class: "halves" }, card("Which tensor is what", shelf.roles), shown.result),
     shown.weights,
   );
-  takeFilesAnywhere(view, (files) => void shelf.take(files));
+  view.onFiles((files) => void shelf.take(files));
   view.onDraw(async (settings) => {
     const roles = rolesOf(settings);
     const assigned = shelf.assign(roles);
@@ -62,11 +62,6 @@ function open(view: RoomView<typeof fields>): void {
     if (!probs) throw new Error("the definition would take minutes on tensors of this size");
     return callDifferences(call, { output, probs });
   });
-}
-
-/** Takes files that are dropped anywhere in the page, where the shell offers that. */
-function takeFilesAnywhere(view: RoomView<typeof fields>, take: (files: readonly File[]) => void): void {
-  (view as { onFiles?: (take: (files: readonly File[]) => void) => void }).onFiles?.(take);
 }
 
 function rolesOf({ mode }: Settings) {
