@@ -70,7 +70,8 @@ async function openLab({ browser }) {
   };
 }
 
-function addressOf(lab) {
+/** The address that the command says when it serves the lab. */
+export function addressOf(lab) {
   let said = "";
   return new Promise((resolve, reject) => {
     for (const stream of [lab.stdout, lab.stderr])

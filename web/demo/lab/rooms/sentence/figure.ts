@@ -1,10 +1,10 @@
 import { headName, headsOf } from "../../../model/heads.js";
 import { element } from "../../shell/element.js";
 import { attentionMap } from "../../shell/maps.js";
-import { HINT, picture } from "./picture.js";
+import { picture } from "./picture.js";
 import { headsTensor } from "./maps.js";
 import { namesOf, type Seen } from "./seen.js";
-import { cellWords } from "./words.js";
+import { cellWords, hint } from "./words.js";
 
 const MOVES: Readonly<Record<string, readonly [rows: number, columns: number]>> = {
   ArrowUp: [-1, 0],
@@ -17,15 +17,19 @@ const MOVES: Readonly<Record<string, readonly [rows: number, columns: number]>> 
 export class Figure {
   readonly node = element("section", { class: "card picture", "aria-label": "The picture" });
   readonly #onCell: (from: number, to: number) => void;
+  readonly #onHead: (head: number) => void;
+  /** The map of a sentence with too many tokens for numbers. */
+  #longMap: ReturnType<typeof attentionMap> | undefined;
   #seen: Seen | undefined;
   #html = "";
 
-  /** @param onCell - Called with the cell that the visitor has chosen. */
-  constructor(onCell: (from: number, to: number) => void) {
+  /** The functions are called with the cell and the head that the visitor has chosen. */
+  constructor(onCell: (from: number, to: number) => void, onHead: (head: number) => void) {
     this.#onCell = onCell;
+    this.#onHead = onHead;
     for (const event of ["pointerover", "focusin"] as const)
       this.node.addEventListener(event, ({ target }) => this.#read(target));
-    this.node.addEventListener("pointerleave", () => this.#say(HINT));
+    this.node.addEventListener("pointerleave", () => this.#seen && this.#say(hint(this.#seen)));
     this.node.addEventListener("click", ({ target }) => this.#choose(target));
     this.node.addEventListener("keydown", (event) => this.#key(event));
   }
@@ -38,7 +42,22 @@ export class Figure {
     this.#html = html;
     this.#cells[0]?.setAttribute("tabindex", "0");
     const place = this.node.querySelector(".long-map");
-    if (place) place.replaceChildren(longMap(seen));
+    if (place) this.#showLong(place, seen);
+  }
+
+  #showLong(place: Element, seen: Seen): void {
+    if (!this.#longMap) {
+      this.#longMap = attentionMap("Weights of the head");
+      this.#longMap.controls = false;
+      this.#longMap.addEventListener("headchange", ({ detail }) => this.#onHead(detail.head));
+    }
+    const map = this.#longMap;
+    map.tokens = namesOf(seen);
+    map.headNames = headsOf(seen.shown).map(headName);
+    map.probs = headsTensor(seen.shown, "probs");
+    map.head = seen.head;
+    map.describe = ({ query, key, head }) => cellWords({ ...seen, head }, query, key);
+    if (map.parentElement !== place) place.replaceChildren(map);
   }
 
   get #cells(): HTMLTableCellElement[] {
@@ -85,16 +104,4 @@ export class Figure {
 
 function placeOf({ dataset }: HTMLElement): [row: number, column: number] {
   return [Number(dataset["row"]), Number(dataset["column"])];
-}
-
-/** The map of a sentence with too many tokens for numbers. */
-function longMap(seen: Seen): HTMLElement {
-  const map = attentionMap("Weights of the head");
-  map.controls = false;
-  map.tokens = namesOf(seen);
-  map.headNames = headsOf(seen.shown).map(headName);
-  map.probs = headsTensor(seen.shown, "probs");
-  map.head = seen.head;
-  map.describe = ({ query, key }) => cellWords(seen, query, key);
-  return map;
 }

@@ -1,9 +1,9 @@
-import type { Encoding } from "../../../model/encoder.js";
 import { HABITS, habitsOf, headWithMost, mainHabit } from "../../../model/habits.js";
 import { headName, headsOf } from "../../../model/heads.js";
 import { percent } from "../../../model/links.js";
 import { button } from "../../shell/controls.js";
 import { card, element, scrollable } from "../../shell/element.js";
+import { isBlind, type Seen } from "./seen.js";
 import { HABIT_WORDS, habitWords } from "./words.js";
 
 /** All heads with their habits. The visitor chooses the head of the picture here. */
@@ -32,8 +32,11 @@ export class HabitsCard {
     );
   }
 
-  show(encoding: Encoding, shown: number): void {
+  /** Heads that attend to nothing have no habits: the card is for others. */
+  show(seen: Seen): void {
+    const encoding = seen.shown;
     const heads = headsOf(encoding);
+    this.node.hidden = encoding.tokens.length === 0 || isBlind(seen);
     this.#jumps.replaceChildren(
       ...HABITS.map((habit) => button(habitWords(encoding, habit), () => this.#onHead(headWithMost(habit, heads)))),
     );
@@ -41,7 +44,7 @@ export class HabitsCard {
     this.#body.replaceChildren(
       ...heads.map((head, index) => {
         const choose = button(headName(head), () => this.#onHead(index));
-        choose.ariaPressed = String(index === shown);
+        choose.ariaPressed = String(index === seen.head);
         const habits = habitsOf(head);
         const main = mainHabit(habits);
         const cells = HABITS.map((habit) =>

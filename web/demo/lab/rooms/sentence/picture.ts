@@ -4,7 +4,7 @@ import { headName, headsOf, rowOf } from "../../../model/heads.js";
 import { asMarkup, readable } from "../../../model/names.js";
 import { firstRepetition } from "../../../model/story.js";
 import { namesOf, shownHead, type Seen } from "./seen.js";
-import { quoted, twinRows } from "./words.js";
+import { hint, quoted, twinRows } from "./words.js";
 
 /** The most tokens whose weights are printed as numbers. */
 export const MOST_NUMBERS = 16;
@@ -12,22 +12,20 @@ export const MOST_NUMBERS = 16;
 /** Names are above their columns as they are, if there are few and none is longer than this. */
 const SHORT = { names: 11, letters: 8 } as const;
 
-/** What the paragraph under the map says while no cell is chosen. */
-export const HINT = "Each row is one word: how it spreads 100 % of its attention over all words. Point at a number.";
-
 /** The map of a head, and the rows of a word that occurs twice, with positions and without. */
 export function picture(seen: Seen): string {
   const names = namesOf(seen);
   if (names.length === 0) return "";
   const twins = firstRepetition(seen.shown);
   const title = headName(shownHead(seen));
-  const map =
-    names.length <= MOST_NUMBERS
-      ? weightsTable({ names, title: `Weights of ${title}, in percent`, rows: mapRows(seen, names, twins ?? []) })
-      : `<div class="long-map"></div>`;
+  const isLong = names.length > MOST_NUMBERS;
+  const rows = mapRows(seen, names, twins ?? []);
+  const map = isLong
+    ? `<div class="long-map"></div>`
+    : weightsTable({ names, title: `Weights of ${title}, in percent`, rows });
   return [
     `<div class="whole"><h2>What each word looks at, in percent <small>${title}</small></h2>${map}</div>`,
-    `<p class="reading" role="status">${HINT}</p>`,
+    isLong ? "" : `<p class="reading" role="status">${asMarkup(hint(seen))}</p>`,
     twins ? twinsTable(seen, names, twins) : "",
   ].join("");
 }
@@ -85,6 +83,7 @@ export function weightsTable({ names, title, rows, signed = false }: Table): str
   });
   return (
     `<table class="weights${kind}" aria-label="${asMarkup(title)}">` +
+    `<colgroup><col><col span="${names.length}"></colgroup>` +
     `<thead><tr><td></td>${columns.join("")}</tr></thead><tbody>${body.join("")}</tbody></table>`
   );
 }

@@ -70,6 +70,7 @@ class Body {
   readonly #beforeAfter = new BeforeAfter();
   readonly #closer: Closer;
   readonly #strongest = element("ol", { class: "links" });
+  readonly #strongestCard = card("Strongest links of this head", this.#strongest);
   readonly #board = new SimilarityBoard();
   /** Empty until the first picture is drawn. */
   readonly #rest = element("div", { class: "sentence" });
@@ -77,7 +78,10 @@ class Body {
   constructor(view: RoomView<typeof fields>) {
     const { state } = view;
     this.#view = view;
-    this.#figure = new Figure((from, to) => state.set({ from, to }));
+    this.#figure = new Figure(
+      (from, to) => state.set({ from, to }),
+      (head) => state.set({ head }),
+    );
     this.#figure.node.hidden = this.#sentences.hidden = true;
     this.#habits = new HabitsCard((head) => state.set({ head }));
     this.#directions = new Directions(state);
@@ -86,7 +90,7 @@ class Body {
     this.#board.node.classList.add("board");
     const text = element(
       "div",
-      { class: "column" },
+      { class: "column texts" },
       lines(state, "texts", "Sentences, one per line", 3),
       this.#sentences,
       this.#read,
@@ -100,7 +104,7 @@ class Body {
       element(
         "div",
         { class: "halves" },
-        card("Strongest links of this head", this.#strongest),
+        this.#strongestCard,
         card(
           "Similarity board",
           element(
@@ -126,13 +130,15 @@ class Body {
       this.#view.state.set({ sentence, hidden: "", from: -1, to: -1 }),
     );
     this.#read.textContent = `${sentencesRead(given === 0 ? 0 : encodings.length, given)} ${tokensRead(shown)}`;
-    this.#habits.show(shown, seen.head);
+    this.#habits.show(seen);
     this.#directions.show(seen, settings);
     this.#interventions.show(seen);
     this.#beforeAfter.show(seen);
     this.#closer.show(seen, settings);
-    this.#strongest.replaceChildren(...linksInWords(seen, LINKS_SHOWN).map((link) => element("li", {}, link)));
+    const links = linksInWords(seen, LINKS_SHOWN);
+    this.#strongest.replaceChildren(...links.map((link) => element("li", {}, link)));
+    this.#strongestCard.hidden = links.length === 0;
     this.#board.show(encodings);
-    this.#rest.hidden = false;
+    this.#rest.hidden = shown.tokens.length === 0;
   }
 }

@@ -4,7 +4,7 @@ import { movedByHead } from "../../../model/change.js";
 import { MAX_TOKENS, type Encoding } from "../../../model/encoder.js";
 import { headsOf, headName, rowOf } from "../../../model/heads.js";
 import { headWithMost, habitsOf, type Habit } from "../../../model/habits.js";
-import { linkInWords, percent, strongestLinks } from "../../../model/links.js";
+import { percent, strongestLinks } from "../../../model/links.js";
 import { readable, tokenNames } from "../../../model/names.js";
 import type { StorageError } from "../../../model/packed.js";
 import { similarity } from "../../../model/similarity.js";
@@ -28,7 +28,7 @@ export function finding(seen: Seen): string {
   if (names.length === 0) return "There is nothing to read yet: type a sentence.";
   if (isBlind(seen)) return blindness(names.length);
   const twins = firstRepetition(shown);
-  if (!twins) return `The strongest link of ${headName(shownHead(seen))}: ${linksInWords(seen, 1)[0]}.`;
+  if (!twins) return `The strongest link of ${headName(shownHead(seen))} is ${linksInWords(seen, 1)[0]}.`;
   const apart = (encoding: Encoding) => rowDifference(headsOf(encoding)[head]!.probs, ...twins);
   if (options.positions === false) {
     const rows = apart(shown) < ROUNDING ? "look alike" : `differ by up to ${points(apart(shown))}`;
@@ -83,6 +83,13 @@ export function cellWords(seen: Seen, from: number, to: number): string {
   return `${one} The other way, ${quoted(names[to]!)} gives ${gives(to, from)} ${scored(to, from)}.`;
 }
 
+/** How the map is read, as long as no cell is chosen. */
+export function hint(seen: Pick<Seen, "shown" | "options">): string {
+  return isBlind(seen)
+    ? "No word spreads any attention, as every token is hidden."
+    : "Each row is one word: how it spreads 100 % of its attention over all words. Point at a number.";
+}
+
 /** The two scores of a pair, and why they differ. */
 export function directionWords(seen: Seen, from: number, to: number): string {
   const names = namesOf(seen);
@@ -132,7 +139,12 @@ export function linksInWords(seen: Seen, most: number): string[] {
   const names = namesOf(seen);
   return strongestLinks(shownHead(seen).probs, most)
     .filter(({ prob }) => prob > 0)
-    .map((link) => linkInWords(link, names));
+    .map(({ from, to, prob }) => `${arrow(names, from, to)} ${percent(prob)}`);
+}
+
+/** "“park₄” → “car”" or "“car” → itself" */
+function arrow(names: readonly string[], from: number, to: number): string {
+  return `${quoted(names[from]!)} → ${from === to ? "itself" : quoted(names[to]!)}`;
 }
 
 /** What the visitor's changes do to the sentence. */
@@ -149,7 +161,7 @@ function movedWords(seen: Seen): string {
   const moved = movedByHead(seen.original, seen.shown)[head]!;
   return moved < ROUNDING
     ? "No weight of attention changes."
-    : `${headName(headsOf(seen.shown)[head]!)} changes most: ${percent(moved)} of its attention is elsewhere.`;
+    : `${capital(headName(headsOf(seen.shown)[head]!))} changes most: ${percent(moved)} of its attention is elsewhere.`;
 }
 
 /** The head whose attention has moved most. */
@@ -165,8 +177,7 @@ export function changedLink({ original, shown }: Seen, head: number): string {
   const most = before.reduce((best, _, i) => (apart(i) > apart(best) ? i : best), 0);
   const names = tokenNames(shown.tokens);
   const [from, to] = [Math.floor(most / names.length), most % names.length];
-  const target = from === to ? "itself" : quoted(names[to]!);
-  return `${quoted(names[from]!)} → ${target} changes most: from ${percent(before[most]!)} to ${percent(after[most]!)}.`;
+  return `${arrow(names, from, to)} changes most: from ${percent(before[most]!)} to ${percent(after[most]!)}.`;
 }
 
 /** The head that has most of a habit, in words. */
@@ -211,6 +222,10 @@ export function points(share: number): string {
 
 export function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;
+}
+
+function capital(text: string): string {
+  return text[0]!.toUpperCase() + text.slice(1);
 }
 
 export function quoted(name: string): string {
