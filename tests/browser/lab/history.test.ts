@@ -108,7 +108,7 @@ test("back returns to the height at which a room was left, and a new room opens 
 test("4,000 lines of text survive another room and a reload, and the address stays short", async () => {
   const page = await lab.browser.newPage();
   await page.route(/\/model\//, (route) => route.abort()); // the address is meant, not the model's patience
-  const text = Array.from({ length: 4000 }, (_, line) => `Line ${line} is about a park.`).join("\n");
+  const text = Array.from({ length: 4000 }, (_, line) => `Line ${line}: a park.`).join("\n");
   await page.goto(`${lab.url}#/sentence?${new URLSearchParams({ texts: text }).toString()}`);
   const area = page.locator("[data-field=texts]");
   const isWhole = async () => expect((await area.inputValue()).length).toBe(text.length);

@@ -50,16 +50,16 @@ test("a room that is not loaded yet shows its title and what it is about", async
 });
 
 describe("what could not be loaded is named with the reason, and can be tried again:", () => {
-  const cases: readonly (readonly [what: string, file: RegExp, room: string, said: RegExp])[] = [
+  const cases: readonly (readonly [what: string, file: RegExp, place: string, said: RegExp])[] = [
     ["the engine's worker", /worker-[\w-]+\.js/, "masks", /worker-[\w-]+\.js could not be loaded: the server/],
     ["the wasm", /\.wasm$/, "masks", /\.wasm/],
     ["a room's code", /assets\/room-.*\.js/, "masks", /the code of this room could not be loaded \(.+room-.+\.js/],
-    ["the model", /\/model\//, "sentence", /\/model\/|model/],
+    ["the model", /\/model\//, "sentence?texts=A+park.", /model.*status 503|model’s file .* 503/],
   ];
-  test.each(cases)("%s", async (_, file, room, said) => {
+  test.each(cases)("%s", async (_, file, place, said) => {
     const page = await lab.browser.newPage();
     await page.route(file, (route) => route.fulfill({ status: 503, body: "" }));
-    await page.goto(`${lab.url}#/${room}`);
+    await page.goto(`${lab.url}#/${place}`);
     const failure = page.getByRole("alert");
     await failure.getByText("This did not work").waitFor();
     const words = await failure.locator("p").textContent();
@@ -68,8 +68,8 @@ describe("what could not be loaded is named with the reason, and can be tried ag
     expect(await lab.axe(page)).toEqual([]);
     await page.unroute(file);
     await failure.getByRole("button", { name: "Try again" }).click();
-    await lab.ready(room, page);
-    await page.waitForSelector("attention-map");
+    await lab.ready(place.split("?")[0]!, page);
+    await page.waitForSelector("article .card");
     expect(await page.locator(".failure:visible").count()).toBe(0);
     await page.close();
   });

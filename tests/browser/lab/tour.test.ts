@@ -21,6 +21,14 @@ const notSet = (page: Page, settings: string) =>
     );
   }, settings);
 
+/** How many pixels of a picture are between the bar and the tour. */
+const seen = (page: Page, picture: string) =>
+  page.evaluate((selector) => {
+    const box = (wanted: string) => document.querySelector(wanted)!.getBoundingClientRect();
+    const { top, bottom } = box(`main ${selector}`);
+    return Math.min(bottom, box("#tour").top) - Math.max(top, box("#bar").bottom);
+  }, picture);
+
 const truth = (page: Page) => page.locator("#tour .tour-truth");
 
 /** Waits for the truth of a step, and gives its words. */
@@ -61,6 +69,7 @@ test("the keyboard alone goes through all six steps, predicts, and is told the t
     await page.waitForFunction((end) => location.hash.endsWith(end), `tour=${index + 1}&guess=1`);
     expect(await notSet(page, step.after)).toEqual([]);
     expect(await page.locator(".failure:visible").count()).toBe(0);
+    expect(await seen(page, step.look)).toBeGreaterThan(100);
     await press("Tab", focusIs("#tour .row :is(a, button)"));
     await page.keyboard.press("Enter");
   }
@@ -113,16 +122,8 @@ describe.each(["light", "dark"] as const)("in %s", (colorScheme) => {
     await revealed(page);
     await lab.ready("matrix", page);
     expect(await lab.axe(page)).toEqual([]);
-    const fits = await page.evaluate(() => {
-      const tour = document.querySelector("#tour")!.getBoundingClientRect();
-      const picture = document.querySelector("main [data-field=dim]")!.closest(".card")!.getBoundingClientRect();
-      return {
-        isInside: tour.bottom <= innerHeight + 1 && document.documentElement.scrollWidth <= innerWidth,
-        seen: Math.min(picture.bottom, tour.top) - Math.max(picture.top, 0),
-      };
-    });
-    expect(fits.isInside).toBe(true);
-    expect(fits.seen).toBeGreaterThan(100); // what the step shows is not behind the panel
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+    expect(await seen(page, STEPS[2]!.look)).toBeGreaterThan(100);
     await page.close();
   });
 });

@@ -15,8 +15,8 @@ export interface Step {
   readonly before: string;
   /** The settings that show the truth. */
   readonly after: string;
-  /** A setting far down in the room, whose card shows the truth. It is scrolled into view. */
-  readonly look?: string;
+  /** A CSS selector of the picture that shows the truth. It is scrolled into view. */
+  readonly look: string;
   readonly question: string;
   readonly answers: readonly string[];
   /** Computes the truth. */

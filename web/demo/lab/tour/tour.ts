@@ -91,7 +91,7 @@ export class Tour {
     this.#state.set({ guess: index + 1 });
     this.#events.show(new URLSearchParams(step.after));
     (this.#answers.children[index] as HTMLElement).focus();
-    if (step.look) document.querySelector(`main [data-field=${step.look}]`)?.closest(".card")?.scrollIntoView();
+    document.querySelector(`main ${step.look}`)?.scrollIntoView();
   }
 
   /** Computes the truth and says it, unless the visitor has gone on. */

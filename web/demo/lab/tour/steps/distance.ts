@@ -48,6 +48,7 @@ export const distance: Step = {
   room: "positions",
   before: new URLSearchParams({ words: WORDS, kind: "rotary", offset: "0" }).toString(),
   after: new URLSearchParams({ words: WORDS, kind: "rotary", offset: String(OFFSET) }).toString(),
+  look: "attention-map",
   question: `Rotary positions turn every query and key by an angle that grows with its place. Move the whole text ${OFFSET} places on: what do the weights do?`,
   answers: ["They change with the place", "They stay: only distances count"],
   reveal: async (engine) => outcome(await moved(engine)),

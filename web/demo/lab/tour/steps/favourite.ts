@@ -30,7 +30,7 @@ export const favourite: Step = {
   room: "matrix",
   before: "dim=2",
   after: `dim=${DIM}`,
-  look: "dim",
+  look: ".card:has([data-field=dim])",
   question: `A random query meets 64 random keys of D = ${DIM} features. Without the division by √D: what share of the attention does the favourite key get?`,
   answers: SHARES.map((share) => `About ${100 * share} %`),
   reveal: async (engine) => outcome(await favouriteShare(engine)),

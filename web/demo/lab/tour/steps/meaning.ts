@@ -41,6 +41,7 @@ export const meaning: Step = {
   room: "sentence",
   before: new URLSearchParams({ texts: PARK }).toString(),
   after: new URLSearchParams({ texts: PARK, gains: GAINS.flat().join(",") }).toString(),
+  look: ".card",
   question: `This model has eight heads, four in each layer. Switch off the second head of the second layer: does the meaning of “${PARK}” change?`,
   answers: ["Hardly", "Clearly, but it is the same sentence", "As if it were another sentence"],
   reveal: async (engine) => outcome(await cosines(engine)),

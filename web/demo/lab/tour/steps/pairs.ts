@@ -22,6 +22,7 @@ export const pairs: Step = {
   room: "masks",
   before: "causal=off",
   after: "causal=lower-right",
+  look: "attention-map",
   question: `${TOKENS} tokens make ${TOKENS ** 2} pairs. A causal mask hides from every token what comes after it: how many pairs are left?`,
   answers: COUNTS.map(String),
   reveal: async (engine) => outcome(await pairsLeft(engine)),

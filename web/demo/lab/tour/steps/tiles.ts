@@ -30,6 +30,7 @@ export const tiles: Step = {
   room: "flash",
   before: `length=${TOKENS}&causal=false`,
   after: `length=${TOKENS}`,
+  look: ".tiles",
   question: `Here ${TOKENS} tokens are computed in ${ACROSS ** 2} tiles of ${TILE} × ${TILE}. With a causal mask: how many tiles are never touched?`,
   answers: COUNTS.map(String),
   reveal: async (engine) => outcome(await untouchedTiles(engine)),

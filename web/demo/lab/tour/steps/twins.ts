@@ -44,6 +44,7 @@ export const twins: Step = {
   room: "positions",
   before: new URLSearchParams({ words: WORDS, kind: "sinusoidal" }).toString(),
   after: new URLSearchParams({ words: WORDS, kind: "none" }).toString(),
+  look: "attention-map",
   question:
     "Every word is told where it stands, and the rows of the two “park” differ. Take the positions away: how much do the two rows differ then?",
   answers: ["As much as before", "Less", "Not at all"],
