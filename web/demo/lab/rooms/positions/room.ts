@@ -53,8 +53,8 @@ function open(view: View): void {
   stage.append(...picture.cards);
   view.onDraw(async (given) => {
     const settings = settled(given);
-    state.set(settings);
     picture.show(await calculate(view.engine, settings), settings);
+    state.set(settled(state.values)); // a link and the sliders say what is drawn
   });
   view.onCode((given) => {
     const settings = settled(given);
@@ -124,6 +124,7 @@ class Picture {
     this.#wordSliders = [first, other, query, key];
     this.#base = base();
     for (const map of [this.#plain, this.#placed, this.#hands]) map.values = true;
+    for (const map of [this.#plain, this.#placed]) map.controls = false;
     this.#hands.addEventListener("headchange", ({ detail }) => state.set({ hand: HANDS[detail.head]! }));
     this.cards = [
       panel(
@@ -135,8 +136,8 @@ class Picture {
       element(
         "div",
         { class: "halves" },
-        card("Without positions", formula(noneTex), this.#plain),
-        element("section", { class: "card" }, this.#placedTitle, this.#formula, this.#placed),
+        card("Without positions", this.#plain, formula(noneTex)),
+        element("section", { class: "card" }, this.#placedTitle, this.#placed, this.#formula),
       ),
       element(
         "div",
