@@ -3,6 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import { cellAt, moveInto, pixelOf, thinned, whole } from "../../web/src/viz/axis.js";
 import { mapLayout } from "../../web/src/viz/mapLayout.js";
 import { AxisTexts, labelText, shortened } from "../../web/src/viz/labels.js";
+import { placeBeside } from "../../web/src/viz/tooltip.js";
 import { between, panned, sightOf, viewOf, WHOLE, zoomed } from "../../web/src/viz/view.js";
 
 const CELLS = { rows: 300, columns: 200 };
@@ -141,5 +142,27 @@ describe("a label that is wider than its room", () => {
     expect(new AxisTexts(["a", "bcdefgh"], 2, 40, widthOf).widest).toBe(40);
     expect(new AxisTexts([], 12345, 20, widthOf).widest).toBe(50);
     expect(new AxisTexts(["a"], 1001, 20, widthOf).widest).toBe(40);
+  });
+});
+
+describe("the tooltip", () => {
+  const size = { width: 100, height: 40 };
+  const room = { left: 0, top: 0, right: 300, bottom: 200 };
+  const cellAt = (left: number, top: number, side = 20) => ({ left, top, right: left + side, bottom: top + side });
+
+  test.each([
+    ["above", cellAt(140, 100), { left: 100, top: 52 }],
+    ["below, where there is no room above", cellAt(140, 10), { left: 100, top: 38 }],
+    ["above, pushed in at an edge", cellAt(2, 100), { left: 0, top: 52 }],
+    ["above, pushed in at the other edge", cellAt(278, 100), { left: 200, top: 52 }],
+    ["right of a high cell", cellAt(10, 10, 180), { left: 198, top: 80 }],
+    ["left of a high cell at the right edge", cellAt(115, 10, 180), { left: 7, top: 80 }],
+  ])("is %s", (_, cell, place) => {
+    expect(placeBeside(cell, size, room)).toEqual(place);
+  });
+
+  test("has no place beside a cell that fills the room, nor in a room that is too small", () => {
+    expect(placeBeside(room, size, room)).toBeUndefined();
+    expect(placeBeside(cellAt(10, 10), size, { left: 0, top: 0, right: 90, bottom: 200 })).toBeUndefined();
   });
 });

@@ -6,9 +6,9 @@ export interface Line {
   readonly values: readonly number[];
 }
 
-const WIDTH = 560;
-const HEIGHT = 200;
-const LEFT = 40;
+const WIDTH = 420;
+const HEIGHT = 170;
+const LEFT = 36;
 const BOTTOM = 26;
 
 /** Curves over equally spaced steps. All but the first are dashed, so that equal curves are both visible. */
@@ -22,11 +22,15 @@ export function lineChart(
   const span = Math.max(high - low, 1e-6);
   const y = (value: number) => 10 + ((high - value) / span) * (HEIGHT - BOTTOM - 20);
   const x = (step: number, steps: number) => LEFT + (step / (steps - 1)) * (WIDTH - LEFT - 10);
-  const curve = ({ values }: Line, index: number) =>
-    svg("polyline", {
-      class: `line-${index}`,
-      points: values.map((value, step) => `${x(step, values.length).toFixed(1)},${y(value).toFixed(1)}`).join(" "),
-    });
+  const curve = ({ name, values }: Line, index: number) =>
+    svg(
+      "polyline",
+      {
+        class: `line-${index}`,
+        points: values.map((value, step) => `${x(step, values.length).toFixed(1)},${y(value).toFixed(1)}`).join(" "),
+      },
+      svg("title", {}, name),
+    );
   const text = (at: number, height: number, words: string, anchor: string) =>
     svg("text", { x: at, y: height, "text-anchor": anchor }, words);
   return svg(

@@ -3,10 +3,14 @@ import { sinusoidalPositions } from "headwise";
 import type { Engine } from "../../engine/engine.js";
 import type { Floats } from "../../engine/floats.js";
 import { asTensor, at, matrix, type Matrix } from "../../shell/matrix.js";
-import { DIM, learnedTable, PLACES, projected } from "./words.js";
+import { DIM, learnedTable, PLACES, projected } from "./vocabulary.js";
 
-export const KINDS = ["none", "learned", "sinusoidal", "rotary"] as const;
-export type Kind = (typeof KINDS)[number];
+/** The part of the engine that this room uses. */
+export type Computer = Pick<Engine, "scaledDotProductAttention" | "rotaryEmbedding">;
+
+export const KINDS = ["learned", "sinusoidal", "rotary"] as const;
+export type PlacedKind = (typeof KINDS)[number];
+export type Kind = "none" | PlacedKind;
 
 /** How a model gets the positions of its words. */
 export interface Placing {
@@ -14,29 +18,32 @@ export interface Placing {
   readonly base: number;
 }
 
+/** The place of the first word. Names of words count from 1 too: park₄ stands at place 4. */
+export const FIRST = 1;
+
 /** Queries and keys of words; the first word is at position `start`. */
 export async function placed(
-  engine: Engine,
+  computer: Computer,
   x: Matrix,
   start: number,
   { kind, base }: Placing,
 ): Promise<{ query: Floats; key: Floats }> {
-  const { query, key } = projected(
-    kind === "learned" || kind === "sinusoidal" ? added(x, table(kind, base), start) : x,
-  );
+  const isAdded = kind === "learned" || kind === "sinusoidal";
+  const { query, key } = projected(isAdded ? added(x, placesTable(kind, base), start) : x);
   if (kind !== "rotary") return { query: asTensor(query), key: asTensor(key) };
   return {
-    query: await turned(engine, asTensor(query), start, base),
-    key: await turned(engine, asTensor(key), start, base),
+    query: await turned(computer, asTensor(query), start, base),
+    key: await turned(computer, asTensor(key), start, base),
   };
 }
 
-export async function turned(engine: Engine, x: Floats, start: number, base: number): Promise<Floats> {
-  const { data, shape } = await engine.rotaryEmbedding(x, { positions: start, base });
+export async function turned(computer: Computer, x: Floats, start: number, base: number): Promise<Floats> {
+  const { data, shape } = await computer.rotaryEmbedding(x, { positions: start, base });
   return { data: data as Float32Array, shape };
 }
 
-function table(kind: "learned" | "sinusoidal", base: number): Matrix {
+/** The table whose row `place` is added to the word at that place. */
+export function placesTable(kind: "learned" | "sinusoidal", base: number): Matrix {
   if (kind === "learned") return learnedTable;
   return { rows: PLACES, columns: DIM, data: Array.from(sinusoidalPositions(PLACES, DIM, { base }).data) };
 }

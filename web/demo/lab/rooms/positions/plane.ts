@@ -57,5 +57,8 @@ function arc(from: Vector, to: Vector, scale: number, share: number, kind: strin
 
 function caption([x, y]: Vector, name: string, kind: string): SVGTextElement {
   const [dx, dy] = [Math.sign(x - MIDDLE) * 12, y < MIDDLE ? -8 : 16];
-  return svg("text", { x: x + dx, y: y + dy, "text-anchor": "middle", class: kind }, name);
+  return svg("text", { x: inside(x + dx), y: y + dy, "text-anchor": "middle", class: kind }, name);
 }
+
+/** Keeps the middle of a caption so far from the edges that its text fits. */
+const inside = (x: number) => Math.min(Math.max(x, 42), SIZE - 42);

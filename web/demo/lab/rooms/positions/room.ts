@@ -1,234 +1,308 @@
 import "./room.css";
 
 import { attentionDifferences } from "../../engine/difference.js";
-import type { Engine } from "../../engine/engine.js";
 import type { Floats } from "../../engine/floats.js";
-import { tokenNames } from "../../../model/names.js";
 import { choices, lines, panel, slider } from "../../shell/controls.js";
 import { card, element, formula } from "../../shell/element.js";
-import { choice, number, text, type Values } from "../../shell/field.js";
 import { lineChart } from "../../shell/lineChart.js";
 import { attentionMap } from "../../shell/maps.js";
-import { asTensor } from "../../shell/matrix.js";
-import { decimal } from "../../shell/numbers.js";
+import { matrix, transposed } from "../../shell/matrix.js";
 import { room as makeRoom, type RoomView } from "../../shell/room.js";
 import addedTex from "./added.tex";
+import { calculate, REACH, type Calculation } from "./calculation.js";
+import { HANDS, handmadeCall, type Hand } from "./handmade.js";
+import handsTex from "./hands.tex";
+import { heatGrid } from "./heatGrid.js";
 import noneTex from "./none.tex";
-import { KINDS, placed, turned, type Kind, type Placing } from "./placing.js";
-import { plane, type Vector } from "./plane.js";
+import { FIRST, placed } from "./placing.js";
+import { plane } from "./plane.js";
 import rotaryTex from "./rotary.tex";
+import { fields, placingOf, settled, type Settings } from "./settings.js";
 import { snippet } from "./snippet.js";
 import turnedTex from "./turned.tex";
-import { DIM, embeddings, projected, wordsOf } from "./words.js";
+import { DIM, embeddings, wordsOf } from "./vocabulary.js";
+import wavesTex from "./waves.tex";
+import {
+  addedWords,
+  beginning,
+  curvesWords,
+  finding,
+  handWords,
+  planeWords,
+  significant,
+  splitting,
+  waveWords,
+} from "./words.js";
 
-const fields = {
-  words: text("the park by the park", 200),
-  kind: choice<Kind>("none", KINDS),
-  /** As a power of ten. */
-  base: number(4, { min: 0.5, max: 6, step: 0.1 }),
-  offset: number(20, { min: 0, max: 64 }),
-  pair: number(0, { min: 0, max: DIM / 2 - 1 }),
-  query: number(4, { min: 0, max: 11 }),
-  key: number(1, { min: 0, max: 11 }),
-};
-type Settings = Values<typeof fields>;
+/** The places of the sinusoidal table that are drawn: all at which a word may stand, and a few more. */
+const SHOWN = 80;
 
-/** How far the curve of scores goes to each side. */
-const REACH = 24;
+const HAND_NAMES: Readonly<Record<Hand, string>> = { back: "one back", first: "the first word", itself: "itself" };
 
-export const room = makeRoom(fields, open);
+export const room = makeRoom(fields, open, {
+  random:
+    "Random numbers stand for what a model would have learned: the vectors of the words, W_Q, W_K and the table of " +
+    "learned positions. They are the same on every visit. Sines, rotations and the hand-made heads are not random.",
+});
 
-interface Seen {
-  readonly names: readonly string[];
-  readonly call: { readonly query: Floats; readonly key: Floats };
-  readonly probs: Floats;
-  /** The same words at positions that are `offset` higher. */
-  readonly moved: Float32Array;
-}
+type View = RoomView<typeof fields>;
 
-function open(view: RoomView<typeof fields>): void {
+function open(view: View): void {
   const { state, stage } = view;
-  const picture = new Picture();
-  const power = (value: number) => Math.round(10 ** value).toLocaleString("en");
-  stage.append(
-    panel(
-      lines(state, "words", "Words, some of them twice", 1),
-      choices(state, "kind", "Positions"),
-      slider(state, "base", "Base b", power),
-      slider(state, "offset", "Move all words by"),
-    ),
-    picture.node,
-    card(
-      "Rotary: a pair of features turns in its plane",
-      formula(rotaryTex),
-      panel(slider(state, "pair", "Pair m"), slider(state, "query", "Query at"), slider(state, "key", "Key at")),
-      element("div", { class: "row beside" }, picture.planes, picture.planeWords),
-    ),
-  );
-  view.onDraw(async (settings) => {
-    picture.show(await attend(view.engine, settings), await scoreCurves(view.engine, settings), settings);
-    await picture.showPlane(view.engine, settings);
+  const picture = new Picture(view);
+  stage.append(...picture.cards);
+  view.onDraw(async (given) => {
+    const settings = settled(given);
+    picture.show(await calculate(view.engine, settings), settings);
+    state.set(settled(state.values)); // a link and the sliders say what is drawn
   });
-  view.onCode((settings) => snippet(placingOf(settings), wordsOf(settings.words).length, settings.offset));
-  view.onCheck(async (settings) => {
-    const { query, key } = await placed(view.engine, embeddings(wordsOf(settings.words)), 0, placingOf(settings));
-    const result = await view.engine.scaledDotProductAttention(query, key, key, {
-      returns: { output: true, probs: true },
-    });
-    const whole = ({ data, shape }: Floats): Floats => ({ data, shape: [1, 1, ...shape] });
-    const output = { data: result.output.data as Float32Array, shape: [] };
-    return attentionDifferences(
-      { query: whole(query), key: whole(key), value: whole(key), options: {} },
-      { output, probs: result.probs },
-    );
+  view.onCode((given) => {
+    const settings = settled(given);
+    return snippet(placingOf(settings), wordsOf(settings.words).length, FIRST + settings.offset);
   });
+  view.onCheck((given) => check(view, settled(given)));
 }
 
-function placingOf({ kind, base }: Settings): Placing {
-  return { kind, base: 10 ** base };
-}
-
-async function attend(engine: Engine, settings: Settings): Promise<Seen> {
+/** Compares all maps of the room with double precision. */
+async function check({ engine }: View, settings: Settings) {
   const words = wordsOf(settings.words);
+  const placing = placingOf(settings);
   const x = embeddings(words);
-  const probsFrom = async (start: number) => {
-    const call = await placed(engine, x, start, placingOf(settings));
-    const { probs } = await engine.scaledDotProductAttention(call.query, call.key, call.key, {
-      returns: { output: false, probs: true },
-    });
-    return { call, probs };
+  const whole = ({ data, shape }: Floats): Floats => ({ data, shape: shape.length === 4 ? shape : [1, 1, ...shape] });
+  const calls = {
+    "without positions": await placed(engine, x, FIRST, { ...placing, kind: "none" }),
+    [settings.kind]: await placed(engine, x, FIRST, placing),
+    "hand-made": handmadeCall(words.length, settings.sharpness),
   };
-  const { call, probs } = await probsFrom(0);
-  const moved = await probsFrom(settings.offset);
-  return { names: tokenNames(words), call, probs, moved: moved.probs.data };
+  const differences = [];
+  for (const [name, call] of Object.entries(calls)) {
+    const [query, key] = [whole(call.query), whole(call.key)];
+    const result = await engine.scaledDotProductAttention(query, key, key, { returns: { output: true, probs: true } });
+    const output = { data: result.output.data as Float32Array, shape: [] };
+    const found = attentionDifferences({ query, key, value: key, options: {} }, { output, probs: result.probs });
+    differences.push(...found.map((difference) => ({ ...difference, what: `${difference.what} (${name})` })));
+  }
+  return differences;
 }
 
-/** The score of a word with itself at every distance: for a query at position REACH, and for one `offset` higher. */
-async function scoreCurves(engine: Engine, settings: Settings): Promise<[number[], number[]]> {
-  const word = wordsOf(settings.words)[0]!;
-  const x = embeddings(Array.from({ length: 2 * REACH + 1 }, () => word));
-  const curve = async (start: number) => {
-    const { query, key } = await placed(engine, x, start, placingOf(settings));
-    const middle = { data: query.data.slice(REACH * DIM, (REACH + 1) * DIM), shape: [1, DIM] };
-    const { scores } = await engine.scaledDotProductAttention(middle, key, key, {
-      returns: { output: false, scores: "raw" },
-    });
-    return Array.from(scores.data);
-  };
-  return [await curve(0), await curve(settings.offset)];
-}
-
+/** What the room draws. */
 class Picture {
-  readonly planes = element("div");
-  readonly planeWords = element("p", { class: "hint" });
-  readonly #map = attentionMap("Weights of the words");
+  readonly #view: View;
+  readonly #plain = attentionMap("Weights without positions");
+  readonly #placed = attentionMap("Weights with positions");
+  readonly #hands = attentionMap("Weights of heads made by hand");
+  readonly #placedTitle = element("h2");
   readonly #formula = element("div");
-  readonly #twins = element("p", { class: "finding" });
-  readonly #invariance = element("p", { class: "finding" });
-  readonly #chart = element("figure", { class: "wide-chart" });
-  readonly node = element(
-    "div",
-    { class: "halves" },
-    card("Who looks at whom", this.#formula, this.#map),
-    element(
-      "div",
-      { class: "column" },
-      card("Can it tell equal words apart?", this.#twins),
-      card("Does it matter where the text begins?", this.#invariance),
-      card("The score of a word with itself, by distance", this.#chart),
-    ),
-  );
+  readonly #splitting = element("p", { class: "hint", "aria-live": "polite" });
+  readonly #beginning = element("p", { class: "finding" });
+  readonly #curves = element("figure", { class: "wide-chart" });
+  readonly #added = element("div", { class: "sums" });
+  readonly #addedWords = element("p", { class: "finding" });
+  readonly #table = element("figure", { class: "wide-chart" });
+  readonly #waves = element("figure", { class: "wide-chart" });
+  readonly #waveWords = element("p", { class: "finding" });
+  readonly #plane = element("div");
+  readonly #planeWords = element("p", { class: "finding" });
+  readonly #handWords = element("p", { class: "finding" });
+  readonly #wordSliders: readonly HTMLElement[];
+  readonly #base: HTMLElement;
+  readonly cards: readonly HTMLElement[];
 
-  show({ names, probs, moved }: Seen, [here, there]: [number[], number[]], { kind, offset }: Settings): void {
-    this.#formula.replaceChildren(formula(kind === "none" ? noneTex : kind === "rotary" ? turnedTex : addedTex));
-    this.#map.tokens = names;
-    this.#map.headNames = [kind === "none" ? "no positions" : kind];
-    this.#map.probs = { data: probs.data, shape: [1, names.length, names.length] };
-    this.#twins.textContent = twinWords(names, probs.data);
-    this.#invariance.textContent = invarianceWords(probs.data, moved, offset);
-    const label = `Scores over distances −${REACH} to ${REACH}`;
-    this.#chart.replaceChildren(
-      lineChart(
-        [
-          { name: "here", values: here },
-          { name: "there", values: there },
-        ],
-        [`−${REACH}`, "distance 0", `+${REACH}`],
-        label,
+  constructor(view: View) {
+    this.#view = view;
+    const { state } = view;
+    const power = (value: number) => significant(10 ** value);
+    const nameOf = (index: number) => this.#names[index] ?? "";
+    const base = () => slider(state, "base", "Base b", power);
+    const word = (name: "word" | "other" | "query" | "key", label: string) => slider(state, name, label, nameOf);
+    const [first, other, query, key] = [
+      word("word", "Word in its place"),
+      word("other", "Another word, put there"),
+      word("query", "Query of"),
+      word("key", "Key of"),
+    ];
+    this.#wordSliders = [first, other, query, key];
+    this.#base = base();
+    for (const map of [this.#plain, this.#placed, this.#hands]) map.values = true;
+    for (const map of [this.#plain, this.#placed]) map.controls = false;
+    this.#hands.addEventListener("headchange", ({ detail }) => state.set({ hand: HANDS[detail.head]! }));
+    this.cards = [
+      panel(
+        lines(state, "words", "Words, some of them twice", 1),
+        choices(state, "kind", "Positions"),
+        this.#base,
+        this.#splitting,
       ),
       element(
-        "figcaption",
-        {},
-        `Solid: the text begins at 0. Dashed: it begins at ${offset}. Where they part, the place itself matters.`,
+        "div",
+        { class: "halves" },
+        card("Without positions", this.#plain, formula(noneTex)),
+        element("section", { class: "card" }, this.#placedTitle, this.#placed, this.#formula),
       ),
+      element(
+        "div",
+        { class: "halves" },
+        card(
+          "Does it matter where the text begins?",
+          panel(slider(state, "offset", "Move the text by (places)")),
+          this.#beginning,
+          this.#curves,
+        ),
+        card("Added: every place has its row", panel(first, other), this.#added, this.#addedWords),
+      ),
+      element(
+        "div",
+        { class: "halves" },
+        card(
+          "Sinusoids: a clock for each pair of features",
+          formula(wavesTex),
+          panel(slider(state, "pair", "Pair m"), base()),
+          this.#table,
+          this.#waves,
+          this.#waveWords,
+        ),
+        card(
+          "Rotary: a pair of features turns in its plane",
+          formula(rotaryTex),
+          panel(slider(state, "pair", "Pair m"), base(), query, key),
+          element(
+            "p",
+            { class: "hint" },
+            "Pale: the pair before its rotation. Strong: after it. Move the text: both turn on, and keep their angle.",
+          ),
+          panel(slider(state, "offset", "Move the text by (places)")),
+          this.#plane,
+          this.#planeWords,
+        ),
+      ),
+      card(
+        "Heads made by hand: they know places, not words",
+        formula(handsTex),
+        element(
+          "p",
+          { class: "hint" },
+          "Queries and keys are made of the sinusoidal rows p alone. One back: W_Q turns each pair back by one place. " +
+            "The first word: every query is the row of place 1. Itself: W_Q changes nothing. s is the sharpness.",
+        ),
+        panel(choices(state, "hand", "The head looks at", HAND_NAMES), slider(state, "sharpness", "Sharpness s")),
+        this.#handWords,
+        this.#hands,
+      ),
+    ];
+  }
+
+  get #names(): readonly string[] {
+    return this.#plain.tokens;
+  }
+
+  show(found: Calculation, settings: Settings): void {
+    const { names } = found;
+    for (const map of [this.#plain, this.#placed, this.#hands]) map.tokens = names;
+    const { kind } = settings;
+    this.#base.hidden = kind !== "sinusoidal" && kind !== "rotary";
+    this.#view.finding(finding(found, settings));
+    this.#splitting.textContent = splitting(settings);
+    this.#showMaps(found, settings);
+    this.#beginning.textContent = beginning(found, settings);
+    this.#showCurves(found, settings);
+    this.#showAdded(found, settings);
+    this.#showWaves(found, settings);
+    this.#planeWords.textContent = planeWords(found, settings);
+    this.#showPlane(found, settings);
+    this.#handWords.textContent = handWords(found, settings);
+    this.#limitWords(names.length);
+  }
+
+  #showMaps({ names, plain, placed, hands }: Calculation, { kind, hand }: Settings): void {
+    const shape = [1, names.length, names.length];
+    this.#placedTitle.textContent = `With ${kind} positions`;
+    this.#formula.replaceChildren(formula(kind === "rotary" ? turnedTex : addedTex));
+    this.#plain.probs = { data: plain, shape };
+    this.#placed.probs = { data: placed, shape };
+    this.#hands.probs = { data: hands, shape: [HANDS.length, names.length, names.length] };
+    this.#hands.headNames = HANDS.map((name) => HAND_NAMES[name]);
+    this.#hands.head = HANDS.indexOf(hand);
+  }
+
+  #showCurves(found: Calculation, settings: Settings): void {
+    const [here, there] = found.curves;
+    const said = curvesWords(found, settings);
+    const drawn = [
+      { name: "begins at place 1", values: here },
+      { name: `begins at place ${FIRST + settings.offset}`, values: there },
+    ];
+    const chart = lineChart(drawn, [`−${REACH}`, "distance 0", `+${REACH}`], `Scores by distance. ${said}`);
+    this.#curves.replaceChildren(chart, element("figcaption", {}, said));
+  }
+
+  #showAdded(found: Calculation, settings: Settings): void {
+    const { words, row, sums, place } = found.added;
+    const names = [found.names[settings.word]!, found.names[settings.other]!];
+    const largest = Math.max(...[...words, row, ...sums].flatMap(({ data }) => data.map(Math.abs)));
+    const parts = [
+      { title: `${names.join(" and ")}: the words`, rows: words },
+      { title: `+ the row of place ${place}, twice`, rows: [row, row] },
+      { title: "= what the projections get", rows: sums },
+    ];
+    this.#added.replaceChildren(
+      ...parts.map(({ title, rows }) => {
+        const both = matrix(2, DIM, (i, column) => rows[i]!.data[column]!);
+        const name = (i: number, column: number) => `${names[i]}, feature ${column}`;
+        const cell = { width: 20, height: 20 };
+        const grid = heatGrid(both, { label: title, cell, largest, name });
+        return element("figure", {}, element("figcaption", {}, title), grid);
+      }),
     );
+    this.#addedWords.textContent = addedWords(found, settings);
   }
 
-  async showPlane(engine: Engine, settings: Settings): Promise<void> {
-    const words = wordsOf(settings.words);
-    const names = tokenNames(words);
-    const [query, key] = [Math.min(settings.query, words.length - 1), Math.min(settings.key, words.length - 1)];
-    const { base } = placingOf(settings);
-    const vectors = projected(embeddings(words));
-    const after = {
-      query: await turned(engine, asTensor(vectors.query), settings.offset, base),
-      key: await turned(engine, asTensor(vectors.key), settings.offset, base),
-    };
-    const pairAt = (data: ArrayLike<number>, row: number): Vector => [
-      data[row * DIM + settings.pair]!,
-      data[row * DIM + settings.pair + DIM / 2]!,
-    ];
+  #showWaves(found: Calculation, settings: Settings): void {
+    const { pair } = settings;
+    const said = waveWords(settings);
+    const table = transposed(matrix(SHOWN, DIM, (place, feature) => found.table.data[place * DIM + feature]!));
+    const start = FIRST + settings.offset;
+    const grid = heatGrid(table, {
+      label: `The sinusoidal table, places 0 to ${SHOWN - 1}. ${said}`,
+      cell: { width: 6, height: 10 },
+      largest: 1,
+      name: (feature, place) => `place ${place}, feature ${feature}`,
+      frames: [
+        { rows: [2 * pair, 2 * pair + 2], columns: [0, SHOWN] },
+        { rows: [0, DIM], columns: [start, start + found.names.length] },
+      ],
+    });
+    const about = `Features 0 to ${DIM - 1} from top to bottom, places 0 to ${SHOWN - 1} from left to right. Frames: this pair, and the places of the text.`;
+    this.#table.replaceChildren(grid, element("figcaption", {}, about));
+    const line = (feature: number, name: string) => ({
+      name,
+      values: Array.from({ length: SHOWN }, (_, place) => table.data[feature * SHOWN + place]!),
+    });
+    this.#waves.replaceChildren(
+      lineChart([line(2 * pair, "sine"), line(2 * pair + 1, "cosine")], ["place 0", "", `place ${SHOWN - 1}`], said),
+      element("figcaption", {}, "Solid: the sine. Dashed: the cosine."),
+    );
+    this.#waveWords.textContent = said;
+  }
+
+  #showPlane(found: Calculation, settings: Settings): void {
+    const { query, key } = found.turned;
+    const [q, k] = [found.names[settings.query]!, found.names[settings.key]!];
     const pairs = [
-      {
-        name: `q of ${names[query]}`,
-        before: pairAt(vectors.query.data, query),
-        after: pairAt(after.query.data, query),
-      },
-      { name: `k of ${names[key]}`, before: pairAt(vectors.key.data, key), after: pairAt(after.key.data, key) },
+      { name: `q of ${q}`, before: query.before, after: query.after },
+      { name: `k of ${k}`, before: key.before, after: key.after },
     ];
-    const theta = base ** ((-2 * settings.pair) / DIM);
-    const said = planeWords(settings, names, query, key, theta);
-    this.planes.replaceChildren(plane(pairs, said));
-    this.planeWords.textContent = said;
+    this.#plane.replaceChildren(plane(pairs, planeWords(found, settings)));
   }
-}
 
-function planeWords(
-  { pair, offset }: Settings,
-  names: readonly string[],
-  query: number,
-  key: number,
-  theta: number,
-): string {
-  const angle = (position: number) => `${decimal(position * theta)} rad`;
-  return (
-    `Pair ${pair} turns by θ = ${theta.toPrecision(3)} rad a place. ${names[query]} at ${offset + query} turns by ${angle(offset + query)}, ` +
-    `${names[key]} at ${offset + key} by ${angle(offset + key)}: between them only the distance counts, ${query - key} places, ${angle(query - key)}.`
-  );
-}
-
-function twinWords(names: readonly string[], probs: Float32Array): string {
-  const size = names.length;
-  const plain = names.map((name) => name.replace(/[₀-₉]+$/u, ""));
-  const first = plain.findIndex((name, i) => plain.indexOf(name, i + 1) > 0);
-  if (first < 0) return "No word stands twice. Write one again to see whether the model can tell the two apart.";
-  const second = plain.indexOf(plain[first]!, first + 1);
-  const row = (i: number) => probs.subarray(i * size, (i + 1) * size);
-  const apart = Math.max(...row(first).map((prob, j) => Math.abs(prob - row(second)[j]!)));
-  const pair = `${names[first]} and ${names[second]}`;
-  return apart === 0
-    ? `No: the rows of ${pair} are equal in every bit. Without positions a text is a bag of words.`
-    : `Yes: the rows of ${pair} differ by up to ${(100 * apart).toFixed(1)} %.`;
-}
-
-/** The largest difference that rotations in float32 may cause. */
-const ROUNDING = 1e-4;
-
-function invarianceWords(here: Float32Array, there: Float32Array, offset: number): string {
-  const change = Math.max(...here.map((prob, i) => Math.abs(prob - there[i]!)));
-  if (offset === 0) return "Move the words with the slider to find out.";
-  if (change === 0) return `No: ${offset} places later every weight is the same, bit by bit.`;
-  if (change < ROUNDING)
-    return `No: ${offset} places later the weights are the same, but for rounding (${change.toExponential(0)}).`;
-  return `Yes: ${offset} places later weights change by up to ${(100 * change).toFixed(1)} %.`;
+  /** The sliders of words end at the last word, and show its name. */
+  #limitWords(count: number): void {
+    for (const control of this.#wordSliders) {
+      const input = control.querySelector("input")!;
+      input.max = String(Math.max(count - 1, 0));
+      input.disabled = count === 1;
+      const name = this.#names[input.valueAsNumber] ?? "";
+      control.querySelector("output")!.textContent = name;
+      input.setAttribute("aria-valuetext", name);
+    }
+  }
 }
