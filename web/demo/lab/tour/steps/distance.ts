@@ -1,6 +1,6 @@
 import type { Engine } from "../../engine/engine.js";
 import { placed, type Kind } from "../../rooms/positions/placing.js";
-import { embeddings, wordsOf } from "../../rooms/positions/words.js";
+import { embeddings, wordsOf } from "../../rooms/positions/vocabulary.js";
 import { significant } from "../../shell/numbers.js";
 import type { Outcome, Step } from "../step.js";
 
