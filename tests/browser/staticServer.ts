@@ -25,10 +25,10 @@ export function serveDist(headers: Readonly<Record<string, string>>) {
   return serveFolder(fileURLToPath(new URL("../../dist/", import.meta.url)), headers);
 }
 
-/** Serves the files of a folder. / is its index.html, or an empty page if it has none. */
+/** Serves the files of a folder. The address of a folder is its index.html; / is an empty page if it has none. */
 export async function serveFolder(folder: string, headers: Readonly<Record<string, string>>) {
   const server = createServer((request, response) => {
-    const name = new URL(request.url!, "http://localhost").pathname.slice(1) || "index.html";
+    const name = new URL(request.url!, "http://localhost").pathname.slice(1).replace(/(^|\/)$/, "$1index.html");
     readFile(path.join(folder, name))
       .catch((error: Error) => {
         if (name === "index.html") return "<!doctype html><title>headwise</title>";

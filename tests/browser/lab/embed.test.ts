@@ -1,5 +1,5 @@
-// Figures of the lab in other pages. The lab and the pages have different origins; the lab's host lets every origin read
-// its files, and sends no headers that isolate.
+// Figures of the lab in other pages. The lab and the pages have different origins. The lab stands in a folder of its
+// host, which lets every origin read its files and sends no headers that isolate.
 
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -25,8 +25,10 @@ let plainHost: Server;
 let isolatedHost: Server;
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), "headwise-host-"));
-  const page = fileURLToPath(new URL("../../../dist-demo/page/", import.meta.url));
-  site = await serveFolder(page, { "Access-Control-Allow-Origin": "*" });
+  const server = await serveFolder(fileURLToPath(new URL("../../../dist-demo/", import.meta.url)), {
+    "Access-Control-Allow-Origin": "*",
+  });
+  site = { ...server, url: `${server.url}page/` };
   plainHost = await serveFolder(folder, {});
   isolatedHost = await serveFolder(folder, ISOLATION);
 });
@@ -95,7 +97,7 @@ describe("the page with ?embed", () => {
       expect([selector, await visible(selector)]).toEqual([selector, 1]);
     for (const selector of ["#bar", "#skip", ".lede", ".next", ".room > footer", "dialog"])
       expect([selector, await visible(selector)]).toEqual([selector, 0]);
-    expect(await figure!.getByLabel("Window left", { exact: true }).inputValue()).toBe("7");
+    expect(await figure!.locator("[data-field=left]").inputValue()).toBe("7");
     await page.close();
   });
 
@@ -103,14 +105,14 @@ describe("the page with ?embed", () => {
     const page = await visit(frame("?embed#/masks?left=7"));
     const [figure] = await drawn(page);
     const before = await page.evaluate(() => [location.href, history.length]);
-    await figure!.getByLabel("Window left", { exact: true }).press("ArrowLeft");
+    await figure!.locator("[data-field=left]").press("ArrowLeft");
     await figure!.waitForSelector('#figure-credit a[href$="#/masks?left=6"]');
     expect(await page.evaluate(() => [location.href, history.length])).toEqual(before);
     const [opened] = await Promise.all([page.context().waitForEvent("page"), figure!.click("#figure-credit a")]);
     await opened.waitForSelector(DRAWN);
     expect(opened.url()).toBe(`${site.url}#/masks?left=6`);
     expect(await opened.locator("#bar").isVisible()).toBe(true);
-    expect(await opened.getByLabel("Window left", { exact: true }).inputValue()).toBe("6");
+    expect(await opened.locator("[data-field=left]").inputValue()).toBe("6");
     await opened.close();
     await page.close();
   });
@@ -157,7 +159,7 @@ describe("the page with ?embed", () => {
     });
     const [figure] = await drawn(page);
     expect(await figure!.evaluate(() => self.origin)).toBe("null");
-    await figure!.getByLabel("Window left", { exact: true }).press("ArrowLeft");
+    await figure!.locator("[data-field=left]").press("ArrowLeft");
     await figure!.waitForSelector('#figure-credit a[href$="#/masks?left=6"]');
     await figure!.waitForSelector(DRAWN);
     expect(await figure!.locator(".failure").filter({ visible: true }).count()).toBe(0);
@@ -226,7 +228,7 @@ describe("<headwise-figure>", () => {
     await set("settings", "left=5");
     await inside.waitForSelector('#figure-credit a[href$="#/masks?left=5"]');
     await inside.waitForSelector(DRAWN);
-    expect(await inside.getByLabel("Window left", { exact: true }).inputValue()).toBe("5");
+    expect(await inside.locator("[data-field=left]").inputValue()).toBe("5");
     expect(await inside.evaluate(() => (globalThis as { mark?: string }).mark)).toBe("the same");
     await set("label", "Five to the left");
     expect(await page.locator("headwise-figure iframe").getAttribute("title")).toBe("Five to the left");
@@ -257,7 +259,7 @@ describe("<headwise-figure>", () => {
     await page.locator("#one").evaluate((element) => element.remove());
     await ended;
     expect([workers(), page.frames().length]).toEqual([1, 2]);
-    await figures[1]!.getByLabel("Queries", { exact: true }).press("ArrowRight");
+    await figures[1]!.locator("[data-field=queries]").press("ArrowRight");
     await figures[1]!.waitForSelector('#figure-credit a[href$="queries=5"]');
     await page.close();
   });
@@ -375,8 +377,9 @@ describe("the document on figures", () => {
   test("the element of its listing is shown", async () => {
     const page = await visit(listings.get("embed.html")!.replaceAll("https://your.host/lab/", site.url));
     const inside = await shown(page);
-    expect(inside.url()).toBe(`${site.url}?embed&theme=dark#/masks?causal=lower-right&left=5`);
-    expect(await inside.getByLabel("Window left", { exact: true }).inputValue()).toBe("5");
+    expect(await inside.evaluate(() => document.documentElement.dataset["theme"])).toBe("dark");
+    expect(await inside.locator("[data-field=left]").inputValue()).toBe("5");
+    expect(await inside.locator("[data-field=causal]:checked").inputValue()).toBe("lower-right");
     expect(await page.getByTitle("A sliding window").isVisible()).toBe(true);
     await page.close();
   });

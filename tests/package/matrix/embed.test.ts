@@ -62,7 +62,7 @@ async function expectFollowing(page: Page): Promise<void> {
   expect(await frame.getAttribute("title")).toBe("A sliding window");
   expect(await page.getByText(/^Every token sees/).isVisible()).toBe(false);
   const figure = (await (await frame.elementHandle()).contentFrame())!;
-  expect(await figure.getByLabel("Window left", { exact: true }).inputValue()).toBe("7");
+  expect(await figure.locator("[data-field=left]").inputValue()).toBe("7");
   await figure.evaluate(() => ((globalThis as { mark?: string }).mark = "the same"));
   await page.locator("input[type=range]").press("ArrowLeft");
   await figure.waitForSelector('#figure-credit a[href$="#/masks?left=6"]');

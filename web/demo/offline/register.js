@@ -5,7 +5,7 @@
 
 const RELOADED = "headwise-lab-reloaded";
 
-// A figure in another page keeps nothing on the visitor's device. In a sandbox even asking for the worker throws.
+// A figure in another page installs nothing. In a sandbox even asking for the worker throws.
 if (self === top && "serviceWorker" in navigator && isSecureContext) {
   navigator.serviceWorker.register("./serviceWorker.js").then(start, () => {});
 }
