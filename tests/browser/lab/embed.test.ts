@@ -90,29 +90,29 @@ const heard = (page: Page) =>
 
 describe("the page with ?embed", () => {
   test("shows a room's title, finding and stage, and a link with the settings; and nothing else", async () => {
-    const page = await visit(frame("?embed#/masks?left=7"));
+    const page = await visit(frame("?embed#/masks?left=5"));
     const [figure] = await drawn(page);
     const visible = (selector: string) => figure!.locator(selector).filter({ visible: true }).count();
     for (const selector of ["h1", ".stage", "attention-map", "#figure-credit a"])
       expect([selector, await visible(selector)]).toEqual([selector, 1]);
     for (const selector of ["#bar", "#skip", ".lede", ".next", ".room > footer", "dialog"])
       expect([selector, await visible(selector)]).toEqual([selector, 0]);
-    expect(await figure!.locator("[data-field=left]").inputValue()).toBe("7");
+    expect(await figure!.locator("[data-field=left]").inputValue()).toBe("5");
     await page.close();
   });
 
   test("keeps what a visitor sets to itself, and links to the lab with it", async () => {
-    const page = await visit(frame("?embed#/masks?left=7"));
+    const page = await visit(frame("?embed#/masks?left=5"));
     const [figure] = await drawn(page);
     const before = await page.evaluate(() => [location.href, history.length]);
     await figure!.locator("[data-field=left]").press("ArrowLeft");
-    await figure!.waitForSelector('#figure-credit a[href$="#/masks?left=6"]');
+    await figure!.waitForSelector('#figure-credit a[href$="#/masks?left=4"]');
     expect(await page.evaluate(() => [location.href, history.length])).toEqual(before);
     const [opened] = await Promise.all([page.context().waitForEvent("page"), figure!.click("#figure-credit a")]);
     await opened.waitForSelector(DRAWN);
-    expect(opened.url()).toBe(`${site.url}#/masks?left=6`);
+    expect(opened.url()).toBe(`${site.url}#/masks?left=4`);
     expect(await opened.locator("#bar").isVisible()).toBe(true);
-    expect(await opened.locator("[data-field=left]").inputValue()).toBe("6");
+    expect(await opened.locator("[data-field=left]").inputValue()).toBe("4");
     await opened.close();
     await page.close();
   });
@@ -154,13 +154,13 @@ describe("the page with ?embed", () => {
 
   test("works in a sandbox that allows scripts only", async () => {
     const complaints: string[] = [];
-    const page = await visit(frame("?embed#/masks?left=7", 'sandbox="allow-scripts"'), {
+    const page = await visit(frame("?embed#/masks?left=5", 'sandbox="allow-scripts"'), {
       prepare: (fresh) => Promise.resolve(fresh.on("pageerror", ({ message }) => complaints.push(message))),
     });
     const [figure] = await drawn(page);
     expect(await figure!.evaluate(() => self.origin)).toBe("null");
     await figure!.locator("[data-field=left]").press("ArrowLeft");
-    await figure!.waitForSelector('#figure-credit a[href$="#/masks?left=6"]');
+    await figure!.waitForSelector('#figure-credit a[href$="#/masks?left=4"]');
     await figure!.waitForSelector(DRAWN);
     expect(await figure!.locator(".failure").filter({ visible: true }).count()).toBe(0);
     expect((await heard(page))[0]).toMatchObject({ origin: "null", data: { type: "headwise-height" } });
@@ -400,7 +400,7 @@ describe("the document on figures", () => {
 
 describe("the button in every room", () => {
   const open = async () => {
-    await lab.enter("masks?left=7");
+    await lab.enter("masks?left=5");
     await lab.page.getByRole("button", { name: "Embed this figure" }).press("Enter");
     await lab.page.getByRole("dialog", { name: "Embed this figure" }).waitFor();
   };
@@ -414,7 +414,7 @@ describe("the button in every room", () => {
     const given = (await markup(label)).replaceAll(lab.url, site.url);
     const page = await visit(given);
     const [inside] = await drawn(page);
-    expect(inside!.url()).toBe(`${site.url}?embed#/masks?left=7`);
+    expect(inside!.url()).toBe(`${site.url}?embed#/masks?left=5`);
     await page.close();
   });
 

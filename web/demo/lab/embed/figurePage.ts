@@ -1,5 +1,6 @@
 import type { HeightMessage } from "../../embed/heightMessage.js";
 import { byId, element } from "../shell/element.js";
+import { ADDRESS_WRITTEN } from "../shell/trail.js";
 import "./figurePage.css";
 
 const search = new URLSearchParams(location.search);
@@ -16,12 +17,10 @@ export const figureTheme = search.get("theme");
 export function showFigure(): void {
   document.documentElement.dataset["figure"] = "";
   const link = element("a", { target: "_blank", rel: "noopener" }, "Open in the headwise lab");
-  const point = () => (link.href = location.pathname + location.hash);
-  link.onclick = point; // the address may have changed since the figure was drawn
+  addEventListener(ADDRESS_WRITTEN, () => (link.href = location.pathname + location.hash));
   document.body.append(element("footer", { id: "figure-credit" }, link));
   let drawn = false;
   const tell = () => {
-    point();
     drawn ||= document.querySelector("[data-room][aria-busy=false]:not(:has(> .failure:not([hidden])))") !== null;
     if (drawn) tellHeight(Math.ceil(document.documentElement.getBoundingClientRect().height));
   };

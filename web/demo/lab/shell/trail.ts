@@ -3,6 +3,9 @@ import { fitting, formatAddress, parseAddress, type Address } from "./address.js
 /** A browser refuses more than about 100 changes of the address in 30 seconds. */
 const PAUSE_MS = 350;
 
+/** The event of the window after the address was written; the browser has none for this. */
+export const ADDRESS_WRITTEN = "headwise-address-written";
+
 /** What the browser keeps with an entry of its history. The address may lack settings that are too long for it. */
 interface Kept {
   readonly key: string;
@@ -109,6 +112,7 @@ export class Trail {
     const kept: Kept = { key: this.#key, query: this.#current.query.toString(), height: this.#height };
     history.replaceState(kept, "", this.address);
     this.#isWritten = true;
+    dispatchEvent(new Event(ADDRESS_WRITTEN));
   }
 }
 

@@ -91,7 +91,7 @@ class Picture {
   readonly #plain = attentionMap("Weights without positions");
   readonly #placed = attentionMap("Weights with positions");
   readonly #hands = attentionMap("Weights of heads made by hand");
-  readonly #placedTitle = element("h2");
+  readonly #placedTitle = element("h2", {}, "With positions");
   readonly #formula = element("div");
   readonly #splitting = element("p", { class: "hint", "aria-live": "polite" });
   readonly #beginning = element("p", { class: "finding" });

@@ -42,11 +42,11 @@ export function outcome({ placed, unplaced }: TwinRows): Outcome {
 
 export const twins: Step = {
   room: "positions",
-  before: new URLSearchParams({ words: WORDS, kind: "sinusoidal" }).toString(),
-  after: new URLSearchParams({ words: WORDS, kind: "none" }).toString(),
+  before: new URLSearchParams({ words: "the park by a lake" }).toString(),
+  after: new URLSearchParams({ words: WORDS }).toString(),
   look: "attention-map",
   question:
-    "Every word is told where it stands, and the rows of the two “park” differ. Take the positions away: how much do the two rows differ then?",
-  answers: ["As much as before", "Less", "Not at all"],
+    "In “the park by the park” a word stands twice. With positions its two rows differ. Without positions, how much do they differ?",
+  answers: ["As much as with positions", "Less", "Not at all"],
   reveal: async (engine) => outcome(await twinRows(engine)),
 };
