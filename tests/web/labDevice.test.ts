@@ -3,7 +3,8 @@ import { describe, expect, test } from "@jest/globals";
 import { bandwidth } from "../../web/demo/lab/engine/bandwidth.js";
 import { bench, CASES, engineName, type BenchFigure } from "../../web/demo/lab/engine/bench.js";
 import { chartLayout, LETTER, PLOT } from "../../web/demo/lab/rooms/device/chartLayout.js";
-import { markdown, packResult, unpackResult, type BenchResult } from "../../web/demo/lab/rooms/device/sharing.js";
+import { markdown, packResult, unpackResult } from "../../web/demo/lab/rooms/device/sharing.js";
+import type { BenchResult } from "../../web/demo/lab/rooms/device/benchResult.js";
 import {
   errorText,
   finding,

@@ -3,7 +3,8 @@ import { createAttention, type Attention, type ForwardOptions, type LayerOptions
 
 import type { Engine } from "../../web/demo/lab/engine/engine.js";
 import type { Floats } from "../../web/demo/lab/engine/floats.js";
-import { calculate, type Form, type Steps } from "../../web/demo/lab/rooms/matrix/calculation.js";
+import { calculate } from "../../web/demo/lab/rooms/matrix/calculation.js";
+import type { Form, Steps } from "../../web/demo/lab/rooms/matrix/steps.js";
 import { defined } from "../../web/demo/lab/rooms/matrix/definition.js";
 import { answerWords, ask, clock, HOURS, lookup } from "../../web/demo/lab/rooms/matrix/dictionary.js";
 import { growthOf, growthWords, STATIONS, stationWords, toy } from "../../web/demo/lab/rooms/matrix/growth.js";

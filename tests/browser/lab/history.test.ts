@@ -49,7 +49,9 @@ test("a room entered by its plain link has what was set there last, and the addr
   await page.locator("[data-field=causal][value=off]").check({ force: true });
   await go(page, "Positions", "positions");
   expect(await page.locator("[data-field=words]").inputValue()).toBe("two parks, two benches");
-  expect(await page.evaluate(() => location.hash)).toMatch(/^#\/positions\?words=two\+parks%2C\+two\+benches&kind=rotary/);
+  expect(await page.evaluate(() => location.hash)).toMatch(
+    /^#\/positions\?words=two\+parks%2C\+two\+benches&kind=rotary/,
+  );
   await page.locator("a[href='#/matrix'].next, .next a[href='#/matrix']").click();
   await lab.ready("matrix", page);
   await page.evaluate(() => (location.hash = "#/masks"));

@@ -1,7 +1,6 @@
 import { HeadwiseError, createAttention, type Attention } from "headwise";
 
-import { counted } from "../shell/amounts.js";
-import { significant } from "../shell/numbers.js";
+import { counted, significant } from "../shell/numbers.js";
 import { randomNormal } from "../shell/random.js";
 import { bandwidth } from "./bandwidth.js";
 import { exactAttention } from "./exact.js";

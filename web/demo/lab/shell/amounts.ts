@@ -1,7 +1,4 @@
-/** "1 key", "2,048 keys" */
-export function counted(count: number, one: string, more = `${one}s`): string {
-  return `${count.toLocaleString("en")} ${count === 1 ? one : more}`;
-}
+import { counted } from "./numbers.js";
 
 /** "1 is", "0 are" */
 export function are(count: number): string {

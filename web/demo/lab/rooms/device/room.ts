@@ -10,7 +10,8 @@ import { randomNormal } from "../../shell/random.js";
 import { room as makeRoom, type RoomView } from "../../shell/room.js";
 import { proofCard } from "./proofCard.js";
 import { rooflineChart } from "./chart.js";
-import { markdown, packResult, unpackResult, type BenchResult } from "./sharing.js";
+import { markdown, packResult, unpackResult } from "./sharing.js";
+import type { BenchResult } from "./benchResult.js";
 import { snippet } from "./snippet.js";
 import { errorText, finding, measuredWords, pointsOf, rateText, timeText } from "./words.js";
 

@@ -1,15 +1,7 @@
 import { CASES, engineName, type BenchFigure } from "../../engine/bench.js";
 import { significant } from "../../shell/numbers.js";
+import type { BenchResult } from "./benchResult.js";
 import { coverage } from "./words.js";
-
-/** The result of one run, and the device. */
-export interface BenchResult {
-  readonly device: string;
-  readonly date: string;
-  readonly figures: readonly BenchFigure[];
-  /** How many engines were to be measured, if the run was cancelled. */
-  readonly cancelledOf?: number;
-}
 
 /** A result as text for the address. */
 export function packResult(result: BenchResult): string {

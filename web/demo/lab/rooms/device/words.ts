@@ -1,7 +1,6 @@
 import { CASES, engineName, type BenchFigure } from "../../engine/bench.js";
-import { counted } from "../../shell/amounts.js";
-import { scientific, significant } from "../../shell/numbers.js";
-import type { BenchResult } from "./sharing.js";
+import { counted, scientific, significant } from "../../shell/numbers.js";
+import type { BenchResult } from "./benchResult.js";
 
 /** A time that was measured. */
 export interface Point {

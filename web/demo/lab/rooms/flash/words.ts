@@ -1,6 +1,6 @@
-import { are, counted } from "../../shell/amounts.js";
+import { are } from "../../shell/amounts.js";
 import type { Matrix } from "../../shell/matrix.js";
-import { decimal, scientific } from "../../shell/numbers.js";
+import { counted, decimal, scientific } from "../../shell/numbers.js";
 import type { Moment } from "./moment.js";
 import { finished } from "./online.js";
 import { DIM } from "./settings.js";

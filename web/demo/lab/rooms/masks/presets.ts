@@ -1,4 +1,4 @@
-import { counted } from "../../shell/amounts.js";
+import { counted } from "../../shell/numbers.js";
 import { kvHeadsOf } from "./options.js";
 import { ALL_KEYS, NO_SINK, UNBOUNDED, type Settings } from "./settings.js";
 

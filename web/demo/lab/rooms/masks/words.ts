@@ -1,5 +1,5 @@
-import { are, counted, listed, percent } from "../../shell/amounts.js";
-import { decimal } from "../../shell/numbers.js";
+import { are, listed, percent } from "../../shell/amounts.js";
+import { counted, decimal } from "../../shell/numbers.js";
 import { kvHeadsOf } from "./options.js";
 import { NO_SINK, UNBOUNDED, type Settings } from "./settings.js";
 import { count, tiling, visibility, visibleIn, visibleTiles, type Tiling, type Visibility } from "./tiles.js";

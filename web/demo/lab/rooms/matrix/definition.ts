@@ -1,5 +1,5 @@
 import { at, matrix, product, scaled, transposed, type Matrix } from "../../shell/matrix.js";
-import type { Inputs, Steps } from "./calculation.js";
+import type { Inputs, Steps } from "./steps.js";
 import type { Sizes } from "./sizes.js";
 
 /** All steps by their definition, in double precision. */

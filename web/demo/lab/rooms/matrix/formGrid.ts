@@ -1,6 +1,6 @@
 import { transposed, type Matrix } from "../../shell/matrix.js";
 import { NumberGrid, type Cell, type GridNotes, type GridOptions } from "../../shell/numberGrid.js";
-import type { Form } from "./calculation.js";
+import type { Form } from "./steps.js";
 import type { Region } from "./origin.js";
 
 /**

@@ -1,6 +1,6 @@
 import { card, element, scrollable } from "../../shell/element.js";
 import type { Cell } from "../../shell/numberGrid.js";
-import type { Form, Steps } from "./calculation.js";
+import type { Form, Steps } from "./steps.js";
 import { FormGrid } from "./formGrid.js";
 import { originOf } from "./origin.js";
 import { axisLabels, nameOf, sceneOf, SHAPES, type Name, type Scene } from "./parts.js";

@@ -1,5 +1,5 @@
 import { element, formula, scrollable } from "../../shell/element.js";
-import type { Form } from "./calculation.js";
+import type { Form } from "./steps.js";
 import type { FormGrid } from "./formGrid.js";
 import type { Name, Scene } from "./parts.js";
 

@@ -1,7 +1,7 @@
 import { choice, flag, number, text, type Values } from "../../shell/field.js";
 import { at, formatMatrix, matrix, parseMatrix, type Matrix } from "../../shell/matrix.js";
 import type { Cell } from "../../shell/numberGrid.js";
-import type { Inputs } from "./calculation.js";
+import type { Inputs } from "./steps.js";
 import { HOURS } from "./dictionary.js";
 import { BIN, EXAMPLE, LARGEST } from "./example.js";
 import { STATIONS } from "./growth.js";

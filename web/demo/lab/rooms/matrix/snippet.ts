@@ -1,7 +1,7 @@
 import type { Matrix } from "../../shell/matrix.js";
 import { transposed } from "../../shell/matrix.js";
 import { formatRows } from "../../shell/snippets.js";
-import type { Form, Inputs } from "./calculation.js";
+import type { Form, Inputs } from "./steps.js";
 
 /** The calculation as a program. */
 export function snippet(inputs: Inputs, form: Form): string {

@@ -1,7 +1,7 @@
 import { difference } from "../../engine/difference.js";
 import { at, transposed, type Matrix } from "../../shell/matrix.js";
 import { decimal } from "../../shell/numbers.js";
-import type { Form, Steps } from "./calculation.js";
+import type { Form, Steps } from "./steps.js";
 import { visibleScores, whyHidden } from "./definition.js";
 import { placeName, type Scene } from "./parts.js";
 

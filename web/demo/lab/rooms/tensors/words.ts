@@ -1,5 +1,5 @@
-import { counted, listed } from "../../shell/amounts.js";
-import { scientific, significant } from "../../shell/numbers.js";
+import { listed } from "../../shell/amounts.js";
+import { counted, scientific, significant } from "../../shell/numbers.js";
 import type { Role } from "./roles.js";
 
 /** What the room shows. */
