@@ -81,3 +81,14 @@ test("the random tokens of a layer are called random", async () => {
   expect(await map()).toBe(4 * 24 * 24);
   await lab.page.getByText("random numbers: 4 heads, 24 queries and 24 keys").waitFor();
 });
+
+test("files that are dropped anywhere in the page are taken", async () => {
+  await lab.enter("tensors");
+  const files = ["q", "k", "v"].map((name) => ({ name: `${name}.npy`, bytes: [...small(name, 2, 5, 4).buffer] }));
+  await lab.page.locator("h1").evaluate((title, given) => {
+    const dataTransfer = new DataTransfer();
+    for (const { name, bytes } of given) dataTransfer.items.add(new File([new Uint8Array(bytes)], name));
+    title.dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true }));
+  }, files);
+  await lab.page.getByText("Output [2, 5, 4]").waitFor();
+});
