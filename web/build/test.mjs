@@ -48,9 +48,6 @@ const LINTED = [
   ".changeset",
 ];
 
-/** The software adapter compiles each kernel on one core, and that takes most of the time. By default Jest leaves a core free. */
-const MOST_WORKERS = [`--maxWorkers=${Math.min(availableParallelism(), 4)}`];
-
 /**
  * All stages in their order. `minutes` is the budget: at least twice the stage's time on a quiet machine with two
  * cores. A stage over its budget is reported; a stage that takes three times its budget is ended. `reads` are the files
@@ -64,7 +61,7 @@ const stagesOf = (hunt) => [
   { name: "tsan", minutes: 3, reads: CORE, run: () => nativeTests("tsan", THREADED), slow: true },
   { name: "fuzz", minutes: 3 + hunt, reads: CORE, run: () => fuzz(hunt), slow: true },
   { name: "jest", minutes: 4, reads: PACKAGE, run: () => jest("jest", ["tests/(web|bench|conformance)/"]) },
-  { name: "webgpu", minutes: 10, reads: PACKAGE, run: () => jest("webgpu", ["tests/webgpu/"], MOST_WORKERS) },
+  { name: "webgpu", minutes: 10, reads: PACKAGE, run: () => jest("webgpu", ["tests/webgpu/"]) },
   { name: "browser", minutes: 3, reads: PACKAGE, run: () => jest("browser", ["tests/browser/"]) },
   { name: "package", minutes: 3, reads: PACKAGE, run: () => jest("package", ["tests/package/quick/"]) },
   { name: "consumers", minutes: 8, reads: PACKAGE, run: consumers, isExtra: true },
@@ -131,19 +128,13 @@ async function fuzzOne(folder, name, hunt) {
   return status === 0 ? { ...nothing, passed: 1 } : oneFailed;
 }
 
-async function jest(name, patterns, options = []) {
+async function jest(name, patterns) {
   const report = path.join(results, `${name}.json`);
   const engine = ["--experimental-vm-modules", "--no-warnings=ExperimentalWarning"];
   // Node 20 needs a flag for relaxed SIMD. Without it the relaxed variant would not be tested.
   if (Number(process.versions.node.split(".")[0]) < 22) engine.push("--experimental-wasm-relaxed-simd");
   const config = ["--config", "tests/jest.config.mjs", "--json", `--outputFile=${report}`];
-  const status = await statusOf(process.execPath, [
-    ...engine,
-    "node_modules/jest/bin/jest.js",
-    ...config,
-    ...options,
-    ...patterns,
-  ]);
+  const status = await statusOf(process.execPath, [...engine, "node_modules/jest/bin/jest.js", ...config, ...patterns]);
   return judged(jestCounts(report), status);
 }
 
