@@ -33,6 +33,31 @@ describe.each(["light", "dark"] as const)("in %s, before anything is computed", 
   });
 });
 
+test.each([
+  ["", { picture: true, bar: true }],
+  ["#/sentence", { picture: true, bar: true }],
+  ["#/masks", { picture: false, bar: true }],
+  ["#/sentence?texts=Hello", { picture: false, bar: true }],
+  ["?embed#/masks", { picture: false, bar: false }],
+  ["?embed#/sentence", { picture: true, bar: false }],
+])("before any script of the lab runs, the page of %p shows nothing that is not of it", async (place, seen) => {
+  const page = await lab.open();
+  let release = () => {};
+  const released = new Promise<void>((resolve) => (release = resolve));
+  await page.route("**/assets/*.js", async (route) => {
+    await released;
+    await route.continue();
+  });
+  await page.goto(lab.url + place, { waitUntil: "commit" });
+  await page.locator(".picture").waitFor({ state: "attached" });
+  await page.waitForFunction(() => [...document.styleSheets].some(({ href }) => href));
+  const isVisible = (selector: string) => page.locator(selector).isVisible();
+  expect({ picture: await isVisible(".picture"), bar: await isVisible("#bar") }).toEqual(seen);
+  release();
+  await lab.ready(place.includes("masks") ? "masks" : "sentence", page);
+  await page.close();
+});
+
 test("a room that is not loaded yet shows its title and what it is about", async () => {
   const page = await lab.open();
   let proceed = () => {};
