@@ -14,16 +14,27 @@ import { elementMarkup, frameMarkup } from "../../web/demo/lab/embed/markup.js";
 const LAB = "https://your.host/lab/";
 
 test.each([
-  ["masks", "", "auto", "?embed#/masks"],
-  ["masks", "causal=off&left=7", "auto", "?embed#/masks?causal=off&left=7"],
-  ["masks", "left=7", "dark", "?embed&theme=dark#/masks?left=7"],
-  ["", "", "light", "?embed&theme=light#/"],
-])("the address of room %p with settings %p and theme %p ends in %p", (room, settings, theme, ending) => {
-  expect(figureAddress({ lab: LAB, room, settings, theme })).toBe(LAB + ending);
-});
+  ["masks", "", "auto", "", "?embed#/masks"],
+  ["masks", "causal=off&left=7", "auto", "", "?embed#/masks?causal=off&left=7"],
+  ["masks", "left=7", "dark", "", "?embed&theme=dark#/masks?left=7"],
+  ["masks", "left=7", "auto", "2", "?embed&card=2#/masks?left=7"],
+  ["masks", "", "dark", "2", "?embed&card=2&theme=dark#/masks"],
+  ["", "", "light", "", "?embed&theme=light#/"],
+])(
+  "the address of room %p with settings %p, theme %p and card %p ends in %p",
+  (room, settings, theme, card, ending) => {
+    expect(figureAddress({ lab: LAB, room, settings, theme, card })).toBe(LAB + ending);
+  },
+);
 
 test("the address of a lab may name its file", () => {
-  const figure = { lab: "https://your.host/lab/index.html?old#/flash", room: "masks", settings: "", theme: "auto" };
+  const figure = {
+    lab: "https://your.host/lab/index.html?old#/flash",
+    room: "masks",
+    settings: "",
+    theme: "auto",
+    card: "",
+  };
   expect(figureAddress(figure)).toBe("https://your.host/lab/index.html?embed#/masks");
 });
 
@@ -39,7 +50,7 @@ test("embed.js can be imported in Node, where it gives the class and defines not
     'const { HeadwiseFigure } = await import("./dist-demo/page/embed.js");' +
     'console.log(HeadwiseFigure.observedAttributes.join(), "customElements" in globalThis);';
   const printed = execFileSync(process.execPath, ["--input-type=module", "--eval", program], { encoding: "utf8" });
-  expect(printed).toBe("lab,room,settings,theme,label false\n");
+  expect(printed).toBe("lab,room,card,settings,theme,label false\n");
 });
 
 test.each([
@@ -52,7 +63,7 @@ test.each([
   expect(listings.get(listing)).toBe(readFileSync(`web/demo/embed/examples/${example}`, "utf8"));
 });
 
-const FIGURE = { lab: LAB, room: "sentence", settings: 'text=A+"B"&left=7', title: 'Say <"&">', height: 812 };
+const FIGURE = { lab: LAB, room: "sentence", settings: 'text=A+"B"&left=7', title: 'Say <"&">', card: "", height: 812 };
 
 test("the element's markup has the room, its settings, a name, and a link in its place", () => {
   expect(elementMarkup(FIGURE)).toBe(
@@ -62,6 +73,9 @@ test("the element's markup has the room, its settings, a name, and a link in its
 </headwise-figure>`,
   );
   expect(elementMarkup({ ...FIGURE, settings: "" })).toContain('<headwise-figure room="sentence" label=');
+  expect(elementMarkup({ ...FIGURE, settings: "", card: "2" })).toContain(
+    '<headwise-figure room="sentence" card="2" label=',
+  );
 });
 
 test("the frame's markup has the same, and a height", () => {

@@ -101,6 +101,37 @@ describe("the page with ?embed", () => {
     await page.close();
   });
 
+  test.each(["masks", "positions", "matrix"])(
+    "shows one card of the room %s alone, wherever it stands",
+    async (room) => {
+      await lab.enter(room);
+      const count = await lab.page.locator(".stage .card").count();
+      for (const chosen of [1, 2, count]) {
+        const page = await visit(frame(`?embed&card=${chosen}#/${room}`));
+        const [figure] = await framesOf(page);
+        await figure!.waitForSelector(`[data-room=${room}][aria-busy=false]`);
+        const seen = await figure!.evaluate(() => {
+          const isVisible = (node: Element) => node.checkVisibility();
+          const outside = [...document.querySelectorAll("h1, .main-finding, .panel")].filter((node) => !node.closest(".card")); // prettier-ignore
+          const cards = [...document.querySelectorAll(".stage .card")];
+          return { cards: cards.map(isVisible), outside: outside.filter(isVisible).length };
+        });
+        const cards = Array.from({ length: count }, (_, index) => index === chosen - 1);
+        expect([room, chosen, seen]).toEqual([room, chosen, { cards, outside: 0 }]);
+        const card = figure!.locator(".stage .card").nth(chosen - 1);
+        expect((await card.boundingBox())!.width).toBeGreaterThan(700); // of 800
+        await page.close();
+      }
+    },
+  );
+
+  test("shows the whole room if it has no such card", async () => {
+    const page = await visit(frame("?embed&card=99#/masks"));
+    const [figure] = await drawn(page);
+    expect(await figure!.locator("h1").isVisible()).toBe(true);
+    await page.close();
+  });
+
   test("keeps what a visitor sets to itself, and links to the lab with it", async () => {
     const page = await visit(frame("?embed#/masks?left=5"));
     const [figure] = await drawn(page);
@@ -415,6 +446,17 @@ describe("the button in every room", () => {
     const page = await visit(given);
     const [inside] = await drawn(page);
     expect(inside!.url()).toBe(`${site.url}?embed#/masks?left=5`);
+    await page.close();
+  });
+
+  test("gives the markup of one card", async () => {
+    await open();
+    await lab.page.getByLabel("What to show").selectOption("What need not be computed");
+    const page = await visit((await markup(/^A script and an element/)).replaceAll(lab.url, site.url));
+    const inside = await shown(page);
+    expect(inside.url()).toBe(`${site.url}?embed&card=2#/masks?left=5`);
+    const visible = inside.locator(".stage h2").filter({ visible: true });
+    expect(await visible.allTextContents()).toEqual(["What need not be computed"]);
     await page.close();
   });
 

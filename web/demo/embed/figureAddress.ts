@@ -1,4 +1,4 @@
-/** A room of the lab with its settings, as a figure of another page. */
+/** A room of the lab with its settings, or one card of it, as a figure of another page. */
 export interface Figure {
   /** The address of the lab, as in "https://your.host/lab/". */
   readonly lab: string;
@@ -6,12 +6,15 @@ export interface Figure {
   /** As in the address of the lab after "?": "causal=lower-right&left=7". */
   readonly settings: string;
   readonly theme: string;
+  /** The number of the card, from 1; empty for the whole room. */
+  readonly card: string;
 }
 
 /** The address of the page that shows only this figure. */
-export function figureAddress({ lab, room, settings, theme }: Figure): string {
+export function figureAddress({ lab, room, settings, theme, card }: Figure): string {
   const address = new URL(lab);
-  address.search = theme === "auto" ? "?embed" : `?embed&theme=${encodeURIComponent(theme)}`;
+  const options = new URLSearchParams({ ...(card && { card }), ...(theme !== "auto" && { theme }) }).toString();
+  address.search = options ? `?embed&${options}` : "?embed";
   address.hash = settings ? `#/${room}?${settings}` : `#/${room}`;
   return address.href;
 }

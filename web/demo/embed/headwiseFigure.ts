@@ -1,5 +1,5 @@
-// The element <headwise-figure>: a room of the lab as a figure of any page. This file becomes embed.js, which stands
-// beside the lab's index.html. It can be imported in Node, where it defines nothing.
+// The element <headwise-figure>: a room of the lab, or one card of it, as a figure of any page. This file becomes
+// embed.js, which stands beside the lab's index.html. It can be imported in Node, where it defines nothing.
 
 import { figureAddress, type Figure } from "./figureAddress.js";
 import { heightIn } from "./heightMessage.js";
@@ -22,7 +22,7 @@ const Base = globalThis.HTMLElement ?? (class {} as typeof HTMLElement);
  * cannot be loaded.
  */
 export class HeadwiseFigure extends Base {
-  static readonly observedAttributes = ["lab", "room", "settings", "theme", "label"];
+  static readonly observedAttributes = ["lab", "room", "card", "settings", "theme", "label"];
 
   #frame: HTMLIFrameElement | undefined;
 
@@ -54,6 +54,7 @@ export class HeadwiseFigure extends Base {
       room: this.getAttribute("room") ?? "",
       settings: this.getAttribute("settings") ?? "",
       theme: this.getAttribute("theme") ?? "auto",
+      card: this.getAttribute("card") ?? "",
     };
   }
 

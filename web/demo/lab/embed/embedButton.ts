@@ -3,31 +3,58 @@ import type { Door } from "../rooms/rooms.js";
 import { element } from "../shell/element.js";
 import type { Fields } from "../shell/field.js";
 import type { State } from "../shell/state.js";
+import { cardName, CARDS } from "./cards.js";
 import { elementMarkup, frameMarkup, type ShownFigure } from "./markup.js";
 import "./embedButton.css";
 
-/** What a figure has around its stage: heading, finding, link. */
+/** What a whole room and one card have around them: heading, finding, link. */
 const AROUND_STAGE = 170;
+const AROUND_CARD = 70;
 
-/** A button that shows how to put the room, as it is now, into another page. */
+/** A button that shows how to put the room, or one card of it, as it is now, into another page. */
 export function embedButton({ id, title }: Door, stage: HTMLElement, state: State<Fields>): HTMLButtonElement {
   return button("Embed this figure", () => {
     const lab = location.origin + new URL("./", location.href).pathname;
-    const height = Math.ceil(stage.offsetHeight) + AROUND_STAGE;
-    openDialog({ lab, room: id, settings: state.query.toString(), title, height });
+    const common = { lab, room: id, settings: state.query.toString() };
+    const height = (node: HTMLElement, around: number) => Math.ceil(node.offsetHeight) + around;
+    const cards = [...document.querySelectorAll<HTMLElement>(CARDS)].map((card, index) => ({
+      ...common,
+      title: cardName(card),
+      card: String(index + 1),
+      height: height(card, AROUND_CARD),
+    }));
+    openDialog([{ ...common, title, card: "", height: height(stage, AROUND_STAGE) }, ...cards]);
   });
 }
 
-function openDialog(figure: ShownFigure): void {
+/** Offers the whole room, which is the first of the figures, and each of its cards. */
+function openDialog(figures: readonly ShownFigure[]): void {
   const status = element("p", { class: "hint", role: "status" });
   const heading = element("h2", { id: "embed-heading" }, "Embed this figure");
+  const names = figures.map(({ title }, index) => (index === 0 ? "The whole room" : title));
+  const choice = element(
+    "select",
+    {},
+    ...names.map((name, index) => element("option", { value: String(index) }, name)),
+  );
+  const script = copyable("A script and an element; its height follows its content", status);
+  const frame = copyable("A frame; it needs no script, and its height is fixed", status);
+  const show = () => {
+    const figure = figures[choice.selectedIndex]!;
+    script.area.value = elementMarkup(figure);
+    frame.area.value = frameMarkup(figure);
+    status.textContent = "";
+  };
+  choice.onchange = show;
+  show();
   const dialog = element(
     "dialog",
     { class: "embed", "aria-labelledby": "embed-heading" },
     heading,
-    element("p", { class: "hint" }, "Both forms show this room with the settings that it has now."),
-    copyable("A script and an element; its height follows its content", elementMarkup(figure), status),
-    copyable("A frame; it needs no script, and its height is fixed", frameMarkup(figure), status),
+    element("p", { class: "hint" }, "Both forms have the settings that the room has now."),
+    element("label", {}, "What to show ", choice),
+    script.node,
+    frame.node,
     status,
     button("Close", () => dialog.close()),
   );
@@ -36,12 +63,17 @@ function openDialog(figure: ShownFigure): void {
   dialog.showModal();
 }
 
+interface Copyable {
+  readonly node: HTMLElement;
+  readonly area: HTMLTextAreaElement;
+}
+
 /** A text with a button that copies it. */
-function copyable(label: string, text: string, status: HTMLElement): HTMLElement {
-  const area = element("textarea", { readonly: "", rows: "5", spellcheck: "false" }, text);
+function copyable(label: string, status: HTMLElement): Copyable {
+  const area = element("textarea", { readonly: "", rows: "5", spellcheck: "false" });
   const copy = button("Copy", () => {
     area.select();
-    navigator.clipboard.writeText(text).then(
+    navigator.clipboard.writeText(area.value).then(
       () => (status.textContent = "Copied."),
       () =>
         (status.textContent =
@@ -49,5 +81,5 @@ function copyable(label: string, text: string, status: HTMLElement): HTMLElement
     );
   });
   copy.ariaLabel = `Copy: ${label}`;
-  return element("div", { class: "copyable" }, element("label", {}, label, area), copy);
+  return { node: element("div", { class: "copyable" }, element("label", {}, label, area), copy), area };
 }

@@ -1,5 +1,6 @@
 import type { HeightMessage } from "../../embed/heightMessage.js";
 import { byId, element } from "../shell/element.js";
+import { CARDS } from "./cards.js";
 import { ADDRESS_WRITTEN } from "../shell/trail.js";
 import "./figurePage.css";
 
@@ -9,10 +10,13 @@ const search = new URLSearchParams(location.search);
 export const isFigure = search.has("embed");
 /** The theme that the other page wants, as in "?embed&theme=dark". */
 export const figureTheme = search.get("theme");
+/** The number of the only card to show, as in "?embed&card=2". */
+const card = Number(search.get("card"));
 
 /**
- * Leaves only the room, links to the lab, and tells the page around it how high the room is. The first height says that
- * the room is drawn: a room that fails at once tells none, and the other page shows what it has in its place.
+ * Leaves only the room or one card of it, links to the lab, and tells the page around it how high the figure is. The
+ * first height says that it is drawn: a room that fails at once tells none, and the other page shows what it has in its
+ * place.
  */
 export function showFigure(): void {
   document.documentElement.dataset["figure"] = "";
@@ -21,6 +25,7 @@ export function showFigure(): void {
   document.body.append(element("footer", { id: "figure-credit" }, link));
   let drawn = false;
   const tell = () => {
+    if (card > 0) document.querySelectorAll(CARDS)[card - 1]?.setAttribute("data-chosen", "");
     drawn ||= document.querySelector("[data-room][aria-busy=false]:not(:has(> .failure:not([hidden])))") !== null;
     if (drawn) tellHeight(Math.ceil(document.documentElement.getBoundingClientRect().height));
   };

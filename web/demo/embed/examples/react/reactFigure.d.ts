@@ -2,6 +2,7 @@ import type { HTMLAttributes } from "react";
 
 interface FigureAttributes extends HTMLAttributes<HTMLElement> {
   room: string;
+  card?: string;
   settings?: string;
   theme?: "auto" | "light" | "dark";
   label?: string;

@@ -7,6 +7,7 @@ import { card, element, formula } from "../../shell/element.js";
 import { lineChart } from "../../shell/lineChart.js";
 import { attentionMap } from "../../shell/maps.js";
 import { matrix, transposed } from "../../shell/matrix.js";
+import { significant } from "../../shell/numbers.js";
 import { room as makeRoom, type RoomView } from "../../shell/room.js";
 import addedTex from "./added.tex";
 import { calculate, REACH, type Calculation } from "./calculation.js";
@@ -22,17 +23,7 @@ import { snippet } from "./snippet.js";
 import turnedTex from "./turned.tex";
 import { DIM, embeddings, wordsOf } from "./vocabulary.js";
 import wavesTex from "./waves.tex";
-import {
-  addedWords,
-  beginning,
-  curvesWords,
-  finding,
-  handWords,
-  planeWords,
-  significant,
-  splitting,
-  waveWords,
-} from "./words.js";
+import { addedWords, beginning, curvesWords, finding, handWords, planeWords, splitting, waveWords } from "./words.js";
 
 /** The places of the sinusoidal table that are drawn: all at which a word may stand, and a few more. */
 const SHOWN = 80;

@@ -23,14 +23,12 @@ export const fields = {
 };
 export type Settings = Values<typeof fields>;
 
-/** The settings with whole numbers, and with indices of words that the text has. */
+/** The settings with indices of words that the text has. */
 export function settled(settings: Settings): Settings {
   const last = wordsOf(settings.words).length - 1;
-  const index = (name: "word" | "other" | "query" | "key") => Math.min(Math.round(settings[name]), last);
+  const index = (name: "word" | "other" | "query" | "key") => Math.min(settings[name], last);
   return {
     ...settings,
-    offset: Math.round(settings.offset),
-    pair: Math.round(settings.pair),
     word: index("word"),
     other: index("other"),
     query: index("query"),

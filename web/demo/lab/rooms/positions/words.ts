@@ -1,4 +1,4 @@
-import { decimal } from "../../shell/numbers.js";
+import { counted, decimal, significant } from "../../shell/numbers.js";
 import type { Calculation } from "./calculation.js";
 import { aimOf, HANDS } from "./handmade.js";
 import type { Settings } from "./settings.js";
@@ -156,14 +156,4 @@ export function handWords({ names, hands }: Calculation, { hand }: Settings): st
 /** A share in percent, rounded down. */
 function percentDown(share: number): string {
   return `${decimal(Math.floor(1000 * share) / 10, 1)} %`;
-}
-
-/** "1 word", "3 words" */
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
-}
-
-/** Three significant digits, never as a power of ten. */
-export function significant(value: number): string {
-  return Number(value.toPrecision(3)).toLocaleString("en", { maximumSignificantDigits: 3 }).replace("-", "−");
 }
