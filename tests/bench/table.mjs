@@ -4,12 +4,14 @@ import { percent, table } from "./columns.mjs";
 import { geometricMean } from "./harness/statistics.mjs";
 
 const COLUMNS = [
-  ["case", 30, ({ case: name }) => name],
+  ["case", 34, ({ case: name }) => name],
   ["ms", 9, ({ milliseconds }) => digits(milliseconds)],
   ["±", 5, ({ spread }) => percent(spread)],
   ["GFLOP/s", 8, ({ gflops }) => gflops.toFixed(1)],
   ["GB/s", 6, ({ gigabytes }) => gigabytes.toFixed(1)],
+  ["binds", 13, ({ roofline }) => roofline.binds],
   ["of roof", 8, ({ roofline }) => percent(roofline.share)],
+  ["inside", 7, ({ inside }) => (inside ? percent(inside.share) : "")],
   ["first ms", 9, ({ firstMilliseconds }) => digits(firstMilliseconds)],
   ["outside", 8, ({ outside }) => (outside === undefined ? "" : percent(outside))],
   ["init ms", 8, ({ initMilliseconds }) => digits(initMilliseconds)],

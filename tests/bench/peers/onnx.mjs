@@ -15,7 +15,9 @@ export function onnxForms(ort, sessionOptions, problem) {
   }));
 }
 
-export function graphsOf({ layer, topK, cache, lengths, causal, left }) {
+export function graphsOf({ layer, topK, cache, lengths, causal, left, mask, alibi, ring, position, queries }) {
+  if (ring || mask || alibi || position || (cache && (layer || queries > 1)))
+    throw new Error("no graph is written for this yet");
   if (layer)
     return [
       ["Attention (contrib)", fusedLayer],
