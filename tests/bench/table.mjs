@@ -49,10 +49,13 @@ export function remarks(record) {
           .map(([f, ms]) => `${f} ${digits(ms)} ms`)
           .join(", ")}`,
     );
+  const failed = Object.entries(record.peers).flatMap(([name, { failures = [] }]) =>
+    failures.map((failure) => `${name}: not ${failure}`),
+  );
   const missing = Object.entries(record.notRun ?? {}).map(([name, reason]) => `${name}: not run, ${reason}`);
   const scratch =
     record.scratchBytes === undefined ? [] : [`scratch beside its tensors: ${megabytes(record.scratchBytes)} MB`];
-  return [...scratch, ...chosen, ...missing];
+  return [...scratch, ...chosen, ...failed, ...missing];
 }
 
 const digits = (milliseconds) => milliseconds.toFixed(milliseconds < 10 ? 2 : 1);
