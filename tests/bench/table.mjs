@@ -21,9 +21,10 @@ const COLUMNS = [
 export const { header, line } = table(COLUMNS, 11);
 
 export const LEGEND = [
-  "ms: median of rounds, ± half the distance of their quartiles; GFLOP/s: visible work; of roof: share of the best this",
-  "engine could do (the slower of its multiply-adds and of reading as many bytes, measured beside); first ms: first call",
-  "of a fresh module; outside: time spent in copies; MB: peak wasm memory; ×peer: how many times longer the peer takes.",
+  "ms: median of rounds, ± half the distance of their quartiles; GFLOP/s: visible work; binds: what takes this engine",
+  "longer at its best rate, the multiply-adds or reading the bytes; of roof: that time ÷ ms; inside: the same without",
+  "copies; first ms: first call of a fresh module; outside: share of ms spent in copies; MB: peak wasm memory; ×peer: how",
+  "many times longer the peer takes.",
 ].join("\n");
 
 /** Geometric means over the cases of a group: of the ratios to each peer, and of the share of the roofline. */

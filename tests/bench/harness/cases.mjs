@@ -193,6 +193,28 @@ function seenKeys({ causal, left, queries, keys, ring }) {
 export const isPlain = ({ layer, lengths, topK, mask, alibi, ring, cache = "float32" }) =>
   !(layer || lengths || topK || mask || alibi || ring) && cache === "float32";
 
-/** Whether a filter chooses a case: it is part of the case's name, or the name of its group. */
-export const isChosen = ({ name, group }, filter) =>
-  group === filter || name.toLowerCase().includes(filter.toLowerCase());
+/** Cases of every kind that together take about a minute with one thread. */
+const QUICK = [
+  "BERT 12×128×64",
+  "BERT 12×512×64",
+  "causal 12×1024×64",
+  "decode 32/8×8192×128 float32",
+  "decode 32/8×8192×128 int8",
+  "decode 8/8×8192×128 float32",
+  "decode 56/8×8192×128 float32",
+  "decode 32/8×8192×64 float32",
+  "4 rows 32/8×8192×128",
+  "window 1024 of cache 16/4×512×64",
+  "ring 2048 of cache 16/4×512×64",
+  "two documents 12×1024×64",
+  "layer 768→12×64→768 at 512",
+  "layer 768 at 512, rotary",
+  "layer 768→12×64, 1 of 1024",
+];
+
+/**
+ * Whether a case is measured. A filter chooses it if it is part of the case's name, or the name of its group. `quick`
+ * chooses the cases of --quick among them.
+ */
+export const isChosen = ({ name, group }, { filter, quick = false }) =>
+  (group === filter || name.toLowerCase().includes(filter.toLowerCase())) && (!quick || QUICK.includes(name));

@@ -33,6 +33,7 @@ const ONE_CALL_MILLISECONDS = 8000;
  * @param {number} configuration.threads
  * @param {string[]} configuration.peers
  * @param {string} configuration.filter - part of a case's name, or its group
+ * @param {boolean} configuration.quick - only the cases of --quick
  * @param {number} configuration.rounds
  * @param {boolean} configuration.withMemoryCase - the case takes half a minute, and its memory is the same in every
  *   configuration
@@ -43,9 +44,7 @@ export async function run(configuration, environment, report) {
   const { openHeadwise } = await import("../peers/headwise.mjs");
   const roofline = await openRoofline(options);
   const peers = await openPeers(options, report);
-  for (const shape of CASES.filter(
-    (each) => isChosen(each, options.filter) && (options.withMemoryCase || !each.once),
-  )) {
+  for (const shape of CASES.filter((each) => isChosen(each, options) && (options.withMemoryCase || !each.once))) {
     report({ record: await runCase(shape, await openHeadwise(options), peers, roofline, options) });
     globalThis.gc?.();
     await breathe();

@@ -170,22 +170,23 @@ function positionOf({ shape: { position: kind, heads, keys, dim }, table }) {
 }
 
 /** Steps that are made before the cache is rewound. */
-const STEPS = 64;
+const STEPS = 16;
 
 /**
- * Steps of a layer with a cache. Each appends its tokens. So that the cache has its length on average, it is rewound
- * when it has become longer. The first step and the first one after `restart` see exactly the keys of the case.
+ * Steps of a layer with a cache. Each appends its tokens, so the cache is rewound after a few steps. The first step, and
+ * the first one after `restart`, see exactly the keys of the case.
  */
 async function steps(layer, { shape, past }) {
   const { kvHeads, queries, keys, dim } = shape;
   const cache = await layer.kvCache();
-  await fill(cache, { ...past, kvHeads, keys: keys - queries, dim });
-  const most = keys + (STEPS / 2) * queries;
+  const start = keys - queries;
+  await fill(cache, { ...past, kvHeads, keys: start, dim });
+  const restart = () => cache.rewind(start);
   return {
+    restart,
     async forward(x, into) {
-      if (cache.length >= most) await cache.rewind(most - STEPS * queries);
+      if (cache.length >= start + STEPS * queries) await restart();
       return layer.forward(x, { cache, ...into });
     },
-    restart: () => cache.rewind(keys - queries),
   };
 }
