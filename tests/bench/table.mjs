@@ -27,11 +27,14 @@ export const LEGEND = [
   "many times longer the peer takes.",
 ].join("\n");
 
-/** Geometric means over the cases of a group: of the ratios to each peer, and of the share of the roofline. */
+/** Geometric means over the cases of a group: of the shares of the roofline, and of the ratios to each peer. */
 export function means(records, peers) {
   return [...new Set(records.map(({ group }) => group))].flatMap((group) => {
     const own = records.filter((record) => record.group === group);
-    const roof = `${percent(geometricMean(own.map(({ roofline }) => roofline.share)))} of roof`;
+    const meanShare = (shares) => percent(geometricMean(shares));
+    const within = own.flatMap(({ inside }) => (inside ? [inside.share] : []));
+    const withoutCopies = within.length > 0 ? ` (${meanShare(within)} inside)` : "";
+    const roof = `${meanShare(own.map(({ roofline }) => roofline.share))} of roof${withoutCopies}`;
     const ratios = peers.flatMap((name) => {
       const both = own.filter((record) => record.peers[name]).map((record) => record.peers[name].ratio);
       return both.length ? [`${geometricMean(both).toFixed(2)}× ${name} (${both.length} of ${own.length})`] : [];
