@@ -166,14 +166,13 @@ inline void add_to_strip(const WeightedValues<Q, T>& sum, std::ptrdiff_t c) {
     for (int v = 0; v < Vectors; ++v) total[r][v] = V::load_unaligned(out + r * sum.ldo + v * V::size);
   const T *value = sum.values + c, *ahead = sum.next + c * (sum.next_is_one_run ? sum.count : 1);
   const std::ptrdiff_t ld = sum.ld, step = sum.next_is_one_run ? width : sum.ld;
-  RowPointers<const float, Q> weight(sum.weights[0], kValuesAtATime);
-  for (const float* end = weight.at[0] + sum.count; weight.at[0] != end;
-       weight.advance(1), value += ld, ahead += step) {
+  const float* weight = sum.weights[0];
+  for (const float* end = weight + sum.count; weight != end; ++weight, value += ld, ahead += step) {
     V row[Vectors];
     load_stored<Arch>(value, row);
     for (std::ptrdiff_t line = 0; line < width; line += kLine) touch(ahead + line);
     for (int r = 0; r < Q; ++r) {
-      const V broadcast(*weight.at[r]);
+      const V broadcast(weight[r * kValuesAtATime]);
       for (int v = 0; v < Vectors; ++v) total[r][v] = multiply_add<Arch>(broadcast, row[v], total[r][v]);
     }
   }

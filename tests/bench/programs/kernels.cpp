@@ -6,11 +6,14 @@
 #include <chrono>
 #include <cstdio>
 #include <limits>
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "attention/tile.h"
 #include "base/workspace.h"
 #include "headwise/attention.h"
+#include "headwise/kv_cache.h"
 #include "headwise/thread_pool.h"
 #include "kernel/kernel_table.h"
 
@@ -62,6 +65,7 @@ struct Case {
   std::int64_t heads, kv_heads, queries, keys, dim;
   bool causal = false;
   std::int64_t window = 0;  // if causal: number of keys up to the query's own
+  std::optional<Dtype> cache = {};
 };
 
 constexpr Case kCases[] = {
@@ -82,10 +86,17 @@ constexpr Case kCases[] = {
     {"decode 96/8 x 8192 x 128", 96, 8, 1, 8192, 128},
     {"decode 128/8 x 8192 x 128", 128, 8, 1, 8192, 128},
     {"decode 160/8 x 8192 x 128", 160, 8, 1, 8192, 128},
+    {"decode 32/8 x 8192 x 128 float32 cache", 32, 8, 1, 8192, 128, false, 0, Dtype::float32},
+    {"decode 32/8 x 8192 x 128 float16 cache", 32, 8, 1, 8192, 128, false, 0, Dtype::float16},
+    {"decode 32/8 x 8192 x 128 int8 cache", 32, 8, 1, 8192, 128, false, 0, Dtype::int8},
     {"decode 64/8 x 8192 x 64", 64, 8, 1, 8192, 64},
     {"decode 96/8 x 8192 x 64", 96, 8, 1, 8192, 64},
     {"decode 128/8 x 8192 x 64", 128, 8, 1, 8192, 64},
 };
+
+void report(const Status& status) {
+  if (!status.ok()) std::puts(status.message);
+}
 
 void time_call(ThreadPool& pool, const Case& c) {
   const std::string name = std::string("call ") + c.name;
@@ -107,8 +118,16 @@ void time_call(ThreadPool& pool, const Case& c) {
   std::int64_t pairs = 0;
   for (std::int64_t i = 0; i < c.queries; ++i)
     pairs += c.window > 0 ? std::min(i + 1, c.window) : c.causal ? i + 1 : c.keys;
+  std::unique_ptr<KvCache> cache;
+  if (c.cache) {
+    report(KvCache::create({.num_kv_heads = c.kv_heads, .head_dim = c.dim, .value_dim = c.dim, .dtype = *c.cache},
+                           &cache));
+    report(cache->append(pool, Layout::bhsd, c.keys, inputs.key, inputs.value, nullptr));
+    shape.key_length = 0;
+  }
   line(name, 4.0 * static_cast<double>(c.heads * pairs * c.dim), [&] {
-    if (const Status status = attention(pool, shape, inputs, options, outputs); !status.ok()) std::puts(status.message);
+    report(cache ? cache->attend(pool, shape, inputs, options, outputs)
+                 : attention(pool, shape, inputs, options, outputs));
   });
 }
 
