@@ -158,7 +158,7 @@ std::uint64_t Sweep::panels_of(const QueryRow& row) const {
 /// The keys from the first to the last of these panels.
 KeyRange Sweep::around(std::uint64_t panels) const {
   if (panels == 0) return {};
-  const int width = call_.kernels.panel_width;
+  const std::int64_t width = call_.kernels.panel_width;
   return {std::countr_zero(panels) * width, (64 - std::countl_zero(panels)) * width};
 }
 
@@ -173,7 +173,7 @@ std::uint64_t Sweep::find_panels() const {
 /// panel may reach beyond the tile.
 template <class Visit>
 void Sweep::for_each_panel_run(std::uint64_t panels, Visit visit) const {
-  const int width = call_.kernels.panel_width;
+  const std::int64_t width = call_.kernels.panel_width;
   while (panels != 0) {
     const int begin = std::countr_zero(panels), end = begin + std::countr_one(panels >> begin);
     visit(KeyRange{begin * width, end * width});
