@@ -23,8 +23,12 @@ import { benchWebgpu, GPU_PEERS } from "./webgpu/bench.mjs";
 const PEERS = ["ort", "ort-mha", "tfjs", "ruvector", "ort-native", "naive"];
 const VARIANTS = ["relaxed", "simd"];
 
+/** What --quick means, where no other option says more. */
+const QUICK = { variant: "relaxed", peers: "ort", rounds: "3" };
+
 const USAGE = `npm run bench -- [options]
   --filter TEXT     only cases whose name contains TEXT, or whose group is TEXT
+  --quick           a few cases of each kind, relaxed SIMD, beside ort only, ${QUICK.rounds} rounds: at most three minutes
   --threads LIST    numbers of threads, default 1 and all: ${defaultThreads()}
   --variant LIST    relaxed, simd; default both
   --peers LIST      of ${PEERS.join(", ")}; or all, none; default ort,ort-mha
@@ -45,21 +49,22 @@ function defaultThreads() {
 function readOptions() {
   const text = { type: "string" };
   const flag = { type: "boolean", default: false };
-  const { values } = parseArgs({
+  const { values: given } = parseArgs({
     options: {
-      ...{ filter: { ...text, default: "" }, threads: text, variant: text, peers: text },
-      ...{ rounds: { ...text, default: "7" }, node: text, browser: flag, backend: { ...text, default: "wasm" } },
+      ...{ filter: { ...text, default: "" }, quick: flag, threads: text, variant: text, peers: text },
+      ...{ rounds: text, node: text, browser: flag, backend: { ...text, default: "wasm" } },
       ...{ save: text, against: text, verbose: flag, isa: flag, help: flag },
     },
   });
-  if (values.help) return undefined;
+  if (given.help) return undefined;
+  const values = { ...(given.quick && QUICK), ...given };
   const onWebgpu = values.backend === "webgpu";
   return {
     ...values,
     threads: (values.threads ?? defaultThreads()).split(",").map((n) => positive("--threads", n)),
     variants: listOf("--variant", values.variant ?? "", VARIANTS),
     peers: onWebgpu ? peersOf(values.peers ?? "all", GPU_PEERS) : peersOf(values.peers ?? "ort,ort-mha", PEERS),
-    rounds: positive("--rounds", values.rounds),
+    rounds: positive("--rounds", values.rounds ?? "7"),
     node: values.node && positive("--node", values.node),
     before: values.against && readSaved(values.against),
   };
@@ -112,10 +117,11 @@ async function bench(options) {
   const runs = [];
   console.log(`${machineWith().cpu}, ${machineWith().cores} cores, ${engine.name}, ${new Date().toISOString()}`);
   try {
-    if (CASES.some((each) => isChosen(each, options.filter))) await benchCalls(engine, options, runs);
+    if (CASES.some((each) => isChosen(each, options))) await benchCalls(engine, options, runs);
   } finally {
     await engine.close();
   }
+  if (options.quick) return { machine: machineWith({ engine: engine.name }), runs };
   const { pages, ...times } = await benchTimes(options);
   return { machine: machineWith({ engine: engine.name, pages }), runs: [...runs, times] };
 }
@@ -127,7 +133,7 @@ async function benchCalls(engine, options, runs) {
     for (const threads of options.threads) {
       const withMemoryCase = runs.length === 0;
       const run = await runConfiguration(engine, { ...options, variant, threads, withMemoryCase });
-      run.targets = targetsOf(run, runs);
+      run.targets = targetsOf(run, runs, options.browser);
       printTargets(run);
       runs.push(run);
     }
@@ -141,11 +147,11 @@ function sizeOf(variant) {
   return `headwise.${variant}.wasm: ${kilobytes(wasm)} KB, ${kilobytes(gzipSync(wasm))} KB by gzip`;
 }
 
-async function runConfiguration(engine, { variant, threads, peers, filter, rounds, withMemoryCase, verbose }) {
+async function runConfiguration(engine, { variant, threads, peers, filter, quick, rounds, withMemoryCase, verbose }) {
   const name = `${variant === "simd" ? "plain" : variant} SIMD, ${threads} ${threads === 1 ? "thread" : "threads"}`;
   console.log(`\n${name}\n${header(peers)}`);
   const records = [];
-  await engine.run({ variant, threads, peers, filter, rounds, withMemoryCase }, ({ note, record }) => {
+  await engine.run({ variant, threads, peers, filter, quick, rounds, withMemoryCase }, ({ note, record }) => {
     if (note) console.log(note);
     if (!record) return;
     records.push(record);

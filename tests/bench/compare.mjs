@@ -108,7 +108,7 @@ const shareText = ({ shareBefore, shareNow }) => `${percent(shareBefore).slice(0
 
 const { header, line } = table(
   [
-    ["case", 32, ({ case: name }) => name],
+    ["case", 34, ({ case: name }) => name],
     ["before ms", 10, ({ before }) => digits(before)],
     ["now ms", 10, ({ now }) => digits(now)],
     ["now/before", 10, ({ ratio }) => ratio.toFixed(3)],

@@ -6,9 +6,8 @@ import "@tensorflow/tfjs-backend-wasm";
 import * as ort from "onnxruntime-web";
 
 import { createAttention, tensor } from "../../dist/index.node.js";
-import { FLOAT, INT32, onnxModel } from "./peers/onnxModel.mjs";
+import { BOOL, FLOAT, INT32, onnxModel } from "./peers/onnxModel.mjs";
 
-const BOOL = 9;
 const HEADS = { num_heads: 1 };
 const [TOKENS, DIM] = [3, 8];
 const tokens = (last) => Float32Array.from({ length: TOKENS * DIM }, (_, k) => (k < 2 * DIM ? (k % 5) / 10 : last));

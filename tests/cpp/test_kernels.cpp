@@ -95,7 +95,7 @@ TEST_P(Kernels, MultiplySumsInTheSameOrderWhateverTheShape) {
 
 TEST_P(Kernels, DotRowsIsEveryDotProduct) {
   for (const std::int64_t depth : kEdges) {
-    for (const std::int64_t rows : {1, 2, 3, 4, 5}) {
+    for (const std::int64_t rows : {1, 2, 3, 4, 5, 6, 7}) {
       for (const std::int64_t num_keys : {1, 3, 4, 5, 9}) {
         const std::ptrdiff_t ldq = depth + 1, ldk = depth + 2, lds = num_keys + 3;
         const Buffer<float> query = floats(rows * ldq, 1), keys = floats(num_keys * ldk, 2);
@@ -126,7 +126,7 @@ TEST_P(Kernels, DotRowsIsEveryDotProduct) {
 TEST_P(Kernels, WeightedSumAddsEveryValueRow) {
   for (const std::int64_t columns : kEdges) {
     for (const std::int64_t rows : {1, 2, 3, 4, 5, 9}) {
-      for (const std::int64_t num_keys : {0, 1, 3, 17}) {
+      for (const std::int64_t num_keys : {0, 1, 3, 17, 70}) {
         const std::ptrdiff_t ldw = num_keys + 1, ldv = columns + 2, ldo = columns + 3;
         const Buffer<float> weights = floats(rows * ldw, 1), values = floats(num_keys * ldv + 1, 2);
         const Buffer<float> before = floats(rows * ldo, 3);

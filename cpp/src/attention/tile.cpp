@@ -16,7 +16,7 @@ constexpr std::int64_t kPackingRows = 3;
 // The scores of a strip (32 x 256) nearly fit the first-level cache between the two products.
 constexpr std::int64_t kStripRows = 32;
 // Up to this many rows, packing costs more time than the panels save.
-constexpr std::int64_t kMaxDirectRows = 7;
+constexpr std::int64_t kMaxDirectRows = 16;
 constexpr std::int64_t kMaxKeys = 256;
 // Packed keys and values of a tile take at most 512 KiB. The limit matters for very wide heads.
 constexpr std::int64_t kMaxTileFloats = 1 << 17;

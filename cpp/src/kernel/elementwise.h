@@ -56,7 +56,7 @@ bool add_stored_bias(const T* bias, std::int64_t count, float* scores) {
   auto any = hiding != hiding;
   const auto add = [&](std::int64_t first, auto vectors) {
     V b[vectors()];
-    load_widened<Arch>(bias + first, b);
+    StoredRows<T>::template load_unscaled<Arch>(bias + first, b);
     for (int v = 0; v < vectors(); ++v) {
       float* const at = scores + first + v * lanes;
       const auto hides = b[v] == hiding;

@@ -16,6 +16,9 @@ namespace {
 // Products of a few query rows with keys and values that are read where they lie. A *patch* is Q query rows by K key or
 // value rows whose products stay in registers.
 
+/// Query rows that meet a row of keys or values at a time. More rows read it again.
+constexpr std::int64_t kMostRows = 4;
+
 /// Calls step(vectors) for every whole vector of `columns`: two at a time as long as two are left, then one. Calls
 /// advance(2 * lanes) after each two. Between the steps it touches Count rows from `ahead` on, never past their ends.
 template <int Count, std::ptrdiff_t lanes, class T, class Step, class Advance>
@@ -63,7 +66,7 @@ void dot_patch(const float* query, std::ptrdiff_t ldq, StoredRows<T> keys, std::
       depth, keys.row(ahead), keys.ld,
       [&](auto vectors) {
         V column[K][vectors()];
-        for (int j = 0; j < K; ++j) load_widened<Arch>(k.at[j], column[j]);
+        for (int j = 0; j < K; ++j) keys.template load_unscaled<Arch>(k.at[j], column[j]);
         for (int v = 0; v < vectors(); ++v) {
           for (int r = 0; r < Q; ++r) {
             const V x = V::load_unaligned(q.at[r] + v * V::size);
@@ -92,28 +95,24 @@ template <class Arch, class T>
 void dot_rest(const float* query, std::ptrdiff_t ldq, std::int64_t rows, StoredRows<T> keys, std::int64_t depth,
               float* scores, std::ptrdiff_t lds) {
   constexpr std::int64_t lanes = Floats<Arch>::size;
-  if (depth % lanes == 0 && !keys.kScaled) return;
-  for (std::int64_t r = 0; r < rows; ++r) {
-    for (std::int64_t j = 0; j < keys.count; ++j) {
-      float score = scores[r * lds + j];
-      for (std::int64_t d = depth / lanes * lanes; d < depth; ++d)
-        score += query[r * ldq + d] * widened(keys.row(j)[d]);
-      scores[r * lds + j] = score * keys.scale(j);
-    }
-  }
+  for (std::int64_t d = depth / lanes * lanes; d < depth; ++d)
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t j = 0; j < keys.count; ++j) scores[r * lds + j] += query[r * ldq + d] * widened(keys.row(j)[d]);
+  if constexpr (keys.kScaled)
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t j = 0; j < keys.count; ++j) scores[r * lds + j] *= keys.scale(j);
 }
 
 template <class Arch, class T>
 void dot_stored_rows(const float* query, std::ptrdiff_t ldq, std::int64_t rows, StoredRows<T> keys, std::int64_t depth,
                      float* scores, std::ptrdiff_t lds) {
   // Called through pointers: V8 allocates registers better in small functions than in one large function.
-  static constexpr decltype(&dot_patches<Arch, 1, 4, T>) patches[] = {dot_patches<Arch, 1, 4, T>,
-                                                                      dot_patches<Arch, 4, 2, T>};
+  static constexpr decltype(&dot_patches<Arch, 1, 4, T>) patches[] = {
+      dot_patches<Arch, 1, 4, T>, dot_patches<Arch, 2, 4, T>, dot_patches<Arch, 3, 2, T>, dot_patches<Arch, 4, 2, T>};
   keys.touch_first(depth);
-  for (std::int64_t r = 0; r < rows;) {
-    const bool four = r + 4 <= rows;
-    patches[four](query + r * ldq, ldq, keys, depth, scores + r * lds, lds);
-    r += four ? 4 : 1;
+  for (std::int64_t r = 0; r < rows; r += kMostRows) {
+    const std::int64_t count = std::min(kMostRows, rows - r);
+    patches[count - 1](query + r * ldq, ldq, keys, depth, scores + r * lds, lds);
   }
   dot_rest<Arch>(query, ldq, rows, keys, depth, scores, lds);
 }
@@ -124,53 +123,89 @@ void dot_rows(const float* query, std::ptrdiff_t ldq, std::int64_t rows, const R
   as_stored(keys, [&](auto stored) { dot_stored_rows<Arch>(query, ldq, rows, stored, depth, scores, lds); });
 }
 
-/// Adds K weighted rows to Q rows of `out`, in whole vectors. Every element is summed in ascending order of keys.
-/// Touches K rows from row `ahead` on.
-template <class Arch, int Q, int K, class T>
-void weighted_patch(const float* weights, std::ptrdiff_t ldw, StoredRows<T> values, std::int64_t key,
-                    std::int64_t ahead, std::ptrdiff_t columns, float* out, std::ptrdiff_t ldo) {
+/// Values that stay in the first-level cache while they are added to all columns of the outputs.
+constexpr std::int64_t kValuesAtATime = 32;
+
+/// Q rows of weights for up to kValuesAtATime values, the rows of outputs that gain the weighted values, and what is
+/// touched on the way.
+template <int Q, class T>
+struct WeightedValues {
+  float weights[Q][kValuesAtATime];  ///< times the unit of each value
+  const T* values;
+  std::ptrdiff_t ld;
+  std::int64_t count;
+  float* out;
+  std::ptrdiff_t ldo;
+  const T* next;         ///< as many values, to be touched
+  bool next_is_one_run;  ///< they are neighbours: they are touched in the order of memory
+
+  WeightedValues(const float* first_weight, std::ptrdiff_t ldw, const StoredRows<T>& stored, std::int64_t first,
+                 std::ptrdiff_t columns, float* first_out, std::ptrdiff_t out_stride)
+      : values(stored.row(first)),
+        ld(stored.ld),
+        count(std::min(kValuesAtATime, stored.count - first)),
+        out(first_out),
+        ldo(out_stride),
+        next(stored.row(std::min(first + kValuesAtATime, stored.count - count))),
+        next_is_one_run(stored.ld == columns) {
+    for (int r = 0; r < Q; ++r)
+      for (std::int64_t j = 0; j < count; ++j)
+        weights[r][j] = first_weight[r * ldw + first + j] * stored.unit(first + j);
+  }
+};
+
+/// Adds the values to a *strip*: Vectors vectors of columns from column c on. Its sums stay in registers. Every element
+/// is summed in ascending order of values.
+template <class Arch, int Q, int Vectors, class T>
+inline void add_to_strip(const WeightedValues<Q, T>& sum, std::ptrdiff_t c) {
   using V = Floats<Arch>;
-  V weight[Q][K], scale[K];
-  for (int j = 0; j < K; ++j) scale[j] = V(values.scale(key + j));
+  constexpr std::ptrdiff_t kLine = 64 / sizeof(T), width = Vectors * V::size;
+  float* const out = sum.out + c;
+  V total[Q][Vectors];
   for (int r = 0; r < Q; ++r)
-    for (int j = 0; j < K; ++j) weight[r][j] = V(weights[r * ldw + key + j]);
-  RowPointers<const T, K> v(values.row(key), values.ld);
-  RowPointers<float, Q> o(out, ldo);
-  for_each_vector<K, static_cast<std::ptrdiff_t>(V::size)>(
-      columns, values.row(ahead), values.ld,
-      [&](auto vectors) {
-        V row[K][vectors()];
-        for (int j = 0; j < K; ++j) values.template load<Arch>(v.at[j], scale[j], row[j]);
-        for (int i = 0; i < vectors(); ++i) {
-          for (int r = 0; r < Q; ++r) {
-            V sum = V::load_unaligned(o.at[r] + i * V::size);
-            for (int j = 0; j < K; ++j) sum = multiply_add<Arch>(weight[r][j], row[j][i], sum);
-            sum.store_unaligned(o.at[r] + i * V::size);
-          }
-        }
-      },
-      [&](std::ptrdiff_t step) { v.advance(step), o.advance(step); });
+    for (int v = 0; v < Vectors; ++v) total[r][v] = V::load_unaligned(out + r * sum.ldo + v * V::size);
+  const T *value = sum.values + c, *ahead = sum.next + c * (sum.next_is_one_run ? sum.count : 1);
+  const std::ptrdiff_t ld = sum.ld, step = sum.next_is_one_run ? width : sum.ld;
+  RowPointers<const float, Q> weight(sum.weights[0], kValuesAtATime);
+  for (const float* end = weight.at[0] + sum.count; weight.at[0] != end;
+       weight.advance(1), value += ld, ahead += step) {
+    V row[Vectors];
+    load_stored<Arch>(value, row);
+    for (std::ptrdiff_t line = 0; line < width; line += kLine) touch(ahead + line);
+    for (int r = 0; r < Q; ++r) {
+      const V broadcast(*weight.at[r]);
+      for (int v = 0; v < Vectors; ++v) total[r][v] = multiply_add<Arch>(broadcast, row[v], total[r][v]);
+    }
+  }
+  for (int r = 0; r < Q; ++r)
+    for (int v = 0; v < Vectors; ++v) total[r][v].store_unaligned(out + r * sum.ldo + v * V::size);
 }
 
-template <class Arch, int Q, int K, class T>
-void weighted_patches(const float* weights, std::ptrdiff_t ldw, StoredRows<T> values, std::ptrdiff_t columns,
-                      float* out, std::ptrdiff_t ldo) {
-  std::int64_t j = 0;
-  for (; j + K <= values.count; j += K)
-    weighted_patch<Arch, Q, K>(weights, ldw, values, j, std::min(j + kRowsAhead, values.count - K), columns, out, ldo);
-  for (; j < values.count; ++j) weighted_patch<Arch, Q, 1>(weights, ldw, values, j, j, columns, out, ldo);
+/// Adds the values to columns c, c + 1, … in strips of Vectors vectors, then in narrower ones.
+template <class Arch, int Q, int Vectors, class T>
+inline void add_to_columns(const WeightedValues<Q, T>& sum, std::ptrdiff_t c, std::ptrdiff_t columns) {
+  constexpr std::ptrdiff_t width = Vectors * Floats<Arch>::size;
+  for (; c + width <= columns; c += width) add_to_strip<Arch, Q, Vectors>(sum, c);
+  if constexpr (Vectors > 1) add_to_columns<Arch, Q, Vectors / 2>(sum, c, columns);
+}
+
+/// out[r] += weights[r] * values for Q rows, in whole vectors.
+template <class Arch, int Q, int Vectors, class T>
+void add_values(const float* weights, std::ptrdiff_t ldw, StoredRows<T> values, std::ptrdiff_t columns, float* out,
+                std::ptrdiff_t ldo) {
+  for (std::int64_t j = 0; j < values.count; j += kValuesAtATime)
+    add_to_columns<Arch, Q, Vectors>(WeightedValues<Q, T>(weights, ldw, values, j, columns, out, ldo), 0, columns);
 }
 
 template <class Arch, class T>
 void sum_stored_rows(const float* weights, std::ptrdiff_t ldw, std::int64_t rows, StoredRows<T> values,
                      std::int64_t columns, float* out, std::ptrdiff_t ldo) {
-  static constexpr decltype(&weighted_patches<Arch, 1, 4, T>) patches[] = {weighted_patches<Arch, 1, 4, T>,
-                                                                           weighted_patches<Arch, 4, 2, T>};
+  static constexpr decltype(&add_values<Arch, 1, 8, T>) forms[] = {
+      add_values<Arch, 1, 8, T>, add_values<Arch, 2, 4, T>, add_values<Arch, 3, 2, T>, add_values<Arch, 4, 2, T>};
   values.touch_first(columns);
-  for (std::int64_t r = 0; r < rows;) {
-    const bool four = r + 4 <= rows;
-    patches[four](weights + r * ldw, ldw, values, columns, out + r * ldo, ldo);
-    r += four ? 4 : 1;
+  for (std::int64_t r = 0; r < rows; r += kMostRows) {
+    const std::int64_t count = std::min(kMostRows, rows - r);
+    forms[count - 1](weights + r * ldw, ldw, values, columns, out + r * ldo, ldo);
   }
   constexpr std::int64_t lanes = Floats<Arch>::size;
   for (std::int64_t d = columns / lanes * lanes; d < columns; ++d)

@@ -18,21 +18,32 @@ inline float widened(float x) { return x; }
 inline float widened(std::uint16_t half) { return half_to_float(half); }
 inline float widened(std::int8_t byte) { return byte; }
 
-/// Count vectors of such elements.
+/// What the vectors of `load_stored` must be multiplied by, beside the scales of int8.
+template <class T>
+constexpr float kStoredUnit = std::is_same_v<T, std::uint16_t> ? 0x1p112f : 1.0f;
+
+/// Loads Count vectors of stored elements as float32, without unit and scale. Count is 1 or even.
 template <class Arch, int Count>
-void load_widened(const float* x, Floats<Arch> (&vectors)[Count]) {
+inline void load_stored(const float* x, Floats<Arch> (&vectors)[Count]) {
   for (int v = 0; v < Count; ++v) vectors[v] = Floats<Arch>::load_unaligned(x + v * Floats<Arch>::size);
 }
 template <class Arch, int Count>
-void load_widened(const std::uint16_t* x, Floats<Arch> (&vectors)[Count]) {
-  load_halves<Arch>(x, vectors);
-  for (Floats<Arch>& each : vectors) each = each * Floats<Arch>(0x1p112f);
+inline void load_stored(const std::uint16_t* x, Floats<Arch> (&vectors)[Count]) {
+  constexpr int step = Count == 1 ? 1 : 2;
+  for (int v = 0; v < Count; v += step) {
+    Floats<Arch> halves[step];
+    load_halves<Arch>(x + v * Floats<Arch>::size, halves);
+    std::copy_n(halves, step, vectors + v);
+  }
 }
 template <class Arch, int Count>
-void load_widened(const std::int8_t* x, Floats<Arch> (&vectors)[Count]) {
-  Integers<Arch> integers[Count];
-  load_bytes<Arch>(x, integers);
-  for (int v = 0; v < Count; ++v) vectors[v] = xsimd::to_float(integers[v]);
+inline void load_stored(const std::int8_t* x, Floats<Arch> (&vectors)[Count]) {
+  constexpr int step = Count == 1 ? 1 : 2;
+  for (int v = 0; v < Count; v += step) {
+    Integers<Arch> bytes[step];
+    load_bytes<Arch>(x + v * Floats<Arch>::size, bytes);
+    for (int i = 0; i < step; ++i) vectors[v + i] = xsimd::to_float(bytes[i]);
+  }
 }
 
 /// Reads a byte, so that the processor's cache fetches its line. WebAssembly has no prefetch instruction. The compiler
@@ -67,14 +78,24 @@ struct StoredRows {
         count(run.count) {}
   [[nodiscard]] const T* row(std::int64_t j) const { return data + j * ld; }
   [[nodiscard]] float scale(std::int64_t j) const { return kScaled ? scales[j * scale_step] : 1.0f; }
+  /// What the stored elements of row j must be multiplied by.
+  [[nodiscard]] float unit(std::int64_t j) const { return kStoredUnit<T> * scale(j); }
   [[nodiscard]] float element(std::int64_t j, std::int64_t column) const { return widened(row(j)[column]) * scale(j); }
 
-  /// Count vectors of a row as float32; `scale` is that of the row.
+  /// Loads Count vectors of a row as float32; `unit` is that of the row.
   template <class Arch, int Count>
-  static void load(const T* x, Floats<Arch> scale, Floats<Arch> (&vectors)[Count]) {
-    load_widened<Arch>(x, vectors);
-    if constexpr (kScaled)
-      for (Floats<Arch>& each : vectors) each = each * scale;
+  static void load(const T* x, Floats<Arch> unit, Floats<Arch> (&vectors)[Count]) {
+    load_stored<Arch>(x, vectors);
+    if constexpr (!std::is_same_v<T, float>)
+      for (Floats<Arch>& each : vectors) each = each * unit;
+  }
+
+  /// The same without the scale of the row.
+  template <class Arch, int Count>
+  static void load_unscaled(const T* x, Floats<Arch> (&vectors)[Count]) {
+    load_stored<Arch>(x, vectors);
+    if constexpr (kStoredUnit<T> != 1.0f)
+      for (Floats<Arch>& each : vectors) each = each * Floats<Arch>(kStoredUnit<T>);
   }
 
   /// Touches the first rows, which no earlier patch has touched.

@@ -2,11 +2,22 @@
 
 const self = (heads, length, dim, more) => ({ heads, queries: length, keys: length, dim, ...more });
 
-const decode = (keys, cache) => ({
-  name: `decode 32/8×${keys}×128 ${cache}`,
-  group: cache === "float32" ? "decode" : `decode ${cache}`,
-  ...{ heads: 32, kvHeads: 8, queries: 1, keys, dim: 128, cache },
+/** One query of each head, on a cache. `heads` is "query heads/key heads". */
+const decode = (heads, keys, dim, cache, group) => ({
+  name: `decode ${heads}×${keys}×${dim} ${cache}`,
+  group,
+  ...onCache(heads, 1, keys, dim, cache),
 });
+
+function onCache(heads, queries, keys, dim, cache = "float32") {
+  const [queryHeads, kvHeads = queryHeads] = heads.split("/").map(Number);
+  return { heads: queryHeads, kvHeads, queries, keys, dim, cache };
+}
+
+/** Lengths of a batch of eight texts. */
+const LENGTHS = [512, 37, 300, 128, 64, 451, 200, 90];
+
+const LAYER = self(12, 512, 64, { layer: true });
 
 const SHAPES = [
   { name: "BERT 12×128×64", group: "dense", ...self(12, 128, 64) },
@@ -18,13 +29,69 @@ const SHAPES = [
   { name: "causal 12×1024×64", group: "causal", ...self(12, 1024, 64, { causal: true }) },
   { name: "causal 32/8×2048×128", group: "causal", ...self(32, 2048, 128, { kvHeads: 8, causal: true }) },
   { name: "window 256 of 8×8192×64", group: "window", ...self(8, 8192, 64, { causal: true, left: 255 }) },
-  ...["float32", "float16", "int8"].flatMap((cache) => [2048, 8192, 32768].map((keys) => decode(keys, cache))),
+  ...["float32", "float16", "int8"].flatMap((cache) =>
+    [2048, 8192, 32768].map((keys) =>
+      decode("32/8", keys, 128, cache, cache === "float32" ? "decode" : `decode ${cache}`),
+    ),
+  ),
+  // The same cache, read by 1, 2, 3, 6, 7 and 8 query heads for each key head; 4 is above.
+  ...[8, 16, 24, 48, 56, 64].map((heads) => decode(`${heads}/8`, 8192, 128, "float32", "decode groups")),
+  // 14/2×64 is a Qwen2.5, 32/32×96 a Phi-3.
+  ...[
+    ["32/8", 64],
+    ["32/8", 96],
+    ["32/8", 256],
+    ["14/2", 64],
+    ["32/32", 96],
+  ].map(([heads, dim]) => decode(heads, 8192, dim, "float32", "decode widths")),
+  ...[2, 4, 8, 16].map((queries) => ({
+    name: `${queries} rows 32/8×8192×128`,
+    group: "decode rows",
+    ...onCache("32/8", queries, 8192, 128),
+    causal: true,
+  })),
+  // The window of the first row begins at an odd key, in both.
   {
-    name: "ragged batch 8, 12 heads×64",
-    group: "ragged",
-    ...self(12, 512, 64, { batch: 8, lengths: [512, 37, 300, 128, 64, 451, 200, 90] }),
+    name: "window 1024 of cache 16/4×512×64",
+    group: "prefill on a cache",
+    ...onCache("16/4", 512, 8192, 64),
+    ...{ causal: true, left: 1023 },
   },
-  { name: "layer 768→12×64→768 at 512", group: "layer", ...self(12, 512, 64, { layer: true }) },
+  {
+    name: "ring 2048 of cache 16/4×512×64",
+    group: "prefill on a cache",
+    ...onCache("16/4", 512, 6001, 64),
+    ...{ causal: true, ring: { keepFirst: 4, window: 2044 } },
+  },
+  { name: "ragged batch 8, 12 heads×64", group: "ragged", ...self(12, 512, 64, { batch: 8, lengths: LENGTHS }) },
+  {
+    name: "padding batch 8, 12×512×64",
+    group: "masks",
+    ...self(12, 512, 64, { batch: 8, mask: "padding", keyLengths: LENGTHS }),
+  },
+  { name: "half holes 12×512×64", group: "masks", ...self(12, 512, 64, { mask: "holes" }) },
+  { name: "two documents 12×1024×64", group: "masks", ...self(12, 1024, 64, { mask: "documents" }) },
+  { name: "ALiBi causal 12×1024×64", group: "masks", ...self(12, 1024, 64, { causal: true, alibi: true }) },
+  { name: "layer 768→12×64→768 at 512", group: "layer", ...LAYER },
+  ...["sinusoidal", "learned", "rotary"].map((position) => ({
+    name: `layer 768 at 512, ${position}`,
+    group: "layer with positions",
+    ...LAYER,
+    position,
+  })),
+  { name: "layer 768→12×64, 1 token", group: "layer of one token", ...LAYER, queries: 1, keys: 1 },
+  {
+    name: "layer 768→12×64, 1 of 1024",
+    group: "layer of one token",
+    ...LAYER,
+    ...onCache("12", 1, 1024, 64),
+  },
+  {
+    name: "layer 2048→32/8×64, 1 of 4096",
+    group: "layer of one token",
+    ...{ layer: true, position: "rotary" },
+    ...onCache("32/8", 1, 4096, 64),
+  },
   { name: "top 8 of 12×512×64", group: "looked at", ...self(12, 512, 64, { topK: 8 }) },
   { name: "memory 1×65536×64", group: "memory", ...self(1, 65536, 64, { once: true }) },
 ];
@@ -36,46 +103,118 @@ export const CASES = SHAPES.map((shape) => ({
   lengths: undefined,
   causal: false,
   left: Infinity,
+  mask: undefined,
+  alibi: false,
   cache: undefined,
+  ring: undefined,
+  position: undefined,
   ...shape,
 }));
 
-/** Index of the first and last key that a query of a sequence sees. */
-export function visibleKeys({ causal, left, queries, keys, lengths }, batch, query) {
+/**
+ * The keys that a query of a sequence sees, as ranges of indices from a first to a last one. A mask may hide some of
+ * them. The index of a key is also its position.
+ */
+export function visibleRanges({ causal, left, queries, keys, lengths, ring }, batch, query) {
   const length = lengths?.[batch] ?? keys;
   const position = query + length - (lengths?.[batch] ?? queries);
-  return causal ? [Math.max(0, position - left), position] : [0, length - 1];
+  const [first, last] = causal ? [Math.max(0, position - left), position] : [0, length - 1];
+  if (!ring) return [[first, last]];
+  return [
+    [first, ring.keepFirst - 1],
+    [Math.max(first, keys - ring.window), last],
+  ];
+}
+
+/**
+ * The mask of a case: the extents of its array, in the order batch, heads, queries, keys, and which pairs it leaves
+ * visible. undefined if there is none.
+ */
+export function maskOf({ mask, batch, queries, keys, keyLengths }) {
+  if (mask === "padding") return { extents: [batch, 1, 1, keys], sees: (b, i, j) => j < keyLengths[b] };
+  if (mask === "holes") return { extents: [1, 1, queries, keys], sees: (b, i, j) => !isHole(i * keys + j) };
+  if (mask === "documents")
+    return { extents: [1, 1, queries, keys], sees: (b, i, j) => 2 * i < queries === 2 * j < keys };
+  return undefined;
+}
+
+/** Half of all numbers, without a pattern. */
+function isHole(number) {
+  const mix = (x) => Math.imul(x ^ (x >>> 16), 0x45d9f3b);
+  const mixed = mix(mix(number + 1));
+  return ((mixed ^ (mixed >>> 16)) & 1) === 1;
 }
 
 /** Number of visible pairs of a query and a key for one head, over the whole batch. */
 function visiblePairs(shape) {
+  const mask = maskOf(shape);
   let pairs = 0;
   for (let batch = 0; batch < shape.batch; batch++)
-    for (let query = 0; query < (shape.lengths?.[batch] ?? shape.queries); query++) {
-      const [first, last] = visibleKeys(shape, batch, query);
-      pairs += last - first + 1;
-    }
+    for (let query = 0; query < (shape.lengths?.[batch] ?? shape.queries); query++)
+      for (const [first, last] of visibleRanges(shape, batch, query))
+        if (!mask) pairs += last - first + 1;
+        else for (let key = first; key <= last; key++) pairs += Number(mask.sees(batch, query, key));
   return pairs;
 }
 
-/** Multiplications and additions for visible pairs. */
+/** Multiplications and additions for visible pairs. Pairs that a mask hides do not count. */
 export function operations(shape) {
-  const { heads, queries, dim } = shape;
+  const { heads, kvHeads, queries, dim } = shape;
   const attention = heads * visiblePairs(shape) * dim * 4;
-  const width = heads * dim;
-  return shape.layer ? attention + queries * width * width * 4 * 2 : attention;
+  return shape.layer ? attention + queries * weightsOf(heads * dim, kvHeads * dim) * 2 : attention;
 }
 
 /** Bytes that must be read or written at least once. */
 export function bytesTouched(shape) {
-  const { batch, heads, kvHeads, queries, keys, dim, cache, lengths, layer } = shape;
+  const { batch, heads, kvHeads, queries, dim, cache, lengths, layer, position } = shape;
   const width = heads * dim;
-  if (layer) return 4 * (2 * queries * width + 4 * width * width);
   const tokens = (each) => (lengths ? lengths.reduce((sum, length) => sum + length, 0) : batch * each);
   const row = { float16: dim * 2, int8: dim + 4 }[cache] ?? dim * 4;
-  return tokens(queries) * width * 4 * 2 + tokens(keys) * kvHeads * row * 2;
+  const held = (count) => tokens(count) * kvHeads * row * 2;
+  if (layer) {
+    const past = cache ? held(shape.keys - queries) : 0;
+    const table = position === "learned" ? queries * width : 0;
+    return 4 * (2 * queries * width + weightsOf(width, kvHeads * dim) + table) + past;
+  }
+  const mask = maskOf(shape)?.extents.reduce((product, extent) => product * extent) ?? 0;
+  return tokens(queries) * width * 4 * 2 + held(seenKeys(shape)) + mask;
 }
 
-/** Whether a filter chooses a case: it is part of the case's name, or the name of its group. */
-export const isChosen = ({ name, group }, filter) =>
-  group === filter || name.toLowerCase().includes(filter.toLowerCase());
+/** Numbers in the four matrices of a layer. */
+const weightsOf = (width, kvWidth) => 2 * width * (width + kvWidth);
+
+/** Number of keys of a sequence that any query sees. */
+function seenKeys({ causal, left, queries, keys, ring }) {
+  if (ring) return ring.keepFirst + ring.window;
+  return causal ? Math.min(keys, queries + left) : keys;
+}
+
+/** Whether a case is nothing but the formula with causality and a window, on arrays or a float32 cache. */
+export const isPlain = ({ layer, lengths, topK, mask, alibi, ring, cache = "float32" }) =>
+  !(layer || lengths || topK || mask || alibi || ring) && cache === "float32";
+
+/** Cases of every kind that together take about a minute with one thread. */
+const QUICK = [
+  "BERT 12×128×64",
+  "BERT 12×512×64",
+  "causal 12×1024×64",
+  "decode 32/8×8192×128 float32",
+  "decode 32/8×8192×128 int8",
+  "decode 8/8×8192×128 float32",
+  "decode 56/8×8192×128 float32",
+  "decode 32/8×8192×64 float32",
+  "4 rows 32/8×8192×128",
+  "window 1024 of cache 16/4×512×64",
+  "ring 2048 of cache 16/4×512×64",
+  "two documents 12×1024×64",
+  "layer 768→12×64→768 at 512",
+  "layer 768 at 512, rotary",
+  "layer 768→12×64, 1 of 1024",
+];
+
+/**
+ * Whether a case is measured. A filter chooses it if it is part of the case's name, or the name of its group. `quick`
+ * chooses the cases of --quick among them.
+ */
+export const isChosen = ({ name, group }, { filter, quick = false }) =>
+  (group === filter || name.toLowerCase().includes(filter.toLowerCase())) && (!quick || QUICK.includes(name));

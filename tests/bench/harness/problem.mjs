@@ -1,5 +1,7 @@
 // The numbers of a case, which are the same for every contender, and the layouts that contenders need.
 
+import { maskOf } from "./cases.mjs";
+
 /** Uniform random numbers of variance 1, from a seed. */
 function noise(length, seed) {
   const values = new Float32Array(length);
@@ -11,26 +13,69 @@ function noise(length, seed) {
   return values;
 }
 
-/** Query, key and value as [batch, heads, length, dim]; for a layer also its input and weights. */
+/**
+ * Query, key and value as [batch, heads, length, dim], with the mask { data, shape } and the ALiBi slopes of a case that
+ * has them. For a layer its input and weights; its positions, as a table to add to the input or as the tables of a
+ * rotary embedding; and keys and values of the tokens that are in its cache already.
+ */
 export function makeProblem(shape) {
   const { batch, heads, kvHeads, queries, keys, dim, cache, layer } = shape;
-  const width = heads * dim;
-  if (layer) return { shape, input: noise(queries * width, 1), weights: makeWeights(width) };
   // A float16 cache must hold exactly the numbers of the reference.
   const stored = (values) => (cache === "float16" ? values.map(roundToHalf) : values);
+  const keysOf = (length) => ({
+    key: stored(noise(batch * kvHeads * length * dim, 2)),
+    value: stored(noise(batch * kvHeads * length * dim, 3)),
+  });
+  if (layer)
+    return {
+      shape,
+      input: noise(queries * heads * dim, 1),
+      weights: makeWeights(heads * dim, kvHeads * dim),
+      ...makePositions(shape),
+      past: cache && keysOf(keys - queries),
+    };
   return {
     shape,
     query: noise(batch * heads * queries * dim, 1),
-    key: stored(noise(batch * kvHeads * keys * dim, 2)),
-    value: stored(noise(batch * kvHeads * keys * dim, 3)),
+    ...keysOf(keys),
+    mask: makeMask(shape),
+    slopes: shape.alibi ? Float32Array.from({ length: heads }, (_, h) => 2 ** ((-8 * (h + 1)) / heads)) : undefined,
   };
 }
 
-function makeWeights(width) {
-  const matrix = (seed) => noise(width * width, seed).map((x) => x / Math.sqrt(width));
-  const [Wq, Wk, Wv, Wo] = [11, 12, 13, 14].map(matrix);
-  const [bq, bk, bv, bo] = [15, 16, 17, 18].map((seed) => noise(width, seed));
-  return { Wq, Wk, Wv, Wo, bq, bk, bv, bo };
+function makeWeights(width, kvWidth) {
+  const matrix = (columns, seed) => noise(width * columns, seed).map((x) => x / Math.sqrt(width));
+  return {
+    ...{ Wq: matrix(width, 11), Wk: matrix(kvWidth, 12), Wv: matrix(kvWidth, 13), Wo: matrix(width, 14) },
+    ...{ bq: noise(width, 15), bk: noise(kvWidth, 16), bv: noise(kvWidth, 17), bo: noise(width, 18) },
+  };
+}
+
+/** Tables with a row for each token, from position 0 on. What is computed is in double precision. */
+function makePositions({ position, heads, keys, dim }) {
+  const width = heads * dim;
+  const tableOf = (columns, number) =>
+    Float64Array.from({ length: keys * columns }, (_, n) => number(Math.floor(n / columns), n % columns));
+  const angle = (token, pair, features) => token * 10000 ** ((-2 * pair) / features);
+  const sinusoid = (token, feature) =>
+    (feature % 2 === 0 ? Math.sin : Math.cos)(angle(token, Math.floor(feature / 2), width));
+  const turns = (of) => tableOf(dim / 2, (token, pair) => of(angle(token, pair, dim)));
+  if (position === "learned") return { table: noise(keys * width, 19) };
+  if (position === "sinusoidal") return { table: tableOf(width, sinusoid) };
+  if (position === "rotary") return { cos: turns(Math.cos), sin: turns(Math.sin) };
+  return {};
+}
+
+function makeMask(shape) {
+  const mask = maskOf(shape);
+  if (!mask) return undefined;
+  const [, , queries, keys] = mask.extents;
+  const data = new Uint8Array(mask.extents.reduce((product, extent) => product * extent));
+  for (let n = 0; n < data.length; n++) {
+    const row = Math.floor(n / keys);
+    data[n] = Number(mask.sees(Math.floor(row / queries), row % queries, n % keys));
+  }
+  return { data, shape: mask.extents };
 }
 
 /**

@@ -1,7 +1,7 @@
 // Some rows of the result, computed by definition in double precision, and their tolerance for a float32 engine: the
 // error model of the tests.
 
-import { visibleKeys } from "./cases.mjs";
+import { maskOf, visibleRanges } from "./cases.mjs";
 
 const EPSILON = 2 ** -24;
 /** Other engines promise no accuracy, but they must compute the same attention. */
@@ -28,9 +28,8 @@ export function referenceOf(problem) {
   return problem.shape.layer ? layerRows(problem) : (row) => attentionRow(problem, row);
 }
 
-function attentionRow({ shape, query, key, value }, { b, h, i }) {
+function attentionRow({ shape, query, key, value, slopes }, { b, h, i }) {
   const { heads, kvHeads, queries, keys, dim, cache } = shape;
-  const [first, last] = visibleKeys(shape, b, i);
   const q = query.subarray(((b * heads + h) * queries + i) * dim).subarray(0, dim);
   const group = b * kvHeads + Math.floor((h * kvHeads) / heads);
   const row = (data, j) => data.subarray((group * keys + j) * dim, (group * keys + j + 1) * dim);
@@ -38,18 +37,21 @@ function attentionRow({ shape, query, key, value }, { b, h, i }) {
   const lengthOfQ = q.reduce((sum, x) => sum + Math.abs(x), 0);
   const scale = 1 / Math.sqrt(dim);
 
+  const visible = visibleKeys(shape, b, i);
   const scores = [];
   let scoreError = 0;
-  for (let j = first; j <= last; j++) {
+  for (const j of visible) {
     const k = row(key, j);
+    const lowered = slopes ? slopes[h] * Math.abs(i + keys - queries - j) : 0;
     let dot = 0;
     let magnitude = 0;
     for (let d = 0; d < dim; d++) {
       dot += q[d] * k[d];
       magnitude += Math.abs(q[d] * k[d]);
     }
-    scores.push(dot * scale);
-    scoreError = Math.max(scoreError, (EPSILON * (4 + dim / 4) * magnitude + halfStep(k) * lengthOfQ) * scale);
+    scores.push(dot * scale - lowered);
+    const ofProduct = (EPSILON * (4 + dim / 4) * magnitude + halfStep(k) * lengthOfQ) * scale;
+    scoreError = Math.max(scoreError, ofProduct + 2 * EPSILON * lowered);
   }
   const largest = scores.reduce((a, b) => Math.max(a, b));
   const weights = scores.map((s) => Math.exp(s - largest));
@@ -58,8 +60,8 @@ function attentionRow({ shape, query, key, value }, { b, h, i }) {
   const values = new Float64Array(dim);
   const magnitudes = new Float64Array(dim);
   let valueError = 0;
-  for (let j = first; j <= last; j++) {
-    const p = weights[j - first] / sum;
+  for (const [n, j] of visible.entries()) {
+    const p = weights[n] / sum;
     const v = row(value, j);
     valueError += p * halfStep(v);
     for (let d = 0; d < dim; d++) {
@@ -71,41 +73,80 @@ function attentionRow({ shape, query, key, value }, { b, h, i }) {
   return { values, tolerance, peerTolerance: magnitudes.map((m) => m * PEER_TOLERANCE) };
 }
 
+/** Indices of the keys that a query of a sequence sees. */
+function visibleKeys(shape, b, i) {
+  const ranges = visibleRanges(shape, b, i);
+  const keys = ranges.flatMap(([first, last]) => Array.from({ length: last - first + 1 }, (_, n) => first + n));
+  const mask = maskOf(shape);
+  return mask ? keys.filter((j) => mask.sees(b, i, j)) : keys;
+}
+
 /**
  * The rows of a layer. Every row needs all keys and values, so these are projected once. The tests check layers with a
  * smaller tolerance.
  */
-function layerRows({ shape, input, weights }) {
-  const { heads, queries, dim } = shape;
+function layerRows({ shape, input, weights, past, table, cos, sin }) {
+  const { heads, kvHeads, queries, keys, dim } = shape;
   const width = heads * dim;
-  const project = (x, W, bias) => {
-    const y = Float64Array.from({ length: (x.length / width) * width }, (_, k) => bias[k % width]);
-    for (let row = 0; row < x.length; row += width)
-      for (let k = 0; k < width; k++) {
-        const factor = x[row + k];
-        for (let column = 0; column < width; column++) y[row + column] += factor * W[k * width + column];
-      }
-    return y;
-  };
-  const K = project(input, weights.Wk, weights.bk);
-  const V = project(input, weights.Wv, weights.bv);
+  const before = keys - queries; // tokens in the cache
+  const x = table ? Float64Array.from(input, (number, n) => number + table[before * width + n]) : input;
+  const turned = (y, count, first) => (cos ? rotated(y, { count, dim, first, cos, sin }) : y);
+  const K = turned(projected(x, weights.Wk, weights.bk), kvHeads, before);
+  const V = projected(x, weights.Wv, weights.bv);
+  const row = (held, computed, g, j) =>
+    j < before
+      ? held.subarray((g * before + j) * dim, (g * before + j + 1) * dim)
+      : computed.subarray(((j - before) * kvHeads + g) * dim, ((j - before) * kvHeads + g + 1) * dim);
+
   return ({ i }) => {
-    const q = project(input.subarray(i * width, (i + 1) * width), weights.Wq, weights.bq);
+    const q = turned(projected(x.subarray(i * width, (i + 1) * width), weights.Wq, weights.bq), heads, before + i);
     const mixed = new Float64Array(width);
     for (let h = 0; h < heads; h++) {
-      const scores = Array.from({ length: queries }, (_, j) => {
+      const g = Math.floor((h * kvHeads) / heads);
+      const scores = Array.from({ length: keys }, (_, j) => {
+        const k = row(past?.key, K, g, j);
         let dot = 0;
-        for (let d = h * dim; d < (h + 1) * dim; d++) dot += q[d] * K[j * width + d];
+        for (let d = 0; d < dim; d++) dot += q[h * dim + d] * k[d];
         return Math.exp(dot / Math.sqrt(dim));
       });
       const sum = scores.reduce((a, b) => a + b);
-      for (let j = 0; j < queries; j++)
-        for (let d = h * dim; d < (h + 1) * dim; d++) mixed[d] += (scores[j] / sum) * V[j * width + d];
+      for (let j = 0; j < keys; j++) {
+        const v = row(past?.value, V, g, j);
+        for (let d = 0; d < dim; d++) mixed[h * dim + d] += (scores[j] / sum) * v[d];
+      }
     }
-    const values = project(mixed, weights.Wo, weights.bo);
+    const values = projected(mixed, weights.Wo, weights.bo);
     const size = Math.sqrt(values.reduce((sum, x) => sum + x * x, 0) / width);
     return { values, tolerance: values.map(() => 2e-5 * size), peerTolerance: values.map(() => PEER_TOLERANCE * size) };
   };
+}
+
+/** x [tokens, rows of W] · W + bias */
+function projected(x, W, bias) {
+  const columns = bias.length;
+  const rows = W.length / columns;
+  const y = Float64Array.from({ length: (x.length / rows) * columns }, (_, n) => bias[n % columns]);
+  for (let token = 0; token < x.length / rows; token++)
+    for (let k = 0; k < rows; k++) {
+      const factor = x[token * rows + k];
+      for (let column = 0; column < columns; column++) y[token * columns + column] += factor * W[k * columns + column];
+    }
+  return y;
+}
+
+/** Turns heads [tokens, count · dim] by their positions, from `first` on: features m and m + dim/2 are a pair. */
+function rotated(y, { count, dim, first, cos, sin }) {
+  const half = dim / 2;
+  for (let at = 0; at < y.length; at += dim) {
+    const position = first + Math.floor(at / (count * dim));
+    for (let m = 0; m < half; m++) {
+      const [c, s] = [cos[position * half + m], sin[position * half + m]];
+      const [a, b] = [y[at + m], y[at + half + m]];
+      y[at + m] = a * c - b * s;
+      y[at + half + m] = b * c + a * s;
+    }
+  }
+  return y;
 }
 
 /** Throws if a row of a contender differs from the reference. `read(row)` gives its numbers. */

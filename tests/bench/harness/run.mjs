@@ -33,6 +33,7 @@ const ONE_CALL_MILLISECONDS = 8000;
  * @param {number} configuration.threads
  * @param {string[]} configuration.peers
  * @param {string} configuration.filter - part of a case's name, or its group
+ * @param {boolean} configuration.quick - only the cases of --quick
  * @param {number} configuration.rounds
  * @param {boolean} configuration.withMemoryCase - the case takes half a minute, and its memory is the same in every
  *   configuration
@@ -43,9 +44,7 @@ export async function run(configuration, environment, report) {
   const { openHeadwise } = await import("../peers/headwise.mjs");
   const roofline = await openRoofline(options);
   const peers = await openPeers(options, report);
-  for (const shape of CASES.filter(
-    (each) => isChosen(each, options.filter) && (options.withMemoryCase || !each.once),
-  )) {
+  for (const shape of CASES.filter((each) => isChosen(each, options) && (options.withMemoryCase || !each.once))) {
     report({ record: await runCase(shape, await openHeadwise(options), peers, roofline, options) });
     globalThis.gc?.();
     await breathe();
@@ -85,26 +84,36 @@ async function runCase(shape, headwise, peers, roofline, { rounds }) {
     Object.assign(record, { peers: {}, scratchBytes });
   } else {
     const { entries, notRun } = await preparePeers(peers, problem, rows);
-    Object.assign(record, { notRun }, await compare(record, own, entries, machine, rounds));
+    const inside = await openInside(own, rows);
+    Object.assign(record, { notRun }, await compare(record, { own, inside, peers: entries }, machine, rounds));
+    inside.release();
     for (const entry of entries) entry.release();
   }
   own.release();
   return record;
 }
 
+/** The same call on tensors inside the engine. */
+async function openInside(own, rows) {
+  const inside = await own.inside();
+  await inside.call();
+  checkRows(rows, inside.row, false);
+  return inside;
+}
+
 /** Times headwise, headwise on its own tensors, and the peers in turns. */
-async function compare(record, own, peers, machine, rounds) {
-  const inside = await own.inside?.();
-  const entries = [own, ...(inside ? [inside] : []), ...peers];
+async function compare(record, { own, inside, peers }, machine, rounds) {
+  const entries = [own, inside, ...peers];
   const quick = entries.filter(({ firstMilliseconds = 0 }) => firstMilliseconds < ONE_CALL_MILLISECONDS);
   const samples = await timeInterleaved(quick, rounds, async () => machine.look());
   const timesOf = (entry) => summary(samples[quick.indexOf(entry)] ?? [entry.firstMilliseconds]);
   const figures = speed(record, timesOf(own), machine.rates());
   const describe = (peer) => describePeer(peer, timesOf(peer), figures.milliseconds);
-  inside?.release();
+  const { median } = timesOf(inside);
   return {
     ...figures,
-    outside: inside && 1 - timesOf(inside).median / figures.milliseconds,
+    inside: { milliseconds: median, share: (figures.roofline.share * figures.milliseconds) / median },
+    outside: 1 - median / figures.milliseconds,
     peers: Object.fromEntries(peers.map((peer) => [peer.name, describe(peer)])),
   };
 }
@@ -159,13 +168,17 @@ function describePeer({ form, trials, failures }, { median, spread }, ownMillise
 }
 
 function speed({ operations: work, bytes }, { median, spread }, { compute, read }) {
-  const atBest = Math.max(work / compute, bytes / read) * 1e3;
+  const [computing, reading] = [(work / compute) * 1e3, (bytes / read) * 1e3];
   return {
     milliseconds: median,
     spread,
     gflops: work / median / 1e6,
     gigabytes: bytes / median / 1e6,
-    roofline: { share: atBest / median, gflops: compute / 1e9, gigabytes: read / 1e9 },
+    roofline: {
+      share: Math.max(computing, reading) / median,
+      binds: computing > reading ? "multiply-adds" : "bytes",
+      ...{ gflops: compute / 1e9, gigabytes: read / 1e9 },
+    },
   };
 }
 

@@ -31,69 +31,93 @@ function withStamp(wasm) {
   return stamped;
 }
 
-export const optionsOf = ({ causal, left, topK }) => ({
+/** The options of a case, without its mask. */
+export const optionsOf = ({ shape: { causal, left, topK }, slopes }) => ({
   ...(causal && { causal: true }),
   ...(Number.isFinite(left) && { window: { left } }),
+  ...(slopes && { alibiSlopes: slopes }),
   ...(topK && { returns: { output: true, topK } }),
 });
 
-function plain(hw, { shape, query, key, value }) {
+function plain(hw, problem) {
+  const { shape, query, key, value, mask } = problem;
   const { batch, heads, kvHeads, queries, keys, dim } = shape;
   const tensors = [
     { data: query, shape: [batch, heads, queries, dim] },
     { data: key, shape: [batch, kvHeads, keys, dim] },
     { data: value, shape: [batch, kvHeads, keys, dim] },
+    ...(mask ? [{ ...mask, dtype: "bool" }] : []),
   ];
-  const options = optionsOf(shape);
-  let output;
-  return {
-    call: async () => ({ output } = await hw.scaledDotProductAttention(...tensors, options)),
-    row: rowOf(shape, () => output.data),
-    inside: () =>
-      insideEngine(hw, tensors, (inner, into) => hw.scaledDotProductAttention(...inner, { ...options, into })),
-  };
+  const options = optionsOf(problem);
+  return repeated(hw, tensors, rowOf(shape), ([q, k, v, visible], into) =>
+    hw.scaledDotProductAttention(q, k, v, { ...options, ...(visible && { mask: visible }), ...into }),
+  );
 }
 
+/** Finds a row in an output [batch, heads, queries, dim]. */
 export const rowOf =
-  ({ heads, queries, dim }, data) =>
-  ({ b, h, i }) =>
-    data()
-      .subarray(((b * heads + h) * queries + i) * dim)
-      .subarray(0, dim);
+  ({ heads, queries, dim }) =>
+  (data, { b, h, i }) =>
+    data.subarray(((b * heads + h) * queries + i) * dim).subarray(0, dim);
 
-/** The same call on tensors inside the engine, which copies nothing. */
-function insideEngine(hw, tensors, attend) {
-  const inner = tensors.map(({ data, shape }) => {
-    const tensor = hw.allocate(shape);
-    tensor.data.set(data);
-    return tensor;
-  });
-  const into = hw.allocate(tensors[0].shape);
-  return { call: () => attend(inner, into), release: () => [...inner, into].forEach((tensor) => tensor.dispose()) };
+/**
+ * A call that is made again and again.
+ *
+ * @param {object[]} tensors - what every call copies into the engine; the output has the shape of the first
+ * @param {(data: Float32Array, row: object) => Float32Array} find - finds a row in the output
+ * @param {(tensors: object[], into: object) => Promise<object>} compute - `into`: the option of this name, or nothing
+ * @returns also `inside()`, the same call on tensors inside the engine, which copies nothing
+ */
+function repeated(hw, tensors, find, compute) {
+  let output;
+  return {
+    call: async () => ({ output } = await compute(tensors, {})),
+    row: (row) => find(output.data, row),
+    inside() {
+      const inner = tensors.map(({ data, shape, dtype }) => {
+        const tensor = hw.allocate(shape, dtype);
+        tensor.data.set(data);
+        return tensor;
+      });
+      const into = hw.allocate(tensors[0].shape);
+      return {
+        call: () => compute(inner, { into }),
+        row: (row) => find(into.data, row),
+        release: () => [...inner, into].forEach((tensor) => tensor.dispose()),
+      };
+    },
+  };
 }
 
 export async function cache(hw, problem) {
   const { shape, query } = problem;
-  const { heads, dim } = shape;
+  const { heads, queries, dim } = shape;
   const held = await filledCache(hw, problem);
-  const tensor = { data: query, shape: [1, heads, 1, dim] };
-  let output;
-  return {
-    call: async () => ({ output } = await held.attend(tensor)),
-    row: rowOf(shape, () => output.data),
-  };
+  const options = optionsOf(problem);
+  return repeated(hw, [{ data: query, shape: [1, heads, queries, dim] }], rowOf(shape), ([q], into) =>
+    held.attend(q, { ...options, ...into }),
+  );
 }
 
 /** A cache with all keys and values of the case. */
 export async function filledCache(hw, { shape, key, value }) {
-  const { kvHeads, keys, dim } = shape;
-  const held = await hw.kvCache({ numKvHeads: kvHeads, headDim: dim, dtype: shape.cache, capacity: keys });
-  const chunk = 1024; // tokens of one append: a copy of all tokens would be as large as the cache
-  for (let from = 0; from < keys; from += chunk) {
-    const tokens = (data) => tokensOf(data, shape, from, Math.min(from + chunk, keys));
-    await held.append(tokens(key), tokens(value));
-  }
+  const { kvHeads, keys, dim, cache: dtype, ring } = shape;
+  const held = await hw.kvCache({
+    numKvHeads: kvHeads,
+    headDim: dim,
+    dtype,
+    ...(ring ? { ring } : { capacity: keys }),
+  });
+  await fill(held, { key, value, kvHeads, keys, dim });
   return held;
+}
+
+async function fill(cache, { key, value, ...shape }) {
+  const chunk = 1024; // tokens of one append: a copy of all tokens would be as large as the cache
+  for (let from = 0; from < shape.keys; from += chunk) {
+    const tokens = (data) => tokensOf(data, shape, from, Math.min(from + chunk, shape.keys));
+    await cache.append(tokens(key), tokens(value));
+  }
 }
 
 function tokensOf(data, { kvHeads, keys, dim }, from, to) {
@@ -120,23 +144,49 @@ export function ragged(hw, { shape, query, key, value }) {
   const tensors = [query, key, value].map(packed);
   const bounds = { data: Int32Array.from(starts), shape: [starts.length] };
   const options = { layout: "BSHD", cuSeqLensQuery: bounds, cuSeqLensKey: bounds };
-  let output;
-  return {
-    call: async () => ({ output } = await hw.scaledDotProductAttention(...tensors, options)),
-    row: ({ b, h, i }) => output.data.subarray((starts[b] + i) * width + h * dim).subarray(0, dim),
-    inside: () =>
-      insideEngine(hw, tensors, (inner, into) => hw.scaledDotProductAttention(...inner, { ...options, into })),
-  };
+  const find = (data, { b, h, i }) => data.subarray((starts[b] + i) * width + h * dim).subarray(0, dim);
+  return repeated(hw, tensors, find, (inner, into) => hw.scaledDotProductAttention(...inner, { ...options, ...into }));
 }
 
-export async function layer(hw, { shape, input, weights }) {
-  const { heads, queries, dim } = shape;
+export async function layer(hw, problem) {
+  const { shape, input, weights, past } = problem;
+  const { heads, kvHeads, queries, dim } = shape;
   const width = heads * dim;
-  const held = await hw.multiHeadAttention({ inputDim: width, modelDim: width, numHeads: heads, weights });
-  const x = { data: input, shape: [1, queries, width] };
-  let output;
+  const sizes = { inputDim: width, modelDim: width, numHeads: heads, numKvHeads: kvHeads };
+  const held = await hw.multiHeadAttention({ ...sizes, weights, ...positionOf(problem) });
+  const find = (data, { i }) => data.subarray(i * width, (i + 1) * width);
+  const { forward, restart } = past ? await steps(held, problem) : { forward: (x, into) => held.forward(x, into) };
+  const calls = repeated(hw, [{ data: input, shape: [1, queries, width] }], find, ([x], into) => forward(x, into));
+  const inside = async () => {
+    await restart?.();
+    return calls.inside();
+  };
+  return { ...calls, inside };
+}
+
+function positionOf({ shape: { position: kind, heads, keys, dim }, table }) {
+  if (kind === undefined) return {};
+  return { position: { kind, ...(kind === "learned" && { table: { data: table, shape: [keys, heads * dim] } }) } };
+}
+
+/** Steps that are made before the cache is rewound. */
+const STEPS = 16;
+
+/**
+ * Steps of a layer with a cache. Each appends its tokens, so the cache is rewound after a few steps. The first step, and
+ * the first one after `restart`, see exactly the keys of the case.
+ */
+async function steps(layer, { shape, past }) {
+  const { kvHeads, queries, keys, dim } = shape;
+  const cache = await layer.kvCache();
+  const start = keys - queries;
+  await fill(cache, { ...past, kvHeads, keys: start, dim });
+  const restart = () => cache.rewind(start);
   return {
-    call: async () => ({ output } = await held.forward(x)),
-    row: ({ i }) => output.data.subarray(i * width, (i + 1) * width),
+    restart,
+    async forward(x, into) {
+      if (cache.length >= start + STEPS * queries) await restart();
+      return layer.forward(x, { cache, ...into });
+    },
   };
 }

@@ -1,5 +1,6 @@
 // The textbook program. Its arrays lie in its memory, so it copies nothing.
 
+import { isPlain } from "../harness/cases.mjs";
 import { loadProgram } from "../harness/program.mjs";
 
 const FAR = 2 ** 30;
@@ -10,8 +11,8 @@ export async function open(options) {
 }
 
 function place(program, { shape, query, key, value }) {
-  const { heads, kvHeads, queries, keys, dim, causal, left, cache, lengths, layer, topK } = shape;
-  if (layer || lengths || topK || (cache ?? "float32") !== "float32") throw new Error("computes plain attention only");
+  const { heads, kvHeads, queries, keys, dim, causal, left } = shape;
+  if (!isPlain(shape)) throw new Error("computes plain attention only");
   const addresses = [query, key, value, query].map((data) => program._allocate(data.length));
   if (addresses.includes(0)) throw new Error("not enough memory");
   const view = (address, length) => new Float32Array(program.wasmMemory.buffer, address, length);

@@ -4,6 +4,10 @@
 export const FLOAT = 1;
 export const INT32 = 6;
 export const INT64 = 7;
+export const BOOL = 9;
+
+/** The names of ONNX Runtime for these types. */
+export const TYPE_NAMES = { [INT32]: "int32", [INT64]: "int64", [BOOL]: "bool" };
 
 /**
  * @param {object} graph

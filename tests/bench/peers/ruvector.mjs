@@ -1,3 +1,5 @@
+import { isPlain } from "../harness/cases.mjs";
+
 const FOLDER = "tests/bench/node_modules/ruvector-attention-wasm";
 
 /** Pairs of queries and keys that it computes in a few seconds. */
@@ -13,9 +15,8 @@ export async function open({ locate, read }) {
 }
 
 function attend(ruvector, { shape, query, key, value }) {
-  const { heads, kvHeads, queries, keys, dim, causal, cache, lengths, layer, topK } = shape;
-  if (layer || lengths || topK || causal || (cache ?? "float32") !== "float32")
-    throw new Error("computes plain attention only");
+  const { heads, kvHeads, queries, keys, dim, causal } = shape;
+  if (!isPlain(shape) || causal) throw new Error("computes plain attention only");
   if (heads * queries * keys > MOST_PAIRS) throw new Error("would take minutes");
   const rowsOf = (data, from, count) =>
     Array.from({ length: count }, (_, j) => Array.from(data.subarray((from + j) * dim, (from + j + 1) * dim)));

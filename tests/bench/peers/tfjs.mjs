@@ -1,3 +1,5 @@
+import { isPlain } from "../harness/cases.mjs";
+
 const FOLDER = "tests/bench/node_modules/@tensorflow";
 
 /** Most numbers of a score matrix that fits its memory. */
@@ -24,8 +26,8 @@ async function load(locate, isNode) {
 }
 
 function attend(tf, { shape, query, key, value }) {
-  const { batch, heads, kvHeads, queries, keys, dim, causal, left, cache, lengths, layer, topK } = shape;
-  if (layer || lengths || topK || heads !== kvHeads || Number.isFinite(left) || cache)
+  const { batch, heads, kvHeads, queries, keys, dim, causal, left, cache } = shape;
+  if (!isPlain(shape) || heads !== kvHeads || Number.isFinite(left) || cache)
     throw new Error("written here for plain attention only");
   if (heads * queries * keys > MOST_SCORES) throw new Error("the score matrix does not fit its memory");
   const mask = causal && tf.tensor2d(lowerTriangle(queries), [queries, keys]);

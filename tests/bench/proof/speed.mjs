@@ -80,14 +80,15 @@ export async function measureCase(shape, { hw, timed, device, rates, peers }) {
 /** Opens a case: `call()` makes a call, `rows()` reads its result, `settled()` waits for it. */
 const openCase = (hw, problem) => (problem.shape.cache ? openDecode(hw, problem) : openPlain(hw, problem));
 
-async function openPlain(hw, { shape, query, key, value }) {
+async function openPlain(hw, problem) {
+  const { shape, query, key, value } = problem;
   const { batch, heads, kvHeads, queries, keys, dim, half } = shape;
   const dtype = half ? "float16" : "float32";
   const place = (data, count, length) =>
     hw.upload({ data: half ? toHalves(data) : data, shape: [batch, count, length, dim], dtype });
   const q = await place(query, heads, queries);
   const [k, v] = [await place(key, kvHeads, keys), await place(value, kvHeads, keys)];
-  const options = { ...optionsOf(shape), location: "gpu" };
+  const options = { ...optionsOf(problem), location: "gpu" };
   return repeated(shape, () => hw.scaledDotProductAttention(q, k, v, options), [q, k, v]);
 }
 
@@ -108,7 +109,8 @@ function repeated(shape, run, owned) {
     },
     async rows() {
       const data = await output.data();
-      return rowOf(shape, () => (shape.half ? Float32Array.from(data, float16ToNumber) : data));
+      const numbers = shape.half ? Float32Array.from(data, float16ToNumber) : data;
+      return (row) => rowOf(shape)(numbers, row);
     },
     release() {
       for (const each of [output, ...owned]) each?.dispose();

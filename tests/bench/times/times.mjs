@@ -13,7 +13,7 @@ const GROUP = "times";
  * @returns the browser's name, if there was one
  */
 export async function measureTimes({ filter, rounds, node }, report) {
-  const chosen = (cases) => cases.filter(({ name }) => isChosen({ name, group: GROUP }, filter));
+  const chosen = (cases) => cases.filter(({ name }) => isChosen({ name, group: GROUP }, { filter }));
   const measure = async (cases, open) => {
     if (cases.length === 0) return undefined;
     const engine = await open();

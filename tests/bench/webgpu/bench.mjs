@@ -6,12 +6,12 @@ import { header, LEGEND, line, remarks } from "./table.mjs";
 export const GPU_PEERS = ["ort", "tfjs"];
 
 /** Returns the browser, its adapter, and the measurements. */
-export async function benchWebgpu({ filter, peers, rounds, verbose }) {
+export async function benchWebgpu({ filter, quick, peers, rounds, verbose }) {
   const page = await openPage();
   const records = [];
   const engine = { engine: page.name };
   try {
-    await page.run({ filter, peers, rounds }, ({ machine, note, record }) => {
+    await page.run({ filter, quick, peers, rounds }, ({ machine, note, record }) => {
       if (machine) announce(Object.assign(engine, machine), page.name, peers);
       if (note) console.log(note);
       if (!record) return;

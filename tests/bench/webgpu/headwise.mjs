@@ -28,30 +28,30 @@ export async function openHeadwise(problem) {
 }
 
 /** Attention of tensors on the GPU whose results stay there. */
-const onGpu =
-  (device) =>
-  (hw, { shape, query, key, value }) => {
-    const { batch, heads, kvHeads, queries, keys, dim, half } = shape;
-    const place = (data, count, length) => ({
-      buffer: upload(device, half ? toHalves(data) : data),
-      shape: [batch, count, length, dim],
-      dtype: half ? "float16" : "float32",
-    });
-    const tensors = [place(query, heads, queries), place(key, kvHeads, keys), place(value, kvHeads, keys)];
-    const options = { ...optionsOf(shape), location: "gpu" };
-    let result;
-    const dispose = () => {
-      for (const tensor of [result?.output, result?.topK?.values, result?.topK?.indices]) tensor?.dispose();
-    };
-    return {
-      async call() {
-        dispose();
-        result = await hw.scaledDotProductAttention(...tensors, options); // is submitted
-        await device.queue.onSubmittedWorkDone();
-      },
-      async rows() {
-        const data = await result.output.data();
-        return rowOf(shape, () => (half ? fromHalves(data) : data));
-      },
-    };
+const onGpu = (device) => (hw, problem) => {
+  const { shape, query, key, value, mask } = problem;
+  const { batch, heads, kvHeads, queries, keys, dim, half } = shape;
+  const place = (data, count, length) => ({
+    buffer: upload(device, half ? toHalves(data) : data),
+    shape: [batch, count, length, dim],
+    dtype: half ? "float16" : "float32",
+  });
+  const tensors = [place(query, heads, queries), place(key, kvHeads, keys), place(value, kvHeads, keys)];
+  const options = { ...optionsOf(problem), ...(mask && { mask: { ...mask, dtype: "bool" } }), location: "gpu" };
+  let result;
+  const dispose = () => {
+    for (const tensor of [result?.output, result?.topK?.values, result?.topK?.indices]) tensor?.dispose();
   };
+  return {
+    async call() {
+      dispose();
+      result = await hw.scaledDotProductAttention(...tensors, options); // is submitted
+      await device.queue.onSubmittedWorkDone();
+    },
+    async rows() {
+      const data = await result.output.data();
+      const numbers = half ? fromHalves(data) : data;
+      return (row) => rowOf(shape)(numbers, row);
+    },
+  };
+};

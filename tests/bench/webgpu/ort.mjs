@@ -1,11 +1,10 @@
 // ONNX Runtime Web on its WebGPU engine: the graphs of the wasm bench, with inputs and output on its own device.
 
 import { graphsOf } from "../peers/onnx.mjs";
-import { INT32, INT64, onnxModel } from "../peers/onnxModel.mjs";
+import { onnxModel, TYPE_NAMES } from "../peers/onnxModel.mjs";
 import { upload } from "./device.mjs";
 
 const FOLDER = "/tests/bench/node_modules/onnxruntime-web/dist";
-const TYPE_NAMES = { [INT32]: "int32", [INT64]: "int64" };
 
 export async function open() {
   const ort = await import(`${FOLDER}/ort.webgpu.min.mjs`);

@@ -35,13 +35,13 @@ const GPU_CASES = [
   ...[false, true].flatMap((half) => [square(16, 4096, 64, half), square(4, 128, 64, half)]),
 ];
 
-export async function run({ filter, peers, rounds }, report) {
+export async function run({ filter, quick, peers, rounds }, report) {
   const { device, info } = await openDevice();
   const rates = await probe(device);
   await report({ machine: { adapter: describe(device, info), rates } });
   device.destroy();
   const opened = await openPeers(peers, report);
-  for (const shape of GPU_CASES.filter((each) => isChosen(each, filter)))
+  for (const shape of GPU_CASES.filter((each) => isChosen(each, { filter, quick })))
     await report(await runCase(shape, opened, rates, rounds).then((record) => ({ record }), (error) => ({ note: `${shape.name}: ${error.message}` }))); // prettier-ignore
 }
 

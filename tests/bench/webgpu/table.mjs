@@ -5,7 +5,7 @@ import { percent, table } from "../columns.mjs";
 const digits = (milliseconds) => milliseconds.toPrecision(3);
 
 const COLUMNS = [
-  ["case", 30, ({ case: name }) => name],
+  ["case", 34, ({ case: name }) => name],
   ["ms", 9, ({ milliseconds }) => digits(milliseconds)],
   ["±", 5, ({ spread }) => percent(spread)],
   ["GPU ms", 9, ({ gpuMilliseconds }) => digits(gpuMilliseconds)],

@@ -1,3 +1,5 @@
+import { isPlain } from "../harness/cases.mjs";
+
 const FOLDER = "/tests/bench/node_modules/@tensorflow";
 
 /** TensorFlow.js on its WebGPU backend. It has no attention, so the formula is written out. */
@@ -9,8 +11,8 @@ export async function open() {
   await tf.ready();
   return {
     async forms({ shape, query, key, value }) {
-      const { batch, heads, kvHeads, queries, keys, dim, causal, left, cache, lengths, layer, topK, half } = shape;
-      if (layer || lengths || topK || heads !== kvHeads || Number.isFinite(left) || cache || causal || half)
+      const { batch, heads, kvHeads, queries, keys, dim, causal, left, cache, half } = shape;
+      if (!isPlain(shape) || heads !== kvHeads || Number.isFinite(left) || cache || causal || half)
         throw new Error("written here for plain float32 attention only");
       const place = (data, count, length) => tf.tensor4d(data, [batch, count, length, dim]);
       return [

@@ -1,0 +1,193 @@
+import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+
+import { describe, expect, test } from "@jest/globals";
+
+import { bytesTouched, CASES, isChosen, maskOf, operations, visibleRanges } from "./harness/cases.mjs";
+import { makeProblem } from "./harness/problem.mjs";
+import { checkRows, referenceOf, sampleRows } from "./harness/reference.mjs";
+import { graphsOf } from "./peers/onnx.mjs";
+import { openHeadwise } from "./peers/headwise.mjs";
+
+const named = (name) => CASES.find((shape) => shape.name === name);
+
+/** Every pair that a sequence sees, one by one. */
+function seenPairs(shape, batch = 0) {
+  const pairs = [];
+  for (let i = 0; i < shape.queries; i++)
+    for (const [first, last] of visibleRanges(shape, batch, i))
+      for (let j = first; j <= last; j++) if (maskOf(shape)?.sees(batch, i, j) ?? true) pairs.push([i, j]);
+  return pairs;
+}
+
+test("every case has a name of its own, which fits its column", () => {
+  const names = CASES.map(({ name }) => name);
+  expect(new Set(names).size).toBe(names.length);
+  expect(names.filter((name) => name.length > 34)).toEqual([]);
+});
+
+test("--quick has cases of every kind of call", () => {
+  const groups = CASES.filter((shape) => isChosen(shape, { filter: "", quick: true })).map(({ group }) => group);
+  expect(groups).toHaveLength(15);
+  expect(new Set(groups)).toEqual(
+    new Set([
+      ...["dense", "causal", "decode", "decode int8", "decode groups", "decode widths", "decode rows"],
+      ...["prefill on a cache", "masks", "layer", "layer with positions", "layer of one token"],
+    ]),
+  );
+});
+
+test("a filter and --quick choose what both choose", () => {
+  const chosen = CASES.filter((shape) => isChosen(shape, { filter: "bert", quick: true }));
+  expect(chosen.map(({ name }) => name)).toEqual(["BERT 12×128×64", "BERT 12×512×64"]);
+});
+
+describe("the work of a case", () => {
+  test("is 4 operations for each visible pair, head and feature", () => {
+    expect(operations(named("BERT 12×128×64"))).toBe(12 * 128 * 128 * 64 * 4);
+    expect(operations(named("decode 32/8×8192×128 float32"))).toBe(32 * 8192 * 128 * 4);
+    const holes = named("half holes 12×512×64");
+    expect(operations(holes)).toBe(12 * seenPairs(holes).length * 64 * 4);
+  });
+
+  test("does not count what a mask hides", () => {
+    const [padding, documents] = [named("padding batch 8, 12×512×64"), named("two documents 12×1024×64")];
+    expect(operations(padding)).toBe(12 * 512 * (512 + 37 + 300 + 128 + 64 + 451 + 200 + 90) * 64 * 4);
+    expect(operations(documents)).toBe((12 * 1024 * 1024 * 64 * 4) / 2);
+    expect(seenPairs(named("half holes 12×512×64")).length / 512 ** 2).toBeCloseTo(0.5, 2);
+  });
+
+  test("of several rows on a cache ends for each at its own key", () => {
+    expect(operations(named("4 rows 32/8×8192×128"))).toBe(32 * (8189 + 8190 + 8191 + 8192) * 128 * 4);
+  });
+
+  test("of a ring is its first tokens and its window, up to the row's own key", () => {
+    const ring = named("ring 2048 of cache 16/4×512×64");
+    expect(visibleRanges(ring, 0, 0)).toEqual([
+      [0, 3],
+      [6001 - 2044, 6001 - 512],
+    ]);
+    expect(visibleRanges(ring, 0, 511)).toEqual([
+      [0, 3],
+      [6001 - 2044, 6000],
+    ]);
+    expect(bytesTouched(ring)).toBe(4 * (2 * 16 * 512 * 64 + 2 * 4 * 2048 * 64));
+  });
+
+  test("of a windowed prefill on a cache reads only the keys that some row sees", () => {
+    const window = named("window 1024 of cache 16/4×512×64");
+    expect(visibleRanges(window, 0, 0)).toEqual([[8192 - 512 - 1023, 8192 - 512]]);
+    expect(bytesTouched(window)).toBe(4 * (2 * 16 * 512 * 64 + 2 * 4 * (512 + 1023) * 64));
+  });
+
+  test("of a layer is its attention and its four products", () => {
+    const layer = named("layer 2048→32/8×64, 1 of 4096");
+    const weights = 2 * 2048 * 2048 + 2 * 2048 * 512;
+    expect(operations(layer)).toBe(2 * weights + 32 * 4096 * 64 * 4);
+    expect(bytesTouched(layer)).toBe(4 * (weights + 2 * 2048 + 2 * 8 * 4095 * 64));
+  });
+});
+
+test("windows on caches begin at an odd key", () => {
+  const firstKeys = CASES.filter(({ group }) => group === "prefill on a cache").map(
+    (shape) => visibleRanges(shape, 0, 0).at(-1)[0],
+  );
+  expect(firstKeys.map((key) => key % 2)).toEqual([1, 1]);
+});
+
+/** Cases of every kind, so small that a test may compute them. */
+const SMALL = Object.fromEntries(
+  [
+    ["BERT 12×512×64", { heads: 2, kvHeads: 2, queries: 9, keys: 9 }],
+    ["causal 32/8×2048×128", { heads: 4, kvHeads: 2, queries: 9, keys: 9 }],
+    ["window 256 of 8×8192×64", { heads: 2, kvHeads: 2, queries: 19, keys: 19, left: 5 }],
+    ["decode 56/8×8192×128 float32", { heads: 7, kvHeads: 1, keys: 41 }],
+    ["decode 32/8×2048×128 float16", { heads: 4, kvHeads: 1, keys: 41 }],
+    ["decode 32/8×2048×128 int8", { heads: 4, kvHeads: 1, keys: 41 }],
+    ["4 rows 32/8×8192×128", { heads: 4, kvHeads: 1, keys: 41 }],
+    ["window 1024 of cache 16/4×512×64", { heads: 4, kvHeads: 1, queries: 12, keys: 41, left: 16 }],
+    [
+      "ring 2048 of cache 16/4×512×64",
+      { heads: 4, kvHeads: 1, queries: 12, keys: 61, ring: { keepFirst: 2, window: 24 } },
+    ],
+    ["ragged batch 8, 12 heads×64", { heads: 2, kvHeads: 2, batch: 3, queries: 9, keys: 9, lengths: [9, 2, 5] }],
+    ["padding batch 8, 12×512×64", { heads: 2, kvHeads: 2, batch: 3, queries: 9, keys: 9, keyLengths: [9, 2, 5] }],
+    ["half holes 12×512×64", { heads: 2, kvHeads: 2, queries: 12, keys: 12 }],
+    ["two documents 12×1024×64", { heads: 2, kvHeads: 2, queries: 12, keys: 12 }],
+    ["ALiBi causal 12×1024×64", { heads: 2, kvHeads: 2, queries: 12, keys: 12 }],
+    ["layer 768→12×64→768 at 512", { heads: 2, kvHeads: 2, queries: 9, keys: 9 }],
+    ["layer 768 at 512, sinusoidal", { heads: 2, kvHeads: 2, queries: 9, keys: 9 }],
+    ["layer 768 at 512, learned", { heads: 2, kvHeads: 2, queries: 9, keys: 9 }],
+    ["layer 768 at 512, rotary", { heads: 2, kvHeads: 2, queries: 9, keys: 9 }],
+    ["layer 768→12×64, 1 token", { heads: 2, kvHeads: 2 }],
+    ["layer 2048→32/8×64, 1 of 4096", { heads: 4, kvHeads: 1, keys: 17 }],
+    ["top 8 of 12×512×64", { heads: 2, kvHeads: 2, queries: 12, keys: 12 }],
+  ].map(([name, sizes]) => [name, { ...named(name), dim: 8, ...sizes }]),
+);
+
+const root = new URL("../../", import.meta.url);
+const environment = {
+  ...{ variant: "simd", threads: 1, isNode: true },
+  locate: (path) => new URL(path, root).href,
+  read: async (url) => new Uint8Array(await readFile(fileURLToPath(url))),
+};
+
+describe.each(Object.entries(SMALL))("a small %s", (name, shape) => {
+  const problem = makeProblem(shape);
+  const expectedRow = referenceOf(problem);
+  const rows = sampleRows(shape).map((row) => ({ row, expected: expectedRow(row) }));
+
+  test("is computed right, also inside the engine, where it repeats", async () => {
+    const { prepare } = await openHeadwise(environment);
+    const own = await prepare(problem);
+    try {
+      await own.call();
+      checkRows(rows, own.row, false);
+      const inside = await own.inside();
+      await inside.call();
+      checkRows(rows, inside.row, false);
+      inside.release();
+    } finally {
+      own.release();
+    }
+  });
+
+  test("fails if a number is wrong", () => {
+    const found = (error) => () => {
+      const read = (row) => expectedRow(row).values.map((value, d) => (d === 3 ? value + error : value));
+      checkRows(rows, read, false);
+    };
+    expect(found(0)).not.toThrow();
+    expect(found(shape.cache === "int8" ? 0.2 : 1e-3)).toThrow("wrong result");
+  });
+});
+
+test("a layer with a cache still sees the keys of its case after it has been timed", async () => {
+  const { prepare } = await openHeadwise(environment);
+  const shape = SMALL["layer 2048→32/8×64, 1 of 4096"];
+  const problem = makeProblem(shape);
+  const rows = sampleRows(shape).map((row) => ({ row, expected: referenceOf(problem)(row) }));
+  const own = await prepare(problem);
+  try {
+    for (let n = 0; n < 100; n++) await own.call();
+    const inside = await own.inside();
+    await inside.call();
+    expect(() => checkRows(rows, inside.row, false)).not.toThrow();
+  } finally {
+    own.release();
+  }
+});
+
+test("ONNX Runtime has a graph for every case, except other caches than float32 and rings", () => {
+  const without = CASES.filter((shape) => {
+    try {
+      return graphsOf(shape).length === 0;
+    } catch {
+      return true;
+    }
+  });
+  expect(new Set(without.map(({ group }) => group))).toEqual(
+    new Set(["decode float16", "decode int8", "prefill on a cache"]),
+  );
+  expect(without.filter(({ ring, cache }) => !ring && cache === "float32")).toEqual([]);
+});
