@@ -266,7 +266,7 @@ TEST_P(Kernels, WidenGivesFloatRows) {
 
 TEST_P(Kernels, PackTransposedPutsRowsIntoPanelColumns) {
   for_each_run_form([&](const RunCase& made, std::int64_t count, std::int64_t columns) {
-    for (const std::int64_t first : {0, 1, 4, 16, 23}) {
+    for (const std::int64_t first : {0, 1, 4, 13, 16, 23, 30}) {
       const std::int64_t width = kernels.panel_width, panels = round_up(first + count, width) / width;
       Buffer<float> packed = floats(panels * width * columns, 3);
       std::fill_n(packed.data(), packed.size(), kUntouched);
@@ -304,6 +304,57 @@ TEST_P(Kernels, ScaleMultipliesAtEveryLength) {
     const Buffer<float> before = floats(count + 1, 1);
     kernels.scale(values.data(), count, 0.37f);
     for (std::int64_t i = 0; i <= count; ++i) ASSERT_EQ(values[i], i < count ? before[i] * 0.37f : before[i]);
+  }
+}
+
+TEST_P(Kernels, SubtractDistancesIsALinearPenaltyOnBothSides) {
+  for (const float start : {0.0f, 5.0f, 33.0f, -7.0f, 16777000.0f, -16777000.0f}) {
+    for (std::int64_t count = 0; count < 70; ++count) {
+      Buffer<float> scores = floats(count + 1, 1);
+      const Buffer<float> before = floats(count + 1, 1);
+      kernels.subtract_distances(scores.data(), count, 0.37f, start);
+      for (std::int64_t i = 0; i < count; ++i)
+        ASSERT_EQ(scores[i], before[i] - 0.37f * std::abs(start - static_cast<float>(i))) << start << " key " << i;
+      ASSERT_EQ(scores[count], before[count]);
+    }
+  }
+}
+
+TEST_P(Kernels, AddBiasAddsAndHidesWhereItIsMinusInfinity) {
+  for (const Dtype dtype : {Dtype::float32, Dtype::float16}) {
+    for (std::int64_t count = 0; count < 70; ++count) {
+      for (std::int64_t hidden = -1; hidden < count; ++hidden) {
+        cases::Array bias = cases::random_array(Dtype::float16, count, 3, 5);
+        cases::Array stored(dtype, count);
+        for (std::int64_t i = 0; i < count; ++i) stored.set(i, i == hidden ? -kInfinity : bias.get(i));
+        Buffer<float> scores = floats(count + 1, 1);
+        const Buffer<float> before = floats(count + 1, 1);
+        if (hidden >= 0) scores[hidden] = std::numeric_limits<float>::quiet_NaN();
+        ASSERT_EQ(kernels.add_bias(stored.view(), count, scores.data()), hidden >= 0);
+        for (std::int64_t i = 0; i <= count; ++i) {
+          const float sum = i < count ? before[i] + static_cast<float>(bias.get(i)) : before[i];
+          ASSERT_EQ(scores[i], i == hidden ? -kInfinity : sum) << "key " << i << " of " << count;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Kernels, HideReplacesScoresAndTellsWhetherAnyIsLeft) {
+  for (std::int64_t count = 0; count < 70; ++count) {
+    for (std::int64_t shown = -1; shown < count; ++shown) {
+      Buffer<float> scores = floats(count + 1, 1);
+      const Buffer<float> before = floats(count + 1, 1);
+      std::vector<std::uint8_t> visible(static_cast<std::size_t>(count + 1), 0);
+      if (shown >= 0) visible[shown] = 1;
+      visible[count] = 1;  // not asked for
+      for (std::int64_t i = 0; i < count; ++i)
+        if (i % 3 == 0) scores[i] = std::numeric_limits<float>::quiet_NaN();
+      if (shown >= 0) scores[shown] = before[shown];
+      ASSERT_EQ(kernels.hide(scores.data(), visible.data(), count), shown >= 0);
+      for (std::int64_t i = 0; i <= count; ++i)
+        ASSERT_EQ(scores[i], i == shown || i == count ? before[i] : -kInfinity) << "key " << i << " of " << count;
+    }
   }
 }
 

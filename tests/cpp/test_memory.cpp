@@ -56,7 +56,8 @@ TEST_P(OutOfMemory, IsAStatusAtEveryAllocationAndLeavesNoTrace) {
 
 INSTANTIATE_TEST_SUITE_P(Table, OutOfMemory,
                          testing::Values("size-square-65", "decode-5000-keys-8-over-2", "ragged-BSHD-causal",
-                                         "returns-everything", "returns-top-average", "together-5-uniform"),
+                                         "returns-everything", "returns-top-average", "together-5-uniform",
+                                         "mask-and-bias"),
                          case_named);
 
 /// Scratch of a call, run on 4 workers.
@@ -86,7 +87,7 @@ TEST(Scratch, StaysBelow64MiBForOneQueryOverThirtyTwoThousandKeys) {
 
 TEST(Scratch, DoesNotGrowWithTheBatch) {
   const auto bytes = [](std::int64_t batch) { return scratch_bytes(random_case({batch, 4, 4, 70, 300, 16, 16}, 803)); };
-  EXPECT_LE(bytes(16), bytes(1) + 16 * 1024);  // but for a few words a batch
+  EXPECT_LE(bytes(64), bytes(16) + 48 * 1024);  // but for a few words a batch; with 16, tiles have all their rows
 }
 
 }  // namespace

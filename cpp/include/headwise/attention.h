@@ -139,7 +139,9 @@ struct AttentionOutputs {
 /// Computes attention. The caller owns every array. Inputs are only read, and outputs must not overlap them. Any length
 /// may be 0.
 /// Time: O(B Hq Sq Skv_visible (D + Dv)). If probs, entropy, top-k or scores are wanted, their scores are computed
-/// again. Scratch for each worker: O(tile), and O(rows Skv) for the rows that are inspected at a time.
+/// again. Keys that a mask hides from 16 neighbouring rows, or a bias that at least 4 rows share, cost nothing if they
+/// fill a panel of 16 or 32 keys. Scratch for each worker: O(tile), and O(rows Skv) for the rows that are inspected at
+/// a time. Scratch of the call: a bit for each panel of a mask's row, and about 24 bytes for the row.
 [[nodiscard]] Status attention(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,
                                const AttentionOptions& options, const AttentionOutputs& outputs);
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <functional>
 #include <limits>
+#include <numeric>
 
 #include "base/sizes.h"
 
@@ -13,7 +15,7 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-/// Along a diagonal, this many rows leave out unseen keys together.
+/// This many neighbouring rows leave out the panels that none of them may see.
 constexpr std::int64_t kEdgeRows = 16;
 
 /// Hands out 64-byte aligned pieces of a piece of memory. Without memory it only counts their bytes.
@@ -50,6 +52,7 @@ std::int64_t place_scratch(TileScratch& scratch, char* memory, const TileSizes& 
   scratch.values = place.take<float>(tiles.keys, scratch.value_width);
   scratch.clean_values = place.take<float>(tiles.keys, scratch.value_width);
   scratch.visible = place.take<std::uint8_t>(strip_rows, tiles.keys);
+  scratch.panels = place.take<std::uint64_t>(scratch.rows);
   scratch.query_rows = place.take<QueryRow>(scratch.rows);
   scratch.softmax = place.take<OnlineSoftmax>(scratch.rows);
   return place.total();
@@ -62,18 +65,23 @@ RowRun with_neighbouring_columns(const KernelTable& kernels, const RowRun& run, 
   return {scratch, Dtype::float32, static_cast<std::ptrdiff_t>(columns), 1, nullptr, 0, run.count};
 }
 
+/// The keys of both ranges.
+KeyRange common(KeyRange a, KeyRange b) { return {std::max(a.begin, b.begin), std::min(a.end, b.end)}; }
+
 /// The keys of a tile that `range` contains, counted from the beginning of the tile.
 KeyRange within(KeyRange tile, KeyRange range) {
-  const KeyRange keys{std::max(range.begin, tile.begin) - tile.begin, std::min(range.end, tile.end) - tile.begin};
-  return keys.empty() ? KeyRange{} : keys;
+  const KeyRange keys = common(tile, range);
+  return keys.empty() ? KeyRange{} : KeyRange{keys.begin - tile.begin, keys.end - tile.begin};
 }
 
-/// Rows [begin, end) of a row tile that are scored, weighed and added up before the next rows, and the keys of a key
-/// tile that they meet. The keys are whole panels; the last panel may reach beyond the tile. Row `begin` is row 0 of
-/// the scores.
+/// The low `count` bits, 0 to 64.
+std::uint64_t low_bits(std::int64_t count) { return count < 64 ? (std::uint64_t{1} << count) - 1 : ~std::uint64_t{0}; }
+
+/// Rows [begin, end) of a row tile that are scored, weighed and added up before the next rows, and the panels of a key
+/// tile that they meet. Bit p of `panels` stands for panel p. Row `begin` is row 0 of the scores.
 struct Strip {
   std::int64_t begin, end;
-  KeyRange keys;
+  std::uint64_t panels;
   [[nodiscard]] std::int64_t size() const { return end - begin; }
 };
 
@@ -87,36 +95,46 @@ class Sweep {
   bool run(KeyRange keys);
 
  private:
-  [[nodiscard]] KeyRange panels_of(std::int64_t begin, std::int64_t end) const;
+  [[nodiscard]] std::uint64_t panels_of(const QueryRow& row) const;
+  [[nodiscard]] KeyRange around(std::uint64_t panels) const;
+  [[nodiscard]] std::uint64_t find_panels() const;
   template <class Visit>
-  void for_each_strip(Visit visit) const;
+  void for_each_panel_run(std::uint64_t panels, Visit visit) const;
+  template <class Visit>
+  void for_each_key_run(std::uint64_t panels, Visit visit) const;
+  template <class Visit>
+  void for_each_strip(std::uint64_t panels, Visit visit) const;
 
-  void pack_keys();
-  void load_values();
+  void pack_keys(std::uint64_t panels);
+  void load_values(std::uint64_t panels);
   void score(const Strip& strip);
-  void score_directly();
+  void score_directly(const Strip& strip);
   bool weigh(const Strip& strip);
   bool weigh_row(const Strip& strip, std::int64_t r);
   void add_values(const Strip& strip);
-  void add_values_directly();
+  void add_values_directly(const Strip& strip);
   void add_values_isolated(const Strip& strip);
 
   const Call& call_;
   const RowTile& rows_;
   const bool isolated_;
   TileScratch& scratch_;
-  KeyRange tile_;
+  KeyRange tile_;   ///< at a multiple of tiles.keys
+  KeyRange reach_;  ///< the keys of the tile that the sweep is about; counted from the beginning of the tile
 };
 
 bool Sweep::run(KeyRange keys) {
   for (std::int64_t r = 0; r < rows_.size(); ++r) scratch_.softmax[r] = OnlineSoftmax();
   std::fill_n(scratch_.out, scratch_.rows * scratch_.value_width, 0.0f);
+  const std::int64_t size = scratch_.tiles.keys;
   bool hidden = false;
-  for (std::int64_t j = keys.begin; j < keys.end; j += scratch_.tiles.keys) {
-    tile_ = {j, std::min(j + scratch_.tiles.keys, keys.end)};
-    if (!scratch_.tiles.direct) pack_keys();
-    load_values();
-    for_each_strip([&](const Strip& strip) {
+  for (std::int64_t j = keys.begin / size * size; j < keys.end; j += size) {
+    tile_ = {j, std::min(j + size, keys.end)};
+    reach_ = within(tile_, keys);
+    const std::uint64_t panels = find_panels();
+    if (!scratch_.tiles.direct) pack_keys(panels);
+    if (!scratch_.tiles.direct || isolated_) load_values(panels);
+    for_each_strip(panels, [&](const Strip& strip) {
       score(strip);
       hidden |= weigh(strip);
       if (isolated_)
@@ -128,69 +146,109 @@ bool Sweep::run(KeyRange keys) {
   return hidden;
 }
 
-/// The keys of the tile that rows [begin, end) may see, in whole panels.
-KeyRange Sweep::panels_of(std::int64_t begin, std::int64_t end) const {
+/// The panels of the tile with keys that the row may see.
+std::uint64_t Sweep::panels_of(const QueryRow& row) const {
   const int width = call_.kernels.panel_width;
-  KeyRange keys{tile_.size(), 0};
-  for (std::int64_t r = begin; r < end; ++r) {
-    const KeyRange seen = within(tile_, scratch_.query_rows[r].keys.range);
-    if (!seen.empty()) keys = {std::min(keys.begin, seen.begin), std::max(keys.end, seen.end)};
+  const KeyRange seen = within(tile_, row.keys.range);
+  if (seen.empty()) return 0;
+  const std::uint64_t panels = low_bits(divide_up(seen.end, width)) & ~low_bits(seen.begin / width);
+  return row.keys.has_holes ? panels & call_.shown_panels(*rows_.sequence, row.head, row.i, tile_.begin) : panels;
+}
+
+/// The keys from the first to the last of these panels.
+KeyRange Sweep::around(std::uint64_t panels) const {
+  if (panels == 0) return {};
+  const std::int64_t width = call_.kernels.panel_width;
+  return {std::countr_zero(panels) * width, (64 - std::countl_zero(panels)) * width};
+}
+
+/// Fills scratch.panels. Returns the panels that some row may see.
+std::uint64_t Sweep::find_panels() const {
+  std::uint64_t all = 0;
+  for (std::int64_t r = 0; r < rows_.size(); ++r) all |= scratch_.panels[r] = panels_of(scratch_.query_rows[r]);
+  return all;
+}
+
+/// Calls visit(keys) for each run of neighbouring panels. The keys are counted from the beginning of the tile. The last
+/// panel may reach beyond the tile.
+template <class Visit>
+void Sweep::for_each_panel_run(std::uint64_t panels, Visit visit) const {
+  const std::int64_t width = call_.kernels.panel_width;
+  while (panels != 0) {
+    const int begin = std::countr_zero(panels), end = begin + std::countr_one(panels >> begin);
+    visit(KeyRange{begin * width, end * width});
+    panels &= ~low_bits(end);
   }
-  return keys.empty() ? KeyRange{} : KeyRange{keys.begin / width * width, round_up(keys.end, width)};
+}
+
+/// The same without keys that no row sees and keys beyond the tile.
+template <class Visit>
+void Sweep::for_each_key_run(std::uint64_t panels, Visit visit) const {
+  for_each_panel_run(panels, [&](KeyRange keys) { visit(common(keys, reach_)); });
 }
 
 /// Calls visit(strip) for the rows that see keys of the tile. Along a diagonal a strip has few rows, so that it leaves
 /// out the panels that none of its rows may see. Where neighbouring rows see the same panels it has more.
 template <class Visit>
-void Sweep::for_each_strip(Visit visit) const {
-  if (scratch_.tiles.direct) return visit(Strip{0, rows_.size(), {0, tile_.size()}});
-  Strip strip{0, 0, {}};
+void Sweep::for_each_strip(std::uint64_t panels, Visit visit) const {
+  if (scratch_.tiles.direct) return visit(Strip{0, rows_.size(), panels});
+  Strip strip{0, 0, 0};
   for (std::int64_t r = 0; r < rows_.size(); r += kEdgeRows) {
     const std::int64_t end = std::min(r + kEdgeRows, rows_.size());
-    const KeyRange keys = panels_of(r, end);
-    const bool same = keys.begin == strip.keys.begin && keys.end == strip.keys.end;
-    if (!same || end - strip.begin > scratch_.tiles.strip) {
-      if (!strip.keys.empty()) visit(strip);
-      strip = {r, r, keys};
+    const std::uint64_t seen =
+        std::reduce(scratch_.panels + r, scratch_.panels + end, std::uint64_t{0}, std::bit_or<>());
+    if (seen != strip.panels || end - strip.begin > scratch_.tiles.strip) {
+      if (strip.panels != 0) visit(strip);
+      strip = {r, r, seen};
     }
     strip.end = end;
   }
-  if (!strip.keys.empty()) visit(strip);
+  if (strip.panels != 0) visit(strip);
 }
 
-void Sweep::pack_keys() {
-  call_.for_each_key_run(*rows_.sequence, rows_.group, tile_, [&](const RowRun& run, std::int64_t first) {
-    call_.kernels.pack_transposed(run, call_.shape.head_dim, first, scratch_.keys);
+void Sweep::pack_keys(std::uint64_t panels) {
+  for_each_key_run(panels, [&](KeyRange keys) {
+    const KeyRange rows{tile_.begin + keys.begin, tile_.begin + keys.end};
+    call_.for_each_key_run(*rows_.sequence, rows_.group, rows, [&](const RowRun& run, std::int64_t first) {
+      call_.kernels.pack_transposed(run, call_.shape.head_dim, keys.begin + first, scratch_.keys);
+    });
   });
 }
 
 /// Loads values as panels, or as rows for an isolated sweep, which copies them for every row.
-void Sweep::load_values() {
-  if (scratch_.tiles.direct && !isolated_) return;
+void Sweep::load_values(std::uint64_t panels) {
   const std::int64_t columns = call_.shape.value_dim;
-  call_.for_each_value_run(*rows_.sequence, rows_.group, tile_, [&](const RowRun& run, std::int64_t first) {
-    if (isolated_)
-      call_.kernels.widen(run, columns, scratch_.values + first * columns, columns);
-    else
-      call_.kernels.pack(run, columns, first, tile_.size(), scratch_.values);
+  for_each_key_run(panels, [&](KeyRange keys) {
+    const KeyRange rows{tile_.begin + keys.begin, tile_.begin + keys.end};
+    call_.for_each_value_run(*rows_.sequence, rows_.group, rows, [&](const RowRun& run, std::int64_t first) {
+      if (isolated_)
+        call_.kernels.widen(run, columns, scratch_.values + (keys.begin + first) * columns, columns);
+      else
+        call_.kernels.pack(run, columns, keys.begin + first, tile_.size(), scratch_.values);
+    });
   });
 }
 
 void Sweep::score(const Strip& strip) {
-  if (scratch_.tiles.direct) return score_directly();
+  if (scratch_.tiles.direct) return score_directly(strip);
   const std::int64_t depth = call_.shape.head_dim;
   const int width = call_.kernels.panel_width;
-  call_.kernels.multiply(scratch_.query + strip.begin * depth, depth, scratch_.keys + strip.keys.begin * depth,
-                         depth * width, depth, strip.keys.size() / width, scratch_.scores + strip.keys.begin,
-                         scratch_.tiles.keys, round_up(strip.size(), call_.kernels.row_step), false);
+  for_each_panel_run(strip.panels, [&](KeyRange keys) {
+    call_.kernels.multiply(scratch_.query + strip.begin * depth, depth, scratch_.keys + keys.begin * depth,
+                           depth * width, depth, keys.size() / width, scratch_.scores + keys.begin, scratch_.tiles.keys,
+                           round_up(strip.size(), call_.kernels.row_step), false);
+  });
 }
 
-void Sweep::score_directly() {
+void Sweep::score_directly(const Strip& strip) {
   const std::int64_t depth = call_.shape.head_dim;
-  call_.for_each_key_run(*rows_.sequence, rows_.group, tile_, [&](const RowRun& run, std::int64_t first) {
-    call_.kernels.dot_rows(scratch_.query, depth, rows_.size(),
-                           with_neighbouring_columns(call_.kernels, run, depth, scratch_.keys), depth,
-                           scratch_.scores + first, scratch_.tiles.keys);
+  for_each_key_run(strip.panels, [&](KeyRange keys) {
+    const KeyRange rows{tile_.begin + keys.begin, tile_.begin + keys.end};
+    call_.for_each_key_run(*rows_.sequence, rows_.group, rows, [&](const RowRun& run, std::int64_t first) {
+      call_.kernels.dot_rows(scratch_.query, depth, rows_.size(),
+                             with_neighbouring_columns(call_.kernels, run, depth, scratch_.keys), depth,
+                             scratch_.scores + keys.begin + first, scratch_.tiles.keys);
+    });
   });
 }
 
@@ -206,20 +264,21 @@ bool Sweep::weigh(const Strip& strip) {
 /// some key within reach may be hidden, and always for an isolated sweep.
 bool Sweep::weigh_row(const Strip& strip, std::int64_t r) {
   const std::int64_t lds = scratch_.tiles.keys, lanes = call_.kernels.lanes;
-  const std::int64_t strip_end = std::min(strip.keys.end, tile_.size());
   const QueryRow& row = scratch_.query_rows[r];
   OnlineSoftmax& softmax = scratch_.softmax[r];
   float* scores = scratch_.scores + (r - strip.begin) * lds;
   std::uint8_t* visible = scratch_.visible + (r - strip.begin) * lds;
   if (isolated_) std::memset(visible, 0, lds);
 
-  const KeyRange reach = within(tile_, row.keys.range);
-  const std::int64_t first = reach.begin / lanes * lanes, last = round_up(reach.end, lanes);
-  const KeyRange keys{tile_.begin + first, std::min(tile_.begin + last, tile_.end)};
-  const bool inside = isolated_ || hides_inside(call_, row, keys);
+  const KeyRange reach = common(around(scratch_.panels[r]), within(tile_, row.keys.range));
+  // The softmax adds vectors in pairs. From an even one on, the sums do not depend on how the other keys are hidden.
+  const std::int64_t first = reach.begin / (2 * lanes) * (2 * lanes), last = round_up(reach.end, lanes);
+  bool hidden = false;
   if (!reach.empty()) {
-    apply_stages(call_, *rows_.sequence, row, keys, ScoreStage::biased, scores + first, last - first);
-    if (inside) {
+    const KeyRange keys{tile_.begin + first, std::min(tile_.begin + last, tile_.end)};
+    hidden = apply_stages(call_, *rows_.sequence, row, keys, ScoreStage::biased, scores + first, last - first);
+    hidden |= isolated_ || may_hide(row, keys);
+    if (hidden) {
       softmax.seen |= hide_scores(call_, *rows_.sequence, row, keys, scores + first, visible + first);
     } else {
       softmax.seen = true;
@@ -229,27 +288,35 @@ bool Sweep::weigh_row(const Strip& strip, std::int64_t r) {
     const float factor = call_.kernels.softmax_step(scores + first, last - first, &softmax.maximum, &softmax.sum);
     if (factor != 1.0f) call_.kernels.scale(scratch_.out + r * scratch_.value_width, scratch_.value_width, factor);
   }
-  for (std::int64_t j = strip.keys.begin; j < std::min(first, strip_end); ++j) scores[j] = 0.0f;
-  for (std::int64_t j = std::max(last, strip.keys.begin); j < strip_end; ++j) scores[j] = 0.0f;
-  return inside || reach.size() < strip_end - strip.keys.begin;
+  for_each_key_run(strip.panels, [&](KeyRange keys) {
+    hidden |= keys.begin < reach.begin || keys.end > reach.end;
+    for (std::int64_t j = keys.begin; j < std::min(first, keys.end); ++j) scores[j] = 0.0f;
+    for (std::int64_t j = std::max(last, keys.begin); j < keys.end; ++j) scores[j] = 0.0f;
+  });
+  return hidden;
 }
 
 /// out += weights * values. A hidden value has weight 0. attend_tile() repeats the sweep if one of them is not finite.
 void Sweep::add_values(const Strip& strip) {
-  if (scratch_.tiles.direct) return add_values_directly();
+  if (scratch_.tiles.direct) return add_values_directly(strip);
   const int width = call_.kernels.panel_width;
-  const std::int64_t ldo = scratch_.value_width, depth = std::min(strip.keys.end, tile_.size()) - strip.keys.begin;
-  call_.kernels.multiply(scratch_.scores + strip.keys.begin, scratch_.tiles.keys,
-                         scratch_.values + strip.keys.begin * width, tile_.size() * width, depth, ldo / width,
-                         scratch_.out + strip.begin * ldo, ldo, round_up(strip.size(), call_.kernels.row_step), true);
+  const std::int64_t ldo = scratch_.value_width, lds = scratch_.tiles.keys;
+  for_each_key_run(strip.panels, [&](KeyRange keys) {
+    call_.kernels.multiply(scratch_.scores + keys.begin, lds, scratch_.values + keys.begin * width,
+                           tile_.size() * width, keys.size(), ldo / width, scratch_.out + strip.begin * ldo, ldo,
+                           round_up(strip.size(), call_.kernels.row_step), true);
+  });
 }
 
-void Sweep::add_values_directly() {
+void Sweep::add_values_directly(const Strip& strip) {
   const std::int64_t columns = call_.shape.value_dim;
-  call_.for_each_value_run(*rows_.sequence, rows_.group, tile_, [&](const RowRun& run, std::int64_t first) {
-    call_.kernels.weighted_sum(scratch_.scores + first, scratch_.tiles.keys, rows_.size(),
-                               with_neighbouring_columns(call_.kernels, run, columns, scratch_.values), columns,
-                               scratch_.out, scratch_.value_width);
+  for_each_key_run(strip.panels, [&](KeyRange keys) {
+    const KeyRange rows{tile_.begin + keys.begin, tile_.begin + keys.end};
+    call_.for_each_value_run(*rows_.sequence, rows_.group, rows, [&](const RowRun& run, std::int64_t first) {
+      call_.kernels.weighted_sum(scratch_.scores + keys.begin + first, scratch_.tiles.keys, rows_.size(),
+                                 with_neighbouring_columns(call_.kernels, run, columns, scratch_.values), columns,
+                                 scratch_.out, scratch_.value_width);
+    });
   });
 }
 
@@ -257,24 +324,25 @@ void Sweep::add_values_directly() {
 /// values, with zeros in place of those that it may not see.
 void Sweep::add_values_isolated(const Strip& strip) {
   const std::int64_t columns = call_.shape.value_dim, width = scratch_.value_width, lds = scratch_.tiles.keys;
-  const std::int64_t end = std::min(strip.keys.end, tile_.size());
   for (std::int64_t r = strip.begin; r < strip.end; ++r) {
     const std::int64_t row = (r - strip.begin) * lds;
-    for (std::int64_t j = strip.keys.begin; j < end; ++j) {
-      float* clean = scratch_.clean_values + j * width;
-      std::fill_n(clean, width, 0.0f);
-      if (scratch_.visible[row + j]) std::copy_n(scratch_.values + j * columns, columns, clean);
-    }
-    const RowRun clean{scratch_.clean_values + strip.keys.begin * width,
-                       Dtype::float32,
-                       static_cast<std::ptrdiff_t>(width),
-                       1,
-                       nullptr,
-                       0,
-                       end - strip.keys.begin};
-    // Panels are padded, rows are not.
-    call_.kernels.weighted_sum(scratch_.scores + row + strip.keys.begin, lds, 1, clean,
-                               scratch_.tiles.direct ? columns : width, scratch_.out + r * width, width);
+    for_each_key_run(strip.panels, [&](KeyRange keys) {
+      for (std::int64_t j = keys.begin; j < keys.end; ++j) {
+        float* clean = scratch_.clean_values + j * width;
+        std::fill_n(clean, width, 0.0f);
+        if (scratch_.visible[row + j]) std::copy_n(scratch_.values + j * columns, columns, clean);
+      }
+      const RowRun clean{scratch_.clean_values + keys.begin * width,
+                         Dtype::float32,
+                         static_cast<std::ptrdiff_t>(width),
+                         1,
+                         nullptr,
+                         0,
+                         keys.size()};
+      // Panels are padded, rows are not.
+      call_.kernels.weighted_sum(scratch_.scores + row + keys.begin, lds, 1, clean,
+                                 scratch_.tiles.direct ? columns : width, scratch_.out + r * width, width);
+    });
   }
 }
 
@@ -315,7 +383,7 @@ void load_queries(const Call& call, const RowTile& rows, TileScratch& scratch) {
     QueryRow& row = scratch.query_rows[r];
     row.head = rows.group * group + (rows.begin + r) % group;
     row.i = (rows.begin + r) / group;
-    row.keys = call.visible_keys(sequence, row.i);
+    row.keys = call.visible_keys(sequence, row.head, row.i);
   }
   for (std::int64_t r = 0; r < std::min(group, rows.size()); ++r) {  // every `group`-th row is of the same head
     const QueryRow& first = scratch.query_rows[r];

@@ -21,6 +21,7 @@ struct TileScratch {
   float* values;             ///< values of the tile, packed or widened
   float* clean_values;       ///< values of the tile as one row may see them
   std::uint8_t* visible;     ///< [tiles.strip, tiles.keys]
+  std::uint64_t* panels;     ///< [rows]: bit p is set if the row may see a key of panel p of the tile
   QueryRow* query_rows;      ///< [rows]
   OnlineSoftmax* softmax;    ///< [rows]
 
@@ -42,7 +43,8 @@ struct RowTile {
 void load_queries(const Call& call, const RowTile& rows, TileScratch& scratch);
 
 /// Attends to keys [keys.begin, keys.end): resets scratch.out and scratch.softmax, then adds the keys to them tile by
-/// tile. Tiles outside the rows' visible ranges are skipped.
+/// tile. Tiles begin at multiples of tiles.keys. Panels that no row may see are skipped. The bits of a row do not
+/// depend on the other rows of its tile.
 void attend_tile(const Call& call, const RowTile& rows, KeyRange keys, TileScratch& scratch);
 
 }  // namespace headwise

@@ -179,11 +179,30 @@ Status Evaluation::run() {
   return {};
 }
 
+/// Whether reading the bias once more is cheap beside computing the scores: at least this many rows share each element.
+bool is_shared(const BroadcastExtents& bias, const AttentionShape& shape, std::int64_t key_length) {
+  constexpr double kSharing = 4;
+  const double pairs = static_cast<double>(shape.batch_size) * shape.num_heads * shape.query_length * key_length;
+  double elements = 1;
+  for (const std::int64_t extent : bias.extent) elements *= static_cast<double>(extent);
+  return elements * kSharing <= pairs;
+}
+
 Status attend_from(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,
                    const AttentionOptions& options, const AttentionOutputs& outputs, const KeyValueSource& source) {
   const KernelTable& kernels = kernel_table();
   Plan plan;
-  if (Status status = make_plan(shape, inputs, options, kernels, &plan); !status.ok()) return status;
+  if (Status status = make_plan(shape, inputs, options, kernels, pool.size(), &plan); !status.ok()) return status;
+  const std::int64_t key_length = key_length_of(shape, inputs);
+  ShownKeys shown_by_mask, shown_by_bias;
+  if (inputs.mask) {
+    if (Status status = shown_by_mask.read(pool, inputs.mask, inputs.mask_extents, kernels.panel_width); !status.ok())
+      return status;
+  }
+  if (inputs.bias.data && is_shared(inputs.bias_extents, shape, key_length)) {
+    if (Status status = shown_by_bias.read(pool, inputs.bias, inputs.bias_extents, kernels.panel_width); !status.ok())
+      return status;
+  }
   const float scale = options.scale.value_or(1.0f / std::sqrt(static_cast<float>(shape.head_dim)));
   const Call call{shape,
                   inputs,
@@ -193,11 +212,13 @@ Status attend_from(ThreadPool& pool, const AttentionShape& shape, const Attentio
                   source,
                   scale,
                   shape.num_heads / shape.num_kv_heads,
-                  key_length_of(shape, inputs),
+                  key_length,
                   plan.num_sequences,
                   plan.sequences.data(),
                   strides_of(options.layout, shape.num_heads, shape.query_length, shape.head_dim),
-                  strides_of(options.layout, shape.num_heads, shape.query_length, shape.value_dim)};
+                  strides_of(options.layout, shape.num_heads, shape.query_length, shape.value_dim),
+                  shown_by_mask,
+                  shown_by_bias};
   if (options.empty_rows == EmptyRows::fail) {
     if (Status status = find_empty_rows(call); !status.ok()) return status;
   }

@@ -22,7 +22,7 @@ constexpr std::int64_t kFarthest = std::int64_t{1} << 40;
 
 }  // namespace
 
-VisibleKeys Call::visible_keys(const Sequence& sequence, std::int64_t i) const {
+VisibleKeys Call::visible_keys(const Sequence& sequence, std::int64_t head, std::int64_t i) const {
   VisibleKeys keys;
   if (i >= sequence.query_length) return keys;
   const std::int64_t position = i + sequence.offset;
@@ -36,7 +36,19 @@ VisibleKeys Call::visible_keys(const Sequence& sequence, std::int64_t i) const {
     const std::int64_t j = at.rows_before(position);
     if (at.of(j) == position) keys.self = j;
   }
+  KeyRange shown{sequence.key_begin + keys.range.begin, sequence.key_begin + keys.range.end};
+  for (const ShownKeys* by : {&shown_by_mask, &shown_by_bias})
+    if (by->known()) keys.has_holes |= by->narrow(sequence.batch, head, sequence.query_begin + i, &shown);
+  keys.range = {shown.begin - sequence.key_begin, shown.end - sequence.key_begin};
   return keys;
+}
+
+std::uint64_t Call::shown_panels(const Sequence& sequence, std::int64_t head, std::int64_t i,
+                                 std::int64_t first) const {
+  std::uint64_t panels = ~std::uint64_t{0};
+  for (const ShownKeys* by : {&shown_by_mask, &shown_by_bias})
+    if (by->known()) panels &= by->panels(sequence.batch, head, sequence.query_begin + i, sequence.key_begin + first);
+  return panels;
 }
 
 RowRun Call::query_rows(const Sequence& sequence, std::int64_t head, std::int64_t i, std::int64_t count) const {

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "attention/key_range.h"
+#include "attention/shown_keys.h"
 #include "base/strides.h"
 #include "headwise/attention.h"
 #include "kernel/kernel_table.h"
@@ -9,13 +11,6 @@
 #include "source/key_value_source.h"
 
 namespace headwise {
-
-/// Key rows [begin, end).
-struct KeyRange {
-  std::int64_t begin = 0, end = 0;
-  [[nodiscard]] bool empty() const { return begin >= end; }
-  [[nodiscard]] std::int64_t size() const { return empty() ? 0 : end - begin; }
-};
 
 /// One sequence of the call: a batch, or a sequence of a ragged batch. Rows are counted from its beginning.
 struct Sequence {
@@ -28,11 +23,11 @@ struct Sequence {
   KeyPositions positions;
 };
 
-/// The keys that a query row may see by position and length. `self` is a key in the range that is hidden by
-/// exclude_self, or -1.
+/// The keys that a query row may see. Position, length, and what is known about mask and bias are resolved to a range.
 struct VisibleKeys {
   KeyRange range;
-  std::int64_t self = -1;
+  std::int64_t self = -1;  ///< a key that is hidden by exclude_self, or -1
+  bool has_holes = false;  ///< whether mask or bias may hide a key within the range
 };
 
 /// A call that has been checked, with its defaults filled in. Both passes read it.
@@ -49,8 +44,16 @@ struct Call {
   std::int64_t num_sequences;
   const Sequence* sequences;
   Strides query, output;
+  const ShownKeys& shown_by_mask;
+  const ShownKeys& shown_by_bias;
 
-  [[nodiscard]] VisibleKeys visible_keys(const Sequence& sequence, std::int64_t i) const;
+  /// The keys that query row i of `head` may see.
+  [[nodiscard]] VisibleKeys visible_keys(const Sequence& sequence, std::int64_t head, std::int64_t i) const;
+
+  /// Bit p is set if the mask and the bias may show a key of panel p to that row. Panel p has the keys from
+  /// `first` + p * kernels.panel_width on.
+  [[nodiscard]] std::uint64_t shown_panels(const Sequence& sequence, std::int64_t head, std::int64_t i,
+                                           std::int64_t first) const;
 
   /// Query rows i, i + 1, … of `head` where they lie.
   [[nodiscard]] RowRun query_rows(const Sequence& sequence, std::int64_t head, std::int64_t i,

@@ -12,7 +12,7 @@ Status find_empty_rows(const Call& call) {
     const Sequence& sequence = call.sequences[n];
     for (std::int64_t h = 0; h < call.shape.num_heads; ++h) {
       for (std::int64_t i = 0; i < sequence.query_length && status.row_count < Status::kMaxRows; ++i) {
-        const QueryRow row{h, i, call.visible_keys(sequence, i)};
+        const QueryRow row{h, i, call.visible_keys(sequence, h, i)};
         if (sees_any_key(call, sequence, row)) continue;
         status.rows[status.row_count++] = {static_cast<std::int32_t>(n), static_cast<std::int32_t>(h),
                                            static_cast<std::int32_t>(i)};

@@ -31,7 +31,8 @@ void mean_of_values(const Call& call, const Sequence& sequence, const QueryRow& 
   }
 }
 
-/// Writes one row of the output in the call's layout and dtype.
+/// Writes one row of the output in the call's layout and dtype. -0 becomes 0: the sign of a zero may depend on which
+/// rows and hidden values a tile holds.
 void store_row(const Call& call, const Sequence& sequence, const QueryRow& row, const float* values) {
   const std::int64_t at = sequence.batch * call.output.batch + row.head * call.output.head +
                           (sequence.query_begin + row.i) * call.output.position;
@@ -39,10 +40,10 @@ void store_row(const Call& call, const Sequence& sequence, const QueryRow& row, 
   const std::int64_t columns = call.shape.value_dim;
   if (call.outputs.output.dtype == Dtype::float16) {
     auto* out = static_cast<std::uint16_t*>(call.outputs.output.data) + at;
-    for (std::int64_t d = 0; d < columns; ++d) out[d * step] = float_to_half(values[d]);
+    for (std::int64_t d = 0; d < columns; ++d) out[d * step] = float_to_half(values[d] + 0.0f);
   } else {
     auto* out = static_cast<float*>(call.outputs.output.data) + at;
-    for (std::int64_t d = 0; d < columns; ++d) out[d * step] = values[d];
+    for (std::int64_t d = 0; d < columns; ++d) out[d * step] = values[d] + 0.0f;
   }
 }
 

@@ -22,16 +22,16 @@ QueryRow query_row(const Call& call, const Sequence& sequence, std::int64_t head
   QueryRow row;
   row.head = head;
   row.i = query - sequence.query_begin;
-  row.keys = call.visible_keys(sequence, row.i);
+  row.keys = call.visible_keys(sequence, head, row.i);
   return row;
 }
 
-/// The keys that some of the rows may see by position and length.
-KeyRange reach_of(const Call& call, const Chosen& chosen, const ChosenRows& rows) {
+/// The keys that some of the rows of `head` may see.
+KeyRange reach_of(const Call& call, const Chosen& chosen, const ChosenRows& rows, std::int64_t head) {
   KeyRange reach;
   for (std::int64_t r = rows.begin; r < rows.end; ++r) {
     const std::int64_t i = chosen.query(r) - rows.sequence->query_begin;
-    const KeyRange seen = call.visible_keys(*rows.sequence, i).range;
+    const KeyRange seen = call.visible_keys(*rows.sequence, head, i).range;
     if (seen.empty()) continue;
     reach = reach.empty() ? seen : KeyRange{std::min(reach.begin, seen.begin), std::max(reach.end, seen.end)};
   }
@@ -67,8 +67,10 @@ KeyRange hide_row(const Call& call, const Sequence& sequence, const QueryRow& ro
   const std::int64_t width = call.kernels.panel_width;
   const KeyRange columns{reach.begin / width * width, round_up(reach.end, width)};
   const KeyRange keys{columns.begin, std::min(columns.end, sequence.key_length)};
-  apply_stages(call, sequence, row, keys, ScoreStage::biased, scores + keys.begin, columns.size());
-  if (needs_hiding(call, row, keys))
+  const bool bias_hides =
+      apply_stages(call, sequence, row, keys, ScoreStage::biased, scores + keys.begin, columns.size());
+  const bool all_within_reach = reach.begin <= keys.begin && keys.end <= reach.end;
+  if (bias_hides || !all_within_reach || may_hide(row, keys))
     hide_scores(call, sequence, row, keys, scores + keys.begin, scratch.visible + keys.begin);
   else
     std::fill_n(scratch.visible + keys.begin, keys.size(), std::uint8_t{1});
@@ -142,7 +144,8 @@ class Inspection {
     const Chosen chosen(call_, selection);
     const KeyRange all{0, rows.sequence->num_keys};
     const bool biased = stage == ScoreStage::biased;
-    score_rows(call_, chosen, rows, chosen.head(n), biased ? reach_of(call_, chosen, rows) : all, scratch);
+    score_rows(call_, chosen, rows, chosen.head(n), biased ? reach_of(call_, chosen, rows, chosen.head(n)) : all,
+               scratch);
     for (std::int64_t r = 0; r < rows.size(); ++r) {
       const QueryRow row = query_row(call_, *rows.sequence, chosen.head(n), chosen.query(rows.begin + r));
       float* scores = scratch.scores + r * scratch.sizes.width;
@@ -158,7 +161,7 @@ class Inspection {
   void entropy(const ChosenRows& rows, std::int64_t head, InspectionScratch& scratch) const {
     const Selection everything;
     const Chosen chosen(call_, everything);
-    score_rows(call_, chosen, rows, head, reach_of(call_, chosen, rows), scratch);
+    score_rows(call_, chosen, rows, head, reach_of(call_, chosen, rows, head), scratch);
     for (std::int64_t r = 0; r < rows.size(); ++r) {
       const QueryRow row = query_row(call_, *rows.sequence, head, chosen.query(rows.begin + r));
       const std::int64_t at = row_index(call_, *rows.sequence, row);
@@ -191,12 +194,12 @@ class Inspection {
     const Chosen chosen(call_, selection);
     const std::int64_t first = selection.average ? 0 : n, last = selection.average ? chosen.heads() : n + 1;
     const std::int64_t width = scratch.sizes.width;
-    const KeyRange reach = reach_of(call_, chosen, rows);
     if (selection.average) {
       std::fill_n(scratch.mean, rows.size() * width, 0.0f);
       std::fill_n(scratch.any, rows.size() * width, std::uint8_t{0});
     }
     for (std::int64_t h = first; h < last; ++h) {
+      const KeyRange reach = reach_of(call_, chosen, rows, chosen.head(h));
       score_rows(call_, chosen, rows, chosen.head(h), reach, scratch);
       for (std::int64_t r = 0; r < rows.size(); ++r) {
         const QueryRow row = query_row(call_, *rows.sequence, chosen.head(h), chosen.query(rows.begin + r));

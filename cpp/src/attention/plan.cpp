@@ -7,7 +7,7 @@
 namespace headwise {
 
 Status make_plan(const AttentionShape& shape, const AttentionInputs& inputs, const AttentionOptions& options,
-                 const KernelTable& kernels, Plan* plan) {
+                 const KernelTable& kernels, int threads, Plan* plan) {
   plan->num_sequences = count_sequences(shape, options);
   if (!plan->sequences.allocate(plan->num_sequences) || !plan->sequence_plans.allocate(plan->num_sequences))
     return Status::out_of_memory(plan->num_sequences * static_cast<std::int64_t>(sizeof(Sequence)));
@@ -17,8 +17,8 @@ Status make_plan(const AttentionShape& shape, const AttentionInputs& inputs, con
     const Sequence& sequence = plan->sequences[n];
     SequencePlan& p = plan->sequence_plans[n];
     p.rows = group_size * sequence.num_queries;
-    p.tiles = choose_tiles({shape.num_kv_heads, p.rows, sequence.key_length, shape.head_dim, shape.value_dim,
-                            kernels.panel_width, kernels.row_step});
+    p.tiles = choose_tiles({shape.num_kv_heads * plan->num_sequences, p.rows, sequence.key_length, shape.head_dim,
+                            shape.value_dim, kernels.panel_width, kernels.row_step, threads});
     p.row_tiles = (p.rows + p.tiles.rows - 1) / p.tiles.rows;
     p.splits = p.is_split() ? (sequence.key_length + p.tiles.split - 1) / p.tiles.split : 1;
     p.first_task = plan->tasks;

@@ -21,7 +21,7 @@ struct SequencePlan {
   [[nodiscard]] bool is_split() const { return tiles.split > 0; }
 };
 
-/// How a call is cut into tasks. Depends on the shapes and the kernel table, never on the number of threads.
+/// How a call is cut into tasks. Only the number of rows of a task depends on the number of threads.
 struct Plan {
   Buffer<Sequence> sequences;
   Buffer<SequencePlan> sequence_plans;
@@ -33,6 +33,6 @@ struct Plan {
 
 /// Fails if a tile cannot be addressed or memory is short.
 [[nodiscard]] Status make_plan(const AttentionShape& shape, const AttentionInputs& inputs,
-                               const AttentionOptions& options, const KernelTable& kernels, Plan* plan);
+                               const AttentionOptions& options, const KernelTable& kernels, int threads, Plan* plan);
 
 }  // namespace headwise

@@ -10,58 +10,68 @@ namespace headwise {
 
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kHidden = -std::numeric_limits<float>::infinity();
 
-/// One row of a broadcast [B, H, Sq, Skv] array, from some key row on. step is 0 if the array repeats along keys.
+// Float32 holds whole numbers below this exactly.
+constexpr std::int64_t kExactIntegers = std::int64_t{1} << 24;
+
+/// One row of a broadcast [B, H, Sq, Skv] array, from some key row on. It is one element if the array repeats along
+/// keys.
 template <class T>
 struct BroadcastRow {
   const T* data;
-  std::ptrdiff_t step;
-  const T& operator[](std::int64_t j) const { return data[j * step]; }
+  bool repeats;
 };
 
 template <class T>
-BroadcastRow<T> broadcast_row(const void* data, const BroadcastExtents& extents, const Sequence& sequence,
-                              const QueryRow& row, std::int64_t j) {
-  const std::int64_t* extent = extents.extent;
-  const std::int64_t index[4] = {sequence.batch, row.head, sequence.query_begin + row.i, sequence.key_begin + j};
-  std::ptrdiff_t at = 0;
-  for (int axis = 0; axis < 4; ++axis) at = at * extent[axis] + (extent[axis] == 1 ? 0 : index[axis]);
-  return {static_cast<const T*>(data) + at, extent[3] == 1 ? 0 : 1};
+BroadcastRow<T> row_of(const void* data, const BroadcastExtents& extents, const Sequence& sequence, const QueryRow& row,
+                       std::int64_t j) {
+  const T* first = static_cast<const T*>(data) +
+                   broadcast_row(extents, sequence.batch, row.head, sequence.query_begin + row.i) * extents.extent[3];
+  const bool repeats = extents.extent[3] == 1;
+  return {repeats ? first : first + sequence.key_begin + j, repeats};
+}
+
+/// Subtracts slope * |distance| from the scores of keys `keys` of the tile, whose positions are neighbours.
+void subtract_distances(const Call& call, float slope, std::int64_t distance, std::int64_t count, float* scores) {
+  if (std::max(std::abs(distance), std::abs(distance - count)) < kExactIntegers)
+    return call.kernels.subtract_distances(scores, count, slope, static_cast<float>(distance));
+  for (std::int64_t j = 0; j < count; ++j) scores[j] -= slope * static_cast<float>(std::abs(distance - j));
 }
 
 void subtract_alibi(const Call& call, const Sequence& sequence, const QueryRow& row, KeyRange tile, float* scores) {
   const float slope = call.options.alibi_slopes[row.head];
   const std::int64_t position = row.i + sequence.offset;
-  for (std::int64_t j = tile.begin; j < tile.end; ++j)
-    scores[j - tile.begin] -= slope * static_cast<float>(std::abs(position - sequence.positions.of(j)));
+  const KeyPositions& positions = sequence.positions;
+  // Positions jump where a cache has dropped keys.
+  const std::int64_t jump = std::clamp(positions.kept, tile.begin, tile.end);
+  for (const KeyRange keys : {KeyRange{tile.begin, jump}, KeyRange{jump, tile.end}})
+    if (!keys.empty())
+      subtract_distances(call, slope, position - positions.of(keys.begin), keys.size(),
+                         scores + (keys.begin - tile.begin));
 }
 
 float as_float(float value) { return value; }
 float as_float(std::uint16_t value) { return half_to_float(value); }
 
 template <class T>
-void add_bias(const Call& call, const Sequence& sequence, const QueryRow& row, KeyRange tile, float* scores) {
-  const auto bias = broadcast_row<T>(call.inputs.bias.data, call.inputs.bias_extents, sequence, row, tile.begin);
-  for (std::int64_t j = 0; j < tile.size(); ++j) {
-    const float b = as_float(bias[j]);
-    scores[j] =
-        b == -kInfinity ? -kInfinity : scores[j] + b;  // -inf hides before it is added: a NaN score becomes -inf too
-  }
+bool add_bias(const Call& call, const Sequence& sequence, const QueryRow& row, KeyRange tile, float* scores) {
+  const ConstArray& array = call.inputs.bias;
+  const auto bias = row_of<T>(array.data, call.inputs.bias_extents, sequence, row, tile.begin);
+  if (!bias.repeats) return call.kernels.add_bias({bias.data, array.dtype}, tile.size(), scores);
+  for (std::int64_t j = 0; j < tile.size(); ++j) scores[j] += as_float(*bias.data);
+  if (hides(*bias.data)) std::fill_n(scores, tile.size(), kHidden);
+  return hides(*bias.data);
 }
 
-/// Hides the keys whose bias is -inf.
+/// Clears the bytes of keys that a row of a mask or of a bias hides.
 template <class T>
-void hide_by_bias(const Call& call, const Sequence& sequence, const QueryRow& row, KeyRange tile,
-                  std::uint8_t* visible) {
-  const auto bias = broadcast_row<T>(call.inputs.bias.data, call.inputs.bias_extents, sequence, row, tile.begin);
-  for (std::int64_t j = 0; j < tile.size(); ++j) visible[j] &= as_float(bias[j]) != -kInfinity;
-}
-
-void hide_by_mask(const Call& call, const Sequence& sequence, const QueryRow& row, KeyRange tile,
-                  std::uint8_t* visible) {
-  const auto mask = broadcast_row<std::uint8_t>(call.inputs.mask, call.inputs.mask_extents, sequence, row, tile.begin);
-  for (std::int64_t j = 0; j < tile.size(); ++j) visible[j] &= mask[j] != 0;
+void hide_by(BroadcastRow<T> row, std::int64_t count, std::uint8_t* visible) {
+  if (row.repeats) {
+    if (hides(*row.data)) std::fill_n(visible, count, std::uint8_t{0});
+    return;
+  }
+  for (std::int64_t j = 0; j < count; ++j) visible[j] &= static_cast<std::uint8_t>(!hides(row.data[j]));
 }
 
 /// visible[j] = 1 if positions and lengths allow key tile.begin + j, else 0.
@@ -76,48 +86,39 @@ void show_range(const QueryRow& row, KeyRange tile, std::uint8_t* visible) {
 
 void find_visible(const Call& call, const Sequence& sequence, const QueryRow& row, KeyRange tile,
                   std::uint8_t* visible) {
+  const AttentionInputs& inputs = call.inputs;
   show_range(row, tile, visible);
-  if (call.inputs.mask) hide_by_mask(call, sequence, row, tile, visible);
-  if (!call.inputs.bias.data) return;
-  if (call.inputs.bias.dtype == Dtype::float16)
-    hide_by_bias<std::uint16_t>(call, sequence, row, tile, visible);
+  if (inputs.mask)
+    hide_by(row_of<std::uint8_t>(inputs.mask, inputs.mask_extents, sequence, row, tile.begin), tile.size(), visible);
+  if (!inputs.bias.data) return;
+  if (inputs.bias.dtype == Dtype::float16)
+    hide_by(row_of<std::uint16_t>(inputs.bias.data, inputs.bias_extents, sequence, row, tile.begin), tile.size(),
+            visible);
   else
-    hide_by_bias<float>(call, sequence, row, tile, visible);
+    hide_by(row_of<float>(inputs.bias.data, inputs.bias_extents, sequence, row, tile.begin), tile.size(), visible);
 }
 
 }  // namespace
 
-bool hides_inside(const Call& call, const QueryRow& row, KeyRange tile) {
-  if (call.inputs.mask || call.inputs.bias.data) return true;
-  return row.keys.self >= tile.begin && row.keys.self < tile.end;
-}
-
-bool needs_hiding(const Call& call, const QueryRow& row, KeyRange tile) {
-  return row.keys.range.begin > tile.begin || row.keys.range.end < tile.end || hides_inside(call, row, tile);
-}
-
-void apply_stages(const Call& call, const Sequence& sequence, const QueryRow& row, KeyRange tile, ScoreStage stage,
+bool apply_stages(const Call& call, const Sequence& sequence, const QueryRow& row, KeyRange tile, ScoreStage stage,
                   float* scores, std::int64_t capacity) {
-  if (stage == ScoreStage::raw) return;
+  if (stage == ScoreStage::raw) return false;
   if (call.options.softcap > 0.0f) call.kernels.softcap(scores, capacity, call.options.softcap);
-  if (stage == ScoreStage::softcapped) return;
+  if (stage == ScoreStage::softcapped) return false;
   if (call.options.alibi_slopes) subtract_alibi(call, sequence, row, tile, scores);
-  if (!call.inputs.bias.data) return;
-  if (call.inputs.bias.dtype == Dtype::float16)
-    add_bias<std::uint16_t>(call, sequence, row, tile, scores);
-  else
-    add_bias<float>(call, sequence, row, tile, scores);
+  if (!call.inputs.bias.data) return false;
+  if (call.inputs.bias.dtype == Dtype::float16) return add_bias<std::uint16_t>(call, sequence, row, tile, scores);
+  return add_bias<float>(call, sequence, row, tile, scores);
+}
+
+bool may_hide(const QueryRow& row, KeyRange tile) {
+  return row.keys.has_holes || (row.keys.self >= tile.begin && row.keys.self < tile.end);
 }
 
 bool hide_scores(const Call& call, const Sequence& sequence, const QueryRow& row, KeyRange tile, float* scores,
                  std::uint8_t* visible) {
   find_visible(call, sequence, row, tile, visible);
-  std::uint8_t any = 0;
-  for (std::int64_t j = 0; j < tile.size(); ++j) {
-    any |= visible[j];
-    scores[j] = visible[j] ? scores[j] : -kInfinity;
-  }
-  return any != 0;
+  return call.kernels.hide(scores, visible, tile.size());
 }
 
 bool sees_any_key(const Call& call, const Sequence& sequence, const QueryRow& row) {

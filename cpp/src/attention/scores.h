@@ -11,16 +11,14 @@ struct QueryRow {
   VisibleKeys keys;
 };
 
-/// Whether a mask, a bias or exclude_self may hide a key of `tile` from `row`.
-[[nodiscard]] bool hides_inside(const Call& call, const QueryRow& row, KeyRange tile);
-
-/// Whether a key of `tile` may be hidden from `row`, for any reason.
-[[nodiscard]] bool needs_hiding(const Call& call, const QueryRow& row, KeyRange tile);
-
 /// Turns raw scores of `row` against keys `tile` into scores of `stage`: softcap, then ALiBi, then bias. The first
 /// `capacity` floats of `scores` may be overwritten. `capacity` is a multiple of the vector width, >= tile.size().
-void apply_stages(const Call& call, const Sequence& sequence, const QueryRow& row, KeyRange tile, ScoreStage stage,
+/// Returns whether the bias hides a key of the tile.
+bool apply_stages(const Call& call, const Sequence& sequence, const QueryRow& row, KeyRange tile, ScoreStage stage,
                   float* scores, std::int64_t capacity);
+
+/// Whether the mask or exclude_self may hide a key of `tile` from `row`.
+[[nodiscard]] bool may_hide(const QueryRow& row, KeyRange tile);
 
 /// Sets hidden scores to -inf, and `visible` to 0 or 1 for each key. Returns whether any key of the tile is visible.
 bool hide_scores(const Call& call, const Sequence& sequence, const QueryRow& row, KeyRange tile, float* scores,

@@ -8,12 +8,11 @@ namespace headwise {
 
 namespace {
 
-// Packing a key and a value costs about 4 % of what 64 rows compute with them. A tile has more rows if enough tiles
-// remain.
+// Up to this many rows are one tile whose keys are split.
 constexpr std::int64_t kFewRows = 64;
-constexpr std::int64_t kMoreRows[] = {256, 128};
-// Row tiles of all heads that are enough for the threads of most machines. Can be divided by 2, 3, 4, 6, 8 and 12.
-constexpr std::int64_t kEnoughTiles = 24;
+constexpr std::int64_t kMaxRows = 256;
+// Packing a key and a value costs as much as this many rows compute with them.
+constexpr std::int64_t kPackingRows = 3;
 // The scores of a strip (32 x 256) nearly fit the first-level cache between the two products.
 constexpr std::int64_t kStripRows = 32;
 // Up to this many rows, packing costs more time than the panels save.
@@ -33,11 +32,18 @@ std::int64_t even_share(std::int64_t total, std::int64_t limit, std::int64_t ste
   return std::max(round_up(divide_up(total, tiles), step), step);
 }
 
-/// The largest tile for which enough tiles remain.
-std::int64_t most_rows(const TileRequest& request) {
-  for (const std::int64_t rows : kMoreRows)
-    if (request.kv_heads * divide_up(request.rows, rows) >= kEnoughTiles) return rows;
-  return kFewRows;
+/// The rows of a tile with which the threads are done first. Every tile packs the keys, and threads compute rounds of
+/// tiles. In the end they wait half a tile for each other, since tiles do not take equally long.
+std::int64_t best_rows(const TileRequest& request) {
+  const std::int64_t fewest = divide_up(request.rows, kMaxRows), most = divide_up(request.rows, kStripRows);
+  std::int64_t best = 0, best_time = 0;
+  for (std::int64_t tiles = fewest; tiles <= most; ++tiles) {
+    const std::int64_t rows = even_share(request.rows, divide_up(request.rows, tiles), request.row_step);
+    const std::int64_t rounds = divide_up(request.groups * tiles, request.threads);
+    const std::int64_t time = 2 * rounds * (rows + kPackingRows) + (request.threads > 1 ? rows : 0);
+    if (best == 0 || time < best_time) best = rows, best_time = time;
+  }
+  return best;
 }
 
 }  // namespace
@@ -45,15 +51,15 @@ std::int64_t most_rows(const TileRequest& request) {
 TileSizes choose_tiles(const TileRequest& request) {
   TileSizes tiles;
   tiles.direct = request.rows <= kMaxDirectRows;
-  tiles.rows = tiles.direct ? std::max<std::int64_t>(request.rows, 1)
-                            : even_share(request.rows, most_rows(request), request.row_step);
-  tiles.strip = std::min(tiles.rows, kStripRows);
   const std::int64_t width = request.head_dim + request.value_dim;
   const std::int64_t fitting = kMaxTileFloats / width / request.panel_width * request.panel_width;
   const std::int64_t limit =
       std::clamp<std::int64_t>(fitting, request.panel_width, tiles.direct ? kDirectKeys : kMaxKeys);
   tiles.keys = even_share(request.keys, limit, request.panel_width);
   tiles.split = request.rows <= kFewRows && request.keys >= 2 * kSplitKeys ? round_up(kSplitKeys, tiles.keys) : 0;
+  const bool one_tile = tiles.direct || tiles.split > 0;
+  tiles.rows = one_tile ? std::max<std::int64_t>(request.rows, 1) : best_rows(request);
+  tiles.strip = std::min(tiles.rows, kStripRows);
   return tiles;
 }
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "headwise/array.h"
 #include "kernel/row_run.h"
 
 namespace headwise {
@@ -64,6 +65,15 @@ struct KernelTable {
 
   /// values[i] *= factor.
   void (*scale)(float* values, std::int64_t count, float factor);
+
+  /// scores[i] -= slope * |start - i|. All distances must be whole numbers below 2^24, which float32 holds exactly.
+  void (*subtract_distances)(float* scores, std::int64_t count, float slope, float start);
+
+  /// scores[i] += bias[i]; -inf where the bias is -inf, even if the score is NaN. Returns whether a bias is -inf.
+  bool (*add_bias)(ConstArray bias, std::int64_t count, float* scores);
+
+  /// scores[i] = -inf where visible[i] is 0. Returns whether some byte is not 0.
+  bool (*hide)(float* scores, const std::uint8_t* visible, std::int64_t count);
 };
 
 /// The table that calls compute with: the best one this machine runs. Native code detects the CPU. A wasm module has

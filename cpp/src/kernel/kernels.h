@@ -32,7 +32,10 @@ constexpr KernelTable make_kernel_table(const char* name) {
           softmax_step<Arch>,
           exponentials<Arch>,
           softcap<Arch>,
-          scale<Arch>};
+          scale<Arch>,
+          subtract_distances<Arch>,
+          add_bias<Arch>,
+          hide<Arch>};
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -30,28 +31,24 @@ void widen(const RowRun& run, std::int64_t columns, float* rows, std::ptrdiff_t 
     for (std::int64_t r = 0; r < run.count; ++r) rows[r * ld + c] = element(run, r, c);
 }
 
-/// Transposes `count` rows of `columns` columns into panels of depth `depth`, in squares of lanes x lanes in registers.
-/// `count` and `columns` must be multiples of lanes.
+/// Transposes `lanes` rows from row r on, in squares of lanes x lanes in registers. They become neighbouring columns of
+/// one panel, the first of them at `out`. `columns` must be a multiple of lanes.
 template <class Arch, class T>
-void pack_squares(StoredRows<T> rows, std::int64_t count, std::int64_t columns, std::int64_t first, std::int64_t depth,
-                  float* panels) {
+void pack_square(StoredRows<T> rows, std::int64_t r, std::int64_t columns, float* out) {
   using V = Floats<Arch>;
   constexpr int lanes = V::size;
   constexpr int width = kPanelWidth<Arch>;
-  for (std::int64_t r = 0; r < count; r += lanes) {
-    float* out = panels + panel_index(depth, 0, first + r, width);
-    V unit[lanes];
-    for (int i = 0; i < lanes; ++i) unit[i] = V(rows.unit(r + i));
-    for (std::int64_t d = 0; d < columns; d += lanes) {
-      V square[lanes];
-      for (int i = 0; i < lanes; ++i) {
-        V row[1];
-        rows.template load<Arch>(rows.row(r + i) + d, unit[i], row);
-        square[i] = row[0];
-      }
-      xsimd::transpose(square, square + lanes);
-      for (int i = 0; i < lanes; ++i) square[i].store_aligned(out + (d + i) * width);
+  V unit[lanes];
+  for (int i = 0; i < lanes; ++i) unit[i] = V(rows.unit(r + i));
+  for (std::int64_t d = 0; d < columns; d += lanes) {
+    V square[lanes];
+    for (int i = 0; i < lanes; ++i) {
+      V row[1];
+      rows.template load<Arch>(rows.row(r + i) + d, unit[i], row);
+      square[i] = row[0];
     }
+    xsimd::transpose(square, square + lanes);
+    for (int i = 0; i < lanes; ++i) square[i].store_unaligned(out + (d + i) * width);
   }
 }
 
@@ -59,13 +56,29 @@ template <class Arch>
 void pack_transposed(const RowRun& run, std::int64_t columns, std::int64_t first, float* panels) {
   constexpr std::int64_t lanes = Floats<Arch>::size;
   constexpr int width = kPanelWidth<Arch>;
-  const bool in_squares = run.column_stride == 1 && first % lanes == 0;
-  const std::int64_t rows = in_squares ? run.count / lanes * lanes : 0, whole = columns / lanes * lanes;
-  as_stored(run, [&](auto stored) { pack_squares<Arch>(stored, rows, whole, first, columns, panels); });
-  for (std::int64_t r = 0; r < run.count; ++r) {
-    float* out = panels + panel_index(columns, 0, first + r, width);
-    for (std::int64_t d = r < rows ? whole : 0; d < columns; ++d) out[d * width] = element(run, r, d);
-  }
+  const auto place = [&](std::int64_t r) { return panels + panel_index(columns, 0, first + r, width); };
+  const auto pack_elements = [&](std::int64_t begin, std::int64_t end, std::int64_t from, std::int64_t to) {
+    for (std::int64_t r = begin; r < end; ++r)
+      for (std::int64_t d = from; d < to; ++d) place(r)[d * width] = element(run, r, d);
+  };
+  const std::int64_t whole = run.column_stride == 1 ? columns / lanes * lanes : 0;
+  const std::int64_t begin = std::min((lanes - first % lanes) % lanes, run.count);
+  const std::int64_t end = begin + (run.count - begin) / lanes * lanes;
+  as_stored(run, [&](auto stored) {
+    // The rows before and after the aligned squares [begin, end). Their square overlaps these, if it lies within the
+    // run and within a panel.
+    const auto pack_edge = [&](std::int64_t from, std::int64_t to, std::int64_t square) {
+      if (from == to) return;
+      if (run.count >= lanes && (first + square) % width + lanes <= width)
+        pack_square<Arch>(stored, square, whole, place(square));
+      else
+        pack_elements(from, to, 0, whole);
+    };
+    pack_edge(0, begin, 0);
+    for (std::int64_t r = begin; r < end; r += lanes) pack_square<Arch>(stored, r, whole, place(r));
+    pack_edge(end, run.count, run.count - lanes);
+  });
+  pack_elements(0, run.count, whole, columns);
 }
 
 /// Packs the whole panel that begins at column `c`.
