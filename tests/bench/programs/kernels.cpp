@@ -35,7 +35,7 @@ template <class Run>
 double seconds(Run run) {
   using Clock = std::chrono::steady_clock;
   double best = std::numeric_limits<double>::infinity();
-  for (int stretch = 0; stretch < 12; ++stretch) {
+  for (int stretch = 0; stretch < 8; ++stretch) {
     const auto start = Clock::now();
     double elapsed = 0;
     int runs = 0;
@@ -138,6 +138,10 @@ int main(int count, char** arguments) {
   using namespace headwise;
   if (count > 1) filter = arguments[1];
   ThreadPool pool(1);
-  for (const Case& c : kCases) time_call(pool, c);
-  for (const std::int64_t dim : {64, 128}) time_functions(32, 256, dim);
+  for (int round = 0; round < 3; ++round)
+    for (int index = 0; const KernelTable* table = kernel_table_at(index); ++index) {
+      use_kernel_table(table);
+      for (const Case& c : kCases) time_call(pool, c);
+      for (const std::int64_t dim : {64, 128}) time_functions(32, 256, dim);
+    }
 }
