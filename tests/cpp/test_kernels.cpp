@@ -396,7 +396,9 @@ TEST_P(Kernels, SoftcapStaysWithinItsCapAndKeepsNaN) {
   EXPECT_TRUE(std::isnan(values.back()));
 }
 
-std::string table_name(const testing::TestParamInfo<const KernelTable*>& info) { return info.param->name; }
+std::string table_name(const testing::TestParamInfo<const KernelTable*>& info) {
+  return std::string(info.param->name) + info.param->block;
+}
 
 INSTANTIATE_TEST_SUITE_P(Tables, Kernels, testing::ValuesIn(kernel_tables()), table_name);
 
