@@ -327,6 +327,7 @@ void register_engine() {
       .function("cache", &Engine::start<CacheCall>)
       .function("createLayer", &Engine::start<LayerCreation>)
       .function("layer", &Engine::start<LayerCall>)
+      .property("block", &Engine::block)
       .property("finished", &Engine::finished)
       .property("threads", &Engine::threads)
       .property("code", &Engine::code)

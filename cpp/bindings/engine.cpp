@@ -1,7 +1,10 @@
 #include "engine.h"
 
 #include <emscripten/em_js.h>
+#include <emscripten/emscripten.h>
 #include <emscripten/threading.h>
+
+#include <vector>
 
 // Copies the share [begin, end) of `pairs` of each array that JavaScript left to be copied within the call.
 EM_JS(void, copy_late, (double begin, double end, double pairs), {
@@ -13,7 +16,17 @@ EM_JS(void, copy_late, (double begin, double end, double pairs), {
 
 namespace headwise {
 
-Engine::Engine(int num_threads, bool dispatched) : pool_(num_threads) {
+namespace {
+
+std::vector<const KernelTable*> all_tables() {
+  std::vector<const KernelTable*> tables;
+  for (int index = 0; const KernelTable* table = kernel_table_at(index); ++index) tables.push_back(table);
+  return tables;
+}
+
+}  // namespace
+
+Engine::Engine(int num_threads, bool dispatched) : pool_(num_threads), race_(all_tables(), emscripten_get_now) {
   if (dispatched) dispatcher_ = new Dispatcher;
 }
 

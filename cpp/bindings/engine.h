@@ -8,6 +8,7 @@
 #include "dispatcher.h"
 #include "headwise/status.h"
 #include "headwise/thread_pool.h"
+#include "kernel/block_race.h"
 #include "late_copies.h"
 
 /// Copies the share [begin, end) of `pairs` of each array that JavaScript has left to be copied within the call.
@@ -35,6 +36,8 @@ class Engine {
   /// call: the page's thread would take the core of a thread that computes.
   void attend(AttentionCall& call);
 
+  /// Address of a C string: the block of the matrix product. It may be another one after a call.
+  [[nodiscard]] Address block() const { return reinterpret_cast<Address>(kernel_table().block); }
   [[nodiscard]] Address finished() const { return reinterpret_cast<Address>(&finished_); }
   [[nodiscard]] int threads() const { return pool_.size(); }
   [[nodiscard]] int code() const { return static_cast<int>(status_.code); }
@@ -48,6 +51,7 @@ class Engine {
   template <class Call>
   static void work(void* engine, const void* call) {
     auto& self = *static_cast<Engine*>(engine);
+    if (const KernelTable* winner = self.race_.before_call()) use_kernel_table(winner);
     self.finish(run(self.pool_, *static_cast<const Call*>(call)));
   }
   void finish(const Status& status);
@@ -55,6 +59,7 @@ class Engine {
   ThreadPool pool_;
   LateCopies copies_{copy_late};
   Dispatcher* dispatcher_ = nullptr;
+  BlockRace race_;
   Status status_;
   std::atomic<std::int32_t> finished_ = 1;
 };

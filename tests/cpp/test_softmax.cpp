@@ -117,7 +117,9 @@ TEST_P(SoftmaxStep, NaNAndPlusInfinityPoisonTheRowForGoodButNotItsHiddenKeys) {
   }
 }
 
-std::string table_name(const testing::TestParamInfo<const KernelTable*>& info) { return info.param->name; }
+std::string table_name(const testing::TestParamInfo<const KernelTable*>& info) {
+  return std::string(info.param->name) + info.param->block;
+}
 
 INSTANTIATE_TEST_SUITE_P(Tables, SoftmaxStep, testing::ValuesIn(kernel_tables()), table_name);
 

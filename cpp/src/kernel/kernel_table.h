@@ -18,9 +18,10 @@ namespace headwise {
 /// in a function that is entered often. The pointer keeps the optimiser from inlining that function into its caller.
 struct KernelTable {
   const char* name;
-  int lanes;        ///< floats in a vector
-  int panel_width;  ///< columns of a panel: four vectors of 4 floats, or two longer vectors
-  int row_step;     ///< rows that `multiply` computes at a time: row counts are padded to a multiple of it
+  const char* block;  ///< wasm: rows x vectors that `multiply` computes at a time, such as "2x4"
+  int lanes;          ///< floats in a vector
+  int panel_width;    ///< columns of a panel: four vectors of 4 floats, or two longer vectors
+  int row_step;       ///< row counts of `multiply` are padded to a multiple of it
 
   /// C = A * B, or C += A * B if `accumulate`. A is [rows, depth]; `rows` must be a multiple of row_step. The panels of
   /// B lie `panel_stride` floats apart. Writes `panels` * panel_width columns of C. Every element is the sum over depth
@@ -76,15 +77,14 @@ struct KernelTable {
   bool (*hide)(float* scores, const std::uint8_t* visible, std::int64_t count);
 };
 
-/// The table that calls compute with: the best one this machine runs. Native code detects the CPU. A wasm module has
-/// one table.
+/// The table that calls compute with: the best one this machine runs. Native code detects the CPU. The tables of a wasm
+/// module give the same bits; `BlockRace` chooses one while calls run.
 const KernelTable& kernel_table();
 
-/// For tests and benches: computes with `table` from now on, or with the best one again if null. Not while a call runs.
-/// Does nothing in a wasm module, which has one table.
+/// Computes with `table` from now on, or with the first one again if null. Not while a call runs.
 void use_kernel_table(const KernelTable* table);
 
-/// For tests and benches: the tables this machine runs, best first. An `index` past the end gives nullptr.
+/// The tables this machine runs; native: best first. An `index` past the end gives nullptr.
 const KernelTable* kernel_table_at(int index);
 
 }  // namespace headwise

@@ -17,13 +17,15 @@
 namespace headwise::kernels {
 namespace {
 
-template <class Arch>
-constexpr KernelTable make_kernel_table(const char* name) {
+/// @tparam Rows, Vectors  the block of rows and column vectors whose sums `multiply` keeps in registers
+template <class Arch, int Rows = kRowStep<Arch>, int Vectors = kPanelVectors<Arch>>
+constexpr KernelTable make_kernel_table(const char* name, const char* block = "") {
   return {name,
+          block,
           static_cast<int>(Floats<Arch>::size),
           kPanelWidth<Arch>,
           kRowStep<Arch>,
-          multiply<Arch>,
+          multiply<Arch, Rows, Vectors>,
           pack_transposed<Arch>,
           pack<Arch>,
           widen<Arch>,

@@ -10,33 +10,47 @@
 namespace headwise::kernels {
 namespace {
 
-template <class Arch>
+/// C = A * B or C += A * B for Rows rows of A and Vectors vectors of a panel's columns. The sums stay in registers.
+template <class Arch, int Rows, int Vectors>
+inline void multiply_block(const float* a, std::ptrdiff_t lda, const float* b, const float* b_end, float* c,
+                           std::ptrdiff_t ldc, bool accumulate) {
+  using V = Floats<Arch>;
+  V sum[Rows][Vectors];
+  for (int r = 0; r < Rows; ++r)
+    for (int v = 0; v < Vectors; ++v) sum[r][v] = accumulate ? V::load_unaligned(c + r * ldc + v * V::size) : V(0.0f);
+  RowPointers<const float, Rows> left(a, lda);
+  for (; b != b_end; b += kPanelWidth<Arch>, left.advance(1)) {
+    V column[Vectors];
+    for (int v = 0; v < Vectors; ++v) column[v] = V::load_aligned(b + v * V::size);
+    for (int r = 0; r < Rows; ++r) {
+      const V broadcast(*left.at[r]);
+      for (int v = 0; v < Vectors; ++v) sum[r][v] = multiply_add<Arch>(broadcast, column[v], sum[r][v]);
+    }
+  }
+  for (int r = 0; r < Rows; ++r)
+    for (int v = 0; v < Vectors; ++v) sum[r][v].store_unaligned(c + r * ldc + v * V::size);
+}
+
+/// In blocks of Rows x Vectors; the last rows in blocks of kRowStep rows and whole panels.
+template <class Arch, int Rows, int Vectors>
 void multiply(const float* a, std::ptrdiff_t lda, const float* b_panels, std::ptrdiff_t panel_stride,
               std::int64_t depth, std::int64_t panels, float* c, std::ptrdiff_t ldc, std::int64_t rows,
               bool accumulate) {
-  using V = Floats<Arch>;
   constexpr int width = kPanelWidth<Arch>;
   for (std::int64_t panel = 0; panel < panels; ++panel) {
-    const float* b_panel = b_panels + panel * panel_stride;
-    const float* b_end = b_panel + depth * width;
-    for (std::int64_t row = 0; row < rows; row += kRowStep<Arch>) {
-      const float* a_row = a + row * lda;
-      float* c_row = c + row * ldc + panel * width;
-      V sum[kRowStep<Arch>][kPanelVectors<Arch>];
-      for (int r = 0; r < kRowStep<Arch>; ++r)
-        for (int v = 0; v < kPanelVectors<Arch>; ++v)
-          sum[r][v] = accumulate ? V::load_unaligned(c_row + r * ldc + v * V::size) : V(0.0f);
-      RowPointers<const float, kRowStep<Arch>> left(a_row, lda);
-      for (const float* b = b_panel; b != b_end; b += width, left.advance(1)) {
-        V column[kPanelVectors<Arch>];
-        for (int v = 0; v < kPanelVectors<Arch>; ++v) column[v] = V::load_aligned(b + v * V::size);
-        for (int r = 0; r < kRowStep<Arch>; ++r) {
-          const V broadcast(*left.at[r]);
-          for (int v = 0; v < kPanelVectors<Arch>; ++v) sum[r][v] = multiply_add<Arch>(broadcast, column[v], sum[r][v]);
-        }
-      }
-      for (int r = 0; r < kRowStep<Arch>; ++r)
-        for (int v = 0; v < kPanelVectors<Arch>; ++v) sum[r][v].store_unaligned(c_row + r * ldc + v * V::size);
+    const float* b = b_panels + panel * panel_stride;
+    const float* b_end = b + depth * width;
+    float* c_panel = c + panel * width;
+    std::int64_t row = 0;
+    for (; row + Rows <= rows; row += Rows) {
+      for (int first = 0; first < width; first += Vectors * static_cast<int>(Floats<Arch>::size))
+        multiply_block<Arch, Rows, Vectors>(a + row * lda, lda, b + first, b_end + first, c_panel + row * ldc + first,
+                                            ldc, accumulate);
+    }
+    if constexpr (Rows != kRowStep<Arch>) {
+      for (; row < rows; row += kRowStep<Arch>)
+        multiply_block<Arch, kRowStep<Arch>, kPanelVectors<Arch>>(a + row * lda, lda, b, b_end, c_panel + row * ldc,
+                                                                  ldc, accumulate);
     }
   }
 }

@@ -1,20 +1,24 @@
-// The time of a call and of each function of the kernel table, without copies, on one thread. See kernels.mjs.
+// The time of a call and of each function of the kernel table, without copies, on one thread. See kernels.mjs. Calls
+// use the table that wins a race, as in the engine; products are timed with every table.
 //
 // A time is the best of several stretches. With arguments, only lines that contain one of these texts are measured.
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "attention/tile.h"
 #include "base/workspace.h"
 #include "headwise/attention.h"
 #include "headwise/kv_cache.h"
 #include "headwise/thread_pool.h"
+#include "kernel/block_race.h"
 #include "kernel/kernel_table.h"
 
 namespace headwise {
@@ -131,6 +135,43 @@ void time_call(ThreadPool& pool, const Case& c) {
   });
 }
 
+double milliseconds() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration<double, std::milli>(now).count();
+}
+
+/// The tables that give the same bits as the first one.
+std::vector<const KernelTable*> equal_tables() {
+  std::vector<const KernelTable*> tables;
+  for (int index = 0; const KernelTable* table = kernel_table_at(index); ++index)
+    if (std::strcmp(table->name, kernel_table_at(0)->name) == 0) tables.push_back(table);
+  return tables;
+}
+
+/// Computes with the table that the engine would choose: makes calls until the races are over.
+void choose_table(ThreadPool& pool) {
+  AttentionShape shape;
+  shape.query_length = shape.key_length = 256;
+  shape.head_dim = shape.value_dim = 64;
+  const Buffer<float> input = noise(256 * 64);
+  Buffer<float> output = noise(256 * 64);
+  AttentionInputs inputs;
+  inputs.query.data = inputs.key.data = inputs.value.data = input.data();
+  AttentionOutputs outputs;
+  outputs.output.data = output.data();
+  if (equal_tables().size() < 2) return;
+  BlockRace race(equal_tables(), milliseconds);
+  for (int races = 0; races < BlockRace::kRaces;) {
+    const double start = milliseconds();
+    if (const KernelTable* winner = race.before_call()) {
+      use_kernel_table(winner);
+      std::printf("race of %.2f ms: %s\n", milliseconds() - start, winner->block);
+      ++races;
+    }
+    static_cast<void>(attention(pool, shape, inputs, {}, outputs));
+  }
+}
+
 /// One tile of keys; all data is in the caches.
 void time_functions(std::int64_t rows, std::int64_t keys, std::int64_t dim) {
   const KernelTable& kernels = kernel_table();
@@ -142,13 +183,16 @@ void time_functions(std::int64_t rows, std::int64_t keys, std::int64_t dim) {
   const auto name = [&](const char* what) {
     return std::string(what) + " " + std::to_string(rows) + " x " + std::to_string(keys) + " x " + std::to_string(dim);
   };
-  line(name("scores"), operations, [&] {
-    kernels.multiply(query.data(), dim, panels.data(), dim * width, dim, keys / width, scores.data(), keys, rows,
-                     false);
-  });
-  line(name("values"), operations, [&] {
-    kernels.multiply(fresh.data(), keys, panels.data(), keys * width, keys, dim / width, out.data(), dim, rows, true);
-  });
+  for (const KernelTable* table : equal_tables()) {
+    const auto of_block = [&](const char* what) { return name(what) + " " + table->block; };
+    line(of_block("scores"), operations, [&] {
+      table->multiply(query.data(), dim, panels.data(), dim * width, dim, keys / width, scores.data(), keys, rows,
+                      false);
+    });
+    line(of_block("values"), operations, [&] {
+      table->multiply(fresh.data(), keys, panels.data(), keys * width, keys, dim / width, out.data(), dim, rows, true);
+    });
+  }
   line(name("pack keys"), 0, [&] { kernels.pack_transposed(run, dim, 0, panels.data()); });
   line(name("pack values"), 0, [&] { kernels.pack(run, dim, 0, keys, panels.data()); });
   line(name("softmax, and a copy"), 0, [&] {
@@ -168,6 +212,7 @@ int main(int count, char** arguments) {
   using namespace headwise;
   if (count > 1) filter = arguments[1];
   ThreadPool pool(1);
+  choose_table(pool);
   for (const Case& c : kCases) time_call(pool, c);
   for (const std::int64_t dim : {64, 128}) time_functions(32, 256, dim);
 }

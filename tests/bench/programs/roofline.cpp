@@ -74,8 +74,9 @@ struct ComputeForm {
   int sums;  // number of vectors; each is updated once in a step
 };
 
-const ComputeForm COMPUTE[] = {{product<4, 2>, 8}, {product<2, 4>, 8}, {product<3, 3>, 9},
-                               {product<6, 1>, 6}, {registers<8>, 8},  {registers<12>, 12}};
+const ComputeForm COMPUTE[] = {{product<4, 2>, 8},  {product<2, 4>, 8},  {product<3, 3>, 9},  {product<6, 1>, 6},
+                               {product<6, 2>, 12}, {product<4, 4>, 16}, {product<6, 4>, 24}, {registers<8>, 8},
+                               {registers<12>, 12}, {registers<16>, 16}};
 constexpr int COMPUTE_FORMS = sizeof COMPUTE / sizeof *COMPUTE;
 
 constexpr std::int64_t CHUNK = 4096;  // floats that one call reads
@@ -128,7 +129,7 @@ double compute_rate(int form, double seconds) {
   std::vector<double> rates(static_cast<std::size_t>(pool->size()));
   pool->parallel_for(pool->size(), [&](std::int64_t index, int) {
     const std::vector<float> left(PANEL, 0.5f), right(PANEL, 0.25f);
-    std::vector<float> sums(64, 1.0f);
+    std::vector<float> sums(24 * 4, 1.0f);
     std::int64_t entries = 0;
     const auto begin = Clock::now();
     do {

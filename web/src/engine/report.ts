@@ -86,7 +86,7 @@ export interface CalibrationReport {
   readonly fallbacks: { readonly count: number; readonly latest?: string };
 }
 
-/** What createAttention chose, and why. The report of `backend: "auto"` changes as it measures. */
+/** What createAttention chose, and why. The report changes as instances measure. */
 export interface Report {
   /** Version of the package. */
   readonly version: string;
@@ -103,6 +103,12 @@ export interface Report {
   readonly threads: number;
   /** Most bytes that the memory of wasm may grow to; absent if WebGPU is the only engine. */
   readonly maximumMemory?: number;
+  /**
+   * How many rows times vectors of columns wasm's matrix product computes at a time: `"2x4"`, `"6x2"`, `"4x4"` or `"6x4"`.
+   * Races of 1 ms before a few of the first calls find the fastest for the processor and the JavaScript engine. All give
+   * the same bits. Absent if WebGPU is the only engine.
+   */
+  readonly productBlock?: string;
   /** The GPU adapter in use, its features and limits. */
   readonly adapter?: AdapterReport;
   /**
@@ -114,7 +120,7 @@ export interface Report {
 }
 
 /** The part of a report that changes. */
-export interface LiveReport extends Pick<Report, "adapter" | "calibration"> {
+export interface LiveReport extends Pick<Report, "adapter" | "calibration" | "productBlock"> {
   /** Why WebGPU computes no calls whose tensors lie in JavaScript; undefined if it does. */
   readonly webgpuReason: string | undefined;
 }

@@ -114,7 +114,7 @@ export class Attention extends Disposing {
     return new this(engine);
   }
 
-  /** What was chosen, and why. With backend `"auto"` each reading shows what was measured by then. */
+  /** What was chosen, and why. Each reading shows what was measured by then. */
   get report(): Report {
     const { live } = this.#engine;
     if (!live) return this.#report;

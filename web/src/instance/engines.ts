@@ -62,7 +62,8 @@ export class Engines {
   get live(): LiveReport {
     const { adapter } = this.#gpu.loaded ?? {};
     const rest = this.calibrator?.report ?? { calibration: NO_CALIBRATION, webgpuReason: this.#why };
-    return { ...rest, ...(adapter && { adapter }) };
+    const { productBlock } = this.wasm.live ?? {};
+    return { ...rest, ...(productBlock && { productBlock }), ...(adapter && { adapter }) };
   }
 
   /** Runs work on the GPU because its tensors lie there, or because the caller has placed it there. */

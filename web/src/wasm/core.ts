@@ -51,6 +51,11 @@ export class WasmCore {
     };
   }
 
+  /** The block that the matrix product computes at a time, such as "2x4". The core may choose another one before a call. */
+  get productBlock(): string {
+    return this.heap.text(this.native.block);
+  }
+
   /** The struct that all calls of this kind use. It is sealed: to set a property that C++ lacks is a TypeError. */
   struct<K extends keyof CallStructs>(kind: K): CallStructs[K] {
     return this.#structs[kind];

@@ -223,6 +223,8 @@ export interface NativeCore {
   cache(call: CacheCall): void;
   createLayer(call: LayerCreation): void;
   layer(call: LayerCall): void;
+  /** Address of a C string; calls may change it. */
+  readonly block: number;
   readonly finished: number;
   readonly threads: number;
   readonly code: number;

@@ -6,6 +6,7 @@ import type { EngineCache } from "../cache/engineCache.js";
 import type { Eventually } from "../call/context.js";
 import type { Engine } from "../engine/engine.js";
 import type { EngineTensor } from "../engine/engineTensor.js";
+import { NO_CALIBRATION, type LiveReport } from "../engine/report.js";
 import { DisposedError } from "../errors/errors.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
 import type { LayerProblem } from "../layer/layerProblem.js";
@@ -25,6 +26,10 @@ export class WasmEngine implements Engine {
 
   constructor(core: WasmCore) {
     this.#core = core;
+  }
+
+  get live(): LiveReport {
+    return { calibration: NO_CALIBRATION, webgpuReason: undefined, productBlock: this.#core.productBlock };
   }
 
   attention(problem: AttentionProblem): Eventually<PlacedResult> {

@@ -27,6 +27,7 @@ class Server {
   readonly #queue = new Queue();
   #lastObject = ENGINE;
   #engine: Engine | undefined;
+  #sentBlock: string | undefined;
 
   constructor(hostOf: (files: EngineFiles) => Host, send: Send) {
     this.#hostOf = hostOf;
@@ -70,7 +71,10 @@ class Server {
   /** The changing part of the report, if calls change it. */
   #live(): LiveReport | undefined {
     const live = this.#engine?.live;
-    return live && ["waiting", "running", "ready"].includes(live.calibration.state) ? live : undefined;
+    if (!live) return undefined;
+    const isOther = live.productBlock !== this.#sentBlock;
+    this.#sentBlock = live.productBlock;
+    return isOther || ["waiting", "running", "ready"].includes(live.calibration.state) ? live : undefined;
   }
 
   /** A method has the same name on both sides. */

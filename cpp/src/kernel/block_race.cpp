@@ -1,0 +1,80 @@
+#include "kernel/block_race.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <limits>
+
+#include "base/workspace.h"
+
+namespace headwise {
+
+namespace {
+
+// Rows as a strip has them, and some of its keys.
+constexpr std::int64_t kRows = 32, kColumns = 64, kDepth = 64;
+constexpr std::int64_t kFloats = kRows * kDepth + kDepth * kColumns + kRows * kColumns;
+
+// Each table runs for kRounds stretches, in turns with the others. Its best stretch counts.
+constexpr int kRounds = 4;
+constexpr double kStretch = 0.05;
+
+// A fine clock has changed after so many readings, and a stretch has ended after so many runs.
+constexpr int kMostReadings = 1000, kMostRuns = 100;
+
+}  // namespace
+
+const KernelTable* BlockRace::before_call() {
+  if (races_left_ == 0 || tables_.size() < 2) return nullptr;
+  const double now = clock_();
+  if (!started_) {  // the first call is not delayed
+    started_ = true;
+    latest_ = now;
+  }
+  if (now - latest_ < kPause) return nullptr;
+  --races_left_;
+  const KernelTable* winner = race();
+  if (!winner) races_left_ = 0;
+  latest_ = clock_();
+  return winner;
+}
+
+/// The winner, or null if it cannot be found: there is no memory, or the clock is too coarse.
+const KernelTable* BlockRace::race() const {
+  Buffer<float> floats, best;
+  if (!clock_is_fine() || !floats.allocate(kFloats) || !best.allocate(std::ssize(tables_))) return nullptr;
+  std::fill_n(floats.data(), floats.size(), 1.0f);
+  std::fill_n(best.data(), best.size(), std::numeric_limits<float>::infinity());
+  for (int round = 0; round < kRounds; ++round)
+    for (std::size_t t = 0; t < tables_.size(); ++t)
+      best[t] = std::min(best[t], static_cast<float>(milliseconds(*tables_[t], floats.data())));
+  const auto fastest = std::min_element(best.data(), best.data() + best.size()) - best.data();
+  return tables_[best[fastest] * kGain < best[0] ? fastest : 0];
+}
+
+/// The time of one `multiply`.
+double BlockRace::milliseconds(const KernelTable& table, float* floats) const {
+  float *b = floats, *a = b + kDepth * kColumns, *c = a + kRows * kDepth;
+  const double start = next_tick();
+  double elapsed = 0.0;
+  int runs = 0;
+  for (; elapsed < kStretch && runs < kMostRuns; elapsed = clock_() - start, ++runs)
+    table.multiply(a, kDepth, b, kDepth * table.panel_width, kDepth, kColumns / table.panel_width, c, kColumns, kRows,
+                   false);
+  return elapsed / runs;
+}
+
+bool BlockRace::clock_is_fine() const {
+  const double tick = next_tick(), after = next_tick();
+  return after > tick && after - tick <= kFinestClock;
+}
+
+/// The time after the clock has changed. A clock that stands still has not changed.
+double BlockRace::next_tick() const {
+  const double now = clock_();
+  double next = now;
+  for (int readings = 0; next == now && readings < kMostReadings; ++readings) next = clock_();
+  return next;
+}
+
+}  // namespace headwise
