@@ -261,6 +261,8 @@ export interface WasmModule extends CallConstructors {
   readonly Engine: new (numThreads: number, dispatched: boolean) => NativeCore;
   /** Absent if the module has only one thread. */
   readonly PThread?: { terminateAllThreads(): void } | undefined;
+  /** Settles when all workers have loaded the module. Absent if the module has only one thread. */
+  readonly pthreadPoolReady?: Promise<unknown>;
 }
 
 /** The options of a loader. The loader turns this object into the module: it adds the functions of C++ to it. */
