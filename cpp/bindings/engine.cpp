@@ -11,6 +11,8 @@ EM_JS(void, copy_late, (double begin, double end, double pairs), {
   }
 });
 
+EM_JS(void, make_results, (), { Module["makeResults"] ?.(); });
+
 namespace headwise {
 
 Engine::Engine(int num_threads, bool dispatched) : pool_(num_threads) {

@@ -216,7 +216,7 @@ export type LateCopy = readonly [address: number, bytes: Uint8Array];
  * done.
  */
 export interface NativeCore {
-  /** Copies `WasmModule.late` first, or while other threads begin. */
+  /** Copies `WasmModule.late` first, or while other threads begin; then it also calls `WasmModule.makeResults`. */
   attention(call: AttentionCall): void;
   merge(call: MergeCall): void;
   rotary(call: RotaryCall): void;
@@ -247,6 +247,8 @@ type CallConstructors = { readonly [Kind in keyof CallStructs]: new () => CallSt
 export interface WasmModule extends CallConstructors {
   /** The copies that the next call of `attention` makes. */
   late?: readonly LateCopy[];
+  /** Makes the arrays of that call's results. It runs while other threads compute; with one thread it does not run. */
+  makeResults?: (() => void) | undefined;
   version(): string;
   allocate(bytes: number): number;
   release(address: number): void;
