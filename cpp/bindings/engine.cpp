@@ -14,6 +14,8 @@ EM_JS(void, copy_late, (double begin, double end, double pairs), {
   }
 });
 
+EM_JS(void, make_results, (), { Module["makeResults"] ?.(); });
+
 namespace headwise {
 
 namespace {

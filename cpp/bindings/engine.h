@@ -13,6 +13,8 @@
 
 /// Copies the share [begin, end) of `pairs` of each array that JavaScript has left to be copied within the call.
 extern "C" void copy_late(double begin, double end, double pairs);
+/// Lets JavaScript make the arrays of the call's results, and touch their memory for the first time.
+extern "C" void make_results();
 
 namespace headwise {
 
@@ -32,8 +34,9 @@ class Engine {
   }
 
   /// Starts attention. JavaScript has left the queries, keys and values to be copied. They are copied before the call,
-  /// or by this thread while other threads begin with the first of them. With a dispatcher they are copied before the
-  /// call: the page's thread would take the core of a thread that computes.
+  /// or by this thread while other threads begin with the first of them; then it makes the arrays of the results too.
+  /// With a dispatcher they are copied before the call: the page's thread would take the core of a thread that
+  /// computes.
   void attend(AttentionCall& call);
 
   /// Address of a C string: the block of the matrix product. It may be another one after a call.
@@ -57,7 +60,7 @@ class Engine {
   void finish(const Status& status);
 
   ThreadPool pool_;
-  LateCopies copies_{copy_late};
+  LateCopies copies_{copy_late, make_results};
   Dispatcher* dispatcher_ = nullptr;
   BlockRace race_;
   Status status_;

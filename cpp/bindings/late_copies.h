@@ -11,13 +11,14 @@
 
 namespace headwise {
 
-/// Inputs that the calling thread copies while the other threads begin.
+/// Inputs that the calling thread copies while the other threads begin. Then it makes the arrays of the results.
 class LateCopies : public Arrival {
  public:
   /// Copies the share [begin, end) of `pairs` of every array.
   using Copy = void (*)(double begin, double end, double pairs);
+  using MakeResults = void (*)();
 
-  explicit LateCopies(Copy copy) : copy_(copy) {}
+  LateCopies(Copy copy, MakeResults make_results) : copy_(copy), make_results_(make_results) {}
 
   /// Prepares for a call none of whose inputs has been copied. False if the inputs do not lie pair by pair, or if they
   /// are too small for an early start.
@@ -45,6 +46,7 @@ class LateCopies : public Arrival {
       }
       came_.notify_all();
     }
+    make_results_();
   }
 
   void wait_for(std::int64_t pair) override {
@@ -63,6 +65,7 @@ class LateCopies : public Arrival {
   static constexpr std::int64_t kStepBytes = 1 << 16;
 
   const Copy copy_;
+  const MakeResults make_results_;
   std::int64_t pairs_ = 0, step_ = 1;
   std::atomic<std::int64_t> arrived_ = 0;
   std::mutex mutex_;

@@ -366,6 +366,43 @@ test("threads that start after loading was given up are ended", async () => {
   await ended;
 });
 
+describe("while the module is compiled", () => {
+  /** Compiles with `finish`, but not before a loader has called `globalThis.startOfTest`. */
+  function holdCompilation(
+    finish: (bytes: BufferSource) => WebAssembly.Module,
+  ): jest.Spied<typeof WebAssembly.compile> {
+    const started = new Promise<unknown>((resolve) => Object.assign(globalThis, { startOfTest: resolve }));
+    return jest.spyOn(WebAssembly, "compile").mockImplementation(async (bytes) => {
+      await started;
+      return finish(bytes);
+    });
+  }
+
+  test("threads already start", async () => {
+    const compile = holdCompilation((bytes) => new WebAssembly.Module(bytes));
+    const glueUrl = glue("globalThis.startOfTest(options); return Promise.reject(new Error('it started'))");
+    const error = await rejection({ wasm: { glueUrl } });
+    compile.mockRestore();
+    expect(error.message).toMatch(/it started/);
+  });
+
+  test("a failure ends the threads that have started, and is the error", async () => {
+    const compile = holdCompilation(() => {
+      throw new WebAssembly.CompileError("no such opcode");
+    });
+    const ended = new Promise((resolve) => Object.assign(globalThis, { endOfTest: resolve }));
+    const glueUrl = glue(`
+      options.PThread = { terminateAllThreads: globalThis.endOfTest };
+      globalThis.startOfTest();
+      return new Promise(() => options.instantiateWasm({}, () => {}));`);
+    const error = await rejection({ wasm: { glueUrl } });
+    compile.mockRestore();
+    expect(error).toMatchObject({ name: "AssetError", code: "ASSET_INVALID" });
+    expect(error.message).toMatch(/no such opcode/);
+    await ended;
+  });
+});
+
 describe("options of createAttention", () => {
   test.each([
     [{ thread: 2 }, /unknown option "thread"; did you mean "threads"\?/],

@@ -102,12 +102,17 @@ function withoutBindingsOfThreads(glue) {
 }
 
 /**
- * If a thread traps, the call that it works for must fail. The loader throws in an event handler, which would end the
- * process.
+ * If a worker cannot start, createAttention must fail, and if a thread traps, the call that it works for. The loader
+ * throws in an event handler, which would end the process, and sets it only when the module is there. So each worker
+ * gets a listener when it is made.
  */
 function tellingOfCrashes(glue) {
   const handler = /worker\.onerror\s*=\s*e\s*=>\s*\{[^{}]*(?:\$\{[^{}]*\}[^{}]*)*throw e;?\s*\}/g;
-  return replaceOne(glue, handler, 'worker.onerror=e=>{e.preventDefault?.();Module["onAbort"]?.(e.message)}');
+  const made = /PThread\.unusedWorkers\.push\(worker\)(?=;?\s*\},\s*getNewWorker)/g;
+  const tell =
+    'var tell=e=>{e.preventDefault?.();Module["onAbort"]?.(e.message)};' +
+    'worker.on?worker.on("error",tell):worker.addEventListener("error",tell);';
+  return replaceOne(replaceOne(glue, handler, "worker.onerror=()=>{}"), made, (push) => tell + push);
 }
 
 /**

@@ -55,7 +55,9 @@ export function runAttention(core: WasmCore, problem: AttentionProblem): Eventua
     if (problem.ragged) writeRagged(call, arena, problem.ragged);
     const collect = writeWanted(call, core.heap, arena, problem);
     core.module.late = late;
+    core.module.makeResults = () => arena.makeResults();
     core.native.attention(call);
+    core.module.makeResults = undefined;
     late.length = 0;
     return collect;
   });
@@ -115,9 +117,9 @@ export function writeWanted(call: AttentionCall, heap: Heap, arena: Room, form: 
 
   const room = <D extends "float32" | "int32">(dtype: D, full: readonly number[]) => {
     const length = elementCount(form.operation, "result", full);
-    const address = arena.room(dtype, length);
-    const collect = (): TypedTensor<D> => ({ data: heap.read(address, dtype, length), shape: keepRank(full), dtype });
-    return { address, collect };
+    const result = arena.result(dtype, length);
+    const collect = (): TypedTensor<D> => ({ data: result.collect(), shape: keepRank(full), dtype });
+    return { address: result.address, collect };
   };
   const place = (name: "lse" | "entropy" | "probs" | "scores", full: readonly number[]) => {
     const { address, collect } = room("float32", full);
@@ -185,17 +187,21 @@ export function placeOutput(
   const place = into && inMemory(into.place);
   if (place?.address !== undefined) return { address: place.address, collect: () => into!.tensor };
   const length = elementCount(operation, "output", shape);
-  const address = arena.room(dtype, length);
-  const collect = () => {
-    if (place) {
+  if (place) {
+    const address = arena.room(dtype, length);
+    const collect = () => {
       assertIntact(operation, "into", place.data);
       heap.readInto(address, place.data);
       return into.tensor;
-    }
-    const data = heap.read(address, dtype, length);
+    };
+    return { address, collect };
+  }
+  const result = arena.result(dtype, length);
+  const collect = () => {
+    const data = result.collect();
     return { data: half ? asHalves(data as Uint16Array) : data, shape: [...shape], dtype };
   };
-  return { address, collect };
+  return { address: result.address, collect };
 }
 
 /** Throws if `into` overlaps an input, because the core reads its inputs while it writes its output. */

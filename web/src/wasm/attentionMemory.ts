@@ -6,10 +6,14 @@ import { placeInput, writeRagged, writeSettings, writeWanted } from "./attention
 import type { Heap, Room } from "./heap.js";
 import { MEMORY_PER_THREAD } from "./host.js";
 import type { AttentionCall } from "./module.js";
+import { ResultArray } from "./resultArray.js";
 
 /** Bytes that `allocate` of embind.cpp takes for an array: whole lines of memory, and at least one more byte. */
 const LINE = 64;
 const allocated = (bytes: number) => Math.floor((bytes + LINE) / LINE) * LINE;
+
+/** Nothing is read or written. */
+const NO_HEAP = undefined as unknown as Heap;
 
 /** Counts the arrays of a call instead of making them. */
 class Counter implements Room {
@@ -22,6 +26,10 @@ class Counter implements Room {
 
   room(dtype: Dtype, length: number): number {
     return this.bytes(length * BYTES[dtype]);
+  }
+
+  result<D extends Dtype>(dtype: D, length: number): ResultArray<D> {
+    return new ResultArray(NO_HEAP, this.room(dtype, length), dtype, length);
   }
 
   copy(data: { readonly byteLength: number } | undefined): number {
@@ -59,7 +67,7 @@ export function attentionMemory(problem: AttentionProblem, threads: number): Rec
   const resultBytes = (name: keyof Wanted) =>
     count((arena) => {
       const form = { ...problem, wanted: { ...NOTHING, [name]: wanted[name] } };
-      writeWanted({ ...NO_CALL }, undefined as unknown as Heap, arena, form);
+      writeWanted({ ...NO_CALL }, NO_HEAP, arena, form);
     });
   return {
     query: count((arena) => placeInput(arena, query)),

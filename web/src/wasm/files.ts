@@ -5,7 +5,7 @@ import { versionError } from "./assetErrors.js";
 import { compiled } from "./compile.js";
 import { addressOf, type EngineFiles } from "./engineFiles.js";
 import { importFailure, type ReadOptions } from "./fetchAsset.js";
-import type { EngineParts, LoadOptions } from "./host.js";
+import type { CompiledModule, EngineParts, LoadOptions } from "./host.js";
 import { inTime } from "./inTime.js";
 import type { WasmModuleFactory } from "./module.js";
 import { checkedVariant } from "./moduleLabel.js";
@@ -16,13 +16,14 @@ export type ReadWasm = (url: string, options: ReadOptions) => Promise<Uint8Array
 
 /** Loads an engine from files: the package's own, or files that the caller names. */
 export async function loadFiles(files: EngineFiles, read: ReadWasm, options: LoadOptions): Promise<EngineParts> {
-  const loading = loadModule(files, read, options);
+  const compiling = loadModule(files, read, options);
   // The caller's module may be another variant than the chosen one. It needs the loader of its own variant.
   const { module, binary, url } = options.source;
   const isGiven = [module, binary, url].some((source) => source !== undefined);
-  const variant = isGiven ? loading.then((loaded) => loaded.variant) : Promise.resolve(options.variant);
-  const [glue, loaded] = await Promise.all([variant.then((chosen) => importGlue(files, chosen, options)), loading]);
-  return { ...glue, ...loaded, isShared: true };
+  const variant = isGiven ? compiling.then((compiled) => compiled.variant) : Promise.resolve(options.variant);
+  const importing = variant.then((chosen) => importGlue(files, chosen, options));
+  const glue = await Promise.race([importing, compiling.then(() => importing)]); // rejects with the first failure
+  return { ...glue, compiling, isShared: true };
 }
 
 /** Loads a part of the package that is in a file of its own. */
@@ -90,11 +91,7 @@ async function copyOfOwn(url: string, signal: AbortSignal | undefined): Promise<
   return URL.createObjectURL(new Blob([await response.arrayBuffer()], { type: "text/javascript" }));
 }
 
-async function loadModule(
-  files: EngineFiles,
-  read: ReadWasm,
-  options: LoadOptions,
-): Promise<Pick<EngineParts, "module" | "variant">> {
+async function loadModule(files: EngineFiles, read: ReadWasm, options: LoadOptions): Promise<CompiledModule> {
   const { operation, asked, source } = options;
   const address = () => addressOf(operation, files, `${options.variant}Wasm`);
   const name = source.module ? "wasm.module" : source.binary ? "wasm.binary" : address();

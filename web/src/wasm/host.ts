@@ -62,13 +62,18 @@ export interface LoadOptions {
   readonly onProgress: ((progress: LoadProgress) => void) | undefined;
 }
 
-/** A loaded engine that is not started yet. */
+/** A compiled module of this package. */
+export interface CompiledModule {
+  readonly module: WebAssembly.Module;
+  readonly variant: Variant;
+}
+
+/** An engine that is not started yet. */
 export interface EngineParts {
   /** Emscripten's loader. */
   readonly factory: WasmModuleFactory;
-  readonly module: WebAssembly.Module;
-  /** The variant of the module. */
-  readonly variant: Variant;
+  /** The module, which may still be loading: threads can start meanwhile. */
+  readonly compiling: Promise<CompiledModule>;
   /** The name of the loader in messages. */
   readonly name: string;
   /** Whether the module's memory is shared. Only the memory of a module with one thread is not. */

@@ -18,7 +18,7 @@ export const inlineHost: Host = {
       );
     const module = source.module ?? (await compiled(operation, bytes(), "its module"));
     const variant = checkedVariant(operation, module, source.module ? "wasm.module" : "its module", false);
-    return { factory, module, variant, name: "headwise/inline", isShared: false };
+    return { factory, compiling: Promise.resolve({ module, variant }), name: "headwise/inline", isShared: false };
   },
 };
 

@@ -14,24 +14,13 @@ export async function loadEngine(
   host: Host,
   options: LoadOptions & { /** Most bytes that the memory may grow to. */ readonly maximumMemory: number },
 ): Promise<{ readonly core: WasmCore; readonly variant: Variant }> {
-  const { operation, signal, threads, maximumMemory } = options;
+  const { operation, signal, maximumMemory } = options;
   const parts = await host.load(options);
   try {
     throwIfAborted(signal);
-    const dispatched = threads > 1 && !mayBlock();
-    const memory = createMemory(operation, maximumMemory, parts.isShared);
-    let crashed: (what: unknown) => void = () => undefined; // while the engine starts, `started` reports a crash
-    const onCrash = (what: unknown) => crashed(what);
-    const module = await started(options, parts, memory, dispatched ? threads + 1 : threads, onCrash);
-    try {
-      checkVersion(operation, module, parts.name);
-      const core = new WasmCore(module, memory, threads, dispatched);
-      crashed = (what) => core.crashed(what);
-      return { core, variant: parts.variant };
-    } catch (error) {
-      endThreadsOf(module);
-      throw HeadwiseError.is(error) ? error : startError(operation, error);
-    }
+    const core = await started(options, parts, createMemory(operation, maximumMemory, parts.isShared));
+    const { variant } = await parts.compiling;
+    return { core, variant };
   } finally {
     parts.started?.();
   }
@@ -60,62 +49,101 @@ function createMemory(operation: string, maximumMemory: number, shared: boolean)
 }
 
 /**
- * Waits until the engine has started. If the start fails or is aborted, all its threads are ended, also those that
- * start later.
+ * Waits until the engine and its threads have started. If the start fails or is aborted, all its threads are ended, also
+ * those that start later.
  */
 async function started(
-  { operation, signal }: LoadOptions,
+  { operation, signal, threads }: LoadOptions,
   parts: EngineParts,
   memory: WebAssembly.Memory,
-  numThreads: number,
-  onCrash: (what: unknown) => void,
-): Promise<WasmModule> {
-  const { starting, endThreads } = start(operation, parts, memory, numThreads, onCrash);
-  try {
-    const unlessAborted = beforeAbort(starting, signal);
+): Promise<WasmCore> {
+  const dispatched = threads > 1 && !mayBlock();
+  const start = new Start(operation, parts, memory, dispatched ? threads + 1 : threads);
+  const unlessFailed = <T>(promise: Promise<T>) => beforeAbort(Promise.race([promise, start.failure]), signal);
+  const inTimeUnlessFailed = <T>(promise: Promise<T>) => {
+    const awaited = unlessFailed(promise);
     // headwise/inline starts no worker. Cloudflare allows no timer while a module is imported.
-    if (!parts.isShared) return await unlessAborted;
+    if (!parts.isShared) return awaited;
     // A worker that fails to load reports nothing, so the wait has a limit.
-    const failed = `the workers of ${parts.name} did not start`;
-    return await inTime(operation, unlessAborted, failed, POLICY_HINT);
+    return inTime(operation, awaited, `the workers of ${parts.name} did not start`, POLICY_HINT);
+  };
+  try {
+    await unlessFailed(parts.compiling); // loading has time limits of its own
+    const module = await inTimeUnlessFailed(start.module);
+    checkVersion(operation, module, parts.name);
+    const core = start.coreOf(module, threads, dispatched);
+    await inTimeUnlessFailed(Promise.resolve(module.pthreadPoolReady));
+    return core;
   } catch (error) {
-    endThreads();
-    starting.then(endThreadsOf).catch(() => undefined);
+    start.endThreads();
     throw error;
   }
 }
 
-function start(
-  operation: string,
-  { factory, module }: EngineParts,
-  memory: WebAssembly.Memory,
-  numThreads: number,
-  onCrash: (what: unknown) => void,
-): { readonly starting: Promise<WasmModule>; readonly endThreads: () => void } {
-  let fail!: (error: AssetError) => void;
-  const failure = new Promise<never>((_, reject) => (fail = reject));
-  const options: FactoryOptions = {
-    wasmMemory: memory,
-    numThreads,
-    // Emscripten does not see failures in this function.
-    instantiateWasm(imports, receive) {
-      const instantiated = WebAssembly.instantiate(module, imports).then((instance) => {
-        receive(instance, module);
-        if (numThreads > 1) options._warm_up?.(); // at the same time as the workers start
-      });
-      instantiated.catch((cause: unknown) => fail(mismatchError(operation, cause)));
-      return {};
-    },
-    printErr: () => {}, // the messages arrive as errors too
-    onAbort(what) {
-      onCrash(what);
-      fail(startError(operation, what)); // has no effect after the start
-    },
-  };
-  const making = (async () => factory(options))().catch((cause: unknown) => {
-    throw startError(operation, cause);
-  });
-  return { starting: Promise.race([making, failure]), endThreads: () => endThreadsOf(options) };
+/** A module whose threads are starting. They start while the module is still being loaded and compiled. */
+class Start {
+  /** The module, as soon as it can be called. Its threads may still be starting. */
+  readonly module: Promise<WasmModule>;
+  /** Rejects if the start fails. */
+  readonly failure: Promise<never>;
+  readonly #operation: string;
+  readonly #memory: WebAssembly.Memory;
+  readonly #options: FactoryOptions;
+  #fail!: (error: unknown) => void;
+  #core: WasmCore | undefined;
+
+  constructor(operation: string, { factory, compiling }: EngineParts, memory: WebAssembly.Memory, numThreads: number) {
+    this.#operation = operation;
+    this.#memory = memory;
+    this.failure = new Promise<never>((_, reject) => (this.#fail = reject));
+    const options: FactoryOptions = {
+      wasmMemory: memory,
+      numThreads,
+      instantiateWasm: (imports, receive) => {
+        // started() reports why a module was not compiled
+        compiling.then(({ module }) => this.#instantiate(module, imports, receive)).catch(() => undefined);
+        return {};
+      },
+      printErr: () => {}, // the messages arrive as errors too
+      onAbort: (what) => {
+        this.#core?.crashed(what);
+        this.#fail(startError(operation, what)); // has no effect after the start
+      },
+    };
+    this.#options = options;
+    this.module = (async () => factory(options))().catch((cause: unknown) => {
+      throw startError(operation, cause);
+    });
+    this.module.catch(this.#fail);
+  }
+
+  /** Emscripten does not see failures in this method. */
+  async #instantiate(
+    module: WebAssembly.Module,
+    imports: WebAssembly.Imports,
+    receive: (instance: WebAssembly.Instance, module: WebAssembly.Module) => void,
+  ): Promise<void> {
+    try {
+      receive(await WebAssembly.instantiate(module, imports), module);
+      if (this.#options.numThreads > 1) this.#options._warm_up?.(); // at the same time as the workers start
+    } catch (cause) {
+      this.#fail(mismatchError(this.#operation, cause));
+    }
+  }
+
+  /** Makes the core, which gives the workers their threads. They run when they have started. */
+  coreOf(module: WasmModule, threads: number, dispatched: boolean): WasmCore {
+    try {
+      return (this.#core = new WasmCore(module, this.#memory, threads, dispatched));
+    } catch (error) {
+      throw HeadwiseError.is(error) ? error : startError(this.#operation, error);
+    }
+  }
+
+  endThreads(): void {
+    endThreadsOf(this.#options);
+    this.module.then(endThreadsOf).catch(() => undefined);
+  }
 }
 
 /** @param module - What the loader has made so far; undefined if nothing. */

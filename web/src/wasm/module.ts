@@ -216,7 +216,7 @@ export type LateCopy = readonly [address: number, bytes: Uint8Array];
  * done.
  */
 export interface NativeCore {
-  /** Copies `WasmModule.late` first, or while other threads begin. */
+  /** Copies `WasmModule.late` first, or while other threads begin; then it also calls `WasmModule.makeResults`. */
   attention(call: AttentionCall): void;
   merge(call: MergeCall): void;
   rotary(call: RotaryCall): void;
@@ -249,6 +249,8 @@ type CallConstructors = { readonly [Kind in keyof CallStructs]: new () => CallSt
 export interface WasmModule extends CallConstructors {
   /** The copies that the next call of `attention` makes. */
   late?: readonly LateCopy[];
+  /** Makes the arrays of that call's results. It runs while other threads compute; with one thread it does not run. */
+  makeResults?: (() => void) | undefined;
   version(): string;
   allocate(bytes: number): number;
   release(address: number): void;
@@ -263,6 +265,8 @@ export interface WasmModule extends CallConstructors {
   readonly Engine: new (numThreads: number, dispatched: boolean) => NativeCore;
   /** Absent if the module has only one thread. */
   readonly PThread?: { terminateAllThreads(): void } | undefined;
+  /** Settles when all workers have loaded the module. Absent if the module has only one thread. */
+  readonly pthreadPoolReady?: Promise<unknown>;
 }
 
 /** The options of a loader. The loader turns this object into the module: it adds the functions of C++ to it. */
