@@ -399,11 +399,10 @@ std::vector<float> apply(const KernelTable& kernels, const std::vector<float>& a
   return values;
 }
 
-// 2 ulp are 4 eps relative at most. Below ln 2^-126 the result would be subnormal and may be 0.
+// 2 ulp are 4 eps relative at most. Below 2^-114 the result may be 0.
 TEST_P(Kernels, ExponentialsAreWithinTwoUlpOverTheWholeRange) {
-  std::vector<float> arguments = {0.0f,    -0.0f,     88.0f,      -87.0f,
-                                  -87.33f, -87.3365f, -87.33655f, -88.0f,
-                                  -104.0f, -1e30f,    -kInfinity, std::numeric_limits<float>::lowest()};
+  std::vector<float> arguments = {0.0f,    -0.0f,   88.0f,   -87.0f, -87.33f,    -79.36f,
+                                  -79.37f, -79.72f, -104.0f, -1e30f, -kInfinity, std::numeric_limits<float>::lowest()};
   for_each_float(-0x1p-149f, -200.0f, 4099, [&](float x) { arguments.push_back(x); });
   for_each_float(0x1p-149f, 88.0f, 4099, [&](float x) { arguments.push_back(x); });
   const std::vector<float> values = apply(
@@ -413,6 +412,16 @@ TEST_P(Kernels, ExponentialsAreWithinTwoUlpOverTheWholeRange) {
     ASSERT_NEAR(values[i], expected, 4 * kEpsilon * expected + (expected < kFlushed ? kFlushed : 0))
         << "exp(" << arguments[i] << ")";
   }
+}
+
+TEST_P(Kernels, ExponentialsBelowTwoToTheMinus114AreZeroNeverSmaller) {
+  std::vector<float> arguments;
+  for_each_float(-79.0f, -200.0f, 17, [&](float x) { arguments.push_back(x); });
+  const std::vector<float> values = apply(
+      kernels, arguments, [&](float* data, std::int64_t count) { kernels.exponentials(data, count, 0.0f, 1.0f); });
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    ASSERT_TRUE(values[i] == 0.0f || values[i] > 0x1p-115f) << "exp(" << arguments[i] << ") = " << values[i];
+  EXPECT_EQ(values.back(), 0.0f);
 }
 
 TEST_P(Kernels, ExponentialsShiftAndScale) {

@@ -21,7 +21,7 @@
 /// A row. Write d = max |ds| over the keys that matter: those with p > 2^-60 of the largest p (the others stay
 /// invisible under any error considered here). From o = sum p v with dp = p (ds - sum p ds):
 ///     |dp_j| <= p_j (e^(|ds_j| + |dlse|) - 1) + F
-///         p = exp(s - lse); below F, the smallest normal number, it may be flushed to 0
+///         p = exp(s - lse); below F = 2^-114 it may be flushed to 0
 ///     |do| <= |head_gain| sum (2 d + 16 eps + eps (m - s)) p |v| + F |head_gain| sum |v|
 ///         16 eps: exp, the running sum, its rescaling, the division; eps (m - s): the difference from the row's
 ///         largest score; the second sum is what is flushed. A sink is joined in double and costs nothing.
@@ -34,8 +34,8 @@
 namespace headwise::tolerance {
 
 constexpr double kEpsilon = 0x1p-24;
-/// exp(-87.33654f), the last the kernels compute: below it p is flushed to 0. 2^-126 (1 + 5e-6).
-constexpr double kFlushed = 1.1755e-38;
+/// The kernels flush exponentials below 2^-114.5 to 0, whatever their rounding. See kernel/exponential.h.
+constexpr double kFlushed = 0x1p-114;
 
 /// Of one ulp of float16 at x.
 [[nodiscard]] inline double half_ulp_size(double x) {

@@ -81,11 +81,8 @@ const { abs, exp, floor, log, log2, max, sqrt, tanh } = Math;
 
 /** Half the distance from 1 to the next float32. */
 const EPSILON = 2 ** -24;
-/**
- * Below this an engine may write zero. It is the smallest normal float32, for an exp with a relative error of at most
- * 3e-5.
- */
-const FLUSHED = 2 ** -126 * (1 + 2 ** -15);
+/** Below this an engine may write zero. Smaller weights would make subnormal products, which processors are slow with. */
+const FLUSHED = 2 ** -114;
 
 export function float16ToNumber(bits: number): number {
   const sign = bits & 0x8000 ? -1 : 1;

@@ -4,11 +4,14 @@
 
 namespace headwise {
 
-/// exp(x) for x <= 88.37, relative error <= 1.3 ulp. Below -87.33654 the result is subnormal, as in float32. Below
-/// -87.68 it is exactly 0. exp(0) is exactly 1. Callers keep NaN out.
+/// exp(x) for x <= 88.37, relative error <= 1.3 ulp. Below 2^-114.5 (x < -79.365) it is exactly 0: processors are slow
+/// with subnormal numbers, which products of smaller weights and values would often be. exp(0) is exactly 1. Callers
+/// keep NaN out.
 ///
-/// x = n ln2 + r with |r| <= ln2/2, and exp(x) = 2^n exp(r). exp(r) is a minimax polynomial of degree 6. 2^n is a
-/// number whose exponent bits are n + 127. x is clamped at -88, so that n >= -127; n = -127 gives the bits of 0.
+/// x = n ln2 + r with |r| <= ln2/2, and exp(x) = 2^(n - 12) * 2^12 exp(r). 2^12 exp(r) is a minimax polynomial of
+/// degree
+/// 6. 2^(n - 12) is a number whose exponent bits are n + 115. x is clamped at -79.7, so that n >= -115; n = -115 gives
+/// the bits of 0.
 ///
 /// Why not xsimd::exp: the error bound of this one is documented and tested, its chains of multiply-adds are shorter,
 /// and V8 loads its constants from memory once (`held`) instead of building them anew at every use.
@@ -30,17 +33,19 @@ class Exponential {
     const V r2 = r * r;
     const V high = multiply_add<Arch>(r2, c6_, multiply_add<Arch>(r, c5_, c4_));
     const V low = multiply_add<Arch>(r, c3_, c2_);
-    const V p = multiply_add<Arch>(r2, multiply_add<Arch>(r2, high, low), r + one_);
+    const V p = multiply_add<Arch>(r2, multiply_add<Arch>(r2, high, low), multiply_add<Arch>(r, unit_, unit_));
     return p * xsimd::bitwise_cast<float>(xsimd::bitwise_cast<std::int32_t>(shifted) << 23);
   }
 
  private:
+  static constexpr float kUnit = 0x1p12f;
   // Adding 1.5 * 2^23 leaves the nearest integer in the low bits. 127 is the bias of the exponent.
-  const V shift_ = held<Arch>(12582912.0f + 127.0f);
-  const V lowest_ = held<Arch>(-88.0f), log2e_ = held<Arch>(1.44269504f);
+  const V shift_ = held<Arch>(12582912.0f + 127.0f - 12.0f);
+  const V lowest_ = held<Arch>(-79.7f), log2e_ = held<Arch>(1.44269504f);
   const V ln2_ = held<Arch>(0.693359375f), ln2_rest_ = held<Arch>(-2.12194440e-4f);
-  const V one_ = held<Arch>(1.0f), c2_ = held<Arch>(4.999999404e-1f), c3_ = held<Arch>(1.666652113e-1f),
-          c4_ = held<Arch>(4.166826233e-2f), c5_ = held<Arch>(8.368673734e-3f), c6_ = held<Arch>(1.382101444e-3f);
+  const V unit_ = held<Arch>(kUnit), c2_ = held<Arch>(4.999999404e-1f * kUnit),
+          c3_ = held<Arch>(1.666652113e-1f * kUnit), c4_ = held<Arch>(4.166826233e-2f * kUnit),
+          c5_ = held<Arch>(8.368673734e-3f * kUnit), c6_ = held<Arch>(1.382101444e-3f * kUnit);
 };
 
 /// tanh(x), relative error <= 4 ulp. Below 0.625 it is an odd polynomial, above it is 1 - 2 / (exp(2x) + 1). From
