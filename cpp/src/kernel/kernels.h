@@ -13,6 +13,7 @@
 #include "kernel/panel.h"
 #include "kernel/products.h"
 #include "kernel/softmax_step.h"
+#include "kernel/streamed_products.h"
 
 namespace headwise::kernels {
 namespace {
@@ -24,6 +25,7 @@ constexpr KernelTable make_kernel_table(const char* name) {
           kPanelWidth<Arch>,
           kRowStep<Arch>,
           multiply<Arch>,
+          multiply_streamed<Arch>,
           pack_transposed<Arch>,
           pack<Arch>,
           widen<Arch>,
