@@ -55,12 +55,13 @@ inline void streamed_block(const float* a, std::ptrdiff_t lda, const float* pane
 /// while.
 template <class Arch>
 void streamed_rows(const float* a, std::ptrdiff_t lda, const float* panels, std::ptrdiff_t panel_stride,
-                   std::int64_t depth, std::int64_t count, float* c, std::ptrdiff_t ldc, std::int64_t rows) {
+                   std::int64_t depth, std::int64_t count, const float* after, float* c, std::ptrdiff_t ldc,
+                   std::int64_t rows) {
   constexpr int step = kRowStep<Arch>, width = kPanelWidth<Arch>;
   const std::ptrdiff_t bytes = width * static_cast<std::ptrdiff_t>(sizeof(float)) * step / rows;
   for (std::int64_t p = 0; p < count; ++p) {
     const float* panel = panels + p * panel_stride;
-    const char* next = reinterpret_cast<const char*>(p + 1 < count ? panel + panel_stride : panel);
+    const char* next = reinterpret_cast<const char*>(p + 1 < count ? panel + panel_stride : after ? after : panel);
     for (std::int64_t r = 0; r < rows; r += step, next += bytes * depth)
       streamed_block<Arch, step, 1, true>(a + r * lda, lda, panel, panel_stride, depth, c + r * ldc + p * width, ldc,
                                           {next, bytes});
@@ -81,13 +82,12 @@ void streamed_row(const float* a, const float* panels, std::ptrdiff_t panel_stri
 
 template <class Arch>
 void multiply_streamed(const float* a, std::ptrdiff_t lda, const float* panels, std::ptrdiff_t panel_stride,
-                       std::int64_t depth, std::int64_t count, float* c, std::ptrdiff_t ldc, std::int64_t rows) {
-  // Called through pointers: V8 allocates registers better in small functions than in one large function.
-  static constexpr decltype(&streamed_rows<Arch>) many[] = {streamed_rows<Arch>};
-  static constexpr decltype(&streamed_row<Arch>) one[] = {streamed_row<Arch>};
+                       std::int64_t depth, std::int64_t count, const float* after, float* c, std::ptrdiff_t ldc,
+                       std::int64_t rows) {
   const std::int64_t whole = rows / kRowStep<Arch> * kRowStep<Arch>;
-  if (whole > 0) many[0](a, lda, panels, panel_stride, depth, count, c, ldc, whole);
-  for (std::int64_t r = whole; r < rows; ++r) one[0](a + r * lda, panels, panel_stride, depth, count, c + r * ldc);
+  if (whole > 0) streamed_rows<Arch>(a, lda, panels, panel_stride, depth, count, after, c, ldc, whole);
+  for (std::int64_t r = whole; r < rows; ++r)
+    streamed_row<Arch>(a + r * lda, panels, panel_stride, depth, count, c + r * ldc);
 }
 
 }  // namespace

@@ -70,6 +70,7 @@ Status Layer::create(const LayerShape& shape, const LayerWeights& weights, const
 
 Status Layer::forward(ThreadPool& pool, const LayerInputs& inputs, const AttentionInputs& masks,
                       const AttentionOptions& attention, const AttentionOutputs& outputs) const {
+  const ThreadPool::Call call(pool);
   return Forward(*packed_, pool, inputs, masks, attention, outputs).run();
 }
 

@@ -10,16 +10,16 @@ namespace headwise {
 
 namespace {
 
-// Under wasm a panel of a slice takes 8 KiB, and the input of a tile 16 KiB. Both and the next panel, which is read
-// ahead, fit the first-level cache.
-constexpr std::int64_t kDepth = 128;
+// X of a tile, which takes 16 KiB, and the panel that it is multiplied with, which takes 8 KiB under wasm, fit the
+// first-level cache with the next panel, which is read ahead. A tile of one row needs no panel twice, so it takes all
+// features that fit.
 constexpr std::int64_t kRows = 32;
+constexpr std::int64_t kDepth = 128;
+constexpr std::int64_t kInputFloats = kRows * kDepth;
 // Columns of a tile, which share one reading of X.
 constexpr std::int64_t kColumns = 384;
 // Tiles have fewer columns if there are few rows, so that several workers share them.
 constexpr std::int64_t kEnoughTiles = 16;
-
-constexpr std::int64_t kInputFloats = kRows * kDepth;
 
 }  // namespace
 
@@ -41,17 +41,12 @@ Status Projection::create(const LinearWeights& weights, std::int64_t in, std::in
   if (!panels_.allocate(floats)) return Status::out_of_memory(floats * 4);
   if (!bias_.allocate(padded_out_)) return Status::out_of_memory(padded_out_ * 4);
 
-  for (std::int64_t k = 0; k < in; k += kDepth) {
-    const std::int64_t depth = std::min(kDepth, in - k);
-    const char* row_k =
-        static_cast<const char*>(weights.weight.data) + k * weights.in_stride * size_of(weights.weight.dtype);
-    const RowRun slice{.data = row_k,
-                       .dtype = weights.weight.dtype,
-                       .row_stride = static_cast<std::ptrdiff_t>(weights.in_stride),
-                       .column_stride = static_cast<std::ptrdiff_t>(weights.out_stride),
-                       .count = depth};
-    kernels_->pack(slice, out, 0, depth, panels_.data() + k * padded_out_);
-  }
+  const RowRun rows{.data = weights.weight.data,
+                    .dtype = weights.weight.dtype,
+                    .row_stride = static_cast<std::ptrdiff_t>(weights.in_stride),
+                    .column_stride = static_cast<std::ptrdiff_t>(weights.out_stride),
+                    .count = in};
+  kernels_->pack(rows, out, 0, in, panels_.data());
   std::fill(bias_.data(), bias_.data() + padded_out_, 0.0f);
   const RowRun bias{.data = weights.bias.data, .dtype = weights.bias.dtype, .row_stride = 1, .count = out};
   if (weights.bias.data) kernels_->widen(bias, 1, bias_.data(), 1);
@@ -117,14 +112,17 @@ void Projection::compute(const ProjectionJob& job, const Tile& tile, float* scra
   const std::int64_t width = kernels_->panel_width, padded_columns = round_up(tile.columns, width);
   for (std::int64_t r = 0; r < tile.rows; ++r)
     std::copy_n(bias_.data() + tile.column, padded_columns, output + r * padded_columns);
-  for (std::int64_t k = 0; k < in_; k += kDepth) {
-    const std::int64_t depth = std::min(kDepth, in_ - k);
+  const float* const panels = panels_.data() + tile.column * in_;
+  const std::int64_t slice = tile.rows == 1 ? kInputFloats : kDepth;
+  for (std::int64_t k = 0; k < in_; k += slice) {
+    const std::int64_t depth = std::min(slice, in_ - k);
     if (job.x.array.dtype == Dtype::float32)
       gather(static_cast<const float*>(job.x.array.data), job.x, tile.row, tile.rows, k, depth, input);
     else
       gather(static_cast<const std::uint16_t*>(job.x.array.data), job.x, tile.row, tile.rows, k, depth, input);
-    kernels_->multiply_streamed(input, depth, panels_.data() + k * padded_out_ + tile.column * depth, depth * width,
-                                depth, padded_columns / width, output, padded_columns, tile.rows);
+    const float* next = k + 2 * depth <= in_ ? panels + (k + depth) * width : nullptr;
+    kernels_->multiply_streamed(input, depth, panels + k * width, in_ * width, depth, padded_columns / width, next,
+                                output, padded_columns, tile.rows);
   }
   for (std::int64_t r = 0; job.heads.any() && r < tile.rows; ++r)
     for (std::int64_t c = 0; c < tile.columns; c += job.heads.head_dim)
