@@ -116,6 +116,25 @@ TEST_P(Kernels, TablesOfOneInstructionSetGiveEqualBits) {
   }
 }
 
+TEST_P(Kernels, MultiplyStreamedHasTheBitsOfMultiplyForEveryNumberOfRows) {
+  for (const std::int64_t depth : kEdges) {
+    for (const std::int64_t panels : {1, 2, 3, 4}) {
+      for (std::int64_t rows = 1; rows <= 2 * kernels.row_step + 1; ++rows) {
+        const std::int64_t padded = round_up(rows, kernels.row_step), width = kernels.panel_width;
+        const std::int64_t lda = depth + 3, ldc = panels * width + 5;
+        const Buffer<float> a = floats(padded * lda, 1), b = floats((panels + 1) * depth * width, 2);
+        Buffer<float> c = floats(padded * ldc, 3), expected = floats(padded * ldc, 3);
+        kernels.multiply(a.data(), lda, b.data(), depth * width, depth, panels, expected.data(), ldc, padded, true);
+        const float* next = rows % 2 == 0 ? b.data() + panels * depth * width : nullptr;
+        kernels.multiply_streamed(a.data(), lda, b.data(), depth * width, depth, panels, next, c.data(), ldc, rows);
+        for (std::int64_t i = 0; i < rows * ldc; ++i) ASSERT_EQ(c[i], expected[i]);
+        const Buffer<float> before = floats(padded * ldc, 3);
+        for (std::int64_t i = rows * ldc; i < padded * ldc; ++i) ASSERT_EQ(c[i], before[i]) << "written past the rows";
+      }
+    }
+  }
+}
+
 TEST_P(Kernels, DotRowsIsEveryDotProduct) {
   for (const std::int64_t depth : kEdges) {
     for (const std::int64_t rows : {1, 2, 3, 4, 5, 6, 7}) {

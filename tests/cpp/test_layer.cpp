@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/half.h"
@@ -356,6 +357,61 @@ TEST(LayerBits, HoldOnEveryKernelOfThisMachine) {
   }
 }
 
+/// Y of the same tokens at each of `offsets`, one call after another.
+std::vector<Floats> outputs_at(const Layer& layer, const Model& m, std::vector<std::int32_t> offsets, int threads) {
+  std::vector<Floats> outputs;
+  for (const std::int32_t offset : offsets) {
+    Call call = self_call(m, 1, 9);
+    call.attention.query_offset = &offset;
+    outputs.push_back(output_of(layer, call, threads));
+  }
+  return outputs;
+}
+
+/// A layer whose rows depend on positions, for each kind that keeps rows.
+std::vector<Model> models_that_keep_rows() {
+  Model sinusoidal = model(24, 2, 8, 24), rotary = sinusoidal;
+  sinusoidal.options.position = LayerPosition::sinusoidal;
+  rotary.options.position = LayerPosition::rotary;
+  return {sinusoidal, rotary};
+}
+
+TEST(LayerBits, DoNotDependOnWhichPositionsCameBefore) {
+  for (const Model& m : models_that_keep_rows()) {
+    const auto layer = build(m), other = build(m);
+    const std::vector<Floats> up = outputs_at(*layer, m, {0, 3, 60, 40000, -4}, 1);
+    const std::vector<Floats> down = outputs_at(*other, m, {-4, 40000, 60, 3, 0}, 2);
+    for (std::size_t i = 0; i < up.size(); ++i) EXPECT_EQ(up[i], down[up.size() - 1 - i]);
+    EXPECT_EQ(outputs_at(*layer, m, {60}, 1)[0], up[2]);
+  }
+}
+
+TEST(LayerBits, HoldWhenCallsOnTwoPoolsNeedNewPositionsAtOnce) {
+  for (const Model& m : models_that_keep_rows()) {
+    const std::vector<Floats> expected = outputs_at(*build(m), m, {0, 50, 100, 150}, 1);
+    const auto layer = build(m);
+    std::vector<Floats> outputs[2];
+    const auto run = [&](int n) {
+      ThreadPool pool(2);
+      for (const std::int32_t offset : {0, 50, 100, 150}) {
+        const Call call = self_call(m, 1, 9);
+        LayerInputs inputs;
+        inputs.query_length = 9;
+        inputs.x = {call.x.data(), Dtype::float32};
+        AttentionOptions options;
+        options.query_offset = &offset;
+        Floats y(static_cast<std::size_t>(9 * m.shape.output_dim));
+        if (layer->forward(pool, inputs, {}, options, into(y)).ok()) outputs[n].push_back(y);
+      }
+    };
+    std::thread beside(run, 1);
+    run(0);
+    beside.join();
+    EXPECT_EQ(outputs[0], expected);
+    EXPECT_EQ(outputs[1], expected);
+  }
+}
+
 // ---- size
 
 TEST(LayerSize, OneHeadOfTheGpt3GeometryProjects12288To128) {
@@ -367,6 +423,18 @@ TEST(LayerSize, OneHeadOfTheGpt3GeometryProjects12288To128) {
 TEST(LayerSize, BytesAreThoseOfPackedWeights) {
   const auto layer = build(model(64, 4, 16, 64));
   EXPECT_EQ(layer->bytes(), 4 * (4 * 64 * 64 + 4 * 64));
+}
+
+TEST(LayerSize, BytesCountTheRowsOfPositionsThatAreKept) {
+  for (const Model& m : models_that_keep_rows()) {
+    const auto layer = build(m);
+    const std::int64_t before = layer->bytes();
+    const std::int64_t row = m.options.position == LayerPosition::rotary ? m.shape.head_dim : m.shape.input_dim;
+    (void)outputs_at(*layer, m, {0, 5, 0}, 1);
+    EXPECT_EQ(layer->bytes(), before + 4 * 64 * row);  // 64 rows at a time
+    (void)outputs_at(*layer, m, {1 << 30}, 1);         // keeps nothing; keys of a rotary layer stand at 0 again
+    EXPECT_EQ(layer->bytes(), before + 4 * 64 * row);
+  }
 }
 
 // ---- cache
@@ -719,6 +787,25 @@ int fail_every_allocation(const std::function<StatusCode()>& attempt) {
   }
   ADD_FAILURE() << "never succeeded";
   return 0;
+}
+
+TEST(LayerMemory, FailingAllocationsForNewPositionsAreAStatusAndChangeNoLaterResult) {
+  for (const Model& m : models_that_keep_rows()) {
+    const Floats expected = outputs_at(*build(m), m, {60}, 1)[0];
+    const auto layer = build(m);
+    const std::int32_t offset = 60;  // in two pieces of the rows that are kept
+    Call call = self_call(m, 1, 9);
+    call.attention.query_offset = &offset;
+    Floats y(expected.size(), 5.0f);
+    const Floats untouched = y;
+    EXPECT_GT(fail_every_allocation([&] {
+                const StatusCode code = forward(*layer, call, into(y)).code;
+                EXPECT_TRUE(code == StatusCode::ok || y == untouched);
+                return code;
+              }),
+              8);
+    EXPECT_EQ(y, expected);
+  }
 }
 
 TEST(LayerMemory, FailingAllocationsAreAStatusAndLeaveTheCacheAlone) {

@@ -90,6 +90,20 @@ TEST(ThreadPool, TheOthersBeginMeanwhile) {
       });
 }
 
+TEST(ThreadPool, LoopsOfACallSeeWhatTheLoopBeforeWrote) {
+  for (const int size : {1, 2, 4}) {
+    ThreadPool pool(size);
+    for (int round = 0; round < 100; ++round) {
+      const ThreadPool::Call call(pool), nested(pool);
+      std::vector<int> written(64, 0);
+      for (const std::int64_t count : {64, 1, 64, 0, 64})
+        pool.parallel_for(count, [&](std::int64_t index, int) { ++written[index]; });
+      ASSERT_EQ(written[0], 4);
+      ASSERT_EQ(written[63], 3);
+    }
+  }
+}
+
 TEST(ThreadPool, ASizeBelowOneIsOne) {
   EXPECT_EQ(ThreadPool(0).size(), 1);
   EXPECT_EQ(ThreadPool(-7).size(), 1);

@@ -90,8 +90,11 @@ struct LayerInputs {
   const std::int32_t* append_lengths = nullptr;
 };
 
-/// A layer with its weights packed for the kernel. It does not change after creation. Calls on one pool must not
-/// overlap.
+/// A layer with its weights packed for the kernel. Calls on one pool must not overlap. Calls on several pools may.
+///
+/// A layer with sinusoidal or rotary positions keeps the sines and cosines of the positions that its calls have needed,
+/// up to 32 MiB, and 64 positions at a time. Positions from 32,768 on are not kept, nor are the angles of a dynamic ntk
+/// that follows the length of the call. What is kept changes no bit of any result.
 class Layer {
  public:
   [[nodiscard]] static Status create(const LayerShape& shape, const LayerWeights& weights, const LayerOptions& options,
@@ -103,11 +106,13 @@ class Layer {
   /// Of `masks` only mask and bias are read. `attention.layout` and `attention.kv_layout` are ignored. `outputs.output`
   /// is Y [B, Sq, O] (bes: [B, O, Sq]), or null if it is not wanted. The other outputs are those of attention(). A
   /// ragged batch must not have a cache. Scratch: the projected queries, keys, values and heads.
+  /// A forward runs three parallel loops: one from X to queries, keys and values, attention, and one from heads to Y.
+  /// Attention has a second one if keys are split, and the cache one more.
   [[nodiscard]] Status forward(ThreadPool& pool, const LayerInputs& inputs, const AttentionInputs& masks,
                                const AttentionOptions& attention, const AttentionOutputs& outputs) const;
 
   [[nodiscard]] const LayerShape& shape() const;
-  [[nodiscard]] std::int64_t bytes() const;  ///< of packed weights and tables
+  [[nodiscard]] std::int64_t bytes() const;  ///< of packed weights, tables, and rows of positions
 
   struct Packed;
 

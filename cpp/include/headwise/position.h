@@ -66,9 +66,6 @@ enum class SinusoidalSplit : std::int32_t {
 [[nodiscard]] Status sinusoidal_positions(std::int64_t length, std::int64_t width, SinusoidalSplit split, double base,
                                           float* table);
 
-/// One row of such a table, at any position.
-void sinusoidal_row(double position, std::int64_t width, SinusoidalSplit split, double base, float* row);
-
 /// ALiBi slopes (Press et al. 2022) for any number of heads n. If n is a power of two, slope h is 2^(-8(h+1)/n).
 /// Otherwise they are the slopes of the next lower power of two, followed by every second slope of the next higher one.
 void alibi_slopes(std::int64_t num_heads, float* slopes);

@@ -6,7 +6,8 @@
 
 namespace headwise {
 
-/// A fixed set of workers that share out the indices of a loop. They sleep between calls.
+/// A fixed set of workers that share out the indices of a loop. They sleep between calls. Within a `Call` they stay
+/// awake for a moment after each loop, because waking them can take longer than a short loop.
 ///
 /// The worker that computes an index may change from run to run. What is computed must not change: a task may depend on
 /// its index only. The calling thread takes part as worker 0. It takes indices from the last one down, and the other
@@ -24,6 +25,18 @@ class ThreadPool {
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   [[nodiscard]] int size() const;
+
+  /// A call with several loops. Make one before the first loop; after it the workers sleep again. Calls may nest.
+  class Call {
+   public:
+    explicit Call(ThreadPool& pool);
+    ~Call();
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+
+   private:
+    ThreadPool& pool_;
+  };
 
   /// Runs `task(index, worker)` for every index in [0, count), and returns when all have run. `worker` is in [0,
   /// size()). Use it as an index into scratch of which every worker has its own.

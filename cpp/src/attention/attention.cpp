@@ -163,6 +163,7 @@ void Evaluation::run_task(std::int64_t task, int worker) {
 
 Status Evaluation::run() {
   if (Status status = allocate(); !status.ok()) return status;
+  const ThreadPool::Call call(pool_);
   pool_.parallel_for(
       plan_.tasks, [this](std::int64_t task, int worker) { run_task(task, worker); },
       [this] {

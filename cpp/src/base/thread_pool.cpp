@@ -4,22 +4,40 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <new>
 
 namespace headwise {
 
-/// A call opens a job. Workers that wake while it is open join, claim indices until none is left, and leave. The caller
+namespace {
+
+// Waking a thread takes 20 to 50 us. A thread that expects work looks for it this long before it sleeps.
+constexpr std::chrono::microseconds kLongestSpin{40};
+
+template <class Condition>
+void spin_until(Condition condition) {
+  const auto end = std::chrono::steady_clock::now() + kLongestSpin;
+  do {
+    for (int i = 0; i < 500; ++i)
+      if (condition()) return;
+  } while (std::chrono::steady_clock::now() < end);
+}
+
+}  // namespace
+
+/// A loop opens a job. Workers that wake while it is open join, claim indices until none is left, and leave. The caller
 /// closes the job when no index is left. It waits for the workers that have joined, but not for those that still sleep.
 /// After that no worker touches the job's memory.
 struct ThreadPool::State {
   std::mutex mutex;
-  std::condition_variable work;      // a job opened, or stop
-  std::condition_variable finished;  // the last worker left
-  std::uint64_t job = 0;             // number of the newest job
+  std::condition_variable work;       // a job opened, or stop
+  std::condition_variable finished;   // the last worker left
+  std::atomic<std::uint64_t> job{0};  // number of the newest job that was opened; written under the mutex
   bool open = false;
-  int joined = 0;
+  std::atomic<int> joined{0};  // written under the mutex
+  std::atomic<int> calls{0};   // how many `Call`s there are
   bool stop = false;
 
   Function function = nullptr;
@@ -58,6 +76,11 @@ struct ThreadPool::State {
       work_up(worker);
       lock.lock();
       if (--joined == 0) finished.notify_one();
+      if (calls == 0) continue;
+      const std::uint64_t newest = job;
+      lock.unlock();
+      spin_until([&] { return job != newest || calls == 0; });
+      lock.lock();
     }
   }
 };
@@ -92,6 +115,9 @@ ThreadPool::~ThreadPool() {
 
 int ThreadPool::size() const { return state_->num_threads + 1; }
 
+ThreadPool::Call::Call(ThreadPool& pool) : pool_(pool) { ++pool_.state_->calls; }
+ThreadPool::Call::~Call() { --pool_.state_->calls; }
+
 void ThreadPool::start(std::int64_t count, Function function, void* context) {
   {
     std::lock_guard<std::mutex> lock(state_->mutex);
@@ -101,7 +127,7 @@ void ThreadPool::start(std::int64_t count, Function function, void* context) {
     state_->claimed.store(0, std::memory_order_relaxed);
     state_->first.store(0, std::memory_order_relaxed);
     state_->open = count > 1;
-    ++state_->job;
+    if (state_->open) ++state_->job;
   }
   if (count > 1) state_->work.notify_all();
 }
@@ -110,6 +136,11 @@ void ThreadPool::finish() {
   state_->work_down();
   std::unique_lock<std::mutex> lock(state_->mutex);
   state_->open = false;
+  if (state_->joined > 0) {
+    lock.unlock();
+    spin_until([&] { return state_->joined == 0; });
+    lock.lock();
+  }
   state_->finished.wait(lock, [&] { return state_->joined == 0; });
 }
 

@@ -60,7 +60,7 @@ Status turn_keys(ThreadPool& pool, const KvCache::Store& store, Layout layout, s
   Buffer<std::int64_t> first;
   if (!first.allocate(store.shape.batch_size)) return Status::out_of_memory(store.shape.batch_size * 8);
   for (std::int64_t b = 0; b < store.shape.batch_size; ++b) first[b] = store.appended[b] + store.rotary_origin[b];
-  return turn_rows(pool, store.shape, layout, store.shape.num_kv_heads, num_tokens, key, first.data(), turned);
+  return turn_rows(pool, store, layout, store.shape.num_kv_heads, num_tokens, key, first.data(), turned);
 }
 
 /// row = row r of a run, as float32.

@@ -27,7 +27,7 @@ Status attend_cached(ThreadPool& pool, const AttentionShape& shape, const Attent
     turned_inputs.arrival = nullptr;
   }
   Buffer<float> turned;
-  if (Status status = turn_rows(pool, store.shape, options.layout, shape.num_heads, shape.query_length, inputs.query,
+  if (Status status = turn_rows(pool, store, options.layout, shape.num_heads, shape.query_length, inputs.query,
                                 first.data(), &turned);
       !status.ok())
     return status;

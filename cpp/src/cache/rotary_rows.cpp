@@ -1,11 +1,10 @@
 #include "cache/rotary_rows.h"
 
-#include "position/rotary.h"
-
 namespace headwise {
 
-Status turn_rows(ThreadPool& pool, const KvCacheShape& shape, Layout layout, std::int64_t heads, std::int64_t length,
+Status turn_rows(ThreadPool& pool, const KvCache::Store& store, Layout layout, std::int64_t heads, std::int64_t length,
                  ConstArray x, const std::int64_t* first, Buffer<float>* y) {
+  const KvCacheShape& shape = store.shape;
   Buffer<double> positions;  // neither product overflows: x has been found addressable
   const std::int64_t rows = shape.batch_size * length, size = rows * heads * shape.head_dim;
   if (!positions.allocate(rows) || !y->allocate(size)) return Status::out_of_memory(size * 4);
@@ -13,7 +12,7 @@ Status turn_rows(ThreadPool& pool, const KvCacheShape& shape, Layout layout, std
     const std::int64_t b = row / length, i = row % length;
     positions[row] = static_cast<double>(first[b] + i);
   }
-  return turn_at(pool, layout, shape.batch_size, heads, length, shape.head_dim, *shape.rotary, x, positions.data(),
+  return turn_at(pool, layout, shape.batch_size, heads, length, shape.head_dim, store.angles, x, positions.data(),
                  {y->data(), Dtype::float32});
 }
 

@@ -30,6 +30,13 @@ struct KernelTable {
                    std::int64_t depth, std::int64_t panels, float* c, std::ptrdiff_t ldc, std::int64_t rows,
                    bool accumulate);
 
+  /// C += A * B like `multiply`, for panels that come from memory rather than from a cache, and for any number of rows.
+  /// Every element has the bits that `multiply` gives it. `next` is a panel of this depth that is read after these, or
+  /// null.
+  void (*multiply_streamed)(const float* a, std::ptrdiff_t lda, const float* b_panels, std::ptrdiff_t panel_stride,
+                            std::int64_t depth, std::int64_t panels, const float* next, float* c, std::ptrdiff_t ldc,
+                            std::int64_t rows);
+
   /// Packs `run` (rows x columns) transposed: its rows become columns of panels of depth `columns`. The first row
   /// becomes column `first`, which may be any column. Does not pad.
   void (*pack_transposed)(const RowRun& run, std::int64_t columns, std::int64_t first, float* panels);

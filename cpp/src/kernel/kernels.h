@@ -13,6 +13,7 @@
 #include "kernel/panel.h"
 #include "kernel/products.h"
 #include "kernel/softmax_step.h"
+#include "kernel/streamed_products.h"
 
 namespace headwise::kernels {
 namespace {
@@ -26,6 +27,7 @@ constexpr KernelTable make_kernel_table(const char* name, const char* block = ""
           kPanelWidth<Arch>,
           kRowStep<Arch>,
           multiply<Arch, Rows, Vectors>,
+          multiply_streamed<Arch>,
           pack_transposed<Arch>,
           pack<Arch>,
           widen<Arch>,

@@ -1,5 +1,7 @@
 #include "layer/forward.h"
 
+#include <algorithm>
+
 #include "attention/attend.h"
 #include "cache/attend_cached.h"
 
@@ -30,6 +32,15 @@ Forward::Forward(const Layer::Packed& layer, ThreadPool& pool, const LayerInputs
   if (appends()) growth_ = {key_length_, inputs.append_lengths ? inputs.append_lengths : x_lengths};
 }
 
+namespace {
+
+std::int64_t projection_scratch(const Layer::Packed& layer) {
+  return std::max({layer.query.scratch_floats(), layer.key.scratch_floats(), layer.value.scratch_floats(),
+                   layer.output.scratch_floats()});
+}
+
+}  // namespace
+
 Status Forward::allocate() {
   const std::int64_t query_tokens = inputs_.batch_size * inputs_.query_length;
   const std::int64_t key_tokens = projects_keys() ? inputs_.batch_size * key_length_ : 0;
@@ -37,17 +48,17 @@ Status Forward::allocate() {
   const struct {
     Buffer<float>* buffer;
     std::int64_t count;
-  } wanted[] = {{&placed_x_, adds_positions() ? query_tokens * layer_.shape.input_dim : 0},
-                {&query_, query_tokens * layer_.query_width()},
+  } wanted[] = {{&query_, query_tokens * layer_.query_width()},
                 {&key_, key_tokens * layer_.key_width()},
                 {&value_, key_tokens * layer_.value_width()},
-                {&heads_, through_heads ? query_tokens * layer_.heads_width() : 0}};
+                {&heads_, through_heads ? query_tokens * layer_.heads_width() : 0},
+                {&scratch_, pool_.size() * projection_scratch(layer_)}};
   for (const auto& want : wanted)
     if (!want.buffer->allocate(want.count))
       return Status::out_of_memory(want.count * static_cast<std::int64_t>(sizeof(float)));
-  if (!scratch_.allocate(pool_) || !query_positions_.allocate(query_tokens) || !key_positions_.allocate(key_tokens) ||
+  if (!query_positions_.allocate(query_tokens) || !key_positions_.allocate(key_tokens) ||
       !sequences_.allocate(count_sequences(shape_, options_)) || !lengths_before_.allocate(inputs_.batch_size))
-    return Status::out_of_memory((query_tokens + key_tokens) * static_cast<std::int64_t>(sizeof(double)));
+    return Status::out_of_memory((query_tokens + key_tokens) * static_cast<std::int64_t>(sizeof(std::int64_t)));
   return {};
 }
 
@@ -67,12 +78,9 @@ Status Forward::run() {
   resolve_positions();
   if (Status status = check_positions(); !status.ok()) return status;
   if (Status status = check_room(); !status.ok()) return status;
+  if (Status status = find_position_rows(); !status.ok()) return status;
 
-  if (adds_positions()) add_positions();
-  project_queries();
-  if (projects_keys()) project_keys_and_values();
-  if (is_rotary())
-    if (Status status = turn_queries_and_keys(); !status.ok()) return status;
+  project_inputs();
   if (appends())
     if (Status status = append(); !status.ok()) return status;
   if (Status status = attend(); !status.ok()) {

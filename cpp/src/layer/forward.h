@@ -10,19 +10,17 @@
 #include "headwise/thread_pool.h"
 #include "layer/packed_layer.h"
 #include "layer/projection.h"
+#include "position/kept_rows.h"
+#include "position/rotary.h"
 
 namespace headwise {
-
-/// Whether a layer's angles depend on the length of the call.
-[[nodiscard]] inline bool grows_with_length(const RotaryOptions& rotary) {
-  return rotary.scaling == RotaryScaling::dynamic_ntk && rotary.sequence_length == 0.0;
-}
 
 /// One forward call. Each subject has a file:
 /// - forward.cpp: the order of the steps, memory, attention;
 /// - forward_rules.cpp: what is refused;
-/// - forward_positions.cpp: where tokens stand, and what depends on it;
-/// - forward_projections.cpp: from X to queries, keys and values, and from heads to Y;
+/// - forward_positions.cpp: where tokens stand, and the rows that depend on it;
+/// - forward_projections.cpp: from X to queries, keys and values in one parallel region, and from heads to Y in
+/// another;
 /// - forward_cache.cpp: appending to a cache, and undoing it.
 class Forward {
  public:
@@ -38,19 +36,12 @@ class Forward {
   [[nodiscard]] Status check_room() const;
   [[nodiscard]] Status allocate();
   void resolve_positions();
-  [[nodiscard]] bool is_rotary() const { return layer_.options.position == LayerPosition::rotary; }
+  [[nodiscard]] Status find_position_rows();
+  [[nodiscard]] Status find_table_rows();
+  [[nodiscard]] Status find_angles(KeptRows& kept);
   [[nodiscard]] RotaryOptions rotary_now() const;
 
-  void write_position(double position, float* row) const;
-  void add_positions();
-  template <class Element>
-  void add_positions_to(const Element* x);
-  void project_queries();
-  void project_keys_and_values();
-  void normalise_heads(float* x, std::int64_t length, std::int64_t num_heads, const float* gain);
-  [[nodiscard]] Status turn_queries_and_keys();
-  [[nodiscard]] Status turn_heads(Buffer<float>& x, std::int64_t num_heads, const RotaryOptions& rotary,
-                                  const Buffer<double>& positions);
+  void project_inputs();
   [[nodiscard]] Status attend();
   [[nodiscard]] Status append();
   void undo_append();
@@ -64,15 +55,13 @@ class Forward {
   [[nodiscard]] ConstTokenRows context(ConstArray array, std::int64_t length, std::int64_t width) const {
     return {array, strides_of(inputs_.layout, 1, length, width), inputs_.batch_size, length};
   }
-  /// X, with its positions added.
+  /// X, to which its positions will be added.
   [[nodiscard]] ConstTokenRows x() const {
-    const std::int64_t width = layer_.shape.input_dim;
-    if (!adds_positions()) return context(inputs_.x, inputs_.query_length, width);
-    return {{placed_x_.data(), Dtype::float32},
-            strides_of(Layout::bse, 1, inputs_.query_length, width),
-            inputs_.batch_size,
-            inputs_.query_length};
+    ConstTokenRows rows = context(inputs_.x, inputs_.query_length, layer_.shape.input_dim);
+    if (adds_positions()) rows.added = query_rows_.at.data();
+    return rows;
   }
+  [[nodiscard]] HeadSteps head_steps(const float* gain, const PositionRows& angle_rows) const;
   /// Projected rows, with heads packed in the last axis.
   [[nodiscard]] TokenRows rows(float* data, std::int64_t length, std::int64_t width) const {
     return {{data, Dtype::float32}, strides_of(heads_layout_, 1, length, width), inputs_.batch_size, length};
@@ -89,9 +78,13 @@ class Forward {
   std::int64_t key_length_;
   CacheGrowth growth_;  ///< of the cache by this call
 
-  ProjectionScratch scratch_;
-  Buffer<float> placed_x_, query_, key_, value_, heads_;
-  Buffer<double> query_positions_, key_positions_;
+  Buffer<float> scratch_;  ///< of projections
+  Buffer<float> query_, key_, value_, heads_;
+  Buffer<std::int64_t> query_positions_, key_positions_;
+  PositionRows query_rows_;  ///< what is added to X, or the angles of queries
+  PositionRows key_rows_;    ///< the angles of keys
+  RotaryAngles own_angles_;  ///< if they depend on the length of the call
+  KeptRows own_rows_;        ///< of them
   Buffer<Sequence> sequences_;
   Buffer<std::int32_t> lengths_before_;
 };

@@ -52,9 +52,9 @@ Status Forward::check_inputs() const {
 Status Forward::check_cache() const {
   const KvCache& cache = *inputs_.cache;
   if (Status status = validate_cache(shape_, cache); !status.ok()) return status;
-  if (is_rotary() && cache.shape().rotary)
+  if (layer_.is_rotary() && cache.shape().rotary)
     return Status::error(StatusCode::invalid_option, "layer and cache are both rotary: one of them must turn the keys");
-  if (is_rotary() && grows_with_length(layer_.options.rotary))
+  if (layer_.angles_grow())
     return Status::error(StatusCode::invalid_option,
                          "position.scaling.sequenceLength must be given with a cache: keys that were turned stay so");
   for (std::int64_t b = 0; b < inputs_.batch_size; ++b)

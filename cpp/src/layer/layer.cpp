@@ -26,6 +26,18 @@ Status keep(const float* values, std::int64_t rows, std::int64_t columns, Buffer
   return {};
 }
 
+Status keep_positions(Layer::Packed* packed) {
+  const LayerShape& shape = packed->shape;
+  const LayerOptions& options = packed->options;
+  if (options.position == LayerPosition::sinusoidal) {
+    const Status status = packed->sinusoids.create(shape.input_dim, options.sinusoidal_split, options.sinusoidal_base);
+    return status.ok() ? packed->position_rows.create(packed->sinusoids, shape.input_dim) : status;
+  }
+  if (!packed->is_rotary() || packed->angles_grow()) return {};
+  const Status status = packed->angles.create(options.rotary, shape.head_dim);
+  return status.ok() ? packed->position_rows.create(packed->angles, 2 * packed->angles.half()) : status;
+}
+
 }  // namespace
 
 Layer::Layer(std::unique_ptr<Packed> packed) : packed_(std::move(packed)) {}
@@ -41,14 +53,15 @@ Status Layer::create(const LayerShape& shape, const LayerWeights& weights, const
   packed->options = options;
   const bool table = options.position == LayerPosition::table;
   const Status steps[] = {
-      packed->query.create(weights.query, shape.input_dim, packed->query_width()),
-      packed->key.create(weights.key, shape.key_input_dim, packed->key_width()),
-      packed->value.create(weights.value, shape.value_input_dim, packed->value_width()),
-      shape.output_projection ? packed->output.create(weights.output, packed->heads_width(), shape.output_dim)
+      packed->query.create(weights.query, shape.input_dim, packed->query_width(), shape.head_dim),
+      packed->key.create(weights.key, shape.key_input_dim, packed->key_width(), shape.head_dim),
+      packed->value.create(weights.value, shape.value_input_dim, packed->value_width(), 1),
+      shape.output_projection ? packed->output.create(weights.output, packed->heads_width(), shape.output_dim, 1)
                               : Status{},
       keep(options.query_gain, 1, shape.head_dim, &packed->query_gain),
       keep(options.key_gain, 1, shape.head_dim, &packed->key_gain),
-      keep(table ? options.position_table : nullptr, options.position_rows, shape.input_dim, &packed->position_table)};
+      keep(table ? options.position_table : nullptr, options.position_rows, shape.input_dim, &packed->position_table),
+      keep_positions(packed.get())};
   for (const Status& step : steps)
     if (!step.ok()) return step;
   layer->reset(new (std::nothrow) Layer(std::move(packed)));
@@ -57,6 +70,7 @@ Status Layer::create(const LayerShape& shape, const LayerWeights& weights, const
 
 Status Layer::forward(ThreadPool& pool, const LayerInputs& inputs, const AttentionInputs& masks,
                       const AttentionOptions& attention, const AttentionOutputs& outputs) const {
+  const ThreadPool::Call call(pool);
   return Forward(*packed_, pool, inputs, masks, attention, outputs).run();
 }
 
@@ -65,7 +79,7 @@ const LayerShape& Layer::shape() const { return packed_->shape; }
 std::int64_t Layer::bytes() const {
   const Packed& p = *packed_;
   return p.query.bytes() + p.key.bytes() + p.value.bytes() + p.output.bytes() +
-         kFloat * (p.query_gain.size() + p.key_gain.size() + p.position_table.size());
+         kFloat * (p.query_gain.size() + p.key_gain.size() + p.position_table.size()) + p.position_rows.bytes();
 }
 
 }  // namespace headwise

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "base/strides.h"
 #include "base/workspace.h"
 #include "headwise/layer.h"
 #include "headwise/thread_pool.h"
 #include "kernel/kernel_table.h"
+#include "layer/head_steps.h"
 
 namespace headwise {
 
@@ -21,42 +23,49 @@ struct ConstTokenRows {
   ConstArray array;
   Strides strides;
   std::int64_t batch_size, length;
+  const float* const* added = nullptr;  ///< [B * S], a row of features that is added to each token; null rows are 0
 };
 
-/// Scratch for projections, a piece for each worker. Its size depends on the pool only.
-class ProjectionScratch {
- public:
-  [[nodiscard]] bool allocate(const ThreadPool& pool);
-  [[nodiscard]] float* input(int worker);
-  [[nodiscard]] float* output(int worker);
-
- private:
-  Buffer<float> floats_;
-};
+struct ProjectionJob;
 
 /// Y = X W + b, with W [in, out] packed into the kernel's panels.
 ///
-/// W is cut into slices of `kDepth` rows, so that a panel of a slice stays in the first-level cache. The panels of a
-/// slice lie one after another. Work is cut into tiles of rows by columns. The tiles depend on the shapes alone, and
-/// every element is the sum b + x_0 w_0 + x_1 w_1 + … in that order. So the bits of a row do not depend on the number
-/// of threads, the batch size and the row's place in the batch.
+/// Work is cut into tiles of rows by columns. Every element is the sum b + x_0 w_0 + x_1 w_1 + … in that order, whatever
+/// the tiles. So the bits of a row do not depend on the number of threads, the batch size and the row's place in the
+/// batch.
 class Projection {
  public:
-  [[nodiscard]] Status create(const LinearWeights& weights, std::int64_t in, std::int64_t out);
-
-  /// Reads X [.., in] and writes Y [.., out], float32 or float16. Both have the same batch size and length.
-  void apply(ThreadPool& pool, ProjectionScratch& scratch, const ConstTokenRows& x, const TokenRows& y) const;
+  /// @param head_dim  columns that are stored together: a tile has whole heads. 1 if there are no HeadSteps.
+  [[nodiscard]] Status create(const LinearWeights& weights, std::int64_t in, std::int64_t out, std::int64_t head_dim);
 
   [[nodiscard]] std::int64_t bytes() const;
 
+  /// Floats of scratch that a worker needs.
+  [[nodiscard]] std::int64_t scratch_floats() const;
+
  private:
+  friend void project(ThreadPool& pool, std::span<const ProjectionJob> jobs, Buffer<float>& scratch);
   struct Tile;
-  void compute(const ConstTokenRows& x, const TokenRows& y, const Tile& tile, float* input, float* output) const;
+  [[nodiscard]] std::int64_t most_columns() const;
+  [[nodiscard]] std::int64_t tile_columns(std::int64_t rows) const;
+  void compute(const ProjectionJob& job, const Tile& tile, float* scratch) const;
 
   const KernelTable* kernels_ = nullptr;
   std::int64_t in_ = 0, out_ = 0, padded_out_ = 0;
+  std::int64_t unit_ = 1;  ///< tiles have a multiple of this many columns
   Buffer<float> panels_;
   Buffer<float> bias_;  ///< 0 without a bias, and from `out` on
 };
+
+/// Reads X [.., in] and writes Y [.., out], float32 or float16. Both have the same batch size and length.
+struct ProjectionJob {
+  const Projection* projection = nullptr;
+  ConstTokenRows x;
+  TokenRows y;
+  HeadSteps heads = {};
+};
+
+/// Computes all jobs in one parallel region. `scratch` has scratch_floats() of the largest for each worker.
+void project(ThreadPool& pool, std::span<const ProjectionJob> jobs, Buffer<float>& scratch);
 
 }  // namespace headwise

@@ -2,9 +2,11 @@
 
 // The steps of a rotary embedding whose arguments have been checked.
 
+#include "base/workspace.h"
 #include "headwise/array.h"
 #include "headwise/position.h"
 #include "headwise/status.h"
+#include "position/position_rule.h"
 
 namespace headwise {
 
@@ -19,13 +21,33 @@ namespace headwise {
 /// The rule on positions.
 [[nodiscard]] Status check_positions(const double* positions, std::int64_t count);
 
-/// rotary_tables() after its checks. Only memory can be refused.
-[[nodiscard]] Status fill_rotary_tables(const RotaryOptions& options, std::int64_t head_dim, const double* positions,
-                                        std::int64_t num_positions, float* cosines, float* sines);
+/// The angles of a rotary embedding, with the frequencies computed once.
+class RotaryAngles final : public PositionRule {
+ public:
+  /// The options have been checked. Only memory can be refused.
+  [[nodiscard]] Status create(const RotaryOptions& options, std::int64_t head_dim);
 
-/// rotary_embedding_at() after its checks. Only memory can be refused.
+  /// Fills half() cosines and sines. They are computed in double and rounded once.
+  void write(double position, float* cosines, float* sines) const;
+  /// row = [cosines, sines]
+  void write(double position, float* row) const override { write(position, row, row + half()); }
+
+  [[nodiscard]] std::int64_t half() const { return theta_.size(); }  ///< R / 2: pairs of a head
+  [[nodiscard]] bool interleaved() const { return interleaved_; }
+
+ private:
+  Buffer<double> theta_;
+  double amplitude_ = 1.0;
+  bool interleaved_ = false;
+};
+
+/// Turns one head in place by a row of its angles. Its features lie side by side.
+void turn_head(const RotaryAngles& angles, const float* row, float* head);
+
+/// Turns x [B, H, S, D] by the positions of its tokens, [B, S]. x and the positions have been checked. Only memory can
+/// be refused.
 [[nodiscard]] Status turn_at(ThreadPool& pool, Layout layout, std::int64_t batch_size, std::int64_t num_heads,
-                             std::int64_t length, std::int64_t head_dim, const RotaryOptions& options, ConstArray x,
+                             std::int64_t length, std::int64_t head_dim, const RotaryAngles& angles, ConstArray x,
                              const double* positions, MutableArray y);
 
 }  // namespace headwise

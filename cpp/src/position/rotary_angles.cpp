@@ -94,27 +94,32 @@ Status rotary_frequencies(const RotaryOptions& options, std::int64_t head_dim, d
   return {};
 }
 
-Status fill_rotary_tables(const RotaryOptions& options, std::int64_t head_dim, const double* positions,
-                          std::int64_t num_positions, float* cosines, float* sines) {
+Status RotaryAngles::create(const RotaryOptions& options, std::int64_t head_dim) {
   const std::int64_t half = rotary_dim_of(options, head_dim) / 2;
-  Buffer<double> theta;
-  if (!theta.allocate(half)) return Status::out_of_memory(half * 8);
-  fill_frequencies(options, head_dim, theta.data());
-  const double amplitude = amplitude_of(options);
-  // The standard library's cos and sin. Eigen's own may give other bits for another instruction set.
-  for (std::int64_t s = 0; s < num_positions; ++s)
-    for (std::int64_t m = 0; m < half; ++m) {
-      cosines[s * half + m] = static_cast<float>(amplitude * std::cos(positions[s] * theta[m]));
-      sines[s * half + m] = static_cast<float>(amplitude * std::sin(positions[s] * theta[m]));
-    }
+  if (!theta_.allocate(half)) return Status::out_of_memory(half * static_cast<std::int64_t>(sizeof(double)));
+  fill_frequencies(options, head_dim, theta_.data());
+  amplitude_ = amplitude_of(options);
+  interleaved_ = options.interleaved;
   return {};
+}
+
+void RotaryAngles::write(double position, float* cosines, float* sines) const {
+  // The standard library's cos and sin. Eigen's own may give other bits for another instruction set.
+  for (std::int64_t m = 0; m < half(); ++m) {
+    cosines[m] = static_cast<float>(amplitude_ * std::cos(position * theta_[m]));
+    sines[m] = static_cast<float>(amplitude_ * std::sin(position * theta_[m]));
+  }
 }
 
 Status rotary_tables(const RotaryOptions& options, std::int64_t head_dim, const double* positions,
                      std::int64_t num_positions, float* cosines, float* sines) {
   if (Status status = validate_rotary(options, head_dim); !status.ok()) return status;
   if (Status status = check_positions(positions, num_positions); !status.ok()) return status;
-  return fill_rotary_tables(options, head_dim, positions, num_positions, cosines, sines);
+  RotaryAngles angles;
+  if (Status status = angles.create(options, head_dim); !status.ok()) return status;
+  for (std::int64_t s = 0; s < num_positions; ++s)
+    angles.write(positions[s], cosines + s * angles.half(), sines + s * angles.half());
+  return {};
 }
 
 }  // namespace headwise

@@ -1,7 +1,5 @@
 #include <algorithm>
 #include <cstdint>
-#include <limits>
-#include <numeric>
 
 #include "base/element.h"
 #include "base/sizes.h"
@@ -38,24 +36,66 @@ void turn(const In* x, Out* y, std::int64_t stride, std::int64_t head_dim, Pairi
     store_element(y + d * stride, load_element(x + d * stride));
 }
 
-/// What is turned, and by which tables.
+struct AngleRow {
+  const float *cosines, *sines;
+};
+
+/// The angles of every token.
+class TokenAngles {
+ public:
+  [[nodiscard]] virtual AngleRow of(std::int64_t b, std::int64_t s, int worker) const = 0;
+
+ protected:
+  ~TokenAngles() = default;
+};
+
+/// Rows of given tables.
+struct TableAngles final : TokenAngles {
+  const float *cosines, *sines;
+  const std::int32_t* rows;
+  std::int64_t length, half;
+  TableAngles(const float* c, const float* s, const std::int32_t* r, std::int64_t l, std::int64_t h)
+      : cosines(c), sines(s), rows(r), length(l), half(h) {}
+
+  [[nodiscard]] AngleRow of(std::int64_t b, std::int64_t s, int) const override {
+    const std::int64_t at = (rows ? rows[b * length + s] : s) * half;
+    return {cosines + at, sines + at};
+  }
+};
+
+/// Computed from positions, in a row of scratch for each worker.
+struct PositionAngles final : TokenAngles {
+  const RotaryAngles& angles;
+  const double* positions;
+  std::int64_t length;
+  float* scratch;
+  PositionAngles(const RotaryAngles& a, const double* p, std::int64_t l, float* memory)
+      : angles(a), positions(p), length(l), scratch(memory) {}
+
+  [[nodiscard]] AngleRow of(std::int64_t b, std::int64_t s, int worker) const override {
+    float* row = scratch + worker * 2 * angles.half();
+    angles.write(positions[b * length + s], row);
+    return {row, row + angles.half()};
+  }
+};
+
+/// What is turned.
 struct Rotation {
   Strides strides;
   std::int64_t num_heads, length, head_dim;
   Pairing pairing;
-  const float *cosines, *sines;
-  const std::int32_t* rows;
+  const TokenAngles& angles;
 };
 
 /// Turns tokens [from, to) of batch b, all heads.
 template <class In, class Out>
-void turn_tokens(const Rotation& rotation, std::int64_t b, std::int64_t from, std::int64_t to, const In* x, Out* y) {
+void turn_tokens(const Rotation& rotation, std::int64_t b, std::int64_t from, std::int64_t to, int worker, const In* x,
+                 Out* y) {
   for (std::int64_t s = from; s < to; ++s) {
-    const std::int64_t row = (rotation.rows ? rotation.rows[b * rotation.length + s] : s) * rotation.pairing.half;
+    const AngleRow row = rotation.angles.of(b, s, worker);
     for (std::int64_t h = 0; h < rotation.num_heads; ++h) {
       const std::int64_t at = b * rotation.strides.batch + h * rotation.strides.head + s * rotation.strides.position;
-      turn(x + at, y + at, rotation.strides.feature, rotation.head_dim, rotation.pairing, rotation.cosines + row,
-           rotation.sines + row);
+      turn(x + at, y + at, rotation.strides.feature, rotation.head_dim, rotation.pairing, row.cosines, row.sines);
     }
   }
 }
@@ -63,9 +103,9 @@ void turn_tokens(const Rotation& rotation, std::int64_t b, std::int64_t from, st
 template <class In, class Out>
 void turn_all(ThreadPool& pool, const Rotation& rotation, std::int64_t batch_size, const In* x, Out* y) {
   const std::int64_t tasks = (rotation.length + kTokensPerTask - 1) / kTokensPerTask;
-  pool.parallel_for(batch_size * tasks, [&](std::int64_t task, int) {
+  pool.parallel_for(batch_size * tasks, [&](std::int64_t task, int worker) {
     const std::int64_t from = task % tasks * kTokensPerTask;
-    turn_tokens(rotation, task / tasks, from, std::min(from + kTokensPerTask, rotation.length), x, y);
+    turn_tokens(rotation, task / tasks, from, std::min(from + kTokensPerTask, rotation.length), worker, x, y);
   });
 }
 
@@ -123,42 +163,32 @@ Status rotary_embedding(ThreadPool& pool, Layout layout, std::int64_t batch_size
     if (Status status = check_rows(rows, batch_size * length, table_rows); !status.ok()) return status;
   if (batch_size == 0 || length == 0) return {};
 
-  const Rotation rotation{strides_of(layout, num_heads, length, head_dim),
-                          num_heads,
-                          length,
-                          head_dim,
-                          Pairing{rotary_dim / 2, interleaved},
-                          cosines,
-                          sines,
-                          rows};
-  turn_array(pool, rotation, batch_size, x, y);
+  const TableAngles angles(cosines, sines, rows, length, rotary_dim / 2);
+  turn_array(pool,
+             {strides_of(layout, num_heads, length, head_dim), num_heads, length, head_dim,
+              Pairing{rotary_dim / 2, interleaved}, angles},
+             batch_size, x, y);
   return {};
 }
 
+void turn_head(const RotaryAngles& angles, const float* row, float* head) {
+  const Pairing pairing{angles.half(), angles.interleaved()};
+  turn(head, head, 1, 2 * pairing.half, pairing, row, row + pairing.half);
+}
+
 Status turn_at(ThreadPool& pool, Layout layout, std::int64_t batch_size, std::int64_t num_heads, std::int64_t length,
-               std::int64_t head_dim, const RotaryOptions& options, ConstArray x, const double* positions,
+               std::int64_t head_dim, const RotaryAngles& angles, ConstArray x, const double* positions,
                MutableArray y) {
-  const std::int64_t half = rotary_dim_of(options, head_dim) / 2, tokens = batch_size * length;
-  const std::int64_t entries = tokens * half;
-  Buffer<float> cosines, sines;
-  Buffer<std::int32_t> rows;
-  if (tokens > std::numeric_limits<std::int32_t>::max() || !cosines.allocate(entries) || !sines.allocate(entries) ||
-      !rows.allocate(tokens))
-    return Status::out_of_memory(2 * entries * static_cast<std::int64_t>(sizeof(float)));
-  std::iota(rows.data(), rows.data() + tokens, 0);
-  if (Status status = fill_rotary_tables(options, head_dim, positions, tokens, cosines.data(), sines.data());
-      !status.ok())
-    return status;
-  if (tokens == 0) return {};
-  const Rotation rotation{strides_of(layout, num_heads, length, head_dim),
-                          num_heads,
-                          length,
-                          head_dim,
-                          Pairing{half, options.interleaved},
-                          cosines.data(),
-                          sines.data(),
-                          rows.data()};
-  turn_array(pool, rotation, batch_size, x, y);
+  const std::int64_t row = 2 * angles.half();
+  Buffer<float> scratch;
+  if (!scratch.allocate(pool.size() * row))
+    return Status::out_of_memory(pool.size() * row * static_cast<std::int64_t>(sizeof(float)));
+  if (batch_size == 0 || length == 0) return {};
+  const PositionAngles computed(angles, positions, length, scratch.data());
+  turn_array(pool,
+             {strides_of(layout, num_heads, length, head_dim), num_heads, length, head_dim,
+              Pairing{angles.half(), angles.interleaved()}, computed},
+             batch_size, x, y);
   return {};
 }
 
@@ -169,7 +199,9 @@ Status rotary_embedding_at(ThreadPool& pool, Layout layout, std::int64_t batch_s
   if (Status status = validate_rotary(options, head_dim); !status.ok()) return status;
   if (Status status = check_positions(positions, batch_size * length); !status.ok()) return status;
   if (Status status = check_dtypes(x.dtype, y.dtype); !status.ok()) return status;
-  return turn_at(pool, layout, batch_size, num_heads, length, head_dim, options, x, positions, y);
+  RotaryAngles angles;
+  if (Status status = angles.create(options, head_dim); !status.ok()) return status;
+  return turn_at(pool, layout, batch_size, num_heads, length, head_dim, angles, x, positions, y);
 }
 
 }  // namespace headwise

@@ -5,6 +5,7 @@
 
 #include "base/workspace.h"
 #include "headwise/kv_cache.h"
+#include "position/rotary.h"
 #include "source/key_positions.h"
 #include "source/kv_block.h"
 
@@ -27,6 +28,7 @@ struct KvCache::Store {
   /// [B] A rotary embedding adds this to positions. It is not 0 in a slice: its keys were turned by their old
   /// positions.
   Buffer<std::int64_t> rotary_origin;
+  RotaryAngles angles;    ///< of shape.rotary
   Buffer<Block*> blocks;  ///< [B, blocks_per_batch], null if there is no block
   std::int64_t blocks_per_batch = 0;
 

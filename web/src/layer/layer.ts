@@ -70,7 +70,7 @@ export class Layer extends Disposing {
     return this.#layer.placement;
   }
 
-  /** Bytes of the packed weights and tables. */
+  /** Bytes of the packed weights and tables. Sines and cosines of new positions are kept, so a call may add to it. */
   get bytes(): number {
     return this.#layer.bytes;
   }

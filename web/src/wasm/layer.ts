@@ -84,12 +84,16 @@ class WasmLayer implements EngineLayer {
   readonly #core: WasmCore;
   /** The address of the Layer in C++. */
   readonly #address: number;
-  readonly bytes: number;
+  #bytes: number;
 
   constructor(core: WasmCore, address: number) {
     this.#core = core;
     this.#address = address;
-    this.bytes = core.module.layerBytes(address);
+    this.#bytes = core.module.layerBytes(address);
+  }
+
+  get bytes(): number {
+    return this.#bytes;
   }
 
   forward(problem: ForwardProblem): Eventually<PlacedResult> {
@@ -122,7 +126,10 @@ class WasmLayer implements EngineLayer {
       if (ragged) writeRagged(call, arena, ragged);
       const collect = writeWanted(call, heap, arena, problem);
       native.layer(call);
-      return collect;
+      return () => {
+        this.#bytes = this.#core.module.layerBytes(this.#address); // a call may keep rows of new positions
+        return collect();
+      };
     };
     return this.#core.call(operation, start, cache);
   }
