@@ -81,13 +81,14 @@ void dot_patch(const float* query, std::ptrdiff_t ldq, StoredRows<T> keys, std::
     for (int j = 0; j < K; ++j) scores[r * lds + key + j] = total[r * K + j];
 }
 
+/// The scores of Q rows against K keys at least. The last patch may meet some keys again, with the same result.
 template <class Arch, int Q, int K, class T>
 void dot_patches(const float* query, std::ptrdiff_t ldq, StoredRows<T> keys, std::ptrdiff_t depth, float* scores,
                  std::ptrdiff_t lds) {
-  std::int64_t j = 0;
-  for (; j + K <= keys.count; j += K)
+  for (std::int64_t next = 0; next < keys.count; next += K) {
+    const std::int64_t j = std::min(next, keys.count - K);
     dot_patch<Arch, Q, K>(query, ldq, keys, j, std::min(j + kRowsAhead, keys.count - K), depth, scores, lds);
-  for (; j < keys.count; ++j) dot_patch<Arch, Q, 1>(query, ldq, keys, j, j, depth, scores, lds);
+  }
 }
 
 /// Adds the columns after the last whole vector, and applies the scales.
@@ -107,12 +108,16 @@ template <class Arch, class T>
 void dot_stored_rows(const float* query, std::ptrdiff_t ldq, std::int64_t rows, StoredRows<T> keys, std::int64_t depth,
                      float* scores, std::ptrdiff_t lds) {
   // Called through pointers: V8 allocates registers better in small functions than in one large function.
+  constexpr std::int64_t kMostKeys = 4;
   static constexpr decltype(&dot_patches<Arch, 1, 4, T>) patches[] = {
-      dot_patches<Arch, 1, 4, T>, dot_patches<Arch, 2, 4, T>, dot_patches<Arch, 3, 2, T>, dot_patches<Arch, 4, 2, T>};
+      dot_patches<Arch, 1, 1, T>, dot_patches<Arch, 1, 4, T>, dot_patches<Arch, 2, 4, T>, dot_patches<Arch, 3, 2, T>,
+      dot_patches<Arch, 4, 2, T>};
   keys.touch_first(depth);
-  for (std::int64_t r = 0; r < rows; r += kMostRows) {
-    const std::int64_t count = std::min(kMostRows, rows - r);
-    patches[count - 1](query + r * ldq, ldq, keys, depth, scores + r * lds, lds);
+  const bool few_keys = keys.count < kMostKeys;
+  const std::int64_t at_a_time = few_keys ? 1 : kMostRows;
+  for (std::int64_t r = 0; r < rows; r += at_a_time) {
+    const std::int64_t count = std::min(at_a_time, rows - r);
+    patches[few_keys ? 0 : count](query + r * ldq, ldq, keys, depth, scores + r * lds, lds);
   }
   dot_rest<Arch>(query, ldq, rows, keys, depth, scores, lds);
 }
@@ -185,7 +190,7 @@ template <class Arch, int Q, int Vectors, class T>
 inline void add_to_columns(const WeightedValues<Q, T>& sum, std::ptrdiff_t c, std::ptrdiff_t columns) {
   constexpr std::ptrdiff_t width = Vectors * Floats<Arch>::size;
   for (; c + width <= columns; c += width) add_to_strip<Arch, Q, Vectors>(sum, c);
-  if constexpr (Vectors > 1) add_to_columns<Arch, Q, Vectors / 2>(sum, c, columns);
+  if constexpr (Vectors > 1) add_to_columns<Arch, Q, (Vectors + 3) / 4>(sum, c, columns);
 }
 
 /// out[r] += weights[r] * values for Q rows, in whole vectors.

@@ -24,11 +24,12 @@ template <class Arch, int Rows, int Panels, bool kTouches>
 inline void streamed_block(const float* a, std::ptrdiff_t lda, const float* panel, std::ptrdiff_t panel_stride,
                            std::int64_t depth, float* c, std::ptrdiff_t ldc, ReadAhead ahead) {
   using V = Floats<Arch>;
-  constexpr int width = kPanelWidth<Arch>, vectors = kPanelVectors<Arch>;
+  constexpr int vectors = kPanelVectors<Arch>;
+  constexpr std::ptrdiff_t width = kPanelWidth<Arch>, lanes = V::size;
   V sum[Rows][Panels][vectors];
   for (int r = 0; r < Rows; ++r)
     for (int p = 0; p < Panels; ++p)
-      for (int v = 0; v < vectors; ++v) sum[r][p][v] = V::load_unaligned(c + r * ldc + p * width + v * V::size);
+      for (int v = 0; v < vectors; ++v) sum[r][p][v] = V::load_unaligned(c + r * ldc + p * width + v * lanes);
   RowPointers<const float, Rows> left(a, lda);
   RowPointers<const float, Panels> b(panel, panel_stride);
   for (const float* end = panel + depth * width; b.at[0] != end; b.advance(width), left.advance(1)) {
@@ -38,7 +39,7 @@ inline void streamed_block(const float* a, std::ptrdiff_t lda, const float* pane
     }
     V column[Panels][vectors];
     for (int p = 0; p < Panels; ++p)
-      for (int v = 0; v < vectors; ++v) column[p][v] = V::load_aligned(b.at[p] + v * V::size);
+      for (int v = 0; v < vectors; ++v) column[p][v] = V::load_aligned(b.at[p] + v * lanes);
     for (int r = 0; r < Rows; ++r) {
       const V broadcast(*left.at[r]);
       for (int p = 0; p < Panels; ++p)
@@ -47,7 +48,7 @@ inline void streamed_block(const float* a, std::ptrdiff_t lda, const float* pane
   }
   for (int r = 0; r < Rows; ++r)
     for (int p = 0; p < Panels; ++p)
-      for (int v = 0; v < vectors; ++v) sum[r][p][v].store_unaligned(c + r * ldc + p * width + v * V::size);
+      for (int v = 0; v < vectors; ++v) sum[r][p][v].store_unaligned(c + r * ldc + p * width + v * lanes);
 }
 
 /// `rows` is a multiple of kRowStep. All rows meet a panel before the next panel. Together they touch each line of the

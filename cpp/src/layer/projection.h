@@ -30,9 +30,9 @@ struct ProjectionJob;
 
 /// Y = X W + b, with W [in, out] packed into the kernel's panels.
 ///
-/// Work is cut into tiles of rows by columns. Every element is the sum b + x_0 w_0 + x_1 w_1 + … in that order, whatever
-/// the tiles. So the bits of a row do not depend on the number of threads, the batch size and the row's place in the
-/// batch.
+/// Work is cut into tiles of rows by columns. Every element is the sum b + x_0 w_0 + x_1 w_1 + … in that order,
+/// whatever the tiles. So the bits of a row do not depend on the number of threads, the batch size and the row's place
+/// in the batch.
 class Projection {
  public:
   /// @param head_dim  columns that are stored together: a tile has whole heads. 1 if there are no HeadSteps.

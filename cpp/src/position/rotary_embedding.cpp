@@ -73,7 +73,7 @@ struct PositionAngles final : TokenAngles {
       : angles(a), positions(p), length(l), scratch(memory) {}
 
   [[nodiscard]] AngleRow of(std::int64_t b, std::int64_t s, int worker) const override {
-    float* row = scratch + worker * 2 * angles.half();
+    float* row = scratch + 2 * angles.half() * worker;
     angles.write(positions[b * length + s], row);
     return {row, row + angles.half()};
   }
