@@ -122,6 +122,24 @@ TEST(Layouts, OfKeysAndValuesMayDifferFromThatOfQueries) {
     }
 }
 
+// Scores of up to some hundreds: roundings that differ between attention and inspection would show in the sum.
+TEST(Probs, SumToOneForEveryNumberOfRowsWhereScoresAreLarge) {
+  for (const std::int64_t rows : {1, 3, 7, 8, 15, 16, 17, 70}) {
+    for (const Layout layout : {Layout::bhsd, Layout::bes}) {
+      cases::Case call = random_case({1, 1, 1, rows, 100, 64, 8}, 77);
+      call.scalars.scale = 40.0f;
+      call.scalars.layout = layout;
+      call.returns = everything();
+      const cases::Results results = compute(call);
+      for (std::int64_t i = 0; i < rows; ++i) {
+        double sum = 0;
+        for (std::int64_t j = 0; j < 100; ++j) sum += results.probs[i * 100 + j];
+        EXPECT_NEAR(sum, 1.0, 16 * tolerance::kEpsilon) << "row " << i << " of " << rows;
+      }
+    }
+  }
+}
+
 /// The contract's bound to the letter, where the score's own error is next to nothing: p and o err by 16 eps and by the
 /// rounding of m - s, whatever takes the rest of the weight.
 void expect_small_shares_to_be_exact(const cases::Case& call) {

@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 
+#include "attention/neighbouring_columns.h"
 #include "base/sizes.h"
 
 namespace headwise {
@@ -56,13 +57,6 @@ std::int64_t place_scratch(TileScratch& scratch, char* memory, const TileSizes& 
   scratch.query_rows = place.take<QueryRow>(scratch.rows);
   scratch.softmax = place.take<OnlineSoftmax>(scratch.rows);
   return place.total();
-}
-
-/// The run itself if its columns are neighbours, as the kernels for few rows need. Otherwise a widened copy.
-RowRun with_neighbouring_columns(const KernelTable& kernels, const RowRun& run, std::int64_t columns, float* scratch) {
-  if (run.column_stride == 1) return run;
-  kernels.widen(run, columns, scratch, columns);
-  return {scratch, Dtype::float32, static_cast<std::ptrdiff_t>(columns), 1, nullptr, 0, run.count};
 }
 
 /// The keys of both ranges.

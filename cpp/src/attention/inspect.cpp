@@ -7,7 +7,9 @@
 #include "attention/entropy.h"
 #include "attention/finish.h"
 #include "attention/inspection_scratch.h"
+#include "attention/neighbouring_columns.h"
 #include "attention/scores.h"
+#include "attention/tile.h"
 #include "attention/top_k.h"
 #include "base/sizes.h"
 
@@ -38,7 +40,32 @@ KeyRange reach_of(const Call& call, const Chosen& chosen, const ChosenRows& rows
   return reach;
 }
 
-/// Raw scores of the rows against `keys` of their sequence. The score of key j is in column j.
+/// Raw scores of the rows against `keys`, which begin a panel: packed, and computed by panels.
+void score_packed(const Call& call, const ChosenRows& rows, std::int64_t group, KeyRange keys,
+                  InspectionScratch& scratch) {
+  const std::int64_t depth = call.shape.head_dim, width = call.kernels.panel_width;
+  call.for_each_key_run(*rows.sequence, group, keys, [&](const RowRun& run, std::int64_t first) {
+    call.kernels.pack_transposed(run, depth, first, scratch.keys);
+  });
+  call.kernels.multiply(scratch.query, depth, scratch.keys, depth * width, depth, divide_up(keys.size(), width),
+                        scratch.scores + keys.begin, scratch.sizes.width, round_up(rows.size(), call.kernels.row_step),
+                        false);
+}
+
+/// The same, read where they lie.
+void score_in_place(const Call& call, const ChosenRows& rows, std::int64_t group, KeyRange keys,
+                    InspectionScratch& scratch) {
+  const std::int64_t depth = call.shape.head_dim;
+  call.for_each_key_run(*rows.sequence, group, keys, [&](const RowRun& run, std::int64_t first) {
+    call.kernels.dot_rows(scratch.query, depth, rows.size(),
+                          with_neighbouring_columns(call.kernels, run, depth, scratch.keys), depth,
+                          scratch.scores + keys.begin + first, scratch.sizes.width);
+  });
+}
+
+/// Raw scores of the rows against `keys` of their sequence. The score of key j is in column j. They have the bits that
+/// attention computed with: the final sum of a row would not fit other roundings, and its probabilities would not sum
+/// to 1.
 void score_rows(const Call& call, const Chosen& chosen, const ChosenRows& rows, std::int64_t head, KeyRange keys,
                 InspectionScratch& scratch) {
   const Sequence& sequence = *rows.sequence;
@@ -47,14 +74,9 @@ void score_rows(const Call& call, const Chosen& chosen, const ChosenRows& rows, 
     call.load_query(sequence, head, chosen.query(rows.begin + r) - sequence.query_begin, scratch.query + r * depth);
   const std::int64_t padded = round_up(rows.size(), call.kernels.row_step);
   std::fill(scratch.query + rows.size() * depth, scratch.query + padded * depth, 0.0f);
-  for (std::int64_t j = keys.begin / width * width; j < keys.end; j += scratch.sizes.keys) {
-    const KeyRange packed{j, std::min(j + scratch.sizes.keys, keys.end)};
-    call.for_each_key_run(sequence, group, packed, [&](const RowRun& run, std::int64_t first) {
-      call.kernels.pack_transposed(run, depth, first, scratch.keys);
-    });
-    call.kernels.multiply(scratch.query, depth, scratch.keys, depth * width, depth, divide_up(packed.size(), width),
-                          scratch.scores + j, scratch.sizes.width, padded, false);
-  }
+  const auto score = reads_in_place(call.group_size * sequence.num_queries) ? score_in_place : score_packed;
+  for (std::int64_t j = keys.begin / width * width; j < keys.end; j += scratch.sizes.keys)
+    score(call, rows, group, {j, std::min(j + scratch.sizes.keys, keys.end)}, scratch);
 }
 
 /// Turns raw scores of one row into biased ones, and hidden ones into -inf. Returns the columns that it has changed:

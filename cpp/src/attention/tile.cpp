@@ -48,9 +48,11 @@ std::int64_t best_rows(const TileRequest& request) {
 
 }  // namespace
 
+bool reads_in_place(std::int64_t rows) { return rows <= kMaxDirectRows; }
+
 TileSizes choose_tiles(const TileRequest& request) {
   TileSizes tiles;
-  tiles.direct = request.rows <= kMaxDirectRows;
+  tiles.direct = reads_in_place(request.rows);
   const std::int64_t width = request.head_dim + request.value_dim;
   const std::int64_t fitting = kMaxTileFloats / width / request.panel_width * request.panel_width;
   const std::int64_t limit =

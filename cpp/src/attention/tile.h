@@ -26,6 +26,9 @@ struct TileRequest {
   int threads;
 };
 
+/// Whether so many query rows of a kv head read its keys and values where they lie.
+[[nodiscard]] bool reads_in_place(std::int64_t rows);
+
 [[nodiscard]] TileSizes choose_tiles(const TileRequest& request);
 
 }  // namespace headwise
