@@ -87,7 +87,7 @@ TEST(Scratch, StaysBelow64MiBForOneQueryOverThirtyTwoThousandKeys) {
 
 TEST(Scratch, DoesNotGrowWithTheBatch) {
   const auto bytes = [](std::int64_t batch) { return scratch_bytes(random_case({batch, 4, 4, 70, 300, 16, 16}, 803)); };
-  EXPECT_LE(bytes(64), bytes(16) + 48 * 1024);  // but for a few words a batch; with 16, tiles have all their rows
+  EXPECT_LE(bytes(16), bytes(1) + 16 * 1024);  // but for a few words a batch
 }
 
 }  // namespace

@@ -17,8 +17,8 @@ Status make_plan(const AttentionShape& shape, const AttentionInputs& inputs, con
     const Sequence& sequence = plan->sequences[n];
     SequencePlan& p = plan->sequence_plans[n];
     p.rows = group_size * sequence.num_queries;
-    p.tiles = choose_tiles({shape.num_kv_heads * plan->num_sequences, p.rows, sequence.key_length, shape.head_dim,
-                            shape.value_dim, kernels.panel_width, kernels.row_step, threads});
+    p.tiles = choose_tiles({shape.num_kv_heads, p.rows, sequence.key_length, shape.head_dim, shape.value_dim,
+                            kernels.panel_width, kernels.row_step, threads});
     p.row_tiles = (p.rows + p.tiles.rows - 1) / p.tiles.rows;
     p.splits = p.is_split() ? (sequence.key_length + p.tiles.split - 1) / p.tiles.split : 1;
     p.first_task = plan->tasks;

@@ -39,7 +39,7 @@ std::int64_t best_rows(const TileRequest& request) {
   std::int64_t best = 0, best_time = 0;
   for (std::int64_t tiles = fewest; tiles <= most; ++tiles) {
     const std::int64_t rows = even_share(request.rows, divide_up(request.rows, tiles), request.row_step);
-    const std::int64_t rounds = divide_up(request.groups * tiles, request.threads);
+    const std::int64_t rounds = divide_up(request.kv_heads * tiles, request.threads);
     const std::int64_t time = 2 * rounds * (rows + kPackingRows) + (request.threads > 1 ? rows : 0);
     if (best == 0 || time < best_time) best = rows, best_time = time;
   }

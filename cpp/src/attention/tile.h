@@ -16,8 +16,8 @@ struct TileSizes {
 };
 
 struct TileRequest {
-  std::int64_t groups;  ///< kv heads of all sequences
-  std::int64_t rows;    ///< query rows that share the keys: group size * query length
+  std::int64_t kv_heads;  ///< of one sequence, so that scratch does not grow with the batch
+  std::int64_t rows;      ///< query rows that share the keys: group size * query length
   std::int64_t keys;
   std::int64_t head_dim;
   std::int64_t value_dim;
