@@ -1,0 +1,95 @@
+#pragma once
+
+#include <cstdint>
+
+namespace headwise {
+
+/// What a formula can read; see `Formula`.
+enum class FormulaVariable : std::int32_t {
+  s = 0,    ///< the score after scale, softcap, ALiBi and bias
+  q = 1,    ///< position of the query: i + offset
+  k = 2,    ///< position of the key: pi_bj
+  i = 3,    ///< row of the query in its sequence
+  j = 4,    ///< row of the key in its sequence
+  h = 5,    ///< query head
+  g = 6,    ///< kv head
+  b = 7,    ///< batch; in a ragged batch the sequence
+  sq = 8,   ///< query rows of the sequence
+  skv = 9,  ///< key rows of the sequence; on a cache the tokens that the batch holds
+  d = 10,   ///< head_dim
+};
+
+/// The operations, in the order of web/src/formula/graph.ts. Booleans are 1 and 0.
+enum class FormulaOperation : std::int32_t {
+  number = 0,      ///< numbers[a]
+  variable = 1,    ///< FormulaVariable a
+  parameter = 2,   ///< numbers[a]
+  table1 = 3,      ///< tables[a][b]; an index is rounded down; 0 outside and for NaN
+  table2 = 4,      ///< tables[a][b][c]
+  negate = 5,      ///< from here on a, b and c are the numbers of earlier instructions
+  abs = 6,
+  floor = 7,
+  sign = 8,
+  sqrt = 9,
+  exp = 10,
+  log = 11,
+  tanh = 12,
+  sin = 13,
+  cos = 14,
+  logical_not = 15,
+  add = 16,
+  subtract = 17,
+  multiply = 18,
+  divide = 19,
+  remainder = 20,  ///< the sign of a, as fmod
+  power = 21,
+  minimum = 22,  ///< NaN if an operand is NaN
+  maximum = 23,
+  less = 24,  ///< comparisons with NaN are 0
+  less_or_equal = 25,
+  equal = 26,
+  not_equal = 27,  ///< with NaN: 1
+  logical_and = 28,
+  logical_or = 29,
+  select = 30,  ///< a != 0 ? b : c
+};
+
+/// An instruction. Its result has its own number.
+struct FormulaInstruction {
+  FormulaOperation operation;
+  std::int32_t a, b, c;
+};
+
+/// A table of rank 1 ([columns], rows = 1) or 2 ([rows, columns]). Its values are read, never written.
+struct FormulaTable {
+  const float* data;
+  std::int64_t rows, columns;
+};
+
+/// A limit of a row's keys: coefficient * x + integer <= limit, or < limit if strict. x is k, or j if `on_rows`.
+/// `integer` and `limit` are numbers of instructions that depend on neither s, k nor j, or -1 for 0. It is computed
+/// without rounding: `limit` is rounded to a whole number first. A NaN limit hides all keys.
+struct FormulaBound {
+  std::int32_t on_rows, coefficient, integer, limit, strict;
+};
+
+/// A formula: straight-line code over one pair of a query and a key. At most kMostFormulaInstructions instructions.
+/// Results are float32.
+///
+/// As AttentionOptions::score, `result` is the new score. -inf hides the key. NaN poisons its row.
+/// As AttentionOptions::visible, a key is visible if all bounds hold and `result` (unless it is -1) is not 0.
+struct Formula {
+  const FormulaInstruction* instructions = nullptr;
+  std::int64_t num_instructions = 0;
+  std::int32_t result = -1;
+  const float* numbers = nullptr;
+  std::int64_t num_numbers = 0;
+  const FormulaTable* tables = nullptr;
+  std::int64_t num_tables = 0;
+  const FormulaBound* bounds = nullptr;  ///< only of visible
+  std::int64_t num_bounds = 0;
+};
+
+inline constexpr std::int64_t kMostFormulaInstructions = 256;
+
+}  // namespace headwise
