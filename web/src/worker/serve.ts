@@ -96,7 +96,7 @@ class Server {
     const cache = cacheIn([arg]);
     return {
       ...arg,
-      ...withKnownGraphs(arg),
+      ...withKnownGraphs(arg as Settled),
       keepRank: (full: readonly number[]) => [...full],
       cache: cache && this.#objects.get(cache),
     };
@@ -117,8 +117,13 @@ class Server {
 
 type ProgressOf = Extract<Reply, { readonly kind: "progress" }>["progress"];
 
+/** A problem, which may have settings. */
+interface Settled {
+  readonly settings?: AttentionSettings;
+}
+
 /** The settings of a problem, if it has any, with the graphs that this worker knows. */
-function withKnownGraphs({ settings }: { readonly settings?: AttentionSettings }): object {
+function withKnownGraphs({ settings }: Settled): object {
   if (!settings) return {};
   const [score, visible] = [knownFormula(settings.score), knownFormula(settings.visible)];
   return { settings: { ...settings, score, visible } };
