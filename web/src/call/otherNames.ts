@@ -74,7 +74,11 @@ const CALL: readonly Row[] = [
   ["dropout", WITHOUT, NO_DROPOUT],
   ["training", WITHOUT, NO_DROPOUT],
   // FlexAttention
-  ["score_mod", "score", 'It is a formula of headwise/formula, a text: formula("s - slope[h] * abs(q - k)", { slope }).'],
+  [
+    "score_mod",
+    "score",
+    'It is a formula of headwise/formula, a text: formula("s - slope[h] * abs(q - k)", { slope }).',
+  ],
   ["mask_mod", "visible", 'It is a formula of headwise/formula, a text: formula("doc[q] == doc[k]", { doc }).'],
   ["block_mask", "visible", "It is the formula that create_block_mask gets as mask_mod; blocks are found without it."],
   // FlashAttention
