@@ -5,7 +5,7 @@ import fc from "fast-check";
 
 import { HeadwiseError } from "../../web/src/errors/errors.js";
 import { formula, type Formula, type Parameters } from "../../web/src/formula/formula.js";
-import { FormulaError } from "../../web/src/formula/formulaError.js";
+import { type FormulaError } from "../../web/src/formula/formulaError.js";
 import { OPERATIONS, VARIABLES, isBoolean, type Graph, type Table } from "../../web/src/formula/graph.js";
 import { expressionOf } from "../../web/src/formula/expression.js";
 
@@ -266,7 +266,7 @@ describe("with", () => {
 
   const refusal = (given: object, of: Formula = alibi) => {
     try {
-      of.with(given as never);
+      of.with(given);
     } catch (error) {
       return (error as Error).message;
     }

@@ -134,7 +134,8 @@ const below = (x: number) => x - abs(x) * 2 ** -40 - 2 ** -40;
 function remainder(a: Outcome, b: Outcome): Outcome {
   if (a.nan === "always" || b.nan === "always") return NAN;
   if (isPoint(a) && isPoint(b)) {
-    if (b.low !== 0 && abs(a.low / b.low) >= LARGEST_QUOTIENT) return ANYTHING;
+    const size = abs(a.low / b.low);
+    if (b.low !== 0 && size >= LARGEST_QUOTIENT && size < Infinity) return ANYTHING;
     return exactly(a.low % b.low);
   }
   const furthest = max(abs(b.low), abs(b.high));

@@ -84,7 +84,7 @@ export interface Shape {
 
 // Looked up once: a test runner's sandbox is slow to find globals. In the inner loops that took ten times as long as
 // the arithmetic.
-const { abs, exp, floor, log, log2, max, sqrt, tanh } = Math;
+const { abs, exp, expm1, floor, log, log2, max, sqrt, tanh } = Math;
 
 /** Half the distance from 1 to the next float32. */
 const EPSILON = 2 ** -24;
@@ -411,19 +411,19 @@ function changeScore(problem: Problem, row: Row, j: number, distance: number, re
 function variables({ shape, options }: Problem, row: Row, j: number, distance: number): Variables {
   const { sequence, n, h, localRow } = row;
   const { queryStart, queryEnd, keyStart, keyEnd, offset } = sequence;
-  const values = {
-    q: localRow + offset,
-    k: distance + localRow + offset,
-    i: localRow,
-    j: j - keyStart,
-    h,
-    g: floor(h / (shape.Hq / shape.Hkv)),
-    b: n,
-    Sq: queryEnd - queryStart,
-    Skv: options.keyPositions?.[sequence.batch]?.length ?? keyEnd - keyStart,
-    D: shape.D,
+  const held = options.keyPositions?.[sequence.batch]?.length ?? keyEnd - keyStart;
+  return {
+    q: exactly(localRow + offset),
+    k: exactly(distance + localRow + offset),
+    i: exactly(localRow),
+    j: exactly(j - keyStart),
+    h: exactly(h),
+    g: exactly(floor(h / (shape.Hq / shape.Hkv))),
+    b: exactly(n),
+    Sq: exactly(queryEnd - queryStart),
+    Skv: exactly(held),
+    D: exactly(shape.D),
   };
-  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, exactly(value)]));
 }
 
 /** A row of which the error model says nothing more than its scores. */
@@ -464,7 +464,7 @@ function softmax(problem: Problem, row: Row, visible: readonly number[], result:
   for (const j of visible) probs.values[at(j)] = exp(formula.values[at(j)]! - highest) / sum;
   lse.values[row.index] = highest + log(sum);
   lse.tolerance[row.index] = scoreError + 16 * EPSILON * (1 + abs(lse.values[row.index]!));
-  weightedMean(problem, row, visible, 2 * scoreError + 16 * EPSILON, result);
+  weightedMean(problem, row, visible, expm1(2 * scoreError) + 16 * EPSILON, result);
 }
 
 /** Pass 4: the mean of the values, weighted by the probabilities; and the entropy of the row. */
