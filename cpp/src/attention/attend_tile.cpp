@@ -410,14 +410,14 @@ KeyRange range_of(const RowTile& rows, const TileScratch& scratch, KeyRange keys
 }  // namespace
 
 std::int64_t TileScratch::bytes(const TileSizes& tiles, const AttentionShape& shape, const KernelTable& kernels,
-                                const CallFormulas& formulas) {
+                                const CallFormulas& call_formulas) {
   TileScratch scratch;
-  return place_scratch(scratch, nullptr, tiles, shape, kernels, formulas);
+  return place_scratch(scratch, nullptr, tiles, shape, kernels, call_formulas);
 }
 
 void TileScratch::place(char* memory, const TileSizes& sizes, const AttentionShape& shape, const KernelTable& kernels,
-                        const CallFormulas& formulas) {
-  place_scratch(*this, memory, sizes, shape, kernels, formulas);
+                        const CallFormulas& call_formulas) {
+  place_scratch(*this, memory, sizes, shape, kernels, call_formulas);
 }
 
 void load_queries(const Call& call, const RowTile& rows, TileScratch& scratch) {

@@ -29,9 +29,9 @@ struct TileScratch {
 
   /// Bytes of the scratch for a tile of these sizes; -1 on overflow.
   static std::int64_t bytes(const TileSizes& tiles, const AttentionShape& shape, const KernelTable& kernels,
-                            const CallFormulas& formulas);
+                            const CallFormulas& call_formulas);
   void place(char* memory, const TileSizes& tiles, const AttentionShape& shape, const KernelTable& kernels,
-             const CallFormulas& formulas);
+             const CallFormulas& call_formulas);
 };
 
 /// Rows [begin, end) of those that share kv head g of a sequence. Row r is query r / G of head g * G + r % G, so that
