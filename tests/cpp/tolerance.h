@@ -64,6 +64,7 @@ class HeadBounds {
     const double penalty = head_.penalty(i, j), bias = head_.bias(i, j);
     if (penalty != 0) bound += 2 * kEpsilon * std::abs(penalty) + addition(capped, -penalty);
     if (bias != 0) bound += addition(capped - penalty, bias);
+    if (head_.unsure[i]) return std::numeric_limits<double>::infinity();
     if (stage == ScoreStage::biased || !head_.rescored || hidden_by_rules(i, j)) return bound;
     return head_.rescored(i, j, bound).error;
   }

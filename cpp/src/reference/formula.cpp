@@ -103,6 +103,7 @@ Evaluated compare(Evaluated a, Evaluated b, bool lower) {
 
 Evaluated look_up(const FormulaTable& table, Evaluated row, Evaluated column) {
   const auto index = [](Evaluated x) {
+    if (is_unknown(x)) return kUnknown;
     if (std::isnan(x.value)) return exact(-1);
     if (is_exact(x)) return exact(std::floor(x.value));
     const double low = std::floor(x.value - x.error), high = std::floor(x.value + x.error);
