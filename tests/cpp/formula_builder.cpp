@@ -83,11 +83,11 @@ void build_random_formula(FormulaBuilder& builder, std::uint32_t seed, bool visi
       builder.table(values, rows, row, any());
       continue;
     }
-    const Operation operation =
-        dice.one_in(2)
-            ? dice.one_of(kCommon)
-            : static_cast<Operation>(static_cast<int>(Operation::negate) +
-                                     dice.below(static_cast<int>(Operation::select) - static_cast<int>(Operation::negate) + 1));
+    const Operation operation = dice.one_in(2)
+                                    ? dice.one_of(kCommon)
+                                    : static_cast<Operation>(static_cast<int>(Operation::negate) +
+                                                             dice.below(static_cast<int>(Operation::select) -
+                                                                        static_cast<int>(Operation::negate) + 1));
     const std::int32_t a = any(), b = any();
     builder.add(operation, a, b, any());
   }

@@ -43,11 +43,8 @@ class FormulaBuilder {
   /// Views into the builder. `result`: the last instruction if absent.
   [[nodiscard]] Formula formula() const { return formula(size() - 1); }
   [[nodiscard]] Formula formula(std::int32_t result) const {
-    return {instructions_.data(), size(),
-            result,               numbers_.data(),
-            count(numbers_),      tables_.data(),
-            count(tables_),       bounds_.data(),
-            count(bounds_)};
+    return {instructions_.data(), size(),         result,         numbers_.data(), count(numbers_),
+            tables_.data(),       count(tables_), bounds_.data(), count(bounds_)};
   }
 
  private:

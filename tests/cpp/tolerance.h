@@ -113,8 +113,8 @@ class HeadBounds {
     constexpr double kUnknown = std::numeric_limits<double>::infinity();
     if (head_.unsure[i]) return kUnknown;
     double largest = 0;
-    for_each_key_that_matters(
-        i, [&](std::int64_t j) { largest = std::max(largest, score(i, j, ScoreStage::formula)); });
+    for_each_key_that_matters(i,
+                              [&](std::int64_t j) { largest = std::max(largest, score(i, j, ScoreStage::formula)); });
     if (!head_.rescored) return largest;
     const double maximum = head_.formula.cols() > 0 ? head_.formula.row(i).maxCoeff() : 0;
     for (std::int64_t j = 0; j < head_.formula.cols(); ++j) {

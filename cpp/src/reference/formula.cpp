@@ -41,11 +41,11 @@ Evaluated monotone(Evaluated a, double ulps, Function function) {
 
 Evaluated multiply(Evaluated a, Evaluated b) {
   if (std::isinf(a.value) || std::isinf(b.value)) {
-    const bool sign_known = (is_exact(a) || std::abs(a.value) > a.error) && (is_exact(b) || std::abs(b.value) > b.error);
+    const bool sign_known =
+        (is_exact(a) || std::abs(a.value) > a.error) && (is_exact(b) || std::abs(b.value) > b.error);
     return sign_known ? exact(a.value * b.value) : kUnknown;
   }
-  return rounded(a.value * b.value,
-                 std::abs(a.value) * b.error + std::abs(b.value) * a.error + a.error * b.error);
+  return rounded(a.value * b.value, std::abs(a.value) * b.error + std::abs(b.value) * a.error + a.error * b.error);
 }
 
 Evaluated divide(Evaluated a, Evaluated b) {
@@ -116,8 +116,7 @@ Evaluated look_up(const FormulaTable& table, Evaluated row, Evaluated column) {
 }
 
 Evaluated variable(FormulaVariable variable, const Pair& pair) {
-  const std::int64_t whole[] = {0,      pair.q, pair.k,  pair.i,   pair.j, pair.h,
-                                pair.g, pair.b, pair.sq, pair.skv, pair.d};
+  const std::int64_t whole[] = {0, pair.q, pair.k, pair.i, pair.j, pair.h, pair.g, pair.b, pair.sq, pair.skv, pair.d};
   return variable == FormulaVariable::s ? pair.s : exact(static_cast<double>(whole[static_cast<int>(variable)]));
 }
 
