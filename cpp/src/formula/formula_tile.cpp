@@ -229,8 +229,8 @@ void FormulaTile::run_pairs(std::int64_t r, std::int64_t first, std::int64_t cou
   }
 }
 
-/// Calls visit(first, count, at) for the keys that are set at a time: `first` is counted from the first key that is set,
-/// `at` from `begin`.
+/// Calls visit(first, count, at) for the keys that are set at a time: `first` is counted from the first key that is
+/// set, `at` from `begin`.
 template <class Visit>
 void FormulaTile::for_each_chunk(std::int64_t begin, std::int64_t end, Visit visit) {
   for (std::int64_t j = begin; j < end;) {
