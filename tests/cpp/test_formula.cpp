@@ -10,6 +10,7 @@
 #include "formula_builder.h"
 #include "harness.h"
 #include "kv_tokens.h"
+#include "layer_model.h"
 #include "reference/formula.h"
 
 namespace headwise {
@@ -552,6 +553,39 @@ TEST(FormulaCalls, ThatFailOnEmptyRowsAskTheVisibleFormula) {
   EXPECT_EQ(status.code, StatusCode::empty_row);
   ASSERT_EQ(status.row_count, 2);
   EXPECT_EQ(status.rows[0].query, 4);
+}
+
+TEST(FormulaCalls, OfLayersEqualTheOptionsAlsoOnACache) {
+  FormulaBuilder alibi, causal;
+  const std::int32_t s = alibi.variable(Variable::s);
+  alibi.add(Operation::subtract, s,
+            alibi.add(Operation::multiply, alibi.number(0.25f), alibi.add(Operation::abs, distance(alibi))));
+  causal.bound({0, 1, -1, causal.variable(Variable::q), 0});
+  const Formula score = alibi.formula(), visible = causal.formula(-1);
+  const std::vector<float> slopes(4, 0.25f);
+  const layers::Model model = layers::model(32, 4, 8, 32);
+  const auto layer = layers::build(model);
+  for (const bool cached : {false, true}) {
+    const auto run = [&](bool formulas) {
+      const auto cache = cached ? layers::cache_for(model, 2, 40) : nullptr;
+      layers::Floats all;
+      for (const std::int64_t length : {30, 1, 5, 20}) {
+        layers::Call call = layers::self_call(model, 2, length, static_cast<unsigned>(length));
+        call.cache = cache.get();
+        if (formulas) {
+          call.attention.score = &score;
+          call.attention.visible = &visible;
+        } else {
+          call.attention.alibi_slopes = slopes.data();
+          call.attention.causal = cached ? Causal::lower_right : Causal::upper_left;
+        }
+        const layers::Floats y = layers::output_of(*layer, call, 2);
+        all.insert(all.end(), y.begin(), y.end());
+      }
+      return all;
+    };
+    EXPECT_EQ(run(true), run(false));
+  }
 }
 
 TEST(FormulaCalls, OutOfMemoryIsAStatusAtEveryAllocation) {

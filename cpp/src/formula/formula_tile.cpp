@@ -140,7 +140,8 @@ void FormulaTile::run_step(std::int32_t n, std::int64_t count) {
     const std::int32_t of = operand(instruction, i);
     const FormulaRate rate = program_->value(of).rate;
     arrays.of[i] = data_[of];
-    arrays.step[i] = rate == FormulaRate::uniform || (rate == FormulaRate::row && phase_ != rate) ? 0 : 1;
+    // Blocks of earlier rates stand still.
+    arrays.step[i] = rate == phase_ || rate > FormulaRate::row ? 1 : 0;
   }
   if (is_look_up(instruction.operation)) arrays.table = formula.tables + instruction.a;
   arrays.out = data_[n];
