@@ -36,7 +36,7 @@ describe.each(variants)("variant %s", (variant) => {
   });
 
   test("random illegal calls are refused by name, and a known call gives the same bits afterwards", async () => {
-    const known = fc.sample(calls, { numRuns: 1, seed: 7 })[0]!;
+    const known = fc.sample(calls, { numRuns: 1, seed: 8 })[0]!;
     const knownCall = () => hw.scaledDotProductAttention(known.query, known.key, known.value, known.options);
     const before = bits(await knownCall());
     await fc.assert(
