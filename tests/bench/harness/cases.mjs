@@ -241,4 +241,5 @@ const QUICK = [
  * that it is compared in. `quick` chooses the cases of --quick among them.
  */
 export const isChosen = ({ name, group, comparedIn }, { filter, quick = false }) =>
-  ([group, comparedIn].includes(filter) || name.toLowerCase().includes(filter.toLowerCase())) && (!quick || QUICK.includes(name));
+  ([group, comparedIn].includes(filter) || name.toLowerCase().includes(filter.toLowerCase())) &&
+  (!quick || QUICK.includes(name));
