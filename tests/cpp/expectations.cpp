@@ -139,7 +139,11 @@ class Checker {
     std::int64_t disorder = 0;
     for_each_selected_row(shape_, selection, [&](std::int64_t row, std::int64_t b, const auto& chosen, std::int64_t i) {
       const ProbsRow expected = probs_row(b, chosen, i);
-      if (std::any_of(expected.bounds.begin(), expected.bounds.end(), [](double x) { return std::isinf(x); })) return;
+      const auto none = [](const std::vector<double>& list, auto what) {
+        return std::none_of(list.begin(), list.end(), what);
+      };
+      if (!none(expected.bounds, [](double x) { return std::isinf(x); })) return;
+      if (!none(expected.values, [](double x) { return std::isnan(x); })) return;  // a poisoned row has no order
       std::vector<double> sorted = expected.values;
       std::sort(sorted.begin(), sorted.end(), std::greater<>());
       std::vector<bool> taken(expected.values.size(), false);

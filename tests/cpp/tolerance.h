@@ -64,6 +64,7 @@ class HeadBounds {
     const double penalty = head_.penalty(i, j), bias = head_.bias(i, j);
     if (penalty != 0) bound += 2 * kEpsilon * std::abs(penalty) + addition(capped, -penalty);
     if (bias != 0) bound += addition(capped - penalty, bias);
+    if (head_.unsure[i]) return std::numeric_limits<double>::infinity();
     if (stage == ScoreStage::biased || !head_.rescored || hidden_by_rules(i, j)) return bound;
     return head_.rescored(i, j, bound).error;
   }
@@ -112,8 +113,8 @@ class HeadBounds {
     constexpr double kUnknown = std::numeric_limits<double>::infinity();
     if (head_.unsure[i]) return kUnknown;
     double largest = 0;
-    for_each_key_that_matters(
-        i, [&](std::int64_t j) { largest = std::max(largest, score(i, j, ScoreStage::formula)); });
+    for_each_key_that_matters(i,
+                              [&](std::int64_t j) { largest = std::max(largest, score(i, j, ScoreStage::formula)); });
     if (!head_.rescored) return largest;
     const double maximum = head_.formula.cols() > 0 ? head_.formula.row(i).maxCoeff() : 0;
     for (std::int64_t j = 0; j < head_.formula.cols(); ++j) {

@@ -148,7 +148,9 @@ struct AttentionOutputs {
 /// Time: O(B Hq Sq Skv_visible (D + Dv)). If probs, entropy, top-k or scores are wanted, their scores are computed
 /// again. Keys that a mask hides from 16 neighbouring rows, or a bias that at least 4 rows share, cost nothing if they
 /// fill a panel of 16 or 32 keys. Scratch for each worker: O(tile), and O(rows Skv) for the rows that are inspected at
-/// a time. Scratch of the call: a bit for each panel of a mask's row, and about 24 bytes for the row.
+/// a time. Scratch of the call: a bit for each panel of a mask's row, and about 24 bytes for the row. A visible formula
+/// costs nothing for 16 neighbouring rows and a panel of keys if intervals can tell that it hides all of them; its
+/// bounds take 8 bytes for each row, and its tables a fifth more.
 [[nodiscard]] Status attention(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,
                                const AttentionOptions& options, const AttentionOutputs& outputs);
 

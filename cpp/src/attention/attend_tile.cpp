@@ -197,7 +197,7 @@ std::uint64_t Sweep::find_panels() {
 /// What the visible formula can say about rows [begin, end) and all keys of the tile, in boxes of `width` keys.
 BoxBits Sweep::ask_formula(std::int64_t begin, std::int64_t end, std::int64_t width) {
   TileFormulas& formulas = scratch_.formulas;
-  return formulas.ranges.ask(formulas.sequence, formulas.rows, begin, end, tile_.begin, tile_.end, width);
+  return formulas.ranges.ask({formulas.sequence, formulas.rows, begin, end, tile_.begin, tile_.end, width});
 }
 
 /// The keys of the tile, counted from its beginning, about which row r must ask the visible formula: those of mixed

@@ -13,8 +13,8 @@
 
 namespace headwise {
 
-/// The keys that a query row may see. Position, length, bounds of the formula, and what is known about mask and bias are
-/// resolved to a range.
+/// The keys that a query row may see. Position, length, bounds of the formula, and what is known about mask and bias
+/// are resolved to a range.
 struct VisibleKeys {
   KeyRange range;
   std::int64_t self = -1;  ///< a key that is hidden by exclude_self, or -1
@@ -78,7 +78,8 @@ struct Call {
   }
 };
 
-/// What is added to a query's row to give its position. `total_keys`: rows of keys, or tokens ever appended to the cache.
+/// What is added to a query's row to give its position. `total_keys`: rows of keys, or tokens ever appended to the
+/// cache.
 [[nodiscard]] std::int64_t sequence_offset(const AttentionOptions& options, std::int64_t n, std::int64_t total_keys,
                                            std::int64_t query_length, bool cached);
 

@@ -79,8 +79,9 @@ void score_rows(const Call& call, const Chosen& chosen, const ChosenRows& rows, 
     score(call, rows, group, {j, std::min(j + scratch.sizes.keys, keys.end)}, scratch);
 }
 
-/// Turns raw scores of one row into those of `stage`, biased or formula, and hidden ones into -inf. Returns the columns that it has changed:
-/// the whole panels around what the row may see. Other columns may not have been computed. Fills scratch.visible.
+/// Turns raw scores of one row into those of `stage`, biased or formula, and hidden ones into -inf. Returns the columns
+/// that it has changed: the whole panels around what the row may see. Other columns may not have been computed. Fills
+/// scratch.visible.
 KeyRange hide_row(const Call& call, const Sequence& sequence, const QueryRow& row, ScoreStage stage,
                   InspectionScratch& scratch, float* scores) {
   std::fill_n(scratch.visible, scratch.sizes.width, std::uint8_t{0});

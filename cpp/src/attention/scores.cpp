@@ -109,9 +109,9 @@ bool apply_stages(const Call& call, const Sequence& sequence, const QueryRow& ro
   if (stage == ScoreStage::softcapped) return false;
   if (call.options.alibi_slopes) subtract_alibi(call, sequence, row, tile, scores);
   const ConstArray& bias = call.inputs.bias;
-  const bool hidden = bias.data && (bias.dtype == Dtype::float16
-                                        ? add_bias<std::uint16_t>(call, sequence, row, tile, scores)
-                                        : add_bias<float>(call, sequence, row, tile, scores));
+  const bool hidden =
+      bias.data && (bias.dtype == Dtype::float16 ? add_bias<std::uint16_t>(call, sequence, row, tile, scores)
+                                                 : add_bias<float>(call, sequence, row, tile, scores));
   if (stage == ScoreStage::formula && call.formulas.score())
     formulas.score.rescore(row.r, tile.begin, tile.end, scores);
   return hidden;

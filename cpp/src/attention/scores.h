@@ -22,8 +22,8 @@ bool apply_stages(const Call& call, const Sequence& sequence, const QueryRow& ro
 /// Whether the mask or exclude_self may hide a key of `tile` from `row`.
 [[nodiscard]] bool may_hide(const QueryRow& row, KeyRange tile);
 
-/// Sets hidden scores to -inf, and `visible` to 0 or 1 for each key. The visible formula hides some of the keys `asked`,
-/// and no others. Returns whether any key of the tile is visible.
+/// Sets hidden scores to -inf, and `visible` to 0 or 1 for each key. The visible formula hides some of the keys
+/// `asked`, and no others. Returns whether any key of the tile is visible.
 bool hide_scores(const Call& call, const Sequence& sequence, const QueryRow& row, KeyRange tile, KeyRange asked,
                  TileFormulas& formulas, float* scores, std::uint8_t* visible);
 

@@ -142,10 +142,11 @@ Status check_positions(const AttentionShape& shape, const AttentionInputs& input
     const std::int64_t length = options.query_lengths ? options.query_lengths[n] : queries;
     const std::int64_t first = sequence_offset(options, n, total, length, inputs.cache != nullptr);
     if (keys > kEnd || (queries > 0 && (first <= -kEnd || first + queries > kEnd)))
-      return Status::error(StatusCode::unsupported,
-                           "a formula needs positions below 2^24, sequence %lld has queries at %lld..%lld and %lld keys",
-                           static_cast<Long>(n), static_cast<Long>(first), static_cast<Long>(first + queries - 1),
-                           static_cast<Long>(keys));
+      return Status::error(
+          StatusCode::unsupported,
+          "a formula needs positions below 2^24, sequence %lld has queries at %lld..%lld and %lld keys",
+          static_cast<Long>(n), static_cast<Long>(first), static_cast<Long>(first + queries - 1),
+          static_cast<Long>(keys));
   }
   return {};
 }
@@ -156,8 +157,9 @@ Status check_formulas(const AttentionShape& shape, const AttentionInputs& inputs
   if (options.score) {
     if (Status s = validate_formula(*options.score, FormulaRole::score); !s.ok()) return s;
     if (options.empty_rows == EmptyRows::fail)
-      return Status::error(StatusCode::unsupported,
-                           "emptyRows \"throw\" does not go with score: which rows it empties is known only afterwards");
+      return Status::error(
+          StatusCode::unsupported,
+          "emptyRows \"throw\" does not go with score: which rows it empties is known only afterwards");
   }
   if (options.visible) {
     if (Status s = validate_formula(*options.visible, FormulaRole::visible); !s.ok()) return s;

@@ -38,8 +38,7 @@ FormulaRate rate_of(std::uint8_t depends) {
 }
 
 bool is_variable(const FormulaInstruction& instruction, FormulaVariable variable) {
-  return instruction.operation == FormulaOperation::variable &&
-         instruction.a == static_cast<std::int32_t>(variable);
+  return instruction.operation == FormulaOperation::variable && instruction.a == static_cast<std::int32_t>(variable);
 }
 
 }  // namespace

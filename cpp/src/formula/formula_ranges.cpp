@@ -76,70 +76,71 @@ void FormulaRanges::place(char* memory, const FormulaProgram& program, const Tab
   ranges_ = reinterpret_cast<ValueRange*>(memory);
 }
 
-BoxBits FormulaRanges::ask(const FormulaSequence& sequence, const FormulaRows& rows, std::int64_t begin,
-                           std::int64_t end, std::int64_t first, std::int64_t last, std::int64_t width) {
-  const Keys keys{first, last, width, divide_up(last - first, width)};
+BoxBits FormulaRanges::ask(const FormulaBoxes& boxes) {
   const Formula& formula = program_->formula();
+  const std::int64_t count = boxes.count();
   std::int32_t place = 0;
   for (int rate = 0; rate < kFormulaRates; ++rate)
     program_->for_each(static_cast<FormulaRate>(rate), [&](std::int32_t n) {
-      const FormulaInstruction& instruction = formula.instructions[n];
-      const std::int64_t count = varies(n) ? keys.count : 1;
       places_[n] = place;
-      place += static_cast<std::int32_t>(count);
-      if (instruction.operation == FormulaOperation::variable)
-        fill_variable(n, sequence, rows, begin, end, keys);
+      const std::int64_t different = varies(n) ? count : 1;
+      place += static_cast<std::int32_t>(different);
+      const FormulaInstruction& instruction = formula.instructions[n];
+      if (instruction.operation == FormulaOperation::variable || program_->is_distance(n))
+        for (std::int64_t box = 0; box < different; ++box) ranges(n)[box] = boxes.range(formula, n, box);
       else if (instruction.operation <= FormulaOperation::parameter)
         *ranges(n) = ValueRange::of(formula.numbers[instruction.a]);
       else
-        compute(n, count);
+        compute(n, different);
     });
   BoxBits bits{0, 0};
-  const bool same = !varies(formula.result);
-  for (std::int64_t box = 0; box < keys.count; ++box) {
-    const ValueRange& range = ranges(formula.result)[same ? 0 : box];
+  for (std::int64_t box = 0; box < count; ++box) {
+    const ValueRange& range = ranges(formula.result)[varies(formula.result) ? box : 0];
     bits.some |= static_cast<std::uint64_t>(range.maybe_true()) << box;
     bits.every |= static_cast<std::uint64_t>(!range.maybe_false()) << box;
   }
   return bits;
 }
 
-void FormulaRanges::fill_variable(std::int32_t n, const FormulaSequence& sequence, const FormulaRows& rows,
-                                  std::int64_t begin, std::int64_t end, const Keys& keys) {
-  ValueRange* out = ranges(n);
-  const auto set = [&](std::int64_t low, std::int64_t high) {
-    *out++ = {static_cast<float>(low), static_cast<float>(high), false};
+std::int64_t FormulaBoxes::count() const { return divide_up(last_key - first_key, width); }
+
+/// Of a variable, or of the difference of two.
+ValueRange FormulaBoxes::range(const Formula& formula, std::int32_t n, std::int64_t box) const {
+  const FormulaInstruction& instruction = formula.instructions[n];
+  if (instruction.operation == FormulaOperation::subtract)
+    return add(range(formula, instruction.a, box), negate(range(formula, instruction.b, box)));
+  const std::int64_t first_query = rows.query(begin), last_query = rows.query(end - 1);
+  const std::int64_t key = first_key + box * width, end_key = std::min(key + width, last_key);
+  const auto from = [](std::int64_t low, std::int64_t high) {
+    return ValueRange{static_cast<float>(low), static_cast<float>(high), false};
   };
-  const auto for_each_box = [&](auto at) {
-    for (std::int64_t j = keys.first; j < keys.last; j += keys.width)
-      set(at(j), at(std::min(j + keys.width, keys.last) - 1));
-  };
-  switch (static_cast<FormulaVariable>(program_->formula().instructions[n].a)) {
-    case FormulaVariable::s:
-      std::fill_n(out, keys.count, ValueRange::anything());
-      return;
+  const auto always = [&](std::int64_t value) { return from(value, value); };
+  switch (static_cast<FormulaVariable>(instruction.a)) {
     case FormulaVariable::q:
-      return set(rows.query(begin) + sequence.offset, rows.query(end - 1) + sequence.offset);
+      return from(first_query + sequence.offset, last_query + sequence.offset);
     case FormulaVariable::i:
-      return set(rows.query(begin), rows.query(end - 1));
+      return from(first_query, last_query);
     case FormulaVariable::k:
-      return for_each_box([&](std::int64_t j) { return sequence.positions.of(j); });
+      return from(sequence.positions.of(key), sequence.positions.of(end_key - 1));
     case FormulaVariable::j:
-      return for_each_box([](std::int64_t j) { return j; });
+      return from(key, end_key - 1);
     case FormulaVariable::h:
-      if (rows.query(begin) == rows.query(end - 1)) return set(rows.head(begin), rows.head(end - 1));
-      return set(rows.first_head, rows.first_head + rows.heads - 1);
+      return first_query == last_query ? from(rows.head(begin), rows.head(end - 1))
+                                       : from(rows.first_head, rows.first_head + rows.heads - 1);
     case FormulaVariable::g:
-      return set(rows.group, rows.group);
+      return always(rows.group);
     case FormulaVariable::b:
-      return set(sequence.number, sequence.number);
+      return always(sequence.number);
     case FormulaVariable::sq:
-      return set(sequence.queries, sequence.queries);
+      return always(sequence.queries);
     case FormulaVariable::skv:
-      return set(sequence.keys, sequence.keys);
+      return always(sequence.keys);
     case FormulaVariable::d:
-      return set(sequence.head_dim, sequence.head_dim);
+      return always(sequence.head_dim);
+    case FormulaVariable::s:
+      break;
   }
+  return ValueRange::anything();
 }
 
 void FormulaRanges::compute(std::int32_t n, std::int64_t count) {

@@ -9,7 +9,17 @@
 
 namespace headwise {
 
-/// Of boxes of rows and keys, a bit for each: whether some pair, and whether every pair may have a result other than 0.
+/// Rows [begin, end) of `rows`, and keys [first_key, last_key) of their sequence in boxes of `width`, at most 64.
+struct FormulaBoxes {
+  const FormulaSequence& sequence;
+  const FormulaRows& rows;
+  std::int64_t begin, end, first_key, last_key, width;
+
+  [[nodiscard]] std::int64_t count() const;
+  [[nodiscard]] ValueRange range(const Formula& formula, std::int32_t n, std::int64_t box) const;
+};
+
+/// Of boxes, a bit for each: whether some pair, and whether every pair may have a result other than 0.
 struct BoxBits {
   std::uint64_t some, every;
 };
@@ -21,16 +31,9 @@ class FormulaRanges {
   static std::int64_t bytes(const FormulaProgram& program, std::int64_t boxes);
   void place(char* memory, const FormulaProgram& program, const TableRanges& tables, const KernelTable& kernels);
 
-  /// Of rows [begin, end) of `rows`, and keys [first, last) in boxes of `width`, at most 64.
-  [[nodiscard]] BoxBits ask(const FormulaSequence& sequence, const FormulaRows& rows, std::int64_t begin,
-                            std::int64_t end, std::int64_t first, std::int64_t last, std::int64_t width);
+  [[nodiscard]] BoxBits ask(const FormulaBoxes& boxes);
 
  private:
-  struct Keys {
-    std::int64_t first, last, width, count;
-  };
-  void fill_variable(std::int32_t n, const FormulaSequence& sequence, const FormulaRows& rows, std::int64_t begin,
-                     std::int64_t end, const Keys& keys);
   void compute(std::int32_t n, std::int64_t count);
   [[nodiscard]] ValueRange combine(std::int32_t n, FormulaOperation operation, ValueRange a, ValueRange b,
                                    ValueRange c) const;

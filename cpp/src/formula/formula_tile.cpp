@@ -140,7 +140,8 @@ void FormulaTile::run_step(std::int32_t n, std::int64_t count) {
     const std::int32_t of = operand(instruction, i);
     const FormulaRate rate = program_->value(of).rate;
     arrays.of[i] = data_[of];
-    arrays.step[i] = rate == FormulaRate::uniform || (rate == FormulaRate::row && phase_ != rate) ? 0 : 1;
+    // Blocks of earlier rates stand still.
+    arrays.step[i] = rate == phase_ || rate > FormulaRate::row ? 1 : 0;
   }
   if (is_look_up(instruction.operation)) arrays.table = formula.tables + instruction.a;
   arrays.out = data_[n];
@@ -229,8 +230,8 @@ void FormulaTile::run_pairs(std::int64_t r, std::int64_t first, std::int64_t cou
   }
 }
 
-/// Calls visit(first, count, at) for the keys that are set at a time: `first` is counted from the first key that is set,
-/// `at` from `begin`.
+/// Calls visit(first, count, at) for the keys that are set at a time: `first` is counted from the first key that is
+/// set, `at` from `begin`.
 template <class Visit>
 void FormulaTile::for_each_chunk(std::int64_t begin, std::int64_t end, Visit visit) {
   for (std::int64_t j = begin; j < end;) {

@@ -46,8 +46,8 @@ class FormulaTile {
   /// The value of instruction n, which must be of rate uniform or row, for a row.
   [[nodiscard]] float row_value(std::int32_t n, std::int64_t r) const;
 
-  /// scores[j] = score(scores[j], ...) for keys [begin, end) and row r. The scores up to the next multiple of the vector
-  /// width may be overwritten. Sets keys that have not been set.
+  /// scores[j] = score(scores[j], ...) for keys [begin, end) and row r. The scores up to the next multiple of the
+  /// vector width may be overwritten. Sets keys that have not been set.
   void rescore(std::int64_t r, std::int64_t begin, std::int64_t end, float* scores);
   /// visible[j] = 0 where the result is 0.
   void hide(std::int64_t r, std::int64_t begin, std::int64_t end, std::uint8_t* visible);
@@ -73,20 +73,20 @@ class FormulaTile {
   const KernelTable* kernels_ = nullptr;
   FormulaRoom room_;
   std::int64_t bytes_ = 0;
-  std::int64_t block_;            ///< floats of a value that is the same for all keys
+  std::int64_t block_;  ///< floats of a value that is the same for all keys
   std::int64_t row_stride_, key_stride_, distance_stride_;
-  float* uniforms_;               ///< [values, block]
-  float* row_values_;             ///< [kept and registers, row_stride]
-  float* spread_;                 ///< [kept rows, block]: those of the current row
-  float* key_values_;             ///< [slots, kept, key_stride]
-  float* distance_values_;        ///< [slots, kept, distance_stride]: ascending k - q
+  float* uniforms_;         ///< [values, block]
+  float* row_values_;       ///< [kept and registers, row_stride]
+  float* spread_;           ///< [kept rows, block]: those of the current row
+  float* key_values_;       ///< [slots, kept, key_stride]
+  float* distance_values_;  ///< [slots, kept, distance_stride]: ascending k - q
   float* registers_[kFormulaRates];
-  float* result_;                 ///< [key_stride]
+  float* result_;  ///< [key_stride]
 
   FormulaSequence sequence_;
   FormulaRows rows_;
-  std::int64_t begin_ = 0, end_ = 0;  ///< the keys that are set
-  std::int64_t distance_row_ = 0;     ///< the row whose distances are computed, where positions jump
+  std::int64_t begin_ = 0, end_ = 0;       ///< the keys that are set
+  std::int64_t distance_row_ = 0;          ///< the row whose distances are computed, where positions jump
   float* data_[kMostFormulaInstructions];  ///< where the value of each instruction lies now
   FormulaRate phase_;                      ///< the rate that runs
 };

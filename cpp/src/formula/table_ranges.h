@@ -9,8 +9,8 @@
 
 namespace headwise {
 
-/// The smallest and the largest element of any part of the tables that a program reads. They are read once. Blocks of 16
-/// elements have a range, so have blocks of 16 blocks, and so on.
+/// The smallest and the largest element of any part of the tables that a program reads. They are read once. Blocks of
+/// 16 elements have a range, so have blocks of 16 blocks, and so on.
 class TableRanges {
  public:
   [[nodiscard]] Status read(const FormulaProgram& program);

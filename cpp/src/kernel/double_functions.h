@@ -62,8 +62,7 @@ struct DoubleFunctions {
   static V log_of_magnitude(V x) {
     const V magnitude = xsimd::abs(x);
     const V some = positive_log(magnitude);
-    return xsimd::select(magnitude == V(0.0), V(-kInfinity),
-                         xsimd::select(magnitude < V(kInfinity), some, magnitude));
+    return xsimd::select(magnitude == V(0.0), V(-kInfinity), xsimd::select(magnitude < V(kInfinity), some, magnitude));
   }
 
   static V log(V x) { return xsimd::select(x < V(0.0), V(kNan), log_of_magnitude(x)); }
@@ -77,8 +76,9 @@ struct DoubleFunctions {
     r = r - n * V(0x1.10b4610p-30);
     r = r - n * V(0x1.a62633145c06ep-58);
     const V r2 = r * r;
-    const V odd = r * polynomial(r2, 1.0, -1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880, -1.0 / 39916800);
-    const V even = polynomial(r2, 1.0, -1.0 / 2, 1.0 / 24, -1.0 / 720, 1.0 / 40320, -1.0 / 3628800);
+    const V odd =
+        r * polynomial(r2, 1.0, -1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880, -1.0 / 39916800, 1.0 / 6227020800);
+    const V even = polynomial(r2, 1.0, -1.0 / 2, 1.0 / 24, -1.0 / 720, 1.0 / 40320, -1.0 / 3628800, 1.0 / 479001600);
     const Bits quarter = bits(shifted) + Bits(quarters);
     const V value = xsimd::select(is(quarter & Bits(1), 0), odd, even);
     const V signed_value = number(bits(value) ^ ((quarter & Bits(2)) << 62));

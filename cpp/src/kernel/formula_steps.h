@@ -178,9 +178,9 @@ void table2_step(const StepArrays& arrays, std::int64_t count) {
   if (empty || arrays.step[0] == 0) {  // one row for all
     const V row = xsimd::floor(V::load_unaligned(arrays.of[0]));
     if (empty || !xsimd::all(rows.has(row))) {
-    std::fill_n(arrays.out, count, 0.0f);
-    return;
-  }
+      std::fill_n(arrays.out, count, 0.0f);
+      return;
+    }
     const float* values = table.data + static_cast<std::int64_t>(row.get(0)) * table.columns;
     return look_up<Arch>(values, table.columns, arrays.of[1], arrays.step[1], count, arrays.out);
   }

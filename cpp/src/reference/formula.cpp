@@ -41,11 +41,11 @@ Evaluated monotone(Evaluated a, double ulps, Function function) {
 
 Evaluated multiply(Evaluated a, Evaluated b) {
   if (std::isinf(a.value) || std::isinf(b.value)) {
-    const bool sign_known = (is_exact(a) || std::abs(a.value) > a.error) && (is_exact(b) || std::abs(b.value) > b.error);
+    const bool sign_known =
+        (is_exact(a) || std::abs(a.value) > a.error) && (is_exact(b) || std::abs(b.value) > b.error);
     return sign_known ? exact(a.value * b.value) : kUnknown;
   }
-  return rounded(a.value * b.value,
-                 std::abs(a.value) * b.error + std::abs(b.value) * a.error + a.error * b.error);
+  return rounded(a.value * b.value, std::abs(a.value) * b.error + std::abs(b.value) * a.error + a.error * b.error);
 }
 
 Evaluated divide(Evaluated a, Evaluated b) {
@@ -103,6 +103,7 @@ Evaluated compare(Evaluated a, Evaluated b, bool lower) {
 
 Evaluated look_up(const FormulaTable& table, Evaluated row, Evaluated column) {
   const auto index = [](Evaluated x) {
+    if (is_unknown(x)) return kUnknown;
     if (std::isnan(x.value)) return exact(-1);
     if (is_exact(x)) return exact(std::floor(x.value));
     const double low = std::floor(x.value - x.error), high = std::floor(x.value + x.error);
@@ -115,8 +116,7 @@ Evaluated look_up(const FormulaTable& table, Evaluated row, Evaluated column) {
 }
 
 Evaluated variable(FormulaVariable variable, const Pair& pair) {
-  const std::int64_t whole[] = {0,      pair.q, pair.k,  pair.i,   pair.j, pair.h,
-                                pair.g, pair.b, pair.sq, pair.skv, pair.d};
+  const std::int64_t whole[] = {0, pair.q, pair.k, pair.i, pair.j, pair.h, pair.g, pair.b, pair.sq, pair.skv, pair.d};
   return variable == FormulaVariable::s ? pair.s : exact(static_cast<double>(whole[static_cast<int>(variable)]));
 }
 

@@ -6,8 +6,8 @@
 
 namespace headwise::reference {
 
-/// A value in double, and how far a float32 evaluation may be from it. The error is infinite where that may be on either
-/// side of a jump (floor, a comparison, an index): nothing is then known.
+/// A value in double, and how far a float32 evaluation may be from it. The error is infinite where that may be on
+/// either side of a jump (floor, a comparison, an index): nothing is then known.
 struct Evaluated {
   double value, error;
 };

@@ -84,8 +84,8 @@ std::vector<Sequence> ragged_sequences(const AttentionOptions& options) {
     const std::int64_t query_begin = options.cu_seq_lens_query[n], query_end = options.cu_seq_lens_query[n + 1];
     const std::int64_t key_begin = options.cu_seq_lens_key[n], key_end = options.cu_seq_lens_key[n + 1];
     const std::int64_t offset = query_offset(options, n, query_end - query_begin, key_end - key_begin, nullptr);
-    sequences.push_back({query_begin, query_end, key_begin, key_end, offset, key_begin, key_end, n,
-                         query_end - query_begin});
+    sequences.push_back(
+        {query_begin, query_end, key_begin, key_end, offset, key_begin, key_end, n, query_end - query_begin});
   }
   return sequences;
 }
@@ -120,9 +120,8 @@ struct HeadCall {
   [[nodiscard]] Pair pair(std::int64_t i, std::int64_t j, Evaluated s) const {
     const Sequence& of = *sequence[i];
     const std::int64_t query_row = i - of.query_begin, key_row = j - of.key_begin;
-    return {s,        query_row + of.offset, positions.of(key_row), query_row,      key_row,
-            h,        g,                     of.number,             of.num_queries, of.row_end - of.row_begin,
-            query.cols()};
+    return {s,         query_row + of.offset, positions.of(key_row),     query_row,   key_row, h, g,
+            of.number, of.num_queries,        of.row_end - of.row_begin, query.cols()};
   }
 };
 
@@ -204,7 +203,8 @@ void softmax_row(const HeadCall& call, Head& head, std::int64_t i) {
   for (std::int64_t j = 0; j < head.formula.cols(); ++j)
     if (head.visible(i, j)) sum += head.probs(i, j) = std::exp(head.formula(i, j) - maximum);
 
-  head.probs.row(i) /= sum;
+  for (std::int64_t j = 0; j < head.formula.cols(); ++j)
+    if (head.visible(i, j)) head.probs(i, j) /= sum;
   head.lse(i) = maximum + std::log(sum);
   for (std::int64_t j = 0; j < head.formula.cols(); ++j)
     // 0 ln 0 = 0; a NaN is kept
