@@ -195,9 +195,7 @@ describe("presets", () => {
   });
 
   test("longer keys are no padding: presets mean all keys, not 24", () => {
-    expect(findingOf({ ...PRESETS["GPT, next tokens"]!.rules, keys: 30 })).toMatch(
-      /^A query sees 25 to 30 of 30 keys/,
-    );
+    expect(findingOf({ ...PRESETS["GPT, next tokens"]!.rules, keys: 30 })).toMatch(/^A query sees 25 to 30 of 30 keys/);
   });
 });
 
