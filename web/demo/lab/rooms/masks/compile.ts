@@ -1,7 +1,7 @@
 import { formula, type Formula } from "headwise/formula";
 
 import type { Formulas } from "./formulas.js";
-import { readParameters, type Given } from "./parameters.js";
+import { readParameters } from "./parameters.js";
 
 /** Formulas as options of a call. One that is empty is absent. */
 export interface Compiled {
@@ -30,29 +30,20 @@ export function compile(texts: Formulas): { readonly compiled: Compiled; readonl
   };
   const given = tried("parameters", () => readParameters(texts.parameters));
   const read = (field: "visible" | "score") =>
-    given && texts[field].trim() !== ""
-      ? tried(field, () => formula(texts[field], parametersOf(texts[field], given)))
-      : undefined;
+    given && texts[field].trim() !== "" ? tried(field, () => formula(texts[field], given)) : undefined;
   const [visible, score] = [read("visible"), read("score")];
   return { compiled: { ...(visible && { visible }), ...(score && { score }) }, faults };
 }
 
-/** The parameters whose names are in the text. */
-export function parametersOf(text: string, given: Readonly<Record<string, Given>>): Readonly<Record<string, Given>> {
-  const names = new Set(text.match(/[A-Za-z]\w*/g));
-  return Object.fromEntries(Object.entries(given).filter(([name]) => names.has(name)));
-}
-
-/** The problem and its hint as sentences, without the line that shows the place. */
+/** The problem, its hint, and the line that shows the place. */
 export function faultOf(error: unknown): Fault {
   const { message, hint, position } = error as { message?: string; hint?: string; position?: number };
   const [problem = "", ...excerpt] = (message ?? String(error)).replace(/^formula: /, "").split("\n");
-  const place = position === undefined ? "" : `, at character ${position + 1}`;
+  const place = position === undefined ? "" : `Character ${position + 1}: `;
   const advice = hint?.replace(/\s*See node_modules.*$/s, "").trim();
-  const sentence = (text: string) =>
-    `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?…]$/.test(text) ? "" : "."}`;
+  const ended = (text: string) => (/[.!?…]$/.test(text) ? text : `${text}.`);
   return {
-    words: sentence(problem + place) + (advice ? ` ${sentence(advice)}` : ""),
+    words: place + ended(problem) + (advice ? ` ${ended(advice)}` : ""),
     excerpt: excerpt.join("\n"),
   };
 }

@@ -2,7 +2,7 @@ import { element } from "../../shell/element.js";
 import type { State } from "../../shell/state.js";
 import type { Fault, Faults } from "./compile.js";
 import { shownFormulas, type Formulas } from "./formulas.js";
-import { fields, type Settings } from "./settings.js";
+import type { fields, Settings } from "./settings.js";
 import { LANGUAGE, modeWords, staleWords } from "./words.js";
 
 const LABELS: Readonly<Record<keyof Formulas, readonly [label: string, placeholder: string]>> = {

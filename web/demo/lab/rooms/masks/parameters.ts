@@ -33,9 +33,19 @@ function readValue(text: string): Given | undefined {
     return undefined;
   }
   if (isNumber(value) || isList(value)) return value;
-  const isTable = Array.isArray(value) && value.length > 0 && value.every(isList);
-  return isTable && value.every(({ length }) => length === value[0]!.length) ? value : undefined;
+  return isTable(value) ? value : undefined;
 }
 
 const isNumber = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
 const isList = (value: unknown): value is number[] => Array.isArray(value) && value.length > 0 && value.every(isNumber);
+const isTable = (value: unknown): value is number[][] =>
+  Array.isArray(value) &&
+  value.length > 0 &&
+  value.every(isList) &&
+  value.every(({ length }, _, [first]) => length === first!.length);
+
+/** The parameters whose names are in the text. */
+export function parametersOf(text: string, given: Readonly<Record<string, Given>>): Readonly<Record<string, Given>> {
+  const names = new Set(text.match(/[A-Za-z]\w*/g));
+  return Object.fromEntries(Object.entries(given).filter(([name]) => names.has(name)));
+}

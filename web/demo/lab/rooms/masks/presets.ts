@@ -96,8 +96,9 @@ export function presetOf(settings: Settings): string | undefined {
 
 /** The options as text, without differences that change nothing. */
 function effective(settings: Settings): string {
-  const { visible: _, score: __, parameters: ___, ...options } = inForce(settings);
+  const options = inForce(settings);
   const { keys, keyLength } = options;
-  const same = { ...options, keyLength: Math.min(keyLength, keys), kvHeads: kvHeadsOf(settings) };
+  const texts = { visible: "", score: "", parameters: "" };
+  const same = { ...options, ...texts, keyLength: Math.min(keyLength, keys), kvHeads: kvHeadsOf(settings) };
   return JSON.stringify(Object.entries(same).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

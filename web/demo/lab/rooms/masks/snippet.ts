@@ -1,7 +1,7 @@
 import { literal } from "../../shell/snippets.js";
-import { compile, parametersOf } from "./compile.js";
+import { compile } from "./compile.js";
 import { HEAD_DIM, kvHeadsOf, optionsOf } from "./options.js";
-import { readParameters, type Given } from "./parameters.js";
+import { parametersOf, readParameters, type Given } from "./parameters.js";
 import type { Settings } from "./settings.js";
 
 /** The call that the room makes, as a program. */
