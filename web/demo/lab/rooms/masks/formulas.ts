@@ -18,7 +18,7 @@ export function formulasOf(settings: Settings): Formulas {
   const conditions = {
     [`k < length`]: length < keys,
     [`k <= ${own}`]: causal !== "off",
-    [`k >= ${own} - left`]: left < UNBOUNDED,
+    [`${own} - k <= left`]: left < UNBOUNDED,
     [`k <= ${own} + right`]: right < UNBOUNDED,
     [`k != ${own}`]: excludeSelf,
   };
@@ -32,7 +32,7 @@ export function formulasOf(settings: Settings): Formulas {
   };
   return {
     visible: chosen(conditions).join(" && "),
-    score: alibi ? `${capped} - slope[h] * abs(${isShifted ? `${own} - k` : "q - k"})` : softcap > 0 ? capped : "",
+    score: alibi ? `${capped} - slope[h] * abs(${own} - k)` : softcap > 0 ? capped : "",
     parameters: chosen(given).join("\n"),
   };
 }

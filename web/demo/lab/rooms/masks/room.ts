@@ -32,9 +32,9 @@ import {
 } from "./words.js";
 
 const LEGEND = [
-  ["whole", "all: every pair is visible, and none is asked"],
-  ["edge", "mixed: each pair is asked"],
-  ["skipped", "none: no pair is visible, nothing is computed"],
+  ["whole", "all: every pair is visible"],
+  ["edge", "mixed: some are, and each pair is asked"],
+  ["skipped", "none: no pair is visible, and nothing is computed"],
 ] as const;
 
 export const room = makeRoom(fields, open, {
@@ -47,7 +47,7 @@ function open(view: RoomView<typeof fields>): void {
   const formulas = new FormulaPanel(state);
   /** The last formulas that were right; and those of the picture. */
   let [right, shown]: [Compiled, Compiled] = [{}, {}];
-  stage.append(presets(view), picture.map, formulas.node, controls(view), picture.words);
+  stage.append(presets(view), formulas.node, picture.map, controls(view), picture.words);
   view.onDraw(async (settings) => {
     const { compiled, faults } = rulesOf(settings);
     const isRight = Object.keys(faults).length === 0;
