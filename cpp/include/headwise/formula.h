@@ -63,7 +63,7 @@ struct FormulaInstruction {
 /// A table of rank 1 ([columns], rows = 1) or 2 ([rows, columns]). Its values are read, never written.
 struct FormulaTable {
   const float* data;
-  std::int64_t rows, columns;
+  std::int32_t rows, columns;
 };
 
 /// A limit of a row's keys: coefficient * x + integer <= limit, or < limit if strict. x is k, or j if `on_rows`.
