@@ -200,14 +200,15 @@ describe("words about formulas", () => {
     const sentence = words.spoiledWords(probs, settings, seen);
     expect(sentence).toContain(said);
     expect(sentence === "").toBe(said === "");
-    if (sentence) expect(faults(sentence.replace("NaN", ""))).toEqual([]);
+    if (sentence) expect(faults(sentence)).toEqual([]);
     expect(faults(words.spreadWords(probs, settings, seen[0]!))).toEqual([]);
   });
 
   test("are whole sentences", () => {
     for (const rules of ["options", "formulas"] as const)
       expect(faults(words.modeWords({ ...initial(fields), rules }))).toEqual([]);
-    expect(faults(words.staleWords(true))).toEqual([]);
+    for (const isPlain of [false, true]) expect(faults(words.staleWords({ isWrong: true, isPlain }))).toEqual([]);
+    expect(words.staleWords({ isWrong: false, isPlain: true })).toBe("");
     expect(words.ofHead("A query sees 1 to 2 of 24 keys.", 3)).toBe("Head 3: A query sees 1 to 2 of 24 keys.");
     expect(words.longWords({ ...initial(fields), rules: "formulas" })).toBe("");
   });

@@ -86,19 +86,22 @@ test("an error points at the character, and the last right picture stays", async
   expect(await field("visible").getAttribute("aria-invalid")).toBe("false");
   const described = await field("score").getAttribute("aria-describedby");
   expect(await lab.page.locator(`#${described}`).getAttribute("aria-live")).toBe("polite");
-  await lab.page.getByText("The pictures show the last formulas that were right.").waitFor();
+  await lab.page.getByText("Until this is right, the pictures show the last formulas that were.").waitFor();
   expect(await lab.mapNumbers()).toEqual(numbers);
   expect(await finding()).toBe(said);
   expect(await lab.axe()).toEqual([]);
   await field("score").fill("s");
   await fault("score").waitFor({ state: "hidden" });
-  await lab.page.getByText("The pictures show the last formulas that were right.").waitFor({ state: "hidden" });
+  await lab.page
+    .getByText("Until this is right, the pictures show the last formulas that were.")
+    .waitFor({ state: "hidden" });
 });
 
 test("a call that headwise refuses is told below the fields", async () => {
   await lab.enter(place({ visible: "k <= q", score: "s * m[h]", parameters: "m = [1, 2]" })); // eight heads
   await lab.page.locator("#formula-call").getByText("m").waitFor();
-  expect(await finding()).toContain("576 of 576"); // nothing was right before
+  await lab.page.getByText("the pictures are drawn without formulas").waitFor(); // nothing was right before
+  expect(await finding()).toContain("576 of 576");
   await field("parameters").fill("m = [1, 2, 3, 4, 5, 6, 7, 8]");
   await lab.page.waitForFunction(() => document.querySelector(".main-finding")!.textContent.includes("300 of 576"));
   expect(await lab.page.locator("#formula-call").isVisible()).toBe(false);
@@ -134,7 +137,7 @@ test("the tiles follow the head of the map, and are said in words", async () => 
   const first = await words();
   expect(first).toMatch(/^Head 0: Of 36 tiles, 0 are computed whole/);
   await lab.page.locator("attention-map").evaluate((map) => {
-    map.shadowRoot!.querySelectorAll<HTMLElement>("[aria-selected], [role=tab], button[aria-pressed]")[3]!.click();
+    map.shadowRoot!.querySelectorAll<HTMLElement>("[role=radio]")[3]!.click();
   });
   await lab.page.waitForFunction(() => document.querySelector(".main-finding")!.textContent.startsWith("Head 3"));
   expect(await words()).not.toBe(first);

@@ -1,6 +1,6 @@
 import { element } from "../../shell/element.js";
 import type { State } from "../../shell/state.js";
-import type { Fault, Faults } from "./compile.js";
+import type { Compiled, Fault, Faults } from "./compile.js";
 import { shownFormulas, type Formulas } from "./formulas.js";
 import type { fields, Settings } from "./settings.js";
 import { LANGUAGE, modeWords, staleWords } from "./words.js";
@@ -34,11 +34,12 @@ export class FormulaPanel {
     );
   }
 
-  /** Shows what is wrong with the texts, or with the call that was made with them. */
-  show(faults: Faults, call: Fault | undefined): void {
+  /** Shows what is wrong with the texts, or with the call that was made with them; and what is drawn then. */
+  show(faults: Faults, call: Fault | undefined, drawn: Compiled): void {
     for (const [name, line] of this.#faults) line.show(faults[name]);
     this.#call.show(call);
-    const words = staleWords(call !== undefined || Object.keys(faults).length > 0);
+    const isWrong = call !== undefined || Object.keys(faults).length > 0;
+    const words = staleWords({ isWrong, isPlain: Object.keys(drawn).length === 0 });
     if (this.#stale.textContent !== words) this.#stale.textContent = words;
     this.#stale.hidden = words === "";
   }

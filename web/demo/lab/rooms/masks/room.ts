@@ -55,7 +55,7 @@ function open(view: RoomView<typeof fields>): void {
     if (isRight && !refused) right = compiled;
     shown = drawn.formulas;
     picture.show(drawn, settings);
-    formulas.show(faults, isRight ? refused : undefined);
+    formulas.show(faults, isRight ? refused : undefined, shown);
   });
   view.onCode(snippet);
   view.onCheck(() => differences(view.engine, state.values, shown));

@@ -188,9 +188,12 @@ export function modeWords({ rules }: Settings): string {
     : "These formulas mean the same as the options. Type in a field, and the formulas are computed instead.";
 }
 
-/** Said while a formula is wrong. */
-export function staleWords(isWrong: boolean): string {
-  return isWrong ? "The pictures show the last formulas that were right." : "";
+/** What the pictures show while a formula is wrong: the last ones that were right, if they still are. */
+export function staleWords({ isWrong, isPlain }: { readonly isWrong: boolean; readonly isPlain: boolean }): string {
+  if (!isWrong) return "";
+  return isPlain
+    ? "Until this is right, the pictures are drawn without formulas."
+    : "Until this is right, the pictures show the last formulas that were.";
 }
 
 /** What a formula may say: a term and its meaning. */
