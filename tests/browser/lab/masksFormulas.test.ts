@@ -62,6 +62,7 @@ test("who types in a field computes by formulas, and the address keeps them", as
   await fault("visible").getByText("span is not a parameter").waitFor();
   await field("parameters").fill("span = 2");
   await lab.page.waitForFunction(() => document.querySelector(".main-finding")!.textContent.includes("1 to 2 of 24"));
+  await lab.page.waitForFunction(() => location.hash.includes("span+%3D+2"));
   expect(await fault("visible").isVisible()).toBe(false);
   expect(await lab.page.getByLabel("Window left").isVisible()).toBe(false); // the formulas say it
   const before = [lab.page.url(), await lab.mapNumbers()];
