@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createAttention, relativePositionBias, tensor, type Attention } from "headwise";
 
-import { compile } from "../../web/demo/lab/rooms/masks/compile.js";
+import { compile, keeping } from "../../web/demo/lab/rooms/masks/compile.js";
 import { differences, drawing, headsAgree } from "../../web/demo/lab/rooms/masks/drawing.js";
 import { formulasOf, shownFormulas } from "../../web/demo/lab/rooms/masks/formulas.js";
 import { optionsOf, tensorsOf } from "../../web/demo/lab/rooms/masks/options.js";
@@ -310,6 +310,19 @@ describe("a formula that is wrong", () => {
     expect(picture.formulas).toBe(right);
     expect(visibleIn(picture.seen[0]!, 3)).toBe(4);
   });
+});
+
+test("each field keeps its last right formula while it is wrong", () => {
+  const { compiled: right } = compile({ visible: "k <= q", score: "2 * s", parameters: "" });
+  const next = (changes: object) => {
+    const { compiled, faults: wrong } = compile({ visible: "k < q", score: "", parameters: "", ...changes });
+    const { visible, score } = keeping(compiled, wrong, right);
+    return [visible?.text, score?.text];
+  };
+  expect(next({})).toEqual(["k < q", undefined]);
+  expect(next({ score: "2 *" })).toEqual(["k < q", "2 * s"]);
+  expect(next({ visible: "k <", score: "3 * s" })).toEqual(["k <= q", "3 * s"]);
+  expect(next({ parameters: "=" })).toEqual(["k <= q", "2 * s"]);
 });
 
 test("formulas and parameters survive the way through the address", () => {

@@ -87,14 +87,14 @@ test("an error points at the character, and the last right picture stays", async
   expect(await field("visible").getAttribute("aria-invalid")).toBe("false");
   const described = await field("score").getAttribute("aria-describedby");
   expect(await lab.page.locator(`#${described}`).getAttribute("aria-live")).toBe("polite");
-  await lab.page.getByText("Until this is right, the pictures show the last formulas that were.").waitFor();
+  await lab.page.getByText("Until this is right, the pictures show the last formula that was.").waitFor();
   expect(await lab.mapNumbers()).toEqual(numbers);
   expect(await finding()).toBe(said);
   expect(await lab.axe()).toEqual([]);
   await field("score").fill("s");
   await fault("score").waitFor({ state: "hidden" });
   await lab.page
-    .getByText("Until this is right, the pictures show the last formulas that were.")
+    .getByText("Until this is right, the pictures show the last formula that was.")
     .waitFor({ state: "hidden" });
 });
 

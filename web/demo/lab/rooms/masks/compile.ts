@@ -35,6 +35,14 @@ export function compile(texts: Formulas): { readonly compiled: Compiled; readonl
   return { compiled: { ...(visible && { visible }), ...(score && { score }) }, faults };
 }
 
+/** The formulas; where one is wrong, the last one that was right. */
+export function keeping(compiled: Compiled, faults: Faults, right: Compiled): Compiled {
+  const isWrong = (field: "visible" | "score") => (faults.parameters ?? faults[field]) !== undefined;
+  const visible = isWrong("visible") ? right.visible : compiled.visible;
+  const score = isWrong("score") ? right.score : compiled.score;
+  return { ...(visible && { visible }), ...(score && { score }) };
+}
+
 /** The problem, its hint, and the line that shows the place. */
 export function faultOf(error: unknown): Fault {
   const { message, hint, position } = error as { message?: string; hint?: string; position?: number };

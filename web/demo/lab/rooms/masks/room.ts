@@ -6,7 +6,7 @@ import { attentionMap } from "../../shell/maps.js";
 import { decimal } from "../../shell/numbers.js";
 import { room as makeRoom, type RoomView } from "../../shell/room.js";
 import { tileLegend } from "../../shell/tilePicture.js";
-import { compile, type Compiled } from "./compile.js";
+import { compile, keeping, type Compiled } from "./compile.js";
 import { differences, drawing, headsAgree, type Drawn } from "./drawing.js";
 import { FormulaPanel } from "./formulaPanel.js";
 import { shownFormulas } from "./formulas.js";
@@ -45,17 +45,17 @@ function open(view: RoomView<typeof fields>): void {
   const { state, stage } = view;
   const picture = new Picture((sentence) => view.finding(sentence));
   const formulas = new FormulaPanel(state);
-  /** The last formulas that were right; and those of the picture. */
+  /** Of each field the last formula that was right; and what is drawn. */
   let [right, shown]: [Compiled, Compiled] = [{}, {}];
   stage.append(presets(view), formulas.node, picture.map, controls(view), picture.words);
   view.onDraw(async (settings) => {
     const { compiled, faults } = rulesOf(settings);
-    const isRight = Object.keys(faults).length === 0;
-    const { drawn, refused } = await drawing(view.engine, settings, isRight ? [compiled, right, {}] : [right, {}]);
-    if (isRight && !refused) right = compiled;
+    const wanted = keeping(compiled, faults, right);
+    const { drawn, refused } = await drawing(view.engine, settings, [wanted, right, {}]);
+    if (!refused) right = wanted;
     shown = drawn.formulas;
     picture.show(drawn, settings);
-    formulas.show(faults, isRight ? refused : undefined, shown);
+    formulas.show(faults, refused, shown);
   });
   view.onCode(snippet);
   view.onCheck(() => differences(view.engine, state.values, shown));

@@ -193,7 +193,7 @@ export function staleWords({ isWrong, isPlain }: { readonly isWrong: boolean; re
   if (!isWrong) return "";
   return isPlain
     ? "Until this is right, the pictures are drawn without formulas."
-    : "Until this is right, the pictures show the last formulas that were.";
+    : "Until this is right, the pictures show the last formula that was.";
 }
 
 /** What a formula may say: a term and its meaning. */
