@@ -14,6 +14,7 @@ const ROOMS = [
   ["errors"],
   ["tensor"],
   ["call"],
+  ["formula"],
   ["attention", "position"],
   ["cache"],
   ["layer"],

@@ -24,6 +24,8 @@ const ENTRIES = [
   { file: "inline.cjs", source: "web/src/entries/inline.ts", platform: "browser" },
   { file: "webgpu.js", source: "web/src/entries/webgpu.ts", platform: "browser" },
   { file: "webgpu-engine.js", source: "web/src/entries/webgpuEngine.ts", platform: "browser" },
+  { file: "formula.js", source: "web/src/entries/formula.ts", platform: "browser" },
+  { file: "formula.cjs", source: "web/src/entries/formula.ts", platform: "browser" },
   { file: "onnx.js", source: "web/src/entries/onnx.ts", platform: "browser" },
   { file: "onnx.cjs", source: "web/src/entries/onnx.ts", platform: "browser" },
   { file: "viz.js", source: "web/src/entries/viz.ts", platform: "browser" },

@@ -19,6 +19,8 @@ const BUDGETS = {
   "worker-entry.js": 68,
   "worker-entry.node.js": 68,
   "webgpu-engine.js": 72,
+  "formula.js": 10,
+  "formula.cjs": 10,
   "inline.js": 210,
   "inline.cjs": 210,
   "wasm/headwise.simd.js": 12,

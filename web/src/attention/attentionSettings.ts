@@ -1,6 +1,8 @@
 import { namesOf, type NumberList, type OptionReader } from "../call/options.js";
 import { OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
+import type { FormulaData } from "../formula/graph.js";
+import { readFormula } from "../formula/readFormula.js";
 import { FLOATS, type Dtype, type FloatTensorLike, type MaskLike, type PlacedTensor } from "../tensor/tensor.js";
 import type { AttentionShape } from "./attentionShape.js";
 
@@ -24,10 +26,11 @@ export interface Window {
  *     s = softcap · tanh(s / softcap)                "softcapped"
  *     s = s − alibiSlopes_h · |i + offset_b − j|
  *     s = s + bias_bhij                              "biased"; −∞ where hidden
+ *     s = score(s, q, k, h, …)                       "formula"; −∞ where hidden
  *     p = exp(s) / (Σ_visible exp(s) + exp(sink_h))
  *     output = headGain_h · Σ_visible p · v
  *
- * A hidden key has no effect at all, even if its key, value or bias is NaN or infinite.
+ * A hidden key has no effect at all, even if its key, value, bias or `score` is NaN or infinite.
  */
 export interface AttentionSettingsOptions {
   /** Multiplies q·k. Default 1/√headDim. */
@@ -49,6 +52,17 @@ export interface AttentionSettingsOptions {
   readonly mask?: MaskLike;
   /** `[B, numHeads, Sq, Skv]`, broadcast from the right. It is added to the scores; −∞ hides the key. */
   readonly bias?: FloatTensorLike | null;
+  /**
+   * A formula that gives the new score of each visible pair; `s` is the score so far. −∞ hides the key, and NaN poisons
+   * its own row. `formula` of `headwise/formula` makes it: `formula("s - slope[h] * abs(q - k)", { slope })`. Positions
+   * must be below 2²⁴. Not with emptyRows `"throw"`.
+   */
+  readonly score?: FormulaData;
+  /**
+   * A formula that says which pairs are visible, without `s`: `formula("doc[q] == doc[k]", { doc })`. A key is visible
+   * if the formula is true (neither 0 nor NaN) and every other rule allows it. Positions must be below 2²⁴.
+   */
+  readonly visible?: FormulaData;
   /** `[B]`, from 0 to Skv. Keys from this index on are padding. Default Skv. */
   readonly keyLengths?: NumberList;
   /** `[B]`, from 0 to Sq. Query rows from this index on are padding, and their outputs are 0. Default Sq. */
@@ -89,6 +103,8 @@ export interface AttentionSettings {
   readonly window: { readonly left: number | undefined; readonly right: number | undefined };
   readonly mask: Broadcast<PlacedTensor<"bool">> | undefined;
   readonly bias: Broadcast<PlacedTensor<"float32" | "float16">> | undefined;
+  readonly score: FormulaData | undefined;
+  readonly visible: FormulaData | undefined;
   readonly keyLengths: Int32Array | undefined;
   readonly queryLengths: Int32Array | undefined;
   readonly excludeSelf: boolean;
@@ -105,6 +121,8 @@ export const SETTINGS_NAMES = namesOf<AttentionSettingsOptions>({
   window: true,
   mask: true,
   bias: true,
+  score: true,
+  visible: true,
   keyLengths: true,
   queryLengths: true,
   excludeSelf: true,
@@ -139,6 +157,8 @@ export function readSettings(
     window: readWindow(options),
     mask: readBroadcast(options, "mask", nullable(options, "mask", ["bool"])),
     bias: readBroadcast(options, "bias", nullable(options, "bias", FLOATS)),
+    score: readFormula(options, "score"),
+    visible: readFormula(options, "visible"),
     keyLengths: options.integers("keyLengths", { min: 0 }, batchSize),
     queryLengths: options.integers("queryLengths", { min: 0, max: queryLength }, batchSize),
     excludeSelf: options.flag("excludeSelf", false),

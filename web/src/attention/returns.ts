@@ -17,9 +17,10 @@ export interface AveragedSlice extends Slice {
 
 /**
  * The stage of the scores before the softmax. `"raw"`: scale·q·k. `"softcapped"`: after softcap. `"biased"`: after
- * ALiBi and bias too, −∞ where hidden.
+ * ALiBi and bias too, −∞ where hidden. `"formula"`: after the formula `score` too, −∞ where hidden; without `score` the
+ * same as `"biased"`.
  */
-export type ScoreStage = "raw" | "softcapped" | "biased";
+export type ScoreStage = "raw" | "softcapped" | "biased" | "formula";
 
 /** What a call returns. By default only `output` is computed. */
 export interface Returns {
@@ -57,7 +58,7 @@ export interface Wanted {
   readonly scores: { readonly stage: ScoreStage; readonly selection: Selection } | undefined;
 }
 
-const STAGES = ["raw", "softcapped", "biased"] as const;
+const STAGES = ["raw", "softcapped", "biased", "formula"] as const;
 
 const SLICE = namesOf<Slice>({ heads: true, queries: true });
 
@@ -108,7 +109,7 @@ function readScores(returns: OptionReader, shape: Rows): Wanted["scores"] {
   if (typeof returns.value("scores") === "string")
     return { stage: returns.oneOf("scores", STAGES, "raw"), selection: ALL };
   const slice = returns.object("scores", ["stage", ...SLICE])!;
-  if (!slice.has("stage")) throw slice.missing("stage", '"raw", "softcapped" or "biased"');
+  if (!slice.has("stage")) throw slice.missing("stage", '"raw", "softcapped", "biased" or "formula"');
   return { stage: slice.oneOf("stage", STAGES, "raw"), selection: readSelection(slice, shape) };
 }
 

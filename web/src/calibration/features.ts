@@ -1,5 +1,5 @@
 import type { AttentionSettings } from "../attention/attentionSettings.js";
-import type { Wanted } from "../attention/returns.js";
+import type { ScoreStage, Wanted } from "../attention/returns.js";
 import type { Numbers } from "./numbers.js";
 import { floatsOf, type Floats } from "./samples.js";
 
@@ -20,7 +20,7 @@ export interface Features {
   readonly entropy: boolean;
   readonly probs: boolean | "average";
   readonly topK: boolean | "average";
-  readonly scores: "raw" | "softcapped" | "biased" | false;
+  readonly scores: ScoreStage | false;
 }
 
 export function featuresOf(settings: AttentionSettings, wanted: Wanted): Features {

@@ -1,9 +1,14 @@
 /** "did you mean …?" if one of `names` is close to `word` in spelling. */
 export function suggestion(word: unknown, names: readonly string[]): string | undefined {
-  if (typeof word !== "string") return undefined;
+  const name = typeof word === "string" ? nearest(word, names) : undefined;
+  return name === undefined ? undefined : `did you mean ${JSON.stringify(name)}?`;
+}
+
+/** The one of `names` that is closest to `word` in spelling, if it is close. */
+export function nearest(word: string, names: readonly string[]): string | undefined {
   const distance = (name: string) => editDistance(word.toLowerCase(), name.toLowerCase());
-  const nearest = [...names].sort((a, b) => distance(a) - distance(b))[0]!;
-  return distance(nearest) <= Math.max(2, word.length / 3) ? `did you mean ${JSON.stringify(nearest)}?` : undefined;
+  const [first] = [...names].sort((a, b) => distance(a) - distance(b));
+  return first !== undefined && distance(first) <= Math.max(2, word.length / 3) ? first : undefined;
 }
 
 /** The Levenshtein distance of two words, computed one row of the table at a time. */

@@ -90,10 +90,29 @@ export interface FormulaData {
 
 const BOOLEANS: ReadonlySet<Operation> = new Set(["not", "less", "lessOrEqual", "equal", "notEqual", "and", "or"]);
 
-/** Whether a node's value is a boolean. A select is one if both of its branches are. */
+/**
+ * Whether a node's value is a boolean. A select is one if both of its branches are.
+ *
+ * @param known - The same for the nodes before it.
+ */
+export function isBooleanNode({ op, of }: Node, known: readonly boolean[]): boolean {
+  return op === "select" ? known[of[1]!]! && known[of[2]!]! : BOOLEANS.has(op);
+}
+
+/** Of each node, whether its value is a boolean. */
+export function booleansOf(nodes: readonly Node[]): boolean[] {
+  const booleans: boolean[] = [];
+  for (const node of nodes) booleans.push(isBooleanNode(node, booleans));
+  return booleans;
+}
+
+const known = new WeakMap<readonly Node[], readonly boolean[]>();
+
+/** Whether the value of a node of a graph is a boolean. */
 export function isBoolean(nodes: readonly Node[], index: number): boolean {
-  const { op, of } = nodes[index]!;
-  return op === "select" ? isBoolean(nodes, of[1]!) && isBoolean(nodes, of[2]!) : BOOLEANS.has(op);
+  const booleans = known.get(nodes) ?? booleansOf(nodes);
+  known.set(nodes, booleans);
+  return booleans[index]!;
 }
 
 /**

@@ -1,0 +1,14 @@
+/** The longest text of a formula. */
+export const MAX_TEXT = 4096;
+
+/** The most operations of a formula; kMostFormulaInstructions in cpp/include/headwise/formula.h. */
+export const MAX_NODES = 256;
+
+/** The most parameters of a formula. */
+export const MAX_PARAMETERS = 64;
+
+/** The most numbers of a table. */
+export const MAX_ELEMENTS = 2 ** 24;
+
+/** float32 holds every whole number up to this one. */
+export const MAX_WHOLE = 2 ** 24;

@@ -1,0 +1,212 @@
+import jsep from "jsep";
+
+import { FormulaError } from "./formulaError.js";
+import { MAX_TEXT } from "./limits.js";
+
+/** How deep parentheses, calls, look-ups, signs and conditions may be nested. It keeps recursion within the stack. */
+const MAX_DEPTH = 128;
+
+/** Where an expression is in the text, from `start` up to `end`. jsep's nodes have no place; `Reader` adds them. */
+interface Place {
+  start?: number;
+  end?: number;
+}
+
+interface Literal extends Place {
+  readonly type: "Literal";
+  readonly value: unknown;
+  readonly raw: string;
+}
+
+export interface Identifier extends Place {
+  readonly type: "Identifier";
+  readonly name: string;
+}
+
+interface Unary extends Place {
+  readonly type: "UnaryExpression";
+  readonly operator: string;
+  readonly argument: Syntax;
+}
+
+export interface Binary extends Place {
+  readonly type: "BinaryExpression";
+  readonly operator: string;
+  readonly left: Syntax;
+  readonly right: Syntax;
+}
+
+interface Conditional extends Place {
+  readonly type: "ConditionalExpression";
+  readonly test: Syntax;
+  readonly consequent: Syntax;
+  readonly alternate: Syntax;
+}
+
+export interface Member extends Place {
+  readonly type: "MemberExpression";
+  readonly computed: boolean;
+  readonly optional?: boolean;
+  readonly object: Syntax;
+  readonly property: Syntax;
+}
+
+export interface Call extends Place {
+  readonly type: "CallExpression";
+  readonly callee: Syntax;
+  readonly arguments: readonly Syntax[];
+}
+
+/** What formulas do not have. */
+interface Other extends Place {
+  readonly type: "ArrayExpression" | "ThisExpression";
+}
+
+/** An expression as jsep reads it. */
+export type Syntax = Literal | Identifier | Unary | Binary | Conditional | Member | Call | Other;
+
+/** The part of jsep's class that `Reader` uses. jsep's types do not have the class. */
+interface Parser {
+  readonly expr: string;
+  index: number;
+  gobbleSpaces(): void;
+  gobbleToken(): Syntax | false;
+  gobbleExpression(): Syntax | false;
+  gobbleIdentifier(): Syntax;
+}
+
+const { Jsep } = jsep as unknown as { readonly Jsep: new (text: string) => Parser };
+
+/**
+ * Reads the text of a formula as an expression of JavaScript.
+ *
+ * @throws FormulaError if it is not one.
+ */
+export function parse(text: string): Syntax {
+  if (text.length > MAX_TEXT)
+    throw new FormulaError(text, MAX_TEXT, `the text must have at most ${MAX_TEXT} characters, got ${text.length}`);
+  return new Reader(text).readAll();
+}
+
+/** The index of an expression's first character. */
+export function startOf(syntax: Syntax): number {
+  let first = syntax;
+  while (first.start === undefined) first = firstPart(first)!;
+  return first.start;
+}
+
+/** The index after an expression's last character. */
+export function endOf(syntax: Syntax): number {
+  let last = syntax;
+  while (last.end === undefined) last = (last as Binary).right;
+  return last.end;
+}
+
+/** The part of an expression that begins where the expression begins. */
+function firstPart(syntax: Syntax): Syntax | undefined {
+  switch (syntax.type) {
+    case "MemberExpression":
+      return syntax.object;
+    case "CallExpression":
+      return syntax.callee;
+    case "BinaryExpression":
+      return syntax.left;
+    case "ConditionalExpression":
+      return syntax.test;
+    default:
+      return undefined;
+  }
+}
+
+/** jsep with places and a limit of depth. It reads one expression: jsep would also read lists of expressions. */
+class Reader extends Jsep {
+  #depth = 0;
+
+  readAll(): Syntax {
+    const syntax = this.gobbleExpression();
+    if (!syntax || this.index < this.expr.length) this.throwError("");
+    return syntax;
+  }
+
+  override gobbleToken(): Syntax | false {
+    return this.#placed(() => super.gobbleToken());
+  }
+
+  override gobbleExpression(): Syntax | false {
+    return this.#placed(() => super.gobbleExpression());
+  }
+
+  override gobbleIdentifier(): Syntax {
+    return this.#placed(() => super.gobbleIdentifier());
+  }
+
+  /** jsep calls it for what is in parentheses. */
+  gobbleExpressions(): Syntax[] {
+    const syntax = this.gobbleExpression();
+    return syntax ? [syntax] : [];
+  }
+
+  /** jsep calls it where the text is no expression. */
+  throwError(description: string): never {
+    const rest = this.expr.slice(this.index);
+    throw new FormulaError(this.expr, this.index, ...problemAt(rest, description));
+  }
+
+  #placed<S extends Syntax | false>(read: () => S): S {
+    this.gobbleSpaces();
+    const start = this.index;
+    if (++this.#depth > 2 * MAX_DEPTH) this.throwError(TOO_DEEP); // a level is an expression and a token
+    const syntax = read();
+    --this.#depth;
+    if (!syntax) return syntax;
+    syntax.start = start;
+    syntax.end = start + this.expr.slice(start, this.index).trimEnd().length;
+    // jsep makes some parts without a call of these methods
+    for (let part = firstPart(syntax); part && part.start === undefined; part = firstPart(part)) part.start = start;
+    return syntax;
+  }
+}
+
+const TOO_DEEP = `the formula is nested more than ${MAX_DEPTH} deep`;
+
+/** Signs and words of mathematics and other languages, and what JavaScript writes. */
+const WRITTEN: Readonly<Record<string, string>> = {
+  "≤": "<=",
+  "≥": ">=",
+  "≠": "!=",
+  "=": "==",
+  "×": "*",
+  "·": "*",
+  "÷": "/",
+  "−": "-",
+  "∞": "Infinity",
+  "∧": "&&",
+  "∨": "||",
+  "¬": "!",
+  and: "&&",
+  or: "||",
+  not: "!",
+  mod: "%",
+};
+
+/** What JavaScript writes for a sign or a word. */
+export function writtenAs(word: string): string | undefined {
+  const written = Object.hasOwn(WRITTEN, word) ? WRITTEN[word] : undefined;
+  return written && `JavaScript writes ${written}`;
+}
+
+function problemAt(rest: string, description: string): [problem: string, hint?: string] {
+  if (description === TOO_DEEP) return [description];
+  if (description.startsWith("Variable names cannot")) return ["a name cannot start with a digit"];
+  if (description.startsWith("Unclosed quote")) return ["texts are not allowed"];
+  if (rest === "") return [endingTooEarly(description)];
+  const word = /^(?:[\w$]+|.)/su.exec(rest)![0];
+  const written = writtenAs(word);
+  return [`unexpected ${word}${written ? `; ${written}` : ""}`];
+}
+
+function endingTooEarly(description: string): string {
+  const missing = /^(?:Unclosed|Expected) ([([:)\]])/.exec(description)?.[1];
+  if (!missing) return description === "" ? "the text is empty" : "the text ends where an expression must follow";
+  return `the text ends where ${{ "(": ")", "[": "]" }[missing] ?? missing} must follow`;
+}
