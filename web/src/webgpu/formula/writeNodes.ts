@@ -1,5 +1,5 @@
 import { VARIABLES, type Node, type Variable } from "../../formula/graph.js";
-import type { NodeKind } from "./nodeKinds.js";
+import { divisorOf, INTEGER, type NodeKind } from "./nodeKinds.js";
 
 /** What the text of nodes needs to know. */
 export interface Writing {
@@ -120,7 +120,8 @@ export class ScalarText {
   }
 
   /** The device's own operators, where no operand and no result can be NaN or infinite. */
-  #finite({ op, of, slot, variable }: Node): string {
+  #finite(node: Node): string {
+    const { op, of, slot, variable } = node;
     const [a, b, c] = of as [number, number, number];
     const float = (index: number) => this.#float(index);
     switch (op) {
@@ -142,6 +143,10 @@ export class ScalarText {
         return `${float(a)} - ${float(b)}`;
       case "multiply":
         return `${float(a)} * ${float(b)}`;
+      case "divide":
+        return this.#quotient(node);
+      case "remainder":
+        return this.#remainder(node);
       case "minimum":
         return `min(${float(a)}, ${float(b)})`;
       case "maximum":
@@ -151,6 +156,23 @@ export class ScalarText {
       default:
         return `float_from(${this.#word({ op, of })})`;
     }
+  }
+
+  /** The product with the reciprocal, where that is exact. */
+  #quotient(node: Node): string {
+    const { nodes } = this.#writing;
+    const [a, b] = node.of as [number, number];
+    if (Number.isInteger(Math.log2(divisorOf(node, nodes)!)))
+      return `${this.#float(a)} * ${floatLiteral(1 / nodes[b]!.value!)}`;
+    return `float_from(${this.#word(node)})`;
+  }
+
+  /** In integers, where both are whole. */
+  #remainder(node: Node): string {
+    const { nodes, kinds } = this.#writing;
+    const [a, b] = node.of as [number, number];
+    const isWhole = [a, b].every((each) => kinds[each]!.whole && kinds[each]!.most <= INTEGER);
+    return isWhole ? `f32(i32(${this.#float(a)}) % ${nodes[b]!.value!}i)` : `float_from(${this.#word(node)})`;
   }
 
   #word({ op, of, slot, variable }: Node): string {

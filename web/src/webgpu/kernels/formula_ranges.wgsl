@@ -99,11 +99,7 @@ fn range_power(a: Range, b: Range) -> Range {
   return anything();
 }
 
-// Booleans: whether they can be false (NEVER: only that), or true (ALWAYS: only that).
-
-const NEVER = 1u;
-const ALWAYS = 2u;
-const MIXED = 3u;
+// Booleans: whether they can be false, or true.
 
 fn maybe(can_be_false: bool, can_be_true: bool) -> u32 { return select(0u, NEVER, can_be_false) | select(0u, ALWAYS, can_be_true); }
 fn maybe_less(a: Range, b: Range) -> u32 {

@@ -29,22 +29,23 @@ fn within_limit(limit: u32, integer: u32, coefficient: i32, strict: bool) -> Key
   let nothing = KeyRange(FARTHEST, -FARTHEST);
   if (is_nan(limit) || is_nan(integer)) { return nothing; }
   let far = 0x4e800000u;  // 2^30
-  var room = 0;
+  let size = abs(coefficient);
+  var quotient = 0;
   if (max(limit & SIZE, integer & SIZE) >= far) {
-    let difference = difference_of(limit, integer);
-    if (is_nan(difference)) { return nothing; }
-    if ((difference & SIZE) >= far) {
-      if ((difference & SIGN) == 0u) { return everything; }
+    let exact = quotient_of(difference_of(limit, integer), word_of(f32(size)));
+    if (is_nan(exact)) { return nothing; }
+    if ((exact & SIZE) >= far) {
+      if ((exact & SIGN) == 0u) { return everything; }
       return nothing;
     }
-    room = i32(floor(float_from(difference)));
+    let x = float_from(exact);
+    quotient = i32(floor(x)) - select(0, 1, strict && floor(x) == x);
   } else {
     let x = float_from(limit);
     let below = i32(floor(x));
-    room = below - select(0, 1, strict && f32(below) == x) - i32(float_from(integer));
+    let room = below - select(0, 1, strict && f32(below) == x) - i32(float_from(integer));
+    quotient = room / size - select(0, 1, room % size < 0);
   }
-  let size = abs(coefficient);
-  let quotient = room / size - select(0, 1, room % size < 0);
   if (coefficient > 0) { return KeyRange(-FARTHEST, quotient + 1); }
   return KeyRange(-quotient, FARTHEST);
 }
@@ -56,7 +57,11 @@ fn rows_at(positions: KeyRange, dropped: i32) -> KeyRange {
   return KeyRange(rows_before(positions.begin, dropped), rows_before(positions.end, dropped));
 }
 
-/// What the formula of `visible` says of the present tile. 0: the tile was not examined.
+// What `visible` can be in a tile. NEVER: only false. ALWAYS: only true. Both: it depends on the pair.
+const NEVER = 1u;
+const ALWAYS = 2u;
+
+/// What `visible` can be in the present tile. 0: the tile was not examined.
 var<private> tile_rest: u32;
 
 fn allowed(row: Row, j: i32) -> bool {

@@ -113,8 +113,9 @@ fn skipped(task: Task, tile_rows: u32, tile_keys: u32, present: i32) -> i32 {
   var j0 = present;
   for (; j0 + i32(tile_keys) < task.end; j0 += i32(tile_keys)) {
     let first = j0 + i32(tile_keys);
-    tile_rest = rest_over(formula_tile(task, tile_rows, first, min(first + i32(tile_keys), task.end)));
-    if (tile_rest != NEVER) { break; }
+    let rest = rest_over(formula_tile(task, tile_rows, first, min(first + i32(tile_keys), task.end)));
+    tile_rest = rest;
+    if (rest != NEVER) { break; }
   }
   return j0;
 }

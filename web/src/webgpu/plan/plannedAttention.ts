@@ -1,4 +1,5 @@
 import type { AttentionProblem } from "../../attention/attentionProblem.js";
+import { formulaWords } from "../formula/formulaWords.js";
 import { inputStrides, paramsOf, type AllStrides, type InPlace } from "./attentionParams.js";
 import { factsOf, type AttentionFacts } from "./facts.js";
 import type { Limits } from "./limits.js";
@@ -14,6 +15,8 @@ export interface PlannedAttention {
   readonly strides: AllStrides;
   /** The numbers that all kernels share. */
   readonly params: Params;
+  /** The numbers and tables of the formulas. */
+  readonly formulaWords: Float32Array;
 }
 
 /**
@@ -37,5 +40,12 @@ export function plannedAttention(
   };
   const plan = planAttention(there, limits);
   const strides = inputStrides(problem, plan, inPlace);
-  return { problem, sequences, plan, strides, params: paramsOf(problem, plan, sequences, strides, cached) };
+  return {
+    problem,
+    sequences,
+    plan,
+    strides,
+    params: paramsOf(problem, plan, sequences, strides, cached),
+    formulaWords: formulaWords(problem.settings, problem.shape.headDim),
+  };
 }
