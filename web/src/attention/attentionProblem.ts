@@ -23,6 +23,7 @@ import {
   type AttentionSettingsOptions,
 } from "./attentionSettings.js";
 import type { AttentionShape } from "./attentionShape.js";
+import { callPositions } from "./callPositions.js";
 import { readRagged, type Ragged } from "./ragged.js";
 import { readReturns, type Returns, type Wanted } from "./returns.js";
 
@@ -113,7 +114,7 @@ export function attentionProblem(
   if (!call.placement.onGpu) refuseGpu(options);
   const rank = q.shape.length;
   const settings = readSettings(options, shape, ragged ? ragged.query.length - 1 : shape.batchSize);
-  checkKeys(call.operation, settings, shape);
+  checkKeys(call.operation, settings, shape, callPositions(shape, settings, ragged));
   return {
     operation: call.operation,
     layout,

@@ -5,6 +5,8 @@ import type { FormulaData } from "../formula/graph.js";
 import { readFormula } from "../formula/readFormula.js";
 import { FLOATS, type Dtype, type FloatTensorLike, type MaskLike, type PlacedTensor } from "../tensor/tensor.js";
 import type { AttentionShape } from "./attentionShape.js";
+import type { SequencePositions } from "./callPositions.js";
+import { checkFormulas, type Formulas } from "./formulaChecks.js";
 
 /**
  * What a query row that sees no key gives. `"zero"`: output and probs 0. `"nan"`: NaN. `"uniform"`: the mean over the
@@ -95,7 +97,7 @@ export interface Broadcast<T extends PlacedTensor> {
 }
 
 /** The checked options, with defaults. */
-export interface AttentionSettings {
+export interface AttentionSettings extends Formulas {
   readonly scale: number | undefined;
   readonly softcap: number;
   readonly causal: "none" | "upper-left" | "lower-right";
@@ -103,8 +105,6 @@ export interface AttentionSettings {
   readonly window: { readonly left: number | undefined; readonly right: number | undefined };
   readonly mask: Broadcast<PlacedTensor<"bool">> | undefined;
   readonly bias: Broadcast<PlacedTensor<"float32" | "float16">> | undefined;
-  readonly score: FormulaData | undefined;
-  readonly visible: FormulaData | undefined;
   readonly keyLengths: Int32Array | undefined;
   readonly queryLengths: Int32Array | undefined;
   readonly excludeSelf: boolean;
@@ -157,8 +157,7 @@ export function readSettings(
     window: readWindow(options),
     mask: readBroadcast(options, "mask", nullable(options, "mask", ["bool"])),
     bias: readBroadcast(options, "bias", nullable(options, "bias", FLOATS)),
-    score: readFormula(options, "score"),
-    visible: readFormula(options, "visible"),
+    ...readFormulas(options),
     keyLengths: options.integers("keyLengths", { min: 0 }, batchSize),
     queryLengths: options.integers("queryLengths", { min: 0, max: queryLength }, batchSize),
     excludeSelf: options.flag("excludeSelf", false),
@@ -221,8 +220,31 @@ function readBroadcast<T extends PlacedTensor>(
   return { tensor, extents: extents as [number, number, number, number] };
 }
 
-/** Checks the settings that depend on the number of keys. */
-export function checkKeys(operation: string, settings: AttentionSettings, shape: AttentionShape): void {
+/** Reads the formulas, and refuses what no engine can do with them. */
+function readFormulas(options: OptionReader): Formulas {
+  const [score, visible] = [readFormula(options, "score"), readFormula(options, "visible")];
+  if (visible?.graph.nodes.some(({ variable }) => variable === "s"))
+    throw new OptionError(`${options.at("visible")} must not read s, the score: ${visible.text}`, {
+      hint: 'The option score can hide by the score: formula("s < 0 ? -Infinity : s").',
+    });
+  if (score && options.value("emptyRows") === "throw")
+    throw new UnsupportedError(`${options.at("emptyRows")} "throw" is not supported with score`, {
+      hint: "Only the scores say which rows a formula empties. `returns: { lse: true }` shows them: their lse is −∞.",
+    });
+  return { score, visible };
+}
+
+/**
+ * Checks the settings that depend on the number of keys.
+ *
+ * @param sequences - The rows of each batch or ragged sequence, and their positions.
+ */
+export function checkKeys(
+  operation: string,
+  settings: AttentionSettings,
+  shape: AttentionShape,
+  sequences: readonly SequencePositions[],
+): void {
   const { keyLengths } = settings;
   const tooLong = keyLengths?.findIndex((length) => length > shape.keyLength) ?? -1;
   if (tooLong >= 0)
@@ -230,6 +252,7 @@ export function checkKeys(operation: string, settings: AttentionSettings, shape:
       `${operation}: keyLengths[${tooLong}] must be an integer from 0 to ${shape.keyLength}, got ${keyLengths![tooLong]}`,
     );
   for (const name of ["mask", "bias"] as const) checkBroadcast(operation, name, settings[name], shape);
+  checkFormulas(operation, settings, shape, sequences);
 }
 
 function checkBroadcast(

@@ -23,7 +23,8 @@ import {
   type Layout,
 } from "../tensor/layout.js";
 import { FLOATS, type FloatTensor, type PlacedFloats } from "../tensor/tensor.js";
-import { checkKvHeads, type CacheForm } from "./cacheProblem.js";
+import { cachePositions } from "./cachePositions.js";
+import { checkKvHeads, longest, type CacheForm } from "./cacheProblem.js";
 
 /** Options of `KvCache.attend`: the options of `scaledDotProductAttention` that make sense with a cache. */
 export interface AttendOptions extends AttentionSettingsOptions {
@@ -73,9 +74,15 @@ export const ATTEND_NAMES = [
 
 /** A call of attend that has been read and waits for its turn. */
 export interface AttendRequest {
+  readonly numQueries: number;
   readonly signal: AbortSignal | undefined;
-  /** Does the remaining checks when it is the call's turn, with the number of tokens in the cache. */
-  at(keyLength: number): AttendProblem;
+  /**
+   * Does the remaining checks when it is the call's turn.
+   *
+   * @param appended - For each batch: how many tokens were appended and not rewound.
+   * @param settled - Gives the settings the defaults that depend on the latest append.
+   */
+  at(appended: readonly number[], settled?: (settings: AttentionSettings) => AttentionSettings): AttendProblem;
 }
 
 /** Reads a call of attend, and does all checks that do not depend on the cache's content. */
@@ -112,11 +119,13 @@ export function attendRequest(
     keepRank: (full: readonly number[]) => keepRank(layout, rank, full),
   };
   return {
+    numQueries: extents.queryLength,
     signal: read.signal,
-    at(keyLength) {
-      const shape: AttentionShape = { ...extents, keyLength };
-      checkKeys(operation, read.settings, shape);
-      return { ...read, shape };
+    at(appended, settled = (settings) => settings) {
+      const shape: AttentionShape = { ...extents, keyLength: longest(form, appended) };
+      const settings = settled(read.settings);
+      checkKeys(operation, settings, shape, cachePositions(form, appended, settings, shape.queryLength));
+      return { ...read, settings, shape };
     },
   };
 }

@@ -74,14 +74,17 @@ export function heldLength({ ring }: Pick<CacheForm, "ring">, appended: number):
   return ring ? Math.min(appended, ring.keepFirst + ring.window) : appended;
 }
 
-/** How many tokens the fullest batch will hold after a gain: one number for all batches, or one for each. */
-export function lengthAfter(
-  { form, appended }: { readonly form: CacheForm; readonly appended: readonly number[] },
-  gain: number | Int32Array,
-): number {
-  return largestOf(
-    appended.map((tokens, b) => heldLength(form, tokens + (typeof gain === "number" ? gain : gain[b]!))),
-  );
+/** The tokens appended to each batch after an append of `numTokens` rows, of which the first `lengths[b]` are tokens. */
+export function tokensAfter(
+  appended: readonly number[],
+  { numTokens, lengths }: { readonly numTokens: number; readonly lengths: Int32Array | undefined },
+): number[] {
+  return appended.map((tokens, b) => tokens + (lengths?.[b] ?? numTokens));
+}
+
+/** How many tokens the fullest batch holds after `appended` tokens of each. */
+export function longest(form: Pick<CacheForm, "ring">, appended: readonly number[]): number {
+  return largestOf(appended.map((tokens) => heldLength(form, tokens)));
 }
 
 const CACHE_NAMES = namesOf<KvCacheOptions>({

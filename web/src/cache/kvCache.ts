@@ -19,9 +19,15 @@ import type { Layout } from "../tensor/layout.js";
 import type { Place } from "../tensor/place.js";
 import type { FloatTensor, FloatTensorLike } from "../tensor/tensor.js";
 import { APPEND_NAMES, appendProblem, type AppendOptions, type AppendProblem } from "./appendProblem.js";
-import { ATTEND_NAMES, attendRequest, type AttendOptions, type AttendProblem } from "./attendProblem.js";
+import {
+  ATTEND_NAMES,
+  attendRequest,
+  type AttendOptions,
+  type AttendProblem,
+  type AttendRequest,
+} from "./attendProblem.js";
 import { content, type CacheContent } from "./cacheContent.js";
-import { heldLength, lengthAfter, type CacheDtype, type Ring } from "./cacheProblem.js";
+import { heldLength, tokensAfter, type CacheDtype, type Ring } from "./cacheProblem.js";
 import type { EngineCache } from "./engineCache.js";
 import { forgetAppend, lastAppend, noteAppend, withLengthsOf, type Append } from "./lastAppend.js";
 import { readRows, type CacheRows } from "./savedRows.js";
@@ -167,7 +173,7 @@ export class KvCache extends Disposing {
     const { form, onGpu } = this.#cache;
     const call = this.#arguments("cache.attend", onGpu);
     const request = attendRequest(call, form, query, readOptions(call, options, ATTEND_NAMES));
-    const compute = () => this.#attend(request.at(this.length));
+    const compute = () => this.#attend(this.#problem(request, lastAppend(this.#cache)));
     return (await this.#context.run<unknown>(call, compute, request.signal)) as ResultAt<L, R, Into>;
   }
 
@@ -201,7 +207,7 @@ export class KvCache extends Disposing {
     const append = appendProblem(call, form, key, value, reader);
     const request = attendRequest(call, form, query, reader);
     const compute = async () => {
-      const problem = request.at(lengthAfter(this.#cache, append.lengths ?? append.numTokens));
+      const problem = this.#problem(request, append, tokensAfter(this.#cache.appended, append));
       if (this.#cache.step) return this.#step(append, problem);
       const before = Int32Array.from(this.#cache.appended);
       await this.#append(append);
@@ -257,8 +263,7 @@ export class KvCache extends Disposing {
     this.#assertRecords(call.operation);
     const request = attendRequest(call, form, query, readOptions(call, options, ATTEND_NAMES));
     const record = () => {
-      const problem = this.#after(lastAppend(this.#cache), request.at(this.length));
-      return this.#cache.recordAttend!(commandEncoder, problem);
+      return this.#cache.recordAttend!(commandEncoder, this.#problem(request, lastAppend(this.#cache)));
     };
     return (await this.#context.record<unknown>(call, record, request.signal)) as RecordedAttention<R, Into>;
   }
@@ -354,24 +359,22 @@ export class KvCache extends Disposing {
   }
 
   async #attend(problem: AttendProblem): Promise<PlacedResult> {
-    const afterAppend = this.#after(lastAppend(this.#cache), problem);
-    const result = await this.#cache.attend(afterAppend);
-    noteForMerge(result, afterAppend.settings);
+    const result = await this.#cache.attend(problem);
+    noteForMerge(result, problem.settings);
     return result;
   }
 
   async #step(append: AppendProblem, attend: AttendProblem): Promise<PlacedResult> {
-    const afterAppend = this.#after(append, attend);
-    const result = await this.#cache.step!(append, afterAppend);
+    const result = await this.#cache.step!(append, attend);
     noteAppend(this.#cache, append);
-    noteForMerge(result, afterAppend.settings);
+    noteForMerge(result, attend.settings);
     return result;
   }
 
-  /** A call of attend after this append. */
-  #after(append: Append | undefined, problem: AttendProblem): AttendProblem {
-    const { queryLength } = problem.shape;
-    return { ...problem, settings: withLengthsOf(append, problem.settings, queryLength, this.#cache.form.rotary) };
+  /** A call of attend after this append. `appended` are the tokens after it. */
+  #problem(request: AttendRequest, append: Append | undefined, appended = this.#cache.appended): AttendProblem {
+    const { rotary } = this.#cache.form;
+    return request.at(appended, (settings) => withLengthsOf(append, settings, request.numQueries, rotary));
   }
 
   #recordAppend(encoder: object, problem: AppendProblem): Recorded<Disposing> {

@@ -62,7 +62,7 @@ export function cacheKind(
           const extents = { batchSize: 1, numHeads: group, queries, keys };
           const options = readOptions(read, sampleOptions(call.features, numbers, extents), ATTEND_NAMES);
           const request = attendRequest(read, cache.form, rows(group, queries, headDim), options);
-          results.push(await cache.attend(request.at(keys)));
+          results.push(await cache.attend(request.at([TOKENS])));
         }
         return results;
       } finally {

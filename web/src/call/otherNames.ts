@@ -73,6 +73,14 @@ const CALL: readonly Row[] = [
   ["dropout_p", WITHOUT, NO_DROPOUT],
   ["dropout", WITHOUT, NO_DROPOUT],
   ["training", WITHOUT, NO_DROPOUT],
+  // FlexAttention
+  [
+    "score_mod",
+    "score",
+    'It is a formula of headwise/formula, a text: formula("s - slope[h] * abs(q - k)", { slope }).',
+  ],
+  ["mask_mod", "visible", 'It is a formula of headwise/formula, a text: formula("doc[q] == doc[k]", { doc }).'],
+  ["block_mask", "visible", "It is the formula that create_block_mask gets as mask_mod; blocks are found without it."],
   // FlashAttention
   ["softmax_scale", "scale"],
   ["window_size", "window", "(l, r) is { left: l, right: r }; a side of -1 is left out."],

@@ -54,15 +54,23 @@ class Splitter {
   }
 
   /** The conditions that must all hold for a boolean node. */
-  #conjuncts(node: number): number[] {
-    const { op, of } = this.#builder.node(node);
-    if (this.#builder.valueOf(node) === 1) return [];
-    if (op === "and") return of.flatMap((operand) => this.#conjuncts(operand));
-    return this.#guarded(node)?.flatMap((part) => this.#conjuncts(part)) ?? [node];
+  #conjuncts(node: number): Set<number> {
+    const found = new Set<number>();
+    const seen = new Set<number>();
+    const visit = (part: number) => {
+      if (seen.has(part) || this.#builder.valueOf(part) === 1) return;
+      seen.add(part);
+      const { op, of } = this.#builder.node(part);
+      const parts = op === "and" ? of : this.#guarded(part);
+      if (parts) parts.forEach(visit);
+      else found.add(part);
+    };
+    visit(node);
+    return found;
   }
 
   /** The conditions of the truth of `a && b` with a number a, which is select(truth of a, b, a). */
-  #guarded(node: number): number[] | undefined {
+  #guarded(node: number): readonly number[] | undefined {
     const builder = this.#builder;
     const select = this.#truthOf(node);
     if (select === undefined || builder.node(select).op !== "select") return undefined;

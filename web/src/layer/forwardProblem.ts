@@ -6,9 +6,11 @@ import {
   type AttentionSettingsOptions,
 } from "../attention/attentionSettings.js";
 import type { AttentionShape } from "../attention/attentionShape.js";
+import { callPositions } from "../attention/callPositions.js";
 import { readRagged, type Ragged } from "../attention/ragged.js";
 import { readReturns, type Returns, type Wanted } from "../attention/returns.js";
-import { lengthAfter } from "../cache/cacheProblem.js";
+import { cachePositions } from "../cache/cachePositions.js";
+import { longest, tokensAfter } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
 import { KvCache } from "../cache/kvCache.js";
 import { withLengthsOf } from "../cache/lastAppend.js";
@@ -165,7 +167,11 @@ export function forwardRequest(
   }
   const appends = cache !== undefined && !attendOnly;
   const appendLengths = readAppendLengths(options, rows, contextLength, key);
-  const gain = attendOnly ? 0 : (appendLengths ?? contextLength);
+  const append = attendOnly
+    ? { numTokens: 0, lengths: undefined }
+    : { numTokens: contextLength, lengths: appendLengths };
+  /** The tokens of the cache after the call. */
+  const after = () => tokensAfter(cache!.appended, append);
   if (cache) checkCache(operation, cache, layer, rows);
   const extents: Omit<AttentionShape, "keyLength"> = {
     batchSize: rows.batchSize,
@@ -202,8 +208,11 @@ export function forwardRequest(
     keepRank: (full: readonly number[]) => (rank === 2 ? full.slice(1) : [...full]),
   };
   const inTurn = (): ForwardProblem => {
-    const shape: AttentionShape = { ...extents, keyLength: cache ? lengthAfter(cache, gain) : contextLength };
-    checkKeys(operation, read.settings, shape);
+    const shape: AttentionShape = { ...extents, keyLength: cache ? longest(cache.form, after()) : contextLength };
+    const positions = cache
+      ? cachePositions(cache.form, after(), read.settings, shape.queryLength)
+      : callPositions(shape, read.settings, ragged);
+    checkKeys(operation, read.settings, shape, positions);
     return { ...read, shape };
   };
   if (!cache) inTurn(); // without a cache nothing can change until the call's turn

@@ -1,7 +1,9 @@
+import type { AttentionSettings } from "../attention/attentionSettings.js";
 import type { EngineCache } from "../cache/engineCache.js";
 import { Queue } from "../call/queue.js";
 import type { Engine } from "../engine/engine.js";
 import type { KernelTime, LiveReport } from "../engine/report.js";
+import { knownFormula } from "../formula/knownGraph.js";
 import { openEngine } from "../instance/openEngine.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
 import type { EngineFiles } from "../wasm/engineFiles.js";
@@ -86,12 +88,18 @@ class Server {
   }
 
   /**
-   * Adds to a problem what was not sent: results keep the shape [B, H, …], and the cache is the object in this worker.
+   * Adds to a problem what was not sent: results keep the shape [B, H, …], the cache is the object in this worker, and
+   * graphs of formulas are the objects for which the engine has compiled something.
    */
   #unpacked(arg: unknown): unknown {
     if (typeof arg !== "object" || arg === null || !("operation" in arg)) return arg;
     const cache = cacheIn([arg]);
-    return { ...arg, keepRank: (full: readonly number[]) => [...full], cache: cache && this.#objects.get(cache) };
+    return {
+      ...arg,
+      ...withKnownGraphs(arg as Settled),
+      keepRank: (full: readonly number[]) => [...full],
+      cache: cache && this.#objects.get(cache),
+    };
   }
 
   #keep(object: EngineCache | EngineLayer): number {
@@ -108,6 +116,18 @@ class Server {
 }
 
 type ProgressOf = Extract<Reply, { readonly kind: "progress" }>["progress"];
+
+/** A problem, which may have settings. */
+interface Settled {
+  readonly settings?: AttentionSettings;
+}
+
+/** The settings of a problem, if it has any, with the graphs that this worker knows. */
+function withKnownGraphs({ settings }: Settled): object {
+  if (!settings) return {};
+  const [score, visible] = [knownFormula(settings.score), knownFormula(settings.visible)];
+  return { settings: { ...settings, score, visible } };
+}
 
 /** The number of the cache in a problem. */
 function cacheIn([problem]: readonly unknown[]): number | undefined {
