@@ -4,8 +4,9 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 
 import floatBits from "../../web/src/webgpu/kernels/float_bits.wgsl";
 import formulaNumbers from "../../web/src/webgpu/kernels/formula_numbers.wgsl";
-import { describeOnGpu, openTestDevice } from "./gpu.js";
 import { computeWords } from "./computeWords.js";
+import { describeOnGpu, openTestDevice } from "./gpu.js";
+import { mulberry } from "./mulberry.js";
 
 /** Functions by their names in the shader: what they compute in double, and their largest error in units of the last place. */
 const FUNCTIONS: Readonly<Record<string, { of: (a: number, b: number) => number; ulps: number; operands: 1 | 2 }>> = {
@@ -69,16 +70,6 @@ function ulpsOff(found: number, exact: number): number {
     return Math.sign(found) === Math.sign(exact) ? 0 : Infinity; // overflow may come a little early
   const unit = 2 ** (Math.floor(Math.log2(Math.abs(exact))) - 23);
   return Math.abs(found - exact) / unit;
-}
-
-function mulberry(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 describeOnGpu("the arithmetic of formulas on the GPU", () => {
