@@ -35,7 +35,24 @@ const COMPARISONS: Readonly<Record<string, (a: number, b: number) => boolean>> =
 
 const SMALLEST = 2 ** -126;
 const LARGEST = 3.4028234663852886e38;
-const SPECIAL = [NaN, Infinity, -Infinity, 0, -0, 1, -1, 2, 0.5, -2, 3, SMALLEST, -SMALLEST, LARGEST, -LARGEST, 2 ** 24];
+const SPECIAL = [
+  NaN,
+  Infinity,
+  -Infinity,
+  0,
+  -0,
+  1,
+  -1,
+  2,
+  0.5,
+  -2,
+  3,
+  SMALLEST,
+  -SMALLEST,
+  LARGEST,
+  -LARGEST,
+  2 ** 24,
+];
 
 /** Pairs of float32: special ones with each other, whole numbers, all sizes, and the ranges where functions are used. */
 function operands(random: () => number): [number, number][] {
@@ -91,7 +108,10 @@ describeOnGpu("the arithmetic of formulas on the GPU", () => {
     const off = pairs.map(([a, b], n) => ulpsOff(found[n]!, of(a, b)));
     const worst = off.reduce((most, each, n) => (each > off[most]! ? n : most), 0);
     if (process.env.VERBOSE) console.log(name, off[worst], pairs[worst], found[worst], of(...pairs[worst]!));
-    expect({ [`${name}(${pairs[worst]!.join(", ")})`]: found[worst], off: off[worst]! > ulps ? off[worst] : 0 }).toEqual({
+    expect({
+      [`${name}(${pairs[worst]!.join(", ")})`]: found[worst],
+      off: off[worst]! > ulps ? off[worst] : 0,
+    }).toEqual({
       [`${name}(${pairs[worst]!.join(", ")})`]: found[worst],
       off: 0,
     });
@@ -104,7 +124,9 @@ describeOnGpu("the arithmetic of formulas on the GPU", () => {
   });
 
   test("quotients and remainders of whole numbers fall on the right side of whole numbers", async () => {
-    const dividends = Float32Array.from({ length: 2 * 100_000 }, (_, n) => (n % 2 ? 1 + (((n - 1) / 2) % 317) : Math.floor(n / 2) * 97));
+    const dividends = Float32Array.from({ length: 2 * 100_000 }, (_, n) =>
+      n % 2 ? 1 + (((n - 1) / 2) % 317) : Math.floor(n / 2) * 97,
+    );
     const words = await computeWords(
       device,
       floatBits + formulaNumbers,

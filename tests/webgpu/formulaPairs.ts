@@ -112,20 +112,18 @@ export class FormulaPairs {
   ): Promise<Evaluated> {
     const { numHeads, numKvHeads, queryLength, keyLength, offsets, headDim, dropped = 0 } = pairs;
     const both = { score: formulas.score, visible: formulas.visible };
-    const sequences = offsets.map(
-      (offset, batch): Sequence => ({
-        batch,
-        queryBegin: 0,
-        numQueries: queryLength,
-        queryLength,
-        keyBegin: 0,
-        numKeys: keyLength,
-        keyLength,
-        offset,
-        dropped,
-        seam: 0,
-      }),
-    );
+    const sequences = offsets.map((offset, batch): Sequence => ({
+      batch,
+      queryBegin: 0,
+      numQueries: queryLength,
+      queryLength,
+      keyBegin: 0,
+      numKeys: keyLength,
+      keyLength,
+      offset,
+      dropped,
+      seam: 0,
+    }));
     const numRows = offsets.length * numHeads * queryLength;
     const groupSize = numHeads / numKvHeads;
     const rowTiles = Math.ceil((queryLength * groupSize) / TILE_ROWS);

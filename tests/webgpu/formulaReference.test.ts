@@ -36,7 +36,10 @@ function variablesAt(pairs: Pairs, { b, h, i, j }: Index, s: number) {
 }
 
 const scoresFor = (pairs: Pairs) =>
-  Float32Array.from(indices(pairs), (_, n) => [0.5, -3.25, 1e-3, 12, NaN, -0.75, 88, -1e5][(n * 7) % 8]! + (n % 13) / 8);
+  Float32Array.from(
+    indices(pairs),
+    (_, n) => [0.5, -3.25, 1e-3, 12, NaN, -0.75, 88, -1e5][(n * 7) % 8]! + (n % 13) / 8,
+  );
 
 function allows({ low, high, nan }: Outcome, found: number): boolean {
   return Number.isNaN(found) ? nan !== "never" : found >= low && found <= high;
@@ -127,7 +130,9 @@ class Texts {
 const PARAMETERS = {
   x: 1.75,
   w: 9,
-  t: Float32Array.from({ length: 40 }, (_, n) => (n === 7 ? NaN : n === 11 ? -Infinity : n === 30 ? Infinity : Math.sin(n) * 4)),
+  t: Float32Array.from({ length: 40 }, (_, n) =>
+    n === 7 ? NaN : n === 11 ? -Infinity : n === 30 ? Infinity : Math.sin(n) * 4,
+  ),
   u: Int32Array.from({ length: 60 }, (_, n) => Math.floor(n / 9)),
   m: { data: Float32Array.from({ length: 35 }, (_, n) => Math.cos(n) * 3), shape: [5, 7] },
 };
@@ -169,9 +174,12 @@ describeOnGpu("formulas on the GPU", () => {
     expect(wrongScores(score, PAIRS, s, found)).toEqual([]);
   });
 
-  test.each(samples(2, OF_VISIBLE, "truth").map((each) => [each.text, each] as const))("visible: %s", async (_, visible) => {
-    const found = await evaluated.evaluate({ visible }, PAIRS, scoresFor(PAIRS));
-    expect(wrongPairs(visible, PAIRS, found)).toEqual([]);
-    expect(tilesOf(PAIRS, found).wrong).toEqual([]);
-  });
+  test.each(samples(2, OF_VISIBLE, "truth").map((each) => [each.text, each] as const))(
+    "visible: %s",
+    async (_, visible) => {
+      const found = await evaluated.evaluate({ visible }, PAIRS, scoresFor(PAIRS));
+      expect(wrongPairs(visible, PAIRS, found)).toEqual([]);
+      expect(tilesOf(PAIRS, found).wrong).toEqual([]);
+    },
+  );
 });

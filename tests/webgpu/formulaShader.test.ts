@@ -25,7 +25,12 @@ interface Formulas {
   readonly visible?: FormulaData;
 }
 
-function factsOf({ score, visible }: Formulas, queryLength: number, headDim: number, key: StoredDtype = "float32"): AttentionFacts {
+function factsOf(
+  { score, visible }: Formulas,
+  queryLength: number,
+  headDim: number,
+  key: StoredDtype = "float32",
+): AttentionFacts {
   return {
     operation: "test",
     shape: { batchSize: 1, numHeads: 1, numKvHeads: 1, queryLength, keyLength: 4096, headDim, valueDim: headDim },
@@ -53,10 +58,19 @@ function factsOf({ score, visible }: Formulas, queryLength: number, headDim: num
 
 /** The kernels of a prefill with each kind of tile, of decoding and of an inspection. */
 function kernelsOf(formulas: Formulas): Kernel[] {
-  const facts = [factsOf(formulas, 100, 64), factsOf(formulas, 100, 32), factsOf(formulas, 1, 64, "float16"), factsOf(formulas, 100, 64, "int8")];
+  const facts = [
+    factsOf(formulas, 100, 64),
+    factsOf(formulas, 100, 32),
+    factsOf(formulas, 1, 64, "float16"),
+    factsOf(formulas, 100, 64, "int8"),
+  ];
   const kernels = facts.flatMap((each) => {
     const { attend, inspect } = planAttention(each, LIMITS);
-    return [attend!.attend.kernel, ...(attend!.merge ? [attend!.merge.kernel] : []), ...inspect.flatMap(({ kernel, topK }) => [kernel, ...(topK ? [topK.kernel] : [])])];
+    return [
+      attend!.attend.kernel,
+      ...(attend!.merge ? [attend!.merge.kernel] : []),
+      ...inspect.flatMap(({ kernel, topK }) => [kernel, ...(topK ? [topK.kernel] : [])]),
+    ];
   });
   return [...new Map(kernels.map((kernel) => [kernelKey(kernel), kernel])).values()];
 }

@@ -12,6 +12,11 @@ const FAR = 1.7e38f;
 const TAME = 1e18f;  // products of such numbers are finite
 const SLACK = 4e-6f;
 
+/// Loops over ends and corners instead of calls for each keep the compiled kernel small.
+const NO_RANGE = Range(FAR, -FAR, false);
+fn stretched(x: Range, to: f32) -> Range { return Range(min(x.low, to), max(x.high, to), x.nan); }
+fn end_of(x: Range, end: u32) -> f32 { return select(x.low, x.high, end == 1u); }
+
 fn anything() -> Range { return Range(-FAR, FAR, true); }
 fn just(x: f32) -> Range { return Range(x, x, false); }
 fn between(low: i32, high: i32) -> Range { return Range(f32(low), f32(high), false); }
@@ -57,33 +62,44 @@ fn range_multiply(a: Range, b: Range) -> Range {
 fn quotient_within(a: f32, b: f32) -> f32 { return nearest_limit(quotient_of(word_of(a), word_of(b))); }
 fn range_divide(a: Range, b: Range) -> Range {
   if (!is_tame(a) || !is_tame(b) || has_zero(b)) { return anything(); }
-  return range_hull(quotient_within(a.low, b.low), quotient_within(a.low, b.high),
-                    quotient_within(a.high, b.low), quotient_within(a.high, b.high));
+  var found = NO_RANGE;
+  for (var corner = 0u; corner < 4u; corner++) {
+    found = stretched(found, quotient_within(select(a.low, a.high, corner < 2u), select(b.low, b.high, corner % 2u == 0u)));
+  }
+  return found;
 }
 fn remainder_within(a: f32, b: f32) -> f32 { return float_from(remainder_of(word_of(a), word_of(b))); }
 fn range_remainder(a: Range, b: Range) -> Range {
   if (!is_tame(a) || !is_tame(b) || has_zero(b)) { return anything(); }
   let most = max(abs(b.low), abs(b.high));
   if (is_point(b) && (a.low >= 0.0f || a.high <= 0.0f) && a.high - a.low < most) {
-    let first = remainder_within(a.low, b.low);
-    let last = remainder_within(a.high, b.low);
-    if (first <= last) { return Range(first, last, false); }
+    var ends: array<f32, 2>;
+    for (var end = 0u; end < 2u; end++) { ends[end] = remainder_within(end_of(a, end), b.low); }
+    if (ends[0] <= ends[1]) { return Range(ends[0], ends[1], false); }
   }
   return Range(min(max(a.low, -most), 0.0f), max(min(a.high, most), 0.0f), false);
 }
 fn root_within(x: f32) -> f32 { return select(float_from(root_of(word_of(x))), FAR, x >= FAR); }
 fn range_sqrt(x: Range) -> Range {
-  return Range(root_within(max(x.low, 0.0f)), root_within(max(x.high, 0.0f)), x.nan || x.low < 0.0f);
+  var found = NO_RANGE;
+  for (var end = 0u; end < 2u; end++) { found = stretched(found, root_within(max(end_of(x, end), 0.0f))); }
+  return Range(found.low, found.high, x.nan || x.low < 0.0f);
 }
 fn range_exp(x: Range) -> Range {
-  return widened(Range(nearest_limit(exp_of(word_of(x.low))), nearest_limit(exp_of(word_of(x.high))), x.nan));
+  var found = NO_RANGE;
+  for (var end = 0u; end < 2u; end++) { found = stretched(found, nearest_limit(exp_of(word_of(end_of(x, end))))); }
+  return widened(Range(found.low, found.high, x.nan));
 }
 fn log_within(x: f32) -> f32 { return select(nearest_limit(log_of(word_of(max(x, 0.0f)))), FAR, x >= FAR); }
 fn range_log(x: Range) -> Range {
-  return widened(Range(log_within(x.low), log_within(x.high), x.nan || x.low < 0.0f));
+  var found = NO_RANGE;
+  for (var end = 0u; end < 2u; end++) { found = stretched(found, log_within(end_of(x, end))); }
+  return widened(Range(found.low, found.high, x.nan || x.low < 0.0f));
 }
 fn range_tanh(x: Range) -> Range {
-  return widened(Range(float_from(tanh_of(word_of(x.low))), float_from(tanh_of(word_of(x.high))), x.nan));
+  var found = NO_RANGE;
+  for (var end = 0u; end < 2u; end++) { found = stretched(found, float_from(tanh_of(word_of(end_of(x, end))))); }
+  return widened(Range(found.low, found.high, x.nan));
 }
 fn range_wave(x: Range, quarters: u32) -> Range {
   if (!is_tame(x)) { return Range(-1.0f, 1.0f, true); }

@@ -32,7 +32,8 @@ fn within_limit(limit: u32, integer: u32, coefficient: i32, strict: bool) -> Key
   let size = abs(coefficient);
   var quotient = 0;
   if (max(limit & SIZE, integer & SIZE) >= far) {
-    let exact = quotient_of(difference_of(limit, integer), word_of(f32(size)));
+    var exact = difference_of(limit, integer);
+    if (size != 1) { exact = quotient_of(exact, word_of(f32(size))); }
     if (is_nan(exact)) { return nothing; }
     if ((exact & SIZE) >= far) {
       if ((exact & SIGN) == 0u) { return everything; }

@@ -55,7 +55,7 @@ fn range_of_rows(table: u32, x: Range, y: Range) -> Range {
   let last_row = f32(rows - 1);
   let last_column = f32(columns - 1);
   let leaves = x.nan || y.nan || top.low < 0.0f || top.high > last_row || left.low < 0.0f || left.high > last_column;
-  var found = Range(FAR, -FAR, false);
+  var found = NO_RANGE;
   if (leaves) { found = just(0.0f); }
   let r = vec2<f32>(max(top.low, 0.0f), min(top.high, last_row));
   let c = vec2<f32>(max(left.low, 0.0f), min(left.high, last_column));

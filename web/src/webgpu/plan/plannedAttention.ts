@@ -1,8 +1,8 @@
 import type { AttentionProblem } from "../../attention/attentionProblem.js";
-import { formulaWords } from "../formula/formulaWords.js";
+import { formulaWordCount, formulaWords } from "../formula/formulaWords.js";
 import { inputStrides, paramsOf, type AllStrides, type InPlace } from "./attentionParams.js";
 import { factsOf, type AttentionFacts } from "./facts.js";
-import type { Limits } from "./limits.js";
+import { checkBytes, type Limits } from "./limits.js";
 import type { Params } from "./params.js";
 import { planAttention, type AttentionPlan } from "./plan.js";
 import type { Sequence } from "./sequences.js";
@@ -39,6 +39,7 @@ export function plannedAttention(
     ring: cached?.ring !== undefined,
   };
   const plan = planAttention(there, limits);
+  checkBytes(problem.operation, "the formulas' tables", 4 * formulaWordCount(problem.settings), limits);
   const strides = inputStrides(problem, plan, inPlace);
   return {
     problem,

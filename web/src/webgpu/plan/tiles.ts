@@ -216,13 +216,7 @@ function wholeTileOf(registers: Registers, D4: number, V4: number, halves: boole
   };
 }
 
-function generalTile(
-  { wanted }: AttentionFacts,
-  rows: number,
-  value4: number,
-  rowBytes: number,
-  limits: Limits,
-): Tile {
+function generalTile({ wanted }: AttentionFacts, rows: number, value4: number, rowBytes: number, limits: Limits): Tile {
   const threadsY = chooseThreadsY(rows, true, rowBytes, limits);
   const columns4 = wanted.output ? Math.min(divideUp(value4, THREADS_X), MOST_COLUMNS4_PER_THREAD) : 1;
   const block4 = columns4 * THREADS_X;
@@ -255,7 +249,8 @@ export function decodeTile(
   const most = DECODE_ROWS.filter((most) => most * depth4 <= DECODE.Q_CAPACITY).at(-1);
   if (all === undefined || most === undefined) return undefined;
   const queryRows = Math.min(all, most);
-  const tileOf = (perLoad: 1 | 2 | 4) => decodeTileOf(queryRows, perLoad, depth4, value4, rowBytes, limits.together ?? 1);
+  const tileOf = (perLoad: 1 | 2 | 4) =>
+    decodeTileOf(queryRows, perLoad, depth4, value4, rowBytes, limits.together ?? 1);
   const wide = loadWidths(stored, queryRows, depth4, value4).map(tileOf);
   return wide.find(({ tiles }) => fits(tiles, limits)) ?? tileOf(1);
 }
