@@ -407,7 +407,7 @@ describe("A forged formula", () => {
     ["a parameter without a rank", ["graph", "parameters", 0, "rank"], 3, "a parameter has no name or no rank"],
     ["two parameters of one name", ["graph", "parameters", 0, "name"], "a", "two parameters have one name"],
     ["a value too few", ["values"], [], "it has 0 values, not 3"],
-    ["a number for a table", ["values", 0], 5, "must be a tensor"],
+    ["a number for a table", ["values", 0], 5, "the value of t is no table"],
     ["a table for a number", ["values", 1], { data: new Float32Array(1), extents: [1] }, "the value of a is no number"],
     ["extents of another size", ["values", 0, "extents"], [3], "must be the product of shape [3]"],
     ["extents of another rank", ["values", 0, "extents"], [2, 1], "the table t has extents [2, 1]"],

@@ -1,13 +1,13 @@
 import { folded } from "./fold.js";
 import { isBooleanNode, type Graph, type Node, type Operation, type Parameter, type Variable } from "./graph.js";
 import { magnitudeOf } from "./magnitude.js";
-import { simplified } from "./simplify.js";
+import { simplified, type Maker } from "./simplify.js";
 
 /** Operations whose operands may change places. `and` and `or` may not: the first guards the second. */
 const COMMUTES: ReadonlySet<Operation> = new Set(["add", "multiply", "minimum", "maximum", "equal", "notEqual"]);
 
 /** Makes the nodes of a graph, each once, and simplifies them. */
-export class GraphBuilder {
+export class GraphBuilder implements Maker {
   readonly #nodes: Node[] = [];
   /** Of each node: whether it is a boolean. */
   readonly #booleans: boolean[] = [];

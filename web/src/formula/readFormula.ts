@@ -156,7 +156,8 @@ function readValue(
     if (integer && !areWhole([value])) throw refuse(`the value of ${name} is not whole`);
     return value;
   }
-  const { data, extents } = (isObject(given) ? given : {}) as Partial<Table>;
+  if (!isObject(given)) throw refuse(`the value of ${name} is no table`);
+  const { data, extents } = given as Table;
   const tensor = options.call.tensor(`${options.name(option)}.${name}`, { data, shape: extents }, ["float32"]);
   const { shape } = tensor;
   if (shape.length !== rank || shape.some((extent) => extent < 1 || extent > MAX_WHOLE))

@@ -61,12 +61,19 @@ class Splitter {
       if (seen.has(part) || this.#builder.valueOf(part) === 1) return;
       seen.add(part);
       const { op, of } = this.#builder.node(part);
-      const parts = op === "and" ? of : this.#guarded(part);
+      const parts = op === "and" ? of : (this.#neither(part) ?? this.#guarded(part));
       if (parts) parts.forEach(visit);
       else found.add(part);
     };
     visit(node);
     return found;
+  }
+
+  /** The conditions of !(a || b): !a and !b. */
+  #neither(node: number): readonly number[] | undefined {
+    const { op, of } = this.#builder.node(node);
+    const inner = this.#builder.node(of[0] ?? node);
+    return op === "not" && inner.op === "or" ? inner.of.map((each) => this.#builder.make("not", each)) : undefined;
   }
 
   /** The conditions of the truth of `a && b` with a number a, which is select(truth of a, b, a). */
