@@ -2,7 +2,7 @@ import { element } from "../../shell/element.js";
 import type { State } from "../../shell/state.js";
 import type { Compiled, Fault, Faults } from "./compile.js";
 import { shownFormulas, type Formulas } from "./formulas.js";
-import type { fields, Settings } from "./settings.js";
+import { LONGEST_FORMULA, type fields, type Settings } from "./settings.js";
 import { LANGUAGE, modeWords, staleWords } from "./words.js";
 
 const LABELS: Readonly<Record<keyof Formulas, readonly [label: string, placeholder: string]>> = {
@@ -28,9 +28,7 @@ export class FormulaPanel {
       { class: "panel formulas", "aria-label": "Formulas" },
       this.#switch(),
       element("div", { class: "formula-fields" }, ...names.map((name) => this.#field(name))),
-      this.#call.node,
-      this.#stale,
-      language(),
+      element("div", { class: "formula-notes" }, this.#call.node, this.#stale, language()),
     );
   }
 
@@ -41,7 +39,6 @@ export class FormulaPanel {
     const isWrong = call !== undefined || Object.keys(faults).length > 0;
     const words = staleWords({ isWrong, isPlain: Object.keys(drawn).length === 0 });
     if (this.#stale.textContent !== words) this.#stale.textContent = words;
-    this.#stale.hidden = words === "";
   }
 
   #switch(): HTMLElement {
@@ -65,7 +62,7 @@ export class FormulaPanel {
       ...attributes,
       "data-field": name,
       "aria-describedby": fault.id,
-      maxlength: "5000",
+      maxlength: String(LONGEST_FORMULA),
     });
     area.oninput = () => this.#set({ [name]: area.value });
     fault.onChange = (isWrong) => (area.ariaInvalid = String(isWrong));
@@ -87,16 +84,22 @@ export class FormulaPanel {
   }
 }
 
-/** A line for a fault, which is read aloud when it changes, and the place in the formula. */
+/** A line for a fault, and the place in the formula. The line is read aloud, so it is there also while it is empty. */
 class FaultLine {
   readonly #words = element("p", { "aria-live": "polite" });
-  readonly #excerpt = element("pre", { class: "scroll", role: "region", tabindex: "0", "aria-label": "The place" });
+  readonly #excerpt = element("pre", {
+    class: "scroll",
+    role: "region",
+    tabindex: "0",
+    "aria-label": "The place",
+    hidden: "",
+  });
   readonly node: HTMLElement;
   onChange: (isWrong: boolean) => void = () => {};
 
   constructor(readonly id: string) {
     this.#words.id = id;
-    this.node = element("div", { class: "fault", hidden: "" }, this.#words, this.#excerpt);
+    this.node = element("div", { class: "fault" }, this.#words, this.#excerpt);
   }
 
   show(fault: Fault | undefined): void {
@@ -104,7 +107,6 @@ class FaultLine {
     if (this.#words.textContent !== words) this.#words.textContent = words;
     this.#excerpt.textContent = excerpt;
     this.#excerpt.hidden = excerpt === "";
-    this.node.hidden = fault === undefined;
     this.onChange(fault !== undefined);
   }
 }

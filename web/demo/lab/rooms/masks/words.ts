@@ -169,9 +169,10 @@ export function tileSpan(noun: "query" | "key", index: number, length: number): 
   return first === last ? `${noun} ${first}` : `${plural} ${first} to ${last}`;
 }
 
-/** The same rules at length. What formulas leave of a long sequence is not known from a short one. */
+/** The same rules at length. With formulas: how headwise finds such tiles. */
 export function longWords(settings: Settings): string {
-  if (settings.rules === "formulas") return "";
+  if (settings.rules === "formulas")
+    return "The picture counts the pairs. headwise does not: it concludes from intervals of the formula, so it may ask the pairs of a tile that is all or none.";
   const long = seenBy({ ...settings, queries: LONG, keys: LONG, keyLength: LONG });
   const computed = visibleTiles(long, LONG_TILE);
   const tiles = (LONG / LONG_TILE) ** 2;
