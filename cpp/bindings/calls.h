@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "headwise/attention.h"
+#include "headwise/formula.h"
 #include "headwise/kv_cache.h"
 #include "headwise/layer.h"
 #include "headwise/position.h"
@@ -18,6 +19,7 @@ struct AttentionCall {
   AttentionInputs inputs;
   AttentionOptions options;
   AttentionOutputs outputs;
+  Formula score, visible;  ///< options.score and options.visible point here, if there are any
 };
 [[nodiscard]] Status run(ThreadPool& pool, const AttentionCall& call);
 

@@ -57,12 +57,35 @@ void set_bias_extents(AttentionCall& call, double b, double h, double i, double 
   call.inputs.bias_extents = {{std::int64_t(b), std::int64_t(h), std::int64_t(i), std::int64_t(j)}};
 }
 
+// JavaScript writes these arrays as words.
+static_assert(sizeof(FormulaInstruction) == 4 * sizeof(std::int32_t));
+static_assert(sizeof(FormulaTable) == 3 * sizeof(std::int32_t));
+static_assert(sizeof(FormulaBound) == 5 * sizeof(std::int32_t));
+
+/// Sets a formula of `call`, and the option that points to it. Arrays are addresses.
+template <Formula AttentionCall::*field, const Formula* AttentionOptions::*option>
+void set_formula(AttentionCall& call, Address instructions, int num_instructions, int result, Address numbers,
+                 int num_numbers, Address tables, int num_tables, Address bounds, int num_bounds) {
+  call.*field = {reinterpret_cast<const FormulaInstruction*>(instructions),
+                 num_instructions,
+                 result,
+                 reinterpret_cast<const float*>(numbers),
+                 num_numbers,
+                 reinterpret_cast<const FormulaTable*>(tables),
+                 num_tables,
+                 reinterpret_cast<const FormulaBound*>(bounds),
+                 num_bounds};
+  call.options.*option = &(call.*field);
+}
+
 void register_attention_call() {
   class_<AttentionCall> attention_call("AttentionCall");
   attention_call.constructor<>()
       .function("reset", &reset<AttentionCall>)
       .function("setMaskExtents", &set_mask_extents)
-      .function("setBiasExtents", &set_bias_extents);
+      .function("setBiasExtents", &set_bias_extents)
+      .function("setScore", &set_formula<&AttentionCall::score, &AttentionOptions::score>)
+      .function("setVisible", &set_formula<&AttentionCall::visible, &AttentionOptions::visible>);
 
   using C = AttentionCall;
   property<&C::shape, &AttentionShape::batch_size>(attention_call, "batchSize");

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 
 import { describe, expect, test } from "@jest/globals";
 
-import { bytesTouched, CASES, isChosen, maskOf, operations, visibleRanges } from "./harness/cases.mjs";
+import { bytesTouched, CASES, isChosen, operations, seesOf, visibleRanges } from "./harness/cases.mjs";
 import { makeProblem } from "./harness/problem.mjs";
 import { checkRows, referenceOf, sampleRows } from "./harness/reference.mjs";
 import { graphsOf } from "./peers/onnx.mjs";
@@ -16,7 +16,7 @@ function seenPairs(shape, batch = 0) {
   const pairs = [];
   for (let i = 0; i < shape.queries; i++)
     for (const [first, last] of visibleRanges(shape, batch, i))
-      for (let j = first; j <= last; j++) if (maskOf(shape)?.sees(batch, i, j) ?? true) pairs.push([i, j]);
+      for (let j = first; j <= last; j++) if (seesOf(shape)?.(batch, i, j) ?? true) pairs.push([i, j]);
   return pairs;
 }
 
@@ -28,11 +28,11 @@ test("every case has a name of its own, which fits its column", () => {
 
 test("--quick has cases of every kind of call", () => {
   const groups = CASES.filter((shape) => isChosen(shape, { filter: "", quick: true })).map(({ group }) => group);
-  expect(groups).toHaveLength(15);
+  expect(groups).toHaveLength(17);
   expect(new Set(groups)).toEqual(
     new Set([
       ...["dense", "causal", "decode", "decode int8", "decode groups", "decode widths", "decode rows"],
-      ...["prefill on a cache", "masks", "layer", "layer with positions", "layer of one token"],
+      ...["prefill on a cache", "masks", "formulas", "layer", "layer with positions", "layer of one token"],
     ]),
   );
 });
@@ -55,6 +55,7 @@ describe("the work of a case", () => {
     expect(operations(padding)).toBe(12 * 512 * (512 + 37 + 300 + 128 + 64 + 451 + 200 + 90) * 64 * 4);
     expect(operations(documents)).toBe((12 * 1024 * 1024 * 64 * 4) / 2);
     expect(seenPairs(named("half holes 12×512×64")).length / 512 ** 2).toBeCloseTo(0.5, 2);
+    expect(operations(named("formula documents 12×2048×64"))).toBe((12 * 2048 * 2048 * 64 * 4) / 16);
   });
 
   test("of several rows on a cache ends for each at its own key", () => {
@@ -115,6 +116,12 @@ const SMALL = Object.fromEntries(
     ["half holes 12×512×64", { heads: 2, kvHeads: 2, queries: 12, keys: 12 }],
     ["two documents 12×1024×64", { heads: 2, kvHeads: 2, queries: 12, keys: 12 }],
     ["ALiBi causal 12×1024×64", { heads: 2, kvHeads: 2, queries: 12, keys: 12 }],
+    ["softcap 12×512×64", { heads: 2, kvHeads: 2, queries: 12, keys: 12 }],
+    ["formula 4 operations 12×512×64", { heads: 2, kvHeads: 2, queries: 12, keys: 12 }],
+    ["formula softcap 12×512×64", { heads: 2, kvHeads: 2, queries: 12, keys: 12 }],
+    ["formula table 12×512×64", { heads: 2, kvHeads: 2, queries: 12, keys: 12 }],
+    ["formula causal 12×1024×64", { heads: 2, kvHeads: 2, queries: 12, keys: 12 }],
+    ["formula documents 12×2048×64", { heads: 2, kvHeads: 2, queries: 140, keys: 140 }],
     ["layer 768→12×64→768 at 512", { heads: 2, kvHeads: 2, queries: 9, keys: 9 }],
     ["layer 768 at 512, sinusoidal", { heads: 2, kvHeads: 2, queries: 9, keys: 9 }],
     ["layer 768 at 512, learned", { heads: 2, kvHeads: 2, queries: 9, keys: 9 }],
@@ -178,7 +185,7 @@ test("a layer with a cache still sees the keys of its case after it has been tim
   }
 });
 
-test("ONNX Runtime has a graph for every case, except other caches than float32 and rings", () => {
+test("ONNX Runtime has a graph for every case, except softcap, formulas, other caches than float32 and rings", () => {
   const without = CASES.filter((shape) => {
     try {
       return graphsOf(shape).length === 0;
@@ -187,7 +194,7 @@ test("ONNX Runtime has a graph for every case, except other caches than float32 
     }
   });
   expect(new Set(without.map(({ group }) => group))).toEqual(
-    new Set(["decode float16", "decode int8", "prefill on a cache"]),
+    new Set(["decode float16", "decode int8", "prefill on a cache", "formulas"]),
   );
   expect(without.filter(({ ring, cache }) => !ring && cache === "float32")).toEqual([]);
 });

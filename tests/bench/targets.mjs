@@ -28,6 +28,14 @@ const OUTSIDE_SHARE = 0.1;
 const SHORT_OUTSIDE_SHARE = 0.2;
 const SCRATCH_MEGABYTES = 64;
 const LOOKED_AT_RATIO = 2;
+/** Each formula, the case that it is compared with, and the goal. */
+const FORMULA_RATIOS = [
+  ["formula 4 operations 12×512×64", "BERT 12×512×64", 1.15],
+  ["formula softcap 12×512×64", "softcap 12×512×64", 1.1],
+  ["formula table 12×512×64", "BERT 12×512×64", 1.35],
+  ["formula causal 12×1024×64", "causal 12×1024×64", 1.1],
+  ["formula documents 12×2048×64", "12×2048×64", 0.15],
+];
 const SPEED_UP = 1.85;
 const SPEED_UP_IN_BROWSER = 1.75;
 /** Threads need not make shorter calls faster. */
@@ -52,6 +60,7 @@ export function targetsOf(run, runs, inBrowser) {
     ...speedUp(run, runs, inBrowser ? SPEED_UP_IN_BROWSER : SPEED_UP),
     ...ofLayers(records),
     ...ofTypicalCases(records),
+    ...ofFormulas(records),
     ...worst(records, "init, ms", INIT_MILLISECONDS, (record) => record.initMilliseconds),
     ...worst(records, "scratch at 65,536 keys, MB", SCRATCH_MEGABYTES, (record) => record.scratchBytes / 2 ** 20),
   ];
@@ -71,8 +80,8 @@ const atMost = (name, value, goal) => ({ name, value, goal, atMost: true, isMet:
  * The class of a case and the share of the roof that it should reach. undefined: it has no such goal. Of a mask with
  * holes everywhere most of what is computed is not visible, and top-k computes scores twice.
  */
-export function shareGoal({ layer, position, queries, dim, cache, lengths, mask, topK, once }) {
-  if (once || topK || mask === "holes" || (cache && cache !== "float32")) return undefined;
+export function shareGoal({ layer, position, queries, dim, cache, lengths, mask, topK, once, softcap, formula }) {
+  if (once || topK || softcap || formula || mask === "holes" || (cache && cache !== "float32")) return undefined;
   if (layer && queries === 1) return ["layers, one token", ONE_TOKEN_SHARE];
   if (layer) return position === "rotary" ? ["layers with rotary", ROTARY_LAYER_SHARE] : ["layers", LAYER_SHARE];
   if (cache && queries <= DECODED_ROWS) return ["decoding", DECODE_SHARE];
@@ -157,6 +166,13 @@ function ofTypicalCases(records) {
       ? [atMost(`${lookedAt.case} ÷ plain`, lookedAt.milliseconds / typical.milliseconds, LOOKED_AT_RATIO)]
       : []),
   ];
+}
+
+function ofFormulas(records) {
+  return FORMULA_RATIOS.flatMap(([name, other, goal]) => {
+    const [own, compared] = [name, other].map((wanted) => records.find((record) => record.case === wanted));
+    return own && compared ? [atMost(`${name} ÷ ${other}`, insideOf(own) / insideOf(compared), goal)] : [];
+  });
 }
 
 /** The largest value of all records. */

@@ -12,12 +12,20 @@
 #include <limits>
 
 #include "expectations.h"
+#include "formula_builder.h"
 #include "harness.h"
 
 namespace headwise {
 namespace {
 
 using cases::Case;
+
+/// A formula that may have been forged.
+struct FuzzedFormula {
+  FormulaBuilder builder;
+  std::vector<FormulaInstruction> instructions;
+  Formula formula;
+};
 
 class Decoder {
  public:
@@ -48,6 +56,12 @@ class Decoder {
     return true;
   }
 
+  /// Formulas in some calls: random ones, some of them with an instruction of the fuzzer's choice.
+  void formulas(Case& call, FuzzedFormula& score, FuzzedFormula& visible) {
+    if (rarely()) call.scalars.score = formula(score, false);
+    if (rarely()) call.scalars.visible = formula(visible, true);
+  }
+
   /// Breaks the shape beyond what can be computed: the call must be refused before anything is touched.
   bool break_shape(AttentionShape& shape) {
     if (!rarely()) return false;
@@ -59,6 +73,20 @@ class Decoder {
   }
 
  private:
+  const Formula* formula(FuzzedFormula& fuzzed, bool visible) {
+    build_random_formula(fuzzed.builder, bytes_.ConsumeIntegral<std::uint32_t>(), visible);
+    const auto small = [&] { return static_cast<std::int32_t>(integer(-2, fuzzed.builder.size() + 1)); };
+    if (visible && flag()) fuzzed.builder.bound({small() & 1, small(), small(), small(), small() & 1});
+    fuzzed.formula = fuzzed.builder.formula();
+    fuzzed.instructions.assign(fuzzed.formula.instructions,
+                               fuzzed.formula.instructions + fuzzed.formula.num_instructions);
+    if (flag())
+      fuzzed.instructions[integer(0, fuzzed.formula.num_instructions - 1)] = {
+          static_cast<FormulaOperation>(integer(-1, 31)), small(), small(), small()};
+    fuzzed.formula.instructions = fuzzed.instructions.data();
+    return &fuzzed.formula;
+  }
+
   bool flag() { return bytes_.ConsumeBool(); }
   bool rarely() { return bytes_.ConsumeIntegral<std::uint8_t>() < 16; }
   std::int64_t any() { return bytes_.ConsumeIntegral<std::int64_t>(); }
@@ -193,7 +221,7 @@ class Decoder {
     if (flag()) {
       returns.scores = selection(shape);
       if (!rarely()) returns.scores->average = false;
-      returns.scores_stage = static_cast<ScoreStage>(integer(0, 2));
+      returns.scores_stage = static_cast<ScoreStage>(integer(0, 3));
     }
     if (flag()) {
       returns.top_k = selection(shape);
@@ -207,13 +235,15 @@ class Decoder {
 
 /// Raw scores of pairs in different ragged sequences mean nothing: they are not compared.
 bool scores_are_defined(const Case& call) {
-  return !call.returns.scores || call.returns.scores_stage == ScoreStage::biased || call.cu_seq_lens_query.empty();
+  return !call.returns.scores || call.returns.scores_stage >= ScoreStage::biased || call.cu_seq_lens_query.empty();
 }
 
 void fuzz(const std::uint8_t* data, std::size_t size) {
   Decoder decoder(data, size);
   Case call = decoder.call();
   const bool poisoned = decoder.poison(call);
+  FuzzedFormula score, visible;
+  decoder.formulas(call, score, visible);
   cases::Results results(call.shape, call.returns, call.dtype);
   const std::vector<std::uint8_t> before = results.bits();
   AttentionShape shape = call.shape;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
+#include <vector>
 
 #include "headwise/attention.h"
 #include "reference/reference.h"
@@ -62,35 +64,40 @@ class HeadBounds {
     const double penalty = head_.penalty(i, j), bias = head_.bias(i, j);
     if (penalty != 0) bound += 2 * kEpsilon * std::abs(penalty) + addition(capped, -penalty);
     if (bias != 0) bound += addition(capped - penalty, bias);
-    return bound;
+    if (head_.unsure[i]) return std::numeric_limits<double>::infinity();
+    if (stage == ScoreStage::biased || !head_.rescored || hidden_by_rules(i, j)) return bound;
+    return head_.rescored(i, j, bound).error;
   }
 
-  /// d of a row.
+  /// d of a row. Infinite where a formula stands at a jump, so that nothing is known about the row.
   [[nodiscard]] double row(std::int64_t i) const {
-    double largest = 0;
-    for_each_key_that_matters(i, [&](std::int64_t j) { largest = std::max(largest, score(i, j, ScoreStage::biased)); });
-    return largest;
+    if (rows_.empty()) rows_.assign(head_.rows.size(), -1);
+    if (rows_[i] < 0) rows_[i] = find_row(i);
+    return rows_[i];
   }
 
   [[nodiscard]] double output(std::int64_t i, std::int64_t d, double row) const {
+    if (std::isinf(row)) return row;
     return (2 * row + 16 * kEpsilon) * head_.output_magnitude(i, d) + kEpsilon * head_.output_lag(i, d) +
            kFlushed * head_.visible_magnitude(i, d);
   }
 
   [[nodiscard]] double lse(std::int64_t i, double row) const {
     double maximum = 0;
-    for_each_key_that_matters(i, [&](std::int64_t j) { maximum = std::max(maximum, std::abs(head_.biased(i, j))); });
+    for_each_key_that_matters(i, [&](std::int64_t j) { maximum = std::max(maximum, std::abs(head_.formula(i, j))); });
     const double lse = head_.lse(i);
     return row + 16 * kEpsilon + 2 * kEpsilon * ((std::isfinite(lse) ? std::abs(lse) : 0) + maximum);
   }
 
   [[nodiscard]] double prob(std::int64_t i, std::int64_t j, double lse) const {
-    const double score_bound = head_.visible(i, j) ? score(i, j, ScoreStage::biased) : 0;
+    if (std::isinf(lse)) return lse;
+    const double score_bound = head_.visible(i, j) ? score(i, j, ScoreStage::formula) : 0;
     const double p = head_.probs(i, j);
     return (p > 0 ? p * std::expm1(score_bound + lse) : 0) + kFlushed;
   }
 
   [[nodiscard]] double entropy(std::int64_t i, double lse) const {
+    if (std::isinf(lse)) return lse;
     double bound = 16 * kEpsilon * std::abs(head_.entropy(i));
     for (std::int64_t j = 0; j < head_.probs.cols(); ++j)
       if (head_.probs(i, j) > 0) bound += prob(i, j, lse) * (std::abs(std::log(head_.probs(i, j))) + 1);
@@ -98,6 +105,27 @@ class HeadBounds {
   }
 
  private:
+  [[nodiscard]] bool hidden_by_rules(std::int64_t i, std::int64_t j) const {
+    return head_.biased(i, j) == -std::numeric_limits<double>::infinity();
+  }
+
+  [[nodiscard]] double find_row(std::int64_t i) const {
+    constexpr double kUnknown = std::numeric_limits<double>::infinity();
+    if (head_.unsure[i]) return kUnknown;
+    double largest = 0;
+    for_each_key_that_matters(i,
+                              [&](std::int64_t j) { largest = std::max(largest, score(i, j, ScoreStage::formula)); });
+    if (!head_.rescored) return largest;
+    const double maximum = head_.formula.cols() > 0 ? head_.formula.row(i).maxCoeff() : 0;
+    for (std::int64_t j = 0; j < head_.formula.cols(); ++j) {
+      if (hidden_by_rules(i, j)) continue;
+      const double error = score(i, j, ScoreStage::formula);
+      if (error == kUnknown) return kUnknown;
+      if (head_.formula(i, j) + error > maximum - 42) largest = std::max(largest, error);  // 2^-60 = e^-41.6
+    }
+    return largest;
+  }
+
   template <class Visit>
   void for_each_key_that_matters(std::int64_t i, Visit visit) const {
     double largest = 0;
@@ -114,6 +142,7 @@ class HeadBounds {
   const reference::Head& head_;
   double rounding_;
   float softcap_;
+  mutable std::vector<double> rows_;  ///< d of each row, once it is known
 };
 
 }  // namespace headwise::tolerance

@@ -107,6 +107,8 @@ export const breakages: readonly Breakage[] = [
   option("sinks", 1),
   option("mask", true, /mask.*tensor/),
   option("bias", "none", /bias.*tensor/),
+  option("score", "s - 1", /score must be a formula, got "s - 1"/),
+  option("visible", {}, /visible must be a formula/),
   option("cuasal", true, /cuasal.*causal/),
   option("returns", { prob: true }, /prob.*probs/),
   option("returns", { topK: 0 }, /topK/),

@@ -1,6 +1,7 @@
 import type { AttentionOptions, Tensor } from "headwise";
 import { setFloat16 } from "@petamoriken/float16";
 import fc from "fast-check";
+import { formula } from "headwise/formula";
 
 import { word } from "./cases.js";
 import type { Layout } from "./reference.js";
@@ -62,13 +63,18 @@ export const calls: fc.Arbitrary<Call> = extents.chain((shape) =>
         options: {
           layout: shape.layout,
           ...(isPacked && shape.rank > 2 ? { numHeads: Hkv * group, numKvHeads: Hkv } : {}),
-          ...options,
+          ...withoutConflict(options),
         },
         // a counterexample is printed without its arrays: they follow from its seed, and would be thousands of numbers
         [fc.toStringMethod]: () => JSON.stringify({ seed, types, ...shape, ...options }),
       };
     }),
 );
+
+/** A score and emptyRows "throw" exclude each other. */
+function withoutConflict({ score, ...options }: Call["options"]): Call["options"] {
+  return { ...options, ...(score && options.emptyRows !== "throw" && { score }) };
+}
 
 const dtype = fc.constantFrom("float32" as const, "float32" as const, "float16" as const);
 
@@ -142,12 +148,28 @@ function raggedOptions(
   });
 }
 
+const SCORES = [
+  "s * 0.5 - 0.1 * abs(q - k)",
+  "4 * tanh(s / 4) + 0.3 * h - 0.2 * b + 0.1 * g",
+  "k % 4 == 3 ? -Infinity : s",
+  "s + sin(q * 0.3 + k) - exp(-i / 3) + j / Skv + Sq / D",
+].map((text) => formula(text));
+
+const VISIBLES = [
+  "k <= q",
+  "abs(q - k) <= 6 && i != 2",
+  "(q - k) % 3 != 1 || h == 1",
+  "j < Skv - 2 && (k <= q || j < seen[b])",
+].map((text) => formula(text, text.includes("seen") ? { seen: [3, 0, 7, 1] } : {}));
+
 function formulaOptions(H: number, perHead: (element: fc.Arbitrary<number>) => fc.Arbitrary<number[]>) {
   return {
     scale: fc.constantFrom(0, 0.125, 1, -0.5),
     softcap: fc.constantFrom(0, 1, 30),
     causal: fc.constantFrom(true, false, "upper-left" as const, "lower-right" as const),
     window: fc.record({ left: fc.nat(12), right: fc.nat(12) }, { requiredKeys: [] }),
+    score: fc.constantFrom(...SCORES),
+    visible: fc.constantFrom(...VISIBLES),
     excludeSelf: fc.boolean(),
     alibiSlopes: perHead(fc.constantFrom(0, 0.25, 0.5, -0.125)),
     sinks: perHead(fc.constantFrom(-Infinity, -1, 0.5, 4)),
@@ -194,7 +216,7 @@ function returnsFor(H: number, Sq: number): fc.Arbitrary<NonNullable<AttentionOp
   const queries = Sq === 0 ? fc.constant<number[]>([]) : fc.array(fc.nat(Sq - 1), { maxLength: 6 });
   const slice = { heads, queries };
   const averaged = { ...slice, average: fc.boolean() };
-  const stage = fc.constantFrom("raw" as const, "softcapped" as const, "biased" as const);
+  const stage = fc.constantFrom("raw" as const, "softcapped" as const, "biased" as const, "formula" as const);
   return fc.record(
     {
       output: fc.boolean(),

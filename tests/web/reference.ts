@@ -5,7 +5,9 @@
  * Letters: b batch, h query head, g kv head, i query row, j key row, d feature.
  */
 
-import type { FloatTensorLike, MaskLike } from "headwise";
+import type { AttentionOptions, FloatTensorLike, MaskLike } from "headwise";
+
+import { evaluator, exactly, truthOf, type Outcome, type Variables } from "./formulaReference.js";
 
 export type Layout = "BHSD" | "BSHD" | "BSE" | "BES";
 
@@ -29,6 +31,8 @@ export interface ReferenceOptions {
   /** Only tensors; plain arrays are not read here. */
   readonly mask?: MaskLike;
   readonly bias?: FloatTensorLike | null;
+  readonly score?: AttentionOptions["score"];
+  readonly visible?: AttentionOptions["visible"];
   readonly keyLengths?: List;
   readonly queryLengths?: List;
   readonly excludeSelf?: boolean;
@@ -43,7 +47,7 @@ export interface ReferenceOptions {
   readonly keyPositions?: readonly (readonly number[])[];
 }
 
-/** Values, and the largest error of each that the error model allows. */
+/** Values, and the largest error of each that the error model allows. If it is Infinity, any value is right. */
 export interface Expected {
   readonly values: Float64Array;
   readonly tolerance: Float64Array;
@@ -58,11 +62,14 @@ export interface ReferenceResult {
   readonly raw: Expected;
   readonly softcapped: Expected;
   readonly biased: Expected;
+  readonly formula: Expected;
   /** [B, Hq, Sq] */
   readonly lse: Expected;
   readonly entropy: Expected;
   /** [B, Hq, Sq]: how many keys each row sees. */
   readonly visibleKeys: Int32Array;
+  /** [B, Hq, Sq]: 1 if the error model does not say which keys of the row are visible, or whether a score is NaN. */
+  readonly openRows: Uint8Array;
 }
 
 export interface Shape {
@@ -77,7 +84,7 @@ export interface Shape {
 
 // Looked up once: a test runner's sandbox is slow to find globals. In the inner loops that took ten times as long as
 // the arithmetic.
-const { abs, exp, floor, log, log2, max, sqrt, tanh } = Math;
+const { abs, exp, expm1, floor, log, log2, max, sqrt, tanh } = Math;
 
 /** Half the distance from 1 to the next float32. */
 const EPSILON = 2 ** -24;
@@ -239,6 +246,8 @@ interface Problem {
   readonly sink: (h: number) => number;
   readonly gain: (h: number) => number;
   readonly storedAsFloat16: boolean;
+  readonly score: ((variables: Variables) => Outcome) | undefined;
+  readonly visible: ((variables: Variables) => Outcome) | undefined;
   readonly options: ReferenceOptions;
 }
 
@@ -266,13 +275,16 @@ function read(query: Input, key: Input, value: Input, options: ReferenceOptions)
     sink: perHead(options.sinks, -Infinity),
     gain: perHead(options.headGain, 1),
     storedAsFloat16: isFloat16(query),
+    score: options.score && evaluator(options.score),
+    visible: options.visible && evaluator(options.visible),
     options,
   };
 }
 
-/** One query row of one head. `i` is its index in the whole batch, `localRow` its index in its sequence. */
+/** One query row of one head. `n` is the number of its sequence. `i` is its index in the whole batch, `localRow` its index in its sequence. */
 interface Row {
   readonly sequence: Sequence;
+  readonly n: number;
   readonly h: number;
   readonly i: number;
   readonly localRow: number;
@@ -294,20 +306,23 @@ export function referenceAttention(
     raw: unstated(B * Hq * Sq * Skv),
     softcapped: unstated(B * Hq * Sq * Skv),
     biased: expected(B * Hq * Sq * Skv, -Infinity),
+    formula: expected(B * Hq * Sq * Skv, -Infinity),
     lse: expected(B * Hq * Sq, -Infinity),
     entropy: expected(B * Hq * Sq),
     visibleKeys: new Int32Array(B * Hq * Sq),
+    openRows: new Uint8Array(B * Hq * Sq),
   };
-  for (const sequence of sequences(problem.shape, options)) {
+  for (const [n, sequence] of sequences(problem.shape, options).entries()) {
     for (let h = 0; h < Hq; ++h) {
       for (let i = sequence.queryStart; i < sequence.queryEnd; ++i) {
         const index = (sequence.batch * Hq + h) * Sq + i;
-        const row: Row = { sequence, h, i, localRow: i - sequence.queryStart, index };
+        const row: Row = { sequence, n, h, i, localRow: i - sequence.queryStart, index };
         scores(problem, row, result);
         const visible = visibleScores(problem, row, result);
         result.visibleKeys[index] = visible.length;
         if (visible.length > 0) softmax(problem, row, visible, result);
         else emptyRow(problem, row, result);
+        if (result.openRows[index]) openRow(problem, row, result);
       }
     }
   }
@@ -339,15 +354,17 @@ function scores({ shape, q, k, scale, softcap }: Problem, row: Row, { raw, softc
   }
 }
 
-/** Pass 2: the visible keys of the row, and their scores after ALiBi and bias. */
-function visibleScores(problem: Problem, row: Row, { softcapped, biased }: ReferenceResult): number[] {
+/** Pass 2: the visible keys of the row, and their scores after ALiBi, bias and the formula. */
+function visibleScores(problem: Problem, row: Row, result: ReferenceResult): number[] {
+  const { softcapped, biased, formula } = result;
   const { shape, slope, bias, options } = problem;
   const { batch: b, keyStart, keyEnd, offset } = row.sequence;
   const visible: number[] = [];
   for (let j = keyStart; j < keyEnd; ++j) {
     const distance = (options.keyPositions?.[b]?.[j] ?? j - keyStart) - (row.localRow + offset);
     if (!isVisible(problem, row, j, distance)) continue;
-    visible.push(j);
+    const isSeen = !problem.visible || truthOf(problem.visible(variables(problem, row, j, distance)));
+    if (isSeen === false) continue;
     const at = row.index * shape.Skv + j;
     const slide = slope(row.h) * abs(distance);
     const added = bias(b, row.h, row.i, j);
@@ -357,8 +374,64 @@ function visibleScores(problem: Problem, row: Row, { softcapped, biased }: Refer
     const alibiError = options.alibiSlopes ? EPSILON * (abs(slide) + abs(sloped)) : 0;
     const biasError = options.bias ? EPSILON * abs(sloped + added) : 0;
     biased.tolerance[at] = softcapped.tolerance[at]! + alibiError + biasError;
+    if (isSeen === undefined) {
+      result.openRows[row.index] = 1;
+      biased.tolerance[at] = formula.tolerance[at] = Infinity;
+      continue;
+    }
+    formula.values[at] = biased.values[at]!;
+    formula.tolerance[at] = biased.tolerance[at];
+    if (problem.score) changeScore(problem, row, j, distance, result);
+    if (formula.values[at] !== -Infinity || !problem.score) visible.push(j);
   }
   return visible;
+}
+
+/** The score after the formula. If the error model leaves open what it is, so are the row's results. */
+function changeScore(problem: Problem, row: Row, j: number, distance: number, result: ReferenceResult): void {
+  const { biased, formula, openRows } = result;
+  const at = row.index * problem.shape.Skv + j;
+  const value = biased.values[at]!;
+  const error = biased.tolerance[at]!;
+  const s: Outcome = Number.isFinite(value)
+    ? { low: value - error, high: value + error, nan: "never" }
+    : exactly(value);
+  const { low, high, nan } = problem.score!({ ...variables(problem, row, j, distance), s });
+  if (nan === "always") formula.values[at] = NaN;
+  else if (nan === "never" && (Number.isFinite(low) ? Number.isFinite(high) : low === high)) {
+    formula.values[at] = low === high ? low : (low + high) / 2;
+    formula.tolerance[at] = low === high ? 0 : (high - low) / 2;
+  } else {
+    openRows[row.index] = 1;
+    formula.tolerance[at] = Infinity;
+  }
+}
+
+/** What a formula can read at a pair, except for the score. */
+function variables({ shape, options }: Problem, row: Row, j: number, distance: number): Variables {
+  const { sequence, n, h, localRow } = row;
+  const { queryStart, queryEnd, keyStart, keyEnd, offset } = sequence;
+  const held = options.keyPositions?.[sequence.batch]?.length ?? keyEnd - keyStart;
+  return {
+    q: exactly(localRow + offset),
+    k: exactly(distance + localRow + offset),
+    i: exactly(localRow),
+    j: exactly(j - keyStart),
+    h: exactly(h),
+    g: exactly(floor(h / (shape.Hq / shape.Hkv))),
+    b: exactly(n),
+    Sq: exactly(queryEnd - queryStart),
+    Skv: exactly(held),
+    D: exactly(shape.D),
+  };
+}
+
+/** A row of which the error model says nothing more than its scores. */
+function openRow({ shape, outputIndex }: Problem, { sequence, index, h, i }: Row, result: ReferenceResult): void {
+  const { output, probs, lse, entropy } = result;
+  probs.tolerance.fill(Infinity, index * shape.Skv, (index + 1) * shape.Skv);
+  lse.tolerance[index] = entropy.tolerance[index] = Infinity;
+  for (let d = 0; d < shape.Dv; ++d) output.tolerance[outputIndex(sequence.batch, h, i, d)] = Infinity;
 }
 
 function isVisible({ mask, bias, options }: Problem, row: Row, j: number, distance: number): boolean {
@@ -377,21 +450,21 @@ function isVisible({ mask, bias, options }: Problem, row: Row, j: number, distan
 
 /** Pass 3: softmax over the visible keys, with the sink in the denominator. */
 function softmax(problem: Problem, row: Row, visible: readonly number[], result: ReferenceResult): void {
-  const { probs, biased, lse } = result;
+  const { probs, formula, lse } = result;
   const sink = problem.sink(row.h);
   const at = (j: number) => row.index * problem.shape.Skv + j;
   let highest = sink;
   let scoreError = 0;
   for (const j of visible) {
-    highest = max(highest, biased.values[at(j)]!);
-    scoreError = max(scoreError, biased.tolerance[at(j)]!);
+    highest = max(highest, formula.values[at(j)]!);
+    scoreError = max(scoreError, formula.tolerance[at(j)]!);
   }
   let sum = exp(sink - highest);
-  for (const j of visible) sum += exp(biased.values[at(j)]! - highest);
-  for (const j of visible) probs.values[at(j)] = exp(biased.values[at(j)]! - highest) / sum;
+  for (const j of visible) sum += exp(formula.values[at(j)]! - highest);
+  for (const j of visible) probs.values[at(j)] = exp(formula.values[at(j)]! - highest) / sum;
   lse.values[row.index] = highest + log(sum);
   lse.tolerance[row.index] = scoreError + 16 * EPSILON * (1 + abs(lse.values[row.index]!));
-  weightedMean(problem, row, visible, 2 * scoreError + 16 * EPSILON, result);
+  weightedMean(problem, row, visible, expm1(2 * scoreError) + 16 * EPSILON, result);
 }
 
 /** Pass 4: the mean of the values, weighted by the probabilities; and the entropy of the row. */

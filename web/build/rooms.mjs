@@ -5,11 +5,12 @@ import path from "node:path";
 
 import { root } from "./paths.mjs";
 
-const ROOMS = ["base", "kernel", "position", "contract", "source", "attention", "cache", "layer", "bindings"];
+const ROOMS = ["base", "kernel", "position", "contract", "source", "formula", "attention", "cache", "layer", "bindings"];
 
 /** The room of each public header. All other files are in the room that their folder names. */
 const PUBLIC = {
   array: "base",
+  formula: "base",
   status: "base",
   thread_pool: "base",
   position: "position",

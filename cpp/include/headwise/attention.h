@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "headwise/array.h"
+#include "headwise/formula.h"
 #include "headwise/status.h"
 
 /// Multi-head attention: the contract.
@@ -16,8 +17,10 @@
 ///     s = softcap * tanh(s / softcap)                "softcapped" if softcap > 0
 ///     s = s - alibi_slopes_h * |i + offset_b - pi_bj|
 ///     s = s + bias_bhij                              "biased"; -inf where hidden
+///     s = score(s, ...)                              "formula"; -inf where hidden
 ///     visible = mask_bhij and bias_bhij != -inf and j < key_length_b and i < query_length_b
 ///               and causal and window and (not exclude_self or pi_bj != i + offset_b)
+///               and visible(...) and s != -inf where a score formula is given
 ///     p_ij    = exp(s_ij) / (sum_visible exp(s_il) + exp(sink_h))            0 where hidden
 ///     o_bhi   = head_gain_h * sum_visible p_ij v_bgj
 ///     lse_bhi = ln(sum_visible exp(s_il) + exp(sink_h))                      natural logarithm
@@ -94,6 +97,10 @@ struct AttentionOptions {
   const float* sinks = nullptr;         ///< [num_heads], finite or -inf
   const float* head_gain = nullptr;     ///< [num_heads], finite; 0 gives exact 0
 
+  /// Formulas for each pair of a query and a key. Positions must be below 2^24.
+  const Formula* score = nullptr;    ///< the new score; -inf hides the key; not with EmptyRows::fail
+  const Formula* visible = nullptr;  ///< 0 hides the key; does not read s
+
   /// Ragged batch: sequence n owns query rows [cu_query[n], cu_query[n+1]) and key rows [cu_key[n], cu_key[n+1]) of a
   /// batch of 1. It sees no other keys. Positions start at 0 in every sequence. Both arrays are given, or none. Each
   /// has num_sequences + 1 ascending entries, from 0 to the packed length. key_lengths and query_lengths must be
@@ -112,7 +119,7 @@ struct Selection {
   bool average = false;
 };
 
-enum class ScoreStage : std::int32_t { raw = 0, softcapped = 1, biased = 2 };
+enum class ScoreStage : std::int32_t { raw = 0, softcapped = 1, biased = 2, formula = 3 };
 
 /// What to compute, and where to write it. A null pointer means not wanted. `probs` and `scores` are [B, heads,
 /// queries, Skv] over the selected heads and queries, top-k is [B, heads, queries, k], lse and entropy are [B,
@@ -124,7 +131,7 @@ struct AttentionOutputs {
   float* probs = nullptr;
   Selection probs_selection;
   float* scores = nullptr;  ///< raw and softcapped: for every pair, hidden or not (ragged: 0 between sequences);
-                            ///< biased: -inf where hidden
+                            ///< biased, formula: -inf where hidden
   ScoreStage scores_stage = ScoreStage::raw;
   Selection scores_selection;             ///< `average` is not allowed
   float* top_k_values = nullptr;          ///< descending; ties go to the lower index; short rows padded with 0
@@ -141,7 +148,9 @@ struct AttentionOutputs {
 /// Time: O(B Hq Sq Skv_visible (D + Dv)). If probs, entropy, top-k or scores are wanted, their scores are computed
 /// again. Keys that a mask hides from 16 neighbouring rows, or a bias that at least 4 rows share, cost nothing if they
 /// fill a panel of 16 or 32 keys. Scratch for each worker: O(tile), and O(rows Skv) for the rows that are inspected at
-/// a time. Scratch of the call: a bit for each panel of a mask's row, and about 24 bytes for the row.
+/// a time. Scratch of the call: a bit for each panel of a mask's row, and about 24 bytes for the row. A visible formula
+/// costs nothing for 16 neighbouring rows and a panel of keys if intervals can tell that it hides all of them; its
+/// bounds take 8 bytes for each row, and its tables a fifth more.
 [[nodiscard]] Status attention(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,
                                const AttentionOptions& options, const AttentionOutputs& outputs);
 

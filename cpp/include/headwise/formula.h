@@ -20,13 +20,17 @@ enum class FormulaVariable : std::int32_t {
 };
 
 /// The operations, in the order of web/src/formula/graph.ts. Booleans are 1 and 0.
+///
+/// Arithmetic, divisions and sqrt round once. exp, log and power err by at most 0.501 ulp, tanh by 4, sin and cos by
+/// 0.501 for |x| <= 2^24; beyond they are somewhere in [-1, 1]. A remainder is exact for |a / b| < 2^28, and 0 beyond.
+/// Powers are those of JavaScript: 1 to the power of an infinity is NaN.
 enum class FormulaOperation : std::int32_t {
-  number = 0,      ///< numbers[a]
-  variable = 1,    ///< FormulaVariable a
-  parameter = 2,   ///< numbers[a]
-  table1 = 3,      ///< tables[a][b]; an index is rounded down; 0 outside and for NaN
-  table2 = 4,      ///< tables[a][b][c]
-  negate = 5,      ///< from here on a, b and c are the numbers of earlier instructions
+  number = 0,     ///< numbers[a]
+  variable = 1,   ///< FormulaVariable a
+  parameter = 2,  ///< numbers[a]
+  table1 = 3,     ///< tables[a][b]; an index is rounded down; 0 outside and for NaN
+  table2 = 4,     ///< tables[a][b][c]
+  negate = 5,     ///< from here on a, b and c are the numbers of earlier instructions
   abs = 6,
   floor = 7,
   sign = 8,

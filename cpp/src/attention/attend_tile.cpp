@@ -40,7 +40,7 @@ class Placement {
 };
 
 std::int64_t place_scratch(TileScratch& scratch, char* memory, const TileSizes& tiles, const AttentionShape& shape,
-                           const KernelTable& kernels) {
+                           const KernelTable& kernels, const CallFormulas& formulas) {
   Placement place(memory);
   scratch.tiles = tiles;
   scratch.rows = round_up(tiles.rows, kernels.row_step);
@@ -54,8 +54,14 @@ std::int64_t place_scratch(TileScratch& scratch, char* memory, const TileSizes& 
   scratch.clean_values = place.take<float>(tiles.keys, scratch.value_width);
   scratch.visible = place.take<std::uint8_t>(strip_rows, tiles.keys);
   scratch.panels = place.take<std::uint64_t>(scratch.rows);
+  scratch.mixed = place.take<std::uint64_t>(scratch.rows);
   scratch.query_rows = place.take<QueryRow>(scratch.rows);
   scratch.softmax = place.take<OnlineSoftmax>(scratch.rows);
+  const std::int64_t heads = std::min(shape.num_heads / shape.num_kv_heads, tiles.rows);
+  const FormulaRoom room{tiles.rows, heads, tiles.keys};
+  const std::int64_t boxes = tiles.keys / kernels.panel_width;
+  char* const formula_memory = place.take<char>(TileFormulas::bytes(formulas, kernels, room, boxes));
+  if (memory) scratch.formulas.place(formula_memory, formulas, kernels, room, boxes);
   return place.total();
 }
 
@@ -67,6 +73,8 @@ KeyRange within(KeyRange tile, KeyRange range) {
   const KeyRange keys = common(tile, range);
   return keys.empty() ? KeyRange{} : KeyRange{keys.begin - tile.begin, keys.end - tile.begin};
 }
+
+KeyRange shifted(KeyRange keys, std::int64_t by) { return {keys.begin + by, keys.end + by}; }
 
 /// The low `count` bits, 0 to 64.
 std::uint64_t low_bits(std::int64_t count) { return count < 64 ? (std::uint64_t{1} << count) - 1 : ~std::uint64_t{0}; }
@@ -91,7 +99,9 @@ class Sweep {
  private:
   [[nodiscard]] std::uint64_t panels_of(const QueryRow& row) const;
   [[nodiscard]] KeyRange around(std::uint64_t panels) const;
-  [[nodiscard]] std::uint64_t find_panels() const;
+  [[nodiscard]] std::uint64_t find_panels();
+  [[nodiscard]] BoxBits ask_formula(std::int64_t begin, std::int64_t end, std::int64_t width);
+  [[nodiscard]] KeyRange asked_of(std::int64_t r) const;
   template <class Visit>
   void for_each_panel_run(std::uint64_t panels, Visit visit) const;
   template <class Visit>
@@ -126,6 +136,9 @@ bool Sweep::run(KeyRange keys) {
     tile_ = {j, std::min(j + size, keys.end)};
     reach_ = within(tile_, keys);
     const std::uint64_t panels = find_panels();
+    if (panels == 0) continue;
+    if (call_.formulas.score()) scratch_.formulas.score.set_keys(tile_.begin, tile_.end);
+    if (call_.formulas.rest()) scratch_.formulas.visible.set_keys(tile_.begin, tile_.end);
     if (!scratch_.tiles.direct) pack_keys(panels);
     if (!scratch_.tiles.direct || isolated_) load_values(panels);
     for_each_strip(panels, [&](const Strip& strip) {
@@ -156,11 +169,44 @@ KeyRange Sweep::around(std::uint64_t panels) const {
   return {std::countr_zero(panels) * width, (64 - std::countl_zero(panels)) * width};
 }
 
-/// Fills scratch.panels. Returns the panels that some row may see.
-std::uint64_t Sweep::find_panels() const {
+/// Fills scratch.panels and scratch.mixed. Returns the panels that some row may see.
+std::uint64_t Sweep::find_panels() {
+  constexpr BoxBits kAll{~std::uint64_t{0}, ~std::uint64_t{0}};
   std::uint64_t all = 0;
-  for (std::int64_t r = 0; r < rows_.size(); ++r) all |= scratch_.panels[r] = panels_of(scratch_.query_rows[r]);
+  for (std::int64_t r = 0; r < rows_.size(); ++r) {
+    all |= scratch_.panels[r] = panels_of(scratch_.query_rows[r]);
+    scratch_.mixed[r] = 0;
+  }
+  if (all == 0 || !call_.formulas.rest()) return all;
+  const BoxBits tile = ask_formula(0, rows_.size(), tile_.size());
+  if (tile.every) return all;
+  all = 0;
+  for (std::int64_t begin = 0; begin < rows_.size(); begin += kEdgeRows) {
+    const std::int64_t end = std::min(begin + kEdgeRows, rows_.size());
+    const std::uint64_t seen =
+        std::reduce(scratch_.panels + begin, scratch_.panels + end, std::uint64_t{0}, std::bit_or<>());
+    const BoxBits boxes = !tile.some ? BoxBits{} : seen ? ask_formula(begin, end, call_.kernels.panel_width) : kAll;
+    for (std::int64_t r = begin; r < end; ++r) {
+      all |= scratch_.panels[r] &= boxes.some;
+      scratch_.mixed[r] = scratch_.panels[r] & ~boxes.every;
+    }
+  }
   return all;
+}
+
+/// What the visible formula can say about rows [begin, end) and all keys of the tile, in boxes of `width` keys.
+BoxBits Sweep::ask_formula(std::int64_t begin, std::int64_t end, std::int64_t width) {
+  TileFormulas& formulas = scratch_.formulas;
+  return formulas.ranges.ask({formulas.sequence, formulas.rows, begin, end, tile_.begin, tile_.end, width});
+}
+
+/// The keys of the tile, counted from its beginning, about which row r must ask the visible formula: those of mixed
+/// panels, and those of panels that it left out between others, whose scores were not computed.
+KeyRange Sweep::asked_of(std::int64_t r) const {
+  if (!call_.formulas.rest() || scratch_.panels[r] == 0) return {};
+  const std::uint64_t panels = scratch_.panels[r];
+  const std::uint64_t between = low_bits(64 - std::countl_zero(panels)) & ~low_bits(std::countr_zero(panels));
+  return within(tile_, shifted(around(scratch_.mixed[r] | (between & ~panels)), tile_.begin));
 }
 
 /// Calls visit(keys) for each run of neighbouring panels. The keys are counted from the beginning of the tile. The last
@@ -267,19 +313,21 @@ bool Sweep::weigh_row(const Strip& strip, std::int64_t r) {
   const KeyRange reach = common(around(scratch_.panels[r]), within(tile_, row.keys.range));
   // The softmax adds vectors in pairs. From an even one on, the sums do not depend on how the other keys are hidden.
   const std::int64_t first = reach.begin / (2 * lanes) * (2 * lanes), last = round_up(reach.end, lanes);
+  const bool rescored = static_cast<bool>(call_.formulas.score());
   bool hidden = false;
   if (!reach.empty()) {
     const KeyRange keys{tile_.begin + first, std::min(tile_.begin + last, tile_.end)};
-    hidden = apply_stages(call_, *rows_.sequence, row, keys, ScoreStage::biased, scores + first, last - first);
-    hidden |= isolated_ || may_hide(row, keys);
-    if (hidden) {
-      softmax.seen |= hide_scores(call_, *rows_.sequence, row, keys, scores + first, visible + first);
-    } else {
-      softmax.seen = true;
-    }
+    const KeyRange asked = common(shifted(asked_of(r), tile_.begin), keys);
+    hidden = apply_stages(call_, *rows_.sequence, row, keys, ScoreStage::formula, scratch_.formulas, scores + first,
+                          last - first);
+    hidden |= isolated_ || !asked.empty() || may_hide(row, keys);
+    const bool sees = !hidden || hide_scores(call_, *rows_.sequence, row, keys, asked, scratch_.formulas,
+                                             scores + first, visible + first);
+    if (isolated_ && rescored) clear_hidden_by_score(scores + first, keys.size(), visible + first);
     std::fill(scores + first, scores + reach.begin, -kInfinity);
     std::fill(scores + reach.end, scores + last, -kInfinity);
     const float factor = call_.kernels.softmax_step(scores + first, last - first, &softmax.maximum, &softmax.sum);
+    softmax.seen |= sees && !(rescored && softmax.maximum == -kInfinity);
     if (factor != 1.0f) call_.kernels.scale(scratch_.out + r * scratch_.value_width, scratch_.value_width, factor);
   }
   for_each_key_run(strip.panels, [&](KeyRange keys) {
@@ -287,7 +335,7 @@ bool Sweep::weigh_row(const Strip& strip, std::int64_t r) {
     for (std::int64_t j = keys.begin; j < std::min(first, keys.end); ++j) scores[j] = 0.0f;
     for (std::int64_t j = std::max(last, keys.begin); j < keys.end; ++j) scores[j] = 0.0f;
   });
-  return hidden;
+  return hidden || rescored;
 }
 
 /// out += weights * values. A hidden value has weight 0. attend_tile() repeats the sweep if one of them is not finite.
@@ -361,13 +409,15 @@ KeyRange range_of(const RowTile& rows, const TileScratch& scratch, KeyRange keys
 
 }  // namespace
 
-std::int64_t TileScratch::bytes(const TileSizes& tiles, const AttentionShape& shape, const KernelTable& kernels) {
+std::int64_t TileScratch::bytes(const TileSizes& tiles, const AttentionShape& shape, const KernelTable& kernels,
+                                const CallFormulas& call_formulas) {
   TileScratch scratch;
-  return place_scratch(scratch, nullptr, tiles, shape, kernels);
+  return place_scratch(scratch, nullptr, tiles, shape, kernels, call_formulas);
 }
 
-void TileScratch::place(char* memory, const TileSizes& sizes, const AttentionShape& shape, const KernelTable& kernels) {
-  place_scratch(*this, memory, sizes, shape, kernels);
+void TileScratch::place(char* memory, const TileSizes& sizes, const AttentionShape& shape, const KernelTable& kernels,
+                        const CallFormulas& call_formulas) {
+  place_scratch(*this, memory, sizes, shape, kernels, call_formulas);
 }
 
 void load_queries(const Call& call, const RowTile& rows, TileScratch& scratch) {
@@ -378,7 +428,10 @@ void load_queries(const Call& call, const RowTile& rows, TileScratch& scratch) {
     row.head = rows.group * group + (rows.begin + r) % group;
     row.i = (rows.begin + r) / group;
     row.keys = call.visible_keys(sequence, row.head, row.i);
+    row.r = r;
   }
+  scratch.formulas.set_rows(call.formulas, formula_sequence(sequence, &sequence - call.sequences, depth),
+                            {rows.begin, rows.size(), group, rows.group * group, rows.group});
   for (std::int64_t r = 0; r < std::min(group, rows.size()); ++r) {  // every `group`-th row is of the same head
     const QueryRow& first = scratch.query_rows[r];
     const RowRun run = call.query_rows(sequence, first.head, first.i, divide_up(rows.size() - r, group));

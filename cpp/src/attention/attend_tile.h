@@ -22,12 +22,16 @@ struct TileScratch {
   float* clean_values;       ///< values of the tile as one row may see them
   std::uint8_t* visible;     ///< [tiles.strip, tiles.keys]
   std::uint64_t* panels;     ///< [rows]: bit p is set if the row may see a key of panel p of the tile
+  std::uint64_t* mixed;      ///< [rows]: of these, the panels where the visible formula may hide a key
   QueryRow* query_rows;      ///< [rows]
   OnlineSoftmax* softmax;    ///< [rows]
+  TileFormulas formulas;
 
   /// Bytes of the scratch for a tile of these sizes; -1 on overflow.
-  static std::int64_t bytes(const TileSizes& tiles, const AttentionShape& shape, const KernelTable& kernels);
-  void place(char* memory, const TileSizes& tiles, const AttentionShape& shape, const KernelTable& kernels);
+  static std::int64_t bytes(const TileSizes& tiles, const AttentionShape& shape, const KernelTable& kernels,
+                            const CallFormulas& call_formulas);
+  void place(char* memory, const TileSizes& tiles, const AttentionShape& shape, const KernelTable& kernels,
+             const CallFormulas& call_formulas);
 };
 
 /// Rows [begin, end) of those that share kv head g of a sequence. Row r is query r / G of head g * G + r % G, so that

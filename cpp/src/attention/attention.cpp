@@ -154,7 +154,7 @@ void Evaluation::run_task(std::int64_t task, int worker) {
   const std::int64_t group = (task - plan->first_task) / per_group, index = (task - plan->first_task) % per_group;
   if (Arrival* arrival = call_.inputs.arrival) arrival->wait_for((plan - plans) * call_.shape.num_kv_heads + group);
   TileScratch scratch;
-  scratch.place(scratch_.data() + worker * scratch_stride_, plan->tiles, call_.shape, call_.kernels);
+  scratch.place(scratch_.data() + worker * scratch_stride_, plan->tiles, call_.shape, call_.kernels, call_.formulas);
   if (plan->is_split())
     attend_split(sequence, *plan, group, index, scratch);
   else
@@ -192,8 +192,13 @@ bool is_shared(const BroadcastExtents& bias, const AttentionShape& shape, std::i
 Status attend_from(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,
                    const AttentionOptions& options, const AttentionOutputs& outputs, const KeyValueSource& source) {
   const KernelTable& kernels = kernel_table();
+  CallFormulas formulas;
+  formulas.compile(options);
   Plan plan;
-  if (Status status = make_plan(shape, inputs, options, kernels, pool.size(), &plan); !status.ok()) return status;
+  if (Status status = make_plan(shape, inputs, options, formulas, kernels, pool.size(), &plan); !status.ok())
+    return status;
+  if (Status status = formulas.prepare(pool, shape, plan.sequences.data(), plan.num_sequences, kernels); !status.ok())
+    return status;
   const std::int64_t key_length = key_length_of(shape, inputs);
   ShownKeys shown_by_mask, shown_by_bias;
   if (inputs.mask) {
@@ -219,7 +224,8 @@ Status attend_from(ThreadPool& pool, const AttentionShape& shape, const Attentio
                   strides_of(options.layout, shape.num_heads, shape.query_length, shape.head_dim),
                   strides_of(options.layout, shape.num_heads, shape.query_length, shape.value_dim),
                   shown_by_mask,
-                  shown_by_bias};
+                  shown_by_bias,
+                  formulas};
   if (options.empty_rows == EmptyRows::fail) {
     if (Status status = find_empty_rows(call); !status.ok()) return status;
   }

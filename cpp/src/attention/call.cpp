@@ -9,6 +9,11 @@ namespace headwise {
 
 namespace {
 
+// No query and key are farther apart. Sums of positions stay within 64 bits.
+constexpr std::int64_t kFarthest = std::int64_t{1} << 40;
+
+}  // namespace
+
 std::int64_t sequence_offset(const AttentionOptions& options, std::int64_t n, std::int64_t total_keys,
                              std::int64_t query_length, bool cached) {
   if (options.query_offset) return options.query_offset[n];
@@ -16,11 +21,6 @@ std::int64_t sequence_offset(const AttentionOptions& options, std::int64_t n, st
   if (options.causal == Causal::lower_right || cached) return total_keys - query_length;
   return 0;
 }
-
-// No query and key are farther apart. Sums of positions stay within 64 bits.
-constexpr std::int64_t kFarthest = std::int64_t{1} << 40;
-
-}  // namespace
 
 VisibleKeys Call::visible_keys(const Sequence& sequence, std::int64_t head, std::int64_t i) const {
   VisibleKeys keys;
@@ -36,6 +36,7 @@ VisibleKeys Call::visible_keys(const Sequence& sequence, std::int64_t head, std:
     const std::int64_t j = at.rows_before(position);
     if (at.of(j) == position) keys.self = j;
   }
+  if (formulas.bounds().known()) formulas.bounds().narrow(sequence, head, i, &keys.range);
   KeyRange shown{sequence.key_begin + keys.range.begin, sequence.key_begin + keys.range.end};
   for (const ShownKeys* by : {&shown_by_mask, &shown_by_bias})
     if (by->known()) keys.has_holes |= by->narrow(sequence.batch, head, sequence.query_begin + i, &shown);

@@ -2,28 +2,19 @@
 
 #include <cstdint>
 
+#include "attention/call_formulas.h"
 #include "attention/key_range.h"
+#include "attention/sequence.h"
 #include "attention/shown_keys.h"
 #include "base/strides.h"
 #include "headwise/attention.h"
 #include "kernel/kernel_table.h"
-#include "source/key_positions.h"
 #include "source/key_value_source.h"
 
 namespace headwise {
 
-/// One sequence of the call: a batch, or a sequence of a ragged batch. Rows are counted from its beginning.
-struct Sequence {
-  std::int64_t batch;
-  std::int64_t query_begin, num_queries;  ///< num_queries includes padding
-  std::int64_t query_length;              ///< rows from here on are padding
-  std::int64_t key_begin, num_keys;       ///< the key rows that it has
-  std::int64_t key_length;                ///< rows from here on are hidden
-  std::int64_t offset;                    ///< query i stands at i + offset
-  KeyPositions positions;
-};
-
-/// The keys that a query row may see. Position, length, and what is known about mask and bias are resolved to a range.
+/// The keys that a query row may see. Position, length, bounds of the formula, and what is known about mask and bias
+/// are resolved to a range.
 struct VisibleKeys {
   KeyRange range;
   std::int64_t self = -1;  ///< a key that is hidden by exclude_self, or -1
@@ -46,6 +37,7 @@ struct Call {
   Strides query, output;
   const ShownKeys& shown_by_mask;
   const ShownKeys& shown_by_bias;
+  const CallFormulas& formulas;
 
   /// The keys that query row i of `head` may see.
   [[nodiscard]] VisibleKeys visible_keys(const Sequence& sequence, std::int64_t head, std::int64_t i) const;
@@ -85,6 +77,11 @@ struct Call {
     }
   }
 };
+
+/// What is added to a query's row to give its position. `total_keys`: rows of keys, or tokens ever appended to the
+/// cache.
+[[nodiscard]] std::int64_t sequence_offset(const AttentionOptions& options, std::int64_t n, std::int64_t total_keys,
+                                           std::int64_t query_length, bool cached);
 
 /// The number of sequences, and the sequences of a call with their lengths, offsets and positions.
 [[nodiscard]] std::int64_t count_sequences(const AttentionShape& shape, const AttentionOptions& options);

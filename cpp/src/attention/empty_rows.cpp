@@ -7,13 +7,21 @@
 namespace headwise {
 
 Status find_empty_rows(const Call& call) {
+  constexpr FormulaRoom kRoom{1, 1, 64};
+  Buffer<char> memory;
+  const std::int64_t bytes = TileFormulas::bytes(call.formulas, call.kernels, kRoom, 0);
+  if (!memory.allocate(bytes)) return Status::out_of_memory(bytes);
+  TileFormulas formulas;
+  formulas.place(memory.data(), call.formulas, call.kernels, kRoom, 0);
   Status status;
   for (std::int64_t n = 0; n < call.num_sequences; ++n) {
     const Sequence& sequence = call.sequences[n];
     for (std::int64_t h = 0; h < call.shape.num_heads; ++h) {
       for (std::int64_t i = 0; i < sequence.query_length && status.row_count < Status::kMaxRows; ++i) {
         const QueryRow row{h, i, call.visible_keys(sequence, h, i)};
-        if (sees_any_key(call, sequence, row)) continue;
+        formulas.set_rows(call.formulas, formula_sequence(sequence, n, call.shape.head_dim),
+                          {i, 1, 1, h, h / call.group_size});
+        if (sees_any_key(call, sequence, row, formulas)) continue;
         status.rows[status.row_count++] = {static_cast<std::int32_t>(n), static_cast<std::int32_t>(h),
                                            static_cast<std::int32_t>(i)};
       }

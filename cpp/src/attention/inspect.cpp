@@ -79,23 +79,27 @@ void score_rows(const Call& call, const Chosen& chosen, const ChosenRows& rows, 
     score(call, rows, group, {j, std::min(j + scratch.sizes.keys, keys.end)}, scratch);
 }
 
-/// Turns raw scores of one row into biased ones, and hidden ones into -inf. Returns the columns that it has changed:
-/// the whole panels around what the row may see. Other columns may not have been computed. Fills scratch.visible.
-KeyRange hide_row(const Call& call, const Sequence& sequence, const QueryRow& row, InspectionScratch& scratch,
-                  float* scores) {
+/// Turns raw scores of one row into those of `stage`, biased or formula, and hidden ones into -inf. Returns the columns
+/// that it has changed: the whole panels around what the row may see. Other columns may not have been computed. Fills
+/// scratch.visible.
+KeyRange hide_row(const Call& call, const Sequence& sequence, const QueryRow& row, ScoreStage stage,
+                  InspectionScratch& scratch, float* scores) {
   std::fill_n(scratch.visible, scratch.sizes.width, std::uint8_t{0});
   const KeyRange reach = row.keys.range;
   if (reach.empty()) return {};
   const std::int64_t width = call.kernels.panel_width;
   const KeyRange columns{reach.begin / width * width, round_up(reach.end, width)};
   const KeyRange keys{columns.begin, std::min(columns.end, sequence.key_length)};
+  scratch.formulas.set_rows(call.formulas, formula_sequence(sequence, &sequence - call.sequences, call.shape.head_dim),
+                            {row.i, 1, 1, row.head, row.head / call.group_size});
   const bool bias_hides =
-      apply_stages(call, sequence, row, keys, ScoreStage::biased, scores + keys.begin, columns.size());
+      apply_stages(call, sequence, row, keys, stage, scratch.formulas, scores + keys.begin, columns.size());
   const bool all_within_reach = reach.begin <= keys.begin && keys.end <= reach.end;
-  if (bias_hides || !all_within_reach || may_hide(row, keys))
-    hide_scores(call, sequence, row, keys, scores + keys.begin, scratch.visible + keys.begin);
+  if (bias_hides || !all_within_reach || call.formulas.rest() || may_hide(row, keys))
+    hide_scores(call, sequence, row, keys, keys, scratch.formulas, scores + keys.begin, scratch.visible + keys.begin);
   else
     std::fill_n(scratch.visible + keys.begin, keys.size(), std::uint8_t{1});
+  if (call.formulas.score()) clear_hidden_by_score(scores + keys.begin, keys.size(), scratch.visible + keys.begin);
   std::fill(scores + keys.end, scores + columns.end, -kInfinity);
   return columns;
 }
@@ -110,7 +114,7 @@ void fill_around(KeyRange columns, float value, const InspectionScratch& scratch
 /// columns around what the row sees.
 KeyRange to_probabilities(const Call& call, const Sequence& sequence, const QueryRow& row,
                           const FinishedSoftmax& softmax, InspectionScratch& scratch, float* scores) {
-  const KeyRange columns = hide_row(call, sequence, row, scratch, scores);
+  const KeyRange columns = hide_row(call, sequence, row, ScoreStage::formula, scratch, scores);
   if (softmax.seen) {
     call.kernels.exponentials(scores + columns.begin, columns.size(), softmax.maximum, softmax.share);
     fill_around(columns, 0.0f, scratch, scores);
@@ -165,17 +169,17 @@ class Inspection {
     const ScoreStage stage = call_.outputs.scores_stage;
     const Chosen chosen(call_, selection);
     const KeyRange all{0, rows.sequence->num_keys};
-    const bool biased = stage == ScoreStage::biased;
-    score_rows(call_, chosen, rows, chosen.head(n), biased ? reach_of(call_, chosen, rows, chosen.head(n)) : all,
+    const bool hides = stage == ScoreStage::biased || stage == ScoreStage::formula;
+    score_rows(call_, chosen, rows, chosen.head(n), hides ? reach_of(call_, chosen, rows, chosen.head(n)) : all,
                scratch);
     for (std::int64_t r = 0; r < rows.size(); ++r) {
       const QueryRow row = query_row(call_, *rows.sequence, chosen.head(n), chosen.query(rows.begin + r));
       float* scores = scratch.scores + r * scratch.sizes.width;
-      if (biased)
-        fill_around(hide_row(call_, *rows.sequence, row, scratch, scores), -kInfinity, scratch, scores);
+      if (hides)
+        fill_around(hide_row(call_, *rows.sequence, row, stage, scratch, scores), -kInfinity, scratch, scores);
       else
-        apply_stages(call_, *rows.sequence, row, all, stage, scores, scratch.sizes.width);
-      write_row(call_, *rows.sequence, scores, biased ? -kInfinity : 0.0f,
+        apply_stages(call_, *rows.sequence, row, all, stage, scratch.formulas, scores, scratch.sizes.width);
+      write_row(call_, *rows.sequence, scores, hides ? -kInfinity : 0.0f,
                 call_.outputs.scores + place(selection, rows, n, r) * call_.key_length);
     }
   }
@@ -192,7 +196,7 @@ class Inspection {
         call_.outputs.entropy[at] = entropy_of_empty_row(call_, *rows.sequence, row, statistics_[at]);
         continue;
       }
-      const KeyRange columns = hide_row(call_, *rows.sequence, row, scratch, scores);
+      const KeyRange columns = hide_row(call_, *rows.sequence, row, ScoreStage::formula, scratch, scores);
       scores += columns.begin;
       std::copy_n(scores, columns.size(), scratch.row);
       call_.kernels.exponentials(scratch.row, columns.size(), statistics_[at].maximum, statistics_[at].share);

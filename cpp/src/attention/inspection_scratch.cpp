@@ -14,6 +14,8 @@ constexpr std::int64_t kMaxScoreFloats = 1 << 20;
 // Keys that are packed at a time. They take at most 512 KiB.
 constexpr std::int64_t kMaxKeys = 192;
 constexpr std::int64_t kMaxKeyFloats = 1 << 17;
+// Formulas are evaluated row by row, for so many keys at a time.
+constexpr FormulaRoom kRoom{1, 1, 256};
 
 }  // namespace
 
@@ -26,6 +28,20 @@ InspectionSizes inspection_sizes(const Call& call) {
   return {round_up(rows, call.kernels.row_step), width, keys};
 }
 
+namespace {
+
+/// Bytes without those of the formulas; -1 on overflow.
+std::int64_t plain_bytes(const Call& call) {
+  const InspectionSizes sizes = inspection_sizes(call);
+  std::int64_t query, keys;
+  if (!multiply_sizes(sizes.rows, round_up(call.shape.head_dim, 16), &query)) return -1;
+  if (!multiply_sizes(sizes.keys, call.shape.head_dim, &keys)) return -1;
+  const std::int64_t floats = query + round_up(keys, 16) + (2 * sizes.rows + 3) * sizes.width;
+  return round_up(floats * static_cast<std::int64_t>(sizeof(float)) + (sizes.rows + 1) * sizes.width, 64);
+}
+
+}  // namespace
+
 InspectionScratch::InspectionScratch(const Call& call, char* memory) : sizes(inspection_sizes(call)) {
   auto* floats = reinterpret_cast<float*>(memory);
   query = floats, floats += sizes.rows * round_up(call.shape.head_dim, 16);
@@ -36,15 +52,12 @@ InspectionScratch::InspectionScratch(const Call& call, char* memory) : sizes(ins
   candidates = reinterpret_cast<std::uint64_t*>(floats), floats += 2 * sizes.width;
   visible = reinterpret_cast<std::uint8_t*>(floats);
   any = visible + sizes.width;
+  formulas.place(memory + plain_bytes(call), call.formulas, call.kernels, kRoom, 0);
 }
 
 std::int64_t inspection_bytes(const Call& call) {
-  const InspectionSizes sizes = inspection_sizes(call);
-  std::int64_t query, keys;
-  if (!multiply_sizes(sizes.rows, round_up(call.shape.head_dim, 16), &query)) return -1;
-  if (!multiply_sizes(sizes.keys, call.shape.head_dim, &keys)) return -1;
-  const std::int64_t floats = query + round_up(keys, 16) + (2 * sizes.rows + 3) * sizes.width;
-  return round_up(floats * static_cast<std::int64_t>(sizeof(float)) + (sizes.rows + 1) * sizes.width, 64);
+  const std::int64_t plain = plain_bytes(call);
+  return plain < 0 ? -1 : plain + TileFormulas::bytes(call.formulas, call.kernels, kRoom, 0);
 }
 
 }  // namespace headwise

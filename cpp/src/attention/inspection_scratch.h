@@ -23,6 +23,7 @@ struct InspectionScratch {
   std::uint64_t* candidates;  ///< [width]
   std::uint8_t* visible;      ///< [width]
   std::uint8_t* any;          ///< [rows, width]: visible in some head
+  TileFormulas formulas;      ///< for one row
 
   /// @param memory  inspection_bytes(call)
   InspectionScratch(const Call& call, char* memory);

@@ -7,7 +7,7 @@
 namespace headwise {
 
 Status make_plan(const AttentionShape& shape, const AttentionInputs& inputs, const AttentionOptions& options,
-                 const KernelTable& kernels, int threads, Plan* plan) {
+                 const CallFormulas& formulas, const KernelTable& kernels, int threads, Plan* plan) {
   plan->num_sequences = count_sequences(shape, options);
   if (!plan->sequences.allocate(plan->num_sequences) || !plan->sequence_plans.allocate(plan->num_sequences))
     return Status::out_of_memory(plan->num_sequences * static_cast<std::int64_t>(sizeof(Sequence)));
@@ -28,7 +28,7 @@ Status make_plan(const AttentionShape& shape, const AttentionInputs& inputs, con
       plan->split_results += shape.num_kv_heads * p.splits;
       plan->split_rows = std::max(plan->split_rows, p.rows);
     }
-    const std::int64_t bytes = TileScratch::bytes(p.tiles, shape, kernels);
+    const std::int64_t bytes = TileScratch::bytes(p.tiles, shape, kernels, formulas);
     if (bytes < 0) return Status::error(StatusCode::invalid_shape, "a tile is too large to address");
     plan->scratch_bytes = std::max(plan->scratch_bytes, bytes);
   }

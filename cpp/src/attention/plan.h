@@ -33,6 +33,7 @@ struct Plan {
 
 /// Fails if a tile cannot be addressed or memory is short.
 [[nodiscard]] Status make_plan(const AttentionShape& shape, const AttentionInputs& inputs,
-                               const AttentionOptions& options, const KernelTable& kernels, int threads, Plan* plan);
+                               const AttentionOptions& options, const CallFormulas& formulas,
+                               const KernelTable& kernels, int threads, Plan* plan);
 
 }  // namespace headwise

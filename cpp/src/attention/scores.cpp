@@ -84,10 +84,12 @@ void show_range(const QueryRow& row, KeyRange tile, std::uint8_t* visible) {
   if (row.keys.self >= tile.begin && row.keys.self < tile.end) visible[row.keys.self - tile.begin] = 0;
 }
 
-void find_visible(const Call& call, const Sequence& sequence, const QueryRow& row, KeyRange tile,
-                  std::uint8_t* visible) {
+void find_visible(const Call& call, const Sequence& sequence, const QueryRow& row, KeyRange tile, KeyRange asked,
+                  TileFormulas& formulas, std::uint8_t* visible) {
   const AttentionInputs& inputs = call.inputs;
   show_range(row, tile, visible);
+  if (call.formulas.rest() && !asked.empty())
+    formulas.visible.hide(row.r, asked.begin, asked.end, visible + (asked.begin - tile.begin));
   if (inputs.mask)
     hide_by(row_of<std::uint8_t>(inputs.mask, inputs.mask_extents, sequence, row, tile.begin), tile.size(), visible);
   if (!inputs.bias.data) return;
@@ -101,32 +103,40 @@ void find_visible(const Call& call, const Sequence& sequence, const QueryRow& ro
 }  // namespace
 
 bool apply_stages(const Call& call, const Sequence& sequence, const QueryRow& row, KeyRange tile, ScoreStage stage,
-                  float* scores, std::int64_t capacity) {
+                  TileFormulas& formulas, float* scores, std::int64_t capacity) {
   if (stage == ScoreStage::raw) return false;
   if (call.options.softcap > 0.0f) call.kernels.softcap(scores, capacity, call.options.softcap);
   if (stage == ScoreStage::softcapped) return false;
   if (call.options.alibi_slopes) subtract_alibi(call, sequence, row, tile, scores);
-  if (!call.inputs.bias.data) return false;
-  if (call.inputs.bias.dtype == Dtype::float16) return add_bias<std::uint16_t>(call, sequence, row, tile, scores);
-  return add_bias<float>(call, sequence, row, tile, scores);
+  const ConstArray& bias = call.inputs.bias;
+  const bool hidden =
+      bias.data && (bias.dtype == Dtype::float16 ? add_bias<std::uint16_t>(call, sequence, row, tile, scores)
+                                                 : add_bias<float>(call, sequence, row, tile, scores));
+  if (stage == ScoreStage::formula && call.formulas.score())
+    formulas.score.rescore(row.r, tile.begin, tile.end, scores);
+  return hidden;
 }
 
 bool may_hide(const QueryRow& row, KeyRange tile) {
   return row.keys.has_holes || (row.keys.self >= tile.begin && row.keys.self < tile.end);
 }
 
-bool hide_scores(const Call& call, const Sequence& sequence, const QueryRow& row, KeyRange tile, float* scores,
-                 std::uint8_t* visible) {
-  find_visible(call, sequence, row, tile, visible);
+bool hide_scores(const Call& call, const Sequence& sequence, const QueryRow& row, KeyRange tile, KeyRange asked,
+                 TileFormulas& formulas, float* scores, std::uint8_t* visible) {
+  find_visible(call, sequence, row, tile, asked, formulas, visible);
   return call.kernels.hide(scores, visible, tile.size());
 }
 
-bool sees_any_key(const Call& call, const Sequence& sequence, const QueryRow& row) {
+void clear_hidden_by_score(const float* scores, std::int64_t count, std::uint8_t* visible) {
+  for (std::int64_t j = 0; j < count; ++j) visible[j] &= static_cast<std::uint8_t>(scores[j] != kHidden);
+}
+
+bool sees_any_key(const Call& call, const Sequence& sequence, const QueryRow& row, TileFormulas& formulas) {
   constexpr std::int64_t kChunk = 64;
   std::uint8_t visible[kChunk];
   for (std::int64_t j = row.keys.range.begin; j < row.keys.range.end; j += kChunk) {
     const KeyRange tile{j, std::min(j + kChunk, row.keys.range.end)};
-    find_visible(call, sequence, row, tile, visible);
+    find_visible(call, sequence, row, tile, tile, formulas, visible);
     if (std::any_of(visible, visible + tile.size(), [](std::uint8_t v) { return v != 0; })) return true;
   }
   return false;

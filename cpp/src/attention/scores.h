@@ -9,22 +9,29 @@ struct QueryRow {
   std::int64_t head = 0;
   std::int64_t i = 0;  ///< within its sequence
   VisibleKeys keys;
+  std::int64_t r = 0;  ///< among the rows of the worker's TileFormulas
 };
 
-/// Turns raw scores of `row` against keys `tile` into scores of `stage`: softcap, then ALiBi, then bias. The first
+/// Turns raw scores of `row` against keys `tile` into scores of `stage`: softcap, then ALiBi, then bias, then the score
+/// formula. The first
 /// `capacity` floats of `scores` may be overwritten. `capacity` is a multiple of the vector width, >= tile.size().
 /// Returns whether the bias hides a key of the tile.
 bool apply_stages(const Call& call, const Sequence& sequence, const QueryRow& row, KeyRange tile, ScoreStage stage,
-                  float* scores, std::int64_t capacity);
+                  TileFormulas& formulas, float* scores, std::int64_t capacity);
 
 /// Whether the mask or exclude_self may hide a key of `tile` from `row`.
 [[nodiscard]] bool may_hide(const QueryRow& row, KeyRange tile);
 
-/// Sets hidden scores to -inf, and `visible` to 0 or 1 for each key. Returns whether any key of the tile is visible.
-bool hide_scores(const Call& call, const Sequence& sequence, const QueryRow& row, KeyRange tile, float* scores,
-                 std::uint8_t* visible);
+/// Sets hidden scores to -inf, and `visible` to 0 or 1 for each key. The visible formula hides some of the keys
+/// `asked`, and no others. Returns whether any key of the tile is visible.
+bool hide_scores(const Call& call, const Sequence& sequence, const QueryRow& row, KeyRange tile, KeyRange asked,
+                 TileFormulas& formulas, float* scores, std::uint8_t* visible);
+
+/// Clears `visible` where the score formula has given -inf.
+void clear_hidden_by_score(const float* scores, std::int64_t count, std::uint8_t* visible);
 
 /// Whether `row` sees any key, by the same rules. Needs no scores.
-[[nodiscard]] bool sees_any_key(const Call& call, const Sequence& sequence, const QueryRow& row);
+[[nodiscard]] bool sees_any_key(const Call& call, const Sequence& sequence, const QueryRow& row,
+                                TileFormulas& formulas);
 
 }  // namespace headwise

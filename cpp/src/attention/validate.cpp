@@ -6,6 +6,8 @@
 #include <initializer_list>
 #include <limits>
 
+#include "attention/call.h"
+#include "formula/formula_rules.h"
 #include "headwise/kv_cache.h"
 #include "source/kv_cache_store.h"
 
@@ -124,6 +126,47 @@ Status check_values(const AttentionShape& shape, const AttentionOptions& options
   return check_finite("headGain", options.head_gain, shape.num_heads, false);
 }
 
+/// Positions are numbers in formulas. Float32 holds whole numbers below 2^24 exactly.
+Status check_positions(const AttentionShape& shape, const AttentionInputs& inputs, const AttentionOptions& options,
+                       const CacheGrowth& growth) {
+  constexpr std::int64_t kEnd = std::int64_t{1} << 24;
+  const bool ragged = options.cu_seq_lens_query != nullptr;
+  for (std::int64_t n = 0; n < count_sequences(shape, options); ++n) {
+    std::int64_t queries = shape.query_length, keys = shape.key_length;
+    if (ragged) {
+      queries = options.cu_seq_lens_query[n + 1] - options.cu_seq_lens_query[n];
+      keys = options.cu_seq_lens_key[n + 1] - options.cu_seq_lens_key[n];
+    }
+    if (inputs.cache) keys = inputs.cache->appended(n) + growth.of(n);
+    const std::int64_t total = options.key_lengths && !inputs.cache ? options.key_lengths[n] : keys;
+    const std::int64_t length = options.query_lengths ? options.query_lengths[n] : queries;
+    const std::int64_t first = sequence_offset(options, n, total, length, inputs.cache != nullptr);
+    if (keys > kEnd || (queries > 0 && (first <= -kEnd || first + queries > kEnd)))
+      return Status::error(
+          StatusCode::unsupported,
+          "a formula needs positions below 2^24, sequence %lld has queries at %lld..%lld and %lld keys",
+          static_cast<Long>(n), static_cast<Long>(first), static_cast<Long>(first + queries - 1),
+          static_cast<Long>(keys));
+  }
+  return {};
+}
+
+Status check_formulas(const AttentionShape& shape, const AttentionInputs& inputs, const AttentionOptions& options,
+                      const CacheGrowth& growth) {
+  if (!options.score && !options.visible) return {};
+  if (options.score) {
+    if (Status s = validate_formula(*options.score, FormulaRole::score); !s.ok()) return s;
+    if (options.empty_rows == EmptyRows::fail)
+      return Status::error(
+          StatusCode::unsupported,
+          "emptyRows \"throw\" does not go with score: which rows it empties is known only afterwards");
+  }
+  if (options.visible) {
+    if (Status s = validate_formula(*options.visible, FormulaRole::visible); !s.ok()) return s;
+  }
+  return check_positions(shape, inputs, options, growth);
+}
+
 Status check_selection(const char* name, const Selection& selection, const AttentionShape& shape) {
   for (std::int64_t n = 0; selection.heads && n < selection.num_heads; ++n)
     if (selection.heads[n] < 0 || selection.heads[n] >= shape.num_heads)
@@ -214,6 +257,7 @@ Status validate_options(const AttentionShape& shape, const AttentionInputs& inpu
   if (inputs.bias.data) {
     if (Status s = check_broadcast("bias", inputs.bias_extents, shape, key_length); !s.ok()) return s;
   }
+  if (Status s = check_formulas(shape, inputs, options, growth); !s.ok()) return s;
   return check_outputs(shape, key_length, outputs);
 }
 

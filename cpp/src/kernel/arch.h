@@ -22,6 +22,41 @@ using Floats = xsimd::batch<float, Arch>;
 template <class Arch>
 using Integers = xsimd::batch<std::int32_t, Arch>;
 
+template <class Arch>
+using Doubles = xsimd::batch<double, Arch>;
+
+/// Floats as doubles: those of the lower lanes, then the others.
+template <class Arch>
+inline void to_doubles(Floats<Arch> x, Doubles<Arch> (&doubles)[2]) {
+#if defined(__wasm__)
+  doubles[0] = Doubles<Arch>(wasm_f64x2_promote_low_f32x4(x));
+  doubles[1] = Doubles<Arch>(wasm_f64x2_promote_low_f32x4(wasm_i32x4_shuffle(x, x, 2, 3, 2, 3)));
+#else
+  constexpr std::size_t lanes = Floats<Arch>::size;
+  float floats[lanes];
+  double wide[lanes];
+  x.store_unaligned(floats);
+  for (std::size_t i = 0; i < lanes; ++i) wide[i] = floats[i];
+  for (int v = 0; v < 2; ++v) doubles[v] = Doubles<Arch>::load_unaligned(wide + v * lanes / 2);
+#endif
+}
+
+/// The reverse, rounded.
+template <class Arch>
+inline Floats<Arch> to_floats(const Doubles<Arch> (&doubles)[2]) {
+#if defined(__wasm__)
+  return Floats<Arch>(wasm_i32x4_shuffle(wasm_f32x4_demote_f64x2_zero(doubles[0]),
+                                         wasm_f32x4_demote_f64x2_zero(doubles[1]), 0, 1, 4, 5));
+#else
+  constexpr std::size_t lanes = Floats<Arch>::size;
+  float floats[lanes];
+  double wide[lanes];
+  for (int v = 0; v < 2; ++v) doubles[v].store_unaligned(wide + v * lanes / 2);
+  for (std::size_t i = 0; i < lanes; ++i) floats[i] = static_cast<float>(wide[i]);
+  return Floats<Arch>::load_unaligned(floats);
+#endif
+}
+
 /// Loads Count (1 or 2) vectors of int8 as int32.
 template <class Arch, int Count>
 inline void load_bytes(const std::int8_t* x, Integers<Arch> (&vectors)[Count]) {

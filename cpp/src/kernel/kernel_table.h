@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "headwise/array.h"
+#include "kernel/formula_step.h"
 #include "kernel/row_run.h"
 
 namespace headwise {
@@ -82,6 +83,9 @@ struct KernelTable {
 
   /// scores[i] = -inf where visible[i] is 0. Returns whether some byte is not 0.
   bool (*hide)(float* scores, const std::uint8_t* visible, std::int64_t count);
+
+  /// The instructions of formulas.
+  FormulaSteps formula_steps;
 };
 
 /// The table that calls compute with: the best one this machine runs. Native code detects the CPU. The tables of a wasm

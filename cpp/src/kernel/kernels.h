@@ -8,6 +8,7 @@
 
 #include "kernel/elementwise.h"
 #include "kernel/few_rows.h"
+#include "kernel/formula_steps.h"
 #include "kernel/kernel_table.h"
 #include "kernel/packing.h"
 #include "kernel/panel.h"
@@ -39,7 +40,8 @@ constexpr KernelTable make_kernel_table(const char* name, const char* block = ""
           scale<Arch>,
           subtract_distances<Arch>,
           add_bias<Arch>,
-          hide<Arch>};
+          hide<Arch>,
+          make_formula_steps<Arch>()};
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 
 #include "base/half.h"
 #include "source/kv_cache_source.h"
@@ -66,6 +67,7 @@ std::int64_t broadcast_index(const BroadcastExtents& extents, std::int64_t b, st
 /// [row_begin, row_end). They include keys past their length, but not keys of other sequences.
 struct Sequence {
   std::int64_t query_begin, query_end, key_begin, key_end, offset, row_begin, row_end;
+  std::int64_t number, num_queries;  ///< num_queries includes padding
 };
 
 std::int64_t query_offset(const AttentionOptions& options, std::int64_t n, std::int64_t query_length,
@@ -82,7 +84,8 @@ std::vector<Sequence> ragged_sequences(const AttentionOptions& options) {
     const std::int64_t query_begin = options.cu_seq_lens_query[n], query_end = options.cu_seq_lens_query[n + 1];
     const std::int64_t key_begin = options.cu_seq_lens_key[n], key_end = options.cu_seq_lens_key[n + 1];
     const std::int64_t offset = query_offset(options, n, query_end - query_begin, key_end - key_begin, nullptr);
-    sequences.push_back({query_begin, query_end, key_begin, key_end, offset, key_begin, key_end});
+    sequences.push_back(
+        {query_begin, query_end, key_begin, key_end, offset, key_begin, key_end, n, query_end - query_begin});
   }
   return sequences;
 }
@@ -94,17 +97,18 @@ Sequence dense_sequence(const AttentionShape& shape, const AttentionInputs& inpu
   const std::int64_t key_length = options.key_lengths ? options.key_lengths[b] : held;
   const std::int64_t appended = inputs.cache ? inputs.cache->appended(b) : 0;
   const std::int64_t offset = query_offset(options, b, query_length, key_length, inputs.cache ? &appended : nullptr);
-  return {0, query_length, 0, key_length, offset, 0, held};
+  return {0, query_length, 0, key_length, offset, 0, held, b, shape.query_length};
 }
 
 /// One head of one batch while it is being computed.
 struct HeadCall {
   const AttentionInputs& inputs;
   const AttentionOptions& options;
-  std::int64_t b, h;
+  std::int64_t b, h, g;
   double scale;
   Matrix query, key, value;
   KeyPositions positions;
+  std::vector<Sequence> sequences;
   std::vector<const Sequence*> sequence;  ///< of each query row; null for padding
 
   [[nodiscard]] double query_position(std::int64_t i) const {
@@ -112,6 +116,12 @@ struct HeadCall {
   }
   [[nodiscard]] double key_position(std::int64_t i, std::int64_t j) const {
     return static_cast<double>(positions.of(j - sequence[i]->key_begin));
+  }
+  [[nodiscard]] Pair pair(std::int64_t i, std::int64_t j, Evaluated s) const {
+    const Sequence& of = *sequence[i];
+    const std::int64_t query_row = i - of.query_begin, key_row = j - of.key_begin;
+    return {s,         query_row + of.offset, positions.of(key_row),     query_row,   key_row, h, g,
+            of.number, of.num_queries,        of.row_end - of.row_begin, query.cols()};
   }
 };
 
@@ -138,12 +148,21 @@ void compute_scores(const HeadCall& call, Head& head) {
   head.biased = head.softcapped - head.penalty + head.bias;
 }
 
-bool is_visible(const HeadCall& call, const Head& head, std::int64_t i, std::int64_t j) {
+bool is_visible(const HeadCall& call, Head& head, std::int64_t i, std::int64_t j) {
   const Sequence* sequence = call.sequence[i];
   if (!sequence || j < sequence->key_begin || j >= sequence->key_end) return false;
   if (call.inputs.mask && !call.inputs.mask[broadcast_index(call.inputs.mask_extents, call.b, call.h, i, j)])
     return false;
   if (head.bias(i, j) == -kInfinity) return false;
+  if (const Formula* visible = call.options.visible) {
+    const Pair pair = call.pair(i, j, {0, 0});
+    if (!within_bounds(*visible, pair)) return false;
+    if (visible->result >= 0) {
+      const Evaluated result = evaluate(*visible, visible->result, pair);
+      if (result.error > 0 && !(std::abs(result.value) > result.error)) head.unsure[i] = true;
+      if (result.value == 0) return false;
+    }
+  }
 
   const AttentionOptions& options = call.options;
   const double ahead = call.key_position(i, j) - call.query_position(i);
@@ -156,11 +175,17 @@ bool is_visible(const HeadCall& call, const Head& head, std::int64_t i, std::int
 // Pass 2: which keys each query sees.
 void compute_visibility(const HeadCall& call, Head& head) {
   head.visible.resize(head.raw.rows(), head.raw.cols());
+  head.formula = head.biased;
   head.rows.clear();
+  head.unsure.assign(head.raw.rows(), false);
   for (std::int64_t i = 0; i < head.raw.rows(); ++i) {
     for (std::int64_t j = 0; j < head.raw.cols(); ++j) {
       head.visible(i, j) = is_visible(call, head, i, j);
       if (!head.visible(i, j)) head.biased(i, j) = -kInfinity;
+      head.formula(i, j) = head.biased(i, j);
+      if (!head.visible(i, j) || !call.options.score) continue;
+      head.formula(i, j) = head.rescored(i, j, 0).value;
+      if (head.formula(i, j) == -kInfinity) head.visible(i, j) = false;
     }
     head.rows.push_back(!call.sequence[i]            ? RowKind::padding
                         : !head.visible.row(i).any() ? RowKind::empty
@@ -171,16 +196,17 @@ void compute_visibility(const HeadCall& call, Head& head) {
 void softmax_row(const HeadCall& call, Head& head, std::int64_t i) {
   const double sink = call.options.sinks ? call.options.sinks[call.h] : -kInfinity;
   double maximum = sink;
-  for (std::int64_t j = 0; j < head.biased.cols(); ++j)
-    if (head.visible(i, j)) maximum = std::fmax(maximum, head.biased(i, j));
+  for (std::int64_t j = 0; j < head.formula.cols(); ++j)
+    if (head.visible(i, j)) maximum = std::fmax(maximum, head.formula(i, j));
 
   double sum = std::exp(sink - maximum);
-  for (std::int64_t j = 0; j < head.biased.cols(); ++j)
-    if (head.visible(i, j)) sum += head.probs(i, j) = std::exp(head.biased(i, j) - maximum);
+  for (std::int64_t j = 0; j < head.formula.cols(); ++j)
+    if (head.visible(i, j)) sum += head.probs(i, j) = std::exp(head.formula(i, j) - maximum);
 
-  head.probs.row(i) /= sum;
+  for (std::int64_t j = 0; j < head.formula.cols(); ++j)
+    if (head.visible(i, j)) head.probs(i, j) /= sum;
   head.lse(i) = maximum + std::log(sum);
-  for (std::int64_t j = 0; j < head.biased.cols(); ++j)
+  for (std::int64_t j = 0; j < head.formula.cols(); ++j)
     // 0 ln 0 = 0; a NaN is kept
     if (head.probs(i, j) != 0) head.entropy(i) -= head.probs(i, j) * std::log(head.probs(i, j));
 }
@@ -221,13 +247,13 @@ void compute_weighted_sum(const HeadCall& call, Head& head) {
   for (std::int64_t i = 0; i < head.raw.rows(); ++i) {
     if (head.rows[i] == RowKind::empty && call.options.empty_rows == EmptyRows::nan)
       head.output.row(i).setConstant(kNaN);
-    const double largest = head.raw.cols() > 0 ? head.biased.row(i).maxCoeff() : 0;
+    const double largest = head.raw.cols() > 0 ? head.formula.row(i).maxCoeff() : 0;
     for (std::int64_t j = 0; j < head.raw.cols(); ++j) {
       if (!head.visible(i, j) && !(head.probs(i, j) > 0)) continue;
       head.output.row(i) += head.probs(i, j) * call.value.row(j);
       head.output_magnitude.row(i) += head.probs(i, j) * call.value.row(j).cwiseAbs();
       if (head.visible(i, j) && head.probs(i, j) > 0)
-        head.output_lag.row(i) += (largest - head.biased(i, j)) * head.probs(i, j) * call.value.row(j).cwiseAbs();
+        head.output_lag.row(i) += (largest - head.formula(i, j)) * head.probs(i, j) * call.value.row(j).cwiseAbs();
       head.visible_magnitude.row(i) += call.value.row(j).cwiseAbs();
     }
   }
@@ -242,7 +268,7 @@ HeadCall read_call(const AttentionShape& shape, const AttentionInputs& inputs, c
                    std::int64_t b, std::int64_t h, const std::vector<Sequence>& sequences) {
   const std::int64_t g = h / (shape.num_heads / shape.num_kv_heads);
   const double scale = options.scale ? *options.scale : 1.0 / std::sqrt(static_cast<double>(shape.head_dim));
-  HeadCall call{inputs, options, b, h, scale, {}, {}, {}, {}, {}};
+  HeadCall call{inputs, options, b, h, g, scale, {}, {}, {}, {}, sequences, {}};
   call.query = read_head(inputs.query, options.layout, shape.num_heads, shape.query_length, shape.head_dim, b, h);
   if (inputs.cache) {
     const KvCacheSource source(*inputs.cache);
@@ -258,7 +284,7 @@ HeadCall read_call(const AttentionShape& shape, const AttentionInputs& inputs, c
     call.value = read_head(inputs.value, kv_layout, shape.num_kv_heads, shape.key_length, shape.value_dim, b, g);
   }
   call.sequence.assign(static_cast<std::size_t>(shape.query_length), nullptr);
-  for (const Sequence& sequence : sequences)
+  for (const Sequence& sequence : call.sequences)
     for (std::int64_t i = sequence.query_begin; i < sequence.query_end; ++i) call.sequence[i] = &sequence;
   return call;
 }
@@ -286,9 +312,15 @@ std::vector<Head> attention(const AttentionShape& shape, const AttentionInputs& 
     const std::vector<Sequence> sequences =
         options.cu_seq_lens_query ? ragged_sequences(options) : std::vector{dense_sequence(shape, inputs, options, b)};
     for (std::int64_t h = 0; h < shape.num_heads; ++h) {
-      const HeadCall call = read_call(shape, inputs, options, b, h, sequences);
+      const auto shared = std::make_shared<const HeadCall>(read_call(shape, inputs, options, b, h, sequences));
+      const HeadCall& call = *shared;
       Head& head = heads.emplace_back();
       compute_scores(call, head);
+      if (options.score)
+        head.rescored = [shared, formula = options.score, scores = head.biased](std::int64_t i, std::int64_t j,
+                                                                                double error) {
+          return evaluate(*formula, formula->result, shared->pair(i, j, {scores(i, j), error}));
+        };
       compute_visibility(call, head);
       compute_softmax(call, head);
       compute_weighted_sum(call, head);

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <functional>
 #include <vector>
 
 #include "headwise/attention.h"
+#include "reference/formula.h"
 
 /// The oracle for tests and benches: the contract of headwise/attention.h in double. It makes four passes over whole
 /// matrices: scores, visibility, softmax, weighted sum.
@@ -21,12 +23,17 @@ enum class RowKind {
 
 /// All results of one head of one batch. A ragged batch is one batch whose sequences are hidden from each other.
 struct Head {
-  Matrix raw, softcapped, biased;  ///< [Sq, Skv]; biased is -inf where hidden
+  Matrix raw, softcapped, biased;  ///< [Sq, Skv]; biased is -inf where hidden, but by the score formula
+  Matrix formula;                  ///< [Sq, Skv]; biased without a score formula; -inf where hidden
   Visibility visible;              ///< [Sq, Skv]
   std::vector<RowKind> rows;       ///< [Sq]
   Matrix probs;                    ///< [Sq, Skv]
   Matrix output;                   ///< [Sq, Dv]
   Vector lse, entropy;             ///< [Sq]
+
+  /// The score formula for a pair, of a score that may err by so much. Empty without one.
+  std::function<Evaluated(std::int64_t i, std::int64_t j, double error)> rescored;
+  std::vector<bool> unsure;  ///< [Sq] whether float32 may find another key visible
 
   // The magnitudes that the error model multiplies by rounding errors.
   Matrix score_magnitude;    ///< [Sq, Skv] |scale| * sum_d |q_d k_d|

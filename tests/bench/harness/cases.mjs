@@ -1,4 +1,7 @@
-// The cases. Shapes are heads × queries × keys × dim. Geometric means are computed over each `group`.
+// The cases. Shapes are heads × queries × keys × dim. Geometric means are computed over each `group`. The filter for a
+// group also chooses the cases of other groups that are `comparedIn` it.
+
+import { FORMULAS } from "./formulas.mjs";
 
 const self = (heads, length, dim, more) => ({ heads, queries: length, keys: length, dim, ...more });
 
@@ -21,12 +24,12 @@ const LAYER = self(12, 512, 64, { layer: true });
 
 const SHAPES = [
   { name: "BERT 12×128×64", group: "dense", ...self(12, 128, 64) },
-  { name: "BERT 12×512×64", group: "dense", ...self(12, 512, 64) },
+  { name: "BERT 12×512×64", group: "dense", comparedIn: "formulas", ...self(12, 512, 64) },
   { name: "ViT 12×197×64", group: "dense", ...self(12, 197, 64) },
   { name: "8×2048×64", group: "dense", ...self(8, 2048, 64) },
   { name: "8×2048×128", group: "dense", ...self(8, 2048, 128) },
   { name: "cross 8×448×1500×64", group: "dense", heads: 8, queries: 448, keys: 1500, dim: 64 },
-  { name: "causal 12×1024×64", group: "causal", ...self(12, 1024, 64, { causal: true }) },
+  { name: "causal 12×1024×64", group: "causal", comparedIn: "formulas", ...self(12, 1024, 64, { causal: true }) },
   { name: "causal 32/8×2048×128", group: "causal", ...self(32, 2048, 128, { kvHeads: 8, causal: true }) },
   { name: "window 256 of 8×8192×64", group: "window", ...self(8, 8192, 64, { causal: true, left: 255 }) },
   ...["float32", "float16", "int8"].flatMap((cache) =>
@@ -72,6 +75,16 @@ const SHAPES = [
   { name: "half holes 12×512×64", group: "masks", ...self(12, 512, 64, { mask: "holes" }) },
   { name: "two documents 12×1024×64", group: "masks", ...self(12, 1024, 64, { mask: "documents" }) },
   { name: "ALiBi causal 12×1024×64", group: "masks", ...self(12, 1024, 64, { causal: true, alibi: true }) },
+  // A formula, and the call that it is compared with.
+  { name: "softcap 12×512×64", group: "formulas", ...self(12, 512, 64, { softcap: 5 }) },
+  { name: "12×2048×64", group: "formulas", ...self(12, 2048, 64) },
+  ...["4 operations", "softcap", "table"].map((formula) => ({
+    name: `formula ${formula} 12×512×64`,
+    group: "formulas",
+    ...self(12, 512, 64, { formula }),
+  })),
+  { name: "formula causal 12×1024×64", group: "formulas", ...self(12, 1024, 64, { formula: "causal" }) },
+  { name: "formula documents 12×2048×64", group: "formulas", ...self(12, 2048, 64, { formula: "documents" }) },
   { name: "layer 768→12×64→768 at 512", group: "layer", ...LAYER },
   ...["sinusoidal", "learned", "rotary"].map((position) => ({
     name: `layer 768 at 512, ${position}`,
@@ -105,6 +118,8 @@ export const CASES = SHAPES.map((shape) => ({
   left: Infinity,
   mask: undefined,
   alibi: false,
+  softcap: 0,
+  formula: undefined,
   cache: undefined,
   ring: undefined,
   position: undefined,
@@ -138,6 +153,13 @@ export function maskOf({ mask, batch, queries, keys, keyLengths }) {
   return undefined;
 }
 
+/** Whether a pair is visible by mask and formula: (batch, query, key) → boolean. undefined if all pairs are. */
+export function seesOf(shape) {
+  const mask = maskOf(shape);
+  const sees = FORMULAS[shape.formula]?.sees;
+  return sees ? (b, i, j) => sees(i, j) && (mask?.sees(b, i, j) ?? true) : mask?.sees;
+}
+
 /** Half of all numbers, without a pattern. */
 function isHole(number) {
   const mix = (x) => Math.imul(x ^ (x >>> 16), 0x45d9f3b);
@@ -147,17 +169,17 @@ function isHole(number) {
 
 /** Number of visible pairs of a query and a key for one head, over the whole batch. */
 function visiblePairs(shape) {
-  const mask = maskOf(shape);
+  const sees = seesOf(shape);
   let pairs = 0;
   for (let batch = 0; batch < shape.batch; batch++)
     for (let query = 0; query < (shape.lengths?.[batch] ?? shape.queries); query++)
       for (const [first, last] of visibleRanges(shape, batch, query))
-        if (!mask) pairs += last - first + 1;
-        else for (let key = first; key <= last; key++) pairs += Number(mask.sees(batch, query, key));
+        if (!sees) pairs += last - first + 1;
+        else for (let key = first; key <= last; key++) pairs += Number(sees(batch, query, key));
   return pairs;
 }
 
-/** Multiplications and additions for visible pairs. Pairs that a mask hides do not count. */
+/** Multiplications and additions for visible pairs. Pairs that a mask or a formula hides do not count. */
 export function operations(shape) {
   const { heads, kvHeads, queries, dim } = shape;
   const attention = heads * visiblePairs(shape) * dim * 4;
@@ -190,8 +212,8 @@ function seenKeys({ causal, left, queries, keys, ring }) {
 }
 
 /** Whether a case is nothing but the formula with causality and a window, on arrays or a float32 cache. */
-export const isPlain = ({ layer, lengths, topK, mask, alibi, ring, cache = "float32" }) =>
-  !(layer || lengths || topK || mask || alibi || ring) && cache === "float32";
+export const isPlain = ({ layer, lengths, topK, mask, alibi, softcap, formula, ring, cache = "float32" }) =>
+  !(layer || lengths || topK || mask || alibi || softcap || formula || ring) && cache === "float32";
 
 /** Cases of every kind that together take about a minute with one thread. */
 const QUICK = [
@@ -207,14 +229,17 @@ const QUICK = [
   "window 1024 of cache 16/4×512×64",
   "ring 2048 of cache 16/4×512×64",
   "two documents 12×1024×64",
+  "formula 4 operations 12×512×64",
+  "formula documents 12×2048×64",
   "layer 768→12×64→768 at 512",
   "layer 768 at 512, rotary",
   "layer 768→12×64, 1 of 1024",
 ];
 
 /**
- * Whether a case is measured. A filter chooses it if it is part of the case's name, or the name of its group. `quick`
- * chooses the cases of --quick among them.
+ * Whether a case is measured. A filter chooses it if it is part of the case's name, the name of its group, or of a group
+ * that it is compared in. `quick` chooses the cases of --quick among them.
  */
-export const isChosen = ({ name, group }, { filter, quick = false }) =>
-  (group === filter || name.toLowerCase().includes(filter.toLowerCase())) && (!quick || QUICK.includes(name));
+export const isChosen = ({ name, group, comparedIn }, { filter, quick = false }) =>
+  ([group, comparedIn].includes(filter) || name.toLowerCase().includes(filter.toLowerCase())) &&
+  (!quick || QUICK.includes(name));

@@ -1,7 +1,7 @@
 // Some rows of the result, computed by definition in double precision, and their tolerance for a float32 engine: the
 // error model of the tests.
 
-import { maskOf, visibleRanges } from "./cases.mjs";
+import { seesOf, visibleRanges } from "./cases.mjs";
 
 const EPSILON = 2 ** -24;
 /** Other engines promise no accuracy, but they must compute the same attention. */
@@ -28,8 +28,10 @@ export function referenceOf(problem) {
   return problem.shape.layer ? layerRows(problem) : (row) => attentionRow(problem, row);
 }
 
-function attentionRow({ shape, query, key, value, slopes }, { b, h, i }) {
-  const { heads, kvHeads, queries, keys, dim, cache } = shape;
+function attentionRow({ shape, query, key, value, slopes, formula }, { b, h, i }) {
+  const { heads, kvHeads, queries, keys, dim, cache, softcap } = shape;
+  const capped = (s) => (softcap ? softcap * Math.tanh(s / softcap) : s);
+  const changed = (s, j) => formula?.value?.(s, formula.parameters, h, i, j) ?? s;
   const q = query.subarray(((b * heads + h) * queries + i) * dim).subarray(0, dim);
   const group = b * kvHeads + Math.floor((h * kvHeads) / heads);
   const row = (data, j) => data.subarray((group * keys + j) * dim, (group * keys + j + 1) * dim);
@@ -49,9 +51,10 @@ function attentionRow({ shape, query, key, value, slopes }, { b, h, i }) {
       dot += q[d] * k[d];
       magnitude += Math.abs(q[d] * k[d]);
     }
-    scores.push(dot * scale - lowered);
+    scores.push(changed(capped(dot * scale) - lowered, j));
     const ofProduct = (EPSILON * (4 + dim / 4) * magnitude + halfStep(k) * lengthOfQ) * scale;
-    scoreError = Math.max(scoreError, ofProduct + 2 * EPSILON * lowered);
+    const ofFormula = 8 * EPSILON * (Math.abs(scores.at(-1)) + Math.abs(dot * scale)); // 4 operations, tanh: 4 ulp
+    scoreError = Math.max(scoreError, ofProduct + 2 * EPSILON * lowered + (formula || softcap ? ofFormula : 0));
   }
   const largest = scores.reduce((a, b) => Math.max(a, b));
   const weights = scores.map((s) => Math.exp(s - largest));
@@ -77,8 +80,8 @@ function attentionRow({ shape, query, key, value, slopes }, { b, h, i }) {
 function visibleKeys(shape, b, i) {
   const ranges = visibleRanges(shape, b, i);
   const keys = ranges.flatMap(([first, last]) => Array.from({ length: last - first + 1 }, (_, n) => first + n));
-  const mask = maskOf(shape);
-  return mask ? keys.filter((j) => mask.sees(b, i, j)) : keys;
+  const sees = seesOf(shape);
+  return sees ? keys.filter((j) => sees(b, i, j)) : keys;
 }
 
 /**

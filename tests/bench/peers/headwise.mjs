@@ -5,6 +5,7 @@ import { packHeads } from "../harness/problem.mjs";
 
 export async function openHeadwise({ variant, threads, locate, read, isNode }) {
   const { createAttention } = await import(locate(isNode ? "dist/index.node.js" : "dist/index.js"));
+  const { formula } = await import(locate("dist/formula.js"));
   const wasm = await read(locate(`dist/wasm/headwise.${variant}.wasm`));
   return {
     async prepare(problem) {
@@ -15,9 +16,21 @@ export async function openHeadwise({ variant, threads, locate, read, isNode }) {
       if (hw.report.threads !== threads) throw new Error(`${hw.report.threads} threads: ${hw.report.reasons.threads}`);
       const { shape } = problem;
       const kind = shape.layer ? layer : shape.cache ? cache : shape.lengths ? ragged : plain;
-      return { ...(await kind(hw, problem)), initMilliseconds, release: () => hw.dispose() };
+      const call = await kind(hw, withFormulas(problem, formula));
+      return { ...call, initMilliseconds, release: () => hw.dispose() };
     },
   };
+}
+
+/** The problem with its formulas as options, made by `formula` of headwise/formula. */
+export function withFormulas(problem, formula) {
+  if (!problem.formula) return problem;
+  const { score, visible, parameters } = problem.formula;
+  const formulas = {
+    ...(score && { score: formula(score, parameters) }),
+    ...(visible && { visible: formula(visible, parameters) }),
+  };
+  return { ...problem, formulas };
 }
 
 /** Adds a custom section of random bytes to the module, because V8 caches compiled code by the module's bytes. */
@@ -32,10 +45,12 @@ function withStamp(wasm) {
 }
 
 /** The options of a case, without its mask. */
-export const optionsOf = ({ shape: { causal, left, topK }, slopes }) => ({
+export const optionsOf = ({ shape: { causal, left, topK, softcap }, slopes, formulas }) => ({
   ...(causal && { causal: true }),
   ...(Number.isFinite(left) && { window: { left } }),
   ...(slopes && { alibiSlopes: slopes }),
+  ...(softcap && { softcap }),
+  ...formulas,
   ...(topK && { returns: { output: true, topK } }),
 });
 

@@ -20,7 +20,8 @@ export function onnxForms(ort, sessionOptions, problem) {
 }
 
 export function graphsOf(shape) {
-  const { layer, topK, cache, lengths, causal, left, mask, alibi } = shape;
+  const { layer, topK, cache, lengths, causal, left, mask, alibi, softcap, formula } = shape;
+  if (softcap || formula) return []; // no form has them
   if (layer) return layerGraphs(shape);
   if (cache) return cacheGraphs(shape);
   if (topK) return [["MatMul, Softmax, TopK", lookedAt]];

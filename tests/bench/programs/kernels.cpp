@@ -16,6 +16,7 @@
 #include "attention/tile.h"
 #include "base/workspace.h"
 #include "headwise/attention.h"
+#include "headwise/formula.h"
 #include "headwise/kv_cache.h"
 #include "headwise/thread_pool.h"
 #include "kernel/block_race.h"
@@ -135,6 +136,151 @@ void time_call(ThreadPool& pool, const Case& c) {
   });
 }
 
+/// A formula and what keeps its arrays.
+struct WrittenFormula {
+  std::vector<FormulaInstruction> code;
+  std::vector<float> numbers, values;
+  std::vector<FormulaTable> tables;
+  std::vector<FormulaBound> bounds;
+
+  std::int32_t add(FormulaOperation operation, std::int32_t a, std::int32_t b = -1, std::int32_t c = -1) {
+    code.push_back({operation, a, b, c});
+    return static_cast<std::int32_t>(code.size()) - 1;
+  }
+  std::int32_t variable(FormulaVariable variable) {
+    return add(FormulaOperation::variable, static_cast<std::int32_t>(variable));
+  }
+  std::int32_t number(float value) {
+    numbers.push_back(value);
+    return add(FormulaOperation::number, static_cast<std::int32_t>(numbers.size()) - 1);
+  }
+  std::int32_t table(std::int32_t rows, std::int32_t columns, float (*value)(std::int32_t)) {
+    for (std::int32_t n = 0; n < rows * columns; ++n) values.push_back(value(n));
+    tables.push_back({nullptr, rows, columns});
+    return static_cast<std::int32_t>(tables.size()) - 1;
+  }
+  Formula formula(bool bounds_alone = false) {
+    const float* at = values.data();
+    for (FormulaTable& each : tables) each.data = at, at += each.rows * each.columns;
+    const auto count = [](const auto& list) { return static_cast<std::int64_t>(list.size()); };
+    const std::int32_t result = bounds_alone ? -1 : static_cast<std::int32_t>(code.size()) - 1;
+    return {code.data(),   count(code),   result,        numbers.data(), count(numbers),
+            tables.data(), count(tables), bounds.data(), count(bounds)};
+  }
+};
+
+/// Calls with a formula beside calls with the option that says the same, or with none.
+void time_formulas(ThreadPool& pool) {
+  using Op = FormulaOperation;
+  using Var = FormulaVariable;
+  const auto time = [&](const std::string& name, std::int64_t heads, std::int64_t length, auto set) {
+    if (!is_wanted("formula " + name)) return;
+    AttentionShape shape;
+    shape.num_heads = shape.num_kv_heads = heads;
+    shape.query_length = shape.key_length = length;
+    shape.head_dim = shape.value_dim = 64;
+    const std::int64_t size = heads * length * 64;
+    const Buffer<float> query = noise(size), key = noise(size), value = noise(size);
+    Buffer<float> output = noise(size);
+    AttentionInputs inputs;
+    inputs.query.data = query.data(), inputs.key.data = key.data(), inputs.value.data = value.data();
+    AttentionOptions options;
+    AttentionOutputs outputs;
+    outputs.output.data = output.data();
+    WrittenFormula f;
+    Formula formula;
+    set(options, f, formula);
+    line("formula " + name, 0, [&] { report(attention(pool, shape, inputs, options, outputs)); });
+  };
+  using Options = AttentionOptions;
+  const auto distance = [](WrittenFormula& f) { return f.add(Op::subtract, f.variable(Var::q), f.variable(Var::k)); };
+  const auto score = [](Options& options, WrittenFormula& f, Formula& formula) {
+    formula = f.formula();
+    options.score = &formula;
+  };
+  time("none 12 x 512", 12, 512, [](Options&, WrittenFormula&, Formula&) {});
+  time("s 12 x 512", 12, 512, [&](Options& options, WrittenFormula& f, Formula& formula) {
+    f.variable(Var::s);
+    score(options, f, formula);
+  });
+  static const std::vector<float> slopes(12, 0.1f);
+  time("option alibi 12 x 512", 12, 512,
+       [](Options& options, WrittenFormula&, Formula&) { options.alibi_slopes = slopes.data(); });
+  time("s - slope[h] abs(q - k) 12 x 512", 12, 512, [&](Options& options, WrittenFormula& f, Formula& formula) {
+    const std::int32_t s = f.variable(Var::s);
+    const std::int32_t slopes_table = f.table(1, 12, [](std::int32_t n) { return 0.1f * static_cast<float>(n); });
+    const std::int32_t slope = f.add(Op::table1, slopes_table, f.variable(Var::h));
+    f.add(Op::subtract, s, f.add(Op::multiply, slope, f.add(Op::abs, distance(f))));
+    score(options, f, formula);
+  });
+  time("four of s 12 x 512", 12, 512, [&](Options& options, WrittenFormula& f, Formula& formula) {
+    // (s a + b) s - c
+    const std::int32_t s = f.variable(Var::s);
+    const std::int32_t inner = f.add(Op::add, f.add(Op::multiply, s, f.number(0.5f)), f.number(1.5f));
+    f.add(Op::subtract, f.add(Op::multiply, inner, s), f.number(0.25f));
+    score(options, f, formula);
+  });
+  time("option softcap 12 x 512", 12, 512,
+       [](Options& options, WrittenFormula&, Formula&) { options.softcap = 20.0f; });
+  time("20 tanh(s / 20) 12 x 512", 12, 512, [&](Options& options, WrittenFormula& f, Formula& formula) {
+    const std::int32_t s = f.variable(Var::s), cap = f.number(20.0f);
+    f.add(Op::multiply, cap, f.add(Op::tanh, f.add(Op::divide, s, cap)));
+    score(options, f, formula);
+  });
+  time("s + bias[h][bucket[q - k + 511]] 12 x 512", 12, 512,
+       [&](Options& options, WrittenFormula& f, Formula& formula) {
+         const std::int32_t s = f.variable(Var::s);
+         const std::int32_t buckets = f.table(1, 1023, [](std::int32_t n) { return static_cast<float>(n % 32); });
+         const std::int32_t biases = f.table(12, 32, [](std::int32_t n) { return 0.01f * static_cast<float>(n); });
+         const std::int32_t bucket = f.add(Op::table1, buckets, f.add(Op::add, distance(f), f.number(511.0f)));
+         f.add(Op::add, s, f.add(Op::table2, biases, f.variable(Var::h), bucket));
+         score(options, f, formula);
+       });
+  time("s + t[q][k] 12 x 512", 12, 512, [&](Options& options, WrittenFormula& f, Formula& formula) {
+    const std::int32_t s = f.variable(Var::s);
+    const std::int32_t biases = f.table(512, 512, [](std::int32_t n) { return 1e-5f * static_cast<float>(n); });
+    const std::int32_t q = f.variable(Var::q);
+    f.add(Op::add, s, f.add(Op::table2, biases, q, f.variable(Var::k)));
+    score(options, f, formula);
+  });
+  time("s + t[floor(s + 9)] 12 x 512", 12, 512, [&](Options& options, WrittenFormula& f, Formula& formula) {
+    const std::int32_t s = f.variable(Var::s);
+    const std::int32_t values = f.table(1, 32, [](std::int32_t n) { return 0.1f * static_cast<float>(n); });
+    f.add(Op::add, s, f.add(Op::table1, values, f.add(Op::floor, f.add(Op::add, s, f.number(9.0f)))));
+    score(options, f, formula);
+  });
+  time("option causal 12 x 1024", 12, 1024,
+       [](Options& options, WrittenFormula&, Formula&) { options.causal = Causal::upper_left; });
+  time("k <= q 12 x 1024", 12, 1024, [&](Options& options, WrittenFormula& f, Formula& formula) {
+    f.bounds.push_back({0, 1, -1, f.variable(Var::q), 0});
+    formula = f.formula(true);
+    options.visible = &formula;
+  });
+  time("k <= q + 0 k, which is no bound, 12 x 1024", 12, 1024,
+       [&](Options& options, WrittenFormula& f, Formula& formula) {
+         f.add(Op::less_or_equal, f.variable(Var::k), f.variable(Var::q));
+         formula = f.formula();
+         options.visible = &formula;
+       });
+  time("none 12 x 2048", 12, 2048, [](Options&, WrittenFormula&, Formula&) {});
+  time("16 documents 12 x 2048", 12, 2048, [&](Options& options, WrittenFormula& f, Formula& formula) {
+    const std::int32_t documents = f.table(1, 2048, [](std::int32_t n) { return static_cast<float>(n / 128); });
+    const std::int32_t of_query = f.add(Op::table1, documents, f.variable(Var::q));
+    f.add(Op::equal, of_query, f.add(Op::table1, documents, f.variable(Var::k)));
+    formula = f.formula();
+    options.visible = &formula;
+  });
+  time("16 documents and k <= q 12 x 2048", 12, 2048, [&](Options& options, WrittenFormula& f, Formula& formula) {
+    const std::int32_t documents = f.table(1, 2048, [](std::int32_t n) { return static_cast<float>(n / 128); });
+    const std::int32_t q = f.variable(Var::q);
+    f.bounds.push_back({0, 1, -1, q, 0});
+    const std::int32_t of_query = f.add(Op::table1, documents, q);
+    f.add(Op::equal, of_query, f.add(Op::table1, documents, f.variable(Var::k)));
+    formula = f.formula();
+    options.visible = &formula;
+  });
+}
+
 double milliseconds() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   return std::chrono::duration<double, std::milli>(now).count();
@@ -214,5 +360,6 @@ int main(int count, char** arguments) {
   ThreadPool pool(1);
   choose_table(pool);
   for (const Case& c : kCases) time_call(pool, c);
+  time_formulas(pool);
   for (const std::int64_t dim : {64, 128}) time_functions(32, 256, dim);
 }

@@ -1,16 +1,18 @@
 // headwise on WebGPU through its public API. Every case has a device of its own, so its first call compiles.
 
-import { cache, layer, optionsOf, ragged, rowOf } from "../peers/headwise.mjs";
+import { cache, layer, optionsOf, ragged, rowOf, withFormulas } from "../peers/headwise.mjs";
 import { fromHalves, openDevice, toHalves, upload } from "./device.mjs";
 
 export async function openHeadwise(problem) {
   const { createAttention } = await import("/dist/webgpu.js");
+  const { formula } = await import("/dist/formula.js");
   const { device } = await openDevice();
   const hw = await createAttention({ device });
   const timed = await createAttention({ device, profile: true });
   const { shape } = problem;
   const kind = shape.layer ? layer : shape.cache ? cache : shape.lengths ? ragged : onGpu(device);
-  const [own, measured] = [await kind(hw, problem), await kind(timed, problem)];
+  const given = withFormulas(problem, formula);
+  const [own, measured] = [await kind(hw, given), await kind(timed, given)];
   return {
     call: own.call,
     rows: own.rows ?? (async () => own.row),

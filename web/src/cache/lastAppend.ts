@@ -1,4 +1,5 @@
 import type { AttentionSettings } from "../attention/attentionSettings.js";
+import type { FormulaData } from "../formula/graph.js";
 import type { EngineCache } from "./engineCache.js";
 
 /** What is remembered of an append. */
@@ -50,7 +51,16 @@ export function withLengthsOf(
 }
 
 /** Whether the call uses the queries' positions and counts them from the end of the keys. */
-function standAtEnd({ causal, window, alibiSlopes, excludeSelf }: AttentionSettings, turns: boolean): boolean {
+function standAtEnd(
+  { causal, window, alibiSlopes, excludeSelf, score, visible }: AttentionSettings,
+  turns: boolean,
+): boolean {
   if (causal !== "none") return causal === "lower-right";
+  if (score && readsQueryPosition(score)) return true;
+  if (visible && readsQueryPosition(visible)) return true;
   return turns || excludeSelf || alibiSlopes !== undefined || window.left !== undefined || window.right !== undefined;
+}
+
+function readsQueryPosition({ graph }: FormulaData): boolean {
+  return graph.nodes.some(({ variable }) => variable === "q");
 }

@@ -36,7 +36,7 @@ export function attentionKind(problem: AttentionProblem): Kind {
   const inParts = shape.keyLength >= KEYS_IN_PARTS[few] && (few === "few" || workgroups < MOST_WORKGROUPS);
   const sampleGroup = Math.min(group, 8);
   const queries = Math.max(1, Math.min(shape.queryLength, Math.ceil(SAMPLE_ROWS / sampleGroup)));
-  const keys = inParts ? SAMPLE_PARTS[few] : Math.max(1, Math.min(shape.keyLength, SAMPLE_KEYS));
+  const keys = Math.max(1, Math.min(shape.keyLength, inParts ? SAMPLE_PARTS[few] : SAMPLE_KEYS));
   const types = [query.dtype, key.dtype, value.dtype, output.dtype];
   const words = [
     `${headDim}×${valueDim}`,

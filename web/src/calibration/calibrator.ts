@@ -70,7 +70,7 @@ export class Calibrator {
   /** By kind: the tiling that passed the check; undefined while it is not known; false if none passed. */
   #tilings = new BoundedMap<string, string | false | undefined>(MOST_KINDS);
   /** Kinds whose check was asked for. */
-  readonly #asked = new Set<string>();
+  #asked = new BoundedMap<string, true>(MOST_KINDS);
   /** Calls that the GPU has failed to compute. */
   readonly #failed = new BoundedMap<string, true>(MOST_KINDS);
   #order: readonly string[] = [];
@@ -137,8 +137,8 @@ export class Calibrator {
   isUsable(kind: Kind): boolean {
     if (this.#state !== "ready" || !this.#gpu) return false;
     const tiling = this.#tilings.get(kind.name);
-    if (tiling === undefined && !this.#asked.has(kind.name)) {
-      this.#asked.add(kind.name);
+    if (tiling === undefined && !this.#asked.get(kind.name)) {
+      this.#asked.set(kind.name, true);
       this.#later(async () => void (await this.#check(kind, this.#order)));
     }
     return typeof tiling === "string";
@@ -240,7 +240,7 @@ export class Calibrator {
     if (this.#state === "without") return;
     this.#losses += 1;
     this.#tilings = new BoundedMap(MOST_KINDS);
-    this.#asked.clear();
+    this.#asked = new BoundedMap(MOST_KINDS);
     this.#gained = 0;
     if (this.#losses >= MOST_LOSSES)
       this.#set("without", `the GPU was lost ${this.#losses} times: ${thrownText(error)}`);

@@ -1,6 +1,8 @@
 import type { AttentionSettings } from "../attention/attentionSettings.js";
 import type { ScoreStage, Wanted } from "../attention/returns.js";
+import type { FormulaData } from "../formula/graph.js";
 import type { Numbers } from "./numbers.js";
+import { sampleFormula } from "./sampleFormula.js";
 import { floatsOf, type Floats } from "./samples.js";
 
 /** Which options a call has and what it returns: they select the kernels, or branches in them. */
@@ -15,6 +17,8 @@ export interface Features {
   readonly alibi: boolean;
   readonly sinks: boolean;
   readonly headGain: boolean;
+  readonly score: FormulaData | undefined;
+  readonly visible: FormulaData | undefined;
   readonly output: boolean;
   readonly lse: boolean;
   readonly entropy: boolean;
@@ -38,6 +42,8 @@ export function featuresOf(settings: AttentionSettings, wanted: Wanted): Feature
     alibi: settings.alibiSlopes !== undefined,
     sinks: settings.sinks !== undefined,
     headGain: settings.headGain !== undefined,
+    score: settings.score,
+    visible: settings.visible,
     output: wanted.output,
     lse: wanted.lse,
     entropy: wanted.entropy,
@@ -53,6 +59,7 @@ export function featureNames(features: Features): string[] {
     .flatMap(([name, value]: [string, unknown]) => {
       if (value === undefined || value === false || value === "none") return [];
       if (name === "output") return [];
+      if (name === "score" || name === "visible") return [`${name} ${JSON.stringify((value as FormulaData).text)}`];
       return [value === true ? name : `${name} ${value as string}`];
     })
     .concat(features.output ? [] : ["no output"]);
@@ -78,6 +85,8 @@ export function sampleOptions(
     ...(features.alibi && { alibiSlopes: perHead(0.1) }),
     ...(features.sinks && { sinks: perHead(1) }),
     ...(features.headGain && { headGain: perHead(1) }),
+    ...(features.score && { score: sampleFormula(features.score) }),
+    ...(features.visible && { visible: sampleFormula(features.visible) }),
     returns: {
       output: features.output,
       lse: features.lse,

@@ -10,7 +10,7 @@ export type VisibleSettings = Pick<
 
 /**
  * How many pairs of a query and a key are visible in one head, summed over the batch. Engines skip the other pairs. A
- * mask is not read: engines compute the keys that only a mask hides.
+ * mask or a formula is not read: what only they hide counts as visible.
  *
  * @param atEnd - Whether the queries stand at the end of the keys by default, as in a cache.
  */

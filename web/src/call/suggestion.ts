@@ -4,11 +4,15 @@ export function suggestion(word: unknown, names: readonly string[]): string | un
   return name === undefined ? undefined : `did you mean ${JSON.stringify(name)}?`;
 }
 
-/** The one of `names` that is closest to `word` in spelling, if it is close. */
-export function nearest(word: string, names: readonly string[]): string | undefined {
+/** The one of `names` that is closest to `word` in spelling, if at most `most` letters differ. */
+export function nearest(
+  word: string,
+  names: readonly string[],
+  most = Math.max(2, word.length / 3),
+): string | undefined {
   const distance = (name: string) => editDistance(word.toLowerCase(), name.toLowerCase());
   const [first] = [...names].sort((a, b) => distance(a) - distance(b));
-  return first !== undefined && distance(first) <= Math.max(2, word.length / 3) ? first : undefined;
+  return first !== undefined && distance(first) <= most ? first : undefined;
 }
 
 /** The Levenshtein distance of two words, computed one row of the table at a time. */

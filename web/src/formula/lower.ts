@@ -1,9 +1,8 @@
-import { nearest } from "../call/suggestion.js";
 import { FormulaError } from "./formulaError.js";
 import { VARIABLES, type Graph, type Operation, type Parameter, type Variable } from "./graph.js";
 import { GraphBuilder } from "./graphBuilder.js";
 import { MAX_NODES } from "./limits.js";
-import { CONSTANTS, FUNCTIONS, isReserved, type FunctionName } from "./names.js";
+import { CONSTANTS, didYouMean, FUNCTIONS, isReserved, type FunctionName } from "./names.js";
 import {
   endOf,
   startOf,
@@ -141,17 +140,12 @@ class Lowering {
     const { name } = syntax;
     if (FUNCTIONS.has(name as FunctionName)) return this.#error(syntax, `${name} is a function: write ${name}(…)`);
     const names = this.#parameters.map((parameter) => parameter.name);
-    const written = writtenAs(name);
-    const near =
-      nearest(name, names) ??
-      nearest(
-        name,
-        [...VARIABLES, ...CONSTANTS.keys()].filter((known) => known.length > 1),
-      );
+    const longNames = [...VARIABLES, ...CONSTANTS.keys()].filter((known) => known.length > 1);
+    const instead = writtenAs(name) || didYouMean(name, names) || didYouMean(name, longNames);
     const known = names.length > 0 ? `The parameters are ${names.join(", ")}` : "There are no parameters";
     return this.#error(
       syntax,
-      `${name} is not a parameter` + (written ? `; ${written}` : near ? `; did you mean ${near}?` : ""),
+      `${name} is not a parameter${instead}`,
       `${known}; the variables are ${VARIABLES.join(", ")}.`,
     );
   }
@@ -213,7 +207,10 @@ class Lowering {
       if (!table.computed || table.optional) throw this.#memberError(table);
       indices.unshift(table.property);
     }
-    if (table.type !== "Identifier") throw this.#error(table, "only a table has elements");
+    if (table.type !== "Identifier") {
+      this.lower(table); // it may have a fault of its own
+      throw this.#error(table, "only a table has elements");
+    }
     const { name } = table;
     if (isReserved(name)) throw this.#error(table, `${name} is not a table, so it has no elements`);
     const slot = this.#slot(table);
@@ -241,14 +238,13 @@ class Lowering {
     if (callee.type !== "Identifier") throw this.#error(callee, "only a function can be called");
     const { name } = callee;
     const known = FUNCTIONS.get(name as FunctionName);
-    if (!known) {
-      const near = nearest(name, [...FUNCTIONS.keys()]);
+    const names = [...FUNCTIONS.keys()];
+    if (!known)
       throw this.#error(
         callee,
-        `${name} is not a function${near ? `; did you mean ${near}?` : ""}`,
-        `The functions are ${[...FUNCTIONS.keys()].join(", ")}.`,
+        `${name} is not a function${writtenAs(name) || didYouMean(name, names)}`,
+        `The functions are ${names.join(", ")}.`,
       );
-    }
     this.#checkArguments(syntax, name, known);
     const nodes = syntax.arguments.map((argument) => this.lower(argument).node);
     return { node: this.#applied(name as FunctionName, nodes), isBoolean: false };

@@ -1,3 +1,4 @@
+import { nearest } from "../call/suggestion.js";
 import { VARIABLES } from "./graph.js";
 
 const ONE = { least: 1, most: 1 };
@@ -41,4 +42,10 @@ export function isReserved(name: string): boolean {
     CONSTANTS.has(name) ||
     LITERALS.includes(name)
   );
+}
+
+/** "; did you mean slope?" if one of `names` is close to `word` in spelling; otherwise nothing. */
+export function didYouMean(word: string, names: readonly string[]): string {
+  const near = nearest(word, names, word.length < 4 ? 1 : 2);
+  return near === undefined ? "" : `; did you mean ${near}?`;
 }

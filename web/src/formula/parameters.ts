@@ -1,11 +1,10 @@
 import { readRecord } from "../call/record.js";
-import { nearest } from "../call/suggestion.js";
 import { HeadwiseError, OptionError, ShapeError } from "../errors/errors.js";
 import { describe, isObject } from "../foreign/describe.js";
 import { arrayKind, isAnyArray, isArray, isIntact, viewOf } from "../foreign/typedArray.js";
 import type { Parameter, Table } from "./graph.js";
 import { MAX_ELEMENTS, MAX_PARAMETERS, MAX_WHOLE } from "./limits.js";
-import { isReserved } from "./names.js";
+import { didYouMean, isReserved } from "./names.js";
 
 /** The numbers of a table in a list. In an Int32Array or a Uint8Array all of them are whole, now and later. */
 export type TableList = Float32Array | Int32Array | Uint8Array | readonly number[];
@@ -55,8 +54,7 @@ export function replaced(
 
 function unknown(operation: string, name: string, parameters: readonly Parameter[]): OptionError {
   const names = parameters.map((parameter) => parameter.name);
-  const near = nearest(name, names);
-  return new OptionError(`${operation}: ${name} is not a parameter${near ? `; did you mean ${near}?` : ""}`, {
+  return new OptionError(`${operation}: ${name} is not a parameter${didYouMean(name, names)}`, {
     hint: names.length > 0 ? `The parameters are ${names.join(", ")}.` : "The formula has no parameters.",
   });
 }

@@ -142,14 +142,13 @@ class Reader extends Jsep {
 
   /** jsep calls it for what is in parentheses. */
   gobbleExpressions(): Syntax[] {
-    const syntax = this.gobbleExpression();
-    return syntax ? [syntax] : [];
+    return [this.gobbleExpression() || this.throwError("Expected expression")];
   }
 
   /** jsep calls it where the text is no expression. */
   throwError(description: string): never {
-    const rest = this.expr.slice(this.index);
-    throw new FormulaError(this.expr, this.index, ...problemAt(rest, description));
+    const position = this.index - (description.startsWith("Unexpected token") ? 1 : 0); // jsep is behind that token
+    throw new FormulaError(this.expr, position, problemAt(this.expr.slice(position), description));
   }
 
   #placed<S extends Syntax | false>(read: () => S): S {
@@ -189,20 +188,18 @@ const WRITTEN: Readonly<Record<string, string>> = {
   mod: "%",
 };
 
-/** What JavaScript writes for a sign or a word. */
-export function writtenAs(word: string): string | undefined {
-  const written = Object.hasOwn(WRITTEN, word) ? WRITTEN[word] : undefined;
-  return written && `JavaScript writes ${written}`;
+/** "; JavaScript writes &&" for a sign or a word that it writes otherwise; nothing for any other. */
+export function writtenAs(word: string): string {
+  return Object.hasOwn(WRITTEN, word) ? `; JavaScript writes ${WRITTEN[word]}` : "";
 }
 
-function problemAt(rest: string, description: string): [problem: string, hint?: string] {
-  if (description === TOO_DEEP) return [description];
-  if (description.startsWith("Variable names cannot")) return ["a name cannot start with a digit"];
-  if (description.startsWith("Unclosed quote")) return ["texts are not allowed"];
-  if (rest === "") return [endingTooEarly(description)];
+function problemAt(rest: string, description: string): string {
+  if (description === TOO_DEEP) return description;
+  if (description.startsWith("Variable names cannot")) return "a name cannot start with a digit";
+  if (description.startsWith("Unclosed quote")) return "texts are not allowed";
+  if (rest === "") return endingTooEarly(description);
   const word = /^(?:[\w$]+|.)/su.exec(rest)![0];
-  const written = writtenAs(word);
-  return [`unexpected ${word}${written ? `; ${written}` : ""}`];
+  return `unexpected ${word}${writtenAs(word)}`;
 }
 
 function endingTooEarly(description: string): string {

@@ -21,6 +21,8 @@ const PLAIN: Features = {
   alibi: false,
   sinks: false,
   headGain: false,
+  score: undefined,
+  visible: undefined,
   output: true,
   lse: false,
   entropy: false,

@@ -19,6 +19,7 @@ import {
   type TypedTensor,
 } from "../tensor/tensor.js";
 import type { WasmCore } from "./core.js";
+import { writeFormula } from "./formula.js";
 import type { Heap, Room } from "./heap.js";
 import type { AttentionCall, LateCopy } from "./module.js";
 
@@ -27,7 +28,7 @@ export const DTYPE = { float32: 0, float16: 1 } as const;
 export const LAYOUT: Readonly<Record<Layout, number>> = { BHSD: 0, BSHD: 1, BSE: 2, BES: 3 };
 const CAUSAL = { none: 0, "upper-left": 1, "lower-right": 2 } as const;
 const EMPTY_ROWS = { zero: 0, nan: 1, uniform: 2, throw: 3 } as const;
-const STAGE = { raw: 0, softcapped: 1, biased: 2 } as const;
+const STAGE = { raw: 0, softcapped: 1, biased: 2, formula: 3 } as const;
 
 /** Settings that are absent or lists of numbers. */
 const LISTS = ["queryOffset", "keyLengths", "queryLengths", "alibiSlopes", "sinks", "headGain"] as const;
@@ -91,6 +92,10 @@ export function writeSettings(call: AttentionCall, arena: Room, settings: Attent
     call.bias = placeInput(arena, settings.bias.tensor);
     call.biasDtype = DTYPE[settings.bias.tensor.dtype];
     call.setBiasExtents(...settings.bias.extents);
+  }
+  for (const option of ["score", "visible"] as const) {
+    const formula = settings[option];
+    if (formula) writeFormula(call, arena, option, formula);
   }
 }
 

@@ -41,6 +41,8 @@ class Counter implements Room {
 const NO_CALL = {
   setMaskExtents: () => undefined,
   setBiasExtents: () => undefined,
+  setScore: () => undefined,
+  setVisible: () => undefined,
 } as unknown as AttentionCall;
 
 const NOTHING: Wanted = {

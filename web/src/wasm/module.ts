@@ -1,3 +1,15 @@
+type SetFormula = (
+  instructions: number,
+  numInstructions: number,
+  result: number,
+  numbers: number,
+  numNumbers: number,
+  tables: number,
+  numTables: number,
+  bounds: number,
+  numBounds: number,
+) => void;
+
 /**
  * The API of `cpp/bindings/embind.cpp`. Every property of a call struct is a number: a size, an enumerator, or the
  * address of an array in the heap. 0 means absent. `reset()` restores the defaults, so a call sets only the properties
@@ -7,6 +19,9 @@ export interface AttentionCall {
   reset(): void;
   setMaskExtents(b: number, h: number, i: number, j: number): void;
   setBiasExtents(b: number, h: number, i: number, j: number): void;
+  /** The score formula: addresses of the arrays of `Formula` in headwise/formula.h, and how many elements they have. */
+  setScore: SetFormula;
+  setVisible: SetFormula;
 
   batchSize: number;
   numHeads: number;

@@ -2,6 +2,7 @@
 
 import { createAttention, HeadwiseError, tensor, type Attention, type FloatTensor, type Report } from "headwise";
 import { createAttention as createInline } from "headwise/inline";
+import { formula, type Formula } from "headwise/formula";
 import * as onnx from "headwise/onnx";
 import { defineElements, type AttentionMap } from "headwise/viz";
 import { createAttention as createOnGpu } from "headwise/webgpu";
@@ -20,6 +21,20 @@ export async function compute(): Promise<Float32Array> {
   await hw.scaledDotProductAttention(x, x, x, { casual: true });
   hw.dispose();
   return report.threads > 1 ? data : Float32Array.from(weights);
+}
+
+export async function byFormula(hw: Attention, x: FloatTensor): Promise<Float32Array> {
+  const alibi = formula("s - slope[h] * abs(q - k) * factor", { slope: [1, 0.5], factor: 2 });
+  const steeper: typeof alibi = alibi.with({ slope: new Float32Array(2), factor: 3 });
+  // @ts-expect-error: a parameter that does not exist
+  alibi.with({ slop: [1, 2] });
+  const visible: Formula = formula("k <= q");
+  const { scores } = await hw.scaledDotProductAttention(x, x, x, {
+    score: steeper,
+    visible,
+    returns: { scores: "formula" },
+  });
+  return scores.data;
 }
 
 // @ts-expect-error: an output that was not asked for

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+
+#include "attention/key_bounds.h"
+#include "attention/sequence.h"
+#include "formula/formula_program.h"
+#include "formula/formula_ranges.h"
+#include "formula/formula_tile.h"
+#include "formula/table_ranges.h"
+
+namespace headwise {
+
+/// The formulas of a call, ready to run. `visible` is split: its bounds are key ranges of rows, the rest is asked for
+/// boxes of rows and keys, and where these are mixed for each pair.
+class CallFormulas {
+ public:
+  /// Needs no memory.
+  void compile(const AttentionOptions& options);
+  /// Finds bounds and what is known about tables.
+  [[nodiscard]] Status prepare(ThreadPool& pool, const AttentionShape& shape, const Sequence* sequences,
+                               std::int64_t num_sequences, const KernelTable& kernels);
+
+  [[nodiscard]] const FormulaProgram& score() const { return score_; }
+  [[nodiscard]] const FormulaProgram& rest() const { return rest_; }
+  [[nodiscard]] const KeyBounds& bounds() const { return bounds_; }
+  [[nodiscard]] const TableRanges& tables() const { return tables_; }
+
+ private:
+  Formula rest_formula_, bounds_formula_;
+  FormulaProgram score_, rest_, bounds_program_;
+  KeyBounds bounds_;
+  TableRanges tables_;
+};
+
+/// A worker's part: the formulas for the rows and keys of a tile.
+struct TileFormulas {
+  FormulaTile score, visible;  ///< visible: the rest
+  FormulaRanges ranges;        ///< of the rest
+  FormulaSequence sequence;
+  FormulaRows rows;
+
+  /// @param boxes  the most that are asked for at a time
+  static std::int64_t bytes(const CallFormulas& formulas, const KernelTable& kernels, const FormulaRoom& room,
+                            std::int64_t boxes);
+  void place(char* memory, const CallFormulas& formulas, const KernelTable& kernels, const FormulaRoom& room,
+             std::int64_t boxes);
+  void set_rows(const CallFormulas& formulas, const FormulaSequence& of, const FormulaRows& these);
+};
+
+}  // namespace headwise

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+
+#include "formula/formula_tile.h"
+#include "source/key_positions.h"
+
+namespace headwise {
+
+/// One sequence of the call: a batch, or a sequence of a ragged batch. Rows are counted from its beginning.
+struct Sequence {
+  std::int64_t batch;
+  std::int64_t query_begin, num_queries;  ///< num_queries includes padding
+  std::int64_t query_length;              ///< rows from here on are padding
+  std::int64_t key_begin, num_keys;       ///< the key rows that it has
+  std::int64_t key_length;                ///< rows from here on are hidden
+  std::int64_t offset;                    ///< query i stands at i + offset
+  KeyPositions positions;
+};
+
+/// What a formula can know about sequence `number` of a call.
+[[nodiscard]] inline FormulaSequence formula_sequence(const Sequence& sequence, std::int64_t number,
+                                                      std::int64_t head_dim) {
+  return {number, sequence.num_queries, sequence.num_keys, head_dim, sequence.offset, sequence.positions};
+}
+
+}  // namespace headwise

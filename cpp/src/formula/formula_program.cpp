@@ -1,0 +1,161 @@
+#include "formula/formula_program.h"
+
+#include <algorithm>
+
+#include "formula/formula_rules.h"
+
+namespace headwise {
+
+namespace {
+
+// What a value depends on. Values of `on_distance` depend on q and k through q - k alone.
+constexpr std::uint8_t on_head = 1, on_row = 2, on_key = 4, on_distance = 8, on_score = 16;
+
+std::uint8_t dependence_of(FormulaVariable variable) {
+  switch (variable) {
+    case FormulaVariable::s:
+      return on_score;
+    case FormulaVariable::q:
+    case FormulaVariable::i:
+      return on_row;
+    case FormulaVariable::k:
+    case FormulaVariable::j:
+      return on_key;
+    case FormulaVariable::h:
+    case FormulaVariable::g:
+      return on_head;
+    default:
+      return 0;
+  }
+}
+
+FormulaRate rate_of(std::uint8_t depends) {
+  const bool row = depends & on_row, key = depends & on_key, distance = depends & on_distance;
+  if ((depends & on_score) || row + key + distance > 1) return FormulaRate::pair;
+  if (key) return FormulaRate::key;
+  if (distance) return FormulaRate::distance;
+  return depends ? FormulaRate::row : FormulaRate::uniform;
+}
+
+bool is_variable(const FormulaInstruction& instruction, FormulaVariable variable) {
+  return instruction.operation == FormulaOperation::variable && instruction.a == static_cast<std::int32_t>(variable);
+}
+
+}  // namespace
+
+bool FormulaProgram::is_distance(std::int32_t n) const {
+  const FormulaInstruction& instruction = formula_->instructions[n];
+  if (instruction.operation != FormulaOperation::subtract) return false;
+  const FormulaInstruction &a = formula_->instructions[instruction.a], &b = formula_->instructions[instruction.b];
+  return (is_variable(a, FormulaVariable::q) && is_variable(b, FormulaVariable::k)) ||
+         (is_variable(a, FormulaVariable::k) && is_variable(b, FormulaVariable::q));
+}
+
+void FormulaProgram::compile(const Formula& formula) {
+  formula_ = &formula;
+  find_rates();
+  find_needed();
+  sort_by_rate();
+  find_kept();
+  for (int rate = 0; rate < kFormulaRates; ++rate) place(static_cast<FormulaRate>(rate));
+}
+
+void FormulaProgram::find_rates() {
+  for (std::int32_t n = 0; n < formula_->num_instructions; ++n) {
+    const FormulaInstruction& instruction = formula_->instructions[n];
+    std::uint8_t depends = 0;
+    if (instruction.operation == FormulaOperation::variable)
+      depends = dependence_of(static_cast<FormulaVariable>(instruction.a));
+    else if (is_distance(n))
+      depends = on_distance;
+    else
+      for (int i = 0; i < count_operands(instruction.operation); ++i) depends |= depends_[operand(instruction, i)];
+    depends_[n] = depends;
+    values_[n] = {rate_of(depends), false, false, -1};
+  }
+}
+
+/// Marks what the result and the bounds need. A distance needs neither q nor k.
+void FormulaProgram::find_needed() {
+  const auto need = [&](std::int32_t n) {
+    if (n >= 0) values_[n].needed = true;
+  };
+  need(formula_->result);
+  for (std::int64_t n = 0; n < formula_->num_bounds; ++n) {
+    const FormulaBound& bound = formula_->bounds[n];
+    for (const std::int32_t of : {bound.integer, bound.limit}) {
+      need(of);
+      if (of >= 0 && (depends_[of] & on_head)) bounds_depend_on_head_ = true;
+    }
+  }
+  for (std::int64_t n = formula_->num_instructions - 1; n >= 0; --n) {
+    const FormulaInstruction& instruction = formula_->instructions[n];
+    if (!values_[n].needed || is_distance(static_cast<std::int32_t>(n))) continue;
+    for (int i = 0; i < count_operands(instruction.operation); ++i) need(operand(instruction, i));
+  }
+}
+
+void FormulaProgram::sort_by_rate() {
+  int count = 0;
+  for (int rate = 0; rate < kFormulaRates; ++rate) {
+    for (std::int32_t n = 0; n < formula_->num_instructions; ++n)
+      if (values_[n].needed && static_cast<int>(values_[n].rate) == rate)
+        order_[count++] = static_cast<std::int16_t>(n);
+    ends_[rate] = count;
+  }
+}
+
+/// Values that another rate, the bounds or the caller read.
+void FormulaProgram::find_kept() {
+  const auto keep = [&](std::int32_t n) {
+    if (n >= 0) values_[n].kept = true;
+  };
+  keep(formula_->result);
+  for (std::int64_t n = 0; n < formula_->num_bounds; ++n) {
+    keep(formula_->bounds[n].integer);
+    keep(formula_->bounds[n].limit);
+  }
+  for (int at = 0; at < ends_[kFormulaRates - 1]; ++at) {
+    const std::int32_t n = order_[at];
+    const FormulaInstruction& instruction = formula_->instructions[n];
+    if (is_distance(n)) continue;
+    for (int i = 0; i < count_operands(instruction.operation); ++i) {
+      const std::int32_t of = operand(instruction, i);
+      if (values_[of].rate != values_[n].rate) keep(of);
+    }
+  }
+}
+
+/// Gives each value of a rate its place. A register is free again after the last instruction that reads it, and that
+/// instruction may write to it.
+void FormulaProgram::place(FormulaRate rate) {
+  std::int16_t last_use[kMostFormulaInstructions];
+  for_each(rate, [&](std::int32_t n) {
+    last_use[n] = static_cast<std::int16_t>(n);
+    const FormulaInstruction& instruction = formula_->instructions[n];
+    for (int i = 0; i < count_operands(instruction.operation); ++i)
+      last_use[operand(instruction, i)] = static_cast<std::int16_t>(n);
+  });
+  bool taken[kMostFormulaInstructions] = {};
+  int kept = 0, registers = 0;
+  for_each(rate, [&](std::int32_t n) {
+    const FormulaInstruction& instruction = formula_->instructions[n];
+    for (int i = 0; i < count_operands(instruction.operation) && !is_distance(n); ++i) {
+      const std::int32_t of = operand(instruction, i);
+      const Value& value = values_[of];
+      if (value.rate == rate && !value.kept && last_use[of] == n) taken[value.place] = false;
+    }
+    Value& value = values_[n];
+    if (value.kept) {
+      value.place = static_cast<std::int16_t>(kept++);
+      return;
+    }
+    value.place = static_cast<std::int16_t>(std::find(taken, taken + kMostFormulaInstructions, false) - taken);
+    taken[value.place] = true;
+    registers = std::max(registers, value.place + 1);
+  });
+  kept_[static_cast<int>(rate)] = kept;
+  registers_[static_cast<int>(rate)] = registers;
+}
+
+}  // namespace headwise
