@@ -79,8 +79,7 @@ describeOnGpu("formulas in every place of WebGPU", () => {
   test("a pipeline is compiled once for a formula, not for its parameters", async () => {
     await run();
     const counted = new CountedGpu();
-    const pipelines = async (work: () => Promise<unknown>) =>
-      (await counted.count(work)).createComputePipelineAsync;
+    const pipelines = async (work: () => Promise<unknown>) => (await counted.count(work)).createComputePipelineAsync;
     try {
       const other = Float32Array.from({ length: 300 }, (_, n) => n / 100);
       expect(await pipelines(() => run({ score: score.with({ bonus: other }) }))).toBe(0);
@@ -106,12 +105,26 @@ describeOnGpu("formulas in every place of WebGPU", () => {
     expect(anyRow.some((sees) => [...Array(60).keys()].some((j) => hidden(j) && sees(j)))).toBe(false);
     const spoiled = await hw.scaledDotProductAttention(query, poison(key, hidden), poison(value, hidden), options);
     expect(floats(spoiled.output)).toEqual(floats(clean.output));
-    const seen = await hw.scaledDotProductAttention(query, key, poison(value, (j) => j === 46), options);
+    const seen = await hw.scaledDotProductAttention(
+      query,
+      key,
+      poison(value, (j) => j === 46),
+      options,
+    );
     expect(floats(seen.output).every(Number.isNaN)).toBe(true);
     // bonus[45] is -Infinity, so head 0 does not see key 45; head 1 does
-    const byScore = await hw.scaledDotProductAttention(query, poison(key, (j) => j === 45), value, options);
+    const byScore = await hw.scaledDotProductAttention(
+      query,
+      key,
+      poison(value, (j) => j === 45),
+      options,
+    );
     expect(floats(byScore.output).slice(0, 2 * D)).toEqual(floats(clean.output).slice(0, 2 * D));
-    expect(floats(byScore.output).slice(2 * D).every(Number.isNaN)).toBe(true);
+    expect(
+      floats(byScore.output)
+        .slice(2 * D)
+        .every(Number.isNaN),
+    ).toBe(true);
   });
 
   test("a NaN score poisons its row only where the key is visible", async () => {
@@ -119,8 +132,16 @@ describeOnGpu("formulas in every place of WebGPU", () => {
     const hiddenAlone = await run({ score: score.with({ bonus: BONUS.map((x, n) => (n === 59 ? NaN : x)) }) });
     expect(floats(hiddenAlone.output)).toEqual(floats((await run()).output));
     const { output } = await run({ score: score.with({ bonus }) });
-    expect(floats(output).slice(0, 2 * D).every(Number.isNaN)).toBe(true);
-    expect(floats(output).slice(2 * D).some(Number.isNaN)).toBe(false);
+    expect(
+      floats(output)
+        .slice(0, 2 * D)
+        .every(Number.isNaN),
+    ).toBe(true);
+    expect(
+      floats(output)
+        .slice(2 * D)
+        .some(Number.isNaN),
+    ).toBe(false);
   });
 
   test("rows whose keys are all hidden by the score are empty", async () => {
@@ -138,7 +159,8 @@ describeOnGpu("formulas in every place of WebGPU", () => {
 
   test("inspections show the stages before and after the formula", async () => {
     const at = async (stage: "biased" | "formula") =>
-      (await run({ returns: { scores: stage } } as never) as unknown as { scores: { data: Float32Array } }).scores.data;
+      ((await run({ returns: { scores: stage } } as never)) as unknown as { scores: { data: Float32Array } }).scores
+        .data;
     const [biased, scored] = [await at("biased"), await at("formula")];
     for (let n = 0; n < biased.length; ++n) {
       const [h, q, k] = [Math.floor(n / 120), 50 + (Math.floor(n / 60) % 2), n % 60];
@@ -146,7 +168,9 @@ describeOnGpu("formulas in every place of WebGPU", () => {
       if (biased[n] === -Infinity) expect([n, scored[n]]).toEqual([n, -Infinity]);
       else expect([n, q, scored[n]]).toEqual([n, q, wanted === -Infinity ? wanted : expect.closeTo(wanted, 4)]);
     }
-    const { topK } = (await run({ returns: { topK: 60 } } as never)) as unknown as { topK: { indices: { data: Int32Array } } };
+    const { topK } = (await run({ returns: { topK: 60 } } as never)) as unknown as {
+      topK: { indices: { data: Int32Array } };
+    };
     const listed = [...topK.indices.data.subarray(0, 60)].filter((j) => j >= 0);
     expect(listed.sort((a, b) => a - b)).toEqual([...Array(60).keys()].filter((k) => isVisible(50, k)));
   });
@@ -158,7 +182,8 @@ describeOnGpu("formulas in every place of WebGPU", () => {
     const { output } = await cache.attend(query, { score, visible });
     cache.dispose();
     const positions = [0, 1, 2, ...Array.from({ length: 30 }, (_, n) => 30 + n)];
-    const rows = (data: Float32Array) => Float32Array.from(positions.flatMap((p) => [...data.subarray(p * D, (p + 1) * D)]));
+    const rows = (data: Float32Array) =>
+      Float32Array.from(positions.flatMap((p) => [...data.subarray(p * D, (p + 1) * D)]));
     const wanted = outputOfHead0(head0(query), rows(head0(key)), rows(head0(value)), 58, positions);
     expectClose(floats(output).slice(0, 2 * D), wanted, { float32: 1e-5, float16: 2e-3, int8: 5e-2 }[dtype]);
   });
@@ -218,9 +243,15 @@ describeOnGpu("formulas in every place of WebGPU", () => {
 
   test("formulas count in the memory of a call", async () => {
     const memory = async (more: Partial<AttentionOptions>) =>
-      JSON.stringify(await (hw as never as { attentionMemory: (...of: unknown[]) => unknown }).attentionMemory(query.shape, key.shape, value.shape, more));
+      JSON.stringify(
+        await (hw as never as { attentionMemory: (...of: unknown[]) => unknown }).attentionMemory(
+          query.shape,
+          key.shape,
+          value.shape,
+          more,
+        ),
+      );
     expect(await memory(options)).toMatch(/formulas/);
     expect(await memory({})).not.toMatch(/formulas/);
   });
 });
-
