@@ -3,11 +3,13 @@
 
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 
-import { formula, type Formula } from "../../web/src/formula/formula.js";
+import fc from "fast-check";
+import type { Formula } from "headwise/formula";
+
+import { formulaOf, scores, visibles, type RandomFormula } from "../web/formulaRandom.js";
 import { evaluator, exactly, truthOf, type Outcome } from "../web/formulaReference.js";
 import { FormulaPairs, TILE_KEYS, TILE_ROWS, type Evaluated, type Pairs } from "./formulaPairs.js";
 import { describeOnGpu, openTestDevice } from "./gpu.js";
-import { mulberry } from "./mulberry.js";
 
 const PAIRS: Pairs = { numHeads: 2, numKvHeads: 1, headDim: 64, queryLength: 21, keyLength: 45, offsets: [3, -2] };
 
@@ -86,77 +88,13 @@ function tilesOf(pairs: Pairs, found: Evaluated) {
   return { wrong: wrong.slice(0, 3), counts };
 }
 
-// Generated formulas.
+/** How many random formulas of each kind are tried. */
+const RUNS = Number(process.env["HEADWISE_FORMULA_RUNS"] ?? 40);
 
-const NUMBERS = ["0", "1", "2", "3", "0.5", "(-1)", "(-2.5)", "7", "100", "1e-3", "Infinity", "x", "w"];
-const OF_SCORE = ["s", "s", "s", "q", "k", "i", "j", "h", "g", "b", "Sq", "Skv", "D"];
-const OF_VISIBLE = ["q", "k", "q", "k", "i", "j", "h", "b", "Skv"];
-
-/** Texts of formulas, always the same ones for a seed. */
-class Texts {
-  readonly #random: () => number;
-  readonly #names: readonly string[];
-
-  constructor(seed: number, names: readonly string[]) {
-    this.#random = mulberry(seed);
-    this.#names = names;
-  }
-
-  number(depth: number): string {
-    if (depth === 0) return this.#one(this.#random() < 0.7 ? this.#names : NUMBERS);
-    const x = () => this.number(Math.floor(this.#random() * depth));
-    const kind = this.#random();
-    if (kind < 0.4) return `(${x()} ${this.#one(["+", "-", "*", "/", "%"])} ${x()})`;
-    if (kind < 0.6) return `${this.#one(["abs", "floor", "sign", "sqrt", "exp", "log", "tanh", "sin", "cos"])}(${x()})`;
-    if (kind < 0.7) return `${this.#one(["min", "max", "pow"])}(${x()}, ${x()})`;
-    if (kind < 0.8) return `${this.#one(["t", "u"])}[${x()}]`;
-    if (kind < 0.85) return `m[${x()}][${x()}]`;
-    return `(${this.truth(depth - 1)} ? ${x()} : ${x()})`;
-  }
-
-  truth(depth: number): string {
-    const kind = this.#random();
-    if (depth === 0 || kind < 0.5)
-      return `(${this.number(Math.min(depth, 2))} ${this.#one(["<", "<=", ">", ">=", "==", "!="])} ${this.number(Math.min(depth, 2))})`;
-    if (kind < 0.9) return `(${this.truth(depth - 1)} ${this.#one(["&&", "||"])} ${this.truth(depth - 1)})`;
-    return `!${this.truth(depth - 1)}`;
-  }
-
-  #one(of: readonly string[]): string {
-    return of[Math.floor(this.#random() * of.length)]!;
-  }
-}
-
-const PARAMETERS = {
-  x: 1.75,
-  w: 9,
-  t: Float32Array.from({ length: 40 }, (_, n) =>
-    n === 7 ? NaN : n === 11 ? -Infinity : n === 30 ? Infinity : Math.sin(n) * 4,
-  ),
-  u: Int32Array.from({ length: 60 }, (_, n) => Math.floor(n / 9)),
-  m: { data: Float32Array.from({ length: 35 }, (_, n) => Math.cos(n) * 3), shape: [5, 7] },
-};
-
-/** With only the parameters that the text reads. */
-function made(text: string): Formula | undefined {
-  const used = Object.entries(PARAMETERS).filter(([name]) => new RegExp(`(?<!\\w)${name}(?!\\w|\\()`).test(text));
-  try {
-    return formula(text, Object.fromEntries(used)) as Formula;
-  } catch {
-    return undefined; // an index that is known to be outside
-  }
-}
-
-const COUNT = Number(process.env.HEADWISE_FORMULAS ?? 60);
-
-function samples(seed: number, names: readonly string[], kind: "number" | "truth"): Formula[] {
-  const texts = new Texts(seed, names);
-  const found: Formula[] = [];
-  while (found.length < COUNT) {
-    const each = made(texts[kind](4));
-    if (each && each.graph.nodes.length > 5 && each.graph.nodes.length < 40) found.push(each);
-  }
-  return found;
+/** Random formulas, always the same ones. Compiling a long one takes long, so they are short. */
+function samples(of: fc.Arbitrary<RandomFormula>, seed: number): Formula[] {
+  const drawn = fc.sample(of, { seed, numRuns: 12 * RUNS }).map(formulaOf);
+  return drawn.filter(({ graph: { nodes } }) => nodes.length > 6 && nodes.length < 40).slice(0, RUNS);
 }
 
 describeOnGpu("formulas on the GPU", () => {
@@ -168,18 +106,15 @@ describeOnGpu("formulas on the GPU", () => {
   });
   afterAll(() => device.destroy());
 
-  test.each(samples(1, OF_SCORE, "number").map((each) => [each.text, each] as const))("score: %s", async (_, score) => {
+  test.each(samples(scores, 1).map((each) => [each.text, each] as const))("score: %s", async (_, score) => {
     const s = scoresFor(PAIRS);
     const found = await evaluated.evaluate({ score }, PAIRS, s);
     expect(wrongScores(score, PAIRS, s, found)).toEqual([]);
   });
 
-  test.each(samples(2, OF_VISIBLE, "truth").map((each) => [each.text, each] as const))(
-    "visible: %s",
-    async (_, visible) => {
-      const found = await evaluated.evaluate({ visible }, PAIRS, scoresFor(PAIRS));
-      expect(wrongPairs(visible, PAIRS, found)).toEqual([]);
-      expect(tilesOf(PAIRS, found).wrong).toEqual([]);
-    },
-  );
+  test.each(samples(visibles, 2).map((each) => [each.text, each] as const))("visible: %s", async (_, visible) => {
+    const found = await evaluated.evaluate({ visible }, PAIRS, scoresFor(PAIRS));
+    expect(wrongPairs(visible, PAIRS, found)).toEqual([]);
+    expect(tilesOf(PAIRS, found).wrong).toEqual([]);
+  });
 });
