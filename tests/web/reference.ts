@@ -68,7 +68,7 @@ export interface ReferenceResult {
   readonly entropy: Expected;
   /** [B, Hq, Sq]: how many keys each row sees. */
   readonly visibleKeys: Int32Array;
-  /** [B, Hq, Sq]: 1 if the error model does not say which keys of the row are visible, or whether a score is NaN. */
+  /** [B, Hq, Sq]: 1 if the error model does not say which keys of the row are visible, or nothing of their weights. */
   readonly openRows: Uint8Array;
 }
 
@@ -400,7 +400,8 @@ function changeScore(problem: Problem, row: Row, j: number, distance: number, re
   if (nan === "always") formula.values[at] = NaN;
   else if (nan === "never" && (Number.isFinite(low) ? Number.isFinite(high) : low === high)) {
     formula.values[at] = low === high ? low : (low + high) / 2;
-    formula.tolerance[at] = low === high ? 0 : (high - low) / 2;
+    // the ends themselves must lie within it, also after the subtraction
+    formula.tolerance[at] = low === high ? 0 : ((high - low) / 2) * (1 + 2 ** -30) + abs(high + low) * 2 ** -50;
   } else {
     openRows[row.index] = 1;
     formula.tolerance[at] = Infinity;
@@ -462,6 +463,8 @@ function softmax(problem: Problem, row: Row, visible: readonly number[], result:
   let sum = exp(sink - highest);
   for (const j of visible) sum += exp(formula.values[at(j)]! - highest);
   for (const j of visible) probs.values[at(j)] = exp(formula.values[at(j)]! - highest) / sum;
+  // the weights of keys are unknown if a score may err by a factor of e
+  if (scoreError > 1) result.openRows[row.index] = 1;
   lse.values[row.index] = highest + log(sum);
   lse.tolerance[row.index] = scoreError + 16 * EPSILON * (1 + abs(lse.values[row.index]!));
   weightedMean(problem, row, visible, expm1(2 * scoreError) + 16 * EPSILON, result);
