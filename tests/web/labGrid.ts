@@ -1,10 +1,11 @@
 import { random } from "../../web/demo/lab/shell/random.js";
 import type { Field, Fields, NumberField, ChoiceField, Values } from "../../web/demo/lab/shell/field.js";
 
-/** Both values of a flag, all options of a choice, and the ends and the middle of a slider. */
+/** Both values of a flag, all options of a choice, the ends and the middle of a slider, and the first text of a field. */
 export function valuesOf(field: Field<unknown>): readonly unknown[] {
   if ("options" in field) return (field as ChoiceField).options;
   if (typeof field.initial === "boolean") return [false, true];
+  if (typeof field.initial === "string") return [field.initial];
   const { min, max, step } = field as NumberField;
   return [min, min + step * Math.round((max - min) / (2 * step)), max];
 }

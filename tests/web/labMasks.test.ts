@@ -3,10 +3,15 @@ import { createAttention, type Attention } from "headwise";
 
 import { kvHeadsOf, optionsOf, tensorsOf } from "../../web/demo/lab/rooms/masks/options.js";
 import { PRESETS, presetOf } from "../../web/demo/lab/rooms/masks/presets.js";
-import { fields, NO_SINK, UNBOUNDED, type Settings } from "../../web/demo/lab/rooms/masks/settings.js";
+import { fields as allFields, NO_SINK, UNBOUNDED, type Settings } from "../../web/demo/lab/rooms/masks/settings.js";
 import { visibleTiles } from "../../web/demo/lab/rooms/masks/tiles.js";
+import { choice } from "../../web/demo/lab/shell/field.js";
 import * as words from "../../web/demo/lab/rooms/masks/words.js";
 import { combinations, faults, initial, numbersIn, saysShare, settingsGrid } from "./labGrid.js";
+
+/** Rules as options. Rules as formulas have tests of their own: labMasksFormulas.test.ts. */
+const fields = { ...allFields, rules: choice("options", ["options"]) };
+const findingOf = (settings: Settings) => words.finding(settings, words.seenBy(settings));
 
 let hw: Attention;
 beforeAll(async () => {
@@ -44,12 +49,13 @@ test("every sentence is true in every setting", async () => {
     const { queries, keys } = settings;
     const { value, output, probs, entropy, visible, seen } = await drawn(settings);
     const fault = (what: string) => `${what}, in ${JSON.stringify(settings)}`;
+    const bySettings = words.seenBy(settings);
     const said = {
-      finding: words.finding(settings),
-      empty: words.emptyWords(settings),
+      finding: words.finding(settings, bySettings),
+      empty: words.emptyWords(settings, bySettings),
       groups: words.groupWords(settings),
-      spread: words.spreadWords(probs, settings),
-      tiles: words.tileWords(settings),
+      spread: words.spreadWords(probs, settings, bySettings),
+      tiles: words.tileWords(words.tilesOf(bySettings)),
     };
     const found: string[] = Object.values(said).filter(Boolean).flatMap(faults);
     const claim = (what: string, holds: boolean) => holds || found.push(`${what}: ${JSON.stringify(said)}`);
@@ -84,7 +90,7 @@ test("every sentence is true in every setting", async () => {
         );
       } else claim("zero", said.empty.includes("zero") && row.every((number) => number === 0));
     }
-    const hides = words.hides(settings);
+    const hides = words.hides(settings, bySettings);
     for (let i = 0; i < queries; i++)
       for (let j = 0; j < keys; j++) {
         const isShown = probs[i * keys + j]! > 0 || visible[i]![j]!;
@@ -189,9 +195,7 @@ describe("presets", () => {
   });
 
   test("longer keys are no padding: presets mean all keys, not 24", () => {
-    expect(words.finding({ ...PRESETS["GPT, next tokens"]!.rules, keys: 30 })).toMatch(
-      /^A query sees 25 to 30 of 30 keys/,
-    );
+    expect(findingOf({ ...PRESETS["GPT, next tokens"]!.rules, keys: 30 })).toMatch(/^A query sees 25 to 30 of 30 keys/);
   });
 });
 
@@ -207,7 +211,7 @@ describe("the lessons", () => {
     const p = await weight({ causal: "lower-right" });
     for (let i = 0; i < 24; i++) for (let j = i + 1; j < 24; j++) expect(p(i, j)).toBe(0);
     expect(p(0, 0)).toBe(1);
-    expect(words.finding({ ...plain, causal: "lower-right" })).toBe(
+    expect(findingOf({ ...plain, causal: "lower-right" })).toBe(
       "A query sees 1 to 24 of 24 keys: 300 of 576 pairs, 52 %.",
     );
   });
@@ -215,7 +219,7 @@ describe("the lessons", () => {
   test("padding: the keys beyond the length have no weight, in every row", async () => {
     const p = await weight({ keyLength: 17 });
     for (let i = 0; i < 24; i++) for (let j = 0; j < 24; j++) expect(p(i, j) > 0).toBe(j < 17);
-    expect(words.finding({ ...plain, keyLength: 17 })).toBe("Every query sees 17 of 24 keys: 408 of 576 pairs, 71 %.");
+    expect(findingOf({ ...plain, keyLength: 17 })).toBe("Every query sees 17 of 24 keys: 408 of 576 pairs, 71 %.");
   });
 
   test("a window: keys farther than its sides have no weight", async () => {
@@ -228,7 +232,8 @@ describe("the lessons", () => {
     const p = await weight(change);
     for (let i = 0; i < 24; i++) expect(p(i, i)).toBe(0);
     expect(p(1, 0)).toBe(1);
-    expect(words.emptyWords({ ...plain, ...change })).toMatch(/^1 row sees nothing \(0; rows count from 0/);
+    const settings = { ...plain, ...change };
+    expect(words.emptyWords(settings, words.seenBy(settings))).toMatch(/^1 row sees nothing \(0; rows count from 0/);
   });
 
   test("grouped heads: with equal queries, heads of a group have equal weights, and other heads have not", async () => {

@@ -5,6 +5,7 @@ import { expect, test } from "@jest/globals";
 
 import { snippet as device } from "../../web/demo/lab/rooms/device/snippet.js";
 import { snippet as flash } from "../../web/demo/lab/rooms/flash/snippet.js";
+import { RECIPES } from "../../web/demo/lab/rooms/masks/recipes.js";
 import { fields as maskFields } from "../../web/demo/lab/rooms/masks/settings.js";
 import { snippet as masks } from "../../web/demo/lab/rooms/masks/snippet.js";
 import { fields as matrixFields, inputsOf } from "../../web/demo/lab/rooms/matrix/settings.js";
@@ -42,6 +43,14 @@ const CODES: readonly (readonly [string, string, RegExp])[] = [
         "left=3&keyLength=20&excludeSelf=true&alibi=true&softcap=20&sink=1&kvHeads=2&emptyRows=nan&sharpness=2",
       ),
     ),
+    /\[ 1, 8, 24, 24 \]/,
+  ],
+  ...["Packed documents", "T5 buckets"].map(
+    (name) => [`masks: ${name}`, masks(RECIPES[name]!.rules), /\[ 1, 2, 24, 24 \]/] as const,
+  ),
+  [
+    "masks: a formula that is wrong",
+    masks(settings(maskFields, "rules=formulas&visible=k+%3C%3D&score=s")),
     /\[ 1, 8, 24, 24 \]/,
   ],
   ["device", device(), /GFLOP\/s/],

@@ -37,6 +37,7 @@ describe("every listing is one that a test runs", () => {
     "CONTRIBUTING.md": [""], // the tree of folders
     "web/docs/backends.md": ["js webgpu.mjs", "js recorded.mjs"],
     "web/docs/bundlers.md": ["html page", "js service.js"],
+    "web/docs/coming-from-flexattention.md": ["python"], // PyTorch's side; the other one is run
     "web/docs/contract.md": ["text", "text"], // the formula, and the error model
     "web/docs/cpp.md": ["cmake CMakeLists.txt"],
     "web/docs/embed.md": [

@@ -27,7 +27,17 @@ const ROOMS = [
 ];
 
 /** The rooms inside of webgpu. Only its engine stands above them. */
-const WEBGPU = [["kernels"], ["plan"], ["device"], ["call"], ["attention"], ["cache"], ["layer"], ["webgpuEngine.ts"]];
+const WEBGPU = [
+  ["kernels"],
+  ["formula"],
+  ["plan"],
+  ["device"],
+  ["call"],
+  ["attention"],
+  ["cache"],
+  ["layer"],
+  ["webgpuEngine.ts"],
+];
 
 const floorIn = (rooms: readonly string[][], file: string) =>
   rooms.findIndex((floor) => floor.includes(file.split(path.sep)[0]!));

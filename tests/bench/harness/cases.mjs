@@ -1,4 +1,5 @@
-// The cases. Shapes are heads × queries × keys × dim. Geometric means are computed over each `group`.
+// The cases. Shapes are heads × queries × keys × dim. Geometric means are computed over each `group`. The filter for a
+// group also chooses the cases of other groups that are `comparedIn` it.
 
 import { FORMULAS } from "./formulas.mjs";
 
@@ -23,12 +24,12 @@ const LAYER = self(12, 512, 64, { layer: true });
 
 const SHAPES = [
   { name: "BERT 12×128×64", group: "dense", ...self(12, 128, 64) },
-  { name: "BERT 12×512×64", group: "dense", ...self(12, 512, 64) },
+  { name: "BERT 12×512×64", group: "dense", comparedIn: "formulas", ...self(12, 512, 64) },
   { name: "ViT 12×197×64", group: "dense", ...self(12, 197, 64) },
   { name: "8×2048×64", group: "dense", ...self(8, 2048, 64) },
   { name: "8×2048×128", group: "dense", ...self(8, 2048, 128) },
   { name: "cross 8×448×1500×64", group: "dense", heads: 8, queries: 448, keys: 1500, dim: 64 },
-  { name: "causal 12×1024×64", group: "causal", ...self(12, 1024, 64, { causal: true }) },
+  { name: "causal 12×1024×64", group: "causal", comparedIn: "formulas", ...self(12, 1024, 64, { causal: true }) },
   { name: "causal 32/8×2048×128", group: "causal", ...self(32, 2048, 128, { kvHeads: 8, causal: true }) },
   { name: "window 256 of 8×8192×64", group: "window", ...self(8, 8192, 64, { causal: true, left: 255 }) },
   ...["float32", "float16", "int8"].flatMap((cache) =>
@@ -236,8 +237,9 @@ const QUICK = [
 ];
 
 /**
- * Whether a case is measured. A filter chooses it if it is part of the case's name, or the name of its group. `quick`
- * chooses the cases of --quick among them.
+ * Whether a case is measured. A filter chooses it if it is part of the case's name, the name of its group, or of a group
+ * that it is compared in. `quick` chooses the cases of --quick among them.
  */
-export const isChosen = ({ name, group }, { filter, quick = false }) =>
-  (group === filter || name.toLowerCase().includes(filter.toLowerCase())) && (!quick || QUICK.includes(name));
+export const isChosen = ({ name, group, comparedIn }, { filter, quick = false }) =>
+  ([group, comparedIn].includes(filter) || name.toLowerCase().includes(filter.toLowerCase())) &&
+  (!quick || QUICK.includes(name));

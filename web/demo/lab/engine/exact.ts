@@ -15,6 +15,8 @@ export interface ExactOptions {
   readonly sinks?: readonly number[];
   readonly headGain?: readonly number[];
   readonly emptyRows?: EmptyRows;
+  /** The scores before the softmax, −∞ where hidden, if they are known: [B, Hq, Sq, Skv]. The rules are not asked then. */
+  readonly scores?: ArrayLike<number>;
 }
 
 interface Array4 {
@@ -48,6 +50,7 @@ export function exactAttention(query: Array4, key: Array4, value: Array4, option
         const keyRow = (j: number) => (b * Hkv + g) * Skv + j;
         const place = { b, h, i, queryLength: Sq, keyLength: Skv };
         const scores = Array.from({ length: Skv }, (_, j) => {
+          if (options.scores) return options.scores[row * Skv + j]!;
           if (!isVisible(place, j, options)) return -Infinity;
           const dot = sum(D, (d) => query.data[row * D + d]! * key.data[keyRow(j) * D + d]!);
           return biased(dot * (options.scale ?? 1 / Math.sqrt(D)), place, j, options);

@@ -37,7 +37,7 @@ export const DOORS: readonly Door[] = [
   {
     id: "masks",
     title: "Masks and heads",
-    lede: "Build the attention of GPT, Mistral, BLOOM or Gemma from its rules, and see which pairs are left and what need not be computed.",
+    lede: "Build the attention of GPT, Mistral, BLOOM or Gemma from its rules, or write rules of your own, and see which pairs are left and what need not be computed.",
     load: () => import("./masks/room.js"),
   },
   {

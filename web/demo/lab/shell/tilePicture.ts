@@ -7,7 +7,7 @@ export interface TileShape {
   readonly states: readonly string[];
 }
 
-/** Tiles as coloured squares. `svg rect.<state>` in the style sheet gives the colour. */
+/** Tiles as coloured squares. `svg rect.<state>` in the style sheet gives the colour; "edge" also has a corner. */
 export function tilePicture({ rows, columns, states }: TileShape, label: string): SVGSVGElement {
   const tiles = states.map((state, index) =>
     svg("rect", {
@@ -19,7 +19,16 @@ export function tilePicture({ rows, columns, states }: TileShape, label: string)
       rx: 0.1,
     }),
   );
-  return svg("svg", { viewBox: `0 0 ${columns} ${rows}`, class: "tiles", role: "img", "aria-label": label }, ...tiles);
+  const corners = states.flatMap((state, index) => {
+    const corner = `M${(index % columns) + 0.04} ${Math.floor(index / columns) + 0.04}h.46l-.46 .46z`;
+    return state === "edge" ? [svg("path", { class: "corner", d: corner })] : [];
+  });
+  return svg(
+    "svg",
+    { viewBox: `0 0 ${columns} ${rows}`, class: "tiles", role: "img", "aria-label": label },
+    ...tiles,
+    ...corners,
+  );
 }
 
 /** The meaning of the colours: pairs of a state and its text. */

@@ -74,12 +74,12 @@ function outputLength({ batchSize, numHeads, queryLength, valueDim }: AttentionS
 /** The attention pass. The plan may split the keys into parts. */
 function attend(
   call: Call,
-  { problem, sequences, params: shared, plan: whole }: PlannedAttention,
+  { problem, sequences, params: shared, formulaWords, plan: whole }: PlannedAttention,
   arrays: Arrays,
   plan: AttendPlan,
   output: Span | undefined,
 ): void {
-  const tables = call.table(tablesOf(problem, sequences));
+  const tables = call.table(tablesOf(problem, sequences, formulaWords));
   const params = {
     ...shared,
     row_tiles: plan.rowTiles,

@@ -10,7 +10,8 @@ import type { InspectPlan } from "../plan/plan.js";
 import type { PlannedAttention } from "../plan/plannedAttention.js";
 import { handInRank } from "./result.js";
 
-const STAGE = { raw: 0, softcapped: 1, biased: 2, probs: 3, ranked: 4 } as const;
+/** Stages of inspect.wgsl. The formulas of the kernel make the difference between "biased" and "formula". */
+const STAGE = { raw: 0, softcapped: 1, biased: 2, formula: 2, probs: 3, ranked: 4 } as const;
 
 /** Lists the kernels that write probabilities and scores. */
 export function recordInspections(call: Call, planned: PlannedAttention, arrays: Arrays) {
@@ -47,7 +48,7 @@ function inspect(
   first: number,
   count: number,
 ): void {
-  const { problem, params: shared, sequences } = planned;
+  const { problem, params: shared, sequences, formulaWords } = planned;
   const { shape } = problem;
   const chosen = chosenIndices(plan.selection, shape);
   const rowTiles = divideUp(count, plan.tiles.queryRows);
@@ -62,7 +63,7 @@ function inspect(
     stage: STAGE[plan.stage],
     features: shared.features | (plan.selection.average ? FEATURE.average : 0),
   };
-  const tables = call.table(tablesOf(problem, sequences, [...chosen.heads, ...chosen.queries]));
+  const tables = call.table(tablesOf(problem, sequences, formulaWords, [...chosen.heads, ...chosen.queries]));
   call.dispatch(plan.kernel, workgroups, {
     0: call.params(params, workgroups),
     ...arrays.inputs,

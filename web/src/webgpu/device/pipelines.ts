@@ -21,7 +21,12 @@ export interface Compiled {
 interface Pipelines {
   readonly ready: Map<string, Compiled>;
   readonly compiling: Map<string, Promise<Compiled>>;
+  /** The keys in `ready` of kernels with formulas. The one that was not used for the longest time is first. */
+  readonly ofFormulas: Set<string>;
 }
+
+/** Most kernels with formulas that are kept, because programs may make formulas without end. */
+const MOST_OF_FORMULAS = 64;
 
 let pipelines = 0;
 
@@ -29,27 +34,43 @@ let pipelines = 0;
 const pipelinesOf = new WeakMap<GPUDevice, Pipelines>();
 
 function pipelinesOn(device: GPUDevice): Pipelines {
-  const known = pipelinesOf.get(device) ?? { ready: new Map(), compiling: new Map() };
+  const known = pipelinesOf.get(device) ?? { ready: new Map(), compiling: new Map(), ofFormulas: new Set() };
   pipelinesOf.set(device, known);
   return known;
 }
 
 /** The pipeline of a kernel if it is compiled. */
 export function readyPipeline(device: GPUDevice, kernel: Kernel): Compiled | undefined {
-  return pipelinesOn(device).ready.get(kernelKey(kernel));
+  const known = pipelinesOn(device);
+  const key = kernelKey(kernel);
+  const found = known.ready.get(key);
+  if (found) keep(known, kernel, key, found);
+  return found;
+}
+
+/** Keeps a pipeline, and drops a pipeline of other formulas if there are too many. */
+function keep({ ready, ofFormulas }: Pipelines, kernel: Kernel, key: string, made: Compiled): void {
+  ready.set(key, made);
+  if (!kernel.formula) return;
+  ofFormulas.delete(key);
+  ofFormulas.add(key);
+  if (ofFormulas.size <= MOST_OF_FORMULAS) return;
+  const oldest = ofFormulas.values().next().value!;
+  ofFormulas.delete(oldest);
+  ready.delete(oldest);
 }
 
 /** The pipeline of a kernel. It is compiled asynchronously when it is first used. */
 export async function pipelineOf(operation: string, device: GPUDevice, kernel: Kernel): Promise<Compiled> {
-  const { ready, compiling } = pipelinesOn(device);
+  const { compiling } = pipelinesOn(device);
   const key = kernelKey(kernel);
-  const found = ready.get(key) ?? compiling.get(key);
+  const found = readyPipeline(device, kernel) ?? compiling.get(key);
   if (found) return found;
   const compiled = compile(operation, device, kernel);
   compiling.set(key, compiled);
   try {
     const made = await compiled;
-    ready.set(key, made);
+    keep(pipelinesOn(device), kernel, key, made);
     return made;
   } finally {
     compiling.delete(key); // a failed pipeline is not kept: the device may have been lost in the meantime

@@ -133,7 +133,7 @@ fn row_statistics(r: u32, y: u32) -> Statistics {
 fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t: u32) {
   let work = workgroup_index(id);
   if (work >= params.workgroups) { return; }
-  let task = task_of(work, Q_TILE, VALUE_BLOCK4);
+  let task = with formula { narrowed( } task_of(work, Q_TILE, VALUE_BLOCK4) with formula { , Q_TILE, KV_TILE) };
   if (task.first_row >= task.num_rows) { return; }
 
   let x = t % THREADS_X;
@@ -164,6 +164,7 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
       }
     }
     workgroupBarrier();  // key_poison and part_max have been read
+    with formula { j0 = skipped(task, Q_TILE, KV_TILE, j0); }
   }
 
   workgroupBarrier();  // p_tile has been read

@@ -357,7 +357,7 @@ fn keys_seen_by_all(task: Task) -> KeyRange {
 fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t: u32) {
   let work = workgroup_index(id);
   if (work >= params.workgroups) { return; }
-  let task = task_of(work, ROWS, V4);
+  let task = with formula { narrowed( } task_of(work, ROWS, V4) with formula { , ROWS, KEYS) };
   if (task.first_row >= task.num_rows) { return; }
   lane = t % LANES;
   group = t / LANES;
@@ -394,7 +394,7 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
     fetch_values(task, j0, 0u, t);
     mark_poisoned_values();
     let keys = poisoned_keys();
-    let is_whole = j0 >= all.begin && j0 + i32(KEYS) <= min(all.end, task.end);
+    let is_whole = j0 >= all.begin && j0 + i32(KEYS) <= min(all.end, task.end) with formula { && formulas_rest(j0, j0 + i32(KEYS)) };
     let short = !CAREFUL || (!rules && is_whole && !is_flag(p_tile[0][0][0].z));
     multiply(KEY_CHUNKS - 1u);
     workgroupBarrier();  // the keys and flags have been read
@@ -419,6 +419,7 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
     }
     place_values(VALUE_CHUNKS - 1u, t);
     workgroupBarrier();  // the weights and values are complete
+    with formula { j0 = skipped(task, ROWS, KEYS, j0); }
     if (j0 + i32(KEYS) < task.end) { fetch_keys(task, j0 + i32(KEYS), 0u, t); }
     accumulate(VALUE_CHUNKS - 1u);
     workgroupBarrier();  // the weights and values have been read

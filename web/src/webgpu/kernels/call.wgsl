@@ -199,6 +199,7 @@ struct Row {
   dropped: i32,
   mask: u32,      // element for key 0
   bias: u32,
+  with formula { formulas: FormulaRow, }
 }
 
 fn make_row(sequence: Sequence, head: u32, i: u32) -> Row {
@@ -215,6 +216,7 @@ fn make_row(sequence: Sequence, head: u32, i: u32) -> Row {
     sequence.dropped,
     sequence.batch * params.mask_batch + head * params.mask_head + packed * params.mask_query,
     sequence.batch * params.bias_batch + head * params.bias_head + packed * params.bias_query,
+    with formula { FormulaRow(), }
   );
 }
 
@@ -225,6 +227,7 @@ fn is_visible(row: Row, j: i32) -> bool {
     let at = row.mask + u32(j) * params.mask_key;
     visible = ((mask[at / 4u] >> (8u * (at % 4u))) & 0xffu) != 0u;
   }
+  with formula { visible = visible && allowed(row, j); }
   return visible;
 }
 
@@ -271,6 +274,7 @@ fn biased(row: Row, j: i32, raw: f32, poisoned: bool) -> Score {
     s.poisoned = s.poisoned || not_finite(bits);
     s.score = max(s.score + bitcast<f32>(select(bits, 0u, not_finite(bits))), LOWEST);
   }
+  with formula { s = scored(row, j, s); }
   return s;
 }
 

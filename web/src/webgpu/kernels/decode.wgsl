@@ -159,7 +159,7 @@ fn write_row(task: Task, r: u32, column: u32, groups: u32, t: u32) {
 fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t: u32) {
   let work = workgroup_index(id);
   if (work >= params.workgroups) { return; }
-  let task = task_of(work, Q_TILE, params.block_columns);
+  let task = with formula { narrowed( } task_of(work, Q_TILE, params.block_columns) with formula { , Q_TILE, KEYS) };
   if (task.first_row >= task.num_rows) { return; }
 
   load_rows(task, t);
@@ -189,6 +189,7 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
     workgroupBarrier();  // the weights are complete
     if (has_column) { add_values(task.value_base, j0, task.end, seam, column, key_group, groups); }
     workgroupBarrier();  // p_tile and seen_by have been read
+    with formula { j0 = skipped(task, Q_TILE, KEYS, j0); }
   }
 
   for (var k = 0u; k < OWN_SCORES; k++) {

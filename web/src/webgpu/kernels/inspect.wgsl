@@ -41,6 +41,13 @@ fn probability(row: Row, sequence: Sequence, j: i32, s: Score) -> Probability {
   return Probability(select(0.0f, p, s.visible), s.visible, s.visible && (flags & POISONED) != 0u);
 }
 
+with formula {
+/// Whether the query of row `r` or key `jj` of the tile is not finite. A formula may hide such a score.
+fn is_poisoned(r: u32, jj: u32) -> bool {
+  return atomicLoad(&query_poison[r]) != 0u || atomicLoad(&key_poison[jj]) != 0u;
+}
+}
+
 fn add_probabilities(batch: u32, j0: i32, first: u32, x: u32, y: u32) {
   for (var r = 0u; r < R; r++) {
     let row = row_tile[y * R + r];
@@ -49,7 +56,7 @@ fn add_probabilities(batch: u32, j0: i32, first: u32, x: u32, y: u32) {
       var sum = total[r * C4 + c4];
       for (var c = 0u; c < 4u; c++) {
         let j = j0 + i32(key_of(x, c4, c));
-        let p = probability(row, sequence, j, biased(row, j, scores[r * C4 + c4][c], false));
+        let p = probability(row, sequence, j, biased(row, j, scores[r * C4 + c4][c], false with formula { || is_poisoned(y * R + r, key_of(x, c4, c)) }));
         sum[c] += p.p;
         looked[r] |= select(0u, 1u << (4u * c4 + c), p.looked);
         tainted[r] |= select(0u, 1u << (4u * c4 + c), p.tainted);
@@ -82,6 +89,7 @@ fn load_rows(batch: u32, first: u32, head: u32, t: u32) {
     let packed = packed_query(first + r);
     let sequence = sequence_at(sequence_of(batch, packed));
     row_tile[r] = make_row(sequence, head, packed - sequence.query_begin);
+    with formula { row_tile[r] = with_formulas(row_tile[r], sequence, sequence_of(batch, packed), packed - sequence.query_begin); }
     atomicStore(&query_poison[r], 0u);
   }
 }

@@ -31,7 +31,22 @@ export interface Kernel {
   readonly halves?: boolean;
   /** How many times four numbers of a key or value are loaded at once. Default 1. */
   readonly perLoad?: 1 | 2 | 4;
+  /** The formulas of an attention pass or an inspection. */
+  readonly formula?: FormulaText;
 }
+
+/** The text of a call's formulas. It depends on their graphs alone, not on parameters. */
+export interface FormulaText {
+  /** A number that no other text has. */
+  readonly id: number;
+  /** The functions that formula_rules.wgsl calls. */
+  readonly rules: string;
+  /** The functions that formula_tiles.wgsl calls. */
+  readonly tiles: string;
+  /** Bytes that a row holds in workgroup memory. */
+  readonly rowBytes: number;
+}
+
 export type FloatDtype = "float32" | "float16";
 
 /** How keys and values are stored in memory: in the caller's dtype, or in a cache's. */

@@ -5,6 +5,10 @@ import call from "./call.wgsl";
 import decode from "./decode.wgsl";
 import element from "./element.wgsl";
 import finishRow from "./finish_row.wgsl";
+import formulaNumbers from "./formula_numbers.wgsl";
+import formulaRanges from "./formula_ranges.wgsl";
+import formulaRules from "./formula_rules.wgsl";
+import formulaTiles from "./formula_tiles.wgsl";
 import finitePart from "./finite_part.wgsl";
 import floatBits from "./float_bits.wgsl";
 import halfBits from "./half_bits.wgsl";
@@ -39,6 +43,7 @@ import turnHeads from "./turn_heads.wgsl";
 import weightF16 from "./weight_f16.wgsl";
 import weightF32 from "./weight_f32.wgsl";
 import { unrolled } from "./unroll.js";
+import { withFormula } from "./withFormula.js";
 
 /**
  * How a kernel uses each of its bindings. An absent input is bound to a few spare bytes, so the numbers never change.
@@ -141,7 +146,7 @@ function loadedText(stored: StoredDtype, perLoad: 1 | 2 | 4): string {
 
 /** The shader: one line for each constant, then the hand-written text. */
 export function shaderSource(kernel: Kernel): string {
-  const { name, constants, query, stored, weight, halves, perLoad = 1 } = kernel;
+  const { name, constants, query, stored, weight, halves, perLoad = 1, formula } = kernel;
   const lines = Object.entries(constants).map(([constant, value]) =>
     typeof value === "boolean" ? `const ${constant} = ${value};` : `const ${constant} = ${value}u;`,
   );
@@ -157,14 +162,20 @@ export function shaderSource(kernel: Kernel): string {
     ...("TOGETHER" in constants ? [constants["TOGETHER"] === 1 ? together : togetherSubgroup] : []),
   ];
   const enabled = extensionsOf(kernel).map((extension) => `enable ${extension};`);
-  return unrolled([...enabled, ...aliases, ...lines, "", ...SOURCES[name].parts, ...loads].join("\n"), {
-    ...constants,
-    PER: perLoad,
-  });
+  const parts = [...SOURCES[name].parts, ...loads, ...formulaParts(kernel)];
+  const text = withFormula([...enabled, ...aliases, ...lines, "", ...parts].join("\n"), formula !== undefined);
+  return unrolled(text, { ...constants, PER: perLoad });
+}
+
+/** The formulas, and the functions that they use. Only an attention pass goes through tiles of keys and skips some. */
+function formulaParts({ name, formula }: Kernel): string[] {
+  if (!formula) return [];
+  const tiles = name === "inspect" ? [] : [formulaRanges, formulaTiles, formula.tiles];
+  return [formulaNumbers, formulaRules, formula.rules, ...tiles];
 }
 
 /** A key for the kernel's pipeline. Equal kernels have equal keys. */
-export function kernelKey({ name, constants, query, stored, weight, halves, perLoad }: Kernel): string {
+export function kernelKey({ name, constants, query, stored, weight, halves, perLoad, formula }: Kernel): string {
   return JSON.stringify([
     name,
     query ?? null,
@@ -173,5 +184,6 @@ export function kernelKey({ name, constants, query, stored, weight, halves, perL
     halves ?? null,
     perLoad ?? null,
     Object.entries(constants),
+    ...(formula ? [formula.id] : []),
   ]);
 }

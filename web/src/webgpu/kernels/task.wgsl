@@ -13,6 +13,7 @@ struct Task {
   query_base: u32,  // of the key head's first query head
   key_base: u32,
   value_base: u32,
+  with formula { number: u32, }
 }
 
 fn task_of(index: u32, tile_rows: u32, tile_columns: u32) -> Task {
@@ -28,6 +29,7 @@ fn task_of(index: u32, tile_rows: u32, tile_columns: u32) -> Task {
   task.group = work % params.num_kv_heads;
   let sequence = sequence_at(work / params.num_kv_heads);
   task.sequence = sequence;
+  with formula { task.number = work / params.num_kv_heads; }
   task.num_rows = sequence.num_queries * params.group_size;
   // Positions grow with the rows. So the first row gives the begin and the last row the end of the keys that the tile
   // sees.
@@ -54,6 +56,7 @@ fn row_index(task: Task, n: u32) -> u32 {
 /// Row n of the sequence, with the keys of this task. A row after the last one sees nothing and is not loaded.
 fn row_of(task: Task, n: u32) -> Row {
   var row = make_row(task.sequence, head_of(task, n), query_of(n));
+  with formula { row = with_formulas(row, task.sequence, task.number, query_of(n)); }
   row.begin = max(row.begin, task.begin);
   row.end = max(row.begin, min(row.end, task.end));
   if (n >= task.num_rows) { row.end = row.begin - 1; }

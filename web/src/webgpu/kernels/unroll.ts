@@ -1,3 +1,5 @@
+import { closingBrace } from "./closingBrace.js";
+
 /**
  * Writes out the loops of a kernel over its registers: `unroll (r < R) { … }` becomes R copies of the block, in each of
  * which r is a number. Some compilers keep an array in memory if a loop indexes it.
@@ -14,16 +16,6 @@ export function unrolled(text: string, constants: Readonly<Record<string, number
   const name = new RegExp(`(?<![.\\w])${variable}\\b`, "g");
   const copies = Array.from({ length: product(bound, constants) }, (_, n) => `{${block.replace(name, `${n}u`)}}`);
   return text.slice(0, loop.index) + unrolled(copies.join("\n") + text.slice(end + 1), constants);
-}
-
-/** The place of the brace that closes the block which begins at `begin`. */
-function closingBrace(text: string, begin: number): number {
-  let depth = 1;
-  for (let at = begin; at < text.length; ++at) {
-    if (text[at] === "{") depth += 1;
-    if (text[at] === "}" && --depth === 0) return at;
-  }
-  throw new Error("unroll: a block is not closed");
 }
 
 /** The value of a bound: a number, a constant, or a product of them. */

@@ -1,5 +1,6 @@
 import type { AttentionProblem } from "../../attention/attentionProblem.js";
 import { BYTES, type TypedTensor } from "../../tensor/tensor.js";
+import { formulaWordCount } from "../formula/formulaWords.js";
 import { factsOf } from "./facts.js";
 import { divideUp, type Limits } from "./limits.js";
 import { planAttention, ROW_SECTIONS, type AttentionPlan } from "./plan.js";
@@ -16,6 +17,7 @@ export function attentionMemory(problem: AttentionProblem, limits: Limits): Reco
   const plan = planAttention(factsOf(problem, sequences), limits);
   const { query, key, value, settings, location } = problem;
   const results = resultBytes(problem, plan);
+  const formulas = 4 * formulaWordCount(settings) * (plan.inspect.length + Number(plan.attend !== undefined));
   const delivered = Object.values(results).reduce((sum, bytes) => sum + bytes, 0);
   return {
     query: bytesOf(query),
@@ -23,6 +25,7 @@ export function attentionMemory(problem: AttentionProblem, limits: Limits): Reco
     value: bytesOf(value),
     ...(settings.mask && { mask: bytesOf(settings.mask.tensor) }),
     ...(settings.bias && { bias: bytesOf(settings.bias.tensor) }),
+    ...(formulas > 0 && { formulas }),
     ...results,
     statistics: 4 * ROW_SECTIONS * plan.rowStride,
     scratch: packedBytes(problem, plan) + scratchBytes(problem, plan),

@@ -1,5 +1,6 @@
 import type { AttentionProblem } from "../../attention/attentionProblem.js";
 import type { CacheDtype, Ring } from "../../cache/cacheProblem.js";
+import { formulaWordCount } from "../formula/formulaWords.js";
 import { divideUp } from "./limits.js";
 import { NO_PARAMS, type Params } from "./params.js";
 import type { AttentionPlan } from "./plan.js";
@@ -113,7 +114,7 @@ export function paramsOf(
     num_sequences: sequences.length,
     features: plan.features,
     heads_at: SEQUENCE_WORDS * sequences.length,
-    chosen_at: SEQUENCE_WORDS * sequences.length + 3 * numHeads,
+    chosen_at: SEQUENCE_WORDS * sequences.length + 3 * numHeads + formulaWordCount(settings),
   };
 }
 
@@ -121,10 +122,11 @@ function strides4(extents: readonly number[] | undefined): [number, number, numb
   return (extents ? broadcastStrides(extents) : [0, 0, 0, 0]) as [number, number, number, number];
 }
 
-/** The table: sequences, then slopes, sinks and gains, then the chosen heads and queries. */
+/** The table: sequences, then slopes, sinks and gains, then the formulas' words, then the chosen heads and queries. */
 export function tablesOf(
   { settings, shape }: AttentionProblem,
   sequences: readonly Sequence[],
+  formulaWords: Float32Array,
   chosen: readonly number[] = [],
 ): Int32Array {
   const { numHeads } = shape;
@@ -133,9 +135,11 @@ export function tablesOf(
   heads.set(settings.sinks ?? new Float32Array(numHeads).fill(-Infinity), numHeads);
   heads.set(settings.headGain ?? new Float32Array(numHeads).fill(1), 2 * numHeads);
   const words = sequenceWords(sequences, settings);
-  const tables = new Int32Array(words.length + heads.length + chosen.length);
+  const chosenAt = words.length + heads.length + formulaWords.length;
+  const tables = new Int32Array(chosenAt + chosen.length);
   tables.set(words);
   tables.set(new Int32Array(heads.buffer), words.length);
-  tables.set(chosen, words.length + heads.length);
+  tables.set(new Int32Array(formulaWords.buffer), words.length + heads.length);
+  tables.set(chosen, chosenAt);
   return tables;
 }

@@ -2,6 +2,7 @@ import type { AttentionProblem } from "../../attention/attentionProblem.js";
 import type { EmptyRows } from "../../attention/attentionSettings.js";
 import type { AttentionShape } from "../../attention/attentionShape.js";
 import type { Wanted } from "../../attention/returns.js";
+import type { Graph } from "../../formula/graph.js";
 import { largestOf } from "../../tensor/largest.js";
 import type { Layout } from "../../tensor/layout.js";
 import type { FloatDtype, StoredDtype } from "../kernels/kernel.js";
@@ -25,6 +26,9 @@ export interface AttentionFacts {
   readonly ring: boolean;
   readonly sinks: boolean;
   readonly emptyRows: EmptyRows;
+  /** The graphs of the formulas. */
+  readonly score?: Graph | undefined;
+  readonly visible?: Graph | undefined;
   readonly ragged: boolean;
   readonly numSequences: number;
   /** Number of query rows (`longestQuery`) and key rows (`longestKey`) of the longest sequence. */
@@ -50,6 +54,8 @@ export function factsOf(problem: AttentionProblem, sequences: readonly Sequence[
     ring: false,
     sinks: settings.sinks !== undefined,
     emptyRows: settings.emptyRows,
+    score: settings.score?.graph,
+    visible: settings.visible?.graph,
     ragged: ragged !== undefined,
     numSequences: sequences.length,
     longestQuery: largestOf(sequences.map(({ numQueries }) => numQueries)),

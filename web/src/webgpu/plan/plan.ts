@@ -3,7 +3,8 @@ import { selectedExtents, type ScoreStage, type Selection } from "../../attentio
 import { UnsupportedError } from "../../errors/errors.js";
 import type { AttentionFacts } from "./facts.js";
 import { FLAT_THREADS, narrowStep, type Step } from "./flatKernels.js";
-import { BYTES, type Kernel } from "../kernels/kernel.js";
+import { formulaText } from "../formula/formulaText.js";
+import { BYTES, type FormulaText, type Kernel } from "../kernels/kernel.js";
 import { checkBytes, divideUp, gridOf, type Limits } from "./limits.js";
 import { FEATURE } from "./params.js";
 import {
@@ -85,14 +86,15 @@ export function planAttention(facts: AttentionFacts, limits: Limits): AttentionP
     query: packed.query ? "float32" : facts.dtypes.query,
     stored: packed.key || packed.value ? "float32" : facts.dtypes.key,
   };
-  const tile = needsRows(facts) ? tileOf(facts, limits, plain) : undefined;
+  const formula = formulaText(facts.score, facts.visible);
+  const tile = needsRows(facts) ? tileOf(facts, limits, plain, formula?.rowBytes ?? 0) : undefined;
   const stored = tile?.perLoad ? { ...plain, perLoad: tile.perLoad } : plain;
   const inspect = [
     ...(wanted.probs ? [planInspection(facts, limits, stored, "probs", wanted.probs)] : []),
     ...(wanted.scores ? [planInspection(facts, limits, stored, wanted.scores.stage, wanted.scores.selection)] : []),
     ...(wanted.topK ? [planInspection(facts, limits, stored, "ranked", wanted.topK.selection)] : []),
   ];
-  const attend = tile && planAttend(facts, limits, stored, tile);
+  const attend = tile && planAttend(facts, limits, stored, tile, formula);
   const outputs = shape.batchSize * shape.numHeads * shape.queryLength * shape.valueDim;
   const plan: AttentionPlan = {
     facts,
@@ -160,16 +162,22 @@ function rowsOf({ shape, longestQuery }: AttentionFacts): number {
   return longestQuery * (shape.numHeads / shape.numKvHeads);
 }
 
-function tileOf(facts: AttentionFacts, limits: Limits, stored: Stored): Tile {
+function tileOf(facts: AttentionFacts, limits: Limits, stored: Stored, rowBytes: number): Tile {
   const rows = rowsOf(facts);
   const value4 = divideUp(facts.shape.valueDim, 4);
   return (
-    decodeTile(facts, rows, value4, stored.stored, limits) ??
-    attendTile(facts, rows, value4, inHalves(stored, limits).halves === true, limits)
+    decodeTile(facts, rows, value4, stored.stored, rowBytes, limits) ??
+    attendTile(facts, rows, value4, inHalves(stored, limits).halves === true, rowBytes, limits)
   );
 }
 
-function planAttend(facts: AttentionFacts, limits: Limits, stored: Stored, tile: Tile): AttendPlan {
+function planAttend(
+  facts: AttentionFacts,
+  limits: Limits,
+  stored: Stored,
+  tile: Tile,
+  formula: FormulaText | undefined,
+): AttendPlan {
   const { shape, wanted, longestKey, numSequences } = facts;
   const { batchSize, numHeads, numKvHeads, queryLength } = shape;
   const value4 = divideUp(shape.valueDim, 4);
@@ -188,6 +196,7 @@ function planAttend(facts: AttentionFacts, limits: Limits, stored: Stored, tile:
         name,
         ...(name === "decode" ? stored : inHalves(stored, limits)),
         constants: { TOGETHER: limits.together ?? 1, ...constants, OPTIONS: options },
+        ...(formula && { formula }),
       },
       workgroups: workgroups * keyParts,
     },
@@ -229,8 +238,10 @@ function planInspection(
   selection: Selection,
 ): InspectPlan {
   const { shape, wanted } = facts;
+  const formula = formulaAt(stage, facts);
+  const rowBytes = formula?.rowBytes ?? 0;
   const [heads, queries] = selectedExtents(selection, shape);
-  const threadsY = chooseThreadsY(queries, false, limits);
+  const threadsY = chooseThreadsY(queries, false, rowBytes, limits);
   const bytesPerQuery = 4 * shape.batchSize * heads * Math.max(shape.keyLength, 1);
   const scratch = Math.min(MOST_SCRATCH_BYTES, limits.maxStorageBufferBindingSize, limits.maxBufferSize);
   const rowsPerStep =
@@ -245,8 +256,9 @@ function planInspection(
         ...tileConstants(threadsY),
         OPTIONS: true,
       },
+      ...(formula && { formula }),
     },
-    tiles: tilesOf(threadsY, 0, false),
+    tiles: tilesOf(threadsY, 0, false, rowBytes),
     heads,
     queries,
     rowsPerStep,
@@ -262,6 +274,12 @@ function planInspection(
           }
         : undefined,
   };
+}
+
+/** The formulas that decide what an inspection of a stage shows. */
+function formulaAt(stage: InspectPlan["stage"], { score, visible }: AttentionFacts): FormulaText | undefined {
+  if (stage === "raw" || stage === "softcapped") return undefined;
+  return formulaText(stage === "biased" ? undefined : score, visible);
 }
 
 function rowStride({ batchSize, numHeads, queryLength }: AttentionShape): number {

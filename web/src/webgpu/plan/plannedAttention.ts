@@ -1,7 +1,8 @@
 import type { AttentionProblem } from "../../attention/attentionProblem.js";
+import { formulaWordCount, formulaWords } from "../formula/formulaWords.js";
 import { inputStrides, paramsOf, type AllStrides, type InPlace } from "./attentionParams.js";
 import { factsOf, type AttentionFacts } from "./facts.js";
-import type { Limits } from "./limits.js";
+import { checkBytes, type Limits } from "./limits.js";
 import type { Params } from "./params.js";
 import { planAttention, type AttentionPlan } from "./plan.js";
 import type { Sequence } from "./sequences.js";
@@ -14,6 +15,8 @@ export interface PlannedAttention {
   readonly strides: AllStrides;
   /** The numbers that all kernels share. */
   readonly params: Params;
+  /** The numbers and tables of the formulas. */
+  readonly formulaWords: Float32Array;
 }
 
 /**
@@ -36,6 +39,14 @@ export function plannedAttention(
     ring: cached?.ring !== undefined,
   };
   const plan = planAttention(there, limits);
+  checkBytes(problem.operation, "the formulas' tables", 4 * formulaWordCount(problem.settings), limits);
   const strides = inputStrides(problem, plan, inPlace);
-  return { problem, sequences, plan, strides, params: paramsOf(problem, plan, sequences, strides, cached) };
+  return {
+    problem,
+    sequences,
+    plan,
+    strides,
+    params: paramsOf(problem, plan, sequences, strides, cached),
+    formulaWords: formulaWords(problem.settings, problem.shape.headDim),
+  };
 }

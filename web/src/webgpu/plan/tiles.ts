@@ -70,7 +70,8 @@ export function tileConstants(threadsY: number): Record<string, number> {
   };
 }
 
-export function tilesOf(threadsY: number, columns4: number, attends: boolean): Tiles {
+/** @param rowBytes - What formulas keep of each row. */
+export function tilesOf(threadsY: number, columns4: number, attends: boolean, rowBytes: number): Tiles {
   const queryRows = threadsY * ROWS_PER_THREAD;
   const chunks = 16 * CHUNK4 * (queryRows + KEY_TILE);
   const flags = 4 * (queryRows + KEY_TILE);
@@ -80,14 +81,14 @@ export function tilesOf(threadsY: number, columns4: number, attends: boolean): T
     keys: KEY_TILE,
     valueColumns: 4 * columns4,
     threads: THREADS_X * threadsY,
-    workgroupBytes: chunks + softmax + ROW_BYTES * queryRows + flags,
+    workgroupBytes: chunks + softmax + (ROW_BYTES + rowBytes) * queryRows + flags,
   };
 }
 
 /** The largest tile that fits the device's workgroups; a small tile for few rows. */
-export function chooseThreadsY(rows: number, attends: boolean, limits: Limits): number {
+export function chooseThreadsY(rows: number, attends: boolean, rowBytes: number, limits: Limits): number {
   if (rows <= FEW_ROWS) return FEW_THREADS_Y;
-  return THREADS_Y.find((threadsY) => fits(tilesOf(threadsY, 0, attends), limits)) ?? FEW_THREADS_Y;
+  return THREADS_Y.find((threadsY) => fits(tilesOf(threadsY, 0, attends, rowBytes), limits)) ?? FEW_THREADS_Y;
 }
 
 /** A kernel for an attention pass, its tile, and its rule for splitting keys. */
@@ -145,8 +146,15 @@ export function tilingsOf(limits: Limits): readonly Tiling[] {
 }
 
 /** The tile of an attention pass of many rows. */
-export function attendTile(facts: AttentionFacts, rows: number, value4: number, halves: boolean, limits: Limits): Tile {
-  return wholeTile(facts, rows, halves, limits) ?? generalTile(facts, rows, value4, limits);
+export function attendTile(
+  facts: AttentionFacts,
+  rows: number,
+  value4: number,
+  halves: boolean,
+  rowBytes: number,
+  limits: Limits,
+): Tile {
+  return wholeTile(facts, rows, halves, limits) ?? generalTile(facts, rows, value4, rowBytes, limits);
 }
 
 /** The tile of attend_whole; undefined if the heads do not fit, or if there are few rows, no output or int8 keys. */
@@ -208,13 +216,13 @@ function wholeTileOf(registers: Registers, D4: number, V4: number, halves: boole
   };
 }
 
-function generalTile({ wanted }: AttentionFacts, rows: number, value4: number, limits: Limits): Tile {
-  const threadsY = chooseThreadsY(rows, true, limits);
+function generalTile({ wanted }: AttentionFacts, rows: number, value4: number, rowBytes: number, limits: Limits): Tile {
+  const threadsY = chooseThreadsY(rows, true, rowBytes, limits);
   const columns4 = wanted.output ? Math.min(divideUp(value4, THREADS_X), MOST_COLUMNS4_PER_THREAD) : 1;
   const block4 = columns4 * THREADS_X;
   return {
     name: "attend",
-    tiles: tilesOf(threadsY, block4, true),
+    tiles: tilesOf(threadsY, block4, true, rowBytes),
     constants: { ...tileConstants(threadsY), W: columns4, VALUE_BLOCK4: block4, V_KEYS: valueKeys(block4) },
     split: { leastKeys: 512, enoughWorkgroups: 256 },
   };
@@ -233,6 +241,7 @@ export function decodeTile(
   rows: number,
   value4: number,
   stored: StoredDtype,
+  rowBytes: number,
   limits: Limits,
 ): Tile | undefined {
   const depth4 = divideUp(shape.headDim, 4);
@@ -240,7 +249,8 @@ export function decodeTile(
   const most = DECODE_ROWS.filter((most) => most * depth4 <= DECODE.Q_CAPACITY).at(-1);
   if (all === undefined || most === undefined) return undefined;
   const queryRows = Math.min(all, most);
-  const tileOf = (perLoad: 1 | 2 | 4) => decodeTileOf(queryRows, perLoad, depth4, value4, limits.together ?? 1);
+  const tileOf = (perLoad: 1 | 2 | 4) =>
+    decodeTileOf(queryRows, perLoad, depth4, value4, rowBytes, limits.together ?? 1);
   const wide = loadWidths(stored, queryRows, depth4, value4).map(tileOf);
   return wide.find(({ tiles }) => fits(tiles, limits)) ?? tileOf(1);
 }
@@ -250,6 +260,7 @@ function decodeTileOf(
   perLoad: 1 | 2 | 4,
   depth4: number,
   value4: number,
+  rowBytes: number,
   together: 1 | 4 | 8,
 ): Tile {
   const { THREADS, KEYS, Q_CAPACITY } = DECODE;
@@ -264,7 +275,7 @@ function decodeTileOf(
       keys: KEYS,
       valueColumns: 4 * perLoad * Math.min(divideUp(value4, perLoad), THREADS),
       threads: THREADS,
-      workgroupBytes: 4 * floats + (ROW_BYTES + 20) * queryRows,
+      workgroupBytes: 4 * floats + (ROW_BYTES + rowBytes + 20) * queryRows,
     },
     constants: { Q_TILE: queryRows, ...DECODE, LANES: lanes, TOGETHER },
     split: { leastKeys: 64, enoughWorkgroups: 1024 },

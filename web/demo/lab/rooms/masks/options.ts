@@ -2,7 +2,7 @@ import { alibiSlopes } from "headwise";
 
 import type { ExactOptions } from "../../engine/exact.js";
 import { randomNormal } from "../../shell/random.js";
-import { NO_SINK, UNBOUNDED, type Settings } from "./settings.js";
+import { inForce, NO_SINK, UNBOUNDED, type Settings } from "./settings.js";
 
 export const HEAD_DIM = 16;
 
@@ -13,10 +13,10 @@ export function kvHeadsOf({ heads, kvHeads }: Settings): number {
   return groups;
 }
 
-/** The settings as options of the package. Options that are off are left out. */
+/** The settings as options of the package, without formulas. Options that are off are left out. */
 export function optionsOf(settings: Settings): ExactOptions {
   const { causal, left, right, keyLength, keys, excludeSelf, alibi, softcap, sink, heads, emptyRows, sharpness } =
-    settings;
+    inForce(settings);
   const window = { ...(left < UNBOUNDED && { left }), ...(right < UNBOUNDED && { right }) };
   return {
     ...(sharpness !== 1 && { scale: Number((sharpness / Math.sqrt(HEAD_DIM)).toPrecision(4)) }),

@@ -1,6 +1,8 @@
 import { counted } from "../../shell/numbers.js";
 import { kvHeadsOf } from "./options.js";
-import { ALL_KEYS, NO_SINK, UNBOUNDED, type Settings } from "./settings.js";
+import { sameFormulas, shownFormulas } from "./formulas.js";
+import { RECIPES } from "./recipes.js";
+import { inForce, NO_SINK, SAID_BY_FORMULAS, type Settings } from "./settings.js";
 
 /** The rules of a known model, on few tokens and heads. */
 export interface Preset {
@@ -11,16 +13,14 @@ export interface Preset {
 }
 
 const RULES_OFF = {
-  causal: "off",
-  left: UNBOUNDED,
-  right: UNBOUNDED,
-  keyLength: ALL_KEYS,
-  excludeSelf: false,
-  alibi: false,
-  softcap: 0,
+  ...SAID_BY_FORMULAS,
   sink: NO_SINK,
   emptyRows: "zero",
   sharpness: 1,
+  rules: "options",
+  visible: "",
+  score: "",
+  parameters: "",
 } as const;
 const SQUARE = { queries: 24, keys: 24 };
 /** Every query head has its own key head. */
@@ -82,15 +82,23 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
   },
 };
 
-/** The name of the preset whose rules these are; undefined if there is none. */
+/** The name of the preset whose rules these are, as options or as formulas; undefined if there is none. */
 export function presetOf(settings: Settings): string | undefined {
   const now = effective(settings);
-  return Object.keys(PRESETS).find((name) => effective(PRESETS[name]!.rules) === now);
+  const found = Object.entries({ ...PRESETS, ...RECIPES }).find(
+    ([, { rules }]) =>
+      (settings.rules === rules.rules || settings.rules === "formulas") &&
+      effective({ ...rules, rules: settings.rules }) === now &&
+      sameFormulas(shownFormulas(settings), shownFormulas(rules)),
+  );
+  return found?.[0];
 }
 
-/** The settings as text, without differences that change nothing. */
+/** The options as text, without differences that change nothing. */
 function effective(settings: Settings): string {
-  const { keys, keyLength } = settings;
-  const same = { ...settings, keyLength: Math.min(keyLength, keys), kvHeads: kvHeadsOf(settings) };
+  const options = inForce(settings);
+  const { keys, keyLength } = options;
+  const texts = { visible: "", score: "", parameters: "" };
+  const same = { ...options, ...texts, keyLength: Math.min(keyLength, keys), kvHeads: kvHeadsOf(settings) };
   return JSON.stringify(Object.entries(same).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -1,23 +1,40 @@
 import "./room.css";
 
-import { attentionDifferences } from "../../engine/difference.js";
 import { button, choices, panel, slider, toggle } from "../../shell/controls.js";
 import { card, element, formula } from "../../shell/element.js";
 import { attentionMap } from "../../shell/maps.js";
 import { decimal } from "../../shell/numbers.js";
 import { room as makeRoom, type RoomView } from "../../shell/room.js";
-import { tileLegend, tilePicture } from "../../shell/tilePicture.js";
-import { kvHeadsOf, optionsOf, tensorsOf } from "./options.js";
+import { tileLegend } from "../../shell/tilePicture.js";
+import { compile, keeping, type Compiled } from "./compile.js";
+import { differences, drawing, headsAgree, type Drawn } from "./drawing.js";
+import { FormulaPanel } from "./formulaPanel.js";
+import { shownFormulas } from "./formulas.js";
+import { kvHeadsOf } from "./options.js";
 import { PRESETS, presetOf } from "./presets.js";
+import { RECIPES } from "./recipes.js";
 import scoreTex from "./score.tex";
 import { fields, NO_SINK, UNBOUNDED, type Settings } from "./settings.js";
 import { snippet } from "./snippet.js";
-import { emptyWords, finding, groupWords, hides, longWords, spreadWords, TILE, tilesOf, tileWords } from "./words.js";
+import { TileMap } from "./tileMap.js";
+import {
+  emptyWords,
+  finding,
+  groupWords,
+  hides,
+  longWords,
+  ofHead,
+  spoiledWords,
+  spreadWords,
+  TILE,
+  tilesOf,
+  tileWords,
+} from "./words.js";
 
 const LEGEND = [
-  ["whole", "whole: all pairs are visible"],
-  ["edge", "edge: each pair is asked"],
-  ["skipped", "skipped: no pair is visible"],
+  ["whole", "all: every pair is visible"],
+  ["edge", "mixed: some are, and each pair is asked"],
+  ["skipped", "none: no pair is visible, and nothing is computed"],
 ] as const;
 
 export const room = makeRoom(fields, open, {
@@ -26,74 +43,90 @@ export const room = makeRoom(fields, open, {
 
 function open(view: RoomView<typeof fields>): void {
   const { state, stage } = view;
-  const picture = new Picture();
-  stage.append(presets(view), picture.map, controls(view), picture.words);
+  const picture = new Picture((sentence) => view.finding(sentence));
+  const formulas = new FormulaPanel(state);
+  /** Of each field the last formula that was right; and what is drawn. */
+  let [right, shown]: [Compiled, Compiled] = [{}, {}];
+  stage.append(presets(view), formulas.node, picture.map, controls(view), picture.words);
   view.onDraw(async (settings) => {
-    const { query, key, value } = tensorsOf(settings);
-    const { probs } = await view.engine.scaledDotProductAttention(query, key, value, {
-      ...optionsOf(settings),
-      returns: { output: false, probs: true },
-    });
-    view.finding(finding(settings));
-    picture.show(probs.data, settings);
+    const { compiled, faults } = rulesOf(settings);
+    const wanted = keeping(compiled, faults, right);
+    const { drawn, refused } = await drawing(view.engine, settings, [wanted, right, {}]);
+    if (!refused) right = wanted;
+    shown = drawn.formulas;
+    picture.show(drawn, settings);
+    formulas.show(faults, refused, shown);
   });
   view.onCode(snippet);
-  view.onCheck(async () => {
-    const call = { ...tensorsOf(state.values), options: optionsOf(state.values) };
-    const { output, probs } = await view.engine.scaledDotProductAttention(call.query, call.key, call.value, {
-      ...call.options,
-      returns: { output: true, probs: true },
-    });
-    return attentionDifferences(call, { output: { data: output.data as Float32Array, shape: output.shape }, probs });
-  });
+  view.onCheck(() => differences(view.engine, state.values, shown));
 }
 
-/** A button for each known model. It is pressed while the settings are the model's rules. */
+/** The formulas that are computed; none while the options are. */
+function rulesOf(settings: Settings): ReturnType<typeof compile> {
+  return settings.rules === "formulas" ? compile(settings) : { compiled: {}, faults: {} };
+}
+
+/** A button for each known model, and for each rule that only formulas can say. */
 function presets({ state }: RoomView<typeof fields>): HTMLElement {
-  const buttons = Object.entries(PRESETS).map(
-    ([name, { rules }]) => [name, button(name, () => state.set(rules))] as const,
-  );
+  const all = { ...PRESETS, ...RECIPES };
+  const choose = ({ rules }: { readonly rules: Settings }) =>
+    state.set(state.values.rules === "formulas" ? { ...rules, ...shownFormulas(rules), rules: "formulas" } : rules);
+  const chips = new Map(Object.entries(all).map(([name, preset]) => [name, button(name, () => choose(preset))]));
   const story = element("p", { class: "hint", "aria-live": "polite" });
   const show = () => {
     const chosen = presetOf(state.values);
-    for (const [name, chip] of buttons) chip.ariaPressed = String(name === chosen);
-    story.textContent =
-      chosen === undefined ? "These are rules of your own." : PRESETS[chosen]!.story(PRESETS[chosen]!.rules);
+    for (const [name, chip] of chips) chip.ariaPressed = String(name === chosen);
+    story.textContent = chosen === undefined ? "These are rules of your own." : all[chosen]!.story(all[chosen]!.rules);
   };
   show();
   state.onChange(show);
-  const chips = buttons.map(([, chip]) => chip);
-  const group = element("div", { class: "chips", role: "group", "aria-label": "Rules of known models" }, ...chips);
-  return element("div", { class: "presets" }, group, story);
+  const group = (label: string, names: readonly string[]) =>
+    element("div", { class: "chips", role: "group", "aria-label": label }, ...names.map((name) => chips.get(name)!));
+  return element(
+    "div",
+    { class: "presets" },
+    group("Rules of known models", Object.keys(PRESETS)),
+    element("p", { class: "hint" }, "Rules that need a formula:"),
+    group("Rules that need a formula", Object.keys(RECIPES)),
+    story,
+  );
 }
 
 function controls({ state }: RoomView<typeof fields>): HTMLElement {
   const window = (value: number) => (value >= UNBOUNDED ? "unbounded" : String(value));
+  const keyLength = (value: number) => (value >= state.values.keys ? "all keys" : String(value));
+  const saidByFormulas = (control: HTMLElement) => {
+    const show = () => (control.hidden = state.values.rules === "formulas");
+    show();
+    state.onChange(show);
+    return control;
+  };
   return panel(
     slider(state, "queries", "Queries"),
     slider(state, "keys", "Keys"),
-    choices(state, "causal", "Causal"),
-    slider(state, "left", "Window left", window),
-    slider(state, "right", "Window right", window),
-    slider(state, "keyLength", "Key length", (value) => (value >= state.values.keys ? "all keys" : String(value))),
+    saidByFormulas(choices(state, "causal", "Causal")),
+    saidByFormulas(slider(state, "left", "Window left", window)),
+    saidByFormulas(slider(state, "right", "Window right", window)),
+    saidByFormulas(slider(state, "keyLength", "Key length", keyLength)),
     slider(state, "heads", "Query heads"),
     slider(state, "kvHeads", "Key heads", () => String(kvHeadsOf(state.values))),
     slider(state, "sharpness", "Scale × √D", (value) => decimal(value, 1)),
-    slider(state, "softcap", "Softcap", (value) => (value === 0 ? "off" : decimal(value, 1))),
+    saidByFormulas(slider(state, "softcap", "Softcap", (value) => (value === 0 ? "off" : decimal(value, 1)))),
     slider(state, "sink", "Sink logit", (value) => (value <= NO_SINK ? "off" : decimal(value, 1))),
     choices(state, "emptyRows", "Rows that see nothing"),
-    toggle(state, "alibi", "ALiBi slopes"),
-    toggle(state, "excludeSelf", "No token sees itself"),
+    saidByFormulas(toggle(state, "alibi", "ALiBi slopes")),
+    saidByFormulas(toggle(state, "excludeSelf", "No token sees itself")),
   );
 }
 
 class Picture {
   readonly #map = attentionMap("Weights under these rules");
-  readonly #tiles = element("div", { class: "tile-box" });
+  readonly #tiles = new TileMap();
   readonly #tileWords = element("p", { class: "finding" });
   readonly #longWords = element("p", { class: "finding" });
   readonly #groups = element("p", { class: "finding" });
   readonly #empty = element("p", { class: "finding" });
+  readonly #spoiled = element("p", { class: "finding" });
   readonly #spread = element("p", { class: "finding" });
   readonly map = element(
     "div",
@@ -102,7 +135,7 @@ class Picture {
     card(
       "What need not be computed",
       element("p", { class: "hint" }, `Attention is computed in tiles, here of at most ${TILE} × ${TILE} pairs.`),
-      this.#tiles,
+      this.#tiles.node,
       tileLegend(...LEGEND),
       this.#tileWords,
       this.#longWords,
@@ -112,20 +145,37 @@ class Picture {
     "div",
     { class: "halves" },
     card("The rules, in their order", formula(scoreTex)),
-    card("What they do here", this.#groups, this.#empty, this.#spread),
+    card("What they do here", this.#groups, this.#empty, this.#spoiled, this.#spread),
   );
+  readonly #find: (sentence: string) => void;
+  /** Shows the tiles and the words for the head of the map. */
+  #showHead: () => void = () => {};
 
-  show(probs: Float32Array, settings: Settings): void {
+  constructor(find: (sentence: string) => void) {
+    this.#find = find;
+    this.#map.addEventListener("headchange", () => this.#showHead());
+  }
+
+  show({ probs, seen, computed }: Drawn, settings: Settings): void {
     const { heads, queries, keys } = settings;
     const size = heads / kvHeadsOf(settings);
+    const hidden = seen.map((one) => hides(settings, one));
     this.#map.headNames = Array.from({ length: heads }, (_, head) => `head ${head} · keys ${Math.floor(head / size)}`);
-    this.#map.isHidden = hides(settings);
+    this.#map.isHidden = (query, key, head) => hidden[head]!(query, key);
     this.#map.probs = { data: probs, shape: [heads, queries, keys] };
     this.#groups.textContent = groupWords(settings);
-    this.#empty.textContent = emptyWords(settings);
-    this.#spread.textContent = spreadWords(probs, settings);
-    this.#tiles.replaceChildren(tilePicture(tilesOf(settings), tileWords(settings)));
-    this.#tileWords.textContent = tileWords(settings);
+    this.#spoiled.textContent = spoiledWords(probs, settings, seen);
+    this.#spread.textContent = spreadWords(probs, settings, seen[0]!);
     this.#longWords.textContent = longWords(settings);
+    this.#showHead = () => {
+      const head = this.#map.head;
+      const [named, namedTiles] = [seen, computed].map((of) => (headsAgree(of) ? undefined : head));
+      const tiles = tilesOf(computed[head]!);
+      this.#tiles.show(tiles, settings);
+      this.#tileWords.textContent = ofHead(tileWords(tiles), namedTiles);
+      this.#empty.textContent = ofHead(emptyWords(settings, seen[head]!), named);
+      this.#find(ofHead(finding(settings, seen[head]!), named));
+    };
+    this.#showHead();
   }
 }

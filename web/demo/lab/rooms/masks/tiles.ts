@@ -1,7 +1,13 @@
-/** Which keys a query row may see: a range, perhaps without its own position. */
-export interface Visibility {
-  readonly keys: number;
+/** Which pairs are visible. */
+export interface Seen {
   readonly queries: number;
+  readonly keys: number;
+  /** How many of the keys from `from` to `to − 1` a query sees. */
+  readonly count: (query: number, from: number, to: number) => number;
+}
+
+/** Which keys a query row may see: a range, perhaps without its own position. */
+export interface Visibility extends Seen {
   readonly range: (query: number) => readonly [from: number, to: number];
   /** The hidden key inside the range; undefined if there is none. */
   readonly hole: (query: number) => number | undefined;
@@ -30,25 +36,42 @@ export function visibility({
   const length = Math.min(keyLength, keys);
   const offset = causal === "lower-right" ? length - queries : 0;
   const clamp = (key: number) => Math.min(Math.max(key, 0), length);
+  const range = (query: number): readonly [number, number] => {
+    const position = query + offset;
+    const last = Math.min(position + right, causal === "off" ? Infinity : position);
+    const [from, to] = [clamp(position - left), clamp(last + 1)];
+    return from < to ? [from, to] : [0, 0];
+  };
+  const hole = (query: number) => (excludeSelf ? query + offset : undefined);
   return {
     keys,
     queries,
-    range(query) {
-      const position = query + offset;
-      const last = Math.min(position + right, causal === "off" ? Infinity : position);
-      const [from, to] = [clamp(position - left), clamp(last + 1)];
-      return from < to ? [from, to] : [0, 0];
+    range,
+    hole,
+    count(query, from, to) {
+      const [first, end] = range(query);
+      const [low, high] = [Math.max(first, from), Math.min(end, to)];
+      const own = hole(query);
+      return Math.max(high - low, 0) - Number(own !== undefined && own >= low && own < high);
     },
-    hole: (query) => (excludeSelf ? query + offset : undefined),
   };
 }
 
+/** What a head sees, by its scores [heads, queries, keys]: hidden pairs have −∞. */
+export function seenInScores(
+  scores: Float32Array,
+  { queries, keys }: { readonly queries: number; readonly keys: number },
+  head: number,
+): Seen {
+  const own = scores.subarray(head * queries * keys, (head + 1) * queries * keys);
+  const count = (query: number, from: number, to: number) =>
+    own.subarray(query * keys + from, query * keys + Math.min(to, keys)).filter((score) => score !== -Infinity).length;
+  return { queries, keys, count };
+}
+
 /** How many of the keys from `from` to `to − 1` a row sees. */
-export function visibleIn({ range, hole }: Visibility, query: number, from = 0, to = Infinity): number {
-  const [first, end] = range(query);
-  const [low, high] = [Math.max(first, from), Math.min(end, to)];
-  const own = hole(query);
-  return Math.max(high - low, 0) - Number(own !== undefined && own >= low && own < high);
+export function visibleIn(seen: Seen, query: number, from = 0, to = Infinity): number {
+  return seen.count(query, from, to);
 }
 
 /** "skipped": no pair is visible. "edge": some pairs are, so each one is checked. "whole": all pairs are. */
@@ -60,7 +83,7 @@ export interface Tiling {
   readonly states: readonly TileState[];
 }
 
-export function tiling(seen: Visibility, tileQueries: number, tileKeys: number): Tiling {
+export function tiling(seen: Seen, tileQueries: number, tileKeys: number): Tiling {
   const [rows, columns] = [Math.ceil(seen.queries / tileQueries), Math.ceil(seen.keys / tileKeys)];
   const states = Array.from({ length: rows * columns }, (_, index) => {
     const firstQuery = Math.floor(index / columns) * tileQueries;

@@ -1,8 +1,17 @@
 import { are, listed, percent } from "../../shell/amounts.js";
 import { counted, decimal } from "../../shell/numbers.js";
 import { kvHeadsOf } from "./options.js";
-import { NO_SINK, UNBOUNDED, type Settings } from "./settings.js";
-import { count, tiling, visibility, visibleIn, visibleTiles, type Tiling, type Visibility } from "./tiles.js";
+import { inForce, NO_SINK, UNBOUNDED, type Settings } from "./settings.js";
+import {
+  count,
+  tiling,
+  visibility,
+  visibleIn,
+  visibleTiles,
+  type Seen,
+  type Tiling,
+  type Visibility,
+} from "./tiles.js";
 
 /** Small tiles, so that small examples have several. */
 export const TILE = 4;
@@ -11,22 +20,28 @@ const LONG = 8192;
 const LONG_TILE = 64;
 const ROWS_NAMED = 8;
 
+/** What the options let a query see. What formulas let it see is known from scores alone (`seenInScores`). */
 export function seenBy(settings: Settings): Visibility {
   const end = (side: number) => (side >= UNBOUNDED ? Infinity : side);
-  return visibility({ ...settings, left: end(settings.left), right: end(settings.right) });
+  const options = inForce(settings);
+  return visibility({ ...options, left: end(options.left), right: end(options.right) });
 }
 
-export function tilesOf(settings: Settings): Tiling {
-  return tiling(seenBy(settings), TILE, TILE);
+export function tilesOf(seen: Seen): Tiling {
+  return tiling(seen, TILE, TILE);
+}
+
+/** A sentence about one head, if heads differ. */
+export function ofHead(sentence: string, head: number | undefined): string {
+  return head === undefined || sentence === "" ? sentence : `Head ${head}: ${sentence}`;
 }
 
 /** "A query sees 1 to 8 of 24 keys: 164 of 576 pairs, 28 %." */
-export function finding(settings: Settings): string {
-  const { queries, keys } = settings;
-  const seen = keysSeen(settings);
-  const visible = seen.reduce((sum, row) => sum + row, 0);
+export function finding({ queries, keys }: Settings, visible: Seen): string {
+  const seen = keysSeen(visible);
+  const sum = seen.reduce((total, row) => total + row, 0);
   const pairs = queries * keys;
-  return `${whatQueriesSee(seen, keys)}: ${visible.toLocaleString("en")} of ${counted(pairs, "pair")}, ${percent(visible, pairs)}.`;
+  return `${whatQueriesSee(seen, keys)}: ${sum.toLocaleString("en")} of ${counted(pairs, "pair")}, ${percent(sum, pairs)}.`;
 }
 
 function whatQueriesSee(seen: readonly number[], keys: number): string {
@@ -39,14 +54,13 @@ function whatQueriesSee(seen: readonly number[], keys: number): string {
 }
 
 /** How many keys each query sees. */
-function keysSeen(settings: Settings): number[] {
-  const seen = seenBy(settings);
-  return Array.from({ length: settings.queries }, (_, query) => visibleIn(seen, query));
+function keysSeen(seen: Seen): number[] {
+  return Array.from({ length: seen.queries }, (_, query) => visibleIn(seen, query));
 }
 
 /** The rows that see nothing, and what becomes of them. Rows count from 0, as in the map. */
-export function emptyWords(settings: Settings): string {
-  const rows = [...keysSeen(settings).entries()].filter(([, keys]) => keys === 0).map(([row]) => row);
+export function emptyWords(settings: Settings, seen: Seen): string {
+  const rows = [...keysSeen(seen).entries()].filter(([, keys]) => keys === 0).map(([row]) => row);
   if (rows.length === 0) return "No row is empty: every query sees a key.";
   const named = rows.length > ROWS_NAMED ? `${rows.slice(0, ROWS_NAMED).join(", ")} …` : listed(rows);
   const [row, outputs, is] =
@@ -54,7 +68,8 @@ export function emptyWords(settings: Settings): string {
   return `${rows.length} ${row} nothing (${named}; rows count from 0, as in the map). By the rule “${settings.emptyRows}” ${outputs} ${is} ${outcome(settings)}.`;
 }
 
-function outcome({ emptyRows, keys, keyLength }: Settings): string {
+function outcome(settings: Settings): string {
+  const { emptyRows, keys, keyLength } = inForce(settings);
   const averaged = Math.min(keyLength, keys);
   if (emptyRows === "nan") return "NaN";
   if (emptyRows === "zero") return "zero";
@@ -64,9 +79,9 @@ function outcome({ emptyRows, keys, keyLength }: Settings): string {
 }
 
 /** Whether a weight is shown as hidden. Rows that see nothing show the weights of their rule. */
-export function hides(settings: Settings): (query: number, key: number) => boolean {
-  const seen = seenBy(settings);
-  const averaged = settings.emptyRows === "uniform" ? Math.min(settings.keyLength, settings.keys) : 0;
+export function hides(settings: Settings, seen: Seen): (query: number, key: number) => boolean {
+  const { emptyRows, keyLength, keys } = inForce(settings);
+  const averaged = emptyRows === "uniform" ? Math.min(keyLength, keys) : 0;
   return (query, key) => (visibleIn(seen, query) === 0 ? key >= averaged : visibleIn(seen, query, key, key + 1) === 0);
 }
 
@@ -93,18 +108,32 @@ function sharing(heads: number, groups: number): string {
   return `${who}: the cache of keys and values is ${size} times smaller.`;
 }
 
-/** What the sink takes, and over how many keys head 0 spreads. `probs` is [heads, queries, keys]. */
-export function spreadWords(probs: Float32Array, settings: Settings): string {
-  const { keys, sink } = settings;
-  const rows = [...keysSeen(settings).entries()]
-    .filter(([, seen]) => seen > 0)
-    .map(([row]) => spreadOf(probs.subarray(row * keys, (row + 1) * keys)));
+/** What the sink takes, and over how many keys head 0 spreads. `probs` is [heads, queries, keys]; `seen` is of head 0. */
+export function spreadWords(probs: Float32Array, { keys, sink }: Settings, seen: Seen): string {
+  const rows = [...keysSeen(seen).entries()]
+    .filter(([, count]) => count > 0)
+    .map(([row]) => spreadOf(probs.subarray(row * keys, (row + 1) * keys)))
+    .filter(({ kept }) => !Number.isNaN(kept));
   if (rows.length === 0) return "";
   const mean = (of: (row: Spread) => number) => rows.reduce((sum, row) => sum + of(row), 0) / rows.length;
   const over = decimal(Math.exp(mean(({ entropy }) => entropy)), 1);
   const taken =
     sink > NO_SINK ? `In head 0 the sink takes ${percent(1 - mean(({ kept }) => kept), 1)} of a row on average. ` : "";
   return `${taken}Head 0 spreads ${sink > NO_SINK ? "the rest of a row" : "a row"} as if evenly over ${over} keys on average (the exponential of its mean entropy).`;
+}
+
+/** The rows that a formula spoiled: it gave NaN or +∞ for a pair that they see. */
+export function spoiledWords(probs: Float32Array, { queries, keys, heads }: Settings, seen: readonly Seen[]): string {
+  let spoiled = 0;
+  for (let head = 0; head < heads; head++)
+    for (let query = 0; query < queries; query++) {
+      const first = (head * queries + query) * keys;
+      const isEmpty = visibleIn(seen[head]!, query) === 0;
+      spoiled += Number(!isEmpty && probs.subarray(first, first + keys).some(Number.isNaN));
+    }
+  if (spoiled === 0) return "";
+  const rows = heads * queries;
+  return `The score formula gives NaN or +∞ for a pair that is visible: ${counted(spoiled, "row")} of all ${counted(rows, "row")} of all heads ${spoiled === 1 ? "is" : "are"} spoiled.`;
 }
 
 interface Spread {
@@ -120,14 +149,30 @@ function spreadOf(row: Float32Array): Spread {
   return { kept, entropy };
 }
 
-export function tileWords(settings: Settings): string {
-  const { states } = tilesOf(settings);
+export function tileWords({ states }: Tiling): string {
   const [whole, edge, skipped] = [count(states, "whole"), count(states, "edge"), count(states, "skipped")];
-  return `Of ${counted(states.length, "tile")}, ${are(whole)} computed whole, ${counted(edge, "lies", "lie")} on an edge, and ${are(skipped)} skipped.`;
+  return `Of ${counted(states.length, "tile")}, ${are(whole)} computed whole, ${are(edge)} mixed, and ${are(skipped)} skipped.`;
 }
 
-/** The same rules at length. */
+/** What the states of tiles are called. */
+export const STATES = { whole: "all", edge: "mixed", skipped: "none" } as const;
+
+/** The same picture as text: the state of each tile of a row of tiles. */
+export function tileRow({ columns, states }: Tiling, row: number): string[] {
+  return states.slice(row * columns, (row + 1) * columns).map((state) => STATES[state]);
+}
+
+/** What a row of tiles stands for: "queries 4 to 7", "query 8". */
+export function tileSpan(noun: "query" | "key", index: number, length: number): string {
+  const [first, last] = [index * TILE, Math.min((index + 1) * TILE, length) - 1];
+  const plural = noun === "query" ? "queries" : "keys";
+  return first === last ? `${noun} ${first}` : `${plural} ${first} to ${last}`;
+}
+
+/** The same rules at length. With formulas: how headwise finds such tiles. */
 export function longWords(settings: Settings): string {
+  if (settings.rules === "formulas")
+    return "The picture counts the pairs. headwise does not: it concludes from intervals of the formula, so it may ask the pairs of a tile that is all or none.";
   const long = seenBy({ ...settings, queries: LONG, keys: LONG, keyLength: LONG });
   const computed = visibleTiles(long, LONG_TILE);
   const tiles = (LONG / LONG_TILE) ** 2;
@@ -136,3 +181,33 @@ export function longWords(settings: Settings): string {
     `${computed.toLocaleString("en")} of ${counted(tiles, "tile")} of ${LONG_TILE} × ${LONG_TILE} pairs: ${percent(computed, tiles)}.`
   );
 }
+
+/** What is computed, and how to change it. */
+export function modeWords({ rules }: Settings): string {
+  return rules === "formulas"
+    ? "These formulas are computed. The options that they can say are off."
+    : "These formulas mean the same as the options. Type in a field, and the formulas are computed instead.";
+}
+
+/** What the pictures show while a formula is wrong: the last ones that were right, if they still are. */
+export function staleWords({ isWrong, isPlain }: { readonly isWrong: boolean; readonly isPlain: boolean }): string {
+  if (!isWrong) return "";
+  return isPlain
+    ? "Until this is right, the pictures are drawn without formulas."
+    : "Until this is right, the pictures show the last formula that was.";
+}
+
+/** What a formula may say: a term and its meaning. */
+export const LANGUAGE: readonly (readonly [term: string, words: string])[] = [
+  ["s", "the score so far; only in score"],
+  ["q, k", "the positions of query and key"],
+  ["i, j", "their rows, from 0"],
+  ["h, g, b", "query head, key head, batch"],
+  ["Sq, Skv, D", "the numbers of queries, of keys, and of features of a head"],
+  ["+ - * / % **", "arithmetic, as in JavaScript"],
+  ["< <= > >= == !=", "comparisons"],
+  ["&& || !  a ? b : c", "and, or, not, a choice"],
+  ["abs min max clamp floor sign sqrt exp log pow tanh sin cos", "functions"],
+  ["list[k]  table[h][k]", "a number of a parameter; 0 outside of the list"],
+  ["Infinity", "a score of -Infinity hides the pair"],
+];

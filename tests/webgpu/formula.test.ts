@@ -1,0 +1,56 @@
+// The usual formulas on WebGPU against doubles. Compiling takes most of the time, and the kernel of few rows is compiled
+// the fastest. So most of them run there.
+
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { createAttention, type Attention } from "headwise";
+
+import { standardFormulas, type StandardFormula } from "../web/formulaTable.js";
+import { randomTensor } from "../web/randomTensor.js";
+import { referenceAttention } from "../web/reference.js";
+import { resultProblems } from "../web/resultProblems.js";
+import { describeOnGpu, gpu } from "./gpu.js";
+
+const SHAPES = {
+  "few rows": { B: 2, Hq: 4, Hkv: 2, Sq: 2, Skv: 300, D: 16 },
+  "whole heads": { B: 1, Hq: 2, Hkv: 1, Sq: 40, Skv: 150, D: 64 },
+  "heads in chunks": { B: 1, Hq: 2, Hkv: 2, Sq: 40, Skv: 150, D: 20 },
+} as const;
+type ShapeName = keyof typeof SHAPES;
+
+/** Entries that also run with many rows. */
+const WITH_MANY_ROWS: Readonly<Record<string, readonly ShapeName[]>> = {
+  "documents, causal": ["whole heads", "heads in chunks"],
+  ALiBi: ["whole heads"],
+};
+
+const ALL = { probs: true, lse: true, entropy: true, topK: 3 } as const;
+
+const rows = (Object.keys(SHAPES) as ShapeName[]).flatMap((shape) =>
+  standardFormulas(SHAPES[shape])
+    .filter(({ name }) => shape === "few rows" || WITH_MANY_ROWS[name]?.includes(shape))
+    .map((entry): [string, ShapeName, StandardFormula] => [entry.name, shape, entry]),
+);
+
+describeOnGpu("a usual formula on WebGPU", () => {
+  let hw: Attention;
+  beforeAll(async () => {
+    hw = await createAttention({ backend: "webgpu", gpu: gpu! });
+  });
+  afterAll(() => hw.dispose());
+
+  test("runs in every kernel", () => {
+    const many = Object.values(WITH_MANY_ROWS).flat().length;
+    expect(rows.length).toBe(standardFormulas(SHAPES["few rows"]).length + many);
+  });
+
+  test.each(rows)("%s, %s", async (_, shape, { options, same }) => {
+    const { B, Hq, Hkv, Sq, Skv, D } = SHAPES[shape];
+    const [query, key, value] = [
+      randomTensor(1, [B, Hq, Sq, D], 3),
+      randomTensor(2, [B, Hkv, Skv, D], 3),
+      randomTensor(3, [B, Hkv, Skv, D]),
+    ] as const;
+    const result = await hw.scaledDotProductAttention(query, key, value, { ...options, returns: ALL });
+    expect(resultProblems(result, ALL, referenceAttention(query, key, value, same))).toEqual({});
+  });
+});

@@ -1,0 +1,121 @@
+import { element } from "../../shell/element.js";
+import type { State } from "../../shell/state.js";
+import type { Compiled, Fault, Faults } from "./compile.js";
+import { shownFormulas, type Formulas } from "./formulas.js";
+import { LONGEST_FORMULA, type fields, type Settings } from "./settings.js";
+import { LANGUAGE, modeWords, staleWords } from "./words.js";
+
+const LABELS: Readonly<Record<keyof Formulas, readonly [label: string, placeholder: string]>> = {
+  visible: ["visible: which pairs a query sees", "true"],
+  score: ["score: what becomes of the score s", "s"],
+  parameters: ["Parameters, one on each line", "window = 7"],
+};
+
+/** The fields for formulas. They show the formulas of what is computed; who types in them computes by formulas. */
+export class FormulaPanel {
+  readonly #state: State<typeof fields>;
+  readonly #faults: ReadonlyMap<keyof Formulas, FaultLine>;
+  readonly #call = new FaultLine("formula-call");
+  readonly #stale = element("p", { class: "hint", "aria-live": "polite" });
+  readonly node: HTMLElement;
+
+  constructor(state: State<typeof fields>) {
+    this.#state = state;
+    const names = Object.keys(LABELS) as (keyof Formulas)[];
+    this.#faults = new Map(names.map((name) => [name, new FaultLine(`formula-${name}-fault`)]));
+    this.node = element(
+      "section",
+      { class: "panel formulas", "aria-label": "Formulas" },
+      this.#switch(),
+      element("div", { class: "formula-fields" }, ...names.map((name) => this.#field(name))),
+      element("div", { class: "formula-notes" }, this.#call.node, this.#stale, language()),
+    );
+  }
+
+  /** Shows what is wrong with the texts, or with the call that was made with them; and what is drawn then. */
+  show(faults: Faults, call: Fault | undefined, drawn: Compiled): void {
+    for (const [name, line] of this.#faults) line.show(faults[name]);
+    this.#call.show(call);
+    const isWrong = call !== undefined || Object.keys(faults).length > 0;
+    const words = staleWords({ isWrong, isPlain: Object.keys(drawn).length === 0 });
+    if (this.#stale.textContent !== words) this.#stale.textContent = words;
+  }
+
+  #switch(): HTMLElement {
+    const input = element("input", { type: "checkbox", "data-field": "rules" });
+    input.onchange = () => this.#set(input.checked ? {} : { rules: "options" });
+    const words = element("p", { class: "hint" });
+    this.#follow((values) => {
+      input.checked = values.rules === "formulas";
+      words.textContent = modeWords(values);
+    });
+    const label = element("label", { class: "control toggle" }, input, "Compute by formulas");
+    return element("div", { class: "formula-switch" }, label, words);
+  }
+
+  #field(name: keyof Formulas): HTMLElement {
+    const [label, placeholder] = LABELS[name];
+    const id = `formula-${name}`;
+    const fault = this.#faults.get(name)!;
+    const attributes = { id, placeholder, rows: "1", spellcheck: "false", autocomplete: "off", autocapitalize: "off" };
+    const area = element("textarea", {
+      ...attributes,
+      "data-field": name,
+      "aria-describedby": fault.id,
+      maxlength: String(LONGEST_FORMULA),
+    });
+    area.oninput = () => this.#set({ [name]: area.value });
+    fault.onChange = (isWrong) => (area.ariaInvalid = String(isWrong));
+    this.#follow((values) => {
+      const text = shownFormulas(values)[name];
+      if (area.value !== text) area.value = text;
+    });
+    return element("div", { class: "control lines" }, element("label", { for: id }, label), area, fault.node);
+  }
+
+  /** Computes by the formulas that are shown, with these changes. */
+  #set(changes: Partial<Settings>): void {
+    this.#state.set({ ...shownFormulas(this.#state.values), rules: "formulas", ...changes });
+  }
+
+  #follow(show: (values: Settings) => void): void {
+    show(this.#state.values);
+    this.#state.onChange(() => show(this.#state.values));
+  }
+}
+
+/** A line for a fault, and the place in the formula. The line is read aloud, so it is there also while it is empty. */
+class FaultLine {
+  readonly #words = element("p", { "aria-live": "polite" });
+  readonly #excerpt = element("pre", {
+    class: "scroll",
+    role: "region",
+    tabindex: "0",
+    "aria-label": "The place",
+    hidden: "",
+  });
+  readonly node: HTMLElement;
+  onChange: (isWrong: boolean) => void = () => {};
+
+  constructor(readonly id: string) {
+    this.#words.id = id;
+    this.node = element("div", { class: "fault" }, this.#words, this.#excerpt);
+  }
+
+  show(fault: Fault | undefined): void {
+    const [words, excerpt] = [fault?.words ?? "", fault?.excerpt ?? ""];
+    if (this.#words.textContent !== words) this.#words.textContent = words;
+    this.#excerpt.textContent = excerpt;
+    this.#excerpt.hidden = excerpt === "";
+    this.onChange(fault !== undefined);
+  }
+}
+
+/** What a formula may say. */
+function language(): HTMLElement {
+  const entries = LANGUAGE.flatMap(([term, words]) => [
+    element("dt", {}, element("code", {}, term)),
+    element("dd", {}, words),
+  ]);
+  return element("details", {}, element("summary", {}, "What a formula may say"), element("dl", {}, ...entries));
+}
