@@ -15,12 +15,15 @@ export interface TableShape {
   readonly Skv: number;
 }
 
+/** Options of a call whose results lie in JavaScript. */
+type Options = Omit<AttentionOptions, "location" | "into">;
+
 export interface StandardFormula {
   readonly name: string;
   /** The options with a formula. */
-  readonly options: AttentionOptions;
+  readonly options: Options;
   /** Options without formulas that give the same. */
-  readonly same: AttentionOptions;
+  readonly same: Options;
 }
 
 type Pair = (b: number, h: number, i: number, j: number) => number | boolean;
@@ -61,7 +64,7 @@ export function standardFormulas(shape: TableShape): StandardFormula[] {
     const { data, shape: extents } = dense(shape, at);
     return { bias: { data: Float32Array.from(data), shape: extents } };
   };
-  const entry = (name: string, options: AttentionOptions, same: AttentionOptions): StandardFormula => ({
+  const entry = (name: string, options: Options, same: Options): StandardFormula => ({
     name,
     options: { queryOffset, ...options },
     same: { queryOffset, ...same },
