@@ -358,6 +358,27 @@ TEST(FormulaRanges, NeverDenyWhatAPairGives) {
   EXPECT_GT(mixed, 1000);
 }
 
+TEST(TableRanges, OfATableAfterOneOfASingleElementAreItsOwn) {
+  FormulaBuilder f;
+  const std::int32_t k = f.variable(Variable::k);
+  const std::int32_t one = f.table({9.0f}, k), many = f.table(std::vector<float>(100, 5.0f), k);
+  const std::int32_t again = f.table(std::vector<float>(1000, 7.0f), k);
+  f.add(Operation::add, f.add(Operation::add, one, many), again);
+  const Formula formula = f.formula();
+  FormulaProgram program;
+  program.compile(formula);
+  TableRanges ranges;
+  ASSERT_TRUE(ranges.read(program).ok());
+  const auto expect = [&](ValueRange range, float value) {
+    EXPECT_EQ(range.low, value);
+    EXPECT_EQ(range.high, value);
+    EXPECT_FALSE(range.nan);
+  };
+  expect(ranges.of(one, 0, 1), 9.0f);
+  expect(ranges.of(many, 3, 90), 5.0f);
+  expect(ranges.of(again, 0, 1000), 7.0f);
+}
+
 // ------------------------------------------------------------------------------------------------- the built-in rules
 
 std::int32_t distance(FormulaBuilder& f) {

@@ -5,7 +5,18 @@ import path from "node:path";
 
 import { root } from "./paths.mjs";
 
-const ROOMS = ["base", "kernel", "position", "contract", "source", "formula", "attention", "cache", "layer", "bindings"];
+const ROOMS = [
+  "base",
+  "kernel",
+  "position",
+  "contract",
+  "source",
+  "formula",
+  "attention",
+  "cache",
+  "layer",
+  "bindings",
+];
 
 /** The room of each public header. All other files are in the room that their folder names. */
 const PUBLIC = {

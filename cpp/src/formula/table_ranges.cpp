@@ -57,7 +57,7 @@ Status TableRanges::read(const FormulaProgram& program) {
     if (first_[n] < read) return;
     const std::int64_t size = size_of(formula.tables[table]);
     read_level(formula.tables[table].data, size, blocks_.data() + first_[n]);
-    read = first_[n] + 1;
+    read = first_[n] + count_blocks(size);
   });
   return {};
 }

@@ -249,6 +249,22 @@ void time_formulas(ThreadPool& pool) {
     f.add(Op::add, s, f.add(Op::table1, values, f.add(Op::floor, f.add(Op::add, s, f.number(9.0f)))));
     score(options, f, formula);
   });
+  time("exp(s) 12 x 512", 12, 512, [&](Options& options, WrittenFormula& f, Formula& formula) {
+    f.add(Op::exp, f.variable(Var::s));
+    score(options, f, formula);
+  });
+  time("all of 0 < 1 + q k 12 x 512", 12, 512, [&](Options& options, WrittenFormula& f, Formula& formula) {
+    const std::int32_t product = f.add(Op::multiply, f.variable(Var::q), f.variable(Var::k));
+    f.add(Op::less, f.number(0.0f), f.add(Op::add, f.number(1.0f), product));
+    formula = f.formula();
+    options.visible = &formula;
+  });
+  time("mixed (q + k) % 2 12 x 512", 12, 512, [&](Options& options, WrittenFormula& f, Formula& formula) {
+    const std::int32_t sum = f.add(Op::add, f.variable(Var::q), f.variable(Var::k));
+    f.add(Op::remainder, sum, f.number(2.0f));
+    formula = f.formula();
+    options.visible = &formula;
+  });
   time("option causal 12 x 1024", 12, 1024,
        [](Options& options, WrittenFormula&, Formula&) { options.causal = Causal::upper_left; });
   time("k <= q 12 x 1024", 12, 1024, [&](Options& options, WrittenFormula& f, Formula& formula) {
