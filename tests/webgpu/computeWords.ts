@@ -32,18 +32,18 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     buffer(4 * count, STORAGE | COPY_SRC),
     buffer(4 * count, MAP_READ | COPY_DST),
   ];
-  device.queue.writeBuffer(given!, 0, input as Uint32Array<ArrayBuffer>);
+  device.queue.writeBuffer(given, 0, input as Uint32Array<ArrayBuffer>);
   const encoder = device.createCommandEncoder();
   const pass = encoder.beginComputePass();
   pass.setPipeline(pipeline);
-  const entries = [given, found].map((each, binding) => ({ binding, resource: { buffer: each! } }));
+  const entries = [given, found].map((each, binding) => ({ binding, resource: { buffer: each } }));
   pass.setBindGroup(0, device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }));
   pass.dispatchWorkgroups(Math.min(1024, Math.ceil(count / 64)), Math.ceil(count / 65536));
   pass.end();
-  encoder.copyBufferToBuffer(found!, 0, read!, 0, 4 * count);
+  encoder.copyBufferToBuffer(found, 0, read, 0, 4 * count);
   device.queue.submit([encoder.finish()]);
-  await read!.mapAsync(GPUMapMode.READ);
-  const words = new Uint32Array(read!.getMappedRange().slice(0));
-  for (const each of [given, found, read]) each!.destroy();
+  await read.mapAsync(GPUMapMode.READ);
+  const words = new Uint32Array(read.getMappedRange().slice(0));
+  for (const each of [given, found, read]) each.destroy();
   return words;
 }
