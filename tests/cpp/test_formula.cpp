@@ -1,5 +1,6 @@
 // Score formulas: each operation, programs over tiles, what is skipped, and what is refused.
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -356,6 +357,107 @@ TEST(FormulaRanges, NeverDenyWhatAPairGives) {
   EXPECT_GT(none, 1000);
   EXPECT_GT(all, 1000);
   EXPECT_GT(mixed, 1000);
+}
+
+/// The usual rules of `visible` that are no bounds. `build` returns the rule's instruction.
+struct UsualRule {
+  const char* name;
+  std::int32_t (*build)(FormulaBuilder& f);
+};
+
+std::int32_t of(FormulaBuilder& f, Operation operation, std::int32_t a, float b) {
+  return f.add(operation, a, f.number(b));
+}
+
+std::int32_t is_causal(FormulaBuilder& f) {
+  return f.add(Operation::less_or_equal, f.variable(Variable::k), f.variable(Variable::q));
+}
+
+std::int32_t same_document(FormulaBuilder& f) {
+  std::vector<float> documents(512);
+  for (std::size_t n = 0; n < documents.size(); ++n) documents[n] = static_cast<float>(n / 37);
+  const std::int32_t query = f.table(documents, f.variable(Variable::q));
+  return f.add(Operation::equal, query, f.table(documents, f.variable(Variable::k)));
+}
+
+/// Whether row and column of a patch in an image of 64 columns differ by at most 1.
+std::int32_t are_neighbours(FormulaBuilder& f) {
+  const std::int32_t q = f.variable(Variable::q), k = f.variable(Variable::k);
+  const auto near = [&](std::int32_t a, std::int32_t b) {
+    return of(f, Operation::less_or_equal, f.add(Operation::abs, f.add(Operation::subtract, a, b)), 1.0f);
+  };
+  const auto row = [&](std::int32_t n) { return f.add(Operation::floor, of(f, Operation::divide, n, 64.0f)); };
+  const std::int32_t rows = near(row(q), row(k));
+  const std::int32_t q_column = of(f, Operation::remainder, q, 64.0f), k_column = of(f, Operation::remainder, k, 64.0f);
+  return f.add(Operation::logical_and, rows, near(q_column, k_column));
+}
+
+constexpr UsualRule kUsualRules[] = {
+    {"causal", is_causal},
+    {"documents", same_document},
+    {"causal documents",
+     [](FormulaBuilder& f) {
+       const std::int32_t same = same_document(f);
+       return f.add(Operation::logical_and, same, is_causal(f));
+     }},
+    {"prefix",
+     [](FormulaBuilder& f) {
+       const std::int32_t prefix = f.table({70.0f, 90.0f}, f.variable(Variable::b));
+       const std::int32_t in_prefix = f.add(Operation::less, f.variable(Variable::k), prefix);
+       return f.add(Operation::logical_or, in_prefix, is_causal(f));
+     }},
+    {"window with first tokens",
+     [](FormulaBuilder& f) {
+       const std::int32_t far = f.add(Operation::subtract, f.variable(Variable::q), f.variable(Variable::k));
+       const std::int32_t in_window = of(f, Operation::less, far, 20.0f);
+       const std::int32_t first = of(f, Operation::less, f.variable(Variable::k), 4.0f);
+       const std::int32_t either = f.add(Operation::logical_or, in_window, first);
+       return f.add(Operation::logical_and, either, is_causal(f));
+     }},
+    {"neighbours", are_neighbours},
+};
+
+TEST(FormulaRanges, SkipAllBoxesOfUsualRulesThatNobodySees) {
+  constexpr std::int64_t kRows = 16, kWidth = 16, kLength = 512;
+  for (const UsualRule& rule : kUsualRules) {
+    FormulaBuilder builder;
+    rule.build(builder);
+    const Formula formula = builder.formula();
+    FormulaProgram program;
+    program.compile(formula);
+    TableRanges tables;
+    ASSERT_TRUE(tables.read(program).ok());
+    const KernelTable& kernels = kernel_table();
+    const FormulaRoom room{kRows, 1, kWidth};
+    std::vector<char> memory(FormulaTile::bytes(program, kernels, room) + 64);
+    std::vector<char> range_memory(FormulaRanges::bytes(program, 64) + 64);
+    FormulaTile tile;
+    tile.place(memory.data(), program, kernels, room);
+    FormulaRanges ranges;
+    ranges.place(range_memory.data(), program, tables, kernels);
+    const FormulaSequence sequence{1, kLength, kLength, 8, 0, {}};
+    std::int64_t unseen = 0, skipped = 0, seen_by_all = 0, free = 0;
+    for (std::int64_t row = 0; row < kLength; row += kRows) {
+      const FormulaRows rows{row, kRows, 1, 0, 0};
+      tile.set_rows(sequence, rows);
+      const BoxBits bits = ranges.ask({sequence, rows, 0, kRows, 0, kLength, kWidth});
+      for (std::int64_t box = 0; box < kLength / kWidth; ++box) {
+        std::int64_t visible = 0;
+        for (std::int64_t r = 0; r < kRows; ++r) {
+          std::vector<std::uint8_t> keys(kWidth, 1);
+          tile.hide(r, box * kWidth, (box + 1) * kWidth, keys.data());
+          visible += std::count(keys.begin(), keys.end(), 1);
+        }
+        unseen += visible == 0;
+        skipped += (bits.some >> box & 1) == 0;
+        seen_by_all += visible == kRows * kWidth;
+        free += bits.every >> box & 1;
+      }
+    }
+    EXPECT_GT(unseen, 300) << rule.name;
+    EXPECT_EQ(skipped, unseen) << rule.name;
+    EXPECT_EQ(free, seen_by_all) << rule.name;
+  }
 }
 
 TEST(TableRanges, OfATableAfterOneOfASingleElementAreItsOwn) {

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from "@jest/globals";
 
 import { formula } from "../../web/src/formula/formula.js";
 import type { FormulaData } from "../../web/src/formula/graph.js";
+import { formulaText } from "../../web/src/webgpu/formula/formulaText.js";
 import { pipelineOf } from "../../web/src/webgpu/device/pipelines.js";
 import type { Kernel, StoredDtype } from "../../web/src/webgpu/kernels/kernel.js";
 import { kernelKey, shaderSource } from "../../web/src/webgpu/kernels/shader.js";
@@ -126,4 +127,12 @@ describeOnNullGpu("Dawn's validation of formulas", () => {
     if (kernel.constants["Q_TILE"] !== 64 && kernel.name !== "attend_whole")
       await expect(pipelineOf("test", device, kernel)).resolves.toBeDefined();
   });
+});
+
+test("of a long visible formula no tile is asked", () => {
+  const parts = (count: number) =>
+    Array.from({ length: count }, (_, n) => `abs(q * ${n + 2} - k) % 7 < 2`).join(" || ");
+  const restOver = (text: string) => /fn rest_over[^}]*}/.exec(formulaText(undefined, formula(text).graph)!.tiles)![0];
+  expect(restOver(parts(5))).toMatch(/range_/);
+  expect(restOver(parts(40))).toBe("fn rest_over(tile: FormulaTile) -> u32 {\n  return NEVER | ALWAYS;\n}");
 });

@@ -72,9 +72,11 @@ ValueRange TableRanges::of(std::int32_t n, std::int64_t begin, std::int64_t end)
   };
   include_ends(table.data);
   const ValueRange* level = blocks_.data() + first_[n];
-  for (std::int64_t size = divide_up(size_of(table), kBlock); begin < end; size = divide_up(size, kBlock)) {
+  std::int64_t size = divide_up(size_of(table), kBlock);
+  while (begin < end) {
     include_ends(level);
     level += size;
+    size = divide_up(size, kBlock);
   }
   return range;
 }

@@ -145,6 +145,19 @@ function pairText(all: Writing, held: readonly number[], result: number, as: "bo
   return [...text.lines([result]), `  return ${text[as](result)};`];
 }
 
+/**
+ * With more operations no interval arithmetic is written for the rest: it takes compilers long, and of so many operations
+ * hardly a tile is certain.
+ */
+const MOST_OF_RANGES = 64;
+
+/** The body of `rest_over`. */
+function restOver(ranges: RangeText, all: Writing, rest: number | undefined): string[] {
+  if (rest === undefined) return ["  return ALWAYS;"];
+  if (nodesFor(all.nodes, [rest], () => false).length > MOST_OF_RANGES) return ["  return NEVER | ALWAYS;"];
+  return [...ranges.lines([rest]), `  return ${ranges.maybe(rest)};`];
+}
+
 function tilesText(all: Writing, { bounds, rest }: SplitVisible): string {
   const ranges = new RangeText(all);
   const limits = bounds.flatMap((bound, n) => {
@@ -168,7 +181,7 @@ function tilesText(all: Writing, { bounds, rest }: SplitVisible): string {
     "}",
     "",
     "fn rest_over(tile: FormulaTile) -> u32 {",
-    ...(rest === undefined ? ["  return ALWAYS;"] : [...ranges.lines([rest]), `  return ${ranges.maybe(rest)};`]),
+    ...restOver(ranges, all, rest),
     "}",
     "",
   ].join("\n");
