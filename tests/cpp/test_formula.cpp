@@ -265,7 +265,7 @@ TEST(FormulaPrograms, OfTheTestsAreMostlyKnownToTheReference) {
 /// Where the formula is all that hides, hiding the same pairs by a mask gives the same bits. So what is skipped, and
 /// who shares a tile, changes nothing.
 TEST(FormulaPrograms, OfVisibleHaveTheBitsOfTheMaskThatTheyDescribe) {
-  for (std::uint32_t seed = 0; seed < 400; ++seed) {
+  for (std::uint32_t seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE(seed);
     FormulaBuilder visible;
     build_random_formula(visible, 2 * seed + 1, true);
@@ -295,7 +295,7 @@ TEST(FormulaPrograms, OfVisibleHaveTheBitsOfTheMaskThatTheyDescribe) {
 }
 
 TEST(FormulaPrograms, GiveTheSameBitsForEveryNumberOfThreads) {
-  for (std::uint32_t seed = 0; seed < 60; ++seed) {
+  for (std::uint32_t seed = 0; seed < 24; ++seed) {
     FormulaBuilder score, visible;
     build_random_formula(score, 2 * seed, false);
     build_random_formula(visible, 2 * seed + 1, true);

@@ -175,7 +175,10 @@ describe("options", () => {
     [{ softcap: -1 }, "softcap must be at least 0, got -1"],
     [{ returns: { probs: { heads: [2] } } }, "returns.probs.heads must hold indices below 2, got 2"],
     [{ returns: { topK: { heads: [0] } } }, "returns.topK.k must be given: an integer of at least 1"],
-    [{ returns: { scores: { heads: [0] } } }, 'returns.scores.stage must be given: "raw", "softcapped" or "biased"'],
+    [
+      { returns: { scores: { heads: [0] } } },
+      'returns.scores.stage must be given: "raw", "softcapped", "biased" or "formula"',
+    ],
     [
       { returns: { probs: { average: true, head: [0] } } },
       'unknown option "head" in returns.probs; did you mean "heads"?',
