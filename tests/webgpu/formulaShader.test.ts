@@ -134,5 +134,5 @@ test("of a long visible formula no tile is asked", () => {
     Array.from({ length: count }, (_, n) => `abs(q * ${n + 2} - k) % 7 < 2`).join(" || ");
   const restOver = (text: string) => /fn rest_over[^}]*}/.exec(formulaText(undefined, formula(text).graph)!.tiles)![0];
   expect(restOver(parts(5))).toMatch(/range_/);
-  expect(restOver(parts(40))).toBe("fn rest_over(tile: FormulaTile) -> u32 {\n  return NEVER | ALWAYS;\n}");
+  expect(restOver(parts(20))).toBe("fn rest_over(tile: FormulaTile) -> u32 {\n  return NEVER | ALWAYS;\n}");
 });
