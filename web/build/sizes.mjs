@@ -8,7 +8,7 @@ import { gzipSync } from "node:zlib";
 import { dist } from "./paths.mjs";
 import { say } from "./run.mjs";
 
-const WRAPPER = 90;
+const WRAPPER = 105;
 
 /** In KB of 1000 bytes. A file that is not listed has no budget. */
 const BUDGETS = {
@@ -16,11 +16,11 @@ const BUDGETS = {
   "index.node.js": WRAPPER,
   "worker.js": WRAPPER,
   "worker.node.js": WRAPPER,
-  "worker-entry.js": 68,
-  "worker-entry.node.js": 68,
-  "webgpu-engine.js": 72,
-  "formula.js": 10,
-  "formula.cjs": 10,
+  "worker-entry.js": 78,
+  "worker-entry.node.js": 78,
+  "webgpu-engine.js": 87,
+  "formula.js": 19,
+  "formula.cjs": 19,
   "inline.js": 210,
   "inline.cjs": 210,
   "wasm/headwise.simd.js": 12,
