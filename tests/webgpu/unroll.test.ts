@@ -32,5 +32,5 @@ test("a loop of no turns leaves nothing", () => {
 
 test("a bound without a number and a block without an end are refused", () => {
   expect(() => unrolled("unroll (r < S) { }", { R: 2 })).toThrow("the bound S is not a number");
-  expect(() => unrolled("unroll (r < 2) { {", {})).toThrow("a block is not closed");
+  expect(() => unrolled("unroll (r < 2) { {", {})).toThrow("a block of a kernel is not closed");
 });

@@ -62,7 +62,7 @@ const stagesOf = (hunt) => [
   { name: "tsan", minutes: 4, reads: CORE, run: () => nativeTests("tsan", THREADED), slow: true },
   { name: "fuzz", minutes: 3 + hunt, reads: CORE, run: () => fuzz(hunt), slow: true },
   { name: "jest", minutes: 8, reads: PACKAGE, run: () => jest("jest", ["tests/(web|bench|conformance)/"]) },
-  { name: "webgpu", minutes: 14, reads: PACKAGE, run: () => jest("webgpu", ["tests/webgpu/"]) },
+  { name: "webgpu", minutes: 16, reads: PACKAGE, run: () => jest("webgpu", ["tests/webgpu/"]) },
   { name: "browser", minutes: 9, reads: PACKAGE, run: () => jest("browser", ["tests/browser/"]) },
   { name: "package", minutes: 3, reads: PACKAGE, run: () => jest("package", ["tests/package/quick/"]) },
   { name: "consumers", minutes: 10, reads: PACKAGE, run: consumers, isExtra: true },
