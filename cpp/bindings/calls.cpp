@@ -9,6 +9,12 @@ Status run(ThreadPool& pool, const AttentionCall& call) {
   return attention(pool, call.shape, call.inputs, call.options, call.outputs);
 }
 
+Status run(ThreadPool& pool, const BackwardCall& call) {
+  const ScoreDerivative* derivative = call.options.score ? &call.derivative : nullptr;
+  const BackwardInputs inputs{call.inputs, call.output, call.lse, call.output_gradient, derivative};
+  return attention_backward(pool, call.shape, inputs, call.options, call.gradients);
+}
+
 Status run(ThreadPool& pool, const MergeCall& call) {
   return merge_attention(pool, call.shape, call.layout, call.parts, call.num_parts, call.sinks, call.output, call.lse);
 }
@@ -68,7 +74,24 @@ Status run(ThreadPool&, const LayerCreation& call) {
 }
 
 Status run(ThreadPool& pool, const LayerCall& call) {
-  return call.layer->forward(pool, call.layer_inputs, call.inputs, call.options, call.outputs);
+  std::unique_ptr<SavedForward> saved;
+  const Status status = call.layer->forward(pool, call.layer_inputs, call.inputs, call.options, call.outputs,
+                                            call.saves ? &saved : nullptr);
+  call.saved = saved.release();
+  return status;
+}
+
+Status run(ThreadPool& pool, const LayerBackwardCall& call) {
+  const ScoreDerivative* derivative = call.derivative.formula.num_instructions > 0 ? &call.derivative : nullptr;
+  return call.layer->backward(pool, *call.saved, call.output_gradient, derivative, call.gradients);
+}
+
+Status run(ThreadPool&, const LayerUpdateCall& call) { return call.layer->update(call.update); }
+
+Status run(ThreadPool& pool, const LinearCall& call) { return linear(pool, call.shape, call.x, call.weights, call.y); }
+
+Status run(ThreadPool& pool, const LinearBackwardCall& call) {
+  return linear_backward(pool, call.shape, call.x, call.weights, call.output_gradient, call.gradients);
 }
 
 }  // namespace headwise

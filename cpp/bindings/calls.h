@@ -5,9 +5,11 @@
 #include <cstdint>
 
 #include "headwise/attention.h"
+#include "headwise/backward.h"
 #include "headwise/formula.h"
 #include "headwise/kv_cache.h"
 #include "headwise/layer.h"
+#include "headwise/linear.h"
 #include "headwise/position.h"
 #include "headwise/status.h"
 #include "headwise/thread_pool.h"
@@ -22,6 +24,16 @@ struct AttentionCall {
   Formula score, visible;  ///< options.score and options.visible point here, if there are any
 };
 [[nodiscard]] Status run(ThreadPool& pool, const AttentionCall& call);
+
+/// A call of gradients. The base holds what the forward call read; its outputs are not used.
+struct BackwardCall : AttentionCall {
+  ConstArray output;
+  const float* lse = nullptr;
+  ConstArray output_gradient;
+  ScoreDerivative derivative;  ///< of `score`, if there is one
+  BackwardOutputs gradients;
+};
+[[nodiscard]] Status run(ThreadPool& pool, const BackwardCall& call);
 
 struct MergeCall {
   AttentionShape shape;
@@ -87,7 +99,41 @@ struct LayerCreation {
 struct LayerCall : AttentionCall {
   const Layer* layer = nullptr;
   LayerInputs layer_inputs;
+  bool saves = false;
+  mutable SavedForward* saved = nullptr;  ///< JavaScript owns it until releaseSaved
 };
 [[nodiscard]] Status run(ThreadPool& pool, const LayerCall& call);
+
+struct LayerBackwardCall {
+  const Layer* layer = nullptr;
+  const SavedForward* saved = nullptr;
+  ConstArray output_gradient;
+  ScoreDerivative derivative;  ///< without instructions if the call had no score formula
+  LayerGradients gradients;
+};
+[[nodiscard]] Status run(ThreadPool& pool, const LayerBackwardCall& call);
+
+struct LayerUpdateCall {
+  Layer* layer = nullptr;
+  LayerUpdate update;
+};
+[[nodiscard]] Status run(ThreadPool& pool, const LayerUpdateCall& call);
+
+struct LinearCall {
+  LinearShape shape;
+  ConstArray x;
+  LinearWeights weights;
+  MutableArray y;
+};
+[[nodiscard]] Status run(ThreadPool& pool, const LinearCall& call);
+
+struct LinearBackwardCall {
+  LinearShape shape;
+  ConstArray x;
+  LinearWeights weights;
+  ConstArray output_gradient;
+  LinearGradients gradients;
+};
+[[nodiscard]] Status run(ThreadPool& pool, const LinearBackwardCall& call);
 
 }  // namespace headwise

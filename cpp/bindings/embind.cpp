@@ -154,6 +154,51 @@ void register_attention_call() {
   property<&C::outputs, &O::top_k_selection, &Selection::average>(attention_call, "topKAverage");
 }
 
+// ---- gradients ------------------------------------------------------------------------------------------------------
+
+static_assert(sizeof(FormulaRead) == 6 * sizeof(std::int32_t));
+
+/// Sets how the score formula of `call` is differentiated. Arrays are addresses.
+template <class Call>
+void set_derivative(Call& call, Address instructions, int num_instructions, int result, Address numbers,
+                    int num_numbers, Address tables, int num_tables, Address reads, int num_reads) {
+  call.derivative.formula = {reinterpret_cast<const FormulaInstruction*>(instructions),
+                             num_instructions,
+                             result,
+                             reinterpret_cast<const float*>(numbers),
+                             num_numbers,
+                             reinterpret_cast<const FormulaTable*>(tables),
+                             num_tables};
+  call.derivative.reads = reinterpret_cast<const FormulaRead*>(reads);
+  call.derivative.num_reads = num_reads;
+}
+
+/// The gradients of what attention reads beside queries, keys and values. `Path` leads to the BackwardOutputs.
+template <auto... Path, class Class>
+void gradient_properties(Class& binding) {
+  property<Path..., &BackwardOutputs::bias>(binding, "dBias");
+  property<Path..., &BackwardOutputs::sinks>(binding, "dSinks");
+  property<Path..., &BackwardOutputs::head_gain>(binding, "dHeadGain");
+  property<Path..., &BackwardOutputs::alibi_slopes>(binding, "dAlibiSlopes");
+  property<Path..., &BackwardOutputs::reads>(binding, "dReads");
+  binding.function("setDerivative", &set_derivative<typename Class::class_type>);
+}
+
+void register_backward_call() {
+  using B = BackwardCall;
+  class_<B, emscripten::base<AttentionCall>> backward_call("BackwardCall");
+  backward_call.constructor<>().function("reset", &reset<B>);
+  property<&B::output, &ConstArray::data>(backward_call, "givenOutput");
+  property<&B::output, &ConstArray::dtype>(backward_call, "givenOutputDtype");
+  property<&B::lse>(backward_call, "givenLse");
+  property<&B::output_gradient, &ConstArray::data>(backward_call, "dOutput");
+  property<&B::output_gradient, &ConstArray::dtype>(backward_call, "dOutputDtype");
+  property<&B::gradients, &BackwardOutputs::query>(backward_call, "dQuery");
+  property<&B::gradients, &BackwardOutputs::key>(backward_call, "dKey");
+  property<&B::gradients, &BackwardOutputs::value>(backward_call, "dValue");
+  gradient_properties<&B::gradients>(backward_call);
+}
+
 // ---- merging --------------------------------------------------------------------------------------------------------
 
 /// Writes part `n` of the array of parts at `parts`.
@@ -272,17 +317,73 @@ void register_cache_call() {
   function("releaseCache", &release_cache);
 }
 
+// ---- linear maps ----------------------------------------------------------------------------------------------------
+
+/// What a linear map and its gradient read.
+template <class Call, class Class>
+void linear_call_properties(Class& binding) {
+  property<&Call::shape, &LinearShape::rows>(binding, "rows");
+  property<&Call::shape, &LinearShape::in>(binding, "inputDim");
+  property<&Call::shape, &LinearShape::out>(binding, "outputDim");
+  property<&Call::x, &ConstArray::data>(binding, "x");
+  property<&Call::x, &ConstArray::dtype>(binding, "xDtype");
+  property<&Call::weights, &LinearWeights::weight, &ConstArray::data>(binding, "weight");
+  property<&Call::weights, &LinearWeights::weight, &ConstArray::dtype>(binding, "weightDtype");
+  property<&Call::weights, &LinearWeights::in_stride>(binding, "inStride");
+  property<&Call::weights, &LinearWeights::out_stride>(binding, "outStride");
+}
+
+void register_linear_calls() {
+  using L = LinearCall;
+  class_<L> linear_call("LinearCall");
+  linear_call.constructor<>().function("reset", &reset<L>);
+  linear_call_properties<L>(linear_call);
+  property<&L::weights, &LinearWeights::bias, &ConstArray::data>(linear_call, "bias");
+  property<&L::weights, &LinearWeights::bias, &ConstArray::dtype>(linear_call, "biasDtype");
+  property<&L::y, &MutableArray::data>(linear_call, "y");
+  property<&L::y, &MutableArray::dtype>(linear_call, "yDtype");
+
+  using B = LinearBackwardCall;
+  class_<B> backward_call("LinearBackwardCall");
+  backward_call.constructor<>().function("reset", &reset<B>);
+  linear_call_properties<B>(backward_call);
+  property<&B::output_gradient, &ConstArray::data>(backward_call, "dOutput");
+  property<&B::output_gradient, &ConstArray::dtype>(backward_call, "dOutputDtype");
+  property<&B::gradients, &LinearGradients::input>(backward_call, "dInput");
+  property<&B::gradients, &LinearGradients::weight>(backward_call, "dWeight");
+  property<&B::gradients, &LinearGradients::bias>(backward_call, "dBias");
+}
+
 // ---- layers ---------------------------------------------------------------------------------------------------------
 
-/// A weight and its bias: queryWeight, queryDtype and so on.
-template <auto Linear, class Class>
+/// A weight and its bias: queryWeight, queryDtype and so on. `Path` leads to the LinearWeights.
+template <auto... Path, class Class>
 void linear_properties(Class& binding, const std::string& name) {
-  property<&LayerCreation::weights, Linear, &LinearWeights::weight, &ConstArray::data>(binding, name + "Weight");
-  property<&LayerCreation::weights, Linear, &LinearWeights::weight, &ConstArray::dtype>(binding, name + "Dtype");
-  property<&LayerCreation::weights, Linear, &LinearWeights::in_stride>(binding, name + "InStride");
-  property<&LayerCreation::weights, Linear, &LinearWeights::out_stride>(binding, name + "OutStride");
-  property<&LayerCreation::weights, Linear, &LinearWeights::bias, &ConstArray::data>(binding, name + "Bias");
-  property<&LayerCreation::weights, Linear, &LinearWeights::bias, &ConstArray::dtype>(binding, name + "BiasDtype");
+  property<Path..., &LinearWeights::weight, &ConstArray::data>(binding, name + "Weight");
+  property<Path..., &LinearWeights::weight, &ConstArray::dtype>(binding, name + "Dtype");
+  property<Path..., &LinearWeights::in_stride>(binding, name + "InStride");
+  property<Path..., &LinearWeights::out_stride>(binding, name + "OutStride");
+  property<Path..., &LinearWeights::bias, &ConstArray::data>(binding, name + "Bias");
+  property<Path..., &LinearWeights::bias, &ConstArray::dtype>(binding, name + "BiasDtype");
+}
+
+/// The weights of all projections. `Path` leads to the LayerWeights.
+template <auto... Path, class Class>
+void weights_properties(Class& binding) {
+  linear_properties<Path..., &LayerWeights::query>(binding, "query");
+  linear_properties<Path..., &LayerWeights::key>(binding, "key");
+  linear_properties<Path..., &LayerWeights::value>(binding, "value");
+  linear_properties<Path..., &LayerWeights::output>(binding, "output");
+}
+
+/// The gradient of a weight and its bias: queryWeight, queryInStride and so on.
+template <auto Linear, class Class>
+void linear_gradient_properties(Class& binding, const std::string& name) {
+  constexpr auto gradients = &LayerBackwardCall::gradients;
+  property<gradients, Linear, &LinearWeightGradients::weight>(binding, name + "Weight");
+  property<gradients, Linear, &LinearWeightGradients::in_stride>(binding, name + "InStride");
+  property<gradients, Linear, &LinearWeightGradients::out_stride>(binding, name + "OutStride");
+  property<gradients, Linear, &LinearWeightGradients::bias>(binding, name + "Bias");
 }
 
 double layer_bytes(Address address) { return static_cast<double>(reinterpret_cast<const Layer*>(address)->bytes()); }
@@ -300,10 +401,7 @@ void register_layer_creation() {
   property<&LayerCreation::shape, &LayerShape::value_head_dim>(layer_creation, "valueHeadDim");
   property<&LayerCreation::shape, &LayerShape::output_dim>(layer_creation, "outputDim");
   property<&LayerCreation::shape, &LayerShape::output_projection>(layer_creation, "outputProjection");
-  linear_properties<&LayerWeights::query>(layer_creation, "query");
-  linear_properties<&LayerWeights::key>(layer_creation, "key");
-  linear_properties<&LayerWeights::value>(layer_creation, "value");
-  linear_properties<&LayerWeights::output>(layer_creation, "output");
+  weights_properties<&LayerCreation::weights>(layer_creation);
   property<&LayerCreation::options, &LayerOptions::qk_norm>(layer_creation, "qkNorm");
   property<&LayerCreation::options, &LayerOptions::qk_norm_epsilon>(layer_creation, "qkNormEpsilon");
   property<&LayerCreation::options, &LayerOptions::query_gain>(layer_creation, "queryGain");
@@ -337,6 +435,47 @@ void register_layer_call() {
   property<&L::layer_inputs, &LayerInputs::cache>(layer_call, "layerCache");
   property<&L::layer_inputs, &LayerInputs::attend_only>(layer_call, "attendOnly");
   property<&L::layer_inputs, &LayerInputs::append_lengths>(layer_call, "appendLengths");
+  property<&L::saves>(layer_call, "saves");
+  property<&L::saved>(layer_call, "saved");
+}
+
+double saved_bytes(Address address) {
+  return static_cast<double>(reinterpret_cast<const SavedForward*>(address)->bytes());
+}
+void release_saved(Address address) { delete reinterpret_cast<const SavedForward*>(address); }
+
+void register_layer_backward_call() {
+  using L = LayerBackwardCall;
+  class_<L> backward_call("LayerBackwardCall");
+  backward_call.constructor<>().function("reset", &reset<L>);
+  property<&L::layer>(backward_call, "layer");
+  property<&L::saved>(backward_call, "saved");
+  property<&L::output_gradient, &ConstArray::data>(backward_call, "dOutput");
+  property<&L::output_gradient, &ConstArray::dtype>(backward_call, "dOutputDtype");
+  property<&L::gradients, &LayerGradients::input>(backward_call, "dInput");
+  property<&L::gradients, &LayerGradients::key_context>(backward_call, "dContext");
+  property<&L::gradients, &LayerGradients::value_context>(backward_call, "dValueContext");
+  linear_gradient_properties<&LayerGradients::query_weights>(backward_call, "query");
+  linear_gradient_properties<&LayerGradients::key_weights>(backward_call, "key");
+  linear_gradient_properties<&LayerGradients::value_weights>(backward_call, "value");
+  linear_gradient_properties<&LayerGradients::output_weights>(backward_call, "output");
+  property<&L::gradients, &LayerGradients::query_gain>(backward_call, "queryGain");
+  property<&L::gradients, &LayerGradients::key_gain>(backward_call, "keyGain");
+  property<&L::gradients, &LayerGradients::position_table>(backward_call, "positionTable");
+  gradient_properties<&L::gradients, &LayerGradients::attention>(backward_call);
+  function("savedBytes", &saved_bytes);
+  function("releaseSaved", &release_saved);
+}
+
+void register_layer_update_call() {
+  using L = LayerUpdateCall;
+  class_<L> update_call("LayerUpdateCall");
+  update_call.constructor<>().function("reset", &reset<L>);
+  property<&L::layer>(update_call, "layer");
+  weights_properties<&L::update, &LayerUpdate::weights>(update_call);
+  property<&L::update, &LayerUpdate::query_gain>(update_call, "queryGain");
+  property<&L::update, &LayerUpdate::key_gain>(update_call, "keyGain");
+  property<&L::update, &LayerUpdate::position_table>(update_call, "positionTable");
 }
 
 // ---- engine ---------------------------------------------------------------------------------------------------------
@@ -345,11 +484,16 @@ void register_engine() {
   class_<Engine>("Engine")
       .constructor<int, bool>()
       .function("attention", &Engine::attend)
+      .function("attentionBackward", &Engine::start<BackwardCall>)
       .function("merge", &Engine::start<MergeCall>)
       .function("rotary", &Engine::start<RotaryCall>)
       .function("cache", &Engine::start<CacheCall>)
       .function("createLayer", &Engine::start<LayerCreation>)
       .function("layer", &Engine::start<LayerCall>)
+      .function("layerBackward", &Engine::start<LayerBackwardCall>)
+      .function("updateLayer", &Engine::start<LayerUpdateCall>)
+      .function("linear", &Engine::start<LinearCall>)
+      .function("linearBackward", &Engine::start<LinearBackwardCall>)
       .property("block", &Engine::block)
       .property("finished", &Engine::finished)
       .property("threads", &Engine::threads)
@@ -362,11 +506,15 @@ void register_engine() {
 EMSCRIPTEN_BINDINGS(headwise) {
   register_module();
   register_attention_call();
+  register_backward_call();
   register_merge_call();
   register_rotary_call();
   register_cache_call();
+  register_linear_calls();
   register_layer_creation();
   register_layer_call();
+  register_layer_backward_call();
+  register_layer_update_call();
   register_engine();
 }
 

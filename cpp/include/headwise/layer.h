@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "headwise/attention.h"
+#include "headwise/backward.h"
 #include "headwise/position.h"
 
 namespace headwise {
@@ -90,6 +91,51 @@ struct LayerInputs {
   const std::int32_t* append_lengths = nullptr;
 };
 
+class Forward;
+
+/// What a call of forward kept for its gradient: projected queries, keys and values, heads and lse. It refers to the
+/// arrays of that call (X, contexts, mask, bias, lists, formulas), which must stay as they are, and to the layer.
+class SavedForward {
+ public:
+  ~SavedForward();
+  SavedForward(const SavedForward&) = delete;
+  SavedForward& operator=(const SavedForward&) = delete;
+  [[nodiscard]] std::int64_t bytes() const;
+
+ private:
+  friend class Layer;
+  explicit SavedForward(std::unique_ptr<Forward> forward);
+  std::unique_ptr<Forward> forward_;
+};
+
+/// The gradient of LinearWeights. Null is not wanted. Element (i, o) is weight[i * in_stride + o * out_stride].
+struct LinearWeightGradients {
+  float* weight = nullptr;
+  std::int64_t in_stride = 0, out_stride = 1;
+  float* bias = nullptr;
+};
+
+/// What Layer::backward computes, and where it writes it: float32. Null is not wanted. Everything is overwritten.
+struct LayerGradients {
+  float* input = nullptr;          ///< like X
+  float* key_context = nullptr;    ///< like the key context; with the part of the values if they have no other
+  float* value_context = nullptr;  ///< like the value context
+  LinearWeightGradients query_weights, key_weights, value_weights, output_weights;
+  float* query_gain = nullptr;  ///< [head_dim], also if the layer has none; needs a norm
+  float* key_gain = nullptr;
+  float* position_table = nullptr;  ///< [position_rows, input_dim]
+  /// Those of the attention inside of the layer. Query, key and value are ignored.
+  BackwardOutputs attention;
+};
+
+/// Other weights for a layer. What is null stays as it is.
+struct LayerUpdate {
+  LayerWeights weights;
+  const float* query_gain = nullptr;  ///< only if the layer was made with one; so are the next two
+  const float* key_gain = nullptr;
+  const float* position_table = nullptr;
+};
+
 /// A layer with its weights packed for the kernel. Calls on one pool must not overlap. Calls on several pools may.
 ///
 /// A layer with sinusoidal or rotary positions keeps the sines and cosines of the positions that its calls have needed,
@@ -108,8 +154,21 @@ class Layer {
   /// ragged batch must not have a cache. Scratch: the projected queries, keys, values and heads.
   /// A forward runs three parallel loops: one from X to queries, keys and values, attention, and one from heads to Y.
   /// Attention has a second one if keys are split, and the cache one more.
+  /// @param saved  if not null, it gets what `backward` needs. Such a call must not have a cache.
   [[nodiscard]] Status forward(ThreadPool& pool, const LayerInputs& inputs, const AttentionInputs& masks,
-                               const AttentionOptions& attention, const AttentionOutputs& outputs) const;
+                               const AttentionOptions& attention, const AttentionOutputs& outputs,
+                               std::unique_ptr<SavedForward>* saved = nullptr) const;
+
+  /// The gradient of a call of forward. A token whose gradient is 0 adds nothing to a weight, whatever it holds, and a
+  /// head whose gradient is 0 nothing to a norm. The bits do not depend on the number of threads.
+  ///
+  /// @param output_gradient  like Y, float32 or float16
+  /// @param score_derivative  given if and only if the call had a score formula
+  [[nodiscard]] Status backward(ThreadPool& pool, const SavedForward& saved, ConstArray output_gradient,
+                                const ScoreDerivative* score_derivative, const LayerGradients& gradients) const;
+
+  /// Packs other weights of the same shapes. It needs no memory. What was saved before must not be used after it.
+  [[nodiscard]] Status update(const LayerUpdate& update);
 
   [[nodiscard]] const LayerShape& shape() const;
   [[nodiscard]] std::int64_t bytes() const;  ///< of packed weights, tables, and rows of positions

@@ -1,13 +1,12 @@
 #include "attention/attend_tile.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
-#include <functional>
 #include <limits>
-#include <numeric>
 
 #include "attention/neighbouring_columns.h"
+#include "base/finite.h"
+#include "base/placement.h"
 #include "base/sizes.h"
 
 namespace headwise {
@@ -15,29 +14,6 @@ namespace headwise {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
-/// This many neighbouring rows leave out the panels that none of them may see.
-constexpr std::int64_t kEdgeRows = 16;
-
-/// Hands out 64-byte aligned pieces of a piece of memory. Without memory it only counts their bytes.
-class Placement {
- public:
-  explicit Placement(char* memory) : memory_(memory) {}
-  template <class T>
-  T* take(std::int64_t rows, std::int64_t columns = 1) {
-    std::int64_t count = 0, bytes = 0;
-    overflow_ |= !multiply_sizes(rows, columns, &count) || !multiply_sizes(count, sizeof(T), &bytes) ||
-                 __builtin_add_overflow(offset_, round_up(std::min(bytes, kLargest), 64), &offset_);
-    return memory_ ? reinterpret_cast<T*>(memory_ + offset_ - round_up(bytes, 64)) : nullptr;
-  }
-  [[nodiscard]] std::int64_t total() const { return overflow_ ? -1 : offset_; }
-
- private:
-  static constexpr std::int64_t kLargest = std::int64_t{1} << 60;
-  char* memory_;
-  std::int64_t offset_ = 0;
-  bool overflow_ = false;
-};
 
 std::int64_t place_scratch(TileScratch& scratch, char* memory, const TileSizes& tiles, const AttentionShape& shape,
                            const KernelTable& kernels, const CallFormulas& formulas) {
@@ -53,8 +29,8 @@ std::int64_t place_scratch(TileScratch& scratch, char* memory, const TileSizes& 
   scratch.values = place.take<float>(tiles.keys, scratch.value_width);
   scratch.clean_values = place.take<float>(tiles.keys, scratch.value_width);
   scratch.visible = place.take<std::uint8_t>(strip_rows, tiles.keys);
-  scratch.panels = place.take<std::uint64_t>(scratch.rows);
-  scratch.mixed = place.take<std::uint64_t>(scratch.rows);
+  auto* const panels = place.take<std::uint64_t>(scratch.rows);
+  scratch.panels.place(panels, place.take<std::uint64_t>(scratch.rows));
   scratch.query_rows = place.take<QueryRow>(scratch.rows);
   scratch.softmax = place.take<OnlineSoftmax>(scratch.rows);
   const std::int64_t heads = std::min(shape.num_heads / shape.num_kv_heads, tiles.rows);
@@ -64,28 +40,6 @@ std::int64_t place_scratch(TileScratch& scratch, char* memory, const TileSizes& 
   if (memory) scratch.formulas.place(formula_memory, formulas, kernels, room, boxes);
   return place.total();
 }
-
-/// The keys of both ranges.
-KeyRange common(KeyRange a, KeyRange b) { return {std::max(a.begin, b.begin), std::min(a.end, b.end)}; }
-
-/// The keys of a tile that `range` contains, counted from the beginning of the tile.
-KeyRange within(KeyRange tile, KeyRange range) {
-  const KeyRange keys = common(tile, range);
-  return keys.empty() ? KeyRange{} : KeyRange{keys.begin - tile.begin, keys.end - tile.begin};
-}
-
-KeyRange shifted(KeyRange keys, std::int64_t by) { return {keys.begin + by, keys.end + by}; }
-
-/// The low `count` bits, 0 to 64.
-std::uint64_t low_bits(std::int64_t count) { return count < 64 ? (std::uint64_t{1} << count) - 1 : ~std::uint64_t{0}; }
-
-/// Rows [begin, end) of a row tile that are scored, weighed and added up before the next rows, and the panels of a key
-/// tile that they meet. Bit p of `panels` stands for panel p. Row `begin` is row 0 of the scores.
-struct Strip {
-  std::int64_t begin, end;
-  std::uint64_t panels;
-  [[nodiscard]] std::int64_t size() const { return end - begin; }
-};
 
 /// One sweep over the keys for the rows of a tile. In an isolated sweep no row meets a value that it may not see.
 class Sweep {
@@ -97,13 +51,6 @@ class Sweep {
   bool run(KeyRange keys);
 
  private:
-  [[nodiscard]] std::uint64_t panels_of(const QueryRow& row) const;
-  [[nodiscard]] KeyRange around(std::uint64_t panels) const;
-  [[nodiscard]] std::uint64_t find_panels();
-  [[nodiscard]] BoxBits ask_formula(std::int64_t begin, std::int64_t end, std::int64_t width);
-  [[nodiscard]] KeyRange asked_of(std::int64_t r) const;
-  template <class Visit>
-  void for_each_panel_run(std::uint64_t panels, Visit visit) const;
   template <class Visit>
   void for_each_key_run(std::uint64_t panels, Visit visit) const;
   template <class Visit>
@@ -135,7 +82,8 @@ bool Sweep::run(KeyRange keys) {
   for (std::int64_t j = keys.begin / size * size; j < keys.end; j += size) {
     tile_ = {j, std::min(j + size, keys.end)};
     reach_ = within(tile_, keys);
-    const std::uint64_t panels = find_panels();
+    const std::uint64_t panels =
+        scratch_.panels.find(call_, *rows_.sequence, scratch_.query_rows, rows_.size(), tile_, scratch_.formulas);
     if (panels == 0) continue;
     if (call_.formulas.score()) scratch_.formulas.score.set_keys(tile_.begin, tile_.end);
     if (call_.formulas.rest()) scratch_.formulas.visible.set_keys(tile_.begin, tile_.end);
@@ -153,97 +101,16 @@ bool Sweep::run(KeyRange keys) {
   return hidden;
 }
 
-/// The panels of the tile with keys that the row may see.
-std::uint64_t Sweep::panels_of(const QueryRow& row) const {
-  const int width = call_.kernels.panel_width;
-  const KeyRange seen = within(tile_, row.keys.range);
-  if (seen.empty()) return 0;
-  const std::uint64_t panels = low_bits(divide_up(seen.end, width)) & ~low_bits(seen.begin / width);
-  return row.keys.has_holes ? panels & call_.shown_panels(*rows_.sequence, row.head, row.i, tile_.begin) : panels;
-}
-
-/// The keys from the first to the last of these panels.
-KeyRange Sweep::around(std::uint64_t panels) const {
-  if (panels == 0) return {};
-  const std::int64_t width = call_.kernels.panel_width;
-  return {std::countr_zero(panels) * width, (64 - std::countl_zero(panels)) * width};
-}
-
-/// Fills scratch.panels and scratch.mixed. Returns the panels that some row may see.
-std::uint64_t Sweep::find_panels() {
-  constexpr BoxBits kAll{~std::uint64_t{0}, ~std::uint64_t{0}};
-  std::uint64_t all = 0;
-  for (std::int64_t r = 0; r < rows_.size(); ++r) {
-    all |= scratch_.panels[r] = panels_of(scratch_.query_rows[r]);
-    scratch_.mixed[r] = 0;
-  }
-  if (all == 0 || !call_.formulas.rest()) return all;
-  const BoxBits tile = ask_formula(0, rows_.size(), tile_.size());
-  if (tile.every) return all;
-  all = 0;
-  for (std::int64_t begin = 0; begin < rows_.size(); begin += kEdgeRows) {
-    const std::int64_t end = std::min(begin + kEdgeRows, rows_.size());
-    const std::uint64_t seen =
-        std::reduce(scratch_.panels + begin, scratch_.panels + end, std::uint64_t{0}, std::bit_or<>());
-    const BoxBits boxes = !tile.some ? BoxBits{} : seen ? ask_formula(begin, end, call_.kernels.panel_width) : kAll;
-    for (std::int64_t r = begin; r < end; ++r) {
-      all |= scratch_.panels[r] &= boxes.some;
-      scratch_.mixed[r] = scratch_.panels[r] & ~boxes.every;
-    }
-  }
-  return all;
-}
-
-/// What the visible formula can say about rows [begin, end) and all keys of the tile, in boxes of `width` keys.
-BoxBits Sweep::ask_formula(std::int64_t begin, std::int64_t end, std::int64_t width) {
-  TileFormulas& formulas = scratch_.formulas;
-  return formulas.ranges.ask({formulas.sequence, formulas.rows, begin, end, tile_.begin, tile_.end, width});
-}
-
-/// The keys of the tile, counted from its beginning, about which row r must ask the visible formula: those of mixed
-/// panels, and those of panels that it left out between others, whose scores were not computed.
-KeyRange Sweep::asked_of(std::int64_t r) const {
-  if (!call_.formulas.rest() || scratch_.panels[r] == 0) return {};
-  const std::uint64_t panels = scratch_.panels[r];
-  const std::uint64_t between = low_bits(64 - std::countl_zero(panels)) & ~low_bits(std::countr_zero(panels));
-  return within(tile_, shifted(around(scratch_.mixed[r] | (between & ~panels)), tile_.begin));
-}
-
-/// Calls visit(keys) for each run of neighbouring panels. The keys are counted from the beginning of the tile. The last
-/// panel may reach beyond the tile.
-template <class Visit>
-void Sweep::for_each_panel_run(std::uint64_t panels, Visit visit) const {
-  const std::int64_t width = call_.kernels.panel_width;
-  while (panels != 0) {
-    const int begin = std::countr_zero(panels), end = begin + std::countr_one(panels >> begin);
-    visit(KeyRange{begin * width, end * width});
-    panels &= ~low_bits(end);
-  }
-}
-
-/// The same without keys that no row sees and keys beyond the tile.
+/// for_each_panel_run without keys that no row sees and keys beyond the tile.
 template <class Visit>
 void Sweep::for_each_key_run(std::uint64_t panels, Visit visit) const {
-  for_each_panel_run(panels, [&](KeyRange keys) { visit(common(keys, reach_)); });
+  for_each_panel_run(panels, call_.kernels.panel_width, [&](KeyRange keys) { visit(common(keys, reach_)); });
 }
 
-/// Calls visit(strip) for the rows that see keys of the tile. Along a diagonal a strip has few rows, so that it leaves
-/// out the panels that none of its rows may see. Where neighbouring rows see the same panels it has more.
 template <class Visit>
 void Sweep::for_each_strip(std::uint64_t panels, Visit visit) const {
   if (scratch_.tiles.direct) return visit(Strip{0, rows_.size(), panels});
-  Strip strip{0, 0, 0};
-  for (std::int64_t r = 0; r < rows_.size(); r += kEdgeRows) {
-    const std::int64_t end = std::min(r + kEdgeRows, rows_.size());
-    const std::uint64_t seen =
-        std::reduce(scratch_.panels + r, scratch_.panels + end, std::uint64_t{0}, std::bit_or<>());
-    if (seen != strip.panels || end - strip.begin > scratch_.tiles.strip) {
-      if (strip.panels != 0) visit(strip);
-      strip = {r, r, seen};
-    }
-    strip.end = end;
-  }
-  if (strip.panels != 0) visit(strip);
+  scratch_.panels.for_each_strip(scratch_.tiles.strip, visit);
 }
 
 void Sweep::pack_keys(std::uint64_t panels) {
@@ -273,7 +140,7 @@ void Sweep::score(const Strip& strip) {
   if (scratch_.tiles.direct) return score_directly(strip);
   const std::int64_t depth = call_.shape.head_dim;
   const int width = call_.kernels.panel_width;
-  for_each_panel_run(strip.panels, [&](KeyRange keys) {
+  for_each_panel_run(strip.panels, width, [&](KeyRange keys) {
     call_.kernels.multiply(scratch_.query + strip.begin * depth, depth, scratch_.keys + keys.begin * depth,
                            depth * width, depth, keys.size() / width, scratch_.scores + keys.begin, scratch_.tiles.keys,
                            round_up(strip.size(), call_.kernels.row_step), false);
@@ -310,14 +177,14 @@ bool Sweep::weigh_row(const Strip& strip, std::int64_t r) {
   std::uint8_t* visible = scratch_.visible + (r - strip.begin) * lds;
   if (isolated_) std::memset(visible, 0, lds);
 
-  const KeyRange reach = common(around(scratch_.panels[r]), within(tile_, row.keys.range));
+  const KeyRange reach = common(scratch_.panels.reach_of(r), within(tile_, row.keys.range));
   // The softmax adds vectors in pairs. From an even one on, the sums do not depend on how the other keys are hidden.
   const std::int64_t first = reach.begin / (2 * lanes) * (2 * lanes), last = round_up(reach.end, lanes);
   const bool rescored = static_cast<bool>(call_.formulas.score());
   bool hidden = false;
   if (!reach.empty()) {
     const KeyRange keys{tile_.begin + first, std::min(tile_.begin + last, tile_.end)};
-    const KeyRange asked = common(shifted(asked_of(r), tile_.begin), keys);
+    const KeyRange asked = common(shifted(scratch_.panels.asked_of(r), tile_.begin), keys);
     hidden = apply_stages(call_, *rows_.sequence, row, keys, ScoreStage::formula, scratch_.formulas, scores + first,
                           last - first);
     hidden |= isolated_ || !asked.empty() || may_hide(row, keys);
@@ -386,13 +253,6 @@ void Sweep::add_values_isolated(const Strip& strip) {
                                  scratch_.tiles.direct ? columns : width, scratch_.out + r * width, width);
     });
   }
-}
-
-bool all_finite(const float* values, std::int64_t count) {
-  constexpr std::uint32_t kExponent = 0x7f800000u;
-  std::uint32_t found = 0;
-  for (std::int64_t i = 0; i < count; ++i) found |= (std::bit_cast<std::uint32_t>(values[i]) & kExponent) == kExponent;
-  return found == 0;
 }
 
 /// The keys within `keys` that some row may see.

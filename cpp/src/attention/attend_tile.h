@@ -6,6 +6,7 @@
 #include "attention/scores.h"
 #include "attention/softmax.h"
 #include "attention/tile.h"
+#include "attention/tile_panels.h"
 
 namespace headwise {
 
@@ -21,10 +22,9 @@ struct TileScratch {
   float* values;             ///< values of the tile, packed or widened
   float* clean_values;       ///< values of the tile as one row may see them
   std::uint8_t* visible;     ///< [tiles.strip, tiles.keys]
-  std::uint64_t* panels;     ///< [rows]: bit p is set if the row may see a key of panel p of the tile
-  std::uint64_t* mixed;      ///< [rows]: of these, the panels where the visible formula may hide a key
-  QueryRow* query_rows;      ///< [rows]
-  OnlineSoftmax* softmax;    ///< [rows]
+  TilePanels panels;
+  QueryRow* query_rows;    ///< [rows]
+  OnlineSoftmax* softmax;  ///< [rows]
   TileFormulas formulas;
 
   /// Bytes of the scratch for a tile of these sizes; -1 on overflow.

@@ -1,7 +1,6 @@
 #include "headwise/attention.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "attention/attend.h"
 #include "attention/attend_tile.h"
@@ -10,6 +9,7 @@
 #include "attention/inspect.h"
 #include "attention/inspection_scratch.h"
 #include "attention/plan.h"
+#include "attention/prepared_call.h"
 #include "attention/validate.h"
 #include "attention/wanted_rows.h"
 #include "base/sizes.h"
@@ -146,10 +146,10 @@ void Evaluation::merge_splits(const Sequence& sequence, const SequencePlan& plan
 
 void Evaluation::run_task(std::int64_t task, int worker) {
   const SequencePlan* plans = plan_.sequence_plans.data();
-  const SequencePlan* plan = std::upper_bound(plans, plans + plan_.num_sequences, task,
+  const SequencePlan* plan = std::upper_bound(plans, plans + call_.num_sequences, task,
                                               [](std::int64_t t, const SequencePlan& p) { return t < p.first_task; }) -
                              1;
-  const Sequence& sequence = plan_.sequences[plan - plans];
+  const Sequence& sequence = call_.sequences[plan - plans];
   const std::int64_t per_group = plan->row_tiles * plan->splits;
   const std::int64_t group = (task - plan->first_task) / per_group, index = (task - plan->first_task) % per_group;
   if (Arrival* arrival = call_.inputs.arrival) arrival->wait_for((plan - plans) * call_.shape.num_kv_heads + group);
@@ -171,61 +171,22 @@ Status Evaluation::run() {
       });
   if (plan_.split_results > 0) {
     const std::int64_t groups = call_.shape.num_kv_heads;
-    pool_.parallel_for(plan_.num_sequences * groups, [&](std::int64_t index, int) {
+    pool_.parallel_for(call_.num_sequences * groups, [&](std::int64_t index, int) {
       const SequencePlan& plan = plan_.sequence_plans[index / groups];
-      if (plan.is_split()) merge_splits(plan_.sequences[index / groups], plan, index % groups);
+      if (plan.is_split()) merge_splits(call_.sequences[index / groups], plan, index % groups);
     });
   }
   if (wants_inspection(call_.outputs)) inspect(pool_, call_, statistics_.data(), scratch_.data());
   return {};
 }
 
-/// Whether reading the bias once more is cheap beside computing the scores: at least this many rows share each element.
-bool is_shared(const BroadcastExtents& bias, const AttentionShape& shape, std::int64_t key_length) {
-  constexpr double kSharing = 4;
-  const double pairs = static_cast<double>(shape.batch_size) * shape.num_heads * shape.query_length * key_length;
-  double elements = 1;
-  for (const std::int64_t extent : bias.extent) elements *= static_cast<double>(extent);
-  return elements * kSharing <= pairs;
-}
-
 Status attend_from(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,
                    const AttentionOptions& options, const AttentionOutputs& outputs, const KeyValueSource& source) {
-  const KernelTable& kernels = kernel_table();
-  CallFormulas formulas;
-  formulas.compile(options);
+  PreparedCall prepared;
+  if (Status status = prepared.prepare(pool, shape, inputs, options); !status.ok()) return status;
+  const Call call = prepared.call(shape, inputs, options, outputs, source);
   Plan plan;
-  if (Status status = make_plan(shape, inputs, options, formulas, kernels, pool.size(), &plan); !status.ok())
-    return status;
-  if (Status status = formulas.prepare(pool, shape, plan.sequences.data(), plan.num_sequences, kernels); !status.ok())
-    return status;
-  const std::int64_t key_length = key_length_of(shape, inputs);
-  ShownKeys shown_by_mask, shown_by_bias;
-  if (inputs.mask) {
-    if (Status status = shown_by_mask.read(pool, inputs.mask, inputs.mask_extents, kernels.panel_width); !status.ok())
-      return status;
-  }
-  if (inputs.bias.data && is_shared(inputs.bias_extents, shape, key_length)) {
-    if (Status status = shown_by_bias.read(pool, inputs.bias, inputs.bias_extents, kernels.panel_width); !status.ok())
-      return status;
-  }
-  const float scale = options.scale.value_or(1.0f / std::sqrt(static_cast<float>(shape.head_dim)));
-  const Call call{shape,
-                  inputs,
-                  options,
-                  outputs,
-                  kernels,
-                  source,
-                  scale,
-                  shape.num_heads / shape.num_kv_heads,
-                  key_length,
-                  plan.num_sequences,
-                  plan.sequences.data(),
-                  strides_of(options.layout, shape.num_heads, shape.query_length, shape.head_dim),
-                  strides_of(options.layout, shape.num_heads, shape.query_length, shape.value_dim),
-                  shown_by_mask,
-                  shown_by_bias,
-                  formulas};
+  if (Status status = make_plan(call, pool.size(), &plan); !status.ok()) return status;
   if (options.empty_rows == EmptyRows::fail) {
     if (Status status = find_empty_rows(call); !status.ok()) return status;
   }

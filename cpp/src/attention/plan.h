@@ -23,17 +23,13 @@ struct SequencePlan {
 
 /// How a call is cut into tasks. Only the number of rows of a task depends on the number of threads.
 struct Plan {
-  Buffer<Sequence> sequences;
-  Buffer<SequencePlan> sequence_plans;
-  std::int64_t num_sequences = 0;
+  Buffer<SequencePlan> sequence_plans;  ///< of each sequence of the call
   std::int64_t tasks = 0, split_results = 0;
   std::int64_t split_rows = 0;     ///< rows of the largest result of a split
   std::int64_t scratch_bytes = 0;  ///< of the largest tile
 };
 
 /// Fails if a tile cannot be addressed or memory is short.
-[[nodiscard]] Status make_plan(const AttentionShape& shape, const AttentionInputs& inputs,
-                               const AttentionOptions& options, const CallFormulas& formulas,
-                               const KernelTable& kernels, int threads, Plan* plan);
+[[nodiscard]] Status make_plan(const Call& call, int threads, Plan* plan);
 
 }  // namespace headwise

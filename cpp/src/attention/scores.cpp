@@ -102,18 +102,28 @@ void find_visible(const Call& call, const Sequence& sequence, const QueryRow& ro
 
 }  // namespace
 
+void cap_scores(const Call& call, float* scores, std::int64_t capacity) {
+  if (call.options.softcap > 0.0f) call.kernels.softcap(scores, capacity, call.options.softcap);
+}
+
+bool bias_scores(const Call& call, const Sequence& sequence, const QueryRow& row, KeyRange tile, float* scores) {
+  if (call.options.alibi_slopes) subtract_alibi(call, sequence, row, tile, scores);
+  const ConstArray& bias = call.inputs.bias;
+  return bias.data && (bias.dtype == Dtype::float16 ? add_bias<std::uint16_t>(call, sequence, row, tile, scores)
+                                                    : add_bias<float>(call, sequence, row, tile, scores));
+}
+
+void rescore(const Call& call, const QueryRow& row, KeyRange tile, TileFormulas& formulas, float* scores) {
+  if (call.formulas.score()) formulas.score.rescore(row.r, tile.begin, tile.end, scores);
+}
+
 bool apply_stages(const Call& call, const Sequence& sequence, const QueryRow& row, KeyRange tile, ScoreStage stage,
                   TileFormulas& formulas, float* scores, std::int64_t capacity) {
   if (stage == ScoreStage::raw) return false;
-  if (call.options.softcap > 0.0f) call.kernels.softcap(scores, capacity, call.options.softcap);
+  cap_scores(call, scores, capacity);
   if (stage == ScoreStage::softcapped) return false;
-  if (call.options.alibi_slopes) subtract_alibi(call, sequence, row, tile, scores);
-  const ConstArray& bias = call.inputs.bias;
-  const bool hidden =
-      bias.data && (bias.dtype == Dtype::float16 ? add_bias<std::uint16_t>(call, sequence, row, tile, scores)
-                                                 : add_bias<float>(call, sequence, row, tile, scores));
-  if (stage == ScoreStage::formula && call.formulas.score())
-    formulas.score.rescore(row.r, tile.begin, tile.end, scores);
+  const bool hidden = bias_scores(call, sequence, row, tile, scores);
+  if (stage == ScoreStage::formula) rescore(call, row, tile, formulas, scores);
   return hidden;
 }
 

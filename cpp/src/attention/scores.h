@@ -13,11 +13,15 @@ struct QueryRow {
 };
 
 /// Turns raw scores of `row` against keys `tile` into scores of `stage`: softcap, then ALiBi, then bias, then the score
-/// formula. The first
-/// `capacity` floats of `scores` may be overwritten. `capacity` is a multiple of the vector width, >= tile.size().
-/// Returns whether the bias hides a key of the tile.
+/// formula. The first `capacity` floats of `scores` may be overwritten. `capacity` is a multiple of the vector width,
+/// >= tile.size(). Returns whether the bias hides a key of the tile.
 bool apply_stages(const Call& call, const Sequence& sequence, const QueryRow& row, KeyRange tile, ScoreStage stage,
                   TileFormulas& formulas, float* scores, std::int64_t capacity);
+
+/// The steps of it: softcap, ALiBi and bias, score formula.
+void cap_scores(const Call& call, float* scores, std::int64_t capacity);
+bool bias_scores(const Call& call, const Sequence& sequence, const QueryRow& row, KeyRange tile, float* scores);
+void rescore(const Call& call, const QueryRow& row, KeyRange tile, TileFormulas& formulas, float* scores);
 
 /// Whether the mask or exclude_self may hide a key of `tile` from `row`.
 [[nodiscard]] bool may_hide(const QueryRow& row, KeyRange tile);

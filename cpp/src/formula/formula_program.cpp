@@ -51,8 +51,9 @@ bool FormulaProgram::is_distance(std::int32_t n) const {
          (is_variable(a, FormulaVariable::k) && is_variable(b, FormulaVariable::q));
 }
 
-void FormulaProgram::compile(const Formula& formula) {
+void FormulaProgram::compile(const Formula& formula, std::span<const std::int32_t> also) {
   formula_ = &formula;
+  also_ = also;
   find_rates();
   find_needed();
   sort_by_rate();
@@ -75,23 +76,30 @@ void FormulaProgram::find_rates() {
   }
 }
 
-/// Marks what the result and the bounds need. A distance needs neither q nor k.
-void FormulaProgram::find_needed() {
-  const auto need = [&](std::int32_t n) {
-    if (n >= 0) values_[n].needed = true;
+/// Calls visit(n) for the result, what the bounds read, and what else the caller wants.
+template <class Visit>
+void FormulaProgram::for_each_wanted(Visit visit) const {
+  const auto offer = [&](std::int32_t n) {
+    if (n >= 0) visit(n);
   };
-  need(formula_->result);
+  offer(formula_->result);
   for (std::int64_t n = 0; n < formula_->num_bounds; ++n) {
-    const FormulaBound& bound = formula_->bounds[n];
-    for (const std::int32_t of : {bound.integer, bound.limit}) {
-      need(of);
-      if (of >= 0 && (depends_[of] & on_head)) bounds_depend_on_head_ = true;
-    }
+    offer(formula_->bounds[n].integer);
+    offer(formula_->bounds[n].limit);
   }
+  for (const std::int32_t n : also_) offer(n);
+}
+
+/// Marks what is wanted, and what that needs. A distance needs neither q nor k.
+void FormulaProgram::find_needed() {
+  for_each_wanted([&](std::int32_t n) { values_[n].needed = true; });
+  for (std::int64_t n = 0; n < formula_->num_bounds; ++n)
+    for (const std::int32_t of : {formula_->bounds[n].integer, formula_->bounds[n].limit})
+      if (of >= 0 && (depends_[of] & on_head)) bounds_depend_on_head_ = true;
   for (std::int64_t n = formula_->num_instructions - 1; n >= 0; --n) {
     const FormulaInstruction& instruction = formula_->instructions[n];
     if (!values_[n].needed || is_distance(static_cast<std::int32_t>(n))) continue;
-    for (int i = 0; i < count_operands(instruction.operation); ++i) need(operand(instruction, i));
+    for (int i = 0; i < count_operands(instruction.operation); ++i) values_[operand(instruction, i)].needed = true;
   }
 }
 
@@ -107,21 +115,14 @@ void FormulaProgram::sort_by_rate() {
 
 /// Values that another rate, the bounds or the caller read.
 void FormulaProgram::find_kept() {
-  const auto keep = [&](std::int32_t n) {
-    if (n >= 0) values_[n].kept = true;
-  };
-  keep(formula_->result);
-  for (std::int64_t n = 0; n < formula_->num_bounds; ++n) {
-    keep(formula_->bounds[n].integer);
-    keep(formula_->bounds[n].limit);
-  }
+  for_each_wanted([&](std::int32_t n) { values_[n].kept = true; });
   for (int at = 0; at < ends_[kFormulaRates - 1]; ++at) {
     const std::int32_t n = order_[at];
     const FormulaInstruction& instruction = formula_->instructions[n];
     if (is_distance(n)) continue;
     for (int i = 0; i < count_operands(instruction.operation); ++i) {
       const std::int32_t of = operand(instruction, i);
-      if (values_[of].rate != values_[n].rate) keep(of);
+      if (values_[of].rate != values_[n].rate) values_[of].kept = true;
     }
   }
 }
@@ -129,14 +130,14 @@ void FormulaProgram::find_kept() {
 /// Gives each value of a rate its place. A register is free again after the last instruction that reads it, and that
 /// instruction may write to it.
 void FormulaProgram::place(FormulaRate rate) {
-  std::int16_t last_use[kMostFormulaInstructions];
+  std::int16_t last_use[kMostProgramInstructions];
   for_each(rate, [&](std::int32_t n) {
     last_use[n] = static_cast<std::int16_t>(n);
     const FormulaInstruction& instruction = formula_->instructions[n];
     for (int i = 0; i < count_operands(instruction.operation); ++i)
       last_use[operand(instruction, i)] = static_cast<std::int16_t>(n);
   });
-  bool taken[kMostFormulaInstructions] = {};
+  bool taken[kMostProgramInstructions] = {};
   int kept = 0, registers = 0;
   for_each(rate, [&](std::int32_t n) {
     const FormulaInstruction& instruction = formula_->instructions[n];
@@ -150,7 +151,7 @@ void FormulaProgram::place(FormulaRate rate) {
       value.place = static_cast<std::int16_t>(kept++);
       return;
     }
-    value.place = static_cast<std::int16_t>(std::find(taken, taken + kMostFormulaInstructions, false) - taken);
+    value.place = static_cast<std::int16_t>(std::find(taken, taken + kMostProgramInstructions, false) - taken);
     taken[value.place] = true;
     registers = std::max(registers, value.place + 1);
   });

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
+#include "formula/formula_rules.h"
 #include "headwise/formula.h"
 
 namespace headwise {
@@ -20,7 +22,8 @@ constexpr int kFormulaRates = 5;
 /// value is kept. Values that later rates read are *kept*. Others share registers within their rate.
 class FormulaProgram {
  public:
-  void compile(const Formula& formula);
+  /// @param also  instructions whose values are wanted beside the result; they must stay where they are
+  void compile(const Formula& formula, std::span<const std::int32_t> also = {});
   /// Whether a formula was compiled.
   [[nodiscard]] explicit operator bool() const { return formula_ != nullptr; }
   [[nodiscard]] const Formula& formula() const { return *formula_; }
@@ -50,6 +53,8 @@ class FormulaProgram {
   [[nodiscard]] bool is_distance(std::int32_t n) const;
 
  private:
+  template <class Visit>
+  void for_each_wanted(Visit visit) const;
   void find_needed();
   void find_rates();
   void sort_by_rate();
@@ -57,9 +62,10 @@ class FormulaProgram {
   void place(FormulaRate rate);
 
   const Formula* formula_ = nullptr;
-  Value values_[kMostFormulaInstructions];
-  std::uint8_t depends_[kMostFormulaInstructions];
-  std::int16_t order_[kMostFormulaInstructions];
+  std::span<const std::int32_t> also_;
+  Value values_[kMostProgramInstructions];
+  std::uint8_t depends_[kMostProgramInstructions];
+  std::int16_t order_[kMostProgramInstructions];
   int ends_[kFormulaRates];
   int kept_[kFormulaRates], registers_[kFormulaRates];
   bool bounds_depend_on_head_ = false;

@@ -10,13 +10,15 @@ namespace headwise {
 namespace {
 
 using Long = long long;
-using Set = std::bitset<kMostFormulaInstructions>;
+using Set = std::bitset<kMostProgramInstructions>;
+
+constexpr const char* kNames[] = {"score", "visible", "score derivative"};  // in the order of FormulaRole
 
 /// The rules on the formula `name`. Errors say where they are.
 class Rules {
  public:
   Rules(const Formula& formula, FormulaRole role)
-      : formula_(formula), role_(role), name_(role == FormulaRole::score ? "score" : "visible") {}
+      : formula_(formula), role_(role), name_(kNames[static_cast<int>(role)]) {}
 
   Status check() {
     for (const auto& list : {List{formula_.num_instructions, formula_.instructions},
@@ -24,9 +26,10 @@ class Rules {
                              {formula_.num_tables, formula_.tables},
                              {formula_.num_bounds, formula_.bounds}})
       if (list.count < 0 || (list.count > 0 && !list.data)) return error("a list is missing");
-    if (formula_.num_instructions > kMostFormulaInstructions)
+    const std::int64_t most = role_ == FormulaRole::derivative ? kMostProgramInstructions : kMostFormulaInstructions;
+    if (formula_.num_instructions > most)
       return Status::error(StatusCode::invalid_option, "%s: at most %lld instructions are allowed, got %lld", name_,
-                           static_cast<Long>(kMostFormulaInstructions), static_cast<Long>(formula_.num_instructions));
+                           static_cast<Long>(most), static_cast<Long>(formula_.num_instructions));
     for (std::int64_t n = 0; n < formula_.num_tables; ++n)
       if (Status status = check_table(formula_.tables[n], n); !status.ok()) return status;
     for (std::int64_t n = 0; n < formula_.num_instructions; ++n)
@@ -89,7 +92,7 @@ class Rules {
   }
 
   [[nodiscard]] Status check_bound(const FormulaBound& bound) const {
-    if (role_ == FormulaRole::score) return error("bounds belong to visible");
+    if (role_ != FormulaRole::visible) return error("bounds belong to visible");
     if (bound.coefficient == 0) return error("the coefficient of a bound is 0");
     for (const std::int32_t of : {bound.integer, bound.limit})
       if (of < -1 || of >= formula_.num_instructions || (of >= 0 && depends_on_key_[of]))

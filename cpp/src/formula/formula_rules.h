@@ -1,12 +1,17 @@
 #pragma once
 
+#include <cstdint>
+
 #include "headwise/formula.h"
 #include "headwise/status.h"
 
 namespace headwise {
 
+/// Instructions of any program; a derivative has the most.
+inline constexpr std::int64_t kMostProgramInstructions = 1024;
+
 /// What a formula is for.
-enum class FormulaRole { score, visible };
+enum class FormulaRole { score, visible, derivative };
 
 /// Every rule on a formula. Nothing else checks it again.
 [[nodiscard]] Status validate_formula(const Formula& formula, FormulaRole role);

@@ -55,7 +55,7 @@ void FormulaTile::lay_out(char* memory) {
   distance_values_ = take(room_.heads * kept(FormulaRate::distance), distance_stride_);
   set_registers(FormulaRate::distance, distance_stride_);
   set_registers(FormulaRate::pair, key_stride_);
-  result_ = take(1, key_stride_);
+  results_ = take(std::max(kept(FormulaRate::pair), 1), key_stride_);
 }
 
 std::int64_t FormulaTile::slots() const { return std::min(rows_.heads, rows_.count); }
@@ -201,8 +201,10 @@ void FormulaTile::fill_distances(std::int32_t n, std::int64_t count) {
   for (std::int64_t d = 0; d < count; ++d) out[d] = static_cast<float>(sign * (first + d));
 }
 
+/// Computes the values of pairs of row r and `count` keys from key `first` of the tile on. Kept values lie from `out`
+/// on.
 void FormulaTile::run_pairs(std::int64_t r, std::int64_t first, std::int64_t count, float* scores, float* out) {
-  const std::int64_t slot = r % slots(), result = program_->formula().result;
+  const std::int64_t slot = r % slots();
   spread_rows(r);
   point_at(FormulaRate::key, key_values_ + slot * program_->kept(FormulaRate::key) * key_stride_ + first, key_stride_);
   if (program_->has(FormulaRate::distance)) {
@@ -215,19 +217,30 @@ void FormulaTile::run_pairs(std::int64_t r, std::int64_t first, std::int64_t cou
              distance_values_ + slot * program_->kept(FormulaRate::distance) * distance_stride_ + behind + first,
              distance_stride_);
   }
-  const FormulaRate rate = program_->value(static_cast<std::int32_t>(result)).rate;
-  if (rate == FormulaRate::pair) {
-    point_at(FormulaRate::pair, out, key_stride_);  // the result is the only kept value
-    program_->for_each(FormulaRate::pair, [&](std::int32_t n) {
-      const FormulaInstruction& instruction = program_->formula().instructions[n];
-      if (instruction.operation == FormulaOperation::variable) data_[n] = scores;
-    });
-    run(FormulaRate::pair, round_up(count, kernels_->lanes));
-  } else if (rate == FormulaRate::key || rate == FormulaRate::distance) {
-    std::copy_n(data_[result], count, out);
-  } else {
-    std::fill_n(out, count, *data_[result]);
-  }
+  point_at(FormulaRate::pair, out, key_stride_);
+  program_->for_each(FormulaRate::pair, [&](std::int32_t n) {
+    if (program_->formula().instructions[n].operation == FormulaOperation::variable) data_[n] = scores;
+  });
+  run(FormulaRate::pair, round_up(count, kernels_->lanes));
+}
+
+/// The same for a program that has no values but its result. It is written to `out`, which may be `scores`.
+void FormulaTile::run_result(std::int64_t r, std::int64_t first, std::int64_t count, float* scores, float* out) {
+  const std::int32_t result = program_->formula().result;
+  run_pairs(r, first, count, scores, out);
+  if (program_->value(result).rate != FormulaRate::pair) copy_values(result, count, out);
+}
+
+void FormulaTile::copy_values(std::int32_t n, std::int64_t count, float* out) const {
+  const FormulaRate rate = program_->value(n).rate;
+  if (rate == FormulaRate::uniform || rate == FormulaRate::row)
+    std::fill_n(out, count, *data_[n]);
+  else
+    std::copy_n(data_[n], count, out);
+}
+
+void FormulaTile::evaluate(std::int64_t r, std::int64_t begin, std::int64_t end, float* scores) {
+  run_pairs(r, begin - begin_, end - begin, scores, results_);
 }
 
 /// Calls visit(first, count, at) for the keys that are set at a time: `first` is counted from the first key that is
@@ -244,14 +257,14 @@ void FormulaTile::for_each_chunk(std::int64_t begin, std::int64_t end, Visit vis
 
 void FormulaTile::rescore(std::int64_t r, std::int64_t begin, std::int64_t end, float* scores) {
   for_each_chunk(begin, end, [&](std::int64_t first, std::int64_t count, std::int64_t at) {
-    run_pairs(r, first, count, scores + at, scores + at);
+    run_result(r, first, count, scores + at, scores + at);
   });
 }
 
 void FormulaTile::hide(std::int64_t r, std::int64_t begin, std::int64_t end, std::uint8_t* visible) {
   for_each_chunk(begin, end, [&](std::int64_t first, std::int64_t count, std::int64_t at) {
-    run_pairs(r, first, count, nullptr, result_);
-    for (std::int64_t j = 0; j < count; ++j) visible[at + j] &= static_cast<std::uint8_t>(result_[j] != 0.0f);
+    run_result(r, first, count, nullptr, results_);
+    for (std::int64_t j = 0; j < count; ++j) visible[at + j] &= static_cast<std::uint8_t>(results_[j] != 0.0f);
   });
 }
 

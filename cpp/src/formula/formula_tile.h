@@ -52,6 +52,12 @@ class FormulaTile {
   /// visible[j] = 0 where the result is 0.
   void hide(std::int64_t r, std::int64_t begin, std::int64_t end, std::uint8_t* visible);
 
+  /// Computes all that the program's caller wants for keys [begin, end), which are set, and row r. The scores up to the
+  /// next multiple of the vector width are read.
+  void evaluate(std::int64_t r, std::int64_t begin, std::int64_t end, float* scores);
+  /// out[j] = the value of instruction n that evaluate() has computed for its j-th key.
+  void copy_values(std::int32_t n, std::int64_t count, float* out) const;
+
  private:
   void lay_out(char* memory);
   template <class Visit>
@@ -65,6 +71,7 @@ class FormulaTile {
   void point_at(FormulaRate rate, float* kept, std::int64_t stride);
   void compute_distances(std::int64_t slot);
   void run_pairs(std::int64_t r, std::int64_t first, std::int64_t count, float* scores, float* out);
+  void run_result(std::int64_t r, std::int64_t first, std::int64_t count, float* scores, float* out);
   [[nodiscard]] bool has_jump() const;
   [[nodiscard]] std::int64_t slots() const;
   [[nodiscard]] std::int64_t last_query() const { return rows_.query(rows_.count - 1); }
@@ -81,13 +88,13 @@ class FormulaTile {
   float* key_values_;       ///< [slots, kept, key_stride]
   float* distance_values_;  ///< [slots, kept, distance_stride]: ascending k - q
   float* registers_[kFormulaRates];
-  float* result_;  ///< [key_stride]
+  float* results_;  ///< [kept values of pairs, or 1, key_stride]
 
   FormulaSequence sequence_;
   FormulaRows rows_;
   std::int64_t begin_ = 0, end_ = 0;       ///< the keys that are set
   std::int64_t distance_row_ = 0;          ///< the row whose distances are computed, where positions jump
-  float* data_[kMostFormulaInstructions];  ///< where the value of each instruction lies now
+  float* data_[kMostProgramInstructions];  ///< where the value of each instruction lies now
   FormulaRate phase_;                      ///< the rate that runs
 };
 

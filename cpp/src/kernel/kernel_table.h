@@ -31,6 +31,11 @@ struct KernelTable {
                    std::int64_t depth, std::int64_t panels, float* c, std::ptrdiff_t ldc, std::int64_t rows,
                    bool accumulate);
 
+  /// The same product, for an A whose columns lie as rows: `a` is [depth, rows].
+  void (*multiply_transposed)(const float* a, std::ptrdiff_t lda, const float* b_panels, std::ptrdiff_t panel_stride,
+                              std::int64_t depth, std::int64_t panels, float* c, std::ptrdiff_t ldc, std::int64_t rows,
+                              bool accumulate);
+
   /// C += A * B like `multiply`, for panels that come from memory rather than from a cache, and for any number of rows.
   /// Every element has the bits that `multiply` gives it. `next` is a panel of this depth that is read after these, or
   /// null.
@@ -68,6 +73,12 @@ struct KernelTable {
 
   /// values[i] = exp(values[i] - maximum) * factor. A value of -inf gives 0. Otherwise a NaN anywhere gives NaN.
   void (*exponentials)(float* values, std::int64_t count, float maximum, float factor);
+
+  /// One row of the softmax's gradient. `count` must be a multiple of lanes. Replaces each score by its weight
+  /// p = exp(score - lse), and each product by the score's gradient p * (gain * product - delta). Where the weight is
+  /// 0, as for a score of -inf, the gradient is 0, whatever the product, lse and delta are. Returns the sum of p *
+  /// product.
+  float (*gradient_step)(float* scores, float* products, std::int64_t count, float lse, float delta, float gain);
 
   /// scores[i] = cap * tanh(scores[i] / cap).
   void (*softcap)(float* scores, std::int64_t count, float cap);

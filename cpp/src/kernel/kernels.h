@@ -9,6 +9,7 @@
 #include "kernel/elementwise.h"
 #include "kernel/few_rows.h"
 #include "kernel/formula_steps.h"
+#include "kernel/gradient_step.h"
 #include "kernel/kernel_table.h"
 #include "kernel/packing.h"
 #include "kernel/panel.h"
@@ -27,7 +28,8 @@ constexpr KernelTable make_kernel_table(const char* name, const char* block = ""
           static_cast<int>(Floats<Arch>::size),
           kPanelWidth<Arch>,
           kRowStep<Arch>,
-          multiply<Arch, Rows, Vectors>,
+          multiply<Arch, Rows, Vectors, false>,
+          multiply<Arch, Rows, Vectors, true>,
           multiply_streamed<Arch>,
           pack_transposed<Arch>,
           pack<Arch>,
@@ -36,6 +38,7 @@ constexpr KernelTable make_kernel_table(const char* name, const char* block = ""
           weighted_sum<Arch>,
           softmax_step<Arch>,
           exponentials<Arch>,
+          gradient_step<Arch>,
           softcap<Arch>,
           scale<Arch>,
           subtract_distances<Arch>,

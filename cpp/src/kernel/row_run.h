@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/strides.h"
 #include "headwise/array.h"
 
 namespace headwise {
@@ -18,5 +19,18 @@ struct RowRun {
   std::ptrdiff_t scale_stride = 0;
   std::int64_t count = 0;  ///< rows in this run, >= 1
 };
+
+/// Rows of a head, from position `i` of batch `b` on.
+[[nodiscard]] inline RowRun row_run(ConstArray array, const Strides& strides, std::int64_t b, std::int64_t head,
+                                    std::int64_t i, std::int64_t count) {
+  const std::int64_t at = b * strides.batch + head * strides.head + i * strides.position;
+  RowRun rows;
+  rows.data = static_cast<const char*>(array.data) + at * size_of(array.dtype);
+  rows.dtype = array.dtype;
+  rows.row_stride = strides.position;
+  rows.column_stride = strides.feature;
+  rows.count = count;
+  return rows;
+}
 
 }  // namespace headwise

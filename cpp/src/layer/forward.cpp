@@ -8,7 +8,7 @@
 namespace headwise {
 
 Forward::Forward(const Layer::Packed& layer, ThreadPool& pool, const LayerInputs& inputs, const AttentionInputs& masks,
-                 const AttentionOptions& options, const AttentionOutputs& outputs)
+                 const AttentionOptions& options, const AttentionOutputs& outputs, bool saves)
     : layer_(layer),
       pool_(pool),
       inputs_(inputs),
@@ -16,7 +16,10 @@ Forward::Forward(const Layer::Packed& layer, ThreadPool& pool, const LayerInputs
       outputs_(outputs),
       // without Wo the heads are Y itself, and lie in the order of Y
       heads_layout_(layer.shape.output_projection ? Layout::bse : inputs.layout),
-      key_length_(inputs.key_context.data || inputs.value_context.data ? inputs.key_length : inputs.query_length) {
+      key_length_(inputs.key_context.data || inputs.value_context.data ? inputs.key_length : inputs.query_length),
+      saves_(saves) {
+  if (options.score) options_.score = &(score_ = *options.score);
+  if (options.visible) options_.visible = &(visible_ = *options.visible);
   attention_inputs_.mask = masks.mask;
   attention_inputs_.mask_extents = masks.mask_extents;
   attention_inputs_.bias = masks.bias;
@@ -36,7 +39,7 @@ namespace {
 
 std::int64_t projection_scratch(const Layer::Packed& layer) {
   return std::max({layer.query.scratch_floats(), layer.key.scratch_floats(), layer.value.scratch_floats(),
-                   layer.output.scratch_floats()});
+                   layer.output.scratch_floats(), layer.shape.head_dim});
 }
 
 }  // namespace
@@ -44,14 +47,16 @@ std::int64_t projection_scratch(const Layer::Packed& layer) {
 Status Forward::allocate() {
   const std::int64_t query_tokens = inputs_.batch_size * inputs_.query_length;
   const std::int64_t key_tokens = projects_keys() ? inputs_.batch_size * key_length_ : 0;
-  const bool through_heads = layer_.shape.output_projection && outputs_.output.data;
   const struct {
     Buffer<float>* buffer;
     std::int64_t count;
   } wanted[] = {{&query_, query_tokens * layer_.query_width()},
                 {&key_, key_tokens * layer_.key_width()},
                 {&value_, key_tokens * layer_.value_width()},
-                {&heads_, through_heads ? query_tokens * layer_.heads_width() : 0},
+                {&heads_, keeps_heads() ? query_tokens * layer_.heads_width() : 0},
+                {&raw_query_, keeps_raw_heads() ? query_tokens * layer_.query_width() : 0},
+                {&raw_key_, keeps_raw_heads() ? key_tokens * layer_.key_width() : 0},
+                {&lse_, saves_ ? query_tokens * layer_.shape.num_heads : 0},
                 {&scratch_, pool_.size() * projection_scratch(layer_)}};
   for (const auto& want : wanted)
     if (!want.buffer->allocate(want.count))
@@ -68,6 +73,7 @@ Status Forward::attend() {
   attention_inputs_.value.data = value_.data();
   AttentionOutputs outputs = outputs_;
   if (heads_.size() > 0) outputs.output = {heads_.data(), Dtype::float32};
+  if (lse_.size() > 0) outputs.lse = lse_.data();
   return inputs_.cache ? attend_cached(pool_, shape_, attention_inputs_, options_, outputs)
                        : attend_checked(pool_, shape_, attention_inputs_, options_, outputs);
 }
@@ -87,8 +93,22 @@ Status Forward::run() {
     if (appends()) undo_append();
     return status;
   }
-  if (heads_.size() > 0) project_output();
+  if (outputs_.output.data && heads_.size() > 0) {
+    if (layer_.shape.output_projection)
+      project_output();
+    else
+      copy_heads_to_output();
+  }
+  if (outputs_.lse && lse_.size() > 0) std::copy_n(lse_.data(), lse_.size(), outputs_.lse);
+  scratch_ = {};
   return {};
+}
+
+std::int64_t Forward::saved_bytes() const {
+  std::int64_t floats = query_rows_.own.size() + key_rows_.own.size();
+  for (const Buffer<float>* buffer : {&query_, &key_, &value_, &heads_, &raw_query_, &raw_key_, &lse_})
+    floats += buffer->size();
+  return floats * static_cast<std::int64_t>(sizeof(float));
 }
 
 }  // namespace headwise

@@ -15,7 +15,7 @@
 
 namespace headwise {
 
-/// One forward call. Each subject has a file:
+/// One forward call. With `saves` it stays as what the gradient needs. Each subject has a file:
 /// - forward.cpp: the order of the steps, memory, attention;
 /// - forward_rules.cpp: what is refused;
 /// - forward_positions.cpp: where tokens stand, and the rows that depend on it;
@@ -25,10 +25,13 @@ namespace headwise {
 class Forward {
  public:
   Forward(const Layer::Packed& layer, ThreadPool& pool, const LayerInputs& inputs, const AttentionInputs& masks,
-          const AttentionOptions& options, const AttentionOutputs& outputs);
+          const AttentionOptions& options, const AttentionOutputs& outputs, bool saves);
   [[nodiscard]] Status run();
+  [[nodiscard]] std::int64_t saved_bytes() const;
+  [[nodiscard]] const Layer::Packed& layer() const { return layer_; }
 
  private:
+  friend class LayerBackward;
   [[nodiscard]] Status check() const;
   [[nodiscard]] Status check_inputs() const;
   [[nodiscard]] Status check_cache() const;
@@ -42,16 +45,22 @@ class Forward {
   [[nodiscard]] RotaryOptions rotary_now() const;
 
   void project_inputs();
+  void take_head_steps(const ConstTokenRows& raw, std::int64_t num_heads, const HeadSteps& steps,
+                       const TokenRows& heads);
   [[nodiscard]] Status attend();
   [[nodiscard]] Status append();
   void undo_append();
   void project_output();
+  void copy_heads_to_output();
 
   [[nodiscard]] bool appends() const { return inputs_.cache && !inputs_.attend_only; }
   [[nodiscard]] bool projects_keys() const { return !inputs_.attend_only; }
   [[nodiscard]] bool adds_positions() const {
     return layer_.options.position == LayerPosition::table || layer_.options.position == LayerPosition::sinusoidal;
   }
+  /// Whether heads must lie in a buffer before they are Y.
+  [[nodiscard]] bool keeps_heads() const { return saves_ || (layer_.shape.output_projection && outputs_.output.data); }
+  [[nodiscard]] bool keeps_raw_heads() const { return saves_ && layer_.options.qk_norm != QkNorm::none; }
   [[nodiscard]] ConstTokenRows context(ConstArray array, std::int64_t length, std::int64_t width) const {
     return {array, strides_of(inputs_.layout, 1, length, width), inputs_.batch_size, length};
   }
@@ -61,7 +70,23 @@ class Forward {
     if (adds_positions()) rows.added = query_rows_.at.data();
     return rows;
   }
+  /// What keys and values are projected from.
+  [[nodiscard]] ConstTokenRows key_tokens() const {
+    return inputs_.key_context.data ? context(inputs_.key_context, key_length_, layer_.shape.key_input_dim) : x();
+  }
+  [[nodiscard]] ConstTokenRows value_tokens() const {
+    return inputs_.value_context.data ? context(inputs_.value_context, key_length_, layer_.shape.value_input_dim)
+                                      : key_tokens();
+  }
+  [[nodiscard]] HeadSteps query_steps() const { return head_steps(layer_.query_gain.data(), query_rows_); }
+  [[nodiscard]] HeadSteps key_steps() const { return head_steps(layer_.key_gain.data(), key_rows_); }
   [[nodiscard]] HeadSteps head_steps(const float* gain, const PositionRows& angle_rows) const;
+  /// Y.
+  [[nodiscard]] TokenRows output() const {
+    const std::int64_t length = inputs_.query_length;
+    return {outputs_.output, strides_of(inputs_.layout, 1, length, layer_.shape.output_dim), inputs_.batch_size,
+            length};
+  }
   /// Projected rows, with heads packed in the last axis.
   [[nodiscard]] TokenRows rows(float* data, std::int64_t length, std::int64_t width) const {
     return {{data, Dtype::float32}, strides_of(heads_layout_, 1, length, width), inputs_.batch_size, length};
@@ -69,7 +94,7 @@ class Forward {
 
   const Layer::Packed& layer_;
   ThreadPool& pool_;
-  const LayerInputs& inputs_;
+  LayerInputs inputs_;
   AttentionInputs attention_inputs_;
   AttentionOptions options_;
   AttentionOutputs outputs_;
@@ -77,9 +102,13 @@ class Forward {
   Layout heads_layout_;
   std::int64_t key_length_;
   CacheGrowth growth_;  ///< of the cache by this call
+  bool saves_;
+  Formula score_, visible_;  ///< options_ point here, since the call's own may end with it
 
   Buffer<float> scratch_;  ///< of projections
   Buffer<float> query_, key_, value_, heads_;
+  Buffer<float> raw_query_, raw_key_;  ///< before norm and rotary embedding, if they are saved
+  Buffer<float> lse_;                  ///< if it is saved
   Buffer<std::int64_t> query_positions_, key_positions_;
   PositionRows query_rows_;  ///< what is added to X, or the angles of queries
   PositionRows key_rows_;    ///< the angles of keys

@@ -19,6 +19,9 @@ struct HeadSteps {
   [[nodiscard]] bool any() const { return norm != QkNorm::none || angles; }
   /// Does them to one head of a token. Its features lie side by side.
   void apply(std::int64_t token, float* head) const;
+  /// Takes the gradient of a head back to the gradient of `raw`, the head before the steps. `raw` is read if there is a
+  /// norm. Adds the gradient of its gain to `gain_gradient` [head_dim]. A gradient of 0 stays 0 and adds nothing.
+  void take_back(std::int64_t token, const float* raw, float* gradient, double* gain_gradient) const;
 };
 
 }  // namespace headwise

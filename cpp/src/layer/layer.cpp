@@ -6,6 +6,7 @@
 
 #include "base/sizes.h"
 #include "layer/forward.h"
+#include "layer/layer_backward.h"
 #include "layer/layer_rules.h"
 #include "layer/packed_layer.h"
 
@@ -69,10 +70,51 @@ Status Layer::create(const LayerShape& shape, const LayerWeights& weights, const
 }
 
 Status Layer::forward(ThreadPool& pool, const LayerInputs& inputs, const AttentionInputs& masks,
-                      const AttentionOptions& attention, const AttentionOutputs& outputs) const {
+                      const AttentionOptions& attention, const AttentionOutputs& outputs,
+                      std::unique_ptr<SavedForward>* saved) const {
   const ThreadPool::Call call(pool);
-  return Forward(*packed_, pool, inputs, masks, attention, outputs).run();
+  if (!saved) return Forward(*packed_, pool, inputs, masks, attention, outputs, false).run();
+  std::unique_ptr<Forward> forward(new (std::nothrow) Forward(*packed_, pool, inputs, masks, attention, outputs, true));
+  if (!forward) return Status::out_of_memory(sizeof(Forward));
+  std::unique_ptr<SavedForward> result(new (std::nothrow) SavedForward(nullptr));
+  if (!result) return Status::out_of_memory(sizeof(SavedForward));
+  if (Status status = forward->run(); !status.ok()) return status;
+  result->forward_ = std::move(forward);
+  *saved = std::move(result);
+  return {};
 }
+
+Status Layer::backward(ThreadPool& pool, const SavedForward& saved, ConstArray output_gradient,
+                       const ScoreDerivative* score_derivative, const LayerGradients& gradients) const {
+  if (&saved.forward_->layer() != packed_.get())
+    return Status::error(StatusCode::invalid_option, "saved must come from a call of this layer");
+  const ThreadPool::Call call(pool);
+  return LayerBackward(*saved.forward_, pool, output_gradient, score_derivative, gradients).run();
+}
+
+Status Layer::update(const LayerUpdate& update) {
+  Packed& p = *packed_;
+  if ((update.query_gain && !p.query_gain) || (update.key_gain && !p.key_gain) ||
+      (update.position_table && !p.position_table))
+    return Status::error(StatusCode::invalid_option,
+                         "a gain or table can replace only one that the layer was made with");
+  if (!p.shape.output_projection && (update.weights.output.weight.data || update.weights.output.bias.data))
+    return Status::error(StatusCode::invalid_option,
+                         "outputProjection is false, but an output weight or bias is given");
+  p.query.update(update.weights.query);
+  p.key.update(update.weights.key);
+  p.value.update(update.weights.value);
+  if (p.shape.output_projection) p.output.update(update.weights.output);
+  if (update.query_gain) std::copy_n(update.query_gain, p.query_gain.size(), p.query_gain.data());
+  if (update.key_gain) std::copy_n(update.key_gain, p.key_gain.size(), p.key_gain.data());
+  if (update.position_table) std::copy_n(update.position_table, p.position_table.size(), p.position_table.data());
+  return {};
+}
+
+SavedForward::SavedForward(std::unique_ptr<Forward> forward) : forward_(std::move(forward)) {}
+SavedForward::~SavedForward() = default;
+
+std::int64_t SavedForward::bytes() const { return forward_->saved_bytes(); }
 
 const LayerShape& Layer::shape() const { return packed_->shape; }
 

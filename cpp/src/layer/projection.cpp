@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "base/element.h"
 #include "base/sizes.h"
 
 namespace headwise {
@@ -28,8 +27,8 @@ struct Projection::Tile {
   std::int64_t row, rows, column, columns;
 };
 
-Status Projection::create(const LinearWeights& weights, std::int64_t in, std::int64_t out, std::int64_t head_dim) {
-  kernels_ = &kernel_table();
+Status Projection::allocate(const KernelTable& kernels, std::int64_t in, std::int64_t out, std::int64_t head_dim) {
+  kernels_ = &kernels;
   in_ = in;
   out_ = out;
   padded_out_ = round_up(out, kernels_->panel_width);
@@ -40,16 +39,50 @@ Status Projection::create(const LinearWeights& weights, std::int64_t in, std::in
     return Status::error(StatusCode::invalid_shape, "the size of a weight overflows");
   if (!panels_.allocate(floats)) return Status::out_of_memory(floats * 4);
   if (!bias_.allocate(padded_out_)) return Status::out_of_memory(padded_out_ * 4);
-
-  const RowRun rows{.data = weights.weight.data,
-                    .dtype = weights.weight.dtype,
-                    .row_stride = static_cast<std::ptrdiff_t>(weights.in_stride),
-                    .column_stride = static_cast<std::ptrdiff_t>(weights.out_stride),
-                    .count = in};
-  kernels_->pack(rows, out, 0, in, panels_.data());
   std::fill(bias_.data(), bias_.data() + padded_out_, 0.0f);
-  const RowRun bias{.data = weights.bias.data, .dtype = weights.bias.dtype, .row_stride = 1, .count = out};
+  return {};
+}
+
+Status Projection::create(const LinearWeights& weights, std::int64_t in, std::int64_t out, std::int64_t head_dim) {
+  if (Status status = allocate(kernel_table(), in, out, head_dim); !status.ok()) return status;
+  update(weights);
+  return {};
+}
+
+void Projection::update(const LinearWeights& weights) {
+  const auto in_stride = static_cast<std::ptrdiff_t>(weights.in_stride);
+  const auto out_stride = static_cast<std::ptrdiff_t>(weights.out_stride);
+  if (weights.weight.data && in_stride == 1 && out_stride != 1) {  // stored [out, in]
+    const RowRun columns{.data = weights.weight.data,
+                         .dtype = weights.weight.dtype,
+                         .row_stride = out_stride,
+                         .column_stride = in_stride,
+                         .count = out_};
+    std::fill(panels_.data() + out_ / kernels_->panel_width * kernels_->panel_width * in_,
+              panels_.data() + panels_.size(), 0.0f);
+    kernels_->pack_transposed(columns, in_, 0, panels_.data());
+  } else if (weights.weight.data) {
+    const RowRun rows{.data = weights.weight.data,
+                      .dtype = weights.weight.dtype,
+                      .row_stride = in_stride,
+                      .column_stride = out_stride,
+                      .count = in_};
+    kernels_->pack(rows, out_, 0, in_, panels_.data());
+  }
+  const RowRun bias{.data = weights.bias.data, .dtype = weights.bias.dtype, .row_stride = 1, .count = out_};
   if (weights.bias.data) kernels_->widen(bias, 1, bias_.data(), 1);
+}
+
+Status Projection::create_transposed(const Projection& forward) {
+  if (Status status = allocate(*forward.kernels_, forward.out_, forward.in_, 1); !status.ok()) return status;
+  const std::int64_t width = kernels_->panel_width;
+  for (std::int64_t o = 0; o < in_; o += width) {  // a panel of the other holds `width` rows of this weight
+    const RowRun rows{.data = forward.panels_.data() + o * out_,
+                      .row_stride = 1,
+                      .column_stride = static_cast<std::ptrdiff_t>(width),
+                      .count = std::min(width, in_ - o)};
+    kernels_->pack(rows, out_, o, in_, panels_.data());
+  }
   return {};
 }
 
@@ -64,49 +97,6 @@ std::int64_t Projection::tile_columns(std::int64_t rows) const {
   return std::min(round_up(divide_up(padded_out_, tiles), unit_), most_columns());
 }
 
-namespace {
-
-/// Where token `row`, counted over all batches, begins.
-template <class Tokens>
-std::int64_t token_offset(const Tokens& tokens, std::int64_t row) {
-  return row / tokens.length * tokens.strides.batch + row % tokens.length * tokens.strides.position;
-}
-
-/// Copies features [k, k + depth) of `rows` tokens to `input`.
-template <class Element>
-void gather(const Element* x, const ConstTokenRows& tokens, std::int64_t row, std::int64_t rows, std::int64_t k,
-            std::int64_t depth, float* input) {
-  const std::int64_t stride = tokens.strides.feature;
-  const Element* x_r[kRows];
-  for (std::int64_t r = 0; r < rows; ++r) x_r[r] = x + token_offset(tokens, row + r) + k * stride;
-  if (stride == 1) {
-    for (std::int64_t r = 0; r < rows; ++r)
-      for (std::int64_t d = 0; d < depth; ++d) input[r * depth + d] = load_element(x_r[r] + d);
-  } else {  // features in the outer loop, since tokens are neighbours in memory
-    for (std::int64_t d = 0; d < depth; ++d)
-      for (std::int64_t r = 0; r < rows; ++r) input[r * depth + d] = load_element(x_r[r] + d * stride);
-  }
-  for (std::int64_t r = 0; tokens.added && r < rows; ++r)
-    if (const float* added = tokens.added[row + r])
-      for (std::int64_t d = 0; d < depth; ++d) input[r * depth + d] += added[k + d];
-}
-
-template <class Element>
-void scatter(const float* output, std::int64_t width, std::int64_t row, std::int64_t rows, std::int64_t column,
-             std::int64_t columns, const TokenRows& tokens, Element* y) {
-  const std::int64_t stride = tokens.strides.feature;
-  for (std::int64_t r = 0; r < rows; ++r) {
-    const float* output_r = output + r * width;
-    Element* y_r = y + token_offset(tokens, row + r) + column * stride;
-    if (stride == 1)
-      for (std::int64_t c = 0; c < columns; ++c) store_element(y_r + c, output_r[c]);
-    else
-      for (std::int64_t c = 0; c < columns; ++c) store_element(y_r + c * stride, output_r[c]);
-  }
-}
-
-}  // namespace
-
 void Projection::compute(const ProjectionJob& job, const Tile& tile, float* scratch) const {
   float *const input = scratch, *const output = scratch + kInputFloats;
   const std::int64_t width = kernels_->panel_width, padded_columns = round_up(tile.columns, width);
@@ -116,10 +106,7 @@ void Projection::compute(const ProjectionJob& job, const Tile& tile, float* scra
   const std::int64_t slice = tile.rows == 1 ? kInputFloats : kDepth;
   for (std::int64_t k = 0; k < in_; k += slice) {
     const std::int64_t depth = std::min(slice, in_ - k);
-    if (job.x.array.dtype == Dtype::float32)
-      gather(static_cast<const float*>(job.x.array.data), job.x, tile.row, tile.rows, k, depth, input);
-    else
-      gather(static_cast<const std::uint16_t*>(job.x.array.data), job.x, tile.row, tile.rows, k, depth, input);
+    gather(job.x, tile.row, tile.rows, k, depth, input);
     const float* next = k + 2 * depth <= in_ ? panels + (k + depth) * width : nullptr;
     kernels_->multiply_streamed(input, depth, panels + k * width, in_ * width, depth, padded_columns / width, next,
                                 output, padded_columns, tile.rows);
@@ -127,12 +114,7 @@ void Projection::compute(const ProjectionJob& job, const Tile& tile, float* scra
   for (std::int64_t r = 0; job.heads.any() && r < tile.rows; ++r)
     for (std::int64_t c = 0; c < tile.columns; c += job.heads.head_dim)
       job.heads.apply(tile.row + r, output + r * padded_columns + c);
-  if (job.y.array.dtype == Dtype::float32)
-    scatter(output, padded_columns, tile.row, tile.rows, tile.column, tile.columns, job.y,
-            static_cast<float*>(job.y.array.data));
-  else
-    scatter(output, padded_columns, tile.row, tile.rows, tile.column, tile.columns, job.y,
-            static_cast<std::uint16_t*>(job.y.array.data));
+  (job.adds ? scatter_sums : scatter)(output, padded_columns, tile.row, tile.rows, tile.column, tile.columns, job.y);
 }
 
 void project(ThreadPool& pool, std::span<const ProjectionJob> jobs, Buffer<float>& scratch) {

@@ -3,28 +3,14 @@
 #include <cstdint>
 #include <span>
 
-#include "base/strides.h"
 #include "base/workspace.h"
 #include "headwise/layer.h"
 #include "headwise/thread_pool.h"
 #include "kernel/kernel_table.h"
 #include "layer/head_steps.h"
+#include "layer/token_rows.h"
 
 namespace headwise {
-
-/// Rows of features in the memory order of a layer. Feature f of token (b, s) is element
-/// b * batch + s * position + f * feature of the array. `strides.head` is not used.
-struct TokenRows {
-  MutableArray array;
-  Strides strides;
-  std::int64_t batch_size, length;
-};
-struct ConstTokenRows {
-  ConstArray array;
-  Strides strides;
-  std::int64_t batch_size, length;
-  const float* const* added = nullptr;  ///< [B * S], a row of features that is added to each token; null rows are 0
-};
 
 struct ProjectionJob;
 
@@ -38,6 +24,12 @@ class Projection {
   /// @param head_dim  columns that are stored together: a tile has whole heads. 1 if there are no HeadSteps.
   [[nodiscard]] Status create(const LinearWeights& weights, std::int64_t in, std::int64_t out, std::int64_t head_dim);
 
+  /// Y = X W^T, with the weight of `forward` and no bias: the way back of a gradient.
+  [[nodiscard]] Status create_transposed(const Projection& forward);
+
+  /// Packs other weights of the same size. A null weight or bias stays as it is.
+  void update(const LinearWeights& weights);
+
   [[nodiscard]] std::int64_t bytes() const;
 
   /// Floats of scratch that a worker needs.
@@ -46,6 +38,7 @@ class Projection {
  private:
   friend void project(ThreadPool& pool, std::span<const ProjectionJob> jobs, Buffer<float>& scratch);
   struct Tile;
+  [[nodiscard]] Status allocate(const KernelTable& kernels, std::int64_t in, std::int64_t out, std::int64_t head_dim);
   [[nodiscard]] std::int64_t most_columns() const;
   [[nodiscard]] std::int64_t tile_columns(std::int64_t rows) const;
   void compute(const ProjectionJob& job, const Tile& tile, float* scratch) const;
@@ -63,6 +56,7 @@ struct ProjectionJob {
   ConstTokenRows x;
   TokenRows y;
   HeadSteps heads = {};
+  bool adds = false;  ///< whether it adds to Y, which is float32
 };
 
 /// Computes all jobs in one parallel region. `scratch` has scratch_floats() of the largest for each worker.

@@ -44,6 +44,9 @@ class RotaryAngles final : public PositionRule {
 /// Turns one head in place by a row of its angles. Its features lie side by side.
 void turn_head(const RotaryAngles& angles, const float* row, float* head);
 
+/// Takes the gradient of a turned head back to that of the head. With an amplitude it is not the inverse.
+void turn_head_back(const RotaryAngles& angles, const float* row, float* head);
+
 /// Turns x [B, H, S, D] by the positions of its tokens, [B, S]. x and the positions have been checked. Only memory can
 /// be refused.
 [[nodiscard]] Status turn_at(ThreadPool& pool, Layout layout, std::int64_t batch_size, std::int64_t num_heads,

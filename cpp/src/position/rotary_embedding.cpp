@@ -176,6 +176,17 @@ void turn_head(const RotaryAngles& angles, const float* row, float* head) {
   turn(head, head, 1, 2 * pairing.half, pairing, row, row + pairing.half);
 }
 
+void turn_head_back(const RotaryAngles& angles, const float* row, float* head) {
+  const Pairing pairing{angles.half(), angles.interleaved()};
+  const float *const cosines = row, *const sines = row + pairing.half;
+  for (std::int64_t m = 0; m < pairing.half; ++m) {
+    float &first = head[pairing.first(m)], &second = head[pairing.second(m)];
+    const float a = first, b = second;
+    first = a * cosines[m] + b * sines[m];
+    second = b * cosines[m] - a * sines[m];
+  }
+}
+
 Status turn_at(ThreadPool& pool, Layout layout, std::int64_t batch_size, std::int64_t num_heads, std::int64_t length,
                std::int64_t head_dim, const RotaryAngles& angles, ConstArray x, const double* positions,
                MutableArray y) {

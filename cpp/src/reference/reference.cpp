@@ -26,16 +26,6 @@ double element(const void* data, Dtype dtype, std::int64_t index) {
   return kNaN;
 }
 
-/// Rows s of head h of batch b of a [B, H, S, W] array.
-Matrix read_head(ConstArray array, Layout layout, std::int64_t num_heads, std::int64_t length, std::int64_t width,
-                 std::int64_t b, std::int64_t h) {
-  Matrix rows(length, width);
-  for (std::int64_t s = 0; s < length; ++s)
-    for (std::int64_t w = 0; w < width; ++w)
-      rows(s, w) = element(array.data, array.dtype, element_index(layout, num_heads, length, width, b, h, s, w));
-  return rows;
-}
-
 /// All rows of a cache's keys or values, run by run.
 template <class NextRun>
 Matrix read_cache(std::int64_t length, std::int64_t width, NextRun next_run) {
@@ -50,16 +40,6 @@ Matrix read_cache(std::int64_t length, std::int64_t width, NextRun next_run) {
     first += run.count;
   }
   return rows;
-}
-
-/// Index of (b, h, i, j) in an array that repeats along axes of extent 1.
-std::int64_t broadcast_index(const BroadcastExtents& extents, std::int64_t b, std::int64_t h, std::int64_t i,
-                             std::int64_t j) {
-  const std::int64_t at[4] = {b, h, i, j};
-  std::int64_t index = 0;
-  for (int axis = 0; axis < 4; ++axis)
-    index = index * extents.extent[axis] + (extents.extent[axis] == 1 ? 0 : at[axis]);
-  return index;
 }
 
 /// Query rows [query_begin, query_end) that may see key rows [key_begin, key_end) and no others. Positions are counted
@@ -134,12 +114,11 @@ void compute_scores(const HeadCall& call, Head& head) {
   head.softcapped = cap > 0 ? Matrix(cap * (head.raw / cap).array().tanh()) : head.raw;
 
   head.penalty = Matrix::Zero(head.raw.rows(), head.raw.cols());
-  head.bias = head.penalty;
+  head.bias = head.distance = head.penalty;
   for (std::int64_t i = 0; i < head.raw.rows(); ++i) {
     for (std::int64_t j = 0; j < head.raw.cols(); ++j) {
-      if (call.options.alibi_slopes && call.sequence[i])
-        head.penalty(i, j) =
-            call.options.alibi_slopes[call.h] * std::abs(call.query_position(i) - call.key_position(i, j));
+      if (call.sequence[i]) head.distance(i, j) = std::abs(call.query_position(i) - call.key_position(i, j));
+      if (call.options.alibi_slopes) head.penalty(i, j) = call.options.alibi_slopes[call.h] * head.distance(i, j);
       if (call.inputs.bias.data)
         head.bias(i, j) = element(call.inputs.bias.data, call.inputs.bias.dtype,
                                   broadcast_index(call.inputs.bias_extents, call.b, call.h, i, j));
@@ -291,6 +270,24 @@ HeadCall read_call(const AttentionShape& shape, const AttentionInputs& inputs, c
 
 }  // namespace
 
+Matrix read_head(ConstArray array, Layout layout, std::int64_t num_heads, std::int64_t length, std::int64_t width,
+                 std::int64_t b, std::int64_t h) {
+  Matrix rows(length, width);
+  for (std::int64_t s = 0; s < length; ++s)
+    for (std::int64_t w = 0; w < width; ++w)
+      rows(s, w) = element(array.data, array.dtype, element_index(layout, num_heads, length, width, b, h, s, w));
+  return rows;
+}
+
+std::int64_t broadcast_index(const BroadcastExtents& extents, std::int64_t b, std::int64_t h, std::int64_t i,
+                             std::int64_t j) {
+  const std::int64_t at[4] = {b, h, i, j};
+  std::int64_t index = 0;
+  for (int axis = 0; axis < 4; ++axis)
+    index = index * extents.extent[axis] + (extents.extent[axis] == 1 ? 0 : at[axis]);
+  return index;
+}
+
 std::int64_t element_index(Layout layout, std::int64_t num_heads, std::int64_t length, std::int64_t width,
                            std::int64_t b, std::int64_t h, std::int64_t s, std::int64_t w) {
   switch (layout) {
@@ -316,10 +313,12 @@ std::vector<Head> attention(const AttentionShape& shape, const AttentionInputs& 
       const HeadCall& call = *shared;
       Head& head = heads.emplace_back();
       compute_scores(call, head);
+      head.pair = [shared, scores = head.biased](std::int64_t i, std::int64_t j, double error) {
+        return shared->pair(i, j, {scores(i, j), error});
+      };
       if (options.score)
-        head.rescored = [shared, formula = options.score, scores = head.biased](std::int64_t i, std::int64_t j,
-                                                                                double error) {
-          return evaluate(*formula, formula->result, shared->pair(i, j, {scores(i, j), error}));
+        head.rescored = [pair = head.pair, formula = options.score](std::int64_t i, std::int64_t j, double error) {
+          return evaluate(*formula, formula->result, pair(i, j, error));
         };
       compute_visibility(call, head);
       compute_softmax(call, head);

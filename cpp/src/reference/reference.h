@@ -33,10 +33,13 @@ struct Head {
 
   /// The score formula for a pair, of a score that may err by so much. Empty without one.
   std::function<Evaluated(std::int64_t i, std::int64_t j, double error)> rescored;
+  /// What a formula reads for a pair. Its s is the biased score, which may err by so much.
+  std::function<Pair(std::int64_t i, std::int64_t j, double error)> pair;
   std::vector<bool> unsure;  ///< [Sq] whether float32 may find another key visible
 
   // The magnitudes that the error model multiplies by rounding errors.
   Matrix score_magnitude;    ///< [Sq, Skv] |scale| * sum_d |q_d k_d|
+  Matrix distance;           ///< [Sq, Skv] |i + offset - pi_j|; 0 in rows that are padding
   Matrix penalty;            ///< [Sq, Skv] alibi_slope * distance
   Matrix bias;               ///< [Sq, Skv], 0 without one
   Matrix output_magnitude;   ///< [Sq, Dv] |head_gain| * sum_j p_j |v_j|
@@ -58,6 +61,14 @@ struct MergedHead {
 [[nodiscard]] std::vector<MergedHead> merge_attention(const AttentionShape& shape, Layout layout,
                                                       const AttentionPart* parts, std::int64_t num_parts,
                                                       const float* sinks);
+
+/// Rows s of head h of batch b of a [B, H, S, W] array.
+[[nodiscard]] Matrix read_head(ConstArray array, Layout layout, std::int64_t num_heads, std::int64_t length,
+                               std::int64_t width, std::int64_t b, std::int64_t h);
+
+/// Index of (b, h, i, j) in an array that repeats along axes of extent 1.
+[[nodiscard]] std::int64_t broadcast_index(const BroadcastExtents& extents, std::int64_t b, std::int64_t h,
+                                           std::int64_t i, std::int64_t j);
 
 /// Element (b, h, s, w) of a [B, H, S, W] array that lies in `layout`.
 [[nodiscard]] std::int64_t element_index(Layout layout, std::int64_t num_heads, std::int64_t length, std::int64_t width,

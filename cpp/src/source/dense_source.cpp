@@ -7,14 +7,7 @@ DenseSource::DenseSource(const AttentionShape& shape, Layout layout, ConstArray 
       value_{value, strides_of(layout, shape.num_kv_heads, shape.key_length, shape.value_dim)} {}
 
 RowRun DenseSource::Side::run(std::int64_t b, std::int64_t g, std::int64_t j, std::int64_t limit) const {
-  const std::int64_t at = b * strides.batch + g * strides.head + j * strides.position;
-  RowRun rows;
-  rows.data = static_cast<const char*>(array.data) + at * size_of(array.dtype);
-  rows.dtype = array.dtype;
-  rows.row_stride = strides.position;
-  rows.column_stride = strides.feature;
-  rows.count = limit;
-  return rows;
+  return row_run(array, strides, b, g, j, limit);
 }
 
 RowRun DenseSource::keys(std::int64_t b, std::int64_t g, std::int64_t j, std::int64_t limit) const {

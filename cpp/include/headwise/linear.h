@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+
+#include "headwise/layer.h"
+#include "headwise/status.h"
+#include "headwise/thread_pool.h"
+
+/// The core's product as an operation of its own: Y = X W + b, and its gradient
+///
+///     dX = dY W^T,   dW = X^T dY,   db = sum over the rows of dY
+///
+/// Rows of X and Y are contiguous. Sums run in float32. The bits of a row of Y and dX do not depend on the other rows
+/// or the threads, those of dW and db not on the threads.
+namespace headwise {
+
+struct LinearShape {
+  std::int64_t rows = 0, in = 1, out = 1;
+};
+
+/// `weights` as for a layer: strides describe [in, out] or [out, in]. `y` [rows, out].
+[[nodiscard]] Status linear(ThreadPool& pool, const LinearShape& shape, ConstArray x, const LinearWeights& weights,
+                            MutableArray y);
+
+/// Null is not wanted. `weight` has the strides of the weight that was given.
+struct LinearGradients {
+  float* input = nullptr;   ///< [rows, in]
+  float* weight = nullptr;  ///< in x out, with in_stride and out_stride of `weights`
+  float* bias = nullptr;    ///< [out]
+};
+[[nodiscard]] Status linear_backward(ThreadPool& pool, const LinearShape& shape, ConstArray x,
+                                     const LinearWeights& weights, ConstArray output_gradient,
+                                     const LinearGradients& gradients);
+
+}  // namespace headwise

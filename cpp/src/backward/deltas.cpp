@@ -1,0 +1,47 @@
+#include "backward/deltas.h"
+
+#include <algorithm>
+
+#include "base/sizes.h"
+
+namespace headwise {
+
+namespace {
+
+// Rows that a task reads at a time.
+constexpr std::int64_t kRows = 64;
+
+RowRun run_of(const Call& forward, ConstArray array, std::int64_t head, std::int64_t begin, std::int64_t count) {
+  const std::int64_t heads = forward.shape.num_heads;
+  return row_run(array, forward.output, head / heads, head % heads, begin, count);
+}
+
+}  // namespace
+
+Status compute_deltas(ThreadPool& pool, const Call& forward, const BackwardInputs& inputs, Buffer<float>* deltas) {
+  const std::int64_t length = forward.shape.query_length, columns = forward.shape.value_dim;
+  const std::int64_t heads = forward.shape.batch_size * forward.shape.num_heads, chunks = divide_up(length, kRows);
+  constexpr std::int64_t kBytes = sizeof(float);
+  std::int64_t each, bytes;  // each: floats of a worker's rows of output and gradient
+  if (!multiply_sizes(2 * kRows, columns, &each) || !multiply_sizes(each, pool.size() * kBytes, &bytes))
+    return Status::error(StatusCode::invalid_shape, "the scratch is too large to address");
+  Buffer<float> rows;
+  if (!deltas->allocate(heads * length)) return Status::out_of_memory(heads * length * kBytes);
+  if (!rows.allocate(bytes / kBytes)) return Status::out_of_memory(bytes);
+  pool.parallel_for(heads * chunks, [&](std::int64_t task, int worker) {
+    const std::int64_t head = task / chunks, begin = task % chunks * kRows, count = std::min(kRows, length - begin);
+    float* const output = rows.data() + worker * each;
+    float* const gradient = output + each / 2;
+    forward.kernels.widen(run_of(forward, inputs.output, head, begin, count), columns, output, columns);
+    forward.kernels.widen(run_of(forward, inputs.output_gradient, head, begin, count), columns, gradient, columns);
+    for (std::int64_t r = 0; r < count; ++r) {
+      double sum = 0;
+      for (std::int64_t d = r * columns; d < (r + 1) * columns; ++d)
+        sum += static_cast<double>(gradient[d]) * output[d];
+      (*deltas)[head * length + begin + r] = static_cast<float>(sum);
+    }
+  });
+  return {};
+}
+
+}  // namespace headwise

@@ -1,0 +1,226 @@
+#include "backward/input_gradients.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "backward/score_gradients.h"
+#include "base/sizes.h"
+
+namespace headwise {
+
+namespace {
+
+// Tasks that few kv heads are cut into, and the memory that the sums of their rows may take.
+constexpr std::int64_t kTasks = 8;
+constexpr std::int64_t kMostSumBytes = std::int64_t{40} << 20;
+
+/// One task: some keys of a kv head, from `keys.begin` on, a multiple of the tile.
+class KeySweep final : public RowObserver {
+ public:
+  KeySweep(const BackwardCall& call, GradientScratch& scratch, const RowBlock& rows, const QuerySums& sums)
+      : call_(call), scratch_(scratch), rows_(rows), sums_(sums), gradients_(call, scratch, *this) {}
+
+  void run(KeyRange keys);
+  void at_bias(const GradientRow& row) override;
+  void finish_row(const QueryRow& row, float reached, bool sees) override;
+
+ private:
+  void meet_rows(KeyRange tile);
+  void add_products(const Strip& strip);
+  void add_odd_rows(const Strip& strip);
+  void store(KeyRange tile) const;
+
+  const BackwardCall& call_;
+  GradientScratch& scratch_;
+  const RowBlock& rows_;
+  const QuerySums& sums_;
+  ScoreGradients gradients_;
+  KeyRange tile_;
+  std::int64_t first_row_ = 0;  ///< of the block at hand
+  bool any_odd_ = false;        ///< whether a key, query or output gradient of block and tile is odd
+};
+
+void KeySweep::run(KeyRange keys) {
+  const std::int64_t size = scratch_.tiles.keys;
+  for (std::int64_t j = keys.begin; j < keys.end; j += size) {
+    tile_ = {j, std::min(j + size, keys.end)};
+    std::fill_n(scratch_.key_gradient, size * call_.query_width(), 0.0f);
+    std::fill_n(scratch_.value_gradient, size * call_.value_width(), 0.0f);
+    meet_rows(tile_);
+    store(tile_);
+  }
+}
+
+void KeySweep::meet_rows(KeyRange tile) {
+  bool loaded = false;
+  for (std::int64_t r = rows_.begin; r < rows_.end; r += scratch_.tiles.rows) {
+    RowBlock block = rows_;
+    block.begin = first_row_ = r;
+    block.end = std::min(r + scratch_.tiles.rows, rows_.end);
+    if (!gradients_.meet(block, tile)) continue;
+    if (!loaded) gradients_.load_keys(), gradients_.pack_keys();
+    loaded = true;
+    gradients_.load_rows();
+    gradients_.pack_rows();
+    const auto any = [](const std::uint8_t* flags, std::int64_t count) {
+      return std::any_of(flags, flags + count, [](std::uint8_t flag) { return flag != 0; });
+    };
+    any_odd_ = any(scratch_.odd_key, tile.size()) || any(scratch_.odd_query, block.size()) ||
+               any(scratch_.odd_output_gradient, block.size());
+    gradients_.for_each_strip([&](const Strip& strip) {
+      add_products(strip);
+      if (any_odd_) add_odd_rows(strip);
+    });
+  }
+}
+
+/// dv += p^T do, dk += ds^T q, dq += ds k.
+void KeySweep::add_products(const Strip& strip) {
+  const KernelTable& kernels = call_.kernels();
+  const std::int64_t width = kernels.panel_width, stride = scratch_.score_stride;
+  const std::int64_t query_width = call_.query_width(), value_width = call_.value_width();
+  const std::int64_t rows = std::min(scratch_.tiles.rows, rows_.end - first_row_);
+  const auto add_to_keys = [&](const float* pairs, const float* packed, std::int64_t columns, KeyRange keys,
+                               float* sums) {
+    kernels.multiply_transposed(pairs + keys.begin, stride, packed + strip.begin * width, rows * width, strip.size(),
+                                columns / width, sums + keys.begin * columns, columns,
+                                round_up(keys.size(), kernels.row_step), true);
+  };
+  gradients_.for_each_key_run(strip, [&](KeyRange keys) {
+    if (call_.outputs.value)
+      add_to_keys(scratch_.scores, scratch_.packed_output_gradient, value_width, keys, scratch_.value_gradient);
+    if (call_.outputs.key)
+      add_to_keys(scratch_.products, scratch_.packed_query, query_width, keys, scratch_.key_gradient);
+    if (sums_.gradient)
+      kernels.multiply(scratch_.products + keys.begin, stride, scratch_.packed_keys + keys.begin * width,
+                       tile_.size() * width, keys.size(), query_width / width,
+                       sums_.gradient + (first_row_ + strip.begin) * query_width, query_width,
+                       round_up(strip.size(), kernels.row_step), true);
+  });
+}
+
+void add_multiple(const float* row, float factor, std::int64_t count, float* sums) {
+  for (std::int64_t d = 0; d < count; ++d) sums[d] += factor * row[d];
+}
+
+/// The products left out rows that hold a NaN or an infinity: 0 times them is NaN. They are added where a pair has a
+/// weight.
+void KeySweep::add_odd_rows(const Strip& strip) {
+  const std::int64_t depth = call_.forward.shape.head_dim, columns = call_.forward.shape.value_dim;
+  gradients_.for_each_key_run(strip, [&](KeyRange keys) {
+    for (std::int64_t j = keys.begin; j < keys.end; ++j) {
+      if (scratch_.odd_key[j])
+        call_.forward.for_each_key_run(
+            *rows_.sequence, rows_.group, {tile_.begin + j, tile_.begin + j + 1},
+            [&](const RowRun& run, std::int64_t) { call_.kernels().widen(run, depth, scratch_.wide_row, depth); });
+      for (std::int64_t r = strip.begin; r < strip.end; ++r) {
+        const std::int64_t at = (r - strip.begin) * scratch_.score_stride + j;
+        const float weight = scratch_.scores[at], gradient = scratch_.products[at];
+        const float gain = call_.gain(scratch_.query_rows[r].head);
+        if (weight == 0.0f || gain == 0.0f) continue;
+        if (scratch_.odd_key[j] && sums_.gradient)
+          add_multiple(scratch_.wide_row, gradient, depth, sums_.gradient + (first_row_ + r) * call_.query_width());
+        if (scratch_.odd_query[r])
+          add_multiple(scratch_.query + r * depth, gradient, depth, scratch_.key_gradient + j * call_.query_width());
+        if (scratch_.odd_output_gradient[r])
+          add_multiple(scratch_.output_gradient + r * columns, weight * gain, columns,
+                       scratch_.value_gradient + j * call_.value_width());
+      }
+    }
+  });
+}
+
+void KeySweep::at_bias(const GradientRow& row) {
+  if (!call_.outputs.alibi_slopes) return;
+  const std::int64_t position = row.row.i + rows_.sequence->offset;
+  double sum = 0;
+  for (std::int64_t j = 0; j < row.keys.size(); ++j)
+    sum += static_cast<double>(row.gradients[j]) *
+           static_cast<double>(std::abs(position - rows_.sequence->positions.of(row.keys.begin + j)));
+  sums_.rows[first_row_ + row.row.r].distances += sum;
+}
+
+void KeySweep::finish_row(const QueryRow& row, float reached, bool sees) {
+  sums_.rows[first_row_ + row.r].add({reached, 0, sees});
+}
+
+void KeySweep::store(KeyRange tile) const {
+  const Call& call = call_.forward;
+  const Layout layout = call.options.kv_layout.value_or(call.options.layout);
+  const auto store_rows = [&](const float* sums, std::int64_t width, std::int64_t columns, float* out) {
+    if (!out) return;
+    const Strides strides = strides_of(layout, call.shape.num_kv_heads, call.shape.key_length, columns);
+    out += rows_.sequence->batch * strides.batch + rows_.group * strides.head +
+           (rows_.sequence->key_begin + tile.begin) * strides.position;
+    for (std::int64_t j = 0; j < tile.size(); ++j)
+      store_gradient(sums + j * width, 1.0f, columns, strides.feature, out + j * strides.position);
+  };
+  store_rows(scratch_.key_gradient, call_.query_width(), call.shape.head_dim, call_.outputs.key);
+  store_rows(scratch_.value_gradient, call_.value_width(), call.shape.value_dim, call_.outputs.value);
+}
+
+}  // namespace
+
+Status InputGradients::allocate() {
+  const Call& call = call_.forward;
+  std::int64_t rows = 0, keys = 0;
+  for (std::int64_t n = 0; n < call.num_sequences; ++n) {
+    rows = std::max(rows, call.group_size * call.sequences[n].num_queries);
+    keys = std::max(keys, call.sequences[n].num_keys);
+  }
+  sum_bytes_ = QuerySums::bytes(call_, rows);
+  if (sum_bytes_ < 0) return Status::error(StatusCode::invalid_shape, "the scratch is too large to address");
+  const std::int64_t count = std::max<std::int64_t>(kv_heads(), 1);
+  const std::int64_t fitting = kMostSumBytes / count / std::max<std::int64_t>(sum_bytes_, 1);
+  splits_ = std::clamp<std::int64_t>(std::min({kTasks / count, fitting, divide_up(keys, scratches_.tiles().keys)}), 1,
+                                     kTasks);
+  std::int64_t sums;
+  if (!multiply_sizes(splits_ > 1 ? count * splits_ : pool_.size(), sum_bytes_, &sums))
+    return Status::error(StatusCode::invalid_shape, "the scratch is too large to address");
+  if (!sums_.allocate(sums)) return Status::out_of_memory(sums);
+  const std::int64_t heads = call.num_sequences * call.shape.num_heads;
+  if (wants_head_sums(call_.outputs)) {
+    if (!head_sums_.allocate(heads)) return Status::out_of_memory(heads * static_cast<std::int64_t>(sizeof(HeadSums)));
+    std::fill_n(head_sums_.data(), heads, HeadSums());
+  }
+  return {};
+}
+
+QuerySums InputGradients::sums_at(char* memory, std::int64_t n, std::int64_t rows) const {
+  QuerySums sums;
+  sums.place(memory + n * sum_bytes_, call_, rows);
+  return sums;
+}
+
+void InputGradients::run_task(std::int64_t task, int worker) {
+  const std::int64_t kv_head = task / splits_, split = task % splits_;
+  const RowBlock rows = rows_of(kv_head);
+  GradientScratch scratch = scratches_.of(call_, worker);
+  QuerySums sums = sums_at(sums_.data(), splits_ > 1 ? task : worker, rows.size());
+  sums.clear(call_, rows.size());
+  const std::int64_t share =
+      divide_up(divide_up(rows.sequence->num_keys, scratch.tiles.keys), splits_) * scratch.tiles.keys;
+  KeySweep(call_, scratch, rows, sums).run({split * share, std::min((split + 1) * share, rows.sequence->num_keys)});
+  if (splits_ == 1) finish(kv_head, sums);
+}
+
+void InputGradients::merge(std::int64_t kv_head) {
+  const std::int64_t rows = rows_of(kv_head).size();
+  QuerySums total = sums_at(sums_.data(), kv_head * splits_, rows);
+  for (std::int64_t split = 1; split < splits_; ++split)
+    total.add(sums_at(sums_.data(), kv_head * splits_ + split, rows), call_, rows);
+  finish(kv_head, total);
+}
+
+void InputGradients::finish(std::int64_t kv_head, const QuerySums& sums) {
+  HeadSums* const heads = head_sums_ ? head_sums_.data() + kv_head / groups() * call_.forward.shape.num_heads : nullptr;
+  sums.store(call_, rows_of(kv_head), heads);
+}
+
+void InputGradients::run() {
+  pool_.parallel_for(kv_heads() * splits_, [this](std::int64_t task, int worker) { run_task(task, worker); });
+  if (splits_ > 1) pool_.parallel_for(kv_heads(), [this](std::int64_t kv_head, int) { merge(kv_head); });
+  if (head_sums_) store_head_sums(call_, head_sums_.data());
+}
+
+}  // namespace headwise

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+
+#include "backward/head_sums.h"
+
+namespace headwise {
+
+/// What the query rows of a kv head have gathered over some of its keys.
+struct QuerySums {
+  float* gradient;  ///< [rows, query_width], without the scale; null if it is not wanted
+  RowSums* rows;    ///< [rows]
+
+  /// Bytes for `count` rows; -1 on overflow.
+  static std::int64_t bytes(const BackwardCall& call, std::int64_t count);
+  void place(char* memory, const BackwardCall& call, std::int64_t count);
+  void clear(const BackwardCall& call, std::int64_t count);
+  void add(const QuerySums& other, const BackwardCall& call, std::int64_t count);
+  /// Writes the gradients of the queries, and adds up the rows of each head: `heads` is [num_heads], or null.
+  void store(const BackwardCall& call, const RowBlock& block, HeadSums* heads) const;
+};
+
+}  // namespace headwise

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+
+#include "backward/gradient_scratch.h"
+
+namespace headwise {
+
+/// The gradients of a row's scores against some keys of a tile, on their way from the softmax back to the products.
+struct GradientRow {
+  const QueryRow& row;   ///< row.r counts from the beginning of the block
+  KeyRange keys;         ///< of the sequence
+  const float* weights;  ///< 0 where hidden
+  float* gradients;
+};
+
+/// Takes the gradients of rows at the stages of scores.
+class RowObserver {
+ public:
+  virtual ~RowObserver() = default;
+  /// After the softmax: with respect to the score formula's result. `values`: of its derivative.
+  virtual void at_formula(const GradientRow& /*row*/, const FormulaTile& /*values*/) {}
+  /// With respect to the score after bias and ALiBi.
+  virtual void at_bias(const GradientRow& /*row*/) {}
+  /// At the end. `reached` is the sum of p_ij do_i . v_j, `sees` whether the row sees a key of the tile.
+  virtual void finish_row(const QueryRow& /*row*/, float /*reached*/, bool /*sees*/) {}
+};
+
+/// Computes weights and gradients of scores for a block of rows and a tile of keys at a time.
+class ScoreGradients {
+ public:
+  ScoreGradients(const BackwardCall& call, GradientScratch& scratch, RowObserver& observer)
+      : call_(call), scratch_(scratch), observer_(observer) {}
+
+  /// Chooses rows and keys. Returns whether some row may see a key.
+  [[nodiscard]] bool meet(const RowBlock& rows, KeyRange tile);
+  /// Reads keys and values of the tile.
+  void load_keys();
+  /// Reads queries and output gradients of the rows.
+  void load_rows();
+  /// Packs the keys, then the rows, one after the other, for products with gradients.
+  void pack_keys();
+  void pack_rows();
+
+  /// Calls visit(strip) for strips of rows that see keys, whose weights and gradients are then in the scratch.
+  template <class Visit>
+  void for_each_strip(Visit visit) {
+    set_formula_keys();
+    scratch_.panels.for_each_strip(scratch_.tiles.rows, [&](const Strip& strip) {
+      compute(strip);
+      visit(strip);
+    });
+  }
+
+  /// Calls visit(keys) for runs of keys that the strip meets, counted from the beginning of the tile.
+  template <class Visit>
+  void for_each_key_run(const Strip& strip, Visit visit) const {
+    for_each_panel_run(strip.panels, call_.kernels().panel_width, [&](KeyRange keys) {
+      visit(KeyRange{keys.begin, std::min(keys.end, tile_.size())});
+    });
+  }
+
+ private:
+  void set_formula_keys();
+  void compute(const Strip& strip);
+  void multiply(const Strip& strip, const float* rows, std::int64_t depth, const float* columns, float* out) const;
+  void weigh_row(const Strip& strip, std::int64_t r);
+  bool bring_to_last_stage(const QueryRow& row, KeyRange keys, KeyRange reach, float* scores);
+  void differentiate(const GradientRow& row);
+
+  const BackwardCall& call_;
+  GradientScratch& scratch_;
+  RowObserver& observer_;
+  RowBlock rows_{};
+  KeyRange tile_;
+};
+
+}  // namespace headwise

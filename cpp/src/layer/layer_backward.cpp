@@ -1,0 +1,205 @@
+#include "layer/layer_backward.h"
+
+#include <algorithm>
+
+#include "base/sizes.h"
+
+namespace headwise {
+
+namespace {
+
+// Gains are summed over parts of the tokens, whose number does not depend on the threads.
+constexpr std::int64_t kGainParts = 16;
+
+constexpr std::int64_t kFloat = sizeof(float);
+
+bool is_wanted(const LinearWeightGradients& gradients) { return gradients.weight || gradients.bias; }
+
+}  // namespace
+
+LayerBackward::LayerBackward(const Forward& forward, ThreadPool& pool, ConstArray output_gradient,
+                             const ScoreDerivative* score_derivative, const LayerGradients& gradients)
+    : forward_(forward),
+      layer_(forward.layer_),
+      pool_(pool),
+      output_gradient_(output_gradient),
+      score_derivative_(score_derivative),
+      gradients_(gradients) {}
+
+Status LayerBackward::check() const {
+  if (output_gradient_.dtype != Dtype::float32 && output_gradient_.dtype != Dtype::float16)
+    return Status::error(StatusCode::unsupported, "dOutput must be float32 or float16");
+  if (!layer_.shape.output_projection && is_wanted(gradients_.output_weights))
+    return Status::error(StatusCode::invalid_option, "without an output projection its weights have no gradient");
+  if (layer_.options.qk_norm == QkNorm::none && (gradients_.query_gain || gradients_.key_gain))
+    return Status::error(StatusCode::invalid_option, "without a qkNorm gains have no gradient");
+  if (layer_.options.position != LayerPosition::table && gradients_.position_table)
+    return Status::error(StatusCode::invalid_option, "without a position table there is no gradient of it");
+  if ((gradients_.key_context && !forward_.inputs_.key_context.data) ||
+      (gradients_.value_context && !forward_.inputs_.value_context.data))
+    return Status::error(StatusCode::invalid_option, "a context that was not given has no gradient");
+  return {};
+}
+
+TokenRows LayerBackward::tokens_of(float* array, std::int64_t length, std::int64_t width) const {
+  const ConstTokenRows rows = forward_.context({array}, length, width);
+  return {{array}, rows.strides, rows.batch_size, rows.length};
+}
+
+Status LayerBackward::allocate() {
+  const LayerShape& s = layer_.shape;
+  const LayerInputs& inputs = forward_.inputs_;
+  const std::int64_t query_tokens = inputs.batch_size * inputs.query_length;
+  const std::int64_t key_tokens = inputs.batch_size * forward_.key_length_;
+  const bool needs_input = gradients_.position_table && !gradients_.input;
+  const struct {
+    Buffer<float>* buffer;
+    std::int64_t count;
+  } wanted[] = {{&query_, query_tokens * layer_.query_width()},
+                {&key_, key_tokens * layer_.key_width()},
+                {&value_, key_tokens * layer_.value_width()},
+                {&heads_, s.output_projection ? query_tokens * layer_.heads_width() : 0},
+                {&input_, needs_input ? query_tokens * s.input_dim : 0}};
+  for (const auto& want : wanted)
+    if (!want.buffer->allocate(want.count)) return Status::out_of_memory(want.count * kFloat);
+  if (!gain_parts_.allocate(kGainParts * s.head_dim))
+    return Status::out_of_memory(kGainParts * s.head_dim * 2 * kFloat);
+
+  const auto rows = [&](Buffer<float>& buffer, std::int64_t length, std::int64_t width) {
+    return forward_.rows(buffer.data(), length, width);
+  };
+  const std::int64_t length = inputs.query_length, key_length = forward_.key_length_;
+  float* const input = needs_input ? input_.data() : gradients_.input;
+  const bool keys_from_x = !inputs.key_context.data, values_from_keys = !inputs.value_context.data;
+  const TokenRows x_target = tokens_of(input, length, s.input_dim);
+  const TokenRows key_target = keys_from_x ? x_target : tokens_of(gradients_.key_context, key_length, s.key_input_dim);
+  const TokenRows value_target =
+      values_from_keys ? key_target : tokens_of(gradients_.value_context, key_length, s.value_input_dim);
+
+  if (s.output_projection) {
+    const ConstTokenRows heads =
+        as_const(forward_.rows(const_cast<float*>(forward_.heads_.data()), length, layer_.heads_width()));
+    output_way_ = {&layer_.output,
+                   heads,
+                   forward_.context(output_gradient_, length, s.output_dim),
+                   layer_.heads_width(),
+                   s.output_dim,
+                   gradients_.output_weights,
+                   rows(heads_, length, layer_.heads_width())};
+  }
+  query_way_ = {&layer_.query, forward_.x(),         as_const(rows(query_, length, layer_.query_width())),
+                s.input_dim,   layer_.query_width(), gradients_.query_weights,
+                x_target};
+  key_way_ = {&layer_.key,
+              forward_.key_tokens(),
+              as_const(rows(key_, key_length, layer_.key_width())),
+              s.key_input_dim,
+              layer_.key_width(),
+              gradients_.key_weights,
+              key_target,
+              keys_from_x};
+  value_way_ = {&layer_.value,     forward_.value_tokens(), as_const(rows(value_, key_length, layer_.value_width())),
+                s.value_input_dim, layer_.value_width(),    gradients_.value_weights,
+                value_target,      values_from_keys};
+
+  std::int64_t scratch = std::max(WeightGradient::scratch_floats(), std::max(2 * s.head_dim, s.input_dim));
+  for (Way* way : {&output_way_, &query_way_, &key_way_, &value_way_}) {
+    if (way->target.array.data) {
+      if (Status status = way->back.create_transposed(*way->projection); !status.ok()) return status;
+      scratch = std::max(scratch, way->back.scratch_floats());
+    }
+    if (is_wanted(way->wanted)) {
+      const WeightGradientJob job{
+          way->tokens,           way->gradient,          way->in,         way->out, way->wanted.weight,
+          way->wanted.in_stride, way->wanted.out_stride, way->wanted.bias};
+      if (Status status = way->weight.create(job); !status.ok()) return status;
+    }
+  }
+  if (!scratch_.allocate(pool_.size() * scratch)) return Status::out_of_memory(pool_.size() * scratch * kFloat);
+  return {};
+}
+
+Status LayerBackward::attend() {
+  BackwardInputs inputs;
+  inputs.forward = forward_.attention_inputs_;
+  inputs.output = {forward_.heads_.data()};
+  inputs.lse = forward_.lse_.data();
+  inputs.output_gradient = layer_.shape.output_projection ? ConstArray{heads_.data()} : output_gradient_;
+  inputs.score_derivative = score_derivative_;
+  BackwardOutputs outputs = gradients_.attention;
+  outputs.query = query_.data();
+  outputs.key = key_.data();
+  outputs.value = value_.data();
+  return attention_backward(pool_, forward_.shape_, inputs, forward_.options_, outputs);
+}
+
+void LayerBackward::take_heads_back() {
+  const Forward& f = forward_;
+  if (layer_.options.qk_norm == QkNorm::none && !layer_.is_rotary()) return;
+  take_heads_back(f.rows(query_.data(), f.inputs_.query_length, layer_.query_width()), f.raw_query_, f.query_steps(),
+                  layer_.shape.num_heads, gradients_.query_gain);
+  take_heads_back(f.rows(key_.data(), f.key_length_, layer_.key_width()), f.raw_key_, f.key_steps(),
+                  layer_.shape.num_kv_heads, gradients_.key_gain);
+}
+
+void LayerBackward::take_heads_back(const TokenRows& gradient, const Buffer<float>& raw, const HeadSteps& steps,
+                                    std::int64_t num_heads, float* gain_gradient) {
+  const std::int64_t width = steps.head_dim;
+  const ConstTokenRows from = as_const(gradient);
+  ConstTokenRows raw_rows = from;
+  raw_rows.array.data = raw.data();
+  const std::int64_t part_tokens = std::max(divide_up(from.count(), kGainParts), std::int64_t{1});
+  std::fill_n(gain_parts_.data(), gain_parts_.size(), 0.0);
+  pool_.parallel_for(divide_up(from.count(), part_tokens), [&](std::int64_t part, int worker) {
+    float *const head = worker_scratch(worker), *const raw_head = head + width;
+    const std::int64_t end = std::min((part + 1) * part_tokens, from.count());
+    for (std::int64_t token = part * part_tokens; token < end; ++token)
+      for (std::int64_t h = 0; h < num_heads; ++h) {
+        gather(from, token, 1, h * width, width, head);
+        if (raw.size() > 0) gather(raw_rows, token, 1, h * width, width, raw_head);
+        steps.take_back(token, raw_head, head, gain_parts_.data() + part * width);
+        scatter(head, width, token, 1, h * width, width, gradient);
+      }
+  });
+  for (std::int64_t d = 0; gain_gradient && d < width; ++d) {
+    double sum = 0;
+    for (std::int64_t part = 0; part < kGainParts; ++part) sum += gain_parts_[part * width + d];
+    gain_gradient[d] = static_cast<float>(sum);
+  }
+}
+
+/// Every row of the table gets the gradients of the tokens that it was added to.
+void LayerBackward::add_to_table() {
+  const std::int64_t width = layer_.shape.input_dim;
+  std::fill_n(gradients_.position_table, layer_.position_table.size(), 0.0f);
+  const ConstTokenRows tokens = as_const(query_way_.target);
+  float* const row = scratch_.data();
+  for (std::int64_t token = 0; token < tokens.count(); ++token) {
+    const float* const added = forward_.query_rows_.at[token];
+    if (!added) continue;
+    gather(tokens, token, 1, 0, width, row);
+    float* const sum = gradients_.position_table + (added - layer_.position_table.data());
+    for (std::int64_t d = 0; d < width; ++d) sum[d] += row[d];
+  }
+}
+
+Status LayerBackward::run() {
+  if (Status status = check(); !status.ok()) return status;
+  if (Status status = allocate(); !status.ok()) return status;
+  const auto go_back = [&](Way& way) {
+    const ProjectionJob job{&way.back, way.gradient, way.target, {}, way.adds};
+    if (way.target.array.data) project(pool_, {&job, 1}, scratch_);
+  };
+  go_back(output_way_);
+  if (Status status = attend(); !status.ok()) return status;
+  take_heads_back();
+  go_back(query_way_);
+  go_back(key_way_);
+  go_back(value_way_);
+  for (Way* way : {&output_way_, &query_way_, &key_way_, &value_way_})
+    if (is_wanted(way->wanted)) way->weight.run(pool_, scratch_);
+  if (gradients_.position_table) add_to_table();
+  return {};
+}
+
+}  // namespace headwise

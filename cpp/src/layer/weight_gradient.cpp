@@ -1,0 +1,156 @@
+#include "layer/weight_gradient.h"
+
+#include <algorithm>
+
+#include "base/sizes.h"
+
+namespace headwise {
+
+namespace {
+
+// A tile of dW is the product of kLeft columns of L with kRight columns of R, over kDepth tokens at a time. Tile and
+// factors stay in the second-level cache.
+constexpr std::int64_t kLeft = 128;
+constexpr std::int64_t kRight = 384;
+constexpr std::int64_t kDepth = 128;
+// Tokens that are copied at a time.
+constexpr std::int64_t kBlock = 32;
+// Tokens are split into parts, so that small weights too give enough tasks for several workers.
+constexpr std::int64_t kEnoughTasks = 16;
+// Rows of the stored weight that a task adds up.
+constexpr std::int64_t kRowsToAdd = 32;
+
+/// Some columns of X or dY, and room for a block of them.
+struct Columns {
+  const ConstTokenRows& rows;
+  std::int64_t first, count;
+  float* block;
+
+  void copy(std::int64_t token, std::int64_t tokens) const { gather(rows, token, tokens, first, count, block); }
+  /// Whether row r of the block is 0. A NaN is not.
+  [[nodiscard]] bool is_zero(std::int64_t r) const {
+    return std::all_of(block + r * count, block + (r + 1) * count, [](float value) { return value == 0.0f; });
+  }
+  void clear(std::int64_t r) const { std::fill_n(block + r * count, count, 0.0f); }
+};
+
+/// Writes rows of `columns` floats as columns of `to`, whose rows are kDepth floats apart.
+void transpose(const float* from, std::int64_t rows, std::int64_t columns, float* to) {
+  for (std::int64_t c = 0; c < columns; ++c)
+    for (std::int64_t r = 0; r < rows; ++r) to[c * kDepth + r] = from[r * columns + c];
+}
+
+/// Adds the other parts to the first, in order.
+void add_parts(float* first, std::int64_t parts, std::int64_t part_floats, std::int64_t floats) {
+  for (std::int64_t part = 1; part < parts; ++part)
+    for (std::int64_t i = 0; i < floats; ++i) first[i] += first[part * part_floats + i];
+}
+
+}  // namespace
+
+WeightGradient::Parts::Parts(std::int64_t all, std::int64_t wanted, std::int64_t unit)
+    : tokens(std::max(round_up(divide_up(all, wanted), unit), unit)),
+      count(std::max(divide_up(all, tokens), std::int64_t{1})) {}
+
+std::int64_t WeightGradient::scratch_floats() { return (kBlock + kDepth) * (kLeft + kRight); }
+
+Status WeightGradient::create(const WeightGradientJob& job) {
+  job_ = job;
+  kernels_ = &kernel_table();
+  const std::int64_t tokens = job.dy.count();
+  if (job.weight) {
+    swapped_ = job.in_stride < job.out_stride;
+    left_ = swapped_ ? job.out : job.in;
+    right_ = swapped_ ? job.in : job.out;
+    left_tiles_ = divide_up(left_, kLeft);
+    right_tiles_ = divide_up(right_, kRight);
+    ld_ = round_up(right_, kernels_->panel_width);
+    part_floats_ = round_up(left_, kernels_->row_step) * ld_;
+    product_parts_ = Parts(tokens, divide_up(kEnoughTasks, left_tiles_ * right_tiles_), kDepth);
+  }
+  if (job.bias) sum_parts_ = Parts(tokens, kEnoughTasks, kBlock);
+  const std::int64_t products = product_parts_.count * part_floats_, sums = sum_parts_.count * job.out;
+  if (!products_.allocate(products) || !sums_.allocate(sums))
+    return Status::out_of_memory((products + sums) * static_cast<std::int64_t>(sizeof(float)));
+  return {};
+}
+
+void WeightGradient::run(ThreadPool& pool, Buffer<float>& scratch) {
+  const auto scratch_of = [&](int worker) { return scratch.data() + worker * (scratch.size() / pool.size()); };
+  if (job_.weight) {
+    pool.parallel_for(left_tiles_ * right_tiles_ * product_parts_.count,
+                      [&](std::int64_t task, int worker) { multiply(task, scratch_of(worker)); });
+    pool.parallel_for(divide_up(left_, kRowsToAdd), [&](std::int64_t task, int) { add_products(task); });
+  }
+  if (job_.bias) {
+    pool.parallel_for(sum_parts_.count, [&](std::int64_t part, int worker) { add_tokens(part, scratch_of(worker)); });
+    add_sums();
+  }
+}
+
+/// A tile of a part of dW.
+void WeightGradient::multiply(std::int64_t task, float* scratch) {
+  const std::int64_t part = task % product_parts_.count, tile = task / product_parts_.count;
+  const std::int64_t l = tile % left_tiles_ * kLeft, r = tile / left_tiles_ * kRight;
+  const Columns left{swapped_ ? job_.dy : job_.x, l, std::min(kLeft, left_ - l), scratch};
+  const Columns right{swapped_ ? job_.x : job_.dy, r, std::min(kRight, right_ - r), left.block + kBlock * kLeft};
+  const Columns &x = swapped_ ? right : left, &dy = swapped_ ? left : right;
+  float *const transposed = right.block + kBlock * kRight, *const panels = transposed + kDepth * kLeft;
+  const std::int64_t width = kernels_->panel_width, count = divide_up(right.count, width);
+  const std::int64_t rows = round_up(left.count, kernels_->row_step);
+
+  float* const product = products_.data() + part * part_floats_ + l * ld_ + r;
+  for (std::int64_t row = 0; row < rows; ++row) std::fill_n(product + row * ld_, count * width, 0.0f);
+  std::fill(transposed + left.count * kDepth, transposed + rows * kDepth, 0.0f);
+  const std::int64_t begin = part * product_parts_.tokens,
+                     end = std::min(begin + product_parts_.tokens, job_.x.count());
+  for (std::int64_t token = begin; token < end; token += kDepth) {
+    const std::int64_t depth = std::min(kDepth, end - token);
+    for (std::int64_t k = 0; k < depth; k += kBlock) {
+      const std::int64_t tokens = std::min(kBlock, depth - k);
+      left.copy(token + k, tokens);
+      right.copy(token + k, tokens);
+      for (std::int64_t t = 0; t < tokens; ++t)
+        if (dy.is_zero(t)) x.clear(t);
+      transpose(left.block, tokens, left.count, transposed + k);
+      const RowRun run{.data = right.block, .row_stride = static_cast<std::ptrdiff_t>(right.count), .count = tokens};
+      kernels_->pack(run, right.count, k, depth, panels);
+    }
+    kernels_->multiply(transposed, kDepth, panels, depth * width, depth, count, product, ld_, rows, true);
+  }
+}
+
+/// Adds the parts of some rows of the stored weight, and stores them.
+void WeightGradient::add_products(std::int64_t task) {
+  const std::int64_t begin = task * kRowsToAdd, end = std::min(begin + kRowsToAdd, left_);
+  const std::int64_t row_stride = swapped_ ? job_.out_stride : job_.in_stride;
+  const std::int64_t column_stride = swapped_ ? job_.in_stride : job_.out_stride;
+  for (std::int64_t row = begin; row < end; ++row) {
+    float* const sums = products_.data() + row * ld_;
+    add_parts(sums, product_parts_.count, part_floats_, right_);
+    scatter(sums, ld_, row, 1, 0, right_, {{job_.weight}, {0, 0, row_stride, column_stride}, 1, left_});
+  }
+}
+
+/// The sum of a part of the tokens.
+void WeightGradient::add_tokens(std::int64_t part, float* scratch) {
+  const std::int64_t begin = part * sum_parts_.tokens, end = std::min(begin + sum_parts_.tokens, job_.dy.count());
+  for (std::int64_t first = 0; first < job_.out; first += kRight) {
+    const Columns columns{job_.dy, first, std::min(kRight, job_.out - first), scratch};
+    float* const sums = sums_.data() + part * job_.out + first;
+    std::fill_n(sums, columns.count, 0.0f);
+    for (std::int64_t token = begin; token < end; token += kBlock) {
+      const std::int64_t tokens = std::min(kBlock, end - token);
+      columns.copy(token, tokens);
+      for (std::int64_t t = 0; t < tokens; ++t)
+        for (std::int64_t i = 0; i < columns.count; ++i) sums[i] += scratch[t * columns.count + i];
+    }
+  }
+}
+
+void WeightGradient::add_sums() {
+  add_parts(sums_.data(), sum_parts_.count, job_.out, job_.out);
+  std::copy_n(sums_.data(), job_.out, job_.bias);
+}
+
+}  // namespace headwise
