@@ -76,20 +76,24 @@ export interface AttentionProblem {
   readonly keepRank: (shape: readonly number[]) => number[];
 }
 
-export const OPTION_NAMES = [
+type ResultOptions = Pick<AttentionOptions, "returns" | "location" | "into" | "signal">;
+
+/** The options that say what a call computes, and not which results it gives. Its gradient has them too. */
+export const CALL_NAMES = [
   ...SETTINGS_NAMES,
-  ...namesOf<Omit<AttentionOptions, keyof AttentionSettingsOptions>>({
+  ...namesOf<Omit<AttentionOptions, keyof AttentionSettingsOptions | keyof ResultOptions>>({
     layout: true,
     kvLayout: true,
     numHeads: true,
     numKvHeads: true,
     cuSeqLensQuery: true,
     cuSeqLensKey: true,
-    returns: true,
-    location: true,
-    into: true,
-    signal: true,
   }),
+];
+
+export const OPTION_NAMES = [
+  ...CALL_NAMES,
+  ...namesOf<ResultOptions>({ returns: true, location: true, into: true, signal: true }),
 ];
 
 /**
@@ -107,14 +111,9 @@ export function attentionProblem(
   const q = call.placed("query", query, FLOATS);
   const k = call.placed("key", key, FLOATS);
   const v = call.placed("value", value, FLOATS);
-  const layout = options.oneOf("layout", LAYOUTS, "BHSD");
-  const kvLayout = options.oneOf("kvLayout", LAYOUTS, layout);
-  const shape = readShape(options, { layout, kvLayout }, q, k, v);
-  const ragged = readRagged(options, layout, shape, kvLayout);
   if (!call.placement.onGpu) refuseGpu(options);
+  const { layout, kvLayout, shape, ragged, settings } = readCall(call, q, k, v, options);
   const rank = q.shape.length;
-  const settings = readSettings(options, shape, ragged ? ragged.query.length - 1 : shape.batchSize);
-  checkKeys(call.operation, settings, shape, callPositions(shape, settings, ragged));
   return {
     operation: call.operation,
     layout,
@@ -133,7 +132,28 @@ export function attentionProblem(
   };
 }
 
-function outputShape(layout: Layout, rank: number, shape: AttentionShape): number[] {
+/** What a call computes. */
+type Call = Pick<AttentionProblem, "layout" | "kvLayout" | "shape" | "ragged" | "settings">;
+
+/** Reads the options of CALL_NAMES, for queries, keys and values. */
+export function readCall(
+  call: CallArguments,
+  query: PlacedFloats,
+  key: PlacedFloats,
+  value: PlacedFloats,
+  options: OptionReader,
+): Call {
+  const layout = options.oneOf("layout", LAYOUTS, "BHSD");
+  const kvLayout = options.oneOf("kvLayout", LAYOUTS, layout);
+  const shape = readShape(options, { layout, kvLayout }, query, key, value);
+  const ragged = readRagged(options, layout, shape, kvLayout);
+  const settings = readSettings(options, shape, ragged ? ragged.query.length - 1 : shape.batchSize);
+  checkKeys(call.operation, settings, shape, callPositions(shape, settings, ragged));
+  return { layout, kvLayout, shape, ragged, settings };
+}
+
+/** The shape of the output for queries of this rank. */
+export function outputShape(layout: Layout, rank: number, shape: AttentionShape): number[] {
   const { batchSize, numHeads, queryLength, valueDim } = shape;
   return shapeOf(layout, rank, { batchSize, numHeads, length: queryLength, headDim: valueDim });
 }

@@ -1,3 +1,4 @@
+import type { Asked } from "../call/asked.js";
 import type { GpuFloats, GpuResult } from "../tensor/gpuTensor.js";
 import type { FloatTensor, FloatTensorLike, HalfArray, Nested, TypedTensor } from "../tensor/tensor.js";
 import type { Returns } from "./returns.js";
@@ -40,13 +41,7 @@ export interface AttentionResult {
 export type NoReturns = {};
 
 /** The parts of `All` that `returns` asks for. If TypeScript cannot know it, the part is optional. */
-type Parts<R extends Returns, All> = Omit<All, "output"> & {
-  readonly [
-    Part in keyof R & Exclude<keyof All, "output"> as [Extract<R[Part], false | undefined>] extends [never]
-      ? Part
-      : never
-  ]-?: NonNullable<All[Part]>;
-};
+type Parts<R extends Returns, All> = Asked<R, Omit<All, "output">>;
 
 /**
  * The output: absent if `output` is false, optional if it is a boolean. For a variable of type Returns it is present.

@@ -65,7 +65,7 @@ export function layerKind(problem: LayerProblem, call: { readonly dtype: Floats;
         const given = sampleOptions(call.features, numbers, extents);
         return [await layer.forward(forwardRequest(new CallArguments(CHECK), engine, form, x, given).inTurn())];
       } finally {
-        layer.release();
+        void layer.release();
       }
     },
   };

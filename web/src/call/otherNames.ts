@@ -212,6 +212,20 @@ const OF_OPERATION: Readonly<Record<string, readonly Row[]>> = {
   multiHeadAttention: LAYER,
   kvCache: CACHE,
   rotaryEmbedding: [...HEADS, ...ANGLES],
+  attentionBackward: [
+    // PyTorch
+    ["grad_out", "dOutput"],
+    ["grad_output", "dOutput"],
+    ["out", "output"],
+    ["logsumexp", "lse"],
+    // FlashAttention
+    ["dout", "dOutput"],
+    ["softmax_lse", "lse"],
+    ["q", "query"],
+    ["k", "key"],
+    ["v", "value"],
+    ...CALL,
+  ],
   createAttention: [
     ["num_threads", "threads"],
     ["executionProviders", "backend"],

@@ -1,11 +1,13 @@
 import type { AttentionProblem } from "../attention/attentionProblem.js";
 import type { PlacedOutput, PlacedResult } from "../attention/attentionResult.js";
+import type { BackwardProblem, PlacedGradients } from "../attention/backwardProblem.js";
 import type { MergeProblem, PlacedMerge } from "../attention/mergeProblem.js";
 import type { CacheProblem } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
 import type { Eventually, Recorded } from "../call/context.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
 import type { LayerProblem } from "../layer/layerProblem.js";
+import type { LinearBackwardProblem, LinearProblem, PlacedLinearGradients } from "../linear/linearProblem.js";
 import type { RotaryProblem } from "../position/rotaryProblem.js";
 import type { GpuResult } from "../tensor/gpuTensor.js";
 import type { Place, PlaceChoice } from "../tensor/place.js";
@@ -61,6 +63,9 @@ export interface Engine {
   attention(problem: AttentionProblem): Eventually<PlacedResult>;
   merge(problem: MergeProblem): Eventually<PlacedMerge>;
   rotary(problem: RotaryProblem): Eventually<PlacedOutput>;
+  attentionBackward(problem: BackwardProblem): Eventually<PlacedGradients>;
+  linear(problem: LinearProblem): Eventually<PlacedOutput>;
+  linearBackward(problem: LinearBackwardProblem): Eventually<PlacedLinearGradients>;
   createCache(problem: CacheProblem): Eventually<EngineCache>;
   /** @param placement - Where the cache shall lie. Default `"auto"`. */
   loadCache(operation: string, bytes: Uint8Array, placement?: PlaceChoice): Eventually<EngineCache>;

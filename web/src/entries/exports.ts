@@ -13,6 +13,13 @@ export type {
   ResultAt,
   ResultOf,
 } from "../attention/attentionResult.js";
+export type {
+  AttentionBackwardOptions,
+  Gradient,
+  GradientReturns,
+  GradientsAt,
+  UsualGradients,
+} from "../attention/backwardProblem.js";
 export type { AttentionSettingsOptions, EmptyRows, Window } from "../attention/attentionSettings.js";
 export {
   maskFromHiddenKeys,
@@ -61,13 +68,31 @@ export {
 export { Attention } from "../instance/attention.js";
 export type { CallPlan, PlannedBytes } from "../instance/callPlan.js";
 export type { WarmupShape } from "../instance/warmup.js";
+export type {
+  LayerBackwardOptions,
+  LayerGradient,
+  LayerGradientsAt,
+  LayerReturns,
+  UsualLayerGradients,
+} from "../layer/backwardProblem.js";
 export type { ForwardOptions } from "../layer/forwardProblem.js";
 export type { Layer, LayerCacheOptions } from "../layer/layer.js";
 export type { LayerPosition } from "../layer/layerPosition.js";
 export type { LayerOptions } from "../layer/layerProblem.js";
 export type { LayerShape } from "../layer/layerShape.js";
+export type { LayerUpdateWeights } from "../layer/layerUpdate.js";
 export type { LayerWeights, Weight } from "../layer/layerWeights.js";
 export type { QkNorm } from "../layer/qkNorm.js";
+export type { Saved } from "../layer/saved.js";
+export type {
+  AllLinearGradients,
+  LinearBackwardOptions,
+  LinearGradient,
+  LinearGradientsAt,
+  LinearOptions,
+  LinearReturns,
+  WeightLayout,
+} from "../linear/linearProblem.js";
 export {
   alibiSlopes,
   relativePositionBias,

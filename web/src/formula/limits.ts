@@ -12,3 +12,6 @@ export const MAX_ELEMENTS = 2 ** 24;
 
 /** float32 holds every whole number up to this one. */
 export const MAX_WHOLE = 2 ** 24;
+
+/** The most operations of a formula's derivatives; kMostDerivativeInstructions in cpp/include/headwise/backward.h. */
+export const MAX_DERIVATIVE_NODES = 1024;

@@ -5,6 +5,13 @@ import {
   type AttentionProblem,
 } from "../attention/attentionProblem.js";
 import type { NoReturns, OutputAt, RecordedAttention, ResultAt } from "../attention/attentionResult.js";
+import {
+  backwardProblem,
+  type AttentionBackwardOptions,
+  type GradientReturns,
+  type GradientsAt,
+  type UsualGradients,
+} from "../attention/backwardProblem.js";
 import { noteForMerge } from "../attention/mergeNotes.js";
 import {
   mergeProblem,
@@ -31,6 +38,15 @@ import type { KernelTime, Report } from "../engine/report.js";
 import { DisposedError, OptionError, UnsupportedError } from "../errors/errors.js";
 import { Layer } from "../layer/layer.js";
 import { layerProblem, type LayerOptions } from "../layer/layerProblem.js";
+import {
+  linearBackwardProblem,
+  linearProblem,
+  type AllLinearGradients,
+  type LinearBackwardOptions,
+  type LinearGradientsAt,
+  type LinearOptions,
+  type LinearReturns,
+} from "../linear/linearProblem.js";
 import { rotaryProblem, type RotaryOptions } from "../position/rotaryProblem.js";
 import type { GpuFloats, GpuResult, GpuTensor, OnGpu } from "../tensor/gpuTensor.js";
 import { PLACE_CHOICES, type PlaceChoice } from "../tensor/place.js";
@@ -161,6 +177,46 @@ export class Attention extends Disposing {
   }
 
   /**
+   * The gradient of `scaledDotProductAttention`: from dOutput, the gradient of a loss with respect to the output, those
+   * with respect to the inputs and options. The weights p are computed again from `lse`, so no memory of Sq × Skv is
+   * needed (Dao et al. 2022, appendix B; Dao 2023). For one head, with δ_i = dOutput_i · output_i:
+   *
+   *     ds_ij          = p_ij (headGain · dOutput_i · v_j − δ_i)    for each visible pair; the score before the softmax
+   *     dValue_j       = Σ_i headGain · p_ij · dOutput_i
+   *     dHeadGain      = Σ_ij p_ij (dOutput_i · v_j)
+   *     dSinks         = −Σ_i exp(sink − lse_i) δ_i
+   *     dTables        : ds_ij · ∂score/∂entry, summed over the pairs that read the entry
+   *     ds_ij          = ds_ij · ∂score/∂s                          with the option score
+   *     dBias          = ds                                         summed over the axes along which the bias repeats
+   *     dAlibiSlopes   = −Σ_ij ds_ij |i + offset − j|
+   *     ds_ij          = ds_ij (1 − (softcapped_ij / softcap)²)     with softcap
+   *     dQuery_i       = scale · Σ_j ds_ij k_j,   dKey_j = scale · Σ_i ds_ij q_i
+   *
+   * dKey and dValue are summed over the query heads of a key head. Rows without keys have zero gradients under every
+   * `emptyRows`; with `"nan"` their dQuery is NaN. A hidden pair changes no bit of any gradient, also if its numbers are
+   * NaN. The bits do not depend on the number of threads. Where `abs`, `min` or `max` of a formula have a kink, one of the
+   * slopes beside it is taken, for `abs` 0; `floor` and `sign` have the slope 0.
+   *
+   * @param options - The inputs and options of the forward call; its results `output` and `lse`; `dOutput` in the shape
+   *   of the output; and in `returns` which gradients to compute. float32 or float16, lse float32.
+   * @returns The gradients that `options.returns` names, or `dQuery`, `dKey` and `dValue`: float32, each in the shape and
+   *   layout of what it belongs to. `dSinks`, `dHeadGain` and `dAlibiSlopes` are `[numHeads]`. `dHeadGain` is also there
+   *   for a call without headGain: it is then the gradient at 1.
+   * @throws ShapeError, OptionError or UnsupportedError before it computes.
+   * @throws EmptyRowError if a query row sees no key and `emptyRows` is `"throw"`.
+   * @throws OutOfMemoryError if the engine's memory has no room.
+   * @throws DisposedError if the instance was disposed.
+   */
+  async attentionBackward<const R extends GradientReturns = UsualGradients, const L extends "cpu" | "gpu" = "cpu">(
+    options: AttentionBackwardOptions<R> & LocationOption<L>,
+  ): Promise<GradientsAt<L, R>> {
+    const call = this.#arguments("attentionBackward", this.#engine.onGpu);
+    const problem = backwardProblem(call, options);
+    const gradients = await this.#run<unknown>(call, () => this.#engine.attentionBackward(problem), problem.signal);
+    return gradients as GradientsAt<L, R>;
+  }
+
+  /**
    * Merges attention results over disjoint sets of keys into the result over all keys. So a long sequence can be
    * computed in parts. output = Σ exp(lse_p − lse) · output_p, with lse = ln(Σ exp(lse_p) + Σ exp(sink)).
    *
@@ -198,6 +254,50 @@ export class Attention extends Disposing {
     const call = this.#arguments("rotaryEmbedding", this.#engine.onGpu);
     const problem = rotaryProblem(call, x, options);
     return (await this.#run<unknown>(call, () => this.#engine.rotary(problem), problem.signal)) as OutputAt<L, Into>;
+  }
+
+  /**
+   * A linear map: y = x · weight + bias for every row of x. Sums are computed in float32. A row's bits do not depend on
+   * the other rows.
+   *
+   * @param x - `[…, inputDim]`, of any rank from 1 on; float32 or float16.
+   * @param weight - `[inputDim, outputDim]`; with `weightLayout: "out-in"` it is `[outputDim, inputDim]`, as PyTorch has
+   *   it. float32 or float16.
+   * @param bias - `[outputDim]`. Default: none.
+   * @returns `[…, outputDim]`, in the dtype of x or of `into`.
+   * @throws ShapeError, OptionError or UnsupportedError before it computes; OutOfMemoryError; DisposedError.
+   */
+  async linear<
+    X extends FloatTensorLike = FloatTensor,
+    Into extends FloatTensorLike | GpuFloats = X,
+    const L extends "cpu" | "gpu" = "cpu",
+  >(
+    x: X | GpuFloats,
+    weight: FloatTensorLike | GpuFloats,
+    bias?: FloatTensorLike | GpuFloats,
+    options: Omit<LinearOptions, "into"> & LocationOption<L> & { readonly into?: Into } = {},
+  ): Promise<OutputAt<L, Into>> {
+    const call = this.#arguments("linear", this.#engine.onGpu);
+    const problem = linearProblem(call, x, weight, bias, options);
+    return (await this.#run<unknown>(call, () => this.#engine.linear(problem), problem.signal)) as OutputAt<L, Into>;
+  }
+
+  /**
+   * The gradient of `linear`: dInput = dOutput · weightᵀ, dWeight = xᵀ · dOutput, and dBias, the sum of the rows of
+   * dOutput. Sums are computed in float32. A row of dOutput that is 0 adds nothing, whatever its row of x holds.
+   *
+   * @param options - `x` and `weight` as `linear` had them, and `dOutput` `[…, outputDim]`.
+   * @returns `dInput` in the shape of x, `dWeight` in that of the weight, `dBias` `[outputDim]`; or those that
+   *   `options.returns` names. They are float32.
+   * @throws ShapeError, OptionError or UnsupportedError before it computes; OutOfMemoryError; DisposedError.
+   */
+  async linearBackward<const R extends LinearReturns = AllLinearGradients, const L extends "cpu" | "gpu" = "cpu">(
+    options: LinearBackwardOptions<R> & LocationOption<L>,
+  ): Promise<LinearGradientsAt<L, R>> {
+    const call = this.#arguments("linearBackward", this.#engine.onGpu);
+    const problem = linearBackwardProblem(call, options);
+    const gradients = await this.#run<unknown>(call, () => this.#engine.linearBackward(problem), problem.signal);
+    return gradients as LinearGradientsAt<L, R>;
   }
 
   /**

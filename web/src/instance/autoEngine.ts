@@ -1,5 +1,6 @@
 import type { AttentionProblem } from "../attention/attentionProblem.js";
 import type { PlacedOutput, PlacedResult } from "../attention/attentionResult.js";
+import type { BackwardProblem, PlacedGradients } from "../attention/backwardProblem.js";
 import type { MergeProblem, PlacedMerge } from "../attention/mergeProblem.js";
 import type { CacheForm, CacheProblem } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
@@ -13,13 +14,14 @@ import { DisposedError } from "../errors/errors.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
 import type { LayerProblem } from "../layer/layerProblem.js";
 import { withOwnWeights } from "../layer/ownWeights.js";
+import type { LinearBackwardProblem, LinearProblem, PlacedLinearGradients } from "../linear/linearProblem.js";
 import type { RotaryProblem } from "../position/rotaryProblem.js";
 import { checkEncoder, type GpuResult } from "../tensor/gpuTensor.js";
 import type { PlaceChoice } from "../tensor/place.js";
 import type { BufferTensor, CheckedTensor, Dtype, TensorData, TypedTensor } from "../tensor/tensor.js";
 import { masks, refuseOverlap } from "../wasm/attention.js";
 import { assumedAttend, assumedForward } from "./assumedCalls.js";
-import { attentionCandidate } from "./candidates.js";
+import { attentionCandidate, backwardCandidate } from "./candidates.js";
 import { Engines, type Calibrating } from "./engines.js";
 import { PlacedCache } from "./placedCache.js";
 import { PlacedLayer } from "./placedLayer.js";
@@ -111,6 +113,12 @@ export class AutoEngine implements Engine {
     );
   }
 
+  attentionBackward(problem: BackwardProblem): Eventually<PlacedGradients> {
+    const work = (engine: Engine) => engine.attentionBackward(problem);
+    if (touchesGpu(problem)) return this.#engines.direct(problem.operation, work);
+    return this.#engines.computeLike(problem, () => backwardCandidate(problem), work);
+  }
+
   /** Merging is a few operations for each number, so it does not pay to move the numbers to the GPU. */
   merge(problem: MergeProblem): Eventually<PlacedMerge> {
     return this.#where(problem, (engine) => engine.merge(problem));
@@ -118,6 +126,15 @@ export class AutoEngine implements Engine {
 
   rotary(problem: RotaryProblem): Eventually<PlacedOutput> {
     return this.#where(problem, (engine) => engine.rotary(problem));
+  }
+
+  /** The product of arrays in JavaScript is done before they would have come to the GPU. */
+  linear(problem: LinearProblem): Eventually<PlacedOutput> {
+    return this.#where(problem, (engine) => engine.linear(problem));
+  }
+
+  linearBackward(problem: LinearBackwardProblem): Eventually<PlacedLinearGradients> {
+    return this.#where(problem, (engine) => engine.linearBackward(problem));
   }
 
   async createCache(problem: CacheProblem): Promise<EngineCache> {

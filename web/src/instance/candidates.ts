@@ -1,4 +1,5 @@
 import type { AttentionProblem } from "../attention/attentionProblem.js";
+import type { BackwardProblem } from "../attention/backwardProblem.js";
 import type { AttentionShape } from "../attention/attentionShape.js";
 import type { AttendProblem } from "../cache/attendProblem.js";
 import type { CacheForm, CacheProblem } from "../cache/cacheProblem.js";
@@ -21,6 +22,17 @@ function candidate(kind: Kind, extents: AttentionShape, work: Work, widths: Cand
 export function attentionCandidate(problem: AttentionProblem): Candidate {
   const { shape } = problem;
   return candidate(attentionKind(problem), shape, attentionWork(problem), [shape.headDim, shape.valueDim]);
+}
+
+/** Gradients are placed where their forward call would be. */
+export function backwardCandidate(problem: BackwardProblem): Candidate {
+  const { shape, dtype } = problem.output;
+  return attentionCandidate({
+    ...problem,
+    wanted: { output: true, lse: true, entropy: false, probs: undefined, topK: undefined, scores: undefined },
+    output: { shape, dtype, half: false, into: undefined },
+    keepRank: (full) => [...full],
+  });
 }
 
 export function attendCandidate(problem: AttendProblem, cache: CacheProblem, form: CacheForm): Candidate {

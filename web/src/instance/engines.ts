@@ -109,6 +109,27 @@ export class Engines {
     });
   }
 
+  /**
+   * Computes a call whose tensors lie in JavaScript where a call like `candidate` is predicted to be faster. Its time
+   * teaches nothing.
+   */
+  computeLike<T>(
+    problem: ProblemTensors,
+    candidateOf: () => Candidate,
+    work: (engine: Engine) => Eventually<T>,
+  ): Eventually<T> {
+    const { calibrator } = this;
+    if (!calibrator) return work(this.wasm);
+    const candidate = candidateOf();
+    const gpu = calibrator.engineFor(candidate) === "webgpu" ? calibrator.gpu : undefined;
+    if (!gpu) return work(this.wasm);
+    return this.#onGpu(gpu, work, candidate).catch((error: unknown) => {
+      if (!this.rescues(error, candidate)) throw error;
+      assertAllIntact(problem);
+      return work(this.wasm);
+    });
+  }
+
   /** Whether wasm computes a call on which the GPU has failed. The report then says so. */
   rescues(error: unknown, { key }: Pick<Candidate, "key">): boolean {
     if (this.#disposed || !isGpuFailure(error)) return false;

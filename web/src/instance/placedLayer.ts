@@ -3,31 +3,40 @@ import type { Candidate } from "../calibration/calibrator.js";
 import { Residence } from "../calibration/residence.js";
 import { moveWork } from "../calibration/work.js";
 import type { Eventually, Recorded } from "../call/context.js";
-import { OptionError } from "../errors/errors.js";
+import { DisposedError, OptionError, UnsupportedError } from "../errors/errors.js";
+import type { LayerBackwardProblem, PlacedLayerGradients } from "../layer/backwardProblem.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
+import type { EngineSaved } from "../layer/engineSaved.js";
 import type { ForwardProblem } from "../layer/forwardProblem.js";
 import type { LayerProblem } from "../layer/layerProblem.js";
+import { updatedProblem, type LayerUpdate } from "../layer/layerUpdate.js";
+import { withOwnWeights } from "../layer/ownWeights.js";
 import type { Place, PlaceChoice } from "../tensor/place.js";
 import { forwardCandidate } from "./candidates.js";
 import type { Engines } from "./engines.js";
 import type { PlacedCache } from "./placedCache.js";
 import { assertAllIntact, touchesGpu } from "./tensors.js";
 
+type Forwarded = PlacedResult & { readonly saved?: EngineSaved };
+
 /**
  * A layer of an AutoEngine. Its weights lie in one engine. It moves to the other when its calls are predicted to gain more
  * than the move costs, when a call has tensors on the GPU, and when the GPU fails. A cache of a call follows the layer.
+ * While there are saved calls it stays where it is: they lie there too.
  */
 export class PlacedLayer implements EngineLayer {
   readonly #engines: Engines;
   readonly #choice: PlaceChoice;
   /** What the layer was made of, with weights of its own if the layer may move. */
-  readonly #problem: LayerProblem;
+  #problem: LayerProblem;
   readonly #residence = new Residence();
   #layer: EngineLayer;
   #released = false;
   /** The layer in the other engine: it is made in the background, while calls go on here. */
   #next: EngineLayer | undefined;
   #isMoving = false;
+  /** Saved calls that have not been released. */
+  readonly #saved = new Set<PlacedSaved>();
 
   constructor(engines: Engines, layer: EngineLayer, problem: LayerProblem, choice: PlaceChoice) {
     this.#engines = engines;
@@ -71,7 +80,35 @@ export class PlacedLayer implements EngineLayer {
     return { atOnce: false, results: moved() };
   }
 
-  forward(problem: ForwardProblem): Eventually<PlacedResult> {
+  forward(problem: ForwardProblem): Eventually<Forwarded> {
+    if (!problem.save) return this.#placed(problem);
+    return Promise.resolve(this.#placed(problem)).then(({ saved, ...result }) => ({
+      ...result,
+      saved: new PlacedSaved(saved!, this.#saved),
+    }));
+  }
+
+  backward(problem: LayerBackwardProblem): Eventually<PlacedLayerGradients> {
+    const { operation } = problem;
+    const saved = problem.saved as PlacedSaved;
+    if (!this.#saved.has(saved))
+      throw new DisposedError(`${operation}: saved was lost with the GPU that it lay on`, {
+        hint: "Call forward again.",
+      });
+    const there = { ...problem, saved: saved.inner };
+    return this.#engines.on(this.placement, operation, () => this.#layer.backward(there));
+  }
+
+  async update(problem: LayerUpdate): Promise<void> {
+    const { operation } = problem;
+    await this.#engines.on(this.placement, operation, () => this.#layer.update(problem));
+    const updated = updatedProblem(this.#problem, problem);
+    this.#problem = this.#choice === "auto" ? withOwnWeights({ ...updated, operation }) : updated;
+    void this.#next?.release(); // it has the old weights; so has one that is being made
+    this.#next = undefined;
+  }
+
+  #placed(problem: ForwardProblem): Eventually<Forwarded> {
     this.#arrive();
     const cache = problem.cache as PlacedCache | undefined;
     if (touchesGpu(problem))
@@ -92,7 +129,7 @@ export class PlacedLayer implements EngineLayer {
     cache: PlacedCache | undefined,
     candidate: Candidate,
     goes: boolean,
-  ): Promise<PlacedResult> {
+  ): Promise<Forwarded> {
     if (goes) await this.#moveTo("wasm", problem.operation);
     await this.#brought(problem.operation, cache);
     return this.#rescued(problem, cache, candidate);
@@ -100,12 +137,12 @@ export class PlacedLayer implements EngineLayer {
 
   release(): void {
     this.#released = true;
-    this.#layer.release();
-    this.#next?.release();
+    void this.#layer.release();
+    void this.#next?.release();
   }
 
   /** Computes where the layer lies, after its cache has come there. */
-  async #together(problem: ForwardProblem, cache: PlacedCache | undefined): Promise<PlacedResult> {
+  async #together(problem: ForwardProblem, cache: PlacedCache | undefined): Promise<Forwarded> {
     await this.#brought(problem.operation, cache);
     return this.#forward(problem, cache);
   }
@@ -121,7 +158,7 @@ export class PlacedLayer implements EngineLayer {
     );
   }
 
-  #forward(problem: ForwardProblem, cache: PlacedCache | undefined, candidate?: Candidate): Eventually<PlacedResult> {
+  #forward(problem: ForwardProblem, cache: PlacedCache | undefined, candidate?: Candidate): Eventually<Forwarded> {
     const there = cache ? { ...problem, cache: cache.inner } : problem;
     const work = () => this.#layer.forward(there);
     if (!candidate) return this.#engines.on(this.placement, problem.operation, work);
@@ -130,7 +167,7 @@ export class PlacedLayer implements EngineLayer {
   }
 
   /** Computes. If the GPU fails, the layer and its cache move to wasm, which computes. */
-  #rescued(problem: ForwardProblem, cache: PlacedCache | undefined, candidate: Candidate): Eventually<PlacedResult> {
+  #rescued(problem: ForwardProblem, cache: PlacedCache | undefined, candidate: Candidate): Eventually<Forwarded> {
     const result = this.#forward(problem, cache, candidate);
     if (this.placement === "wasm" || this.#choice !== "auto") return result;
     return Promise.resolve(result).catch(async (error: unknown) => {
@@ -148,6 +185,7 @@ export class PlacedLayer implements EngineLayer {
   #pays({ key, work, kind, widths }: Candidate, cache: PlacedCache | undefined): boolean {
     const { calibrator } = this.#engines;
     if (!calibrator || this.#choice !== "auto" || this.#isMoving || (cache && !cache.movable)) return false;
+    if (this.#saved.size > 0) return false;
     calibrator.demand({ key, work, kind, widths });
     const here = this.placement;
     const there = here === "wasm" ? "webgpu" : "wasm";
@@ -162,9 +200,10 @@ export class PlacedLayer implements EngineLayer {
   async #prepareMove(operation: string): Promise<void> {
     this.#isMoving = true;
     this.#residence.reset();
+    const problem = this.#problem;
     try {
       const next = await this.#make("webgpu", operation);
-      if (this.#released) next.release();
+      if (this.#released || problem !== this.#problem) void next.release();
       else this.#next = next;
     } catch {
       // the layer stays where it is, and tries again when that pays again
@@ -175,14 +214,20 @@ export class PlacedLayer implements EngineLayer {
 
   /** Takes the place of the layer in the other engine, if that is ready. */
   #arrive(): void {
-    if (!this.#next) return;
-    this.#layer.release();
+    if (!this.#next || this.#saved.size > 0) return;
+    void this.#layer.release();
     this.#layer = this.#next;
     this.#next = undefined;
   }
 
   async #moveTo(place: Place, operation: string): Promise<void> {
     if (place === this.placement) return;
+    if (place === "webgpu" && this.#saved.size > 0)
+      throw new UnsupportedError(
+        `${operation}: the layer must stay on ${this.placement}, where ${this.#saved.size} saved calls of it lie`,
+        { hint: "Call backward or dispose what was saved. Or make the layer with the placement that its calls need." },
+      );
+    for (const saved of [...this.#saved]) saved.release(); // the GPU has failed, and with it what it has saved
     this.#next ??= await this.#make(place, operation);
     this.#arrive();
     this.#residence.reset();
@@ -190,5 +235,27 @@ export class PlacedLayer implements EngineLayer {
 
   async #make(place: Place, operation: string): Promise<EngineLayer> {
     return this.#engines.on(place, operation, (engine) => engine.createLayer({ ...this.#problem, operation }));
+  }
+}
+
+/** What the engine of a layer has saved. */
+class PlacedSaved implements EngineSaved {
+  readonly #live: Set<PlacedSaved>;
+
+  /** @param live - All that have not been released. */
+  constructor(
+    readonly inner: EngineSaved,
+    live: Set<PlacedSaved>,
+  ) {
+    this.#live = live;
+    live.add(this);
+  }
+
+  get bytes(): number {
+    return this.inner.bytes;
+  }
+
+  release(): void {
+    if (this.#live.delete(this)) void this.inner.release();
   }
 }

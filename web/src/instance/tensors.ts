@@ -15,13 +15,32 @@ export interface ProblemTensors {
   readonly key?: Lying | undefined;
   readonly value?: Lying | undefined;
   readonly x?: Lying | undefined;
+  readonly weight?: Lying | undefined;
+  readonly bias?: Lying | undefined;
+  readonly dOutput?: Lying | undefined;
+  readonly lse?: Lying | undefined;
   readonly settings?: AttentionSettings;
   readonly parts?: readonly { readonly output: Lying; readonly lse: Lying }[];
-  readonly output?: { readonly into?: { readonly place: Lying } | undefined };
+  /** The form of the output, or an output that was given. */
+  readonly output?: Lying & { readonly into?: { readonly place: Lying } | undefined };
 }
 
-function tensorsOf({ query, key, value, x, settings, parts, output }: ProblemTensors): Lying[] {
-  const named = [query, key, value, x, settings?.mask?.tensor, settings?.bias?.tensor, output?.into?.place];
+function tensorsOf(problem: ProblemTensors): Lying[] {
+  const { query, key, value, x, weight, bias, dOutput, lse, settings, parts, output } = problem;
+  const named = [
+    query,
+    key,
+    value,
+    x,
+    weight,
+    bias,
+    dOutput,
+    lse,
+    output,
+    settings?.mask?.tensor,
+    settings?.bias?.tensor,
+    output?.into?.place,
+  ];
   const all = [...named, ...(parts ?? []).flatMap((part) => [part.output, part.lse])];
   return all.filter((tensor): tensor is Lying => tensor !== undefined);
 }

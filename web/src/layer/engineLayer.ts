@@ -1,6 +1,7 @@
 import type { PlacedResult } from "../attention/attentionResult.js";
 import type { Eventually, Recorded } from "../call/context.js";
 import type { Place } from "../tensor/place.js";
+import type { EngineSaved, LayerBackwardProblem, LayerUpdate, PlacedLayerGradients } from "./backwardProblem.js";
 import type { ForwardProblem } from "./forwardProblem.js";
 
 /** A layer in an engine. */
@@ -11,8 +12,12 @@ export interface EngineLayer {
   readonly bytes: number;
   /** The engine in whose memory it lies. */
   readonly placement: Place;
-  forward(problem: ForwardProblem): Eventually<PlacedResult>;
+  /** The result has `saved` if the problem has `save`. */
+  forward(problem: ForwardProblem): Eventually<PlacedResult & { readonly saved?: EngineSaved }>;
+  backward(problem: LayerBackwardProblem): Eventually<PlacedLayerGradients>;
+  /** Replaces the weights. */
+  update(problem: LayerUpdate): Eventually<void>;
   /** Records a call into a GPUCommandEncoder; only layers on the GPU can. */
   readonly record?: ((encoder: object, problem: ForwardProblem) => Recorded<PlacedResult>) | undefined;
-  release(): void;
+  release(): Eventually<void>;
 }

@@ -21,6 +21,7 @@ import { namesOf, readOptions, type NumberList, type OptionReader } from "../cal
 import { outputForm, type OutputForm } from "../call/outputForm.js";
 import { OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
+import { readDerivatives } from "../formula/derivatives.js";
 import type { GpuFloats } from "../tensor/gpuTensor.js";
 import { FLOATS, type FloatTensor, type FloatTensorLike, type PlacedFloats } from "../tensor/tensor.js";
 import type { LayerProblem } from "./layerProblem.js";
@@ -55,6 +56,10 @@ export interface ForwardOptions extends AttentionSettingsOptions {
   readonly cuSeqLensQuery?: NumberList;
   /** The same for the key context, or for x if there is none. */
   readonly cuSeqLensKey?: NumberList;
+  /**
+   * Whether to keep what `layer.backward` needs, as `result.saved`. Not with a cache. Default false.
+   */
+  readonly save?: boolean;
   readonly returns?: Returns;
   /** Where the results are. `"gpu"` needs a layer on WebGPU. Default `"cpu"`. */
   readonly location?: "cpu" | "gpu";
@@ -81,6 +86,8 @@ export interface ForwardProblem {
   readonly ragged: Ragged | undefined;
   readonly wanted: Wanted;
   readonly output: OutputForm;
+  /** Whether the engine keeps what the gradient needs. */
+  readonly save: boolean;
   /** Where the results are. */
   readonly location: "cpu" | "gpu";
   readonly signal: AbortSignal | undefined;
@@ -97,6 +104,7 @@ const FORWARD_NAMES = [
     appendLengths: true,
     cuSeqLensQuery: true,
     cuSeqLensKey: true,
+    save: true,
     returns: true,
     location: true,
     into: true,
@@ -121,6 +129,7 @@ interface Rows {
 /** A call of forward that has been read and waits for its turn. */
 export interface ForwardRequest {
   readonly signal: AbortSignal | undefined;
+  readonly save: boolean;
   /** Does the remaining checks, when it is the call's turn: earlier calls may have changed the cache. */
   inTurn(): ForwardProblem;
 }
@@ -203,6 +212,7 @@ export function forwardRequest(
     ragged,
     wanted: readReturns(options, extents),
     output: outputForm(options, outputShape, x),
+    save: readSave(options, cache),
     location: options.oneOf("location", ["cpu", "gpu"], "cpu"),
     signal: options.signal(),
     keepRank: (full: readonly number[]) => (rank === 2 ? full.slice(1) : [...full]),
@@ -215,8 +225,22 @@ export function forwardRequest(
     checkKeys(operation, read.settings, shape, positions);
     return { ...read, shape };
   };
+  if (read.save && read.settings.score) readDerivatives(operation, read.settings.score);
   if (!cache) inTurn(); // without a cache nothing can change until the call's turn
-  return { signal: read.signal, inTurn };
+  return { signal: read.signal, save: read.save, inTurn };
+}
+
+/** Whether the call is saved. */
+function readSave(options: OptionReader, cache: EngineCache | undefined): boolean {
+  const save = options.flag("save", false);
+  if (save && cache)
+    throw new UnsupportedError(
+      `${options.operation}: save is not offered with a cache, whose earlier tokens it needs`,
+      {
+        hint: "Call forward with all tokens, and without a cache.",
+      },
+    );
+  return save;
 }
 
 function widthAxis(layout: "BSE" | "BES", rank: number): number {

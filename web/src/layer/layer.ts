@@ -11,16 +11,30 @@ import { DisposedError, OptionError, UnsupportedError } from "../errors/errors.j
 import type { GpuFloats, OnGpu } from "../tensor/gpuTensor.js";
 import type { Place } from "../tensor/place.js";
 import type { FloatTensor, FloatTensorLike } from "../tensor/tensor.js";
+import {
+  layerBackwardProblem,
+  type LayerBackwardOptions,
+  type LayerGradientsAt,
+  type LayerReturns,
+  type UsualLayerGradients,
+} from "./backwardProblem.js";
 import type { EngineLayer } from "./engineLayer.js";
+import type { EngineSaved } from "./engineSaved.js";
 import { forwardRequest, type ForwardOptions, type ForwardProblem, type LayerForm } from "./forwardProblem.js";
-import type { LayerProblem } from "./layerProblem.js";
+import type { NamedLayerProblem } from "./layerProblem.js";
 import type { LayerShape } from "./layerShape.js";
+import { layerUpdate, type LayerUpdateWeights } from "./layerUpdate.js";
+import { Saved, savedForm } from "./saved.js";
+import type { WeightGradients } from "./weightGradients.js";
 
 /** Options of a call of forward. `R` is the type of `returns`, `Into` the type of `into`. */
-type CallOptions<R, Into> = OnGpu<Omit<ForwardOptions, "returns" | "into" | "location">> & {
+type CallOptions<R, Into> = OnGpu<Omit<ForwardOptions, "returns" | "into" | "location" | "save">> & {
   readonly returns?: R;
   readonly into?: Into;
 };
+
+/** What a call of forward gives in addition, if its option `save` is S. */
+type SavedPart<S extends boolean> = S extends true ? { readonly saved: Saved } : NoReturns;
 
 /** Options of `layer.kvCache`: the options of `kvCache`, without those that follow from the layer. */
 export type LayerCacheOptions = Omit<KvCacheOptions, "numKvHeads" | "headDim" | "valueDim">;
@@ -38,12 +52,16 @@ export class Layer extends Disposing {
   readonly #form: LayerForm;
   readonly #layer: EngineLayer;
   readonly #createCache: (problem: CacheProblem) => Eventually<EngineCache>;
+  readonly #gradients: WeightGradients;
+  /** What the engine keeps for calls that were saved. */
+  readonly #saved = new Set<EngineSaved>();
+  readonly #owner = { version: 0 };
   #disposed = false;
 
   /** @internal */
   constructor(
     context: Context,
-    { shape, layout, position }: LayerProblem,
+    { shape, layout, position, gradients }: NamedLayerProblem,
     layer: EngineLayer,
     createCache: (problem: CacheProblem) => Eventually<EngineCache>,
   ) {
@@ -52,6 +70,7 @@ export class Layer extends Disposing {
     const { kind } = position;
     this.#form = { shape, layout, turns: kind === "rotary", usesPositions: kind !== "none" };
     this.#layer = layer;
+    this.#gradients = gradients;
     this.#createCache = createCache;
   }
 
@@ -82,7 +101,8 @@ export class Layer extends Disposing {
    *   layer on WebGPU takes x, contexts, masks, biases and `into` also on the GPU, and with `location: "gpu"` its results
    *   stay there.
    * @returns `output` `[B, S, outputDim]` in the layout, rank and dtype of x, and the results that `options.returns`
-   *   names, with the shapes of `scaledDotProductAttention`: probs `[B, heads, S, Skv]` and so on.
+   *   names, with the shapes of `scaledDotProductAttention`: probs `[B, heads, S, Skv]` and so on. With `save: true` also
+   *   `saved`, for `backward`.
    * @throws ShapeError, OptionError or UnsupportedError before it computes.
    * @throws EmptyRowError if a query row sees no key and `emptyRows` is `"throw"`.
    * @throws OutOfMemoryError if the engine's memory has no room.
@@ -93,16 +113,71 @@ export class Layer extends Disposing {
     X extends FloatTensorLike = FloatTensor,
     Into extends FloatTensorLike | GpuFloats = X,
     const L extends "cpu" | "gpu" = "cpu",
-  >(x: X | GpuFloats, options: CallOptions<R, Into> & { readonly location?: L } = {}): Promise<ResultAt<L, R, Into>> {
+    const S extends boolean = false,
+  >(
+    x: X | GpuFloats,
+    options: CallOptions<R, Into> & { readonly location?: L; readonly save?: S } = {},
+  ): Promise<ResultAt<L, R, Into> & SavedPart<S>> {
     const call = this.#arguments("layer.forward", this.#layer.onGpu);
     const request = forwardRequest(call, this.#context.engine, this.#form, x, options);
+    const { version } = this.#owner;
     const compute = async () => {
       const problem = request.inTurn();
       const result = await this.#layer.forward(problem);
       noteTokens(problem);
-      return result;
+      return result.saved ? { ...result, saved: this.#keep(result.saved, problem, version) } : result;
     };
-    return (await this.#context.run<unknown>(call, compute, request.signal)) as ResultAt<L, R, Into>;
+    const result = await this.#context.run<unknown>(call, compute, request.signal);
+    return result as ResultAt<L, R, Into> & SavedPart<S>;
+  }
+
+  /**
+   * The gradient of a call of forward: of its inputs, and of the weights by the names under which they were given. The
+   * weights must be those of that call: `update` comes after `backward`.
+   *
+   * A token whose gradient is 0 adds nothing to the weights, whatever it holds; so hidden tokens may hold NaN. Rows
+   * without keys have the gradient 0, but NaN with `emptyRows: "nan"`.
+   *
+   * @param saved - From `forward(x, { save: true })`. The call releases it, unless `keep` is true.
+   * @param dOutput - The gradient of the loss with respect to the output, in its shape; float32 or float16.
+   * @returns `dInput` in the shape of x, `gradients` by name, `dContext` and `dValueContext` if the call had contexts; or
+   *   what `options.returns` names. All are float32.
+   * @throws ShapeError, OptionError or UnsupportedError before it computes; OutOfMemoryError.
+   * @throws DisposedError if `saved` was used or disposed, or the layer or the instance was disposed.
+   */
+  async backward<const R extends LayerReturns = UsualLayerGradients, const L extends "cpu" | "gpu" = "cpu">(
+    saved: Saved,
+    dOutput: FloatTensorLike | GpuFloats,
+    options: LayerBackwardOptions<R> & { readonly location?: L } = {},
+  ): Promise<LayerGradientsAt<L, R>> {
+    const call = this.#arguments("layer.backward", this.#layer.onGpu);
+    const savings = Saved.in(this.#owner, call.operation, saved);
+    const problem = layerBackwardProblem(call, savings, this.#gradients, dOutput, options);
+    if (!problem.keep) savings.take();
+    try {
+      const result = await this.#context.run(call, async () => this.#layer.backward(problem), problem.signal);
+      if (!problem.keep) savings.release();
+      const gradients = problem.accumulated ?? result.gradients;
+      return { ...result, ...(problem.wanted.gradients && { gradients }) } as LayerGradientsAt<L, R>;
+    } catch (error) {
+      if (!problem.keep) savings.giveBack();
+      throw error;
+    }
+  }
+
+  /**
+   * Replaces weights: any of those that the layer was made with, under the same names and in the same shapes. Calls made
+   * before use the old weights, later calls the new ones. What was saved before can no longer be used.
+   *
+   * @param weights - As the option `weights` of `multiHeadAttention`; `"position.table"`, `"qkNorm.gain"`,
+   *   `"qkNorm.gain.query"` and `"qkNorm.gain.key"` as in the gradients.
+   * @throws ShapeError or OptionError before any work; OutOfMemoryError; DisposedError.
+   */
+  async update(weights: LayerUpdateWeights, options: { readonly signal?: AbortSignal } = {}): Promise<void> {
+    const call = this.#arguments("layer.update");
+    const update = layerUpdate(call, this.#gradients, weights, options);
+    ++this.#owner.version;
+    await this.#context.run(call, async () => this.#layer.update(update), update.signal);
   }
 
   /**
@@ -124,6 +199,7 @@ export class Layer extends Disposing {
     const layer = this.#layer;
     if (!layer.record) throw new UnsupportedError("layer.encode: this layer is on wasm, which records no GPU commands");
     const request = forwardRequest(call, this.#context.engine, this.#form, x, options);
+    if (request.save) throw new UnsupportedError("layer.encode: save is not offered, forward has it");
     const record = (): Recorded<unknown> => {
       const problem: ForwardProblem = { ...request.inTurn(), location: "gpu" };
       const before = problem.cache?.appended;
@@ -156,6 +232,19 @@ export class Layer extends Disposing {
     return this.#context.run(call, async () => new KvCache(this.#context, await this.#createCache(problem)));
   }
 
+  /** Holds what the engine has kept, until the caller or the layer lets it go. */
+  #keep(saved: EngineSaved, problem: ForwardProblem, version: number): Saved {
+    const context = this.#context;
+    const kept = this.#saved;
+    kept.add(saved);
+    const release = () => {
+      if (kept.delete(saved)) context.release("saved.dispose", () => saved.release());
+    };
+    const result = new Saved(this.#owner, version, saved, savedForm(problem), release);
+    if (this.#disposed) result.dispose();
+    return result;
+  }
+
   #arguments(operation: string, onGpu = false): CallArguments {
     const call = this.#context.arguments(operation, onGpu);
     if (this.#disposed) throw new DisposedError(`${operation}: the layer was disposed`);
@@ -166,7 +255,12 @@ export class Layer extends Disposing {
   override dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;
-    this.#context.release("layer.dispose", () => this.#layer.release());
+    const kept = [...this.#saved];
+    this.#saved.clear();
+    this.#context.release("layer.dispose", async () => {
+      for (const saved of kept) await saved.release();
+      await this.#layer.release();
+    });
   }
 }
 

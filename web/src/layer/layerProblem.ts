@@ -4,6 +4,7 @@ import { PLACE_CHOICES, type PlaceChoice } from "../tensor/place.js";
 import { readPosition, type CheckedPosition, type LayerPosition } from "./layerPosition.js";
 import { readLayerShape, type LayerShape } from "./layerShape.js";
 import {
+  namesOfRole,
   readLinear,
   refuseBiases,
   refuseOutputWeights,
@@ -13,6 +14,7 @@ import {
   type LinearWeights,
 } from "./layerWeights.js";
 import { readQkNorm, type CheckedQkNorm, type QkNorm } from "./qkNorm.js";
+import { weightGradients, type WeightGradients } from "./weightGradients.js";
 
 /** Options of `multiHeadAttention`. */
 export interface LayerOptions {
@@ -102,8 +104,13 @@ const LAYER_NAMES = namesOf<LayerOptions>({
   signal: true,
 });
 
+/** A problem, and the names under which its weights were given. */
+export interface NamedLayerProblem extends LayerProblem {
+  readonly gradients: WeightGradients;
+}
+
 /** Reads and checks a call of multiHeadAttention. */
-export function layerProblem(call: CallArguments, given: unknown): LayerProblem {
+export function layerProblem(call: CallArguments, given: unknown): NamedLayerProblem {
   const { operation } = call;
   const options = readOptions(call, given, LAYER_NAMES);
   const weights = options.object("weights", WEIGHT_NAMES);
@@ -118,7 +125,7 @@ export function layerProblem(call: CallArguments, given: unknown): LayerProblem 
     value: { in: shape.valueInputDim, out: shape.numKvHeads * shape.valueHeadDim },
   };
   const output = { in: shape.numHeads * shape.valueHeadDim, out: shape.outputDim };
-  return {
+  const problem: LayerProblem = {
     operation,
     shape,
     layout: options.oneOf("layout", ["BSE", "BES"], "BSE"),
@@ -133,4 +140,5 @@ export function layerProblem(call: CallArguments, given: unknown): LayerProblem 
     placement: options.oneOf("placement", PLACE_CHOICES, "auto"),
     signal: options.signal(),
   };
+  return { ...problem, gradients: weightGradients(problem, (role) => namesOfRole(weights, role)) };
 }

@@ -133,6 +133,12 @@ export function readLinear(weights: OptionReader, role: Role, extents: Extents, 
   };
 }
 
+/** The names under which a role's weight and bias are given. */
+export function namesOfRole(weights: OptionReader, role: Role): { readonly weight: string; readonly bias?: string } {
+  const bias = theOne(weights, role, "bias");
+  return { weight: weightOf(weights, role), ...(bias !== undefined && { bias }) };
+}
+
 /** Throws if there is a bias, for a layer with `bias: false`. */
 export function refuseBiases(weights: OptionReader): void {
   for (const name of Object.values(SOURCES).flatMap(({ bias }) => bias))
@@ -178,7 +184,8 @@ function placeOf(
   return { first, out: query.out + key.out + value.out };
 }
 
-function readShaped(weights: OptionReader, name: string, shape: readonly number[]): CheckedFloats {
+/** Reads a tensor that must have this shape, or bare data of it. */
+export function readShaped(weights: OptionReader, name: string, shape: readonly number[]): CheckedFloats {
   const tensor = weights.tensor(name, FLOATS, shape)!;
   if (describe(tensor.shape) !== describe(shape)) {
     const reversed = shape.length === 2 && describe(tensor.shape) === describe([...shape].reverse());

@@ -17,6 +17,8 @@ export interface CheckedQkNorm {
   readonly epsilon: number;
   readonly queryGain: Float32Array | undefined;
   readonly keyGain: Float32Array | undefined;
+  /** Whether the gain was given for queries and keys together. */
+  readonly isShared: boolean;
 }
 
 /** Reads the norm of a layer; undefined if the layer has none. */
@@ -34,6 +36,7 @@ export function readQkNorm(options: OptionReader, headDim: number): CheckedQkNor
     epsilon,
     queryGain: each ? each.floats("query", headDim) : gain,
     keyGain: each ? each.floats("key", headDim) : gain,
+    isShared: !each,
   };
 }
 

@@ -37,23 +37,13 @@ const LISTS = ["queryOffset", "keyLengths", "queryLengths", "alibiSlopes", "sink
 type Collect<T> = () => T;
 
 export function runAttention(core: WasmCore, problem: AttentionProblem): Eventually<PlacedResult> {
-  const { operation, shape, layout, kvLayout, query, key, value, settings, output } = problem;
+  const { operation, query, key, value, settings, output } = problem;
   refuseOverlap(operation, output, { query, key, value, ...masks(settings) });
   return core.call(operation, (arena) => {
     const call = core.struct("AttentionCall");
     call.reset();
-    Object.assign(call, shape);
-    call.layout = LAYOUT[layout];
-    call.kvLayout = LAYOUT[kvLayout];
     const late: LateCopy[] = [];
-    call.query = placeInput(arena, query, late);
-    call.queryDtype = DTYPE[query.dtype];
-    call.key = placeInput(arena, key, late);
-    call.keyDtype = DTYPE[key.dtype];
-    call.value = placeInput(arena, value, late);
-    call.valueDtype = DTYPE[value.dtype];
-    writeSettings(call, arena, settings);
-    if (problem.ragged) writeRagged(call, arena, problem.ragged);
+    writeInputs(call, arena, problem, late);
     const collect = writeWanted(call, core.heap, arena, problem);
     core.module.late = late;
     core.module.makeResults = () => arena.makeResults();
@@ -62,6 +52,25 @@ export function runAttention(core: WasmCore, problem: AttentionProblem): Eventua
     late.length = 0;
     return collect;
   });
+}
+
+type Inputs = Pick<
+  AttentionProblem,
+  "shape" | "layout" | "kvLayout" | "query" | "key" | "value" | "settings" | "ragged"
+>;
+
+/** Writes everything that a call reads. Queries, keys and values are copied now or `late`. */
+export function writeInputs(call: AttentionCall, arena: Room, inputs: Inputs, late?: LateCopy[]): void {
+  const { shape, layout, kvLayout, settings, ragged } = inputs;
+  Object.assign(call, shape);
+  call.layout = LAYOUT[layout];
+  call.kvLayout = LAYOUT[kvLayout];
+  for (const name of ["query", "key", "value"] as const) {
+    call[name] = placeInput(arena, inputs[name], late);
+    call[`${name}Dtype`] = DTYPE[inputs[name].dtype];
+  }
+  writeSettings(call, arena, settings);
+  if (ragged) writeRagged(call, arena, ragged);
 }
 
 /** The tensors among the settings. */

@@ -43,11 +43,16 @@ export class WasmCore {
     // The structs are made at the start. If a call made its struct while memory is full, that would end the engine.
     this.#structs = {
       AttentionCall: Object.seal(new module.AttentionCall()),
+      BackwardCall: Object.seal(new module.BackwardCall()),
       MergeCall: Object.seal(new module.MergeCall()),
       RotaryCall: Object.seal(new module.RotaryCall()),
       CacheCall: Object.seal(new module.CacheCall()),
       LayerCreation: Object.seal(new module.LayerCreation()),
       LayerCall: Object.seal(new module.LayerCall()),
+      LayerBackwardCall: Object.seal(new module.LayerBackwardCall()),
+      LayerUpdateCall: Object.seal(new module.LayerUpdateCall()),
+      LinearCall: Object.seal(new module.LinearCall()),
+      LinearBackwardCall: Object.seal(new module.LinearBackwardCall()),
     };
   }
 

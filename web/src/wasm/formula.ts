@@ -1,7 +1,16 @@
-import { OPERATIONS, VARIABLES, type Bound, type FormulaData, type Graph, type Node } from "../formula/graph.js";
+import type { ScoreDerivatives } from "../formula/derivatives.js";
+import {
+  OPERATIONS,
+  VARIABLES,
+  type Bound,
+  type FormulaData,
+  type Graph,
+  type Node,
+  type Table,
+} from "../formula/graph.js";
 import { splitVisible } from "../formula/splitVisible.js";
 import type { Room } from "./heap.js";
-import type { AttentionCall } from "./module.js";
+import type { AttentionCall, GradientProperties, SetFormula } from "./module.js";
 
 /** A graph as C++ reads it (headwise/formula.h). It does not depend on the values of parameters. */
 interface Program {
@@ -80,29 +89,84 @@ function kept(make: (graph: Graph) => Program): (graph: Graph) => Program {
 
 const PROGRAMS = { score: kept(scoreProgram), visible: kept(visibleProgram) } as const;
 
+/** The values of a formula's parameters, in the engine's memory. */
+interface PlacedValues {
+  readonly numbers: readonly number[];
+  readonly tables: number;
+  readonly numTables: number;
+}
+
+function placeValues(arena: Room, { values }: FormulaData): PlacedValues {
+  const tables = values.filter((value) => typeof value !== "number");
+  const words = tables.flatMap((table) => [arena.copy(table.data), ...rowsAndColumns(table)]);
+  return {
+    numbers: values.filter((value) => typeof value === "number"),
+    tables: arena.copy(Int32Array.from(words)),
+    numTables: tables.length,
+  };
+}
+
+/** A table of rank 1 is one row, and a number one row of one number. */
+function rowsAndColumns(value: number | Table): readonly [rows: number, columns: number] {
+  const [first = 1, second] = typeof value === "number" ? [] : value.extents;
+  return second === undefined ? [1, first] : [first, second];
+}
+
+type ProgramArguments = Parameters<SetFormula> extends [...infer First, number, number] ? First : never;
+
+/** Places a program, for the functions of calls that take one. */
+function placeProgram(
+  arena: Room,
+  { instructions, result, constants }: Program,
+  { numbers, tables, numTables }: PlacedValues,
+): ProgramArguments {
+  const all = Float32Array.from([...constants, ...numbers]);
+  return [arena.copy(instructions), instructions.length / 4, result, arena.copy(all), all.length, tables, numTables];
+}
+
 /** Places the arrays of a formula, and writes their addresses into the call. */
 export function writeFormula(
   call: AttentionCall,
   arena: Room,
   option: "score" | "visible",
-  { graph, values }: FormulaData,
+  formula: FormulaData,
 ): void {
-  const { instructions, result, bounds, constants } = PROGRAMS[option](graph);
-  const numbers = Float32Array.from([...constants, ...values.filter((value) => typeof value === "number")]);
-  const tables = values.filter((value) => typeof value !== "number");
-  const tableWords = tables.flatMap(({ data, extents }) => {
-    const [rows, columns] = extents.length === 2 ? extents : [1, ...extents];
-    return [arena.copy(data), rows!, columns!];
-  });
-  call[option === "score" ? "setScore" : "setVisible"](
-    arena.copy(instructions),
-    instructions.length / 4,
-    result,
-    arena.copy(numbers),
-    numbers.length,
-    arena.copy(Int32Array.from(tableWords)),
-    tables.length,
-    arena.copy(bounds),
-    bounds.length / 5,
-  );
+  const program = PROGRAMS[option](formula.graph);
+  const { bounds } = program;
+  const placed = placeProgram(arena, program, placeValues(arena, formula));
+  call[option === "score" ? "setScore" : "setVisible"](...placed, arena.copy(bounds), bounds.length / 5);
+}
+
+const derivativePrograms = new WeakMap<ScoreDerivatives, Program>();
+
+function derivativeProgram(graph: Graph, derivatives: ScoreDerivatives): Program {
+  const program = derivativePrograms.get(derivatives) ?? programOf(graph, derivatives.nodes, derivatives.byScore);
+  derivativePrograms.set(derivatives, program);
+  return program;
+}
+
+/**
+ * Places how the score formula is differentiated, and writes the addresses into the call.
+ *
+ * @param gradients - The address of each parameter's gradient, or undefined if they are not wanted.
+ */
+export function writeDerivative(
+  call: GradientProperties,
+  arena: Room,
+  formula: FormulaData,
+  derivatives: ScoreDerivatives,
+  gradients: readonly number[] | undefined,
+): void {
+  const program = derivativeProgram(formula.graph, derivatives);
+  const reads = gradients ? derivatives.reads : [];
+  const words = reads.flatMap(({ slot, derivative, row = NOTHING, column = NOTHING }) => [
+    derivative,
+    row,
+    column,
+    ...rowsAndColumns(formula.values[slot]!),
+    gradients![slot]!,
+  ]);
+  const placed = placeProgram(arena, program, placeValues(arena, formula));
+  call.setDerivative(...placed, arena.copy(Int32Array.from(words)), reads.length);
+  call.dReads = Number(gradients !== undefined);
 }

@@ -152,16 +152,23 @@ export class Arena {
   readonly #operation: string;
   readonly #addresses: number[] = [];
   readonly #results: ResultArray<Dtype>[] = [];
+  #size = 0;
 
   constructor(heap: Heap, operation: string) {
     this.#heap = heap;
     this.#operation = operation;
   }
 
+  /** Bytes of its arrays. */
+  get size(): number {
+    return this.#size;
+  }
+
   /** Allocates `bytes` bytes and returns their address. */
   bytes(bytes: number): number {
     const address = this.#heap.allocate(this.#operation, bytes);
     this.#addresses.push(address);
+    this.#size += bytes;
     return address;
   }
 

@@ -1,10 +1,15 @@
 import type { PlacedResult } from "../attention/attentionResult.js";
 import type { Eventually } from "../call/context.js";
+import { assertIntact } from "../call/views.js";
+import { scoreDerivatives } from "../formula/derivatives.js";
+import type { LayerBackwardProblem, PlacedLayerGradients } from "../layer/backwardProblem.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
+import type { EngineSaved } from "../layer/engineSaved.js";
 import type { ForwardProblem } from "../layer/forwardProblem.js";
 import type { LayerProblem } from "../layer/layerProblem.js";
-import type { LinearWeights } from "../layer/layerWeights.js";
-import { BYTES, type CheckedTensor } from "../tensor/tensor.js";
+import type { LayerUpdate } from "../layer/layerUpdate.js";
+import type { LinearWeights, Role } from "../layer/layerWeights.js";
+import { BYTES, type CheckedTensor, type PlacedTensor, type TypedTensor } from "../tensor/tensor.js";
 import {
   DTYPE,
   LAYOUT,
@@ -17,13 +22,15 @@ import {
 } from "./attention.js";
 import type { WasmCache } from "./cache.js";
 import type { WasmCore } from "./core.js";
-import type { Arena, HeapArray } from "./heap.js";
-import type { LayerCreation } from "./module.js";
+import { placeGradient, placeGradients, writeGradients, type GradientForm } from "./gradients.js";
+import type { Arena, Heap, HeapArray } from "./heap.js";
+import type { LayerBackwardCall, LinearProperties, WasmModule } from "./module.js";
 import { writeAngles } from "./rotary.js";
 
 /** The enumerators of layer.h and position.h. */
 const QK_NORM = { rms: 1, l2: 2 } as const;
 const POSITION = { none: 0, learned: 1, sinusoidal: 2, rotary: 3 } as const;
+const ROLES = ["query", "key", "value", "output"] as const;
 const SPLIT = { interleaved: 0, halves: 1 } as const;
 
 export function createLayer(core: WasmCore, problem: LayerProblem): Eventually<EngineLayer> {
@@ -32,12 +39,7 @@ export function createLayer(core: WasmCore, problem: LayerProblem): Eventually<E
     const call = core.struct("LayerCreation");
     call.reset();
     Object.assign(call, { ...shape, outputProjection: Number(shape.outputProjection) });
-    const placed = new Map<HeapArray, number>(); // several roles may share one array of packed weights; it is copied once
-    const place = (tensor: CheckedTensor): number => {
-      const address = placed.get(tensor.data) ?? placeInput(arena, tensor);
-      placed.set(tensor.data, address);
-      return address;
-    };
+    const place = placing(arena);
     writeLinear(call, "query", weights.query, place);
     writeLinear(call, "key", weights.key, place);
     writeLinear(call, "value", weights.value, place);
@@ -64,18 +66,30 @@ export function createLayer(core: WasmCore, problem: LayerProblem): Eventually<E
 }
 
 function writeLinear(
-  call: LayerCreation,
-  role: "query" | "key" | "value" | "output",
-  { weight, offset, inStride, outStride, bias }: LinearWeights,
+  call: LinearProperties,
+  role: Role,
+  { weight, offset = 0, inStride, outStride, bias }: Partial<LinearWeights>,
   place: (tensor: CheckedTensor) => number,
 ): void {
-  call[`${role}Weight`] = place(weight) + offset * BYTES[weight.dtype];
-  call[`${role}Dtype`] = DTYPE[weight.dtype];
-  call[`${role}InStride`] = inStride;
-  call[`${role}OutStride`] = outStride;
+  if (weight) {
+    call[`${role}Weight`] = place(weight) + offset * BYTES[weight.dtype];
+    call[`${role}Dtype`] = DTYPE[weight.dtype];
+    call[`${role}InStride`] = inStride!;
+    call[`${role}OutStride`] = outStride!;
+  }
   if (!bias) return;
   call[`${role}Bias`] = place(bias.tensor) + bias.offset * BYTES[bias.tensor.dtype];
   call[`${role}BiasDtype`] = DTYPE[bias.tensor.dtype];
+}
+
+/** Places tensors. Several roles may share one array of packed weights; it is copied once. */
+function placing(arena: Arena): (tensor: CheckedTensor) => number {
+  const placed = new Map<HeapArray, number>();
+  return (tensor) => {
+    const address = placed.get(tensor.data) ?? placeInput(arena, tensor);
+    placed.set(tensor.data, address);
+    return address;
+  };
 }
 
 /** A layer in the core's memory. */
@@ -96,37 +110,66 @@ class WasmLayer implements EngineLayer {
     return this.#bytes;
   }
 
-  forward(problem: ForwardProblem): Eventually<PlacedResult> {
+  forward(problem: ForwardProblem): Eventually<PlacedResult & { readonly saved?: EngineSaved }> {
+    return problem.save ? this.#forwardSaved(problem) : this.#forward(problem);
+  }
+
+  /** The call's inputs lie in an arena of their own, which lives as long as what is saved. */
+  async #forwardSaved(problem: ForwardProblem): Promise<PlacedResult & { readonly saved: EngineSaved }> {
+    const { module, heap } = this.#core;
+    const inputs = heap.arena(problem.operation);
+    let address = 0;
+    try {
+      const result = await this.#forward(withOwnInputs(problem), inputs, (saved) => (address = saved));
+      const { shape, settings } = problem;
+      const derivatives = settings.score && scoreDerivatives(settings.score.graph);
+      const form = { numHeads: shape.numHeads, settings, derivatives };
+      return { ...result, saved: new WasmSaved(module, address, inputs, form) };
+    } catch (error) {
+      if (address !== 0) module.releaseSaved(address);
+      inputs.free();
+      throw error;
+    }
+  }
+
+  /**
+   * @param kept - The arena of the inputs, if the call is saved.
+   * @param onSaved - Takes the address of what C++ has saved.
+   */
+  #forward(problem: ForwardProblem, kept?: Arena, onSaved?: (address: number) => void): Eventually<PlacedResult> {
     const { operation, x, key, value, shape, settings, ragged } = problem;
     const { heap, native } = this.#core;
     const call = this.#core.struct("LayerCall");
     const cache = problem.cache as WasmCache | undefined;
     refuseOverlap(operation, problem.output, { x, key, value, ...masks(settings) });
     const start = (arena: Arena) => {
+      const inputs = kept ?? arena;
       call.reset();
       call.layer = this.#address;
       call.inputLayout = LAYOUT[problem.layout];
       call.inputBatchSize = shape.batchSize;
       call.inputLength = shape.queryLength;
       call.contextLength = problem.contextLength;
-      call.x = placeInput(arena, x);
+      call.x = placeInput(inputs, x);
       call.xDtype = DTYPE[x.dtype];
       if (key) {
-        call.keyContext = placeInput(arena, key);
+        call.keyContext = placeInput(inputs, key);
         call.keyContextDtype = DTYPE[key.dtype];
       }
       if (value) {
-        call.valueContext = placeInput(arena, value);
+        call.valueContext = placeInput(inputs, value);
         call.valueContextDtype = DTYPE[value.dtype];
       }
       call.layerCache = cache?.address ?? 0;
       call.attendOnly = Number(problem.attendOnly);
       call.appendLengths = arena.copy(problem.appendLengths);
-      writeSettings(call, arena, settings);
-      if (ragged) writeRagged(call, arena, ragged);
+      call.saves = Number(kept !== undefined);
+      writeSettings(call, inputs, settings);
+      if (ragged) writeRagged(call, inputs, ragged);
       const collect = writeWanted(call, heap, arena, problem);
       native.layer(call);
       return () => {
+        onSaved?.(call.saved);
         this.#bytes = this.#core.module.layerBytes(this.#address); // a call may keep rows of new positions
         return collect();
       };
@@ -134,7 +177,148 @@ class WasmLayer implements EngineLayer {
     return this.#core.call(operation, start, cache);
   }
 
+  backward(problem: LayerBackwardProblem): Eventually<PlacedLayerGradients> {
+    const { operation, dOutput, shapes, wanted } = problem;
+    const { heap, native } = this.#core;
+    const saved = problem.saved as WasmSaved;
+    return this.#core.call(operation, (arena) => {
+      const call = this.#core.struct("LayerBackwardCall");
+      call.reset();
+      call.layer = this.#address;
+      call.saved = saved.address;
+      call.dOutput = placeInput(arena, dOutput);
+      call.dOutputDtype = DTYPE[dOutput.dtype];
+      const { dInput, dContext, dValueContext } = shapes;
+      const collect = placeGradients(call, arena, operation, { dInput, dContext, dValueContext }, wanted);
+      const collectInner = writeGradients(call, arena, { operation, ...saved.form, wanted });
+      const collectWeights = wanted.gradients ? writeWeightGradients(call, arena, problem) : undefined;
+      native.layerBackward(call);
+      return () => ({
+        ...collect(),
+        ...collectInner(),
+        ...(collectWeights && { gradients: accumulated(heap, operation, collectWeights(), problem.accumulate) }),
+      });
+    });
+  }
+
+  update({ operation, weights, queryGain, keyGain, positionTable }: LayerUpdate): Eventually<void> {
+    return this.#core.call(operation, (arena) => {
+      const call = this.#core.struct("LayerUpdateCall");
+      call.reset();
+      call.layer = this.#address;
+      const place = placing(arena);
+      for (const role of ROLES) writeLinear(call, role, weights[role] ?? {}, place);
+      call.queryGain = arena.copy(queryGain);
+      call.keyGain = arena.copy(keyGain);
+      if (positionTable) call.positionTable = place(positionTable);
+      this.#core.native.updateLayer(call);
+      return () => undefined;
+    });
+  }
+
   release(): void {
     this.#core.module.releaseLayer(this.#address);
   }
+}
+
+/** What the core kept of a call of forward, and the arena with the inputs of that call. */
+class WasmSaved implements EngineSaved {
+  readonly #module: WasmModule;
+  readonly #inputs: Arena;
+
+  /**
+   * @param address - Of the SavedForward in C++.
+   * @param form - What the gradients of the call depend on.
+   */
+  constructor(
+    module: WasmModule,
+    readonly address: number,
+    inputs: Arena,
+    readonly form: Pick<GradientForm, "numHeads" | "settings" | "derivatives">,
+  ) {
+    this.#module = module;
+    this.#inputs = inputs;
+  }
+
+  get bytes(): number {
+    return this.#module.savedBytes(this.address) + this.#inputs.size;
+  }
+
+  release(): void {
+    this.#module.releaseSaved(this.address);
+    this.#inputs.free();
+  }
+}
+
+/** The problem with inputs that are copied even if they lie in the engine: the caller may change them after the call. */
+function withOwnInputs(problem: ForwardProblem): ForwardProblem {
+  const own = <T extends PlacedTensor | undefined>(tensor: T): T => tensor && { ...tensor, address: undefined };
+  const ownMask = <M extends { readonly tensor: PlacedTensor } | undefined>(mask: M): M =>
+    mask && { ...mask, tensor: own(mask.tensor) };
+  const { x, key, value, settings } = problem;
+  return {
+    ...problem,
+    x: own(x),
+    key: own(key),
+    value: own(value),
+    settings: { ...settings, mask: ownMask(settings.mask), bias: ownMask(settings.bias) },
+  };
+}
+
+/** Makes room for the gradients of the weights, and writes where each part goes. */
+function writeWeightGradients(
+  call: LayerBackwardCall,
+  arena: Arena,
+  { operation, gradients }: LayerBackwardProblem,
+): () => Record<string, TypedTensor<"float32">> {
+  const { shapes, weights, biases, positionTable, queryGain, keyGain } = gradients;
+  const rooms = new Map(
+    Object.entries(shapes).map(([name, shape]) => [name, placeGradient(arena, operation, name, shape)]),
+  );
+  const addressOf = (name: string, offset = 0) => rooms.get(name)!.address + offset * BYTES.float32;
+  for (const role of ROLES) {
+    const weight = weights[role];
+    const bias = biases[role];
+    if (weight) {
+      call[`${role}Weight`] = addressOf(weight.name, weight.offset);
+      call[`${role}InStride`] = weight.inStride;
+      call[`${role}OutStride`] = weight.outStride;
+    }
+    if (bias) call[`${role}Bias`] = addressOf(bias.name, bias.offset);
+  }
+  if (positionTable !== undefined) call.positionTable = addressOf(positionTable);
+  if (queryGain !== undefined) call.queryGain = addressOf(queryGain);
+  const isShared = keyGain !== undefined && keyGain === queryGain;
+  const ofKeys = isShared ? placeGradient(arena, operation, keyGain, shapes[keyGain]!) : undefined;
+  if (keyGain !== undefined) call.keyGain = ofKeys?.address ?? addressOf(keyGain);
+  return () => {
+    const collected = Object.fromEntries([...rooms].map(([name, { collect }]) => [name, collect()]));
+    if (ofKeys) add(collected[keyGain!]!.data, ofKeys.collect().data);
+    return collected;
+  };
+}
+
+/** Adds the gradients to earlier ones, if there are any. */
+function accumulated(
+  heap: Heap,
+  operation: string,
+  gradients: Record<string, TypedTensor<"float32">>,
+  earlier: LayerBackwardProblem["accumulate"],
+): Readonly<Record<string, TypedTensor<"float32">>> {
+  if (!earlier) return gradients;
+  for (const [name, sum] of Object.entries(earlier) as [string, CheckedTensor<"float32">][]) {
+    const { data } = gradients[name]!;
+    if (sum.address === undefined) {
+      assertIntact(operation, `accumulate.${name}`, sum.data);
+      add(sum.data, data);
+    } else {
+      add(data, heap.read(sum.address, "float32", data.length));
+      heap.write(sum.address, data);
+    }
+  }
+  return earlier;
+}
+
+function add(sum: Float32Array, more: Float32Array): void {
+  for (let n = 0; n < sum.length; ++n) sum[n]! += more[n]!;
 }

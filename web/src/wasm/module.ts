@@ -1,4 +1,5 @@
-type SetFormula = (
+/** Sets a formula: addresses of arrays, and how many elements they have. */
+export type SetFormula = (
   instructions: number,
   numInstructions: number,
   result: number,
@@ -9,6 +10,9 @@ type SetFormula = (
   bounds: number,
   numBounds: number,
 ) => void;
+
+/** The same for the derivatives of a formula, which have reads and no bounds. */
+type SetDerivative = (...program: Parameters<SetFormula>) => void;
 
 /**
  * The API of `cpp/bindings/embind.cpp`. Every property of a call struct is a number: a size, an enumerator, or the
@@ -88,6 +92,30 @@ export interface AttentionCall {
   topKQueries: number;
   topKNumQueries: number;
   topKAverage: number;
+}
+
+/** The gradients of what attention reads beside queries, keys and values. An address of 0 is not wanted. */
+export interface GradientProperties {
+  dBias: number;
+  dSinks: number;
+  dHeadGain: number;
+  dAlibiSlopes: number;
+  /** Whether the reads of the derivative are wanted. */
+  dReads: number;
+  /** How the score formula is differentiated: `ScoreDerivative` of headwise/backward.h. */
+  setDerivative: SetDerivative;
+}
+
+/** C++ reads the inputs and options of AttentionCall, and not its outputs. A gradient whose address is 0 is not wanted. */
+export interface BackwardCall extends AttentionCall, GradientProperties {
+  givenOutput: number;
+  givenOutputDtype: number;
+  givenLse: number;
+  dOutput: number;
+  dOutputDtype: number;
+  dQuery: number;
+  dKey: number;
+  dValue: number;
 }
 
 export interface MergeCall {
@@ -173,12 +201,72 @@ export interface CacheCall extends RotaryProperties {
   size: number;
 }
 
+/** What a linear map and its gradient read. */
+export interface LinearMapProperties {
+  reset(): void;
+  rows: number;
+  inputDim: number;
+  outputDim: number;
+  x: number;
+  xDtype: number;
+  weight: number;
+  weightDtype: number;
+  /** In elements. */
+  inStride: number;
+  outStride: number;
+}
+
+export interface LinearCall extends LinearMapProperties {
+  bias: number;
+  biasDtype: number;
+  y: number;
+  yDtype: number;
+}
+
+/** A gradient whose address is 0 is not wanted. */
+export interface LinearBackwardCall extends LinearMapProperties {
+  dOutput: number;
+  dOutputDtype: number;
+  dInput: number;
+  dWeight: number;
+  dBias: number;
+}
+
 /** A weight [in, out], its strides in elements, and its bias. */
-type LinearProperties = {
+export type LinearProperties = {
   [
     Name in `${"query" | "key" | "value" | "output"}${"Weight" | "Dtype" | "InStride" | "OutStride" | "Bias" | "BiasDtype"}`
   ]: number;
 };
+
+/** Where the gradients of a weight [in, out] and its bias go. */
+type LinearGradientProperties = {
+  [Name in `${"query" | "key" | "value" | "output"}${"Weight" | "InStride" | "OutStride" | "Bias"}`]: number;
+};
+
+/** Weights that replace others. An address of 0 leaves them as they are. */
+export interface LayerUpdateCall extends LinearProperties {
+  reset(): void;
+  layer: number;
+  queryGain: number;
+  keyGain: number;
+  positionTable: number;
+}
+
+/** A gradient whose address is 0 is not wanted. */
+export interface LayerBackwardCall extends GradientProperties, LinearGradientProperties {
+  reset(): void;
+  layer: number;
+  saved: number;
+  dOutput: number;
+  dOutputDtype: number;
+  dInput: number;
+  dContext: number;
+  dValueContext: number;
+  queryGain: number;
+  keyGain: number;
+  positionTable: number;
+}
 
 /** The properties of a new layer. C++ copies the arrays. */
 export interface LayerCreation extends LinearProperties, RotaryProperties {
@@ -221,6 +309,10 @@ export interface LayerCall extends AttentionCall {
   layerCache: number;
   attendOnly: number;
   appendLengths: number;
+  /** 1 if C++ keeps what the gradient needs. The call's inputs must then stay where they are. */
+  saves: number;
+  /** The address of what C++ has kept. It must be released. */
+  saved: number;
 }
 
 /** An address, and the bytes to copy there. */
@@ -233,11 +325,16 @@ export type LateCopy = readonly [address: number, bytes: Uint8Array];
 export interface NativeCore {
   /** Copies `WasmModule.late` first, or while other threads begin; then it also calls `WasmModule.makeResults`. */
   attention(call: AttentionCall): void;
+  attentionBackward(call: BackwardCall): void;
   merge(call: MergeCall): void;
   rotary(call: RotaryCall): void;
   cache(call: CacheCall): void;
   createLayer(call: LayerCreation): void;
   layer(call: LayerCall): void;
+  layerBackward(call: LayerBackwardCall): void;
+  updateLayer(call: LayerUpdateCall): void;
+  linear(call: LinearCall): void;
+  linearBackward(call: LinearBackwardCall): void;
   /** Address of a C string; calls may change it. */
   readonly block: number;
   readonly finished: number;
@@ -251,11 +348,16 @@ export interface NativeCore {
 /** The call structs, by the names of the C++ classes. */
 export interface CallStructs {
   AttentionCall: AttentionCall;
+  BackwardCall: BackwardCall;
   MergeCall: MergeCall;
   RotaryCall: RotaryCall;
   CacheCall: CacheCall;
   LayerCreation: LayerCreation;
   LayerCall: LayerCall;
+  LayerBackwardCall: LayerBackwardCall;
+  LayerUpdateCall: LayerUpdateCall;
+  LinearCall: LinearCall;
+  LinearBackwardCall: LinearBackwardCall;
 }
 
 type CallConstructors = { readonly [Kind in keyof CallStructs]: new () => CallStructs[Kind] };
@@ -273,6 +375,8 @@ export interface WasmModule extends CallConstructors {
   partSize(): number;
   layerBytes(layer: number): number;
   releaseLayer(layer: number): void;
+  savedBytes(saved: number): number;
+  releaseSaved(saved: number): void;
   cacheAppended(cache: number, b: number): number;
   cacheBytes(cache: number): number;
   cacheSavedSize(cache: number): number;

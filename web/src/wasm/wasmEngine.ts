@@ -1,5 +1,6 @@
 import type { AttentionProblem } from "../attention/attentionProblem.js";
 import type { PlacedOutput, PlacedResult } from "../attention/attentionResult.js";
+import type { BackwardProblem, PlacedGradients } from "../attention/backwardProblem.js";
 import type { MergeProblem, PlacedMerge } from "../attention/mergeProblem.js";
 import type { CacheProblem } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
@@ -10,12 +11,15 @@ import { NO_CALIBRATION, type LiveReport } from "../engine/report.js";
 import { DisposedError } from "../errors/errors.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
 import type { LayerProblem } from "../layer/layerProblem.js";
+import type { LinearBackwardProblem, LinearProblem, PlacedLinearGradients } from "../linear/linearProblem.js";
 import type { RotaryProblem } from "../position/rotaryProblem.js";
 import type { Dtype, TensorData } from "../tensor/tensor.js";
 import { runAttention } from "./attention.js";
+import { runBackward } from "./backward.js";
 import { createCache, loadCache } from "./cache.js";
 import type { WasmCore } from "./core.js";
 import { createLayer } from "./layer.js";
+import { runLinear, runLinearBackward } from "./linear.js";
 import { runMerge } from "./merge.js";
 import { runRotary } from "./rotary.js";
 
@@ -36,12 +40,24 @@ export class WasmEngine implements Engine {
     return runAttention(this.#core, problem);
   }
 
+  attentionBackward(problem: BackwardProblem): Eventually<PlacedGradients> {
+    return runBackward(this.#core, problem);
+  }
+
   merge(problem: MergeProblem): Eventually<PlacedMerge> {
     return runMerge(this.#core, problem);
   }
 
   rotary(problem: RotaryProblem): Eventually<PlacedOutput> {
     return runRotary(this.#core, problem);
+  }
+
+  linear(problem: LinearProblem): Eventually<PlacedOutput> {
+    return runLinear(this.#core, problem);
+  }
+
+  linearBackward(problem: LinearBackwardProblem): Eventually<PlacedLinearGradients> {
+    return runLinearBackward(this.#core, problem);
   }
 
   createCache(problem: CacheProblem): Eventually<EngineCache> {

@@ -1,5 +1,6 @@
 import type { AttentionProblem } from "../attention/attentionProblem.js";
 import type { PlacedOutput, PlacedResult } from "../attention/attentionResult.js";
+import type { BackwardProblem, PlacedGradients } from "../attention/backwardProblem.js";
 import type { MergeProblem, PlacedMerge } from "../attention/mergeProblem.js";
 import type { CacheProblem } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
@@ -12,6 +13,7 @@ import type { Tiling } from "../engine/gpuOptions.js";
 import type { AdapterReport, KernelTime } from "../engine/report.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
 import type { LayerProblem } from "../layer/layerProblem.js";
+import type { LinearBackwardProblem, LinearProblem, PlacedLinearGradients } from "../linear/linearProblem.js";
 import type { RotaryProblem } from "../position/rotaryProblem.js";
 import { checkEncoder, type GpuResult } from "../tensor/gpuTensor.js";
 import {
@@ -24,12 +26,14 @@ import {
   type TypedTensor,
 } from "../tensor/tensor.js";
 import { forEncoder, recordAttention } from "./attention/attention.js";
+import { recordBackward } from "./attention/backward.js";
 import { GpuCache, type GpuEngineCache } from "./cache/cache.js";
 import type { Recorder } from "./call/call.js";
 import { endCore, makeCore, type GpuCore } from "./call/core.js";
 import { openDevice, type Device, type DeviceOptions } from "./device/device.js";
 import { encodeCall, prepareCall } from "./call/encodeCall.js";
 import { GpuLayer } from "./layer/layer.js";
+import { recordLinear, recordLinearBackward } from "./layer/linear.js";
 import { recordMerge } from "./attention/merge.js";
 import { recordRotary } from "./attention/rotary.js";
 import { runCall } from "./call/runCall.js";
@@ -115,12 +119,24 @@ export class WebgpuEngine implements GpuEngine {
     return this.#call(problem.operation, (call) => recordAttention(call, problem));
   }
 
+  attentionBackward(problem: BackwardProblem): Promise<PlacedGradients> {
+    return this.#call(problem.operation, (call) => recordBackward(call, problem));
+  }
+
   merge(problem: MergeProblem): Promise<PlacedMerge> {
     return this.#call(problem.operation, (call) => recordMerge(call, problem));
   }
 
   rotary(problem: RotaryProblem): Promise<PlacedOutput> {
     return this.#call(problem.operation, (call) => recordRotary(call, problem));
+  }
+
+  linear(problem: LinearProblem): Promise<PlacedOutput> {
+    return this.#call(problem.operation, (call) => recordLinear(call, problem));
+  }
+
+  linearBackward(problem: LinearBackwardProblem): Promise<PlacedLinearGradients> {
+    return this.#call(problem.operation, (call) => recordLinearBackward(call, problem));
   }
 
   async createCache(problem: CacheProblem): Promise<EngineCache> {
@@ -185,6 +201,8 @@ export class WebgpuEngine implements GpuEngine {
         const recorded = forEncoder(forward);
         return this.#encode(forward.operation, encoder, (call) => layer.forward(call, recorded));
       },
+      backward: (backward) => this.#call(backward.operation, (call) => layer.backward(call, backward)),
+      update: (update) => this.#call(update.operation, (call) => layer.update(call, update)),
       release: () => layer.release(),
     };
   }

@@ -6,12 +6,15 @@ import type { EngineFiles } from "../wasm/engineFiles.js";
 import type { LoadProgress } from "../wasm/host.js";
 import type { ErrorParts } from "./errorParts.js";
 
-/** The number of the engine. The objects that it makes (caches, layers) have the numbers from 1. */
+/** The number of the engine. The objects that it makes (caches, layers, saved calls) have the numbers from 1. */
 export const ENGINE = 0;
 
-/** The methods that a request can call, with their names in `Engine`, `EngineCache` and `EngineLayer`. */
+/** The methods that a request can call, with their names in `Engine`, `EngineCache`, `EngineLayer` and `EngineSaved`. */
 export type Method =
   | "attention"
+  | "attentionBackward"
+  | "linear"
+  | "linearBackward"
   | "merge"
   | "rotary"
   | "createCache"
@@ -24,6 +27,8 @@ export type Method =
   | "slice"
   | "save"
   | "forward"
+  | "backward"
+  | "update"
   | "release";
 
 /** The options of createAttention that are sent to the worker. The signal and the progress listener cannot be sent. */
@@ -55,7 +60,8 @@ export interface ObjectState {
   readonly form?: CacheForm;
   readonly appended?: readonly number[];
   readonly bytes: number;
-  readonly placement: Place;
+  /** Of a cache or a layer. */
+  readonly placement?: Place;
 }
 
 /** The state of an object that a call has made or may have changed. */

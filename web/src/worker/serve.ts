@@ -3,9 +3,11 @@ import type { EngineCache } from "../cache/engineCache.js";
 import { Queue } from "../call/queue.js";
 import type { Engine } from "../engine/engine.js";
 import type { KernelTime, LiveReport } from "../engine/report.js";
+import { scoreDerivatives } from "../formula/derivatives.js";
 import { knownFormula } from "../formula/knownGraph.js";
 import { openEngine } from "../instance/openEngine.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
+import type { EngineSaved } from "../layer/engineSaved.js";
 import type { EngineFiles } from "../wasm/engineFiles.js";
 import type { Host } from "../wasm/host.js";
 import { errorParts } from "./errorParts.js";
@@ -21,10 +23,13 @@ export function serve(hostOf: (files: EngineFiles) => Host, send: Send): (reques
   return (request) => (request.kind === "open" ? server.open(request) : server.call(request));
 }
 
+/** What an engine can make. */
+type Made = EngineCache | EngineLayer | EngineSaved;
+
 class Server {
   readonly #hostOf: (files: EngineFiles) => Host;
   readonly #send: Send;
-  readonly #objects = new Map<number, EngineCache | EngineLayer>();
+  readonly #objects = new Map<number, Made>();
   /** Requests, and what the engine does between them. */
   readonly #queue = new Queue();
   #lastObject = ENGINE;
@@ -54,10 +59,9 @@ class Server {
     try {
       const result = await this.#queue.run(() => this.#perform(target, method, args));
       if (method === "release") this.#objects.delete(target);
-      const made = isObject(result) ? this.#keep(result) : undefined;
+      const { made, sent } = this.#kept(result);
       const kernelTimes: readonly KernelTime[] | undefined = this.#engine?.kernelTimes;
       const news = this.#news(made === undefined ? touched : [...touched, made]);
-      const sent = made === undefined ? result : undefined;
       this.#send({ kind: "done", id, result: sent, made, news, kernelTimes, live: this.#live() }, buffersOf(sent));
     } catch (error) {
       this.#send({ kind: "failed", id, error: errorParts(method, error), news: this.#news(touched) });
@@ -88,21 +92,30 @@ class Server {
   }
 
   /**
-   * Adds to a problem what was not sent: results keep the shape [B, H, …], the cache is the object in this worker, and
-   * graphs of formulas are the objects for which the engine has compiled something.
+   * Adds to a problem what was not sent: results keep the shape [B, H, …], a cache or a saved call is the object in this
+   * worker, and graphs of formulas and their derivatives are the objects for which the engine has compiled something.
    */
   #unpacked(arg: unknown): unknown {
     if (typeof arg !== "object" || arg === null || !("operation" in arg)) return arg;
+    const { saved } = arg as { readonly saved?: unknown };
     const cache = cacheIn([arg]);
     return {
       ...arg,
       ...withKnownGraphs(arg as Settled),
       keepRank: (full: readonly number[]) => [...full],
       cache: cache && this.#objects.get(cache),
+      ...(typeof saved === "number" && { saved: this.#objects.get(saved) }),
     };
   }
 
-  #keep(object: EngineCache | EngineLayer): number {
+  /** Keeps the object that a call has made: its result, or what it saved beside other results. */
+  #kept(result: unknown): { readonly made: number | undefined; readonly sent: unknown } {
+    if (isObject(result)) return { made: this.#keep(result), sent: undefined };
+    const { saved, ...sent } = (result ?? {}) as { readonly saved?: EngineSaved };
+    return saved ? { made: this.#keep(saved), sent } : { made: undefined, sent: result };
+  }
+
+  #keep(object: Made): number {
     this.#objects.set(++this.#lastObject, object);
     return this.#lastObject;
   }
@@ -123,10 +136,14 @@ interface Settled {
 }
 
 /** The settings of a problem, if it has any, with the graphs that this worker knows. */
-function withKnownGraphs({ settings }: Settled): object {
+function withKnownGraphs(problem: Settled): object {
+  const { settings } = problem;
   if (!settings) return {};
   const [score, visible] = [knownFormula(settings.score), knownFormula(settings.visible)];
-  return { settings: { ...settings, score, visible } };
+  return {
+    settings: { ...settings, score, visible },
+    ...(score && "derivatives" in problem && { derivatives: scoreDerivatives(score.graph) }),
+  };
 }
 
 /** The number of the cache in a problem. */
@@ -135,11 +152,15 @@ function cacheIn([problem]: readonly unknown[]): number | undefined {
   return typeof cache === "number" ? cache : undefined;
 }
 
-function isObject(result: unknown): result is EngineCache | EngineLayer {
+function isObject(result: unknown): result is Made {
   return typeof result === "object" && result !== null && "release" in result;
 }
 
-function stateOf(object: EngineCache | EngineLayer): ObjectState {
-  const { bytes, placement } = object;
-  return "form" in object ? { form: object.form, appended: object.appended, bytes, placement } : { bytes, placement };
+function stateOf(object: Made): ObjectState {
+  const { bytes } = object;
+  if (!("placement" in object)) return { bytes };
+  const { placement } = object;
+  return "appended" in object
+    ? { form: object.form, appended: object.appended, bytes, placement }
+    : { bytes, placement };
 }

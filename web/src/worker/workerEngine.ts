@@ -1,5 +1,6 @@
 import type { AttentionProblem } from "../attention/attentionProblem.js";
 import type { AttentionResult, FloatResult, PlacedOutput, PlacedResult } from "../attention/attentionResult.js";
+import type { BackwardProblem, PlacedGradients } from "../attention/backwardProblem.js";
 import type { MergeProblem, MergeResult, PlacedMerge } from "../attention/mergeProblem.js";
 import type { AppendProblem } from "../cache/appendProblem.js";
 import type { AttendProblem } from "../cache/attendProblem.js";
@@ -12,9 +13,12 @@ import type { Engine } from "../engine/engine.js";
 import { EngineTensor } from "../engine/engineTensor.js";
 import type { KernelTime, LiveReport, Report } from "../engine/report.js";
 import { DisposedError, OutOfMemoryError, UnsupportedError } from "../errors/errors.js";
+import type { LayerBackwardProblem, LayerUpdate, PlacedLayerGradients } from "../layer/backwardProblem.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
+import type { EngineSaved } from "../layer/engineSaved.js";
 import type { ForwardProblem } from "../layer/forwardProblem.js";
 import type { LayerProblem } from "../layer/layerProblem.js";
+import type { LinearBackwardProblem, LinearProblem, PlacedLinearGradients } from "../linear/linearProblem.js";
 import type { RotaryProblem } from "../position/rotaryProblem.js";
 import type { Place, PlaceChoice } from "../tensor/place.js";
 import {
@@ -91,6 +95,23 @@ export class WorkerEngine implements Engine {
   async attention(problem: AttentionProblem): Promise<PlacedResult> {
     const { result } = await this.#call(problem.operation, "attention", sent(problem));
     return received(problem, result as AttentionResult);
+  }
+
+  async attentionBackward({ derivatives, ...problem }: BackwardProblem): Promise<PlacedGradients> {
+    const hasDerivatives = derivatives && { derivatives: true }; // the worker differentiates the formula itself
+    const sentProblem = { ...problem, ...hasDerivatives, signal: undefined };
+    const { result } = await this.#call(problem.operation, "attentionBackward", sentProblem);
+    return result as PlacedGradients;
+  }
+
+  async linear(problem: LinearProblem): Promise<PlacedOutput> {
+    const { result } = await this.#call(problem.operation, "linear", sent(problem));
+    return deliver(problem.operation, problem.output, (result as FloatResult).data, problem.signal);
+  }
+
+  async linearBackward(problem: LinearBackwardProblem): Promise<PlacedLinearGradients> {
+    const { result } = await this.#call(problem.operation, "linearBackward", { ...problem, signal: undefined });
+    return result as PlacedLinearGradients;
   }
 
   async merge(problem: MergeProblem): Promise<PlacedMerge> {
@@ -174,7 +195,7 @@ abstract class RemoteObject {
   }
 
   get placement(): Place {
-    return this.state.placement;
+    return this.state.placement!;
   }
 
   protected get state() {
@@ -188,6 +209,11 @@ abstract class RemoteObject {
   /** The object in this thread for a cache that a call has made in the worker. */
   protected cache({ made }: Done): EngineCache {
     return new RemoteCache(this.#connection, made!);
+  }
+
+  /** The object in this thread for what a call of a layer has saved in the worker. */
+  protected saved(object: number): RemoteSaved {
+    return new RemoteSaved(this.#connection, object);
   }
 
   release(): Promise<void> {
@@ -232,12 +258,37 @@ class RemoteCache extends RemoteObject implements EngineCache {
 }
 
 class RemoteLayer extends RemoteObject implements EngineLayer {
-  async forward(problem: ForwardProblem): Promise<PlacedResult> {
+  async forward(problem: ForwardProblem): Promise<PlacedResult & { readonly saved?: EngineSaved }> {
+    const { operation, signal } = problem;
     const cache = (problem.cache as RemoteCache | undefined)?.object;
-    const { result } = await this.call(problem.operation, "forward", { ...sent(problem), cache });
-    return received(problem, result as AttentionResult);
+    const done = await this.call(operation, "forward", { ...sent(problem), cache });
+    const result = received(problem, done.result as AttentionResult);
+    if (done.made === undefined) return result;
+    const saved = this.saved(done.made);
+    if (signal?.aborted) await saved.release(); // the caller has given up waiting for it
+    return { ...result, saved };
+  }
+
+  /** The gradients are added to earlier ones in this thread, where those lie. */
+  async backward({ accumulate, signal, ...problem }: LayerBackwardProblem): Promise<PlacedLayerGradients> {
+    const saved = (problem.saved as RemoteSaved).object;
+    const { result } = await this.call(problem.operation, "backward", { ...problem, saved });
+    const gradients = result as PlacedLayerGradients;
+    if (!accumulate || signal?.aborted) return gradients;
+    for (const [name, sum] of Object.entries(accumulate)) {
+      assertIntact(problem.operation, `accumulate.${name}`, sum.data);
+      const more = (gradients.gradients![name] as TypedTensor<"float32">).data;
+      for (let n = 0; n < more.length; ++n) sum.data[n]! += more[n]!;
+    }
+    return { ...gradients, gradients: accumulate };
+  }
+
+  async update({ signal: _, ...update }: LayerUpdate): Promise<void> {
+    await this.call(update.operation, "update", update);
   }
 }
+
+class RemoteSaved extends RemoteObject implements EngineSaved {}
 
 /** A problem as it is sent. `into` is sent only if it lies in shared memory. */
 function sent<P extends { readonly output: OutputForm; readonly signal?: AbortSignal | undefined }>(problem: P) {

@@ -33,11 +33,26 @@ export function forEncoder<P extends Pick<AttentionProblem, "operation" | "setti
 
 /** Lists the kernels of a planned call. The returned function reads all results, or hands them over on the GPU. */
 export function recordPlanned(call: Call, planned: PlannedAttention): Deliver<PlacedResult> {
-  const { problem, plan } = planned;
-  const { wide, collect } = attendOn(call, planned);
+  return deliverAttended(call, planned, attendOn(call, planned));
+}
+
+/** Reads all results of an attention pass, or hands them over on the GPU. */
+export function deliverAttended(
+  call: Call,
+  { problem, plan }: PlannedAttention,
+  { wide, collect }: Attended,
+): Deliver<PlacedResult> {
   const length = outputLength(problem.shape);
   const output = wide && writeOutput(call, problem.output, wide, length, plan.narrow, problem.location);
   return (result) => ({ ...collect(result), ...(output && { output: output(result) }) }) as PlacedResult;
+}
+
+/** An attention pass that is listed. */
+export interface Attended {
+  /** The output as float32, if it is wanted. */
+  readonly wide: Span | undefined;
+  readonly arrays: Arrays;
+  readonly collect: Deliver<Omit<PlacedResult, "output">>;
 }
 
 /**
@@ -45,11 +60,7 @@ export function recordPlanned(call: Call, planned: PlannedAttention): Deliver<Pl
  * (`outputLocation`). `collect` first throws if a row sees no key and the call forbids that; then it reads all other
  * results.
  */
-export function attendOn(
-  call: Call,
-  planned: PlannedAttention,
-  outputLocation = planned.problem.location,
-): { readonly wide: Span | undefined; readonly collect: Deliver<Omit<PlacedResult, "output">> } {
+export function attendOn(call: Call, planned: PlannedAttention, outputLocation = planned.problem.location): Attended {
   const { problem, plan } = planned;
   const { wanted, output, shape, settings } = problem;
   const arrays = placeArrays(call, planned);
@@ -64,7 +75,7 @@ export function attendOn(
     checkRows?.(result);
     return Object.fromEntries(Object.entries(collectors).map(([name, read]) => [name, read(result)]));
   };
-  return { wide, collect };
+  return { wide, arrays, collect };
 }
 
 function outputLength({ batchSize, numHeads, queryLength, valueDim }: AttentionShape): number {

@@ -8,11 +8,21 @@ const PADDING = 4;
 
 const MOST_LISTED_ROWS = 8;
 
-/** `emptyRows: "throw"`: reads which rows saw no key in the attention pass. */
+interface Rows {
+  readonly problem: Pick<PlannedAttention["problem"], "operation" | "shape">;
+  readonly sequences: PlannedAttention["sequences"];
+}
+
+/**
+ * `emptyRows: "throw"`: reads which rows saw no key in the attention pass.
+ *
+ * @param words - How many words each row has in `flagsOfRows`, and which of them has the flags.
+ */
 export function emptyRowCheck(
   call: Call,
-  { problem, sequences }: PlannedAttention,
+  { problem, sequences }: Rows,
   flagsOfRows: Span,
+  words = { count: 1, flags: 0 },
 ): (result: ArrayBuffer) => void {
   const { operation, shape } = problem;
   const read = call.read(flagsOfRows);
@@ -23,7 +33,7 @@ export function emptyRowCheck(
       for (let head = 0; head < shape.numHeads; ++head)
         for (let query = 0; query < sequence.numQueries && rows.length < MOST_LISTED_ROWS; ++query) {
           const row = (sequence.batch * shape.numHeads + head) * shape.queryLength + sequence.queryBegin + query;
-          if ((flags[row]! & (SEEN | PADDING)) === 0) rows.push({ batch: n, head, query });
+          if ((flags[row * words.count + words.flags]! & (SEEN | PADDING)) === 0) rows.push({ batch: n, head, query });
         }
     const [first] = rows;
     if (first)

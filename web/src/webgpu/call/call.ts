@@ -44,6 +44,8 @@ export class Call {
   readonly #numbers = new Numbers();
   readonly #readback = new Readback();
   readonly #scratch: GPUBuffer[] = [];
+  /** Scratch buffers that do not go back to the pool when the call has succeeded. */
+  readonly #kept = new Set<GPUBuffer>();
   /** Buffers of results that stay on the GPU, and the caller's buffers that the call writes. */
   readonly #results: GPUBuffer[] = [];
   readonly #written: GPUBuffer[] = [];
@@ -68,6 +70,15 @@ export class Call {
     const buffer = this.core.buffers.take(purpose, bytes);
     this.#scratch.push(buffer);
     return { buffer, offset: 0, bytes: bindable(bytes) };
+  }
+
+  /**
+   * Keeps the buffer of scratch room when the call has succeeded: its new owner gives it back. If the call fails, it is
+   * freed like all scratch.
+   */
+  keep({ buffer }: Span): GPUBuffer {
+    this.#kept.add(buffer);
+    return buffer;
   }
 
   /** Room for a result. If the result stays on the GPU, it gets a buffer of its own for the caller. */
@@ -306,7 +317,7 @@ export class Call {
       this.recording.hold(this.#scratch, this.#releases);
       return;
     }
-    for (const buffer of this.#scratch) buffers.giveBack(buffer);
+    for (const buffer of this.#scratch) if (!this.#kept.has(buffer)) buffers.giveBack(buffer);
     for (const release of this.#releases) release();
   }
 

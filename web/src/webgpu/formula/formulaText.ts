@@ -1,23 +1,14 @@
-import { splitVisible } from "../../formula/splitVisible.js";
-import type { Bound, Graph, SplitVisible } from "../../formula/graph.js";
-import type { FormulaText } from "../kernels/kernel.js";
-import { placesOf } from "./formulaWords.js";
-import { kindsOf } from "./nodeKinds.js";
-import { nodesFor, RangeText, ScalarText, TYPES, type VariableTexts, type Writing } from "./writeNodes.js";
+import type { FormulaRead } from "../../formula/derivatives.js";
+import type { Bound } from "../../formula/graph.js";
+import { nodesFor, type DerivativePart, type FormulaForm, type FormulaPart } from "./formulaForm.js";
+import { RangeText, ScalarText, TYPES, type VariableTexts } from "./writeNodes.js";
 
-/** By the graph of `score`, then of `visible`. */
-const texts = new WeakMap<object, WeakMap<object, FormulaText>>();
-const NONE = {};
-let count = 0;
-
-/** The text of formulas; undefined if there is none. Equal graphs are the same object, so they have one text. */
-export function formulaText(score: Graph | undefined, visible: Graph | undefined): FormulaText | undefined {
-  if (!score && !visible) return undefined;
-  const ofScore = texts.get(score ?? NONE) ?? new WeakMap<object, FormulaText>();
-  texts.set(score ?? NONE, ofScore);
-  const text = ofScore.get(visible ?? NONE) ?? { id: count++, ...textOf(score, visible) };
-  ofScore.set(visible ?? NONE, text);
-  return text;
+/** The text of a kernel's formulas. */
+export interface FormulaText {
+  /** The functions that formula_rules.wgsl calls. */
+  readonly rules: string;
+  /** The functions that formula_tiles.wgsl calls. */
+  readonly tiles: string;
 }
 
 /** Variables of a row. */
@@ -41,23 +32,17 @@ const PAIR: VariableTexts = {
   j: "f32(j - row.formulas.key_begin)",
 };
 
-function textOf(score: Graph | undefined, visible: Graph | undefined): Omit<FormulaText, "id"> {
-  const ofVisible = placesOf(visible?.parameters ?? []);
-  const ofScore = placesOf(score?.parameters ?? [], ofVisible.end);
-  const split = visible ? splitVisible(visible) : EVERYTHING;
-  const rest = writing(split.nodes, visible, ofVisible.words, "v");
-  const scores = writing(score?.nodes ?? [], score, ofScore.words, "s");
-  const parts = [
-    { ...rest, results: split.rest === undefined ? [] : [split.rest] },
-    { ...scores, results: score ? [score.result] : [] },
-  ].map((part) => ({ ...part, held: heldByRow(part) }));
+/** What a row keeps of a formula or of derivatives. */
+type RowPart = Omit<FormulaPart, "result">;
+
+export function formulaText({ score, visible, bounds, derivative }: FormulaForm): FormulaText {
+  const parts = [visible, score, ...(derivative ? [derivative] : [])];
   const fields = parts.flatMap(({ prefix, kinds, held }) =>
     held.map((index) => ({ name: `${prefix}${index}`, type: TYPES[kinds[index]!.held] })),
   );
-  const [visibleHeld, scoreHeld] = parts.map(({ held }) => held) as [number[], number[]];
   return {
     rules: [
-      `const HAS_SCORE = ${score !== undefined};`,
+      `const HAS_SCORE = ${score.result !== undefined};`,
       "",
       "/// What the formulas keep of a row.",
       "struct FormulaRow {",
@@ -65,57 +50,33 @@ function textOf(score: Graph | undefined, visible: Graph | undefined): Omit<Form
       ...fields.map(({ name, type }) => `  ${name}: ${type},`),
       "}",
       "",
-      ...rowText(rest, visibleHeld, split.bounds, scores, scoreHeld),
+      ...rowText(parts, bounds),
       "",
       "fn formula_rest(row: Row, j: i32) -> bool {",
-      ...(split.rest === undefined ? ["  return true;"] : pairText(rest, visibleHeld, split.rest, "bool")),
+      ...(visible.result === undefined ? ["  return true;"] : pairText(visible, visible.result, "bool")),
       "}",
       "",
       "fn formula_score(row: Row, j: i32, s: u32) -> u32 {",
-      ...(score ? pairText(scores, scoreHeld, score.result, "word") : ["  return s;"]),
+      ...(score.result === undefined ? ["  return s;"] : pairText(score, score.result, "word")),
       "}",
       "",
+      ...(derivative ? derivativeText(derivative) : []),
     ].join("\n"),
-    tiles: tilesText(rest, split),
-    rowBytes: 4 * (1 + fields.length),
+    tiles: tilesText(visible, bounds),
   };
 }
 
-const EVERYTHING: SplitVisible = { nodes: [], bounds: [], rest: undefined };
-
-function writing(
-  nodes: SplitVisible["nodes"],
-  graph: Graph | undefined,
-  words: readonly number[],
-  prefix: string,
-): Writing {
-  return { nodes, kinds: kindsOf(nodes, graph?.parameters ?? []), words, prefix };
-}
-
-/** The nodes that do not depend on the key, but whose values the results need at each key. */
-function heldByRow({ nodes, kinds, results }: Writing & { readonly results: readonly number[] }): number[] {
-  const isOfRow = (index: number) => !kinds[index]!.byKey;
-  return nodesFor(nodes, results, isOfRow).filter((index) => isOfRow(index) && nodes[index]!.op !== "number");
-}
-
-/** The function that computes what a row keeps, and the limits of its keys. */
-function rowText(
-  visible: Writing,
-  visibleHeld: readonly number[],
-  bounds: readonly Bound[],
-  score: Writing,
-  scoreHeld: readonly number[],
-): string[] {
-  const ofVisible = new ScalarText(visible, ROW, () => undefined);
-  const ofScore = new ScalarText(score, ROW, () => undefined);
-  const held = [...visibleHeld.map((index) => ofVisible.held(index)), ...scoreHeld.map((index) => ofScore.held(index))];
+/** The function that computes what a row keeps, and the limits of its keys. The first part is that of `visible`. */
+function rowText(parts: readonly RowPart[], bounds: readonly Bound[]): string[] {
+  const texts = parts.map((part) => new ScalarText(part, ROW, () => undefined));
+  const ofVisible = texts[0]!;
+  const held = parts.flatMap((part, n) => part.held.map((index) => texts[n]!.held(index)));
   const word = (index: number | undefined) => (index === undefined ? "0u" : ofVisible.word(index));
   return [
     "/// Row `i` of a sequence with what the formulas keep of it, and without keys outside of their limits.",
     "fn with_formulas(before: Row, sequence: Sequence, number: u32, i: u32) -> Row {",
     "  var row = before;",
-    ...ofVisible.lines([...visibleHeld, ...limitNodes(bounds)]),
-    ...ofScore.lines(scoreHeld),
+    ...parts.flatMap((part, n) => texts[n]!.lines([...part.held, ...(n === 0 ? limitNodes(bounds) : [])])),
     `  row.formulas = FormulaRow(${["sequence.key_begin", ...held].join(", ")});`,
     ...bounds.flatMap((bound, n) => [
       `  let limit${n} = ${limitText(bound, word(bound.limit), word(bound.integer))};`,
@@ -138,11 +99,55 @@ function limitText({ axis, coefficient, strict }: Bound, limit: string, integer:
 }
 
 /** The body of a function of a pair. */
-function pairText(all: Writing, held: readonly number[], result: number, as: "bool" | "word"): string[] {
-  const text = new ScalarText(all, PAIR, (index) =>
-    held.includes(index) ? `row.formulas.${all.prefix}${index}` : undefined,
-  );
+function pairText(part: RowPart, result: number, as: "bool" | "word"): string[] {
+  const text = ofPair(part);
   return [...text.lines([result]), `  return ${text[as](result)};`];
+}
+
+function ofPair(part: RowPart): ScalarText {
+  return new ScalarText(part, PAIR, (index) =>
+    part.held.includes(index) ? `row.formulas.${part.prefix}${index}` : undefined,
+  );
+}
+
+/** The functions that formula_differentiated.wgsl and backward_tables.wgsl call. */
+function derivativeText(part: DerivativePart): string[] {
+  const { byScore, reads } = part;
+  return [
+    "fn formula_derivative(row: Row, j: i32, s: u32) -> u32 {",
+    ...(byScore === undefined ? ["  return ONE;"] : pairText(part, byScore, "word")),
+    "}",
+    "",
+    `const READS = ${reads.length}u;`,
+    "",
+    "/// A word of the formulas that a pair reads, and the derivative of its score by that.",
+    "struct FormulaRead {",
+    "  entry: u32,",
+    "  derivative: u32,",
+    "}",
+    "",
+    ...reads.flatMap((read, n) => [
+      `fn formula_read${n}(row: Row, j: i32, s: u32) -> FormulaRead {`,
+      ...readText(part, read),
+      "}",
+      "",
+    ]),
+    "fn formula_read(n: u32, row: Row, j: i32, s: u32) -> FormulaRead {",
+    ...reads.map((_, n) => `  if (n == ${n}u) { return formula_read${n}(row, j, s); }`),
+    "  return FormulaRead(0u, 0u);",
+    "}",
+    "",
+  ];
+}
+
+/** The body of the function of a read. */
+function readText(part: DerivativePart, { slot, derivative, row, column }: FormulaRead): string[] {
+  const text = ofPair(part);
+  const at = `${part.words[slot]!}u`;
+  const index = (node: number | undefined) => (node === undefined ? "0f" : text.index(node));
+  const entry = part.areTables[slot] ? `place_of_entry(${at}, ${index(row)}, ${index(column)})` : at;
+  const nodes = [derivative, row, column].filter((node) => node !== undefined);
+  return [...text.lines(nodes), `  return FormulaRead(${entry}, ${text.word(derivative)});`];
 }
 
 /**
@@ -152,14 +157,14 @@ function pairText(all: Writing, held: readonly number[], result: number, as: "bo
 const MOST_OF_RANGES = 64;
 
 /** The body of `rest_over`. */
-function restOver(ranges: RangeText, all: Writing, rest: number | undefined): string[] {
-  if (rest === undefined) return ["  return ALWAYS;"];
-  if (nodesFor(all.nodes, [rest], () => false).length > MOST_OF_RANGES) return ["  return NEVER | ALWAYS;"];
-  return [...ranges.lines([rest]), `  return ${ranges.maybe(rest)};`];
+function restOver(ranges: RangeText, { nodes, result }: FormulaPart): string[] {
+  if (result === undefined) return ["  return ALWAYS;"];
+  if (nodesFor(nodes, [result], () => false).length > MOST_OF_RANGES) return ["  return NEVER | ALWAYS;"];
+  return [...ranges.lines([result]), `  return ${ranges.maybe(result)};`];
 }
 
-function tilesText(all: Writing, { bounds, rest }: SplitVisible): string {
-  const ranges = new RangeText(all);
+function tilesText(visible: FormulaPart, bounds: readonly Bound[]): string {
+  const ranges = new RangeText(visible);
   const limits = bounds.flatMap((bound, n) => {
     const edge = (index: number | undefined, side: "low" | "high") =>
       index === undefined ? "0u" : `word_of(${ranges.range(index)}.${side})`;
@@ -181,7 +186,7 @@ function tilesText(all: Writing, { bounds, rest }: SplitVisible): string {
     "}",
     "",
     "fn rest_over(tile: FormulaTile) -> u32 {",
-    ...restOver(ranges, all, rest),
+    ...restOver(ranges, visible),
     "}",
     "",
   ].join("\n");

@@ -1,37 +1,12 @@
 import { VARIABLES, type Node, type Variable } from "../../formula/graph.js";
-import { divisorOf, INTEGER, type NodeKind } from "./nodeKinds.js";
-
-/** What the text of nodes needs to know. */
-export interface Writing {
-  readonly nodes: readonly Node[];
-  readonly kinds: readonly NodeKind[];
-  /** By slot: the word of a number, or the first word of a table's four. */
-  readonly words: readonly number[];
-  /** Before the names of nodes. */
-  readonly prefix: string;
-}
+import { nodesFor, type Writing } from "./formulaForm.js";
+import { divisorOf, INTEGER } from "./nodeKinds.js";
 
 /** The text of each variable. */
 export type VariableTexts = Readonly<Record<Variable, string>>;
 
 /** The type of a value in WGSL. */
 export const TYPES = { bool: "bool", finite: "f32", word: "u32" } as const;
-
-/** Nodes that `results` are computed from, with them, in order. Where `known` is true, what it is computed from is left out. */
-export function nodesFor(
-  nodes: readonly Node[],
-  results: readonly number[],
-  known: (index: number) => boolean,
-): number[] {
-  const needed = new Set<number>();
-  const visit = (index: number) => {
-    if (needed.has(index)) return;
-    needed.add(index);
-    if (!known(index)) nodes[index]!.of.forEach(visit);
-  };
-  results.forEach(visit);
-  return [...needed].sort((a, b) => a - b);
-}
 
 /** The lines that compute nodes, one pair of a query and a key at a time. */
 export class ScalarText {
@@ -81,7 +56,8 @@ export class ScalarText {
     return this.#writing.kinds[index]!.held === "bool" ? `select(0f, 1f, ${text})` : text;
   }
 
-  #index(index: number): string {
+  /** A node as an index of a table. */
+  index(index: number): string {
     return this.#writing.kinds[index]!.held === "word" ? `index_from(${this.held(index)})` : this.#float(index);
   }
 
@@ -199,7 +175,7 @@ export class ScalarText {
     const at = `${this.#writing.words[slot]!}u`;
     if (op === "parameter") return `number_at(${at})`;
     const name = op === "table1" ? "entry_of" : "entry_of_rows";
-    return `${name}(${[at, ...of.map((each) => this.#index(each))].join(", ")})`;
+    return `${name}(${[at, ...of.map((each) => this.index(each))].join(", ")})`;
   }
 }
 

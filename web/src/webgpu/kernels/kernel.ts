@@ -1,9 +1,19 @@
+import type { FormulaForm } from "../formula/formulaForm.js";
+
 export type KernelName =
   | "attend_whole"
   | "attend"
   | "decode"
   | "merge_parts"
   | "inspect"
+  | "clean_rows"
+  | "backward_rows"
+  | "backward_queries"
+  | "backward_keys"
+  | "backward_heads"
+  | "backward_bias"
+  | "backward_tables"
+  | "sum_parts"
   | "top_k"
   | "pack"
   | "narrow"
@@ -16,6 +26,11 @@ export type KernelName =
   | "pack_weight"
   | "tokens"
   | "store_rows"
+  | "weight_gradient"
+  | "column_sums"
+  | "store_gradient"
+  | "heads_back"
+  | "gather_rows"
   | "lanes";
 
 /** A kernel: its name, and the constants that select its options. shader.ts makes its text. */
@@ -32,19 +47,7 @@ export interface Kernel {
   /** How many times four numbers of a key or value are loaded at once. Default 1. */
   readonly perLoad?: 1 | 2 | 4;
   /** The formulas of an attention pass or an inspection. */
-  readonly formula?: FormulaText;
-}
-
-/** The text of a call's formulas. It depends on their graphs alone, not on parameters. */
-export interface FormulaText {
-  /** A number that no other text has. */
-  readonly id: number;
-  /** The functions that formula_rules.wgsl calls. */
-  readonly rules: string;
-  /** The functions that formula_tiles.wgsl calls. */
-  readonly tiles: string;
-  /** Bytes that a row holds in workgroup memory. */
-  readonly rowBytes: number;
+  readonly formula?: FormulaForm;
 }
 
 export type FloatDtype = "float32" | "float16";

@@ -1,17 +1,32 @@
+import { formulaText } from "../formula/formulaText.js";
 import type { FloatDtype, Kernel, KernelName, StoredDtype } from "./kernel.js";
 import attend from "./attend.wgsl";
 import attendWhole from "./attend_whole.wgsl";
+import backwardBias from "./backward_bias.wgsl";
+import backwardCall from "./backward_call.wgsl";
+import backwardHeads from "./backward_heads.wgsl";
+import backwardKeys from "./backward_keys.wgsl";
+import backwardQueries from "./backward_queries.wgsl";
+import backwardRows from "./backward_rows.wgsl";
+import backwardTables from "./backward_tables.wgsl";
+import backwardTargets from "./backward_targets.wgsl";
 import call from "./call.wgsl";
+import cleanRows from "./clean_rows.wgsl";
+import columnSums from "./column_sums.wgsl";
 import decode from "./decode.wgsl";
 import element from "./element.wgsl";
 import finishRow from "./finish_row.wgsl";
+import formulaDifferentiated from "./formula_differentiated.wgsl";
 import formulaNumbers from "./formula_numbers.wgsl";
 import formulaRanges from "./formula_ranges.wgsl";
 import formulaRules from "./formula_rules.wgsl";
+import formulaScored from "./formula_scored.wgsl";
 import formulaTiles from "./formula_tiles.wgsl";
 import finitePart from "./finite_part.wgsl";
 import floatBits from "./float_bits.wgsl";
+import gatherRows from "./gather_rows.wgsl";
 import halfBits from "./half_bits.wgsl";
+import headsBack from "./heads_back.wgsl";
 import inspect from "./inspect.wgsl";
 import lanes from "./lanes.wgsl";
 import merge from "./merge.wgsl";
@@ -19,6 +34,7 @@ import mergeParts from "./merge_parts.wgsl";
 import narrow from "./narrow.wgsl";
 import pack from "./pack.wgsl";
 import packWeight from "./pack_weight.wgsl";
+import pairTile from "./pair_tile.wgsl";
 import project from "./project.wgsl";
 import projectRows from "./project_rows.wgsl";
 import projectStore from "./project_store.wgsl";
@@ -28,11 +44,13 @@ import queryF16 from "./query_f16.wgsl";
 import queryF32 from "./query_f32.wgsl";
 import rotary from "./rotary.wgsl";
 import scoreTile from "./score_tile.wgsl";
+import storeGradient from "./store_gradient.wgsl";
 import storeRows from "./store_rows.wgsl";
 import storedF16 from "./stored_f16.wgsl";
 import storedF16Halves from "./stored_f16_halves.wgsl";
 import storedF32 from "./stored_f32.wgsl";
 import storedI8 from "./stored_i8.wgsl";
+import sumParts from "./sum_parts.wgsl";
 import task from "./task.wgsl";
 import tileRows from "./tile_rows.wgsl";
 import together from "./together.wgsl";
@@ -42,6 +60,7 @@ import topK from "./top_k.wgsl";
 import turnHeads from "./turn_heads.wgsl";
 import weightF16 from "./weight_f16.wgsl";
 import weightF32 from "./weight_f32.wgsl";
+import weightGradient from "./weight_gradient.wgsl";
 import { unrolled } from "./unroll.js";
 import { withFormula } from "./withFormula.js";
 
@@ -67,6 +86,20 @@ const CALL = {
   8: "write",
 } as const;
 
+/** The inputs of CALL, what the rows need, and gradients. Devices need not have more storage buffers. */
+const BACKWARD = {
+  0: "uniform",
+  1: "read",
+  2: "read",
+  3: "read",
+  4: "read",
+  5: "read",
+  6: "read",
+  9: "read",
+  10: "write",
+} as const;
+const PAIRS = [floatBits, call, finishRow, task, backwardCall, pairTile];
+
 const SOURCES: Readonly<Record<KernelName, Source>> = {
   attend_whole: { parts: [floatBits, call, finishRow, task, attendWhole], bindings: CALL },
   attend: { parts: [floatBits, call, tileRows, scoreTile, finishRow, task, attend], bindings: CALL },
@@ -76,6 +109,23 @@ const SOURCES: Readonly<Record<KernelName, Source>> = {
     bindings: { 0: "uniform", 3: "read", 6: "read", 7: "write", 8: "write", 9: "read", 10: "read" },
   },
   inspect: { parts: [floatBits, call, tileRows, scoreTile, inspect], bindings: CALL },
+  clean_rows: { parts: [floatBits, cleanRows, element], bindings: { 0: "uniform", 1: "read", 2: "write" } },
+  backward_rows: {
+    parts: [floatBits, backwardRows],
+    bindings: { 0: "uniform", 1: "read", 2: "read", 3: "read", 4: "write" },
+  },
+  backward_queries: {
+    parts: [...PAIRS, backwardTargets, backwardQueries],
+    bindings: { ...BACKWARD, 9: "write", 11: "uniform" },
+  },
+  backward_keys: { parts: [...PAIRS, backwardTargets, backwardKeys], bindings: { ...BACKWARD, 11: "uniform" } },
+  backward_bias: { parts: [...PAIRS, backwardBias], bindings: { ...BACKWARD, 11: "uniform" } },
+  backward_tables: { parts: [...PAIRS, backwardTables], bindings: BACKWARD },
+  backward_heads: {
+    parts: [floatBits, call, backwardHeads],
+    bindings: { 0: "uniform", 6: "read", 9: "read", 10: "write" },
+  },
+  sum_parts: { parts: [floatBits, sumParts], bindings: { 0: "uniform", 1: "read", 2: "write" } },
   top_k: { parts: [floatBits, call, topK], bindings: { 0: "uniform", 7: "write", 8: "write", 9: "read" } },
   pack: { parts: [floatBits, pack, element], bindings: { 0: "uniform", 1: "read", 2: "write" } },
   narrow: { parts: [floatBits, narrow], bindings: { 0: "uniform", 1: "read", 2: "write" } },
@@ -102,6 +152,17 @@ const SOURCES: Readonly<Record<KernelName, Source>> = {
     bindings: { 0: "uniform", 1: "read", 2: "read", 3: "read", 4: "write" },
   },
   rotary: { parts: [rotary], bindings: { 0: "uniform", 1: "read", 2: "read", 3: "write" } },
+  weight_gradient: {
+    parts: [floatBits, weightGradient],
+    bindings: { 0: "uniform", 1: "read", 2: "read", 3: "write" },
+  },
+  column_sums: { parts: [columnSums], bindings: { 0: "uniform", 1: "read", 2: "write" } },
+  store_gradient: { parts: [storeGradient], bindings: { 0: "uniform", 1: "read", 2: "write" } },
+  heads_back: {
+    parts: [headsBack],
+    bindings: { 0: "uniform", 1: "read", 2: "read", 3: "read", 4: "write", 5: "write" },
+  },
+  gather_rows: { parts: [gatherRows], bindings: { 0: "uniform", 1: "read", 2: "read", 3: "write" } },
   lanes: { parts: [lanes], bindings: { 0: "write" } },
   store_rows: {
     parts: [floatBits, storeRows, element],
@@ -167,11 +228,18 @@ export function shaderSource(kernel: Kernel): string {
   return unrolled(text, { ...constants, PER: perLoad });
 }
 
-/** The formulas, and the functions that they use. Only an attention pass goes through tiles of keys and skips some. */
+/** The formulas, and the functions that they use. Only a pass through tiles of keys skips some. */
 function formulaParts({ name, formula }: Kernel): string[] {
   if (!formula) return [];
-  const tiles = name === "inspect" ? [] : [formulaRanges, formulaTiles, formula.tiles];
-  return [formulaNumbers, formulaRules, formula.rules, ...tiles];
+  const text = formulaText(formula);
+  const tiles = name === "inspect" || name === "backward_bias" ? [] : [formulaRanges, formulaTiles, text.tiles];
+  return [
+    formulaNumbers,
+    formulaRules,
+    formula.derivative ? formulaDifferentiated : formulaScored,
+    text.rules,
+    ...tiles,
+  ];
 }
 
 /** A key for the kernel's pipeline. Equal kernels have equal keys. */

@@ -3,7 +3,7 @@ import { padded } from "../cache/cacheStore.js";
 import type { Call, Span } from "../call/call.js";
 import { FLAT_WORKGROUP, flatKernel } from "../plan/flatKernels.js";
 import { divideUp } from "../plan/limits.js";
-import { floatBits, type Finish, type Tile4 } from "./projection.js";
+import { floatBits, NORMS, type Finish, type Tile4 } from "./projection.js";
 
 /** How a layer norms and turns its heads of queries and keys after their projection. */
 export interface HeadEnds {
@@ -98,6 +98,52 @@ export function turnHeads(
     1: gains,
     ...(angles.span && { 2: angles.span }),
     3: heads,
+  });
+}
+
+/** The gradients of the heads of a role, in rows on the GPU. */
+export interface HeadRows {
+  readonly role: "query" | "key";
+  readonly span: Span;
+  readonly rows: number;
+  /** Elements from one row to the next. */
+  readonly row: number;
+  /** The column of the first head. */
+  readonly first: number;
+  readonly count: number;
+}
+
+/** The heads as they were before their norm, and room for what each of them adds to the gradient of the gains. */
+export interface NormRows {
+  readonly x: Span;
+  /** Elements of x from one row to the next. */
+  readonly row: number;
+  readonly gains: Span;
+  readonly terms: Span;
+  /** The first element of `terms` that is theirs. */
+  readonly firstTerm: number;
+}
+
+/** From the gradients of finished heads to those of projected heads, in place. */
+export function headsBack(
+  call: Call,
+  { norm, epsilon, pairs, interleaved, splitPairs }: HeadEnds,
+  { role, span, rows, row, first, count }: HeadRows,
+  headDim: number,
+  angles: Angles,
+  normed: NormRows | undefined,
+): void {
+  const workgroups = divideUp(rows * count, FLAT_WORKGROUP);
+  const isKey = role === "key";
+  const heads = [rows * count, count, row, first, padded(headDim), headDim];
+  const x = [normed?.row ?? 0, 0, splitPairs, NORMS[norm], floatBits(epsilon), isKey ? padded(headDim) : 0];
+  const turns = [pairs, Number(interleaved), isKey ? angles.firstKey : 0, normed?.firstTerm ?? 0];
+  call.dispatch(flatKernel("heads_back"), workgroups, {
+    0: call.numbers([...heads, ...x, ...turns], workgroups),
+    ...(angles.span && { 1: angles.span }),
+    ...(normed && { 2: normed.gains, 3: normed.x }),
+    4: span,
+    ...(normed && { 5: normed.terms }),
   });
 }
 

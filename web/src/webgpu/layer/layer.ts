@@ -1,64 +1,61 @@
 import type { AttentionProblem } from "../../attention/attentionProblem.js";
 import type { PlacedResult } from "../../attention/attentionResult.js";
-import { DisposedError, OptionError } from "../../errors/errors.js";
+import { DisposedError, OptionError, UnsupportedError } from "../../errors/errors.js";
+import type { LayerBackwardProblem, PlacedLayerGradients } from "../../layer/backwardProblem.js";
 import type { ForwardProblem } from "../../layer/forwardProblem.js";
 import type { LayerProblem } from "../../layer/layerProblem.js";
+import { updatedProblem, type LayerUpdate } from "../../layer/layerUpdate.js";
 import { withOwnWeights } from "../../layer/ownWeights.js";
 import { largestOf } from "../../tensor/largest.js";
-import type { PlacedFloats } from "../../tensor/tensor.js";
+import type { PlacedFloats, PlacedTensor } from "../../tensor/tensor.js";
 import { anglePairs, frequenciesOf } from "../attention/angles.js";
-import { attendOn, recordPlanned } from "../attention/attention.js";
-import type { InPlace } from "../plan/attentionParams.js";
+import { attendOn, deliverAttended, type Attended } from "../attention/attention.js";
+import { rowSection, SECTION } from "../attention/attentionArrays.js";
+import { insideTensor } from "../attention/inside.js";
+import { outputRoom, writeOutput } from "../attention/output.js";
 import type { GpuCache, GpuEngineCache, Growth } from "../cache/cache.js";
 import { padded } from "../cache/cacheStore.js";
-import type { Call, Deliver, Span } from "../call/call.js";
-import { narrowStep } from "../plan/flatKernels.js";
-import { finishOf, gainsOf, headEnds, turnHeads, type Angles, type HeadColumns, type HeadEnds } from "./headEnds.js";
-import { insideTensor } from "../attention/inside.js";
-import { KeptTable } from "./keptTable.js";
-import { checkBytes } from "../plan/limits.js";
-import { matrixBytes, placeMatrix, uploadPieces, type Heads, type Part, type Piece, type Section } from "./matrix.js";
-import { outputRoom, writeOutput } from "../attention/output.js";
-
-import { plannedAttention, type PlannedAttention } from "../plan/plannedAttention.js";
-import { project } from "./projection.js";
-import { resolveSequences, type Sequence } from "../plan/sequences.js";
 import type { Rows } from "../cache/storeRows.js";
+import type { Call, Deliver, Span } from "../call/call.js";
+import { IterableWeakSet } from "../device/iterableWeakSet.js";
+import type { InPlace } from "../plan/attentionParams.js";
+import { narrowStep } from "../plan/flatKernels.js";
+import { checkBytes } from "../plan/limits.js";
+import { plannedAttention, type PlannedAttention } from "../plan/plannedAttention.js";
+import { resolveSequences, type Sequence } from "../plan/sequences.js";
 import { stridesOf } from "../plan/strides.js";
+import { finishOf, headEnds, turnHeads, type Angles, type HeadColumns, type HeadEnds } from "./headEnds.js";
+import { KeptTable } from "./keptTable.js";
+import { recordLayerBackward } from "./layerBackward.js";
+import { mostBytes, type Section } from "./matrix.js";
+import { project } from "./projection.js";
+import { ROLES, runsOf, type OfRoles, type Role } from "./roles.js";
+import { GpuSaved, ownSettings, type Positions, type SavedCall } from "./saved.js";
 import { sinusoidalRows, tokenRows, type Added } from "./tokenRows.js";
+import { dtypesOf, GpuWeights, partsOf } from "./weights.js";
 
-/** The projections that make queries, keys and values. */
-type Role = "query" | "key" | "value";
-const ROLES: readonly Role[] = ["query", "key", "value"];
-
-/** What a layer has on a device. */
-interface Placed {
-  readonly device: GPUDevice;
-  readonly sections: Readonly<Record<Role, Section>>;
-  readonly output: Section | undefined;
-  /** The table of learned positions. */
-  readonly learned: Span | undefined;
-  /** The gains of a norm that is not done in the projection's store. */
-  readonly gains: Span | undefined;
-  readonly bytes: number;
-}
-
-/** Positions of queries and keys, [B, S]. */
-interface Positions {
-  readonly query: Float64Array;
-  readonly key: Float64Array;
+/** The attention inside of a call, and what was made of its inputs. */
+interface Inside {
+  readonly attention: AttentionProblem;
+  readonly inPlace: InPlace;
+  readonly growth: Growth | undefined;
+  /** The memory of queries, keys and values; not of a cache. */
+  readonly heads: readonly Span[];
+  readonly inputs: OfRoles<Span>;
+  readonly positions: Positions;
+  readonly added: Int32Array | undefined;
 }
 
 /** A layer whose weights lie on the GPU. All intermediate results stay there. */
 export class GpuLayer {
-  readonly #problem: LayerProblem;
+  #problem: LayerProblem;
   readonly #ends: HeadEnds | undefined;
   readonly #angles = new KeptTable();
   readonly #sinusoids = new KeptTable();
   /** If a new device replaces the one that was lost, the weights are uploaded again. */
-  #placed: Placed | undefined;
-  /** Frees the weights. */
-  #free: () => void = () => undefined;
+  #weights: GpuWeights | undefined;
+  /** Saved calls that were not released yet. */
+  readonly #saved = new IterableWeakSet<GpuSaved>();
   #released = false;
 
   constructor(problem: LayerProblem) {
@@ -67,33 +64,18 @@ export class GpuLayer {
   }
 
   get bytes(): number {
-    return this.#placed?.bytes ?? 0;
+    return this.#weights?.bytes ?? 0;
   }
 
   /** Uploads the weights to the device, as part of the call that needs them. */
-  upload(call: Call): Placed {
-    const { device, buffers } = call.core;
-    if (this.#placed?.device === device.gpuDevice) return this.#placed;
-    const made: GPUBuffer[] = [];
-    this.#free = () => {
-      for (const buffer of made) buffers.free(buffer);
-      this.#angles.free();
-      this.#sinusoids.free();
-      this.#placed = undefined;
-    };
-    call.onFailure(this.#free);
-    const keep = (bytes: number): Span => {
-      const buffer = buffers.make(bytes);
-      made.push(buffer);
-      return { buffer, offset: 0, bytes: buffer.size };
-    };
-    this.#placed = { device: device.gpuDevice, ...this.#place(call, keep), bytes: 0 };
-    this.#placed = { ...this.#placed, bytes: made.reduce((sum, { size }) => sum + size, 0) };
-    return this.#placed;
+  upload(call: Call): GpuWeights {
+    if (this.#weights?.device === call.core.device.gpuDevice) return this.#weights;
+    call.onFailure(() => this.#free());
+    return (this.#weights = new GpuWeights(call, this.#problem, this.#ends));
   }
 
-  forward(call: Call, problem: ForwardProblem): Deliver<PlacedResult> {
-    if (this.#released) throw new DisposedError(`${call.operation}: the layer was disposed`);
+  forward(call: Call, problem: ForwardProblem): Deliver<PlacedResult & { readonly saved?: GpuSaved }> {
+    this.#assertThere(call);
     const cache = (problem.cache as GpuEngineCache | undefined)?.cache;
     const before = cache?.appended;
     const after = before?.map((total, b) => total + gainOf(problem, b));
@@ -102,86 +84,68 @@ export class GpuLayer {
         ? cache.sequences(problem, { appended: after })
         : resolveSequences(problem.shape, problem.settings, problem.ragged);
     this.#checkPositions(problem, sequences);
-    const placed = this.upload(call);
-    const { attention, inPlace, growth } = this.#attention(call, placed, problem, sequences, cache);
-    const planned = plannedAttention(attention, sequences, call.core.device.capabilities, inPlace);
-    const deliver = placed.output
-      ? this.#projected(call, problem, placed.output, planned)
-      : recordPlanned(call, planned);
+    const weights = this.upload(call);
+    const { output } = weights.sections;
+    const inside = this.#attention(call, weights, problem, sequences, cache);
+    const planned = plannedAttention(inside.attention, sequences, call.core.device.capabilities, inside.inPlace);
+    const attended = attendOn(call, planned, output ? "cpu" : problem.location);
+    const saved = problem.save ? this.#savedCall(call, problem, planned, inside, attended) : undefined;
+    const deliver = output
+      ? this.#projected(call, problem, output, attended)
+      : this.#asAttended(call, problem, planned, attended);
     return (mapped) => {
-      growth?.commit();
-      return deliver(mapped);
+      inside.growth?.commit();
+      const result = deliver(mapped);
+      return saved ? { ...result, saved: saved() } : result;
     };
+  }
+
+  backward(call: Call, problem: LayerBackwardProblem): Deliver<PlacedLayerGradients> {
+    this.#assertThere(call);
+    const saved = (problem.saved as GpuSaved).in(call);
+    const weights = this.upload(call);
+    call.onFailure(() => this.#free()); // the first gradient makes buffers
+    const layer = {
+      problem: this.#problem,
+      ends: this.#ends,
+      parts: partsOf(this.#problem, this.#ends),
+      sections: weights.sections,
+      backs: weights.backs(call, this.#problem),
+      angles: this.#turningAngles(call, saved.positions),
+    };
+    return recordLayerBackward(call, layer, saved, problem);
+  }
+
+  /** Replaces the weights. They stay in the same buffers, so nothing is compiled and no bind group is made. */
+  update(call: Call, update: LayerUpdate): Deliver<void> {
+    this.#assertThere(call);
+    const before = this.#problem;
+    call.onFailure(() => {
+      this.#problem = before;
+      this.#free();
+    });
+    this.#problem = withOwnWeights(updatedProblem(before, update));
+    if (dtypesOf(before) !== dtypesOf(this.#problem)) this.#free();
+    if (this.#weights?.device === call.core.device.gpuDevice) this.#weights.fill(call, this.#problem);
+    else this.upload(call);
+    return () => undefined;
   }
 
   release(): void {
     this.#released = true;
+    for (const saved of this.#saved.values()) saved.release();
     this.#free();
   }
 
-  /** Places weights and tables on the GPU. `keep` makes a buffer that outlives the call. */
-  #place(call: Call, keep: (bytes: number) => Span): Omit<Placed, "device" | "bytes"> {
-    const { shape, weights, position } = this.#problem;
-    const uploaded = new Map<object, readonly Piece[]>(); // roles may share one array of packed weights
-    const upload = ({ linear: { weight } }: Part): readonly Piece[] => {
-      const pieces = uploaded.get(weight.data) ?? uploadPieces(call, weight.data, mostBytes(call));
-      uploaded.set(weight.data, pieces);
-      return pieces;
-    };
-    const keepNumbers = (numbers: Float32Array): Span => {
-      const span = keep(numbers.byteLength);
-      call.write(span, 0, numbers);
-      return span;
-    };
-    const tile4 = this.#ends?.tile4 ?? 16;
-    const parts = this.#parts();
-    const bytes = (roles: readonly Role[]) => roles.reduce((sum, role) => sum + matrixBytes(parts[role], tile4), 0);
-    const width = (role: Role) => parts[role].inputs.width;
-    const groups = runsOf(
-      ROLES,
-      (roles, role) => width(roles[0]!) === width(role) && bytes([...roles, role]) <= mostBytes(call),
-    );
-    const sections = groups.flatMap((roles) => {
-      const of = roles.map((role) => parts[role]);
-      const placed = placeMatrix(call, keep, upload, of, tile4);
-      return roles.map((role, n) => [role, placed[n]!] as const);
-    });
-    const inputs = { count: shape.numHeads, width: shape.valueHeadDim };
-    const output = weights.output && { linear: weights.output, inputs, outputs: one(shape.outputDim), splitPairs: 0 };
-    return {
-      sections: Object.fromEntries(sections) as Record<Role, Section>,
-      output: output && placeMatrix(call, keep, upload, [output], 16)[0],
-      learned: position.kind === "learned" ? keepNumbers(position.table.data) : undefined,
-      gains: this.#ends?.inStore === false ? keepNumbers(gainsOf(this.#problem)) : undefined,
-    };
+  #assertThere({ operation }: Call): void {
+    if (this.#released) throw new DisposedError(`${operation}: the layer was disposed`);
   }
 
-  #parts(): Readonly<Record<Role, Part>> {
-    const { shape, weights, qkNorm } = this.#problem;
-    const { inputDim, keyInputDim, valueInputDim, numHeads, numKvHeads, headDim, valueHeadDim } = shape;
-    const splitPairs = this.#ends?.splitPairs ?? 0;
-    return {
-      query: {
-        linear: weights.query,
-        inputs: one(inputDim),
-        outputs: { count: numHeads, width: headDim },
-        gain: qkNorm?.queryGain,
-        splitPairs,
-      },
-      key: {
-        linear: weights.key,
-        inputs: one(keyInputDim),
-        outputs: { count: numKvHeads, width: headDim },
-        gain: qkNorm?.keyGain,
-        splitPairs,
-      },
-      value: {
-        linear: weights.value,
-        inputs: one(valueInputDim),
-        outputs: { count: numKvHeads, width: valueHeadDim },
-        splitPairs: 0,
-      },
-    };
+  #free(): void {
+    this.#weights?.free();
+    this.#weights = undefined;
+    this.#angles.free();
+    this.#sinusoids.free();
   }
 
   /**
@@ -190,28 +154,30 @@ export class GpuLayer {
    */
   #attention(
     call: Call,
-    placed: Placed,
+    weights: GpuWeights,
     problem: ForwardProblem,
     sequences: readonly Sequence[],
     cache: GpuCache | undefined,
-  ): { readonly attention: AttentionProblem; readonly inPlace: InPlace; readonly growth: Growth | undefined } {
+  ): Inside {
     const { shape, settings, contextLength: length } = problem;
     const { batchSize, numHeads, numKvHeads, queryLength, headDim, valueDim } = shape;
     const positions = {
       query: queryPositions(sequences, batchSize, queryLength),
       key: cache ? cachePositions(cache.appended, length) : keyPositions(sequences, batchSize, length),
     };
-    const heads = this.#heads(call, placed, problem, positions);
+    const { heads, inputs, added } = this.#heads(call, weights, problem, positions);
     const attention = {
       operation: problem.operation,
-      layout: placed.output ? "BSHD" : problem.layout,
+      layout: weights.sections.output ? "BSHD" : problem.layout,
       kvLayout: "BSHD",
       // the output projection reads whole vec4
-      shape: placed.output ? { ...shape, valueDim: padded(valueDim) } : shape,
+      shape: weights.sections.output ? { ...shape, valueDim: padded(valueDim) } : shape,
       settings: { ...settings, scale: settings.scale ?? 1 / Math.sqrt(headDim) },
       ragged: problem.ragged,
-      wanted: problem.wanted,
-      output: placed.output ? { ...problem.output, dtype: "float32" as const, into: undefined } : problem.output,
+      wanted: problem.save ? { ...problem.wanted, output: true } : problem.wanted,
+      output: weights.sections.output
+        ? { ...problem.output, dtype: "float32" as const, into: undefined }
+        : problem.output,
       location: problem.location,
       signal: undefined,
       keepRank: problem.keepRank,
@@ -230,6 +196,10 @@ export class GpuLayer {
           cached: { key: key.strides, value: value.strides, dtype: "float32", ring: undefined },
         },
         growth: undefined,
+        heads: [query.span, key.span, value.span],
+        inputs: inputs as OfRoles<Span>,
+        positions,
+        added,
       };
     }
     const growth = problem.attendOnly
@@ -243,11 +213,24 @@ export class GpuLayer {
       attention: { ...attention, query: insideTensor("query", query.span), ...cache.keysAndValues(growth) },
       inPlace: { query: query.strides, cached: cache.cached(growth) },
       growth,
+      heads: [],
+      inputs: inputs as OfRoles<Span>,
+      positions,
+      added,
     };
   }
 
   /** Projects queries, and keys and values if they are needed. Those that come from the same rows share a product. */
-  #heads(call: Call, placed: Placed, problem: ForwardProblem, positions: Positions): Partial<Record<Role, Rows>> {
+  #heads(
+    call: Call,
+    weights: GpuWeights,
+    problem: ForwardProblem,
+    positions: Positions,
+  ): {
+    readonly heads: Partial<Record<Role, Rows>>;
+    readonly inputs: Partial<Record<Role, Span>>;
+    readonly added: Int32Array | undefined;
+  } {
     const { x, shape, contextLength, attendOnly } = problem;
     const { layout, shape: layer } = this.#problem;
     const key = problem.key ?? x;
@@ -258,15 +241,18 @@ export class GpuLayer {
       value: { tensor: value, length: contextLength, width: layer.valueInputDim },
     };
     const angles = this.#turningAngles(call, positions);
+    const added = this.#added(call, weights, positions.query);
     const placedRows = new Map<PlacedFloats, Span>();
     const rowsOf = (role: Role): Span => {
       const { tensor, length, width } = inputs[role];
-      const added = tensor === x ? this.#added(call, placed, positions.query) : undefined;
-      const rows = placedRows.get(tensor) ?? tokenRows(call, tensor, layout, [shape.batchSize, length, width], added);
+      const extents = [shape.batchSize, length, width] as const;
+      const rows =
+        placedRows.get(tensor) ??
+        tokenRows(call, tensor, layout, extents, tensor === x ? added : undefined, problem.save);
       placedRows.set(tensor, rows);
       return rows;
     };
-    const { sections } = placed;
+    const { roles: sections } = weights.sections;
     const together = (a: Role, b: Role) =>
       inputs[a].tensor === inputs[b].tensor && sections[a].matrix === sections[b].matrix;
     const rowBytes = (roles: readonly Role[]) => 16 * roles.reduce((sum, role) => sum + sections[role].columns4, 0);
@@ -276,18 +262,23 @@ export class GpuLayer {
       attendOnly ? ["query"] : ROLES,
       (roles, role) => together(roles[0]!, role) && fits([...roles, role]),
     );
-    return Object.assign(
+    const heads = Object.assign(
       {},
       ...groups.map((roles) =>
-        this.#product(call, placed, rowsOf(roles[0]!), roles, shape.batchSize, inputs[roles[0]!].length, angles),
+        this.#product(call, weights, rowsOf(roles[0]!), roles, shape.batchSize, inputs[roles[0]!].length, angles),
       ),
     ) as Partial<Record<Role, Rows>>;
+    return {
+      heads,
+      inputs: Object.fromEntries(groups.flat().map((role) => [role, rowsOf(role)])),
+      added: weights.learned && added?.rows,
+    };
   }
 
   /** One product for the columns of some roles. Its rows hold the heads of all of them. */
   #product(
     call: Call,
-    { sections, gains }: Placed,
+    { sections: { roles: sections }, gains }: GpuWeights,
     x: Span,
     roles: readonly Role[],
     batchSize: number,
@@ -327,7 +318,7 @@ export class GpuLayer {
   }
 
   /** What is added to the tokens of x, which stand at these positions. */
-  #added(call: Call, { learned }: Placed, positions: Float64Array): Added | undefined {
+  #added(call: Call, { learned }: GpuWeights, positions: Float64Array): Added | undefined {
     const { position, shape } = this.#problem;
     if (position.kind === "learned") {
       const count = position.table.shape[0]!;
@@ -353,14 +344,13 @@ export class GpuLayer {
     return { span: this.#angles.place(call, decides, make), firstKey: shared ? 0 : query.length };
   }
 
-  /** The attention, and its output projection. */
+  /** The output projection of an attention pass. */
   #projected(
     call: Call,
     { shape, output, wanted, location }: ForwardProblem,
     { matrix }: Section,
-    planned: PlannedAttention,
+    { wide, collect }: Attended,
   ): Deliver<PlacedResult> {
-    const { wide, collect } = attendOn(call, planned, "cpu");
     if (!wanted.output || !wide) return collect as Deliver<PlacedResult>;
     const { batchSize, queryLength: length } = shape;
     const { outputDim: columns } = this.#problem.shape;
@@ -371,6 +361,59 @@ export class GpuLayer {
     project(call, wide, matrix, { rows, length, first4: 0, columns, batch, position, feature }, y);
     const read = writeOutput(call, output, y, rows * columns, narrow, location);
     return (result) => ({ ...collect(result), output: read(result) });
+  }
+
+  /** The results of an attention pass without output projection. */
+  #asAttended(
+    call: Call,
+    { wanted }: ForwardProblem,
+    planned: PlannedAttention,
+    attended: Attended,
+  ): Deliver<PlacedResult> {
+    if (wanted.output) return deliverAttended(call, planned, attended);
+    return attended.collect as Deliver<PlacedResult>;
+  }
+
+  /** What the gradient of the call needs. The returned function hands it over when the call has succeeded. */
+  #savedCall(
+    call: Call,
+    { operation, contextLength }: ForwardProblem,
+    planned: PlannedAttention,
+    { inPlace, heads, inputs, positions, added }: Inside,
+    { wide, arrays }: Attended,
+  ): () => GpuSaved {
+    if (call.recording) throw new UnsupportedError(`${operation}: save must be false for a recorded call`);
+    const { problem, sequences } = planned;
+    const { mask, bias } = problem.settings;
+    const own = (tensor: PlacedTensor | undefined, span: Span | undefined) =>
+      tensor?.gpu ? copied(call, call.source(tensor.gpu)) : span;
+    const options = { mask: own(mask?.tensor, arrays.inputs[4]), bias: own(bias?.tensor, arrays.inputs[5]) };
+    // without output projection the output may be the caller's
+    const output = this.#weights!.sections.output ? wide! : copiedOut(call, wide!);
+    const settings = ownSettings(problem.settings, options);
+    const saved: SavedCall = {
+      attention: {
+        problem: { ...problem, settings },
+        sequences,
+        inPlace,
+        output,
+        lse: rowSection(arrays, planned, SECTION.lse),
+      },
+      inputs,
+      contextLength,
+      positions,
+      added,
+    };
+    const spans = [...heads, ...Object.values(inputs), output, arrays.rows, options.mask, options.bias];
+    return () => {
+      const made = new GpuSaved(
+        call,
+        saved,
+        spans.filter((span) => span !== undefined),
+      );
+      this.#saved.add(made);
+      return made;
+    };
   }
 
   #checkPositions({ operation }: ForwardProblem, sequences: readonly Sequence[]): void {
@@ -387,8 +430,18 @@ export class GpuLayer {
   }
 }
 
-function one(width: number): Heads {
-  return { count: 1, width };
+/** A copy of the caller's bytes, made before the kernels run. */
+function copied(call: Call, source: Span): Span {
+  const copy = call.room(source.bytes);
+  call.copyIn(source, copy);
+  return copy;
+}
+
+/** A copy of a result, made after the kernels have run. */
+function copiedOut(call: Call, source: Span): Span {
+  const copy = call.room(source.bytes);
+  call.copyOut(source, copy);
+  return copy;
 }
 
 function joined(a: ArrayLike<number>, b: ArrayLike<number>): Float64Array {
@@ -396,22 +449,6 @@ function joined(a: ArrayLike<number>, b: ArrayLike<number>): Float64Array {
   both.set(a);
   both.set(b, a.length);
   return both;
-}
-
-function mostBytes({ core }: Call): number {
-  const { maxStorageBufferBindingSize, maxBufferSize } = core.device.limits;
-  return Math.min(maxStorageBufferBindingSize, maxBufferSize);
-}
-
-/** Splits a list into runs. `joins` says whether an element joins the run before it. */
-function runsOf(roles: readonly Role[], joins: (run: readonly Role[], role: Role) => boolean): Role[][] {
-  const runs: Role[][] = [];
-  for (const role of roles) {
-    const last = runs.at(-1);
-    if (last && joins(last, role)) last.push(role);
-    else runs.push([role]);
-  }
-  return runs;
 }
 
 /** Positions of queries, [B, S]: query i is at i + offset of its sequence. */

@@ -1,5 +1,5 @@
 import type { LinearWeights } from "../../layer/layerWeights.js";
-import type { CheckedFloats } from "../../tensor/tensor.js";
+import { BYTES, type PlacedFloats } from "../../tensor/tensor.js";
 import { padded } from "../cache/cacheStore.js";
 import type { Call, Span } from "../call/call.js";
 import { FLAT_WORKGROUP, flatKernel } from "../plan/flatKernels.js";
@@ -13,9 +13,25 @@ export interface Heads {
   readonly width: number;
 }
 
+/** A row that is not divided. */
+export function one(width: number): Heads {
+  return { count: 1, width };
+}
+
+/** A weight [in, out], wherever it lies: element (i, o) is at offset + i · inStride + o · outStride. */
+export interface PlacedWeight extends Pick<LinearWeights, "offset" | "inStride" | "outStride"> {
+  readonly weight: PlacedFloats;
+  readonly bias?: LinearWeights["bias"];
+}
+
+/** The weight [out, in]. */
+export function transposed({ weight, offset, inStride, outStride }: PlacedWeight): PlacedWeight {
+  return { weight, offset, inStride: outStride, outStride: inStride };
+}
+
 /** One of the projections that a matrix holds side by side. */
 export interface Part {
-  readonly linear: LinearWeights;
+  readonly linear: PlacedWeight;
   readonly inputs: Heads;
   readonly outputs: Heads;
   /** The gain of the heads' norm. Default 1. */
@@ -31,25 +47,38 @@ export interface Piece {
   readonly end: number;
 }
 
-/** Uploads a weight's array as it lies, in pieces that a kernel can bind. */
-export function uploadPieces(call: Call, data: CheckedFloats["data"], mostBytes: number): Piece[] {
-  const array = data as Float32Array | Uint16Array;
-  const most = 4 * Math.floor(mostBytes / (4 * array.BYTES_PER_ELEMENT));
+/** A weight's numbers as they lie, on the GPU, in pieces that a kernel can bind. */
+export function placePieces(call: Call, tensor: PlacedFloats): Piece[] {
+  if (tensor.gpu) {
+    const { argument, byteLength } = tensor.gpu;
+    checkBytes(call.operation, argument, byteLength, call.core.device.limits);
+    return [{ span: call.place(tensor), begin: 0, end: byteLength / BYTES[tensor.dtype] }];
+  }
+  const array = tensor.data as Float32Array | Uint16Array;
+  const most = 4 * Math.floor(mostBytes(call) / (4 * array.BYTES_PER_ELEMENT));
   return Array.from({ length: divideUp(array.length, most) }, (_, n) => {
     const [begin, end] = [n * most, Math.min((n + 1) * most, array.length)];
     return { span: call.upload(array.subarray(begin, end)), begin, end };
   });
 }
 
-/** Columns of a matrix, in vec4: they begin with a whole tile. */
+/** The largest array that a kernel can bind. */
+export function mostBytes({ core }: Call): number {
+  const { maxStorageBufferBindingSize, maxBufferSize } = core.device.limits;
+  return Math.min(maxStorageBufferBindingSize, maxBufferSize);
+}
+
+/** The place of a part in a matrix, in vec4. */
 export interface Section {
   readonly matrix: Matrix;
+  /** The first vec4. Side by side, parts begin with a whole tile of columns; one below the other, with a row. */
   readonly first4: number;
   /** With the padding to whole tiles. */
   readonly columns4: number;
+  readonly rows: number;
 }
 
-/** Places projections of inputs of one width side by side on the GPU. `keep` makes a buffer that outlives the call. */
+/** Places projections of inputs of one width side by side on the GPU. `keep` makes a buffer for the matrix. */
 export function placeMatrix(
   call: Call,
   keep: (bytes: number) => Span,
@@ -57,35 +86,115 @@ export function placeMatrix(
   parts: readonly Part[],
   tile4: Tile4,
 ): Section[] {
-  const { inputs } = parts[0]!;
-  const in4 = (inputs.count * padded(inputs.width)) / 4;
-  const rows = matrixRows(inputs);
+  const rows = rowsOf(parts[0]!.inputs);
   const widths4 = parts.map(({ outputs }) => paddedColumns4(outputs, tile4));
-  const firsts4 = widths4.map((_, n) => widths4.slice(0, n).reduce((sum, width) => sum + width, 0));
-  const columns4 = widths4.reduce((sum, width) => sum + width, 0);
+  const matrix = emptyMatrix(call, keep, parts, rows, sumOf(widths4), tile4);
+  const sections = parts.map((_, n) => ({
+    matrix,
+    first4: sumOf(widths4.slice(0, n)),
+    columns4: widths4[n]!,
+    rows: matrixRows(rows),
+  }));
+  fillMatrix(call, upload, parts, sections);
+  return sections;
+}
+
+/**
+ * The same the other way round: a matrix from the outputs of projections, one projection after the other, to their
+ * common input. The parts are those of the projections.
+ */
+export function placeBack(
+  call: Call,
+  keep: (bytes: number) => Span,
+  upload: (part: Part) => readonly Piece[],
+  projections: readonly Part[],
+): Section[] {
+  const parts = projections.map(backOf);
+  const rows = parts.map(({ inputs }) => rowsOf(inputs));
+  const columns4 = paddedColumns4(parts[0]!.outputs, 16);
+  const matrix = emptyMatrix(call, keep, parts, sumOf(rows), columns4, 16);
+  const sections = parts.map((_, n) => ({
+    matrix,
+    first4: sumOf(rows.slice(0, n)) * columns4,
+    columns4,
+    rows: rows[n]!,
+  }));
+  fillMatrix(call, upload, parts, sections);
+  return sections;
+}
+
+/** A projection the other way round. */
+export function backOf({ linear, inputs, outputs }: Part): Part {
+  return { linear: transposed(linear), inputs: outputs, outputs: inputs, splitPairs: 0 };
+}
+
+/** The part of a matrix that holds some sections, one below the other. */
+export function stacked(sections: readonly Section[]): Matrix {
+  const { matrix, first4 } = sections[0]!;
+  const { buffer, offset, bytes } = matrix.weight;
+  const skipped = first4 * (matrix.dtype === "float16" ? 8 : 16);
+  const weight = { buffer, offset: offset + skipped, bytes: bytes - skipped };
+  return { ...matrix, weight, in4: sumOf(sections.map(({ rows }) => rows)) / 4 };
+}
+
+function emptyMatrix(
+  call: Call,
+  keep: (bytes: number) => Span,
+  parts: readonly Part[],
+  rows: number,
+  columns4: number,
+  tile4: Tile4,
+): Matrix {
   const dtype = parts.every(({ linear }) => linear.weight.dtype === "float16") ? "float16" : "float32";
-  const bytes = (dtype === "float16" ? 8 : 16) * rows * columns4;
+  const bytes = (dtype === "float16" ? 8 : 16) * matrixRows(rows) * columns4;
   checkBytes(call.operation, "a weight", bytes, call.core.device.limits);
-  const weight = keep(bytes);
-  const columns = keep(2 * 16 * columns4);
+  return { weight: keep(bytes), dtype, columns: keep(2 * 16 * columns4), in4: rows / 4, columns4, tile4 };
+}
+
+/** Writes the weights, biases and gains of all parts of a matrix. */
+export function fillMatrix(
+  call: Call,
+  upload: (part: Part) => readonly Piece[],
+  parts: readonly Part[],
+  sections: readonly Section[],
+): void {
+  const { matrix } = sections[0]!;
+  const { weight, columns, columns4 } = matrix;
   const values = new Float32Array(2 * 4 * columns4).fill(1, 4 * columns4);
+  call.clear(weight);
   parts.forEach((part, n) => {
-    for (const piece of upload(part))
-      packWeight(call, piece, part, weight, dtype === "float16", rows, columns4, firsts4[n]!, widths4[n]!);
-    fillColumns(call.operation, part, values, 4 * firsts4[n]!, 4 * columns4);
+    const section = sections[n]!;
+    for (const piece of upload(part)) packWeight(call, piece, part, matrix, section);
+    if (part.linear.bias ?? part.gain) fillColumns(call.operation, part, values, 4 * section.first4, 4 * columns4);
   });
   call.write(columns, 0, values);
-  const matrix: Matrix = { weight, dtype, columns, in4, columns4, tile4 };
-  return parts.map((_, n) => ({ matrix, first4: firsts4[n]!, columns4: widths4[n]! }));
+}
+
+/** Writes a bias into a matrix whose biases are zero. It may lie on the GPU. */
+export function addBias(call: Call, { columns, columns4 }: Matrix, bias: PlacedFloats, width: number): void {
+  const weight: PlacedWeight = { weight: bias, offset: 0, inStride: 0, outStride: 1 };
+  const row: Part = { linear: weight, inputs: one(1), outputs: one(width), splitPairs: 0 };
+  const target = { weight: columns, dtype: "float32", columns4 } as const;
+  for (const piece of placePieces(call, bias)) packWeight(call, piece, row, target, { first4: 0, columns4, rows: 1 });
 }
 
 /** Bytes of a part's columns in a matrix of float32. */
 export function matrixBytes({ inputs, outputs }: Part, tile4: Tile4): number {
-  return 16 * matrixRows(inputs) * paddedColumns4(outputs, tile4);
+  return 16 * matrixRows(rowsOf(inputs)) * paddedColumns4(outputs, tile4);
 }
 
-function matrixRows({ count, width }: Heads): number {
-  return DEPTH * divideUp(count * padded(width), DEPTH);
+/** Rows of a weight of these inputs, without the padding to whole tiles. */
+function rowsOf({ count, width }: Heads): number {
+  return count * padded(width);
+}
+
+/** The same with the padding to whole tiles of the depth. */
+function matrixRows(rows: number): number {
+  return DEPTH * divideUp(rows, DEPTH);
+}
+
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, number) => sum + number, 0);
 }
 
 /** vec4 of the columns of heads, padded to whole tiles. */
@@ -93,30 +202,26 @@ function paddedColumns4({ count, width }: Heads, tile4: Tile4): number {
   return tile4 * divideUp((count * padded(width)) / 4, tile4);
 }
 
-/** Writes a piece of a weight into its columns of the matrix. */
+/** Writes a piece of a weight into its place in the matrix, which holds zeros there. */
 function packWeight(
   call: Call,
   { span, begin, end }: Piece,
   { linear, inputs, outputs, splitPairs }: Part,
-  target: Span,
-  toHalf: boolean,
-  rows: number,
-  matrix4: number,
-  first4: number,
-  columns4: number,
+  { weight, dtype, columns4: matrix4 }: Pick<Matrix, "weight" | "dtype" | "columns4">,
+  { first4, columns4, rows }: Omit<Section, "matrix">,
 ): void {
   const count = rows * columns4;
   const workgroups = divideUp(count, FLAT_WORKGROUP);
   const strides = [linear.offset, linear.inStride, linear.outStride];
   const sizes = [inputs, outputs].flatMap((heads) => [heads.count, heads.width, padded(heads.width)]);
-  const halves = [Number(linear.weight.dtype === "float16"), Number(toHalf)];
+  const halves = [Number(linear.weight.dtype === "float16"), Number(dtype === "float16")];
   call.dispatch(flatKernel("pack_weight"), workgroups, {
     0: call.numbers(
       [...strides, ...sizes, splitPairs, matrix4, first4, columns4, count, begin, end, ...halves],
       workgroups,
     ),
     1: span,
-    2: target,
+    2: weight,
   });
 }
 

@@ -66,7 +66,8 @@ export const DEPTH = 16;
 /** The tile of many rows, with a matrix of narrow tiles. */
 export const PROJECT_TILE = { rows: 8 * ROW_THREADS, columns: 64, depth: DEPTH, threads: 8 * ROW_THREADS } as const;
 
-const NORMS = { none: 0, rms: 1, l2: 2 } as const;
+/** The norms of heads, as the kernels know them. */
+export const NORMS = { none: 0, rms: 1, l2: 2 } as const;
 const F32_BITS = new DataView(new ArrayBuffer(4));
 
 export interface ProjectionPlan {

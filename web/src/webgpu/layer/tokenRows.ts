@@ -14,6 +14,8 @@ export interface Added {
 /**
  * The tokens of a layer's input, [B·S, width padded to whole vec4]: the input itself if it lies like that, or a copy
  * that the GPU makes.
+ *
+ * @param own - Whether they must lie in the engine's own memory.
  */
 export function tokenRows(
   call: Call,
@@ -21,9 +23,11 @@ export function tokenRows(
   layout: "BSE" | "BES",
   [batchSize, length, width]: readonly [number, number, number],
   added?: Added,
+  own = false,
 ): Span {
   const source = call.place(tensor);
-  if (!added && layout === "BSE" && tensor.dtype === "float32" && width % 4 === 0) return source;
+  const isThere = !own || !tensor.gpu;
+  if (isThere && !added && layout === "BSE" && tensor.dtype === "float32" && width % 4 === 0) return source;
   const width4 = divideUp(width, 4);
   const count = batchSize * length * width4;
   const tokens = call.room(16 * count);

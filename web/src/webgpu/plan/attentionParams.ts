@@ -35,8 +35,11 @@ export interface InputStrides {
 
 export type AllStrides = Readonly<Record<"query" | "key" | "value", InputStrides>>;
 
-export function inputStrides(problem: AttentionProblem, { packed }: AttentionPlan, inPlace: InPlace): AllStrides {
-  const { layout, kvLayout, shape } = problem;
+export function inputStrides(
+  { layout, kvLayout, shape }: Pick<AttentionProblem, "layout" | "kvLayout" | "shape">,
+  { packed }: Pick<AttentionPlan, "packed">,
+  inPlace: InPlace,
+): AllStrides {
   const { batchSize, numHeads, numKvHeads, queryLength, keyLength, headDim, valueDim } = shape;
   const strides = (
     name: "query" | "key" | "value",
@@ -58,8 +61,8 @@ export function inputStrides(problem: AttentionProblem, { packed }: AttentionPla
 
 /** The numbers that all kernels of a call share. */
 export function paramsOf(
-  { shape, layout, settings }: AttentionProblem,
-  plan: AttentionPlan,
+  { shape, layout, settings }: Pick<AttentionProblem, "shape" | "layout" | "settings">,
+  plan: Pick<AttentionPlan, "stored" | "rowStride" | "features">,
   sequences: readonly Sequence[],
   strides: AllStrides,
   cached: Cached | undefined,
@@ -124,7 +127,7 @@ function strides4(extents: readonly number[] | undefined): [number, number, numb
 
 /** The table: sequences, then slopes, sinks and gains, then the formulas' words, then the chosen heads and queries. */
 export function tablesOf(
-  { settings, shape }: AttentionProblem,
+  { settings, shape }: Pick<AttentionProblem, "settings" | "shape">,
   sequences: readonly Sequence[],
   formulaWords: Float32Array,
   chosen: readonly number[] = [],

@@ -38,7 +38,12 @@ export interface AttentionFacts {
 }
 
 /** The facts about a call whose tensors are the caller's. */
-export function factsOf(problem: AttentionProblem, sequences: readonly Sequence[]): AttentionFacts {
+export function factsOf(
+  problem: Omit<AttentionProblem, "output" | "location" | "signal" | "keepRank"> & {
+    readonly output: Pick<AttentionProblem["output"], "dtype">;
+  },
+  sequences: readonly Sequence[],
+): AttentionFacts {
   const { operation, shape, layout, kvLayout, query, key, value, settings, wanted, output, ragged } = problem;
   return {
     operation,

@@ -11,7 +11,20 @@ export const FLAT_THREADS = 64;
 
 /** A kernel whose invocations work independently. */
 export function flatKernel(
-  name: "pack" | "narrow" | "merge" | "rotary" | "turn_heads" | "pack_weight" | "tokens" | "store_rows" | "lanes",
+  name:
+    | "pack"
+    | "narrow"
+    | "merge"
+    | "rotary"
+    | "turn_heads"
+    | "pack_weight"
+    | "tokens"
+    | "store_rows"
+    | "store_gradient"
+    | "heads_back"
+    | "gather_rows"
+    | "lanes"
+    | "sum_parts",
   constants: Kernel["constants"] = {},
 ): Kernel {
   return { name, constants: { THREADS: FLAT_THREADS, ...constants } };

@@ -3,8 +3,8 @@ import { selectedExtents, type ScoreStage, type Selection } from "../../attentio
 import { UnsupportedError } from "../../errors/errors.js";
 import type { AttentionFacts } from "./facts.js";
 import { FLAT_THREADS, narrowStep, type Step } from "./flatKernels.js";
-import { formulaText } from "../formula/formulaText.js";
-import { BYTES, type FormulaText, type Kernel } from "../kernels/kernel.js";
+import { formulaForm, type FormulaForm } from "../formula/formulaForm.js";
+import { BYTES, type Kernel } from "../kernels/kernel.js";
 import { checkBytes, divideUp, gridOf, type Limits } from "./limits.js";
 import { FEATURE } from "./params.js";
 import {
@@ -86,7 +86,7 @@ export function planAttention(facts: AttentionFacts, limits: Limits): AttentionP
     query: packed.query ? "float32" : facts.dtypes.query,
     stored: packed.key || packed.value ? "float32" : facts.dtypes.key,
   };
-  const formula = formulaText(facts.score, facts.visible);
+  const formula = formulaForm(facts.score, facts.visible);
   const tile = needsRows(facts) ? tileOf(facts, limits, plain, formula?.rowBytes ?? 0) : undefined;
   const stored = tile?.perLoad ? { ...plain, perLoad: tile.perLoad } : plain;
   const inspect = [
@@ -134,7 +134,7 @@ function packedInputs({ layout, kvLayout, shape, dtypes, inPlace = [] }: Attenti
 }
 
 /** The bits of `features` for the call; see `has` in call.wgsl. */
-function featuresOf({ mask, bias, alibi, softcap, sinks, ring, ragged, wanted }: AttentionFacts): number {
+export function featuresOf({ mask, bias, alibi, softcap, sinks, ring, ragged, wanted }: AttentionFacts): number {
   const present: Readonly<Record<keyof typeof FEATURE, boolean>> = {
     mask,
     bias: bias !== undefined,
@@ -176,7 +176,7 @@ function planAttend(
   limits: Limits,
   stored: Stored,
   tile: Tile,
-  formula: FormulaText | undefined,
+  formula: FormulaForm | undefined,
 ): AttendPlan {
   const { shape, wanted, longestKey, numSequences } = facts;
   const { batchSize, numHeads, numKvHeads, queryLength } = shape;
@@ -277,9 +277,9 @@ function planInspection(
 }
 
 /** The formulas that decide what an inspection of a stage shows. */
-function formulaAt(stage: InspectPlan["stage"], { score, visible }: AttentionFacts): FormulaText | undefined {
+function formulaAt(stage: InspectPlan["stage"], { score, visible }: AttentionFacts): FormulaForm | undefined {
   if (stage === "raw" || stage === "softcapped") return undefined;
-  return formulaText(stage === "biased" ? undefined : score, visible);
+  return formulaForm(stage === "biased" ? undefined : score, visible);
 }
 
 function rowStride({ batchSize, numHeads, queryLength }: AttentionShape): number {

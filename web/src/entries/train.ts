@@ -1,0 +1,16 @@
+/**
+ * `headwise/train`: what a training loop needs besides attention. Plain functions over tensors, with their gradients. The
+ * product is `linear` and `linearBackward` of an instance, attention is `layer.forward` and `layer.backward`.
+ *
+ * @module
+ */
+export { gelu, geluBackward, relu, reluBackward } from "../train/activation.js";
+export { adamW, type AdamW, type AdamWOptions } from "../train/adamW.js";
+export { clipGradients } from "../train/clipGradients.js";
+export { crossEntropy, type CrossEntropy } from "../train/crossEntropy.js";
+export { embedding, embeddingBackward } from "../train/embedding.js";
+export { layerNorm, layerNormBackward, type LayerNormGradients, type LayerNormOptions } from "../train/layerNorm.js";
+export { flatten, mapTree, unflatten, type Flat, type Tree } from "../train/parameterTree.js";
+export { random, type Random } from "../train/random.js";
+export { loadSafetensors, saveSafetensors } from "../train/safetensors.js";
+export { type Floats, type Indices } from "../train/trainTensor.js";

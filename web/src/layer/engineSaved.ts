@@ -1,0 +1,7 @@
+import type { Eventually } from "../call/context.js";
+
+/** What an engine kept of a call of forward, for its gradient. It does not refer to the caller's arrays. */
+export interface EngineSaved {
+  readonly bytes: number;
+  release(): Eventually<void>;
+}

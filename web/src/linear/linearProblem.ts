@@ -1,0 +1,198 @@
+import type { ResultTensor } from "../attention/attentionResult.js";
+import type { Asked } from "../call/asked.js";
+import type { CallArguments } from "../call/callArguments.js";
+import { refuseGpu } from "../call/location.js";
+import { namesOf, readOptions, type OptionReader } from "../call/options.js";
+import { outputForm, type OutputForm } from "../call/outputForm.js";
+import { ShapeError } from "../errors/errors.js";
+import { describe } from "../foreign/describe.js";
+import type { GpuFloats, GpuResult } from "../tensor/gpuTensor.js";
+import {
+  FLOATS,
+  type FloatTensor,
+  type FloatTensorLike,
+  type PlacedFloats,
+  type TypedTensor,
+} from "../tensor/tensor.js";
+
+/** How a weight is stored: `[inputDim, outputDim]`, or `[outputDim, inputDim]` as PyTorch has it. */
+export type WeightLayout = "in-out" | "out-in";
+
+/** Options of `linear`. */
+export interface LinearOptions {
+  /** How the weight is stored. Default `"in-out"`: `[inputDim, outputDim]`. */
+  readonly weightLayout?: WeightLayout;
+  /** A tensor of the output's shape, to write the output to. */
+  readonly into?: FloatTensor | GpuFloats;
+  /** Aborts the call while it waits in the queue. */
+  readonly signal?: AbortSignal;
+}
+
+/** The gradients that `linearBackward` can give. */
+export type LinearGradient = "dInput" | "dWeight" | "dBias";
+
+/** Which gradients to compute. */
+export type LinearReturns = { readonly [Name in LinearGradient]?: boolean };
+
+/** The type of an absent `returns`: all gradients. */
+export type AllLinearGradients = { readonly [Name in LinearGradient]: true };
+
+/** What `linearBackward` reads. */
+export interface LinearBackwardOptions<R extends LinearReturns = LinearReturns> {
+  /** As `linear` had it, `[…, inputDim]`. */
+  readonly x: FloatTensorLike | GpuFloats;
+  /** As `linear` had it. */
+  readonly weight: FloatTensorLike | GpuFloats;
+  /** The gradient of the loss with respect to the output, `[…, outputDim]`. */
+  readonly dOutput: FloatTensorLike | GpuFloats;
+  /** How the weight is stored, and so its gradient. Default `"in-out"`: `[inputDim, outputDim]`. */
+  readonly weightLayout?: WeightLayout;
+  /** Which gradients to compute. Default: all. */
+  readonly returns?: R;
+  /** Aborts the call while it waits in the queue. */
+  readonly signal?: AbortSignal;
+}
+
+type GradientAt<L extends "cpu" | "gpu"> = L extends "gpu" ? GpuResult<"float32"> : TypedTensor<"float32">;
+
+/** The result of `linearBackward`: float32, with the shapes of x, weight and bias. It has what `returns` asked for. */
+export type LinearGradientsAt<L extends "cpu" | "gpu" = "cpu", R extends LinearReturns = AllLinearGradients> = Asked<
+  R,
+  { readonly [Name in LinearGradient]?: GradientAt<L> }
+>;
+
+/** What a call of `linear` and one of `linearBackward` have in common. */
+interface LinearMap {
+  readonly operation: string;
+  /** The product of all extents of x but the last. */
+  readonly rows: number;
+  readonly inputDim: number;
+  readonly outputDim: number;
+  /** `[…, inputDim]` */
+  readonly x: PlacedFloats;
+  /** `[inputDim, outputDim]`, or `[outputDim, inputDim]` if `weightLayout` is `"out-in"`. */
+  readonly weight: PlacedFloats;
+  readonly weightLayout: WeightLayout;
+  readonly location: "cpu" | "gpu";
+  readonly signal: AbortSignal | undefined;
+}
+
+/** A call of linear that has passed every check: Y = X W + b over `rows` rows. */
+export interface LinearProblem extends LinearMap {
+  /** `[outputDim]` */
+  readonly bias: PlacedFloats | undefined;
+  /** `[…, outputDim]` */
+  readonly output: OutputForm;
+}
+
+/** A call of linearBackward that has passed every check. */
+export interface LinearBackwardProblem extends LinearMap {
+  /** `[…, outputDim]` */
+  readonly dOutput: PlacedFloats;
+  readonly wanted: Readonly<Record<LinearGradient, boolean>>;
+}
+
+/** float32, with the shapes of what they belong to. */
+export type PlacedLinearGradients = { readonly [Name in LinearGradient]?: ResultTensor<"float32"> };
+
+const OPTION_NAMES = namesOf<LinearOptions & { location: string }>({
+  weightLayout: true,
+  location: true,
+  into: true,
+  signal: true,
+});
+
+/** Reads and checks a call of linear. */
+export function linearProblem(
+  call: CallArguments,
+  givenX: unknown,
+  givenWeight: unknown,
+  givenBias: unknown,
+  givenOptions: unknown,
+): LinearProblem {
+  const { operation } = call;
+  const options = readOptions(call, givenOptions, OPTION_NAMES);
+  const x = call.placed("x", givenX, FLOATS);
+  const weight = call.placed("weight", givenWeight, FLOATS);
+  const bias = givenBias === undefined ? undefined : call.placed("bias", givenBias, FLOATS);
+  const map = readMap(call, options, x, weight);
+  if (bias) checkShape(operation, "bias", bias, [map.outputDim]);
+  return { ...map, bias, output: outputForm(options, outputShape(map), x) };
+}
+
+const BACKWARD_NAMES = namesOf<LinearBackwardOptions & { location: string }>({
+  x: true,
+  weight: true,
+  dOutput: true,
+  weightLayout: true,
+  returns: true,
+  location: true,
+  signal: true,
+});
+const GRADIENT_NAMES = namesOf<LinearReturns>({ dInput: true, dWeight: true, dBias: true });
+
+/** Reads and checks a call of linearBackward. */
+export function linearBackwardProblem(call: CallArguments, given: unknown): LinearBackwardProblem {
+  const options = readOptions(call, given, BACKWARD_NAMES);
+  const x = required(options, "x", "the input of `linear`");
+  const weight = required(options, "weight", "the weight of `linear`");
+  const dOutput = required(options, "dOutput", "the gradient with respect to the output");
+  const map = readMap(call, options, x, weight);
+  checkShape(call.operation, "dOutput", dOutput, outputShape(map));
+  const returns = options.object("returns", GRADIENT_NAMES);
+  const isWanted = (name: LinearGradient) => (returns ? returns.flag(name, false) : true);
+  const wanted = { dInput: isWanted("dInput"), dWeight: isWanted("dWeight"), dBias: isWanted("dBias") };
+  return { ...map, dOutput, wanted };
+}
+
+function required(options: OptionReader, name: string, meaning: string): PlacedFloats {
+  const tensor = options.placed(name, FLOATS);
+  if (!tensor) throw options.missing(name, meaning);
+  return tensor;
+}
+
+function readMap(call: CallArguments, options: OptionReader, x: PlacedFloats, weight: PlacedFloats): LinearMap {
+  const { operation } = call;
+  if (!call.placement.onGpu) refuseGpu(options);
+  const weightLayout = options.oneOf("weightLayout", ["in-out", "out-in"], "in-out");
+  if (weight.shape.length !== 2 || weight.shape.includes(0))
+    throw new ShapeError(
+      `${operation}: weight.shape must be ${weightLayout === "in-out" ? "[inputDim, outputDim]" : "[outputDim, inputDim]"}` +
+        ` with extents of at least 1, got ${describe(weight.shape)}`,
+    );
+  const [inputAxis, outputAxis] = weightLayout === "in-out" ? [0, 1] : [1, 0];
+  const [inputDim, outputDim] = [weight.shape[inputAxis]!, weight.shape[outputAxis]!];
+  const last = x.shape.length - 1;
+  if (last < 0) throw new ShapeError(`${operation}: x must have rank 1 or more, got shape []`);
+  if (x.shape[last] !== inputDim)
+    throw new ShapeError(
+      `${operation}: x.shape[${last}] must be weight.shape[${inputAxis}] (inputDim), got ${x.shape[last]} and ${inputDim}`,
+      x.shape[last] === outputDim
+        ? { hint: `Is the weight stored the other way? Give weightLayout: "${other(weightLayout)}".` }
+        : {},
+    );
+  return {
+    operation,
+    rows: x.shape.slice(0, last).reduce((product, extent) => product * extent, 1),
+    inputDim,
+    outputDim,
+    x,
+    weight,
+    weightLayout,
+    location: options.oneOf("location", ["cpu", "gpu"], "cpu"),
+    signal: options.signal(),
+  };
+}
+
+function other(layout: WeightLayout): WeightLayout {
+  return layout === "in-out" ? "out-in" : "in-out";
+}
+
+function outputShape({ x, outputDim }: LinearMap): number[] {
+  return [...x.shape.slice(0, -1), outputDim];
+}
+
+function checkShape(operation: string, name: string, { shape }: PlacedFloats, expected: readonly number[]): void {
+  if (describe(shape) !== describe(expected))
+    throw new ShapeError(`${operation}: ${name}.shape must be ${describe(expected)}, got ${describe(shape)}`);
+}

@@ -1,0 +1,97 @@
+import { assertSame, flatNamed, mapTree, type Tree } from "./parameterTree.js";
+import { assertNumber, type Floats } from "./trainTensor.js";
+
+/** Options of adamW. */
+export interface AdamWOptions {
+  /** η. Default: 0.001. `step` may give another one. */
+  readonly learningRate?: number;
+  /** β₁ and β₂, from 0 to below 1. Default: [0.9, 0.999]. */
+  readonly betas?: readonly [number, number];
+  /** ε, added to the root of the mean square. Default: 1e-8. */
+  readonly epsilon?: number;
+  /** λ. Default: 0.01. */
+  readonly weightDecay?: number;
+  /** Which parameters decay. Default: those with two or more axes, so not biases and gains. */
+  readonly decay?: (name: string, tensor: Floats) => boolean;
+  /** The `state` of an earlier optimizer of the same parameters, to go on from. It is copied. */
+  readonly state?: Tree;
+}
+
+/** The optimizer that `adamW` makes. */
+export interface AdamW {
+  /**
+   * Changes the parameters in place.
+   *
+   * @param gradients - A tree with the names and shapes of the parameters. It may be nested in another way.
+   */
+  readonly step: (gradients: Tree, options?: { readonly learningRate?: number }) => void;
+  /** The running means and the number of steps: a tree, which `saveSafetensors` can save. `step` changes it. */
+  readonly state: { readonly steps: Floats; readonly mean: Tree; readonly meanSquare: Tree };
+}
+
+/**
+ * AdamW (Loshchilov & Hutter 2019, arXiv:1711.05101): Adam (Kingma & Ba 2015, arXiv:1412.6980) with a weight decay that
+ * does not go through the running means. In step t, for each parameter θ and its gradient g:
+ *
+ *     m ← β₁·m + (1 − β₁)·g        m̂ = m / (1 − β₁ᵗ)
+ *     v ← β₂·v + (1 − β₂)·g²       v̂ = v / (1 − β₂ᵗ)
+ *     θ ← θ − η·( m̂ / (√v̂ + ε) + λ·θ )
+ *
+ * @param parameters - A tree of tensors. `step` changes their numbers in place.
+ */
+export function adamW(parameters: Tree, options: AdamWOptions = {}): AdamW {
+  const named = flatNamed("adamW", "parameters", parameters);
+  const { learningRate, beta1, beta2, epsilon, weightDecay } = checkedOptions(options);
+  const decays = options.decay ?? ((_, { shape }) => shape.length >= 2);
+  const state = startOf(parameters, options.state);
+  const mean = flatNamed("adamW", "state.mean", state.mean);
+  const meanSquare = flatNamed("adamW", "state.meanSquare", state.meanSquare);
+
+  const step = (gradients: Tree, { learningRate: rate = learningRate } = {}) => {
+    const given = flatNamed("adamW.step", "gradients", gradients);
+    assertSame("adamW.step", "gradients", given, named);
+    assertBelow("adamW.step", "learningRate", rate, Infinity);
+    const t = ++state.steps.data[0]!;
+    const pace = rate / (1 - beta1 ** t);
+    const correction = 1 / (1 - beta2 ** t);
+    for (const [name, tensor] of Object.entries(named)) {
+      const theta = tensor.data;
+      const [g, m, v] = [given[name]!.data, mean[name]!.data, meanSquare[name]!.data];
+      const shrink = 1 - (decays(name, tensor) ? rate * weightDecay : 0);
+      for (let i = 0; i < theta.length; i++) {
+        const slope = g[i]!;
+        const first = beta1 * m[i]! + (1 - beta1) * slope;
+        const second = beta2 * v[i]! + (1 - beta2) * slope * slope;
+        m[i] = first;
+        v[i] = second;
+        theta[i] = theta[i]! * shrink - (pace * first) / (Math.sqrt(second * correction) + epsilon);
+      }
+    }
+  };
+  return { step, state };
+}
+
+function checkedOptions(options: AdamWOptions) {
+  const { learningRate = 1e-3, betas = [0.9, 0.999], epsilon = 1e-8, weightDecay = 0.01 } = options;
+  const [beta1, beta2] = betas;
+  const values = { learningRate, epsilon, weightDecay, beta1, beta2 };
+  for (const [name, value] of Object.entries(values))
+    assertBelow("adamW", name, value, name.startsWith("beta") ? 1 : Infinity);
+  return values;
+}
+
+function assertBelow(operation: string, argument: string, value: unknown, limit: number): void {
+  assertNumber(operation, argument, value, `a number from 0 to below ${limit}`, (x) => x >= 0 && x < limit);
+}
+
+/** A state before the first step, or a copy of the one that is given. */
+function startOf(parameters: Tree, given: Tree | undefined): AdamW["state"] {
+  const zeros = () => mapTree(parameters, ({ data, shape }) => ({ data: new Float32Array(data.length), shape }));
+  const state = { steps: { data: new Float32Array(1), shape: [] }, mean: zeros(), meanSquare: zeros() };
+  if (given === undefined) return state;
+  const saved = flatNamed("adamW", "state", given);
+  const own = flatNamed("adamW", "state", state);
+  assertSame("adamW", "state", saved, own);
+  for (const [name, { data }] of Object.entries(own)) data.set(saved[name]!.data);
+  return state;
+}

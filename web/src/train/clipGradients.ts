@@ -1,0 +1,23 @@
+import { flatNamed, type Tree } from "./parameterTree.js";
+import { assertNumber } from "./trainTensor.js";
+
+/**
+ * Clips gradients by their common norm (Pascanu, Mikolov & Bengio 2013, arXiv:1211.5063): if the root of the sum of all
+ * squares is above `maxNorm`, every gradient is multiplied by maxNorm / norm, in place.
+ *
+ * If the norm is not finite, nothing is changed. Then leave out the optimizer's step.
+ *
+ * @returns The norm before clipping.
+ */
+export function clipGradients(gradients: Tree, maxNorm: number): number {
+  const arrays = Object.values(flatNamed("clipGradients", "gradients", gradients)).map(({ data }) => data);
+  assertNumber("clipGradients", "maxNorm", maxNorm, "a number above 0", (value) => value > 0);
+  let squares = 0;
+  for (const data of arrays) for (let i = 0; i < data.length; i++) squares += data[i]! * data[i]!;
+  const norm = Math.sqrt(squares);
+  if (norm > maxNorm && norm < Infinity) {
+    const factor = maxNorm / norm;
+    for (const data of arrays) for (let i = 0; i < data.length; i++) data[i]! *= factor;
+  }
+  return norm;
+}

@@ -1,0 +1,68 @@
+import { OptionError } from "../errors/errors.js";
+import { assertShape, elements, floats, indices, lastExtent, type Floats, type Indices } from "./trainTensor.js";
+
+/** The target of a row that does not count. */
+const IGNORED = -1;
+
+/** What crossEntropy gives. */
+export interface CrossEntropy {
+  /** The mean over the rows that count, in nats; 0 if none counts. */
+  readonly loss: number;
+  /** The gradient of `loss`, in the shape of the logits. It is 0 in rows that do not count. */
+  readonly dLogits: Floats;
+  /** How many rows count. */
+  readonly count: number;
+}
+
+/**
+ * The cross-entropy of a softmax, and its gradient. A row with logits z and target t has
+ *
+ *     loss = ln Σ exp(z) − z[t]      dLogits = (softmax(z) − [1 at t]) / count
+ *
+ * The exponents are z − max(z), so that none overflows.
+ *
+ * @param logits - `[..., V]`
+ * @param targets - An integer from 0 to V − 1 for each row; −1: the row does not count. A tensor of them has the shape
+ *   of the logits without the last axis; a bare array has one for each row.
+ */
+export function crossEntropy(logits: Floats, targets: Indices): CrossEntropy {
+  const { data, width, ids } = checkedLoss(logits, targets);
+  const count = ids.filter((id) => id !== IGNORED).length;
+  const dLogits = new Float32Array(data.length);
+  let loss = 0;
+  for (let row = 0, at = 0; row < ids.length; row++, at += width) {
+    if (ids[row] === IGNORED) continue;
+    let largest = -Infinity;
+    for (let i = 0; i < width; i++) largest = Math.max(largest, data[at + i]!);
+    let sum = 0;
+    for (let i = 0; i < width; i++) {
+      const weight = Math.exp(data[at + i]! - largest);
+      dLogits[at + i] = weight;
+      sum += weight;
+    }
+    const target = at + ids[row]!;
+    loss += Math.log(sum) + largest - data[target]!;
+    const factor = 1 / (sum * count);
+    for (let i = 0; i < width; i++) dLogits[at + i]! *= factor;
+    dLogits[target]! -= 1 / count;
+  }
+  return { loss: count && loss / count, dLogits: { data: dLogits, shape: logits.shape }, count };
+}
+
+function checkedLoss(logits: unknown, targets: unknown) {
+  const operation = "crossEntropy";
+  const { data, shape } = floats(operation, "logits", logits);
+  const width = lastExtent(operation, "logits", { data, shape });
+  const given = indices(operation, "targets", targets);
+  const rows = shape.slice(0, -1);
+  const wanted = targets === given ? rows : [elements(rows)];
+  assertShape(operation, "targets", given, wanted, "the shape of logits without the last axis,");
+  const ids = given.data;
+  const wrong = ids.findIndex((id) => id < IGNORED || id >= width);
+  if (wrong >= 0)
+    throw new OptionError(
+      `${operation}: targets[${wrong}] must be −1 (ignored) or from 0 to logits.shape.at(-1) − 1, ` +
+        `which is ${width - 1}, got ${ids[wrong]}`,
+    );
+  return { data, width, ids };
+}

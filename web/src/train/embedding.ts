@@ -1,0 +1,50 @@
+import { OptionError, ShapeError } from "../errors/errors.js";
+import { describe } from "../foreign/describe.js";
+import { assertShape, floats, indices, type Floats, type Indices } from "./trainTensor.js";
+
+/**
+ * Looks tokens up in a table: row t of the table for each token t.
+ *
+ * @param table - `[V, N]`
+ * @param tokens - Integers from 0 to V − 1, of any shape.
+ * @returns `[...tokens.shape, N]`
+ */
+export function embedding(table: Floats, tokens: Indices): Floats {
+  const { rows, width, ids, shape } = checkedLookup("embedding", table, tokens);
+  const y = new Float32Array(ids.length * width);
+  ids.forEach((id, n) => y.set(rows.subarray(id * width, (id + 1) * width), n * width));
+  return { data: y, shape };
+}
+
+/**
+ * The gradient of embedding with respect to the table: row t is the sum of the rows of dOutput whose token is t.
+ *
+ * @param dOutput - `[...tokens.shape, N]`
+ * @returns `[V, N]`
+ */
+export function embeddingBackward(table: Floats, tokens: Indices, dOutput: Floats): Floats {
+  const { width, ids, shape } = checkedLookup("embeddingBackward", table, tokens);
+  const { data } = floats("embeddingBackward", "dOutput", dOutput);
+  assertShape("embeddingBackward", "dOutput", dOutput, shape, "[...tokens.shape, table.shape[1]],");
+  const dTable = new Float32Array(table.data.length);
+  for (let n = 0, at = 0; n < ids.length; n++) {
+    const start = ids[n]! * width;
+    for (let i = 0; i < width; i++, at++) dTable[start + i]! += data[at]!;
+  }
+  return { data: dTable, shape: table.shape };
+}
+
+function checkedLookup(operation: string, table: unknown, tokens: unknown) {
+  const { data: rows, shape } = floats(operation, "table", table);
+  if (shape.length !== 2)
+    throw new ShapeError(`${operation}: table must have two axes [V, N], got shape ${describe(shape)}`);
+  const [count, width] = shape as [number, number];
+  const given = indices(operation, "tokens", tokens);
+  const ids = given.data;
+  const wrong = ids.findIndex((id) => id < 0 || id >= count);
+  if (wrong >= 0)
+    throw new OptionError(
+      `${operation}: tokens[${wrong}] must be from 0 to table.shape[0] − 1, which is ${count - 1}, got ${ids[wrong]}`,
+    );
+  return { rows, width, ids, shape: [...given.shape, width] };
+}

@@ -1,0 +1,87 @@
+import { OptionError } from "../errors/errors.js";
+import { describe, isObject } from "../foreign/describe.js";
+import { assertShape, floats, type Floats } from "./trainTensor.js";
+
+/** Named tensors in objects or arrays, nested as you like. */
+export type Tree = Floats | { readonly [name: string]: Tree } | readonly Tree[];
+
+/** The same tensors in one object. A name joins the names on the way with points: `layers.0.attention.Wq`. */
+export type Flat = Record<string, Floats>;
+
+/**
+ * The tensors of a tree by their names. They are the same tensors, not copies.
+ *
+ * @throws OptionError if two tensors have one name: `{ "a.b": x, a: { b: y } }`.
+ */
+export function flatten(tree: Tree): Flat {
+  return flatNamed("flatten", "tree", tree);
+}
+
+/**
+ * The tree of named tensors, with an object for each part of the names. `flatten` of it gives the same names.
+ *
+ * @throws OptionError if a name is the beginning of another one: `"a"` and `"a.b"`.
+ */
+export function unflatten(flat: Readonly<Flat>): { [name: string]: Tree } {
+  const named = new Map(Object.entries(flatNamed("unflatten", "flat", flat)));
+  const names = [...named.keys()];
+  const beginning = names.find((name) => names.some((other) => other.startsWith(`${name}.`)));
+  if (beginning !== undefined)
+    throw new OptionError(`unflatten: flat has ${describe(beginning)}, which is the beginning of another name`);
+  const grown = (prefix: string): { [name: string]: Tree } => {
+    const inside = names.filter((name) => name.startsWith(prefix));
+    const keys = new Set(inside.map((name) => name.slice(prefix.length).split(".")[0]!));
+    return Object.fromEntries([...keys].map((key) => [key, named.get(prefix + key) ?? grown(`${prefix}${key}.`)]));
+  };
+  return grown("");
+}
+
+/** A tree of the same form, with `map(tensor, name)` in the place of each tensor. */
+export function mapTree<T extends Tree>(tree: T, map: (tensor: Floats, name: string) => Floats): T {
+  return mapped("mapTree", "tree", tree, map) as T;
+}
+
+/** The tensors of a tree by name, each checked. */
+export function flatNamed(operation: string, argument: string, tree: unknown): Flat {
+  const found = new Map<string, Floats>();
+  mapped(operation, argument, tree, (tensor, name) => {
+    if (found.has(name))
+      throw new OptionError(`${operation}: ${argument} has two tensors with the name ${describe(name)}`);
+    found.set(name, tensor);
+    return tensor;
+  });
+  return Object.fromEntries(found);
+}
+
+/** @param argument - What the tree is, for messages. */
+function mapped(operation: string, argument: string, tree: unknown, map: (tensor: Floats, name: string) => Floats) {
+  const visit = (node: unknown, name: string, above: readonly unknown[]): Tree => {
+    const at = joined(argument, name);
+    if (isObject(node) && "data" in node && "shape" in node) return map(floats(operation, at, node), name);
+    if (!isObject(node) || ArrayBuffer.isView(node))
+      throw new OptionError(
+        `${operation}: ${at} must be a tensor { data, shape } or an object of tensors, got ${describe(node)}`,
+      );
+    if (above.includes(node)) throw new OptionError(`${operation}: ${at} contains itself`);
+    const visited = Object.entries(node).map(
+      ([key, child]) => [key, visit(child, joined(name, key), [...above, node])] as const,
+    );
+    return Array.isArray(node) ? visited.map(([, child]) => child) : Object.fromEntries(visited);
+  };
+  return visit(tree, "", []);
+}
+
+/** Checks that named tensors have the names and shapes of `parameters`. */
+export function assertSame(operation: string, argument: string, flat: Flat, parameters: Flat): void {
+  const missing = Object.keys(parameters).find((name) => !Object.hasOwn(flat, name));
+  const extra = Object.keys(flat).find((name) => !Object.hasOwn(parameters, name));
+  if (missing !== undefined || extra !== undefined)
+    throw new OptionError(
+      `${operation}: ${argument} must have the names of the parameters, but ` +
+        (missing !== undefined ? `${describe(missing)} is missing` : `${describe(extra)} is not one of them`),
+    );
+  for (const [name, tensor] of Object.entries(flat))
+    assertShape(operation, joined(argument, name), tensor, parameters[name]!.shape, "the parameter's shape,");
+}
+
+const joined = (name: string, key: string) => (name && key ? `${name}.${key}` : name || key);

@@ -1,0 +1,99 @@
+import { OptionError, UnsupportedError } from "../errors/errors.js";
+import { describe, isObject } from "../foreign/describe.js";
+import { arrayKind } from "../foreign/typedArray.js";
+import { fromHalf } from "../tensor/half.js";
+import { flatNamed, unflatten, type Tree } from "./parameterTree.js";
+import { elements, isShape, type Floats } from "./trainTensor.js";
+
+/** How numbers are stored: the dtypes that `loadSafetensors` reads, and their bytes. */
+const BYTES = { F32: 4, F16: 2 } as const;
+
+type Stored = keyof typeof BYTES;
+
+/** The numbers begin at a multiple of it, as the format asks. */
+const ALIGNMENT = 8;
+
+/**
+ * The bytes of a `.safetensors` file with the tensors of a tree as F32, by their names as `flatten` gives them. The
+ * format (https://huggingface.co/docs/safetensors) is the length of a JSON header in 8 bytes, the header, and the
+ * numbers, all little-endian.
+ */
+export function saveSafetensors(tree: Tree): Uint8Array<ArrayBuffer> {
+  const tensors = Object.entries(flatNamed("saveSafetensors", "tree", tree));
+  let offset = 0;
+  const entries = tensors.map(([name, { data, shape }]) => {
+    const from = offset;
+    offset += data.length * BYTES.F32;
+    return [name, { dtype: "F32", shape, data_offsets: [from, offset] }] as const;
+  });
+  const header = new TextEncoder().encode(JSON.stringify(Object.fromEntries(entries)));
+  const start = Math.ceil((8 + header.length) / ALIGNMENT) * ALIGNMENT;
+  const file = new Uint8Array(start + offset);
+  new DataView(file.buffer).setBigUint64(0, BigInt(start - 8), true);
+  file.fill(0x20, 8, start).set(header, 8);
+  let at = start / BYTES.F32;
+  for (const [, { data }] of tensors) {
+    new Float32Array(file.buffer).set(data, at);
+    at += data.length;
+  }
+  return file;
+}
+
+/**
+ * The tensors of a `.safetensors` file as a tree: `unflatten` of their names. F16 becomes float32. The tensors are copies.
+ *
+ * @throws OptionError with code `"CORRUPT_DATA"` if the bytes are no such file, or are damaged.
+ * @throws UnsupportedError if a tensor has another dtype.
+ */
+export function loadSafetensors(bytes: Uint8Array): { [name: string]: Tree } {
+  if (arrayKind(bytes) !== "Uint8Array")
+    throw new OptionError(`loadSafetensors: bytes must be a Uint8Array, got ${describe(bytes)}`);
+  const file = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length); // a Buffer's slice would not copy
+  if (file.length < 8) throw corrupt("it is shorter than 8 bytes");
+  const length = Number(new DataView(file.buffer, file.byteOffset).getBigUint64(0, true));
+  if (length > file.length - 8) throw corrupt("the header is longer than the file");
+  const numbers = file.subarray(8 + length);
+  const tensors = Object.entries(headerOf(file.subarray(8, 8 + length)))
+    .filter(([name]) => name !== "__metadata__")
+    .map(([name, entry]): [string, Floats] => [name, readTensor(name, entry, numbers)]);
+  return unflatten(Object.fromEntries(tensors));
+}
+
+function headerOf(bytes: Uint8Array): object {
+  let header: unknown;
+  try {
+    header = JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    // as undefined
+  }
+  if (isObject(header) && !Array.isArray(header)) return header;
+  throw corrupt("the header is no JSON object");
+}
+
+function readTensor(name: string, entry: unknown, numbers: Uint8Array): Floats {
+  const { dtype, shape, data_offsets: range } = (entry ?? {}) as Readonly<Record<string, unknown>>;
+  if (typeof dtype !== "string" || !isShape(shape) || !isShape(range) || range.length !== 2)
+    throw corrupt(`tensor ${describe(name)} has no dtype, no shape or no data_offsets`);
+  if (!Object.hasOwn(BYTES, dtype))
+    throw new UnsupportedError(
+      `loadSafetensors: tensor ${describe(name)} must be ${Object.keys(BYTES).join(", ")}, got ${dtype}`,
+    );
+  const [from, to] = range as [number, number];
+  if (to > numbers.length || to - from !== elements(shape) * BYTES[dtype as Stored])
+    throw corrupt(
+      `tensor ${describe(name)} has shape ${describe(shape)} and the bytes from ${from} to ${to}, ` +
+        `which do not fit, or lie outside of the ${numbers.length} bytes of the file`,
+    );
+  return { data: READERS[dtype as Stored](numbers.slice(from, to).buffer), shape };
+}
+
+const READERS: Readonly<Record<Stored, (buffer: ArrayBuffer) => Float32Array>> = {
+  F32: (buffer) => new Float32Array(buffer),
+  F16: (buffer) => fromHalf(new Uint16Array(buffer)),
+};
+
+function corrupt(why: string): OptionError {
+  return new OptionError(`loadSafetensors: bytes is no .safetensors file, or is damaged: ${why}`, {
+    code: "CORRUPT_DATA",
+  });
+}

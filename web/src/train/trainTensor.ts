@@ -1,0 +1,82 @@
+import { OptionError, ShapeError } from "../errors/errors.js";
+import { describe, isObject } from "../foreign/describe.js";
+import { arrayKind } from "../foreign/typedArray.js";
+
+/** A dense array of float32 in row-major order. All numbers of `headwise/train` are in such tensors. */
+export interface Floats {
+  readonly data: Float32Array;
+  /** Non-negative integers. Their product is `data.length`. */
+  readonly shape: readonly number[];
+}
+
+/** Integers: an Int32Array, or a tensor of int32. A bare array has rank 1. */
+export type Indices = Int32Array | { readonly data: Int32Array; readonly shape: readonly number[] };
+
+/** Checks that an argument is a tensor of float32. */
+export function floats(operation: string, argument: string, value: unknown): Floats {
+  return checked(operation, argument, value, "Float32Array") as Floats;
+}
+
+/** Checks that an argument is an Int32Array, or a tensor of one. */
+export function indices(operation: string, argument: string, value: unknown) {
+  const given = arrayKind(value) ? { data: value, shape: [(value as Int32Array).length] } : value;
+  return checked(operation, argument, given, "Int32Array") as { data: Int32Array; shape: readonly number[] };
+}
+
+function checked(operation: string, argument: string, value: unknown, kind: string): unknown {
+  const { data, shape } = (isObject(value) ? value : {}) as Partial<Record<"data" | "shape", unknown>>;
+  if (arrayKind(data) !== kind || !Array.isArray(shape))
+    throw new OptionError(
+      `${operation}: ${argument} must be a tensor { data, shape } with a ${kind}, got ${describe(value)}` +
+        (data === undefined ? "" : ` whose data is ${describe(data)}`),
+    );
+  const { length } = data as ArrayLike<number>;
+  if (!isShape(shape) || elements(shape) !== length)
+    throw new ShapeError(
+      `${operation}: ${argument}.shape must be integers whose product is data.length, ` +
+        `got ${describe(shape)} and ${length}`,
+    );
+  return value;
+}
+
+/** Whether a value is a list of integers of 0 or more. */
+export function isShape(value: unknown): value is readonly number[] {
+  return Array.isArray(value) && value.every((extent) => Number.isSafeInteger(extent) && extent >= 0);
+}
+
+/** The product of the extents. */
+export function elements(shape: readonly number[]): number {
+  return shape.reduce((product, extent) => product * extent, 1);
+}
+
+/** Throws if a tensor does not have the shape that it must have. `rule` says which shape that is. */
+export function assertShape(
+  operation: string,
+  argument: string,
+  { shape }: { readonly shape: readonly number[] },
+  wanted: readonly number[],
+  rule: string,
+): void {
+  if (shape.length !== wanted.length || shape.some((extent, axis) => extent !== wanted[axis]))
+    throw new ShapeError(`${operation}: ${argument}.shape must be ${rule} ${describe(wanted)}, got ${describe(shape)}`);
+}
+
+/** The last extent of a tensor that must have at least one axis and at least one column. */
+export function lastExtent(operation: string, argument: string, { shape }: Floats): number {
+  const last = shape.at(-1);
+  if (!last)
+    throw new ShapeError(`${operation}: ${argument}.shape must end in an extent of 1 or more, got ${describe(shape)}`);
+  return last;
+}
+
+/** Throws if a value is not a number that a rule allows. */
+export function assertNumber(
+  operation: string,
+  argument: string,
+  value: unknown,
+  rule: string,
+  allows: (value: number) => boolean,
+): void {
+  if (typeof value !== "number" || !allows(value))
+    throw new OptionError(`${operation}: ${argument} must be ${rule}, got ${describe(value)}`);
+}

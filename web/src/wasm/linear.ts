@@ -1,0 +1,62 @@
+import type { PlacedOutput } from "../attention/attentionResult.js";
+import type { Eventually } from "../call/context.js";
+import type { LinearBackwardProblem, LinearProblem, PlacedLinearGradients } from "../linear/linearProblem.js";
+import { elementCount, type TypedTensor } from "../tensor/tensor.js";
+import { DTYPE, placeInput, placeOutput, refuseOverlap } from "./attention.js";
+import type { WasmCore } from "./core.js";
+import type { Arena } from "./heap.js";
+import type { LinearMapProperties } from "./module.js";
+
+export function runLinear(core: WasmCore, problem: LinearProblem): Eventually<PlacedOutput> {
+  const { operation, x, weight, bias, output } = problem;
+  refuseOverlap(operation, output, { x, weight, bias });
+  return core.call(operation, (arena) => {
+    const call = core.struct("LinearCall");
+    call.reset();
+    writeMap(call, arena, problem);
+    if (bias) {
+      call.bias = placeInput(arena, bias);
+      call.biasDtype = DTYPE[bias.dtype];
+    }
+    const y = placeOutput(core.heap, arena, operation, output);
+    call.y = y.address;
+    call.yDtype = DTYPE[output.dtype];
+    core.native.linear(call);
+    return y.collect;
+  });
+}
+
+export function runLinearBackward(core: WasmCore, problem: LinearBackwardProblem): Eventually<PlacedLinearGradients> {
+  const { operation, x, weight, outputDim, dOutput, wanted } = problem;
+  const shapes = { dInput: x.shape, dWeight: weight.shape, dBias: [outputDim] };
+  return core.call(operation, (arena) => {
+    const call = core.struct("LinearBackwardCall");
+    call.reset();
+    writeMap(call, arena, problem);
+    call.dOutput = placeInput(arena, dOutput);
+    call.dOutputDtype = DTYPE[dOutput.dtype];
+    const results = (["dInput", "dWeight", "dBias"] as const)
+      .filter((name) => wanted[name])
+      .map((name) => {
+        const shape = shapes[name];
+        const result = arena.result("float32", elementCount(operation, name, shape));
+        call[name] = result.address;
+        const collect = (): TypedTensor<"float32"> => ({ data: result.collect(), shape: [...shape], dtype: "float32" });
+        return [name, collect] as const;
+      });
+    core.native.linearBackward(call);
+    return () => Object.fromEntries(results.map(([name, collect]) => [name, collect()]));
+  });
+}
+
+/** Writes what a linear map and its gradient read. */
+function writeMap(call: LinearMapProperties, arena: Arena, problem: LinearProblem | LinearBackwardProblem): void {
+  const { rows, inputDim, outputDim, x, weight, weightLayout } = problem;
+  Object.assign(call, { rows, inputDim, outputDim });
+  call.x = placeInput(arena, x);
+  call.xDtype = DTYPE[x.dtype];
+  call.weight = placeInput(arena, weight);
+  call.weightDtype = DTYPE[weight.dtype];
+  call.inStride = weightLayout === "in-out" ? outputDim : 1;
+  call.outStride = weightLayout === "in-out" ? 1 : inputDim;
+}

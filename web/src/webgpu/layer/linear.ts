@@ -1,0 +1,69 @@
+import type { PlacedOutput } from "../../attention/attentionResult.js";
+import type { LinearBackwardProblem, LinearProblem, PlacedLinearGradients } from "../../linear/linearProblem.js";
+import type { PlacedFloats } from "../../tensor/tensor.js";
+import { outputRoom, writeOutput } from "../attention/output.js";
+import { hand } from "../attention/result.js";
+import type { Call, Deliver } from "../call/call.js";
+import { narrowStep } from "../plan/flatKernels.js";
+import { divideUp } from "../plan/limits.js";
+import { addBias, one, placeMatrix, placePieces, transposed, type PlacedWeight } from "./matrix.js";
+import { project, type Matrix, type Product } from "./projection.js";
+import { tokenRows } from "./tokenRows.js";
+import { columnSums, ROW, storeGradient, weightGradient, type Matrix4 } from "./weightGradient.js";
+
+/** Lists the commands of Y = X W + b. The weight is packed for the call. */
+export function recordLinear(call: Call, problem: LinearProblem): Deliver<PlacedOutput> {
+  const { rows, inputDim, outputDim, x, bias, output, location } = problem;
+  const matrix = matrixFor(call, weightOf(problem), inputDim, outputDim);
+  if (bias) addBias(call, matrix, bias, outputDim);
+  const narrow = narrowStep(output.dtype, rows * outputDim);
+  const y = outputRoom(call, output, rows * outputDim, narrow, location);
+  project(call, rowsOf(call, x, rows, inputDim).span, matrix, inOrder(rows, outputDim), y);
+  return writeOutput(call, output, y, rows * outputDim, narrow, location);
+}
+
+/** Lists the commands of dX = dY Wᵀ, dW = Xᵀ dY, and db, the sum of the rows of dY. */
+export function recordLinearBackward(call: Call, problem: LinearBackwardProblem): Deliver<PlacedLinearGradients> {
+  const { rows, inputDim, outputDim, x, weight, dOutput, wanted, location } = problem;
+  const dy = rowsOf(call, dOutput, rows, outputDim);
+  const results: [keyof PlacedLinearGradients, ReturnType<typeof hand<"float32">>][] = [];
+  const room = (name: keyof PlacedLinearGradients, shape: readonly number[]) => {
+    const bytes = 4 * shape.reduce((product, extent) => product * extent, 1);
+    const span = call.resultRoom(bytes, location);
+    results.push([name, hand(call, location === "cpu" ? { ...span, bytes } : span, shape, "float32", location)]);
+    return span;
+  };
+  if (wanted.dInput) {
+    const matrix = matrixFor(call, transposed(weightOf(problem)), outputDim, inputDim);
+    project(call, dy.span, matrix, inOrder(rows, inputDim), room("dInput", x.shape));
+  }
+  if (wanted.dWeight) {
+    const sums = weightGradient(call, rowsOf(call, x, rows, inputDim), dy);
+    storeGradient(call, sums, 0, one(inputDim), one(outputDim), room("dWeight", weight.shape), weightOf(problem));
+  }
+  if (wanted.dBias)
+    storeGradient(call, columnSums(call, dy), 0, one(1), one(outputDim), room("dBias", [outputDim]), ROW);
+  return (mapped) => Object.fromEntries(results.map(([name, deliver]) => [name, deliver(mapped)]));
+}
+
+type Weighted = Pick<LinearProblem, "weight" | "weightLayout" | "inputDim" | "outputDim">;
+
+function weightOf({ weight, weightLayout, inputDim, outputDim }: Weighted): PlacedWeight {
+  const [inStride, outStride] = weightLayout === "in-out" ? [outputDim, 1] : [1, inputDim];
+  return { weight, offset: 0, inStride, outStride };
+}
+
+function matrixFor(call: Call, linear: PlacedWeight, inputs: number, outputs: number): Matrix {
+  const part = { linear, inputs: one(inputs), outputs: one(outputs), splitPairs: 0 };
+  const upload = () => placePieces(call, linear.weight);
+  return placeMatrix(call, (bytes) => call.room(bytes), upload, [part], 16)[0]!.matrix;
+}
+
+/** The numbers of a tensor as float32 rows of whole vec4. */
+function rowsOf(call: Call, tensor: PlacedFloats, rows: number, width: number): Matrix4 {
+  return { span: tokenRows(call, tensor, "BSE", [1, rows, width]), rows, row4: divideUp(width, 4) };
+}
+
+function inOrder(rows: number, columns: number): Product {
+  return { rows, length: rows, first4: 0, columns, batch: 0, position: columns, feature: 1 };
+}
