@@ -17,6 +17,11 @@ export async function buildToRun() {
   await underLock(buildRunnable);
 }
 
+/** Builds what is needed to compute: packages, toolchain and dist/, without the types. */
+export async function buildPackage() {
+  await underLock(buildModules);
+}
+
 /** Builds what the npm package holds: the same, and the types and the bill of materials. */
 export async function buildAll() {
   await underLock(async () => {
@@ -33,11 +38,15 @@ function underLock(work) {
   return withLock(path.join(build, "lock"), waiting, work);
 }
 
-async function buildRunnable() {
+async function buildModules() {
   await installPackages();
   await buildWasm(await setUp(["wasm"]));
   const { bundle } = await import("./bundle.mjs"); // needs the packages
   await bundle();
+}
+
+async function buildRunnable() {
+  await buildModules();
   // The page contains the package, as a user's bundle does. Node computes its first picture.
   const inputs = ["web/demo", "dist/index.js", "dist/index.node.js", "dist/viz.js", "dist/wasm", "package-lock.json"];
   const outputs = ["dist-demo/cli.js", "dist-demo/page/index.html", "dist-demo/model/model.json"];

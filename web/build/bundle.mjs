@@ -28,6 +28,8 @@ const ENTRIES = [
   { file: "formula.cjs", source: "web/src/entries/formula.ts", platform: "browser" },
   { file: "onnx.js", source: "web/src/entries/onnx.ts", platform: "browser" },
   { file: "onnx.cjs", source: "web/src/entries/onnx.ts", platform: "browser" },
+  { file: "train.js", source: "web/src/entries/train.ts", platform: "browser" },
+  { file: "train.cjs", source: "web/src/entries/train.ts", platform: "browser" },
   { file: "viz.js", source: "web/src/entries/viz.ts", platform: "browser" },
   { file: "viz.cjs", source: "web/src/entries/viz.ts", platform: "browser" },
 ];

@@ -13,6 +13,7 @@ const ROOMS = [
   "source",
   "formula",
   "attention",
+  "backward",
   "cache",
   "layer",
   "bindings",
@@ -27,8 +28,10 @@ const PUBLIC = {
   position: "position",
   arrival: "contract",
   attention: "contract",
+  backward: "contract",
   kv_cache: "contract",
   layer: "layer",
+  linear: "layer",
 };
 
 const cpp = path.join(root, "cpp");

@@ -8,7 +8,7 @@ import { gzipSync } from "node:zlib";
 import { dist } from "./paths.mjs";
 import { say } from "./run.mjs";
 
-const WRAPPER = 105;
+const WRAPPER = 113;
 
 /** In KB of 1000 bytes. A file that is not listed has no budget. */
 const BUDGETS = {
@@ -16,17 +16,19 @@ const BUDGETS = {
   "index.node.js": WRAPPER,
   "worker.js": WRAPPER,
   "worker.node.js": WRAPPER,
-  "worker-entry.js": 78,
-  "worker-entry.node.js": 78,
-  "webgpu-engine.js": 87,
+  "worker-entry.js": 85,
+  "worker-entry.node.js": 85,
+  "webgpu-engine.js": 110,
   "formula.js": 19,
   "formula.cjs": 19,
-  "inline.js": 210,
-  "inline.cjs": 210,
+  "train.js": 8.2, // 8 KiB
+  "train.cjs": 8.6,
+  "inline.js": 316,
+  "inline.cjs": 316,
   "wasm/headwise.simd.js": 12,
   "wasm/headwise.relaxed.js": 12,
-  "wasm/headwise.simd.wasm": 150,
-  "wasm/headwise.relaxed.wasm": 150,
+  "wasm/headwise.simd.wasm": 166,
+  "wasm/headwise.relaxed.wasm": 166,
 };
 
 /** Prints a line for each file of dist/ that is loaded. */

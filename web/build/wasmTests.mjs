@@ -1,28 +1,25 @@
 // Runs the C++ tests as WebAssembly in Node: the same programs as natively, for both variants of the instruction set.
 
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import path from "node:path";
 
 import { findToolchain } from "../../cpp/toolchain/emscripten.mjs";
 import { add, googleTestCounts, oneFailed } from "./counts.mjs";
 import { build } from "./paths.mjs";
-import { ended, run, say, start } from "./run.mjs";
+import { ended, run, start } from "./run.mjs";
 
-const PRESET = "wasm-tests";
 const VARIANTS = ["simd", "relaxed"];
 
-/** Builds the tests and runs both variants at the same time. @returns the counts of counts.mjs */
+/**
+ * Builds the tests in the folder of the modules, whose objects they link, and runs both variants at the same time.
+ *
+ * @returns the counts of counts.mjs
+ */
 export async function wasmTests() {
-  const toolchain = findToolchain();
-  const folder = path.join(build, PRESET);
-  const stamp = path.join(folder, "toolchain-root");
-  if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== toolchain.root) {
-    say(`${PRESET}: configuring`);
-    const fresh = existsSync(folder) ? ["--fresh"] : [];
-    await run("cmake", ["--preset", PRESET, ...fresh], { env: toolchain.env, quiet: true });
-    writeFileSync(stamp, toolchain.root);
-  }
-  await run("cmake", ["--build", folder], { env: toolchain.env });
+  const { env } = findToolchain();
+  const folder = path.join(build, "wasm");
+  await run("cmake", ["--preset", "wasm", "-DHEADWISE_TESTS=ON"], { env, quiet: true });
+  await run("cmake", ["--build", folder, "--target", "wasm_tests"], { env });
   const counts = await Promise.all(VARIANTS.map((variant) => runVariant(folder, variant)));
   return counts.reduce(add);
 }
@@ -30,7 +27,7 @@ export async function wasmTests() {
 async function runVariant(folder, variant) {
   const results = path.join(build, "test-results");
   mkdirSync(results, { recursive: true });
-  const report = path.join(results, `${PRESET}.${variant}.json`);
+  const report = path.join(results, `wasm.${variant}.json`);
   rmSync(report, { force: true });
   const program = path.join(folder, "tests/cpp", `headwise_tests.${variant}.cjs`);
   // Node 20 needs a flag for relaxed SIMD.

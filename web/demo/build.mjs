@@ -1,8 +1,10 @@
 /**
- * Builds the demo into dist-demo/: cli.js for Node, page/ for the browser, and model/, the model as the page loads it.
+ * Builds the demo into dist-demo/: cli.js for Node, page/ for the browser, model/, the model as the page loads it,
+ * and decoders/.
  * What the page shows first is computed here, with the built package. `site.mjs` makes a folder that any static host can
  * serve.
  */
+import { cpSync, existsSync, mkdirSync, rmSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
@@ -31,7 +33,16 @@ export async function buildDemo({ root = ROOT } = {}) {
   const { computeAhead } = await import(pathToFileURL(path.join(out, "ahead.js")).href);
   const computed = await computeAhead(path.join(out, "model"));
   await buildPage(pageConfiguration(root, path.join(out, "page"), computed));
+  copyDecoders(path.join(out, "decoders"));
   return computed.numbers.storage;
+}
+
+/** The small decoders of the room Generate, as web/demo/train made them. Without them the room says what is missing. */
+function copyDecoders(folder) {
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const made = path.join(HERE, "decoders");
+  if (existsSync(made)) cpSync(made, folder, { recursive: true });
 }
 
 /** Gives the page what was computed for it: the numbers as a module, the first screen as HTML. */

@@ -17,6 +17,7 @@ export function buildSite() {
   rmSync(site, { recursive: true, force: true });
   cpSync(path.join(BUILT, "page"), site, { recursive: true });
   cpSync(path.join(BUILT, "model"), path.join(site, "model"), { recursive: true });
+  cpSync(path.join(BUILT, "decoders"), path.join(site, "decoders"), { recursive: true });
   cpSync(path.join(HERE, "offline/register.js"), path.join(site, "register.js"));
   const index = path.join(site, "index.html");
   const registration = '<script type="module" src="./register.js"></script>\n  </head>';
@@ -30,7 +31,7 @@ function writeServiceWorker(site) {
     .filter((file) => statSync(path.join(site, file)).isFile())
     .map((file) => file.replaceAll(path.sep, "/"))
     .sort();
-  const isModel = (file) => file.startsWith("model/");
+  const isModel = (file) => /^(model|decoders)\//.test(file);
   const hash = createHash("sha256");
   for (const file of files) hash.update(`${file}\0`).update(readFileSync(path.join(site, file)));
   const filled = readFileSync(path.join(HERE, "offline/serviceWorker.js"), "utf8")

@@ -107,6 +107,7 @@ async function servePage({ port, isolation, json }: CliOptions): Promise<void> {
     folders: {
       "/": fileURLToPath(new URL("./page/", import.meta.url)),
       "/model/": fileURLToPath(new URL("./model/", import.meta.url)),
+      "/decoders/": fileURLToPath(new URL("./decoders/", import.meta.url)),
     },
   });
   const line = `\nThe same in your browser, with your own sentences: ${url}   (Ctrl+C stops)\n`;

@@ -50,14 +50,15 @@ interface Call {
  * another worker.
  */
 export class Engine {
-  readonly #choice: EngineChoice;
+  /** What the visitor has chosen. */
+  readonly choice: EngineChoice;
   readonly #events: EngineEvents;
   readonly #calls = new Map<number, Call>();
   #worker: Worker | undefined;
   #lastId = 0;
 
   constructor(choice: EngineChoice, events: EngineEvents) {
-    this.#choice = choice;
+    this.choice = choice;
     this.#events = events;
     this.#worker = this.#start();
   }
@@ -112,7 +113,7 @@ export class Engine {
     const worker = moduleWorker(workerUrl);
     worker.onmessage = ({ data }: MessageEvent<Reply>) => this.#hear(data);
     worker.onerror = (event) => void this.#explain(worker, event.message);
-    this.#say(worker, { kind: "open", choice: this.#choice });
+    this.#say(worker, { kind: "open", choice: this.choice });
     return worker;
   }
 

@@ -1,10 +1,11 @@
-import { HeadwiseError, createAttention, type Attention } from "headwise";
+import { createAttention, type Attention } from "headwise";
 
 import { Encoder } from "../../model/encoder.js";
 import { bench } from "./bench.js";
+import { asFailure } from "./asFailure.js";
 import { exactLayers } from "./exactLayers.js";
 import { filesAt } from "./modelFiles.js";
-import type { EngineChoice, Failure, JobName, Jobs, Reply, Request } from "./protocol.js";
+import type { EngineChoice, JobName, Jobs, Reply, Request } from "./protocol.js";
 
 /** The part of a worker's global scope that is used here. TypeScript's DOM types describe a window. */
 interface WorkerScope {
@@ -34,7 +35,7 @@ function open(choice: EngineChoice): void {
   engine = createAttention(choice);
   engine.then(
     ({ report }) => say({ kind: "report", report }),
-    (error: unknown) => say({ kind: "unusable", reason: failure(error) }),
+    (error: unknown) => say({ kind: "unusable", reason: asFailure(error) }),
   );
 }
 
@@ -44,7 +45,7 @@ async function answer({ id, name, takes }: Extract<Request, { kind: "job" }>): P
     const job = jobs[name] as (hw: Attention, takes: Jobs[JobName]["takes"]) => Promise<Timed<Jobs[JobName]["gives"]>>;
     say({ kind: "done", id, ...(await job(hw, takes)) });
   } catch (error) {
-    say({ kind: "failed", id, reason: failure(error) });
+    say({ kind: "failed", id, reason: asFailure(error) });
   }
 }
 
@@ -102,9 +103,4 @@ function load(hw: Parameters<typeof Encoder.load>[0]): Promise<Encoder> {
   return Encoder.load(hw, modelFiles, (loaded, total) => {
     say({ kind: "progress", what: "Loading the model", done: loaded / 1e6, total: total / 1e6, unit: "MB" });
   });
-}
-
-function failure(error: unknown): Failure {
-  if (HeadwiseError.is(error)) return { message: error.message, ...(error.hint && { hint: error.hint }) };
-  return { message: error instanceof Error ? error.message : String(error) };
 }

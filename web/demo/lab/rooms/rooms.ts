@@ -41,6 +41,18 @@ export const DOORS: readonly Door[] = [
     load: () => import("./masks/room.js"),
   },
   {
+    id: "train",
+    title: "Train",
+    lede: "Two attention layers learn to repeat what they have read. Watch their heads form, switch one off, and go back to the step where it happened.",
+    load: () => import("./train/room.js"),
+  },
+  {
+    id: "generate",
+    title: "Generate",
+    lede: "A small decoder continues what you type. See what it expects next, what every head looks at, and what its cache of keys and values keeps.",
+    load: () => import("./generate/room.js"),
+  },
+  {
     id: "device",
     title: "Your device",
     lede: "How fast attention is on this machine, in this browser: every engine, checked before it is timed.",

@@ -1,13 +1,13 @@
 import { Engine } from "../engine/engine.js";
 import { DOORS, type Door } from "../rooms/rooms.js";
-import { parseAddress } from "./address.js";
+import { formatAddress, parseAddress } from "./address.js";
 import { stepAddress } from "../tour/steps.js";
 import { Tour, tourFields } from "../tour/tour.js";
 import { Busy } from "./busy.js";
 import { takeDrops } from "./drops.js";
 import { byId, element } from "./element.js";
 import { EngineBadge, engineFields } from "./engineBadge.js";
-import { OpenRoom } from "./openRoom.js";
+import { OpenRoom, type Carried } from "./openRoom.js";
 import { scrollToHeight } from "./scrolling.js";
 import { State } from "./state.js";
 import { themeButton } from "./theme.js";
@@ -26,6 +26,8 @@ export class Lab {
   readonly #tour: Tour;
   #engine: Engine;
   #room: OpenRoom | undefined;
+  /** What the last room gave to the one that opens. */
+  #carried: Carried | undefined;
 
   constructor() {
     themeButton(byId("theme"));
@@ -89,15 +91,19 @@ export class Lab {
     const isFirst = this.#room === undefined;
     this.#room?.close();
     showDoor(door);
-    const room = new OpenRoom(
-      byId("main"),
-      door,
-      () => this.#engine,
-      () => {
+    const room = new OpenRoom(byId("main"), door, {
+      engine: () => this.#engine,
+      onOpen: () => {
         room.state.onChange(() => this.#write());
         this.#write();
+        if (this.#carried?.door === door.id) room.takeFiles(this.#carried.files);
+        this.#carried = undefined;
       },
-    );
+      onCarry: (carried) => {
+        this.#carried = carried;
+        location.hash = formatAddress({ room: carried.door, query: new URLSearchParams(carried.settings) });
+      },
+    });
     this.#room = room;
     if (!isFirst) byId("main").focus({ preventScroll: true });
     void room.load(query);

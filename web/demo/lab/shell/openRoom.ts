@@ -11,6 +11,20 @@ import { counted, milliseconds, significant } from "./numbers.js";
 import type { RoomView } from "./room.js";
 import { State } from "./state.js";
 
+/** Files that a room gives to another one. */
+export interface Carried {
+  readonly door: string;
+  readonly settings: Readonly<Record<string, string>>;
+  readonly files: readonly File[];
+}
+
+export interface RoomEvents {
+  readonly engine: () => Engine;
+  /** Called when the room is loaded and has its settings. */
+  readonly onOpen: () => void;
+  readonly onCarry: (carried: Carried) => void;
+}
+
 /** The open room, with the parts that all rooms have: heading, tools, error text, code. */
 export class OpenRoom implements RoomView<Fields> {
   readonly door: Door;
@@ -19,6 +33,7 @@ export class OpenRoom implements RoomView<Fields> {
   state: State<Fields> = new State({});
   readonly #engine: () => Engine;
   readonly #onOpen: () => void;
+  readonly #onCarry: RoomEvents["onCarry"];
   readonly #main: HTMLElement;
   readonly #article: HTMLElement;
   readonly #title: HTMLElement;
@@ -38,11 +53,12 @@ export class OpenRoom implements RoomView<Fields> {
   #isClosed = false;
   #isOpen = false;
 
-  /** Shows the door's words. `onOpen` is called when the room is loaded and has its settings. */
-  constructor(main: HTMLElement, door: Door, engine: () => Engine, onOpen: () => void) {
+  /** Shows the door's words. */
+  constructor(main: HTMLElement, door: Door, { engine, onOpen, onCarry }: RoomEvents) {
     this.door = door;
     this.#engine = engine;
     this.#onOpen = onOpen;
+    this.#onCarry = onCarry;
     this.#random.hidden = this.#code.hidden = this.#unshared.hidden = true;
     this.#title = element("h1", {}, door.title);
     this.#article = element(
@@ -199,6 +215,14 @@ export class OpenRoom implements RoomView<Fields> {
 
   #say(words: string): void {
     this.#verdict.textContent = words;
+  }
+
+  fail(error: Error): void {
+    this.#fail(error, this.#draw);
+  }
+
+  carry(door: string, settings: Readonly<Record<string, string>>, files: readonly File[]): void {
+    this.#onCarry({ door, settings, files });
   }
 
   #fail(error: unknown, again: () => void): void {

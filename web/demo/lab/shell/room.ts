@@ -26,6 +26,10 @@ export interface RoomView<F extends Fields> {
   onCheck(check: (values: Values<F>) => Promise<readonly Difference[]>): void;
   /** Sets the function that takes files dropped anywhere in the page. A zone that takes them itself prevents the default. */
   onFiles(take: (files: readonly File[]) => void): void;
+  /** Says that something failed after it was drawn, and offers to draw again. */
+  fail(error: Error): void;
+  /** Opens another room with these settings, and gives it files as if they were dropped there. */
+  carry(door: string, settings: Readonly<Record<string, string>>, files: readonly File[]): void;
   /** Sets a function to call when the visitor leaves the room. */
   onClose(close: () => void): void;
 }

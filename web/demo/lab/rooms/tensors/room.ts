@@ -6,6 +6,7 @@ import { card, element } from "../../shell/element.js";
 import { attentionMap } from "../../shell/maps.js";
 import { decimal } from "../../shell/numbers.js";
 import { room as makeRoom, type RoomView } from "../../shell/room.js";
+import { save } from "../../shell/save.js";
 import { compute, extents, fill, type Result } from "./compute.js";
 import { callDifferences } from "./exactCall.js";
 import { writeNpy } from "./files/npy.js";
@@ -120,12 +121,6 @@ class ResultView {
   }
 }
 
-function saver(name: string, tensor: Floats): HTMLButtonElement {
-  return button(`Save ${name}`, () => save(name, tensor));
-}
-
-function save(name: string, { shape, data }: Floats): void {
-  const url = URL.createObjectURL(new Blob([writeNpy(shape, data)]));
-  element("a", { download: name, href: url }).click();
-  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+function saver(name: string, { shape, data }: Floats): HTMLButtonElement {
+  return button(`Save ${name}`, () => save(name, writeNpy(shape, data)));
 }

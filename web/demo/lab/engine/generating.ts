@@ -1,0 +1,75 @@
+import type { DecoderConfig } from "../../generate/decoderFile.js";
+import type { Taking } from "../../generate/sampling.js";
+import type { Difference } from "./difference.js";
+import { EngineError } from "./engine.js";
+import type { DecoderName, Endless, GenerateReply, GenerateRequest, Writing, Written } from "./generateProtocol.js";
+import worker from "./generateWorker.js?worker&url";
+import { moduleWorker } from "./moduleWorker.js";
+import type { EngineChoice } from "./protocol.js";
+
+export interface GeneratingEvents {
+  opened(config: DecoderConfig, threads: number): void;
+  written(written: Written, isDone: boolean): void;
+  endless(endless: Endless, isDone: boolean): void;
+  failed(error: Error): void;
+}
+
+/** A decoder that writes, in a worker of its own. */
+export class Generating {
+  readonly #worker = moduleWorker(worker);
+  readonly #checks: ((differences: readonly Difference[]) => void)[] = [];
+
+  constructor(decoder: DecoderName, engine: EngineChoice, events: GeneratingEvents) {
+    this.#worker.onmessage = ({ data }: MessageEvent<GenerateReply>) => {
+      if (data.kind === "opened") events.opened(data.config, data.threads);
+      else if (data.kind === "written") events.written(data.written, data.isDone);
+      else if (data.kind === "endless") events.endless(data.endless, data.isDone);
+      else if (data.kind === "checked") this.#checks.shift()?.(data.differences);
+      else events.failed(new EngineError(data.reason));
+    };
+    this.#worker.onerror = (event) => events.failed(new Error(event.message || "the worker could not be loaded"));
+    this.#say({ kind: "open", decoder, engine });
+  }
+
+  /** Reads a beginning. What was written before is forgotten. */
+  begin(writing: Writing): void {
+    this.#say({ kind: "begin", writing });
+  }
+
+  take({ temperature, topK }: Taking): void {
+    this.#say({ kind: "take", taking: { temperature, topK } });
+  }
+
+  write(tokens: number): void {
+    this.#say({ kind: "write", tokens });
+  }
+
+  choose(token: number): void {
+    this.#say({ kind: "choose", token });
+  }
+
+  stop(): void {
+    this.#say({ kind: "stop" });
+  }
+
+  /** Reads a text that the decoder has not learned from, with a ring and without. */
+  readOn(ring: { readonly window: number; readonly keepFirst: number }): void {
+    this.#say({ kind: "endless", ...ring });
+  }
+
+  /** How far the weights of the newest token are from their definition in double precision. */
+  check(): Promise<readonly Difference[]> {
+    return new Promise((resolve) => {
+      this.#checks.push(resolve);
+      this.#say({ kind: "check" });
+    });
+  }
+
+  close(): void {
+    this.#worker.terminate();
+  }
+
+  #say(request: GenerateRequest): void {
+    this.#worker.postMessage(request);
+  }
+}

@@ -1,0 +1,73 @@
+import type { Difference } from "./difference.js";
+import { EngineError } from "./engine.js";
+import { moduleWorker } from "./moduleWorker.js";
+import type { Gains, TrainOrder, TrainReply, TrainRequest } from "./trainProtocol.js";
+import worker from "./trainWorker.js?worker&url";
+
+export type TrainingEvent = Exclude<TrainReply, { kind: "failed" | "file" | "checked" }>;
+
+/** A training in a worker of its own. */
+export class Training {
+  readonly #worker = moduleWorker(worker);
+  readonly #onFailure: (error: Error) => void;
+  readonly #files: ((bytes: Uint8Array<ArrayBuffer>) => void)[] = [];
+  readonly #checks: ((differences: readonly Difference[]) => void)[] = [];
+
+  constructor(order: TrainOrder, onEvent: (event: TrainingEvent) => void, onFailure: (error: Error) => void) {
+    this.#onFailure = onFailure;
+    this.#worker.onmessage = ({ data }: MessageEvent<TrainReply>) => {
+      if (data.kind === "failed") this.#onFailure(new EngineError(data.reason));
+      else if (data.kind === "file") this.#files.shift()?.(data.bytes);
+      else if (data.kind === "checked") this.#checks.shift()?.(data.differences);
+      else onEvent(data);
+    };
+    this.#worker.onerror = (event) => onFailure(new Error(event.message || "the worker could not be loaded"));
+    this.#say({ kind: "begin", order });
+  }
+
+  /** Learns for this many steps, or until `pause`. */
+  run(steps = Number.MAX_SAFE_INTEGER): void {
+    this.#say({ kind: "run", steps });
+  }
+
+  /** Ends after the step that runs. */
+  pause(): void {
+    this.#say({ kind: "pause" });
+  }
+
+  switchHeads(gains: Gains): void {
+    this.#say({ kind: "gains", gains });
+  }
+
+  /** Shows a checkpoint; undefined: the latest step, and every later one. */
+  show(step: number | undefined): void {
+    this.#say({ kind: "show", step });
+  }
+
+  /**
+   * A `.safetensors` file of what is shown: the weights of the two layers; or the queries, keys and values of one layer
+   * on the held-out sequence. Layers count from 1.
+   */
+  file(layer?: number): Promise<Uint8Array<ArrayBuffer>> {
+    return new Promise((resolve) => {
+      this.#files.push(resolve);
+      this.#say({ kind: "file", layer });
+    });
+  }
+
+  /** How far the maps that are shown are from their definition in double precision. */
+  check(): Promise<readonly Difference[]> {
+    return new Promise((resolve) => {
+      this.#checks.push(resolve);
+      this.#say({ kind: "check" });
+    });
+  }
+
+  close(): void {
+    this.#worker.terminate();
+  }
+
+  #say(request: TrainRequest): void {
+    this.#worker.postMessage(request);
+  }
+}

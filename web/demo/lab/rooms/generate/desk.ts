@@ -1,0 +1,228 @@
+import type { DecoderConfig } from "../../../generate/decoderFile.js";
+import { candidates } from "../../../generate/sampling.js";
+import type { Difference } from "../../engine/difference.js";
+import type { Endless, Written } from "../../engine/generateProtocol.js";
+import { Generating } from "../../engine/generating.js";
+import { button, choices, lines, panel, slider } from "../../shell/controls.js";
+import { card, element } from "../../shell/element.js";
+import { decimal } from "../../shell/numbers.js";
+import type { RoomView } from "../../shell/room.js";
+import { onThemeChange } from "../../shell/themeChange.js";
+import { CacheTable } from "./cacheTable.js";
+import { EndlessCard } from "./endlessCard.js";
+import { HeadStrips } from "./headStrips.js";
+import { NextBars } from "./nextBars.js";
+import { BEGINNINGS, gainsOf, placeName, placeOf, placesOf, ringOf, switched, type fields, type Settings } from "./settings.js"; // prettier-ignore
+import { TextView } from "./textView.js";
+import { finding, modelWords, speedWords } from "./words.js";
+
+/** So many characters are written at once. */
+const STRETCH = 300;
+
+/** What is written now, and everything that shows it. */
+export class Desk {
+  readonly nodes: readonly HTMLElement[];
+  readonly #view: RoomView<typeof fields>;
+  readonly #write = button("Write", () => this.#toggle(), "primary");
+  readonly #status = element("output", { class: "run-status" });
+  readonly #text = new TextView();
+  readonly #next: NextBars;
+  readonly #strips: HeadStrips;
+  readonly #table = new CacheTable();
+  readonly #endless: EndlessCard;
+  readonly #about = element("p", { class: "hint" });
+  readonly #ignoreTheme = onThemeChange(() => this.#draw());
+
+  #generating: Generating | undefined;
+  #opened = "";
+  #begun = "";
+  #taking = "";
+  #config: DecoderConfig | undefined;
+  #threads = 1;
+  #written: Written | undefined;
+  #isWriting = false;
+  #waiting: { resolve(): void; reject(error: Error): void } | undefined;
+
+  constructor(view: RoomView<typeof fields>) {
+    const { state } = view;
+    this.#view = view;
+    this.#next = new NextBars((token) => this.#choose(token));
+    this.#strips = new HeadStrips(
+      (place) => state.set({ head: placeName(place) }),
+      (place) => state.set({ off: switched(state.values.off, place) }),
+    );
+    this.#endless = new EndlessCard(() => {
+      const { window, keep } = state.values;
+      this.#generating?.readOn({ window, keepFirst: keep });
+    });
+    state.onChange(() => this.#followModel());
+    const model = choices(state, "model", "Model", { text: "text", sums: "sums" });
+    const begin = lines(state, "begin", "Beginning", 2);
+    this.nodes = [
+      panel(model, begin),
+      element(
+        "div",
+        { class: "panel run-bar", role: "group", "aria-label": "Writing" },
+        this.#write,
+        button("One character", () => this.#writeOn(1)),
+        button("Begin again", () => this.#again()),
+        slider(state, "temperature", "Temperature", (value) => decimal(value, 1)),
+        slider(state, "topK", "Top k"),
+        slider(state, "seed", "Seed"),
+        this.#status,
+      ),
+      element("div", { class: "run-columns" }, this.#text.node, card("What may come next", this.#next.node)),
+      card(
+        "Every head, for the newest character",
+        element(
+          "p",
+          { class: "hint" },
+          "Each strip is the text from its first character to its newest, darker where the head looks. The chosen head colours the text above. Switch one off: the text is written anew, beside the one with all heads.",
+        ),
+        this.#strips.node,
+      ),
+      card(
+        "The cache of keys and values",
+        panel(
+          choices(state, "dtype", "Stored as"),
+          choices(state, "ring", "Kept", { whole: "all", sinks: "first and last", window: "last only" }),
+          slider(state, "window", "Last characters"),
+          slider(state, "keep", "First characters"),
+        ),
+        this.#table.node,
+      ),
+      this.#endless.node,
+      card("The model", this.#about),
+    ];
+  }
+
+  /** Opens the model of the settings if it is another one, and reads the beginning if something has changed. */
+  async show(settings: Settings): Promise<void> {
+    const { model } = settings;
+    const { choice } = this.#view.engine;
+    const opened = JSON.stringify([model, choice]);
+    if (opened !== this.#opened || !this.#generating) this.#open(settings, opened);
+    const begun = JSON.stringify([settings.begin, settings.seed, settings.dtype, ringOf(settings), settings.off]);
+    const taking = JSON.stringify([settings.temperature, settings.topK]);
+    if (begun !== this.#begun) {
+      this.#begun = begun;
+      this.#taking = taking;
+      await this.#begin(settings);
+    } else if (taking !== this.#taking) {
+      this.#taking = taking;
+      this.#generating!.take(settings);
+    }
+    this.#draw();
+  }
+
+  check(): Promise<readonly Difference[]> {
+    return this.#generating!.check();
+  }
+
+  close(): void {
+    this.#generating?.close();
+    this.#ignoreTheme();
+  }
+
+  #open({ model }: Settings, opened: string): void {
+    this.#generating?.close();
+    this.#opened = opened;
+    this.#begun = "";
+    this.#config = this.#written = undefined;
+    this.#endless.clear();
+    const { backend, threads } = this.#view.engine.choice;
+    const engine = { backend: backend === "webgpu" ? backend : "wasm", ...(threads && { threads }) } as const;
+    this.#generating = new Generating(model, engine, {
+      opened: (config, count) => {
+        this.#config = config;
+        this.#threads = count;
+      },
+      written: (written, isDone) => this.#hear(written, isDone),
+      endless: (endless, isDone) => this.#hearEndless(endless, isDone),
+      failed: (error) => this.#fail(error),
+    });
+  }
+
+  /** Resolves when the beginning is read. */
+  #begin(settings: Settings): Promise<void> {
+    this.#isWriting = false;
+    const { temperature, topK, seed, dtype, begin } = settings;
+    return new Promise((resolve, reject) => {
+      this.#waiting = { resolve, reject };
+      this.#generating!.begin({
+        ...{ temperature, topK, seed, dtype, beginning: begin },
+        ring: ringOf(settings),
+        gains: gainsOf(settings),
+      });
+    });
+  }
+
+  #hear(written: Written, isDone: boolean): void {
+    this.#written = written;
+    if (isDone) this.#isWriting = false;
+    this.#waiting?.resolve();
+    this.#waiting = undefined;
+    this.#draw();
+  }
+
+  #hearEndless(endless: Endless, isDone: boolean): void {
+    const { window, keep } = this.#view.state.values;
+    this.#endless.show(endless, window + keep, isDone);
+  }
+
+  #fail(error: Error): void {
+    this.#generating?.close();
+    this.#generating = undefined;
+    this.#opened = this.#begun = "";
+    this.#isWriting = false;
+    if (this.#waiting) this.#waiting.reject(error);
+    else this.#view.fail(error);
+    this.#waiting = undefined;
+  }
+
+  /** Another model has another beginning, unless it can read what is there: sums have no letters, the text has no sums. */
+  #followModel(): void {
+    const { model, begin } = this.#view.state.values;
+    const isSum = /^[\d+=]*$/.test(begin);
+    if (isSum !== (model === "sums")) this.#view.state.set({ begin: BEGINNINGS[model] });
+  }
+
+  #toggle(): void {
+    if (this.#isWriting) this.#generating?.stop();
+    else this.#writeOn(STRETCH);
+  }
+
+  #writeOn(count: number): void {
+    this.#isWriting = true;
+    this.#generating?.write(count);
+    this.#draw();
+  }
+
+  #choose(token: number): void {
+    this.#generating?.choose(token);
+  }
+
+  #again(): void {
+    this.#begun = "";
+    this.#view.redraw();
+  }
+
+  #draw(): void {
+    this.#write.textContent = this.#isWriting ? "Stop" : "Write";
+    const [config, written] = [this.#config, this.#written];
+    if (!config || !written) return;
+    const { values } = this.#view.state;
+    const off = placesOf(values.off);
+    const place = placeOf(values.head) ?? { layer: 1, head: 0 };
+    const chosen = place.layer <= config.layers && place.head < config.heads ? place : { layer: 1, head: 0 };
+    const next = candidates(written.scores, values);
+    this.#view.finding(finding(config, written, next));
+    this.#status.textContent = speedWords(written.speed, this.#threads);
+    this.#text.show(config, written, chosen, off);
+    this.#next.show(config, next);
+    this.#strips.show(config, written, { off, chosen });
+    this.#table.show(written.caches, config);
+    this.#endless.offer(config);
+    this.#about.textContent = modelWords(config);
+  }
+}

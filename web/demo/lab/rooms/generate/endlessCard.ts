@@ -1,0 +1,41 @@
+import type { DecoderConfig } from "../../../generate/decoderFile.js";
+import type { Endless } from "../../engine/generateProtocol.js";
+import { button } from "../../shell/controls.js";
+import { card, element } from "../../shell/element.js";
+import { endlessChart } from "./endlessChart.js";
+import { endlessWords } from "./words.js";
+
+/** A long text with all tokens, with a ring that keeps the first ones, and with one that does not. */
+export class EndlessCard {
+  readonly node: HTMLElement;
+  readonly #read: HTMLButtonElement;
+  readonly #picture = element("div", { class: "endless" });
+  readonly #words = element("p", { class: "finding", role: "status" });
+
+  constructor(onRead: () => void) {
+    this.#read = button("Read a text that it has not learned from", () => {
+      this.#read.disabled = true;
+      onRead();
+    });
+    const words =
+      "A ring keeps the last characters and drops the others, so its memory does not grow. Many heads rest on the first tokens (“sinks”); a ring that drops them may lose more than their meaning. Try it: three caches read the same text, and the model’s surprise is measured.";
+    this.node = card("Endless text", element("p", { class: "hint" }, words), this.#read, this.#picture, this.#words);
+  }
+
+  /** Hides the card where there is no text to read. */
+  offer({ sample }: DecoderConfig): void {
+    this.node.hidden = !sample;
+  }
+
+  show(endless: Endless, kept: number, isDone: boolean): void {
+    this.#read.disabled = !isDone;
+    this.#picture.replaceChildren(endlessChart(endless, kept));
+    this.#words.textContent = endlessWords(endless, kept);
+  }
+
+  clear(): void {
+    this.#read.disabled = false;
+    this.#picture.replaceChildren();
+    this.#words.textContent = "";
+  }
+}

@@ -1,0 +1,70 @@
+import { choice, number, text, type Values } from "../../shell/field.js";
+
+export const BEGINNINGS = { text: "In the beginning ", sums: "123+456=" } as const;
+
+export const fields = {
+  model: choice("text", ["text", "sums"]),
+  begin: text(BEGINNINGS.text, 600),
+  temperature: number(0.7, { min: 0, max: 2, step: 0.1 }),
+  topK: number(12, { min: 1, max: 40 }),
+  seed: number(1, { min: 1, max: 99 }),
+  dtype: choice("float32", ["float32", "float16", "int8"]),
+  ring: choice("whole", ["whole", "sinks", "window"]),
+  /** How many of the last tokens a ring keeps. */
+  window: number(64, { min: 16, max: 256, step: 16 }),
+  /** How many of the first tokens it keeps. */
+  keep: number(4, { min: 1, max: 16 }),
+  /** The heads that are off, as in "1.0,4.3". Layers count from 1, heads from 0. */
+  off: text("", 400),
+  /** The head that colours the text. */
+  head: text("1.0", 8),
+};
+export type Settings = Values<typeof fields>;
+
+export interface HeadPlace {
+  readonly layer: number;
+  readonly head: number;
+}
+
+/** Reads "1.0"; undefined if it is no head. */
+export function placeOf(name: string): HeadPlace | undefined {
+  const [, layer, head] = /^([1-9]\d?)\.(\d\d?)$/.exec(name.trim()) ?? [];
+  return layer === undefined ? undefined : { layer: Number(layer), head: Number(head) };
+}
+
+export function placesOf(list: string): readonly HeadPlace[] {
+  return list
+    .split(",")
+    .map(placeOf)
+    .filter((place) => place !== undefined);
+}
+
+export function placeName({ layer, head }: HeadPlace): string {
+  return `${layer}.${head}`;
+}
+
+/** The list with this head taken in or out. */
+export function switched(list: string, place: HeadPlace): string {
+  const names = placesOf(list).map(placeName);
+  const name = placeName(place);
+  return (names.includes(name) ? names.filter((other) => other !== name) : [...names, name]).sort().join(",");
+}
+
+/** One factor for each head that is named, or stands before one that is; 1 for all others. */
+export function gainsOf({ off }: Settings): readonly (readonly number[])[] {
+  const places = placesOf(off);
+  const layers = Math.max(0, ...places.map(({ layer }) => layer));
+  return Array.from({ length: layers }, (_, at) => {
+    const own = places.filter(({ layer }) => layer === at + 1).map(({ head }) => head);
+    return Array.from({ length: Math.max(0, ...own.map((head) => head + 1)) }, (__, head) =>
+      Number(!own.includes(head)),
+    );
+  });
+}
+
+/** What a cache keeps; undefined: everything. */
+export function ringOf({ ring, window, keep }: Settings): { keepFirst: number; window: number } | undefined {
+  if (ring === "whole") return undefined;
+  // Both rings keep the same number of tokens.
+  return ring === "sinks" ? { keepFirst: keep, window } : { keepFirst: 0, window: window + keep };
+}

@@ -1,0 +1,65 @@
+import { textOf, type DecoderConfig } from "../../../generate/decoderFile.js";
+import type { Written } from "../../engine/generateProtocol.js";
+import { card, element } from "../../shell/element.js";
+import type { HeadPlace } from "./settings.js";
+import { headWords, sumWords, twinWords } from "./words.js";
+
+/** The text, coloured by what one head of its newest character looks at; and the text of the twin. */
+export class TextView {
+  readonly node: HTMLElement;
+  readonly #text = element("p", { class: "own-text", tabindex: "0", role: "group" });
+  readonly #by = element("p", { class: "hint" });
+  readonly #verdict = element("p", { class: "finding", role: "status" });
+  readonly #twinSays = element("p", { class: "hint" });
+  readonly #twin = element("p", { class: "own-text twin", tabindex: "0", role: "group" });
+  #letters: HTMLElement[] = [];
+
+  constructor() {
+    this.#text.setAttribute("aria-label", "The text");
+    this.#twin.setAttribute("aria-label", "The text with all heads on");
+    this.node = card("The text", this.#text, this.#by, this.#verdict, this.#twinSays, this.#twin);
+  }
+
+  show(config: DecoderConfig, written: Written, place: HeadPlace, off: readonly HeadPlace[]): void {
+    const { tokens, begun, weights, places, twin } = written;
+    const text = textOf(tokens, config);
+    this.#letter([...text], begun);
+    this.#colour(weights[place.layer - 1]!, place.head, config.heads, places);
+    this.#by.textContent = `Darker where ${headWords(place)} of the newest character looks; what the cache has dropped is pale.`;
+    this.#verdict.textContent = config.kind === "sums" ? sumWords(text, config.reversed) : "";
+    this.#twinSays.textContent = twinWords(written, off);
+    const from = twin ? tokens.findIndex((token, at) => token !== twin[at]) : -1;
+    this.#twin.hidden = from < 0;
+    if (!twin || from < 0) return;
+    const other = [...textOf(twin, config)];
+    this.#twin.replaceChildren(other.slice(0, from).join(""), element("mark", {}, other.slice(from).join("")));
+  }
+
+  #letter(letters: readonly string[], begun: number): void {
+    const isSame = letters.length >= this.#letters.length && this.#letters.every((node, at) => node.textContent === letters[at]); // prettier-ignore
+    if (!isSame) {
+      this.#letters = [];
+      this.#text.replaceChildren();
+    }
+    const fresh = letters.slice(this.#letters.length).map((letter) => element("span", {}, letter));
+    this.#text.append(...fresh);
+    this.#letters.push(...fresh);
+    this.#letters.forEach((node, at) => node.classList.toggle("begun", at < begun));
+    if (fresh.length > 0) this.#text.scrollTop = this.#text.scrollHeight;
+  }
+
+  #colour(weights: Float32Array, head: number, heads: number, places: readonly number[]): void {
+    const kept = weights.length / heads;
+    const looks = Array<string>(this.#letters.length).fill("dropped");
+    places.forEach((place, at) => {
+      looks[place] = `${(100 * Math.sqrt(weights[head * kept + at]!)).toFixed(0)}%`;
+    });
+    this.#letters.forEach((node, at) => {
+      const look = looks[at]!;
+      if (node.dataset["look"] === look) return;
+      node.dataset["look"] = look;
+      node.classList.toggle("dropped", look === "dropped");
+      node.style.setProperty("--look", look === "dropped" ? "0%" : look);
+    });
+  }
+}

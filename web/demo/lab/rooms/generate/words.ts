@@ -1,0 +1,117 @@
+import type { DecoderConfig } from "../../../generate/decoderFile.js";
+import type { Candidate } from "../../../generate/sampling.js";
+import type { CacheState, Endless, Written } from "../../engine/generateProtocol.js";
+import { listed, percent } from "../../shell/amounts.js";
+import { bytes, counted, decimal, many, scientific } from "../../shell/numbers.js";
+import type { HeadPlace } from "./settings.js";
+
+const SIGNS: Readonly<Record<string, string>> = { " ": "␣", "\n": "⏎", "\t": "⇥" };
+
+/** A character that can be seen. */
+export function sign(letter: string): string {
+  return SIGNS[letter] ?? letter;
+}
+
+/** "layer 2 head 1" */
+export function headWords({ layer, head }: HeadPlace): string {
+  return `layer ${layer} head ${head}`;
+}
+
+/** What stands under the room's title. */
+export function finding(
+  { characters }: DecoderConfig,
+  { tokens, caches }: Written,
+  [first, second]: readonly Candidate[],
+): string {
+  const name = ({ token, probability }: Candidate) =>
+    `“${sign([...characters][token]!)}” has ${percent(probability, 1)}`;
+  const next = [first!, ...(second ? [second] : [])].map(name);
+  const { bytes: size } = caches.find(({ isWriter }) => isWriter)!;
+  return `After ${counted(tokens.length, "character")} ${next.join(", ")} of the next one; keys and values take ${bytes(size)}.`;
+}
+
+const CACHE_NAMES: Readonly<Record<CacheState["name"], string>> = {
+  float32: "float32",
+  float16: "float16",
+  int8: "int8",
+  whole: "float32, all tokens",
+};
+
+export function cacheName({ name }: CacheState): string {
+  return CACHE_NAMES[name];
+}
+
+/** "0.4 percentage points", "6 · 10⁻⁸", "reference" */
+export function changeWords({ change }: CacheState): string {
+  if (change === undefined) return "the reference";
+  if (change === 0) return "no change";
+  return change >= 0.0005 ? `${decimal(100 * change, change < 0.01 ? 2 : 1)} percentage points` : scientific(change);
+}
+
+/** What the table of caches shows, in a sentence. */
+export function cacheWords(caches: readonly CacheState[], { layers, width }: DecoderConfig): string {
+  const [full] = caches;
+  const int8 = caches.find(({ name }) => name === "int8")!;
+  const formula = `Each token adds ${layers} layers × 2 × ${width} numbers`;
+  const times = decimal(full!.bytes / int8.bytes, 1);
+  const whole = caches.find(({ name }) => name === "whole");
+  const ring = whole
+    ? ` The ring holds ${counted(full!.tokens, "token")} of ${whole.tokens.toLocaleString("en")}, and does not grow any more once it is full.`
+    : "";
+  return `${formula}; int8 takes ${times} times less than float32. Memory comes in blocks, so it grows in steps.${ring}`;
+}
+
+/** What the twin has written, beside the text without some heads. */
+export function twinWords({ tokens, twin, begun }: Written, off: readonly HeadPlace[]): string {
+  if (!twin) return "";
+  const same = tokens.findIndex((token, at) => token !== twin[at]);
+  const without = `Without ${listed(off.map(headWords))}`;
+  if (same < 0)
+    return tokens.length > begun
+      ? `${without} it has written the same so far.`
+      : `${without}: write on, and compare with what it writes with all heads.`;
+  return `${without} the text goes another way from character ${same + 1} on. With all heads on it is:`;
+}
+
+/** Whether a sum is right: “123+456=579” */
+export function sumWords(text: string, isReversed = false): string {
+  const [, a, b, answer] = /^\s*(\d+)\s*\+\s*(\d+)\s*=\s*(\d+)\D*$/.exec(text) ?? [];
+  if (answer === undefined) return "";
+  const given = Number(isReversed ? [...answer].reverse().join("") : answer);
+  const right = Number(a) + Number(b);
+  const order = isReversed ? " The answer is written from its last digit to its first, as on paper." : "";
+  return given === right
+    ? `${a} + ${b} = ${given} is right.${order}`
+    : `${a} + ${b} is ${right}, and the model says ${given}.${order}`;
+}
+
+/** What the three ways to keep a long text cost, over the groups after the ring was full. */
+export function endlessWords({ whole, sinks, window, group }: Endless, kept: number): string {
+  const full = Math.ceil(kept / group);
+  if (whole.length <= full) return "";
+  const mean = (values: readonly number[]) => {
+    const after = values.slice(full);
+    return after.reduce((sum, value) => sum + value, 0) / after.length;
+  };
+  const nats = (values: readonly number[]) => decimal(mean(values), 2);
+  return `After character ${(full * group).toLocaleString("en")}, where the rings are full: ${nats(whole)} nats a character with all tokens, ${nats(sinks)} with a ring that keeps the first ones, ${nats(window)} with a ring of the last ones only.`;
+}
+
+/** Where the model comes from, and what it can do. */
+export function modelWords({ kind, layers, heads, width, context, source, figures }: DecoderConfig): string {
+  const sizes = `${many(figures.parameters)} parameters: ${layers} layers of ${heads} heads, ${width} wide, for ${context} characters`;
+  const figure =
+    kind === "sums"
+      ? figures.exact !== undefined &&
+        `Of sums that it has not learned, it answers ${percent(figures.exact, 1)} exactly.`
+      : figures.natsPerCharacter !== undefined &&
+        `On text that it has not learned from it has ${decimal(figures.natsPerCharacter, 2)} nats a character.`;
+  const time =
+    figures.minutes !== undefined ? ` It learned for ${counted(Math.round(figures.minutes), "minute")}.` : "";
+  return `${sizes}. ${source.replace(/\.?$/, ".")}${figure ? ` ${figure}` : ""}${time}`;
+}
+
+export function speedWords(speed: number | undefined, threads: number): string {
+  const rate = speed === undefined ? "" : `${speed < 10 ? decimal(speed, 1) : Math.round(speed).toLocaleString("en")} characters a second · `; // prettier-ignore
+  return `${rate}${counted(threads, "thread")}`;
+}

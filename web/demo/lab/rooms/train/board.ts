@@ -1,0 +1,276 @@
+import type { Difference } from "../../engine/difference.js";
+import { Training, type TrainingEvent } from "../../engine/training.js";
+import type { Picture } from "../../engine/trainProtocol.js";
+import { button } from "../../shell/controls.js";
+import { card, element } from "../../shell/element.js";
+import { save } from "../../shell/save.js";
+import { setText } from "../../shell/setText.js";
+import { onThemeChange } from "../../shell/themeChange.js";
+import type { RoomView } from "../../shell/room.js";
+import { Charts } from "./charts.js";
+import { Chosen } from "./chosen.js";
+import { History, scoresOf } from "./history.js";
+import { Log } from "./log.js";
+import { BATCH, type fields, gainsOf, modelKey, placeName, placeOf, placesOf, switched, TOKENS, VOCABULARY, type HeadPlace, type Settings } from "./settings.js"; // prettier-ignore
+import { Tiles } from "./tiles.js";
+import { Scrubber } from "./scrubber.js";
+import { finding, lookFor, speedWords } from "./words.js";
+
+/** The training pauses by itself after so many steps. */
+const ROUND = 2000;
+/** The page draws at most so often. */
+const DRAW_MS = 120;
+
+/** What is trained now, and everything that shows it. */
+export class Board {
+  readonly controls: HTMLElement;
+  readonly cards: readonly HTMLElement[];
+  readonly #view: RoomView<typeof fields>;
+  readonly #train = button("Train", () => this.#toggle(), "primary");
+  readonly #status = element("output", { class: "run-status" });
+  readonly #hint = element("p", { class: "hint look-for", "aria-live": "polite" });
+  readonly #tiles: Tiles;
+  readonly #scrubber: Scrubber;
+  readonly #charts: Charts;
+  readonly #log: Log;
+  readonly #chosen = new Chosen();
+
+  #training: Training | undefined;
+  #key = "";
+  #gains = "";
+  #history = new History();
+  #picture: Picture | undefined;
+  #checkpoints: readonly number[] = [];
+  /** The checkpoint that the visitor looks at; undefined: the latest step. */
+  #shown: number | undefined;
+  #isRunning = false;
+  #threads = 1;
+  #stepTime: number | undefined;
+  #first: { resolve(): void; reject(error: Error): void } | undefined;
+  #drawn = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly #ignoreTheme = onThemeChange(() => this.#draw());
+
+  constructor(view: RoomView<typeof fields>) {
+    this.#view = view;
+    const { state } = view;
+    this.#tiles = new Tiles(
+      (place) => state.set({ head: placeName(place) }),
+      (place) => this.#switch(place),
+    );
+    this.#scrubber = new Scrubber((step) => this.#show(step));
+    this.#charts = new Charts((step) => this.#show(step));
+    this.#log = new Log((step, place) => {
+      if (place) state.set({ head: placeName(place) });
+      this.#show(step);
+    });
+    this.controls = element(
+      "div",
+      { class: "panel run-bar", role: "group", "aria-label": "Training" },
+      this.#train,
+      button("One step", () => this.#run(1)),
+      button("Start over", () => this.#restart()),
+      this.#status,
+    );
+    this.cards = [
+      element(
+        "div",
+        { class: "run-columns" },
+        card("Every head, on a sequence that is never learned from", this.#tiles.node, this.#scrubber.node, this.#hint),
+        element("div", { class: "column" }, card("How well they copy", this.#charts.node), this.#log.node),
+      ),
+      this.#chosen.node,
+      card(
+        "Take it with you",
+        element("p", { class: "hint" }, "The weights of the two layers at the step that is shown, by name."),
+        element(
+          "div",
+          { class: "row" },
+          button("Save the weights", () => void this.#save()),
+          button("Open this layer in “Your tensors”", () => void this.#carry()),
+          button("Copy a link to these settings", () => void navigator.clipboard.writeText(location.href)),
+        ),
+      ),
+    ];
+  }
+
+  /** Shows these settings: begins anew if they need other models. */
+  async show(settings: Settings): Promise<void> {
+    const key = modelKey(settings) + JSON.stringify(this.#view.engine.choice);
+    if (key !== this.#key) {
+      this.#key = key;
+      await this.#begin(settings);
+    }
+    const gains = JSON.stringify(gainsOf(settings));
+    if (gains !== this.#gains) {
+      this.#gains = gains;
+      this.#training?.switchHeads(gainsOf(settings));
+    }
+    this.#draw();
+  }
+
+  close(): void {
+    this.#training?.close();
+    this.#ignoreTheme();
+    clearTimeout(this.#timer);
+  }
+
+  async check(): Promise<readonly Difference[]> {
+    return this.#training!.check();
+  }
+
+  /** Makes new models, and resolves when their first picture is there. */
+  #begin(settings: Settings): Promise<void> {
+    this.#training?.close();
+    this.#history = new History();
+    this.#picture = this.#shown = this.#stepTime = undefined;
+    this.#checkpoints = [];
+    this.#isRunning = false;
+    this.#gains = JSON.stringify(gainsOf(settings));
+    const { backend, threads } = this.#view.engine.choice;
+    const order = {
+      settings: {
+        heads: Number(settings.heads),
+        width: Number(settings.width),
+        position: settings.position,
+        initialisation: settings.spread,
+        seed: settings.seed,
+        vocabulary: VOCABULARY,
+        tokens: TOKENS,
+        batch: BATCH,
+        learningRate: settings.rate / 1000,
+      },
+      control: settings.control,
+      gains: gainsOf(settings),
+      engine: { backend: backend === "webgpu" ? backend : "wasm", ...(threads !== undefined && { threads }) },
+    } as const;
+    return new Promise((resolve, reject) => {
+      this.#first = { resolve, reject };
+      this.#training = new Training(
+        order,
+        (event) => this.#hear(event),
+        (error) => this.#fail(error),
+      );
+    });
+  }
+
+  #restart(): void {
+    this.#key = "";
+    this.#view.redraw();
+  }
+
+  #fail(error: Error): void {
+    this.#isRunning = false;
+    this.#key = "";
+    this.#training?.close();
+    this.#training = undefined;
+    if (this.#first) this.#first.reject(error);
+    else this.#view.fail(error);
+    this.#first = undefined;
+    this.#draw();
+  }
+
+  #hear(event: TrainingEvent): void {
+    switch (event.kind) {
+      case "ready":
+        this.#threads = event.threads;
+        break;
+      case "steps":
+        this.#history.add(event.steps);
+        this.#stepTime = event.milliseconds / event.steps.length;
+        break;
+      case "picture":
+        if (event.isNew) this.#history.see(event.picture);
+        this.#checkpoints = event.checkpoints;
+        if (!event.isNew || this.#shown === undefined) this.#picture = event.picture;
+        this.#first?.resolve();
+        this.#first = undefined;
+        break;
+      case "paused":
+        this.#isRunning = false;
+        break;
+      default:
+        event satisfies never;
+    }
+    this.#drawSoon();
+  }
+
+  #toggle(): void {
+    if (!this.#isRunning) return this.#run(ROUND - (this.#step % ROUND));
+    this.#training?.pause();
+  }
+
+  #run(steps: number): void {
+    if (!this.#training) return this.#restart();
+    this.#isRunning = true;
+    this.#show(undefined);
+    this.#training.run(steps);
+  }
+
+  #show(step: number | undefined): void {
+    const isLatest = step === undefined || step >= this.#step;
+    if (isLatest && this.#shown === undefined) return this.#draw();
+    this.#shown = isLatest ? undefined : step;
+    this.#training?.show(this.#shown);
+    this.#draw();
+  }
+
+  #switch(place: HeadPlace): void {
+    const { off, heads } = this.#view.state.values;
+    const next = switched(off, place, Number(heads));
+    const isOn = !placesOf(next, Number(heads)).some((other) => placeName(other) === placeName(place));
+    this.#history.moments.switched(this.#step, place, isOn);
+    this.#view.state.set({ off: next });
+  }
+
+  get #step(): number {
+    return this.#history.two.losses.length;
+  }
+
+  #drawSoon(): void {
+    this.#timer ??= setTimeout(
+      () => requestAnimationFrame(() => this.#draw()),
+      Math.max(0, this.#drawn + DRAW_MS - performance.now()),
+    );
+  }
+
+  #draw(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#drawn = performance.now();
+    setText(this.#train, this.#isRunning ? "Pause" : "Train");
+    const picture = this.#picture;
+    if (!picture) return;
+    const settings = this.#view.state.values;
+    const off = placesOf(settings.off, picture.heads);
+    const place = this.#chosenPlace(picture);
+    const scores = scoresOf(picture);
+    const { moments } = this.#history;
+    const seen = picture.step === 0 && this.#step === 0 ? undefined : picture.copied;
+    this.#view.finding(finding(picture.step, seen, picture.controlCopied, off));
+    const status = `step ${this.#step.toLocaleString("en")} · ${speedWords(this.#stepTime, this.#threads)}`;
+    setText(this.#status, status);
+    setText(this.#hint, lookFor(this.#step, moments, settings.control));
+    this.#tiles.show(picture, scores, { off, chosen: place });
+    this.#scrubber.show(this.#checkpoints, picture.step);
+    this.#charts.show(this.#history, picture.step);
+    this.#log.show(moments.list);
+    this.#chosen.show(picture, place, scores[place.layer]![place.head]!);
+  }
+
+  #chosenPlace({ heads, control }: Picture): HeadPlace {
+    const chosen = placeOf(this.#view.state.values.head, heads) ?? this.#history.moments.newest;
+    return chosen && (chosen.layer > 0 || control) ? chosen : { layer: 2, head: 0 };
+  }
+
+  async #save(): Promise<void> {
+    save(`headwise-step-${this.#picture?.step ?? 0}.safetensors`, await this.#training!.file());
+  }
+
+  async #carry(): Promise<void> {
+    const { layer } = this.#chosenPlace(this.#picture!);
+    const bytes = await this.#training!.file(Math.max(layer, 1));
+    const file = new File([bytes], `layer-${Math.max(layer, 1)}.safetensors`);
+    this.#view.carry("tensors", { causal: "true" }, [file]);
+  }
+}

@@ -1,0 +1,55 @@
+import { element } from "../../shell/element.js";
+import { CurveChart } from "./curveChart.js";
+import type { History } from "./history.js";
+import { VOCABULARY } from "./settings.js";
+
+/** The loss of a model that knows nothing: the logarithm of the number of tokens, in nats. */
+const KNOWS_NOTHING = Math.log(VOCABULARY);
+
+/** The curves of both models: what they copy, and their loss. */
+export class Charts {
+  readonly node: HTMLElement;
+  readonly #copied: CurveChart;
+  readonly #loss: CurveChart;
+  readonly #one = element("span", {}, element("i", { class: "curve-key one" }), "one layer");
+
+  constructor(onStep: (step: number) => void) {
+    this.#copied = new CurveChart({
+      label: "The share of repeated tokens that is copied, step by step",
+      highest: 1,
+      ticks: [0, 0.5, 1],
+      shown: (value) => `${100 * value} %`,
+      onStep,
+    });
+    this.#loss = new CurveChart({
+      label: "The loss in nats, step by step",
+      highest: Math.ceil(KNOWS_NOTHING + 0.3),
+      ticks: [0, 2, 4],
+      shown: String,
+      onStep,
+    });
+    this.node = element(
+      "div",
+      { class: "curves" },
+      element(
+        "div",
+        { class: "legend" },
+        element("span", {}, element("i", { class: "curve-key two" }), "two layers"),
+        this.#one,
+        element("span", {}, element("i", { class: "curve-key now" }), "shown"),
+      ),
+      element("figure", {}, element("figcaption", {}, "Repeated tokens that are copied"), this.#copied.node),
+      element("figure", {}, element("figcaption", {}, "Loss, in nats"), this.#loss.node),
+    );
+  }
+
+  show({ two, one, moments }: History, now: number): void {
+    const marks = moments.list.map(({ step }) => step);
+    const curves = (of: "accuracies" | "losses") => [
+      { name: "two layers", kind: "two" as const, values: two[of] },
+      { name: "one layer", kind: "one" as const, values: one[of] },
+    ];
+    this.#copied.show(curves("accuracies"), marks, now);
+    this.#loss.show(curves("losses"), marks, now);
+  }
+}

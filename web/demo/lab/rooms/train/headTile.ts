@@ -1,0 +1,60 @@
+import { percent } from "../../shell/amounts.js";
+import { element } from "../../shell/element.js";
+import { inkOf, inkPicture, type Ink } from "../../shell/inkPicture.js";
+import { setText } from "../../shell/setText.js";
+import type { HeadScores } from "./scores.js";
+import { HABIT_NAMES, habitOf, headWords } from "./words.js";
+import type { HeadPlace } from "./settings.js";
+
+export interface TileState {
+  readonly isOn: boolean;
+  readonly isChosen: boolean;
+  readonly ink: Ink;
+}
+
+/** The small map of a head, with its habit. A click chooses the head; the box switches it on and off. */
+export class HeadTile {
+  readonly node: HTMLElement;
+  readonly place: HeadPlace;
+  readonly #canvas = element("canvas", { "aria-hidden": "true" });
+  readonly #choose: HTMLButtonElement;
+  readonly #habit = element("span", { class: "habit" });
+  readonly #on = element("input", { type: "checkbox" });
+
+  constructor(place: HeadPlace, onChoose: () => void, onSwitch: (() => void) | undefined) {
+    this.place = place;
+    const name = headWords(place);
+    this.#choose = element("button", { type: "button", "data-head": `${place.layer}.${place.head}` });
+    this.#choose.onclick = onChoose;
+    const label = element("label", {}, `head ${place.head}`);
+    if (onSwitch) {
+      this.#on.onchange = onSwitch;
+      this.#on.setAttribute("aria-label", `${name} is on`);
+      label.prepend(this.#on);
+    }
+    this.node = element(
+      "div",
+      { class: "head-tile" },
+      element("div", { class: "map" }, this.#canvas, this.#choose),
+      label,
+      this.#habit,
+    );
+  }
+
+  /** What the style sheet paints this map with. */
+  get ink(): Ink {
+    return inkOf(this.#canvas);
+  }
+
+  show(weights: Float32Array, scores: HeadScores, { isOn, isChosen, ink }: TileState): void {
+    const habit = habitOf(scores);
+    const words = habit ? `${percent(scores[habit], 1)} ${HABIT_NAMES[habit]}` : "no habit";
+    setText(this.#habit, isOn ? words : "off");
+    this.#habit.classList.toggle("has", habit !== undefined && isOn);
+    this.node.classList.toggle("off", !isOn);
+    this.#on.checked = isOn;
+    this.#choose.ariaPressed = String(isChosen);
+    this.#choose.ariaLabel = `${headWords(this.place)}: ${isOn ? words : "off"}`;
+    inkPicture(this.#canvas, weights, Math.round(Math.sqrt(weights.length)), ink);
+  }
+}

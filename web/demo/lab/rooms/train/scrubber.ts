@@ -1,0 +1,35 @@
+import { button } from "../../shell/controls.js";
+import { element } from "../../shell/element.js";
+
+/** A slider through the checkpoints. `onStep` is called with a step; undefined: the latest, and every later one. */
+export class Scrubber {
+  readonly node: HTMLElement;
+  readonly #onStep: (step: number | undefined) => void;
+  readonly #slider = element("input", { type: "range", min: "0", "aria-label": "Checkpoint" });
+  readonly #place = element("output");
+  readonly #latest = button("Latest", () => this.#onStep(undefined));
+  #steps: readonly number[] = [];
+
+  constructor(onStep: (step: number | undefined) => void) {
+    this.#onStep = onStep;
+    this.#slider.oninput = () => {
+      const at = this.#slider.valueAsNumber;
+      this.#onStep(at >= this.#steps.length - 1 ? undefined : this.#steps[at]);
+    };
+    const name = element("span", {}, "Checkpoints");
+    this.node = element("div", { class: "player scrubber" }, name, this.#slider, this.#place, this.#latest);
+  }
+
+  show(steps: readonly number[], shown: number): void {
+    this.#steps = steps;
+    const at = steps.findLastIndex((step) => step <= shown);
+    const last = Math.max(steps.length - 1, 0);
+    this.#slider.max = String(last);
+    this.#slider.value = String(at);
+    const words = `step ${shown.toLocaleString("en")}`;
+    this.#place.textContent = words;
+    this.#slider.setAttribute("aria-valuetext", words);
+    this.#slider.disabled = last === 0;
+    this.#latest.disabled = at >= last;
+  }
+}

@@ -1,0 +1,28 @@
+/** Text as numbers: each different character has an id. */
+export class Characters {
+  readonly #ids: ReadonlyMap<string, number>;
+
+  /** @param all - The characters in the order of their ids. */
+  constructor(readonly all: string) {
+    this.#ids = new Map([...all].map((character, id) => [character, id]));
+  }
+
+  /** The characters of a text, in the order of Unicode. */
+  static of(text: string): Characters {
+    return new Characters([...new Set(text)].sort().join(""));
+  }
+
+  get count(): number {
+    return this.#ids.size;
+  }
+
+  /** The ids of a text. Characters without an id are left out. */
+  ids(text: string): Int32Array {
+    return Int32Array.from([...text].flatMap((character) => this.#ids.get(character) ?? []));
+  }
+
+  text(ids: Iterable<number>): string {
+    const all = [...this.all];
+    return Array.from(ids, (id) => all[id] ?? "").join("");
+  }
+}

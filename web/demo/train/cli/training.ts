@@ -1,0 +1,85 @@
+import type { Attention } from "headwise";
+import { flatten, random, type Random } from "headwise/train";
+
+import { Learner, type StepResult } from "../learner.js";
+import { initialParameters, Model, type Parameters } from "../model.js";
+import type { Task } from "../tasks.js";
+import type { Checkpoint } from "./checkpoint.js";
+import type { TrainOptions } from "./options.js";
+
+/** The learning rate grows from 0 over these steps, and then falls to 0 by a cosine until the end. */
+const WARM_UP = 100;
+
+/** The loss that is shown is a mean with this weight for the newest step. */
+const NEWEST = 0.02;
+
+/** A training from its first step, or from a checkpoint, to the end of its budget. */
+export class Training {
+  /** Of all sessions together, without what measuring and saving take. */
+  seconds: number;
+  /** A running mean. */
+  loss: number | undefined;
+  readonly #learner: Learner;
+
+  private constructor(
+    readonly task: Task,
+    readonly model: Model,
+    private readonly budget: TrainOptions["budget"],
+    private readonly source: Random,
+    private readonly checkpoint: Checkpoint,
+    learner: Learner,
+    seconds: number,
+  ) {
+    this.#learner = learner;
+    this.seconds = seconds;
+  }
+
+  static async open(hw: Attention, task: Task, options: TrainOptions, checkpoint: Checkpoint): Promise<Training> {
+    const standing = options.fresh ? undefined : checkpoint.read();
+    const source = random(standing?.random ?? options.seed);
+    const parameters = standing?.parameters ?? initialParameters(task.architecture, source, task.deviation);
+    const model = await Model.create(hw, task.architecture, parameters);
+    const learner = new Learner(model, { ...task.optimizer, ...(standing && { state: standing.optimizer }) });
+    return new Training(task, model, options.budget, source, checkpoint, learner, standing?.seconds ?? 0);
+  }
+
+  get steps(): number {
+    return this.#learner.steps;
+  }
+
+  get parameters(): Parameters {
+    return this.model.parameters;
+  }
+
+  /** How many numbers the model has learned. */
+  get size(): number {
+    return Object.values(flatten(this.parameters)).reduce((sum, { data }) => sum + data.length, 0);
+  }
+
+  /** The part of the budget that is used; 1 at the end. */
+  get progress(): number {
+    const { budget } = this;
+    return Math.min(1, "steps" in budget ? this.steps / budget.steps : this.seconds / (60 * budget.minutes));
+  }
+
+  async step(): Promise<StepResult> {
+    const begun = performance.now();
+    const rate =
+      this.task.learningRate *
+      Math.min(1, (this.steps + 1) / WARM_UP) *
+      (0.5 + 0.5 * Math.cos(Math.PI * this.progress));
+    const result = await this.#learner.learn(this.task.batch(this.source), rate);
+    this.loss = this.loss === undefined ? result.loss : this.loss + NEWEST * (result.loss - this.loss);
+    this.seconds += (performance.now() - begun) / 1000;
+    return result;
+  }
+
+  save(): void {
+    this.checkpoint.write({
+      parameters: this.parameters,
+      optimizer: this.#learner.state,
+      random: this.source.state,
+      seconds: this.seconds,
+    });
+  }
+}
