@@ -7,6 +7,7 @@ export default {
   rootDir: "..",
   testEnvironment: "node",
   testMatch: ["<rootDir>/tests/**/*.test.ts", "<rootDir>/tests/{web,bench}/*.test.mjs"],
+  testSequencer: "<rootDir>/tests/slowFirst.mjs",
   globalSetup: "<rootDir>/tests/webgpu/softwareAdapter.mjs",
   extensionsToTreatAsEsm: [".ts", ".wgsl"],
   transform: {

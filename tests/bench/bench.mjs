@@ -20,7 +20,7 @@ import { timeHeader, timeLine } from "./times/table.mjs";
 import { measureTimes } from "./times/times.mjs";
 import { benchWebgpu, GPU_PEERS } from "./webgpu/bench.mjs";
 
-const PEERS = ["ort", "ort-mha", "tfjs", "ruvector", "ort-native", "naive"];
+const PEERS = ["ort", "ort-mha", "tfjs", "jax", "ruvector", "ort-native", "naive"];
 const VARIANTS = ["relaxed", "simd"];
 
 /** What --quick means, where no other option says more. */
@@ -97,7 +97,7 @@ async function prepare({ peers, backend }) {
   if (backend !== "webgpu") await buildPrograms();
   const folder = new URL(".", import.meta.url);
   if (peers.every((name) => name === "naive") || existsSync(new URL("node_modules/.package-lock.json", folder))) return;
-  say("bench: npm ci of the peers (about 500 MB on disk)");
+  say("bench: npm ci of the peers (about 750 MB on disk)");
   await run("npm", ["ci"], { cwd: folder });
 }
 

@@ -28,11 +28,12 @@ test("every case has a name of its own, which fits its column", () => {
 
 test("--quick has cases of every kind of call", () => {
   const groups = CASES.filter((shape) => isChosen(shape, { filter: "", quick: true })).map(({ group }) => group);
-  expect(groups).toHaveLength(17);
+  expect(groups).toHaveLength(18);
   expect(new Set(groups)).toEqual(
     new Set([
       ...["dense", "causal", "decode", "decode int8", "decode groups", "decode widths", "decode rows"],
       ...["prefill on a cache", "masks", "formulas", "layer", "layer with positions", "layer of one token"],
+      "gradients",
     ]),
   );
 });
@@ -128,6 +129,9 @@ const SMALL = Object.fromEntries(
     ["layer 768 at 512, rotary", { heads: 2, kvHeads: 2, queries: 9, keys: 9 }],
     ["layer 768→12×64, 1 token", { heads: 2, kvHeads: 2 }],
     ["layer 2048→32/8×64, 1 of 4096", { heads: 4, kvHeads: 1, keys: 17 }],
+    ["gradient 12×512×64", { heads: 2, kvHeads: 2, queries: 12, keys: 12 }],
+    ["gradient causal 12×512×64", { heads: 2, kvHeads: 2, queries: 12, keys: 12 }],
+    ["with gradient causal 12×512×64", { heads: 2, kvHeads: 2, queries: 12, keys: 12, batch: 2 }],
     ["top 8 of 12×512×64", { heads: 2, kvHeads: 2, queries: 12, keys: 12 }],
   ].map(([name, sizes]) => [name, { ...named(name), dim: 8, ...sizes }]),
 );
@@ -185,7 +189,33 @@ test("a layer with a cache still sees the keys of its case after it has been tim
   }
 });
 
-test("ONNX Runtime has a graph for every case, except softcap, formulas, other caches than float32 and rings", () => {
+test.each(["gradient 12×512×64", "gradient causal 12×512×64"])("the reference of a small %s is the slope", (name) => {
+  const problem = makeProblem(SMALL[name]);
+  const { dim, heads, queries } = problem.shape;
+  const [row, step] = [{ b: 0, h: 1, i: 7 }, 1e-4];
+  const lossOf = (changed) => {
+    const forward = referenceOf({ ...problem, ...changed, shape: { ...problem.shape, gradient: undefined } });
+    let loss = 0;
+    for (let h = 0; h < heads; h++)
+      for (let i = 0; i < queries; i++)
+        for (const [d, o] of forward({ b: 0, h, i }).values.entries())
+          loss += o * problem.dOutput[(h * queries + i) * dim + d];
+    return loss;
+  };
+  const moved = (tensor, d, by) => {
+    const data = Float64Array.from(problem[tensor]);
+    data[(row.h * queries + row.i) * dim + d] += by;
+    return { [tensor]: data };
+  };
+  const { values } = referenceOf(problem)(row);
+  for (const [part, tensor] of ["query", "key", "value"].entries())
+    for (let d = 0; d < dim; d++) {
+      const slope = (lossOf(moved(tensor, d, step)) - lossOf(moved(tensor, d, -step))) / (2 * step);
+      expect(Math.abs(values[part * dim + d] - slope)).toBeLessThan(1e-6); // step² and double precision ÷ step
+    }
+});
+
+test("ONNX Runtime has a graph for every case, except softcap, formulas, gradients, other caches than float32 and rings", () => {
   const without = CASES.filter((shape) => {
     try {
       return graphsOf(shape).length === 0;
@@ -194,7 +224,7 @@ test("ONNX Runtime has a graph for every case, except softcap, formulas, other c
     }
   });
   expect(new Set(without.map(({ group }) => group))).toEqual(
-    new Set(["decode float16", "decode int8", "prefill on a cache", "formulas"]),
+    new Set(["decode float16", "decode int8", "prefill on a cache", "formulas", "gradients"]),
   );
   expect(without.filter(({ ring, cache }) => !ring && cache === "float32")).toEqual([]);
 });

@@ -36,6 +36,10 @@ const FORMULA_RATIOS = [
   ["formula causal 12×1024×64", "causal 12×1024×64", 1.1],
   ["formula documents 12×2048×64", "12×2048×64", 0.15],
 ];
+const GRADIENT_RATIO = 3.2;
+const GRADIENT_SHARE = 0.7;
+const TIMES_FASTER_THAN_JAX = 2;
+const TIMES_FASTER_THAN_TFJS = 10;
 const SPEED_UP = 1.85;
 const SPEED_UP_IN_BROWSER = 1.75;
 /** Threads need not make shorter calls faster. */
@@ -61,6 +65,7 @@ export function targetsOf(run, runs, inBrowser) {
     ...ofLayers(records),
     ...ofTypicalCases(records),
     ...ofFormulas(records),
+    ...ofGradients(records),
     ...worst(records, "init, ms", INIT_MILLISECONDS, (record) => record.initMilliseconds),
     ...worst(records, "scratch at 65,536 keys, MB", SCRATCH_MEGABYTES, (record) => record.scratchBytes / 2 ** 20),
   ];
@@ -80,7 +85,21 @@ const atMost = (name, value, goal) => ({ name, value, goal, atMost: true, isMet:
  * The class of a case and the share of the roof that it should reach. undefined: it has no such goal. Of a mask with
  * holes everywhere most of what is computed is not visible, and top-k computes scores twice.
  */
-export function shareGoal({ layer, position, queries, dim, cache, lengths, mask, topK, once, softcap, formula }) {
+export function shareGoal({
+  layer,
+  position,
+  queries,
+  dim,
+  cache,
+  lengths,
+  mask,
+  topK,
+  once,
+  softcap,
+  formula,
+  gradient,
+}) {
+  if (gradient) return gradient === "alone" ? ["gradients", GRADIENT_SHARE] : undefined;
   if (once || topK || softcap || formula || mask === "holes" || (cache && cache !== "float32")) return undefined;
   if (layer && queries === 1) return ["layers, one token", ONE_TOKEN_SHARE];
   if (layer) return position === "rotary" ? ["layers with rotary", ROTARY_LAYER_SHARE] : ["layers", LAYER_SHARE];
@@ -173,6 +192,21 @@ function ofFormulas(records) {
     const [own, compared] = [name, other].map((wanted) => records.find((record) => record.case === wanted));
     return own && compared ? [atMost(`${name} ÷ ${other}`, insideOf(own) / insideOf(compared), goal)] : [];
   });
+}
+
+function ofGradients(records) {
+  const named = (name) => records.find((record) => record.case === name);
+  const [gradient, forward, whole] = ["gradient 12×512×64", TYPICAL, "with gradient 12×512×64"].map(named);
+  const peers = [
+    ["jax", TIMES_FASTER_THAN_JAX],
+    ["tfjs", TIMES_FASTER_THAN_TFJS],
+  ].filter(([peer]) => whole?.peers[peer]);
+  return [
+    ...(gradient && forward
+      ? [atMost(`${gradient.case} ÷ ${TYPICAL}`, insideOf(gradient) / insideOf(forward), GRADIENT_RATIO)]
+      : []),
+    ...peers.map(([peer, goal]) => atLeast(`${whole.case}, × ${peer}`, whole.peers[peer].ratio, goal)),
+  ];
 }
 
 /** The largest value of all records. */

@@ -94,3 +94,28 @@ test("two threads gain less in a browser, by their goal", () => {
 });
 
 test("what was not measured has no goal", () => expect(linesOf([])).toEqual([]));
+
+describe("the goals of gradients", () => {
+  test("compare the gradient with the forward call, without copies", () => {
+    const lines = linesOf([
+      record("BERT 12×512×64", { milliseconds: 10 }),
+      record("gradient 12×512×64", { milliseconds: 33, share: 0.71 }),
+    ]);
+    expect(lines).toContain("  missed gradient 12×512×64 ÷ BERT 12×512×64: 3.30, goal ≤ 3.2");
+    expect(lines).toContain(
+      "  met    gradients, least share of the roof, inside (gradient 12×512×64; 1 of 1 met): 0.71, goal ≥ 0.7",
+    );
+  });
+
+  test("compare both together with peers that computed them", () => {
+    const peers = { jax: { ratio: 2.5 }, tfjs: { ratio: 9 } };
+    const lines = linesOf([record("with gradient 12×512×64", { peers })]);
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        "  met    with gradient 12×512×64, × jax: 2.50, goal ≥ 2",
+        "  missed with gradient 12×512×64, × tfjs: 9.00, goal ≥ 10",
+      ]),
+    );
+    expect(linesOf([record("with gradient 12×512×64")]).filter((line) => line.includes("×64, ×"))).toEqual([]);
+  });
+});

@@ -1,6 +1,7 @@
 import { chromium, type Browser, type LaunchOptions } from "playwright-core";
 
 import { WAIT_MILLISECONDS } from "../hangLimits.mjs";
+import { CHROMIUM_FLAG } from "../webgpu/softwareAdapter.mjs";
 
 export const CHROMIUM = {
   executablePath: process.env["HEADWISE_CHROMIUM"] ?? "/usr/bin/chromium",
@@ -13,3 +14,6 @@ export async function launchChromium(...args: string[]): Promise<Browser> {
   const browser = await chromium.launch({ ...CHROMIUM, args: [...CHROMIUM.args, ...args] });
   return browser.on("context", (context) => context.setDefaultTimeout(WAIT_MILLISECONDS));
 }
+
+/** Starts Chromium with WebGPU on its software adapter. */
+export const launchChromiumWithGpu = () => launchChromium("--enable-unsafe-webgpu", CHROMIUM_FLAG);

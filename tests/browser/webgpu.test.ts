@@ -11,7 +11,7 @@ import { attentionCases } from "../web/cases.js";
 import { modelFiles, original } from "../web/demoModel.js";
 import { referenceAttention } from "../web/reference.js";
 import { resultProblems } from "../web/resultProblems.js";
-import { launchChromium } from "./chromium.js";
+import { launchChromiumWithGpu } from "./chromium.js";
 import { remoteAttention, type RemoteAttention } from "./remoteAttention.js";
 import { serveDist } from "./staticServer.js";
 
@@ -25,7 +25,7 @@ let stop: () => void;
 const complaints: string[] = [];
 
 beforeAll(async () => {
-  browser = await launchChromium("--enable-unsafe-webgpu");
+  browser = await launchChromiumWithGpu();
   const server = await serveDist({});
   stop = () => server.stop();
   page = await browser.newPage();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Browser, type Page } from "playwright-core";
 
-import { launchChromium } from "./chromium.js";
+import { launchChromium, launchChromiumWithGpu } from "./chromium.js";
 import { openPage, type Headwise, type TestWindow } from "./page.js";
 import { ISOLATION, serveDist } from "./staticServer.js";
 
@@ -98,7 +98,7 @@ describe("headwise/worker", () => {
   });
 
   test("computes with WebGPU in the worker, loading that engine there", async () => {
-    const withGpu = await launchChromium("--enable-unsafe-webgpu");
+    const withGpu = await launchChromiumWithGpu();
     const { page, close } = await openPage(withGpu, { entry });
     const result = await page.evaluate(async () => {
       const { headwise } = window as unknown as TestWindow;

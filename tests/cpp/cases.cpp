@@ -1,5 +1,6 @@
 #include "cases.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -15,7 +16,15 @@ namespace {
 
 using nlohmann::json;
 
-enum Stream : std::uint32_t { query_stream = 1, key_stream, value_stream, mask_stream, bias_stream, special_stream };
+enum Stream : std::uint32_t {
+  query_stream = 1,
+  key_stream,
+  value_stream,
+  mask_stream,
+  bias_stream,
+  special_stream,
+  gradient_stream
+};
 
 std::uint32_t mix(std::uint32_t x) {
   x ^= x >> 16;
@@ -147,6 +156,15 @@ Returns read_returns(const json& object) {
   return returns;
 }
 
+Gradients read_gradients(const json& backward, const Case& call) {
+  if (!backward.contains("returns"))
+    return {true, true, true, call.bias.has_value(), !call.sinks.empty(), true, !call.alibi_slopes.empty()};
+  const std::vector<std::string> names = backward["returns"];
+  const auto has = [&](const char* name) { return std::find(names.begin(), names.end(), name) != names.end(); };
+  return {has("dQuery"), has("dKey"),      has("dValue"),      has("dBias"),
+          has("dSinks"), has("dHeadGain"), has("dAlibiSlopes")};
+}
+
 Case read_case(const json& object) {
   Case call;
   call.name = object.at("name");
@@ -174,6 +192,11 @@ Case read_case(const json& object) {
     call.bias_extents = read_extents(object["bias"].at("shape"));
     call.bias = read_bias(object["bias"], call.bias_extents, call.seed);
   }
+  const json backward = object.value("backward", json::object());
+  const Dtype dtype = backward.contains("dtype") ? dtype_of(backward) : call.dtype;
+  call.output_gradient = random_array(dtype, s.batch_size * s.num_heads * s.query_length * s.value_dim, call.seed,
+                                      gradient_stream, backward.value("amplitude", 1.0));
+  call.gradients = read_gradients(backward, call);
   return call;
 }
 

@@ -58,6 +58,11 @@ struct Returns {
   std::int64_t k = 0;
 };
 
+/// The gradients that a case asks for.
+struct Gradients {
+  bool query = false, key = false, value = false, bias = false, sinks = false, head_gain = false, alibi_slopes = false;
+};
+
 struct Case {
   std::string name;
   std::uint32_t seed = 0;
@@ -72,6 +77,8 @@ struct Case {
   std::vector<std::int32_t> query_offset, key_lengths, query_lengths, cu_seq_lens_query, cu_seq_lens_key;
   std::vector<float> alibi_slopes, sinks, head_gain;
   Returns returns;
+  Array output_gradient;
+  Gradients gradients;
 
   /// Views into this case: it must outlive them and stay where it is.
   [[nodiscard]] AttentionInputs inputs() const;

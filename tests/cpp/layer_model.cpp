@@ -48,7 +48,7 @@ Call self_call(const Model& m, std::int64_t batch_size, std::int64_t length, uns
   return call;
 }
 
-Status forward(const Layer& layer, const Call& call, const AttentionOutputs& outputs, int threads) {
+LayerInputs inputs_of(const Call& call) {
   LayerInputs inputs;
   inputs.layout = call.layout;
   inputs.batch_size = call.batch_size;
@@ -60,7 +60,11 @@ Status forward(const Layer& layer, const Call& call, const AttentionOutputs& out
   inputs.cache = call.cache;
   inputs.attend_only = call.attend_only;
   inputs.append_lengths = call.append_lengths;
-  return layer.forward(pool_of(threads), inputs, call.masks, call.attention, outputs);
+  return inputs;
+}
+
+Status forward(const Layer& layer, const Call& call, const AttentionOutputs& outputs, int threads) {
+  return layer.forward(pool_of(threads), inputs_of(call), call.masks, call.attention, outputs);
 }
 
 AttentionOutputs into(Floats& y) {

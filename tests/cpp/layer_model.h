@@ -85,6 +85,9 @@ struct Call {
 /// Self-attention on random numbers.
 [[nodiscard]] Call self_call(const Model& m, std::int64_t batch_size, std::int64_t length, unsigned seed = 100);
 
+/// The call's arrays, as the layer takes them.
+[[nodiscard]] LayerInputs inputs_of(const Call& call);
+
 [[nodiscard]] Status forward(const Layer& layer, const Call& call, const AttentionOutputs& outputs, int threads = 1);
 
 /// Asks for Y alone.

@@ -116,6 +116,23 @@ TEST_P(Kernels, TablesOfOneInstructionSetGiveEqualBits) {
   }
 }
 
+TEST_P(Kernels, MultiplyTransposedHasTheBitsOfMultiply) {
+  for (const std::int64_t depth : kEdges) {
+    for (const bool accumulate : {false, true}) {
+      const std::int64_t panels = 2, rows = 7 * kernels.row_step, columns = panels * kernels.panel_width;
+      const std::int64_t panel = depth * kernels.panel_width;
+      const Buffer<float> a = floats(rows * depth, 1), b = floats(depth * columns, 2);
+      Buffer<float> transposed = floats(depth * rows, 0), c = floats(rows * columns, 3), d = floats(rows * columns, 3);
+      for (std::int64_t k = 0; k < depth; ++k)
+        for (std::int64_t r = 0; r < rows; ++r) transposed[k * rows + r] = a[r * depth + k];
+      kernels.multiply(a.data(), depth, b.data(), panel, depth, panels, c.data(), columns, rows, accumulate);
+      kernels.multiply_transposed(transposed.data(), rows, b.data(), panel, depth, panels, d.data(), columns, rows,
+                                  accumulate);
+      ASSERT_EQ(std::memcmp(c.data(), d.data(), static_cast<std::size_t>(rows * columns) * sizeof(float)), 0) << depth;
+    }
+  }
+}
+
 TEST_P(Kernels, MultiplyStreamedHasTheBitsOfMultiplyForEveryNumberOfRows) {
   for (const std::int64_t depth : kEdges) {
     for (const std::int64_t panels : {1, 2, 3, 4}) {
@@ -453,6 +470,41 @@ TEST_P(Kernels, ExponentialsShiftAndScale) {
 }
 
 // Relative, whatever the size of x: near 0 an absolute error would be worthless.
+TEST_P(Kernels, GradientStepGivesWeightsAndGradients) {
+  const std::int64_t count = 4 * kernels.lanes;
+  const Buffer<float> drawn = floats(count, 4), products = floats(count, 5);
+  Buffer<float> weights = floats(count, 4), gradients = floats(count, 5);
+  const float lse = 1.5f, delta = 0.25f, gain = -0.5f;
+  const float reached = kernels.gradient_step(weights.data(), gradients.data(), count, lse, delta, gain);
+  double sum = 0;
+  for (std::int64_t j = 0; j < count; ++j) {
+    const double weight = std::exp(static_cast<double>(drawn[j]) - lse);
+    EXPECT_NEAR(weights[j], weight, 6 * kEpsilon * weight);
+    const double gradient = weight * (static_cast<double>(gain) * products[j] - delta);
+    EXPECT_NEAR(gradients[j], gradient, 10 * kEpsilon * weight);
+    sum += weight * products[j];
+  }
+  EXPECT_NEAR(reached, sum, static_cast<double>(count) * kEpsilon * static_cast<double>(count));
+}
+
+TEST_P(Kernels, GradientStepIsZeroAtHiddenScoresWhateverElseIsNan) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const std::int64_t count = 2 * kernels.lanes;
+  for (const float other : {nan, kInfinity, -kInfinity, 1.0f}) {
+    Buffer<float> weights = floats(count, 4), gradients = floats(count, 5);
+    for (std::int64_t j = 0; j < count; ++j) weights[j] = -kInfinity, gradients[j] = other;
+    EXPECT_EQ(kernels.gradient_step(weights.data(), gradients.data(), count, other, other, 1.0f), 0.0f);
+    for (std::int64_t j = 0; j < count; ++j) {
+      EXPECT_EQ(weights[j], 0.0f);
+      EXPECT_EQ(gradients[j], 0.0f);
+    }
+  }
+  Buffer<float> weights = floats(count, 4), gradients = floats(count, 5);
+  weights[1] = nan;
+  kernels.gradient_step(weights.data(), gradients.data(), count, 0.0f, 0.0f, 1.0f);
+  for (std::int64_t j = 0; j < count; ++j) EXPECT_EQ(std::isnan(gradients[j]), j == 1);
+}
+
 TEST_P(Kernels, SoftcapIsWithinTwoUlpOfTanhOverTheWholeRange) {
   std::vector<float> arguments = {0.0f, 9.0f, 10.0f, 1e30f, std::numeric_limits<float>::max(), kInfinity};
   for_each_float(0x1p-120f, 40.0f, 4099, [&](float x) { arguments.push_back(x); });

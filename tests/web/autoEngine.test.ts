@@ -131,6 +131,52 @@ describe("backend auto", () => {
   });
 });
 
+/** The gradients of a call with 64 features a head. */
+const differentiate = (hw: Attention, heads: number, length: number) => {
+  const [x, lse] = [() => zeros(1, heads, length, 64), zeros(1, heads, length)];
+  return hw.attentionBackward({ query: x(), key: x(), value: x(), output: x(), lse, dOutput: x() });
+};
+
+/** An instance whose GPU has been measured, and has passed the check of forward calls whose gradients are wanted. */
+async function calibratedForGradients(behaviour: Partial<Behaviour> = {}): Promise<Instance> {
+  const instance = await calibrated(syntheticInstance(FAST, behaviour));
+  await large(instance.hw, { returns: { lse: true } });
+  await instance.engine.settled;
+  return instance;
+}
+
+describe("gradients", () => {
+  test("are computed where a forward call of their shape would be", async () => {
+    const instance = await calibratedForGradients();
+    expect(await computedBy(instance, () => differentiate(instance.hw, 16, 1024))).toEqual(["webgpu"]);
+    expect(await computedBy(instance, () => differentiate(instance.hw, 1, 16))).toEqual(["wasm"]);
+  });
+
+  test("are computed by wasm before the GPU was measured, and beside a slow one", async () => {
+    const fresh = syntheticInstance(FAST);
+    expect(await computedBy(fresh, () => differentiate(fresh.hw, 16, 1024))).toEqual(["wasm"]);
+    const slow = await calibrated(syntheticInstance(SLOW));
+    expect(await computedBy(slow, () => differentiate(slow.hw, 16, 1024))).toEqual(["wasm"]);
+  });
+
+  test("are computed by wasm when the GPU fails, and the report says so", async () => {
+    const before: Behaviour["before"] = (method) => {
+      if (method === "attentionBackward") throw lostError();
+    };
+    const instance = await calibratedForGradients({ before });
+    expect(await computedBy(instance, () => differentiate(instance.hw, 16, 1024))).toEqual(["wasm", "webgpu"]);
+    expect(instance.hw.report.calibration.fallbacks.count).toBe(1);
+  });
+
+  test("of a linear map, and the map, are computed by wasm: the arrays would come to the GPU too late", async () => {
+    const instance = await calibrated(syntheticInstance(FAST));
+    const { hw } = instance;
+    const [x, weight, dOutput] = [zeros(4096, 512), zeros(512, 512), zeros(4096, 512)];
+    expect(await computedBy(instance, () => hw.linear(x, weight))).toEqual(["wasm"]);
+    expect(await computedBy(instance, () => hw.linearBackward({ x, weight, dOutput }))).toEqual(["wasm"]);
+  });
+});
+
 describe("a GPU that computes wrongly", () => {
   test("in one tiling computes with another, and the report names the check that failed", async () => {
     const wrong: Behaviour["wrong"] = ({ tiling }) => tiling === "wide";

@@ -35,7 +35,15 @@ interface TableRow {
   };
   readonly options?: Readonly<Record<string, unknown>>;
   readonly returns?: AttentionOptions["returns"];
+  readonly backward?: {
+    readonly amplitude?: number;
+    readonly dtype?: FloatDtype;
+    readonly returns?: readonly CaseGradient[];
+  };
 }
+
+/** A gradient that a case can ask for. The table has no formulas. */
+export type CaseGradient = "dQuery" | "dKey" | "dValue" | "dBias" | "dSinks" | "dHeadGain" | "dAlibiSlopes";
 
 /** A call of a case. */
 export interface AttentionCase {
@@ -44,6 +52,11 @@ export interface AttentionCase {
   readonly key: FloatTensor;
   readonly value: FloatTensor;
   readonly options: Omit<AttentionOptions, "location">;
+  /** What its call of attentionBackward has besides. */
+  readonly backward: {
+    readonly dOutput: FloatTensor;
+    readonly returns: Readonly<Partial<Record<CaseGradient, true>>>;
+  };
 }
 
 /** The calls of a table, as tests/cases/attention.json has it. */
@@ -54,12 +67,14 @@ export function casesOf(table: unknown): readonly AttentionCase[] {
 }
 
 function toCase(row: TableRow): AttentionCase {
-  const { seed, layout = "BHSD", dtype = "float32", amplitude = {}, mask, bias } = row;
+  const { seed, layout = "BHSD", dtype = "float32", amplitude = {}, mask, bias, backward = {} } = row;
   const { batchSize: B = 1, numHeads: Hq = 1, queryLength: Sq, headDim: D } = row.shape;
   const { numKvHeads: Hkv = Hq, keyLength: Skv = Sq, valueDim: Dv = D } = row.shape;
   const input = (stream: number, scale: number | undefined, shape: number[]) =>
     floatTensor(dtype, shape, numbersOf(dtype, seed, stream, scale));
   const isPacked = layout === "BSE" || layout === "BES";
+  const gradientDtype = backward.dtype ?? dtype;
+  const outputShape = shapeIn(layout, B, Hq, Sq, Dv);
   return {
     name: row.name,
     query: input(1, amplitude.query, shapeIn(layout, B, Hq, Sq, D)),
@@ -73,7 +88,24 @@ function toCase(row: TableRow): AttentionCase {
       ...(withNumbers(row.options ?? {}) as Omit<AttentionOptions, "location">),
       returns: row.returns ?? { output: true, lse: true },
     },
+    backward: {
+      dOutput: floatTensor(gradientDtype, outputShape, numbersOf(gradientDtype, seed, 7, backward.amplitude)),
+      returns: Object.fromEntries((backward.returns ?? gradientsOf(row)).map((name) => [name, true])),
+    },
   };
+}
+
+/** Every gradient that the call has. */
+function gradientsOf({ bias, options = {} }: TableRow): CaseGradient[] {
+  return [
+    "dQuery",
+    "dKey",
+    "dValue",
+    "dHeadGain",
+    ...(bias ? ["dBias" as const] : []),
+    ...(options.sinks ? ["dSinks" as const] : []),
+    ...(options.alibiSlopes ? ["dAlibiSlopes" as const] : []),
+  ];
 }
 
 function shapeIn(layout: Layout, B: number, H: number, S: number, D: number): number[] {

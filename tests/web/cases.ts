@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 
 import { casesOf, type AttentionCase } from "./caseTable.js";
 
-export { word, type AttentionCase } from "./caseTable.js";
+export { word, type AttentionCase, type CaseGradient } from "./caseTable.js";
 
 export function attentionCases(): readonly AttentionCase[] {
   const file = new URL("../cases/attention.json", import.meta.url);

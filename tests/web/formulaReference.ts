@@ -16,13 +16,13 @@ export interface Outcome {
 }
 
 /** A table as a formula holds it. */
-interface Table {
+export interface Table {
   readonly data: ArrayLike<number>;
   readonly extents: readonly number[];
 }
 
 /** A formula as headwise/formula makes it. Only its text, and the names and values of its parameters are read. */
-interface Formula {
+export interface Formula {
   readonly text: string;
   readonly graph: { readonly parameters: readonly { readonly name: string }[] };
   readonly values: readonly (number | Table)[];
@@ -47,19 +47,19 @@ const FARTHEST_ANGLE = 2 ** 16;
 /** Up to this quotient a remainder is stated. */
 const LARGEST_QUOTIENT = 2 ** 20;
 
-const NAN: Outcome = { low: Infinity, high: -Infinity, nan: "always" };
-const ANYTHING: Outcome = { low: -Infinity, high: Infinity, nan: "maybe" };
-const TRUE = exactly(1);
-const FALSE = exactly(0);
-const EITHER: Outcome = { low: 0, high: 1, nan: "never" };
+export const NAN: Outcome = { low: Infinity, high: -Infinity, nan: "always" };
+export const ANYTHING: Outcome = { low: -Infinity, high: Infinity, nan: "maybe" };
+export const TRUE = exactly(1);
+export const FALSE = exactly(0);
+export const EITHER: Outcome = { low: 0, high: 1, nan: "never" };
 
 export function exactly(value: number): Outcome {
   return Number.isNaN(value) ? NAN : { low: value, high: value, nan: "never" };
 }
 
-const isPoint = ({ low, high, nan }: Outcome) => nan === "never" && low === high;
+export const isPoint = ({ low, high, nan }: Outcome) => nan === "never" && low === high;
 
-function either(...all: readonly Outcome[]): Outcome {
+export function either(...all: readonly Outcome[]): Outcome {
   return {
     low: min(...all.map(({ low }) => low)),
     high: max(...all.map(({ high }) => high)),
@@ -68,7 +68,7 @@ function either(...all: readonly Outcome[]): Outcome {
 }
 
 /** Whether one of several outcomes is NaN. */
-function joinedNan(all: readonly Outcome[]): Outcome["nan"] {
+export function joinedNan(all: readonly Outcome[]): Outcome["nan"] {
   if (all.every(({ nan }) => nan === "always")) return "always";
   return all.every(({ nan }) => nan === "never") ? "never" : "maybe";
 }
@@ -106,7 +106,7 @@ function rising(f: (x: number) => number, units: number, a: Outcome): Outcome {
   return atEnds((x) => f(x), a, FALSE, units);
 }
 
-const contains = ({ low, high }: Outcome, x: number) => low <= x && x <= high;
+export const contains = ({ low, high }: Outcome, x: number) => low <= x && x <= high;
 
 function product(a: Outcome, b: Outcome): Outcome {
   const hasInfinity = (x: Outcome) => contains(x, Infinity) || contains(x, -Infinity);
@@ -138,12 +138,21 @@ function remainder(a: Outcome, b: Outcome): Outcome {
     if (b.low !== 0 && size >= LARGEST_QUOTIENT && size < Infinity) return ANYTHING;
     return exactly(a.low % b.low);
   }
+  const quotients = wholeQuotient(a, b);
+  if (isPoint(b) && quotients !== undefined) return { low: a.low % b.low, high: a.high % b.low, nan: "never" };
   const furthest = max(abs(b.low), abs(b.high));
   const isSafe = joinedNan([a, b]) === "never" && !contains(b, 0) && Number.isFinite(a.low) && Number.isFinite(a.high);
   const isStated = max(abs(a.low), abs(a.high)) / min(abs(b.low), abs(b.high)) < LARGEST_QUOTIENT;
   return isSafe && isStated
     ? { low: a.low < 0 ? -furthest : 0, high: a.high > 0 ? furthest : 0, nan: "never" }
     : ANYTHING;
+}
+
+/** trunc(a / b), which a - a % b is a multiple of; undefined if it is open. */
+export function wholeQuotient(a: Outcome, b: Outcome): number | undefined {
+  if (joinedNan([a, b]) !== "never" || contains(b, 0)) return undefined;
+  const all = [a.low, a.high].flatMap((x) => [b.low, b.high].map((y) => Math.trunc(x / y)));
+  return abs(all[0]!) < LARGEST_QUOTIENT && all.every((each) => each === all[0]) ? all[0] : undefined;
 }
 
 function power(a: Outcome, b: Outcome): Outcome {
@@ -159,6 +168,11 @@ function power(a: Outcome, b: Outcome): Outcome {
   if (a.low > 0) return atEnds((x, y) => x ** y, a, b, ERRORS.pow);
   if (isPoint(a) && isPoint(b) && a.low < 0)
     return Number.isInteger(b.low) ? atEnds((x, y) => x ** y, a, b, ERRORS.pow) : NAN;
+  if (isPoint(b) && Number.isInteger(b.low) && (a.high < 0 || b.low > 0)) {
+    // rising on each side of 0
+    const { low, high, nan } = atEnds((x, y) => x ** y, a, b, ERRORS.pow);
+    return contains(a, 0) ? { low: min(low, 0), high: max(high, 0), nan } : { low, high, nan };
+  }
   return ANYTHING;
 }
 
@@ -199,7 +213,7 @@ function logarithm(a: Outcome): Outcome {
 }
 
 /** Whether `test` holds: certainly, certainly not, or open. NaN never compares. */
-function compared(sign: string, a: Outcome, b: Outcome): Outcome {
+export function compared(sign: string, a: Outcome, b: Outcome): Outcome {
   switch (sign) {
     case ">":
       return compared("<", b, a);
@@ -221,12 +235,12 @@ function compared(sign: string, a: Outcome, b: Outcome): Outcome {
   return holds.surely && joinedNan([a, b]) === "never" ? TRUE : EITHER;
 }
 
-function inverted(a: Outcome): Outcome {
+export function inverted(a: Outcome): Outcome {
   const truth = truthOf(a);
   return truth === undefined ? EITHER : truth ? FALSE : TRUE;
 }
 
-function chosen(test: Outcome, yes: () => Outcome, no: () => Outcome): Outcome {
+export function chosen(test: Outcome, yes: () => Outcome, no: () => Outcome): Outcome {
   const truth = truthOf(test);
   return truth === undefined ? either(yes(), no()) : truth ? yes() : no();
 }
@@ -236,7 +250,7 @@ function signOf(a: Outcome): Outcome {
   return { low: Math.sign(a.low), high: Math.sign(a.high), nan: a.nan };
 }
 
-const CALLS: Readonly<Record<string, (...of: Outcome[]) => Outcome>> = {
+export const CALLS: Readonly<Record<string, (...of: Outcome[]) => Outcome>> = {
   abs: (a) => absolute(a),
   floor: (a) => ({ low: floor(a.low), high: floor(a.high), nan: a.nan }),
   sign: (a) => signOf(a),
@@ -252,7 +266,7 @@ const CALLS: Readonly<Record<string, (...of: Outcome[]) => Outcome>> = {
   clamp: (x, low, high) => extreme(min, extreme(max, x, low), high),
 };
 
-const ARITHMETIC: Readonly<Record<string, (a: Outcome, b: Outcome) => Outcome>> = {
+export const ARITHMETIC: Readonly<Record<string, (a: Outcome, b: Outcome) => Outcome>> = {
   "+": (a, b) => atEnds((x, y) => x + y, a, b, ERRORS.arithmetic),
   "-": (a, b) => atEnds((x, y) => x - y, a, b, ERRORS.arithmetic),
   "*": product,
@@ -262,7 +276,7 @@ const ARITHMETIC: Readonly<Record<string, (a: Outcome, b: Outcome) => Outcome>> 
 };
 
 /** The element of a table. An index outside, or NaN, gives 0. */
-function element({ data, extents }: Table, indices: readonly Outcome[]): Outcome {
+export function element({ data, extents }: Table, indices: readonly Outcome[]): Outcome {
   const found: Outcome[] = [];
   const visit = (axis: number, place: number): void => {
     if (axis === extents.length) {

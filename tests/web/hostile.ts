@@ -56,6 +56,14 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
     ],
     run: (hw, args: Parameters<Attention["scaledDotProductAttention"]>) => hw.scaledDotProductAttention(...args),
   },
+  attentionBackward: {
+    args: () => {
+      const tensors = { query: heads(1), key: heads(2), value: heads(3), output: heads(4), dOutput: heads(5) };
+      const returns = { dQuery: true, dKey: true, dValue: true, dBias: true, dSinks: true, dHeadGain: true };
+      return [{ ...attentionOptions(), into: undefined, ...tensors, lse: floats(6, B, H, S), returns }];
+    },
+    run: (hw, args: Parameters<Attention["attentionBackward"]>) => hw.attentionBackward(...args),
+  },
   rotaryEmbedding: {
     args: () => [heads(1), { positions: [0, 1, 2, 3, 4], rotaryDim: 2, scaling: { kind: "linear", factor: 2 } }],
     run: (hw, args: Parameters<Attention["rotaryEmbedding"]>) => hw.rotaryEmbedding(...args),

@@ -5,6 +5,8 @@ import { expect, test } from "@jest/globals";
 
 import { snippet as device } from "../../web/demo/lab/rooms/device/snippet.js";
 import { snippet as flash } from "../../web/demo/lab/rooms/flash/snippet.js";
+import { fields as generateFields } from "../../web/demo/lab/rooms/generate/settings.js";
+import { snippet as generate } from "../../web/demo/lab/rooms/generate/snippet.js";
 import { RECIPES } from "../../web/demo/lab/rooms/masks/recipes.js";
 import { fields as maskFields } from "../../web/demo/lab/rooms/masks/settings.js";
 import { snippet as masks } from "../../web/demo/lab/rooms/masks/snippet.js";
@@ -14,6 +16,8 @@ import { snippet as positions } from "../../web/demo/lab/rooms/positions/snippet
 import { snippet as sentence } from "../../web/demo/lab/rooms/sentence/snippet.js";
 import { fields as tensorFields } from "../../web/demo/lab/rooms/tensors/problem.js";
 import { snippet as tensors } from "../../web/demo/lab/rooms/tensors/snippet.js";
+import { fields as trainFields } from "../../web/demo/lab/rooms/train/settings.js";
+import { snippet as train } from "../../web/demo/lab/rooms/train/snippet.js";
 import { type Fields, type Values } from "../../web/demo/lab/shell/field.js";
 import { State } from "../../web/demo/lab/shell/state.js";
 
@@ -53,6 +57,16 @@ const CODES: readonly (readonly [string, string, RegExp])[] = [
     masks(settings(maskFields, "rules=formulas&visible=k+%3C%3D&score=s")),
     /\[ 1, 8, 24, 24 \]/,
   ],
+  ...["rotary", "learned", "none"].map(
+    (position) =>
+      [
+        `train: ${position}`,
+        train(settings(trainFields, `position=${position}&width=32&heads=2`), 2),
+        /^step 1: 4\.\d+ nats/,
+      ] as const,
+  ),
+  ["generate", generate(settings(generateFields)), /117 tokens/],
+  ["generate: a ring of int8", generate(settings(generateFields, "ring=sinks&dtype=int8&window=32")), /36 tokens/],
   ["device", device(), /GFLOP\/s/],
   ...["BHSD", "BSHD", "BSE", "BES"].map(
     (layout) =>

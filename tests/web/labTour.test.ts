@@ -5,6 +5,7 @@ import { exactAttention } from "../../web/demo/lab/engine/exact.js";
 import type { Engine } from "../../web/demo/lab/engine/engine.js";
 import { randomNormal } from "../../web/demo/lab/shell/random.js";
 import { nearest } from "../../web/demo/lab/tour/step.js";
+import * as copies from "../../web/demo/lab/tour/steps/copies.js";
 import * as distance from "../../web/demo/lab/tour/steps/distance.js";
 import * as favourite from "../../web/demo/lab/tour/steps/favourite.js";
 import * as meaning from "../../web/demo/lab/tour/steps/meaning.js";
@@ -116,6 +117,14 @@ describe("the tour says what headwise computes:", () => {
   });
 });
 
+test("the tour says what headwise computes: two layers predict what is repeated, one does not", async () => {
+  const found = await copies.copies(engine);
+  expect(found).toEqual({ two: 15, one: 0, all: 15 });
+  const { right, said } = copies.outcome(found);
+  expect(copies.copiesStep.answers[right]).toBe("Two are enough, one is not");
+  expect(numbersIn(said)).toEqual([15, 15, 0]);
+});
+
 describe("the outcome follows the numbers, whatever they are:", () => {
   test("each answer can be the right one", () => {
     const rights = (outcomes: { right: number }[]) => outcomes.map(({ right }) => right);
@@ -128,6 +137,7 @@ describe("the outcome follows the numbers, whatever they are:", () => {
     expect(rights([270, 287, 301, 560].map(pairs.outcome))).toEqual([0, 1, 2, 3]);
     expect(rights([1, 15, 29, 40].map(tiles.outcome))).toEqual([0, 1, 2, 3]);
     expect(rights([0.99, 0.7, 0.1].map((without) => meaning.outcome({ without, other: 0.2 })))).toEqual([0, 1, 2]);
+    expect(rights([[15, 15], [15, 0], [3, 0]].map(([two, one]) => copies.outcome({ two: two!, one: one!, all: 15 })))).toEqual([0, 1, 2]); // prettier-ignore
     expect(nearest([1, 2], 1.4)).toBe(0);
   });
 });

@@ -90,3 +90,31 @@ test("what a matrix of all pairs needs does not fit there", async () => {
     });
   });
 });
+
+test("every gradient of 16384 queries on 16384 keys, in 64 MiB of scratch", async () => {
+  const [length, width] = [16_384, 16];
+  const tensor = (seed: number) => randomTensor(seed, [1, 1, length, width]);
+  const [query, key, value, dOutput] = [tensor(1), tensor(2), tensor(3), tensor(4)];
+  const bias = randomTensor(5, [length]);
+  const call = { query, key, value, bias, sinks: [1], alibiSlopes: [2 ** -12], causal: true };
+  const returns = { dQuery: true, dKey: true, dValue: true, dBias: true, dSinks: true, dHeadGain: true, dAlibiSlopes: true } as const; // prettier-ignore
+  await withEngine(4 * length * (8 * width + 3), async (hw) => {
+    const { output, lse } = await hw.scaledDotProductAttention(query, key, value, {
+      bias,
+      sinks: [1],
+      alibiSlopes: [2 ** -12],
+      causal: true,
+      returns: { lse: true },
+    });
+    const gradients = await hw.attentionBackward({ ...call, output, lse, dOutput, returns });
+    for (const name of Object.keys(returns) as (keyof typeof returns)[])
+      expect([name, gradients[name].data.every(Number.isFinite)]).toEqual([name, true]);
+    // Each row's gradients of scores and of the sink sum to 0, and dOutput · output is the sum of dValue · value.
+    const sum = (data: Float32Array) => data.reduce((total, x) => total + x, 0);
+    const dot = (a: Float32Array, b: Float32Array) => a.reduce((total, x, n) => total + x * b[n]!, 0);
+    expect(sum(gradients.dBias.data) + gradients.dSinks.data[0]!).toBeCloseTo(0, 2);
+    const expected = dot(dOutput.data, output.data);
+    expect(dot(gradients.dValue.data, value.data)).toBeCloseTo(expected, 2);
+    expect(gradients.dHeadGain.data[0]).toBeCloseTo(expected, 2);
+  });
+});

@@ -20,6 +20,7 @@ const rejection = (call: Promise<unknown>): Promise<HeadwiseError> =>
 type Call = () => { readonly call: Promise<unknown>; readonly data: Float32Array | Uint8Array };
 
 const heads = (seed: number) => randomTensor(seed, [1, 2, 6, 4]);
+type Heads = ReturnType<typeof heads>;
 const ENTRIES = [
   ["headwise", () => createAttention({ backend: "wasm", variant: "simd", threads: 1 })],
   ["headwise/worker", () => createInWorker({ backend: "wasm", variant: "simd", threads: 1 })],
@@ -65,6 +66,11 @@ describe.each(ENTRIES)("%s", (_, create) => {
     "scaledDotProductAttention's into": () => () => {
       const into = heads(2);
       return { call: hw.scaledDotProductAttention(heads(1), heads(2), heads(3), { into }), data: into.data };
+    },
+    attentionBackward: () => () => {
+      const [query, key, value, output, dOutput] = [1, 2, 3, 4, 5].map(heads) as [Heads, Heads, Heads, Heads, Heads];
+      const lse = randomTensor(6, [1, 2, 6]);
+      return { call: hw.attentionBackward({ query, key, value, output, dOutput, lse }), data: lse.data };
     },
     rotaryEmbedding: () => () => {
       const x = heads(1);

@@ -109,6 +109,61 @@ describe("a layer", () => {
   });
 });
 
+describe("a layer that has saved calls", () => {
+  const dOutput = () => zeros(1, 256, 512);
+  const forwardSaved = async (layer: Layer) => (await layer.forward(zeros(1, 256, 512), { save: true })).saved;
+
+  test("stays where they lie, and moves once they are used", async () => {
+    const instance = syntheticInstance(FAST);
+    const layer = await makeLayer(instance.hw);
+    await calibrated(instance);
+    const saved = await forwardSaved(layer);
+    await forwards(instance, layer, 20);
+    expect(layer.placement).toBe("wasm");
+    expect((await layer.backward(saved, dOutput())).dInput.shape).toEqual([1, 256, 512]);
+    await forwards(instance, layer, 20);
+    expect(layer.placement).toBe("webgpu");
+  });
+
+  test("on the GPU computes their gradients there", async () => {
+    const instance = await calibrated(syntheticInstance(FAST));
+    const layer = await makeLayer(instance.hw, 512, { placement: "webgpu" });
+    const saved = await forwardSaved(layer);
+    await layer.backward(saved, dOutput());
+    expect(instance.gpu.ran.slice(-2)).toEqual(["forward", "backward"]);
+    expect(instance.wasm.ran).not.toContain("backward");
+  });
+
+  test("loses them with the GPU: backward says so, and a new forward call can be differentiated", async () => {
+    let fails = false;
+    const before: Behaviour["before"] = () => {
+      if (fails) throw lostError();
+    };
+    const instance = await calibrated(syntheticInstance(FAST, { before }));
+    const layer = await makeLayer(instance.hw);
+    await forwards(instance, layer, 20);
+    const saved = await forwardSaved(layer);
+    expect(layer.placement).toBe("webgpu");
+    fails = true;
+    await layer.forward(zeros(1, 256, 512));
+    expect(layer.placement).toBe("wasm");
+    expect(instance.gpu.released).toEqual(["webgpu"]);
+    await expect(layer.backward(saved, dOutput())).rejects.toThrow(
+      /^layer\.backward: saved was lost with the GPU that it lay on/,
+    );
+    const again = await forwardSaved(layer);
+    expect((await layer.backward(again, dOutput())).dInput.data).toHaveLength(256 * 512);
+  });
+
+  test("takes new weights along when it moves", async () => {
+    const instance = await calibrated(syntheticInstance(FAST));
+    const layer = await makeLayer(instance.hw);
+    await layer.update({ Wq: zeros(512, 512) });
+    await forwards(instance, layer, 20);
+    expect([layer.placement, instance.wasm.ran.includes("update")]).toEqual(["webgpu", true]);
+  });
+});
+
 describe("a cache", () => {
   const append = (cache: KvCache, tokens: number) => cache.append(zeros(1, 32, tokens, 128), zeros(1, 32, tokens, 128));
   async function steps(instance: Instance, cache: KvCache, calls: number) {

@@ -44,11 +44,7 @@ describe.each(variants)("variant %s", (variant) => {
         const broken = breakCall(call);
         fc.pre(broken !== undefined);
         const { query, key, value, options } = broken;
-        const reason: unknown = await hw.scaledDotProductAttention(query, key, value, options).then(
-          () => "it was computed",
-          (thrown: unknown) => thrown,
-        );
-        if (!HeadwiseError.is(reason)) throw new Error(`expected a HeadwiseError, got ${String(reason)}`);
+        const reason = await reasonOf(hw.scaledDotProductAttention(query, key, value, options));
         expect(reason.name).toBe(error);
         expect(reason.message).toMatch(/^scaledDotProductAttention: /);
         expect(reason.message).toMatch(names);
@@ -57,7 +53,44 @@ describe.each(variants)("variant %s", (variant) => {
       { numRuns: RUNS },
     );
   });
+
+  test("the gradients of random illegal calls are refused by name, and the legal call is differentiated", async () => {
+    const shared = breakages.filter(({ what }) => !/^(returns|precision) /.test(what)); // the forward's own options
+    await fc.assert(
+      fc.asyncProperty(calls, fc.constantFrom(...shared), async (call, { breakCall, error, names }) => {
+        const legal = sharedOptions(call);
+        const { query, key, value } = call;
+        const broken = breakCall({ ...call, options: legal });
+        if (!broken || !referenceOf(call)) return;
+        const forward = await hw.scaledDotProductAttention(query, key, value, { ...legal, returns: { lse: true } });
+        const { output, lse } = forward;
+        const results = { output, lse, dOutput: output };
+        const { options, ...tensors } = broken;
+        const reason = await reasonOf(hw.attentionBackward({ ...options, ...tensors, ...results } as never));
+        expect(reason.name).toBe(error);
+        expect(reason.message).toMatch(/^attentionBackward: /);
+        expect(reason.message).toMatch(names);
+        const { dQuery } = await hw.attentionBackward({ ...legal, query, key, value, ...results });
+        expect(dQuery.shape).toEqual(query.shape);
+      }),
+      { numRuns: RUNS },
+    );
+  });
 });
+
+/** The options that a call and its gradient have in common. */
+function sharedOptions({ options }: Call): Omit<Call["options"], "returns" | "precision"> {
+  return Object.fromEntries(Object.entries(options).filter(([name]) => name !== "returns" && name !== "precision"));
+}
+
+async function reasonOf(call: Promise<unknown>): Promise<HeadwiseError> {
+  const reason: unknown = await call.then(
+    () => "it was computed",
+    (thrown: unknown) => thrown,
+  );
+  if (!HeadwiseError.is(reason)) throw new Error(`expected a HeadwiseError, got ${String(reason)}`);
+  return reason;
+}
 
 /** The result of the reference; undefined if a row sees no key and emptyRows is "throw". */
 function referenceOf({ query, key, value, options }: Call) {

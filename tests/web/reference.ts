@@ -22,6 +22,8 @@ type List = ArrayLike<number> | BigInt64Array | Input;
 
 export interface ReferenceOptions {
   readonly layout?: Layout;
+  /** Of key and value. Default: layout. */
+  readonly kvLayout?: Layout;
   readonly numHeads?: number;
   readonly numKvHeads?: number;
   readonly scale?: number;
@@ -68,6 +70,8 @@ export interface ReferenceResult {
   readonly entropy: Expected;
   /** [B, Hq, Sq]: how many keys each row sees. */
   readonly visibleKeys: Int32Array;
+  /** [B, Hq, Sq, Skv]: 1 if the pair is visible. */
+  readonly visiblePairs: Uint8Array;
   /** [B, Hq, Sq]: 1 if the error model does not say which keys of the row are visible, or nothing of their weights. */
   readonly openRows: Uint8Array;
 }
@@ -84,12 +88,12 @@ export interface Shape {
 
 // Looked up once: a test runner's sandbox is slow to find globals. In the inner loops that took ten times as long as
 // the arithmetic.
-const { abs, exp, expm1, floor, log, log2, max, sqrt, tanh } = Math;
+const { abs, exp, floor, log, log2, max, sqrt, tanh } = Math;
 
 /** Half the distance from 1 to the next float32. */
-const EPSILON = 2 ** -24;
+export const EPSILON = 2 ** -24;
 /** Below this an engine may write zero. Smaller weights would make subnormal products, which processors are slow with. */
-const FLUSHED = 2 ** -114;
+export const FLUSHED = 2 ** -114;
 
 export function float16ToNumber(bits: number): number {
   const sign = bits & 0x8000 ? -1 : 1;
@@ -120,7 +124,7 @@ function list(input: List | undefined): number[] | undefined {
     : Array.from(input as ArrayLike<number | bigint>, Number);
 }
 
-interface Extents {
+export interface Extents {
   readonly batch: number;
   readonly heads: number;
   readonly length: number;
@@ -167,7 +171,7 @@ function broadcast(input: Input | undefined, absent: number): (b: number, h: num
 }
 
 /** Query and key rows that belong together: a batch, or one sequence of a ragged batch. */
-interface Sequence {
+export interface Sequence {
   readonly batch: number;
   readonly queryStart: number;
   readonly queryEnd: number;
@@ -178,7 +182,7 @@ interface Sequence {
   readonly offset: number;
 }
 
-function sequences({ B, Sq, Skv }: Shape, options: ReferenceOptions): Sequence[] {
+export function sequences({ B, Sq, Skv }: Shape, options: ReferenceOptions): Sequence[] {
   const cuQuery = list(options.cuSeqLensQuery);
   const cuKey = list(options.cuSeqLensKey);
   const queryLengths = list(options.queryLengths);
@@ -210,11 +214,11 @@ function unstated(length: number): Expected {
 }
 
 /** A tensor of heads in double precision, as [B, H, S, D]. */
-interface Heads extends Extents {
+export interface Heads extends Extents {
   readonly data: Float64Array;
 }
 
-function readHeads(input: Input, layout: Layout, extents: Extents): Heads {
+export function readHeads(input: Input, layout: Layout, extents: Extents): Heads {
   const at = numbers(input);
   const { batch, heads, length, dim } = extents;
   const data = new Float64Array(batch * heads * length * dim);
@@ -227,17 +231,21 @@ function readHeads(input: Input, layout: Layout, extents: Extents): Heads {
 }
 
 /** The index of the first feature of a position of a head. */
-function rowStart({ heads, length, dim }: Heads, b: number, h: number, s: number): number {
+export function rowStart({ heads, length, dim }: Heads, b: number, h: number, s: number): number {
   return ((b * heads + h) * length + s) * dim;
 }
 
 /** The call with all defaults. */
-interface Problem {
+export interface Problem {
   readonly shape: Shape;
   readonly q: Heads;
   readonly k: Heads;
   readonly v: Heads;
+  readonly outputExtents: Extents;
   readonly outputIndex: (b: number, h: number, i: number, d: number) => number;
+  readonly queryIndex: Problem["outputIndex"];
+  readonly keyIndex: Problem["outputIndex"];
+  readonly valueIndex: Problem["outputIndex"];
   readonly mask: (b: number, h: number, i: number, j: number) => number;
   readonly bias: (b: number, h: number, i: number, j: number) => number;
   readonly scale: number;
@@ -251,12 +259,16 @@ interface Problem {
   readonly options: ReferenceOptions;
 }
 
-function read(query: Input, key: Input, value: Input, options: ReferenceOptions): Problem {
+export function read(query: Input, key: Input, value: Input, options: ReferenceOptions): Problem {
   const layout = options.layout ?? "BHSD";
+  const kvLayout = options.kvLayout ?? layout;
   const numKvHeads = options.numKvHeads ?? options.numHeads;
   const Q = extents(query.shape, layout, options.numHeads);
-  const K = extents(key.shape, layout, numKvHeads);
-  const V = extents(value.shape, layout, numKvHeads);
+  const K = extents(key.shape, kvLayout, numKvHeads);
+  const V = extents(value.shape, kvLayout, numKvHeads);
+  const O = { ...Q, dim: V.dim };
+  const indexIn = (order: Layout, of: Extents) => (b: number, h: number, s: number, d: number) =>
+    elementIndex(order, of, b, h, s, d);
   const perHead = (values: List | undefined, absent: number) => {
     const all = list(values);
     return (h: number) => all?.[h] ?? absent;
@@ -264,9 +276,13 @@ function read(query: Input, key: Input, value: Input, options: ReferenceOptions)
   return {
     shape: { B: Q.batch, Hq: Q.heads, Hkv: K.heads, Sq: Q.length, Skv: K.length, D: Q.dim, Dv: V.dim },
     q: readHeads(query, layout, Q),
-    k: readHeads(key, layout, K),
-    v: readHeads(value, layout, V),
-    outputIndex: (b, h, i, d) => elementIndex(layout, { ...Q, dim: V.dim }, b, h, i, d),
+    k: readHeads(key, kvLayout, K),
+    v: readHeads(value, kvLayout, V),
+    outputExtents: O,
+    outputIndex: indexIn(layout, O),
+    queryIndex: indexIn(layout, Q),
+    keyIndex: indexIn(kvLayout, K),
+    valueIndex: indexIn(kvLayout, V),
     mask: broadcast(options.mask as Input | undefined, 1),
     bias: broadcast(options.bias as Input | undefined, 0),
     scale: options.scale ?? 1 / sqrt(Q.dim),
@@ -282,7 +298,7 @@ function read(query: Input, key: Input, value: Input, options: ReferenceOptions)
 }
 
 /** One query row of one head. `n` is the number of its sequence. `i` is its index in the whole batch, `localRow` its index in its sequence. */
-interface Row {
+export interface Row {
   readonly sequence: Sequence;
   readonly n: number;
   readonly h: number;
@@ -310,23 +326,30 @@ export function referenceAttention(
     lse: expected(B * Hq * Sq, -Infinity),
     entropy: expected(B * Hq * Sq),
     visibleKeys: new Int32Array(B * Hq * Sq),
+    visiblePairs: new Uint8Array(B * Hq * Sq * Skv),
     openRows: new Uint8Array(B * Hq * Sq),
   };
-  for (const [n, sequence] of sequences(problem.shape, options).entries()) {
-    for (let h = 0; h < Hq; ++h) {
-      for (let i = sequence.queryStart; i < sequence.queryEnd; ++i) {
-        const index = (sequence.batch * Hq + h) * Sq + i;
-        const row: Row = { sequence, n, h, i, localRow: i - sequence.queryStart, index };
-        scores(problem, row, result);
-        const visible = visibleScores(problem, row, result);
-        result.visibleKeys[index] = visible.length;
-        if (visible.length > 0) softmax(problem, row, visible, result);
-        else emptyRow(problem, row, result);
-        if (result.openRows[index]) openRow(problem, row, result);
-      }
-    }
+  for (const row of rowsOf(problem)) {
+    const { index } = row;
+    scores(problem, row, result);
+    const visible = visibleScores(problem, row, result);
+    result.visibleKeys[index] = visible.length;
+    for (const j of visible) result.visiblePairs[index * Skv + j] = 1;
+    if (visible.length > 0) softmax(problem, row, visible, result);
+    else emptyRow(problem, row, result);
+    if (result.openRows[index]) openRow(problem, row, result);
   }
   return result;
+}
+
+/** Every query row of every head. */
+export function* rowsOf({ shape, options }: Problem): Generator<Row> {
+  for (const [n, sequence] of sequences(shape, options).entries())
+    for (let h = 0; h < shape.Hq; ++h)
+      for (let i = sequence.queryStart; i < sequence.queryEnd; ++i) {
+        const index = (sequence.batch * shape.Hq + h) * shape.Sq + i;
+        yield { sequence, n, h, i, localRow: i - sequence.queryStart, index };
+      }
 }
 
 /** Pass 1: the raw and the softcapped score of every pair, visible or not. */
@@ -409,7 +432,7 @@ function changeScore(problem: Problem, row: Row, j: number, distance: number, re
 }
 
 /** What a formula can read at a pair, except for the score. */
-function variables({ shape, options }: Problem, row: Row, j: number, distance: number): Variables {
+export function variables({ shape, options }: Problem, row: Row, j: number, distance: number): Variables {
   const { sequence, n, h, localRow } = row;
   const { queryStart, queryEnd, keyStart, keyEnd, offset } = sequence;
   const held = options.keyPositions?.[sequence.batch]?.length ?? keyEnd - keyStart;
@@ -454,20 +477,36 @@ function softmax(problem: Problem, row: Row, visible: readonly number[], result:
   const { probs, formula, lse } = result;
   const sink = problem.sink(row.h);
   const at = (j: number) => row.index * problem.shape.Skv + j;
+  const scoreOf = (j: number) => formula.values[at(j)]!;
+  const errorOf = (j: number) => formula.tolerance[at(j)]!;
+  const { highest, sum } = sumOfExp(visible, scoreOf, sink);
+  const total = highest + log(sum);
+  for (const j of visible) probs.values[at(j)] = exp(scoreOf(j) - highest) / sum;
+  lse.values[row.index] = total;
+  const most = sumOfExp(visible, (j) => scoreOf(j) + errorOf(j), sink);
+  const least = sumOfExp(visible, (j) => scoreOf(j) - errorOf(j), sink);
+  const sumError = max(most.highest + log(most.sum) - total, total - least.highest - log(least.sum));
+  // the weights of keys are unknown if their sum may err by a factor of e
+  if (sumError > 1 || visible.some((j) => errorOf(j) === Infinity)) result.openRows[row.index] = 1;
+  lse.tolerance[row.index] = sumError + 16 * EPSILON * (1 + abs(total));
+  const weightError = (j: number) => {
+    const p = probs.values[at(j)]!;
+    return exp(scoreOf(j) - total + errorOf(j) + sumError) - p + 16 * EPSILON * p;
+  };
+  weightedMean(problem, row, visible, weightError, result);
+}
+
+/** Σ exp(score) + exp(sink) = exp(highest) · sum */
+function sumOfExp(
+  keys: readonly number[],
+  scoreOf: (j: number) => number,
+  sink: number,
+): { readonly highest: number; readonly sum: number } {
   let highest = sink;
-  let scoreError = 0;
-  for (const j of visible) {
-    highest = max(highest, formula.values[at(j)]!);
-    scoreError = max(scoreError, formula.tolerance[at(j)]!);
-  }
+  for (const j of keys) highest = max(highest, scoreOf(j));
   let sum = exp(sink - highest);
-  for (const j of visible) sum += exp(formula.values[at(j)]! - highest);
-  for (const j of visible) probs.values[at(j)] = exp(formula.values[at(j)]! - highest) / sum;
-  // the weights of keys are unknown if a score may err by a factor of e
-  if (scoreError > 1) result.openRows[row.index] = 1;
-  lse.values[row.index] = highest + log(sum);
-  lse.tolerance[row.index] = scoreError + 16 * EPSILON * (1 + abs(lse.values[row.index]!));
-  weightedMean(problem, row, visible, expm1(2 * scoreError) + 16 * EPSILON, result);
+  for (const j of keys) sum += exp(scoreOf(j) - highest);
+  return { highest, sum };
 }
 
 /** Pass 4: the mean of the values, weighted by the probabilities; and the entropy of the row. */
@@ -475,35 +514,33 @@ function weightedMean(
   { shape, v, gain, outputIndex, storedAsFloat16 }: Problem,
   row: Row,
   keys: readonly number[],
-  relativeError: number,
+  weightError: (j: number) => number,
   { output, probs, entropy }: ReferenceResult,
 ): void {
   const b = row.sequence.batch;
   const g = floor(row.h / (shape.Hq / shape.Hkv));
-  let mass = 0;
   for (const j of keys) {
     const at = row.index * shape.Skv + j;
     const p = probs.values[at]!;
-    probs.tolerance[at] = relativeError * p + FLUSHED;
-    if (p !== 0) entropy.values[row.index]! -= p * log(p);
-    mass += p;
+    probs.tolerance[at] = weightError(j) + FLUSHED;
+    if (p === 0) continue;
+    entropy.values[row.index]! -= p * log(p);
+    entropy.tolerance[row.index]! += weightError(j) * (1 + abs(log(p)));
   }
-  entropy.tolerance[row.index] = relativeError * (entropy.values[row.index]! + mass) + FLUSHED;
+  entropy.tolerance[row.index]! += FLUSHED;
   for (let d = 0; d < shape.Dv; ++d) {
     let sum = 0;
-    let magnitude = 0;
-    let underflow = 0;
+    let error = 0;
     for (const j of keys) {
-      const p = probs.values[row.index * shape.Skv + j]!;
+      const at = row.index * shape.Skv + j;
       const x = v.data[rowStart(v, b, g, j) + d]!;
-      sum += p * x;
-      magnitude += p * abs(x);
-      underflow += FLUSHED * abs(x);
+      sum += probs.values[at]! * x;
+      error += probs.tolerance[at]! * abs(x);
     }
     const at = outputIndex(b, row.h, row.i, d);
     const factor = gain(row.h);
     output.values[at] = factor === 0 ? 0 : factor * sum;
-    output.tolerance[at] = abs(factor) * (relativeError * magnitude + underflow) + FLUSHED;
+    output.tolerance[at] = abs(factor) * error + FLUSHED;
     if (storedAsFloat16) output.tolerance[at] += float16Ulp(output.values[at]);
   }
 }
@@ -519,7 +556,7 @@ function emptyRow(problem: Problem, row: Row, result: ReferenceResult): void {
   if (policy === "uniform" && sequence.keyLength > 0) {
     probs.values.fill(1 / sequence.keyLength, firstProb, firstProb + sequence.keyLength);
     const keys = range(sequence.keyStart, sequence.keyStart + sequence.keyLength);
-    weightedMean(problem, row, keys, 16 * EPSILON, result);
+    weightedMean(problem, row, keys, () => (16 * EPSILON) / sequence.keyLength, result);
     return;
   }
   lse.values[index] = problem.sink(h);

@@ -16,20 +16,20 @@ const ROOMS = [
   ["call"],
   ["formula"],
   ["attention", "position"],
-  ["cache"],
+  ["cache", "linear"],
   ["layer"],
   ["engine"],
   ["calibration"],
   ["wasm", "webgpu"],
   ["instance"],
-  ["worker", "onnx", "viz"],
+  ["worker", "onnx", "viz", "train"],
   ["entries"],
 ];
 
 /** The rooms inside of webgpu. Only its engine stands above them. */
 const WEBGPU = [
-  ["kernels"],
   ["formula"],
+  ["kernels"],
   ["plan"],
   ["device"],
   ["call"],

@@ -4,6 +4,7 @@ import { jest } from "@jest/globals";
 
 import type { AttentionProblem } from "../../web/src/attention/attentionProblem.js";
 import type { AttentionResult } from "../../web/src/attention/attentionResult.js";
+import type { BackwardProblem } from "../../web/src/attention/backwardProblem.js";
 import type { AppendProblem } from "../../web/src/cache/appendProblem.js";
 import type { AttendProblem } from "../../web/src/cache/attendProblem.js";
 import type { CacheForm, CacheProblem } from "../../web/src/cache/cacheProblem.js";
@@ -17,9 +18,13 @@ import { NO_CALIBRATION } from "../../web/src/engine/report.js";
 import { DeviceLostError } from "../../web/src/errors/errors.js";
 import { Attention } from "../../web/src/instance/attention.js";
 import { AutoEngine } from "../../web/src/instance/autoEngine.js";
+import type { LayerBackwardProblem } from "../../web/src/layer/backwardProblem.js";
 import type { EngineLayer } from "../../web/src/layer/engineLayer.js";
 import type { ForwardProblem } from "../../web/src/layer/forwardProblem.js";
 import type { LayerProblem } from "../../web/src/layer/layerProblem.js";
+import type { LinearBackwardProblem, LinearProblem } from "../../web/src/linear/linearProblem.js";
+import type { Place } from "../../web/src/tensor/place.js";
+import type { TypedTensor } from "../../web/src/tensor/tensor.js";
 import { secondsOf, type SyntheticEngine } from "./syntheticDevice.js";
 
 export class Clock {
@@ -37,7 +42,19 @@ export interface Behaviour {
   before: (method: Method) => void;
 }
 
-export type Method = "attention" | "attend" | "append" | "forward" | "createCache" | "createLayer" | "loadCache";
+export type Method =
+  | "attention"
+  | "attentionBackward"
+  | "linear"
+  | "linearBackward"
+  | "attend"
+  | "append"
+  | "forward"
+  | "backward"
+  | "update"
+  | "createCache"
+  | "createLayer"
+  | "loadCache";
 
 type Shape = AttentionProblem["shape"];
 
@@ -51,6 +68,8 @@ abstract class Synthetic implements Engine {
   readonly placement: "wasm" | "webgpu";
   /** The methods that ran, with the numbers of query rows. */
   readonly ran: Method[] = [];
+  /** The engines whose saved calls were released. */
+  readonly released: Place[] = [];
 
   constructor(
     readonly clock: Clock,
@@ -64,6 +83,18 @@ abstract class Synthetic implements Engine {
 
   attention(problem: AttentionProblem) {
     return this.#compute("attention", problem.shape, attentionWork(problem), problem.output.shape, problem);
+  }
+
+  attentionBackward({ shape: { queryLength }, query: { shape } }: BackwardProblem) {
+    return this.answer("attentionBackward", queryLength, 0, (off) => ({ dQuery: filled(shape, off) }));
+  }
+
+  linear({ output: { shape } }: LinearProblem) {
+    return this.answer("linear", 1, 0, (off) => filled(shape, off));
+  }
+
+  linearBackward({ weight: { shape } }: LinearBackwardProblem) {
+    return this.answer("linearBackward", 1, 0, (off) => ({ dWeight: filled(shape, off) }));
   }
 
   merge(): never {
@@ -149,8 +180,16 @@ abstract class Synthetic implements Engine {
         const work = forwardWork(forward, problem.shape, bytes);
         const result = this.#compute("forward", forward.shape, work, forward.output.shape, forward);
         (forward.cache as SyntheticCache | undefined)?.grow(forward.contextLength);
-        return result;
+        if (!forward.save) return result;
+        const saved = { bytes, placement: this.placement, release: () => void this.released.push(this.placement) };
+        return Promise.resolve(result).then((parts) => ({ ...parts, saved }));
       },
+      backward: ({ saved, shapes }: LayerBackwardProblem) =>
+        this.answer("backward", 0, 0, (off) => {
+          if ((saved as { placement?: Place }).placement !== this.placement) throw new Error("saved in another engine");
+          return { dInput: filled(shapes.dInput, off) };
+        }),
+      update: () => this.answer("update", 0, 0, () => undefined),
       release: () => undefined,
     });
     return this.answer("createLayer", 0, bytes / this.numbers.moves, make);
@@ -161,10 +200,13 @@ abstract class Synthetic implements Engine {
 
 /** Numbers that follow from the shapes of a call. `off`: how far they are from the right ones. */
 function resultOf(shape: readonly number[], off: number, problem: unknown): AttentionResult {
-  const length = shape.reduce((size, extent) => size * extent, 1);
   const { query, x } = problem as { query?: { data: Float32Array }; x?: { data: Float32Array } };
-  const first = (query ?? x)!.data[0]!;
-  return { output: { data: new Float32Array(length).fill(first / 2 + off), shape: [...shape], dtype: "float32" } };
+  return { output: filled(shape, (query ?? x)!.data[0]! / 2 + off) };
+}
+
+function filled(shape: readonly number[], value: number): TypedTensor<"float32"> {
+  const length = shape.reduce((size, extent) => size * extent, 1);
+  return { data: new Float32Array(length).fill(value), shape: [...shape], dtype: "float32" };
 }
 
 export class SyntheticWasm extends Synthetic {

@@ -3,6 +3,7 @@
 
 import type { AttentionProblem } from "../../web/src/attention/attentionProblem.js";
 import type { FormulaData } from "../../web/src/formula/graph.js";
+import { formulaForm } from "../../web/src/webgpu/formula/formulaForm.js";
 import { formulaText } from "../../web/src/webgpu/formula/formulaText.js";
 import { formulaWordCount, formulaWords } from "../../web/src/webgpu/formula/formulaWords.js";
 import call from "../../web/src/webgpu/kernels/call.wgsl";
@@ -12,6 +13,7 @@ import floatBits from "../../web/src/webgpu/kernels/float_bits.wgsl";
 import formulaNumbers from "../../web/src/webgpu/kernels/formula_numbers.wgsl";
 import formulaRanges from "../../web/src/webgpu/kernels/formula_ranges.wgsl";
 import formulaRules from "../../web/src/webgpu/kernels/formula_rules.wgsl";
+import formulaScored from "../../web/src/webgpu/kernels/formula_scored.wgsl";
 import formulaTiles from "../../web/src/webgpu/kernels/formula_tiles.wgsl";
 import storedF32 from "../../web/src/webgpu/kernels/stored_f32.wgsl";
 import task from "../../web/src/webgpu/kernels/task.wgsl";
@@ -207,10 +209,11 @@ export class FormulaPairs {
   }
 
   async #pipelineOf(score: FormulaData | undefined, visible: FormulaData | undefined): Promise<GPUComputePipeline> {
-    const formula = formulaText(score?.graph, visible?.graph)!;
+    const formula = formulaForm(score?.graph, visible?.graph)!;
     const known = this.#pipelines.get(formula.id);
     if (known) return known;
-    const rules = [formulaNumbers, formulaRules, formula.rules, formulaRanges, formulaTiles, formula.tiles];
+    const text = formulaText(formula);
+    const rules = [formulaNumbers, formulaRules, text.rules, formulaScored, formulaRanges, formulaTiles, text.tiles];
     const parts = [ALIASES, floatBits, call, finishRow, task, storedF32, finitePart, ...rules, MAIN];
     const module = this.#device.createShaderModule({ code: withFormula(parts.join("\n"), true) });
     const pipeline = await this.#device.createComputePipelineAsync({

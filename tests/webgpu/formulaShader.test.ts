@@ -2,24 +2,16 @@ import { beforeAll, describe, expect, test } from "@jest/globals";
 
 import { formula } from "../../web/src/formula/formula.js";
 import type { FormulaData } from "../../web/src/formula/graph.js";
+import { formulaForm } from "../../web/src/webgpu/formula/formulaForm.js";
 import { formulaText } from "../../web/src/webgpu/formula/formulaText.js";
 import { pipelineOf } from "../../web/src/webgpu/device/pipelines.js";
 import type { Kernel, StoredDtype } from "../../web/src/webgpu/kernels/kernel.js";
 import { kernelKey, shaderSource } from "../../web/src/webgpu/kernels/shader.js";
 import { withFormula } from "../../web/src/webgpu/kernels/withFormula.js";
 import type { AttentionFacts } from "../../web/src/webgpu/plan/facts.js";
-import type { Limits } from "../../web/src/webgpu/plan/limits.js";
 import { planAttention } from "../../web/src/webgpu/plan/plan.js";
 import { describeOnNullGpu, nullGpu, openTestDevice } from "./gpu.js";
-
-const ALL = { heads: undefined, queries: undefined, average: false };
-const LIMITS: Limits = {
-  maxComputeWorkgroupStorageSize: 32768,
-  maxComputeInvocationsPerWorkgroup: 256,
-  maxComputeWorkgroupsPerDimension: 65535,
-  maxStorageBufferBindingSize: 2 ** 30,
-  maxBufferSize: 2 ** 30,
-};
+import { DESKTOP, facts, INSPECTED } from "./planFacts.js";
 
 interface Formulas {
   readonly score?: FormulaData;
@@ -32,29 +24,16 @@ function factsOf(
   headDim: number,
   key: StoredDtype = "float32",
 ): AttentionFacts {
-  return {
-    operation: "test",
-    shape: { batchSize: 1, numHeads: 1, numKvHeads: 1, queryLength, keyLength: 4096, headDim, valueDim: headDim },
-    layout: "BHSD",
-    kvLayout: "BHSD",
-    dtypes: { query: "float32", key, value: key },
-    inPlace: key === "float32" ? [] : ["key", "value"],
-    output: "float32",
-    mask: false,
-    bias: undefined,
-    alibi: false,
-    softcap: false,
-    ring: false,
-    sinks: false,
-    emptyRows: "zero",
-    score: score?.graph,
-    visible: visible?.graph,
-    ragged: false,
-    numSequences: 1,
-    longestQuery: queryLength,
-    longestKey: 4096,
-    wanted: { output: true, probs: ALL, topK: { k: 1, selection: ALL }, lse: true, entropy: false, scores: undefined },
-  };
+  return facts(
+    { numHeads: 1, queryLength, headDim, valueDim: headDim },
+    {
+      dtypes: { query: "float32", key, value: key },
+      inPlace: key === "float32" ? [] : ["key", "value"],
+      score: score?.graph,
+      visible: visible?.graph,
+      wanted: INSPECTED,
+    },
+  );
 }
 
 /** The kernels of a prefill with each kind of tile, of decoding and of an inspection. */
@@ -66,7 +45,7 @@ function kernelsOf(formulas: Formulas): Kernel[] {
     factsOf(formulas, 100, 64, "int8"),
   ];
   const kernels = facts.flatMap((each) => {
-    const { attend, inspect } = planAttention(each, LIMITS);
+    const { attend, inspect } = planAttention(each, DESKTOP);
     return [
       attend!.attend.kernel,
       ...(attend!.merge ? [attend!.merge.kernel] : []),
@@ -132,7 +111,8 @@ describeOnNullGpu("Dawn's validation of formulas", () => {
 test("of a long visible formula no tile is asked", () => {
   const parts = (count: number) =>
     Array.from({ length: count }, (_, n) => `abs(q * ${n + 2} - k) % 7 < 2`).join(" || ");
-  const restOver = (text: string) => /fn rest_over[^}]*}/.exec(formulaText(undefined, formula(text).graph)!.tiles)![0];
+  const restOver = (text: string) =>
+    /fn rest_over[^}]*}/.exec(formulaText(formulaForm(undefined, formula(text).graph)!).tiles)![0];
   expect(restOver(parts(5))).toMatch(/range_/);
   expect(restOver(parts(20))).toBe("fn rest_over(tile: FormulaTile) -> u32 {\n  return NEVER | ALWAYS;\n}");
 });

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe } from "@jest/globals";
 import { createAttention, type Attention, type GpuResult } from "headwise";
 
+import { calmPolling } from "./calmPolling.js";
+import { dawnFlags } from "./softwareAdapter.mjs";
+
 /** What the tests use of the npm package webgpu, which is Dawn. */
 interface WebgpuPackage {
   readonly create: (flags: string[]) => GPU;
@@ -21,6 +24,7 @@ async function load(): Promise<WebgpuPackage | undefined> {
 
 const webgpu = await load();
 if (webgpu) Object.assign(globalThis, webgpu.globals);
+if (dawnFlags().length > 0) calmPolling();
 
 function gpuWith(flags: string[]): GPU | undefined {
   const gpu = webgpu?.create(flags);
@@ -35,7 +39,7 @@ export const gpu = await usableGpu();
 export const nullGpu = gpuWith(["backend=null"]);
 
 async function usableGpu(): Promise<GPU | undefined> {
-  const found = gpuWith([]);
+  const found = gpuWith(dawnFlags());
   if (!found || (await found.requestAdapter())) return found;
   console.warn("WebGPU tests are skipped: no adapter (apt-get install chromium libvulkan1 brings a software one)");
   return undefined;

@@ -53,6 +53,19 @@ const operations: [string, Work][] = [
   }],
   ["multiHeadAttention", (hw) => hw.multiHeadAttention({ inputDim: 16, numHeads: 2, weights })],
   ["layer.forward", (_, layer) => layer.forward(tokens)],
+  ["attentionBackward", (hw) => {
+    const wanted = { dQuery: true, dKey: true, dValue: true, dHeadGain: true } as const;
+    const results = { output: x, lse: randomTensor(4, [1, 2, 4]), dOutput: x };
+    return hw.attentionBackward({ query: x, key: x, value: x, ...results, returns: wanted });
+  }],
+  ["linear and its gradient", async (hw) => {
+    const y = await hw.linear(tokens, weight);
+    return hw.linearBackward({ x: tokens, weight, dOutput: y });
+  }],
+  ["a saved call and its gradient", async (_, layer) => {
+    const { saved } = await layer.forward(tokens, { save: true });
+    return layer.backward(saved, tokens);
+  }],
   ["layer.forward with a cache", async (hw, layer) =>
     layer.forward(tokens, { cache: await hw.kvCache({ numKvHeads: 2, headDim: 8 }) })],
   ["caches", async (hw) => {

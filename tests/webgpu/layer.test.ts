@@ -16,22 +16,10 @@ import { randomTensor } from "../web/randomTensor.js";
 import type { Expected } from "../web/reference.js";
 import { exactRow, referenceLayer, type ReferenceLayer } from "../web/referenceLayer.js";
 import { bothEngines, describeOnGpu } from "./gpu.js";
+import { square, weight } from "./layerWeights.js";
 
 /** Options of a call whose results come to the CPU. */
 type CpuOptions = Omit<ForwardOptions, "location">;
-
-const weight = (seed: number, rows: number, columns: number) =>
-  randomTensor(seed, [rows, columns], Math.sqrt(3 / rows));
-const square = (width: number) => ({
-  Wq: weight(1, width, width),
-  bq: randomTensor(2, [width]),
-  Wk: weight(3, width, width),
-  bk: randomTensor(4, [width]),
-  Wv: weight(5, width, width),
-  bv: randomTensor(6, [width]),
-  Wo: weight(7, width, width),
-  bo: randomTensor(8, [width]),
-});
 
 /**
  * The largest difference between two engines: each has an error of at most this share of the largest output (sums of at

@@ -15,11 +15,10 @@ import { randomTensor } from "../web/randomTensor.js";
 import { CountedGpu } from "./countedGpu.js";
 import { thrown } from "./thrown.js";
 import { describeOnGpu, describeOnNullGpu, nullGpu, onOwnDevice } from "./gpu.js";
+import { weight } from "./layerWeights.js";
 
 const LAYERS = 4;
 
-const weight = (seed: number, rows: number, columns: number) =>
-  randomTensor(seed, [rows, columns], Math.sqrt(3 / rows));
 const options = (n: number) => ({
   inputDim: 24,
   numHeads: 3,

@@ -12,14 +12,13 @@ import {
 import { bits, float32Of } from "../web/close.js";
 import { randomTensor } from "../web/randomTensor.js";
 import { describeOnGpu, openTestDevice, onOwnDevice } from "./gpu.js";
+import { weight } from "./layerWeights.js";
 import { thrown } from "./thrown.js";
 
 const STORAGE = 0x80;
 const COPY_SRC = 0x4;
 const COPY_DST = 0x8;
 
-const weight = (seed: number, rows: number, columns: number) =>
-  randomTensor(seed, [rows, columns], Math.sqrt(3 / rows));
 const withoutOutput = { Wq: weight(1, 24, 24), Wk: weight(2, 24, 24), Wv: weight(3, 24, 24) };
 const weights = { ...withoutOutput, Wo: weight(4, 24, 24), bo: randomTensor(5, [24]) };
 const x = randomTensor(6, [2, 5, 24]);

@@ -1,59 +1,9 @@
 import { describe, expect, test } from "@jest/globals";
 
-import type { AttentionShape } from "../../web/src/attention/attentionShape.js";
 import { planAttention, type AttentionPlan } from "../../web/src/webgpu/plan/plan.js";
 import { type AttentionFacts } from "../../web/src/webgpu/plan/facts.js";
 import { gridOf, type Limits } from "../../web/src/webgpu/plan/limits.js";
-
-/** The limits that every WebGPU device has. */
-const SMALLEST: Limits = {
-  maxComputeWorkgroupStorageSize: 16384,
-  maxComputeInvocationsPerWorkgroup: 256,
-  maxComputeWorkgroupsPerDimension: 65535,
-  maxStorageBufferBindingSize: 2 ** 27,
-  maxBufferSize: 2 ** 28,
-};
-const DESKTOP: Limits = {
-  ...SMALLEST,
-  maxComputeWorkgroupStorageSize: 32768,
-  maxStorageBufferBindingSize: 2 ** 31,
-  maxBufferSize: 2 ** 31,
-};
-
-function facts(shape: Partial<AttentionShape>, rest: Partial<AttentionFacts> = {}): AttentionFacts {
-  const numHeads = shape.numHeads ?? 16;
-  const whole = {
-    batchSize: 1,
-    numHeads,
-    numKvHeads: numHeads,
-    queryLength: 4096,
-    keyLength: 4096,
-    headDim: 64,
-    valueDim: 64,
-    ...shape,
-  };
-  return {
-    operation: "test",
-    shape: whole,
-    layout: "BHSD",
-    kvLayout: "BHSD",
-    dtypes: { query: "float32", key: "float32", value: "float32" },
-    output: "float32",
-    mask: false,
-    bias: undefined,
-    alibi: false,
-    softcap: false,
-    ring: false,
-    sinks: false,
-    emptyRows: "zero",
-    ragged: false,
-    numSequences: whole.batchSize,
-    longestQuery: whole.queryLength,
-    longestKey: whole.keyLength,
-    wanted: { output: true, probs: undefined, topK: undefined, lse: false, entropy: false, scores: undefined },
-    ...rest,
-  };
-}
+import { ALL, DESKTOP, facts, SMALLEST } from "./planFacts.js";
 
 /** The parts of a plan that decide its speed, short enough to read. */
 function summary({ attend, inspect, packed, stored, narrow, bytes, multiplyAdds }: AttentionPlan) {
@@ -77,8 +27,6 @@ function summary({ attend, inspect, packed, stored, narrow, bytes, multiplyAdds 
     gigaMultiplyAdds: multiplyAdds / 2 ** 30,
   };
 }
-
-const ALL = { heads: undefined, queries: undefined, average: false };
 
 describe("plans", () => {
   test.each<[string, AttentionFacts, Limits]>([

@@ -6,14 +6,14 @@ import { pipelineOf } from "../../web/src/webgpu/device/pipelines.js";
 import { planAttention } from "../../web/src/webgpu/plan/plan.js";
 import { type AttentionFacts } from "../../web/src/webgpu/plan/facts.js";
 import { planProjection } from "../../web/src/webgpu/layer/projection.js";
+import { planColumnSums, planWeightGradient } from "../../web/src/webgpu/layer/weightGradient.js";
 import { flatKernel } from "../../web/src/webgpu/plan/flatKernels.js";
 import { type Limits } from "../../web/src/webgpu/plan/limits.js";
 import { type FloatDtype } from "../../web/src/webgpu/kernels/kernel.js";
 import { kernelKey, shaderSource } from "../../web/src/webgpu/kernels/shader.js";
 import { type Kernel } from "../../web/src/webgpu/kernels/kernel.js";
 import { describeOnNullGpu, nullGpu, openTestDevice } from "./gpu.js";
-
-const ALL = { heads: undefined, queries: undefined, average: false };
+import { DESKTOP, facts, INSPECTED } from "./planFacts.js";
 
 /**
  * Every kernel that plans choose: small and large tiles, all column counts, both stored dtypes, with and without
@@ -38,13 +38,22 @@ function everyKernel(): Kernel[] {
       for (const valueDim of [32, 64, 96, 128])
         for (const dtype of ["float32", "float16"] as const)
           for (const mask of [false, true]) {
-            const limits = { ...LIMITS, maxComputeWorkgroupStorageSize };
+            const limits = { ...DESKTOP, maxComputeWorkgroupStorageSize };
             kernels.push(...kernelsOf(factsOf(queryLength, valueDim, dtype, mask), limits));
           }
   for (const numHeads of [3, 8])
     kernels.push(...kernelsOf(factsOf(1, 64, "float32", true, numHeads), SMALL), ...kernelsOfCaches(numHeads));
   return [...new Map(kernels.map((kernel) => [kernelKey(kernel), kernel])).values()];
 }
+
+/** The kernels of the gradients of linear and of layers. */
+const LAYER_GRADIENTS: readonly Kernel[] = [
+  planWeightGradient(100, 16, 16).kernel,
+  planColumnSums(100, 16).kernel,
+  flatKernel("store_gradient"),
+  flatKernel("heads_back"),
+  flatKernel("gather_rows"),
+];
 
 /** The kernels that read a cache's rows, with a float32 query. */
 function kernelsOfCaches(numHeads: number): Kernel[] {
@@ -99,16 +108,8 @@ function projectingKernels(): Kernel[] {
   );
 }
 
-const LIMITS: Limits = {
-  maxComputeWorkgroupStorageSize: 32768,
-  maxComputeInvocationsPerWorkgroup: 256,
-  maxComputeWorkgroupsPerDimension: 65535,
-  maxStorageBufferBindingSize: 2 ** 30,
-  maxBufferSize: 2 ** 30,
-};
-
 /** The largest tile needs more workgroup memory than the null device has. */
-const SMALL: Limits = { ...LIMITS, maxComputeWorkgroupStorageSize: 16384 };
+const SMALL: Limits = { ...DESKTOP, maxComputeWorkgroupStorageSize: 16384 };
 
 function factsOf(
   queryLength: number,
@@ -117,26 +118,9 @@ function factsOf(
   mask: boolean,
   numHeads = 1,
 ): AttentionFacts {
-  return {
-    operation: "test",
-    shape: { batchSize: 1, numHeads, numKvHeads: 1, queryLength, keyLength: 4096, headDim: 64, valueDim },
-    layout: "BHSD",
-    kvLayout: "BHSD",
-    dtypes: { query: dtype, key: dtype, value: dtype },
-    output: dtype,
-    mask,
-    bias: undefined,
-    alibi: false,
-    softcap: false,
-    ring: false,
-    sinks: false,
-    emptyRows: "zero",
-    ragged: false,
-    numSequences: 1,
-    longestQuery: queryLength,
-    longestKey: 4096,
-    wanted: { output: true, probs: ALL, topK: { k: 1, selection: ALL }, lse: true, entropy: false, scores: undefined },
-  };
+  const dtypes = { query: dtype, key: dtype, value: dtype };
+  const rest = { dtypes, output: dtype, mask, wanted: INSPECTED };
+  return facts({ numHeads, numKvHeads: 1, queryLength, valueDim }, rest);
 }
 
 describe("shader sources", () => {
@@ -173,7 +157,8 @@ describeOnNullGpu("Dawn's validation", () => {
     expect(kernels.length).toBeLessThanOrEqual(100);
   });
 
-  test.each(kernels.map((kernel) => [kernelKey(kernel), kernel] as const))("accepts %s", async (_, kernel) => {
+  const compiled = [...kernels, ...LAYER_GRADIENTS];
+  test.each(compiled.map((kernel) => [kernelKey(kernel), kernel] as const))("accepts %s", async (_, kernel) => {
     const module = device.createShaderModule({ code: shaderSource(kernel) });
     expect((await module.getCompilationInfo()).messages.map(({ message }) => message)).toEqual([]);
     // The null device has the smallest limits; the largest tiles exceed them.

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { createAttention, type Attention, type GpuFloats, type GpuTensor, type KvCache } from "headwise";
+import { formula } from "headwise/formula";
 
 import { float32Of } from "../web/close.js";
 import { randomTensor } from "../web/randomTensor.js";
@@ -10,9 +11,10 @@ const x = randomTensor(1, [1, 2, 4, 8]);
 const long = randomTensor(2, [1, 2, 1500, 8]);
 const square = randomTensor(5, [16, 16]);
 const odd = randomTensor(3, [1, 2, 4, 7]);
+const score = formula("s * factor + shift[k]", { factor: 2, shift: [1, 2, 3, 4] });
 const every = { lse: true, entropy: true, probs: true, topK: 2, scores: "raw" } as const;
 
-type Tensors = Readonly<Record<"x" | "long" | "odd", GpuFloats> & { readonly lse: GpuTensor<"float32"> }>;
+type Tensors = Readonly<Record<"x" | "long" | "odd" | "bias", GpuFloats> & { readonly lse: GpuTensor<"float32"> }>;
 type Work = (hw: Attention, tensors: Tensors, cache: KvCache) => Promise<unknown>;
 
 /** Calls that are repeated, and how often they wait for the GPU. */
@@ -44,6 +46,13 @@ const calls: [what: string, waits: number, work: Work][] = [
   }],
   ["mergeAttention into a tensor, and its lse read", 1, async (hw, { x, lse }) =>
     hw.mergeAttention([{ output: x, lse }, { output: x, lse }], { into: x })],
+  ["every gradient on the GPU", 0, async (hw, { odd, lse, bias }) => {
+    const returns = { dQuery: true, dKey: true, dValue: true, dBias: true, dHeadGain: true, dTables: true } as const;
+    const call = { query: odd, key: odd, value: odd, output: odd, lse, dOutput: odd, bias, score, returns };
+    disposeAll(await hw.attentionBackward({ ...call, location: "gpu" }));
+  }],
+  ["gradients in JavaScript", 1, (hw, { odd, lse }) =>
+    hw.attentionBackward({ query: odd, key: odd, value: odd, output: odd, lse, dOutput: odd })],
   ["an append", 0, async (_, { x }, cache) => {
     await cache.append(x, x);
   }],
@@ -68,6 +77,7 @@ describeOnNullGpu("a call that is repeated", () => {
       x: await hw.upload(x),
       long: await hw.upload(long),
       odd: await hw.upload(odd),
+      bias: await hw.upload(randomTensor(6, [4, 4])),
       lse: await hw.upload(randomTensor(4, [1, 2, 4])),
     };
     cache = await hw.kvCache({ numKvHeads: 2, headDim: 8, rotary: {}, ring: { window: 64 } });

@@ -24,12 +24,12 @@ const LAYER = self(12, 512, 64, { layer: true });
 
 const SHAPES = [
   { name: "BERT 12×128×64", group: "dense", ...self(12, 128, 64) },
-  { name: "BERT 12×512×64", group: "dense", comparedIn: "formulas", ...self(12, 512, 64) },
+  { name: "BERT 12×512×64", group: "dense", comparedIn: ["formulas", "gradients"], ...self(12, 512, 64) },
   { name: "ViT 12×197×64", group: "dense", ...self(12, 197, 64) },
   { name: "8×2048×64", group: "dense", ...self(8, 2048, 64) },
   { name: "8×2048×128", group: "dense", ...self(8, 2048, 128) },
   { name: "cross 8×448×1500×64", group: "dense", heads: 8, queries: 448, keys: 1500, dim: 64 },
-  { name: "causal 12×1024×64", group: "causal", comparedIn: "formulas", ...self(12, 1024, 64, { causal: true }) },
+  { name: "causal 12×1024×64", group: "causal", comparedIn: ["formulas"], ...self(12, 1024, 64, { causal: true }) },
   { name: "causal 32/8×2048×128", group: "causal", ...self(32, 2048, 128, { kvHeads: 8, causal: true }) },
   { name: "window 256 of 8×8192×64", group: "window", ...self(8, 8192, 64, { causal: true, left: 255 }) },
   ...["float32", "float16", "int8"].flatMap((cache) =>
@@ -105,6 +105,24 @@ const SHAPES = [
     ...{ layer: true, position: "rotary" },
     ...onCache("32/8", 1, 4096, 64),
   },
+  // The gradient alone, from a result that is there; and the forward call with it, as a training step has them.
+  { name: "gradient 12×512×64", group: "gradients", ...self(12, 512, 64, { gradient: "alone" }) },
+  {
+    name: "gradient causal 12×512×64",
+    group: "gradients",
+    ...self(12, 512, 64, { gradient: "alone", causal: true }),
+  },
+  { name: "with gradient 12×512×64", group: "gradients", ...self(12, 512, 64, { gradient: "whole" }) },
+  {
+    name: "with gradient causal 12×512×64",
+    group: "gradients",
+    ...self(12, 512, 64, { gradient: "whole", causal: true }),
+  },
+  {
+    name: "with gradient 32 × 4×64×16",
+    group: "gradients",
+    ...self(4, 64, 16, { batch: 32, gradient: "whole", causal: true }),
+  },
   { name: "top 8 of 12×512×64", group: "looked at", ...self(12, 512, 64, { topK: 8 }) },
   { name: "memory 1×65536×64", group: "memory", ...self(1, 65536, 64, { once: true }) },
 ];
@@ -123,6 +141,8 @@ export const CASES = SHAPES.map((shape) => ({
   cache: undefined,
   ring: undefined,
   position: undefined,
+  gradient: undefined,
+  comparedIn: [],
   ...shape,
 }));
 
@@ -179,10 +199,13 @@ function visiblePairs(shape) {
   return pairs;
 }
 
+/** Products of a pair of a query and a key: q · k and p · v; the gradient has five. */
+const productsOf = ({ gradient }) => ({ alone: 5, whole: 7 })[gradient] ?? 2;
+
 /** Multiplications and additions for visible pairs. Pairs that a mask or a formula hides do not count. */
 export function operations(shape) {
   const { heads, kvHeads, queries, dim } = shape;
-  const attention = heads * visiblePairs(shape) * dim * 4;
+  const attention = heads * visiblePairs(shape) * dim * 2 * productsOf(shape);
   return shape.layer ? attention + queries * weightsOf(heads * dim, kvHeads * dim) * 2 : attention;
 }
 
@@ -199,7 +222,8 @@ export function bytesTouched(shape) {
     return 4 * (2 * queries * width + weightsOf(width, kvHeads * dim) + table) + past;
   }
   const mask = maskOf(shape)?.extents.reduce((product, extent) => product * extent) ?? 0;
-  return tokens(queries) * width * 4 * 2 + held(seenKeys(shape)) + mask;
+  const forward = tokens(queries) * width * 4 * 2 + held(seenKeys(shape)) + mask;
+  return shape.gradient ? 2 * forward : forward; // each tensor has a gradient of its size
 }
 
 /** Numbers in the four matrices of a layer. */
@@ -212,8 +236,8 @@ function seenKeys({ causal, left, queries, keys, ring }) {
 }
 
 /** Whether a case is nothing but the formula with causality and a window, on arrays or a float32 cache. */
-export const isPlain = ({ layer, lengths, topK, mask, alibi, softcap, formula, ring, cache = "float32" }) =>
-  !(layer || lengths || topK || mask || alibi || softcap || formula || ring) && cache === "float32";
+export const isPlain = ({ layer, lengths, topK, mask, alibi, softcap, formula, ring, gradient, cache = "float32" }) =>
+  !(layer || lengths || topK || mask || alibi || softcap || formula || ring || gradient) && cache === "float32";
 
 /** Cases of every kind that together take about a minute with one thread. */
 const QUICK = [
@@ -234,12 +258,13 @@ const QUICK = [
   "layer 768→12×64→768 at 512",
   "layer 768 at 512, rotary",
   "layer 768→12×64, 1 of 1024",
+  "gradient 12×512×64",
 ];
 
 /**
  * Whether a case is measured. A filter chooses it if it is part of the case's name, the name of its group, or of a group
  * that it is compared in. `quick` chooses the cases of --quick among them.
  */
-export const isChosen = ({ name, group, comparedIn }, { filter, quick = false }) =>
-  ([group, comparedIn].includes(filter) || name.toLowerCase().includes(filter.toLowerCase())) &&
+export const isChosen = ({ name, group, comparedIn = [] }, { filter, quick = false }) =>
+  ([group, ...comparedIn].includes(filter) || name.toLowerCase().includes(filter.toLowerCase())) &&
   (!quick || QUICK.includes(name));

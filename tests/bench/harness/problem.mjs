@@ -16,7 +16,7 @@ function noise(length, seed) {
 
 /**
  * Query, key and value as [batch, heads, length, dim], with the mask { data, shape } and the ALiBi slopes of a case that
- * has them, and its formula with the values of its parameters. For a layer its input and weights; its positions, as a table to add to the input or as the tables of a
+ * has them, its formula with the values of its parameters, and the gradient of the output. For a layer its input and weights; its positions, as a table to add to the input or as the tables of a
  * rotary embedding; and keys and values of the tokens that are in its cache already.
  */
 export function makeProblem(shape) {
@@ -39,6 +39,7 @@ export function makeProblem(shape) {
     shape,
     query: noise(batch * heads * queries * dim, 1),
     ...keysOf(keys),
+    dOutput: shape.gradient && noise(batch * heads * queries * dim, 4),
     mask: makeMask(shape),
     formula: shape.formula && { ...FORMULAS[shape.formula], parameters: FORMULAS[shape.formula].parameters(shape) },
     slopes: shape.alibi ? Float32Array.from({ length: heads }, (_, h) => 2 ** ((-8 * (h + 1)) / heads)) : undefined,

@@ -2,6 +2,7 @@
 // error model of the tests.
 
 import { seesOf, visibleRanges } from "./cases.mjs";
+import { gradientRows } from "./gradients.mjs";
 
 const EPSILON = 2 ** -24;
 /** Other engines promise no accuracy, but they must compute the same attention. */
@@ -25,6 +26,7 @@ export function sampleRows({ batch, heads, queries, lengths }) {
  *   peers
  */
 export function referenceOf(problem) {
+  if (problem.shape.gradient) return gradientRows(problem);
   return problem.shape.layer ? layerRows(problem) : (row) => attentionRow(problem, row);
 }
 

@@ -18,6 +18,7 @@ const PEERS = {
   "ort-mha": "../peers/ortMha.mjs",
   "ort-native": "../peers/ortNative.mjs",
   tfjs: "../peers/tfjs.mjs",
+  jax: "../peers/jax.mjs",
   ruvector: "../peers/ruvector.mjs",
   naive: "../peers/naive.mjs",
 };

@@ -27,6 +27,7 @@ const SOURCE = `
 export { planAttention } from "./plan/plan.js";
 export { shaderSource } from "./kernels/shader.js";
 export * as projection from "./layer/projection.js";
+export * as gradient from "./layer/weightGradient.js";
 export * as tiles from "./plan/tiles.js";
 `;
 
@@ -34,7 +35,8 @@ export * as tiles from "./plan/tiles.js";
 export async function kernels() {
   const source = await loadSource();
   const tilings = source.tiles.tilingsOf(LIMITS);
-  return [...WIDTHS.flatMap((width) => tilings.map((tiling) => attention(source, width, tiling))), projection(source)];
+  const attentions = WIDTHS.flatMap((width) => tilings.map((tiling) => attention(source, width, tiling)));
+  return [...attentions, projection(source), weightGradient(source)];
 }
 
 async function loadSource() {
@@ -79,6 +81,18 @@ function projection({ projection: { planProjection, PROJECT_TILE }, shaderSource
     wgsl: shaderSource(kernel),
     interior: false,
     expected: projectionProducts({ rows, columns, depth, threads }),
+  };
+}
+
+function weightGradient({ gradient: { planWeightGradient, GRADIENT_TILE }, shaderSource }) {
+  const { kernel } = planWeightGradient(LENGTH, 256, 256);
+  const { columns, depth, threads } = GRADIENT_TILE;
+  return {
+    ...{ kind: "weight gradient", width: undefined, tile: `${columns} × ${columns}`, threads },
+    name: "weight-gradient",
+    wgsl: shaderSource(kernel),
+    interior: false,
+    expected: projectionProducts({ rows: columns, columns, depth, threads }),
   };
 }
 

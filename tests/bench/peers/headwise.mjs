@@ -15,11 +15,16 @@ export async function openHeadwise({ variant, threads, locate, read, isNode }) {
       const initMilliseconds = performance.now() - start;
       if (hw.report.threads !== threads) throw new Error(`${hw.report.threads} threads: ${hw.report.reasons.threads}`);
       const { shape } = problem;
-      const kind = shape.layer ? layer : shape.cache ? cache : shape.lengths ? ragged : plain;
+      const kind = kindOf(shape);
       const call = await kind(hw, withFormulas(problem, formula));
       return { ...call, initMilliseconds, release: () => hw.dispose() };
     },
   };
+}
+
+function kindOf({ layer: isLayer, cache: dtype, lengths, gradient }) {
+  if (gradient) return gradients;
+  return isLayer ? layer : dtype ? cache : lengths ? ragged : plain;
 }
 
 /** The problem with its formulas as options, made by `formula` of headwise/formula. */
@@ -69,6 +74,42 @@ function plain(hw, problem) {
   );
 }
 
+/** The gradient alone, or with the forward call. */
+async function gradients(hw, problem) {
+  const { shape, query, key, value, dOutput } = problem;
+  const { batch, heads, queries, dim, gradient } = shape;
+  const extents = [batch, heads, queries, dim];
+  const given = [query, key, value, dOutput].map((data) => ({ data, shape: extents }));
+  const options = optionsOf(problem);
+  const forward = ([q, k, v]) =>
+    hw.scaledDotProductAttention(q, k, v, { ...options, returns: { output: true, lse: true } });
+  const known = await forward(given);
+  const open = (place) => {
+    const [q, k, v, dO] = given.map(place);
+    const saved = { output: place(known.output), lse: place(known.lse) };
+    let result;
+    return {
+      async call() {
+        const { output, lse } = gradient === "whole" ? await forward([q, k, v]) : saved;
+        result = await hw.attentionBackward({ query: q, key: k, value: v, output, lse, dOutput: dO, ...options });
+      },
+      row: (row) => gradientRow(shape, [result.dQuery.data, result.dKey.data, result.dValue.data], row),
+      release: () => [q, k, v, dO, ...Object.values(saved)].forEach((tensor) => tensor.dispose?.()),
+    };
+  };
+  return { ...open((tensor) => tensor), inside: () => open((tensor) => placeInside(hw, tensor)) };
+}
+
+function placeInside(hw, { data, shape, dtype }) {
+  const tensor = hw.allocate(shape, dtype);
+  tensor.data.set(data);
+  return tensor;
+}
+
+/** The gradients of query, key and value of a row, one after the other. */
+export const gradientRow = (shape, gradients, row) =>
+  Float32Array.from(gradients.flatMap((data) => [...rowOf(shape)(data, row)]));
+
 /** Finds a row in an output [batch, heads, queries, dim]. */
 export const rowOf =
   ({ heads, queries, dim }) =>
@@ -89,11 +130,7 @@ function repeated(hw, tensors, find, compute) {
     call: async () => ({ output } = await compute(tensors, {})),
     row: (row) => find(output.data, row),
     inside() {
-      const inner = tensors.map(({ data, shape, dtype }) => {
-        const tensor = hw.allocate(shape, dtype);
-        tensor.data.set(data);
-        return tensor;
-      });
+      const inner = tensors.map((tensor) => placeInside(hw, tensor));
       const into = hw.allocate(tensors[0].shape);
       return {
         call: () => compute(inner, { into }),

@@ -16,6 +16,7 @@
 #include "attention/tile.h"
 #include "base/workspace.h"
 #include "headwise/attention.h"
+#include "headwise/backward.h"
 #include "headwise/formula.h"
 #include "headwise/kv_cache.h"
 #include "headwise/thread_pool.h"
@@ -134,6 +135,37 @@ void time_call(ThreadPool& pool, const Case& c) {
     report(cache ? cache->attend(pool, shape, inputs, options, outputs)
                  : attention(pool, shape, inputs, options, outputs));
   });
+}
+
+/// Gradients of queries, keys and values: five products, 2.5 times the operations of the call.
+void time_gradients(ThreadPool& pool, const Case& c) {
+  const std::string name = std::string("gradients ") + c.name;
+  if (!is_wanted(name) || c.queries != c.keys) return;
+  AttentionShape shape;
+  shape.num_heads = c.heads, shape.num_kv_heads = c.kv_heads;
+  shape.query_length = shape.key_length = c.keys;
+  shape.head_dim = shape.value_dim = c.dim;
+  const std::int64_t queries = c.heads * c.queries * c.dim, keys = c.kv_heads * c.keys * c.dim;
+  const Buffer<float> query = noise(queries), key = noise(keys), value = noise(keys), output_gradient = noise(queries);
+  Buffer<float> output = noise(queries), lse = noise(c.heads * c.queries);
+  Buffer<float> query_gradient = noise(queries), key_gradient = noise(keys), value_gradient = noise(keys);
+  BackwardInputs inputs;
+  inputs.forward.query.data = query.data(), inputs.forward.key.data = key.data();
+  inputs.forward.value.data = value.data();
+  inputs.output.data = output.data(), inputs.lse = lse.data(), inputs.output_gradient.data = output_gradient.data();
+  AttentionOptions options;
+  if (c.causal) options.causal = Causal::lower_right;
+  if (c.window > 0) options.window_left = c.window - 1;
+  AttentionOutputs forward;
+  forward.output.data = output.data(), forward.lse = lse.data();
+  report(attention(pool, shape, inputs.forward, options, forward));
+  BackwardOutputs outputs;
+  outputs.query = query_gradient.data(), outputs.key = key_gradient.data(), outputs.value = value_gradient.data();
+  std::int64_t pairs = 0;
+  for (std::int64_t i = 0; i < c.queries; ++i)
+    pairs += c.window > 0 ? std::min(i + 1, c.window) : c.causal ? i + 1 : c.keys;
+  line(name, 10.0 * static_cast<double>(c.heads * pairs * c.dim),
+       [&] { report(attention_backward(pool, shape, inputs, options, outputs)); });
 }
 
 /// A formula and what keeps its arrays.
@@ -340,6 +372,7 @@ void time_functions(std::int64_t rows, std::int64_t keys, std::int64_t dim) {
   const std::int64_t width = kernels.panel_width;
   const Buffer<float> query = noise(rows * dim), stored = noise(keys * dim), fresh = noise(rows * keys);
   Buffer<float> scores = noise(rows * keys), out = noise(rows * dim), panels = noise(keys * dim);
+  Buffer<float> products = noise(rows * keys), gradients = noise(keys * dim);
   const RowRun run{stored.data(), Dtype::float32, static_cast<std::ptrdiff_t>(dim), 1, nullptr, 0, keys};
   const double operations = 2.0 * static_cast<double>(rows * keys * dim);
   const auto name = [&](const char* what) {
@@ -355,6 +388,11 @@ void time_functions(std::int64_t rows, std::int64_t keys, std::int64_t dim) {
       table->multiply(fresh.data(), keys, panels.data(), keys * width, keys, dim / width, out.data(), dim, rows, true);
     });
   }
+  for (const KernelTable* table : equal_tables())
+    line(name("columns of pairs") + " " + table->block, operations, [&] {
+      table->multiply_transposed(fresh.data(), keys, panels.data(), rows * width, rows, dim / width, gradients.data(),
+                                 dim, keys, true);
+    });
   line(name("pack keys"), 0, [&] { kernels.pack_transposed(run, dim, 0, panels.data()); });
   line(name("pack values"), 0, [&] { kernels.pack(run, dim, 0, keys, panels.data()); });
   line(name("softmax, and a copy"), 0, [&] {
@@ -363,6 +401,12 @@ void time_functions(std::int64_t rows, std::int64_t keys, std::int64_t dim) {
       float maximum = -std::numeric_limits<float>::infinity(), sum = 0.0f;
       kernels.softmax_step(scores.data() + r * keys, keys, &maximum, &sum);
     }
+  });
+  line(name("softmax's gradient, and two copies"), 0, [&] {
+    std::copy_n(fresh.data(), rows * keys, scores.data());
+    std::copy_n(fresh.data(), rows * keys, products.data());
+    for (std::int64_t r = 0; r < rows; ++r)
+      kernels.gradient_step(scores.data() + r * keys, products.data() + r * keys, keys, 1.0f, 0.5f, 1.0f);
   });
   line(name("a copy"), 0, [&] { std::copy_n(fresh.data(), rows * keys, scores.data()); });
 }
@@ -376,6 +420,7 @@ int main(int count, char** arguments) {
   ThreadPool pool(1);
   choose_table(pool);
   for (const Case& c : kCases) time_call(pool, c);
+  for (const Case& c : kCases) time_gradients(pool, c);
   time_formulas(pool);
   for (const std::int64_t dim : {64, 128}) time_functions(32, 256, dim);
 }

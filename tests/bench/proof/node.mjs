@@ -5,13 +5,13 @@ import { availableParallelism, cpus } from "node:os";
 
 import { createAttention } from "../../../dist/index.node.js";
 
-import nameSoftwareAdapter from "../../webgpu/softwareAdapter.mjs";
+import nameSoftwareAdapter, { dawnFlags } from "../../webgpu/softwareAdapter.mjs";
 
 nameSoftwareAdapter();
 const [core, options] = [process.argv[2], JSON.parse(process.argv[3])];
 const { create, globals } = await import("webgpu");
 Object.assign(globalThis, globals);
-globalThis.proofGpu = create([]); // must live as long as its devices: if it was collected, the process would crash
+globalThis.proofGpu = create(dawnFlags()); // must live as long as its devices: if it was collected, the process would crash
 const { prove } = await import(core);
 const table = JSON.parse(readFileSync(new URL("../../cases/attention.json", import.meta.url), "utf8"));
 const record = await prove({

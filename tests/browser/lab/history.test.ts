@@ -95,7 +95,7 @@ test("back returns to the height at which a room was left, and a new room opens 
   const height = await page.evaluate(() => scrollY);
   expect(height).toBeGreaterThan(100);
   await page.locator("a.next").click();
-  await lab.ready("device", page);
+  await lab.ready("train", page);
   expect(await page.evaluate(() => scrollY)).toBe(0);
   await page.goBack();
   await lab.ready("masks", page);

@@ -7,9 +7,10 @@ import { type Browser, type Frame, type Page } from "playwright-core";
 
 import { serveDemo } from "../../web/demoCommand.js";
 import { launchChromium } from "../chromium.js";
+import { routeDecoders } from "./randomDecoder.js";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-export const ROOMS = ["sentence", "positions", "matrix", "flash", "masks", "device", "tensors"];
+export const ROOMS = ["sentence", "positions", "matrix", "flash", "masks", "train", "generate", "device", "tensors"];
 /** Node and the browser may run different variants, so their sums differ in the last bits. */
 const TOLERANCE = 1e-5;
 
@@ -41,9 +42,10 @@ export class LabPage {
     });
   }
 
-  /** A page whose errors and requests are watched. */
+  /** A page whose errors and requests are watched. Its decoders are small ones with random weights. */
   async open(): Promise<Page> {
     const opened = await this.browser.newPage({ viewport: { width: 1280, height: 900 } });
+    await routeDecoders(opened);
     opened.on("pageerror", (error) => this.#troubles.push(error.message));
     opened.on("console", (message) => message.type() === "error" && this.#troubles.push(message.text()));
     opened.on("request", (request) => this.#hosts.add(new URL(request.url()).host));

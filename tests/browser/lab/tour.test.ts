@@ -38,7 +38,7 @@ async function revealed(page: Page): Promise<string> {
   return (await truth(page).textContent())!;
 }
 
-test("the keyboard alone goes through all six steps, predicts, and is told the truth", async () => {
+test("the keyboard alone goes through all steps, predicts, and is told the truth", async () => {
   const page = await lab.open();
   await lab.enter("masks", page);
   const press = async (key: string, wanted: () => Promise<boolean>) => {
@@ -53,7 +53,7 @@ test("the keyboard alone goes through all six steps, predicts, and is told the t
   await press("Tab", focusIs("#take-tour"));
   await page.keyboard.press("Enter");
   for (const [index, step] of STEPS.entries()) {
-    await page.getByText(`Tour, step ${index + 1} of 6`).waitFor();
+    await page.getByText(`Tour, step ${index + 1} of ${STEPS.length}`).waitFor();
     await lab.ready(step.room, page);
     expect(await focusIs(".tour-question")()).toBe(true);
     expect(await page.locator(".tour-question").textContent()).toBe(step.question);
@@ -89,7 +89,7 @@ test("a step survives a reload, with its prediction and its truth; back returns 
   expect(await revealed(page)).toBe(said);
   await page.getByRole("link", { name: "Next step" }).click();
   await lab.ready("flash", page);
-  await page.getByText("Tour, step 5 of 6").waitFor();
+  await page.getByText(`Tour, step 5 of ${STEPS.length}`).waitFor();
   await page.goBack();
   await lab.ready("masks", page);
   expect(await revealed(page)).toBe(said);

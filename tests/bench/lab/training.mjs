@@ -1,0 +1,86 @@
+// node tests/bench/lab/training.mjs: what the room Train does, in Node: how long a step takes with one and with all
+// threads, and after how many steps two layers copy 95 % of the tokens, seed by seed, beside one layer that cannot.
+//
+//   --steps N   the longest training (default 2000)
+//   --seeds N   how many seeds (default 10; 0: only the times)
+//   --threads N   threads for the seeds (default: all)
+
+import { availableParallelism } from "node:os";
+import path from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { parseArgs } from "node:util";
+
+import { build } from "esbuild";
+
+const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
+const GOAL = 0.95;
+/** Steps over which accuracy is averaged: 32 sequences each. */
+const MEAN = 20;
+
+const { values } = parseArgs({
+  options: { steps: { type: "string" }, seeds: { type: "string" }, threads: { type: "string" } },
+});
+const [steps, seeds] = [Number(values.steps ?? 2000), Number(values.seeds ?? 10)];
+
+const outfile = path.join(ROOT, "dist-demo/trainer.js");
+const external = ["headwise", "headwise/*"];
+const entry = path.join(ROOT, "web/demo/train/trainer.ts");
+await build({ bundle: true, format: "esm", platform: "node", entryPoints: [entry], outfile, external });
+const { createAttention } = await import(pathToFileURL(path.join(ROOT, "dist/index.node.js")).href);
+const { createTrainer, USUAL_SETTINGS } = await import(pathToFileURL(outfile).href);
+
+for (const threads of new Set([1, availableParallelism()])) await withThreads(threads, printStep);
+if (seeds > 0)
+  await withThreads(Number(values.threads ?? availableParallelism()), async (hw) => {
+    let learned = 0;
+    for (let seed = 1; seed <= seeds; seed++) learned += await printSeed(hw, seed);
+    console.log(`${learned} of ${seeds} seeds copy ${100 * GOAL} % within ${steps} steps`);
+    const { accuracy } = await trained(hw, { ...USUAL_SETTINGS, layers: 1 }, Math.min(steps, 1000));
+    console.log(`one layer copies ${(100 * accuracy).toFixed(1)} %`);
+  });
+
+async function withThreads(threads, use) {
+  const hw = await createAttention({ backend: "wasm", threads });
+  await use(hw, threads);
+  hw.dispose();
+}
+
+/** The median and the least time of 40 steps, after 10 that warm up. */
+async function printStep(hw, threads) {
+  const trainer = await createTrainer(hw, USUAL_SETTINGS);
+  const times = [];
+  for (let step = 0; step < 50; step++) {
+    const begun = performance.now();
+    await trainer.step();
+    if (step >= 10) times.push(performance.now() - begun);
+  }
+  trainer.dispose();
+  times.sort((a, b) => a - b);
+  const { layers, heads, width, tokens, batch } = USUAL_SETTINGS;
+  console.log(
+    `a step of ${layers} layers × ${heads} heads, width ${width}, ${batch} × ${tokens} tokens, ${threads} threads: ` +
+      `${times[20].toFixed(1)} ms, at least ${times[0].toFixed(1)} ms`,
+  );
+}
+
+/** Prints when a seed has learned to copy. Returns whether it has. */
+async function printSeed(hw, seed) {
+  const { accuracy, step } = await trained(hw, { ...USUAL_SETTINGS, seed }, steps);
+  const isThere = accuracy >= GOAL;
+  console.log(`seed ${seed}: ${(100 * accuracy).toFixed(1)} % at step ${step}`);
+  return isThere;
+}
+
+async function trained(hw, settings, most) {
+  const trainer = await createTrainer(hw, settings);
+  const last = [];
+  let accuracy = 0;
+  while (trainer.steps < most && accuracy < GOAL) {
+    last.push((await trainer.step()).accuracy);
+    if (last.length > MEAN) last.shift();
+    accuracy = last.length < MEAN ? 0 : last.reduce((sum, each) => sum + each) / MEAN;
+  }
+  const step = trainer.steps;
+  trainer.dispose();
+  return { accuracy, step };
+}

@@ -1,0 +1,135 @@
+import { beforeAll, expect, test } from "@jest/globals";
+import type { Page } from "playwright-core";
+
+import { LabPage } from "./labPage.js";
+
+const lab = new LabPage();
+let page: Page;
+beforeAll(async () => {
+  page = await lab.open();
+});
+
+const own = () => page.locator(".own-text:not(.twin)").textContent();
+const press = (name: string) => page.getByRole("button", { name, exact: true }).click();
+const cacheCell = (name: string, column: string) =>
+  page.locator(`[data-cache="${name}"] [data-label="${column}"]`).textContent();
+const written = async () => {
+  await press("Write");
+  await page.getByRole("button", { name: "Stop", exact: true }).waitFor();
+  await page.getByRole("button", { name: "Write", exact: true }).waitFor();
+  return own();
+};
+
+test("a beginning is typed, characters appear, and the cache grows", async () => {
+  await lab.enter("generate", page);
+  await page.getByLabel("Beginning").fill("the word");
+  await page.locator(".own-text", { hasText: /^the word$/ }).waitFor();
+  const before = await cacheCell("float32", "tokens kept");
+  expect(before).toBe("8");
+  const text = await written();
+  expect(text!.startsWith("the word")).toBe(true);
+  expect(text).toHaveLength(8 + 300);
+  expect(await cacheCell("float32", "tokens kept")).toBe("308");
+  expect(await page.textContent(".run-status")).toMatch(/^[\d,.]+ characters a second · \d threads?$/);
+  expect(await page.textContent(".main-finding")).toMatch(/^After 308 characters “.”/);
+});
+
+test("the same seed writes the same text again, from the address too", async () => {
+  const text = await own();
+  const address = await page.evaluate(() => location.hash.slice(2));
+  await press("Begin again");
+  await page.locator(".own-text", { hasText: /^the word$/ }).waitFor();
+  expect(await written()).toBe(text);
+  await lab.enter(address, page);
+  expect(await written()).toBe(text);
+});
+
+test("a bar that is clicked is written", async () => {
+  await lab.enter("generate", page);
+  const third = page.locator(".next-tokens li").nth(2).getByRole("button");
+  const letter = (await third.locator("b").textContent())!.replace("␣", " ").replace("⏎", "\n");
+  await third.click();
+  await page.waitForFunction(
+    (end) => document.querySelector(".own-text")!.textContent.endsWith(end),
+    `beginning ${letter}`,
+  );
+});
+
+test("int8 has a larger error than float16, and writes", async () => {
+  await lab.enter("generate?dtype=int8", page);
+  await page.locator('[data-cache="int8"]', { hasText: "writes" }).waitFor();
+  expect(await cacheCell("float32", "largest change of a chance")).toBe("the reference");
+  for (const name of ["float16", "int8"])
+    expect(await cacheCell(name, "largest change of a chance")).toMatch(/percentage points|· 10|no change/);
+});
+
+test("a ring keeps its first and last characters, and the others are pale", async () => {
+  await lab.enter("generate?ring=sinks&window=16&keep=4", page);
+  await written();
+  expect(await cacheCell("float32", "tokens kept")).toBe("20");
+  expect(await cacheCell("whole", "tokens kept")).toBe(String((await own())!.length));
+  const kept = await page.locator(".own-text span:not(.dropped)").count();
+  expect(kept).toBe(20);
+});
+
+test("a head is switched off, and the text with all heads stands beside it", async () => {
+  await lab.enter("generate", page);
+  const all = await written();
+  await page.getByLabel("layer 1 head 0 is on").uncheck();
+  await page.getByText(/^Without layer 1 head 0/).waitFor();
+  const without = await written();
+  expect(without).not.toBe(all);
+  expect(await page.locator(".twin").textContent()).toBe(all);
+  expect(await page.getByText(/^Without layer 1 head 0 the text goes another way/).count()).toBe(1);
+});
+
+test("another head colours the text anew", async () => {
+  await lab.enter("generate", page);
+  await written();
+  const colours = () =>
+    page.locator(".own-text span").evaluateAll((letters) => letters.map((letter) => letter.getAttribute("style")).join()); // prettier-ignore
+  const before = await colours();
+  await page.locator('[data-head="2.1"]').click();
+  await page.locator('[data-head="2.1"][aria-pressed=true]').waitFor();
+  expect(await colours()).not.toBe(before);
+});
+
+test("the sums have their own beginning", async () => {
+  await lab.enter("generate", page);
+  await page.getByText("sums", { exact: true }).click();
+  await page.locator(".own-text", { hasText: "123+456=" }).waitFor();
+  await lab.ready("generate", page);
+  await page.getByText("text", { exact: true }).click();
+  await page.locator(".own-text", { hasText: "In the beginning" }).waitFor();
+});
+
+test("rings are measured on a text that the decoder has not learned from", async () => {
+  await lab.enter("generate?window=64", page);
+  await page.getByRole("button", { name: /^Read a text/ }).click();
+  await page.getByText(/^After character 96, where the rings are full: [\d.]+ nats/).waitFor();
+  for (const kind of ["whole", "sinks", "window"])
+    expect(await page.locator(`.endless-chart .${kind}`).getAttribute("points")).toMatch(/^[\d., ]+$/);
+});
+
+test("weights that are missing are said in words, with the command that makes them", async () => {
+  const bare = await lab.browser.newPage();
+  await bare.route("**/decoders/*", (route) => route.fulfill({ status: 404, body: "" }));
+  await bare.goto(`${lab.url}#/generate`);
+  await bare
+    .getByText(/text\.json could not be loaded: the server answered 404\. “npm run train:demo” makes/)
+    .waitFor();
+  await bare.close();
+});
+
+test("the trained decoders add, and write letters", async () => {
+  const trained = await lab.browser.newPage();
+  await trained.goto(`${lab.url}#/generate?model=sums&temperature=0&begin=${encodeURIComponent("12+34=")}`);
+  await lab.ready("generate", trained);
+  await trained.getByRole("button", { name: "Write", exact: true }).click();
+  await trained.getByText(/^12 \+ 34 = 46 is right\./).waitFor();
+  await trained.getByText("text", { exact: true }).click();
+  await trained.locator(".own-text", { hasText: /^In the beginning $/ }).waitFor();
+  await trained.getByRole("button", { name: "One character", exact: true }).click();
+  await trained.locator(".own-text", { hasText: /^In the beginning [a-z]$/ }).waitFor();
+  await trained.close();
+});

@@ -1,0 +1,159 @@
+import { readFileSync } from "node:fs";
+
+import { beforeAll, describe, expect, test } from "@jest/globals";
+import { flatten, loadSafetensors } from "headwise/train";
+import type { Page } from "playwright-core";
+
+import { LabPage } from "./labPage.js";
+import { longestTask } from "./pageThread.js";
+
+const lab = new LabPage();
+
+/** Small models, so that hundreds of steps take seconds. */
+const SMALL = "train?heads=2&width=32&rate=5";
+
+/** The numbers of the status line: the step, and the time of one. */
+const stepOf = async (page: Page) =>
+  Number(/step ([\d,]+)/.exec((await page.textContent(".run-status"))!)![1]!.replaceAll(",", ""));
+const press = (page: Page, name: string) => page.getByRole("button", { name, exact: true }).click();
+const reachStep = (page: Page, step: number) =>
+  page.waitForFunction(
+    (wanted) =>
+      Number(/step ([\d,]+)/.exec(document.querySelector(".run-status")!.textContent)?.[1]?.replaceAll(",", "")) >=
+      wanted,
+    step,
+  );
+const pause = async (page: Page) => {
+  await press(page, "Pause");
+  await page.getByRole("button", { name: "Train", exact: true }).waitFor();
+};
+/** The heights of a curve's points: at the top of the chart they are 0. */
+const curve = (page: Page, label: RegExp, kind: "two" | "one") =>
+  page
+    .getByRole("img", { name: label })
+    .locator(`polyline.${kind}`)
+    .evaluate((line) => [...(line as SVGPolylineElement).points].map(({ y }) => y));
+
+describe("a training of some hundred steps", () => {
+  let page: Page;
+  beforeAll(async () => {
+    page = await lab.open();
+    await lab.enter(SMALL, page);
+  });
+
+  test("the loss falls, and the page's thread is never busy for more than 50 ms at once", async () => {
+    expect(await page.textContent(".main-finding")).toMatch(/^Nothing is trained yet/);
+    const longest = await longestTask(page, async () => {
+      await press(page, "Train");
+      await reachStep(page, 200);
+      await pause(page);
+    });
+    expect(longest).toBeLessThan(50);
+    for (const kind of ["two", "one"] as const) {
+      const loss = await curve(page, /^The loss/, kind);
+      const mean = (points: readonly number[]) => points.reduce((sum, y) => sum + y, 0) / points.length;
+      expect(mean(loss.slice(-20))).toBeGreaterThan(mean(loss.slice(0, 20)) + 1); // lower on the page
+    }
+    expect(await page.textContent(".main-finding")).toMatch(
+      /^After [\d,]+ steps the two layers copy .* %, and one layer copies|^After [\d,]+ steps the two layers copy/,
+    );
+  });
+
+  test("a pause stops it, and one step is one step", async () => {
+    const step = await stepOf(page);
+    await press(page, "One step");
+    await reachStep(page, step + 1);
+    await page.getByRole("button", { name: "Train", exact: true }).waitFor();
+    expect(await stepOf(page)).toBe(step + 1);
+  });
+
+  test("the scrubber shows an earlier step, with other maps, and “Latest” comes back", async () => {
+    const picture = () =>
+      page.locator(".head-tile canvas").first().evaluate((canvas) => (canvas as HTMLCanvasElement).toDataURL()); // prettier-ignore
+    const [latest, words] = [await picture(), await page.textContent(".scrubber output")];
+    await page.getByLabel("Checkpoint").focus();
+    await page.keyboard.press("Home");
+    await page.locator(".scrubber output", { hasText: "step 0" }).waitFor();
+    expect(await picture()).not.toBe(latest);
+    await press(page, "Latest");
+    await page.locator(".scrubber output", { hasText: words! }).waitFor();
+    expect(await picture()).toBe(latest);
+  });
+
+  test("a head is switched off, afterwards and by the address", async () => {
+    await page.getByLabel("layer 1 head 1 is on").uncheck();
+    await page.getByText(/you switched layer 1 head 1 off/).waitFor();
+    await page.locator(".main-finding", { hasText: "Without layer 1 head 1" }).waitFor();
+    await page.waitForFunction(() => location.hash.includes("off=1.1"));
+    const shared = await page.evaluate(() => location.hash.slice(2));
+    const other = await lab.open();
+    await lab.enter(shared, other);
+    expect(await other.getByLabel("layer 1 head 1 is on").isChecked()).toBe(false);
+    expect(await other.getByLabel("Width").inputValue()).toBe("32");
+    await press(other, "Train"); // and during the training
+    await reachStep(other, 5);
+    await other.close();
+    await page.getByLabel("layer 1 head 1 is on").check();
+    await page.getByText(/you switched layer 1 head 1 on/).waitFor();
+  });
+
+  test("the maps are near their definition in double precision", async () => {
+    await page.getByText("Compare with double precision").click();
+    const said = await page.locator(".verdict", { hasText: "Against the definition" }).textContent();
+    const distances = [...said!.matchAll(/at most (\S+) apart/g)].map(([, text]) => Number(text));
+    expect(distances).toHaveLength(2);
+    expect(Math.max(...distances)).toBeLessThan(1e-5);
+  });
+
+  test("the weights can be saved", async () => {
+    const [download] = await Promise.all([page.waitForEvent("download"), press(page, "Save the weights")]);
+    expect(download.suggestedFilename()).toMatch(/^headwise-step-\d+\.safetensors$/);
+    const weights = flatten(loadSafetensors(new Uint8Array(readFileSync(await download.path()))));
+    for (const layer of [0, 1])
+      for (const name of ["Wq", "Wk", "Wv", "Wo"])
+        expect(weights[`layers.${layer}.attention.${name}`]!.shape).toEqual([32, 32]);
+  });
+
+  test("a layer opens in “Your tensors”, with the same map", async () => {
+    await page.locator('[data-head="2.1"]').click();
+    await page.getByRole("heading", { name: "Layer 2 head 1" }).waitFor();
+    const maps = () =>
+      page.evaluate(() => [
+        ...(document.querySelector("attention-map") as unknown as { probs: { data: Float32Array } }).probs.data,
+      ]);
+    const here = await maps();
+    await press(page, "Open this layer in “Your tensors”");
+    await lab.ready("tensors", page);
+    await page.getByText(/Your tensors: 2 heads, 64 queries and 64 keys; Query is layer2\.q/).waitFor();
+    const there = (await maps()).slice(64 * 64);
+    const apart = here.map((value, at) => Math.abs(value - there[at]!));
+    expect(Math.max(...apart)).toBeLessThan(1e-4);
+    await page.goBack();
+    await lab.ready("train", page);
+  });
+
+  test("starting over begins at step 0, with the same numbers as the first time", async () => {
+    await lab.enter(SMALL, page);
+    const course = async () => {
+      await press(page, "Train");
+      await reachStep(page, 10);
+      await pause(page);
+      return (await curve(page, /^The loss/, "two")).slice(0, 10);
+    };
+    const first = await course();
+    await press(page, "Start over");
+    await page.locator(".main-finding", { hasText: "Nothing is trained yet" }).waitFor();
+    expect(await stepOf(page)).toBe(0);
+    expect(await course()).toEqual(first);
+    await page.close();
+  });
+});
+
+test.each(["learned", "none"])("with positions %s it learns too, and without a control", async (position) => {
+  const page = await lab.open();
+  await lab.enter(`train?heads=1&width=32&control=false&position=${position}`, page);
+  expect(await page.locator(".layer-0").count()).toBe(0);
+  await press(page, "Train");
+  await reachStep(page, 5);
+  await page.close();
+});

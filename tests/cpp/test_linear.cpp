@@ -1,0 +1,268 @@
+// The product as an operation of its own, and its gradient, against double.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "allocations.h"
+#include "base/half.h"
+#include "harness.h"
+#include "headwise/linear.h"
+#include "layer_model.h"
+#include "tolerance.h"
+
+namespace headwise {
+namespace {
+
+using layers::Floats;
+using layers::random_floats;
+using tolerance::kEpsilon;
+
+/// Float32 may be this far from a sum of `terms` products whose magnitudes add up to `magnitude`: each product and each
+/// addition rounds once, and the bias is one more term.
+double sum_error(std::int64_t terms, double magnitude) {
+  return static_cast<double>(terms + 2) * kEpsilon * magnitude + 0x1p-120;
+}
+
+/// A call with random inputs, its weight stored [in, out] or [out, in].
+struct Call {
+  LinearShape shape;
+  bool out_in = false;
+  Floats x, weight, bias, dy;
+
+  Call(const LinearShape& s, bool stored_out_in, bool has_bias = true, unsigned seed = 1)
+      : shape(s),
+        out_in(stored_out_in),
+        x(random_floats(s.rows * s.in, seed)),
+        weight(random_floats(s.in * s.out, seed + 1)),
+        dy(random_floats(s.rows * s.out, seed + 3)) {
+    if (has_bias) bias = random_floats(s.out, seed + 2);
+  }
+
+  [[nodiscard]] std::int64_t in_stride() const { return out_in ? 1 : shape.out; }
+  [[nodiscard]] std::int64_t out_stride() const { return out_in ? shape.in : 1; }
+  [[nodiscard]] std::int64_t at(std::int64_t i, std::int64_t o) const { return i * in_stride() + o * out_stride(); }
+  [[nodiscard]] LinearWeights weights() const {
+    return {{weight.data()}, in_stride(), out_stride(), {bias.empty() ? nullptr : bias.data()}};
+  }
+};
+
+Floats output_of(const Call& call, int threads = 1) {
+  Floats y(static_cast<std::size_t>(call.shape.rows * call.shape.out), 9.0f);
+  const Status status = linear(pool_of(threads), call.shape, {call.x.data()}, call.weights(), {y.data()});
+  EXPECT_TRUE(status.ok()) << status.message;
+  return y;
+}
+
+struct Gradients {
+  Floats input, weight, bias;
+  explicit Gradients(const LinearShape& s)
+      : input(static_cast<std::size_t>(s.rows * s.in), 9.0f),
+        weight(static_cast<std::size_t>(s.in * s.out), 9.0f),
+        bias(static_cast<std::size_t>(s.out), 9.0f) {}
+  [[nodiscard]] LinearGradients view() { return {input.data(), weight.data(), bias.data()}; }
+  bool operator==(const Gradients&) const = default;
+};
+
+Gradients gradients_of(const Call& call, int threads = 1) {
+  Gradients gradients(call.shape);
+  const Status status = linear_backward(pool_of(threads), call.shape, {call.x.data()}, call.weights(), {call.dy.data()},
+                                        gradients.view());
+  EXPECT_TRUE(status.ok()) << status.message;
+  return gradients;
+}
+
+/// A sum of products in double, and the sum of their magnitudes.
+struct Sum {
+  double value = 0, magnitude = 0;
+  void add(double a, double b) { value += a * b, magnitude += std::abs(a * b); }
+};
+
+void expect_sum(float got, const Sum& sum, std::int64_t terms, const std::string& where) {
+  EXPECT_NEAR(got, sum.value, sum_error(terms, sum.magnitude)) << where;
+}
+
+void expect_formula(const Call& call, int threads = 1) {
+  const auto& [rows, in, out] = call.shape;
+  const Floats y = output_of(call, threads);
+  const Gradients gradients = gradients_of(call, threads);
+  for (std::int64_t r = 0; r < rows; ++r)
+    for (std::int64_t o = 0; o < out; ++o) {
+      Sum sum;
+      if (!call.bias.empty()) sum.add(call.bias[o], 1);
+      for (std::int64_t i = 0; i < in; ++i) sum.add(call.x[r * in + i], call.weight[call.at(i, o)]);
+      expect_sum(y[r * out + o], sum, in, "y");
+    }
+  for (std::int64_t r = 0; r < rows; ++r)
+    for (std::int64_t i = 0; i < in; ++i) {
+      Sum sum;
+      for (std::int64_t o = 0; o < out; ++o) sum.add(call.dy[r * out + o], call.weight[call.at(i, o)]);
+      expect_sum(gradients.input[r * in + i], sum, out, "dx");
+    }
+  for (std::int64_t i = 0; i < in; ++i)
+    for (std::int64_t o = 0; o < out; ++o) {
+      Sum sum;
+      for (std::int64_t r = 0; r < rows; ++r) sum.add(call.x[r * in + i], call.dy[r * out + o]);
+      expect_sum(gradients.weight[call.at(i, o)], sum, rows, "dw");
+    }
+  for (std::int64_t o = 0; o < out; ++o) {
+    Sum sum;
+    for (std::int64_t r = 0; r < rows; ++r) sum.add(call.dy[r * out + o], 1);
+    expect_sum(gradients.bias[o], sum, rows, "db");
+  }
+}
+
+TEST(Linear, EqualsTheFormulaAroundTheEdgesOfTiles) {
+  for (const bool out_in : {false, true})
+    for (const LinearShape& shape : {LinearShape{1, 1, 1}, LinearShape{3, 7, 5}, LinearShape{33, 17, 40},
+                                     LinearShape{130, 129, 15}, LinearShape{300, 20, 390}, LinearShape{31, 140, 400}})
+      expect_formula(Call(shape, out_in));
+}
+
+TEST(Linear, EqualsTheFormulaWithSeveralPartsOfTokens) {
+  for (const bool out_in : {false, true}) expect_formula(Call({5000, 6, 9}, out_in, false), 2);
+}
+
+TEST(Linear, HoldsOnEveryKernelOfThisMachine) {
+  for (const KernelTable* table : kernel_tables()) {
+    const UsingKernels using_kernels(*table);
+    SCOPED_TRACE(table->name);
+    for (const bool out_in : {false, true}) expect_formula(Call({200, 37, 45}, out_in), 2);
+  }
+}
+
+TEST(Linear, OfNoRowsGivesNothingAndGradientsOfZero) {
+  const Call call({0, 5, 7}, false);
+  EXPECT_TRUE(output_of(call).empty());
+  const Gradients gradients = gradients_of(call);
+  EXPECT_EQ(gradients.weight, Floats(35, 0.0f));
+  EXPECT_EQ(gradients.bias, Floats(7, 0.0f));
+}
+
+TEST(Linear, TakesFloat16AndGivesFloat16) {
+  Call call({40, 24, 12}, true);
+  const auto narrowed = [](Floats& values) {
+    std::vector<std::uint16_t> half(values.size());
+    floats_to_halves(values.data(), static_cast<std::int64_t>(half.size()), half.data());
+    halves_to_floats(half.data(), static_cast<std::int64_t>(half.size()), values.data());
+    return half;
+  };
+  const auto x = narrowed(call.x), weight = narrowed(call.weight), bias = narrowed(call.bias), dy = narrowed(call.dy);
+  const Floats expected = output_of(call);
+  std::vector<std::uint16_t> y(expected.size()), rounded(expected.size());
+  floats_to_halves(expected.data(), static_cast<std::int64_t>(y.size()), rounded.data());
+  const LinearWeights weights{{weight.data(), Dtype::float16}, 1, 24, {bias.data(), Dtype::float16}};
+  ASSERT_TRUE(linear(pool_of(1), call.shape, {x.data(), Dtype::float16}, weights, {y.data(), Dtype::float16}).ok());
+  EXPECT_EQ(y, rounded);
+  Gradients gradients(call.shape);
+  ASSERT_TRUE(linear_backward(pool_of(1), call.shape, {x.data(), Dtype::float16}, weights, {dy.data(), Dtype::float16},
+                              gradients.view())
+                  .ok());
+  EXPECT_EQ(gradients, gradients_of(call));
+}
+
+TEST(Linear, ComputesOnlyTheGradientsThatAreWanted) {
+  const Call call({50, 6, 9}, false);
+  const Gradients all = gradients_of(call);
+  for (int which = 0; which < 3; ++which) {
+    Gradients some(call.shape);
+    LinearGradients view;
+    if (which == 0) view.input = some.input.data();
+    if (which == 1) view.weight = some.weight.data();
+    if (which == 2) view.bias = some.bias.data();
+    ASSERT_TRUE(linear_backward(pool_of(1), call.shape, {call.x.data()}, call.weights(), {call.dy.data()}, view).ok());
+    EXPECT_EQ(some.input, which == 0 ? all.input : Floats(50 * 6, 9.0f));
+    EXPECT_EQ(some.weight, which == 1 ? all.weight : Floats(54, 9.0f));
+    EXPECT_EQ(some.bias, which == 2 ? all.bias : Floats(9, 9.0f));
+  }
+}
+
+TEST(LinearBits, DoNotDependOnThreads) {
+  for (const bool out_in : {false, true}) {
+    const Call call({1000, 150, 70}, out_in);
+    const Floats y = output_of(call);
+    const Gradients gradients = gradients_of(call);
+    for (const int threads : {2, 3, 4}) {
+      EXPECT_EQ(output_of(call, threads), y);
+      EXPECT_EQ(gradients_of(call, threads), gradients);
+    }
+  }
+}
+
+TEST(LinearBits, OfARowDoNotDependOnOtherRows) {
+  const Call all({70, 33, 20}, false);
+  const Floats y = output_of(all);
+  const Gradients gradients = gradients_of(all);
+  for (const std::int64_t r : {0, 31, 32, 69}) {
+    Call one = all;
+    one.shape.rows = 1;
+    one.x.assign(all.x.begin() + r * 33, all.x.begin() + (r + 1) * 33);
+    one.dy.assign(all.dy.begin() + r * 20, all.dy.begin() + (r + 1) * 20);
+    const Floats alone = output_of(one), back = gradients_of(one).input;
+    EXPECT_TRUE(std::equal(alone.begin(), alone.end(), y.begin() + r * 20));
+    EXPECT_TRUE(std::equal(back.begin(), back.end(), gradients.input.begin() + r * 33));
+  }
+}
+
+TEST(LinearBits, ARowWhoseGradientIsZeroAddsNothingWhateverItHolds) {
+  for (const bool out_in : {false, true}) {
+    Call call({200, 10, 12}, out_in);
+    std::fill_n(call.dy.begin() + 77 * 12, 12, 0.0f);
+    const Gradients expected = gradients_of(call);
+    std::fill_n(call.x.begin() + 77 * 10, 10, std::numeric_limits<float>::quiet_NaN());
+    EXPECT_EQ(gradients_of(call), expected);
+  }
+}
+
+TEST(LinearRules, AreAStatus) {
+  const Call call({4, 3, 2}, false);
+  Floats y(8, 9.0f);
+  const auto code = [&](const LinearShape& shape, const LinearWeights& weights, Dtype dtype) {
+    return linear(pool_of(1), shape, {call.x.data(), dtype}, weights, {y.data()}).code;
+  };
+  EXPECT_EQ(code({-1, 3, 2}, call.weights(), Dtype::float32), StatusCode::invalid_shape);
+  EXPECT_EQ(code({4, 0, 2}, call.weights(), Dtype::float32), StatusCode::invalid_shape);
+  EXPECT_EQ(code({std::int64_t{1} << 62, 3, 2}, call.weights(), Dtype::float32), StatusCode::invalid_shape);
+  EXPECT_EQ(code(call.shape, {}, Dtype::float32), StatusCode::invalid_shape);
+  EXPECT_EQ(code(call.shape, call.weights(), Dtype::int8), StatusCode::unsupported);
+  EXPECT_EQ(y, Floats(8, 9.0f));
+}
+
+/// Runs `compute` with each of its requests for memory refused in turn, on a pool that has no memory yet.
+/// `expect_untouched` looks at its outputs.
+template <class Compute, class Expect>
+void expect_status_at_every_request(const Compute& compute, const Expect& expect_untouched) {
+  int refused = 0;
+  for (;; ++refused) {
+    const Status status = [&] {
+      ThreadPool pool(2);
+      const Allocations failing(refused);
+      return compute(pool);
+    }();
+    if (status.ok()) break;
+    EXPECT_EQ(status.code, StatusCode::out_of_memory) << status.message;
+    expect_untouched();
+  }
+  EXPECT_GE(refused, 3);
+}
+
+TEST(LinearMemory, ThatIsNotToBeHadIsAStatusAndWritesNothing) {
+  const Call call({40, 6, 9}, false);
+  Floats y(40 * 9, 9.0f);
+  Gradients gradients(call.shape);
+  expect_status_at_every_request(
+      [&](ThreadPool& pool) { return linear(pool, call.shape, {call.x.data()}, call.weights(), {y.data()}); },
+      [&] { EXPECT_EQ(y, Floats(40 * 9, 9.0f)); });
+  expect_status_at_every_request(
+      [&](ThreadPool& pool) {
+        return linear_backward(pool, call.shape, {call.x.data()}, call.weights(), {call.dy.data()}, gradients.view());
+      },
+      [&] { EXPECT_EQ(gradients, Gradients(call.shape)); });
+}
+
+}  // namespace
+}  // namespace headwise

@@ -1,0 +1,311 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { createAttention, tensor, type Attention, type Tensor, type TypedTensor } from "headwise";
+import { setFloat16 } from "@petamoriken/float16";
+
+import { bits, differences, valuesOf } from "./close.js";
+import { variants } from "./engines.js";
+import { randomTensor } from "./randomTensor.js";
+import { float16ToNumber, type Expected } from "./reference.js";
+
+const EPSILON = 2 ** -24;
+
+type Weight = { readonly layout: "in-out" | "out-in"; readonly inputDim: number; readonly outputDim: number };
+
+/** The index of element (i, o) of a weight. */
+const place = ({ layout, inputDim, outputDim }: Weight, i: number, o: number) =>
+  layout === "in-out" ? i * outputDim + o : o * inputDim + i;
+
+const shapeOf = ({ layout, inputDim, outputDim }: Weight) =>
+  layout === "in-out" ? [inputDim, outputDim] : [outputDim, inputDim];
+
+/**
+ * Sums of products in double. A sum of n products errs by one rounding for each product and each addition:
+ * (n + 2) ε Σ|terms|.
+ */
+function sums(count: number, terms: (n: number) => readonly (readonly [number, number])[]): Expected {
+  const values = new Float64Array(count);
+  const tolerance = new Float64Array(count);
+  for (let n = 0; n < count; ++n) {
+    const products = terms(n).map(([a, b]) => a * b);
+    values[n] = products.reduce((sum, product) => sum + product, 0);
+    tolerance[n] = (products.length + 2) * EPSILON * products.reduce((sum, product) => sum + Math.abs(product), 0);
+  }
+  return { values, tolerance };
+}
+
+const range = (length: number) => Array.from({ length }, (_, n) => n);
+
+/** y, dInput, dWeight and dBias in double. */
+function reference(w: Weight, x: Tensor, weight: Tensor, bias: Tensor | undefined, dOutput: Tensor) {
+  const { inputDim, outputDim } = w;
+  const [X, W, G] = [valuesOf(x), valuesOf(weight), valuesOf(dOutput)];
+  const B = bias && valuesOf(bias);
+  const rows = X.length / inputDim;
+  const at = (n: number, width: number) => [Math.floor(n / width), n % width] as const;
+  return {
+    y: sums(rows * outputDim, (n) => {
+      const [r, o] = at(n, outputDim);
+      const products = range(inputDim).map((i) => [X[r * inputDim + i]!, W[place(w, i, o)]!] as const);
+      return B ? [[B[o]!, 1], ...products] : products;
+    }),
+    dInput: sums(rows * inputDim, (n) => {
+      const [r, i] = at(n, inputDim);
+      return range(outputDim).map((o) => [G[r * outputDim + o]!, W[place(w, i, o)]!]);
+    }),
+    dWeight: sums(inputDim * outputDim, (n) => {
+      const [a, b] = at(n, w.layout === "in-out" ? outputDim : inputDim);
+      const [i, o] = w.layout === "in-out" ? [a, b] : [b, a];
+      return range(rows).map((r) => [X[r * inputDim + i]!, G[r * outputDim + o]!]);
+    }),
+    dBias: sums(outputDim, (o) => range(rows).map((r) => [G[r * outputDim + o]!, 1])),
+  };
+}
+
+/** The tensor's numbers as the bits of float16. */
+function halved({ data, shape }: TypedTensor<"float32">): TypedTensor<"float16"> {
+  const view = new DataView(new ArrayBuffer(2));
+  const bitsOf = (value: number) => {
+    setFloat16(view, 0, value);
+    return view.getUint16(0);
+  };
+  return { data: Uint16Array.from(data, bitsOf), shape, dtype: "float16" };
+}
+
+describe.each(variants)("linear on %s", (variant) => {
+  let hw: Attention;
+  beforeAll(async () => {
+    hw = await createAttention({ backend: "wasm", variant, threads: 2 });
+  });
+  afterAll(() => hw.dispose());
+
+  const weights: Weight[] = [
+    { layout: "in-out", inputDim: 7, outputDim: 5 },
+    { layout: "out-in", inputDim: 7, outputDim: 5 },
+    { layout: "in-out", inputDim: 64, outputDim: 192 },
+    { layout: "out-in", inputDim: 130, outputDim: 33 },
+  ];
+  describe.each(weights)("$inputDim to $outputDim stored $layout", (w) => {
+    const { inputDim, outputDim, layout: weightLayout } = w;
+    const x = randomTensor(1, [3, 13, inputDim]);
+    const weight = randomTensor(2, shapeOf(w));
+    const bias = randomTensor(3, [outputDim]);
+    const dOutput = randomTensor(4, [3, 13, outputDim]);
+
+    test("equals the formula in double", async () => {
+      const y = await hw.linear(x, weight, bias, { weightLayout });
+      expect(y.shape).toEqual([3, 13, outputDim]);
+      expect(y.dtype).toBe("float32");
+      expect(differences(y, reference(w, x, weight, bias, dOutput).y)).toEqual([]);
+      const without = await hw.linear(x, weight, undefined, { weightLayout });
+      expect(differences(without, reference(w, x, weight, undefined, dOutput).y)).toEqual([]);
+    });
+
+    test("has the gradients of the formula in double", async () => {
+      const { dInput, dWeight, dBias } = await hw.linearBackward({ x, weight, dOutput, weightLayout });
+      const expected = reference(w, x, weight, undefined, dOutput);
+      expect([dInput.shape, dWeight.shape, dBias.shape]).toEqual([x.shape, weight.shape, [outputDim]]);
+      expect(differences(dInput, expected.dInput)).toEqual([]);
+      expect(differences(dWeight, expected.dWeight)).toEqual([]);
+      expect(differences(dBias, expected.dBias)).toEqual([]);
+    });
+
+    test("takes float16, and gives float32 gradients", async () => {
+      const halves = { x: halved(x), weight: halved(weight), dOutput: halved(dOutput) };
+      const widened = (t: TypedTensor<"float16">) => ({
+        data: Float32Array.from(t.data, float16ToNumber),
+        shape: t.shape,
+      });
+      const full = { x: widened(halves.x), weight: widened(halves.weight), dOutput: widened(halves.dOutput) };
+      const y = await hw.linear(halves.x, halves.weight, undefined, { weightLayout });
+      const rounded = halved(await hw.linear(full.x, full.weight, undefined, { weightLayout }));
+      expect(bits(y)).toEqual(bits(rounded));
+      const gradients = await hw.linearBackward({ ...halves, weightLayout });
+      expect(bits(gradients)).toEqual(bits(await hw.linearBackward({ ...full, weightLayout })));
+      expect(gradients.dInput.dtype).toBe("float32");
+    });
+  });
+
+  const x = randomTensor(5, [4, 6]);
+  const weight = randomTensor(6, [6, 3]);
+  const dOutput = randomTensor(7, [4, 3]);
+
+  test("computes one row of rank 1, and no rows", async () => {
+    const all = await hw.linear(x, weight);
+    const row = await hw.linear({ data: x.data.slice(6, 12), shape: [6] }, weight);
+    expect(row.shape).toEqual([3]);
+    expect(row.data).toEqual(all.data.slice(3, 6));
+    const none = await hw.linear({ data: new Float32Array(0), shape: [0, 6] }, weight);
+    expect(none).toEqual({ data: new Float32Array(0), shape: [0, 3], dtype: "float32" });
+    const gradients = await hw.linearBackward({
+      x: { data: new Float32Array(0), shape: [0, 6] },
+      weight,
+      dOutput: { data: new Float32Array(0), shape: [0, 3] },
+    });
+    expect(gradients.dWeight.data).toEqual(new Float32Array(18));
+    expect(gradients.dBias.data).toEqual(new Float32Array(3));
+  });
+
+  test("gives only the gradients that are asked for", async () => {
+    const all = await hw.linearBackward({ x, weight, dOutput });
+    const { dWeight, ...rest } = await hw.linearBackward({ x, weight, dOutput, returns: { dWeight: true } });
+    expect(bits(dWeight)).toEqual(bits(all.dWeight));
+    expect(rest).toEqual({});
+    expect(await hw.linearBackward({ x, weight, dOutput, returns: { dBias: false } })).toEqual({});
+  });
+
+  test("writes into an array and into a tensor of the engine", async () => {
+    const expected = await hw.linear(x, weight);
+    const into = { data: new Float32Array(12), shape: [4, 3] };
+    expect(await hw.linear(x, weight, undefined, { into })).toBe(into);
+    expect(into.data).toEqual(expected.data);
+    const inEngine = hw.allocate([4, 3]);
+    await hw.linear(x, weight, undefined, { into: inEngine });
+    expect(inEngine.data.slice()).toEqual(expected.data);
+    inEngine.dispose();
+  });
+
+  test("takes plain arrays and tensors of the engine", async () => {
+    const own = hw.allocate([4, 6]);
+    own.data.set(x.data);
+    const expected = await hw.linear(x, weight);
+    expect((await hw.linear(own, weight)).data).toEqual(expected.data);
+    expect((await hw.linear(tensor([[1, 2]]), [[3], [4]], [5])).data).toEqual(Float32Array.of(16));
+    own.dispose();
+  });
+
+  test("a row of dOutput that is 0 adds nothing, whatever its row of x holds", async () => {
+    const silent = { data: dOutput.data.slice().fill(0, 3, 6), shape: [4, 3] };
+    const spoiled = { data: x.data.slice().fill(NaN, 6, 12), shape: [4, 6] };
+    const clean = await hw.linearBackward({ x, weight, dOutput: silent });
+    expect(bits(await hw.linearBackward({ x: spoiled, weight, dOutput: silent }))).toEqual(bits(clean));
+  });
+
+  test("has the same bits for every number of threads", async () => {
+    const one = await createAttention({ backend: "wasm", variant, threads: 1 });
+    const [X, W, G] = [randomTensor(8, [700, 40]), randomTensor(9, [40, 30]), randomTensor(10, [700, 30])];
+    expect(bits(await hw.linear(X, W))).toEqual(bits(await one.linear(X, W)));
+    const call = { x: X, weight: W, dOutput: G };
+    expect(bits(await hw.linearBackward(call))).toEqual(bits(await one.linearBackward(call)));
+    one.dispose();
+  });
+
+  test("gives its memory back", async () => {
+    const big = await createAttention({ backend: "wasm", variant, threads: 1, maximumMemory: 48 * 2 ** 20 });
+    const X = randomTensor(8, [2000, 300]);
+    const W = randomTensor(9, [300, 200]);
+    const G = randomTensor(10, [2000, 200]);
+    for (let n = 0; n < 20; ++n) {
+      await big.linear(X, W);
+      await big.linearBackward({ x: X, weight: W, dOutput: G });
+    }
+    await expect(big.linear(randomTensor(1, [40000, 300]), W)).rejects.toThrow(
+      expect.objectContaining({ name: "OutOfMemoryError" }),
+    );
+    expect((await big.linear(X, W)).shape).toEqual([2000, 200]);
+    big.dispose();
+  });
+
+  test("says how to name a weight that is stored the other way", async () => {
+    await expect(hw.linear(dOutput, weight)).rejects.toMatchObject({
+      name: "ShapeError",
+      hint: expect.stringMatching(/^Is the weight stored the other way\? Give weightLayout: "out-in"\./),
+    });
+  });
+
+  test("can be aborted while it waits", async () => {
+    const controller = new AbortController();
+    const first = hw.linear(x, weight);
+    const second = hw.linear(x, weight, undefined, { signal: controller.signal });
+    controller.abort();
+    await expect(second).rejects.toThrow(expect.objectContaining({ name: "AbortError" }));
+    await first;
+  });
+
+  test.each<[string, () => Promise<unknown>, string, RegExp]>([
+    [
+      "a weight of rank 1",
+      () => hw.linear(x, [1, 2]),
+      "ShapeError",
+      /^linear: weight\.shape must be \[inputDim, outputDim\] with extents of at least 1, got \[2\]/,
+    ],
+    [
+      "a weight without columns",
+      () => hw.linear(x, { data: new Float32Array(0), shape: [0, 6] }, undefined, { weightLayout: "out-in" }),
+      "ShapeError",
+      /^linear: weight\.shape must be \[outputDim, inputDim\] with extents of at least 1, got \[0, 6\]/,
+    ],
+    [
+      "rows of another width",
+      () => hw.linear(randomTensor(1, [2, 5]), weight),
+      "ShapeError",
+      /^linear: x\.shape\[1\] must be weight\.shape\[0\] \(inputDim\), got 5 and 6/,
+    ],
+    [
+      "a bias of another width",
+      () => hw.linear(x, weight, [1, 2]),
+      "ShapeError",
+      /^linear: bias\.shape must be \[3\], got \[2\]/,
+    ],
+    ["a number for x", () => hw.linear(5 as never, weight), "OptionError", /^linear: x must be a tensor/],
+    [
+      "an unknown layout",
+      () => hw.linear(x, weight, undefined, { weightLayout: "io" as never }),
+      "OptionError",
+      /^linear: weightLayout must be "in-out" or "out-in", got "io"/,
+    ],
+    [
+      "an unknown option",
+      () => hw.linear(x, weight, undefined, { wieghtLayout: "in-out" } as never),
+      "OptionError",
+      /^linear: unknown option "wieghtLayout"; did you mean "weightLayout"\?/,
+    ],
+    [
+      "results on a GPU that the engine lacks",
+      () => hw.linear(x, weight, undefined, { location: "gpu" }),
+      "UnsupportedError",
+      /^linear: location "gpu" needs the WebGPU backend/,
+    ],
+    [
+      "an output of another shape",
+      () => hw.linear(x, weight, undefined, { into: { data: new Float32Array(6), shape: [2, 3] } }),
+      "ShapeError",
+      /^linear: into\.shape must be that of the output, \[4, 3\], got \[2, 3\]/,
+    ],
+    [
+      "backward without dOutput",
+      () => hw.linearBackward({ x, weight } as never),
+      "OptionError",
+      /^linearBackward: dOutput must be given/,
+    ],
+    [
+      "backward with a dOutput of another shape",
+      () => hw.linearBackward({ x, weight, dOutput: randomTensor(1, [3, 4]) }),
+      "ShapeError",
+      /^linearBackward: dOutput\.shape must be \[4, 3\], got \[3, 4\]/,
+    ],
+    [
+      "backward with an unknown gradient",
+      () => hw.linearBackward({ x, weight, dOutput, returns: { dX: true } as never }),
+      "OptionError",
+      /^linearBackward: unknown option "dX" in returns/,
+    ],
+    [
+      "backward with nothing",
+      () => hw.linearBackward(undefined as never),
+      "OptionError",
+      /^linearBackward: x must be given/,
+    ],
+  ])("refuses %s", async (_, call, name, message) => {
+    await expect(call()).rejects.toThrow(expect.objectContaining({ name, message: expect.stringMatching(message) }));
+    expect((await hw.linear(x, weight)).shape).toEqual([4, 3]);
+  });
+});
+
+test("linear of an instance that chooses its engine computes arrays with WebAssembly", async () => {
+  const hw = await createAttention({ backend: "auto" });
+  const y = await hw.linear([[1, 2]], [[3], [4]]);
+  expect([...y.data]).toEqual([11]);
+  const { dInput } = await hw.linearBackward({ x: [[1, 2]], weight: [[3], [4]], dOutput: [[2]] });
+  expect([...dInput.data]).toEqual([6, 8]);
+  hw.dispose();
+});

@@ -1,0 +1,267 @@
+import { describe, expect, test } from "@jest/globals";
+import { OptionError, ShapeError } from "headwise";
+import {
+  crossEntropy,
+  embedding,
+  embeddingBackward,
+  gelu,
+  geluBackward,
+  layerNorm,
+  layerNormBackward,
+  random,
+  relu,
+  reluBackward,
+  type Floats,
+} from "headwise/train";
+
+import { differences } from "./close.js";
+import { thrownBy } from "./thrownBy.js";
+import * as exact from "./trainReference.js";
+
+const UNIT = 2 ** -24; // float32 rounds a result by at most this part of it
+
+const floats = (data: readonly number[], shape: readonly number[] = [data.length]): Floats => ({
+  data: Float32Array.from(data),
+  shape,
+});
+const normal = (seed: number, ...shape: number[]) => random(seed).normal(shape);
+const numbers = ({ data }: Floats) => Array.from(data);
+
+/** Expected values whose tolerance is a few roundings of the largest number that went into them. */
+const near = (values: readonly number[], scale: number, roundings = 2) => ({
+  values: Float64Array.from(values),
+  tolerance: Float64Array.from(values, () => roundings * UNIT * scale),
+});
+
+describe("gelu", () => {
+  const x = floats([-30, -3, -1.25, -0.1, -0, 0, 0.1, 0.5, 1, 2.5, 3, 30]);
+
+  test("is its formula with tanh", () => {
+    expect(differences(gelu(x), near(numbers(x).map(exact.gelu), 30))).toEqual([]);
+  });
+
+  test("is within 0.0005 of x·Φ(x)", () => {
+    // Φ(1) and Φ(2.5) from tables of the normal distribution
+    expect(Math.abs(gelu(floats([1])).data[0]! - 0.8413447461)).toBeLessThan(5e-4);
+    expect(Math.abs(gelu(floats([2.5])).data[0]! - 2.5 * 0.9937903347)).toBeLessThan(5e-4);
+  });
+
+  test("has the gradient of central differences", () => {
+    const dOutput = normal(1, x.shape[0]!);
+    const loss = (at: number[]) => exact.dot(at.map(exact.gelu), dOutput.data);
+    const expected = exact.differencesOf(loss, numbers(x));
+    expect(differences(geluBackward(x, dOutput), near(expected, 10, 4))).toEqual([]);
+  });
+
+  test("has gradient ½ at 0, and 1 and 0 where the gate is open and shut", () => {
+    const { data } = geluBackward(floats([0, 1e30, -1e30, Infinity]), floats([1, 1, 1, 1]));
+    expect(Array.from(data)).toEqual([0.5, 1, 0, 1]);
+  });
+
+  test("shows NaN", () => {
+    expect(gelu(floats([NaN])).data[0]).toBeNaN();
+    expect(geluBackward(floats([NaN]), floats([1])).data[0]).toBeNaN();
+  });
+});
+
+describe("relu", () => {
+  const x = floats([-2, -0, 0, 3, NaN]);
+
+  test("is max(x, 0), and keeps NaN", () => {
+    expect(numbers(relu(x)).map(Math.abs)).toEqual([0, 0, 0, 3, NaN]);
+  });
+
+  test("passes the gradient where x is above 0", () => {
+    expect(numbers(reluBackward(x, floats([1, 2, 3, 4, 5])))).toEqual([0, 0, 0, 4, 0]);
+  });
+});
+
+describe("layerNorm", () => {
+  const [x, gain, bias, dOutput] = [normal(1, 3, 2, 5), normal(2, 5), normal(3, 5), normal(4, 3, 2, 5)];
+  const epsilon = 0.01;
+  const values = [x, gain, bias].map(numbers) as [number[], number[], number[]];
+
+  test("gives rows of mean 0 and variance 1 if gain is 1", () => {
+    const { data, shape } = layerNorm(floats([1, 3, 5, 7], [1, 4]), floats([1, 1, 1, 1]), undefined, { epsilon: 0 });
+    const side = Math.sqrt(5); // the variance of 1, 3, 5, 7
+    expect(shape).toEqual([1, 4]);
+    expect(Array.from(data)).toEqual([-3, -1, 1, 3].map((each) => Math.fround(each / side)));
+  });
+
+  test("is its formula", () => {
+    const expected = exact.layerNorm(...values, epsilon);
+    expect(differences(layerNorm(x, gain, bias, { epsilon }), near(expected, 10))).toEqual([]);
+  });
+
+  test("has the gradients of central differences: of the input, the gain and the bias", () => {
+    const { dInput, dGain, dBias } = layerNormBackward(x, gain, dOutput, { epsilon });
+    const lossAt = (which: number) => (at: number[]) => {
+      const [a, b, c] = values.map((each, n) => (n === which ? at : each));
+      return exact.dot(exact.layerNorm(a!, b!, c!, epsilon), dOutput.data);
+    };
+    [dInput, dGain, dBias].forEach((gradient, which) => {
+      const expected = exact.differencesOf(lossAt(which), values[which]!);
+      expect(differences(gradient, near(expected, 20, 4))).toEqual([]);
+    });
+    expect([dInput.shape, dGain.shape, dBias.shape]).toEqual([[3, 2, 5], [5], [5]]);
+  });
+
+  test("has a gradient that is orthogonal to 1 and to x̂, if gain is 1", () => {
+    const ones = floats([1, 1, 1, 1, 1]);
+    const { dInput } = layerNormBackward(x, ones, dOutput, { epsilon: 0 });
+    const normed = numbers(layerNorm(x, ones, undefined, { epsilon: 0 }));
+    for (let at = 0; at < 30; at += 5) {
+      const row = numbers(dInput).slice(at, at + 5);
+      expect(Math.abs(exact.dot(row, [1, 1, 1, 1, 1]))).toBeLessThan(1e-5);
+      expect(Math.abs(exact.dot(row, normed.slice(at, at + 5)))).toBeLessThan(1e-5);
+    }
+  });
+});
+
+describe("embedding", () => {
+  const table = floats([0, 1, 10, 11, 20, 21], [3, 2]);
+  const tokens = { data: Int32Array.of(2, 0, 2, 2), shape: [2, 2] };
+
+  test("takes the rows of the tokens", () => {
+    expect(embedding(table, tokens)).toEqual(floats([20, 21, 0, 1, 20, 21, 20, 21], [2, 2, 2]));
+    expect(embedding(table, Int32Array.of(1)).shape).toEqual([1, 2]);
+  });
+
+  test("adds the gradient of each token to its row", () => {
+    const dOutput = floats([1, 2, 3, 4, 5, 6, 7, 8], [2, 2, 2]);
+    expect(embeddingBackward(table, tokens, dOutput)).toEqual(floats([3, 4, 0, 0, 13, 16], [3, 2]));
+  });
+});
+
+describe("crossEntropy", () => {
+  const logits = normal(5, 2, 3, 7);
+  const targets = [6, 0, -1, 3, 3, -1];
+
+  test("is ln V for equal logits", () => {
+    const { loss, count } = crossEntropy(floats([2, 2, 2, 2, 2, 2], [2, 3]), Int32Array.of(0, 2));
+    expect(loss).toBeCloseTo(Math.log(3), 14);
+    expect(count).toBe(2);
+  });
+
+  test("is the mean over the rows whose target is not −1", () => {
+    const { loss, count } = crossEntropy(logits, Int32Array.from(targets));
+    expect(Math.abs(loss - exact.crossEntropy(numbers(logits), targets))).toBeLessThan(1e-12);
+    expect(count).toBe(4);
+  });
+
+  test("has the gradient of central differences, and zeros in rows that do not count", () => {
+    const { dLogits } = crossEntropy(logits, { data: Int32Array.from(targets), shape: [2, 3] });
+    const expected = exact.differencesOf((at) => exact.crossEntropy(at, targets), numbers(logits));
+    expect(differences(dLogits, near(expected, 1))).toEqual([]);
+    expect(dLogits.shape).toEqual([2, 3, 7]);
+    expect(numbers(dLogits).slice(14, 21)).toEqual([0, 0, 0, 0, 0, 0, 0]);
+  });
+
+  test("does not overflow with large logits", () => {
+    const { loss, dLogits } = crossEntropy(floats([1000, -1000], [1, 2]), Int32Array.of(1));
+    expect(loss).toBe(2000);
+    expect(numbers(dLogits)).toEqual([1, -1]);
+  });
+
+  test("is 0 with zero gradients if no row counts", () => {
+    const { loss, count, dLogits } = crossEntropy(floats([1, 2], [1, 2]), Int32Array.of(-1));
+    expect([loss, count, ...numbers(dLogits)]).toEqual([0, 0, 0, 0]);
+  });
+
+  test("shows NaN in the logits", () => {
+    expect(crossEntropy(floats([NaN, 0], [1, 2]), Int32Array.of(1)).loss).toBeNaN();
+  });
+});
+
+describe("Wrong arguments are refused before any work:", () => {
+  const x = floats([1, 2, 3, 4, 5, 6], [2, 3]);
+  const three = floats([1, 1, 1]);
+  const refused: readonly [string, () => unknown, typeof OptionError | typeof ShapeError, string][] = [
+    [
+      "no tensor",
+      () => gelu([1, 2] as never),
+      OptionError,
+      "gelu: x must be a tensor { data, shape } with a Float32Array",
+    ],
+    [
+      "another class",
+      () => relu({ data: new Float64Array(2), shape: [2] } as never),
+      OptionError,
+      "whose data is a Float64Array of 2",
+    ],
+    [
+      "a shape that does not fit",
+      () => relu({ data: new Float32Array(2), shape: [3] }),
+      ShapeError,
+      "relu: x.shape must be integers whose product is data.length, got [3] and 2",
+    ],
+    [
+      "a gradient of another shape",
+      () => geluBackward(x, three),
+      ShapeError,
+      "geluBackward: dOutput.shape must be the shape of x, [2, 3], got [3]",
+    ],
+    [
+      "a gain of another width",
+      () => layerNorm(x, floats([1, 1])),
+      ShapeError,
+      "layerNorm: gain.shape must be [x.shape.at(-1)], [3], got [2]",
+    ],
+    ["a bias of another width", () => layerNorm(x, three, floats([1])), ShapeError, "layerNorm: bias.shape must be"],
+    [
+      "a negative epsilon",
+      () => layerNormBackward(x, three, x, { epsilon: -1 }),
+      OptionError,
+      "epsilon must be a number of 0 or more, got -1",
+    ],
+    [
+      "a scalar",
+      () => layerNorm(floats([1], []), three),
+      ShapeError,
+      "layerNorm: x.shape must end in an extent of 1 or more, got []",
+    ],
+    [
+      "a token beyond the table",
+      () => embedding(x, Int32Array.of(0, 2)),
+      OptionError,
+      "tokens[1] must be from 0 to table.shape[0] − 1, which is 1, got 2",
+    ],
+    [
+      "a table of rank 1",
+      () => embedding(three, Int32Array.of(0)),
+      ShapeError,
+      "embedding: table must have two axes [V, N], got shape [3]",
+    ],
+    [
+      "tokens as floats",
+      () => embedding(x, three as never),
+      OptionError,
+      "tokens must be a tensor { data, shape } with a Int32Array",
+    ],
+    [
+      "a gradient of other tokens",
+      () => embeddingBackward(x, Int32Array.of(0), x),
+      ShapeError,
+      "[...tokens.shape, table.shape[1]], [1, 3], got [2, 3]",
+    ],
+    [
+      "too few targets",
+      () => crossEntropy(x, Int32Array.of(0)),
+      ShapeError,
+      "targets.shape must be the shape of logits without the last axis, [2], got [1]",
+    ],
+    [
+      "a target beyond the classes",
+      () => crossEntropy(x, Int32Array.of(0, 3)),
+      OptionError,
+      "targets[1] must be −1 (ignored) or from 0 to logits.shape.at(-1) − 1, which is 2, got 3",
+    ],
+    ["a target below −1", () => crossEntropy(x, Int32Array.of(-2, 0)), OptionError, "targets[0]"],
+  ];
+
+  test.each(refused)("%s", (_, call, Class, message) => {
+    const error = thrownBy(call);
+    expect(error.message).toContain(message);
+    expect(Class.is(error)).toBe(true);
+  });
+});

@@ -1,0 +1,88 @@
+import { describe, expect, test } from "@jest/globals";
+import { OptionError, toFloat16, UnsupportedError } from "headwise";
+import { flatten, loadSafetensors, random, saveSafetensors } from "headwise/train";
+
+import { openSafetensors } from "../../web/demo/lab/rooms/tensors/files/safetensors.js";
+import { safetensors } from "./safetensorsFile.js";
+import { thrownBy } from "./thrownBy.js";
+
+const tree = () => ({
+  layers: [{ Wq: random(1).normal([3, 5]) }, { Wq: random(2).normal([3, 5]) }],
+  "naïve 名": random(3).normal([1]),
+  scalar: random(4).normal([]),
+  empty: { data: new Float32Array(0), shape: [0, 4] },
+});
+const bytesOf = (array: Float32Array | Uint16Array | Int32Array) => new Uint8Array(array.buffer, 0, array.byteLength);
+
+describe("Weights as .safetensors", () => {
+  test("come back with their names, shapes and bits", () => {
+    const given = tree();
+    expect(flatten(loadSafetensors(saveSafetensors(given)))).toEqual(flatten(given));
+  });
+
+  test("begin at a multiple of 8 bytes, with a header that JSON reads", () => {
+    const file = saveSafetensors(tree());
+    const length = Number(new DataView(file.buffer).getBigUint64(0, true));
+    expect(length % 8).toBe(0);
+    const header = JSON.parse(new TextDecoder().decode(file.subarray(8, 8 + length))) as Record<string, unknown>;
+    expect(header["layers.1.Wq"]).toEqual({ dtype: "F32", shape: [3, 5], data_offsets: [60, 120] });
+    expect(file.length).toBe(8 + length + 4 * (15 + 15 + 1 + 1));
+  });
+
+  test("are read by the lab's own reader", () => {
+    const given = flatten(tree());
+    const read = openSafetensors(saveSafetensors(given)).map((entry) => entry.read());
+    const expected = Object.entries(given).map(([name, { data, shape }]) => ({ name, shape, data, stored: "F32" }));
+    expect(read.map((each) => ({ ...each, data: Float32Array.from(each.data) }))).toEqual(expected);
+  });
+
+  test("of float16 become float32, exactly", () => {
+    const numbers = Float32Array.of(1, -0.5, 65504, 2 ** -24, Infinity);
+    const file = safetensors({
+      half: { dtype: "F16", shape: [5], bytes: bytesOf(toFloat16(numbers)) },
+    });
+    const { half } = flatten(loadSafetensors(file));
+    expect(half!.data).toEqual(numbers);
+  });
+
+  test("are copies, also of a Buffer", () => {
+    const file = Buffer.from(saveSafetensors({ x: random(1).normal([4]) }));
+    const before = loadSafetensors(file);
+    file.fill(0);
+    expect(before).toEqual({ x: random(1).normal([4]) });
+  });
+
+  test("that are damaged are refused", () => {
+    const file = saveSafetensors({ x: random(1).normal([4]) });
+    const headed = (header: string) => {
+      const text = new TextEncoder().encode(header);
+      const whole = new Uint8Array(8 + text.length + 16);
+      whole[0] = text.length;
+      whole.set(text, 8);
+      return whole;
+    };
+    const damaged = [
+      [new Uint8Array(3), "it is shorter than 8 bytes"],
+      [file.subarray(0, 20), "the header is longer than the file"],
+      [file.subarray(0, file.length - 1), 'tensor "x" has shape [4] and the bytes from 0 to 16'],
+      [headed("[1]"), "the header is no JSON object"],
+      [headed("{"), "the header is no JSON object"],
+      [headed('{"x":{"dtype":"F32","shape":[4]}}'), 'tensor "x" has no dtype, no shape or no data_offsets'],
+      [headed('{"x":{"dtype":"F32","shape":[3],"data_offsets":[0,16]}}'), "which do not fit"],
+      [headed('{"x":{"dtype":"F32","shape":[-1],"data_offsets":[0,16]}}'), "no shape"],
+    ] as const;
+    for (const [bytes, message] of damaged) {
+      const error = thrownBy(() => loadSafetensors(bytes));
+      expect(error.message).toContain(message);
+      expect([OptionError.is(error), error.code]).toEqual([true, "CORRUPT_DATA"]);
+    }
+  });
+
+  test("of integers are refused, and so is what holds no bytes", () => {
+    const file = safetensors({ ids: { dtype: "I32", shape: [1], bytes: bytesOf(Int32Array.of(1)) } });
+    const integers = thrownBy(() => loadSafetensors(file));
+    expect(integers.message).toBe('loadSafetensors: tensor "ids" must be F32, F16, got I32');
+    expect(UnsupportedError.is(integers)).toBe(true);
+    expect(OptionError.is(thrownBy(() => loadSafetensors(file.buffer as never)))).toBe(true);
+  });
+});
