@@ -244,6 +244,63 @@ describeOnGpu("patches of a layer on WebGPU", () => {
     });
   });
 
+  test("NaN spoils the means that it is part of, and no others", async () => {
+    const spoiled = { ...x, data: x.data.map((number, n) => (n === 3 * 12 ? NaN : number)) }; // batch 0, row 3
+    const areNan = (data: Iterable<number>) => Array.from(data, (number) => Number.isNaN(number));
+    await withLayer(PLAIN, async (layer) => {
+      const returns = { value: { keys: [0] }, probs: true } as const;
+      const all = await layer.forward(spoiled, { patch: { value: "mean" }, returns });
+      expect(areNan(all.value.data)).not.toContain(false);
+      const lengths = { keyLengths: [3, 5], queryLengths: [3, 5] };
+      const without = await layer.forward(spoiled, { ...lengths, patch: { value: "mean" }, returns });
+      expect(areNan(without.value.data)).not.toContain(true);
+      const { probs } = await layer.forward(spoiled, { causal: true, patch: { probs: "mean" }, returns });
+      const sees = (n: number) => n % 5 <= Math.floor(n / 5) % 5;
+      const isSpoiled = (n: number) => n < 100 && Math.floor(n / 5) % 5 >= 3; // [2, 4, 5, 5]
+      const expectedProbs = Float64Array.from(probs.data, (_, n) =>
+        !sees(n) ? 0 : isSpoiled(n) ? NaN : 1 / ((Math.floor(n / 5) % 5) + 1),
+      );
+      expect(differences(probs, expected(expectedProbs))).toEqual([]);
+    });
+  });
+
+  test("a head with gain 0 gives zeros, also with a weight at NaN", async () => {
+    await withLayer(PLAIN, async (layer) => {
+      const patch = {
+        value: { keys: [1], data: new Float32Array(5).fill(NaN), shape: [5] },
+        probs: { data: new Float32Array(5).fill(1), shape: [5] },
+      };
+      const { headOutputs } = await layer.forward(x, {
+        headGain: [0, 1, 0, 1],
+        patch,
+        returns: { output: false, headOutputs: true },
+      });
+      const wanted = Float64Array.from(headOutputs.data, (_, n) => (Math.floor(n / 25) % 2 === 0 ? 0 : NaN));
+      expect(differences(headOutputs, expected(wanted))).toEqual([]);
+    });
+  });
+
+  test("a mean in a cache is over the tokens that the call appends", async () => {
+    await withLayer(PLAIN, async (layer) => {
+      const cache = await layer.kvCache({ batchSize: 2 });
+      await layer.forward(randomTensor(59, [2, 4, 12]), { cache });
+      const { key } = await layer.forward(x, { returns: { key: true } });
+      await layer.forward(x, { cache, appendLengths: [5, 2], patch: { key: "mean" } });
+      const held = await cache.read(4);
+      const means = new Float64Array(12);
+      const isToken = (b: number, r: number) => b === 0 || r < 2;
+      key.data.forEach((number, n) => {
+        const [b, g, r, d] = [Math.floor(n / 60), Math.floor(n / 30) % 2, Math.floor(n / 6) % 5, n % 6];
+        if (isToken(b, r)) means[6 * g + d]! += number / 7;
+      });
+      const wanted = Float64Array.from(held.key.data, (_, n) =>
+        isToken(Math.floor(n / 60), Math.floor(n / 6) % 5) ? means[6 * (Math.floor(n / 30) % 2) + (n % 6)]! : 0,
+      );
+      expect(differences(held.key, expected(wanted))).toEqual([]);
+      cache.dispose();
+    });
+  });
+
   const caches: readonly [string, Omit<KvCacheOptions, "numKvHeads" | "headDim">][] = [
     ["float32", {}],
     ["float16", { dtype: "float16" }],
