@@ -26,18 +26,18 @@ import { plannedAttention, type PlannedAttention } from "../plan/plannedAttentio
 import { resolveSequences, type Sequence } from "../plan/sequences.js";
 import { stridesOf } from "../plan/strides.js";
 import { finishOf, headEnds, turnHeads, type Angles, type HeadColumns, type HeadEnds } from "./headEnds.js";
-import { keyTokens, queryTokens, type IsToken } from "./chosenRows.js";
+import { keyTokens, queryTokens } from "./chosenRows.js";
 import { KeptTable } from "./keptTable.js";
 import { recordLayerBackward } from "./layerBackward.js";
 import { mostBytes, type Section } from "./matrix.js";
 import type { HeadArray } from "./moveRows.js";
-import { patchWeights } from "./patchedWeights.js";
-import { patchRows } from "./patches.js";
+import { patchWeights, refuseWithWeights } from "./patchedWeights.js";
+import { patchHeads, patchRows } from "./patches.js";
 import { project } from "./projection.js";
 import { ROLES, runsOf, type OfRoles, type Role } from "./roles.js";
 import { GpuSaved, ownSettings, type Positions, type SavedCall } from "./saved.js";
 import { sinusoidalRows, tokenRows, type Added } from "./tokenRows.js";
-import { viewContributions, viewRows } from "./views.js";
+import { viewInside } from "./views.js";
 import { dtypesOf, GpuWeights, partsOf } from "./weights.js";
 
 /** The attention inside of a call, and what was made of its inputs. */
@@ -84,7 +84,7 @@ export class GpuLayer {
 
   forward(call: Call, problem: ForwardProblem): Deliver<PlacedResult & PlacedViews & { readonly saved?: GpuSaved }> {
     this.#assertThere(call);
-    refuseTogether(problem);
+    refuseWithWeights(problem);
     const cache = (problem.cache as GpuEngineCache | undefined)?.cache;
     const before = cache?.appended;
     const after = before?.map((total, b) => total + gainOf(problem, b));
@@ -103,7 +103,7 @@ export class GpuLayer {
     if (probs) patchWeights(call, planned, attended, probs);
     if (patchOfHeads && headOutputs)
       patchRows(call, "headOutputs", patchOfHeads, headOutputs, queryTokens(sequences, problem.shape.queryLength));
-    const views = this.#views(call, problem, output, { ...inside.heads, headOutputs });
+    const views = viewInside(call, problem, { ...inside.heads, headOutputs }, output, this.#problem.shape.outputDim);
     const saved = problem.save ? this.#savedCall(call, problem, planned, inside, attended) : undefined;
     const deliver = output
       ? this.#projected(call, problem, output, attended)
@@ -181,7 +181,10 @@ export class GpuLayer {
       key: cache ? cachePositions(cache.appended, length) : keyPositions(sequences, batchSize, length),
     };
     const { heads, inputs, added } = this.#heads(call, weights, problem, positions);
-    this.#patchHeads(call, problem, heads, sequences);
+    if (problem.patches) {
+      const keysOf = cache ? (b: number, row: number) => row < gainOf(problem, b) : keyTokens(sequences, length);
+      patchHeads(call, problem, heads, { query: queryTokens(sequences, queryLength), key: keysOf, value: keysOf });
+    }
     const queryExtents = [batchSize, numHeads, queryLength, headDim] as const;
     const extentsOf = (width: number) => [batchSize, numKvHeads, shape.keyLength, width] as const;
     const attention = {
@@ -248,31 +251,6 @@ export class GpuLayer {
     };
   }
 
-  /** Overwrites rows of the projected queries, keys and values. */
-  #patchHeads(
-    call: Call,
-    problem: ForwardProblem,
-    heads: Partial<OfRoles<Rows>>,
-    sequences: readonly Sequence[],
-  ): void {
-    const { shape, patches = {}, cache, contextLength } = problem;
-    const { batchSize, numHeads, numKvHeads, queryLength, headDim, valueDim } = shape;
-    const tokens: OfRoles<() => IsToken> = {
-      query: () => queryTokens(sequences, queryLength),
-      key: () => (cache ? (b, row) => row < gainOf(problem, b) : keyTokens(sequences, contextLength)),
-      value: () => tokens.key(),
-    };
-    const extents = {
-      query: [batchSize, numHeads, queryLength, headDim],
-      key: [batchSize, numKvHeads, contextLength, headDim],
-      value: [batchSize, numKvHeads, contextLength, valueDim],
-    } as const;
-    for (const role of ROLES) {
-      const patch = patches[role];
-      if (patch) patchRows(call, role, patch, { ...heads[role]!, extents: extents[role] }, tokens[role]());
-    }
-  }
-
   /** The results of heads in an attention pass. */
   #headOutputs({ problem: { shape, layout } }: PlannedAttention, span: Span): HeadArray {
     const { batchSize, numHeads, queryLength, valueDim } = shape; // valueDim is padded before an output projection
@@ -282,25 +260,6 @@ export class GpuLayer {
       dtype: "float32",
       extents: [batchSize, numHeads, queryLength, this.#problem.shape.valueHeadDim],
     };
-  }
-
-  /** Lists the kernels that copy what the call shows of its inside. */
-  #views(
-    call: Call,
-    problem: ForwardProblem,
-    output: Section | undefined,
-    arrays: OfRoles<HeadArray> & { readonly headOutputs: HeadArray | undefined },
-  ): Deliver<PlacedViews> {
-    const { contributions, ...copies } = problem.views;
-    const views = Object.entries(copies).map(
-      ([name, choice]) => [name, viewRows(call, problem, name, choice, arrays[name as keyof typeof arrays]!)] as const,
-    );
-    if (contributions) {
-      const { outputDim } = this.#problem.shape;
-      const shares = viewContributions(call, problem, contributions, arrays.headOutputs!, output!, outputDim);
-      views.push(["contributions", shares]);
-    }
-    return (mapped) => Object.fromEntries(views.map(([name, deliver]) => [name, deliver(mapped)]));
   }
 
   /** Projects queries, and keys and values if they are needed. Those that come from the same rows share a product. */
@@ -516,16 +475,6 @@ export class GpuLayer {
 /** Whether the results of heads must be computed. */
 function needsHeadOutputs({ wanted, views, save }: ForwardProblem): boolean {
   return wanted.output || save || views.headOutputs !== undefined || views.contributions !== undefined;
-}
-
-/** Refuses what only the other engine does. */
-function refuseTogether({ operation, patches, wanted }: ForwardProblem): void {
-  if (!patches?.probs) return;
-  const refused = wanted.topK ? "returns.topK" : wanted.probs?.average ? "returns.probs.average" : undefined;
-  if (refused)
-    throw new UnsupportedError(`${operation}: ${refused} with patch.probs is not offered on WebGPU`, {
-      hint: 'Use backend "wasm", or ask for returns.probs of the heads.',
-    });
 }
 
 /** A copy of the caller's bytes, made before the kernels run. */

@@ -1,3 +1,5 @@
+import { UnsupportedError } from "../../errors/errors.js";
+import type { ForwardProblem } from "../../layer/forwardProblem.js";
 import type { RowPatch } from "../../layer/patch.js";
 import type { Attended } from "../attention/attention.js";
 import { inspect } from "../attention/inspections.js";
@@ -13,6 +15,16 @@ import { stridesOf } from "../plan/strides.js";
 import { chosenOf, ofRows, queryTokens, type Chosen } from "./chosenRows.js";
 import { moveRows, type StridedRows } from "./moveRows.js";
 import { placeData } from "./patches.js";
+
+/** Refuses what only the other engine gives together with patched weights. */
+export function refuseWithWeights({ operation, patches, wanted }: ForwardProblem): void {
+  if (!patches?.probs) return;
+  const refused = wanted.topK ? "returns.topK" : wanted.probs?.average ? "returns.probs.average" : undefined;
+  if (refused)
+    throw new UnsupportedError(`${operation}: ${refused} with patch.probs is not offered on WebGPU`, {
+      hint: 'Use backend "wasm", or ask for returns.probs of the heads.',
+    });
+}
 
 /**
  * Gives rows of an attention pass other weights. It writes their output, their entropy and their probabilities anew, as

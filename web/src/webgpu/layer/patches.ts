@@ -1,10 +1,32 @@
+import type { ForwardProblem } from "../../layer/forwardProblem.js";
 import type { RowPatch } from "../../layer/patch.js";
+import type { Rows } from "../cache/storeRows.js";
 import type { Call } from "../call/call.js";
 import { checkBytes } from "../plan/limits.js";
 import { stridesOf } from "../plan/strides.js";
 import { chosenOf, ofRows, type IsToken } from "./chosenRows.js";
 import { meanRows } from "./meanRows.js";
 import { moveRows, type HeadArray, type StridedRows } from "./moveRows.js";
+import { ROLES, type OfRoles } from "./roles.js";
+
+/** Overwrites rows of the projected queries, keys and values. */
+export function patchHeads(
+  call: Call,
+  { shape, contextLength, patches = {} }: ForwardProblem,
+  heads: Partial<OfRoles<Rows>>,
+  isToken: OfRoles<IsToken>,
+): void {
+  const { batchSize, numHeads, numKvHeads, queryLength, headDim, valueDim } = shape;
+  const extents = {
+    query: [batchSize, numHeads, queryLength, headDim],
+    key: [batchSize, numKvHeads, contextLength, headDim],
+    value: [batchSize, numKvHeads, contextLength, valueDim],
+  } as const;
+  for (const role of ROLES) {
+    const patch = patches[role];
+    if (patch) patchRows(call, role, patch, { ...heads[role]!, extents: extents[role] }, isToken[role]);
+  }
+}
 
 /** Overwrites the chosen rows of an array of float32. Padding stays as it is. */
 export function patchRows(call: Call, name: string, patch: RowPatch, target: HeadArray, isToken: IsToken): void {

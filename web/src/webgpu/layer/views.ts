@@ -1,5 +1,6 @@
 import type { ResultTensor } from "../../attention/attentionResult.js";
-import type { RowChoice } from "../../layer/views.js";
+import type { ForwardProblem } from "../../layer/forwardProblem.js";
+import { VIEWS, type PlacedViews, type RowChoice } from "../../layer/views.js";
 import { padded } from "../cache/cacheStore.js";
 import type { Call, Deliver, Span } from "../call/call.js";
 import { handInRank } from "../attention/result.js";
@@ -10,12 +11,37 @@ import { stridesOf } from "../plan/strides.js";
 import { chosenOf, ofRows } from "./chosenRows.js";
 import type { Section } from "./matrix.js";
 import { moveRows, NOWHERE, numbersOf, type HeadArray } from "./moveRows.js";
+import type { Role } from "./roles.js";
 
 /** How a call gives its results. */
 type Form = Parameters<typeof handInRank>[1];
 
+/**
+ * Lists the kernels that write what a call shows of its inside.
+ *
+ * @param output - The output projection, with contributions.
+ */
+export function viewInside(
+  call: Call,
+  problem: ForwardProblem,
+  arrays: Readonly<Record<Role, HeadArray>> & { readonly headOutputs: HeadArray | undefined },
+  output: Section | undefined,
+  outputDim: number,
+): Deliver<PlacedViews> {
+  const views = VIEWS.flatMap((name) => {
+    const choice = problem.views[name];
+    if (!choice) return [];
+    const view =
+      name === "contributions"
+        ? viewContributions(call, problem, choice, arrays.headOutputs!, output!, outputDim)
+        : viewRows(call, problem, name, choice, arrays[name]!);
+    return [[name, view] as const];
+  });
+  return (mapped) => Object.fromEntries(views.map(([name, deliver]) => [name, deliver(mapped)]));
+}
+
 /** Copies chosen rows of chosen heads into a result, [B, heads, rows, width]. */
-export function viewRows(
+function viewRows(
   call: Call,
   form: Form,
   name: string,
@@ -42,7 +68,7 @@ export function headShares(weight: FloatDtype): Kernel {
 }
 
 /** The shares of chosen heads in the output, [B, heads, rows, outputDim]: results of heads times their rows of Wo. */
-export function viewContributions(
+function viewContributions(
   call: Call,
   form: Form,
   choice: RowChoice,
