@@ -21,6 +21,8 @@ export interface PatchRows {
   readonly data: FloatTensorLike | Float32Array | "mean";
   /** The shape of `data`, if that is a typed array. */
   readonly shape?: readonly number[];
+  /** The dtype of `data`. So a tensor can be given as it is: `patch: { query: tensor }`. */
+  readonly dtype?: "float32" | "float16";
 }
 
 /** The same for key or value: rows are those of the call's keys. */
@@ -70,8 +72,8 @@ export interface RowPatch extends RowChoice {
 export type Patches = { readonly [Name in PatchName]?: RowPatch };
 
 const PATCH_NAMES = namesOf<Patch>({ query: true, key: true, value: true, probs: true, headOutputs: true });
-const ROW_NAMES = namesOf<PatchRows>({ heads: true, queries: true, data: true, shape: true });
-const KEY_NAMES = namesOf<PatchKeys>({ heads: true, keys: true, queries: true, data: true, shape: true });
+const ROW_NAMES = namesOf<PatchRows>({ heads: true, queries: true, data: true, shape: true, dtype: true });
+const KEY_NAMES = ["keys", ...ROW_NAMES];
 
 /** A patch whose data has not been brought to its full shape: that may depend on a cache. */
 interface GivenPatch extends RowChoice {
@@ -115,7 +117,7 @@ function readData(rows: OptionReader): GivenPatch["tensor"] {
   const data = rows.value("data");
   if (data === "mean") return data;
   if (!rows.has("shape")) return rows.tensor("data", FLOATS)!;
-  return rows.call.tensor(rows.name("data"), { data, shape: rows.value("shape") }, FLOATS);
+  return rows.call.tensor(rows.path, { data, shape: rows.value("shape"), dtype: rows.value("dtype") }, FLOATS);
 }
 
 /** What the data of patches depends on, known when it is the call's turn. */
@@ -169,10 +171,10 @@ function broadcast(
   const extents = [...[1, 1, 1, 1].slice(shape.length), ...shape];
   if (extents.length > 4 || extents.some((extent, axis) => extent !== 1 && extent !== full[axis]))
     throw new ShapeError(
-      `${operation}: patch.${name}.data.shape must broadcast from the right to [batchSize, heads, rows, width] = ` +
+      `${operation}: patch.${name}.shape must broadcast from the right to [batchSize, heads, rows, width] = ` +
         `${describe(full)}, got ${describe(shape)}`,
     );
-  const floats = dtype === "float16" ? fromHalf(data as Uint16Array) : (data as Float32Array);
+  const floats = dtype === "float16" ? fromHalf(data as Uint16Array) : data;
   const [B, H, R, W] = full;
   const stride = extents.map((extent, axis) =>
     extent === 1 ? 0 : extents.slice(axis + 1).reduce((product, inner) => product * inner, 1),

@@ -3,7 +3,7 @@ import { describe, isObject } from "../foreign/describe.js";
 import { arrayKind } from "../foreign/typedArray.js";
 import { fromHalf } from "../tensor/half.js";
 import { flatNamed, unflatten, type Tree } from "./parameterTree.js";
-import { elements, isShape, type Floats } from "./trainTensor.js";
+import { elements, isShape, type Floats } from "../tensor/plainTensor.js";
 
 /** How numbers are stored: the dtypes that `loadSafetensors` reads, and their bytes. */
 const BYTES = { F32: 4, F16: 2 } as const;
