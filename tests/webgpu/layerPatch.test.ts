@@ -7,16 +7,21 @@ import {
   type KvCacheOptions,
   type Layer,
 } from "headwise";
+import { formula } from "headwise/formula";
 
 import { bits, differences } from "../web/close.js";
 import { randomTensor } from "../web/randomTensor.js";
-import { describeOnGpu, disposeAll, onOwnDevice } from "./gpu.js";
+import { bothEngines, describeOnGpu, disposeAll, onOwnDevice } from "./gpu.js";
 import { CALLS, expected, layerOptions, PLAIN, referenceCall, TURNED, type Floats, type Given } from "./layerInside.js";
 import { eachRow, insideOf, putMean, type Grid, type InsideName } from "./layerInsideReference.js";
 import { thrown } from "./thrown.js";
 
 const OWN = ["query", "key", "value", "headOutputs"] as const;
+const SEEN = { query: true, key: true, value: true, headOutputs: true } as const;
 const EVERYTHING = { probs: true, lse: true, entropy: true, topK: 2, scores: "formula" } as const;
+/** Options of a call whose results come to the CPU. */
+type CpuOptions = Omit<ForwardOptions, "location">;
+
 const x = randomTensor(50, [2, 5, 12]);
 
 describeOnGpu("patches of a layer on WebGPU", () => {
@@ -406,6 +411,41 @@ describeOnGpu("patches of a layer on WebGPU", () => {
         expect(String(reason)).toContain(`layer.forward: ${name} with patch.probs is not offered on WebGPU`);
       }
     });
+  });
+});
+
+describeOnGpu("patches on both engines", () => {
+  const engines = bothEngines();
+  const weights = (shape: readonly number[]) => {
+    const { data } = randomTensor(61, shape);
+    return { data: data.map((w, n) => (n % 3 === 0 || n % shape.at(-1)! > 2 ? 0 : w)), shape };
+  };
+  const cases: [string, CpuOptions][] = [
+    ["means of everything", { causal: true, patch: { query: "mean", key: "mean", value: "mean", headOutputs: { heads: [1], data: "mean" } } }],
+    ["weights, some at hidden keys", { causal: true, patch: { probs: { heads: [1, 2], queries: [0, 3], ...weights([2, 2, 2, 5]) } } }],
+    ["weights at padding", { queryLengths: [5, 3], keyLengths: [5, 3], patch: { probs: weights([2, 4, 5, 5]) } }],
+    ["the mean of weights", { causal: true, patch: { probs: "mean" } }],
+    ["the mean of weights with sinks", { sinks: [0, 1, 2, 3], patch: { probs: { queries: [1], data: "mean" } } }],
+    ["the mean of weights with a formula", { visible: formula("k <= q && k != 2"), patch: { probs: "mean" } }],
+    ["rows without keys", { causal: true, queryOffset: -2, emptyRows: "uniform", patch: { probs: "mean", headOutputs: { queries: [0], data: [1] } } }],
+    ["means of lengths", { queryLengths: [2, 5], keyLengths: [4, 3], patch: { query: { heads: [0], data: "mean" }, key: "mean", value: { heads: [1], data: "mean" } } }],
+  ]; // prettier-ignore
+
+  test.each(cases)("%s agree with wasm", async (_, options) => {
+    const returns = { ...SEEN, contributions: { heads: [2] }, probs: true, entropy: true, lse: true } as const;
+    const [actual, wanted] = await Promise.all(
+      [engines.onGpu, engines.onCpu].map(async (hw) => {
+        const layer = await hw.multiHeadAttention(layerOptions(TURNED));
+        const result = await layer.forward(x, { ...options, returns });
+        layer.dispose();
+        return result;
+      }),
+    );
+    for (const [name, tensor] of Object.entries(wanted!) as [keyof typeof returns, Floats][])
+      expect([name, differences(actual![name], expected(Float64Array.from(tensor.data)))]).toEqual([
+        name,
+        [],
+      ]);
   });
 });
 
