@@ -442,10 +442,7 @@ describeOnGpu("patches on both engines", () => {
       }),
     );
     for (const [name, tensor] of Object.entries(wanted!) as [keyof typeof returns, Floats][])
-      expect([name, differences(actual![name], expected(Float64Array.from(tensor.data)))]).toEqual([
-        name,
-        [],
-      ]);
+      expect([name, differences(actual![name], expected(Float64Array.from(tensor.data)))]).toEqual([name, []]);
   });
 });
 
