@@ -83,7 +83,7 @@ export class Pass {
       ...(isWatched && { returns: { ...returns, output: true } }),
     });
     if (isWatched) this.results[name] = result;
-    return result.output as Floats;
+    return result.output;
   }
 }
 
