@@ -76,7 +76,7 @@ Status run(ThreadPool&, const LayerCreation& call) {
 Status run(ThreadPool& pool, const LayerCall& call) {
   std::unique_ptr<SavedForward> saved;
   const Status status = call.layer->forward(pool, call.layer_inputs, call.inputs, call.options, call.outputs,
-                                            call.saves ? &saved : nullptr);
+                                            call.saves ? &saved : nullptr, call.views);
   call.saved = saved.release();
   return status;
 }

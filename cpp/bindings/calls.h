@@ -99,6 +99,7 @@ struct LayerCreation {
 struct LayerCall : AttentionCall {
   const Layer* layer = nullptr;
   LayerInputs layer_inputs;
+  LayerViews views;
   bool saves = false;
   mutable SavedForward* saved = nullptr;  ///< JavaScript owns it until releaseSaved
 };

@@ -417,10 +417,32 @@ void register_layer_creation() {
   function("releaseLayer", &release_layer);
 }
 
+Selection selection_at(Address heads, int num_heads, Address rows, int num_rows) {
+  return {reinterpret_cast<const std::int32_t*>(heads), num_heads, reinterpret_cast<const std::int32_t*>(rows),
+          num_rows};
+}
+
+/// Sets where to write a view: query, key, value, headOutputs or contributions.
+void set_view(LayerCall& call, int view, Address data, Address heads, int num_heads, Address rows, int num_rows) {
+  View* const views[] = {&call.views.query, &call.views.key, &call.views.value, &call.views.head_outputs,
+                         &call.views.contributions};
+  *views[view] = {reinterpret_cast<float*>(data), selection_at(heads, num_heads, rows, num_rows)};
+}
+
+/// Sets a patch of query, key, value, headOutputs or probs. Without data it is the mean.
+void set_patch(LayerCall& call, int patch, Address data, Address heads, int num_heads, Address rows, int num_rows) {
+  LayerPatches& inside = call.layer_inputs.patches;
+  Patch* const patches[] = {&inside.query, &inside.key, &inside.value, &inside.head_outputs, &call.inputs.probs};
+  *patches[patch] = {selection_at(heads, num_heads, rows, num_rows), reinterpret_cast<const float*>(data), data == 0};
+}
+
 void register_layer_call() {
   using L = LayerCall;
   class_<L, emscripten::base<AttentionCall>> layer_call("LayerCall");
-  layer_call.constructor<>().function("reset", &reset<L>);
+  layer_call.constructor<>()
+      .function("reset", &reset<L>)
+      .function("setView", &set_view)
+      .function("setPatch", &set_patch);
   property<&L::layer>(layer_call, "layer");
   property<&L::layer_inputs, &LayerInputs::layout>(layer_call, "inputLayout");
   property<&L::layer_inputs, &LayerInputs::batch_size>(layer_call, "inputBatchSize");

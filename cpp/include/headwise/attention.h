@@ -56,6 +56,24 @@ enum class EmptyRows : std::int32_t {
   fail = 3,     ///< StatusCode::empty_row before any work
 };
 
+/// A choice of heads and query rows. A null list means all. `average` replaces the heads by their mean, of extent 1.
+struct Selection {
+  const std::int32_t* heads = nullptr;
+  std::int64_t num_heads = 0;
+  const std::int32_t* queries = nullptr;
+  std::int64_t num_queries = 0;
+  bool average = false;
+};
+
+/// Rows of a [B, heads, rows, width] array that a call overwrites: with data, or with a mean. Rows of padding stay as
+/// they are.
+struct Patch {
+  Selection selection;          ///< `queries` are the rows; an index must not occur twice; without `average`
+  const float* data = nullptr;  ///< [B, chosen heads, chosen rows, width]
+  bool mean = false;            ///< if `data` is null
+  [[nodiscard]] bool given() const { return data || mean; }
+};
+
 struct AttentionShape {
   std::int64_t batch_size = 1;
   std::int64_t num_heads = 1;
@@ -75,6 +93,10 @@ struct AttentionInputs {
   BroadcastExtents mask_extents;
   ConstArray bias;  ///< added to the scores; -inf hides
   BroadcastExtents bias_extents;
+  /// Overwrites p, [B, num_heads, Sq, Skv]. The mean is that of the row's p over the keys that it sees. Data must be 0
+  /// at keys that the batch or sequence does not have. It is used as it is, also at hidden keys. A key with p = 0
+  /// contributes nothing. Output, probs, entropy and top-k follow from it; lse and scores do not.
+  Patch probs;
   Arrival* arrival = nullptr;  ///< if not null, query, key and value are still being written: see arrival.h
 };
 
@@ -108,15 +130,6 @@ struct AttentionOptions {
   const std::int32_t* cu_seq_lens_query = nullptr;
   const std::int32_t* cu_seq_lens_key = nullptr;
   std::int64_t num_sequences = 0;
-};
-
-/// A choice of heads and query rows. A null list means all. `average` replaces the heads by their mean, of extent 1.
-struct Selection {
-  const std::int32_t* heads = nullptr;
-  std::int64_t num_heads = 0;
-  const std::int32_t* queries = nullptr;
-  std::int64_t num_queries = 0;
-  bool average = false;
 };
 
 enum class ScoreStage : std::int32_t { raw = 0, softcapped = 1, biased = 2, formula = 3 };

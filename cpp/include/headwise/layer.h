@@ -76,6 +76,28 @@ struct LayerOptions {
   RotaryOptions rotary;
 };
 
+/// What a call overwrites inside of a layer: queries and keys after norm and rotary embedding, values, and the heads
+/// after their gain. Heads of keys and values are kv heads, and their rows are those of the call, which a cache then
+/// stores. The mean is that of a head's rows over the batch, without padding. A row is computed as if the data had come
+/// about by itself. AttentionInputs::probs overwrites weights. Not with `saved`.
+struct LayerPatches {
+  Patch query, key, value, head_outputs;
+};
+
+/// Where to write rows of [B, heads, rows, width] as float32. A null pointer means not wanted.
+struct View {
+  float* data = nullptr;
+  Selection selection;  ///< `queries` are the rows; without `average`
+};
+
+/// What a call shows of the inside of a layer, patches included. Keys and values are those that attention reads, of kv
+/// heads: with a cache all that it holds, and 0 at padding.
+struct LayerViews {
+  View query, key, value;
+  View head_outputs;   ///< after head_gain, width value_head_dim
+  View contributions;  ///< head_outputs times the head's rows of Wo, width output_dim; needs an output projection
+};
+
 struct LayerInputs {
   Layout layout = Layout::bse;  ///< bse: X [B, Sq, I]; bes: X [B, I, Sq]; contexts and Y likewise
   std::int64_t batch_size = 1, query_length = 0;
@@ -89,6 +111,7 @@ struct LayerInputs {
   bool attend_only = false;  ///< with a cache: append nothing, attend to what it holds (cross-attention)
   /// [B], the number of leading tokens to append; null: query_lengths if keys come from X, else all.
   const std::int32_t* append_lengths = nullptr;
+  LayerPatches patches;
 };
 
 class Forward;
@@ -149,15 +172,15 @@ class Layer {
   Layer(const Layer&) = delete;
   Layer& operator=(const Layer&) = delete;
 
-  /// Of `masks` only mask and bias are read. `attention.layout` and `attention.kv_layout` are ignored. `outputs.output`
-  /// is Y [B, Sq, O] (bes: [B, O, Sq]), or null if it is not wanted. The other outputs are those of attention(). A
-  /// ragged batch must not have a cache. Scratch: the projected queries, keys, values and heads.
-  /// A forward runs three parallel loops: one from X to queries, keys and values, attention, and one from heads to Y.
+  /// Of `masks` only mask, bias and probs are read. `attention.layout` and `attention.kv_layout` are ignored.
+  /// `outputs.output` is Y [B, Sq, O] (bes: [B, O, Sq]), or null if it is not wanted. The other outputs are those of
+  /// attention(). A ragged batch must not have a cache. Scratch: the projected queries, keys, values and heads. A
+  /// forward runs three parallel loops: one from X to queries, keys and values, attention, and one from heads to Y.
   /// Attention has a second one if keys are split, and the cache one more.
   /// @param saved  if not null, it gets what `backward` needs. Such a call must not have a cache.
   [[nodiscard]] Status forward(ThreadPool& pool, const LayerInputs& inputs, const AttentionInputs& masks,
                                const AttentionOptions& attention, const AttentionOutputs& outputs,
-                               std::unique_ptr<SavedForward>* saved = nullptr) const;
+                               std::unique_ptr<SavedForward>* saved = nullptr, const LayerViews& views = {}) const;
 
   /// The gradient of a call of forward. A token whose gradient is 0 adds nothing to a weight, whatever it holds, and a
   /// head whose gradient is 0 nothing to a norm. The bits do not depend on the number of threads.

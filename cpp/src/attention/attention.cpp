@@ -8,6 +8,7 @@
 #include "attention/finish.h"
 #include "attention/inspect.h"
 #include "attention/inspection_scratch.h"
+#include "attention/patched_probs.h"
 #include "attention/plan.h"
 #include "attention/prepared_call.h"
 #include "attention/validate.h"
@@ -33,7 +34,8 @@ struct SplitResult {
 /// Computes a planned call: tiles, then splits united, then what is inspected.
 class Evaluation {
  public:
-  Evaluation(ThreadPool& pool, const Call& call, Plan& plan) : pool_(pool), call_(call), plan_(plan) {}
+  Evaluation(ThreadPool& pool, const Call& call, Plan& plan)
+      : pool_(pool), call_(call), plan_(plan), patched_probs_(call) {}
 
   Status run();
 
@@ -54,6 +56,7 @@ class Evaluation {
   const Call& call_;
   Plan& plan_;
   WantedRows wanted_;
+  PatchedProbs patched_probs_;
   Buffer<char> scratch_;
   Buffer<float> split_outs_;
   Buffer<OnlineSoftmax> split_softmax_;
@@ -63,7 +66,8 @@ class Evaluation {
 
 Status Evaluation::allocate() {
   if (Status status = wanted_.gather(call_.shape, call_.outputs); !status.ok()) return status;
-  const bool inspecting = wants_inspection(call_.outputs);
+  if (Status status = patched_probs_.allocate(); !status.ok()) return status;
+  const bool inspecting = wants_inspection(call_);
   const std::int64_t inspection = inspecting ? inspection_bytes(call_) : 0;
   if (inspection < 0) return Status::error(StatusCode::invalid_shape, "a block of probs is too large to address");
   scratch_stride_ = std::max(plan_.scratch_bytes, inspection);
@@ -176,7 +180,7 @@ Status Evaluation::run() {
       if (plan.is_split()) merge_splits(call_.sequences[index / groups], plan, index % groups);
     });
   }
-  if (wants_inspection(call_.outputs)) inspect(pool_, call_, statistics_.data(), scratch_.data());
+  if (wants_inspection(call_)) inspect(pool_, call_, patched_probs_, statistics_.data(), scratch_.data());
   return {};
 }
 

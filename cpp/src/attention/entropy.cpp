@@ -25,6 +25,13 @@ float entropy_of(const float* scores, const float* probabilities, std::int64_t c
   return static_cast<float>(total);
 }
 
+float entropy_of(const float* weights, std::int64_t count) {
+  double total = 0.0;
+  for (std::int64_t j = 0; j < count; ++j)
+    if (weights[j] != 0.0f) total -= static_cast<double>(weights[j]) * std::log(static_cast<double>(weights[j]));
+  return static_cast<float>(total);
+}
+
 float entropy_of_empty_row(const Call& call, const Sequence& sequence, const QueryRow& row,
                            const FinishedSoftmax& softmax) {
   if (!follows_policy(sequence, row, softmax.seen)) return 0.0f;

@@ -8,6 +8,9 @@
 
 namespace headwise {
 
+/// -sum p ln p of one row of `count` weights.
+[[nodiscard]] float entropy_of(const float* weights, std::int64_t count);
+
 /// -sum p ln p of one row, over `count` scores and their probabilities. `count` is a multiple of the panel width.
 [[nodiscard]] float entropy_of(const float* scores, const float* probabilities, std::int64_t count,
                                const FinishedSoftmax& softmax);

@@ -65,6 +65,15 @@ std::int64_t row_index(const Call& call, const Sequence& sequence, const QueryRo
   return (sequence.batch * call.shape.num_heads + row.head) * call.shape.query_length + sequence.query_begin + row.i;
 }
 
+void write_output_row(const Call& call, const Sequence& sequence, const QueryRow& row, float* out) {
+  const float gain = call.options.head_gain ? call.options.head_gain[row.head] : 1.0f;
+  if (gain == 0.0f)
+    std::fill_n(out, call.shape.value_dim, 0.0f);  // exactly 0, also in place of Inf and NaN
+  else if (gain != 1.0f)
+    call.kernels.scale(out, call.shape.value_dim, gain);
+  store_row(call, sequence, row, out);
+}
+
 FinishedSoftmax finish_row(const Call& call, const Sequence& sequence, const QueryRow& row,
                            const OnlineSoftmax& softmax, float* out) {
   const bool padding = row.i >= sequence.query_length;
@@ -80,12 +89,7 @@ FinishedSoftmax finish_row(const Call& call, const Sequence& sequence, const Que
     call.kernels.scale(out, call.shape.value_dim, finished.share);
   else
     fill_empty_row(call, sequence, row, out);
-  const float gain = call.options.head_gain ? call.options.head_gain[row.head] : 1.0f;
-  if (gain == 0.0f)
-    std::fill_n(out, call.shape.value_dim, 0.0f);  // exactly 0, also in place of Inf and NaN
-  else if (gain != 1.0f)
-    call.kernels.scale(out, call.shape.value_dim, gain);
-  store_row(call, sequence, row, out);
+  write_output_row(call, sequence, row, out);
   return finished;
 }
 

@@ -12,6 +12,9 @@ namespace headwise {
 FinishedSoftmax finish_row(const Call& call, const Sequence& sequence, const QueryRow& row,
                            const OnlineSoftmax& softmax, float* out);
 
+/// Writes one row of the output, times the head's gain. `out` is overwritten.
+void write_output_row(const Call& call, const Sequence& sequence, const QueryRow& row, float* out);
+
 /// Whether the empty-row policy decides about `row`: it lies within its query length and sees no key.
 [[nodiscard]] bool follows_policy(const Sequence& sequence, const QueryRow& row, bool sees_any_key);
 

@@ -8,6 +8,7 @@
 #include "attention/finish.h"
 #include "attention/inspection_scratch.h"
 #include "attention/neighbouring_columns.h"
+#include "attention/patched_probs.h"
 #include "attention/scores.h"
 #include "attention/tile.h"
 #include "attention/top_k.h"
@@ -131,6 +132,23 @@ KeyRange to_probabilities(const Call& call, const Sequence& sequence, const Quer
   return {0, scratch.sizes.width};
 }
 
+/// scratch.out = the sum of the values by weight, in order of the keys. Values with weight 0 are not read.
+void add_values(const Call& call, const Sequence& sequence, std::int64_t group, const float* weights,
+                InspectionScratch& scratch) {
+  const std::int64_t columns = call.shape.value_dim;
+  std::fill_n(scratch.out, columns, 0.0f);
+  for (std::int64_t begin = 0, end; begin < sequence.num_keys; begin = end) {
+    end = begin + 1;
+    if (weights[begin] == 0.0f) continue;
+    while (end < sequence.num_keys && end - begin < kValueRows && weights[end] != 0.0f) ++end;
+    call.for_each_value_run(sequence, group, {begin, end}, [&](const RowRun& run, std::int64_t first) {
+      call.kernels.weighted_sum(weights + begin + first, 0, 1,
+                                with_neighbouring_columns(call.kernels, run, columns, scratch.values), columns,
+                                scratch.out, 0);
+    });
+  }
+}
+
 /// Writes a row of [B, heads, queries, Skv]: `values` at the keys that the sequence has, `elsewhere` at the others.
 void write_row(const Call& call, const Sequence& sequence, const float* values, float elsewhere, float* out) {
   const std::int64_t end = sequence.key_begin + sequence.num_keys;
@@ -142,7 +160,22 @@ void write_row(const Call& call, const Sequence& sequence, const float* values, 
 /// What can be asked for, each for a stretch of chosen rows.
 class Inspection {
  public:
-  Inspection(const Call& call, const FinishedSoftmax* statistics) : call_(call), statistics_(statistics) {}
+  Inspection(const Call& call, const PatchedProbs& patched, const FinishedSoftmax* statistics)
+      : call_(call), patched_(patched), statistics_(statistics) {}
+
+  /// The rows of the output whose weights are overwritten.
+  void patched_output(const ChosenRows& rows, std::int64_t n, InspectionScratch& scratch) const {
+    const Selection& selection = call_.inputs.probs.selection;
+    const Chosen chosen(call_, selection);
+    each_probability_row(
+        selection, rows, n, scratch, [&](std::int64_t r, const float* p, const std::uint8_t*, KeyRange) {
+          const Sequence& sequence = *rows.sequence;
+          const QueryRow row = query_row(call_, sequence, chosen.head(n), chosen.query(rows.begin + r));
+          if (!patched_.has(sequence, row)) return;
+          add_values(call_, sequence, row.head / call_.group_size, p, scratch);
+          write_output_row(call_, sequence, row, scratch.out);
+        });
+  }
 
   void probs(const ChosenRows& rows, std::int64_t n, InspectionScratch& scratch) const {
     const Selection& selection = call_.outputs.probs_selection;
@@ -192,6 +225,11 @@ class Inspection {
       const QueryRow row = query_row(call_, *rows.sequence, head, chosen.query(rows.begin + r));
       const std::int64_t at = row_index(call_, *rows.sequence, row);
       float* scores = scratch.scores + r * scratch.sizes.width;
+      if (patched_.has(*rows.sequence, row)) {
+        probabilities(*rows.sequence, row, scratch, scores);
+        call_.outputs.entropy[at] = entropy_of(scores, rows.sequence->num_keys);
+        continue;
+      }
       if (!statistics_[at].seen) {
         call_.outputs.entropy[at] = entropy_of_empty_row(call_, *rows.sequence, row, statistics_[at]);
         continue;
@@ -212,6 +250,16 @@ class Inspection {
     return (rows.sequence->batch * chosen.output_heads() + n) * chosen.queries() + rows.begin + r;
   }
 
+  /// Turns scores of one row into probabilities, which the call may overwrite. Returns the columns around what it sees.
+  KeyRange probabilities(const Sequence& sequence, const QueryRow& row, InspectionScratch& scratch,
+                         float* scores) const {
+    const FinishedSoftmax& softmax = statistics_[row_index(call_, sequence, row)];
+    const KeyRange columns = to_probabilities(call_, sequence, row, softmax, scratch, scores);
+    if (!patched_.has(sequence, row)) return columns;
+    patched_.overwrite(sequence, row, scratch.sizes.width, scores, scratch.visible);
+    return {0, scratch.sizes.width};
+  }
+
   /// Calls visit(r, probabilities, visible, columns) for each row: the row of chosen head n, or the mean over the
   /// chosen heads. All keys that a row sees lie within `columns`.
   template <class Visit>
@@ -229,9 +277,8 @@ class Inspection {
       score_rows(call_, chosen, rows, chosen.head(h), reach, scratch);
       for (std::int64_t r = 0; r < rows.size(); ++r) {
         const QueryRow row = query_row(call_, *rows.sequence, chosen.head(h), chosen.query(rows.begin + r));
-        const FinishedSoftmax& softmax = statistics_[row_index(call_, *rows.sequence, row)];
         float* scores = scratch.scores + r * width;
-        const KeyRange columns = to_probabilities(call_, *rows.sequence, row, softmax, scratch, scores);
+        const KeyRange columns = probabilities(*rows.sequence, row, scratch, scores);
         if (!selection.average) {
           visit(r, scores, scratch.visible, columns);
           continue;
@@ -249,6 +296,7 @@ class Inspection {
   }
 
   const Call& call_;
+  const PatchedProbs& patched_;
   const FinishedSoftmax* statistics_;
 };
 
@@ -276,12 +324,15 @@ void for_each_stretch(ThreadPool& pool, const Call& call, const Selection& selec
 
 }  // namespace
 
-bool wants_inspection(const AttentionOutputs& outputs) {
-  return outputs.probs || outputs.scores || outputs.entropy || outputs.top_k_values;
+bool wants_inspection(const Call& call) {
+  const AttentionOutputs& outputs = call.outputs;
+  return outputs.probs || outputs.scores || outputs.entropy || outputs.top_k_values ||
+         (outputs.output.data && call.inputs.probs.given());
 }
 
-void inspect(ThreadPool& pool, const Call& call, const FinishedSoftmax* statistics, char* scratch) {
-  const Inspection inspection(call, statistics);
+void inspect(ThreadPool& pool, const Call& call, const PatchedProbs& patched, const FinishedSoftmax* statistics,
+             char* scratch) {
+  const Inspection inspection(call, patched, statistics);
   const AttentionOutputs& outputs = call.outputs;
   const auto run = [&](const Selection& selection, auto method) {
     for_each_stretch(pool, call, selection, scratch,
@@ -289,6 +340,7 @@ void inspect(ThreadPool& pool, const Call& call, const FinishedSoftmax* statisti
                        (inspection.*method)(rows, n, worker_scratch);
                      });
   };
+  if (outputs.output.data && call.inputs.probs.given()) run(call.inputs.probs.selection, &Inspection::patched_output);
   if (outputs.probs) run(outputs.probs_selection, &Inspection::probs);
   if (outputs.top_k_values) run(outputs.top_k_selection, &Inspection::top_k);
   if (outputs.scores) run(outputs.scores_selection, &Inspection::scores);

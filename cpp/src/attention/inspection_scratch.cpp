@@ -30,13 +30,22 @@ InspectionSizes inspection_sizes(const Call& call) {
 
 namespace {
 
+/// Floats of `out` and `values`; -1 on overflow.
+std::int64_t value_floats(const Call& call) {
+  std::int64_t floats = 0;
+  if (call.inputs.probs.given() && !multiply_sizes(kValueRows + 1, call.shape.value_dim, &floats)) return -1;
+  return round_up(floats, 16);
+}
+
 /// Bytes without those of the formulas; -1 on overflow.
 std::int64_t plain_bytes(const Call& call) {
   const InspectionSizes sizes = inspection_sizes(call);
   std::int64_t query, keys;
   if (!multiply_sizes(sizes.rows, round_up(call.shape.head_dim, 16), &query)) return -1;
   if (!multiply_sizes(sizes.keys, call.shape.head_dim, &keys)) return -1;
-  const std::int64_t floats = query + round_up(keys, 16) + (2 * sizes.rows + 3) * sizes.width;
+  const std::int64_t values = value_floats(call);
+  if (values < 0) return -1;
+  const std::int64_t floats = query + round_up(keys, 16) + (2 * sizes.rows + 3) * sizes.width + values;
   return round_up(floats * static_cast<std::int64_t>(sizeof(float)) + (sizes.rows + 1) * sizes.width, 64);
 }
 
@@ -49,6 +58,7 @@ InspectionScratch::InspectionScratch(const Call& call, char* memory) : sizes(ins
   scores = floats, floats += sizes.rows * sizes.width;
   mean = floats, floats += sizes.rows * sizes.width;
   row = floats, floats += sizes.width;
+  out = floats, values = floats + call.shape.value_dim, floats += value_floats(call);
   candidates = reinterpret_cast<std::uint64_t*>(floats), floats += 2 * sizes.width;
   visible = reinterpret_cast<std::uint8_t*>(floats);
   any = visible + sizes.width;

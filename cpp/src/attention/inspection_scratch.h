@@ -12,6 +12,9 @@ struct InspectionSizes {
 };
 [[nodiscard]] InspectionSizes inspection_sizes(const Call& call);
 
+/// Rows of values that are widened at a time.
+constexpr std::int64_t kValueRows = 16;
+
 /// One worker's scratch for a stretch of chosen rows.
 struct InspectionScratch {
   InspectionSizes sizes;
@@ -23,6 +26,8 @@ struct InspectionScratch {
   std::uint64_t* candidates;  ///< [width]
   std::uint8_t* visible;      ///< [width]
   std::uint8_t* any;          ///< [rows, width]: visible in some head
+  float* out;                 ///< [value_dim]; so is `values`, only if weights are patched
+  float* values;              ///< [kValueRows, value_dim]
   TileFormulas formulas;      ///< for one row
 
   /// @param memory  inspection_bytes(call)

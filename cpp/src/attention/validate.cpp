@@ -167,31 +167,20 @@ Status check_formulas(const AttentionShape& shape, const AttentionInputs& inputs
   return check_positions(shape, inputs, options, growth);
 }
 
-Status check_selection(const char* name, const Selection& selection, const AttentionShape& shape) {
-  for (std::int64_t n = 0; selection.heads && n < selection.num_heads; ++n)
-    if (selection.heads[n] < 0 || selection.heads[n] >= shape.num_heads)
-      return Status::error(StatusCode::invalid_option, "%s.heads[%lld] must be 0..%lld, got %d", name,
-                           static_cast<Long>(n), static_cast<Long>(shape.num_heads - 1), selection.heads[n]);
-  for (std::int64_t n = 0; selection.queries && n < selection.num_queries; ++n)
-    if (selection.queries[n] < 0 || selection.queries[n] >= shape.query_length)
-      return Status::error(StatusCode::invalid_option, "%s.queries[%lld] must be 0..%lld, got %d", name,
-                           static_cast<Long>(n), static_cast<Long>(shape.query_length - 1), selection.queries[n]);
-  if (selection.average && (selection.heads ? selection.num_heads : shape.num_heads) == 0)
-    return Status::error(StatusCode::invalid_option, "%s.average: there is no head to average", name);
-  return {};
-}
-
 Status check_outputs(const AttentionShape& shape, std::int64_t key_length, const AttentionOutputs& outputs) {
+  const auto check = [&](const char* name, const Selection& selection) {
+    return validate_selection(name, selection, shape.num_heads, shape.query_length);
+  };
   if (outputs.probs) {
-    if (Status s = check_selection("probs", outputs.probs_selection, shape); !s.ok()) return s;
+    if (Status s = check("probs", outputs.probs_selection); !s.ok()) return s;
   }
   if (outputs.scores) {
     if (outputs.scores_selection.average) return option_error("scores.average is not supported");
-    if (Status s = check_selection("scores", outputs.scores_selection, shape); !s.ok()) return s;
+    if (Status s = check("scores", outputs.scores_selection); !s.ok()) return s;
   }
   if (outputs.top_k_values) {
     if (outputs.top_k < 1) return option_error("topK.k must be >= 1");
-    if (Status s = check_selection("topK", outputs.top_k_selection, shape); !s.ok()) return s;
+    if (Status s = check("topK", outputs.top_k_selection); !s.ok()) return s;
   }
   if (outputs.key_room && *outputs.key_room != key_length)
     return Status::error(StatusCode::invalid_shape, "the results have room for %lld keys, the call has %lld",
@@ -203,6 +192,22 @@ Status check_outputs(const AttentionShape& shape, std::int64_t key_length, const
 }
 
 }  // namespace
+
+Status validate_selection(const char* name, const Selection& selection, std::int64_t heads, std::int64_t rows) {
+  const auto check = [&](const char* list, const std::int32_t* indices, std::int64_t count,
+                         std::int64_t end) -> Status {
+    for (std::int64_t n = 0; indices && n < count; ++n)
+      if (indices[n] < 0 || indices[n] >= end)
+        return Status::error(StatusCode::invalid_option, "%s.%s[%lld] must be 0..%lld, got %d", name, list,
+                             static_cast<Long>(n), static_cast<Long>(end - 1), indices[n]);
+    return {};
+  };
+  if (Status s = check("heads", selection.heads, selection.num_heads, heads); !s.ok()) return s;
+  if (Status s = check("queries", selection.queries, selection.num_queries, rows); !s.ok()) return s;
+  if (selection.average && (selection.heads ? selection.num_heads : heads) == 0)
+    return Status::error(StatusCode::invalid_option, "%s.average: there is no head to average", name);
+  return {};
+}
 
 Status validate_shape(const AttentionShape& shape) {
   if (Status s = check_extents(shape); !s.ok()) return s;
@@ -258,6 +263,11 @@ Status validate_options(const AttentionShape& shape, const AttentionInputs& inpu
     if (Status s = check_broadcast("bias", inputs.bias_extents, shape, key_length); !s.ok()) return s;
   }
   if (Status s = check_formulas(shape, inputs, options, growth); !s.ok()) return s;
+  if (inputs.probs.given()) {
+    const Selection& selection = inputs.probs.selection;
+    if (selection.average) return option_error("patch.probs.average is not supported");
+    if (Status s = validate_selection("patch.probs", selection, shape.num_heads, shape.query_length); !s.ok()) return s;
+  }
   return check_outputs(shape, key_length, outputs);
 }
 

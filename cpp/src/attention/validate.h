@@ -25,6 +25,10 @@ struct CacheGrowth {
 /// Whether a cache has the shape's batches, kv heads and widths.
 [[nodiscard]] Status validate_cache(const AttentionShape& shape, const KvCache& cache);
 
+/// Whether the indices of a selection are below `heads` and `rows`.
+[[nodiscard]] Status validate_selection(const char* name, const Selection& selection, std::int64_t heads,
+                                        std::int64_t rows);
+
 /// All other rules, for a call that has passed the steps above. `growth` is what the cache gains before the call.
 [[nodiscard]] Status validate_options(const AttentionShape& shape, const AttentionInputs& inputs,
                                       const AttentionOptions& options, const AttentionOutputs& outputs,

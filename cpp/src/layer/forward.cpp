@@ -8,12 +8,13 @@
 namespace headwise {
 
 Forward::Forward(const Layer::Packed& layer, ThreadPool& pool, const LayerInputs& inputs, const AttentionInputs& masks,
-                 const AttentionOptions& options, const AttentionOutputs& outputs, bool saves)
+                 const AttentionOptions& options, const AttentionOutputs& outputs, const LayerViews& views, bool saves)
     : layer_(layer),
       pool_(pool),
       inputs_(inputs),
       options_(options),
       outputs_(outputs),
+      views_(views),
       // without Wo the heads are Y itself, and lie in the order of Y
       heads_layout_(layer.shape.output_projection ? Layout::bse : inputs.layout),
       key_length_(inputs.key_context.data || inputs.value_context.data ? inputs.key_length : inputs.query_length),
@@ -24,6 +25,7 @@ Forward::Forward(const Layer::Packed& layer, ThreadPool& pool, const LayerInputs
   attention_inputs_.mask_extents = masks.mask_extents;
   attention_inputs_.bias = masks.bias;
   attention_inputs_.bias_extents = masks.bias_extents;
+  attention_inputs_.probs = masks.probs;
   attention_inputs_.cache = inputs.cache;
   options_.layout = heads_layout_;
   options_.kv_layout = heads_layout_;
@@ -47,6 +49,7 @@ std::int64_t projection_scratch(const Layer::Packed& layer) {
 Status Forward::allocate() {
   const std::int64_t query_tokens = inputs_.batch_size * inputs_.query_length;
   const std::int64_t key_tokens = projects_keys() ? inputs_.batch_size * key_length_ : 0;
+  const std::int64_t width = layer_.shape.value_head_dim;
   const struct {
     Buffer<float>* buffer;
     std::int64_t count;
@@ -54,6 +57,7 @@ Status Forward::allocate() {
                 {&key_, key_tokens * layer_.key_width()},
                 {&value_, key_tokens * layer_.value_width()},
                 {&heads_, keeps_heads() ? query_tokens * layer_.heads_width() : 0},
+                {&chosen_heads_, views_.contributions.data ? chosen_rows(views_.contributions.selection) * width : 0},
                 {&raw_query_, keeps_raw_heads() ? query_tokens * layer_.query_width() : 0},
                 {&raw_key_, keeps_raw_heads() ? key_tokens * layer_.key_width() : 0},
                 {&lse_, saves_ ? query_tokens * layer_.shape.num_heads : 0},
@@ -87,12 +91,15 @@ Status Forward::run() {
   if (Status status = find_position_rows(); !status.ok()) return status;
 
   project_inputs();
+  overwrite_inputs();
   if (appends())
     if (Status status = append(); !status.ok()) return status;
   if (Status status = attend(); !status.ok()) {
     if (appends()) undo_append();
     return status;
   }
+  overwrite_heads();
+  show_inside();
   if (outputs_.output.data && heads_.size() > 0) {
     if (layer_.shape.output_projection)
       project_output();

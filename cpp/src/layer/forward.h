@@ -8,10 +8,12 @@
 #include "base/workspace.h"
 #include "headwise/layer.h"
 #include "headwise/thread_pool.h"
+#include "layer/head_rows.h"
 #include "layer/packed_layer.h"
 #include "layer/projection.h"
 #include "position/kept_rows.h"
 #include "position/rotary.h"
+#include "source/key_value_source.h"
 
 namespace headwise {
 
@@ -21,11 +23,12 @@ namespace headwise {
 /// - forward_positions.cpp: where tokens stand, and the rows that depend on it;
 /// - forward_projections.cpp: from X to queries, keys and values in one parallel region, and from heads to Y in
 /// another;
-/// - forward_cache.cpp: appending to a cache, and undoing it.
+/// - forward_cache.cpp: appending to a cache, and undoing it;
+/// - forward_inside.cpp: what a call overwrites and shows of queries, keys, values and heads.
 class Forward {
  public:
   Forward(const Layer::Packed& layer, ThreadPool& pool, const LayerInputs& inputs, const AttentionInputs& masks,
-          const AttentionOptions& options, const AttentionOutputs& outputs, bool saves);
+          const AttentionOptions& options, const AttentionOutputs& outputs, const LayerViews& views, bool saves);
   [[nodiscard]] Status run();
   [[nodiscard]] std::int64_t saved_bytes() const;
   [[nodiscard]] const Layer::Packed& layer() const { return layer_; }
@@ -35,6 +38,7 @@ class Forward {
   [[nodiscard]] Status check() const;
   [[nodiscard]] Status check_inputs() const;
   [[nodiscard]] Status check_cache() const;
+  [[nodiscard]] Status check_inside() const;
   [[nodiscard]] Status check_positions() const;
   [[nodiscard]] Status check_room() const;
   [[nodiscard]] Status allocate();
@@ -47,6 +51,16 @@ class Forward {
   void project_inputs();
   void take_head_steps(const ConstTokenRows& raw, std::int64_t num_heads, const HeadSteps& steps,
                        const TokenRows& heads);
+  void overwrite_inputs();
+  void overwrite_heads();
+  void show_inside();
+  void show_keys_and_values(const KeyValueSource& source);
+  void show_contributions();
+  [[nodiscard]] HeadRows head_rows(Buffer<float>& buffer, std::int64_t heads, std::int64_t length, std::int64_t width,
+                                   const std::int32_t* lengths) const;
+  [[nodiscard]] HeadRows query_rows();
+  [[nodiscard]] HeadRows output_rows();
+  [[nodiscard]] std::int64_t chosen_rows(const Selection& selection) const;
   [[nodiscard]] Status attend();
   [[nodiscard]] Status append();
   void undo_append();
@@ -59,7 +73,10 @@ class Forward {
     return layer_.options.position == LayerPosition::table || layer_.options.position == LayerPosition::sinusoidal;
   }
   /// Whether heads must lie in a buffer before they are Y.
-  [[nodiscard]] bool keeps_heads() const { return saves_ || (layer_.shape.output_projection && outputs_.output.data); }
+  [[nodiscard]] bool keeps_heads() const {
+    return saves_ || views_.head_outputs.data || views_.contributions.data || inputs_.patches.head_outputs.given() ||
+           (layer_.shape.output_projection && outputs_.output.data);
+  }
   [[nodiscard]] bool keeps_raw_heads() const { return saves_ && layer_.options.qk_norm != QkNorm::none; }
   [[nodiscard]] ConstTokenRows context(ConstArray array, std::int64_t length, std::int64_t width) const {
     return {array, strides_of(inputs_.layout, 1, length, width), inputs_.batch_size, length};
@@ -98,6 +115,7 @@ class Forward {
   AttentionInputs attention_inputs_;
   AttentionOptions options_;
   AttentionOutputs outputs_;
+  LayerViews views_;
   AttentionShape shape_;
   Layout heads_layout_;
   std::int64_t key_length_;
@@ -107,6 +125,7 @@ class Forward {
 
   Buffer<float> scratch_;  ///< of projections
   Buffer<float> query_, key_, value_, heads_;
+  Buffer<float> chosen_heads_;         ///< the rows of heads whose contributions are wanted
   Buffer<float> raw_query_, raw_key_;  ///< before norm and rotary embedding, if they are saved
   Buffer<float> lse_;                  ///< if it is saved
   Buffer<std::int64_t> query_positions_, key_positions_;

@@ -5,6 +5,7 @@
 #include "cache/append.h"
 #include "headwise/kv_cache.h"
 #include "layer/forward.h"
+#include "source/kv_cache_store.h"
 
 namespace headwise {
 
@@ -50,6 +51,49 @@ Status Forward::check_inputs() const {
   return {};
 }
 
+/// Whether what is overwritten and shown is there.
+Status Forward::check_inside() const {
+  const LayerPatches& patches = inputs_.patches;
+  const std::int64_t heads = shape_.num_heads, kv_heads = shape_.num_kv_heads, queries = shape_.query_length;
+  std::int64_t all_keys = inputs_.cache ? 0 : key_length_;
+  for (std::int64_t b = 0; inputs_.cache && b < inputs_.batch_size; ++b)
+    all_keys = std::max(all_keys, inputs_.cache->store().length_of(inputs_.cache->appended(b) + growth_.of(b)));
+  const struct {
+    const char* name;
+    bool wanted;
+    const Selection& selection;
+    std::int64_t heads, rows;
+  } chosen[] = {
+      {"patch.query", patches.query.given(), patches.query.selection, heads, queries},
+      {"patch.key", patches.key.given(), patches.key.selection, kv_heads, key_length_},
+      {"patch.value", patches.value.given(), patches.value.selection, kv_heads, key_length_},
+      {"patch.headOutputs", patches.head_outputs.given(), patches.head_outputs.selection, heads, queries},
+      {"query", views_.query.data != nullptr, views_.query.selection, heads, queries},
+      {"key", views_.key.data != nullptr, views_.key.selection, kv_heads, all_keys},
+      {"value", views_.value.data != nullptr, views_.value.selection, kv_heads, all_keys},
+      {"headOutputs", views_.head_outputs.data != nullptr, views_.head_outputs.selection, heads, queries},
+      {"contributions", views_.contributions.data != nullptr, views_.contributions.selection, heads, queries}};
+  for (const auto& choice : chosen) {
+    if (!choice.wanted) continue;
+    if (choice.selection.average)
+      return Status::error(StatusCode::invalid_option, "%s.average is not supported", choice.name);
+    if (Status status = validate_selection(choice.name, choice.selection, choice.heads, choice.rows); !status.ok())
+      return status;
+  }
+  const bool patches_keys = patches.key.given() || patches.value.given();
+  if (saves_ &&
+      (patches_keys || patches.query.given() || patches.head_outputs.given() || attention_inputs_.probs.given()))
+    return Status::error(StatusCode::unsupported, "a call with patches cannot be saved for its gradient");
+  if (patches_keys && !projects_keys())
+    return Status::error(StatusCode::invalid_option, "patch.key and patch.value do not go with attendOnly");
+  if (inputs_.cache && inputs_.cache->shape().rotary &&
+      (patches.query.given() || patches.key.given() || views_.query.data))
+    return Status::error(StatusCode::unsupported, "a rotary cache turns queries and keys after they could be patched");
+  if (views_.contributions.data && !layer_.shape.output_projection)
+    return Status::error(StatusCode::unsupported, "contributions need an output projection");
+  return {};
+}
+
 /// Whether the cache fits, and how many tokens it gains.
 Status Forward::check_cache() const {
   const KvCache& cache = *inputs_.cache;
@@ -73,6 +117,7 @@ Status Forward::check() const {
   if (inputs_.cache) {
     if (Status status = check_cache(); !status.ok()) return status;
   }
+  if (Status status = check_inside(); !status.ok()) return status;
   if (Status status = validate_dtypes(attention_inputs_, outputs_); !status.ok()) return status;
   return validate_options(shape_, attention_inputs_, options_, outputs_, growth_);
 }

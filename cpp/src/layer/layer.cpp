@@ -71,10 +71,11 @@ Status Layer::create(const LayerShape& shape, const LayerWeights& weights, const
 
 Status Layer::forward(ThreadPool& pool, const LayerInputs& inputs, const AttentionInputs& masks,
                       const AttentionOptions& attention, const AttentionOutputs& outputs,
-                      std::unique_ptr<SavedForward>* saved) const {
+                      std::unique_ptr<SavedForward>* saved, const LayerViews& views) const {
   const ThreadPool::Call call(pool);
-  if (!saved) return Forward(*packed_, pool, inputs, masks, attention, outputs, false).run();
-  std::unique_ptr<Forward> forward(new (std::nothrow) Forward(*packed_, pool, inputs, masks, attention, outputs, true));
+  if (!saved) return Forward(*packed_, pool, inputs, masks, attention, outputs, views, false).run();
+  std::unique_ptr<Forward> forward(new (std::nothrow)
+                                       Forward(*packed_, pool, inputs, masks, attention, outputs, views, true));
   if (!forward) return Status::out_of_memory(sizeof(Forward));
   std::unique_ptr<SavedForward> result(new (std::nothrow) SavedForward(nullptr));
   if (!result) return Status::out_of_memory(sizeof(SavedForward));

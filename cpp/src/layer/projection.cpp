@@ -100,14 +100,20 @@ std::int64_t Projection::tile_columns(std::int64_t rows) const {
 void Projection::compute(const ProjectionJob& job, const Tile& tile, float* scratch) const {
   float *const input = scratch, *const output = scratch + kInputFloats;
   const std::int64_t width = kernels_->panel_width, padded_columns = round_up(tile.columns, width);
-  for (std::int64_t r = 0; r < tile.rows; ++r)
-    std::copy_n(bias_.data() + tile.column, padded_columns, output + r * padded_columns);
-  const float* const panels = panels_.data() + tile.column * in_;
+  const auto [first, in] = job.part.value_or(WeightPart{0, in_});
+  for (std::int64_t r = 0; r < tile.rows; ++r) {
+    float* const output_r = output + r * padded_columns;
+    if (job.part)
+      std::fill_n(output_r, padded_columns, 0.0f);
+    else
+      std::copy_n(bias_.data() + tile.column, padded_columns, output_r);
+  }
+  const float* const panels = panels_.data() + tile.column * in_ + first * width;
   const std::int64_t slice = tile.rows == 1 ? kInputFloats : kDepth;
-  for (std::int64_t k = 0; k < in_; k += slice) {
-    const std::int64_t depth = std::min(slice, in_ - k);
+  for (std::int64_t k = 0; k < in; k += slice) {
+    const std::int64_t depth = std::min(slice, in - k);
     gather(job.x, tile.row, tile.rows, k, depth, input);
-    const float* next = k + 2 * depth <= in_ ? panels + (k + depth) * width : nullptr;
+    const float* next = k + 2 * depth <= in ? panels + (k + depth) * width : nullptr;
     kernels_->multiply_streamed(input, depth, panels + k * width, in_ * width, depth, padded_columns / width, next,
                                 output, padded_columns, tile.rows);
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "base/workspace.h"
@@ -50,6 +51,11 @@ class Projection {
   Buffer<float> bias_;  ///< 0 without a bias, and from `out` on
 };
 
+/// Rows [first, first + count) of a weight W.
+struct WeightPart {
+  std::int64_t first = 0, count = 0;
+};
+
 /// Reads X [.., in] and writes Y [.., out], float32 or float16. Both have the same batch size and length.
 struct ProjectionJob {
   const Projection* projection = nullptr;
@@ -57,6 +63,8 @@ struct ProjectionJob {
   TokenRows y;
   HeadSteps heads = {};
   bool adds = false;  ///< whether it adds to Y, which is float32
+  /// If given, X has only the features of these rows of W, and the bias is left out.
+  std::optional<WeightPart> part = {};
 };
 
 /// Computes all jobs in one parallel region. `scratch` has scratch_floats() of the largest for each worker.

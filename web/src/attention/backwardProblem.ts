@@ -46,9 +46,9 @@ export type UsualGradients = { readonly dQuery: true; readonly dKey: true; reado
  * What attentionBackward reads: the inputs and options of the forward call, its results `output` and `lse`, and the
  * gradient of the loss with respect to the output.
  */
-export interface AttentionBackwardOptions<R extends GradientReturns = GradientReturns> extends OnGpu<
+export type AttentionBackwardOptions<R extends GradientReturns = GradientReturns> = OnGpu<
   Omit<AttentionOptions, "returns" | "into" | "location">
-> {
+> & {
   readonly query: FloatTensorLike | GpuFloats;
   readonly key: FloatTensorLike | GpuFloats;
   readonly value: FloatTensorLike | GpuFloats;
@@ -60,7 +60,7 @@ export interface AttentionBackwardOptions<R extends GradientReturns = GradientRe
   readonly dOutput: FloatTensorLike | GpuFloats;
   /** Which gradients to compute. Default: `dQuery`, `dKey` and `dValue`. */
   readonly returns?: R;
-}
+};
 
 type GradientAt<L extends "cpu" | "gpu", Name extends Gradient> = Name extends "dTables"
   ? Readonly<Record<string, L extends "gpu" ? GpuResult<"float32"> : TypedTensor<"float32">>>

@@ -69,7 +69,7 @@ const ALL: Selection = { heads: undefined, queries: undefined, average: false };
 /** The extents that limit the indices of heads and queries. */
 type Rows = Pick<AttentionShape, "numHeads" | "queryLength">;
 
-const RETURNS_NAMES = namesOf<Returns>({
+export const RETURNS_NAMES = namesOf<Returns>({
   output: true,
   probs: true,
   topK: true,
@@ -79,7 +79,11 @@ const RETURNS_NAMES = namesOf<Returns>({
 });
 
 export function readReturns(options: OptionReader, shape: Rows): Wanted {
-  const returns = options.object("returns", RETURNS_NAMES);
+  return readWanted(options.object("returns", RETURNS_NAMES), shape);
+}
+
+/** Reads the results of attention among the entries of `returns`. */
+export function readWanted(returns: OptionReader | undefined, shape: Rows): Wanted {
   return {
     output: returns?.flag("output", true) ?? true,
     probs: returns && readProbs(returns, shape),
@@ -114,18 +118,19 @@ function readScores(returns: OptionReader, shape: Rows): Wanted["scores"] {
 }
 
 function readSelection(slice: OptionReader, shape: Rows): Selection {
-  const index = (name: string, count: number) => {
-    const list = slice.integers(name, { min: 0 });
-    const outside = list?.find((value) => value >= count);
-    if (outside !== undefined)
-      throw new OptionError(`${slice.at(name)} must hold indices below ${count}, got ${outside}`);
-    return list;
-  };
   return {
-    heads: index("heads", shape.numHeads),
-    queries: index("queries", shape.queryLength),
+    heads: readIndices(slice, "heads", shape.numHeads),
+    queries: readIndices(slice, "queries", shape.queryLength),
     average: slice.flag("average", false),
   };
+}
+
+/** Reads a list of indices below `count`. */
+export function readIndices(slice: OptionReader, name: string, count: number): Int32Array | undefined {
+  const list = slice.integers(name, { min: 0 });
+  const outside = list?.find((value) => value >= count);
+  if (outside !== undefined) throw new OptionError(`${slice.at(name)} must hold indices below ${count}, got ${outside}`);
+  return list;
 }
 
 /** The extents of the axes [heads, queries] after the selection. */

@@ -76,6 +76,8 @@ export type {
   UsualLayerGradients,
 } from "../layer/backwardProblem.js";
 export type { ForwardOptions } from "../layer/forwardProblem.js";
+export type { Patch, PatchKeys, PatchRows } from "../layer/patch.js";
+export type { ForwardReturns, KeySlice } from "../layer/views.js";
 export type { Layer, LayerCacheOptions } from "../layer/layer.js";
 export type { LayerPosition } from "../layer/layerPosition.js";
 export type { LayerOptions } from "../layer/layerProblem.js";

@@ -8,7 +8,7 @@ import {
 import type { AttentionShape } from "../attention/attentionShape.js";
 import { callPositions } from "../attention/callPositions.js";
 import { readRagged, type Ragged } from "../attention/ragged.js";
-import { readReturns, type Returns, type Wanted } from "../attention/returns.js";
+import { readWanted, type Wanted } from "../attention/returns.js";
 import { cachePositions } from "../cache/cachePositions.js";
 import { longest, tokensAfter } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
@@ -26,6 +26,8 @@ import type { GpuFloats } from "../tensor/gpuTensor.js";
 import { FLOATS, type FloatTensor, type FloatTensorLike, type PlacedFloats } from "../tensor/tensor.js";
 import type { LayerProblem } from "./layerProblem.js";
 import type { LayerShape } from "./layerShape.js";
+import { checkedPatches, readPatch, type GivenPatches, type Patch, type Patches } from "./patch.js";
+import { checkViewedKeys, FORWARD_RETURNS, readViews, type ForwardReturns, type Views } from "./views.js";
 
 /**
  * Options of `layer.forward`. Positions are the positions of attention: query i is at position i + offset; key j is at
@@ -60,7 +62,10 @@ export interface ForwardOptions extends AttentionSettingsOptions {
    * Whether to keep what `layer.backward` needs, as `result.saved`. Not with a cache. Default false.
    */
   readonly save?: boolean;
-  readonly returns?: Returns;
+  /** What to return. Default: only `output`. */
+  readonly returns?: ForwardReturns;
+  /** Overwrites queries, keys, values, weights or results of heads, for this call. Not with save. */
+  readonly patch?: Patch;
   /** Where the results are. `"gpu"` needs a layer on WebGPU. Default `"cpu"`. */
   readonly location?: "cpu" | "gpu";
   /** A tensor of the output's shape, to write the output to. It is then also `result.output`. */
@@ -85,6 +90,8 @@ export interface ForwardProblem {
   readonly settings: AttentionSettings;
   readonly ragged: Ragged | undefined;
   readonly wanted: Wanted;
+  readonly views: Views;
+  readonly patches: Patches | undefined;
   readonly output: OutputForm;
   /** Whether the engine keeps what the gradient needs. */
   readonly save: boolean;
@@ -106,6 +113,7 @@ const FORWARD_NAMES = [
     cuSeqLensKey: true,
     save: true,
     returns: true,
+    patch: true,
     location: true,
     into: true,
     signal: true,
@@ -192,6 +200,11 @@ export function forwardRequest(
   };
   const ragged = readRagged(options, layout, { ...extents, keyLength: contextLength });
   if (ragged && cache) throw new UnsupportedError(`${operation}: a ragged batch cannot attend to a cache`);
+  const returns = options.object("returns", FORWARD_RETURNS);
+  const numKeys = attendOnly ? undefined : contextLength;
+  const patch = readPatch(options, extents, numKeys);
+  const views = readViews(returns, extents, cache ? undefined : contextLength, layer.shape.outputProjection);
+  if (cache?.form.rotary) refuseTurned(operation, patch, views);
   const outputShape = x.shape.map((extent, axis) => (axis === widthAxis(layout, rank) ? outputDim : extent));
   const read = {
     operation,
@@ -210,9 +223,10 @@ export function forwardRequest(
       layer.usesPositions || cache?.form.rotary === true,
     ),
     ragged,
-    wanted: readReturns(options, extents),
+    wanted: readWanted(returns, extents),
+    views,
     output: outputForm(options, outputShape, x),
-    save: readSave(options, cache),
+    save: readSave(options, cache, patch),
     location: options.oneOf("location", ["cpu", "gpu"], "cpu"),
     signal: options.signal(),
     keepRank: (full: readonly number[]) => (rank === 2 ? full.slice(1) : [...full]),
@@ -223,7 +237,9 @@ export function forwardRequest(
       ? cachePositions(cache.form, after(), read.settings, shape.queryLength)
       : callPositions(shape, read.settings, ragged);
     checkKeys(operation, read.settings, shape, positions);
-    return { ...read, shape };
+    checkViewedKeys(operation, views, shape.keyLength);
+    const patches = checkedPatches(operation, patch, { shape, contextLength, sequences: positions, ragged });
+    return { ...read, shape, patches };
   };
   if (read.save && read.settings.score) readDerivatives(operation, read.settings.score);
   if (!cache) inTurn(); // without a cache nothing can change until the call's turn
@@ -231,8 +247,9 @@ export function forwardRequest(
 }
 
 /** Whether the call is saved. */
-function readSave(options: OptionReader, cache: EngineCache | undefined): boolean {
+function readSave(options: OptionReader, cache: EngineCache | undefined, patch: GivenPatches | undefined): boolean {
   const save = options.flag("save", false);
+  if (save && patch) throw new UnsupportedError(`${options.operation}: save is not offered with patch`);
   if (save && cache)
     throw new UnsupportedError(
       `${options.operation}: save is not offered with a cache, whose earlier tokens it needs`,
@@ -241,6 +258,18 @@ function readSave(options: OptionReader, cache: EngineCache | undefined): boolea
       },
     );
   return save;
+}
+
+/** Refuses what needs queries or keys before a cache turns them. */
+function refuseTurned(operation: string, patch: GivenPatches | undefined, views: Views): void {
+  const refused = [
+    ...(["query", "key"] as const).filter((name) => patch?.[name]).map((name) => `patch.${name}`),
+    ...(views.query ? ["returns.query"] : []),
+  ];
+  if (refused.length > 0)
+    throw new UnsupportedError(`${operation}: ${refused.join(" and ")} must be absent with a cache that is rotary`, {
+      hint: 'Let the layer turn queries and keys: position: { kind: "rotary" }.',
+    });
 }
 
 function widthAxis(layout: "BSE" | "BES", rank: number): number {

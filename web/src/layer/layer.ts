@@ -1,5 +1,4 @@
 import type { NoReturns, RecordedAttention, ResultAt } from "../attention/attentionResult.js";
-import type { Returns } from "../attention/returns.js";
 import { layerCacheProblem, type CacheProblem, type KvCacheOptions } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
 import { KvCache } from "../cache/kvCache.js";
@@ -25,6 +24,7 @@ import type { NamedLayerProblem } from "./layerProblem.js";
 import type { LayerShape } from "./layerShape.js";
 import { layerUpdate, type LayerUpdateWeights } from "./layerUpdate.js";
 import { Saved, savedForm } from "./saved.js";
+import type { ForwardReturns, ViewsAt } from "./views.js";
 import type { WeightGradients } from "./weightGradients.js";
 
 /** Options of a call of forward. `R` is the type of `returns`, `Into` the type of `into`. */
@@ -101,7 +101,8 @@ export class Layer extends Disposing {
    *   layer on WebGPU takes x, contexts, masks, biases and `into` also on the GPU, and with `location: "gpu"` its results
    *   stay there.
    * @returns `output` `[B, S, outputDim]` in the layout, rank and dtype of x, and the results that `options.returns`
-   *   names, with the shapes of `scaledDotProductAttention`: probs `[B, heads, S, Skv]` and so on. With `save: true` also
+   *   names, with the shapes of `scaledDotProductAttention`: probs `[B, heads, S, Skv]` and so on; and what it asks to see
+   *   inside of the layer: query, key, value, headOutputs and contributions. With `save: true` also
    *   `saved`, for `backward`.
    * @throws ShapeError, OptionError or UnsupportedError before it computes.
    * @throws EmptyRowError if a query row sees no key and `emptyRows` is `"throw"`.
@@ -109,7 +110,7 @@ export class Layer extends Disposing {
    * @throws DisposedError if the layer or the instance was disposed.
    */
   async forward<
-    const R extends Returns = NoReturns,
+    const R extends ForwardReturns = NoReturns,
     X extends FloatTensorLike = FloatTensor,
     Into extends FloatTensorLike | GpuFloats = X,
     const L extends "cpu" | "gpu" = "cpu",
@@ -117,7 +118,7 @@ export class Layer extends Disposing {
   >(
     x: X | GpuFloats,
     options: CallOptions<R, Into> & { readonly location?: L; readonly save?: S } = {},
-  ): Promise<ResultAt<L, R, Into> & SavedPart<S>> {
+  ): Promise<ResultAt<L, R, Into> & ViewsAt<L, R> & SavedPart<S>> {
     const call = this.#arguments("layer.forward", this.#layer.onGpu);
     const request = forwardRequest(call, this.#context.engine, this.#form, x, options);
     const { version } = this.#owner;
@@ -128,7 +129,7 @@ export class Layer extends Disposing {
       return result.saved ? { ...result, saved: this.#keep(result.saved, problem, version) } : result;
     };
     const result = await this.#context.run<unknown>(call, compute, request.signal);
-    return result as ResultAt<L, R, Into> & SavedPart<S>;
+    return result as ResultAt<L, R, Into> & ViewsAt<L, R> & SavedPart<S>;
   }
 
   /**
@@ -190,11 +191,11 @@ export class Layer extends Disposing {
    *
    * @throws UnsupportedError if the layer is not on WebGPU, and the errors of `forward`.
    */
-  async encode<const R extends Returns = NoReturns, Into extends FloatTensor | GpuFloats = FloatTensor>(
+  async encode<const R extends ForwardReturns = NoReturns, Into extends FloatTensor | GpuFloats = FloatTensor>(
     commandEncoder: object,
     x: FloatTensorLike | GpuFloats,
     options: CallOptions<R, Into> & { readonly location?: "gpu" } = {},
-  ): Promise<RecordedAttention<R, Into>> {
+  ): Promise<RecordedAttention<R, Into> & ViewsAt<"gpu", R>> {
     const call = this.#arguments("layer.encode", true);
     const layer = this.#layer;
     if (!layer.record) throw new UnsupportedError("layer.encode: this layer is on wasm, which records no GPU commands");
@@ -214,7 +215,7 @@ export class Layer extends Disposing {
       });
       return { atOnce, results: noted };
     };
-    return (await this.#context.record(call, record, request.signal)) as RecordedAttention<R, Into>;
+    return (await this.#context.record(call, record, request.signal)) as RecordedAttention<R, Into> & ViewsAt<"gpu", R>;
   }
 
   /**

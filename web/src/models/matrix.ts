@@ -4,7 +4,7 @@ import type { Attention } from "../instance/attention.js";
 import type { GpuResult } from "../tensor/gpuTensor.js";
 import { fromHalf } from "../tensor/half.js";
 import type { TypedTensor } from "../tensor/tensor.js";
-import type { Floats } from "../train/trainTensor.js";
+import type { Floats } from "../tensor/plainTensor.js";
 import { newData, type WeightData, type WeightDtype } from "./storedNumbers.js";
 
 /** A matrix in JavaScript, or in the engine's memory where JavaScript sees it. */

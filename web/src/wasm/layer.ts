@@ -9,6 +9,7 @@ import type { ForwardProblem } from "../layer/forwardProblem.js";
 import type { LayerProblem } from "../layer/layerProblem.js";
 import type { LayerUpdate } from "../layer/layerUpdate.js";
 import type { LinearWeights, Role } from "../layer/layerWeights.js";
+import type { PlacedViews } from "../layer/views.js";
 import { BYTES, type CheckedTensor, type PlacedTensor, type TypedTensor } from "../tensor/tensor.js";
 import {
   DTYPE,
@@ -24,6 +25,7 @@ import type { WasmCache } from "./cache.js";
 import type { WasmCore } from "./core.js";
 import { placeGradient, placeGradients, writeGradients, type GradientForm } from "./gradients.js";
 import type { Arena, Heap, HeapArray } from "./heap.js";
+import { writePatches, writeViews } from "./inside.js";
 import type { LayerBackwardCall, LinearProperties, WasmModule } from "./module.js";
 import { writeAngles } from "./rotary.js";
 
@@ -61,7 +63,7 @@ export function createLayer(core: WasmCore, problem: LayerProblem): Eventually<E
     }
     if (position.kind === "rotary") writeAngles(call, position.angles);
     core.native.createLayer(call);
-    return () => new WasmLayer(core, call.result);
+    return () => new WasmLayer(core, call.result, shape.outputDim);
   });
 }
 
@@ -98,11 +100,13 @@ class WasmLayer implements EngineLayer {
   readonly #core: WasmCore;
   /** The address of the Layer in C++. */
   readonly #address: number;
+  readonly #outputDim: number;
   #bytes: number;
 
-  constructor(core: WasmCore, address: number) {
+  constructor(core: WasmCore, address: number, outputDim: number) {
     this.#core = core;
     this.#address = address;
+    this.#outputDim = outputDim;
     this.#bytes = core.module.layerBytes(address);
   }
 
@@ -110,12 +114,12 @@ class WasmLayer implements EngineLayer {
     return this.#bytes;
   }
 
-  forward(problem: ForwardProblem): Eventually<PlacedResult & { readonly saved?: EngineSaved }> {
+  forward(problem: ForwardProblem): Eventually<PlacedResult & PlacedViews & { readonly saved?: EngineSaved }> {
     return problem.save ? this.#forwardSaved(problem) : this.#forward(problem);
   }
 
   /** The call's inputs lie in an arena of their own, which lives as long as what is saved. */
-  async #forwardSaved(problem: ForwardProblem): Promise<PlacedResult & { readonly saved: EngineSaved }> {
+  async #forwardSaved(problem: ForwardProblem): Promise<PlacedResult & PlacedViews & { readonly saved: EngineSaved }> {
     const { module, heap } = this.#core;
     const inputs = heap.arena(problem.operation);
     let address = 0;
@@ -136,7 +140,11 @@ class WasmLayer implements EngineLayer {
    * @param kept - The arena of the inputs, if the call is saved.
    * @param onSaved - Takes the address of what C++ has saved.
    */
-  #forward(problem: ForwardProblem, kept?: Arena, onSaved?: (address: number) => void): Eventually<PlacedResult> {
+  #forward(
+    problem: ForwardProblem,
+    kept?: Arena,
+    onSaved?: (address: number) => void,
+  ): Eventually<PlacedResult & PlacedViews> {
     const { operation, x, key, value, shape, settings, ragged } = problem;
     const { heap, native } = this.#core;
     const call = this.#core.struct("LayerCall");
@@ -166,12 +174,14 @@ class WasmLayer implements EngineLayer {
       call.saves = Number(kept !== undefined);
       writeSettings(call, inputs, settings);
       if (ragged) writeRagged(call, inputs, ragged);
+      writePatches(call, arena, problem.patches);
       const collect = writeWanted(call, heap, arena, problem);
+      const collectViews = writeViews(call, arena, problem, this.#outputDim);
       native.layer(call);
       return () => {
         onSaved?.(call.saved);
         this.#bytes = this.#core.module.layerBytes(this.#address); // a call may keep rows of new positions
-        return collect();
+        return { ...collect(), ...collectViews() };
       };
     };
     return this.#core.call(operation, start, cache);

@@ -309,6 +309,10 @@ export interface LayerCall extends AttentionCall {
   layerCache: number;
   attendOnly: number;
   appendLengths: number;
+  /** Sets where to write a view, by its enumerator. Lists are addresses. */
+  setView(view: number, data: number, heads: number, numHeads: number, rows: number, numRows: number): void;
+  /** Sets a patch, by its enumerator. Without data it is the mean. */
+  setPatch(patch: number, data: number, heads: number, numHeads: number, rows: number, numRows: number): void;
   /** 1 if C++ keeps what the gradient needs. The call's inputs must then stay where they are. */
   saves: number;
   /** The address of what C++ has kept. It must be released. */

@@ -76,6 +76,8 @@ export class GpuLayer {
 
   forward(call: Call, problem: ForwardProblem): Deliver<PlacedResult & { readonly saved?: GpuSaved }> {
     this.#assertThere(call);
+    if (problem.patches || Object.keys(problem.views).length > 0)
+      throw new UnsupportedError(`${problem.operation}: patch and the inside of a layer are not offered on WebGPU yet`);
     const cache = (problem.cache as GpuEngineCache | undefined)?.cache;
     const before = cache?.appended;
     const after = before?.map((total, b) => total + gainOf(problem, b));

@@ -1,0 +1,87 @@
+#include <algorithm>
+
+#include "layer/forward.h"
+#include "layer/head_rows.h"
+#include "source/dense_source.h"
+#include "source/kv_cache_source.h"
+#include "source/kv_cache_store.h"
+
+namespace headwise {
+
+HeadRows Forward::head_rows(Buffer<float>& buffer, std::int64_t heads, std::int64_t length, std::int64_t width,
+                            const std::int32_t* lengths) const {
+  return {buffer.data(), strides_of(heads_layout_, heads, length, width), shape_.batch_size, heads, length, width,
+          lengths};
+}
+
+HeadRows Forward::query_rows() {
+  return head_rows(query_, shape_.num_heads, shape_.query_length, shape_.head_dim, options_.query_lengths);
+}
+
+HeadRows Forward::output_rows() {
+  return head_rows(heads_, shape_.num_heads, shape_.query_length, shape_.value_dim, options_.query_lengths);
+}
+
+std::int64_t Forward::chosen_rows(const Selection& selection) const {
+  const RowChoice choice{selection, shape_.num_heads, shape_.query_length};
+  return shape_.batch_size * choice.heads() * choice.rows();
+}
+
+void Forward::overwrite_inputs() {
+  const LayerPatches& patches = inputs_.patches;
+  const std::int32_t* const lengths = appends() ? growth_.gains : options_.key_lengths;
+  overwrite(pool_, query_rows(), patches.query);
+  overwrite(pool_, head_rows(key_, shape_.num_kv_heads, key_length_, shape_.head_dim, lengths), patches.key);
+  overwrite(pool_, head_rows(value_, shape_.num_kv_heads, key_length_, shape_.value_dim, lengths), patches.value);
+}
+
+void Forward::overwrite_heads() { overwrite(pool_, output_rows(), inputs_.patches.head_outputs); }
+
+void Forward::show_inside() {
+  if (views_.query.data) copy_chosen(pool_, query_rows(), views_.query.selection, views_.query.data);
+  if (inputs_.cache) {
+    show_keys_and_values(KvCacheSource(*inputs_.cache));
+  } else {
+    show_keys_and_values(DenseSource(shape_, heads_layout_, {key_.data()}, {value_.data()}));
+  }
+  if (views_.head_outputs.data)
+    copy_chosen(pool_, output_rows(), views_.head_outputs.selection, views_.head_outputs.data);
+  if (views_.contributions.data) show_contributions();
+}
+
+void Forward::show_keys_and_values(const KeyValueSource& source) {
+  const std::int64_t num_keys = key_length_of(shape_, attention_inputs_);
+  const KernelTable& kernels = kernel_table();
+  const auto show = [&](const View& view, auto side, std::int64_t width) {
+    for_each_chosen_row(pool_, shape_.batch_size, {view.selection, shape_.num_kv_heads, num_keys},
+                        [&](std::int64_t b, std::int64_t head, std::int64_t j, std::int64_t place) {
+                          float* const row = view.data + place * width;
+                          if (inputs_.cache && j >= inputs_.cache->store().length(b))
+                            std::fill_n(row, width, 0.0f);
+                          else
+                            kernels.widen((source.*side)(b, head, j, 1), width, row, width);
+                        });
+  };
+  if (views_.key.data) show(views_.key, &KeyValueSource::keys, shape_.head_dim);
+  if (views_.value.data) show(views_.value, &KeyValueSource::values, shape_.value_dim);
+}
+
+/// The product of each chosen head's rows with its rows of Wo.
+void Forward::show_contributions() {
+  const RowChoice choice{views_.contributions.selection, shape_.num_heads, shape_.query_length};
+  const std::int64_t heads = choice.heads(), rows = choice.rows();
+  const auto tokens = [&](float* data, std::int64_t n, std::int64_t width) -> TokenRows {
+    return {{data + n * rows * width}, {heads * rows * width, 0, width, 1}, shape_.batch_size, rows};
+  };
+  copy_chosen(pool_, output_rows(), choice.selection, chosen_heads_.data());
+  for (std::int64_t n = 0; n < heads; ++n) {
+    const std::int64_t width = shape_.value_dim;
+    const ProjectionJob job{.projection = &layer_.output,
+                            .x = as_const(tokens(chosen_heads_.data(), n, width)),
+                            .y = tokens(views_.contributions.data, n, layer_.shape.output_dim),
+                            .part = WeightPart{choice.head(n) * width, width}};
+    project(pool_, {&job, 1}, scratch_);
+  }
+}
+
+}  // namespace headwise
