@@ -10,7 +10,9 @@ import {
   UnsupportedError,
   type Attention,
 } from "headwise";
+import { createAttention as createInline } from "headwise/inline";
 import { loadModel, type LoadModelOptions, type LoadProgress, type ModelFileList } from "headwise/models";
+import { createAttention as createInWorker } from "headwise/worker";
 
 import { safetensors } from "./safetensorsFile.js";
 import {
@@ -366,6 +368,24 @@ describe("Loading", () => {
     expect((await errorOf(files, { precison: "float16" } as never)).message).toBe('loadModel: "precison" is no option');
     expect((await errorOf(files, { precison: "float16" } as never)).hint).toContain('did you mean "precision"?');
     expect((await errorOf(files, { precision: "int4" as never })).message).toContain("loadModel: precision must be");
+  });
+});
+
+describe("An instance of", () => {
+  test.each([
+    ["headwise/worker", () => createInWorker({ variant: "simd", threads: 1 })],
+    ["headwise/inline", () => createInline()],
+    ['backend "auto"', () => createAttention({ variant: "simd", threads: 1 })],
+  ])("%s computes the same bits, and generates", async (_, create) => {
+    const other = await create();
+    const model = await loadModel(other, files);
+    const { logits } = await model.run(TOKENS);
+    expect(logits!.data).toEqual(await logitsOf(files));
+    const tokens = [];
+    for await (const { token } of model.generate(TOKENS, { maxNewTokens: 3 })) tokens.push(token);
+    expect(tokens).toHaveLength(3);
+    model.dispose();
+    other.dispose();
   });
 });
 

@@ -6,7 +6,7 @@ import type { LayerWeights } from "../layer/layerWeights.js";
 import type { WeightLayout } from "../linear/linearProblem.js";
 import type { TypedTensor } from "../tensor/tensor.js";
 import { layerNorm } from "../train/layerNorm.js";
-import type { Floats } from "../tensor/plainTensor.js";
+import { elements, type Floats } from "../tensor/plainTensor.js";
 import { matrixOf, place, rowsOf, type Matrix, type Placed, type RowNumbers } from "./matrix.js";
 import { rmsNorm } from "./rmsNorm.js";
 import { converted, newData, type WeightData, type WeightDtype } from "./storedNumbers.js";
@@ -72,6 +72,7 @@ export class Parts {
   readonly #tensors: FileTensor[] = [];
   readonly #loads: ((read: Read) => Promise<void>)[] = [];
   readonly #held: Held[] = [];
+  readonly #scratches = new Map<string, WeightData>();
 
   constructor(hw: Attention, files: TensorFiles, precision: Precision) {
     this.#hw = hw;
@@ -166,7 +167,7 @@ export class Parts {
       const loaded: Record<string, TypedTensor<WeightDtype>> = {};
       for (const [key, tensor] of tensors) {
         const dtype = this.#dtypeOf(tensor);
-        const data = newData(dtype, tensor.shape);
+        const data = this.#scratch(key, dtype, tensor);
         await read(tensor, dtype, () => data);
         loaded[key] = { data, shape: tensor.shape, dtype };
       }
@@ -196,6 +197,7 @@ export class Parts {
       }
     };
     for (const load of this.#loads) await load(read);
+    this.#scratches.clear();
   }
 
   /** Bytes of all weights, as they are kept. */
@@ -236,6 +238,17 @@ export class Parts {
     if (shape.length === 1) return "float32";
     if (this.#precision !== "as-stored") return this.#precision;
     return dtype === "F16" ? "float16" : "float32";
+  }
+
+  /**
+   * An array for a weight of an attention layer, on its way to the engine, which copies it. The layers share it: arrays of
+   * each layer would pile up until they are collected.
+   */
+  #scratch(key: string, dtype: WeightDtype, { shape }: FileTensor): WeightData {
+    const place = `${key} ${dtype} ${elements(shape)}`;
+    const data = this.#scratches.get(place) ?? newData(dtype, shape);
+    this.#scratches.set(place, data);
+    return data;
   }
 
   #claim([name, shape]: Wanted): FileTensor {
