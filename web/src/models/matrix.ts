@@ -42,9 +42,12 @@ function allocated(hw: Attention, shape: readonly number[], dtype: WeightDtype):
   }
 }
 
-/** Brings a matrix to where `linear` reads it. On WebGPU it is copied; elsewhere it stays where it is. */
+/**
+ * Brings a matrix to where `linear` reads it. On WebGPU that is a copy. Elsewhere the matrix stays where it is, also with
+ * WebGPU in a worker, which takes no tensors on the GPU.
+ */
 export async function place(hw: Attention, matrix: Matrix): Promise<Placed> {
-  if (hw.report.backend !== "webgpu") return matrix;
+  if (hw.report.backend !== "webgpu" || !hw.device) return matrix;
   const tensor = await hw.upload(matrix.tensor);
   return { tensor, bytes: matrix.bytes, dispose: () => tensor.dispose() };
 }

@@ -57,6 +57,11 @@ interface Held {
   dispose(): void;
 }
 
+/** A matrix. It is there once it is loaded, until it is moved to the GPU. */
+interface Loaded {
+  matrix: Matrix | undefined;
+}
+
 /** Reads a tensor of the files into an array, piece by piece. */
 type Read = (tensor: FileTensor, dtype: WeightDtype, into: () => WeightData) => Promise<void>;
 
@@ -71,7 +76,7 @@ export class Parts {
   readonly #precision: Precision;
   readonly #tensors: FileTensor[] = [];
   readonly #loads: ((read: Read) => Promise<void>)[] = [];
-  readonly #held: Held[] = [];
+  readonly #held = new Set<Held>();
   readonly #scratches = new Map<string, WeightData>();
 
   constructor(hw: Attention, files: TensorFiles, precision: Precision) {
@@ -96,7 +101,7 @@ export class Parts {
     const data = new Float32Array(width);
     this.#loads.push(async (read) => {
       await read(tensor, "float32", () => data);
-      this.#hold({ bytes: data.byteLength, dispose: () => undefined });
+      this.#held.add({ bytes: data.byteLength, dispose: () => undefined });
     });
     return () => ({ data, shape: [width] });
   }
@@ -131,18 +136,18 @@ export class Parts {
   }
 
   #linear(name: string, shape: readonly number[], biasWidth: number, weightLayout: WeightLayout): Linear {
-    const weight = this.#placed(this.#matrix([`${name}.weight`, shape]), weightLayout);
+    const weight = this.#product(this.#matrix([`${name}.weight`, shape]), weightLayout, "moved");
     const bias = biasWidth > 0 ? this.vector(`${name}.bias`, biasWidth) : undefined;
     return (x) => weight(x, bias?.());
   }
 
   /** A table of rows, with `name.weight`. */
   table(name: string, shape: readonly [rows: number, width: number]): Table {
-    const matrix = this.#matrix([`${name}.weight`, shape]);
+    const table = this.#matrix([`${name}.weight`, shape]);
     return {
-      rows: (numbers) => rowsOf(matrix().tensor, numbers),
+      rows: (numbers) => rowsOf(table.matrix!.tensor, numbers),
       transposed: (bias) => {
-        const scores = this.#placed(matrix, "out-in");
+        const scores = this.#product(table, "out-in", "kept");
         return (x) => scores(x, bias?.());
       },
     };
@@ -174,7 +179,7 @@ export class Parts {
       // the model's other matrices lie in the engine of this name; with backend "auto" there is a second engine
       const placement = this.#hw.report.backend;
       layer = await this.#hw.multiHeadAttention({ ...layerOptions(), weights: loaded, placement });
-      this.#hold(layer);
+      this.#held.add(layer);
     });
     return {
       name,
@@ -202,35 +207,45 @@ export class Parts {
 
   /** Bytes of all weights, as they are kept. */
   get bytes(): number {
-    return this.#held.reduce((total, { bytes }) => total + bytes, 0);
+    return [...this.#held].reduce((total, { bytes }) => total + bytes, 0);
   }
 
   /** Gives the memory of all weights back. A second call does nothing. */
   dispose(): void {
-    for (const held of this.#held.splice(0)) held.dispose();
+    for (const held of this.#held) held.dispose();
+    this.#held.clear();
   }
 
-  /** A matrix that JavaScript can read. It is there once it is loaded. */
-  #matrix(wanted: Wanted): () => Matrix {
+  /** A matrix that JavaScript can read. */
+  #matrix(wanted: Wanted): Loaded {
     const tensor = this.#claim(wanted);
-    let matrix: Matrix | undefined;
+    const loaded: Loaded = { matrix: undefined };
     this.#loads.push(async (read) => {
-      const made = matrixOf(this.#hw, tensor.shape, this.#dtypeOf(tensor));
-      matrix = made;
-      this.#hold(made);
-      await read(tensor, made.tensor.dtype, () => made.tensor.data as WeightData);
+      const matrix = matrixOf(this.#hw, tensor.shape, this.#dtypeOf(tensor));
+      loaded.matrix = matrix;
+      this.#held.add(matrix);
+      await read(tensor, matrix.tensor.dtype, () => matrix.tensor.data as WeightData);
     });
-    return () => matrix!;
+    return loaded;
   }
 
-  /** The product with a matrix. */
-  #placed(matrix: () => Matrix, weightLayout: WeightLayout): (x: Floats, bias: Floats | undefined) => Promise<Floats> {
+  /**
+   * The product with a matrix, which is placed where the engine reads it.
+   *
+   * @param original - What becomes of the matrix that JavaScript can read, if the placed one is another.
+   */
+  #product(loaded: Loaded, weightLayout: WeightLayout, original: "kept" | "moved") {
     let placed: Placed | undefined;
     this.#loads.push(async () => {
-      placed = await place(this.#hw, matrix());
-      if (placed !== matrix()) this.#hold(placed);
+      const matrix = loaded.matrix!;
+      placed = await place(this.#hw, matrix);
+      this.#held.add(placed);
+      if (placed === matrix || original === "kept") return;
+      this.#held.delete(matrix);
+      loaded.matrix = undefined;
     });
-    return (x, bias) => this.#hw.linear(x, placed!.tensor, bias, { weightLayout });
+    return (x: Floats, bias: Floats | undefined): Promise<Floats> =>
+      this.#hw.linear(x, placed!.tensor, bias, { weightLayout });
   }
 
   /** Matrices have the precision that was asked for. Vectors are float32. */
@@ -255,9 +270,5 @@ export class Parts {
     const tensor = this.#files.tensor(name, shape);
     this.#tensors.push(tensor);
     return tensor;
-  }
-
-  #hold(held: Held): void {
-    this.#held.push(held);
   }
 }
