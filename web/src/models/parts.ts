@@ -1,0 +1,274 @@
+import type { Attention } from "../instance/attention.js";
+import type { ForwardOptions } from "../layer/forwardProblem.js";
+import type { Layer } from "../layer/layer.js";
+import type { LayerOptions } from "../layer/layerProblem.js";
+import type { LayerWeights } from "../layer/layerWeights.js";
+import type { WeightLayout } from "../linear/linearProblem.js";
+import type { TypedTensor } from "../tensor/tensor.js";
+import { layerNorm } from "../train/layerNorm.js";
+import { elements, type Floats } from "../tensor/plainTensor.js";
+import { matrixOf, place, rowsOf, type Matrix, type Placed, type RowNumbers } from "./matrix.js";
+import { rmsNorm } from "./rmsNorm.js";
+import { converted, newData, type WeightData, type WeightDtype } from "./storedNumbers.js";
+import type { FileTensor, LoadProgress, TensorFiles } from "./tensorFiles.js";
+
+/** How weights are kept: as the files have them, or in another dtype. */
+export type Precision = "as-stored" | WeightDtype;
+
+/** A norm of the last axis. */
+export type Norm = (x: Floats) => Floats;
+
+/** A linear map. */
+export type Linear = (x: Floats) => Promise<Floats>;
+
+/** The widths of a linear map. */
+interface Widths {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** A table of rows: an embedding. */
+export interface Table {
+  /** The rows of these numbers: `[…, width]` from `[…]`. */
+  readonly rows: (numbers: RowNumbers) => Floats;
+  /** The map x · tableᵀ + bias, which gives a score for each row of the table. */
+  readonly transposed: (bias?: () => Floats) => Linear;
+}
+
+/** The options of a call of forward, without those about its results. */
+export type AttentionCall = Omit<ForwardOptions, "returns" | "into" | "location" | "save">;
+
+/** An attention layer of a model. */
+export interface AttentionPart {
+  /** Its name in transformers, for hooks. */
+  readonly name: string;
+  /** The layer. It is there once the weights are loaded. */
+  readonly layer: Layer;
+  /** What the model gives to every call of the layer: causal, window, scale. */
+  readonly options: AttentionCall;
+}
+
+/** The name of a tensor in the files, and its shape. */
+export type Wanted = readonly [name: string, shape: readonly number[]];
+
+/** What the memory of a part is given back with. */
+interface Held {
+  readonly bytes: number;
+  dispose(): void;
+}
+
+/** A matrix. It is there once it is loaded, until it is moved to the GPU. */
+interface Loaded {
+  matrix: Matrix | undefined;
+}
+
+/** Reads a tensor of the files into an array, piece by piece. */
+type Read = (tensor: FileTensor, dtype: WeightDtype, into: () => WeightData) => Promise<void>;
+
+/**
+ * Makes the parts of a model. A part is made in two steps: first the names, shapes and dtypes of its weights are checked,
+ * without reading them; `load` then reads the weights of all parts, in order. So a model that does not fit its files is
+ * refused before any weight is read.
+ */
+export class Parts {
+  readonly #hw: Attention;
+  readonly #files: TensorFiles;
+  readonly #precision: Precision;
+  readonly #tensors: FileTensor[] = [];
+  readonly #loads: ((read: Read) => Promise<void>)[] = [];
+  readonly #held = new Set<Held>();
+  readonly #scratches = new Map<string, WeightData>();
+
+  constructor(hw: Attention, files: TensorFiles, precision: Precision) {
+    this.#hw = hw;
+    this.#files = files;
+    this.#precision = precision;
+  }
+
+  /** Whether the files have a tensor. */
+  has(name: string): boolean {
+    return this.#files.has(name);
+  }
+
+  /** `prefix` if names in the files begin with it, otherwise nothing: files of a model without a head lack it. */
+  prefix(prefix: string): string {
+    return this.#files.hasUnder(prefix) ? prefix : "";
+  }
+
+  /** A vector of float32. */
+  vector(name: string, width: number): () => Floats {
+    const tensor = this.#claim([name, [width]]);
+    const data = new Float32Array(width);
+    this.#loads.push(async (read) => {
+      await read(tensor, "float32", () => data);
+      this.#held.add({ bytes: data.byteLength, dispose: () => undefined });
+    });
+    return () => ({ data, shape: [width] });
+  }
+
+  /** Layer norm, with `name.weight` and `name.bias`. Older files call them gamma and beta. */
+  layerNorm(name: string, width: number, epsilon: number): Norm {
+    const isOld = this.has(`${name}.gamma`);
+    const gain = this.vector(`${name}.${isOld ? "gamma" : "weight"}`, width);
+    const bias = this.vector(`${name}.${isOld ? "beta" : "bias"}`, width);
+    return (x) => layerNorm(x, gain(), bias(), { epsilon });
+  }
+
+  /** RMS norm, with `name.weight`. */
+  rmsNorm(name: string, width: number, epsilon: number): Norm {
+    const gain = this.vector(`${name}.weight`, width);
+    return (x) => rmsNorm(x, gain().data, epsilon);
+  }
+
+  /** A linear map as PyTorch stores it: `name.weight` [out, in], and `name.bias` if `hasBias` is true. */
+  linear(name: string, { from, to }: Widths, hasBias: boolean): Linear {
+    return this.#linear(name, [to, from], hasBias ? to : 0, "out-in");
+  }
+
+  /** A head: a linear map without a bias; undefined if the files lack it. */
+  linearIfThere(name: string, widths: Widths): Linear | undefined {
+    return this.has(`${name}.weight`) ? this.linear(name, widths, false) : undefined;
+  }
+
+  /** A linear map as GPT-2 stores it: `name.weight` [in, out], and `name.bias`. */
+  conv1d(name: string, { from, to }: Widths): Linear {
+    return this.#linear(name, [from, to], to, "in-out");
+  }
+
+  #linear(name: string, shape: readonly number[], biasWidth: number, weightLayout: WeightLayout): Linear {
+    const weight = this.#product(this.#matrix([`${name}.weight`, shape]), weightLayout, "moved");
+    const bias = biasWidth > 0 ? this.vector(`${name}.bias`, biasWidth) : undefined;
+    return (x) => weight(x, bias?.());
+  }
+
+  /** A table of rows, with `name.weight`. */
+  table(name: string, shape: readonly [rows: number, width: number]): Table {
+    const table = this.#matrix([`${name}.weight`, shape]);
+    return {
+      rows: (numbers) => rowsOf(table.matrix!.tensor, numbers),
+      transposed: (bias) => {
+        const scores = this.#product(table, "out-in", "kept");
+        return (x) => scores(x, bias?.());
+      },
+    };
+  }
+
+  /**
+   * An attention layer.
+   *
+   * @param weights - The tensors of its weights, by the names of `LayerWeights`.
+   * @param layerOptions - The other options of `multiHeadAttention`. They may use vectors that were wanted before.
+   * @param options - The options of every call of forward.
+   */
+  attention(
+    name: string,
+    weights: { readonly [Name in keyof LayerWeights]: Wanted },
+    layerOptions: () => Omit<LayerOptions, "weights">,
+    options: AttentionCall,
+  ): AttentionPart {
+    const tensors = Object.entries<Wanted>(weights).map(([key, each]) => [key, this.#claim(each)] as const);
+    let layer: Layer | undefined;
+    this.#loads.push(async (read) => {
+      const loaded: Record<string, TypedTensor<WeightDtype>> = {};
+      for (const [key, tensor] of tensors) {
+        const dtype = this.#dtypeOf(tensor);
+        const data = this.#scratch(key, dtype, tensor);
+        await read(tensor, dtype, () => data);
+        loaded[key] = { data, shape: tensor.shape, dtype };
+      }
+      // the model's other matrices lie in the engine of this name; with backend "auto" there is a second engine
+      const placement = this.#hw.report.backend;
+      layer = await this.#hw.multiHeadAttention({ ...layerOptions(), weights: loaded, placement });
+      this.#held.add(layer);
+    });
+    return {
+      name,
+      options,
+      get layer() {
+        return layer!;
+      },
+    };
+  }
+
+  /** Reads all weights, in the order in which their parts were made. After an error call `dispose`. */
+  async load(onProgress: ((progress: LoadProgress) => void) | undefined, signal?: AbortSignal): Promise<void> {
+    const totalBytes = this.#tensors.reduce((total, { numBytes }) => total + numBytes, 0);
+    let loadedBytes = 0;
+    const read: Read = async (tensor, dtype, into) => {
+      for await (const { bytes, at } of this.#files.pieces(tensor, signal)) {
+        into().set(converted(tensor.dtype, bytes, dtype), at);
+        loadedBytes += bytes.length;
+        onProgress?.({ loadedBytes, totalBytes, tensor: tensor.name });
+      }
+    };
+    for (const load of this.#loads) await load(read);
+    this.#scratches.clear();
+  }
+
+  /** Bytes of all weights, as they are kept. */
+  get bytes(): number {
+    return [...this.#held].reduce((total, { bytes }) => total + bytes, 0);
+  }
+
+  /** Gives the memory of all weights back. A second call does nothing. */
+  dispose(): void {
+    for (const held of this.#held) held.dispose();
+    this.#held.clear();
+  }
+
+  /** A matrix that JavaScript can read. */
+  #matrix(wanted: Wanted): Loaded {
+    const tensor = this.#claim(wanted);
+    const loaded: Loaded = { matrix: undefined };
+    this.#loads.push(async (read) => {
+      const matrix = matrixOf(this.#hw, tensor.shape, this.#dtypeOf(tensor));
+      loaded.matrix = matrix;
+      this.#held.add(matrix);
+      await read(tensor, matrix.tensor.dtype, () => matrix.tensor.data as WeightData);
+    });
+    return loaded;
+  }
+
+  /**
+   * The product with a matrix, which is placed where the engine reads it.
+   *
+   * @param original - What becomes of the matrix that JavaScript can read, if the placed one is another.
+   */
+  #product(loaded: Loaded, weightLayout: WeightLayout, original: "kept" | "moved") {
+    let placed: Placed | undefined;
+    this.#loads.push(async () => {
+      const matrix = loaded.matrix!;
+      placed = await place(this.#hw, matrix);
+      this.#held.add(placed);
+      if (placed === matrix || original === "kept") return;
+      this.#held.delete(matrix);
+      loaded.matrix = undefined;
+    });
+    return (x: Floats, bias: Floats | undefined): Promise<Floats> =>
+      this.#hw.linear(x, placed!.tensor, bias, { weightLayout });
+  }
+
+  /** Matrices have the precision that was asked for. Vectors are float32. */
+  #dtypeOf({ shape, dtype }: FileTensor): WeightDtype {
+    if (shape.length === 1) return "float32";
+    if (this.#precision !== "as-stored") return this.#precision;
+    return dtype === "F16" ? "float16" : "float32";
+  }
+
+  /**
+   * An array for a weight of an attention layer, on its way to the engine, which copies it. The layers share it: arrays of
+   * each layer would pile up until they are collected.
+   */
+  #scratch(key: string, dtype: WeightDtype, { shape }: FileTensor): WeightData {
+    const place = `${key} ${dtype} ${elements(shape)}`;
+    const data = this.#scratches.get(place) ?? newData(dtype, shape);
+    this.#scratches.set(place, data);
+    return data;
+  }
+
+  #claim([name, shape]: Wanted): FileTensor {
+    const tensor = this.#files.tensor(name, shape);
+    this.#tensors.push(tensor);
+    return tensor;
+  }
+}
