@@ -8,7 +8,7 @@ import { gzipSync } from "node:zlib";
 import { dist } from "./paths.mjs";
 import { say } from "./run.mjs";
 
-const WRAPPER = 113;
+const WRAPPER = 114;
 
 /** In KB of 1000 bytes. A file that is not listed has no budget. */
 const BUDGETS = {
@@ -23,12 +23,12 @@ const BUDGETS = {
   "formula.cjs": 19,
   "train.js": 8.2, // 8 KiB
   "train.cjs": 8.6,
-  "inline.js": 316,
-  "inline.cjs": 316,
+  "inline.js": 331,
+  "inline.cjs": 331,
   "wasm/headwise.simd.js": 12,
   "wasm/headwise.relaxed.js": 12,
-  "wasm/headwise.simd.wasm": 166,
-  "wasm/headwise.relaxed.wasm": 166,
+  "wasm/headwise.simd.wasm": 178,
+  "wasm/headwise.relaxed.wasm": 178,
 };
 
 /** Prints a line for each file of dist/ that is loaded. */
