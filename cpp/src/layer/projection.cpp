@@ -107,24 +107,15 @@ std::int64_t Projection::tile_columns(std::int64_t rows) const {
 void Projection::compute(const ProjectionJob& job, const Tile& tile, float* scratch) const {
   float *const input = scratch, *const output = scratch + kInputFloats;
   const std::int64_t width = kernels_->panel_width, padded_columns = round_up(tile.columns, width);
-<<<<<<< HEAD
   const auto [first, in] = job.part.value_or(WeightPart{0, in_});
   for (std::int64_t r = 0; r < tile.rows; ++r) {
     float* const output_r = output + r * padded_columns;
-    if (job.part)
+    if (job.part || scales_)
       std::fill_n(output_r, padded_columns, 0.0f);
     else
       std::copy_n(bias_.data() + tile.column, padded_columns, output_r);
   }
   const float* const panels = panels_.data() + tile.column * in_ + first * width;
-=======
-  for (std::int64_t r = 0; r < tile.rows; ++r)
-    if (scales_)
-      std::fill_n(output + r * padded_columns, padded_columns, 0.0f);
-    else
-      std::copy_n(bias_.data() + tile.column, padded_columns, output + r * padded_columns);
-  const float* const panels = panels_.data() + tile.column * in_;
->>>>>>> weights
   const std::int64_t slice = tile.rows == 1 ? kInputFloats : kDepth;
   for (std::int64_t k = 0; k < in; k += slice) {
     const std::int64_t depth = std::min(slice, in - k);
