@@ -340,6 +340,7 @@ void register_linear_calls() {
   linear_call_properties<L>(linear_call);
   property<&L::weights, &LinearWeights::bias, &ConstArray::data>(linear_call, "bias");
   property<&L::weights, &LinearWeights::bias, &ConstArray::dtype>(linear_call, "biasDtype");
+  property<&L::weights, &LinearWeights::scales>(linear_call, "scales");
   property<&L::y, &MutableArray::data>(linear_call, "y");
   property<&L::y, &MutableArray::dtype>(linear_call, "yDtype");
 

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/sizes.h"
+#include "layer/scaled_sums.h"
 
 namespace headwise {
 
@@ -45,11 +46,14 @@ Status Projection::allocate(const KernelTable& kernels, std::int64_t in, std::in
 
 Status Projection::create(const LinearWeights& weights, std::int64_t in, std::int64_t out, std::int64_t head_dim) {
   if (Status status = allocate(kernel_table(), in, out, head_dim); !status.ok()) return status;
+  if (weights.scales && !scales_.allocate(padded_out_)) return Status::out_of_memory(padded_out_ * 4);
+  std::fill(scales_.data(), scales_.data() + scales_.size(), 0.0f);
   update(weights);
   return {};
 }
 
 void Projection::update(const LinearWeights& weights) {
+  constexpr float kUnscaled = 1.0f;  // the scales of int8 are applied to sums
   const auto in_stride = static_cast<std::ptrdiff_t>(weights.in_stride);
   const auto out_stride = static_cast<std::ptrdiff_t>(weights.out_stride);
   if (weights.weight.data && in_stride == 1 && out_stride != 1) {  // stored [out, in]
@@ -57,6 +61,7 @@ void Projection::update(const LinearWeights& weights) {
                          .dtype = weights.weight.dtype,
                          .row_stride = out_stride,
                          .column_stride = in_stride,
+                         .scales = &kUnscaled,
                          .count = out_};
     std::fill(panels_.data() + out_ / kernels_->panel_width * kernels_->panel_width * in_,
               panels_.data() + panels_.size(), 0.0f);
@@ -66,11 +71,13 @@ void Projection::update(const LinearWeights& weights) {
                       .dtype = weights.weight.dtype,
                       .row_stride = in_stride,
                       .column_stride = out_stride,
+                      .scales = &kUnscaled,
                       .count = in_};
     kernels_->pack(rows, out_, 0, in_, panels_.data());
   }
   const RowRun bias{.data = weights.bias.data, .dtype = weights.bias.dtype, .row_stride = 1, .count = out_};
   if (weights.bias.data) kernels_->widen(bias, 1, bias_.data(), 1);
+  if (weights.scales) std::copy_n(weights.scales, out_, scales_.data());
 }
 
 Status Projection::create_transposed(const Projection& forward) {
@@ -86,7 +93,7 @@ Status Projection::create_transposed(const Projection& forward) {
   return {};
 }
 
-std::int64_t Projection::bytes() const { return 4 * (panels_.size() + bias_.size()); }
+std::int64_t Projection::bytes() const { return 4 * (panels_.size() + bias_.size() + scales_.size()); }
 
 std::int64_t Projection::most_columns() const { return std::max(kColumns / unit_, std::int64_t{1}) * unit_; }
 
@@ -103,7 +110,7 @@ void Projection::compute(const ProjectionJob& job, const Tile& tile, float* scra
   const auto [first, in] = job.part.value_or(WeightPart{0, in_});
   for (std::int64_t r = 0; r < tile.rows; ++r) {
     float* const output_r = output + r * padded_columns;
-    if (job.part)
+    if (job.part || scales_)
       std::fill_n(output_r, padded_columns, 0.0f);
     else
       std::copy_n(bias_.data() + tile.column, padded_columns, output_r);
@@ -117,6 +124,8 @@ void Projection::compute(const ProjectionJob& job, const Tile& tile, float* scra
     kernels_->multiply_streamed(input, depth, panels + k * width, in_ * width, depth, padded_columns / width, next,
                                 output, padded_columns, tile.rows);
   }
+  for (std::int64_t r = 0; scales_ && r < tile.rows; ++r)
+    scale_sums(scales_.data() + tile.column, bias_.data() + tile.column, padded_columns, output + r * padded_columns);
   for (std::int64_t r = 0; job.heads.any() && r < tile.rows; ++r)
     for (std::int64_t c = 0; c < tile.columns; c += job.heads.head_dim)
       job.heads.apply(tile.row + r, output + r * padded_columns + c);

@@ -18,8 +18,8 @@ struct ProjectionJob;
 /// Y = X W + b, with W [in, out] packed into the kernel's panels.
 ///
 /// Work is cut into tiles of rows by columns. Every element is the sum b + x_0 w_0 + x_1 w_1 + … in that order,
-/// whatever the tiles. So the bits of a row do not depend on the number of threads, the batch size and the row's place
-/// in the batch.
+/// whatever the tiles; with int8 it is (x_0 w_0 + x_1 w_1 + …) s + b. So the bits of a row do not depend on the number
+/// of threads, the batch size and the row's place in the batch.
 class Projection {
  public:
   /// @param head_dim  columns that are stored together: a tile has whole heads. 1 if there are no HeadSteps.
@@ -48,7 +48,8 @@ class Projection {
   std::int64_t in_ = 0, out_ = 0, padded_out_ = 0;
   std::int64_t unit_ = 1;  ///< tiles have a multiple of this many columns
   Buffer<float> panels_;
-  Buffer<float> bias_;  ///< 0 without a bias, and from `out` on
+  Buffer<float> bias_;    ///< 0 without a bias, and from `out` on
+  Buffer<float> scales_;  ///< of a weight of int8, whose panels hold whole numbers; else empty
 };
 
 /// Rows [first, first + count) of a weight W.

@@ -93,8 +93,9 @@ export type {
   LinearGradientsAt,
   LinearOptions,
   LinearReturns,
-  WeightLayout,
 } from "../linear/linearProblem.js";
+export { quantizeWeight } from "../linear/quantizeWeight.js";
+export type { Int8Weight, QuantizedWeight, WeightLayout } from "../linear/weight.js";
 export {
   alibiSlopes,
   relativePositionBias,

@@ -217,6 +217,8 @@ export interface LinearMapProperties {
 }
 
 export interface LinearCall extends LinearMapProperties {
+  /** The scales of a weight of int8. */
+  scales: number;
   bias: number;
   biasDtype: number;
   y: number;

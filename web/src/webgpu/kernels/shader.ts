@@ -151,7 +151,7 @@ const SOURCES: Readonly<Record<KernelName, Source>> = {
     bindings: { 0: "uniform", 3: "read", 4: "read", 5: "write", 6: "read" },
   },
   turn_heads: { parts: [turnHeads], bindings: { 0: "uniform", 1: "read", 2: "read", 3: "write" } },
-  pack_weight: { parts: [floatBits, packWeight], bindings: { 0: "uniform", 1: "read", 2: "write" } },
+  pack_weight: { parts: [floatBits, packWeight], bindings: { 0: "uniform", 1: "read", 2: "write", 3: "read" } },
   tokens: {
     parts: [floatBits, tokens, element],
     bindings: { 0: "uniform", 1: "read", 2: "read", 3: "read", 4: "write" },

@@ -46,11 +46,12 @@ export function recordLinearBackward(call: Call, problem: LinearBackwardProblem)
   return (mapped) => Object.fromEntries(results.map(([name, deliver]) => [name, deliver(mapped)]));
 }
 
-type Weighted = Pick<LinearProblem, "weight" | "weightLayout" | "inputDim" | "outputDim">;
+type Weighted = Pick<LinearProblem, "weight" | "weightLayout" | "inputDim" | "outputDim"> &
+  Partial<Pick<LinearProblem, "scales">>;
 
-function weightOf({ weight, weightLayout, inputDim, outputDim }: Weighted): PlacedWeight {
+function weightOf({ weight, scales, weightLayout, inputDim, outputDim }: Weighted): PlacedWeight {
   const [inStride, outStride] = weightLayout === "in-out" ? [outputDim, 1] : [1, inputDim];
-  return { weight, offset: 0, inStride, outStride };
+  return { weight, scales, offset: 0, inStride, outStride };
 }
 
 function matrixFor(call: Call, linear: PlacedWeight, inputs: number, outputs: number): Matrix {
