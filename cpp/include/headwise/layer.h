@@ -72,6 +72,9 @@ struct LayerOptions {
   std::int64_t position_rows = 0;
   SinusoidalSplit sinusoidal_split = SinusoidalSplit::interleaved;
   double sinusoidal_base = 10000.0;
+  /// How the weights are kept: float32, float16, or int8 with one scale for each output. They are rounded at creation
+  /// and at updates. Gradients are those of the rounded weights.
+  Dtype weight_dtype = Dtype::float32;
   /// rotary. Dynamic ntk with sequence_length 0 uses the call's highest position + 1. It then refuses caches, whose
   /// keys were turned for another length.
   RotaryOptions rotary;

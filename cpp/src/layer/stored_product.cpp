@@ -11,8 +11,6 @@ namespace headwise {
 
 namespace {
 
-// From here on packing pays, if the weight is in a cache; if it comes from memory, from twice as many rows on.
-constexpr std::int64_t kFewRows = 8;
 // Tiles for each worker: enough to share them out evenly.
 constexpr std::int64_t kTilesPerWorker = 4;
 // Tiles have a multiple of this many columns: whole cache lines of every type, and four vectors of any instruction set.

@@ -9,6 +9,9 @@
 
 namespace headwise {
 
+/// From more rows on packing pays, if the weight is in a cache; if it comes from memory, from twice as many on.
+inline constexpr std::int64_t kFewRows = 8;
+
 /// Y = X W + b for few rows. It reads the weight once, where it lies, and widens it in registers.
 ///
 /// Workers share out the columns. Every element is summed as a Projection sums it, so it has the same bits.

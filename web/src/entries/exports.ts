@@ -78,7 +78,7 @@ export type {
 export type { ForwardOptions } from "../layer/forwardProblem.js";
 export type { Layer, LayerCacheOptions } from "../layer/layer.js";
 export type { LayerPosition } from "../layer/layerPosition.js";
-export type { LayerOptions } from "../layer/layerProblem.js";
+export type { LayerOptions, WeightDtype } from "../layer/layerProblem.js";
 export type { LayerShape } from "../layer/layerShape.js";
 export type { LayerUpdateWeights } from "../layer/layerUpdate.js";
 export type { LayerWeights, Weight } from "../layer/layerWeights.js";

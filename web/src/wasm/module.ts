@@ -282,6 +282,7 @@ export interface LayerCreation extends LinearProperties, RotaryProperties {
   valueHeadDim: number;
   outputDim: number;
   outputProjection: number;
+  weightDtype: number;
   qkNorm: number;
   qkNormEpsilon: number;
   queryGain: number;

@@ -46,10 +46,12 @@ fn element(k: u32, column: u32) -> u32 {
   let output = out_head * shape.out_width + out_place;
   let at = shape.first + (in_head * shape.in_width + in_place) * shape.in_stride + output * shape.out_stride;
   if (at < shape.begin || at >= shape.end) { return 0u; }
-  if (shape.dtype == 0u) { return source[at - shape.begin]; }
-  if (shape.dtype == 2u) { return bitcast<u32>(f32(byte_at(at - shape.begin)) * scales[output]); }
-  if (shape.to_half != 0u) { return half_at(at - shape.begin); }
-  return wide_of(half_at(at - shape.begin));
+  let n = at - shape.begin;
+  if (shape.dtype == 1u) { return select(wide_of(half_at(n)), half_at(n), shape.to_half != 0u); }
+  var bits = 0u;
+  if (shape.dtype == 2u) { bits = bitcast<u32>(f32(byte_at(n)) * scales[output]); } else { bits = source[n]; }
+  if (shape.to_half != 0u) { return half_of(bits); }
+  return bits;
 }
 
 @compute @workgroup_size(THREADS)

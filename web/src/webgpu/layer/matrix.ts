@@ -3,6 +3,7 @@ import type { WeightTensor } from "../../linear/weight.js";
 import { BYTES, type PlacedFloats, type PlacedTensor } from "../../tensor/tensor.js";
 import { padded } from "../cache/cacheStore.js";
 import type { Call, Span } from "../call/call.js";
+import type { FloatDtype } from "../kernels/kernel.js";
 import { FLAT_WORKGROUP, flatKernel } from "../plan/flatKernels.js";
 import { checkBytes, divideUp } from "../plan/limits.js";
 import { DEPTH, type Matrix, type Tile4 } from "./projection.js";
@@ -41,6 +42,8 @@ export interface Part {
   readonly gain?: Float32Array | undefined;
   /** Pairs of features, this far apart, that become neighbours; 0 keeps the order. */
   readonly splitPairs: number;
+  /** In which type the weight is kept. Default: float16 if it is given like that, else float32. */
+  readonly dtype?: FloatDtype | undefined;
 }
 
 /** A piece of a weight's array on the GPU: elements from `begin` to before `end`. */
@@ -127,8 +130,8 @@ export function placeBack(
 }
 
 /** A projection the other way round. */
-export function backOf({ linear, inputs, outputs }: Part): Part {
-  return { linear: transposed(linear), inputs: outputs, outputs: inputs, splitPairs: 0 };
+export function backOf({ linear, inputs, outputs, dtype }: Part): Part {
+  return { linear: transposed(linear), inputs: outputs, outputs: inputs, splitPairs: 0, dtype };
 }
 
 /** The part of a matrix that holds some sections, one below the other. */
@@ -148,7 +151,8 @@ function emptyMatrix(
   columns4: number,
   tile4: Tile4,
 ): Matrix {
-  const dtype = parts.every(({ linear }) => linear.weight.dtype === "float16") ? "float16" : "float32";
+  const isHalf = ({ linear, dtype }: Part) => (dtype ?? linear.weight.dtype) === "float16";
+  const dtype = parts.every(isHalf) ? "float16" : "float32";
   const bytes = (dtype === "float16" ? 8 : 16) * matrixRows(rows) * columns4;
   checkBytes(call.operation, "a weight", bytes, call.core.device.limits);
   return { weight: keep(bytes), dtype, columns: keep(2 * 16 * columns4), in4: rows / 4, columns4, tile4 };
