@@ -18,7 +18,7 @@ const BUDGETS = {
   "worker.node.js": WRAPPER,
   "worker-entry.js": 87,
   "worker-entry.node.js": 87,
-  "webgpu-engine.js": 116,
+  "webgpu-engine.js": 118,
   "formula.js": 19,
   "formula.cjs": 19,
   "train.js": 8.5,
