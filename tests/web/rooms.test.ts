@@ -23,6 +23,7 @@ const ROOMS = [
   ["wasm", "webgpu"],
   ["instance"],
   ["worker", "onnx", "viz", "train"],
+  ["models"],
   ["entries"],
 ];
 

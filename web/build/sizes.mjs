@@ -21,8 +21,10 @@ const BUDGETS = {
   "webgpu-engine.js": 110,
   "formula.js": 19,
   "formula.cjs": 19,
-  "train.js": 8.2, // 8 KiB
-  "train.cjs": 8.6,
+  "train.js": 8.5,
+  "train.cjs": 8.8,
+  "models.js": 20, // 14 KB when it is minified
+  "models.cjs": 20,
   "inline.js": 326,
   "inline.cjs": 326,
   "wasm/headwise.simd.js": 12,

@@ -1,9 +1,10 @@
 import { OptionError, UnsupportedError } from "../errors/errors.js";
-import { describe, isObject } from "../foreign/describe.js";
+import { describe } from "../foreign/describe.js";
 import { arrayKind } from "../foreign/typedArray.js";
 import { fromHalf } from "../tensor/half.js";
 import { flatNamed, unflatten, type Tree } from "./parameterTree.js";
-import { elements, isShape, type Floats } from "./trainTensor.js";
+import { headerPlace, storedTensors, type StoredTensor } from "./safetensorsHeader.js";
+import { type Floats } from "./trainTensor.js";
 
 /** How numbers are stored: the dtypes that `loadSafetensors` reads, and their bytes. */
 const BYTES = { F32: 4, F16: 2 } as const;
@@ -49,51 +50,22 @@ export function loadSafetensors(bytes: Uint8Array): { [name: string]: Tree } {
   if (arrayKind(bytes) !== "Uint8Array")
     throw new OptionError(`loadSafetensors: bytes must be a Uint8Array, got ${describe(bytes)}`);
   const file = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length); // a Buffer's slice would not copy
-  if (file.length < 8) throw corrupt("it is shorter than 8 bytes");
-  const length = Number(new DataView(file.buffer, file.byteOffset).getBigUint64(0, true));
-  if (length > file.length - 8) throw corrupt("the header is longer than the file");
-  const numbers = file.subarray(8 + length);
-  const tensors = Object.entries(headerOf(file.subarray(8, 8 + length)))
-    .filter(([name]) => name !== "__metadata__")
-    .map(([name, entry]): [string, Floats] => [name, readTensor(name, entry, numbers)]);
-  return unflatten(Object.fromEntries(tensors));
+  const header = headerPlace(NAME, file, file.length);
+  const tensors = storedTensors(NAME, file.subarray(header.from, header.to), file.length);
+  return unflatten(Object.fromEntries([...tensors].map(([name, stored]) => [name, read(name, stored, file)])));
 }
 
-function headerOf(bytes: Uint8Array): object {
-  let header: unknown;
-  try {
-    header = JSON.parse(new TextDecoder().decode(bytes));
-  } catch {
-    // as undefined
-  }
-  if (isObject(header) && !Array.isArray(header)) return header;
-  throw corrupt("the header is no JSON object");
-}
+const NAME = { operation: "loadSafetensors", file: "bytes" };
 
-function readTensor(name: string, entry: unknown, numbers: Uint8Array): Floats {
-  const { dtype, shape, data_offsets: range } = (entry ?? {}) as Readonly<Record<string, unknown>>;
-  if (typeof dtype !== "string" || !isShape(shape) || !isShape(range) || range.length !== 2)
-    throw corrupt(`tensor ${describe(name)} has no dtype, no shape or no data_offsets`);
+function read(name: string, { dtype, shape, from, to }: StoredTensor, file: Uint8Array): Floats {
   if (!Object.hasOwn(BYTES, dtype))
     throw new UnsupportedError(
       `loadSafetensors: tensor ${describe(name)} must be ${Object.keys(BYTES).join(", ")}, got ${dtype}`,
     );
-  const [from, to] = range as [number, number];
-  if (to > numbers.length || to - from !== elements(shape) * BYTES[dtype as Stored])
-    throw corrupt(
-      `tensor ${describe(name)} has shape ${describe(shape)} and the bytes from ${from} to ${to}, ` +
-        `which do not fit, or lie outside of the ${numbers.length} bytes of the file`,
-    );
-  return { data: READERS[dtype as Stored](numbers.slice(from, to).buffer), shape };
+  return { data: READERS[dtype as Stored](file.slice(from, to).buffer), shape };
 }
 
 const READERS: Readonly<Record<Stored, (buffer: ArrayBuffer) => Float32Array>> = {
   F32: (buffer) => new Float32Array(buffer),
   F16: (buffer) => fromHalf(new Uint16Array(buffer)),
 };
-
-function corrupt(why: string): OptionError {
-  return new OptionError(`loadSafetensors: bytes is no .safetensors file, or is damaged: ${why}`, {
-    code: "CORRUPT_DATA",
-  });
-}

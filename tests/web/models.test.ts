@@ -1,0 +1,464 @@
+// What models of headwise/models compute, against a reference in double precision.
+
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { createAttention, type Attention } from "headwise";
+import { loadModel, type Model, type Tokens } from "headwise/models";
+
+import { differences } from "./close.js";
+import * as reference from "./modelReference.js";
+import {
+  exact,
+  noisy,
+  type Computed,
+  type LlamaForm,
+  type Rounding,
+  type Rows,
+  type Weights,
+} from "./modelReference.js";
+import {
+  CONFIGS,
+  filesOf,
+  FORMS,
+  randomWeights,
+  shapesOf,
+  shardedFilesOf,
+  type Config,
+  type Kind,
+  type Stored,
+} from "./smallModels.js";
+
+let hw: Attention;
+beforeAll(async () => {
+  hw = await createAttention({ backend: "wasm", variant: "simd", threads: 1 });
+});
+afterAll(() => hw.dispose());
+
+const KINDS = Object.keys(CONFIGS) as Kind[];
+const DECODERS = KINDS.filter((kind) => kind !== "bert");
+const TOKENS = [3, 17, 5, 28, 0, 11, 3, 9];
+
+interface Settings {
+  readonly config?: Config;
+  readonly form?: LlamaForm;
+  readonly tokens?: readonly number[];
+  readonly weights?: Weights;
+}
+
+function settingsOf(kind: Kind, { config = CONFIGS[kind], form, tokens = TOKENS, weights }: Settings = {}) {
+  const chosen = form ?? FORMS[kind as keyof typeof FORMS];
+  return { config, form: chosen, tokens, weights: weights ?? randomWeights(shapesOf(kind, config, chosen)) };
+}
+
+function compute(kind: Kind, settings: Settings, round: Rounding): Computed {
+  const { config, form, tokens, weights } = settingsOf(kind, settings);
+  if (kind === "bert") return reference.bert(config, weights, tokens, { round });
+  return kind === "gpt2"
+    ? reference.gpt2(config, weights, tokens, round)
+    : reference.llama(config, form, weights, tokens, round);
+}
+
+/**
+ * Rows of the reference. The tolerance of all of them is four times what random roundings of the reference itself change at
+ * most.
+ */
+function expected(compute: (round: Rounding) => Rows) {
+  const values = compute(exact).flat();
+  const moved = [1, 2, 3].flatMap((seed) =>
+    compute(noisy(seed))
+      .flat()
+      .map((value, n) => Math.abs(value - values[n % values.length]!)),
+  );
+  const tolerance = 4 * Math.max(...moved);
+  expect(tolerance).toBeLessThan(1e-4 * Math.max(...values.map(Math.abs))); // so that it shows a wrong formula
+  return { values: Float64Array.from(values), tolerance: Float64Array.from(values, () => tolerance) };
+}
+
+const load = (kind: Kind, settings: Settings = {}, stored: Stored = "F32") => {
+  const { config, weights } = settingsOf(kind, settings);
+  return loadModel(hw, filesOf(config, weights, stored));
+};
+
+describe.each(KINDS)("A model of type %s", (kind) => {
+  const files: Readonly<Record<Stored, () => object>> = {
+    F32: () => filesOf(CONFIGS[kind], settingsOf(kind).weights, "F32"),
+    F16: () => filesOf(CONFIGS[kind], settingsOf(kind).weights, "F16"),
+    BF16: () => shardedFilesOf(CONFIGS[kind], settingsOf(kind).weights, "BF16", 3),
+  };
+
+  test.each([
+    ["F32", "as-stored"],
+    ["F16", "as-stored"],
+    ["F16", "float32"],
+    ["BF16", "as-stored"],
+    ["BF16", "float16"],
+  ] as const)("stored as %s, with precision %s, computes its formula", async (stored, precision) => {
+    const model = await loadModel(hw, files[stored]() as never, { precision });
+    const { logits, lastHiddenState, hiddenStates } = await model.run(TOKENS, { hiddenStates: true });
+    expect(logits!.shape).toEqual([TOKENS.length, 29]);
+    expect(
+      differences(
+        logits,
+        expected((round) => compute(kind, {}, round).logits),
+      ),
+    ).toEqual([]);
+    expect(
+      differences(
+        lastHiddenState,
+        expected((round) => compute(kind, {}, round).hidden),
+      ),
+    ).toEqual([]);
+    expect(hiddenStates!.map(({ shape }) => shape)).toEqual(Array.from({ length: 3 }, () => [8, 16]));
+    expect(hiddenStates!.at(-1)).toEqual(lastHiddenState);
+    model.dispose();
+  });
+
+  test("gives each text of a batch what it gives to that text alone", async () => {
+    const model = await load(kind);
+    const texts = [TOKENS, TOKENS.slice(2, 7), [4]];
+    const { logits, lastHiddenState } = await model.run(texts);
+    expect(logits!.shape).toEqual([3, 8, 29]);
+    for (const [n, text] of texts.entries()) {
+      const alone = await model.run(text);
+      for (const [result, single, width] of [
+        [logits!, alone.logits!, 29],
+        [lastHiddenState, alone.lastHiddenState, 16],
+      ] as const) {
+        const start = n * TOKENS.length * width;
+        const part = result.data.slice(start, start + text.length * width);
+        const tolerance = Float64Array.from(part, () => 1e-5); // other shapes may be summed in another order
+        expect(differences({ data: part }, { values: Float64Array.from(single.data), tolerance })).toEqual([]);
+      }
+    }
+    model.dispose();
+  });
+
+  test("shows the probabilities of its layers under their names", async () => {
+    const model = await load(kind);
+    const { probs: all } = compute(kind, {}, exact);
+    const { layers } = await model.run(TOKENS, { returns: { probs: true } });
+    expect(Object.keys(layers)).toEqual(model.names);
+    for (const [n, name] of model.names.entries()) {
+      const { probs, output } = layers[name]!;
+      expect(output.shape).toEqual([8, 16]);
+      const values = Float64Array.from(all[n]!.flat(2));
+      expect(differences(probs, { values, tolerance: values.map(() => 1e-4) })).toEqual([]);
+    }
+    const { layers: some } = await model.run(TOKENS, { returns: { topK: 2 }, layers: [1] });
+    expect(Object.keys(some)).toEqual([model.names[1]]);
+    expect(some[model.names[1]!]!.topK.values.shape).toEqual([4, 8, 2]);
+    model.dispose();
+  });
+
+  test("changes with a head that is removed, and only from that layer on", async () => {
+    const model = await load(kind);
+    const plain = await model.run(TOKENS, { hiddenStates: true });
+    const headGain = { [model.names[1]!]: [1, 0, 1, 1] };
+    const changed = await model.run(TOKENS, { hiddenStates: true, headGain });
+    expect(changed.hiddenStates!.slice(0, 2)).toEqual(plain.hiddenStates!.slice(0, 2));
+    expect(changed.lastHiddenState).not.toEqual(plain.lastHiddenState);
+    model.dispose();
+  });
+});
+
+test("Layers have the names that transformers gives them", async () => {
+  const names = await Promise.all(
+    (["bert", "gpt2", "qwen3"] as const).map(async (kind) => {
+      const model = await load(kind);
+      const { names } = model;
+      model.dispose();
+      return names[1];
+    }),
+  );
+  expect(names).toEqual(["encoder.layer.1.attention", "transformer.h.1.attn", "model.layers.1.self_attn"]);
+});
+
+describe("BERT", () => {
+  const { config, weights } = settingsOf("bert");
+  let model: Model;
+  beforeAll(async () => {
+    model = await load("bert");
+  });
+  afterAll(() => model.dispose());
+
+  test("uses kinds of tokens, and pools the first token", async () => {
+    const types = [0, 0, 0, 1, 1, 1, 1, 1];
+    const { logits, pooled } = await model.run(TOKENS, { tokenTypes: types });
+    const computed = (round: Rounding) => reference.bert(config, weights, TOKENS, { types, round });
+    expect(
+      differences(
+        logits,
+        expected((round) => computed(round).logits),
+      ),
+    ).toEqual([]);
+    expect(pooled!.shape).toEqual([16]);
+    expect(
+      differences(
+        pooled,
+        expected((round) => [computed(round).pooled!]),
+      ),
+    ).toEqual([]);
+  });
+
+  test("does not see what a mask hides", async () => {
+    const attentionMask = [1, 1, 0, 1, 1, 1, 0, 0];
+    const { logits } = await model.run(TOKENS, { attentionMask });
+    const sees = (j: number) => attentionMask[j] === 1;
+    const computed = (round: Rounding) => reference.bert(config, weights, TOKENS, { sees, round }).logits;
+    expect(differences(logits, expected(computed))).toEqual([]);
+    const batch = await model.run([TOKENS, TOKENS], { attentionMask: [attentionMask, attentionMask] });
+    expect(batch.logits!.data.subarray(0, 8 * 29)).toEqual(batch.logits!.data.subarray(8 * 29));
+    expect(differences({ data: batch.logits!.data.subarray(0, 8 * 29) }, expected(computed))).toEqual([]);
+  });
+
+  test("reads files without heads, with older names", async () => {
+    const renamed = [...weights].flatMap(([name, weight]) =>
+      /^cls|pooler/.test(name)
+        ? []
+        : [
+            [
+              name
+                .replace("bert.", "")
+                .replace("LayerNorm.weight", "LayerNorm.gamma")
+                .replace("LayerNorm.bias", "LayerNorm.beta"),
+              weight,
+            ] as const,
+          ],
+    );
+    const bare = await loadModel(hw, filesOf(config, new Map(renamed)));
+    const result = await bare.run(TOKENS);
+    expect(Object.keys(result).sort()).toEqual(["lastHiddenState", "layers"]);
+    expect(result.lastHiddenState).toEqual((await model.run(TOKENS)).lastHiddenState);
+    bare.dispose();
+  });
+
+  test("generates nothing", () => {
+    expect(() => model.generate(TOKENS)).toThrow("model.generate: a model of type bert predicts hidden tokens");
+  });
+});
+
+describe("Variants of fields", () => {
+  const check = async (kind: Kind, settings: Settings) => {
+    const model = await load(kind, settings);
+    const { tokens } = settingsOf(kind, settings);
+    const { logits } = await model.run(tokens);
+    expect(
+      differences(
+        logits,
+        expected((round) => compute(kind, settings, round).logits),
+      ),
+    ).toEqual([]);
+    model.dispose();
+  };
+  const LONG = Array.from({ length: 30 }, (_, n) => (n * 7 + 3) % 29);
+
+  test.each([
+    ["scale_attn_weights", { scale_attn_weights: false }],
+    ["scale_attn_by_inverse_layer_idx", { scale_attn_by_inverse_layer_idx: true }],
+    ["activation_function", { activation_function: "relu" }],
+  ])("GPT-2: %s", async (_, fields) => {
+    await check("gpt2", { config: { ...CONFIGS.gpt2, ...fields } });
+  });
+
+  test("Llama: attention_bias", async () => {
+    const config = { ...CONFIGS.llama, attention_bias: true };
+    await check("llama", { config, form: { inputBias: true, outputBias: true } });
+  });
+
+  test("Mistral: a window of null sees everything", async () => {
+    await check("mistral", { config: { ...CONFIGS.mistral, sliding_window: null }, form: {}, tokens: LONG });
+  });
+
+  test("Qwen: layer_types", async () => {
+    const config = { ...CONFIGS.qwen2, layer_types: ["sliding_attention", "full_attention"] };
+    await check("qwen2", {
+      config,
+      form: { inputBias: true, window: (layer) => (layer === 0 ? 4 : Infinity) },
+      tokens: LONG,
+    });
+  });
+
+  const theta = (pair: number, width: number) => 500 ** ((-2 * pair) / width);
+  /** The number of turns of a pair within a length. */
+  const turns = (pair: number, width: number, length: number) => (length * theta(pair, width)) / (2 * Math.PI);
+
+  test("rope_scaling linear divides positions", async () => {
+    const config = { ...CONFIGS.llama, rope_scaling: { type: "linear", factor: 4 } };
+    const angle = (width: number) => (pair: number, position: number) => (position / 4) * theta(pair, width);
+    await check("llama", { config, form: { angle }, tokens: LONG });
+  });
+
+  test("rope_scaling llama3 divides the slow pairs, and blends those between", async () => {
+    const scaling = { rope_type: "llama3", factor: 8, low_freq_factor: 1, high_freq_factor: 4 };
+    const config = {
+      ...CONFIGS.qwen3,
+      rope_scaling: { ...scaling, original_max_position_embeddings: 16 },
+    };
+    const angle = (width: number) => (pair: number, position: number) => {
+      const smooth = Math.min(Math.max((turns(pair, width, 16) - 1) / (4 - 1), 0), 1);
+      return position * theta(pair, width) * (smooth + (1 - smooth) / 8);
+    };
+    await check("qwen3", { config, form: { headNorm: true, angle }, tokens: LONG });
+  });
+
+  test("rope_parameters with yarn: the blend, and the factor on cosines and sines", async () => {
+    const { rope_theta: base, ...rest } = CONFIGS.mistral;
+    const rope = {
+      rope_type: "yarn",
+      rope_theta: base,
+      factor: 4,
+      original_max_position_embeddings: 8,
+      truncate: false,
+    };
+    const config = { ...rest, rope_parameters: { ...rope, beta_fast: 2, beta_slow: 0.25 } };
+    const angle = (width: number) => {
+      // the pair that turns so often within the original length (Peng et al. 2023, arXiv:2309.00071)
+      const pairOf = (count: number) => (width * Math.log(8 / (count * 2 * Math.PI))) / (2 * Math.log(500));
+      const [low, high] = [Math.max(pairOf(2), 0), Math.min(pairOf(0.25), width - 1)];
+      return (pair: number, position: number) => {
+        const slow = Math.min(Math.max((pair - low) / (high - low), 0), 1);
+        return position * theta(pair, width) * (1 - slow + slow / 4);
+      };
+    };
+    const form = { ...FORMS.mistral, angle, size: 0.1 * Math.log(4) + 1 };
+    await check("mistral", { config, form, tokens: LONG });
+  });
+});
+
+describe.each(DECODERS)("Generation with %s", (kind) => {
+  const greedy = async (model: Model, prompt: readonly number[], count: number) => {
+    const steps = [];
+    for await (const step of model.generate(prompt, { maxNewTokens: count, stopTokens: [], returns: { probs: true } }))
+      steps.push(step);
+    return steps;
+  };
+
+  test("is running the whole text again for each token", async () => {
+    const model = await load(kind);
+    const text = TOKENS.slice(0, 5);
+    const steps = await greedy(model, text, 10);
+    expect(steps).toHaveLength(10);
+    for (const { token, logits, probability, layers } of steps) {
+      const whole = await model.run(text, { logits: "last", returns: { probs: { queries: [text.length - 1] } } });
+      const values = Float64Array.from(whole.logits!.data);
+      expect(differences({ data: logits }, { values, tolerance: values.map(() => 1e-5) })).toEqual([]);
+      expect(token).toBe(values.indexOf(Math.max(...values)));
+      const sum = values.reduce((total, value) => total + Math.exp(value), 0);
+      expect(probability).toBeCloseTo(Math.exp(values[token]!) / sum, 4);
+      for (const name of model.names) {
+        const latest = layers[name]!.probs!.data;
+        const { data } = whole.layers[name]!.probs;
+        // a step after the first has one row for each head, as the other call has
+        if (text.length > 5)
+          expect(
+            differences(
+              { data: latest },
+              { values: Float64Array.from(data), tolerance: Float64Array.from(data, () => 1e-5) },
+            ),
+          ).toEqual([]);
+      }
+      text.push(token);
+    }
+    model.dispose();
+  });
+
+  test("ends with a stop token, which it gives", async () => {
+    const model = await load(kind);
+    const all = (await greedy(model, TOKENS, 8)).map(({ token }) => token);
+    const stop = all[4]!;
+    const tokens = [];
+    for await (const { token } of model.generate(TOKENS, { maxNewTokens: 8, stopTokens: [stop] })) tokens.push(token);
+    expect(tokens).toEqual(all.slice(0, all.indexOf(stop) + 1));
+    model.dispose();
+  });
+});
+
+describe("Generation", () => {
+  let model: Model;
+  beforeAll(async () => {
+    model = await load("gpt2", { config: { ...CONFIGS.gpt2, eos_token_id: 28 } });
+  });
+  afterAll(() => model.dispose());
+
+  const tokensOf = async (options: object, prompt: Tokens = TOKENS) => {
+    const tokens = [];
+    for await (const { token } of model.generate(prompt, { stopTokens: [], ...options })) tokens.push(token);
+    return tokens;
+  };
+
+  test("ends where the model has no more positions", async () => {
+    expect(model.config.stopTokens).toEqual([28]);
+    const tokens = await tokensOf({ maxNewTokens: 1000 });
+    expect(tokens).toHaveLength(32 - TOKENS.length + 1); // the last position predicts one more token
+  });
+
+  test("with a seed repeats itself, with another one it differs", async () => {
+    const options = { temperature: 1.5, maxNewTokens: 20 };
+    const first = await tokensOf({ ...options, seed: 1 });
+    expect(await tokensOf({ ...options, seed: 1 })).toEqual(first);
+    expect(await tokensOf({ ...options, seed: 2 })).not.toEqual(first);
+  });
+
+  test("takes tokens as often as their probabilities say", async () => {
+    let probabilities: number[] = [];
+    const counts = new Float64Array(29);
+    const draws = 600;
+    for (let seed = 0; seed < draws; seed++)
+      for await (const { token, logits } of model.generate([1, 2], { temperature: 0.7, seed, maxNewTokens: 1 })) {
+        counts[token]!++;
+        const weights = Array.from(logits, (score) => Math.exp(score / 0.7));
+        const sum = weights.reduce((total, weight) => total + weight, 0);
+        probabilities = weights.map((weight) => weight / sum);
+      }
+    // a count has the deviation √(n·p·(1 − p)); five of them are exceeded once in a million
+    for (const [token, p] of probabilities.entries())
+      expect(Math.abs(counts[token]! - draws * p)).toBeLessThan(5 * Math.sqrt(draws * p * (1 - p)) + 1);
+  });
+
+  test("with topK or topP takes only the likeliest tokens", async () => {
+    const { logits } = await model.run(TOKENS, { logits: "last" });
+    const order = Array.from(logits!.data.keys()).sort((a, b) => logits!.data[b]! - logits!.data[a]!);
+    const drawn = async (options: object) => {
+      const found = new Set<number>();
+      for (let seed = 0; seed < 100; seed++)
+        for (const token of await tokensOf({ ...options, temperature: 100, seed, maxNewTokens: 1 })) found.add(token);
+      return [...found].sort((a, b) => order.indexOf(a) - order.indexOf(b));
+    };
+    expect(await drawn({ topK: 3 })).toEqual(order.slice(0, 3));
+    // at temperature 100 all 29 tokens are nearly equally likely: 0.1 of them are the first three
+    expect(await drawn({ topP: 0.1 })).toEqual(order.slice(0, 3));
+    expect(await drawn({ topK: 1, topP: 0.9 })).toEqual(order.slice(0, 1));
+  });
+
+  test("with caches in float16 and int8 stays near", async () => {
+    const logitsWith = async (cacheDtype: "float32" | "float16" | "int8") => {
+      const rows = [];
+      for await (const { logits } of model.generate(TOKENS, { cacheDtype, maxNewTokens: 1 })) rows.push(...logits);
+      return rows;
+    };
+    const exactly = await logitsWith("float32");
+    const range = Math.max(...exactly.map(Math.abs));
+    for (const [dtype, part] of [
+      ["float16", 2e-3],
+      ["int8", 5e-2],
+    ] as const) {
+      const far = Math.max(...(await logitsWith(dtype)).map((value, n) => Math.abs(value - exactly[n]!)));
+      expect(far).toBeGreaterThan(0);
+      expect(far).toBeLessThan(part * range);
+    }
+  });
+
+  test("that is left early gives its caches back", async () => {
+    for await (const { token } of model.generate(TOKENS)) {
+      expect(token).toBeLessThan(29);
+      break;
+    }
+    const controller = new AbortController();
+    const run = async () => {
+      for await (const step of model.generate(TOKENS, { signal: controller.signal })) {
+        expect(step.token).toBeLessThan(29);
+        controller.abort(new Error("enough"));
+      }
+    };
+    await expect(run()).rejects.toThrow("enough");
+  });
+});

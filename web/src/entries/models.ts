@@ -1,0 +1,18 @@
+/**
+ * `headwise/models`: BERT-, GPT-2- and Llama-shaped models from files that the user has chosen, computed by an instance,
+ * with every attention layer open by name.
+ *
+ * @module
+ */
+export type { ActivationName } from "../models/activations.js";
+export { type GeneratedToken, type GenerateOptions } from "../models/generate.js";
+export { loadModel, type LoadModelOptions } from "../models/loadModel.js";
+export { Model, type RunOptions, type RunResult } from "../models/model.js";
+export type { ModelConfig, ModelType } from "../models/modelConfig.js";
+export type { ModelFileList } from "../models/modelFiles.js";
+export type { Precision } from "../models/parts.js";
+export type { PassOptions } from "../models/pass.js";
+export type { SamplingOptions } from "../models/sampling.js";
+export type { LoadProgress } from "../models/tensorFiles.js";
+export { loadTokenizer, type LibraryTokenizer, type Tokenizer, type TokenizerClass } from "../models/tokenizer.js";
+export type { Tokens } from "../models/tokens.js";

@@ -1,0 +1,30 @@
+import type { Floats } from "../train/trainTensor.js";
+
+/** a + b, element by element. b may lack leading axes of a; then it repeats. */
+export function add(a: Floats, b: Floats): Floats {
+  const y = new Float32Array(a.data.length);
+  for (let i = 0, j = 0; i < y.length; i++, j++) {
+    if (j === b.data.length) j = 0;
+    y[i] = a.data[i]! + b.data[j]!;
+  }
+  return { data: y, shape: a.shape };
+}
+
+/** a · b, element by element. */
+export function multiply(a: Floats, b: Floats): Floats {
+  const y = new Float32Array(a.data.length);
+  for (let i = 0; i < y.length; i++) y[i] = a.data[i]! * b.data[i]!;
+  return { data: y, shape: a.shape };
+}
+
+/** One token of each text: `[…, E]` from `[…, S, E]`. */
+export function tokenAt({ data, shape }: Floats, token: number): Floats {
+  const [length, width] = shape.slice(-2) as [number, number];
+  const texts = shape.slice(0, -2);
+  const y = new Float32Array(data.length / length);
+  for (let at = 0; at < y.length; at += width) {
+    const start = at * length + token * width;
+    y.set(data.subarray(start, start + width), at);
+  }
+  return { data: y, shape: [...texts, width] };
+}

@@ -1,0 +1,72 @@
+import type { AttentionResult } from "../attention/attentionResult.js";
+import type { CacheDtype } from "../cache/cacheProblem.js";
+import type { KvCache } from "../cache/kvCache.js";
+import { throwIfAborted } from "../call/abort.js";
+import type { Floats } from "../train/trainTensor.js";
+import { tokenAt } from "./elementwise.js";
+import type { Network } from "./network.js";
+import type { Linear } from "./parts.js";
+import { Pass, type PassOptions } from "./pass.js";
+import { sampler, softmax, type SamplingOptions } from "./sampling.js";
+import type { TokenBatch } from "./tokens.js";
+
+/** Options of `model.generate`. */
+export interface GenerateOptions extends PassOptions, SamplingOptions {
+  /** The most tokens to generate. Default: 100. */
+  readonly maxNewTokens?: number;
+  /** Tokens that end the text. Default: those of the configuration. */
+  readonly stopTokens?: readonly number[];
+  /** The type of the cached keys and values. Default: `"float32"`. */
+  readonly cacheDtype?: CacheDtype;
+}
+
+/** A token that was generated. */
+export interface GeneratedToken {
+  readonly token: number;
+  /** The probability that the model gives it, before temperature, `topK` and `topP`. */
+  readonly probability: number;
+  /** The scores of all tokens, `[vocabSize]`. */
+  readonly logits: Float32Array;
+  /**
+   * What `returns` asked for, by the names of layers. The first step reads the whole prompt, every later step one token: so
+   * the first one has a row for each token of the prompt.
+   */
+  readonly layers: Readonly<Record<string, AttentionResult>>;
+}
+
+/** A checked call of generate. */
+export interface GenerateProblem {
+  readonly prompt: TokenBatch;
+  readonly options: GenerateOptions;
+  readonly watched: ReadonlySet<string>;
+  readonly maxNewTokens: number;
+  readonly stopTokens: readonly number[];
+}
+
+/** Generates tokens, one after another, with the keys and values of earlier ones in caches. */
+export async function* generated(
+  network: Network,
+  logits: Linear,
+  { prompt, options, watched, maxNewTokens, stopTokens }: GenerateProblem,
+): AsyncGenerator<GeneratedToken, void> {
+  const choose = sampler(options);
+  const caches = new Map<string, KvCache>();
+  try {
+    for (const { name, layer } of network.attention)
+      caches.set(name, await layer.kvCache({ dtype: options.cacheDtype ?? "float32" }));
+    let tokens = prompt;
+    let length = prompt.data.length;
+    for (let n = 0; n < maxNewTokens && length <= (network.limit ?? Infinity); n++, length++) {
+      throwIfAborted(options.signal);
+      const pass = new Pass(options, watched, tokens, undefined, caches);
+      const hidden = await network.hidden(tokens, pass);
+      const { data } = await logits(tokenAt(hidden, tokens.data.length - 1));
+      const token = choose(data);
+      yield { token, probability: softmax(data)[token]!, logits: data, layers: pass.results };
+      if (stopTokens.includes(token)) return;
+      tokens = { data: Int32Array.of(token), shape: [1], lengths: undefined };
+    }
+  } finally {
+    for (const cache of caches.values()) cache.dispose();
+  }
+}

@@ -1,0 +1,172 @@
+import { ACTIVATION_NAMES, ACTIVATIONS } from "./activations.js";
+import {
+  count,
+  flag,
+  only,
+  optional,
+  positive,
+  readFields,
+  refuse,
+  word,
+  type Field,
+  type Json,
+  type Values,
+} from "./configField.js";
+import { add, multiply } from "./elementwise.js";
+import { COMMON, type ModelConfig, type ModelType } from "./modelConfig.js";
+import { times, type Network } from "./network.js";
+import type { Parts } from "./parts.js";
+import { rotaryPosition } from "./rotaryField.js";
+
+const FIELDS = {
+  ...COMMON,
+  vocabSize: count("vocab_size"),
+  modelDim: count("hidden_size"),
+  hiddenDim: count("intermediate_size"),
+  numLayers: count("num_hidden_layers"),
+  numHeads: count("num_attention_heads"),
+  kvHeads: optional("num_key_value_heads", count("num_key_value_heads")),
+  widthOfHead: optional("head_dim", count("head_dim")),
+  maxLength: count("max_position_embeddings"),
+  activation: word("hidden_act", ACTIVATION_NAMES, "silu"),
+  epsilon: positive("rms_norm_eps", 1e-6),
+  isTied: flag("tie_word_embeddings", false),
+  partialRotary: only("partial_rotary_factor", 1),
+};
+
+type Fields = Values<typeof FIELDS>;
+
+/** How the families differ. */
+interface Kind {
+  /** Which projections of attention have biases. */
+  readonly biases: Field<{ readonly input: boolean; readonly output: boolean }>;
+  /** Whether the three maps of a feed-forward block have biases. */
+  readonly feedForwardBias: Field<boolean>;
+  /** Whether every head's queries and keys are normalized. */
+  readonly normalizesHeads: boolean;
+  /** The number of tokens that a layer sees, its own included; undefined: all. */
+  readonly window: (json: Json, layer: number, numLayers: number) => number | undefined;
+}
+
+const none = () => false;
+const attentionBias: Kind["biases"] = (json) => {
+  const given = flag("attention_bias", false)(json);
+  return { input: given, output: given };
+};
+
+/** Each kind, with the defaults of its configuration. */
+const KINDS: Readonly<Record<Exclude<ModelType, "bert" | "gpt2">, Kind>> = {
+  llama: {
+    biases: attentionBias,
+    feedForwardBias: flag("mlp_bias", false),
+    normalizesHeads: false,
+    window: () => undefined,
+  },
+  mistral: {
+    biases: () => ({ input: false, output: false }),
+    feedForwardBias: none,
+    normalizesHeads: false,
+    window: windowOf,
+  },
+  qwen2: {
+    biases: () => ({ input: true, output: false }),
+    feedForwardBias: none,
+    normalizesHeads: false,
+    window: laterLayersOnly,
+  },
+  qwen3: { biases: attentionBias, feedForwardBias: none, normalizesHeads: true, window: laterLayersOnly },
+};
+
+/** `sliding_window`: absent, it is 4096; `null` means none. */
+function windowOf(json: Json): number | undefined {
+  return json.values["sliding_window"] === null ? undefined : count("sliding_window", 4096)(json);
+}
+
+/** Which layers have the window: as `layer_types` says, otherwise those from `max_window_layers` on. */
+function laterLayersOnly(json: Json, layer: number, numLayers: number): number | undefined {
+  if (!flag("use_sliding_window", false)(json)) return undefined;
+  const types = json.values["layer_types"];
+  if (!Array.isArray(types)) return layer >= count("max_window_layers", 28)(json) ? windowOf(json) : undefined;
+  const isKnown = (type: unknown) => type === "full_attention" || type === "sliding_attention";
+  if (types.length !== numLayers || !types.every(isKnown))
+    throw refuse(json, "layer_types", `be ${numLayers} times "full_attention" or "sliding_attention"`);
+  return types[layer] === "sliding_attention" ? windowOf(json) : undefined;
+}
+
+/**
+ * Llama (Touvron et al. 2023, arXiv:2302.13971) and models of its shape: rotary positions, RMS norms before attention and
+ * feed-forward blocks, gated feed-forward blocks (Shazeer 2020, arXiv:2002.05202), causal attention with grouped heads.
+ * Mistral has a window, Qwen 2 has biases, Qwen 3 normalizes queries and keys.
+ *
+ *     x ← x + attention(norm₁(x))
+ *     x ← x + down(activation(gate(norm₂(x))) · up(norm₂(x)))
+ */
+export function llama(modelType: keyof typeof KINDS, json: Json, parts: Parts): Network {
+  const kind = KINDS[modelType];
+  const fields: Fields = readFields(json, FIELDS);
+  const { modelDim, hiddenDim, numHeads, vocabSize, epsilon } = fields;
+  const numKvHeads = fields.kvHeads ?? numHeads;
+  const headDim = fields.widthOfHead ?? modelDim / numHeads;
+  const config: ModelConfig = { ...fields, modelType, numKvHeads, headDim };
+  const position = rotaryPosition(json, fields.maxLength);
+  const biases = kind.biases(json);
+  const feedForwardBias = kind.feedForwardBias(json);
+  const activation = ACTIVATIONS[fields.activation];
+
+  const at = parts.prefix("model.");
+  const words = parts.table(`${at}embed_tokens`, [vocabSize, modelDim]);
+  const blocks = times(fields.numLayers, (n) => {
+    const block = `${at}layers.${n}`;
+    const self = `${block}.self_attn`;
+    const [queries, keys] = [numHeads * headDim, numKvHeads * headDim];
+    const window = kind.window(json, n, fields.numLayers);
+    const [queryGain, keyGain] = kind.normalizesHeads
+      ? [parts.vector(`${self}.q_norm.weight`, headDim), parts.vector(`${self}.k_norm.weight`, headDim)]
+      : [];
+    const qkNorm = () => ({ kind: "rms", epsilon, gain: { query: queryGain!(), key: keyGain!() } }) as const;
+    return {
+      norm1: parts.rmsNorm(`${block}.input_layernorm`, modelDim, epsilon),
+      attention: parts.attention(
+        `model.layers.${n}.self_attn`,
+        {
+          q_proj_weight: [`${self}.q_proj.weight`, [queries, modelDim]],
+          k_proj_weight: [`${self}.k_proj.weight`, [keys, modelDim]],
+          v_proj_weight: [`${self}.v_proj.weight`, [keys, modelDim]],
+          "out_proj.weight": [`${self}.o_proj.weight`, [modelDim, queries]],
+          ...(biases.input && {
+            bq: [`${self}.q_proj.bias`, [queries]],
+            bk: [`${self}.k_proj.bias`, [keys]],
+            bv: [`${self}.v_proj.bias`, [keys]],
+          }),
+          ...(biases.output && { "out_proj.bias": [`${self}.o_proj.bias`, [modelDim]] }),
+        },
+        () => ({ numHeads, numKvHeads, position, ...(kind.normalizesHeads && { qkNorm: qkNorm() }) }),
+        { causal: true, ...(window && { window: { left: window - 1 } }) },
+      ),
+      norm2: parts.rmsNorm(`${block}.post_attention_layernorm`, modelDim, epsilon),
+      gate: parts.linear(`${block}.mlp.gate_proj`, { from: modelDim, to: hiddenDim }, feedForwardBias),
+      up: parts.linear(`${block}.mlp.up_proj`, { from: modelDim, to: hiddenDim }, feedForwardBias),
+      down: parts.linear(`${block}.mlp.down_proj`, { from: hiddenDim, to: modelDim }, feedForwardBias),
+    };
+  });
+  const norm = parts.rmsNorm(`${at}norm`, modelDim, epsilon);
+  const logits = fields.isTied ? words.transposed() : parts.linearIfThere("lm_head", { from: modelDim, to: vocabSize });
+
+  return {
+    config,
+    attention: blocks.map(({ attention }) => attention),
+    isCausal: true,
+    limit: undefined,
+    logits,
+    async hidden(tokens, pass) {
+      let x = words.rows(tokens);
+      for (const { norm1, attention, norm2, gate, up, down } of blocks) {
+        pass.note(x);
+        x = add(x, await pass.attend(attention, norm1(x)));
+        const inner = norm2(x);
+        x = add(x, await down(multiply(activation(await gate(inner)), await up(inner))));
+      }
+      return pass.note(norm(x));
+    },
+  };
+}

@@ -1,0 +1,247 @@
+import type { ResultOf, NoReturns } from "../attention/attentionResult.js";
+import type { Returns } from "../attention/returns.js";
+import { Disposing } from "../call/disposable.js";
+import { DisposedError, OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
+import { describe } from "../foreign/describe.js";
+import type { MaskLike, TypedTensor } from "../tensor/tensor.js";
+import { assertNumber, type Floats } from "../train/trainTensor.js";
+import { tokenAt } from "./elementwise.js";
+import { generated, type GeneratedToken, type GenerateOptions, type GenerateProblem } from "./generate.js";
+import { readKnown } from "./knownNames.js";
+import type { ModelConfig } from "./modelConfig.js";
+import type { Network } from "./network.js";
+import type { Parts } from "./parts.js";
+import { Pass, watchedLayers, type PassOptions } from "./pass.js";
+import type { Tokenizer } from "./tokenizer.js";
+import { readTokens, type TokenBatch, type Tokens } from "./tokens.js";
+
+/** Options of `model.run`. `R` is the type of `returns`. */
+export interface RunOptions<R extends Returns = Returns> extends PassOptions {
+  readonly returns?: R;
+  /** For BERT, the kind of each token, in the form of `tokens`. Default: 0. */
+  readonly tokenTypes?: Tokens;
+  /**
+   * For each token, 1 if it may be seen and 0 if it only fills up, in the form of `tokens`; a tokenizer's
+   * `attention_mask`. Texts of a batch that differ in length need none.
+   */
+  readonly attentionMask?: Tokens;
+  /** Whether the scores of tokens are computed: after every token, after the last one, or not at all. Default: true. */
+  readonly logits?: boolean | "last";
+  /** Whether what went into each block is kept. Default: false. */
+  readonly hiddenStates?: boolean;
+}
+
+/**
+ * What a run gives: float32 tensors. B is the number of texts, S the number of tokens. If `tokens` is one list, the axis B is
+ * absent everywhere.
+ */
+export interface RunResult<R extends Returns = Returns> {
+  /** `[B, S, modelDim]`: the last hidden state, after the last norm. */
+  readonly lastHiddenState: TypedTensor<"float32">;
+  /** `[B, S, vocabSize]`, or `[B, vocabSize]` of the last tokens. Absent if the files have no head. */
+  readonly logits?: TypedTensor<"float32">;
+  /** `[B, modelDim]`: BERT's pooled first tokens, if the files have a pooler. */
+  readonly pooled?: TypedTensor<"float32">;
+  /** `[B, S, modelDim]` each: what went into the first block, the second, …, and the last hidden state. */
+  readonly hiddenStates?: readonly TypedTensor<"float32">[];
+  /** What `returns` asked for, by the names of layers, and each layer's `output`. */
+  readonly layers: Readonly<Record<string, ResultOf<R>>>;
+}
+
+const RUN_NAMES = {
+  returns: true,
+  layers: true,
+  headGain: true,
+  patch: true,
+  signal: true,
+  tokenTypes: true,
+  attentionMask: true,
+  logits: true,
+  hiddenStates: true,
+} as const;
+
+const GENERATE_NAMES = {
+  returns: true,
+  layers: true,
+  headGain: true,
+  patch: true,
+  signal: true,
+  temperature: true,
+  topK: true,
+  topP: true,
+  seed: true,
+  maxNewTokens: true,
+  stopTokens: true,
+  cacheDtype: true,
+} as const;
+
+/**
+ * A model in memory. `loadModel` makes one. Its attention layers are layers of the instance, so everything that they can
+ * show is open: by their names, in every run.
+ */
+export class Model extends Disposing {
+  readonly #network: Network;
+  readonly #parts: Parts;
+  readonly #tokenizer: Tokenizer | undefined;
+  #disposed = false;
+
+  /** @internal */
+  constructor(network: Network, parts: Parts, tokenizer: Tokenizer | undefined) {
+    super();
+    this.#network = network;
+    this.#parts = parts;
+    this.#tokenizer = tokenizer;
+  }
+
+  /** The checked configuration. */
+  get config(): ModelConfig {
+    return this.#network.config;
+  }
+
+  /** The names of the attention layers, first to last, as transformers has them: `transformer.h.0.attn`, … */
+  get names(): readonly string[] {
+    return this.#network.attention.map(({ name }) => name);
+  }
+
+  /** The tokenizer, if `loadModel` was given one. */
+  get tokenizer(): Tokenizer | undefined {
+    return this.#tokenizer;
+  }
+
+  /** Bytes of all weights, as they are kept. */
+  get bytes(): number {
+    return this.#parts.bytes;
+  }
+
+  /**
+   * Computes the model.
+   *
+   * @param tokens - A list of tokens for one text, or a list of lists for several.
+   * @throws OptionError, ShapeError or UnsupportedError before it computes; the errors of `layer.forward`.
+   * @throws DisposedError if the model or the instance was disposed.
+   */
+  async run<const R extends Returns = NoReturns>(tokens: Tokens, options: RunOptions<R> = {}): Promise<RunResult<R>> {
+    const operation = "model.run";
+    this.#assertAlive(operation);
+    const known = readKnown<RunOptions>(operation, options, RUN_NAMES);
+    const { logits: wanted = true, hiddenStates = false } = known;
+    if (![true, false, "last"].includes(wanted))
+      throw new OptionError(`${operation}: logits must be true, false or "last", got ${describe(wanted)}`);
+    const batch = this.#readTokens(operation, tokens);
+    const tokenTypes = this.#readTokenTypes(operation, known.tokenTypes, batch);
+    const mask = readMask(operation, known.attentionMask, batch);
+    if (wanted === "last" && (batch.lengths || mask))
+      throw new UnsupportedError(`${operation}: logits must not be "last" for texts that are filled up`);
+    const pass = new Pass(known, watchedLayers(operation, known, this.names), batch, mask);
+
+    const { hidden, logits, pooled } = this.#network;
+    const last = await hidden({ ...batch, tokenTypes }, pass);
+    const scored = wanted === "last" ? tokenAt(last, batch.shape.at(-1)! - 1) : last;
+    return {
+      lastHiddenState: typed(last),
+      ...(wanted && logits && { logits: typed(await logits(scored)) }),
+      ...(pooled && { pooled: typed(await pooled(last)) }),
+      ...(hiddenStates && { hiddenStates: pass.hiddenStates.map(typed) }),
+      layers: pass.results as Record<string, ResultOf<R>>,
+    };
+  }
+
+  /**
+   * Generates tokens that continue a text. Keys and values of earlier tokens are kept in caches, so each step computes one
+   * token. It ends after `maxNewTokens`, with a stop token, which it gives, or when the text has `config.maxLength` tokens
+   * and the model has no more positions. To end it earlier, leave the loop.
+   *
+   *     for await (const { token } of model.generate(prompt, { maxNewTokens: 20 })) …
+   *
+   * @param tokens - One text.
+   * @throws OptionError, ShapeError or UnsupportedError at once, before it computes; the errors of `layer.forward`.
+   */
+  generate(tokens: Tokens, options: GenerateOptions = {}): AsyncGenerator<GeneratedToken, void> {
+    const operation = "model.generate";
+    this.#assertAlive(operation);
+    const known = readKnown<GenerateOptions>(operation, options, GENERATE_NAMES);
+    const { logits, isCausal } = this.#network;
+    if (!isCausal || !logits)
+      throw new UnsupportedError(
+        isCausal
+          ? `${operation}: the files have no head that scores tokens (lm_head.weight)`
+          : `${operation}: a model of type ${this.config.modelType} predicts hidden tokens, not the next one`,
+      );
+    checkNumbers(operation, known);
+    const prompt = this.#readTokens(operation, tokens);
+    if (prompt.shape.length > 1 && prompt.shape[0] !== 1)
+      throw new ShapeError(`${operation}: tokens must be one text, got ${prompt.shape[0]}`);
+    const problem: GenerateProblem = {
+      prompt: { ...prompt, shape: [prompt.data.length] },
+      options: known,
+      watched: watchedLayers(operation, known, this.names),
+      maxNewTokens: known.maxNewTokens ?? 100,
+      stopTokens: known.stopTokens ?? this.config.stopTokens,
+    };
+    return generated(this.#network, logits, problem);
+  }
+
+  /** Gives the memory of the weights back. A second call does nothing. */
+  override dispose(): void {
+    this.#disposed = true;
+    this.#parts.dispose();
+  }
+
+  #readTokens(operation: string, tokens: unknown): TokenBatch {
+    const rule = { operation, argument: "tokens", limit: this.config.vocabSize, limitName: "config.vocabSize" };
+    const batch = readTokens(rule, tokens);
+    const { limit = Infinity } = this.#network;
+    const length = batch.shape.at(-1)!;
+    if (length > limit)
+      throw new ShapeError(`${operation}: tokens must be at most config.maxLength = ${limit} long, got ${length}`);
+    return batch;
+  }
+
+  #readTokenTypes(operation: string, given: unknown, batch: TokenBatch): TokenBatch | undefined {
+    if (given === undefined) return undefined;
+    const { numTokenTypes: limit } = this.#network;
+    if (limit === undefined)
+      throw new UnsupportedError(`${operation}: tokenTypes must be absent for ${this.config.modelType}`);
+    return readLike({ operation, argument: "tokenTypes", limit, limitName: "type_vocab_size" }, given, batch);
+  }
+
+  #assertAlive(operation: string): void {
+    if (this.#disposed) throw new DisposedError(`${operation}: the model was disposed`);
+  }
+}
+
+/** Numbers of tokens, in the shape of the tokens. */
+function readLike(rule: Parameters<typeof readTokens>[0], given: unknown, { shape }: TokenBatch): TokenBatch {
+  const numbers = readTokens(rule, given);
+  if (describe(numbers.shape) !== describe(shape))
+    throw new ShapeError(
+      `${rule.operation}: ${rule.argument} must have the shape of tokens, ${describe(shape)}, got ${describe(numbers.shape)}`,
+    );
+  return numbers;
+}
+
+/** The mask of attention: `[S]` or `[B, 1, 1, S]`. */
+function readMask(operation: string, given: unknown, batch: TokenBatch): MaskLike | undefined {
+  if (given === undefined) return undefined;
+  const rule = { operation, argument: "attentionMask", limit: 2, limitName: "2" };
+  const { data, shape } = readLike(rule, given, batch);
+  return { data: Uint8Array.from(data), shape: [shape.length > 1 ? shape[0]! : 1, 1, 1, shape.at(-1)!] };
+}
+
+const typed = ({ data, shape }: Floats): TypedTensor<"float32"> => ({ data, shape: [...shape], dtype: "float32" });
+
+/** Checks the numbers of a call of generate. */
+function checkNumbers(operation: string, options: GenerateOptions): void {
+  const { temperature, topK, topP, seed, maxNewTokens, stopTokens } = options;
+  const isInteger = (least: number) => (value: number) => Number.isSafeInteger(value) && value >= least;
+  const check = (name: string, value: unknown, rule: string, allows: (value: number) => boolean) => {
+    if (value !== undefined) assertNumber(operation, name, value, rule, allows);
+  };
+  check("temperature", temperature, "a number of 0 or more", (value) => value >= 0 && value < Infinity);
+  check("topK", topK, "an integer of 1 or more", isInteger(1));
+  check("topP", topP, "a number above 0 and at most 1", (value) => value > 0 && value <= 1);
+  check("seed", seed, "an integer from 0 to 2³² − 1", (value) => isInteger(0)(value) && value < 2 ** 32);
+  check("maxNewTokens", maxNewTokens, "an integer of 0 or more", isInteger(0));
+  if (stopTokens !== undefined && !Array.isArray(stopTokens))
+    throw new OptionError(`${operation}: stopTokens must be an array, got ${describe(stopTokens)}`);
+}

@@ -1,0 +1,122 @@
+import type { AttentionResult } from "../attention/attentionResult.js";
+import type { Returns } from "../attention/returns.js";
+import type { KvCache } from "../cache/kvCache.js";
+import { throwIfAborted } from "../call/abort.js";
+import { suggestion } from "../call/suggestion.js";
+import { OptionError } from "../errors/errors.js";
+import { describe } from "../foreign/describe.js";
+import type { ForwardOptions } from "../layer/forwardProblem.js";
+import type { MaskLike } from "../tensor/tensor.js";
+import type { Floats } from "../train/trainTensor.js";
+import type { AttentionCall, AttentionPart } from "./parts.js";
+import type { TokenBatch } from "./tokens.js";
+
+/** What a caller wants to see of attention layers, and to change in them. Layers go by the names in `model.names`. */
+export interface PassOptions {
+  /** What the layers give: as `returns` of `layer.forward`, such as `{ probs: true }`. Default: nothing. */
+  readonly returns?: Returns;
+  /** The layers that give it, by name or number. Default: all. */
+  readonly layers?: readonly (string | number)[];
+  /** For a layer, a factor for each of its heads: as `headGain` of `layer.forward`; 0 removes a head. */
+  readonly headGain?: Readonly<Record<string, ForwardOptions["headGain"]>>;
+  /** For a layer, rows to overwrite: as `patch` of `layer.forward`. */
+  readonly patch?: Readonly<Record<string, object>>;
+  /** Ends the call before the next layer. */
+  readonly signal?: AbortSignal;
+}
+
+/** The results of one attention layer: what `returns` asked for, and its output. */
+export type LayerResults = Readonly<Record<string, AttentionResult>>;
+
+/** One way of tokens through a model. It calls the attention layers, and keeps what they give. */
+export class Pass {
+  /** What `returns` asked for, by the names of layers. */
+  readonly results: Record<string, AttentionResult> = {};
+  /** What went into each block, and what came out of the last one. */
+  readonly hiddenStates: Floats[] = [];
+  readonly #options: PassOptions;
+  readonly #watched: ReadonlySet<string>;
+  readonly #padding: AttentionCall;
+  readonly #caches: ReadonlyMap<string, KvCache> | undefined;
+
+  /**
+   * @param watched - The layers that give what `returns` asks for.
+   * @param mask - Which tokens may be seen, for a pass without caches.
+   */
+  constructor(
+    options: PassOptions,
+    watched: ReadonlySet<string>,
+    { lengths }: TokenBatch,
+    mask: MaskLike | undefined,
+    caches?: ReadonlyMap<string, KvCache>,
+  ) {
+    this.#options = options;
+    this.#watched = watched;
+    this.#caches = caches;
+    // with a cache the layer knows the positions; without one they begin at 0, also in texts that are filled up
+    this.#padding = caches ? {} : { queryOffset: 0, ...(lengths && { keyLengths: lengths }), ...(mask && { mask }) };
+  }
+
+  /** The position of the first token. */
+  get start(): number {
+    const [first] = this.#caches?.values() ?? [];
+    return first?.appended[0] ?? 0;
+  }
+
+  /** Keeps a hidden state. */
+  note(x: Floats): Floats {
+    this.hiddenStates.push(x);
+    return x;
+  }
+
+  /** Computes an attention layer. */
+  async attend({ name, layer, options }: AttentionPart, x: Floats): Promise<Floats> {
+    const { returns, headGain, patch, signal } = this.#options;
+    throwIfAborted(signal);
+    const cache = this.#caches?.get(name);
+    const isWatched = returns !== undefined && this.#watched.has(name);
+    const changes = { headGain: headGain?.[name], patch: patch?.[name], cache, signal };
+    const result = await layer.forward<Returns, Floats, Floats, "cpu", false>(x, {
+      ...options,
+      ...this.#padding,
+      ...(present(changes) as AttentionCall),
+      ...(isWatched && { returns: { ...returns, output: true } }),
+    });
+    if (isWatched) this.results[name] = result;
+    return result.output as Floats;
+  }
+}
+
+/** The entries that are not undefined. */
+function present(entries: object): object {
+  return Object.fromEntries(Object.entries(entries).filter(([, value]) => value !== undefined));
+}
+
+/** Checks the names of layers in options, and gives the names of those in `layers`. */
+export function watchedLayers(
+  operation: string,
+  { layers, headGain, patch }: PassOptions,
+  names: readonly string[],
+): ReadonlySet<string> {
+  for (const [argument, keyed] of Object.entries({ headGain, patch }))
+    for (const name of Object.keys(keyed ?? {})) checkName(operation, argument, name, names);
+  return new Set(
+    (layers ?? names).map((layer, n) => {
+      const name = typeof layer === "number" ? names[layer] : layer;
+      if (name !== undefined) checkName(operation, `layers[${n}]`, name, names);
+      else
+        throw new OptionError(
+          `${operation}: layers[${n}] must be below the ${names.length} layers, got ${describe(layer)}`,
+        );
+      return name;
+    }),
+  );
+}
+
+function checkName(operation: string, argument: string, name: string, names: readonly string[]): void {
+  if (names.includes(name)) return;
+  throw new OptionError(
+    `${operation}: ${argument} must name layers of model.names, such as ${describe(names[0])}, got ${describe(name)}`,
+    { hint: suggestion(name, names) },
+  );
+}

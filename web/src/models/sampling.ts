@@ -1,0 +1,57 @@
+import { random } from "../train/random.js";
+
+/** How the next token is chosen. */
+export interface SamplingOptions {
+  /** Scores are divided by it. At 0, the default, the token with the highest score is taken. */
+  readonly temperature?: number;
+  /** Only this many of the likeliest tokens can be taken; more, if the last ones are equal. Default: all. */
+  readonly topK?: number;
+  /**
+   * Only the likeliest tokens that together have at least this probability can be taken (Holtzman et al. 2019,
+   * arXiv:1904.09751). It comes after `topK`. Default: 1, which is all.
+   */
+  readonly topP?: number;
+  /** Where the random numbers begin: an integer from 0 to 2³² − 1. Default: 0. */
+  readonly seed?: number;
+}
+
+/** Chooses a token by scores. */
+export type Sampler = (logits: Float32Array) => number;
+
+/** The chooser of a text: its random numbers go on from token to token. */
+export function sampler({ temperature = 0, topK = Infinity, topP = 1, seed = 0 }: SamplingOptions): Sampler {
+  const { next } = random(seed);
+  if (temperature === 0) return likeliest;
+  return (logits) => {
+    const weights = softmax(logits, temperature);
+    const least = leastKept(weights, topK, topP);
+    const kept = weights.map((weight) => (weight < least ? 0 : weight));
+    let left = next() * kept.reduce((sum, weight) => sum + weight, 0);
+    const drawn = kept.findIndex((weight) => weight > 0 && (left -= weight) < 0);
+    return drawn < 0 ? kept.findLastIndex((weight) => weight > 0) : drawn; // rounding may leave a little
+  };
+}
+
+/** The token with the highest score; of equal ones the first. */
+export function likeliest(logits: Float32Array): number {
+  let best = 0;
+  for (let token = 1; token < logits.length; token++) if (logits[token]! > logits[best]!) best = token;
+  return best;
+}
+
+/** The softmax of scores divided by a temperature. */
+export function softmax(logits: Float32Array, temperature = 1): Float64Array {
+  const highest = logits[likeliest(logits)]!;
+  const weights = Float64Array.from(logits, (score) => Math.exp((score - highest) / temperature));
+  const sum = weights.reduce((total, weight) => total + weight, 0);
+  return weights.map((weight) => weight / sum);
+}
+
+/** The least weight that top-k and top-p keep. */
+function leastKept(weights: Float64Array, topK: number, topP: number): number {
+  if (topK >= weights.length && topP === 1) return 0;
+  const likely = weights.slice().sort().reverse().subarray(0, topK);
+  const enough = topP * likely.reduce((sum, weight) => sum + weight, 0);
+  let sum = 0;
+  return likely.find((weight) => (sum += weight) >= enough) ?? 0;
+}

@@ -1,0 +1,51 @@
+import { fromHalf, toHalf } from "../tensor/half.js";
+import { elements } from "../train/trainTensor.js";
+
+/** The dtypes of files that models are read from, and the bytes of a number. */
+export const STORED_BYTES = { F32: 4, F16: 2, BF16: 2 } as const;
+
+export type StoredDtype = keyof typeof STORED_BYTES;
+
+/** The dtypes of matrices in the engine. */
+export type WeightDtype = "float32" | "float16";
+
+export type WeightData = Float32Array<ArrayBuffer> | Uint16Array<ArrayBuffer>;
+
+/** An array of zeros for a tensor. */
+export function newData(dtype: WeightDtype, shape: readonly number[]): WeightData {
+  const length = elements(shape);
+  return dtype === "float32" ? new Float32Array(length) : new Uint16Array(length);
+}
+
+/** Numbers of a file in the dtype of the engine. */
+export function converted(stored: StoredDtype, bytes: Uint8Array<ArrayBuffer>, dtype: WeightDtype): WeightData {
+  if (dtype === "float32") return widened(stored, bytes);
+  return stored === "F16" ? words(bytes) : toHalf(widened(stored, bytes));
+}
+
+/** Numbers of a file as float32. It is exact. */
+export function widened(stored: StoredDtype, bytes: Uint8Array<ArrayBuffer>): Float32Array<ArrayBuffer> {
+  switch (stored) {
+    case "F32":
+      return new Float32Array(bytes.buffer);
+    case "F16":
+      return halvesAsFloats(words(bytes));
+    case "BF16":
+      // a bfloat16 is the upper half of a float32
+      return new Float32Array(Uint32Array.from(words(bytes), (word) => word << 16).buffer);
+  }
+}
+
+/** The bytes are a file's own copy, so they begin where their buffer begins. */
+const words = ({ buffer }: Uint8Array<ArrayBuffer>) => new Uint16Array(buffer);
+
+/** The number of each pattern of 16 bits. */
+let halves: Float32Array | undefined;
+
+/** float16 as float32. A table is faster than computing each number. */
+export function halvesAsFloats(bits: Uint16Array): Float32Array<ArrayBuffer> {
+  halves ??= fromHalf(Uint16Array.from({ length: 2 ** 16 }, (_, pattern) => pattern));
+  const numbers = new Float32Array(bits.length);
+  for (let i = 0; i < numbers.length; i++) numbers[i] = halves[bits[i]!]!;
+  return numbers;
+}

@@ -1,0 +1,68 @@
+import { OptionError } from "../errors/errors.js";
+import { describe, isObject } from "../foreign/describe.js";
+import { ModelFiles, type ModelFileList } from "./modelFiles.js";
+
+/** From text to tokens and back. */
+export interface Tokenizer {
+  /**
+   * The tokens of a text.
+   *
+   * @param options - They go to the library as they are.
+   */
+  readonly encode: (text: string, options?: object) => number[];
+  /** The text of tokens. */
+  readonly decode: (tokens: Iterable<number>, options?: object) => string;
+}
+
+/** A tokenizer of a library. `encode` gives the tokens, or an object that has them as `ids` or `input_ids`. */
+export interface LibraryTokenizer {
+  encode(text: string, options?: object): unknown;
+  decode(tokens: number[], options?: object): string;
+}
+
+/**
+ * A class of a library that makes a tokenizer from the contents of tokenizer.json and tokenizer_config.json, such as
+ * `Tokenizer` of `@huggingface/tokenizers`.
+ */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- a library declares its own types for the two files
+export type TokenizerClass = new (tokenizer: any, config: any) => LibraryTokenizer;
+
+/**
+ * The tokenizer of a model, by a library of your choice. headwise has none of its own.
+ *
+ * @param files - They must have tokenizer.json; tokenizer_config.json may be there too.
+ * @param library - The library's class.
+ * @throws OptionError if tokenizer.json is missing; with code `"CORRUPT_DATA"` if it is damaged. The errors of the library.
+ */
+export async function loadTokenizer(files: ModelFileList, library: TokenizerClass): Promise<Tokenizer> {
+  return openTokenizer("loadTokenizer", new ModelFiles("loadTokenizer", files), library);
+}
+
+/** The tokenizer of files, by a class or by an object that is ready. */
+export async function openTokenizer(
+  operation: string,
+  files: ModelFiles,
+  library: TokenizerClass | LibraryTokenizer,
+): Promise<Tokenizer> {
+  if (typeof library !== "function") return adapted(operation, library);
+  const CONFIG = "tokenizer_config.json";
+  const config = files.has(CONFIG) ? await files.json(CONFIG) : {};
+  return adapted(operation, new library(await files.json("tokenizer.json"), config));
+}
+
+function adapted(operation: string, library: LibraryTokenizer): Tokenizer {
+  for (const name of ["encode", "decode"] as const)
+    if (!isObject(library) || typeof library[name] !== "function")
+      throw new OptionError(
+        `${operation}: tokenizer must be a class, or an object with encode and decode, got ${describe(library)}`,
+      );
+  return {
+    encode: (text, options) => tokensOf(library.encode(text, options)),
+    decode: (tokens, options) => library.decode([...tokens], options),
+  };
+}
+
+function tokensOf(encoded: unknown): number[] {
+  const { ids, input_ids: inputs } = encoded as Readonly<Record<string, unknown>>;
+  return Array.from((ids ?? inputs ?? encoded) as ArrayLike<number | bigint>, Number);
+}

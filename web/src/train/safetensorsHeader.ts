@@ -1,0 +1,98 @@
+import { OptionError } from "../errors/errors.js";
+import { describe, isObject } from "../foreign/describe.js";
+import { elements, isShape } from "./trainTensor.js";
+
+/** The bytes of a number, for the dtypes whose sizes are checked. A file may have others. */
+const BYTES: Readonly<Record<string, number>> = { F32: 4, F16: 2, BF16: 2 };
+
+/** Bytes of the header's length. */
+const LENGTH_BYTES = 8;
+
+/** The longest header that the format allows, in bytes. */
+const LONGEST_HEADER = 100_000_000;
+
+/** What a `.safetensors` file says of a tensor. */
+export interface StoredTensor {
+  /** `"F32"`, `"F16"`, `"BF16"`, or another name of the format. */
+  readonly dtype: string;
+  readonly shape: readonly number[];
+  /** The first byte of its numbers in the file, and the byte after the last one. */
+  readonly from: number;
+  readonly to: number;
+}
+
+/** A `.safetensors` file in messages: `loadSafetensors: bytes`. */
+export interface SafetensorsName {
+  readonly operation: string;
+  readonly file: string;
+}
+
+/**
+ * The place of the header in a file (https://huggingface.co/docs/safetensors): the file begins with the length of the
+ * header in 8 bytes, little-endian. Then come the header, and the numbers.
+ *
+ * @param start - The first bytes of the file, at least 8 if it has them.
+ * @param size - Bytes of the whole file.
+ * @throws OptionError with code `"CORRUPT_DATA"` if there is no room for the header.
+ */
+export function headerPlace(name: SafetensorsName, start: Uint8Array, size: number) {
+  if (start.length < LENGTH_BYTES) throw corrupt(name, "it is shorter than 8 bytes");
+  const length = Number(new DataView(start.buffer, start.byteOffset).getBigUint64(0, true));
+  if (length > size - LENGTH_BYTES) throw corrupt(name, "the header is longer than the file");
+  if (length > LONGEST_HEADER) throw corrupt(name, `the header is longer than ${LONGEST_HEADER} bytes`);
+  return { from: LENGTH_BYTES, to: LENGTH_BYTES + length };
+}
+
+/**
+ * The tensors of a file by name.
+ *
+ * @param header - The bytes of the header: JSON.
+ * @param size - Bytes of the whole file.
+ * @throws OptionError with code `"CORRUPT_DATA"` if the header is damaged: if it is not JSON, if a tensor's bytes do not
+ *   fit its shape, lie outside of the file, or belong to two tensors.
+ */
+export function storedTensors(name: SafetensorsName, header: Uint8Array, size: number): Map<string, StoredTensor> {
+  const start = LENGTH_BYTES + header.length;
+  const tensors = Object.entries(parsed(name, header))
+    .filter(([tensor]) => tensor !== "__metadata__")
+    .map(([tensor, entry]) => [tensor, storedTensor(name, tensor, entry, start, size)] as const);
+  const inOrder = [...tensors].sort(([, a], [, b]) => a.from - b.from || a.to - b.to);
+  inOrder.forEach(([tensor, { from }], n) => {
+    const [before, { to }] = inOrder[n - 1] ?? [tensor, { to: from }];
+    if (to > from) throw corrupt(name, `tensors ${describe(before)} and ${describe(tensor)} share bytes`);
+  });
+  return new Map(tensors);
+}
+
+function parsed(name: SafetensorsName, bytes: Uint8Array): object {
+  let header: unknown;
+  try {
+    header = JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    // as undefined
+  }
+  if (isObject(header) && !Array.isArray(header)) return header;
+  throw corrupt(name, "the header is no JSON object");
+}
+
+function storedTensor(name: SafetensorsName, tensor: string, entry: unknown, start: number, size: number) {
+  const { dtype, shape, data_offsets: range } = (entry ?? {}) as Readonly<Record<string, unknown>>;
+  if (typeof dtype !== "string" || !isShape(shape) || !isShape(range) || range.length !== 2)
+    throw corrupt(name, `tensor ${describe(tensor)} has no dtype, no shape or no data_offsets`);
+  const [from, to] = range as [number, number];
+  const wanted = Object.hasOwn(BYTES, dtype) ? elements(shape) * BYTES[dtype]! : to - from;
+  if (to < from || to > size - start || to - from !== wanted)
+    throw corrupt(
+      name,
+      `tensor ${describe(tensor)} has shape ${describe(shape)} and the bytes from ${from} to ${to}, ` +
+        `which do not fit, or lie outside of the ${size - start} bytes of the file`,
+    );
+  return { dtype, shape, from: start + from, to: start + to };
+}
+
+/** The error for bytes that are no `.safetensors` file. */
+function corrupt({ operation, file }: SafetensorsName, why: string): OptionError {
+  return new OptionError(`${operation}: ${file} is no .safetensors file, or is damaged: ${why}`, {
+    code: "CORRUPT_DATA",
+  });
+}
