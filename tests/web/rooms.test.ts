@@ -22,7 +22,7 @@ const ROOMS = [
   ["calibration"],
   ["wasm", "webgpu"],
   ["instance"],
-  ["worker", "onnx", "viz", "train"],
+  ["worker", "onnx", "viz", "train", "inspect"],
   ["models"],
   ["entries"],
 ];

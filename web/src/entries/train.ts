@@ -13,4 +13,4 @@ export { layerNorm, layerNormBackward, type LayerNormGradients, type LayerNormOp
 export { flatten, mapTree, unflatten, type Flat, type Tree } from "../train/parameterTree.js";
 export { random, type Random } from "../train/random.js";
 export { loadSafetensors, saveSafetensors } from "../train/safetensors.js";
-export { type Floats, type Indices } from "../train/trainTensor.js";
+export { type Floats, type Indices } from "../tensor/plainTensor.js";

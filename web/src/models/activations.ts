@@ -1,5 +1,5 @@
 import { gelu as geluByTanh, relu } from "../train/activation.js";
-import type { Floats } from "../train/trainTensor.js";
+import type { Floats } from "../tensor/plainTensor.js";
 
 /** A function of the elements of a tensor. */
 export type Activation = (x: Floats) => Floats;

@@ -1,4 +1,4 @@
-import type { Floats } from "../train/trainTensor.js";
+import type { Floats } from "../tensor/plainTensor.js";
 
 /** a + b, element by element. b may lack leading axes of a; then it repeats. */
 export function add(a: Floats, b: Floats): Floats {

@@ -2,7 +2,7 @@ import type { AttentionResult } from "../attention/attentionResult.js";
 import type { CacheDtype } from "../cache/cacheProblem.js";
 import type { KvCache } from "../cache/kvCache.js";
 import { throwIfAborted } from "../call/abort.js";
-import type { Floats } from "../train/trainTensor.js";
+import type { Floats } from "../tensor/plainTensor.js";
 import { tokenAt } from "./elementwise.js";
 import type { Network } from "./network.js";
 import type { Linear } from "./parts.js";

@@ -3,7 +3,7 @@ import type { EngineTensor } from "../engine/engineTensor.js";
 import type { Attention } from "../instance/attention.js";
 import type { GpuResult } from "../tensor/gpuTensor.js";
 import type { TypedTensor } from "../tensor/tensor.js";
-import type { Floats } from "../train/trainTensor.js";
+import type { Floats } from "../tensor/plainTensor.js";
 import { halvesAsFloats, newData, type WeightData, type WeightDtype } from "./storedNumbers.js";
 
 /** A matrix in JavaScript, or in the engine's memory where JavaScript sees it. */

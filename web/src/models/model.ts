@@ -4,7 +4,7 @@ import { Disposing } from "../call/disposable.js";
 import { DisposedError, OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import type { MaskLike, TypedTensor } from "../tensor/tensor.js";
-import { assertNumber, type Floats } from "../train/trainTensor.js";
+import { assertNumber, type Floats } from "../tensor/plainTensor.js";
 import { tokenAt } from "./elementwise.js";
 import { generated, type GeneratedToken, type GenerateOptions, type GenerateProblem } from "./generate.js";
 import { readKnown } from "./knownNames.js";

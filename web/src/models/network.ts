@@ -1,4 +1,4 @@
-import type { Floats } from "../train/trainTensor.js";
+import type { Floats } from "../tensor/plainTensor.js";
 import type { ModelConfig } from "./modelConfig.js";
 import type { AttentionPart, Linear } from "./parts.js";
 import type { Pass } from "./pass.js";

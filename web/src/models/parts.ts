@@ -6,7 +6,7 @@ import type { LayerWeights } from "../layer/layerWeights.js";
 import type { WeightLayout } from "../linear/linearProblem.js";
 import type { TypedTensor } from "../tensor/tensor.js";
 import { layerNorm } from "../train/layerNorm.js";
-import type { Floats } from "../train/trainTensor.js";
+import type { Floats } from "../tensor/plainTensor.js";
 import { matrixOf, place, rowsOf, type Matrix, type Placed, type RowNumbers } from "./matrix.js";
 import { rmsNorm } from "./rmsNorm.js";
 import { converted, newData, type WeightData, type WeightDtype } from "./storedNumbers.js";

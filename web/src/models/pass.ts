@@ -7,7 +7,7 @@ import { OptionError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import type { ForwardOptions } from "../layer/forwardProblem.js";
 import type { MaskLike } from "../tensor/tensor.js";
-import type { Floats } from "../train/trainTensor.js";
+import type { Floats } from "../tensor/plainTensor.js";
 import type { AttentionCall, AttentionPart } from "./parts.js";
 import type { TokenBatch } from "./tokens.js";
 

@@ -1,4 +1,4 @@
-import type { Floats } from "../train/trainTensor.js";
+import type { Floats } from "../tensor/plainTensor.js";
 
 /**
  * RMS norm of the last axis (Zhang & Sennrich 2019, arXiv:1910.07467): y = gain · x / √(mean(x²) + epsilon).

@@ -1,5 +1,5 @@
 import { fromHalf, toHalf } from "../tensor/half.js";
-import { elements } from "../train/trainTensor.js";
+import { elements } from "../tensor/plainTensor.js";
 
 /** The dtypes of files that models are read from, and the bytes of a number. */
 export const STORED_BYTES = { F32: 4, F16: 2, BF16: 2 } as const;

@@ -1,7 +1,7 @@
 import { OptionError, ShapeError } from "../errors/errors.js";
 import { describe, isObject } from "../foreign/describe.js";
 import { arrayKind } from "../foreign/typedArray.js";
-import { elements, isShape } from "../train/trainTensor.js";
+import { elements, isShape } from "../tensor/plainTensor.js";
 
 /** Tokens of one text. */
 type Text = readonly number[] | Int32Array;

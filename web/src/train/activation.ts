@@ -1,4 +1,4 @@
-import { assertShape, floats, type Floats } from "./trainTensor.js";
+import { assertShape, floats, type Floats } from "../tensor/plainTensor.js";
 
 /** 2·√(2/π), and the factor of the cube. */
 const SLOPE = 2 * Math.sqrt(2 / Math.PI);

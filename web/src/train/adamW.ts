@@ -1,5 +1,5 @@
 import { assertSame, flatNamed, mapTree, type Tree } from "./parameterTree.js";
-import { assertNumber, type Floats } from "./trainTensor.js";
+import { assertNumber, type Floats } from "../tensor/plainTensor.js";
 
 /** Options of adamW. */
 export interface AdamWOptions {

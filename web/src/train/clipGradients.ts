@@ -1,5 +1,5 @@
 import { flatNamed, type Tree } from "./parameterTree.js";
-import { assertNumber } from "./trainTensor.js";
+import { assertNumber } from "../tensor/plainTensor.js";
 
 /**
  * Clips gradients by their common norm (Pascanu, Mikolov & Bengio 2013, arXiv:1211.5063): if the root of the sum of all

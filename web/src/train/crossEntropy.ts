@@ -1,5 +1,13 @@
 import { OptionError } from "../errors/errors.js";
-import { assertShape, elements, floats, indices, lastExtent, type Floats, type Indices } from "./trainTensor.js";
+import {
+  assertShape,
+  elements,
+  floats,
+  indices,
+  lastExtent,
+  type Floats,
+  type Indices,
+} from "../tensor/plainTensor.js";
 
 /** The target of a row that does not count. */
 const IGNORED = -1;

@@ -1,6 +1,6 @@
 import { OptionError, ShapeError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
-import { assertShape, floats, indices, type Floats, type Indices } from "./trainTensor.js";
+import { assertShape, floats, indices, type Floats, type Indices } from "../tensor/plainTensor.js";
 
 /**
  * Looks tokens up in a table: row t of the table for each token t.

@@ -1,4 +1,4 @@
-import { assertShape, elements, floats, lastExtent, assertNumber, type Floats } from "./trainTensor.js";
+import { assertShape, elements, floats, lastExtent, assertNumber, type Floats } from "../tensor/plainTensor.js";
 
 /** Options of layerNorm. */
 export interface LayerNormOptions {

@@ -1,6 +1,6 @@
 import { OptionError } from "../errors/errors.js";
 import { describe, isObject } from "../foreign/describe.js";
-import { assertShape, floats, type Floats } from "./trainTensor.js";
+import { assertShape, floats, type Floats } from "../tensor/plainTensor.js";
 
 /** Named tensors in objects or arrays, nested as you like. */
 export type Tree = Floats | { readonly [name: string]: Tree } | readonly Tree[];

@@ -1,7 +1,7 @@
 import { OptionError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import { arrayKind } from "../foreign/typedArray.js";
-import { elements, isShape, assertNumber, type Floats } from "./trainTensor.js";
+import { elements, isShape, assertNumber, type Floats } from "../tensor/plainTensor.js";
 
 const WORD = 2 ** 32;
 

@@ -4,7 +4,7 @@ import { arrayKind } from "../foreign/typedArray.js";
 import { fromHalf } from "../tensor/half.js";
 import { flatNamed, unflatten, type Tree } from "./parameterTree.js";
 import { headerPlace, storedTensors, type StoredTensor } from "./safetensorsHeader.js";
-import { type Floats } from "./trainTensor.js";
+import { type Floats } from "../tensor/plainTensor.js";
 
 /** How numbers are stored: the dtypes that `loadSafetensors` reads, and their bytes. */
 const BYTES = { F32: 4, F16: 2 } as const;

@@ -1,6 +1,6 @@
 import { OptionError } from "../errors/errors.js";
 import { describe, isObject } from "../foreign/describe.js";
-import { elements, isShape } from "./trainTensor.js";
+import { elements, isShape } from "../tensor/plainTensor.js";
 
 /** The bytes of a number, for the dtypes whose sizes are checked. A file may have others. */
 const BYTES: Readonly<Record<string, number>> = { F32: 4, F16: 2, BF16: 2 };

@@ -2,7 +2,7 @@ import { OptionError, ShapeError } from "../errors/errors.js";
 import { describe, isObject } from "../foreign/describe.js";
 import { arrayKind } from "../foreign/typedArray.js";
 
-/** A dense array of float32 in row-major order. All numbers of `headwise/train` are in such tensors. */
+/** A dense array of float32 in row-major order. All numbers of `headwise/train` and `headwise/inspect` are in such tensors. */
 export interface Floats {
   readonly data: Float32Array;
   /** Non-negative integers. Their product is `data.length`. */

@@ -1,0 +1,35 @@
+import { OptionError } from "../errors/errors.js";
+import { describe, isObject } from "../foreign/describe.js";
+import { assertNumber } from "../tensor/plainTensor.js";
+
+/** The options that are given, and `defaults` for the rest. Throws if `defaults` has no option of that name. */
+export function withDefaults<T extends object>(operation: string, given: Partial<T>, defaults: T): T {
+  if (!isObject(given)) throw new OptionError(`${operation}: options must be an object, got ${describe(given)}`);
+  const names = Object.keys(defaults);
+  const unknown = Object.keys(given).find((name) => !names.includes(name));
+  if (unknown !== undefined)
+    throw new OptionError(`${operation}: option ${describe(unknown)} must be one of ${names.join(", ")}`);
+  const stated = Object.entries(given).filter(([, value]) => value !== undefined);
+  return { ...defaults, ...(Object.fromEntries(stated) as Partial<T>) };
+}
+
+/** Throws if a value is not one of the strings that an option may be. */
+export function assertOneOf(operation: string, option: string, value: unknown, allowed: readonly string[]): void {
+  if (!allowed.includes(value as string))
+    throw new OptionError(
+      `${operation}: ${option} must be ${allowed.map(describe).join(" or ")}, got ${describe(value)}`,
+    );
+}
+
+/** Throws if a value is not a number of things: an integer of 1 or more. */
+export function assertCount(operation: string, argument: string, value: unknown): void {
+  assertNumber(operation, argument, value, "an integer of 1 or more", (each) => Number.isSafeInteger(each) && each > 0);
+}
+
+/** Integers that a user gives as an array or an Int32Array, each from `low` to `high`. */
+export function integers(operation: string, option: string, value: unknown, low: number, high: number): Int32Array {
+  const list = Array.isArray(value) || ArrayBuffer.isView(value) ? Array.from(value as unknown as number[]) : [NaN];
+  if (!list.every((each) => Number.isInteger(each) && each >= low && each <= high))
+    throw new OptionError(`${operation}: ${option} must be integers from ${low} to ${high}, got ${describe(value)}`);
+  return Int32Array.from(list);
+}
