@@ -2,7 +2,7 @@ import type { Attention } from "headwise";
 import { flatten, mapTree, saveSafetensors } from "headwise/train";
 
 import type { Parameters } from "../../train/model.js";
-import { repeatSequence, type RepeatSequence, type RepeatTask } from "../../train/repeat.js";
+import { copiedShare, repeatSequence, type RepeatSequence, type RepeatTask } from "../../train/repeat.js";
 import { createTrainer, type Look, type Trainer } from "../../train/trainer.js";
 import { difference, type Difference } from "./difference.js";
 import { exactAttention } from "./exact.js";
@@ -189,13 +189,6 @@ class Model {
     this.learner.dispose();
     this.shower.dispose();
   }
-}
-
-/** The share of repeated tokens, from the second one on, that were expected after the token before them. */
-export function copiedShare(tokens: Int32Array, half: number, predictions: Int32Array): number {
-  let right = 0;
-  for (let at = half; at < tokens.length - 1; at++) right += Number(predictions[at] === tokens[at + 1]);
-  return right / (tokens.length - 1 - half);
 }
 
 /** Sequences as long as the task allows. The first one is shown. */
