@@ -211,18 +211,14 @@ export function bert(
   const epsilon = number("layer_norm_eps");
   const activation = ACTIVATIONS[config["hidden_act"] as string]!;
   const norm = (x: Rows, name: string) => c.layerNorm(x, c.vector(`${name}.weight`), c.vector(`${name}.bias`), epsilon);
-  const [words, places, kinds] = ["word", "position", "token_type"].map((name) =>
-    c.matrix(`bert.embeddings.${name}_embeddings.weight`),
-  ) as [Rows, Rows, Rows];
+  const table = (name: string) => c.matrix(`bert.embeddings.${name}_embeddings.weight`);
+  const [words, places, kinds] = [table("word"), table("position"), table("token_type")];
   const embedded = tokens.map((token, i) => words[token]!.map((w, n) => w + places[i]![n]! + kinds[types[i]!]![n]!));
   let x = norm(embedded, "bert.embeddings.LayerNorm");
   for (let layer = 0; layer < number("num_hidden_layers"); layer++) {
     const at = `bert.encoder.layer.${layer}`;
-    const [q, k, v] = ["query", "key", "value"].map((name) => c.dense(x, `${at}.attention.self.${name}`)) as [
-      Rows,
-      Rows,
-      Rows,
-    ];
+    const project = (name: string) => c.dense(x, `${at}.attention.self.${name}`);
+    const [q, k, v] = [project("query"), project("key"), project("value")];
     const scale = 1 / sqrt(number("hidden_size") / heads);
     const heard = c.attention(q, k, v, { heads, kvHeads: heads, scale, sees: (_, j) => sees(j) });
     x = norm(added(x, c.dense(heard, `${at}.attention.output.dense`)), `${at}.attention.output.LayerNorm`);
@@ -254,7 +250,8 @@ export function gpt2(config: Config, weights: Weights, tokens: Row, round = exac
   for (let layer = 0; layer < number("n_layer"); layer++) {
     const at = `transformer.h.${layer}`;
     const packed = c.conv1d(norm(x, `${at}.ln_1`), `${at}.attn.c_attn`);
-    const [q, k, v] = [0, 1, 2].map((part) => packed.map((row) => headOf(row, part, width))) as [Rows, Rows, Rows];
+    const part = (index: number) => packed.map((row) => headOf(row, index, width));
+    const [q, k, v] = [part(0), part(1), part(2)];
     const byLayer = config["scale_attn_by_inverse_layer_idx"] ? layer + 1 : 1;
     const scale = (config["scale_attn_weights"] === false ? 1 : 1 / sqrt(width / heads)) / byLayer;
     const heard = c.attention(q, k, v, { heads, kvHeads: heads, scale, sees: (i, j) => j <= i });

@@ -177,7 +177,7 @@ export function randomWeights(shapes: Shapes, seed = 1): Weights {
 export type Stored = "F32" | "F16" | "BF16";
 
 export function bytesAs(dtype: Stored, data: ArrayLike<number>): Uint8Array {
-  if (dtype === "F16") return new Uint8Array(Float16Array.from(Array.from(data)).buffer as ArrayBuffer);
+  if (dtype === "F16") return new Uint8Array(Float16Array.from(Array.from(data)).buffer);
   const floats = Float32Array.from(data);
   if (dtype === "F32") return new Uint8Array(floats.buffer);
   return new Uint8Array(Uint16Array.from(new Uint32Array(floats.buffer), (bits) => bits >>> 16).buffer);

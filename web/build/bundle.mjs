@@ -30,10 +30,10 @@ const ENTRIES = [
   { file: "onnx.cjs", source: "web/src/entries/onnx.ts", platform: "browser" },
   { file: "train.js", source: "web/src/entries/train.ts", platform: "browser" },
   { file: "train.cjs", source: "web/src/entries/train.ts", platform: "browser" },
-  { file: "inspect.js", source: "web/src/entries/inspect.ts", platform: "browser" },
-  { file: "inspect.cjs", source: "web/src/entries/inspect.ts", platform: "browser" },
   { file: "models.js", source: "web/src/entries/models.ts", platform: "browser" },
   { file: "models.cjs", source: "web/src/entries/models.ts", platform: "browser" },
+  { file: "inspect.js", source: "web/src/entries/inspect.ts", platform: "browser" },
+  { file: "inspect.cjs", source: "web/src/entries/inspect.ts", platform: "browser" },
   { file: "viz.js", source: "web/src/entries/viz.ts", platform: "browser" },
   { file: "viz.cjs", source: "web/src/entries/viz.ts", platform: "browser" },
 ];

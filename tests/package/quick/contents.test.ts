@@ -13,12 +13,12 @@ import { run } from "../programs.js";
 const EXPECTED = [
   /^(package\.json|README\.md|LICENSE|THIRD-PARTY-NOTICES\.md|CHANGELOG\.md)$/,
   /^dist\/sbom\.cdx\.json$/,
-  /^dist\/(index(\.node)?|worker(-entry)?(\.node)?|webgpu(-engine)?|inline|formula|onnx|train|inspect|models|viz)\.js(\.map)?$/,
-  /^dist\/(inline|formula|onnx|train|inspect|models|viz)\.cjs(\.map)?$/,
+  /^dist\/(index(\.node)?|worker(-entry)?(\.node)?|webgpu(-engine)?|inline|formula|onnx|train|models|inspect|viz)\.js(\.map)?$/,
+  /^dist\/(inline|formula|onnx|train|models|inspect|viz)\.cjs(\.map)?$/,
   /^dist\/wasm\/headwise\.((simd|relaxed)\.(wasm|js|node\.js)|inline\.wasm)$/,
   /^web\/docs\/[a-z-]+\.md$/, // what the README and the hints of errors link to
   /^dist\/types\/([a-zA-Z]+\/){0,2}[a-zA-Z0-9.]+\.d\.ts$/,
-  /^dist\/types\/entries\/(inline|formula|onnx|train|inspect|models|viz)\.d\.cts$/,
+  /^dist\/types\/entries\/(inline|formula|onnx|train|models|inspect|viz)\.d\.cts$/,
   /^web\/src\/([a-zA-Z]+\/){0,2}[a-zA-Z0-9.]+\.ts$/, // what the source maps lead to
   /^web\/src\/webgpu\/kernels\/[a-z0-9_]+\.wgsl$/,
   /^web\/src\/[a-z]+\/(README|HISTORY)\.md$/,

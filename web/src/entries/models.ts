@@ -11,7 +11,7 @@ export { Model, type RunOptions, type RunResult } from "../models/model.js";
 export type { ModelConfig, ModelType } from "../models/modelConfig.js";
 export type { ModelFileList } from "../models/modelFiles.js";
 export type { Precision } from "../models/parts.js";
-export type { PassOptions } from "../models/pass.js";
+export type { LayerResult, PassOptions } from "../models/pass.js";
 export type { SamplingOptions } from "../models/sampling.js";
 export type { LoadProgress } from "../models/tensorFiles.js";
 export { loadTokenizer, type LibraryTokenizer, type Tokenizer, type TokenizerClass } from "../models/tokenizer.js";

@@ -1,17 +1,16 @@
-import type { AttentionResult } from "../attention/attentionResult.js";
 import type { CacheDtype } from "../cache/cacheProblem.js";
 import type { KvCache } from "../cache/kvCache.js";
 import { throwIfAborted } from "../call/abort.js";
-import type { Floats } from "../tensor/plainTensor.js";
+import type { ForwardReturns } from "../layer/views.js";
 import { tokenAt } from "./elementwise.js";
 import type { Network } from "./network.js";
 import type { Linear } from "./parts.js";
-import { Pass, type PassOptions } from "./pass.js";
+import { Pass, type LayerResult, type PassOptions } from "./pass.js";
 import { sampler, softmax, type SamplingOptions } from "./sampling.js";
 import type { TokenBatch } from "./tokens.js";
 
 /** Options of `model.generate`. */
-export interface GenerateOptions extends PassOptions, SamplingOptions {
+export interface GenerateOptions<R extends ForwardReturns = ForwardReturns> extends PassOptions<R>, SamplingOptions {
   /** The most tokens to generate. Default: 100. */
   readonly maxNewTokens?: number;
   /** Tokens that end the text. Default: those of the configuration. */
@@ -21,7 +20,7 @@ export interface GenerateOptions extends PassOptions, SamplingOptions {
 }
 
 /** A token that was generated. */
-export interface GeneratedToken {
+export interface GeneratedToken<R extends ForwardReturns = ForwardReturns> {
   readonly token: number;
   /** The probability that the model gives it, before temperature, `topK` and `topP`. */
   readonly probability: number;
@@ -31,7 +30,7 @@ export interface GeneratedToken {
    * What `returns` asked for, by the names of layers. The first step reads the whole prompt, every later step one token: so
    * the first one has a row for each token of the prompt.
    */
-  readonly layers: Readonly<Record<string, AttentionResult>>;
+  readonly layers: Readonly<Record<string, LayerResult<R>>>;
 }
 
 /** A checked call of generate. */

@@ -2,9 +2,10 @@ import { UnsupportedError } from "../errors/errors.js";
 import type { EngineTensor } from "../engine/engineTensor.js";
 import type { Attention } from "../instance/attention.js";
 import type { GpuResult } from "../tensor/gpuTensor.js";
+import { fromHalf } from "../tensor/half.js";
 import type { TypedTensor } from "../tensor/tensor.js";
 import type { Floats } from "../tensor/plainTensor.js";
-import { halvesAsFloats, newData, type WeightData, type WeightDtype } from "./storedNumbers.js";
+import { newData, type WeightData, type WeightDtype } from "./storedNumbers.js";
 
 /** A matrix in JavaScript, or in the engine's memory where JavaScript sees it. */
 export interface Matrix {
@@ -37,7 +38,7 @@ function allocated(hw: Attention, shape: readonly number[], dtype: WeightDtype):
     return hw.allocate(shape, dtype);
   } catch (error) {
     if (!UnsupportedError.is(error)) throw error; // a worker without shared memory
-    return { data: newData(dtype, shape), shape, dtype } as TypedTensor<WeightDtype>;
+    return { data: newData(dtype, shape), shape, dtype };
   }
 }
 
@@ -54,7 +55,7 @@ export function rowsOf({ data, shape, dtype }: Matrix["tensor"], numbers: RowNum
   const y = new Float32Array(numbers.data.length * width);
   numbers.data.forEach((row, n) => {
     const stored = (data as WeightData).subarray(row * width, (row + 1) * width);
-    y.set(dtype === "float16" ? halvesAsFloats(stored as Uint16Array) : stored, n * width);
+    y.set(dtype === "float16" ? fromHalf(stored as Uint16Array) : stored, n * width);
   });
   return { data: y, shape: [...numbers.shape, width] };
 }

@@ -1,8 +1,8 @@
-import type { ResultOf, NoReturns } from "../attention/attentionResult.js";
-import type { Returns } from "../attention/returns.js";
+import type { NoReturns } from "../attention/attentionResult.js";
 import { Disposing } from "../call/disposable.js";
 import { DisposedError, OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
+import type { ForwardReturns } from "../layer/views.js";
 import type { MaskLike, TypedTensor } from "../tensor/tensor.js";
 import { assertNumber, type Floats } from "../tensor/plainTensor.js";
 import { tokenAt } from "./elementwise.js";
@@ -11,13 +11,12 @@ import { readKnown } from "./knownNames.js";
 import type { ModelConfig } from "./modelConfig.js";
 import type { Network } from "./network.js";
 import type { Parts } from "./parts.js";
-import { Pass, watchedLayers, type PassOptions } from "./pass.js";
+import { Pass, watchedLayers, type LayerResult, type PassOptions } from "./pass.js";
 import type { Tokenizer } from "./tokenizer.js";
 import { readTokens, type TokenBatch, type Tokens } from "./tokens.js";
 
 /** Options of `model.run`. `R` is the type of `returns`. */
-export interface RunOptions<R extends Returns = Returns> extends PassOptions {
-  readonly returns?: R;
+export interface RunOptions<R extends ForwardReturns = ForwardReturns> extends PassOptions<R> {
   /** For BERT, the kind of each token, in the form of `tokens`. Default: 0. */
   readonly tokenTypes?: Tokens;
   /**
@@ -35,7 +34,7 @@ export interface RunOptions<R extends Returns = Returns> extends PassOptions {
  * What a run gives: float32 tensors. B is the number of texts, S the number of tokens. If `tokens` is one list, the axis B is
  * absent everywhere.
  */
-export interface RunResult<R extends Returns = Returns> {
+export interface RunResult<R extends ForwardReturns = ForwardReturns> {
   /** `[B, S, modelDim]`: the last hidden state, after the last norm. */
   readonly lastHiddenState: TypedTensor<"float32">;
   /** `[B, S, vocabSize]`, or `[B, vocabSize]` of the last tokens. Absent if the files have no head. */
@@ -45,7 +44,7 @@ export interface RunResult<R extends Returns = Returns> {
   /** `[B, S, modelDim]` each: what went into the first block, the second, …, and the last hidden state. */
   readonly hiddenStates?: readonly TypedTensor<"float32">[];
   /** What `returns` asked for, by the names of layers, and each layer's `output`. */
-  readonly layers: Readonly<Record<string, ResultOf<R>>>;
+  readonly layers: Readonly<Record<string, LayerResult<R>>>;
 }
 
 const RUN_NAMES = {
@@ -120,7 +119,10 @@ export class Model extends Disposing {
    * @throws OptionError, ShapeError or UnsupportedError before it computes; the errors of `layer.forward`.
    * @throws DisposedError if the model or the instance was disposed.
    */
-  async run<const R extends Returns = NoReturns>(tokens: Tokens, options: RunOptions<R> = {}): Promise<RunResult<R>> {
+  async run<const R extends ForwardReturns = NoReturns>(
+    tokens: Tokens,
+    options: RunOptions<R> = {},
+  ): Promise<RunResult<R>> {
     const operation = "model.run";
     this.#assertAlive(operation);
     const known = readKnown<RunOptions>(operation, options, RUN_NAMES);
@@ -142,7 +144,7 @@ export class Model extends Disposing {
       ...(wanted && logits && { logits: typed(await logits(scored)) }),
       ...(pooled && { pooled: typed(await pooled(last)) }),
       ...(hiddenStates && { hiddenStates: pass.hiddenStates.map(typed) }),
-      layers: pass.results as Record<string, ResultOf<R>>,
+      layers: pass.results as Record<string, LayerResult<R>>,
     };
   }
 
@@ -156,7 +158,10 @@ export class Model extends Disposing {
    * @param tokens - One text.
    * @throws OptionError, ShapeError or UnsupportedError at once, before it computes; the errors of `layer.forward`.
    */
-  generate(tokens: Tokens, options: GenerateOptions = {}): AsyncGenerator<GeneratedToken, void> {
+  generate<const R extends ForwardReturns = NoReturns>(
+    tokens: Tokens,
+    options: GenerateOptions<R> = {},
+  ): AsyncGenerator<GeneratedToken<R>, void> {
     const operation = "model.generate";
     this.#assertAlive(operation);
     const known = readKnown<GenerateOptions>(operation, options, GENERATE_NAMES);
@@ -178,7 +183,7 @@ export class Model extends Disposing {
       maxNewTokens: known.maxNewTokens ?? 100,
       stopTokens: known.stopTokens ?? this.config.stopTokens,
     };
-    return generated(this.#network, logits, problem);
+    return generated(this.#network, logits, problem) as AsyncGenerator<GeneratedToken<R>, void>;
   }
 
   /** Gives the memory of the weights back. A second call does nothing. */

@@ -168,7 +168,7 @@ export class Parts {
         const dtype = this.#dtypeOf(tensor);
         const data = newData(dtype, tensor.shape);
         await read(tensor, dtype, () => data);
-        loaded[key] = { data, shape: tensor.shape, dtype } as TypedTensor<WeightDtype>;
+        loaded[key] = { data, shape: tensor.shape, dtype };
       }
       // the model's other matrices lie in the engine of this name; with backend "auto" there is a second engine
       const placement = this.#hw.report.backend;

@@ -1,37 +1,38 @@
-import type { AttentionResult } from "../attention/attentionResult.js";
-import type { Returns } from "../attention/returns.js";
+import type { ResultOf } from "../attention/attentionResult.js";
 import type { KvCache } from "../cache/kvCache.js";
 import { throwIfAborted } from "../call/abort.js";
+import type { NumberList } from "../call/options.js";
 import { suggestion } from "../call/suggestion.js";
 import { OptionError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
-import type { ForwardOptions } from "../layer/forwardProblem.js";
+import type { Patch } from "../layer/patch.js";
+import type { ForwardReturns, ViewsAt } from "../layer/views.js";
 import type { MaskLike } from "../tensor/tensor.js";
 import type { Floats } from "../tensor/plainTensor.js";
 import type { AttentionCall, AttentionPart } from "./parts.js";
 import type { TokenBatch } from "./tokens.js";
 
+/** What an attention layer gives: its `output`, and what `returns` asked for. */
+export type LayerResult<R extends ForwardReturns = ForwardReturns> = ResultOf<R> & ViewsAt<"cpu", R>;
+
 /** What a caller wants to see of attention layers, and to change in them. Layers go by the names in `model.names`. */
-export interface PassOptions {
+export interface PassOptions<R extends ForwardReturns = ForwardReturns> {
   /** What the layers give: as `returns` of `layer.forward`, such as `{ probs: true }`. Default: nothing. */
-  readonly returns?: Returns;
+  readonly returns?: R;
   /** The layers that give it, by name or number. Default: all. */
   readonly layers?: readonly (string | number)[];
   /** For a layer, a factor for each of its heads: as `headGain` of `layer.forward`; 0 removes a head. */
-  readonly headGain?: Readonly<Record<string, ForwardOptions["headGain"]>>;
+  readonly headGain?: Readonly<Record<string, NumberList>>;
   /** For a layer, rows to overwrite: as `patch` of `layer.forward`. */
-  readonly patch?: Readonly<Record<string, object>>;
+  readonly patch?: Readonly<Record<string, Patch>>;
   /** Ends the call before the next layer. */
   readonly signal?: AbortSignal;
 }
 
-/** The results of one attention layer: what `returns` asked for, and its output. */
-export type LayerResults = Readonly<Record<string, AttentionResult>>;
-
 /** One way of tokens through a model. It calls the attention layers, and keeps what they give. */
 export class Pass {
   /** What `returns` asked for, by the names of layers. */
-  readonly results: Record<string, AttentionResult> = {};
+  readonly results: Record<string, LayerResult> = {};
   /** What went into each block, and what came out of the last one. */
   readonly hiddenStates: Floats[] = [];
   readonly #options: PassOptions;
@@ -76,14 +77,14 @@ export class Pass {
     const cache = this.#caches?.get(name);
     const isWatched = returns !== undefined && this.#watched.has(name);
     const changes = { headGain: headGain?.[name], patch: patch?.[name], cache, signal };
-    const result = await layer.forward<Returns, Floats, Floats, "cpu", false>(x, {
+    const result = await layer.forward<ForwardReturns, Floats, Floats, "cpu", false>(x, {
       ...options,
       ...this.#padding,
       ...(present(changes) as AttentionCall),
       ...(isWatched && { returns: { ...returns, output: true } }),
     });
     if (isWatched) this.results[name] = result;
-    return result.output as Floats;
+    return result.output;
   }
 }
 

@@ -39,7 +39,7 @@ function readScaling(json: Json, maxLength: number): RotaryScaling | undefined {
   const factor = positive("factor")(json);
   if (kind === "linear") return { kind, factor };
   const originalLength = count("original_max_position_embeddings", maxLength)(json);
-  return { kind, factor, originalLength, ...given(json, kind === "yarn" ? YARN : LLAMA3) } as RotaryScaling;
+  return { kind, factor, originalLength, ...given(json, kind === "yarn" ? YARN : LLAMA3) };
 }
 
 /** `rope_type`; older files call it `type`. */

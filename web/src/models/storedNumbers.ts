@@ -29,23 +29,18 @@ export function widened(stored: StoredDtype, bytes: Uint8Array<ArrayBuffer>): Fl
     case "F32":
       return new Float32Array(bytes.buffer);
     case "F16":
-      return halvesAsFloats(words(bytes));
+      return fromHalf(words(bytes));
     case "BF16":
-      // a bfloat16 is the upper half of a float32
-      return new Float32Array(Uint32Array.from(words(bytes), (word) => word << 16).buffer);
+      return upperHalves(words(bytes));
   }
 }
 
 /** The bytes are a file's own copy, so they begin where their buffer begins. */
 const words = ({ buffer }: Uint8Array<ArrayBuffer>) => new Uint16Array(buffer);
 
-/** The number of each pattern of 16 bits. */
-let halves: Float32Array | undefined;
-
-/** float16 as float32. A table is faster than computing each number. */
-export function halvesAsFloats(bits: Uint16Array): Float32Array<ArrayBuffer> {
-  halves ??= fromHalf(Uint16Array.from({ length: 2 ** 16 }, (_, pattern) => pattern));
-  const numbers = new Float32Array(bits.length);
-  for (let i = 0; i < numbers.length; i++) numbers[i] = halves[bits[i]!]!;
-  return numbers;
+/** A bfloat16 is the upper half of a float32. */
+function upperHalves(patterns: Uint16Array): Float32Array<ArrayBuffer> {
+  const bits = new Uint32Array(patterns.length);
+  for (let i = 0; i < bits.length; i++) bits[i] = patterns[i]! << 16;
+  return new Float32Array(bits.buffer);
 }

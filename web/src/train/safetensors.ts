@@ -2,9 +2,9 @@ import { OptionError, UnsupportedError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import { arrayKind } from "../foreign/typedArray.js";
 import { fromHalf } from "../tensor/half.js";
+import type { Floats } from "../tensor/plainTensor.js";
 import { flatNamed, unflatten, type Tree } from "./parameterTree.js";
 import { headerPlace, storedTensors, type StoredTensor } from "./safetensorsHeader.js";
-import { type Floats } from "../tensor/plainTensor.js";
 
 /** How numbers are stored: the dtypes that `loadSafetensors` reads, and their bytes. */
 const BYTES = { F32: 4, F16: 2 } as const;

@@ -1,0 +1,88 @@
+// From text to tokens, by a library of the caller's choice.
+
+import { describe, expect, test } from "@jest/globals";
+import { Tokenizer as LibraryTokenizer } from "@huggingface/tokenizers";
+import { createAttention, OptionError } from "headwise";
+import { loadModel, loadTokenizer } from "headwise/models";
+
+import { CONFIGS, filesOf, randomWeights, shapesOf, textFile } from "./smallModels.js";
+
+const WORDS = ["[PAD]", "[UNK]", "the", "cat", "sat", "on", "mat"];
+
+/** A file as the library's makers write it: words between spaces. */
+const TOKENIZER = {
+  version: "1.0",
+  truncation: null,
+  padding: null,
+  added_tokens: [
+    { id: 1, content: "[UNK]", special: true, single_word: false, lstrip: false, rstrip: false, normalized: false },
+  ],
+  normalizer: { type: "Lowercase" },
+  pre_tokenizer: { type: "Whitespace" },
+  post_processor: null,
+  decoder: null,
+  model: {
+    type: "WordPiece",
+    unk_token: "[UNK]",
+    continuing_subword_prefix: "##",
+    max_input_chars_per_word: 100,
+    vocab: Object.fromEntries(WORDS.map((word, n) => [word, n])),
+  },
+};
+
+const files = {
+  "tokenizer.json": textFile(TOKENIZER),
+  "tokenizer_config.json": textFile({ tokenizer_class: "PreTrainedTokenizerFast" }),
+};
+
+describe("A tokenizer", () => {
+  test("of @huggingface/tokenizers is made from the files", async () => {
+    const tokenizer = await loadTokenizer(files, LibraryTokenizer);
+    const tokens = tokenizer.encode("The cat sat on the dog");
+    expect(tokens).toEqual([2, 3, 4, 5, 2, 1]);
+    expect(tokenizer.decode(Int32Array.of(2, 3, 4))).toBe("the cat sat");
+    expect(tokenizer.decode(tokens, { skip_special_tokens: true })).toBe("the cat sat on the");
+  });
+
+  test("needs no tokenizer_config.json", async () => {
+    const { "tokenizer.json": only } = files;
+    const tokenizer = await loadTokenizer({ "tokenizer.json": only }, LibraryTokenizer);
+    expect(tokenizer.encode("mat")).toEqual([6]);
+  });
+
+  test("comes with a model, which takes its tokens", async () => {
+    const hw = await createAttention({ backend: "wasm", threads: 1 });
+    const all = { ...filesOf(CONFIGS.gpt2, randomWeights(shapesOf("gpt2"))), ...files };
+    const model = await loadModel(hw, all, { tokenizer: LibraryTokenizer });
+    const { logits } = await model.run(model.tokenizer!.encode("the cat"));
+    expect(logits!.shape).toEqual([2, 29]);
+    const plain = await loadModel(hw, all);
+    expect(plain.tokenizer).toBeUndefined();
+    hw.dispose();
+  });
+
+  test.each([
+    ["a list", [4, 2]],
+    ["BigInts in input_ids", { input_ids: BigInt64Array.of(4n, 2n) }],
+    ["numbers in ids", { ids: Uint32Array.of(4, 2) }],
+  ])("may be an object whose encode gives %s", async (_, encoded) => {
+    const hw = await createAttention({ backend: "wasm", threads: 1 });
+    const given: unknown[] = [];
+    const tokenizer = {
+      encode: (...all: unknown[]) => (given.push(all), encoded),
+      decode: (tokens: number[]) => tokens.join("+"),
+    };
+    const model = await loadModel(hw, filesOf(CONFIGS.gpt2, randomWeights(shapesOf("gpt2"))), { tokenizer });
+    expect(model.tokenizer!.encode("x", { pair: "y" })).toEqual([4, 2]);
+    expect(given).toEqual([["x", { pair: "y" }]]);
+    expect(model.tokenizer!.decode(new Set([1, 2]))).toBe("1+2");
+    hw.dispose();
+  });
+
+  test("without its file, or that cannot encode, is refused", async () => {
+    await expect(loadTokenizer({}, LibraryTokenizer)).rejects.toThrow("loadTokenizer: files must have tokenizer.json");
+    const error: unknown = await loadTokenizer(files, class {} as never).catch((reason: unknown) => reason);
+    expect(OptionError.is(error)).toBe(true);
+    expect((error as Error).message).toContain("tokenizer must be a class, or an object with encode and decode");
+  });
+});
