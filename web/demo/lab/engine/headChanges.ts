@@ -13,7 +13,8 @@ export function interventionsOf(
     const own = changes.filter(({ layer, head }) => layer === index + 1 && head < heads);
     const of = (...kinds: ChangeKind[]) => own.filter(({ kind }) => kinds.includes(kind));
     const [off, mean, looking] = [of("off"), of("mean"), of("first", "previous")];
-    if (off.length > 0) headGain[name] = Array.from({ length: heads }, (_, head) => Number(!off.some((it) => it.head === head)));
+    if (off.length > 0)
+      headGain[name] = Array.from({ length: heads }, (_, head) => Number(!off.some((it) => it.head === head)));
     if (mean.length > 0 || looking.length > 0)
       patch[name] = {
         ...(mean.length > 0 && { headOutputs: { heads: mean.map(({ head }) => head), data: "mean" } }),

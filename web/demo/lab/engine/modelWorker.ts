@@ -27,9 +27,7 @@ let model: ReadModel;
 let turn = Promise.resolve();
 
 scope.onmessage = ({ data }) => {
-  turn = turn
-    .then(() => answer(data))
-    .catch((error: unknown) => say({ kind: "failed", reason: asFailure(error) }));
+  turn = turn.then(() => answer(data)).catch((error: unknown) => say({ kind: "failed", reason: asFailure(error) }));
 };
 
 async function answer(request: ModelRequest): Promise<void> {

@@ -63,6 +63,6 @@ export class OwnModel {
   }
 
   #fail(error: Error): void {
-    for (const { reject } of this.#waiting.splice(0)) reject(error);
+    for (const waiting of this.#waiting.splice(0)) waiting.reject(error);
   }
 }

@@ -89,7 +89,11 @@ export class ReadModel {
       return { data: data.subarray(at * size, (at + 1) * size), shape: [1, 1, S, shape.at(-1)!] };
     };
     const own = one(probs, head);
-    const seen = { data: Uint8Array.from(own.data, (weight) => Number(weight > 0)), shape: own.shape, dtype: "bool" } as const;
+    const seen = {
+      data: Uint8Array.from(own.data, (weight) => Number(weight > 0)),
+      shape: own.shape,
+      dtype: "bool",
+    } as const;
     const [q, k, v] = [one(query, head), one(key, Math.floor(head / group)), one(value, Math.floor(head / group))];
     const exact = exactAttention(q, k, v, { mask: seen, scale: scaleOf(q, k, one(scores, head).data) });
     return [difference(`weights of layer ${layer} head ${head} on the keys that it sees`, own.data, exact.probs)];
