@@ -180,7 +180,10 @@ export function repeatedTokens(vocabulary: number, longest: number): number[] {
   return [...once, ...once].slice(0, longest);
 }
 
-/** The habits whose score reaches the threshold, with changes or without; the strongest first. */
+/**
+ * The habits whose score reaches the threshold, with changes or without; the strongest first. In a text that repeats
+ * itself a head with a habit always looks back by the same distance, so a fixed offset is told only of other heads.
+ */
 function habitsOf(before: readonly DetectedHead[], now: readonly DetectedHead[], threshold: number): Habit[] {
   const name = ({ layer, head, kind }: DetectedHead) => `${layer} ${head} ${kind}`;
   const found = new Map<string, Habit>();
@@ -192,7 +195,12 @@ function habitsOf(before: readonly DetectedHead[], now: readonly DetectedHead[],
   before.forEach(add("before"));
   now.forEach(add("now"));
   const strength = (habit: Habit) => Math.max(habit.before, habit.now);
-  return [...found.values()].filter((habit) => strength(habit) >= threshold).sort((a, b) => strength(b) - strength(a));
+  const strong = [...found.values()].filter((habit) => strength(habit) >= threshold);
+  const place = ({ layer, head }: HeadPlace) => `${layer} ${head}`;
+  const named = new Set(strong.filter(({ kind }) => kind !== "positional").map(place));
+  return strong
+    .filter((habit) => habit.kind !== "positional" || !named.has(place(habit)))
+    .sort((a, b) => strength(b) - strength(a));
 }
 
 /** The factor between dot products of queries and keys and the scores that the model makes of them. */

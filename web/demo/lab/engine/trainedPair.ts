@@ -1,8 +1,15 @@
 import type { Attention } from "headwise";
 import { flatten, mapTree, saveSafetensors } from "headwise/train";
 
+import { gpt2Files, type ModelFiles } from "../../train/gpt2Files.js";
 import type { Parameters } from "../../train/model.js";
-import { copiedShare, repeatSequence, type RepeatSequence, type RepeatTask } from "../../train/repeat.js";
+import {
+  copiedShare,
+  REPEAT_CHARACTERS,
+  repeatSequence,
+  type RepeatSequence,
+  type RepeatTask,
+} from "../../train/repeat.js";
 import { createTrainer, type Look, type Trainer } from "../../train/trainer.js";
 import { difference, type Difference } from "./difference.js";
 import { exactAttention } from "./exact.js";
@@ -103,6 +110,12 @@ export class TrainedPair {
     );
     const name = (letter: string) => `layer${layer}.${letter}`;
     return saveSafetensors({ [name("q")]: query, [name("k")]: key, [name("v")]: value });
+  }
+
+  /** The two layers at a checkpoint as the files of a GPT-2, which has no rotary positions. */
+  modelFiles(step: number = this.step): ModelFiles {
+    const { heads, tokens: length } = this.#two.learner.settings;
+    return gpt2Files(this.#parameters(step), { heads, length, characters: REPEAT_CHARACTERS });
   }
 
   /** Compares the maps of both layers at a checkpoint with their definition. */

@@ -15,7 +15,7 @@ import { HeadGrid } from "./headGrid.js";
 import { ModelFiles } from "./modelFiles.js";
 import { changed, changesOf, orderOf, placeName, placeOf, readsText, textOf } from "./settings.js";
 import { TokenStrip } from "./tokenStrip.js";
-import { changesWords, finding, habitOf, lookFor } from "./words.js";
+import { changesWords, finding, lookFor } from "./words.js";
 
 type Files = readonly File[] | undefined;
 
@@ -71,7 +71,7 @@ export class ModelBoard {
       card("The tokens", this.#tokens.node),
       element(
         "div",
-        { class: "run-columns" },
+        { class: "run-columns model-heads" },
         card("Every head of every layer", this.#changes, this.#undo, this.#grid.node, this.#hint),
         element("div", { class: "column" }, this.#effect.node, this.#habits.node),
       ),
@@ -169,14 +169,13 @@ export class ModelBoard {
     this.#chosen.show(facts, seen, chosen, changeOf(chosen));
   }
 
-  /** The head of the settings, else the one with the strongest habit that has a name. */
+  /** The head of the settings, else the surest induction head, else the one with the strongest habit. */
   #chosenPlace(): HeadPlace {
     const { layers, heads } = this.#facts!;
     const wanted = placeOf(this.#view.state.values.head);
     if (wanted && wanted.layer <= layers && wanted.head < heads) return wanted;
     const { habits } = this.#seen!;
-    const strongest = habits.find((habit) => habitOf(habits, habit, 0) === habit && habit.kind === "induction");
-    const { layer, head } = strongest ?? habits[0] ?? { layer: 1, head: 0 };
+    const { layer, head } = habits.find(({ kind }) => kind === "induction") ?? habits[0] ?? { layer: 1, head: 0 };
     return { layer, head };
   }
 }

@@ -1,5 +1,4 @@
 import type { ModelFacts, Seen } from "../../../engine/modelProtocol.js";
-import { percent } from "../../../shell/amounts.js";
 import { card, element } from "../../../shell/element.js";
 import { decimal } from "../../../shell/numbers.js";
 import { setText } from "../../../shell/setText.js";
@@ -12,6 +11,9 @@ interface Bar {
   readonly now: number;
   readonly words: string;
 }
+
+/** "12.3 %" */
+const share = (probability: number) => `${decimal(100 * probability, 1)} %`;
 
 /** Bars of the likeliest tokens, with the changes and without; or of how far the last hidden states have turned. */
 export class EffectBars {
@@ -37,7 +39,7 @@ export class EffectBars {
         ? effect.cosines.map((now, n) => ({ label: seen.labels[n]!, before: 1, now, words: decimal(now, 3) }))
         : effect.candidates.map(({ label, before, now }) => ({
             ...{ label, before, now },
-            words: hasChanges ? `${percent(before, 1)} → ${percent(now, 1)}` : percent(now, 1),
+            words: hasChanges ? `${share(before)} → ${share(now)}` : share(now),
           }));
     this.#list.replaceChildren(
       ...bars.map(({ label, before, now, words }) => {

@@ -49,17 +49,10 @@ export function habitWords(habit: Habit): string {
   return `${habitName(habit)} ${decimal(before)}${after}`;
 }
 
-/**
- * The habit that a head has now, for the words under its map. In a text that repeats itself a head with a habit always
- * looks back by the same distance, so a fixed offset counts only if there is nothing else.
- */
+/** The strongest habit that a head has now, for the words under its map. */
 export function habitOf(habits: readonly Habit[], place: HeadPlace, threshold: number): Habit | undefined {
   const own = habits.filter((habit) => isSame(habit, place) && habit.now >= threshold);
-  const named = own.filter(({ kind }) => kind !== "positional");
-  return (named.length > 0 ? named : own).reduce<Habit | undefined>(
-    (best, habit) => (best && best.now >= habit.now ? best : habit),
-    undefined,
-  );
+  return own.reduce<Habit | undefined>((best, habit) => (best && best.now >= habit.now ? best : habit), undefined);
 }
 
 /** What a change makes of a head, after its name. */
@@ -158,7 +151,7 @@ function lookForEffects({ habits, effect }: Seen, changes: readonly HeadChange[]
   if (effect.kind === "states") return chain;
   return effect.moved < HARDLY
     ? `${chain} The prediction hardly moves: it does not need this here, or other heads do the same. Change one more.`
-    : `${chain} ${percent(effect.moved, 1)} of the probability goes to other tokens.`;
+    : `${chain} Of the probability, ${percent(effect.moved, 1)} goes to other tokens.`;
 }
 
 /** What the read-out of a cell says. */
