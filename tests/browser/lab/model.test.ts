@@ -69,6 +69,8 @@ describe("A model whose files are given", () => {
     await page.setInputFiles("#model-files", given({ ...gpt2(), "config.json": textFile({ model_type: "t5" }) }));
     await page.getByText(/This did not work: loadModel: config\.json: model_type must be .*got "t5"/).waitFor();
     expect(await page.locator(".grid-tile:visible").count()).toBe(0);
+    await page.getByRole("button", { name: "Compare with double precision" }).click();
+    await page.getByText("This did not work: no model is shown whose weights could be compared.").waitFor();
     await page.setInputFiles("#model-files", given({ "model.safetensors": gpt2()["model.safetensors"]! }));
     await page.getByText(/This did not work: loadModel: files must have config\.json/).waitFor();
     await page.getByRole("button", { name: "Show the example" }).click();

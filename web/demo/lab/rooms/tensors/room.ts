@@ -87,7 +87,7 @@ function open(view: RoomView<typeof fields>): void {
   });
   view.onCode(() => snippet(state.values));
   view.onCheck(async (settings) => {
-    if (settings.mode === "model") return board!.check(settings, modelFiles);
+    if (settings.mode === "model" && board) return board.check(settings, modelFiles);
     const call = callOf(shelf.assign(rolesOf(settings)), settings);
     const { output, probs } = await compute(view.engine, call);
     if (!probs) throw new Error("the definition would take minutes on tensors of this size");

@@ -115,9 +115,11 @@ export class ModelBoard {
     this.#ignoreTheme();
   }
 
-  check(settings: Settings, files: Files): Promise<readonly Difference[]> {
-    const order = orderOf(settings, this.#facts!, files === undefined);
-    return this.#model!.check(order, this.#chosenPlace());
+  async check(settings: Settings, files: Files): Promise<readonly Difference[]> {
+    if (!this.#model || !this.#facts || !this.#seen)
+      throw new Error("no model is shown whose weights could be compared");
+    const order = orderOf(settings, this.#facts, files === undefined);
+    return this.#model.check(order, this.#chosenPlace());
   }
 
   #modelOf(files: Files): OwnModel {
