@@ -340,6 +340,7 @@ void register_linear_calls() {
   linear_call_properties<L>(linear_call);
   property<&L::weights, &LinearWeights::bias, &ConstArray::data>(linear_call, "bias");
   property<&L::weights, &LinearWeights::bias, &ConstArray::dtype>(linear_call, "biasDtype");
+  property<&L::weights, &LinearWeights::scales>(linear_call, "scales");
   property<&L::y, &MutableArray::data>(linear_call, "y");
   property<&L::y, &MutableArray::dtype>(linear_call, "yDtype");
 
@@ -406,6 +407,7 @@ void register_layer_creation() {
   property<&LayerCreation::options, &LayerOptions::qk_norm_epsilon>(layer_creation, "qkNormEpsilon");
   property<&LayerCreation::options, &LayerOptions::query_gain>(layer_creation, "queryGain");
   property<&LayerCreation::options, &LayerOptions::key_gain>(layer_creation, "keyGain");
+  property<&LayerCreation::options, &LayerOptions::weight_dtype>(layer_creation, "weightDtype");
   property<&LayerCreation::options, &LayerOptions::position>(layer_creation, "position");
   property<&LayerCreation::options, &LayerOptions::position_table>(layer_creation, "positionTable");
   property<&LayerCreation::options, &LayerOptions::position_rows>(layer_creation, "positionRows");

@@ -28,12 +28,12 @@ test("every case has a name of its own, which fits its column", () => {
 
 test("--quick has cases of every kind of call", () => {
   const groups = CASES.filter((shape) => isChosen(shape, { filter: "", quick: true })).map(({ group }) => group);
-  expect(groups).toHaveLength(18);
+  expect(groups).toHaveLength(20);
   expect(new Set(groups)).toEqual(
     new Set([
       ...["dense", "causal", "decode", "decode int8", "decode groups", "decode widths", "decode rows"],
       ...["prefill on a cache", "masks", "formulas", "layer", "layer with positions", "layer of one token"],
-      "gradients",
+      ...["linear", "linear int8", "gradients"],
     ]),
   );
 });
@@ -80,6 +80,13 @@ describe("the work of a case", () => {
     const window = named("window 1024 of cache 16/4×512×64");
     expect(visibleRanges(window, 0, 0)).toEqual([[8192 - 512 - 1023, 8192 - 512]]);
     expect(bytesTouched(window)).toBe(4 * (2 * 16 * 512 * 64 + 2 * 4 * (512 + 1023) * 64));
+  });
+
+  test("of a linear map is its weight, in the bytes of its dtype", () => {
+    const [full, small] = [named("linear 768→2304 float32"), named("linear 768→2304 int8")];
+    expect(operations(full)).toBe(2 * 768 * 2304);
+    expect(bytesTouched(full)).toBe(4 * (768 * 2304 + 768 + 2304));
+    expect(bytesTouched(small)).toBe(768 * 2304 + 4 * (768 + 2 * 2304));
   });
 
   test("of a layer is its attention and its four products", () => {
@@ -129,6 +136,10 @@ const SMALL = Object.fromEntries(
     ["layer 768 at 512, rotary", { heads: 2, kvHeads: 2, queries: 9, keys: 9 }],
     ["layer 768→12×64, 1 token", { heads: 2, kvHeads: 2 }],
     ["layer 2048→32/8×64, 1 of 4096", { heads: 4, kvHeads: 1, keys: 17 }],
+    ...["float32", "float16", "int8"].flatMap((dtype) => [
+      [`linear 768→2304 ${dtype}`, { linear: { inputs: 19, outputs: 8, dtype, layout: "in-out" } }],
+      [`linear 768→50257 ${dtype}`, { linear: { inputs: 40, outputs: 8, dtype, layout: "out-in" } }],
+    ]),
     ["gradient 12×512×64", { heads: 2, kvHeads: 2, queries: 12, keys: 12 }],
     ["gradient causal 12×512×64", { heads: 2, kvHeads: 2, queries: 12, keys: 12 }],
     ["with gradient causal 12×512×64", { heads: 2, kvHeads: 2, queries: 12, keys: 12, batch: 2 }],
@@ -215,7 +226,7 @@ test.each(["gradient 12×512×64", "gradient causal 12×512×64"])("the referenc
     }
 });
 
-test("ONNX Runtime has a graph for every case, except softcap, formulas, gradients, other caches than float32 and rings", () => {
+test("ONNX Runtime has a graph for every case, except linear maps, softcap, formulas, gradients, other caches than float32 and rings", () => {
   const without = CASES.filter((shape) => {
     try {
       return graphsOf(shape).length === 0;
@@ -224,7 +235,16 @@ test("ONNX Runtime has a graph for every case, except softcap, formulas, gradien
     }
   });
   expect(new Set(without.map(({ group }) => group))).toEqual(
-    new Set(["decode float16", "decode int8", "prefill on a cache", "formulas", "gradients"]),
+    new Set([
+      "decode float16",
+      "decode int8",
+      "prefill on a cache",
+      "formulas",
+      "gradients",
+      "linear",
+      "linear float16",
+      "linear int8",
+    ]),
   );
   expect(without.filter(({ ring, cache }) => !ring && cache === "float32")).toEqual([]);
 });

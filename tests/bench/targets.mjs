@@ -98,7 +98,9 @@ export function shareGoal({
   softcap,
   formula,
   gradient,
+  linear,
 }) {
+  if (linear) return linear.dtype === "float32" ? ["linear maps of one row", ONE_TOKEN_SHARE] : undefined;
   if (gradient) return gradient === "alone" ? ["gradients", GRADIENT_SHARE] : undefined;
   if (once || topK || softcap || formula || mask === "holes" || (cache && cache !== "float32")) return undefined;
   if (layer && queries === 1) return ["layers, one token", ONE_TOKEN_SHARE];

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
+#include "base/half.h"
+#include "base/quantise.h"
 #include "harness.h"
 
 namespace headwise::layers {
@@ -20,6 +23,27 @@ Model model(std::int64_t input_dim, std::int64_t num_heads, std::int64_t head_di
   Model m;
   m.shape = {input_dim, input_dim, input_dim, num_heads, num_heads, head_dim, head_dim, output_dim, true};
   return m;
+}
+
+Weights kept(const Model& m, Weights weights) {
+  const auto keep = [&](Floats& w, std::int64_t out) {
+    const std::int64_t in = static_cast<std::int64_t>(w.size()) / std::max<std::int64_t>(out, 1);
+    for (std::int64_t o = 0; o < out && in > 0; ++o) {
+      Floats row(static_cast<std::size_t>(in));
+      for (std::int64_t i = 0; i < in; ++i) row[i] = w[i * out + o];
+      float scale = 1.0f;
+      std::vector<std::int8_t> bytes(row.size());
+      if (m.options.weight_dtype == Dtype::int8) quantise_row(row.data(), in, bytes.data(), &scale);
+      for (std::int64_t i = 0; i < in; ++i)
+        w[i * out + o] = m.options.weight_dtype == Dtype::int8 ? static_cast<float>(bytes[i]) * scale
+                                                               : half_to_float(float_to_half(row[i]));
+    }
+  };
+  keep(weights.wq, m.query_width());
+  keep(weights.wk, m.key_width());
+  keep(weights.wv, m.value_width());
+  keep(weights.wo, m.shape.output_dim);
+  return weights;
 }
 
 std::unique_ptr<Layer> build(const Model& m, const LayerWeights& weights) {

@@ -63,6 +63,9 @@ struct Weights {
   }
 };
 
+/// What a layer of this model keeps of a weight [in, out], in the dtype of its options.
+[[nodiscard]] Weights kept(const Model& m, Weights weights);
+
 /// The layer; fails the running test if its creation is refused.
 [[nodiscard]] std::unique_ptr<Layer> build(const Model& m, const LayerWeights& weights);
 [[nodiscard]] std::unique_ptr<Layer> build(const Model& m, const Weights& weights);

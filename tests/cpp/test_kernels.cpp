@@ -298,6 +298,42 @@ TEST_P(Kernels, FewQueryRowsReadEveryDtypeWhereItLies) {
   });
 }
 
+// The bits of a linear map's row thus do not depend on how many rows are computed together.
+TEST_P(Kernels, WeightsThatAreReadWhereTheyLieGiveTheBitsOfMultiply) {
+  constexpr float kUnscaled = 1.0f;
+  for_each_run_form([&](const RunCase& made, std::int64_t count, std::int64_t columns) {
+    if (made.run.column_stride != 1) return;
+    RowRun run = made.run;
+    run.scales = &kUnscaled, run.scale_stride = 0;
+    for (const bool transposed : {false, true}) {
+      const std::int64_t depth = transposed ? columns : count, out = transposed ? count : columns;
+      const std::int64_t panels = (out + kernels.panel_width - 1) / kernels.panel_width;
+      const std::int64_t ldx = depth + 1, ldy = round_up(panels * kernels.panel_width, 4 * kernels.lanes) + 3;
+      Buffer<float> packed = floats(depth * panels * kernels.panel_width, 0);
+      std::fill_n(packed.data(), packed.size(), 0.0f);
+      if (transposed)
+        kernels.pack_transposed(run, depth, 0, packed.data());
+      else
+        kernels.pack(run, out, 0, depth, packed.data());
+      for (const std::int64_t rows : {1, 2, 3, 4, 5, 9}) {
+        const std::int64_t padded = round_up(rows, kernels.row_step);
+        const Buffer<float> x = floats(padded * ldx, 5);
+        Buffer<float> expected = floats(padded * ldy, 6), y = floats(padded * ldy, 6);
+        kernels.multiply(x.data(), ldx, packed.data(), depth * kernels.panel_width, depth, panels, expected.data(), ldy,
+                         padded, true);
+        (transposed ? kernels.multiply_stored_transposed : kernels.multiply_stored)(
+            x.data(), ldx, rows, run, transposed ? depth : out, y.data(), ldy);
+        for (std::int64_t r = 0; r < rows; ++r)
+          ASSERT_EQ(std::memcmp(y.data() + r * ldy, expected.data() + r * ldy, 4 * static_cast<std::size_t>(out)), 0)
+              << "transposed " << transposed << " rows " << rows;
+        const Buffer<float> before = floats(padded * ldy, 6);
+        const std::int64_t end = transposed ? round_up(out, 4 * kernels.lanes) : out;
+        for (std::int64_t c = end; c < ldy; ++c) ASSERT_EQ(y[c], before[c]) << "written past the columns";
+      }
+    }
+  });
+}
+
 TEST_P(Kernels, Float16RowsKeepInfinitiesAndNaNsWhereTheyLie) {
   const std::int64_t columns = 2 * kernels.lanes;
   std::vector<std::uint16_t> values(columns, 0x3c00);

@@ -412,6 +412,78 @@ TEST(LayerBits, HoldWhenCallsOnTwoPoolsNeedNewPositionsAtOnce) {
   }
 }
 
+// ---- weights in fewer bytes
+
+/// A model of several tiles of columns, whose depths have several slices and odd ends.
+Model kept_model(Dtype dtype) {
+  Model m = model(515, 3, 50, 131);
+  m.shape.num_kv_heads = 1;
+  m.options.qk_norm = QkNorm::rms;
+  m.options.position = LayerPosition::rotary;
+  m.options.weight_dtype = dtype;
+  return m;
+}
+
+TEST(LayerWeightDtype, Float16GivesTheBitsOfRoundedWeights) {
+  for (const KernelTable* table : kernel_tables()) {
+    const UsingKernels using_kernels(*table);
+    SCOPED_TRACE(table->name);
+    const Model m = kept_model(Dtype::float16);
+    Model full = m;
+    full.options.weight_dtype = Dtype::float32;
+    const Weights weights(m);
+    const auto layer = build(m, weights), rounded = build(full, kept(m, weights));
+    for (const std::int64_t length : {1, 8, 9, 33}) {
+      const Call call = self_call(m, 1, length);
+      EXPECT_EQ(output_of(*layer, call, 2), output_of(*rounded, call)) << length << " tokens";
+    }
+  }
+}
+
+TEST(LayerWeightDtype, Int8EqualsTheFormulaOverRoundedWeights) {
+  for (const KernelTable* table : kernel_tables()) {
+    const UsingKernels using_kernels(*table);
+    SCOPED_TRACE(table->name);
+    const Model m = kept_model(Dtype::int8);
+    const Weights weights(m);
+    const auto layer = build(m, weights);
+    for (const std::int64_t length : {1, 8, 9, 33}) {
+      const Call call = self_call(m, 1, length);
+      const Floats y = output_of(*layer, call);
+      // A rounded weight is itself rounded to float32, and a sum is scaled: the errors of two more products.
+      std::vector<Row> expected = reference(m, kept(m, weights), self_sequence(m, call, 0, false));
+      for (Row& row : expected)
+        for (auto& value : row) value.error *= 1.0 + 3.0 / 50;
+      expect_rows(y, 0, expected);
+      for (const int threads : {2, 4}) EXPECT_EQ(output_of(*layer, call, threads), y);
+    }
+  }
+}
+
+TEST(LayerWeightDtype, TakesWeightsInAnyOrder) {
+  for (const Dtype dtype : {Dtype::float16, Dtype::int8}) {
+    Model m = model(24, 2, 8, 24);
+    m.options.weight_dtype = dtype;
+    const Weights weights(m);
+    Floats turned(weights.wk.size());
+    for (std::int64_t i = 0; i < 24; ++i)
+      for (std::int64_t o = 0; o < 16; ++o) turned[o * 24 + i] = weights.wk[i * 16 + o];
+    LayerWeights view = weights.view(m);
+    view.key = {{turned.data()}, 1, 24, view.key.bias};
+    const Call call = self_call(m, 1, 5);
+    EXPECT_EQ(output_of(*build(m, view), call), output_of(*build(m, weights), call));
+  }
+}
+
+TEST(LayerWeightDtype, SavesBytes) {
+  Model m = model(64, 4, 16, 64);
+  const std::int64_t weights = 4 * 64 * 64, columns = 4 * 64, row = 4 * 64;
+  m.options.weight_dtype = Dtype::float16;
+  EXPECT_EQ(build(m)->bytes(), 2 * weights + 4 * (columns + row));
+  m.options.weight_dtype = Dtype::int8;
+  EXPECT_EQ(build(m)->bytes(), weights + 4 * (2 * columns + row));
+}
+
 // ---- size
 
 TEST(LayerSize, OneHeadOfTheGpt3GeometryProjects12288To128) {
@@ -805,6 +877,17 @@ TEST(LayerMemory, FailingAllocationsForNewPositionsAreAStatusAndChangeNoLaterRes
               }),
               8);
     EXPECT_EQ(y, expected);
+  }
+}
+
+TEST(LayerMemory, FailingAllocationsForRoundedWeightsAreAStatus) {
+  for (const Dtype dtype : {Dtype::float16, Dtype::int8}) {
+    Model m = model(16, 2, 8, 16);
+    m.options.weight_dtype = dtype;
+    const Weights weights(m);
+    std::unique_ptr<Layer> layer;
+    EXPECT_GT(fail_every_allocation([&] { return Layer::create(m.shape, weights.view(m), m.options, &layer).code; }),
+              8);
   }
 }
 

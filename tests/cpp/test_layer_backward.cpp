@@ -451,6 +451,39 @@ TEST(LayerGradientBits, ATokenThatIsHiddenEverywhereMayHoldNaN) {
   }
 }
 
+TEST(LayerGradient, OfWeightsThatAreKeptInFewerBytesIsThatOfTheRoundedWeights) {
+  for (const Dtype dtype : {Dtype::float16, Dtype::int8}) {
+    Model m = model(12, 2, 4, 5);
+    m.options.weight_dtype = dtype;
+    Trained s(m, 2, 9), rounded(m, 2, 9);
+    rounded.m.options.weight_dtype = Dtype::float32;
+    rounded.weights = kept(m, s.weights);
+    const Gradients found = gradients_of(s), expected = gradients_of(rounded);
+    if (dtype == Dtype::float16) {
+      EXPECT_EQ(found, expected);
+    }
+    // The outputs of the heads differ in a few last bits, since sums are scaled.
+    for (std::size_t i = 0; i < found.x.size(); ++i) EXPECT_NEAR(found.x[i], expected.x[i], 1e-5);
+    for (std::size_t i = 0; i < found.wq.size(); ++i) EXPECT_NEAR(found.wq[i], expected.wq[i], 1e-5);
+  }
+}
+
+TEST(LayerUpdate, RoundsTheNewWeightsToTheDtypeOfTheLayer) {
+  for (const Dtype dtype : {Dtype::float16, Dtype::int8}) {
+    Model m = model(20, 2, 8, 12);
+    m.options.weight_dtype = dtype;
+    Trained before(m, 2, 5), after(m, 2, 5);
+    Model other = m;
+    other.seed = 40;
+    after.weights = Weights(other);
+    const auto updated = before.layer(), made = after.layer();
+    LayerUpdate update;
+    update.weights = after.weights.view(m);
+    ASSERT_TRUE(updated->update(update).ok());
+    EXPECT_EQ(output_of(*updated, after.call), output_of(*made, after.call));
+  }
+}
+
 TEST(LayerUpdate, GivesTheBitsOfANewLayer) {
   Model m = model(20, 2, 8, 12);
   m.options.qk_norm = QkNorm::rms;

@@ -10,6 +10,7 @@
 
 #include "allocations.h"
 #include "base/half.h"
+#include "base/quantise.h"
 #include "harness.h"
 #include "headwise/linear.h"
 #include "layer_model.h"
@@ -33,6 +34,8 @@ struct Call {
   LinearShape shape;
   bool out_in = false;
   Floats x, weight, bias, dy;
+  std::vector<std::int8_t> bytes;  ///< of a weight of int8; `weight` is then what it means
+  Floats scales;
 
   Call(const LinearShape& s, bool stored_out_in, bool has_bias = true, unsigned seed = 1)
       : shape(s),
@@ -47,7 +50,26 @@ struct Call {
   [[nodiscard]] std::int64_t out_stride() const { return out_in ? shape.in : 1; }
   [[nodiscard]] std::int64_t at(std::int64_t i, std::int64_t o) const { return i * in_stride() + o * out_stride(); }
   [[nodiscard]] LinearWeights weights() const {
-    return {{weight.data()}, in_stride(), out_stride(), {bias.empty() ? nullptr : bias.data()}};
+    const ConstArray array = bytes.empty() ? ConstArray{weight.data()} : ConstArray{bytes.data(), Dtype::int8};
+    return {array,
+            in_stride(),
+            out_stride(),
+            {bias.empty() ? nullptr : bias.data()},
+            scales.empty() ? nullptr : scales.data()};
+  }
+
+  /// Quantises the weight, with one scale for each output.
+  void quantise() {
+    const auto& [rows, in, out] = shape;
+    bytes.resize(weight.size());
+    scales.resize(static_cast<std::size_t>(out));
+    Floats column(static_cast<std::size_t>(in));
+    std::vector<std::int8_t> q(column.size());
+    for (std::int64_t o = 0; o < out; ++o) {
+      for (std::int64_t i = 0; i < in; ++i) column[i] = weight[at(i, o)];
+      quantise_row(column.data(), in, q.data(), &scales[o]);
+      for (std::int64_t i = 0; i < in; ++i) bytes[at(i, o)] = q[i], weight[at(i, o)] = q[i] * scales[o];
+    }
   }
 };
 
@@ -165,6 +187,47 @@ TEST(Linear, TakesFloat16AndGivesFloat16) {
   EXPECT_EQ(gradients, gradients_of(call));
 }
 
+/// The weights of few rows are read where they lie, and those of many rows are packed.
+const LinearShape kRowsAndEdges[] = {{1, 1, 1}, {1, 129, 70}, {2, 7, 5}, {5, 33, 200}, {8, 40, 1030}, {9, 40, 33}};
+
+TEST(LinearOfInt8, EqualsTheFormulaOverTheDequantisedWeight) {
+  for (const KernelTable* table : kernel_tables()) {
+    const UsingKernels using_kernels(*table);
+    SCOPED_TRACE(table->name);
+    for (const bool out_in : {false, true})
+      for (const bool has_bias : {false, true})
+        for (const LinearShape& shape : kRowsAndEdges) {
+          Call call(shape, out_in, has_bias);
+          call.quantise();
+          const Floats y = output_of(call, 2);
+          for (std::int64_t r = 0; r < shape.rows; ++r)
+            for (std::int64_t o = 0; o < shape.out; ++o) {
+              Sum sum;
+              if (has_bias) sum.add(call.bias[o], 1);
+              for (std::int64_t i = 0; i < shape.in; ++i)
+                sum.add(call.x[r * shape.in + i], static_cast<double>(call.bytes[call.at(i, o)]) * call.scales[o]);
+              // one rounding more, of the product with the scale
+              expect_sum(y[r * shape.out + o], sum, shape.in + 1, "y");
+            }
+        }
+  }
+}
+
+TEST(LinearOfFloat16, HasTheBitsOfTheWidenedWeight) {
+  for (const bool out_in : {false, true})
+    for (const LinearShape& shape : kRowsAndEdges) {
+      Call call(shape, out_in);
+      std::vector<std::uint16_t> halves(call.weight.size());
+      floats_to_halves(call.weight.data(), static_cast<std::int64_t>(halves.size()), halves.data());
+      halves_to_floats(halves.data(), static_cast<std::int64_t>(halves.size()), call.weight.data());
+      LinearWeights weights = call.weights();
+      weights.weight = {halves.data(), Dtype::float16};
+      Floats y(static_cast<std::size_t>(shape.rows * shape.out));
+      ASSERT_TRUE(linear(pool_of(1), shape, {call.x.data()}, weights, {y.data()}).ok());
+      EXPECT_EQ(y, output_of(call));
+    }
+}
+
 TEST(Linear, ComputesOnlyTheGradientsThatAreWanted) {
   const Call call({50, 6, 9}, false);
   const Gradients all = gradients_of(call);
@@ -191,6 +254,23 @@ TEST(LinearBits, DoNotDependOnThreads) {
       EXPECT_EQ(gradients_of(call, threads), gradients);
     }
   }
+}
+
+TEST(LinearBits, OfFewRowsAreThoseOfManyRowsOnAnyThreads) {
+  for (const bool out_in : {false, true})
+    for (const bool is_int8 : {false, true})
+      for (const KernelTable* table : kernel_tables()) {
+        const UsingKernels using_kernels(*table);
+        SCOPED_TRACE(table->name);
+        Call call({40, 67, 331}, out_in);
+        if (is_int8) call.quantise();
+        Floats y = output_of(call);
+        for (const std::int64_t rows : {9, 8, 5, 3, 1}) {
+          call.shape.rows = rows;
+          y.resize(static_cast<std::size_t>(rows * call.shape.out));
+          for (const int threads : {1, 2, 4}) EXPECT_EQ(output_of(call, threads), y) << rows << " rows";
+        }
+      }
 }
 
 TEST(LinearBits, OfARowDoNotDependOnOtherRows) {
@@ -229,13 +309,24 @@ TEST(LinearRules, AreAStatus) {
   EXPECT_EQ(code({std::int64_t{1} << 62, 3, 2}, call.weights(), Dtype::float32), StatusCode::invalid_shape);
   EXPECT_EQ(code(call.shape, {}, Dtype::float32), StatusCode::invalid_shape);
   EXPECT_EQ(code(call.shape, call.weights(), Dtype::int8), StatusCode::unsupported);
+  Call quantised = call;
+  quantised.quantise();
+  LinearWeights weights = quantised.weights();
+  weights.scales = nullptr;
+  EXPECT_EQ(code(call.shape, weights, Dtype::float32), StatusCode::invalid_option);
+  for (const float wrong : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    quantised.scales[1] = wrong;
+    EXPECT_EQ(code(call.shape, quantised.weights(), Dtype::float32), StatusCode::invalid_option);
+  }
+  EXPECT_EQ(linear_backward(pool_of(1), call.shape, {call.x.data()}, quantised.weights(), {call.dy.data()}, {}).code,
+            StatusCode::unsupported);
   EXPECT_EQ(y, Floats(8, 9.0f));
 }
 
 /// Runs `compute` with each of its requests for memory refused in turn, on a pool that has no memory yet.
 /// `expect_untouched` looks at its outputs.
 template <class Compute, class Expect>
-void expect_status_at_every_request(const Compute& compute, const Expect& expect_untouched) {
+void expect_status_at_every_request(const Compute& compute, const Expect& expect_untouched, int least = 3) {
   int refused = 0;
   for (;; ++refused) {
     const Status status = [&] {
@@ -247,11 +338,20 @@ void expect_status_at_every_request(const Compute& compute, const Expect& expect
     EXPECT_EQ(status.code, StatusCode::out_of_memory) << status.message;
     expect_untouched();
   }
-  EXPECT_GE(refused, 3);
+  EXPECT_GE(refused, least);
+}
+
+TEST(LinearMemory, OfFewRowsThatIsNotToBeHadIsAStatusAndWritesNothing) {
+  Call call({2, 6, 9}, false);
+  call.quantise();
+  Floats y(2 * 9, 9.0f);
+  expect_status_at_every_request(
+      [&](ThreadPool& pool) { return linear(pool, call.shape, {call.x.data()}, call.weights(), {y.data()}); },
+      [&] { EXPECT_EQ(y, Floats(2 * 9, 9.0f)); }, 1);
 }
 
 TEST(LinearMemory, ThatIsNotToBeHadIsAStatusAndWritesNothing) {
-  const Call call({40, 6, 9}, false);
+  Call call({40, 6, 9}, false);
   Floats y(40 * 9, 9.0f);
   Gradients gradients(call.shape);
   expect_status_at_every_request(
@@ -262,6 +362,11 @@ TEST(LinearMemory, ThatIsNotToBeHadIsAStatusAndWritesNothing) {
         return linear_backward(pool, call.shape, {call.x.data()}, call.weights(), {call.dy.data()}, gradients.view());
       },
       [&] { EXPECT_EQ(gradients, Gradients(call.shape)); });
+  call.quantise();
+  std::fill(y.begin(), y.end(), 9.0f);
+  expect_status_at_every_request(
+      [&](ThreadPool& pool) { return linear(pool, call.shape, {call.x.data()}, call.weights(), {y.data()}); },
+      [&] { EXPECT_EQ(y, Floats(40 * 9, 9.0f)); }, 4);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ describe("an array that holds no dtype of the argument", () => {
     ["doubles", new Float64Array(2), FLOATS, "Float32Array or Uint16Array or Float16Array", "Float32Array.from(data)"],
     ["64-bit integers", new BigInt64Array(2), ["float32"], "Float32Array", "Float32Array.from(data, Number)"],
     ["64-bit integers for int32", new BigUint64Array(2), ["int32"], "Int32Array", "Int32Array.from(data, Number)"],
-    ["bytes", new Int8Array(2), ["bool"], "Uint8Array", "Uint8Array.from(data, Number)"],
+    ["bytes", new Uint8ClampedArray(2), ["bool"], "Uint8Array", "Uint8Array.from(data, Number)"],
   ])("%s: the arrays that it may be, and how to make one", (_what, data, dtypes, arrays, hint) => {
     const { message, hint: said } = refusal("x", { data, shape: [2] }, dtypes);
     expect(message).toMatch(`op: x.data must be a ${arrays}, got `);
@@ -32,7 +32,7 @@ describe("an array that holds no dtype of the argument", () => {
 
   test("a mask of bytes is told what true means", () => {
     const { hint } = refusal("mask", { data: new Int8Array(2), shape: [2] }, ["bool"]);
-    expect(hint).toBe(`Uint8Array.from(data, Number) makes one: ${POLARITY}`);
+    expect(hint).toBe(`Uint8Array.from(data, Number) converts it: ${POLARITY}`);
   });
 
   test("a method is to be called", () => {

@@ -96,7 +96,16 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
         },
       },
       floats(5, B, S, 8),
-      { causal: true, queryLengths: [5, 3], returns: { entropy: true } },
+      {
+        causal: true,
+        queryLengths: [5, 3],
+        returns: { entropy: true, query: true, key: { heads: [1], keys: [0, 4] }, contributions: { queries: [2] } },
+        patch: {
+          query: floats(6, B, H, S, 4),
+          value: { heads: [0], data: "mean" },
+          probs: { heads: [1], queries: [0, 3], data: floats(7, S) },
+        },
+      },
     ],
     async run(hw, [options, x, forward]: [never, never, never]) {
       const layer = await hw.multiHeadAttention(options);

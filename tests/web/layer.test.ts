@@ -2,8 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { setFloat16 } from "@petamoriken/float16";
 import {
   createAttention,
+  quantizeWeight,
   sinusoidalPositions,
   tensor,
+  toFloat16,
+  toFloat32,
   type Attention,
   type ForwardOptions,
   type KvCache,
@@ -66,6 +69,12 @@ const transposed = ({ data, shape }: Floats): Floats => {
   return { data: result, shape: [...shape.slice(0, -2), columns, rows], dtype: "float32" };
 };
 
+/** A weight [in, out] as a layer keeps it in int8. */
+const throughInt8 = (tensor: Floats): Floats => {
+  const { data, shape, scales } = quantizeWeight(tensor);
+  return { data: Float32Array.from(data, (q, n) => q * scales[n % scales.length]!), shape, dtype: "float32" };
+};
+
 /** Joins tensors: side by side (`beside`) or one below the other (`below`). */
 const beside = (...tensors: Floats[]): Floats => transposed(below(...tensors.map(transposed)));
 const below = (...tensors: Floats[]): Floats => {
@@ -115,6 +124,52 @@ describe.each(variants)("multiHeadAttention, variant %s", (variant) => {
         { numHeads: 3, ...weights },
         randomTensor(9, [2, length, 24]),
       );
+    });
+
+    test.each([1, 8, 9, 40])("holds for %i tokens over weights that are kept in int8", async (length) => {
+      const weights = { ...square(24), Wo: weight(7, 24, 10), bo: bias(8, 10) };
+      const rounded = Object.fromEntries(
+        Object.entries(weights).map(([name, tensor]) => [name, name.startsWith("W") ? throughInt8(tensor) : tensor]),
+      ) as unknown as typeof weights;
+      const options: LayerOptions = { inputDim: 24, outputDim: 10, numHeads: 3, weights, weightDtype: "int8" };
+      const x = randomTensor(9, [1, length, 24]);
+      const { output } = await run(options, x);
+      const rows = referenceLayer({ numHeads: 3, ...rounded }, rowsOf(x, 0));
+      // Each weight is rounded once more, and each sum is scaled: sums of 24 products become sums of 26 at most.
+      const { values, tolerance } = expected(rows);
+      expect(differences(output, { values, tolerance: tolerance.map((t) => t * (1 + 2 / 24)) })).toEqual([]);
+    });
+
+    test("has the bits of rounded weights if they are kept in float16", async () => {
+      const weights = square(24);
+      const rounded = Object.fromEntries(
+        Object.entries(weights).map(([name, t]) => [name, name.startsWith("W") ? toFloat32(toFloat16(t)) : t]),
+      );
+      for (const length of [1, 9, 40]) {
+        const x = randomTensor(9, [1, length, 24]);
+        const kept = await run({ numHeads: 3, weights, weightDtype: "float16" }, x);
+        expectSame(kept, await run({ numHeads: 3, weights: rounded }, x));
+      }
+    });
+
+    test("keeps new weights in the dtype of the layer, in fewer bytes", async () => {
+      const [before, after] = [square(24), { ...square(24), Wk: weight(30, 24, 24), Wo: weight(31, 24, 24) }];
+      const x = randomTensor(9, [1, 5, 24]);
+      const bytes: number[] = [];
+      for (const weightDtype of ["float32", "float16", "int8"] as const) {
+        using layer = await hw.multiHeadAttention({ numHeads: 3, weights: before, weightDtype });
+        await layer.update({ Wk: after.Wk, Wo: after.Wo });
+        expectSame(await layer.forward(x), await run({ numHeads: 3, weights: after, weightDtype }, x));
+        bytes.push(layer.bytes);
+      }
+      expect(bytes[1]).toBeLessThan(bytes[0]!);
+      expect(bytes[2]).toBeLessThan(bytes[1]!);
+    });
+
+    test("refuses to keep weights in another dtype", async () => {
+      await expect(
+        run({ numHeads: 3, weights: square(24), weightDtype: "int4" as never }, randomTensor(9, [1, 24])),
+      ).rejects.toThrow('multiHeadAttention: weightDtype must be "float32" or "float16" or "int8", got "int4"');
     });
 
     test("holds beyond one tile of the projections", async () => {
@@ -861,4 +916,12 @@ describe.each(variants)("multiHeadAttention, variant %s", (variant) => {
       expectSame(await layer.forward(x), before);
     });
   });
+});
+
+test("a layer with weights in int8 stays in WebAssembly if the instance chooses its engine", async () => {
+  const hw = await createAttention({ backend: "auto" });
+  const layer = await hw.multiHeadAttention({ numHeads: 3, weights: square(24), weightDtype: "int8" });
+  expect(layer.placement).toBe("wasm");
+  expect((await layer.forward(randomTensor(9, [1, 2, 24]))).output.shape).toEqual([1, 2, 24]);
+  hw.dispose();
 });

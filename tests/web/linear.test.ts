@@ -1,5 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { createAttention, tensor, type Attention, type Tensor, type TypedTensor } from "headwise";
+import {
+  createAttention,
+  quantizeWeight,
+  tensor,
+  toFloat16,
+  type Attention,
+  type QuantizedWeight,
+  type Tensor,
+  type TypedTensor,
+} from "headwise";
 import { setFloat16 } from "@petamoriken/float16";
 
 import { bits, differences, valuesOf } from "./close.js";
@@ -59,6 +68,13 @@ function reference(w: Weight, x: Tensor, weight: Tensor, bias: Tensor | undefine
     }),
     dBias: sums(outputDim, (o) => range(rows).map((r) => [G[r * outputDim + o]!, 1])),
   };
+}
+
+/** The numbers that a weight of int8 means, exactly. */
+function dequantized(w: Weight, { data, shape, scales }: QuantizedWeight): Tensor<"float32"> {
+  const output = (n: number) => (w.layout === "in-out" ? n % w.outputDim : Math.floor(n / w.inputDim));
+  // a float64 array: a byte times a scale has up to 31 bits
+  return { data: Float64Array.from(data, (q, n) => q * scales[output(n)]!) as never, shape };
 }
 
 /** The tensor's numbers as the bits of float16. */
@@ -123,6 +139,74 @@ describe.each(variants)("linear on %s", (variant) => {
       expect(bits(gradients)).toEqual(bits(await hw.linearBackward({ ...full, weightLayout })));
       expect(gradients.dInput.dtype).toBe("float32");
     });
+  });
+
+  describe.each([1, 2, 5, 8, 9])("of %i rows", (rows) => {
+    test.each(weights)("reads $inputDim to $outputDim stored $layout in every dtype", async (w) => {
+      const { inputDim, outputDim, layout: weightLayout } = w;
+      const x = randomTensor(1, [rows, inputDim]);
+      const weight = randomTensor(2, shapeOf(w));
+      const bias = randomTensor(3, [outputDim]);
+      const dOutput = randomTensor(4, [rows, outputDim]);
+      const y = await hw.linear(x, weight, bias, { weightLayout });
+      expect(differences(y, reference(w, x, weight, bias, dOutput).y)).toEqual([]);
+
+      const halves = toFloat16(weight);
+      const widened = { data: Float32Array.from(halves.data, float16ToNumber), shape: weight.shape };
+      const ofHalves = await hw.linear(x, halves, bias, { weightLayout });
+      expect(bits(ofHalves)).toEqual(bits(await hw.linear(x, widened, bias, { weightLayout })));
+
+      const bytes = quantizeWeight(weight, { weightLayout });
+      for (const b of [bias, undefined]) {
+        const ofBytes = await hw.linear(x, bytes, b, { weightLayout });
+        const expected = reference(w, x, dequantized(w, bytes), b, dOutput).y;
+        // one rounding more: the sum is multiplied by the scale
+        const tolerance = expected.tolerance.map((t) => (t * (inputDim + 4)) / (inputDim + 2));
+        expect(differences(ofBytes, { ...expected, tolerance })).toEqual([]);
+      }
+    });
+  });
+
+  test("gives a row the same bits beside any number of rows, in every dtype", async () => {
+    for (const w of weights) {
+      const weightLayout = w.layout;
+      const X = randomTensor(1, [40, w.inputDim]);
+      const full = randomTensor(2, shapeOf(w));
+      for (const W of [full, toFloat16(full), quantizeWeight(full, { weightLayout })]) {
+        const all = await hw.linear(X, W, undefined, { weightLayout });
+        for (const rows of [1, 3, 8, 9]) {
+          const few = { data: X.data.slice(0, rows * w.inputDim), shape: [rows, w.inputDim] };
+          const y = await hw.linear(few, W, undefined, { weightLayout });
+          expect(y.data).toEqual(all.data.slice(0, rows * w.outputDim));
+        }
+      }
+    }
+  });
+
+  test("reads weights of every dtype in tensors of the engine", async () => {
+    const full = randomTensor(6, [6, 3]);
+    const X = randomTensor(5, [2, 6]);
+    const halves = toFloat16(full);
+    const bytes = quantizeWeight(full);
+    const ownHalves = hw.allocate([6, 3], "float16");
+    (ownHalves.data as Uint16Array).set(halves.data);
+    const ownScales = hw.allocate([3]);
+    ownScales.data.set(bytes.scales);
+    const ownBytes = Object.assign(hw.allocate([6, 3], "int8"), { scales: ownScales });
+    ownBytes.data.set(bytes.data);
+    expect((await hw.linear(X, ownHalves)).data).toEqual((await hw.linear(X, halves)).data);
+    const expected = (await hw.linear(X, bytes)).data;
+    expect((await hw.linear(X, ownBytes)).data).toEqual(expected);
+    const views = { data: ownBytes.data, shape: [6, 3], scales: ownScales.data };
+    expect((await hw.linear(X, views)).data).toEqual(expected);
+    const into = { data: ownScales.data, shape: [1, 3] };
+    await expect(hw.linear(randomTensor(5, [1, 6]), ownBytes, undefined, { into })).rejects.toThrow(
+      "linear: into must not overlap weight.scales",
+    );
+    for (const own of [ownHalves, ownBytes, ownScales]) own.dispose();
+    await expect(hw.linear(X, { data: views.data, shape: [6, 3], scales: bytes.scales })).rejects.toThrow(
+      expect.objectContaining({ name: "DisposedError" }),
+    );
   });
 
   const x = randomTensor(5, [4, 6]);
@@ -248,6 +332,48 @@ describe.each(variants)("linear on %s", (variant) => {
     ],
     ["a number for x", () => hw.linear(5 as never, weight), "OptionError", /^linear: x must be a tensor/],
     [
+      "int8 without scales",
+      () => hw.linear(x, { data: new Int8Array(18), shape: [6, 3] } as never),
+      "OptionError",
+      /^linear: weight\.scales must be given, because weight is int8/,
+    ],
+    [
+      "scales of another length",
+      () => hw.linear(x, { data: new Int8Array(18), shape: [6, 3], scales: new Float32Array(6) }),
+      "ShapeError",
+      /^linear: weight\.scales\.shape must be \[3\], got \[6\]/,
+    ],
+    [
+      "a scale that is not finite",
+      () => hw.linear(x, { data: new Int8Array(18), shape: [6, 3], scales: Float32Array.of(1, NaN, 1) }),
+      "OptionError",
+      /^linear: weight\.scales\[1\] must be finite, got NaN/,
+    ],
+    [
+      "scales in another dtype",
+      () => hw.linear(x, { data: new Int8Array(18), shape: [6, 3], scales: new Int32Array(3) as never }),
+      "OptionError",
+      /^linear: weight\.scales must be of dtype float32, got int32/,
+    ],
+    [
+      "scales of floats",
+      () => hw.linear(x, { ...weight, scales: new Float32Array(3) } as never),
+      "OptionError",
+      /^linear: weight\.scales needs a weight of int8, got float32/,
+    ],
+    [
+      "int8 for x",
+      () => hw.linear({ data: new Int8Array(24), shape: [4, 6] } as never, weight),
+      "OptionError",
+      /^linear: x must be of dtype float32 or float16, got int8/,
+    ],
+    [
+      "the gradient of int8",
+      () => hw.linearBackward({ x, weight: quantizeWeight(weight) as never, dOutput }),
+      "UnsupportedError",
+      /^linearBackward: weight must be float32 or float16, got int8/,
+    ],
+    [
       "an unknown layout",
       () => hw.linear(x, weight, undefined, { weightLayout: "io" as never }),
       "OptionError",
@@ -298,6 +424,80 @@ describe.each(variants)("linear on %s", (variant) => {
   ])("refuses %s", async (_, call, name, message) => {
     await expect(call()).rejects.toThrow(expect.objectContaining({ name, message: expect.stringMatching(message) }));
     expect((await hw.linear(x, weight)).shape).toEqual([4, 3]);
+  });
+});
+
+describe("quantizeWeight", () => {
+  test("is off by at most half a scale, and reaches 127 in every output", () => {
+    for (const layout of ["in-out", "out-in"] as const) {
+      const w = { layout, inputDim: 9, outputDim: 4 };
+      const weight = randomTensor(1, shapeOf(w));
+      const bytes = quantizeWeight(weight, { weightLayout: layout });
+      const meant = valuesOf(dequantized(w, bytes));
+      for (let o = 0; o < 4; ++o) {
+        const of = range(9).map((i) => place(w, i, o));
+        expect(Math.max(...of.map((n) => Math.abs(bytes.data[n]!)))).toBe(127);
+        for (const n of of)
+          expect(Math.abs(meant[n]! - weight.data[n]!)).toBeLessThanOrEqual((bytes.scales[o]! / 2) * (1 + 2 ** -22));
+      }
+    }
+  });
+
+  test("quantizes the weights of an output as an int8 cache quantizes a row", async () => {
+    const hw = await createAttention({ backend: "wasm" });
+    const rows = randomTensor(3, [1, 1, 5, 16]);
+    rows.data.fill(0, 0, 16);
+    rows.data.set([127, 0.5, 1.5, 2.5, -0.5, -3.5], 16); // halves of a scale of 1 go to the even number
+    rows.data.set([3.4e38, -3.4e38], 32);
+    rows.data.set([1e-45, -1e-44], 48);
+    rows.data.fill(0, 50, 64);
+    const cache = await hw.kvCache({ batchSize: 1, numKvHeads: 1, headDim: 16, dtype: "int8" });
+    await cache.append(rows, rows);
+    const { key } = await cache.read();
+    const bytes = quantizeWeight({ data: rows.data, shape: [5, 16] }, { weightLayout: "out-in" });
+    expect(bytes.data.slice(16, 22)).toEqual(Int8Array.of(127, 0, 2, 2, 0, -4));
+    const meant = bytes.data.reduce<number[]>((all, q, n) => [...all, q * bytes.scales[Math.floor(n / 16)]!], []);
+    expect(key.data).toEqual(Float32Array.from(meant, (value) => value + 0));
+    hw.dispose();
+  });
+
+  test("takes float16 and plain arrays, and gives the same as for their numbers", () => {
+    const halves = toFloat16(randomTensor(1, [6, 3]));
+    const widened = { data: Float32Array.from(halves.data, float16ToNumber), shape: [6, 3] };
+    expect(quantizeWeight(halves)).toEqual(quantizeWeight(widened));
+    expect(quantizeWeight([[1, 0]])).toEqual({
+      data: Int8Array.of(127, 0),
+      shape: [1, 2],
+      dtype: "int8",
+      scales: Float32Array.of(1 / 127, 0),
+    });
+  });
+
+  test.each<[string, () => unknown, string, RegExp]>([
+    [
+      "rank 1",
+      () => quantizeWeight([1, 2]),
+      "ShapeError",
+      /^quantizeWeight: weight\.shape must have two extents, got \[2\]/,
+    ],
+    [
+      "numbers that are not finite",
+      () =>
+        quantizeWeight([
+          [1, 2],
+          [3, Infinity],
+        ]),
+      "OptionError",
+      /^quantizeWeight: weight must hold finite numbers, got Infinity at \[1, 1\]/,
+    ],
+    [
+      "an unknown layout",
+      () => quantizeWeight([[1]], { weightLayout: "oi" as never }),
+      "OptionError",
+      /^quantizeWeight: weightLayout must be "in-out" or "out-in", got "oi"/,
+    ],
+  ])("refuses %s", (_, call, name, message) => {
+    expect(call).toThrow(expect.objectContaining({ name, message: expect.stringMatching(message) }));
   });
 });
 

@@ -10,7 +10,9 @@ import {
   UnsupportedError,
   type Attention,
 } from "headwise";
+import { createAttention as createInline } from "headwise/inline";
 import { loadModel, type LoadModelOptions, type LoadProgress, type ModelFileList } from "headwise/models";
+import { createAttention as createInWorker } from "headwise/worker";
 
 import { safetensors } from "./safetensorsFile.js";
 import {
@@ -247,6 +249,13 @@ describe("Weights that are damaged or do not fit", () => {
     expect(UnsupportedError.is(integers)).toBe(true);
   });
 
+  test("numbers that int8 cannot hold are refused by the name of their tensor", async () => {
+    const infinite = new Map(weights);
+    infinite.set(FIRST, { shape: [29, 16], data: Float64Array.from({ length: 464 }, () => Infinity) });
+    const error = await errorOf(filesOf(CONFIGS.gpt2, infinite), { precision: "int8" });
+    expect(error.message).toContain(`loadModel: tensor "${FIRST}": weight must hold finite numbers, got Infinity`);
+  });
+
   test("tensors that the model does not use may have any dtype", async () => {
     const all = [...weights].map(
       ([name, { shape, data }]) => [name, { dtype: "F32", shape, bytes: bytesAs("F32", data) }] as const,
@@ -366,6 +375,24 @@ describe("Loading", () => {
     expect((await errorOf(files, { precison: "float16" } as never)).message).toBe('loadModel: "precison" is no option');
     expect((await errorOf(files, { precison: "float16" } as never)).hint).toContain('did you mean "precision"?');
     expect((await errorOf(files, { precision: "int4" as never })).message).toContain("loadModel: precision must be");
+  });
+});
+
+describe("An instance of", () => {
+  test.each([
+    ["headwise/worker", () => createInWorker({ variant: "simd", threads: 1 })],
+    ["headwise/inline", () => createInline()],
+    ['backend "auto"', () => createAttention({ variant: "simd", threads: 1 })],
+  ])("%s computes the same bits, and generates", async (_, create) => {
+    const other = await create();
+    const model = await loadModel(other, files);
+    const { logits } = await model.run(TOKENS);
+    expect(logits!.data).toEqual(await logitsOf(files));
+    const tokens = [];
+    for await (const { token } of model.generate(TOKENS, { maxNewTokens: 3 })) tokens.push(token);
+    expect(tokens).toHaveLength(3);
+    model.dispose();
+    other.dispose();
   });
 });
 

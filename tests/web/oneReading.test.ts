@@ -91,6 +91,13 @@ describe.each(ENTRIES)("%s", (_, create) => {
         return { call: layer.forward(x), data: x.data };
       };
     },
+    "layer.forward's patch": async () => {
+      const layer = await hw.multiHeadAttention(layerOptions());
+      return () => {
+        const patch = { headOutputs: heads(6) };
+        return { call: layer.forward(randomTensor(5, [1, 6, 8]), { patch }), data: patch.headOutputs.data };
+      };
+    },
     "cache.append": async () => {
       const cache = await hw.kvCache({ numKvHeads: 2, headDim: 4 });
       return () => {

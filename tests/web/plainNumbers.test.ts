@@ -21,6 +21,7 @@ describe("tensor", () => {
     expect(tensor([[1, 0]], "bool").data).toEqual(Uint8Array.of(1, 0));
     expect(tensor([[1, -7]], "int32").data).toEqual(Int32Array.of(1, -7));
     expect(tensor([0.5], "float16").data).toEqual(Uint16Array.of(0x3800));
+    expect(tensor([127, -128], "int8").data).toEqual(Int8Array.of(127, -128));
   });
 
   test("of plain numbers takes a shape, and a dtype behind it", () => {
@@ -47,7 +48,13 @@ describe("tensor", () => {
     ["a fraction as int32", () => tensor([1.5], "int32"), OptionError, "tensor: data[0] must be an integer of 32 bits, got 1.5"], // prettier-ignore
     ["a 2 as bool", () => tensor([1, 2], "bool"), OptionError, "tensor: data[1] must be true, false, 1 or 0, got 2"],
     ["a shape that does not fit", () => tensor([1, 2, 3], [2, 2]), ShapeError, "tensor: tensor.data.length must be the product of shape [2, 2], got 3 and 4"], // prettier-ignore
-    ["an unknown dtype", () => tensor([1], "float64" as never), OptionError, 'tensor: dtype must be "float32" or "float16" or "bool" or "int32", got "float64"'], // prettier-ignore
+    [
+      "more than 8 bits",
+      () => tensor([128], "int8"),
+      OptionError,
+      "tensor: data[0] must be an integer of 8 bits, got 128",
+    ],
+    ["an unknown dtype", () => tensor([1], "float64" as never), OptionError, 'tensor: dtype must be "float32" or "float16" or "int8" or "bool" or "int32", got "float64"'], // prettier-ignore
   ])("refuses %s", (_what, make, error, message) => {
     const thrown = thrownBy(make);
     expect(thrown.name).toBe(error.name);

@@ -45,6 +45,7 @@ describe("every listing is one that a test runs", () => {
       ...["svelte Page.svelte", "ts svelteFigure.d.ts", "html notebook.html"],
     ],
     "web/docs/gradients.md": ["text", "text", "js tensorflow.mjs"], // the formulas; with TensorFlow.js
+    "web/docs/interventions.md": ["js induction.mjs"], // inductionExample.test.ts
     "web/docs/layers.md": ["text"], // the formula
     "web/docs/testing.md": ["js causal.test.js", "js jest.config.js", "js server.js", "js bundle.mjs"],
     "web/docs/threads.md": ["js vite.config.js"],

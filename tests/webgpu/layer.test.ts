@@ -51,6 +51,15 @@ describeOnGpu("multiHeadAttention on WebGPU", () => {
     }
   };
 
+  test("weights kept in float16 give what wasm gives, and int8 is refused", async () => {
+    const options = { inputDim: 24, numHeads: 3, weights: square(24), weightDtype: "float16" } as const;
+    for (const length of [1, 20]) await expectSameAsWasm(options, randomTensor(9, [2, length, 24]), {});
+    await expect(engines.onGpu.multiHeadAttention({ ...options, weightDtype: "int8" })).rejects.toMatchObject({
+      name: "UnsupportedError",
+      message: 'multiHeadAttention: weightDtype must be "float32" or "float16" with WebGPU, got "int8"',
+    });
+  });
+
   test("the formula holds", async () => {
     const weights = { ...square(24), Wo: weight(7, 24, 10), bo: randomTensor(8, [10]) };
     const x = randomTensor(9, [2, 7, 24]);

@@ -1,5 +1,13 @@
 import { expect, test } from "@jest/globals";
-import { createAttention, type Attention, type GpuResult, type Tensor, type TypedTensor } from "headwise";
+import {
+  createAttention,
+  quantizeWeight,
+  type Attention,
+  type GpuResult,
+  type QuantizedWeight,
+  type Tensor,
+  type TypedTensor,
+} from "headwise";
 import { setFloat16 } from "@petamoriken/float16";
 
 import { planColumnSums, planWeightGradient } from "../../web/src/webgpu/layer/weightGradient.js";
@@ -9,7 +17,7 @@ import type { Expected } from "../web/reference.js";
 import { CountedGpu } from "./countedGpu.js";
 import { describeOnGpu, describeOnNullGpu, disposeAll, nullGpu, onOwnDevice } from "./gpu.js";
 
-type Floats = TypedTensor<"float32"> | TypedTensor<"float16">;
+type Floats = Tensor<"float32"> | Tensor<"float16">;
 
 const EPSILON = 2 ** -24;
 
@@ -93,6 +101,13 @@ function referenceBackward(
   };
 }
 
+/** The numbers that a weight of int8 means, exactly: a byte times a scale has up to 31 bits. */
+function dequantized({ data, shape, scales }: QuantizedWeight, weightLayout: "in-out" | "out-in"): Tensor<"float32"> {
+  const columns = shape[1]!;
+  const output = (n: number) => (weightLayout === "in-out" ? n % columns : Math.floor(n / columns));
+  return { data: Float64Array.from(data, (q, n) => q * scales[output(n)]!) as never, shape };
+}
+
 function toHalves({ data, shape }: Tensor<"float32">): TypedTensor<"float16"> {
   const view = new DataView(new ArrayBuffer(2 * data.length));
   data.forEach((x, k) => setFloat16(view, 2 * k, x, true));
@@ -131,6 +146,36 @@ describeOnGpu("linear on WebGPU", () => {
     const { x, weight, bias, weightLayout } = given;
     const y = await hw.linear(x, weight, bias, { weightLayout });
     expect([y.shape, differences(y, referenceLinear(given))]).toEqual([[shape[0], shape[2]], []]);
+  });
+
+  test.each(cases)("%i rows, %i → %i, %s: the formula holds over a weight of int8 and of float16", async (...shape) => {
+    const { x, weight, bias, weightLayout } = tensorsOf(...shape);
+    const bytes = quantizeWeight(weight, { weightLayout });
+    const scales = await hw.upload({ data: bytes.scales, shape: [shape[2]], dtype: "float32" });
+    const there = Object.assign(await hw.upload(bytes), { scales });
+    const meant = dequantized(bytes, weightLayout);
+    for (const b of [bias, undefined]) {
+      const y = await hw.linear(x, bytes, b, { weightLayout });
+      const expected = referenceLinear({ x, weight: meant, ...(b && { bias: b }), weightLayout });
+      expect(differences(y, expected)).toEqual([]);
+      expect((await hw.linear(x, there, b, { weightLayout })).data).toEqual(y.data);
+    }
+    const halves = toHalves(weight);
+    const y = await hw.linear(x, halves, bias, { weightLayout });
+    expect(differences(y, referenceLinear({ x, weight: halves, bias, weightLayout }))).toEqual([]);
+    disposeAll({ there, scales });
+  });
+
+  test("an int8 weight on the GPU needs its scales, and has no gradient", async () => {
+    const { x, weight, dOutput } = tensorsOf(2, 8, 6, "in-out");
+    const there = await hw.upload(quantizeWeight(weight));
+    await expect(hw.linear(x, there as never)).rejects.toThrow("linear: weight.scales must be given");
+    const short = Object.assign(there, { scales: Float32Array.of(1) });
+    await expect(hw.linear(x, short)).rejects.toThrow("linear: weight.scales.shape must be [6], got [1]");
+    await expect(hw.linearBackward({ x, weight: short as never, dOutput })).rejects.toThrow(
+      expect.objectContaining({ name: "UnsupportedError" }),
+    );
+    there.dispose();
   });
 
   test.each(cases)("%i rows, %i → %i, %s: the gradients are those of the formula", async (...shape) => {

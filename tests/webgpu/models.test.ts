@@ -34,6 +34,19 @@ describeOnGpu("Models on WebGPU", () => {
     onCpu!.dispose();
   });
 
+  test("weights lie on the GPU only, but for tables whose rows JavaScript reads", async () => {
+    const weights = randomWeights(shapesOf("gpt2"));
+    const own = new Map([...weights, ["lm_head.weight", weights.get("transformer.wte.weight")!] as const]);
+    const tied = await loadModel(engines.onGpu, filesOf(CONFIGS.gpt2, weights));
+    const untied = await loadModel(engines.onGpu, filesOf({ ...CONFIGS.gpt2, tie_word_embeddings: false }, own));
+    // the tied table is at both places; of two tables one is here, one there
+    expect(untied.bytes).toBe(tied.bytes);
+    expect((await untied.run([1, 2])).logits).toEqual((await tied.run([1, 2])).logits);
+    tied.dispose();
+    untied.dispose();
+    expect(tied.bytes).toBe(0);
+  });
+
   test("a text that is generated has the tokens that wasm gives", async () => {
     const files = filesOf(CONFIGS.gpt2, randomWeights(shapesOf("gpt2")));
     const texts = [];

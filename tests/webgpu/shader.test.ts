@@ -6,6 +6,9 @@ import { pipelineOf } from "../../web/src/webgpu/device/pipelines.js";
 import { planAttention } from "../../web/src/webgpu/plan/plan.js";
 import { type AttentionFacts } from "../../web/src/webgpu/plan/facts.js";
 import { planProjection } from "../../web/src/webgpu/layer/projection.js";
+import { MEAN_ROWS } from "../../web/src/webgpu/layer/meanRows.js";
+import { meanOfWeights, weighValues } from "../../web/src/webgpu/layer/patchedWeights.js";
+import { headShares } from "../../web/src/webgpu/layer/views.js";
 import { planColumnSums, planWeightGradient } from "../../web/src/webgpu/layer/weightGradient.js";
 import { flatKernel } from "../../web/src/webgpu/plan/flatKernels.js";
 import { type Limits } from "../../web/src/webgpu/plan/limits.js";
@@ -53,6 +56,19 @@ const LAYER_GRADIENTS: readonly Kernel[] = [
   flatKernel("store_gradient"),
   flatKernel("heads_back"),
   flatKernel("gather_rows"),
+];
+
+/** The kernels of views and patches of layers. */
+const INSIDE: readonly Kernel[] = [
+  ...(["float32", "float16", "int8"] as const).map((dtype) =>
+    flatKernel("move_rows", { HALF: dtype === "float16", INT8: dtype === "int8" }),
+  ),
+  MEAN_ROWS,
+  headShares("float32"),
+  headShares("float16"),
+  ...([["float32", 1], ["float16", 2], ["int8", 4]] as const).flatMap(([stored, perLoad]) =>
+    [meanOfWeights, weighValues].map((kernel) => kernel({ query: "float32", stored, perLoad })),
+  ), // prettier-ignore
 ];
 
 /** The kernels that read a cache's rows, with a float32 query. */
@@ -157,7 +173,7 @@ describeOnNullGpu("Dawn's validation", () => {
     expect(kernels.length).toBeLessThanOrEqual(100);
   });
 
-  const compiled = [...kernels, ...LAYER_GRADIENTS];
+  const compiled = [...kernels, ...LAYER_GRADIENTS, ...INSIDE];
   test.each(compiled.map((kernel) => [kernelKey(kernel), kernel] as const))("accepts %s", async (_, kernel) => {
     const module = device.createShaderModule({ code: shaderSource(kernel) });
     expect((await module.getCompilationInfo()).messages.map(({ message }) => message)).toEqual([]);

@@ -70,7 +70,7 @@ const stagesOf = (hunt) => [
   },
   { name: "webgpu", minutes: 8, reads: PACKAGE, run: () => jest("webgpu", ["tests/webgpu/"], ON_ALL_CORES) },
   { name: "browser", minutes: 12, reads: PACKAGE, run: () => jest("browser", ["tests/browser/"]) },
-  { name: "package", minutes: 3, reads: PACKAGE, run: () => jest("package", ["tests/package/quick/"]) },
+  { name: "package", minutes: 3, reads: PACKAGE, run: () => jest("package", ["tests/package/quick/"], ON_ALL_CORES) },
   { name: "consumers", minutes: 10, reads: PACKAGE, run: consumers, isExtra: true },
 ];
 
@@ -161,7 +161,7 @@ async function jest(name, patterns, more = []) {
 async function consumers() {
   await installConsumers();
   await setUp(["firefox"]).catch((error) => say(`without Firefox: ${error.message}`));
-  return jest("consumers", ["tests/package/matrix/"]);
+  return jest("consumers", ["tests/package/matrix/"], ON_ALL_CORES);
 }
 
 /** A runner without failed tests that still exits with an error (a leak at exit, a crash) has failed. */

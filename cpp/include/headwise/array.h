@@ -6,7 +6,7 @@
 namespace headwise {
 
 /// The type of an array's elements.
-enum class Dtype : std::int32_t { float32 = 0, float16 = 1, int8 = 2 /* caches only */ };
+enum class Dtype : std::int32_t { float32 = 0, float16 = 1, int8 = 2 /* caches and weights */ };
 
 /// Bytes of one element.
 [[nodiscard]] constexpr std::ptrdiff_t size_of(Dtype dtype) {

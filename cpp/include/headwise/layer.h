@@ -45,9 +45,10 @@ struct LayerShape {
 /// A weight W [in, out] and its bias [out]; null is no bias. Element (i, o) is weight[i * in_stride + o * out_stride].
 /// The strides describe a slice of packed weights, or a weight stored [out, in], without a copy.
 struct LinearWeights {
-  ConstArray weight;  ///< float32 or float16; so is the bias
+  ConstArray weight;  ///< float32 or float16; so is the bias. `linear` also takes int8
   std::int64_t in_stride = 0, out_stride = 1;
   ConstArray bias;
+  const float* scales = nullptr;  ///< int8: [out]. Element (i, o) is multiplied by scales[o]. They are finite
 };
 
 /// The weights are copied at creation.
@@ -71,6 +72,9 @@ struct LayerOptions {
   std::int64_t position_rows = 0;
   SinusoidalSplit sinusoidal_split = SinusoidalSplit::interleaved;
   double sinusoidal_base = 10000.0;
+  /// How the weights are kept: float32, float16, or int8 with one scale for each output. They are rounded at creation
+  /// and at updates. Gradients are those of the rounded weights.
+  Dtype weight_dtype = Dtype::float32;
   /// rotary. Dynamic ntk with sequence_length 0 uses the call's highest position + 1. It then refuses caches, whose
   /// keys were turned for another length.
   RotaryOptions rotary;

@@ -12,17 +12,20 @@
 ///
 /// Rows of X and Y are contiguous. Sums run in float32. The bits of a row of Y and dX do not depend on the other rows
 /// or the threads, those of dW and db not on the threads.
+///
+/// A weight of int8 has one scale s for each output: Y = (X W) s + b, with the whole numbers of W. Up to 8 rows read
+/// the weight once, where it lies: what a step of generating text needs. More rows pack it first, as float32.
 namespace headwise {
 
 struct LinearShape {
   std::int64_t rows = 0, in = 1, out = 1;
 };
 
-/// `weights` as for a layer: strides describe [in, out] or [out, in]. `y` [rows, out].
+/// `weights` as for a layer: strides describe [in, out] or [out, in]; float32, float16 or int8. `y` [rows, out].
 [[nodiscard]] Status linear(ThreadPool& pool, const LinearShape& shape, ConstArray x, const LinearWeights& weights,
                             MutableArray y);
 
-/// Null is not wanted. `weight` has the strides of the weight that was given.
+/// The weight is float32 or float16. Null is not wanted. `weight` has the strides of the weight that was given.
 struct LinearGradients {
   float* input = nullptr;   ///< [rows, in]
   float* weight = nullptr;  ///< in x out, with in_stride and out_stride of `weights`

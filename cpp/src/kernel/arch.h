@@ -72,12 +72,10 @@ inline void load_bytes(const std::int8_t* x, Integers<Arch> (&vectors)[Count]) {
 #endif
 }
 
-/// Loads Count (1 or 2) vectors of float16, their bits moved to the places that float32 has for them. The result is
-/// 2^-112 times the float16 number. Infinities and NaNs stay what they are.
-template <class Arch, int Count>
-inline void load_halves(const std::uint16_t* x, Floats<Arch> (&vectors)[Count]) {
 #if defined(__wasm__)
-  const v128_t halves = Count == 2 ? wasm_v128_load(x) : wasm_v128_load64_zero(x);
+/// The float16 numbers of a vector as load_halves gives them.
+template <class Arch, int Count>
+inline void move_halves(v128_t halves, Floats<Arch> (&vectors)[Count]) {
   const v128_t exponent = wasm_i16x8_const_splat(0x7c00);
   const v128_t special = wasm_i16x8_eq(wasm_v128_and(halves, exponent), exponent);
   const v128_t finite = wasm_v128_and(wasm_i16x8_shr(halves, 3), wasm_u16x8_const_splat(0x8fff));
@@ -85,6 +83,15 @@ inline void load_halves(const std::uint16_t* x, Floats<Arch> (&vectors)[Count]) 
   const v128_t low = wasm_i16x8_shl(halves, 13);
   vectors[0] = Floats<Arch>(wasm_i16x8_shuffle(low, high, 0, 8, 1, 9, 2, 10, 3, 11));
   if constexpr (Count == 2) vectors[1] = Floats<Arch>(wasm_i16x8_shuffle(low, high, 4, 12, 5, 13, 6, 14, 7, 15));
+}
+#endif
+
+/// Loads Count (1 or 2) vectors of float16, their bits moved to the places that float32 has for them. The result is
+/// 2^-112 times the float16 number. Infinities and NaNs stay what they are.
+template <class Arch, int Count>
+inline void load_halves(const std::uint16_t* x, Floats<Arch> (&vectors)[Count]) {
+#if defined(__wasm__)
+  move_halves<Arch>(Count == 2 ? wasm_v128_load(x) : wasm_v128_load64_zero(x), vectors);
 #else
   constexpr std::size_t lanes = Floats<Arch>::size;
   std::int32_t bits[Count * lanes];
@@ -96,6 +103,87 @@ inline void load_halves(const std::uint16_t* x, Floats<Arch> (&vectors)[Count]) 
     vectors[v] = xsimd::bitwise_cast<float>(Integers<Arch>::load_unaligned(bits + v * lanes));
 #endif
 }
+
+/// Columns that `load_columns` loads.
+template <class Arch, class T>
+#if defined(__wasm__)
+constexpr int kColumnsAtATime = 16 / sizeof(T);
+#else
+constexpr int kColumnsAtATime = Floats<Arch>::size;
+#endif
+
+#if defined(__wasm__)
+
+// 16 bytes of each row. Rows are transposed as they are stored: the fewer bytes a number has, the fewer shuffles that
+// takes. `low_…` are the lanes of the lower halves of two vectors in turns, `high_…` those of the upper halves.
+inline v128_t low_bytes(v128_t a, v128_t b) {
+  return wasm_i8x16_shuffle(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+}
+inline v128_t high_bytes(v128_t a, v128_t b) {
+  return wasm_i8x16_shuffle(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+}
+inline v128_t low_shorts(v128_t a, v128_t b) { return wasm_i16x8_shuffle(a, b, 0, 8, 1, 9, 2, 10, 3, 11); }
+inline v128_t high_shorts(v128_t a, v128_t b) { return wasm_i16x8_shuffle(a, b, 4, 12, 5, 13, 6, 14, 7, 15); }
+inline v128_t low_words(v128_t a, v128_t b) { return wasm_i32x4_shuffle(a, b, 0, 4, 1, 5); }
+inline v128_t high_words(v128_t a, v128_t b) { return wasm_i32x4_shuffle(a, b, 2, 6, 3, 7); }
+
+/// Loads columns of as many rows as a vector has lanes, from column `first` on: vector i has column i of all rows.
+/// float16 numbers are as load_halves gives them.
+template <class Arch>
+inline void load_columns(const float* const* rows, std::ptrdiff_t first, Floats<Arch> (&columns)[4]) {
+  for (int i = 0; i < 4; ++i) columns[i] = Floats<Arch>::load_unaligned(rows[i] + first);
+  xsimd::transpose(columns, columns + 4);
+}
+template <class Arch>
+inline void load_columns(const std::uint16_t* const* rows, std::ptrdiff_t first, Floats<Arch> (&columns)[8]) {
+  v128_t row[4];
+  for (int i = 0; i < 4; ++i) row[i] = wasm_v128_load(rows[i] + first);
+  const v128_t a = low_shorts(row[0], row[1]), b = low_shorts(row[2], row[3]);
+  const v128_t c = high_shorts(row[0], row[1]), d = high_shorts(row[2], row[3]);
+  const v128_t pairs[] = {low_words(a, b), high_words(a, b), low_words(c, d), high_words(c, d)};
+  for (int pair = 0; pair < 4; ++pair) {
+    Floats<Arch> two[2];
+    move_halves<Arch>(pairs[pair], two);
+    for (int i = 0; i < 2; ++i) columns[2 * pair + i] = two[i];
+  }
+}
+template <class Arch>
+inline void load_columns(const std::int8_t* const* rows, std::ptrdiff_t first, Floats<Arch> (&columns)[16]) {
+  v128_t row[4];
+  for (int i = 0; i < 4; ++i) row[i] = wasm_v128_load(rows[i] + first);
+  const v128_t a = low_bytes(row[0], row[1]), b = low_bytes(row[2], row[3]);
+  const v128_t c = high_bytes(row[0], row[1]), d = high_bytes(row[2], row[3]);
+  const v128_t fours[] = {low_shorts(a, b), high_shorts(a, b), low_shorts(c, d), high_shorts(c, d)};
+  for (int four = 0; four < 4; ++four) {
+    const v128_t low = wasm_i16x8_extend_low_i8x16(fours[four]), high = wasm_i16x8_extend_high_i8x16(fours[four]);
+    const v128_t words[] = {wasm_i32x4_extend_low_i16x8(low), wasm_i32x4_extend_high_i16x8(low),
+                            wasm_i32x4_extend_low_i16x8(high), wasm_i32x4_extend_high_i16x8(high)};
+    for (int i = 0; i < 4; ++i) columns[4 * four + i] = Floats<Arch>(wasm_f32x4_convert_i32x4(words[i]));
+  }
+}
+
+#else
+
+template <class Arch, class T, std::size_t lanes>
+inline void load_columns(const T* const* rows, std::ptrdiff_t first, Floats<Arch> (&columns)[lanes]) {
+  for (std::size_t i = 0; i < lanes; ++i) {
+    const T* row = rows[i] + first;
+    if constexpr (std::is_same_v<T, float>) {
+      columns[i] = Floats<Arch>::load_unaligned(row);
+    } else if constexpr (std::is_same_v<T, std::int8_t>) {
+      Integers<Arch> bytes[1];
+      load_bytes<Arch>(row, bytes);
+      columns[i] = xsimd::to_float(bytes[0]);
+    } else {
+      Floats<Arch> halves[1];
+      load_halves<Arch>(row, halves);
+      columns[i] = halves[0];
+    }
+  }
+  xsimd::transpose(columns, columns + lanes);
+}
+
+#endif
 
 /// a * b + c, with one rounding if the instruction set has such an instruction, else with two. It is fixed for a build.
 template <class Arch>

@@ -64,6 +64,16 @@ struct KernelTable {
   void (*weighted_sum)(const float* weights, std::ptrdiff_t ldw, std::int64_t rows, const RowRun& values,
                        std::int64_t columns, float* out, std::ptrdiff_t ldo);
 
+  /// Y += X * W for few rows of X. Reads the weight where it lies: row i of `weight` has the weights of input i. Its
+  /// column stride must be 1. Its scales are not applied. Every element has the bits that `multiply` gives it.
+  void (*multiply_stored)(const float* x, std::ptrdiff_t ldx, std::int64_t rows, const RowRun& weight,
+                          std::int64_t columns, float* y, std::ptrdiff_t ldy);
+
+  /// The same for a weight whose row o has the weights of output o, `depth` of them. Y has room for a multiple of four
+  /// vectors of columns; what lies after the last column is overwritten.
+  void (*multiply_stored_transposed)(const float* x, std::ptrdiff_t ldx, std::int64_t rows, const RowRun& weight,
+                                     std::int64_t depth, float* y, std::ptrdiff_t ldy);
+
   /// One step of the online softmax on one row. `count` must be a multiple of lanes; pad with -inf. Raises the running
   /// maximum over scores[0..count), replaces each score by its weight exp(score - maximum), rescales `sum` and adds the
   /// weights to it. Returns the factor by which the output accumulated so far must be scaled. A maximum of -inf means

@@ -15,6 +15,7 @@
 #include "kernel/panel.h"
 #include "kernel/products.h"
 #include "kernel/softmax_step.h"
+#include "kernel/stored_weights.h"
 #include "kernel/streamed_products.h"
 
 namespace headwise::kernels {
@@ -36,6 +37,8 @@ constexpr KernelTable make_kernel_table(const char* name, const char* block = ""
           widen<Arch>,
           dot_rows<Arch>,
           weighted_sum<Arch>,
+          multiply_stored<Arch>,
+          multiply_stored_transposed<Arch>,
           softmax_step<Arch>,
           exponentials<Arch>,
           gradient_step<Arch>,

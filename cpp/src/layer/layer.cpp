@@ -52,12 +52,13 @@ Status Layer::create(const LayerShape& shape, const LayerWeights& weights, const
   if (!packed) return Status::out_of_memory(sizeof(Packed));
   packed->shape = shape;
   packed->options = options;
+  const Dtype dtype = options.weight_dtype;
   const bool table = options.position == LayerPosition::table;
   const Status steps[] = {
-      packed->query.create(weights.query, shape.input_dim, packed->query_width(), shape.head_dim),
-      packed->key.create(weights.key, shape.key_input_dim, packed->key_width(), shape.head_dim),
-      packed->value.create(weights.value, shape.value_input_dim, packed->value_width(), 1),
-      shape.output_projection ? packed->output.create(weights.output, packed->heads_width(), shape.output_dim, 1)
+      packed->query.create(weights.query, shape.input_dim, packed->query_width(), shape.head_dim, dtype),
+      packed->key.create(weights.key, shape.key_input_dim, packed->key_width(), shape.head_dim, dtype),
+      packed->value.create(weights.value, shape.value_input_dim, packed->value_width(), 1, dtype),
+      shape.output_projection ? packed->output.create(weights.output, packed->heads_width(), shape.output_dim, 1, dtype)
                               : Status{},
       keep(options.query_gain, 1, shape.head_dim, &packed->query_gain),
       keep(options.key_gain, 1, shape.head_dim, &packed->key_gain),

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "base/finite.h"
 #include "base/sizes.h"
 #include "layer/projection.h"
+#include "layer/stored_product.h"
 #include "layer/weight_gradient.h"
 
 namespace headwise {
@@ -33,6 +35,14 @@ Status check_floats(std::initializer_list<Dtype> dtypes) {
   return {};
 }
 
+Status check_weight(const LinearWeights& weights, std::int64_t out) {
+  if (weights.weight.dtype != Dtype::int8) return check_floats({weights.weight.dtype});
+  if (!weights.scales || !all_finite(weights.scales, out))
+    return Status::error(StatusCode::invalid_option, "a weight of int8 needs %lld finite scales",
+                         static_cast<Long>(out));
+  return {};
+}
+
 Status allocate_scratch(Buffer<float>& scratch, const ThreadPool& pool, std::int64_t floats) {
   const std::int64_t all = pool.size() * floats;
   return scratch.allocate(all) ? Status{} : Status::out_of_memory(all * static_cast<std::int64_t>(sizeof(float)));
@@ -46,8 +56,11 @@ ConstTokenRows rows_of(ConstArray array, std::int64_t rows, std::int64_t width) 
 
 Status linear(ThreadPool& pool, const LinearShape& shape, ConstArray x, const LinearWeights& weights, MutableArray y) {
   if (Status status = check_shape(shape, weights); !status.ok()) return status;
-  if (Status status = check_floats({x.dtype, weights.weight.dtype, weights.bias.dtype, y.dtype}); !status.ok())
-    return status;
+  if (Status status = check_floats({x.dtype, weights.bias.dtype, y.dtype}); !status.ok()) return status;
+  if (Status status = check_weight(weights, shape.out); !status.ok()) return status;
+  if (StoredProduct::suits(weights, shape.rows))
+    return StoredProduct(weights, shape.in, shape.out)
+        .run(pool, rows_of(x, shape.rows, shape.in), contiguous_rows(y, shape.rows, shape.out));
   Projection projection;
   if (Status status = projection.create(weights, shape.in, shape.out, 1); !status.ok()) return status;
   Buffer<float> scratch;

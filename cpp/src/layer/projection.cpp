@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/half.h"
+#include "base/quantise.h"
 #include "base/sizes.h"
+#include "layer/scaled_sums.h"
+#include "layer/stored_product.h"
 
 namespace headwise {
 
@@ -27,54 +31,95 @@ struct Projection::Tile {
   std::int64_t row, rows, column, columns;
 };
 
-Status Projection::allocate(const KernelTable& kernels, std::int64_t in, std::int64_t out, std::int64_t head_dim) {
+Status Projection::allocate(const KernelTable& kernels, std::int64_t in, std::int64_t out, std::int64_t head_dim,
+                            Dtype kept) {
   kernels_ = &kernels;
   in_ = in;
   out_ = out;
+  kept_ = kept;
   padded_out_ = round_up(out, kernels_->panel_width);
   // Two panels, since a row of X is multiplied with two at a time.
   unit_ = std::min(std::lcm(head_dim, std::int64_t{2} * kernels_->panel_width), padded_out_);
-  std::int64_t floats = 0;
-  if (!multiply_sizes(in, padded_out_, &floats))
+  std::int64_t numbers = 0, bytes = 0;
+  if (!multiply_sizes(in, padded_out_, &numbers) || !multiply_sizes(numbers, sizeof(float), &bytes))
     return Status::error(StatusCode::invalid_shape, "the size of a weight overflows");
-  if (!panels_.allocate(floats)) return Status::out_of_memory(floats * 4);
+  if (kept == Dtype::float32) {
+    if (!panels_.allocate(numbers)) return Status::out_of_memory(bytes);
+  } else {
+    bytes = in * out * size_of(kept);
+    if (!rows_.allocate(bytes) || !row_.allocate(in)) return Status::out_of_memory(bytes + in * 4);
+  }
   if (!bias_.allocate(padded_out_)) return Status::out_of_memory(padded_out_ * 4);
   std::fill(bias_.data(), bias_.data() + padded_out_, 0.0f);
   return {};
 }
 
-Status Projection::create(const LinearWeights& weights, std::int64_t in, std::int64_t out, std::int64_t head_dim) {
-  if (Status status = allocate(kernel_table(), in, out, head_dim); !status.ok()) return status;
+Status Projection::create(const LinearWeights& weights, std::int64_t in, std::int64_t out, std::int64_t head_dim,
+                          Dtype kept) {
+  if (Status status = allocate(kernel_table(), in, out, head_dim, kept); !status.ok()) return status;
+  const bool scaled = kept == Dtype::int8 || weights.scales;
+  if (scaled && !scales_.allocate(padded_out_)) return Status::out_of_memory(padded_out_ * 4);
+  std::fill(scales_.data(), scales_.data() + scales_.size(), 0.0f);
   update(weights);
   return {};
 }
 
 void Projection::update(const LinearWeights& weights) {
-  const auto in_stride = static_cast<std::ptrdiff_t>(weights.in_stride);
-  const auto out_stride = static_cast<std::ptrdiff_t>(weights.out_stride);
-  if (weights.weight.data && in_stride == 1 && out_stride != 1) {  // stored [out, in]
-    const RowRun columns{.data = weights.weight.data,
-                         .dtype = weights.weight.dtype,
-                         .row_stride = out_stride,
-                         .column_stride = in_stride,
-                         .count = out_};
-    std::fill(panels_.data() + out_ / kernels_->panel_width * kernels_->panel_width * in_,
-              panels_.data() + panels_.size(), 0.0f);
-    kernels_->pack_transposed(columns, in_, 0, panels_.data());
-  } else if (weights.weight.data) {
-    const RowRun rows{.data = weights.weight.data,
-                      .dtype = weights.weight.dtype,
-                      .row_stride = in_stride,
-                      .column_stride = out_stride,
-                      .count = in_};
-    kernels_->pack(rows, out_, 0, in_, panels_.data());
-  }
+  if (weights.weight.data) kept_ == Dtype::float32 ? pack(weights) : round(weights);
   const RowRun bias{.data = weights.bias.data, .dtype = weights.bias.dtype, .row_stride = 1, .count = out_};
   if (weights.bias.data) kernels_->widen(bias, 1, bias_.data(), 1);
 }
 
+void Projection::pack(const LinearWeights& weights) {
+  constexpr float kUnscaled = 1.0f;  // the scales of int8 are applied to sums
+  const auto in_stride = static_cast<std::ptrdiff_t>(weights.in_stride);
+  const auto out_stride = static_cast<std::ptrdiff_t>(weights.out_stride);
+  RowRun rows{.data = weights.weight.data, .dtype = weights.weight.dtype, .scales = &kUnscaled};
+  if (in_stride == 1 && out_stride != 1) {  // stored [out, in]
+    rows.row_stride = out_stride, rows.column_stride = in_stride, rows.count = out_;
+    std::fill(panels_.data() + out_ / kernels_->panel_width * kernels_->panel_width * in_,
+              panels_.data() + panels_.size(), 0.0f);
+    kernels_->pack_transposed(rows, in_, 0, panels_.data());
+  } else {
+    rows.row_stride = in_stride, rows.column_stride = out_stride, rows.count = in_;
+    kernels_->pack(rows, out_, 0, in_, panels_.data());
+  }
+  if (weights.scales) std::copy_n(weights.scales, out_, scales_.data());
+}
+
+void Projection::round(const LinearWeights& weights) {
+  RowRun output{.data = weights.weight.data,
+                .dtype = weights.weight.dtype,
+                .row_stride = static_cast<std::ptrdiff_t>(weights.in_stride),
+                .count = in_};
+  for (std::int64_t o = 0; o < out_; ++o) {
+    kernels_->widen(output, 1, row_.data(), 1);
+    std::uint8_t* const row = rows_.data() + o * in_ * size_of(kept_);
+    if (kept_ == Dtype::int8)
+      quantise_row(row_.data(), in_, reinterpret_cast<std::int8_t*>(row), &scales_[o]);
+    else
+      floats_to_halves(row_.data(), in_, reinterpret_cast<std::uint16_t*>(row));
+    output.data = static_cast<const char*>(output.data) + weights.out_stride * size_of(output.dtype);
+  }
+}
+
+/// The weights of outputs, from their input `input` on.
+RowRun Projection::kept_rows(std::int64_t output, std::int64_t count, std::int64_t input) const {
+  return {.data = rows_.data() + (output * in_ + input) * size_of(kept_),
+          .dtype = kept_,
+          .row_stride = static_cast<std::ptrdiff_t>(in_),
+          .scales = scales_ ? scales_.data() + output : nullptr,
+          .scale_stride = 1,
+          .count = count};
+}
+
 Status Projection::create_transposed(const Projection& forward) {
-  if (Status status = allocate(*forward.kernels_, forward.out_, forward.in_, 1); !status.ok()) return status;
+  if (Status status = allocate(*forward.kernels_, forward.out_, forward.in_, 1, Dtype::float32); !status.ok())
+    return status;
+  if (forward.kept_ != Dtype::float32) {
+    kernels_->pack(forward.kept_rows(0, in_, 0), out_, 0, in_, panels_.data());
+    return {};
+  }
   const std::int64_t width = kernels_->panel_width;
   for (std::int64_t o = 0; o < in_; o += width) {  // a panel of the other holds `width` rows of this weight
     const RowRun rows{.data = forward.panels_.data() + o * out_,
@@ -86,15 +131,48 @@ Status Projection::create_transposed(const Projection& forward) {
   return {};
 }
 
-std::int64_t Projection::bytes() const { return 4 * (panels_.size() + bias_.size()); }
+std::int64_t Projection::bytes() const {
+  return rows_.size() + 4 * (panels_.size() + row_.size() + bias_.size() + scales_.size());
+}
 
 std::int64_t Projection::most_columns() const { return std::max(kColumns / unit_, std::int64_t{1}) * unit_; }
 
-std::int64_t Projection::scratch_floats() const { return kInputFloats + kRows * most_columns(); }
+std::int64_t Projection::scratch_floats() const {
+  const std::int64_t panels = kept_ == Dtype::float32 ? 0 : kDepth * round_up(most_columns(), kernels_->panel_width);
+  return kInputFloats + kRows * most_columns() + panels;
+}
 
 std::int64_t Projection::tile_columns(std::int64_t rows) const {
   const std::int64_t tiles = divide_up(kEnoughTiles, std::max(divide_up(rows, kRows), std::int64_t{1}));
   return std::min(round_up(divide_up(padded_out_, tiles), unit_), most_columns());
+}
+
+void Projection::multiply_panels(const float* input, const Tile& tile, std::int64_t k, std::int64_t depth,
+                                 float* output) const {
+  const std::int64_t width = kernels_->panel_width, count = divide_up(tile.columns, width);
+  const float* const panels = panels_.data() + tile.column * in_ + k * width;
+  const float* const next = k + 2 * depth <= in_ ? panels + depth * width : nullptr;
+  kernels_->multiply_streamed(input, depth, panels, in_ * width, depth, count, next, output, count * width, tile.rows);
+}
+
+/// Whether a tile reads what is kept where it lies. Its sums must then have room for whole groups of four vectors.
+bool Projection::reads_kept(const Tile& tile) const {
+  return tile.rows <= kFewRows && round_up(tile.columns, kernels_->panel_width) % (4 * kernels_->lanes) == 0;
+}
+
+void Projection::multiply_kept(const float* input, const Tile& tile, std::int64_t k, std::int64_t depth, float* output,
+                               float* panels) const {
+  const std::int64_t width = kernels_->panel_width, count = divide_up(tile.columns, width);
+  RowRun rows = kept_rows(tile.column, tile.columns, k);
+  if (reads_kept(tile)) {
+    kernels_->multiply_stored_transposed(input, depth, tile.rows, rows, depth, output, count * width);
+    return;
+  }
+  constexpr float kUnscaled = 1.0f;  // the scales of int8 are applied to sums
+  rows.scales = &kUnscaled, rows.scale_stride = 0;
+  kernels_->pack_transposed(rows, depth, 0, panels);
+  kernels_->multiply_streamed(input, depth, panels, depth * width, depth, count, nullptr, output, count * width,
+                              tile.rows);
 }
 
 void Projection::compute(const ProjectionJob& job, const Tile& tile, float* scratch) const {
@@ -103,20 +181,24 @@ void Projection::compute(const ProjectionJob& job, const Tile& tile, float* scra
   const auto [first, in] = job.part.value_or(WeightPart{0, in_});
   for (std::int64_t r = 0; r < tile.rows; ++r) {
     float* const output_r = output + r * padded_columns;
-    if (job.part)
+    if (job.part || scales_)
       std::fill_n(output_r, padded_columns, 0.0f);
     else
       std::copy_n(bias_.data() + tile.column, padded_columns, output_r);
   }
-  const float* const panels = panels_.data() + tile.column * in_ + first * width;
-  const std::int64_t slice = tile.rows == 1 ? kInputFloats : kDepth;
+  const bool packs = kept_ != Dtype::float32 && !reads_kept(tile);
+  const std::int64_t slice = tile.rows == 1 && !packs ? kInputFloats : kDepth;
   for (std::int64_t k = 0; k < in; k += slice) {
     const std::int64_t depth = std::min(slice, in - k);
     gather(job.x, tile.row, tile.rows, k, depth, input);
-    const float* next = k + 2 * depth <= in ? panels + (k + depth) * width : nullptr;
-    kernels_->multiply_streamed(input, depth, panels + k * width, in_ * width, depth, padded_columns / width, next,
-                                output, padded_columns, tile.rows);
+    if (kept_ == Dtype::float32)
+      multiply_panels(input, tile, first + k, depth, output);
+    else
+      multiply_kept(input, tile, first + k, depth, output, output + kRows * most_columns());
   }
+  const float* const added = job.part ? nullptr : bias_.data() + tile.column;
+  for (std::int64_t r = 0; scales_ && r < tile.rows; ++r)
+    scale_sums(scales_.data() + tile.column, added, padded_columns, output + r * padded_columns);
   for (std::int64_t r = 0; job.heads.any() && r < tile.rows; ++r)
     for (std::int64_t c = 0; c < tile.columns; c += job.heads.head_dim)
       job.heads.apply(tile.row + r, output + r * padded_columns + c);

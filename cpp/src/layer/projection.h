@@ -8,6 +8,7 @@
 #include "headwise/layer.h"
 #include "headwise/thread_pool.h"
 #include "kernel/kernel_table.h"
+#include "kernel/row_run.h"
 #include "layer/head_steps.h"
 #include "layer/token_rows.h"
 
@@ -15,15 +16,18 @@ namespace headwise {
 
 struct ProjectionJob;
 
-/// Y = X W + b, with W [in, out] packed into the kernel's panels.
+/// Y = X W + b, with W [in, out] packed into the kernel's panels, or kept [out, in] in float16 or int8. Tiles of few
+/// rows read what is kept where it lies. Other tiles pack their part of it into scratch.
 ///
 /// Work is cut into tiles of rows by columns. Every element is the sum b + x_0 w_0 + x_1 w_1 + … in that order,
-/// whatever the tiles. So the bits of a row do not depend on the number of threads, the batch size and the row's place
-/// in the batch.
+/// whatever the tiles; with int8 it is (x_0 w_0 + x_1 w_1 + …) s + b. So the bits of a row do not depend on the number
+/// of threads, the batch size and the row's place in the batch.
 class Projection {
  public:
   /// @param head_dim  columns that are stored together: a tile has whole heads. 1 if there are no HeadSteps.
-  [[nodiscard]] Status create(const LinearWeights& weights, std::int64_t in, std::int64_t out, std::int64_t head_dim);
+  /// @param kept  float16 or int8: weights are rounded to it. float32: weights of int8 are packed as they are.
+  [[nodiscard]] Status create(const LinearWeights& weights, std::int64_t in, std::int64_t out, std::int64_t head_dim,
+                              Dtype kept = Dtype::float32);
 
   /// Y = X W^T, with the weight of `forward` and no bias: the way back of a gradient.
   [[nodiscard]] Status create_transposed(const Projection& forward);
@@ -39,16 +43,28 @@ class Projection {
  private:
   friend void project(ThreadPool& pool, std::span<const ProjectionJob> jobs, Buffer<float>& scratch);
   struct Tile;
-  [[nodiscard]] Status allocate(const KernelTable& kernels, std::int64_t in, std::int64_t out, std::int64_t head_dim);
+  [[nodiscard]] Status allocate(const KernelTable& kernels, std::int64_t in, std::int64_t out, std::int64_t head_dim,
+                                Dtype kept);
+  void pack(const LinearWeights& weights);
+  void round(const LinearWeights& weights);
+  [[nodiscard]] RowRun kept_rows(std::int64_t output, std::int64_t count, std::int64_t input) const;
   [[nodiscard]] std::int64_t most_columns() const;
   [[nodiscard]] std::int64_t tile_columns(std::int64_t rows) const;
+  void multiply_panels(const float* input, const Tile& tile, std::int64_t k, std::int64_t depth, float* output) const;
+  [[nodiscard]] bool reads_kept(const Tile& tile) const;
+  void multiply_kept(const float* input, const Tile& tile, std::int64_t k, std::int64_t depth, float* output,
+                     float* panels) const;
   void compute(const ProjectionJob& job, const Tile& tile, float* scratch) const;
 
   const KernelTable* kernels_ = nullptr;
   std::int64_t in_ = 0, out_ = 0, padded_out_ = 0;
   std::int64_t unit_ = 1;  ///< tiles have a multiple of this many columns
-  Buffer<float> panels_;
-  Buffer<float> bias_;  ///< 0 without a bias, and from `out` on
+  Dtype kept_ = Dtype::float32;
+  Buffer<float> panels_;       ///< float32
+  Buffer<std::uint8_t> rows_;  ///< float16 and int8: [out, in]
+  Buffer<float> row_;          ///< int8: a row while it is rounded
+  Buffer<float> bias_;         ///< 0 without a bias, and from `out` on
+  Buffer<float> scales_;       ///< of a weight of int8, whose panels hold whole numbers; else empty
 };
 
 /// Rows [first, first + count) of a weight W.

@@ -17,6 +17,14 @@ function onCache(heads, queries, keys, dim, cache = "float32") {
   return { heads: queryHeads, kvHeads, queries, keys, dim, cache };
 }
 
+/** One row times a weight, as a step of generating text computes it. `out-in` is how GPT-2 stores its embedding. */
+const linear = (inputs, outputs, dtype, layout = "in-out") => ({
+  name: `linear ${inputs}→${outputs} ${dtype}`,
+  group: dtype === "float32" ? "linear" : `linear ${dtype}`,
+  linear: { inputs, outputs, dtype, layout },
+  ...{ heads: 1, queries: 1, keys: 1, dim: outputs },
+});
+
 /** Lengths of a batch of eight texts. */
 const LENGTHS = [512, 37, 300, 128, 64, 451, 200, 90];
 
@@ -105,6 +113,14 @@ const SHAPES = [
     ...{ layer: true, position: "rotary" },
     ...onCache("32/8", 1, 4096, 64),
   },
+  // The products of GPT-2 small.
+  ...["float32", "float16", "int8"].flatMap((dtype) => [
+    linear(768, 2304, dtype),
+    linear(768, 768, dtype),
+    linear(768, 3072, dtype),
+    linear(3072, 768, dtype),
+    linear(768, 50257, dtype, "out-in"),
+  ]),
   // The gradient alone, from a result that is there; and the forward call with it, as a training step has them.
   { name: "gradient 12×512×64", group: "gradients", ...self(12, 512, 64, { gradient: "alone" }) },
   {
@@ -142,6 +158,7 @@ export const CASES = SHAPES.map((shape) => ({
   ring: undefined,
   position: undefined,
   gradient: undefined,
+  linear: undefined,
   comparedIn: [],
   ...shape,
 }));
@@ -204,6 +221,7 @@ const productsOf = ({ gradient }) => ({ alone: 5, whole: 7 })[gradient] ?? 2;
 
 /** Multiplications and additions for visible pairs. Pairs that a mask or a formula hides do not count. */
 export function operations(shape) {
+  if (shape.linear) return 2 * shape.linear.inputs * shape.linear.outputs;
   const { heads, kvHeads, queries, dim } = shape;
   const attention = heads * visiblePairs(shape) * dim * 2 * productsOf(shape);
   return shape.layer ? attention + queries * weightsOf(heads * dim, kvHeads * dim) * 2 : attention;
@@ -211,6 +229,7 @@ export function operations(shape) {
 
 /** Bytes that must be read or written at least once. */
 export function bytesTouched(shape) {
+  if (shape.linear) return linearBytes(shape.linear);
   const { batch, heads, kvHeads, queries, dim, cache, lengths, layer, position } = shape;
   const width = heads * dim;
   const tokens = (each) => (lengths ? lengths.reduce((sum, length) => sum + length, 0) : batch * each);
@@ -226,6 +245,12 @@ export function bytesTouched(shape) {
   return shape.gradient ? 2 * forward : forward; // each tensor has a gradient of its size
 }
 
+/** The weight with its scales, the row of x and the row of y. */
+function linearBytes({ inputs, outputs, dtype }) {
+  const each = { float32: 4, float16: 2, int8: 1 }[dtype];
+  return each * inputs * outputs + (dtype === "int8" ? 4 * outputs : 0) + 4 * (inputs + outputs);
+}
+
 /** Numbers in the four matrices of a layer. */
 const weightsOf = (width, kvWidth) => 2 * width * (width + kvWidth);
 
@@ -236,8 +261,21 @@ function seenKeys({ causal, left, queries, keys, ring }) {
 }
 
 /** Whether a case is nothing but the formula with causality and a window, on arrays or a float32 cache. */
-export const isPlain = ({ layer, lengths, topK, mask, alibi, softcap, formula, ring, gradient, cache = "float32" }) =>
-  !(layer || lengths || topK || mask || alibi || softcap || formula || ring || gradient) && cache === "float32";
+export const isPlain = ({
+  linear,
+  layer,
+  lengths,
+  topK,
+  mask,
+  alibi,
+  softcap,
+  formula,
+  ring,
+  gradient,
+  cache = "float32",
+}) =>
+  !(linear || layer || lengths || topK || mask || alibi || softcap || formula || ring || gradient) &&
+  cache === "float32";
 
 /** Cases of every kind that together take about a minute with one thread. */
 const QUICK = [
@@ -258,6 +296,8 @@ const QUICK = [
   "layer 768→12×64→768 at 512",
   "layer 768 at 512, rotary",
   "layer 768→12×64, 1 of 1024",
+  "linear 768→2304 float32",
+  "linear 768→50257 int8",
   "gradient 12×512×64",
 ];
 

@@ -16,7 +16,8 @@ function noise(length, seed) {
 
 /**
  * Query, key and value as [batch, heads, length, dim], with the mask { data, shape } and the ALiBi slopes of a case that
- * has them, its formula with the values of its parameters, and the gradient of the output. For a layer its input and weights; its positions, as a table to add to the input or as the tables of a
+ * has them, its formula with the values of its parameters, and the gradient of the output. For a linear map its input and
+ * weight { data, shape, dtype, scales }, whose float16 numbers are given in float32. For a layer its input and weights; its positions, as a table to add to the input or as the tables of a
  * rotary embedding; and keys and values of the tokens that are in its cache already.
  */
 export function makeProblem(shape) {
@@ -27,6 +28,7 @@ export function makeProblem(shape) {
     key: stored(noise(batch * kvHeads * length * dim, 2)),
     value: stored(noise(batch * kvHeads * length * dim, 3)),
   });
+  if (shape.linear) return { shape, input: noise(shape.linear.inputs, 1), weight: makeWeight(shape.linear) };
   if (layer)
     return {
       shape,
@@ -44,6 +46,15 @@ export function makeProblem(shape) {
     formula: shape.formula && { ...FORMULAS[shape.formula], parameters: FORMULAS[shape.formula].parameters(shape) },
     slopes: shape.alibi ? Float32Array.from({ length: heads }, (_, h) => 2 ** ((-8 * (h + 1)) / heads)) : undefined,
   };
+}
+
+/** float16 numbers are given as float32 that float16 holds exactly. */
+function makeWeight({ inputs, outputs, dtype, layout }) {
+  const numbers = noise(inputs * outputs, 5);
+  const shape = layout === "in-out" ? [inputs, outputs] : [outputs, inputs];
+  if (dtype === "int8")
+    return { data: Int8Array.from(numbers, (x) => 70 * x), shape, dtype, scales: noise(outputs, 6).map((x) => x / 70) };
+  return { data: dtype === "float16" ? numbers.map(roundToHalf) : numbers, shape, dtype };
 }
 
 function makeWeights(width, kvWidth) {

@@ -26,6 +26,7 @@ export function sampleRows({ batch, heads, queries, lengths }) {
  *   peers
  */
 export function referenceOf(problem) {
+  if (problem.shape.linear) return linearRow(problem);
   if (problem.shape.gradient) return gradientRows(problem);
   return problem.shape.layer ? layerRows(problem) : (row) => attentionRow(problem, row);
 }
@@ -124,6 +125,26 @@ function layerRows({ shape, input, weights, past, table, cos, sin }) {
     const size = Math.sqrt(values.reduce((sum, x) => sum + x * x, 0) / width);
     return { values, tolerance: values.map(() => 2e-5 * size), peerTolerance: values.map(() => PEER_TOLERANCE * size) };
   };
+}
+
+/** The only row of a linear map. */
+function linearRow({ shape: { linear }, input, weight: { data, scales } }) {
+  const { inputs, outputs, layout } = linear;
+  const [inStride, outStride] = layout === "in-out" ? [outputs, 1] : [1, inputs];
+  const values = new Float64Array(outputs);
+  const magnitudes = new Float64Array(outputs);
+  for (let o = 0; o < outputs; o++)
+    for (let i = 0; i < inputs; i++) {
+      const product = input[i] * data[i * inStride + o * outStride] * (scales?.[o] ?? 1);
+      values[o] += product;
+      magnitudes[o] += Math.abs(product);
+    }
+  const expected = {
+    values,
+    tolerance: magnitudes.map((m) => EPSILON * (inputs + 3) * m),
+    peerTolerance: magnitudes.map((m) => m * PEER_TOLERANCE),
+  };
+  return () => expected;
 }
 
 /** x [tokens, rows of W] · W + bias */

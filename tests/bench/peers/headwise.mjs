@@ -4,7 +4,7 @@
 import { packHeads } from "../harness/problem.mjs";
 
 export async function openHeadwise({ variant, threads, locate, read, isNode }) {
-  const { createAttention } = await import(locate(isNode ? "dist/index.node.js" : "dist/index.js"));
+  const { createAttention, toFloat16 } = await import(locate(isNode ? "dist/index.node.js" : "dist/index.js"));
   const { formula } = await import(locate("dist/formula.js"));
   const wasm = await read(locate(`dist/wasm/headwise.${variant}.wasm`));
   return {
@@ -16,13 +16,14 @@ export async function openHeadwise({ variant, threads, locate, read, isNode }) {
       if (hw.report.threads !== threads) throw new Error(`${hw.report.threads} threads: ${hw.report.reasons.threads}`);
       const { shape } = problem;
       const kind = kindOf(shape);
-      const call = await kind(hw, withFormulas(problem, formula));
+      const call = await kind(hw, withFormulas(problem, formula), toFloat16);
       return { ...call, initMilliseconds, release: () => hw.dispose() };
     },
   };
 }
 
-function kindOf({ layer: isLayer, cache: dtype, lengths, gradient }) {
+function kindOf({ linear: isLinear, layer: isLayer, cache: dtype, lengths, gradient }) {
+  if (isLinear) return linear;
   if (gradient) return gradients;
   return isLayer ? layer : dtype ? cache : lengths ? ragged : plain;
 }
@@ -119,19 +120,20 @@ export const rowOf =
 /**
  * A call that is made again and again.
  *
- * @param {object[]} tensors - what every call copies into the engine; the output has the shape of the first
+ * @param {object[]} tensors - what every call copies into the engine; by default the output has the shape of the first
  * @param {(data: Float32Array, row: object) => Float32Array} find - finds a row in the output
  * @param {(tensors: object[], into: object) => Promise<object>} compute - `into`: the option of this name, or nothing
+ * @param {number[]} outputShape
  * @returns also `inside()`, the same call on tensors inside the engine, which copies nothing
  */
-function repeated(hw, tensors, find, compute) {
+function repeated(hw, tensors, find, compute, outputShape = tensors[0].shape) {
   let output;
   return {
     call: async () => ({ output } = await compute(tensors, {})),
     row: (row) => find(output.data, row),
     inside() {
       const inner = tensors.map((tensor) => placeInside(hw, tensor));
-      const into = hw.allocate(tensors[0].shape);
+      const into = hw.allocate(outputShape);
       return {
         call: () => compute(inner, { into }),
         row: (row) => find(into.data, row),
@@ -198,6 +200,20 @@ export function ragged(hw, { shape, query, key, value }) {
   const options = { layout: "BSHD", cuSeqLensQuery: bounds, cuSeqLensKey: bounds };
   const find = (data, { b, h, i }) => data.subarray((starts[b] + i) * width + h * dim).subarray(0, dim);
   return repeated(hw, tensors, find, (inner, into) => hw.scaledDotProductAttention(...inner, { ...options, ...into }));
+}
+
+/** The weight lies in the engine, as it would for a model. */
+function linear(hw, { shape, input, weight: { scales, ...numbers } }, toFloat16) {
+  const { inputs, outputs, dtype, layout: weightLayout } = shape.linear;
+  const stored = dtype === "float16" ? { ...numbers, data: toFloat16(numbers.data) } : numbers;
+  const weight = Object.assign(placeInside(hw, stored), scales && { scales });
+  return repeated(
+    hw,
+    [{ data: input, shape: [1, inputs] }],
+    (data) => data,
+    async ([x], into) => ({ output: await hw.linear(x, weight, undefined, { weightLayout, ...into }) }),
+    [1, outputs],
+  );
 }
 
 export async function layer(hw, problem) {

@@ -31,7 +31,7 @@ const square = (heads, length, dim, half) => ({
 
 /** The cases of the wasm bench, and larger ones for GPUs. Cases that take a CPU half a minute are left out. */
 const GPU_CASES = [
-  ...CASES.filter(({ once }) => !once),
+  ...CASES.filter(({ once, linear }) => !once && !linear),
   ...[false, true].flatMap((half) => [square(16, 4096, 64, half), square(4, 128, 64, half)]),
 ];
 

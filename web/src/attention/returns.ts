@@ -129,7 +129,8 @@ function readSelection(slice: OptionReader, shape: Rows): Selection {
 export function readIndices(slice: OptionReader, name: string, count: number): Int32Array | undefined {
   const list = slice.integers(name, { min: 0 });
   const outside = list?.find((value) => value >= count);
-  if (outside !== undefined) throw new OptionError(`${slice.at(name)} must hold indices below ${count}, got ${outside}`);
+  if (outside !== undefined)
+    throw new OptionError(`${slice.at(name)} must hold indices below ${count}, got ${outside}`);
   return list;
 }
 

@@ -5,6 +5,7 @@ import type { Dtype } from "../tensor/tensor.js";
 const ARRAYS_OF: Readonly<Record<Dtype, readonly string[]>> = {
   float32: ["Float32Array"],
   float16: ["Uint16Array", "Float16Array"],
+  int8: ["Int8Array"],
   bool: ["Uint8Array"],
   int32: ["Int32Array"],
 };

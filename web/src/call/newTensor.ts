@@ -18,8 +18,8 @@ const DTYPES = Object.keys(BYTES) as Dtype[];
  *     tensor(new Float32Array(6), [2, 3])            // refers to the array, copies nothing
  *
  * @param data - Either nested arrays of numbers or booleans, where arrays of one depth have one length. Or a flat array
- *   in row-major order, with `shape`: a plain array, a Float32Array, a Uint16Array or Float16Array (float16), a
- *   Uint8Array (bool) or an Int32Array.
+ *   in row-major order, with `shape`: a plain array, a Float32Array, a Uint16Array or Float16Array (float16), an
+ *   Int8Array, a Uint8Array (bool) or an Int32Array.
  * @param shape - Non-negative integers whose product is `data.length`; `[]` is a scalar. Leave it out for nested
  *   arrays.
  * @param dtype - The dtype of plain arrays. Default: `"float32"` for numbers, `"bool"` for booleans.
@@ -29,6 +29,7 @@ const DTYPES = Object.keys(BYTES) as Dtype[];
  */
 export function tensor(data: Float32Array, shape: readonly number[]): TypedTensor<"float32">;
 export function tensor(data: Uint16Array | HalfArray, shape: readonly number[]): TypedTensor<"float16">;
+export function tensor(data: Int8Array, shape: readonly number[]): TypedTensor<"int8">;
 export function tensor(data: Uint8Array, shape: readonly number[]): TypedTensor<"bool">;
 export function tensor(data: Int32Array, shape: readonly number[]): TypedTensor<"int32">;
 export function tensor(data: readonly number[], shape: readonly number[]): TypedTensor<"float32">;

@@ -21,6 +21,10 @@ const isNumber = (element: unknown): element is number | bigint =>
 const RULES: Readonly<Record<Dtype, { readonly rule: string; readonly isLegal: (element: unknown) => boolean }>> = {
   float32: { rule: "a number", isLegal: isNumber },
   float16: { rule: "a number", isLegal: isNumber },
+  int8: {
+    rule: "an integer of 8 bits",
+    isLegal: (element) => isNumber(element) && (Number(element) << 24) >> 24 === Number(element),
+  },
   bool: {
     rule: "true, false, 1 or 0",
     isLegal: (element) => typeof element === "boolean" || (isNumber(element) && [0, 1].includes(Number(element))),

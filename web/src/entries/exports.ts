@@ -80,7 +80,7 @@ export type { Patch, PatchKeys, PatchRows } from "../layer/patch.js";
 export type { ForwardReturns, KeySlice } from "../layer/views.js";
 export type { Layer, LayerCacheOptions } from "../layer/layer.js";
 export type { LayerPosition } from "../layer/layerPosition.js";
-export type { LayerOptions } from "../layer/layerProblem.js";
+export type { LayerOptions, WeightDtype } from "../layer/layerProblem.js";
 export type { LayerShape } from "../layer/layerShape.js";
 export type { LayerUpdateWeights } from "../layer/layerUpdate.js";
 export type { LayerWeights, Weight } from "../layer/layerWeights.js";
@@ -93,8 +93,9 @@ export type {
   LinearGradientsAt,
   LinearOptions,
   LinearReturns,
-  WeightLayout,
 } from "../linear/linearProblem.js";
+export { quantizeWeight } from "../linear/quantizeWeight.js";
+export type { Int8Weight, QuantizedWeight, WeightLayout } from "../linear/weight.js";
 export {
   alibiSlopes,
   relativePositionBias,

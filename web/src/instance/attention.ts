@@ -47,6 +47,7 @@ import {
   type LinearOptions,
   type LinearReturns,
 } from "../linear/linearProblem.js";
+import type { Int8Weight } from "../linear/weight.js";
 import { rotaryProblem, type RotaryOptions } from "../position/rotaryProblem.js";
 import type { GpuFloats, GpuResult, GpuTensor, OnGpu } from "../tensor/gpuTensor.js";
 import { PLACE_CHOICES, type PlaceChoice } from "../tensor/place.js";
@@ -257,12 +258,16 @@ export class Attention extends Disposing {
   }
 
   /**
-   * A linear map: y = x · weight + bias for every row of x. Sums are computed in float32. A row's bits do not depend on
-   * the other rows.
+   * A linear map: y = x · weight + bias for every row of x. Sums are computed in float32. With WebAssembly a row's bits
+   * do not depend on the other rows.
+   *
+   * A weight may be kept in fewer bytes: in float16, or in int8 with a scale for each output, which `quantizeWeight`
+   * makes. With WebAssembly up to 8 rows read it once where it lies, and numbers are widened in registers; so a step of
+   * generating text takes about as long as reading the bytes of the weight. A weight in a tensor of `allocate` or `upload` is not copied.
    *
    * @param x - `[…, inputDim]`, of any rank from 1 on; float32 or float16.
    * @param weight - `[inputDim, outputDim]`; with `weightLayout: "out-in"` it is `[outputDim, inputDim]`, as PyTorch has
-   *   it. float32 or float16.
+   *   it. float32, float16, or int8 with `scales`: an Int8Weight.
    * @param bias - `[outputDim]`. Default: none.
    * @returns `[…, outputDim]`, in the dtype of x or of `into`.
    * @throws ShapeError, OptionError or UnsupportedError before it computes; OutOfMemoryError; DisposedError.
@@ -273,7 +278,7 @@ export class Attention extends Disposing {
     const L extends "cpu" | "gpu" = "cpu",
   >(
     x: X | GpuFloats,
-    weight: FloatTensorLike | GpuFloats,
+    weight: FloatTensorLike | GpuFloats | Int8Weight,
     bias?: FloatTensorLike | GpuFloats,
     options: Omit<LinearOptions, "into"> & LocationOption<L> & { readonly into?: Into } = {},
   ): Promise<OutputAt<L, Into>> {

@@ -154,7 +154,9 @@ export class AutoEngine implements Engine {
     return new PlacedCache(this.#engines, cache, problem, this.#hasGpu ? placement : cache.placement);
   }
 
-  async createLayer(problem: LayerProblem): Promise<EngineLayer> {
+  async createLayer(given: LayerProblem): Promise<EngineLayer> {
+    const staysHere = given.weightDtype === "int8" && given.placement !== "webgpu"; // only wasm keeps int8
+    const problem: LayerProblem = staysHere ? { ...given, placement: "wasm" } : given;
     const moves = this.#hasGpu && (problem.placement ?? "auto") === "auto";
     const own = moves ? withOwnWeights(problem) : problem;
     const make = (engine: Engine) => engine.createLayer(own);

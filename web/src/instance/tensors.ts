@@ -16,6 +16,7 @@ export interface ProblemTensors {
   readonly value?: Lying | undefined;
   readonly x?: Lying | undefined;
   readonly weight?: Lying | undefined;
+  readonly scales?: Lying | undefined;
   readonly bias?: Lying | undefined;
   readonly dOutput?: Lying | undefined;
   readonly lse?: Lying | undefined;
@@ -26,13 +27,14 @@ export interface ProblemTensors {
 }
 
 function tensorsOf(problem: ProblemTensors): Lying[] {
-  const { query, key, value, x, weight, bias, dOutput, lse, settings, parts, output } = problem;
+  const { query, key, value, x, weight, scales, bias, dOutput, lse, settings, parts, output } = problem;
   const named = [
     query,
     key,
     value,
     x,
     weight,
+    scales,
     bias,
     dOutput,
     lse,

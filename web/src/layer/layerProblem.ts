@@ -1,5 +1,6 @@
 import type { CallArguments } from "../call/callArguments.js";
 import { namesOf, readOptions } from "../call/options.js";
+import { WEIGHTS } from "../linear/weight.js";
 import { PLACE_CHOICES, type PlaceChoice } from "../tensor/place.js";
 import { readPosition, type CheckedPosition, type LayerPosition } from "./layerPosition.js";
 import { readLayerShape, type LayerShape } from "./layerShape.js";
@@ -15,6 +16,9 @@ import {
 } from "./layerWeights.js";
 import { readQkNorm, type CheckedQkNorm, type QkNorm } from "./qkNorm.js";
 import { weightGradients, type WeightGradients } from "./weightGradients.js";
+
+/** In which type a layer keeps its weights. */
+export type WeightDtype = "float32" | "float16" | "int8";
 
 /** Options of `multiHeadAttention`. */
 export interface LayerOptions {
@@ -58,6 +62,12 @@ export interface LayerOptions {
   /** Weights and biases of the projections. */
   readonly weights: LayerWeights;
   /**
+   * In which type the layer keeps its weights: `"float16"` needs half the bytes of float32, `"int8"` with one scale for each
+   * output about a quarter. Weights are rounded when the layer is made and by `update`; gradients are those of the rounded
+   * weights. On WebGPU only `"float32"` and `"float16"`. Default `"float32"`.
+   */
+  readonly weightDtype?: WeightDtype;
+  /**
    * The engine in whose memory the weights lie. `"auto"`, the default: where the layer's calls are predicted to be fastest;
    * it may move, and keeps a copy of its weights in JavaScript for that. Only instances of backend `"auto"` have two
    * engines.
@@ -78,6 +88,8 @@ export interface LayerProblem {
     readonly value: LinearWeights;
     readonly output: LinearWeights | undefined;
   };
+  /** Absent: float32; WebGPU then keeps float16 if all weights are float16. */
+  readonly weightDtype?: WeightDtype | undefined;
   readonly qkNorm: CheckedQkNorm | undefined;
   readonly position: CheckedPosition;
   /** Default `"auto"`. */
@@ -100,6 +112,7 @@ const LAYER_NAMES = namesOf<LayerOptions>({
   qkNorm: true,
   position: true,
   weights: true,
+  weightDtype: true,
   placement: true,
   signal: true,
 });
@@ -135,6 +148,7 @@ export function layerProblem(call: CallArguments, given: unknown): NamedLayerPro
       value: readLinear(weights, "value", packing.value, packing),
       output: shape.outputProjection ? readLinear(weights, "output", output, packing) : undefined,
     },
+    weightDtype: options.has("weightDtype") ? options.oneOf("weightDtype", WEIGHTS, "float32") : undefined,
     qkNorm: readQkNorm(options, shape.headDim),
     position: readPosition(options, shape),
     placement: options.oneOf("placement", PLACE_CHOICES, "auto"),

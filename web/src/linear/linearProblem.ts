@@ -4,7 +4,7 @@ import type { CallArguments } from "../call/callArguments.js";
 import { refuseGpu } from "../call/location.js";
 import { namesOf, readOptions, type OptionReader } from "../call/options.js";
 import { outputForm, type OutputForm } from "../call/outputForm.js";
-import { ShapeError } from "../errors/errors.js";
+import { ShapeError, UnsupportedError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import type { GpuFloats, GpuResult } from "../tensor/gpuTensor.js";
 import {
@@ -12,11 +12,10 @@ import {
   type FloatTensor,
   type FloatTensorLike,
   type PlacedFloats,
+  type PlacedTensor,
   type TypedTensor,
 } from "../tensor/tensor.js";
-
-/** How a weight is stored: `[inputDim, outputDim]`, or `[outputDim, inputDim]` as PyTorch has it. */
-export type WeightLayout = "in-out" | "out-in";
+import { readScales, WEIGHT_LAYOUTS, WEIGHTS, type WeightTensor, type WeightLayout } from "./weight.js";
 
 /** Options of `linear`. */
 export interface LinearOptions {
@@ -71,7 +70,7 @@ interface LinearMap {
   /** `[…, inputDim]` */
   readonly x: PlacedFloats;
   /** `[inputDim, outputDim]`, or `[outputDim, inputDim]` if `weightLayout` is `"out-in"`. */
-  readonly weight: PlacedFloats;
+  readonly weight: WeightTensor;
   readonly weightLayout: WeightLayout;
   readonly location: "cpu" | "gpu";
   readonly signal: AbortSignal | undefined;
@@ -79,6 +78,8 @@ interface LinearMap {
 
 /** A call of linear that has passed every check: Y = X W + b over `rows` rows. */
 export interface LinearProblem extends LinearMap {
+  /** Of a weight of int8: `[outputDim]`. */
+  readonly scales: PlacedTensor<"float32"> | undefined;
   /** `[outputDim]` */
   readonly bias: PlacedFloats | undefined;
   /** `[…, outputDim]` */
@@ -87,6 +88,7 @@ export interface LinearProblem extends LinearMap {
 
 /** A call of linearBackward that has passed every check. */
 export interface LinearBackwardProblem extends LinearMap {
+  readonly weight: PlacedFloats;
   /** `[…, outputDim]` */
   readonly dOutput: PlacedFloats;
   readonly wanted: Readonly<Record<LinearGradient, boolean>>;
@@ -113,11 +115,12 @@ export function linearProblem(
   const { operation } = call;
   const options = readOptions(call, givenOptions, OPTION_NAMES);
   const x = call.placed("x", givenX, FLOATS);
-  const weight = call.placed("weight", givenWeight, FLOATS);
+  const weight = call.placed("weight", givenWeight, WEIGHTS);
   const bias = givenBias === undefined ? undefined : call.placed("bias", givenBias, FLOATS);
   const map = readMap(call, options, x, weight);
+  const scales = readScales(call, givenWeight, weight, map.outputDim);
   if (bias) checkShape(operation, "bias", bias, [map.outputDim]);
-  return { ...map, bias, output: outputForm(options, outputShape(map), x) };
+  return { ...map, scales, bias, output: outputForm(options, outputShape(map), x) };
 }
 
 const BACKWARD_NAMES = namesOf<LinearBackwardOptions & { location: string }>({
@@ -135,14 +138,23 @@ const GRADIENT_NAMES = namesOf<LinearReturns>({ dInput: true, dWeight: true, dBi
 export function linearBackwardProblem(call: CallArguments, given: unknown): LinearBackwardProblem {
   const options = readOptions(call, given, BACKWARD_NAMES);
   const x = required(options, "x", "the input of `linear`");
-  const weight = required(options, "weight", "the weight of `linear`");
+  const weight = floatWeight(options);
   const dOutput = required(options, "dOutput", "the gradient with respect to the output");
   const map = readMap(call, options, x, weight);
   checkShape(call.operation, "dOutput", dOutput, outputShape(map));
   const returns = options.object("returns", GRADIENT_NAMES);
   const isWanted = (name: LinearGradient) => (returns ? returns.flag(name, false) : true);
   const wanted = { dInput: isWanted("dInput"), dWeight: isWanted("dWeight"), dBias: isWanted("dBias") };
-  return { ...map, dOutput, wanted };
+  return { ...map, weight, dOutput, wanted };
+}
+
+function floatWeight(options: OptionReader): PlacedFloats {
+  const weight = options.placed("weight", WEIGHTS);
+  if (!weight) throw options.missing("weight", "the weight of `linear`");
+  if (weight.dtype !== "int8") return weight as PlacedFloats;
+  throw new UnsupportedError(`${options.operation}: weight must be float32 or float16, got int8`, {
+    hint: "Keep the weight that `quantizeWeight` was given, and train that.",
+  });
 }
 
 function required(options: OptionReader, name: string, meaning: string): PlacedFloats {
@@ -151,10 +163,10 @@ function required(options: OptionReader, name: string, meaning: string): PlacedF
   return tensor;
 }
 
-function readMap(call: CallArguments, options: OptionReader, x: PlacedFloats, weight: PlacedFloats): LinearMap {
+function readMap(call: CallArguments, options: OptionReader, x: PlacedFloats, weight: WeightTensor): LinearMap {
   const { operation } = call;
   if (!call.placement.onGpu) refuseGpu(options);
-  const weightLayout = options.oneOf("weightLayout", ["in-out", "out-in"], "in-out");
+  const weightLayout = options.oneOf("weightLayout", WEIGHT_LAYOUTS, "in-out");
   if (weight.shape.length !== 2 || weight.shape.includes(0))
     throw new ShapeError(
       `${operation}: weight.shape must be ${weightLayout === "in-out" ? "[inputDim, outputDim]" : "[outputDim, inputDim]"}` +

@@ -3,14 +3,14 @@ import type { ForwardOptions } from "../layer/forwardProblem.js";
 import type { Layer } from "../layer/layer.js";
 import type { LayerOptions } from "../layer/layerProblem.js";
 import type { LayerWeights } from "../layer/layerWeights.js";
-import type { WeightLayout } from "../linear/linearProblem.js";
+import type { WeightLayout } from "../linear/weight.js";
 import type { TypedTensor } from "../tensor/tensor.js";
 import { layerNorm } from "../train/layerNorm.js";
-import type { Floats } from "../tensor/plainTensor.js";
-import { matrixOf, place, rowsOf, type Matrix, type Placed, type RowNumbers } from "./matrix.js";
+import { elements, type Floats } from "../tensor/plainTensor.js";
+import { fillRows, matrixOf, place, rowsOf, type Matrix, type Placed, type RowNumbers } from "./matrix.js";
 import { rmsNorm } from "./rmsNorm.js";
-import { converted, newData, type WeightData, type WeightDtype } from "./storedNumbers.js";
-import type { FileTensor, LoadProgress, TensorFiles } from "./tensorFiles.js";
+import { converted, newData, widened, type WeightData, type WeightDtype } from "./storedNumbers.js";
+import type { FileTensor, LoadProgress, Piece, TensorFiles } from "./tensorFiles.js";
 
 /** How weights are kept: as the files have them, or in another dtype. */
 export type Precision = "as-stored" | WeightDtype;
@@ -57,8 +57,14 @@ interface Held {
   dispose(): void;
 }
 
-/** Reads a tensor of the files into an array, piece by piece. */
-type Read = (tensor: FileTensor, dtype: WeightDtype, into: () => WeightData) => Promise<void>;
+/** A matrix. It is there once it is loaded, until it is moved to the GPU. */
+interface Loaded {
+  matrix: Matrix | undefined;
+  readonly layout: WeightLayout;
+}
+
+/** Reads a tensor of the files: calls `use` with each of its pieces, or once with all of it. */
+type Read = (tensor: FileTensor, use: (piece: Piece) => void, isWhole?: boolean) => Promise<void>;
 
 /**
  * Makes the parts of a model. A part is made in two steps: first the names, shapes and dtypes of its weights are checked,
@@ -71,7 +77,8 @@ export class Parts {
   readonly #precision: Precision;
   readonly #tensors: FileTensor[] = [];
   readonly #loads: ((read: Read) => Promise<void>)[] = [];
-  readonly #held: Held[] = [];
+  readonly #held = new Set<Held>();
+  readonly #scratches = new Map<string, WeightData>();
 
   constructor(hw: Attention, files: TensorFiles, precision: Precision) {
     this.#hw = hw;
@@ -94,8 +101,8 @@ export class Parts {
     const tensor = this.#claim([name, [width]]);
     const data = new Float32Array(width);
     this.#loads.push(async (read) => {
-      await read(tensor, "float32", () => data);
-      this.#hold({ bytes: data.byteLength, dispose: () => undefined });
+      await read(tensor, ({ bytes, at }) => data.set(widened(tensor.dtype, bytes), at));
+      this.#held.add({ bytes: data.byteLength, dispose: () => undefined });
     });
     return () => ({ data, shape: [width] });
   }
@@ -129,19 +136,19 @@ export class Parts {
     return this.#linear(name, [from, to], to, "in-out");
   }
 
-  #linear(name: string, shape: readonly number[], biasWidth: number, weightLayout: WeightLayout): Linear {
-    const weight = this.#placed(this.#matrix([`${name}.weight`, shape]), weightLayout);
+  #linear(name: string, shape: readonly [number, number], biasWidth: number, weightLayout: WeightLayout): Linear {
+    const weight = this.#product(this.#matrix(`${name}.weight`, shape, weightLayout), "moved");
     const bias = biasWidth > 0 ? this.vector(`${name}.bias`, biasWidth) : undefined;
     return (x) => weight(x, bias?.());
   }
 
   /** A table of rows, with `name.weight`. */
   table(name: string, shape: readonly [rows: number, width: number]): Table {
-    const matrix = this.#matrix([`${name}.weight`, shape]);
+    const table = this.#matrix(`${name}.weight`, shape, "out-in");
     return {
-      rows: (numbers) => rowsOf(matrix().tensor, numbers),
+      rows: (numbers) => rowsOf(table.matrix!.tensor, numbers),
       transposed: (bias) => {
-        const scores = this.#placed(matrix, "out-in");
+        const scores = this.#product(table, "kept");
         return (x) => scores(x, bias?.());
       },
     };
@@ -165,15 +172,15 @@ export class Parts {
     this.#loads.push(async (read) => {
       const loaded: Record<string, TypedTensor<WeightDtype>> = {};
       for (const [key, tensor] of tensors) {
-        const dtype = this.#dtypeOf(tensor);
-        const data = newData(dtype, tensor.shape);
-        await read(tensor, dtype, () => data);
+        const dtype = this.#layerDtypeOf(tensor);
+        const data = this.#scratch(key, dtype, tensor);
+        await read(tensor, ({ bytes, at }) => data.set(converted(tensor.dtype, bytes, dtype), at));
         loaded[key] = { data, shape: tensor.shape, dtype };
       }
       // the model's other matrices lie in the engine of this name; with backend "auto" there is a second engine
       const placement = this.#hw.report.backend;
       layer = await this.#hw.multiHeadAttention({ ...layerOptions(), weights: loaded, placement });
-      this.#hold(layer);
+      this.#held.add(layer);
     });
     return {
       name,
@@ -188,63 +195,89 @@ export class Parts {
   async load(onProgress: ((progress: LoadProgress) => void) | undefined, signal?: AbortSignal): Promise<void> {
     const totalBytes = this.#tensors.reduce((total, { numBytes }) => total + numBytes, 0);
     let loadedBytes = 0;
-    const read: Read = async (tensor, dtype, into) => {
-      for await (const { bytes, at } of this.#files.pieces(tensor, signal)) {
-        into().set(converted(tensor.dtype, bytes, dtype), at);
-        loadedBytes += bytes.length;
+    const read: Read = async (tensor, use, isWhole = false) => {
+      for await (const piece of this.#files.pieces(tensor, isWhole, signal)) {
+        use(piece);
+        loadedBytes += piece.bytes.length;
         onProgress?.({ loadedBytes, totalBytes, tensor: tensor.name });
       }
     };
     for (const load of this.#loads) await load(read);
+    this.#scratches.clear();
   }
 
   /** Bytes of all weights, as they are kept. */
   get bytes(): number {
-    return this.#held.reduce((total, { bytes }) => total + bytes, 0);
+    return [...this.#held].reduce((total, { bytes }) => total + bytes, 0);
   }
 
   /** Gives the memory of all weights back. A second call does nothing. */
   dispose(): void {
-    for (const held of this.#held.splice(0)) held.dispose();
+    for (const held of this.#held) held.dispose();
+    this.#held.clear();
   }
 
-  /** A matrix that JavaScript can read. It is there once it is loaded. */
-  #matrix(wanted: Wanted): () => Matrix {
-    const tensor = this.#claim(wanted);
-    let matrix: Matrix | undefined;
+  /** A matrix that JavaScript can read. */
+  #matrix(name: string, shape: readonly [number, number], layout: WeightLayout): Loaded {
+    const tensor = this.#claim([name, shape]);
+    const loaded: Loaded = { matrix: undefined, layout };
     this.#loads.push(async (read) => {
-      const made = matrixOf(this.#hw, tensor.shape, this.#dtypeOf(tensor));
-      matrix = made;
-      this.#hold(made);
-      await read(tensor, made.tensor.dtype, () => made.tensor.data as WeightData);
+      const dtype = this.#dtypeOf(tensor);
+      const matrix = matrixOf(this.#hw, shape, dtype, layout);
+      loaded.matrix = matrix;
+      this.#held.add(matrix);
+      // the scale of a column depends on all rows
+      const isWhole = dtype === "int8" && layout === "in-out";
+      await read(tensor, (piece) => fillRows(matrix, layout, tensor, piece), isWhole);
     });
-    return () => matrix!;
+    return loaded;
   }
 
-  /** The product with a matrix. */
-  #placed(matrix: () => Matrix, weightLayout: WeightLayout): (x: Floats, bias: Floats | undefined) => Promise<Floats> {
+  /**
+   * The product with a matrix, which is placed where the engine reads it.
+   *
+   * @param original - What becomes of the matrix that JavaScript can read, if the placed one is another.
+   */
+  #product(loaded: Loaded, original: "kept" | "moved") {
     let placed: Placed | undefined;
     this.#loads.push(async () => {
-      placed = await place(this.#hw, matrix());
-      if (placed !== matrix()) this.#hold(placed);
+      const matrix = loaded.matrix!;
+      placed = await place(this.#hw, matrix);
+      this.#held.add(placed);
+      if (placed === matrix || original === "kept") return;
+      this.#held.delete(matrix);
+      loaded.matrix = undefined;
     });
-    return (x, bias) => this.#hw.linear(x, placed!.tensor, bias, { weightLayout });
+    return (x: Floats, bias: Floats | undefined): Promise<Floats> =>
+      this.#hw.linear(x, placed!.tensor, bias, { weightLayout: loaded.layout });
   }
 
-  /** Matrices have the precision that was asked for. Vectors are float32. */
-  #dtypeOf({ shape, dtype }: FileTensor): WeightDtype {
-    if (shape.length === 1) return "float32";
+  /** The dtype of a matrix: the precision that was asked for. */
+  #dtypeOf({ dtype }: FileTensor): WeightDtype {
     if (this.#precision !== "as-stored") return this.#precision;
     return dtype === "F16" ? "float16" : "float32";
+  }
+
+  /** The dtype in which a layer gets a weight: a layer packs its matrices as float32, so int8 has no use there. */
+  #layerDtypeOf(tensor: FileTensor): "float32" | "float16" {
+    const dtype = tensor.shape.length > 1 ? this.#dtypeOf(tensor) : "float32";
+    return dtype === "int8" ? "float32" : dtype;
+  }
+
+  /**
+   * An array for a weight of an attention layer, on its way to the engine, which copies it. The layers share it: arrays of
+   * each layer would pile up until they are collected.
+   */
+  #scratch(key: string, dtype: WeightDtype, { shape }: FileTensor): WeightData {
+    const place = `${key} ${dtype} ${elements(shape)}`;
+    const data = this.#scratches.get(place) ?? newData(dtype, shape);
+    this.#scratches.set(place, data);
+    return data;
   }
 
   #claim([name, shape]: Wanted): FileTensor {
     const tensor = this.#files.tensor(name, shape);
     this.#tensors.push(tensor);
     return tensor;
-  }
-
-  #hold(held: Held): void {
-    this.#held.push(held);
   }
 }

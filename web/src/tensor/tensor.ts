@@ -3,9 +3,9 @@ import { describe } from "../foreign/describe.js";
 
 /**
  * Element types. `"bool"` is one byte for each element, nonzero = true. `"float16"` is a Float16Array, or a Uint16Array
- * of its 16-bit patterns.
+ * of its 16-bit patterns. `"int8"` is a weight of `linear`, which also has scales.
  */
-export type Dtype = "float32" | "float16" | "bool" | "int32";
+export type Dtype = "float32" | "float16" | "int8" | "bool" | "int32";
 
 /** JavaScript's Float16Array. It is declared here, so that TypeScript libraries that lack it compile too. */
 export interface HalfArray extends ArrayLike<number>, ArrayBufferView, Iterable<number> {
@@ -17,6 +17,7 @@ export interface HalfArray extends ArrayLike<number>, ArrayBufferView, Iterable<
 export interface TensorDataOf {
   float32: Float32Array;
   float16: Uint16Array | HalfArray;
+  int8: Int8Array;
   bool: Uint8Array;
   int32: Int32Array;
 }
@@ -69,16 +70,23 @@ export type MaskLike =
 
 type MaskData = Uint8Array | Int32Array | BigInt64Array | readonly (boolean | number)[];
 
-export const BYTES: Readonly<Record<Dtype, number>> = { float32: 4, float16: 2, bool: 1, int32: 4 };
+export const BYTES: Readonly<Record<Dtype, number>> = { float32: 4, float16: 2, int8: 1, bool: 1, int32: 4 };
 
 /** The class of arrays that holds each dtype. For float16 it holds the 16-bit patterns. */
-export const ARRAYS = { float32: Float32Array, float16: Uint16Array, bool: Uint8Array, int32: Int32Array } as const;
+export const ARRAYS = {
+  float32: Float32Array,
+  float16: Uint16Array,
+  int8: Int8Array,
+  bool: Uint8Array,
+  int32: Int32Array,
+} as const;
 
 /** The dtype of each class of arrays. */
 export const DTYPE_OF_ARRAY: Readonly<Record<string, Dtype>> = {
   Float32Array: "float32",
   Uint16Array: "float16",
   Float16Array: "float16",
+  Int8Array: "int8",
   Uint8Array: "bool",
   Int32Array: "int32",
 };

@@ -36,10 +36,11 @@ const ROLES = ["query", "key", "value", "output"] as const;
 const SPLIT = { interleaved: 0, halves: 1 } as const;
 
 export function createLayer(core: WasmCore, problem: LayerProblem): Eventually<EngineLayer> {
-  const { operation, shape, weights, qkNorm, position } = problem;
+  const { operation, shape, weights, weightDtype = "float32", qkNorm, position } = problem;
   return core.call(operation, (arena) => {
     const call = core.struct("LayerCreation");
     call.reset();
+    call.weightDtype = DTYPE[weightDtype];
     Object.assign(call, { ...shape, outputProjection: Number(shape.outputProjection) });
     const place = placing(arena);
     writeLinear(call, "query", weights.query, place);

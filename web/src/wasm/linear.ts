@@ -8,12 +8,13 @@ import type { Arena } from "./heap.js";
 import type { LinearMapProperties } from "./module.js";
 
 export function runLinear(core: WasmCore, problem: LinearProblem): Eventually<PlacedOutput> {
-  const { operation, x, weight, bias, output } = problem;
-  refuseOverlap(operation, output, { x, weight, bias });
+  const { operation, x, weight, scales, bias, output } = problem;
+  refuseOverlap(operation, output, { x, weight, "weight.scales": scales, bias });
   return core.call(operation, (arena) => {
     const call = core.struct("LinearCall");
     call.reset();
     writeMap(call, arena, problem);
+    if (scales) call.scales = placeInput(arena, scales);
     if (bias) {
       call.bias = placeInput(arena, bias);
       call.biasDtype = DTYPE[bias.dtype];

@@ -217,6 +217,8 @@ export interface LinearMapProperties {
 }
 
 export interface LinearCall extends LinearMapProperties {
+  /** The scales of a weight of int8. */
+  scales: number;
   bias: number;
   biasDtype: number;
   y: number;
@@ -280,6 +282,7 @@ export interface LayerCreation extends LinearProperties, RotaryProperties {
   valueHeadDim: number;
   outputDim: number;
   outputProjection: number;
+  weightDtype: number;
   qkNorm: number;
   qkNormEpsilon: number;
   queryGain: number;

@@ -12,6 +12,7 @@ import type { GpuEngine } from "../engine/gpuModule.js";
 import type { Tiling } from "../engine/gpuOptions.js";
 import type { AdapterReport, KernelTime } from "../engine/report.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
+import { UnsupportedError } from "../errors/errors.js";
 import type { LayerProblem } from "../layer/layerProblem.js";
 import type { LinearBackwardProblem, LinearProblem, PlacedLinearGradients } from "../linear/linearProblem.js";
 import type { RotaryProblem } from "../position/rotaryProblem.js";
@@ -185,6 +186,11 @@ export class WebgpuEngine implements GpuEngine {
   }
 
   async createLayer(problem: LayerProblem): Promise<EngineLayer> {
+    if (problem.weightDtype === "int8")
+      throw new UnsupportedError(
+        `${problem.operation}: weightDtype must be "float32" or "float16" with WebGPU, got "int8"`,
+        { hint: 'With backend "wasm" or "auto" a layer keeps its weights in int8.' },
+      );
     const layer = new GpuLayer(problem);
     await this.#call(problem.operation, (call) => {
       layer.upload(call);

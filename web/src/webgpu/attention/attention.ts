@@ -19,14 +19,17 @@ export function recordAttention(call: Call, problem: AttentionProblem): Deliver<
   return recordPlanned(call, plannedAttention(problem, sequences, call.core.device.capabilities));
 }
 
+interface Recordable extends Pick<AttentionProblem, "operation" | "settings" | "wanted" | "location"> {
+  /** What a layer shows of its inside. */
+  readonly views?: object;
+}
+
 /** The problem of a call that is recorded for the caller. Its results stay on the GPU. */
-export function forEncoder<P extends Pick<AttentionProblem, "operation" | "settings" | "wanted" | "location">>(
-  problem: P,
-): P {
-  const { operation, settings, wanted } = problem;
+export function forEncoder<P extends Recordable>(problem: P): P {
+  const { operation, settings, wanted, views = {} } = problem;
   if (settings.emptyRows === "throw")
     throw new OptionError(`${operation}: emptyRows must not be "throw": nobody looks at a recorded call's rows`);
-  if (!wanted.output && !Object.values(wanted).some((part) => part))
+  if (!Object.values({ ...wanted, ...views }).some((part) => part))
     throw new OptionError(`${operation}: returns must ask for something`);
   return { ...problem, location: "gpu" };
 }
@@ -52,6 +55,8 @@ export interface Attended {
   /** The output as float32, if it is wanted. */
   readonly wide: Span | undefined;
   readonly arrays: Arrays;
+  /** The probabilities, if they are wanted. */
+  readonly probs: Span | undefined;
   readonly collect: Deliver<Omit<PlacedResult, "output">>;
 }
 
@@ -70,12 +75,13 @@ export function attendOn(call: Call, planned: PlannedAttention, outputLocation =
       : undefined;
   const wide = wanted.output ? outputRoom(call, output, outputLength(shape), plan.narrow, outputLocation) : undefined;
   if (plan.attend) attend(call, planned, arrays, plan.attend, wide);
-  const collectors = { ...rowResults(call, planned, arrays), ...recordInspections(call, planned, arrays) };
+  const { results, probs } = recordInspections(call, planned, arrays);
+  const collectors = { ...rowResults(call, planned, arrays), ...results };
   const collect = (result: ArrayBuffer) => {
     checkRows?.(result);
     return Object.fromEntries(Object.entries(collectors).map(([name, read]) => [name, read(result)]));
   };
-  return { wide, arrays, collect };
+  return { wide, arrays, probs, collect };
 }
 
 function outputLength({ batchSize, numHeads, queryLength, valueDim }: AttentionShape): number {

@@ -13,14 +13,27 @@ import { handInRank } from "./result.js";
 /** Stages of inspect.wgsl. The formulas of the kernel make the difference between "biased" and "formula". */
 const STAGE = { raw: 0, softcapped: 1, biased: 2, formula: 2, probs: 3, ranked: 4 } as const;
 
+/** Inspections that are listed. */
+interface Inspected {
+  readonly results: Partial<Record<"probs" | "scores" | "topK", Deliver<unknown>>>;
+  /** Where the probabilities are written, if they are wanted. */
+  readonly probs: Span | undefined;
+}
+
 /** Lists the kernels that write probabilities and scores. */
-export function recordInspections(call: Call, planned: PlannedAttention, arrays: Arrays) {
-  const results: Partial<Record<"probs" | "scores" | "topK", Deliver<unknown>>> = {};
+export function recordInspections(call: Call, planned: PlannedAttention, arrays: Arrays): Inspected {
+  const results: { -readonly [Name in keyof Inspected["results"]]: Deliver<unknown> } = {};
+  let probs: Span | undefined;
   for (const plan of planned.plan.inspect) {
-    if (plan.topK) results.topK = topK(call, planned, arrays, plan);
-    else results[plan.stage === "probs" ? "probs" : "scores"] = dense(call, planned, arrays, plan);
+    if (plan.topK) {
+      results.topK = topK(call, planned, arrays, plan);
+      continue;
+    }
+    const { span, deliver } = dense(call, planned, arrays, plan);
+    if (plan.stage === "probs") probs = span;
+    results[plan.stage === "probs" ? "probs" : "scores"] = deliver;
   }
-  return results;
+  return { results, probs };
 }
 
 function dense(
@@ -28,18 +41,18 @@ function dense(
   planned: PlannedAttention,
   arrays: Arrays,
   plan: InspectPlan,
-): Deliver<ResultTensor<"float32">> {
+): { readonly span: Span; readonly deliver: Deliver<ResultTensor<"float32">> } {
   const { problem } = planned;
   const { shape } = problem;
   const full = [shape.batchSize, plan.heads, plan.queries, shape.keyLength];
   const bytes = 4 * full.reduce((product, extent) => product * extent, 1);
   const target = call.resultRoom(bytes, problem.location);
   inspect(call, planned, arrays, plan, target, 0, plan.queries);
-  return handInRank(call, problem, { ...target, bytes }, full, "float32");
+  return { span: target, deliver: handInRank(call, problem, { ...target, bytes }, full, "float32") };
 }
 
 /** Writes [B, heads, count, Skv] for `count` of the chosen queries, beginning with number `first`. */
-function inspect(
+export function inspect(
   call: Call,
   planned: PlannedAttention,
   arrays: Arrays,

@@ -11,7 +11,7 @@ import type { PlacedFloats } from "../../tensor/tensor.js";
 import { recordPlanned } from "../attention/attention.js";
 import type { Cached, InPlace } from "../plan/attentionParams.js";
 import { readCache, writeCache } from "./cacheFile.js";
-import { CacheStore, droppedOf, fillFile, fillStore, padded, runsOf } from "./cacheStore.js";
+import { CacheStore, droppedOf, fillFile, fillStore, padded, placeOf, runsOf, type Side } from "./cacheStore.js";
 import type { Call, Deliver, Span } from "../call/call.js";
 import type { GpuCore } from "../call/core.js";
 import { insideTensor } from "../attention/inside.js";
@@ -204,6 +204,19 @@ export class GpuCache {
 
   keysAndValues({ store }: Pick<Held, "store"> = this.#held): Pick<AttentionProblem, "key" | "value"> {
     return { key: insideTensor("key", store.span("key")), value: insideTensor("value", store.span("value")) };
+  }
+
+  /** The rows of a side that the cache holds, for kernels that copy them. */
+  stored(side: Side, { store, appended }: Held = this.#held) {
+    const { dtype } = this.form;
+    return {
+      span: store.span(side),
+      strides: store.strides(side),
+      dtype,
+      firstScale: store.firstScale(side),
+      /** The place of a row; undefined if the batch does not hold it. */
+      placeOf: (batch: number, row: number) => placeOf(this.form, appended[batch]!, row),
+    };
   }
 
   /** If the cache is rotary, turns a layer's heads: keys to append, or queries if `sequences` are given. */

@@ -55,6 +55,14 @@ export function runsOf({ ring }: Pick<CacheForm, "ring">, total: number, from: n
   ]);
 }
 
+/** The place of a row of a batch after `total` tokens were appended to it; undefined if there is no such row. */
+export function placeOf(form: Pick<CacheForm, "ring">, total: number, row: number): number | undefined {
+  if (row >= heldLength(form, total)) return undefined;
+  if (!form.ring || row < form.ring.keepFirst) return row;
+  const { keepFirst, window } = form.ring;
+  return keepFirst + ((row - keepFirst + droppedOf(form, total)) % window);
+}
+
 function runs(pieces: readonly [begin: number, end: number, place: number][]): Run[] {
   return pieces.filter(([begin, end]) => end > begin).map(([begin, end, place]) => ({ place, count: end - begin }));
 }

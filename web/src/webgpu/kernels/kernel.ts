@@ -31,6 +31,11 @@ export type KernelName =
   | "store_gradient"
   | "heads_back"
   | "gather_rows"
+  | "move_rows"
+  | "mean_rows"
+  | "head_shares"
+  | "mean_weights"
+  | "weigh_values"
   | "lanes";
 
 /** A kernel: its name, and the constants that select its options. shader.ts makes its text. */

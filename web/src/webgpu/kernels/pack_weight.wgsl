@@ -1,4 +1,4 @@
-// Packs a piece of one weight of float32 or float16, as it was given, into its columns of a matrix [in, weight4], where
+// Packs a piece of one weight of float32, float16 or int8, as it was given, into its columns of a matrix [in, weight4], where
 // heads are padded to whole vec4, and `in` and the columns are padded to whole tiles. If heads turn, the two features of a
 // pair become neighbours. The matrix holds zeros at first; pieces are added to it bit by bit. One invocation packs one vec4.
 
@@ -19,7 +19,7 @@ struct Shape {
   count: u32,        // vec4 to write
   begin: u32,        // the piece, as elements of the weight's array: an even number of them is before it
   end: u32,
-  half: u32,         // whether the weight is float16
+  dtype: u32,        // of the weight: 0 float32, 1 float16, 2 int8
   to_half: u32,      // whether the matrix is
   grid_width: u32,
 }
@@ -27,8 +27,11 @@ struct Shape {
 @group(0) @binding(0) var<uniform> shape: Shape;
 @group(0) @binding(1) var<storage, read> source: array<u32>;
 @group(0) @binding(2) var<storage, read_write> packed: array<u32>;
+@group(0) @binding(3) var<storage, read> scales: array<f32>;  // of int8: one for each output
 
 fn half_at(at: u32) -> u32 { return (source[at / 2u] >> (16u * (at % 2u))) & 0xffffu; }
+
+fn byte_at(at: u32) -> i32 { return extractBits(bitcast<i32>(source[at / 4u]), 8u * (at % 4u), 8u); }
 
 /// The bits of a number as it is stored in the matrix; 0 if it is not in the piece.
 fn element(k: u32, column: u32) -> u32 {
@@ -40,12 +43,15 @@ fn element(k: u32, column: u32) -> u32 {
   let out_place = select(place, place / 2u + place % 2u * shape.split_pairs, split);
   if (in_head >= shape.in_heads || in_place >= shape.in_width) { return 0u; }
   if (out_head >= shape.out_heads || out_place >= shape.out_width) { return 0u; }
-  let at = shape.first + (in_head * shape.in_width + in_place) * shape.in_stride +
-           (out_head * shape.out_width + out_place) * shape.out_stride;
+  let output = out_head * shape.out_width + out_place;
+  let at = shape.first + (in_head * shape.in_width + in_place) * shape.in_stride + output * shape.out_stride;
   if (at < shape.begin || at >= shape.end) { return 0u; }
-  if (shape.half == 0u) { return source[at - shape.begin]; }
-  if (shape.to_half != 0u) { return half_at(at - shape.begin); }
-  return wide_of(half_at(at - shape.begin));
+  let n = at - shape.begin;
+  if (shape.dtype == 1u) { return select(wide_of(half_at(n)), half_at(n), shape.to_half != 0u); }
+  var bits = 0u;
+  if (shape.dtype == 2u) { bits = bitcast<u32>(f32(byte_at(n)) * scales[output]); } else { bits = source[n]; }
+  if (shape.to_half != 0u) { return half_of(bits); }
+  return bits;
 }
 
 @compute @workgroup_size(THREADS)

@@ -26,11 +26,15 @@ import finitePart from "./finite_part.wgsl";
 import floatBits from "./float_bits.wgsl";
 import gatherRows from "./gather_rows.wgsl";
 import halfBits from "./half_bits.wgsl";
+import headShares from "./head_shares.wgsl";
 import headsBack from "./heads_back.wgsl";
 import inspect from "./inspect.wgsl";
 import lanes from "./lanes.wgsl";
+import meanRows from "./mean_rows.wgsl";
+import meanWeights from "./mean_weights.wgsl";
 import merge from "./merge.wgsl";
 import mergeParts from "./merge_parts.wgsl";
+import moveRows from "./move_rows.wgsl";
 import narrow from "./narrow.wgsl";
 import pack from "./pack.wgsl";
 import packWeight from "./pack_weight.wgsl";
@@ -58,6 +62,7 @@ import togetherSubgroup from "./together_subgroup.wgsl";
 import tokens from "./tokens.wgsl";
 import topK from "./top_k.wgsl";
 import turnHeads from "./turn_heads.wgsl";
+import weighValues from "./weigh_values.wgsl";
 import weightF16 from "./weight_f16.wgsl";
 import weightF32 from "./weight_f32.wgsl";
 import weightGradient from "./weight_gradient.wgsl";
@@ -146,7 +151,7 @@ const SOURCES: Readonly<Record<KernelName, Source>> = {
     bindings: { 0: "uniform", 3: "read", 4: "read", 5: "write", 6: "read" },
   },
   turn_heads: { parts: [turnHeads], bindings: { 0: "uniform", 1: "read", 2: "read", 3: "write" } },
-  pack_weight: { parts: [floatBits, packWeight], bindings: { 0: "uniform", 1: "read", 2: "write" } },
+  pack_weight: { parts: [floatBits, packWeight], bindings: { 0: "uniform", 1: "read", 2: "write", 3: "read" } },
   tokens: {
     parts: [floatBits, tokens, element],
     bindings: { 0: "uniform", 1: "read", 2: "read", 3: "read", 4: "write" },
@@ -163,6 +168,23 @@ const SOURCES: Readonly<Record<KernelName, Source>> = {
     bindings: { 0: "uniform", 1: "read", 2: "read", 3: "read", 4: "write", 5: "write" },
   },
   gather_rows: { parts: [gatherRows], bindings: { 0: "uniform", 1: "read", 2: "read", 3: "write" } },
+  move_rows: {
+    parts: [floatBits, moveRows, element],
+    bindings: { 0: "uniform", 1: "read", 2: "read", 3: "write" },
+  },
+  mean_rows: { parts: [floatBits, meanRows], bindings: { 0: "uniform", 1: "read", 2: "read", 3: "write" } },
+  head_shares: {
+    parts: [headShares],
+    bindings: { 0: "uniform", 1: "read", 2: "read", 3: "read", 4: "write" },
+  },
+  mean_weights: {
+    parts: [floatBits, call, meanWeights],
+    bindings: { 0: "uniform", 6: "read", 7: "write", 8: "write" },
+  },
+  weigh_values: {
+    parts: [floatBits, call, weighValues],
+    bindings: { 0: "uniform", 3: "read", 6: "read", 7: "write", 8: "write", 9: "read" },
+  },
   lanes: { parts: [lanes], bindings: { 0: "write" } },
   store_rows: {
     parts: [floatBits, storeRows, element],

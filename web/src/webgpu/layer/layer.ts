@@ -5,6 +5,7 @@ import type { LayerBackwardProblem, PlacedLayerGradients } from "../../layer/bac
 import type { ForwardProblem } from "../../layer/forwardProblem.js";
 import type { LayerProblem } from "../../layer/layerProblem.js";
 import { updatedProblem, type LayerUpdate } from "../../layer/layerUpdate.js";
+import type { PlacedViews } from "../../layer/views.js";
 import { withOwnWeights } from "../../layer/ownWeights.js";
 import { largestOf } from "../../tensor/largest.js";
 import type { PlacedFloats, PlacedTensor } from "../../tensor/tensor.js";
@@ -25,13 +26,18 @@ import { plannedAttention, type PlannedAttention } from "../plan/plannedAttentio
 import { resolveSequences, type Sequence } from "../plan/sequences.js";
 import { stridesOf } from "../plan/strides.js";
 import { finishOf, headEnds, turnHeads, type Angles, type HeadColumns, type HeadEnds } from "./headEnds.js";
+import { keyTokens, queryTokens } from "./chosenRows.js";
 import { KeptTable } from "./keptTable.js";
 import { recordLayerBackward } from "./layerBackward.js";
 import { mostBytes, type Section } from "./matrix.js";
+import type { HeadArray } from "./moveRows.js";
+import { patchWeights, refuseWithWeights } from "./patchedWeights.js";
+import { patchHeads, patchRows } from "./patches.js";
 import { project } from "./projection.js";
 import { ROLES, runsOf, type OfRoles, type Role } from "./roles.js";
 import { GpuSaved, ownSettings, type Positions, type SavedCall } from "./saved.js";
 import { sinusoidalRows, tokenRows, type Added } from "./tokenRows.js";
+import { viewInside } from "./views.js";
 import { dtypesOf, GpuWeights, partsOf } from "./weights.js";
 
 /** The attention inside of a call, and what was made of its inputs. */
@@ -39,8 +45,10 @@ interface Inside {
   readonly attention: AttentionProblem;
   readonly inPlace: InPlace;
   readonly growth: Growth | undefined;
-  /** The memory of queries, keys and values; not of a cache. */
-  readonly heads: readonly Span[];
+  /** Queries, keys and values; with a cache all keys and values that it holds. */
+  readonly heads: OfRoles<HeadArray>;
+  /** Their memory, without that of a cache. */
+  readonly spans: readonly Span[];
   readonly inputs: OfRoles<Span>;
   readonly positions: Positions;
   readonly added: Int32Array | undefined;
@@ -74,10 +82,9 @@ export class GpuLayer {
     return (this.#weights = new GpuWeights(call, this.#problem, this.#ends));
   }
 
-  forward(call: Call, problem: ForwardProblem): Deliver<PlacedResult & { readonly saved?: GpuSaved }> {
+  forward(call: Call, problem: ForwardProblem): Deliver<PlacedResult & PlacedViews & { readonly saved?: GpuSaved }> {
     this.#assertThere(call);
-    if (problem.patches || Object.keys(problem.views).length > 0)
-      throw new UnsupportedError(`${problem.operation}: patch and the inside of a layer are not offered on WebGPU yet`);
+    refuseWithWeights(problem);
     const cache = (problem.cache as GpuEngineCache | undefined)?.cache;
     const before = cache?.appended;
     const after = before?.map((total, b) => total + gainOf(problem, b));
@@ -90,14 +97,20 @@ export class GpuLayer {
     const { output } = weights.sections;
     const inside = this.#attention(call, weights, problem, sequences, cache);
     const planned = plannedAttention(inside.attention, sequences, call.core.device.capabilities, inside.inPlace);
-    const attended = attendOn(call, planned, output ? "cpu" : problem.location);
+    const attended = attendOn(call, planned, output || !problem.wanted.output ? "cpu" : problem.location);
+    const headOutputs = attended.wide && this.#headOutputs(planned, attended.wide);
+    const { probs, headOutputs: patchOfHeads } = problem.patches ?? {};
+    if (probs) patchWeights(call, planned, attended, probs);
+    if (patchOfHeads && headOutputs)
+      patchRows(call, "headOutputs", patchOfHeads, headOutputs, queryTokens(sequences, problem.shape.queryLength));
+    const views = viewInside(call, problem, { ...inside.heads, headOutputs }, output, this.#problem.shape.outputDim);
     const saved = problem.save ? this.#savedCall(call, problem, planned, inside, attended) : undefined;
     const deliver = output
       ? this.#projected(call, problem, output, attended)
       : this.#asAttended(call, problem, planned, attended);
     return (mapped) => {
       inside.growth?.commit();
-      const result = deliver(mapped);
+      const result = { ...deliver(mapped), ...views(mapped) };
       return saved ? { ...result, saved: saved() } : result;
     };
   }
@@ -168,6 +181,12 @@ export class GpuLayer {
       key: cache ? cachePositions(cache.appended, length) : keyPositions(sequences, batchSize, length),
     };
     const { heads, inputs, added } = this.#heads(call, weights, problem, positions);
+    if (problem.patches) {
+      const keysOf = cache ? (b: number, row: number) => row < gainOf(problem, b) : keyTokens(sequences, length);
+      patchHeads(call, problem, heads, { query: queryTokens(sequences, queryLength), key: keysOf, value: keysOf });
+    }
+    const queryExtents = [batchSize, numHeads, queryLength, headDim] as const;
+    const extentsOf = (width: number) => [batchSize, numKvHeads, shape.keyLength, width] as const;
     const attention = {
       operation: problem.operation,
       layout: weights.sections.output ? "BSHD" : problem.layout,
@@ -176,7 +195,7 @@ export class GpuLayer {
       shape: weights.sections.output ? { ...shape, valueDim: padded(valueDim) } : shape,
       settings: { ...settings, scale: settings.scale ?? 1 / Math.sqrt(headDim) },
       ragged: problem.ragged,
-      wanted: problem.save ? { ...problem.wanted, output: true } : problem.wanted,
+      wanted: { ...problem.wanted, output: needsHeadOutputs(problem) },
       output: weights.sections.output
         ? { ...problem.output, dtype: "float32" as const, into: undefined }
         : problem.output,
@@ -198,7 +217,12 @@ export class GpuLayer {
           cached: { key: key.strides, value: value.strides, dtype: "float32", ring: undefined },
         },
         growth: undefined,
-        heads: [query.span, key.span, value.span],
+        heads: {
+          query: { ...query, extents: queryExtents },
+          key: { ...key, extents: extentsOf(headDim) },
+          value: { ...value, extents: extentsOf(valueDim) },
+        },
+        spans: [query.span, key.span, value.span],
         inputs: inputs as OfRoles<Span>,
         positions,
         added,
@@ -215,10 +239,26 @@ export class GpuLayer {
       attention: { ...attention, query: insideTensor("query", query.span), ...cache.keysAndValues(growth) },
       inPlace: { query: query.strides, cached: cache.cached(growth) },
       growth,
-      heads: [],
+      heads: {
+        query: { ...query, extents: queryExtents },
+        key: { ...cache.stored("key", growth), extents: extentsOf(headDim) },
+        value: { ...cache.stored("value", growth), extents: extentsOf(valueDim) },
+      },
+      spans: [],
       inputs: inputs as OfRoles<Span>,
       positions,
       added,
+    };
+  }
+
+  /** The results of heads in an attention pass. */
+  #headOutputs({ problem: { shape, layout } }: PlannedAttention, span: Span): HeadArray {
+    const { batchSize, numHeads, queryLength, valueDim } = shape; // valueDim is padded before an output projection
+    return {
+      span,
+      strides: stridesOf(layout, numHeads, queryLength, valueDim),
+      dtype: "float32",
+      extents: [batchSize, numHeads, queryLength, this.#problem.shape.valueHeadDim],
     };
   }
 
@@ -381,7 +421,7 @@ export class GpuLayer {
     call: Call,
     { operation, contextLength }: ForwardProblem,
     planned: PlannedAttention,
-    { inPlace, heads, inputs, positions, added }: Inside,
+    { inPlace, spans: heads, inputs, positions, added }: Inside,
     { wide, arrays }: Attended,
   ): () => GpuSaved {
     if (call.recording) throw new UnsupportedError(`${operation}: save must be false for a recorded call`);
@@ -430,6 +470,11 @@ export class GpuLayer {
         );
     });
   }
+}
+
+/** Whether the results of heads must be computed. */
+function needsHeadOutputs({ wanted, views, save }: ForwardProblem): boolean {
+  return wanted.output || save || views.headOutputs !== undefined || views.contributions !== undefined;
 }
 
 /** A copy of the caller's bytes, made before the kernels run. */

@@ -1,7 +1,9 @@
 import type { LinearWeights } from "../../layer/layerWeights.js";
-import { BYTES, type PlacedFloats } from "../../tensor/tensor.js";
+import type { WeightTensor } from "../../linear/weight.js";
+import { BYTES, type PlacedFloats, type PlacedTensor } from "../../tensor/tensor.js";
 import { padded } from "../cache/cacheStore.js";
 import type { Call, Span } from "../call/call.js";
+import type { FloatDtype } from "../kernels/kernel.js";
 import { FLAT_WORKGROUP, flatKernel } from "../plan/flatKernels.js";
 import { checkBytes, divideUp } from "../plan/limits.js";
 import { DEPTH, type Matrix, type Tile4 } from "./projection.js";
@@ -20,7 +22,9 @@ export function one(width: number): Heads {
 
 /** A weight [in, out], wherever it lies: element (i, o) is at offset + i · inStride + o · outStride. */
 export interface PlacedWeight extends Pick<LinearWeights, "offset" | "inStride" | "outStride"> {
-  readonly weight: PlacedFloats;
+  readonly weight: WeightTensor;
+  /** Of a weight of int8: one for each output. */
+  readonly scales?: PlacedTensor<"float32"> | undefined;
   readonly bias?: LinearWeights["bias"];
 }
 
@@ -38,6 +42,8 @@ export interface Part {
   readonly gain?: Float32Array | undefined;
   /** Pairs of features, this far apart, that become neighbours; 0 keeps the order. */
   readonly splitPairs: number;
+  /** In which type the weight is kept. Default: float16 if it is given like that, else float32. */
+  readonly dtype?: FloatDtype | undefined;
 }
 
 /** A piece of a weight's array on the GPU: elements from `begin` to before `end`. */
@@ -48,13 +54,13 @@ export interface Piece {
 }
 
 /** A weight's numbers as they lie, on the GPU, in pieces that a kernel can bind. */
-export function placePieces(call: Call, tensor: PlacedFloats): Piece[] {
+export function placePieces(call: Call, tensor: WeightTensor): Piece[] {
   if (tensor.gpu) {
     const { argument, byteLength } = tensor.gpu;
     checkBytes(call.operation, argument, byteLength, call.core.device.limits);
     return [{ span: call.place(tensor), begin: 0, end: byteLength / BYTES[tensor.dtype] }];
   }
-  const array = tensor.data as Float32Array | Uint16Array;
+  const array = tensor.data as Float32Array | Uint16Array | Int8Array;
   const most = 4 * Math.floor(mostBytes(call) / (4 * array.BYTES_PER_ELEMENT));
   return Array.from({ length: divideUp(array.length, most) }, (_, n) => {
     const [begin, end] = [n * most, Math.min((n + 1) * most, array.length)];
@@ -124,8 +130,8 @@ export function placeBack(
 }
 
 /** A projection the other way round. */
-export function backOf({ linear, inputs, outputs }: Part): Part {
-  return { linear: transposed(linear), inputs: outputs, outputs: inputs, splitPairs: 0 };
+export function backOf({ linear, inputs, outputs, dtype }: Part): Part {
+  return { linear: transposed(linear), inputs: outputs, outputs: inputs, splitPairs: 0, dtype };
 }
 
 /** The part of a matrix that holds some sections, one below the other. */
@@ -145,7 +151,8 @@ function emptyMatrix(
   columns4: number,
   tile4: Tile4,
 ): Matrix {
-  const dtype = parts.every(({ linear }) => linear.weight.dtype === "float16") ? "float16" : "float32";
+  const isHalf = ({ linear, dtype }: Part) => (dtype ?? linear.weight.dtype) === "float16";
+  const dtype = parts.every(isHalf) ? "float16" : "float32";
   const bytes = (dtype === "float16" ? 8 : 16) * matrixRows(rows) * columns4;
   checkBytes(call.operation, "a weight", bytes, call.core.device.limits);
   return { weight: keep(bytes), dtype, columns: keep(2 * 16 * columns4), in4: rows / 4, columns4, tile4 };
@@ -164,7 +171,8 @@ export function fillMatrix(
   call.clear(weight);
   parts.forEach((part, n) => {
     const section = sections[n]!;
-    for (const piece of upload(part)) packWeight(call, piece, part, matrix, section);
+    const scales = part.linear.scales && call.place(part.linear.scales);
+    for (const piece of upload(part)) packWeight(call, piece, part, matrix, section, scales);
     if (part.linear.bias ?? part.gain) fillColumns(call.operation, part, values, 4 * section.first4, 4 * columns4);
   });
   call.write(columns, 0, values);
@@ -209,21 +217,26 @@ function packWeight(
   { linear, inputs, outputs, splitPairs }: Part,
   { weight, dtype, columns4: matrix4 }: Pick<Matrix, "weight" | "dtype" | "columns4">,
   { first4, columns4, rows }: Omit<Section, "matrix">,
+  scales?: Span,
 ): void {
   const count = rows * columns4;
   const workgroups = divideUp(count, FLAT_WORKGROUP);
   const strides = [linear.offset, linear.inStride, linear.outStride];
   const sizes = [inputs, outputs].flatMap((heads) => [heads.count, heads.width, padded(heads.width)]);
-  const halves = [Number(linear.weight.dtype === "float16"), Number(dtype === "float16")];
+  const dtypes = [PACKED_FROM[linear.weight.dtype], Number(dtype === "float16")];
   call.dispatch(flatKernel("pack_weight"), workgroups, {
     0: call.numbers(
-      [...strides, ...sizes, splitPairs, matrix4, first4, columns4, count, begin, end, ...halves],
+      [...strides, ...sizes, splitPairs, matrix4, first4, columns4, count, begin, end, ...dtypes],
       workgroups,
     ),
     1: span,
     2: weight,
+    ...(scales && { 3: scales }),
   });
 }
+
+/** The dtypes of weights, as pack_weight knows them. */
+const PACKED_FROM = { float32: 0, float16: 1, int8: 2 } as const;
 
 /** Fills in the bias and the gain of every column of a part. */
 function fillColumns(

@@ -1,6 +1,7 @@
 import type { LayerProblem } from "../../layer/layerProblem.js";
 import type { Call, Span } from "../call/call.js";
 import type { GpuCore } from "../call/core.js";
+import type { FloatDtype } from "../kernels/kernel.js";
 import { gainsOf, type HeadEnds } from "./headEnds.js";
 import {
   backOf,
@@ -120,15 +121,17 @@ export class GpuWeights {
   };
 }
 
-export function partsOf({ shape, weights, qkNorm }: LayerProblem, ends: HeadEnds | undefined): Parts {
+export function partsOf({ shape, weights, weightDtype, qkNorm }: LayerProblem, ends: HeadEnds | undefined): Parts {
   const { inputDim, keyInputDim, valueInputDim, outputDim, numHeads, numKvHeads, headDim, valueHeadDim } = shape;
   const splitPairs = ends?.splitPairs ?? 0;
+  const dtype = weightDtype as FloatDtype | undefined; // the engine has refused int8
   const query = {
     linear: weights.query,
     inputs: one(inputDim),
     outputs: { count: numHeads, width: headDim },
     gain: qkNorm?.queryGain,
     splitPairs,
+    dtype,
   };
   const key = {
     linear: weights.key,
@@ -136,18 +139,21 @@ export function partsOf({ shape, weights, qkNorm }: LayerProblem, ends: HeadEnds
     outputs: { count: numKvHeads, width: headDim },
     gain: qkNorm?.keyGain,
     splitPairs,
+    dtype,
   };
   const value = {
     linear: weights.value,
     inputs: one(valueInputDim),
     outputs: { count: numKvHeads, width: valueHeadDim },
     splitPairs: 0,
+    dtype,
   };
   const output = weights.output && {
     linear: weights.output,
     inputs: { count: numHeads, width: valueHeadDim },
     outputs: one(outputDim),
     splitPairs: 0,
+    dtype,
   };
   return { roles: { query, key, value }, output };
 }

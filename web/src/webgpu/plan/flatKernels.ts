@@ -23,6 +23,7 @@ export function flatKernel(
     | "store_gradient"
     | "heads_back"
     | "gather_rows"
+    | "move_rows"
     | "lanes"
     | "sum_parts",
   constants: Kernel["constants"] = {},

@@ -92,7 +92,7 @@ export function planAttention(facts: AttentionFacts, limits: Limits): AttentionP
   const inspect = [
     ...(wanted.probs ? [planInspection(facts, limits, stored, "probs", wanted.probs)] : []),
     ...(wanted.scores ? [planInspection(facts, limits, stored, wanted.scores.stage, wanted.scores.selection)] : []),
-    ...(wanted.topK ? [planInspection(facts, limits, stored, "ranked", wanted.topK.selection)] : []),
+    ...(wanted.topK ? [planTopK(facts, limits, stored, wanted.topK)] : []),
   ];
   const attend = tile && planAttend(facts, limits, stored, tile, formula);
   const outputs = shape.batchSize * shape.numHeads * shape.queryLength * shape.valueDim;
@@ -230,22 +230,18 @@ function splitKeys(
   return { keyParts: divideUp(keys, keysPerPart), keysPerPart };
 }
 
-function planInspection(
+/** An inspection of the chosen heads and queries, in one step. */
+export function planInspection(
   facts: AttentionFacts,
   limits: Limits,
   stored: Stored,
   stage: InspectPlan["stage"],
   selection: Selection,
 ): InspectPlan {
-  const { shape, wanted } = facts;
   const formula = formulaAt(stage, facts);
   const rowBytes = formula?.rowBytes ?? 0;
-  const [heads, queries] = selectedExtents(selection, shape);
+  const [heads, queries] = selectedExtents(selection, facts.shape);
   const threadsY = chooseThreadsY(queries, false, rowBytes, limits);
-  const bytesPerQuery = 4 * shape.batchSize * heads * Math.max(shape.keyLength, 1);
-  const scratch = Math.min(MOST_SCRATCH_BYTES, limits.maxStorageBufferBindingSize, limits.maxBufferSize);
-  const rowsPerStep =
-    stage === "ranked" ? Math.max(1, Math.min(queries, Math.floor(scratch / bytesPerQuery))) : queries;
   return {
     stage,
     selection,
@@ -261,18 +257,33 @@ function planInspection(
     tiles: tilesOf(threadsY, 0, false, rowBytes),
     heads,
     queries,
-    rowsPerStep,
-    topK:
-      stage === "ranked"
-        ? {
-            kernel: {
-              name: "top_k",
-              ...stored,
-              constants: { THREADS: FLAT_THREADS, OPTIONS: false },
-            },
-            k: wanted.topK!.k,
-          }
-        : undefined,
+    rowsPerStep: queries,
+    topK: undefined,
+  };
+}
+
+/** An inspection in steps of so many queries that their probabilities fit the scratch memory. */
+function planTopK(
+  facts: AttentionFacts,
+  limits: Limits,
+  stored: Stored,
+  { k, selection }: NonNullable<AttentionFacts["wanted"]["topK"]>,
+): InspectPlan {
+  const plan = planInspection(facts, limits, stored, "ranked", selection);
+  const { batchSize, keyLength } = facts.shape;
+  const bytesPerQuery = 4 * batchSize * plan.heads * Math.max(keyLength, 1);
+  const scratch = Math.min(MOST_SCRATCH_BYTES, limits.maxStorageBufferBindingSize, limits.maxBufferSize);
+  return {
+    ...plan,
+    rowsPerStep: Math.max(1, Math.min(plan.queries, Math.floor(scratch / bytesPerQuery))),
+    topK: {
+      kernel: {
+        name: "top_k",
+        ...stored,
+        constants: { THREADS: FLAT_THREADS, OPTIONS: false },
+      },
+      k,
+    },
   };
 }
 

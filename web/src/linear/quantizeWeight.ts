@@ -1,0 +1,32 @@
+import { CallArguments } from "../call/callArguments.js";
+import { readOptions } from "../call/options.js";
+import { ShapeError } from "../errors/errors.js";
+import { describe } from "../foreign/describe.js";
+import { fromHalf } from "../tensor/half.js";
+import { FLOATS, type FloatTensorLike } from "../tensor/tensor.js";
+import { toInt8 } from "./int8.js";
+import { WEIGHT_LAYOUTS, type QuantizedWeight, type WeightLayout } from "./weight.js";
+
+/**
+ * Quantises a weight of `linear` to int8 with one scale for each output, as an int8 cache quantises a row. scale = max|w|
+ * / 127 over the weights of the output; q = w / scale, rounded to the nearest integer, ties to the even one. q · scale
+ * differs from w by at most scale / 2. The weight takes a quarter of the bytes of float32.
+ *
+ * @param weight - `[inputDim, outputDim]`; with `weightLayout: "out-in"` `[outputDim, inputDim]`. float32 or float16.
+ * @returns A new weight of the same shape, and its `scales` `[outputDim]`. `linear` takes it with the same layout.
+ * @throws ShapeError if the weight is not of rank 2.
+ * @throws OptionError if a number is not finite.
+ */
+export function quantizeWeight(
+  weight: FloatTensorLike,
+  options: { readonly weightLayout?: WeightLayout } = {},
+): QuantizedWeight {
+  const call = new CallArguments("quantizeWeight");
+  const layout = readOptions(call, options, ["weightLayout"]).oneOf("weightLayout", WEIGHT_LAYOUTS, "in-out");
+  const given = call.tensor("weight", weight, FLOATS);
+  const { shape } = given;
+  if (shape.length !== 2)
+    throw new ShapeError(`quantizeWeight: weight.shape must have two extents, got ${describe(shape)}`);
+  const floats = given.dtype === "float32" ? given.data : fromHalf(given.data as Uint16Array);
+  return toInt8(call.operation, floats, shape as [number, number], layout);
+}
