@@ -187,7 +187,7 @@ describe("The options of train:demo", () => {
   });
 
   test.each([
-    [["--task", "poems"], '--task must be text or sums, got "poems"'],
+    [["--task", "poems"], '--task must be text, sums or repeat, got "poems"'],
     [["--task", "sums", "--text", "a.txt"], "--text is for --task text"],
     [["--minutes", "1", "--steps", "2"], "give --minutes or --steps, not both"],
     [["--minutes", "soon"], '--minutes must be a number from 0.01 to 10000, got "soon"'],

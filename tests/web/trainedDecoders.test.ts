@@ -8,8 +8,10 @@ import { flatten, random } from "headwise/train";
 
 import { Characters } from "../../web/demo/train/characters.js";
 import { asParameters, Model, type PositionKind } from "../../web/demo/train/model.js";
+import { REPEAT_CHARACTERS } from "../../web/demo/train/repeat.js";
 import { readStored } from "../../web/demo/train/storedWeights.js";
 import { exactShare, SUM_CHARACTERS } from "../../web/demo/train/sums.js";
+import { copiedBy } from "../../web/demo/train/tasks.js";
 import { natsPerCharacter } from "../../web/demo/train/text.js";
 
 const FOLDER = "web/demo/decoders";
@@ -23,7 +25,12 @@ interface Facts {
   readonly position: PositionKind;
   readonly context: number;
   readonly sample: string;
-  readonly figures: { readonly natsPerCharacter: number; readonly exact: number; readonly parameters: number };
+  readonly figures: {
+    readonly natsPerCharacter: number;
+    readonly exact: number;
+    readonly copied: number;
+    readonly parameters: number;
+  };
 }
 
 let hw: Attention;
@@ -34,7 +41,9 @@ afterAll(() => hw.dispose());
 
 const factsOf = (kind: string) => JSON.parse(readFileSync(`${FOLDER}/${kind}.json`, "utf8")) as Facts;
 
-async function shipped(kind: "text" | "sums"): Promise<{ facts: Facts; model: Model; characters: Characters }> {
+async function shipped(
+  kind: "text" | "sums" | "repeat",
+): Promise<{ facts: Facts; model: Model; characters: Characters }> {
   const facts = factsOf(kind);
   const { layers, heads, width, feedForward, position, context } = facts;
   const characters = new Characters(facts.characters);
@@ -47,10 +56,11 @@ async function shipped(kind: "text" | "sums"): Promise<{ facts: Facts; model: Mo
 }
 
 describe("The decoders of the lab", () => {
-  test("take at most 1 MB together, and have at most a million numbers each", () => {
-    const kinds = ["text", "sums"];
-    const bytes = kinds.map((kind) => statSync(`${FOLDER}/${kind}.safetensors`).size);
-    expect(bytes[0]! + bytes[1]!).toBeLessThanOrEqual(1_000_000);
+  test("take at most 1 MB together in Generate, and 60 KB in Your tensors; none has more than a million numbers", () => {
+    const kinds = ["text", "sums", "repeat"];
+    const [text, sums, repeat] = kinds.map((kind) => statSync(`${FOLDER}/${kind}.safetensors`).size);
+    expect(text! + sums!).toBeLessThanOrEqual(1_000_000);
+    expect(repeat).toBeLessThanOrEqual(60_000);
     for (const kind of kinds) {
       const tensors = Object.values(flatten(readStored(readFileSync(`${FOLDER}/${kind}.safetensors`))));
       const count = tensors.reduce((sum, { data }) => sum + data.length, 0);
@@ -64,6 +74,14 @@ describe("The decoders of the lab", () => {
     expect(characters.all).toBe(SUM_CHARACTERS.all);
     expect(facts.figures.exact).toBeGreaterThanOrEqual(0.99);
     expect(await exactShare(model, random(7), 300)).toBeGreaterThanOrEqual(0.98); // 300 sums: 3 more may be wrong
+    model.dispose();
+  });
+
+  test("repeat letters in orders that they have not seen: at least 99 % of them are expected", async () => {
+    const { facts, model, characters } = await shipped("repeat");
+    expect(characters.all).toBe(REPEAT_CHARACTERS.all);
+    expect(facts.figures.copied).toBeGreaterThanOrEqual(0.99);
+    expect(await copiedBy(model, 20)).toBeGreaterThanOrEqual(0.99);
     model.dispose();
   });
 

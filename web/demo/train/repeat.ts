@@ -1,5 +1,7 @@
 import { random, type Random } from "headwise/train";
 
+import { Characters } from "./characters.js";
+
 /** Integers with a shape. */
 export interface TokenTensor {
   readonly data: Int32Array;
@@ -28,6 +30,9 @@ export interface Batch {
   readonly targets: TokenTensor;
 }
 
+/** A letter for each token, for people. */
+export const REPEAT_CHARACTERS = new Characters("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789ÄÖ");
+
 /** A token in the places behind a shorter sequence. Nothing looks there. */
 const PADDING = 0;
 
@@ -53,6 +58,13 @@ export function repeatBatch(source: Random, batch: number, task: RepeatTask): Ba
     targets.set(sequence.subarray(half + 1), start + half);
   }
   return { tokens: { data: tokens, shape }, targets: { data: targets, shape } };
+}
+
+/** The share of repeated tokens, from the second one on, that were expected after the token before them. */
+export function copiedShare(tokens: Int32Array, half: number, predictions: Int32Array): number {
+  let right = 0;
+  for (let at = half; at < tokens.length - 1; at++) right += Number(predictions[at] === tokens[at + 1]);
+  return right / (tokens.length - 1 - half);
 }
 
 function drawSequence(source: Random, { tokens, vocabulary }: RepeatTask): RepeatSequence {

@@ -1,18 +1,20 @@
 import { random, type AdamWOptions, type Random } from "headwise/train";
 
 import type { Characters } from "./characters.js";
+import { mostProbable } from "./learner.js";
 import type { Architecture, Model } from "./model.js";
-import type { Batch } from "./repeat.js";
+import { copiedShare, REPEAT_CHARACTERS, repeatBatch, repeatSequence, type Batch } from "./repeat.js";
 import { exactShare, SUM_CHARACTERS, sumBatch } from "./sums.js";
 import { natsPerCharacter, textBatch, type Corpus } from "./text.js";
 
 /** Sequences in a batch. */
 const TEXTS = 4;
 const SUMS = 128;
+const REPEATS = 32;
 
-/** What a model of the room Generate learns. */
+/** What a stored model of the lab learns. */
 export interface Task {
-  readonly kind: "text" | "sums";
+  readonly kind: "text" | "sums" | "repeat";
   readonly characters: Characters;
   readonly architecture: Architecture;
   /** The highest learning rate. */
@@ -32,6 +34,8 @@ export interface Figures {
   readonly natsPerCharacter?: number;
   /** The part of the sums that are right in every digit. */
   readonly exact?: number;
+  /** The part of the repeated tokens that are expected. */
+  readonly copied?: number;
 }
 
 /** The next character of a text. */
@@ -72,4 +76,35 @@ export function sumsTask(): Task {
     batch: (source) => sumBatch(source, SUMS),
     measure: async (model, quickly) => ({ exact: await exactShare(model, random(0), quickly ? 200 : 10_000) }),
   };
+}
+
+/** Letters in random order that are repeated, as in the room Train, with learned positions. */
+export function repeatTask(): Task {
+  const length = 64;
+  const task = { tokens: length, vocabulary: REPEAT_CHARACTERS.count };
+  return {
+    kind: "repeat",
+    characters: REPEAT_CHARACTERS,
+    architecture: {
+      ...{ vocabulary: task.vocabulary, width: 64, layers: 2, heads: 4 },
+      ...{ position: "learned", length, feedForward: 0 },
+    },
+    learningRate: 0.003,
+    optimizer: { weightDecay: 0 },
+    deviation: 0.1,
+    batchSize: REPEATS,
+    batch: (source) => repeatBatch(source, REPEATS, task),
+    measure: async (model, quickly) => ({ copied: await copiedBy(model, quickly ? 20 : 500) }),
+  };
+}
+
+/** The share of repeated tokens that a model expects, over sequences of their own seeds. */
+export async function copiedBy(model: Model, sequences: number): Promise<number> {
+  const { length: tokens, vocabulary } = model.architecture;
+  let sum = 0;
+  for (let seed = 1; seed <= sequences; seed++) {
+    const { tokens: data, half } = repeatSequence({ tokens, vocabulary, seed: 1e6 + seed });
+    sum += copiedShare(data, half, mostProbable(await model.logits({ data, shape: [1, data.length] })));
+  }
+  return sum / sequences;
 }

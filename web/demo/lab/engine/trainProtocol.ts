@@ -1,3 +1,4 @@
+import type { ModelFiles } from "../../train/gpt2Files.js";
 import type { TrainSettings } from "../../train/trainer.js";
 import type { Difference } from "./difference.js";
 import type { EngineChoice, Failure } from "./protocol.js";
@@ -53,6 +54,8 @@ export type TrainRequest =
   | { readonly kind: "show"; readonly step: number | undefined }
   /** Asks for a file: the weights of the two layers, or the queries, keys and values of one layer. */
   | { readonly kind: "file"; readonly layer: number | undefined }
+  /** Asks for the two layers as the files of a GPT-2. */
+  | { readonly kind: "model" }
   /** Asks for a comparison with double precision. */
   | { readonly kind: "check" };
 
@@ -68,5 +71,6 @@ export type TrainReply =
     }
   | { readonly kind: "paused" }
   | { readonly kind: "file"; readonly bytes: Uint8Array<ArrayBuffer> }
+  | { readonly kind: "model"; readonly files: ModelFiles }
   | { readonly kind: "checked"; readonly differences: readonly Difference[] }
   | { readonly kind: "failed"; readonly reason: Failure };

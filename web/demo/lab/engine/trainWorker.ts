@@ -55,6 +55,8 @@ async function answer(request: Exclude<TrainRequest, { kind: "run" }>): Promise<
       return show(false);
     case "file":
       return say({ kind: "file", bytes: await pair.file(request.layer, shown) });
+    case "model":
+      return say({ kind: "model", files: pair.modelFiles(shown) });
     case "check":
       return say({ kind: "checked", differences: await pair.check(shown) });
     default:

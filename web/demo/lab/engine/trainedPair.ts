@@ -1,8 +1,15 @@
 import type { Attention } from "headwise";
 import { flatten, mapTree, saveSafetensors } from "headwise/train";
 
+import { gpt2Files, type ModelFiles } from "../../train/gpt2Files.js";
 import type { Parameters } from "../../train/model.js";
-import { repeatSequence, type RepeatSequence, type RepeatTask } from "../../train/repeat.js";
+import {
+  copiedShare,
+  REPEAT_CHARACTERS,
+  repeatSequence,
+  type RepeatSequence,
+  type RepeatTask,
+} from "../../train/repeat.js";
 import { createTrainer, type Look, type Trainer } from "../../train/trainer.js";
 import { difference, type Difference } from "./difference.js";
 import { exactAttention } from "./exact.js";
@@ -105,6 +112,12 @@ export class TrainedPair {
     return saveSafetensors({ [name("q")]: query, [name("k")]: key, [name("v")]: value });
   }
 
+  /** The two layers at a checkpoint as the files of a GPT-2, which has no rotary positions. */
+  modelFiles(step: number = this.step): ModelFiles {
+    const { heads, tokens: length } = this.#two.learner.settings;
+    return gpt2Files(this.#parameters(step), { heads, length, characters: REPEAT_CHARACTERS });
+  }
+
   /** Compares the maps of both layers at a checkpoint with their definition. */
   async check(step: number = this.step): Promise<readonly Difference[]> {
     const parameters = this.#parameters(step);
@@ -189,13 +202,6 @@ class Model {
     this.learner.dispose();
     this.shower.dispose();
   }
-}
-
-/** The share of repeated tokens, from the second one on, that were expected after the token before them. */
-export function copiedShare(tokens: Int32Array, half: number, predictions: Int32Array): number {
-  let right = 0;
-  for (let at = half; at < tokens.length - 1; at++) right += Number(predictions[at] === tokens[at + 1]);
-  return right / (tokens.length - 1 - half);
 }
 
 /** Sequences as long as the task allows. The first one is shown. */

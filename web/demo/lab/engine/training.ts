@@ -1,16 +1,18 @@
+import type { ModelFiles } from "../../train/gpt2Files.js";
 import type { Difference } from "./difference.js";
 import { EngineError } from "./engine.js";
 import { moduleWorker } from "./moduleWorker.js";
 import type { Gains, TrainOrder, TrainReply, TrainRequest } from "./trainProtocol.js";
 import worker from "./trainWorker.js?worker&url";
 
-export type TrainingEvent = Exclude<TrainReply, { kind: "failed" | "file" | "checked" }>;
+export type TrainingEvent = Exclude<TrainReply, { kind: "failed" | "file" | "model" | "checked" }>;
 
 /** A training in a worker of its own. */
 export class Training {
   readonly #worker = moduleWorker(worker);
   readonly #onFailure: (error: Error) => void;
   readonly #files: ((bytes: Uint8Array<ArrayBuffer>) => void)[] = [];
+  readonly #models: ((files: ModelFiles) => void)[] = [];
   readonly #checks: ((differences: readonly Difference[]) => void)[] = [];
 
   constructor(order: TrainOrder, onEvent: (event: TrainingEvent) => void, onFailure: (error: Error) => void) {
@@ -18,6 +20,7 @@ export class Training {
     this.#worker.onmessage = ({ data }: MessageEvent<TrainReply>) => {
       if (data.kind === "failed") this.#onFailure(new EngineError(data.reason));
       else if (data.kind === "file") this.#files.shift()?.(data.bytes);
+      else if (data.kind === "model") this.#models.shift()?.(data.files);
       else if (data.kind === "checked") this.#checks.shift()?.(data.differences);
       else onEvent(data);
     };
@@ -52,6 +55,14 @@ export class Training {
     return new Promise((resolve) => {
       this.#files.push(resolve);
       this.#say({ kind: "file", layer });
+    });
+  }
+
+  /** What is shown as the files of a GPT-2. Its positions must not be rotary. */
+  model(): Promise<ModelFiles> {
+    return new Promise((resolve) => {
+      this.#models.push(resolve);
+      this.#say({ kind: "model" });
     });
   }
 

@@ -61,7 +61,7 @@ export const DOORS: readonly Door[] = [
   {
     id: "tensors",
     title: "Your tensors",
-    lede: "Drop queries, keys and values, or the weights of a layer, as .npy or .safetensors. Nothing leaves this page.",
+    lede: "Drop queries, keys and values, the weights of a layer, or a whole model, and see what its heads do. Nothing leaves this page.",
     load: () => import("./tensors/room.js"),
   },
 ];

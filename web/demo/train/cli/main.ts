@@ -8,7 +8,7 @@ import { createAttention, HeadwiseError, type Attention } from "headwise";
 import { UsageError } from "../../cli/options.js";
 import { asParameters, Model } from "../model.js";
 import { readStored, storeWeights } from "../storedWeights.js";
-import { sumsTask, textTask, type Figures, type Task } from "../tasks.js";
+import { repeatTask, sumsTask, textTask, type Figures, type Task } from "../tasks.js";
 import { corpusOf, partsOf, type Corpus } from "../text.js";
 import { Checkpoint } from "./checkpoint.js";
 import { kingJames, SOURCE as KING_JAMES } from "./kingJames.js";
@@ -58,13 +58,15 @@ async function trainAndWrite(options: TrainOptions): Promise<void> {
 interface Data {
   readonly task: Task;
   readonly source: string;
-  /** Held-out text for the room; none for sums. */
+  /** Held-out text for the room; only for text. */
   readonly sample: string | undefined;
 }
 
 function dataOf({ task, text }: TrainOptions): Data {
   if (task === "sums")
     return { task: sumsTask(), source: "Sums of two numbers of one to three digits", sample: undefined };
+  if (task === "repeat")
+    return { task: repeatTask(), source: "Letters in random order, each once, that are repeated", sample: undefined };
   const corpus = text === undefined ? corpusOf(kingJames(path.join(KEPT, "text"))) : ownCorpus(text);
   const sample = corpus.heldOut.join("\n\n").slice(0, SAMPLE);
   return { task: textTask(corpus), source: text === undefined ? KING_JAMES : path.basename(text), sample };
@@ -128,7 +130,8 @@ async function write(hw: Attention, training: Training, data: Data, options: Tra
     kind,
     characters: characters.all,
     ...{ layers, heads, width, feedForward, position, context },
-    ...(kind === "text" ? { sample: data.sample } : { end: "\n", reversed: true }),
+    ...(kind === "text" && { sample: data.sample }),
+    ...(kind === "sums" && { end: "\n", reversed: true }),
     source: data.source,
     command: commandOf(options),
     seed: options.seed,
@@ -149,10 +152,11 @@ function commandOf({ task, text, budget, seed }: TrainOptions): string {
   return `npm run train:demo -- --task ${task}${file} ${ended} --seed ${seed}`;
 }
 
-function figureText({ natsPerCharacter, exact }: Figures): string {
-  return natsPerCharacter === undefined
-    ? `${(100 * exact!).toFixed(2)} % of the sums exact`
-    : `${natsPerCharacter.toFixed(3)} nats for each character`;
+function figureText({ natsPerCharacter, exact, copied }: Figures): string {
+  if (natsPerCharacter !== undefined) return `${natsPerCharacter.toFixed(3)} nats for each character`;
+  return exact === undefined
+    ? `${(100 * copied!).toFixed(2)} % of the repeated letters expected`
+    : `${(100 * exact).toFixed(2)} % of the sums exact`;
 }
 
 function say(text: string): void {

@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import { UsageError } from "../../cli/options.js";
 
 export interface TrainOptions {
-  readonly task: "text" | "sums";
+  readonly task: "text" | "sums" | "repeat";
   /** A text of one's own. */
   readonly text: string | undefined;
   /** How long to train, or how many steps. */
@@ -17,14 +17,15 @@ export interface TrainOptions {
   readonly help: boolean;
 }
 
-export const HELP = `Trains the small models of the lab's room Generate, with headwise.
+export const HELP = `Trains the small models of the lab's rooms Generate and Your tensors, with headwise.
 
   npm run train:demo -- [options]
 
   --task NAME     text (default): the next character of a text
                   sums: the sum of two numbers, digit by digit
+                  repeat: letters in random order that are repeated
   --text FILE     a text of your own (UTF-8) instead of the King James text
-  --minutes N     how long to train (default: 60 for text, 10 for sums)
+  --minutes N     how long to train (default: 60 for text, 10 for sums, 2 for repeat)
   --steps N       how many steps instead; with --fresh, the same seed gives the same weights
   --seed N        for the first weights and the order of the data (default 1)
   --threads N     worker threads (default: as many as the machine has)
@@ -48,13 +49,14 @@ const FLAGS = {
   help: { type: "boolean", short: "h" },
 } as const;
 
-const USUAL_MINUTES = { text: 60, sums: 10 } as const;
+const USUAL_MINUTES = { text: 60, sums: 10, repeat: 2 } as const;
 
 /** @throws UsageError if an argument is wrong. */
 export function parseTrainOptions(args: readonly string[]): TrainOptions {
   const { task = "text", text, minutes, steps, seed, threads, out, fresh, help } = parsed(args);
-  if (task !== "text" && task !== "sums") throw new UsageError(`--task must be text or sums, got "${task}"`);
-  if (text !== undefined && task === "sums") throw new UsageError("--text is for --task text");
+  if (task !== "text" && task !== "sums" && task !== "repeat")
+    throw new UsageError(`--task must be text, sums or repeat, got "${task}"`);
+  if (text !== undefined && task !== "text") throw new UsageError("--text is for --task text");
   if (minutes !== undefined && steps !== undefined) throw new UsageError("give --minutes or --steps, not both");
   return {
     task,

@@ -5,15 +5,17 @@ import { choice, flag, number, type Values } from "../../shell/field.js";
 import { randomNormal } from "../../shell/random.js";
 import type { FileTensor } from "./files/numbers.js";
 import type { FileEntry } from "./files/safetensors.js";
+import { modelFields } from "./model/settings.js";
 
 export const fields = {
-  mode: choice("attention", ["attention", "layer"]),
+  mode: choice("attention", ["attention", "layer", "model"]),
   layout: choice("BHSD", ["BHSD", "BSHD", "BSE", "BES"]),
   heads: number(4, { min: 1, max: 64 }),
   kvHeads: number(4, { min: 1, max: 64 }),
   causal: flag(false),
   scale: number(1, { min: 0, max: 4, step: 0.1 }),
   stored: choice("out-in", ["in-out", "out-in"]),
+  ...modelFields,
 };
 export type Settings = Values<typeof fields>;
 

@@ -1,4 +1,5 @@
 import "./room.css";
+import "./model/model.css";
 
 import type { Floats } from "../../engine/floats.js";
 import { button, choices, panel, slider, toggle } from "../../shell/controls.js";
@@ -11,27 +12,55 @@ import { compute, extents, fill, type Result } from "./compute.js";
 import { callDifferences } from "./exactCall.js";
 import { writeNpy } from "./files/npy.js";
 import { attentionCall, fields, layerCall, type AttentionCall, type LayerCall, type Settings } from "./problem.js";
+import type { ModelBoard } from "./model/board.js";
 import { ATTENTION_ROLES, LAYER_ROLES } from "./roles.js";
 import { Shelf } from "./shelf.js";
 import { snippet } from "./snippet.js";
 import { finding, mapWords, nothing, outputWords, type Shown } from "./words.js";
 
 export const room = makeRoom(fields, open, {
-  random: "The example’s tensors are random numbers. So are the tokens X of a layer for which no tensor is chosen.",
+  random:
+    "The example’s tensors are random numbers. So are the tokens X of a layer for which no tensor is chosen, and a model’s tokens without text and numbers.",
 });
 
 function open(view: RoomView<typeof fields>): void {
   const { state, stage } = view;
-  const shelf = new Shelf(() => view.redraw());
+  /** The files of the visitor's model; undefined: the example. */
+  let modelFiles: readonly File[] | undefined;
+  let board: ModelBoard | undefined;
+  const takeModel = (files: readonly File[] | undefined) => {
+    modelFiles = files;
+    board?.close();
+    state.set({ mode: "model" });
+    view.redraw();
+  };
+  const take = (files: readonly File[]) => {
+    if (isModel(files, state.values)) return takeModel(files);
+    if (state.values.mode === "model") state.set({ mode: "attention" });
+    void shelf.take(files);
+  };
+  const shelf = new Shelf(() => view.redraw(), take);
   const shown = new ResultView();
-  stage.append(
+  const tensors = element(
+    "div",
+    { class: "column" },
     card("Files", shelf.node),
-    controls(view),
+    tensorControls(view),
     element("div", { class: "halves" }, card("Which tensor is what", shelf.roles), shown.result),
     shown.weights,
   );
-  view.onFiles((files) => void shelf.take(files));
+  const model = element("div");
+  stage.append(modes(view), model, tensors);
+  view.onFiles(take);
+  view.onClose(() => board?.leave());
   view.onDraw(async (settings) => {
+    const isWhole = settings.mode === "model";
+    tensors.hidden = isWhole;
+    model.hidden = !isWhole;
+    if (isWhole) {
+      board ??= await openBoard(view, model, (files) => (files ? take(files) : takeModel(files)));
+      return board.show(settings, modelFiles);
+    }
     const roles = rolesOf(settings);
     const assigned = shelf.assign(roles);
     const missing = roles.filter(({ id, optional }) => !optional && !assigned.has(id));
@@ -58,6 +87,7 @@ function open(view: RoomView<typeof fields>): void {
   });
   view.onCode(() => snippet(state.values));
   view.onCheck(async (settings) => {
+    if (settings.mode === "model" && board) return board.check(settings, modelFiles);
     const call = callOf(shelf.assign(rolesOf(settings)), settings);
     const { output, probs } = await compute(view.engine, call);
     if (!probs) throw new Error("the definition would take minutes on tensors of this size");
@@ -73,7 +103,30 @@ function callOf(assigned: Parameters<typeof layerCall>[0], settings: Settings): 
   return settings.mode === "layer" ? layerCall(assigned, settings) : attentionCall(assigned, settings);
 }
 
-function controls({ state }: RoomView<typeof fields>): HTMLElement {
+/** Whether files are those of a model: tensors have no config.json, and no model is in .npy. */
+function isModel(files: readonly File[], { mode }: Settings): boolean {
+  if (files.some(({ name }) => name === "config.json")) return true;
+  return mode === "model" && !files.some(({ name }) => name.endsWith(".npy"));
+}
+
+/** The code of the board is loaded when it is needed. */
+async function openBoard(
+  view: RoomView<typeof fields>,
+  place: HTMLElement,
+  take: (files: readonly File[] | undefined) => void,
+): Promise<ModelBoard> {
+  const { ModelBoard } = await import("./model/board.js");
+  const board = new ModelBoard(view, take);
+  place.replaceChildren(board.node);
+  return board;
+}
+
+function modes({ state }: RoomView<typeof fields>): HTMLElement {
+  const names = { attention: "queries, keys, values", layer: "weights of a layer", model: "a whole model" };
+  return panel(choices(state, "mode", "I have", names));
+}
+
+function tensorControls({ state }: RoomView<typeof fields>): HTMLElement {
   const nodes = {
     layout: choices(state, "layout", "Layout"),
     heads: slider(state, "heads", "Heads"),
@@ -89,8 +142,7 @@ function controls({ state }: RoomView<typeof fields>): HTMLElement {
   };
   show(state.values);
   state.onChange(() => show(state.values));
-  const mode = choices(state, "mode", "I have", { attention: "queries, keys, values", layer: "weights of a layer" });
-  return panel(mode, ...Object.values(nodes), toggle(state, "causal", "Causal"));
+  return panel(...Object.values(nodes), toggle(state, "causal", "Causal"));
 }
 
 /** The output, what can be saved of it, and the map. Hidden while there is no result. */

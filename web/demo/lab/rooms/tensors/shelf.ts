@@ -1,4 +1,5 @@
 import { button } from "../../shell/controls.js";
+import { droppedFiles } from "../../shell/drops.js";
 import { element } from "../../shell/element.js";
 import { EXAMPLE } from "./example.js";
 import { openFiles } from "./files/open.js";
@@ -18,22 +19,23 @@ export class Shelf {
   readonly #chosen = new Map<string, string>();
   #entries: readonly FileEntry[] = EXAMPLE;
 
-  constructor(redraw: () => void) {
+  /** @param take - Gets the files that are given here. */
+  constructor(redraw: () => void, take: (files: readonly File[]) => void) {
     this.#redraw = redraw;
-    const input = element("input", { type: "file", multiple: "", accept: ".npy,.safetensors", id: "files" });
+    const input = element("input", { type: "file", multiple: "", accept: ".npy,.safetensors,.json", id: "files" });
     const zone = element(
       "label",
       { class: "drop", for: "files" },
-      element("b", {}, "Drop .npy or .safetensors here, or choose files"),
+      element("b", {}, "Drop .npy or .safetensors here, or the folder of a model, or choose files"),
       element("span", {}, "They are read in this page and go nowhere."),
       input,
     );
-    input.onchange = () => void this.take([...(input.files ?? [])]);
+    input.onchange = () => take([...(input.files ?? [])]);
     zone.ondragover = (event) => event.preventDefault();
     zone.ondrop = (event) => {
       event.preventDefault();
       event.stopPropagation(); // a page that takes files anywhere would take them twice
-      void this.take([...(event.dataTransfer?.files ?? [])]);
+      if (event.dataTransfer) void droppedFiles(event.dataTransfer).then(take);
     };
     this.node = element("div", { class: "shelf" }, zone, this.#trouble, this.#about, this.#list, this.#example);
     this.#showList();

@@ -1,7 +1,10 @@
+import { modelSnippet } from "./model/snippet.js";
 import type { Settings } from "./problem.js";
 
 /** The call as a program, with random tensors in place of the visitor's. */
-export function snippet({ mode, layout, heads, kvHeads, causal }: Settings): string {
+export function snippet(settings: Settings): string {
+  const { mode, layout, heads, kvHeads, causal } = settings;
+  if (mode === "model") return modelSnippet(settings);
   return `import { createAttention } from "headwise";
 
 const hw = await createAttention();

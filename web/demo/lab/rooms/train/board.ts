@@ -1,3 +1,4 @@
+import { REPEAT_CHARACTERS } from "../../../train/repeat.js";
 import type { Difference } from "../../engine/difference.js";
 import { Training, type TrainingEvent } from "../../engine/training.js";
 import type { Picture } from "../../engine/trainProtocol.js";
@@ -34,6 +35,7 @@ export class Board {
   readonly #charts: Charts;
   readonly #log: Log;
   readonly #chosen = new Chosen();
+  readonly #whole = button("Open this model in “Your tensors”", () => void this.#carryModel());
 
   #training: Training | undefined;
   #key = "";
@@ -88,6 +90,7 @@ export class Board {
           { class: "row" },
           button("Save the weights", () => void this.#save()),
           button("Open this layer in “Your tensors”", () => void this.#carry()),
+          this.#whole,
           button("Copy a link to these settings", () => void navigator.clipboard.writeText(location.href)),
         ),
       ),
@@ -255,6 +258,8 @@ export class Board {
     this.#scrubber.show(this.#checkpoints, picture.step);
     this.#charts.show(this.#history, picture.step);
     this.#log.show(moments.list);
+    this.#whole.disabled = settings.position === "rotary";
+    this.#whole.title = this.#whole.disabled ? "It takes a GPT-2, which has no rotary positions: train with learned ones." : ""; // prettier-ignore
     this.#chosen.show(picture, place, scores[place.layer]![place.head]!);
   }
 
@@ -272,5 +277,13 @@ export class Board {
     const bytes = await this.#training!.file(Math.max(layer, 1));
     const file = new File([bytes], `layer-${Math.max(layer, 1)}.safetensors`);
     this.#view.carry("tensors", { causal: "true" }, [file]);
+  }
+
+  /** Opens the whole model, and has it read the first three quarters of the sequence of the maps. */
+  async #carryModel(): Promise<void> {
+    const { tokens } = this.#picture!;
+    const files = Object.entries(await this.#training!.model()).map(([name, bytes]) => new File([bytes], name));
+    const text = REPEAT_CHARACTERS.text(tokens.subarray(0, 0.75 * tokens.length));
+    this.#view.carry("tensors", { mode: "model", text }, files);
   }
 }

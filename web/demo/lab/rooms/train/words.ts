@@ -1,3 +1,4 @@
+import { REPEAT_CHARACTERS } from "../../../train/repeat.js";
 import { listed, percent } from "../../shell/amounts.js";
 import { counted, decimal } from "../../shell/numbers.js";
 import type { Moment, Moments } from "./moments.js";
@@ -104,10 +105,8 @@ export function tokenNames(tokens: ArrayLike<number>, half: number): string[] {
   return Array.from(tokens, (token, place) => `${letter(token)}${place < half ? "₁" : "₂"}`);
 }
 
-const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789ÄÖÜäöüßéèçñåø";
-
 function letter(token: number): string {
-  return LETTERS[token] ?? `#${token}`;
+  return REPEAT_CHARACTERS.all[token] ?? `#${token}`;
 }
 
 function sentence(words: string): string {

@@ -1,0 +1,106 @@
+import type { HeadKind } from "headwise/inspect";
+
+import type { Difference } from "./difference.js";
+import type { EngineChoice, Failure } from "./protocol.js";
+
+/** A head of a model. Layers count from 1, heads from 0. */
+export interface HeadPlace {
+  readonly layer: number;
+  readonly head: number;
+}
+
+/**
+ * What a head can be made to do: to give nothing, to give the mean of its rows in every row, to look at the first token
+ * only, or at the token before.
+ */
+export const CHANGE_KINDS = ["off", "mean", "first", "previous"] as const;
+export type ChangeKind = (typeof CHANGE_KINDS)[number];
+
+export interface HeadChange extends HeadPlace {
+  readonly kind: ChangeKind;
+}
+
+/** What a model reads, and what is changed in it. */
+export interface ModelOrder {
+  /** Text for the tokenizer, or the numbers of tokens; no numbers: random ones that are repeated. */
+  readonly input: { readonly text: string } | { readonly numbers: readonly number[] };
+  /** The token at which the prediction is shown; undefined: the last one, or BERT's first hidden one. */
+  readonly at: number | undefined;
+  readonly changes: readonly HeadChange[];
+  /** The smallest score with which a habit of a head is told. */
+  readonly threshold: number;
+}
+
+/** What is known of a model before it computes. */
+export interface ModelFacts {
+  readonly type: string;
+  readonly layers: number;
+  readonly heads: number;
+  readonly width: number;
+  readonly vocabulary: number;
+  /** The most tokens that are read. */
+  readonly longest: number;
+  readonly hasTokenizer: boolean;
+  /** Whether it predicts the next token. BERT predicts hidden ones. */
+  readonly isCausal: boolean;
+  readonly bytes: number;
+  readonly threads: number;
+}
+
+/** What a head does, by its score without changes and with them. */
+export interface Habit extends HeadPlace {
+  readonly kind: HeadKind;
+  /** Of a positional head: where it looks, counted from its own token. */
+  readonly offset?: number;
+  readonly before: number;
+  readonly now: number;
+}
+
+/** A token with its probability, without changes and with them. */
+export interface Candidate {
+  readonly token: number;
+  readonly label: string;
+  readonly before: number;
+  readonly now: number;
+}
+
+/** What the changes do: to the prediction, or, in a model without one, to the last hidden states. */
+export type Effect =
+  | {
+      readonly kind: "prediction";
+      /** The likeliest ones, with changes or without. */
+      readonly candidates: readonly Candidate[];
+      /** The share of probability that goes to other tokens. */
+      readonly moved: number;
+    }
+  /** For each token, the cosine of its last hidden state with that without changes. */
+  | { readonly kind: "states"; readonly cosines: readonly number[] };
+
+/** What a model does with some tokens. */
+export interface Seen {
+  readonly tokens: readonly number[];
+  /** The tokens in writing. */
+  readonly labels: readonly string[];
+  /** How many more there were than the room reads. */
+  readonly left: number;
+  /** The token at which the prediction is shown. */
+  readonly at: number;
+  /** For each layer, weights [heads, tokens, tokens], with the changes. */
+  readonly probs: readonly Float32Array[];
+  readonly habits: readonly Habit[];
+  readonly effect: Effect;
+}
+
+export type ModelRequest =
+  /** Files by name; undefined: those of the example. */
+  | { readonly kind: "open"; readonly files: Readonly<Record<string, Blob>> | undefined; readonly engine: EngineChoice }
+  | { readonly kind: "see"; readonly order: ModelOrder }
+  /** Compares the weights of a head, without changes, with double precision. */
+  | { readonly kind: "check"; readonly order: ModelOrder; readonly place: HeadPlace };
+
+export type ModelReply =
+  | { readonly kind: "progress"; readonly loaded: number; readonly total: number }
+  | { readonly kind: "opened"; readonly facts: ModelFacts }
+  | { readonly kind: "seen"; readonly seen: Seen }
+  | { readonly kind: "checked"; readonly differences: readonly Difference[] }
+  | { readonly kind: "failed"; readonly reason: Failure };

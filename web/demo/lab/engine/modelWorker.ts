@@ -1,0 +1,82 @@
+import { createAttention } from "headwise";
+
+import { gpt2Files } from "../../train/gpt2Files.js";
+import { asParameters } from "../../train/model.js";
+import { REPEAT_CHARACTERS } from "../../train/repeat.js";
+import { readStored } from "../../train/storedWeights.js";
+import { asFailure } from "./asFailure.js";
+import type { ModelReply, ModelRequest } from "./modelProtocol.js";
+import { ReadModel } from "./readModel.js";
+
+/** The part of a worker's global scope that is used here. TypeScript's DOM types describe a window. */
+interface WorkerScope {
+  postMessage(message: ModelReply): void;
+  onmessage: ((event: MessageEvent<ModelRequest>) => void) | null;
+}
+
+/** Not `self.location`: in a sandbox that is a data URL. A constant, because the bundler would resolve it. */
+const HERE = import.meta.url;
+/** The page hears of the loading at most so often. */
+const TELL_MS = 50;
+const GIB = 2 ** 30;
+
+const scope = self as unknown as WorkerScope;
+const say = (reply: ModelReply) => scope.postMessage(reply);
+
+let model: ReadModel;
+let turn = Promise.resolve();
+
+scope.onmessage = ({ data }) => {
+  turn = turn.then(() => answer(data)).catch((error: unknown) => say({ kind: "failed", reason: asFailure(error) }));
+};
+
+async function answer(request: ModelRequest): Promise<void> {
+  switch (request.kind) {
+    case "open":
+      return open(request);
+    case "see":
+      return say({ kind: "seen", seen: await model.see(request.order) });
+    case "check":
+      return say({ kind: "checked", differences: await model.check(request.order, request.place) });
+    default:
+      request satisfies never;
+  }
+}
+
+async function open({ files, engine }: Extract<ModelRequest, { kind: "open" }>): Promise<void> {
+  const given = files ?? (await exampleFiles());
+  const hw = await createAttention({ ...engine, maximumMemory: memoryFor(given) });
+  let told = -Infinity;
+  model = await ReadModel.open(hw, given, ({ loadedBytes, totalBytes }) => {
+    if (performance.now() - told < TELL_MS) return;
+    told = performance.now();
+    say({ kind: "progress", loaded: loadedBytes, total: totalBytes });
+  });
+  say({ kind: "opened", facts: model.facts });
+}
+
+/** Room for the weights, also where BF16 becomes float32, and for what is computed with them. */
+function memoryFor(files: Readonly<Record<string, Blob | Uint8Array>>): number {
+  const sizes = Object.entries(files).map(([name, file]) =>
+    name.endsWith(".safetensors") ? ("size" in file ? file.size : file.length) : 0,
+  );
+  const weights = sizes.reduce((sum, size) => sum + size, 0);
+  return Math.min(4 * GIB, GIB + 2 * weights);
+}
+
+/** Two layers that have learned to repeat letters, as `npm run train:demo -- --task repeat` made them. */
+async function exampleFiles(): Promise<Readonly<Record<string, Uint8Array>>> {
+  const [facts, weights] = [await load("repeat.json"), await load("repeat.safetensors")];
+  const { heads, context } = (await facts.json()) as { readonly heads: number; readonly context: number };
+  const parameters = asParameters(readStored(new Uint8Array(await weights.arrayBuffer())));
+  return gpt2Files(parameters, { heads, length: context, characters: REPEAT_CHARACTERS });
+}
+
+async function load(name: string): Promise<Response> {
+  const response = await fetch(new URL(`../decoders/${name}`, HERE));
+  if (response.ok) return response;
+  throw new Error(
+    `the example’s file ${name} could not be loaded: the server answered ${response.status}. ` +
+      "“npm run train:demo -- --task repeat” makes it",
+  );
+}

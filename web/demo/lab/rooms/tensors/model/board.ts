@@ -1,0 +1,183 @@
+import type { Difference } from "../../../engine/difference.js";
+import type { HeadPlace, ModelFacts, Seen } from "../../../engine/modelProtocol.js";
+import { OwnModel } from "../../../engine/ownModel.js";
+import { button, choices, lines, panel, slider } from "../../../shell/controls.js";
+import { card, element } from "../../../shell/element.js";
+import { decimal } from "../../../shell/numbers.js";
+import type { RoomView } from "../../../shell/room.js";
+import { setText } from "../../../shell/setText.js";
+import { onThemeChange } from "../../../shell/themeChange.js";
+import type { fields, Settings } from "../problem.js";
+import { ChosenHead } from "./chosenHead.js";
+import { EffectBars } from "./effectBars.js";
+import { HabitList } from "./habitList.js";
+import { HeadGrid } from "./headGrid.js";
+import { ModelFiles } from "./modelFiles.js";
+import { changed, changesOf, orderOf, placeName, placeOf, readsText, textOf } from "./settings.js";
+import { TokenStrip } from "./tokenStrip.js";
+import { changesWords, finding, lookFor } from "./words.js";
+
+type Files = readonly File[] | undefined;
+
+/** A whole model: its files, all its heads, and what happens when some are changed. */
+export class ModelBoard {
+  readonly node: HTMLElement;
+  readonly #view: RoomView<typeof fields>;
+  readonly #files: ModelFiles;
+  readonly #controls: HTMLElement;
+  readonly #input: HTMLElement;
+  readonly #text: HTMLElement;
+  readonly #numbers: HTMLElement;
+  readonly #tokens: TokenStrip;
+  readonly #grid: HeadGrid;
+  readonly #habits: HabitList;
+  readonly #effect = new EffectBars();
+  readonly #chosen: ChosenHead;
+  readonly #hint = element("p", { class: "hint look-for", "aria-live": "polite" });
+  readonly #changes = element("p", { class: "finding", role: "status" });
+  readonly #undo = button("Leave all heads as they are", () => this.#view.state.set({ changes: "" }));
+  readonly #results: HTMLElement;
+
+  #model: OwnModel | undefined;
+  #key: { readonly files: Files; readonly engine: string } | undefined;
+  #facts: ModelFacts | undefined;
+  #seen: Seen | undefined;
+  readonly #ignoreTheme = onThemeChange(() => this.#draw());
+
+  /** @param take - Called with files that are dropped on the board. */
+  constructor(view: RoomView<typeof fields>, take: (files: Files) => void) {
+    this.#view = view;
+    const { state } = view;
+    const choose = (place: HeadPlace) => state.set({ head: placeName(place) });
+    const change = (place: HeadPlace, kind: Parameters<typeof changed>[2]) =>
+      state.set({ changes: changed(state.values.changes, place, kind) });
+    this.#files = new ModelFiles(take);
+    this.#input = choices(state, "input", "It reads", { text: "text", numbers: "numbers of tokens" });
+    this.#text = lines(state, "text", "Text");
+    this.#numbers = lines(state, "numbers", "Numbers of tokens (none: random ones that are repeated)");
+    this.#controls = panel(
+      this.#input,
+      this.#text,
+      this.#numbers,
+      slider(state, "threshold", "A habit is told from a score of", (value) => decimal(value, 1)),
+    );
+    this.#tokens = new TokenStrip((at) => state.set({ at: String(at) }));
+    this.#grid = new HeadGrid(choose, (place, isOn) => change(place, isOn ? undefined : "off"));
+    this.#habits = new HabitList(choose);
+    this.#chosen = new ChosenHead((kind) => change(this.#chosenPlace(), kind));
+    this.#results = element(
+      "div",
+      { class: "column" },
+      card("The tokens", this.#tokens.node),
+      element(
+        "div",
+        { class: "run-columns model-heads" },
+        card("Every head of every layer", this.#changes, this.#undo, this.#grid.node, this.#hint),
+        element("div", { class: "column" }, this.#effect.node, this.#habits.node),
+      ),
+      this.#chosen.node,
+    );
+    this.node = element("div", { class: "column" }, this.#files.node, this.#controls, this.#results);
+    this.#hide();
+  }
+
+  /** Shows these settings; reads the model first if it is another one. */
+  async show(settings: Settings, files: Files): Promise<void> {
+    const model = this.#modelOf(files);
+    try {
+      const facts = await model.opened;
+      this.#files.done(facts, files === undefined);
+      this.#facts = facts;
+      this.#showControls(settings, facts, files);
+      const seen = await model.see(orderOf(settings, facts, files === undefined));
+      if (model !== this.#model) return;
+      this.#seen = seen;
+      this.#draw();
+    } catch (error) {
+      if (model !== this.#model) return; // the visitor has gone on to another one
+      this.#hide();
+      if (this.#facts === undefined) this.close();
+      this.#files.done(this.#facts, files === undefined);
+      throw error;
+    }
+  }
+
+  /** Ends the model. The next call of `show` opens one anew. */
+  close(): void {
+    const model = this.#model;
+    this.#model = this.#key = this.#facts = this.#seen = undefined;
+    model?.close();
+  }
+
+  /** For a visitor who leaves the room. */
+  leave(): void {
+    this.close();
+    this.#ignoreTheme();
+  }
+
+  async check(settings: Settings, files: Files): Promise<readonly Difference[]> {
+    if (!this.#model || !this.#facts || !this.#seen)
+      throw new Error("no model is shown whose weights could be compared");
+    const order = orderOf(settings, this.#facts, files === undefined);
+    return this.#model.check(order, this.#chosenPlace());
+  }
+
+  #modelOf(files: Files): OwnModel {
+    const { backend, threads } = this.#view.engine.choice;
+    const choice = { backend: backend === "webgpu" ? backend : "wasm", ...(threads !== undefined && { threads }) } as const; // prettier-ignore
+    const engine = JSON.stringify(choice);
+    if (this.#model && this.#key!.files === files && this.#key!.engine === engine) return this.#model;
+    this.close();
+    this.#hide();
+    this.#key = { files, engine };
+    this.#view.finding("The model is being read.");
+    this.#files.reads(files === undefined);
+    this.#model = new OwnModel(files, choice, (loaded, total) => this.#files.progress(loaded, total));
+    return this.#model;
+  }
+
+  #showControls(settings: Settings, facts: ModelFacts, files: Files): void {
+    this.#controls.hidden = false;
+    this.#input.hidden = !facts.hasTokenizer;
+    this.#text.hidden = !readsText(settings, facts);
+    this.#numbers.hidden = readsText(settings, facts);
+    this.#text.querySelector("textarea")!.placeholder = textOf({ ...settings, text: "" }, facts, files === undefined);
+  }
+
+  #hide(): void {
+    this.#seen = undefined;
+    this.#results.hidden = true;
+    this.#controls.hidden = this.#facts === undefined;
+  }
+
+  #draw(): void {
+    const [facts, seen] = [this.#facts, this.#seen];
+    if (!facts || !seen) return;
+    const { changes: list, threshold } = this.#view.state.values;
+    const changes = changesOf(list).filter(({ layer, head }) => layer <= facts.layers && head < facts.heads);
+    const kinds = new Map(changes.map((change) => [placeName(change), change.kind]));
+    const changeOf = (place: HeadPlace) => kinds.get(placeName(place));
+    const chosen = this.#chosenPlace();
+    this.#results.hidden = false;
+    this.#view.finding(finding(facts, seen, changes));
+    const words = changes.length === 0 ? "" : `${changesWords(changes)}.`;
+    setText(this.#changes, words.charAt(0).toUpperCase() + words.slice(1));
+    this.#undo.hidden = changes.length === 0;
+    setText(this.#hint, lookFor(facts, seen, changes));
+    this.#tokens.show(facts, seen);
+    this.#grid.show(seen, { threshold, chosen, changeOf });
+    this.#habits.show(seen.habits);
+    this.#effect.show(facts, seen, changes.length > 0);
+    this.#chosen.show(facts, seen, chosen, changeOf(chosen));
+  }
+
+  /** The head of the settings, else the surest induction head, else the one with the strongest habit. */
+  #chosenPlace(): HeadPlace {
+    const { layers, heads } = this.#facts!;
+    const wanted = placeOf(this.#view.state.values.head);
+    if (wanted && wanted.layer <= layers && wanted.head < heads) return wanted;
+    const { habits } = this.#seen!;
+    const { layer, head } = habits.find(({ kind }) => kind === "induction") ?? habits[0] ?? { layer: 1, head: 0 };
+    return { layer, head };
+  }
+}

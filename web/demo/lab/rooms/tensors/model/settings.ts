@@ -1,0 +1,91 @@
+import { CHANGE_KINDS, type ChangeKind, type HeadChange, type HeadPlace, type ModelFacts, type ModelOrder } from "../../../engine/modelProtocol.js"; // prettier-ignore
+import { choice, number, text, type Values } from "../../../shell/field.js";
+
+/** What a visitor sets for a whole model. */
+export const modelFields = {
+  input: choice("text", ["text", "numbers"]),
+  /** "": a text that suits the model. */
+  text: text("", 2000),
+  /** Numbers of tokens, as in "5 7 5 7". "": random ones that are repeated. */
+  numbers: text("", 2000),
+  /** The token at which the prediction is shown. "": the one that suits the model. */
+  at: text("", 4),
+  /** The head whose map is large, as in "2.1". Layers count from 1, heads from 0. "": the one with the strongest habit. */
+  head: text("", 8),
+  /** What heads are made to do, as in "1.0:off,2.3:mean". */
+  changes: text("", 4000),
+  /** The smallest score of a habit that is told. */
+  threshold: number(0.5, { min: 0.1, max: 0.9, step: 0.1 }),
+};
+export type ModelSettings = Values<typeof modelFields>;
+
+/** For the example: letters in an order of their own, each once, that are repeated. */
+export const EXAMPLE_TEXT = "headwisLABheadwis";
+const REPEATED_TEXT = "The cat sat on the mat. The cat sat on the";
+const HIDDEN_TEXT = "The capital of France is [MASK].";
+
+/** The text that a model reads. */
+export function textOf({ text: given }: ModelSettings, { isCausal }: ModelFacts, isExample: boolean): string {
+  if (given !== "") return given;
+  if (isExample) return EXAMPLE_TEXT;
+  return isCausal ? REPEATED_TEXT : HIDDEN_TEXT;
+}
+
+export function orderOf(settings: ModelSettings, facts: ModelFacts, isExample: boolean): ModelOrder {
+  const { at, changes, threshold } = settings;
+  return {
+    input: readsText(settings, facts)
+      ? { text: textOf(settings, facts, isExample) }
+      : { numbers: numbersOf(settings.numbers) },
+    at: /^\d+$/.test(at) ? Number(at) : undefined,
+    changes: changesOf(changes).filter(({ layer, head }) => layer <= facts.layers && head < facts.heads),
+    threshold,
+  };
+}
+
+export function readsText({ input }: ModelSettings, { hasTokenizer }: ModelFacts): boolean {
+  return input === "text" && hasTokenizer;
+}
+
+/** Reads "5 7, 5"; what is no number of a token is an error. */
+export function numbersOf(list: string): number[] {
+  const words = list.split(/[\s,;]+/).filter((word) => word !== "");
+  const wrong = words.find((word) => !/^\d{1,9}$/.test(word));
+  if (wrong !== undefined)
+    throw new Error(`“${wrong}” is no number of a token: write numbers with spaces between them`);
+  return words.map(Number);
+}
+
+export function placeOf(name: string): HeadPlace | undefined {
+  const [, layer, head] = /^([1-9]\d{0,2})\.(\d{1,3})$/.exec(name.trim()) ?? [];
+  return layer === undefined ? undefined : { layer: Number(layer), head: Number(head) };
+}
+
+export function placeName({ layer, head }: HeadPlace): string {
+  return `${layer}.${head}`;
+}
+
+export function isSame(a: HeadPlace, b: HeadPlace): boolean {
+  return a.layer === b.layer && a.head === b.head;
+}
+
+/** Reads "1.0:off,2.3:mean". What is no change is left out; of two changes of a head the first one counts. */
+export function changesOf(list: string): readonly HeadChange[] {
+  const found: HeadChange[] = [];
+  for (const item of list.split(",")) {
+    const [name = "", word] = item.split(":");
+    const place = placeOf(name);
+    const kind = CHANGE_KINDS.find((known) => known === word?.trim());
+    if (place && kind && !found.some((other) => isSame(other, place))) found.push({ ...place, kind });
+  }
+  return found;
+}
+
+/** The list with another change of this head; undefined: none. In the order of layers and heads. */
+export function changed(list: string, place: HeadPlace, kind: ChangeKind | undefined): string {
+  const others: HeadChange[] = changesOf(list).filter((change) => !isSame(change, place));
+  return [...others, ...(kind ? [{ ...place, kind }] : [])]
+    .sort((a, b) => a.layer - b.layer || a.head - b.head)
+    .map((change) => `${placeName(change)}:${change.kind}`)
+    .join(",");
+}

@@ -1,0 +1,172 @@
+import type { Candidate, ChangeKind, Habit, HeadChange, HeadPlace, ModelFacts, Seen } from "../../../engine/modelProtocol.js"; // prettier-ignore
+import { listed, percent } from "../../../shell/amounts.js";
+import { bytes, counted, decimal } from "../../../shell/numbers.js";
+import { isSame } from "./settings.js";
+
+/** A habit whose score changes by less is told as unchanged. */
+const SAME_SCORE = 0.005;
+/** A prediction that moves less is told as unchanged. */
+const HARDLY = 0.02;
+
+const TYPES: Readonly<Record<string, string>> = {
+  bert: "BERT",
+  gpt2: "GPT-2",
+  llama: "Llama",
+  mistral: "Mistral",
+  qwen2: "Qwen 2",
+  qwen3: "Qwen 3",
+};
+
+/** "layer 2 head 1" */
+export function headWords({ layer, head }: HeadPlace): string {
+  return `layer ${layer} head ${head}`;
+}
+
+/** The short name of what a head does. */
+export function habitName({ kind, offset }: Pick<Habit, "kind" | "offset">): string {
+  switch (kind) {
+    case "previousToken":
+      return "token before";
+    case "selfToken":
+      return "itself";
+    case "firstToken":
+      return "first token";
+    case "duplicateToken":
+      return "same token";
+    case "induction":
+      return "induction";
+    case "positional":
+      return `offset ${offset! > 0 ? "+" : ""}${decimal(offset!, 0)}`;
+    default:
+      return kind satisfies never;
+  }
+}
+
+/** "induction 0.82", "induction 0.82 → 0.05" */
+export function habitWords(habit: Habit): string {
+  const { before, now } = habit;
+  const after = Math.abs(before - now) < SAME_SCORE ? "" : ` → ${decimal(now)}`;
+  return `${habitName(habit)} ${decimal(before)}${after}`;
+}
+
+/** The strongest habit that a head has now, for the words under its map. */
+export function habitOf(habits: readonly Habit[], place: HeadPlace, threshold: number): Habit | undefined {
+  const own = habits.filter((habit) => isSame(habit, place) && habit.now >= threshold);
+  return own.reduce<Habit | undefined>((best, habit) => (best && best.now >= habit.now ? best : habit), undefined);
+}
+
+/** What a change makes of a head, after its name. */
+export const CHANGE_WORDS: Readonly<Record<ChangeKind, string>> = {
+  off: "is off",
+  mean: "gives its mean everywhere",
+  first: "looks at the first token only",
+  previous: "looks at the token before only",
+};
+
+/** The same on a small map. */
+export const CHANGE_SIGNS: Readonly<Record<ChangeKind, string>> = {
+  off: "off",
+  mean: "mean",
+  first: "→ first",
+  previous: "→ before",
+};
+
+/** "layer 1 head 0 is off and layer 2 head 3 gives its mean everywhere" */
+export function changesWords(changes: readonly HeadChange[]): string {
+  return listed(changes.map((change) => `${headWords(change)} ${CHANGE_WORDS[change.kind]}`));
+}
+
+/** "A GPT-2 with 12 layers of 12 heads, 768 wide, 50,257 tokens; its weights take 475 MB. 2 threads." */
+export function factWords({ type, layers, heads, width, vocabulary, bytes: size, threads }: ModelFacts): string {
+  const sizes = `${counted(layers, "layer")} of ${counted(heads, "head")}, ${width.toLocaleString("en")} wide`;
+  const words = `${counted(vocabulary, "token")}; its weights take ${bytes(size)}`;
+  return `A model of the type ${TYPES[type] ?? type} with ${sizes}, and ${words}. ${counted(threads, "thread")}.`;
+}
+
+/** "Reading the weights: 12 MB of 90 MB" */
+export function progressWords(loaded: number, total: number): string {
+  return `Reading the weights: ${bytes(loaded)} of ${bytes(total)}`;
+}
+
+/** What is left out of a text that is too long; "" if nothing is. */
+export function leftWords({ left, tokens }: Pick<Seen, "left" | "tokens">): string {
+  if (left === 0) return "";
+  return `The room reads at most ${counted(tokens.length, "token")} of this model: the last ${left.toLocaleString("en")} of yours ${left === 1 ? "is" : "are"} left out.`;
+}
+
+/** The candidate that had the most without changes. */
+function favourite(candidates: readonly Candidate[]): Candidate {
+  return candidates.reduce((best, candidate) => (candidate.before > best.before ? candidate : best));
+}
+
+/** What stands under the room's title. */
+export function finding({ type, isCausal }: ModelFacts, seen: Seen, changes: readonly HeadChange[]): string {
+  const { effect, labels, at } = seen;
+  const where = isCausal ? `after “${labels[at]!}”` : `in the place of “${labels[at]!}”`;
+  const changing = changes.length === 0 ? "" : `${sentence(changesWords(changes))}: `;
+  if (effect.kind === "states") {
+    if (changes.length === 0)
+      return `This ${TYPES[type] ?? type} has no head that predicts tokens. Change a head, and see which tokens’ last states turn.`;
+    const least = Math.min(...effect.cosines);
+    const token = labels[effect.cosines.indexOf(least)]!;
+    return `${changing}the last state of “${token}” turns most, to a cosine of ${decimal(least, 3)} with what it was.`;
+  }
+  const { label, before, now } = favourite(effect.candidates);
+  if (changes.length === 0) return `${sentence(where)} the model expects “${label}”, with ${percent(before, 1)}.`;
+  const [from, to] = [percent(before, 1), percent(now, 1)];
+  const moves = from === to ? `stays at ${to}` : `${now < before ? "falls" : "rises"} from ${from} to ${to}`;
+  return `${changing}${where} the probability of “${label}” ${moves}.`;
+}
+
+/** What to look for now. */
+export function lookFor(facts: ModelFacts, seen: Seen, changes: readonly HeadChange[]): string {
+  return changes.length === 0 ? lookForHeads(facts, seen) : lookForEffects(seen, changes);
+}
+
+function lookForHeads({ isCausal }: ModelFacts, { habits }: Seen): string {
+  const having = (kind: Habit["kind"]) =>
+    habits
+      .filter((habit) => habit.kind === kind)
+      .slice(0, 4)
+      .map(headWords);
+  const [induction, previous, first] = [having("induction"), having("previousToken"), having("firstToken")];
+  if (induction.length > 0) {
+    const tells = previous.length > 0 ? ` They need a head of an earlier layer that tells every token what stands before it, such as ${listed(previous)}. Switch such heads off, one after another, and watch the prediction: often one of them is not missed, because another one does the same.` : ""; // prettier-ignore
+    return `${sentence(listed(induction))} ${induction.length === 1 ? "looks" : "look"} at what followed the same token the last time: induction, which continues a text that repeats itself.${tells}`;
+  }
+  if (previous.length > 0)
+    return `${sentence(listed(previous))} ${previous.length === 1 ? "looks" : "look"} at the token before. Make one of them look there only: if that is all it does, nothing changes. Then make it look at the first token.`;
+  if (first.length > 0)
+    return `${sentence(listed(first))} ${first.length === 1 ? "rests" : "rest"} on the first token: weight goes there that no other token needs. Switch one off: often little changes.`;
+  return isCausal
+    ? "No head has a habit with a name here. Choose “numbers of tokens” and leave the field empty: random tokens that are repeated show which heads copy."
+    : "No head has a habit with a name here. Lower the threshold, or read a text in which words come twice.";
+}
+
+function lookForEffects({ habits, effect }: Seen, changes: readonly HeadChange[]): string {
+  const others = habits.filter((habit) => !changes.some((change) => isSame(change, habit)));
+  const hit = others.filter(({ before, now }) => before - now >= 0.1).sort((a, b) => b.before - b.now - (a.before - a.now)); // prettier-ignore
+  const lost = hit.slice(0, 3).map((habit) => `${headWords(habit)} (${habitWords(habit)})`);
+  const chain = lost.length > 0 ? `${sentence(listed(lost))} ${lost.length === 1 ? "needs" : "need"} what you changed.` : "The other heads keep their habits."; // prettier-ignore
+  if (effect.kind === "states") return chain;
+  return effect.moved < HARDLY
+    ? `${chain} The prediction hardly moves: it does not need this here, or other heads do the same. Change one more.`
+    : `${chain} Of the probability, ${percent(effect.moved, 1)} goes to other tokens.`;
+}
+
+/** What the read-out of a cell says. */
+export function cellWords(labels: readonly string[], query: number, key: number, weight: number): string {
+  return `“${labels[query]!}” gives ${percent(weight, 1)} of its attention to “${labels[key]!}”${key === query ? ", which is itself" : ""}.`;
+}
+
+/** What the bars show. */
+export function effectWords({ isCausal }: ModelFacts, { labels, at, effect }: Seen, hasChanges: boolean): string {
+  if (effect.kind === "states")
+    return "The bar is the cosine of a token’s last hidden state with that of the model as it is. 1: nothing has changed.";
+  const what = isCausal ? `What may follow “${labels[at]!}”` : `What may stand in the place of “${labels[at]!}”`;
+  return `${what}.${hasChanges ? " The bar is the probability now, the line what it was without the changes." : ""}`;
+}
+
+function sentence(words: string): string {
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
