@@ -249,6 +249,13 @@ describe("Weights that are damaged or do not fit", () => {
     expect(UnsupportedError.is(integers)).toBe(true);
   });
 
+  test("numbers that int8 cannot hold are refused by the name of their tensor", async () => {
+    const infinite = new Map(weights);
+    infinite.set(FIRST, { shape: [29, 16], data: Float64Array.from({ length: 464 }, () => Infinity) });
+    const error = await errorOf(filesOf(CONFIGS.gpt2, infinite), { precision: "int8" });
+    expect(error.message).toContain(`loadModel: tensor "${FIRST}": weight must hold finite numbers, got Infinity`);
+  });
+
   test("tensors that the model does not use may have any dtype", async () => {
     const all = [...weights].map(
       ([name, { shape, data }]) => [name, { dtype: "F32", shape, bytes: bytesAs("F32", data) }] as const,

@@ -13,6 +13,7 @@ import {
   type LlamaForm,
   type Rounding,
   type Rows,
+  type Weight,
   type Weights,
 } from "./modelReference.js";
 import {
@@ -73,6 +74,28 @@ function expected(compute: (round: Rounding) => Rows) {
   return { values: Float64Array.from(values), tolerance: Float64Array.from(values, () => tolerance) };
 }
 
+/** Whether a weight is kept as int8: layers of attention pack theirs as float32. */
+const isMatrix = (name: string) => name.endsWith(".weight") && !/norm|ln_|attention\.(self|output)|attn/i.test(name);
+
+/** The weight that int8 stands for: integers times max|w| / 127 of each output. GPT-2 stores an output as a column. */
+function int8(name: string, { shape, data }: Weight): Weight {
+  const [rows, width] = shape as [number, number];
+  const isColumn = /c_fc|c_proj/.test(name);
+  const scaleOf = (n: number) => {
+    const same = (m: number) => (isColumn ? m % width === n % width : Math.floor(m / width) === Math.floor(n / width));
+    let largest = 0;
+    for (let m = 0; m < rows * width; m++) if (same(m)) largest = Math.max(largest, Math.abs(data[m]!));
+    return Math.fround(largest / 127);
+  };
+  const values = Array.from(data, (value, n) => {
+    const scale = scaleOf(n);
+    const steps = Math.fround(value / scale);
+    const even = 2 * Math.round(steps / 2);
+    return (Math.abs(steps - even) === 0.5 ? even : Math.round(steps)) * scale;
+  });
+  return { shape, data: values };
+}
+
 const load = (kind: Kind, settings: Settings = {}, stored: Stored = "F32") => {
   const { config, weights } = settingsOf(kind, settings);
   return loadModel(hw, filesOf(config, weights, stored));
@@ -109,6 +132,17 @@ describe.each(KINDS)("A model of type %s", (kind) => {
     ).toEqual([]);
     expect(hiddenStates!.map(({ shape }) => shape)).toEqual(Array.from({ length: 3 }, () => [8, 16]));
     expect(hiddenStates!.at(-1)).toEqual(lastHiddenState);
+    model.dispose();
+  });
+
+  test("with precision int8 computes with weights that are rounded by half a scale at most", async () => {
+    const { weights } = settingsOf(kind);
+    const rounded = new Map([...weights].map(([name, weight]) => [name, isMatrix(name) ? int8(name, weight) : weight]));
+    const model = await loadModel(hw, files.BF16() as never, { precision: "int8" });
+    const { logits } = await model.run(TOKENS);
+    // scales are float32 and not powers of two: products with them are rounded once more
+    const { values, tolerance } = expected((round) => compute(kind, { weights: rounded }, round).logits);
+    expect(differences(logits, { values, tolerance: tolerance.map((each) => 2 * each) })).toEqual([]);
     model.dispose();
   });
 

@@ -23,8 +23,8 @@ const BUDGETS = {
   "formula.cjs": 19,
   "train.js": 8.5,
   "train.cjs": 8.8,
-  "models.js": 20, // 14 KB when it is minified
-  "models.cjs": 20,
+  "models.js": 21, // 14 KB when it is minified
+  "models.cjs": 21,
   "inspect.js": 8.7, // 6 KB minified
   "inspect.cjs": 9.1,
   "inline.js": 326,

@@ -20,6 +20,7 @@ export interface LoadModelOptions {
   /**
    * How matrices are kept. `"as-stored"`, the default: F32 and F16 as they are in the files, BF16 as float32, which is
    * exact. `"float16"` rounds to float16: numbers of 65,520 or more become infinite, so it is not the default for BF16.
+   * `"int8"` keeps integers with one scale for each output, as `quantizeWeight` makes them.
    * Vectors, such as biases and gains, are always float32.
    */
   readonly precision?: Precision;
@@ -36,7 +37,7 @@ export interface LoadModelOptions {
 
 const OPERATION = "loadModel";
 const NAMES = { precision: true, onProgress: true, signal: true, tokenizer: true } as const;
-const PRECISIONS: readonly Precision[] = ["as-stored", "float32", "float16"];
+const PRECISIONS: readonly Precision[] = ["as-stored", "float32", "float16", "int8"];
 
 /**
  * Reads a model from files that the user has chosen: config.json and weights in `.safetensors`. The models are BERT, GPT-2,

@@ -3,14 +3,14 @@ import type { ForwardOptions } from "../layer/forwardProblem.js";
 import type { Layer } from "../layer/layer.js";
 import type { LayerOptions } from "../layer/layerProblem.js";
 import type { LayerWeights } from "../layer/layerWeights.js";
-import type { WeightLayout } from "../linear/linearProblem.js";
+import type { WeightLayout } from "../linear/weight.js";
 import type { TypedTensor } from "../tensor/tensor.js";
 import { layerNorm } from "../train/layerNorm.js";
 import { elements, type Floats } from "../tensor/plainTensor.js";
-import { matrixOf, place, rowsOf, type Matrix, type Placed, type RowNumbers } from "./matrix.js";
+import { fillRows, matrixOf, place, rowsOf, type Matrix, type Placed, type RowNumbers } from "./matrix.js";
 import { rmsNorm } from "./rmsNorm.js";
-import { converted, newData, type WeightData, type WeightDtype } from "./storedNumbers.js";
-import type { FileTensor, LoadProgress, TensorFiles } from "./tensorFiles.js";
+import { converted, newData, widened, type WeightData, type WeightDtype } from "./storedNumbers.js";
+import type { FileTensor, LoadProgress, Piece, TensorFiles } from "./tensorFiles.js";
 
 /** How weights are kept: as the files have them, or in another dtype. */
 export type Precision = "as-stored" | WeightDtype;
@@ -60,10 +60,11 @@ interface Held {
 /** A matrix. It is there once it is loaded, until it is moved to the GPU. */
 interface Loaded {
   matrix: Matrix | undefined;
+  readonly layout: WeightLayout;
 }
 
-/** Reads a tensor of the files into an array, piece by piece. */
-type Read = (tensor: FileTensor, dtype: WeightDtype, into: () => WeightData) => Promise<void>;
+/** Reads a tensor of the files: calls `use` with each of its pieces, or once with all of it. */
+type Read = (tensor: FileTensor, use: (piece: Piece) => void, isWhole?: boolean) => Promise<void>;
 
 /**
  * Makes the parts of a model. A part is made in two steps: first the names, shapes and dtypes of its weights are checked,
@@ -100,7 +101,7 @@ export class Parts {
     const tensor = this.#claim([name, [width]]);
     const data = new Float32Array(width);
     this.#loads.push(async (read) => {
-      await read(tensor, "float32", () => data);
+      await read(tensor, ({ bytes, at }) => data.set(widened(tensor.dtype, bytes), at));
       this.#held.add({ bytes: data.byteLength, dispose: () => undefined });
     });
     return () => ({ data, shape: [width] });
@@ -135,19 +136,19 @@ export class Parts {
     return this.#linear(name, [from, to], to, "in-out");
   }
 
-  #linear(name: string, shape: readonly number[], biasWidth: number, weightLayout: WeightLayout): Linear {
-    const weight = this.#product(this.#matrix([`${name}.weight`, shape]), weightLayout, "moved");
+  #linear(name: string, shape: readonly [number, number], biasWidth: number, weightLayout: WeightLayout): Linear {
+    const weight = this.#product(this.#matrix(`${name}.weight`, shape, weightLayout), "moved");
     const bias = biasWidth > 0 ? this.vector(`${name}.bias`, biasWidth) : undefined;
     return (x) => weight(x, bias?.());
   }
 
   /** A table of rows, with `name.weight`. */
   table(name: string, shape: readonly [rows: number, width: number]): Table {
-    const table = this.#matrix([`${name}.weight`, shape]);
+    const table = this.#matrix(`${name}.weight`, shape, "out-in");
     return {
       rows: (numbers) => rowsOf(table.matrix!.tensor, numbers),
       transposed: (bias) => {
-        const scores = this.#product(table, "out-in", "kept");
+        const scores = this.#product(table, "kept");
         return (x) => scores(x, bias?.());
       },
     };
@@ -171,9 +172,9 @@ export class Parts {
     this.#loads.push(async (read) => {
       const loaded: Record<string, TypedTensor<WeightDtype>> = {};
       for (const [key, tensor] of tensors) {
-        const dtype = this.#dtypeOf(tensor);
+        const dtype = this.#layerDtypeOf(tensor);
         const data = this.#scratch(key, dtype, tensor);
-        await read(tensor, dtype, () => data);
+        await read(tensor, ({ bytes, at }) => data.set(converted(tensor.dtype, bytes, dtype), at));
         loaded[key] = { data, shape: tensor.shape, dtype };
       }
       // the model's other matrices lie in the engine of this name; with backend "auto" there is a second engine
@@ -194,10 +195,10 @@ export class Parts {
   async load(onProgress: ((progress: LoadProgress) => void) | undefined, signal?: AbortSignal): Promise<void> {
     const totalBytes = this.#tensors.reduce((total, { numBytes }) => total + numBytes, 0);
     let loadedBytes = 0;
-    const read: Read = async (tensor, dtype, into) => {
-      for await (const { bytes, at } of this.#files.pieces(tensor, signal)) {
-        into().set(converted(tensor.dtype, bytes, dtype), at);
-        loadedBytes += bytes.length;
+    const read: Read = async (tensor, use, isWhole = false) => {
+      for await (const piece of this.#files.pieces(tensor, isWhole, signal)) {
+        use(piece);
+        loadedBytes += piece.bytes.length;
         onProgress?.({ loadedBytes, totalBytes, tensor: tensor.name });
       }
     };
@@ -217,14 +218,17 @@ export class Parts {
   }
 
   /** A matrix that JavaScript can read. */
-  #matrix(wanted: Wanted): Loaded {
-    const tensor = this.#claim(wanted);
-    const loaded: Loaded = { matrix: undefined };
+  #matrix(name: string, shape: readonly [number, number], layout: WeightLayout): Loaded {
+    const tensor = this.#claim([name, shape]);
+    const loaded: Loaded = { matrix: undefined, layout };
     this.#loads.push(async (read) => {
-      const matrix = matrixOf(this.#hw, tensor.shape, this.#dtypeOf(tensor));
+      const dtype = this.#dtypeOf(tensor);
+      const matrix = matrixOf(this.#hw, shape, dtype, layout);
       loaded.matrix = matrix;
       this.#held.add(matrix);
-      await read(tensor, matrix.tensor.dtype, () => matrix.tensor.data as WeightData);
+      // the scale of a column depends on all rows
+      const isWhole = dtype === "int8" && layout === "in-out";
+      await read(tensor, (piece) => fillRows(matrix, layout, tensor, piece), isWhole);
     });
     return loaded;
   }
@@ -234,7 +238,7 @@ export class Parts {
    *
    * @param original - What becomes of the matrix that JavaScript can read, if the placed one is another.
    */
-  #product(loaded: Loaded, weightLayout: WeightLayout, original: "kept" | "moved") {
+  #product(loaded: Loaded, original: "kept" | "moved") {
     let placed: Placed | undefined;
     this.#loads.push(async () => {
       const matrix = loaded.matrix!;
@@ -245,14 +249,19 @@ export class Parts {
       loaded.matrix = undefined;
     });
     return (x: Floats, bias: Floats | undefined): Promise<Floats> =>
-      this.#hw.linear(x, placed!.tensor, bias, { weightLayout });
+      this.#hw.linear(x, placed!.tensor, bias, { weightLayout: loaded.layout });
   }
 
-  /** Matrices have the precision that was asked for. Vectors are float32. */
-  #dtypeOf({ shape, dtype }: FileTensor): WeightDtype {
-    if (shape.length === 1) return "float32";
+  /** The dtype of a matrix: the precision that was asked for. */
+  #dtypeOf({ dtype }: FileTensor): WeightDtype {
     if (this.#precision !== "as-stored") return this.#precision;
     return dtype === "F16" ? "float16" : "float32";
+  }
+
+  /** The dtype in which a layer gets a weight: a layer packs its matrices as float32, so int8 has no use there. */
+  #layerDtypeOf(tensor: FileTensor): "float32" | "float16" {
+    const dtype = tensor.shape.length > 1 ? this.#dtypeOf(tensor) : "float32";
+    return dtype === "int8" ? "float32" : dtype;
   }
 
   /**

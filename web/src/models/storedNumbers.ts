@@ -1,5 +1,6 @@
 import { fromHalf, toHalf } from "../tensor/half.js";
 import { elements } from "../tensor/plainTensor.js";
+import { ARRAYS } from "../tensor/tensor.js";
 
 /** The dtypes of files that models are read from, and the bytes of a number. */
 export const STORED_BYTES = { F32: 4, F16: 2, BF16: 2 } as const;
@@ -7,18 +8,17 @@ export const STORED_BYTES = { F32: 4, F16: 2, BF16: 2 } as const;
 export type StoredDtype = keyof typeof STORED_BYTES;
 
 /** The dtypes of matrices in the engine. */
-export type WeightDtype = "float32" | "float16";
+export type WeightDtype = "float32" | "float16" | "int8";
 
-export type WeightData = Float32Array<ArrayBuffer> | Uint16Array<ArrayBuffer>;
+export type WeightData = Float32Array<ArrayBuffer> | Uint16Array<ArrayBuffer> | Int8Array<ArrayBuffer>;
 
 /** An array of zeros for a tensor. */
 export function newData(dtype: WeightDtype, shape: readonly number[]): WeightData {
-  const length = elements(shape);
-  return dtype === "float32" ? new Float32Array(length) : new Uint16Array(length);
+  return new ARRAYS[dtype](elements(shape));
 }
 
-/** Numbers of a file in the dtype of the engine. */
-export function converted(stored: StoredDtype, bytes: Uint8Array<ArrayBuffer>, dtype: WeightDtype): WeightData {
+/** Numbers of a file as floats of the engine. */
+export function converted(stored: StoredDtype, bytes: Uint8Array<ArrayBuffer>, dtype: "float32" | "float16") {
   if (dtype === "float32") return widened(stored, bytes);
   return stored === "F16" ? words(bytes) : toHalf(widened(stored, bytes));
 }

@@ -100,13 +100,18 @@ export class TensorFiles {
   /**
    * Reads a tensor, piece by piece.
    *
+   * @param isWhole - Whether all of it comes in one piece.
    * @throws The reason of `signal` if it aborts.
    */
-  async *pieces({ name, shape, dtype }: FileTensor, signal: AbortSignal | undefined): AsyncGenerator<Piece> {
+  async *pieces(
+    { name, shape, dtype }: FileTensor,
+    isWhole: boolean,
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<Piece> {
     const { from, to, source } = this.#tensors.get(name)!;
     const size = STORED_BYTES[dtype];
     const row = shape.at(-1)! * size;
-    const step = Math.max(Math.floor(PIECE / row), 1) * row;
+    const step = isWhole ? to - from : Math.max(Math.floor(PIECE / row), 1) * row;
     for (let at = from; at < to; at += step) {
       throwIfAborted(signal);
       yield { bytes: await source.bytes(at, Math.min(at + step, to)), at: (at - from) / size };
