@@ -108,7 +108,7 @@ RowRun Projection::kept_rows(std::int64_t output, std::int64_t count, std::int64
   return {.data = rows_.data() + (output * in_ + input) * size_of(kept_),
           .dtype = kept_,
           .row_stride = static_cast<std::ptrdiff_t>(in_),
-          .scales = scales_.data() + output,
+          .scales = scales_ ? scales_.data() + output : nullptr,
           .scale_stride = 1,
           .count = count};
 }

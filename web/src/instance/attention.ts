@@ -262,8 +262,8 @@ export class Attention extends Disposing {
    * do not depend on the other rows.
    *
    * A weight may be kept in fewer bytes: in float16, or in int8 with a scale for each output, which `quantizeWeight`
-   * makes. Up to 8 rows read it once where it lies, and numbers are widened in registers; so a step of generating text
-   * takes as long as reading the bytes of the weight. A weight in a tensor of `allocate` or `upload` is not copied.
+   * makes. With WebAssembly up to 8 rows read it once where it lies, and numbers are widened in registers; so a step of
+   * generating text takes about as long as reading the bytes of the weight. A weight in a tensor of `allocate` or `upload` is not copied.
    *
    * @param x - `[…, inputDim]`, of any rank from 1 on; float32 or float16.
    * @param weight - `[inputDim, outputDim]`; with `weightLayout: "out-in"` it is `[outputDim, inputDim]`, as PyTorch has

@@ -1,20 +1,20 @@
 import type { PlacedOutput } from "../../attention/attentionResult.js";
 import type { LinearBackwardProblem, LinearProblem, PlacedLinearGradients } from "../../linear/linearProblem.js";
-import type { PlacedFloats } from "../../tensor/tensor.js";
+import { BYTES, type PlacedFloats } from "../../tensor/tensor.js";
 import { outputRoom, writeOutput } from "../attention/output.js";
 import { hand } from "../attention/result.js";
 import type { Call, Deliver } from "../call/call.js";
 import { narrowStep } from "../plan/flatKernels.js";
 import { divideUp } from "../plan/limits.js";
-import { addBias, one, placeMatrix, placePieces, transposed, type PlacedWeight } from "./matrix.js";
-import { project, type Matrix, type Product } from "./projection.js";
+import { addBias, mostBytes, one, placeMatrix, placePieces, transposed, type PlacedWeight } from "./matrix.js";
+import { DEPTH, FEW_ROWS, project, type Matrix, type Product } from "./projection.js";
 import { tokenRows } from "./tokenRows.js";
 import { columnSums, ROW, storeGradient, weightGradient, type Matrix4 } from "./weightGradient.js";
 
-/** Lists the commands of Y = X W + b. The weight is packed for the call. */
+/** Lists the commands of Y = X W + b. A weight that does not lie as a matrix is packed for the call. */
 export function recordLinear(call: Call, problem: LinearProblem): Deliver<PlacedOutput> {
   const { rows, inputDim, outputDim, x, bias, output, location } = problem;
-  const matrix = matrixFor(call, weightOf(problem), inputDim, outputDim);
+  const matrix = matrixInPlace(call, problem) ?? matrixFor(call, weightOf(problem), inputDim, outputDim);
   if (bias) addBias(call, matrix, bias, outputDim);
   const narrow = narrowStep(output.dtype, rows * outputDim);
   const y = outputRoom(call, output, rows * outputDim, narrow, location);
@@ -52,6 +52,21 @@ type Weighted = Pick<LinearProblem, "weight" | "weightLayout" | "inputDim" | "ou
 function weightOf({ weight, scales, weightLayout, inputDim, outputDim }: Weighted): PlacedWeight {
   const [inStride, outStride] = weightLayout === "in-out" ? [outputDim, 1] : [1, inputDim];
   return { weight, scales, offset: 0, inStride, outStride };
+}
+
+/**
+ * The weight itself as a matrix, if its rows are whole vec4 and its floats lie [in, out] in one piece. Columns beyond its
+ * last one are read from the next row, and are not stored.
+ */
+function matrixInPlace(call: Call, problem: LinearProblem): Matrix | undefined {
+  const { rows, inputDim, outputDim, weight, weightLayout } = problem;
+  const isMatrix = inputDim % (rows > FEW_ROWS ? DEPTH : 4) === 0 && outputDim % 4 === 0;
+  const { dtype } = weight;
+  if (dtype === "int8" || weightLayout !== "in-out" || !isMatrix) return undefined;
+  if (BYTES[dtype] * inputDim * outputDim > mostBytes(call)) return undefined;
+  const columns4 = outputDim / 4;
+  const columns = call.upload(new Float32Array(8 * columns4)); // biases of 0; the gains are not read
+  return { weight: call.place(weight), dtype, columns, in4: inputDim / 4, columns4, tile4: 16 };
 }
 
 function matrixFor(call: Call, linear: PlacedWeight, inputs: number, outputs: number): Matrix {

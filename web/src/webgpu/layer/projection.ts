@@ -49,7 +49,7 @@ export interface Product {
 }
 
 /** Up to this many rows are computed by a kernel that reads each weight once. */
-const FEW_ROWS = 16;
+export const FEW_ROWS = 16;
 /** Numbers of rows that a workgroup of that kernel can compute. */
 const ROWS: Readonly<Record<Tile4, readonly number[]>> = { 16: [1, 8], 32: [1, 4] };
 const ROWS_THREADS = 128;
