@@ -74,13 +74,13 @@ function expected(compute: (round: Rounding) => Rows) {
   return { values: Float64Array.from(values), tolerance: Float64Array.from(values, () => tolerance) };
 }
 
-/** Whether a weight is kept as int8: layers of attention pack theirs as float32. */
-const isMatrix = (name: string) => name.endsWith(".weight") && !/norm|ln_|attention\.(self|output)|attn/i.test(name);
+/** Whether a weight is kept as int8: all matrices are. */
+const isMatrix = (name: string) => name.endsWith(".weight") && !/norm|ln_/i.test(name);
 
 /** The weight that int8 stands for: integers times max|w| / 127 of each output. GPT-2 stores an output as a column. */
 function int8(name: string, { shape, data }: Weight): Weight {
   const [rows, width] = shape as [number, number];
-  const isColumn = /c_fc|c_proj/.test(name);
+  const isColumn = /c_attn|c_fc|c_proj/.test(name);
   const scaleOf = (n: number) => {
     const same = (m: number) => (isColumn ? m % width === n % width : Math.floor(m / width) === Math.floor(n / width));
     let largest = 0;

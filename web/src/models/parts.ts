@@ -168,18 +168,19 @@ export class Parts {
     options: AttentionCall,
   ): AttentionPart {
     const tensors = Object.entries<Wanted>(weights).map(([key, each]) => [key, this.#claim(each)] as const);
+    const weightDtype = this.#layerDtypeOf(tensors.map(([, tensor]) => tensor));
     let layer: Layer | undefined;
     this.#loads.push(async (read) => {
       const loaded: Record<string, TypedTensor<WeightDtype>> = {};
       for (const [key, tensor] of tensors) {
-        const dtype = this.#layerDtypeOf(tensor);
+        const dtype = tensor.shape.length > 1 && weightDtype === "float16" ? "float16" : "float32";
         const data = this.#scratch(key, dtype, tensor);
         await read(tensor, ({ bytes, at }) => data.set(converted(tensor.dtype, bytes, dtype), at));
         loaded[key] = { data, shape: tensor.shape, dtype };
       }
       // the model's other matrices lie in the engine of this name; with backend "auto" there is a second engine
       const placement = this.#hw.report.backend;
-      layer = await this.#hw.multiHeadAttention({ ...layerOptions(), weights: loaded, placement });
+      layer = await this.#hw.multiHeadAttention({ ...layerOptions(), weights: loaded, weightDtype, placement });
       this.#held.add(layer);
     });
     return {
@@ -258,10 +259,13 @@ export class Parts {
     return dtype === "F16" ? "float16" : "float32";
   }
 
-  /** The dtype in which a layer gets a weight: a layer packs its matrices as float32, so int8 has no use there. */
-  #layerDtypeOf(tensor: FileTensor): "float32" | "float16" {
-    const dtype = tensor.shape.length > 1 ? this.#dtypeOf(tensor) : "float32";
-    return dtype === "int8" ? "float32" : dtype;
+  /** The dtype in which a layer keeps its matrices. On WebGPU layers have no int8. */
+  #layerDtypeOf(tensors: readonly FileTensor[]): WeightDtype {
+    const matrices = tensors.filter(({ shape }) => shape.length > 1);
+    const dtypes = new Set(matrices.map((tensor) => this.#dtypeOf(tensor)));
+    if (dtypes.size !== 1) return "float32";
+    const [dtype] = [...dtypes] as [WeightDtype];
+    return dtype === "int8" && this.#hw.report.backend === "webgpu" ? "float16" : dtype;
   }
 
   /**
