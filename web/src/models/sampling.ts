@@ -42,9 +42,12 @@ export function likeliest(logits: Float32Array): number {
 /** The softmax of scores divided by a temperature. */
 export function softmax(logits: Float32Array, temperature = 1): Float64Array {
   const highest = logits[likeliest(logits)]!;
-  const weights = Float64Array.from(logits, (score) => Math.exp((score - highest) / temperature));
-  const sum = weights.reduce((total, weight) => total + weight, 0);
-  return weights.map((weight) => weight / sum);
+  const weights = new Float64Array(logits.length);
+  let sum = 0;
+  for (let token = 0; token < weights.length; token++)
+    sum += weights[token] = Math.exp((logits[token]! - highest) / temperature);
+  for (let token = 0; token < weights.length; token++) weights[token]! /= sum;
+  return weights;
 }
 
 /** The least weight that top-k and top-p keep. */
