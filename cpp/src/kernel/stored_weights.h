@@ -37,20 +37,20 @@ template <class Arch, int Q, int Inputs, class T>
 inline void add_weight_rows(const float* x, std::ptrdiff_t ldx, const T* weight, std::ptrdiff_t ld, float* y,
                             std::ptrdiff_t ldy) {
   using V = Floats<Arch>;
-  constexpr int Vectors = 2;
-  V sum[Q][Vectors];
+  constexpr int kVectors = 2;
+  V sum[Q][kVectors];
   for (int q = 0; q < Q; ++q)
-    for (int v = 0; v < Vectors; ++v) sum[q][v] = V::load_unaligned(y + q * ldy + v * V::size);
+    for (int v = 0; v < kVectors; ++v) sum[q][v] = V::load_unaligned(y + q * ldy + v * V::size);
   for (int i = 0; i < Inputs; ++i) {
-    V row[Vectors];
+    V row[kVectors];
     StoredRows<T>::template load_unscaled<Arch>(weight + i * ld, row);
     for (int q = 0; q < Q; ++q) {
       const V broadcast(x[q * ldx + i]);
-      for (int v = 0; v < Vectors; ++v) sum[q][v] = multiply_add<Arch>(broadcast, row[v], sum[q][v]);
+      for (int v = 0; v < kVectors; ++v) sum[q][v] = multiply_add<Arch>(broadcast, row[v], sum[q][v]);
     }
   }
   for (int q = 0; q < Q; ++q)
-    for (int v = 0; v < Vectors; ++v) sum[q][v].store_unaligned(y + q * ldy + v * V::size);
+    for (int v = 0; v < kVectors; ++v) sum[q][v].store_unaligned(y + q * ldy + v * V::size);
 }
 
 /// Adds all rows of the weight to fewer columns than a vector has, or as many.
@@ -113,8 +113,8 @@ template <class Arch, int Q, class T>
 void add_outputs(const float* x, std::ptrdiff_t ldx, StoredRows<T> weight, std::int64_t first, std::int64_t depth,
                  float* y, std::ptrdiff_t ldy) {
   using V = Floats<Arch>;
-  constexpr int lanes = V::size, outputs = kGroups * lanes, inputs = kColumnsAtATime<Arch, T>;
-  constexpr std::ptrdiff_t kLine = 64, bytes = outputs * inputs * sizeof(T);
+  constexpr std::ptrdiff_t lanes = V::size, outputs = kGroups * lanes, inputs = kColumnsAtATime<Arch, T>;
+  constexpr std::ptrdiff_t kLine = 64, bytes = outputs * inputs * static_cast<std::ptrdiff_t>(sizeof(T));
   const T* row[outputs];
   for (int o = 0; o < outputs; ++o) row[o] = weight.row(std::min(first + o, weight.count - 1));
   const bool is_last = first + 2 * outputs > weight.count;

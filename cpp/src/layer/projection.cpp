@@ -157,7 +157,8 @@ void Projection::multiply_panels(const float* input, const Tile& tile, std::int6
 
 /// Whether a tile reads what is kept where it lies. Its sums must then have room for whole groups of four vectors.
 bool Projection::reads_kept(const Tile& tile) const {
-  return tile.rows <= kFewRows && round_up(tile.columns, kernels_->panel_width) % (4 * kernels_->lanes) == 0;
+  const std::int64_t group = 4 * static_cast<std::int64_t>(kernels_->lanes);
+  return tile.rows <= kFewRows && round_up(tile.columns, kernels_->panel_width) % group == 0;
 }
 
 void Projection::multiply_kept(const float* input, const Tile& tile, std::int64_t k, std::int64_t depth, float* output,
