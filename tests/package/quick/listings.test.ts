@@ -1,7 +1,7 @@
 // The listings of web/docs that are files of a project, each in its place. (Those that are whole programs run in
 // tests/web/readme.test.ts, those of TypeScript in typescript.test.ts, those on headwise/viz in vizListings.test.ts and
 // matrix/jsx.test.ts, the one on WebGPU in tests/webgpu/listings.test.ts, the one with
-// TensorFlow.js in matrix/tensorflow.test.ts, figures of the lab in tests/browser/lab/embed.test.ts and matrix/embed.test.ts.)
+// TensorFlow.js in matrix/tensorflow.test.ts, the one on induction heads in tests/web/inductionExample.test.ts, figures of the lab in tests/browser/lab/embed.test.ts and matrix/embed.test.ts.)
 
 import { copyFileSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -23,7 +23,7 @@ const place = (listing: string, name = listing) =>
 test("every listing that is a file is one that a test takes", () => {
   const here = ["page", "service.js", "vite.config.js", "CMakeLists.txt"];
   const forTests = ["causal.test.js", "jest.config.js", "server.js", "bundle.mjs"];
-  const elsewhere = ["webgpu.mjs", "recorded.mjs", "tensorflow.mjs", "tsconfig.json", "example.ts"];
+  const elsewhere = ["webgpu.mjs", "recorded.mjs", "tensorflow.mjs", "induction.mjs", "tsconfig.json", "example.ts"];
   const forFrameworks = ["preact.d.ts", "solid.d.ts", "svelte.d.ts", "vue.d.ts"];
   const figures = ["embed.html", "frame.html", "Page.tsx", "reactFigure.d.ts", "Page.svelte", "svelteFigure.d.ts"];
   const taken = [...here, ...forTests, ...elsewhere, ...forFrameworks, ...figures, "notebook.html"];
