@@ -25,8 +25,14 @@ void for_each_input_rows(std::int64_t rows, Visit visit) {
   if (r < rows) visit(r, std::integral_constant<int, 1>());
 }
 
+/// Whether rows that come next are touched. Processors prefetch the rows of float32, which are longer, by themselves,
+/// and fetch more lines at a time than touches do.
+template <class T>
+constexpr bool kTouches = sizeof(T) < sizeof(float);
+
 /// Rows of the weight that are added at a time, so that each sum is loaded and stored once for all of them.
-constexpr int kInputsAtATime = 4;
+template <class T>
+constexpr int kInputsAtATime = kTouches<T> ? 4 : 8;
 
 /// Columns that are added at a time.
 template <class Arch>
@@ -79,7 +85,7 @@ void add_weight_columns(const float* x, std::ptrdiff_t ldx, StoredRows<T> weight
   constexpr std::ptrdiff_t line = 64 / sizeof(T);
   const T *row = weight.row(i), *ahead = weight.row(std::min(i + Inputs, weight.count - Inputs));
   for (std::ptrdiff_t c = 0; c < columns; c += kColumns<Arch>) {
-    for (int next = 0; c % line == 0 && next < Inputs; ++next) touch(ahead + next * weight.ld + c);
+    for (int next = 0; kTouches<T> && c % line == 0 && next < Inputs; ++next) touch(ahead + next * weight.ld + c);
     add_weight_rows<Arch, Q, Inputs>(x + i, ldx, row + c, weight.ld, y + c, ldy);
   }
 }
@@ -89,10 +95,12 @@ void multiply_stored(const float* x, std::ptrdiff_t ldx, std::int64_t rows, cons
                      float* y, std::ptrdiff_t ldy) {
   as_stored(run, [&](auto weight) {
     const std::int64_t whole = columns / kColumns<Arch> * kColumns<Arch>;
+    using T = std::remove_cv_t<std::remove_pointer_t<decltype(weight.data)>>;
+    constexpr int kInputs = kInputsAtATime<T>;
     std::int64_t i = 0;
-    for (; i + kInputsAtATime <= weight.count; i += kInputsAtATime)
+    for (; i + kInputs <= weight.count; i += kInputs)
       for_each_input_rows(rows, [&](std::int64_t r, auto q) {
-        add_weight_columns<Arch, q(), kInputsAtATime>(x + r * ldx, ldx, weight, i, whole, y + r * ldy, ldy);
+        add_weight_columns<Arch, q(), kInputs>(x + r * ldx, ldx, weight, i, whole, y + r * ldy, ldy);
       });
     for (; i < weight.count; ++i)
       for (std::int64_t r = 0; r < rows; ++r)
@@ -132,7 +140,7 @@ void add_outputs(const float* x, std::ptrdiff_t ldx, StoredRows<T> weight, std::
         for (int q = 0; q < Q; ++q) sum[q][g] = multiply_add<Arch>(V(x[q * ldx + d + i]), column[i], sum[q][g]);
       }
     }
-    if (!is_last)
+    if (kTouches<T> && !is_last)
       for (std::ptrdiff_t line = 0; line < bytes; line += kLine) touch(ahead + line);
     ahead += bytes;
   }

@@ -15,15 +15,19 @@ namespace {
 constexpr std::int64_t kTilesPerWorker = 4;
 // Tiles have a multiple of this many columns: whole cache lines of every type, and four vectors of any instruction set.
 constexpr std::int64_t kUnit = 64;
+// A row of a weight [in, out] is read in runs of at least so many bytes, if every worker still has a tile. Processors
+// do not prefetch shorter ones.
+constexpr std::int64_t kRunBytes = 1024;
 // The sums of a tile, which take 16 KiB, stay in the first-level cache while rows of the weight are added.
 constexpr std::int64_t kMostSums = 4096;
-constexpr std::int64_t kMostColumns = 1024;
 
 bool is_out_in(const LinearWeights& weights) { return weights.in_stride == 1 && weights.out_stride != 1; }
 
-std::int64_t tile_columns(std::int64_t rows, std::int64_t out, int workers) {
-  const std::int64_t most = std::min(kMostColumns, kMostSums / rows);
-  return std::min(round_up(divide_up(out, kTilesPerWorker * workers), kUnit), most);
+std::int64_t tile_columns(const LinearWeights& weights, std::int64_t rows, std::int64_t out, int workers) {
+  const std::int64_t most = kMostSums / rows, run = out / workers * size_of(weights.weight.dtype);
+  const std::int64_t tiles =
+      is_out_in(weights) ? kTilesPerWorker : std::clamp(run / kRunBytes, std::int64_t{1}, kTilesPerWorker);
+  return std::min(round_up(divide_up(out, tiles * workers), kUnit), most);
 }
 
 }  // namespace
@@ -33,7 +37,7 @@ bool StoredProduct::suits(const LinearWeights& weights, std::int64_t rows) {
 }
 
 Status StoredProduct::run(ThreadPool& pool, const ConstTokenRows& x, const TokenRows& y) const {
-  const std::int64_t rows = x.count(), width = tile_columns(rows, out_, pool.size());
+  const std::int64_t rows = x.count(), width = tile_columns(weights_, rows, out_, pool.size());
   const std::int64_t inputs = rows * in_, floats = inputs + out_ + pool.size() * rows * width;
   Buffer<float> scratch;
   if (!scratch.allocate(floats)) return Status::out_of_memory(floats * static_cast<std::int64_t>(sizeof(float)));
