@@ -5,7 +5,8 @@
 namespace headwise {
 
 Status run(ThreadPool& pool, const AttentionCall& call) {
-  if (call.inputs.cache) return call.inputs.cache->attend(pool, call.shape, call.inputs, call.options, call.outputs);
+  if (call.inputs.cache)
+    return call.inputs.cache->attend(pool, call.shape, call.inputs, call.options, call.outputs, call.inside);
   return attention(pool, call.shape, call.inputs, call.options, call.outputs);
 }
 

@@ -21,6 +21,7 @@ struct AttentionCall {
   AttentionInputs inputs;
   AttentionOptions options;
   AttentionOutputs outputs;
+  AttendInside inside;     ///< of a call to a cache
   Formula score, visible;  ///< options.score and options.visible point here, if there are any
 };
 [[nodiscard]] Status run(ThreadPool& pool, const AttentionCall& call);

@@ -78,6 +78,47 @@ void set_formula(AttentionCall& call, Address instructions, int num_instructions
   call.options.*option = &(call.*field);
 }
 
+Selection selection_at(Address heads, int num_heads, Address rows, int num_rows) {
+  return {reinterpret_cast<const std::int32_t*>(heads), num_heads, reinterpret_cast<const std::int32_t*>(rows),
+          num_rows};
+}
+
+View& view_of(AttentionCall& call, int view) {
+  AttentionViews& views = call.inside.views;
+  View* const all[] = {&views.query, &views.key, &views.value, &views.head_outputs};
+  return *all[view];
+}
+
+View& view_of(LayerCall& call, int view) {
+  LayerViews& views = call.views;
+  View* const all[] = {&views.query, &views.key, &views.value, &views.head_outputs, &views.contributions};
+  return *all[view];
+}
+
+Patch& patch_of(AttentionCall& call, int patch) {
+  Patch* const all[] = {&call.inside.query, &call.inside.head_outputs, &call.inputs.probs};
+  return *all[patch];
+}
+
+Patch& patch_of(LayerCall& call, int patch) {
+  LayerPatches& inside = call.layer_inputs.patches;
+  Patch* const all[] = {&inside.query, &inside.head_outputs, &call.inputs.probs, &inside.key, &inside.value};
+  return *all[patch];
+}
+
+/// Sets where to write a view: query, key, value, headOutputs; of a layer also contributions.
+template <class Call>
+void set_view(Call& call, int view, Address data, Address heads, int num_heads, Address rows, int num_rows) {
+  view_of(call, view) = {reinterpret_cast<float*>(data), selection_at(heads, num_heads, rows, num_rows)};
+}
+
+/// Sets a patch of query, headOutputs or probs; of a layer also key or value. Without data it is the mean.
+template <class Call>
+void set_patch(Call& call, int patch, Address data, Address heads, int num_heads, Address rows, int num_rows) {
+  patch_of(call, patch) = {selection_at(heads, num_heads, rows, num_rows), reinterpret_cast<const float*>(data),
+                           data == 0};
+}
+
 void register_attention_call() {
   class_<AttentionCall> attention_call("AttentionCall");
   attention_call.constructor<>()
@@ -85,7 +126,9 @@ void register_attention_call() {
       .function("setMaskExtents", &set_mask_extents)
       .function("setBiasExtents", &set_bias_extents)
       .function("setScore", &set_formula<&AttentionCall::score, &AttentionOptions::score>)
-      .function("setVisible", &set_formula<&AttentionCall::visible, &AttentionOptions::visible>);
+      .function("setVisible", &set_formula<&AttentionCall::visible, &AttentionOptions::visible>)
+      .function("setView", &set_view<AttentionCall>)
+      .function("setPatch", &set_patch<AttentionCall>);
 
   using C = AttentionCall;
   property<&C::shape, &AttentionShape::batch_size>(attention_call, "batchSize");
@@ -419,32 +462,13 @@ void register_layer_creation() {
   function("releaseLayer", &release_layer);
 }
 
-Selection selection_at(Address heads, int num_heads, Address rows, int num_rows) {
-  return {reinterpret_cast<const std::int32_t*>(heads), num_heads, reinterpret_cast<const std::int32_t*>(rows),
-          num_rows};
-}
-
-/// Sets where to write a view: query, key, value, headOutputs or contributions.
-void set_view(LayerCall& call, int view, Address data, Address heads, int num_heads, Address rows, int num_rows) {
-  View* const views[] = {&call.views.query, &call.views.key, &call.views.value, &call.views.head_outputs,
-                         &call.views.contributions};
-  *views[view] = {reinterpret_cast<float*>(data), selection_at(heads, num_heads, rows, num_rows)};
-}
-
-/// Sets a patch of query, key, value, headOutputs or probs. Without data it is the mean.
-void set_patch(LayerCall& call, int patch, Address data, Address heads, int num_heads, Address rows, int num_rows) {
-  LayerPatches& inside = call.layer_inputs.patches;
-  Patch* const patches[] = {&inside.query, &inside.key, &inside.value, &inside.head_outputs, &call.inputs.probs};
-  *patches[patch] = {selection_at(heads, num_heads, rows, num_rows), reinterpret_cast<const float*>(data), data == 0};
-}
-
 void register_layer_call() {
   using L = LayerCall;
   class_<L, emscripten::base<AttentionCall>> layer_call("LayerCall");
   layer_call.constructor<>()
       .function("reset", &reset<L>)
-      .function("setView", &set_view)
-      .function("setPatch", &set_patch);
+      .function("setView", &set_view<L>)
+      .function("setPatch", &set_patch<L>);
   property<&L::layer>(layer_call, "layer");
   property<&L::layer_inputs, &LayerInputs::layout>(layer_call, "inputLayout");
   property<&L::layer_inputs, &LayerInputs::batch_size>(layer_call, "inputBatchSize");

@@ -29,6 +29,11 @@ const NEEDED = {
     { name: "libvulkan1", file: `/usr/lib/${TRIPLET}/libvulkan.so.1` }, // Dawn in Node reaches chromium's SwiftShader by it
   ],
   firefox: [{ name: "firefox-esr", program: "firefox-esr" }],
+  webkit: [
+    { name: "webkit2gtk-driver", program: "WebKitWebDriver" },
+    { name: "xvfb", program: "xvfb-run" }, // WebKitGTK has no headless mode
+    { name: "xauth", program: "xauth" },
+  ],
 };
 
 /** Installs what is missing if that needs no password. Otherwise says what to install. */

@@ -74,6 +74,20 @@ struct Patch {
   [[nodiscard]] bool given() const { return data || mean; }
 };
 
+/// Where to write rows of [B, heads, rows, width] as float32. A null pointer means not wanted.
+struct View {
+  float* data = nullptr;
+  Selection selection;  ///< `queries` are the rows; without `average`
+};
+
+/// What a call of a cache or a layer shows of its inside, patches included. Keys and values are those that attention
+/// reads, of kv heads: with a cache all that it holds, and 0 at padding.
+struct AttentionViews {
+  View query;  ///< as attention sees it, after rotary embedding
+  View key, value;
+  View head_outputs;  ///< after head_gain, width value_dim
+};
+
 struct AttentionShape {
   std::int64_t batch_size = 1;
   std::int64_t num_heads = 1;
@@ -95,7 +109,8 @@ struct AttentionInputs {
   BroadcastExtents bias_extents;
   /// Overwrites p, [B, num_heads, Sq, Skv]. The mean is that of the row's p over the keys that it sees. Data must be 0
   /// at keys that the batch or sequence does not have. It is used as it is, also at hidden keys. A key with p = 0
-  /// contributes nothing. Output, probs, entropy and top-k follow from it; lse and scores do not.
+  /// contributes nothing. Output, probs, entropy and top-k follow from it; lse and scores do not. A row that is given
+  /// data is not empty, also for EmptyRows::fail.
   Patch probs;
   Arrival* arrival = nullptr;  ///< if not null, query, key and value are still being written: see arrival.h
 };

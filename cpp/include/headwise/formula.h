@@ -71,8 +71,9 @@ struct FormulaTable {
 };
 
 /// A limit of a row's keys: coefficient * x + integer <= limit, or < limit if strict. x is k, or j if `on_rows`.
-/// `integer` and `limit` are numbers of instructions that depend on neither s, k nor j, or -1 for 0. It is computed
-/// without rounding: `limit` is rounded to a whole number first. A NaN limit hides all keys.
+/// `integer` and `limit` are numbers of instructions that depend on neither s, k nor j, or -1 for 0. `integer` is
+/// rounded down first, and `limit` to the whole number that hides the same; then nothing is rounded. A NaN limit hides
+/// all keys.
 struct FormulaBound {
   std::int32_t on_rows, coefficient, integer, limit, strict;
 };

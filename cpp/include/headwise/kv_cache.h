@@ -25,6 +25,14 @@ struct KvCacheShape {
   std::optional<RotaryOptions> rotary;
 };
 
+/// What a call of attend overwrites and shows. The mean is that of a head's rows over the batch, without padding. A row
+/// is computed as if the data had come about by itself. AttentionInputs::probs overwrites weights.
+struct AttendInside {
+  Patch query;         ///< after rotary embedding
+  Patch head_outputs;  ///< after head_gain
+  AttentionViews views;
+};
+
 /// Keys and values of past tokens, in blocks that forks share until one of them writes.
 ///
 /// The position of a token is the absolute index at which it was appended to its batch. It is below 2^31. Key rows of a
@@ -49,9 +57,11 @@ class KvCache {
   [[nodiscard]] Status append(ThreadPool& pool, Layout layout, std::int64_t num_tokens, ConstArray key,
                               ConstArray value, const std::int32_t* lengths);
   /// attention() over this cache. It replaces inputs.cache. With `rotary` the query is turned first: row i of batch b
-  /// by its position i + offset_b.
+  /// by its position i + offset_b. Scratch for `inside`: the queries as float32, if they are overwritten or shown; the
+  /// output as float32, if head_outputs are and the output is not float32 or not wanted.
   [[nodiscard]] Status attend(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,
-                              const AttentionOptions& options, const AttentionOutputs& outputs) const;
+                              const AttentionOptions& options, const AttentionOutputs& outputs,
+                              const AttendInside& inside = {}) const;
   /// Forgets all tokens at positions >= `length`. Refused if a ring has already dropped tokens that it would hold at
   /// that length.
   [[nodiscard]] Status rewind(std::int64_t length);

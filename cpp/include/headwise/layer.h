@@ -88,17 +88,8 @@ struct LayerPatches {
   Patch query, key, value, head_outputs;
 };
 
-/// Where to write rows of [B, heads, rows, width] as float32. A null pointer means not wanted.
-struct View {
-  float* data = nullptr;
-  Selection selection;  ///< `queries` are the rows; without `average`
-};
-
-/// What a call shows of the inside of a layer, patches included. Keys and values are those that attention reads, of kv
-/// heads: with a cache all that it holds, and 0 at padding.
-struct LayerViews {
-  View query, key, value;
-  View head_outputs;   ///< after head_gain, width value_head_dim
+/// What a call shows of the inside of a layer. Queries and keys are shown after norm and rotary embedding.
+struct LayerViews : AttentionViews {
   View contributions;  ///< head_outputs times the head's rows of Wo, width output_dim; needs an output projection
 };
 

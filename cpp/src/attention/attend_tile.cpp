@@ -57,7 +57,7 @@ class Sweep {
   void for_each_strip(std::uint64_t panels, Visit visit) const;
 
   void pack_keys(std::uint64_t panels);
-  void load_values(std::uint64_t panels);
+  void pack_values(std::uint64_t panels);
   void score(const Strip& strip);
   void score_directly(const Strip& strip);
   bool weigh(const Strip& strip);
@@ -65,6 +65,7 @@ class Sweep {
   void add_values(const Strip& strip);
   void add_values_directly(const Strip& strip);
   void add_values_isolated(const Strip& strip);
+  RowRun clean_values(const RowRun& run, const std::uint8_t* visible) const;
 
   const Call& call_;
   const RowTile& rows_;
@@ -88,7 +89,7 @@ bool Sweep::run(KeyRange keys) {
     if (call_.formulas.score()) scratch_.formulas.score.set_keys(tile_.begin, tile_.end);
     if (call_.formulas.rest()) scratch_.formulas.visible.set_keys(tile_.begin, tile_.end);
     if (!scratch_.tiles.direct) pack_keys(panels);
-    if (!scratch_.tiles.direct || isolated_) load_values(panels);
+    if (!scratch_.tiles.direct && !isolated_) pack_values(panels);
     for_each_strip(panels, [&](const Strip& strip) {
       score(strip);
       hidden |= weigh(strip);
@@ -122,16 +123,11 @@ void Sweep::pack_keys(std::uint64_t panels) {
   });
 }
 
-/// Loads values as panels, or as rows for an isolated sweep, which copies them for every row.
-void Sweep::load_values(std::uint64_t panels) {
-  const std::int64_t columns = call_.shape.value_dim;
+void Sweep::pack_values(std::uint64_t panels) {
   for_each_key_run(panels, [&](KeyRange keys) {
     const KeyRange rows{tile_.begin + keys.begin, tile_.begin + keys.end};
     call_.for_each_value_run(*rows_.sequence, rows_.group, rows, [&](const RowRun& run, std::int64_t first) {
-      if (isolated_)
-        call_.kernels.widen(run, columns, scratch_.values + (keys.begin + first) * columns, columns);
-      else
-        call_.kernels.pack(run, columns, keys.begin + first, tile_.size(), scratch_.values);
+      call_.kernels.pack(run, call_.shape.value_dim, keys.begin + first, tile_.size(), scratch_.values);
     });
   });
 }
@@ -232,27 +228,34 @@ void Sweep::add_values_directly(const Strip& strip) {
 /// The same sums in the same order, for tiles where a hidden value is NaN or Inf. Every row has its own copy of the
 /// values, with zeros in place of those that it may not see.
 void Sweep::add_values_isolated(const Strip& strip) {
-  const std::int64_t columns = call_.shape.value_dim, width = scratch_.value_width, lds = scratch_.tiles.keys;
-  for (std::int64_t r = strip.begin; r < strip.end; ++r) {
-    const std::int64_t row = (r - strip.begin) * lds;
+  const std::int64_t width = scratch_.value_width, lds = scratch_.tiles.keys;
+  const std::int64_t columns =
+      scratch_.tiles.direct ? call_.shape.value_dim : width;  // panels are padded, rows are not
+  for (std::int64_t r = strip.begin; r < strip.end; ++r)
     for_each_key_run(strip.panels, [&](KeyRange keys) {
-      for (std::int64_t j = keys.begin; j < keys.end; ++j) {
-        float* clean = scratch_.clean_values + j * width;
-        std::fill_n(clean, width, 0.0f);
-        if (scratch_.visible[row + j]) std::copy_n(scratch_.values + j * columns, columns, clean);
-      }
-      const RowRun clean{scratch_.clean_values + keys.begin * width,
-                         Dtype::float32,
-                         static_cast<std::ptrdiff_t>(width),
-                         1,
-                         nullptr,
-                         0,
-                         keys.size()};
-      // Panels are padded, rows are not.
-      call_.kernels.weighted_sum(scratch_.scores + row + keys.begin, lds, 1, clean,
-                                 scratch_.tiles.direct ? columns : width, scratch_.out + r * width, width);
+      const KeyRange rows{tile_.begin + keys.begin, tile_.begin + keys.end};
+      call_.for_each_value_run(*rows_.sequence, rows_.group, rows, [&](const RowRun& run, std::int64_t first) {
+        const std::int64_t at = (r - strip.begin) * lds + keys.begin + first;
+        call_.kernels.weighted_sum(scratch_.scores + at, lds, 1, clean_values(run, scratch_.visible + at), columns,
+                                   scratch_.out + r * width, width);
+      });
     });
+}
+
+/// Values as a row may see them.
+RowRun Sweep::clean_values(const RowRun& run, const std::uint8_t* visible) const {
+  const std::int64_t columns = call_.shape.value_dim, width = scratch_.value_width;
+  float* const clean = scratch_.clean_values;
+  if (scratch_.tiles.direct && run.dtype == Dtype::int8) {  // there scales multiply weights, not values
+    for (std::int64_t j = 0; j < run.count; ++j) clean[j] = visible[j] ? run.scales[j * run.scale_stride] : 0.0f;
+    RowRun scaled = run;
+    scaled.scales = clean, scaled.scale_stride = 1;
+    return scaled;
   }
+  call_.kernels.widen(run, columns, clean, width);
+  for (std::int64_t j = 0; j < run.count; ++j)
+    std::fill(clean + j * width + (visible[j] ? columns : 0), clean + (j + 1) * width, 0.0f);
+  return {clean, Dtype::float32, static_cast<std::ptrdiff_t>(width), 1, nullptr, 0, run.count};
 }
 
 /// The keys within `keys` that some row may see.

@@ -19,8 +19,8 @@ struct TileScratch {
   float* scores;             ///< [tiles.strip, tiles.keys]: scores, then weights
   float* out;                ///< [rows, value_width]: the accumulated output
   float* keys;               ///< keys of the tile, packed or widened
-  float* values;             ///< values of the tile, packed or widened
-  float* clean_values;       ///< values of the tile as one row may see them
+  float* values;             ///< values of the tile, packed
+  float* clean_values;       ///< values as one row may see them
   std::uint8_t* visible;     ///< [tiles.strip, tiles.keys]
   TilePanels panels;
   QueryRow* query_rows;    ///< [rows]

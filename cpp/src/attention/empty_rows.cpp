@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "attention/patched_probs.h"
 #include "attention/scores.h"
 
 namespace headwise {
@@ -13,6 +14,8 @@ Status find_empty_rows(const Call& call) {
   if (!memory.allocate(bytes)) return Status::out_of_memory(bytes);
   TileFormulas formulas;
   formulas.place(memory.data(), call.formulas, call.kernels, kRoom, 0);
+  PatchedProbs patched(call);
+  if (Status status = patched.allocate(); !status.ok()) return status;
   Status status;
   for (std::int64_t n = 0; n < call.num_sequences; ++n) {
     const Sequence& sequence = call.sequences[n];
@@ -21,7 +24,7 @@ Status find_empty_rows(const Call& call) {
         const QueryRow row{h, i, call.visible_keys(sequence, h, i)};
         formulas.set_rows(call.formulas, formula_sequence(sequence, n, call.shape.head_dim),
                           {i, 1, 1, h, h / call.group_size});
-        if (sees_any_key(call, sequence, row, formulas)) continue;
+        if (patched.gives(sequence, row) || sees_any_key(call, sequence, row, formulas)) continue;
         status.rows[status.row_count++] = {static_cast<std::int32_t>(n), static_cast<std::int32_t>(h),
                                            static_cast<std::int32_t>(i)};
       }

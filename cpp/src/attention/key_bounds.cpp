@@ -16,10 +16,12 @@ constexpr std::int64_t kRows = 256;
 
 std::int64_t floor_divide(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0); }
 
-/// A whole number. Beyond 2^60 it is larger than any position and coefficient make.
-std::int64_t whole(double x) {
-  constexpr double kFarthest = 0x1p60;
-  return static_cast<std::int64_t>(std::clamp(std::floor(x), -kFarthest, kFarthest));
+/// a - b of whole numbers that were floats. Below 2^62 they are exact as integers. Otherwise their difference is exact
+/// as a double, or more than any coefficient times any position.
+std::int64_t difference(double a, double b) {
+  constexpr double kFar = 0x1p62;
+  if (std::max(std::abs(a), std::abs(b)) < kFar) return static_cast<std::int64_t>(a) - static_cast<std::int64_t>(b);
+  return static_cast<std::int64_t>(std::clamp(a - b, -kFar, kFar));
 }
 
 /// Removes the keys that coefficient * x + integer <= limit hides, or < limit.
@@ -30,8 +32,9 @@ void narrow_by(const FormulaBound& bound, float integer, float limit, const KeyP
     if (!holds) *keys = {};
     return;
   }
-  const double highest = bound.strict ? std::ceil(static_cast<double>(limit)) - 1 : std::floor(limit);
-  const std::int64_t room = whole(highest) - whole(integer), coefficient = bound.coefficient;
+  const double end = bound.strict ? std::ceil(limit) : std::floor(limit);
+  const std::int64_t room = difference(end, std::floor(integer)) - (bound.strict ? 1 : 0);
+  const std::int64_t coefficient = bound.coefficient;
   if (coefficient > 0) {
     const std::int64_t last = floor_divide(room, coefficient);
     keys->end = std::min(keys->end, bound.on_rows ? last + 1 : positions.rows_before(last + 1));

@@ -18,6 +18,11 @@ class PatchedProbs {
   /// Whether the call overwrites the weights of `row`.
   [[nodiscard]] bool has(const Sequence& sequence, const QueryRow& row) const;
 
+  /// Whether the call gives the weights of `row`, which then needs no visible key. A mean is one of visible keys.
+  [[nodiscard]] bool gives(const Sequence& sequence, const QueryRow& row) const {
+    return !patch_.mean && has(sequence, row);
+  }
+
   /// Overwrites them. `visible` says which keys the row sees; keys with a new weight count as seen.
   /// @param weights  of the first `width` keys of the sequence
   void overwrite(const Sequence& sequence, const QueryRow& row, std::int64_t width, float* weights,

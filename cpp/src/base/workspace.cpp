@@ -6,6 +6,7 @@ namespace headwise {
 
 namespace {
 AllocationGate allocation_gate = nullptr;
+ReleaseWatch release_watch = nullptr;
 constexpr std::size_t kAlignment = 64;
 }  // namespace
 
@@ -16,8 +17,11 @@ void* allocate_bytes(std::size_t bytes) {
   return std::aligned_alloc(kAlignment, rounded ? rounded : kAlignment);
 }
 
-void free_bytes(void* pointer) { std::free(pointer); }
+void free_bytes(void* pointer) {
+  if (pointer && release_watch) release_watch();
+  std::free(pointer);
+}
 
-void set_allocation_gate(AllocationGate gate) { allocation_gate = gate; }
+void set_allocation_gate(AllocationGate gate, ReleaseWatch watch) { allocation_gate = gate, release_watch = watch; }
 
 }  // namespace headwise

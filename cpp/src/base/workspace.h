@@ -7,11 +7,13 @@
 namespace headwise {
 
 /// All scratch of the core is allocated here: 64-byte aligned, and null if there is no memory. Tests install a gate
-/// that makes the n-th allocation fail. Without a gate every request goes to the system.
+/// that makes the n-th allocation fail, and a watch that is told of each block that is freed. Without a gate every
+/// request goes to the system.
 void* allocate_bytes(std::size_t bytes);
 void free_bytes(void* pointer);
 using AllocationGate = bool (*)(std::size_t bytes);
-void set_allocation_gate(AllocationGate gate);
+using ReleaseWatch = void (*)();
+void set_allocation_gate(AllocationGate gate, ReleaseWatch watch = nullptr);
 
 /// Owns uninitialised memory for plain values. It can be moved, not copied.
 template <class T>

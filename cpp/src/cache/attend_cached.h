@@ -1,8 +1,13 @@
 #pragma once
 
+#include "base/workspace.h"
 #include "headwise/kv_cache.h"
 
 namespace headwise {
+
+/// Turns the queries of a call to a rotary cache. `inputs` then has those of `turned`.
+[[nodiscard]] Status turn_queries(ThreadPool& pool, const AttentionShape& shape, const AttentionOptions& options,
+                                  AttentionInputs* inputs, Buffer<float>* turned);
 
 /// KvCache::attend() for a call that validate() has accepted; inputs.cache is the cache. It can still refuse empty
 /// rows, and a lack of memory.

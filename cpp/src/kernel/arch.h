@@ -2,6 +2,7 @@
 
 // The only file that knows instruction sets. It adds what xsimd's architectures lack.
 
+#include <bit>
 #include <xsimd/xsimd.hpp>
 
 #if defined(__wasm__)
@@ -24,6 +25,18 @@ using Integers = xsimd::batch<std::int32_t, Arch>;
 
 template <class Arch>
 using Doubles = xsimd::batch<double, Arch>;
+
+/// A vector of equal floats that a loop uses. In wasm it is loaded from memory: V8 (version 12 and later, in Node 24)
+/// builds a constant vector anew at every use, in three instructions.
+template <class Arch>
+inline Floats<Arch> held(float value) {
+#if defined(__wasm__)
+  volatile float memory = value;
+  return Floats<Arch>(memory);
+#else
+  return Floats<Arch>(value);
+#endif
+}
 
 /// Floats as doubles: those of the lower lanes, then the others.
 template <class Arch>
@@ -127,6 +140,22 @@ inline v128_t high_shorts(v128_t a, v128_t b) { return wasm_i16x8_shuffle(a, b, 
 inline v128_t low_words(v128_t a, v128_t b) { return wasm_i32x4_shuffle(a, b, 0, 4, 1, 5); }
 inline v128_t high_words(v128_t a, v128_t b) { return wasm_i32x4_shuffle(a, b, 2, 6, 3, 7); }
 
+/// Widens float16 numbers that are finite, and finds out whether all were.
+template <class Arch>
+class FiniteHalves {
+ public:
+  /// The upper halves of words, as load_halves gives them.
+  [[nodiscard]] Floats<Arch> upper(v128_t words) const {
+    return Floats<Arch>(wasm_v128_and(wasm_i32x4_shr(words, 3), mask_));
+  }
+  void look(v128_t halves) { most_ = wasm_u16x8_max(most_, wasm_i16x8_shl(halves, 1)); }
+  [[nodiscard]] bool all() const { return !wasm_v128_any_true(wasm_u16x8_ge(most_, wasm_u16x8_const_splat(0xf800))); }
+
+ private:
+  Floats<Arch> mask_ = held<Arch>(std::bit_cast<float>(0x8fffe000u));  ///< the sign, the last four bits of the exponent
+  v128_t most_ = wasm_u16x8_const_splat(0);                            ///< the largest magnitudes, times 2
+};
+
 /// Loads columns of as many rows as a vector has lanes, from column `first` on: vector i has column i of all rows.
 /// float16 numbers are as load_halves gives them.
 template <class Arch>
@@ -147,18 +176,20 @@ inline void load_columns(const std::uint16_t* const* rows, std::ptrdiff_t first,
     for (int i = 0; i < 2; ++i) columns[2 * pair + i] = two[i];
   }
 }
+/// Loads columns of float16 in fewer instructions. Those of infinities and NaNs are wrong; `finite` then tells it.
 template <class Arch>
-inline void load_columns(const std::int8_t* const* rows, std::ptrdiff_t first, Floats<Arch> (&columns)[16]) {
+inline void load_finite_columns(const std::uint16_t* const* rows, std::ptrdiff_t first, Floats<Arch> (&columns)[8],
+                                FiniteHalves<Arch>& finite) {
   v128_t row[4];
   for (int i = 0; i < 4; ++i) row[i] = wasm_v128_load(rows[i] + first);
-  const v128_t a = low_bytes(row[0], row[1]), b = low_bytes(row[2], row[3]);
-  const v128_t c = high_bytes(row[0], row[1]), d = high_bytes(row[2], row[3]);
-  const v128_t fours[] = {low_shorts(a, b), high_shorts(a, b), low_shorts(c, d), high_shorts(c, d)};
-  for (int four = 0; four < 4; ++four) {
-    const v128_t low = wasm_i16x8_extend_low_i8x16(fours[four]), high = wasm_i16x8_extend_high_i8x16(fours[four]);
-    const v128_t words[] = {wasm_i32x4_extend_low_i16x8(low), wasm_i32x4_extend_high_i16x8(low),
-                            wasm_i32x4_extend_low_i16x8(high), wasm_i32x4_extend_high_i16x8(high)};
-    for (int i = 0; i < 4; ++i) columns[4 * four + i] = Floats<Arch>(wasm_f32x4_convert_i32x4(words[i]));
+  const v128_t a = low_words(row[0], row[1]), b = low_words(row[2], row[3]);
+  const v128_t c = high_words(row[0], row[1]), d = high_words(row[2], row[3]);
+  const v128_t pairs[] = {wasm_i32x4_shuffle(a, b, 0, 1, 4, 5), wasm_i32x4_shuffle(a, b, 2, 3, 6, 7),
+                          wasm_i32x4_shuffle(c, d, 0, 1, 4, 5), wasm_i32x4_shuffle(c, d, 2, 3, 6, 7)};
+  for (int pair = 0; pair < 4; ++pair) {
+    finite.look(pairs[pair]);
+    columns[2 * pair] = finite.upper(wasm_i32x4_shl(pairs[pair], 16));
+    columns[2 * pair + 1] = finite.upper(pairs[pair]);
   }
 }
 
@@ -170,10 +201,6 @@ inline void load_columns(const T* const* rows, std::ptrdiff_t first, Floats<Arch
     const T* row = rows[i] + first;
     if constexpr (std::is_same_v<T, float>) {
       columns[i] = Floats<Arch>::load_unaligned(row);
-    } else if constexpr (std::is_same_v<T, std::int8_t>) {
-      Integers<Arch> bytes[1];
-      load_bytes<Arch>(row, bytes);
-      columns[i] = xsimd::to_float(bytes[0]);
     } else {
       Floats<Arch> halves[1];
       load_halves<Arch>(row, halves);
@@ -183,6 +210,52 @@ inline void load_columns(const T* const* rows, std::ptrdiff_t first, Floats<Arch
   xsimd::transpose(columns, columns + lanes);
 }
 
+template <class Arch>
+struct FiniteHalves {
+  [[nodiscard]] static bool all() { return true; }
+};
+template <class Arch, std::size_t lanes>
+inline void load_finite_columns(const std::uint16_t* const* rows, std::ptrdiff_t first, Floats<Arch> (&columns)[lanes],
+                                FiniteHalves<Arch>&) {
+  load_columns<Arch>(rows, first, columns);
+}
+
+#endif
+
+/// Outputs whose products `dot_bytes` sums at a time.
+constexpr int kByteRows = 4;
+/// It reads a multiple of so many inputs.
+constexpr int kByteColumns = 8;
+
+/// sums[s][o] = sum over i of factors[s][i] * rows[o][i]. The sums must fit int32; they are then exact.
+#if defined(__wasm__)
+inline v128_t sums_of_lanes(const v128_t (&v)[kByteRows]) {
+  const v128_t a = wasm_i32x4_add(low_words(v[0], v[1]), high_words(v[0], v[1]));
+  const v128_t b = wasm_i32x4_add(low_words(v[2], v[3]), high_words(v[2], v[3]));
+  return wasm_i32x4_add(wasm_i32x4_shuffle(a, b, 0, 1, 4, 5), wasm_i32x4_shuffle(a, b, 2, 3, 6, 7));
+}
+inline void dot_bytes(const std::int16_t* const (&factors)[2], const std::int8_t* const (&rows)[kByteRows],
+                      std::int64_t count, std::int32_t (&sums)[2][kByteRows]) {
+  v128_t sum[2][kByteRows] = {};
+  for (std::int64_t i = 0; i < count; i += kByteColumns) {
+    const v128_t factor[] = {wasm_v128_load(factors[0] + i), wasm_v128_load(factors[1] + i)};
+    for (int o = 0; o < kByteRows; ++o) {
+      const v128_t row = wasm_i16x8_load8x8(rows[o] + i);
+      for (int s = 0; s < 2; ++s) sum[s][o] = wasm_i32x4_add(sum[s][o], wasm_i32x4_dot_i16x8(factor[s], row));
+    }
+  }
+  for (int s = 0; s < 2; ++s) wasm_v128_store(sums[s], sums_of_lanes(sum[s]));
+}
+#else
+inline void dot_bytes(const std::int16_t* const (&factors)[2], const std::int8_t* const (&rows)[kByteRows],
+                      std::int64_t count, std::int32_t (&sums)[2][kByteRows]) {
+  for (int s = 0; s < 2; ++s)
+    for (int o = 0; o < kByteRows; ++o) {
+      std::int32_t sum = 0;
+      for (std::int64_t i = 0; i < count; ++i) sum += std::int32_t{factors[s][i]} * rows[o][i];
+      sums[s][o] = sum;
+    }
+}
 #endif
 
 /// a * b + c, with one rounding if the instruction set has such an instruction, else with two. It is fixed for a build.
@@ -195,18 +268,6 @@ inline Floats<Arch> multiply_add(Floats<Arch> a, Floats<Arch> b, Floats<Arch> c)
     return xsimd::fma(a, b, c);
   else
     return a * b + c;
-#endif
-}
-
-/// A vector of equal floats that a loop uses. In wasm it is loaded from memory: V8 (version 12 and later, in Node 24)
-/// builds a constant vector anew at every use, in three instructions.
-template <class Arch>
-inline Floats<Arch> held(float value) {
-#if defined(__wasm__)
-  volatile float memory = value;
-  return Floats<Arch>(memory);
-#else
-  return Floats<Arch>(value);
 #endif
 }
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/fixed_point.h"
 #include "headwise/array.h"
 #include "kernel/formula_step.h"
 #include "kernel/row_run.h"
@@ -69,8 +70,8 @@ struct KernelTable {
   void (*multiply_stored)(const float* x, std::ptrdiff_t ldx, std::int64_t rows, const RowRun& weight,
                           std::int64_t columns, float* y, std::ptrdiff_t ldy);
 
-  /// The same for a weight whose row o has the weights of output o, `depth` of them. Y has room for a multiple of four
-  /// vectors of columns; what lies after the last column is overwritten.
+  /// The same for a weight of float32 or float16 whose row o has the weights of output o, `depth` of them. Y has room
+  /// for a multiple of four vectors of columns; what lies after the last column is overwritten.
   void (*multiply_stored_transposed)(const float* x, std::ptrdiff_t ldx, std::int64_t rows, const RowRun& weight,
                                      std::int64_t depth, float* y, std::ptrdiff_t ldy);
 
@@ -107,6 +108,10 @@ struct KernelTable {
 
   /// The instructions of formulas.
   FormulaSteps formula_steps;
+
+  /// y += x * W for one row x, and a weight of int8 whose row o has the weights of output o. Its scales are not
+  /// applied. A block of x is multiplied as whole numbers, without an error; the sums of blocks are added in order.
+  void (*multiply_bytes)(const FixedPoint& x, const RowRun& weight, float* y);
 };
 
 /// The table that calls compute with: the best one this machine runs. Native code detects the CPU. The tables of a wasm

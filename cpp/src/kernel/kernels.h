@@ -6,6 +6,7 @@
 // Everything in these headers is in an unnamed namespace. The files that include them are compiled for different
 // machines, so the linker must not let them share a function.
 
+#include "kernel/byte_products.h"
 #include "kernel/elementwise.h"
 #include "kernel/few_rows.h"
 #include "kernel/formula_steps.h"
@@ -47,7 +48,8 @@ constexpr KernelTable make_kernel_table(const char* name, const char* block = ""
           subtract_distances<Arch>,
           add_bias<Arch>,
           hide<Arch>,
-          make_formula_steps<Arch>()};
+          make_formula_steps<Arch>(),
+          multiply_bytes};
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -114,14 +115,41 @@ void multiply_stored(const float* x, std::ptrdiff_t ldx, std::int64_t rows, cons
 
 /// Vectors of outputs that are summed at a time: a sum must wait for the one before, so there are several.
 constexpr int kGroups = 4;
+template <class Arch>
+constexpr std::ptrdiff_t kOutputs = kGroups* static_cast<std::ptrdiff_t>(Floats<Arch>::size);
+
+/// Loads columns of rows as they are.
+template <class Arch, class T>
+struct AnyColumns {
+  static constexpr float kUnit = 1.0f;  ///< what rows of X are multiplied by beforehand
+  static void load(const T* const* rows, std::ptrdiff_t first, Floats<Arch> (&columns)[kColumnsAtATime<Arch, T>]) {
+    load_columns<Arch>(rows, first, columns);
+    if constexpr (kStoredUnit<T> != 1.0f)
+      for (auto& column : columns) column = column * Floats<Arch>(kStoredUnit<T>);
+  }
+  [[nodiscard]] static bool are_right() { return true; }
+};
+
+/// Loads columns of float16 without their unit, which X has instead.
+template <class Arch>
+struct FiniteColumns {
+  static constexpr float kUnit = kStoredUnit<std::uint16_t>;
+  FiniteHalves<Arch> finite;
+  void load(const std::uint16_t* const* rows, std::ptrdiff_t first,
+            Floats<Arch> (&columns)[kColumnsAtATime<Arch, std::uint16_t>]) {
+    load_finite_columns<Arch>(rows, first, columns, finite);
+  }
+  [[nodiscard]] bool are_right() const { return finite.all(); }
+};
 
 /// Adds the products of Q rows of X with kGroups vectors of outputs, whose weights lie as rows from row `first` on.
-/// Rows past the end count as the last one. Touches the rows that lie behind, in the order of memory.
-template <class Arch, int Q, class T>
-void add_outputs(const float* x, std::ptrdiff_t ldx, StoredRows<T> weight, std::int64_t first, std::int64_t depth,
+/// Rows past the end count as the last one. Touches the rows that lie behind, in the order of memory. Returns false,
+/// and adds nothing, if Columns cannot load the weights.
+template <class Arch, int Q, class Columns, class T>
+bool add_outputs(const float* x, std::ptrdiff_t ldx, StoredRows<T> weight, std::int64_t first, std::int64_t depth,
                  float* y, std::ptrdiff_t ldy) {
   using V = Floats<Arch>;
-  constexpr std::ptrdiff_t lanes = V::size, outputs = kGroups * lanes, inputs = kColumnsAtATime<Arch, T>;
+  constexpr std::ptrdiff_t lanes = V::size, outputs = kOutputs<Arch>, inputs = kColumnsAtATime<Arch, T>;
   constexpr std::ptrdiff_t kLine = 64, bytes = outputs * inputs * static_cast<std::ptrdiff_t>(sizeof(T));
   const T* row[outputs];
   for (int o = 0; o < outputs; ++o) row[o] = weight.row(std::min(first + o, weight.count - 1));
@@ -130,15 +158,14 @@ void add_outputs(const float* x, std::ptrdiff_t ldx, StoredRows<T> weight, std::
   V sum[Q][kGroups];
   for (int q = 0; q < Q; ++q)
     for (int g = 0; g < kGroups; ++g) sum[q][g] = V::load_unaligned(y + q * ldy + g * lanes);
+  Columns columns;
   std::int64_t d = 0;
   for (; d + inputs <= depth; d += inputs) {
     for (int g = 0; g < kGroups; ++g) {
       V column[inputs];
-      load_columns<Arch>(row + g * lanes, d, column);
-      for (int i = 0; i < inputs; ++i) {
-        if constexpr (kStoredUnit<T> != 1.0f) column[i] = column[i] * V(kStoredUnit<T>);
+      columns.load(row + g * lanes, d, column);
+      for (int i = 0; i < inputs; ++i)
         for (int q = 0; q < Q; ++q) sum[q][g] = multiply_add<Arch>(V(x[q * ldx + d + i]), column[i], sum[q][g]);
-      }
     }
     if (kTouches<T> && !is_last)
       for (std::ptrdiff_t line = 0; line < bytes; line += kLine) touch(ahead + line);
@@ -147,24 +174,74 @@ void add_outputs(const float* x, std::ptrdiff_t ldx, StoredRows<T> weight, std::
   for (; d < depth; ++d)
     for (int g = 0; g < kGroups; ++g) {
       float elements[lanes];
-      for (int o = 0; o < lanes; ++o) elements[o] = widened(row[g * lanes + o][d]);
+      for (int o = 0; o < lanes; ++o) elements[o] = widened(row[g * lanes + o][d]) / Columns::kUnit;
       const V column = V::load_unaligned(elements);
       for (int q = 0; q < Q; ++q) sum[q][g] = multiply_add<Arch>(V(x[q * ldx + d]), column, sum[q][g]);
     }
+  if (!columns.are_right()) return false;
   for (int q = 0; q < Q; ++q)
     for (int g = 0; g < kGroups; ++g) sum[q][g].store_unaligned(y + q * ldy + g * lanes);
+  return true;
 }
+
+template <class Arch>
+void multiply_floats_transposed(const float* x, std::ptrdiff_t ldx, std::int64_t rows, StoredRows<float> weight,
+                                std::int64_t depth, float* y, std::ptrdiff_t ldy) {
+  for (std::int64_t o = 0; o < weight.count; o += kOutputs<Arch>)
+    for_each_input_rows(rows, [&](std::int64_t r, auto q) {
+      add_outputs<Arch, q(), AnyColumns<Arch, float>>(x + r * ldx, ldx, weight, o, depth, y + r * ldy + o, ldy);
+    });
+}
+
+/// Multiplies a row by the unit of float16. Returns false if a product is not finite.
+inline bool apply_unit(const float* x, std::int64_t depth, float* products) {
+  std::uint32_t most = 0;
+  for (std::int64_t d = 0; d < depth; ++d) {
+    products[d] = x[d] * kStoredUnit<std::uint16_t>;
+    most = std::max(most, std::bit_cast<std::uint32_t>(products[d]) & 0x7fffffffu);
+  }
+  return most < 0x7f800000u;
+}
+
+/// A product (x * unit) * (w / unit) has the bits of x * w if both factors are finite: the unit is a power of two. So
+/// vectors of weights need not be multiplied by it.
+template <class Arch>
+void multiply_halves_transposed(const float* x, std::ptrdiff_t ldx, std::int64_t rows, StoredRows<std::uint16_t> weight,
+                                std::int64_t depth, float* y, std::ptrdiff_t ldy) {
+  constexpr std::int64_t kInputs = 2048;  // 8 KiB of the stack
+  float inputs[kInputs];
+  const std::int64_t most =
+      kInputs / rows / kColumnsAtATime<Arch, std::uint16_t> * kColumnsAtATime<Arch, std::uint16_t>;
+  for (std::int64_t d = 0; d < depth; d += most, x += most, weight.data += most) {
+    const std::int64_t count = std::min(most, depth - d);
+    bool fits = true;
+    for (std::int64_t r = 0; r < rows; ++r) fits = apply_unit(x + r * ldx, count, inputs + r * count) && fits;
+    for (std::int64_t o = 0; o < weight.count; o += kOutputs<Arch>)
+      for_each_input_rows(rows, [&](std::int64_t r, auto q) {
+        float* const sums = y + r * ldy + o;
+        if (fits && add_outputs<Arch, q(), FiniteColumns<Arch>>(inputs + r * count, count, weight, o, count, sums, ldy))
+          return;
+        for (std::int64_t n = 0; n < q(); ++n)
+          add_outputs<Arch, 1, AnyColumns<Arch, std::uint16_t>>(x + (r + n) * ldx, ldx, weight, o, count,
+                                                                sums + n * ldy, ldy);
+      });
+  }
+}
+
+/// Rows that meet the weight together, from a cache.
+constexpr std::int64_t kRowsAtATime = 16;
 
 template <class Arch>
 void multiply_stored_transposed(const float* x, std::ptrdiff_t ldx, std::int64_t rows, const RowRun& run,
                                 std::int64_t depth, float* y, std::ptrdiff_t ldy) {
-  constexpr std::int64_t lanes = Floats<Arch>::size;
-  as_stored(run, [&](auto weight) {
-    for (std::int64_t o = 0; o < weight.count; o += kGroups * lanes)
-      for_each_input_rows(rows, [&](std::int64_t r, auto q) {
-        add_outputs<Arch, q()>(x + r * ldx, ldx, weight, o, depth, y + r * ldy + o, ldy);
-      });
-  });
+  for (std::int64_t r = 0; r < rows; r += kRowsAtATime) {
+    const std::int64_t count = std::min(kRowsAtATime, rows - r);
+    if (run.dtype == Dtype::float16)
+      multiply_halves_transposed<Arch>(x + r * ldx, ldx, count, StoredRows<std::uint16_t>(run), depth, y + r * ldy,
+                                       ldy);
+    else
+      multiply_floats_transposed<Arch>(x + r * ldx, ldx, count, StoredRows<float>(run), depth, y + r * ldy, ldy);
+  }
 }
 
 }  // namespace

@@ -3,17 +3,16 @@
 #include <cstdint>
 
 #include "attention/call.h"
+#include "attention/head_rows.h"
 #include "attention/validate.h"
 #include "base/strides.h"
 #include "base/workspace.h"
 #include "headwise/layer.h"
 #include "headwise/thread_pool.h"
-#include "layer/head_rows.h"
 #include "layer/packed_layer.h"
 #include "layer/projection.h"
 #include "position/kept_rows.h"
 #include "position/rotary.h"
-#include "source/key_value_source.h"
 
 namespace headwise {
 
@@ -54,7 +53,6 @@ class Forward {
   void overwrite_inputs();
   void overwrite_heads();
   void show_inside();
-  void show_keys_and_values(const KeyValueSource& source);
   void show_contributions();
   [[nodiscard]] HeadRows head_rows(Buffer<float>& buffer, std::int64_t heads, std::int64_t length, std::int64_t width,
                                    const std::int32_t* lengths) const;

@@ -1,10 +1,8 @@
-#include <algorithm>
-
+#include "attention/head_rows.h"
+#include "attention/views.h"
 #include "layer/forward.h"
-#include "layer/head_rows.h"
 #include "source/dense_source.h"
 #include "source/kv_cache_source.h"
-#include "source/kv_cache_store.h"
 
 namespace headwise {
 
@@ -40,30 +38,14 @@ void Forward::overwrite_heads() { overwrite(pool_, output_rows(), inputs_.patche
 void Forward::show_inside() {
   if (views_.query.data) copy_chosen(pool_, query_rows(), views_.query.selection, views_.query.data);
   if (inputs_.cache) {
-    show_keys_and_values(KvCacheSource(*inputs_.cache));
+    show_keys_and_values(pool_, shape_, attention_inputs_, KvCacheSource(*inputs_.cache), views_);
   } else {
-    show_keys_and_values(DenseSource(shape_, heads_layout_, {key_.data()}, {value_.data()}));
+    const DenseSource rows(shape_, heads_layout_, {key_.data()}, {value_.data()});
+    show_keys_and_values(pool_, shape_, attention_inputs_, rows, views_);
   }
   if (views_.head_outputs.data)
     copy_chosen(pool_, output_rows(), views_.head_outputs.selection, views_.head_outputs.data);
   if (views_.contributions.data) show_contributions();
-}
-
-void Forward::show_keys_and_values(const KeyValueSource& source) {
-  const std::int64_t num_keys = key_length_of(shape_, attention_inputs_);
-  const KernelTable& kernels = kernel_table();
-  const auto show = [&](const View& view, auto side, std::int64_t width) {
-    for_each_chosen_row(pool_, shape_.batch_size, {view.selection, shape_.num_kv_heads, num_keys},
-                        [&](std::int64_t b, std::int64_t head, std::int64_t j, std::int64_t place) {
-                          float* const row = view.data + place * width;
-                          if (inputs_.cache && j >= inputs_.cache->store().length(b))
-                            std::fill_n(row, width, 0.0f);
-                          else
-                            kernels.widen((source.*side)(b, head, j, 1), width, row, width);
-                        });
-  };
-  if (views_.key.data) show(views_.key, &KeyValueSource::keys, shape_.head_dim);
-  if (views_.value.data) show(views_.value, &KeyValueSource::values, shape_.value_dim);
 }
 
 /// The product of each chosen head's rows with its rows of Wo.

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "attention/validate.h"
+#include "attention/views.h"
 #include "base/sizes.h"
 #include "cache/append.h"
 #include "headwise/kv_cache.h"
@@ -68,18 +69,13 @@ Status Forward::check_inside() const {
       {"patch.key", patches.key.given(), patches.key.selection, kv_heads, key_length_},
       {"patch.value", patches.value.given(), patches.value.selection, kv_heads, key_length_},
       {"patch.headOutputs", patches.head_outputs.given(), patches.head_outputs.selection, heads, queries},
-      {"query", views_.query.data != nullptr, views_.query.selection, heads, queries},
-      {"key", views_.key.data != nullptr, views_.key.selection, kv_heads, all_keys},
-      {"value", views_.value.data != nullptr, views_.value.selection, kv_heads, all_keys},
-      {"headOutputs", views_.head_outputs.data != nullptr, views_.head_outputs.selection, heads, queries},
       {"contributions", views_.contributions.data != nullptr, views_.contributions.selection, heads, queries}};
   for (const auto& choice : chosen) {
     if (!choice.wanted) continue;
-    if (choice.selection.average)
-      return Status::error(StatusCode::invalid_option, "%s.average is not supported", choice.name);
-    if (Status status = validate_selection(choice.name, choice.selection, choice.heads, choice.rows); !status.ok())
+    if (Status status = validate_rows(choice.name, choice.selection, choice.heads, choice.rows); !status.ok())
       return status;
   }
+  if (Status status = validate_views(views_, shape_, all_keys); !status.ok()) return status;
   const bool patches_keys = patches.key.given() || patches.value.given();
   if (saves_ &&
       (patches_keys || patches.query.given() || patches.head_outputs.given() || attention_inputs_.probs.given()))

@@ -6,6 +6,7 @@
 #include "base/half.h"
 #include "base/quantise.h"
 #include "base/sizes.h"
+#include "layer/byte_product.h"
 #include "layer/scaled_sums.h"
 #include "layer/stored_product.h"
 
@@ -19,6 +20,7 @@ namespace {
 constexpr std::int64_t kRows = 32;
 constexpr std::int64_t kDepth = 128;
 constexpr std::int64_t kInputFloats = kRows * kDepth;
+static_assert(kDepth % kFixedBlock == 0, "the bits of a row must not depend on how many rows there are");
 // Columns of a tile, which share one reading of X.
 constexpr std::int64_t kColumns = 384;
 // Tiles have fewer columns if there are few rows, so that several workers share them.
@@ -29,6 +31,7 @@ constexpr std::int64_t kEnoughTiles = 16;
 /// Rows [row, row + rows) of all tokens by columns [column, column + columns).
 struct Projection::Tile {
   std::int64_t row, rows, column, columns;
+  std::int64_t all_rows;
 };
 
 Status Projection::allocate(const KernelTable& kernels, std::int64_t in, std::int64_t out, std::int64_t head_dim,
@@ -155,24 +158,34 @@ void Projection::multiply_panels(const float* input, const Tile& tile, std::int6
   kernels_->multiply_streamed(input, depth, panels, in_ * width, depth, count, next, output, count * width, tile.rows);
 }
 
-/// Whether a tile reads what is kept where it lies. Its sums must then have room for whole groups of four vectors.
+/// Whether a tile reads what is kept where it lies. float16: its sums must then have room for whole groups of four
+/// vectors. int8: that gives other bits, so all tiles of a call do the same.
 bool Projection::reads_kept(const Tile& tile) const {
+  if (kept_ == Dtype::int8) return tile.all_rows <= kFewRows;
   const std::int64_t group = 4 * static_cast<std::int64_t>(kernels_->lanes);
   return tile.rows <= kFewRows && round_up(tile.columns, kernels_->panel_width) % group == 0;
 }
 
+/// @param scratch  room for panels
 void Projection::multiply_kept(const float* input, const Tile& tile, std::int64_t k, std::int64_t depth, float* output,
-                               float* panels) const {
+                               float* scratch) const {
   const std::int64_t width = kernels_->panel_width, count = divide_up(tile.columns, width);
   RowRun rows = kept_rows(tile.column, tile.columns, k);
+  if (reads_kept(tile) && kept_ == Dtype::int8) {
+    for (std::int64_t r = 0; r < tile.rows; ++r) {
+      const float* const x = input + r * depth;
+      multiply_row_by_bytes(*kernels_, x, to_fixed_point(x, depth, scratch), rows, output + r * count * width);
+    }
+    return;
+  }
   if (reads_kept(tile)) {
     kernels_->multiply_stored_transposed(input, depth, tile.rows, rows, depth, output, count * width);
     return;
   }
   constexpr float kUnscaled = 1.0f;  // the scales of int8 are applied to sums
   rows.scales = &kUnscaled, rows.scale_stride = 0;
-  kernels_->pack_transposed(rows, depth, 0, panels);
-  kernels_->multiply_streamed(input, depth, panels, depth * width, depth, count, nullptr, output, count * width,
+  kernels_->pack_transposed(rows, depth, 0, scratch);
+  kernels_->multiply_streamed(input, depth, scratch, depth * width, depth, count, nullptr, output, count * width,
                               tile.rows);
 }
 
@@ -221,7 +234,8 @@ void project(ThreadPool& pool, std::span<const ProjectionJob> jobs, Buffer<float
     const std::int64_t rows = rows_of(*job), row_tiles = divide_up(rows, kRows);
     const std::int64_t columns = projection.tile_columns(rows);
     const std::int64_t row = task % row_tiles * kRows, column = task / row_tiles * columns;
-    projection.compute(*job, {row, std::min(kRows, rows - row), column, std::min(columns, projection.out_ - column)},
+    projection.compute(*job,
+                       {row, std::min(kRows, rows - row), column, std::min(columns, projection.out_ - column), rows},
                        scratch.data() + worker * (scratch.size() / pool.size()));
   });
 }

@@ -21,7 +21,8 @@ struct ProjectionJob;
 ///
 /// Work is cut into tiles of rows by columns. Every element is the sum b + x_0 w_0 + x_1 w_1 + … in that order,
 /// whatever the tiles; with int8 it is (x_0 w_0 + x_1 w_1 + …) s + b. So the bits of a row do not depend on the number
-/// of threads, the batch size and the row's place in the batch.
+/// of threads, the batch size and the row's place in the batch. Only kept int8 has other sums for up to kFewRows rows
+/// in all: those of FixedPoint.
 class Projection {
  public:
   /// @param head_dim  columns that are stored together: a tile has whole heads. 1 if there are no HeadSteps.
@@ -53,7 +54,7 @@ class Projection {
   void multiply_panels(const float* input, const Tile& tile, std::int64_t k, std::int64_t depth, float* output) const;
   [[nodiscard]] bool reads_kept(const Tile& tile) const;
   void multiply_kept(const float* input, const Tile& tile, std::int64_t k, std::int64_t depth, float* output,
-                     float* panels) const;
+                     float* scratch) const;
   void compute(const ProjectionJob& job, const Tile& tile, float* scratch) const;
 
   const KernelTable* kernels_ = nullptr;

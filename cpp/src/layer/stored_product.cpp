@@ -5,6 +5,7 @@
 #include "base/sizes.h"
 #include "base/workspace.h"
 #include "kernel/kernel_table.h"
+#include "layer/byte_product.h"
 #include "layer/scaled_sums.h"
 
 namespace headwise {
@@ -23,6 +24,11 @@ constexpr std::int64_t kMostSums = 4096;
 
 bool is_out_in(const LinearWeights& weights) { return weights.in_stride == 1 && weights.out_stride != 1; }
 
+/// Whether inputs are multiplied as whole numbers.
+bool needs_fixed_point(const LinearWeights& weights) {
+  return is_out_in(weights) && weights.weight.dtype == Dtype::int8;
+}
+
 std::int64_t tile_columns(const LinearWeights& weights, std::int64_t rows, std::int64_t out, int workers) {
   const std::int64_t most = kMostSums / rows, run = out / workers * size_of(weights.weight.dtype);
   const std::int64_t tiles =
@@ -38,11 +44,16 @@ bool StoredProduct::suits(const LinearWeights& weights, std::int64_t rows) {
 
 Status StoredProduct::run(ThreadPool& pool, const ConstTokenRows& x, const TokenRows& y) const {
   const std::int64_t rows = x.count(), width = tile_columns(weights_, rows, out_, pool.size());
-  const std::int64_t inputs = rows * in_, floats = inputs + out_ + pool.size() * rows * width;
+  const std::int64_t inputs = rows * in_, room = needs_fixed_point(weights_) ? fixed_point_floats(in_) : 0;
+  const std::int64_t floats = inputs + out_ + rows * room + pool.size() * rows * width;
   Buffer<float> scratch;
   if (!scratch.allocate(floats)) return Status::out_of_memory(floats * static_cast<std::int64_t>(sizeof(float)));
-  float *const input = scratch.data(), *const bias = input + inputs, *const all_sums = bias + out_;
+  float *const input = scratch.data(), *const bias = input + inputs, *const rooms = bias + out_;
+  float* const all_sums = rooms + rows * room;
   gather(x, 0, rows, 0, in_, input);
+  FixedPoint fixed[kFewRows];
+  for (std::int64_t r = 0; needs_fixed_point(weights_) && r < rows; ++r)
+    fixed[r] = to_fixed_point(input + r * in_, in_, rooms + r * room);
   const RowRun bias_run{.data = weights_.bias.data, .dtype = weights_.bias.dtype, .row_stride = 1, .count = out_};
   if (weights_.bias.data)
     kernel_table().widen(bias_run, 1, bias, 1);
@@ -57,7 +68,7 @@ Status StoredProduct::run(ThreadPool& pool, const ConstTokenRows& x, const Token
         std::fill_n(sums + r * width, columns, 0.0f);
       else
         std::copy_n(bias + column, columns, sums + r * width);
-    multiply(input, rows, column, columns, sums, width);
+    multiply(input, fixed, rows, column, columns, sums, width);
     for (std::int64_t r = 0; weights_.scales && r < rows; ++r)
       scale_sums(weights_.scales + column, bias + column, columns, sums + r * width);
     scatter(sums, width, 0, rows, column, columns, y);
@@ -65,8 +76,8 @@ Status StoredProduct::run(ThreadPool& pool, const ConstTokenRows& x, const Token
   return {};
 }
 
-void StoredProduct::multiply(const float* x, std::int64_t rows, std::int64_t column, std::int64_t columns, float* sums,
-                             std::int64_t width) const {
+void StoredProduct::multiply(const float* x, const FixedPoint* fixed, std::int64_t rows, std::int64_t column,
+                             std::int64_t columns, float* sums, std::int64_t width) const {
   const bool out_in = is_out_in(weights_);
   const std::int64_t stride = out_in ? weights_.out_stride : weights_.in_stride;
   const std::int64_t first = column * weights_.out_stride * size_of(weights_.weight.dtype);
@@ -74,6 +85,9 @@ void StoredProduct::multiply(const float* x, std::int64_t rows, std::int64_t col
                    .dtype = weights_.weight.dtype,
                    .row_stride = static_cast<std::ptrdiff_t>(stride),
                    .count = out_in ? columns : in_};
+  for (std::int64_t r = 0; needs_fixed_point(weights_) && r < rows; ++r)
+    multiply_row_by_bytes(kernel_table(), x + r * in_, fixed[r], run, sums + r * width);
+  if (needs_fixed_point(weights_)) return;
   if (out_in)
     kernel_table().multiply_stored_transposed(x, in_, rows, run, in_, sums, width);
   else

@@ -213,21 +213,38 @@ std::vector<Evaluated> evaluate_all(const Formula& formula, std::int32_t last, c
   return values;
 }
 
+bool within(const FormulaBound& bound, std::int64_t x, double integer, double limit) {
+  if (!std::isfinite(integer)) return bound.strict ? integer < limit : integer <= limit;
+  // The difference comes first: beside a huge number x would be lost.
+  const double reached = static_cast<double>(bound.coefficient * x);
+  const double room = (bound.strict ? std::ceil(limit) : std::floor(limit)) - std::floor(integer);
+  return bound.strict ? reached < room : reached <= room;
+}
+
+/// Unknown if the errors decide.
+Evaluated within(const FormulaBound& bound, std::int64_t x, Evaluated integer, Evaluated limit) {
+  if (is_unknown(integer) || is_unknown(limit)) return kUnknown;
+  const bool at_least = within(bound, x, integer.value + integer.error, limit.value - limit.error);
+  const bool at_most = within(bound, x, integer.value - integer.error, limit.value + limit.error);
+  return at_least == at_most ? truth(at_least) : kUnknown;
+}
+
 }  // namespace
 
 Evaluated evaluate(const Formula& formula, std::int32_t n, const Pair& pair) {
   return evaluate_all(formula, n, pair).back();
 }
 
-bool within_bounds(const Formula& formula, const Pair& pair) {
+Evaluated within_bounds(const Formula& formula, const Pair& pair) {
+  Evaluated all = truth(true);
   for (std::int64_t n = 0; n < formula.num_bounds; ++n) {
     const FormulaBound& bound = formula.bounds[n];
-    const auto value = [&](std::int32_t of) { return of < 0 ? 0.0 : evaluate(formula, of, pair).value; };
-    const double x = static_cast<double>(bound.on_rows ? pair.j : pair.k);
-    const double reached = bound.coefficient * x + value(bound.integer), limit = value(bound.limit);
-    if (!(bound.strict ? reached < limit : reached <= limit)) return false;
+    const auto value = [&](std::int32_t of) { return of < 0 ? exact(0) : evaluate(formula, of, pair); };
+    const Evaluated holds = within(bound, bound.on_rows ? pair.j : pair.k, value(bound.integer), value(bound.limit));
+    if (is_unknown(holds)) all = kUnknown;
+    if (holds.value == 0) return holds;
   }
-  return true;
+  return all;
 }
 
 }  // namespace headwise::reference

@@ -21,7 +21,7 @@ struct Pair {
 /// The value of instruction n for a pair.
 [[nodiscard]] Evaluated evaluate(const Formula& formula, std::int32_t n, const Pair& pair);
 
-/// Whether the bounds of a visible formula allow a pair.
-[[nodiscard]] bool within_bounds(const Formula& formula, const Pair& pair);
+/// Whether the bounds of a visible formula allow a pair: 1 or 0.
+[[nodiscard]] Evaluated within_bounds(const Formula& formula, const Pair& pair);
 
 }  // namespace headwise::reference

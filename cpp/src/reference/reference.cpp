@@ -135,7 +135,9 @@ bool is_visible(const HeadCall& call, Head& head, std::int64_t i, std::int64_t j
   if (head.bias(i, j) == -kInfinity) return false;
   if (const Formula* visible = call.options.visible) {
     const Pair pair = call.pair(i, j, {0, 0});
-    if (!within_bounds(*visible, pair)) return false;
+    const Evaluated inside = within_bounds(*visible, pair);
+    if (inside.value == 0) return false;
+    if (inside.error > 0) head.unsure[i] = true;
     if (visible->result >= 0) {
       const Evaluated result = evaluate(*visible, visible->result, pair);
       if (result.error > 0 && !(std::abs(result.value) > result.error)) head.unsure[i] = true;

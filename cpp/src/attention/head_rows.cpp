@@ -1,4 +1,4 @@
-#include "layer/head_rows.h"
+#include "attention/head_rows.h"
 
 #include <algorithm>
 
