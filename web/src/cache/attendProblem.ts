@@ -6,7 +6,9 @@ import {
   type AttentionSettingsOptions,
 } from "../attention/attentionSettings.js";
 import type { AttentionShape } from "../attention/attentionShape.js";
-import { readReturns, type Returns, type Wanted } from "../attention/returns.js";
+import { checkedPatches, type AttendPatch, type Patches } from "../attention/patch.js";
+import { readWanted, type Wanted } from "../attention/returns.js";
+import { checkViewedKeys, type AttendReturns, type Views } from "../attention/views.js";
 import type { CallArguments } from "../call/callArguments.js";
 import { refuseGpu } from "../call/location.js";
 import { namesOf, type OptionReader } from "../call/options.js";
@@ -23,6 +25,7 @@ import {
   type Layout,
 } from "../tensor/layout.js";
 import { FLOATS, type FloatTensor, type PlacedFloats } from "../tensor/tensor.js";
+import { attendPatch, attendReturns, attendViews } from "./attendInside.js";
 import { cachePositions } from "./cachePositions.js";
 import { checkKvHeads, longest, type CacheForm } from "./cacheProblem.js";
 
@@ -35,7 +38,9 @@ export interface AttendOptions extends AttentionSettingsOptions {
   /** The cache knows it. If given, it must be the number of the cache. */
   readonly numKvHeads?: number;
   /** What to return. Default: only `output`. */
-  readonly returns?: Returns;
+  readonly returns?: AttendReturns;
+  /** Overwrites queries, weights or results of heads, for this call. */
+  readonly patch?: AttendPatch;
   /** Where the results are. `"gpu"` needs a cache on WebGPU. Default `"cpu"`. */
   readonly location?: "cpu" | "gpu";
   /** A tensor of the output's shape, to write the output to. It is then also `result.output`. */
@@ -52,6 +57,8 @@ export interface AttendProblem {
   readonly query: PlacedFloats;
   readonly settings: AttentionSettings;
   readonly wanted: Wanted;
+  readonly views: Views;
+  readonly patches: Patches | undefined;
   readonly output: OutputForm;
   /** Where the results are. */
   readonly location: "cpu" | "gpu";
@@ -66,6 +73,7 @@ export const ATTEND_NAMES = [
     numHeads: true,
     numKvHeads: true,
     returns: true,
+    patch: true,
     location: true,
     into: true,
     signal: true,
@@ -107,12 +115,16 @@ export function attendRequest(
     headDim: heads.headDim,
     valueDim: form.valueDim,
   };
+  const returns = attendReturns(options);
+  const views = attendViews(returns, extents);
+  const patch = attendPatch(options, extents);
   const read = {
     operation,
     layout,
     query,
     settings: readSettings(options, extents),
-    wanted: readReturns(options, extents),
+    wanted: readWanted(returns, extents),
+    views,
     output: outputForm(options, shapeOf(layout, rank, { ...heads, headDim: form.valueDim }), query),
     location: options.oneOf("location", ["cpu", "gpu"], "cpu"),
     signal: options.signal(),
@@ -124,8 +136,11 @@ export function attendRequest(
     at(appended, settled = (settings) => settings) {
       const shape: AttentionShape = { ...extents, keyLength: longest(form, appended) };
       const settings = settled(read.settings);
-      checkKeys(operation, settings, shape, cachePositions(form, appended, settings, shape.queryLength));
-      return { ...read, settings, shape };
+      const sequences = cachePositions(form, appended, settings, shape.queryLength);
+      checkKeys(operation, settings, shape, sequences);
+      checkViewedKeys(operation, views, shape.keyLength);
+      const patched = { shape, contextLength: 0, sequences, ragged: undefined };
+      return { ...read, settings, shape, patches: checkedPatches(operation, patch, patched) };
     },
   };
 }

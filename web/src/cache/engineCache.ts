@@ -1,4 +1,5 @@
 import type { PlacedResult } from "../attention/attentionResult.js";
+import type { PlacedViews } from "../attention/views.js";
 import type { Eventually, Recorded } from "../call/context.js";
 import type { Disposing } from "../call/disposable.js";
 import type { Place } from "../tensor/place.js";
@@ -17,12 +18,14 @@ export interface EngineCache {
   readonly appended: readonly number[];
   readonly bytes: number;
   append(problem: AppendProblem): Eventually<void>;
-  attend(problem: AttendProblem): Eventually<PlacedResult>;
+  attend(problem: AttendProblem): Eventually<PlacedResult & PlacedViews>;
   /** Both in one call. If it fails, nothing was appended, unless a ring has dropped tokens. */
-  readonly step?: ((append: AppendProblem, attend: AttendProblem) => Eventually<PlacedResult>) | undefined;
+  readonly step?:
+    ((append: AppendProblem, attend: AttendProblem) => Eventually<PlacedResult & PlacedViews>) | undefined;
   /** Record into a GPUCommandEncoder. `appended` changes with the recording. */
   readonly recordAppend?: ((encoder: object, problem: AppendProblem) => Recorded<Disposing>) | undefined;
-  readonly recordAttend?: ((encoder: object, problem: AttendProblem) => Recorded<PlacedResult & Disposing>) | undefined;
+  readonly recordAttend?:
+    ((encoder: object, problem: AttendProblem) => Recorded<PlacedResult & PlacedViews & Disposing>) | undefined;
   /** @param lengths - For each batch; at most the number of tokens appended. */
   rewind(operation: string, lengths: Int32Array): Eventually<void>;
   fork(operation: string): Eventually<EngineCache>;

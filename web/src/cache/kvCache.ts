@@ -6,7 +6,7 @@ import type {
   ResultAt,
 } from "../attention/attentionResult.js";
 import { noteForMerge } from "../attention/mergeNotes.js";
-import type { Returns } from "../attention/returns.js";
+import type { AttendReturns, ViewsAt } from "../attention/views.js";
 import type { CallArguments } from "../call/callArguments.js";
 import type { Context, Recorded } from "../call/context.js";
 import { Disposing } from "../call/disposable.js";
@@ -155,26 +155,28 @@ export class KvCache extends Disposing {
    * `"lower-right"`, window, alibiSlopes, excludeSelf, or a rotary cache). A cache that was rewound, sliced or loaded
    * has no last append. A fork has the last append of its original.
    *
+   * `patch` overwrites queries, weights or results of heads for this call. Keys and values are what was appended.
+   *
    * @param query - `[B, numHeads, Sq, headDim]` in `options.layout`; float32 or float16.
    * @returns `output` `[B, numHeads, Sq, valueDim]` in the layout, rank and dtype of the query, and the results that
-   *   `options.returns` names.
+   *   `options.returns` names. They may be queries, keys and values as attention sees them, and the results of heads.
    * @throws ShapeError, OptionError or UnsupportedError before it computes.
    * @throws EmptyRowError if a query row sees no key and `emptyRows` is `"throw"`; OutOfMemoryError; DisposedError.
    */
   async attend<
-    const R extends Returns = NoReturns,
+    const R extends AttendReturns = NoReturns,
     Q extends FloatTensorLike = FloatTensor,
     Into extends FloatTensorLike | GpuFloats = Q,
     const L extends "cpu" | "gpu" = "cpu",
   >(
     query: Q | GpuFloats,
     options: CallOptions<R, Into> & { readonly location?: L } = {},
-  ): Promise<ResultAt<L, R, Into>> {
+  ): Promise<ResultAt<L, R, Into> & ViewsAt<L, R>> {
     const { form, onGpu } = this.#cache;
     const call = this.#arguments("cache.attend", onGpu);
     const request = attendRequest(call, form, query, readOptions(call, options, ATTEND_NAMES));
     const compute = () => this.#attend(this.#problem(request, lastAppend(this.#cache)));
-    return (await this.#context.run<unknown>(call, compute, request.signal)) as ResultAt<L, R, Into>;
+    return (await this.#context.run<unknown>(call, compute, request.signal)) as ResultAt<L, R, Into> & ViewsAt<L, R>;
   }
 
   /**
@@ -191,7 +193,7 @@ export class KvCache extends Disposing {
    * @throws The errors of `append` and `attend`. All checks are done before anything is appended.
    */
   async step<
-    const R extends Returns = NoReturns,
+    const R extends AttendReturns = NoReturns,
     Q extends FloatTensorLike = FloatTensor,
     Into extends FloatTensorLike | GpuFloats = Q,
     const L extends "cpu" | "gpu" = "cpu",
@@ -200,7 +202,7 @@ export class KvCache extends Disposing {
     key: FloatTensorLike | GpuFloats,
     value: FloatTensorLike | GpuFloats,
     options: CallOptions<R, Into> & StepOptions & { readonly location?: L } = {},
-  ): Promise<ResultAt<L, R, Into>> {
+  ): Promise<ResultAt<L, R, Into> & ViewsAt<L, R>> {
     const { form, onGpu } = this.#cache;
     const call = this.#arguments("cache.step", onGpu);
     const reader = readOptions(call, options, STEP_NAMES);
@@ -218,7 +220,7 @@ export class KvCache extends Disposing {
         throw error;
       }
     };
-    return (await this.#context.run<unknown>(call, compute, request.signal)) as ResultAt<L, R, Into>;
+    return (await this.#context.run<unknown>(call, compute, request.signal)) as ResultAt<L, R, Into> & ViewsAt<L, R>;
   }
 
   /**
@@ -253,11 +255,11 @@ export class KvCache extends Disposing {
    *
    * @throws UnsupportedError if the cache does not lie on the GPU, and the errors of `attend`.
    */
-  async encodeAttend<const R extends Returns = NoReturns, Into extends FloatTensor | GpuFloats = FloatTensor>(
+  async encodeAttend<const R extends AttendReturns = NoReturns, Into extends FloatTensor | GpuFloats = FloatTensor>(
     commandEncoder: object,
     query: FloatTensorLike | GpuFloats,
     options: CallOptions<R, Into> & { readonly location?: "gpu" } = {},
-  ): Promise<RecordedAttention<R, Into>> {
+  ): Promise<RecordedAttention<R, Into> & ViewsAt<"gpu", R>> {
     const { form, onGpu } = this.#cache;
     const call = this.#arguments("cache.encodeAttend", onGpu);
     this.#assertRecords(call.operation);
@@ -265,7 +267,8 @@ export class KvCache extends Disposing {
     const record = () => {
       return this.#cache.recordAttend!(commandEncoder, this.#problem(request, lastAppend(this.#cache)));
     };
-    return (await this.#context.record<unknown>(call, record, request.signal)) as RecordedAttention<R, Into>;
+    return (await this.#context.record<unknown>(call, record, request.signal)) as RecordedAttention<R, Into> &
+      ViewsAt<"gpu", R>;
   }
 
   /**

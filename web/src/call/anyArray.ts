@@ -3,7 +3,7 @@ import { describe } from "../foreign/describe.js";
 import { arrayKind, viewOf } from "../foreign/typedArray.js";
 import type { TensorData } from "../tensor/tensor.js";
 import type { CallArguments } from "./callArguments.js";
-import { assertIntact } from "./views.js";
+import { assertIntact } from "../errors/intact.js";
 
 /**
  * The elements of an array or a typed array of any class. A typed array becomes our own view, whose elements are

@@ -1,4 +1,5 @@
-import { HeadwiseError, OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
+import { OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
+import { guarded } from "../errors/guarded.js";
 import { describe, isObject } from "../foreign/describe.js";
 import { arrayKind, isArray } from "../foreign/typedArray.js";
 import { checkGpuTensor, isGpuTensor, type GpuTensor } from "../tensor/gpuTensor.js";
@@ -191,12 +192,7 @@ export class CallArguments {
    * thrown.
    */
   guarded<T>(argument: string, read: () => T): T {
-    try {
-      return read();
-    } catch (cause) {
-      if (HeadwiseError.is(cause)) throw cause;
-      throw new OptionError(`${this.operation}: ${argument} could not be read: ${messageOf(cause)}`, { cause });
-    }
+    return guarded(this.operation, argument, read);
   }
 
   /**
@@ -315,12 +311,4 @@ interface TensorFields {
   readonly buffer?: unknown;
   readonly offset?: unknown;
   readonly disposed?: unknown;
-}
-
-function messageOf(cause: unknown): string {
-  try {
-    return String((cause as { readonly message?: unknown } | undefined)?.message ?? cause);
-  } catch {
-    return "its error cannot be read either";
-  }
 }

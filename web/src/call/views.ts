@@ -1,6 +1,7 @@
 import { OptionError } from "../errors/errors.js";
+import { assertIntact, assertIntactNow } from "../errors/intact.js";
 import { describe } from "../foreign/describe.js";
-import { isIntact, placeOf, viewOf } from "../foreign/typedArray.js";
+import { placeOf, viewOf } from "../foreign/typedArray.js";
 import type { Placement } from "../tensor/placement.js";
 import { ARRAYS, type Dtype, type TensorData } from "../tensor/tensor.js";
 
@@ -22,7 +23,7 @@ export class Views {
   of(argument: string, array: object, dtype: Dtype): TensorData {
     const known = this.#views.get(array);
     if (known) return known;
-    this.#assertIntactNow(argument, array);
+    assertIntactNow(this.operation, argument, array);
     const { buffer, byteOffset, length } = placeOf(array);
     const view = new ARRAYS[dtype](buffer as ArrayBuffer, byteOffset, length);
     this.#views.set(array, view);
@@ -32,7 +33,7 @@ export class Views {
 
   /** The numbers of a typed array of any class. */
   elements(argument: string, array: object): ArrayLike<number | bigint> {
-    this.#assertIntactNow(argument, array);
+    assertIntactNow(this.operation, argument, array);
     const view = viewOf(array);
     if (!view) throw new OptionError(`${this.operation}: ${argument} cannot be ${describe(array)}`);
     this.placement.locate?.(this.operation, argument, array, view as TensorData); // throws if the tensor was disposed
@@ -57,20 +58,4 @@ export class Views {
   assertIntact(): void {
     for (const { argument, view } of this.#watched) assertIntact(this.operation, argument, view);
   }
-
-  #assertIntactNow(argument: string, array: object): void {
-    if (!isIntact(array)) throw detachedError(this.operation, argument, "when the call was made");
-  }
-}
-
-/** Throws an OptionError if the memory of a view has been lost since the call was made. */
-export function assertIntact(operation: string, argument: string, view: object): void {
-  if (!isIntact(view)) throw detachedError(operation, argument, "before the call was done with it");
-}
-
-function detachedError(operation: string, argument: string, when: string): OptionError {
-  return new OptionError(`${operation}: the memory of ${argument} was transferred, shrunk or detached ${when}`, {
-    code: "DETACHED_INPUT",
-    hint: "Leave arrays as they are until the call that reads them has settled, or pass copies.",
-  });
 }

@@ -7,7 +7,13 @@ import type { EngineCache } from "../cache/engineCache.js";
 import type { Eventually, Recorded } from "../call/context.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
 import type { LayerProblem } from "../layer/layerProblem.js";
-import type { LinearBackwardProblem, LinearProblem, PlacedLinearGradients } from "../linear/linearProblem.js";
+import type {
+  LinearBackwardProblem,
+  LinearProblem,
+  PlacedLinearGradients,
+  UploadWeightProblem,
+} from "../linear/linearProblem.js";
+import type { EngineWeight } from "../linear/uploadedWeight.js";
 import type { RotaryProblem } from "../position/rotaryProblem.js";
 import type { GpuResult } from "../tensor/gpuTensor.js";
 import type { Place, PlaceChoice } from "../tensor/place.js";
@@ -58,6 +64,8 @@ export interface Engine {
   readonly device?: object | undefined;
   /** Copies a tensor to the GPU; only engines with a GPU can. */
   upload?<D extends Dtype>(operation: string, tensor: CheckedTensor<D>): Promise<GpuResult<D>>;
+  /** Brings a weight to the GPU, in the order in which its kernels read it; only engines with a GPU can. */
+  uploadWeight?(problem: UploadWeightProblem): Promise<EngineWeight>;
   /** Copies a tensor on the GPU to JavaScript. */
   download?<D extends Dtype>(operation: string, tensor: BufferTensor<D>): Promise<TypedTensor<D>>;
   attention(problem: AttentionProblem): Eventually<PlacedResult>;

@@ -18,6 +18,7 @@ export interface GpuEngine extends Engine {
   record: NonNullable<Engine["record"]>;
   finish: NonNullable<Engine["finish"]>;
   upload: NonNullable<Engine["upload"]>;
+  uploadWeight: NonNullable<Engine["uploadWeight"]>;
   download: NonNullable<Engine["download"]>;
   readonly adapter: AdapterReport;
   /** The tilings of the attention kernels that this device can run, the default first. */

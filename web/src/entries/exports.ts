@@ -29,7 +29,9 @@ export {
   type TokenizerMask,
 } from "../attention/masks.js";
 export type { AttentionPart, GpuMergeResult, MergeOptions, MergeResult } from "../attention/mergeProblem.js";
+export type { AttendPatch, PatchRows } from "../attention/patch.js";
 export type { AveragedSlice, Returns, ScoreStage, Slice } from "../attention/returns.js";
+export type { AttendReturns, KeySlice } from "../attention/views.js";
 export type { AppendOptions } from "../cache/appendProblem.js";
 export type { AttendOptions } from "../cache/attendProblem.js";
 export type { CacheContent } from "../cache/cacheContent.js";
@@ -76,8 +78,8 @@ export type {
   UsualLayerGradients,
 } from "../layer/backwardProblem.js";
 export type { ForwardOptions } from "../layer/forwardProblem.js";
-export type { Patch, PatchKeys, PatchRows } from "../layer/patch.js";
-export type { ForwardReturns, KeySlice } from "../layer/views.js";
+export type { Patch, PatchKeys } from "../layer/patch.js";
+export type { ForwardReturns } from "../layer/views.js";
 export type { Layer, LayerCacheOptions } from "../layer/layer.js";
 export type { LayerPosition } from "../layer/layerPosition.js";
 export type { LayerOptions, WeightDtype } from "../layer/layerProblem.js";
@@ -93,8 +95,10 @@ export type {
   LinearGradientsAt,
   LinearOptions,
   LinearReturns,
+  UploadWeightOptions,
 } from "../linear/linearProblem.js";
 export { quantizeWeight } from "../linear/quantizeWeight.js";
+export type { UploadedWeight } from "../linear/uploadedWeight.js";
 export type { Int8Weight, QuantizedWeight, WeightLayout } from "../linear/weight.js";
 export {
   alibiSlopes,

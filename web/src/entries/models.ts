@@ -5,7 +5,7 @@
  * @module
  */
 export type { ActivationName } from "../models/activations.js";
-export { type GeneratedToken, type GenerateOptions } from "../models/generate.js";
+export { type GeneratedToken, type GenerateOptions, type GenerateStep } from "../models/generate.js";
 export { loadModel, type LoadModelOptions } from "../models/loadModel.js";
 export { Model, type RunOptions, type RunResult } from "../models/model.js";
 export type { ModelConfig, ModelType } from "../models/modelConfig.js";

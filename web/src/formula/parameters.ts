@@ -1,5 +1,6 @@
 import { readRecord } from "../call/record.js";
-import { HeadwiseError, OptionError, ShapeError } from "../errors/errors.js";
+import { OptionError, ShapeError } from "../errors/errors.js";
+import { guarded } from "../errors/guarded.js";
 import { describe, isObject } from "../foreign/describe.js";
 import { arrayKind, isAnyArray, isArray, isIntact, viewOf } from "../foreign/typedArray.js";
 import type { Parameter, Table } from "./graph.js";
@@ -196,14 +197,4 @@ function table(
     );
   const value = Object.freeze({ data, extents: Object.freeze([...extents]) });
   return { rank: extents.length as 1 | 2, integer, value };
-}
-
-/** Runs code that reads objects of the caller, whose accessors may throw. */
-function guarded<T>(operation: string, argument: string, read: () => T): T {
-  try {
-    return read();
-  } catch (cause) {
-    if (HeadwiseError.is(cause)) throw cause;
-    throw new OptionError(`${operation}: ${argument} could not be read`, { cause });
-  }
 }

@@ -1,5 +1,7 @@
 import { OptionError, ShapeError } from "../errors/errors.js";
+import { guarded } from "../errors/guarded.js";
 import { describe } from "../foreign/describe.js";
+import { isArray } from "../foreign/typedArray.js";
 import { floats, type Floats } from "../tensor/plainTensor.js";
 import { integers } from "./options.js";
 
@@ -70,13 +72,17 @@ export function layersOfMaps(
   probsPerLayer: readonly Floats[],
   queryOffset: PositionOptions["queryOffset"] | undefined = undefined,
 ): readonly AttentionMaps[] {
-  if (!Array.isArray(probsPerLayer) || probsPerLayer.length === 0)
-    throw new OptionError(
-      `${operation}: probsPerLayer must be a list with a tensor for each layer, got ${describe(probsPerLayer)}`,
-    );
-  return (probsPerLayer as readonly Floats[]).map((probs, layer) =>
-    attentionMaps(operation, `probsPerLayer[${layer}]`, probs, queryOffset),
-  );
+  return guarded(operation, "probsPerLayer", () => {
+    const layers = isArray(probsPerLayer) ? probsPerLayer.length : 0;
+    if (layers === 0)
+      throw new OptionError(
+        `${operation}: probsPerLayer must be a list with a tensor for each layer, got ${describe(probsPerLayer)}`,
+      );
+    const maps: AttentionMaps[] = [];
+    for (let n = 0; n < layers; n++)
+      maps.push(attentionMaps(operation, `probsPerLayer[${n}]`, probsPerLayer[n]!, queryOffset));
+    return maps;
+  });
 }
 
 /** The rows of map n that see a key: not all of their weights are 0. A row with NaN is one of them. */

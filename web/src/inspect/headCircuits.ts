@@ -1,4 +1,5 @@
 import { OptionError, ShapeError } from "../errors/errors.js";
+import { guarded } from "../errors/guarded.js";
 import { describe, isObject } from "../foreign/describe.js";
 import { assertShape, floats, type Floats } from "../tensor/plainTensor.js";
 import { circuitOf, type Circuit } from "./circuit.js";
@@ -45,11 +46,12 @@ export function headCircuits(operation: string, argument: string, layer: Attenti
 }
 
 function checkedWeights(operation: string, argument: string, layer: AttentionWeights) {
-  if (!isObject(layer) || !isObject(layer.weights))
+  const given = guarded(operation, argument, () => (isObject(layer) ? { ...layer } : undefined));
+  if (!isObject(given?.weights))
     throw new OptionError(
       `${operation}: ${argument} must be an object with numHeads and weights { Wq, Wk, Wv, Wo }, got ${describe(layer)}`,
     );
-  const { numHeads, numKvHeads = numHeads, weights } = layer;
+  const { numHeads, numKvHeads = numHeads, weights } = given;
   assertCount(operation, `${argument}.numHeads`, numHeads);
   assertCount(operation, `${argument}.numKvHeads`, numKvHeads);
   if (numHeads % numKvHeads !== 0)
@@ -57,7 +59,8 @@ function checkedWeights(operation: string, argument: string, layer: AttentionWei
       `${operation}: ${argument}.numKvHeads must divide ${argument}.numHeads, got ${numKvHeads} and ${numHeads}`,
     );
   const at = (name: keyof typeof weights) => `${argument}.weights.${name}`;
-  const matrix = (name: keyof typeof weights) => floats(operation, at(name), weights[name]);
+  const matrix = (name: keyof typeof weights) =>
+    guarded(operation, at(name), () => floats(operation, at(name), weights[name]));
   const [Wq, Wk, Wv, Wo] = [matrix("Wq"), matrix("Wk"), matrix("Wv"), matrix("Wo")];
   const width = Wq.shape[0] ?? 0;
   const perHead = ({ shape }: Floats, heads: number) => Math.ceil((shape[1] ?? 0) / heads) || 1;

@@ -1,15 +1,18 @@
 import { OptionError } from "../errors/errors.js";
+import { guarded } from "../errors/guarded.js";
 import { describe, isObject } from "../foreign/describe.js";
+import { arrayKind, isArray, viewOf } from "../foreign/typedArray.js";
 import { assertNumber } from "../tensor/plainTensor.js";
 
 /** The options that are given, and `defaults` for the rest. Throws if `defaults` has no option of that name. */
 export function withDefaults<T extends object>(operation: string, given: Partial<T>, defaults: T): T {
   if (!isObject(given)) throw new OptionError(`${operation}: options must be an object, got ${describe(given)}`);
   const names = Object.keys(defaults);
-  const unknown = Object.keys(given).find((name) => !names.includes(name));
+  const entries = guarded(operation, "options", () => Object.entries(given));
+  const unknown = entries.find(([name]) => !names.includes(name));
   if (unknown !== undefined)
-    throw new OptionError(`${operation}: option ${describe(unknown)} must be one of ${names.join(", ")}`);
-  const stated = Object.entries(given).filter(([, value]) => value !== undefined);
+    throw new OptionError(`${operation}: option ${describe(unknown[0])} must be one of ${names.join(", ")}`);
+  const stated = entries.filter(([, value]) => value !== undefined);
   return { ...defaults, ...(Object.fromEntries(stated) as Partial<T>) };
 }
 
@@ -28,8 +31,18 @@ export function assertCount(operation: string, argument: string, value: unknown)
 
 /** Integers that a user gives as an array or an Int32Array, each from `low` to `high`. */
 export function integers(operation: string, option: string, value: unknown, low: number, high: number): Int32Array {
-  const list = Array.isArray(value) || ArrayBuffer.isView(value) ? Array.from(value as unknown as number[]) : [NaN];
+  const list = guarded(operation, option, () => numbersIn(value)) ?? [NaN];
   if (!list.every((each) => Number.isInteger(each) && each >= low && each <= high))
     throw new OptionError(`${operation}: ${option} must be integers from ${low} to ${high}, got ${describe(value)}`);
   return Int32Array.from(list);
+}
+
+/** The most integers that an option may list. */
+const MAX_LIST = 2 ** 26;
+
+/** The elements of an array or a typed array; undefined for anything else. */
+function numbersIn(value: unknown): number[] | undefined {
+  const list = arrayKind(value) ? viewOf(value as object) : isArray(value) ? (value as ArrayLike<number>) : undefined;
+  if (!list || list.length > MAX_LIST) return undefined;
+  return Array.from({ length: list.length }, (_, n) => list[n] as number);
 }

@@ -43,7 +43,7 @@ export function mixingLayers(
     if (!isSame || queries !== keys || heads === 0)
       throw new ShapeError(
         `${operation}: probsPerLayer[${n}].shape must have heads, S queries and S keys, and the axes B and S of layer 0, ` +
-          `got ${describe(probsPerLayer[n]!.shape)} and ${describe(probsPerLayer[0]!.shape)}`,
+          `got ${describe([...outer, queries, keys])} and ${describe([...first.outer, first.queries, first.keys])}`,
       );
   });
   const { batch, keys, outer } = first;

@@ -41,12 +41,15 @@ import { layerProblem, type LayerOptions } from "../layer/layerProblem.js";
 import {
   linearBackwardProblem,
   linearProblem,
+  uploadWeightProblem,
   type AllLinearGradients,
   type LinearBackwardOptions,
   type LinearGradientsAt,
   type LinearOptions,
+  type UploadWeightOptions,
   type LinearReturns,
 } from "../linear/linearProblem.js";
+import { UploadedWeight } from "../linear/uploadedWeight.js";
 import type { Int8Weight } from "../linear/weight.js";
 import { rotaryProblem, type RotaryOptions } from "../position/rotaryProblem.js";
 import type { GpuFloats, GpuResult, GpuTensor, OnGpu } from "../tensor/gpuTensor.js";
@@ -263,11 +266,12 @@ export class Attention extends Disposing {
    *
    * A weight may be kept in fewer bytes: in float16, or in int8 with a scale for each output, which `quantizeWeight`
    * makes. With WebAssembly up to 8 rows read it once where it lies, and numbers are widened in registers; so a step of
-   * generating text takes about as long as reading the bytes of the weight. A weight in a tensor of `allocate` or `upload` is not copied.
+   * generating text takes about as long as reading the bytes of the weight. A weight in a tensor of `allocate` is not copied;
+   * with WebGPU a weight that stays is best given to `uploadWeight` once.
    *
    * @param x - `[…, inputDim]`, of any rank from 1 on; float32 or float16.
    * @param weight - `[inputDim, outputDim]`; with `weightLayout: "out-in"` it is `[outputDim, inputDim]`, as PyTorch has
-   *   it. float32, float16, or int8 with `scales`: an Int8Weight.
+   *   it. float32, float16, or int8 with `scales`: an Int8Weight. Or what `uploadWeight` has made of such a weight.
    * @param bias - `[outputDim]`. Default: none.
    * @returns `[…, outputDim]`, in the dtype of x or of `into`.
    * @throws ShapeError, OptionError or UnsupportedError before it computes; OutOfMemoryError; DisposedError.
@@ -278,12 +282,12 @@ export class Attention extends Disposing {
     const L extends "cpu" | "gpu" = "cpu",
   >(
     x: X | GpuFloats,
-    weight: FloatTensorLike | GpuFloats | Int8Weight,
+    weight: FloatTensorLike | GpuFloats | Int8Weight | UploadedWeight,
     bias?: FloatTensorLike | GpuFloats,
     options: Omit<LinearOptions, "into"> & LocationOption<L> & { readonly into?: Into } = {},
   ): Promise<OutputAt<L, Into>> {
     const call = this.#arguments("linear", this.#engine.onGpu);
-    const problem = linearProblem(call, x, weight, bias, options);
+    const problem = linearProblem(call, this.#engine, x, weight, bias, options);
     return (await this.#run<unknown>(call, () => this.#engine.linear(problem), problem.signal)) as OutputAt<L, Into>;
   }
 
@@ -434,6 +438,29 @@ export class Attention extends Disposing {
   }
 
   /**
+   * Brings a weight of `linear` to the GPU, in the order in which the kernels read it. `linear` brings any other weight into
+   * that order in every call, so this is for weights that stay.
+   *
+   * @param weight - As for `linear`. The call reads it, and does not keep it.
+   * @returns The weight on the GPU, which only `linear` of this instance takes. It holds its memory until `dispose()`, at
+   *   the latest until the instance is disposed.
+   * @throws UnsupportedError if the instance has no GPU; OptionError, ShapeError; OutOfMemoryError; DeviceLostError;
+   *   DisposedError.
+   */
+  async uploadWeight(
+    weight: FloatTensorLike | GpuFloats | Int8Weight,
+    options: UploadWeightOptions = {},
+  ): Promise<UploadedWeight> {
+    const engine = this.#engine;
+    const call = this.#arguments("uploadWeight", engine.onGpu);
+    if (!engine.uploadWeight) throw this.#withoutGpu(call.operation);
+    const problem = uploadWeightProblem(call, weight, options);
+    const upload = async () =>
+      new UploadedWeight(this.#context, { ...problem.weight, ...problem }, await engine.uploadWeight!(problem));
+    return this.#run(call, upload, problem.signal);
+  }
+
+  /**
    * Copies a tensor on the GPU to JavaScript: a result with `location: "gpu"`, or any buffer of this instance's device. The
    * tensor on the GPU stays as it is.
    *
@@ -575,7 +602,9 @@ export class Attention extends Disposing {
     if (!this.#queue.isIdle || signal?.aborted) return this.#run(call, () => record().results, signal);
     call.assertIntact();
     const { atOnce, results } = record();
-    return atOnce ? results : this.#run(call, () => results);
+    if (atOnce) return results;
+    results.catch(() => undefined); // if the instance ends before this call's turn, nobody awaits them
+    return this.#run(call, () => results);
   }
 
   #release(operation: string, work: () => Eventually<void>): void {

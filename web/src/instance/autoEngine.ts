@@ -14,7 +14,13 @@ import { DisposedError } from "../errors/errors.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
 import type { LayerProblem } from "../layer/layerProblem.js";
 import { withOwnWeights } from "../layer/ownWeights.js";
-import type { LinearBackwardProblem, LinearProblem, PlacedLinearGradients } from "../linear/linearProblem.js";
+import type {
+  LinearBackwardProblem,
+  LinearProblem,
+  PlacedLinearGradients,
+  UploadWeightProblem,
+} from "../linear/linearProblem.js";
+import type { EngineWeight } from "../linear/uploadedWeight.js";
 import type { RotaryProblem } from "../position/rotaryProblem.js";
 import { checkEncoder, type GpuResult } from "../tensor/gpuTensor.js";
 import type { PlaceChoice } from "../tensor/place.js";
@@ -82,6 +88,10 @@ export class AutoEngine implements Engine {
 
   upload<D extends Dtype>(operation: string, tensor: CheckedTensor<D>): Promise<GpuResult<D>> {
     return this.#engines.direct(operation, (gpu) => gpu.upload(operation, tensor));
+  }
+
+  uploadWeight(problem: UploadWeightProblem): Promise<EngineWeight> {
+    return this.#engines.direct(problem.operation, (gpu) => gpu.uploadWeight(problem));
   }
 
   download<D extends Dtype>(operation: string, tensor: BufferTensor<D>): Promise<TypedTensor<D>> {
@@ -155,7 +165,7 @@ export class AutoEngine implements Engine {
   }
 
   async createLayer(given: LayerProblem): Promise<EngineLayer> {
-    const staysHere = given.weightDtype === "int8" && given.placement !== "webgpu"; // only wasm keeps int8
+    const staysHere = given.weightDtype === "int8" && given.placement !== "webgpu"; // to move, it would keep a copy in float32
     const problem: LayerProblem = staysHere ? { ...given, placement: "wasm" } : given;
     const moves = this.#hasGpu && (problem.placement ?? "auto") === "auto";
     const own = moves ? withOwnWeights(problem) : problem;

@@ -1,5 +1,5 @@
 import type { AttentionSettings } from "../attention/attentionSettings.js";
-import { assertIntact } from "../call/views.js";
+import { assertIntact } from "../errors/intact.js";
 
 /** A tensor, wherever it lies. */
 interface Lying {

@@ -3,12 +3,12 @@ import type { CallArguments } from "../call/callArguments.js";
 import { namesOf, readOptions } from "../call/options.js";
 import type { Engine } from "../engine/engine.js";
 import { LAYOUTS, packsHeads, shapeOf, type Layout } from "../tensor/layout.js";
-import { FLOATS } from "../tensor/tensor.js";
+import { elementCount, FLOATS } from "../tensor/tensor.js";
 import { zeros } from "../tensor/zeros.js";
 
 /** Sizes of the calls that will follow. */
 export interface WarmupShape {
-  /** Number of batches. Default 1. */
+  /** Number of batches, at most 2²⁴. Default 1. */
   readonly batchSize?: number;
   /** Number of query heads. */
   readonly numHeads: number;
@@ -25,6 +25,9 @@ export interface WarmupShape {
   /** The dtype of query, key and value. Default `"float32"`. */
   readonly dtype?: "float32" | "float16";
 }
+
+/** Each batch has an entry in lists. */
+const MOST_BATCHES = 2 ** 24;
 
 const NAMES = namesOf<WarmupShape>({
   batchSize: true,
@@ -67,7 +70,7 @@ export async function runWarmup(engine: Engine, problem: AttentionProblem): Prom
 /** Tensors of zeros with these sizes, in this layout. */
 function warmupInputs(call: CallArguments, given: unknown, layout: Layout, kvLayout: Layout, make: MakeInput) {
   const shape = readOptions(call, given, NAMES, "shape");
-  const batchSize = shape.integer("batchSize", { min: 1 }) ?? 1;
+  const batchSize = shape.integer("batchSize", { min: 1, max: MOST_BATCHES }) ?? 1;
   const numHeads = shape.requiredInteger("numHeads", { min: 1 });
   const numKvHeads = shape.integer("numKvHeads", { min: 1 }) ?? numHeads;
   const queryLength = shape.requiredInteger("queryLength", { min: 1 });
@@ -77,6 +80,7 @@ function warmupInputs(call: CallArguments, given: unknown, layout: Layout, kvLay
   const dtype = shape.oneOf("dtype", FLOATS, "float32");
   const tensor = (argument: string, order: Layout, heads: number, length: number, dim: number) => {
     const extents = shapeOf(order, order.length, { batchSize, numHeads: heads, length, headDim: dim });
+    elementCount(call.operation, argument, extents);
     return make(argument, extents, dtype);
   };
   return {

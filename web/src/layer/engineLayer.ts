@@ -3,7 +3,7 @@ import type { Eventually, Recorded } from "../call/context.js";
 import type { Place } from "../tensor/place.js";
 import type { EngineSaved, LayerBackwardProblem, LayerUpdate, PlacedLayerGradients } from "./backwardProblem.js";
 import type { ForwardProblem } from "./forwardProblem.js";
-import type { PlacedViews } from "./views.js";
+import type { PlacedLayerViews } from "./views.js";
 
 /** A layer in an engine. */
 export interface EngineLayer {
@@ -14,11 +14,12 @@ export interface EngineLayer {
   /** The engine in whose memory it lies. */
   readonly placement: Place;
   /** The result has `saved` if the problem has `save`. */
-  forward(problem: ForwardProblem): Eventually<PlacedResult & PlacedViews & { readonly saved?: EngineSaved }>;
+  forward(problem: ForwardProblem): Eventually<PlacedResult & PlacedLayerViews & { readonly saved?: EngineSaved }>;
   backward(problem: LayerBackwardProblem): Eventually<PlacedLayerGradients>;
   /** Replaces the weights. */
   update(problem: LayerUpdate): Eventually<void>;
   /** Records a call into a GPUCommandEncoder; only layers on the GPU can. */
-  readonly record?: ((encoder: object, problem: ForwardProblem) => Recorded<PlacedResult & PlacedViews>) | undefined;
+  readonly record?:
+    ((encoder: object, problem: ForwardProblem) => Recorded<PlacedResult & PlacedLayerViews>) | undefined;
   release(): Eventually<void>;
 }

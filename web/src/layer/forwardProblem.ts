@@ -7,8 +7,10 @@ import {
 } from "../attention/attentionSettings.js";
 import type { AttentionShape } from "../attention/attentionShape.js";
 import { callPositions } from "../attention/callPositions.js";
+import { checkedPatches, type GivenPatches, type Patches } from "../attention/patch.js";
 import { readRagged, type Ragged } from "../attention/ragged.js";
 import { readWanted, type Wanted } from "../attention/returns.js";
+import { checkViewedKeys } from "../attention/views.js";
 import { cachePositions } from "../cache/cachePositions.js";
 import { longest, tokensAfter } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
@@ -26,8 +28,8 @@ import type { GpuFloats } from "../tensor/gpuTensor.js";
 import { FLOATS, type FloatTensor, type FloatTensorLike, type PlacedFloats } from "../tensor/tensor.js";
 import type { LayerProblem } from "./layerProblem.js";
 import type { LayerShape } from "./layerShape.js";
-import { checkedPatches, readPatch, type GivenPatches, type Patch, type Patches } from "./patch.js";
-import { checkViewedKeys, FORWARD_RETURNS, readViews, type ForwardReturns, type Views } from "./views.js";
+import { readPatch, type Patch } from "./patch.js";
+import { FORWARD_RETURNS, readLayerViews, type ForwardReturns, type LayerViews } from "./views.js";
 
 /**
  * Options of `layer.forward`. Positions are the positions of attention: query i is at position i + offset; key j is at
@@ -90,7 +92,7 @@ export interface ForwardProblem {
   readonly settings: AttentionSettings;
   readonly ragged: Ragged | undefined;
   readonly wanted: Wanted;
-  readonly views: Views;
+  readonly views: LayerViews;
   readonly patches: Patches | undefined;
   readonly output: OutputForm;
   /** Whether the engine keeps what the gradient needs. */
@@ -203,7 +205,7 @@ export function forwardRequest(
   const returns = options.object("returns", FORWARD_RETURNS);
   const numKeys = attendOnly ? undefined : contextLength;
   const patch = readPatch(options, extents, numKeys);
-  const views = readViews(returns, extents, cache ? undefined : contextLength, layer.shape.outputProjection);
+  const views = readLayerViews(returns, extents, cache ? undefined : contextLength, layer.shape.outputProjection);
   if (cache?.form.rotary) refuseTurned(operation, patch, views);
   const outputShape = x.shape.map((extent, axis) => (axis === widthAxis(layout, rank) ? outputDim : extent));
   const read = {
@@ -242,8 +244,9 @@ export function forwardRequest(
     return { ...read, shape, patches };
   };
   if (read.save && read.settings.score) readDerivatives(operation, read.settings.score);
-  if (!cache) inTurn(); // without a cache nothing can change until the call's turn
-  return { signal: read.signal, save: read.save, inTurn };
+  if (cache) return { signal: read.signal, save: read.save, inTurn };
+  const problem = inTurn(); // without a cache nothing can change until the call's turn
+  return { signal: read.signal, save: read.save, inTurn: () => problem };
 }
 
 /** Whether the call is saved. */
@@ -261,7 +264,7 @@ function readSave(options: OptionReader, cache: EngineCache | undefined, patch: 
 }
 
 /** Refuses what needs queries or keys before a cache turns them. */
-function refuseTurned(operation: string, patch: GivenPatches | undefined, views: Views): void {
+function refuseTurned(operation: string, patch: GivenPatches | undefined, views: LayerViews): void {
   const refused = [
     ...(["query", "key"] as const).filter((name) => patch?.[name]).map((name) => `patch.${name}`),
     ...(views.query ? ["returns.query"] : []),

@@ -24,7 +24,7 @@ import type { NamedLayerProblem } from "./layerProblem.js";
 import type { LayerShape } from "./layerShape.js";
 import { layerUpdate, type LayerUpdateWeights } from "./layerUpdate.js";
 import { Saved, savedForm } from "./saved.js";
-import type { ForwardReturns, ViewsAt } from "./views.js";
+import type { ForwardReturns, LayerViewsAt } from "./views.js";
 import type { WeightGradients } from "./weightGradients.js";
 
 /** Options of a call of forward. `R` is the type of `returns`, `Into` the type of `into`. */
@@ -118,7 +118,7 @@ export class Layer extends Disposing {
   >(
     x: X | GpuFloats,
     options: CallOptions<R, Into> & { readonly location?: L; readonly save?: S } = {},
-  ): Promise<ResultAt<L, R, Into> & ViewsAt<L, R> & SavedPart<S>> {
+  ): Promise<ResultAt<L, R, Into> & LayerViewsAt<L, R> & SavedPart<S>> {
     const call = this.#arguments("layer.forward", this.#layer.onGpu);
     const request = forwardRequest(call, this.#context.engine, this.#form, x, options);
     const { version } = this.#owner;
@@ -129,7 +129,7 @@ export class Layer extends Disposing {
       return result.saved ? { ...result, saved: this.#keep(result.saved, problem, version) } : result;
     };
     const result = await this.#context.run<unknown>(call, compute, request.signal);
-    return result as ResultAt<L, R, Into> & ViewsAt<L, R> & SavedPart<S>;
+    return result as ResultAt<L, R, Into> & LayerViewsAt<L, R> & SavedPart<S>;
   }
 
   /**
@@ -195,7 +195,7 @@ export class Layer extends Disposing {
     commandEncoder: object,
     x: FloatTensorLike | GpuFloats,
     options: CallOptions<R, Into> & { readonly location?: "gpu" } = {},
-  ): Promise<RecordedAttention<R, Into> & ViewsAt<"gpu", R>> {
+  ): Promise<RecordedAttention<R, Into> & LayerViewsAt<"gpu", R>> {
     const call = this.#arguments("layer.encode", true);
     const layer = this.#layer;
     if (!layer.record) throw new UnsupportedError("layer.encode: this layer is on wasm, which records no GPU commands");
@@ -215,7 +215,8 @@ export class Layer extends Disposing {
       });
       return { atOnce, results: noted };
     };
-    return (await this.#context.record(call, record, request.signal)) as RecordedAttention<R, Into> & ViewsAt<"gpu", R>;
+    return (await this.#context.record(call, record, request.signal)) as RecordedAttention<R, Into> &
+      LayerViewsAt<"gpu", R>;
   }
 
   /**

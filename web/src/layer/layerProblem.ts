@@ -64,7 +64,7 @@ export interface LayerOptions {
   /**
    * In which type the layer keeps its weights: `"float16"` needs half the bytes of float32, `"int8"` with one scale for each
    * output about a quarter. Weights are rounded when the layer is made and by `update`; gradients are those of the rounded
-   * weights. On WebGPU only `"float32"` and `"float16"`. Default `"float32"`.
+   * weights. Default `"float32"`.
    */
   readonly weightDtype?: WeightDtype;
   /**

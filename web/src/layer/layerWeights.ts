@@ -2,7 +2,13 @@ import type { OptionReader } from "../call/options.js";
 import { OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import { arrayKind } from "../foreign/typedArray.js";
-import { FLOATS, type CheckedFloats, type FloatTensor, type FloatTensorLike } from "../tensor/tensor.js";
+import {
+  FLOATS,
+  type CheckedFloats,
+  type CheckedTensor,
+  type FloatTensor,
+  type FloatTensorLike,
+} from "../tensor/tensor.js";
 
 /** A tensor, or only its data. Data alone has the shape that the layer's sizes require. */
 export type Weight = FloatTensorLike | FloatTensor["data"];
@@ -47,7 +53,10 @@ export interface LayerWeights {
 
 /** A weight [in, out] in the memory of its tensor: element (i, o) is at offset + i · inStride + o · outStride. */
 export interface LinearWeights {
-  readonly weight: CheckedFloats;
+  /** As it was given, float32 or float16; or int8, if an engine has rounded it. */
+  readonly weight: CheckedTensor<"float32" | "float16" | "int8">;
+  /** Of a weight of int8: one for each output. */
+  readonly scales?: CheckedTensor<"float32">;
   readonly offset: number;
   readonly inStride: number;
   readonly outStride: number;

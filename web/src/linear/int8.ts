@@ -31,12 +31,29 @@ export function toInt8(
       const o = output(row, column);
       scales[o] = Math.max(scales[o]!, Math.abs(value));
     }
-  for (let o = 0; o < scales.length; ++o) scales[o] = Math.min(Math.fround(scales[o]! / 127), LARGEST_SCALE);
+  for (let o = 0; o < scales.length; ++o) scales[o] = scaleOf(scales[o]!);
 
   const data = new Int8Array(floats.length);
   for (let row = 0, n = 0; row < rows; ++row)
     for (let column = 0; column < columns; ++column, ++n) data[n] = quantized(floats[n]!, scales[output(row, column)]!);
   return { data, shape: [rows, columns], dtype: "int8", scales };
+}
+
+/**
+ * Rounds the weights of one output to int8 in the same way, and returns their scale. If a number is not finite, the scale is
+ * NaN and the integers are 0.
+ */
+export function rowToInt8(floats: Float32Array, to: Int8Array): number {
+  let largest = 0;
+  for (const value of floats) largest = Math.max(largest, Math.abs(value)); // NaN stays NaN
+  const scale = Number.isFinite(largest) ? scaleOf(largest) : NaN;
+  for (let i = 0; i < floats.length; ++i) to[i] = quantized(floats[i]!, scale); // NaN is stored as 0
+  return scale;
+}
+
+/** The scale of an output whose largest magnitude this is. */
+function scaleOf(largest: number): number {
+  return Math.min(Math.fround(largest / 127), LARGEST_SCALE);
 }
 
 /** A subnormal scale may have been rounded down far, even to 0. Quotients then exceed 127. */

@@ -4,7 +4,7 @@ import type { CallArguments } from "../call/callArguments.js";
 import { refuseGpu } from "../call/location.js";
 import { namesOf, readOptions, type OptionReader } from "../call/options.js";
 import { outputForm, type OutputForm } from "../call/outputForm.js";
-import { ShapeError, UnsupportedError } from "../errors/errors.js";
+import { OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import type { GpuFloats, GpuResult } from "../tensor/gpuTensor.js";
 import {
@@ -15,14 +15,23 @@ import {
   type PlacedTensor,
   type TypedTensor,
 } from "../tensor/tensor.js";
+import { UploadedWeight, type EngineWeight, type Uploaded } from "./uploadedWeight.js";
 import { readScales, WEIGHT_LAYOUTS, WEIGHTS, type WeightTensor, type WeightLayout } from "./weight.js";
 
 /** Options of `linear`. */
 export interface LinearOptions {
-  /** How the weight is stored. Default `"in-out"`: `[inputDim, outputDim]`. */
+  /** How the weight is stored. Default: as an UploadedWeight says; otherwise `"in-out"`: `[inputDim, outputDim]`. */
   readonly weightLayout?: WeightLayout;
   /** A tensor of the output's shape, to write the output to. */
   readonly into?: FloatTensor | GpuFloats;
+  /** Aborts the call while it waits in the queue. */
+  readonly signal?: AbortSignal;
+}
+
+/** Options of `uploadWeight`. */
+export interface UploadWeightOptions {
+  /** How the weight is stored. Default `"in-out"`: `[inputDim, outputDim]`. */
+  readonly weightLayout?: WeightLayout;
   /** Aborts the call while it waits in the queue. */
   readonly signal?: AbortSignal;
 }
@@ -60,24 +69,38 @@ export type LinearGradientsAt<L extends "cpu" | "gpu" = "cpu", R extends LinearR
   { readonly [Name in LinearGradient]?: GradientAt<L> }
 >;
 
-/** What a call of `linear` and one of `linearBackward` have in common. */
-interface LinearMap {
-  readonly operation: string;
-  /** The product of all extents of x but the last. */
-  readonly rows: number;
+/** A weight and its layout. */
+interface Weighted {
   readonly inputDim: number;
   readonly outputDim: number;
-  /** `[…, inputDim]` */
-  readonly x: PlacedFloats;
   /** `[inputDim, outputDim]`, or `[outputDim, inputDim]` if `weightLayout` is `"out-in"`. */
   readonly weight: WeightTensor;
   readonly weightLayout: WeightLayout;
+}
+
+/** A call of uploadWeight that has passed every check. */
+export interface UploadWeightProblem extends Weighted {
+  readonly operation: string;
+  /** Of a weight of int8: `[outputDim]`. */
+  readonly scales: PlacedTensor<"float32"> | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** What a call of `linear` and one of `linearBackward` have in common. */
+interface LinearMap extends Weighted {
+  readonly operation: string;
+  /** The product of all extents of x but the last. */
+  readonly rows: number;
+  /** `[…, inputDim]` */
+  readonly x: PlacedFloats;
   readonly location: "cpu" | "gpu";
   readonly signal: AbortSignal | undefined;
 }
 
 /** A call of linear that has passed every check: Y = X W + b over `rows` rows. */
 export interface LinearProblem extends LinearMap {
+  /** The weight as the engine has it, if it was uploaded; the numbers of `weight` are then in another order. */
+  readonly uploaded: EngineWeight | undefined;
   /** Of a weight of int8: `[outputDim]`. */
   readonly scales: PlacedTensor<"float32"> | undefined;
   /** `[outputDim]` */
@@ -104,9 +127,10 @@ const OPTION_NAMES = namesOf<LinearOptions & { location: string }>({
   signal: true,
 });
 
-/** Reads and checks a call of linear. */
+/** Reads and checks a call of linear on an engine. */
 export function linearProblem(
   call: CallArguments,
+  engine: object,
   givenX: unknown,
   givenWeight: unknown,
   givenBias: unknown,
@@ -115,12 +139,22 @@ export function linearProblem(
   const { operation } = call;
   const options = readOptions(call, givenOptions, OPTION_NAMES);
   const x = call.placed("x", givenX, FLOATS);
-  const weight = call.placed("weight", givenWeight, WEIGHTS);
+  const there = UploadedWeight.in(engine, operation, givenWeight);
+  const weight = there?.weight ?? call.placed("weight", givenWeight, WEIGHTS);
   const bias = givenBias === undefined ? undefined : call.placed("bias", givenBias, FLOATS);
-  const map = readMap(call, options, x, weight);
-  const scales = readScales(call, givenWeight, weight, map.outputDim);
+  const map = readMap(call, options, x, readWeight(options, weight, there));
+  const scales = there ? undefined : readScales(call, givenWeight, weight, map.outputDim);
   if (bias) checkShape(operation, "bias", bias, [map.outputDim]);
-  return { ...map, scales, bias, output: outputForm(options, outputShape(map), x) };
+  return { ...map, scales, bias, uploaded: there?.uploaded, output: outputForm(options, outputShape(map), x) };
+}
+
+/** Reads and checks a call of uploadWeight. */
+export function uploadWeightProblem(call: CallArguments, given: unknown, givenOptions: unknown): UploadWeightProblem {
+  const { operation } = call;
+  const options = readOptions(call, givenOptions, ["weightLayout", "signal"]);
+  const weighted = readWeight(options, call.placed("weight", given, WEIGHTS));
+  const scales = readScales(call, given, weighted.weight, weighted.outputDim);
+  return { operation, ...weighted, scales, signal: options.signal() };
 }
 
 const BACKWARD_NAMES = namesOf<LinearBackwardOptions & { location: string }>({
@@ -140,7 +174,7 @@ export function linearBackwardProblem(call: CallArguments, given: unknown): Line
   const x = required(options, "x", "the input of `linear`");
   const weight = floatWeight(options);
   const dOutput = required(options, "dOutput", "the gradient with respect to the output");
-  const map = readMap(call, options, x, weight);
+  const map = readMap(call, options, x, readWeight(options, weight));
   checkShape(call.operation, "dOutput", dOutput, outputShape(map));
   const returns = options.object("returns", GRADIENT_NAMES);
   const isWanted = (name: LinearGradient) => (returns ? returns.flag(name, false) : true);
@@ -149,6 +183,10 @@ export function linearBackwardProblem(call: CallArguments, given: unknown): Line
 }
 
 function floatWeight(options: OptionReader): PlacedFloats {
+  if (UploadedWeight.is(options.value("weight")))
+    throw new UnsupportedError(`${options.operation}: weight must be a tensor, got an UploadedWeight`, {
+      hint: "Give the tensor that `uploadWeight` was given.",
+    });
   const weight = options.placed("weight", WEIGHTS);
   if (!weight) throw options.missing("weight", "the weight of `linear`");
   if (weight.dtype !== "int8") return weight as PlacedFloats;
@@ -163,34 +201,41 @@ function required(options: OptionReader, name: string, meaning: string): PlacedF
   return tensor;
 }
 
-function readMap(call: CallArguments, options: OptionReader, x: PlacedFloats, weight: WeightTensor): LinearMap {
-  const { operation } = call;
-  if (!call.placement.onGpu) refuseGpu(options);
-  const weightLayout = options.oneOf("weightLayout", WEIGHT_LAYOUTS, "in-out");
+/** Reads the layout of a weight, and with it the widths. */
+function readWeight(options: OptionReader, weight: WeightTensor, there?: Uploaded): Weighted {
+  const { operation } = options;
+  const weightLayout = options.oneOf("weightLayout", WEIGHT_LAYOUTS, there?.weightLayout ?? "in-out");
+  if (there && weightLayout !== there.weightLayout)
+    throw new OptionError(
+      `${operation}: weightLayout must be "${there.weightLayout}", as \`uploadWeight\` was told, got "${weightLayout}"`,
+    );
   if (weight.shape.length !== 2 || weight.shape.includes(0))
     throw new ShapeError(
       `${operation}: weight.shape must be ${weightLayout === "in-out" ? "[inputDim, outputDim]" : "[outputDim, inputDim]"}` +
         ` with extents of at least 1, got ${describe(weight.shape)}`,
     );
   const [inputAxis, outputAxis] = weightLayout === "in-out" ? [0, 1] : [1, 0];
-  const [inputDim, outputDim] = [weight.shape[inputAxis]!, weight.shape[outputAxis]!];
+  return { weight, weightLayout, inputDim: weight.shape[inputAxis]!, outputDim: weight.shape[outputAxis]! };
+}
+
+function readMap(call: CallArguments, options: OptionReader, x: PlacedFloats, weighted: Weighted): LinearMap {
+  const { operation } = call;
+  const { weightLayout, inputDim, outputDim } = weighted;
+  if (!call.placement.onGpu) refuseGpu(options);
   const last = x.shape.length - 1;
   if (last < 0) throw new ShapeError(`${operation}: x must have rank 1 or more, got shape []`);
   if (x.shape[last] !== inputDim)
     throw new ShapeError(
-      `${operation}: x.shape[${last}] must be weight.shape[${inputAxis}] (inputDim), got ${x.shape[last]} and ${inputDim}`,
+      `${operation}: x.shape[${last}] must be weight.shape[${weightLayout === "in-out" ? 0 : 1}] (inputDim), got ${x.shape[last]} and ${inputDim}`,
       x.shape[last] === outputDim
         ? { hint: `Is the weight stored the other way? Give weightLayout: "${other(weightLayout)}".` }
         : {},
     );
   return {
     operation,
+    ...weighted,
     rows: x.shape.slice(0, last).reduce((product, extent) => product * extent, 1),
-    inputDim,
-    outputDim,
     x,
-    weight,
-    weightLayout,
     location: options.oneOf("location", ["cpu", "gpu"], "cpu"),
     signal: options.signal(),
   };

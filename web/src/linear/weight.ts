@@ -31,8 +31,10 @@ export interface QuantizedWeight extends Tensor<"int8"> {
 /** The dtypes of a weight. */
 export const WEIGHTS = ["float32", "float16", "int8"] as const;
 
+export type WeightDtype = (typeof WEIGHTS)[number];
+
 /** A checked weight without its scales, wherever it lies. */
-export type WeightTensor = PlacedTensor<(typeof WEIGHTS)[number]>;
+export type WeightTensor = PlacedTensor<WeightDtype>;
 
 /**
  * Reads the scales of a weight: undefined for a weight of floats.
@@ -64,8 +66,14 @@ export function readScales(
   const scales = call.placed(name, bare, ["float32"]);
   if (describe(scales.shape) !== describe([outputDim]))
     throw new ShapeError(`${operation}: ${name}.shape must be ${describe([outputDim])}, got ${describe(scales.shape)}`);
-  const odd = scales.data ? scales.data.findIndex((scale) => !Number.isFinite(scale)) : -1;
+  const odd = scales.data ? firstOdd(scales.data) : -1;
   if (odd >= 0)
     throw new OptionError(`${operation}: ${name}[${odd}] must be finite, got ${describe(scales.data![odd])}`);
   return scales;
+}
+
+/** The place of the first number that is not finite, otherwise -1. `findIndex` would take several times as long. */
+function firstOdd(numbers: Float32Array): number {
+  for (let n = 0; n < numbers.length; n++) if (!Number.isFinite(numbers[n]!)) return n;
+  return -1;
 }

@@ -5,12 +5,27 @@ import type { ForwardReturns } from "../layer/views.js";
 import { tokenAt } from "./elementwise.js";
 import type { Network } from "./network.js";
 import type { Linear } from "./parts.js";
-import { Pass, type LayerResult, type PassOptions } from "./pass.js";
-import { sampler, softmax, type SamplingOptions } from "./sampling.js";
+import { Pass, type LayerPatches, type LayerResult, type PassOptions } from "./pass.js";
+import { probabilityOf, sampler, type SamplingOptions } from "./sampling.js";
 import type { TokenBatch } from "./tokens.js";
 
+/** A step of `model.generate`: the tokens that go through the model together. */
+export interface GenerateStep {
+  /** The position of its first token in the text: 0 for the prompt. */
+  readonly position: number;
+  /** How many tokens it reads: the whole prompt, then one token at a time. */
+  readonly length: number;
+}
+
 /** Options of `model.generate`. */
-export interface GenerateOptions<R extends ForwardReturns = ForwardReturns> extends PassOptions<R>, SamplingOptions {
+export interface GenerateOptions<R extends ForwardReturns = ForwardReturns>
+  extends Omit<PassOptions<R>, "patch">, SamplingOptions {
+  /**
+   * For a layer, rows to overwrite, in every step. A function is called before each step, and gives what that step
+   * overwrites; undefined is nothing. Rows count from the step's first token.
+   */
+  readonly patch?:
+    LayerPatches | ((step: GenerateStep) => LayerPatches | undefined | Promise<LayerPatches | undefined>);
   /** The most tokens to generate. Default: 100. */
   readonly maxNewTokens?: number;
   /** Tokens that end the text. Default: those of the configuration. */
@@ -36,7 +51,9 @@ export interface GeneratedToken<R extends ForwardReturns = ForwardReturns> {
 /** A checked call of generate. */
 export interface GenerateProblem {
   readonly prompt: TokenBatch;
-  readonly options: GenerateOptions;
+  readonly options: Omit<GenerateOptions, "patch">;
+  /** What a step overwrites. */
+  readonly patchAt: (step: GenerateStep) => Promise<LayerPatches | undefined>;
   readonly watched: ReadonlySet<string>;
   readonly maxNewTokens: number;
   readonly stopTokens: readonly number[];
@@ -46,7 +63,7 @@ export interface GenerateProblem {
 export async function* generated(
   network: Network,
   logits: Linear,
-  { prompt, options, watched, maxNewTokens, stopTokens }: GenerateProblem,
+  { prompt, options, watched, patchAt, maxNewTokens, stopTokens }: GenerateProblem,
 ): AsyncGenerator<GeneratedToken, void> {
   const choose = sampler(options);
   const caches = new Map<string, KvCache>();
@@ -57,11 +74,13 @@ export async function* generated(
     let length = prompt.data.length;
     for (let n = 0; n < maxNewTokens && length <= (network.limit ?? Infinity); n++, length++) {
       throwIfAborted(options.signal);
-      const pass = new Pass(options, watched, tokens, undefined, caches);
+      const step = { position: length - tokens.data.length, length: tokens.data.length };
+      const patch = await patchAt(step);
+      const pass = new Pass({ ...options, ...(patch && { patch }) }, watched, tokens, undefined, caches);
       const hidden = await network.hidden(tokens, pass);
       const { data } = await logits(tokenAt(hidden, tokens.data.length - 1));
       const token = choose(data);
-      yield { token, probability: softmax(data)[token]!, logits: data, layers: pass.results };
+      yield { token, probability: probabilityOf(data, token), logits: data, layers: pass.results };
       if (stopTokens.includes(token)) return;
       tokens = { data: Int32Array.of(token), shape: [1], lengths: undefined };
     }

@@ -1,6 +1,7 @@
 import { readRecord } from "../call/record.js";
 import { suggestion } from "../call/suggestion.js";
 import { OptionError } from "../errors/errors.js";
+import { guarded } from "../errors/guarded.js";
 import { describe } from "../foreign/describe.js";
 
 /** All names of an interface. The compiler checks that none is missing. */
@@ -13,7 +14,7 @@ export type Names<T> = Readonly<Record<keyof T, true>>;
  */
 export function readKnown<T extends object>(operation: string, given: T | undefined, names: Names<T>): T {
   const known = Object.keys(names);
-  const values = readRecord(operation, "options", given, known);
+  const values = guarded(operation, "options", () => readRecord(operation, "options", given, known));
   for (const name of values.keys())
     if (!known.includes(name))
       throw new OptionError(`${operation}: ${describe(name)} is no option`, { hint: suggestion(name, known) });

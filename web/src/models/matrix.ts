@@ -3,8 +3,8 @@ import { UnsupportedError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import type { Attention } from "../instance/attention.js";
 import { toInt8 } from "../linear/int8.js";
+import type { UploadedWeight } from "../linear/uploadedWeight.js";
 import type { Int8Weight, WeightLayout } from "../linear/weight.js";
-import type { GpuFloats } from "../tensor/gpuTensor.js";
 import { fromHalf } from "../tensor/half.js";
 import type { Floats } from "../tensor/plainTensor.js";
 import type { Tensor, TypedTensor } from "../tensor/tensor.js";
@@ -19,12 +19,9 @@ export interface Matrix {
   dispose(): void;
 }
 
-/** A weight as `linear` takes it: also int8, with `scales`. */
-type LinearWeight = Tensor<"float32" | "float16"> | GpuFloats | Int8Weight;
-
 /** A matrix where `linear` of the engine reads it without a copy, if the engine has such a place. */
 export interface Placed {
-  readonly tensor: LinearWeight;
+  readonly tensor: Tensor<"float32" | "float16"> | Int8Weight | UploadedWeight;
   readonly bytes: number;
   dispose(): void;
 }
@@ -50,16 +47,38 @@ export function matrixOf(
   return { tensor: Object.assign(tensor, { scales }), bytes: bytes + scales.byteLength, dispose };
 }
 
-/** Fills rows of a matrix with numbers of a file. An int8 matrix that is stored "in-out" is filled at once. */
-export function fillRows({ tensor }: Matrix, layout: WeightLayout, file: FileTensor, { bytes, at }: Piece): void {
-  const { dtype, shape, scales } = tensor;
+/** How a matrix is kept. WebAssembly multiplies int8 faster if the weights of an output lie together. */
+export function keptLayout(hw: Attention, dtype: WeightDtype, stored: WeightLayout): WeightLayout {
+  return dtype === "int8" && hw.report.backend !== "webgpu" ? "out-in" : stored;
+}
+
+/**
+ * Fills rows of a matrix with numbers of a file. An int8 matrix that is stored "in-out" is filled at once.
+ *
+ * @param layouts - How the file has the matrix, and how it is kept. They differ only for int8.
+ */
+export function fillRows(
+  { tensor }: Matrix,
+  { stored, layout }: { readonly stored: WeightLayout; readonly layout: WeightLayout },
+  file: FileTensor,
+  { bytes, at }: Piece,
+): void {
   const data = tensor.data as WeightData;
-  if (dtype !== "int8") return data.set(converted(file.dtype, bytes, dtype), at);
+  if (tensor.dtype !== "int8") return data.set(converted(file.dtype, bytes, tensor.dtype), at);
   const floats = widened(file.dtype, bytes);
-  const width = shape[1]!;
-  const rows = toInt8(`loadModel: tensor ${describe(file.name)}`, floats, [floats.length / width, width], layout);
-  data.set(rows.data, at);
-  scales!.set(rows.scales, layout === "out-in" ? at / width : 0);
+  const width = file.shape[1]!;
+  const rows = toInt8(`loadModel: tensor ${describe(file.name)}`, floats, [floats.length / width, width], stored);
+  data.set(layout === stored ? rows.data : transposed(rows.data, width), at);
+  tensor.scales!.set(rows.scales, stored === "out-in" ? at / width : 0);
+}
+
+/** Columns as rows. */
+function transposed(data: Int8Array, width: number): Int8Array {
+  const columns = new Int8Array(data.length);
+  const height = data.length / width;
+  for (let row = 0; row < height; row++)
+    for (let column = 0; column < width; column++) columns[column * height + row] = data[row * width + column]!;
+  return columns;
 }
 
 function allocated(hw: Attention, shape: readonly number[], dtype: WeightDtype): TypedTensor<WeightDtype> {
@@ -72,19 +91,13 @@ function allocated(hw: Attention, shape: readonly number[], dtype: WeightDtype):
 }
 
 /**
- * Brings a matrix to where `linear` reads it. On WebGPU that is a copy. Elsewhere the matrix stays where it is, also with
- * WebGPU in a worker, which takes no tensors on the GPU.
+ * Brings a matrix to where `linear` reads it. On WebGPU that is a copy in the order of its kernels. Elsewhere the matrix stays
+ * where it is, also with WebGPU in a worker, which takes no tensors on the GPU.
  */
-export async function place(hw: Attention, matrix: Matrix): Promise<Placed> {
+export async function place(hw: Attention, matrix: Matrix, weightLayout: WeightLayout): Promise<Placed> {
   if (hw.report.backend !== "webgpu" || !hw.device) return matrix as Placed;
-  const { scales } = matrix.tensor;
-  const tensor = await hw.upload(matrix.tensor);
-  const factors = scales && (await hw.upload({ data: scales, shape: [scales.length] }));
-  return {
-    tensor: (factors ? Object.assign(tensor, { scales: factors }) : tensor) as LinearWeight,
-    bytes: matrix.bytes,
-    dispose: () => [tensor, factors].forEach((each) => each?.dispose()),
-  };
+  const tensor = await hw.uploadWeight(matrix.tensor as Int8Weight, { weightLayout });
+  return { tensor, bytes: tensor.bytes, dispose: () => tensor.dispose() };
 }
 
 /** Rows of a matrix as float32: `[…, width]` from numbers `[…]`. */

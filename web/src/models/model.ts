@@ -11,7 +11,7 @@ import { readKnown } from "./knownNames.js";
 import type { ModelConfig } from "./modelConfig.js";
 import type { Network } from "./network.js";
 import type { Parts } from "./parts.js";
-import { Pass, watchedLayers, type LayerResult, type PassOptions } from "./pass.js";
+import { checkLayerNames, Pass, watchedLayers, type LayerResult, type PassOptions } from "./pass.js";
 import type { Tokenizer } from "./tokenizer.js";
 import { readTokens, type TokenBatch, type Tokens } from "./tokens.js";
 
@@ -176,10 +176,18 @@ export class Model extends Disposing {
     const prompt = this.#readTokens(operation, tokens);
     if (prompt.shape.length > 1 && prompt.shape[0] !== 1)
       throw new ShapeError(`${operation}: tokens must be one text, got ${prompt.shape[0]}`);
+    const { patch, ...others } = known;
+    const { names } = this;
     const problem: GenerateProblem = {
       prompt: { ...prompt, shape: [prompt.data.length] },
-      options: known,
-      watched: watchedLayers(operation, known, this.names),
+      options: others,
+      watched: watchedLayers(operation, (typeof patch === "function" ? others : known) as PassOptions, names),
+      async patchAt(step) {
+        if (typeof patch !== "function") return patch;
+        const given = await patch(step);
+        checkLayerNames(operation, "patch()", given, names);
+        return given;
+      },
       maxNewTokens: known.maxNewTokens ?? 100,
       stopTokens: known.stopTokens ?? this.config.stopTokens,
     };

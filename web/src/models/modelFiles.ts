@@ -1,6 +1,8 @@
 import { OptionError } from "../errors/errors.js";
+import { guarded } from "../errors/guarded.js";
+import { assertIntactNow } from "../errors/intact.js";
 import { describe, isObject } from "../foreign/describe.js";
-import { arrayKind } from "../foreign/typedArray.js";
+import { arrayKind, viewOf } from "../foreign/typedArray.js";
 
 /** What is used of a `Blob` or `File`. */
 interface BlobLike {
@@ -36,10 +38,14 @@ export class ModelFiles {
 
   constructor(operation: string, given: ModelFileList) {
     this.#operation = operation;
-    const byDepth = entriesOf(operation, given).map(([path, file]) => ({ folders: path.split("/"), file }));
+    const entries = guarded(operation, "files", () => entriesOf(operation, given));
+    const byDepth = entries.map(([path, file]) => ({ folders: path.split("/"), file }));
     byDepth.sort((a, b) => b.folders.length - a.folders.length); // the file nearest to the top is set last
     this.#sources = new Map(
-      byDepth.map(({ folders, file }) => [folders.at(-1)!, sourceOf(operation, folders.at(-1)!, file)]),
+      byDepth.map(({ folders, file }) => {
+        const name = folders.at(-1)!;
+        return [name, guarded(operation, `files[${describe(name)}]`, () => sourceOf(operation, name, file))];
+      }),
     );
   }
 
@@ -102,7 +108,8 @@ function sourceOf(operation: string, name: string, file: unknown): Source {
       bytes: async (from, to) => new Uint8Array(await file.slice(from, to).arrayBuffer()),
     };
   if (arrayKind(file) === "Uint8Array") {
-    const bytes = file as Uint8Array;
+    assertIntactNow(operation, `files[${describe(name)}]`, file as object);
+    const bytes = viewOf(file as object) as Uint8Array;
     return {
       size: bytes.length,
       bytes: (from, to) => Promise.resolve(new Uint8Array(bytes.subarray(from, to))),

@@ -7,7 +7,7 @@ import type { WeightLayout } from "../linear/weight.js";
 import type { TypedTensor } from "../tensor/tensor.js";
 import { layerNorm } from "../train/layerNorm.js";
 import { elements, type Floats } from "../tensor/plainTensor.js";
-import { fillRows, matrixOf, place, rowsOf, type Matrix, type Placed, type RowNumbers } from "./matrix.js";
+import { fillRows, keptLayout, matrixOf, place, rowsOf, type Matrix, type Placed, type RowNumbers } from "./matrix.js";
 import { rmsNorm } from "./rmsNorm.js";
 import { converted, newData, widened, type WeightData, type WeightDtype } from "./storedNumbers.js";
 import type { FileTensor, LoadProgress, Piece, TensorFiles } from "./tensorFiles.js";
@@ -60,6 +60,7 @@ interface Held {
 /** A matrix. It is there once it is loaded, until it is moved to the GPU. */
 interface Loaded {
   matrix: Matrix | undefined;
+  /** How the matrix is kept. */
   readonly layout: WeightLayout;
 }
 
@@ -218,18 +219,23 @@ export class Parts {
     this.#held.clear();
   }
 
-  /** A matrix that JavaScript can read. */
-  #matrix(name: string, shape: readonly [number, number], layout: WeightLayout): Loaded {
+  /**
+   * A matrix that JavaScript can read.
+   *
+   * @param stored - How the files have it.
+   */
+  #matrix(name: string, shape: readonly [number, number], stored: WeightLayout): Loaded {
     const tensor = this.#claim([name, shape]);
+    const dtype = this.#dtypeOf(tensor);
+    const layout = keptLayout(this.#hw, dtype, stored);
     const loaded: Loaded = { matrix: undefined, layout };
     this.#loads.push(async (read) => {
-      const dtype = this.#dtypeOf(tensor);
-      const matrix = matrixOf(this.#hw, shape, dtype, layout);
+      const matrix = matrixOf(this.#hw, layout === stored ? shape : [shape[1], shape[0]], dtype, layout);
       loaded.matrix = matrix;
       this.#held.add(matrix);
       // the scale of a column depends on all rows
-      const isWhole = dtype === "int8" && layout === "in-out";
-      await read(tensor, (piece) => fillRows(matrix, layout, tensor, piece), isWhole);
+      const isWhole = dtype === "int8" && stored === "in-out";
+      await read(tensor, (piece) => fillRows(matrix, { stored, layout }, tensor, piece), isWhole);
     });
     return loaded;
   }
@@ -243,7 +249,7 @@ export class Parts {
     let placed: Placed | undefined;
     this.#loads.push(async () => {
       const matrix = loaded.matrix!;
-      placed = await place(this.#hw, matrix);
+      placed = await place(this.#hw, matrix, loaded.layout);
       this.#held.add(placed);
       if (placed === matrix || original === "kept") return;
       this.#held.delete(matrix);
@@ -259,13 +265,11 @@ export class Parts {
     return dtype === "F16" ? "float16" : "float32";
   }
 
-  /** The dtype in which a layer keeps its matrices. On WebGPU layers have no int8. */
+  /** The dtype in which a layer keeps its matrices: float32 if they differ. */
   #layerDtypeOf(tensors: readonly FileTensor[]): WeightDtype {
     const matrices = tensors.filter(({ shape }) => shape.length > 1);
     const dtypes = new Set(matrices.map((tensor) => this.#dtypeOf(tensor)));
-    if (dtypes.size !== 1) return "float32";
-    const [dtype] = [...dtypes] as [WeightDtype];
-    return dtype === "int8" && this.#hw.report.backend === "webgpu" ? "float16" : dtype;
+    return dtypes.size === 1 ? [...dtypes][0]! : "float32";
   }
 
   /**

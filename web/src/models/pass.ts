@@ -4,16 +4,19 @@ import { throwIfAborted } from "../call/abort.js";
 import type { NumberList } from "../call/options.js";
 import { suggestion } from "../call/suggestion.js";
 import { OptionError } from "../errors/errors.js";
-import { describe } from "../foreign/describe.js";
+import { describe, isObject } from "../foreign/describe.js";
 import type { Patch } from "../layer/patch.js";
-import type { ForwardReturns, ViewsAt } from "../layer/views.js";
+import type { ForwardReturns, LayerViewsAt } from "../layer/views.js";
 import type { MaskLike } from "../tensor/tensor.js";
 import type { Floats } from "../tensor/plainTensor.js";
 import type { AttentionCall, AttentionPart } from "./parts.js";
 import type { TokenBatch } from "./tokens.js";
 
 /** What an attention layer gives: its `output`, and what `returns` asked for. */
-export type LayerResult<R extends ForwardReturns = ForwardReturns> = ResultOf<R> & ViewsAt<"cpu", R>;
+export type LayerResult<R extends ForwardReturns = ForwardReturns> = ResultOf<R> & LayerViewsAt<"cpu", R>;
+
+/** For layers, by their names, rows to overwrite. */
+export type LayerPatches = Readonly<Record<string, Patch>>;
 
 /** What a caller wants to see of attention layers, and to change in them. Layers go by the names in `model.names`. */
 export interface PassOptions<R extends ForwardReturns = ForwardReturns> {
@@ -24,7 +27,7 @@ export interface PassOptions<R extends ForwardReturns = ForwardReturns> {
   /** For a layer, a factor for each of its heads: as `headGain` of `layer.forward`; 0 removes a head. */
   readonly headGain?: Readonly<Record<string, NumberList>>;
   /** For a layer, rows to overwrite: as `patch` of `layer.forward`. */
-  readonly patch?: Readonly<Record<string, Patch>>;
+  readonly patch?: LayerPatches;
   /** Ends the call before the next layer. */
   readonly signal?: AbortSignal;
 }
@@ -99,8 +102,8 @@ export function watchedLayers(
   { layers, headGain, patch }: PassOptions,
   names: readonly string[],
 ): ReadonlySet<string> {
-  for (const [argument, keyed] of Object.entries({ headGain, patch }))
-    for (const name of Object.keys(keyed ?? {})) checkName(operation, argument, name, names);
+  checkLayerNames(operation, "headGain", headGain, names);
+  checkLayerNames(operation, "patch", patch, names);
   return new Set(
     (layers ?? names).map((layer, n) => {
       const name = typeof layer === "number" ? names[layer] : layer;
@@ -112,6 +115,12 @@ export function watchedLayers(
       return name;
     }),
   );
+}
+
+/** Checks that an option by layers is an object, and names layers of the model. */
+export function checkLayerNames(operation: string, argument: string, keyed: unknown, names: readonly string[]): void {
+  const given = isObject(keyed) ? Object.keys(keyed) : [describe(keyed)];
+  for (const name of keyed === undefined ? [] : given) checkName(operation, argument, name, names);
 }
 
 function checkName(operation: string, argument: string, name: string, names: readonly string[]): void {

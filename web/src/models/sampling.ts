@@ -1,3 +1,4 @@
+import { exponential } from "../train/exponential.js";
 import { random } from "../train/random.js";
 
 /** How the next token is chosen. */
@@ -39,8 +40,16 @@ export function likeliest(logits: Float32Array): number {
   return best;
 }
 
+/** The softmax of scores at one token, within 10⁻⁷ of itself. */
+export function probabilityOf(logits: Float32Array, token: number): number {
+  const highest = logits[likeliest(logits)]!;
+  let sum = 0;
+  for (let n = 0; n < logits.length; n++) sum += exponential(logits[n]! - highest);
+  return exponential(logits[token]! - highest) / sum;
+}
+
 /** The softmax of scores divided by a temperature. */
-export function softmax(logits: Float32Array, temperature = 1): Float64Array {
+function softmax(logits: Float32Array, temperature: number): Float64Array {
   const highest = logits[likeliest(logits)]!;
   const weights = new Float64Array(logits.length);
   let sum = 0;

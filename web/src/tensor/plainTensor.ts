@@ -1,6 +1,9 @@
 import { OptionError, ShapeError } from "../errors/errors.js";
+import { guarded } from "../errors/guarded.js";
+import { assertIntactNow } from "../errors/intact.js";
 import { describe, isObject } from "../foreign/describe.js";
-import { arrayKind } from "../foreign/typedArray.js";
+import { arrayKind, isArray, placeOf, viewOf } from "../foreign/typedArray.js";
+import { MAX_RANK } from "./tensor.js";
 
 /** A dense array of float32 in row-major order. All numbers of `headwise/train` and `headwise/inspect` are in such tensors. */
 export interface Floats {
@@ -12,36 +15,54 @@ export interface Floats {
 /** Integers: an Int32Array, or a tensor of int32. A bare array has rank 1. */
 export type Indices = Int32Array | { readonly data: Int32Array; readonly shape: readonly number[] };
 
-/** Checks that an argument is a tensor of float32. */
+/**
+ * Checks that an argument is a tensor of float32. Its fields are read once: the result has a view of its own on the same
+ * numbers, and its own shape.
+ */
 export function floats(operation: string, argument: string, value: unknown): Floats {
   return checked(operation, argument, value, "Float32Array") as Floats;
 }
 
-/** Checks that an argument is an Int32Array, or a tensor of one. */
+/** Checks that an argument is an Int32Array, or a tensor of one, and reads it once. */
 export function indices(operation: string, argument: string, value: unknown) {
-  const given = arrayKind(value) ? { data: value, shape: [(value as Int32Array).length] } : value;
+  const given = arrayKind(value) ? { data: value, shape: [placeOf(value as object).length] } : value;
   return checked(operation, argument, given, "Int32Array") as { data: Int32Array; shape: readonly number[] };
 }
 
 function checked(operation: string, argument: string, value: unknown, kind: string): unknown {
-  const { data, shape } = (isObject(value) ? value : {}) as Partial<Record<"data" | "shape", unknown>>;
-  if (arrayKind(data) !== kind || !Array.isArray(shape))
-    throw new OptionError(
-      `${operation}: ${argument} must be a tensor { data, shape } with a ${kind}, got ${describe(value)}` +
-        (data === undefined ? "" : ` whose data is ${describe(data)}`),
-    );
-  const { length } = data as ArrayLike<number>;
-  if (!isShape(shape) || elements(shape) !== length)
-    throw new ShapeError(
-      `${operation}: ${argument}.shape must be integers whose product is data.length, ` +
-        `got ${describe(shape)} and ${length}`,
-    );
-  return value;
+  return guarded(operation, argument, () => {
+    const { data, shape } = (isObject(value) ? value : {}) as Partial<Record<"data" | "shape", unknown>>;
+    if (arrayKind(data) !== kind || !isArray(shape))
+      throw new OptionError(
+        `${operation}: ${argument} must be a tensor { data, shape } with a ${kind}, got ${describe(value)}` +
+          (data === undefined ? "" : ` whose data is ${describe(data)}`),
+      );
+    const extents = extentsIn(shape);
+    assertIntactNow(operation, `${argument}.data`, data as object);
+    const view = viewOf(data as object)!;
+    if (!extents || elements(extents) !== view.length)
+      throw new ShapeError(
+        `${operation}: ${argument}.shape must be integers whose product is data.length, ` +
+          `got ${describe(extents ?? shape)} and ${view.length}`,
+      );
+    return { data: view, shape: extents };
+  });
+}
+
+/** The extents in an array of the caller's, each read once; undefined if it has anything but integers of 0 or more. */
+export function extentsIn(value: unknown): number[] | undefined {
+  if (!isArray(value)) return undefined;
+  const list = value as ArrayLike<unknown>;
+  const extents = Array.from({ length: Math.min(list.length, MAX_RANK + 1) }, (_, axis) => list[axis]);
+  return extents.length <= MAX_RANK && isShape(extents) ? [...extents] : undefined;
 }
 
 /** Whether a value is a list of integers of 0 or more. */
 export function isShape(value: unknown): value is readonly number[] {
-  return Array.isArray(value) && value.every((extent) => Number.isSafeInteger(extent) && extent >= 0);
+  return (
+    isArray(value) &&
+    (value as readonly unknown[]).every((extent) => Number.isSafeInteger(extent) && (extent as number) >= 0)
+  );
 }
 
 /** The product of the extents. */

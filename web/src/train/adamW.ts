@@ -1,3 +1,4 @@
+import { guarded } from "../errors/guarded.js";
 import { assertSame, flatNamed, mapTree, type Tree } from "./parameterTree.js";
 import { assertNumber, type Floats } from "../tensor/plainTensor.js";
 
@@ -40,14 +41,18 @@ export interface AdamW {
  * @param parameters - A tree of tensors. `step` changes their numbers in place.
  */
 export function adamW(parameters: Tree, options: AdamWOptions = {}): AdamW {
-  const named = flatNamed("adamW", "parameters", parameters);
-  const { learningRate, beta1, beta2, epsilon, weightDecay } = checkedOptions(options);
-  const decays = options.decay ?? ((_, { shape }) => shape.length >= 2);
-  const state = startOf(parameters, options.state);
+  const begun = flatNamed("adamW", "parameters", parameters);
+  const given = guarded("adamW", "options", () => ({ ...options }));
+  const { learningRate, beta1, beta2, epsilon, weightDecay } = checkedOptions(given);
+  const decays = given.decay ?? ((_, { shape }) => shape.length >= 2);
+  const state = startOf(parameters, given.state);
   const mean = flatNamed("adamW", "state.mean", state.mean);
   const meanSquare = flatNamed("adamW", "state.meanSquare", state.meanSquare);
 
-  const step = (gradients: Tree, { learningRate: rate = learningRate } = {}) => {
+  const step = (gradients: Tree, stepOptions: { readonly learningRate?: number } = {}) => {
+    const { learningRate: rate = learningRate } = guarded("adamW.step", "options", () => ({ ...stepOptions }));
+    const named = flatNamed("adamW.step", "parameters", parameters); // their memory may have moved
+    assertSame("adamW.step", "parameters", named, begun);
     const given = flatNamed("adamW.step", "gradients", gradients);
     assertSame("adamW.step", "gradients", given, named);
     assertBelow("adamW.step", "learningRate", rate, Infinity);
@@ -73,7 +78,7 @@ export function adamW(parameters: Tree, options: AdamWOptions = {}): AdamW {
 
 function checkedOptions(options: AdamWOptions) {
   const { learningRate = 1e-3, betas = [0.9, 0.999], epsilon = 1e-8, weightDecay = 0.01 } = options;
-  const [beta1, beta2] = betas;
+  const [beta1, beta2] = guarded("adamW", "betas", () => [betas[0], betas[1]] as const);
   const values = { learningRate, epsilon, weightDecay, beta1, beta2 };
   for (const [name, value] of Object.entries(values))
     assertBelow("adamW", name, value, name.startsWith("beta") ? 1 : Infinity);

@@ -1,4 +1,5 @@
 import { OptionError } from "../errors/errors.js";
+import { arrayKind } from "../foreign/typedArray.js";
 import {
   assertShape,
   elements,
@@ -34,7 +35,7 @@ export interface CrossEntropy {
  *   of the logits without the last axis; a bare array has one for each row.
  */
 export function crossEntropy(logits: Floats, targets: Indices): CrossEntropy {
-  const { data, width, ids } = checkedLoss(logits, targets);
+  const { data, shape, width, ids } = checkedLoss(logits, targets);
   const count = ids.filter((id) => id !== IGNORED).length;
   const dLogits = new Float32Array(data.length);
   let loss = 0;
@@ -54,7 +55,7 @@ export function crossEntropy(logits: Floats, targets: Indices): CrossEntropy {
     for (let i = 0; i < width; i++) dLogits[at + i]! *= factor;
     dLogits[target]! -= 1 / count;
   }
-  return { loss: count && loss / count, dLogits: { data: dLogits, shape: logits.shape }, count };
+  return { loss: count && loss / count, dLogits: { data: dLogits, shape }, count };
 }
 
 function checkedLoss(logits: unknown, targets: unknown) {
@@ -63,7 +64,7 @@ function checkedLoss(logits: unknown, targets: unknown) {
   const width = lastExtent(operation, "logits", { data, shape });
   const given = indices(operation, "targets", targets);
   const rows = shape.slice(0, -1);
-  const wanted = targets === given ? rows : [elements(rows)];
+  const wanted = arrayKind(targets) ? [elements(rows)] : rows;
   assertShape(operation, "targets", given, wanted, "the shape of logits without the last axis,");
   const ids = given.data;
   const wrong = ids.findIndex((id) => id < IGNORED || id >= width);
@@ -72,5 +73,5 @@ function checkedLoss(logits: unknown, targets: unknown) {
       `${operation}: targets[${wrong}] must be −1 (ignored) or from 0 to logits.shape.at(-1) − 1, ` +
         `which is ${width - 1}, got ${ids[wrong]}`,
     );
-  return { data, width, ids };
+  return { data, shape, width, ids };
 }

@@ -23,15 +23,16 @@ export function embedding(table: Floats, tokens: Indices): Floats {
  * @returns `[V, N]`
  */
 export function embeddingBackward(table: Floats, tokens: Indices, dOutput: Floats): Floats {
-  const { width, ids, shape } = checkedLookup("embeddingBackward", table, tokens);
-  const { data } = floats("embeddingBackward", "dOutput", dOutput);
-  assertShape("embeddingBackward", "dOutput", dOutput, shape, "[...tokens.shape, table.shape[1]],");
-  const dTable = new Float32Array(table.data.length);
+  const { rows, width, ids, shape, tableShape } = checkedLookup("embeddingBackward", table, tokens);
+  const given = floats("embeddingBackward", "dOutput", dOutput);
+  const { data } = given;
+  assertShape("embeddingBackward", "dOutput", given, shape, "[...tokens.shape, table.shape[1]],");
+  const dTable = new Float32Array(rows.length);
   for (let n = 0, at = 0; n < ids.length; n++) {
     const start = ids[n]! * width;
     for (let i = 0; i < width; i++, at++) dTable[start + i]! += data[at]!;
   }
-  return { data: dTable, shape: table.shape };
+  return { data: dTable, shape: tableShape };
 }
 
 function checkedLookup(operation: string, table: unknown, tokens: unknown) {
@@ -46,5 +47,5 @@ function checkedLookup(operation: string, table: unknown, tokens: unknown) {
     throw new OptionError(
       `${operation}: tokens[${wrong}] must be from 0 to table.shape[0] − 1, which is ${count - 1}, got ${ids[wrong]}`,
     );
-  return { rows, width, ids, shape: [...given.shape, width] };
+  return { rows, width, ids, shape: [...given.shape, width], tableShape: shape };
 }

@@ -1,3 +1,4 @@
+import { guarded } from "../errors/guarded.js";
 import { assertShape, elements, floats, lastExtent, assertNumber, type Floats } from "../tensor/plainTensor.js";
 
 /** Options of layerNorm. */
@@ -28,8 +29,7 @@ export function layerNorm(x: Floats, gain: Floats, bias?: Floats, options: Layer
   const norm = checkedNorm("layerNorm", x, gain, options);
   const shift = bias && floats("layerNorm", "bias", bias);
   if (shift) assertShape("layerNorm", "bias", shift, [norm.width], "[x.shape.at(-1)],");
-  const { width, rows, scale, epsilon } = norm;
-  const { data } = x;
+  const { data, shape, width, rows, scale, epsilon } = norm;
   const offsets = shift?.data ?? new Float32Array(width);
   const y = new Float32Array(data.length);
   for (let row = 0, at = 0; row < rows; row++, at += width) {
@@ -37,7 +37,7 @@ export function layerNorm(x: Floats, gain: Floats, bias?: Floats, options: Layer
     const inverse = 1 / Math.sqrt(varianceOf(data, at, width, mean) + epsilon);
     for (let i = 0; i < width; i++) y[at + i] = (data[at + i]! - mean) * inverse * scale[i]! + offsets[i]!;
   }
-  return { data: y, shape: x.shape };
+  return { data: y, shape };
 }
 
 /**
@@ -53,10 +53,10 @@ export function layerNormBackward(
   dOutput: Floats,
   options: LayerNormOptions = {},
 ): LayerNormGradients {
-  const { width, rows, scale, epsilon } = checkedNorm("layerNormBackward", x, gain, options);
-  const upstream = floats("layerNormBackward", "dOutput", dOutput).data;
-  assertShape("layerNormBackward", "dOutput", dOutput, x.shape, "the shape of x,");
-  const { data } = x;
+  const { data, shape, width, rows, scale, epsilon } = checkedNorm("layerNormBackward", x, gain, options);
+  const given = floats("layerNormBackward", "dOutput", dOutput);
+  assertShape("layerNormBackward", "dOutput", given, shape, "the shape of x,");
+  const upstream = given.data;
   const dInput = new Float32Array(data.length);
   const dGain = new Float64Array(width);
   const dBias = new Float64Array(width);
@@ -82,16 +82,17 @@ export function layerNormBackward(
     }
   }
   const asWeights = (sums: Float64Array): Floats => ({ data: Float32Array.from(sums), shape: [width] });
-  return { dInput: { data: dInput, shape: x.shape }, dGain: asWeights(dGain), dBias: asWeights(dBias) };
+  return { dInput: { data: dInput, shape }, dGain: asWeights(dGain), dBias: asWeights(dBias) };
 }
 
-function checkedNorm(operation: string, x: unknown, gain: unknown, { epsilon = 1e-5 }: LayerNormOptions) {
+function checkedNorm(operation: string, x: unknown, gain: unknown, options: LayerNormOptions) {
   const given = floats(operation, "x", x);
   const width = lastExtent(operation, "x", given);
   const scale = floats(operation, "gain", gain);
   assertShape(operation, "gain", scale, [width], "[x.shape.at(-1)],");
+  const { epsilon = 1e-5 } = guarded(operation, "options", () => ({ ...options }));
   assertNumber(operation, "epsilon", epsilon, "a number of 0 or more", (value) => value >= 0);
-  return { width, rows: elements(given.shape) / width, scale: scale.data, epsilon };
+  return { ...given, width, rows: elements(given.shape) / width, scale: scale.data, epsilon };
 }
 
 function meanOf(data: Float32Array, at: number, width: number): number {

@@ -1,5 +1,7 @@
 import { OptionError } from "../errors/errors.js";
+import { guarded } from "../errors/guarded.js";
 import { describe, isObject } from "../foreign/describe.js";
+import { arrayKind, isArray } from "../foreign/typedArray.js";
 import { assertShape, floats, type Floats } from "../tensor/plainTensor.js";
 
 /** Named tensors in objects or arrays, nested as you like. */
@@ -14,7 +16,7 @@ export type Flat = Record<string, Floats>;
  * @throws OptionError if two tensors have one name: `{ "a.b": x, a: { b: y } }`.
  */
 export function flatten(tree: Tree): Flat {
-  return flatNamed("flatten", "tree", tree);
+  return named("flatten", "tree", tree, ({ given }) => given);
 }
 
 /**
@@ -23,53 +25,66 @@ export function flatten(tree: Tree): Flat {
  * @throws OptionError if a name is the beginning of another one: `"a"` and `"a.b"`.
  */
 export function unflatten(flat: Readonly<Flat>): { [name: string]: Tree } {
-  const named = new Map(Object.entries(flatNamed("unflatten", "flat", flat)));
-  const names = [...named.keys()];
+  const tensors = new Map(Object.entries(named("unflatten", "flat", flat, ({ given }) => given)));
+  const names = [...tensors.keys()];
   const beginning = names.find((name) => names.some((other) => other.startsWith(`${name}.`)));
   if (beginning !== undefined)
     throw new OptionError(`unflatten: flat has ${describe(beginning)}, which is the beginning of another name`);
   const grown = (prefix: string): { [name: string]: Tree } => {
     const inside = names.filter((name) => name.startsWith(prefix));
     const keys = new Set(inside.map((name) => name.slice(prefix.length).split(".")[0]!));
-    return Object.fromEntries([...keys].map((key) => [key, named.get(prefix + key) ?? grown(`${prefix}${key}.`)]));
+    return Object.fromEntries([...keys].map((key) => [key, tensors.get(prefix + key) ?? grown(`${prefix}${key}.`)]));
   };
   return grown("");
 }
 
 /** A tree of the same form, with `map(tensor, name)` in the place of each tensor. */
 export function mapTree<T extends Tree>(tree: T, map: (tensor: Floats, name: string) => Floats): T {
-  return mapped("mapTree", "tree", tree, map) as T;
+  return mapped("mapTree", "tree", tree, ({ given }, name) => map(given, name)) as T;
 }
 
-/** The tensors of a tree by name, each checked. */
+/** The tensors of a tree by name, each checked and read once. */
 export function flatNamed(operation: string, argument: string, tree: unknown): Flat {
+  return named(operation, argument, tree, ({ read }) => read);
+}
+
+/** A tensor of the caller's, and the same as it was read. */
+interface Leaf {
+  readonly given: Floats;
+  readonly read: Floats;
+}
+
+function named(operation: string, argument: string, tree: unknown, choose: (leaf: Leaf) => Floats): Flat {
   const found = new Map<string, Floats>();
-  mapped(operation, argument, tree, (tensor, name) => {
+  mapped(operation, argument, tree, (leaf, name) => {
     if (found.has(name))
       throw new OptionError(`${operation}: ${argument} has two tensors with the name ${describe(name)}`);
-    found.set(name, tensor);
-    return tensor;
+    found.set(name, choose(leaf));
+    return leaf.given;
   });
   return Object.fromEntries(found);
 }
 
 /** @param argument - What the tree is, for messages. */
-function mapped(operation: string, argument: string, tree: unknown, map: (tensor: Floats, name: string) => Floats) {
+function mapped(operation: string, argument: string, tree: unknown, map: (leaf: Leaf, name: string) => Floats) {
   const visit = (node: unknown, name: string, above: readonly unknown[]): Tree => {
     const at = joined(argument, name);
-    if (isObject(node) && "data" in node && "shape" in node) return map(floats(operation, at, node), name);
-    if (!isObject(node) || ArrayBuffer.isView(node))
+    if (isTensor(operation, at, node)) return map({ given: node, read: floats(operation, at, node) }, name);
+    if (!isObject(node) || arrayKind(node))
       throw new OptionError(
         `${operation}: ${at} must be a tensor { data, shape } or an object of tensors, got ${describe(node)}`,
       );
     if (above.includes(node)) throw new OptionError(`${operation}: ${at} contains itself`);
-    const visited = Object.entries(node).map(
+    const visited = guarded(operation, at, () => Object.entries(node)).map(
       ([key, child]) => [key, visit(child, joined(name, key), [...above, node])] as const,
     );
-    return Array.isArray(node) ? visited.map(([, child]) => child) : Object.fromEntries(visited);
+    return isArray(node) ? visited.map(([, child]) => child) : Object.fromEntries(visited);
   };
   return visit(tree, "", []);
 }
+
+const isTensor = (operation: string, argument: string, node: unknown): node is Floats =>
+  guarded(operation, argument, () => isObject(node) && "data" in node && "shape" in node);
 
 /** Checks that named tensors have the names and shapes of `parameters`. */
 export function assertSame(operation: string, argument: string, flat: Flat, parameters: Flat): void {

@@ -1,7 +1,9 @@
 import { OptionError } from "../errors/errors.js";
+import { guarded } from "../errors/guarded.js";
 import { describe } from "../foreign/describe.js";
 import { arrayKind } from "../foreign/typedArray.js";
-import { elements, isShape, assertNumber, type Floats } from "../tensor/plainTensor.js";
+import { elements, extentsIn, assertNumber, type Floats } from "../tensor/plainTensor.js";
+import { MAX_EXTENT } from "../tensor/tensor.js";
 
 const WORD = 2 ** 32;
 
@@ -53,11 +55,14 @@ export function random(seed: number | Uint32Array): Random {
   };
 
   const filled = (operation: string, shape: readonly number[], draw: () => number): Floats => {
-    if (!isShape(shape))
+    const extents = guarded(operation, "shape", () => extentsIn(shape));
+    if (!extents)
       throw new OptionError(`${operation}: shape must be an array of integers of 0 or more, got ${describe(shape)}`);
-    const data = new Float32Array(elements(shape));
+    if (elements(extents) > MAX_EXTENT)
+      throw new OptionError(`${operation}: shape must have at most ${MAX_EXTENT} elements, got ${describe(extents)}`);
+    const data = new Float32Array(elements(extents));
     for (let i = 0; i < data.length; i++) data[i] = draw();
-    return { data, shape: [...shape] };
+    return { data, shape: extents };
   };
 
   return {

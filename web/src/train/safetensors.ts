@@ -1,6 +1,7 @@
 import { OptionError, UnsupportedError } from "../errors/errors.js";
+import { assertIntactNow } from "../errors/intact.js";
 import { describe } from "../foreign/describe.js";
-import { arrayKind } from "../foreign/typedArray.js";
+import { arrayKind, viewOf } from "../foreign/typedArray.js";
 import { fromHalf } from "../tensor/half.js";
 import type { Floats } from "../tensor/plainTensor.js";
 import { flatNamed, unflatten, type Tree } from "./parameterTree.js";
@@ -49,7 +50,8 @@ export function saveSafetensors(tree: Tree): Uint8Array<ArrayBuffer> {
 export function loadSafetensors(bytes: Uint8Array): { [name: string]: Tree } {
   if (arrayKind(bytes) !== "Uint8Array")
     throw new OptionError(`loadSafetensors: bytes must be a Uint8Array, got ${describe(bytes)}`);
-  const file = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length); // a Buffer's slice would not copy
+  assertIntactNow("loadSafetensors", "bytes", bytes);
+  const file = viewOf(bytes) as Uint8Array; // a Buffer's slice would not copy
   const header = headerPlace(NAME, file, file.length);
   const tensors = storedTensors(NAME, file.subarray(header.from, header.to), file.length);
   return unflatten(Object.fromEntries([...tensors].map(([name, stored]) => [name, read(name, stored, file)])));

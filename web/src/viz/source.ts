@@ -1,5 +1,5 @@
 import { CallArguments } from "../call/callArguments.js";
-import { assertIntact } from "../call/views.js";
+import { assertIntact } from "../errors/intact.js";
 import { OptionError, ShapeError } from "../errors/errors.js";
 import { describe, isObject } from "../foreign/describe.js";
 import { arrayKind, placeOf } from "../foreign/typedArray.js";

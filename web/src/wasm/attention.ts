@@ -6,7 +6,7 @@ import type { Ragged } from "../attention/ragged.js";
 import { selectedExtents, type Selection, type Wanted } from "../attention/returns.js";
 import type { Eventually } from "../call/context.js";
 import type { OutputForm } from "../call/outputForm.js";
-import { assertIntact } from "../call/views.js";
+import { assertIntact } from "../errors/intact.js";
 import { OptionError } from "../errors/errors.js";
 import type { Layout } from "../tensor/layout.js";
 import {

@@ -8,17 +8,23 @@ import { MOST_THREADS_BY_DEFAULT, type Host } from "./host.js";
 export const browserHost = (files: EngineFiles): Host => ({
   variants: ["simd", "relaxed"],
   threads() {
-    if (typeof Worker !== "function") return { most: 1, good: 1, reason: "there is no Worker here" };
-    if (globalThis.crossOriginIsolated !== true)
-      return {
-        most: 1,
-        good: 1,
-        reason:
-          `page is not cross-origin isolated (COOP/COEP): serve it ${globalThis.isSecureContext ? "" : "by https and "}` +
-          "with Cross-Origin-Opener-Policy: same-origin and Cross-Origin-Embedder-Policy: require-corp",
-      };
+    const reason = reasonForOneThread();
+    if (reason !== undefined) return { most: 1, good: 1, reason };
     return { most: Infinity, good: Math.min(navigator.hardwareConcurrency || 1, MOST_THREADS_BY_DEFAULT) };
   },
   load: (options) => loadFiles(files, fetchWasm, options),
   loadGpu: (operation) => loadPart<GpuModule>(operation, files, "gpu"),
 });
+
+/** Why this page or worker cannot have threads; undefined if it can. */
+function reasonForOneThread(): string | undefined {
+  if (typeof Worker !== "function") return "there is no Worker here";
+  if (globalThis.crossOriginIsolated !== true)
+    return (
+      `page is not cross-origin isolated (COOP/COEP): serve it ${globalThis.isSecureContext ? "" : "by https and "}` +
+      "with Cross-Origin-Opener-Policy: same-origin and Cross-Origin-Embedder-Policy: require-corp"
+    );
+  // WebKitGTK 2.50 says that the page is isolated, but does not offer it.
+  if (typeof SharedArrayBuffer !== "function") return "this browser has no SharedArrayBuffer, also in an isolated page";
+  return undefined;
+}

@@ -3,10 +3,12 @@ import type { AppendProblem } from "../cache/appendProblem.js";
 import type { AttendProblem } from "../cache/attendProblem.js";
 import type { CacheDtype, CacheForm, CacheProblem } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
+import type { PlacedViews } from "../attention/views.js";
 import type { Eventually } from "../call/context.js";
 import { DTYPE, LAYOUT, masks, placeInput, refuseOverlap, writeSettings, writeWanted } from "./attention.js";
 import type { WasmCore } from "./core.js";
 import type { Arena } from "./heap.js";
+import { writePatches, writeViews } from "./inside.js";
 import type { CacheCall } from "./module.js";
 import { writeAngles } from "./rotary.js";
 
@@ -103,7 +105,7 @@ export class WasmCache implements EngineCache {
     });
   }
 
-  attend(problem: AttendProblem): Eventually<PlacedResult> {
+  attend(problem: AttendProblem): Eventually<PlacedResult & PlacedViews> {
     const { operation } = problem;
     const { heap, native } = this.#core;
     const call = this.#core.struct("AttentionCall");
@@ -116,9 +118,11 @@ export class WasmCache implements EngineCache {
       call.queryDtype = DTYPE[problem.query.dtype];
       call.cache = this.address;
       writeSettings(call, arena, problem.settings);
+      writePatches(call, arena, problem.patches);
       const collect = writeWanted(call, heap, arena, problem);
+      const collectViews = writeViews(call, arena, problem);
       native.attention(call);
-      return collect;
+      return () => ({ ...collect(), ...collectViews() });
     });
   }
 

@@ -1,6 +1,6 @@
 import type { PlacedResult } from "../attention/attentionResult.js";
 import type { Eventually } from "../call/context.js";
-import { assertIntact } from "../call/views.js";
+import { assertIntact } from "../errors/intact.js";
 import { scoreDerivatives } from "../formula/derivatives.js";
 import type { LayerBackwardProblem, PlacedLayerGradients } from "../layer/backwardProblem.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
@@ -9,7 +9,7 @@ import type { ForwardProblem } from "../layer/forwardProblem.js";
 import type { LayerProblem } from "../layer/layerProblem.js";
 import type { LayerUpdate } from "../layer/layerUpdate.js";
 import type { LinearWeights, Role } from "../layer/layerWeights.js";
-import type { PlacedViews } from "../layer/views.js";
+import type { PlacedLayerViews } from "../layer/views.js";
 import { BYTES, type CheckedTensor, type PlacedTensor, type TypedTensor } from "../tensor/tensor.js";
 import {
   DTYPE,
@@ -115,12 +115,14 @@ class WasmLayer implements EngineLayer {
     return this.#bytes;
   }
 
-  forward(problem: ForwardProblem): Eventually<PlacedResult & PlacedViews & { readonly saved?: EngineSaved }> {
+  forward(problem: ForwardProblem): Eventually<PlacedResult & PlacedLayerViews & { readonly saved?: EngineSaved }> {
     return problem.save ? this.#forwardSaved(problem) : this.#forward(problem);
   }
 
   /** The call's inputs lie in an arena of their own, which lives as long as what is saved. */
-  async #forwardSaved(problem: ForwardProblem): Promise<PlacedResult & PlacedViews & { readonly saved: EngineSaved }> {
+  async #forwardSaved(
+    problem: ForwardProblem,
+  ): Promise<PlacedResult & PlacedLayerViews & { readonly saved: EngineSaved }> {
     const { module, heap } = this.#core;
     const inputs = heap.arena(problem.operation);
     let address = 0;
@@ -145,7 +147,7 @@ class WasmLayer implements EngineLayer {
     problem: ForwardProblem,
     kept?: Arena,
     onSaved?: (address: number) => void,
-  ): Eventually<PlacedResult & PlacedViews> {
+  ): Eventually<PlacedResult & PlacedLayerViews> {
     const { operation, x, key, value, shape, settings, ragged } = problem;
     const { heap, native } = this.#core;
     const call = this.#core.struct("LayerCall");

@@ -134,7 +134,9 @@ class Start {
   /** Makes the core, which gives the workers their threads. They run when they have started. */
   coreOf(module: WasmModule, threads: number, dispatched: boolean): WasmCore {
     try {
-      return (this.#core = new WasmCore(module, this.#memory, threads, dispatched));
+      this.#core = new WasmCore(module, this.#memory, threads, dispatched);
+      if (dispatched) hearTerminate(module, this.#core);
+      return this.#core;
     } catch (error) {
       throw HeadwiseError.is(error) ? error : startError(this.#operation, error);
     }
@@ -143,6 +145,19 @@ class Start {
   endThreads(): void {
     endThreadsOf(this.#options);
     this.module.then(endThreadsOf).catch(() => undefined);
+  }
+}
+
+/**
+ * A browser sends no event when a worker is terminated. A call would wait for its thread for ever, so `terminate` itself
+ * ends the core. Without a dispatcher the caller's own thread computes, and does not hear anything during a call.
+ */
+function hearTerminate({ PThread }: WasmModule, core: WasmCore): void {
+  for (const worker of PThread?.runningWorkers ?? []) {
+    worker.terminate = () => {
+      Worker.prototype.terminate.call(worker);
+      core.crashed("a thread of its pool was terminated"); // has no effect if the core has ended its threads itself
+    };
   }
 }
 

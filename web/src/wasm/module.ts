@@ -26,6 +26,10 @@ export interface AttentionCall {
   /** The score formula: addresses of the arrays of `Formula` in headwise/formula.h, and how many elements they have. */
   setScore: SetFormula;
   setVisible: SetFormula;
+  /** Sets where to write a view, by its enumerator. Lists are addresses. Of attention only for a cache. */
+  setView(view: number, data: number, heads: number, numHeads: number, rows: number, numRows: number): void;
+  /** Sets a patch, by its enumerator. Without data it is the mean. */
+  setPatch(patch: number, data: number, heads: number, numHeads: number, rows: number, numRows: number): void;
 
   batchSize: number;
   numHeads: number;
@@ -312,10 +316,6 @@ export interface LayerCall extends AttentionCall {
   layerCache: number;
   attendOnly: number;
   appendLengths: number;
-  /** Sets where to write a view, by its enumerator. Lists are addresses. */
-  setView(view: number, data: number, heads: number, numHeads: number, rows: number, numRows: number): void;
-  /** Sets a patch, by its enumerator. Without data it is the mean. */
-  setPatch(patch: number, data: number, heads: number, numHeads: number, rows: number, numRows: number): void;
   /** 1 if C++ keeps what the gradient needs. The call's inputs must then stay where they are. */
   saves: number;
   /** The address of what C++ has kept. It must be released. */
@@ -390,9 +390,16 @@ export interface WasmModule extends CallConstructors {
   releaseCache(cache: number): void;
   readonly Engine: new (numThreads: number, dispatched: boolean) => NativeCore;
   /** Absent if the module has only one thread. */
-  readonly PThread?: { terminateAllThreads(): void } | undefined;
+  readonly PThread?: ThreadPool | undefined;
   /** Settles when all workers have loaded the module. Absent if the module has only one thread. */
   readonly pthreadPoolReady?: Promise<unknown>;
+}
+
+/** Emscripten's threads. */
+interface ThreadPool {
+  terminateAllThreads(): void;
+  /** The workers that run a thread. In Node they are another class. */
+  readonly runningWorkers: readonly { terminate(): unknown }[];
 }
 
 /** The options of a loader. The loader turns this object into the module: it adds the functions of C++ to it. */

@@ -12,9 +12,14 @@ import type { GpuEngine } from "../engine/gpuModule.js";
 import type { Tiling } from "../engine/gpuOptions.js";
 import type { AdapterReport, KernelTime } from "../engine/report.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
-import { UnsupportedError } from "../errors/errors.js";
 import type { LayerProblem } from "../layer/layerProblem.js";
-import type { LinearBackwardProblem, LinearProblem, PlacedLinearGradients } from "../linear/linearProblem.js";
+import type {
+  LinearBackwardProblem,
+  LinearProblem,
+  PlacedLinearGradients,
+  UploadWeightProblem,
+} from "../linear/linearProblem.js";
+import type { EngineWeight } from "../linear/uploadedWeight.js";
 import type { RotaryProblem } from "../position/rotaryProblem.js";
 import { checkEncoder, type GpuResult } from "../tensor/gpuTensor.js";
 import {
@@ -34,7 +39,7 @@ import { endCore, makeCore, type GpuCore } from "./call/core.js";
 import { openDevice, type Device, type DeviceOptions } from "./device/device.js";
 import { encodeCall, prepareCall } from "./call/encodeCall.js";
 import { GpuLayer } from "./layer/layer.js";
-import { recordLinear, recordLinearBackward } from "./layer/linear.js";
+import { recordLinear, recordLinearBackward, recordUploadWeight } from "./layer/linear.js";
 import { recordMerge } from "./attention/merge.js";
 import { recordRotary } from "./attention/rotary.js";
 import { runCall } from "./call/runCall.js";
@@ -93,6 +98,10 @@ export class WebgpuEngine implements GpuEngine {
 
   upload<D extends Dtype>(operation: string, tensor: CheckedTensor<D>): Promise<GpuResult<D>> {
     return this.#call(operation, (call) => recordUpload(call, tensor));
+  }
+
+  uploadWeight(problem: UploadWeightProblem): Promise<EngineWeight> {
+    return this.#call(problem.operation, (call) => recordUploadWeight(call, problem));
   }
 
   download<D extends Dtype>(operation: string, tensor: BufferTensor<D>): Promise<TypedTensor<D>> {
@@ -186,11 +195,6 @@ export class WebgpuEngine implements GpuEngine {
   }
 
   async createLayer(problem: LayerProblem): Promise<EngineLayer> {
-    if (problem.weightDtype === "int8")
-      throw new UnsupportedError(
-        `${problem.operation}: weightDtype must be "float32" or "float16" with WebGPU, got "int8"`,
-        { hint: 'With backend "wasm" or "auto" a layer keeps its weights in int8.' },
-      );
     const layer = new GpuLayer(problem);
     await this.#call(problem.operation, (call) => {
       layer.upload(call);

@@ -1,4 +1,4 @@
-import { assertIntact } from "../call/views.js";
+import { assertIntact } from "../errors/intact.js";
 import { arrayKind, isSharedBuffer } from "../foreign/typedArray.js";
 
 type TypedArray = Int8Array<ArrayBufferLike>;

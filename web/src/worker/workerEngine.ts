@@ -8,7 +8,7 @@ import type { CacheForm, CacheProblem } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
 import type { Recorded } from "../call/context.js";
 import type { OutputForm } from "../call/outputForm.js";
-import { assertIntact } from "../call/views.js";
+import { assertIntact } from "../errors/intact.js";
 import type { Engine } from "../engine/engine.js";
 import { EngineTensor } from "../engine/engineTensor.js";
 import type { KernelTime, LiveReport, Report } from "../engine/report.js";

@@ -2,6 +2,7 @@ import type { AttentionProblem } from "../../attention/attentionProblem.js";
 import type { PlacedResult, ResultTensor } from "../../attention/attentionResult.js";
 import type { AttentionShape } from "../../attention/attentionShape.js";
 import { OptionError } from "../../errors/errors.js";
+import type { RowPatch } from "../../attention/patch.js";
 import { placeArrays, rowSection, SECTION, type Arrays } from "./attentionArrays.js";
 import { tablesOf } from "../plan/attentionParams.js";
 import type { Call, Deliver, Span } from "../call/call.js";
@@ -16,7 +17,8 @@ import { resolveSequences } from "../plan/sequences.js";
 /** Lists the commands of a call. */
 export function recordAttention(call: Call, problem: AttentionProblem): Deliver<PlacedResult> {
   const sequences = resolveSequences(problem.shape, problem.settings, problem.ragged);
-  return recordPlanned(call, plannedAttention(problem, sequences, call.core.device.capabilities));
+  const planned = plannedAttention(problem, sequences, call.core.device.capabilities);
+  return deliverAttended(call, planned, attendOn(call, planned));
 }
 
 interface Recordable extends Pick<AttentionProblem, "operation" | "settings" | "wanted" | "location"> {
@@ -32,11 +34,6 @@ export function forEncoder<P extends Recordable>(problem: P): P {
   if (!Object.values({ ...wanted, ...views }).some((part) => part))
     throw new OptionError(`${operation}: returns must ask for something`);
   return { ...problem, location: "gpu" };
-}
-
-/** Lists the kernels of a planned call. The returned function reads all results, or hands them over on the GPU. */
-export function recordPlanned(call: Call, planned: PlannedAttention): Deliver<PlacedResult> {
-  return deliverAttended(call, planned, attendOn(call, planned));
 }
 
 /** Reads all results of an attention pass, or hands them over on the GPU. */
@@ -64,14 +61,21 @@ export interface Attended {
  * Places the arrays and lists the kernels. The output is float32 on the GPU: the result itself if it stays there
  * (`outputLocation`). `collect` first throws if a row sees no key and the call forbids that; then it reads all other
  * results.
+ *
+ * @param weights - Rows whose weights the caller overwrites.
  */
-export function attendOn(call: Call, planned: PlannedAttention, outputLocation = planned.problem.location): Attended {
+export function attendOn(
+  call: Call,
+  planned: PlannedAttention,
+  outputLocation = planned.problem.location,
+  weights?: RowPatch,
+): Attended {
   const { problem, plan } = planned;
   const { wanted, output, shape, settings } = problem;
   const arrays = placeArrays(call, planned);
   const checkRows =
     settings.emptyRows === "throw"
-      ? emptyRowCheck(call, planned, rowSection(arrays, planned, SECTION.flags))
+      ? emptyRowCheck(call, planned, rowSection(arrays, planned, SECTION.flags), weights)
       : undefined;
   const wide = wanted.output ? outputRoom(call, output, outputLength(shape), plan.narrow, outputLocation) : undefined;
   if (plan.attend) attend(call, planned, arrays, plan.attend, wide);

@@ -127,7 +127,7 @@ export function backwardOn(
   if (plan.queries) run(plan.queries, { ...(dQuery && { dQuery }) });
   if (plan.keys)
     for (const together of sameSpan({ ...(dKey && { dKey }), ...(dValue && { dValue }) })) run(plan.keys, together);
-  const checkRows = problem.settings.emptyRows === "throw" ? emptyRowCheck(call, planned, rowWords(planned, rows), ROW_FLAGS) : undefined; // prettier-ignore
+  const checkRows = problem.settings.emptyRows === "throw" ? emptyRowCheck(call, planned, rowWords(planned, rows), undefined, ROW_FLAGS) : undefined; // prettier-ignore
   const others = { ...headGradients(call, planned, rows), ...biasGradient(call, planned, inputs) };
   const tables = tableGradients(call, planned, inputs);
   return (mapped) => {
@@ -195,14 +195,14 @@ function sameSpan({ dKey, dValue }: GradientTargets): GradientTargets[] {
 
 const WANTS: Readonly<Record<Heads, number>> = { dQuery: 1, dKey: 2, dValue: 4 };
 
-/** `Targets` of backward_call.wgsl. */
+/** `Targets` of backward_targets.wgsl. A target has 32 bytes there. */
 function targetNumbers({ shape }: BackwardCall, targets: GradientTargets): number[] {
   const wanted = HEADS.reduce((bits, name) => bits | (targets[name] ? WANTS[name] : 0), 0);
   const places = HEADS.flatMap((name) => {
     const target = targets[name];
-    if (!target) return [0, 0, 0, 0, 0];
+    if (!target) return [0, 0, 0, 0, 0, 0, 0, 0];
     const { batch, head, position, feature } = target.strides;
-    return [target.first, batch, head, position, feature];
+    return [target.first, batch, head, position, feature, 0, 0, 0];
   });
   return [...places, shape.headDim, wanted];
 }

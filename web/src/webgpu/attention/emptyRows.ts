@@ -1,4 +1,5 @@
 import { EmptyRowError, type RowIndex } from "../../errors/errors.js";
+import type { RowPatch } from "../../attention/patch.js";
 import { asArray, type Call, type Span } from "../call/call.js";
 import type { PlannedAttention } from "../plan/plannedAttention.js";
 
@@ -16,23 +17,28 @@ interface Rows {
 /**
  * `emptyRows: "throw"`: reads which rows saw no key in the attention pass.
  *
+ * @param weights - The patch of weights. Rows that it gives weights to are not empty.
  * @param words - How many words each row has in `flagsOfRows`, and which of them has the flags.
  */
 export function emptyRowCheck(
   call: Call,
   { problem, sequences }: Rows,
   flagsOfRows: Span,
+  weights?: RowPatch,
   words = { count: 1, flags: 0 },
 ): (result: ArrayBuffer) => void {
   const { operation, shape } = problem;
   const read = call.read(flagsOfRows);
+  const isGiven = givenRows(weights);
   return (result) => {
     const flags = asArray("int32", read(result));
     const rows: RowIndex[] = [];
     for (const [n, sequence] of sequences.entries())
       for (let head = 0; head < shape.numHeads; ++head)
         for (let query = 0; query < sequence.numQueries && rows.length < MOST_LISTED_ROWS; ++query) {
-          const row = (sequence.batch * shape.numHeads + head) * shape.queryLength + sequence.queryBegin + query;
+          const token = sequence.queryBegin + query;
+          if (isGiven(head, token)) continue;
+          const row = (sequence.batch * shape.numHeads + head) * shape.queryLength + token;
           if ((flags[row * words.count + words.flags]! & (SEEN | PADDING)) === 0) rows.push({ batch: n, head, query });
         }
     const [first] = rows;
@@ -42,4 +48,11 @@ export function emptyRowCheck(
         rows,
       );
   };
+}
+
+/** Which rows of heads a patch gives weights to. A mean is one of visible keys, which an empty row has not. */
+function givenRows(weights: RowPatch | undefined): (head: number, row: number) => boolean {
+  if (!weights || weights.data === "mean") return () => false;
+  const [heads, rows] = [weights.heads, weights.rows].map((chosen) => chosen && new Set(chosen));
+  return (head, row) => (heads?.has(head) ?? true) && (rows?.has(row) ?? true);
 }

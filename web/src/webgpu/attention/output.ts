@@ -1,6 +1,6 @@
 import type { PlacedOutput } from "../../attention/attentionResult.js";
 import type { OutputForm } from "../../call/outputForm.js";
-import { assertIntact } from "../../call/views.js";
+import { assertIntact } from "../../errors/intact.js";
 import { OptionError } from "../../errors/errors.js";
 import { describe } from "../../foreign/describe.js";
 import { asHalves, copyBits } from "../../tensor/tensor.js";

@@ -1,4 +1,4 @@
-import { assertIntact } from "../../call/views.js";
+import { assertIntact } from "../../errors/intact.js";
 import { fromHalf } from "../../tensor/half.js";
 import type { CheckedFloats } from "../../tensor/tensor.js";
 

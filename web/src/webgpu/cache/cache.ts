@@ -1,5 +1,6 @@
 import type { AttentionProblem } from "../../attention/attentionProblem.js";
 import type { PlacedResult } from "../../attention/attentionResult.js";
+import type { PlacedViews } from "../../attention/views.js";
 import type { AppendProblem } from "../../cache/appendProblem.js";
 import type { AttendProblem } from "../../cache/attendProblem.js";
 import { heldLength, type CacheForm, type CacheProblem } from "../../cache/cacheProblem.js";
@@ -8,19 +9,25 @@ import { savedBytes } from "../../cache/savedRows.js";
 import { DeviceLostError, OptionError, ShapeError } from "../../errors/errors.js";
 import { largestOf } from "../../tensor/largest.js";
 import type { PlacedFloats } from "../../tensor/tensor.js";
-import { recordPlanned } from "../attention/attention.js";
+import { attendOn, deliverAttended } from "../attention/attention.js";
+import { queryTokens } from "../attention/chosenRows.js";
 import type { Cached, InPlace } from "../plan/attentionParams.js";
 import { readCache, writeCache } from "./cacheFile.js";
 import { CacheStore, droppedOf, fillFile, fillStore, padded, placeOf, runsOf, type Side } from "./cacheStore.js";
 import type { Call, Deliver, Span } from "../call/call.js";
 import type { GpuCore } from "../call/core.js";
 import { insideTensor } from "../attention/inside.js";
+import type { HeadArray } from "../attention/moveRows.js";
 import { packRows } from "../attention/pack.js";
+import { patchAttended } from "../attention/patchAttended.js";
+import { refuseWithWeights } from "../attention/patchedWeights.js";
+import { patchRows } from "../attention/patchRows.js";
 import { plannedAttention } from "../plan/plannedAttention.js";
 import { MOST_TOKENS, type Sequence } from "../plan/sequences.js";
 import { storeRows, type Rows } from "./storeRows.js";
 import { stridesOf } from "../plan/strides.js";
 import { turnRows } from "../attention/turnRows.js";
+import { viewRows } from "../attention/viewRows.js";
 
 /** Room for this many tokens at the start. It doubles when it is full. */
 const FIRST_PLACES = 64;
@@ -91,7 +98,7 @@ export class GpuCache {
   }
 
   /** Appends, and attends to the cache as it is then. */
-  step(call: Call, append: AppendProblem, attend: AttendProblem): Deliver<PlacedResult> {
+  step(call: Call, append: AppendProblem, attend: AttendProblem): Deliver<PlacedResult & PlacedViews> {
     const grown = this.#appended(call, append);
     const deliver = this.attend(call, attend, grown);
     return (mapped) => {
@@ -133,38 +140,55 @@ export class GpuCache {
       storeRows(call, store, side, rows[side], numTokens, before.appended, gains);
     const after = { store, appended };
     if (store === before.store) call.onFailure(() => this.#rewindTo(before));
-    else this.#replaceStore(call, before, store);
     const commit = () => {
       this.#held = after;
     };
     return { ...after, commit };
   }
 
-  attend(call: Call, problem: AttendProblem, held = this.#held): Deliver<PlacedResult> {
-    const { layout, query, shape } = problem;
+  attend(call: Call, problem: AttendProblem, held = this.#held): Deliver<PlacedResult & PlacedViews> {
+    const { shape, wanted, views, patches, location } = problem;
     this.#assertHere(call);
+    refuseWithWeights(problem);
     const sequences = this.sequences(problem, held);
-    const { batchSize, numHeads, queryLength, headDim } = shape;
-    const turns = this.#problem.rotary !== undefined;
-    const inPlace: InPlace = {
-      ...(turns && { query: stridesOf("BHSD", numHeads, queryLength, padded(headDim)) }),
-      cached: this.cached(held),
-    };
-    const rows = () => {
-      const strides = stridesOf(layout, numHeads, queryLength, headDim);
-      const given = { span: call.place(query), dtype: query.dtype, strides };
-      const offsets = sequences.map(({ offset }, b) => offset + this.#origins[b]!);
-      return this.#packedAndTurned(call, given, [batchSize, numHeads, queryLength], offsets).span;
-    };
+    const rows = this.#queries(call, problem, sequences);
     const attention: AttentionProblem = {
       ...problem,
-      kvLayout: layout, // keys lie in the cache
-      query: turns ? insideTensor("query", rows()) : query,
+      kvLayout: problem.layout, // keys lie in the cache
+      query: rows ? insideTensor("query", rows.span) : problem.query,
       ...this.keysAndValues(held),
       ragged: undefined,
+      wanted: { ...wanted, output: wanted.output || views.headOutputs !== undefined },
       signal: undefined,
     };
-    return recordPlanned(call, plannedAttention(attention, sequences, call.core.device.capabilities, inPlace));
+    const inPlace: InPlace = { ...(rows && { query: rows.strides }), cached: this.cached(held) };
+    const planned = plannedAttention(attention, sequences, call.core.device.capabilities, inPlace);
+    const attended = attendOn(call, planned, wanted.output ? location : "cpu", patches?.probs);
+    const { batchSize, numHeads, numKvHeads, queryLength, keyLength, headDim, valueDim } = shape;
+    const keyExtents = (width: number) => [batchSize, numKvHeads, keyLength, width] as const;
+    const shown = viewRows(call, problem, {
+      query: rows && { ...rows, extents: [batchSize, numHeads, queryLength, headDim] },
+      key: { ...this.stored("key", held), extents: keyExtents(headDim) },
+      value: { ...this.stored("value", held), extents: keyExtents(valueDim) },
+      headOutputs: patchAttended(call, planned, attended, patches, valueDim),
+    });
+    const deliver = wanted.output ? deliverAttended(call, planned, attended) : attended.collect;
+    return (mapped) => ({ ...(deliver(mapped) as PlacedResult), ...shown(mapped) });
+  }
+
+  /** The queries as attention sees them, if they are turned, overwritten or shown. Otherwise they stay where they are. */
+  #queries(call: Call, problem: AttendProblem, sequences: readonly Sequence[]): Rows | undefined {
+    const { layout, query, shape, patches, views } = problem;
+    const { batchSize, numHeads, queryLength, headDim } = shape;
+    const turns = this.#problem.rotary !== undefined;
+    if (!turns && !patches?.query && !views.query) return undefined;
+    const extents = [batchSize, numHeads, queryLength] as const;
+    const strides = stridesOf(layout, numHeads, queryLength, headDim);
+    const given = { span: call.place(query), dtype: query.dtype, strides };
+    const rows = turns ? this.turn(call, given, extents, sequences) : this.#packed(call, given, extents);
+    const target: HeadArray = { ...rows, extents: [...extents, headDim] };
+    if (patches?.query) patchRows(call, "query", patches.query, target, queryTokens(sequences, queryLength));
+    return rows;
   }
 
   /** The batches as the kernels need them. By default query 0 is at position appended tokens − query length. */
@@ -292,15 +316,24 @@ export class GpuCache {
 
   #packedAndTurned(
     call: Call,
-    { span, dtype, strides }: Rows,
+    given: Rows,
     extents: readonly [batch: number, heads: number, length: number],
     first: readonly number[],
   ): Rows {
+    const rows = this.#packed(call, given, extents);
+    return { ...rows, span: this.#turned(call, rows.span, "BHSD", extents, first) };
+  }
+
+  /** Rows of keys or queries as float32 [B, H, S, width padded to whole vec4]. */
+  #packed(
+    call: Call,
+    { span, dtype, strides }: Rows,
+    extents: readonly [batch: number, heads: number, length: number],
+  ): Rows {
     const [, heads, length] = extents;
     const { headDim } = this.form;
-    const rows = packRows(call, span, dtype, strides, [...extents, headDim]);
     return {
-      span: this.#turned(call, rows, "BHSD", extents, first),
+      span: packRows(call, span, dtype, strides, [...extents, headDim]),
       dtype: "float32",
       strides: stridesOf("BHSD", heads, length, padded(headDim)),
     };
@@ -329,12 +362,15 @@ export class GpuCache {
     });
   }
 
-  /** A store with at least `places` places that no fork shares: the present store, or a copy of it. */
+  /**
+   * A store with at least `places` places that no fork shares: the present store, or a copy of it that replaces it.
+   */
   #writable(call: Call, places: number): CacheStore {
     const { store, appended } = this.#held;
     if (!store.isShared && places <= store.places) return store;
     const roomy = places <= store.places ? places : Math.min(Math.max(places, 2 * store.places), mostPlaces(this.form));
     const copy = storeFor(call, this.#problem, Math.max(roomy, store.places));
+    this.#replaceStore(call, this.#held, copy);
     appended.forEach((total, b) => {
       const count = Math.min(total, store.places);
       if (count > 0) store.copyTo(call, copy, b, [{ place: 0, count }]);

@@ -85,7 +85,13 @@ export class CacheStore {
     const heads = form.batchSize * form.numKvHeads;
     const bytes = (side: Side) => this.#scalesAt(side) + (form.dtype === "int8" ? heads * places * SCALE_BYTES : 0);
     for (const side of SIDES) checkBytes(operation, `the cache's ${side}s`, bytes(side), device.limits);
-    this.#buffers = { key: buffers.make(bytes("key")), value: buffers.make(bytes("value")) };
+    const key = buffers.make(bytes("key"));
+    try {
+      this.#buffers = { key, value: buffers.make(bytes("value")) };
+    } catch (error) {
+      buffers.free(key);
+      throw error;
+    }
   }
 
   get bytes(): number {

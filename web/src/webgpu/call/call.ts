@@ -1,4 +1,4 @@
-import { assertIntact } from "../../call/views.js";
+import { assertIntact } from "../../errors/intact.js";
 import { HeadwiseError, OptionError, OutOfMemoryError, UnsupportedError } from "../../errors/errors.js";
 import { ARRAYS, type Dtype, type GpuData, type PlacedTensor, type TensorDataOf } from "../../tensor/tensor.js";
 import { bindable, SMALLEST_BINDING, type Purpose } from "../device/buffers.js";
@@ -307,7 +307,7 @@ export class Call {
   succeed(): void {
     this.isOver = true;
     const { buffers, known, device } = this.core;
-    this.#readback.unmap();
+    this.#unmap();
     for (const buffer of this.#results) {
       buffers.handOver(buffer);
       known.buffers.add(buffer);
@@ -324,7 +324,7 @@ export class Call {
   /** The call has no results, but its buffers are usable: undoes its changes, and gives the buffers back. */
   cancel(): void {
     this.isOver = true;
-    this.#readback.unmap();
+    this.#unmap();
     for (const undo of this.#undos) undo();
     for (const buffer of [...this.#results, ...this.#scratch]) this.core.buffers.giveBack(buffer);
   }
@@ -335,10 +335,14 @@ export class Call {
     for (const buffer of [...this.#results, ...this.#scratch]) this.core.buffers.free(buffer);
   }
 
-  /** Undoes the changes of a call that was submitted and failed later. The caller's buffers are checked anew. */
+  /**
+   * Undoes the changes of a call that was submitted and failed later. The caller's buffers are checked anew, and no bind
+   * group is kept: one of them may be what has failed.
+   */
   undo(): void {
     for (const undo of this.#undos) undo();
     this.#callers.forget(this.core.bindGroups);
+    for (const buffer of [...this.#results, ...this.#scratch]) this.core.bindGroups.drop(buffer);
   }
 
   /** The error to throw for an error of this call. */
@@ -351,6 +355,14 @@ export class Call {
       () => explained,
       (reason: unknown) => (HeadwiseError.is(reason) ? reason : explained),
     );
+  }
+
+  /** Ends the mapping of what was read back. A buffer that stays mapped is of no more use. */
+  #unmap(): void {
+    const buffer = this.#readback.unmap();
+    if (!buffer) return;
+    this.#scratch.splice(this.#scratch.indexOf(buffer), 1);
+    this.core.buffers.free(buffer);
   }
 
   /** A buffer for an absent input or output: a few bytes that no result uses. Each absent output has one of its own. */

@@ -3,6 +3,7 @@ import { describe } from "../../foreign/describe.js";
 import type { GpuData } from "../../tensor/tensor.js";
 import type { BindGroups } from "./bindGroups.js";
 import type { Device } from "../device/device.js";
+import { ErrorScopes, isOutOfMemory, scopeError } from "../device/errorScopes.js";
 
 const COMPUTE = 0x4;
 
@@ -107,16 +108,16 @@ function bind(gpuDevice: GPUDevice, buffer: GPUBuffer): GPUBindGroup {
   return gpuDevice.createBindGroup({ layout, entries: [{ binding: 0, resource: { buffer } }] });
 }
 
-/** The device's error for `work`; undefined if there is none. */
+/** The device's error for `work`; undefined if there is none. Throws if memory is missing: that is not the buffer's fault. */
 async function complaint(device: Device, operation: string, work: () => void): Promise<unknown> {
-  const { gpuDevice } = device;
+  const scopes = new ErrorScopes(device.gpuDevice);
   let thrown: unknown;
-  gpuDevice.pushErrorScope("validation");
   try {
-    work();
+    scopes.around(work);
   } catch (error) {
     thrown = error;
   }
-  const found = await device.whileAlive(operation, gpuDevice.popErrorScope());
-  return thrown ?? found ?? undefined;
+  const found = await device.whileAlive(operation, scopes.first());
+  if (found && isOutOfMemory(found)) throw scopeError(operation, found);
+  return thrown ?? found;
 }

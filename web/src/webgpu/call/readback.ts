@@ -37,7 +37,13 @@ export class Readback {
     return this.#buffer!.getMappedRange(0, this.#bytes);
   }
 
-  unmap(): void {
-    this.#buffer?.unmap();
+  /** Ends the mapping. Returns the buffer if the device does not do that. */
+  unmap(): GPUBuffer | undefined {
+    try {
+      this.#buffer?.unmap();
+      return undefined;
+    } catch {
+      return this.#buffer;
+    }
   }
 }

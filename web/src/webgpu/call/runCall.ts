@@ -37,9 +37,23 @@ export async function runCall<T>(core: GpuCore, operation: string, record: Recor
     return results;
   } catch (error) {
     if (!call.isOver) call.fail();
-    throw await call.explain(error);
+    throw await reasonOf(call, error);
   } finally {
     timer?.destroy();
+  }
+}
+
+/** The error to throw. If an earlier call has failed too, and nobody has seen that yet, its error is the reason. */
+async function reasonOf(call: Call, error: unknown): Promise<unknown> {
+  const { device, faults } = call.core;
+  const explained = await call.explain(error);
+  if (explained.code !== "INTERNAL" && explained.code !== "OUT_OF_MEMORY") return explained;
+  try {
+    await device.whileAlive(call.operation, faults.settled());
+    faults.surface();
+    return explained;
+  } catch (earlier) {
+    return earlier;
   }
 }
 
@@ -81,9 +95,14 @@ function submit(call: Call): Timer | undefined {
   const encoder = device.gpuDevice.createCommandEncoder({ label: call.operation });
   const names = call.kernelNames;
   const timer = device.timed && names.length > 0 ? new Timer(device.gpuDevice, names) : undefined;
-  call.record(encoder, timer);
-  device.gpuDevice.queue.submit([encoder.finish()]);
-  return timer;
+  try {
+    call.record(encoder, timer);
+    device.gpuDevice.queue.submit([encoder.finish()]);
+    return timer;
+  } catch (error) {
+    timer?.destroy();
+    throw error;
+  }
 }
 
 /**

@@ -1,40 +1,26 @@
-import { scopeError, type Device } from "../device/device.js";
+import type { Device } from "../device/device.js";
+import { ErrorScopes, scopeError } from "../device/errorScopes.js";
 
-const FILTERS = ["validation", "internal", "out-of-memory"] as const;
-
-/** The error scopes of one call. With them an error of the GPU becomes one of ours and never appears on the console. */
+/** The error scopes of one call. With them an error of the GPU becomes one of ours. */
 export class Scopes {
   readonly #device: Device;
   readonly #operation: string;
-  readonly #errors: Promise<GPUError | null>[] = [];
+  readonly #scopes: ErrorScopes;
 
   constructor(device: Device, operation: string) {
     this.#device = device;
     this.#operation = operation;
+    this.#scopes = new ErrorScopes(device.gpuDevice);
   }
 
-  /**
-   * Runs `work` inside error scopes, and waits for nothing. `work` must not be asynchronous: the scopes are one stack
-   * for the whole device, which others may use in the meantime.
-   */
+  /** Runs `work` inside error scopes, and waits for nothing. `work` must not be asynchronous. */
   around<T>(work: () => T): T {
-    const { gpuDevice } = this.#device;
-    for (const filter of FILTERS) gpuDevice.pushErrorScope(filter);
-    try {
-      return work();
-    } finally {
-      for (let n = 0; n < FILTERS.length; ++n) {
-        const error = gpuDevice.popErrorScope();
-        error.catch(() => undefined); // a lost device: `check` or a later call reports it
-        this.#errors.push(error);
-      }
-    }
+    return this.#scopes.around(work);
   }
 
   /** Waits until the GPU has told the errors of all `work` so far, and throws the first of them. */
   async check(): Promise<void> {
-    const errors = await this.#device.whileAlive(this.#operation, Promise.all(this.#errors));
-    const first = errors.find((error) => error !== null);
-    if (first) throw scopeError(this.#operation, first);
+    const error = await this.#device.whileAlive(this.#operation, this.#scopes.first());
+    if (error) throw scopeError(this.#operation, error);
   }
 }

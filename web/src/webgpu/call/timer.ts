@@ -5,6 +5,7 @@ const MAP_READ = 0x1;
 /** Measures each pass with timestamps at its beginning and end. */
 export class Timer {
   readonly #names: readonly string[];
+  readonly #made: (GPUQuerySet | GPUBuffer)[] = [];
   readonly #queries: GPUQuerySet;
   readonly #resolved: GPUBuffer;
   readonly #readable: GPUBuffer;
@@ -12,9 +13,14 @@ export class Timer {
   constructor(device: GPUDevice, names: readonly string[]) {
     this.#names = names;
     const count = 2 * names.length;
-    this.#queries = device.createQuerySet({ type: "timestamp", count });
-    this.#resolved = device.createBuffer({ size: 8 * count, usage: 0x200 | 0x4 }); // QUERY_RESOLVE | COPY_SRC
-    this.#readable = device.createBuffer({ size: 8 * count, usage: 0x1 | 0x8 }); // MAP_READ | COPY_DST
+    try {
+      this.#queries = this.#own(device.createQuerySet({ type: "timestamp", count }));
+      this.#resolved = this.#own(device.createBuffer({ size: 8 * count, usage: 0x200 | 0x4 })); // QUERY_RESOLVE | COPY_SRC
+      this.#readable = this.#own(device.createBuffer({ size: 8 * count, usage: 0x1 | 0x8 })); // MAP_READ | COPY_DST
+    } catch (error) {
+      this.destroy();
+      throw error;
+    }
   }
 
   writes(n: number): GPUComputePassDescriptor {
@@ -38,6 +44,11 @@ export class Timer {
   }
 
   destroy(): void {
-    for (const resource of [this.#queries, this.#resolved, this.#readable]) resource.destroy();
+    for (const resource of this.#made.splice(0)) resource.destroy();
+  }
+
+  #own<T extends GPUQuerySet | GPUBuffer>(resource: T): T {
+    this.#made.push(resource);
+    return resource;
   }
 }

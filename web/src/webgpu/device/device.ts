@@ -1,14 +1,8 @@
 import { gpuOfThisRealm, type Tiling } from "../../engine/gpuOptions.js";
 import type { AdapterReport } from "../../engine/report.js";
-import {
-  DeviceLostError,
-  DisposedError,
-  HeadwiseError,
-  OptionError,
-  OutOfMemoryError,
-  UnsupportedError,
-} from "../../errors/errors.js";
-import { describe, isObject } from "../../foreign/describe.js";
+import { DeviceLostError, DisposedError, HeadwiseError, OptionError, UnsupportedError } from "../../errors/errors.js";
+import { describe } from "../../foreign/describe.js";
+import { ErrorScopes, refusal } from "./errorScopes.js";
 import { lanesTogether } from "./lanes.js";
 import type { Limits } from "../plan/limits.js";
 import { Loss } from "./loss.js";
@@ -246,9 +240,9 @@ async function adopt(operation: string, gpuDevice: GPUDevice, profile: boolean, 
     const { limits, adapterInfo } = gpuDevice;
     if (limits.maxStorageBuffersPerShaderStage < STORAGE_BUFFERS) throw tooFewBuffers(operation, limits);
     device = new Device(gpuDevice, adapterInfo, false, profile, gpu);
-    gpuDevice.pushErrorScope("validation");
-    gpuDevice.createBuffer({ size: 4, usage: COPY_DST }).destroy();
-    await device.whileAlive(operation, gpuDevice.popErrorScope());
+    const scopes = new ErrorScopes(gpuDevice);
+    scopes.around(() => gpuDevice.createBuffer({ size: 4, usage: COPY_DST }).destroy());
+    await device.whileAlive(operation, scopes.first());
     return await device.explore(operation, adapterInfo);
   } catch (cause) {
     device?.end();
@@ -277,20 +271,4 @@ function adapterReport(device: GPUDevice, info: GPUAdapterInfo | undefined): Ada
     features: FEATURES.filter((name) => device.features.has(name)),
     limits: Object.fromEntries(LIMITS.map((name) => [name, device.limits[name]])),
   };
-}
-
-/** Our error for an error from an error scope. */
-export function scopeError(operation: string, error: GPUError): HeadwiseError {
-  const kind = Object.prototype.toString.call(error).slice("[object ".length, -1);
-  if (kind === "GPUOutOfMemoryError" || /out of memory/i.test(error.message))
-    return new OutOfMemoryError(`${operation}: the GPU is out of memory: ${error.message}`, {
-      hint: 'Split the call, ask for fewer results, or use backend "wasm".',
-      cause: error,
-    });
-  return refusal(operation, error);
-}
-
-function refusal(operation: string, cause: unknown): HeadwiseError {
-  const reason = isObject(cause) && "message" in cause ? String(cause.message) : describe(cause);
-  return new HeadwiseError(`${operation}: the GPU refused the call: ${reason}`, { cause });
 }

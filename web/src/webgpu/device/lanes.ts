@@ -1,4 +1,5 @@
 import { FLAT_WORKGROUP, flatKernel } from "../plan/flatKernels.js";
+import { ErrorScopes, scopeError } from "./errorScopes.js";
 import { pipelineOf } from "./pipelines.js";
 
 /**
@@ -20,19 +21,34 @@ export async function lanesTogether(operation: string, device: GPUDevice, info: 
 async function sizesInPlace(operation: string, device: GPUDevice): Promise<Uint32Array> {
   const { pipeline, layout } = await pipelineOf(operation, device, flatKernel("lanes"));
   const size = 4 * FLAT_WORKGROUP;
-  const sizes = device.createBuffer({ size, usage: 0x80 | 0x4 }); // STORAGE | COPY_SRC
-  const readback = device.createBuffer({ size, usage: 0x1 | 0x8 }); // MAP_READ | COPY_DST
-  const encoder = device.createCommandEncoder({ label: "lanes" });
-  const pass = encoder.beginComputePass({ label: "lanes" });
-  pass.setPipeline(pipeline);
-  const entries = [{ binding: 0, resource: { buffer: sizes } }];
-  pass.setBindGroup(0, device.createBindGroup({ layout, entries }));
-  pass.dispatchWorkgroups(1);
-  pass.end();
-  encoder.copyBufferToBuffer(sizes, 0, readback, 0, size);
-  device.queue.submit([encoder.finish()]);
-  await readback.mapAsync(0x1); // READ
-  const result = new Uint32Array(readback.getMappedRange().slice(0));
-  for (const buffer of [sizes, readback]) buffer.destroy();
-  return result;
+  const made: GPUBuffer[] = [];
+  const make = (usage: number): GPUBuffer => {
+    const buffer = device.createBuffer({ size, usage });
+    made.push(buffer);
+    return buffer;
+  };
+  const scopes = new ErrorScopes(device);
+  const submit = () => {
+    const sizes = make(0x80 | 0x4); // STORAGE | COPY_SRC
+    const readback = make(0x1 | 0x8); // MAP_READ | COPY_DST
+    const encoder = device.createCommandEncoder({ label: "lanes" });
+    const pass = encoder.beginComputePass({ label: "lanes" });
+    pass.setPipeline(pipeline);
+    const entries = [{ binding: 0, resource: { buffer: sizes } }];
+    pass.setBindGroup(0, device.createBindGroup({ layout, entries }));
+    pass.dispatchWorkgroups(1);
+    pass.end();
+    encoder.copyBufferToBuffer(sizes, 0, readback, 0, size);
+    device.queue.submit([encoder.finish()]);
+    return { readback, mapping: readback.mapAsync(0x1) }; // READ
+  };
+  try {
+    const { readback, mapping } = scopes.around(submit);
+    const [error] = await Promise.all([scopes.first(), mapping.catch(() => undefined)]);
+    if (error) throw scopeError(operation, error);
+    await mapping;
+    return new Uint32Array(readback.getMappedRange().slice(0));
+  } finally {
+    for (const buffer of made) buffer.destroy();
+  }
 }

@@ -1,4 +1,5 @@
 import { HeadwiseError } from "../../errors/errors.js";
+import { ErrorScopes, isOutOfMemory, scopeError } from "./errorScopes.js";
 import type { Kernel } from "../kernels/kernel.js";
 import { bindingsOf, kernelKey, shaderSource, type Access } from "../kernels/shader.js";
 
@@ -79,24 +80,25 @@ export async function pipelineOf(operation: string, device: GPUDevice, kernel: K
 
 async function compile(operation: string, device: GPUDevice, kernel: Kernel): Promise<Compiled> {
   const label = kernel.name;
-  device.pushErrorScope("validation");
-  const module = device.createShaderModule({ label, code: shaderSource(kernel) });
-  const entries = Object.entries(bindingsOf(kernel.name)).map(([binding, access]) => ({
-    binding: Number(binding),
-    visibility: COMPUTE_STAGE,
-    buffer: { type: BUFFER_TYPE[access] },
-  }));
-  const layout = device.createBindGroupLayout({ label, entries });
-  const pipelineLayout = device.createPipelineLayout({ label, bindGroupLayouts: [layout] });
-  const invalid = device.popErrorScope();
-  const compute = { module, entryPoint: "main" };
+  const scopes = new ErrorScopes(device);
+  const { module, layout, compiling } = scopes.around(() => {
+    const module = device.createShaderModule({ label, code: shaderSource(kernel) });
+    const entries = Object.entries(bindingsOf(kernel.name)).map(([binding, access]) => ({
+      binding: Number(binding),
+      visibility: COMPUTE_STAGE,
+      buffer: { type: BUFFER_TYPE[access] },
+    }));
+    const layout = device.createBindGroupLayout({ label, entries });
+    const pipelineLayout = device.createPipelineLayout({ label, bindGroupLayouts: [layout] });
+    const compute = { module, entryPoint: "main" };
+    return { module, layout, compiling: device.createComputePipelineAsync({ label, layout: pipelineLayout, compute }) };
+  });
   try {
-    const pipeline = await device.createComputePipelineAsync({ label, layout: pipelineLayout, compute });
-    return { pipeline, layout, id: pipelines++ };
+    return { pipeline: await compiling, layout, id: pipelines++ };
   } catch (cause) {
+    const error = await scopes.first();
+    if (error && isOutOfMemory(error)) throw scopeError(operation, error);
     throw new HeadwiseError(`${operation}: kernel ${label} does not compile: ${await messages(module)}`, { cause });
-  } finally {
-    await invalid; // `messages` reports the error of the shader module
   }
 }
 

@@ -1,8 +1,9 @@
 // Where the gradients of queries, keys and values are written.
 
-/// Strides in elements of `gradient`, and the element where each gradient begins in it.
+/// Strides in elements of `gradient`, and the element where each gradient begins in it. In a uniform a struct begins at a
+/// multiple of 16 bytes.
 struct Target {
-  first: u32,
+  @align(16) first: u32,
   batch: u32,
   head: u32,
   position: u32,

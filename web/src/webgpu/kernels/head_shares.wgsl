@@ -26,6 +26,7 @@ struct Shape {
 @group(0) @binding(2) var<storage, read> weight: array<weight_four>;  // [heads * head_rows, weight4]
 @group(0) @binding(3) var<storage, read> lists: array<u32>;           // the chosen rows, then the chosen heads
 @group(0) @binding(4) var<storage, read_write> shares: array<f32>;    // [B, heads, rows, columns]
+@group(0) @binding(7) var<storage, read> scales: array<vec4<f32>>;    // [weight4], with SCALED: W holds whole numbers
 
 @compute @workgroup_size(THREADS)
 fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t: u32) {
@@ -49,6 +50,7 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
     let row = first + r;
     if (row >= shape.rows) { return; }
     let b = row / shape.batch_rows;
+    if (SCALED) { sums[r] *= scales[column4]; }
     let at = ((b * shape.heads + h) * shape.batch_rows + row % shape.batch_rows) * shape.columns + 4u * column4;
     for (var c = 0u; c < 4u; c++) {
       if (4u * column4 + c < shape.columns) { shares[at + c] = sums[r][c]; }

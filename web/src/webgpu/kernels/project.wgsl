@@ -56,6 +56,14 @@ fn store_tiles(t: u32) {
   w_tile[t + 3u * THREADS] = next_w[3];
 }
 
+/// Multiplies 4 rows in one vec4 of columns by the columns' scales.
+fn scale_rows(first: u32, scale: vec4<f32>) {
+  sums[first] *= scale;
+  sums[first + 2u] *= scale;
+  sums[first + 4u] *= scale;
+  sums[first + 6u] *= scale;
+}
+
 /// Adds the bias to 4 rows in one vec4 of columns.
 fn add_bias(first: u32, bias: vec4<f32>) {
   sums[first] += bias;
@@ -197,6 +205,14 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
 
   workgroupBarrier();  // the last tile has been read
   if (shape.parts == 1u) {
+    if (SCALED) {
+      let scale = scales[first4 + tx];
+      let scale2 = scales[first4 + COLUMN_THREADS + tx];
+      scale_rows(0u, scale);
+      scale_rows(8u, scale);
+      scale_rows(1u, scale2);
+      scale_rows(9u, scale2);
+    }
     let bias = columns[first4 + tx];
     let bias2 = columns[first4 + COLUMN_THREADS + tx];
     add_bias(0u, bias);

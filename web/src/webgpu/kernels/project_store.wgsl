@@ -37,6 +37,7 @@ const L2 = 2u;
 @group(0) @binding(3) var<storage, read> columns: array<vec4<f32>>;  // [2, weight4]: bias, and the norm's gain
 @group(0) @binding(4) var<storage, read> angles: array<vec2<f32>>;   // cos and sin, [rows, pairs]
 @group(0) @binding(5) var<storage, read_write> y: array<f32>;
+@group(0) @binding(7) var<storage, read> scales: array<vec4<f32>>;   // [weight4], with SCALED: W holds whole numbers
 
 fn is_head(column4: u32) -> bool {
   return column4 < shape.query_end4 || (column4 >= shape.key_first4 && column4 < shape.key_end4);

@@ -12,7 +12,9 @@ fn size_in_row(t: u32, column4: u32) -> f32 {
 /// Must be called by the whole workgroup. `first4` is the first column of the tile.
 fn finish(t: u32, row: u32, first4: u32, sum: vec4<f32>) {
   let column4 = first4 + t % LANES;
-  var value = sum + columns[column4];
+  var value = sum;
+  if (SCALED) { value *= scales[column4]; }
+  value += columns[column4];
   if (HEADS && shape.norm != NO_NORM && is_head(first4)) {
     workgroupBarrier();  // shared4 has been read
     if (t < ROWS * LANES) { shared4[t].x = dot(value, value); }

@@ -65,6 +65,7 @@ import turnHeads from "./turn_heads.wgsl";
 import weighValues from "./weigh_values.wgsl";
 import weightF16 from "./weight_f16.wgsl";
 import weightF32 from "./weight_f32.wgsl";
+import weightI8 from "./weight_i8.wgsl";
 import weightGradient from "./weight_gradient.wgsl";
 import { unrolled } from "./unroll.js";
 import { withFormula } from "./withFormula.js";
@@ -140,15 +141,15 @@ const SOURCES: Readonly<Record<KernelName, Source>> = {
   },
   project: {
     parts: [projectStore, project],
-    bindings: { 0: "uniform", 1: "read", 2: "read", 3: "read", 4: "read", 5: "write", 6: "write" },
+    bindings: { 0: "uniform", 1: "read", 2: "read", 3: "read", 4: "read", 5: "write", 6: "write", 7: "read" },
   },
   project_rows: {
     parts: [projectStore, projectTail, projectRows],
-    bindings: { 0: "uniform", 1: "read", 2: "read", 3: "read", 4: "read", 5: "write", 6: "write" },
+    bindings: { 0: "uniform", 1: "read", 2: "read", 3: "read", 4: "read", 5: "write", 6: "write", 7: "read" },
   },
   project_sum: {
     parts: [projectStore, projectTail, projectSum],
-    bindings: { 0: "uniform", 3: "read", 4: "read", 5: "write", 6: "read" },
+    bindings: { 0: "uniform", 3: "read", 4: "read", 5: "write", 6: "read", 7: "read" },
   },
   turn_heads: { parts: [turnHeads], bindings: { 0: "uniform", 1: "read", 2: "read", 3: "write" } },
   pack_weight: { parts: [floatBits, packWeight], bindings: { 0: "uniform", 1: "read", 2: "write", 3: "read" } },
@@ -175,7 +176,7 @@ const SOURCES: Readonly<Record<KernelName, Source>> = {
   mean_rows: { parts: [floatBits, meanRows], bindings: { 0: "uniform", 1: "read", 2: "read", 3: "write" } },
   head_shares: {
     parts: [headShares],
-    bindings: { 0: "uniform", 1: "read", 2: "read", 3: "read", 4: "write" },
+    bindings: { 0: "uniform", 1: "read", 2: "read", 3: "read", 4: "write", 7: "read" },
   },
   mean_weights: {
     parts: [floatBits, call, meanWeights],
@@ -209,9 +210,10 @@ const STORED: Readonly<Record<StoredDtype, { readonly alias: string; readonly wo
     float16: { alias: "vec2<u32>", words: 2, text: halfBits + storedF16 },
     int8: { alias: "u32", words: 1, text: storedI8 },
   };
-const WEIGHT: Readonly<Record<FloatDtype, { readonly alias: string; readonly text: string }>> = {
+const WEIGHT: Readonly<Record<StoredDtype, { readonly alias: string; readonly text: string }>> = {
   float32: { alias: "vec4<f32>", text: weightF32 },
   float16: { alias: "vec2<u32>", text: weightF16 },
+  int8: { alias: "u32", text: weightI8 },
 };
 const QUERY_TEXT: Readonly<Record<FloatDtype, string>> = { float32: queryF32, float16: queryF16 };
 

@@ -5,15 +5,20 @@ import type { LayerBackwardProblem, PlacedLayerGradients } from "../../layer/bac
 import type { ForwardProblem } from "../../layer/forwardProblem.js";
 import type { LayerProblem } from "../../layer/layerProblem.js";
 import { updatedProblem, type LayerUpdate } from "../../layer/layerUpdate.js";
-import type { PlacedViews } from "../../layer/views.js";
+import { withInt8Weights } from "../../layer/int8Weights.js";
+import type { PlacedLayerViews } from "../../layer/views.js";
 import { withOwnWeights } from "../../layer/ownWeights.js";
 import { largestOf } from "../../tensor/largest.js";
 import type { PlacedFloats, PlacedTensor } from "../../tensor/tensor.js";
 import { anglePairs, frequenciesOf } from "../attention/angles.js";
 import { attendOn, deliverAttended, type Attended } from "../attention/attention.js";
 import { rowSection, SECTION } from "../attention/attentionArrays.js";
+import { keyTokens, queryTokens } from "../attention/chosenRows.js";
 import { insideTensor } from "../attention/inside.js";
+import type { HeadArray } from "../attention/moveRows.js";
 import { outputRoom, writeOutput } from "../attention/output.js";
+import { patchAttended } from "../attention/patchAttended.js";
+import { refuseWithWeights } from "../attention/patchedWeights.js";
 import type { GpuCache, GpuEngineCache, Growth } from "../cache/cache.js";
 import { padded } from "../cache/cacheStore.js";
 import type { Rows } from "../cache/storeRows.js";
@@ -26,13 +31,10 @@ import { plannedAttention, type PlannedAttention } from "../plan/plannedAttentio
 import { resolveSequences, type Sequence } from "../plan/sequences.js";
 import { stridesOf } from "../plan/strides.js";
 import { finishOf, headEnds, turnHeads, type Angles, type HeadColumns, type HeadEnds } from "./headEnds.js";
-import { keyTokens, queryTokens } from "./chosenRows.js";
 import { KeptTable } from "./keptTable.js";
 import { recordLayerBackward } from "./layerBackward.js";
 import { mostBytes, type Section } from "./matrix.js";
-import type { HeadArray } from "./moveRows.js";
-import { patchWeights, refuseWithWeights } from "./patchedWeights.js";
-import { patchHeads, patchRows } from "./patches.js";
+import { patchHeads } from "./patches.js";
 import { project } from "./projection.js";
 import { ROLES, runsOf, type OfRoles, type Role } from "./roles.js";
 import { GpuSaved, ownSettings, type Positions, type SavedCall } from "./saved.js";
@@ -67,7 +69,7 @@ export class GpuLayer {
   #released = false;
 
   constructor(problem: LayerProblem) {
-    this.#problem = withOwnWeights(problem);
+    this.#problem = keptProblem(problem);
     this.#ends = headEnds(problem);
   }
 
@@ -82,7 +84,10 @@ export class GpuLayer {
     return (this.#weights = new GpuWeights(call, this.#problem, this.#ends));
   }
 
-  forward(call: Call, problem: ForwardProblem): Deliver<PlacedResult & PlacedViews & { readonly saved?: GpuSaved }> {
+  forward(
+    call: Call,
+    problem: ForwardProblem,
+  ): Deliver<PlacedResult & PlacedLayerViews & { readonly saved?: GpuSaved }> {
     this.#assertThere(call);
     refuseWithWeights(problem);
     const cache = (problem.cache as GpuEngineCache | undefined)?.cache;
@@ -97,12 +102,9 @@ export class GpuLayer {
     const { output } = weights.sections;
     const inside = this.#attention(call, weights, problem, sequences, cache);
     const planned = plannedAttention(inside.attention, sequences, call.core.device.capabilities, inside.inPlace);
-    const attended = attendOn(call, planned, output || !problem.wanted.output ? "cpu" : problem.location);
-    const headOutputs = attended.wide && this.#headOutputs(planned, attended.wide);
-    const { probs, headOutputs: patchOfHeads } = problem.patches ?? {};
-    if (probs) patchWeights(call, planned, attended, probs);
-    if (patchOfHeads && headOutputs)
-      patchRows(call, "headOutputs", patchOfHeads, headOutputs, queryTokens(sequences, problem.shape.queryLength));
+    const { probs } = problem.patches ?? {};
+    const attended = attendOn(call, planned, output || !problem.wanted.output ? "cpu" : problem.location, probs);
+    const headOutputs = patchAttended(call, planned, attended, problem.patches, problem.shape.valueDim);
     const views = viewInside(call, problem, { ...inside.heads, headOutputs }, output, this.#problem.shape.outputDim);
     const saved = problem.save ? this.#savedCall(call, problem, planned, inside, attended) : undefined;
     const deliver = output
@@ -139,7 +141,7 @@ export class GpuLayer {
       this.#problem = before;
       this.#free();
     });
-    this.#problem = withOwnWeights(updatedProblem(before, update));
+    this.#problem = keptProblem(updatedProblem(before, update));
     if (dtypesOf(before) !== dtypesOf(this.#problem)) this.#free();
     if (this.#weights?.device === call.core.device.gpuDevice) this.#weights.fill(call, this.#problem);
     else this.upload(call);
@@ -248,17 +250,6 @@ export class GpuLayer {
       inputs: inputs as OfRoles<Span>,
       positions,
       added,
-    };
-  }
-
-  /** The results of heads in an attention pass. */
-  #headOutputs({ problem: { shape, layout } }: PlannedAttention, span: Span): HeadArray {
-    const { batchSize, numHeads, queryLength, valueDim } = shape; // valueDim is padded before an output projection
-    return {
-      span,
-      strides: stridesOf(layout, numHeads, queryLength, valueDim),
-      dtype: "float32",
-      extents: [batchSize, numHeads, queryLength, this.#problem.shape.valueHeadDim],
     };
   }
 
@@ -470,6 +461,11 @@ export class GpuLayer {
         );
     });
   }
+}
+
+/** The problem with copies of its weights, in int8 if the layer keeps them so. */
+function keptProblem(problem: LayerProblem): LayerProblem {
+  return withOwnWeights(problem.weightDtype === "int8" ? withInt8Weights(problem) : problem);
 }
 
 /** Whether the results of heads must be computed. */

@@ -1,21 +1,36 @@
 import type { PlacedOutput } from "../../attention/attentionResult.js";
-import type { LinearBackwardProblem, LinearProblem, PlacedLinearGradients } from "../../linear/linearProblem.js";
+import type {
+  LinearBackwardProblem,
+  LinearProblem,
+  PlacedLinearGradients,
+  UploadWeightProblem,
+} from "../../linear/linearProblem.js";
 import { BYTES, type PlacedFloats } from "../../tensor/tensor.js";
 import { outputRoom, writeOutput } from "../attention/output.js";
 import { hand } from "../attention/result.js";
-import type { Call, Deliver } from "../call/call.js";
+import { widen } from "../attention/widen.js";
+import type { Call, Deliver, Span } from "../call/call.js";
 import { narrowStep } from "../plan/flatKernels.js";
 import { divideUp } from "../plan/limits.js";
 import { addBias, mostBytes, one, placeMatrix, placePieces, transposed, type PlacedWeight } from "./matrix.js";
 import { DEPTH, FEW_ROWS, project, type Matrix, type Product } from "./projection.js";
 import { tokenRows } from "./tokenRows.js";
+import { GpuWeight } from "./uploadedWeight.js";
 import { columnSums, ROW, storeGradient, weightGradient, type Matrix4 } from "./weightGradient.js";
+
+/** Lists the commands that bring a weight into the order of a matrix, which stays. */
+export function recordUploadWeight(call: Call, problem: UploadWeightProblem): Deliver<GpuWeight> {
+  const weight = new GpuWeight(call, (keep) => matrixFor(call, problem, keep));
+  return () => weight;
+}
 
 /** Lists the commands of Y = X W + b. A weight that does not lie as a matrix is packed for the call. */
 export function recordLinear(call: Call, problem: LinearProblem): Deliver<PlacedOutput> {
-  const { rows, inputDim, outputDim, x, bias, output, location } = problem;
-  const matrix = matrixInPlace(call, problem) ?? matrixFor(call, weightOf(problem), inputDim, outputDim);
-  if (bias) addBias(call, matrix, bias, outputDim);
+  const { rows, inputDim, outputDim, x, bias, output, location, uploaded } = problem;
+  const room = (bytes: number) => call.room(bytes);
+  const unbiased =
+    (uploaded as GpuWeight | undefined)?.in(call) ?? matrixInPlace(call, problem) ?? matrixFor(call, problem, room);
+  const matrix = bias ? { ...unbiased, columns: columnsOf(call, bias, unbiased.columns4) } : unbiased;
   const narrow = narrowStep(output.dtype, rows * outputDim);
   const y = outputRoom(call, output, rows * outputDim, narrow, location);
   project(call, rowsOf(call, x, rows, inputDim).span, matrix, inOrder(rows, outputDim), y);
@@ -34,7 +49,8 @@ export function recordLinearBackward(call: Call, problem: LinearBackwardProblem)
     return span;
   };
   if (wanted.dInput) {
-    const matrix = matrixFor(call, transposed(weightOf(problem)), outputDim, inputDim);
+    const back = transposed(weightOf(problem));
+    const matrix = placedMatrix(call, back, outputDim, inputDim, (bytes) => call.room(bytes));
     project(call, dy.span, matrix, inOrder(rows, inputDim), room("dInput", x.shape));
   }
   if (wanted.dWeight) {
@@ -48,6 +64,9 @@ export function recordLinearBackward(call: Call, problem: LinearBackwardProblem)
 
 type Weighted = Pick<LinearProblem, "weight" | "weightLayout" | "inputDim" | "outputDim"> &
   Partial<Pick<LinearProblem, "scales">>;
+
+/** Makes room for a part of a matrix. */
+type Room = (bytes: number) => Span;
 
 function weightOf({ weight, scales, weightLayout, inputDim, outputDim }: Weighted): PlacedWeight {
   const [inStride, outStride] = weightLayout === "in-out" ? [outputDim, 1] : [1, inputDim];
@@ -66,13 +85,29 @@ function matrixInPlace(call: Call, problem: LinearProblem): Matrix | undefined {
   if (BYTES[dtype] * inputDim * outputDim > mostBytes(call)) return undefined;
   const columns4 = outputDim / 4;
   const columns = call.upload(new Float32Array(8 * columns4)); // biases of 0; the gains are not read
-  return { weight: call.place(weight), dtype, columns, in4: inputDim / 4, columns4, tile4: 16 };
+  return { weight: call.place(weight), dtype, scales: undefined, columns, in4: inputDim / 4, columns4, tile4: 16 };
 }
 
-function matrixFor(call: Call, linear: PlacedWeight, inputs: number, outputs: number): Matrix {
+function matrixFor(call: Call, problem: Weighted, room: Room): Matrix {
+  return placedMatrix(call, weightOf(problem), problem.inputDim, problem.outputDim, room);
+}
+
+function placedMatrix(call: Call, linear: PlacedWeight, inputs: number, outputs: number, room: Room): Matrix {
   const part = { linear, inputs: one(inputs), outputs: one(outputs), splitPairs: 0 };
   const upload = () => placePieces(call, linear.weight);
-  return placeMatrix(call, (bytes) => call.room(bytes), upload, [part], 16)[0]!.matrix;
+  return placeMatrix(call, room, upload, [part], 16)[0]!.matrix;
+}
+
+/** The columns of a matrix for a call with a bias. The gains are not read. */
+function columnsOf(call: Call, bias: PlacedFloats, columns4: number): Span {
+  const values = new Float32Array(8 * columns4);
+  if (!bias.gpu) {
+    values.set(widen(call.operation, bias.data));
+    return call.upload(values);
+  }
+  const columns = call.upload(values);
+  addBias(call, { columns, columns4 }, bias);
+  return columns;
 }
 
 /** The numbers of a tensor as float32 rows of whole vec4. */

@@ -3,7 +3,7 @@ import type { WeightTensor } from "../../linear/weight.js";
 import { BYTES, type PlacedFloats, type PlacedTensor } from "../../tensor/tensor.js";
 import { padded } from "../cache/cacheStore.js";
 import type { Call, Span } from "../call/call.js";
-import type { FloatDtype } from "../kernels/kernel.js";
+import type { StoredDtype } from "../kernels/kernel.js";
 import { FLAT_WORKGROUP, flatKernel } from "../plan/flatKernels.js";
 import { checkBytes, divideUp } from "../plan/limits.js";
 import { DEPTH, type Matrix, type Tile4 } from "./projection.js";
@@ -23,14 +23,16 @@ export function one(width: number): Heads {
 /** A weight [in, out], wherever it lies: element (i, o) is at offset + i · inStride + o · outStride. */
 export interface PlacedWeight extends Pick<LinearWeights, "offset" | "inStride" | "outStride"> {
   readonly weight: WeightTensor;
-  /** Of a weight of int8: one for each output. */
+  /** Of a weight of int8: one for each output, or for each input if `scaled` is "inputs". */
   readonly scales?: PlacedTensor<"float32"> | undefined;
+  readonly scaled?: "inputs" | "outputs";
   readonly bias?: LinearWeights["bias"];
 }
 
 /** The weight [out, in]. */
-export function transposed({ weight, offset, inStride, outStride }: PlacedWeight): PlacedWeight {
-  return { weight, offset, inStride: outStride, outStride: inStride };
+export function transposed({ weight, scales, scaled, offset, inStride, outStride }: PlacedWeight): PlacedWeight {
+  const other = scaled === "inputs" ? "outputs" : "inputs";
+  return { weight, scales, scaled: other, offset, inStride: outStride, outStride: inStride };
 }
 
 /** One of the projections that a matrix holds side by side. */
@@ -42,8 +44,8 @@ export interface Part {
   readonly gain?: Float32Array | undefined;
   /** Pairs of features, this far apart, that become neighbours; 0 keeps the order. */
   readonly splitPairs: number;
-  /** In which type the weight is kept. Default: float16 if it is given like that, else float32. */
-  readonly dtype?: FloatDtype | undefined;
+  /** In which type the weight is kept. Default: that of the weight. Only a weight of int8 is kept in int8. */
+  readonly dtype?: StoredDtype | undefined;
 }
 
 /** A piece of a weight's array on the GPU: elements from `begin` to before `end`. */
@@ -129,16 +131,17 @@ export function placeBack(
   return sections;
 }
 
-/** A projection the other way round. */
-export function backOf({ linear, inputs, outputs, dtype }: Part): Part {
-  return { linear: transposed(linear), inputs: outputs, outputs: inputs, splitPairs: 0, dtype };
+/** A projection the other way round. Scales of its inputs cannot wait for the sums, so int8 becomes float32. */
+export function backOf({ linear, inputs, outputs, dtype = linear.weight.dtype }: Part): Part {
+  const floats = dtype === "int8" ? "float32" : dtype;
+  return { linear: transposed(linear), inputs: outputs, outputs: inputs, splitPairs: 0, dtype: floats };
 }
 
 /** The part of a matrix that holds some sections, one below the other. */
 export function stacked(sections: readonly Section[]): Matrix {
   const { matrix, first4 } = sections[0]!;
   const { buffer, offset, bytes } = matrix.weight;
-  const skipped = first4 * (matrix.dtype === "float16" ? 8 : 16);
+  const skipped = first4 * VEC4_BYTES[matrix.dtype];
   const weight = { buffer, offset: offset + skipped, bytes: bytes - skipped };
   return { ...matrix, weight, in4: sumOf(sections.map(({ rows }) => rows)) / 4 };
 }
@@ -151,14 +154,18 @@ function emptyMatrix(
   columns4: number,
   tile4: Tile4,
 ): Matrix {
-  const isHalf = ({ linear, dtype }: Part) => (dtype ?? linear.weight.dtype) === "float16";
-  const dtype = parts.every(isHalf) ? "float16" : "float32";
-  const bytes = (dtype === "float16" ? 8 : 16) * matrixRows(rows) * columns4;
+  const dtypes = new Set(parts.map(({ linear, dtype }) => dtype ?? linear.weight.dtype));
+  const [dtype] = dtypes.size === 1 ? ([...dtypes] as [StoredDtype]) : ["float32" as const];
+  const bytes = VEC4_BYTES[dtype] * matrixRows(rows) * columns4;
   checkBytes(call.operation, "a weight", bytes, call.core.device.limits);
-  return { weight: keep(bytes), dtype, columns: keep(2 * 16 * columns4), in4: rows / 4, columns4, tile4 };
+  const scales = dtype === "int8" ? keep(16 * columns4) : undefined;
+  return { weight: keep(bytes), dtype, scales, columns: keep(2 * 16 * columns4), in4: rows / 4, columns4, tile4 };
 }
 
-/** Writes the weights, biases and gains of all parts of a matrix. */
+/** Bytes of four numbers of a matrix. */
+const VEC4_BYTES = { float32: 16, float16: 8, int8: 4 } as const;
+
+/** Writes the weights, scales, biases and gains of all parts of a matrix. */
 export function fillMatrix(
   call: Call,
   upload: (part: Part) => readonly Piece[],
@@ -169,21 +176,40 @@ export function fillMatrix(
   const { weight, columns, columns4 } = matrix;
   const values = new Float32Array(2 * 4 * columns4).fill(1, 4 * columns4);
   call.clear(weight);
+  if (matrix.scales) call.clear(matrix.scales);
   parts.forEach((part, n) => {
     const section = sections[n]!;
-    const scales = part.linear.scales && call.place(part.linear.scales);
-    for (const piece of upload(part)) packWeight(call, piece, part, matrix, section, scales);
+    const { scales } = part.linear;
+    if (scales && matrix.scales) packRow(call, scales, part, { ...matrix, weight: matrix.scales }, section.first4);
+    const factors = scales && !matrix.scales ? call.place(scales) : undefined;
+    for (const piece of upload(part)) packWeight(call, piece, part, matrix, section, factors);
     if (part.linear.bias ?? part.gain) fillColumns(call.operation, part, values, 4 * section.first4, 4 * columns4);
   });
   call.write(columns, 0, values);
 }
 
-/** Writes a bias into a matrix whose biases are zero. It may lie on the GPU. */
-export function addBias(call: Call, { columns, columns4 }: Matrix, bias: PlacedFloats, width: number): void {
-  const weight: PlacedWeight = { weight: bias, offset: 0, inStride: 0, outStride: 1 };
-  const row: Part = { linear: weight, inputs: one(1), outputs: one(width), splitPairs: 0 };
-  const target = { weight: columns, dtype: "float32", columns4 } as const;
-  for (const piece of placePieces(call, bias)) packWeight(call, piece, row, target, { first4: 0, columns4, rows: 1 });
+/** Writes a bias that lies on the GPU into columns whose biases are zero. */
+export function addBias(
+  call: Call,
+  { columns, columns4 }: Pick<Matrix, "columns" | "columns4">,
+  bias: PlacedFloats,
+): void {
+  packRow(call, bias, { outputs: one(bias.shape[0]!), splitPairs: 0 }, { weight: columns, columns4 }, 0);
+}
+
+/** Writes a number for each output of a part into a row of float32, which holds zeros. */
+function packRow(
+  call: Call,
+  numbers: PlacedFloats,
+  { outputs, splitPairs }: Pick<Part, "outputs" | "splitPairs">,
+  { weight, columns4 }: Pick<Matrix, "weight" | "columns4">,
+  first4: number,
+): void {
+  const linear: PlacedWeight = { weight: numbers, offset: 0, inStride: 0, outStride: 1 };
+  const row: Part = { linear, inputs: one(1), outputs, splitPairs };
+  const width4 = divideUp(outputs.count * padded(outputs.width), 4);
+  for (const piece of placePieces(call, numbers))
+    packWeight(call, piece, row, { weight, dtype: "float32", columns4 }, { first4, columns4: width4, rows: 1 });
 }
 
 /** Bytes of a part's columns in a matrix of float32. */
@@ -223,7 +249,7 @@ function packWeight(
   const workgroups = divideUp(count, FLAT_WORKGROUP);
   const strides = [linear.offset, linear.inStride, linear.outStride];
   const sizes = [inputs, outputs].flatMap((heads) => [heads.count, heads.width, padded(heads.width)]);
-  const dtypes = [PACKED_FROM[linear.weight.dtype], Number(dtype === "float16")];
+  const dtypes = [DTYPES[linear.weight.dtype], DTYPES[dtype], Number(linear.scaled === "inputs")];
   call.dispatch(flatKernel("pack_weight"), workgroups, {
     0: call.numbers(
       [...strides, ...sizes, splitPairs, matrix4, first4, columns4, count, begin, end, ...dtypes],
@@ -236,7 +262,7 @@ function packWeight(
 }
 
 /** The dtypes of weights, as pack_weight knows them. */
-const PACKED_FROM = { float32: 0, float16: 1, int8: 2 } as const;
+const DTYPES = { float32: 0, float16: 1, int8: 2 } as const;
 
 /** Fills in the bias and the gain of every column of a part. */
 function fillColumns(

@@ -1,6 +1,6 @@
 import type { Call, Span } from "../call/call.js";
 import type { Step } from "../plan/flatKernels.js";
-import type { FloatDtype, Kernel } from "../kernels/kernel.js";
+import type { Kernel, StoredDtype } from "../kernels/kernel.js";
 import { divideUp } from "../plan/limits.js";
 
 /** Widths of a tile of columns, in vec4. */
@@ -9,7 +9,9 @@ export type Tile4 = 16 | 32;
 /** Weights on the GPU: [in, columns], padded to whole tiles, and for each column its bias and the gain of its norm. */
 export interface Matrix {
   readonly weight: Span;
-  readonly dtype: FloatDtype;
+  readonly dtype: StoredDtype;
+  /** Of int8: a number for each column, by which its sums are multiplied. */
+  readonly scales: Span | undefined;
   /** [2, columns] */
   readonly columns: Span;
   /** vec4 of a row of the inputs, and of a row of the weights. */
@@ -88,6 +90,7 @@ export function planProjection(
 ): ProjectionPlan {
   const columnTiles = divideUp(columns, 4 * tile4);
   const few = rows <= FEW_ROWS;
+  const SCALED = dtype === "int8";
   const together = few ? rowsTogether(rows, tile4) : PROJECT_TILE.rows;
   const tiles = divideUp(rows, together) * columnTiles;
   const { parts, part4 } = splitDepth(in4, divideUp(few ? ENOUGH_WORKGROUPS : ENOUGH_TILES, tiles));
@@ -95,11 +98,15 @@ export function planProjection(
     ? {
         name: "project_rows",
         weight: dtype,
-        constants: { LANES: tile4, SLICES: ROWS_THREADS / tile4, ROWS: together, HEADS: true },
+        constants: { LANES: tile4, SLICES: ROWS_THREADS / tile4, ROWS: together, HEADS: true, SCALED },
       }
-    : { name: "project", weight: dtype, constants: { ROW_THREADS, COLUMN_THREADS: tile4 / 2, HEADS: finishes } };
+    : {
+        name: "project",
+        weight: dtype,
+        constants: { ROW_THREADS, COLUMN_THREADS: tile4 / 2, HEADS: finishes, SCALED },
+      };
   const most = ROWS[tile4].at(-1)!;
-  const sum: Kernel = { name: "project_sum", constants: { LANES: tile4, ROWS: most, HEADS: true } };
+  const sum: Kernel = { name: "project_sum", constants: { LANES: tile4, ROWS: most, HEADS: true, SCALED } };
   return {
     product: { kernel: product, workgroups: tiles * parts },
     sum: parts > 1 ? { kernel: sum, workgroups: divideUp(rows, most) * columnTiles } : undefined,
@@ -129,7 +136,12 @@ export function project(call: Call, x: Span, matrix: Matrix, product: Product, t
   const sizes = [rows, length, matrix.in4, matrix.columns4, first4, columnTiles, columns, batch, position, feature];
   const numbers = [...sizes, parts, part4, ...finishNumbers(finish)];
   const partSums = plan.sum && call.room(16 * parts * rows * columnTiles * matrix.tile4);
-  const ends = { 3: matrix.columns, ...(finish?.angles && { 4: finish.angles }), 5: target };
+  const ends = {
+    3: matrix.columns,
+    ...(finish?.angles && { 4: finish.angles }),
+    5: target,
+    ...(matrix.scales && { 7: matrix.scales }),
+  };
   for (const { kernel, workgroups } of [plan.product, ...(plan.sum ? [plan.sum] : [])])
     call.dispatch(kernel, workgroups, {
       0: call.numbers(numbers, workgroups),

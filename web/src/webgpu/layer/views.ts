@@ -1,20 +1,17 @@
 import type { ResultTensor } from "../../attention/attentionResult.js";
+import type { AttendView, RowChoice } from "../../attention/views.js";
 import type { ForwardProblem } from "../../layer/forwardProblem.js";
-import { VIEWS, type PlacedViews, type RowChoice } from "../../layer/views.js";
-import { padded } from "../cache/cacheStore.js";
-import type { Call, Deliver, Span } from "../call/call.js";
+import type { PlacedLayerViews } from "../../layer/views.js";
+import { chosenOf } from "../attention/chosenRows.js";
+import { numbersOf, type HeadArray } from "../attention/moveRows.js";
 import { handInRank } from "../attention/result.js";
+import { viewRoom, viewRows, type ResultForm } from "../attention/viewRows.js";
+import { padded } from "../cache/cacheStore.js";
+import type { Call, Deliver } from "../call/call.js";
+import type { StoredDtype, Kernel } from "../kernels/kernel.js";
 import { FLAT_WORKGROUP } from "../plan/flatKernels.js";
-import { checkBytes, divideUp } from "../plan/limits.js";
-import type { FloatDtype, Kernel } from "../kernels/kernel.js";
-import { stridesOf } from "../plan/strides.js";
-import { chosenOf, ofRows } from "./chosenRows.js";
+import { divideUp } from "../plan/limits.js";
 import type { Section } from "./matrix.js";
-import { moveRows, NOWHERE, numbersOf, type HeadArray } from "./moveRows.js";
-import type { Role } from "./roles.js";
-
-/** How a call gives its results. */
-type Form = Parameters<typeof handInRank>[1];
 
 /**
  * Lists the kernels that write what a call shows of its inside.
@@ -24,53 +21,28 @@ type Form = Parameters<typeof handInRank>[1];
 export function viewInside(
   call: Call,
   problem: ForwardProblem,
-  arrays: Readonly<Record<Role, HeadArray>> & { readonly headOutputs: HeadArray | undefined },
+  arrays: Readonly<Record<AttendView, HeadArray | undefined>>,
   output: Section | undefined,
   outputDim: number,
-): Deliver<PlacedViews> {
-  const views = VIEWS.flatMap((name) => {
-    const choice = problem.views[name];
-    if (!choice) return [];
-    const view =
-      name === "contributions"
-        ? viewContributions(call, problem, choice, arrays.headOutputs!, output!, outputDim)
-        : viewRows(call, problem, name, choice, arrays[name]!);
-    return [[name, view] as const];
-  });
-  return (mapped) => Object.fromEntries(views.map(([name, deliver]) => [name, deliver(mapped)]));
-}
-
-/** Copies chosen rows of chosen heads into a result, [B, heads, rows, width]. */
-function viewRows(
-  call: Call,
-  form: Form,
-  name: string,
-  choice: RowChoice,
-  { extents, placeOf = (_, row) => row, ...from }: HeadArray,
-): Deliver<ResultTensor<"float32">> {
-  const [batchSize, numHeads, length, width] = extents;
-  const { heads, rows } = chosenOf(choice, numHeads, length);
-  const full = [batchSize, heads.length, rows.length, width];
-  const span = viewRoom(call, form, name, full);
-  const moves = {
-    rows: ofRows(batchSize, rows, (b, n, row) => [b, placeOf(b, row) ?? NOWHERE, n]),
-    heads: heads.flatMap((head, n) => [head, n]),
-  };
-  moveRows(call, from, { span, strides: stridesOf("BHSD", heads.length, rows.length, width) }, moves, width);
-  return handInRank(call, form, span, full, "float32");
+): Deliver<PlacedLayerViews> {
+  const rows = viewRows(call, problem, arrays);
+  const choice = problem.views.contributions;
+  if (!choice) return rows;
+  const contributions = viewContributions(call, problem, choice, arrays.headOutputs!, output!, outputDim);
+  return (mapped) => ({ ...rows(mapped), contributions: contributions(mapped) });
 }
 
 /** Rows that an invocation computes. */
 const ROWS = 8;
 
-export function headShares(weight: FloatDtype): Kernel {
-  return { name: "head_shares", weight, constants: { THREADS: FLAT_WORKGROUP, ROWS } };
+export function headShares(weight: StoredDtype): Kernel {
+  return { name: "head_shares", weight, constants: { THREADS: FLAT_WORKGROUP, ROWS, SCALED: weight === "int8" } };
 }
 
 /** The shares of chosen heads in the output, [B, heads, rows, outputDim]: results of heads times their rows of Wo. */
 function viewContributions(
   call: Call,
-  form: Form,
+  form: ResultForm,
   choice: RowChoice,
   { extents, span: x, strides }: HeadArray,
   { matrix }: Section,
@@ -93,12 +65,7 @@ function viewContributions(
     2: matrix.weight,
     3: call.table(Uint32Array.from([...rows, ...heads])),
     4: span,
+    ...(matrix.scales && { 7: matrix.scales }),
   });
   return handInRank(call, form, span, full, "float32");
-}
-
-function viewRoom(call: Call, { location }: Form, name: string, shape: readonly number[]): Span {
-  const bytes = 4 * shape.reduce((product, extent) => product * extent, 1);
-  checkBytes(call.operation, `returns.${name}`, bytes, call.core.device.limits);
-  return { ...call.resultRoom(bytes, location), bytes };
 }

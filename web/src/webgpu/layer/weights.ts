@@ -1,7 +1,6 @@
 import type { LayerProblem } from "../../layer/layerProblem.js";
 import type { Call, Span } from "../call/call.js";
 import type { GpuCore } from "../call/core.js";
-import type { FloatDtype } from "../kernels/kernel.js";
 import { gainsOf, type HeadEnds } from "./headEnds.js";
 import {
   backOf,
@@ -121,10 +120,12 @@ export class GpuWeights {
   };
 }
 
-export function partsOf({ shape, weights, weightDtype, qkNorm }: LayerProblem, ends: HeadEnds | undefined): Parts {
+export function partsOf(
+  { shape, weights, weightDtype: dtype, qkNorm }: LayerProblem,
+  ends: HeadEnds | undefined,
+): Parts {
   const { inputDim, keyInputDim, valueInputDim, outputDim, numHeads, numKvHeads, headDim, valueHeadDim } = shape;
   const splitPairs = ends?.splitPairs ?? 0;
-  const dtype = weightDtype as FloatDtype | undefined; // the engine has refused int8
   const query = {
     linear: weights.query,
     inputs: one(inputDim),

@@ -1,4 +1,4 @@
-import type { RowChoice } from "../../layer/views.js";
+import type { RowChoice } from "../../attention/views.js";
 import type { Sequence } from "../plan/sequences.js";
 
 /** Heads and rows of a choice, by index. */

@@ -1,8 +1,6 @@
+import type { AttentionProblem } from "../../attention/attentionProblem.js";
+import type { Patches, RowPatch } from "../../attention/patch.js";
 import { UnsupportedError } from "../../errors/errors.js";
-import type { ForwardProblem } from "../../layer/forwardProblem.js";
-import type { RowPatch } from "../../layer/patch.js";
-import type { Attended } from "../attention/attention.js";
-import { inspect } from "../attention/inspections.js";
 import type { Call, Span } from "../call/call.js";
 import type { Kernel } from "../kernels/kernel.js";
 import { tablesOf } from "../plan/attentionParams.js";
@@ -12,12 +10,18 @@ import { planInspection } from "../plan/plan.js";
 import type { PlannedAttention } from "../plan/plannedAttention.js";
 import type { Stored } from "../plan/tiles.js";
 import { stridesOf } from "../plan/strides.js";
+import type { Attended } from "./attention.js";
 import { chosenOf, ofRows, queryTokens, type Chosen } from "./chosenRows.js";
+import { inspect } from "./inspections.js";
 import { moveRows, type StridedRows } from "./moveRows.js";
-import { placeData } from "./patches.js";
+import { placeData } from "./patchRows.js";
 
 /** Refuses what only the other engine gives together with patched weights. */
-export function refuseWithWeights({ operation, patches, wanted }: ForwardProblem): void {
+export function refuseWithWeights({
+  operation,
+  patches,
+  wanted,
+}: Pick<AttentionProblem, "operation" | "wanted"> & { readonly patches: Patches | undefined }): void {
   if (!patches?.probs) return;
   const refused = wanted.topK ? "returns.topK" : wanted.probs?.average ? "returns.probs.average" : undefined;
   if (refused)
