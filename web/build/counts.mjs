@@ -1,4 +1,4 @@
-// How many tests passed, failed and were skipped, from the reports of the two test runners.
+// How many tests passed, failed and were skipped, from the reports of the two test runners and of `npm run trust`.
 
 import { existsSync, readFileSync } from "node:fs";
 
@@ -35,4 +35,13 @@ export function jestCounts(report) {
     failed: numFailedTests + numRuntimeErrorTestSuites, // the tests of a file that could not be loaded are not counted
     skipped: numPendingTests + numTodoTests,
   };
+}
+
+/** How a row of `npm run trust` counts, by its verdict. */
+export const VERDICTS = { held: { ...nothing, passed: 1 }, failed: oneFailed, skipped: { ...nothing, skipped: 1 } };
+
+export function trustCounts(report) {
+  return read(report)
+    .results.map(({ verdict }) => VERDICTS[verdict])
+    .reduce(add, nothing);
 }

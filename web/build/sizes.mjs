@@ -8,7 +8,7 @@ import { gzipSync } from "node:zlib";
 import { dist } from "./paths.mjs";
 import { say } from "./run.mjs";
 
-const WRAPPER = 117;
+const WRAPPER = 119;
 
 /** In KB of 1000 bytes. A file that is not listed has no budget. */
 const BUDGETS = {
@@ -16,23 +16,23 @@ const BUDGETS = {
   "index.node.js": WRAPPER,
   "worker.js": WRAPPER,
   "worker.node.js": WRAPPER,
-  "worker-entry.js": 87,
-  "worker-entry.node.js": 87,
-  "webgpu-engine.js": 118,
+  "worker-entry.js": 88,
+  "worker-entry.node.js": 88,
+  "webgpu-engine.js": 119,
   "formula.js": 19,
   "formula.cjs": 19,
-  "train.js": 8.5,
-  "train.cjs": 8.8,
-  "models.js": 21, // 14 KB when it is minified
-  "models.cjs": 21,
-  "inspect.js": 8.7, // 6 KB minified
-  "inspect.cjs": 9.1,
-  "inline.js": 344,
-  "inline.cjs": 344,
+  "train.js": 9.5, // 7 KB minified
+  "train.cjs": 9.8,
+  "models.js": 22, // 15 KB minified
+  "models.cjs": 22.5,
+  "inspect.js": 9.3, // 6.4 KB minified
+  "inspect.cjs": 9.6,
+  "inline.js": 349,
+  "inline.cjs": 349,
   "wasm/headwise.simd.js": 12,
   "wasm/headwise.relaxed.js": 12,
-  "wasm/headwise.simd.wasm": 185,
-  "wasm/headwise.relaxed.wasm": 185,
+  "wasm/headwise.simd.wasm": 188,
+  "wasm/headwise.relaxed.wasm": 188,
 };
 
 /** Prints a line for each file of dist/ that is loaded. */

@@ -15,24 +15,33 @@ const VARIANTS = ["simd", "relaxed"];
  *
  * @returns the counts of counts.mjs
  */
-export async function wasmTests() {
+export const wasmTests = () => testsOf("wasm", VARIANTS);
+
+/**
+ * The same for plain SIMD, with checks of memory.
+ *
+ * @param {"wasm-heap" | "wasm-asan"} preset - of CMakePresets.json
+ * @param {string} [filter] - of GoogleTest
+ */
+export const checkedWasmTests = (preset, filter) => testsOf(preset, ["simd"], filter);
+
+async function testsOf(preset, variants, filter = "*") {
   const { env } = findToolchain();
-  const folder = path.join(build, "wasm");
-  await run("cmake", ["--preset", "wasm", "-DHEADWISE_TESTS=ON"], { env, quiet: true });
-  await run("cmake", ["--build", folder, "--target", "wasm_tests"], { env });
-  const counts = await Promise.all(VARIANTS.map((variant) => runVariant(folder, variant)));
+  await run("cmake", ["--preset", preset, "-DHEADWISE_TESTS=ON"], { env, quiet: true });
+  await run("cmake", ["--build", path.join(build, preset), "--target", "wasm_tests"], { env });
+  const counts = await Promise.all(variants.map((variant) => runVariant(preset, variant, filter)));
   return counts.reduce(add);
 }
 
-async function runVariant(folder, variant) {
+async function runVariant(preset, variant, filter) {
   const results = path.join(build, "test-results");
   mkdirSync(results, { recursive: true });
-  const report = path.join(results, `wasm.${variant}.json`);
+  const report = path.join(results, `${preset}.${variant}.json`);
   rmSync(report, { force: true });
-  const program = path.join(folder, "tests/cpp", `headwise_tests.${variant}.cjs`);
+  const program = path.join(build, preset, "tests/cpp", `headwise_tests.${variant}.cjs`);
   // Node 20 needs a flag for relaxed SIMD.
   const engine = Number(process.versions.node.split(".")[0]) < 22 ? ["--experimental-wasm-relaxed-simd"] : [];
-  const args = [`--gtest_output=json:${report}`, "--gtest_brief=1"];
+  const args = [`--gtest_filter=${filter}`, `--gtest_output=json:${report}`, "--gtest_brief=1"];
   const child = start(process.execPath, [...engine, program, ...args], { stdio: ["ignore", 2, 2] });
   const status = await ended(child);
   const counts = googleTestCounts(report);

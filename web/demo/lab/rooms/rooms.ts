@@ -59,6 +59,12 @@ export const DOORS: readonly Door[] = [
     load: () => import("./device/room.js"),
   },
   {
+    id: "bench",
+    title: "Bench",
+    lede: "Times that others have measured, side by side: every shape, engine and device of the files that you drop.",
+    load: () => import("./bench/room.js"),
+  },
+  {
     id: "tensors",
     title: "Your tensors",
     lede: "Drop queries, keys and values, the weights of a layer, or a whole model, and see what its heads do. Nothing leaves this page.",

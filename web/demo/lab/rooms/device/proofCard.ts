@@ -1,14 +1,18 @@
 import type { ProofChoice, ProofRecord, ProofSpeed, ProofVariant } from "../../../../../tests/bench/proof/core.mjs";
 import { documentOf } from "../../../../../tests/bench/proof/record.mjs";
 import { nameOf, shapeName, verdictOf } from "../../../../../tests/bench/proof/summary.mjs";
+import { fromProof } from "../../../../../tests/bench/schema/fromProof.mjs";
 import { Proof } from "../../engine/proof.js";
 import { button } from "../../shell/controls.js";
 import { card, element, scrollable } from "../../shell/element.js";
 import { significant } from "../../shell/numbers.js";
+import { save } from "../../shell/save.js";
 
 /** The longest time of each kind of run. */
 const SECONDS = { whole: 480, quick: 60 };
 const FILE = "gpu-proof.json";
+/** The file that the room Bench draws. */
+const BENCH_FILE = "gpu-bench.json";
 
 const ABOUT =
   "Computes the table of cases that tests every engine of headwise on this device's GPU, with every variant of the kernels, and compares it with the definition in double precision. Then it measures the speed, and what backend “auto” makes of it. It runs in this page; nothing is sent. You may keep the result as a file.";
@@ -64,6 +68,7 @@ export function proofCard(deviceName: string): { readonly node: HTMLElement; clo
 
 function resultsOf(record: ProofRecord): HTMLElement[] {
   const { table, speed, auto } = record;
+  const hasTimes = speed.some(({ failure }) => failure === undefined);
   return [
     scrollable("Cases by variant", figures("Cases by variant", ["Kernels", "Right", "Wrong"], table.map(variantRow))),
     scrollable("Speed on the GPU", figures("Speed on the GPU", ["Case", "Time", "Rate"], speed.map(speedRow))),
@@ -72,7 +77,8 @@ function resultsOf(record: ProofRecord): HTMLElement[] {
     element(
       "div",
       { class: "row" },
-      button(`Save ${FILE}`, () => save(record)),
+      button(`Save ${FILE}`, () => saveJson(FILE, documentOf([record]))),
+      ...(hasTimes ? [button(`Save ${BENCH_FILE}`, () => saveJson(BENCH_FILE, benchOf(record)))] : []),
     ),
   ];
 }
@@ -111,9 +117,17 @@ function speedRow(record: ProofSpeed): string[] {
   return [`${name}, ${tiling}`, `${significant(gpuMilliseconds ?? milliseconds)} ms`, rate];
 }
 
-function save(record: ProofRecord): void {
-  const text = `${JSON.stringify(documentOf([record]), undefined, 1)}\n`;
-  const url = URL.createObjectURL(new Blob([text], { type: "application/json" }));
-  element("a", { download: FILE, href: url }).click();
-  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+/** Gives the visitor a file. */
+function saveJson(name: string, document: object): void {
+  save(name, new TextEncoder().encode(`${JSON.stringify(document, undefined, 1)}\n`));
+}
+
+/** The times in the format of the room Bench. The lab has no peers. */
+function benchOf(record: ProofRecord): object {
+  const about = {
+    date: new Date().toISOString(),
+    command: "the lab, Your device",
+    headwise: { version: record.headwise },
+  };
+  return fromProof([record], { ...about, engineOf: () => ({}) });
 }

@@ -80,9 +80,9 @@ class Strip {
     this.#on.setAttribute("aria-label", `${headWords(place)} is on`);
     this.node = element(
       "div",
-      { class: "strip" },
+      { class: "head-tile strip" },
       element("label", {}, this.#on, `head ${place.head}`),
-      element("div", { class: "line" }, this.#canvas, this.#choose),
+      element("div", { class: "map" }, this.#canvas, this.#choose),
     );
   }
 

@@ -95,7 +95,7 @@ class Tile {
     this.#on.onchange = () => onSwitch(this.#on.checked);
     this.node = element(
       "div",
-      { class: "grid-tile" },
+      { class: "head-tile" },
       element("div", { class: "map" }, this.#canvas, this.#choose),
       element("label", {}, this.#on, `head ${place.head}`),
       this.#badge,

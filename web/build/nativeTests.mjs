@@ -1,0 +1,52 @@
+// Runs the C++ tests natively.
+
+import { mkdirSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import path from "node:path";
+
+import { add, googleTestCounts, oneFailed } from "./counts.mjs";
+import { build } from "./paths.mjs";
+import { ended, run, start } from "./run.mjs";
+
+const results = path.join(build, "test-results");
+const shards = [...Array(Math.min(availableParallelism(), 8)).keys()];
+
+/** The tests of threads: the thread pool, and the whole case table, which runs on one to four threads. */
+export const THREADED =
+  "ThreadPool.*:Threads.*:*DoNotDependOnThreads:*HaveTheSameBitsForEveryNumberOfThreads/*:Backward.HasTheSameBits*:FormulaPrograms.GiveTheSameBits*:KvCache.StoresTheSameBits*:Table/EveryCase*";
+
+/**
+ * Builds a preset and runs its tests.
+ *
+ * @param {string} preset - of CMakePresets.json
+ * @param {string} [filter] - of GoogleTest
+ * @returns the counts of counts.mjs
+ */
+export async function nativeTests(preset, filter = "*") {
+  // Warnings are errors with the compiler that builds the release.
+  const strict = process.env.CI && preset === "release";
+  const configure = ["--preset", preset, ...(strict ? ["-DHEADWISE_WERROR=ON"] : [])];
+  await run("cmake", configure, { quiet: true });
+  const status = await statusOf("cmake", ["--build", path.join(build, preset), "--parallel"]);
+  if (status !== 0) throw new Error(`${preset}: does not build`);
+  const counts = await Promise.all(shards.map((shard) => runShard(preset, filter, shard)));
+  return counts.reduce(add);
+}
+
+/** GoogleTest divides its tests among processes, one for each core. */
+async function runShard(preset, filter, shard) {
+  mkdirSync(results, { recursive: true });
+  const report = path.join(results, `${preset}.${shard}.json`);
+  const program = path.join(build, preset, "tests/cpp/headwise_tests");
+  const env = { ...process.env, GTEST_TOTAL_SHARDS: String(shards.length), GTEST_SHARD_INDEX: String(shard) };
+  const args = [`--gtest_filter=${filter}`, `--gtest_output=json:${report}`, "--gtest_brief=1"];
+  const status = await statusOf(program, args, env);
+  return judged(googleTestCounts(report), status);
+}
+
+/** A runner without failed tests that still exits with an error (a leak at exit, a crash) has failed. */
+export const judged = (counts, status) => (status !== 0 && counts.failed === 0 ? add(counts, oneFailed) : counts);
+
+/** Runs a program of a stage and shows its output. */
+export const statusOf = (program, args, env = process.env) =>
+  ended(start(program, args, { env, stdio: ["ignore", "inherit", "inherit"] }));

@@ -1,0 +1,114 @@
+import { counted, significant } from "../../shell/numbers.js";
+import { keyOf, type BenchEngine, type BenchFile, type Place } from "./benchFile.js";
+
+/** A spread of fewer samples says little. */
+export const FEWEST_SAMPLES = 5;
+/** If other programs use more than this share of the cores, the times are unreliable. */
+const BUSY = 0.75;
+/** How many names a sentence lists. */
+const MOST_NAMES = 4;
+
+/** What is missing in the files, or makes them hard to compare: sentences that name a file and a field. */
+export function gaps(files: readonly BenchFile[]): string[] {
+  return [
+    ...files.flatMap((file) => [
+      ...silent(file),
+      ...reasons(file),
+      ...few(file),
+      ...busy(file),
+      ...absentShapes(file, files),
+      ...absentEngines(file, files),
+    ]),
+    ...versions(files),
+    ...otherWork(files),
+  ];
+}
+
+/** Shape × engine × device that is neither measured nor said to be missing. */
+function silent({ name, document }: BenchFile): string[] {
+  const { devices, engines, shapes, measurements, missing } = document;
+  const known = new Set([...measurements, ...missing].map(keyOf));
+  const places = devices.flatMap((device) =>
+    engines.flatMap((engine) => shapes.map((shape): Place => ({ device: device.id, engine: engine.id, shape: shape.id }))),
+  ); // prettier-ignore
+  const without = places.filter((place) => !known.has(keyOf(place)));
+  if (without.length === 0) return [];
+  const { device, engine, shape } = without[0]!;
+  return [`${name}: measurements: ${without.length} of ${places.length} are neither measured nor in the list missing. The first one is “${shape}” with “${engine}” on “${device}”.`]; // prettier-ignore
+}
+
+function reasons({ name, document: { missing } }: BenchFile): string[] {
+  if (missing.length === 0) return [];
+  const told = [...new Set(missing.map(({ engine, reason }) => `${engine}: ${reason}`))];
+  return [`${name}: missing: ${counted(missing.length, "time")} could not be measured. ${listed(told)}.`];
+}
+
+function few({ name, document: { measurements } }: BenchFile): string[] {
+  const short = measurements.filter(({ samples }) => samples.length < FEWEST_SAMPLES);
+  if (short.length === 0) return [];
+  const least = Math.min(...short.map(({ samples }) => samples.length));
+  return [`${name}: samples: ${short.length} of ${counted(measurements.length, "measurement")} have fewer than ${FEWEST_SAMPLES} samples, at the fewest ${least}. Their spread says little.`]; // prettier-ignore
+}
+
+function busy({ name, document: { devices } }: BenchFile): string[] {
+  return devices
+    .filter(({ load = 0, cores = Infinity }) => load > BUSY * cores)
+    .map(({ id, load, cores }) => `${name}: load: “${id}” was busy: a load of ${significant(load!)} on ${counted(cores!, "core")}. Do not trust its times.`); // prettier-ignore
+}
+
+function absentShapes(file: BenchFile, files: readonly BenchFile[]): string[] {
+  const own = new Set(file.document.shapes.map(({ id }) => id));
+  const absent = others(file, files, ({ shapes }) => shapes.map(({ id }) => id)).filter((id) => !own.has(id));
+  if (absent.length === 0) return [];
+  return [`${file.name}: shapes: ${counted(absent.length, "shape")} of other files ${absent.length === 1 ? "is" : "are"} missing: ${listed(absent)}.`]; // prettier-ignore
+}
+
+function absentEngines(file: BenchFile, files: readonly BenchFile[]): string[] {
+  const own = new Set(file.document.engines.map(kind));
+  const absent = others(file, files, ({ engines }) => engines.map(kind)).filter((name) => !own.has(name));
+  if (absent.length === 0) return [];
+  return [`${file.name}: engines: ${counted(absent.length, "engine")} of other files ${absent.length === 1 ? "is" : "are"} missing: ${listed(absent)}.`]; // prettier-ignore
+}
+
+/** An engine by what it is. Devices have different numbers of cores, so more than one thread counts as the same. */
+function kind({ library, backend, variant, threads }: BenchEngine): string {
+  const parts = [library, backend, variant, threads && (threads === 1 ? "1 thread" : "more threads")];
+  return parts.filter(Boolean).join(" · ");
+}
+
+function others(file: BenchFile, files: readonly BenchFile[], names: (document: BenchFile["document"]) => string[]) {
+  return [...new Set(files.filter((other) => other !== file).flatMap(({ document }) => names(document)))];
+}
+
+function versions(files: readonly BenchFile[]): string[] {
+  const uses = files.flatMap(({ name, document }) =>
+    document.engines.map(({ library, version }) => ({ library, version, name })),
+  );
+  return [...new Set(uses.map(({ library }) => library))].flatMap((library) => {
+    const found = new Map(uses.filter((use) => use.library === library).map(({ version, name }) => [version, name]));
+    if (found.size < 2) return [];
+    const told = [...found].map(([version, name]) => `${version} in ${name}`);
+    return [`engines: version: ${library} has ${found.size} versions: ${listed(told)}. Their times are of different programs.`]; // prettier-ignore
+  });
+}
+
+function otherWork(files: readonly BenchFile[]): string[] {
+  const first = new Map<string, { name: string; work: string }>();
+  const told: string[] = [];
+  for (const { name, document } of files)
+    for (const { id, operations, bytes } of document.shapes) {
+      const work = `${operations} operations and ${bytes} bytes`;
+      const known = first.get(id);
+      if (!known) first.set(id, { name, work });
+      else if (known.work !== work)
+        told.push(
+          `${name}: shapes: “${id}” has ${work}, in ${known.name} ${known.work}. They are shown as two shapes.`,
+        );
+    }
+  return told;
+}
+
+function listed(names: readonly string[]): string {
+  const rest = names.length - MOST_NAMES;
+  return `${names.slice(0, MOST_NAMES).join("; ")}${rest > 0 ? `; and ${rest} more` : ""}`;
+}

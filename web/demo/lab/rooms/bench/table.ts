@@ -1,0 +1,31 @@
+import { element } from "../../shell/element.js";
+import { significant } from "../../shell/numbers.js";
+import type { Row } from "./rows.js";
+
+/** More rows than these are not drawn. The exports have all. */
+export const MOST_ROWS = 300;
+
+const HEAD = ["Shape", "Engine", "Version", "Device", "Median", "Quartiles", "Samples", "Of the roof", "File"];
+
+export function benchTable(rows: readonly Row[]): HTMLElement {
+  const lines = rows.slice(0, MOST_ROWS).map((row) => {
+    const cells = [
+      row.engine,
+      row.version,
+      row.device,
+      `${significant(row.median)} ms`,
+      `${significant(row.low)} to ${significant(row.high)} ms`,
+      String(row.samples.length),
+      `${(100 * row.roof).toFixed(0)} %`,
+      row.file,
+    ];
+    const data = cells.map((words, n) => element("td", { "data-label": HEAD[n + 1]! }, words));
+    return element("tr", {}, element("th", { scope: "row" }, row.shape), ...data);
+  });
+  return element(
+    "table",
+    { class: "figures stacks", "aria-label": "Times of all files" },
+    element("thead", {}, element("tr", {}, ...HEAD.map((title) => element("th", { scope: "col" }, title)))),
+    element("tbody", {}, ...lines),
+  );
+}

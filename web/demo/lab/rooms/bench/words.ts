@@ -1,0 +1,45 @@
+import { counted, significant } from "../../shell/numbers.js";
+import type { ShapeBars } from "./bars.js";
+import type { Row } from "./rows.js";
+import type { Settings } from "./settings.js";
+
+/** The room's finding: what is shown, and how far apart the engines are. */
+export function finding(rows: readonly Row[], files: number, isExample: boolean): string {
+  if (rows.length === 0) return "No file is shown. Drop files that “npm run bench -- --json FILE” has written.";
+  const count = (name: "shape" | "engine" | "device") => counted(new Set(rows.map((row) => row[name])).size, name);
+  const what = isExample ? "An example" : counted(files, "file");
+  return `${what}: ${count("shape")} × ${count("engine")} × ${count("device")}, ${counted(rows.length, "measurement")}. ${widest(rows)}`;
+}
+
+/** The largest distance between two engines on one device. */
+function widest(rows: readonly Row[]): string {
+  const groups = new Map<string, Row[]>();
+  for (const row of rows) {
+    const key = JSON.stringify([row.file, row.device, row.shape]);
+    groups.set(key, [...(groups.get(key) ?? []), row]);
+  }
+  const pairs = [...groups.values()].map((group) => {
+    const ordered = group.toSorted((a, b) => a.median - b.median);
+    const [fast, slow] = [ordered[0]!, ordered.at(-1)!];
+    return { fast, slow, ratio: slow.median / fast.median };
+  });
+  const { fast, slow, ratio } = pairs.reduce((most, pair) => (pair.ratio > most.ratio ? pair : most));
+  if (fast === slow) return "No device has two engines to compare.";
+  return `Most apart, ${significant(ratio, 2)} ×, are ${fast.engine} and ${slow.engine} in “${fast.shape}”.`;
+}
+
+export function chartWords(
+  { show, to, log }: Pick<Settings, "show" | "to" | "log">,
+  drawn: readonly ShapeBars[],
+): string {
+  const what =
+    show === "time"
+      ? "Bars are medians of the time of a call"
+      : `Bars are medians divided by that of ${to} on the same device; below 1 is faster`;
+  const axis = log
+    ? "Axes are logarithmic: the length of a bar is no measure of its time, only the place of its end."
+    : "Axes begin at 0.";
+  const without = drawn.reduce((sum, shape) => sum + shape.withoutRatio, 0);
+  const left = without > 0 ? ` ${counted(without, "measurement")} without a time of that engine ${without === 1 ? "is" : "are"} left out.` : ""; // prettier-ignore
+  return `${what}; the line on a bar goes from the first quartile to the third. ${axis}${left}`;
+}
