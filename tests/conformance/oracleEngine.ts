@@ -1,4 +1,9 @@
-import { referenceAttention, type Expected, type Input, type ReferenceOptions } from "../web/reference.js";
+import {
+  referenceAttention,
+  type Expected,
+  type Input,
+  type ReferenceOptions,
+} from "../attention-conformance/reference/reference.js";
 import { referenceRotary, type RotaryOptions } from "../web/referenceRotary.js";
 
 interface Returns {
