@@ -1,18 +1,14 @@
-// libFuzzer target: any bytes become a call. A refused call must write nothing; a computed one must lie within the
-// error model of the double reference; nothing may trap under the address and undefined-behaviour sanitizers.
+// libFuzzer target: any bytes become a call, computed with kernels of the fuzzer's choice: scalar, or one of the
+// machine's vector sets. A refused call must write nothing; a computed one must lie within the error model of the
+// double reference; nothing may trap under the address and undefined-behaviour sanitizers.
 //
 //   cmake --preset fuzz && cmake --build build/fuzz
 //   build/fuzz/tests/cpp/fuzz_attention -max_total_time=60 tests/cpp/corpus/fuzz_attention
 
-#include <fuzzer/FuzzedDataProvider.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-
 #include "expectations.h"
-#include "formula_builder.h"
+#include "fuzzed_call.h"
 #include "harness.h"
 
 namespace headwise {
@@ -20,226 +16,15 @@ namespace {
 
 using cases::Case;
 
-/// A formula that may have been forged.
-struct FuzzedFormula {
-  FormulaBuilder builder;
-  std::vector<FormulaInstruction> instructions;
-  Formula formula;
-};
-
-class Decoder {
- public:
-  Decoder(const std::uint8_t* data, std::size_t size) : bytes_(data, size) {}
-
-  Case call() {
-    Case call;
-    call.seed = bytes_.ConsumeIntegral<std::uint16_t>();
-    call.shape = shape();
-    call.dtype = flag() ? Dtype::float16 : Dtype::float32;
-    scalars(call);
-    arrays(call);
-    lists(call);
-    call.returns = returns(call.shape);
-    return call;
-  }
-
-  /// Values that no arithmetic survives, in places of the fuzzer's choice; true if there are any.
-  bool poison(Case& call) {
-    if (!rarely()) return false;
-    cases::Array* const arrays[] = {&call.query, &call.key, &call.value};
-    const double values[] = {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
-                             -std::numeric_limits<double>::infinity()};
-    for (int n = bytes_.ConsumeIntegralInRange(1, 4); n > 0; --n) {
-      cases::Array& array = *bytes_.PickValueInArray(arrays);
-      if (array.size() > 0) array.set(integer(0, array.size() - 1), bytes_.PickValueInArray(values));
-    }
-    return true;
-  }
-
-  /// Formulas in some calls: random ones, some of them with an instruction of the fuzzer's choice.
-  void formulas(Case& call, FuzzedFormula& score, FuzzedFormula& visible) {
-    if (rarely()) call.scalars.score = formula(score, false);
-    if (rarely()) call.scalars.visible = formula(visible, true);
-  }
-
-  /// Breaks the shape beyond what can be computed: the call must be refused before anything is touched.
-  bool break_shape(AttentionShape& shape) {
-    if (!rarely()) return false;
-    std::int64_t* const extents[] = {&shape.batch_size, &shape.head_dim, &shape.value_dim};
-    const std::int64_t huge[] = {std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min(),
-                                 std::int64_t{1} << 62, -1};
-    *bytes_.PickValueInArray(extents) = bytes_.PickValueInArray(huge);
-    return true;
-  }
-
- private:
-  const Formula* formula(FuzzedFormula& fuzzed, bool visible) {
-    build_random_formula(fuzzed.builder, bytes_.ConsumeIntegral<std::uint32_t>(), visible);
-    const auto small = [&] { return static_cast<std::int32_t>(integer(-2, fuzzed.builder.size() + 1)); };
-    if (visible && flag()) fuzzed.builder.bound({small() & 1, small(), small(), small(), small() & 1});
-    fuzzed.formula = fuzzed.builder.formula();
-    fuzzed.instructions.assign(fuzzed.formula.instructions,
-                               fuzzed.formula.instructions + fuzzed.formula.num_instructions);
-    if (flag())
-      fuzzed.instructions[integer(0, fuzzed.formula.num_instructions - 1)] = {
-          static_cast<FormulaOperation>(integer(-1, 31)), small(), small(), small()};
-    fuzzed.formula.instructions = fuzzed.instructions.data();
-    return &fuzzed.formula;
-  }
-
-  bool flag() { return bytes_.ConsumeBool(); }
-  bool rarely() { return bytes_.ConsumeIntegral<std::uint8_t>() < 16; }
-  std::int64_t any() { return bytes_.ConsumeIntegral<std::int64_t>(); }
-  std::int64_t integer(std::int64_t low, std::int64_t high) { return bytes_.ConsumeIntegralInRange(low, high); }
-
-  AttentionShape shape() {
-    AttentionShape shape;
-    shape.batch_size = integer(0, 3);
-    shape.num_kv_heads = integer(1, 3);
-    shape.num_heads = shape.num_kv_heads * integer(0, 4);
-    shape.query_length = integer(0, flag() ? 3 : 70);
-    shape.key_length = integer(0, rarely() ? 1100 : 70);
-    shape.head_dim = integer(1, 20);
-    shape.value_dim = integer(1, 20);
-    return shape;
-  }
-
-  void scalars(Case& call) {
-    AttentionOptions& options = call.scalars;
-    options.layout = static_cast<Layout>(integer(0, 3));
-    if (flag()) options.kv_layout = static_cast<Layout>(integer(0, 3));
-    options.causal = static_cast<Causal>(integer(0, 2));
-    options.empty_rows = static_cast<EmptyRows>(integer(0, 3));
-    options.exclude_self = flag();
-    if (flag()) options.scale = number();
-    if (flag()) options.softcap = std::abs(number());
-    if (flag()) options.window_left = integer(-1, 80);
-    if (flag()) options.window_right = integer(-1, 80);
-    if (rarely()) options.softcap = -1.0f;
-    if (rarely()) options.window_left = any();
-    if (rarely()) options.window_right = any();
-  }
-
-  float number() { return static_cast<float>(integer(-400, 400)) / 64.0f; }
-
-  BroadcastExtents extents(const AttentionShape& shape) {
-    const std::int64_t full[4] = {shape.batch_size, shape.num_heads, shape.query_length, shape.key_length};
-    BroadcastExtents extents;
-    for (int axis = 0; axis < 4; ++axis) extents.extent[axis] = flag() ? full[axis] : 1;
-    return extents;
-  }
-
-  void arrays(Case& call) {
-    const AttentionShape& s = call.shape;
-    const double amplitude = flag() ? 1.0 : 16.0;
-    const std::int64_t query_rows = s.batch_size * s.num_heads * s.query_length;
-    const std::int64_t key_rows = s.batch_size * s.num_kv_heads * s.key_length;
-    call.query = cases::random_array(call.dtype, query_rows * s.head_dim, call.seed, 1, amplitude);
-    call.key = cases::random_array(call.dtype, key_rows * s.head_dim, call.seed, 2);
-    call.value = cases::random_array(call.dtype, key_rows * s.value_dim, call.seed, 3);
-    if (flag()) {
-      call.has_mask = true;
-      call.mask_extents = extents(s);
-      const std::uint32_t visible = bytes_.ConsumeIntegral<std::uint8_t>();
-      call.mask.resize(product(call.mask_extents));
-      for (std::size_t k = 0; k < call.mask.size(); ++k)
-        call.mask[k] = (cases::word(call.seed, 4, static_cast<std::uint32_t>(k)) >> 24) <= visible;
-    }
-    if (flag()) {
-      call.bias_extents = extents(s);
-      call.bias =
-          cases::random_array(flag() ? Dtype::float16 : Dtype::float32, product(call.bias_extents), call.seed, 5);
-      const std::uint32_t hidden = bytes_.ConsumeIntegral<std::uint8_t>();
-      for (std::int64_t k = 0; k < call.bias->size(); ++k)
-        if ((cases::word(call.seed, 6, static_cast<std::uint32_t>(k)) >> 24) < hidden)
-          call.bias->set(k, -std::numeric_limits<double>::infinity());
-    }
-  }
-
-  static std::int64_t product(const BroadcastExtents& extents) {
-    return extents.extent[0] * extents.extent[1] * extents.extent[2] * extents.extent[3];
-  }
-
-  std::vector<std::int32_t> integers(std::int64_t count, std::int64_t low, std::int64_t high) {
-    std::vector<std::int32_t> list;
-    for (std::int64_t n = 0; n < count; ++n) list.push_back(static_cast<std::int32_t>(integer(low, high)));
-    return list;
-  }
-
-  std::vector<float> numbers(std::int64_t count) {
-    std::vector<float> list;
-    for (std::int64_t n = 0; n < count; ++n)
-      list.push_back(rarely() ? -std::numeric_limits<float>::infinity() : rarely() ? 0.0f : number());
-    return list;
-  }
-
-  /// Mostly ascending from 0 to `total`.
-  std::vector<std::int32_t> starts(std::int64_t count, std::int64_t total) {
-    std::vector<std::int32_t> list = integers(count - 1, 0, total);
-    if (!rarely()) std::sort(list.begin(), list.end());
-    list.insert(list.begin(), rarely() ? 1 : 0);
-    list.push_back(static_cast<std::int32_t>(total));
-    return list;
-  }
-
-  void lists(Case& call) {
-    const AttentionShape& s = call.shape;
-    std::int64_t sequences = s.batch_size;
-    if (s.batch_size == 1 && flag()) {
-      sequences = integer(1, 5);
-      call.cu_seq_lens_query = starts(sequences, s.query_length);
-      call.cu_seq_lens_key = starts(sequences, s.key_length);
-    }
-    const std::int64_t slack = rarely() ? 1 : 0;  // a length just outside
-    if (flag()) call.key_lengths = integers(s.batch_size, -slack, s.key_length + slack);
-    if (flag()) call.query_lengths = integers(s.batch_size, -slack, s.query_length + slack);
-    if (flag())
-      call.query_offset = rarely() ? integers(sequences, std::numeric_limits<std::int32_t>::min(),
-                                              std::numeric_limits<std::int32_t>::max())
-                                   : integers(sequences, -90, 90);
-    if (flag()) call.alibi_slopes = numbers(s.num_heads);
-    if (flag()) call.sinks = numbers(s.num_heads);
-    if (flag()) call.head_gain = numbers(s.num_heads);
-  }
-
-  cases::OwnedSelection selection(const AttentionShape& shape) {
-    cases::OwnedSelection selection;
-    const std::int64_t slack = rarely() ? 1 : 0;
-    if (flag() && shape.num_heads > 0) selection.heads = integers(integer(1, 3), -slack, shape.num_heads - 1 + slack);
-    if (flag() && shape.query_length > 0)
-      selection.queries = integers(integer(1, 5), -slack, shape.query_length - 1 + slack);
-    selection.average = flag();
-    return selection;
-  }
-
-  cases::Returns returns(const AttentionShape& shape) {
-    cases::Returns returns;
-    returns.output = !rarely();
-    returns.lse = flag();
-    returns.entropy = flag();
-    if (flag()) returns.probs = selection(shape);
-    if (flag()) {
-      returns.scores = selection(shape);
-      if (!rarely()) returns.scores->average = false;
-      returns.scores_stage = static_cast<ScoreStage>(integer(0, 3));
-    }
-    if (flag()) {
-      returns.top_k = selection(shape);
-      returns.k = integer(rarely() ? 0 : 1, 6);
-    }
-    return returns;
-  }
-
-  FuzzedDataProvider bytes_;
-};
-
 /// Raw scores of pairs in different ragged sequences mean nothing: they are not compared.
 bool scores_are_defined(const Case& call) {
   return !call.returns.scores || call.returns.scores_stage >= ScoreStage::biased || call.cu_seq_lens_query.empty();
 }
 
+}  // namespace
+
 void fuzz(const std::uint8_t* data, std::size_t size) {
-  Decoder decoder(data, size);
+  CallDecoder decoder(data, size);
   Case call = decoder.call();
   const bool poisoned = decoder.poison(call);
   FuzzedFormula score, visible;
@@ -248,6 +33,7 @@ void fuzz(const std::uint8_t* data, std::size_t size) {
   const std::vector<std::uint8_t> before = results.bits();
   AttentionShape shape = call.shape;
   const bool broken = decoder.break_shape(shape);
+  const UsingKernels using_kernels(decoder.kernels());
   const Status status = attention(pool_of(2), shape, call.inputs(), call.options(), results.view());
   if (!status.ok()) {
     EXPECT_EQ(results.bits(), before) << "refused (" << status.message << "), but an output was written";
@@ -257,16 +43,4 @@ void fuzz(const std::uint8_t* data, std::size_t size) {
   if (!poisoned && scores_are_defined(call)) expect_near_reference(call, results);
 }
 
-}  // namespace
 }  // namespace headwise
-
-extern "C" int LLVMFuzzerInitialize(int*, char***) {
-  testing::GTEST_FLAG(break_on_failure) =
-      true;  // a failed expectation is a crash, which the fuzzer minimises and keeps
-  return 0;
-}
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  headwise::fuzz(data, size);
-  return 0;
-}

@@ -12,10 +12,10 @@
 
 #include "base/checksum.h"
 #include "base/workspace.h"
+#include "fuzz_target.h"
 #include "headwise/kv_cache.h"
 
-using namespace headwise;
-
+namespace headwise {
 namespace {
 
 [[noreturn]] void fail(const char* what) {
@@ -25,9 +25,9 @@ namespace {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  // A header may rightly tell of a cache that this machine has no room for.
-  set_allocation_gate([](std::size_t bytes) { return bytes < (std::size_t{1} << 28); });
+void fuzz(const std::uint8_t* data, std::size_t size) {
+  // A header may rightly tell of a cache that this machine has no room for. 4 MiB keep an input fast.
+  set_allocation_gate([](std::size_t bytes) { return bytes < (std::size_t{1} << 22); });
   std::vector<std::uint8_t> bytes(data, data + size);
   bytes.resize(size + 4);
   const std::uint32_t checksum = crc32(bytes.data(), static_cast<std::int64_t>(size));
@@ -38,12 +38,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!status.ok()) {
     if (cache) fail("bytes were refused and a cache was built");
     if (status.code != StatusCode::corrupt_data && status.code != StatusCode::out_of_memory) fail(status.message);
-    return 0;
+    return;
   }
   if (cache->saved_size() != static_cast<std::int64_t>(bytes.size()))
     fail("the cache saves as another number of bytes");
   std::vector<std::uint8_t> again(bytes.size());
   if (const Status written = cache->save(again.data(), size + 4); !written.ok()) fail(written.message);
   if (again != bytes) fail("the cache saves as other bytes");
-  return 0;
 }
+
+}  // namespace headwise

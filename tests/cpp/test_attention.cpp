@@ -140,6 +140,31 @@ TEST(Probs, SumToOneForEveryNumberOfRowsWhereScoresAreLarge) {
   }
 }
 
+// Without an output only the tiles of the chosen rows are computed.
+TEST(Probs, OfChosenRowsAloneHaveTheBitsOfThoseOfAllRows) {
+  cases::Case call = random_case({2, 4, 2, 300, 70, 8, 8}, 905);
+  call.returns = {.output = false, .lse = false, .probs = cases::OwnedSelection{}};
+  const cases::Results all = compute(call);
+  const std::int64_t queries = call.shape.query_length, keys = call.shape.key_length;
+  for (const std::vector<std::int32_t>& rows : {std::vector<std::int32_t>{299, 3}, {}})
+    for (const std::vector<std::int32_t>& heads : {std::vector<std::int32_t>{3}, {}}) {
+      if (rows.empty() && heads.empty()) continue;
+      call.returns.probs = cases::OwnedSelection{heads, rows};
+      const std::vector<std::int32_t> chosen_heads = call.returns.probs->chosen_heads(call.shape),
+                                      chosen_rows = call.returns.probs->chosen_queries(call.shape);
+      const cases::Results chosen = compute(call);
+      auto at = chosen.probs.begin();
+      for (std::int64_t b = 0; b < call.shape.batch_size; ++b)
+        for (const std::int32_t h : chosen_heads)
+          for (const std::int32_t i : chosen_rows) {
+            const auto row = all.probs.begin() + ((b * call.shape.num_heads + h) * queries + i) * keys;
+            EXPECT_TRUE(std::equal(row, row + keys, at)) << b << " " << h << " " << i;
+            at += keys;
+          }
+      EXPECT_EQ(at, chosen.probs.end());
+    }
+}
+
 /// The contract's bound to the letter, where the score's own error is next to nothing: p and o err by 16 eps and by the
 /// rounding of m - s, whatever takes the rest of the weight.
 void expect_small_shares_to_be_exact(const cases::Case& call) {

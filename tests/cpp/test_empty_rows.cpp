@@ -51,6 +51,39 @@ TEST(EmptyRows, FailComputesWhenEveryRowSeesAKey) {
   EXPECT_EQ(compute(call).bits(), compute(zero).bits());
 }
 
+TEST(EmptyRows, RowsWhoseWeightsAreGivenAreNotEmpty) {
+  const std::vector<std::int32_t> queries{1, 0};
+  const std::vector<float> weights(2 * 2 * queries.size() * 4, 0.25f);  // [B, heads, chosen rows, Skv]
+  const auto given = [&](EmptyRows policy, const Patch& patch, cases::Results& results) {
+    const cases::Case call = with_empty_rows(policy);
+    AttentionInputs inputs = call.inputs();
+    inputs.probs = patch;
+    return attention(pool_of(2), call.shape, inputs, call.options(), results.view());
+  };
+  const auto room = [] {
+    const cases::Case call = with_empty_rows(EmptyRows::zero);
+    return cases::Results(call.shape, call.returns, Dtype::float32);
+  };
+  Patch patch;
+  patch.selection.queries = queries.data();
+  patch.selection.num_queries = static_cast<std::int64_t>(queries.size());
+  patch.data = weights.data();
+  cases::Results checked = room(), unchecked = room();
+  ASSERT_TRUE(given(EmptyRows::fail, patch, checked).ok());
+  ASSERT_TRUE(given(EmptyRows::zero, patch, unchecked).ok());
+  EXPECT_EQ(checked.bits(), unchecked.bits());
+
+  patch.selection.num_queries = 1;  // of row 1; row 0 stays empty
+  const Status status = given(EmptyRows::fail, patch, checked);
+  EXPECT_EQ(status.code, StatusCode::empty_row);
+  ASSERT_EQ(status.row_count, 4);
+  EXPECT_EQ(status.rows[0].query, 0);
+
+  patch.data = nullptr;
+  patch.mean = true;  // of the weights of no keys
+  EXPECT_EQ(given(EmptyRows::fail, patch, checked).row_count, 8);
+}
+
 TEST(EmptyRows, PaddingRowsAreNotEmpty) {
   cases::Case call = with_empty_rows(EmptyRows::fail);
   call.scalars.causal = Causal::none;

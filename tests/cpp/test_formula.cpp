@@ -557,6 +557,37 @@ TEST(FormulaRules, BoundsMatchTheReferenceForEveryKindOfLimit) {
   }
 }
 
+TEST(FormulaRules, ABoundOfHugeNumbersHidesTheSameKeysAsItsDifference) {
+  // -2 j + n < n, and 3 j + n <= n: keys from 1 on, and key 0.
+  for (const float n : {16777216.0f, -0x1p60f, 0x1p61f, -3.389e38f})
+    for (const bool strict : {false, true}) {
+      SCOPED_TRACE(n);
+      Case call = random_case({1, 2, 1, 6, 9, 3, 2}, 3), masked = call;
+      FormulaBuilder f;
+      const std::int32_t huge = f.number(n);
+      f.bound({1, strict ? -2 : 3, huge, huge, strict});
+      const Formula visible = f.formula(-1);
+      call.scalars.visible = &visible;
+      masked.has_mask = true;
+      masked.mask_extents = {{1, 1, 1, masked.shape.key_length}};
+      masked.mask.assign(static_cast<std::size_t>(masked.shape.key_length), strict);
+      masked.mask[0] = !strict;
+      EXPECT_EQ(compute(call).bits(), compute(masked).bits());
+      expect_near_reference(call, compute(call));
+    }
+}
+
+TEST(FormulaRules, TheIntegerOfABoundIsRoundedDown) {
+  Case fraction = random_case({1, 2, 1, 6, 9, 3, 2}, 3), whole = fraction;
+  FormulaBuilder f, g;
+  f.bound({1, 2, f.number(0.875f), f.number(6.5f), 1});
+  g.bound({1, 2, -1, g.number(6.0f), 0});
+  const Formula rounded = f.formula(-1), expected = g.formula(-1);
+  fraction.scalars.visible = &rounded, whole.scalars.visible = &expected;
+  EXPECT_EQ(compute(fraction).bits(), compute(whole).bits());
+  expect_near_reference(fraction, compute(fraction));
+}
+
 // ----------------------------------------------------------------------------------------------------- other callers
 
 /// score: -inf for odd keys from the third on, else s / 2 - |q - k| / 8 + t[h][k % 5]; visible: k <= q + 3 and (q + k)

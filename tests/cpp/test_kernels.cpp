@@ -306,6 +306,7 @@ TEST_P(Kernels, WeightsThatAreReadWhereTheyLieGiveTheBitsOfMultiply) {
     RowRun run = made.run;
     run.scales = &kUnscaled, run.scale_stride = 0;
     for (const bool transposed : {false, true}) {
+      if (transposed && run.dtype == Dtype::int8) continue;  // multiply_bytes
       const std::int64_t depth = transposed ? columns : count, out = transposed ? count : columns;
       const std::int64_t panels = (out + kernels.panel_width - 1) / kernels.panel_width;
       const std::int64_t ldx = depth + 1, ldy = round_up(panels * kernels.panel_width, 4 * kernels.lanes) + 3;

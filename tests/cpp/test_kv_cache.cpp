@@ -309,19 +309,27 @@ TEST(KvCache, Int8StorageMovesOutputsByLittle) {
   EXPECT_GT(largest, 0.0);
 }
 
+/// Two caches of 40 tokens. In one of them head 1 has a NaN in the key of token 25 and an infinity in the value of 26.
+struct TwoCaches {
+  Tokens tokens;
+  std::unique_ptr<KvCache> clean, poisoned;
+
+  explicit TwoCaches(const KvCacheShape& shape)
+      : tokens(shape, 40, 13), clean(make_cache(shape)), poisoned(make_cache(shape)) {
+    EXPECT_TRUE(tokens.append(*clean, 0, 40).ok());
+    tokens.set_key(0, 1, 25, 3, kNan);
+    tokens.set_value(0, 1, 26, 0, kInfinity);
+    EXPECT_TRUE(tokens.append(*poisoned, 0, 40).ok());
+  }
+};
+
 TEST(KvCache, APoisonedTokenReachesOnlyTheRowsThatSeeIt) {
   for (const Dtype dtype : {Dtype::float32, Dtype::float16, Dtype::int8}) {
     const KvCacheShape shape = shape_of(dtype, 1);
-    Tokens tokens(shape, 40, 13);
-    const auto clean = make_cache(shape);
-    ASSERT_OK(tokens.append(*clean, 0, 40));
-    tokens.set_key(0, 1, 25, 3, kNan);
-    tokens.set_value(0, 1, 26, 0, kInfinity);
-    const auto poisoned = make_cache(shape);
-    ASSERT_OK(tokens.append(*poisoned, 0, 40));
-    Case call = tokens.dense_call(2, 40, 14);
+    const TwoCaches caches(shape);
+    Case call = caches.tokens.dense_call(2, 40, 14);
     call.scalars.causal = Causal::upper_left;
-    const Results expected = attend(*clean, call), actual = attend(*poisoned, call);
+    const Results expected = attend(*caches.clean, call), actual = attend(*caches.poisoned, call);
     for (std::int64_t h = 0; h < 2; ++h)
       for (std::int64_t i = 0; i < 40; ++i) {
         const std::int64_t at = (h * 40 + i) * shape.value_dim;
@@ -331,6 +339,22 @@ TEST(KvCache, APoisonedTokenReachesOnlyTheRowsThatSeeIt) {
           EXPECT_EQ(actual.output.get(at), expected.output.get(at)) << "head " << h << " query " << i;
       }
   }
+}
+
+TEST(KvCache, AHiddenTokenThatIsNotFiniteChangesNoBit) {
+  for (const Dtype dtype : {Dtype::float32, Dtype::float16, Dtype::int8})
+    for (const std::int64_t queries : {1, 3, 16, 40}) {
+      SCOPED_TRACE(testing::Message() << "dtype " << static_cast<int>(dtype) << ", " << queries << " queries");
+      KvCacheShape shape = shape_of(dtype, 1);
+      shape.value_dim = 20;
+      const TwoCaches caches(shape);
+      Case call = caches.tokens.dense_call(4, queries, 14);
+      call.has_mask = true;
+      call.mask_extents = {{1, 1, 1, 40}};
+      call.mask.assign(40, 1);
+      call.mask[25] = call.mask[26] = 0;
+      EXPECT_EQ(attend(*caches.poisoned, call).bits(), attend(*caches.clean, call).bits());
+    }
 }
 
 // ------------------------------------------------------------------------------------------------------------- rings

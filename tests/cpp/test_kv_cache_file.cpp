@@ -171,6 +171,45 @@ TEST(SavedKvCache, RefusesHeadersThatLieThoughTheChecksumIsRight) {
   expect_corrupt(lying(kAppendedAt, std::int64_t{1} << 31), "impossible");
 }
 
+TEST(SavedKvCache, KeepsTheNumbersOfEveryRotaryScaling) {
+  const RotaryOptions scalings[] = {
+      {.base = 500, .interleaved = true},
+      {.scaling = RotaryScaling::linear, .factor = 2},
+      {.scaling = RotaryScaling::ntk, .factor = 3},
+      {.scaling = RotaryScaling::dynamic_ntk, .factor = 4, .original_length = 8, .sequence_length = 16},
+      {.scaling = RotaryScaling::yarn,
+       .factor = 5,
+       .original_length = 8,
+       .beta_fast = 30,
+       .beta_slow = 2,
+       .truncate = false,
+       .attention_factor = 1.5,
+       .mscale = 0.5,
+       .mscale_all_dim = 0.25},
+      {.scaling = RotaryScaling::llama3,
+       .factor = 6,
+       .original_length = 8,
+       .low_freq_factor = 2,
+       .high_freq_factor = 8},
+  };
+  for (const RotaryOptions& given : scalings) {
+    KvCacheShape shape = small_shape(Dtype::float32);
+    shape.rotary = given;
+    std::unique_ptr<KvCache> cache;
+    ASSERT_TRUE(load(saved(*small_cache(shape, 3, 2)), &cache).ok());
+    ASSERT_TRUE(cache->shape().rotary.has_value());
+    const RotaryOptions& read = *cache->shape().rotary;
+    EXPECT_EQ(read.scaling, given.scaling);
+    for (const auto number : {&RotaryOptions::base, &RotaryOptions::factor, &RotaryOptions::original_length,
+                              &RotaryOptions::sequence_length, &RotaryOptions::beta_fast, &RotaryOptions::beta_slow,
+                              &RotaryOptions::attention_factor, &RotaryOptions::mscale, &RotaryOptions::mscale_all_dim,
+                              &RotaryOptions::low_freq_factor, &RotaryOptions::high_freq_factor})
+      EXPECT_EQ(read.*number, given.*number) << static_cast<int>(given.scaling);
+    EXPECT_EQ(read.interleaved, given.interleaved);
+    EXPECT_EQ(read.truncate, given.truncate);
+  }
+}
+
 TEST(SavedKvCache, LeavesOutWhatTheAnglesDoNotUse) {
   KvCacheShape plain = small_shape(Dtype::float32), idle = plain;
   plain.rotary = RotaryOptions();

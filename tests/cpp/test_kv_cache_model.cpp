@@ -2,164 +2,24 @@
 
 #include <gtest/gtest.h>
 
-#include <memory>
 #include <random>
 #include <string>
-#include <vector>
 
-#include "headwise/kv_cache.h"
-#include "kv_tokens.h"
+#include "kv_cache_model.h"
 
 namespace headwise {
 namespace {
 
 constexpr int kSequences = 80, kOperations = 40;
-constexpr std::int64_t kTokens = 1200;
-
-/// A batch of a cache: which of the test's tokens were appended to it, in order.
-using Appended = std::vector<std::int64_t>;
-
-struct Pair {
-  std::unique_ptr<KvCache> cache;
-  std::vector<Appended> model;  ///< [B]
-};
-
-class Random {
- public:
-  explicit Random(std::uint32_t seed) : engine_(seed) {}
-  std::int64_t upto(std::int64_t most) {
-    return static_cast<std::int64_t>(engine_() % (static_cast<std::uint64_t>(most) + 1));
-  }
-
- private:
-  std::mt19937 engine_;
-};
-
-KvCacheShape random_shape(Random& random) {
-  KvCacheShape shape;
-  shape.batch_size = 1 + random.upto(1);
-  shape.num_kv_heads = 1 + random.upto(1);
-  shape.head_dim = 3;
-  shape.value_dim = 2;
-  if (random.upto(1) == 0) {
-    shape.keep_first = random.upto(random.upto(1) == 0 ? 5 : 140);
-    shape.window = 1 + random.upto(random.upto(1) == 0 ? 9 : 300);
-  }
-  return shape;
-}
-
-/// The rows that a cache of this shape holds of these tokens: their positions.
-std::vector<std::int64_t> held_positions(const KvCacheShape& shape, std::int64_t appended) {
-  std::vector<std::int64_t> positions;
-  for (std::int64_t p = 0; p < appended; ++p)
-    if (shape.window == 0 || p < shape.keep_first || p >= appended - shape.window) positions.push_back(p);
-  return positions;
-}
-
-void expect_equal(const Pair& pair, const Tokens& tokens, const std::string& after) {
-  const KvCacheShape& shape = pair.cache->shape();
-  for (std::int64_t b = 0; b < shape.batch_size; ++b) {
-    const Appended& model = pair.model[b];
-    const std::vector<std::int64_t> positions = held_positions(shape, static_cast<std::int64_t>(model.size()));
-    for (std::int64_t g = 0; g < shape.num_kv_heads; ++g) {
-      const std::vector<HeldRow> rows = held_rows(*pair.cache, b, g);
-      ASSERT_EQ(rows.size(), positions.size()) << after;
-      for (std::size_t j = 0; j < rows.size(); ++j) {
-        ASSERT_EQ(rows[j].position, positions[j]) << after;
-        const std::int64_t token = model[static_cast<std::size_t>(positions[j])];
-        ASSERT_EQ(rows[j].key[1], tokens.key(b, g, token, 1)) << after << ", row " << j;
-        ASSERT_EQ(rows[j].value[1], tokens.value(b, g, token, 1)) << after << ", row " << j;
-      }
-    }
-  }
-}
-
-void append(Pair& pair, const Tokens& tokens, Random& random) {
-  const std::int64_t count = random.upto(random.upto(1) == 0 ? 4 : 200), from = random.upto(kTokens - count);
-  std::vector<std::int32_t> lengths;
-  for (Appended& model : pair.model) {
-    lengths.push_back(static_cast<std::int32_t>(random.upto(count)));
-    for (std::int64_t t = 0; t < lengths.back(); ++t) model.push_back(from + t);
-  }
-  ASSERT_TRUE(tokens.append(*pair.cache, from, count, Layout::bshd, Dtype::float32, lengths.data()).ok());
-}
-
-/// Refused exactly if the rows held at that length are not all held now.
-void rewind(Pair& pair, Random& random) {
-  const KvCacheShape& shape = pair.cache->shape();
-  const std::int64_t length = random.upto(pair.cache->appended(0));
-  bool refused = false;
-  for (const Appended& model : pair.model) {
-    const auto total = static_cast<std::int64_t>(model.size());
-    if (length >= total) continue;
-    std::vector<std::int64_t> left;
-    for (const std::int64_t p : held_positions(shape, total))
-      if (p < length) left.push_back(p);
-    refused = refused || left != held_positions(shape, length);
-  }
-  EXPECT_EQ(pair.cache->rewind(length).ok(), !refused) << "to " << length;
-  if (refused) return;
-  for (Appended& model : pair.model) model.resize(std::min(model.size(), static_cast<std::size_t>(length)));
-}
-
-Pair fork(const Pair& pair) {
-  Pair copy;
-  EXPECT_TRUE(pair.cache->fork(&copy.cache).ok());
-  copy.model = pair.model;
-  return copy;
-}
-
-Pair slice(const Pair& pair, Random& random) {
-  const std::int64_t to = random.upto(pair.cache->max_length()), from = random.upto(to);
-  Pair part;
-  EXPECT_TRUE(pair.cache->slice(from, to, &part.cache).ok());
-  for (const Appended& model : pair.model) {
-    Appended& held = part.model.emplace_back();
-    const auto positions = held_positions(pair.cache->shape(), static_cast<std::int64_t>(model.size()));
-    for (std::int64_t j = from; j < std::min(to, static_cast<std::int64_t>(positions.size())); ++j)
-      held.push_back(model[static_cast<std::size_t>(positions[static_cast<std::size_t>(j)])]);
-  }
-  return part;
-}
-
-Pair reloaded(const Pair& pair) {
-  const std::vector<std::uint8_t> bytes = saved(*pair.cache);
-  Pair copy;
-  EXPECT_TRUE(KvCache::load(bytes.data(), static_cast<std::int64_t>(bytes.size()), &copy.cache).ok());
-  copy.model = pair.model;
-  return copy;
-}
 
 TEST(KvCacheModel, RandomOperationsOnACacheAndItsForksMatchLists) {
   for (std::uint32_t seed = 0; seed < kSequences; ++seed) {
-    Random random(seed);
-    const KvCacheShape shape = random_shape(random);
-    const Tokens tokens(shape, kTokens, seed);
-    std::vector<Pair> pairs(1);
-    pairs[0] = {make_cache(shape), std::vector<Appended>(static_cast<std::size_t>(shape.batch_size))};
+    std::mt19937 random(seed);
+    KvCacheModel model(
+        [&](std::int64_t most) { return static_cast<std::int64_t>(random() % (static_cast<std::uint64_t>(most) + 1)); },
+        seed);
     for (int n = 0; n < kOperations; ++n) {
-      Pair& pair = pairs[static_cast<std::size_t>(random.upto(static_cast<std::int64_t>(pairs.size()) - 1))];
-      std::string after = "seed " + std::to_string(seed) + ", operation " + std::to_string(n);
-      switch (random.upto(9)) {
-        case 0:
-          pairs.push_back(fork(pair));
-          break;
-        case 1:
-          pairs.push_back(slice(pair, random));
-          break;
-        case 2:
-          pair = reloaded(pair);
-          break;
-        case 3:
-          rewind(pair, random);
-          break;
-        case 4:
-          if (pairs.size() > 1) pairs.erase(pairs.begin());
-          break;
-        default:
-          append(pair, tokens, random);
-      }
-      for (const Pair& each : pairs) expect_equal(each, tokens, after);
+      model.step("seed " + std::to_string(seed) + ", operation " + std::to_string(n));
       if (HasFatalFailure() || HasNonfatalFailure()) return;
     }
   }

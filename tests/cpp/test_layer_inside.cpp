@@ -12,12 +12,11 @@
 #include "harness.h"
 #include "headwise/layer.h"
 #include "layer_model.h"
+#include "patches.h"
 #include "tolerance.h"
 
 namespace headwise::layers {
 namespace {
-
-using Indices = std::vector<std::int32_t>;
 
 constexpr std::int64_t kBatch = 2, kTokens = 9, kHeads = 4, kKvHeads = 2, kHeadDim = 6, kValueDim = 5, kOutput = 7;
 
@@ -45,7 +44,7 @@ struct Shown {
     return outputs;
   }
   [[nodiscard]] LayerViews views() {
-    return {{query.data()}, {key.data()}, {value.data()}, {heads.data()}, {contributions.data()}};
+    return {{{query.data()}, {key.data()}, {value.data()}, {heads.data()}}, {contributions.data()}};
   }
   bool operator==(const Shown&) const = default;
 };
@@ -67,26 +66,14 @@ Shown shown_by(const Layer& layer, const Call& call, const LayerPatches& patches
   return shown;
 }
 
-Patch with(const Floats& data, const Indices* heads = nullptr, const Indices* rows = nullptr) {
-  Patch patch;
-  patch.data = data.data();
-  if (heads) patch.selection.heads = heads->data(), patch.selection.num_heads = std::ssize(*heads);
-  if (rows) patch.selection.queries = rows->data(), patch.selection.num_queries = std::ssize(*rows);
-  return patch;
-}
-
-Patch mean() {
-  Patch patch;
-  patch.mean = true;
-  return patch;
-}
-
 TEST(LayerInside, OwnDataChangesNoBit) {
   const Model m = grouped();
   const auto layer = build(m);
   const Call call = self_call(m, kBatch, kTokens);
   const Shown own = shown_by(*layer, call);
-  EXPECT_EQ(shown_by(*layer, call, {with(own.query), with(own.key), with(own.value), with(own.heads)}), own);
+  EXPECT_EQ(shown_by(*layer, call,
+                     {patch_with(own.query), patch_with(own.key), patch_with(own.value), patch_with(own.heads)}),
+            own);
 }
 
 TEST(LayerInside, BitsDoNotDependOnThreads) {
@@ -94,9 +81,9 @@ TEST(LayerInside, BitsDoNotDependOnThreads) {
   const auto layer = build(m);
   const Call call = self_call(m, kBatch, kTokens);
   const Floats weights = random_floats(kBatch * kHeads * kTokens * kTokens, 31);
-  const LayerPatches means{mean(), mean(), mean(), mean()};
-  const Shown one = shown_by(*layer, call, means, 1, with(weights));
-  for (const int threads : {2, 4}) EXPECT_EQ(shown_by(*layer, call, means, threads, with(weights)), one);
+  const LayerPatches means{mean_patch(), mean_patch(), mean_patch(), mean_patch()};
+  const Shown one = shown_by(*layer, call, means, 1, patch_with(weights));
+  for (const int threads : {2, 4}) EXPECT_EQ(shown_by(*layer, call, means, threads, patch_with(weights)), one);
 }
 
 TEST(LayerInside, ContributionsAndBiasSumToTheOutput) {
@@ -124,7 +111,7 @@ TEST(LayerInside, PatchedWeightsDecideTheHeads) {
   const Indices heads{3}, rows{8, 0};
   Floats weights(kBatch * 2 * kTokens, 0.0f);
   for (std::int64_t b = 0; b < kBatch; ++b) weights[(b * 2 + 1) * kTokens + 4] = 0.5f;  // row 0, at key 4
-  const Shown own = shown_by(*layer, call), shown = shown_by(*layer, call, {}, 1, with(weights, &heads, &rows));
+  const Shown own = shown_by(*layer, call), shown = shown_by(*layer, call, {}, 1, patch_with(weights, &heads, &rows));
   for (std::int64_t b = 0; b < kBatch; ++b)
     for (std::int64_t h = 0; h < kHeads; ++h)
       for (std::int64_t i = 0; i < kTokens; ++i)
@@ -146,7 +133,7 @@ TEST(LayerInside, ValuesOfWeightZeroAreNotRead) {
   const Indices key{5};
   const auto heads_with = [&](float value) {
     std::fill(poison.begin(), poison.end(), value);
-    return shown_by(*layer, call, {{}, {}, with(poison, nullptr, &key)}, 1, with(weights)).heads;
+    return shown_by(*layer, call, {{}, {}, patch_with(poison, nullptr, &key)}, 1, patch_with(weights)).heads;
   };
   EXPECT_EQ(heads_with(std::numeric_limits<float>::quiet_NaN()), heads_with(1.0f));
 }
@@ -156,13 +143,13 @@ TEST(LayerInside, EveryRefusedAllocationLeavesTheLayerUsable) {
   const auto layer = build(m);
   const Call call = self_call(m, kBatch, kTokens);
   const Floats weights(kBatch * kHeads * kTokens * kTokens, 0.25f);
-  const LayerPatches patches{mean(), {}, mean()};
-  const Shown expected = shown_by(*layer, call, patches, 1, with(weights));
+  const LayerPatches patches{mean_patch(), {}, mean_patch()};
+  const Shown expected = shown_by(*layer, call, patches, 1, patch_with(weights));
   int count;
   {
     const Allocations all;
     Shown shown;
-    ASSERT_TRUE(run(*layer, call, patches, shown, 1, with(weights)).ok());
+    ASSERT_TRUE(run(*layer, call, patches, shown, 1, patch_with(weights)).ok());
     count = all.count();
   }
   ASSERT_GT(count, 5);
@@ -171,10 +158,10 @@ TEST(LayerInside, EveryRefusedAllocationLeavesTheLayerUsable) {
     const Shown untouched = shown;
     {
       const Allocations refusing(n);
-      EXPECT_EQ(run(*layer, call, patches, shown, 1, with(weights)).code, StatusCode::out_of_memory) << n;
+      EXPECT_EQ(run(*layer, call, patches, shown, 1, patch_with(weights)).code, StatusCode::out_of_memory) << n;
     }
     EXPECT_EQ(shown.y, untouched.y);
-    EXPECT_EQ(shown_by(*layer, call, patches, 1, with(weights)), expected);
+    EXPECT_EQ(shown_by(*layer, call, patches, 1, patch_with(weights)), expected);
   }
 }
 
@@ -188,16 +175,16 @@ TEST(LayerInside, RefusesWhatIsNotThere) {
     Shown shown;
     return run(*layer, other ? *other : call, patches, shown, 1, probs).code;
   };
-  EXPECT_EQ(code({{}, with(data, &head)}), StatusCode::invalid_option);
-  EXPECT_EQ(code({with(data, nullptr, &row)}), StatusCode::invalid_option);
-  EXPECT_EQ(code({}, with(data, nullptr, &row)), StatusCode::invalid_option);
-  Patch average = mean();
+  EXPECT_EQ(code({{}, patch_with(data, &head)}), StatusCode::invalid_option);
+  EXPECT_EQ(code({patch_with(data, nullptr, &row)}), StatusCode::invalid_option);
+  EXPECT_EQ(code({}, patch_with(data, nullptr, &row)), StatusCode::invalid_option);
+  Patch average = mean_patch();
   average.selection.average = true;
   EXPECT_EQ(code({average}), StatusCode::invalid_option);
 
   std::unique_ptr<SavedForward> saved;
   LayerInputs inputs = inputs_of(call);
-  inputs.patches.query = mean();
+  inputs.patches.query = mean_patch();
   Shown shown;
   EXPECT_EQ(layer->forward(pool_of(1), inputs, call.masks, call.attention, shown.outputs(), &saved).code,
             StatusCode::unsupported);

@@ -193,6 +193,38 @@ TEST(RotaryFrequencies, RefusesWhatBreaksARule) {
             StatusCode::invalid_option);
 }
 
+TEST(RotaryFrequencies, RefusesEveryFieldThatBreaksARuleOfAScalingThatIsOtherwiseGood) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto scaled = [](RotaryScaling scaling) {
+    return RotaryOptions{.scaling = scaling, .factor = 2.0, .original_length = 8.0};
+  };
+  const struct {
+    RotaryScaling scaling;
+    double RotaryOptions::*field;
+    double bad;
+  } rules[] = {
+      {RotaryScaling::dynamic_ntk, &RotaryOptions::sequence_length, -1.0},
+      {RotaryScaling::dynamic_ntk, &RotaryOptions::sequence_length, nan},
+      {RotaryScaling::yarn, &RotaryOptions::beta_slow, 0.0},
+      {RotaryScaling::yarn, &RotaryOptions::beta_fast, 0.5},
+      {RotaryScaling::yarn, &RotaryOptions::beta_fast, nan},
+      {RotaryScaling::yarn, &RotaryOptions::attention_factor, -1.0},
+      {RotaryScaling::yarn, &RotaryOptions::attention_factor, nan},
+      {RotaryScaling::yarn, &RotaryOptions::mscale, -1.0},
+      {RotaryScaling::yarn, &RotaryOptions::mscale, nan},
+      {RotaryScaling::yarn, &RotaryOptions::mscale_all_dim, -1.0},
+      {RotaryScaling::yarn, &RotaryOptions::mscale_all_dim, nan},
+      {RotaryScaling::llama3, &RotaryOptions::low_freq_factor, 0.0},
+      {RotaryScaling::llama3, &RotaryOptions::high_freq_factor, nan},
+  };
+  for (const auto& rule : rules) {
+    RotaryOptions options = scaled(rule.scaling);
+    EXPECT_EQ(frequency_error(options, 4), StatusCode::ok) << static_cast<int>(rule.scaling);
+    options.*rule.field = rule.bad;
+    EXPECT_EQ(frequency_error(options, 4), StatusCode::invalid_option) << &rule - rules;
+  }
+}
+
 TEST(RotaryTables, AnglesFarOutAreAsExactAsNearOnes) {
   const auto theta = frequencies({}, 64);
   const auto far = tables({}, 64, {1e6});

@@ -1,0 +1,8 @@
+// Options of the address sanitizer in WebAssembly, where no environment variable sets them. Without it nothing calls
+// this function.
+
+extern "C" const char* __asan_default_options();
+
+/// A request for too much memory is null, as without the sanitizer. A finding aborts the program. To exit would only
+/// end the thread that runs the tests, and the main thread would wait for ever.
+extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1:abort_on_error=1"; }
