@@ -1,0 +1,69 @@
+// The table of errors as a page of the documentation.
+
+import { writeFileSync } from "node:fs";
+import path from "node:path";
+
+import { root } from "../../../web/build/paths.mjs";
+
+export const PAGE = path.join(root, "web/docs/precision.md");
+
+const short = (number) => (number === 0 ? "0" : number.toExponential(1));
+
+/** One line for each operation, case and dtype: the worst of all sizes and variants. */
+export function worstLines(reports) {
+  const worst = new Map();
+  for (const { lines } of reports)
+    for (const line of lines) {
+      const key = [line.operation, line.what, line.dtype].join("|");
+      const old = worst.get(key) ?? { ...line, largest: 0, sum: 0, count: 0, share: 0, sizes: new Set() };
+      worst.set(key, {
+        ...old,
+        largest: Math.max(old.largest, line.largest),
+        sum: old.sum + line.mean * line.count,
+        count: old.count + line.count,
+        share: Math.max(old.share, line.share),
+        sizes: old.sizes.add(line.size),
+      });
+    }
+  return [...worst.values()].map(({ sum, count, sizes, ...line }) => ({
+    ...line,
+    mean: sum / count,
+    count,
+    sizes: [...sizes],
+  }));
+}
+
+const sizesOf = (lines, isOne) => [...new Set(lines.filter(isOne).flatMap(({ sizes }) => sizes))].join("; ");
+
+/** @param {{ variant: string, lines: object[] }[]} reports - of all variants */
+export function pageOf(reports) {
+  const lines = worstLines(reports);
+  const rows = lines.map(
+    ({ operation, what, dtype, largest, mean, share }) =>
+      `| ${operation} | ${what} | ${dtype} | ${short(largest)} | ${short(mean)} | ${(100 * share).toFixed(0)} % |`,
+  );
+  const isAttention = ({ operation }) => /^(attention|cache|gradients)/.test(operation);
+  return `# Precision: errors that were measured
+
+This page shows how far results are from the same formulas in double precision. \`npm run trust -- --only=precision\`
+measures the numbers and writes this page, and fails if an error is outside its bound. The bounds are in the
+[contract](contract.md#how-accurate-results-are). They are derived from the number of roundings, not fitted.
+
+- **largest** and **mean** are absolute errors, over all sizes and the variants ${reports.map(({ variant }) => variant).join(" and ")} of WebAssembly.
+- **of the bound** is the largest quotient of an error and the bound of the same number. 100 % would be at the bound.
+- Inputs are uniform in ±1; with "large scores" queries and keys are in ±8.
+- **float16** is the type of the inputs and the output; for \`linear\` and caches it is how the weight, or the keys and values, are stored. The
+  reference computes with the stored numbers, so the error of storing them is not counted. For an output in float16 its own rounding is.
+- "A sink dominates": the sink is 40. "A bias dominates": the bias of one key is 60. "One key dominates": the score of one key is far
+  above the others.
+- Sizes, as heads × queries × keys × width: ${sizesOf(lines, isAttention)}.
+
+| result | case | dtype | largest | mean | of the bound |
+|---|---|---|---|---|---|
+${rows.join("\n")}
+
+WebGPU has other bounds: those that WGSL allows for \`exp\` are added. Its tests check them (\`tests/webgpu\`).
+`;
+}
+
+export const writePage = (reports) => writeFileSync(PAGE, pageOf(reports));

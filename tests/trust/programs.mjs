@@ -1,0 +1,56 @@
+// How a row runs the project's own test runners.
+
+import { readFileSync } from "node:fs";
+import path from "node:path";
+
+import { jestCounts } from "../../web/build/counts.mjs";
+import { ended, start } from "../../web/build/run.mjs";
+
+/** Runs a program and shows its output; resolves to its exit status. */
+export const statusOf = (program, args, env = {}) =>
+  ended(start(program, args, { env: { ...process.env, ...env }, stdio: ["ignore", "inherit", "inherit"] }));
+
+/** Node's arguments for the tests of ES modules; Node 20 has relaxed SIMD behind a flag. */
+export const nodeFlags = () => [
+  "--experimental-vm-modules",
+  "--no-warnings=ExperimentalWarning",
+  ...(Number(process.versions.node.split(".")[0]) < 22 ? ["--experimental-wasm-relaxed-simd"] : []),
+];
+
+/**
+ * Runs test files with Jest; resolves to how many tests passed, failed and were skipped.
+ *
+ * @param {string} folder - of the row, for the report
+ * @param {string[]} patterns - of the files
+ * @param {Record<string, string>} [env] - more environment for the tests
+ * @param {string[]} [more] - more arguments for Jest
+ */
+export async function jest(folder, patterns, env = {}, more = []) {
+  const report = path.join(folder, "jest.json");
+  const args = ["--config", "tests/jest.config.mjs", "--json", `--outputFile=${report}`, ...more, ...patterns];
+  await statusOf(process.execPath, [...nodeFlags(), "node_modules/jest/bin/jest.js", ...args], env);
+  return jestCounts(report);
+}
+
+/** What the generated tests read: how many calls, and the seed. One test may take half an hour. */
+export const generated = (calls, seed) => [
+  { HEADWISE_CALLS: String(calls), HEADWISE_SEED: String(seed) },
+  ["--testTimeout=1800000"],
+];
+
+/**
+ * Runs a Node program that writes a JSON report to the file that is its first argument; resolves to the report. Throws if
+ * the program fails, or is not done after this many minutes: then it hangs, and is ended.
+ */
+export async function reportOf(folder, name, program, args, minutes) {
+  const report = path.join(folder, `${name}.json`);
+  const flags = [...nodeFlags(), "--expose-gc"];
+  const stdio = ["ignore", "inherit", "inherit"];
+  const child = start(process.execPath, [...flags, program, report, ...args.map(String)], { stdio });
+  const timer = setTimeout(() => child.kill("SIGKILL"), minutes * 60_000);
+  const status = await ended(child);
+  clearTimeout(timer);
+  if (status !== 0)
+    throw new Error(`${name}: ended with ${status}${status === "SIGKILL" ? `, after ${minutes} min` : ""}`);
+  return JSON.parse(readFileSync(report, "utf8"));
+}

@@ -1,0 +1,20 @@
+// Hostile arguments for every operation and engine.
+
+import { onBothEngines } from "../bothEngines.mjs";
+
+/** Calls of each operation. A call on the software adapter takes many times as long as on wasm. */
+const CALLS = { quick: { wasm: 200, webgpu: 20 }, whole: { wasm: 20_000, webgpu: 1_000 } };
+
+const FILES = { wasm: ["tests/web/hostile.test.ts"], webgpu: ["tests/webgpu/hostile.test.ts"] };
+
+const figureOf = ({ calls, wasm, webgpu, failed, rest }) =>
+  `${calls.wasm} calls of each of ${wasm.passed} operations on wasm, in a worker, inline and without an engine, ` +
+  `${calls.webgpu} of each of ${webgpu.passed} on WebGPU: ${failed} failed${rest}`;
+
+export const badInput = {
+  name: "bad-input",
+  what: "hostile arguments, per operation and engine: a typed error or a right result, no number from other memory, the next call bit for bit as before",
+  goal: "20,000 calls each, 0 failures",
+  minutes: { quick: 0.9, whole: 14 },
+  measure: onBothEngines(FILES, CALLS, figureOf),
+};

@@ -1,0 +1,24 @@
+// Products of sizes that overflow, long sequences, and memory above 2 GiB.
+
+import path from "node:path";
+
+import { figuresIn, largestOf, verdictOf } from "../figures.mjs";
+import { jest } from "../programs.mjs";
+
+export const sizeArithmetic = {
+  name: "size-arithmetic",
+  what: "extents whose product overflows; 65,536 keys in 64 MiB of scratch; memory above 2 GiB",
+  goal: "a typed error in 10 ms, the right result elsewhere",
+  minutes: { quick: 0.5, whole: 1 },
+  async measure({ folder }) {
+    const file = path.join(folder, "figures.jsonl");
+    const counts = await jest(folder, ["tests/web/sizeArithmetic.test.ts", "tests/web/longSequences.test.ts"], { HEADWISE_FIGURES: file }); // prettier-ignore
+    const refuses = largestOf(figuresIn(file).get("refuses"));
+    const { verdict, rest } = verdictOf(counts);
+    return {
+      verdict, // of a slow machine the figure tells
+      figure: `overflow is refused in at most ${refuses.toFixed(1)} ms${refuses > 10 ? " (above the goal)" : ""}; ${counts.passed} tests hold${rest}`,
+      numbers: { counts, refuses },
+    };
+  },
+};

@@ -1,0 +1,66 @@
+// Long use of one instance, and many instances: nothing grows, and no bit changes.
+
+import { reportOf } from "../programs.mjs";
+import { changes, plateau, smallestSeen } from "../soak/plateau.mjs";
+
+const SOAK = "tests/trust/soak/soak.mjs";
+const CYCLES = "tests/trust/soak/cycles.mjs";
+
+const KB = (bytes) => `${(bytes / 1024).toFixed(0)} KB`;
+const thousands = (number) => number.toLocaleString("en");
+
+/** What a report says: the sizes that changed, and the growth of the others. */
+function judged({ samples, sampled }) {
+  const of = (group, name) => samples.map((sample) => sample[group][name]);
+  const changed = Object.keys(samples[0].exact).filter((name) => changes(of("exact", name)) > 0);
+  const rough = Object.fromEntries(
+    Object.keys(samples[0].rough).map((name) => {
+      const found = plateau(of("rough", name));
+      return [name, { ...found, smallestSeen: smallestSeen(found, sampled) }];
+    }),
+  );
+  return { changed, rough };
+}
+
+const growing = ({ rough }) => Object.entries(rough).filter(([, { growth }]) => growth > 0);
+
+/** One run as a part of the figure. A short run is judged by its exact sizes only: V8 still compiles meanwhile. */
+function partOf(what, report, isQuick) {
+  if (report.missing) return { isHeld: true, isSkipped: true, text: `${what}: ${report.missing}` };
+  const found = judged(report);
+  const grown = growing(found);
+  const isHeld = report.isSame !== false && found.changed.length === 0 && (isQuick || grown.length === 0);
+  const said = [
+    report.isSame === false && "**bits changed**",
+    found.changed.length > 0 && `**changed: ${found.changed.join(", ")}**`,
+    ...grown.map(([name, { growth }]) => `${name} +${KB(growth)}`),
+  ].filter(Boolean);
+  const text = `${what}: ${said.join(", ") || "0 bytes of growth"}`;
+  return { isHeld, text, numbers: { ...report, ...found } };
+}
+
+export const soak = {
+  name: "soak",
+  what: "many mixed calls on one instance, and instances made and disposed",
+  goal: "0 bytes of growth in heap, RSS, buffers, threads and listeners; the same bits at the end; 1,000,000 calls with wasm, 20,000 on a software GPU, 10,000 instances",
+  minutes: { quick: 0.8, whole: 14 },
+  async measure({ isQuick, seed, folder }) {
+    const limit = isQuick ? 5 : 60;
+    const [onWasm, onGpu, instances] = isQuick ? [5_000, 1_000, 100] : [1_000_000, 20_000, 10_000];
+    const runs = [
+      ["wasm", `${thousands(onWasm)} calls with wasm`, SOAK, ["wasm", onWasm, seed]],
+      isQuick
+        ? ["gpu", `${thousands(onGpu)} on a GPU that computes nothing`, SOAK, ["null", onGpu, seed]]
+        : ["gpu", `${thousands(onGpu)} on a software GPU`, SOAK, ["webgpu", onGpu, seed]],
+      ["instances", `${thousands(instances)} instances`, CYCLES, [instances]],
+    ];
+    const parts = [];
+    for (const [name, what, program, args] of runs)
+      parts.push(partOf(what, await reportOf(folder, name, program, args, limit), isQuick));
+    return {
+      verdict: parts.every(({ isHeld }) => isHeld) ? "held" : "failed",
+      figure: parts.map(({ text }) => text).join("; "),
+      numbers: parts.map(({ numbers }) => numbers),
+    };
+  },
+};
