@@ -14,7 +14,11 @@ export default {
     "\\.wgsl$": "<rootDir>/tests/webgpu/wgslText.mjs",
     "\\.ts$": [
       "@swc/jest",
-      { jsc: { parser: { syntax: "typescript" }, target: "es2022" }, module: { type: "es6" }, sourceMaps: "inline" },
+      {
+        jsc: { parser: { syntax: "typescript" }, target: "es2022", experimental: { keepImportAttributes: true } },
+        module: { type: "es6" },
+        sourceMaps: "inline",
+      },
     ],
   },
   // Sources import each other under the name that they have after compilation.

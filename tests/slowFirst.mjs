@@ -2,19 +2,24 @@
 
 import Sequencer from "@jest/test-sequencer";
 
-/** The files that take longest on a software adapter. All others follow, as Jest orders them. */
-const SLOWEST = [
-  "attention",
-  "formula",
-  "backward",
-  "proof",
-  "layerBackward",
-  "calibration",
-  "tilings",
-  "cache",
-  "randomAttention",
-  "layer",
-].map((name) => `/tests/webgpu/${name}.test.ts`);
+/** The files that take longest, by their folder. All others follow, as Jest orders them. */
+const SLOWEST = Object.entries({
+  // on a software adapter
+  webgpu: [
+    "attention",
+    "formula",
+    "backward",
+    "proof",
+    "layerBackward",
+    "calibration",
+    "tilings",
+    "cache",
+    "randomAttention",
+    "layer",
+  ],
+  browser: ["lab/embed", "lab/loading", "vizLabels", "lab/shell", "lab/media", "lab/visitor", "lab/matrix", "lab/tour"],
+  "package/matrix": ["bundlers", "frameworks", "next", "firefox", "bundledElsewhere"],
+}).flatMap(([folder, names]) => names.map((name) => `/tests/${folder}/${name}.test.ts`));
 
 function placeOf({ path }) {
   const place = SLOWEST.findIndex((name) => path.endsWith(name));

@@ -1,19 +1,19 @@
 // npm run bench: compares headwise with its peers; see README.md in this folder.
 
-import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { availableParallelism, cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 
 import { buildToRun } from "../../web/build/build.mjs";
-import { root } from "../../web/build/paths.mjs";
 import { run, say } from "../../web/build/run.mjs";
 import { BUSY, compare, comparisonLines } from "./compare.mjs";
 import { openEngine } from "./engines.mjs";
 import { CASES, isChosen } from "./harness/cases.mjs";
 import { buildPrograms } from "./programs/build.mjs";
 import { printIsa } from "./isa/isa.mjs";
+import { fromBench } from "./schema/fromBench.mjs";
+import { commit } from "./schema/libraries.mjs";
 import { header, LEGEND, line, means, remarks } from "./table.mjs";
 import { describe, targetsOf, timesTargets } from "./targets.mjs";
 import { timeHeader, timeLine } from "./times/table.mjs";
@@ -39,7 +39,9 @@ const USAGE = `npm run bench -- [options]
   --isa             what AMD's compiler makes of the kernels, without a GPU and without measuring;
                     with --filter NAME, and --verbose for the loops; see isa/
   --save FILE       writes everything that was measured, with its spread, as JSON
+  --json FILE       writes every time in the format headwise-bench, which the lab's room Bench draws; see schema/
   --against FILE    compares with what --save wrote before: now/before, case by case
+  --built           does not build the package and the bench's own programs first
   --verbose         says how peers computed a case, and why not`;
 
 function defaultThreads() {
@@ -53,7 +55,7 @@ function readOptions() {
     options: {
       ...{ filter: { ...text, default: "" }, quick: flag, threads: text, variant: text, peers: text },
       ...{ rounds: text, node: text, browser: flag, backend: { ...text, default: "wasm" } },
-      ...{ save: text, against: text, verbose: flag, isa: flag, help: flag },
+      ...{ save: text, json: text, against: text, verbose: flag, isa: flag, built: flag, help: flag },
     },
   });
   if (given.help) return undefined;
@@ -92,23 +94,13 @@ function readSaved(file) {
   return saved;
 }
 
-async function prepare({ peers, backend }) {
-  await buildToRun();
-  if (backend !== "webgpu") await buildPrograms();
+async function prepare({ peers, backend, built }) {
+  if (!built) await buildToRun();
+  if (!built && backend !== "webgpu") await buildPrograms();
   const folder = new URL(".", import.meta.url);
   if (peers.every((name) => name === "naive") || existsSync(new URL("node_modules/.package-lock.json", folder))) return;
   say("bench: npm ci of the peers (about 750 MB on disk)");
   await run("npm", ["ci"], { cwd: folder });
-}
-
-/** The commit, and whether files differ from it. */
-function commit() {
-  try {
-    const options = { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] };
-    return execFileSync("git", ["describe", "--always", "--dirty", "--exclude=*"], options).trim();
-  } catch {
-    return undefined; // no repository
-  }
 }
 
 /** Measures calls on wasm, then the other times, if the filter chooses any. */
@@ -185,7 +177,7 @@ async function measure(options) {
 }
 
 async function measureAndCompare(options) {
-  const { before, save, peers, rounds } = options;
+  const { before, save, json, peers, rounds } = options;
   await prepare(options);
   const load = loadavg()[0];
   console.log(`load ${load.toFixed(1)}`);
@@ -193,6 +185,7 @@ async function measureAndCompare(options) {
   const now = { date: new Date().toISOString(), commit: commit(), load, options: { peers, rounds } };
   Object.assign(now, await measure(options));
   if (save) writeFileSync(save, `${JSON.stringify(now, undefined, 1)}\n`);
+  if (json) writeFileSync(json, `${JSON.stringify(fromBench(now, process.argv.slice(2)), undefined, 1)}\n`);
   if (!before) return;
   const named = ({ commit: made, date }) => `${made ?? "no commit"} of ${date}`;
   console.log(`\n${named(now)} against ${named(before)}\n${comparisonLines(compare(before, now)).join("\n")}`);

@@ -104,7 +104,12 @@ async function runInPage(page, url, configuration, report) {
   );
 }
 
-const TYPES = { ".js": "text/javascript", ".mjs": "text/javascript", ".wasm": "application/wasm" };
+const TYPES = {
+  ".html": "text/html",
+  ".js": "text/javascript",
+  ".mjs": "text/javascript",
+  ".wasm": "application/wasm",
+};
 
 /** Serves the repository to a cross-origin isolated page, which may have threads. */
 export async function serveRepository() {

@@ -6,7 +6,7 @@ import "@tensorflow/tfjs-backend-wasm";
 import * as ort from "onnxruntime-web";
 
 import { createAttention, tensor } from "../../dist/index.node.js";
-import { BOOL, FLOAT, INT32, onnxModel } from "./peers/onnxModel.mjs";
+import { BOOL, FLOAT, INT32, onnxModel } from "../attention-conformance/adapters/onnxModel.mjs";
 
 const HEADS = { num_heads: 1 };
 const [TOKENS, DIM] = [3, 8];

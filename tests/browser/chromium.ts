@@ -2,6 +2,7 @@ import { chromium, type Browser, type LaunchOptions } from "playwright-core";
 
 import { WAIT_MILLISECONDS } from "../hangLimits.mjs";
 import { CHROMIUM_FLAG } from "../webgpu/softwareAdapter.mjs";
+import { countPages } from "./countedPages.js";
 
 export const CHROMIUM = {
   executablePath: process.env["HEADWISE_CHROMIUM"] ?? "/usr/bin/chromium",
@@ -9,9 +10,9 @@ export const CHROMIUM = {
   timeout: WAIT_MILLISECONDS,
 } satisfies LaunchOptions;
 
-/** Starts Chromium with time limits for slow machines. */
+/** Starts Chromium with time limits for slow machines. Counts what its pages run, if the coverage is measured. */
 export async function launchChromium(...args: string[]): Promise<Browser> {
-  const browser = await chromium.launch({ ...CHROMIUM, args: [...CHROMIUM.args, ...args] });
+  const browser = countPages(await chromium.launch({ ...CHROMIUM, args: [...CHROMIUM.args, ...args] }));
   return browser.on("context", (context) => context.setDefaultTimeout(WAIT_MILLISECONDS));
 }
 

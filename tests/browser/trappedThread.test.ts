@@ -1,4 +1,5 @@
-// A thread of the pool traps during a call. The trap is in WebAssembly itself: the module was changed for that.
+// A thread of the pool traps or is terminated during a call. The trap is in WebAssembly itself: the module was changed for
+// that.
 
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type Browser } from "playwright-core";
@@ -37,6 +38,35 @@ test.each(["/index.js", "/worker.js"])(
     }, faultyLoader("js"));
     await close();
     expect(endings).toEqual(["INTERNAL", "INTERNAL", "it ended well"]);
+    expect(troubles).toEqual([]);
+  },
+);
+
+test.each(["during a call", "between two calls"])(
+  "a thread that is terminated %s: that call rejects, so does the next, and dispose works",
+  async (moment) => {
+    const { page, troubles, close } = await openPage(browser, { headers: ISOLATION });
+    const endings = await page.evaluate(async (isBetween) => {
+      const { headwise, floats, recordWorkers } = window as unknown as TestWindow;
+      const workers = recordWorkers();
+      const hw = await headwise.createAttention({ backend: "wasm", threads: 2 });
+      const ending = (x: ReturnType<typeof floats>) =>
+        hw.scaledDotProductAttention(x, x, x).then(
+          () => "it ended well",
+          (error: { code: string }) => error.code,
+        );
+      const [small, large] = [floats(64, 64), floats(4, 16384, 64)]; // tens of seconds of work
+      const first = await ending(small);
+      const calls = isBetween ? [] : [ending(large), ending(small)];
+      await new Promise((resolve) => setTimeout(resolve, 50)); // so that it usually computes already
+      workers.at(-1)!.terminate();
+      const endings = [first, ...(await Promise.all(calls)), await ending(small)];
+      hw.dispose();
+      return endings;
+    }, moment === "between two calls");
+    await close();
+    const rejected = Array.from({ length: moment === "during a call" ? 3 : 1 }, () => "INTERNAL");
+    expect(endings).toEqual(["it ended well", ...rejected]);
     expect(troubles).toEqual([]);
   },
 );

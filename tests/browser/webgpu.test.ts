@@ -9,7 +9,7 @@ import { PARK, PHONE } from "../../web/demo/model/story.js";
 import { differences as onnxDifferences, inputsOf, onnxCases, type Result } from "../conformance/onnxCases.js";
 import { attentionCases } from "../web/cases.js";
 import { modelFiles, original } from "../web/demoModel.js";
-import { referenceAttention } from "../web/reference.js";
+import { referenceAttention } from "../attention-conformance/reference/reference.js";
 import { resultProblems } from "../web/resultProblems.js";
 import { launchChromiumWithGpu } from "./chromium.js";
 import { remoteAttention, type RemoteAttention } from "./remoteAttention.js";

@@ -93,20 +93,33 @@ describe("a window that is cross-origin isolated", () => {
   });
 });
 
-test("a window that is not isolated has one thread and says why", async () => {
-  const { page, troubles, close } = await openPage(browser, {});
-  const { report, first } = await page.evaluate(async () => {
-    const { headwise, floats } = window as unknown as TestWindow;
-    const hw = await headwise.createAttention({ threads: 4 });
-    const ones = { data: new Float32Array(12).fill(1), shape: [3, 4] };
-    const { output } = await hw.scaledDotProductAttention(floats(2, 4), floats(3, 4), ones);
-    return { report: hw.report, first: output.data[0] };
+describe("a window that cannot have threads has one, and says why", () => {
+  /** What an instance of a page says of itself, and a number that it computes. */
+  async function outcomeIn(headers: Readonly<Record<string, string>>, prepare: () => unknown = () => undefined) {
+    const { page, troubles, close } = await openPage(browser, { headers });
+    await page.evaluate(prepare);
+    const { report, first } = await page.evaluate(async () => {
+      const { headwise, floats } = window as unknown as TestWindow;
+      const hw = await headwise.createAttention({ threads: 4 });
+      const ones = { data: new Float32Array(12).fill(1), shape: [3, 4] };
+      const { output } = await hw.scaledDotProductAttention(floats(2, 4), floats(3, 4), ones);
+      return { report: hw.report, first: output.data[0] };
+    });
+    await close();
+    expect(report.threads).toBe(1);
+    expect(first).toBeCloseTo(1, 6); // probabilities of three equal values sum to 1, except for rounding
+    expect(troubles).toEqual([]);
+    return report.reasons["threads"];
+  }
+
+  test("it is not isolated", async () => {
+    expect(await outcomeIn({})).toMatch(/page is not cross-origin isolated \(COOP\/COEP\)/);
   });
-  await close();
-  expect(report.threads).toBe(1);
-  expect(report.reasons["threads"]).toMatch(/page is not cross-origin isolated \(COOP\/COEP\)/);
-  expect(first).toBeCloseTo(1, 6); // probabilities of three equal values sum to 1, except for rounding
-  expect(troubles).toEqual([]);
+
+  test("it is isolated, and has no SharedArrayBuffer, as in WebKitGTK", async () => {
+    const reason = await outcomeIn(ISOLATION, () => Reflect.deleteProperty(globalThis, "SharedArrayBuffer"));
+    expect(reason).toMatch(/^this browser has no SharedArrayBuffer/);
+  });
 });
 
 describe("under a content security policy", () => {

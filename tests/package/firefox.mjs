@@ -1,4 +1,5 @@
-// node firefox.mjs PROGRAM URL: opens the page in headless Firefox and prints, as JSON, what it leaves in `outcome`.
+// node firefox.mjs PROGRAM URL: opens the page in headless Firefox and prints, as JSON, the version of the browser and what
+// the page leaves in `outcome`.
 
 import puppeteer from "puppeteer-core";
 
@@ -20,7 +21,8 @@ try {
   page.setDefaultTimeout(WAIT_MILLISECONDS);
   await page.goto(url);
   await page.waitForFunction(() => "outcome" in globalThis);
-  console.log(JSON.stringify(await page.evaluate(() => globalThis.outcome)));
+  const [version] = /[\d.]+/.exec(await browser.version());
+  console.log(JSON.stringify({ version, outcome: await page.evaluate(() => globalThis.outcome) }));
 } finally {
   await browser.close();
 }

@@ -4,7 +4,7 @@ import { createAttention, type Attention, type Tensor } from "headwise";
 import { attentionCases, word, type AttentionCase } from "./cases.js";
 import { bits } from "./close.js";
 import { variants } from "./engines.js";
-import { referenceAttention, type ReferenceResult } from "./reference.js";
+import { referenceAttention, type ReferenceResult } from "../attention-conformance/reference/reference.js";
 import { resultProblems } from "./resultProblems.js";
 
 const cases = attentionCases();

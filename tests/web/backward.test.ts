@@ -12,7 +12,7 @@ import { gradientProblems, type Gradients } from "./gradientProblems.js";
 import { inLayout, LAYOUTS } from "./layouts.js";
 import { calls, type Call } from "./randomCalls.js";
 import { randomTensor } from "./randomTensor.js";
-import { referenceBackward, type ReferenceGradients } from "./referenceBackward.js";
+import { referenceBackward, type ReferenceGradients } from "../attention-conformance/reference/referenceBackward.js";
 
 const RUNS = Number(process.env["HEADWISE_RANDOM_RUNS"] ?? 150);
 

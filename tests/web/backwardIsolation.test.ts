@@ -5,10 +5,11 @@ import fc from "fast-check";
 import { createAttention, type Attention, type Tensor, type TypedTensor } from "headwise";
 
 import { bits, valuesOf } from "./close.js";
+import { callsOf } from "./depth.js";
 import { variants } from "./engines.js";
 import { randomTensor } from "./randomTensor.js";
 
-const RUNS = Number(process.env["HEADWISE_RANDOM_RUNS"] ?? 60);
+const RUNS = callsOf(60);
 const [B, HQ, HKV, SQ, SKV, D, DV] = [2, 4, 2, 21, 37, 6, 5];
 const POISONS = [NaN, Infinity, -Infinity];
 const ALL = {

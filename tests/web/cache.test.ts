@@ -17,7 +17,7 @@ import {
 
 import { bits } from "./close.js";
 import { variants } from "./engines.js";
-import { referenceAttention, type ReferenceOptions } from "./reference.js";
+import { referenceAttention, type ReferenceOptions } from "../attention-conformance/reference/reference.js";
 import { resultProblems } from "./resultProblems.js";
 
 interface Floats {
@@ -493,7 +493,7 @@ describe.each(variants)("variant %s", (variant) => {
       ["a length too long", (c) => c.append(k, v, { lengths: [1, 3] }), OptionError, "lengths[1] must be"],
       ["an unknown option", (c) => c.append(k, v, { length: 1 } as never), OptionError, 'did you mean "lengths"'],
       ["more than the capacity", (c) => append(c, 20, 60), ShapeError, "at most 50 tokens"],
-      ["query of other heads", (c) => c.attend(floats([B, 3, 1, D], 1)), ShapeError, "numKvHeads must divide"],
+      ["query of other heads", (c) => c.attend(floats([B, 3, 1, D], 1)), ShapeError, "the cache's numKvHeads must divide query.shape[1]"], // prettier-ignore
       ["query of another width", (c) => c.attend(floats([B, HQ, 1, DV], 1)), ShapeError, "query.shape[3] (headDim)"],
       ["keyLengths too long", (c) => c.attend(q, { keyLengths: [20, 21] }), OptionError, "keyLengths[1] must be"],
       ["a mask that does not fit", (c) => c.attend(q, { mask: ones(21) }), ShapeError, "mask.shape must broadcast"],

@@ -4,7 +4,7 @@ import { OptionError, type Attention, type AttendOptions, type KvCache } from "h
 
 import { ModelCache, tokenElement, type CacheShape } from "./modelCache.js";
 import { randomTensor } from "./randomTensor.js";
-import { referenceAttention, type ReferenceOptions } from "./reference.js";
+import { referenceAttention, type ReferenceOptions } from "../attention-conformance/reference/reference.js";
 import { resultProblems } from "./resultProblems.js";
 
 const shapes: fc.Arbitrary<CacheShape> = fc.record(

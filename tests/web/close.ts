@@ -1,6 +1,6 @@
 import type { Tensor } from "headwise";
 
-import { float16ToNumber, type Expected } from "./reference.js";
+import { float16ToNumber, type Expected } from "../attention-conformance/reference/reference.js";
 
 // Looked up once: a test runner's sandbox is slow to find globals.
 const { abs } = Math;

@@ -14,7 +14,7 @@ import { createAttention as createInWorker } from "headwise/worker";
 
 import { bits } from "./close.js";
 import { randomTensor } from "./randomTensor.js";
-import { referenceAttention, type ReferenceOptions } from "./reference.js";
+import { referenceAttention, type ReferenceOptions } from "../attention-conformance/reference/reference.js";
 import { resultProblems } from "./resultProblems.js";
 
 const ALL = { probs: true, lse: true, entropy: true, scores: "formula" } as const;
@@ -331,6 +331,18 @@ describe("A formula", () => {
       keyPositions,
     });
     expect(resultProblems(result, ALL, reference)).toEqual({});
+  });
+
+  test.each([
+    ["score", { score: formula("s - 0.1 * abs(q - k)") }],
+    ["visible", { visible: formula("k <= q") }],
+  ])("the rows of an append with lengths stand at its end for a %s that reads q", async (_, options) => {
+    using cache = await hw.kvCache({ batchSize: 2, numKvHeads: 2, headDim: 8 });
+    await cache.append(randomTensor(1, [2, 2, 4, 8], 2), randomTensor(2, [2, 2, 4, 8]));
+    await cache.append(randomTensor(3, [2, 2, 2, 8], 2), randomTensor(4, [2, 2, 2, 8]), { lengths: [2, 1] });
+    const q = randomTensor(5, [2, 4, 2, 8], 2);
+    const stated = await cache.attend(q, { ...options, queryLengths: [2, 1] });
+    expect(bits(await cache.attend(q, options))).toEqual(bits(stated));
   });
 
   test("changes the attention inside of a layer, with a cache too", async () => {

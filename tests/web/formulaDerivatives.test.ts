@@ -4,8 +4,8 @@ import { formula, type Formula } from "headwise/formula";
 
 import { readDerivatives, scoreDerivatives } from "../../web/src/formula/derivatives.js";
 import type { FormulaData, Node } from "../../web/src/formula/graph.js";
-import { gradientEvaluator, isStated } from "./formulaGradients.js";
-import { exactly, type Outcome } from "./formulaReference.js";
+import { gradientEvaluator, isStated } from "../attention-conformance/reference/formulaGradients.js";
+import { exactly, type Outcome } from "../attention-conformance/reference/formulaReference.js";
 import { formulaOf, scores } from "./formulaRandom.js";
 
 type Numbers = Readonly<Record<string, number>>;

@@ -6,7 +6,7 @@ import { variants } from "./engines.js";
 import { formulaOf, scores, visibles } from "./formulaRandom.js";
 import { standardFormulas } from "./formulaTable.js";
 import { randomTensor } from "./randomTensor.js";
-import { referenceAttention } from "./reference.js";
+import { referenceAttention } from "../attention-conformance/reference/reference.js";
 import { resultProblems } from "./resultProblems.js";
 
 /** Random calls for each variant. */

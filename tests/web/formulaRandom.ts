@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { formula, type Formula } from "headwise/formula";
 
-import { textOf, type Tree } from "./formulaText.js";
+import { textOf, type Tree } from "../attention-conformance/reference/formulaText.js";
 
 /** The parameters of every random formula. */
 export interface RandomParameters {

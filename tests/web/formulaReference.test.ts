@@ -1,11 +1,11 @@
 import { describe, expect, test } from "@jest/globals";
 
 import { differences } from "./close.js";
-import { evaluator, exactly, type Outcome } from "./formulaReference.js";
+import { evaluator, exactly, type Outcome } from "../attention-conformance/reference/formulaReference.js";
 import { standardFormulas } from "./formulaTable.js";
-import { textOf, treeOf } from "./formulaText.js";
+import { textOf, treeOf } from "../attention-conformance/reference/formulaText.js";
 import { randomTensor } from "./randomTensor.js";
-import { referenceAttention, type Expected } from "./reference.js";
+import { referenceAttention, type Expected } from "../attention-conformance/reference/reference.js";
 
 const shape = { B: 2, Hq: 4, Hkv: 2, Sq: 21, Skv: 29 };
 const query = randomTensor(1, [2, 4, 21, 8], 3);

@@ -7,7 +7,7 @@ import { expressionOf } from "../../web/src/formula/expression.js";
 import { formula, type Parameters } from "../../web/src/formula/formula.js";
 import type { FormulaData, SplitVisible } from "../../web/src/formula/graph.js";
 import { splitVisible } from "../../web/src/formula/splitVisible.js";
-import { evaluator, exactly, truthOf } from "./formulaReference.js";
+import { evaluator, exactly, truthOf } from "../attention-conformance/reference/formulaReference.js";
 import { formulaOf, scores, visibles } from "./formulaRandom.js";
 
 /** A split as text: "1 k + integer <= limit" for each bound, then the rest. */

@@ -1,7 +1,7 @@
 import type { AttentionBackwardOptions, Gradient, GradientReturns, Tensor } from "headwise";
 
 import { differences } from "./close.js";
-import type { ReferenceGradients } from "./referenceBackward.js";
+import type { ReferenceGradients } from "../attention-conformance/reference/referenceBackward.js";
 
 /** A result of attentionBackward whose gradients TypeScript does not know. */
 export type Gradients = Readonly<Partial<Record<Exclude<Gradient, "dTables">, Tensor>>> & {

@@ -3,7 +3,7 @@ import { createAttention, type Attention } from "headwise";
 import { createAttention as createInline } from "headwise/inline";
 import { createAttention as createInWorker } from "headwise/worker";
 
-import { hostileTests } from "./hostile.js";
+import { hostileFunctionTests, hostileTests } from "./hostile.js";
 
 describe.each([
   ["headwise", () => createAttention({ backend: "wasm", variant: "simd", threads: 1 })],
@@ -17,5 +17,9 @@ describe.each([
   });
   afterAll(() => hw.dispose());
 
-  hostileTests(() => hw, 500);
+  hostileTests(() => hw, 300);
+});
+
+describe("hostile arguments to functions", () => {
+  hostileFunctionTests(500);
 });

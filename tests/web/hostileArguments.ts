@@ -258,29 +258,46 @@ function replaced(args: unknown, [name, ...rest]: readonly string[], given: unkn
   return copy;
 }
 
-/**
- * An attack: the place, as a fraction of the number of places; the kind; and whether the call must wait for its turn.
- */
+/** The chosen attacks on a call, and whether it must wait for its turn. */
 export const attacks = fc.record({
-  place: fc.double({ min: 0, max: 0.999_999, noNaN: true }),
-  kind: fc.nat(10_000),
+  /** The place, as a fraction of the number of places, and the kind. */
+  chosen: fc.array(fc.record({ place: fc.double({ min: 0, max: 0.999_999, noNaN: true }), kind: fc.nat(10_000) }), {
+    minLength: 1,
+    maxLength: 3,
+  }),
   waits: fc.boolean(),
 });
 
-/** Applies the chosen attack to the arguments of a call. */
+/** A call under attack. */
+export interface AttackedCall<A> {
+  readonly args: A;
+  /** What happens to the arguments after the call was made. */
+  readonly after: () => void;
+  readonly isSame: boolean;
+  readonly where: string;
+}
+
+const isWithin = (path: readonly string[], other: readonly string[]) => other.every((name, n) => path[n] === name);
+
+/** Applies the chosen attacks to the arguments of a call. Of attacks on a value and on a part of it, only the first counts. */
 export function attacked<A extends readonly unknown[]>(
   args: A,
-  { place, kind }: { readonly place: number; readonly kind: number },
-): { readonly args: A; readonly after: () => void; readonly isSame: boolean; readonly where: string } {
+  { chosen }: { readonly chosen: readonly { readonly place: number; readonly kind: number }[] },
+): AttackedCall<A> {
   const places = placesIn(args);
-  const path = places[Math.floor(place * places.length)]!;
-  const value = path.reduce((part, name) => (part as Record<string, unknown>)[name], args as unknown);
-  const choices = attacksOn(value);
-  const attack = choices[kind % choices.length]!(value as never);
+  const taken: { path: readonly string[]; attack: Attack; where: string }[] = [];
+  for (const { place, kind } of chosen) {
+    const path = places[Math.floor(place * places.length)]!;
+    if (taken.some((other) => isWithin(path, other.path) || isWithin(other.path, path))) continue;
+    const value = path.reduce((part, name) => (part as Record<string, unknown>)[name], args as unknown);
+    const choices = attacksOn(value);
+    const n = kind % choices.length;
+    taken.push({ path, attack: choices[n]!(value as never), where: `${path.join(".")}, attack ${n}` });
+  }
   return {
-    args: replaced(args, path, attack.given) as A,
-    after: attack.after ?? (() => undefined),
-    isSame: attack.isSame ?? false,
-    where: `${path.join(".")}, attack ${kind % choices.length}`,
+    args: taken.reduce<unknown>((given, { path, attack }) => replaced(given, path, attack.given), args) as A,
+    after: () => taken.forEach(({ attack }) => attack.after?.()),
+    isSame: taken.every(({ attack }) => attack.isSame),
+    where: taken.map(({ where }) => where).join("; "),
   };
 }

@@ -13,7 +13,7 @@ import { movedByHead } from "../../web/demo/model/change.js";
 import { Encoder } from "../../web/demo/model/encoder.js";
 import { rollout } from "../../web/demo/model/rollout.js";
 import { modelFiles } from "./demoModel.js";
-import { referenceAttention } from "./reference.js";
+import { referenceAttention } from "../attention-conformance/reference/reference.js";
 
 let hw: Attention;
 beforeAll(async () => {

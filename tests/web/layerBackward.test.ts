@@ -13,7 +13,7 @@ import { formula } from "headwise/formula";
 import { bits, differences } from "./close.js";
 import { variants } from "./engines.js";
 import { randomTensor } from "./randomTensor.js";
-import { EPSILON, type Expected, type ReferenceOptions } from "./reference.js";
+import { EPSILON, type Expected, type ReferenceOptions } from "../attention-conformance/reference/reference.js";
 import { referenceLayerBackward, type Doubles, type LayerCase } from "./referenceLayerBackward.js";
 
 type Floats = TypedTensor<"float32">;

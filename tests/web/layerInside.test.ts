@@ -15,7 +15,7 @@ import { createAttention as createInWorker } from "headwise/worker";
 import { bits, differences } from "./close.js";
 import { variants } from "./engines.js";
 import { randomTensor } from "./randomTensor.js";
-import { EPSILON } from "./reference.js";
+import { EPSILON } from "../attention-conformance/reference/reference.js";
 
 type Floats = TypedTensor<"float32">;
 /** Options of calls whose results are in JavaScript. */
@@ -385,6 +385,23 @@ describe.each(variants)("the inside of a layer (%s)", (variant) => {
         if (i === 0)
           expect(headOutputs.data[at]).toBe(value.data[((b * KV + Math.floor(h / GROUP)) * S + S - 1) * DV + d]);
       });
+    });
+
+    test("rows whose weights are given are not empty, and other rows are", async () => {
+      const call = (queries: number[], data: PatchRows["data"], emptyRows: "zero" | "throw") =>
+        layer.forward(x, {
+          causal: true,
+          queryOffset: -2, // rows 0 and 1 see nothing
+          emptyRows,
+          returns: { ...everything, probs: true, lse: true },
+          patch: { probs: { queries, data } },
+        });
+      const row = [[0, 0, 0, 0, 0, 0.5, 1]];
+      expect(bits(await call([1, 0], row, "throw"))).toEqual(bits(await call([1, 0], row, "zero")));
+      expect(bits(await call([0, 1], [0], "throw"))).toEqual(bits(await call([0, 1], [0], "zero")));
+      const rows = [0, 1].flatMap((batch) => [0, 1, 2, 3].map((head) => ({ batch, head, query: 1 })));
+      await expect(call([0], row, "throw")).rejects.toMatchObject({ code: "EMPTY_ROW", rows });
+      await expect(call([0, 1], "mean", "throw")).rejects.toMatchObject({ code: "EMPTY_ROW" }); // of no keys
     });
 
     test("weights of a cache's keys", async () => {

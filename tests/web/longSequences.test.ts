@@ -39,6 +39,7 @@ async function withEngine(tensorBytes: number, use: (hw: Attention) => Promise<v
 const CASES = [
   { queries: 16_384, keys: 16_384, width: 16, looked: [0, 8_191, 16_383] },
   { queries: 40, keys: 32_768, width: 64, looked: [0, 39] },
+  { queries: 40, keys: 65_536, width: 64, looked: [0, 39] },
 ];
 
 test.each(CASES)(

@@ -1,7 +1,7 @@
 import { f16round } from "@petamoriken/float16";
 
 import { word } from "./cases.js";
-import type { Input, ReferenceOptions } from "./reference.js";
+import type { Input, ReferenceOptions } from "../attention-conformance/reference/reference.js";
 
 export interface CacheShape {
   readonly batchSize: number;

@@ -5,28 +5,10 @@ import { createAttention, type Attention } from "headwise";
 import { loadModel, type Model, type Tokens } from "headwise/models";
 
 import { differences } from "./close.js";
+import { compute, expected, KINDS, settingsOf, throughInt8, TOKENS, type Settings } from "./modelExpected.js";
 import * as reference from "./modelReference.js";
-import {
-  exact,
-  noisy,
-  type Computed,
-  type LlamaForm,
-  type Rounding,
-  type Rows,
-  type Weight,
-  type Weights,
-} from "./modelReference.js";
-import {
-  CONFIGS,
-  filesOf,
-  FORMS,
-  randomWeights,
-  shapesOf,
-  shardedFilesOf,
-  type Config,
-  type Kind,
-  type Stored,
-} from "./smallModels.js";
+import { exact, type Rounding } from "./modelReference.js";
+import { CONFIGS, filesOf, FORMS, shardedFilesOf, type Kind, type Stored } from "./smallModels.js";
 
 let hw: Attention;
 beforeAll(async () => {
@@ -34,67 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => hw.dispose());
 
-const KINDS = Object.keys(CONFIGS) as Kind[];
 const DECODERS = KINDS.filter((kind) => kind !== "bert");
-const TOKENS = [3, 17, 5, 28, 0, 11, 3, 9];
-
-interface Settings {
-  readonly config?: Config;
-  readonly form?: LlamaForm;
-  readonly tokens?: readonly number[];
-  readonly weights?: Weights;
-}
-
-function settingsOf(kind: Kind, { config = CONFIGS[kind], form, tokens = TOKENS, weights }: Settings = {}) {
-  const chosen = form ?? FORMS[kind as keyof typeof FORMS];
-  return { config, form: chosen, tokens, weights: weights ?? randomWeights(shapesOf(kind, config, chosen)) };
-}
-
-function compute(kind: Kind, settings: Settings, round: Rounding): Computed {
-  const { config, form, tokens, weights } = settingsOf(kind, settings);
-  if (kind === "bert") return reference.bert(config, weights, tokens, { round });
-  return kind === "gpt2"
-    ? reference.gpt2(config, weights, tokens, round)
-    : reference.llama(config, form, weights, tokens, round);
-}
-
-/**
- * Rows of the reference. The tolerance of all of them is four times what random roundings of the reference itself change at
- * most.
- */
-function expected(compute: (round: Rounding) => Rows) {
-  const values = compute(exact).flat();
-  const moved = [1, 2, 3].flatMap((seed) =>
-    compute(noisy(seed))
-      .flat()
-      .map((value, n) => Math.abs(value - values[n % values.length]!)),
-  );
-  const tolerance = 4 * Math.max(...moved);
-  expect(tolerance).toBeLessThan(1e-4 * Math.max(...values.map(Math.abs))); // so that it shows a wrong formula
-  return { values: Float64Array.from(values), tolerance: Float64Array.from(values, () => tolerance) };
-}
-
-/** Whether a weight is kept as int8: all matrices are. */
-const isMatrix = (name: string) => name.endsWith(".weight") && !/norm|ln_/i.test(name);
-
-/** The weight that int8 stands for: integers times max|w| / 127 of each output. GPT-2 stores an output as a column. */
-function int8(name: string, { shape, data }: Weight): Weight {
-  const [rows, width] = shape as [number, number];
-  const isColumn = /c_attn|c_fc|c_proj/.test(name);
-  const scaleOf = (n: number) => {
-    const same = (m: number) => (isColumn ? m % width === n % width : Math.floor(m / width) === Math.floor(n / width));
-    let largest = 0;
-    for (let m = 0; m < rows * width; m++) if (same(m)) largest = Math.max(largest, Math.abs(data[m]!));
-    return Math.fround(largest / 127);
-  };
-  const values = Array.from(data, (value, n) => {
-    const scale = scaleOf(n);
-    const steps = Math.fround(value / scale);
-    const even = 2 * Math.round(steps / 2);
-    return (Math.abs(steps - even) === 0.5 ? even : Math.round(steps)) * scale;
-  });
-  return { shape, data: values };
-}
 
 const load = (kind: Kind, settings: Settings = {}, stored: Stored = "F32") => {
   const { config, weights } = settingsOf(kind, settings);
@@ -137,7 +59,7 @@ describe.each(KINDS)("A model of type %s", (kind) => {
 
   test("with precision int8 computes with weights that are rounded by half a scale at most", async () => {
     const { weights } = settingsOf(kind);
-    const rounded = new Map([...weights].map(([name, weight]) => [name, isMatrix(name) ? int8(name, weight) : weight]));
+    const rounded = throughInt8(weights);
     const model = await loadModel(hw, files.BF16() as never, { precision: "int8" });
     const { logits } = await model.run(TOKENS);
     // scales are float32 and not powers of two: products with them are rounded once more
@@ -429,6 +351,51 @@ describe.each(DECODERS)("Generation with %s", (kind) => {
       }
       text.push(token);
     }
+    model.dispose();
+  });
+
+  test("with a function as patch overwrites in every step what running the whole text with that patch does", async () => {
+    const model = await load(kind);
+    const [first] = model.names as [string];
+    const text = TOKENS.slice(0, 5);
+    const asked: object[] = [];
+    const [reads, heads] = [[5, 1, 1, 1], [1]];
+    const steps = model.generate(text, {
+      maxNewTokens: 4,
+      stopTokens: [],
+      patch: async (step) => {
+        asked.push(step);
+        // position 2, which the prompt has, and position 6, which the third step reads
+        const rows = [2, 6].map((position) => position - step.position).filter((row) => row >= 0 && row < step.length);
+        await Promise.resolve(); // the answer may come later
+        return rows.length > 0 ? { [first]: { headOutputs: { heads, queries: rows, data: [0.5] } } } : undefined;
+      },
+    });
+    for await (const { logits } of steps) {
+      const queries = [2, 6].filter((position) => position < text.length);
+      const patch = { [first]: { headOutputs: { heads, queries, data: [0.5] } } };
+      const whole = await model.run(text, { logits: "last", patch });
+      const values = Float64Array.from(whole.logits!.data);
+      expect(differences({ data: logits }, { values, tolerance: values.map(() => 1e-5) })).toEqual([]);
+      text.push(values.indexOf(Math.max(...values)));
+    }
+    expect(asked).toEqual(reads.map((length, n) => ({ position: n === 0 ? 0 : 4 + n, length })));
+    model.dispose();
+  });
+
+  test("refuses what the function patch must not return, and passes on what it throws", async () => {
+    const model = await load(kind);
+    const patched = (patch: () => unknown) => model.generate(TOKENS, { patch: patch as () => undefined }).next();
+    await expect(patched(() => 3)).rejects.toThrow(
+      /^model.generate: patch\(\) must name layers of model.names, such as .*, got "3"$/,
+    );
+    await expect(patched(() => ({ layer9: {} }))).rejects.toThrow("model.generate: patch() must name layers");
+    const run = model.run(TOKENS, { patch: (() => undefined) as unknown as Record<string, never> });
+    await expect(run).rejects.toThrow(
+      /^model.run: patch must name layers of model.names, such as .*, got "a function"$/,
+    );
+    const error = new Error("mine");
+    await expect(patched(() => Promise.reject(error))).rejects.toBe(error);
     model.dispose();
   });
 

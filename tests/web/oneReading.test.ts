@@ -113,6 +113,14 @@ describe.each(ENTRIES)("%s", (_, create) => {
         return { call: cache.attend(query), data: query.data };
       };
     },
+    "cache.attend's patch": async () => {
+      const cache = await hw.kvCache({ numKvHeads: 2, headDim: 4 });
+      await cache.append(heads(1), heads(2));
+      return () => {
+        const patch = { headOutputs: heads(6) };
+        return { call: cache.attend(heads(3), { patch }), data: patch.headOutputs.data };
+      };
+    },
     loadCache: async () => {
       const cache = await hw.kvCache({ numKvHeads: 2, headDim: 4 });
       await cache.append(heads(1), heads(2));

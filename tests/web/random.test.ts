@@ -6,7 +6,7 @@ import { bits } from "./close.js";
 import { variants } from "./engines.js";
 import { breakages } from "./illegalCalls.js";
 import { calls, type Call } from "./randomCalls.js";
-import { referenceAttention } from "./reference.js";
+import { referenceAttention } from "../attention-conformance/reference/reference.js";
 import { resultProblems } from "./resultProblems.js";
 
 const RUNS = Number(process.env["HEADWISE_RANDOM_RUNS"] ?? 150);

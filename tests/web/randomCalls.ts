@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { formula } from "headwise/formula";
 
 import { word } from "./cases.js";
-import type { Layout } from "./reference.js";
+import type { Layout } from "../attention-conformance/reference/reference.js";
 
 /** A legal call of scaledDotProductAttention. */
 export interface Call {
@@ -47,10 +47,7 @@ const extents: fc.Arbitrary<Extents> = fc
     return drawn.rank === 3 && !isPacked ? { ...drawn, B: 1 } : drawn;
   });
 
-/**
- * Legal calls of every shape, with each option alone and with others. Lengths are small but cross the edges of tiles.
- */
-export const calls: fc.Arbitrary<Call> = extents.chain((shape) =>
+const callsOf = (shape: Extents): fc.Arbitrary<Call> =>
   fc
     .record({ seed: fc.nat(), options: optionsFor(shape), types: fc.tuple(dtype, dtype, dtype) })
     .map(({ seed, options, types }): Call => {
@@ -68,8 +65,18 @@ export const calls: fc.Arbitrary<Call> = extents.chain((shape) =>
         // a counterexample is printed without its arrays: they follow from its seed, and would be thousands of numbers
         [fc.toStringMethod]: () => JSON.stringify({ seed, types, ...shape, ...options }),
       };
-    }),
-);
+    });
+
+/**
+ * Legal calls of every shape, with each option alone and with others. Lengths are small but cross the edges of tiles.
+ */
+export const calls: fc.Arbitrary<Call> = extents.chain(callsOf);
+
+/** The calls [B, H, S, D] among them that are not empty. A cache, or a layer's context, can have their keys. */
+export const fullCalls: fc.Arbitrary<Call> = extents
+  .filter(({ B, Sq, Skv }) => B * Sq * Skv > 0)
+  .map((shape) => ({ ...shape, layout: "BHSD" as const, rank: 4 as const }))
+  .chain(callsOf);
 
 /** A score and emptyRows "throw" exclude each other. */
 function withoutConflict({ score, ...options }: Call["options"]): Call["options"] {

@@ -6,7 +6,12 @@ import { word } from "./cases.js";
 import { differences, valuesOf } from "./close.js";
 import { variants } from "./engines.js";
 import { calls, type Call } from "./randomCalls.js";
-import { referenceAttention, type Expected, type Input, type ReferenceResult } from "./reference.js";
+import {
+  referenceAttention,
+  type Expected,
+  type Input,
+  type ReferenceResult,
+} from "../attention-conformance/reference/reference.js";
 
 const RUNS = Number(process.env["HEADWISE_RANDOM_RUNS"] ?? 150);
 const EPSILON = 2 ** -24;

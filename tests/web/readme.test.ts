@@ -35,7 +35,7 @@ describe("every listing is one that a test runs", () => {
   const programs = new Set(["js", "sh"]);
   const elsewhere: Readonly<Record<string, readonly string[]>> = {
     "CONTRIBUTING.md": [""], // the tree of folders
-    "web/docs/backends.md": ["js webgpu.mjs", "js recorded.mjs"],
+    "web/docs/backends.md": ["js webgpu.mjs", "js weight.mjs", "js recorded.mjs"],
     "web/docs/bundlers.md": ["html page", "js service.js"],
     "web/docs/coming-from-flexattention.md": ["python"], // PyTorch's side; the other one is run
     "web/docs/contract.md": ["text", "text"], // the formula, and the error model

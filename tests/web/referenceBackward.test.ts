@@ -2,8 +2,8 @@ import { describe, expect, test } from "@jest/globals";
 import { formula } from "headwise/formula";
 
 import { attentionCases, word, type CaseGradient } from "./cases.js";
-import { referenceAttention, type Input, type ReferenceOptions } from "./reference.js";
-import { referenceBackward } from "./referenceBackward.js";
+import { referenceAttention, type Input, type ReferenceOptions } from "../attention-conformance/reference/reference.js";
+import { referenceBackward } from "../attention-conformance/reference/referenceBackward.js";
 
 /** What the loss depends on. All numbers are double precision. */
 interface Call {

@@ -3,7 +3,11 @@
  * knows how gradients are computed.
  */
 
-import { referenceAttention, type Expected, type ReferenceOptions } from "./reference.js";
+import {
+  referenceAttention,
+  type Expected,
+  type ReferenceOptions,
+} from "../attention-conformance/reference/reference.js";
 
 /** Numbers in double, and their shape. */
 export interface Doubles {

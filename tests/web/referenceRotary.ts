@@ -1,4 +1,4 @@
-import { float16ToNumber, type Input } from "./reference.js";
+import { float16ToNumber, type Input } from "../attention-conformance/reference/reference.js";
 
 export interface RotaryOptions {
   readonly layout: "BHSD" | "BSHD";

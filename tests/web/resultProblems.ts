@@ -1,8 +1,8 @@
 import type { AttentionOptions, AttentionResult, AveragedSlice } from "headwise";
 
 import { differences } from "./close.js";
-import { select, type Expected, type ReferenceResult } from "./reference.js";
-import { topKProblems } from "./topK.js";
+import { select, type ReferenceResult } from "../attention-conformance/reference/reference.js";
+import { eligibleKeys, topKProblems } from "../attention-conformance/reference/topK.js";
 
 /**
  * The problems of each output: values outside their bounds, or an output that was not asked for. Empty if there are
@@ -46,10 +46,4 @@ function sliceOf(choice: true | AveragedSlice): Parameters<typeof select>[2] {
     ...(queries && { queries: queries as readonly number[] }),
     average,
   };
-}
-
-/** The keys that topK may contain: the visible ones, and all keys of a row for which emptyRows is "uniform". */
-function eligibleKeys({ formula, probs }: ReferenceResult): Expected {
-  const values = formula.values.map((s, k) => Number(s !== -Infinity || probs.values[k]! > 0));
-  return { values, tolerance: new Float64Array(values.length) };
 }

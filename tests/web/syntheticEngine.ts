@@ -260,6 +260,7 @@ export class SyntheticGpu extends Synthetic implements GpuEngine {
   record = jest.fn<GpuEngine["record"]>();
   finish = jest.fn<GpuEngine["finish"]>();
   upload = jest.fn() as unknown as GpuEngine["upload"];
+  uploadWeight = jest.fn<GpuEngine["uploadWeight"]>();
   download = jest.fn() as unknown as GpuEngine["download"];
 }
 

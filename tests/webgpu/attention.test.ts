@@ -13,7 +13,7 @@ import {
 import { attentionCases } from "../web/cases.js";
 import { bits, float32Of } from "../web/close.js";
 import { randomTensor } from "../web/randomTensor.js";
-import { referenceAttention } from "../web/reference.js";
+import { referenceAttention } from "../attention-conformance/reference/reference.js";
 import { resultProblems } from "../web/resultProblems.js";
 import { describeOnGpu, gpu } from "./gpu.js";
 

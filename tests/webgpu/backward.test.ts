@@ -5,7 +5,7 @@ import { formula } from "headwise/formula";
 import { attentionCases, type AttentionCase } from "../web/cases.js";
 import { bits, float32Of } from "../web/close.js";
 import { randomTensor } from "../web/randomTensor.js";
-import { referenceBackward } from "../web/referenceBackward.js";
+import { referenceBackward } from "../attention-conformance/reference/referenceBackward.js";
 import { disposeAll, describeOnGpu, gpu } from "./gpu.js";
 import { gradientProblems } from "./gradientProblems.js";
 

@@ -32,6 +32,7 @@ export class LosingGpu {
   #device: GPUDevice | undefined;
   #at = Infinity;
   #moment: "taken" | "done" = "taken";
+  #fault: () => void = () => this.#device!.destroy();
   readonly #restore: (() => void)[];
 
   constructor() {
@@ -63,6 +64,13 @@ export class LosingGpu {
     this.taken = 0;
     this.#at = at;
     this.#moment = moment;
+    this.#fault = () => this.#device!.destroy();
+  }
+
+  /** Begins to count again. Something else happens at step `at`. */
+  at(at: number, fault: () => void): void {
+    this.lose(at);
+    this.#fault = fault;
   }
 
   restore(): void {
@@ -73,20 +81,21 @@ export class LosingGpu {
     this.taken += 1;
     const isLast = this.taken === this.#at;
     const result = take();
-    if (isLast && this.#moment === "taken") this.#device!.destroy();
+    if (isLast && this.#moment === "taken") this.#fault();
     try {
       return await result;
     } finally {
-      if (isLast && this.#moment === "done") this.#device!.destroy();
+      if (isLast && this.#moment === "done") this.#fault();
     }
   }
 }
 
-/** The n-th buffer from now on fails because of missing memory. As on a GPU, the error scope reports it. */
+/** The n-th buffer from now on, or all from it on, fail because of missing memory. As on a GPU, the error scope reports it. */
 export class PoorGpu {
   /** Number of buffers made since the last `fail`. */
   made = 0;
   #at = Infinity;
+  #last = Infinity;
   readonly #scopes: { readonly filter: unknown; error: unknown }[] = [];
   readonly #restore: (() => void)[];
 
@@ -121,10 +130,10 @@ export class PoorGpu {
         (original) =>
           function (descriptor) {
             poor.made += 1;
-            if (poor.made !== poor.#at) return original.call(this, descriptor);
+            if (poor.made < poor.#at || poor.made > poor.#last) return original.call(this, descriptor);
             const scope = poor.#scopes.findLast(({ filter }) => filter === "out-of-memory");
             if (!scope) throw new Error("a buffer was made outside of every error scope");
-            scope.error = new OutOfMemory("injected");
+            scope.error ??= new OutOfMemory("injected");
             return original.call(this, { ...(descriptor as object), usage: 0 }); // an unusable buffer
           },
       ),
@@ -132,9 +141,10 @@ export class PoorGpu {
   }
 
   /** Begins to count again. Buffer `at` fails; by default none. */
-  fail(at = Infinity): void {
+  fail(at = Infinity, how: "once" | "for good" = "once"): void {
     this.made = 0;
     this.#at = at;
+    this.#last = how === "once" ? at : Infinity;
   }
 
   restore(): void {

@@ -6,7 +6,7 @@ import { createAttention, type Attention } from "headwise";
 
 import { standardFormulas, type StandardFormula } from "../web/formulaTable.js";
 import { randomTensor } from "../web/randomTensor.js";
-import { referenceAttention } from "../web/reference.js";
+import { referenceAttention } from "../attention-conformance/reference/reference.js";
 import { resultProblems } from "../web/resultProblems.js";
 import { describeOnGpu, gpu } from "./gpu.js";
 

@@ -1,5 +1,5 @@
-// Formulas on the GPU against their meaning in double (tests/web/formulaReference.ts), pair by pair, and what is said of
-// whole tiles against their pairs.
+// Formulas on the GPU against their meaning in double (attention-conformance/reference/formulaReference.ts), pair by
+// pair, and what is said of whole tiles against their pairs.
 
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 
@@ -7,7 +7,7 @@ import fc from "fast-check";
 import type { Formula } from "headwise/formula";
 
 import { formulaOf, scores, visibles, type RandomFormula } from "../web/formulaRandom.js";
-import { evaluator, exactly, truthOf, type Outcome } from "../web/formulaReference.js";
+import { evaluator, exactly, truthOf, type Outcome } from "../attention-conformance/reference/formulaReference.js";
 import { FormulaPairs, TILE_KEYS, TILE_ROWS, type Evaluated, type Pairs } from "./formulaPairs.js";
 import { describeOnGpu, openTestDevice } from "./gpu.js";
 

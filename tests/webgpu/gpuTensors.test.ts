@@ -11,7 +11,7 @@ import {
 } from "headwise";
 
 import { float32Of } from "../web/close.js";
-import { referenceAttention } from "../web/reference.js";
+import { referenceAttention } from "../attention-conformance/reference/reference.js";
 import { resultProblems } from "../web/resultProblems.js";
 import { describeOnGpu, openTestDevice, onOwnDevice } from "./gpu.js";
 import { thrown } from "./thrown.js";

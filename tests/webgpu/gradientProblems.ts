@@ -1,8 +1,8 @@
 import type { Tensor } from "headwise";
 
 import { differences } from "../web/close.js";
-import type { Expected } from "../web/reference.js";
-import type { ReferenceGradients } from "../web/referenceBackward.js";
+import type { Expected } from "../attention-conformance/reference/reference.js";
+import type { ReferenceGradients } from "../attention-conformance/reference/referenceBackward.js";
 
 type Numbers = Tensor<"float32">;
 type Found = Readonly<Record<string, Numbers | Readonly<Record<string, Numbers>>>>;

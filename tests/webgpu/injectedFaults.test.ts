@@ -1,93 +1,34 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
-import { createAttention, DeviceLostError, OutOfMemoryError, type Attention, type Layer, type Tensor } from "headwise";
+import {
+  createAttention,
+  DeviceLostError,
+  DisposedError,
+  OutOfMemoryError,
+  type Attention,
+  type Layer,
+  type Tensor,
+} from "headwise";
 
 import { float32Of } from "../web/close.js";
+import { note, timed } from "../web/figures.js";
 import { randomTensor } from "../web/randomTensor.js";
 import { LosingGpu, PoorGpu } from "./faultyGpu.js";
 import { describeOnGpu, describeOnNullGpu, gpu, nullGpu } from "./gpu.js";
+import { operations, weights, x } from "./gpuOperations.js";
 
-const x = randomTensor(1, [1, 2, 4, 8]);
-const tokens = randomTensor(2, [1, 4, 16]);
-const weight = randomTensor(3, [16, 16]);
-const weights = { Wq: weight, Wk: weight, Wv: weight, Wo: weight };
-const returns = { probs: true, topK: 2, lse: true } as const;
-
-type Work = (hw: Attention, layer: Layer) => Promise<unknown>;
-
-/** Every operation that computes on the GPU. Each begins without any state. */
-const operations: [string, Work][] = [
-  ["scaledDotProductAttention", (hw) => hw.scaledDotProductAttention(x, x, x, { returns })],
-  ["results on the GPU", async (hw) => {
-    const { output } = await hw.scaledDotProductAttention(x, x, x, { location: "gpu" });
-    return output.data();
-  }],
-  ["a result on the GPU as an input, and one that stays", async (hw) => {
-    const options = { location: "gpu", returns: { ...returns, scores: "raw", entropy: true } } as const;
-    const { output, topK } = await hw.scaledDotProductAttention(x, x, x, options);
-    await hw.scaledDotProductAttention(x, output, output, { into: output });
-    return topK.indices.data();
-  }],
-  ["warmup of the GPU", (hw) => hw.warmup({ numHeads: 2, queryLength: 4, headDim: 8 }, { location: "gpu" })],
-  ["rotaryEmbedding", (hw) => hw.rotaryEmbedding(x)],
-  ["mergeAttention", async (hw) => {
-    const lse = randomTensor(4, [1, 2, 4]);
-    return hw.mergeAttention([{ output: x, lse }, { output: x, lse }]);
-  }],
-  ["rotaryEmbedding and mergeAttention on the GPU", async (hw) => {
-    const there = await hw.rotaryEmbedding(x, { location: "gpu" });
-    const { output, lse } = await hw.scaledDotProductAttention(there, x, x, { returns: { lse: true }, location: "gpu" });
-    const merged = await hw.mergeAttention([{ output, lse }], { location: "gpu" });
-    return merged.lse.data();
-  }],
-  ["recorded calls", async (hw) => {
-    await hw.prepare({ numHeads: 2, queryLength: 4, headDim: 8 });
-    const there = await hw.upload(x);
-    const device = hw.device as GPUDevice;
-    const encoder = device.createCommandEncoder();
-    const cache = await hw.kvCache({ numKvHeads: 2, headDim: 8 });
-    await hw.encode(encoder, there, there, there);
-    await cache.encodeAppend(encoder, there, there);
-    const { output } = await cache.encodeAttend(encoder, there);
-    device.queue.submit([encoder.finish()]);
-    return output.data();
-  }],
-  ["multiHeadAttention", (hw) => hw.multiHeadAttention({ inputDim: 16, numHeads: 2, weights })],
-  ["layer.forward", (_, layer) => layer.forward(tokens)],
-  ["attentionBackward", (hw) => {
-    const wanted = { dQuery: true, dKey: true, dValue: true, dHeadGain: true } as const;
-    const results = { output: x, lse: randomTensor(4, [1, 2, 4]), dOutput: x };
-    return hw.attentionBackward({ query: x, key: x, value: x, ...results, returns: wanted });
-  }],
-  ["linear and its gradient", async (hw) => {
-    const y = await hw.linear(tokens, weight);
-    return hw.linearBackward({ x: tokens, weight, dOutput: y });
-  }],
-  ["a saved call and its gradient", async (_, layer) => {
-    const { saved } = await layer.forward(tokens, { save: true });
-    return layer.backward(saved, tokens);
-  }],
-  ["layer.forward with a cache", async (hw, layer) =>
-    layer.forward(tokens, { cache: await hw.kvCache({ numKvHeads: 2, headDim: 8 }) })],
-  ["caches", async (hw) => {
-    const cache = await hw.kvCache({ numKvHeads: 2, headDim: 8, dtype: "int8", rotary: {} });
-    await cache.append(x, x);
-    await cache.attend(x);
-    const part = await (await cache.fork()).slice(1, 3);
-    await part.append(x, x);
-    return hw.loadCache(await part.save());
-  }],
-]; // prettier-ignore
+/** Whether one buffer fails, or that one and all after it. */
+const HOW = ["once", "for good"] as const;
 
 const settled = (work: Promise<unknown>): Promise<unknown> =>
   work.then(() => "it was computed", (reason: unknown) => reason); // prettier-ignore
 
 const unhandled: unknown[] = [];
-const note = (reason: unknown) => unhandled.push(reason);
+const noteRejection = (reason: unknown) => unhandled.push(reason);
 beforeAll(() => {
-  process.on("unhandledRejection", note);
+  process.on("unhandledRejection", noteRejection);
 });
 afterAll(() => {
-  process.off("unhandledRejection", note);
+  process.off("unhandledRejection", noteRejection);
 });
 afterEach(async () => {
   await new Promise((resolve) => setTimeout(resolve, 10)); // reported after the current turn
@@ -117,14 +58,44 @@ describeOnNullGpu("a device that is lost at any step", () => {
     for (let at = 1; at <= taken; ++at)
       for (const moment of ["taken", "done"] as const) {
         losing.lose(at, moment);
-        const outcome = await settled(work(hw, layer));
+        const outcome = await timed("settles", () => settled(work(hw, layer)));
         // A result that was complete before the device was lost may be returned.
         const isExpected = DeviceLostError.is(outcome) || (outcome === "it was computed" && losing.taken >= taken);
         expect([at, moment, isExpected || String(outcome)]).toEqual([at, moment, true]);
         losing.lose();
-        expect([at, moment, await settled(work(hw, layer))]).toEqual([at, moment, "it was computed"]);
+        const next = await timed("recovers", () => settled(work(hw, layer)));
+        expect([at, moment, next]).toEqual([at, moment, "it was computed"]);
+        note("faults", 1);
       }
   });
+
+  test.each(operations)(
+    "%s settles if the instance is disposed at any step, and another one works",
+    async (_, work) => {
+      const open = async () => {
+        const own = await createAttention({ backend: "webgpu", gpu: nullGpu! });
+        return { own, its: await own.multiHeadAttention({ inputDim: 16, numHeads: 2, weights }) };
+      };
+      const first = await open();
+      losing.lose();
+      await work(first.own, first.its);
+      const { taken } = losing;
+      first.own.dispose();
+      for (let at = 1; at <= taken; ++at) {
+        const { own, its } = await open();
+        losing.at(at, () => own.dispose());
+        const outcome = await timed("settles", () => settled(work(own, its)));
+        const isExpected = DisposedError.is(outcome) || DeviceLostError.is(outcome) || outcome === "it was computed";
+        expect([at, isExpected || String(outcome)]).toEqual([at, true]);
+        own.dispose();
+        note("faults", 1);
+      }
+      losing.lose();
+      const { own, its } = await open();
+      expect(await timed("recovers", () => settled(work(own, its)))).toBe("it was computed");
+      own.dispose();
+    },
+  );
 
   test("createAttention rejects with DeviceLostError, or the first call opens another device", async () => {
     losing.lose();
@@ -190,9 +161,10 @@ describeOnNullGpu("a device without memory", () => {
     return { hw, layer: await hw.multiHeadAttention({ inputDim: 16, numHeads: 2, weights }) };
   };
 
-  test.each(operations)(
-    "%s rejects with OutOfMemoryError for every buffer, and the next call works",
-    async (_, work) => {
+  const ways = operations.flatMap(([name, work]) => HOW.map((how) => [name, how, work] as const));
+  test.each(ways)(
+    "%s rejects with OutOfMemoryError for every buffer (%s), and the next call works",
+    async (_, how, work) => {
       const first = await open();
       poor.fail();
       await work(first.hw, first.layer);
@@ -201,12 +173,13 @@ describeOnNullGpu("a device without memory", () => {
       expect(made).toBeGreaterThan(1);
       for (let at = 1; at <= made; ++at) {
         const { hw, layer } = await open();
-        poor.fail(at);
+        poor.fail(at, how);
         const outcome = await settled(work(hw, layer));
         expect([at, OutOfMemoryError.is(outcome) || String(outcome)]).toEqual([at, true]);
         poor.fail();
         expect([at, await settled(work(hw, layer))]).toEqual([at, "it was computed"]);
         hw.dispose();
+        note("refusals", 1);
       }
     },
   );

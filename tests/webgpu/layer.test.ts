@@ -1,6 +1,7 @@
-import { expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import {
   EmptyRowError,
+  quantizeWeight,
   type Attention,
   type ForwardOptions,
   type KvCacheOptions,
@@ -13,10 +14,16 @@ import { setFloat16 } from "@petamoriken/float16";
 
 import { differences, valuesOf } from "../web/close.js";
 import { randomTensor } from "../web/randomTensor.js";
-import type { Expected } from "../web/reference.js";
+import type { Expected } from "../attention-conformance/reference/reference.js";
 import { exactRow, referenceLayer, type ReferenceLayer } from "../web/referenceLayer.js";
 import { bothEngines, describeOnGpu } from "./gpu.js";
 import { square, weight } from "./layerWeights.js";
+
+/** A weight [in, out] as a layer keeps it in int8. */
+function throughInt8(tensor: Tensor<"float32">): Tensor<"float32"> {
+  const { data, shape, scales } = quantizeWeight(tensor);
+  return { data: Float32Array.from(data, (q, n) => q * scales[n % scales.length]!), shape };
+}
 
 /** Options of a call whose results come to the CPU. */
 type CpuOptions = Omit<ForwardOptions, "location">;
@@ -51,12 +58,88 @@ describeOnGpu("multiHeadAttention on WebGPU", () => {
     }
   };
 
-  test("weights kept in float16 give what wasm gives, and int8 is refused", async () => {
+  test("weights kept in float16 give what wasm gives", async () => {
     const options = { inputDim: 24, numHeads: 3, weights: square(24), weightDtype: "float16" } as const;
     for (const length of [1, 20]) await expectSameAsWasm(options, randomTensor(9, [2, length, 24]), {});
-    await expect(engines.onGpu.multiHeadAttention({ ...options, weightDtype: "int8" })).rejects.toMatchObject({
-      name: "UnsupportedError",
-      message: 'multiHeadAttention: weightDtype must be "float32" or "float16" with WebGPU, got "int8"',
+  });
+
+  describe("weights kept in int8", () => {
+    const int8 = { numHeads: 3, weightDtype: "int8" } as const;
+
+    test.each([1, 8, 20])("are those of quantizeWeight: the formula holds for %i tokens", async (length) => {
+      const weights = { ...square(24), Wo: weight(7, 24, 10), bo: randomTensor(8, [10]) };
+      const rounded = Object.fromEntries(
+        Object.entries(weights).map(([name, tensor]) => [name, name.startsWith("W") ? throughInt8(tensor) : tensor]),
+      ) as unknown as typeof weights;
+      const x = randomTensor(9, [1, length, 24]);
+      const { output } = await run(engines.onGpu, { ...int8, inputDim: 24, outputDim: 10, weights }, x, {});
+      const { values, tolerance } = formulaOf({ numHeads: 3, ...rounded }, x);
+      // Each weight is rounded once more, and each sum is scaled: sums of 24 products become sums of 26 at most.
+      expect(differences(output, { values, tolerance: tolerance.map((t) => t * (1 + 2 / 24)) })).toEqual([]);
+    });
+
+    const packed = {
+      in_proj_weight: weight(1, 72, 24),
+      in_proj_bias: randomTensor(2, [72]),
+      "out_proj.weight": weight(7, 24, 24),
+    };
+    const Wqkv = weight(1, 24, 72);
+    const halves = { Wqkv: { data: toHalves(Wqkv.data), shape: Wqkv.shape }, Wo: weight(7, 24, 24) };
+    const deep = { Wq: weight(1, 1100, 24), Wk: weight(2, 1100, 24), Wv: weight(3, 1100, 24), Wo: weight(4, 24, 9) };
+    const bare = { Wq: weight(1, 24, 24), Wk: weight(2, 24, 24), Wv: weight(3, 24, 24) };
+    const inside = { contributions: true, headOutputs: true, query: true };
+    test.each<readonly [string, LayerOptions, readonly number[], CpuOptions]>([
+      ["packed as PyTorch has them", { ...int8, weights: packed }, [2, 5, 24], {}],
+      ["of float16, packed", { ...int8, weights: halves }, [2, 20, 24], {}],
+      ["of great depth, few rows", { ...int8, inputDim: 1100, weights: deep }, [1, 3, 1100], {}],
+      ["of great depth, many rows", { ...int8, inputDim: 1100, weights: deep }, [1, 40, 1100], {}],
+      [
+        "with norm and rotary positions",
+        { ...int8, weights: square(24), qkNorm: { kind: "rms" }, position: { kind: "rotary" } },
+        [2, 20, 24],
+        { causal: true },
+      ],
+      [
+        "whose shares are shown",
+        { ...int8, weights: square(24) },
+        [2, 7, 24],
+        { returns: { output: true, ...inside } },
+      ],
+      ["without output projection", { ...int8, weights: bare, outputProjection: false }, [1, 7, 24], {}],
+    ])("%s, give what wasm gives", async (_, options, shape, given) => {
+      await expectSameAsWasm(options, randomTensor(9, [...shape]), given);
+    });
+
+    test("give the gradients that wasm gives, and new ones are rounded too", async () => {
+      const [before, after] = [square(24), { Wk: weight(30, 24, 24), bq: randomTensor(31, [24]) }];
+      const [x, dOutput] = [randomTensor(9, [1, 5, 24]), randomTensor(10, [1, 5, 24])];
+      const gradientsOn = async (hw: Attention) => {
+        using layer = await hw.multiHeadAttention({ ...int8, weights: before });
+        await layer.update(after);
+        const { output, saved } = await layer.forward(x, { save: true });
+        const { dInput, gradients } = await layer.backward(saved, dOutput);
+        saved.dispose();
+        return { output, dInput, ...gradients } as Record<string, Tensor<"float32">>;
+      };
+      const [actual, expected] = [await gradientsOn(engines.onGpu), await gradientsOn(engines.onCpu)];
+      for (const [name, { data }] of Object.entries(expected)) {
+        // bk moves all scores of a row alike, so its gradient is 0: rounded sums of terms of about 1
+        const share = 4 * SHARE * Math.max(...data.map(Math.abs), 1);
+        const near = { values: Float64Array.from(data), tolerance: Float64Array.from(data, () => share) };
+        expect([name, differences(actual[name], near)]).toEqual([name, []]);
+      }
+    });
+
+    test("take a quarter of the bytes", async () => {
+      const weights = square(128);
+      const bytesOf = async (weightDtype: "float32" | "int8") => {
+        using layer = await engines.onGpu.multiHeadAttention({ numHeads: 2, weights, weightDtype });
+        return layer.bytes;
+      };
+      const columns = 4 * 128;
+      // bias and gain of each column are there in both; int8 has a scale too
+      expect(await bytesOf("float32")).toBe(4 * 128 * columns + 8 * columns);
+      expect(await bytesOf("int8")).toBe(128 * columns + 12 * columns);
     });
   });
 

@@ -1,17 +1,11 @@
 import { expect, test } from "@jest/globals";
-import {
-  UnsupportedError,
-  type Attention,
-  type ForwardOptions,
-  type GpuResult,
-  type KvCacheOptions,
-  type Layer,
-} from "headwise";
+import { UnsupportedError, type Attention, type ForwardOptions, type KvCacheOptions, type Layer } from "headwise";
 import { formula } from "headwise/formula";
 
 import { bits, differences } from "../web/close.js";
 import { randomTensor } from "../web/randomTensor.js";
-import { bothEngines, describeOnGpu, disposeAll, onOwnDevice } from "./gpu.js";
+import { bothEngines, describeOnGpu, onOwnDevice } from "./gpu.js";
+import { expectBits } from "./gpuResults.js";
 import { CALLS, expected, layerOptions, PLAIN, referenceCall, TURNED, type Floats, type Given } from "./layerInside.js";
 import { eachRow, insideOf, putMean, type Grid, type InsideName } from "./layerInsideReference.js";
 import { thrown } from "./thrown.js";
@@ -231,6 +225,29 @@ describeOnGpu("patches of a layer on WebGPU", () => {
     });
   });
 
+  test("rows whose weights are given are not empty, and other rows are", async () => {
+    const returns = { probs: true, headOutputs: true, entropy: true } as const;
+    await withLayer(PLAIN, async (layer) => {
+      const call = (queries: number[], data: [number[]] | "mean", emptyRows: "zero" | "throw") =>
+        layer.forward(x, {
+          causal: true,
+          queryOffset: -2, // rows 0 and 1 see nothing
+          emptyRows,
+          returns,
+          patch: { probs: { heads: [2, 0, 1, 3], queries, data } },
+        });
+      const row: [number[]] = [[0, 0, 0, 0.5, 1]];
+      expect(bits(await call([1, 0], row, "throw"))).toEqual(bits(await call([1, 0], row, "zero")));
+      const rows = [0, 1].flatMap((batch) => [0, 1, 2, 3].map((head) => ({ batch, head, query: 1 })));
+      expect(await thrown(call([0], row, "throw"))).toMatchObject({ code: "EMPTY_ROW", rows });
+      expect(await thrown(call([0, 1], "mean", "throw"))).toMatchObject({ code: "EMPTY_ROW" }); // of no keys
+      const packed = { data: x.data.slice(0, 5 * 12), shape: [1, 5, 12] };
+      const ragged = { cuSeqLensQuery: [0, 3, 5], cuSeqLensKey: [0, 5, 5], emptyRows: "throw" } as const;
+      const ofSecond = { probs: { queries: [4, 3], data: [0] } };
+      expect((await layer.forward(packed, { ...ragged, patch: ofSecond })).output.shape).toEqual([1, 5, 14]);
+    });
+  });
+
   test("NaN has no effect at a key with weight 0, and spoils the row at another one", async () => {
     await withLayer(PLAIN, async (layer) => {
       const value = { data: new Float32Array(2 * 2 * 5).fill(NaN), shape: [2, 2, 1, 5] };
@@ -375,16 +392,7 @@ describeOnGpu("patches of a layer on WebGPU", () => {
       const encoder = device.createCommandEncoder();
       const recorded = await layer.encode(encoder, x, { patch, returns });
       device.queue.submit([encoder.finish()]);
-      for (const result of [onGpu, recorded] as unknown as Record<string, GpuResult<"float32">>[]) {
-        const read = await Promise.all(
-          Object.keys(wanted).map(async (name) => {
-            const { shape, dtype } = result[name]!;
-            return [name, { data: await result[name]!.data(), shape, dtype }];
-          }),
-        );
-        expect(bits(Object.fromEntries(read) as object)).toEqual(wanted);
-        disposeAll(result);
-      }
+      for (const result of [onGpu, recorded]) await expectBits(result, wanted);
     });
   });
 

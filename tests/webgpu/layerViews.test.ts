@@ -1,9 +1,10 @@
 import { expect, test } from "@jest/globals";
-import { UnsupportedError, type Attention, type GpuResult, type KvCacheOptions, type Layer } from "headwise";
+import { UnsupportedError, type Attention, type KvCacheOptions, type Layer } from "headwise";
 
 import { bits, differences } from "../web/close.js";
 import { randomTensor } from "../web/randomTensor.js";
-import { describeOnGpu, disposeAll, onOwnDevice } from "./gpu.js";
+import { describeOnGpu, onOwnDevice } from "./gpu.js";
+import { expectBits } from "./gpuResults.js";
 import { BARE, CALLS, expected, layerOptions, PLAIN, referenceCall, TURNED, type Given } from "./layerInside.js";
 import { Grid, insideOf } from "./layerInsideReference.js";
 import { thrown } from "./thrown.js";
@@ -185,16 +186,7 @@ describeOnGpu("the inside of a layer on WebGPU", () => {
       const encoder = device.createCommandEncoder();
       const recorded = await layer.encode(encoder, x, { returns });
       device.queue.submit([encoder.finish()]);
-      for (const result of [onGpu, recorded] as unknown as Record<string, GpuResult<"float32">>[]) {
-        const read = await Promise.all(
-          Object.keys(expectedBits).map(async (name) => {
-            const { shape, dtype } = result[name]!;
-            return [name, { data: await result[name]!.data(), shape, dtype }];
-          }),
-        );
-        expect(bits(Object.fromEntries(read) as object)).toEqual(expectedBits);
-        disposeAll(result);
-      }
+      for (const result of [onGpu, recorded]) await expectBits(result, expectedBits);
     });
   });
 

@@ -13,9 +13,11 @@ import { setFloat16 } from "@petamoriken/float16";
 import { planColumnSums, planWeightGradient } from "../../web/src/webgpu/layer/weightGradient.js";
 import { bits, differences, valuesOf } from "../web/close.js";
 import { randomTensor } from "../web/randomTensor.js";
-import type { Expected } from "../web/reference.js";
+import type { Expected } from "../attention-conformance/reference/reference.js";
 import { CountedGpu } from "./countedGpu.js";
-import { describeOnGpu, describeOnNullGpu, disposeAll, nullGpu, onOwnDevice } from "./gpu.js";
+import { WatchedGpu } from "./faultyGpu.js";
+import { describeOnGpu, describeOnNullGpu, disposeAll, nullGpu, onOwnDevice, openTestDevice } from "./gpu.js";
+import { thrown } from "./thrown.js";
 
 type Floats = Tensor<"float32"> | Tensor<"float16">;
 
@@ -166,6 +168,69 @@ describeOnGpu("linear on WebGPU", () => {
     disposeAll({ there, scales });
   });
 
+  test.each(cases)(
+    "%i rows, %i → %i, %s: a weight of any dtype that was uploaded gives the formula",
+    async (...shape) => {
+      const { x, weight, bias, weightLayout } = tensorsOf(...shape);
+      const bytes = quantizeWeight(weight, { weightLayout });
+      for (const [given, meant] of [
+        [weight, weight],
+        [toHalves(weight), toHalves(weight)],
+        [bytes, dequantized(bytes, weightLayout)],
+      ] as const) {
+        using uploaded = await hw.uploadWeight(given, { weightLayout });
+        expect(uploaded).toMatchObject({ shape: given.shape, dtype: given.dtype ?? "float32", weightLayout });
+        const there = await hw.upload(bias);
+        const y = await hw.linear(x, uploaded, bias);
+        expect(differences(y, referenceLinear({ x, weight: meant, bias, weightLayout }))).toEqual([]);
+        expect((await hw.linear(x, uploaded, there)).data).toEqual(y.data);
+        // the bias of one call is not that of the next
+        const unbiased = referenceLinear({ x, weight: meant, weightLayout });
+        expect(differences(await hw.linear(x, uploaded, undefined, { weightLayout }), unbiased)).toEqual([]);
+        there.dispose();
+      }
+    },
+  );
+
+  test("a weight that lies on the GPU can be uploaded, with its scales", async () => {
+    const { x, weight } = tensorsOf(3, 20, 12, "out-in");
+    const bytes = quantizeWeight(weight, { weightLayout: "out-in" });
+    const scales = await hw.upload({ data: bytes.scales, shape: [12], dtype: "float32" });
+    const there = Object.assign(await hw.upload(bytes), { scales });
+    using fromGpu = await hw.uploadWeight(there, { weightLayout: "out-in" });
+    using fromCpu = await hw.uploadWeight(bytes, { weightLayout: "out-in" });
+    disposeAll({ there, scales });
+    expect((await hw.linear(x, fromGpu)).data).toEqual((await hw.linear(x, fromCpu)).data);
+  });
+
+  test("an uploaded weight that a call cannot use is refused by name", async () => {
+    const { x, weight, dOutput } = tensorsOf(2, 8, 6, "in-out");
+    const uploaded = await hw.uploadWeight(weight);
+    const other = await createAttention({ backend: "wasm", threads: 1 });
+    const { data, shape } = quantizeWeight(weight);
+    const refusals: readonly (readonly [Promise<unknown>, string])[] = [
+      [other.linear(x, uploaded), "OptionError: linear: weight must be a weight of this instance, got one of another"],
+      [other.uploadWeight(weight), "UnsupportedError: uploadWeight: "],
+      [
+        hw.linear(x, uploaded, undefined, { weightLayout: "out-in" }),
+        'OptionError: linear: weightLayout must be "in-out", as `uploadWeight` was told, got "out-in"',
+      ],
+      [hw.linear(dOutput, uploaded), "ShapeError: linear: x.shape[1] must be weight.shape[0] (inputDim), got 6 and 8"],
+      [
+        hw.linearBackward({ x, weight: uploaded as never, dOutput }),
+        "UnsupportedError: linearBackward: weight must be a tensor, got an UploadedWeight",
+      ],
+      [hw.uploadWeight({ data, shape } as never), "OptionError: uploadWeight: weight.scales must be given"],
+      [hw.uploadWeight(x.data as never), "OptionError: uploadWeight: weight must be a tensor"],
+    ];
+    for (const [refused, message] of refusals) expect(String(await thrown(refused))).toContain(message);
+    uploaded.dispose();
+    uploaded.dispose();
+    expect(uploaded.bytes).toBe(0);
+    expect(String(await thrown(hw.linear(x, uploaded)))).toBe("DisposedError: linear: weight was disposed");
+    other.dispose();
+  });
+
   test("an int8 weight on the GPU needs its scales, and has no gradient", async () => {
     const { x, weight, dOutput } = tensorsOf(2, 8, 6, "in-out");
     const there = await hw.upload(quantizeWeight(weight));
@@ -296,6 +361,51 @@ describeOnNullGpu("linear that is repeated", () => {
     expect(counts).toMatchObject({ createBuffer: 0, createBindGroup: 0, createComputePipelineAsync: 0, submit: 2, waits: 0 }); // prettier-ignore
     hw.dispose();
     counted.restore();
+  });
+
+  test.each(["float32", "int8"] as const)("a weight of %s that was uploaded is not packed again", async (dtype) => {
+    const counted = new CountedGpu();
+    const hw = await createAttention({ backend: "webgpu", gpu: nullGpu! });
+    const [weight, bias] = [randomTensor(2, [48, 32]), randomTensor(3, [48])]; // [out, in]
+    const weightLayout = "out-in";
+    const stored = dtype === "int8" ? quantizeWeight(weight, { weightLayout }) : weight;
+    const uploaded = await hw.uploadWeight(stored, { weightLayout });
+    const x = await hw.upload(randomTensor(1, [1, 32]));
+    const countsOf = async (given: typeof stored | typeof uploaded) => {
+      const work = async () => (await hw.linear(x, given, bias, { weightLayout, location: "gpu" })).dispose();
+      for (let n = 0; n < 2; ++n) await work();
+      return counted.count(work);
+    };
+    const nothing = { createBuffer: 0, createBindGroup: 0, createComputePipelineAsync: 0, submit: 1, waits: 0 };
+    // uploads: the bias, and the numbers of the kernels
+    expect(await countsOf(uploaded)).toMatchObject({ ...nothing, dispatchWorkgroups: 1, writeBuffer: 2 });
+    expect((await countsOf(stored)).dispatchWorkgroups).toBeGreaterThan(1);
+    hw.dispose();
+    counted.restore();
+  });
+
+  test("an uploaded weight has buffers of its own until it is disposed", async () => {
+    const watch = new WatchedGpu();
+    const device = await openTestDevice(nullGpu);
+    const hw = await createAttention({ backend: "webgpu", device });
+    const weight = quantizeWeight(randomTensor(1, [32, 48]));
+    (await hw.uploadWeight(weight)).dispose(); // its scratch stays in the pool
+    const before = new Set(watch.buffers);
+    const [first, second] = [await hw.uploadWeight(weight), await hw.uploadWeight(weight)];
+    const sizes = [...watch.buffers].filter((buffer) => !before.has(buffer)).map(({ size }) => size);
+    // each: whole numbers, scales, and for each column a bias and a gain; columns are padded to 64
+    expect(sizes.sort((a, b) => a - b)).toEqual([64 * 4, 64 * 4, 64 * 8, 64 * 8, 32 * 64, 32 * 64]);
+    expect(first.bytes).toBe(64 * 4 + 64 * 8 + 32 * 64);
+    first.dispose();
+    second.dispose();
+    await new Promise((done) => setImmediate(done)); // memory is given back after the calls made before
+    expect(watch.buffers).toEqual(before);
+    const kept = await hw.uploadWeight(weight);
+    hw.dispose(); // the instance's end is the weight's end
+    expect(watch.buffers.size).toBe(0);
+    kept.dispose();
+    device.destroy();
+    watch.restore();
   });
 });
 

@@ -10,7 +10,7 @@ import { run } from "../package/programs.js";
 import { describeOnGpu } from "./gpu.js";
 
 describeOnGpu("a listing on WebGPU in Node", () => {
-  test.each(["webgpu.mjs", "recorded.mjs"])("%s prints what it promises", async (name) => {
+  test.each(["webgpu.mjs", "weight.mjs", "recorded.mjs"])("%s prints what it promises", async (name) => {
     const text = listings.get(name)!;
     const folder = path.resolve("build/readme");
     mkdirSync(folder, { recursive: true });

@@ -1,37 +1,52 @@
-import { expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
+import { createAttention } from "headwise";
 import { loadModel } from "headwise/models";
 
 import { differences } from "../web/close.js";
-import { CONFIGS, filesOf, randomWeights, shapesOf, type Kind } from "../web/smallModels.js";
-import { bothEngines, describeOnGpu } from "./gpu.js";
+import { compute, expected, KINDS, settingsOf, throughInt8, TOKENS } from "../web/modelExpected.js";
+import { CONFIGS, filesOf, randomWeights, shapesOf } from "../web/smallModels.js";
+import { WatchedGpu } from "./faultyGpu.js";
+import { bothEngines, describeOnGpu, gpu } from "./gpu.js";
 
 describeOnGpu("Models on WebGPU", () => {
   const engines = bothEngines();
 
-  test.each<readonly [Kind, "F32" | "F16"]>([
-    ["bert", "F32"],
-    ["gpt2", "F16"],
-    ["mistral", "F32"],
-    ["qwen3", "F16"],
-  ])("%s from %s computes what it computes on wasm", async (kind, stored) => {
-    const files = filesOf(CONFIGS[kind], randomWeights(shapesOf(kind)), stored);
-    const tokens = [
-      [3, 17, 5, 28, 0],
-      [4, 1],
-    ];
-    const options = { returns: { probs: true } } as const;
-    const [onGpu, onCpu] = await Promise.all([engines.onGpu, engines.onCpu].map((hw) => loadModel(hw, files)));
-    const [result, expected] = [await onGpu!.run(tokens, options), await onCpu!.run(tokens, options)];
-    // products of at most 64 terms in two layers: both engines stay within 1e-5 of the largest score
-    const near = ({ data }: { readonly data: Float32Array }) => {
-      const share = 1e-5 * Math.max(...data.map(Math.abs), 1);
-      return { values: Float64Array.from(data), tolerance: Float64Array.from(data, () => share) };
-    };
-    expect(differences(result.logits, near(expected.logits!))).toEqual([]);
-    for (const name of onCpu!.names)
-      expect(differences(result.layers[name]!.probs, near(expected.layers[name]!.probs))).toEqual([]);
-    onGpu!.dispose();
-    onCpu!.dispose();
+  describe.each(KINDS)("of type %s", (kind) => {
+    const { config, weights } = settingsOf(kind);
+
+    test.each([
+      ["F32", "as-stored"],
+      ["F16", "as-stored"],
+      ["BF16", "float16"],
+      ["BF16", "int8"],
+    ] as const)("stored as %s, with precision %s, computes its formula", async (stored, precision) => {
+      const model = await loadModel(engines.onGpu, filesOf(config, weights, stored), { precision });
+      const { logits } = await model.run(TOKENS);
+      const kept = precision === "int8" ? throughInt8(weights) : weights;
+      const { values, tolerance } = expected((round) => compute(kind, { weights: kept }, round).logits);
+      // scales are float32 and not powers of two: products with them are rounded once more
+      const factor = precision === "int8" ? 2 : 1;
+      expect(differences(logits, { values, tolerance: tolerance.map((each) => factor * each) })).toEqual([]);
+      model.dispose();
+    });
+
+    test("gives texts of a batch the probabilities that wasm gives them", async () => {
+      const tokens = [
+        [3, 17, 5, 28, 0],
+        [4, 1],
+      ];
+      const options = { returns: { probs: true } } as const;
+      const files = filesOf(config, weights);
+      const [onGpu, onCpu] = await Promise.all([engines.onGpu, engines.onCpu].map((hw) => loadModel(hw, files)));
+      const [result, other] = [await onGpu!.run(tokens, options), await onCpu!.run(tokens, options)];
+      for (const name of onCpu!.names) {
+        const values = Float64Array.from(other.layers[name]!.probs.data);
+        // probabilities of at most 1, from products of at most 64 terms in two layers
+        expect(differences(result.layers[name]!.probs, { values, tolerance: values.map(() => 1e-5) })).toEqual([]);
+      }
+      onGpu!.dispose();
+      onCpu!.dispose();
+    });
   });
 
   test("weights lie on the GPU only, but for tables whose rows JavaScript reads", async () => {
@@ -45,6 +60,25 @@ describeOnGpu("Models on WebGPU", () => {
     tied.dispose();
     untied.dispose();
     expect(tied.bytes).toBe(0);
+  });
+
+  test("a model that is disposed leaves no buffer, but for scratch that the next one uses again", async () => {
+    const watch = new WatchedGpu();
+    const hw = await createAttention({ backend: "webgpu", gpu: gpu! });
+    const files = filesOf(CONFIGS.gpt2, randomWeights(shapesOf("gpt2")));
+    const left: number[] = [];
+    for (let n = 0; n < 3; ++n) {
+      const model = await loadModel(hw, files, { precision: "int8" });
+      for await (const { token } of model.generate([1, 2, 3], { maxNewTokens: 2 })) expect(token).toBeLessThan(29);
+      expect(watch.buffers.size).toBeGreaterThan(left[0] ?? 0);
+      model.dispose();
+      await new Promise((done) => setImmediate(done)); // memory is given back after the calls made before
+      left.push(watch.buffers.size);
+    }
+    expect(left[2]).toBe(left[1]);
+    hw.dispose();
+    expect(watch.buffers.size).toBe(0);
+    watch.restore();
   });
 
   test("a text that is generated has the tokens that wasm gives", async () => {

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { createAttention, EmptyRowError, type Attention } from "headwise";
 
 import { calls, type Call } from "../web/randomCalls.js";
-import { referenceAttention } from "../web/reference.js";
+import { referenceAttention } from "../attention-conformance/reference/reference.js";
 import { resultProblems } from "../web/resultProblems.js";
 import { countOf } from "./deep.js";
 import { describeOnGpu, gpu } from "./gpu.js";

@@ -4,7 +4,7 @@ import { createAttention, type Attention } from "headwise";
 import { attentionCases } from "../web/cases.js";
 import { float32Of } from "../web/close.js";
 import { randomTensor } from "../web/randomTensor.js";
-import { referenceAttention } from "../web/reference.js";
+import { referenceAttention } from "../attention-conformance/reference/reference.js";
 import { resultProblems } from "../web/resultProblems.js";
 import { describeOnGpu, gpu } from "./gpu.js";
 

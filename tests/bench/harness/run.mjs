@@ -107,13 +107,22 @@ async function compare(record, { own, inside, peers }, machine, rounds) {
   const entries = [own, inside, ...peers];
   const quick = entries.filter(({ firstMilliseconds = 0 }) => firstMilliseconds < ONE_CALL_MILLISECONDS);
   const samples = await timeInterleaved(quick, rounds, async () => machine.look());
-  const timesOf = (entry) => summary(samples[quick.indexOf(entry)] ?? [entry.firstMilliseconds]);
+  const samplesOf = (entry) => samples[quick.indexOf(entry)] ?? [entry.firstMilliseconds];
+  const timesOf = (entry) => summary(samplesOf(entry));
   const figures = speed(record, timesOf(own), machine.rates());
-  const describe = (peer) => describePeer(peer, timesOf(peer), figures.milliseconds);
+  const describe = (peer) => ({
+    ...describePeer(peer, timesOf(peer), figures.milliseconds),
+    samples: samplesOf(peer),
+  });
   const { median } = timesOf(inside);
   return {
     ...figures,
-    inside: { milliseconds: median, share: (figures.roofline.share * figures.milliseconds) / median },
+    samples: samplesOf(own),
+    inside: {
+      milliseconds: median,
+      share: (figures.roofline.share * figures.milliseconds) / median,
+      samples: samplesOf(inside),
+    },
     outside: 1 - median / figures.milliseconds,
     peers: Object.fromEntries(peers.map((peer) => [peer.name, describe(peer)])),
   };

@@ -15,6 +15,7 @@ import { parseArgs } from "node:util";
 import { openRoofline } from "../harness/roofline.mjs";
 import { quantile } from "../harness/statistics.mjs";
 import { buildPrograms } from "../programs/build.mjs";
+import { configOf, randomFile } from "./gpt2Small.mjs";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 const from = (file) => import(pathToFileURL(path.join(ROOT, "dist", file)).href);
@@ -26,52 +27,7 @@ const threads = Number(values.threads ?? availableParallelism());
 const { createAttention } = await from("index.node.js");
 const { loadModel } = await from("models.js");
 
-const [WIDTH, HEADS, VOCABULARY, LENGTH] = [768, 12, 50257, 1024];
-const CONFIG = {
-  ...{ model_type: "gpt2", vocab_size: VOCABULARY, n_embd: WIDTH, n_layer: layers, n_head: HEADS },
-  ...{ n_positions: LENGTH, activation_function: "gelu_new", layer_norm_epsilon: 1e-5, eos_token_id: null },
-};
-
-/** The shapes of all tensors, by the names of the files. */
-function shapes() {
-  const norm = (name) => ({ [`${name}.weight`]: [WIDTH], [`${name}.bias`]: [WIDTH] });
-  const product = (name, from, to) => ({ [`${name}.weight`]: [from, to], [`${name}.bias`]: [to] });
-  const block = (n) => ({
-    ...norm(`h.${n}.ln_1`),
-    ...product(`h.${n}.attn.c_attn`, WIDTH, 3 * WIDTH),
-    ...product(`h.${n}.attn.c_proj`, WIDTH, WIDTH),
-    ...norm(`h.${n}.ln_2`),
-    ...product(`h.${n}.mlp.c_fc`, WIDTH, 4 * WIDTH),
-    ...product(`h.${n}.mlp.c_proj`, 4 * WIDTH, WIDTH),
-  });
-  const blocks = Array.from({ length: layers }, (_, n) => block(n));
-  const ends = { "wte.weight": [VOCABULARY, WIDTH], "wpe.weight": [LENGTH, WIDTH], ...norm("ln_f") };
-  return Object.assign(ends, ...blocks);
-}
-
-/** A .safetensors file of small random numbers in float16. */
-function randomFile() {
-  let offset = 0;
-  const header = {};
-  for (const [name, shape] of Object.entries(shapes())) {
-    const bytes = 2 * shape.reduce((product, extent) => product * extent, 1);
-    header[name] = { dtype: "F16", shape, data_offsets: [offset, (offset += bytes)] };
-  }
-  const json = new TextEncoder().encode(JSON.stringify(header));
-  const start = Math.ceil((8 + json.length) / 8) * 8;
-  const file = new Uint8Array(start + offset).fill(0x20, 8, start);
-  new DataView(file.buffer).setBigUint64(0, BigInt(start - 8), true);
-  file.set(json, 8);
-  const halves = new Uint16Array(file.buffer, start);
-  let state = 1;
-  for (let n = 0; n < halves.length; n++) {
-    state = (Math.imul(state, 1664525) + 1013904223) | 0;
-    halves[n] = ((state >>> 16) & 0x83ff) | 0x2000; // ± 2 ** -7, and a little more
-  }
-  return file;
-}
-
-const file = randomFile();
+const file = randomFile("F16", layers);
 await buildPrograms();
 const locate = (place) => new URL(place, pathToFileURL(ROOT)).href;
 for (const precision of values.precision ? [values.precision] : ["float32", "float16", "int8"])
@@ -80,7 +36,10 @@ process.exit(0); // otherwise the probes' threads would keep the process alive
 
 async function measure(precision) {
   const hw = await createAttention({ backend: "wasm", threads, maximumMemory: 2 ** 31 });
-  const files = { "config.json": new TextEncoder().encode(JSON.stringify(CONFIG)), "model.safetensors": file };
+  const files = {
+    "config.json": new TextEncoder().encode(JSON.stringify(configOf(layers))),
+    "model.safetensors": file,
+  };
   const model = await loadModel(hw, files, { precision });
   const times = [];
   let begun = performance.now();

@@ -3,7 +3,7 @@
 
 import { visibleRanges } from "../harness/cases.mjs";
 import { packHeads, repeatHeads } from "../harness/problem.mjs";
-import { BOOL, INT32, INT64, onnxModel, TYPE_NAMES } from "./onnxModel.mjs";
+import { BOOL, INT32, INT64, onnxModel, TYPE_NAMES } from "../../attention-conformance/adapters/onnxModel.mjs";
 
 /** With more bytes, a graph with repeated heads does not fit the runtime's memory. */
 const MOST_CONSTANT_BYTES = 600e6;

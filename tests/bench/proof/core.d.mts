@@ -25,8 +25,12 @@ export interface ProofSpeed {
   readonly group: "dense" | "causal" | "decode";
   readonly tiling: string;
   readonly failure?: string;
+  readonly operations: number;
+  readonly bytes: number;
+  readonly half: boolean;
   /** These are absent if there is a failure. */
   readonly milliseconds: number;
+  readonly samples: readonly number[];
   readonly gpuMilliseconds: number | null;
   readonly gflops: number;
   readonly gigabytesPerSecond: number;
@@ -46,6 +50,8 @@ export interface ProofRecord {
   readonly host: ProofHost;
   /** Why the host could not run; then all that follows is absent. */
   readonly notRun?: string;
+  /** Version of the package. */
+  readonly headwise: string;
   readonly adapter: ProofAdapter;
   readonly state: "complete" | "cancelled";
   readonly seconds: number;

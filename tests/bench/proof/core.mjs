@@ -1,7 +1,7 @@
 // The proof on one host: what the GPU of this machine computes, how fast, and what "auto" makes of it. This module uses
 // no API of Node and none of a page: the command, its page in Chromium and the lab all run it.
 
-import { casesOf as tableCases } from "../../web/caseTable.ts";
+import { casesOf as tableCases } from "../../attention-conformance/reference/caseTable.ts";
 import { probe } from "../webgpu/probes.mjs";
 import { calibrate } from "./calibration.mjs";
 import { measureCase, speedCases } from "./speed.mjs";

@@ -16,6 +16,7 @@ const USAGE = `npm run gpu:proof -- [options]
   --hosts LIST   of node, chromium; default both
   --minutes N    the longest time of all hosts together, default ${MINUTES}, or ${QUICK_MINUTES} with --quick
   --save FILE    the JSON, default build/gpu-proof.json
+  --json FILE    the times as a file of the format headwise-bench, which the lab draws; see ../schema/
   --built        does not build the package first
   HEADWISE_CHROMIUM_FLAGS gives Chromium what a GPU needs; on Linux for example
   --enable-features=Vulkan --use-angle=vulkan`;
@@ -24,7 +25,7 @@ function readOptions() {
   const text = { type: "string" };
   const flag = { type: "boolean", default: false };
   const { values } = parseArgs({
-    options: { quick: flag, built: flag, help: flag, hosts: text, minutes: text, save: text },
+    options: { quick: flag, built: flag, help: flag, hosts: text, minutes: text, save: text, json: text },
   });
   if (values.help) return undefined;
   const minutes = Number(values.minutes ?? (values.quick ? QUICK_MINUTES : MINUTES));
@@ -34,6 +35,7 @@ function readOptions() {
     ...{ quick: values.quick, built: values.built },
     hosts: values.hosts?.split(","),
     save: values.save ?? path.join(build, "gpu-proof.json"),
+    json: values.json,
   };
 }
 
@@ -42,7 +44,7 @@ function readOptions() {
  *
  * @returns whether a host has run, and no case is wrong
  */
-export async function proof({ quick, minutes, hosts, save }) {
+export async function proof({ quick, minutes, hosts, save, json }) {
   const { bundleCore, HOSTS, proveOn } = await import("./hosts.mjs"); // needs the packages
   const { documentOf, isRight } = await import("./record.mjs");
   const { summaryOf } = await import("./summary.mjs");
@@ -50,6 +52,7 @@ export async function proof({ quick, minutes, hosts, save }) {
   const unknown = names.find((name) => !(name in HOSTS));
   if (unknown) throw new Error(`--hosts: no ${unknown}, only ${Object.keys(HOSTS).join(", ")}`);
   await bundleCore();
+  const date = new Date().toISOString();
   const end = Date.now() + 60_000 * minutes;
   const records = [];
   for (const [n, name] of names.entries()) {
@@ -61,7 +64,22 @@ export async function proof({ quick, minutes, hosts, save }) {
   mkdirSync(path.dirname(path.resolve(save)), { recursive: true });
   writeFileSync(save, `${JSON.stringify(documentOf(records), undefined, 1)}\n`);
   console.log(`\nwritten to ${save}`);
+  if (json) await writeBench(json, records, date);
   return records.every(isRight) && records.some(({ notRun }) => notRun === undefined);
+}
+
+/** Writes the times in the format headwise-bench. */
+async function writeBench(file, records, date) {
+  const { commandOf } = await import("../schema/command.mjs");
+  const { fromProof } = await import("../schema/fromProof.mjs");
+  const { commit, engineOf, headwiseVersion } = await import("../schema/libraries.mjs");
+  const about = {
+    ...{ date, command: commandOf("gpu:proof", process.argv.slice(2)) },
+    headwise: { version: headwiseVersion(), commit: commit() },
+    engineOf: (peer) => engineOf(peer, { backend: "webgpu" }),
+  };
+  writeFileSync(file, `${JSON.stringify(fromProof(records, about), undefined, 1)}\n`);
+  console.log(`times written to ${file}`);
 }
 
 /** Prints progress: on one line of a terminal, elsewhere a line for each tenth. */

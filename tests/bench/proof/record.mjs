@@ -2,7 +2,7 @@
 
 export const documentOf = (records) => ({
   format: "headwise gpu-proof",
-  version: 1,
+  version: 2,
   date: new Date().toISOString(),
   hosts: records,
 });

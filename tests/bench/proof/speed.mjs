@@ -2,7 +2,7 @@
 
 import { setFloat16 } from "@petamoriken/float16";
 
-import { float16ToNumber } from "../../web/reference.ts";
+import { float16ToNumber } from "../../attention-conformance/reference/reference.ts";
 import { bytesTouched, operations } from "../harness/cases.mjs";
 import { makeProblem } from "../harness/problem.mjs";
 import { checkRows, referenceOf, sampleRows } from "../harness/reference.mjs";
@@ -61,15 +61,17 @@ export async function measureCase(shape, { hw, timed, device, rates, peers }) {
   problem.shape = shape;
   const expectedRow = referenceOf(problem);
   const rows = sampleRows(shape).map((row) => ({ row, expected: expectedRow(row) }));
-  const named = { case: shape.name, group: shape.group };
+  const work = { operations: operations(shape), bytes: bytesOf(shape), half: shape.half };
+  const named = { case: shape.name, group: shape.group, ...work };
   const opened = await openCase(hw, problem);
   try {
     await opened.call();
     checkRows(rows, await opened.rows(), shape.half);
-    const milliseconds = await timePerCall(opened.call, device);
+    const samples = await timesPerCall(opened.call, device);
+    const milliseconds = quantile(samples, 0.5);
     const gpuMilliseconds = await kernelTime(timed, problem);
     const figures = figuresOf(shape, gpuMilliseconds ?? milliseconds, rates);
-    return { ...named, milliseconds, gpuMilliseconds, ...figures, peers: await measurePeers(peers, problem, rows, milliseconds) }; // prettier-ignore
+    return { ...named, milliseconds, samples, gpuMilliseconds, ...figures, peers: await measurePeers(peers, problem, rows, milliseconds) }; // prettier-ignore
   } catch (error) {
     return { ...named, failure: error.message };
   } finally {
@@ -124,8 +126,8 @@ function toHalves(numbers) {
   return new Uint16Array(view.buffer);
 }
 
-/** The median time of a call, when calls follow each other. */
-async function timePerCall(call, device) {
+/** The time of a call in each round, when calls follow each other. */
+async function timesPerCall(call, device) {
   const turn = async (calls) => {
     const start = performance.now();
     for (let n = 0; n < calls; n++) await call();
@@ -136,7 +138,7 @@ async function timePerCall(call, device) {
   const calls = Math.min(MOST_CALLS, Math.ceil(ROUND_MILLISECONDS / (await turn(1))));
   const samples = [];
   for (let round = 0; round < ROUNDS; round++) samples.push(await turn(calls));
-  return quantile(samples, 0.5);
+  return samples;
 }
 
 /** The GPU's own time of a call: that of its kernels, the least of some calls. Null without timestamps. */
@@ -156,10 +158,12 @@ async function kernelTime(timed, problem) {
   }
 }
 
+const bytesOf = (shape) => bytesTouched(shape) / (shape.half ? 2 : 1);
+
 /** Rates, and their shares of what the probes have reached on the device. */
 function figuresOf(shape, milliseconds, { f32, f16, copy }) {
   const flops = operations(shape) / (milliseconds / 1e3);
-  const bytes = bytesTouched(shape) / (shape.half ? 2 : 1) / (milliseconds / 1e3);
+  const bytes = bytesOf(shape) / (milliseconds / 1e3);
   return {
     gflops: flops / 1e9,
     gigabytesPerSecond: bytes / 1e9,
@@ -174,8 +178,9 @@ async function measurePeers(peers, problem, rows, milliseconds) {
   const measured = Object.fromEntries(Object.entries(notRun).map(([name, reason]) => [name, { notRun: reason }]));
   for (const { name, form, call, release } of entries) {
     const settled = { queue: { onSubmittedWorkDone: async () => {} } }; // a peer's call ends when its result is there
-    const own = await timePerCall(call, settled);
-    measured[name] = { milliseconds: own, form, ratio: own / milliseconds };
+    const samples = await timesPerCall(call, settled);
+    const own = quantile(samples, 0.5);
+    measured[name] = { milliseconds: own, samples, form, ratio: own / milliseconds };
     release();
   }
   return measured;

@@ -1,6 +1,6 @@
 // The case table on one variant of the kernels: every result against the definition in double precision.
 
-import { referenceAttention } from "../../web/reference.ts";
+import { referenceAttention } from "../../attention-conformance/reference/reference.ts";
 import { resultProblems } from "../../web/resultProblems.ts";
 
 const MOST_WRONG_CASES = 20;

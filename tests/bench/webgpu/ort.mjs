@@ -1,7 +1,7 @@
 // ONNX Runtime Web on its WebGPU engine: the graphs of the wasm bench, with inputs and output on its own device.
 
 import { graphsOf } from "../peers/onnx.mjs";
-import { onnxModel, TYPE_NAMES } from "../peers/onnxModel.mjs";
+import { onnxModel, TYPE_NAMES } from "../../attention-conformance/adapters/onnxModel.mjs";
 import { upload } from "./device.mjs";
 
 const FOLDER = "/tests/bench/node_modules/onnxruntime-web/dist";

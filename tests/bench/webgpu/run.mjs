@@ -78,16 +78,19 @@ async function runCase(shape, peers, rates, rounds) {
   const kernels = await own.kernelTimes();
   for (const { release } of contenders) release();
   return {
-    ...{ case: shape.name, group: shape.group, notRun, firstMilliseconds },
+    ...{ case: shape.name, group: shape.group, notRun, firstMilliseconds, samples: samples[0] },
+    ...{ operations: operations(shape), bytes: bytesOf(shape), half: Boolean(shape.half) },
     ...speed(shape, figures[0], kernels, rates),
     peers: Object.fromEntries(
       entries.map(({ name, form }, n) => {
         const { median, spread } = figures[n + 1];
-        return [name, { milliseconds: median, spread, form, ratio: median / figures[0].median }];
+        return [name, { milliseconds: median, spread, form, ratio: median / figures[0].median, samples: samples[n + 1] }]; // prettier-ignore
       }),
     ),
   };
 }
+
+const bytesOf = (shape) => bytesTouched(shape) / (shape.half ? 2 : 1);
 
 /**
  * The speed of a call. `kernels` are the GPU's own times of one call. Without timestamps it is empty; then the time of
@@ -95,7 +98,7 @@ async function runCase(shape, peers, rates, rounds) {
  */
 function speed(shape, { median, spread }, kernels, { f32, f16, copy }) {
   const work = operations(shape);
-  const bytes = bytesTouched(shape) / (shape.half ? 2 : 1);
+  const bytes = bytesOf(shape);
   const gpuMilliseconds = kernels.reduce((sum, { milliseconds }) => sum + milliseconds, 0) || median;
   const atBest = Math.max(work / ((shape.half && f16) || f32), bytes / copy) * 1e3;
   return {

@@ -10,7 +10,18 @@ import { launchChromium } from "../chromium.js";
 import { routeDecoders } from "./randomDecoder.js";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-export const ROOMS = ["sentence", "positions", "matrix", "flash", "masks", "train", "generate", "device", "tensors"];
+export const ROOMS = [
+  "sentence",
+  "positions",
+  "matrix",
+  "flash",
+  "masks",
+  "train",
+  "generate",
+  "device",
+  "bench",
+  "tensors",
+];
 /** Node and the browser may run different variants, so their sums differ in the last bits. */
 const TOLERANCE = 1e-5;
 

@@ -32,7 +32,7 @@ describe("A model whose files are given", () => {
       await found(/^After “\d+” the model expects “\d+”, with/);
     });
     expect(longest).toBeLessThan(200); // a frame or two of a slow machine; the model itself is in the worker
-    expect(await page.locator(".grid-tile canvas").count()).toBe(8);
+    expect(await page.locator(".head-tile canvas").count()).toBe(8);
     expect(await page.locator(".token-strip button").count()).toBe(24);
     expect(await page.getByLabel("Numbers of tokens (none: random ones that are repeated)").isVisible()).toBe(true);
     await page.waitForFunction(() => location.hash === "#/tensors?mode=model");
@@ -68,7 +68,7 @@ describe("A model whose files are given", () => {
   test("a configuration that is not supported is an error in the package's words, and the example can come back", async () => {
     await page.setInputFiles("#model-files", given({ ...gpt2(), "config.json": textFile({ model_type: "t5" }) }));
     await page.getByText(/This did not work: loadModel: config\.json: model_type must be .*got "t5"/).waitFor();
-    expect(await page.locator(".grid-tile:visible").count()).toBe(0);
+    expect(await page.locator(".head-tile:visible").count()).toBe(0);
     await page.getByRole("button", { name: "Compare with double precision" }).click();
     await page.getByText("This did not work: no model is shown whose weights could be compared.").waitFor();
     await page.setInputFiles("#model-files", given({ "model.safetensors": gpt2()["model.safetensors"]! }));
@@ -102,7 +102,7 @@ describe("The example", () => {
   test("shows heads with names, and opens one that is clicked", async () => {
     await lab.enter("tensors?mode=model", page);
     expect(await finding()).toBe("After “s” the model expects “L”, with more than 99 %.");
-    const badges = await page.locator(".grid-tile .badge").allTextContents();
+    const badges = await page.locator(".head-tile .badge").allTextContents();
     expect(badges.slice(0, 4)).toContain("token before");
     expect(badges.slice(4)).toContain("induction");
     const [head] = await page.locator(".habits button", { hasText: /^layer 2 head \d: induction 0\.\d\d$/ }).allTextContents(); // prettier-ignore

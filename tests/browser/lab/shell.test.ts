@@ -7,8 +7,8 @@ import { LabPage, ROOMS } from "./labPage.js";
 
 const lab = new LabPage();
 
-test("every room is near its definition in double precision, and its code can be seen", async () => {
-  for (const room of ROOMS) {
+test("every room that computes is near its definition in double precision, and its code can be seen", async () => {
+  for (const room of ROOMS.filter((name) => name !== "bench")) {
     await lab.enter(room);
     await lab.page.getByText("Compare with double precision").click();
     const verdict = lab.page.locator(".verdict", { hasText: "Against the definition" });

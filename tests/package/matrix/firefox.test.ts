@@ -1,47 +1,34 @@
 // Firefox: pages of plain files, and what a bundler makes. Chromium's package brings the software Vulkan driver for WebGPU.
 
 import { existsSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import path from "node:path";
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 
 import { ISOLATION, serveFolder } from "../../browser/staticServer.js";
+import { firefox, SOFTWARE_VULKAN } from "../browsers.mjs";
 import { emptyConsumer, type Consumer } from "../consumer.js";
 import { firstRows } from "../expected.js";
 import { bundle } from "../pageProject.js";
 import { closeTo, expectAlone, expectThreaded, useFiles, type Outcome } from "../pages.js";
-import { run } from "../programs.js";
-import { describeWith, tool } from "../tools.js";
-
-const FIREFOX = process.env["HEADWISE_FIREFOX"] ?? "/usr/bin/firefox-esr";
-const SOFTWARE_VULKAN = "/usr/lib/chromium/vk_swiftshader_icd.json";
+import { describeWith } from "../tools.js";
 
 let consumer: Consumer;
-let runtimeFolder: string;
 beforeAll(async () => {
   consumer = await emptyConsumer();
   await consumer.add("page");
-  runtimeFolder = await mkdtemp(path.join(tmpdir(), "headwise-firefox-"));
 });
-afterAll(() => Promise.all([consumer.remove(), rm(runtimeFolder, { recursive: true })]));
+afterAll(() => consumer.remove());
 
 async function outcomeIn(folder: string, headers: Readonly<Record<string, string>>): Promise<Outcome> {
   const server = await serveFolder(folder, headers);
-  const env = {
-    XDG_RUNTIME_DIR: runtimeFolder,
-    ...(existsSync(SOFTWARE_VULKAN) && { VK_ICD_FILENAMES: SOFTWARE_VULKAN }),
-  };
   try {
-    const opener = path.resolve("tests/package/firefox.mjs");
-    return JSON.parse(await run(process.execPath, [opener, FIREFOX, server.url], { env })) as Outcome;
+    return (await firefox.open(server.url)).outcome as Outcome;
   } finally {
     server.stop();
   }
 }
 
-describeWith([FIREFOX, tool("puppeteer-core")], "Firefox", () => {
+describeWith(firefox.needs, "Firefox", () => {
   describe.each(["mainCore.js", "mainWorker.js"])("%s", (script) => {
     beforeEach(() => useFiles(consumer.folder, script));
 

@@ -23,7 +23,15 @@ const place = (listing: string, name = listing) =>
 test("every listing that is a file is one that a test takes", () => {
   const here = ["page", "service.js", "vite.config.js", "CMakeLists.txt"];
   const forTests = ["causal.test.js", "jest.config.js", "server.js", "bundle.mjs"];
-  const elsewhere = ["webgpu.mjs", "recorded.mjs", "tensorflow.mjs", "induction.mjs", "tsconfig.json", "example.ts"];
+  const elsewhere = [
+    "webgpu.mjs",
+    "weight.mjs",
+    "recorded.mjs",
+    "tensorflow.mjs",
+    "induction.mjs",
+    "tsconfig.json",
+    "example.ts",
+  ];
   const forFrameworks = ["preact.d.ts", "solid.d.ts", "svelte.d.ts", "vue.d.ts"];
   const figures = ["embed.html", "frame.html", "Page.tsx", "reactFigure.d.ts", "Page.svelte", "svelteFigure.d.ts"];
   const taken = [...here, ...forTests, ...elsewhere, ...forFrameworks, ...figures, "notebook.html"];

@@ -1,16 +1,7 @@
 // Kills the worker of headwise/worker while one call runs and others wait. Prints how they end, after how many
 // milliseconds (for the bench), and what works afterwards.
-import { createRequire, syncBuiltinESMExports } from "node:module";
 
-const threads = createRequire(import.meta.url)("node:worker_threads");
-const workers = [];
-threads.Worker = class extends threads.Worker {
-  constructor(...options) {
-    super(...options);
-    workers.push(this);
-  }
-};
-syncBuiltinESMExports();
+import { workers } from "./spawnedWorkers.mjs";
 
 const { createAttention } = await import("headwise/worker");
 const hw = await createAttention({ threads: 1 });

@@ -1,18 +1,10 @@
 // node reopened.mjs FOLDER: kills the worker of headwise/worker and moves the folder of the engine's files away. The
 // next calls try to start another worker. Prints how they end, and how a call ends after the folder is back.
 import { renameSync } from "node:fs";
-import { createRequire, syncBuiltinESMExports } from "node:module";
+
+import { workers } from "./spawnedWorkers.mjs";
 
 const folder = process.argv[2];
-const threads = createRequire(import.meta.url)("node:worker_threads");
-const workers = [];
-threads.Worker = class extends threads.Worker {
-  constructor(...options) {
-    super(...options);
-    workers.push(this);
-  }
-};
-syncBuiltinESMExports();
 
 const { createAttention } = await import("headwise/worker");
 const hw = await createAttention({ threads: 1, wasm: { baseUrl: folder } });

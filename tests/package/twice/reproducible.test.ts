@@ -37,9 +37,9 @@ async function fingerprint(tarball: string): Promise<Record<string, string>> {
 test(
   "npm pack in a fresh clone gives the same files as here",
   async () => {
-    await run("npm", ["pack", "--pack-destination", clone], { cwd: clone, timeout: 2 * WAIT_MILLISECONDS });
+    await run("npm", ["pack", "--pack-destination", clone], { cwd: clone, timeout: 4 * WAIT_MILLISECONDS });
     const [theirs] = (await readdir(clone)).filter((name) => name.endsWith(".tgz"));
     expect(await fingerprint(path.join(clone, theirs!))).toEqual(await fingerprint(await pack(folder)));
   },
-  2 * TEST_MILLISECONDS,
+  4 * TEST_MILLISECONDS,
 );

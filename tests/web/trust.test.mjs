@@ -1,0 +1,209 @@
+// The table of trust: its rows, how they count, and the way in which soak tells growth from noise.
+
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+import { describe, expect, test } from "@jest/globals";
+
+import { trustCounts } from "../../web/build/counts.mjs";
+import { faultsOf, figureOf, matrixOf, withMatrix } from "../trust/engines/matrix.mjs";
+import { resultOf as resultOfWay } from "../trust/engines/ways.mjs";
+import { llvmTool } from "../trust/coverage/cpp.mjs";
+import { reportOf } from "../trust/programs.mjs";
+import { merged, withTable } from "../trust/record.mjs";
+import { resultOf } from "../trust/result.mjs";
+import { rows } from "../trust/rows/index.mjs";
+import { plateau, smallestSeen } from "../trust/soak/plateau.mjs";
+
+const RECORD = "tests/trust/record.json";
+const text = (file) => readFileSync(file, "utf8");
+
+describe("rows", () => {
+  test.each(rows.map((row) => [row.name, row]))("%s says what it is about, its goal and its budgets", (name, row) => {
+    expect(name).toMatch(/^[a-z][a-z-]*$/);
+    for (const part of [row.what, row.goal]) expect(part).toMatch(/^\S.*\S$/);
+    expect(row.minutes.quick).toBeGreaterThan(0);
+    expect(row.minutes.whole).toBeGreaterThanOrEqual(row.minutes.quick);
+  });
+
+  test("have different names, and each has a section in tests/trust/README.md", () => {
+    const names = rows.map(({ name }) => name);
+    expect(new Set(names).size).toBe(names.length);
+    const sections = [...text("tests/trust/README.md").matchAll(/^### (.*)$/gm)].map(([, name]) => name);
+    expect(sections).toEqual(expect.arrayContaining(names));
+  });
+
+  test("have budgets of at most 8 minutes together with --quick, and 95 in full", () => {
+    const total = (kind) => rows.reduce((sum, { minutes }) => sum + minutes[kind], 0);
+    expect(total("quick")).toBeLessThanOrEqual(8);
+    expect(total("whole")).toBeLessThanOrEqual(95);
+  });
+});
+
+const options = { quick: true, seed: 3 };
+const rowThat = (measure) => ({
+  name: "test-of-the-table",
+  what: "a row of a test",
+  goal: "none",
+  minutes: { quick: 1, whole: 2 },
+  measure,
+});
+
+describe("a result", () => {
+  test("of a row that throws is a failure with the message as its figure", async () => {
+    const result = await resultOf(
+      rowThat(() => Promise.reject(new Error("no such browser"))),
+      options,
+    );
+    expect(result).toMatchObject({ name: "test-of-the-table", verdict: "failed", figure: "no such browser" });
+  });
+
+  test("is what the row measured, in an empty folder of its own", async () => {
+    const measure = ({ isQuick, seed, folder }) => ({
+      verdict: "held",
+      figure: `${isQuick} ${seed} ${existsSync(folder)}`,
+    });
+    expect(await resultOf(rowThat(measure), options)).toMatchObject({ verdict: "held", figure: "true 3 true" });
+  });
+
+  test("counts as one test that passed, failed or was skipped; a missing report as an error", () => {
+    const folder = mkdtempSync(path.join(tmpdir(), "headwise-trust-"));
+    const report = path.join(folder, "trust.json");
+    expect(() => trustCounts(report)).toThrow("no report");
+    rmSync(folder, { recursive: true });
+    if (existsSync(RECORD)) {
+      const { results } = JSON.parse(text(RECORD));
+      const { passed, failed, skipped } = trustCounts(RECORD);
+      expect(passed + failed + skipped).toBe(results.length);
+    }
+  });
+
+  test("takes the place of the older result of its row; results of rows that are gone are dropped", () => {
+    const [{ name }] = rows;
+    const old = [
+      { name, figure: "old" },
+      { name: "gone", figure: "old" },
+    ];
+    expect(merged(old, [{ name, figure: "new" }])).toEqual([{ name, figure: "new" }]);
+    expect(merged(old, [])).toEqual([{ name, figure: "old" }]);
+  });
+});
+
+test("the table in the README is what tests/trust/record.json renders", () => {
+  const readme = text("README.md");
+  expect(withTable(readme, JSON.parse(text(RECORD)))).toBe(readme);
+  expect(() => withTable("no marks", { machine: "", results: [] })).toThrow(/must contain/);
+});
+
+describe("engines", () => {
+  const passed = { passed: 2000, failed: 0, examples: [] };
+  const failed = { passed: 1999, failed: 1, examples: ["causal-3/output wrong 70"] };
+  /** What a browser gave: these results, and no fault in all other ways. */
+  const browser = (...results) => {
+    const resultIn = (name) => results.find((each) => each.name === name) ?? { name, isPossible: true, ...passed };
+    return [{ place: "Browser", version: "1.2", results: ["simd", "relaxed", "threads", "webgpu"].map(resultIn) }];
+  };
+  const made = { machine: "headwise 1, a machine", isQuick: false };
+
+  /** The cells of a place in the table, without its name. */
+  const cells = (outcomes, place) => {
+    const line = matrixOf(outcomes, made)
+      .split("\n")
+      .find((each) => each.startsWith(`| ${place}`));
+    return line
+      .split("|")
+      .slice(2, -1)
+      .map((cell) => cell.trim());
+  };
+
+  test("a failed check is a fault, named in the figure and in the table", () => {
+    const outcomes = browser({ name: "relaxed", isPossible: true, ...failed });
+    expect(faultsOf(outcomes)).toEqual([
+      expect.stringContaining("relaxed SIMD: 1 checks failed (causal-3/output wrong"),
+    ]);
+    expect(figureOf(outcomes)).toContain("causal-3/output wrong");
+    expect(cells(outcomes, "Browser 1.2").slice(0, 2)).toEqual(["2,000", "**1 of 2,000 failed**"]);
+  });
+
+  test("a way that the engine lacks is no fault, and the table says why; one that only headwise lacks is a fault", () => {
+    const absent = { name: "threads", absent: "no SharedArrayBuffer" };
+    const [lacking, refusing] = [false, true].map((isPossible) => browser({ ...absent, isPossible }));
+    expect(faultsOf(lacking)).toEqual([]);
+    expect(cells(lacking, "Browser")[2]).toBe("no");
+    expect(matrixOf(lacking, made)).toContain("- Browser 1.2, two threads: no SharedArrayBuffer");
+    expect(faultsOf(refusing)).toEqual([expect.stringMatching(/the engine has it, but .*no SharedArrayBuffer/)]);
+  });
+
+  test("a browser that is not installed is no fault, and says so; a page that fails, or checks nothing, is one", () => {
+    const missing = [{ place: "Browser", missing: "it is not installed" }];
+    expect(faultsOf(missing)).toEqual([]);
+    expect(cells(missing, "Browser")).toEqual(Array(4).fill("not measured (it is not installed)"));
+    expect(figureOf(missing)).toContain("Browser not measured (it is not installed)");
+    const failing = browser({ name: "simd", failure: "no module" });
+    expect(faultsOf(failing)).toEqual(["Browser 1.2, SIMD: no module"]);
+    expect(faultsOf(browser({ name: "simd", isPossible: true, ...passed, passed: 0 }))).toHaveLength(1);
+  });
+
+  test("a way counts what passed and what did not, on the variant that it names", async () => {
+    const judged = ["passed", "wrong", "imprecise", "passed"].map((verdict, n) => ({
+      name: `case-${n}`,
+      verdict,
+      error: 9,
+    }));
+    const measure = (engine, suite, report) => judged.forEach((check) => report(check));
+    const result = await resultOfWay("simd", { measure, OFFERED: [] }, []);
+    expect(result).toMatchObject({ isPossible: true, passed: 2, failed: 2, report: { variant: "simd", threads: 1 } });
+    expect(result.examples).toEqual(["case-1 wrong 9", "case-2 imprecise 9"]);
+  });
+
+  test("without a GPU, WebGPU is absent with a reason", async () => {
+    const result = await resultOfWay("webgpu", { measure: () => {}, OFFERED: [] }, []);
+    expect(result).toMatchObject({ isPossible: false, absent: expect.stringMatching(/navigator.gpu/) });
+  });
+
+  test("the page takes the table between its marks, and keeps what people wrote", () => {
+    const table = matrixOf(browser(), made);
+    const page = withMatrix(text("web/docs/engines.md"), browser(), made);
+    expect(page).toContain(table);
+    expect(page).toMatch(/^\| Safari \| not tested/m);
+    expect(() => withMatrix("no marks", browser(), made)).toThrow(/must contain/);
+  });
+});
+
+describe("growth", () => {
+  const rough = Array.from({ length: 40 }, (_, n) => 1000 * Math.sin(17 * n)); // ±1000 bytes of noise
+
+  test("is 0 on a plateau, however rough it is", () => {
+    expect(plateau(rough).growth).toBe(0);
+  });
+
+  test("is seen when a leak adds more than the noise between the middle and the last quarter", () => {
+    const calls = 4000;
+    const leak = 1.01 * smallestSeen(plateau(rough), calls);
+    const leaking = rough.map((size, n) => size + (leak * calls * n) / rough.length);
+    expect(plateau(leaking).growth).toBeGreaterThan(0);
+  });
+
+  test("is seen in a process that keeps a kilobyte for each call, and then only in its array buffers", async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), "headwise-soak-"));
+    const args = ["wasm", 800, 1, 1024];
+    const { samples, sampled, isSame } = await reportOf(folder, "soak", "tests/trust/soak/soak.mjs", args, 4);
+    rmSync(folder, { recursive: true });
+    const { growth } = plateau(samples.map(({ rough }) => rough["array buffers"]));
+    expect(growth).toBeGreaterThan((1024 * sampled) / 8); // a quarter lies between the middle and the last quarter
+    expect(new Set(samples.map(({ exact }) => JSON.stringify(exact))).size).toBe(1);
+    expect(isSame).toBe(true);
+  });
+});
+
+describe("coverage", () => {
+  const programs = (process.env.PATH ?? "")
+    .split(path.delimiter)
+    .flatMap((folder) => (existsSync(folder) ? readdirSync(folder) : []));
+  const isHere = programs.includes("clang++") && programs.some((name) => name.startsWith("llvm-profdata"));
+
+  (isHere ? test : test.skip)("finds the tools of LLVM, which answer differently (skipped without clang)", () => {
+    for (const name of ["llvm-profdata", "llvm-cov"]) expect(llvmTool(name)).toContain(name);
+  });
+});
