@@ -1,8 +1,8 @@
 // libFuzzer target: any bytes become a call of gradients, some of them with formulas. What is refused must write
 // nothing; what is computed must lie within the error model of the double reference.
 //
-//   cmake --preset fuzz && cmake --build build/fuzz
-//   build/fuzz/tests/cpp/fuzz_backward -max_total_time=60 tests/cpp/corpus/fuzz_backward
+//   cmake --preset asan && cmake --build build/asan
+//   build/asan/tests/cpp/fuzz_backward -max_total_time=60 tests/cpp/corpus/fuzz_backward
 
 #include <gtest/gtest.h>
 

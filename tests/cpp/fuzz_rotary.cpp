@@ -1,8 +1,8 @@
 // libFuzzer target: any bytes become a rotary embedding. What is refused must write nothing; pairs that are turned must
 // lie within rounding of the same rotation in double.
 //
-//   cmake --preset fuzz && cmake --build build/fuzz
-//   build/fuzz/tests/cpp/fuzz_rotary -max_total_time=60 tests/cpp/corpus/fuzz_rotary
+//   cmake --preset asan && cmake --build build/asan
+//   build/asan/tests/cpp/fuzz_rotary -max_total_time=60 tests/cpp/corpus/fuzz_rotary
 
 #include <gtest/gtest.h>
 

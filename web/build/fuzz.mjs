@@ -37,9 +37,10 @@ const INPUT_HANGS_AFTER = 120;
 /** The longest input, in bytes. */
 const LONGEST_INPUT = 600;
 
+/** In the folder of the stage "asan", whose objects the targets link. */
 export async function buildFuzzers() {
-  await run("cmake", ["--preset", "fuzz"], { quiet: true });
-  await run("cmake", ["--build", path.join(build, "fuzz"), "--parallel", "--target", "fuzz_targets"]);
+  await run("cmake", ["--preset", "asan"], { quiet: true });
+  await run("cmake", ["--build", path.join(build, "asan"), "--parallel", "--target", "fuzz_targets"]);
 }
 
 /**
@@ -60,7 +61,7 @@ export async function fuzzOne(name, { finds, seconds, seed }) {
   const output = ["-print_funcs=0", "-print_final_stats=1", `-artifact_prefix=${finds}/`];
   const corpora = [finds, path.join(corpus, name)].filter((folder) => existsSync(folder));
   const log = `${finds}.log`;
-  const child = start(path.join(build, "fuzz/tests/cpp", name), [...time, ...limits, ...output, ...corpora], {
+  const child = start(path.join(build, "asan/tests/cpp", name), [...time, ...limits, ...output, ...corpora], {
     stdio: ["ignore", "pipe", "pipe"],
   });
   for (const stream of [child.stdout, child.stderr]) stream.pipe(createWriteStream(log, { flags: "a" }));
@@ -82,7 +83,7 @@ async function readLog(log) {
   return said;
 }
 
-const LAST_RUNS = path.join(build, "fuzz/last-runs.json");
+const LAST_RUNS = path.join(build, "test-results/fuzz-runs.json");
 
 /** Keeps the results of a stage for `npm run trust`. */
 export const keepLastRuns = (runs) => writeFileSync(LAST_RUNS, JSON.stringify({ digest: stageDigest(CORE), runs }));

@@ -54,9 +54,10 @@ const stagesOf = (hunt) => [
   { name: "lint", minutes: 5, reads: LINTED, run: async () => [await lintWeb(), await lintCpp()].reduce(add) },
   { name: "native", minutes: 4, reads: CORE, run: () => nativeTests("release") },
   { name: "wasm", minutes: 4, reads: CORE, run: wasmTests },
-  { name: "asan", minutes: 8, reads: CORE, run: () => nativeTests("asan"), slow: true },
+  { name: "asan", minutes: 9, reads: CORE, run: () => nativeTests("asan"), slow: true },
   { name: "tsan", minutes: 4, reads: CORE, run: () => nativeTests("tsan", THREADED), slow: true },
-  { name: "fuzz", minutes: 4 + hunt, reads: CORE, run: () => fuzz(hunt), slow: true },
+  // Alone it also builds what the stage asan has built.
+  { name: "fuzz", minutes: 2 + hunt, hangsAfter: 30 + 3 * hunt, reads: CORE, run: () => fuzz(hunt), slow: true },
   {
     name: "jest",
     minutes: 8,
@@ -74,7 +75,7 @@ const stagesOf = (hunt) => [
     run: () => jest("reproducible", ["tests/package/twice/"]),
     isApart: true,
   },
-  { name: "trust", minutes: 8, reads: PACKAGE, run: trust, isApart: true },
+  { name: "trust", minutes: 8, hangsAfter: 40, reads: PACKAGE, run: trust, isApart: true },
 ];
 
 /** The build comes before all stages. It may be slow, because it downloads the toolchain and packages. */
