@@ -83,6 +83,12 @@ describe("the measure", () => {
 
   const SMALL = /^(size-head-dim-\d$|grouped-4-over-2$|causal-upper-left-\d|mask-rank|peaked-256|isolation-nan)/;
 
+  test("a result that a case does not ask for is not judged", async () => {
+    const checks = await checksOf(seededEngine(), /^returns-probs-only$/);
+    expect(checks.map(({ name }) => name)).not.toContain("returns-probs-only/lse");
+    expect(checks.length).toBeGreaterThan(0);
+  });
+
   test("an engine of plain loops passes what it offers, and the rest is refused", async () => {
     const checks = await checksOf(seededEngine(), SMALL);
     expect(checks.filter(({ verdict }) => verdict !== "passed" && verdict !== "refused")).toEqual([]);

@@ -9,7 +9,7 @@
 //                                  reproducible, trust (comma-separated); the last two run only when they are named
 //   npm test -- --busy             with one process for each core that keeps it busy; nothing from the cache
 //   npm test -- --fresh            nothing from the cache, as in CI
-//   npm test -- --hunt=10          ten minutes of fuzzing with a new seed, and nothing else
+//   npm test -- --hunt=10          ten minutes of search for new inputs of the fuzzers, and nothing else
 
 import { randomInt } from "node:crypto";
 import { mkdirSync, rmSync } from "node:fs";
@@ -88,14 +88,14 @@ async function buildPackage() {
 }
 
 /**
- * One minute of libFuzzer for each target, all at the same time, beginning with its corpus. A target that finds an
- * error fails. The seed is always the same, so that the result depends only on the commit; a hunt has a new seed. The
- * row "fuzz" of `npm run trust` reads what is written.
+ * Every fuzz target runs the inputs of its corpus once, so that the result depends only on the commit. A hunt searches
+ * for new inputs for so many minutes, all targets at the same time, with a new seed. A target that finds an error fails.
+ * The row "fuzz" of `npm run trust` reads what is written.
  */
 async function fuzz(hunt) {
   await buildFuzzers();
-  const seed = hunt > 0 ? randomInt(1, 2 ** 31) : 1;
-  const options = (name) => ({ finds: path.join(results, name), seconds: hunt > 0 ? 60 * hunt : 60, seed });
+  const seed = randomInt(1, 2 ** 31);
+  const options = (name) => ({ finds: path.join(results, name), seconds: 60 * hunt, seed });
   const runs = await Promise.all(FUZZERS.map((name) => fuzzOne(name, options(name))));
   keepLastRuns(runs);
   if (hunt > 0) keepExecutions(runs, seed);
@@ -125,13 +125,19 @@ async function jest(name, patterns, more = ON_ALL_CORES) {
  */
 async function consumers() {
   await installConsumers();
+  await installEngines();
+  return jest("consumers", ["tests/package/matrix/"]);
+}
+
+/** The other browsers. What cannot be installed is not measured, and the tests or rows say so. */
+async function installEngines() {
   await setUp(["firefox"]).catch((error) => say(`without Firefox: ${error.message}`));
   await setUp(["webkit"]).catch((error) => say(`without WebKit: ${error.message}`));
-  return jest("consumers", ["tests/package/matrix/"]);
 }
 
 /** Every row of the table of trust with less work. Each row counts as one test. */
 async function trust() {
+  await installEngines();
   const report = path.join(build, "trust/trust.json");
   rmSync(report, { force: true });
   const status = await statusOf(process.execPath, ["tests/trust/trust.mjs", "--quick"]);

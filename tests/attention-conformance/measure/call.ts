@@ -83,7 +83,9 @@ function typed(input: Input): Input {
   return { ...input, dtype: isBits(input.data) ? "float16" : "float32" };
 }
 
-const besides = ({ output: _, ...others }: NonNullable<Row["returns"]> = {}): Call["returns"] => others;
+/** What is asked for besides the output: a case may also say of a result that it is not asked for. */
+const besides = ({ output: _, ...others }: NonNullable<Row["returns"]> = {}): Call["returns"] =>
+  Object.fromEntries(Object.entries(others).filter(([, wanted]) => wanted !== false));
 
 /** The tensor with heads and positions exchanged: [B, H, S, D] becomes [B, S, H, D], and the other way. */
 export function exchanged({ data, shape, dtype }: Input): Input {
