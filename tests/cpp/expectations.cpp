@@ -194,8 +194,8 @@ class Checker {
         row.bounds[j] += share * bounds_[n].prob(i, j, lse);
       }
     }
-    if (chosen.size() > 1)
-      for (std::int64_t j = 0; j < shape_.key_length; ++j) row.bounds[j] += 2 * tolerance::kEpsilon * row.values[j];
+    for (std::int64_t j = 0; j < shape_.key_length && chosen.size() > 1; ++j)
+      if (!std::isinf(row.bounds[j])) row.bounds[j] += 2 * tolerance::kEpsilon * row.values[j];
     return row;
   }
 

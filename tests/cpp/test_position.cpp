@@ -78,6 +78,10 @@ TEST(RotaryFrequencies, FallGeometricallyFromOneToNearlyOneOverBase) {
   for (std::size_t m = 0; m < 64; ++m) EXPECT_NEAR(theta[m], std::exp(-std::log(1e4) * m / 64.0), 1e-15);
 }
 
+TEST(RotaryFrequencies, WithoutScalingTheFactorIsNotRead) {
+  EXPECT_EQ(frequencies({.factor = 0.0}, 64), frequencies({}, 64));
+}
+
 TEST(RotaryFrequencies, LinearScalingDividesEveryAngle) {
   const auto plain = frequencies({}, 64);
   const auto scaled = frequencies({.scaling = RotaryScaling::linear, .factor = 4.0}, 64);

@@ -4,18 +4,23 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 
 import { jestCounts } from "../../web/build/counts.mjs";
+import { root } from "../../web/build/paths.mjs";
 import { ended, start } from "../../web/build/run.mjs";
 
 /** Runs a program and shows its output; resolves to its exit status. */
-export const statusOf = (program, args, env = {}) =>
-  ended(start(program, args, { env: { ...process.env, ...env }, stdio: ["ignore", "inherit", "inherit"] }));
+export const statusOf = (program, args, env = {}, cwd = root) =>
+  ended(start(program, args, { env: { ...process.env, ...env }, stdio: ["ignore", "inherit", "inherit"], cwd }));
+
+const MODULE_FLAGS = ["--experimental-vm-modules", "--no-warnings=ExperimentalWarning"];
 
 /** Node's arguments for the tests of ES modules; Node 20 has relaxed SIMD behind a flag. */
 export const nodeFlags = () => [
-  "--experimental-vm-modules",
-  "--no-warnings=ExperimentalWarning",
+  ...MODULE_FLAGS,
   ...(Number(process.versions.node.split(".")[0]) < 22 ? ["--experimental-wasm-relaxed-simd"] : []),
 ];
+
+/** The same without relaxed SIMD: an instance then takes plain SIMD. */
+export const plainFlags = [...MODULE_FLAGS, "--no-experimental-wasm-relaxed-simd"];
 
 /**
  * Runs test files with Jest; resolves to how many tests passed, failed and were skipped.
@@ -24,18 +29,24 @@ export const nodeFlags = () => [
  * @param {string[]} patterns - of the files
  * @param {Record<string, string>} [env] - more environment for the tests
  * @param {string[]} [more] - more arguments for Jest
+ * @param {object} [place]
+ * @param {string} [place.cwd] - the repository, or a copy of it
+ * @param {string[]} [place.flags] - for Node
  */
-export async function jest(folder, patterns, env = {}, more = []) {
+export async function jest(folder, patterns, env = {}, more = [], { cwd = root, flags = nodeFlags() } = {}) {
   const report = path.join(folder, "jest.json");
   const args = ["--config", "tests/jest.config.mjs", "--json", `--outputFile=${report}`, ...more, ...patterns];
-  await statusOf(process.execPath, [...nodeFlags(), "node_modules/jest/bin/jest.js", ...args], env);
+  await statusOf(process.execPath, [...flags, "node_modules/jest/bin/jest.js", ...args], env, cwd);
   return jestCounts(report);
 }
 
-/** What the generated tests read: how many calls, and the seed. One test may take half an hour. */
+/**
+ * What the generated tests read: how many calls, and the seed. One test may take half an hour. They use no browser, which
+ * would need a core for itself.
+ */
 export const generated = (calls, seed) => [
   { HEADWISE_CALLS: String(calls), HEADWISE_SEED: String(seed) },
-  ["--testTimeout=1800000"],
+  ["--testTimeout=1800000", "--maxWorkers=100%"],
 ];
 
 /**

@@ -49,12 +49,23 @@ async function publish(folder, variant, small) {
   const output = path.join(dist, "wasm");
   const publishFile = (ending, content) => writeIfChanged(path.join(output, `headwise.${variant}.${ending}`), content);
   publishFile("wasm", labelled(wasm, { variant, threads: true }));
-  const glue = (engine) =>
-    tellingOfCrashes(withoutBindingsOfThreads(withoutOwnLoading(withoutLastingWait(String(linked(engine, "js"))))));
-  publishFile("js", Buffer.from(await small(startWorkersFromOwnUrl(glue("web"), "import.meta.url"))));
-  const nodeGlue = startWorkersFromOwnUrl(glue("node"), "new URL(import.meta.url)");
-  publishFile("node.js", Buffer.from(await small(withoutCommandLineFlags(nodeGlue))));
+  const pageGlue = startWorkersFromOwnUrl(adapted(linked("web", "js")), "import.meta.url");
+  publishFile("js", Buffer.from(await small(pageGlue)));
+  publishFile("node.js", Buffer.from(await small(forNode(linked("node", "js")))));
 }
+
+/** Writes the module with checks of memory, which is for Node only, to the folder `output` of another package. */
+export function publishChecked(output) {
+  const linked = (ending) => readFileSync(path.join(build, "wasm/checked", `headwise.simd.${ending}`));
+  const wasm = labelled(linked("wasm"), { variant: "simd", threads: true });
+  writeIfChanged(path.join(output, "headwise.simd.wasm"), wasm);
+  writeIfChanged(path.join(output, "headwise.simd.node.js"), Buffer.from(forNode(linked("js"))));
+}
+
+const adapted = (glue) =>
+  tellingOfCrashes(withoutBindingsOfThreads(withoutOwnLoading(withoutLastingWait(String(glue)))));
+
+const forNode = (glue) => withoutCommandLineFlags(startWorkersFromOwnUrl(adapted(glue), "new URL(import.meta.url)"));
 
 /**
  * Writes the files that headwise/inline contains: a loader that loads nothing, and the module as text, which every

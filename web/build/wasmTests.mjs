@@ -15,33 +15,31 @@ const VARIANTS = ["simd", "relaxed"];
  *
  * @returns the counts of counts.mjs
  */
-export const wasmTests = () => testsOf("wasm", VARIANTS);
+export const wasmTests = () => testsOf("wasm", "wasm_tests", VARIANTS);
 
-/**
- * The same for plain SIMD, with checks of memory.
- *
- * @param {"wasm-heap" | "wasm-asan"} preset - of CMakePresets.json
- * @param {string} [filter] - of GoogleTest
- */
-export const checkedWasmTests = (preset, filter) => testsOf(preset, ["simd"], filter);
+/** The same for plain SIMD, with a check of every access to memory and every use of the stack. */
+export const checkedWasmTests = () => testsOf("wasm", "headwise_tests.checked", ["checked"]);
 
-async function testsOf(preset, variants, filter = "*") {
+/** The same for plain SIMD, with the address and undefined-behaviour sanitizers. */
+export const sanitizedWasmTests = () => testsOf("wasm-asan", "headwise_tests.simd", ["simd"]);
+
+async function testsOf(preset, target, programs) {
   const { env } = findToolchain();
   await run("cmake", ["--preset", preset, "-DHEADWISE_TESTS=ON"], { env, quiet: true });
-  await run("cmake", ["--build", path.join(build, preset), "--target", "wasm_tests"], { env });
-  const counts = await Promise.all(variants.map((variant) => runVariant(preset, variant, filter)));
+  await run("cmake", ["--build", path.join(build, preset), "--target", target], { env });
+  const counts = await Promise.all(programs.map((name) => runTests(preset, name)));
   return counts.reduce(add);
 }
 
-async function runVariant(preset, variant, filter) {
+async function runTests(preset, name) {
   const results = path.join(build, "test-results");
   mkdirSync(results, { recursive: true });
-  const report = path.join(results, `${preset}.${variant}.json`);
+  const report = path.join(results, `${preset}.${name}.json`);
   rmSync(report, { force: true });
-  const program = path.join(build, preset, "tests/cpp", `headwise_tests.${variant}.cjs`);
+  const program = path.join(build, preset, "tests/cpp", `headwise_tests.${name}.cjs`);
   // Node 20 needs a flag for relaxed SIMD.
   const engine = Number(process.versions.node.split(".")[0]) < 22 ? ["--experimental-wasm-relaxed-simd"] : [];
-  const args = [`--gtest_filter=${filter}`, `--gtest_output=json:${report}`, "--gtest_brief=1"];
+  const args = [`--gtest_output=json:${report}`, "--gtest_brief=1"];
   const child = start(process.execPath, [...engine, program, ...args], { stdio: ["ignore", 2, 2] });
   const status = await ended(child);
   const counts = googleTestCounts(report);

@@ -81,7 +81,8 @@ void fill_frequencies(const RotaryOptions& options, std::int64_t head_dim, doubl
   for (std::int64_t m = 0; m < rotary_dim / 2; ++m) {
     const double angle = std::pow(base, -2.0 * static_cast<double>(m) / width);
     const double kept = kept_share(options, static_cast<double>(m), width, angle);
-    theta[m] = angle * (kept + (1.0 - kept) / options.factor);
+    // Without a scaling any factor is accepted, also 0.
+    theta[m] = kept == 1.0 ? angle : angle * (kept + (1.0 - kept) / options.factor);
   }
 }
 

@@ -10,7 +10,8 @@ import { whenStale } from "../../../web/build/stale.mjs";
 import { cppAreas } from "./areas.mjs";
 import { mutantsOf, mutated } from "./operators.mjs";
 import { mustPass, outcomeOf } from "./program.mjs";
-import { copyTree, mutationFolder } from "./tree.mjs";
+import { copyTree } from "../tree.mjs";
+import { mutationFolder } from "./folder.mjs";
 
 const source = path.join(mutationFolder, "cpp/source");
 const binary = path.join(mutationFolder, "cpp/build");

@@ -19,7 +19,7 @@ import * as cpp from "./cpp.mjs";
 import { reasonOf } from "./known.mjs";
 import { sampleOf } from "./sample.mjs";
 import { GOAL, markdownOf, scoreOf } from "./score.mjs";
-import { mutationFolder } from "./tree.mjs";
+import { mutationFolder } from "./folder.mjs";
 import * as typescript from "./typescript.mjs";
 
 const LANGUAGES = { cpp, typescript };

@@ -12,7 +12,8 @@ import { whenStale } from "../../../web/build/stale.mjs";
 import { nodeFlags } from "../programs.mjs";
 import { typescriptAreas, typescriptTests } from "./areas.mjs";
 import { mustPass, outcomeOf } from "./program.mjs";
-import { copyTree, linkTo, mutationFolder } from "./tree.mjs";
+import { copyTree, linkTo } from "../tree.mjs";
+import { mutationFolder } from "./folder.mjs";
 
 const copy = path.join(mutationFolder, "typescript");
 const coverage = path.join(mutationFolder, "coverage");

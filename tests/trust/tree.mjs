@@ -1,13 +1,10 @@
-// A copy of the repository's files, in which mutants are made. The working tree is never changed.
+// A copy of the repository's files, which a row may change. The working tree is never changed.
 
 import { execFileSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import path from "node:path";
 
-import { build, root } from "../../../web/build/paths.mjs";
-
-/** Where the copies, the C++ build and the report are. */
-export const mutationFolder = path.join(build, "mutation");
+import { root } from "../../web/build/paths.mjs";
 
 /** The files of the working tree under these paths, also new ones. */
 function filesUnder(paths) {
