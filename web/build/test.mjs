@@ -124,13 +124,13 @@ async function jest(name, patterns, more = ON_ALL_CORES) {
  * skipped.
  */
 async function consumers() {
-  await installConsumers();
   await installEngines();
   return jest("consumers", ["tests/package/matrix/"]);
 }
 
-/** The other browsers. What cannot be installed is not measured, and the tests or rows say so. */
+/** The other browsers and what drives them. What cannot be installed is not measured, and the tests or rows say so. */
 async function installEngines() {
+  await installConsumers();
   await setUp(["firefox"]).catch((error) => say(`without Firefox: ${error.message}`));
   await setUp(["webkit"]).catch((error) => say(`without WebKit: ${error.message}`));
 }
