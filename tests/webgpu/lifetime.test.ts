@@ -8,6 +8,7 @@ import {
   type Attention,
   type GpuResult,
   type GpuTensor,
+  type KvCache,
   type Tensor,
 } from "headwise";
 
@@ -157,6 +158,44 @@ describeOnNullGpu("what an instance has on a device", () => {
       expect(OptionError.is(await reasonOf(encoding))).toBe(true);
     });
     expect(unrecorded).toEqual([]);
+  });
+
+  test("reading a part of a cache leaves no buffer of the part", async () => {
+    const cache = await hw.kvCache({ numKvHeads: 2, headDim: 8 });
+    await cache.append(x, x);
+    await cache.read(0, 2); // the pool has buffers
+    expect(await made(() => cache.read(0, 2))).toEqual([]);
+    expect(cache.length).toBe(4);
+    cache.dispose();
+  });
+
+  test("a step that finds no memory for one of its buffers leaves the tokens of the cache as they were", async () => {
+    const poor = new PoorGpu();
+    const token = randomTensor(4, [1, 2, 1, 8]);
+    const opened = async () => {
+      const cache = await hw.kvCache({ numKvHeads: 2, headDim: 8 });
+      await cache.append(x, x);
+      return cache;
+    };
+    const step = async (cache: KvCache, at: number) => {
+      poor.fail(at);
+      return reasonOf(cache.step(token, token, token, { returns: { probs: true } }));
+    };
+    let failures = 0;
+    for (let at = 1; ; ++at) {
+      hw.dispose(); // an empty pool, so that every step needs buffers
+      hw = await createAttention({ backend: "webgpu", device });
+      poor.fail();
+      const cache = await opened();
+      const reason = await step(cache, at);
+      poor.fail();
+      if (!OutOfMemoryError.is(reason)) break;
+      failures += 1;
+      expect([at, cache.length]).toEqual([at, 4]);
+      expect([at, (await cache.read()).key.shape]).toEqual([at, [1, 2, 4, 8]]);
+    }
+    expect(failures).toBeGreaterThan(2);
+    poor.restore();
   });
 
   test.each(running)("%s that finds no memory for one of its buffers leaves none", async (_, work) => {
