@@ -89,4 +89,6 @@ function linesOf(program, ...args) {
   );
 }
 
-const reasonOf = (errors) => /(?:^|: )Error: (.+)/m.exec(errors)?.[1].slice(0, 200) ?? errors.trim().slice(0, 200);
+function reasonOf(errors) {
+  return /(?:^|: )Error: (.+)/m.exec(errors)?.[1].slice(0, 200) ?? errors.trim().slice(0, 200);
+}
