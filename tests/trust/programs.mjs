@@ -1,9 +1,10 @@
 // How a row runs the project's own test runners.
 
-import { readFileSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import path from "node:path";
 
 import { jestCounts } from "../../web/build/counts.mjs";
+import { judged } from "../../web/build/nativeTests.mjs";
 import { root } from "../../web/build/paths.mjs";
 import { ended, start } from "../../web/build/run.mjs";
 
@@ -35,9 +36,10 @@ export const plainFlags = [...MODULE_FLAGS, "--no-experimental-wasm-relaxed-simd
  */
 export async function jest(folder, patterns, env = {}, more = [], { cwd = root, flags = nodeFlags() } = {}) {
   const report = path.join(folder, "jest.json");
+  rmSync(report, { force: true }); // that of an earlier run says nothing if this one is ended
   const args = ["--config", "tests/jest.config.mjs", "--json", `--outputFile=${report}`, ...more, ...patterns];
-  await statusOf(process.execPath, [...flags, "node_modules/jest/bin/jest.js", ...args], env, cwd);
-  return jestCounts(report);
+  const status = await statusOf(process.execPath, [...flags, "node_modules/jest/bin/jest.js", ...args], env, cwd);
+  return judged(jestCounts(report), status);
 }
 
 /**

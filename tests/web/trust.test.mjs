@@ -1,6 +1,6 @@
 // The table of trust: its rows, how they count, and the way in which soak tells growth from noise.
 
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
@@ -10,7 +10,7 @@ import { trustCounts } from "../../web/build/counts.mjs";
 import { faultsOf, figureOf, matrixOf, withMatrix } from "../trust/engines/matrix.mjs";
 import { resultOf as resultOfWay } from "../trust/engines/ways.mjs";
 import { llvmTool } from "../trust/coverage/cpp.mjs";
-import { reportOf } from "../trust/programs.mjs";
+import { jest, reportOf } from "../trust/programs.mjs";
 import { merged, withTable } from "../trust/record.mjs";
 import { resultOf } from "../trust/result.mjs";
 import { rows } from "../trust/rows/index.mjs";
@@ -39,6 +39,15 @@ describe("rows", () => {
     expect(total("quick")).toBeLessThanOrEqual(8);
     expect(total("whole")).toBeLessThanOrEqual(95);
   });
+});
+
+test("Jest that ends before it is through has failed, whatever an earlier run has reported", async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), "headwise-trust-"));
+  const earlier = { numPassedTests: 5, numFailedTests: 0, numPendingTests: 0, numTodoTests: 0, numRuntimeErrorTestSuites: 0 }; // prettier-ignore
+  writeFileSync(path.join(folder, "jest.json"), JSON.stringify(earlier));
+  const noTest = ["tests/no-such-file"];
+  await expect(jest(folder, noTest)).rejects.toThrow("ended before they were through");
+  rmSync(folder, { recursive: true });
 });
 
 const options = { quick: true, seed: 3 };

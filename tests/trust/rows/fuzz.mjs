@@ -70,6 +70,6 @@ export const fuzz = {
   name: "fuzz",
   what: "random inputs: calls, layers, gradients, formulas, caches, files",
   goal: "10 million inputs, no error",
-  minutes: { quick: 0.1, whole: 10 },
+  minutes: { quick: 0.1, whole: 8 },
   measure,
 };

@@ -2,7 +2,7 @@
 
 import { onBothEngines } from "../bothEngines.mjs";
 
-const CALLS = { quick: { wasm: 100, webgpu: 10 }, whole: { wasm: 5_000, webgpu: 300 } };
+const CALLS = { quick: { wasm: 100, webgpu: 10 }, whole: { wasm: 2_500, webgpu: 60 } };
 
 const FILES = {
   wasm: ["tests/web/isolation.test.ts", "tests/web/backwardIsolation.test.ts"],
@@ -16,6 +16,6 @@ export const isolation = {
   name: "isolation",
   what: "NaN and infinities in every hidden key, value, bias, query, row and token of random calls, caches, layers and gradients, on both engines",
   goal: "0 bits changed",
-  minutes: { quick: 0.5, whole: 5 },
+  minutes: { quick: 0.5, whole: 8 },
   measure: onBothEngines(FILES, CALLS, figureOf),
 };
