@@ -1,4 +1,4 @@
-// The program of web/docs/interventions.md that finds the induction heads of a model of the lab, and knocks them out.
+// The program of web/docs/interventions.md that finds the induction heads of a model of the lab, and switches them off.
 
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";

@@ -160,7 +160,7 @@ describe("what is said to be incomplete", () => {
   test("too few samples", () => {
     const measurements = [measurement(), measurement({ engine: "theirs", samples: [1, 2, 3, 4] })];
     expect(only({ measurements })).toEqual([
-      "a.json: samples: 1 of 2 measurements have fewer than 5 samples, at the fewest 4. Their spread says little.",
+      "a.json: samples: 1 of 2 measurements have fewer than 5 samples (the fewest: 4). Their spread is not reliable.",
     ]);
   });
 

@@ -1,4 +1,4 @@
-// Builds the libFuzzer targets and runs them. What they have done is added up in tests/cpp/corpus/executions.json.
+// Builds the libFuzzer targets and runs them. How many inputs they have run is added up in tests/cpp/corpus/executions.json.
 
 import {
   createReadStream,
@@ -27,7 +27,7 @@ export const FUZZERS = [
   "fuzz_rotary",
 ];
 
-/** Inputs from which the targets begin, by their names. */
+/** A folder for each target, with the inputs from which it begins. */
 export const corpus = path.join(root, "tests/cpp/corpus");
 const EXECUTIONS = path.join(corpus, "executions.json");
 
@@ -37,7 +37,7 @@ const INPUT_HANGS_AFTER = 120;
 /** The longest input, in bytes. */
 const LONGEST_INPUT = 600;
 
-/** In the folder of the stage "asan", whose objects the targets link. */
+/** Builds the targets in the folder of the stage "asan", because they link its objects. */
 export async function buildFuzzers() {
   await run("cmake", ["--preset", "asan"], { quiet: true });
   await run("cmake", ["--build", path.join(build, "asan"), "--parallel", "--target", "fuzz_targets"]);
@@ -97,7 +97,7 @@ export function lastRuns() {
 /** The files in a folder of finds that are inputs on which a target failed. */
 export const failuresIn = (finds) => readdirSync(finds).filter((file) => /^(crash|timeout|oom|leak)-/.test(file));
 
-/** For each target: how many inputs it has run on all occasions, and the seeds of these. */
+/** For each target: how many inputs it has run in all recorded runs, and their seeds. */
 export const keptExecutions = () => JSON.parse(readFileSync(EXECUTIONS, "utf8"));
 
 /** Adds what runs have done. Runs that found an error count too. */

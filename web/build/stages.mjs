@@ -13,7 +13,7 @@ const MINUTE = 60_000;
 /**
  * @typedef {object} Stage
  * @property {string} name
- * @property {number} minutes - its budget: at least twice its time on a quiet machine with two cores
+ * @property {number} minutes - its budget: a little more than its time on a quiet machine with two cores
  * @property {number} [hangsAfter] - minutes after which it is ended
  * @property {() => Promise<{ passed: number, failed: number, skipped: number }>} run
  * @property {boolean} [isNeeded] - later stages cannot run without it

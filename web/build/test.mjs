@@ -48,7 +48,7 @@ const LINTED = [
 /**
  * All stages in their order. `minutes` is the budget: a little more than the stage takes on a quiet machine with
  * two cores. A stage over its budget is reported; a stage that takes three times its budget is ended. `reads` are the
- * files on which its result depends. All stages together take 38 to 70 minutes.
+ * files on which its result depends. tests/README.md lists how long each stage takes.
  */
 const stagesOf = (hunt) => [
   { name: "lint", minutes: 5, reads: LINTED, run: async () => [await lintWeb(), await lintCpp()].reduce(add) },

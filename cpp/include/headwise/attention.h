@@ -80,8 +80,8 @@ struct View {
   Selection selection;  ///< `queries` are the rows; without `average`
 };
 
-/// What a call of a cache or a layer shows of its inside, patches included. Keys and values are those that attention
-/// reads, of kv heads: with a cache all that it holds, and 0 at padding.
+/// What a call of a cache or a layer shows from its inside, with the effects of patches. Keys and values are those that
+/// attention reads, of kv heads: with a cache all that it holds, and 0 at padding.
 struct AttentionViews {
   View query;  ///< as attention sees it, after rotary embedding
   View key, value;

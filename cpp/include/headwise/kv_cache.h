@@ -25,8 +25,8 @@ struct KvCacheShape {
   std::optional<RotaryOptions> rotary;
 };
 
-/// What a call of attend overwrites and shows. The mean is that of a head's rows over the batch, without padding. A row
-/// is computed as if the data had come about by itself. AttentionInputs::probs overwrites weights.
+/// What a call of attend overwrites and shows. The mean is that of a head's rows over the batch, without padding. What
+/// follows from such a row is computed as if the call had computed the data. AttentionInputs::probs overwrites weights.
 struct AttendInside {
   Patch query;         ///< after rotary embedding
   Patch head_outputs;  ///< after head_gain

@@ -16,9 +16,9 @@
 /// A weight of int8 has one scale s for each output: Y = (X W) s + b, with the whole numbers of W. Up to 8 rows read
 /// the weight once, where it lies: what a step of generating text needs. More rows pack it first, as float32.
 ///
-/// Up to 8 rows of X meet int8 that is stored [out, in] as whole numbers, too. For that an element of X is rounded: by
-/// at most 2^-29 of the largest magnitude among 128 neighbours, or 2^-142. The bits of a row then depend on whether
-/// there are more than 8 rows. Infinities and NaNs give what they give in float32.
+/// Up to 8 rows of X are multiplied with int8 that is stored [out, in] as whole numbers. For that each element of X is
+/// rounded, by at most 2^-29 of the largest magnitude in its block of 128 elements, or by 2^-142 if that is more. So
+/// the bits of a row depend on whether there are more than 8 rows. Infinities and NaNs give what they give in float32.
 namespace headwise {
 
 struct LinearShape {

@@ -18,7 +18,7 @@ class PatchedProbs {
   /// Whether the call overwrites the weights of `row`.
   [[nodiscard]] bool has(const Sequence& sequence, const QueryRow& row) const;
 
-  /// Whether the call gives the weights of `row`, which then needs no visible key. A mean is one of visible keys.
+  /// Whether the call gives the weights of `row`, which then needs no visible key. A mean is taken over visible keys.
   [[nodiscard]] bool gives(const Sequence& sequence, const QueryRow& row) const {
     return !patch_.mean && has(sequence, row);
   }

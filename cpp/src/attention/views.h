@@ -8,7 +8,7 @@
 
 namespace headwise {
 
-/// Whether the rows that a call shows or overwrites are there.
+/// Whether the rows that a call shows or overwrites exist.
 [[nodiscard]] Status validate_rows(const char* name, const Selection& selection, std::int64_t heads, std::int64_t rows);
 
 /// validate_rows() for all views. `num_keys` is what the call will attend to.

@@ -6,7 +6,7 @@ namespace headwise {
 
 /// Elements that share a unit.
 constexpr std::int64_t kFixedBlock = 128;
-/// A low part counts so many units.
+/// The value of 1 in a low part, in units.
 constexpr float kFixedLow = 0x1p-15f;
 
 /// A row of floats as whole numbers: element i is (high[i] + low[i] * kFixedLow) * units[i / kFixedBlock]. It differs

@@ -228,7 +228,7 @@ void multiply_halves_transposed(const float* x, std::ptrdiff_t ldx, std::int64_t
   }
 }
 
-/// Rows that meet the weight together, from a cache.
+/// Rows of X that are multiplied together, so that the weight is read from the processor's cache.
 constexpr std::int64_t kRowsAtATime = 16;
 
 template <class Arch>

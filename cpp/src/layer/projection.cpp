@@ -158,8 +158,8 @@ void Projection::multiply_panels(const float* input, const Tile& tile, std::int6
   kernels_->multiply_streamed(input, depth, panels, in_ * width, depth, count, next, output, count * width, tile.rows);
 }
 
-/// Whether a tile reads what is kept where it lies. float16: its sums must then have room for whole groups of four
-/// vectors. int8: that gives other bits, so all tiles of a call do the same.
+/// Whether a tile reads the kept weights in place, without packing. float16: its sums must then have room for whole
+/// groups of four vectors. int8: this gives other bits, so all tiles of a call do the same.
 bool Projection::reads_kept(const Tile& tile) const {
   if (kept_ == Dtype::int8) return tile.all_rows <= kFewRows;
   const std::int64_t group = 4 * static_cast<std::int64_t>(kernels_->lanes);

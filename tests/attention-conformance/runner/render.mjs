@@ -83,7 +83,7 @@ function findings({ runs }, confirmed) {
     "",
     used.length === 0
       ? "Nothing has been confirmed yet, so no verdict on another engine is printed."
-      : "Every verdict below was checked twice by hand: by a program that uses no part of the suite, and by reading.",
+      : "Every verdict below was checked twice by hand: by a program that uses no part of the suite, and by reading the engine's documents and source.",
     ...used.flatMap(({ title, version, headings, finding, command, expected, got, date, contract }) => [
       "",
       `**${title} ${version}: ${headings.join(", ")}.** ${finding}`,

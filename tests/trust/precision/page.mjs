@@ -47,22 +47,23 @@ export function pageOf(reports) {
 
 This page shows how far results are from the same formulas in double precision. \`npm run trust -- --only=precision\`
 measures the numbers and writes this page, and fails if an error is outside its bound. The bounds are in the
-[contract](contract.md#how-accurate-results-are). They are derived from the number of roundings, not fitted.
+[contract](contract.md#how-accurate-results-are). They are derived from the number of roundings, not from these measurements.
 
 - **largest** and **mean** are absolute errors, over all sizes and the variants ${reports.map(({ variant }) => variant).join(" and ")} of WebAssembly.
-- **of the bound** is the largest quotient of an error and the bound of the same number. 100 % would be at the bound.
+- **of the bound** is the largest quotient of an error and the bound of the same number. 100 % means: as large as the bound.
 - Inputs are uniform in ±1; with "large scores" queries and keys are in ±8.
-- **float16** is the type of the inputs and the output; for \`linear\` and caches it is how the weight, or the keys and values, are stored. The
-  reference computes with the stored numbers, so the error of storing them is not counted. For an output in float16 its own rounding is.
-- "A sink dominates": the sink is 40. "A bias dominates": the bias of one key is 60. "One key dominates": the score of one key is far
-  above the others.
+- **dtype** is the type of the inputs and the output. For \`linear\` it is the type of the stored weight, and for caches that of
+  the stored keys and values. The reference computes with the stored numbers, so the error of storing them is not counted. The
+  error of rounding an output to float16 is counted.
+- "A sink dominates": the sink is 40. "A bias dominates": the bias of one key is 60. "One key dominates": the score of one
+  key is far above the others.
 - Sizes, as heads × queries × keys × width: ${sizesOf(lines, isAttention)}.
 
 | result | case | dtype | largest | mean | of the bound |
 |---|---|---|---|---|---|
 ${rows.join("\n")}
 
-WebGPU has other bounds: those that WGSL allows for \`exp\` are added. Its tests check them (\`tests/webgpu\`).
+WebGPU has larger bounds: the errors that WGSL allows for \`exp\` are added. Its tests check them (\`tests/webgpu\`).
 `;
 }
 

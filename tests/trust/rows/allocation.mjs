@@ -20,7 +20,7 @@ async function native(folder) {
 
 export const allocation = {
   name: "allocation",
-  what: "memory refused at every request of every operation, once and for good: a typed error, nothing lost, the next call bit for bit as before",
+  what: "memory refused at every request of every operation, alone or with all later ones: a typed error, nothing lost, the next call bit for bit as before",
   goal: "0 failures",
   minutes: { quick: 0.5, whole: 3 },
   async measure({ folder }) {

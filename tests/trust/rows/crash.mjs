@@ -1,4 +1,4 @@
-// What a computation needs goes away in the middle of it: every promise settles, with a typed error or the right values.
+// A worker, a thread or a device ends during a call: every promise settles, with a typed error or the right values.
 
 import { writeFileSync } from "node:fs";
 import path from "node:path";

@@ -24,7 +24,7 @@ export const gpuFaults = {
     const { verdict, rest } = verdictOf(counts);
     const isInTime = settles <= LIMITS.settles && recovers <= LIMITS.recovers;
     return {
-      verdict, // of a slow machine the figure tells
+      verdict, // times above the goal only change the figure
       figure: `${sumOf(figures.get("faults"))} faults: settled in at most ${settles} ms, recovered in at most ${recovers} ms${isInTime ? "" : " (above the goal)"}${rest}`,
       numbers: { counts, settles, recovers },
     };

@@ -16,7 +16,7 @@ export const sizeArithmetic = {
     const refuses = largestOf(figuresIn(file).get("refuses"));
     const { verdict, rest } = verdictOf(counts);
     return {
-      verdict, // of a slow machine the figure tells
+      verdict, // times above the goal only change the figure
       figure: `overflow is refused in at most ${refuses.toFixed(1)} ms${refuses > 10 ? " (above the goal)" : ""}; ${counts.passed} tests hold${rest}`,
       numbers: { counts, refuses },
     };

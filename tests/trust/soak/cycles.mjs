@@ -25,7 +25,7 @@ async function cycle(n) {
 
 const threadsLeft = () => process.report.getReport().workers.length;
 
-/** Threads end after `dispose` has returned. Whoever hangs here is ended by the row. */
+/** Threads end after `dispose` has returned. If one does not end, the row ends this process after its limit. */
 async function threadsEnded() {
   while (threadsLeft() > 0) await new Promise((resolve) => setTimeout(resolve, 5));
 }

@@ -1,8 +1,8 @@
 // Whether a size has stopped growing, told from samples that are taken at equal distances.
 //
 // The heap of V8 and the resident memory of a process go up and down by what their allocators keep. So two samples say
-// nothing about a leak. A leak lifts all later samples. The growth is by how much the LOWEST sample of the last quarter
-// lies above the HIGHEST sample of the first half: 0 if the size is on a plateau, however rough.
+// nothing about a leak. A leak lifts all later samples. The growth is the LOWEST sample of the last quarter minus
+// the HIGHEST sample of the first half, or 0 if that is negative.
 
 /**
  * @param {readonly number[]} samples - in bytes, after the warm-up

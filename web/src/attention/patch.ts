@@ -26,8 +26,9 @@ export interface PatchRows {
 }
 
 /**
- * Overwrites what lies inside of a call of attention, for this call. A patched row is computed exactly as if the data
- * had come about by itself: to patch query or headOutputs with the call's own data changes no bit.
+ * Overwrites queries, weights or results of heads inside of a call of attention, for this call. What follows from a
+ * patched row is computed exactly as if the call itself had computed the data: patching query or headOutputs with the
+ * call's own data changes no bit.
  *
  * `"mean"` puts the mean of a head's rows, over the batch and all rows without padding, in place of each row. For probs
  * it puts the mean of a row's weights in place of the weight of each key that the row sees. Padding is never
@@ -39,7 +40,7 @@ export interface AttendPatch {
   /**
    * Weights, `[B, heads, queries, Skv]`, finite, and 0 at keys that the batch does not have. They are used as they are:
    * they need not sum to 1, and may be at hidden keys, whose values are then read. A key with weight 0 has no effect.
-   * probs, topK and entropy show them; lse and scores stay. A row that is given weights is not empty.
+   * probs, topK and entropy show them; lse and scores do not change. A row that is given weights is not empty.
    */
   readonly probs?: PatchRows | "mean";
   /** The result of each head, after headGain: `[B, heads, queries, valueDim]`. */
@@ -98,7 +99,7 @@ function readData(rows: OptionReader): GivenPatch["tensor"] {
   return rows.call.tensor(rows.path, { data, shape: rows.value("shape"), dtype: rows.value("dtype") }, FLOATS);
 }
 
-/** What the data of patches depends on, known when it is the call's turn. */
+/** The sizes on which the data of patches depends. They are known when it is the call's turn. */
 export interface PatchedCall {
   readonly shape: AttentionShape;
   /** The number of the call's own keys, whose keys and values it may overwrite. */

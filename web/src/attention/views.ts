@@ -16,15 +16,15 @@ export interface KeySlice {
 }
 
 /**
- * What `cache.attend` and `cache.step` return. By default only `output` is computed. What is seen inside of a call has
- * the effects of `patch`. Its tensors are float32.
+ * What `cache.attend` and `cache.step` return. By default only `output` is computed. `query`, `key`, `value` and
+ * `headOutputs` are float32, and show the effects of `patch`.
  */
 export interface AttendReturns extends Returns {
   /** Queries as attention sees them, after norm and rotary embedding: `[B, heads, queries, headDim]`. Default false. */
   readonly query?: boolean | Slice;
-  /** Keys as attention sees them, with a cache all that it holds: `[B, kvHeads, keys, headDim]`. Default false. */
+  /** Keys as attention sees them; all keys of the cache if there is one: `[B, kvHeads, keys, headDim]`. Default false. */
   readonly key?: boolean | KeySlice;
-  /** Values, with a cache all that it holds: `[B, kvHeads, keys, valueDim]`. Default false. */
+  /** Values; all values of the cache if there is one: `[B, kvHeads, keys, valueDim]`. Default false. */
   readonly value?: boolean | KeySlice;
   /** The result of each head, before an output projection: `[B, heads, queries, valueDim]`. Default false. */
   readonly headOutputs?: boolean | Slice;

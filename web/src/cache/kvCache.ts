@@ -155,7 +155,7 @@ export class KvCache extends Disposing {
    * `"lower-right"`, window, alibiSlopes, excludeSelf, or a rotary cache). A cache that was rewound, sliced or loaded
    * has no last append. A fork has the last append of its original.
    *
-   * `patch` overwrites queries, weights or results of heads for this call. Keys and values are what was appended.
+   * `patch` overwrites queries, weights or results of heads for this call. Keys and values cannot be overwritten.
    *
    * @param query - `[B, numHeads, Sq, headDim]` in `options.layout`; float32 or float16.
    * @returns `output` `[B, numHeads, Sq, valueDim]` in the layout, rank and dtype of the query, and the results that

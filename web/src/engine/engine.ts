@@ -64,7 +64,7 @@ export interface Engine {
   readonly device?: object | undefined;
   /** Copies a tensor to the GPU; only engines with a GPU can. */
   upload?<D extends Dtype>(operation: string, tensor: CheckedTensor<D>): Promise<GpuResult<D>>;
-  /** Brings a weight to the GPU, in the order in which its kernels read it; only engines with a GPU can. */
+  /** Copies a weight to the GPU, in the order in which the kernels read it. Only engines with a GPU have it. */
   uploadWeight?(problem: UploadWeightProblem): Promise<EngineWeight>;
   /** Copies a tensor on the GPU to JavaScript. */
   download?<D extends Dtype>(operation: string, tensor: BufferTensor<D>): Promise<TypedTensor<D>>;

@@ -1,7 +1,7 @@
 import { HeadwiseError, OptionError } from "./errors.js";
 
 /**
- * Runs code that reads the caller's objects. If an accessor or a proxy of the caller throws, an OptionError is thrown.
+ * Runs code that reads the caller's objects. If a getter or a proxy of the caller throws, this throws an OptionError.
  */
 export function guarded<T>(operation: string, argument: string, read: () => T): T {
   try {

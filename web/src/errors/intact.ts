@@ -7,7 +7,7 @@ import { OptionError } from "./errors.js";
  * @throws OptionError with code `"DETACHED_INPUT"`.
  */
 export function assertIntact(operation: string, argument: string, array: object): void {
-  if (!isIntact(array)) throw detachedError(operation, argument, "before the call was done with it");
+  if (!isIntact(array)) throw detachedError(operation, argument, "after the call was made");
 }
 
 /** The same for an array that is read at once. */

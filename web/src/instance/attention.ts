@@ -267,7 +267,7 @@ export class Attention extends Disposing {
    * A weight may be kept in fewer bytes: in float16, or in int8 with a scale for each output, which `quantizeWeight`
    * makes. With WebAssembly up to 8 rows read it once where it lies, and numbers are widened in registers; so a step of
    * generating text takes about as long as reading the bytes of the weight. A weight in a tensor of `allocate` is not copied;
-   * with WebGPU a weight that stays is best given to `uploadWeight` once.
+   * with WebGPU, give a weight that many calls use to `uploadWeight` once.
    *
    * @param x - `[…, inputDim]`, of any rank from 1 on; float32 or float16.
    * @param weight - `[inputDim, outputDim]`; with `weightLayout: "out-in"` it is `[outputDim, inputDim]`, as PyTorch has
@@ -438,8 +438,8 @@ export class Attention extends Disposing {
   }
 
   /**
-   * Brings a weight of `linear` to the GPU, in the order in which the kernels read it. `linear` brings any other weight into
-   * that order in every call, so this is for weights that stay.
+   * Copies a weight of `linear` to the GPU, in the order in which the kernels read it. `linear` brings any other weight into
+   * that order in every call, so use this for weights that many calls need.
    *
    * @param weight - As for `linear`. The call reads it, and does not keep it.
    * @returns The weight on the GPU, which only `linear` of this instance takes. It holds its memory until `dispose()`, at

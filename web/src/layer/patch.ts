@@ -17,8 +17,9 @@ export interface PatchKeys extends PatchRows {
 }
 
 /**
- * Overwrites what lies inside of a layer, for one call. A patched row is computed exactly as if the data had come about
- * by itself: to patch query, key, value or headOutputs with the call's own data changes no bit.
+ * Overwrites queries, keys, values, weights or results of heads inside of a layer, for one call. What follows from a
+ * patched row is computed exactly as if the call itself had computed the data: patching query, key, value or
+ * headOutputs with the call's own data changes no bit.
  *
  * `"mean"` puts the mean of a head's rows, over the batch and all rows without padding, in place of each row. For probs
  * it puts the mean of a row's weights in place of the weight of each key that the row sees. Padding is never

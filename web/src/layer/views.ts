@@ -13,8 +13,8 @@ import { namesOf, type OptionReader } from "../call/options.js";
 import { UnsupportedError } from "../errors/errors.js";
 
 /**
- * What `layer.forward` returns. By default only `output` is computed. What is seen inside of the layer has the effects
- * of `patch`.
+ * What `layer.forward` returns. By default only `output` is computed. What is returned of the inside of the layer shows
+ * the effects of `patch`.
  */
 export interface ForwardReturns extends AttendReturns {
   /**

@@ -12,7 +12,7 @@ export interface EngineWeight {
   release(): void;
 }
 
-/** What a weight is, wherever it lies. */
+/** The properties of a weight, in any memory. */
 export interface WeightForm {
   readonly shape: readonly number[];
   readonly dtype: WeightDtype;
@@ -47,7 +47,7 @@ export class UploadedWeight extends Disposing {
     return this.#weight?.bytes ?? 0;
   }
 
-  /** Gives its memory back after the calls made so far have run. A second `dispose()` does nothing. */
+  /** Frees its memory after the calls made so far have run. A second `dispose()` does nothing. */
   override dispose(): void {
     const weight = this.#weight;
     if (!weight) return;

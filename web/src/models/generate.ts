@@ -21,8 +21,8 @@ export interface GenerateStep {
 export interface GenerateOptions<R extends ForwardReturns = ForwardReturns>
   extends Omit<PassOptions<R>, "patch">, SamplingOptions {
   /**
-   * For a layer, rows to overwrite, in every step. A function is called before each step, and gives what that step
-   * overwrites; undefined is nothing. Rows count from the step's first token.
+   * For a layer, rows to overwrite, in every step. A function is called before each step, and returns the patches
+   * of that step, or undefined for none. Rows count from the step's first token.
    */
   readonly patch?:
     LayerPatches | ((step: GenerateStep) => LayerPatches | undefined | Promise<LayerPatches | undefined>);

@@ -91,8 +91,8 @@ function allocated(hw: Attention, shape: readonly number[], dtype: WeightDtype):
 }
 
 /**
- * Brings a matrix to where `linear` reads it. On WebGPU that is a copy in the order of its kernels. Elsewhere the matrix stays
- * where it is, also with WebGPU in a worker, which takes no tensors on the GPU.
+ * Puts a matrix where `linear` reads it. On WebGPU that is a copy in the order in which the kernels read it. Otherwise the
+ * matrix stays where it is, also with WebGPU in a worker, which takes no tensors on the GPU.
  */
 export async function place(hw: Attention, matrix: Matrix, weightLayout: WeightLayout): Promise<Placed> {
   if (hw.report.backend !== "webgpu" || !hw.device) return matrix as Placed;

@@ -40,7 +40,7 @@ export function likeliest(logits: Float32Array): number {
   return best;
 }
 
-/** The softmax of scores at one token, within 10⁻⁷ of itself. */
+/** The softmax of scores at one token, with a relative error below 10⁻⁷. */
 export function probabilityOf(logits: Float32Array, token: number): number {
   const highest = logits[likeliest(logits)]!;
   let sum = 0;

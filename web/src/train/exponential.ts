@@ -5,8 +5,8 @@ const POWERS = Float64Array.from({ length: 2201 }, (_, n) => 2 ** (n - 1100));
 const ROUNDER = 1.5 * 2 ** 52;
 
 /**
- * exp(x) within 10⁻⁸ of itself. Math.exp takes twice as long. x is n·ln 2 + r with
- * |r| < 0.35, and exp(r) is its Taylor series to r⁷.
+ * exp(x) with a relative error below 10⁻⁸. Math.exp takes twice as long. x is n·ln 2 + r with |r| < 0.35, and exp(r) is
+ * computed by its Taylor series up to r⁷.
  */
 export function exponential(x: number): number {
   const doublings = Math.max(-1100, Math.min(x * Math.LOG2E, 1100));

@@ -149,8 +149,8 @@ class Start {
 }
 
 /**
- * A browser sends no event when a worker is terminated. A call would wait for its thread for ever, so `terminate` itself
- * ends the core. Without a dispatcher the caller's own thread computes, and does not hear anything during a call.
+ * A browser sends no event when a worker is terminated. A call would never get the result of that thread, so `terminate`
+ * itself ends the core. Without a dispatcher the caller's own thread computes, and gets no events during a call.
  */
 function hearTerminate({ PThread }: WasmModule, core: WasmCore): void {
   for (const worker of PThread?.runningWorkers ?? []) {

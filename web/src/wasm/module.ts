@@ -26,7 +26,7 @@ export interface AttentionCall {
   /** The score formula: addresses of the arrays of `Formula` in headwise/formula.h, and how many elements they have. */
   setScore: SetFormula;
   setVisible: SetFormula;
-  /** Sets where to write a view, by its enumerator. Lists are addresses. Of attention only for a cache. */
+  /** Sets where to write a view, by its enumerator. Lists are addresses. A call of attention without a cache has no views. */
   setView(view: number, data: number, heads: number, numHeads: number, rows: number, numRows: number): void;
   /** Sets a patch, by its enumerator. Without data it is the mean. */
   setPatch(patch: number, data: number, heads: number, numHeads: number, rows: number, numRows: number): void;

@@ -50,7 +50,7 @@ export function emptyRowCheck(
   };
 }
 
-/** Which rows of heads a patch gives weights to. A mean is one of visible keys, which an empty row has not. */
+/** Which rows of heads a patch gives weights to. A mean is taken over visible keys, and an empty row has none. */
 function givenRows(weights: RowPatch | undefined): (head: number, row: number) => boolean {
   if (!weights || weights.data === "mean") return () => false;
   const [heads, rows] = [weights.heads, weights.rows].map((chosen) => chosen && new Set(chosen));

@@ -357,7 +357,7 @@ export class Call {
     );
   }
 
-  /** Ends the mapping of what was read back. A buffer that stays mapped is of no more use. */
+  /** Ends the mapping of what was read back. A buffer that stays mapped cannot be used again. */
   #unmap(): void {
     const buffer = this.#readback.unmap();
     if (!buffer) return;

@@ -108,7 +108,7 @@ function bind(gpuDevice: GPUDevice, buffer: GPUBuffer): GPUBindGroup {
   return gpuDevice.createBindGroup({ layout, entries: [{ binding: 0, resource: { buffer } }] });
 }
 
-/** The device's error for `work`; undefined if there is none. Throws if memory is missing: that is not the buffer's fault. */
+/** The device's error for `work`; undefined if there is none. Throws if memory is missing, because then the buffer is not the cause. */
 async function complaint(device: Device, operation: string, work: () => void): Promise<unknown> {
   const scopes = new ErrorScopes(device.gpuDevice);
   let thrown: unknown;

@@ -43,7 +43,7 @@ export async function runCall<T>(core: GpuCore, operation: string, record: Recor
   }
 }
 
-/** The error to throw. If an earlier call has failed too, and nobody has seen that yet, its error is the reason. */
+/** The error to throw. If an earlier call has failed too, and no call has reported that yet, its error is the reason. */
 async function reasonOf(call: Call, error: unknown): Promise<unknown> {
   const { device, faults } = call.core;
   const explained = await call.explain(error);

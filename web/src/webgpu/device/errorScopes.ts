@@ -14,7 +14,8 @@ export class ErrorScopes {
 
   /**
    * Runs `work` inside error scopes, and waits for nothing. `work` must not be asynchronous: the scopes are one stack
-   * for the whole device, which others may use in the meantime. As many scopes are popped as were pushed, whatever throws.
+   * for the whole device, which others may use in the meantime. As many scopes are popped as were pushed, also if
+   * something throws.
    */
   around<T>(work: () => T): T {
     let open = 0;
@@ -33,7 +34,7 @@ export class ErrorScopes {
     }
   }
 
-  /** Waits until the GPU has told the errors of all `work` so far. Resolves to the first of them. */
+  /** Waits until the GPU has reported the errors of all `work` so far. Resolves to the first of them. */
   async first(): Promise<GPUError | undefined> {
     const errors = await Promise.all(this.#errors);
     return errors.find((error) => error !== null) ?? undefined;

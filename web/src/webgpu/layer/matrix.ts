@@ -44,7 +44,7 @@ export interface Part {
   readonly gain?: Float32Array | undefined;
   /** Pairs of features, this far apart, that become neighbours; 0 keeps the order. */
   readonly splitPairs: number;
-  /** In which type the weight is kept. Default: that of the weight. Only a weight of int8 is kept in int8. */
+  /** In which type the weight is kept. Default: that of the weight. Only an int8 weight can be kept in int8. */
   readonly dtype?: StoredDtype | undefined;
 }
 
@@ -131,7 +131,10 @@ export function placeBack(
   return sections;
 }
 
-/** A projection the other way round. Scales of its inputs cannot wait for the sums, so int8 becomes float32. */
+/**
+ * A projection from its outputs to its inputs. The scales then belong to what is summed, and cannot be applied to the sums.
+ * So int8 becomes float32.
+ */
 export function backOf({ linear, inputs, outputs, dtype = linear.weight.dtype }: Part): Part {
   const floats = dtype === "int8" ? "float32" : dtype;
   return { linear: transposed(linear), inputs: outputs, outputs: inputs, splitPairs: 0, dtype: floats };

@@ -13,7 +13,7 @@ export class GpuWeight implements EngineWeight {
   readonly #matrix: Matrix;
   readonly #buffers: GPUBuffer[] = [];
 
-  /** @param place - Makes the matrix, in the room that it is given. */
+  /** @param place - Makes the matrix in the buffers that it is given. */
   constructor(call: Call, place: (keep: (bytes: number) => Span) => Matrix) {
     this.#core = call.core;
     call.onFailure(() => this.release());

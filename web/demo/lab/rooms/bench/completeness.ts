@@ -1,7 +1,7 @@
 import { counted, significant } from "../../shell/numbers.js";
 import { keyOf, type BenchEngine, type BenchFile, type Place } from "./benchFile.js";
 
-/** A spread of fewer samples says little. */
+/** The spread of fewer samples is not reliable. */
 export const FEWEST_SAMPLES = 5;
 /** If other programs use more than this share of the cores, the times are unreliable. */
 const BUSY = 0.75;
@@ -47,7 +47,7 @@ function few({ name, document: { measurements } }: BenchFile): string[] {
   const short = measurements.filter(({ samples }) => samples.length < FEWEST_SAMPLES);
   if (short.length === 0) return [];
   const least = Math.min(...short.map(({ samples }) => samples.length));
-  return [`${name}: samples: ${short.length} of ${counted(measurements.length, "measurement")} have fewer than ${FEWEST_SAMPLES} samples, at the fewest ${least}. Their spread says little.`]; // prettier-ignore
+  return [`${name}: samples: ${short.length} of ${counted(measurements.length, "measurement")} have fewer than ${FEWEST_SAMPLES} samples (the fewest: ${least}). Their spread is not reliable.`]; // prettier-ignore
 }
 
 function busy({ name, document: { devices } }: BenchFile): string[] {

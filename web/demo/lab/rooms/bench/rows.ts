@@ -2,7 +2,7 @@ import { quantile } from "../../../../../tests/bench/harness/statistics.mjs";
 import { counted } from "../../shell/numbers.js";
 import type { BenchEngine, BenchFile, BenchMeasurement, BenchShape } from "./benchFile.js";
 
-/** One of shape × engine × device, as everyone's files have measured it. */
+/** One of shape × engine × device, as the files have measured it. */
 export interface Row {
   readonly file: string;
   readonly device: string;

@@ -28,7 +28,7 @@ export class Shelf {
       "label",
       { class: "drop", for: "bench-files" },
       element("b", {}, "Drop files of the format headwise-bench here, or choose them"),
-      element("span", {}, "They are read in this page and go nowhere."),
+      element("span", {}, "They are read in this page and are not sent anywhere."),
       input,
     );
     input.onchange = () => void this.take([...(input.files ?? [])]).then(() => (input.value = ""));

@@ -37,7 +37,7 @@ export function chartWords(
       ? "Bars are medians of the time of a call"
       : `Bars are medians divided by that of ${to} on the same device; below 1 is faster`;
   const axis = log
-    ? "Axes are logarithmic: the length of a bar is no measure of its time, only the place of its end."
+    ? "Axes are logarithmic: read the time at the end of a bar, not from its length."
     : "Axes begin at 0.";
   const without = drawn.reduce((sum, shape) => sum + shape.withoutRatio, 0);
   const left = without > 0 ? ` ${counted(without, "measurement")} without a time of that engine ${without === 1 ? "is" : "are"} left out.` : ""; // prettier-ignore

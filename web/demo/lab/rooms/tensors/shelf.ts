@@ -27,7 +27,7 @@ export class Shelf {
       "label",
       { class: "drop", for: "files" },
       element("b", {}, "Drop .npy or .safetensors here, or the folder of a model, or choose files"),
-      element("span", {}, "They are read in this page and go nowhere."),
+      element("span", {}, "They are read in this page and are not sent anywhere."),
       input,
     );
     input.onchange = () => take([...(input.files ?? [])]);
