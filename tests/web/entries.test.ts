@@ -242,7 +242,10 @@ describe("headwise/inline with a module that was compiled elsewhere", () => {
   test("says that it needs one where nothing may be compiled from bytes", async () => {
     const text = "WebAssembly.compile(): Wasm code generation disallowed by embedder";
     const compile = jest.spyOn(WebAssembly, "compile").mockRejectedValue(new WebAssembly.CompileError(text));
-    const error = await errorOf(createInline());
+    // Its module has not been compiled yet: it is another instance of the file.
+    const file = "../../dist/inline.js?uncompiled";
+    const uncompiled = (await import(file)) as { readonly createAttention: typeof createInline };
+    const error = await errorOf(uncompiled.createAttention());
     compile.mockRestore();
     expect(error).toMatchObject({
       name: "AssetError",

@@ -1,4 +1,4 @@
-import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -11,6 +11,7 @@ import {
   AssetError,
   createAttention,
   type HeadwiseError,
+  type LoadProgress,
   OptionError,
   UnsupportedError,
   type CreateOptions,
@@ -21,12 +22,16 @@ import { variants } from "./engines.js";
 const dist = new URL("../../dist/", import.meta.url);
 const wasm = await readFile(new URL("wasm/headwise.simd.wasm", dist));
 
+const inPieces: RequestListener = (_, response) => {
+  response.writeHead(200, { "content-type": "application/wasm", "content-length": wasm.length });
+  for (let at = 0; at < wasm.length; at += 10_000) response.write(wasm.subarray(at, at + 10_000));
+  response.end();
+};
+
 const answers: Record<string, RequestListener> = {
-  "/headwise.wasm": (_, response) => {
-    response.writeHead(200, { "content-type": "application/wasm", "content-length": wasm.length });
-    for (let at = 0; at < wasm.length; at += 10_000) response.write(wasm.subarray(at, at + 10_000));
-    response.end();
-  },
+  "/headwise.wasm": inPieces,
+  "/held/headwise.simd.wasm": inPieces,
+  "/failing/headwise.simd.wasm": inPieces,
   "/page.wasm": (_, response) => response.writeHead(200, { "content-type": "text/html" }).end("<!doctype html>"),
   "/empty.wasm": (_, response) => response.writeHead(200, { "content-type": "application/wasm" }).end(),
   "/cut.wasm": (_, response) => response.writeHead(200).end(wasm.subarray(0, 1000)),
@@ -178,6 +183,66 @@ describe("the engine's file", () => {
     setTimeout(() => controller.abort(reason), 50);
     expect(await loading).toBe(reason);
     expect(await rejection({ signal: AbortSignal.abort(reason) })).toBe(reason);
+  });
+});
+
+describe("the compiled file", () => {
+  /** What `work` compiles: how often, and the progress that it hears. */
+  async function compilations(options: CreateOptions): Promise<{ count: number; heard: LoadProgress[] }> {
+    const compile = jest.spyOn(WebAssembly, "compile");
+    const heard: LoadProgress[] = [];
+    try {
+      expect(await computes({ ...options, onProgress: (progress) => heard.push(progress) })).toBe(true);
+      return { count: compile.mock.calls.length, heard };
+    } finally {
+      compile.mockRestore();
+    }
+  }
+
+  test("is shared: a second instance loads and compiles nothing, and hears once that all bytes are there", async () => {
+    await computes({});
+    const { count, heard } = await compilations({});
+    expect(count).toBe(0);
+    expect(heard).toEqual([{ phase: "download", loaded: wasm.length, total: wasm.length }]);
+  });
+
+  test("is shared by instances with the same baseUrl", async () => {
+    const baseUrl = new URL("wasm/", dist);
+    await computes({ wasm: { baseUrl } });
+    expect((await compilations({ wasm: { baseUrl } })).count).toBe(0);
+  });
+
+  test("of an address that the caller gives is compiled each time", async () => {
+    const url = `${origin}/headwise.wasm`;
+    await computes({ wasm: { url } });
+    expect((await compilations({ wasm: { url } })).count).toBe(1);
+  });
+
+  test("that could not be used is loaded again", async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), "headwise-"));
+    try {
+      const file = (name: string) => path.join(folder, name);
+      for (const name of ["headwise.simd.node.js", "headwise.simd.wasm"])
+        cpSync(new URL(`wasm/${name}`, dist), file(name));
+      const source = { threads: 1, variant: "simd", wasm: { baseUrl: pathToFileURL(folder) } } as const;
+      for (const unusable of [wasm.subarray(0, 1000), Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0)]) {
+        writeFileSync(file("headwise.simd.wasm"), unusable);
+        expect(await rejection(source)).toMatchObject({ code: "ASSET_INVALID" });
+      }
+      writeFileSync(file("headwise.simd.wasm"), wasm);
+      expect(await computes(source)).toBe(true);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+
+  test("of headwise/inline is shared too", async () => {
+    const { createAttention: createInline } = await import("headwise/inline");
+    (await createInline()).dispose();
+    const compile = jest.spyOn(WebAssembly, "compile");
+    (await createInline()).dispose();
+    expect(compile).not.toHaveBeenCalled();
+    compile.mockRestore();
   });
 });
 
@@ -381,7 +446,7 @@ describe("while the module is compiled", () => {
   test("threads already start", async () => {
     const compile = holdCompilation((bytes) => new WebAssembly.Module(bytes));
     const glueUrl = glue("globalThis.startOfTest(options); return Promise.reject(new Error('it started'))");
-    const error = await rejection({ wasm: { glueUrl } });
+    const error = await rejection({ variant: "simd", wasm: { glueUrl, baseUrl: `${origin}/held/` } });
     compile.mockRestore();
     expect(error.message).toMatch(/it started/);
   });
@@ -395,7 +460,7 @@ describe("while the module is compiled", () => {
       options.PThread = { terminateAllThreads: globalThis.endOfTest };
       globalThis.startOfTest();
       return new Promise(() => options.instantiateWasm({}, () => {}));`);
-    const error = await rejection({ wasm: { glueUrl } });
+    const error = await rejection({ variant: "simd", wasm: { glueUrl, baseUrl: `${origin}/failing/` } });
     compile.mockRestore();
     expect(error).toMatchObject({ name: "AssetError", code: "ASSET_INVALID" });
     expect(error.message).toMatch(/no such opcode/);

@@ -15,7 +15,7 @@ export const MOST_THREADS_BY_DEFAULT = 8;
 
 /**
  * The progress of loading the engine's `.wasm` file. `loaded` and `total` are bytes; `total` is 0 if the server does
- * not say it.
+ * not say it. An instance whose file an earlier one has loaded hears once that all bytes are there.
  */
 export interface LoadProgress {
   readonly phase: "download";

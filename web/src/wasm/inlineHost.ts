@@ -6,6 +6,9 @@ import { compiled } from "./compile.js";
 import type { Host } from "./host.js";
 import { checkedVariant } from "./moduleLabel.js";
 
+/** The compiled module, which all instances share. */
+let own: WebAssembly.Module | undefined;
+
 /** Any JavaScript environment: this host fetches nothing, imports nothing and starts no worker. */
 export const inlineHost: Host = {
   variants: ["simd"],
@@ -16,7 +19,7 @@ export const inlineHost: Host = {
       throw new OptionError(
         `${operation}: wasm.${other} must be absent: headwise/inline carries its module, in place of which it takes a wasm.module`,
       );
-    const module = source.module ?? (await compiled(operation, bytes(), "its module"));
+    const module = source.module ?? (own ??= await compiled(operation, bytes(), "its module"));
     const variant = checkedVariant(operation, module, source.module ? "wasm.module" : "its module", false);
     return { factory, compiling: Promise.resolve({ module, variant }), name: "headwise/inline", isShared: false };
   },
