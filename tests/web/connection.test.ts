@@ -50,9 +50,31 @@ test("a worker that never starts is given up after 30 s, one that loads for long
   let isSettled = false;
   void loading.connection.open("createAttention", options).finally(() => (isSettled = true));
   loading.events.reply({ kind: "ready", version, lock: undefined });
-  await jest.advanceTimersByTimeAsync(30_000);
+  for (let second = 0; second < 60; ++second) {
+    await jest.advanceTimersByTimeAsync(1000);
+    loading.events.reply({ kind: "opening" });
+  }
   expect(await opening).toMatchObject({ name: "AssetError", code: "ASSET_TIMEOUT" });
+  expect(silent.connection.hasStopped).toBe(false);
   expect(isSettled).toBe(false);
+});
+
+test("a worker that falls silent while it opens is ended after 10 s; one that is open may be silent", async () => {
+  const stopped = fakeWorker();
+  const opening = reasonOf(stopped.connection.open("createAttention", options));
+  const open = fakeWorker();
+  void open.connection.open("createAttention", options);
+  for (const { events } of [stopped, open]) events.reply({ kind: "ready", version, lock: undefined });
+  const report = { version, backend: "wasm", variant: "simd", threads: 1, reasons: {}, calibration: NO_CALIBRATION } as const; // prettier-ignore
+  open.events.reply({ kind: "opened", id: open.posted[0]!.id, report });
+  await jest.advanceTimersByTimeAsync(60_000);
+  expect(await opening).toMatchObject({
+    code: "ASSET_TIMEOUT",
+    message: "createAttention: the engine's worker stopped while it opened the engine: no sign of it within 10 s",
+  });
+  expect(stopped.connection.hasStopped).toBe(true);
+  expect(stopped.seen.terminated).toBe(1);
+  expect(open.connection.isOpen).toBe(true);
 });
 
 test("a worker whose script cannot be loaded is an AssetError that says where to look", async () => {
@@ -145,6 +167,52 @@ test("what onProgress throws ends loading and the worker, and is what the caller
   events.reply({ kind: "progress", progress: { phase: "download", loaded: 1, total: 2 } });
   expect(await opening).toBe(thrown);
   expect(seen.terminated).toBe(1);
+});
+
+describe("an instance whose worker stops while it opens", () => {
+  const report = { version, backend: "wasm", variant: "simd", threads: 1, reasons: {}, calibration: NO_CALIBRATION } as const; // prettier-ignore
+
+  /** Opens an instance. Each worker that it starts says that it runs, and nothing more. */
+  function openingInstance() {
+    const workers: { events: ChannelEvents; posted: Request[]; terminated: boolean }[] = [];
+    const spawn = (events: ChannelEvents) => {
+      const worker = { events, posted: [] as Request[], terminated: false };
+      workers.push(worker);
+      queueMicrotask(() => events.reply({ kind: "ready", version, lock: undefined }));
+      return {
+        post: (request: Request) => void worker.posted.push(request),
+        keepAlive: () => undefined,
+        terminate: () => void (worker.terminated = true),
+      };
+    };
+    return { workers, ...WorkerEngine.open("createAttention", spawn, options, undefined) };
+  }
+
+  test("gets another worker", async () => {
+    const { workers, opened } = openingInstance();
+    await jest.advanceTimersByTimeAsync(10_000);
+    expect(workers.map(({ terminated }) => terminated)).toEqual([true, false]);
+    const [{ id }] = workers[1]!.posted as [Request];
+    workers[1]!.events.reply({ kind: "opened", id, report });
+    expect((await opened).report).toBe(report);
+  });
+
+  test("gets no more than three", async () => {
+    const { workers, opened } = openingInstance();
+    const reason = reasonOf(opened);
+    await jest.advanceTimersByTimeAsync(60_000);
+    expect(workers.map(({ terminated }) => terminated)).toEqual([true, true, true]);
+    expect(await reason).toMatchObject({ name: "AssetError", code: "ASSET_TIMEOUT" });
+  });
+
+  test("gets no other one if it is closed", async () => {
+    const { workers, opened, close } = openingInstance();
+    const reason = reasonOf(opened);
+    close();
+    await jest.advanceTimersByTimeAsync(60_000);
+    expect(await reason).toMatchObject({ name: "DisposedError" });
+    expect(workers).toHaveLength(1);
+  });
 });
 
 describe("an instance whose worker was lost", () => {

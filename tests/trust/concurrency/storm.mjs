@@ -75,9 +75,17 @@ const KINDS = {
   },
 };
 
+/** What `work` resolves to; an error that names the step if it does not settle in time. */
+async function inTime(step, milliseconds, work) {
+  let timer;
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${step} ${HUNG}`)), milliseconds);
+  });
+  return Promise.race([work, late]).finally(() => clearTimeout(timer));
+}
+
 /** What the calls of all rounds share, computed one after another. */
-async function prepared(headwise) {
-  const { hw } = headwise;
+async function prepared(hw) {
   const next = randomNumbers(40);
   const random = (...shape) => ({ data: Float32Array.from({ length: shape.reduce((n, e) => n * e) }, next), shape });
   const inputs = [1, 2, 3].map(() => random(1, 2, 200, 8));
@@ -129,14 +137,16 @@ async function endingOf(result, codes, bits, isDisposed, milliseconds) {
 export async function storm(headwise, { seed, rounds, threads, hangs }) {
   const endings = {};
   const choices = new Choices(seed);
-  const open = () => headwise.createAttention({ backend: "wasm", threads });
-  const calm = await open();
-  const shared = await prepared({ hw: calm });
+  const calmly = (step, work) => inTime(step, hangs, work);
+  const open = (when) => calmly(`opening ${when}`, headwise.createAttention({ backend: "wasm", threads }));
+  const calm = await open("at first");
+  const shared = await calmly("preparing", prepared(calm));
   const { report } = calm;
-  await calm.dispose();
+  await calmly("the first disposal", calm.dispose());
   for (let round = 0; round < rounds; ++round) {
-    const hw = await open();
-    const context = { hw, ...shared, repeated: await repeatedOf(hw, headwise) };
+    const hw = await open(`in round ${round}`);
+    const repeated = await calmly(`calls one after another in round ${round}`, repeatedOf(hw, headwise));
+    const context = { hw, ...shared, repeated };
     let isDisposed = false;
     const settling = Array.from({ length: CALLS }, () => {
       const kind = choices.of(Object.keys(KINDS));

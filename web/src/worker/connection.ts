@@ -31,6 +31,12 @@ export interface Known {
  */
 type Ending = (operation: string) => unknown;
 
+/**
+ * A worker that has started, and then gives no sign for this long while it opens an engine, has stopped. In Firefox 153
+ * `new Worker` sometimes never returns in a worker, and then the worker cannot even report it.
+ */
+const SILENCE_MILLISECONDS = 10_000;
+
 /** The channel if no worker could be made. */
 const NO_CHANNEL: Channel = { post: () => undefined, keepAlive: () => undefined, terminate: () => undefined };
 
@@ -43,6 +49,8 @@ export class Connection {
   #lastId = 0;
   #ready = false;
   #opened = false;
+  #stopped = false;
+  #signTimer: ReturnType<typeof setTimeout> | undefined;
   #end: Ending | undefined;
   /** Kernel times of the latest call. */
   kernelTimes: readonly KernelTime[] = [];
@@ -73,6 +81,11 @@ export class Connection {
     return this.#opened && !this.ended;
   }
 
+  /** Whether the worker has stopped while it opened the engine. Another worker may not. */
+  get hasStopped(): boolean {
+    return this.#stopped;
+  }
+
   /** Throws the error for calls on a worker that has ended, if it has ended. */
   assertAlive(operation: string): void {
     if (this.#end) throw this.#end(operation);
@@ -80,7 +93,7 @@ export class Connection {
 
   /** Starts the engine in the worker. If that fails, this ends the worker. */
   async open(operation: string, options: EngineOptions): Promise<Report> {
-    const timer = setTimeout(() => this.#late(), PATIENCE_MILLISECONDS);
+    this.#awaitSign();
     const progress = this.#onProgress !== undefined;
     try {
       const opened = await this.#ask(operation, (id) => ({ kind: "open", id, operation, options, progress }), []);
@@ -90,7 +103,8 @@ export class Connection {
       this.end((later) => lostError(later, error));
       throw error;
     } finally {
-      clearTimeout(timer);
+      clearTimeout(this.#signTimer);
+      this.#signTimer = undefined;
     }
   }
 
@@ -136,9 +150,12 @@ export class Connection {
 
   #receive(reply: Reply): void {
     if (this.#end) return;
+    if (reply.kind === "ready") this.#ready = true;
+    if (this.#signTimer !== undefined) this.#awaitSign();
     switch (reply.kind) {
+      case "opening":
+        return;
       case "ready":
-        this.#ready = true;
         if (reply.version !== version)
           this.end((operation) => versionError("the script of the engine's worker", reply.version, operation));
         return;
@@ -195,12 +212,25 @@ export class Connection {
     this.end((operation) => error(operation, reason));
   }
 
-  #late(): void {
-    if (this.#ready) return; // the worker runs: its later steps have their own time limits
-    const failed = "the engine's worker did not start";
-    this.end((operation) => timeOut(operation, failed, "Check the page's worker-src policy."));
+  /** While the engine opens: waits anew for the next message of the worker. */
+  #awaitSign(): void {
+    clearTimeout(this.#signTimer);
+    const milliseconds = this.#ready ? SILENCE_MILLISECONDS : PATIENCE_MILLISECONDS;
+    this.#signTimer = setTimeout(() => this.#late(milliseconds), milliseconds);
+  }
+
+  #late(milliseconds: number): void {
+    this.#stopped = this.#ready;
+    const [failed, hint] = this.#ready ? STOPPED : NOT_STARTED;
+    this.end((operation) => timeOut(operation, failed, hint, milliseconds));
   }
 }
+
+const NOT_STARTED = ["the engine's worker did not start", "Check the page's worker-src policy."] as const;
+const STOPPED = [
+  "the engine's worker stopped while it opened the engine: no sign of it",
+  "Try again, or set `threads: 1`: the engine's worker then starts no workers of its own.",
+] as const;
 
 function packedBy(shipment: Shipment, operation: string, args: readonly unknown[]): unknown[] {
   try {

@@ -70,11 +70,16 @@ export interface ObjectNews {
   readonly state: ObjectState;
 }
 
+/** While a worker opens an engine, it says so in this interval. */
+export const SIGN_MILLISECONDS = 1000;
+
 /** From the worker to the client. */
 export type Reply =
   /** The worker runs. It holds the lock of this name as long as it lives, if there are locks. */
   | { readonly kind: "ready"; readonly version: string; readonly lock: string | undefined }
   | { readonly kind: "progress"; readonly progress: LoadProgress }
+  /** The worker still opens the engine. */
+  | { readonly kind: "opening" }
   | { readonly kind: "opened"; readonly id: number; readonly report: Report; readonly live?: LiveReport | undefined }
   /** The changing part of the report has changed. */
   | { readonly kind: "report"; readonly live: LiveReport }

@@ -11,7 +11,15 @@ import type { EngineSaved } from "../layer/engineSaved.js";
 import type { EngineFiles } from "../wasm/engineFiles.js";
 import type { Host } from "../wasm/host.js";
 import { errorParts } from "./errorParts.js";
-import { ENGINE, type Method, type ObjectNews, type ObjectState, type Reply, type Request } from "./protocol.js";
+import {
+  ENGINE,
+  SIGN_MILLISECONDS,
+  type Method,
+  type ObjectNews,
+  type ObjectState,
+  type Reply,
+  type Request,
+} from "./protocol.js";
 import { buffersOf } from "./shipment.js";
 
 /** Sends a reply. The memory in `transfer` is transferred. */
@@ -43,6 +51,7 @@ class Server {
 
   async open({ id, operation, options, progress }: Extract<Request, { readonly kind: "open" }>): Promise<void> {
     const onProgress = progress ? (now: ProgressOf) => this.#send({ kind: "progress", progress: now }) : undefined;
+    const signs = setInterval(() => this.#send({ kind: "opening" }), SIGN_MILLISECONDS);
     try {
       const wanted = { ...options, device: undefined, gpu: undefined, signal: undefined, onProgress };
       const { engine, report } = await openEngine(operation, this.#hostOf(options.files), wanted, () => this.#tell());
@@ -51,6 +60,8 @@ class Server {
       this.#send({ kind: "opened", id, report, live: engine.live });
     } catch (error) {
       this.#send({ kind: "failed", id, error: errorParts(operation, error), news: [] });
+    } finally {
+      clearInterval(signs);
     }
   }
 

@@ -65,10 +65,12 @@ export class WorkerEngine implements Engine {
     options: EngineOptions,
     onProgress: ((progress: LoadProgress) => void) | undefined,
   ): { readonly opened: Promise<{ engine: WorkerEngine; report: Report }>; readonly close: () => void } {
-    const connection = new Connection(spawn, onProgress);
-    const opened = connection
-      .open(operation, options)
-      .then((report) => ({ engine: new WorkerEngine(spawn, options, connection), report }));
+    let connection!: Connection;
+    const connect = () => (connection = new Connection(spawn, onProgress));
+    const opened = openedBy(connect, operation, options).then((report) => ({
+      engine: new WorkerEngine(spawn, options, connection),
+      report,
+    }));
     const close = () => connection.end((now) => new DisposedError(`${now}: loading was given up`));
     return { opened, close };
   }
@@ -170,10 +172,25 @@ export class WorkerEngine implements Engine {
 
   async #call(operation: string, method: Method, ...args: readonly unknown[]): Promise<Done> {
     if (this.#connection.ended && !this.#disposed) {
-      this.#connection = new Connection(this.#spawn, undefined);
-      await this.#connection.open(operation, this.#options);
+      const connect = () => (this.#connection = new Connection(this.#spawn, undefined));
+      await openedBy(connect, operation, this.#options);
     }
     return this.#connection.call(operation, ENGINE, method, ...args);
+  }
+}
+
+/** If the worker stops while it opens the engine, another one is started, up to this number. */
+const MOST_WORKERS = 3;
+
+/** Opens an engine in the worker that `connect` starts. */
+async function openedBy(connect: () => Connection, operation: string, options: EngineOptions): Promise<Report> {
+  for (let started = 1; ; ++started) {
+    const connection = connect();
+    try {
+      return await connection.open(operation, options);
+    } catch (error) {
+      if (!connection.hasStopped || started === MOST_WORKERS) throw error;
+    }
   }
 }
 
