@@ -3,9 +3,19 @@
 import { mkdirSync, rmSync } from "node:fs";
 import path from "node:path";
 
-import { build } from "../../web/build/paths.mjs";
+import { build, root } from "../../web/build/paths.mjs";
 
 const MINUTE = 60_000;
+
+/**
+ * What a cell of the table says of an error: the line that names it, for a program prints more, and no folder of this
+ * machine.
+ */
+function cellOf(message) {
+  const lines = message.split("\n").filter((line) => line.trim() !== "");
+  const line = lines.findLast((each) => /^\w*Error: /.test(each)) ?? lines[0] ?? "an error without a message";
+  return line.replaceAll(`${root}${path.sep}`, "").replaceAll("|", "\\|");
+}
 
 /** A row that throws has failed, with the message as its figure. */
 export async function resultOf(row, { quick: isQuick, seed }) {
@@ -19,7 +29,8 @@ export async function resultOf(row, { quick: isQuick, seed }) {
   try {
     measured = await row.measure({ isQuick, seed, folder });
   } catch (error) {
-    measured = { verdict: "failed", figure: error.message };
+    console.log(error.message);
+    measured = { verdict: "failed", figure: cellOf(error.message) };
   }
   const taken = (Date.now() - started) / MINUTE;
   console.log(`=== ${row.name}: ${measured.verdict}: ${measured.figure} (${taken.toFixed(1)} min)`);

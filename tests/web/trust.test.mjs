@@ -68,6 +68,21 @@ describe("a result", () => {
     expect(result).toMatchObject({ name: "test-of-the-table", verdict: "failed", figure: "no such browser" });
   });
 
+  test("of a program that fails is the line that names its error, without a folder of this machine", async () => {
+    const root = process.cwd();
+    const message = `Command failed: ${root}/page.mjs\n${root}/wait.js:46\n  throw new TimeoutError();\n\nTimeoutError: 9 ms, in ${root}/a.mjs\n    at ${root}/a.mjs:2\n\nNode.js v20\n`;
+    const result = await resultOf(
+      rowThat(() => Promise.reject(new Error(message))),
+      options,
+    );
+    expect(result.figure).toBe("TimeoutError: 9 ms, in a.mjs");
+    const unnamed = await resultOf(
+      rowThat(() => Promise.reject(new Error(`${root}/b ended | with 1\nmore`))),
+      options,
+    );
+    expect(unnamed.figure).toBe("b ended \\| with 1");
+  });
+
   test("is what the row measured, in an empty folder of its own", async () => {
     const measure = ({ isQuick, seed, folder }) => ({
       verdict: "held",
