@@ -10,6 +10,7 @@ import { trustCounts } from "../../web/build/counts.mjs";
 import { faultsOf, figureOf, matrixOf, withMatrix } from "../trust/engines/matrix.mjs";
 import { resultOf as resultOfWay } from "../trust/engines/ways.mjs";
 import { llvmTool } from "../trust/coverage/cpp.mjs";
+import { united } from "../trust/coverage/united.mjs";
 import { jest, reportOf } from "../trust/programs.mjs";
 import { merged, withTable } from "../trust/record.mjs";
 import { resultOf } from "../trust/result.mjs";
@@ -229,5 +230,31 @@ describe("coverage", () => {
 
   (isHere ? test : test.skip)("finds the tools of LLVM, which answer differently (skipped without clang)", () => {
     for (const name of ["llvm-profdata", "llvm-cov"]) expect(llvmTool(name)).toContain(name);
+  });
+});
+
+describe("coverage that several reports have counted", () => {
+  const branch = (start, count, more = {}) => ({ start, end: start + 5, count, ...more });
+  const file = (sourcePath, lines, branches) => ({ sourcePath, data: { lines, branches } });
+
+  test("a line or a branch is covered if one report says so, and a line of which a part has run is not", () => {
+    const inNode = [
+      file("a.ts", { 1: 3, 2: 0, 3: "1/2", 4: 0 }, [branch(10, 0), branch(20, 0)]),
+      file("b.ts", { 1: 0 }, []),
+    ];
+    const inPages = [file("a.ts", { 1: 0, 2: 7, 3: "1/2", 4: 0 }, [branch(10, 2), branch(20, 0)])];
+    const { lines, branches, files } = united([inNode, inPages]);
+    expect(lines).toEqual({ covered: 2, total: 5 });
+    expect(branches).toEqual({ covered: 1, total: 2 });
+    expect(files.map(({ name }) => name)).toEqual(["a.ts", "b.ts"]);
+  });
+
+  test("an else that is not written is another branch than the whole; what only another report has does not count", () => {
+    const inNode = [file("a.ts", { 1: 1 }, [branch(10, 4), branch(10, 0, { none: true })])];
+    const direct = [file("a.ts", { 1: 1, 9: 1 }, [branch(10, 4), branch(33, 1)]), file("types.ts", { 1: 1 }, [])];
+    expect(united([inNode, direct])).toMatchObject({
+      lines: { covered: 1, total: 1 },
+      branches: { covered: 1, total: 2 },
+    });
   });
 });

@@ -13,7 +13,7 @@ const isCore = (name) => /^cpp\/(src|include)\//.test(name) && !name.startsWith(
 /**
  * @param {string} folder - for the profile
  * @param {string} [filter] - of GoogleTest
- * @returns {Promise<import("./typescript.mjs").Coverage>}
+ * @returns {Promise<import("./united.mjs").Coverage>}
  */
 export async function cppCoverage(folder, filter = "*") {
   await run("cmake", ["--preset", "coverage"], { quiet: true });
