@@ -89,6 +89,19 @@ describe("a layer", () => {
     layer.dispose();
   });
 
+  test("whose saving call was aborted can be disposed, and the worker goes on", async () => {
+    const layer = await layerOf(worker);
+    const controller = new AbortController();
+    const forward = layer.forward(x, { save: true, signal: controller.signal });
+    controller.abort(new Error("enough"));
+    await expect(forward).rejects.toThrow("enough");
+    layer.dispose();
+    for (let n = 0; n < 3; ++n) {
+      const { output } = await worker.scaledDotProductAttention(x, x, x);
+      expect(output.shape).toEqual(x.shape);
+    }
+  });
+
   test("refuses what was saved before new weights, and computes afterwards", async () => {
     const layer = await layerOf(worker);
     const { saved } = await layer.forward(x, { save: true });

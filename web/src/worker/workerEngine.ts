@@ -200,6 +200,7 @@ abstract class RemoteObject {
   /** Its number in the worker. */
   readonly object: number;
   readonly #known: Known;
+  #release: Promise<void> | undefined;
 
   constructor(connection: Connection, object: number) {
     this.#connection = connection;
@@ -233,8 +234,9 @@ abstract class RemoteObject {
     return new RemoteSaved(this.#connection, object);
   }
 
+  /** An aborted call releases what it has made. Its owner, which does not know that, may do so again. */
   release(): Promise<void> {
-    return this.#connection.release(this.object);
+    return (this.#release ??= this.#connection.release(this.object));
   }
 }
 
