@@ -1,6 +1,6 @@
 // npm run trust: measures what headwise promises, and writes a table in which each row is a command.
 //
-//   npm run trust                        every row in full: about 95 minutes
+//   npm run trust                        every row in full: up to 90 minutes
 //   npm run trust -- --quick             every row with less work, as CI does: about 8 minutes
 //   npm run trust -- --only=soak         some rows (comma-separated)
 //   npm run trust -- --seed=7            other random numbers (default 1)

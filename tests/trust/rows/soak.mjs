@@ -43,7 +43,7 @@ export const soak = {
   name: "soak",
   what: "many mixed calls on one instance, and instances made and disposed",
   goal: "0 bytes of growth in heap, RSS, buffers, threads and listeners; the same bits at the end; 1,000,000 calls with wasm, 20,000 on a software GPU, 10,000 instances",
-  minutes: { quick: 0.8, whole: 13 },
+  minutes: { quick: 0.8, whole: 6 },
   async measure({ isQuick, seed, folder }) {
     const limit = isQuick ? 5 : 60;
     const [onWasm, onGpu, instances] = isQuick ? [5_000, 1_000, 100] : [1_000_000, 20_000, 10_000];
