@@ -85,7 +85,7 @@ describe("headwise/worker", () => {
       // Ends the worker as a browser that needs memory would: without the Worker object, while no call is pending. Its
       // locks become free, and this page gets them after those who asked before.
       const { held } = await navigator.locks.query();
-      Worker.prototype.terminate.call(workers[1]);
+      Worker.prototype.terminate.call(workers.at(-1));
       for (const { name } of held!) await navigator.locks.request(name!, () => undefined);
       firsts.push(await first());
       hw.dispose();

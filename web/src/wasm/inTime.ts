@@ -20,13 +20,8 @@ export async function inTime<T>(operation: string, promise: Promise<T>, failed: 
   }
 }
 
-export function timeOut(
-  operation: string,
-  failed: string,
-  hint: string,
-  milliseconds: number = PATIENCE_MILLISECONDS,
-): AssetError {
-  return new AssetError(`${operation}: ${failed} within ${milliseconds / 1000} s`, {
+export function timeOut(operation: string, failed: string, hint: string): AssetError {
+  return new AssetError(`${operation}: ${failed} within ${PATIENCE_MILLISECONDS / 1000} s`, {
     code: "ASSET_TIMEOUT",
     hint,
   });

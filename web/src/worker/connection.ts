@@ -31,12 +31,6 @@ export interface Known {
  */
 type Ending = (operation: string) => unknown;
 
-/**
- * A worker that has started, and then gives no sign for this long while it opens an engine, has stopped. In Firefox 153
- * `new Worker` sometimes never returns in a worker, and then the worker cannot even report it.
- */
-const SILENCE_MILLISECONDS = 10_000;
-
 /** The channel if no worker could be made. */
 const NO_CHANNEL: Channel = { post: () => undefined, keepAlive: () => undefined, terminate: () => undefined };
 
@@ -212,17 +206,19 @@ export class Connection {
     this.end((operation) => error(operation, reason));
   }
 
-  /** While the engine opens: waits anew for the next message of the worker. */
+  /**
+   * While the engine opens: waits anew for the next message of the worker. A worker that runs gives a sign every second. In
+   * Firefox 153 `new Worker` sometimes never returns in a worker, and then the worker cannot even report it.
+   */
   #awaitSign(): void {
     clearTimeout(this.#signTimer);
-    const milliseconds = this.#ready ? SILENCE_MILLISECONDS : PATIENCE_MILLISECONDS;
-    this.#signTimer = setTimeout(() => this.#late(milliseconds), milliseconds);
+    this.#signTimer = setTimeout(() => this.#late(), PATIENCE_MILLISECONDS);
   }
 
-  #late(milliseconds: number): void {
+  #late(): void {
     this.#stopped = this.#ready;
     const [failed, hint] = this.#ready ? STOPPED : NOT_STARTED;
-    this.end((operation) => timeOut(operation, failed, hint, milliseconds));
+    this.end((operation) => timeOut(operation, failed, hint));
   }
 }
 
