@@ -21,8 +21,8 @@ export const browserHost = (files: EngineFiles): Host => ({
 });
 
 /**
- * In a worker, threads start after the module has compiled, and not at the same time: in Firefox 153 `new Worker` then
- * stops a worker for good in about 3 of 100 openings, and afterwards in about 1 of 1,000.
+ * Waits for the module, so that the threads of a worker start after it has compiled. In Firefox 153 `new Worker` sometimes
+ * stops a worker for good: in about 3 of 100 openings while a module compiles, and in about 1 of 1,000 afterwards.
  */
 async function compiledFirst({ compiling, started }: EngineParts): Promise<void> {
   try {

@@ -2,17 +2,13 @@ import { beforeAbort, throwIfAborted } from "../call/abort.js";
 import { version } from "../engine/version.js";
 import { AssetError } from "../errors/errors.js";
 import { versionError } from "./assetErrors.js";
-import { compiled } from "./compile.js";
 import { addressOf, type EngineFiles } from "./engineFiles.js";
-import { importFailure, type ReadOptions } from "./fetchAsset.js";
-import type { CompiledModule, EngineParts, LoadOptions } from "./host.js";
+import { importFailure } from "./fetchAsset.js";
+import type { EngineParts, LoadOptions } from "./host.js";
 import { inTime } from "./inTime.js";
 import type { WasmModuleFactory } from "./module.js";
-import { checkedVariant } from "./moduleLabel.js";
+import { loadModule, type ReadWasm } from "./moduleFile.js";
 import type { Variant } from "./variants.js";
-
-/** Reads the bytes of a wasm file. */
-export type ReadWasm = (url: string, options: ReadOptions) => Promise<Uint8Array<ArrayBuffer>>;
 
 /** Loads an engine from files: the package's own, or files that the caller names. */
 export async function loadFiles(files: EngineFiles, read: ReadWasm, options: LoadOptions): Promise<EngineParts> {
@@ -89,44 +85,4 @@ async function copyOfOwn(url: string, signal: AbortSignal | undefined): Promise<
   const response = await beforeAbort(fetch(url), signal);
   if (!response.ok) throw new Error(`HTTP ${response.status}`);
   return URL.createObjectURL(new Blob([await response.arrayBuffer()], { type: "text/javascript" }));
-}
-
-/**
- * The compiled files of the package by their addresses. All instances of a page, worker or process share them: only the
- * first one loads and compiles, and V8 of Node 20 and 22 never frees all that a compilation takes. A file that a caller
- * names by `wasm.url` is not kept, because such an address may be used only once.
- */
-const compiledFiles = new Map<string, { readonly module: WebAssembly.Module; readonly bytes: number }>();
-
-async function loadModule(files: EngineFiles, read: ReadWasm, options: LoadOptions): Promise<CompiledModule> {
-  const { operation, source, variant } = options;
-  if (source.module) return checked(options, source.module, "wasm.module");
-  if (source.binary) return checked(options, await compiled(operation, source.binary, "wasm.binary"), "wasm.binary");
-  const address = addressOf(operation, files, `${variant}Wasm`);
-  return source.url === undefined
-    ? loadSharedFile(address, read, options)
-    : checked(options, await compiled(operation, await read(address, options), address), address);
-}
-
-async function loadSharedFile(address: string, read: ReadWasm, options: LoadOptions): Promise<CompiledModule> {
-  const known = compiledFiles.get(address);
-  if (known) {
-    options.onProgress?.({ phase: "download", loaded: known.bytes, total: known.bytes });
-    return checked(options, known.module, address);
-  }
-  const bytes = await read(address, options);
-  const result = checked(options, await compiled(options.operation, bytes, address), address);
-  compiledFiles.set(address, { module: result.module, bytes: bytes.length });
-  return result;
-}
-
-/** The module with its variant. Throws if it is no module of this package, or not the variant that was asked for. */
-function checked({ operation, asked }: LoadOptions, module: WebAssembly.Module, name: string): CompiledModule {
-  const variant = checkedVariant(operation, module, name, true);
-  if (asked !== "auto" && asked !== variant)
-    throw new AssetError(`${operation}: ${name} is the ${variant} variant, and variant "${asked}" was asked for`, {
-      code: "ASSET_VERSION",
-      hint: 'Give the file of the variant, or choose variant "auto".',
-    });
-  return { module, variant };
 }

@@ -9,8 +9,9 @@ import { thrownText } from "../foreign/thrown.js";
 import { assetHint } from "./assetErrors.js";
 import type { EngineFiles } from "./engineFiles.js";
 import { checkWasm, fetchWasm, type ReadOptions } from "./fetchAsset.js";
-import { loadFiles, loadPart, type ReadWasm } from "./files.js";
+import { loadFiles, loadPart } from "./files.js";
 import { MOST_THREADS_BY_DEFAULT, type Host } from "./host.js";
+import type { ReadWasm } from "./moduleFile.js";
 
 /** Node and compatible runtimes. `files` are the addresses of the engine's files. */
 export const nodeHost = (files: EngineFiles): Host => ({
