@@ -403,18 +403,23 @@ describe("A call", () => {
       [
         [1, 29],
         {},
-        "model.run: tokens must be integers from 0 to config.vocabSize − 1, which is 28; number 1 of them is not",
+        "model.run: tokens[1] must be an integer from 0 to config.vocabSize − 1, which is 28, got 29",
       ],
-      [[1, 0.5], {}, "number 1 of them is not"],
-      [[-1], {}, "number 0 of them is not"],
+      [[1, 0.5], {}, "tokens[1] must be an integer from 0 to config.vocabSize − 1, which is 28, got 0.5"],
+      [[-1], {}, "tokens[0] must be an integer"],
+      [[[1], [2, "3"]], {}, 'tokens[1][1] must be an integer from 0 to config.vocabSize − 1, which is 28, got "3"'],
+      [[[1], 2], {}, "tokens[1] must be a list of numbers, got 2"],
+      [[1, [2]], {}, "tokens[1] must be an integer"],
+      [{ data: Int32Array.of(1, 29), shape: [2] }, {}, "tokens.data[1] must be an integer"],
+      [{ data: Int32Array.of(1), shape: [1, 1, 1] }, {}, "tokens.shape must be [S] or [B, S], got [1, 1, 1]"],
       [[], {}, "model.run: tokens must have at least one token in each text"],
       [[[1], []], {}, "at least one token in each text"],
       ["hello", {}, "model.run: tokens must be a list of numbers"],
-      [{ data: Int32Array.of(1), shape: [2] }, {}, "the product of tokens.shape must be data.length"],
+      [{ data: Int32Array.of(1), shape: [2] }, {}, "tokens.shape must be integers whose product is data.length"],
       [Array.from({ length: 33 }, () => 1), {}, "tokens must be at most config.maxLength = 32 long, got 33"],
       [[1], { tokenTypes: [0] }, "tokenTypes must be absent for gpt2"],
       [[1, 2], { attentionMask: [1] }, "attentionMask must have the shape of tokens, [2], got [1]"],
-      [[1, 2], { attentionMask: [1, 2] }, "attentionMask must be integers from 0 to 2 − 1"],
+      [[1, 2], { attentionMask: [1, 2] }, "attentionMask[1] must be an integer from 0 to 2 − 1"],
       [[[1, 2], [3]], { logits: "last" }, 'logits must not be "last" for texts that are filled up'],
       [[1], { logits: "first" }, 'logits must be true, false or "last", got "first"'],
       [[1], { return: {} }, '"return" is no option'],
@@ -441,9 +446,39 @@ describe("A call", () => {
       [[1], { seed: -1 }, "seed must be"],
       [[1], { maxNewTokens: 0.5 }, "maxNewTokens must be"],
       [[1], { stopTokens: 3 }, "stopTokens must be an array"],
+      [[1], { stopTokens: [0.5] }, "stopTokens[0] must be an integer from 0 to config.vocabSize − 1"],
     ];
     for (const [tokens, options, message] of refusals)
       expect(() => model.generate(tokens as never, options)).toThrow(message);
+    model.dispose();
+  });
+
+  test("with a list of two billion entries is refused before it is read", async () => {
+    const model = await loadModel(hw, files);
+    const endless = new Array<number>(2 ** 31);
+    const message = `must be at most config.maxLength = 32 long, got ${2 ** 31}`;
+    for (const tokens of [endless, [[1], endless], [endless, [1]]])
+      await expect(model.run(tokens as number[])).rejects.toMatchObject({
+        name: "ShapeError",
+        message: expect.stringContaining(message) as string,
+      });
+    await expect(model.run([1], { attentionMask: endless })).rejects.toMatchObject({ name: "OptionError" });
+    expect(() => model.generate([1], { stopTokens: endless })).toThrow("stopTokens must be at most");
+    model.dispose();
+  });
+
+  test("reads lists once, and typed arrays as they are, whatever their properties say", async () => {
+    const model = await loadModel(hw, files);
+    const plain = await model.run([3, 17, 5]);
+    const changing = [3, 17, 5];
+    let reads = 0;
+    Object.defineProperty(changing, 1, { get: () => (reads++ === 0 ? 17 : 1000) });
+    const lying = Object.defineProperties(Int32Array.of(3, 17, 5), {
+      length: { value: 0 },
+      slice: { value: () => Int32Array.of(28) },
+    });
+    for (const tokens of [changing, lying, { data: lying, shape: [3] }])
+      expect((await model.run(tokens)).logits).toEqual(plain.logits);
     model.dispose();
   });
 

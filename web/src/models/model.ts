@@ -1,7 +1,9 @@
 import type { NoReturns } from "../attention/attentionResult.js";
 import { Disposing } from "../call/disposable.js";
 import { DisposedError, OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
+import { guarded } from "../errors/guarded.js";
 import { describe } from "../foreign/describe.js";
+import { isArray } from "../foreign/typedArray.js";
 import type { ForwardReturns } from "../layer/views.js";
 import type { MaskLike, TypedTensor } from "../tensor/tensor.js";
 import { assertNumber, type Floats } from "../tensor/plainTensor.js";
@@ -13,7 +15,7 @@ import type { Network } from "./network.js";
 import type { Parts } from "./parts.js";
 import { checkLayerNames, Pass, watchedLayers, type LayerResult, type PassOptions } from "./pass.js";
 import type { Tokenizer } from "./tokenizer.js";
-import { readTokens, type TokenBatch, type Tokens } from "./tokens.js";
+import { numbersIn, readTokens, type NumberRule, type TokenBatch, type Tokens } from "./tokens.js";
 
 /** Options of `model.run`. `R` is the type of `returns`. */
 export interface RunOptions<R extends ForwardReturns = ForwardReturns> extends PassOptions<R> {
@@ -189,7 +191,7 @@ export class Model extends Disposing {
         return given;
       },
       maxNewTokens: known.maxNewTokens ?? 100,
-      stopTokens: known.stopTokens ?? this.config.stopTokens,
+      stopTokens: this.#readStopTokens(operation, known.stopTokens),
     };
     return generated(this.#network, logits, problem) as AsyncGenerator<GeneratedToken<R>, void>;
   }
@@ -201,13 +203,18 @@ export class Model extends Disposing {
   }
 
   #readTokens(operation: string, tokens: unknown): TokenBatch {
-    const rule = { operation, argument: "tokens", limit: this.config.vocabSize, limitName: "config.vocabSize" };
-    const batch = readTokens(rule, tokens);
-    const { limit = Infinity } = this.#network;
-    const length = batch.shape.at(-1)!;
-    if (length > limit)
-      throw new ShapeError(`${operation}: tokens must be at most config.maxLength = ${limit} long, got ${length}`);
-    return batch;
+    return readTokens({ ...this.#tokenRule(operation, "tokens"), maxLength: this.#network.limit }, tokens);
+  }
+
+  #tokenRule(operation: string, argument: string): NumberRule {
+    return { operation, argument, limit: this.config.vocabSize, limitName: "config.vocabSize" };
+  }
+
+  #readStopTokens(operation: string, given: unknown): readonly number[] {
+    if (given === undefined) return this.config.stopTokens;
+    const name = "stopTokens";
+    if (!isArray(given)) throw new OptionError(`${operation}: ${name} must be an array, got ${describe(given)}`);
+    return guarded(operation, name, () => numbersIn(this.#tokenRule(operation, name), name, given));
   }
 
   #readTokenTypes(operation: string, given: unknown, batch: TokenBatch): TokenBatch | undefined {
@@ -224,7 +231,7 @@ export class Model extends Disposing {
 }
 
 /** Numbers of tokens, in the shape of the tokens. */
-function readLike(rule: Parameters<typeof readTokens>[0], given: unknown, { shape }: TokenBatch): TokenBatch {
+function readLike(rule: NumberRule, given: unknown, { shape }: TokenBatch): TokenBatch {
   const numbers = readTokens(rule, given);
   if (describe(numbers.shape) !== describe(shape))
     throw new ShapeError(
@@ -245,7 +252,7 @@ const typed = ({ data, shape }: Floats): TypedTensor<"float32"> => ({ data, shap
 
 /** Checks the numbers of a call of generate. */
 function checkNumbers(operation: string, options: GenerateOptions): void {
-  const { temperature, topK, topP, seed, maxNewTokens, stopTokens } = options;
+  const { temperature, topK, topP, seed, maxNewTokens } = options;
   const isInteger = (least: number) => (value: number) => Number.isSafeInteger(value) && value >= least;
   const check = (name: string, value: unknown, rule: string, allows: (value: number) => boolean) => {
     if (value !== undefined) assertNumber(operation, name, value, rule, allows);
@@ -255,6 +262,4 @@ function checkNumbers(operation: string, options: GenerateOptions): void {
   check("topP", topP, "a number above 0 and at most 1", (value) => value > 0 && value <= 1);
   check("seed", seed, "an integer from 0 to 2³² − 1", (value) => isInteger(0)(value) && value < 2 ** 32);
   check("maxNewTokens", maxNewTokens, "an integer of 0 or more", isInteger(0));
-  if (stopTokens !== undefined && !Array.isArray(stopTokens))
-    throw new OptionError(`${operation}: stopTokens must be an array, got ${describe(stopTokens)}`);
 }
