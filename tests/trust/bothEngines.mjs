@@ -1,4 +1,6 @@
-// The measure of a row whose tests make random calls on both engines.
+// The measure of a row whose tests make random calls on both engines, at the same time.
+
+import path from "node:path";
 
 import { add } from "../../web/build/counts.mjs";
 import { verdictOf } from "./figures.mjs";
@@ -15,8 +17,11 @@ export const onBothEngines =
   (files, calls, figureOf) =>
   async ({ isQuick, seed, folder }) => {
     const each = calls[isQuick ? "quick" : "whole"];
-    const wasm = await jest(folder, files.wasm, ...generated(each.wasm, seed));
-    const webgpu = await jest(folder, files.webgpu, ...generated(each.webgpu, seed));
+    const [wasm, webgpu] = await Promise.all(
+      ["wasm", "webgpu"].map((engine) =>
+        jest(path.join(folder, engine), files[engine], ...generated(each[engine], seed)),
+      ),
+    );
     const counts = add(wasm, webgpu);
     const { verdict, rest } = verdictOf(counts);
     const figure = figureOf({ calls: each, wasm, webgpu, failed: counts.failed, rest });

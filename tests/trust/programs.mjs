@@ -1,6 +1,6 @@
 // How a row runs the project's own test runners.
 
-import { readFileSync, rmSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import path from "node:path";
 
 import { jestCounts } from "../../web/build/counts.mjs";
@@ -35,6 +35,7 @@ export const plainFlags = [...MODULE_FLAGS, "--no-experimental-wasm-relaxed-simd
  * @param {string[]} [place.flags] - for Node
  */
 export async function jest(folder, patterns, env = {}, more = [], { cwd = root, flags = nodeFlags() } = {}) {
+  mkdirSync(folder, { recursive: true });
   const report = path.join(folder, "jest.json");
   rmSync(report, { force: true }); // that of an earlier run says nothing if this one is ended
   const args = ["--config", "tests/jest.config.mjs", "--json", `--outputFile=${report}`, ...more, ...patterns];

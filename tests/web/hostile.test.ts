@@ -1,19 +1,12 @@
 import { afterAll, beforeAll, describe } from "@jest/globals";
 import { createAttention, type Attention } from "headwise";
-import { createAttention as createInline } from "headwise/inline";
-import { createAttention as createInWorker } from "headwise/worker";
 
 import { hostileFunctionTests, hostileTests } from "./hostile.js";
 
-describe.each([
-  ["headwise", () => createAttention({ backend: "wasm", variant: "simd", threads: 1 })],
-  ["headwise with two threads", () => createAttention({ backend: "wasm", variant: "simd", threads: 2 })],
-  ["headwise/worker", () => createInWorker({ backend: "wasm", variant: "simd", threads: 1 })],
-  ["headwise/inline", () => createInline()],
-])("hostile arguments to %s", (_, create) => {
+describe.each([1, 2])("hostile arguments to headwise, threads: %d", (threads) => {
   let hw: Attention;
   beforeAll(async () => {
-    hw = await create();
+    hw = await createAttention({ backend: "wasm", variant: "simd", threads });
   });
   afterAll(() => hw.dispose());
 

@@ -33,6 +33,11 @@ describe("the names of options", () => {
     expect(thrownBy(() => reader({ dropoutProbability: 1 })).message).toBe('op: unknown option "dropoutProbability"');
   });
 
+  test("as long as a text are refused at once, and shortened in the message", () => {
+    const { message } = thrownBy(() => reader({ ["causal".repeat(2 ** 22)]: 1 }));
+    expect(message).toMatch(/^op: unknown option "(causal){33}ca…"$/);
+  });
+
   test("are refused even when their value is undefined", () => {
     expect(thrownBy(() => reader({ cuasal: undefined })).message).toMatch(/cuasal/);
   });

@@ -5,7 +5,10 @@ import { onBothEngines } from "../bothEngines.mjs";
 /** Calls of each operation. A call on the software adapter takes many times as long as on wasm. */
 const CALLS = { quick: { wasm: 200, webgpu: 20 }, whole: { wasm: 20_000, webgpu: 1_000 } };
 
-const FILES = { wasm: ["tests/web/hostile.test.ts"], webgpu: ["tests/webgpu/hostile.test.ts"] };
+const FILES = {
+  wasm: ["tests/web/hostile.test.ts", "tests/web/hostileElsewhere.test.ts"],
+  webgpu: ["tests/webgpu/hostile.test.ts"],
+};
 
 const figureOf = ({ calls, wasm, webgpu, failed, rest }) =>
   `${calls.wasm} calls of each of ${wasm.passed} operations on wasm, in a worker, inline and without an engine, ` +

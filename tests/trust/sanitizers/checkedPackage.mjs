@@ -20,6 +20,7 @@ const FILES = [
   "cache",
   "formulaCalls",
   "hostile",
+  "hostileElsewhere",
   "layer",
   "layerBackward",
   "layerInside",

@@ -240,7 +240,7 @@ export class OptionReader {
     const nearest = otherName(this.operation, this.path, name, names) ?? suggestion(name, names);
     const place = this.path && this.noun === "option" ? ` in ${this.path}` : "";
     return new OptionError(
-      `${this.operation}: unknown ${this.noun} ${JSON.stringify(name)}${place}${nearest ? `; ${nearest}` : ""}`,
+      `${this.operation}: unknown ${this.noun} ${describe(name)}${place}${nearest ? `; ${nearest}` : ""}`,
       { hint: `Known ${this.noun}s: ${names.join(", ")}.` },
     );
   }

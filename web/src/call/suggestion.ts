@@ -10,9 +10,11 @@ export function nearest(
   names: readonly string[],
   most = Math.max(2, word.length / 3),
 ): string | undefined {
-  const distance = (name: string) => editDistance(word.toLowerCase(), name.toLowerCase());
-  const [first] = [...names].sort((a, b) => distance(a) - distance(b));
-  return first !== undefined && distance(first) <= most ? first : undefined;
+  const [first] = names
+    .filter((name) => Math.abs(name.length - word.length) <= most) // otherwise more letters differ
+    .map((name) => ({ name, distance: editDistance(word.toLowerCase(), name.toLowerCase()) }))
+    .sort((a, b) => a.distance - b.distance);
+  return first && first.distance <= most ? first.name : undefined;
 }
 
 /** The Levenshtein distance of two words, computed one row of the table at a time. */
