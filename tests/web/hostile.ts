@@ -100,6 +100,7 @@ export function hostileTests(open: () => Attention, usual: number, names = Objec
       await prepare(hw);
       const expected = bits(await honest(hw));
       const again = async () => run(hw, args() as never);
+      await again(); // it must be legal: otherwise every attack would be refused
       await assertSeries(callsOf(usual), async (series) => {
         for (const choices of series) {
           const attack = attacked(args(), choices);
@@ -120,12 +121,14 @@ export function hostileTests(open: () => Attention, usual: number, names = Objec
 export function hostileFunctionTests(usual: number): void {
   test.each(Object.keys(FUNCTIONS))("%s: a typed error or a result without a foreign number", async (name) => {
     const { args, run, part = 1 } = FUNCTIONS[name]!;
+    const again = async () => await run(args() as never);
+    await again();
     await assertSeries(callsOf(usual) * part, async (series) => {
       for (const choices of series) {
         const attack = attacked(args(), choices);
         const call = outcomeOf((async () => await run(attack.args as never))());
         attack.after();
-        await judge(attack as AttackedCall<never>, await call, async () => await run(args() as never));
+        await judge(attack as AttackedCall<never>, await call, again);
       }
     });
   });

@@ -58,7 +58,8 @@ export const PROGRAMS: Readonly<Record<string, Program>> = {
     args: () => {
       const tensors = { query: heads(1), key: heads(2), value: heads(3), output: heads(4), dOutput: heads(5) };
       const returns = { dQuery: true, dKey: true, dValue: true, dBias: true, dSinks: true, dHeadGain: true };
-      return [{ ...attentionOptions(), into: undefined, ...tensors, lse: floats(6, B, H, S), returns }];
+      const { into: _, ...options } = attentionOptions();
+      return [{ ...options, ...tensors, lse: floats(6, B, H, S), returns }];
     },
     run: (hw, args: Parameters<Attention["attentionBackward"]>) => hw.attentionBackward(...args),
   },
@@ -119,7 +120,7 @@ export const PROGRAMS: Readonly<Record<string, Program>> = {
       { batchSize: B, numKvHeads: H, headDim: D, ring: { keepFirst: 1, window: 3 }, rotary: { base: 100 } },
       heads(1),
       heads(2),
-      { lengths: [5, 2] },
+      { lengths: [4, 2] },
       heads(3),
       {
         causal: true,
@@ -129,7 +130,7 @@ export const PROGRAMS: Readonly<Record<string, Program>> = {
           headOutputs: { heads: [1], data: "mean" },
         },
       },
-      [4, 2],
+      [3, 2],
     ],
     async run(hw, [options, key, value, append, query, attend, lengths]: never[]) {
       const cache = await hw.kvCache(options!);
@@ -169,7 +170,7 @@ export const PROGRAMS: Readonly<Record<string, Program>> = {
     args: () => {
       const tensors = { query: heads(1), key: heads(2), value: heads(3), output: heads(4), dOutput: heads(5) };
       const score = formula("s - slope[h] * abs(q - k)", { slope: new Float32Array([0.5, 0.25]) });
-      return [{ ...tensors, lse: floats(6, B, H, S), score, returns: { dQuery: true, dTables: { slope: true } } }];
+      return [{ ...tensors, lse: floats(6, B, H, S), score, returns: { dQuery: true, dTables: true } }];
     },
     run: (hw, args: Parameters<Attention["attentionBackward"]>) => hw.attentionBackward(...args),
   },

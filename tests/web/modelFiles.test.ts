@@ -396,6 +396,15 @@ describe("An instance of", () => {
   });
 });
 
+describe("A file", () => {
+  test("whose memory is detached or shrunk while it is read gives a typed error", async () => {
+    const detached = { ...files };
+    const loading = loadModel(hw, detached);
+    structuredClone(null, { transfer: [(detached["model.safetensors"] as Uint8Array).buffer] });
+    await expect(loading).rejects.toMatchObject({ name: "OptionError", code: "DETACHED_INPUT" });
+  });
+});
+
 describe("A call", () => {
   test("with wrong tokens or options is refused before it computes", async () => {
     const model = await loadModel(hw, files);

@@ -1,6 +1,6 @@
 import { OptionError } from "../errors/errors.js";
 import { guarded } from "../errors/guarded.js";
-import { assertIntactNow } from "../errors/intact.js";
+import { assertIntact, assertIntactNow } from "../errors/intact.js";
 import { describe, isObject } from "../foreign/describe.js";
 import { arrayKind, viewOf } from "../foreign/typedArray.js";
 
@@ -108,11 +108,15 @@ function sourceOf(operation: string, name: string, file: unknown): Source {
       bytes: async (from, to) => new Uint8Array(await file.slice(from, to).arrayBuffer()),
     };
   if (arrayKind(file) === "Uint8Array") {
-    assertIntactNow(operation, `files[${describe(name)}]`, file as object);
+    const argument = `files[${describe(name)}]`;
+    assertIntactNow(operation, argument, file as object);
     const bytes = viewOf(file as object) as Uint8Array;
     return {
       size: bytes.length,
-      bytes: (from, to) => Promise.resolve(new Uint8Array(bytes.subarray(from, to))),
+      bytes: async (from, to) => {
+        assertIntact(operation, argument, file as object);
+        return new Uint8Array(bytes.subarray(from, to));
+      },
     };
   }
   throw new OptionError(`${operation}: files[${describe(name)}] must be a Blob or a Uint8Array, got ${describe(file)}`);
