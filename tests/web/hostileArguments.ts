@@ -19,7 +19,7 @@ export interface Attack {
 type Numbers = Float32Array | Uint16Array | Uint8Array | Int32Array;
 type ArrayOf = new (buffer: ArrayBufferLike, offset?: number, length?: number) => Numbers;
 
-const secrets = () => new Float32Array(5000).fill(SECRET);
+const secrets = (atLeast = 0) => new Float32Array(Math.max(5000, atLeast)).fill(SECRET);
 const own = (target: object, name: string | symbol, value: unknown) =>
   Object.defineProperty(target, name, { value, configurable: true });
 const kindOf = (data: Numbers) => data.constructor as unknown as ArrayOf;
@@ -103,7 +103,7 @@ const ARRAY_ATTACKS: readonly ((data: Numbers) => Attack)[] = [
   },
   (data) => {
     // in the middle of numbers that the call must not see
-    const around = secrets();
+    const around = secrets(data.byteLength / 4 + 32);
     const inside = new (kindOf(data))(around.buffer, 64, data.length);
     inside.set(data);
     return { given: inside, isSame: true };
