@@ -54,9 +54,9 @@ async function publish(folder, variant, small) {
   publishFile("node.js", Buffer.from(await small(forNode(linked("node", "js")))));
 }
 
-/** Writes the module with checks of memory, which is for Node only, to the folder `output` of another package. */
-export function publishChecked(output) {
-  const linked = (ending) => readFileSync(path.join(build, "wasm/checked", `headwise.simd.${ending}`));
+/** Writes a module for Node with checks of memory, which was linked in `folder`, to the folder `output` of a package. */
+export function publishChecked(folder, output) {
+  const linked = (ending) => readFileSync(path.join(folder, `headwise.simd.${ending}`));
   const wasm = labelled(linked("wasm"), { variant: "simd", threads: true });
   writeIfChanged(path.join(output, "headwise.simd.wasm"), wasm);
   writeIfChanged(path.join(output, "headwise.simd.node.js"), Buffer.from(forNode(linked("js"))));

@@ -4,7 +4,7 @@ import { sentence } from "../../../web/build/counts.mjs";
 import { nativeTests, THREADED } from "../../../web/build/nativeTests.mjs";
 import { CORE, passedBefore, stageDigest } from "../../../web/build/stamps.mjs";
 import { checkedWasmTests, sanitizedWasmTests } from "../../../web/build/wasmTests.mjs";
-import { checkedPackageTests } from "../sanitizers/checkedPackage.mjs";
+import { checkedPackageTests, sanitizedPackageTests } from "../sanitizers/checkedPackage.mjs";
 
 /** `stage` is the stage of `npm test` that does the same. */
 const CHECKS = [
@@ -13,6 +13,7 @@ const CHECKS = [
   { name: "wasm SAFE_HEAP and stack checks", run: checkedWasmTests },
   { name: "the same, package", run: checkedPackageTests },
   { name: "wasm ASan and UBSan", run: sanitizedWasmTests },
+  { name: "the same, package", run: sanitizedPackageTests },
 ];
 
 /** A check whose stage has passed with these sources takes its counts. A quick run runs nothing. */
