@@ -345,6 +345,19 @@ describe("A formula", () => {
     expect(bits(await cache.attend(q, options))).toEqual(bits(stated));
   });
 
+  test.each([
+    ["score", { score: formula("s - 0.1 * k") }],
+    ["visible", { visible: formula("k < 4 || h == 1") }],
+  ])("the rows of an append with lengths may be other tokens for a %s that does not read q", async (_, options) => {
+    using cache = await hw.kvCache({ batchSize: 2, numKvHeads: 2, headDim: 8 });
+    await cache.append(randomTensor(1, [2, 2, 4, 8], 2), randomTensor(2, [2, 2, 4, 8]));
+    await cache.append(randomTensor(3, [2, 2, 2, 8], 2), randomTensor(4, [2, 2, 2, 8]), { lengths: [2, 1] });
+    const q = randomTensor(5, [2, 4, 2, 8], 2);
+    const all = await cache.attend(q, { ...options, queryLengths: [2, 2] });
+    expect(bits(await cache.attend(q, options))).toEqual(bits(all));
+    expect(bits(await cache.attend(q, { ...options, queryLengths: [2, 1] }))).not.toEqual(bits(all));
+  });
+
   test("changes the attention inside of a layer, with a cache too", async () => {
     const unit = (seed: number) => randomTensor(seed, [8, 8], 0.5);
     const weights = { Wq: unit(1), Wk: unit(2), Wv: unit(3), Wo: unit(4) };

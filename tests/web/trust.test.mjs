@@ -212,7 +212,7 @@ describe("growth", () => {
 
   test("is seen in a process that keeps a kilobyte for each call, and then only in its array buffers", async () => {
     const folder = mkdtempSync(path.join(tmpdir(), "headwise-soak-"));
-    const args = ["wasm", 800, 1, 1024];
+    const args = ["wasm", 800, 160, 1, 1024];
     const { samples, sampled, isSame } = await reportOf(folder, "soak", "tests/trust/soak/soak.mjs", args, 4);
     rmSync(folder, { recursive: true });
     const { growth } = plateau(samples.map(({ rough }) => rough["array buffers"]));

@@ -1,5 +1,5 @@
-// node --expose-gc soak.mjs REPORT ENGINE CALLS SEED [LEAK]: makes mixed calls on one instance, in a random order, and
-// writes what the process held meanwhile. ENGINE is wasm or webgpu. LEAK keeps an array of so many bytes in each call,
+// node --expose-gc soak.mjs REPORT ENGINE CALLS WARM_UP SEED [LEAK]: makes mixed calls on one instance, in a random order,
+// and writes what the process held after the first WARM_UP of them. ENGINE is wasm or webgpu. LEAK keeps an array of so many bytes in each call,
 // to show that it would be seen. ENGINE "null" is WebGPU on a device that computes nothing: quick, and it holds the same.
 
 import { writeFileSync } from "node:fs";
@@ -11,10 +11,8 @@ import { bitsOf, makeCalls, randomNumbers, sameBits } from "../calls.mjs";
 import { openGpu } from "./gpu.mjs";
 import { countBuffers, sizes } from "./sizes.mjs";
 
-const [report, engine, count, seed, leak = "0"] = process.argv.slice(2);
+const [report, engine, count, warmUp, seed, leak = "0"] = process.argv.slice(2);
 const SAMPLES = 40;
-/** Calls before the first sample: they compile, and grow what grows with the largest call. */
-const WARM_UP = 0.2;
 
 async function open() {
   if (engine === "wasm") return createAttention({ backend: "wasm", threads: 2 });
@@ -96,9 +94,9 @@ async function makeSome(calls) {
 
 const first = await bitsOfAll();
 for (const call of all) await call();
-await makeSome(Math.round(count * WARM_UP));
+await makeSome(Number(warmUp)); // they compile, and grow what grows with the largest call
 const samples = [];
-const perSample = Math.round((count * (1 - WARM_UP)) / SAMPLES);
+const perSample = Math.round((count - warmUp) / SAMPLES);
 for (let sample = 0; sample < SAMPLES; ++sample) {
   await makeSome(perSample);
   samples.push(await sizes([signal]));
