@@ -143,8 +143,10 @@ describe("a mask", () => {
     expect(error.hint).toMatch(/^For one row per batch use shape \[2, 1, 1, 7\], or keyLengths for padding\./);
   });
 
-  test("of another kind gets no such hint", () => {
-    expect(thrownBy(masked(3, 3)).hint).toBe("See node_modules/headwise/web/docs/troubleshooting.md#invalid_shape.");
+  test.each([[[3, 3]], [[3, Skv]], [[B, 3]], [[Hq, 2, Skv]]])("of shape %j gets no such hint", (shape) => {
+    expect(thrownBy(masked(...shape)).hint).toBe(
+      "See node_modules/headwise/web/docs/troubleshooting.md#invalid_shape.",
+    );
   });
 });
 

@@ -544,6 +544,7 @@ describe.each(variants)("variant %s", (variant) => {
         await cache.append(key, value);
         using fork = await cache.fork();
         expect(fork.bytes).toBe(cache.bytes);
+        expect((await cache.read(1500, 2000)).key.data.length).toBe(500 * 512); // reads them from a copy
       }
       const cache = await small.kvCache({ numKvHeads: 1, headDim: 512 });
       const query = floats([1, 1, 1, 512], 21);

@@ -119,6 +119,7 @@ export const typescriptTests = [
     "errors",
     "forgedCaches",
     "formulaCalls",
+    "instance",
     "layouts",
     "masks",
     "oneReading",
