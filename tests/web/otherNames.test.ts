@@ -27,6 +27,7 @@ const operations = {
   },
   kvCache: (option: object) => hw.kvCache({ numKvHeads: 1, headDim: 8, ...option }),
   rotaryEmbedding: (option: object) => hw.rotaryEmbedding(x, option),
+  attentionBackward: (option: object) => hw.attentionBackward(option as never),
   createAttention: (option: object) => createAttention(option),
   warmup: (option: object) => hw.warmup({ numHeads: 1, queryLength: 1, headDim: 8 }, option),
 } as const;
@@ -104,6 +105,20 @@ describe("a name of another package brings ours", () => {
     ["scaledDotProductAttention", "sliding_window", "window", /\{ left: W - 1 \}, with causal/],
     ["rotaryEmbedding", "rope_theta", "base", ""],
     ["rotaryEmbedding", "rope_scaling", "scaling", ""],
+    // gradients
+    ...(
+      [
+        ["grad_out", "dOutput"],
+        ["grad_output", "dOutput"],
+        ["dout", "dOutput"],
+        ["out", "output"],
+        ["logsumexp", "lse"],
+        ["softmax_lse", "lse"],
+        ["q", "query"],
+        ["k", "key"],
+        ["v", "value"],
+      ] as const
+    ).map(([there, here]): [keyof typeof operations, string, string, ""] => ["attentionBackward", there, here, ""]),
     ["layer.forward", "past_key_values", "cache", /hw\.kvCache makes one/],
     ["layer.forward", "output_attentions", "returns", /probs: true/],
   ];

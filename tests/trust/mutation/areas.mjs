@@ -133,6 +133,7 @@ export const typescriptTests = [
     "sizeArithmetic",
     "tensor",
   ].map((name) => `tests/web/${name}.test.ts`),
+  "tests/conformance/onnxAdapter.test.ts",
   ...["attention", "backwardPlan", "cache", "formula", "formulaShader", "plan", "shader"].map(
     (name) => `tests/webgpu/${name}.test.ts`,
   ),

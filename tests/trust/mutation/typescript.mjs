@@ -100,7 +100,7 @@ async function coverageOfTests() {
     "package.json",
     "dist/wasm",
     "web/src",
-    ...["cases", "web", "webgpu", "trust/mutation/areas.mjs"].map((name) => `tests/${name}`),
+    ...["cases", "conformance", "web", "webgpu", "trust/mutation/areas.mjs"].map((name) => `tests/${name}`),
   ];
   await whenStale("mutation-typescript", { inputs, outputs: [path.relative(root, jestReport)] }, runWithoutMutant);
   const { testResults } = JSON.parse(readFileSync(jestReport, "utf8"));
