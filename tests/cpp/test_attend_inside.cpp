@@ -94,6 +94,28 @@ TEST(AttendInside, ShowingChangesNoBit) {
     }
 }
 
+TEST(AttendInside, EachCanBeShownAlone) {
+  const auto cache = filled(Dtype::float32, true);
+  const Case call = call_with(Dtype::float32);
+  const Shown all = shown_by(*cache, call);
+  struct Part {
+    Floats Shown::*numbers;
+    View AttentionViews::*view;
+  };
+  for (const auto& [numbers, view] :
+       {Part{&Shown::query, &AttentionViews::query}, Part{&Shown::key, &AttentionViews::key},
+        Part{&Shown::value, &AttentionViews::value}, Part{&Shown::heads, &AttentionViews::head_outputs}}) {
+    Shown alone(call);
+    AttendInside inside;
+    (inside.views.*view).data = (alone.*numbers).data();
+    const Status status =
+        cache->attend(pool_of(1), call.shape, call.inputs(), call.options(), alone.results.view(), inside);
+    ASSERT_TRUE(status.ok()) << status.message;
+    EXPECT_EQ(alone.*numbers, all.*numbers);
+    EXPECT_EQ(alone.results.bits(), all.results.bits());
+  }
+}
+
 TEST(AttendInside, OwnDataChangesNoBit) {
   for (const Dtype dtype : {Dtype::float32, Dtype::float16})
     for (const bool rotary : {false, true}) {

@@ -7,6 +7,7 @@ import { describe, expect, test } from "@jest/globals";
 import { cppAreas, typescriptAreas, typescriptTests } from "../trust/mutation/areas.mjs";
 import { equivalents, reasonOf } from "../trust/mutation/known.mjs";
 import { mutated, mutantsOf } from "../trust/mutation/operators.mjs";
+import { outcomeOf } from "../trust/mutation/program.mjs";
 import { sampleOf } from "../trust/mutation/sample.mjs";
 import { markdownOf, scoreOf } from "../trust/mutation/score.mjs";
 
@@ -71,6 +72,30 @@ describe("a sample", () => {
     expect([count("a"), count("b"), count("c")]).toEqual([5, 8, 8]);
     expect(new Set(sample).size).toBe(21);
     expect(sampleOf(all, 1000, 1)).toHaveLength(45);
+  });
+});
+
+describe("a program with a mutant", () => {
+  const of = (code, seconds = 600) => outcomeOf(process.execPath, ["-e", code], { cwd: ".", seconds });
+
+  test("passes or fails as its status says, with what it wrote", async () => {
+    expect(await of("console.log('KILLED BY x'); process.exit(1)")).toEqual({
+      outcome: "failed",
+      output: "KILLED BY x\n",
+    });
+    expect(await of("console.log(1)")).toEqual({ outcome: "passed", output: "1\n" });
+  });
+
+  test("that writes without end has failed, and is ended", async () => {
+    const { outcome, output } = await of(
+      "const s = 'x'.repeat(2 ** 20); (function f() { process.stdout.write(s, f) })()",
+    );
+    expect(outcome).toBe("failed");
+    expect(output.length).toBeLessThan(2 ** 27);
+  });
+
+  test("that does nothing without end is ended at its time", async () => {
+    expect(await of("setInterval(() => {}, 1000)", 1)).toEqual({ outcome: "timeout", output: "" });
   });
 });
 

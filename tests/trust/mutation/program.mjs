@@ -2,20 +2,34 @@
 
 import { ended, start } from "../../../web/build/run.mjs";
 
+/** A program that has written this many bytes does not stop to fail. */
+const MOST_OUTPUT = 2 ** 26;
+
 /**
- * Runs a program in a folder, quietly, and ends it with all that it started after this many seconds.
+ * Runs a program in a folder, quietly. Ends it with all that it started after this many seconds, or if it writes without end;
+ * then it has failed.
  *
  * @returns {Promise<{ outcome: "passed" | "failed" | "timeout", output: string }>}
  */
 export async function outcomeOf(program, args, { cwd, env = {}, seconds }) {
   const stdio = ["ignore", "pipe", "pipe"];
   const child = start(program, args, { cwd, env: { ...process.env, ...env }, stdio, detached: true });
+  const end = () => {
+    if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid, "SIGKILL");
+  };
   const output = [];
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => output.push(chunk));
+  let written = 0;
+  for (const stream of [child.stdout, child.stderr])
+    stream.on("data", (chunk) => {
+      if (written > MOST_OUTPUT) return;
+      output.push(chunk);
+      written += chunk.length;
+      if (written > MOST_OUTPUT) end();
+    });
   let isLate = false;
   const timer = setTimeout(() => {
     isLate = true;
-    process.kill(-child.pid, "SIGKILL");
+    end();
   }, 1000 * seconds);
   const status = await ended(child);
   clearTimeout(timer);
