@@ -22,7 +22,7 @@ export const allocation = {
   name: "allocation",
   what: "memory refused at every request of every operation, alone or with all later ones: a typed error, nothing lost, the next call bit for bit as before",
   goal: "0 failures",
-  minutes: { quick: 0.5, whole: 1 },
+  minutes: { quick: 0.5, whole: 0.5 },
   async measure({ folder }) {
     const figures = path.join(folder, "figures.jsonl");
     const core = await native(folder);

@@ -54,7 +54,7 @@ export const concurrency = {
   name: "concurrency",
   what: "64 overlapping calls with random aborts, disposals and transfers, in Node, Chromium, Firefox and WebKitGTK",
   goal: "every promise settles; every value is right to the last bit, every rejection typed",
-  minutes: { quick: 0.7, whole: 3 },
+  minutes: { quick: 0.7, whole: 2 },
   async measure({ isQuick, seed, folder }) {
     // A step that hangs is named before the wait for the page ends.
     const options = { seed, rounds: isQuick ? 2 : 40, threads: 2, hangs: WAIT_MILLISECONDS / 2 };

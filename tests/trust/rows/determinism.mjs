@@ -24,7 +24,7 @@ export const determinism = {
   name: "determinism",
   what: "the bits of every operation, over runs and numbers of threads, for each variant",
   goal: "the same bits in 1,000 runs of each call with 1 to 8 threads",
-  minutes: { quick: 0.5, whole: 5 },
+  minutes: { quick: 0.5, whole: 4 },
   async measure({ isQuick, folder }) {
     const limit = isQuick ? 5 : 40;
     const runs = isQuick ? 16 : 1000;

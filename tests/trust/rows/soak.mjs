@@ -53,10 +53,10 @@ export const soak = {
   async measure({ isQuick, seed, folder }) {
     const limit = isQuick ? 5 : 60;
     const { wasm, gpu, instances } = isQuick ? CALLS.quick : CALLS.whole;
-    const gpuKind = isQuick ? "a GPU that computes nothing" : "a software GPU";
+    const [engine, kind] = isQuick ? ["null", "a GPU that computes nothing"] : ["webgpu", "a software GPU"];
     const runs = [
       ["wasm", `${thousands(wasm.calls)} calls with wasm`, SOAK, ["wasm", wasm.calls, wasm.warmUp, seed]],
-      ["gpu", `${thousands(gpu.calls)} on ${gpuKind}`, SOAK, [isQuick ? "null" : "webgpu", gpu.calls, gpu.warmUp, seed]],
+      ["gpu", `${thousands(gpu.calls)} on ${kind}`, SOAK, [engine, gpu.calls, gpu.warmUp, seed]],
       ["instances", `${thousands(instances)} instances`, CYCLES, [instances]],
     ];
     const parts = [];
