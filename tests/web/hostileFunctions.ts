@@ -37,7 +37,12 @@ const bools = (...shape: number[]) => ({
 });
 const circuits = (seed: number) => ({
   numHeads: HEADS,
-  weights: { Wq: floats(seed, 8, 8), Wk: floats(seed + 1, 8, 8), Wv: floats(seed + 2, 8, 8), Wo: floats(seed + 3, 8, 8) },
+  weights: {
+    Wq: floats(seed, 8, 8),
+    Wk: floats(seed + 1, 8, 8),
+    Wv: floats(seed + 2, 8, 8),
+    Wo: floats(seed + 3, 8, 8),
+  },
 });
 const tree = () => ({ embedding: floats(1, 5, 3), block: { gain: floats(2, 3), Wo: floats(3, 3, 3) } });
 

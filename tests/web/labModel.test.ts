@@ -291,7 +291,9 @@ describe("Models of others", () => {
     };
     await expect(ReadModel.open(hw, files)).rejects.toThrow(/loadModel: config\.json: model_type must be .*"t5"/);
     const model = await open("gpt2");
-    await expect(model.see(numbers([29]))).rejects.toThrow(/must be integers from 0 to config\.vocabSize − 1/);
+    await expect(model.see(numbers([29]))).rejects.toThrow(
+      /tokens\[0\] must be an integer from 0 to config\.vocabSize − 1/,
+    );
     model.dispose();
   });
 });

@@ -409,11 +409,7 @@ describe("A call", () => {
   test("with wrong tokens or options is refused before it computes", async () => {
     const model = await loadModel(hw, files);
     const rejections: readonly (readonly [unknown, object, string])[] = [
-      [
-        [1, 29],
-        {},
-        "model.run: tokens[1] must be an integer from 0 to config.vocabSize − 1, which is 28, got 29",
-      ],
+      [[1, 29], {}, "model.run: tokens[1] must be an integer from 0 to config.vocabSize − 1, which is 28, got 29"],
       [[1, 0.5], {}, "tokens[1] must be an integer from 0 to config.vocabSize − 1, which is 28, got 0.5"],
       [[-1], {}, "tokens[0] must be an integer"],
       [[[1], [2, "3"]], {}, 'tokens[1][1] must be an integer from 0 to config.vocabSize − 1, which is 28, got "3"'],
@@ -465,12 +461,9 @@ describe("A call", () => {
   test("with a list of two billion entries is refused before it is read", async () => {
     const model = await loadModel(hw, files);
     const endless = new Array<number>(2 ** 31);
-    const message = `must be at most config.maxLength = 32 long, got ${2 ** 31}`;
+    const message = /must be at most config\.maxLength = 32 long, got 2147483648$/;
     for (const tokens of [endless, [[1], endless], [endless, [1]]])
-      await expect(model.run(tokens as number[])).rejects.toMatchObject({
-        name: "ShapeError",
-        message: expect.stringContaining(message) as string,
-      });
+      await expect(model.run(tokens as number[])).rejects.toThrow(message);
     await expect(model.run([1], { attentionMask: endless })).rejects.toMatchObject({ name: "OptionError" });
     expect(() => model.generate([1], { stopTokens: endless })).toThrow("stopTokens must be at most");
     model.dispose();

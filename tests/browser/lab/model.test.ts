@@ -58,7 +58,7 @@ describe("A model whose files are given", () => {
     await page.waitForFunction(() => document.querySelectorAll(".token-strip button").length === 5);
     await numbers.fill("1 2 99");
     await page
-      .getByText(/This did not work: model\.run: tokens must be integers from 0 to config\.vocabSize − 1/)
+      .getByText(/This did not work: model\.run: tokens\[2\] must be an integer from 0 to config\.vocabSize − 1/)
       .waitFor();
     await numbers.fill("1 2");
     await page.waitForFunction(() => document.querySelectorAll(".token-strip button").length === 2);

@@ -113,10 +113,11 @@ function sourceOf(operation: string, name: string, file: unknown): Source {
     const bytes = viewOf(file as object) as Uint8Array;
     return {
       size: bytes.length,
-      bytes: async (from, to) => {
-        assertIntact(operation, argument, file as object);
-        return new Uint8Array(bytes.subarray(from, to));
-      },
+      bytes: (from, to) =>
+        new Promise((resolve) => {
+          assertIntact(operation, argument, file as object);
+          resolve(new Uint8Array(bytes.subarray(from, to)));
+        }),
     };
   }
   throw new OptionError(`${operation}: files[${describe(name)}] must be a Blob or a Uint8Array, got ${describe(file)}`);
