@@ -464,7 +464,7 @@ describe("A call", () => {
     const message = /must be at most config\.maxLength = 32 long, got 2147483648$/;
     for (const tokens of [endless, [[1], endless], [endless, [1]]])
       await expect(model.run(tokens as number[])).rejects.toThrow(message);
-    await expect(model.run([1], { attentionMask: endless })).rejects.toMatchObject({ name: "OptionError" });
+    await expect(model.run([1], { attentionMask: endless })).rejects.toThrow("attentionMask must be at most");
     expect(() => model.generate([1], { stopTokens: endless })).toThrow("stopTokens must be at most");
     model.dispose();
   });
