@@ -48,7 +48,9 @@ async function buildModules() {
 async function buildRunnable() {
   await buildModules();
   // The page contains the package, as a user's bundle does. Node computes its first picture.
-  const entries = ["formula", "index", "index.node", "inspect", "models", "train", "viz"].map((name) => `dist/${name}.js`);
+  const entries = ["formula", "index", "index.node", "inspect", "models", "train", "viz"].map(
+    (name) => `dist/${name}.js`,
+  );
   const inputs = ["web/demo", ...entries, "dist/wasm", "package-lock.json"];
   const outputs = ["dist-demo/cli.js", "dist-demo/page/index.html", "dist-demo/model/model.json"];
   await whenStale("demo", { inputs, outputs }, () => run(process.execPath, ["web/demo/build.mjs"]));
