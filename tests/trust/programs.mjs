@@ -54,13 +54,14 @@ export const generated = (calls, seed) => [
 
 /**
  * Runs a Node program that writes a JSON report to the file that is its first argument; resolves to the report. Throws if
- * the program fails, or is not done after this many minutes: then it hangs, and is ended.
+ * the program fails, or is not done after this many minutes: then it hangs, and is ended. `env` is more environment for it.
  */
-export async function reportOf(folder, name, program, args, minutes) {
+export async function reportOf(folder, name, program, args, minutes, env = {}) {
   const report = path.join(folder, `${name}.json`);
   const flags = [...nodeFlags(), "--expose-gc"];
   const stdio = ["ignore", "inherit", "inherit"];
-  const child = start(process.execPath, [...flags, program, report, ...args.map(String)], { stdio });
+  const options = { stdio, env: { ...process.env, ...env } };
+  const child = start(process.execPath, [...flags, program, report, ...args.map(String)], options);
   const timer = setTimeout(() => child.kill("SIGKILL"), minutes * 60_000);
   const status = await ended(child);
   clearTimeout(timer);

@@ -61,7 +61,7 @@ export const crash = {
   name: "crash",
   what: "a worker killed, a pool thread trapped or killed, a page frozen, a GPU device destroyed, during calls",
   goal: "every promise settles within 1 s, with a typed error or the right values",
-  minutes: { quick: 0.7, whole: 0.5 },
+  minutes: { quick: 0.7, whole: 0.7 },
   async measure({ isQuick, folder }) {
     const outcomes = [];
     for (const scene of SCENES) if (!(isQuick && scene.isSlow)) outcomes.push(await outcomeOf(scene, folder));

@@ -22,7 +22,7 @@ export const precision = {
   name: "precision",
   what: "errors against double precision: attention, gradients, caches, products, layers, rotation",
   goal: "inside the documented bounds everywhere, also when a sink, a bias or one key dominates",
-  minutes: { quick: 0.5, whole: 1.5 },
+  minutes: { quick: 0.5, whole: 1.3 },
   async measure({ isQuick, folder }) {
     const program = await compiled(folder);
     const reports = [];

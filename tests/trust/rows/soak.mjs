@@ -12,6 +12,9 @@ const CALLS = {
   whole: { wasm: { calls: 1_000_000, warmUp: 200_000 }, gpu: { calls: 45_000, warmUp: 25_000 }, instances: 10_000 },
 };
 
+/** The allocator of Linux otherwise keeps free memory in a place for each thread, and RSS goes up and down by megabytes. */
+const ALLOCATOR = { GLIBC_TUNABLES: "glibc.malloc.arena_max=1:glibc.malloc.trim_threshold=131072" };
+
 const KB = (bytes) => `${(bytes / 1024).toFixed(0)} KB`;
 const thousands = (number) => number.toLocaleString("en");
 
@@ -61,7 +64,7 @@ export const soak = {
     ];
     const parts = [];
     for (const [name, what, program, args] of runs)
-      parts.push(partOf(what, await reportOf(folder, name, program, args, limit), isQuick));
+      parts.push(partOf(what, await reportOf(folder, name, program, args, limit, ALLOCATOR), isQuick));
     return {
       verdict: parts.every(({ isHeld }) => isHeld) ? "held" : "failed",
       figure: parts.map(({ text }) => text).join("; "),
