@@ -333,29 +333,32 @@ describe("A formula", () => {
     expect(resultProblems(result, ALL, reference)).toEqual({});
   });
 
+  /** A cache whose last append had two tokens in one batch, and one in the other. */
+  async function cacheAfterPadding() {
+    const cache = await hw.kvCache({ batchSize: 2, numKvHeads: 2, headDim: 8 });
+    await cache.append(randomTensor(1, [2, 2, 4, 8], 2), randomTensor(2, [2, 2, 4, 8]));
+    await cache.append(randomTensor(3, [2, 2, 2, 8], 2), randomTensor(4, [2, 2, 2, 8]), { lengths: [2, 1] });
+    return cache;
+  }
+  const twoRows = randomTensor(5, [2, 4, 2, 8], 2);
+
   test.each([
     ["score", { score: formula("s - 0.1 * abs(q - k)") }],
     ["visible", { visible: formula("k <= q") }],
   ])("the rows of an append with lengths stand at its end for a %s that reads q", async (_, options) => {
-    using cache = await hw.kvCache({ batchSize: 2, numKvHeads: 2, headDim: 8 });
-    await cache.append(randomTensor(1, [2, 2, 4, 8], 2), randomTensor(2, [2, 2, 4, 8]));
-    await cache.append(randomTensor(3, [2, 2, 2, 8], 2), randomTensor(4, [2, 2, 2, 8]), { lengths: [2, 1] });
-    const q = randomTensor(5, [2, 4, 2, 8], 2);
-    const stated = await cache.attend(q, { ...options, queryLengths: [2, 1] });
-    expect(bits(await cache.attend(q, options))).toEqual(bits(stated));
+    using cache = await cacheAfterPadding();
+    const stated = await cache.attend(twoRows, { ...options, queryLengths: [2, 1] });
+    expect(bits(await cache.attend(twoRows, options))).toEqual(bits(stated));
   });
 
   test.each([
     ["score", { score: formula("s - 0.1 * k") }],
     ["visible", { visible: formula("k < 4 || h == 1") }],
   ])("the rows of an append with lengths may be other tokens for a %s that does not read q", async (_, options) => {
-    using cache = await hw.kvCache({ batchSize: 2, numKvHeads: 2, headDim: 8 });
-    await cache.append(randomTensor(1, [2, 2, 4, 8], 2), randomTensor(2, [2, 2, 4, 8]));
-    await cache.append(randomTensor(3, [2, 2, 2, 8], 2), randomTensor(4, [2, 2, 2, 8]), { lengths: [2, 1] });
-    const q = randomTensor(5, [2, 4, 2, 8], 2);
-    const all = await cache.attend(q, { ...options, queryLengths: [2, 2] });
-    expect(bits(await cache.attend(q, options))).toEqual(bits(all));
-    expect(bits(await cache.attend(q, { ...options, queryLengths: [2, 1] }))).not.toEqual(bits(all));
+    using cache = await cacheAfterPadding();
+    const all = await cache.attend(twoRows, { ...options, queryLengths: [2, 2] });
+    expect(bits(await cache.attend(twoRows, options))).toEqual(bits(all));
+    expect(bits(await cache.attend(twoRows, { ...options, queryLengths: [2, 1] }))).not.toEqual(bits(all));
   });
 
   test("changes the attention inside of a layer, with a cache too", async () => {

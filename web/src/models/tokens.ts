@@ -56,7 +56,7 @@ export function numbersIn(rule: NumberRule, name: string, list: object): number[
   const numbers = arrayKind(list) ? indices(rule.operation, name, list).data : (list as ArrayLike<unknown>);
   const { length } = numbers;
   checkLength(rule, length);
-  return Array.from({ length }, (_, n) => checked(rule, `${name}[${n}]`, numbers[n]));
+  return Array.from({ length }, (_, n) => checked(rule, name, n, numbers[n]));
 }
 
 function textIn(rule: NumberRule, given: object): TokenBatch {
@@ -97,7 +97,7 @@ function fromTensor(rule: NumberRule, given: unknown): TokenBatch {
     throw new ShapeError(`${operation}: ${argument}.shape must be [S] or [B, S], got ${describe(shape)}`);
   checkLength(rule, shape.at(-1)!);
   return {
-    data: Int32Array.from(data, (number, n) => checked(rule, `${argument}.data[${n}]`, number)),
+    data: Int32Array.from(data, (number, n) => checked(rule, `${argument}.data`, n, number)),
     shape: [...shape],
     lengths: undefined,
   };
@@ -112,9 +112,9 @@ function checkLength({ operation, argument, maxLength }: NumberRule, length: num
     throw new ShapeError(`${operation}: ${argument} must be at most ${name}${limit} long, got ${length}`);
 }
 
-function checked({ operation, limit, limitName }: NumberRule, name: string, value: unknown): number {
+function checked({ operation, limit, limitName }: NumberRule, list: string, n: number, value: unknown): number {
   if (Number.isInteger(value) && (value as number) >= 0 && (value as number) < limit) return value as number;
   throw new OptionError(
-    `${operation}: ${name} must be an integer from 0 to ${limitName} − 1, which is ${limit - 1}, got ${describe(value)}`,
+    `${operation}: ${list}[${n}] must be an integer from 0 to ${limitName} − 1, which is ${limit - 1}, got ${describe(value)}`,
   );
 }
