@@ -37,12 +37,22 @@ function engineBytes() {
   return sum([...memories].map((memory) => memory.deref()?.buffer.byteLength ?? 0));
 }
 
-/** Two collections with turns of the event loop around them, so that finalizers have run. */
+/** The bytes of memories at the sample before. */
+let before = 0;
+const TURN = 20;
+const MOST_TURNS = 100;
+
+/**
+ * Collects until the memories of engines take no more than at the sample before, and for 2 seconds at most. A worker that
+ * has ended holds its memory a little longer: what frees it is time, and not a number of collections.
+ */
 async function collect() {
-  for (let turn = 0; turn < 3; ++turn) {
-    await new Promise((resolve) => setImmediate(resolve));
+  for (let turn = 1; turn <= MOST_TURNS; ++turn) {
+    await new Promise((resolve) => setTimeout(resolve, TURN));
     globalThis.gc();
+    if (turn >= 3 && engineBytes() <= before) break;
   }
+  before = engineBytes();
 }
 
 /**
