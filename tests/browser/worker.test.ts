@@ -48,6 +48,17 @@ describe("headwise/worker", () => {
     expect(alone.reason).toMatch(/^page is not cross-origin isolated[^;]*$/); // and does not say that calls block
   });
 
+  test("loads the engine once for all workers of a page", async () => {
+    const { page, troubles, close } = await openPage(browser, { headers: ISOLATION, entry });
+    let requests = 0;
+    page.on("request", (request) => void (requests += Number(request.url().endsWith(".wasm"))));
+    const results = [await outcomeIn(page), await outcomeIn(page)];
+    await close();
+    expect(troubles).toEqual([]);
+    expect(results[1]).toEqual(results[0]);
+    expect(requests).toBe(1);
+  });
+
   test("leaves the page awake while it computes, also where it has one thread", async () => {
     const { page, close } = await openPage(browser, { entry });
     const heard = await page.evaluate(async () => {

@@ -9,17 +9,20 @@ import { WorkerEngine } from "../../web/src/worker/workerEngine.js";
 import { Connection } from "../../web/src/worker/connection.js";
 import type { ChannelEvents } from "../../web/src/worker/channel.js";
 import { errorOf, errorParts } from "../../web/src/worker/errorParts.js";
-import type { EngineOptions, Request } from "../../web/src/worker/protocol.js";
+import type { CompiledFiles, EngineOptions, Request } from "../../web/src/worker/protocol.js";
+
+/** A request that is answered. No compiled files are known to these tests, but where they say so. */
+type Asked = Exclude<Request, CompiledFiles>;
 
 /** A worker that sends the messages that the test chooses. */
 function fakeWorker() {
-  const posted: Request[] = [];
+  const posted: Asked[] = [];
   const seen = { alive: false, terminated: 0 };
   let events!: ChannelEvents;
   const connection = new Connection((given) => {
     events = given;
     return {
-      post: (request) => void posted.push(request),
+      post: (request) => void posted.push(request as Asked),
       keepAlive: (alive) => void (seen.alive = alive),
       terminate: () => void ++seen.terminated,
     };
@@ -27,11 +30,50 @@ function fakeWorker() {
   return { connection, posted, seen, events };
 }
 
-const options = {} as EngineOptions;
+const options = { files: {} } as EngineOptions;
 const reasonOf = (call: Promise<unknown>) => call.catch((reason: unknown) => reason);
 
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
+
+describe("the files that a worker has compiled", () => {
+  const module = new WebAssembly.Module(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0));
+  const simd = { address: "https://example.org/compiled.wasm", module, bytes: 8 };
+  const compiled = { kind: "compiled", files: [simd] } as const;
+  const withFile = { files: { simdWasm: simd.address } } as EngineOptions;
+
+  test("are sent to the next worker before it opens an engine; other files are not", () => {
+    const first = fakeWorker();
+    void first.connection.open("createAttention", withFile);
+    expect(first.posted).toMatchObject([{ kind: "open" }]);
+    first.events.reply({ kind: "ready", version, lock: undefined });
+    first.events.reply(compiled);
+    const second = fakeWorker();
+    void second.connection.open("createAttention", withFile);
+    expect(second.posted).toMatchObject([compiled, { kind: "open" }]);
+    const other = fakeWorker();
+    void other.connection.open("createAttention", {
+      files: { simdWasm: "https://example.org/other.wasm" },
+    } as EngineOptions);
+    expect(other.posted).toMatchObject([{ kind: "open" }]);
+  });
+
+  test("are compiled by the worker where they cannot be sent", () => {
+    const posted: Request[] = [];
+    let events!: ChannelEvents;
+    const connection = new Connection((given) => {
+      events = given;
+      const post = (request: Request) => {
+        if (request.kind === "compiled") throw new DOMException("a module cannot be cloned", "DataCloneError");
+        posted.push(request);
+      };
+      return { post, keepAlive: () => undefined, terminate: () => undefined };
+    }, undefined);
+    events.reply(compiled);
+    void connection.open("createAttention", withFile);
+    expect(posted).toMatchObject([{ kind: "open" }]);
+  });
+});
 
 test("a worker of another version is refused and ended", async () => {
   const { connection, events, seen } = fakeWorker();
@@ -174,13 +216,13 @@ describe("an instance whose worker stops while it opens", () => {
 
   /** Opens an instance. Each worker that it starts says that it runs, and nothing more. */
   function openingInstance() {
-    const workers: { events: ChannelEvents; posted: Request[]; terminated: boolean }[] = [];
+    const workers: { events: ChannelEvents; posted: Asked[]; terminated: boolean }[] = [];
     const spawn = (events: ChannelEvents) => {
-      const worker = { events, posted: [] as Request[], terminated: false };
+      const worker = { events, posted: [] as Asked[], terminated: false };
       workers.push(worker);
       queueMicrotask(() => events.reply({ kind: "ready", version, lock: undefined }));
       return {
-        post: (request: Request) => void worker.posted.push(request),
+        post: (request: Request) => void worker.posted.push(request as Asked),
         keepAlive: () => undefined,
         terminate: () => void (worker.terminated = true),
       };
@@ -192,7 +234,7 @@ describe("an instance whose worker stops while it opens", () => {
     const { workers, opened } = openingInstance();
     await jest.advanceTimersByTimeAsync(30_000);
     expect(workers.map(({ terminated }) => terminated)).toEqual([true, false]);
-    const [{ id }] = workers[1]!.posted as [Request];
+    const [{ id }] = workers[1]!.posted as [Asked];
     workers[1]!.events.reply({ kind: "opened", id, report });
     expect((await opened).report).toBe(report);
   });
@@ -222,12 +264,12 @@ describe("an instance whose worker was lost", () => {
 
   /** An instance, and the workers that it has started. */
   async function instance() {
-    const workers: { events: ChannelEvents; posted: Request[]; terminated: boolean }[] = [];
+    const workers: { events: ChannelEvents; posted: Asked[]; terminated: boolean }[] = [];
     const spawn = (events: ChannelEvents) => {
-      const worker = { events, posted: [] as Request[], terminated: false };
+      const worker = { events, posted: [] as Asked[], terminated: false };
       workers.push(worker);
       return {
-        post: (request: Request) => void worker.posted.push(request),
+        post: (request: Request) => void worker.posted.push(request as Asked),
         keepAlive: () => undefined,
         terminate: () => void (worker.terminated = true),
       };

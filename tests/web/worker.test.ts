@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 
 import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
-import { DisposedError, type Attention } from "headwise";
+import { DisposedError, type Attention, type LoadProgress } from "headwise";
 import { createAttention } from "headwise/worker";
 
 import { runProgram } from "./programs.js";
@@ -126,6 +126,21 @@ describe("loading", () => {
       name: "AssetError",
       message: expect.stringMatching(/file:\/\/\/nowhere\/headwise/),
     });
+  });
+
+  test("happens once: later instances take the compiled file, in their own workers", async () => {
+    const baseUrl = mkdtempSync(path.join(tmpdir(), "headwise-once-"));
+    cpSync(fileURLToPath(new URL("wasm/", dist)), baseUrl, { recursive: true });
+    const options = { threads: 1, variant: "simd", wasm: { baseUrl } } as const;
+    (await createAttention(options)).dispose();
+    rmSync(path.join(baseUrl, "headwise.simd.wasm"));
+    const progress: LoadProgress[] = [];
+    const hw = await createAttention({ ...options, onProgress: (now) => progress.push(now) });
+    expect((await hw.scaledDotProductAttention(small, small, small)).output.data[0]).toBe(1);
+    const loaded = expect.any(Number);
+    expect(progress).toEqual([{ phase: "download", loaded, total: progress[0]!.loaded }]);
+    hw.dispose();
+    rmSync(baseUrl, { recursive: true });
   });
 
   test("that fails is the error of the worker, with what came", async () => {

@@ -1,5 +1,6 @@
 import { AssetError } from "../errors/errors.js";
 import { compiled } from "./compile.js";
+import { compiledFile, keepCompiledFile } from "./compiledFiles.js";
 import { addressOf, type EngineFiles } from "./engineFiles.js";
 import type { ReadOptions } from "./fetchAsset.js";
 import type { CompiledModule, LoadOptions } from "./host.js";
@@ -9,13 +10,9 @@ import { checkedVariant } from "./moduleLabel.js";
 export type ReadWasm = (url: string, options: ReadOptions) => Promise<Uint8Array<ArrayBuffer>>;
 
 /**
- * The compiled files of the package by their addresses. All instances of a page, worker or process share them: only the
- * first one loads and compiles, and V8 of Node 20 and 22 never frees all that a compilation takes. A file that a caller
- * names by `wasm.url` is not kept, because such an address may be used only once.
+ * The compiled module: the caller's, or that of a file. A file that a caller names by `wasm.url` is not kept for later
+ * instances, because such an address may be used only once.
  */
-const compiledFiles = new Map<string, { readonly module: WebAssembly.Module; readonly bytes: number }>();
-
-/** The compiled module: the caller's, or that of a file. */
 export async function loadModule(files: EngineFiles, read: ReadWasm, options: LoadOptions): Promise<CompiledModule> {
   const { operation, source, variant } = options;
   if (source.module) return checked(options, source.module, "wasm.module");
@@ -27,14 +24,14 @@ export async function loadModule(files: EngineFiles, read: ReadWasm, options: Lo
 }
 
 async function loadSharedFile(address: string, read: ReadWasm, options: LoadOptions): Promise<CompiledModule> {
-  const known = compiledFiles.get(address);
+  const known = compiledFile(address);
   if (known) {
     options.onProgress?.({ phase: "download", loaded: known.bytes, total: known.bytes });
     return checked(options, known.module, address);
   }
   const bytes = await read(address, options);
   const result = checked(options, await compiled(options.operation, bytes, address), address);
-  compiledFiles.set(address, { module: result.module, bytes: bytes.length });
+  keepCompiledFile({ address, module: result.module, bytes: bytes.length });
   return result;
 }
 

@@ -3,11 +3,13 @@ import { version } from "../engine/version.js";
 import { AssetError, DisposedError, HeadwiseError, OutOfMemoryError } from "../errors/errors.js";
 import { thrownText } from "../foreign/thrown.js";
 import { versionError, workerHint } from "../wasm/assetErrors.js";
+import { compiledFilesOf, keepCompiledFile } from "../wasm/compiledFiles.js";
 import type { LoadProgress } from "../wasm/host.js";
 import { PATIENCE_MILLISECONDS, timeOut } from "../wasm/inTime.js";
 import type { Channel, Spawn } from "./channel.js";
 import { errorOf } from "./errorParts.js";
 import { ENGINE, type EngineOptions, type Method, type ObjectState, type Reply, type Request } from "./protocol.js";
+import { sendCompiled } from "./sendCompiled.js";
 import { Shipment } from "./shipment.js";
 
 /** The reply to a call that succeeded. */
@@ -90,6 +92,7 @@ export class Connection {
     this.#awaitSign();
     const progress = this.#onProgress !== undefined;
     try {
+      sendCompiled(compiledFilesOf(options.files), (message) => this.#channel.post(message, []));
       const opened = await this.#ask(operation, (id) => ({ kind: "open", id, operation, options, progress }), []);
       this.#opened = true;
       return (opened as Opened).report;
@@ -148,6 +151,9 @@ export class Connection {
     if (this.#signTimer !== undefined) this.#awaitSign();
     switch (reply.kind) {
       case "opening":
+        return;
+      case "compiled":
+        reply.files.forEach(keepCompiledFile);
         return;
       case "ready":
         if (reply.version !== version)

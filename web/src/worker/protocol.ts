@@ -2,6 +2,7 @@ import type { CacheForm } from "../cache/cacheProblem.js";
 import type { KernelTime, LiveReport, Report } from "../engine/report.js";
 import type { CheckedOptions } from "../instance/createOptions.js";
 import type { Place } from "../tensor/place.js";
+import type { CompiledFile } from "../wasm/compiledFiles.js";
 import type { EngineFiles } from "../wasm/engineFiles.js";
 import type { LoadProgress } from "../wasm/host.js";
 import type { ErrorParts } from "./errorParts.js";
@@ -37,8 +38,15 @@ export interface EngineOptions extends Omit<CheckedOptions, "signal" | "onProgre
   readonly files: EngineFiles;
 }
 
-/** From the client to the worker. The worker answers each request once, in order. */
+/** The engine's files that one side has compiled. The page sends them before it opens an engine, the worker afterwards. */
+export interface CompiledFiles {
+  readonly kind: "compiled";
+  readonly files: readonly CompiledFile[];
+}
+
+/** From the client to the worker. The worker answers each request with a number once, in order. */
 export type Request =
+  | CompiledFiles
   | {
       readonly kind: "open";
       readonly id: number;
@@ -80,6 +88,7 @@ export type Reply =
   | { readonly kind: "progress"; readonly progress: LoadProgress }
   /** The worker still opens the engine. */
   | { readonly kind: "opening" }
+  | CompiledFiles
   | { readonly kind: "opened"; readonly id: number; readonly report: Report; readonly live?: LiveReport | undefined }
   /** The changing part of the report has changed. */
   | { readonly kind: "report"; readonly live: LiveReport }

@@ -8,6 +8,7 @@ import { knownFormula } from "../formula/knownGraph.js";
 import { openEngine } from "../instance/openEngine.js";
 import type { EngineLayer } from "../layer/engineLayer.js";
 import type { EngineSaved } from "../layer/engineSaved.js";
+import { compiledFilesOf, keepCompiledFile } from "../wasm/compiledFiles.js";
 import type { EngineFiles } from "../wasm/engineFiles.js";
 import type { Host } from "../wasm/host.js";
 import { errorParts } from "./errorParts.js";
@@ -20,6 +21,7 @@ import {
   type Reply,
   type Request,
 } from "./protocol.js";
+import { sendCompiled } from "./sendCompiled.js";
 import { buffersOf } from "./shipment.js";
 
 /** Sends a reply. The memory in `transfer` is transferred. */
@@ -28,7 +30,16 @@ type Send = (reply: Reply, transfer?: ArrayBuffer[]) => void;
 /** Answers requests with the engine that a host opens. Requests arrive one at a time. */
 export function serve(hostOf: (files: EngineFiles) => Host, send: Send): (request: Request) => Promise<void> {
   const server = new Server(hostOf, send);
-  return (request) => (request.kind === "open" ? server.open(request) : server.call(request));
+  return async (request) => {
+    switch (request.kind) {
+      case "compiled":
+        return request.files.forEach(keepCompiledFile);
+      case "open":
+        return server.open(request);
+      case "call":
+        return server.call(request);
+    }
+  };
 }
 
 /** What an engine can make. */
@@ -51,12 +62,15 @@ class Server {
 
   async open({ id, operation, options, progress }: Extract<Request, { readonly kind: "open" }>): Promise<void> {
     const onProgress = progress ? (now: ProgressOf) => this.#send({ kind: "progress", progress: now }) : undefined;
+    const known = new Set(compiledFilesOf(options.files));
     const signs = setInterval(() => this.#send({ kind: "opening" }), SIGN_MILLISECONDS);
     try {
       const wanted = { ...options, device: undefined, gpu: undefined, signal: undefined, onProgress };
       const { engine, report } = await openEngine(operation, this.#hostOf(options.files), wanted, () => this.#tell());
       this.#engine = engine;
       engine.inTurn = (work) => this.#queue.run(work);
+      const compiled = compiledFilesOf(options.files).filter((file) => !known.has(file));
+      sendCompiled(compiled, this.#send);
       this.#send({ kind: "opened", id, report, live: engine.live });
     } catch (error) {
       this.#send({ kind: "failed", id, error: errorParts(operation, error), news: [] });

@@ -1,0 +1,23 @@
+import type { EngineFiles } from "./engineFiles.js";
+
+/** A `.wasm` file of the package, compiled. */
+export interface CompiledFile {
+  readonly address: string;
+  readonly module: WebAssembly.Module;
+  /** The size of the file. */
+  readonly bytes: number;
+}
+
+/**
+ * The compiled files by their addresses. All instances of a page or process share them, those of `headwise/worker` too:
+ * only the first one loads and compiles, and V8 of Node 20 and 22 never frees all that a compilation takes.
+ */
+const files = new Map<string, CompiledFile>();
+
+export const compiledFile = (address: string): CompiledFile | undefined => files.get(address);
+
+export const keepCompiledFile = (file: CompiledFile): void => void files.set(file.address, file);
+
+/** Those of the engine's files that are compiled. */
+export const compiledFilesOf = ({ simdWasm, relaxedWasm }: EngineFiles): readonly CompiledFile[] =>
+  [simdWasm, relaxedWasm].flatMap((address) => (address === undefined ? [] : (files.get(address) ?? [])));
