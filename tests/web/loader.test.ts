@@ -236,6 +236,14 @@ describe("the compiled file", () => {
     }
   });
 
+  test("is chosen once: a second instance does not ask again what this engine can run", async () => {
+    await computes({});
+    const validate = jest.spyOn(WebAssembly, "validate");
+    expect(await computes({})).toBe(true);
+    expect(validate).not.toHaveBeenCalled(); // V8 keeps 32 bytes of each module that it has validated
+    validate.mockRestore();
+  });
+
   test("of headwise/inline is shared too", async () => {
     const { createAttention: createInline } = await import("headwise/inline");
     (await createInline()).dispose();

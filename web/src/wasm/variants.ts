@@ -12,14 +12,20 @@ interface VariantRow {
   readonly missing: string;
 }
 
+/** Asks once what this JavaScript engine can run: V8 never frees all that it keeps of a module that was validated. */
+function askedOnce(ask: () => Promise<boolean>): () => Promise<boolean> {
+  let answer: Promise<boolean> | undefined;
+  return () => (answer ??= ask());
+}
+
 /** All variants, the best first. */
 const VARIANTS: readonly VariantRow[] = [
   {
     name: "relaxed",
-    supported: relaxedSimd,
+    supported: askedOnce(relaxedSimd),
     missing: "this engine has no relaxed SIMD (Node 20 has it behind --experimental-wasm-relaxed-simd)",
   },
-  { name: "simd", supported: simd, missing: "this engine has no WebAssembly SIMD" },
+  { name: "simd", supported: askedOnce(simd), missing: "this engine has no WebAssembly SIMD" },
 ];
 
 export const VARIANT_NAMES = ["auto", ...VARIANTS.map(({ name }) => name)] as const;
