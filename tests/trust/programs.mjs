@@ -54,14 +54,21 @@ export const generated = (calls, seed) => [
 
 /**
  * Runs a Node program that writes a JSON report to the file that is its first argument; resolves to the report. Throws if
- * the program fails, or is not done after this many minutes: then it hangs, and is ended. `env` is more environment for it.
+ * the program fails, or is not done after this many minutes: then it hangs, and is ended.
+ *
+ * @param {object} [more]
+ * @param {Record<string, string>} [more.env] - more environment for it
+ * @param {string[]} [more.flags] - more flags for Node
  */
-export async function reportOf(folder, name, program, args, minutes, env = {}) {
+export async function reportOf(folder, name, program, args, minutes, { env = {}, flags = [] } = {}) {
   const report = path.join(folder, `${name}.json`);
-  const flags = [...nodeFlags(), "--expose-gc"];
   const stdio = ["ignore", "inherit", "inherit"];
   const options = { stdio, env: { ...process.env, ...env } };
-  const child = start(process.execPath, [...flags, program, report, ...args.map(String)], options);
+  const child = start(
+    process.execPath,
+    [...nodeFlags(), "--expose-gc", ...flags, program, report, ...args.map(String)],
+    options,
+  );
   const timer = setTimeout(() => child.kill("SIGKILL"), minutes * 60_000);
   const status = await ended(child);
   clearTimeout(timer);

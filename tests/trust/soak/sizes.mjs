@@ -1,6 +1,11 @@
 // What a process holds. Needs --expose-gc.
 
 import { getEventListeners } from "node:events";
+import { setTimeout as elapsed } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+
+// V8 otherwise moves objects together only now and then, and the pages of its heap go up and down by megabytes.
+setFlagsFromString("--compact-on-every-full-gc");
 
 /** WebAssembly memories that are not collected yet. */
 const memories = new Set();
@@ -41,6 +46,8 @@ function engineBytes() {
 let before = 0;
 const TURN = 20;
 const MOST_TURNS = 100;
+/** V8 and the system take back memory in the background. */
+const REST = 100;
 
 /**
  * Collects until the memories of engines take no more than at the sample before, and for 2 seconds at most. A worker that
@@ -48,7 +55,7 @@ const MOST_TURNS = 100;
  */
 async function collect() {
   for (let turn = 1; turn <= MOST_TURNS; ++turn) {
-    await new Promise((resolve) => setTimeout(resolve, TURN));
+    await elapsed(TURN);
     globalThis.gc();
     if (turn >= 3 && engineBytes() <= before) break;
   }
@@ -62,6 +69,7 @@ async function collect() {
  */
 export async function sizes(targets = []) {
   await collect();
+  await elapsed(REST);
   const { heapUsed, rss, arrayBuffers } = process.memoryUsage();
   return {
     exact: {
