@@ -9,8 +9,8 @@ export interface CompiledFile {
 }
 
 /**
- * The compiled files by their addresses. All instances of a page or process share them, those of `headwise/worker` too:
- * only the first one loads and compiles, and V8 of Node 20 and 22 never frees all that a compilation takes.
+ * The compiled files by their addresses. In a page or process, all instances of one entry of the package share
+ * them, also in workers. Only the first one loads and compiles: V8 of Node 20 and 22 never frees all that a compilation takes.
  */
 const files = new Map<string, CompiledFile>();
 
