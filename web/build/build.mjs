@@ -12,20 +12,43 @@ import { run, say } from "./run.mjs";
 import { whenStale } from "./stale.mjs";
 import { buildWasm } from "./wasm.mjs";
 
+/**
+ * Builds what the first picture in the terminal needs: one module, the package for Node and the command. Packages, toolchain
+ * and compiled code come beside each other.
+ *
+ * @param {"simd" | "relaxed"} variant - the module that this Node will load
+ */
+export async function buildPicture(variant) {
+  await underLock(async () => {
+    await buildModules([variant], ["node"]);
+    const { buildCommand } = await import("../demo/command.mjs"); // needs the packages
+    const inputs = ["web/demo/cli", "web/demo/model", "web/demo/command.mjs", "package-lock.json"];
+    await whenStale("command", { inputs, outputs: ["dist-demo/cli.js"] }, buildCommand);
+  });
+}
+
+/** Builds what the lab needs: the modules and bundles of pages, and the page itself. */
+export async function buildPage() {
+  await underLock(buildRunnable);
+}
+
 /** Builds what is needed to run: packages, toolchain, dist/ and dist-demo/. It also works in a bare clone. */
 export async function buildToRun() {
-  await underLock(buildRunnable);
+  await underLock(async () => {
+    await buildModules();
+    await buildRunnable();
+  });
 }
 
 /** Builds what is needed to compute: packages, toolchain and dist/, without the types. */
 export async function buildPackage() {
-  await underLock(buildModules);
+  await underLock(() => buildModules());
 }
 
 /** Builds what the npm package holds: the same, and the types and the bill of materials. */
 export async function buildAll() {
   await underLock(async () => {
-    await buildRunnable();
+    await buildModules();
     const { emitTypes } = await import("./bundle.mjs");
     await emitTypes();
     const { writeSbom } = await import("./sbom.mjs");
@@ -38,22 +61,27 @@ function underLock(work) {
   return withLock(path.join(build, "lock"), waiting, work);
 }
 
-async function buildModules() {
-  await installPackages();
-  await buildWasm(await setUp(["wasm"]));
+/** Builds modules of WebAssembly and bundles; all of them unless some are named. */
+async function buildModules(modules, bundles) {
+  const packages = installPackages();
+  packages.catch(() => {}); // told where it is awaited
+  await buildWasm(await setUp(["wasm"]), modules, packages);
+  await packages;
   const { bundle } = await import("./bundle.mjs"); // needs the packages
-  await bundle();
+  await bundle(bundles);
 }
 
+const DEMO_SCRIPTS = ["web/demo/build.mjs", "package-lock.json"];
+
 async function buildRunnable() {
-  await buildModules();
+  await buildModules(["simd", "relaxed"], ["node", "modules"]);
   // The page contains the package, as a user's bundle does. Node computes its first picture.
   const entries = ["formula", "index", "index.node", "inspect", "models", "train", "viz"].map(
     (name) => `dist/${name}.js`,
   );
   const inputs = ["web/demo", ...entries, "dist/wasm", "package-lock.json"];
-  const outputs = ["dist-demo/cli.js", "dist-demo/page/index.html", "dist-demo/model/model.json"];
-  await whenStale("demo", { inputs, outputs }, () => run(process.execPath, ["web/demo/build.mjs"]));
+  const outputs = ["dist-demo/page/index.html", "dist-demo/model/model.json"];
+  await whenStale("page", { inputs, outputs }, () => run(process.execPath, ["web/demo/build.mjs"]));
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href) {

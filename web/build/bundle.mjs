@@ -43,21 +43,35 @@ export const metafiles = path.join(build, "metafiles");
 
 const CONFIGURATION = ["package.json", "package-lock.json", "web/build/bundle.mjs"];
 
-export async function bundle() {
-  const inputs = ["web/src", ...Object.values(inlineModule).map(fromRoot), ...CONFIGURATION];
-  const outputs = ENTRIES.flatMap(({ file }) => [`dist/${file}`, `dist/${file}.map`, metafileOf(file)]);
-  await whenStale("bundle", { inputs, outputs }, async () => {
-    removeBundles();
-    for (const entry of ENTRIES) await bundleEntry(entry);
-    printSizes();
-  });
+const isInline = ({ file }) => file.startsWith("inline.");
+
+/** The order in which bundles are made: what the first picture in the terminal needs, the others, and `inline`. */
+const GROUPS = {
+  node: ENTRIES.filter(({ file }) => file === "index.node.js"),
+  modules: ENTRIES.filter((entry) => entry.file !== "index.node.js" && !isInline(entry)),
+  inline: ENTRIES.filter(isInline), // contains a module of WebAssembly
+};
+
+/** Makes the bundles of some groups, or of all. */
+export async function bundle(groups = Object.keys(GROUPS)) {
+  for (const group of groups) {
+    const entries = GROUPS[group];
+    const inputs = ["web/src", ...CONFIGURATION];
+    if (group === "inline") inputs.push(...Object.values(inlineModule).map(fromRoot));
+    const outputs = entries.flatMap(({ file }) => [`dist/${file}`, `dist/${file}.map`, metafileOf(file)]);
+    await whenStale(`bundle-${group}`, { inputs, outputs }, async () => {
+      removeStrangers();
+      for (const entry of entries) await bundleEntry(entry);
+      if (group === "inline") printSizes();
+    });
+  }
 }
 
-/** Removes the bundles of an older build: npm would pack a file that is no longer an entry. */
-function removeBundles() {
-  const bundles = readdirSync(dist).filter((name) => /\.(c?js|map)$/.test(name));
-  for (const name of bundles) rmSync(path.join(dist, name));
-  rmSync(metafiles, { recursive: true, force: true });
+/** Removes files that are no longer an entry: npm would pack them. */
+function removeStrangers() {
+  const files = new Set(ENTRIES.flatMap(({ file }) => [file, `${file}.map`]));
+  const strangers = readdirSync(dist).filter((name) => /\.(c?js|map)$/.test(name) && !files.has(name));
+  for (const name of strangers) rmSync(path.join(dist, name));
 }
 
 const version = () => JSON.parse(readFileSync(path.join(root, "package.json"), "utf8")).version;

@@ -11,12 +11,13 @@ import { say } from "./run.mjs";
  * Runs `action`, unless its inputs have the same content as at its last success and its outputs exist.
  *
  * @param {string} name
- * @param {{ inputs: string[], outputs: string[] }} files - paths from the root; an input may be a folder
+ * @param {{ inputs: string[], outputs: string[], also?: string }} files - paths from the root; an input may be a folder.
+ *   also: what the action depends on beside them
  * @param {() => Promise<void>} action
  */
-export async function whenStale(name, { inputs, outputs }, action) {
+export async function whenStale(name, { inputs, outputs, also = "" }, action) {
   const stamp = path.join(build, "stamps", name);
-  const digest = digestOf(inputs);
+  const digest = `${also}${digestOf(inputs)}`;
   const isThere = (file) => existsSync(path.join(root, file));
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === digest && outputs.every(isThere)) return;
   rmSync(stamp, { force: true });

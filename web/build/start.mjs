@@ -1,22 +1,26 @@
-// npm start: builds everything in a bare clone and starts the demo. Progress goes to stderr, and only the demo writes
-// to stdout.
+// npm start: builds what the first picture needs, also in a bare clone, and prints it. Then it builds the lab and serves
+// it. Progress goes to stderr, and only the demo writes to stdout.
 
-import { spawn } from "node:child_process";
 import path from "node:path";
+import { pathToFileURL } from "node:url";
 
-import { buildToRun } from "./build.mjs";
+import { buildPage, buildPicture } from "./build.mjs";
 import { root } from "./paths.mjs";
-import { ended, say } from "./run.mjs";
+import { say } from "./run.mjs";
+
+const args = process.argv.slice(2);
+
+/** The module that the demo will load. Node runs relaxed SIMD from version 22 on. */
+function variant() {
+  const named = args.flatMap((arg, n) => (arg === "--variant" ? [args[n + 1]] : (/^--variant=(.*)/.exec(arg)?.[1] ?? [])));
+  const best = Number(process.versions.node.split(".")[0]) < 22 ? "simd" : "relaxed";
+  return ["simd", "relaxed"].includes(named.at(-1)) ? named.at(-1) : best;
+}
 
 try {
-  await buildToRun();
-  const demo = spawn(process.execPath, [path.join(root, "dist-demo/cli.js"), ...process.argv.slice(2)], {
-    stdio: "inherit",
-  });
-  // The terminal sends Ctrl-C to the demo too. Other signals reach only this process, so it passes them on.
-  for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => demo.kill(signal));
-  const status = await ended(demo);
-  process.exitCode = typeof status === "number" ? status : 1;
+  await buildPicture(variant());
+  const { main } = await import(pathToFileURL(path.join(root, "dist-demo/cli.js")).href);
+  await main(args, buildPage);
 } catch (error) {
   say(error.message);
   process.exitCode = 1;

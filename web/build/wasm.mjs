@@ -1,57 +1,67 @@
-// Builds the WebAssembly modules: CMake and Ninja build what is stale, then the loaders are adapted and copied to
-// dist/wasm.
+// Builds the WebAssembly modules: CMake and Ninja compile and link, then the loaders are adapted and copied to dist/wasm.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
-import { build, dist, inlineModule, root } from "./paths.mjs";
-import { run, say } from "./run.mjs";
+import { configure } from "./cmake.mjs";
+import { dist, inlineModule, root } from "./paths.mjs";
+import { run } from "./run.mjs";
+import { whenStale } from "./stale.mjs";
 
-const VARIANTS = ["simd", "relaxed"];
+const SOURCES = ["cpp", "CMakeLists.txt", "CMakePresets.json", "package.json", "package-lock.json"];
+const SCRIPTS = ["web/build/wasm.mjs", "web/build/cmake.mjs"];
 
-/** The strongest safe options. They also remove Emscripten's own ways of loading, which the functions below cut off. */
+/** The modules, and the files that each becomes. */
+const MODULES = {
+  simd: filesOf("simd"),
+  relaxed: filesOf("relaxed"),
+  inline: ["dist/wasm/headwise.inline.wasm", ...Object.values(inlineModule).map((file) => path.relative(root, file))],
+};
+
+function filesOf(variant) {
+  return ["wasm", "js", "node.js"].map((ending) => `dist/wasm/headwise.${variant}.${ending}`);
+}
+
+/** The strongest safe options. They also remove what the functions below cut off from the rest of the loader. */
 const MINIFY = { module: true, ecma: 2022, mangle: true, compress: { ecma: 2022, passes: 3, unused: true } };
 
-/** @param {import('../../cpp/toolchain/emscripten.mjs').Toolchain} toolchain */
-export async function buildWasm(toolchain) {
-  const folder = path.join(build, "wasm");
-  if (configuredFor(folder) !== toolchain.root) {
-    say("wasm: configuring");
-    const fresh = existsSync(folder) ? ["--fresh"] : [];
-    await run("cmake", ["--preset", "wasm", ...fresh], { env: toolchain.env, quiet: true });
-    writeFileSync(path.join(folder, "toolchain-root"), toolchain.root);
+/**
+ * Builds modules whose sources have changed.
+ *
+ * @param {import("../../cpp/toolchain/emscripten.mjs").Toolchain} toolchain
+ * @param {("simd" | "relaxed" | "inline")[]} names
+ * @param {Promise<void>} [packages] - settles when the npm packages are there, which only the last step needs
+ */
+export async function buildWasm(toolchain, names = Object.keys(MODULES), packages = Promise.resolve()) {
+  for (const name of names) {
+    const inputs = [...SOURCES, ...SCRIPTS];
+    const also = `${toolchain.root} ${toolchain.version}`;
+    await whenStale(`wasm-${name}`, { inputs, also, outputs: MODULES[name] }, async () => {
+      const folder = await configure("wasm", { toolchain });
+      await run("cmake", ["--build", folder, "--target", `headwise.${name}`], { env: toolchain.env, quiet: true });
+      await packages;
+      await publish(folder, name);
+    });
   }
-  await run("cmake", ["--build", folder], { env: toolchain.env });
-  await publishAll(folder);
 }
 
-/** Adapts the linked files of a folder, and writes them to dist/wasm. */
-export async function publishAll(folder) {
-  const { minify } = await import("@swc/core"); // an earlier step of the build has installed it
+/** Adapts the linked files of a module in a folder of CMake, and writes them to dist/wasm. */
+export async function publish(folder, name) {
+  const { minify } = await import("@swc/core");
   const small = async (glue) => (await minify(glue, MINIFY)).code;
-  for (const variant of VARIANTS) await publish(folder, variant, small);
-  await publishInline(folder, small);
+  const linked = (ending) => readFileSync(path.join(folder, "shipped", `headwise.${name}.${ending}`));
+  if (name === "inline") await publishInline(linked, small);
+  else await publishVariant(name, linked, small);
 }
 
-function configuredFor(folder) {
-  const file = path.join(folder, "toolchain-root");
-  return existsSync(file) ? readFileSync(file, "utf8") : undefined;
-}
-
-async function publish(folder, variant, small) {
-  const linked = (engine, ending) => readFileSync(path.join(folder, engine, `headwise.${variant}.${ending}`));
-  const wasm = linked("web", "wasm");
-  if (!wasm.equals(linked("node", "wasm"))) {
-    throw new Error(
-      `headwise.${variant}: the links for pages and for Node gave different wasm, so one cannot serve both`,
-    );
-  }
+async function publishVariant(variant, linked, small) {
   const output = path.join(dist, "wasm");
   const publishFile = (ending, content) => writeIfChanged(path.join(output, `headwise.${variant}.${ending}`), content);
-  publishFile("wasm", labelled(wasm, { variant, threads: true }));
-  const pageGlue = startWorkersFromOwnUrl(adapted(linked("web", "js")), "import.meta.url");
-  publishFile("js", Buffer.from(await small(pageGlue)));
-  publishFile("node.js", Buffer.from(await small(forNode(linked("node", "js")))));
+  publishFile("wasm", labelled(linked("wasm"), { variant, threads: true }));
+  const pageGlue = await small(forPages(linked("js")));
+  refuse(`headwise.${variant}.js`, pageGlue, ["import(", "require(", "process."]);
+  publishFile("js", Buffer.from(pageGlue));
+  publishFile("node.js", Buffer.from(await small(forNode(linked("js")))));
 }
 
 /** Writes a module for Node with checks of memory, which was linked in `folder`, to the folder `output` of a package. */
@@ -65,22 +75,37 @@ export function publishChecked(folder, output) {
 const adapted = (glue) =>
   tellingOfCrashes(withoutBindingsOfThreads(withoutOwnLoading(withoutLastingWait(String(glue)))));
 
-const forNode = (glue) => withoutCommandLineFlags(startWorkersFromOwnUrl(adapted(glue), "new URL(import.meta.url)"));
+const forPages = (glue) => startWorkersFromOwnUrl(knowingNode(adapted(glue), false), "import.meta.url");
+
+const forNode = (glue) =>
+  withoutCommandLineFlags(startWorkersFromOwnUrl(knowingNode(adapted(glue), true), "new URL(import.meta.url)"));
+
+/**
+ * The linked loader asks whether it runs in Node or in a page. Each of the two files has the answer in it, and the minifier
+ * removes what the other needs: bundlers for pages stumble over `import("module")`.
+ */
+function knowingNode(glue, isNode) {
+  const whole = /var ENVIRONMENT_IS_NODE\s*=\s*typeof process\s*==\s*"object"[^;]*;/g;
+  const start = /var isNode\s*=\s*typeof globalThis\.process\?[^;]*;/g; // the last lines, outside of the function
+  const bare = replaceOne(replaceOne(glue, whole, ""), start, "");
+  return bare.replace(/\b(ENVIRONMENT_IS_NODE|isNode)\b/g, `(${isNode})`);
+}
 
 /**
  * Writes the files that headwise/inline contains: a loader that loads nothing, and the module as text, which every
  * server can send. The module is also written as a file, for engines that compile no bytes (Cloudflare Workers).
  */
-async function publishInline(folder, small) {
-  const linked = (ending) => readFileSync(path.join(folder, "inline", `headwise.inline.${ending}`));
+async function publishInline(linked, small) {
   const glue = await small(withoutOwnUrl(withoutOwnLoading(String(linked("js")))));
-  for (const forbidden of ["fetch", "import(", "import.meta", "Worker(", "XMLHttpRequest"]) {
-    if (glue.includes(forbidden)) throw new Error(`headwise.inline: its loader still has ${forbidden}`);
-  }
+  refuse("headwise.inline", glue, ["fetch", "import(", "import.meta", "Worker(", "XMLHttpRequest"]);
   writeIfChanged(inlineModule.glue, Buffer.from(glue));
   const wasm = labelled(linked("wasm"), { variant: "simd", threads: false });
   writeIfChanged(path.join(dist, "wasm", "headwise.inline.wasm"), wasm);
   writeIfChanged(inlineModule.wasm, Buffer.from(`export default ${JSON.stringify(wasm.toString("base64"))};\n`));
+}
+
+function refuse(name, glue, forbidden) {
+  for (const text of forbidden) if (glue.includes(text)) throw new Error(`${name}: its loader still has ${text}`);
 }
 
 /** Adds the label to a module, as a custom section; see web/src/wasm/moduleLabel.ts. */

@@ -1,35 +1,24 @@
 /**
- * Builds the demo into dist-demo/: cli.js for Node, page/ for the browser, model/, the model as the page loads it,
- * and decoders/.
+ * Builds the lab into dist-demo/: page/ for the browser, model/, the model as the page loads it, and decoders/.
  * What the page shows first is computed here, with the built package. `site.mjs` makes a folder that any static host can
- * serve.
+ * serve. (`command.mjs` builds the command for the terminal.)
  */
 import { cpSync, existsSync, mkdirSync, rmSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
-import { build as bundle } from "esbuild";
 import { build as buildPage } from "vite";
 
+import { bundleForNode } from "./command.mjs";
 import { embedScript } from "./embed/plugin.mjs";
 import { onlyWoff2, tex } from "./texPlugin.mjs";
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
 const ROOT = path.resolve(HERE, "../..");
 
-export async function buildDemo({ root = ROOT } = {}) {
+export async function buildLab({ root = ROOT } = {}) {
   const out = path.join(root, "dist-demo");
-  await bundle({
-    bundle: true,
-    format: "esm",
-    logLevel: "warning",
-    absWorkingDir: HERE,
-    entryPoints: { cli: "cli/main.ts", ahead: "ahead/ahead.ts" },
-    outdir: out,
-    platform: "node",
-    target: "node20",
-    external: ["headwise", "*/room.js"],
-  });
+  await bundleForNode(root, { ahead: "ahead/ahead.ts" });
   const { computeAhead } = await import(pathToFileURL(path.join(out, "ahead.js")).href);
   const computed = await computeAhead(path.join(out, "model"));
   await buildPage(pageConfiguration(root, path.join(out, "page"), computed));
@@ -86,7 +75,7 @@ function pageConfiguration(root, outDir, computed) {
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  const { megabytes, sentences, cosine, weight } = await buildDemo();
+  const { megabytes, sentences, cosine, weight } = await buildLab();
   console.log(
     `The page's model has ${megabytes.toFixed(1)} MB. Against float32, over ${sentences} sentences: cosine of embeddings ` +
       `at least ${cosine.toFixed(7)}, weights of attention at most ${weight.toFixed(4)} apart.`,

@@ -2,18 +2,16 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
 #include "attention/neighbouring_columns.h"
 #include "base/finite.h"
+#include "base/infinity.h"
 #include "base/placement.h"
 #include "base/sizes.h"
 
 namespace headwise {
 
 namespace {
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 std::int64_t place_scratch(TileScratch& scratch, char* memory, const TileSizes& tiles, const AttentionShape& shape,
                            const KernelTable& kernels, const CallFormulas& formulas) {

@@ -1,16 +1,13 @@
 #include "attention/finish.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "base/half.h"
+#include "base/infinity.h"
 
 namespace headwise {
 
 namespace {
-
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kNothing = -std::numeric_limits<float>::infinity();
 
 /// out = mean of all values at j < key_length, also of hidden ones.
 void mean_of_values(const Call& call, const Sequence& sequence, const QueryRow& row, float* out) {
@@ -78,11 +75,11 @@ FinishedSoftmax finish_row(const Call& call, const Sequence& sequence, const Que
                            const OnlineSoftmax& softmax, float* out) {
   const bool padding = row.i >= sequence.query_length;
   const FinishedSoftmax finished =
-      softmax.finish(call.options.sinks && !padding ? call.options.sinks[row.head] : kNothing);
+      softmax.finish(call.options.sinks && !padding ? call.options.sinks[row.head] : -kInfinity);
   if (call.outputs.lse) {
     const bool uniform = follows_policy(sequence, row, finished.seen) &&
                          call.options.empty_rows == EmptyRows::uniform && sequence.key_length > 0;
-    call.outputs.lse[row_index(call, sequence, row)] = uniform ? kNothing : finished.lse;
+    call.outputs.lse[row_index(call, sequence, row)] = uniform ? -kInfinity : finished.lse;
   }
   if (!call.outputs.output.data) return finished;
   if (finished.seen)

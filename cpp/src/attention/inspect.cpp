@@ -1,7 +1,6 @@
 #include "attention/inspect.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "attention/chosen.h"
 #include "attention/entropy.h"
@@ -12,14 +11,12 @@
 #include "attention/scores.h"
 #include "attention/tile.h"
 #include "attention/top_k.h"
+#include "base/infinity.h"
 #include "base/sizes.h"
 
 namespace headwise {
 
 namespace {
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 QueryRow query_row(const Call& call, const Sequence& sequence, std::int64_t head, std::int64_t query) {
   QueryRow row;

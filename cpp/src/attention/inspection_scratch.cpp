@@ -9,10 +9,10 @@ namespace headwise {
 namespace {
 
 // Rows that share one packing of the keys. Their scores take at most 4 MiB.
-constexpr std::int64_t kMaxRows = 64;
+constexpr std::int64_t kMaxInspectedRows = 64;
 constexpr std::int64_t kMaxScoreFloats = 1 << 20;
 // Keys that are packed at a time. They take at most 512 KiB.
-constexpr std::int64_t kMaxKeys = 192;
+constexpr std::int64_t kMaxInspectedKeys = 192;
 constexpr std::int64_t kMaxKeyFloats = 1 << 17;
 // Formulas are evaluated row by row, for so many keys at a time.
 constexpr FormulaRoom kRoom{1, 1, 256};
@@ -21,10 +21,10 @@ constexpr FormulaRoom kRoom{1, 1, 256};
 
 InspectionSizes inspection_sizes(const Call& call) {
   const std::int64_t width = round_up(std::max<std::int64_t>(call.key_length, 1), call.kernels.panel_width);
-  const std::int64_t rows = std::clamp<std::int64_t>(kMaxScoreFloats / width, 1, kMaxRows);
+  const std::int64_t rows = std::clamp<std::int64_t>(kMaxScoreFloats / width, 1, kMaxInspectedRows);
   const std::int64_t fitting =
       kMaxKeyFloats / call.shape.head_dim / call.kernels.panel_width * call.kernels.panel_width;
-  const std::int64_t keys = std::clamp<std::int64_t>(fitting, call.kernels.panel_width, std::min(kMaxKeys, width));
+  const std::int64_t keys = std::clamp<std::int64_t>(fitting, call.kernels.panel_width, std::min(kMaxInspectedKeys, width));
   return {round_up(rows, call.kernels.row_step), width, keys};
 }
 

@@ -4,15 +4,13 @@
 #include <bit>
 #include <cstring>
 #include <functional>
-#include <limits>
 
+#include "base/infinity.h"
 #include "base/sizes.h"
 
 namespace headwise {
 
 namespace {
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 /// A probability and its key as one number. The higher it ranks, the larger the number. Larger values rank higher;
 /// among equal values the lower key does. NaN ranks highest, so that it is seen.

@@ -9,7 +9,7 @@ namespace headwise {
 namespace {
 
 // Rows that a task reads at a time.
-constexpr std::int64_t kRows = 64;
+constexpr std::int64_t kDeltaRows = 64;
 
 RowRun run_of(const Call& forward, ConstArray array, std::int64_t head, std::int64_t begin, std::int64_t count) {
   const std::int64_t heads = forward.shape.num_heads;
@@ -20,16 +20,15 @@ RowRun run_of(const Call& forward, ConstArray array, std::int64_t head, std::int
 
 Status compute_deltas(ThreadPool& pool, const Call& forward, const BackwardInputs& inputs, Buffer<float>* deltas) {
   const std::int64_t length = forward.shape.query_length, columns = forward.shape.value_dim;
-  const std::int64_t heads = forward.shape.batch_size * forward.shape.num_heads, chunks = divide_up(length, kRows);
-  constexpr std::int64_t kBytes = sizeof(float);
+  const std::int64_t heads = forward.shape.batch_size * forward.shape.num_heads, chunks = divide_up(length, kDeltaRows);
   std::int64_t each, bytes;  // each: floats of a worker's rows of output and gradient
-  if (!multiply_sizes(2 * kRows, columns, &each) || !multiply_sizes(each, pool.size() * kBytes, &bytes))
+  if (!multiply_sizes(2 * kDeltaRows, columns, &each) || !multiply_sizes(each, pool.size() * kFloatBytes, &bytes))
     return Status::error(StatusCode::invalid_shape, "the scratch is too large to address");
   Buffer<float> rows;
-  if (!deltas->allocate(heads * length)) return Status::out_of_memory(heads * length * kBytes);
-  if (!rows.allocate(bytes / kBytes)) return Status::out_of_memory(bytes);
+  if (!deltas->allocate(heads * length)) return Status::out_of_memory(heads * length * kFloatBytes);
+  if (!rows.allocate(bytes / kFloatBytes)) return Status::out_of_memory(bytes);
   pool.parallel_for(heads * chunks, [&](std::int64_t task, int worker) {
-    const std::int64_t head = task / chunks, begin = task % chunks * kRows, count = std::min(kRows, length - begin);
+    const std::int64_t head = task / chunks, begin = task % chunks * kDeltaRows, count = std::min(kDeltaRows, length - begin);
     float* const output = rows.data() + worker * each;
     float* const gradient = output + each / 2;
     forward.kernels.widen(run_of(forward, inputs.output, head, begin, count), columns, output, columns);

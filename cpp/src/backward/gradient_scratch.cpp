@@ -9,8 +9,8 @@ namespace headwise {
 
 namespace {
 
-constexpr std::int64_t kRows = 64;
-constexpr std::int64_t kKeys = 256;
+constexpr std::int64_t kTileRows = 64;
+constexpr std::int64_t kTileKeys = 256;
 // Packed keys and values of a tile take at most 512 KiB. The limit matters for very wide heads.
 constexpr std::int64_t kMaxTileFloats = 1 << 17;
 // Columns of scores are read down the rows. With a power of two between the rows they would compete for few places of
@@ -67,9 +67,9 @@ std::int64_t place_scratch(GradientScratch& scratch, char* memory, const Backwar
 GradientTiles choose_gradient_tiles(const Call& call) {
   const std::int64_t panel = call.kernels.panel_width;
   const std::int64_t fitting = kMaxTileFloats / (call.shape.head_dim + call.shape.value_dim) / panel * panel;
-  const std::int64_t limit = std::clamp<std::int64_t>(fitting, panel, kKeys);
+  const std::int64_t limit = std::clamp<std::int64_t>(fitting, panel, kTileKeys);
   const std::int64_t tiles = std::max<std::int64_t>(divide_up(call.key_length, limit), 1);
-  return {kRows, std::max(round_up(divide_up(call.key_length, tiles), panel), panel)};
+  return {kTileRows, std::max(round_up(divide_up(call.key_length, tiles), panel), panel)};
 }
 
 std::int64_t GradientScratch::bytes(const BackwardCall& call, const GradientTiles& tiles) {

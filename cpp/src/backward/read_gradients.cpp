@@ -11,8 +11,8 @@ namespace headwise {
 namespace {
 
 // Tasks, as far as their sums take no more than this.
-constexpr std::int64_t kTasks = 8;
-constexpr std::int64_t kMostSumBytes = std::int64_t{16} << 20;
+constexpr std::int64_t kReadTasks = 8;
+constexpr std::int64_t kMostReadBytes = std::int64_t{16} << 20;
 
 std::int64_t entries_of(const FormulaRead& read) { return std::int64_t{read.rows} * read.columns; }
 
@@ -96,8 +96,8 @@ void store(const ScoreDerivative& derivative, const double* sums, std::int64_t t
 
 Status ReadGradients::allocate() {
   for (std::int64_t n = 0; n < derivative_.num_reads; ++n) entries_ += entries_of(derivative_.reads[n]);
-  const std::int64_t size = sizeof(double), fitting = kMostSumBytes / size / std::max<std::int64_t>(entries_, 1);
-  tasks_ = std::clamp<std::int64_t>(fitting, 1, kTasks);
+  const std::int64_t size = sizeof(double), fitting = kMostReadBytes / size / std::max<std::int64_t>(entries_, 1);
+  tasks_ = std::clamp<std::int64_t>(fitting, 1, kReadTasks);
   const std::int64_t count = tasks_ * entries_;
   return sums_.allocate(count) ? Status() : Status::out_of_memory(count * size);
 }

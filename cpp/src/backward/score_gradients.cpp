@@ -1,16 +1,14 @@
 #include "backward/score_gradients.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "base/finite.h"
+#include "base/infinity.h"
 #include "base/sizes.h"
 
 namespace headwise {
 
 namespace {
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 /// gradients *= factors. A pair of weight 0 stays 0, whatever its factor is.
 void multiply_where_weighted(const GradientRow& row, const float* factors) {

@@ -9,7 +9,7 @@ namespace headwise {
 
 namespace {
 
-constexpr std::uint32_t kMagnitude = 0x7fffffffu, kInfinity = 0x7f800000u;
+constexpr std::uint32_t kMagnitude = 0x7fffffffu, kInfiniteMagnitude = 0x7f800000u;
 // Added to a float below 2^22 it leaves the nearest whole number, in two's complement, in the lower bits.
 constexpr float kRounder = 0x1.8p23f;
 
@@ -19,14 +19,14 @@ std::uint32_t magnitude(float x) { return std::bit_cast<std::uint32_t>(x) & kMag
 std::uint32_t largest_finite(const float* x, std::int64_t count) {
   std::uint32_t largest = 0;
   for (std::int64_t i = 0; i < count; ++i)
-    largest = std::max(largest, magnitude(x[i]) < kInfinity ? magnitude(x[i]) : 0);
+    largest = std::max(largest, magnitude(x[i]) < kInfiniteMagnitude ? magnitude(x[i]) : 0);
   return largest;
 }
 
 bool all_below_infinity(const float* x, std::int64_t count) {
   std::uint32_t largest = 0;
   for (std::int64_t i = 0; i < count; ++i) largest = std::max(largest, magnitude(x[i]));
-  return largest < kInfinity;
+  return largest < kInfiniteMagnitude;
 }
 
 /// A power of two from its exponent, -126 to 127.
@@ -39,7 +39,7 @@ float fix_block(const float* x, std::int64_t count, std::int16_t* high, std::int
   const int shift = std::min(13 - exponent, 126);
   const float factor = power_of_two(shift);
   for (std::int64_t i = 0; i < count; ++i) {
-    const float scaled = magnitude(x[i]) < kInfinity ? x[i] * factor : 0.0f;
+    const float scaled = magnitude(x[i]) < kInfiniteMagnitude ? x[i] * factor : 0.0f;
     const float rounded = scaled + kRounder;
     const float rest = (scaled - (rounded - kRounder)) / kFixedLow + kRounder;
     high[i] = static_cast<std::int16_t>(std::bit_cast<std::int32_t>(rounded));

@@ -4,6 +4,8 @@
 
 namespace headwise {
 
+inline constexpr std::int64_t kFloatBytes = sizeof(float);
+
 /// a * b, or false when the product leaves int64. Both must be >= 0.
 [[nodiscard]] inline bool multiply_sizes(std::int64_t a, std::int64_t b, std::int64_t* product) {
   return !__builtin_mul_overflow(a, b, product);

@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/infinity.h"
 #include "base/sizes.h"
 #include "formula/formula_rules.h"
 
 namespace headwise {
 
 namespace {
-
-constexpr float kInfinity = ValueRange::kInfinity;
 
 /// With room for results that err by a few ulp.
 ValueRange widened(ValueRange range) {

@@ -1,15 +1,14 @@
 #pragma once
 
 #include <algorithm>
-#include <limits>
+
+#include "base/infinity.h"
 
 namespace headwise {
 
 /// Where a value lies: in [low, high], or NaN if `nan`. Every function below gives a range that holds all its results;
 /// sums, products and quotients are rounded as the values are, and rounding keeps order.
 struct ValueRange {
-  static constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
   float low = kInfinity, high = -kInfinity;
   bool nan = false;
 

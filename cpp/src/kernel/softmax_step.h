@@ -7,20 +7,18 @@
 #include <limits>
 #include <type_traits>
 
+#include "base/infinity.h"
 #include "kernel/arch.h"
 #include "kernel/exponential.h"
 
 namespace headwise::kernels {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
 /// A row is *poisoned* if a visible score is NaN or +inf. It is NaN from then on. Weights of hidden keys stay 0.
 inline float poisoned_step(float* scores, std::int64_t count, float* maximum, float* sum) {
-  constexpr float nan = std::numeric_limits<float>::quiet_NaN();
-  for (std::int64_t j = 0; j < count; ++j) scores[j] = scores[j] == -kInfinity ? 0.0f : nan;
-  *maximum = *sum = nan;
-  return nan;
+  for (std::int64_t j = 0; j < count; ++j) scores[j] = scores[j] == -kInfinity ? 0.0f : kNan;
+  *maximum = *sum = kNan;
+  return kNan;
 }
 
 /// Calls visit(first, vectors) for all vectors of a row: `at_a_time` vectors at a time, then one at a time. Running

@@ -14,15 +14,13 @@ namespace headwise {
 
 namespace {
 
-constexpr std::int64_t kFloat = sizeof(float);
-
 /// Copies an array [rows, columns]. Does nothing if it is null.
 Status keep(const float* values, std::int64_t rows, std::int64_t columns, Buffer<float>* copy) {
   if (!values) return {};
   std::int64_t count = 0;
   if (!multiply_sizes(rows, columns, &count))
     return Status::error(StatusCode::invalid_shape, "the size of the position table overflows");
-  if (!copy->allocate(count)) return Status::out_of_memory(count * kFloat);
+  if (!copy->allocate(count)) return Status::out_of_memory(count * kFloatBytes);
   std::copy_n(values, count, copy->data());
   return {};
 }
@@ -123,7 +121,7 @@ const LayerShape& Layer::shape() const { return packed_->shape; }
 std::int64_t Layer::bytes() const {
   const Packed& p = *packed_;
   return p.query.bytes() + p.key.bytes() + p.value.bytes() + p.output.bytes() +
-         kFloat * (p.query_gain.size() + p.key_gain.size() + p.position_table.size()) + p.position_rows.bytes();
+         kFloatBytes * (p.query_gain.size() + p.key_gain.size() + p.position_table.size()) + p.position_rows.bytes();
 }
 
 }  // namespace headwise

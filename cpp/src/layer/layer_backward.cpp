@@ -11,8 +11,6 @@ namespace {
 // Gains are summed over parts of the tokens, whose number does not depend on the threads.
 constexpr std::int64_t kGainParts = 16;
 
-constexpr std::int64_t kFloat = sizeof(float);
-
 bool is_wanted(const LinearWeightGradients& gradients) { return gradients.weight || gradients.bias; }
 
 }  // namespace
@@ -61,9 +59,9 @@ Status LayerBackward::allocate() {
                 {&heads_, s.output_projection ? query_tokens * layer_.heads_width() : 0},
                 {&input_, needs_input ? query_tokens * s.input_dim : 0}};
   for (const auto& want : wanted)
-    if (!want.buffer->allocate(want.count)) return Status::out_of_memory(want.count * kFloat);
+    if (!want.buffer->allocate(want.count)) return Status::out_of_memory(want.count * kFloatBytes);
   if (!gain_parts_.allocate(kGainParts * s.head_dim))
-    return Status::out_of_memory(kGainParts * s.head_dim * 2 * kFloat);
+    return Status::out_of_memory(kGainParts * s.head_dim * 2 * kFloatBytes);
 
   const auto rows = [&](Buffer<float>& buffer, std::int64_t length, std::int64_t width) {
     return forward_.rows(buffer.data(), length, width);
@@ -115,7 +113,7 @@ Status LayerBackward::allocate() {
       if (Status status = way->weight.create(job); !status.ok()) return status;
     }
   }
-  if (!scratch_.allocate(pool_.size() * scratch)) return Status::out_of_memory(pool_.size() * scratch * kFloat);
+  if (!scratch_.allocate(pool_.size() * scratch)) return Status::out_of_memory(pool_.size() * scratch * kFloatBytes);
   return {};
 }
 

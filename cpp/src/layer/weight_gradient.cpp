@@ -8,11 +8,11 @@ namespace headwise {
 
 namespace {
 
-// A tile of dW is the product of kLeft columns of L with kRight columns of R, over kDepth tokens at a time. Tile and
+// A tile of dW is the product of kLeft columns of L with kRight columns of R, over kTokenDepth tokens at a time. Tile and
 // factors stay in the second-level cache.
 constexpr std::int64_t kLeft = 128;
 constexpr std::int64_t kRight = 384;
-constexpr std::int64_t kDepth = 128;
+constexpr std::int64_t kTokenDepth = 128;
 // Tokens that are copied at a time.
 constexpr std::int64_t kBlock = 32;
 // Tokens are split into parts, so that small weights too give enough tasks for several workers.
@@ -34,10 +34,10 @@ struct Columns {
   void clear(std::int64_t r) const { std::fill_n(block + r * count, count, 0.0f); }
 };
 
-/// Writes rows of `columns` floats as columns of `to`, whose rows are kDepth floats apart.
+/// Writes rows of `columns` floats as columns of `to`, whose rows are kTokenDepth floats apart.
 void transpose(const float* from, std::int64_t rows, std::int64_t columns, float* to) {
   for (std::int64_t c = 0; c < columns; ++c)
-    for (std::int64_t r = 0; r < rows; ++r) to[c * kDepth + r] = from[r * columns + c];
+    for (std::int64_t r = 0; r < rows; ++r) to[c * kTokenDepth + r] = from[r * columns + c];
 }
 
 /// Adds the other parts to the first, in order.
@@ -52,7 +52,7 @@ WeightGradient::Parts::Parts(std::int64_t all, std::int64_t wanted, std::int64_t
     : tokens(std::max(round_up(divide_up(all, wanted), unit), unit)),
       count(std::max(divide_up(all, tokens), std::int64_t{1})) {}
 
-std::int64_t WeightGradient::scratch_floats() { return (kBlock + kDepth) * (kLeft + kRight); }
+std::int64_t WeightGradient::scratch_floats() { return (kBlock + kTokenDepth) * (kLeft + kRight); }
 
 Status WeightGradient::create(const WeightGradientJob& job) {
   job_ = job;
@@ -66,7 +66,7 @@ Status WeightGradient::create(const WeightGradientJob& job) {
     right_tiles_ = divide_up(right_, kRight);
     ld_ = round_up(right_, kernels_->panel_width);
     part_floats_ = round_up(left_, kernels_->row_step) * ld_;
-    product_parts_ = Parts(tokens, divide_up(kEnoughTasks, left_tiles_ * right_tiles_), kDepth);
+    product_parts_ = Parts(tokens, divide_up(kEnoughTasks, left_tiles_ * right_tiles_), kTokenDepth);
   }
   if (job.bias) sum_parts_ = Parts(tokens, kEnoughTasks, kBlock);
   const std::int64_t products = product_parts_.count * part_floats_, sums = sum_parts_.count * job.out;
@@ -95,17 +95,17 @@ void WeightGradient::multiply(std::int64_t task, float* scratch) {
   const Columns left{swapped_ ? job_.dy : job_.x, l, std::min(kLeft, left_ - l), scratch};
   const Columns right{swapped_ ? job_.x : job_.dy, r, std::min(kRight, right_ - r), left.block + kBlock * kLeft};
   const Columns &x = swapped_ ? right : left, &dy = swapped_ ? left : right;
-  float *const transposed = right.block + kBlock * kRight, *const panels = transposed + kDepth * kLeft;
+  float *const transposed = right.block + kBlock * kRight, *const panels = transposed + kTokenDepth * kLeft;
   const std::int64_t width = kernels_->panel_width, count = divide_up(right.count, width);
   const std::int64_t rows = round_up(left.count, kernels_->row_step);
 
   float* const product = products_.data() + part * part_floats_ + l * ld_ + r;
   for (std::int64_t row = 0; row < rows; ++row) std::fill_n(product + row * ld_, count * width, 0.0f);
-  std::fill(transposed + left.count * kDepth, transposed + rows * kDepth, 0.0f);
+  std::fill(transposed + left.count * kTokenDepth, transposed + rows * kTokenDepth, 0.0f);
   const std::int64_t begin = part * product_parts_.tokens,
                      end = std::min(begin + product_parts_.tokens, job_.x.count());
-  for (std::int64_t token = begin; token < end; token += kDepth) {
-    const std::int64_t depth = std::min(kDepth, end - token);
+  for (std::int64_t token = begin; token < end; token += kTokenDepth) {
+    const std::int64_t depth = std::min(kTokenDepth, end - token);
     for (std::int64_t k = 0; k < depth; k += kBlock) {
       const std::int64_t tokens = std::min(kBlock, depth - k);
       left.copy(token + k, tokens);
@@ -116,7 +116,7 @@ void WeightGradient::multiply(std::int64_t task, float* scratch) {
       const RowRun run{.data = right.block, .row_stride = static_cast<std::ptrdiff_t>(right.count), .count = tokens};
       kernels_->pack(run, right.count, k, depth, panels);
     }
-    kernels_->multiply(transposed, kDepth, panels, depth * width, depth, count, product, ld_, rows, true);
+    kernels_->multiply(transposed, kTokenDepth, panels, depth * width, depth, count, product, ld_, rows, true);
   }
 }
 

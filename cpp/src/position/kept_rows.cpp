@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <new>
 
+#include "base/sizes.h"
+
 namespace headwise {
 
 namespace {
 
-constexpr std::int64_t kFloat = sizeof(float);
 // At most this much is kept: 10,922 rows of 768 floats.
 constexpr std::int64_t kMostBytes = std::int64_t{32} << 20;
 constexpr std::int64_t kMostChunks = 512;
@@ -18,7 +19,7 @@ constexpr std::int64_t kRowsPerTask = 4;  // a row of 768 sines and cosines take
 Status KeptRows::create(const PositionRule& rule, std::int64_t width) {
   rule_ = &rule;
   width_ = width;
-  num_chunks_ = std::min(kMostBytes / (kFloat * kChunkRows * width), kMostChunks);
+  num_chunks_ = std::min(kMostBytes / (kFloatBytes * kChunkRows * width), kMostChunks);
   chunks_.reset(new (std::nothrow) Chunk[num_chunks_]);
   return chunks_ ? Status{} : Status::out_of_memory(num_chunks_ * static_cast<std::int64_t>(sizeof(Chunk)));
 }
@@ -34,7 +35,7 @@ Status KeptRows::make_room(const std::int64_t* positions, std::int64_t count, st
     }
     Chunk& chunk = chunk_of(positions[t]);
     if (!chunk.rows && !chunk.rows.allocate(kChunkRows * width_))
-      return Status::out_of_memory(kChunkRows * width_ * kFloat);
+      return Status::out_of_memory(kChunkRows * width_ * kFloatBytes);
     *to_compute += chunk.computed >> positions[t] % kChunkRows & 1 ? 0 : 1;
   }
   return {};
@@ -50,7 +51,7 @@ Status KeptRows::find(ThreadPool& pool, const std::int64_t* positions, std::int6
   };
   Buffer<Row> missing;
   if (!rows->at.allocate(count) || !rows->own.allocate(own * width_) || !missing.allocate(most))
-    return Status::out_of_memory(own * width_ * kFloat);
+    return Status::out_of_memory(own * width_ * kFloatBytes);
 
   std::int64_t num_missing = 0, num_own = 0;
   for (std::int64_t t = 0; t < count; ++t) {
@@ -81,7 +82,7 @@ std::int64_t KeptRows::bytes() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   std::int64_t floats = 0;
   for (std::int64_t i = 0; i < num_chunks_; ++i) floats += chunks_[i].rows.size();
-  return floats * kFloat;
+  return floats * kFloatBytes;
 }
 
 }  // namespace headwise

@@ -1,5 +1,5 @@
 import { writeFile } from "node:fs/promises";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 
 import { HeadwiseError, createAttention, type Attention, type Report } from "headwise";
 
@@ -17,14 +17,20 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") throw error;
   process.exit(); // the output was closed, as by `head`; exit without an error
 });
-await main(process.argv.slice(2));
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) await main(process.argv.slice(2));
 
-async function main(args: readonly string[]): Promise<void> {
+/** @param beforeServing - makes the page that is served; the pictures are printed by then */
+export async function main(
+  args: readonly string[],
+  beforeServing: () => Promise<void> = async () => {},
+): Promise<void> {
   try {
     const options = parseOptions(args);
     if (options.help) return print([HELP.trimEnd()]);
     await compute(options);
-    if (options.serve) await servePage(options);
+    if (!options.serve) return;
+    await beforeServing();
+    await servePage(options);
   } catch (error) {
     const [status, explanation] = explained(error);
     process.stderr.write(`${explanation}\n`);

@@ -1,0 +1,27 @@
+// Configures the presets of CMakePresets.json.
+
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
+
+import { build, root } from "./paths.mjs";
+import { run } from "./run.mjs";
+
+/**
+ * Configures a preset in its folder, build/PRESET. A folder that was configured for another checkout (it was copied) or
+ * for another toolchain is emptied first: CMake would refuse it.
+ *
+ * @param {string} preset
+ * @param {object} [settings]
+ * @param {string[]} [settings.options] - of CMake, as -DNAME=VALUE
+ * @param {import("../../cpp/toolchain/emscripten.mjs").Toolchain} [settings.toolchain] - for presets of WebAssembly
+ * @returns {Promise<string>} the folder
+ */
+export async function configure(preset, { options = [], toolchain } = {}) {
+  const folder = path.join(build, preset);
+  const stamp = path.join(folder, "configured-for");
+  const owner = [root, toolchain?.root, toolchain?.version].join("\n");
+  if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== owner) rmSync(folder, { recursive: true, force: true });
+  await run("cmake", ["--preset", preset, ...options], { env: toolchain?.env, quiet: true });
+  writeFileSync(stamp, owner);
+  return folder;
+}
