@@ -1,7 +1,7 @@
 // Emscripten, xsimd and Eigen from the Debian (or Ubuntu) archive into a private prefix: no root, no change to the
 // system. apt fetches and checks signatures against the keyring the machine already trusts; dpkg-deb only unpacks.
 
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
 import {
   existsSync,
   lstatSync,
@@ -47,6 +47,9 @@ const TOOLCHAIN = [
 /** Packages whose name differs between suites. The first name that the suite has is used. */
 const EITHER = [["libxml2-16", "libxml2"]];
 
+/** The programs of LLVM that Emscripten starts. Other names of the same programs are links to them. */
+const LLVM_PROGRAMS = ["clang", "lld", "llvm-ar", "llvm-nm", "llvm-objcopy", "llvm-dwarfdump", "opt", "llc"];
+
 /** Prebuilt system libraries that are not linked here. They are four fifths of the package. */
 const UNUSED = ["lto", "lto-pic", "pic"].map((kind) => `*/wasm32-emscripten/${kind}/*`);
 
@@ -68,14 +71,13 @@ export async function provision(prefix, contents, say) {
   mkdirSync(prefix, { recursive: true });
   const apt = await openArchive(path.join(prefix, "apt"), say);
   const names = contents === "headers" ? HEADERS : [...HEADERS, ...toolchainPackages(apt)];
-  const packages = await download(apt, names, path.join(prefix, "downloads"), say);
-  for (const { file } of packages) unpack(file, prefix, say);
+  const packages = await fetchAndUnpack(apt, names, prefix, say);
   let version;
   if (contents === "toolchain") {
     bindToOwnLibraries(prefix, say);
     linkNodeModules(prefix);
     writeConfig(prefix);
-    version = check(prefix, say);
+    version = check(prefix);
   }
   const stamp = { version, suite: suite(), packages: packages.map(({ file }) => path.basename(file)) };
   writeFileSync(stampPath(prefix), `${JSON.stringify(stamp, null, 2)}\n`);
@@ -150,27 +152,28 @@ function keyring() {
 const components = () => (osRelease().ID === "ubuntu" ? "main universe" : "main");
 
 function toolchainPackages(apt) {
-  const depends = field(apt, "emscripten", "Depends") ?? "";
+  const records = recordsOf(apt, ["emscripten", ...EITHER.flat()]);
+  const depends = /^Depends: (.*)$/m.exec(records.emscripten ?? "")?.[1] ?? "";
   const llvm = /\bclang-(\d+)\b/.exec(depends)?.[1];
   if (!llvm) throw new Error(`${suite()} has no emscripten package`);
-  const either = EITHER.map((names) => names.find((name) => field(apt, name, "Version")));
+  const either = EITHER.map((names) => names.find((name) => records[name]));
   const nodeModules = depends.match(/\bnode-[a-z-]+/g) ?? [];
   return [...TOOLCHAIN.map((name) => name.replace("NN", llvm)), ...either, ...nodeModules];
 }
 
-function field(apt, name, wanted) {
-  try {
-    const options = { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] };
-    const record = execFileSync("apt-cache", [...apt, "--no-all-versions", "show", name], options);
-    return new RegExp(`^${wanted}: (.*)$`, "m").exec(record)?.[1];
-  } catch {
-    return undefined; // apt-cache fails for a name it does not have
-  }
+/** What the suite says about packages. It says nothing about those that it does not have. */
+function recordsOf(apt, names) {
+  const options = { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"], maxBuffer: 1 << 26 };
+  const { stdout } = spawnSync("apt-cache", [...apt, "--no-all-versions", "show", ...names], options);
+  const records = stdout.split("\n\n").filter((record) => record.startsWith("Package: "));
+  return Object.fromEntries(records.map((record) => [/^Package: (.*)$/m.exec(record)[1], record]));
 }
 
 // --- download ------------------------------------------------------------------------------------------------------
 
-async function download(apt, names, folder, say) {
+/** Packages are unpacked in halves: while the second half is downloaded, the first is unpacked. */
+async function fetchAndUnpack(apt, names, prefix, say) {
+  const folder = path.join(prefix, "downloads");
   mkdirSync(folder, { recursive: true });
   // Started in another folder: apt skips packages that are complete in the folder it is started in.
   const options = { cwd: path.dirname(folder), encoding: "utf8" };
@@ -180,17 +183,33 @@ async function download(apt, names, folder, say) {
     .split("\n")
     .map((line) => {
       const [, name, size] = line.split(" ");
-      return { file: path.join(folder, name), size: Number(size) };
-    });
+      return { name: name.split("_")[0], file: path.join(folder, name), size: Number(size) };
+    })
+    .sort((a, b) => b.size - a.size);
   const total = packages.reduce((sum, { size }) => sum + size, 0);
-  say(`downloading ${packages.length} packages of ${suite()}, ${megabytes(total)} MB`);
+  say(`downloading and unpacking ${packages.length} packages of ${suite()}, ${megabytes(total)} MB`);
   const progress = () => {
     const have = packages.reduce((sum, { file }) => sum + (existsSync(file) ? statSync(file).size : 0), 0);
     return `downloaded ${megabytes(have)} of ${megabytes(total)} MB`;
   };
-  // apt keeps what is complete, resumes what is not, and refuses what does not match the signed list.
-  await follow("apt-get", [...apt, "-qq", "download", ...names], { cwd: folder, progress, say });
+  let unpacked = Promise.resolve();
+  for (const half of halves(packages, total)) {
+    // apt keeps what is complete, resumes what is not, and refuses what does not match the signed list.
+    const wanted = half.map(({ name }) => name);
+    await follow("apt-get", [...apt, "-qq", "download", ...wanted], { cwd: folder, progress, say });
+    const before = unpacked;
+    unpacked = Promise.all([before, unpackAll(half, prefix)]);
+    unpacked.catch(() => {}); // told below
+  }
+  await unpacked;
   return packages;
+}
+
+/** The largest packages up to half of all bytes, and the others. */
+function halves(packages, total) {
+  let bytes = 0;
+  const first = packages.filter(({ size }) => (bytes += size) <= total / 2);
+  return [first, packages.slice(first.length)].filter((half) => half.length > 0);
 }
 
 const megabytes = (bytes) => Math.round(bytes / 1e6);
@@ -213,13 +232,21 @@ function follow(program, args, { cwd, progress, say }) {
 
 // --- unpacking -----------------------------------------------------------------------------------------------------
 
-function unpack(file, prefix, say) {
+/** Two at a time: they are decompressed by one thread each. */
+async function unpackAll(packages, prefix) {
+  const waiting = [...packages];
+  const work = async () => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) await unpack(next.file, prefix);
+  };
+  await Promise.all([work(), work()]);
+}
+
+async function unpack(file, prefix) {
   const done = path.join(prefix, "unpacked", path.basename(file));
   if (existsSync(done)) return;
-  if (statSync(file).size > 50e6) say(`unpacking ${path.basename(file)}`);
   const exclude = UNUSED.map((pattern) => `--exclude=${pattern}`);
   const command = 'dpkg-deb --fsys-tarfile "$1" | tar --extract --directory "$2" --no-same-owner "${@:3}"';
-  execFileSync("bash", ["-o", "pipefail", "-c", command, "unpack", file, prefix, ...exclude]);
+  await follow("bash", ["-o", "pipefail", "-c", command, "unpack", file, prefix, ...exclude], {});
   mkdirSync(path.dirname(done), { recursive: true });
   writeFileSync(done, "");
 }
@@ -246,13 +273,18 @@ function bindToOwnLibraries(prefix, say) {
   // patchelf needs the newer C library itself, so it is started through the loader of the prefix.
   const patchelf = path.join(prefix, "usr/bin/patchelf");
   const patch = (...args) => execFileSync(loader, ["--library-path", system, patchelf, ...args]);
-  for (const program of elfFiles(path.join(llvm, "bin")).concat(elfFiles(path.join(prefix, "usr/bin")))) {
-    if (program === patchelf) continue;
+  for (const program of programsIn(prefix, llvm)) {
     patch("--set-interpreter", loader, "--force-rpath", "--set-rpath", search, program);
   }
   for (const library of [...elfFiles(path.join(llvm, "lib")), ...elfFiles(system)].filter(hasOwnSearchPath)) {
     patch("--force-rpath", "--set-rpath", search, library);
   }
+}
+
+/** The programs that Emscripten starts: some of LLVM, and all of Binaryen. */
+function programsIn(prefix, llvm) {
+  const used = LLVM_PROGRAMS.map((name) => path.join(llvm, "bin", name)).filter((file) => existsSync(file));
+  return [...used, ...elfFiles(path.join(prefix, "usr/bin")).filter((file) => /^wasm/.test(path.basename(file)))];
 }
 
 const hasOwnSearchPath = (file) => /^lib(LLVM|clang-cpp|binaryen|z3|xml2)/.test(path.basename(file));
@@ -285,25 +317,19 @@ function writeConfig(prefix) {
   writeFileSync(configPath(prefix), `${lines.join("\n")}\n`);
 }
 
-/** One small program through every tool, so that a broken prefix is found here and not in the middle of a build. */
-function check(prefix, say) {
-  say("compiling a first program");
-  const env = { ...process.env, EM_CONFIG: configPath(prefix) };
-  const emcc = path.join(prefix, "usr/share/emscripten/emcc");
-  const source = path.join(prefix, "first.cpp");
-  writeFileSync(
-    source,
-    "#include <xsimd/xsimd.hpp>\n#include <Eigen/Core>\nint main() { return xsimd::batch<float>::size == 4 ? 0 : 1; }\n",
+/** Every program says its version, so that a broken prefix is found here and not in the middle of a build. */
+function check(prefix) {
+  const llvm = path.join(
+    prefix,
+    "usr/lib",
+    readdirSync(path.join(prefix, "usr/lib")).find((name) => /^llvm-\d+$/.test(name)),
   );
-  const include = ["usr/include", "usr/include/eigen3"].map((folder) => `-I${path.join(prefix, folder)}`);
-  const output = path.join(prefix, "first.mjs");
-  execFileSync(emcc, ["-O2", "-std=c++20", "-msimd128", "-pthread", ...include, source, "-o", output], {
-    env,
-    stdio: ["ignore", 2, 2],
-  });
-  execFileSync(process.execPath, [output]);
-  for (const ending of ["cpp", "mjs", "wasm"]) rmSync(path.join(prefix, `first.${ending}`), { force: true });
-  const version = versionOf(emcc, env);
+  const programs = programsIn(prefix, llvm).filter((file) => path.basename(file) !== "lld"); // it works under other names
+  for (const program of [...programs, path.join(llvm, "bin/wasm-ld")]) execFileSync(program, ["--version"]);
+  for (const header of ["xsimd/xsimd.hpp", "eigen3/Eigen/Core"])
+    if (!existsSync(path.join(prefix, "usr/include", header))) throw new Error(`${suite()} has no ${header}`);
+  const env = { ...process.env, EM_CONFIG: configPath(prefix) };
+  const version = versionOf(path.join(prefix, "usr/share/emscripten/emcc"), env);
   if (!isGoodEnough(version)) throw new Error(`${suite()} has Emscripten ${version}, ${MINIMUM_VERSION} is needed`);
   return version;
 }

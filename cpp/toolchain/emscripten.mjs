@@ -1,7 +1,7 @@
 // Where the C++ toolchain for WebAssembly is: an `emcc` the machine already has, or the private
 // prefix that `npm run setup` fills. Nothing here installs anything; setup.mjs does.
 
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { accessSync, constants, existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import path from "node:path";
@@ -64,6 +64,17 @@ export function findToolchain() {
     root,
     headers: path.join(prefix, "usr"),
   };
+}
+
+/**
+ * The environment for compiling with a toolchain. Emscripten's programs are started some twenty times, by the first
+ * `python3` on PATH. Where that is only a launcher (pyenv), each start takes 0.3 s longer; so the interpreter itself is named.
+ */
+export function compilerEnv({ env }) {
+  if (process.env.EMSDK_PYTHON) return env;
+  const options = { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] };
+  const { stdout, status } = spawnSync("python3", ["-c", "import sys; print(sys.executable)"], options);
+  return status === 0 ? { ...env, EMSDK_PYTHON: stdout.trim() } : env;
 }
 
 /** Where xsimd and Eigen are for a machine that has its own Emscripten. */

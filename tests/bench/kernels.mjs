@@ -6,8 +6,7 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 
 import { setUp } from "../../cpp/toolchain/setup.mjs";
-import { build } from "../../web/build/paths.mjs";
-import { run } from "../../web/build/run.mjs";
+import { configure } from "../../web/build/cmake.mjs";
 import { nodeProgram } from "./engines.mjs";
 
 const USAGE = `node tests/bench/kernels.mjs [options]
@@ -24,11 +23,9 @@ if (values.help) console.log(USAGE);
 else await timeKernels(values);
 
 async function timeKernels({ filter = "", variant, node, build: onlyBuild }) {
-  const { env } = await setUp(["wasm"]);
-  const folder = path.join(build, "bench-wasm");
-  await run("cmake", ["--preset", "bench-wasm"], { env, quiet: true });
+  const { folder, build } = await configure("bench-wasm", { toolchain: await setUp(["wasm"]) });
   const programs = (variant ? [variant] : ["relaxed", "simd"]).map((name) => `kernels.${name}`);
-  await run("cmake", ["--build", folder, "--target", ...programs], { env });
+  await build(...programs);
   if (onlyBuild) return;
   const { program, flags } = await nodeProgram(node && Number(node));
   for (const name of programs) {

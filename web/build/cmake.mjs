@@ -3,6 +3,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
+import { compilerEnv } from "../../cpp/toolchain/emscripten.mjs";
 import { build, root } from "./paths.mjs";
 import { run } from "./run.mjs";
 
@@ -14,14 +15,19 @@ import { run } from "./run.mjs";
  * @param {object} [settings]
  * @param {string[]} [settings.options] - of CMake, as -DNAME=VALUE
  * @param {import("../../cpp/toolchain/emscripten.mjs").Toolchain} [settings.toolchain] - for presets of WebAssembly
- * @returns {Promise<string>} the folder
+ * @returns its folder, and what builds all of it or some targets
  */
 export async function configure(preset, { options = [], toolchain } = {}) {
   const folder = path.join(build, preset);
   const stamp = path.join(folder, "configured-for");
   const owner = [root, toolchain?.root, toolchain?.version].join("\n");
   if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== owner) rmSync(folder, { recursive: true, force: true });
-  await run("cmake", ["--preset", preset, ...options], { env: toolchain?.env, quiet: true });
+  const env = toolchain && compilerEnv(toolchain);
+  await run("cmake", ["--preset", preset, ...options], { env, quiet: true });
   writeFileSync(stamp, owner);
-  return folder;
+  return {
+    folder,
+    build: (...targets) =>
+      run("cmake", ["--build", folder, ...targets.flatMap((each) => ["--target", each])], { env, quiet: true }),
+  };
 }

@@ -12,8 +12,9 @@ import {
 import path from "node:path";
 import { createInterface } from "node:readline";
 
+import { configure } from "./cmake.mjs";
 import { build, root } from "./paths.mjs";
-import { ended, run, start } from "./run.mjs";
+import { ended, start } from "./run.mjs";
 import { CORE, stageDigest } from "./stamps.mjs";
 
 /** The targets of tests/cpp/CMakeLists.txt. */
@@ -39,8 +40,8 @@ const LONGEST_INPUT = 600;
 
 /** Builds the targets in the folder of the stage "asan", because they link its objects. */
 export async function buildFuzzers() {
-  await run("cmake", ["--preset", "asan"], { quiet: true });
-  await run("cmake", ["--build", path.join(build, "asan"), "--parallel", "--target", "fuzz_targets"]);
+  const program = await configure("asan");
+  await program.build("fuzz_targets");
 }
 
 /**

@@ -2,20 +2,21 @@
 // the two tools report other things. So only the versions of Debian 12 are used; without them those checks are skipped.
 
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { readFileSync, readdirSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import path from "node:path";
 
 import { setUp } from "../../cpp/toolchain/setup.mjs";
+import { configure } from "./cmake.mjs";
 import { add, nothing, oneFailed } from "./counts.mjs";
-import { build, root } from "./paths.mjs";
+import { root } from "./paths.mjs";
 import { faultsOfRooms } from "./rooms.mjs";
-import { ended, run, say, start } from "./run.mjs";
+import { ended, say, start } from "./run.mjs";
 
 const VERSION = 14;
 const FOLDERS = ["cpp", "tests/cpp", "tests/bench", "tests/package/consumers"];
 /** clang-tidy uses the compile commands of this preset. */
-const PRESET = "release";
+const PRESET = "files";
 
 /** Every file is a test. @returns the counts of counts.mjs */
 export async function lintCpp() {
@@ -39,15 +40,15 @@ async function format() {
 }
 
 async function tidy() {
-  const commands = path.join(build, PRESET, "compile_commands.json");
-  if (!existsSync(commands)) await run("cmake", ["--preset", PRESET], { quiet: true });
+  const { folder } = await configure(PRESET);
+  const commands = path.join(folder, "compile_commands.json");
   const core = path.join(root, "cpp") + path.sep;
   const files = JSON.parse(readFileSync(commands, "utf8"))
     .map(({ file }) => file)
     .filter((file) => file.startsWith(core));
   const program = programOf("clang-tidy");
   // Clang does not know some of GCC's warnings.
-  const options = ["-p", path.join(build, PRESET), "--quiet", "--warnings-as-errors=*"];
+  const options = ["-p", folder, "--quiet", "--warnings-as-errors=*"];
   const tolerant = "--extra-arg=-Wno-unknown-warning-option";
   return program ? judge(files, (file) => isFine(program, [...options, tolerant, file])) : skip("clang-tidy", files);
 }

@@ -4,9 +4,10 @@ import { mkdirSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import path from "node:path";
 
+import { configure } from "./cmake.mjs";
 import { add, googleTestCounts, oneFailed } from "./counts.mjs";
 import { build } from "./paths.mjs";
-import { ended, run, start } from "./run.mjs";
+import { ended, start } from "./run.mjs";
 
 const results = path.join(build, "test-results");
 const shards = [...Array(Math.min(availableParallelism(), 8)).keys()];
@@ -25,10 +26,8 @@ export const THREADED =
 export async function nativeTests(preset, filter = "*") {
   // Warnings are errors with the compiler that builds the release.
   const strict = process.env.CI && preset === "release";
-  const configure = ["--preset", preset, ...(strict ? ["-DHEADWISE_WERROR=ON"] : [])];
-  await run("cmake", configure, { quiet: true });
-  const status = await statusOf("cmake", ["--build", path.join(build, preset), "--parallel"]);
-  if (status !== 0) throw new Error(`${preset}: does not build`);
+  const program = await configure(preset, { options: strict ? ["-DHEADWISE_WERROR=ON"] : [] });
+  await program.build("headwise_tests");
   const counts = await Promise.all(shards.map((shard) => runShard(preset, filter, shard)));
   return counts.reduce(add);
 }

@@ -12,7 +12,9 @@ const args = process.argv.slice(2);
 
 /** The module that the demo will load. Node runs relaxed SIMD from version 22 on. */
 function variant() {
-  const named = args.flatMap((arg, n) => (arg === "--variant" ? [args[n + 1]] : (/^--variant=(.*)/.exec(arg)?.[1] ?? [])));
+  const named = args.flatMap((arg, n) =>
+    arg === "--variant" ? [args[n + 1]] : (/^--variant=(.*)/.exec(arg)?.[1] ?? []),
+  );
   const best = Number(process.versions.node.split(".")[0]) < 22 ? "simd" : "relaxed";
   return ["simd", "relaxed"].includes(named.at(-1)) ? named.at(-1) : best;
 }

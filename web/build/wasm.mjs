@@ -5,7 +5,6 @@ import path from "node:path";
 
 import { configure } from "./cmake.mjs";
 import { dist, inlineModule, root } from "./paths.mjs";
-import { run } from "./run.mjs";
 import { whenStale } from "./stale.mjs";
 
 const SOURCES = ["cpp", "CMakeLists.txt", "CMakePresets.json", "package.json", "package-lock.json"];
@@ -37,8 +36,8 @@ export async function buildWasm(toolchain, names = Object.keys(MODULES), package
     const inputs = [...SOURCES, ...SCRIPTS];
     const also = `${toolchain.root} ${toolchain.version}`;
     await whenStale(`wasm-${name}`, { inputs, also, outputs: MODULES[name] }, async () => {
-      const folder = await configure("wasm", { toolchain });
-      await run("cmake", ["--build", folder, "--target", `headwise.${name}`], { env: toolchain.env, quiet: true });
+      const { folder, build } = await configure("wasm", { toolchain });
+      await build(`headwise.${name}`);
       await packages;
       await publish(folder, name);
     });

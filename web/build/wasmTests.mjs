@@ -4,9 +4,10 @@ import { mkdirSync, rmSync } from "node:fs";
 import path from "node:path";
 
 import { findToolchain } from "../../cpp/toolchain/emscripten.mjs";
+import { configure } from "./cmake.mjs";
 import { add, googleTestCounts, oneFailed } from "./counts.mjs";
 import { build } from "./paths.mjs";
-import { ended, run, start } from "./run.mjs";
+import { ended, start } from "./run.mjs";
 
 const VARIANTS = ["simd", "relaxed"];
 
@@ -27,9 +28,8 @@ export const checkedWasmTests = () => testsOf("wasm", "headwise_tests.checked", 
 export const sanitizedWasmTests = () => testsOf("wasm-asan", "headwise_tests.simd", ["simd"], HALVES);
 
 async function testsOf(preset, target, programs, filters = ["*"]) {
-  const { env } = findToolchain();
-  await run("cmake", ["--preset", preset, "-DHEADWISE_TESTS=ON"], { env, quiet: true });
-  await run("cmake", ["--build", path.join(build, preset), "--target", target], { env });
+  const program = await configure(preset, { toolchain: findToolchain(), options: ["-DHEADWISE_TESTS=ON"] });
+  await program.build(target);
   const runs = programs.flatMap((name) => filters.map((filter) => runTests(preset, name, filter)));
   const counts = await Promise.all(runs);
   return counts.reduce(add);

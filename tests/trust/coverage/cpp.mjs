@@ -3,7 +3,8 @@
 import { spawnSync } from "node:child_process";
 import path from "node:path";
 
-import { build, root } from "../../../web/build/paths.mjs";
+import { configure } from "../../../web/build/cmake.mjs";
+import { root } from "../../../web/build/paths.mjs";
 import { run } from "../../../web/build/run.mjs";
 import { statusOf } from "../programs.mjs";
 
@@ -16,9 +17,9 @@ const isCore = (name) => /^cpp\/(src|include)\//.test(name) && !name.startsWith(
  * @returns {Promise<import("./united.mjs").Coverage>}
  */
 export async function cppCoverage(folder, filter = "*") {
-  await run("cmake", ["--preset", "coverage"], { quiet: true });
-  await run("cmake", ["--build", path.join(build, "coverage"), "--parallel", "--target", "headwise_tests"]);
-  const program = path.join(build, "coverage/tests/cpp/headwise_tests");
+  const { folder: binary, build } = await configure("coverage");
+  await build("headwise_tests");
+  const program = path.join(binary, "tests/cpp/headwise_tests");
   const raw = path.join(folder, "cpp.profraw");
   const status = await statusOf(program, [`--gtest_filter=${filter}`, "--gtest_brief=1"], { LLVM_PROFILE_FILE: raw });
   if (status !== 0) throw new Error("coverage: a C++ test failed");

@@ -4,8 +4,8 @@ import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
 import { findToolchain } from "../../../cpp/toolchain/emscripten.mjs";
+import { configure } from "../../../web/build/cmake.mjs";
 import { build, root } from "../../../web/build/paths.mjs";
-import { run } from "../../../web/build/run.mjs";
 import { publishChecked } from "../../../web/build/wasm.mjs";
 import { jest, plainFlags } from "../programs.mjs";
 import { copyTree, linkTo } from "../tree.mjs";
@@ -50,8 +50,8 @@ const SMALL_MEMORY = ["createAttention: ", "gives? (its|their) memory back", "fr
 export const sanitizedPackageTests = (folder) =>
   testsOn(folder, {
     preset: "wasm-asan",
-    target: "headwise.simd.node",
-    linked: "node",
+    target: "headwise.simd",
+    linked: "shipped",
     files: FILES,
     initialMiB: 640,
     without: SMALL_MEMORY,
@@ -69,9 +69,8 @@ export const sanitizedPackageTests = (folder) =>
  * @returns the counts of counts.mjs
  */
 async function testsOn(folder, { preset, target, linked, files, initialMiB, without = [] }) {
-  const { env } = findToolchain();
-  await run("cmake", ["--preset", preset], { env, quiet: true });
-  await run("cmake", ["--build", path.join(build, preset), "--target", target], { env });
+  const program = await configure(preset, { toolchain: findToolchain() });
+  await program.build(target);
   const copy = path.join(build, "checked", preset);
   copyTree(copy, ["."]);
   for (const name of ["node_modules", "build/inline-module"]) linkTo(copy, name);
