@@ -5,6 +5,8 @@
 namespace headwise {
 
 inline constexpr std::int64_t kFloatBytes = sizeof(float);
+/// Where parts of a block of memory begin, in bytes: at a cache line.
+inline constexpr std::int64_t kAlignment = 64;
 
 /// a * b, or false when the product leaves int64. Both must be >= 0.
 [[nodiscard]] inline bool multiply_sizes(std::int64_t a, std::int64_t b, std::int64_t* product) {

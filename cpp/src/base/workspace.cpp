@@ -5,16 +5,20 @@
 namespace headwise {
 
 namespace {
+
+// Where blocks begin: at a cache line, which also suits the widest vectors.
+constexpr std::size_t kAlign = 64;
+
 AllocationGate allocation_gate = nullptr;
 ReleaseWatch release_watch = nullptr;
-constexpr std::size_t kAlignment = 64;
+
 }  // namespace
 
 void* allocate_bytes(std::size_t bytes) {
-  if (bytes > std::numeric_limits<std::size_t>::max() - kAlignment) return nullptr;
+  if (bytes > std::numeric_limits<std::size_t>::max() - kAlign) return nullptr;
   if (allocation_gate && !allocation_gate(bytes)) return nullptr;
-  const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
-  return std::aligned_alloc(kAlignment, rounded ? rounded : kAlignment);
+  const std::size_t rounded = (bytes + kAlign - 1) / kAlign * kAlign;
+  return std::aligned_alloc(kAlign, rounded ? rounded : kAlign);
 }
 
 void free_bytes(void* pointer) {

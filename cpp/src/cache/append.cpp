@@ -17,7 +17,7 @@ namespace headwise {
 namespace {
 
 // Waking a worker takes about as long as storing this many rows.
-constexpr std::int64_t kRowsPerTask = 64;
+constexpr std::int64_t kRowsPerAppend = 64;
 
 /// The number of tokens that batch b gains.
 std::int64_t gain_of(const std::int32_t* lengths, std::int64_t num_tokens, std::int64_t b) {
@@ -162,7 +162,7 @@ Status append_checked(ThreadPool& pool, KvCache& cache, Layout layout, std::int6
 
   const DenseSource source(arrays_shape(store.shape, num_tokens), layout, key, value);
   const std::int64_t num_kv_heads = store.shape.num_kv_heads, heads = store.shape.batch_size * num_kv_heads;
-  const std::int64_t heads_per_task = std::max<std::int64_t>(1, kRowsPerTask / std::max<std::int64_t>(1, num_tokens));
+  const std::int64_t heads_per_task = std::max<std::int64_t>(1, kRowsPerAppend / std::max<std::int64_t>(1, num_tokens));
   pool.parallel_for((heads + heads_per_task - 1) / heads_per_task, [&](std::int64_t task, int worker) {
     const std::int64_t end = std::min(heads, (task + 1) * heads_per_task);
     for (std::int64_t head = task * heads_per_task; head < end; ++head) {

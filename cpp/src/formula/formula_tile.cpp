@@ -7,12 +7,6 @@
 
 namespace headwise {
 
-namespace {
-
-constexpr std::int64_t kAlignment = 64;
-
-}  // namespace
-
 std::int64_t FormulaTile::bytes(const FormulaProgram& program, const KernelTable& kernels, const FormulaRoom& room) {
   FormulaTile tile;
   tile.place(nullptr, program, kernels, room);
@@ -31,7 +25,7 @@ void FormulaTile::lay_out(char* memory) {
   bytes_ = 0;
   const auto take = [&](std::int64_t rows, std::int64_t columns) {
     auto* const at = memory ? reinterpret_cast<float*>(memory + bytes_) : nullptr;
-    bytes_ += round_up(rows * columns * static_cast<std::int64_t>(sizeof(float)), kAlignment);
+    bytes_ += round_up(rows * columns * kFloatBytes, kAlignment);
     return at;
   };
   const auto kept = [&](FormulaRate rate) { return program_->kept(rate); };

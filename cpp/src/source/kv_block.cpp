@@ -18,9 +18,8 @@ std::int64_t tokens_per_block(const KvCacheShape& shape) {
 
 /// Adds `rows` rows of `row_bytes` at the end of a block. Returns where they begin.
 std::int64_t place(std::int64_t rows, std::int64_t row_bytes, std::int64_t* end) {
-  constexpr std::int64_t kAlignment = 64;
   const std::int64_t begin = *end;
-  *end += (rows * row_bytes + kAlignment - 1) / kAlignment * kAlignment;
+  *end += round_up(rows * row_bytes, kAlignment);
   return begin;
 }
 

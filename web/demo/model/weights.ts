@@ -50,7 +50,7 @@ export class Weights {
       for (const weight of group.weights) {
         const end = offset + byteLength(weight);
         if (end > stream.length) throw new Error(`model: the weights end inside ${weight.name}; a shard is cut short`);
-        if (weight.dtype === "float32") byName.set(weight.name, numbers(stream.slice(offset, end), weight));
+        if (weight.dtype === "float32") byName.set(weight.name, numbers(aligned(stream, offset, end), weight));
         offset = end;
       }
     }
@@ -76,8 +76,17 @@ function byteLength({ name, shape, dtype, quantization }: WeightEntry): number {
   return shape.reduce((product, size) => product * size, bytes);
 }
 
-function numbers({ buffer }: Uint8Array<ArrayBuffer>, { quantization }: WeightEntry): Float32Array {
-  return quantization ? toFloat32(new Uint16Array(buffer)) : new Float32Array(buffer);
+function numbers(
+  { buffer, byteOffset, byteLength }: Uint8Array<ArrayBuffer>,
+  { quantization }: WeightEntry,
+): Float32Array {
+  if (quantization) return toFloat32(new Uint16Array(buffer, byteOffset, byteLength / 2));
+  return new Float32Array(buffer, byteOffset, byteLength / 4);
+}
+
+/** A part of the stream, copied only where it does not begin at a multiple of four bytes. */
+function aligned(stream: Uint8Array<ArrayBuffer>, begin: number, end: number): Uint8Array<ArrayBuffer> {
+  return begin % 4 === 0 ? stream.subarray(begin, end) : stream.slice(begin, end);
 }
 
 function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
