@@ -1,4 +1,4 @@
-// npm run build: builds everything that is stale, and nothing else.
+// npm run build: builds what the npm package holds, as far as it is stale. `--lab` builds the lab too, for the tests.
 
 import path from "node:path";
 import { pathToFileURL } from "node:url";
@@ -34,10 +34,9 @@ export async function buildPage() {
 
 /** Builds what is needed to run: packages, toolchain, dist/ and dist-demo/. It also works in a bare clone. */
 export async function buildToRun() {
-  await underLock(async () => {
-    await buildModules();
-    await buildRunnable();
-  });
+  await buildPackage();
+  await buildPicture("simd");
+  await buildPage();
 }
 
 /** Builds what is needed to compute: packages, toolchain and dist/, without the types. */
@@ -86,6 +85,7 @@ async function buildRunnable() {
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href) {
   try {
+    if (process.argv.includes("--lab")) await buildToRun();
     await buildAll();
   } catch (error) {
     say(error.message);
