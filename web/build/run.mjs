@@ -1,10 +1,26 @@
-// Starts programs. All their output goes to stderr, because stdout belongs to the command that the user has typed.
+// Starts programs. All their output goes to stderr, because stdout belongs to the command that the user has typed; or to the
+// log of the stage of `npm test` that started them.
 
+import { AsyncLocalStorage } from "node:async_hooks";
 import { spawn } from "node:child_process";
+import { writeSync } from "node:fs";
 
 import { root } from "./paths.mjs";
 
-export const say = (line) => console.error(line);
+/** What is running: the programs it started, and the file for their output, if they have one. */
+const current = new AsyncLocalStorage();
+
+/** Does work whose programs can be ended by themselves and whose output goes into a file, if one is named. */
+export const apart = (work, log) => {
+  const own = { leaders: new Set(), log };
+  return { done: current.run(own, work), end: () => endAll(own.leaders) };
+};
+
+export function say(line) {
+  const log = current.getStore()?.log;
+  if (log === undefined) console.error(line);
+  else writeSync(log, `${line}\n`);
+}
 
 /** The leaders of all running process groups. */
 const leaders = new Set();
@@ -21,8 +37,10 @@ export function useGroups() {
 }
 
 /** Ends all running groups. */
-export function endGroups() {
-  for (const leader of leaders)
+export const endGroups = () => endAll(leaders);
+
+function endAll(groups) {
+  for (const leader of groups)
     try {
       process.kill(-leader, "SIGKILL");
     } catch (error) {
@@ -30,12 +48,19 @@ export function endGroups() {
     }
 }
 
-/** Starts a program in the repository's root. */
-export function start(program, args, options) {
-  const child = spawn(program, args, { cwd: root, detached: areGrouped, ...options });
+/**
+ * Starts a program in the repository's root. `"inherit"` and 2 in its `stdio` mean the log of the stage, where there is one.
+ */
+export function start(program, args, { stdio, ...options }) {
+  const own = current.getStore();
+  const output = (each) => (each === "inherit" || each === 2 ? (own?.log ?? each) : each);
+  const all = typeof stdio === "string" ? [stdio, stdio, stdio] : stdio;
+  const child = spawn(program, args, { cwd: root, detached: areGrouped, ...options, stdio: all.map(output) });
   if (!areGrouped || !child.pid) return child;
-  leaders.add(child.pid);
-  return child.on("close", () => leaders.delete(child.pid));
+  for (const set of [leaders, own?.leaders]) set?.add(child.pid);
+  return child.on("close", () => {
+    for (const set of [leaders, own?.leaders]) set?.delete(child.pid);
+  });
 }
 
 /**
@@ -52,7 +77,7 @@ export async function run(program, args, { quiet = false, ...options } = {}) {
   for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk) => output.push(chunk));
   const code = await ended(child);
   if (code === 0) return;
-  process.stderr.write(Buffer.concat(output));
+  if (output.length > 0) say(String(Buffer.concat(output)));
   throw new Error(`${program} ${args.join(" ")}: ended with ${code}`);
 }
 
