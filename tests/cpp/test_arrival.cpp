@@ -12,8 +12,7 @@
 #include "headwise/thread_pool.h"
 #include "kv_tokens.h"
 
-namespace headwise {
-namespace {
+namespace headwise::test_arrival {
 
 /// Copies what lies in `source` to `target`, a pair at a time, when the call asks for it.
 class CopiedMeanwhile : public Arrival {
@@ -168,5 +167,4 @@ TEST(Arrival, IsOnlyForInputsThatLieHeadByHead) {
   }
 }
 
-}  // namespace
-}  // namespace headwise
+}  // namespace headwise::test_arrival

@@ -14,8 +14,7 @@
 #include "kv_tokens.h"
 #include "patches.h"
 
-namespace headwise {
-namespace {
+namespace headwise::test_attend_inside {
 
 using cases::Array;
 using cases::Case;
@@ -279,5 +278,4 @@ TEST(AttendInside, RefusesWhatIsNotThere) {
             StatusCode::invalid_option);
 }
 
-}  // namespace
-}  // namespace headwise
+}  // namespace headwise::test_attend_inside

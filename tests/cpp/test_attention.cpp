@@ -7,8 +7,7 @@
 #include "headwise/attention.h"
 #include "tolerance.h"
 
-namespace headwise {
-namespace {
+namespace headwise::test_attention {
 
 class EveryCase : public testing::TestWithParam<std::size_t> {
  protected:
@@ -231,5 +230,4 @@ TEST(Window, AsWideAsANumberCanBeHidesNothing) {
   EXPECT_EQ(compute(wide).bits(), compute(open).bits());
 }
 
-}  // namespace
-}  // namespace headwise
+}  // namespace headwise::test_attention

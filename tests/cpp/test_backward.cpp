@@ -15,8 +15,7 @@
 #include "gradients.h"
 #include "harness.h"
 
-namespace headwise {
-namespace {
+namespace headwise::test_backward {
 
 using cases::Case;
 using gradients::Problem;
@@ -743,5 +742,4 @@ TEST(Backward, RefusesWhatBreaksARule) {
             StatusCode::invalid_option);
 }
 
-}  // namespace
-}  // namespace headwise
+}  // namespace headwise::test_backward

@@ -4,8 +4,7 @@
 
 #include "kernel/block_race.h"
 
-namespace headwise {
-namespace {
+namespace headwise::test_block_race {
 
 double now = 0.0;   // milliseconds
 double tick = 0.0;  // the clock shows multiples of it
@@ -93,5 +92,4 @@ TEST_F(BlockRaces, OneTableNeedsNoRace) {
   EXPECT_EQ(runs, 0);
 }
 
-}  // namespace
-}  // namespace headwise
+}  // namespace headwise::test_block_race

@@ -4,8 +4,7 @@
 
 #include "cases.h"
 
-namespace headwise {
-namespace {
+namespace headwise::test_cases {
 
 TEST(Cases, WordsAreThoseOfTheReadme) {
   EXPECT_EQ(cases::word(1, 1, 0), 0xc5f64a98u);
@@ -32,5 +31,4 @@ TEST(Cases, HalfPrecisionInputsAreExact) {
   }
 }
 
-}  // namespace
-}  // namespace headwise
+}  // namespace headwise::test_cases

@@ -5,8 +5,7 @@
 
 #include "harness.h"
 
-namespace headwise {
-namespace {
+namespace headwise::test_empty_rows {
 
 /// Sees nothing in query rows 0 and 1 of every head: the diagonal of a lower-right causal call, 6 queries over 4 keys.
 cases::Case with_empty_rows(EmptyRows policy) {
@@ -144,5 +143,4 @@ TEST(EmptyRows, TheLowestFiniteBiasLeavesARowVisible) {
   for (const float p : results.probs) EXPECT_FLOAT_EQ(p, 0.2f);
 }
 
-}  // namespace
-}  // namespace headwise
+}  // namespace headwise::test_empty_rows

@@ -14,8 +14,7 @@
 #include "layer_model.h"
 #include "reference/formula.h"
 
-namespace headwise {
-namespace {
+namespace headwise::test_formula {
 
 using cases::Case;
 using cases::Results;
@@ -984,5 +983,4 @@ TEST(FormulaValidation, AScoreDoesNotGoWithFailingOnEmptyRows) {
   EXPECT_EQ(status.code, StatusCode::unsupported) << status.message;
 }
 
-}  // namespace
-}  // namespace headwise
+}  // namespace headwise::test_formula

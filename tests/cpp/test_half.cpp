@@ -8,8 +8,7 @@
 
 #include "base/half.h"
 
-namespace headwise {
-namespace {
+namespace headwise::test_half {
 
 // The definition, written with doubles: (-1)^s 2^(e-15) (1 + m/1024), subnormal 2^-14 m/1024.
 double value_of(std::uint16_t half) {
@@ -85,5 +84,4 @@ TEST(Half, LoopsGiveTheSameBitsAsTheScalarFunctionsAtEveryLength) {
   }
 }
 
-}  // namespace
-}  // namespace headwise
+}  // namespace headwise::test_half

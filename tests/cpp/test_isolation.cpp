@@ -9,8 +9,7 @@
 #include "harness.h"
 #include "reference/reference.h"
 
-namespace headwise {
-namespace {
+namespace headwise::test_isolation {
 
 using cases::Case;
 using cases::Results;
@@ -216,5 +215,4 @@ TEST(IsolationInATile, ANaNValueThatOneRowSeesIsNotSeenByItsNeighbours) {
   EXPECT_EQ(results.output.get(5 * 8 + 2), clean.output.get(5 * 8 + 2)) << "other features of the value are finite";
 }
 
-}  // namespace
-}  // namespace headwise
+}  // namespace headwise::test_isolation

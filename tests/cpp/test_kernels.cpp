@@ -11,8 +11,7 @@
 #include "harness.h"
 #include "tolerance.h"
 
-namespace headwise {
-namespace {
+namespace headwise::test_kernels {
 
 using tolerance::kEpsilon;
 using tolerance::kFlushed;
@@ -570,5 +569,4 @@ std::string table_name(const testing::TestParamInfo<const KernelTable*>& info) {
 
 INSTANTIATE_TEST_SUITE_P(Tables, Kernels, testing::ValuesIn(kernel_tables()), table_name);
 
-}  // namespace
-}  // namespace headwise
+}  // namespace headwise::test_kernels

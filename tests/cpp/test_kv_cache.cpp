@@ -14,8 +14,7 @@
 #include "kv_tokens.h"
 #include "source/kv_cache_store.h"
 
-namespace headwise {
-namespace {
+namespace headwise::test_kv_cache {
 
 using cases::Array;
 using cases::Case;
@@ -780,5 +779,4 @@ TEST(KvCache, ForksSlicesAndLoadsThatFindNoMemoryLeaveNothing) {
   EXPECT_EQ(saved(*result), bytes);
 }
 
-}  // namespace
-}  // namespace headwise
+}  // namespace headwise::test_kv_cache

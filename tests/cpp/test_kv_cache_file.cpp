@@ -9,8 +9,7 @@
 #include "headwise/kv_cache.h"
 #include "kv_tokens.h"
 
-namespace headwise {
-namespace {
+namespace headwise::test_kv_cache_file {
 
 using Bytes = std::vector<std::uint8_t>;
 
@@ -242,5 +241,4 @@ TEST(Checksum, IsTheCommonCrc32AtEveryLength) {
   }
 }
 
-}  // namespace
-}  // namespace headwise
+}  // namespace headwise::test_kv_cache_file

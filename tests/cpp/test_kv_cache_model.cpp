@@ -7,8 +7,7 @@
 
 #include "kv_cache_model.h"
 
-namespace headwise {
-namespace {
+namespace headwise::test_kv_cache_model {
 
 constexpr int kSequences = 80, kOperations = 40;
 
@@ -25,5 +24,4 @@ TEST(KvCacheModel, RandomOperationsOnACacheAndItsForksMatchLists) {
   }
 }
 
-}  // namespace
-}  // namespace headwise
+}  // namespace headwise::test_kv_cache_model

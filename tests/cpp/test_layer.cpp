@@ -18,8 +18,7 @@
 #include "layer_reference.h"
 #include "tolerance.h"
 
-namespace headwise::layers {
-namespace {
+namespace headwise::layers::test_layer {
 
 using tolerance::kEpsilon;
 
@@ -919,5 +918,4 @@ TEST(LayerMemory, FailingAllocationsAreAStatusAndLeaveTheCacheAlone) {
   for (std::size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], uncached[i], 32 * kEpsilon);
 }
 
-}  // namespace
-}  // namespace headwise::layers
+}  // namespace headwise::layers::test_layer

@@ -17,8 +17,7 @@
 #include "layer_model.h"
 #include "tolerance.h"
 
-namespace headwise::layers {
-namespace {
+namespace headwise::layers::test_layer_backward {
 
 using Doubles = std::vector<double>;
 
@@ -581,5 +580,4 @@ TEST(LayerGradientMemory, ThatIsNotToBeHadIsAStatusAndWritesNothing) {
   EXPECT_GT(refused, 10);
 }
 
-}  // namespace
-}  // namespace headwise::layers
+}  // namespace headwise::layers::test_layer_backward

@@ -15,8 +15,7 @@
 #include "patches.h"
 #include "tolerance.h"
 
-namespace headwise::layers {
-namespace {
+namespace headwise::layers::test_layer_inside {
 
 constexpr std::int64_t kBatch = 2, kTokens = 9, kHeads = 4, kKvHeads = 2, kHeadDim = 6, kValueDim = 5, kOutput = 7;
 
@@ -191,5 +190,4 @@ TEST(LayerInside, RefusesWhatIsNotThere) {
   EXPECT_FALSE(saved);
 }
 
-}  // namespace
-}  // namespace headwise::layers
+}  // namespace headwise::layers::test_layer_inside

@@ -16,8 +16,7 @@
 #include "layer_model.h"
 #include "tolerance.h"
 
-namespace headwise {
-namespace {
+namespace headwise::test_linear {
 
 using layers::Floats;
 using layers::random_floats;
@@ -474,5 +473,4 @@ TEST(LinearMemory, ThatIsNotToBeHadIsAStatusAndWritesNothing) {
       [&] { EXPECT_EQ(y, Floats(40 * 9, 9.0f)); }, 4);
 }
 
-}  // namespace
-}  // namespace headwise
+}  // namespace headwise::test_linear

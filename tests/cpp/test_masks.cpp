@@ -8,8 +8,7 @@
 #include "harness.h"
 #include "kv_tokens.h"
 
-namespace headwise {
-namespace {
+namespace headwise::test_masks {
 
 using cases::Case;
 using cases::Results;
@@ -222,5 +221,4 @@ TEST(Rings, AtAnOddFirstKeyAttendAsTheirRowsDoInArrays) {
   }
 }
 
-}  // namespace
-}  // namespace headwise
+}  // namespace headwise::test_masks

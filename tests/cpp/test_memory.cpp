@@ -4,8 +4,7 @@
 #include "harness.h"
 #include "headwise/kv_cache.h"
 
-namespace headwise {
-namespace {
+namespace headwise::test_memory {
 
 class OutOfMemory : public testing::TestWithParam<std::string> {};
 
@@ -68,5 +67,4 @@ TEST(Scratch, DoesNotGrowWithTheBatch) {
   EXPECT_LE(bytes(16), bytes(1) + 16 * 1024);  // but for a few words a batch
 }
 
-}  // namespace
-}  // namespace headwise
+}  // namespace headwise::test_memory

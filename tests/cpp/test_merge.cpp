@@ -10,8 +10,7 @@
 #include "harness.h"
 #include "reference/reference.h"
 
-namespace headwise {
-namespace {
+namespace headwise::test_merge {
 
 using cases::Array;
 using cases::Case;
@@ -189,5 +188,4 @@ TEST(Merge, RefusesWhatItCannotUnite) {
   refuse(merge(odd, Layout::bhsd, parts.views(), nullptr), StatusCode::invalid_shape, "numKvHeads");
 }
 
-}  // namespace
-}  // namespace headwise
+}  // namespace headwise::test_merge

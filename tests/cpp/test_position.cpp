@@ -11,8 +11,7 @@
 #include "headwise/position.h"
 #include "headwise/thread_pool.h"
 
-namespace headwise {
-namespace {
+namespace headwise::test_position {
 
 constexpr double kEpsilon = 0x1p-24;
 
@@ -489,5 +488,4 @@ TEST(RelativePositionBias, RefusesTablesAndDistancesThatMakeNoBuckets) {
   EXPECT_EQ(code(8, 3, true, 1), StatusCode::ok);
 }
 
-}  // namespace
-}  // namespace headwise
+}  // namespace headwise::test_position

@@ -5,8 +5,7 @@
 #include "harness.h"
 #include "reference/reference.h"
 
-namespace headwise {
-namespace {
+namespace headwise::test_ragged {
 
 using cases::Case;
 using cases::Results;
@@ -79,5 +78,4 @@ TEST(RaggedBatch, OtherSequencesMayHoldAnything) {
     ASSERT_EQ(results.output.get(k), expected.output.get(k));
 }
 
-}  // namespace
-}  // namespace headwise
+}  // namespace headwise::test_ragged

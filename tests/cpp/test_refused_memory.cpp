@@ -14,8 +14,7 @@
 #include "kv_tokens.h"
 #include "layer_model.h"
 
-namespace headwise {
-namespace {
+namespace headwise::test_refused_memory {
 
 using layers::Floats;
 using Bits = std::vector<std::uint8_t>;
@@ -217,5 +216,4 @@ TEST(RefusedMemory, IsAStatusAtEveryRequestOnceAndForGoodAndLosesNothing) {
   RecordProperty("refusals", refusals);
 }
 
-}  // namespace
-}  // namespace headwise
+}  // namespace headwise::test_refused_memory

@@ -8,8 +8,7 @@
 #include "harness.h"
 #include "tolerance.h"
 
-namespace headwise {
-namespace {
+namespace headwise::test_softmax {
 
 using tolerance::kEpsilon;
 
@@ -204,5 +203,4 @@ TEST(OnlineSoftmax, ASinkBeyondEveryExponentLeavesNothing) {
             statistics({1.0f, 2.0f}).finish(-kInfinity).share);
 }
 
-}  // namespace
-}  // namespace headwise
+}  // namespace headwise::test_softmax

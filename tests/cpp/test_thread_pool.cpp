@@ -8,8 +8,7 @@
 #include "harness.h"
 #include "headwise/thread_pool.h"
 
-namespace headwise {
-namespace {
+namespace headwise::test_thread_pool {
 
 TEST(ThreadPool, RunsEveryIndexOnce) {
   for (const int size : {1, 2, 3, 4, 9}) {
@@ -131,5 +130,4 @@ TEST(Threads, TheSameBitsInEveryRun) {
   for (int run = 0; run < 20; ++run) ASSERT_EQ(compute(call, 4).bits(), first);
 }
 
-}  // namespace
-}  // namespace headwise
+}  // namespace headwise::test_thread_pool

@@ -8,8 +8,7 @@
 #include "harness.h"
 #include "headwise/kv_cache.h"
 
-namespace headwise {
-namespace {
+namespace headwise::test_validation {
 
 const float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -243,5 +242,4 @@ TEST(Validation, ACallThatAsksForNothingIsFine) {
   EXPECT_TRUE(call.run().ok());
 }
 
-}  // namespace
-}  // namespace headwise
+}  // namespace headwise::test_validation

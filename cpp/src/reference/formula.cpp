@@ -8,8 +8,6 @@
 namespace headwise::reference {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kLargest = std::numeric_limits<float>::max();
 
 const Evaluated kUnknown{kNaN, kInfinity};

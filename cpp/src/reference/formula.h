@@ -1,10 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "headwise/formula.h"
 
 namespace headwise::reference {
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 /// A value in double, and how far a float32 evaluation may be from it. The error is infinite where that may be on
 /// either side of a jump (floor, a comparison, an index): nothing is then known.

@@ -11,8 +11,6 @@
 namespace headwise::reference {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 double element(const void* data, Dtype dtype, std::int64_t index) {
   switch (dtype) {
