@@ -10,9 +10,16 @@ export const CHROMIUM = {
   timeout: WAIT_MILLISECONDS,
 } satisfies LaunchOptions;
 
-/** Starts Chromium with time limits for slow machines. Counts what its pages run, if the coverage is measured. */
+/**
+ * Starts Chromium with time limits for slow machines, or takes the one that all files of a run share, if no arguments are
+ * given. Counts what its pages run, if the coverage is measured.
+ */
 export async function launchChromium(...args: string[]): Promise<Browser> {
-  const browser = countPages(await chromium.launch({ ...CHROMIUM, args: [...CHROMIUM.args, ...args] }));
+  const shared = args.length === 0 ? process.env["HEADWISE_SHARED_CHROMIUM"] : undefined;
+  const started = shared
+    ? chromium.connect(shared, { timeout: WAIT_MILLISECONDS })
+    : chromium.launch({ ...CHROMIUM, args: [...CHROMIUM.args, ...args] });
+  const browser = countPages(await started);
   return browser.on("context", (context) => context.setDefaultTimeout(WAIT_MILLISECONDS));
 }
 

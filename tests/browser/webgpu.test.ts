@@ -8,7 +8,7 @@ import { Encoder } from "../../web/demo/model/encoder.js";
 import { PARK, PHONE } from "../../web/demo/model/story.js";
 import { differences as onnxDifferences, inputsOf, onnxCases, type Result } from "../conformance/onnxCases.js";
 import { attentionCases } from "../web/cases.js";
-import { modelFiles, original } from "../web/demoModel.js";
+import { modelFiles, original } from "../lab/demoModel.js";
 import { referenceAttention } from "../attention-conformance/reference/reference.js";
 import { resultProblems } from "../web/resultProblems.js";
 import { launchChromiumWithGpu } from "./chromium.js";

@@ -3,7 +3,7 @@
 // double reference; nothing may trap under the address and undefined-behaviour sanitizers.
 //
 //   cmake --preset asan && cmake --build build/asan
-//   build/asan/tests/cpp/fuzz_attention -max_total_time=60 tests/cpp/corpus/fuzz_attention
+//   build/asan/tests/cpp/fuzz_attention -max_total_time=60 build/corpus/fuzz_attention
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 // nothing; what is computed must lie within the error model of the double reference.
 //
 //   cmake --preset asan && cmake --build build/asan
-//   build/asan/tests/cpp/fuzz_backward -max_total_time=60 tests/cpp/corpus/fuzz_backward
+//   build/asan/tests/cpp/fuzz_backward -max_total_time=60 build/corpus/fuzz_backward
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 // must hold what a list of positions says.
 //
 //   cmake --preset asan && cmake --build build/asan
-//   build/asan/tests/cpp/fuzz_cache_operations -max_total_time=60 tests/cpp/corpus/fuzz_cache_operations
+//   build/asan/tests/cpp/fuzz_cache_operations -max_total_time=60 build/corpus/fuzz_cache_operations
 
 #include <string>
 

@@ -3,7 +3,7 @@
 // double reference.
 //
 //   cmake --preset asan && cmake --build build/asan
-//   build/asan/tests/cpp/fuzz_formula -max_total_time=60 tests/cpp/corpus/fuzz_formula
+//   build/asan/tests/cpp/fuzz_formula -max_total_time=60 build/corpus/fuzz_formula
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 // what is accepted must save as the same bytes again.
 //
 //   cmake --preset asan && cmake --build build/asan --target fuzz_kv_cache
-//   build/asan/tests/cpp/fuzz_kv_cache -max_total_time=60 tests/cpp/corpus/fuzz_kv_cache
+//   build/asan/tests/cpp/fuzz_kv_cache -max_total_time=60 build/corpus/fuzz_kv_cache
 
 #include <cstdio>
 #include <cstdlib>

@@ -2,7 +2,7 @@
 // bits must not depend on threads. Calls that the reference of layers knows must lie within its bounds.
 //
 //   cmake --preset asan && cmake --build build/asan
-//   build/asan/tests/cpp/fuzz_layer -max_total_time=60 tests/cpp/corpus/fuzz_layer
+//   build/asan/tests/cpp/fuzz_layer -max_total_time=60 build/corpus/fuzz_layer
 
 #include <gtest/gtest.h>
 

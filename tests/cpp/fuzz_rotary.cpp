@@ -2,7 +2,7 @@
 // lie within rounding of the same rotation in double.
 //
 //   cmake --preset asan && cmake --build build/asan
-//   build/asan/tests/cpp/fuzz_rotary -max_total_time=60 tests/cpp/corpus/fuzz_rotary
+//   build/asan/tests/cpp/fuzz_rotary -max_total_time=60 build/corpus/fuzz_rotary
 
 #include <gtest/gtest.h>
 

@@ -25,6 +25,10 @@ class UsingKernels {
   UsingKernels& operator=(const UsingKernels&) = delete;
 };
 
+/// How many of `usual` random inputs a test takes: that number divided by HEADWISE_FEWER, if the environment has it.
+/// The stages with sanitizers set it: they look for other defects than wrong numbers, and take ten times as long.
+[[nodiscard]] std::uint32_t some_of(std::uint32_t usual);
+
 /// Computes a case and fails the running test if that is refused.
 [[nodiscard]] cases::Results compute(const cases::Case& call, int threads = 1);
 [[nodiscard]] cases::Results compute(const cases::Case& call, const AttentionInputs& inputs, int threads = 1);

@@ -6,6 +6,7 @@ import { formula } from "headwise/formula";
 
 import { attentionCases, type AttentionCase } from "./cases.js";
 import { bits } from "./close.js";
+import { runsOf } from "./depth.js";
 import { variants } from "./engines.js";
 import { standardFormulas } from "./formulaTable.js";
 import { gradientProblems, type Gradients } from "./gradientProblems.js";
@@ -14,7 +15,7 @@ import { calls, type Call } from "./randomCalls.js";
 import { randomTensor } from "./randomTensor.js";
 import { referenceBackward, type ReferenceGradients } from "../attention-conformance/reference/referenceBackward.js";
 
-const RUNS = Number(process.env["HEADWISE_RANDOM_RUNS"] ?? 150);
+const RUNS = runsOf(150);
 
 type Inputs = Pick<AttentionCase, "query" | "key" | "value"> & {
   readonly options: Omit<AttentionCase["options"], "into">;

@@ -1,7 +1,14 @@
-// How much the tests with random inputs do. `npm run trust` sets the environment for more than `npm test` does.
+// How much the tests with random inputs do. `npm run trust` sets the environment for more than `npm test` does, and
+// `npm test` without `--all` for a tenth.
+
+/** A tenth of `usual`, or whatever part HEADWISE_FEWER says; at least one. */
+const someOf = (usual: number) => Math.ceil(usual / Number(process.env["HEADWISE_FEWER"] ?? 1));
 
 /** The number of calls of a kind. */
-export const callsOf = (usual: number) => Number(process.env["HEADWISE_CALLS"] ?? usual);
+export const callsOf = (usual: number) => Number(process.env["HEADWISE_CALLS"] ?? someOf(usual));
+
+/** How often a test repeats something random whose number `npm run trust` does not set. */
+export const runsOf = (usual: number) => Number(process.env["HEADWISE_RANDOM_RUNS"] ?? someOf(usual));
 
 /** The seed of random inputs. */
 export const SEED = Number(process.env["HEADWISE_SEED"] ?? 1);

@@ -12,10 +12,11 @@ import { FileError } from "../../web/demo/lab/rooms/tensors/files/numbers.js";
 import { openSafetensors } from "../../web/demo/lab/rooms/tensors/files/safetensors.js";
 import { ModelFiles } from "../../web/src/models/modelFiles.js";
 import { TensorFiles } from "../../web/src/models/tensorFiles.js";
+import { runsOf } from "./depth.js";
 import { safetensors } from "./safetensorsFile.js";
 
 const RUNS = {
-  numRuns: Number(process.env.HEADWISE_FUZZ_RUNS ?? 2000),
+  numRuns: Number(process.env.HEADWISE_FUZZ_RUNS ?? runsOf(2000)),
   seed: Number(process.env.HEADWISE_FUZZ_SEED ?? 1),
 };
 

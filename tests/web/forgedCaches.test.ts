@@ -4,9 +4,10 @@ import { createAttention, type Attention, type KvCacheOptions } from "headwise";
 
 import { readCache, writeCache } from "../../web/src/webgpu/cache/cacheFile.js";
 import { crc32 } from "../../web/src/webgpu/cache/crc32.js";
+import { runsOf } from "./depth.js";
 import { randomTensor } from "./randomTensor.js";
 
-const RUNS = Number(process.env["HEADWISE_RANDOM_RUNS"] ?? 60) * 20;
+const RUNS = runsOf(60) * 20;
 
 const FORM: KvCacheOptions = { batchSize: 2, numKvHeads: 3, headDim: 6, valueDim: 4 };
 const scaled = (scaling: NonNullable<KvCacheOptions["rotary"]>["scaling"]): KvCacheOptions => ({

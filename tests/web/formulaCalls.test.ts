@@ -13,6 +13,7 @@ import { formula, type FormulaData } from "headwise/formula";
 import { createAttention as createInWorker } from "headwise/worker";
 
 import { bits } from "./close.js";
+import { runsOf } from "./depth.js";
 import { randomTensor } from "./randomTensor.js";
 import { referenceAttention, type ReferenceOptions } from "../attention-conformance/reference/reference.js";
 import { resultProblems } from "./resultProblems.js";
@@ -527,7 +528,7 @@ describe("A forged formula", () => {
           }
         },
       ),
-      { numRuns: 3000, seed: 16 },
+      { numRuns: runsOf(3000), seed: 16 },
     );
     await compute({ score: alibi });
   });

@@ -6,6 +6,7 @@ import { readDerivatives, scoreDerivatives } from "../../web/src/formula/derivat
 import type { FormulaData, Node } from "../../web/src/formula/graph.js";
 import { gradientEvaluator, isStated } from "../attention-conformance/reference/formulaGradients.js";
 import { exactly, type Outcome } from "../attention-conformance/reference/formulaReference.js";
+import { runsOf } from "./depth.js";
 import { formulaOf, scores } from "./formulaRandom.js";
 
 type Numbers = Readonly<Record<string, number>>;
@@ -201,6 +202,6 @@ test("random formulas: every derivative lies in the range that the definition al
           );
       }
     }),
-    { numRuns: 1000, seed: 17 },
+    { numRuns: runsOf(1000), seed: 17 },
   );
 });

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { createAttention, type Attention, type AttentionOptions } from "headwise";
 
+import { runsOf } from "./depth.js";
 import { variants } from "./engines.js";
 import { formulaOf, scores, visibles } from "./formulaRandom.js";
 import { standardFormulas } from "./formulaTable.js";
@@ -10,7 +11,7 @@ import { referenceAttention } from "../attention-conformance/reference/reference
 import { resultProblems } from "./resultProblems.js";
 
 /** Random calls for each variant. */
-const RUNS = Number(process.env["HEADWISE_FORMULA_RUNS"] ?? 5_000);
+const RUNS = runsOf(2_000);
 
 const ALL = { probs: true, lse: true, entropy: true, topK: 3 } as const;
 

@@ -8,6 +8,7 @@ import { formula, type Formula, type Parameters } from "../../web/src/formula/fo
 import { type FormulaError } from "../../web/src/formula/formulaError.js";
 import { OPERATIONS, VARIABLES, isBoolean, type Graph, type Table } from "../../web/src/formula/graph.js";
 import { expressionOf } from "../../web/src/formula/expression.js";
+import { runsOf } from "./depth.js";
 
 /** The expression of a formula after it was simplified. */
 function simplified(text: string, parameters: Parameters = {}): string {
@@ -471,7 +472,7 @@ describe("Any text", () => {
           expect(position).toBeLessThanOrEqual(text.length);
         }
       }),
-      { numRuns: 20_000, seed: 16 },
+      { numRuns: runsOf(20_000), seed: 16 },
     );
     expect(accepted).toBeGreaterThan(100);
   });

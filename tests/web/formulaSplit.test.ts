@@ -8,6 +8,7 @@ import { formula, type Parameters } from "../../web/src/formula/formula.js";
 import type { FormulaData, SplitVisible } from "../../web/src/formula/graph.js";
 import { splitVisible } from "../../web/src/formula/splitVisible.js";
 import { evaluator, exactly, truthOf } from "../attention-conformance/reference/formulaReference.js";
+import { runsOf } from "./depth.js";
 import { formulaOf, scores, visibles } from "./formulaRandom.js";
 
 /** A split as text: "1 k + integer <= limit" for each bound, then the rest. */
@@ -114,7 +115,7 @@ test("A split shows the keys that the formula shows", () => {
         if ((error as Error).message !== "open") throw error;
       }
     }),
-    { numRuns: 5000, seed: 16 },
+    { numRuns: runsOf(5000), seed: 16 },
   );
   expect(compared).toBeGreaterThan(2500);
 });
@@ -132,6 +133,6 @@ test("A simplified graph means what its text means", () => {
         expect(Math.max(a!.low, b!.low) <= Math.min(a!.high, b!.high)).toBe(true);
       else expect([a!.nan, b!.nan]).not.toEqual(["always", "never"]);
     }),
-    { numRuns: 5000, seed: 16 },
+    { numRuns: runsOf(5000), seed: 16 },
   );
 });

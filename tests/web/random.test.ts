@@ -3,13 +3,14 @@ import fc from "fast-check";
 import { createAttention, EmptyRowError, HeadwiseError, type Attention } from "headwise";
 
 import { bits } from "./close.js";
+import { runsOf } from "./depth.js";
 import { variants } from "./engines.js";
 import { breakages } from "./illegalCalls.js";
 import { calls, type Call } from "./randomCalls.js";
 import { referenceAttention } from "../attention-conformance/reference/reference.js";
 import { resultProblems } from "./resultProblems.js";
 
-const RUNS = Number(process.env["HEADWISE_RANDOM_RUNS"] ?? 150);
+const RUNS = runsOf(150);
 
 describe.each(variants)("variant %s", (variant) => {
   let hw: Attention;

@@ -2,9 +2,10 @@ import { afterAll, beforeAll, describe, test } from "@jest/globals";
 import { createAttention, type Attention } from "headwise";
 
 import { expectCachesToBeLists } from "./cacheSteps.js";
+import { runsOf } from "./depth.js";
 import { variants } from "./engines.js";
 
-const RUNS = Number(process.env["HEADWISE_RANDOM_RUNS"] ?? 150) / 3;
+const RUNS = runsOf(150) / 3;
 
 describe.each(variants)("variant %s", (variant) => {
   let hw: Attention;

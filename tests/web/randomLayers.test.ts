@@ -3,10 +3,11 @@ import fc from "fast-check";
 import { createAttention, HeadwiseError, tensor, type Attention } from "headwise";
 
 import { bits } from "./close.js";
+import { runsOf } from "./depth.js";
 import { variants } from "./engines.js";
 import { calls, type Call } from "./randomCalls.js";
 
-const RUNS = Number(process.env["HEADWISE_RANDOM_RUNS"] ?? 100);
+const RUNS = runsOf(100);
 
 /** An identity weight: the output is the input, bit for bit. */
 function identity(width: number) {

@@ -4,6 +4,7 @@ import { createAttention, type Attention } from "headwise";
 
 import { word } from "./cases.js";
 import { differences, valuesOf } from "./close.js";
+import { runsOf } from "./depth.js";
 import { variants } from "./engines.js";
 import { calls, type Call } from "./randomCalls.js";
 import {
@@ -13,7 +14,7 @@ import {
   type ReferenceResult,
 } from "../attention-conformance/reference/reference.js";
 
-const RUNS = Number(process.env["HEADWISE_RANDOM_RUNS"] ?? 150);
+const RUNS = runsOf(150);
 const EPSILON = 2 ** -24;
 const { abs } = Math;
 

@@ -17,6 +17,7 @@ import { CallArguments } from "../../web/src/call/callArguments.js";
 import { readOptions } from "../../web/src/call/options.js";
 import { ANGLE_NAMES, readAngles, SCALING_NAMES, type RotaryScaling } from "../../web/src/position/rotaryAngles.js";
 import { readCache, writeCache } from "../../web/src/webgpu/cache/cacheFile.js";
+import { runsOf } from "./depth.js";
 import { randomTensor } from "./randomTensor.js";
 
 const HEAD_DIM = 8;
@@ -116,7 +117,7 @@ test("whatever angles JavaScript lets pass, C++ takes, and both engines save and
       expect(await loaded.save()).toEqual(bytes);
       loaded.dispose();
     }),
-    { numRuns: 3000, seed: 1 },
+    { numRuns: runsOf(3000), seed: 1 },
   );
   expect(passed).toBeGreaterThan(300);
 });

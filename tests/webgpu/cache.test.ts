@@ -5,12 +5,13 @@ import { crc32 } from "../../web/src/webgpu/cache/crc32.js";
 import { expectCachesToBeLists } from "../web/cacheSteps.js";
 import { cacheUses } from "../web/cacheUse.js";
 import { differences, float32Of, valuesOf } from "../web/close.js";
+import { runsOf } from "../web/depth.js";
 import { randomTensor } from "../web/randomTensor.js";
 import { bothEngines, describeOnGpu } from "./gpu.js";
 
 type Floats = ReturnType<typeof randomTensor>;
 
-const RUNS = Number(process.env["HEADWISE_RANDOM_RUNS"] ?? 60) / 3;
+const RUNS = runsOf(60) / 3;
 /** The largest difference between two engines, as a share of the largest number. */
 const SHARE = 5e-6;
 const [B, HKV, HQ, D, DV] = [2, 2, 4, 10, 6];

@@ -3,7 +3,7 @@ import { createAttention, type Attention } from "headwise";
 
 import { Encoder } from "../../web/demo/model/encoder.js";
 import { PARK, PHONE } from "../../web/demo/model/story.js";
-import { modelFiles, original } from "../web/demoModel.js";
+import { modelFiles, original } from "../lab/demoModel.js";
 import { describeOnGpu, gpu } from "./gpu.js";
 
 describeOnGpu("the demo's model on WebGPU", () => {

@@ -13,30 +13,15 @@ import path from "node:path";
 import { createInterface } from "node:readline";
 
 import { configure } from "./cmake.mjs";
+import { FUZZERS, LONGEST_INPUT, unpackedCorpus } from "./corpus.mjs";
 import { build, root } from "./paths.mjs";
 import { ended, start } from "./run.mjs";
 import { CORE, stageDigest } from "./stamps.mjs";
 
-/** The targets of tests/cpp/CMakeLists.txt. */
-export const FUZZERS = [
-  "fuzz_attention",
-  "fuzz_backward",
-  "fuzz_cache_operations",
-  "fuzz_formula",
-  "fuzz_kv_cache",
-  "fuzz_layer",
-  "fuzz_rotary",
-];
-
-/** A folder for each target, with the inputs from which it begins. */
-export const corpus = path.join(root, "tests/cpp/corpus");
-const EXECUTIONS = path.join(corpus, "executions.json");
+const EXECUTIONS = path.join(root, "tests/cpp/corpus/executions.json");
 
 /** An input that takes longer, in seconds, counts as hanging and is kept. Inputs usually take milliseconds. */
 const INPUT_HANGS_AFTER = 120;
-
-/** The longest input, in bytes. */
-const LONGEST_INPUT = 600;
 
 /** Builds the targets in the folder of the stage "asan", because they link its objects. */
 export async function buildFuzzers() {
@@ -60,7 +45,7 @@ export async function fuzzOne(name, { finds, seconds, seed }) {
   const limits = [`-timeout=${INPUT_HANGS_AFTER}`, `-max_len=${LONGEST_INPUT}`, "-len_control=0"];
   const time = seconds > 0 ? [`-max_total_time=${seconds}`, `-seed=${seed}`] : ["-runs=0"];
   const output = ["-print_funcs=0", "-print_final_stats=1", `-artifact_prefix=${finds}/`];
-  const corpora = [finds, path.join(corpus, name)].filter((folder) => existsSync(folder));
+  const corpora = [finds, unpackedCorpus(name)];
   const log = `${finds}.log`;
   const child = start(path.join(build, "asan/tests/cpp", name), [...time, ...limits, ...output, ...corpora], {
     stdio: ["ignore", "pipe", "pipe"],

@@ -9,8 +9,8 @@ import { digestOf } from "./stale.mjs";
 /** Files that every C++ test, every test of the package and every linter may depend on. */
 export const CORE = ["cpp", "tests/cpp", "tests/cases", "CMakeLists.txt", "CMakePresets.json", "web/build"];
 
-/** A text that changes if the sources of a stage or the version of Node change. */
-export const stageDigest = (reads, isDeep = false) => `${process.version} ${isDeep ? "deep " : ""}${digestOf(reads)}`;
+/** A text that changes if the sources of a stage, how much of it runs, or the version of Node change. */
+export const stageDigest = (reads, depth = "") => `${process.version} ${depth} ${digestOf(reads)}`;
 
 const stampOf = (stage) => path.join(build, "stamps", `test-${stage}.json`);
 

@@ -1,12 +1,13 @@
-// npm test: runs every test of the repository, also in a bare clone. The last line is "N passed, N failed, N skipped".
-// A stage that has passed runs again only if its inputs have changed; otherwise its counts are repeated with
-// "(cached)".
+// npm test: runs the tests, also in a bare clone. The last line is "N passed, N failed, N skipped". A stage that has passed
+// runs again only if its inputs have changed; otherwise its counts are repeated with "(cached)". Two stages run beside each
+// other. What they print goes to build/test-results/STAGE.log, and to the terminal if they fail.
 //
-//   npm test -- --quick            without the sanitizers and the fuzzers
+//   npm test                       what a change usually breaks
+//   npm test -- --all              everything that CI runs for a commit: also sanitizers, fuzzers, C++ as WebAssembly, the lab
+//   npm test -- --whole            the same, and every bundler and engine that users may have (npm run test:package: only these)
+//   npm test -- --only=jest        whole stages: lint, native, jest, webgpu, browser, package, lab, wasm, asan, fuzz, tsan,
+//                                  consumers, reproducible, trust (comma-separated); the last two run only when they are named
 //   npm test -- --deep             with more random calls on WebGPU (HEADWISE_DEEP=1)
-//   npm test -- --whole            with every bundler and engine that users may have (npm run test:package: only these)
-//   npm test -- --only=jest        some stages: lint, native, wasm, asan, tsan, fuzz, jest, webgpu, browser, package, consumers,
-//                                  reproducible, trust (comma-separated); the last two run only when they are named
 //   npm test -- --busy             with one process for each core that keeps it busy; nothing from the cache
 //   npm test -- --fresh            nothing from the cache, as in CI
 //   npm test -- --hunt=10          ten minutes of search for new inputs of the fuzzers, and nothing else
@@ -19,10 +20,11 @@ import { parseArgs } from "node:util";
 import { setUp } from "../../cpp/toolchain/setup.mjs";
 import { burnAllCores } from "./busy.mjs";
 import { add, jestCounts, nothing, oneFailed, sentence, trustCounts } from "./counts.mjs";
-import { buildFuzzers, FUZZERS, fuzzOne, keepExecutions, keepLastRuns } from "./fuzz.mjs";
+import { FUZZERS } from "./corpus.mjs";
+import { buildFuzzers, fuzzOne, keepExecutions, keepLastRuns } from "./fuzz.mjs";
 import { lintWeb } from "./lint.mjs";
 import { lintCpp } from "./lintCpp.mjs";
-import { judged, nativeTests, statusOf, THREADED } from "./nativeTests.mjs";
+import { judged, nativeTests, statusOf, TABLE, THREADED } from "./nativeTests.mjs";
 import { installConsumers } from "./packages.mjs";
 import { build } from "./paths.mjs";
 import { run, say, useGroups } from "./run.mjs";
@@ -45,47 +47,91 @@ const LINTED = [
   ".changeset",
 ];
 
-/**
- * All stages in their order. `minutes` is the budget: a little more than the stage takes on a quiet machine with
- * two cores. A stage over its budget is reported; a stage that takes three times its budget is ended. `reads` are the
- * files on which its result depends. tests/README.md lists how long each stage takes.
- */
-const stagesOf = (hunt) => [
-  { name: "lint", minutes: 5, reads: LINTED, run: async () => [await lintWeb(), await lintCpp()].reduce(add) },
-  { name: "native", minutes: 4, reads: CORE, run: () => nativeTests("release") },
-  { name: "wasm", minutes: 4, reads: CORE, run: wasmTests },
-  { name: "asan", minutes: 9, reads: CORE, run: () => nativeTests("asan"), slow: true },
-  { name: "tsan", minutes: 4, reads: CORE, run: () => nativeTests("tsan", THREADED), slow: true },
-  // Alone it also builds what the stage asan has built.
-  { name: "fuzz", minutes: 2 + hunt, hangsAfter: 30 + 3 * hunt, reads: CORE, run: () => fuzz(hunt), slow: true },
-  {
-    name: "jest",
-    minutes: 8,
-    reads: PACKAGE,
-    run: () => jest("jest", ["tests/(web|bench|conformance|attention-conformance)/"]),
-  },
-  { name: "webgpu", minutes: 8, reads: PACKAGE, run: () => jest("webgpu", ["tests/webgpu/"]) },
-  { name: "browser", minutes: 12, reads: PACKAGE, run: () => jest("browser", ["tests/browser/"], []) },
-  { name: "package", minutes: 4, reads: PACKAGE, run: () => jest("package", ["tests/package/quick/"]) },
-  { name: "consumers", minutes: 10, reads: PACKAGE, run: consumers, isExtra: true },
-  {
-    name: "reproducible",
-    minutes: 6,
-    reads: PACKAGE,
-    run: () => jest("reproducible", ["tests/package/twice/"]),
-    isApart: true,
-  },
-  { name: "trust", minutes: 8, hangsAfter: 40, reads: PACKAGE, run: trust, isApart: true },
+/** Tests of the package that take long and seldom fail alone. Only `--all` runs them. */
+const SLOW = [
+  "calibrationModel",
+  "forgedCaches",
+  "hostileElsewhere",
+  "inductionExample",
+  "lifetime",
+  "longSequences",
+  "mutation",
+  "referenceBackward",
+  "refusedMemory",
+  "sizeArithmetic",
+  "stages",
+  "trainModel",
+  "trust",
 ];
 
+/** The patterns of Jest's files: of a usual run, and of a run of everything. */
+const FILES = {
+  jest: {
+    usual: [
+      "tests/(web|conformance)/",
+      `--testPathIgnorePatterns=tests/web/(${SLOW.join("|")})\\.test`,
+      "/node_modules/",
+    ],
+    all: ["tests/(web|bench|conformance|attention-conformance)/"],
+  },
+  webgpu: { usual: ["tests/webgpu/attention\\.test"], all: ["tests/webgpu/"] },
+  browser: { usual: ["tests/browser/(window|worker|lab/masks)\\.test"], all: ["tests/browser/"] },
+  package: {
+    usual: ["tests/package/quick/(contents|node|typescript|viteBuild)\\.test"],
+    all: ["tests/package/quick/"],
+  },
+};
+
+/**
+ * All stages in their order. `minutes` is the budget: a little more than the stage takes on a quiet machine with
+ * two cores, beside another stage. A stage over its budget is reported; a stage that takes three times its budget is ended.
+ * `reads` are the files on which its result depends. tests/README.md lists how long each stage takes.
+ */
+const stagesOf = ({ hunt, isAll }) => {
+  const files = (name) => FILES[name][isAll ? "all" : "usual"];
+  return [
+    { name: "browser", minutes: isAll ? 14 : 2, reads: PACKAGE, run: () => browser(files("browser")) },
+    { name: "lint", minutes: isAll ? 8 : 3, reads: LINTED, run: () => lint(isAll) },
+    { name: "native", minutes: 5, reads: CORE, run: () => nativeTests("release") },
+    { name: "jest", minutes: isAll ? 14 : 6, reads: PACKAGE, run: () => jest("jest", files("jest")) },
+    { name: "webgpu", minutes: isAll ? 14 : 3, reads: PACKAGE, run: () => jest("webgpu", files("webgpu")) },
+    { name: "package", minutes: isAll ? 6 : 3, reads: PACKAGE, run: () => jest("package", files("package")) },
+    { name: "lab", minutes: 6, reads: PACKAGE, run: () => jest("lab", ["tests/lab/"]), only: "all" },
+    { name: "asan", minutes: 9, reads: CORE, run: () => nativeTests("asan", `-${TABLE}`), only: "all" },
+    // Alone it also builds what the stage asan has built.
+    {
+      name: "fuzz",
+      minutes: 2 + hunt,
+      hangsAfter: 30 + 3 * hunt,
+      reads: CORE,
+      run: () => fuzz(hunt),
+      after: "asan",
+      only: "all",
+    },
+    { name: "tsan", minutes: 5, reads: CORE, run: () => nativeTests("tsan", THREADED), only: "all" },
+    { name: "wasm", minutes: 6, reads: CORE, run: wasmTests, only: "all" },
+    { name: "consumers", minutes: 12, reads: PACKAGE, run: consumers, only: "whole" },
+    {
+      name: "reproducible",
+      minutes: 6,
+      reads: PACKAGE,
+      run: () => jest("reproducible", ["tests/package/twice/"]),
+      only: "named",
+    },
+    { name: "trust", minutes: 8, hangsAfter: 40, reads: PACKAGE, run: trust, only: "named" },
+  ];
+};
+
 /** The build comes before all stages. It may be slow, because it downloads the toolchain and packages. */
-const BUILD = { name: "build", minutes: 8, hangsAfter: 20, run: buildPackage, isNeeded: true };
+const BUILD = { name: "build", minutes: 5, hangsAfter: 20, run: buildPackage, isNeeded: true };
 
 async function buildPackage() {
   await run(process.execPath, ["cpp/toolchain/setup.mjs", "--all"]);
-  await run(process.execPath, ["web/build/build.mjs"]);
+  await run(process.execPath, ["web/build/build.mjs", "--lab"]);
   return nothing;
 }
+
+const lint = async (isAll) => [await lintWeb(isAll), await lintCpp(isAll)].reduce(add);
 
 /**
  * Every fuzz target runs the inputs of its corpus once, so that the result depends only on the commit. A hunt searches
@@ -109,14 +155,26 @@ async function fuzz(hunt) {
 /** Jest leaves one core free unless it is told not to. A browser needs that core. */
 const ON_ALL_CORES = ["--maxWorkers=100%"];
 
-async function jest(name, patterns, more = ON_ALL_CORES) {
+async function jest(name, patterns, { more = ON_ALL_CORES, env = {} } = {}) {
   const report = path.join(results, `${name}.json`);
   const engine = ["--experimental-vm-modules", "--no-warnings=ExperimentalWarning"];
   // Node 20 needs a flag for relaxed SIMD. Without it the relaxed variant would not be tested.
   if (Number(process.versions.node.split(".")[0]) < 22) engine.push("--experimental-wasm-relaxed-simd");
   const config = ["--config", "tests/jest.config.mjs", "--json", `--outputFile=${report}`, ...more];
-  const status = await statusOf(process.execPath, [...engine, "node_modules/jest/bin/jest.js", ...config, ...patterns]);
+  const program = [...engine, "node_modules/jest/bin/jest.js", ...config, ...patterns];
+  const status = await statusOf(process.execPath, program, { ...process.env, ...env });
   return judged(jestCounts(report), status);
+}
+
+/** All files share one Chromium and one server of the lab. */
+async function browser(patterns) {
+  const { shareBrowser } = await import("../../tests/browser/shared.mjs"); // needs the packages
+  const shared = await shareBrowser();
+  try {
+    return await jest("browser", patterns, { more: ["--maxWorkers=2"], env: shared.env });
+  } finally {
+    await shared.end();
+  }
 }
 
 /**
@@ -147,16 +205,16 @@ async function trust() {
 /**
  * The counts of a stage: those of its last run if it passed and its inputs are the same, otherwise those of a new run.
  */
-async function countsOf(stage, { isFresh, deep: isDeep }) {
+async function countsOf(stage, { isFresh, isAll, deep: isDeep }) {
   if (!stage.reads) return runStage(stage);
-  const digest = stageDigest(stage.reads, isDeep);
+  const digest = stageDigest(stage.reads, [isDeep && "deep", isAll && "all"].filter(Boolean).join(" "));
   const last = passedBefore(stage.name, digest);
   if (!isFresh && last) {
     console.log(`=== ${stage.name}: ${sentence(last)} (cached: nothing it reads has changed)`);
     return last;
   }
   forgetPassed(stage.name);
-  const counts = await runStage(stage);
+  const counts = await runStage(stage, results);
   if (counts.failed === 0) rememberPassed(stage.name, digest, counts);
   return counts;
 }
@@ -165,7 +223,7 @@ function readOptions() {
   const flag = { type: "boolean", default: false };
   const text = { type: "string" };
   const options = {
-    quick: flag,
+    all: flag,
     deep: flag,
     whole: flag,
     busy: flag,
@@ -177,24 +235,29 @@ function readOptions() {
   const hunt = Number(values.hunt);
   if (!(hunt >= 0)) throw new Error(`--hunt: must be minutes, got ${values.hunt}`);
   const isFresh = values.fresh || values.busy || hunt > 0 || Boolean(process.env.CI);
-  return { ...values, hunt, isFresh };
+  const isAll = values.all || values.whole || values.only !== undefined;
+  return { ...values, hunt, isFresh, isAll };
 }
 
-function chosenStages({ hunt, only, quick, whole }) {
-  const stages = stagesOf(hunt);
+function chosenStages({ hunt, only, isAll, whole }) {
+  const stages = stagesOf({ hunt, isAll });
   if (hunt > 0) return stages.filter(({ name }) => name === "fuzz");
   const names = only?.split(",");
   const unknown = names?.filter((name) => !stages.some((stage) => stage.name === name)) ?? [];
   if (unknown.length > 0) throw new Error(`--only: no stage ${unknown.join(", ")}`);
   if (names) return stages.filter(({ name }) => names.includes(name));
-  return stages.filter(({ slow, isExtra, isApart }) => !isApart && !(slow && quick) && !(isExtra && !whole));
+  return stages.filter((stage) => !stage.only || (stage.only === "all" && isAll) || (stage.only === "whole" && whole));
 }
+
+/** A usual run takes a tenth of the random inputs; see tests/web/depth.ts and tests/cpp/harness.h. */
+const FEWER = "10";
 
 let total = nothing;
 try {
   const options = readOptions();
   const stages = [BUILD, ...chosenStages(options)];
   useGroups();
+  if (!options.isAll) process.env.HEADWISE_FEWER ??= FEWER;
   if (options.deep) process.env.HEADWISE_DEEP = "1"; // for every stage; tests/webgpu/deep.ts reads it
   if (options.busy) burnAllCores();
   rmSync(results, { recursive: true, force: true });
@@ -202,6 +265,7 @@ try {
   total = await runStages(stages, {
     countsOf: (stage) => countsOf(stage, options),
     watchdogMinutes: WATCHDOG_MINUTES + options.hunt,
+    slots: 2,
   });
 } catch (error) {
   say(error.message);

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect } from "@jest/globals";
 import { createAttention, type Attention } from "headwise";
 import { type Browser, type Frame, type Page } from "playwright-core";
 
-import { serveDemo } from "../../web/demoCommand.js";
+import { serveDemo } from "../../lab/demoCommand.js";
 import { launchChromium } from "../chromium.js";
 import { routeDecoders } from "./randomDecoder.js";
 

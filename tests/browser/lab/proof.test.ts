@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import Ajv from "ajv";
 import { type Browser, type Page } from "playwright-core";
 
-import { serveDemo } from "../../web/demoCommand.js";
+import { serveDemo } from "../../lab/demoCommand.js";
 import { launchChromium } from "../chromium.js";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");

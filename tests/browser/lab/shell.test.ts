@@ -2,7 +2,7 @@ import { gzipSync } from "node:zlib";
 
 import { expect, test } from "@jest/globals";
 
-import { serveDemo } from "../../web/demoCommand.js";
+import { serveDemo } from "../../lab/demoCommand.js";
 import { LabPage, ROOMS } from "./labPage.js";
 
 const lab = new LabPage();

@@ -2,10 +2,10 @@
 
 import path from "node:path";
 
+import { FUZZERS } from "../../../web/build/corpus.mjs";
 import {
   buildFuzzers,
   failuresIn,
-  FUZZERS,
   fuzzOne,
   keepExecutions,
   keptExecutions,

@@ -43,7 +43,9 @@ export function readNested(call: ListReader, argument: string, value: object, mo
           `${call.operation}: ${path} must be as long as the first array of its depth, got ${length} and ${shape[axis]}`,
         );
       arrays += 1;
-      if (arrays > most || elements.length + (last === axis ? length : 0) > most)
+      // All arrays of a depth are as long as its first, so the first path tells how many numbers there will be.
+      const expected = shape.reduce((product, extent) => product * extent, 1);
+      if (expected > most || arrays > most || elements.length + (last === axis ? length : 0) > most)
         throw new OptionError(`${call.operation}: ${argument} may hold at most ${most} numbers in plain arrays`, {
           hint: `Give a typed array and its shape: { data, shape }.`,
         });

@@ -306,6 +306,9 @@ const OF_PATH: Readonly<Record<string, readonly Row[]>> = {
   ],
 };
 
+/** No package has an option with a longer name. A caller's name may have megabytes. */
+const LONGEST_NAME = 100;
+
 /**
  * A hint for an unknown option that another package has: our name for it, if it is one of `known`, and the difference;
  * or what to do without it. Returns undefined if the option is in no table.
@@ -313,10 +316,12 @@ const OF_PATH: Readonly<Record<string, readonly Row[]>> = {
  * @param path - Where the option is: "" for the options themselves, "returns" for `options.returns`.
  */
 export function otherName(operation: string, path: string, name: string, known: readonly string[]): string | undefined {
-  const written = known.find((here) => letters(here) === letters(name));
+  if (name.length > LONGEST_NAME) return undefined;
+  const plain = letters(name);
+  const written = known.find((here) => letters(here) === plain);
   if (written !== undefined) return didYouMean(written);
   const table = path === "" ? (OF_OPERATION[operation] ?? CALL) : (OF_PATH[path.split(".").at(-1)!] ?? []);
-  const rows = table.filter(([there]) => letters(there) === letters(name));
+  const rows = table.filter(([there]) => letters(there) === plain);
   const [, here, difference] = rows.find(([, ours]) => ours === WITHOUT || known.includes(ours)) ?? [];
   if (here === undefined) return undefined;
   return here === WITHOUT ? difference : didYouMean(here, difference);

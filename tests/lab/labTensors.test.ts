@@ -10,7 +10,7 @@ import { attentionCall, fields, layerCall } from "../../web/demo/lab/rooms/tenso
 import { assign, ATTENTION_ROLES, LAYER_ROLES } from "../../web/demo/lab/rooms/tensors/roles.js";
 import { extremes, finding, mapWords, nothing, outputWords } from "../../web/demo/lab/rooms/tensors/words.js";
 import { faults, numbersIn, settingsGrid } from "./labGrid.js";
-import { safetensors } from "./safetensorsFile.js";
+import { safetensors } from "../web/safetensorsFile.js";
 
 let hw: Attention;
 let engine: Engine;

@@ -18,8 +18,13 @@ export async function runDemo(args: readonly string[], environment: NodeJS.Proce
   return { code, ...output };
 }
 
-/** Runs the command of the demo until it serves its page. `stop` ends it. */
+/**
+ * Runs the command of the demo until it serves its page. `stop` ends it. Without arguments the server that all files of a
+ * run share is enough, if there is one (tests/browser/shared.mjs).
+ */
 export async function serveDemo(args: readonly string[]): Promise<{ url: string; stop(): Promise<void> }> {
+  const shared = process.env["HEADWISE_SHARED_LAB"];
+  if (shared !== undefined && args.length === 0) return { url: shared, stop: async () => {} };
   const { child, output } = start(["--port", "0", "--text", "Hi.", ...args], {});
   const closed = once(child, "close");
   const url = await new Promise<string>((resolve, reject) => {

@@ -16,7 +16,7 @@ import { repeatBatch, repeatSequence } from "../../web/demo/train/repeat.js";
 import { readStored, storeWeights } from "../../web/demo/train/storedWeights.js";
 import { drawPair, isHeldOut, SUM_CHARACTERS, sumBatch, sumText } from "../../web/demo/train/sums.js";
 import { corpusOf, partsOf, textBatch } from "../../web/demo/train/text.js";
-import { thrownBy } from "./thrownBy.js";
+import { thrownBy } from "../web/thrownBy.js";
 
 const ARCHITECTURE: Architecture = {
   ...{ vocabulary: 11, width: 8, layers: 2, heads: 2 },

@@ -4,7 +4,7 @@ import { readNpy, writeNpy } from "../../web/demo/lab/rooms/tensors/files/npy.js
 import { openFile } from "../../web/demo/lab/rooms/tensors/files/open.js";
 import { openSafetensors } from "../../web/demo/lab/rooms/tensors/files/safetensors.js";
 import { assign, LAYER_ROLES } from "../../web/demo/lab/rooms/tensors/roles.js";
-import { safetensors } from "./safetensorsFile.js";
+import { safetensors } from "../web/safetensorsFile.js";
 
 /** A .npy file as NumPy writes it, with any header. */
 function npy(header: string, data: Uint8Array): Uint8Array {

@@ -17,7 +17,7 @@ import { gpt2Files } from "../../web/demo/train/gpt2Files.js";
 import { asParameters, initialParameters, Model } from "../../web/demo/train/model.js";
 import { REPEAT_CHARACTERS } from "../../web/demo/train/repeat.js";
 import { readStored } from "../../web/demo/train/storedWeights.js";
-import { CONFIGS, filesOf, randomWeights, shapesOf, textFile, type Kind } from "./smallModels.js";
+import { CONFIGS, filesOf, randomWeights, shapesOf, textFile, type Kind } from "../web/smallModels.js";
 
 let hw: Attention;
 beforeAll(async () => {
