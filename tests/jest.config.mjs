@@ -12,14 +12,7 @@ export default {
   extensionsToTreatAsEsm: [".ts", ".wgsl"],
   transform: {
     "\\.wgsl$": "<rootDir>/tests/webgpu/wgslText.mjs",
-    "\\.ts$": [
-      "@swc/jest",
-      {
-        jsc: { parser: { syntax: "typescript" }, target: "es2022", experimental: { keepImportAttributes: true } },
-        module: { type: "es6" },
-        sourceMaps: "inline",
-      },
-    ],
+    "\\.ts$": "<rootDir>/tests/typescript.mjs",
   },
   // Sources import each other under the name that they have after compilation.
   moduleNameMapper: { "^(\\.{1,2}/.*)\\.js$": "$1" },

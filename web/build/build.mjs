@@ -70,8 +70,6 @@ async function buildModules(modules, bundles) {
   await bundle(bundles);
 }
 
-const DEMO_SCRIPTS = ["web/demo/build.mjs", "package-lock.json"];
-
 async function buildRunnable() {
   await buildModules(["simd", "relaxed"], ["node", "modules"]);
   // The page contains the package, as a user's bundle does. Node computes its first picture.

@@ -13,7 +13,7 @@ import path from "node:path";
 import { createInterface } from "node:readline";
 
 import { configure } from "./cmake.mjs";
-import { FUZZERS, LONGEST_INPUT, unpackedCorpus } from "./corpus.mjs";
+import { LONGEST_INPUT, unpackedCorpus } from "./corpus.mjs";
 import { build, root } from "./paths.mjs";
 import { ended, start } from "./run.mjs";
 import { CORE, stageDigest } from "./stamps.mjs";

@@ -16,8 +16,8 @@ const shards = [...Array(Math.min(availableParallelism(), 8)).keys()];
 export const THREADED =
   "ThreadPool.*:Threads.*:*DoNotDependOnThreads:*HaveTheSameBitsForEveryNumberOfThreads/*:Backward.HasTheSameBits*:FormulaPrograms.GiveTheSameBits*:KvCache.StoresTheSameBits*";
 
-/** The whole case table, on one to four threads. */
-export const TABLE = "Table/EveryCase*";
+/** The whole case table: results on one to four threads, gradients, isolation. */
+export const TABLE = "Table/EveryCase*:Table/Isolation*:Table/BackwardCases*:Table/BackwardIsolation*";
 
 /**
  * Builds a preset and runs its tests.

@@ -24,7 +24,8 @@ InspectionSizes inspection_sizes(const Call& call) {
   const std::int64_t rows = std::clamp<std::int64_t>(kMaxScoreFloats / width, 1, kMaxInspectedRows);
   const std::int64_t fitting =
       kMaxKeyFloats / call.shape.head_dim / call.kernels.panel_width * call.kernels.panel_width;
-  const std::int64_t keys = std::clamp<std::int64_t>(fitting, call.kernels.panel_width, std::min(kMaxInspectedKeys, width));
+  const std::int64_t keys =
+      std::clamp<std::int64_t>(fitting, call.kernels.panel_width, std::min(kMaxInspectedKeys, width));
   return {round_up(rows, call.kernels.row_step), width, keys};
 }
 

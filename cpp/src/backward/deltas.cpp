@@ -28,7 +28,8 @@ Status compute_deltas(ThreadPool& pool, const Call& forward, const BackwardInput
   if (!deltas->allocate(heads * length)) return Status::out_of_memory(heads * length * kFloatBytes);
   if (!rows.allocate(bytes / kFloatBytes)) return Status::out_of_memory(bytes);
   pool.parallel_for(heads * chunks, [&](std::int64_t task, int worker) {
-    const std::int64_t head = task / chunks, begin = task % chunks * kDeltaRows, count = std::min(kDeltaRows, length - begin);
+    const std::int64_t head = task / chunks, begin = task % chunks * kDeltaRows,
+                       count = std::min(kDeltaRows, length - begin);
     float* const output = rows.data() + worker * each;
     float* const gradient = output + each / 2;
     forward.kernels.widen(run_of(forward, inputs.output, head, begin, count), columns, output, columns);

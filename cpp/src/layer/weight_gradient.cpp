@@ -8,8 +8,8 @@ namespace headwise {
 
 namespace {
 
-// A tile of dW is the product of kLeft columns of L with kRight columns of R, over kTokenDepth tokens at a time. Tile and
-// factors stay in the second-level cache.
+// A tile of dW is the product of kLeft columns of L with kRight columns of R, over kTokenDepth tokens at a time. Tile
+// and factors stay in the second-level cache.
 constexpr std::int64_t kLeft = 128;
 constexpr std::int64_t kRight = 384;
 constexpr std::int64_t kTokenDepth = 128;

@@ -7,7 +7,6 @@
 namespace headwise::reference {
 namespace {
 
-
 double gain_of(const AttentionOptions& options, std::int64_t h) {
   return options.head_gain ? options.head_gain[h] : 1.0;
 }

@@ -11,7 +11,6 @@
 namespace headwise::reference {
 namespace {
 
-
 double element(const void* data, Dtype dtype, std::int64_t index) {
   switch (dtype) {
     case Dtype::float32:

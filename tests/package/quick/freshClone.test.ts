@@ -1,5 +1,5 @@
-// `npm pack` builds what it packs. Only the compiled C++ is taken from here: its objects know where they were compiled from,
-// so CMake has nothing to do in the clone. (matrix/reproducible.test.ts compiles it anew.)
+// `npm pack` builds what it packs. Only the compiled C++ is taken from here, with the stamps that say of which sources it is.
+// (twice/reproducible.test.ts compiles it anew.)
 
 import { existsSync } from "node:fs";
 import { cp, rm } from "node:fs/promises";
@@ -14,9 +14,10 @@ import { run } from "../programs.js";
 let clone: string;
 beforeAll(async () => {
   clone = await freshClone();
-  const compiled = path.resolve("build/wasm");
-  if (existsSync(compiled))
-    await cp(compiled, path.join(clone, "build/wasm"), { recursive: true, preserveTimestamps: true });
+  const stamps = ["simd", "relaxed", "inline"].map((name) => `build/stamps/wasm-${name}`);
+  for (const compiled of ["dist/wasm", "build/inline-module", ...stamps]) {
+    if (existsSync(compiled)) await cp(compiled, path.join(clone, compiled), { recursive: true });
+  }
 });
 afterAll(() => rm(clone, { recursive: true }));
 
