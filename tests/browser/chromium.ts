@@ -1,24 +1,26 @@
-import { chromium, type Browser, type LaunchOptions } from "playwright-core";
+import { chromium, type Browser } from "playwright-core";
 
 import { WAIT_MILLISECONDS } from "../hangLimits.mjs";
 import { CHROMIUM_FLAG } from "../webgpu/softwareAdapter.mjs";
 import { countPages } from "./countedPages.js";
-
-export const CHROMIUM = {
-  executablePath: process.env["HEADWISE_CHROMIUM"] ?? "/usr/bin/chromium",
-  args: ["--no-sandbox"],
-  timeout: WAIT_MILLISECONDS,
-} satisfies LaunchOptions;
+import { CHROMIUM } from "./launchOptions.mjs";
+import { environmentWith, type SystemFont } from "./systemFont.js";
 
 /**
- * Starts Chromium with time limits for slow machines, or takes the one that all files of a run share, if no arguments are
- * given. Counts what its pages run, if the coverage is measured.
+ * Starts Chromium, or takes the one that all files of a run share (shared.mjs), if no arguments are given.
  */
-export async function launchChromium(...args: string[]): Promise<Browser> {
+export function launchChromium(...args: string[]): Promise<Browser> {
   const shared = args.length === 0 ? process.env["HEADWISE_SHARED_CHROMIUM"] : undefined;
-  const started = shared
-    ? chromium.connect(shared, { timeout: WAIT_MILLISECONDS })
-    : chromium.launch({ ...CHROMIUM, args: [...CHROMIUM.args, ...args] });
+  if (shared !== undefined) return prepared(chromium.connect(shared, { timeout: WAIT_MILLISECONDS }));
+  return prepared(chromium.launch({ ...CHROMIUM, args: [...CHROMIUM.args, ...args] }));
+}
+
+/** Starts Chromium on a system whose only choice of a font is this one. */
+export const launchChromiumWithFont = (font: SystemFont) =>
+  prepared(chromium.launch({ ...CHROMIUM, env: environmentWith(font) }));
+
+/** A browser with time limits for slow machines. Counts what its pages run, if the coverage is measured. */
+async function prepared(started: Promise<Browser>): Promise<Browser> {
   const browser = countPages(await started);
   return browser.on("context", (context) => context.setDefaultTimeout(WAIT_MILLISECONDS));
 }

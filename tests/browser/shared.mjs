@@ -6,15 +6,9 @@ import { fileURLToPath } from "node:url";
 
 import { chromium } from "playwright-core";
 
-import { WAIT_MILLISECONDS } from "../hangLimits.mjs";
+import { CHROMIUM } from "./launchOptions.mjs";
 
 const LAB = fileURLToPath(new URL("../../dist-demo/cli.js", import.meta.url));
-
-export const CHROMIUM = {
-  executablePath: process.env.HEADWISE_CHROMIUM ?? "/usr/bin/chromium",
-  args: ["--no-sandbox"],
-  timeout: WAIT_MILLISECONDS,
-};
 
 /** Starts both. `env` tells the tests where they are. */
 export async function shareBrowser() {

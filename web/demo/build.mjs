@@ -11,6 +11,7 @@ import { build as buildPage } from "vite";
 
 import { bundleForNode } from "./command.mjs";
 import { embedScript } from "./embed/plugin.mjs";
+import { textFont } from "./fontPlugin.mjs";
 import { onlyWoff2, tex } from "./texPlugin.mjs";
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
@@ -53,7 +54,7 @@ function pageConfiguration(root, outDir, computed) {
     root: path.join(HERE, "lab"),
     base: "./",
     logLevel: "warn",
-    plugins: [tex(), onlyWoff2(), ahead(computed), embedScript()],
+    plugins: [tex(), onlyWoff2(), ahead(computed), textFont(), embedScript()],
     // Resolve the built package, as a user's bundler does.
     resolve: {
       alias: [

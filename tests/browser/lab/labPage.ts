@@ -3,10 +3,11 @@ import { createRequire } from "node:module";
 
 import { afterAll, beforeAll, expect } from "@jest/globals";
 import { createAttention, type Attention } from "headwise";
-import { type Browser, type Frame, type Page } from "playwright-core";
+import { type Browser, type BrowserContext, type Frame, type Page } from "playwright-core";
 
 import { serveDemo } from "../../lab/demoCommand.js";
-import { launchChromium } from "../chromium.js";
+import { launchChromium, launchChromiumWithFont } from "../chromium.js";
+import { type SystemFont } from "../systemFont.js";
 import { routeDecoders } from "./randomDecoder.js";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -34,10 +35,14 @@ export class LabPage {
   readonly #troubles: string[] = [];
   readonly #hosts = new Set<string>();
 
-  constructor() {
+  readonly #font: SystemFont | undefined;
+
+  /** With a system font the lab's own font does not come. */
+  constructor(font?: SystemFont) {
+    this.#font = font;
     let server: Awaited<ReturnType<typeof serveDemo>>;
     beforeAll(async () => {
-      this.browser = await launchChromium();
+      this.browser = await (font ? launchChromiumWithFont(font) : launchChromium());
       this.hw = await createAttention({ backend: "wasm", threads: 1 });
       server = await serveDemo([]);
       this.url = server.url;
@@ -57,6 +62,7 @@ export class LabPage {
   async open(): Promise<Page> {
     const opened = await this.browser.newPage({ viewport: { width: 1280, height: 900 } });
     await routeDecoders(opened);
+    if (this.#font) await withoutOwnFont(opened);
     opened.on("pageerror", (error) => this.#troubles.push(error.message));
     opened.on("console", (message) => message.type() === "error" && this.#troubles.push(message.text()));
     opened.on("request", (request) => this.#hosts.add(new URL(request.url()).host));
@@ -102,6 +108,11 @@ export class LabPage {
       );
     });
   }
+}
+
+/** The lab's own font does not come: its text is in a font of the system. */
+export async function withoutOwnFont(pages: Page | BrowserContext): Promise<void> {
+  await pages.route(/\/inter-[^/]*\.woff2$/, (route) => route.abort());
 }
 
 export function expectClose(found: readonly number[], wanted: ArrayLike<number>): void {

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import type { ForwardOptions, LayerOptions } from "headwise";
 
 import type { Engine } from "../../../web/demo/lab/engine/engine.js";
@@ -179,27 +179,4 @@ test.each(["light", "dark"] as const)("axe finds nothing to complain of, in both
     await lab.enter(`matrix?${query}`);
     expect(await lab.axe()).toEqual([]);
   }
-});
-
-describe("at 390 px", () => {
-  afterAll(() => lab.page.setViewportSize({ width: 1280, height: 900 }));
-  test.each(["", "form=columns", "numHeads=4&headDim=4&inputDim=8&positions=6"])(
-    "nothing is wider than the page, and no formula is clipped: %s",
-    async (query) => {
-      await lab.page.setViewportSize({ width: 390, height: 844 });
-      await lab.enter(`matrix?${query}`);
-      expect(await lab.page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
-      const clipped = await lab.page.$$eval(".formula", (all) =>
-        all
-          .filter((formula) => {
-            const ends = [...formula.querySelectorAll(".katex-html > .base")].map(
-              (part) => part.getBoundingClientRect().right,
-            );
-            return Math.max(...ends) > Math.min(formula.getBoundingClientRect().right + 1, innerWidth);
-          })
-          .map(({ textContent }) => textContent),
-      );
-      expect(clipped).toEqual([]);
-    },
-  );
 });

@@ -54,47 +54,6 @@ describe.each(["light", "dark"] as const)("with forced colours, %s,", (colorSche
   });
 });
 
-test.each(ROOMS)(
-  "on a phone, what is wider than the room %s scrolls by itself, with the keyboard too",
-  async (room) => {
-    await lab.page.setViewportSize({ width: 390, height: 844 });
-    await lab.enter(room);
-    const out = await lab.page.evaluate(() => {
-      const isSeen = (node: Element) => node.clientWidth > 1 && node.checkVisibility();
-      const nodes = [...document.querySelectorAll("main *")].filter(isSeen);
-      const wide = nodes.filter((node) => node.scrollWidth > node.clientWidth + 1);
-      const scrollers = wide.filter((node) => /auto|scroll/.test(getComputedStyle(node).overflowX));
-      const isReached = (node: Element) =>
-        (node as HTMLElement).tabIndex >= 0 || node.querySelector("input, button, [tabindex='0']") !== null;
-      const name = (node: Element) => `${node.tagName}.${node.className} ${node.scrollWidth} in ${node.clientWidth}`;
-      const cut = nodes.filter(
-        (node) =>
-          node.matches(".formula, table, figure, svg, pre") &&
-          node.getBoundingClientRect().right > innerWidth + 1 &&
-          !node.closest(".scroll, .formula, .matrix, pre"),
-      );
-      return [...scrollers.filter((node) => !isReached(node)), ...cut].map(name);
-    });
-    expect(out).toEqual([]);
-    expect(await lab.page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
-  },
-);
-
-test.each(ROOMS)("on a phone, a finger meets every control of the room %s", async (room) => {
-  await lab.page.setViewportSize({ width: 390, height: 844 });
-  await lab.enter(room);
-  const small = await lab.page.evaluate(() =>
-    [...document.querySelectorAll("a, button, input, select, summary, textarea")]
-      // A link in a sentence is as high as its line, and a label belongs to its control.
-      .filter((node) => node.checkVisibility() && !node.matches("p a, .numbers input"))
-      .map((node) => node.closest(".choices label, .toggle, .drop") ?? node)
-      .map((node) => ({ node, box: node.getBoundingClientRect() }))
-      .filter(({ box }) => box.width > 0 && (box.width < 23.9 || box.height < 23.9))
-      .map(({ node, box }) => `${node.outerHTML.slice(0, 80)} ${box.width} × ${box.height}`),
-  );
-  expect(small).toEqual([]);
-});
-
 describe("on paper", () => {
   test.each(ROOMS)(
     "the room %s has its picture and its address, in light colours and without controls",

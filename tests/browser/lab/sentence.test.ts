@@ -8,7 +8,7 @@ import { storedFiles } from "../../../web/demo/ahead/storedModel.js";
 import { Encoder } from "../../../web/demo/model/encoder.js";
 import { headsOf, rowOf } from "../../../web/demo/model/heads.js";
 import { PARK, PHONE } from "../../../web/demo/model/story.js";
-import { expectClose, LabPage } from "./labPage.js";
+import { expectClose, LabPage, withoutOwnFont } from "./labPage.js";
 
 const MODEL = path.join(fileURLToPath(new URL("../../../", import.meta.url)), "dist-demo/model");
 const SIZES = [
@@ -59,6 +59,7 @@ describe("the first screen", () => {
     const seen: unknown[] = [];
     for (const javaScriptEnabled of [false, true]) {
       const context = await lab.browser.newContext({ viewport, javaScriptEnabled });
+      await withoutOwnFont(context); // it may come in time for one page and not for the other
       const page = await context.newPage();
       const asked = modelRequests(page);
       await page.goto(lab.url);

@@ -132,25 +132,3 @@ test("a file dropped anywhere leaves the page where it is, and it says where fil
   await notice.getByRole("link").click();
   await lab.ready("tensors");
 });
-
-test("on a laptop all rooms are in the bar, and a phone can reach each of them", async () => {
-  for (const [width, height] of [
-    [1366, 768],
-    [390, 844],
-  ] as const) {
-    await lab.page.setViewportSize({ width, height });
-    await lab.enter("masks");
-    const outside = () =>
-      lab.page.evaluate(() => {
-        const { left, right } = document.querySelector("#rooms")!.getBoundingClientRect();
-        const boxes = [...document.querySelectorAll("#rooms a")].map((link) => link.getBoundingClientRect());
-        return boxes.filter((box) => box.left < left - 1 || box.right > right + 1).length;
-      });
-    if (width > 1000) expect(await outside()).toBe(0);
-    await lab.page.getByRole("link", { name: "Your tensors" }).click();
-    await lab.ready("tensors");
-    const current = lab.page.locator("#rooms a[aria-current]");
-    expect(await current.evaluate((link) => link.getBoundingClientRect().right <= innerWidth)).toBe(true);
-  }
-  await lab.page.setViewportSize({ width: 1280, height: 900 });
-});

@@ -42,6 +42,21 @@ describe("the static site, on a host without headers", () => {
     await context.setOffline(false);
   });
 
+  test("keeps the font of its text, with its licence", async () => {
+    const visit = await context.newPage();
+    await visit.goto(site.url);
+    await lab.ready("sentence", visit);
+    await context.setOffline(true);
+    const kept = await visit.evaluate(async () => {
+      const { href } = document.querySelector<HTMLLinkElement>("link[rel=preload][as=font]")!;
+      const { status } = await new FontFace("kept", `url(${href})`).load();
+      return { status, licence: await (await fetch("./Inter-LICENSE.txt")).text() };
+    });
+    expect(kept).toEqual({ status: "loaded", licence: expect.stringContaining("SIL OPEN FONT LICENSE") });
+    await context.setOffline(false);
+    await visit.close();
+  });
+
   test("keeps the model when it is first used, and not before", async () => {
     const visit = await context.newPage();
     await visit.goto(site.url);

@@ -3,7 +3,7 @@
 import { beforeAll, expect, test } from "@jest/globals";
 import { chromium } from "playwright-core";
 
-import { CHROMIUM } from "../../browser/chromium.js";
+import { CHROMIUM } from "../../browser/launchOptions.mjs";
 import { WAIT_MILLISECONDS } from "../../hangLimits.mjs";
 import { firstRows } from "../expected.js";
 import { closeTo, outcomeIn, type Outcome } from "../pages.js";

@@ -1,3 +1,5 @@
+import { reachableWhenWide } from "./reachable.js";
+
 type Content = Node | string;
 
 /** Makes an element with attributes and children. */
@@ -31,24 +33,11 @@ export function byId<Kind extends HTMLElement = HTMLElement>(id: string): Kind {
   return node as Kind;
 }
 
-let overflow: ResizeObserver | undefined;
-
-/** The keyboard reaches a formula only if it is wider than its place and scrolls. */
-function whenItOverflows(): ResizeObserver {
-  return (overflow ??= new ResizeObserver((entries) => {
-    const attributes = { tabindex: "0", role: "group", "aria-label": "Formula" };
-    for (const { target } of entries)
-      for (const [name, value] of Object.entries(attributes))
-        if (target.scrollWidth > target.clientWidth) target.setAttribute(name, value);
-        else target.removeAttribute(name);
-  }));
-}
-
 /** A formula, as HTML that the build made from a `.tex` file. */
 export function formula(html: string): HTMLElement {
   const node = element("span", { class: "formula" });
   node.innerHTML = html;
-  whenItOverflows().observe(node);
+  reachableWhenWide(node, "Formula");
   return node;
 }
 

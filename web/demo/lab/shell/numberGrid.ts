@@ -2,6 +2,7 @@ import { element } from "./element.js";
 import { withIndices } from "./indices.js";
 import { at, entryOf, type Matrix } from "./matrix.js";
 import { decimal } from "./numbers.js";
+import { reachableWhenWide } from "./reachable.js";
 
 export interface Cell {
   readonly row: number;
@@ -58,6 +59,8 @@ export class NumberGrid {
     this.#table = element("table", { class: `numbers ${options.tone ?? "signed"}` });
     this.node = element("figure", { class: "matrix" }, element("figcaption", {}, this.#name, this.#shape), this.#table);
     this.#listen();
+    // Numbers that can be read only are no stops of Tab.
+    if (!options.onCell && !options.onEdit) reachableWhenWide(this.node, options.name);
   }
 
   show(m: Matrix, notes: GridNotes = {}): void {

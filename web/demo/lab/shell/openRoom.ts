@@ -147,7 +147,8 @@ export class OpenRoom implements RoomView<Fields> {
         () => this.#say("This browser does not let the page copy; the code stands below."),
       );
     });
-    this.#code.append(element("summary", {}, "Code"), element("pre", { tabindex: "0", "aria-label": "Code" }, text));
+    const pre = element("pre", { role: "region", tabindex: "0", "aria-label": "Code" }, text);
+    this.#code.append(element("summary", {}, "Code"), pre);
     this.#code.hidden = false;
     this.state.onChange(show);
     show();

@@ -13,12 +13,7 @@ export class HeadsCard {
   readonly #cut = element("p", { class: "hint" });
   readonly #heads = element("div", { class: "row heads" });
   readonly #join = element("p", { class: "hint" });
-  readonly #joined = element("div", {
-    class: "scroll heads",
-    role: "region",
-    tabindex: "0",
-    "aria-label": "The joined heads",
-  });
+  readonly #joined = element("div", { class: "heads" });
 
   constructor() {
     this.node = card("Heads: cut apart and joined again", this.#cut, this.#heads, this.#join, this.#joined);

@@ -1,0 +1,18 @@
+// The lab's font may come too late. Its layout is then in a font of the system, and there is no telling which.
+
+import { describe, expect, test } from "@jest/globals";
+
+import { drawnFont, SYSTEM_FONTS } from "../systemFont.js";
+import { LabPage } from "./labPage.js";
+import { testLayout } from "./layout.js";
+
+describe.each(SYSTEM_FONTS)("with the system font %s", (font) => {
+  const lab = new LabPage(font);
+  testLayout(lab);
+
+  // Elsewhere Chromium does not ask fontconfig, and the tests run with the system's own font.
+  (process.platform === "linux" ? test : test.skip)("text is drawn in it", async () => {
+    await lab.enter("matrix");
+    expect(await drawnFont(lab.page, "h1")).toBe(font);
+  });
+});
