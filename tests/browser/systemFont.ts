@@ -1,6 +1,5 @@
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
 import path from "node:path";
 
 import { type Page } from "playwright-core";
@@ -14,7 +13,8 @@ export type SystemFont = (typeof SYSTEM_FONTS)[number];
 
 /** The environment in which Chromium on Linux takes this font, whatever a page asks the system for. */
 export function environmentWith(font: SystemFont): NodeJS.ProcessEnv {
-  const file = path.join(mkdtempSync(path.join(tmpdir(), "headwise-fonts-")), "fonts.conf");
+  const file = path.resolve("build/test-results", `${font}.conf`);
+  mkdirSync(path.dirname(file), { recursive: true });
   writeFileSync(
     file,
     `<?xml version="1.0"?>
