@@ -171,7 +171,7 @@ async function browser(patterns) {
   const { shareBrowser } = await import("../../tests/browser/shared.mjs"); // needs the packages
   const shared = await shareBrowser();
   try {
-    return await jest("browser", patterns, { more: ["--maxWorkers=2"], env: shared.env });
+    return await jest("browser", patterns, { more: [], env: shared.env });
   } finally {
     await shared.end();
   }
