@@ -2,7 +2,7 @@
 // read from the files that were compiled or bundled, not from the requested version. There is no date and no serial
 // number, so two builds of one commit give the same bytes.
 
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
 import { metafiles } from "./bundle.mjs";
@@ -31,11 +31,14 @@ const npm = (name, version) => `pkg:npm/${name.replace("@", "%40")}@${version}`;
 const manifestIn = (folder) => JSON.parse(readFileSync(path.join(folder, "package.json"), "utf8"));
 
 /** The libraries and the runtime inside the wasm files and their loaders. */
-function compiledIn({ root: emscripten, version }) {
-  const headers = (variable) => new RegExp(`^${variable}:PATH=(.*)$`, "m").exec(cmakeCache())[1];
+function compiledIn({ root: emscripten, version, headers: prefix }) {
+  // The toolchain has the headers in its prefix. Where it has none, CMake has found those of the system.
+  const headers = (variable, ...places) =>
+    places.map((place) => path.join(prefix, place)).find((folder) => existsSync(folder)) ??
+    new RegExp(`^${variable}:PATH=(.*)$`, "m").exec(cmakeCache())[1];
   const system = path.join(emscripten, "system/lib");
-  const eigen = path.join(headers("HEADWISE_EIGEN_DIR"), "Eigen/src/Core/util/Macros.h");
-  const xsimd = path.join(headers("HEADWISE_XSIMD_DIR"), "xsimd/config/xsimd_config.hpp");
+  const eigen = path.join(headers("HEADWISE_EIGEN_DIR", "include/eigen3"), "Eigen/src/Core/util/Macros.h");
+  const xsimd = path.join(headers("HEADWISE_XSIMD_DIR", "include"), "xsimd/config/xsimd_config.hpp");
   const llvm = llvmVersion(path.join(system, "libcxx/include/__config"));
   const llvmLicense = "Apache-2.0 WITH LLVM-exception";
   return [

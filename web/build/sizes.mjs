@@ -27,12 +27,12 @@ const BUDGETS = {
   "models.cjs": 22.5,
   "inspect.js": 9.3, // 6.4 KB minified
   "inspect.cjs": 9.6,
-  "inline.js": 349,
-  "inline.cjs": 349,
+  "inline.js": 352,
+  "inline.cjs": 352,
   "wasm/headwise.simd.js": 12,
   "wasm/headwise.relaxed.js": 12,
-  "wasm/headwise.simd.wasm": 188,
-  "wasm/headwise.relaxed.wasm": 188,
+  "wasm/headwise.simd.wasm": 190,
+  "wasm/headwise.relaxed.wasm": 190,
 };
 
 /** Prints a line for each file of dist/ that is loaded. */
