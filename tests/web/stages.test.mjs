@@ -3,11 +3,17 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
 
 import { expect, test } from "@jest/globals";
 
-function start(watchdogMinutes, ...names) {
-  const child = spawn(process.execPath, ["tests/web/programs/stages.mjs", watchdogMinutes, ...names]);
+const start = (watchdogMinutes, ...names) => startWith({}, watchdogMinutes, ...names);
+
+function startWith(environment, watchdogMinutes, ...names) {
+  const env = { ...process.env, ...environment };
+  const child = spawn(process.execPath, ["tests/web/programs/stages.mjs", watchdogMinutes, ...names], { env });
   const printed = { output: "", complaints: "" };
   child.stdout.setEncoding("utf8").on("data", (text) => (printed.output += text));
   child.stderr.setEncoding("utf8").on("data", (text) => (printed.complaints += text));
@@ -41,6 +47,29 @@ test("what comes after a stage that it needs is not run when that fails", async 
   expect(complaints).toBe("fails: no compiler\n");
   expect(output).not.toContain("=== passes");
   expect(output).toMatch(/\n0 passed, 1 failed, 0 skipped\n$/);
+});
+
+test("two stages run beside each other", async () => {
+  const { output } = await startWith({ SLOTS: "2" }, MANY, "waits for another", "another").closed;
+  expect(output).toMatch(/\n2 passed, 0 failed, 0 skipped\n$/);
+});
+
+test("a stage that follows another starts when that has ended, also with a free place", async () => {
+  const { output } = await startWith({ SLOTS: "3" }, MANY, "follows another", "waits for another", "another").closed;
+  expect(output.indexOf("=== another: 1 passed")).toBeLessThan(output.indexOf("=== follows another (budget"));
+  expect(output).toMatch(/\n3 passed, 0 failed, 0 skipped\n$/);
+});
+
+test("with logs only what a failed stage has printed is shown", async () => {
+  const logs = mkdtempSync(path.join(tmpdir(), "headwise-stages-"));
+  try {
+    const { output } = await startWith({ LOGS: logs }, MANY, "prints and passes", "prints and fails").closed;
+    expect(output).not.toContain("all is well");
+    expect(output).toContain("something is wrong");
+    expect(readFileSync(path.join(logs, "prints and passes.log"), "utf8")).toBe("all is well\n");
+  } finally {
+    rmSync(logs, { recursive: true });
+  }
 });
 
 test.each([

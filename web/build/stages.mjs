@@ -86,8 +86,8 @@ export async function runStages(
 export async function runStage({ name, minutes, hangsAfter = HANGS_AFTER * minutes, run }, logs) {
   console.log(`\n=== ${name} (budget ${minutes} min)`);
   const started = Date.now();
-  const minutesSince = () => ((Date.now() - started) / MINUTE).toFixed(1);
-  const reminder = logs && setInterval(() => console.log(`    ${name}: ${minutesSince()} min`), SAY_EVERY);
+  const minutesSince = () => (Date.now() - started) / MINUTE;
+  const reminder = logs && setInterval(() => console.log(`    ${name}: ${minutesSince().toFixed(1)} min`), SAY_EVERY);
   const file = logs && logFile(logs, name);
   const log = file && openSync(file, "w");
   const { done, end } = apart(run, log);
@@ -102,8 +102,8 @@ export async function runStage({ name, minutes, hangsAfter = HANGS_AFTER * minut
   clearInterval(reminder);
   if (log !== undefined) closeSync(log);
   if (file && counts.failed > 0) printEnd(file);
-  console.log(`=== ${name}: ${sentence(counts)}, ${minutesSince()} min`);
-  if (Number(minutesSince()) > minutes) {
+  console.log(`=== ${name}: ${sentence(counts)}, ${minutesSince().toFixed(1)} min`);
+  if (minutesSince() > minutes) {
     console.log(`=== ${name}: WARNING: it took longer than its budget of ${minutes} min`);
   }
   return counts;
