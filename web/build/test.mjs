@@ -90,7 +90,7 @@ const FILES = {
 const stagesOf = ({ hunt, isAll }) => {
   const files = (name) => FILES[name][isAll ? "all" : "usual"];
   return [
-    { name: "browser", minutes: isAll ? 14 : 2, reads: PACKAGE, run: () => browser(files("browser")) },
+    { name: "browser", minutes: isAll ? 14 : 3, reads: PACKAGE, run: () => browser(files("browser")) },
     { name: "lint", minutes: isAll ? 8 : 3, reads: LINTED, run: () => lint(isAll) },
     { name: "native", minutes: 5, reads: CORE, run: () => nativeTests("release") },
     { name: "jest", minutes: isAll ? 14 : 6, reads: PACKAGE, run: () => jest("jest", files("jest")) },
