@@ -6,12 +6,8 @@ import { countPages } from "./countedPages.js";
 import { CHROMIUM } from "./launchOptions.mjs";
 import { environmentWith, type SystemFont } from "./systemFont.js";
 
-/**
- * Starts Chromium, or takes the one that all files of a run share (shared.mjs), if no arguments are given.
- */
+/** Each file starts its own: a Chromium that many connect to does not give them what they download. */
 export function launchChromium(...args: string[]): Promise<Browser> {
-  const shared = args.length === 0 ? process.env["HEADWISE_SHARED_CHROMIUM"] : undefined;
-  if (shared !== undefined) return prepared(chromium.connect(shared, { timeout: WAIT_MILLISECONDS }));
   return prepared(chromium.launch({ ...CHROMIUM, args: [...CHROMIUM.args, ...args] }));
 }
 

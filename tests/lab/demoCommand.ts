@@ -20,7 +20,7 @@ export async function runDemo(args: readonly string[], environment: NodeJS.Proce
 
 /**
  * Runs the command of the demo until it serves its page. `stop` ends it. Without arguments the server that all files of a
- * run share is enough, if there is one (tests/browser/shared.mjs).
+ * run share is enough, if there is one (tests/browser/sharedLab.mjs).
  */
 export async function serveDemo(args: readonly string[]): Promise<{ url: string; stop(): Promise<void> }> {
   const shared = process.env["HEADWISE_SHARED_LAB"];

@@ -18,6 +18,7 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 
 import { setUp } from "../../cpp/toolchain/setup.mjs";
+import { shareLab } from "../../tests/browser/sharedLab.mjs";
 import { burnAllCores } from "./busy.mjs";
 import { add, jestCounts, nothing, oneFailed, sentence, trustCounts } from "./counts.mjs";
 import { FUZZERS } from "./corpus.mjs";
@@ -166,10 +167,9 @@ async function jest(name, patterns, { more = ON_ALL_CORES, env = {} } = {}) {
   return judged(jestCounts(report), status);
 }
 
-/** All files share one Chromium and one server of the lab. */
+/** All files share one server of the lab. */
 async function browser(patterns) {
-  const { shareBrowser } = await import("../../tests/browser/shared.mjs"); // needs the packages
-  const shared = await shareBrowser();
+  const shared = await shareLab();
   try {
     return await jest("browser", patterns, { more: [], env: shared.env });
   } finally {

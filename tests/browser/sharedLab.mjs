@@ -1,26 +1,21 @@
-// One Chromium and one server of the lab for all files of the stage `browser`. A file that runs alone starts its own.
+// One server of the lab for all files of the stage `browser`. A file that runs alone starts its own.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
-import { chromium } from "playwright-core";
-
-import { CHROMIUM } from "./launchOptions.mjs";
-
 const LAB = fileURLToPath(new URL("../../dist-demo/cli.js", import.meta.url));
 
-/** Starts both. `env` tells the tests where they are. */
-export async function shareBrowser() {
-  const browser = await chromium.launchServer(CHROMIUM);
+/** Starts it. `env` tells the tests where it is. */
+export async function shareLab() {
   const lab = spawn(process.execPath, [LAB, "--port", "0", "--text", "Hi."], { stdio: ["ignore", "pipe", "inherit"] });
   const url = await addressOf(lab);
   return {
-    env: { HEADWISE_SHARED_CHROMIUM: browser.wsEndpoint(), HEADWISE_SHARED_LAB: url },
+    env: { HEADWISE_SHARED_LAB: url },
     async end() {
       const closed = once(lab, "close");
       lab.kill();
-      await Promise.all([browser.close(), closed]);
+      await closed;
     },
   };
 }
