@@ -1,4 +1,4 @@
-// The lab's font may come too late. Its layout is then in a font of the system, and there is no telling which.
+// The lab's font may come too late. Its layout is then in a font of the system, which may be any.
 
 import { describe, expect, test } from "@jest/globals";
 
@@ -14,7 +14,7 @@ describe.each(SYSTEM_FONTS)("with the system font %s", (font) => {
 
   // Elsewhere Chromium does not ask fontconfig, and the tests run with the system's own font.
   (isLinux ? test : test.skip)(
-    `text is drawn in it${isLinux ? "" : " (skipped: the font is set by fontconfig, as on Linux)"}`,
+    `text is drawn in it${isLinux ? "" : " (skipped: only on Linux does Chromium ask fontconfig)"}`,
     async () => {
       await lab.enter("matrix");
       expect(await drawnFont(lab.page, "h1")).toBe(font);
