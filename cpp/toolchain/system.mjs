@@ -6,7 +6,10 @@ import path from "node:path";
 
 const TRIPLET = process.arch === "arm64" ? "aarch64-linux-gnu" : "x86_64-linux-gnu";
 
-/** For each purpose: the Debian package, and a program or file that shows that it is installed. */
+/**
+ * For each purpose: the Debian package, and a program or file that shows that it is installed. What is optional makes
+ * something faster, and is left out where the system does not have it.
+ */
 const NEEDED = {
   wasm: [
     { name: "cmake", program: "cmake" },
@@ -26,6 +29,7 @@ const NEEDED = {
   ],
   browser: [
     { name: "chromium", program: "chromium" },
+    { name: "chromium-headless-shell", program: "chromium-headless-shell", isOptional: true },
     { name: "libvulkan1", file: `/usr/lib/${TRIPLET}/libvulkan.so.1` }, // Dawn in Node reaches chromium's SwiftShader by it
   ],
   firefox: [{ name: "firefox-esr", program: "firefox-esr" }],
@@ -39,20 +43,31 @@ const NEEDED = {
 /** Installs what is missing if that needs no password. Otherwise says what to install. */
 export async function installSystemPackages(purposes, say) {
   const missing = purposes.flatMap((purpose) => NEEDED[purpose]).filter((item) => !isPresent(item));
-  if (missing.length === 0) return;
-  const names = missing.map(({ name }) => name);
-  if (process.getuid?.() !== 0 || !isPresent({ program: "apt-get" })) {
+  const names = missing.filter(({ isOptional }) => !isOptional).map(({ name }) => name);
+  const canInstall = process.getuid?.() === 0 && isPresent({ program: "apt-get" });
+  if (names.length === 0 && !(canInstall && missing.some(isOffered))) return;
+  if (!canInstall) {
     throw new Error(
       `these are missing: ${names.join(" ")}\nOn Debian or Ubuntu: sudo apt-get install ${names.join(" ")}`,
     );
   }
-  say(`installing ${names.join(", ")} with apt`);
   const apt = (...args) => {
     const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
     execFileSync("apt-get", ["-qq", "-o", "Acquire::Retries=3", ...args], { env, stdio: ["ignore", 2, 2] });
   };
   apt("update");
+  names.push(...missing.filter((item) => item.isOptional && isOffered(item)).map(({ name }) => name));
+  say(`installing ${names.join(", ")} with apt`);
   apt("install", "--yes", "--no-install-recommends", ...names);
+}
+
+/** Whether the system's package lists have it. */
+function isOffered({ name }) {
+  try {
+    return execFileSync("apt-cache", ["show", "--quiet", name], { stdio: ["ignore", "pipe", "ignore"] }).length > 0;
+  } catch {
+    return false;
+  }
 }
 
 function isPresent({ program, file }) {

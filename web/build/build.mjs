@@ -7,8 +7,9 @@ import { findToolchain } from "../../cpp/toolchain/emscripten.mjs";
 import { withLock } from "../../cpp/toolchain/lock.mjs";
 import { setUp } from "../../cpp/toolchain/setup.mjs";
 import { installPackages } from "./packages.mjs";
-import { build } from "./paths.mjs";
+import { build, root } from "./paths.mjs";
 import { run, say } from "./run.mjs";
+import { printPageSize } from "./sizes.mjs";
 import { whenStale } from "./stale.mjs";
 import { buildWasm } from "./wasm.mjs";
 
@@ -78,7 +79,10 @@ async function buildRunnable() {
   );
   const inputs = ["web/demo", ...entries, "dist/wasm", "package-lock.json"];
   const outputs = ["dist-demo/page/index.html", "dist-demo/model/model.json"];
-  await whenStale("page", { inputs, outputs }, () => run(process.execPath, ["web/demo/build.mjs"]));
+  await whenStale("page", { inputs, outputs }, async () => {
+    await run(process.execPath, ["web/demo/build.mjs"]);
+    printPageSize(path.join(root, "dist-demo/page"));
+  });
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href) {

@@ -41,8 +41,28 @@ export function printSizes() {
   for (const name of names.sort()) say(lineOf(name, gzipSync(readFileSync(path.join(dist, name))).length / 1000));
 }
 
-function lineOf(name, size) {
-  const budget = BUDGETS[name];
+/** What a visitor's browser reads before any room opens: the page, its styles and scripts, and what those import at once. */
+const PAGE_BUDGET = 50;
+
+/** Prints a line for the lab's page in this folder. */
+export function printPageSize(page) {
+  const seen = new Set(["index.html"]);
+  for (const name of seen) for (const next of namedBy(page, name)) seen.add(next);
+  const sizes = [...seen].map((name) => gzipSync(readFileSync(path.join(page, name))).length / 1000);
+  const total = sizes.reduce((sum, size) => sum + size);
+  say(lineOf("the lab, before a room", total, PAGE_BUDGET));
+}
+
+/** The scripts and styles that a file of the page asks for at once. */
+function namedBy(page, name) {
+  const pattern = name.endsWith(".html")
+    ? /(?:src|href)="\.\/([^"]+\.(?:js|css))"/g
+    : /(?:\bimport|\bfrom)\s*"\.\/([^"]+\.js)"/g;
+  const found = [...readFileSync(path.join(page, name), "utf8").matchAll(pattern)];
+  return found.map(([, file]) => path.join(path.dirname(name), file));
+}
+
+function lineOf(name, size, budget = BUDGETS[name]) {
   const line = `size: ${name.padEnd(26)} ${size.toFixed(1).padStart(6)} KB by gzip`;
   return size > budget ? `${line}  WARNING: above its budget of ${budget} KB` : line;
 }
