@@ -3,6 +3,7 @@ import { createAttention, type Attention, type GpuResult } from "headwise";
 
 import { calmPolling } from "./calmPolling.js";
 import { dawnFlags } from "./softwareAdapter.mjs";
+import { checkWholeElements, fillWithNan } from "./watchedMemory.js";
 
 /** What the tests use of the npm package webgpu, which is Dawn. */
 interface WebgpuPackage {
@@ -23,7 +24,11 @@ async function load(): Promise<WebgpuPackage | undefined> {
 }
 
 const webgpu = await load();
-if (webgpu) Object.assign(globalThis, webgpu.globals);
+if (webgpu) {
+  Object.assign(globalThis, webgpu.globals);
+  fillWithNan();
+  checkWholeElements();
+}
 if (dawnFlags().length > 0) calmPolling();
 
 function gpuWith(flags: string[]): GPU | undefined {

@@ -20,6 +20,15 @@ constexpr std::int64_t kRowsPerTask = 32;
 // Columns whose sums stay in registers and in the first-level cache while the parts are added.
 constexpr std::int64_t kColumns = 64;
 
+/// exp(largest) * sum. The two stay apart, because the sum is lost beside a large logarithm.
+struct Total {
+  double largest;
+  double sum;
+
+  [[nodiscard]] double lse() const { return largest + std::log(sum); }
+  [[nodiscard]] double weight(double lse) const { return std::exp(lse - largest) / sum; }
+};
+
 struct Merge {
   const AttentionShape& shape;
   const AttentionPart* parts;
@@ -33,23 +42,23 @@ struct Merge {
 
  private:
   [[nodiscard]] double sink(std::int64_t h) const { return sinks ? static_cast<double>(sinks[h]) : kNothing; }
-  [[nodiscard]] double total_lse(std::int64_t at, double sink) const;
-  void columns(std::int64_t at, std::int64_t lse_at, double total, std::int64_t count) const;
+  [[nodiscard]] Total total(std::int64_t at, double sink) const;
+  void columns(std::int64_t at, std::int64_t lse_at, const Total& total, std::int64_t count) const;
 };
 
-/// ln(sum_p exp(lse_p) + exp(sink)), computed around the largest term.
-double Merge::total_lse(std::int64_t at, double sink) const {
+/// sum_p exp(lse_p) + exp(sink), around the largest term.
+Total Merge::total(std::int64_t at, double sink) const {
   double largest = sink;
   for (std::int64_t p = 0; p < num_parts; ++p) {
     const double part_lse = parts[p].lse[at];
     if (std::isnan(part_lse))
-      return part_lse;  // a NaN in one part makes the row NaN, even if the other parts are empty
+      return {0, part_lse};  // a NaN in one part makes the row NaN, even if the other parts are empty
     largest = std::max(largest, part_lse);
   }
-  if (largest == kNothing) return kNothing;
+  if (largest == kNothing) return {kNothing, 1};
   double sum = std::exp(sink - largest);
   for (std::int64_t p = 0; p < num_parts; ++p) sum += std::exp(parts[p].lse[at] - largest);
-  return largest + std::log(sum);
+  return {largest, sum};
 }
 
 double element(ConstArray array, std::int64_t at) {
@@ -65,14 +74,14 @@ void store(MutableArray array, std::int64_t at, double value) {
     static_cast<float*>(array.data)[at] = rounded;
 }
 
-/// o = sum_p exp(lse_p - lse) o_p for `count` columns from element `at` on. Sums run in double, so that the result is
+/// o = sum_p exp(lse_p) o_p / total for `count` columns from element `at` on. Sums run in double, so that the result is
 /// rounded to float32 once, for any number of parts.
-void Merge::columns(std::int64_t at, std::int64_t lse_at, double total, std::int64_t count) const {
+void Merge::columns(std::int64_t at, std::int64_t lse_at, const Total& total, std::int64_t count) const {
   double sums[kColumns] = {};
   for (std::int64_t p = 0; p < num_parts; ++p) {
     const double part_lse = parts[p].lse[lse_at];
     if (part_lse == kNothing) continue;  // the part saw no key
-    const double weight = std::exp(part_lse - total);
+    const double weight = total.weight(part_lse);
     for (std::int64_t d = 0; d < count; ++d) sums[d] += weight * element(parts[p].output, at + d * strides.feature);
   }
   for (std::int64_t d = 0; d < count; ++d) store(output, at + d * strides.feature, sums[d]);
@@ -80,12 +89,12 @@ void Merge::columns(std::int64_t at, std::int64_t lse_at, double total, std::int
 
 void Merge::row(std::int64_t b, std::int64_t h, std::int64_t i) const {
   const std::int64_t lse_at = (b * shape.num_heads + h) * shape.query_length + i;
-  const double total = total_lse(lse_at, sink(h));
-  if (lse) lse[lse_at] = static_cast<float>(total);
+  const Total all = total(lse_at, sink(h));
+  if (lse) lse[lse_at] = static_cast<float>(all.lse());
   if (!output.data) return;
   const std::int64_t at = b * strides.batch + h * strides.head + i * strides.position;
   for (std::int64_t d = 0; d < shape.value_dim; d += kColumns)
-    columns(at + d * strides.feature, lse_at, total, std::min(kColumns, shape.value_dim - d));
+    columns(at + d * strides.feature, lse_at, all, std::min(kColumns, shape.value_dim - d));
 }
 
 Status check_parts(const AttentionPart* parts, std::int64_t num_parts) {

@@ -124,8 +124,9 @@ async function measure({ gpu, createAttention, shapes, peers, clock, progress })
   progress.say("the device's own limits");
   const device = await openDevice(await gpu.requestAdapter(POWER));
   const speed = [];
+  let rates = null;
   try {
-    const rates = await probe(device);
+    rates = await probe(device);
     for (const tiling of TILINGS) {
       const options = { backend: "webgpu", device, tiling };
       const hw = await createAttention(options);
@@ -140,6 +141,8 @@ async function measure({ gpu, createAttention, shapes, peers, clock, progress })
       timed.dispose();
     }
     return { rates, speed };
+  } catch (error) {
+    return { rates, speed, stopped: `failed: ${error.message}` };
   } finally {
     device.destroy();
   }

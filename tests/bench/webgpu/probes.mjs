@@ -19,7 +19,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   var a = vec4<${type}>(${type}(id.x % 7u)) * ${type}(0.01);
   let b = vec4<${type}>(${type}(id.x % 5u)) * ${type}(0.01);
   for (var n = 0u; n < steps.x; n++) {
-    ${Array.from({ length: SUMS }, (_, k) => `sums[${k}] = fma(vec4<f32>(a), vec4<f32>(b.${"xyzw"[k % 4]}), sums[${k}]);`).join("\n    ")}
+    ${Array.from({ length: SUMS }, (_, k) => `sums[${k}] = fma(vec4<f32>(a), vec4<f32>(f32(b.${"xyzw"[k % 4]})), sums[${k}]);`).join("\n    ")}
     a += b;
   }
   var sum = vec4<f32>(0);

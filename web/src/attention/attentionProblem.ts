@@ -26,9 +26,10 @@ import type { AttentionShape } from "./attentionShape.js";
 import { callPositions } from "./callPositions.js";
 import { readRagged, type Ragged } from "./ragged.js";
 import { readReturns, type Returns, type Wanted } from "./returns.js";
+import type { Watched, WatchOptions } from "../call/watched.js";
 
 /** Options of `scaledDotProductAttention`. */
-export interface AttentionOptions extends AttentionSettingsOptions {
+export interface AttentionOptions extends AttentionSettingsOptions, WatchOptions {
   /** Memory order of query and output, and of key and value if kvLayout is absent. Default `"BHSD"`. */
   readonly layout?: Layout;
   /**
@@ -53,12 +54,10 @@ export interface AttentionOptions extends AttentionSettingsOptions {
   readonly location?: "cpu" | "gpu";
   /** A tensor of the output's shape, to write the output to. It is then also `result.output`. */
   readonly into?: FloatTensor;
-  /** Aborts the call while it waits in the queue. */
-  readonly signal?: AbortSignal;
 }
 
 /** A call of scaledDotProductAttention that has passed every check. */
-export interface AttentionProblem {
+export interface AttentionProblem extends Watched {
   readonly operation: string;
   readonly layout: Layout;
   readonly kvLayout: Layout;
@@ -71,12 +70,11 @@ export interface AttentionProblem {
   readonly wanted: Wanted;
   readonly output: OutputForm;
   readonly location: "cpu" | "gpu";
-  readonly signal: AbortSignal | undefined;
   /** Gives the shape of a result [B, H, …] the rank of the inputs. */
   readonly keepRank: (shape: readonly number[]) => number[];
 }
 
-type ResultOptions = Pick<AttentionOptions, "returns" | "location" | "into" | "signal">;
+type ResultOptions = Pick<AttentionOptions, "returns" | "location" | "into" | "signal" | "onProgress">;
 
 /** The options that say what a call computes, and not which results it gives. Its gradient has them too. */
 export const CALL_NAMES = [
@@ -93,7 +91,7 @@ export const CALL_NAMES = [
 
 export const OPTION_NAMES = [
   ...CALL_NAMES,
-  ...namesOf<ResultOptions>({ returns: true, location: true, into: true, signal: true }),
+  ...namesOf<ResultOptions>({ returns: true, location: true, into: true, signal: true, onProgress: true }),
 ];
 
 /**
@@ -127,7 +125,7 @@ export function attentionProblem(
     wanted: readReturns(options, shape),
     output: outputForm(options, outputShape(layout, rank, shape), q),
     location: options.oneOf("location", ["cpu", "gpu"], "cpu"),
-    signal: options.signal(),
+    ...options.watched(),
     keepRank: (full) => keepRank(layout, rank, full),
   };
 }

@@ -22,6 +22,7 @@ import type { AttentionSettings } from "./attentionSettings.js";
 import type { AttentionShape } from "./attentionShape.js";
 import { noteOf } from "./mergeNotes.js";
 import type { Ragged } from "./ragged.js";
+import type { Watched } from "../call/watched.js";
 
 /** The gradients that attentionBackward can give. */
 export const GRADIENTS = [
@@ -78,7 +79,7 @@ export type GradientsAt<L extends "cpu" | "gpu" = "cpu", R extends GradientRetur
 >;
 
 /** A call of attentionBackward that has passed every check. */
-export interface BackwardProblem {
+export interface BackwardProblem extends Watched {
   readonly operation: string;
   readonly layout: Layout;
   readonly kvLayout: Layout;
@@ -97,7 +98,6 @@ export interface BackwardProblem {
   readonly ragged: Ragged | undefined;
   readonly wanted: Readonly<Record<Gradient, boolean>>;
   readonly location: "cpu" | "gpu";
-  readonly signal: AbortSignal | undefined;
 }
 
 /** Gradients as an engine gives them: float32, with the shapes of what they belong to. */
@@ -117,7 +117,7 @@ export interface PlacedGradients {
 
 type OwnOptions = Omit<
   AttentionBackwardOptions & LocationOption,
-  Exclude<keyof AttentionOptions, "returns" | "location" | "signal">
+  Exclude<keyof AttentionOptions, "returns" | "location" | "signal" | "onProgress">
 >;
 
 const OPTION_NAMES = [
@@ -131,6 +131,7 @@ const OPTION_NAMES = [
     returns: true,
     location: true,
     signal: true,
+    onProgress: true,
   }),
   ...CALL_NAMES,
 ];
@@ -181,7 +182,7 @@ export function backwardProblem(call: CallArguments, given: unknown): BackwardPr
     ragged,
     wanted: readWanted(options, settings),
     location: options.oneOf("location", ["cpu", "gpu"], "cpu"),
-    signal: options.signal(),
+    ...options.watched(),
   };
 }
 

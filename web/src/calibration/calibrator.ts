@@ -8,6 +8,7 @@ import { thrownText } from "../foreign/thrown.js";
 import { attentionKind } from "./attentionKind.js";
 import { BoundedMap } from "./boundedMap.js";
 import { Choice, type CallKey } from "./choice.js";
+import { COARSEST_STEP } from "./clock.js";
 import { difference } from "./compare.js";
 import type { CalibrationHost } from "./host.js";
 import type { Kind } from "./kind.js";
@@ -35,6 +36,12 @@ const ENOUGH_GAIN = 0.05;
 
 /** A GPU that was lost this often is not used again. */
 const MOST_LOSSES = 2;
+
+/** A call on which the GPU has failed. */
+export type Failed = Pick<Candidate, "key"> & Partial<Pick<Candidate, "work">>;
+
+/** A call with half the work of one that has lost the GPU, or more, is not tried there. */
+const SAME_CLASS = 2;
 
 const MOST_LISTED_CHECKS = 64;
 const MOST_KINDS = 256;
@@ -79,6 +86,10 @@ export class Calibrator {
   #recordKey: string | undefined;
   #source: "fresh" | "storage" | undefined;
   readonly #calls: Record<EngineName, number> = { wasm: 0, webgpu: 0 };
+  /** The step of the clock, in seconds. */
+  #clockStep = 0;
+  /** Calls with so many multiply-adds have lost the GPU. */
+  #lostAt: number | undefined;
   #fallbacks: { readonly count: number; readonly latest?: string } = { count: 0 };
   #ended = false;
 
@@ -120,7 +131,7 @@ export class Calibrator {
   engineFor(candidate: Candidate): EngineName {
     const { key, work, kind } = candidate;
     this.demand(candidate);
-    if (this.#state !== "ready" || this.#failed.get(key.call)) return "wasm";
+    if (this.#state !== "ready" || this.#failed.get(key.call) || this.#losesGpu(work)) return "wasm";
     return this.choice.choose(key, work) === "webgpu" && this.isUsable(kind) ? "webgpu" : "wasm";
   }
 
@@ -165,16 +176,19 @@ export class Calibrator {
   /** Learns from a call that has run. */
   learn(engine: EngineName, { key, work }: Pick<Candidate, "key" | "work">, seconds: number): void {
     this.#calls[engine] += 1;
-    this.choice.learn(engine, key, work, seconds);
+    this.choice.learn(engine, key, work, seconds, this.#clockStep);
     const learned = this.choice.calls("wasm") + this.choice.calls("webgpu");
     if (this.#state === "ready" && learned >= FIRST_KEPT && Number.isInteger(Math.log2(learned))) this.#keep();
   }
 
   /** The GPU could not compute a call, and wasm computes it. */
-  fellBack(key: CallKey, error: unknown): void {
+  fellBack({ key, work }: Failed, error: unknown): void {
     this.#fallbacks = { count: this.#fallbacks.count + 1, latest: thrownText(error) };
-    if (DeviceLostError.is(error)) this.#lost(error);
-    else this.#failed.set(key.call, true);
+    if (DeviceLostError.is(error)) {
+      if (work) this.#lostAt = Math.min(work.multiplyAdds, this.#lostAt ?? Infinity);
+      this.#keep();
+      this.#lost(error);
+    } else this.#failed.set(key.call, true);
     this.#onChange();
   }
 
@@ -185,7 +199,7 @@ export class Calibrator {
   get report(): Omit<LiveReport, "adapter"> {
     const record = this.#record;
     return {
-      webgpuReason: this.#reason,
+      webgpuReason: this.#reason ?? this.#lossReason,
       calibration: {
         state: this.#state,
         ...(record && { measuredAt: record.measuredAt, tiling: record.tiling }),
@@ -197,6 +211,17 @@ export class Calibrator {
         fallbacks: this.#fallbacks,
       },
     };
+  }
+
+  /** Whether a call is as large as one that has lost the GPU. */
+  #losesGpu(work: Work): boolean {
+    return this.#lostAt !== undefined && work.multiplyAdds >= this.#lostAt / SAME_CLASS;
+  }
+
+  get #lossReason(): string | undefined {
+    if (this.#lostAt === undefined) return undefined;
+    const least = (this.#lostAt / SAME_CLASS).toPrecision(2);
+    return `calls of ${Number(least)} multiply-adds and more stay on wasm: one of ${this.#lostAt} has lost the GPU`;
   }
 
   #speedOf(engine: EngineName): EngineSpeed {
@@ -253,6 +278,12 @@ export class Calibrator {
     if (isSoftware(adapter))
       return this.#set("without", `the adapter computes on the CPU (${adapterName(adapter)}), where wasm is faster`);
     await this.#step();
+    this.#clockStep = this.#host.clockStep?.() ?? 0;
+    if (this.#clockStep > COARSEST_STEP)
+      return this.#set(
+        "without",
+        "the clock of this page is too coarse to measure the GPU: its steps are longer than 5 ms",
+      );
     const gpu = (this.#gpu = await this.#host.open());
     const kept = await this.#keptRecord(adapter, gpu.tilings);
     const plain = attentionKind(raceProblem(MAIN, headDim, valueDim));
@@ -271,22 +302,28 @@ export class Calibrator {
   #keep(): void {
     if (!this.#record || this.#recordKey === undefined) return;
     const speeds = { wasm: this.choice.speed("wasm"), webgpu: this.choice.speed("webgpu") };
-    this.#host.store?.write(this.#recordKey, recordText({ ...this.#record, ...speeds })).catch(() => undefined);
+    this.#host.store
+      ?.write(
+        this.#recordKey,
+        recordText({ ...this.#record, ...speeds, ...(this.#lostAt !== undefined && { lostAt: this.#lostAt }) }),
+      )
+      .catch(() => undefined);
   }
 
   #ready(record: CalibrationRecord, source: "fresh" | "storage", tilings: readonly string[]): void {
     this.#record = record;
     this.#source = source;
+    this.#lostAt ??= record.lostAt;
     this.#order = [record.tiling, ...tilings.filter((name) => name !== record.tiling)].slice(0, MOST_TILINGS);
     for (const engine of ["wasm", "webgpu"] as const) this.choice.setSpeed(engine, record[engine]);
     this.#set("ready", undefined);
   }
 
   async #keptRecord(
-    { vendor, architecture, device, description }: AdapterIdentity,
+    { vendor, architecture, device, description, traits = "" }: AdapterIdentity,
     tilings: readonly string[],
   ): Promise<CalibrationRecord | undefined> {
-    const key = (this.#recordKey = [vendor, architecture, device, description, this.#host.identity].join("|"));
+    const key = (this.#recordKey = [vendor, architecture, device, description, traits, this.#host.identity].join("|"));
     const text = await this.#host.store?.read(key).catch(() => undefined);
     const assumed = { wasm: this.choice.assumed("wasm"), webgpu: this.choice.assumed("webgpu") };
     return readRecord(text, this.#host.date(), tilings, assumed);
@@ -347,6 +384,7 @@ export class Calibrator {
       tilings,
       headDim,
       valueDim,
+      step: this.#clockStep,
       around: { wasm: this.choice.speed("wasm"), webgpu: this.choice.assumed("webgpu") },
       gpu: async (tiling, problem) => {
         await this.#step();
@@ -359,10 +397,11 @@ export class Calibrator {
     });
   }
 
-  /** The seconds that a call takes. A clock may be too coarse to see a short one. */
+  /** The seconds that a call takes. A coarse clock may say 0. */
   async #timed(work: () => Eventually<unknown>): Promise<number> {
     const begin = this.#host.seconds();
     await work();
-    return Math.max(this.#host.seconds() - begin, 1e-6);
+    const seconds = this.#host.seconds() - begin;
+    return this.#clockStep > 0 ? seconds : Math.max(seconds, 1e-6);
   }
 }

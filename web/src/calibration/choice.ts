@@ -84,8 +84,13 @@ export class Choice {
     return this.#knownOf(key, isFaster ? there : here).engine;
   }
 
-  /** Learns from a call that has run. */
-  learn(engine: EngineName, key: CallKey, work: Work, seconds: number): void {
+  /**
+   * Learns from a call that has run. On a coarse clock, a time that agrees with the prediction within a step says nothing
+   * new, and another one counts only beyond the step.
+   *
+   * @param step - of the clock, in seconds
+   */
+  learn(engine: EngineName, key: CallKey, work: Work, measured: number, step = 0): void {
     const known = this.#knownOf(key, this.#known.get(key.call)?.engine ?? engine);
     const kind = `${engine} ${key.kind}`;
     if (!this.#begun.get(kind)) {
@@ -95,6 +100,7 @@ export class Choice {
     const load = loadOf(engine, work);
     const times = known.seconds.get(engine);
     const before = times ?? predict(this.#speeds[engine], load);
+    const seconds = Math.min(Math.max(before, measured - step), measured + step);
     const off = Math.min(Math.max(seconds / before, 1 / MOST_INFLUENCE), MOST_INFLUENCE);
     known.seconds.set(engine, before * off ** (times === undefined ? FIRST_SHARE : NEW_SHARE));
     this.#speeds[engine] = refined(this.#speeds[engine], load, seconds, this.#assumed[engine], this.#calls[engine]);

@@ -17,6 +17,8 @@ export interface CalibrationHost {
   idle(): Promise<void>;
   /** A clock, in seconds. */
   seconds(): number;
+  /** The step of that clock, in seconds. Absent: it is exact. */
+  clockStep?(): number;
   /** Milliseconds since 1970. */
   date(): number;
   /** Absent: nothing is kept. */

@@ -3,6 +3,7 @@ import { CallArguments } from "../call/callArguments.js";
 import { readOptions } from "../call/options.js";
 import type { EngineName, RaceResult } from "../engine/report.js";
 import { CHECK } from "./attentionKind.js";
+import { leastMeasured, secondsOfRun } from "./clock.js";
 import { fitted } from "./fit.js";
 import { loadOf, predict, type Speed } from "./speed.js";
 import { attentionWork } from "./work.js";
@@ -33,8 +34,9 @@ const WASM_SHAPES: readonly RaceShape[] = [START, BYTES, PRODUCTS];
 /** Runs of a shape. The shortest counts: what disturbs a run makes it longer. */
 const RUNS = 3;
 
-/** Most seconds of calls on the GPU. */
+/** Most seconds of calls on the GPU. On a coarse clock it is the time of some measurements. */
 const MOST_SECONDS = 0.06;
+const MOST_MEASUREMENTS = 12;
 
 /** Most tilings that take part. */
 export const MOST_TILINGS = 2;
@@ -55,6 +57,8 @@ export interface Contest {
   readonly valueDim: number;
   /** What is assumed of each engine, or known. */
   readonly around: Readonly<Record<EngineName, Speed>>;
+  /** The step of the clock, in seconds. Default: it is exact. */
+  readonly step?: number;
   /** Seconds of a call on the GPU, with a tiling. */
   gpu(tiling: string, problem: AttentionProblem): Promise<number>;
   /** Seconds of a call on wasm. */
@@ -83,7 +87,8 @@ export async function race(contest: Contest): Promise<Outcome> {
   const times = new Times(contest);
   await raceOnGpu(contest, times);
   for (const shape of WASM_SHAPES)
-    for (let run = 0; run < RUNS; ++run) times.note(shape, "wasm", await contest.wasm(times.problem(shape)));
+    for (let run = 0; run < RUNS; ++run)
+      times.note(shape, "wasm", await secondsOfRun(() => contest.wasm(times.problem(shape)), contest.step ?? 0));
   const tiling = times.fastest();
   return {
     tiling,
@@ -96,16 +101,24 @@ export async function race(contest: Contest): Promise<Outcome> {
 /** Every shape once, then again while there is time: a device that is far away has time for a few runs only. */
 async function raceOnGpu(contest: Contest, times: Times): Promise<void> {
   const [first] = contest.tilings as [string];
-  let left = MOST_SECONDS;
+  const { step = 0 } = contest;
+  const least = leastMeasured(step);
+  let left = Math.max(MOST_SECONDS, MOST_MEASUREMENTS * least);
   for (let run = 0; run < RUNS; ++run)
     for (const shape of GPU_SHAPES)
       for (const tiling of contest.tilings) {
         // The very first run is the shortest call, and nothing is known before it.
         const isFirst = run === 0 && shape === START && tiling === first;
-        if (!isFirst && !(times.isWorth(shape, first) && CAUTION * times.expected(shape, tiling, first) <= left))
+        if (
+          !isFirst &&
+          !(times.isWorth(shape, first) && CAUTION * Math.max(times.expected(shape, tiling, first), least) <= left)
+        )
           continue;
-        const seconds = await contest.gpu(tiling, times.problem(shape));
-        left -= seconds;
+        const seconds = await secondsOfRun(async () => {
+          const one = await contest.gpu(tiling, times.problem(shape));
+          left -= one;
+          return one;
+        }, step);
         times.note(shape, tiling, seconds);
       }
 }

@@ -9,6 +9,8 @@ export interface CalibrationRecord {
   readonly webgpu: Speed;
   readonly wasm: Speed;
   readonly race: readonly RaceResult[];
+  /** A call with so many multiply-adds has lost the GPU. */
+  readonly lostAt?: number;
 }
 
 /** Changes when the meaning of a record changes. */
@@ -48,7 +50,8 @@ export function readRecord(
   if (!webgpu || !wasm || !Array.isArray(race) || race.length > MOST_RESULTS) return undefined;
   const results = race.map(resultOf);
   if (results.some((result) => result === undefined)) return undefined;
-  return { measuredAt, tiling, webgpu, wasm, race: results as RaceResult[] };
+  const lost = isNumber(given.lostAt) ? { lostAt: given.lostAt } : {};
+  return { measuredAt, tiling, webgpu, wasm, race: results as RaceResult[], ...lost };
 }
 
 function parsed(text: unknown): Readonly<Record<string, unknown>> | undefined {

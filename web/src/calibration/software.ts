@@ -1,7 +1,13 @@
 import type { AdapterReport } from "../engine/report.js";
 
 /** What names an adapter. */
-export type AdapterIdentity = Pick<AdapterReport, "vendor" | "architecture" | "device" | "description" | "fallback">;
+export interface AdapterIdentity extends Pick<
+  AdapterReport,
+  "vendor" | "architecture" | "device" | "description" | "fallback"
+> {
+  /** Its limits and features, if it has no name. */
+  readonly traits?: string;
+}
 
 /** Adapters that compute on the CPU, by the names that they give themselves. Not all of them say that they are a fallback. */
 const SOFTWARE = /swiftshader|llvmpipe|lavapipe|softpipe|software|basic render|\bwarp\b|\bcpu\b/i;

@@ -5,6 +5,7 @@ import type { BufferTensor, CheckedTensor, Dtype, Tensor } from "../tensor/tenso
 import type { CallArguments } from "./callArguments.js";
 import { otherName } from "./otherNames.js";
 import { suggestion } from "./suggestion.js";
+import type { Watched } from "./watched.js";
 
 /** A short list of numbers: an array, a typed array or a tensor of rank 1. */
 export type NumberList = readonly number[] | Float32Array | Int32Array | BigInt64Array | Tensor<"float32" | "int32">;
@@ -203,6 +204,13 @@ export class OptionReader {
     );
     if (!isSignal) throw this.refuse("signal", "be an AbortSignal");
     return signal as AbortSignal;
+  }
+
+  /** A function that is told how far the call has come. */
+  watched(): Watched {
+    const onProgress = this.value("onProgress");
+    if (onProgress !== undefined && typeof onProgress !== "function") throw this.refuse("onProgress", "be a function");
+    return { signal: this.signal(), onProgress: onProgress as Watched["onProgress"] };
   }
 
   #given(): [string, unknown][] {

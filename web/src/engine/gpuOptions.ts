@@ -37,6 +37,15 @@ export function gpuOfThisRealm(): GPU | undefined {
   return (globalThis as { navigator?: { gpu?: GPU } }).navigator?.gpu;
 }
 
+/** The fastest adapter; where none has all of WebGPU, one with its compatibility mode, which is enough here. */
+export async function requestAdapterOf(gpu: GPU): Promise<GPUAdapter | null> {
+  const powerPreference = "high-performance";
+  return (
+    (await gpu.requestAdapter({ powerPreference })) ??
+    (await gpu.requestAdapter({ powerPreference, featureLevel: "compatibility" }))
+  );
+}
+
 /**
  * Reads an object that is recognised by one of its methods, because it may come from another realm or implementation.
  */

@@ -125,5 +125,6 @@ export type {
   TensorLike,
   TypedTensor,
 } from "../tensor/tensor.js";
+export type { CallProgress } from "../call/watched.js";
 export type { LoadProgress, WasmSource } from "../wasm/host.js";
 export type { Variant } from "../wasm/variants.js";

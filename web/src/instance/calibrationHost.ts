@@ -1,15 +1,22 @@
+import { stepOf } from "../calibration/clock.js";
 import type { CalibrationHost } from "../calibration/host.js";
 import type { AdapterIdentity } from "../calibration/software.js";
-import { gpuOfThisRealm, type GpuOptions } from "../engine/gpuOptions.js";
+import { gpuOfThisRealm, requestAdapterOf, type GpuOptions } from "../engine/gpuOptions.js";
 import { thrownText } from "../foreign/thrown.js";
 import { keptTexts } from "./keptTexts.js";
+
+const seconds = () => performance.now() / 1000;
+
+/** The step of this clock, measured once. */
+let measuredStep: number | undefined;
 
 /** The surroundings of a calibration: the GPU of the options, the clock and the storage of this environment. */
 export function calibrationHost(wanted: GpuOptions, identity: string, keep: boolean): Omit<CalibrationHost, "open"> {
   return {
     adapter: () => adapterOf(wanted),
     idle,
-    seconds: () => performance.now() / 1000,
+    seconds,
+    clockStep: () => (measuredStep ??= stepOf(seconds)),
     date: () => Date.now(),
     store: keep ? keptTexts() : undefined,
     identity,
@@ -19,18 +26,31 @@ export function calibrationHost(wanted: GpuOptions, identity: string, keep: bool
 /** Who the adapter is. Its device is not requested yet. */
 async function adapterOf({ device, gpu }: GpuOptions): Promise<AdapterIdentity | string> {
   try {
-    if (device) return identityOf(device.adapterInfo);
-    const adapter = await (gpu ?? gpuOfThisRealm())?.requestAdapter({ powerPreference: "high-performance" });
-    return adapter ? identityOf(adapter.info) : "no GPU adapter is available";
+    if (device) return identityOf(device.adapterInfo, device);
+    const found = gpu ?? gpuOfThisRealm();
+    const adapter = found && (await requestAdapterOf(found));
+    return adapter ? identityOf(adapter.info, adapter) : "no GPU adapter is available";
   } catch (cause) {
     return `no GPU adapter is available: ${thrownText(cause)}`;
   }
 }
 
-function identityOf(info: GPUAdapterInfo | undefined): AdapterIdentity {
+/** What an adapter can do tells it from others if it has no name: some browsers give none. */
+function traitsOf({ limits, features }: Pick<GPUAdapter, "limits" | "features">): string {
+  const names = Object.keys(Object.getPrototypeOf(limits) as object).sort();
+  const numbers = names.map((name) => (limits as unknown as Readonly<Record<string, unknown>>)[name]);
+  return [...numbers, ...[...features].sort()].join(",");
+}
+
+function identityOf(
+  info: GPUAdapterInfo | undefined,
+  adapter: Pick<GPUAdapter, "limits" | "features">,
+): AdapterIdentity {
   const { vendor = "", architecture = "", device = "", description = "" } = info ?? {};
   const { isFallbackAdapter = false } = (info ?? {}) as { readonly isFallbackAdapter?: boolean };
-  return { vendor, architecture, device, description, fallback: isFallbackAdapter };
+  const isNameless = [vendor, architecture, device, description].every((name) => name === "");
+  const traits = isNameless ? traitsOf(adapter) : "";
+  return { vendor, architecture, device, description, fallback: isFallbackAdapter, traits };
 }
 
 type Idle = (callback: () => void) => unknown;

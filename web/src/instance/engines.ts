@@ -1,4 +1,4 @@
-import { Calibrator, type Candidate } from "../calibration/calibrator.js";
+import { Calibrator, type Candidate, type Failed } from "../calibration/calibrator.js";
 import type { CalibrationHost } from "../calibration/host.js";
 import type { Eventually, Recorded } from "../call/context.js";
 import type { Engine } from "../engine/engine.js";
@@ -131,9 +131,9 @@ export class Engines {
   }
 
   /** Whether wasm computes a call on which the GPU has failed. The report then says so. */
-  rescues(error: unknown, { key }: Pick<Candidate, "key">): boolean {
+  rescues(error: unknown, candidate: Failed): boolean {
     if (this.#disposed || !isGpuFailure(error)) return false;
-    this.calibrator?.fellBack(key, error);
+    this.calibrator?.fellBack(candidate, error);
     return true;
   }
 

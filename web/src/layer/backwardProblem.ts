@@ -11,6 +11,7 @@ import { FLOATS, type PlacedFloats, type Tensor, type TypedTensor } from "../ten
 import type { EngineSaved } from "./engineSaved.js";
 import type { SavedForm, Savings } from "./saved.js";
 import type { WeightGradients } from "./weightGradients.js";
+import type { Watched, WatchOptions } from "../call/watched.js";
 
 export type { EngineSaved } from "./engineSaved.js";
 export type { LayerUpdate } from "./layerUpdate.js";
@@ -32,7 +33,7 @@ export interface UsualLayerGradients {
 }
 
 /** Options of `layer.backward`. */
-export interface LayerBackwardOptions<R extends LayerReturns = LayerReturns> {
+export interface LayerBackwardOptions<R extends LayerReturns = LayerReturns> extends WatchOptions {
   /**
    * Which gradients to compute. Default: `dInput`, `gradients`, and `dContext` and `dValueContext` if the call had such
    * contexts. `dBias`, `dSinks`, `dAlibiSlopes` and `dTables` need the options bias, sinks, alibiSlopes and score.
@@ -45,8 +46,6 @@ export interface LayerBackwardOptions<R extends LayerReturns = LayerReturns> {
   readonly accumulate?: Readonly<Record<string, Tensor<"float32">>>;
   /** Whether `saved` can be used again. Default false: the call releases it. */
   readonly keep?: boolean;
-  /** Aborts the call while it waits in the queue. */
-  readonly signal?: AbortSignal;
 }
 
 type GradientAt<L extends "cpu" | "gpu"> = L extends "gpu" ? GpuResult<"float32"> : TypedTensor<"float32">;
@@ -68,7 +67,7 @@ export type LayerGradientsAt<L extends "cpu" | "gpu" = "cpu", R extends LayerRet
 >;
 
 /** A call of backward that has passed every check. */
-export interface LayerBackwardProblem {
+export interface LayerBackwardProblem extends Watched {
   readonly operation: string;
   readonly saved: EngineSaved;
   /** Like the forward's output. */
@@ -84,7 +83,6 @@ export interface LayerBackwardProblem {
   /** Gradients of earlier calls by name; the new ones are added to them in place. */
   readonly accumulate: Readonly<Record<string, TypedTensor<"float32">>> | undefined;
   readonly location: "cpu" | "gpu";
-  readonly signal: AbortSignal | undefined;
 }
 
 /** float32, with the shapes of what they belong to. */
@@ -102,6 +100,7 @@ const BACKWARD_NAMES = namesOf<LayerBackwardOptions & { location: string }>({
   keep: true,
   location: true,
   signal: true,
+  onProgress: true,
 });
 
 const RETURN_NAMES = namesOf<LayerReturns>({
@@ -161,7 +160,7 @@ export function layerBackwardProblem(
     gradients,
     accumulate: readAccumulate(options, wanted.gradients, location, gradients),
     location,
-    signal: options.signal(),
+    ...options.watched(),
     keep: options.flag("keep", false),
     accumulated: options.value("accumulate"),
   };

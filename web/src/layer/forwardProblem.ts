@@ -30,13 +30,14 @@ import type { LayerProblem } from "./layerProblem.js";
 import type { LayerShape } from "./layerShape.js";
 import { readPatch, type Patch } from "./patch.js";
 import { FORWARD_RETURNS, readLayerViews, type ForwardReturns, type LayerViews } from "./views.js";
+import type { Watched, WatchOptions } from "../call/watched.js";
 
 /**
  * Options of `layer.forward`. Positions are the positions of attention: query i is at position i + offset; key j is at
  * its row number or, in a cache, at its place there. queryOffset moves masks, rotary embedding and added positions
  * together.
  */
-export interface ForwardOptions extends AttentionSettingsOptions {
+export interface ForwardOptions extends AttentionSettingsOptions, WatchOptions {
   /** The input of the key projection, `[B, Skv, keyInputDim]`. Default x. */
   readonly key?: FloatTensorLike | GpuFloats;
   /** The input of the value projection, `[B, Skv, valueInputDim]`. Default the input of the key projection. */
@@ -72,12 +73,10 @@ export interface ForwardOptions extends AttentionSettingsOptions {
   readonly location?: "cpu" | "gpu";
   /** A tensor of the output's shape, to write the output to. It is then also `result.output`. */
   readonly into?: FloatTensor;
-  /** Aborts the call while it waits in the queue. */
-  readonly signal?: AbortSignal;
 }
 
 /** A call of forward that has passed every check. */
-export interface ForwardProblem {
+export interface ForwardProblem extends Watched {
   readonly operation: string;
   readonly layout: "BSE" | "BES";
   /** The shape of the attention inside the layer. */
@@ -99,7 +98,6 @@ export interface ForwardProblem {
   readonly save: boolean;
   /** Where the results are. */
   readonly location: "cpu" | "gpu";
-  readonly signal: AbortSignal | undefined;
   readonly keepRank: (shape: readonly number[]) => number[];
 }
 
@@ -119,6 +117,7 @@ const FORWARD_NAMES = [
     location: true,
     into: true,
     signal: true,
+    onProgress: true,
   }),
 ];
 
@@ -230,7 +229,7 @@ export function forwardRequest(
     output: outputForm(options, outputShape, x),
     save: readSave(options, cache, patch),
     location: options.oneOf("location", ["cpu", "gpu"], "cpu"),
-    signal: options.signal(),
+    ...options.watched(),
     keepRank: (full: readonly number[]) => (rank === 2 ? full.slice(1) : [...full]),
   };
   const inTurn = (): ForwardProblem => {

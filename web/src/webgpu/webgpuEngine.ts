@@ -6,6 +6,7 @@ import type { CacheProblem } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
 import type { Recorded } from "../call/context.js";
 import type { Disposing } from "../call/disposable.js";
+import type { Watched } from "../call/watched.js";
 import type { Owner } from "../engine/engine.js";
 import { EngineTensor } from "../engine/engineTensor.js";
 import type { GpuEngine } from "../engine/gpuModule.js";
@@ -42,7 +43,7 @@ import { GpuLayer } from "./layer/layer.js";
 import { recordLinear, recordLinearBackward, recordUploadWeight } from "./layer/linear.js";
 import { recordMerge } from "./attention/merge.js";
 import { recordRotary } from "./attention/rotary.js";
-import { runCall } from "./call/runCall.js";
+import { Aborted, runCall } from "./call/runCall.js";
 import { tilingsOf } from "./plan/tiles.js";
 import { recordDownload, recordUpload } from "./attention/transfer.js";
 
@@ -126,11 +127,11 @@ export class WebgpuEngine implements GpuEngine {
   }
 
   attention(problem: AttentionProblem): Promise<PlacedResult> {
-    return this.#call(problem.operation, (call) => recordAttention(call, problem));
+    return this.#call(problem.operation, (call) => recordAttention(call, problem), problem);
   }
 
   attentionBackward(problem: BackwardProblem): Promise<PlacedGradients> {
-    return this.#call(problem.operation, (call) => recordBackward(call, problem));
+    return this.#call(problem.operation, (call) => recordBackward(call, problem), problem);
   }
 
   merge(problem: MergeProblem): Promise<PlacedMerge> {
@@ -142,11 +143,11 @@ export class WebgpuEngine implements GpuEngine {
   }
 
   linear(problem: LinearProblem): Promise<PlacedOutput> {
-    return this.#call(problem.operation, (call) => recordLinear(call, problem));
+    return this.#call(problem.operation, (call) => recordLinear(call, problem), problem);
   }
 
   linearBackward(problem: LinearBackwardProblem): Promise<PlacedLinearGradients> {
-    return this.#call(problem.operation, (call) => recordLinearBackward(call, problem));
+    return this.#call(problem.operation, (call) => recordLinearBackward(call, problem), problem);
   }
 
   async createCache(problem: CacheProblem): Promise<EngineCache> {
@@ -170,8 +171,8 @@ export class WebgpuEngine implements GpuEngine {
         return cache.bytes;
       },
       append: (problem) => this.#call(problem.operation, (call) => cache.append(call, problem)),
-      attend: (problem) => this.#call(problem.operation, (call) => cache.attend(call, problem)),
-      step: (append, attend) => this.#call(append.operation, (call) => cache.step(call, append, attend)),
+      attend: (problem) => this.#call(problem.operation, (call) => cache.attend(call, problem), problem),
+      step: (append, attend) => this.#call(append.operation, (call) => cache.step(call, append, attend), attend),
       recordAppend: (encoder, problem) =>
         this.#encode(problem.operation, encoder, (call) => {
           const deliver = cache.append(call, problem);
@@ -206,12 +207,12 @@ export class WebgpuEngine implements GpuEngine {
       get bytes() {
         return layer.bytes;
       },
-      forward: (forward) => this.#call(forward.operation, (call) => layer.forward(call, forward)),
+      forward: (forward) => this.#call(forward.operation, (call) => layer.forward(call, forward), forward),
       record: (encoder, forward) => {
         const recorded = forEncoder(forward);
         return this.#encode(forward.operation, encoder, (call) => layer.forward(call, recorded));
       },
-      backward: (backward) => this.#call(backward.operation, (call) => layer.backward(call, backward)),
+      backward: (backward) => this.#call(backward.operation, (call) => layer.backward(call, backward), backward),
       update: (update) => this.#call(update.operation, (call) => layer.update(call, update)),
       release: () => layer.release(),
     };
@@ -233,8 +234,8 @@ export class WebgpuEngine implements GpuEngine {
     endCore(this.#core);
   }
 
-  #call<T>(operation: string, record: Recorder<T>): Promise<T> {
-    return this.#run(operation, (core) => runCall(core, operation, record));
+  #call<T>(operation: string, record: Recorder<T>, watched?: Partial<Watched>): Promise<T> {
+    return this.#run(operation, (core) => runCall(core, operation, record, watched));
   }
 
   #prepare(operation: string, record: Recorder<unknown>): Promise<void> {
@@ -262,6 +263,7 @@ export class WebgpuEngine implements GpuEngine {
       if (this.#mustReopen) await this.#reopen(operation);
       return await work(this.#core);
     } catch (error) {
+      if (error instanceof Aborted) throw error.cause;
       if (this.#disposed) this.#core.device.assertAlive(operation);
       throw await this.#core.device.explain(operation, error);
     }

@@ -37,6 +37,7 @@ import type { Spawn } from "./channel.js";
 import { Connection, type Done, type Known } from "./connection.js";
 import { ENGINE, type EngineOptions, type Method } from "./protocol.js";
 import { isShared, mayShare } from "./shipment.js";
+import { UNWATCHED } from "../call/watched.js";
 
 /**
  * An engine in a worker. Problems are checked in this thread and computed in the worker.
@@ -101,7 +102,7 @@ export class WorkerEngine implements Engine {
 
   async attentionBackward({ derivatives, ...problem }: BackwardProblem): Promise<PlacedGradients> {
     const hasDerivatives = derivatives && { derivatives: true }; // the worker differentiates the formula itself
-    const sentProblem = { ...problem, ...hasDerivatives, signal: undefined };
+    const sentProblem = { ...problem, ...hasDerivatives, ...UNWATCHED };
     const { result } = await this.#call(problem.operation, "attentionBackward", sentProblem);
     return result as PlacedGradients;
   }
@@ -314,7 +315,7 @@ function sent<P extends { readonly output: OutputForm; readonly signal?: AbortSi
   const { shape, dtype, into } = problem.output;
   const place = into && inMemory(into.place);
   const shared = place && isShared(place.data) ? { place, tensor: { data: place.data, shape, dtype } } : undefined;
-  return { ...problem, signal: undefined, output: { shape, dtype, half: false, into: shared } };
+  return { ...problem, ...UNWATCHED, output: { shape, dtype, half: false, into: shared } };
 }
 
 /** Gives a result the form that the caller wants: the inputs' rank, and the output in `into` or with its dtype. */

@@ -111,20 +111,18 @@ function attend(
   };
   const results = { ...(output && { 7: output }), 8: arrays.rows };
   const { attend, merge } = plan;
+  const attendTo = (written: Readonly<{ [binding: number]: Span }>) => {
+    const numbers = (first: number, count: number) => call.params(params, count, first);
+    const given = { ...arrays.inputs, 6: tables, ...written };
+    call.dispatchLong(attend.kernel, attend.workgroups, whole.multiplyAdds, numbers, given);
+  };
   if (!merge) {
-    const uniform = call.params(params, attend.workgroups);
-    call.dispatch(attend.kernel, attend.workgroups, { 0: uniform, ...arrays.inputs, 6: tables, ...results });
+    attendTo(results);
     return;
   }
   const partOutputs = call.room(Math.max(plan.partBytes.outputs, 4));
   const partRows = call.room(plan.partBytes.statistics);
-  call.dispatch(attend.kernel, attend.workgroups, {
-    0: call.params(params, attend.workgroups),
-    ...arrays.inputs,
-    6: tables,
-    7: partOutputs,
-    8: partRows,
-  });
+  attendTo({ 7: partOutputs, 8: partRows });
   call.dispatch(merge.kernel, merge.workgroups, {
     0: call.params(params, merge.workgroups),
     3: arrays.inputs[3]!,

@@ -116,8 +116,8 @@ export function backwardOn(
   const run = (pass: PairPass, written: GradientTargets) => {
     const { kernel, workgroups, blocks } = pass;
     const [first] = Object.values(written);
-    call.dispatch(kernel, workgroups, {
-      0: call.params({ ...params, value_blocks: blocks }, workgroups),
+    const numbers = (start: number, count: number) => call.params({ ...params, value_blocks: blocks }, count, start);
+    call.dispatchLong(kernel, workgroups, blocks * pairWork(problem), numbers, {
       ...inputs,
       ...(first && { 10: first.span }),
       11: call.numbers(targetNumbers(problem, written), workgroups),
@@ -134,6 +134,12 @@ export function backwardOn(
     checkRows?.(mapped);
     return { ...deliverAll(others, mapped), ...(tables && { dTables: deliverAll(tables, mapped) }) };
   };
+}
+
+/** The multiply-adds of a pass over all pairs of rows and keys: two products and one or two sums. */
+function pairWork({ shape }: BackwardCall): number {
+  const { batchSize, numHeads, queryLength, keyLength, headDim, valueDim } = shape;
+  return batchSize * numHeads * queryLength * keyLength * 2 * (headDim + valueDim);
 }
 
 /** The flags among the words of a row. */
@@ -236,8 +242,8 @@ function biasGradient(call: Call, { problem, plan, params }: PlannedBackward, in
   const { kernel, workgroups, parts, count, sum, repeats } = plan.bias;
   const dBias = call.resultRoom(4 * count, problem.location);
   const target = sum ? call.room(4 * parts * count) : dBias;
-  call.dispatch(kernel, workgroups, {
-    0: call.params(params, workgroups),
+  const numbersOf = (first: number, some: number) => call.params(params, some, first);
+  call.dispatchLong(kernel, workgroups, pairWork(problem), numbersOf, {
     ...inputs,
     10: target,
     11: call.numbers(repeats, workgroups),
@@ -261,11 +267,9 @@ function tableGradients(call: Call, planned: PlannedBackward, inputs: Inputs): D
   const { kernel, workgroups, parts, count, sum, rowTiles } = plan.tables;
   const each = call.room(4 * parts * count);
   call.clear(each);
-  call.dispatch(kernel, workgroups, {
-    0: call.params({ ...params, row_tiles: rowTiles, value_blocks: 1, row_stride: count }, workgroups),
-    ...inputs,
-    10: each,
-  });
+  const own = { ...params, row_tiles: rowTiles, value_blocks: 1, row_stride: count, row_count: workgroups };
+  const numbers = (first: number, some: number) => call.params(own, some, first);
+  call.dispatchLong(kernel, workgroups, pairWork(problem), numbers, { ...inputs, 10: each });
   const all = sum ? call.room(4 * count) : each;
   if (sum) addParts(call, plan.tables, sum, each, all);
   const { words } = placesOf(score.graph.parameters, placesOf(visible?.graph.parameters ?? []).end);

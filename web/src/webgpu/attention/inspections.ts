@@ -77,8 +77,8 @@ export function inspect(
     features: shared.features | (plan.selection.average ? FEATURE.average : 0),
   };
   const tables = call.table(tablesOf(problem, sequences, formulaWords, [...chosen.heads, ...chosen.queries]));
-  call.dispatch(plan.kernel, workgroups, {
-    0: call.params(params, workgroups),
+  const pairs = shape.batchSize * (plan.selection.average ? shape.numHeads : plan.heads) * count * shape.keyLength;
+  call.dispatchLong(plan.kernel, workgroups, pairs * shape.headDim, (start, some) => call.params(params, some, start), {
     ...arrays.inputs,
     6: tables,
     7: target,

@@ -28,6 +28,7 @@ import { storeRows, type Rows } from "./storeRows.js";
 import { stridesOf } from "../plan/strides.js";
 import { turnRows } from "../attention/turnRows.js";
 import { viewRows } from "../attention/viewRows.js";
+import { UNWATCHED } from "../../call/watched.js";
 
 /** Room for this many tokens at the start. It doubles when it is full. */
 const FIRST_PLACES = 64;
@@ -159,7 +160,7 @@ export class GpuCache {
       ...this.keysAndValues(held),
       ragged: undefined,
       wanted: { ...wanted, output: wanted.output || views.headOutputs !== undefined },
-      signal: undefined,
+      ...UNWATCHED,
     };
     const inPlace: InPlace = { ...(rows && { query: rows.strides }), cached: this.cached(held) };
     const planned = plannedAttention(attention, sequences, call.core.device.capabilities, inPlace);

@@ -18,6 +18,7 @@ export interface Run {
 }
 
 const SCALE_BYTES = 4;
+const LOAD_BYTES = 16;
 
 export function padded(width: number): number {
   return 4 * divideUp(width, 4);
@@ -83,7 +84,10 @@ export class CacheStore {
     this.places = places;
     this.#pool = buffers;
     const heads = form.batchSize * form.numKvHeads;
-    const bytes = (side: Side) => this.#scalesAt(side) + (form.dtype === "int8" ? heads * places * SCALE_BYTES : 0);
+    // The kernels load 16 bytes at once, also of the scales.
+    const bytes = (side: Side) =>
+      this.#scalesAt(side) +
+      (form.dtype === "int8" ? LOAD_BYTES * divideUp(heads * places * SCALE_BYTES, LOAD_BYTES) : 0);
     for (const side of SIDES) checkBytes(operation, `the cache's ${side}s`, bytes(side), device.limits);
     const key = buffers.make(bytes("key"));
     try {

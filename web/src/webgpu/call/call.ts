@@ -3,12 +3,13 @@ import { HeadwiseError, OptionError, OutOfMemoryError, UnsupportedError } from "
 import { ARRAYS, type Dtype, type GpuData, type PlacedTensor, type TensorDataOf } from "../../tensor/tensor.js";
 import { bindable, SMALLEST_BINDING, type Purpose } from "../device/buffers.js";
 import { Callers, noteDevice } from "./callers.js";
-import { Commands } from "./commands.js";
+import { Commands, type Range } from "./commands.js";
 import type { GpuCore } from "./core.js";
 import type { Outcome } from "./faults.js";
 import type { Kernel } from "../kernels/kernel.js";
 import { gridOf } from "../plan/limits.js";
 import { Numbers } from "./numbers.js";
+import { endOfSubmit, piecesOf } from "../plan/pieces.js";
 import { packParams, type Params } from "../plan/params.js";
 import { Readback } from "./readback.js";
 import type { Recording } from "./recording.js";
@@ -124,10 +125,10 @@ export class Call {
     return this.#numbers.add(data);
   }
 
-  /** The parameters of an attention kernel, with its grid. */
-  params(params: Params, workgroups: number): Span {
+  /** The parameters of an attention kernel, with its grid: of `workgroups` workgroups from `first` on. */
+  params(params: Params, workgroups: number, first = 0): Span {
     const [grid_width] = gridOf(this.operation, "kernel", workgroups, this.core.device.limits);
-    return this.table(packParams({ ...params, workgroups, grid_width }));
+    return this.table(packParams({ ...params, first_workgroup: first, workgroups: first + workgroups, grid_width }));
   }
 
   /** The parameters of a flat kernel, and at the end the width of its grid. */
@@ -195,14 +196,34 @@ export class Call {
     this.#written.push(buffer);
   }
 
-  dispatch(kernel: Kernel, workgroups: number, given: Readonly<{ [binding: number]: Span }>): void {
+  /**
+   * Lists a kernel that may take long, in pieces that can be submitted one after the other. Its bits do not depend on the
+   * pieces: no workgroup knows of another. A recorded call is one piece, because the caller submits it.
+   *
+   * @param multiplyAdds - of all workgroups together
+   * @param numbersOf - the numbers of some of the workgroups
+   */
+  dispatchLong(
+    kernel: Kernel,
+    workgroups: number,
+    multiplyAdds: number,
+    numbersOf: (first: number, count: number) => Span,
+    given: Readonly<{ [binding: number]: Span }>,
+  ): void {
+    const speed = this.recording ? Infinity : this.core.device.speed.now;
+    for (const { first, count, operations } of piecesOf(workgroups, 2 * multiplyAdds, speed))
+      this.dispatch(kernel, count, { 0: numbersOf(first, count), ...given }, operations);
+  }
+
+  /** @param operations - the floating-point operations of a long kernel, or of a piece of it */
+  dispatch(kernel: Kernel, workgroups: number, given: Readonly<{ [binding: number]: Span }>, operations = 0): void {
     if (workgroups === 0) return;
     const grid = gridOf(this.operation, kernel.name, workgroups, this.core.device.limits);
     const bindings = Object.entries(bindingsOf(kernel.name)).map(([binding, access]) => ({
       binding: Number(binding),
       span: given[Number(binding)] ?? this.#spare(access === "read" ? "read" : binding),
     }));
-    this.#commands.dispatch(kernel, bindings, grid);
+    this.#commands.dispatch(kernel, bindings, grid, operations);
   }
 
   /** Reads a span back. The returned function copies its first bytes out of the mapped range. */
@@ -277,11 +298,22 @@ export class Call {
     return this.#commands.kernelNames;
   }
 
-  /** Writes the numbers, and records all commands into `encoder`. */
-  record(encoder: GPUCommandEncoder, timer?: Timer): void {
-    this.#numbers.write(this.core.device.gpuDevice.queue);
-    this.#commands.record(encoder, this.operation, timer);
-    this.#readback.record(encoder);
+  /** The floating-point operations of the pieces of the call. */
+  get operations(): readonly number[] {
+    return this.#commands.operations;
+  }
+
+  /** Whether one submit can take the whole call. */
+  get isShort(): boolean {
+    const { operations } = this;
+    return endOfSubmit(operations, 0, this.core.device.speed.now) === operations.length;
+  }
+
+  /** Writes the numbers, and records all commands into `encoder`; of a long call only some of its pieces. */
+  record(encoder: GPUCommandEncoder, timer?: Timer, pieces: Range = { from: 0, to: this.operations.length }): void {
+    if (pieces.from === 0) this.#numbers.write(this.core.device.gpuDevice.queue);
+    this.#commands.record(encoder, this.operation, timer, pieces);
+    if (pieces.to === this.operations.length) this.#readback.record(encoder);
   }
 
   /** Waits for the bytes that the call reads back. */

@@ -11,6 +11,14 @@ interface Dispatch {
   compiled: Compiled | undefined;
   readonly bindings: readonly Binding[];
   readonly grid: readonly [number, number];
+  /** Its floating-point operations, if it may take long. */
+  readonly operations: number;
+}
+
+/** Dispatches from one number to another. */
+export interface Range {
+  readonly from: number;
+  readonly to: number;
 }
 
 interface Copy {
@@ -38,9 +46,9 @@ export class Commands {
     this.#copiesIn.push({ from, to });
   }
 
-  dispatch(kernel: Kernel, bindings: readonly Binding[], grid: readonly [number, number]): void {
+  dispatch(kernel: Kernel, bindings: readonly Binding[], grid: readonly [number, number], operations: number): void {
     const compiled = readyPipeline(this.#core.device.gpuDevice, kernel);
-    this.#dispatches.push({ kernel, compiled, bindings, grid });
+    this.#dispatches.push({ kernel, compiled, bindings, grid, operations });
   }
 
   copyOut(from: Span, to: Span): void {
@@ -50,6 +58,11 @@ export class Commands {
   get isEmpty(): boolean {
     const lists = [this.#clears, this.#copiesIn, this.#dispatches, this.#copiesOut];
     return lists.every(({ length }) => length === 0);
+  }
+
+  /** The floating-point operations of the dispatches. */
+  get operations(): readonly number[] {
+    return this.#dispatches.map(({ operations }) => operations);
   }
 
   /** The names of the kernels, for the timer. */
@@ -70,23 +83,30 @@ export class Commands {
     await device.whileAlive(operation, Promise.all(compiling));
   }
 
-  /** Records everything in one compute pass, or in one for each kernel if they are timed. They must be compiled. */
-  record(encoder: GPUCommandEncoder, label: string, timer: Timer | undefined): void {
-    for (const { buffer, offset, bytes } of this.#clears) encoder.clearBuffer(buffer, offset, bytes);
-    copyAll(encoder, this.#copiesIn);
-    if (timer) this.#recordTimed(encoder, timer);
-    else if (this.#dispatches.length > 0) {
+  /**
+   * Records dispatches in one compute pass, or in one for each kernel if they are timed. They must be compiled. Clears and
+   * copies in come before the first dispatch, copies out after the last.
+   */
+  record(encoder: GPUCommandEncoder, label: string, timer: Timer | undefined, { from, to }: Range): void {
+    if (from === 0) {
+      for (const { buffer, offset, bytes } of this.#clears) encoder.clearBuffer(buffer, offset, bytes);
+      copyAll(encoder, this.#copiesIn);
+    }
+    const dispatches = this.#dispatches.slice(from, to);
+    if (timer) this.#recordTimed(encoder, timer, dispatches, from);
+    else if (dispatches.length > 0) {
       const pass = encoder.beginComputePass({ label });
-      for (const dispatch of this.#dispatches) this.#dispatch(pass, dispatch);
+      for (const dispatch of dispatches) this.#dispatch(pass, dispatch);
       pass.end();
     }
+    if (to < this.#dispatches.length) return;
     copyAll(encoder, this.#copiesOut);
     timer?.resolve(encoder);
   }
 
-  #recordTimed(encoder: GPUCommandEncoder, timer: Timer): void {
-    this.#dispatches.forEach((dispatch, n) => {
-      const pass = encoder.beginComputePass({ label: dispatch.kernel.name, ...timer.writes(n) });
+  #recordTimed(encoder: GPUCommandEncoder, timer: Timer, dispatches: readonly Dispatch[], first: number): void {
+    dispatches.forEach((dispatch, n) => {
+      const pass = encoder.beginComputePass({ label: dispatch.kernel.name, ...timer.writes(first + n) });
       this.#dispatch(pass, dispatch);
       pass.end();
     });

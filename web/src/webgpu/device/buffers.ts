@@ -4,8 +4,13 @@ import { IterableWeakSet } from "./iterableWeakSet.js";
 const STEPS_PER_OCTAVE = 4;
 const SMALLEST = 256;
 
-/** Most bytes of idle buffers that the pool keeps. */
+/** Most bytes of idle buffers that the pool keeps; less on a small device, as phones are. */
 const MOST_IDLE_BYTES = 2 ** 28;
+const MOST_IDLE_BYTES_SMALL = 2 ** 26;
+const SMALL_BUFFER_SIZE = 2 ** 30;
+
+/** When nothing was taken for so long, the pool frees its idle buffers. */
+export const IDLE_MILLISECONDS = 30_000;
 
 /** One element of the widest array type: a kernel's binding cannot be smaller. */
 export const SMALLEST_BINDING = 16;
@@ -34,6 +39,16 @@ export function roundedSize(bytes: number, limit: number): number {
   return rounded <= limit ? rounded : Math.ceil(bytes / 4) * 4;
 }
 
+/** What a debugger of the GPU shows of a buffer: its use, or that nothing in it counts. */
+const LABEL: Readonly<Record<Purpose | "idle" | "kept", string>> = {
+  storage: "headwise scratch",
+  result: "headwise result",
+  readback: "headwise readback",
+  numbers: "headwise numbers",
+  kept: "headwise kept",
+  idle: "headwise idle",
+};
+
 interface Made {
   readonly purpose: Purpose;
   /** The how manieth buffer it is. */
@@ -44,7 +59,7 @@ interface Made {
  * The buffers that an instance has on a device. Scratch and results come from a pool; the pool is bounded in bytes and
  * frees the oldest idle buffers first. Of the idle buffers that fit, a call gets the one that was made first. So a call
  * that is repeated gets the same buffers again. Buffers of caches and weights are made in their exact size and never
- * pooled. Results have their exact size too. A new buffer holds zeros.
+ * pooled. Results have their exact size too. A buffer from `make` holds zeros; what `take` gives may hold anything.
  */
 export class Buffers {
   readonly #device: GPUDevice;
@@ -58,6 +73,10 @@ export class Buffers {
   /** The latest returned is last. */
   #idle: GPUBuffer[] = [];
   #idleBytes = 0;
+  readonly #mostIdleBytes: number;
+  /** Whether a buffer was taken since the timer began. */
+  #wasUsed = false;
+  #timer: ReturnType<typeof setTimeout> | undefined;
   #count = 0;
   #ended = false;
 
@@ -65,6 +84,7 @@ export class Buffers {
   constructor(device: GPUDevice, onFree: (buffer: GPUBuffer) => void = () => undefined) {
     this.#device = device;
     this.#onFree = onFree;
+    this.#mostIdleBytes = device.limits.maxBufferSize < SMALL_BUFFER_SIZE ? MOST_IDLE_BYTES_SMALL : MOST_IDLE_BYTES;
   }
 
   /** How many buffers were made so far. */
@@ -83,11 +103,13 @@ export class Buffers {
 
   /** A pooled buffer of at least `bytes`; for a result of exactly the bytes that a binding needs. Its content is undefined. */
   take(purpose: Purpose, bytes: number): GPUBuffer {
+    this.#wasUsed = true;
     const size = purpose === "result" ? bindable(bytes) : roundedSize(bytes, this.#device.limits.maxBufferSize);
     const found = this.#firstIdle(purpose, size);
-    if (!found) return this.#create(size, purpose);
+    if (!found) return this.#create(size, purpose, LABEL[purpose]);
     this.#idle.splice(this.#idle.indexOf(found), 1);
     this.#idleBytes -= size;
+    found.label = LABEL[purpose];
     return found;
   }
 
@@ -97,21 +119,45 @@ export class Buffers {
       buffer.destroy();
       return;
     }
+    buffer.label = LABEL.idle;
     this.#owned.add(buffer);
     this.#idle.push(buffer);
     this.#idleBytes += buffer.size;
-    while (this.#idleBytes > MOST_IDLE_BYTES) {
+    this.#freeIdle(this.#mostIdleBytes);
+    if (this.#idle.length > 0) this.#timer ??= this.#laterFree();
+  }
+
+  /** Frees the oldest idle buffers until no more than `most` bytes are idle. */
+  #freeIdle(most: number): void {
+    while (this.#idleBytes > most) {
       const oldest = this.#idle.shift()!;
       this.#idleBytes -= oldest.size;
       this.free(oldest);
     }
   }
 
+  /** Frees all idle buffers after a while without use. In Node the timer does not keep the process alive. */
+  #laterFree(): ReturnType<typeof setTimeout> {
+    this.#wasUsed = false;
+    const pool = new WeakRef(this);
+    const timer = setTimeout(() => {
+      const live = pool.deref();
+      if (live) live.#afterAWhile();
+    }, IDLE_MILLISECONDS);
+    (timer as unknown as { unref?(): void }).unref?.();
+    return timer;
+  }
+
+  #afterAWhile(): void {
+    if (!this.#wasUsed) this.#freeIdle(0);
+    this.#timer = this.#idle.length > 0 ? this.#laterFree() : undefined;
+  }
+
   /**
    * A buffer outside the pool, filled with zeros. Its size is in whole words and large enough for a kernel's binding.
    */
   make(bytes: number): GPUBuffer {
-    return this.#create(bindable(bytes), "storage");
+    return this.#create(bindable(bytes), "storage", LABEL.kept);
   }
 
   free(buffer: GPUBuffer): void {
@@ -128,6 +174,7 @@ export class Buffers {
   /** Destroys all buffers, also those in use, except those that were handed over. */
   destroy(): void {
     this.#ended = true;
+    clearTimeout(this.#timer);
     for (const buffer of this.#owned.values()) this.free(buffer);
     this.#idle = [];
     this.#idleBytes = 0;
@@ -145,8 +192,8 @@ export class Buffers {
     return first;
   }
 
-  #create(size: number, purpose: Purpose): GPUBuffer {
-    const buffer = this.#device.createBuffer({ size, usage: USAGE[purpose] });
+  #create(size: number, purpose: Purpose, label: string): GPUBuffer {
+    const buffer = this.#device.createBuffer({ label, size, usage: USAGE[purpose] });
     this.#owned.add(buffer);
     this.#made.set(buffer, { purpose, serial: this.#count++ });
     return buffer;

@@ -1,4 +1,4 @@
-import { gpuOfThisRealm, type Tiling } from "../../engine/gpuOptions.js";
+import { gpuOfThisRealm, requestAdapterOf, type Tiling } from "../../engine/gpuOptions.js";
 import type { AdapterReport } from "../../engine/report.js";
 import { DeviceLostError, DisposedError, HeadwiseError, OptionError, UnsupportedError } from "../../errors/errors.js";
 import { describe } from "../../foreign/describe.js";
@@ -6,6 +6,8 @@ import { ErrorScopes, refusal } from "./errorScopes.js";
 import { lanesTogether } from "./lanes.js";
 import type { Limits } from "../plan/limits.js";
 import { Loss } from "./loss.js";
+import { hasHalves } from "./pipelines.js";
+import { Speed } from "../plan/pieces.js";
 
 export interface DeviceOptions {
   /** The caller's own device. We use it and never destroy it. */
@@ -57,6 +59,8 @@ export class Device {
   readonly #gpu: GPU | undefined;
   readonly #loss: Loss;
   readonly #forgetLoss: () => void;
+  /** How fast long calls were computed. */
+  readonly speed = new Speed();
   /** Rejects the calls that wait for the device. */
   readonly #waiting = new Set<(end: End) => void>();
   #end: End | undefined;
@@ -87,7 +91,7 @@ export class Device {
       maxStorageBufferBindingSize,
       maxBufferSize,
       together: this.#together,
-      halves: this.gpuDevice.features.has("shader-f16"),
+      halves: hasHalves(this.gpuDevice),
       tiling: this.tiling,
     };
   }
@@ -169,7 +173,9 @@ export class Device {
 function lossError(operation: string, info: GPUDeviceLostInfo): DeviceLostError {
   const detail = info.message ? `: ${info.message}` : "";
   return new DeviceLostError(`${operation}: the GPU device was lost (${info.reason})${detail}`, {
-    hint: "Call again: an instance with a device of its own opens a new one.",
+    hint:
+      "Call again: an instance with a device of its own opens a new one. If the same call loses it again, it is too long " +
+      'or too large for this GPU: split the queries, the heads or the batch, or use backend "wasm".',
     cause: info,
   });
 }
@@ -203,7 +209,7 @@ async function findDevice(operation: string, options: DeviceOptions): Promise<De
 async function requestAdapter(operation: string, gpu: GPU): Promise<GPUAdapter> {
   let refusal = {};
   try {
-    const adapter = await gpu.requestAdapter({ powerPreference: "high-performance" });
+    const adapter = await requestAdapterOf(gpu);
     if (adapter) return adapter;
   } catch (cause) {
     refusal = { cause };

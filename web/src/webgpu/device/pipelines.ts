@@ -31,6 +31,14 @@ const MOST_OF_FORMULAS = 64;
 
 let pipelines = 0;
 
+/** Devices that say that they can compute with float16, but did not compile a kernel with it. */
+const withoutHalves = new WeakSet<GPUDevice>();
+
+/** Whether kernels may compute with float16. */
+export function hasHalves(device: GPUDevice): boolean {
+  return device.features.has("shader-f16") && !withoutHalves.has(device);
+}
+
 /** Pipelines are kept as long as their device, so another instance on it does not compile them again. */
 const pipelinesOf = new WeakMap<GPUDevice, Pipelines>();
 
@@ -98,6 +106,7 @@ async function compile(operation: string, device: GPUDevice, kernel: Kernel): Pr
   } catch (cause) {
     const error = await scopes.first();
     if (error && isOutOfMemory(error)) throw scopeError(operation, error);
+    if (kernel.halves) withoutHalves.add(device);
     throw new HeadwiseError(`${operation}: kernel ${label} does not compile: ${await messages(module)}`, { cause });
   }
 }

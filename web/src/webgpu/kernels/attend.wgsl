@@ -46,23 +46,21 @@ fn raise_max(x: u32, y: u32) {
     var raised = row_max[r];
     for (var n = 0u; n < THREADS_X / TOGETHER; n++) { raised = max(raised, part_max[n * Q_TILE + y * R + r]); }
     let factor = exp_below(row_max[r], raised);
-    let lift = max(row_max[r], raised - 104.0f) - raised;
-    if (has(ENTROPIES)) { row_weighted[r] = factor * (row_weighted[r] + lift * row_sum[r]); }
+    if (has(ENTROPIES)) { row_weighted[r] = factor * (row_weighted[r] + below(row_max[r], raised) * row_sum[r]); }
     row_sum[r] *= factor;
     row_max[r] = raised;
     for (var w = 0u; w < W; w++) { out[r * W + w] *= factor; }
   }
 }
 
-fn store_p(visible: array<u32, R>, x: u32, y: u32) {
+fn store_p(x: u32, y: u32) {
   for (var r = 0u; r < R; r++) {
     for (var c4 = 0u; c4 < C4; c4++) {
       let s = scores[r * C4 + c4];
       var p = vec4<f32>();
       for (var c = 0u; c < 4u; c++) {
-        let seen = (visible[r] & (1u << (4u * c4 + c))) != 0u;
-        p[c] = select(0.0f, exp_below(s[c], row_max[r]), seen);
-        if (has(ENTROPIES)) { row_weighted[r] += p[c] * (max(s[c], row_max[r] - 104.0f) - row_max[r]); }
+        p[c] = select(exp_below(s[c], row_max[r]), 0.0f, s[c] == LOWEST);
+        if (has(ENTROPIES)) { row_weighted[r] += p[c] * below(s[c], row_max[r]); }
       }
       row_sum[r] += p.x + p.y + p.z + p.w;
       p_tile[(c4 * THREADS_X + x) * Q_TILE + y * R + r] = p;
@@ -153,7 +151,7 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
     score_tile(task.key_base, j0, task.end, seam, t);
     let visible = hide(j0, x, y);
     raise_max(x, y);
-    store_p(visible, x, y);
+    store_p(x, y);
     if (has(OUTPUT)) {
       for (var first = 0u; first < KV_TILE; first += V_KEYS) {
         workgroupBarrier();  // p_tile is complete, kv_tile has been read

@@ -11,17 +11,14 @@
 // alone to measure it.
 
 
-/// The score of a hidden key. A visible score is never that low.
-const HIDDEN = LOWEST;
-const LOWEST_VISIBLE = -3.4028232635611926e+38f;
-
 var<workgroup> q_tile: array<vec4<f32>, max(D4, V4) * ROWS>;  // [feature / 4][row]; at the end the outputs [row][Dv / 4]
 var<workgroup> kv_tile: array<tile4, CHUNK4>;  // [feature / 4][key, spread over the banks], then values [key][Dv / 4]
 var<workgroup> p_tile: array<array<array<vec4<f32>, R4>, GROUPS>, KEYS>;  // [key][group][four rows]: scores, weights
 
 // Between the weights of two tiles p_tile also carries flags: a number above 1, which no weight is. p_tile[key][0][0].x:
-// the key is not finite. .y: its value in the tile before is not finite. p_tile[0][0][0].z and .w: there is such a key, or
-// such a value. So the flags need no memory of their own, and weights clear them.
+// the key is not finite. p_tile[key][1][0].y: its value in the tile before is not finite. p_tile[0][2][0].z and
+// p_tile[0][3][0].w: there is such a key, or such a value. So the flags need no memory of their own, and weights clear
+// them. Each kind has vectors of its own: WGSL lets a write to one component touch the whole vector.
 const FLAG = 2.0f;
 fn is_flag(x: f32) -> bool { return x > 1.0f; }
 
@@ -102,7 +99,7 @@ fn place_keys(t: u32) {
     unroll (i < KEY_LOADS) {
       if (any_not_finite(ahead[i], 0u)) {
         p_tile[key_of_load(t, i)][0][0].x = FLAG;
-        p_tile[0][0][0].z = FLAG;
+        p_tile[0][2][0].z = FLAG;
         ahead[i] = cleaned(ahead[i]);
       }
     }
@@ -133,17 +130,17 @@ fn flag_values(t: u32) {
   if (!CAREFUL || poisoned_loads == 0u) { return; }
   for (var n = 0u; n < VALUE_CHUNKS * VALUE_LOADS; n++) {
     let jj = n / VALUE_LOADS * CHUNK_KEYS + value_of_load(t, n % VALUE_LOADS);
-    if ((poisoned_loads & (1u << n)) != 0u) { p_tile[jj][0][0].y = FLAG; }
+    if ((poisoned_loads & (1u << n)) != 0u) { p_tile[jj][1][0].y = FLAG; }
   }
-  p_tile[0][0][0].w = FLAG;
+  p_tile[0][3][0].w = FLAG;
   poisoned_loads = 0u;
 }
 
 /// Marks the rows that saw a key of the tile before whose value is not finite.
 fn mark_poisoned_values() {
-  if (!CAREFUL || !is_flag(p_tile[0][0][0].w)) { return; }
+  if (!CAREFUL || !is_flag(p_tile[0][3][0].w)) { return; }
   for (var c = 0u; c < C; c++) {
-    if (!is_flag(p_tile[lane + c * LANES][0][0].y)) { continue; }
+    if (!is_flag(p_tile[lane + c * LANES][1][0].y)) { continue; }
     for (var r = 0u; r < R; r++) { poisoned |= ((seen >> (r * C + c)) & 1u) << r; }
   }
 }
@@ -151,7 +148,7 @@ fn mark_poisoned_values() {
 /// The keys of this invocation that are not finite, bit c.
 fn poisoned_keys() -> u32 {
   var keys = 0u;
-  if (CAREFUL && is_flag(p_tile[0][0][0].z)) {
+  if (CAREFUL && is_flag(p_tile[0][2][0].z)) {
     for (var c = 0u; c < C; c++) { keys |= select(0u, 1u << c, is_flag(p_tile[lane + c * LANES][0][0].x)); }
   }
   return keys;
@@ -206,7 +203,7 @@ fn apply_rules(task: Task, j0: i32, keys: u32) {
       let four = &p_tile[lane + c * LANES][place_for(lane)][((r / 4u) ^ lane) % R4];
       let poison = ((keys >> c) | (poisoned_queries >> r)) & 1u;
       let found = biased(row, j0 + i32(lane + c * LANES), (*four)[r % 4u], poison != 0u);
-      (*four)[r % 4u] = select(HIDDEN, max(found.score, LOWEST_VISIBLE), found.visible);
+      (*four)[r % 4u] = select(LOWEST, found.score, found.visible);
       seen |= select(0u, 1u << (r * C + c), found.visible);
       seen_rows |= select(0u, 1u << r, found.visible);
       poisoned |= select(0u, 1u << r, found.visible && found.poisoned);
@@ -243,7 +240,7 @@ fn lower() {
   unroll (r < R) {
     let factor = exp_below(top[r], raised[r]);
     if (has(ENTROPIES)) {
-      row_weighted[r] = factor * (row_weighted[r] + (max(top[r], raised[r] - 104.0f) - raised[r]) * row_sum[r]);
+      row_weighted[r] = factor * (row_weighted[r] + below(top[r], raised[r]) * row_sum[r]);
     }
     row_sum[r] *= factor;
     unroll (w < W) { out[r * W + w] *= factor; }
@@ -255,8 +252,9 @@ fn lower() {
 fn weigh() {
   unroll (r < R) {
     unroll (c < C) {
-      let p = exp(s[r * C + c] - top[r]);
-      if (has(ENTROPIES)) { row_weighted[r] += p * (s[r * C + c] - top[r]); }
+      let distance = below(s[r * C + c], top[r]);
+      let p = exp(distance);
+      if (has(ENTROPIES)) { row_weighted[r] += p * distance; }
       s[r * C + c] = p;
       row_sum[r] += p;
     }
@@ -267,9 +265,9 @@ fn weigh() {
 fn weigh_seen() {
   unroll (r < R) {
     unroll (c < C) {
-      let below = max(s[r * C + c], top[r] - 104.0f) - top[r];
-      let p = select(exp(below), 0.0f, s[r * C + c] == HIDDEN);
-      if (has(ENTROPIES)) { row_weighted[r] += p * below; }
+      let distance = below(s[r * C + c], top[r]);
+      let p = select(exp(distance), 0.0f, s[r * C + c] == LOWEST);
+      if (has(ENTROPIES)) { row_weighted[r] += p * distance; }
       s[r * C + c] = p;
       row_sum[r] += p;
     }
@@ -373,6 +371,7 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
   for (var r = 0u; r < R; r++) {
     poisoned_queries |= select(0u, 1u << r, is_flag(p_tile[(group * R + r) % KEYS][1u + (group * R + r) / KEYS][0].x));
   }
+  workgroupBarrier();  // the queries' flags have been read
 
   let rules = has(MASK) || has(BIAS) || has(ALIBI) || has(SOFTCAP) || params.exclude_self != 0u || poisoned_queries != 0u;
   let all = keys_seen_by_all(task);
@@ -395,7 +394,7 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
     mark_poisoned_values();
     let keys = poisoned_keys();
     let is_whole = j0 >= all.begin && j0 + i32(KEYS) <= min(all.end, task.end) with formula { && formulas_rest(j0, j0 + i32(KEYS)) };
-    let short = !CAREFUL || (!rules && is_whole && !is_flag(p_tile[0][0][0].z));
+    let short = !CAREFUL || (!rules && is_whole && !is_flag(p_tile[0][2][0].z));
     multiply(KEY_CHUNKS - 1u);
     workgroupBarrier();  // the keys and flags have been read
     if (short) {

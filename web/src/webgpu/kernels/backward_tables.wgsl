@@ -1,5 +1,5 @@
 // The gradients of what a score formula reads: numbers, and entries of tables. They lie as numbers and tables do in the
-// formulas' words. A workgroup goes through every params.key_parts-th tile of rows, and has an array of its own;
+// formulas' words. A workgroup goes through every params.row_count-th tile of rows, and has an array of its own;
 // sum_parts.wgsl adds them. Each entry has one invocation that adds to it, in the order of the pairs.
 
 @group(0) @binding(9) var<storage, read> row_words: array<vec4<u32>>;
@@ -101,7 +101,7 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
   if (part >= params.workgroups) { return; }
   present = NOWHERE;
   let tasks = params.num_sequences * params.num_kv_heads * params.row_tiles;
-  for (var work = part; work < tasks; work += params.workgroups) {
+  for (var work = part; work < tasks; work += params.row_count) {
     let task = narrowed(task_of(work, Q_TILE, 0u), Q_TILE, KV_TILE);
     if (task.first_row >= task.num_rows) { continue; }
     workgroupBarrier();  // the rows have been read

@@ -59,7 +59,8 @@ struct Params {
   top_k: u32,
   stage: u32,
   features: u32,       // what the call has or wants: MASK …
-  workgroups: u32,
+  first_workgroup: u32, // of this dispatch
+  workgroups: u32,      // their end
   grid_width: u32,
 }
 
@@ -108,7 +109,14 @@ const EMPTY_UNIFORM = 2u;
 fn key_four(row: u32, c4: u32) -> stored { return part_of(key[row + c4 / PER], c4 % PER); }
 fn value_four(row: u32, c4: u32) -> stored { return part_of(value[row + c4 / PER], c4 % PER); }
 
+/// The score of a key that adds nothing: a hidden key, or a score of minus infinity. Every other score is above it.
 const LOWEST = -3.4028234663852886e+38f;
+const LOWEST_VISIBLE = -3.4028232635611926e+38f;
+
+/// A score that may have overflowed, so that it can be compared. Above, it stays infinite.
+fn comparable(s: f32) -> f32 {
+  return select(max(s, LOWEST_VISIBLE), LOWEST, bitcast<u32>(s) == MINUS_INFINITY);
+}
 
 struct Sequence {
   batch: u32,
@@ -272,14 +280,18 @@ fn biased(row: Row, j: i32, raw: f32, poisoned: bool) -> Score {
     let bits = bias_bits(row.bias + u32(j) * params.bias_key);
     s.visible = bits != MINUS_INFINITY;
     s.poisoned = s.poisoned || not_finite(bits);
-    s.score = max(s.score + bitcast<f32>(select(bits, 0u, not_finite(bits))), LOWEST);
+    s.score += bitcast<f32>(select(bits, 0u, not_finite(bits)));
   }
   with formula { s = scored(row, j, s); }
+  s.score = comparable(s.score);
   return s;
 }
 
-/// exp(s - maximum) for s <= maximum. Far below the maximum the result is 0, without an infinite difference.
-fn exp_below(s: f32, maximum: f32) -> f32 { return exp(max(s, maximum - 104.0f) - maximum); }
+/// s - maximum for s <= maximum, but never below -104: e to that is 0. The halves cannot overflow, and halving is exact.
+fn below(s: f32, maximum: f32) -> f32 { return 2.0f * max(0.5f * s - 0.5f * maximum, -52.0f); }
+
+/// exp(s - maximum) for s <= maximum.
+fn exp_below(s: f32, maximum: f32) -> f32 { return exp(below(s, maximum)); }
 
 /// Workgroups are counted along a grid of any width, so that no dimension exceeds its limit.
-fn workgroup_index(id: vec3<u32>) -> u32 { return id.y * params.grid_width + id.x; }
+fn workgroup_index(id: vec3<u32>) -> u32 { return params.first_workgroup + id.y * params.grid_width + id.x; }

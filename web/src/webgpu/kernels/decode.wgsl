@@ -97,11 +97,10 @@ fn weigh(t: u32) {
     let r = n / KEYS;
     let raised = float_of(atomicLoad(&row_top[r]));
     let factor = exp_below(row_max[r], raised);
-    let lift = max(row_max[r], raised - 104.0f) - raised;
     let s = p_tile[n];
-    let p = select(0.0f, exp_below(s, raised), (atomicLoad(&seen_by[n % KEYS]) & (1u << r)) != 0u);
+    let p = select(exp_below(s, raised), 0.0f, s == LOWEST);
     if (has(ENTROPIES)) {
-      weighted[k] = factor * (weighted[k] + lift * sums[k]) + p * (max(s, raised - 104.0f) - raised);
+      weighted[k] = factor * (weighted[k] + below(row_max[r], raised) * sums[k]) + p * below(s, raised);
     }
     sums[k] = factor * sums[k] + p;
     p_tile[n] = p;

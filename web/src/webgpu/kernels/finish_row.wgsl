@@ -15,10 +15,9 @@ fn united(a: Statistics, b: Statistics) -> Statistics {
   let maximum = max(a.maximum, b.maximum);
   let ka = exp_below(a.maximum, maximum);
   let kb = exp_below(b.maximum, maximum);
-  let lift_a = max(a.maximum, maximum - 104.0f) - maximum;
-  let lift_b = max(b.maximum, maximum - 104.0f) - maximum;
   return Statistics(maximum, ka * a.sum + kb * b.sum,
-                    ka * (a.weighted + lift_a * a.sum) + kb * (b.weighted + lift_b * b.sum), a.flags | b.flags);
+                    ka * (a.weighted + below(a.maximum, maximum) * a.sum) +
+                      kb * (b.weighted + below(b.maximum, maximum) * b.sum), a.flags | b.flags);
 }
 
 /// How to write a row: out = factor * accumulated, unless `fill` names another value.
@@ -38,16 +37,22 @@ fn policy_fill(flags: u32, key_length: i32) -> u32 {
   return FILL_ZERO;
 }
 
+/// Whether a row that saw keys has no weights: its scores are all minus infinity, or one of them has overflowed.
+fn is_lost(s: Statistics) -> bool {
+  return (s.flags & SEEN) != 0u && (s.sum == 0.0f || not_finite(bitcast<u32>(s.maximum)) || not_finite(bitcast<u32>(s.sum)));
+}
+
 /// Adds the sink. Writes the row's lse, entropy and statistics if `write`. Returns how to scale its output.
 fn finish_row(head: u32, index: u32, key_length: i32, seen: Statistics, write: bool) -> Finished {
   var s = seen;
+  if (is_lost(s)) { s.flags |= POISONED; }
   let sink = sink_bits_of(head);
   let has_sink = has(SINKS) && sink != MINUS_INFINITY && (s.flags & PADDING) == 0u;
   var kept = 1.0f;
   if (has_sink) {
     let raised = max(s.maximum, bitcast<f32>(sink));
     kept = exp_below(s.maximum, raised);
-    s.weighted = kept * (s.weighted + (max(s.maximum, raised - 104.0f) - raised) * s.sum);
+    s.weighted = kept * (s.weighted + below(s.maximum, raised) * s.sum);
     s.sum = kept * s.sum;
     s.maximum = raised;
   }

@@ -29,10 +29,11 @@ const LOWEST = -3.4028234663852886e+38f;
 
 fn lse_bits(part: u32, row: u32) -> u32 { return part_lse[part * shape.lse_stride + row]; }
 
-/// exp(x - maximum) for x <= maximum. `bits` are those of the logarithm x; the result is 0 for minus infinity.
+/// exp(x - maximum) for x <= maximum; see `below` in call.wgsl. `bits` are those of the logarithm x; the result is 0 for
+/// minus infinity.
 fn share(bits: u32, maximum: f32) -> f32 {
   if (bits == MINUS_INFINITY) { return 0.0f; }
-  return exp(max(bitcast<f32>(bits), maximum - 104.0f) - maximum);
+  return exp(2.0f * max(0.5f * bitcast<f32>(bits) - 0.5f * maximum, -52.0f));
 }
 
 fn raised(maximum: f32, bits: u32) -> f32 { return select(max(maximum, bitcast<f32>(bits)), maximum, bits == MINUS_INFINITY); }

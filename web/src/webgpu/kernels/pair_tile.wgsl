@@ -155,8 +155,8 @@ struct Pair {
 
 fn poisoned_pair() -> Pair { return Pair(0.0f, 0.0f, 0.0f, 0.0f, 0.0f, true, true); }
 
-/// p of a score.
-fn weight_of(score: f32, lse: f32) -> f32 { return exp(clamp(score, lse - 104.0f, lse + 80.0f) - lse); }
+/// p of a score. The score may be a little above lse.
+fn weight_of(score: f32, lse: f32) -> f32 { return weights_of(vec4<f32>(score), lse).x; }
 
 /// The pair of row n of the tile with key jj. `raw` is the score before all rules, `product` is do . v.
 fn pair_of(n: u32, j0: i32, jj: u32, raw: f32, product: f32) -> Pair {
@@ -167,7 +167,7 @@ fn pair_of(n: u32, j0: i32, jj: u32, raw: f32, product: f32) -> Pair {
   let s = biased(row, j, raw, marked);
   if (!s.visible) { return Pair(); }
   if (marked || s.poisoned) { return poisoned_pair(); }
-  let p = weight_of(s.score, numbers.lse);
+  let p = select(weight_of(s.score, numbers.lse), 0.0f, s.score == LOWEST);
   let ds = p * (numbers.gain * product - numbers.delta);
   var pair = Pair(p, p * product, ds, ds, 0.0f, true, false);
   with formula { pair = differentiated(row, j, pair); }
@@ -199,5 +199,5 @@ fn are_plain(j0: i32, t: u32) -> bool {
 
 /// p of four pairs, from their scores.
 fn weights_of(scores: vec4<f32>, lse: f32) -> vec4<f32> {
-  return exp(clamp(scores, vec4<f32>(lse - 104.0f), vec4<f32>(lse + 80.0f)) - lse);
+  return exp(2.0f * clamp(0.5f * scores - 0.5f * lse, vec4<f32>(-52.0f), vec4<f32>(40.0f)));
 }

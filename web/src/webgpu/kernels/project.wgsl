@@ -154,7 +154,7 @@ fn store_sums(t: u32, first_row: u32, first4: u32, part: u32, tile: u32) {
 
 @compute @workgroup_size(THREADS)
 fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t: u32) {
-  let work = id.y * shape.grid_width + id.x;
+  let work = shape.first_workgroup + id.y * shape.grid_width + id.x;
   let tile = work % shape.column_tiles;
   let part = work / shape.column_tiles % shape.parts;
   let first_row = work / shape.column_tiles / shape.parts * 4u * ROWS4;

@@ -27,6 +27,7 @@ struct Shape {
   pairs: u32,        // that turn, of a head; 0 without rotary embedding
   interleaved: u32,
   key_angles: u32,   // the row of `angles` of the first key
+  first_workgroup: u32,  // of this dispatch
   grid_width: u32,
 }
 

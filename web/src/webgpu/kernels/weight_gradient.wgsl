@@ -9,6 +9,7 @@ struct Shape {
   part_rows: u32,  // rows of a part, a multiple of DEPTH
   x_tiles: u32,    // tiles of columns
   dy_tiles: u32,
+  first_workgroup: u32,  // of this dispatch
   grid_width: u32,
 }
 
@@ -64,7 +65,7 @@ fn store_tiles(t: u32) {
 
 @compute @workgroup_size(THREADS)
 fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t: u32) {
-  let work = id.y * shape.grid_width + id.x;
+  let work = shape.first_workgroup + id.y * shape.grid_width + id.x;
   let first_dy4 = work % shape.dy_tiles * TILE4;
   let first_x4 = work / shape.dy_tiles % shape.x_tiles * TILE4;
   let part = work / shape.dy_tiles / shape.x_tiles;

@@ -41,6 +41,7 @@ import { GpuSaved, ownSettings, type Positions, type SavedCall } from "./saved.j
 import { sinusoidalRows, tokenRows, type Added } from "./tokenRows.js";
 import { viewInside } from "./views.js";
 import { dtypesOf, GpuWeights, partsOf } from "./weights.js";
+import { UNWATCHED } from "../../call/watched.js";
 
 /** The attention inside of a call, and what was made of its inputs. */
 interface Inside {
@@ -202,7 +203,7 @@ export class GpuLayer {
         ? { ...problem.output, dtype: "float32" as const, into: undefined }
         : problem.output,
       location: problem.location,
-      signal: undefined,
+      ...UNWATCHED,
       keepRank: problem.keepRank,
     } as const;
     if (!cache) {

@@ -142,14 +142,13 @@ export function project(call: Call, x: Span, matrix: Matrix, product: Product, t
     5: target,
     ...(matrix.scales && { 7: matrix.scales }),
   };
-  for (const { kernel, workgroups } of [plan.product, ...(plan.sum ? [plan.sum] : [])])
-    call.dispatch(kernel, workgroups, {
-      0: call.numbers(numbers, workgroups),
-      1: x,
-      2: matrix.weight,
-      ...ends,
-      ...(partSums && { 6: partSums }),
-    });
+  const given = { 1: x, 2: matrix.weight, ...ends, ...(partSums && { 6: partSums }) };
+  const numbersOf = (first: number, count: number) => call.numbers([...numbers, first], count);
+  const { product: step, sum } = plan;
+  if (step.kernel.name === "project")
+    call.dispatchLong(step.kernel, step.workgroups, rows * 4 * matrix.in4 * columns, numbersOf, given);
+  else call.dispatch(step.kernel, step.workgroups, { 0: numbersOf(0, step.workgroups), ...given });
+  if (sum) call.dispatch(sum.kernel, sum.workgroups, { 0: numbersOf(0, sum.workgroups), ...given });
 }
 
 function finishNumbers(finish: Finish | undefined): number[] {

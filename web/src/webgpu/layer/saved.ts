@@ -1,3 +1,4 @@
+import type { Watched } from "../../call/watched.js";
 import type { AttentionSettings, Broadcast } from "../../attention/attentionSettings.js";
 import type { FormulaData } from "../../formula/graph.js";
 import type { EngineSaved } from "../../layer/engineSaved.js";
@@ -20,7 +21,7 @@ export interface Positions {
 export interface SavedCall {
   /** The attention inside of the layer. */
   readonly attention: Pick<PlannedAttention, "sequences"> & {
-    readonly problem: Omit<PlannedAttention["problem"], "wanted" | "output" | "signal" | "location">;
+    readonly problem: Omit<PlannedAttention["problem"], "wanted" | "output" | keyof Watched | "location">;
     readonly inPlace: InPlace;
     readonly output: Span;
     readonly lse: Span;

@@ -60,12 +60,10 @@ export function weightGradient(call: Call, x: Matrix4, dy: Matrix4): PartSums {
   const { kernel, workgroups, parts, partRows } = planWeightGradient(x.rows, x.row4, dy.row4);
   const sums = partSums(call, parts, 4 * x.row4, dy.row4);
   const tiles = [x.row4, dy.row4].map((row4) => divideUp(row4, TILE4));
-  call.dispatch(kernel, workgroups, {
-    0: call.numbers([x.row4, dy.row4, x.rows, partRows, ...tiles], workgroups),
-    1: x.span,
-    2: dy.span,
-    3: sums.span,
-  });
+  const numbersOf = (first: number, count: number) =>
+    call.numbers([x.row4, dy.row4, x.rows, partRows, ...tiles, first], count);
+  const given = { 1: x.span, 2: dy.span, 3: sums.span };
+  call.dispatchLong(kernel, workgroups, 16 * x.rows * x.row4 * dy.row4, numbersOf, given);
   return sums;
 }
 

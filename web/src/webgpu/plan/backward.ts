@@ -1,6 +1,8 @@
 import type { BackwardProblem } from "../../attention/backwardProblem.js";
+import type { Watched } from "../../call/watched.js";
 import { UnsupportedError } from "../../errors/errors.js";
 import { formulaWordCount, formulaWords } from "../formula/formulaWords.js";
+import { largestOf } from "../../tensor/largest.js";
 import type { FloatDtype, Kernel } from "../kernels/kernel.js";
 import { inputStrides, paramsOf, type AllStrides, type InPlace } from "./attentionParams.js";
 import { factsOf, type AttentionFacts } from "./facts.js";
@@ -13,7 +15,7 @@ import type { Sequence } from "./sequences.js";
 import { CHUNK4, FEW_ROWS, FEW_THREADS_Y, KEY_TILE, ROW_BYTES, ROWS_PER_THREAD, THREADS_X, type Stored } from "./tiles.js"; // prettier-ignore
 
 /** A backward call, wherever its results go. */
-export type BackwardCall = Omit<BackwardProblem, "signal">;
+export type BackwardCall = Omit<BackwardProblem, keyof Watched>;
 
 /** A pass over pairs of rows and keys, in blocks of the columns of its gradients. */
 export interface PairPass extends Step {
@@ -78,7 +80,9 @@ export function plannedBackward(
   inPlace: InPlace = {},
 ): PlannedBackward {
   const facts = factsOf({ ...problem, wanted: ONLY_OUTPUT, output: { dtype: "float32" } }, sequences);
-  const plan = planBackward(facts, problem, limits);
+  // Keys beyond a length get gradients too: zeros.
+  const mostKeys = largestOf(sequences.map(({ numKeys }) => numKeys));
+  const plan = planBackward(facts, problem, mostKeys, limits);
   checkBytes(problem.operation, "the formulas' tables", 4 * formulaWordCount(problem.settings), limits);
   const strides = inputStrides(problem, plan, inPlace);
   const { shape } = problem;
@@ -122,8 +126,8 @@ export function cleanStep(dtype: FloatDtype, rows: number): Step {
   return { kernel: { name: "clean_rows", constants }, workgroups: divideUp(rows, FLAT_WORKGROUP / ROW_LANES) };
 }
 
-function planBackward(facts: AttentionFacts, problem: BackwardCall, limits: Limits): BackwardPlan {
-  const { shape, numSequences, longestQuery, longestKey, emptyRows } = facts;
+function planBackward(facts: AttentionFacts, problem: BackwardCall, mostKeys: number, limits: Limits): BackwardPlan {
+  const { shape, numSequences, longestQuery, emptyRows } = facts;
   const { batchSize, numHeads, numKvHeads, queryLength, headDim, valueDim } = shape;
   const { wanted, output, dOutput, derivatives, settings } = problem;
   const features = featuresOf(facts);
@@ -173,9 +177,7 @@ function planBackward(facts: AttentionFacts, problem: BackwardCall, limits: Limi
         ? pass("backward_queries", rowTiles, wanted.dQuery ? blocksOf(headDim) : 1)
         : undefined,
     keys:
-      wanted.dKey || wanted.dValue
-        ? pass("backward_keys", divideUp(longestKey, KEY_TILE), blocksOf(widest))
-        : undefined,
+      wanted.dKey || wanted.dValue ? pass("backward_keys", divideUp(mostKeys, KEY_TILE), blocksOf(widest)) : undefined,
     heads: ofHeads
       ? {
           kernel: { name: "backward_heads", ...STORED, constants: { THREADS: FLAT_WORKGROUP, OPTIONS: true } },

@@ -2,6 +2,7 @@ import type { AttentionProblem } from "../../attention/attentionProblem.js";
 import type { EmptyRows } from "../../attention/attentionSettings.js";
 import type { AttentionShape } from "../../attention/attentionShape.js";
 import type { Wanted } from "../../attention/returns.js";
+import type { Watched } from "../../call/watched.js";
 import type { Graph } from "../../formula/graph.js";
 import { largestOf } from "../../tensor/largest.js";
 import type { Layout } from "../../tensor/layout.js";
@@ -39,7 +40,7 @@ export interface AttentionFacts {
 
 /** The facts about a call whose tensors are the caller's. */
 export function factsOf(
-  problem: Omit<AttentionProblem, "output" | "location" | "signal" | "keepRank"> & {
+  problem: Omit<AttentionProblem, "output" | "location" | keyof Watched | "keepRank"> & {
     readonly output: Pick<AttentionProblem["output"], "dtype">;
   },
   sequences: readonly Sequence[],

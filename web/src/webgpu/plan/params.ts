@@ -54,6 +54,7 @@ const FIELDS = {
   top_k: "u32",
   stage: "u32",
   features: "u32",
+  first_workgroup: "u32",
   workgroups: "u32",
   grid_width: "u32",
 } as const;

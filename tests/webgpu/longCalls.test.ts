@@ -1,0 +1,151 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { createAttention, type Attention, type AttentionOptions, type CallProgress } from "headwise";
+
+import { endOfSubmit, MOST_SECONDS, piecesOf, Speed, UNKNOWN_SPEED } from "../../web/src/webgpu/plan/pieces.js";
+import { bits } from "../web/close.js";
+import { randomTensor } from "../web/randomTensor.js";
+import { describeOnGpu, gpu } from "./gpu.js";
+import { dawnFlags } from "./softwareAdapter.mjs";
+
+/** A software adapter needs some submits for the calls below. A GPU may compute them in one. */
+const LEAST = dawnFlags().length > 0 ? 1 : 0;
+
+/** The seconds of each submit of a kernel, as the engine predicts them. */
+function submitsOf(workgroups: number, operations: number, speed: number): number[] {
+  const pieces = piecesOf(workgroups, operations, speed).map((piece) => piece.operations);
+  const seconds: number[] = [];
+  for (let from = 0; from < pieces.length;) {
+    const to = endOfSubmit(pieces, from, speed);
+    seconds.push(pieces.slice(from, to).reduce((sum, each) => sum + each, 0) / speed);
+    from = to;
+  }
+  return seconds;
+}
+
+describe("the submits of a long call", () => {
+  // 32 heads of 128, 32,768 rows and keys: 64 rows a workgroup
+  const OPERATIONS = 2 * 32 * 32_768 * 32_768 * 256;
+  const WORKGROUPS = 32 * 512;
+
+  test("are at least 100 on a device of 1 TFLOP/s, and none is longer than 100 ms", () => {
+    const seconds = submitsOf(WORKGROUPS, OPERATIONS, UNKNOWN_SPEED);
+    expect(seconds.length).toBeGreaterThanOrEqual(100);
+    expect(Math.max(...seconds)).toBeLessThanOrEqual(MOST_SECONDS);
+    expect(seconds.reduce((sum, each) => sum + each, 0)).toBeCloseTo(OPERATIONS / UNKNOWN_SPEED, 6);
+  });
+
+  test("are one if the call is short, and as many as workgroups if each takes too long", () => {
+    expect(submitsOf(WORKGROUPS, OPERATIONS, 1e15)).toHaveLength(1);
+    expect(submitsOf(8, OPERATIONS, UNKNOWN_SPEED)).toHaveLength(8);
+    expect(submitsOf(1, OPERATIONS, UNKNOWN_SPEED)).toHaveLength(1);
+  });
+
+  test.each([1, 3, 7, 64, 1000])("have every one of %i workgroups once", (workgroups) => {
+    for (const operations of [1, 1e11, 1e12, 1e15]) {
+      const pieces = piecesOf(workgroups, operations, UNKNOWN_SPEED);
+      const each = pieces.flatMap(({ first, count }) => Array.from({ length: count }, (_, n) => first + n));
+      expect(each).toEqual(Array.from({ length: workgroups }, (_, n) => n));
+    }
+  });
+});
+
+test("A speed is learned from long calls only, and one slow call halves it at most", () => {
+  const speed = new Speed();
+  speed.learn(1e6, 10);
+  expect(speed.now).toBe(UNKNOWN_SPEED);
+  speed.learn(1e10, 1);
+  expect(speed.now).toBe(1e10);
+  speed.learn(1e10, 100);
+  expect(speed.now).toBe(5e9);
+  speed.learn(1e10, 0.1);
+  expect(speed.now).toBe(1e11);
+});
+
+describeOnGpu("A long call on WebGPU", () => {
+  type Rows = ReturnType<typeof randomTensor>;
+  const heads = (rows: number) => [1, 2, 3].map((seed) => randomTensor(seed, [1, 2, rows, 64])) as [Rows, Rows, Rows];
+  const inputs = heads(512);
+  const returns = { output: true, lse: true } as const;
+
+  /** An instance that has measured how slow the device is, and one that has not: there the same calls are one submit. */
+  let slow: Attention;
+  let fresh: Attention;
+  let whole: Awaited<ReturnType<typeof attend>>;
+  const attend = (hw: Attention, options: Watch = {}) =>
+    hw.scaledDotProductAttention(...inputs, { returns, ...options });
+  type Watch = Pick<AttentionOptions, "signal" | "onProgress">;
+
+  beforeAll(async () => {
+    [slow, fresh] = await Promise.all([1, 2].map(() => createAttention({ backend: "webgpu", gpu: gpu! }))) as [Attention, Attention]; // prettier-ignore
+    whole = await attend(fresh);
+    await attend(slow); // it compiles
+    await slow.scaledDotProductAttention(...heads(1500)); // 1.1 GFLOP, enough to learn from
+  });
+  afterAll(() => {
+    slow.dispose();
+    fresh.dispose();
+  });
+
+  test("gives the same bits in several submits as in one, and tells how far it has come", async () => {
+    const told: CallProgress[] = [];
+    const parts = await attend(slow, { onProgress: (each) => told.push(each) });
+    expect(bits(parts)).toEqual(bits(whole));
+    expect(told.length).toBeGreaterThanOrEqual(LEAST);
+    const done = told.map((each) => each.done);
+    expect(done).toEqual([...done].sort((a, b) => a - b));
+    for (const { total } of told) expect(done.at(-1)).toBeCloseTo(total, -1);
+  });
+
+  test("has the same bits in its gradients", async () => {
+    const [query, key, value] = inputs;
+    const { output, lse } = whole;
+    const told: CallProgress[] = [];
+    const given = { query, key, value, output, lse, dOutput: randomTensor(4, [1, 2, 512, 64]) };
+    const parts = await slow.attentionBackward({ ...given, onProgress: (each) => told.push(each) });
+    expect(bits(parts)).toEqual(bits(await fresh.attentionBackward(given)));
+    expect(told.length).toBeGreaterThanOrEqual(LEAST);
+  });
+
+  test("has the same bits in a layer, forward and back", async () => {
+    const names = ["Wq", "Wk", "Wv", "Wo"] as const;
+    const weights = Object.fromEntries(names.map((name, n) => [name, randomTensor(10 + n, [128, 128], 0.2)])) as Record<(typeof names)[number], Rows>; // prettier-ignore
+    const [x, dOutput] = [randomTensor(20, [1, 512, 128]), randomTensor(21, [1, 512, 128])];
+    const run = async (hw: Attention) => {
+      const layer = await hw.multiHeadAttention({ numHeads: 2, weights });
+      const { output, saved } = await layer.forward(x, { save: true });
+      const back = await layer.backward(saved, dOutput);
+      layer.dispose();
+      return { output, dInput: back.dInput, ...back.gradients };
+    };
+    expect(bits(await run(slow))).toEqual(bits(await run(fresh)));
+  });
+
+  test("ends between two submits when its signal aborts, and the instance goes on", async () => {
+    const controller = new AbortController();
+    const reason = new Error("stop");
+    let told = 0;
+    const onProgress = () => {
+      told += 1;
+      controller.abort(reason);
+    };
+    const settled = await attend(slow, { signal: controller.signal, onProgress }).catch((error: unknown) => error);
+    expect(told).toBeGreaterThanOrEqual(LEAST);
+    if (told > 0) expect(settled).toBe(reason);
+    expect(bits(await attend(slow))).toEqual(bits(whole));
+  });
+
+  test("rejects with what its listener throws", async () => {
+    const error = new TypeError("no");
+    const onProgress = () => {
+      throw error;
+    };
+    const settled = await attend(slow, { onProgress }).catch((thrown: unknown) => thrown);
+    if (LEAST > 0) expect(settled).toBe(error);
+    expect(bits(await attend(slow))).toEqual(bits(whole));
+  });
+
+  test("a listener must be a function", async () => {
+    const call = fresh.scaledDotProductAttention(...inputs, { onProgress: 3 as unknown as () => void });
+    await expect(call).rejects.toThrow("onProgress must be a function, got 3");
+  });
+});

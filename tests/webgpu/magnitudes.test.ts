@@ -1,0 +1,123 @@
+// Numbers up to the largest float32 in every float input. The results are compared with a double computation of the same
+// float32 numbers; where a score leaves float32, with wasm.
+
+import { describe, expect, test } from "@jest/globals";
+import { tensor, type AttentionOptions } from "headwise";
+
+import { referenceAttention } from "../attention-conformance/reference/reference.js";
+import { referenceBackward } from "../attention-conformance/reference/referenceBackward.js";
+import { float32Of } from "../web/close.js";
+import { randomTensor } from "../web/randomTensor.js";
+import { resultProblems } from "../web/resultProblems.js";
+import { bothEngines, describeOnGpu } from "./gpu.js";
+import { gradientProblems } from "./gradientProblems.js";
+
+const MOST = 3.4028234663852886e38;
+const LARGE = [2e9, 3e9, 1e10, 1e20, 1e30, 1e38, MOST];
+type Options = Omit<AttentionOptions, "returns" | "location">;
+
+/** Rows, width of heads: of the kernels decode, attend and attend_whole. */
+const KERNELS = [
+  ["decode", 1, 8],
+  ["attend", 20, 8],
+  ["attend_whole", 20, 64],
+] as const;
+
+describeOnGpu("Large numbers on WebGPU", () => {
+  const engines = bothEngines();
+  const returns = { output: true, probs: true, lse: true, entropy: true } as const;
+
+  const inputs = (rows: number, width: number) => ({
+    query: randomTensor(1, [1, 1, rows, width]),
+    key: randomTensor(2, [1, 1, 40, width]),
+    value: randomTensor(3, [1, 1, 40, 8 * Math.ceil(width / 8)]),
+  });
+
+  describe.each(KERNELS)("%s", (_, rows, width) => {
+    const { query, key, value } = inputs(rows, width);
+    const check = async (options: Options) => {
+      const found = await engines.onGpu.scaledDotProductAttention(query, key, value, { ...options, returns });
+      expect(resultProblems(found, returns, referenceAttention(query, key, value, options))).toEqual({});
+    };
+
+    test.each(LARGE)("a bias of %p on some keys, and of −%p", async (big) => {
+      const bias = (of: (j: number) => number) => ({
+        bias: tensor(
+          Array.from({ length: 40 }, (_, j) => of(j)),
+          [40],
+        ),
+      });
+      await check(bias((j) => (j === 7 ? big : 0)));
+      await check(bias((j) => (j % 3 === 0 ? -big : -big / 2)));
+      await check(bias((j) => (j === 5 ? big : -big)));
+      await check(bias(() => -big));
+    });
+
+    test.each(LARGE)("a sink of %p and of −%p", async (big) => {
+      await check({ sinks: [big] });
+      await check({ sinks: [-big] });
+    });
+  });
+
+  test.each([1e9, 1e12, 1e17])("products of queries and keys of %p times a few", async (big) => {
+    for (const [, rows, width] of KERNELS) {
+      const { query, key, value } = inputs(rows, width);
+      const scaled = { data: query.data.map((x) => Math.fround(x * big)), shape: query.shape };
+      const large = { data: key.data.map((x) => Math.fround(x * big)), shape: key.shape };
+      const found = await engines.onGpu.scaledDotProductAttention(scaled, large, value, { returns });
+      expect(resultProblems(found, returns, referenceAttention(scaled, large, value, {}))).toEqual({});
+    }
+  });
+
+  test("gradients of rows whose scores are far beyond 2³¹", async () => {
+    for (const big of LARGE.slice(0, -1)) {
+      const { query, key, value } = inputs(20, 8);
+      const dOutput = randomTensor(4, [1, 1, 20, 8]);
+      const options = { bias: tensor(Array.from({ length: 40 }, (_, j) => -big * (1 + (j % 4))).map(Math.fround), [40]), sinks: [-MOST] }; // prettier-ignore
+      if (big > 1e37) continue; // 4e38 is no float32
+      const wanted = { output: true, lse: true } as const;
+      const { output, lse } = await engines.onGpu.scaledDotProductAttention(query, key, value, { ...options, returns: wanted }); // prettier-ignore
+      const asked = { dQuery: true, dKey: true, dValue: true, dSinks: true } as const;
+      const found = await engines.onGpu.attentionBackward({ query, key, value, output, lse, dOutput, ...options, returns: asked }); // prettier-ignore
+      expect(gradientProblems(found, asked, referenceBackward(query, key, value, dOutput, options))).toEqual({});
+    }
+  });
+
+  test.each([1e10, 1e30, MOST])("merging results whose lse are ±%p", async (big) => {
+    const part = (lse: number, seed: number) => ({
+      output: randomTensor(seed, [1, 1, 1, 8]),
+      lse: { data: Float32Array.of(lse), shape: [1, 1, 1] },
+    });
+    for (const [a, b] of [[big, -big], [-big, big], [big, big / 2], [-big, -big]] as const) {
+      const parts = [part(a, 1), part(b, 2)];
+      const [gpu, cpu] = await Promise.all([engines.onGpu, engines.onCpu].map((hw) => hw.mergeAttention(parts)));
+      expect(float32Of(gpu!.lse)).toEqual(float32Of(cpu!.lse));
+      const apart = float32Of(gpu!.output).map((x, n) => Math.abs(x - float32Of(cpu!.output)[n]!));
+      expect(Math.max(...apart)).toBeLessThanOrEqual(1e-6);
+    }
+  }); // prettier-ignore
+
+  // Scores that leave float32: above they poison the row, below they weigh nothing, as on wasm.
+  test.each<[string, number, number, number[]]>([
+    ["one score overflows upwards", 1.8e19, 1, [3e38, 0, 0]],
+    ["one score overflows downwards", 1.8e19, 1, [0, 0, -3e38]],
+    ["all scores overflow downwards", -1.8e19, 0, [-3e38, -3e38, -3e38]],
+  ])("%s: as on wasm", async (_, x, turn, bias) => {
+    for (const rows of [1, 20])
+      for (const width of [8, 64]) {
+        const first = (rowCount: number, of: (row: number) => number) => {
+          const data = new Float32Array(rowCount * width);
+          for (let row = 0; row < rowCount; ++row) data[row * width] = of(row);
+          return { data, shape: [1, 1, rowCount, width] };
+        };
+        const query = first(rows, () => x);
+        const key = first(3, (j) => 1.8e19 * (turn === 0 ? 1 : 1 - j));
+        const value = randomTensor(3, [1, 1, 3, width]);
+        const options = { bias: tensor(bias, [3]), scale: 1, returns: { output: true, probs: true } } as const;
+        const [gpu, cpu] = await Promise.all(
+          [engines.onGpu, engines.onCpu].map((hw) => hw.scaledDotProductAttention(query, key, value, options)),
+        );
+        expect([rows, width, float32Of(gpu!.output)]).toEqual([rows, width, float32Of(cpu!.output)]);
+      }
+  });
+});
