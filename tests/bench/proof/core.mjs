@@ -4,6 +4,7 @@
 import { casesOf as tableCases } from "../../attention-conformance/reference/caseTable.ts";
 import { probe } from "../webgpu/probes.mjs";
 import { calibrate } from "./calibration.mjs";
+import { FAILED } from "./record.mjs";
 import { measureCase, speedCases } from "./speed.mjs";
 import { checkCases, makeReferences, sampleOf } from "./table.mjs";
 import { describeAdapter, nameOf, openDevice, variantsOf } from "./variants.mjs";
@@ -142,7 +143,7 @@ async function measure({ gpu, createAttention, shapes, peers, clock, progress })
     }
     return { rates, speed };
   } catch (error) {
-    return { rates, speed, stopped: `failed: ${error.message}` };
+    return { rates, speed, stopped: FAILED + error.message };
   } finally {
     device.destroy();
   }

@@ -18,6 +18,7 @@ const USAGE = `npm run gpu:proof -- [options]
   --save FILE    the JSON, default build/gpu-proof.json
   --json FILE    the times as a file of the format headwise-bench, which the lab draws; see ../schema/
   --built        does not build the package first
+  --pack FOLDER  writes a folder that runs the proof on another machine (Linux x64), and runs nothing here
   HEADWISE_CHROMIUM_FLAGS gives Chromium what a GPU needs; on Linux for example
   --enable-features=Vulkan --use-angle=vulkan`;
 
@@ -25,7 +26,7 @@ function readOptions() {
   const text = { type: "string" };
   const flag = { type: "boolean", default: false };
   const { values } = parseArgs({
-    options: { quick: flag, built: flag, help: flag, hosts: text, minutes: text, save: text, json: text },
+    options: { quick: flag, built: flag, help: flag, hosts: text, minutes: text, save: text, json: text, pack: text },
   });
   if (values.help) return undefined;
   const minutes = Number(values.minutes ?? (values.quick ? QUICK_MINUTES : MINUTES));
@@ -36,6 +37,7 @@ function readOptions() {
     hosts: values.hosts?.split(","),
     save: values.save ?? path.join(build, "gpu-proof.json"),
     json: values.json,
+    pack: values.pack,
   };
 }
 
@@ -98,6 +100,11 @@ async function main() {
   const options = readOptions();
   if (!options) return console.log(USAGE);
   if (!options.built) await (await import("../../../web/build/build.mjs")).buildToRun();
+  if (options.pack !== undefined) {
+    const { pack } = await import("./pack.mjs"); // needs the packages
+    const bytes = await pack(options.pack);
+    return console.log(`${options.pack}: ${(bytes / 1e6).toFixed(1)} MB. On the other machine: ./run`);
+  }
   if (!(await proof(options))) process.exitCode = 1;
 }
 

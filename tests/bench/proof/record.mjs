@@ -7,8 +7,11 @@ export const documentOf = (records) => ({
   hosts: records,
 });
 
+/** The beginning of why a part of the proof stopped, if it has thrown. */
+export const FAILED = "failed: ";
+
 /** Whether no case of a record is wrong. A host without an adapter has no cases. */
-export function isRight({ failure, table = [], speed = [] }) {
+export function isRight({ failure, stopped = "", table = [], speed = [] }) {
   const isSound = (each) => each.failure === undefined && !(each.wrong?.length > 0);
-  return failure === undefined && [...table, ...speed].every(isSound);
+  return failure === undefined && !stopped.startsWith(FAILED) && [...table, ...speed].every(isSound);
 }

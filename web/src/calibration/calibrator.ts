@@ -323,7 +323,14 @@ export class Calibrator {
     { vendor, architecture, device, description, traits = "" }: AdapterIdentity,
     tilings: readonly string[],
   ): Promise<CalibrationRecord | undefined> {
-    const key = (this.#recordKey = [vendor, architecture, device, description, traits, this.#host.identity].join("|"));
+    const key = (this.#recordKey = [
+      vendor,
+      architecture,
+      device,
+      description,
+      ...(traits ? [traits] : []),
+      this.#host.identity,
+    ].join("|"));
     const text = await this.#host.store?.read(key).catch(() => undefined);
     const assumed = { wasm: this.choice.assumed("wasm"), webgpu: this.choice.assumed("webgpu") };
     return readRecord(text, this.#host.date(), tilings, assumed);

@@ -22,7 +22,7 @@ fn hide(j0: i32, x: u32, y: u32) -> array<u32, R> {
         let jj = key_of(x, c4, c);
         let poisoned = own_poison || atomicLoad(&key_poison[jj]) != 0u;
         let seen = biased(row, j0 + i32(jj), s[c], poisoned);
-        s[c] = select(LOWEST, seen.score, seen.visible);
+        s[c] = comparable(seen);
         visible[r] |= select(0u, 1u << (4u * c4 + c), seen.visible);
         row_flags[r] |= select(0u, SEEN | select(0u, POISONED, seen.poisoned), seen.visible);
       }

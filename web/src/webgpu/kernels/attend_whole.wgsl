@@ -203,7 +203,7 @@ fn apply_rules(task: Task, j0: i32, keys: u32) {
       let four = &p_tile[lane + c * LANES][place_for(lane)][((r / 4u) ^ lane) % R4];
       let poison = ((keys >> c) | (poisoned_queries >> r)) & 1u;
       let found = biased(row, j0 + i32(lane + c * LANES), (*four)[r % 4u], poison != 0u);
-      (*four)[r % 4u] = select(LOWEST, found.score, found.visible);
+      (*four)[r % 4u] = comparable(found);
       seen |= select(0u, 1u << (r * C + c), found.visible);
       seen_rows |= select(0u, 1u << r, found.visible);
       poisoned |= select(0u, 1u << r, found.visible && found.poisoned);

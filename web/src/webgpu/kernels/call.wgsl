@@ -113,9 +113,10 @@ fn value_four(row: u32, c4: u32) -> stored { return part_of(value[row + c4 / PER
 const LOWEST = -3.4028234663852886e+38f;
 const LOWEST_VISIBLE = -3.4028232635611926e+38f;
 
-/// A score that may have overflowed, so that it can be compared. Above, it stays infinite.
-fn comparable(s: f32) -> f32 {
-  return select(max(s, LOWEST_VISIBLE), LOWEST, bitcast<u32>(s) == MINUS_INFINITY);
+/// A biased score as the softmax compares it: LOWEST if it adds nothing. Above the largest float it stays infinite.
+fn comparable(s: Score) -> f32 {
+  let adds_nothing = !s.visible || bitcast<u32>(s.score) == MINUS_INFINITY;
+  return select(max(s.score, LOWEST_VISIBLE), LOWEST, adds_nothing);
 }
 
 struct Sequence {
@@ -283,7 +284,6 @@ fn biased(row: Row, j: i32, raw: f32, poisoned: bool) -> Score {
     s.score += bitcast<f32>(select(bits, 0u, not_finite(bits)));
   }
   with formula { s = scored(row, j, s); }
-  s.score = comparable(s.score);
   return s;
 }
 

@@ -81,11 +81,11 @@ fn finish_scores(j0: i32, t: u32) {
     for (var lane = 0u; lane < LANES / TOGETHER; lane++) { s += dots[n * (LANES / TOGETHER) + lane]; }
     let poisoned = atomicLoad(&query_poison[r]) != 0u || atomicLoad(&key_poison[jj]) != 0u;
     let seen = biased(row_tile[r], j0 + i32(jj), s, poisoned);
-    p_tile[n] = select(LOWEST, seen.score, seen.visible);
+    p_tile[n] = comparable(seen);
     if (!seen.visible) { continue; }
     atomicOr(&seen_by[jj], 1u << r);
     atomicOr(&row_flags[r], SEEN | select(0u, POISONED, seen.poisoned));
-    atomicMax(&row_top[r], ordered(seen.score));
+    atomicMax(&row_top[r], ordered(p_tile[n]));
   }
 }
 

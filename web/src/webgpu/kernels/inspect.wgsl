@@ -37,8 +37,9 @@ fn probability(row: Row, sequence: Sequence, j: i32, s: Score) -> Probability {
   }
   let maximum = bitcast<f32>(rows[MAXIMUM * params.row_stride + row.index]);
   let sum = bitcast<f32>(rows[SUM * params.row_stride + row.index]);
-  let p = exp_below(min(s.score, maximum), maximum) / sum;
-  return Probability(select(0.0f, p, s.visible && s.score != LOWEST), s.visible, s.visible && (flags & POISONED) != 0u);
+  let score = comparable(s);
+  let p = exp_below(min(score, maximum), maximum) / sum;
+  return Probability(select(p, 0.0f, score == LOWEST), s.visible, s.visible && (flags & POISONED) != 0u);
 }
 
 with formula {
@@ -77,7 +78,7 @@ fn probability_word(r: u32, c4: u32, c: u32, share: f32) -> u32 {
 fn score_word(row: Row, sequence: Sequence, j: i32, raw: f32, poisoned: bool) -> u32 {
   if (params.stage == BIASED) {
     let s = biased(row, j, raw, poisoned);
-    return select(MINUS_INFINITY, select(bitcast<u32>(s.score), NOT_A_NUMBER, s.poisoned), s.visible && s.score != LOWEST);
+    return select(MINUS_INFINITY, select(bitcast<u32>(s.score), NOT_A_NUMBER, s.poisoned), s.visible);
   }
   let in_sequence = j >= sequence.key_begin && j < sequence.key_begin + sequence.num_keys;
   let s = select(softcapped(raw), raw, params.stage == RAW);

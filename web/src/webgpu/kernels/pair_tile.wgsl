@@ -167,7 +167,8 @@ fn pair_of(n: u32, j0: i32, jj: u32, raw: f32, product: f32) -> Pair {
   let s = biased(row, j, raw, marked);
   if (!s.visible) { return Pair(); }
   if (marked || s.poisoned) { return poisoned_pair(); }
-  let p = select(weight_of(s.score, numbers.lse), 0.0f, s.score == LOWEST);
+  let score = comparable(s);
+  let p = select(weight_of(score, numbers.lse), 0.0f, score == LOWEST);
   let ds = p * (numbers.gain * product - numbers.delta);
   var pair = Pair(p, p * product, ds, ds, 0.0f, true, false);
   with formula { pair = differentiated(row, j, pair); }
