@@ -16,7 +16,7 @@ import { installSystemPackages } from "./system.mjs";
 
 const say = (line) => console.error(`setup: ${line}`);
 
-/** @param {('wasm' | 'native' | 'lint' | 'browser' | 'firefox' | 'webkit')[]} purposes what the caller is going to build or run */
+/** @param {('wasm' | 'native' | 'lint' | 'browser' | 'lavapipe' | 'firefox' | 'webkit')[]} purposes what the caller is going to build or run */
 export async function setUp(purposes = ["wasm"]) {
   await installSystemPackages(purposes, say);
   const found = findToolchain();

@@ -32,6 +32,8 @@ const NEEDED = {
     { name: "chromium-headless-shell", program: "chromium-headless-shell", isOptional: true },
     { name: "libvulkan1", file: `/usr/lib/${TRIPLET}/libvulkan.so.1` }, // Dawn in Node reaches chromium's SwiftShader by it
   ],
+  // A software adapter for the WebGPU of Deno.
+  lavapipe: [{ name: "mesa-vulkan-drivers", file: "/usr/share/doc/mesa-vulkan-drivers" }],
   firefox: [{ name: "firefox-esr", program: "firefox-esr" }],
   webkit: [
     { name: "webkit2gtk-driver", program: "WebKitWebDriver" },

@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import Ajv from "ajv";
 import { execFile } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -50,5 +50,27 @@ describeOnGpu("npm run gpu:proof -- --quick", () => {
       }
       if (adapter.software) expect(stdout).toContain("This proves correctness only");
     }
+  });
+});
+
+/** The packed folder has this machine's Node, so it is made for Linux on x64 only. */
+const isPackable = process.platform === "linux" && process.arch === "x64";
+
+describeOnGpu("npm run gpu:proof -- --pack", () => {
+  const claim = "writes a folder of at most 45 MB that runs the proof without this repository";
+  (isPackable ? test : test.skip)(isPackable ? claim : `${claim} (skipped: not on Linux on x64)`, async () => {
+    const run = promisify(execFile);
+    const folder = mkdtempSync(path.join(tmpdir(), "headwise-pack-"));
+    await run(process.execPath, [COMMAND, "--built", "--pack", folder]);
+    const sizes = readdirSync(folder).map((name) => statSync(path.join(folder, name)).size);
+    expect(sizes.reduce((sum, size) => sum + size)).toBeLessThanOrEqual(45e6);
+    const env = { PATH: "/usr/bin:/bin", HOME: folder };
+    await run(path.join(folder, "run"), ["--quick", "--minutes", "0.3"], { cwd: folder, env });
+    const proof = JSON.parse(readFileSync(path.join(folder, "gpu-proof.json"), "utf8")) as { hosts: Record[] };
+    for (const { table } of proof.hosts) {
+      expect(table.length).toBeGreaterThan(0);
+      for (const { wrong } of table) expect(wrong).toEqual([]);
+    }
+    rmSync(folder, { recursive: true });
   });
 });

@@ -5,8 +5,8 @@
 //   npm test                       what a change usually breaks
 //   npm test -- --all              everything that CI runs for a commit: also sanitizers, fuzzers, C++ as WebAssembly, the lab
 //   npm test -- --whole            the same, and every bundler and engine that users may have (npm run test:package: only these)
-//   npm test -- --only=jest        whole stages: lint, native, jest, webgpu, browser, package, lab, wasm, asan, fuzz, tsan,
-//                                  consumers, reproducible, trust (comma-separated); the last two run only when they are named
+//   npm test -- --only=jest        whole stages: lint, native, jest, webgpu, wgpu, browser, package, lab, wasm, asan, fuzz,
+//                                  tsan, consumers, reproducible, trust (comma-separated); the last two run only if named
 //   npm test -- --deep             with more random calls on WebGPU (HEADWISE_DEEP=1)
 //   npm test -- --busy             with one process for each core that keeps it busy; nothing from the cache
 //   npm test -- --fresh            nothing from the cache, as in CI
@@ -32,6 +32,7 @@ import { run, say, useGroups } from "./run.mjs";
 import { runStage, runStages, WATCHDOG_MINUTES } from "./stages.mjs";
 import { CORE, forgetPassed, passedBefore, rememberPassed, stageDigest } from "./stamps.mjs";
 import { wasmTests } from "./wasmTests.mjs";
+import { wgpuTests } from "./wgpuTests.mjs";
 
 const results = path.join(build, "test-results");
 
@@ -96,6 +97,7 @@ const stagesOf = ({ hunt, isAll }) => {
     { name: "native", minutes: 5, reads: CORE, run: () => nativeTests("release") },
     { name: "jest", minutes: isAll ? 14 : 6, reads: PACKAGE, run: () => jest("jest", files("jest")) },
     { name: "webgpu", minutes: isAll ? 14 : 3, reads: PACKAGE, run: () => jest("webgpu", files("webgpu")) },
+    { name: "wgpu", minutes: 6, reads: PACKAGE, run: wgpuTests, only: "all" },
     { name: "package", minutes: isAll ? 6 : 3, reads: PACKAGE, run: () => jest("package", files("package")) },
     { name: "lab", minutes: 6, reads: PACKAGE, run: () => jest("lab", ["tests/lab/"]), only: "all" },
     { name: "asan", minutes: 9, reads: CORE, run: () => nativeTests("asan", `-${TABLE}`), only: "all" },
