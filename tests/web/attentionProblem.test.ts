@@ -78,7 +78,7 @@ describe("shapes", () => {
     [[1, 8, 5, 0], [1, 8, 7, 0], [1, 8, 7, 4], {}, "query.shape[3] (headDim) must be at least 1, got 0"],
     [[1, 0, 5, 4], [1, 0, 7, 4], [1, 0, 7, 4], {}, "key.shape[1] (numKvHeads) must be at least 1, got 0"],
     [[5, 4], [1, 7, 4], [1, 7, 4], {}, "key must have the rank of query, got shapes [1, 7, 4] and [5, 4]"],
-    [[4], [4], [4], {}, 'query must have rank 4 or fewer down to 2 in layout "BHSD", got shape [4]'],
+    [[4], [4], [4], {}, 'query must have rank 2, 3 or 4 in layout "BHSD", got shape [4]'],
     [
       [1, 5, 8],
       [1, 5, 8],

@@ -30,7 +30,8 @@ export class Queue {
     this.#pending += 1;
     const settled = call.then(this.#settle, this.#settle);
     // An aborted call settles before its turn. The calls behind it must still wait for the calls before it.
-    this.#last = Promise.all([before, settled]);
+    // Its value is nothing: it would hold the values of all calls before it.
+    this.#last = Promise.all([before, settled]).then(nothing);
     return abandons && signal && !signal.aborted ? beforeAbort(call, signal) : call;
   }
 
@@ -38,6 +39,8 @@ export class Queue {
     this.#pending -= 1;
   };
 }
+
+const nothing = (): void => undefined;
 
 /** Runs `work` at once if there is no call before: an async function runs at once up to its first await. */
 async function start<T>(

@@ -49,6 +49,7 @@ const ABSENT = {
  * @throws The reason of `signal` if it aborts.
  */
 export async function createAttention(options?: CreateOptions): Promise<Attention> {
-  const { core, report } = await openWasm(OPERATION, inlineHost, readCreateOptions(options, ABSENT));
-  return Attention.over({ engine: new WasmEngine(core), report });
+  const wanted = readCreateOptions(options, ABSENT);
+  const { core, report } = await openWasm(OPERATION, inlineHost, wanted);
+  return Attention.over({ engine: new WasmEngine(core), report }, wanted);
 }

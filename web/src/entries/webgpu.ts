@@ -35,6 +35,7 @@ const OPTION_NAMES = namesOf<CreateOptions>({
   profile: true,
   tiling: true,
   signal: true,
+  yield: true,
 });
 
 /**
@@ -49,5 +50,5 @@ export async function createAttention(options?: CreateOptions): Promise<Attentio
   reader.oneOf("backend", ["webgpu"], "webgpu");
   const wanted = { ...readGpu(reader), signal: reader.signal() };
   throwIfAborted(wanted.signal);
-  return Attention.over(await openGpuAlone("createAttention", wanted));
+  return Attention.over(await openGpuAlone("createAttention", wanted), { yields: reader.flag("yield", true) });
 }

@@ -63,6 +63,7 @@ import {
   type Tensor,
   type TypedTensor,
 } from "../tensor/tensor.js";
+import { withTurns } from "../call/turns.js";
 import { planCall, type CallPlan } from "./callPlan.js";
 import { Outline, OutlineArguments } from "./outline.js";
 import { touchesGpu } from "./tensors.js";
@@ -109,10 +110,13 @@ export class Attention extends Disposing {
   readonly #pace: Pace;
   readonly #queue = new Queue(this);
   readonly #context: Context;
+  /** Whether calls let the event loop turn. */
+  readonly #yields: boolean;
   #disposed = false;
 
-  private constructor({ engine, report }: Opened) {
+  private constructor({ engine, report }: Opened, yields: boolean) {
     super();
+    this.#yields = yields;
     this.#engine = engine;
     this.#report = report;
     this.#pace = new Pace(report.backend, report.threads);
@@ -130,8 +134,8 @@ export class Attention extends Disposing {
   }
 
   /** @internal */
-  static over(engine: Opened): Attention {
-    return new this(engine);
+  static over(engine: Opened, { yields = true }: { readonly yields?: boolean } = {}): Attention {
+    return new this(engine, yields);
   }
 
   /** What was chosen, and why. Each reading shows what was measured by then. */
@@ -591,7 +595,8 @@ export class Attention extends Disposing {
       call.assertIntact();
       return work();
     };
-    return this.#queue.run(begin, signal, this.#engine.abandons);
+    const running = this.#queue.run(begin, signal, this.#engine.abandons);
+    return this.#yields ? withTurns(running) : running;
   }
 
   /**

@@ -48,6 +48,11 @@ export interface CreateOptions {
    */
   readonly onProgress?: (progress: LoadProgress) => void;
   /**
+   * Whether calls let the event loop turn when that is due, about every 12 ms. Default true: a loop of awaited calls then
+   * lets clicks, messages and timers in, and sees when a signal aborts. false: such a loop runs without a pause.
+   */
+  readonly yield?: boolean;
+  /**
    * Measures the GPU time of kernels; see `kernelTimes`. Default false. It has no effect on wasm; the report says so.
    */
   readonly profile?: boolean;
@@ -71,6 +76,7 @@ const NAMES = namesOf<CreateOptions>({
   wasm: true,
   signal: true,
   onProgress: true,
+  yield: true,
   profile: true,
   tiling: true,
 });
@@ -104,6 +110,7 @@ export function readCreateOptions(given: unknown, absent: { readonly [Name in ke
     source: readSource(options),
     signal: options.signal(),
     onProgress: onProgress as CreateOptions["onProgress"],
+    yields: options.flag("yield", true),
   };
 }
 

@@ -17,7 +17,7 @@ import { NO_GPU, openWasm } from "./openWasm.js";
 export async function createOn(place: Place, hostOf: (files: EngineFiles) => Host, given: unknown): Promise<Attention> {
   const wanted = readCreateOptions(given);
   const host = hostOf(engineFiles(OPERATION, place, wanted.source));
-  return Attention.over(await openEngine(OPERATION, host, wanted));
+  return Attention.over(await openEngine(OPERATION, host, wanted), wanted);
 }
 
 /** Opens the engine that the options ask for. @param operation - The public function that needs it, for messages. */

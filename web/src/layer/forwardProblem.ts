@@ -31,6 +31,7 @@ import type { LayerShape } from "./layerShape.js";
 import { readPatch, type Patch } from "./patch.js";
 import { FORWARD_RETURNS, readLayerViews, type ForwardReturns, type LayerViews } from "./views.js";
 import type { Watched, WatchOptions } from "../call/watched.js";
+import { assertBatch } from "../tensor/layout.js";
 
 /**
  * Options of `layer.forward`. Positions are the positions of attention: query i is at position i + offset; key j is at
@@ -293,7 +294,9 @@ function readRows(
   const axis = widthAxis(layout, rank);
   if (shape[axis] !== width)
     throw new ShapeError(`${operation}: ${name}.shape[${axis}] must be ${option}, got ${shape[axis]} and ${width}`);
-  return { batchSize: rank === 3 ? shape[0]! : 1, length: shape[layout === "BSE" ? rank - 2 : rank - 1]! };
+  const batchSize = rank === 3 ? shape[0]! : 1;
+  assertBatch(operation, `${name}.shape[0]`, batchSize, shape);
+  return { batchSize, length: shape[layout === "BSE" ? rank - 2 : rank - 1]! };
 }
 
 function refuseWithAttendOnly(options: OptionReader, cache: EngineCache | undefined): void {

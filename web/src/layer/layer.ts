@@ -26,6 +26,7 @@ import { layerUpdate, type LayerUpdateWeights } from "./layerUpdate.js";
 import { Saved, savedForm } from "./saved.js";
 import type { ForwardReturns, LayerViewsAt } from "./views.js";
 import type { WeightGradients } from "./weightGradients.js";
+import { Updates } from "./updates.js";
 
 /** Options of a call of forward. `R` is the type of `returns`, `Into` the type of `into`. */
 type CallOptions<R, Into> = OnGpu<Omit<ForwardOptions, "returns" | "into" | "location" | "save">> & {
@@ -55,7 +56,7 @@ export class Layer extends Disposing {
   readonly #gradients: WeightGradients;
   /** What the engine keeps for calls that were saved. */
   readonly #saved = new Set<EngineSaved>();
-  readonly #owner = { version: 0 };
+  readonly #updates = new Updates();
   #disposed = false;
 
   /** @internal */
@@ -121,7 +122,7 @@ export class Layer extends Disposing {
   ): Promise<ResultAt<L, R, Into> & LayerViewsAt<L, R> & SavedPart<S>> {
     const call = this.#arguments("layer.forward", this.#layer.onGpu);
     const request = forwardRequest(call, this.#context.engine, this.#form, x, options);
-    const { version } = this.#owner;
+    const version = this.#updates.latest;
     const compute = async () => {
       const problem = request.inTurn();
       const result = await this.#layer.forward(problem);
@@ -152,7 +153,7 @@ export class Layer extends Disposing {
     options: LayerBackwardOptions<R> & { readonly location?: L } = {},
   ): Promise<LayerGradientsAt<L, R>> {
     const call = this.#arguments("layer.backward", this.#layer.onGpu);
-    const savings = Saved.in(this.#owner, call.operation, saved);
+    const savings = Saved.in(this.#updates, call.operation, saved);
     const problem = layerBackwardProblem(call, savings, this.#gradients, dOutput, options);
     if (!problem.keep) savings.take();
     try {
@@ -177,8 +178,8 @@ export class Layer extends Disposing {
   async update(weights: LayerUpdateWeights, options: { readonly signal?: AbortSignal } = {}): Promise<void> {
     const call = this.#arguments("layer.update");
     const update = layerUpdate(call, this.#gradients, weights, options);
-    ++this.#owner.version;
-    await this.#context.run(call, async () => this.#layer.update(update), update.signal);
+    const run = () => this.#context.run(call, async () => this.#layer.update(update), update.signal);
+    await this.#updates.during(run);
   }
 
   /**
@@ -242,7 +243,7 @@ export class Layer extends Disposing {
     const release = () => {
       if (kept.delete(saved)) context.release("saved.dispose", () => saved.release());
     };
-    const result = new Saved(this.#owner, version, saved, savedForm(problem), release);
+    const result = new Saved(this.#updates, version, saved, savedForm(problem), release);
     if (this.#disposed) result.dispose();
     return result;
   }

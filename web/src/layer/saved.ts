@@ -3,6 +3,7 @@ import { DisposedError, OptionError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import type { EngineSaved } from "./engineSaved.js";
 import type { ForwardProblem } from "./forwardProblem.js";
+import type { Updates } from "./updates.js";
 
 /** What `layer.backward` checks its arguments with. */
 export interface SavedForm {
@@ -39,11 +40,8 @@ const dropped =
     ? /* @__PURE__ */ new FinalizationRegistry<() => void>((release) => release())
     : undefined;
 
-/** The layer that a Saved belongs to. */
-export interface SavedOwner {
-  /** How often the layer was updated. */
-  readonly version: number;
-}
+/** The layer that a Saved belongs to, as its updates. */
+export type SavedOwner = Pick<Updates, "latest">;
 
 /**
  * What `layer.forward` with `save: true` kept in the engine for the gradient: copies of its inputs, projected queries,
@@ -106,7 +104,7 @@ export class Saved extends Disposing {
         `${operation}: saved ${saved.#ended}`,
         saved.#ended === "was disposed" ? {} : { hint: "To use it again, give keep: true." },
       );
-    if (saved.#version !== owner.version)
+    if (owner.latest > saved.#version)
       throw new OptionError(`${operation}: saved must be newer than the weights, but layer.update came after it`, {
         hint: "Call forward again.",
       });

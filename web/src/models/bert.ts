@@ -1,5 +1,5 @@
 import { ACTIVATION_NAMES, ACTIVATIONS, tanh } from "./activations.js";
-import { count, flag, only, positive, readFields, word, type Json } from "./configField.js";
+import { count, flag, only, positive, readFields, word, type Json, MOST_BLOCKS } from "./configField.js";
 import { add, tokenAt } from "./elementwise.js";
 import { COMMON, type ModelConfig } from "./modelConfig.js";
 import { positionsOf, times, type Network } from "./network.js";
@@ -10,7 +10,7 @@ const FIELDS = {
   vocabSize: count("vocab_size"),
   modelDim: count("hidden_size"),
   hiddenDim: count("intermediate_size"),
-  numLayers: count("num_hidden_layers"),
+  numLayers: count("num_hidden_layers", undefined, MOST_BLOCKS),
   numHeads: count("num_attention_heads"),
   maxLength: count("max_position_embeddings", 512),
   numTokenTypes: count("type_vocab_size", 2),

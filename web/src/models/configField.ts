@@ -32,12 +32,21 @@ function field<V>(name: string, rule: string, allows: (value: unknown) => value 
   };
 }
 
+/** More blocks or other counts than any model has: they become arrays and loops. */
+export const MOST_BLOCKS = 2 ** 12;
+const MOST_COUNT = 2 ** 24;
+
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0;
 const isPositive = (value: unknown): value is number => Number.isFinite(value) && (value as number) > 0;
 
-/** An integer of 1 or more. Without `absent` it must be given. */
-export function count(name: string, absent?: number): Field<number> {
-  return field(name, "an integer of 1 or more", isCount, absent);
+/** An integer from 1 to `most`. Without `absent` it must be given. */
+export function count(name: string, absent?: number, most = MOST_COUNT): Field<number> {
+  const read = field(name, "an integer of 1 or more", isCount, absent);
+  return (json) => {
+    const value = read(json);
+    if (value > most) throw refuse(json, name, `be at most ${most}`);
+    return value;
+  };
 }
 
 /** A number above 0. Without `absent` it must be given. */

@@ -1,5 +1,5 @@
 import { ACTIVATION_NAMES, ACTIVATIONS } from "./activations.js";
-import { count, flag, only, optional, positive, readFields, word, type Json } from "./configField.js";
+import { count, flag, only, optional, positive, readFields, word, type Json, MOST_BLOCKS } from "./configField.js";
 import { add } from "./elementwise.js";
 import { COMMON, type ModelConfig } from "./modelConfig.js";
 import { positionsOf, times, type Network } from "./network.js";
@@ -10,7 +10,7 @@ const FIELDS = {
   vocabSize: count("vocab_size"),
   modelDim: count("n_embd"),
   innerDim: optional("n_inner", count("n_inner")),
-  numLayers: count("n_layer"),
+  numLayers: count("n_layer", undefined, MOST_BLOCKS),
   numHeads: count("n_head"),
   maxLength: count("n_positions", 1024),
   activation: word("activation_function", ACTIVATION_NAMES, "gelu_new"),

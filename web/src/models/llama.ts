@@ -11,6 +11,7 @@ import {
   type Field,
   type Json,
   type Values,
+  MOST_BLOCKS,
 } from "./configField.js";
 import { add, multiply } from "./elementwise.js";
 import { COMMON, type ModelConfig, type ModelType } from "./modelConfig.js";
@@ -23,7 +24,7 @@ const FIELDS = {
   vocabSize: count("vocab_size"),
   modelDim: count("hidden_size"),
   hiddenDim: count("intermediate_size"),
-  numLayers: count("num_hidden_layers"),
+  numLayers: count("num_hidden_layers", undefined, MOST_BLOCKS),
   numHeads: count("num_attention_heads"),
   kvHeads: optional("num_key_value_heads", count("num_key_value_heads")),
   widthOfHead: optional("head_dim", count("head_dim")),

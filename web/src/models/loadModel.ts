@@ -63,8 +63,10 @@ export async function loadModel(hw: Attention, files: ModelFileList, options: Lo
   const json: Json = { at: `${OPERATION}: config.json: `, values: await given.json("config.json") };
   const { modelType } = readFields(json, { modelType: word("model_type", MODEL_TYPES) });
   const ready = tokenizer && (await openTokenizer(OPERATION, given, tokenizer));
-  const parts = new Parts(hw, await TensorFiles.open(OPERATION, given), precision);
+  const tensors = await TensorFiles.open(OPERATION, given);
+  const parts = new Parts(hw, tensors, precision);
   const network = networkOf(modelType, json, parts);
+  tensors.assertNoHoles();
   try {
     await parts.load(onProgress, signal);
     throwIfAborted(signal);

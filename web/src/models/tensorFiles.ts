@@ -1,7 +1,7 @@
 import { throwIfAborted } from "../call/abort.js";
 import { OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
 import { describe, isObject } from "../foreign/describe.js";
-import { headerPlace, storedTensors, type StoredTensor } from "../train/safetensorsHeader.js";
+import { assertNoHoles, headerPlace, storedTensors, type StoredTensor } from "../train/safetensorsHeader.js";
 import type { ModelFiles, Source } from "./modelFiles.js";
 import { STORED_BYTES, type StoredDtype } from "./storedNumbers.js";
 
@@ -41,9 +41,16 @@ export class TensorFiles {
   readonly #operation: string;
   readonly #tensors: ReadonlyMap<string, StoredTensor & { readonly source: Source }>;
 
-  private constructor(operation: string, tensors: Map<string, StoredTensor & { readonly source: Source }>) {
+  readonly #assertNoHoles: () => void;
+
+  private constructor(
+    operation: string,
+    tensors: Map<string, StoredTensor & { readonly source: Source }>,
+    assertNoHoles: () => void,
+  ) {
     this.#operation = operation;
     this.#tensors = tensors;
+    this.#assertNoHoles = assertNoHoles;
   }
 
   /**
@@ -54,14 +61,24 @@ export class TensorFiles {
    */
   static async open(operation: string, files: ModelFiles): Promise<TensorFiles> {
     const tensors = new Map<string, StoredTensor & { readonly source: Source }>();
+    const checks: (() => void)[] = [];
     for (const file of await shardsOf(operation, files)) {
       const source = files.source(file);
       const { size } = source;
       const header = headerPlace({ operation, file }, await source.bytes(0, Math.min(8, size)), size);
       const stored = storedTensors({ operation, file }, await source.bytes(header.from, header.to), size);
       for (const [name, tensor] of stored) tensors.set(name, { ...tensor, source });
+      checks.push(() => assertNoHoles({ operation, file }, stored, header.to, size));
     }
-    return new TensorFiles(operation, tensors);
+    return new TensorFiles(operation, tensors, () => checks.forEach((check) => check()));
+  }
+
+  /**
+   * Throws if bytes of a file belong to no tensor. To be called when all tensors were found: a tensor that is missing is the
+   * better message.
+   */
+  assertNoHoles(): void {
+    this.#assertNoHoles();
   }
 
   has(name: string): boolean {

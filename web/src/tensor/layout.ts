@@ -67,8 +67,7 @@ export function headsShape(
   const axes = axesOf(layout, shape.length);
   if (!axes)
     throw new ShapeError(
-      `${operation}: ${argument} must have rank ${layout.length} or fewer down to 2 in layout "${layout}", ` +
-        `got shape ${describe(shape)}`,
+      `${operation}: ${argument} must have rank ${ranksOf(layout)} in layout "${layout}", got shape ${describe(shape)}`,
     );
   const extent = (axis: Axis) => (axes.includes(axis) ? shape[axes.indexOf(axis)] : undefined);
   const place = (name: keyof HeadsShape) => axisName(argument, layout, shape.length, name);
@@ -84,13 +83,29 @@ export function headsShape(
   const headDim = width === undefined ? extent("headDim")! : width / heads;
   if (headDim < 1) throw new ShapeError(`${operation}: ${place("headDim")} (headDim) must be at least 1, got 0`);
 
-  return { batchSize: extent("batchSize") ?? 1, numHeads: heads, length: extent("length")!, headDim };
+  const batchSize = extent("batchSize") ?? 1;
+  assertBatch(operation, `${place("batchSize")} (batchSize)`, batchSize, shape);
+  return { batchSize, numHeads: heads, length: extent("length")!, headDim };
+}
+
+/** A larger batch must have a number for each of its members: what a call costs follows the caller's data. */
+const MOST_EMPTY_BATCH = 2 ** 17;
+
+/** Throws if a batch is huge and empty. */
+export function assertBatch(operation: string, name: string, batchSize: number, shape: readonly number[]): void {
+  if (batchSize > MOST_EMPTY_BATCH && shape.includes(0))
+    throw new ShapeError(
+      `${operation}: ${name} of an empty tensor must be at most ${MOST_EMPTY_BATCH}, got ${batchSize}`,
+    );
 }
 
 function packedHeads(operation: string, layout: Layout, numHeads: number | undefined, option: string): number {
   if (numHeads !== undefined) return numHeads;
   throw new OptionError(`${operation}: ${option} must be given with layout "${layout}", which packs the heads`);
 }
+
+/** The ranks of a layout in words: "2, 3 or 4". */
+const ranksOf = ({ length }: Layout): string => (length === 4 ? "2, 3 or 4" : "2 or 3");
 
 /** The shape of a tensor of heads that has the given rank. */
 export function shapeOf(layout: Layout, rank: number, heads: HeadsShape): number[] {

@@ -1,5 +1,5 @@
 import { guarded } from "../errors/guarded.js";
-import { assertSame, flatNamed, mapTree, type Tree } from "./parameterTree.js";
+import { assertSame, flatNamed, mapTree, sameMemory, type Flat, type Tree } from "./parameterTree.js";
 import { assertNumber, type Floats } from "../tensor/plainTensor.js";
 
 /** Options of adamW. */
@@ -38,7 +38,8 @@ export interface AdamW {
  *     v ← β₂·v + (1 − β₂)·g²       v̂ = v / (1 − β₂ᵗ)
  *     θ ← θ − η·( m̂ / (√v̂ + ε) + λ·θ )
  *
- * @param parameters - A tree of tensors. `step` changes their numbers in place.
+ * @param parameters - A tree of tensors. `step` changes their numbers in place. An array that stands there under several
+ *   names (tied weights) is one parameter: its gradient is the sum of the different arrays under these names.
  */
 export function adamW(parameters: Tree, options: AdamWOptions = {}): AdamW {
   const begun = flatNamed("adamW", "parameters", parameters);
@@ -59,9 +60,11 @@ export function adamW(parameters: Tree, options: AdamWOptions = {}): AdamW {
     const t = ++state.steps.data[0]!;
     const pace = rate / (1 - beta1 ** t);
     const correction = 1 / (1 - beta2 ** t);
-    for (const [name, tensor] of Object.entries(named)) {
+    for (const names of sameMemory(named)) {
+      const name = names[0]!;
+      const tensor = named[name]!;
       const theta = tensor.data;
-      const [g, m, v] = [given[name]!.data, mean[name]!.data, meanSquare[name]!.data];
+      const [g, m, v] = [sumOf(names, given), mean[name]!.data, meanSquare[name]!.data];
       const shrink = 1 - (decays(name, tensor) ? rate * weightDecay : 0);
       for (let i = 0; i < theta.length; i++) {
         const slope = g[i]!;
@@ -71,9 +74,23 @@ export function adamW(parameters: Tree, options: AdamWOptions = {}): AdamW {
         v[i] = second;
         theta[i] = theta[i]! * shrink - (pace * first) / (Math.sqrt(second * correction) + epsilon);
       }
+      for (const tied of names.slice(1)) {
+        mean[tied]!.data.set(m);
+        meanSquare[tied]!.data.set(v);
+      }
     }
   };
   return { step, state };
+}
+
+/** The gradient of a parameter with these names. */
+function sumOf(names: readonly string[], gradients: Flat): Float32Array {
+  const tied = Object.fromEntries(names.map((name) => [name, gradients[name]!]));
+  const [first, ...others] = sameMemory(tied).map(([name]) => gradients[name!]!.data);
+  if (others.length === 0) return first!;
+  const sum = first!.slice();
+  for (const data of others) for (let i = 0; i < sum.length; i++) sum[i]! += data[i]!;
+  return sum;
 }
 
 function checkedOptions(options: AdamWOptions) {

@@ -50,7 +50,7 @@ export function crossEntropy(logits: Floats, targets: Indices): CrossEntropy {
       sum += weight;
     }
     const target = at + ids[row]!;
-    loss += Math.log(sum) + largest - data[target]!;
+    loss += Math.log(sum) + (largest - data[target]!); // the difference first: beside large logits the logarithm is lost
     const factor = 1 / (sum * count);
     for (let i = 0; i < width; i++) dLogits[at + i]! *= factor;
     dLogits[target]! -= 1 / count;

@@ -7,6 +7,9 @@ import { assertShape, floats, type Floats } from "../tensor/plainTensor.js";
 /** Named tensors in objects or arrays, nested as you like. */
 export type Tree = Floats | { readonly [name: string]: Tree } | readonly Tree[];
 
+/** The deepest that trees are nested, and the most parts of a name. */
+const MOST_DEPTH = 100;
+
 /** The same tensors in one object. A name joins the names on the way with points: `layers.0.attention.Wq`. */
 export type Flat = Record<string, Floats>;
 
@@ -25,22 +28,52 @@ export function flatten(tree: Tree): Flat {
  * @throws OptionError if a name is the beginning of another one: `"a"` and `"a.b"`.
  */
 export function unflatten(flat: Readonly<Flat>): { [name: string]: Tree } {
-  const tensors = new Map(Object.entries(named("unflatten", "flat", flat, ({ given }) => given)));
-  const names = [...tensors.keys()];
-  const beginning = names.find((name) => names.some((other) => other.startsWith(`${name}.`)));
-  if (beginning !== undefined)
-    throw new OptionError(`unflatten: flat has ${describe(beginning)}, which is the beginning of another name`);
-  const grown = (prefix: string): { [name: string]: Tree } => {
-    const inside = names.filter((name) => name.startsWith(prefix));
-    const keys = new Set(inside.map((name) => name.slice(prefix.length).split(".")[0]!));
-    return Object.fromEntries([...keys].map((key) => [key, tensors.get(prefix + key) ?? grown(`${prefix}${key}.`)]));
-  };
-  return grown("");
+  const root: Branch = new Map();
+  for (const [name, tensor] of Object.entries(named("unflatten", "flat", flat, ({ given }) => given))) {
+    const keys = name.split(".");
+    if (keys.length > MOST_DEPTH)
+      throw new OptionError(
+        `unflatten: a name must have at most ${MOST_DEPTH} parts, got ${keys.length} in ${describe(name)}`,
+      );
+    let branch = root;
+    for (const key of keys.slice(0, -1)) {
+      const next: Branch | Floats = branch.get(key) ?? (new Map() as Branch);
+      if (!(next instanceof Map)) throw beginning(name.slice(0, name.indexOf(`${key}.`) + key.length));
+      branch.set(key, next);
+      branch = next;
+    }
+    const last = keys.at(-1)!;
+    if (branch.has(last)) throw beginning(name);
+    branch.set(last, tensor);
+  }
+  return grown(root);
 }
+
+/** A tree that is being made. */
+type Branch = Map<string, Branch | Floats>;
+
+function beginning(name: string): OptionError {
+  return new OptionError(`unflatten: flat has ${describe(name)}, which is the beginning of another name`);
+}
+
+const grown = (branch: Branch): { [name: string]: Tree } =>
+  Object.fromEntries([...branch].map(([key, node]) => [key, node instanceof Map ? grown(node) : node]));
 
 /** A tree of the same form, with `map(tensor, name)` in the place of each tensor. */
 export function mapTree<T extends Tree>(tree: T, map: (tensor: Floats, name: string) => Floats): T {
   return mapped("mapTree", "tree", tree, ({ given }, name) => map(given, name)) as T;
+}
+
+/** Names in groups: those of a group have their numbers in the same memory, as tied weights have. */
+export function sameMemory(flat: Flat): string[][] {
+  const groups = new Map<ArrayBufferLike, Map<string, string[]>>();
+  for (const [name, { data }] of Object.entries(flat)) {
+    const inBuffer = groups.get(data.buffer) ?? new Map<string, string[]>();
+    groups.set(data.buffer, inBuffer);
+    const place = `${data.byteOffset} ${data.length}`;
+    inBuffer.set(place, [...(inBuffer.get(place) ?? []), name]);
+  }
+  return [...groups.values()].flatMap((inBuffer) => [...inBuffer.values()]);
 }
 
 /** The tensors of a tree by name, each checked and read once. */
@@ -75,6 +108,8 @@ function mapped(operation: string, argument: string, tree: unknown, map: (leaf: 
         `${operation}: ${at} must be a tensor { data, shape } or an object of tensors, got ${describe(node)}`,
       );
     if (above.includes(node)) throw new OptionError(`${operation}: ${at} contains itself`);
+    if (above.length === MOST_DEPTH)
+      throw new OptionError(`${operation}: ${argument} must be nested at most ${MOST_DEPTH} deep, got ${describe(at)}`);
     const visited = guarded(operation, at, () => Object.entries(node)).map(
       ([key, child]) => [key, visit(child, joined(name, key), [...above, node])] as const,
     );

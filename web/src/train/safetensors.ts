@@ -5,7 +5,7 @@ import { arrayKind, viewOf } from "../foreign/typedArray.js";
 import { fromHalf } from "../tensor/half.js";
 import type { Floats } from "../tensor/plainTensor.js";
 import { flatNamed, unflatten, type Tree } from "./parameterTree.js";
-import { headerPlace, storedTensors, type StoredTensor } from "./safetensorsHeader.js";
+import { assertNoHoles, headerPlace, METADATA, storedTensors, type StoredTensor } from "./safetensorsHeader.js";
 
 /** How numbers are stored: the dtypes that `loadSafetensors` reads, and their bytes. */
 const BYTES = { F32: 4, F16: 2 } as const;
@@ -22,6 +22,10 @@ const ALIGNMENT = 8;
  */
 export function saveSafetensors(tree: Tree): Uint8Array<ArrayBuffer> {
   const tensors = Object.entries(flatNamed("saveSafetensors", "tree", tree));
+  if (tensors.some(([name]) => name === METADATA))
+    throw new OptionError(
+      `saveSafetensors: no tensor may have the name "${METADATA}", which the format keeps for notes`,
+    );
   let offset = 0;
   const entries = tensors.map(([name, { data, shape }]) => {
     const from = offset;
@@ -54,6 +58,7 @@ export function loadSafetensors(bytes: Uint8Array): { [name: string]: Tree } {
   const file = viewOf(bytes) as Uint8Array; // a Buffer's slice would not copy
   const header = headerPlace(NAME, file, file.length);
   const tensors = storedTensors(NAME, file.subarray(header.from, header.to), file.length);
+  assertNoHoles(NAME, tensors, header.to, file.length);
   return unflatten(Object.fromEntries([...tensors].map(([name, stored]) => [name, read(name, stored, file)])));
 }
 

@@ -5,6 +5,9 @@ import { elements, isShape } from "../tensor/plainTensor.js";
 /** The bytes of a number, for the dtypes whose sizes are checked. A file may have others. */
 const BYTES: Readonly<Record<string, number>> = { F32: 4, F16: 2, BF16: 2 };
 
+/** The name of the header's notes, which are no tensor. */
+export const METADATA = "__metadata__";
+
 /** Bytes of the header's length. */
 const LENGTH_BYTES = 8;
 
@@ -48,13 +51,13 @@ export function headerPlace(name: SafetensorsName, start: Uint8Array, size: numb
  *
  * @param header - The bytes of the header: JSON.
  * @param size - Bytes of the whole file.
- * @throws OptionError with code `"CORRUPT_DATA"` if the header is damaged: if it is not JSON, if a tensor's bytes do not
- *   fit its shape, lie outside of the file, or belong to two tensors.
+ * @throws OptionError with code `"CORRUPT_DATA"` if the header is damaged: if it is not JSON, if two tensors have one name,
+ *   if a tensor's bytes do not fit its shape or lie outside of the file, or if bytes belong to two tensors.
  */
 export function storedTensors(name: SafetensorsName, header: Uint8Array, size: number): Map<string, StoredTensor> {
   const start = LENGTH_BYTES + header.length;
   const tensors = Object.entries(parsed(name, header))
-    .filter(([tensor]) => tensor !== "__metadata__")
+    .filter(([tensor]) => tensor !== METADATA)
     .map(([tensor, entry]) => [tensor, storedTensor(name, tensor, entry, start, size)] as const);
   const inOrder = [...tensors].sort(([, a], [, b]) => a.from - b.from || a.to - b.to);
   inOrder.forEach(([tensor, { from }], n) => {
@@ -64,15 +67,48 @@ export function storedTensors(name: SafetensorsName, header: Uint8Array, size: n
   return new Map(tensors);
 }
 
+/**
+ * Throws if bytes of a file belong to no tensor, which the format forbids.
+ *
+ * @param start - The first byte after the header.
+ */
+export function assertNoHoles(
+  name: SafetensorsName,
+  tensors: ReadonlyMap<string, StoredTensor>,
+  start: number,
+  size: number,
+): void {
+  let end = start;
+  for (const [tensor, { from, to }] of [...tensors].sort(([, a], [, b]) => a.from - b.from || a.to - b.to)) {
+    if (end < from) throw corrupt(name, `the bytes before tensor ${describe(tensor)} belong to no tensor`);
+    end = to;
+  }
+  if (end < size) throw corrupt(name, `its last ${size - end} bytes belong to no tensor`);
+}
+
 function parsed(name: SafetensorsName, bytes: Uint8Array): object {
+  const text = new TextDecoder().decode(bytes);
   let header: unknown;
   try {
-    header = JSON.parse(new TextDecoder().decode(bytes));
+    header = JSON.parse(text);
   } catch {
     // as undefined
   }
-  if (isObject(header) && !Array.isArray(header)) return header;
-  throw corrupt(name, "the header is no JSON object");
+  if (!isObject(header) || Array.isArray(header)) throw corrupt(name, "the header is no JSON object");
+  if (namesIn(text) !== Object.keys(header).length) throw corrupt(name, "two tensors have the same name");
+  return header;
+}
+
+/** How many names the object in a JSON text has. JSON.parse keeps the last of equal ones, in silence. */
+function namesIn(text: string): number {
+  let depth = 0;
+  let names = 0;
+  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}[\]:]/g)) {
+    if (token === "{" || token === "[") depth += 1;
+    else if (token === "}" || token === "]") depth -= 1;
+    else if (token === ":" && depth === 1) names += 1;
+  }
+  return names;
 }
 
 function storedTensor(name: SafetensorsName, tensor: string, entry: unknown, start: number, size: number) {

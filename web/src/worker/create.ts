@@ -26,7 +26,7 @@ export async function createInWorker(
   const spawn = spawnAt(addressOf(OPERATION, files, "worker"));
   const { opened, close } = WorkerEngine.open(OPERATION, spawn, { ...options, source, files }, onProgress);
   try {
-    return Attention.over(await beforeAbort(opened, signal));
+    return Attention.over(await beforeAbort(opened, signal), options);
   } catch (error) {
     close();
     throw error;

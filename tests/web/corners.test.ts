@@ -1,0 +1,212 @@
+// Corners that public reports, hostile input and newcomers have found, each with the smallest case that shows it.
+
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { createAttention, ShapeError, type Attention } from "headwise";
+import {
+  adamW,
+  clipGradients,
+  crossEntropy,
+  flatten,
+  loadSafetensors,
+  saveSafetensors,
+  unflatten,
+} from "headwise/train";
+
+import { Queue } from "../../web/src/call/queue.js";
+import { randomTensor } from "./randomTensor.js";
+import { thrownBy } from "./thrownBy.js";
+
+let hw: Attention;
+beforeAll(async () => {
+  hw = await createAttention({ backend: "wasm", threads: 1 });
+});
+afterAll(() => hw.dispose());
+
+const floats = (data: number[], shape: number[]) => ({ data: Float32Array.from(data), shape });
+
+test("calls that always overlap leave nothing behind", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const queue = new Queue();
+  const overlap = async (count: number) => {
+    let before = queue.run(() => Promise.resolve());
+    for (let n = 0; n < count; ++n) {
+      const next = queue.run(() => Promise.resolve());
+      await before;
+      before = next;
+    }
+    collect();
+    return process.memoryUsage().heapUsed;
+  };
+  const begin = await overlap(20_000);
+  // 63 bytes a call were 6 MB.
+  expect((await overlap(100_000)) - begin).toBeLessThan(2_000_000);
+});
+
+describe("An update of a layer that does not happen", () => {
+  const weights = () =>
+    Object.fromEntries(["Wq", "Wk", "Wv", "Wo"].map((name, n) => [name, randomTensor(n, [8, 8])])) as never;
+  const x = randomTensor(9, [1, 3, 8]);
+
+  test("leaves what was saved usable, aborted or refused", async () => {
+    const layer = await hw.multiHeadAttention({ numHeads: 2, weights: weights() });
+    const { saved } = await layer.forward(x, { save: true });
+    const signal = AbortSignal.abort(new Error("no"));
+    await expect(layer.update({ Wq: randomTensor(5, [8, 8]) }, { signal })).rejects.toThrow("no");
+    await expect(layer.update({ Wq: randomTensor(5, [7, 8]) })).rejects.toThrow(ShapeError);
+    await layer.backward(saved, x, { keep: true });
+    await layer.update({ Wq: randomTensor(5, [8, 8]) });
+    await expect(layer.backward(saved, x)).rejects.toThrow("layer.update came after it");
+    layer.dispose();
+  });
+});
+
+describe("An empty tensor with a huge batch", () => {
+  test.each([2 ** 17 + 1, 3e7, 2 ** 31 - 1])("of %i is refused at once", async (batch) => {
+    const empty = floats([], [batch, 1, 0, 1]);
+    const refused = hw.scaledDotProductAttention(empty, empty, empty);
+    await expect(refused).rejects.toThrow(ShapeError);
+    await expect(refused).rejects.toThrow(
+      `scaledDotProductAttention: query.shape[0] (batchSize) of an empty tensor must be at most 131072, got ${batch}`,
+    );
+  });
+
+  test("of 100 gives an empty result", async () => {
+    const empty = floats([], [100, 1, 0, 1]);
+    expect((await hw.scaledDotProductAttention(empty, empty, empty)).output.shape).toEqual([100, 1, 0, 1]);
+  });
+});
+
+describe("Names of parameters", () => {
+  const leaf = floats([1], [1]);
+
+  test("with thousands of parts, and trees as deep, are refused", () => {
+    const long = Array(5000).fill("a").join(".");
+    expect(thrownBy(() => unflatten({ [long]: leaf })).message).toContain("must have at most 100 parts, got 5000");
+    let deep: object = leaf;
+    for (let n = 0; n < 5000; ++n) deep = { a: deep };
+    for (const call of [flatten, saveSafetensors, adamW])
+      expect(thrownBy(() => call(deep as never)).message).toContain("must be nested at most 100 deep");
+  });
+
+  test("may be 20,000, and come back as they were", () => {
+    const many = Object.fromEntries(
+      Array.from({ length: 20_000 }, (_, n) => [`layers.${n % 100}.part${Math.floor(n / 100)}.w`, leaf]),
+    );
+    expect(Object.keys(flatten(unflatten(many))).sort()).toEqual(Object.keys(many).sort());
+    expect(Object.keys(flatten(loadSafetensors(saveSafetensors(many))))).toHaveLength(20_000);
+  });
+
+  test("that are beginnings of others are refused in both orders", () => {
+    for (const names of [
+      ["a.b", "a.b.c"],
+      ["a.b.c", "a.b"],
+    ])
+      // prettier-ignore
+      expect(thrownBy(() => unflatten(Object.fromEntries(names.map((name) => [name, leaf])))).message).toBe(
+        'unflatten: flat has "a.b", which is the beginning of another name',
+      );
+  });
+});
+
+describe("A .safetensors file", () => {
+  const fileOf = (header: string, bytes: number) => {
+    const text = new TextEncoder().encode(header);
+    const file = new Uint8Array(8 + text.length + bytes);
+    new DataView(file.buffer).setBigUint64(0, BigInt(text.length), true);
+    file.set(text, 8);
+    return file;
+  };
+  const entry = (from: number, to: number) =>
+    `{"dtype":"F32","shape":[${(to - from) / 4}],"data_offsets":[${from},${to}]}`;
+
+  test.each([
+    ["two tensors of one name", `{"a":${entry(0, 4)},"a":${entry(4, 8)}}`, 8, "two tensors have the same name"],
+    ["one name written in two ways", `{"a":${entry(0, 4)},"\\u0061":${entry(4, 8)}}`, 8, "two tensors have the same name"],
+    ["a hole between tensors", `{"a":${entry(0, 4)},"b":${entry(8, 12)}}`, 12, 'the bytes before tensor "b" belong to no tensor'],
+    ["a hole at its beginning", `{"a":${entry(4, 8)}}`, 8, 'the bytes before tensor "a" belong to no tensor'],
+    ["bytes at its end", `{"a":${entry(0, 4)}}`, 12, "its last 8 bytes belong to no tensor"],
+  ])("with %s is damaged", (_, header, bytes, why) => {
+    const error = thrownBy(() => loadSafetensors(fileOf(header, bytes)));
+    expect([error.code, error.message]).toEqual(["CORRUPT_DATA", `loadSafetensors: bytes is no .safetensors file, or is damaged: ${why}`]); // prettier-ignore
+  }); // prettier-ignore
+
+  test("cannot have a tensor of the name of its notes", () => {
+    const error = thrownBy(() => saveSafetensors({ __metadata__: floats([1], [1]) }));
+    expect(error.message).toContain('no tensor may have the name "__metadata__"');
+  });
+
+  test("may have notes, nested names and quotes in names", () => {
+    const file = fileOf(`{"__metadata__":{"a":"{\\"b\\": [1]}"},"x\\"y:{":${entry(0, 4)}}`, 4);
+    expect(Object.keys(flatten(loadSafetensors(file)))).toEqual(['x"y:{']);
+  });
+});
+
+test.each([0, 1e3, 1e7, 1e14, 1e30])("crossEntropy of two equal logits of %p is ln 2", (size) => {
+  const { loss } = crossEntropy(floats([size, size], [1, 2]), Int32Array.of(1));
+  expect(loss).toBeCloseTo(Math.LN2, 12);
+});
+
+describe("An array that stands twice in a tree", () => {
+  test("counts once in the norm of gradients, and is scaled once", () => {
+    const tied = floats([3, 4], [2]);
+    expect(clipGradients({ a: tied, b: tied }, 1)).toBe(5);
+    expect([...tied.data]).toEqual([Math.fround(3 / 5), Math.fround(4 / 5)]);
+    const again = { data: tied.data, shape: [1, 2] };
+    expect(clipGradients({ a: tied, b: again }, 10)).toBeCloseTo(1, 6);
+  });
+
+  test("is one parameter of adamW: one step, with the sum of its gradients", () => {
+    const step = (parameters: object, gradients: object) => {
+      const optimizer = adamW(parameters as never, { learningRate: 0.1 });
+      optimizer.step(gradients as never);
+      optimizer.step(gradients as never);
+      return optimizer;
+    };
+    const alone = floats([1, 2], [2]);
+    step({ a: alone }, { a: floats([0.5, -1], [2]) });
+    const tied = floats([1, 2], [2]);
+    const { state } = step({ a: tied, b: tied }, { a: floats([0.25, -1], [2]), b: floats([0.25, 0], [2]) });
+    expect([...tied.data]).toEqual([...alone.data]);
+    const { mean } = state as unknown as { mean: { a: { data: Float32Array }; b: { data: Float32Array } } };
+    expect([...mean.a.data]).toEqual([...mean.b.data]);
+    const same = floats([0.5, -1], [2]);
+    const once = floats([1, 2], [2]);
+    step({ a: once, b: once }, { a: same, b: same });
+    expect([...once.data]).toEqual([...alone.data]);
+  });
+});
+
+describe("A loop of awaited calls", () => {
+  const x = randomTensor(1, [1, 2, 64, 16]);
+  /** How many timers fire while a loop of calls runs for some time. */
+  async function timersDuring(instance: Attention): Promise<number> {
+    let timers = 0;
+    const timer = setInterval(() => (timers += 1), 1);
+    const end = performance.now() + 300;
+    while (performance.now() < end) await instance.scaledDotProductAttention(x, x, x);
+    clearInterval(timer);
+    return timers;
+  }
+
+  test("lets timers and events in", async () => {
+    expect(await timersDuring(hw)).toBeGreaterThanOrEqual(3);
+  });
+
+  test("ends when a signal aborts", async () => {
+    const signal = AbortSignal.timeout(30);
+    const loop = async () => {
+      for (let n = 0; n < 1_000_000; ++n) await hw.scaledDotProductAttention(x, x, x, { signal });
+    };
+    await expect(loop()).rejects.toMatchObject({ name: "TimeoutError" });
+  });
+
+  test("lets none in with yield: false", async () => {
+    const instance = await createAttention({ backend: "wasm", threads: 1, yield: false });
+    expect(await timersDuring(instance)).toBe(0);
+    instance.dispose();
+  });
+});

@@ -1,0 +1,37 @@
+/** A page that does not turn for longer than a frame feels slow; a turn costs some ten microseconds. */
+const LONGEST_MILLISECONDS = 12;
+
+/** When the event loop of this thread has turned last, as far as calls know. */
+let turned = -Infinity;
+
+/**
+ * Lets the event loop turn, if calls may have kept it from that for too long: a loop of awaited calls never lets an event in,
+ * because promises settle before the next event. So a click, a message and a timer come through, and an abort is seen.
+ */
+export async function withTurns<T>(call: Promise<T>): Promise<T> {
+  try {
+    return await call;
+  } finally {
+    if (performance.now() - turned > LONGEST_MILLISECONDS) {
+      await turn();
+      turned = performance.now();
+    }
+  }
+}
+
+/** Settles after the events that wait now. */
+function turn(): Promise<void> {
+  const { setImmediate } = globalThis as { readonly setImmediate?: (callback: () => void) => unknown };
+  return new Promise((resolve) => {
+    if (setImmediate) setImmediate(resolve);
+    else {
+      // A timer would wait for 4 ms and more.
+      const { port1, port2 } = new MessageChannel();
+      port1.onmessage = () => {
+        port1.close();
+        resolve();
+      };
+      port2.postMessage(0);
+    }
+  });
+}
