@@ -210,3 +210,61 @@ describe("A loop of awaited calls", () => {
     instance.dispose();
   });
 });
+
+describe("causal: true with the lengths of keys alone", () => {
+  const x = randomTensor(1, [2, 1, 4, 2]);
+
+  test("is refused where it would move the diagonal, and the message says what to give", async () => {
+    const refused = hw.scaledDotProductAttention(x, x, x, { causal: true, keyLengths: [4, 2] });
+    await expect(refused).rejects.toMatchObject({
+      message:
+        "scaledDotProductAttention: keyLengths[1] must be at least the number of queries with causal: true and " +
+        "without queryLengths, got 2 and 4",
+    });
+    await expect(refused).rejects.toMatchObject({ hint: expect.stringContaining("queryLengths") as string });
+    await expect(refused).rejects.toMatchObject({ hint: expect.stringContaining('"upper-left"') as string });
+  });
+
+  test("is computed with queryLengths, from the upper left, and where no length is short", async () => {
+    const run = (options: object) => hw.scaledDotProductAttention(x, x, x, options);
+    await run({ causal: true, keyLengths: [4, 2], queryLengths: [4, 2] });
+    await run({ causal: "upper-left", keyLengths: [4, 2] });
+    await run({ causal: true, keyLengths: [4, 4] });
+    await run({ causal: true, keyLengths: [4, 2], queryOffset: 0 });
+  });
+});
+
+describe("Rows that a large finite bias hides", () => {
+  test.each([0, -1e4, -1e6, -1e9, -3.4028234663852886e38, 1e9])("of %p have weights that sum to 1 in gradients", async (size) => {
+    const [q, k, v] = [1, 2, 3].map((seed) => randomTensor(seed, [1, 1, 4, 8])) as [Rows, Rows, Rows];
+    type Rows = ReturnType<typeof randomTensor>;
+    const bias = { data: new Float32Array(16).fill(size), shape: [4, 4] };
+    const { output, lse } = await hw.scaledDotProductAttention(q, k, v, { bias, returns: { output: true, lse: true } });
+    const dOutput = { data: new Float32Array(32).fill(1), shape: [1, 1, 4, 8] };
+    const { dValue } = await hw.attentionBackward({ query: q, key: k, value: v, output, lse, dOutput, bias });
+    // dV of a key is the sum of its weights, if dO is 1: four rows have weights of 4 in all.
+    const sum = Array.from({ length: 4 }, (_, j) => dValue.data[8 * j]!).reduce((a, b) => a + b);
+    expect(sum).toBeCloseTo(4, 5);
+  }); // prettier-ignore
+});
+
+test("A row whose visible scores are all −∞ is NaN in every result", async () => {
+  const query = floats([-1.8e19, 0], [1, 1, 1, 2]);
+  const key = floats([1.8e19, 0, 1.8e19, 0, 1.8e19, 0], [1, 1, 3, 2]);
+  const value = floats([1, 2, 3], [1, 1, 3, 1]);
+  const options = {
+    scale: 1,
+    bias: floats([-3e38, -3e38, -3e38], [3]),
+    mask: { data: Uint8Array.of(1, 1, 0), shape: [3] },
+    returns: { output: true, probs: true, lse: true, entropy: true },
+  } as const;
+  const { output, probs, lse, entropy } = await hw.scaledDotProductAttention(query, key, value, options);
+  const all = [output, lse, entropy].flatMap(({ data }) => [...data]);
+  expect([...all, ...probs.data]).toEqual([NaN, NaN, NaN, NaN, NaN, 0]);
+});
+
+test("scale: null and mask: null are as absent", async () => {
+  const x = randomTensor(1, [1, 1, 4, 2]);
+  const found = await hw.scaledDotProductAttention(x, x, x, { scale: null, mask: null } as never);
+  expect([...found.output.data]).toEqual([...(await hw.scaledDotProductAttention(x, x, x)).output.data]);
+});

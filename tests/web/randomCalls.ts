@@ -78,9 +78,17 @@ export const fullCalls: fc.Arbitrary<Call> = extents
   .map((shape) => ({ ...shape, layout: "BHSD" as const, rank: 4 as const }))
   .chain(callsOf);
 
-/** A score and emptyRows "throw" exclude each other. */
+/** A score and emptyRows "throw" exclude each other; so do `causal: true` and lengths of keys alone. */
 function withoutConflict({ score, ...options }: Call["options"]): Call["options"] {
-  return { ...options, ...(score && options.emptyRows !== "throw" && { score }) };
+  return { ...withAnchor(options), ...(score && options.emptyRows !== "throw" && { score }) };
+}
+
+/** Lengths of keys alone would move the diagonal of "lower-right", so the call gets "upper-left". */
+export function withAnchor<O extends Call["options"]>(options: O): O {
+  const { causal, keyLengths, queryLengths, queryOffset } = options;
+  const moves =
+    (causal === true || causal === "lower-right") && keyLengths && !queryLengths && queryOffset === undefined;
+  return moves ? { ...options, causal: "upper-left" } : options;
 }
 
 const dtype = fc.constantFrom("float32" as const, "float32" as const, "float16" as const);

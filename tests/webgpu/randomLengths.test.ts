@@ -10,6 +10,7 @@ import { formula } from "headwise/formula";
 import { referenceAttention } from "../attention-conformance/reference/reference.js";
 import { referenceBackward } from "../attention-conformance/reference/referenceBackward.js";
 import { differences } from "../web/close.js";
+import { withAnchor } from "../web/randomCalls.js";
 import { randomTensor } from "../web/randomTensor.js";
 import { resultProblems } from "../web/resultProblems.js";
 import { countOf } from "./deep.js";
@@ -126,7 +127,7 @@ describeOnGpu("Random calls on WebGPU", () => {
   afterAll(() => hw.dispose());
 
   test.each(Object.entries(GROUPS))(`${RUNS} of %s agree with the double reference`, async (_, group) => {
-    const calls = drawn(group).chain((call) => rulesOf(call).map((rules) => ({ call, rules })));
+    const calls = drawn(group).chain((call) => rulesOf(call).map((rules) => ({ call, rules: withAnchor(rules) })));
     await fc.assert(
       fc.asyncProperty(calls, async ({ call, rules }) => {
         const { seed, B, Hkv, group: heads, Sq, Skv } = call;

@@ -155,6 +155,8 @@ enum class ScoreStage : std::int32_t { raw = 0, softcapped = 1, biased = 2, form
 struct AttentionOutputs {
   MutableArray output;  ///< [B, num_heads, Sq, Dv] in `layout`
   float* lse = nullptr;
+  /// What float32 lost of lse: the logarithm is lse + lse_rest. Far from 0, lse alone loses the sum. Needs `lse`.
+  float* lse_rest = nullptr;
   float* entropy = nullptr;
   float* probs = nullptr;
   Selection probs_selection;

@@ -79,7 +79,9 @@ FinishedSoftmax finish_row(const Call& call, const Sequence& sequence, const Que
   if (call.outputs.lse) {
     const bool uniform = follows_policy(sequence, row, finished.seen) &&
                          call.options.empty_rows == EmptyRows::uniform && sequence.key_length > 0;
-    call.outputs.lse[row_index(call, sequence, row)] = uniform ? -kInfinity : finished.lse;
+    const std::int64_t at = row_index(call, sequence, row);
+    call.outputs.lse[at] = uniform ? -kInfinity : finished.lse;
+    if (call.outputs.lse_rest) call.outputs.lse_rest[at] = finished.seen ? finished.lse_rest() : 0.0f;
   }
   if (!call.outputs.output.data) return finished;
   if (finished.seen)

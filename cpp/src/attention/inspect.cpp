@@ -1,6 +1,7 @@
 #include "attention/inspect.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "attention/chosen.h"
 #include "attention/entropy.h"
@@ -115,6 +116,9 @@ KeyRange to_probabilities(const Call& call, const Sequence& sequence, const Quer
   const KeyRange columns = hide_row(call, sequence, row, ScoreStage::formula, scratch, scores);
   if (softmax.seen) {
     call.kernels.exponentials(scores + columns.begin, columns.size(), softmax.maximum, softmax.share);
+    if (std::isnan(softmax.maximum))  // without weights every visible key is NaN, also one with a score of -inf
+      for (std::int64_t j = columns.begin; j < columns.end; ++j)
+        if (scratch.visible[j]) scores[j] = kNan;
     fill_around(columns, 0.0f, scratch, scores);
     return columns;
   }
@@ -229,6 +233,10 @@ class Inspection {
       }
       if (!statistics_[at].seen) {
         call_.outputs.entropy[at] = entropy_of_empty_row(call_, *rows.sequence, row, statistics_[at]);
+        continue;
+      }
+      if (std::isnan(statistics_[at].maximum)) {
+        call_.outputs.entropy[at] = kNan;
         continue;
       }
       const KeyRange columns = hide_row(call_, *rows.sequence, row, ScoreStage::formula, scratch, scores);

@@ -13,6 +13,11 @@ struct FinishedSoftmax {
   float log_sum;  ///< lse - maximum
   float lse;      ///< ln of the sum of exponentials, the sink's included; -inf if there are none
   bool seen;
+
+  /// What lse has lost to rounding: far from 0 that is the whole sum.
+  [[nodiscard]] float lse_rest() const {
+    return static_cast<float>(static_cast<double>(maximum) - static_cast<double>(lse) + static_cast<double>(log_sum));
+  }
 };
 
 /// The running statistics of one row: sum = sum_j exp(s_j - maximum) over the keys seen so far.
@@ -46,6 +51,9 @@ struct OnlineSoftmax {
   /// The final statistics, with exp(sink) in the sum. -inf is no sink.
   [[nodiscard]] FinishedSoftmax finish(float sink) const {
     constexpr float kNothing = -std::numeric_limits<float>::infinity();
+    // All scores seen are -inf: there are no weights.
+    constexpr float kNoNumber = std::numeric_limits<float>::quiet_NaN();
+    if (seen && maximum == kNothing && sink == kNothing) return {kNoNumber, kNoNumber, kNoNumber, kNoNumber, seen};
     if (sink == kNothing) return {maximum, 1.0f / sum, std::log(sum), maximum + std::log(sum), seen};
     if (maximum == kNothing) return {sink, 1.0f, 0.0f, sink, seen};
     // In double: in float32 the difference of a small score and a high sink errs by half an ulp of the sink. Every p

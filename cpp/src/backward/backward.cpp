@@ -72,7 +72,13 @@ Status attention_backward(ThreadPool& pool, const AttentionShape& shape, const B
   }
   Buffer<float> deltas;
   if (Status status = compute_deltas(pool, forward, inputs, &deltas); !status.ok()) return status;
-  const BackwardCall call{forward, inputs, outputs, derivative, deltas.data()};
+  PreciseLse precise;
+  if (Status status = precise.find(pool, shape, inputs, options); !status.ok()) return status;
+  const bool is_far = precise.lse.size() > 0;
+  const BackwardCall call{forward,       inputs,
+                          outputs,       derivative,
+                          deltas.data(), is_far ? precise.lse.data() : inputs.lse,
+                          is_far ? precise.rest.data() : nullptr};
   return compute(pool, call);
 }
 

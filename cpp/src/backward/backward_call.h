@@ -27,6 +27,8 @@ struct BackwardCall {
   const BackwardOutputs& outputs;
   const FormulaProgram& derivative;  ///< empty without a score formula
   const float* deltas;               ///< [B, num_heads, Sq] do . o
+  const float* lse;                  ///< [B, num_heads, Sq]
+  const float* lse_rest;             ///< the same, see AttentionOutputs; null: 0
 
   [[nodiscard]] const KernelTable& kernels() const { return forward.kernels; }
   [[nodiscard]] float gain(std::int64_t head) const {

@@ -1,6 +1,7 @@
 #include "backward/deltas.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/sizes.h"
 
@@ -41,6 +42,33 @@ Status compute_deltas(ThreadPool& pool, const Call& forward, const BackwardInput
       (*deltas)[head * length + begin + r] = static_cast<float>(sum);
     }
   });
+  return {};
+}
+
+namespace {
+
+// Up to here rounding changes a weight by 1.5e-5 of itself at most.
+constexpr float kLargestExactLse = 256.0f;
+
+}  // namespace
+
+Status PreciseLse::find(ThreadPool& pool, const AttentionShape& shape, const BackwardInputs& inputs,
+                        const AttentionOptions& options) {
+  const std::int64_t count = shape.batch_size * shape.num_heads * shape.query_length;
+  const bool is_far = std::any_of(inputs.lse, inputs.lse + count, [](float value) {
+    return std::isfinite(value) && std::abs(value) > kLargestExactLse;
+  });
+  if (!is_far) return {};
+  if (!lse.allocate(count) || !rest.allocate(count)) return Status::out_of_memory(2 * count * kFloatBytes);
+  AttentionOutputs outputs;
+  outputs.lse = lse.data();
+  outputs.lse_rest = rest.data();
+  if (Status status = attention(pool, shape, inputs.forward, options, outputs); !status.ok()) return status;
+  for (std::int64_t n = 0; n < count; ++n) {
+    if (std::isfinite(inputs.lse[n]) && std::abs(inputs.lse[n]) > kLargestExactLse) continue;
+    lse[n] = inputs.lse[n];
+    rest[n] = 0.0f;
+  }
   return {};
 }
 

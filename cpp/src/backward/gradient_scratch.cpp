@@ -43,6 +43,7 @@ std::int64_t place_scratch(GradientScratch& scratch, char* memory, const Backwar
   scratch.read_columns = place.take<float>(keys);
   scratch.wide_row = place.take<float>(std::max(shape.head_dim, shape.value_dim));
   scratch.lse = place.take<float>(rows);
+  scratch.lse_rest = place.take<float>(rows);
   scratch.delta = place.take<float>(rows);
   scratch.query_rows = place.take<QueryRow>(rows);
   scratch.odd_query = place.take<std::uint8_t>(rows);

@@ -4,12 +4,14 @@
 
 namespace headwise {
 
-void HeadSums::add_row(const BackwardCall& call, std::int64_t head, float lse, const RowSums& row) {
+void HeadSums::add_row(const BackwardCall& call, std::int64_t head, std::int64_t row_index, const RowSums& row) {
   if (!row.sees) return;  // its lse and its output have no meaning
   gain += row.reached;
   slope -= row.distances;
   if (!call.outputs.sinks) return;
-  const double sink_share = std::exp(static_cast<double>(call.forward.options.sinks[head]) - lse);
+  const double rest = call.lse_rest ? call.lse_rest[row_index] : 0.0f;
+  const double sink_share =
+      std::exp(static_cast<double>(call.forward.options.sinks[head]) - static_cast<double>(call.lse[row_index]) - rest);
   sink -= sink_share * (call.gain(head) == 0.0f ? 0.0 : call.gain(head) * row.reached);
 }
 

@@ -27,7 +27,7 @@ struct HeadSums {
     slope += other.slope;
   }
   /// Adds the share of a row.
-  void add_row(const BackwardCall& call, std::int64_t head, float lse, const RowSums& row);
+  void add_row(const BackwardCall& call, std::int64_t head, std::int64_t row_index, const RowSums& row);
 };
 
 /// Whether a call wants any of them.

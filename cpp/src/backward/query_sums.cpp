@@ -52,7 +52,7 @@ void QuerySums::store(const BackwardCall& call, const RowBlock& block, HeadSums*
       if (forward.options.empty_rows == EmptyRows::nan && !rows[r].sees && i < sequence.query_length)
         for (std::int64_t d = 0; d < depth; ++d) out[d * strides.feature] = std::numeric_limits<float>::quiet_NaN();
     }
-    if (heads) heads[head].add_row(call, head, call.inputs.lse[call.row_index(sequence, head, i)], rows[r]);
+    if (heads) heads[head].add_row(call, head, call.row_index(sequence, head, i), rows[r]);
   }
 }
 

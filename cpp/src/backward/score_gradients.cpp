@@ -1,6 +1,7 @@
 #include "backward/score_gradients.h"
 
 #include <algorithm>
+#include <span>
 
 #include "base/finite.h"
 #include "base/infinity.h"
@@ -101,7 +102,8 @@ void ScoreGradients::load_rows() {
   for (std::int64_t r = 0; r < rows_.size(); ++r) {
     const QueryRow& row = scratch_.query_rows[r];
     const std::int64_t at = call_.row_index(*rows_.sequence, row.head, row.i);
-    scratch_.lse[r] = call_.inputs.lse[at];
+    scratch_.lse[r] = call_.lse[at];
+    scratch_.lse_rest[r] = call_.lse_rest ? call_.lse_rest[at] : 0.0f;
     scratch_.delta[r] = call_.deltas[at];
   }
 }
@@ -159,9 +161,14 @@ void ScoreGradients::weigh_row(const Strip& strip, std::int64_t r) {
     const bool sees = bring_to_last_stage(row, keys, reach, scores + columns.begin);
     std::fill(scores + columns.begin, scores + reach.begin, -kInfinity);
     std::fill(scores + reach.end, scores + columns.end, -kInfinity);
-    const float gain = call_.gain(row.head);
+    const float gain = call_.gain(row.head), rest = scratch_.lse_rest[r];
+    float lse = scratch_.lse[r];
+    if (rest != 0.0f) {  // score - lse is exact for every weight that counts, and then the rest is not lost
+      for (float& score : std::span(scores + columns.begin, columns.size())) score -= lse;
+      lse = rest;
+    }
     const float reached = call_.kernels().gradient_step(scores + columns.begin, products + columns.begin,
-                                                        columns.size(), scratch_.lse[r], scratch_.delta[r], gain);
+                                                        columns.size(), lse, scratch_.delta[r], gain);
     if (gain == 0.0f) std::fill(products + columns.begin, products + columns.end, 0.0f);
     differentiate({row, keys, scores + columns.begin, products + columns.begin});
     observer_.finish_row(row, reached, sees);

@@ -18,6 +18,7 @@ import { FLOATS, type FloatTensor, type PlacedFloats } from "../tensor/tensor.js
 import {
   checkKeys,
   readSettings,
+  refuseMovedDiagonal,
   SETTINGS_NAMES,
   type AttentionSettings,
   type AttentionSettingsOptions,
@@ -146,6 +147,7 @@ export function readCall(
   const shape = readShape(options, { layout, kvLayout }, query, key, value);
   const ragged = readRagged(options, layout, shape, kvLayout);
   const settings = readSettings(options, shape, ragged ? ragged.query.length - 1 : shape.batchSize);
+  if (!ragged) refuseMovedDiagonal(options, settings, shape.queryLength);
   checkKeys(call.operation, settings, shape, callPositions(shape, settings, ragged));
   return { layout, kvLayout, shape, ragged, settings };
 }

@@ -150,7 +150,7 @@ export function readSettings(
   const softcap = options.number("softcap") ?? 0;
   if (softcap < 0) throw options.refuse("softcap", "be at least 0");
   return {
-    scale: options.number("scale"),
+    scale: options.value("scale") === null ? undefined : options.number("scale"),
     softcap,
     causal: readCausal(options),
     queryOffset: readQueryOffset(options, numSequences),
@@ -166,6 +166,25 @@ export function readSettings(
     headGain: options.floats("headGain", numHeads),
     emptyRows: options.oneOf("emptyRows", ["zero", "nan", "uniform", "throw"], "zero"),
   };
+}
+
+/**
+ * With the lengths of keys alone, `causal: true` moves the diagonal of each shorter sequence, because its last query sees
+ * its last key: the first queries, which are no padding, see nothing.
+ */
+export function refuseMovedDiagonal(
+  { operation }: OptionReader,
+  { causal, keyLengths, queryLengths, queryOffset }: AttentionSettings,
+  queryLength: number,
+): void {
+  if (causal !== "lower-right" || !keyLengths || queryLengths || queryOffset) return;
+  const n = keyLengths.findIndex((length) => length < queryLength);
+  if (n < 0) return;
+  throw new OptionError(
+    `${operation}: keyLengths[${n}] must be at least the number of queries with causal: true and without queryLengths, ` +
+      `got ${keyLengths[n]} and ${queryLength}`,
+    { hint: 'For texts with padding on the right give `queryLengths` too, or `causal: "upper-left"`.' },
+  );
 }
 
 function refusePrecision(options: OptionReader): void {

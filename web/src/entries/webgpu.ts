@@ -26,6 +26,8 @@ export interface CreateOptions {
   readonly tiling?: "auto" | Tiling;
   /** Aborts loading. */
   readonly signal?: AbortSignal;
+  /** Whether calls let the event loop turn when that is due; see `createAttention` of headwise. Default true. */
+  readonly yield?: boolean;
 }
 
 const OPTION_NAMES = namesOf<CreateOptions>({

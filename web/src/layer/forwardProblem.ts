@@ -1,6 +1,7 @@
 import {
   checkKeys,
   readSettings,
+  refuseMovedDiagonal,
   SETTINGS_NAMES,
   type AttentionSettings,
   type AttentionSettingsOptions,
@@ -243,6 +244,7 @@ export function forwardRequest(
     const patches = checkedPatches(operation, patch, { shape, contextLength, sequences: positions, ragged });
     return { ...read, shape, patches };
   };
+  if (!ragged && !cache) refuseMovedDiagonal(options, read.settings, extents.queryLength);
   if (read.save && read.settings.score) readDerivatives(operation, read.settings.score);
   if (cache) return { signal: read.signal, save: read.save, inTurn };
   const problem = inTurn(); // without a cache nothing can change until the call's turn

@@ -37,17 +37,18 @@ fn policy_fill(flags: u32, key_length: i32) -> u32 {
   return FILL_ZERO;
 }
 
-/// Whether a row that saw keys has no weights: its scores are all minus infinity, or one of them has overflowed.
-fn is_lost(s: Statistics) -> bool {
-  return (s.flags & SEEN) != 0u && (s.sum == 0.0f || not_finite(bitcast<u32>(s.maximum)) || not_finite(bitcast<u32>(s.sum)));
+/// Whether a row that saw keys has no weights: its scores are all minus infinity and it has no sink, or one of them has
+/// overflowed.
+fn is_lost(s: Statistics, has_sink: bool) -> bool {
+  return (s.flags & SEEN) != 0u && ((s.sum == 0.0f && !has_sink) || not_finite(bitcast<u32>(s.maximum)) || not_finite(bitcast<u32>(s.sum)));
 }
 
 /// Adds the sink. Writes the row's lse, entropy and statistics if `write`. Returns how to scale its output.
 fn finish_row(head: u32, index: u32, key_length: i32, seen: Statistics, write: bool) -> Finished {
   var s = seen;
-  if (is_lost(s)) { s.flags |= POISONED; }
   let sink = sink_bits_of(head);
   let has_sink = has(SINKS) && sink != MINUS_INFINITY && (s.flags & PADDING) == 0u;
+  if (is_lost(s, has_sink)) { s.flags |= POISONED; }
   var kept = 1.0f;
   if (has_sink) {
     let raised = max(s.maximum, bitcast<f32>(sink));
