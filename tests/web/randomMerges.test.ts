@@ -6,7 +6,7 @@ import { word } from "./cases.js";
 import { differences, valuesOf } from "./close.js";
 import { runsOf } from "./depth.js";
 import { variants } from "./engines.js";
-import { calls, type Call } from "./randomCalls.js";
+import { calls, withAnchor, type Call } from "./randomCalls.js";
 import {
   referenceAttention,
   type Expected,
@@ -58,7 +58,7 @@ describe.each(variants)("variant %s", (variant) => {
 /** The options without those that the parts set differently, and those that mergeAttention cannot know. */
 function mergeable(options: Call["options"]): Call["options"] {
   const left = ["mask", "returns", "emptyRows", "queryLengths"];
-  return Object.fromEntries(Object.entries(options).filter(([name]) => !left.includes(name)));
+  return withAnchor(Object.fromEntries(Object.entries(options).filter(([name]) => !left.includes(name))));
 }
 
 /**

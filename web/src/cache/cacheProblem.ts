@@ -44,6 +44,8 @@ export interface KvCacheOptions {
    * move. Only instances of backend `"auto"` have two engines.
    */
   readonly placement?: PlaceChoice;
+  /** Aborts the call while it waits in the queue. */
+  readonly signal?: AbortSignal;
 }
 
 /** The properties of a cache that never change. */
@@ -65,6 +67,7 @@ export interface CacheProblem extends Omit<CacheForm, "rotary"> {
   readonly rotary: CheckedAngles | undefined;
   /** Default `"auto"`. */
   readonly placement?: PlaceChoice;
+  readonly signal?: AbortSignal | undefined;
 }
 
 const DTYPES = ["float32", "float16", "int8"] as const;
@@ -97,6 +100,7 @@ const CACHE_NAMES = namesOf<KvCacheOptions>({
   ring: true,
   rotary: true,
   placement: true,
+  signal: true,
 });
 
 /** Reads a call of kvCache and does all checks. */
@@ -136,6 +140,7 @@ function problemOf(options: OptionReader): CacheProblem {
     ring,
     rotary: readRotary(options, headDim),
     placement: options.oneOf("placement", PLACE_CHOICES, "auto"),
+    signal: options.signal(),
   };
 }
 

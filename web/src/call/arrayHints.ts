@@ -27,6 +27,8 @@ export function dataHint(argument: string, given: unknown, dtypes: readonly Dtyp
 /** A hint for a value that is no tensor: how to make a tensor of these dtypes from it. */
 export function tensorHint(argument: string, given: unknown, dtypes: readonly Dtype[]): string | undefined {
   return unlessHostile(() => {
+    if ((argument === "key" || argument === "value") && tagOf(given) === "Object")
+      return "query, key and value come before the options.";
     const data = dtypes.some((dtype) => ARRAYS_OF[dtype].includes(tagOf(given)))
       ? "array"
       : arrayFrom("values", given, dtypes);

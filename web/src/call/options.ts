@@ -200,7 +200,10 @@ export class OptionReader {
     if (signal === undefined) return undefined;
     const isSignal = this.call.guarded(
       this.name("signal"),
-      () => isObject(signal) && "aborted" in signal && "addEventListener" in signal,
+      () =>
+        isObject(signal) &&
+        typeof (signal as Partial<AbortSignal>).aborted === "boolean" &&
+        typeof (signal as Partial<AbortSignal>).addEventListener === "function",
     );
     if (!isSignal) throw this.refuse("signal", "be an AbortSignal");
     return signal as AbortSignal;
@@ -208,9 +211,16 @@ export class OptionReader {
 
   /** A function that is told how far the call has come. */
   watched(): Watched {
-    const onProgress = this.value("onProgress");
-    if (onProgress !== undefined && typeof onProgress !== "function") throw this.refuse("onProgress", "be a function");
-    return { signal: this.signal(), onProgress: onProgress as Watched["onProgress"] };
+    return { signal: this.signal(), onProgress: this.callback("onProgress") as Watched["onProgress"] };
+  }
+
+  /** A function to call. A class is none: it cannot be called. */
+  callback(name: string): ((...parameters: never[]) => unknown) | undefined {
+    const value = this.value(name);
+    if (value === undefined) return undefined;
+    const isClass = typeof value === "function" && Function.prototype.toString.call(value).startsWith("class");
+    if (typeof value !== "function" || isClass) throw this.refuse(name, "be a function");
+    return value as (...parameters: never[]) => unknown;
   }
 
   #given(): [string, unknown][] {

@@ -317,6 +317,8 @@ const LONGEST_NAME = 100;
  */
 export function otherName(operation: string, path: string, name: string, known: readonly string[]): string | undefined {
   if (name.length > LONGEST_NAME) return undefined;
+  const inside = insideOf(path, name, known);
+  if (inside !== undefined) return inside;
   const plain = letters(name);
   const written = known.find((here) => letters(here) === plain);
   if (written !== undefined) return didYouMean(written);
@@ -325,6 +327,21 @@ export function otherName(operation: string, path: string, name: string, known: 
   const [, here, difference] = rows.find(([, ours]) => ours === WITHOUT || known.includes(ours)) ?? [];
   if (here === undefined) return undefined;
   return here === WITHOUT ? difference : didYouMean(here, difference);
+}
+
+/** What `returns` of some operation has. */
+const RETURNED = ["output", "probs", "topK", "lse", "entropy", "scores"];
+
+/** A hint for a name that belongs to another place: into `returns`, into the options, or under a shorter name. */
+function insideOf(path: string, name: string, known: readonly string[]): string | undefined {
+  if (path === "" && known.includes("returns") && RETURNED.includes(name))
+    return `put it in returns: { returns: { ${name}: ${name === "topK" ? "{ k: 5 }" : name === "scores" ? '"raw"' : "true"} } }`;
+  if (path === "" && known.includes("cache") && (name === "data" || name === "shape"))
+    return "contexts of keys and values are options: { key, value }";
+  const whole = path === "weights" ? known.find((here) => name.endsWith(`.${here}`)) : undefined;
+  if (whole !== undefined)
+    return `${didYouMean(whole)} Take the prefix ${JSON.stringify(name.slice(0, -whole.length))} off the names`;
+  return undefined;
 }
 
 /** A name in a form that does not depend on its style: num_heads and numHeads become equal. */

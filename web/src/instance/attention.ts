@@ -337,7 +337,7 @@ export class Attention extends Disposing {
     const call = this.#arguments("kvCache");
     const problem = cacheProblem(call, options);
     this.#checkPlace(call.operation, problem.placement);
-    return this.#run(call, async () => new KvCache(this.#context, await this.#createCache(problem)));
+    return this.#run(call, async () => new KvCache(this.#context, await this.#createCache(problem)), problem.signal);
   }
 
   /**
@@ -346,13 +346,15 @@ export class Attention extends Disposing {
    * @throws OptionError with code `"CORRUPT_DATA"` if the bytes are damaged or are not a saved cache; OutOfMemoryError;
    *   UnsupportedError if this instance has no engine of the name `placement`; DisposedError.
    */
-  async loadCache(bytes: Uint8Array, options: Pick<KvCacheOptions, "placement"> = {}): Promise<KvCache> {
+  async loadCache(bytes: Uint8Array, options: Pick<KvCacheOptions, "placement" | "signal"> = {}): Promise<KvCache> {
     const call = this.#arguments("loadCache");
     const saved = call.bytes("bytes", bytes, "`cache.save()` gives one.");
-    const placement = readOptions(call, options, ["placement"]).oneOf("placement", PLACE_CHOICES, "auto");
+    const reader = readOptions(call, options, ["placement", "signal"]);
+    const placement = reader.oneOf("placement", PLACE_CHOICES, "auto");
+    const signal = reader.signal();
     this.#checkPlace(call.operation, placement);
     const load = async () => new KvCache(this.#context, await this.#engine.loadCache(call.operation, saved, placement));
-    return this.#run(call, load);
+    return this.#run(call, load, signal);
   }
 
   /**

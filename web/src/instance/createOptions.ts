@@ -98,8 +98,7 @@ export function readCreateOptions(given: unknown, absent: { readonly [Name in ke
   for (const name of ["device", "gpu"])
     if (options.has(name) && backend === "wasm")
       throw new OptionError(`${OPERATION}: ${name} must be absent with backend "wasm"`);
-  const onProgress = options.value("onProgress");
-  if (onProgress !== undefined && typeof onProgress !== "function") throw options.refuse("onProgress", "be a function");
+  const onProgress = options.callback("onProgress");
   return {
     ...readGpu(options),
     backend,

@@ -232,7 +232,8 @@ export class Layer extends Disposing {
     const problem = layerCacheProblem(call, { numKvHeads, headDim, valueDim }, options);
     if (problem.rotary && this.#form.turns)
       throw new OptionError("layer.kvCache: rotary must be absent: the layer turns its keys itself");
-    return this.#context.run(call, async () => new KvCache(this.#context, await this.#createCache(problem)));
+    const make = async () => new KvCache(this.#context, await this.#createCache(problem));
+    return this.#context.run(call, make, problem.signal);
   }
 
   /** Holds what the engine has kept, until the caller or the layer lets it go. */

@@ -110,8 +110,21 @@ export function extentsOf(weights: OptionReader, role: Role): (Extents & { reado
   const { shape } = weights.tensor(name, FLOATS)!;
   if (shape.length !== 2) return undefined; // reading the weight refuses it
   const [first, second] = shape as [number, number];
+  refuseTransposed(weights, name, first, second);
   const extents = STORED_OUT_IN.includes(name) ? { in: second, out: first } : { in: first, out: second };
   return { ...extents, isPacked: PACKED.includes(name) };
+}
+
+/** A packed weight of three equal parts is three times as long in one direction. */
+function refuseTransposed(weights: OptionReader, name: string, first: number, second: number): void {
+  if (!PACKED.includes(name)) return;
+  const isOutIn = STORED_OUT_IN.includes(name);
+  if (isOutIn ? second !== 3 * first : first !== 3 * second) return;
+  const wanted = isOutIn ? "[3 · embedDim, embedDim]" : "[embedDim, 3 · embedDim]";
+  throw new ShapeError(
+    `${weights.at(name)}.shape must be ${wanted}, got ${describe([first, second])}, which is transposed`,
+    { hint: `${name} is stored ${isOutIn ? "[out, in]" : "[in, out]"}.` },
+  );
 }
 
 /** The name under which a role's weight is given. Throws if it is not given. */

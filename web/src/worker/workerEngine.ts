@@ -129,7 +129,7 @@ export class WorkerEngine implements Engine {
   }
 
   createCache(problem: CacheProblem): Promise<EngineCache> {
-    return this.#makeCache(problem.operation, "createCache", problem);
+    return this.#makeCache(problem.operation, "createCache", { ...problem, signal: undefined });
   }
 
   loadCache(operation: string, bytes: Uint8Array, placement?: PlaceChoice): Promise<EngineCache> {
