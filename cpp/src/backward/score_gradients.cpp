@@ -164,7 +164,8 @@ void ScoreGradients::weigh_row(const Strip& strip, std::int64_t r) {
     const float gain = call_.gain(row.head), rest = scratch_.lse_rest[r];
     float lse = scratch_.lse[r];
     if (rest != 0.0f) {  // score - lse is exact for every weight that counts, and then the rest is not lost
-      for (float& score : std::span(scores + columns.begin, columns.size())) score -= lse;
+      for (float& score : std::span(scores + columns.begin, columns.size()))
+        score = score == -kInfinity ? score : score - lse;  // hidden stays hidden, also if lse is NaN
       lse = rest;
     }
     const float reached = call_.kernels().gradient_step(scores + columns.begin, products + columns.begin,
