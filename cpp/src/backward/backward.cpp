@@ -75,10 +75,9 @@ Status attention_backward(ThreadPool& pool, const AttentionShape& shape, const B
   PreciseLse precise;
   if (Status status = precise.find(pool, shape, inputs, options); !status.ok()) return status;
   const bool is_far = precise.lse.size() > 0;
-  const BackwardCall call{forward,       inputs,
-                          outputs,       derivative,
-                          deltas.data(), is_far ? precise.lse.data() : inputs.lse,
-                          is_far ? precise.rest.data() : nullptr};
+  const float* const lse = is_far ? precise.lse.data() : inputs.lse;
+  const float* const lse_rest = is_far ? precise.rest.data() : nullptr;
+  const BackwardCall call{forward, inputs, outputs, derivative, deltas.data(), lse, lse_rest};
   return compute(pool, call);
 }
 
