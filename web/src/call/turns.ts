@@ -6,17 +6,16 @@ let turned = -Infinity;
 
 /**
  * Lets the event loop turn, if calls may have kept it from that for too long: a loop of awaited calls never lets an event in,
- * because promises settle before the next event. So a click, a message and a timer come through, and an abort is seen.
+ * because promises settle before the next event. So a click, a message and a timer come through, and an abort is seen. A
+ * call that fails rejects at once: its caller may wait for other calls first.
  */
 export async function withTurns<T>(call: Promise<T>): Promise<T> {
-  try {
-    return await call;
-  } finally {
-    if (performance.now() - turned > LONGEST_MILLISECONDS) {
-      await turn();
-      turned = performance.now();
-    }
+  const result = await call;
+  if (performance.now() - turned > LONGEST_MILLISECONDS) {
+    await turn();
+    turned = performance.now();
   }
+  return result;
 }
 
 /** Settles after the events that wait now. */

@@ -134,7 +134,7 @@ export class Attention extends Disposing {
   }
 
   /** @internal */
-  static over(engine: Opened, { yields = true }: { readonly yields?: boolean } = {}): Attention {
+  static over(engine: Opened, { yields = false }: { readonly yields?: boolean } = {}): Attention {
     return new this(engine, yields);
   }
 
