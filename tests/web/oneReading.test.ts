@@ -198,7 +198,7 @@ describe.each(ENTRIES)("%s", (_, create) => {
   });
 
   test("options and shapes that change after the call do not change it", async () => {
-    const options = { causal: true, keyLengths: [4], returns: { lse: true } };
+    const options = { causal: true, keyLengths: [4], queryLengths: [5], returns: { lse: true } };
     const x = heads(1);
     const before = hw.scaledDotProductAttention(heads(1), heads(2), heads(3), options);
     const call = hw.scaledDotProductAttention(x, heads(2), heads(3), options);

@@ -15,14 +15,29 @@ export function kvHeadsOf({ heads, kvHeads }: Settings): number {
 
 /** The settings as options of the package, without formulas. Options that are off are left out. */
 export function optionsOf(settings: Settings): ExactOptions {
-  const { causal, left, right, keyLength, keys, excludeSelf, alibi, softcap, sink, heads, emptyRows, sharpness } =
-    inForce(settings);
+  const {
+    causal,
+    left,
+    right,
+    keyLength,
+    keys,
+    queries,
+    excludeSelf,
+    alibi,
+    softcap,
+    sink,
+    heads,
+    emptyRows,
+    sharpness,
+  } = inForce(settings);
   const window = { ...(left < UNBOUNDED && { left }), ...(right < UNBOUNDED && { right }) };
   return {
     ...(sharpness !== 1 && { scale: Number((sharpness / Math.sqrt(HEAD_DIM)).toPrecision(4)) }),
     ...(causal !== "off" && { causal: causal }),
     ...(Object.keys(window).length > 0 && { window }),
     ...(keyLength < keys && { keyLengths: [keyLength] }),
+    // Without an offset headwise refuses a length that moves the diagonal. Here that is what the room shows.
+    ...(causal === "lower-right" && keyLength < keys && keyLength < queries && { queryOffset: keyLength - queries }),
     ...(excludeSelf && { excludeSelf }),
     ...(alibi && { alibiSlopes: Array.from(alibiSlopes(heads)) }),
     ...(softcap > 0 && { softcap }),
