@@ -101,7 +101,7 @@ describe("which keys are visible", () => {
     ],
     [
       { ...rules, causal: "lower-right", keyLength: 4 },
-      { causal: "lower-right", keyLengths: [4, 4] },
+      { causal: "lower-right", keyLengths: [4, 4], queryOffset: -5 },
     ],
     [{ ...rules, left: 2, right: 1 }, { window: { left: 2, right: 1 } }],
   ] as const)("is what headwise sees: %j", async (given, options) => {
