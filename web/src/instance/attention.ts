@@ -116,7 +116,7 @@ export class Attention extends Disposing {
 
   private constructor({ engine, report }: Opened, yields: boolean) {
     super();
-    this.#yields = yields;
+    this.#yields = yields && report.backend !== "webgpu"; // the results of a GPU come with an event
     this.#engine = engine;
     this.#report = report;
     this.#pace = new Pace(report.backend, report.threads);

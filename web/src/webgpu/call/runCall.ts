@@ -183,7 +183,10 @@ async function submitPieces(
     underWay.push({ operations: submitted, done: device.gpuDevice.queue.onSubmittedWorkDone() });
     from = to;
   }
-  while (underWay.length > 0) await awaitFirst();
+  while (underWay.length > 0) {
+    await awaitFirst();
+    if (underWay.length > 0) stoppable(() => throwIfAborted(signal));
+  }
   return timer;
 }
 
