@@ -42,6 +42,9 @@ const NEEDED = {
   ],
 };
 
+/** Two stages of the tests may install something at the same time. */
+const APT_OPTIONS = ["-o", "Acquire::Retries=3", "-o", "DPkg::Lock::Timeout=300"];
+
 /** Installs what is missing if that needs no password. Otherwise says what to install. */
 export async function installSystemPackages(purposes, say) {
   const missing = purposes.flatMap((purpose) => NEEDED[purpose]).filter((item) => !isPresent(item));
@@ -55,7 +58,7 @@ export async function installSystemPackages(purposes, say) {
   }
   const apt = (...args) => {
     const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
-    execFileSync("apt-get", ["-qq", "-o", "Acquire::Retries=3", ...args], { env, stdio: ["ignore", 2, 2] });
+    execFileSync("apt-get", ["-qq", ...APT_OPTIONS, ...args], { env, stdio: ["ignore", 2, 2] });
   };
   apt("update");
   names.push(...missing.filter((item) => item.isOptional && isOffered(item)).map(({ name }) => name));

@@ -96,7 +96,7 @@ const stagesOf = ({ hunt, isAll }) => {
     { name: "lint", minutes: isAll ? 8 : 3, reads: LINTED, run: () => lint(isAll) },
     { name: "native", minutes: 5, reads: CORE, run: () => nativeTests("release") },
     { name: "jest", minutes: isAll ? 14 : 6, reads: PACKAGE, run: () => jest("jest", files("jest")) },
-    { name: "webgpu", minutes: isAll ? 14 : 3, reads: PACKAGE, run: () => jest("webgpu", files("webgpu")) },
+    { name: "webgpu", minutes: isAll ? 18 : 3, reads: PACKAGE, run: () => jest("webgpu", files("webgpu")) },
     { name: "wgpu", minutes: 6, reads: PACKAGE, run: wgpuTests, only: "all" },
     { name: "package", minutes: isAll ? 6 : 3, reads: PACKAGE, run: () => jest("package", files("package")) },
     { name: "lab", minutes: 6, reads: PACKAGE, run: () => jest("lab", ["tests/lab/"]), only: "all" },
