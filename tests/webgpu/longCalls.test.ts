@@ -63,6 +63,20 @@ test("A speed is learned from long calls only, and one slow call halves it at mo
   expect(speed.now).toBe(1e11);
 });
 
+test("A speed that was learned too low rises again from the submits that follow from it", () => {
+  const speed = new Speed();
+  speed.learn(2e9, 5);
+  expect(speed.now).toBe(4e8);
+  for (let submit = 0; submit < 20; ++submit) {
+    const operations = speed.now * MOST_SECONDS;
+    speed.learn(operations, operations / 1e12);
+  }
+  expect(speed.now).toBeGreaterThanOrEqual(1e12);
+  const fast = new Speed();
+  fast.learn(1e9, 1e-5); // too short to be exact
+  expect(fast.now).toBe(UNKNOWN_SPEED);
+});
+
 describeOnGpu("A long call on WebGPU", () => {
   type Rows = ReturnType<typeof randomTensor>;
   const heads = (rows: number) => [1, 2, 3].map((seed) => randomTensor(seed, [1, 2, rows, 64])) as [Rows, Rows, Rows];

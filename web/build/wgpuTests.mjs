@@ -1,8 +1,7 @@
 // Runs tests of WebGPU in Deno, whose WebGPU is wgpu with the shader compiler naga, as Firefox has them. The adapter is
 // Mesa's lavapipe, which computes on the CPU and has shader-f16. What cannot be installed here is skipped with a sentence.
 
-import { existsSync, mkdirSync, mkdtempSync } from "node:fs";
-import { readdirSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 

@@ -42,8 +42,9 @@ export function endOfSubmit(operations: readonly number[], from: number, speed: 
   return end;
 }
 
-/** Calls with fewer operations than this do not tell how fast the device is. */
+/** Work with fewer operations than this, or than half a submit, does not tell how fast the device is. */
 const LEAST_OPERATIONS = 1e9;
+/** A shorter time is not exact: it can only show that the device is faster. */
 const LEAST_SECONDS = 0.005;
 
 /** How fast a device computes, as its long calls have shown. */
@@ -57,8 +58,9 @@ export class Speed {
 
   /** Learns from work that took so long. Waiting may be part of it, so a slower time counts for half. */
   learn(operations: number, seconds: number): void {
-    if (operations < LEAST_OPERATIONS || seconds < LEAST_SECONDS) return;
-    const found = operations / seconds;
-    this.#measured = this.#measured === undefined ? found : Math.max(found, this.#measured / 2);
+    if (operations < Math.min(LEAST_OPERATIONS, (this.now * MOST_SECONDS) / 2)) return;
+    const isExact = seconds >= LEAST_SECONDS;
+    const least = isExact ? (this.#measured ?? 0) / 2 : this.now;
+    this.#measured = Math.max(operations / Math.max(seconds, LEAST_SECONDS), least);
   }
 }
