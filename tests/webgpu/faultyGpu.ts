@@ -3,13 +3,35 @@
 
 export type Method = (this: unknown, ...parameters: unknown[]) => unknown;
 
-/** Replaces a method of a WebGPU class. Returns a function that restores it. */
+/** A method as it was, and what has been put around it since. */
+interface Layers {
+  readonly first: Method;
+  readonly around: ((original: Method) => Method)[];
+}
+
+const replaced = new Map<object, Map<string, Layers>>();
+
+/**
+ * Replaces a method of a WebGPU class. Returns a function that takes the replacement away, whichever others came before or
+ * after it: the classes outlive a test file, so what is left behind would change the next one.
+ */
 export function replace(prototype: object, name: string, make: (original: Method) => Method): () => void {
   const methods = prototype as Record<string, Method>;
-  const original = methods[name]!;
-  methods[name] = make(original);
+  if (!replaced.has(prototype)) replaced.set(prototype, new Map());
+  const ofPrototype = replaced.get(prototype)!;
+  if (!ofPrototype.has(name)) ofPrototype.set(name, { first: methods[name]!, around: [] });
+  const { first, around } = ofPrototype.get(name)!;
+  const layer = (original: Method) => make(original);
+  const apply = () => {
+    methods[name] = around.reduce((inner, outer) => outer(inner), first);
+  };
+  around.push(layer);
+  apply();
   return () => {
-    methods[name] = original;
+    const place = around.indexOf(layer);
+    if (place < 0) return;
+    around.splice(place, 1);
+    apply();
   };
 }
 

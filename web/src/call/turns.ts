@@ -4,22 +4,33 @@ const LONGEST_MILLISECONDS = 12;
 /** When the event loop of this thread has turned last, as far as calls know. */
 let turned = -Infinity;
 
+/** The turn that calls wait for now. */
+let turning: Promise<void> | undefined;
+
 /**
  * Lets the event loop turn, if calls may have kept it from that for too long: a loop of awaited calls never lets an event in,
- * because promises settle before the next event. So a click, a message and a timer come through, and an abort is seen. A
- * call that fails rejects at once: its caller may wait for other calls first.
+ * because promises settle before the next event. So a click, a message and a timer come through, and an abort is seen.
+ * Calls settle in their order: one that fails waits for the turn of those before it, because its caller may await them first,
+ * and nobody would have seen its rejection yet.
  */
 export async function withTurns<T>(call: Promise<T>): Promise<T> {
-  const result = await call;
-  if (performance.now() - turned > LONGEST_MILLISECONDS) {
-    await turn();
-    turned = performance.now();
+  try {
+    const result = await call;
+    if (performance.now() - turned > LONGEST_MILLISECONDS) turning ??= turn();
+    return result;
+  } finally {
+    if (turning) await turning;
   }
-  return result;
+}
+
+async function turn(): Promise<void> {
+  await nextEvents();
+  turned = performance.now();
+  turning = undefined;
 }
 
 /** Settles after the events that wait now. */
-function turn(): Promise<void> {
+function nextEvents(): Promise<void> {
   const { setImmediate } = globalThis as { readonly setImmediate?: (callback: () => void) => unknown };
   return new Promise((resolve) => {
     if (setImmediate) setImmediate(resolve);
