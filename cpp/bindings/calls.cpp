@@ -5,6 +5,12 @@
 namespace headwise {
 
 Status run(ThreadPool& pool, const AttentionCall& call) {
+  if (call.grows) {
+    const AttentionInputs& inputs = call.inputs;
+    const NewTokens tokens{call.options.kv_layout.value_or(call.options.layout), call.num_tokens, inputs.key,
+                           inputs.value, call.append_lengths};
+    return call.grows->step(pool, tokens, call.shape, inputs, call.options, call.outputs, call.inside);
+  }
   if (call.inputs.cache)
     return call.inputs.cache->attend(pool, call.shape, call.inputs, call.options, call.outputs, call.inside);
   return attention(pool, call.shape, call.inputs, call.options, call.outputs);

@@ -21,7 +21,10 @@ struct AttentionCall {
   AttentionInputs inputs;
   AttentionOptions options;
   AttentionOutputs outputs;
-  AttendInside inside;     ///< of a call to a cache
+  AttendInside inside;       ///< of a call to a cache
+  KvCache* grows = nullptr;  ///< a cache that gains inputs.key and inputs.value, in options.kv_layout, before the call
+  std::int64_t num_tokens = 0;
+  const std::int32_t* append_lengths = nullptr;
   Formula score, visible;  ///< options.score and options.visible point here, if there are any
 };
 [[nodiscard]] Status run(ThreadPool& pool, const AttentionCall& call);

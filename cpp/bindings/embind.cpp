@@ -146,6 +146,9 @@ void register_attention_call() {
   property<&C::inputs, &AttentionInputs::value, &ConstArray::data>(attention_call, "value");
   property<&C::inputs, &AttentionInputs::value, &ConstArray::dtype>(attention_call, "valueDtype");
   property<&C::inputs, &AttentionInputs::cache>(attention_call, "cache");
+  property<&C::grows>(attention_call, "grows");
+  property<&C::num_tokens>(attention_call, "numTokens");
+  property<&C::append_lengths>(attention_call, "appendLengths");
   property<&C::inputs, &AttentionInputs::mask>(attention_call, "mask");
   property<&C::inputs, &AttentionInputs::bias, &ConstArray::data>(attention_call, "bias");
   property<&C::inputs, &AttentionInputs::bias, &ConstArray::dtype>(attention_call, "biasDtype");

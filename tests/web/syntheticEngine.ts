@@ -162,6 +162,10 @@ abstract class Synthetic implements Engine {
         ),
       attend: (problem: AttendProblem) =>
         engine.#compute("attend", problem.shape, attendWork(problem, form), problem.output.shape, problem),
+      step(append: AppendProblem, problem: AttendProblem) {
+        grow(append.numTokens);
+        return this.attend(problem);
+      },
       rewind: () => undefined,
       fork: () => engine.#cache(problem, appended),
       slice: () => engine.#cache(problem, appended),

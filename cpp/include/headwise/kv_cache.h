@@ -33,6 +33,14 @@ struct AttendInside {
   AttentionViews views;
 };
 
+/// What `append` reads: key [B, Hkv, S, D] and value [B, Hkv, S, Dv] in `layout`, float32 or float16.
+struct NewTokens {
+  Layout layout = Layout::bhsd;
+  std::int64_t num_tokens = 0;  ///< S
+  ConstArray key, value;
+  const std::int32_t* lengths = nullptr;  ///< [B] or null: each batch gains its first lengths[b] tokens, or all
+};
+
 /// Keys and values of past tokens, in blocks that forks share until one of them writes.
 ///
 /// The position of a token is the absolute index at which it was appended to its batch. It is below 2^31. Key rows of a
@@ -62,6 +70,13 @@ class KvCache {
   [[nodiscard]] Status attend(ThreadPool& pool, const AttentionShape& shape, const AttentionInputs& inputs,
                               const AttentionOptions& options, const AttentionOutputs& outputs,
                               const AttendInside& inside = {}) const;
+  /// `append`, then `attend`. A ring drops tokens only afterwards: the query at position p sees the first `keep_first`
+  /// tokens and the `window` tokens up to its own, as if the tokens came one by one. Skv is the number of tokens that
+  /// some query of a full step sees: at most keep_first + window + S - 1. If it fails, the cache is as before, unless
+  /// it is a ring that has dropped a token for a single new one.
+  [[nodiscard]] Status step(ThreadPool& pool, const NewTokens& tokens, const AttentionShape& shape,
+                            const AttentionInputs& inputs, const AttentionOptions& options,
+                            const AttentionOutputs& outputs, const AttendInside& inside = {});
   /// Forgets all tokens at positions >= `length`. Refused if a ring has already dropped tokens that it would hold at
   /// that length.
   [[nodiscard]] Status rewind(std::int64_t length);
@@ -69,6 +84,9 @@ class KvCache {
   [[nodiscard]] Status rewind_each(const std::int32_t* lengths);
   /// A cache with the same content. The two share blocks until one of them writes (copy on write).
   [[nodiscard]] Status fork(std::unique_ptr<KvCache>* copy) const;
+  /// Of a ring: a copy whose window is longer by `more` tokens. It shows a query only what this ring would show it if
+  /// the query's token were the last one. So it can be given `more` + 1 tokens at once.
+  [[nodiscard]] Status widened(std::int64_t more, std::unique_ptr<KvCache>* wide) const;
   /// A new cache of the same shape with key rows [from, to) of every batch, or those of them that a shorter batch has.
   /// Its positions start at 0. 0 <= from <= to <= max_length().
   [[nodiscard]] Status slice(std::int64_t from, std::int64_t to, std::unique_ptr<KvCache>* part) const;

@@ -32,6 +32,13 @@ VisibleKeys Call::visible_keys(const Sequence& sequence, std::int64_t head, std:
   if (options.window_right >= 0)
     keys.range.end = std::min(keys.range.end, at.rows_before(position + std::min(options.window_right, kFarthest) + 1));
   if (options.window_left >= 0) keys.range.begin = at.rows_before(position - std::min(options.window_left, kFarthest));
+  if (at.sight > 0) {
+    const std::int64_t window = at.rows_before(position - at.sight + 1);
+    if (keys.range.begin < at.kept)
+      keys.gap = {at.kept, window};
+    else
+      keys.range.begin = std::max(keys.range.begin, window);
+  }
   if (options.exclude_self && position >= 0) {
     const std::int64_t j = at.rows_before(position);
     if (at.of(j) == position) keys.self = j;

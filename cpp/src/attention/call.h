@@ -17,6 +17,7 @@ namespace headwise {
 /// are resolved to a range.
 struct VisibleKeys {
   KeyRange range;
+  KeyRange gap;            ///< keys that lie before a ring's window, and after those that it keeps: hidden
   std::int64_t self = -1;  ///< a key that is hidden by exclude_self, or -1
   bool has_holes = false;  ///< whether mask or bias may hide a key within the range
 };

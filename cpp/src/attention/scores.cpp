@@ -81,6 +81,8 @@ void show_range(const QueryRow& row, KeyRange tile, std::uint8_t* visible) {
   std::fill(visible, visible + (begin - tile.begin), std::uint8_t{0});
   std::fill(visible + (begin - tile.begin), visible + (end - tile.begin), std::uint8_t{1});
   std::fill(visible + (end - tile.begin), visible + tile.size(), std::uint8_t{0});
+  const KeyRange gap = within(tile, row.keys.gap);
+  std::fill(visible + gap.begin, visible + gap.end, std::uint8_t{0});
   if (row.keys.self >= tile.begin && row.keys.self < tile.end) visible[row.keys.self - tile.begin] = 0;
 }
 
@@ -128,7 +130,8 @@ bool apply_stages(const Call& call, const Sequence& sequence, const QueryRow& ro
 }
 
 bool may_hide(const QueryRow& row, KeyRange tile) {
-  return row.keys.has_holes || (row.keys.self >= tile.begin && row.keys.self < tile.end);
+  return row.keys.has_holes || !common(tile, row.keys.gap).empty() ||
+         (row.keys.self >= tile.begin && row.keys.self < tile.end);
 }
 
 bool hide_scores(const Call& call, const Sequence& sequence, const QueryRow& row, KeyRange tile, KeyRange asked,

@@ -23,7 +23,7 @@ void cap_scores(const Call& call, float* scores, std::int64_t capacity);
 bool bias_scores(const Call& call, const Sequence& sequence, const QueryRow& row, KeyRange tile, float* scores);
 void rescore(const Call& call, const QueryRow& row, KeyRange tile, TileFormulas& formulas, float* scores);
 
-/// Whether the mask or exclude_self may hide a key of `tile` from `row`.
+/// Whether the mask, exclude_self or a ring may hide a key of `tile` from `row`, within its range.
 [[nodiscard]] bool may_hide(const QueryRow& row, KeyRange tile);
 
 /// Sets hidden scores to -inf, and `visible` to 0 or 1 for each key. The visible formula hides some of the keys

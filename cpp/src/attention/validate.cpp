@@ -236,6 +236,37 @@ Status validate_cache(const AttentionShape& shape, const KvCache& cache) {
   return {};
 }
 
+namespace {
+
+/// A call that uses positions must not see keys that a ring has dropped. Queries at p see keys from p - reach on, and
+/// up to p + ahead.
+Status check_dropped(const AttentionShape& shape, const KvCache& cache, const AttentionOptions& options,
+                     const CacheGrowth& growth) {
+  const KvCache::Store& store = cache.store();
+  const bool causal = options.causal != Causal::none;
+  if (!store.is_ring() || store.sight > 0 || (!causal && options.window_left < 0)) return {};
+  const std::int64_t kept = store.shape.keep_first, window = store.shape.window;
+  const std::int64_t reach = options.window_left >= 0 ? std::min(options.window_left, window - 1) : window - 1;
+  const std::int64_t unlimited = std::numeric_limits<std::int32_t>::max();
+  const std::int64_t right = options.window_right >= 0 ? std::min(options.window_right, unlimited) : unlimited;
+  const std::int64_t ahead = causal ? 0 : right;
+  for (std::int64_t b = 0; b < shape.batch_size; ++b) {
+    const std::int64_t total = cache.appended(b) + growth.of(b), dropped = store.dropped_of(total);
+    const std::int64_t queries = options.query_lengths ? options.query_lengths[b] : shape.query_length;
+    const std::int64_t offset = sequence_offset(options, b, total, queries, true);
+    const std::int64_t first = std::max(offset, kept - ahead);
+    if (dropped == 0 || first >= offset + queries || first - reach >= kept + dropped) continue;
+    return Status::error(StatusCode::invalid_option,
+                         "the query at position %lld of batch %lld sees keys from %lld on, and the ring has dropped "
+                         "those before %lld: a step attends before it drops",
+                         static_cast<Long>(first), static_cast<Long>(b),
+                         static_cast<Long>(std::max(first - reach, kept)), static_cast<Long>(kept + dropped));
+  }
+  return {};
+}
+
+}  // namespace
+
 Status validate_options(const AttentionShape& shape, const AttentionInputs& inputs, const AttentionOptions& options,
                         const AttentionOutputs& outputs, const CacheGrowth& growth) {
   const auto length_held = [&](std::int64_t b) {
@@ -268,11 +299,14 @@ Status validate_options(const AttentionShape& shape, const AttentionInputs& inpu
     if (selection.average) return option_error("patch.probs.average is not supported");
     if (Status s = validate_selection("patch.probs", selection, shape.num_heads, shape.query_length); !s.ok()) return s;
   }
+  if (inputs.cache) {
+    if (Status s = check_dropped(shape, *inputs.cache, options, growth); !s.ok()) return s;
+  }
   return check_outputs(shape, key_length, outputs);
 }
 
 Status validate(const AttentionShape& shape, const AttentionInputs& inputs, const AttentionOptions& options,
-                const AttentionOutputs& outputs) {
+                const AttentionOutputs& outputs, const CacheGrowth& growth) {
   AttentionShape arrays = shape;
   if (inputs.cache) arrays.key_length = 0;  // the keys lie in blocks
   if (Status s = validate_shape(arrays); !s.ok()) return s;
@@ -280,7 +314,7 @@ Status validate(const AttentionShape& shape, const AttentionInputs& inputs, cons
   if (inputs.cache) {
     if (Status s = validate_cache(shape, *inputs.cache); !s.ok()) return s;
   }
-  return validate_options(shape, inputs, options, outputs, {});
+  return validate_options(shape, inputs, options, outputs, growth);
 }
 
 }  // namespace headwise

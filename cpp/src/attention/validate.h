@@ -12,9 +12,10 @@ struct CacheGrowth {
 };
 
 /// Every rule of the contract that can be checked without reading queries, keys and values. Allocates nothing. It is
-/// the four steps below, in this order.
+/// the four steps below, in this order. `growth` is what a cache gains before the call.
 [[nodiscard]] Status validate(const AttentionShape& shape, const AttentionInputs& inputs,
-                              const AttentionOptions& options, const AttentionOutputs& outputs);
+                              const AttentionOptions& options, const AttentionOutputs& outputs,
+                              const CacheGrowth& growth = {});
 
 /// The rules on shapes alone: extents, heads, and that every array's size can be counted in bytes.
 [[nodiscard]] Status validate_shape(const AttentionShape& shape);

@@ -22,12 +22,13 @@ Status check_rewind(const KvCache::Store& store, std::int64_t b, std::int64_t le
                        static_cast<long long>(b), static_cast<long long>(length));
 }
 
-/// Copies key rows [from, to) of batch b to rows 0, 1, … of another cache of the same shape. Its blocks must be
-/// reserved.
-void copy_rows(const KvCache::Store& source, KvCache::Store& copy, std::int64_t b, std::int64_t from, std::int64_t to) {
+/// Copies key rows [from, to) of batch b to rows `first`, `first` + 1, … of another cache with rows of the same kind.
+/// Its blocks must be reserved.
+void copy_rows(const KvCache::Store& source, KvCache::Store& copy, std::int64_t b, std::int64_t from, std::int64_t to,
+               std::int64_t first = 0) {
   RowSpan out, in;
   for (std::int64_t j = from; j < to; j += in.count) {
-    out = copy.span(b, j - from, to - j);
+    out = copy.span(b, first + j - from, to - j);
     in = source.span(b, j, out.count);
     std::uint8_t* const to_data = copy.block(b, out.block)->data();
     const std::uint8_t* const from_data = source.block(b, in.block)->data();
@@ -38,6 +39,23 @@ void copy_rows(const KvCache::Store& source, KvCache::Store& copy, std::int64_t 
         if (source.shape.dtype == Dtype::int8)
           std::memcpy(to_data + copy.scale_offset(*side, g, out.row), from_data + source.scale_offset(*side, g, in.row),
                       static_cast<std::size_t>(in.count) * sizeof(float));
+      }
+  }
+}
+
+/// Sets key rows [from, to) of batch b to 0. Their blocks must be reserved.
+void clear_rows(KvCache::Store& store, std::int64_t b, std::int64_t from, std::int64_t to) {
+  RowSpan span;
+  for (std::int64_t j = from; j < to; j += span.count) {
+    span = store.span(b, j, to - j);
+    std::uint8_t* const data = store.block(b, span.block)->data();
+    for (std::int64_t g = 0; g < store.shape.num_kv_heads; ++g)
+      for (const BlockSide* side : {&store.layout.key, &store.layout.value}) {
+        std::memset(data + store.row_offset(*side, g, span.row), 0,
+                    static_cast<std::size_t>(span.count * side->row_bytes));
+        if (store.shape.dtype == Dtype::int8)
+          std::memset(data + store.scale_offset(*side, g, span.row), 0,
+                      static_cast<std::size_t>(span.count) * sizeof(float));
       }
   }
 }
@@ -108,6 +126,30 @@ Status KvCache::slice(std::int64_t from, std::int64_t to, std::unique_ptr<KvCach
     if (copy.shape.rotary)
       copy.rotary_origin[b] = store_->rotary_origin[b] + store_->end_position(b, end) - (end - begin);
     copy_rows(*store_, copy, b, begin, end);
+  }
+  return {};
+}
+
+Status KvCache::widened(std::int64_t more, std::unique_ptr<KvCache>* wide) const {
+  KvCacheShape shape = store_->shape;
+  shape.window += more;
+  shape.capacity = 0;
+  if (Status status = create(shape, wide); !status.ok()) return status;
+  Store& copy = *(*wide)->store_;
+  copy.sight = store_->shape.window;
+  for (std::int64_t b = 0; b < shape.batch_size; ++b) {
+    copy.rotary_origin[b] = store_->rotary_origin[b];
+    if (!copy.reserve(b, 0, store_->appended[b])) {
+      wide->reset();
+      return Status::out_of_memory(copy.layout.bytes);
+    }
+    copy.appended[b] = store_->appended[b];
+    // The rows between are gone. No new token sees them.
+    const std::int64_t length = store_->length(b), kept = std::min(shape.keep_first, length);
+    const std::int64_t back = copy.length(b) - (length - kept);
+    copy_rows(*store_, copy, b, 0, kept);
+    clear_rows(copy, b, kept, back);
+    copy_rows(*store_, copy, b, kept, length, back);
   }
   return {};
 }

@@ -83,7 +83,10 @@ Status Forward::attend() {
 }
 
 Status Forward::run() {
-  if (Status status = check(); !status.ok()) return status;
+  if (Status status = check_arguments(); !status.ok()) return status;
+  if (appends())
+    if (Status status = widen_ring(); !status.ok()) return status;
+  if (Status status = check_call(); !status.ok()) return status;
   if (Status status = allocate(); !status.ok()) return status;
   resolve_positions();
   if (Status status = check_positions(); !status.ok()) return status;
@@ -108,6 +111,7 @@ Status Forward::run() {
   }
   if (outputs_.lse && lse_.size() > 0) std::copy_n(lse_.data(), lse_.size(), outputs_.lse);
   scratch_ = {};
+  if (ring_) return append_to(*ring_);
   return {};
 }
 

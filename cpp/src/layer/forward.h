@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "attention/call.h"
 #include "attention/head_rows.h"
@@ -22,7 +23,7 @@ namespace headwise {
 /// - forward_positions.cpp: where tokens stand, and the rows that depend on it;
 /// - forward_projections.cpp: from X to queries, keys and values in one parallel region, and from heads to Y in
 /// another;
-/// - forward_cache.cpp: appending to a cache, and undoing it;
+/// - forward_cache.cpp: appending to a cache, and undoing it; a ring that must not drop tokens yet;
 /// - forward_inside.cpp: what a call overwrites and shows of queries, keys, values and heads.
 class Forward {
  public:
@@ -34,7 +35,8 @@ class Forward {
 
  private:
   friend class LayerBackward;
-  [[nodiscard]] Status check() const;
+  [[nodiscard]] Status check_arguments() const;
+  [[nodiscard]] Status check_call() const;
   [[nodiscard]] Status check_inputs() const;
   [[nodiscard]] Status check_cache() const;
   [[nodiscard]] Status check_inside() const;
@@ -60,7 +62,9 @@ class Forward {
   [[nodiscard]] HeadRows output_rows();
   [[nodiscard]] std::int64_t chosen_rows(const Selection& selection) const;
   [[nodiscard]] Status attend();
+  [[nodiscard]] Status widen_ring();
   [[nodiscard]] Status append();
+  [[nodiscard]] Status append_to(KvCache& cache);
   void undo_append();
   void project_output();
   void copy_heads_to_output();
@@ -133,6 +137,8 @@ class Forward {
   KeptRows own_rows_;        ///< of them
   Buffer<Sequence> sequences_;
   Buffer<std::int32_t> lengths_before_;
+  KvCache* ring_ = nullptr;        ///< the caller's cache, if the call works on a widened one
+  std::unique_ptr<KvCache> wide_;  ///< that one
 };
 
 }  // namespace headwise

@@ -1,18 +1,33 @@
 #include "cache/append.h"
+#include "cache/step.h"
 #include "headwise/kv_cache.h"
 #include "layer/forward.h"
 
 namespace headwise {
 
+/// New tokens must not drop those that their queries see, so the call works on a longer ring.
+Status Forward::widen_ring() {
+  if (!drops_visible_keys(*inputs_.cache, key_length_, growth_.gains)) return {};
+  ring_ = inputs_.cache;
+  if (Status status = ring_->widened(key_length_ - 1, &wide_); !status.ok()) return status;
+  inputs_.cache = wide_.get();
+  attention_inputs_.cache = wide_.get();
+  return {};
+}
+
 Status Forward::append() {
   KvCache& cache = *inputs_.cache;
   for (std::int64_t b = 0; b < inputs_.batch_size; ++b)
     lengths_before_[b] = static_cast<std::int32_t>(cache.appended(b));
+  return append_to(cache);
+}
+
+Status Forward::append_to(KvCache& cache) {
   return append_checked(pool_, cache, heads_layout_, key_length_, {key_.data(), Dtype::float32},
                         {value_.data(), Dtype::float32}, growth_.gains);
 }
 
-/// A ring that has dropped tokens for the new ones cannot go back. The new tokens then stay.
+/// A ring that has dropped a token for a new one cannot go back. The new one then stays.
 void Forward::undo_append() { (void)inputs_.cache->rewind_each(lengths_before_.data()); }
 
 }  // namespace headwise

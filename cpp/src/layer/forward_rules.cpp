@@ -106,13 +106,14 @@ Status Forward::check_cache() const {
   return {};
 }
 
-/// The steps of validate(), for the call as it will be when the cache holds the new keys, and the layer's own rules
-/// between them. No later step checks again.
-Status Forward::check() const {
+/// check_arguments and check_call are the steps of validate(), for the call as it will be when the cache holds the new
+/// keys, and the layer's own rules between them. No later step checks again.
+Status Forward::check_arguments() const {
   if (Status status = check_inputs(); !status.ok()) return status;
-  if (inputs_.cache) {
-    if (Status status = check_cache(); !status.ok()) return status;
-  }
+  return inputs_.cache ? check_cache() : Status{};
+}
+
+Status Forward::check_call() const {
   if (Status status = check_inside(); !status.ok()) return status;
   if (Status status = validate_dtypes(attention_inputs_, outputs_); !status.ok()) return status;
   return validate_options(shape_, attention_inputs_, options_, outputs_, growth_);

@@ -8,6 +8,8 @@ namespace headwise {
 struct KeyPositions {
   std::int64_t kept = 0;
   std::int64_t dropped = 0;
+  /// If not 0, a query at position p sees keys only from p - sight + 1 on, and those before `kept`.
+  std::int64_t sight = 0;
 
   [[nodiscard]] std::int64_t of(std::int64_t j) const { return j < kept ? j : j + dropped; }
   /// The number of key rows before `position`, as if the rows had no end: the first j with of(j) >= position.

@@ -26,7 +26,7 @@ import {
 } from "../tensor/layout.js";
 import { FLOATS, type FloatTensor, type PlacedFloats } from "../tensor/tensor.js";
 import { attendPatch, attendReturns, attendViews } from "./attendInside.js";
-import { cachePositions } from "./cachePositions.js";
+import { cachePositions, refuseDropped } from "./cachePositions.js";
 import { checkKvHeads, longest, type CacheForm } from "./cacheProblem.js";
 
 /** Options of `KvCache.attend`: the options of `scaledDotProductAttention` that make sense with a cache. */
@@ -89,8 +89,13 @@ export interface AttendRequest {
    *
    * @param appended - For each batch: how many tokens were appended and not rewound.
    * @param settled - Gives the settings the defaults that depend on the latest append.
+   * @param form - The form that the cache has then.
    */
-  at(appended: readonly number[], settled?: (settings: AttentionSettings) => AttentionSettings): AttendProblem;
+  at(
+    appended: readonly number[],
+    settled: (settings: AttentionSettings) => AttentionSettings,
+    form: CacheForm,
+  ): AttendProblem;
 }
 
 /** Reads a call of attend, and does all checks that do not depend on the cache's content. */
@@ -133,10 +138,11 @@ export function attendRequest(
   return {
     numQueries: extents.queryLength,
     signal: read.signal,
-    at(appended, settled = (settings) => settings) {
-      const shape: AttentionShape = { ...extents, keyLength: longest(form, appended) };
+    at(appended, settled, now) {
+      const shape: AttentionShape = { ...extents, keyLength: longest(now, appended) };
       const settings = settled(read.settings);
-      const sequences = cachePositions(form, appended, settings, shape.queryLength);
+      const sequences = cachePositions(now, appended, settings, shape.queryLength);
+      refuseDropped(operation, now, appended, settings, sequences);
       checkKeys(operation, settings, shape, sequences);
       checkViewedKeys(operation, views, shape.keyLength);
       const patched = { shape, contextLength: 0, sequences, ragged: undefined };

@@ -18,6 +18,15 @@ export interface Ring {
   readonly window: number;
 }
 
+/** A ring as it is held. */
+export interface HeldRing extends Required<Ring> {
+  /**
+   * Of a ring that is longer during one call: the query at position p sees the first `keepFirst` tokens and the `sight`
+   * tokens up to p.
+   */
+  readonly sight?: number;
+}
+
 /** Options of `kvCache`. */
 export interface KvCacheOptions {
   /** Default 1. */
@@ -56,7 +65,7 @@ export interface CacheForm {
   readonly valueDim: number;
   readonly dtype: CacheDtype;
   readonly capacity: number | undefined;
-  readonly ring: Required<Ring> | undefined;
+  readonly ring: HeldRing | undefined;
   /** Whether the cache turns keys and queries. */
   readonly rotary: boolean;
 }
@@ -83,6 +92,21 @@ export function tokensAfter(
   { numTokens, lengths }: { readonly numTokens: number; readonly lengths: Int32Array | undefined },
 ): number[] {
   return appended.map((tokens, b) => tokens + (lengths?.[b] ?? numTokens));
+}
+
+/**
+ * The form that a cache has while it gains tokens and their queries attend. A ring must not drop what they see: it is then
+ * longer, and each query sees what it would if the tokens came one by one. Without such a ring it is `form`.
+ */
+export function formWhileGaining<F extends Pick<CacheForm, "ring">>(
+  form: F,
+  appended: readonly number[],
+  append: { readonly numTokens: number; readonly lengths: Int32Array | undefined },
+): F {
+  const { ring } = form;
+  const drops = (total: number, b: number) => total > appended[b]! + 1 && total > ring!.keepFirst + ring!.window;
+  if (!ring || !tokensAfter(appended, append).some(drops)) return form;
+  return { ...form, ring: { ...ring, window: ring.window + append.numTokens - 1, sight: ring.window } };
 }
 
 /** How many tokens the fullest batch holds after `appended` tokens of each. */

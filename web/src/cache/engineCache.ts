@@ -19,9 +19,8 @@ export interface EngineCache {
   readonly bytes: number;
   append(problem: AppendProblem): Eventually<void>;
   attend(problem: AttendProblem): Eventually<PlacedResult & PlacedViews>;
-  /** Both in one call. If it fails, nothing was appended, unless a ring has dropped tokens. */
-  readonly step?:
-    ((append: AppendProblem, attend: AttendProblem) => Eventually<PlacedResult & PlacedViews>) | undefined;
+  /** Both in one call. If it fails, nothing was appended, unless a ring has dropped a token for a single new one. */
+  step(append: AppendProblem, attend: AttendProblem): Eventually<PlacedResult & PlacedViews>;
   /** Record into a GPUCommandEncoder. `appended` changes with the recording. */
   readonly recordAppend?: ((encoder: object, problem: AppendProblem) => Recorded<Disposing>) | undefined;
   readonly recordAttend?:

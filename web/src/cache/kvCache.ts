@@ -5,6 +5,7 @@ import type {
   RecordedCommands,
   ResultAt,
 } from "../attention/attentionResult.js";
+import type { AttentionSettings } from "../attention/attentionSettings.js";
 import { noteForMerge } from "../attention/mergeNotes.js";
 import type { AttendReturns, ViewsAt } from "../attention/views.js";
 import type { CallArguments } from "../call/callArguments.js";
@@ -27,7 +28,7 @@ import {
   type AttendRequest,
 } from "./attendProblem.js";
 import { content, type CacheContent } from "./cacheContent.js";
-import { heldLength, tokensAfter, type CacheDtype, type Ring } from "./cacheProblem.js";
+import { formWhileGaining, heldLength, tokensAfter, type CacheDtype, type Ring } from "./cacheProblem.js";
 import type { EngineCache } from "./engineCache.js";
 import { forgetAppend, lastAppend, noteAppend, withLengthsOf, type Append } from "./lastAppend.js";
 import { readRows, type CacheRows } from "./savedRows.js";
@@ -183,7 +184,11 @@ export class KvCache extends Disposing {
    * One step of decoding: `append`, then `attend`, in one call. No other call runs between them. For more than one
    * token pass `causal: true`.
    *
-   * If it fails, the cache is as before, unless it is a ring that has dropped tokens for the new ones.
+   * A ring drops tokens only after the queries have seen them: the query at position p sees the first `keepFirst` tokens
+   * and the `window` tokens up to its own, as if the tokens came one by one. The key axis of masks and results then has
+   * up to keepFirst + window + S − 1 tokens.
+   *
+   * If it fails, the cache is as before, unless it is a ring that has dropped a token for a single new one.
    *
    * @param query - `[B, numHeads, S, headDim]` in `options.layout`; float32 or float16.
    * @param key - `[B, numKvHeads, S, headDim]`.
@@ -209,16 +214,9 @@ export class KvCache extends Disposing {
     const append = appendProblem(call, form, key, value, reader);
     const request = attendRequest(call, form, query, reader);
     const compute = async () => {
-      const problem = this.#problem(request, append, tokensAfter(this.#cache.appended, append));
-      if (this.#cache.step) return this.#step(append, problem);
-      const before = Int32Array.from(this.#cache.appended);
-      await this.#append(append);
-      try {
-        return await this.#attend(problem);
-      } catch (error) {
-        await this.#undo(call.operation, before);
-        throw error;
-      }
+      const { appended } = this.#cache;
+      const during = formWhileGaining(form, appended, append);
+      return this.#step(append, this.#problem(request, append, tokensAfter(appended, append), during));
     };
     return (await this.#context.run<unknown>(call, compute, request.signal)) as ResultAt<L, R, Into> & ViewsAt<L, R>;
   }
@@ -368,16 +366,21 @@ export class KvCache extends Disposing {
   }
 
   async #step(append: AppendProblem, attend: AttendProblem): Promise<PlacedResult> {
-    const result = await this.#cache.step!(append, attend);
+    const result = await this.#cache.step(append, attend);
     noteAppend(this.#cache, append);
     noteForMerge(result, attend.settings);
     return result;
   }
 
   /** A call of attend after this append. `appended` are the tokens after it. */
-  #problem(request: AttendRequest, append: Append | undefined, appended = this.#cache.appended): AttendProblem {
-    const { rotary } = this.#cache.form;
-    return request.at(appended, (settings) => withLengthsOf(append, settings, request.numQueries, rotary));
+  #problem(
+    request: AttendRequest,
+    append: Append | undefined,
+    appended = this.#cache.appended,
+    form = this.#cache.form,
+  ): AttendProblem {
+    const settled = (settings: AttentionSettings) => withLengthsOf(append, settings, request.numQueries, form.rotary);
+    return request.at(appended, settled, form);
   }
 
   #recordAppend(encoder: object, problem: AppendProblem): Recorded<Disposing> {
@@ -404,16 +407,6 @@ export class KvCache extends Disposing {
           hint: 'An instance with backend "webgpu" makes caches on the GPU.',
         },
       );
-  }
-
-  /** Removes the tokens that a failed call has appended. A ring that has dropped tokens for them stays as it is. */
-  async #undo(operation: string, before: Int32Array): Promise<void> {
-    forgetAppend(this.#cache);
-    try {
-      await this.#cache.rewind(operation, before);
-    } catch {
-      // report the error of the call itself, not this one
-    }
   }
 
   /** The numbers of some tokens in the cache. */

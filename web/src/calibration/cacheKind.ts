@@ -1,6 +1,6 @@
 import { APPEND_NAMES, appendProblem } from "../cache/appendProblem.js";
 import { ATTEND_NAMES, attendRequest } from "../cache/attendProblem.js";
-import type { CacheProblem } from "../cache/cacheProblem.js";
+import { formWhileGaining, longest, tokensAfter, type CacheProblem } from "../cache/cacheProblem.js";
 import { CallArguments } from "../call/callArguments.js";
 import { readOptions } from "../call/options.js";
 import { CHECK } from "./attentionKind.js";
@@ -13,7 +13,7 @@ import { toleranceOf } from "./tolerance.js";
 /** Tokens in the cache of a small call. A GPU computes so many keys in parts. */
 const TOKENS = 601;
 
-/** Queries of the two small calls: a step of decoding, and some more rows. */
+/** Tokens of the two small steps: one of decoding, and some more. */
 const QUERIES = [1, 19];
 
 /** What an int8 number may differ by if two engines round a quotient differently: one step of 127. */
@@ -48,7 +48,11 @@ export function cacheKind(
         batchSize: 1,
         numKvHeads: 1,
         capacity: undefined,
-        ring: ring && { keepFirst: Math.min(ring.keepFirst, 2), window: 300 },
+        // Queries that count from the first token must not see tokens that a ring has dropped.
+        ring: ring && {
+          keepFirst: Math.min(ring.keepFirst, 2),
+          window: call.features.causal === "upper-left" ? 2 * TOKENS : 300,
+        },
       };
       const cache = await engine.createCache(form);
       try {
@@ -56,13 +60,23 @@ export function cacheKind(
           floatsOf(numbers, call.dtype, [1, heads, length, width]);
         const [key, value] = [rows(1, TOKENS, headDim), rows(1, TOKENS, valueDim)];
         await cache.append(appendProblem(read, cache.form, key, value, readOptions(read, {}, APPEND_NAMES)));
-        const keys = ring ? Math.min(TOKENS, form.ring!.keepFirst + form.ring!.window) : TOKENS;
         const results = [];
         for (const queries of QUERIES) {
-          const extents = { batchSize: 1, numHeads: group, queries, keys };
+          const tokens = [rows(1, queries, headDim), rows(1, queries, valueDim)] as const;
+          const append = appendProblem(read, cache.form, ...tokens, readOptions(read, {}, APPEND_NAMES));
+          const [during, after] = [
+            formWhileGaining(cache.form, cache.appended, append),
+            tokensAfter(cache.appended, append),
+          ];
+          const extents = { batchSize: 1, numHeads: group, queries, keys: longest(during, after) };
           const options = readOptions(read, sampleOptions(call.features, numbers, extents), ATTEND_NAMES);
           const request = attendRequest(read, cache.form, rows(group, queries, headDim), options);
-          results.push(await cache.attend(request.at([TOKENS])));
+          results.push(
+            await cache.step(
+              append,
+              request.at(after, (settings) => settings, during),
+            ),
+          );
         }
         return results;
       } finally {

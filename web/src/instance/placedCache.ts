@@ -68,40 +68,23 @@ export class PlacedCache implements EngineCache {
   }
 
   attend(problem: AttendProblem): Eventually<PlacedResult> {
+    return this.#attends(problem, touchesGpu(problem), () => this.#cache.attend(problem));
+  }
+
+  step(append: AppendProblem, attend: AttendProblem): Eventually<PlacedResult> {
+    const onGpu = touchesGpu(append) || touchesGpu(attend);
+    return this.#attends(attend, onGpu, () => this.#cache.step(append, attend));
+  }
+
+  #attends(problem: AttendProblem, onGpu: boolean, work: () => Eventually<PlacedResult>): Eventually<PlacedResult> {
     const { operation } = problem;
-    if (touchesGpu(problem)) return this.#onGpu(operation, () => this.#cache.attend(problem));
+    if (onGpu) return this.#onGpu(operation, work);
     const { calibrator } = this.#engines;
-    if (!calibrator) return this.#here(operation, () => this.#cache.attend(problem));
+    if (!calibrator) return this.#here(operation, work);
     const candidate = attendCandidate(problem, this.#problem, this.form);
-    const attend = () => this.#timed(operation, candidate, () => this.#cache.attend(problem));
+    const attend = () => this.#timed(operation, candidate, work);
     if (this.#pays(candidate)) return this.#triedMove(operation).then(() => this.#rescued(operation, attend));
     return this.#rescued(operation, attend);
-  }
-
-  /** Both in one call, for a cache on the GPU that stays there. */
-  get step(): EngineCache["step"] {
-    const { step } = this.#cache;
-    if (!step) return undefined;
-    return (append, attend) => {
-      const { operation } = attend;
-      const both = () => step(append, attend);
-      const { calibrator } = this.#engines;
-      if (!calibrator || touchesGpu(append) || touchesGpu(attend)) return this.#here(operation, both);
-      const candidate = attendCandidate(attend, this.#problem, this.form);
-      return this.#rescued(operation, () => this.#timed(operation, candidate, both), () => this.#apart(append, attend)); // prettier-ignore
-    };
-  }
-
-  /** Both one after another. If the second fails, nothing was appended. */
-  async #apart(append: AppendProblem, attend: AttendProblem): Promise<PlacedResult> {
-    const before = Int32Array.from(this.appended);
-    await this.#cache.append(append);
-    try {
-      return await this.#cache.attend(attend);
-    } catch (error) {
-      await this.#cache.rewind(attend.operation, before);
-      throw error;
-    }
   }
 
   /** Record calls, for a cache that lies on the GPU or may move there. */
@@ -195,8 +178,8 @@ export class PlacedCache implements EngineCache {
     return this.#engines.gpu(operation).then((gpu) => this.#engines.timedOnGpu(gpu, candidate, work));
   }
 
-  /** Runs work. If the GPU fails and the content can still be read, the cache moves to wasm, which does the work `again`. */
-  #rescued<T>(operation: string, work: () => Eventually<T>, again = work): Eventually<T> {
+  /** Runs work. If the GPU fails and the content can still be read, the cache moves to wasm, which does the work again. */
+  #rescued<T>(operation: string, work: () => Eventually<T>): Eventually<T> {
     if (this.placement === "wasm" || !this.movable || !this.#engines.calibrator) return work();
     return Promise.resolve(work()).catch(async (error: unknown) => {
       const kind = `cache in ${operation}`;
@@ -204,7 +187,7 @@ export class PlacedCache implements EngineCache {
       await this.moveTo("wasm", operation).catch(() => {
         throw error;
       });
-      return again();
+      return work();
     });
   }
 

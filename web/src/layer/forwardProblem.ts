@@ -12,8 +12,8 @@ import { checkedPatches, type GivenPatches, type Patches } from "../attention/pa
 import { readRagged, type Ragged } from "../attention/ragged.js";
 import { readWanted, type Wanted } from "../attention/returns.js";
 import { checkViewedKeys } from "../attention/views.js";
-import { cachePositions } from "../cache/cachePositions.js";
-import { longest, tokensAfter } from "../cache/cacheProblem.js";
+import { cachePositions, refuseDropped } from "../cache/cachePositions.js";
+import { formWhileGaining, longest, tokensAfter } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
 import { KvCache } from "../cache/kvCache.js";
 import { withLengthsOf } from "../cache/lastAppend.js";
@@ -45,8 +45,9 @@ export interface ForwardOptions extends AttentionSettingsOptions, WatchOptions {
   /** The input of the value projection, `[B, Skv, valueInputDim]`. Default the input of the key projection. */
   readonly value?: FloatTensorLike | GpuFloats;
   /**
-   * A cache. The projected keys and values are appended to it; then the queries attend to all keys in it. If the call
-   * fails, the cache is as before, unless it is a ring that has dropped tokens for the new ones.
+   * A cache. The projected keys and values are appended to it; then the queries attend to all keys in it. A ring drops
+   * tokens only afterwards, as in `KvCache.step`. If the call fails, the cache is as before, unless it is a ring that has
+   * dropped a token for a single new one.
    */
   readonly cache?: KvCache;
   /**
@@ -235,10 +236,12 @@ export function forwardRequest(
     keepRank: (full: readonly number[]) => (rank === 2 ? full.slice(1) : [...full]),
   };
   const inTurn = (): ForwardProblem => {
-    const shape: AttentionShape = { ...extents, keyLength: cache ? longest(cache.form, after()) : contextLength };
-    const positions = cache
-      ? cachePositions(cache.form, after(), read.settings, shape.queryLength)
+    const form = cache && formWhileGaining(cache.form, cache.appended, append);
+    const shape: AttentionShape = { ...extents, keyLength: form ? longest(form, after()) : contextLength };
+    const positions = form
+      ? cachePositions(form, after(), read.settings, shape.queryLength)
       : callPositions(shape, read.settings, ragged);
+    if (form) refuseDropped(operation, form, after(), read.settings, positions);
     checkKeys(operation, read.settings, shape, positions);
     checkViewedKeys(operation, views, shape.keyLength);
     const patches = checkedPatches(operation, patch, { shape, contextLength, sequences: positions, ragged });

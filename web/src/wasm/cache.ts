@@ -9,7 +9,7 @@ import { DTYPE, LAYOUT, masks, placeInput, refuseOverlap, writeSettings, writeWa
 import type { WasmCore } from "./core.js";
 import type { Arena } from "./heap.js";
 import { writePatches, writeViews } from "./inside.js";
-import type { CacheCall } from "./module.js";
+import type { AttentionCall, CacheCall } from "./module.js";
 import { writeAngles } from "./rotary.js";
 
 /** The enumerators of embind.cpp and, for the storage type of caches, of attention.h. */
@@ -106,24 +106,50 @@ export class WasmCache implements EngineCache {
   }
 
   attend(problem: AttendProblem): Eventually<PlacedResult & PlacedViews> {
+    return this.#attend(problem, {}, (call) => {
+      call.cache = this.address;
+    });
+  }
+
+  step(append: AppendProblem, attend: AttendProblem): Eventually<PlacedResult & PlacedViews> {
+    const { layout, numTokens, key, value, lengths } = append;
+    return this.#attend(attend, { key, value }, (call, arena) => {
+      call.grows = this.address;
+      call.kvLayout = LAYOUT[layout];
+      call.numTokens = numTokens;
+      call.key = placeInput(arena, key);
+      call.keyDtype = DTYPE[key.dtype];
+      call.value = placeInput(arena, value);
+      call.valueDtype = DTYPE[value.dtype];
+      call.appendLengths = arena.copy(lengths);
+    });
+  }
+
+  /** @param tokens - The inputs that the cache gains. */
+  #attend(
+    problem: AttendProblem,
+    tokens: Partial<Pick<AppendProblem, "key" | "value">>,
+    write: (call: AttentionCall, arena: Arena) => void,
+  ): Eventually<PlacedResult & PlacedViews> {
     const { operation } = problem;
     const { heap, native } = this.#core;
     const call = this.#core.struct("AttentionCall");
-    refuseOverlap(operation, problem.output, { query: problem.query, ...masks(problem.settings) });
-    return this.#core.call(operation, (arena) => {
+    refuseOverlap(operation, problem.output, { query: problem.query, ...tokens, ...masks(problem.settings) });
+    const start = (arena: Arena) => {
       call.reset();
       Object.assign(call, problem.shape);
       call.layout = LAYOUT[problem.layout];
       call.query = placeInput(arena, problem.query);
       call.queryDtype = DTYPE[problem.query.dtype];
-      call.cache = this.address;
+      write(call, arena);
       writeSettings(call, arena, problem.settings);
       writePatches(call, arena, problem.patches);
       const collect = writeWanted(call, heap, arena, problem);
       const collectViews = writeViews(call, arena, problem);
       native.attention(call);
       return () => ({ ...collect(), ...collectViews() });
-    });
+    };
+    return this.#core.call(operation, start, tokens.key && this);
   }
 
   rewind(operation: string, lengths: Int32Array): Eventually<void> {

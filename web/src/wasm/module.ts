@@ -47,6 +47,10 @@ export interface AttentionCall {
   valueDtype: number;
   /** The address of a cache, which then replaces key and value. */
   cache: number;
+  /** The address of a cache that gains key and value before the call; then `cache` counts for nothing. */
+  grows: number;
+  numTokens: number;
+  appendLengths: number;
   mask: number;
   bias: number;
   biasDtype: number;

@@ -23,6 +23,7 @@ export type Method =
   | "createLayer"
   | "append"
   | "attend"
+  | "step"
   | "rewind"
   | "fork"
   | "slice"

@@ -259,6 +259,12 @@ class RemoteCache extends RemoteObject implements EngineCache {
     return received(problem, result as AttentionResult);
   }
 
+  async step(append: AppendProblem, attend: AttendProblem): Promise<PlacedResult> {
+    const tokens = { ...append, signal: undefined };
+    const { result } = await this.call(attend.operation, "step", tokens, sent(attend));
+    return received(attend, result as AttentionResult);
+  }
+
   async rewind(operation: string, lengths: Int32Array): Promise<void> {
     await this.call(operation, "rewind", operation, lengths);
   }

@@ -3,7 +3,7 @@ import type { PlacedResult } from "../../attention/attentionResult.js";
 import type { PlacedViews } from "../../attention/views.js";
 import type { AppendProblem } from "../../cache/appendProblem.js";
 import type { AttendProblem } from "../../cache/attendProblem.js";
-import { heldLength, type CacheForm, type CacheProblem } from "../../cache/cacheProblem.js";
+import { formWhileGaining, heldLength, type CacheForm, type CacheProblem } from "../../cache/cacheProblem.js";
 import type { EngineCache } from "../../cache/engineCache.js";
 import { savedBytes } from "../../cache/savedRows.js";
 import { DeviceLostError, OptionError, ShapeError } from "../../errors/errors.js";
@@ -38,6 +38,8 @@ interface Held {
   readonly store: CacheStore;
   /** Tokens appended, by batch. */
   readonly appended: readonly number[];
+  /** Of a ring that is longer during one call: the tokens appended before. What was dropped then is not held. */
+  readonly before?: readonly number[];
 }
 
 /** The content of a cache after a call. Until `commit` the cache is as before. */
@@ -140,18 +142,47 @@ export class GpuCache {
     for (const side of ["key", "value"] as const)
       storeRows(call, store, side, rows[side], numTokens, before.appended, gains);
     const after = { store, appended };
+    const seen = this.#widened(call, numTokens, lengths, appended);
+    if (seen)
+      for (const side of ["key", "value"] as const)
+        storeRows(call, seen.store, side, rows[side], numTokens, before.appended, gains);
     if (store === before.store) call.onFailure(() => this.#rewindTo(before));
     const commit = () => {
       this.#held = after;
     };
-    return { ...after, commit };
+    return { ...(seen ?? after), commit };
+  }
+
+  /**
+   * If a ring would drop tokens that the queries of the new ones see: a longer ring for this call, with what it holds
+   * before. The new rows must still be stored.
+   */
+  #widened(
+    call: Call,
+    numTokens: number,
+    lengths: Int32Array | undefined,
+    appended: readonly number[],
+  ): Held | undefined {
+    const { store, appended: before } = this.#held;
+    const form = formWhileGaining(this.form, before, { numTokens, lengths });
+    if (form === this.form) return undefined;
+    const memory = (bytes: number) => call.room(bytes).buffer;
+    const wide = new CacheStore(call.core, call.operation, form, longestOf(form, appended), memory);
+    const { keepFirst } = this.form.ring!;
+    before.forEach((total, b) => {
+      const [length, room] = [heldLength(this.form, total), heldLength(form, total)];
+      const kept = Math.min(keepFirst, length);
+      const into = [...runsOf(form, total, 0, kept), ...runsOf(form, total, room - (length - kept), room)];
+      store.copyTo(call, wide, b, runsOf(this.form, total, 0, length), into);
+    });
+    return { store: wide, appended, before };
   }
 
   attend(call: Call, problem: AttendProblem, held = this.#held): Deliver<PlacedResult & PlacedViews> {
     const { shape, wanted, views, patches, location } = problem;
     this.#assertHere(call);
     refuseWithWeights(problem);
-    const sequences = this.sequences(problem, held);
+    const sequences = this.sequences(problem, held, held.store.form);
     const rows = this.#queries(call, problem, sequences);
     const attention: AttentionProblem = {
       ...problem,
@@ -196,10 +227,11 @@ export class GpuCache {
   sequences(
     { operation, shape, settings }: Pick<AttentionProblem, "operation" | "shape" | "settings">,
     { appended }: Pick<Held, "appended"> = this.#held,
+    form = this.form,
   ): Sequence[] {
     const { keyLengths, queryLengths, queryOffset, causal } = settings;
     return appended.map((total, batch) => {
-      const numKeys = heldLength(this.form, total);
+      const numKeys = heldLength(form, total);
       const keyLength = keyLengths?.[batch] ?? numKeys;
       if (keyLength > numKeys)
         throw new OptionError(
@@ -208,16 +240,17 @@ export class GpuCache {
       const queryLength = queryLengths?.[batch] ?? shape.queryLength;
       const aligned = causal === "upper-left" ? 0 : total - queryLength;
       const offset = queryOffset?.[batch] ?? aligned;
-      const dropped = droppedOf(this.form, total);
-      const seam = this.form.ring ? dropped % this.form.ring.window : 0;
+      const dropped = droppedOf(form, total);
+      const seam = form.ring ? dropped % form.ring.window : 0;
       const whole = { batch, queryBegin: 0, numQueries: shape.queryLength, keyBegin: 0, numKeys };
-      return { ...whole, queryLength, keyLength, offset, dropped, seam };
+      const reach = form.ring?.sight && form.ring.keepFirst === 0 ? form.ring.sight - 1 : undefined;
+      return { ...whole, queryLength, keyLength, offset, dropped, seam, reach };
     });
   }
 
   /** Tells the attention kernels where the rows are. */
   cached({ store }: Pick<Held, "store"> = this.#held): Cached {
-    const { dtype, ring } = this.form;
+    const { dtype, ring } = store.form;
     return {
       dtype,
       ring,
@@ -232,15 +265,22 @@ export class GpuCache {
   }
 
   /** The rows of a side that the cache holds, for kernels that copy them. */
-  stored(side: Side, { store, appended }: Held = this.#held) {
-    const { dtype } = this.form;
+  stored(side: Side, { store, appended, before }: Held = this.#held) {
+    const { dtype, ring } = store.form;
+    /** Whether the row's token was dropped before the call. */
+    const isGone = (batch: number, row: number) => {
+      if (!before || row < ring!.keepFirst) return false;
+      const position = row + droppedOf(store.form, appended[batch]!);
+      return position < ring!.keepFirst + droppedOf(this.form, before[batch]!);
+    };
     return {
       span: store.span(side),
       strides: store.strides(side),
       dtype,
       firstScale: store.firstScale(side),
       /** The place of a row; undefined if the batch does not hold it. */
-      placeOf: (batch: number, row: number) => placeOf(this.form, appended[batch]!, row),
+      placeOf: (batch: number, row: number) =>
+        isGone(batch, row) ? undefined : placeOf(store.form, appended[batch]!, row),
     };
   }
 
@@ -286,7 +326,9 @@ export class GpuCache {
     );
     const copy = storeFor(call, this.#problem, largestOf(counts));
     call.onFailure(() => copy.release());
-    ranges.forEach(({ begin, end }, b) => store.copyTo(call, copy, b, runsOf(this.form, appended[b]!, begin, end)));
+    ranges.forEach(({ begin, end }, b) =>
+      store.copyTo(call, copy, b, runsOf(this.form, appended[b]!, begin, end), [{ place: 0, count: counts[b]! }]),
+    );
     return () => new GpuCache(call.core, this.#problem, { store: copy, appended: counts }, origins);
   }
 
@@ -374,7 +416,8 @@ export class GpuCache {
     this.#replaceStore(call, this.#held, copy);
     appended.forEach((total, b) => {
       const count = Math.min(total, store.places);
-      if (count > 0) store.copyTo(call, copy, b, [{ place: 0, count }]);
+      const run = { place: 0, count };
+      if (count > 0) store.copyTo(call, copy, b, [run], [run]);
     });
     return copy;
   }

@@ -79,7 +79,14 @@ export class CacheStore {
   readonly #buffers: Readonly<Record<Side, GPUBuffer>>;
   #owners = 1;
 
-  constructor({ device, buffers }: GpuCore, operation: string, form: CacheForm, places: number) {
+  /** @param make - Gives the memory of a side. By default it is the store's own, which `release` frees. */
+  constructor(
+    { device, buffers }: GpuCore,
+    operation: string,
+    form: CacheForm,
+    places: number,
+    make = (bytes: number) => buffers.make(bytes),
+  ) {
     this.form = form;
     this.places = places;
     this.#pool = buffers;
@@ -89,9 +96,9 @@ export class CacheStore {
       this.#scalesAt(side) +
       (form.dtype === "int8" ? LOAD_BYTES * divideUp(heads * places * SCALE_BYTES, LOAD_BYTES) : 0);
     for (const side of SIDES) checkBytes(operation, `the cache's ${side}s`, bytes(side), device.limits);
-    const key = buffers.make(bytes("key"));
+    const key = make(bytes("key"));
     try {
-      this.#buffers = { key, value: buffers.make(bytes("value")) };
+      this.#buffers = { key, value: make(bytes("value")) };
     } catch (error) {
       buffers.free(key);
       throw error;
@@ -146,21 +153,17 @@ export class CacheStore {
   }
 
   /**
-   * Copies runs of batch b, for every head, to another store, from its place 0 on. The copies run before the call's
-   * kernels.
+   * Copies runs of batch b, for every head, to runs of another store that have as many rows in all. The copies run before
+   * the call's kernels.
    */
-  copyTo(call: Call, to: CacheStore, b: number, from: readonly Run[]): void {
+  copyTo(call: Call, to: CacheStore, b: number, from: readonly Run[], into: readonly Run[]): void {
     const { numKvHeads } = this.form;
-    let place = 0;
-    for (const run of from) {
+    for (const [run, target] of matched(from, into))
       for (let head = b * numKvHeads; head < (b + 1) * numKvHeads; ++head)
         for (const side of SIDES) {
-          const target = { place, count: run.count };
           call.copyIn(this.at(side, head, run), to.at(side, head, target));
           if (this.form.dtype === "int8") call.copyIn(this.scalesAt(side, head, run), to.scalesAt(side, head, target));
         }
-      place += run.count;
-    }
   }
 
   #scalesAt(side: Side): number {
@@ -170,6 +173,22 @@ export class CacheStore {
   #headBytes(side: Side): number {
     return this.places * rowBytes(this.form, widthOf(this.form, side));
   }
+}
+
+/** The rows of two lists of runs, in pairs of runs of the same length. */
+function* matched(from: readonly Run[], into: readonly Run[]): Generator<readonly [Run, Run]> {
+  const rest = [...into];
+  for (let run of from)
+    while (run.count > 0) {
+      const target = rest.shift()!;
+      const count = Math.min(run.count, target.count);
+      yield [
+        { place: run.place, count },
+        { place: target.place, count },
+      ];
+      run = { place: run.place + count, count: run.count - count };
+      if (target.count > count) rest.unshift({ place: target.place + count, count: target.count - count });
+    }
 }
 
 /** Where a row lies in the bytes of a store's side and in a file: its numbers, and for int8 their scale. */

@@ -40,6 +40,7 @@ struct Params {
   softcap: f32,
   ring_kept: i32,     // first tokens, which a cache's ring never drops
   ring_window: i32,   // places of the ring for all other tokens
+  ring_sight: i32,    // with kept tokens: a query sees them, and this many tokens up to its own; 0: all
   exclude_self: u32,
   empty_rows: u32,    // EMPTY_…
   num_rows: u32,      // B * Hq * Sq
@@ -229,9 +230,19 @@ fn make_row(sequence: Sequence, head: u32, i: u32) -> Row {
   );
 }
 
+/// Whether the call hides keys within the range of a row for another reason than mask, bias or formula.
+fn has_gaps() -> bool { return params.exclude_self != 0u || (has(RING) && params.ring_sight != 0); }
+
+/// Whether the key row lies before a ring's window, and after the tokens that it keeps.
+fn is_dropped(row: Row, j: i32) -> bool {
+  if (!has(RING) || params.ring_sight == 0 || j < params.ring_kept) { return false; }
+  return position_of(j, row.dropped) <= row.position - params.ring_sight;
+}
+
 /// Whether key row j is visible by position, length and mask. The bias decides separately (see `biased`).
 fn is_visible(row: Row, j: i32) -> bool {
-  var visible = j >= row.begin && j < row.end && (params.exclude_self == 0u || position_of(j, row.dropped) != row.position);
+  var visible = j >= row.begin && j < row.end && !is_dropped(row, j)
+                && (params.exclude_self == 0u || position_of(j, row.dropped) != row.position);
   if (has(MASK) && visible) {
     let at = row.mask + u32(j) * params.mask_key;
     visible = ((mask[at / 4u] >> (8u * (at % 4u))) & 0xffu) != 0u;

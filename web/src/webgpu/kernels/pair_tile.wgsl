@@ -183,7 +183,7 @@ fn pair_of(n: u32, j0: i32, jj: u32, raw: f32, product: f32) -> Pair {
 /// Whether the call has no rule but positions, this invocation's rows see all of its keys, and all are finite. Then
 /// p and ds follow from the products alone.
 fn are_plain(j0: i32, t: u32) -> bool {
-  if (OPTIONS || !PLAIN || params.exclude_self != 0u) { return false; }
+  if (OPTIONS || !PLAIN || has_gaps()) { return false; }
   let x = t % THREADS_X;
   let y = t / THREADS_X % THREADS_Y;
   let first = j0 + i32(4u * x);

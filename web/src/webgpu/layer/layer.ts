@@ -19,6 +19,7 @@ import type { HeadArray } from "../attention/moveRows.js";
 import { outputRoom, writeOutput } from "../attention/output.js";
 import { patchAttended } from "../attention/patchAttended.js";
 import { refuseWithWeights } from "../attention/patchedWeights.js";
+import { formWhileGaining, type CacheForm } from "../../cache/cacheProblem.js";
 import type { GpuCache, GpuEngineCache, Growth } from "../cache/cache.js";
 import { padded } from "../cache/cacheStore.js";
 import type { Rows } from "../cache/storeRows.js";
@@ -95,8 +96,8 @@ export class GpuLayer {
     const before = cache?.appended;
     const after = before?.map((total, b) => total + gainOf(problem, b));
     const sequences =
-      cache && after
-        ? cache.sequences(problem, { appended: after })
+      cache && before && after
+        ? cache.sequences(problem, { appended: after }, formDuring(problem, cache.form, before))
         : resolveSequences(problem.shape, problem.settings, problem.ragged);
     this.#checkPositions(problem, sequences);
     const weights = this.upload(call);
@@ -515,6 +516,12 @@ function keyPositions(sequences: readonly Sequence[], batchSize: number, length:
 function cachePositions(appended: readonly number[], length: number): Float64Array {
   const position = (_: unknown, n: number) => appended[Math.floor(n / length)]! + (n % length);
   return Float64Array.from({ length: appended.length * length }, position);
+}
+
+/** The form of the cache while the queries of a call attend. */
+function formDuring(problem: ForwardProblem, form: CacheForm, before: readonly number[]): CacheForm {
+  const lengths = Int32Array.from(before, (_, b) => gainOf(problem, b));
+  return formWhileGaining(form, before, { numTokens: problem.contextLength, lengths });
 }
 
 /** Number of tokens that batch b of the cache gains. */

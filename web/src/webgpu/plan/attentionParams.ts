@@ -1,5 +1,5 @@
 import type { AttentionProblem } from "../../attention/attentionProblem.js";
-import type { CacheDtype, Ring } from "../../cache/cacheProblem.js";
+import type { CacheDtype, HeldRing } from "../../cache/cacheProblem.js";
 import { formulaWordCount } from "../formula/formulaWords.js";
 import { divideUp } from "./limits.js";
 import { NO_PARAMS, type Params } from "./params.js";
@@ -16,7 +16,7 @@ export interface Cached {
   readonly dtype: CacheDtype;
   /** The first word of the scales of int8 rows. */
   readonly firstScale?: { readonly key: number; readonly value: number };
-  readonly ring: Required<Ring> | undefined;
+  readonly ring: HeldRing | undefined;
 }
 
 /** Inputs that lie in the engine's own arrays; they do not have the call's layout. */
@@ -110,6 +110,7 @@ export function paramsOf(
     softcap: settings.softcap,
     ring_kept: cached?.ring?.keepFirst ?? 0,
     ring_window: cached?.ring?.window ?? 0,
+    ring_sight: cached?.ring?.keepFirst ? (cached.ring.sight ?? 0) : 0,
     exclude_self: Number(settings.excludeSelf),
     empty_rows: EMPTY_ROWS[settings.emptyRows],
     num_rows: batchSize * numHeads * queryLength,

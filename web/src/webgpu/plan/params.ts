@@ -35,6 +35,7 @@ const FIELDS = {
   softcap: "f32",
   ring_kept: "i32",
   ring_window: "i32",
+  ring_sight: "i32",
   exclude_self: "u32",
   empty_rows: "u32",
   num_rows: "u32",

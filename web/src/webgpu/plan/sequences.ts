@@ -20,6 +20,8 @@ export interface Sequence {
    */
   readonly dropped: number;
   readonly seam: number;
+  /** How far back a query sees, beside the window's left side. Default: to the first key. */
+  readonly reach?: number | undefined;
 }
 
 /** Words of a sequence in the shader's table. */
@@ -90,7 +92,7 @@ export function sequenceWords(
       s.offset,
       s.dropped,
       s.seam,
-      near(s.offset - left),
+      near(s.offset - Math.min(left, s.reach ?? Infinity)),
       near(s.offset + last + 1),
     ]),
   );

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <cstdint>
+
+#include "headwise/kv_cache.h"
+
+namespace headwise {
+
+/// Whether a ring that gains tokens drops some that a query of the new ones sees. Then the call needs a widened ring.
+[[nodiscard]] bool drops_visible_keys(const KvCache& cache, std::int64_t num_tokens, const std::int32_t* lengths);
+
+}  // namespace headwise
