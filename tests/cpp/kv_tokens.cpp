@@ -53,6 +53,13 @@ Status Tokens::append(KvCache& cache, std::int64_t from, std::int64_t count, Lay
   return cache.append(pool_of(threads), layout, count, key.view(), value.view(), lengths);
 }
 
+NewTokens Tokens::chunk_of(std::int64_t from, std::int64_t count, const std::int32_t* lengths, cases::Array* key,
+                           cases::Array* value) const {
+  *key = chunk(key_, shape_.head_dim, from, count, Layout::bhsd, Dtype::float32);
+  *value = chunk(value_, shape_.value_dim, from, count, Layout::bhsd, Dtype::float32);
+  return {Layout::bhsd, count, key->view(), value->view(), lengths};
+}
+
 float Tokens::key(std::int64_t b, std::int64_t g, std::int64_t s, std::int64_t d) const {
   return static_cast<float>(key_.get(((b * shape_.num_kv_heads + g) * length_ + s) * shape_.head_dim + d));
 }

@@ -19,6 +19,10 @@ class Tokens {
                               Dtype dtype = Dtype::float32, const std::int32_t* lengths = nullptr,
                               int threads = 1) const;
 
+  /// The same tokens as a step appends them. The arrays must live as long as the step.
+  [[nodiscard]] NewTokens chunk_of(std::int64_t from, std::int64_t count, const std::int32_t* lengths,
+                                   cases::Array* key, cases::Array* value) const;
+
   /// Feature d of the key or value of token s.
   [[nodiscard]] float key(std::int64_t b, std::int64_t g, std::int64_t s, std::int64_t d) const;
   [[nodiscard]] float value(std::int64_t b, std::int64_t g, std::int64_t s, std::int64_t d) const;

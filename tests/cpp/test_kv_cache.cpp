@@ -389,7 +389,7 @@ TEST(KvCacheRing, EqualsAFullCacheWithTheSameVisibility) {
   call.scalars.exclude_self = true;
   call.scalars.softcap = 4.0f;
   call.returns.entropy = true;
-  for (const std::int32_t offset : {195, 180, 12, 2, -1}) {  // 12: only the kept tokens lie in the window
+  for (const std::int32_t offset : {195, 180, -3}) {  // -3: only kept tokens lie before the queries
     call.query_offset = {offset, offset + 1};
     Case full = call;
     full.has_mask = true;
@@ -399,6 +399,125 @@ TEST(KvCacheRing, EqualsAFullCacheWithTheSameVisibility) {
     const auto heads = reference::attention(full.shape, full.inputs(), full.options());
     expect_near_reference(call.shape, call.options(), call.returns, heads, attend(*cache, call));
   }
+}
+
+/// Which tokens a ring shows the query at position p, if p is the last token.
+void show_ring(const KvCacheShape& ring, std::int64_t p, std::int64_t length, std::uint8_t* row) {
+  for (std::int64_t j = 0; j < length; ++j) row[j] = j <= p && (j < ring.keep_first || j > p - ring.window);
+}
+
+/// Steps of these numbers of tokens against a call that has all tokens, and a mask of what a ring shows.
+void expect_ring_steps(const KvCacheShape& ring, const std::vector<std::int64_t>& pieces) {
+  std::int64_t length = 0;
+  for (const std::int64_t piece : pieces) length += piece;
+  const Tokens tokens(ring, length, 41);
+  const auto cache = make_cache(ring);
+  std::int64_t done = 0;
+  for (const std::int64_t piece : pieces) {
+    Case full = tokens.dense_call(4, piece, 42 + static_cast<std::uint32_t>(done));
+    full.scalars.causal = Causal::upper_left;
+    const auto first = static_cast<std::int32_t>(done);
+    full.query_offset = {first, first};
+    full.has_mask = true;
+    full.mask_extents = {{1, 1, piece, length}};
+    full.mask.assign(static_cast<std::size_t>(piece * length), 0);
+    for (std::int64_t i = 0; i < piece; ++i) show_ring(ring, done + i, length, full.mask.data() + i * length);
+    const auto heads = reference::attention(full.shape, full.inputs(), full.options());
+
+    Case call = full;
+    call.has_mask = false;
+    call.query_offset.clear();
+    call.scalars.causal = Causal::lower_right;
+    Results results(call.shape, call.returns, call.dtype);
+    Array key, value;
+    const NewTokens chunk = tokens.chunk_of(done, piece, nullptr, &key, &value);
+    ASSERT_OK(cache->step(pool_of(2), chunk, call.shape, call.inputs(), call.options(), results.view()));
+    expect_near_reference(full.shape, full.options(), full.returns, heads, results);
+    done += piece;
+    expect_holds(*cache, tokens, 1, ring_positions(ring.keep_first, ring.window, done));
+  }
+}
+
+TEST(KvCacheRing, AStepAttendsBeforeItDropsWhateverItsLength) {
+  for (const std::int64_t keep_first : {0, 3})
+    for (const std::int64_t window : {1, 4, 50, 200}) {
+      SCOPED_TRACE("ring of " + std::to_string(keep_first) + " + " + std::to_string(window));
+      expect_ring_steps(ring_of(keep_first, window), {10});
+      expect_ring_steps(ring_of(keep_first, window), {4, 4, 2});
+      expect_ring_steps(ring_of(keep_first, window), {1, 260, 1, 1, 130, 2});
+    }
+}
+
+TEST(KvCacheRing, AStepOfRaggedLengthsShowsEachBatchItsOwnTokens) {
+  const KvCacheShape ring = ring_of(2, 5);
+  const Tokens tokens(ring, 40, 43);
+  const auto cache = make_cache(ring), alone = make_cache(ring);
+  ASSERT_OK(tokens.append(*cache, 0, 20));
+  ASSERT_OK(tokens.append(*alone, 0, 20));
+  Case call = tokens.dense_call(4, 9, 44);
+  call.scalars.causal = Causal::lower_right;
+  call.query_lengths = {9, 2};
+  const std::int32_t lengths[2] = {9, 2};
+  Array key, value;
+  Results results(call.shape, call.returns, call.dtype), each(call.shape, call.returns, call.dtype);
+  ASSERT_OK(cache->step(pool_of(1), tokens.chunk_of(20, 9, lengths, &key, &value), call.shape, call.inputs(),
+                        call.options(), results.view()));
+  expect_holds(*cache, tokens, 0, ring_positions(2, 5, 29));
+  expect_holds(*cache, tokens, 1, ring_positions(2, 5, 22));
+  call.query_lengths = {2, 2};
+  ASSERT_OK(alone->step(pool_of(1), tokens.chunk_of(20, 2, nullptr, &key, &value), call.shape, call.inputs(),
+                        call.options(), each.view()));
+  // The second batch has the same rows in both calls.
+  const std::int64_t width = call.shape.value_dim;
+  for (std::int64_t h = 0; h < 4; ++h)
+    for (std::int64_t i = 0; i < 2; ++i)
+      for (std::int64_t d = 0; d < width; ++d) {
+        const std::int64_t at = ((4 + h) * 9 + i) * width + d;
+        EXPECT_NEAR(results.output.get(at), each.output.get(at), 1e-6);
+      }
+}
+
+TEST(KvCacheRing, RefusesQueriesWhoseKeysAreGone) {
+  const KvCacheShape ring = ring_of(3, 50);
+  const Tokens tokens(ring, 200, 45);
+  const auto cache = make_cache(ring);
+  ASSERT_OK(tokens.append(*cache, 0, 200));
+  Case call = tokens.dense_call(4, 5, 46);
+  const auto refused = [&](const std::string& words) {
+    Results results(call.shape, call.returns, call.dtype);
+    expect_refused(cache->attend(pool_of(1), call.shape, call.inputs(), call.options(), results.view()),
+                   StatusCode::invalid_option, words);
+  };
+  call.scalars.causal = Causal::lower_right;
+  refused("the query at position 195 of batch 0 sees keys from 146 on, and the ring has dropped those before 150");
+  call.query_offset = {199, 12};
+  refused("the query at position 12 of batch 1 sees keys from 3 on");
+  call.scalars.causal = Causal::none;
+  (void)attend(*cache, call);  // sees what the ring holds
+  call.scalars.window_left = 45;
+  refused("position 12");
+  call.query_offset = {195, 195};
+  (void)attend(*cache, call);
+}
+
+TEST(KvCacheRing, AStepThatFailsLeavesARingAsItWas) {
+  const KvCacheShape ring = ring_of(1, 6);
+  const Tokens tokens(ring, 30, 47);
+  const auto cache = make_cache(ring);
+  ASSERT_OK(tokens.append(*cache, 0, 12));
+  const auto before = saved(*cache);
+  Case call = tokens.dense_call(4, 5, 48);
+  call.scalars.causal = Causal::lower_right;
+  call.scalars.empty_rows = EmptyRows::fail;
+  call.has_mask = true;
+  call.mask_extents = {{1, 1, 1, 1}};
+  call.mask.assign(1, 0);
+  Results results(call.shape, call.returns, call.dtype);
+  Array key, value;
+  const Status status = cache->step(pool_of(1), tokens.chunk_of(12, 5, nullptr, &key, &value), call.shape,
+                                    call.inputs(), call.options(), results.view());
+  EXPECT_EQ(status.code, StatusCode::empty_row) << status.message;
+  EXPECT_EQ(saved(*cache), before);
 }
 
 TEST(KvCacheRing, RewindsOnlyWhereNothingDroppedComesBack) {

@@ -681,18 +681,39 @@ TEST(LayerCache, RoomForAnotherNumberOfKeysIsRefusedBeforeAnyTokenIsDropped) {
   call.cache = cache.get();
   (void)output_of(*layer, call);
   Floats y(static_cast<std::size_t>(3 * m.shape.output_dim), 9.0f);
-  Floats probs(2 * 3 * 4, 9.0f);
+  Floats probs(2 * 3 * 6, 9.0f);
   const Floats untouched = probs;
   AttentionOutputs outputs = into(y);
   outputs.probs = probs.data();
-  outputs.key_room = 3;  // what the cache held before; 4 by then
+  outputs.key_room = 4;  // what the ring holds; its queries see 4 + 3 - 1
   const Status status = forward(*layer, call, outputs);
   EXPECT_EQ(status.code, StatusCode::invalid_shape);
-  EXPECT_NE(std::string(status.message).find("room for 3 keys, the call has 4"), std::string::npos) << status.message;
+  EXPECT_NE(std::string(status.message).find("room for 4 keys, the call has 6"), std::string::npos) << status.message;
   EXPECT_EQ(probs, untouched);
   EXPECT_EQ(cache->appended(0), 3);
-  outputs.key_room = 4;
+  outputs.key_room = 6;
   EXPECT_TRUE(forward(*layer, call, outputs).ok());
+}
+
+TEST(LayerCache, ARingInPiecesEqualsAWindowOverAllTokens) {
+  Model m = model(24, 4, 8, 12);
+  m.shape.num_kv_heads = 2;
+  m.options.position = LayerPosition::rotary;
+  const auto layer = build(m);
+  const auto ring = cache_for(m, 2, 4), all = cache_for(m, 2);
+  for (const std::int64_t piece : {6, 1, 3, 2, 10}) {
+    Call call = self_call(m, 2, piece);
+    call.attention.causal = Causal::lower_right;
+    call.cache = ring.get();
+    const Floats y = output_of(*layer, call);
+    call.cache = all.get();
+    call.attention.window_left = 3;
+    const Floats expected = output_of(*layer, call);
+    ASSERT_EQ(y.size(), expected.size());
+    for (std::size_t n = 0; n < y.size(); ++n) EXPECT_NEAR(y[n], expected[n], 1e-5) << "after " << piece;
+  }
+  EXPECT_EQ(ring->length(0), 4);
+  EXPECT_EQ(ring->appended(0), all->appended(0));
 }
 
 TEST(LayerCache, IsAsBeforeWhenTheCallFails) {

@@ -32,14 +32,18 @@ void copy_rows(const KvCache::Store& source, KvCache::Store& copy, std::int64_t 
     in = source.span(b, j, out.count);
     std::uint8_t* const to_data = copy.block(b, out.block)->data();
     const std::uint8_t* const from_data = source.block(b, in.block)->data();
-    for (std::int64_t g = 0; g < source.shape.num_kv_heads; ++g)
-      for (const BlockSide* side : {&source.layout.key, &source.layout.value}) {
-        std::memcpy(to_data + copy.row_offset(*side, g, out.row), from_data + source.row_offset(*side, g, in.row),
-                    static_cast<std::size_t>(in.count * side->row_bytes));
-        if (source.shape.dtype == Dtype::int8)
-          std::memcpy(to_data + copy.scale_offset(*side, g, out.row), from_data + source.scale_offset(*side, g, in.row),
-                      static_cast<std::size_t>(in.count) * sizeof(float));
-      }
+    const auto copy_side = [&](std::int64_t g, const BlockSide& to_side, const BlockSide& from_side) {
+      std::memcpy(to_data + copy.row_offset(to_side, g, out.row), from_data + source.row_offset(from_side, g, in.row),
+                  static_cast<std::size_t>(in.count * from_side.row_bytes));
+      if (source.shape.dtype == Dtype::int8)
+        std::memcpy(to_data + copy.scale_offset(to_side, g, out.row),
+                    from_data + source.scale_offset(from_side, g, in.row),
+                    static_cast<std::size_t>(in.count) * sizeof(float));
+    };
+    for (std::int64_t g = 0; g < source.shape.num_kv_heads; ++g) {
+      copy_side(g, copy.layout.key, source.layout.key);
+      copy_side(g, copy.layout.value, source.layout.value);
+    }
   }
 }
 
