@@ -244,11 +244,12 @@ describe("an instance with one engine", () => {
     const cache = await hw.kvCache({ numKvHeads: 1, headDim: 4, placement: "wasm" });
     const layer = await hw.multiHeadAttention({ numHeads: 1, weights: weights(4) });
     expect([cache.placement, layer.placement]).toEqual(["wasm", "wasm"]);
+    const saved = await cache.save();
     const refused = [
       hw.kvCache({ numKvHeads: 1, headDim: 4, placement: "webgpu" }),
       hw.multiHeadAttention({ numHeads: 1, weights: weights(4), placement: "webgpu" }),
       layer.kvCache({ placement: "webgpu" }),
-      hw.loadCache(await cache.save(), { placement: "webgpu" }),
+      hw.loadCache(saved, { placement: "webgpu" }),
     ];
     for (const promise of refused) {
       const error = await promise.then(String, (reason: unknown) => reason);
