@@ -32,6 +32,9 @@ export const CACHES: readonly [string, Omit<KvCacheOptions, "batchSize" | "numKv
   ["rotary", { rotary: { base: 50 } }],
 ];
 
+/** Where the queries of a causal call stand: a ring has dropped the tokens before earlier ones. */
+export const placed = (cache: Partial<KvCacheOptions>) => (cache.ring ? { queryOffset: LENGTH - 1 } : {});
+
 /** Options of attend that change what a row sees. */
 export const SETTINGS: readonly [string, Omit<AttendOptions, "location" | "returns">][] = [
   ["no options", {}],

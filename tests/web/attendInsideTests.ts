@@ -14,6 +14,7 @@ import {
   HEADS,
   key,
   KV,
+  placed,
   query,
   rowOf,
   S,
@@ -56,8 +57,9 @@ export function attendInsideTests(open: () => Attention): void {
     test.each(CACHES)("a cache of %s: headOutputs are the output, and no other result has other bits", (_, options) =>
       withCache(options, async (cache) => {
         const results = { probs: true, lse: true, entropy: true, topK: 2, scores: "raw" } as const;
-        const plain = await cache.attend(query, { causal: true, returns: results });
-        const looked = await cache.attend(query, { causal: true, returns: { ...results, ...everything } });
+        const causal = { causal: true, ...placed(options) } as const;
+        const plain = await cache.attend(query, { ...causal, returns: results });
+        const looked = await cache.attend(query, { ...causal, returns: { ...results, ...everything } });
         const { output, probs, lse, entropy, topK, scores, headOutputs } = looked;
         expect(bits({ output, probs, lse, entropy, topK, scores })).toEqual(bits(plain));
         expect(bits(headOutputs)).toEqual(bits(plain.output));
@@ -154,7 +156,8 @@ export function attendInsideTests(open: () => Attention): void {
 
     test.each(CACHES)("a cache of %s: the call's own queries and results change no bit", (_, options) =>
       withCache(options, async (cache) => {
-        for (const [, settings] of SETTINGS) {
+        for (const [, given] of SETTINGS) {
+          const settings = { ...given, ...placed(options) };
           const plain = await cache.attend(query, { ...settings, returns: results });
           const patch = { query: plain.query, headOutputs: plain.headOutputs };
           expect(bits(await cache.attend(query, { ...settings, returns: results, patch }))).toEqual(bits(plain));
@@ -225,7 +228,7 @@ export function attendInsideTests(open: () => Attention): void {
           headOutputs,
           output,
         } = await cache.attend(query, {
-          causal: true,
+          ...{ causal: true, ...placed(options) },
           returns: { probs: true, value: true, headOutputs: true },
           patch: { probs: given },
         });

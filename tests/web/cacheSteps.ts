@@ -146,7 +146,12 @@ async function attendProblems(
 ): Promise<Record<string, string[]>> {
   const { batchSize, numKvHeads, headDim } = model.shape;
   const query = randomTensor(seed, [batchSize, 2 * numKvHeads, queries, headDim], 2);
-  const call = model.asCall(model.queryLengths(queries, countsPositions(options)), options.causal);
+  const queryLengths = model.queryLengths(queries, countsPositions(options));
+  if (model.missesDropped(queries, options, queryLengths)) {
+    await expect(cache.attend(query, options)).rejects.toThrow("the ring has dropped those before");
+    return {};
+  }
+  const call = model.asCall(queryLengths, options.causal);
   const reference = referenceAttention(query, call.key, call.value, {
     ...(options as ReferenceOptions),
     ...call.options,

@@ -2,6 +2,7 @@ import { expect } from "@jest/globals";
 import { tensor, toNested, type Attention, type Tensor } from "headwise";
 
 import { randomTensor } from "./randomTensor.js";
+import { ringUses } from "./ringUse.js";
 
 // Uses of a cache other than append and attend. The same tests run on all engines.
 
@@ -18,6 +19,8 @@ type Use = (hw: Attention) => Promise<void>;
 
 /** What a cache must do on every engine. The keys are the names of the tests. */
 export const cacheUses: Readonly<Record<string, Use>> = {
+  ...ringUses,
+
   "step appends and attends, as append and attend do": async (hw) => {
     const [one, two] = [await hw.kvCache(form), await hw.kvCache(form)];
     for (const [step, length] of [5, 1, 1].entries()) {

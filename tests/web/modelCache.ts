@@ -1,5 +1,7 @@
 import { f16round } from "@petamoriken/float16";
 
+import type { AttendOptions } from "headwise";
+
 import { word } from "./cases.js";
 import type { Input, ReferenceOptions } from "../attention-conformance/reference/reference.js";
 
@@ -77,6 +79,26 @@ export class ModelCache {
       if (length > this.ends[b]!) return false;
       const left = this.held[b]!.filter(({ position }) => position < length).length;
       return left === (ring ? Math.min(length, ring.keepFirst + ring.window) : length);
+    });
+  }
+
+  /** Whether a query would see a token that a ring has dropped, but would hold if the query's token were the last. */
+  missesDropped(
+    rows: number,
+    { causal, window = {} }: Pick<AttendOptions, "causal" | "window">,
+    queryLengths: readonly number[],
+  ): boolean {
+    const { ring } = this.shape;
+    const { left, right } = window;
+    if (!ring || (causal === undefined && left === undefined && right === undefined)) return false;
+    const ahead = causal === undefined ? (right ?? Infinity) : 0;
+    return this.held.some((tokens, b) => {
+      const isHeld = new Set(tokens.map(({ position }) => position));
+      const offset = causal === "upper-left" ? 0 : this.ends[b]! - queryLengths[b]!;
+      const misses = (p: number, j: number) =>
+        !isHeld.has(j) && j > p - ring.window && j >= p - (left ?? Infinity) && j <= p + ahead;
+      const positions = Array.from({ length: Math.min(rows, queryLengths[b]!) }, (_, i) => offset + i);
+      return positions.some((p) => Array.from({ length: this.ends[b]! }, (_, j) => j).some((j) => misses(p, j)));
     });
   }
 

@@ -163,8 +163,8 @@ abstract class Synthetic implements Engine {
       attend: (problem: AttendProblem) =>
         engine.#compute("attend", problem.shape, attendWork(problem, form), problem.output.shape, problem),
       step(append: AppendProblem, problem: AttendProblem) {
-        grow(append.numTokens);
-        return this.attend(problem);
+        const appended = this.append(append) as Promise<void> | undefined;
+        return appended ? appended.then(() => this.attend(problem)) : this.attend(problem);
       },
       rewind: () => undefined,
       fork: () => engine.#cache(problem, appended),

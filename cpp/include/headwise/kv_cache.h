@@ -71,9 +71,9 @@ class KvCache {
                               const AttentionOptions& options, const AttentionOutputs& outputs,
                               const AttendInside& inside = {}) const;
   /// `append`, then `attend`. A ring drops tokens only afterwards: the query at position p sees the first `keep_first`
-  /// tokens and the `window` tokens up to its own, as if the tokens came one by one. Skv is the number of tokens that
-  /// some query of a full step sees: at most keep_first + window + S - 1. If it fails, the cache is as before, unless
-  /// it is a ring that has dropped a token for a single new one.
+  /// tokens and the `window` tokens up to its own, as if the tokens came one by one. The key rows of such a call are
+  /// the tokens that the ring held and the new ones. If it fails, the cache is as before, unless it is a ring that has
+  /// dropped a token for a single new one.
   [[nodiscard]] Status step(ThreadPool& pool, const NewTokens& tokens, const AttentionShape& shape,
                             const AttentionInputs& inputs, const AttentionOptions& options,
                             const AttentionOutputs& outputs, const AttendInside& inside = {});
@@ -85,7 +85,7 @@ class KvCache {
   /// A cache with the same content. The two share blocks until one of them writes (copy on write).
   [[nodiscard]] Status fork(std::unique_ptr<KvCache>* copy) const;
   /// Of a ring: a copy whose window is longer by `more` tokens. It shows a query only what this ring would show it if
-  /// the query's token were the last one. So it can be given `more` + 1 tokens at once.
+  /// the query's token were the last one. So it can be given `more` tokens without dropping any.
   [[nodiscard]] Status widened(std::int64_t more, std::unique_ptr<KvCache>* wide) const;
   /// A new cache of the same shape with key rows [from, to) of every batch, or those of them that a shorter batch has.
   /// Its positions start at 0. 0 <= from <= to <= max_length().

@@ -33,7 +33,7 @@ VisibleKeys Call::visible_keys(const Sequence& sequence, std::int64_t head, std:
     keys.range.end = std::min(keys.range.end, at.rows_before(position + std::min(options.window_right, kFarthest) + 1));
   if (options.window_left >= 0) keys.range.begin = at.rows_before(position - std::min(options.window_left, kFarthest));
   if (at.sight > 0) {
-    const std::int64_t window = at.rows_before(position - at.sight + 1);
+    const std::int64_t window = at.rows_before(std::max(position - at.sight + 1, at.gone));
     if (keys.range.begin < at.kept)
       keys.gap = {at.kept, window};
     else

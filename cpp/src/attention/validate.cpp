@@ -238,13 +238,14 @@ Status validate_cache(const AttentionShape& shape, const KvCache& cache) {
 
 namespace {
 
-/// A call that uses positions must not see keys that a ring has dropped. Queries at p see keys from p - reach on, and
-/// up to p + ahead.
+/// A call that is causal or has a window must not see keys that a ring has dropped. Queries at p see keys from p -
+/// reach on, and up to p + ahead.
 Status check_dropped(const AttentionShape& shape, const KvCache& cache, const AttentionOptions& options,
                      const CacheGrowth& growth) {
   const KvCache::Store& store = cache.store();
   const bool causal = options.causal != Causal::none;
-  if (!store.is_ring() || store.sight > 0 || (!causal && options.window_left < 0)) return {};
+  if (!store.is_ring() || store.sight > 0 || (!causal && options.window_left < 0 && options.window_right < 0))
+    return {};
   const std::int64_t kept = store.shape.keep_first, window = store.shape.window;
   const std::int64_t reach = options.window_left >= 0 ? std::min(options.window_left, window - 1) : window - 1;
   const std::int64_t unlimited = std::numeric_limits<std::int32_t>::max();

@@ -141,6 +141,10 @@ Status KvCache::widened(std::int64_t more, std::unique_ptr<KvCache>* wide) const
   if (Status status = create(shape, wide); !status.ok()) return status;
   Store& copy = *(*wide)->store_;
   copy.sight = store_->shape.window;
+  if (!copy.gone.allocate(shape.batch_size)) {
+    wide->reset();
+    return Status::out_of_memory(shape.batch_size * 8);
+  }
   for (std::int64_t b = 0; b < shape.batch_size; ++b) {
     copy.rotary_origin[b] = store_->rotary_origin[b];
     if (!copy.reserve(b, 0, store_->appended[b])) {
@@ -148,7 +152,8 @@ Status KvCache::widened(std::int64_t more, std::unique_ptr<KvCache>* wide) const
       return Status::out_of_memory(copy.layout.bytes);
     }
     copy.appended[b] = store_->appended[b];
-    // The rows between are gone. No new token sees them.
+    copy.gone[b] = shape.keep_first + store_->dropped_of(store_->appended[b]);
+    // The rows between are gone.
     const std::int64_t length = store_->length(b), kept = std::min(shape.keep_first, length);
     const std::int64_t back = copy.length(b) - (length - kept);
     copy_rows(*store_, copy, b, 0, kept);

@@ -31,7 +31,7 @@ Status KvCache::step(ThreadPool& pool, const NewTokens& tokens, const AttentionS
     return status;
   if (drops_visible_keys(*this, tokens.num_tokens, tokens.lengths)) {
     std::unique_ptr<KvCache> wide;
-    if (Status status = widened(tokens.num_tokens - 1, &wide); !status.ok()) return status;
+    if (Status status = widened(tokens.num_tokens, &wide); !status.ok()) return status;
     if (Status status = append_tokens(pool, *wide, tokens); !status.ok()) return status;
     if (Status status = wide->attend(pool, shape, inputs, options, outputs, inside); !status.ok()) return status;
     return append_tokens(pool, *this, tokens);

@@ -9,7 +9,7 @@ namespace headwise {
 Status Forward::widen_ring() {
   if (!drops_visible_keys(*inputs_.cache, key_length_, growth_.gains)) return {};
   ring_ = inputs_.cache;
-  if (Status status = ring_->widened(key_length_ - 1, &wide_); !status.ok()) return status;
+  if (Status status = ring_->widened(key_length_, &wide_); !status.ok()) return status;
   inputs_.cache = wide_.get();
   attention_inputs_.cache = wide_.get();
   return {};

@@ -10,6 +10,8 @@ struct KeyPositions {
   std::int64_t dropped = 0;
   /// If not 0, a query at position p sees keys only from p - sight + 1 on, and those before `kept`.
   std::int64_t sight = 0;
+  /// Beside the first `kept`, the positions before this one were never held. They are hidden if there is a sight.
+  std::int64_t gone = 0;
 
   [[nodiscard]] std::int64_t of(std::int64_t j) const { return j < kept ? j : j + dropped; }
   /// The number of key rows before `position`, as if the rows had no end: the first j with of(j) >= position.

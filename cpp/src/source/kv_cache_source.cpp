@@ -33,7 +33,11 @@ RowRun KvCacheSource::values(std::int64_t b, std::int64_t g, std::int64_t j, std
 }
 
 KeyPositions KvCacheSource::positions(std::int64_t b) const {
-  return cache_.store().positions_of(cache_.store().appended[b]);
+  const KvCache::Store& store = cache_.store();
+  KeyPositions positions = store.positions_of(store.appended[b]);
+  positions.sight = store.sight;
+  if (store.sight > 0) positions.gone = store.gone[b];
+  return positions;
 }
 
 }  // namespace headwise

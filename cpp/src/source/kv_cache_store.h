@@ -28,9 +28,10 @@ struct KvCache::Store {
   /// [B] A rotary embedding adds this to positions. It is not 0 in a slice: its keys were turned by their old
   /// positions.
   Buffer<std::int64_t> rotary_origin;
-  RotaryAngles angles;     ///< of shape.rotary
-  std::int64_t sight = 0;  ///< of a widened ring: the window of the ring
-  Buffer<Block*> blocks;   ///< [B, blocks_per_batch], null if there is no block
+  RotaryAngles angles;        ///< of shape.rotary
+  std::int64_t sight = 0;     ///< of a widened ring: the window of the ring
+  Buffer<std::int64_t> gone;  ///< [B], of a widened ring: where what the ring had not dropped begins
+  Buffer<Block*> blocks;      ///< [B, blocks_per_batch], null if there is no block
   std::int64_t blocks_per_batch = 0;
 
   Store() = default;
@@ -47,9 +48,7 @@ struct KvCache::Store {
   /// positions.
   [[nodiscard]] std::int64_t dropped_of(std::int64_t total) const;
   [[nodiscard]] std::int64_t length_of(std::int64_t total) const { return total - dropped_of(total); }
-  [[nodiscard]] KeyPositions positions_of(std::int64_t total) const {
-    return {shape.keep_first, dropped_of(total), sight};
-  }
+  [[nodiscard]] KeyPositions positions_of(std::int64_t total) const { return {shape.keep_first, dropped_of(total)}; }
   /// The longest span that starts at key row j, at most `limit` rows, after `total` tokens have been appended.
   [[nodiscard]] RowSpan span_of(std::int64_t total, std::int64_t j, std::int64_t limit) const;
 

@@ -26,7 +26,7 @@ export function cachePositions(
 }
 
 /**
- * Throws if a call that uses positions would see tokens that a ring has dropped. Query i of batch b is at position
+ * Throws if a call that is causal or has a window would see tokens that a ring has dropped. Query i of batch b is at position
  * i + `offset`.
  */
 export function refuseDropped(
@@ -36,7 +36,8 @@ export function refuseDropped(
   { causal, window }: Pick<AttentionSettings, "causal" | "window">,
   sequences: readonly SequencePositions[],
 ): void {
-  if (!ring || ring.sight !== undefined || (causal === "none" && window.left === undefined)) return;
+  const usesPositions = causal !== "none" || window.left !== undefined || window.right !== undefined;
+  if (!ring || ring.sight !== undefined || !usesPositions) return;
   const reach = Math.min(window.left ?? Infinity, ring.window - 1);
   const ahead = causal === "none" ? (window.right ?? Infinity) : 0;
   for (const [b, { numKeys, queryLength, offset }] of sequences.entries()) {

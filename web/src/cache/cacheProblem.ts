@@ -106,7 +106,7 @@ export function formWhileGaining<F extends Pick<CacheForm, "ring">>(
   const { ring } = form;
   const drops = (total: number, b: number) => total > appended[b]! + 1 && total > ring!.keepFirst + ring!.window;
   if (!ring || !tokensAfter(appended, append).some(drops)) return form;
-  return { ...form, ring: { ...ring, window: ring.window + append.numTokens - 1, sight: ring.window } };
+  return { ...form, ring: { ...ring, window: ring.window + append.numTokens, sight: ring.window } };
 }
 
 /** How many tokens the fullest batch holds after `appended` tokens of each. */

@@ -185,8 +185,8 @@ export class KvCache extends Disposing {
    * token pass `causal: true`.
    *
    * A ring drops tokens only after the queries have seen them: the query at position p sees the first `keepFirst` tokens
-   * and the `window` tokens up to its own, as if the tokens came one by one. The key axis of masks and results then has
-   * up to keepFirst + window + S − 1 tokens.
+   * and the `window` tokens up to its own, as if the tokens came one by one. The key axis of masks and results is then
+   * what the ring held and the new tokens: up to keepFirst + window + S.
    *
    * If it fails, the cache is as before, unless it is a ring that has dropped a token for a single new one.
    *

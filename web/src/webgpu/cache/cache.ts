@@ -38,8 +38,8 @@ interface Held {
   readonly store: CacheStore;
   /** Tokens appended, by batch. */
   readonly appended: readonly number[];
-  /** Of a ring that is longer during one call: the tokens appended before. What was dropped then is not held. */
-  readonly before?: readonly number[];
+  /** Of a ring that is longer during one call, by batch: beside the kept tokens, those before this position are not held. */
+  readonly gone?: readonly number[];
 }
 
 /** The content of a cache after a call. Until `commit` the cache is as before. */
@@ -138,11 +138,12 @@ export class GpuCache {
     const gains = before.appended.map((_, b) => lengths?.[b] ?? numTokens);
     const appended = before.appended.map((total, b) => total + gains[b]!);
     this.#checkRoom(call.operation, gains);
-    const store = this.#writable(call, longestOf(this.form, appended));
+    const seen = this.#widened(call, numTokens, lengths, appended);
+    // A call that fails must find what a ring drops: the present store stays as it is.
+    const store = this.#writable(call, longestOf(this.form, appended), seen !== undefined);
     for (const side of ["key", "value"] as const)
       storeRows(call, store, side, rows[side], numTokens, before.appended, gains);
     const after = { store, appended };
-    const seen = this.#widened(call, numTokens, lengths, appended);
     if (seen)
       for (const side of ["key", "value"] as const)
         storeRows(call, seen.store, side, rows[side], numTokens, before.appended, gains);
@@ -175,7 +176,7 @@ export class GpuCache {
       const into = [...runsOf(form, total, 0, kept), ...runsOf(form, total, room - (length - kept), room)];
       store.copyTo(call, wide, b, runsOf(this.form, total, 0, length), into);
     });
-    return { store: wide, appended, before };
+    return { store: wide, appended, gone: goneOf(this.form, before) };
   }
 
   attend(call: Call, problem: AttendProblem, held = this.#held): Deliver<PlacedResult & PlacedViews> {
@@ -244,7 +245,8 @@ export class GpuCache {
       const seam = form.ring ? dropped % form.ring.window : 0;
       const whole = { batch, queryBegin: 0, numQueries: shape.queryLength, keyBegin: 0, numKeys };
       const reach = form.ring?.sight && form.ring.keepFirst === 0 ? form.ring.sight - 1 : undefined;
-      return { ...whole, queryLength, keyLength, offset, dropped, seam, reach };
+      const gone = form.ring?.sight === undefined ? undefined : goneOf(this.form, this.appended)[batch];
+      return { ...whole, queryLength, keyLength, offset, dropped, seam, reach, gone };
     });
   }
 
@@ -265,14 +267,10 @@ export class GpuCache {
   }
 
   /** The rows of a side that the cache holds, for kernels that copy them. */
-  stored(side: Side, { store, appended, before }: Held = this.#held) {
+  stored(side: Side, { store, appended, gone }: Held = this.#held) {
     const { dtype, ring } = store.form;
-    /** Whether the row's token was dropped before the call. */
-    const isGone = (batch: number, row: number) => {
-      if (!before || row < ring!.keepFirst) return false;
-      const position = row + droppedOf(store.form, appended[batch]!);
-      return position < ring!.keepFirst + droppedOf(this.form, before[batch]!);
-    };
+    const isGone = (batch: number, row: number) =>
+      gone !== undefined && row >= ring!.keepFirst && row + droppedOf(store.form, appended[batch]!) < gone[batch]!;
     return {
       span: store.span(side),
       strides: store.strides(side),
@@ -407,10 +405,12 @@ export class GpuCache {
 
   /**
    * A store with at least `places` places that no fork shares: the present store, or a copy of it that replaces it.
+   *
+   * @param isCopy - Whether it must be a copy.
    */
-  #writable(call: Call, places: number): CacheStore {
+  #writable(call: Call, places: number, isCopy: boolean): CacheStore {
     const { store, appended } = this.#held;
-    if (!store.isShared && places <= store.places) return store;
+    if (!isCopy && !store.isShared && places <= store.places) return store;
     const roomy = places <= store.places ? places : Math.min(Math.max(places, 2 * store.places), mostPlaces(this.form));
     const copy = storeFor(call, this.#problem, Math.max(roomy, store.places));
     this.#replaceStore(call, this.#held, copy);
@@ -462,6 +462,11 @@ export class GpuCache {
         hint: "Make a new cache and append the tokens again.",
       });
   }
+}
+
+/** By batch: the position after those that a ring has dropped. */
+function goneOf(form: CacheForm, appended: readonly number[]): number[] {
+  return appended.map((total) => (form.ring?.keepFirst ?? 0) + droppedOf(form, total));
 }
 
 /** Most places that a batch can use. */

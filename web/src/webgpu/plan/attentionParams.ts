@@ -110,7 +110,7 @@ export function paramsOf(
     softcap: settings.softcap,
     ring_kept: cached?.ring?.keepFirst ?? 0,
     ring_window: cached?.ring?.window ?? 0,
-    ring_sight: cached?.ring?.keepFirst ? (cached.ring.sight ?? 0) : 0,
+    ring_sight: cached?.ring?.sight ?? 0,
     exclude_self: Number(settings.excludeSelf),
     empty_rows: EMPTY_ROWS[settings.emptyRows],
     num_rows: batchSize * numHeads * queryLength,

@@ -22,10 +22,12 @@ export interface Sequence {
   readonly seam: number;
   /** How far back a query sees, beside the window's left side. Default: to the first key. */
   readonly reach?: number | undefined;
+  /** Of a ring that is longer for one call: beside the tokens that it keeps, those before this position are not held. */
+  readonly gone?: number | undefined;
 }
 
 /** Words of a sequence in the shader's table. */
-export const SEQUENCE_WORDS = 12;
+export const SEQUENCE_WORDS = 13;
 
 /** Most rows or tokens of a batch. No buffer holds more rows, and a ring does not count further. */
 export const MOST_TOKENS = 2 ** 29;
@@ -69,7 +71,7 @@ export function resolveSequences(
 }
 
 /**
- * Sequences as words for the shader's table, SEQUENCE_WORDS each. The last two words follow from window and causality:
+ * Sequences as words for the shader's table, SEQUENCE_WORDS each. Two words follow from window and causality:
  * the position of the first key that query 0 may see, and the position after its last key. Positions beyond FARTHEST
  * are limited to it. There are fewer rows and keys than that, so all sums fit 32 bits and no comparison with a key
  * changes.
@@ -94,6 +96,7 @@ export function sequenceWords(
       s.seam,
       near(s.offset - Math.min(left, s.reach ?? Infinity)),
       near(s.offset + last + 1),
+      s.gone ?? 0,
     ]),
   );
 }

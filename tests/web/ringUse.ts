@@ -1,0 +1,209 @@
+import { expect } from "@jest/globals";
+import { OptionError, tensor, type Attention, type CacheDtype, type KvCache, type RotaryAngles } from "headwise";
+
+import { randomTensor } from "./randomTensor.js";
+
+// Steps of several tokens over a ring, against a cache that keeps all tokens and a mask of what the ring shows. The same
+// tests run on all engines.
+
+const [B, HKV, HQ, D, DV] = [2, 1, 2, 4, 3];
+const form = { batchSize: B, numKvHeads: HKV, headDim: D, valueDim: DV } as const;
+/** Both sides store the same bits, so they differ by the order of sums: of at most 200 terms below 1. */
+const TOLERANCE = 2e-5;
+
+interface RingCase {
+  readonly keepFirst: number;
+  readonly window: number;
+  readonly pieces: readonly number[];
+  readonly dtype?: CacheDtype;
+  readonly rotary?: RotaryAngles;
+  /** The caller's own window. */
+  readonly left?: number;
+}
+
+const CASES: readonly RingCase[] = [
+  { keepFirst: 0, window: 4, pieces: [10, 1, 3] },
+  { keepFirst: 0, window: 4, pieces: [4, 4, 2, 1, 1], dtype: "float16" },
+  { keepFirst: 3, window: 5, pieces: [2, 9, 1, 30], dtype: "int8" },
+  { keepFirst: 2, window: 1, pieces: [7, 2, 1], rotary: { base: 100 } },
+  { keepFirst: 3, window: 50, pieces: [40, 90, 33, 1], rotary: { base: 100 } },
+  { keepFirst: 2, window: 20, pieces: [50, 50], left: 12 },
+  { keepFirst: 4, window: 20, pieces: [50, 50], left: 60 },
+];
+
+const tokens = (seed: number, length: number) => ({
+  query: randomTensor(seed, [B, HQ, length, D]),
+  key: randomTensor(seed + 1, [B, HKV, length, D]),
+  value: randomTensor(seed + 2, [B, HKV, length, DV]),
+});
+
+/** Whether a ring shows the query at position p the token at position j, if p is the last token. */
+const shows = ({ keepFirst, window }: RingCase, p: number, j: number) => j <= p && (j < keepFirst || j > p - window);
+
+function largestDifference(a: ArrayLike<number>, b: ArrayLike<number>): number {
+  expect(a.length).toBe(b.length);
+  return Math.max(...Array.from(a, (x, n) => Math.abs(x - b[n]!)));
+}
+
+async function stepsLikeAFullCache(hw: Attention, ring: RingCase): Promise<void> {
+  const { dtype = "float32", rotary, left, keepFirst, window } = ring;
+  const options = { ...form, dtype, ...(rotary && { rotary }) };
+  const [full, held] = [await hw.kvCache(options), await hw.kvCache({ ...options, ring: { keepFirst, window } })];
+  let done = 0;
+  for (const [n, length] of ring.pieces.entries()) {
+    const { query, key, value } = tokens(10 * n, length);
+    const total = done + length;
+    const visible = Uint8Array.from({ length: length * total }, (_, at) =>
+      Number(shows(ring, done + Math.floor(at / total), at % total)),
+    );
+    const call = {
+      causal: true,
+      returns: { output: true, lse: true, probs: true },
+      ...(left !== undefined && { window: { left } }),
+    } as const;
+    const expected = await full.step(query, key, value, {
+      ...call,
+      mask: { data: visible, shape: [length, total], dtype: "bool" },
+    });
+    const actual = await held.step(query, key, value, call);
+    for (const name of ["output", "lse"] as const)
+      expect(largestDifference(actual[name].data, expected[name].data)).toBeLessThan(TOLERANCE);
+    const columns = actual.probs.shape[3]!;
+    expect(columns).toBeLessThanOrEqual(keepFirst + window + length);
+    const position = (j: number) => (j < keepFirst ? j : j + total - columns);
+    const shown = Float32Array.from(actual.probs.data, (_, at) => {
+      const [row, j] = [Math.floor(at / columns), at % columns];
+      return expected.probs.data[row * total + position(j)]!;
+    });
+    expect(largestDifference(actual.probs.data, shown)).toBeLessThan(TOLERANCE);
+    done = total;
+    expect([held.length, held.appended[0]]).toEqual([Math.min(done, keepFirst + window), done]);
+  }
+  full.dispose();
+  held.dispose();
+}
+
+const nameOf = ({ keepFirst, window, pieces, dtype, rotary, left }: RingCase) =>
+  `a ring of ${keepFirst} + ${window}, steps of ${pieces.join(", ")}${dtype ? `, ${dtype}` : ""}${rotary ? ", rotary" : ""}` +
+  (left === undefined ? "" : `, a window of ${left}`);
+
+async function filled(hw: Attention, length: number): Promise<KvCache> {
+  const cache = await hw.kvCache({ ...form, ring: { keepFirst: 1, window: 6 } });
+  const { key, value } = tokens(1, length);
+  await cache.append(key, value);
+  return cache;
+}
+
+type Use = (hw: Attention) => Promise<void>;
+
+export const ringUses: Readonly<Record<string, Use>> = {
+  ...Object.fromEntries(
+    CASES.map((ring): [string, Use] => [
+      `${nameOf(ring)}: attends before it drops`,
+      (hw) => stepsLikeAFullCache(hw, ring),
+    ]),
+  ),
+
+  "a ring that gains ragged lengths shows each batch its own tokens, and no others": async (hw) => {
+    const both = await filled(hw, 12);
+    const { query, key, value } = tokens(20, 9);
+    const returns = { output: true, key: true } as const;
+    const ragged = await both.step(query, key, value, { causal: true, lengths: [9, 2], returns });
+    expect(both.appended).toEqual([21, 14]);
+    // The second batch by itself, with two tokens.
+    const alone = await filled(hw, 12);
+    const two = (given: typeof query, heads: number, width: number) => {
+      const part = new Float32Array(B * heads * 2 * width);
+      for (let row = 0; row < B * heads; ++row)
+        part.set(given.data.subarray(row * 9 * width, (row * 9 + 2) * width), row * 2 * width);
+      return tensor(part, [B, heads, 2, width]);
+    };
+    const short = await alone.step(two(query, HQ, D), two(key, HKV, D), two(value, HKV, DV), { causal: true });
+    const rowsOf = (data: Float32Array, length: number, head: number) =>
+      data.slice((HQ + head) * length * DV, ((HQ + head) * length + 2) * DV);
+    for (let head = 0; head < HQ; ++head)
+      expect(largestDifference(rowsOf(ragged.output.data, 9, head), rowsOf(short.output.data, 2, head))).toBeLessThan(
+        TOLERANCE,
+      );
+    // Rows of tokens that the ring had dropped before are not there: 0.
+    const columns = ragged.key.shape[2]!;
+    expect(columns).toBe(16);
+    const keysOfSecond = ragged.key.data.slice(columns * D);
+    const isZero = Array.from({ length: columns }, (_, j) =>
+      keysOfSecond.slice(j * D, (j + 1) * D).every((x) => x === 0),
+    );
+    // It holds positions 0 and 6 to 13. The other batch has two more rows.
+    const gone = Array.from({ length: columns }, (_, j) => (j > 0 && j < 6) || j > 13);
+    expect(isZero).toEqual(gone);
+  },
+
+  "queries that stand before the new tokens see what the ring held, and nothing that it had dropped": async (hw) => {
+    for (const keepFirst of [0, 2]) {
+      const window = 6;
+      const [ring, full] = [await hw.kvCache({ ...form, ring: { keepFirst, window } }), await hw.kvCache(form)];
+      const [before, chunk] = [tokens(60, 12), tokens(70, 9)];
+      const lengths = [9, 2];
+      for (const cache of [ring, full]) await cache.append(before.key, before.value);
+      const total = 21;
+      const visible = Uint8Array.from({ length: B * 9 * total }, (_, at) => {
+        const [b, i, j] = [Math.floor(at / (9 * total)), Math.floor(at / total) % 9, at % total];
+        const p = i + 5;
+        return Number(j < 12 + lengths[b]! && (j < keepFirst || (j >= 12 - window && j > p - window)));
+      });
+      const call = { queryOffset: 5, lengths } as const;
+      const mask = { data: visible, shape: [B, 1, 9, total], dtype: "bool" } as const;
+      const expected = await full.step(chunk.query, chunk.key, chunk.value, { ...call, mask });
+      const actual = await ring.step(chunk.query, chunk.key, chunk.value, call);
+      expect(largestDifference(actual.output.data, expected.output.data)).toBeLessThan(TOLERANCE);
+    }
+  },
+
+  "attend refuses queries whose keys a ring has dropped, and says what to do": async (hw) => {
+    const cache = await filled(hw, 12);
+    const query = randomTensor(5, [B, HQ, 3, D]);
+    const refused = await cache.attend(query, { causal: true }).catch((error: unknown) => error);
+    expect(OptionError.is(refused)).toBe(true);
+    expect(String(refused)).toContain(
+      "cache.attend: the query at position 9 of batch 0 sees keys from position 4 on, and the ring has dropped those before 6",
+    );
+    expect(String((refused as OptionError).hint)).toContain("step");
+    await expect(cache.attend(query, { window: { left: 3 }, queryOffset: 8 })).rejects.toThrow("position 8 of batch 0");
+    // What a ring holds can be seen: by queries without positions, by the last one, and by a shorter window.
+    await cache.attend(query);
+    await cache.attend(randomTensor(6, [B, HQ, 1, D]), { causal: true });
+    await cache.attend(query, { causal: true, window: { left: 3 } });
+  },
+
+  "a step of several tokens that fails leaves a ring as it was": async (hw) => {
+    const cache = await filled(hw, 12);
+    const before = await cache.save();
+    const { query, key, value } = tokens(30, 5);
+    const hidden = { data: new Uint8Array(1), shape: [1], dtype: "bool" } as const;
+    await expect(
+      cache.step(query, key, value, { causal: true, mask: hidden, emptyRows: "throw" }),
+    ).rejects.toMatchObject({ name: "EmptyRowError" });
+    expect(await cache.save()).toEqual(before);
+  },
+
+  "a layer over a ring equals one with a window over all tokens": async (hw) => {
+    const weights = {
+      Wq: randomTensor(1, [8, 8], 0.3),
+      Wk: randomTensor(2, [8, 8], 0.3),
+      Wv: randomTensor(3, [8, 8], 0.3),
+      Wo: randomTensor(4, [8, 8], 0.3),
+    };
+    const layer = await hw.multiHeadAttention({ numHeads: 2, weights, position: { kind: "rotary" } });
+    const [ring, all] = [await layer.kvCache({ ring: { window: 4 } }), await layer.kvCache()];
+    for (const [n, length] of [6, 1, 3, 10].entries()) {
+      const x = randomTensor(40 + n, [1, length, 8]);
+      const seen = await layer.forward(x, { cache: ring, causal: true });
+      const expected = await layer.forward(x, { cache: all, causal: true, window: { left: 3 } });
+      expect(largestDifference(seen.output.data, expected.output.data)).toBeLessThan(
+        20 * TOLERANCE, // numbers up to 20
+      );
+    }
+    expect([ring.length, ring.appended[0]]).toEqual([4, 20]);
+    const gone = layer.forward(randomTensor(50, [1, 3, 8]), { cache: ring, causal: true, attendOnly: true });
+    await expect(gone).rejects.toThrow("the ring has dropped those before 16");
+  },
+};
