@@ -265,6 +265,9 @@ TEST(AttendInside, RefusesWhatIsNotThere) {
   };
   EXPECT_EQ(code({patch_with(data, &head), {}, {}}), StatusCode::invalid_option);
   EXPECT_EQ(code({{}, patch_with(data, nullptr, &row), {}}), StatusCode::invalid_option);
+  const Indices twice{1, 1};
+  EXPECT_EQ(code({patch_with(data, &twice), {}, {}}), StatusCode::invalid_option);
+  EXPECT_EQ(code({{}, patch_with(data, nullptr, &twice), {}}), StatusCode::invalid_option);
   Patch average = mean_patch();
   average.selection.average = true;
   EXPECT_EQ(code({average, {}, {}}), StatusCode::invalid_option);

@@ -649,9 +649,9 @@ TEST(LayerCache, ARingLosesNothingToACallThatIsRefused) {
   EXPECT_EQ(cache->length(0), 4);
   Call wrong = self_call(m, 1, 3);
   wrong.cache = cache.get();
-  const std::uint8_t mask[7] = {};
+  const std::uint8_t mask[6] = {};
   wrong.masks.mask = mask;
-  wrong.masks.mask_extents = {{1, 1, 1, 7}};  // the ring holds 4
+  wrong.masks.mask_extents = {{1, 1, 1, 6}};  // the ring holds 4, and 7 during the call
   EXPECT_EQ(forward_error(*layer, wrong), StatusCode::invalid_shape);
   EXPECT_EQ(cache->appended(0), 6);
 }

@@ -206,6 +206,7 @@ TEST(Rings, AtAnOddFirstKeyAttendAsTheirRowsDoInArrays) {
 
     // With ALiBi the kept tokens are farther away than their rows.
     ring.scalars.window_left = call.scalars.window_left = -1;
+    ring.scalars.causal = call.scalars.causal = Causal::none;
     ring.alibi_slopes = {0.0625f, 0.03125f, 0.0f, -0.015625f};
     call.bias = cases::Array(Dtype::float32, 4 * queries * 338);
     call.bias_extents = {{1, 4, queries, 338}};

@@ -146,7 +146,12 @@ describeOnGpu("the inside of a layer on WebGPU", () => {
       const returns = { key: true, value: true } as const;
       for (const seed of [40, 41, 42]) {
         const x = randomTensor(seed, [2, 4, 12]);
-        const result = await layer.forward(x, { cache, causal: true, appendLengths: [4, 1], returns });
+        const growing = { cache, causal: true, appendLengths: [4, 1] } as const;
+        if (options.ring) await layer.forward(x, growing); // it shows more: what it held before too
+        const result = await layer.forward(
+          x,
+          options.ring ? { cache, attendOnly: true, returns } : { ...growing, returns },
+        );
         const { key, value } = await cache.read();
         expect(bits({ key: result.key, value: result.value })).toEqual(bits({ key, value }));
         const some = await layer.forward(x, {

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "attention/call.h"
+#include "base/workspace.h"
 #include "formula/formula_rules.h"
 #include "headwise/kv_cache.h"
 #include "source/kv_cache_store.h"
@@ -209,6 +210,34 @@ Status validate_selection(const char* name, const Selection& selection, std::int
   return {};
 }
 
+namespace {
+
+/// Whether no index below `end` occurs twice. The indices have been checked.
+Status check_distinct(const char* name, const char* list, const std::int32_t* indices, std::int64_t count,
+                      std::int64_t end) {
+  if (!indices || count < 2) return {};
+  Buffer<std::uint8_t> seen;
+  if (!seen.allocate(end)) return Status::out_of_memory(end);
+  std::fill_n(seen.data(), end, std::uint8_t{0});
+  for (std::int64_t n = 0; n < count; ++n) {
+    if (seen[indices[n]])
+      return Status::error(StatusCode::invalid_option, "%s.%s[%lld] must not occur twice, got %d again", name, list,
+                           static_cast<Long>(n), indices[n]);
+    seen[indices[n]] = 1;
+  }
+  return {};
+}
+
+}  // namespace
+
+Status validate_patch(const char* name, const Patch& patch, std::int64_t heads, std::int64_t rows) {
+  const Selection& selection = patch.selection;
+  if (selection.average) return Status::error(StatusCode::invalid_option, "%s.average is not supported", name);
+  if (Status s = validate_selection(name, selection, heads, rows); !s.ok()) return s;
+  if (Status s = check_distinct(name, "heads", selection.heads, selection.num_heads, heads); !s.ok()) return s;
+  return check_distinct(name, "queries", selection.queries, selection.num_queries, rows);
+}
+
 Status validate_shape(const AttentionShape& shape) {
   if (Status s = check_extents(shape); !s.ok()) return s;
   return check_sizes(shape);
@@ -296,9 +325,7 @@ Status validate_options(const AttentionShape& shape, const AttentionInputs& inpu
   }
   if (Status s = check_formulas(shape, inputs, options, growth); !s.ok()) return s;
   if (inputs.probs.given()) {
-    const Selection& selection = inputs.probs.selection;
-    if (selection.average) return option_error("patch.probs.average is not supported");
-    if (Status s = validate_selection("patch.probs", selection, shape.num_heads, shape.query_length); !s.ok()) return s;
+    if (Status s = validate_patch("patch.probs", inputs.probs, shape.num_heads, shape.query_length); !s.ok()) return s;
   }
   if (inputs.cache) {
     if (Status s = check_dropped(shape, *inputs.cache, options, growth); !s.ok()) return s;

@@ -30,6 +30,9 @@ struct CacheGrowth {
 [[nodiscard]] Status validate_selection(const char* name, const Selection& selection, std::int64_t heads,
                                         std::int64_t rows);
 
+/// validate_selection() for rows of [B, heads, rows, width] that a call overwrites, and whether an index occurs twice.
+[[nodiscard]] Status validate_patch(const char* name, const Patch& patch, std::int64_t heads, std::int64_t rows);
+
 /// All other rules, for a call that has passed the steps above. `growth` is what the cache gains before the call.
 [[nodiscard]] Status validate_options(const AttentionShape& shape, const AttentionInputs& inputs,
                                       const AttentionOptions& options, const AttentionOutputs& outputs,

@@ -32,7 +32,7 @@ Status compile(const ScoreDerivative& derivative, bool reads_wanted, Buffer<std:
 }
 
 /// All memory is allocated before any gradient is written.
-Status compute(ThreadPool& pool, const BackwardCall& call) {
+Status compute(ThreadPool& pool, const GradientCall& call) {
   const BackwardOutputs& outputs = call.outputs;
   GradientScratches scratches;
   if (Status status = scratches.allocate(call, pool.size()); !status.ok()) return status;
@@ -77,7 +77,7 @@ Status attention_backward(ThreadPool& pool, const AttentionShape& shape, const B
   const bool is_far = precise.lse.size() > 0;
   const float* const lse = is_far ? precise.lse.data() : inputs.lse;
   const float* const lse_rest = is_far ? precise.rest.data() : nullptr;
-  const BackwardCall call{forward, inputs, outputs, derivative, deltas.data(), lse, lse_rest};
+  const GradientCall call{forward, inputs, outputs, derivative, deltas.data(), lse, lse_rest};
   return compute(pool, call);
 }
 

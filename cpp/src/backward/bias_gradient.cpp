@@ -26,7 +26,7 @@ struct Cells {
 /// The bias cut into tasks.
 class BiasCells {
  public:
-  BiasCells(const BackwardCall& call, const GradientTiles& tiles)
+  BiasCells(const GradientCall& call, const GradientTiles& tiles)
       : extents_(call.inputs.forward.bias_extents.extent), call_(call.forward) {
     pieces_[0] = piece(0, 1), pieces_[1] = piece(1, 1);
     pieces_[2] = piece(2, tiles.rows), pieces_[3] = piece(3, tiles.keys);
@@ -69,7 +69,7 @@ class BiasCells {
 /// One task: adds up the gradients of the scores that read its cells. Sums run in double.
 class BiasSweep final : public RowObserver {
  public:
-  BiasSweep(const BackwardCall& call, GradientScratch& scratch, const BiasCells& bias, const Cells& cells, double* sums)
+  BiasSweep(const GradientCall& call, GradientScratch& scratch, const BiasCells& bias, const Cells& cells, double* sums)
       : call_(call), scratch_(scratch), bias_(bias), cells_(cells), sums_(sums), gradients_(call, scratch, *this) {}
 
   void run();
@@ -81,7 +81,7 @@ class BiasSweep final : public RowObserver {
   [[nodiscard]] std::int64_t columns() const { return bias_.repeats(3) ? 1 : cells_.keys.size(); }
   [[nodiscard]] std::int64_t rows() const { return bias_.repeats(2) ? 1 : cells_.queries.size(); }
 
-  const BackwardCall& call_;
+  const GradientCall& call_;
   GradientScratch& scratch_;
   const BiasCells& bias_;
   const Cells& cells_;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "backward/backward_call.h"
+#include "backward/gradient_call.h"
 #include "backward/gradient_scratch.h"
 #include "base/workspace.h"
 #include "headwise/thread_pool.h"
@@ -11,7 +11,7 @@ namespace headwise {
 /// added to, one after the other: no cell is shared, and no memory of Sq x Skv is needed.
 class BiasGradient {
  public:
-  BiasGradient(ThreadPool& pool, const BackwardCall& call, GradientScratches& scratches)
+  BiasGradient(ThreadPool& pool, const GradientCall& call, GradientScratches& scratches)
       : pool_(pool), call_(call), scratches_(scratches) {}
 
   [[nodiscard]] Status allocate();
@@ -19,7 +19,7 @@ class BiasGradient {
 
  private:
   ThreadPool& pool_;
-  const BackwardCall& call_;
+  const GradientCall& call_;
   GradientScratches& scratches_;
   Buffer<double> sums_;  ///< of each worker: the cells of a task
 };

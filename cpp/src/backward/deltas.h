@@ -1,6 +1,6 @@
 #pragma once
 
-#include "backward/backward_call.h"
+#include "backward/gradient_call.h"
 #include "base/workspace.h"
 #include "headwise/thread_pool.h"
 

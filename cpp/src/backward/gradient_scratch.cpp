@@ -17,7 +17,7 @@ constexpr std::int64_t kMaxTileFloats = 1 << 17;
 // the first-level cache.
 constexpr std::int64_t kStridePadding = 16;
 
-std::int64_t place_scratch(GradientScratch& scratch, char* memory, const BackwardCall& call,
+std::int64_t place_scratch(GradientScratch& scratch, char* memory, const GradientCall& call,
                            const GradientTiles& tiles) {
   Placement place(memory);
   const AttentionShape& shape = call.forward.shape;
@@ -73,16 +73,16 @@ GradientTiles choose_gradient_tiles(const Call& call) {
   return {kTileRows, std::max(round_up(divide_up(call.key_length, tiles), panel), panel)};
 }
 
-std::int64_t GradientScratch::bytes(const BackwardCall& call, const GradientTiles& tiles) {
+std::int64_t GradientScratch::bytes(const GradientCall& call, const GradientTiles& tiles) {
   GradientScratch scratch;
   return place_scratch(scratch, nullptr, call, tiles);
 }
 
-void GradientScratch::place(char* memory, const BackwardCall& call, const GradientTiles& sizes) {
+void GradientScratch::place(char* memory, const GradientCall& call, const GradientTiles& sizes) {
   place_scratch(*this, memory, call, sizes);
 }
 
-Status GradientScratches::allocate(const BackwardCall& call, int workers) {
+Status GradientScratches::allocate(const GradientCall& call, int workers) {
   tiles_ = choose_gradient_tiles(call.forward);
   bytes_ = GradientScratch::bytes(call, tiles_);
   std::int64_t total;
@@ -91,7 +91,7 @@ Status GradientScratches::allocate(const BackwardCall& call, int workers) {
   return memory_.allocate(total) ? Status() : Status::out_of_memory(total);
 }
 
-GradientScratch GradientScratches::of(const BackwardCall& call, int worker) {
+GradientScratch GradientScratches::of(const GradientCall& call, int worker) {
   GradientScratch scratch;
   scratch.place(memory_.data() + worker * bytes_, call, tiles_);
   return scratch;

@@ -4,7 +4,7 @@
 
 #include "attention/scores.h"
 #include "attention/tile_panels.h"
-#include "backward/backward_call.h"
+#include "backward/gradient_call.h"
 #include "base/workspace.h"
 #include "formula/formula_tile.h"
 
@@ -48,16 +48,16 @@ struct GradientScratch {
   FormulaTile derivative;
 
   /// Bytes of the scratch; -1 on overflow.
-  static std::int64_t bytes(const BackwardCall& call, const GradientTiles& tiles);
-  void place(char* memory, const BackwardCall& call, const GradientTiles& sizes);
+  static std::int64_t bytes(const GradientCall& call, const GradientTiles& tiles);
+  void place(char* memory, const GradientCall& call, const GradientTiles& sizes);
 };
 
 /// A scratch for each worker.
 class GradientScratches {
  public:
-  [[nodiscard]] Status allocate(const BackwardCall& call, int workers);
+  [[nodiscard]] Status allocate(const GradientCall& call, int workers);
   [[nodiscard]] const GradientTiles& tiles() const { return tiles_; }
-  [[nodiscard]] GradientScratch of(const BackwardCall& call, int worker);
+  [[nodiscard]] GradientScratch of(const GradientCall& call, int worker);
 
  private:
   GradientTiles tiles_{};

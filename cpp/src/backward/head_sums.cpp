@@ -4,7 +4,7 @@
 
 namespace headwise {
 
-void HeadSums::add_row(const BackwardCall& call, std::int64_t head, std::int64_t row_index, const RowSums& row) {
+void HeadSums::add_row(const GradientCall& call, std::int64_t head, std::int64_t row_index, const RowSums& row) {
   if (!row.sees) return;  // its lse and its output have no meaning
   gain += row.reached;
   slope -= row.distances;
@@ -19,7 +19,7 @@ bool wants_head_sums(const BackwardOutputs& outputs) {
   return outputs.sinks || outputs.head_gain || outputs.alibi_slopes;
 }
 
-void store_head_sums(const BackwardCall& call, const HeadSums* sums) {
+void store_head_sums(const GradientCall& call, const HeadSums* sums) {
   const std::int64_t heads = call.forward.shape.num_heads;
   for (std::int64_t h = 0; h < heads; ++h) {
     HeadSums total;

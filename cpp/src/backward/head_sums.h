@@ -1,6 +1,6 @@
 #pragma once
 
-#include "backward/backward_call.h"
+#include "backward/gradient_call.h"
 
 namespace headwise {
 
@@ -27,13 +27,13 @@ struct HeadSums {
     slope += other.slope;
   }
   /// Adds the share of a row.
-  void add_row(const BackwardCall& call, std::int64_t head, std::int64_t row_index, const RowSums& row);
+  void add_row(const GradientCall& call, std::int64_t head, std::int64_t row_index, const RowSums& row);
 };
 
 /// Whether a call wants any of them.
 [[nodiscard]] bool wants_head_sums(const BackwardOutputs& outputs);
 
 /// Writes the gradients: for each head the sum over sequences, in order. `sums` is [num_sequences, num_heads].
-void store_head_sums(const BackwardCall& call, const HeadSums* sums);
+void store_head_sums(const GradientCall& call, const HeadSums* sums);
 
 }  // namespace headwise

@@ -17,7 +17,7 @@ constexpr std::int64_t kMostSumBytes = std::int64_t{40} << 20;
 /// One task: some keys of a kv head, from `keys.begin` on, a multiple of the tile.
 class KeySweep final : public RowObserver {
  public:
-  KeySweep(const BackwardCall& call, GradientScratch& scratch, const RowBlock& rows, const QuerySums& sums)
+  KeySweep(const GradientCall& call, GradientScratch& scratch, const RowBlock& rows, const QuerySums& sums)
       : call_(call), scratch_(scratch), rows_(rows), sums_(sums), gradients_(call, scratch, *this) {}
 
   void run(KeyRange keys);
@@ -30,7 +30,7 @@ class KeySweep final : public RowObserver {
   void add_odd_rows(const Strip& strip);
   void store(KeyRange tile) const;
 
-  const BackwardCall& call_;
+  const GradientCall& call_;
   GradientScratch& scratch_;
   const RowBlock& rows_;
   const QuerySums& sums_;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "backward/backward_call.h"
+#include "backward/gradient_call.h"
 #include "backward/gradient_scratch.h"
 #include "backward/head_sums.h"
 #include "backward/query_sums.h"
@@ -13,7 +13,7 @@ namespace headwise {
 /// has some keys of a kv head, and meets them with all its rows.
 class InputGradients {
  public:
-  InputGradients(ThreadPool& pool, const BackwardCall& call, GradientScratches& scratches)
+  InputGradients(ThreadPool& pool, const GradientCall& call, GradientScratches& scratches)
       : pool_(pool), call_(call), scratches_(scratches) {}
 
   [[nodiscard]] static bool are_wanted(const BackwardOutputs& outputs) {
@@ -34,7 +34,7 @@ class InputGradients {
   void finish(std::int64_t kv_head, const QuerySums& sums);
 
   ThreadPool& pool_;
-  const BackwardCall& call_;
+  const GradientCall& call_;
   GradientScratches& scratches_;
   std::int64_t splits_ = 1;  ///< of the keys of every kv head; those of short sequences may be empty
   std::int64_t sum_bytes_ = 0;

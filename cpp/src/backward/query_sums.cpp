@@ -9,7 +9,7 @@ namespace headwise {
 
 namespace {
 
-std::int64_t place_sums(QuerySums& sums, char* memory, const BackwardCall& call, std::int64_t count) {
+std::int64_t place_sums(QuerySums& sums, char* memory, const GradientCall& call, std::int64_t count) {
   Placement place(memory);
   // Products write whole steps of rows.
   const std::int64_t padded = round_up(count, call.kernels().row_step);
@@ -20,26 +20,26 @@ std::int64_t place_sums(QuerySums& sums, char* memory, const BackwardCall& call,
 
 }  // namespace
 
-std::int64_t QuerySums::bytes(const BackwardCall& call, std::int64_t count) {
+std::int64_t QuerySums::bytes(const GradientCall& call, std::int64_t count) {
   QuerySums sums;
   return place_sums(sums, nullptr, call, count);
 }
 
-void QuerySums::place(char* memory, const BackwardCall& call, std::int64_t count) {
+void QuerySums::place(char* memory, const GradientCall& call, std::int64_t count) {
   place_sums(*this, memory, call, count);
 }
 
-void QuerySums::clear(const BackwardCall& call, std::int64_t count) {
+void QuerySums::clear(const GradientCall& call, std::int64_t count) {
   if (gradient) std::fill_n(gradient, count * call.query_width(), 0.0f);
   std::fill_n(rows, count, RowSums());
 }
 
-void QuerySums::add(const QuerySums& other, const BackwardCall& call, std::int64_t count) {
+void QuerySums::add(const QuerySums& other, const GradientCall& call, std::int64_t count) {
   for (std::int64_t n = 0; gradient && n < count * call.query_width(); ++n) gradient[n] += other.gradient[n];
   for (std::int64_t r = 0; r < count; ++r) rows[r].add(other.rows[r]);
 }
 
-void QuerySums::store(const BackwardCall& call, const RowBlock& block, HeadSums* heads) const {
+void QuerySums::store(const GradientCall& call, const RowBlock& block, HeadSums* heads) const {
   const Call& forward = call.forward;
   const Sequence& sequence = *block.sequence;
   const Strides& strides = forward.query;

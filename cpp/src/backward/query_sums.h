@@ -12,12 +12,12 @@ struct QuerySums {
   RowSums* rows;    ///< [rows]
 
   /// Bytes for `count` rows; -1 on overflow.
-  static std::int64_t bytes(const BackwardCall& call, std::int64_t count);
-  void place(char* memory, const BackwardCall& call, std::int64_t count);
-  void clear(const BackwardCall& call, std::int64_t count);
-  void add(const QuerySums& other, const BackwardCall& call, std::int64_t count);
+  static std::int64_t bytes(const GradientCall& call, std::int64_t count);
+  void place(char* memory, const GradientCall& call, std::int64_t count);
+  void clear(const GradientCall& call, std::int64_t count);
+  void add(const QuerySums& other, const GradientCall& call, std::int64_t count);
   /// Writes the gradients of the queries, and adds up the rows of each head: `heads` is [num_heads], or null.
-  void store(const BackwardCall& call, const RowBlock& block, HeadSums* heads) const;
+  void store(const GradientCall& call, const RowBlock& block, HeadSums* heads) const;
 };
 
 }  // namespace headwise

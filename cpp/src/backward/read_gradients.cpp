@@ -61,7 +61,7 @@ class ReadSums final : public RowObserver {
 };
 
 /// Meets all keys with rows [begin, end) of a kv head.
-void sweep(const BackwardCall& call, GradientScratch& scratch, ReadSums& sums, const RowBlock& rows) {
+void sweep(const GradientCall& call, GradientScratch& scratch, ReadSums& sums, const RowBlock& rows) {
   ScoreGradients gradients(call, scratch, sums);
   const std::int64_t keys = rows.sequence->num_keys, size = scratch.tiles.keys;
   for (std::int64_t j = 0; j < keys; j += size) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "backward/backward_call.h"
+#include "backward/gradient_call.h"
 #include "backward/gradient_scratch.h"
 #include "base/workspace.h"
 #include "headwise/thread_pool.h"
@@ -11,7 +11,7 @@ namespace headwise {
 /// its own, which are then added in order.
 class ReadGradients {
  public:
-  ReadGradients(ThreadPool& pool, const BackwardCall& call, GradientScratches& scratches)
+  ReadGradients(ThreadPool& pool, const GradientCall& call, GradientScratches& scratches)
       : pool_(pool), call_(call), derivative_(*call.inputs.score_derivative), scratches_(scratches) {}
 
   [[nodiscard]] Status allocate();
@@ -21,7 +21,7 @@ class ReadGradients {
   void run_task(std::int64_t task, int worker);
 
   ThreadPool& pool_;
-  const BackwardCall& call_;
+  const GradientCall& call_;
   const ScoreDerivative& derivative_;
   GradientScratches& scratches_;
   std::int64_t tasks_ = 1, entries_ = 0;

@@ -29,7 +29,7 @@ class RowObserver {
 /// Computes weights and gradients of scores for a block of rows and a tile of keys at a time.
 class ScoreGradients {
  public:
-  ScoreGradients(const BackwardCall& call, GradientScratch& scratch, RowObserver& observer)
+  ScoreGradients(const GradientCall& call, GradientScratch& scratch, RowObserver& observer)
       : call_(call), scratch_(scratch), observer_(observer) {}
 
   /// Chooses rows and keys. Returns whether some row may see a key.
@@ -68,7 +68,7 @@ class ScoreGradients {
   bool bring_to_last_stage(const QueryRow& row, KeyRange keys, KeyRange reach, float* scores);
   void differentiate(const GradientRow& row);
 
-  const BackwardCall& call_;
+  const GradientCall& call_;
   GradientScratch& scratch_;
   RowObserver& observer_;
   RowBlock rows_{};

@@ -144,6 +144,7 @@ Status append_checked(ThreadPool& pool, KvCache& cache, Layout layout, std::int6
   KvCache::Store& store = cache.store();
   Buffer<float> turned;
   if (store.shape.rotary) {
+    if (Status status = store.ensure_angles(); !status.ok()) return status;
     if (Status status = turn_keys(pool, store, layout, num_tokens, key, &turned); !status.ok()) return status;
     key = {turned.data(), Dtype::float32};
   }

@@ -21,8 +21,7 @@ Status validate_inside(const AttendInside& inside, const AttentionShape& shape, 
   } patches[] = {{"patch.query", inside.query}, {"patch.headOutputs", inside.head_outputs}};
   for (const auto& each : patches) {
     if (!each.patch.given()) continue;
-    if (Status status = validate_rows(each.name, each.patch.selection, shape.num_heads, shape.query_length);
-        !status.ok())
+    if (Status status = validate_patch(each.name, each.patch, shape.num_heads, shape.query_length); !status.ok())
       return status;
   }
   return validate_views(inside.views, shape, num_keys);

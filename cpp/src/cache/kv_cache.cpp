@@ -64,6 +64,14 @@ void clear_rows(KvCache::Store& store, std::int64_t b, std::int64_t from, std::i
   }
 }
 
+/// Gives a copy the angles that its original has. Without memory there is no copy.
+Status with_angles(const KvCache::Store& source, std::unique_ptr<KvCache>* copy) {
+  if (source.angles.half() == 0) return {};
+  Status status = (*copy)->store().ensure_angles();
+  if (!status.ok()) copy->reset();
+  return status;
+}
+
 }  // namespace
 
 KvCache::KvCache(std::unique_ptr<Store> store) : store_(std::move(store)) {}
@@ -109,7 +117,7 @@ Status KvCache::fork(std::unique_ptr<KvCache>* copy) const {
     twin.appended[b] = store_->appended[b];
     twin.rotary_origin[b] = store_->rotary_origin[b];
   }
-  return {};
+  return with_angles(*store_, copy);
 }
 
 Status KvCache::slice(std::int64_t from, std::int64_t to, std::unique_ptr<KvCache>* part) const {
@@ -131,7 +139,7 @@ Status KvCache::slice(std::int64_t from, std::int64_t to, std::unique_ptr<KvCach
       copy.rotary_origin[b] = store_->rotary_origin[b] + store_->end_position(b, end) - (end - begin);
     copy_rows(*store_, copy, b, begin, end);
   }
-  return {};
+  return with_angles(*store_, part);
 }
 
 Status KvCache::widened(std::int64_t more, std::unique_ptr<KvCache>* wide) const {
@@ -160,7 +168,7 @@ Status KvCache::widened(std::int64_t more, std::unique_ptr<KvCache>* wide) const
     clear_rows(copy, b, kept, back);
     copy_rows(*store_, copy, b, kept, length, back);
   }
-  return {};
+  return with_angles(*store_, wide);
 }
 
 const KvCacheShape& KvCache::shape() const { return store_->shape; }

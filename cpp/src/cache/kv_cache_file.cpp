@@ -283,6 +283,8 @@ Status KvCache::load(const std::uint8_t* bytes, std::int64_t size, std::unique_p
     if (!store.reserve(b, 0, store.appended[b])) return Status::out_of_memory(store.layout.bytes);
     batch_rows(reader, store, b);
   }
+  if (loaded->max_length() > 0)
+    if (Status status = store.ensure_angles(); !status.ok()) return status;
   *cache = std::move(loaded);
   return {};
 }

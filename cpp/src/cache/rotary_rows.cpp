@@ -12,7 +12,12 @@ Status turn_rows(ThreadPool& pool, const KvCache::Store& store, Layout layout, s
     const std::int64_t b = row / length, i = row % length;
     positions[row] = static_cast<double>(first[b] + i);
   }
-  return turn_at(pool, layout, shape.batch_size, heads, length, shape.head_dim, store.angles, x, positions.data(),
+  RotaryAngles own;  // of a cache without tokens
+  const bool has_angles = store.angles.half() > 0;
+  if (!has_angles)
+    if (Status status = own.create(*shape.rotary, shape.head_dim); !status.ok()) return status;
+  const RotaryAngles& angles = has_angles ? store.angles : own;
+  return turn_at(pool, layout, shape.batch_size, heads, length, shape.head_dim, angles, x, positions.data(),
                  {y->data(), Dtype::float32});
 }
 

@@ -61,18 +61,18 @@ Status Forward::check_inside() const {
     all_keys = std::max(all_keys, inputs_.cache->store().length_of(inputs_.cache->appended(b) + growth_.of(b)));
   const struct {
     const char* name;
-    bool wanted;
-    const Selection& selection;
+    const Patch& patch;
     std::int64_t heads, rows;
-  } chosen[] = {
-      {"patch.query", patches.query.given(), patches.query.selection, heads, queries},
-      {"patch.key", patches.key.given(), patches.key.selection, kv_heads, key_length_},
-      {"patch.value", patches.value.given(), patches.value.selection, kv_heads, key_length_},
-      {"patch.headOutputs", patches.head_outputs.given(), patches.head_outputs.selection, heads, queries},
-      {"contributions", views_.contributions.data != nullptr, views_.contributions.selection, heads, queries}};
-  for (const auto& choice : chosen) {
-    if (!choice.wanted) continue;
-    if (Status status = validate_rows(choice.name, choice.selection, choice.heads, choice.rows); !status.ok())
+  } overwritten[] = {{"patch.query", patches.query, heads, queries},
+                     {"patch.key", patches.key, kv_heads, key_length_},
+                     {"patch.value", patches.value, kv_heads, key_length_},
+                     {"patch.headOutputs", patches.head_outputs, heads, queries}};
+  for (const auto& each : overwritten) {
+    if (!each.patch.given()) continue;
+    if (Status status = validate_patch(each.name, each.patch, each.heads, each.rows); !status.ok()) return status;
+  }
+  if (views_.contributions.data) {
+    if (Status status = validate_rows("contributions", views_.contributions.selection, heads, queries); !status.ok())
       return status;
   }
   if (Status status = validate_views(views_, shape_, all_keys); !status.ok()) return status;

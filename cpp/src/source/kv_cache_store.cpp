@@ -34,8 +34,11 @@ bool KvCache::Store::initialise(const KvCacheShape& cache_shape) {
   if (!appended.allocate(shape.batch_size) || !rotary_origin.allocate(shape.batch_size)) return false;
   std::fill_n(appended.data(), shape.batch_size, 0);
   std::fill_n(rotary_origin.data(), shape.batch_size, 0);
-  if (shape.rotary && !angles.create(*shape.rotary, shape.head_dim).ok()) return false;
   return true;
+}
+
+Status KvCache::Store::ensure_angles() {
+  return shape.rotary && angles.half() == 0 ? angles.create(*shape.rotary, shape.head_dim) : Status{};
 }
 
 bool KvCache::Store::reserve(std::int64_t b, std::int64_t before, std::int64_t total) {

@@ -28,7 +28,7 @@ struct KvCache::Store {
   /// [B] A rotary embedding adds this to positions. It is not 0 in a slice: its keys were turned by their old
   /// positions.
   Buffer<std::int64_t> rotary_origin;
-  RotaryAngles angles;        ///< of shape.rotary
+  RotaryAngles angles;        ///< of shape.rotary, once a token has been appended: see ensure_angles
   std::int64_t sight = 0;     ///< of a widened ring: the window of the ring
   Buffer<std::int64_t> gone;  ///< [B], of a widened ring: where what the ring had not dropped begins
   Buffer<Block*> blocks;      ///< [B, blocks_per_batch], null if there is no block
@@ -71,6 +71,9 @@ struct KvCache::Store {
     return side.scale_offset + (g * layout.tokens + row) * static_cast<std::int64_t>(sizeof(float));
   }
 
+  /// Computes the angles, if they are not there. Their number is that of a header that nobody has checked, so an empty
+  /// cache has none.
+  [[nodiscard]] Status ensure_angles();
   /// Sets every batch to no tokens. False if there is no memory.
   [[nodiscard]] bool initialise(const KvCacheShape& cache_shape);
   /// Allocates the blocks of all rows that batch b gains between `before` and `total` tokens, and copies those that it

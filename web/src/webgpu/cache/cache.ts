@@ -1,4 +1,5 @@
 import type { AttentionProblem } from "../../attention/attentionProblem.js";
+import type { AttentionSettings } from "../../attention/attentionSettings.js";
 import type { PlacedResult } from "../../attention/attentionResult.js";
 import type { PlacedViews } from "../../attention/views.js";
 import type { AppendProblem } from "../../cache/appendProblem.js";
@@ -102,7 +103,7 @@ export class GpuCache {
 
   /** Appends, and attends to the cache as it is then. */
   step(call: Call, append: AppendProblem, attend: AttendProblem): Deliver<PlacedResult & PlacedViews> {
-    const grown = this.#appended(call, append);
+    const grown = this.#appended(call, append, attend.settings);
     const deliver = this.attend(call, attend, grown);
     return (mapped) => {
       grown.commit();
@@ -110,7 +111,11 @@ export class GpuCache {
     };
   }
 
-  #appended(call: Call, { numTokens, layout, lengths, key, value }: AppendProblem): Growth {
+  #appended(
+    call: Call,
+    { numTokens, layout, lengths, key, value }: AppendProblem,
+    settings?: AttentionSettings,
+  ): Growth {
     const { batchSize, numKvHeads, headDim, valueDim } = this.form;
     const rows = (tensor: PlacedFloats, width: number): Rows => ({
       span: call.place(tensor),
@@ -118,29 +123,33 @@ export class GpuCache {
       strides: stridesOf(layout, numKvHeads, numTokens, width),
     });
     const keys = rows(key, headDim);
-    return this.grow(call, numTokens, lengths, {
-      key: this.#problem.rotary
-        ? this.#packedAndTurned(call, keys, [batchSize, numKvHeads, numTokens], this.#ends())
-        : keys,
-      value: rows(value, valueDim),
-    });
+    const turned = this.#problem.rotary
+      ? this.#packedAndTurned(call, keys, [batchSize, numKvHeads, numTokens], this.#ends())
+      : keys;
+    return this.grow(call, numTokens, lengths, { key: turned, value: rows(value, valueDim) }, settings);
   }
 
-  /** Lists the kernels that append the leading lengths[b] of `numTokens` rows. The keys are already turned. */
+  /**
+   * Lists the kernels that append the leading lengths[b] of `numTokens` rows. The keys are already turned.
+   *
+   * @param settings - Of the queries that attend in the same call, if there are any.
+   */
   grow(
     call: Call,
     numTokens: number,
     lengths: Int32Array | undefined,
     rows: { readonly key: Rows; readonly value: Rows },
+    settings?: AttentionSettings,
   ): Growth {
     this.#assertHere(call);
     const before = this.#held;
     const gains = before.appended.map((_, b) => lengths?.[b] ?? numTokens);
     const appended = before.appended.map((total, b) => total + gains[b]!);
     this.#checkRoom(call.operation, gains);
-    const seen = this.#widened(call, numTokens, lengths, appended);
-    // A call that fails must find what a ring drops: the present store stays as it is.
-    const store = this.#writable(call, longestOf(this.form, appended), seen !== undefined);
+    const seen = settings && this.#widened(call, numTokens, lengths, appended);
+    // A call that may be refused by what it computes must find what a ring drops: the present store stays as it is.
+    const isCopy = seen !== undefined && settings?.emptyRows === "throw";
+    const store = this.#writable(call, longestOf(this.form, appended), isCopy);
     for (const side of ["key", "value"] as const)
       storeRows(call, store, side, rows[side], numTokens, before.appended, gains);
     const after = { store, appended };

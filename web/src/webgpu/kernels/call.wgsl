@@ -231,7 +231,7 @@ fn make_row(sequence: Sequence, head: u32, i: u32) -> Row {
   );
 }
 
-/// Whether the call hides keys within the range of a row for another reason than mask, bias or formula.
+/// Whether exclude_self or a ring may hide keys within the range of a row.
 fn has_gaps() -> bool { return params.exclude_self != 0u || (has(RING) && params.ring_sight != 0); }
 
 /// Whether the key row lies before a ring's window, and after the tokens that it keeps.

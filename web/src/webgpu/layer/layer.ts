@@ -234,10 +234,13 @@ export class GpuLayer {
     }
     const growth = problem.attendOnly
       ? undefined
-      : cache.grow(call, length, problem.appendLengths, {
-          key: cache.turn(call, heads.key!, [batchSize, numKvHeads, length]),
-          value: heads.value!,
-        });
+      : cache.grow(
+          call,
+          length,
+          problem.appendLengths,
+          { key: cache.turn(call, heads.key!, [batchSize, numKvHeads, length]), value: heads.value! },
+          problem.settings,
+        );
     const query = cache.turn(call, heads.query!, [batchSize, numHeads, queryLength], sequences);
     return {
       attention: { ...attention, query: insideTensor("query", query.span), ...cache.keysAndValues(growth) },

@@ -21,7 +21,7 @@ struct RowBlock {
 };
 
 /// A call of gradients that has been checked.
-struct BackwardCall {
+struct GradientCall {
   const Call& forward;
   const BackwardInputs& inputs;
   const BackwardOutputs& outputs;
