@@ -5,6 +5,7 @@ import { runInNewContext } from "node:vm";
 
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createAttention, ShapeError, type HeadwiseError, type Attention } from "headwise";
+import { formula } from "headwise/formula";
 import {
   adamW,
   clipGradients,
@@ -16,6 +17,8 @@ import {
 } from "headwise/train";
 
 import { Queue } from "../../web/src/call/queue.js";
+import type { Graph } from "../../web/src/formula/graph.js";
+import { knownGraph } from "../../web/src/formula/knownGraph.js";
 import { randomTensor } from "./randomTensor.js";
 import { thrownBy } from "./thrownBy.js";
 
@@ -303,5 +306,33 @@ describe("Messages to newcomers say what to write:", () => {
     await expect(hw.kvCache({ ...form, signal })).rejects.toThrow("no");
     const saved = await (await hw.kvCache(form)).save();
     await expect(hw.loadCache(saved, { signal })).rejects.toThrow("no");
+  });
+});
+
+describe("A formula", () => {
+  const x = randomTensor(1, [1, 1, 3, 4]);
+
+  test("keeps its graph, whatever the names in another one are", () => {
+    const node = { op: "variable", of: [], variable: "s" } as const;
+    const parameter = (name: string) => ({ name, rank: 0, integer: false }) as const;
+    const honest: Graph = { nodes: [node], result: 0, parameters: [parameter("a"), parameter("c")] };
+    const forged: Graph = { nodes: [{ ...node }], result: 0, parameters: [parameter("a,0,false;c")] };
+    knownGraph(forged);
+    expect(knownGraph(honest).parameters.map(({ name }) => name)).toEqual(["a", "c"]);
+    expect(knownGraph({ ...honest, parameters: [parameter("a"), parameter("c")] })).toBe(knownGraph(honest));
+  });
+
+  test("with a remainder of numbers has the value of the same remainder of parameters", async () => {
+    const scoresOf = async (score: ReturnType<typeof formula>) => {
+      const { scores } = await hw.scaledDotProductAttention(x, x, x, { score, returns: { scores: "formula" } });
+      return [...scores.data];
+    };
+    for (const [a, b] of [
+      [0.1, 1e-30],
+      [7.5, 2],
+      [2 ** 30, 3],
+    ] as const)
+      // prettier-ignore
+      expect(await scoresOf(formula(`s + ${a} % ${b}`))).toEqual(await scoresOf(formula("s + a % c", { a, c: b })));
   });
 });

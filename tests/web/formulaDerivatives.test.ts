@@ -123,10 +123,14 @@ describe("the derivative by the score", () => {
 
 describe("kinks:", () => {
   test.each([-1, 0, 1])("abs at %d", (s) => expect(derivative("abs(s)", {}, { s }).s).toBe(s));
-  test("of equal operands max and min have the derivative of the one that the text names first", () => {
-    expect(derivative("max(s, a)", { a: 0.75 })).toEqual({ s: 1, a: 0 });
-    expect(derivative("min(a, s)", { a: 0.75 })).toEqual({ s: 0, a: 1 });
-  });
+  test.each(["max(s, a)", "max(a, s)", "min(s, a)", "min(a, s)"])(
+    "of equal operands %s has the mean of both derivatives, whichever the text names first",
+    (text) => expect(derivative(text, { a: 0.75 })).toEqual({ s: 0.5, a: 0.5 }),
+  );
+  test.each(["max(s, 3 * s - 1.5)", "max(3 * s - 1.5, s)", "min(s + s + s - 1.5, s)"])(
+    "%s has the slope 2 where both are equal",
+    (text) => expect(derivative(text, {}, { s: 0.75 })).toEqual({ s: 2 }),
+  );
   test.each([
     [-2, { s: 0, low: 1, high: 0 }],
     [0.5, { s: 1, low: 0, high: 0 }],

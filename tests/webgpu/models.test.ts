@@ -4,6 +4,7 @@ import { loadModel } from "headwise/models";
 
 import { differences } from "../web/close.js";
 import { compute, expected, KINDS, settingsOf, throughInt8, TOKENS } from "../web/modelExpected.js";
+import { expectStory, hasStories, storiesTitle } from "../web/storiesCheckpoint.js";
 import { CONFIGS, filesOf, randomWeights, shapesOf } from "../web/smallModels.js";
 import { WatchedGpu } from "./faultyGpu.js";
 import { bothEngines, describeOnGpu, gpu } from "./gpu.js";
@@ -48,6 +49,11 @@ describeOnGpu("Models on WebGPU", () => {
       onCpu!.dispose();
     });
   });
+
+  (hasStories ? test.each : test.skip.each)(["float32", "float16"] as const)(
+    `${storiesTitle} with weights of %s writes its published text`,
+    (precision) => expectStory(engines.onGpu, precision),
+  );
 
   test("weights lie on the GPU only, but for tables whose rows JavaScript reads", async () => {
     const weights = randomWeights(shapesOf("gpt2"));

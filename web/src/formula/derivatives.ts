@@ -178,9 +178,9 @@ class Differential {
           this.#times(b, () => this.#powerByExponent(y, a)),
         );
       case "minimum":
-        return this.#chosen(() => this.#make("lessOrEqual", a, b), a, b);
+        return this.#nearer(() => this.#make("less", a, b), a, b);
       case "maximum":
-        return this.#chosen(() => this.#make("lessOrEqual", b, a), a, b);
+        return this.#nearer(() => this.#make("less", b, a), a, b);
       case "select":
         return this.#chosen(() => a, b, c);
     }
@@ -217,6 +217,20 @@ class Differential {
     const [yes, no] = [this.of(a), this.of(b)];
     if (yes === undefined && no === undefined) return undefined;
     return this.#make("select", condition(), yes ?? this.#number(0), no ?? this.#number(0));
+  }
+
+  /**
+   * The derivative of the operand that a minimum or maximum takes; of two equal ones the mean. So the order in which the
+   * graph holds them does not count.
+   */
+  #nearer(takesFirst: () => number, a: number, b: number): number | undefined {
+    const [first, second] = [this.of(a), this.of(b)];
+    const sum = this.#sum(first, second);
+    if (sum === undefined) return undefined;
+    const [one, two] = [first ?? this.#number(0), second ?? this.#number(0)];
+    const mean = this.#make("multiply", this.#number(0.5), sum);
+    const other = this.#make("select", this.#make("equal", a, b), mean, two);
+    return this.#make("select", takesFirst(), one, other);
   }
 
   #number(value: number): number {

@@ -1,5 +1,8 @@
 import type { Operation } from "./graph.js";
 
+/** Beyond about this quotient engines differ in a remainder, so it is theirs. */
+const MOST_QUOTIENT = 2 ** 27;
+
 const FOLDS: Readonly<Partial<Record<Operation, (...operands: number[]) => number>>> = {
   negate: (a) => -a,
   abs: Math.abs,
@@ -16,7 +19,7 @@ const FOLDS: Readonly<Partial<Record<Operation, (...operands: number[]) => numbe
   subtract: (a, b) => a - b,
   multiply: (a, b) => a * b,
   divide: (a, b) => a / b,
-  remainder: (a, b) => a % b,
+  remainder: (a, b) => (Math.abs(a / b) < MOST_QUOTIENT ? a % b : NaN),
   power: (a, b) => a ** b,
   minimum: Math.min,
   maximum: Math.max,

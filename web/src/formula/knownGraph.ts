@@ -1,4 +1,4 @@
-import type { FormulaData, Graph, Node } from "./graph.js";
+import type { FormulaData, Graph } from "./graph.js";
 
 /** How many graphs are kept. Programs may make formulas without end. */
 const MOST = 256;
@@ -30,11 +30,16 @@ export function frozen({ nodes, result, parameters }: Graph): Graph {
   return Object.freeze({ nodes: Object.freeze(nodes), result, parameters: Object.freeze(parameters) });
 }
 
+/** Names are quoted: one may hold any text. */
 function keyOf({ nodes, result, parameters }: Graph): string {
-  const names = parameters.map(({ name, rank, integer }) => [name, rank, integer].join());
-  return [...nodes.map(nodeKey), result, ...names].join(";");
+  return JSON.stringify([
+    nodes.map(({ op, of, value, variable, slot }) => [op, of, numberKey(value), variable, slot]),
+    result,
+    parameters.map(({ name, rank, integer }) => [name, rank, integer]),
+  ]);
 }
 
-function nodeKey({ op, of, value, variable, slot }: Node): string {
-  return [op, Object.is(value, -0) ? "-0" : (value ?? variable ?? slot), ...of].join();
+/** JSON knows neither -0 nor numbers that are not finite. */
+function numberKey(value: number | undefined): string | undefined {
+  return Object.is(value, -0) ? "-0" : value?.toString();
 }
