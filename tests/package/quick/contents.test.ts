@@ -16,6 +16,7 @@ const EXPECTED = [
   /^dist\/(index(\.node)?|worker(-entry)?(\.node)?|webgpu(-engine)?|inline|formula|onnx|train|models|inspect|viz)\.js(\.map)?$/,
   /^dist\/(inline|formula|onnx|train|models|inspect|viz)\.cjs(\.map)?$/,
   /^dist\/wasm\/headwise\.((simd|relaxed)\.(wasm|js|node\.js)|inline\.wasm)$/,
+  /^web\/demo\/firstScreen\.png$/, // the picture of the README
   /^web\/docs\/[a-z-]+\.md$/, // what the README and the hints of errors link to
   /^dist\/types\/([a-zA-Z]+\/){0,2}[a-zA-Z0-9.]+\.d\.ts$/,
   /^dist\/types\/entries\/(inline|formula|onnx|train|models|inspect|viz)\.d\.cts$/,
@@ -66,13 +67,24 @@ test("says what is new in its version", () => {
   expect(String(files.get("CHANGELOG.md"))).toMatch(new RegExp(`^## ${manifest.version.replaceAll(".", "\\.")}$`, "m"));
 });
 
-test("holds the pages that its README and the hints of its errors lead to", () => {
-  const links = [...String(files.get("README.md")).matchAll(/\]\((web\/docs\/[^)#]+)/g)].map((match) => match[1]!);
-  expect(links.length).toBeGreaterThan(2);
-  expect(links.filter((name) => !files.has(name))).toEqual([]);
+test("holds what the links in its pages, and the hints of its errors, lead to", () => {
+  const names = [...files.keys()];
+  const links = names.filter((name) => name.endsWith(".md")).flatMap((name) => linksOf(name, String(files.get(name))));
+  expect(links.length).toBeGreaterThan(100);
+  const isThere = (to: string) => files.has(to) || names.some((name) => name.startsWith(`${to.replace(/\/$/, "")}/`));
+  expect(links.filter(({ to }) => !isThere(to)).map(({ from, to }) => `${from} leads to ${to}`)).toEqual([]);
   const hints = ERROR_CODES.map((code) => new HeadwiseError("", { code }).hint);
   expect(hints.filter((hint) => !leadsToSection(hint))).toEqual([]);
 });
+
+/** The relative links of a page, without those in code. */
+function linksOf(from: string, text: string): { readonly from: string; readonly to: string }[] {
+  const prose = text.replace(/```[^]*?```/g, "").replace(/`[^`\n]*`/g, "");
+  return [...prose.matchAll(/\]\(([^)\s]+)\)/g)]
+    .map(([, target]) => target!)
+    .filter((target) => !/^([a-z]+:|#)/.test(target))
+    .map((target) => ({ from, to: path.normalize(path.join(path.dirname(from), target.split("#")[0]!)) }));
+}
 
 function leadsToSection(hint: string): boolean {
   const [, page = "", section = ""] = /^See node_modules\/headwise\/(.+)#(.+)\.$/.exec(hint) ?? [];
