@@ -1,5 +1,6 @@
-// web/src → dist: one self-contained, readable module for each entry of the package, with its source map, and the
-// types.
+// web/src → dist: one self-contained module for each entry of the package, with its source map, and the types. The
+// modules that a program imports are readable: its bundler makes them small. Bundlers copy those that are named by URL as
+// they are, so these are small already.
 
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -12,18 +13,22 @@ import { run } from "./run.mjs";
 import { printSizes } from "./sizes.mjs";
 import { whenStale } from "./stale.mjs";
 
+/** Options of esbuild. Without white space a file loses the comments that tell bundlers what to leave alone. */
+const NAMES = { minifyIdentifiers: true, minifySyntax: true };
+const ALL = { minify: true };
+
 /** Each file of dist/, its source, and its platform. `.cjs` is for `require`. */
 const ENTRIES = [
   { file: "index.js", source: "web/src/entries/index.ts", platform: "browser" },
   { file: "index.node.js", source: "web/src/entries/index.node.ts", platform: "node" },
   { file: "worker.js", source: "web/src/entries/worker.ts", platform: "browser" },
   { file: "worker.node.js", source: "web/src/entries/worker.node.ts", platform: "node" },
-  { file: "worker-entry.js", source: "web/src/worker/entry.ts", platform: "browser" },
+  { file: "worker-entry.js", source: "web/src/worker/entry.ts", platform: "browser", small: NAMES },
   { file: "worker-entry.node.js", source: "web/src/worker/entry.node.ts", platform: "node" },
   { file: "inline.js", source: "web/src/entries/inline.ts", platform: "browser" },
   { file: "inline.cjs", source: "web/src/entries/inline.ts", platform: "browser" },
   { file: "webgpu.js", source: "web/src/entries/webgpu.ts", platform: "browser" },
-  { file: "webgpu-engine.js", source: "web/src/entries/webgpuEngine.ts", platform: "browser" },
+  { file: "webgpu-engine.js", source: "web/src/entries/webgpuEngine.ts", platform: "browser", small: ALL },
   { file: "formula.js", source: "web/src/entries/formula.ts", platform: "browser" },
   { file: "formula.cjs", source: "web/src/entries/formula.ts", platform: "browser" },
   { file: "onnx.js", source: "web/src/entries/onnx.ts", platform: "browser" },
@@ -88,10 +93,10 @@ const asShipped = () => ({
   define: { HEADWISE_VERSION: JSON.stringify(version()) },
 });
 
-async function bundleEntry({ file, source, platform }) {
+async function bundleEntry({ file, source, platform, small }) {
   const outfile = path.join(dist, file);
   const entry = { entryPoints: [source], outfile, format: file.endsWith(".cjs") ? "cjs" : "esm", platform };
-  const { metafile } = await esbuild({ ...asShipped(), ...entry, plugins: [bareWgsl, inlinedModule] });
+  const { metafile } = await esbuild({ ...asShipped(), ...entry, ...small, plugins: [bareWgsl, inlinedModule] });
   keepLibraries(`${outfile}.map`);
   writeMetafile(file, metafile);
 }

@@ -16,9 +16,9 @@ const BUDGETS = {
   "index.node.js": WRAPPER,
   "worker.js": WRAPPER,
   "worker.node.js": WRAPPER,
-  "worker-entry.js": 88,
+  "worker-entry.js": 79,
   "worker-entry.node.js": 88,
-  "webgpu-engine.js": 119,
+  "webgpu-engine.js": 96,
   "formula.js": 19,
   "formula.cjs": 19,
   "train.js": 9.5, // 7 KB minified
