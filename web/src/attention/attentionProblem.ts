@@ -177,7 +177,8 @@ function readShape(
   const numKvHeads = options.integer("numKvHeads", { min: 1 });
   const read = (name: string, { shape }: PlacedFloats, order: Layout, count: number | undefined, option: string) => {
     const heads = headsShape(operation, name, shape, order, count, option);
-    return { ...heads, name, layout: order, rank: shape.length };
+    const { batchSize, numHeads: own, length, headDim } = heads;
+    return { batchSize, numHeads: own, length, headDim, name, layout: order, rank: shape.length };
   };
   const q = read("query", query, layout, numHeads, "numHeads");
   checkRanks(operation, layout === kvLayout, query, key, value);

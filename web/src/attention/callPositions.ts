@@ -29,12 +29,14 @@ export function callPositions(
   ragged: Ragged | undefined,
 ): SequencePositions[] {
   const count = ragged ? ragged.query.length - 1 : shape.batchSize;
-  return Array.from({ length: count }, (_, n) => {
+  const sequences: SequencePositions[] = [];
+  for (let n = 0; n < count; ++n) {
     const numQueries = ragged ? ragged.query[n + 1]! - ragged.query[n]! : shape.queryLength;
     const numKeys = ragged ? ragged.key[n + 1]! - ragged.key[n]! : shape.keyLength;
     const queryLength = queryLengths?.[n] ?? numQueries;
     const keyLength = keyLengths?.[n] ?? numKeys;
     const offset = queryOffset?.[n] ?? (causal === "lower-right" ? keyLength - queryLength : 0);
-    return { numQueries, numKeys, queryLength, keyLength, offset, lastKey: keyLength - 1 };
-  });
+    sequences.push({ numQueries, numKeys, queryLength, keyLength, offset, lastKey: keyLength - 1 });
+  }
+  return sequences;
 }

@@ -245,7 +245,30 @@ export function forwardRequest(
     checkKeys(operation, read.settings, shape, positions);
     checkViewedKeys(operation, views, shape.keyLength);
     const patches = checkedPatches(operation, patch, { shape, contextLength, sequences: positions, ragged });
-    return { ...read, shape, patches };
+    // Property by property: a copy of `read` by spreading took 4 µs.
+    return {
+      operation,
+      layout,
+      shape,
+      x,
+      key,
+      value,
+      contextLength,
+      cache,
+      attendOnly,
+      appendLengths: read.appendLengths,
+      settings: read.settings,
+      ragged,
+      wanted: read.wanted,
+      views,
+      patches,
+      output: read.output,
+      save: read.save,
+      location: read.location,
+      signal: read.signal,
+      onProgress: read.onProgress,
+      keepRank: read.keepRank,
+    };
   };
   if (!ragged && !cache) refuseMovedDiagonal(options, read.settings, extents.queryLength);
   if (read.save && read.settings.score) readDerivatives(operation, read.settings.score);
@@ -300,7 +323,7 @@ function readRows(
   if (shape[axis] !== width)
     throw new ShapeError(`${operation}: ${name}.shape[${axis}] must be ${option}, got ${shape[axis]} and ${width}`);
   const batchSize = rank === 3 ? shape[0]! : 1;
-  assertBatch(operation, `${name}.shape[0]`, batchSize, shape);
+  assertBatch(operation, () => `${name}.shape[0]`, batchSize, shape);
   return { batchSize, length: shape[layout === "BSE" ? rank - 2 : rank - 1]! };
 }
 

@@ -84,7 +84,7 @@ export function headsShape(
   if (headDim < 1) throw new ShapeError(`${operation}: ${place("headDim")} (headDim) must be at least 1, got 0`);
 
   const batchSize = extent("batchSize") ?? 1;
-  assertBatch(operation, `${place("batchSize")} (batchSize)`, batchSize, shape);
+  assertBatch(operation, () => `${place("batchSize")} (batchSize)`, batchSize, shape);
   return { batchSize, numHeads: heads, length: extent("length")!, headDim };
 }
 
@@ -92,10 +92,10 @@ export function headsShape(
 const MOST_EMPTY_BATCH = 2 ** 17;
 
 /** Throws if a batch is huge and empty. */
-export function assertBatch(operation: string, name: string, batchSize: number, shape: readonly number[]): void {
+export function assertBatch(operation: string, name: () => string, batchSize: number, shape: readonly number[]): void {
   if (batchSize > MOST_EMPTY_BATCH && shape.includes(0))
     throw new ShapeError(
-      `${operation}: ${name} of an empty tensor must be at most ${MOST_EMPTY_BATCH}, got ${batchSize}`,
+      `${operation}: ${name()} of an empty tensor must be at most ${MOST_EMPTY_BATCH}, got ${batchSize}`,
     );
 }
 
@@ -109,8 +109,7 @@ const ranksOf = ({ length }: Layout): string => (length === 4 ? "2, 3 or 4" : "2
 
 /** The shape of a tensor of heads that has the given rank. */
 export function shapeOf(layout: Layout, rank: number, heads: HeadsShape): number[] {
-  const extents: Readonly<Record<Axis, number>> = { ...heads, width: heads.numHeads * heads.headDim };
-  return axesOf(layout, rank)!.map((axis) => extents[axis]);
+  return axesOf(layout, rank)!.map((axis) => (axis === "width" ? heads.numHeads * heads.headDim : heads[axis]));
 }
 
 /** Removes the axes that the inputs do not have from the shape of a result `[B, H, …]`. */

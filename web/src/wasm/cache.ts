@@ -5,7 +5,16 @@ import type { CacheDtype, CacheForm, CacheProblem } from "../cache/cacheProblem.
 import type { EngineCache } from "../cache/engineCache.js";
 import type { PlacedViews } from "../attention/views.js";
 import type { Eventually } from "../call/context.js";
-import { DTYPE, LAYOUT, masks, placeInput, refuseOverlap, writeSettings, writeWanted } from "./attention.js";
+import {
+  DTYPE,
+  LAYOUT,
+  masks,
+  placeInput,
+  refuseOverlap,
+  writeSettings,
+  writeShape,
+  writeWanted,
+} from "./attention.js";
 import type { WasmCore } from "./core.js";
 import type { Arena } from "./heap.js";
 import { writePatches, writeViews } from "./inside.js";
@@ -137,7 +146,7 @@ export class WasmCache implements EngineCache {
     refuseOverlap(operation, problem.output, { query: problem.query, ...tokens, ...masks(problem.settings) });
     const start = (arena: Arena) => {
       call.reset();
-      Object.assign(call, problem.shape);
+      writeShape(call, problem.shape);
       call.layout = LAYOUT[problem.layout];
       call.query = placeInput(arena, problem.query);
       call.queryDtype = DTYPE[problem.query.dtype];
