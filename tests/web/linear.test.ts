@@ -363,7 +363,20 @@ describe.each(variants)("linear on %s", (variant) => {
 });
 
 describe("quantizeWeight", () => {
-  test("is off by at most half a scale, and reaches 127 in every output", () => {
+  test("is off by half a scale and the rounding of a quotient, where a weight lies between two integers", () => {
+    const most = Array.from({ length: 200 }, (_, seed) => {
+      const largest = Math.fround(1 + seed / 200);
+      const scale = Math.fround(largest / 127);
+      const between = (n: number) => (100.5 + (n % 26)) * scale * (1 + ((n % 9) - 4) * 2 ** -24);
+      const data = Float32Array.from({ length: 500 }, (_, n) => (n === 0 ? largest : between(n)));
+      const bytes = quantizeWeight({ data, shape: [500, 1] });
+      return Math.max(...data.map((x, n) => Math.abs(bytes.data[n]! * bytes.scales[0]! - x) / bytes.scales[0]!));
+    });
+    expect(Math.max(...most)).toBeGreaterThan(0.500001);
+    expect(Math.max(...most)).toBeLessThanOrEqual(0.5 + 2 ** -17);
+  });
+
+  test("is off by about half a scale at most, and reaches 127 in every output", () => {
     for (const layout of ["in-out", "out-in"] as const) {
       const w = { layout, inputDim: 9, outputDim: 4 };
       const weight = randomTensor(1, shapeOf(w));
@@ -373,7 +386,7 @@ describe("quantizeWeight", () => {
         const of = Array.from({ length: 9 }, (_, i) => place(w, i, o));
         expect(Math.max(...of.map((n) => Math.abs(bytes.data[n]!)))).toBe(127);
         for (const n of of)
-          expect(Math.abs(meant[n]! - weight.data[n]!)).toBeLessThanOrEqual((bytes.scales[o]! / 2) * (1 + 2 ** -22));
+          expect(Math.abs(meant[n]! - weight.data[n]!)).toBeLessThanOrEqual((0.5 + 2 ** -17) * bytes.scales[o]!);
       }
     }
   });

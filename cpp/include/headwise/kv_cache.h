@@ -48,8 +48,8 @@ struct NewTokens {
 /// batch that a fork still shares.
 ///
 /// float16 rounds to nearest even. int8 stores a token's row x of one head as q = round(x / scale) with
-/// scale = max|x| / 127. Every element is then off by at most scale / 2. A row with a NaN or an infinity is read back
-/// as NaN in every element. Other rows are not affected.
+/// scale = max|x| / 127. Every element is then off by at most (1/2 + 2^-17) * scale. A row with a NaN or an infinity is
+/// read back as NaN in every element. Other rows are not affected.
 ///
 /// Do not change a cache while an attention call reads it. Forks may be used on different threads.
 class KvCache {

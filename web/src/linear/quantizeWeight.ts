@@ -10,7 +10,7 @@ import { WEIGHT_LAYOUTS, type QuantizedWeight, type WeightLayout } from "./weigh
 /**
  * Quantises a weight of `linear` to int8 with one scale for each output, as an int8 cache quantises a row. scale = max|w|
  * / 127 over the weights of the output; q = w / scale, rounded to the nearest integer, ties to the even one. q · scale
- * differs from w by at most scale / 2. The weight takes a quarter of the bytes of float32.
+ * differs from w by at most (1/2 + 2⁻¹⁷) · scale: the quotient is rounded too. The weight takes a quarter of the bytes of float32.
  *
  * @param weight - `[inputDim, outputDim]`; with `weightLayout: "out-in"` `[outputDim, inputDim]`. float32 or float16.
  * @returns A new weight of the same shape, and its `scales` `[outputDim]`. `linear` takes it with the same layout.
