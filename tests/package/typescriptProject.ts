@@ -16,9 +16,12 @@ export function testStrictTypes(compiler: string): void {
   });
   afterAll(() => consumer.remove());
 
-  test.each(["bundler", "nodenext"])("every entry is accepted with moduleResolution %s", async (resolution) => {
-    await run(process.execPath, [compiler, "--project", `tsconfig.${resolution}.json`], { cwd: consumer.folder });
-  });
+  test.each(["bundler", "nodenext", "node10"])(
+    "every entry is accepted with moduleResolution %s",
+    async (resolution) => {
+      await run(process.execPath, [compiler, "--project", `tsconfig.${resolution}.json`], { cwd: consumer.folder });
+    },
+  );
 
   test("the listing of the page on TypeScript is accepted with the settings there", async () => {
     for (const name of ["tsconfig.json", "example.ts"])

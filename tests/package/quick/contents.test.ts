@@ -102,6 +102,15 @@ test("holds every file that its exports name", () => {
   expect(targets.filter((target) => !files.has(target))).toEqual([]);
 });
 
+test("leads TypeScript's older resolution to the declarations of its exports", () => {
+  const { "*": older } = manifest.typesVersions as { readonly "*": Readonly<Record<string, readonly string[]>> };
+  const declared = Object.entries(manifest.exports).flatMap(([name, target]) =>
+    typeof target === "object" && name !== "." ? [[name.replace("./", ""), [target.types]] as const] : [],
+  );
+  expect(declared.length).toBeGreaterThan(8);
+  expect(older).toEqual(Object.fromEntries(declared));
+});
+
 test("types import nothing that is left out", () => {
   const imported = [...files]
     .filter(([name]) => name.startsWith("dist/types/"))
