@@ -8,6 +8,7 @@
 #include "attention/validate.h"
 #include "base/strides.h"
 #include "base/workspace.h"
+#include "headwise/kv_cache.h"
 #include "headwise/layer.h"
 #include "headwise/thread_pool.h"
 #include "layer/packed_layer.h"

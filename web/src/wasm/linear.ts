@@ -53,7 +53,9 @@ export function runLinearBackward(core: WasmCore, problem: LinearBackwardProblem
 /** Writes what a linear map and its gradient read. */
 function writeMap(call: LinearMapProperties, arena: Arena, problem: LinearProblem | LinearBackwardProblem): void {
   const { rows, inputDim, outputDim, x, weight, weightLayout } = problem;
-  Object.assign(call, { rows, inputDim, outputDim });
+  call.rows = rows;
+  call.inputDim = inputDim;
+  call.outputDim = outputDim;
   call.x = placeInput(arena, x);
   call.xDtype = DTYPE[x.dtype];
   call.weight = placeInput(arena, weight);
