@@ -54,7 +54,7 @@ Status run(ThreadPool& pool, const CacheCall& call) {
       status = create_cache(call, &made);
       break;
     case CacheOperation::append:
-      return call.cache->append(pool, call.layout, call.num_tokens, call.key, call.value, call.lengths);
+      return call.cache->append(pool, {call.layout, call.num_tokens, call.key, call.value, call.lengths});
     case CacheOperation::rewind:
       return call.cache->rewind_each(call.lengths);
     case CacheOperation::fork:

@@ -50,7 +50,7 @@ Status Tokens::append(KvCache& cache, std::int64_t from, std::int64_t count, Lay
                       const std::int32_t* lengths, int threads) const {
   const cases::Array key = chunk(key_, shape_.head_dim, from, count, layout, dtype);
   const cases::Array value = chunk(value_, shape_.value_dim, from, count, layout, dtype);
-  return cache.append(pool_of(threads), layout, count, key.view(), value.view(), lengths);
+  return cache.append(pool_of(threads), {layout, count, key.view(), value.view(), lengths});
 }
 
 NewTokens Tokens::chunk_of(std::int64_t from, std::int64_t count, const std::int32_t* lengths, cases::Array* key,

@@ -684,7 +684,7 @@ TEST(KvCacheRotary, TurnsKeysAndQueriesAtTheirAbsolutePositions) {
   Case call = tokens.dense_call(4, 6, 29);
   call.scalars.causal = Causal::lower_right;
   const Array keys = turned(call.key, *shape.rotary, 2, 150, 0);
-  ASSERT_OK(by_hand->append(pool_of(1), Layout::bhsd, 150, keys.view(), call.value.view(), nullptr));
+  ASSERT_OK(by_hand->append(pool_of(1), {Layout::bhsd, 150, keys.view(), call.value.view(), nullptr}));
   Case turned_call = call;
   turned_call.query = turned(call.query, *shape.rotary, 4, 6, 144);
   EXPECT_EQ(attend(*cache, call).bits(), attend(*by_hand, turned_call).bits());
@@ -752,8 +752,8 @@ TEST(KvCache, RefusesAppendsItCannotTakeAndStaysAsItWas) {
   expect_refused(tokens.append(*cache, 60, 50, Layout::bhsd, Dtype::float32, over_capacity), StatusCode::invalid_shape,
                  "batch 1");
   const ConstArray key{nullptr, Dtype::int8}, value;
-  expect_refused(cache->append(pool_of(1), Layout::bhsd, 1, key, value, nullptr), StatusCode::unsupported, "key");
-  expect_refused(cache->append(pool_of(1), Layout::bhsd, -1, value, value, nullptr), StatusCode::invalid_shape,
+  expect_refused(cache->append(pool_of(1), {Layout::bhsd, 1, key, value, nullptr}), StatusCode::unsupported, "key");
+  expect_refused(cache->append(pool_of(1), {Layout::bhsd, -1, value, value, nullptr}), StatusCode::invalid_shape,
                  "length");
   EXPECT_EQ(saved(*cache), before);
   ASSERT_OK(tokens.append(*cache, 60, 40));
@@ -817,9 +817,9 @@ TEST(KvCache, RefusesRoomForAnotherNumberOfKeysBeforeItWrites) {
 TEST(KvCache, WorksWithoutBatchesAndWithoutTokens) {
   const auto none = make_cache(shape_of(Dtype::float32, 0));
   EXPECT_EQ(none->max_length(), 0);
-  ASSERT_OK(none->append(pool_of(1), Layout::bhsd, 3, {}, {}, nullptr));
+  ASSERT_OK(none->append(pool_of(1), {Layout::bhsd, 3, {}, {}, nullptr}));
   const auto cache = make_cache(shape_of(Dtype::float32));
-  ASSERT_OK(cache->append(pool_of(1), Layout::bhsd, 0, {}, {}, nullptr));
+  ASSERT_OK(cache->append(pool_of(1), {Layout::bhsd, 0, {}, {}, nullptr}));
   EXPECT_EQ(cache->max_length(), 0);
   EXPECT_EQ(cache->bytes(), 0);
 }

@@ -119,5 +119,5 @@ test("whatever angles JavaScript lets pass, C++ takes, and both engines save and
     }),
     { numRuns: runsOf(3000), seed: 1 },
   );
-  expect(passed).toBeGreaterThan(300);
+  expect(passed).toBeGreaterThan(runsOf(3000) / 10);
 });

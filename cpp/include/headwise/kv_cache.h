@@ -33,7 +33,7 @@ struct AttendInside {
   AttentionViews views;
 };
 
-/// What `append` reads: key [B, Hkv, S, D] and value [B, Hkv, S, Dv] in `layout`, float32 or float16.
+/// Tokens to append: key [B, Hkv, S, D] and value [B, Hkv, S, Dv] in `layout`, float32 or float16.
 struct NewTokens {
   Layout layout = Layout::bhsd;
   std::int64_t num_tokens = 0;  ///< S
@@ -59,11 +59,9 @@ class KvCache {
   KvCache(const KvCache&) = delete;
   KvCache& operator=(const KvCache&) = delete;
 
-  /// Appends the first lengths[b] tokens (default: all) of key [B, Hkv, S, D] and value [B, Hkv, S, Dv] in `layout`,
-  /// float32 or float16. If it fails the cache is as before. The cache does not remember `lengths`: give them as
+  /// Appends tokens. If it fails the cache is as before. The cache does not remember their `lengths`: give them as
   /// `query_lengths` when queries of the same S tokens attend.
-  [[nodiscard]] Status append(ThreadPool& pool, Layout layout, std::int64_t num_tokens, ConstArray key,
-                              ConstArray value, const std::int32_t* lengths);
+  [[nodiscard]] Status append(ThreadPool& pool, const NewTokens& tokens);
   /// attention() over this cache. It replaces inputs.cache. With `rotary` the query is turned first: row i of batch b
   /// by its position i + offset_b. Scratch for `inside`: the queries as float32, if they are overwritten or shown; the
   /// output as float32, if head_outputs are and the output is not float32 or not wanted.

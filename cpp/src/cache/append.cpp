@@ -131,39 +131,40 @@ bool reserve_gain(KvCache::Store& store, std::int64_t num_tokens, const std::int
 
 }  // namespace
 
-Status check_append(const KvCache& cache, std::int64_t num_tokens, ConstArray key, ConstArray value,
-                    const std::int32_t* lengths) {
-  if (Status status = validate_shape(arrays_shape(cache.shape(), num_tokens)); !status.ok()) return status;
-  if (Status status = check_lengths(cache.store(), num_tokens, lengths); !status.ok()) return status;
-  if (Status status = check_array("key", key); !status.ok()) return status;
-  return check_array("value", value);
+Status check_append(const KvCache& cache, const NewTokens& tokens) {
+  if (Status status = validate_shape(arrays_shape(cache.shape(), tokens.num_tokens)); !status.ok()) return status;
+  if (Status status = check_lengths(cache.store(), tokens.num_tokens, tokens.lengths); !status.ok()) return status;
+  if (Status status = check_array("key", tokens.key); !status.ok()) return status;
+  return check_array("value", tokens.value);
 }
 
-Status append_checked(ThreadPool& pool, KvCache& cache, Layout layout, std::int64_t num_tokens, ConstArray key,
-                      ConstArray value, const std::int32_t* lengths) {
+Status append_checked(ThreadPool& pool, KvCache& cache, const NewTokens& tokens) {
+  ConstArray key = tokens.key;
   KvCache::Store& store = cache.store();
   Buffer<float> turned;
   if (store.shape.rotary) {
     if (Status status = store.ensure_angles(); !status.ok()) return status;
-    if (Status status = turn_keys(pool, store, layout, num_tokens, key, &turned); !status.ok()) return status;
+    if (Status status = turn_keys(pool, store, tokens.layout, tokens.num_tokens, key, &turned); !status.ok())
+      return status;
     key = {turned.data(), Dtype::float32};
   }
   const std::int64_t widest = std::max(store.shape.head_dim, store.shape.value_dim);
   Buffer<float> rows;  // one for each worker
   Buffer<std::int64_t> before;
   if (!rows.allocate(widest * pool.size()) || !before.allocate(store.shape.batch_size) ||
-      !reserve_gain(store, num_tokens, lengths)) {
+      !reserve_gain(store, tokens.num_tokens, tokens.lengths)) {
     store.trim_all();
     return Status::out_of_memory(store.layout.bytes);
   }
   for (std::int64_t b = 0; b < store.shape.batch_size; ++b) {
     before[b] = store.appended[b];
-    store.appended[b] += gain_of(lengths, num_tokens, b);
+    store.appended[b] += gain_of(tokens.lengths, tokens.num_tokens, b);
   }
 
-  const DenseSource source(arrays_shape(store.shape, num_tokens), layout, key, value);
+  const DenseSource source(arrays_shape(store.shape, tokens.num_tokens), tokens.layout, key, tokens.value);
   const std::int64_t num_kv_heads = store.shape.num_kv_heads, heads = store.shape.batch_size * num_kv_heads;
-  const std::int64_t heads_per_task = std::max<std::int64_t>(1, kRowsPerAppend / std::max<std::int64_t>(1, num_tokens));
+  const std::int64_t heads_per_task =
+      std::max<std::int64_t>(1, kRowsPerAppend / std::max<std::int64_t>(1, tokens.num_tokens));
   pool.parallel_for((heads + heads_per_task - 1) / heads_per_task, [&](std::int64_t task, int worker) {
     const std::int64_t end = std::min(heads, (task + 1) * heads_per_task);
     for (std::int64_t head = task * heads_per_task; head < end; ++head) {
@@ -174,10 +175,9 @@ Status append_checked(ThreadPool& pool, KvCache& cache, Layout layout, std::int6
   return {};
 }
 
-Status KvCache::append(ThreadPool& pool, Layout layout, std::int64_t num_tokens, ConstArray key, ConstArray value,
-                       const std::int32_t* lengths) {
-  if (Status status = check_append(*this, num_tokens, key, value, lengths); !status.ok()) return status;
-  return append_checked(pool, *this, layout, num_tokens, key, value, lengths);
+Status KvCache::append(ThreadPool& pool, const NewTokens& tokens) {
+  if (Status status = check_append(*this, tokens); !status.ok()) return status;
+  return append_checked(pool, *this, tokens);
 }
 
 }  // namespace headwise

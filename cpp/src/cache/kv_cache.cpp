@@ -143,6 +143,7 @@ Status KvCache::slice(std::int64_t from, std::int64_t to, std::unique_ptr<KvCach
 }
 
 Status KvCache::widened(std::int64_t more, std::unique_ptr<KvCache>* wide) const {
+  if (!store_->is_ring()) return Status::error(StatusCode::unsupported, "only a ring can be widened");
   KvCacheShape shape = store_->shape;
   shape.window += more;
   shape.capacity = 0;

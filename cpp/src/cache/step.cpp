@@ -16,25 +16,16 @@ bool drops_visible_keys(const KvCache& cache, std::int64_t num_tokens, const std
   return false;
 }
 
-namespace {
-
-Status append_tokens(ThreadPool& pool, KvCache& cache, const NewTokens& tokens) {
-  return append_checked(pool, cache, tokens.layout, tokens.num_tokens, tokens.key, tokens.value, tokens.lengths);
-}
-
-}  // namespace
-
 Status KvCache::step(ThreadPool& pool, const NewTokens& tokens, const AttentionShape& shape,
                      const AttentionInputs& inputs, const AttentionOptions& options, const AttentionOutputs& outputs,
                      const AttendInside& inside) {
-  if (Status status = check_append(*this, tokens.num_tokens, tokens.key, tokens.value, tokens.lengths); !status.ok())
-    return status;
+  if (Status status = check_append(*this, tokens); !status.ok()) return status;
   if (drops_visible_keys(*this, tokens.num_tokens, tokens.lengths)) {
     std::unique_ptr<KvCache> wide;
     if (Status status = widened(tokens.num_tokens, &wide); !status.ok()) return status;
-    if (Status status = append_tokens(pool, *wide, tokens); !status.ok()) return status;
+    if (Status status = append_checked(pool, *wide, tokens); !status.ok()) return status;
     if (Status status = wide->attend(pool, shape, inputs, options, outputs, inside); !status.ok()) return status;
-    return append_tokens(pool, *this, tokens);
+    return append_checked(pool, *this, tokens);
   }
   AttentionInputs cached = inputs;
   cached.cache = this;
@@ -43,7 +34,7 @@ Status KvCache::step(ThreadPool& pool, const NewTokens& tokens, const AttentionS
   Buffer<std::int32_t> before;
   if (!before.allocate(shape.batch_size)) return Status::out_of_memory(shape.batch_size * 4);
   for (std::int64_t b = 0; b < shape.batch_size; ++b) before[b] = static_cast<std::int32_t>(appended(b));
-  if (Status status = append_tokens(pool, *this, tokens); !status.ok()) return status;
+  if (Status status = append_checked(pool, *this, tokens); !status.ok()) return status;
   Status status = attend(pool, shape, inputs, options, outputs, inside);
   // A ring that has dropped a token cannot go back. The new one then stays.
   if (!status.ok()) (void)rewind_each(before.data());

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "attention/attend.h"
+#include "cache/append.h"
 #include "cache/attend_cached.h"
 
 namespace headwise {
@@ -111,7 +112,7 @@ Status Forward::run() {
   }
   if (outputs_.lse && lse_.size() > 0) std::copy_n(lse_.data(), lse_.size(), outputs_.lse);
   scratch_ = {};
-  if (ring_) return append_to(*ring_);
+  if (ring_) return append_checked(pool_, *ring_, new_tokens());
   return {};
 }
 

@@ -65,7 +65,9 @@ class Forward {
   [[nodiscard]] Status attend();
   [[nodiscard]] Status widen_ring();
   [[nodiscard]] Status append();
-  [[nodiscard]] Status append_to(KvCache& cache);
+  [[nodiscard]] NewTokens new_tokens() const {
+    return {heads_layout_, key_length_, {key_.data(), Dtype::float32}, {value_.data(), Dtype::float32}, growth_.gains};
+  }
   void undo_append();
   void project_output();
   void copy_heads_to_output();

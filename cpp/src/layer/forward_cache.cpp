@@ -19,12 +19,7 @@ Status Forward::append() {
   KvCache& cache = *inputs_.cache;
   for (std::int64_t b = 0; b < inputs_.batch_size; ++b)
     lengths_before_[b] = static_cast<std::int32_t>(cache.appended(b));
-  return append_to(cache);
-}
-
-Status Forward::append_to(KvCache& cache) {
-  return append_checked(pool_, cache, heads_layout_, key_length_, {key_.data(), Dtype::float32},
-                        {value_.data(), Dtype::float32}, growth_.gains);
+  return append_checked(pool_, cache, new_tokens());
 }
 
 /// A ring that has dropped a token for a new one cannot go back. The new one then stays.

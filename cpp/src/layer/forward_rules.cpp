@@ -137,8 +137,7 @@ Status Forward::check_positions() const {
 /// Whether the cache has room for the new tokens.
 Status Forward::check_room() const {
   if (!appends()) return {};
-  return check_append(*inputs_.cache, key_length_, {key_.data(), Dtype::float32}, {value_.data(), Dtype::float32},
-                      growth_.gains);
+  return check_append(*inputs_.cache, new_tokens());
 }
 
 }  // namespace headwise

@@ -128,7 +128,7 @@ void time_call(ThreadPool& pool, const Case& c) {
   if (c.cache) {
     report(KvCache::create({.num_kv_heads = c.kv_heads, .head_dim = c.dim, .value_dim = c.dim, .dtype = *c.cache},
                            &cache));
-    report(cache->append(pool, Layout::bhsd, c.keys, inputs.key, inputs.value, nullptr));
+    report(cache->append(pool, {Layout::bhsd, c.keys, inputs.key, inputs.value, nullptr}));
     shape.key_length = 0;
   }
   line(name, 4.0 * static_cast<double>(c.heads * pairs * c.dim), [&] {

@@ -26,8 +26,9 @@ import {
 } from "../tensor/layout.js";
 import { FLOATS, type FloatTensor, type PlacedFloats } from "../tensor/tensor.js";
 import { attendPatch, attendReturns, attendViews } from "./attendInside.js";
-import { cachePositions, refuseDropped } from "./cachePositions.js";
+import { cachePositions } from "./cachePositions.js";
 import { checkKvHeads, longest, type CacheForm } from "./cacheProblem.js";
+import { refuseDropped } from "./droppedKeys.js";
 
 /** Options of `KvCache.attend`: the options of `scaledDotProductAttention` that make sense with a cache. */
 export interface AttendOptions extends AttentionSettingsOptions {

@@ -104,8 +104,9 @@ export function formWhileGaining<F extends Pick<CacheForm, "ring">>(
   append: { readonly numTokens: number; readonly lengths: Int32Array | undefined },
 ): F {
   const { ring } = form;
-  const drops = (total: number, b: number) => total > appended[b]! + 1 && total > ring!.keepFirst + ring!.window;
-  if (!ring || !tokensAfter(appended, append).some(drops)) return form;
+  if (!ring) return form;
+  const drops = (total: number, b: number) => total > appended[b]! + 1 && total > heldLength(form, total);
+  if (!tokensAfter(appended, append).some(drops)) return form;
   return { ...form, ring: { ...ring, window: ring.window + append.numTokens, sight: ring.window } };
 }
 

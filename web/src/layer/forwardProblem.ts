@@ -12,8 +12,9 @@ import { checkedPatches, type GivenPatches, type Patches } from "../attention/pa
 import { readRagged, type Ragged } from "../attention/ragged.js";
 import { readWanted, type Wanted } from "../attention/returns.js";
 import { checkViewedKeys } from "../attention/views.js";
-import { cachePositions, refuseDropped } from "../cache/cachePositions.js";
+import { cachePositions } from "../cache/cachePositions.js";
 import { formWhileGaining, longest, tokensAfter } from "../cache/cacheProblem.js";
+import { refuseDropped } from "../cache/droppedKeys.js";
 import type { EngineCache } from "../cache/engineCache.js";
 import { KvCache } from "../cache/kvCache.js";
 import { withLengthsOf } from "../cache/lastAppend.js";

@@ -78,12 +78,21 @@ export function writeInputs(call: AttentionCall, arena: Room, inputs: Inputs, la
   call.kvLayout = LAYOUT[kvLayout];
   call.query = placeInput(arena, query, late);
   call.queryDtype = DTYPE[query.dtype];
+  writeKeysAndValues(call, arena, { key, value }, late);
+  writeSettings(call, arena, settings);
+  if (ragged) writeRagged(call, arena, ragged);
+}
+
+export function writeKeysAndValues(
+  call: Pick<AttentionCall, "key" | "keyDtype" | "value" | "valueDtype">,
+  arena: Room,
+  { key, value }: Pick<AttentionProblem, "key" | "value">,
+  late?: LateCopy[],
+): void {
   call.key = placeInput(arena, key, late);
   call.keyDtype = DTYPE[key.dtype];
   call.value = placeInput(arena, value, late);
   call.valueDtype = DTYPE[value.dtype];
-  writeSettings(call, arena, settings);
-  if (ragged) writeRagged(call, arena, ragged);
 }
 
 /** The tensors among the settings. */

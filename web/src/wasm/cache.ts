@@ -11,6 +11,7 @@ import {
   masks,
   placeInput,
   refuseOverlap,
+  writeKeysAndValues,
   writeSettings,
   writeShape,
   writeWanted,
@@ -102,48 +103,46 @@ export class WasmCache implements EngineCache {
     this.bytes = module.cacheBytes(this.address);
   }
 
-  append({ operation, layout, numTokens, key, value, lengths }: AppendProblem): Eventually<void> {
-    return this.#operate(operation, "append", (call, arena) => {
-      call.layout = LAYOUT[layout];
-      call.numTokens = numTokens;
-      call.key = placeInput(arena, key);
-      call.keyDtype = DTYPE[key.dtype];
-      call.value = placeInput(arena, value);
-      call.valueDtype = DTYPE[value.dtype];
-      call.lengths = arena.copy(lengths);
+  append(tokens: AppendProblem): Eventually<void> {
+    return this.#operate(tokens.operation, "append", (call, arena) => {
+      call.layout = LAYOUT[tokens.layout];
+      call.numTokens = tokens.numTokens;
+      call.lengths = arena.copy(tokens.lengths);
+      writeKeysAndValues(call, arena, tokens);
     });
   }
 
   attend(problem: AttendProblem): Eventually<PlacedResult & PlacedViews> {
-    return this.#attend(problem, {}, (call) => {
+    return this.#attend(problem, undefined, (call) => {
       call.cache = this.address;
     });
   }
 
   step(append: AppendProblem, attend: AttendProblem): Eventually<PlacedResult & PlacedViews> {
-    const { layout, numTokens, key, value, lengths } = append;
-    return this.#attend(attend, { key, value }, (call, arena) => {
+    return this.#attend(attend, append, (call, arena) => {
       call.grows = this.address;
-      call.kvLayout = LAYOUT[layout];
-      call.numTokens = numTokens;
-      call.key = placeInput(arena, key);
-      call.keyDtype = DTYPE[key.dtype];
-      call.value = placeInput(arena, value);
-      call.valueDtype = DTYPE[value.dtype];
-      call.appendLengths = arena.copy(lengths);
+      call.kvLayout = LAYOUT[append.layout];
+      call.numTokens = append.numTokens;
+      call.appendLengths = arena.copy(append.lengths);
+      writeKeysAndValues(call, arena, append);
     });
   }
 
-  /** @param tokens - The inputs that the cache gains. */
+  /** @param tokens - What the cache gains. */
   #attend(
     problem: AttendProblem,
-    tokens: Partial<Pick<AppendProblem, "key" | "value">>,
+    tokens: AppendProblem | undefined,
     write: (call: AttentionCall, arena: Arena) => void,
   ): Eventually<PlacedResult & PlacedViews> {
     const { operation } = problem;
     const { heap, native } = this.#core;
     const call = this.#core.struct("AttentionCall");
-    refuseOverlap(operation, problem.output, { query: problem.query, ...tokens, ...masks(problem.settings) });
+    refuseOverlap(operation, problem.output, {
+      query: problem.query,
+      key: tokens?.key,
+      value: tokens?.value,
+      ...masks(problem.settings),
+    });
     const start = (arena: Arena) => {
       call.reset();
       writeShape(call, problem.shape);
@@ -158,7 +157,7 @@ export class WasmCache implements EngineCache {
       native.attention(call);
       return () => ({ ...collect(), ...collectViews() });
     };
-    return this.#core.call(operation, start, tokens.key && this);
+    return this.#core.call(operation, start, tokens && this);
   }
 
   rewind(operation: string, lengths: Int32Array): Eventually<void> {

@@ -176,7 +176,7 @@ export class GpuCache {
     const { store, appended: before } = this.#held;
     const form = formWhileGaining(this.form, before, { numTokens, lengths });
     if (form === this.form) return undefined;
-    const memory = (bytes: number) => call.room(bytes).buffer;
+    const memory = { make: (bytes: number) => call.room(bytes).buffer, free: () => undefined }; // the call's scratch
     const wide = new CacheStore(call.core, call.operation, form, longestOf(form, appended), memory);
     const { keepFirst } = this.form.ring!;
     before.forEach((total, b) => {

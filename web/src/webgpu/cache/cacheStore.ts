@@ -75,32 +75,32 @@ function runs(pieces: readonly [begin: number, end: number, place: number][]): R
 export class CacheStore {
   readonly form: CacheForm;
   readonly places: number;
-  readonly #pool: Buffers;
+  readonly #memory: Pick<Buffers, "make" | "free">;
   readonly #buffers: Readonly<Record<Side, GPUBuffer>>;
   #owners = 1;
 
-  /** @param make - Gives the memory of a side. By default it is the store's own, which `release` frees. */
+  /** @param memory - Where the buffers come from, and where `release` gives them back. */
   constructor(
     { device, buffers }: GpuCore,
     operation: string,
     form: CacheForm,
     places: number,
-    make = (bytes: number) => buffers.make(bytes),
+    memory: Pick<Buffers, "make" | "free"> = buffers,
   ) {
     this.form = form;
     this.places = places;
-    this.#pool = buffers;
+    this.#memory = memory;
     const heads = form.batchSize * form.numKvHeads;
     // The kernels load 16 bytes at once, also of the scales.
     const bytes = (side: Side) =>
       this.#scalesAt(side) +
       (form.dtype === "int8" ? LOAD_BYTES * divideUp(heads * places * SCALE_BYTES, LOAD_BYTES) : 0);
     for (const side of SIDES) checkBytes(operation, `the cache's ${side}s`, bytes(side), device.limits);
-    const key = make(bytes("key"));
+    const key = memory.make(bytes("key"));
     try {
-      this.#buffers = { key, value: make(bytes("value")) };
+      this.#buffers = { key, value: memory.make(bytes("value")) };
     } catch (error) {
-      buffers.free(key);
+      memory.free(key);
       throw error;
     }
   }
@@ -121,7 +121,7 @@ export class CacheStore {
   /** Removes one owner. The last owner frees the memory. */
   release(): void {
     this.#owners -= 1;
-    if (this.#owners === 0) for (const side of SIDES) this.#pool.free(this.#buffers[side]);
+    if (this.#owners === 0) for (const side of SIDES) this.#memory.free(this.#buffers[side]);
   }
 
   span(side: Side): Span {
