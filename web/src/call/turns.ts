@@ -10,8 +10,8 @@ let turning: Promise<void> | undefined;
 /**
  * Lets the event loop turn, if calls may have kept it from that for too long: a loop of awaited calls never lets an event in,
  * because promises settle before the next event. So a click, a message and a timer come through, and an abort is seen.
- * Calls settle in their order: one that fails waits for the turn of those before it, because its caller may await them first,
- * and nobody would have seen its rejection yet.
+ * Calls settle in their order. One that fails waits for the turn of those before it: its caller may await them first, and
+ * would see its rejection too late.
  */
 export async function withTurns<T>(call: Promise<T>): Promise<T> {
   try {
