@@ -56,6 +56,7 @@ describeOnGpu("Large numbers on WebGPU", () => {
     test.each(LARGE)("a sink of %p and of −%p", async (big) => {
       await check({ sinks: [big] });
       await check({ sinks: [-big] });
+      await check({ sinks: [-big], bias: tensor(new Array<number>(40).fill(-big).map(Math.fround), [40]) });
     });
   });
 
@@ -82,6 +83,37 @@ describeOnGpu("Large numbers on WebGPU", () => {
       expect(gradientProblems(found, asked, referenceBackward(query, key, value, dOutput, options))).toEqual({});
     }
   });
+
+  describe.each([
+    ["20 × 40 × 8", 20, 8],
+    ["1 × 40 × 8", 1, 8],
+    ["20 × 40 × 64", 20, 64],
+  ])("rows of %s that a finite bias hides or lifts", (_, rows, width) => {
+    const { query, key, value } = inputs(rows, width);
+    const dOutput = randomTensor(4, [1, 1, rows, value.shape[3]!]);
+    const asked = { dQuery: true, dKey: true, dValue: true, dSinks: true, dBias: true } as const;
+
+    test.each<[string, Options]>([
+      ...[-1e4, -1e6, -1e9, -MOST, 1e9].map((size): [string, Options] => [
+        `${size} on every key`,
+        { bias: tensor(new Array<number>(40).fill(size), [40]), sinks: [Math.fround(size)] },
+      ]),
+      ["−1e9 on every key of some rows", { bias: { data: Float32Array.from({ length: rows * 40 }, (__, n) => (Math.floor(n / 40) % 3 === 0 ? -1e9 : 0)), shape: [rows, 40] }, sinks: [-MOST] }],
+      ["a causal diagonal and −1e9", { bias: tensor(new Array<number>(40).fill(-1e9), [40]), causal: true, sinks: [-MOST] }],
+    ])("%s: gradients are those of weights that sum to 1", async (__, options) => {
+      const wanted = { output: true, lse: true } as const;
+      const { output, lse } = await engines.onGpu.scaledDotProductAttention(query, key, value, { ...options, returns: wanted });
+      const given = { query, key, value, output, lse, dOutput, ...options, returns: asked };
+      const [gpu, cpu] = await Promise.all([engines.onGpu, engines.onCpu].map((hw) => hw.attentionBackward(given)));
+      expect(gradientProblems(gpu!, asked, referenceBackward(query, key, value, dOutput, options))).toEqual({});
+      // The reference allows for what float32 loses of such an lse. wasm computes it again.
+      for (const name of Object.keys(asked) as (keyof typeof asked)[]) {
+        const [found, right] = [float32Of(gpu![name]), float32Of(cpu![name])];
+        const largest = Math.max(...right.map(Math.abs));
+        expect(Math.max(...found.map((x, n) => Math.abs(x - right[n]!)))).toBeLessThanOrEqual(1e-5 * largest);
+      }
+    });
+  }); // prettier-ignore
 
   test.each([1e10, 1e30, MOST])("merging results whose lse are ±%p", async (big) => {
     const part = (lse: number, seed: number) => ({

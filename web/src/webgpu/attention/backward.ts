@@ -113,16 +113,19 @@ export function backwardOn(
     6: call.table(tablesOf(problem, sequences, formulaWords)),
     9: rows,
   };
-  const run = (pass: PairPass, written: GradientTargets) => {
-    const { kernel, workgroups, blocks } = pass;
-    const [first] = Object.values(written);
+  const dispatch = ({ kernel, workgroups, blocks }: PairPass, others: Inputs, isCertain = true) => {
     const numbers = (start: number, count: number) => call.params({ ...params, value_blocks: blocks }, count, start);
-    call.dispatchLong(kernel, workgroups, blocks * pairWork(problem), numbers, {
-      ...inputs,
+    const given = { ...inputs, ...others };
+    call.dispatchLong(kernel, workgroups, blocks * pairWork(problem), numbers, given, isCertain);
+  };
+  const run = (pass: PairPass, written: GradientTargets) => {
+    const [first] = Object.values(written);
+    dispatch(pass, {
       ...(first && { 10: first.span }),
-      11: call.numbers(targetNumbers(problem, written), workgroups),
+      11: call.numbers(targetNumbers(problem, written), pass.workgroups),
     });
   };
+  dispatch(plan.lse, {}, false); // a tile without rows whose lse is far from 0 does nothing
   const { dQuery, dKey, dValue } = targets;
   if (plan.queries) run(plan.queries, { ...(dQuery && { dQuery }) });
   if (plan.keys)

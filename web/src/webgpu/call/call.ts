@@ -202,6 +202,7 @@ export class Call {
    *
    * @param multiplyAdds - of all workgroups together
    * @param numbersOf - the numbers of some of the workgroups
+   * @param isCertain - whether it does that work whatever the values are
    */
   dispatchLong(
     kernel: Kernel,
@@ -209,21 +210,31 @@ export class Call {
     multiplyAdds: number,
     numbersOf: (first: number, count: number) => Span,
     given: Readonly<{ [binding: number]: Span }>,
+    isCertain = true,
   ): void {
     const speed = this.recording ? Infinity : this.core.device.speed.now;
     for (const { first, count, operations } of piecesOf(workgroups, 2 * multiplyAdds, speed))
-      this.dispatch(kernel, count, { 0: numbersOf(first, count), ...given }, operations);
+      this.dispatch(kernel, count, { 0: numbersOf(first, count), ...given }, operations, isCertain ? operations : 0);
   }
 
-  /** @param operations - the floating-point operations of a long kernel, or of a piece of it */
-  dispatch(kernel: Kernel, workgroups: number, given: Readonly<{ [binding: number]: Span }>, operations = 0): void {
+  /**
+   * @param operations - the floating-point operations of a long kernel, or of a piece of it
+   * @param certain - of those, the ones that it does whatever the values are
+   */
+  dispatch(
+    kernel: Kernel,
+    workgroups: number,
+    given: Readonly<{ [binding: number]: Span }>,
+    operations = 0,
+    certain = operations,
+  ): void {
     if (workgroups === 0) return;
     const grid = gridOf(this.operation, kernel.name, workgroups, this.core.device.limits);
     const bindings = Object.entries(bindingsOf(kernel.name)).map(([binding, access]) => ({
       binding: Number(binding),
       span: given[Number(binding)] ?? this.#spare(access === "read" ? "read" : binding),
     }));
-    this.#commands.dispatch(kernel, bindings, grid, operations);
+    this.#commands.dispatch(kernel, bindings, grid, { operations, certain });
   }
 
   /** Reads a span back. The returned function copies its first bytes out of the mapped range. */
@@ -301,6 +312,11 @@ export class Call {
   /** The floating-point operations of the pieces of the call. */
   get operations(): readonly number[] {
     return this.#commands.operations;
+  }
+
+  /** Those of some pieces that do not depend on values. */
+  certain(pieces: Range): number {
+    return this.#commands.certain(pieces);
   }
 
   /** Whether one submit can take the whole call. */

@@ -11,8 +11,9 @@ interface Dispatch {
   compiled: Compiled | undefined;
   readonly bindings: readonly Binding[];
   readonly grid: readonly [number, number];
-  /** Its floating-point operations, if it may take long. */
+  /** Its floating-point operations, if it may take long; of those, the ones that it does whatever the values are. */
   readonly operations: number;
+  readonly certain: number;
 }
 
 /** Dispatches from one number to another. */
@@ -46,9 +47,14 @@ export class Commands {
     this.#copiesIn.push({ from, to });
   }
 
-  dispatch(kernel: Kernel, bindings: readonly Binding[], grid: readonly [number, number], operations: number): void {
+  dispatch(
+    kernel: Kernel,
+    bindings: readonly Binding[],
+    grid: readonly [number, number],
+    work: Pick<Dispatch, "operations" | "certain">,
+  ): void {
     const compiled = readyPipeline(this.#core.device.gpuDevice, kernel);
-    this.#dispatches.push({ kernel, compiled, bindings, grid, operations });
+    this.#dispatches.push({ kernel, compiled, bindings, grid, ...work });
   }
 
   copyOut(from: Span, to: Span): void {
@@ -63,6 +69,11 @@ export class Commands {
   /** The floating-point operations of the dispatches. */
   get operations(): readonly number[] {
     return this.#dispatches.map(({ operations }) => operations);
+  }
+
+  /** Those of some dispatches that do not depend on values. They tell how fast the device is. */
+  certain({ from, to }: Range): number {
+    return this.#dispatches.slice(from, to).reduce((sum, { certain }) => sum + certain, 0);
   }
 
   /** The names of the kernels, for the timer. */

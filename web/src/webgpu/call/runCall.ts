@@ -148,6 +148,7 @@ const UNDER_WAY = 2;
 /** A submit of a long call that is under way. */
 interface UnderWay {
   readonly operations: number;
+  readonly certain: number;
   readonly done: Promise<unknown>;
 }
 
@@ -170,7 +171,7 @@ async function submitPieces(
     const first = underWay.shift()!;
     await device.whileAlive(call.operation, first.done);
     const now = performance.now();
-    device.speed.learn(first.operations, (now - before) / 1000);
+    device.speed.learn(first.certain, (now - before) / 1000);
     before = now;
     stoppable(() => onProgress?.({ done: (done += first.operations), total }));
   };
@@ -180,7 +181,8 @@ async function submitPieces(
     const to = endOfSubmit(operations, from, device.speed.now);
     scopes.around(() => submit(call, timer, { from, to }));
     const submitted = sumOf(operations.slice(from, to));
-    underWay.push({ operations: submitted, done: device.gpuDevice.queue.onSubmittedWorkDone() });
+    const certain = call.certain({ from, to });
+    underWay.push({ operations: submitted, certain, done: device.gpuDevice.queue.onSubmittedWorkDone() });
     from = to;
   }
   while (underWay.length > 0) {
@@ -203,7 +205,8 @@ const sumOf = (numbers: readonly number[]) => numbers.reduce((sum, each) => sum 
 
 /** Learns how fast the device is from a call of one submit, whose results were awaited. */
 function learn(call: Call, began: number): void {
-  call.core.device.speed.learn(sumOf(call.operations), (performance.now() - began) / 1000);
+  const certain = call.certain({ from: 0, to: call.operations.length });
+  call.core.device.speed.learn(certain, (performance.now() - began) / 1000);
 }
 
 /**

@@ -14,7 +14,7 @@ fn row_share(head: u32, row: u32) -> vec4<f32> {
   let sink = sink_bits_of(head);
   var by_sink = 0.0f;
   if (sink != MINUS_INFINITY) {
-    by_sink = exp(2.0f * clamp(0.5f * bitcast<f32>(sink) - 0.5f * ready.x, -52.0f, 40.0f)) * ready.y;
+    by_sink = exp(2.0f * clamp(0.5f * sink_score(sink) - 0.5f * ready.x - 0.5f * ready.w, -52.0f, 40.0f)) * ready.y;
   }
   let poison = select(0.0f, 1.0f, (closed.x & POISONED) != 0u);
   return vec4<f32>(-by_sink, bitcast<f32>(closed.y), -bitcast<f32>(closed.z), poison);

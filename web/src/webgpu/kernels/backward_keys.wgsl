@@ -13,7 +13,7 @@ fn grade(j0: i32, t: u32) {
     unroll (r < R) {
       let numbers = row_numbers[t / THREADS_X % THREADS_Y * R + r];
       let at = own_place(t, r);
-      let p = weights_of(p_tile[at], numbers.lse);
+      let p = weights_of(p_tile[at], numbers);
       p_tile[at] = numbers.gain * p;
       ds_tile[at] = p * (numbers.gain * ds_tile[at] - numbers.delta);
     }

@@ -163,6 +163,9 @@ fn sequence_of(batch: u32, packed: u32) -> u32 {
 
 fn slope_of(head: u32) -> f32 { return bitcast<f32>(tables[params.heads_at + head]); }
 fn sink_bits_of(head: u32) -> u32 { return tables[params.heads_at + params.num_heads + head]; }
+
+/// A sink as the softmax compares it with the scores of `comparable`.
+fn sink_score(bits: u32) -> f32 { return max(bitcast<f32>(bits), LOWEST_VISIBLE); }
 fn gain_of(head: u32) -> f32 { return bitcast<f32>(tables[params.heads_at + 2u * params.num_heads + head]); }
 
 // Key rows are numbered in order of position. Row j is at position j; if a ring has dropped tokens, at its absolute

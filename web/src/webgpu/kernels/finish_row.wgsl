@@ -51,14 +51,14 @@ fn finish_row(head: u32, index: u32, key_length: i32, seen: Statistics, write: b
   if (is_lost(s, has_sink)) { s.flags |= POISONED; }
   var kept = 1.0f;
   if (has_sink) {
-    let raised = max(s.maximum, bitcast<f32>(sink));
+    let raised = max(s.maximum, sink_score(sink));
     kept = exp_below(s.maximum, raised);
     s.weighted = kept * (s.weighted + below(s.maximum, raised) * s.sum);
     s.sum = kept * s.sum;
     s.maximum = raised;
   }
   let visible_sum = s.sum;
-  if (has_sink) { s.sum += exp_below(bitcast<f32>(sink), s.maximum); }
+  if (has_sink) { s.sum += exp_below(sink_score(sink), s.maximum); }
 
   let empty = (s.flags & SEEN) == 0u;
   let poisoned = (s.flags & POISONED) != 0u;

@@ -8,6 +8,7 @@ export type KernelName =
   | "inspect"
   | "clean_rows"
   | "backward_rows"
+  | "backward_lse"
   | "backward_queries"
   | "backward_keys"
   | "backward_heads"

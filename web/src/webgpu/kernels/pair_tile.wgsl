@@ -11,6 +11,7 @@ const NO_ROW = 0xffffffffu;
 /// What a pair needs of a row besides `Row`.
 struct RowNumbers {
   lse: f32,
+  lse_rest: f32,  // added to lse; 0 unless lse is far from 0
   delta: f32,
   gain: f32,
   mark: f32,      // above 0 if the row is not finite
@@ -31,13 +32,13 @@ var<private> products: array<vec4<f32>, R>;  // [row], of four keys
 fn keep_row(row: Row, r: u32) {
   row_tile[r] = row;
   if (row.begin > row.end) {
-    row_numbers[r] = RowNumbers(0.0f, 0.0f, 0.0f, 0.0f, NO_ROW, NO_ROW);
+    row_numbers[r] = RowNumbers(0.0f, 0.0f, 0.0f, 0.0f, 0.0f, NO_ROW, NO_ROW);
     return;
   }
   let words = row_words[2u * row.index];
   let mark = f32(words.z) + bitcast<f32>(query[params.num_rows * params.depth4 + row.index].x);
-  row_numbers[r] = RowNumbers(bitcast<f32>(words.x), bitcast<f32>(words.y), gain_of(row.head), mark, row.query,
-                              2u * params.num_rows + row.index * params.value4);
+  row_numbers[r] = RowNumbers(bitcast<f32>(words.x), bitcast<f32>(words.w), bitcast<f32>(words.y), gain_of(row.head), mark,
+                              row.query, 2u * params.num_rows + row.index * params.value4);
 }
 
 fn load_row(task: Task, r: u32) { keep_row(row_of(task, task.first_row + r), r); }
@@ -122,8 +123,8 @@ fn clear_products() {
 /// Where an invocation keeps the pairs of its row r.
 fn own_place(t: u32, r: u32) -> u32 { return t % THREADS_X * Q_TILE + t / THREADS_X % THREADS_Y * R + r; }
 
-/// Computes q . k and do . v of all pairs. They lie where only this invocation reads them.
-fn multiply_pairs(task: Task, j0: i32, t: u32) {
+/// Computes q . k of all pairs. They lie where only this invocation reads them.
+fn multiply_scores(task: Task, j0: i32, t: u32) {
   clear_products();
   for (var chunk = 0u; chunk * CHUNK4 < params.depth4; chunk++) {
     workgroupBarrier();  // the rows are complete, the tile before has been read
@@ -132,6 +133,11 @@ fn multiply_pairs(task: Task, j0: i32, t: u32) {
     multiply(t);
   }
   unroll (r < R) { p_tile[own_place(t, r)] = products[r]; }
+}
+
+/// The same for q . k and do . v.
+fn multiply_pairs(task: Task, j0: i32, t: u32) {
+  multiply_scores(task, j0, t);
   clear_products();
   for (var chunk = 0u; chunk * CHUNK4 < params.value4; chunk++) {
     workgroupBarrier();  // the chunk before has been read
@@ -156,19 +162,27 @@ struct Pair {
 fn poisoned_pair() -> Pair { return Pair(0.0f, 0.0f, 0.0f, 0.0f, 0.0f, true, true); }
 
 /// p of a score. The score may be a little above lse.
-fn weight_of(score: f32, lse: f32) -> f32 { return weights_of(vec4<f32>(score), lse).x; }
+fn weight_of(score: f32, row: RowNumbers) -> f32 { return weights_of(vec4<f32>(score), row).x; }
+
+/// The score of row n of the tile and key jj. `raw` is the score before all rules. It is poisoned if the row or the key is
+/// not finite.
+fn pair_score(n: u32, j0: i32, jj: u32, raw: f32) -> Score {
+  let marked = row_numbers[n].mark + key_marks[jj] > 0.0f;
+  var s = biased(row_tile[n], j0 + i32(jj), raw, marked);
+  s.poisoned = s.poisoned || marked;
+  return s;
+}
 
 /// The pair of row n of the tile with key jj. `raw` is the score before all rules, `product` is do . v.
 fn pair_of(n: u32, j0: i32, jj: u32, raw: f32, product: f32) -> Pair {
   let row = row_tile[n];
   let numbers = row_numbers[n];
-  let marked = numbers.mark + key_marks[jj] > 0.0f;
   let j = j0 + i32(jj);
-  let s = biased(row, j, raw, marked);
+  let s = pair_score(n, j0, jj, raw);
   if (!s.visible) { return Pair(); }
-  if (marked || s.poisoned) { return poisoned_pair(); }
+  if (s.poisoned) { return poisoned_pair(); }
   let score = comparable(s);
-  let p = select(weight_of(score, numbers.lse), 0.0f, score == LOWEST);
+  let p = select(weight_of(score, numbers), 0.0f, score == LOWEST);
   let ds = p * (numbers.gain * product - numbers.delta);
   var pair = Pair(p, p * product, ds, ds, 0.0f, true, false);
   with formula { pair = differentiated(row, j, pair); }
@@ -199,6 +213,7 @@ fn are_plain(j0: i32, t: u32) -> bool {
 }
 
 /// p of four pairs, from their scores.
-fn weights_of(scores: vec4<f32>, lse: f32) -> vec4<f32> {
-  return exp(2.0f * clamp(0.5f * scores - 0.5f * lse, vec4<f32>(-52.0f), vec4<f32>(40.0f)));
+fn weights_of(scores: vec4<f32>, row: RowNumbers) -> vec4<f32> {
+  let below = 0.5f * scores - 0.5f * row.lse;
+  return exp(2.0f * clamp(below - 0.5f * row.lse_rest, vec4<f32>(-52.0f), vec4<f32>(40.0f)));
 }

@@ -6,6 +6,7 @@ import backwardBias from "./backward_bias.wgsl";
 import backwardCall from "./backward_call.wgsl";
 import backwardHeads from "./backward_heads.wgsl";
 import backwardKeys from "./backward_keys.wgsl";
+import backwardLse from "./backward_lse.wgsl";
 import backwardQueries from "./backward_queries.wgsl";
 import backwardRows from "./backward_rows.wgsl";
 import backwardTables from "./backward_tables.wgsl";
@@ -119,6 +120,10 @@ const SOURCES: Readonly<Record<KernelName, Source>> = {
   backward_rows: {
     parts: [floatBits, backwardRows],
     bindings: { 0: "uniform", 1: "read", 2: "read", 3: "read", 4: "write" },
+  },
+  backward_lse: {
+    parts: [...PAIRS, backwardLse],
+    bindings: { 0: "uniform", 1: "read", 2: "read", 3: "read", 4: "read", 5: "read", 6: "read", 9: "write" },
   },
   backward_queries: {
     parts: [...PAIRS, backwardTargets, backwardQueries],

@@ -45,6 +45,8 @@ export interface BackwardPlan extends Pick<AttentionPlan, "packed" | "stored" | 
   readonly tile: BackwardTile;
   /** Packs dO, and computes what every kernel needs of a row. */
   readonly rows: Step;
+  /** The lse of rows where it is far from 0, in two parts. */
+  readonly lse: PairPass;
   /** dQ and the rows' sums. */
   readonly queries: PairPass | undefined;
   /** dK and dV. */
@@ -172,6 +174,7 @@ function planBackward(facts: AttentionFacts, problem: BackwardCall, mostKeys: nu
       },
       workgroups: divideUp(numRows, FLAT_WORKGROUP / ROW_LANES),
     },
+    lse: pass("backward_lse", rowTiles, 1),
     queries:
       wanted.dQuery || ofHeads || emptyRows === "throw"
         ? pass("backward_queries", rowTiles, wanted.dQuery ? blocksOf(headDim) : 1)
@@ -254,6 +257,9 @@ export const ROW_WORD_BYTES = 32;
 /** The first feature that is not an option of the kernels; see `has` in call.wgsl. */
 const OPTIONS_END = 256;
 
+/** `RowNumbers` of pair_tile.wgsl. */
+const ROW_NUMBER_BYTES = 28;
+
 /** The tile of pair_tile.wgsl. */
 export interface BackwardTile {
   readonly rows: number;
@@ -288,7 +294,8 @@ function tileWith(threadsY: number, vectors: number, formulaBytes: number): Back
       CHUNK4,
       TILE4: tile4,
     },
-    workgroupBytes: 16 * tile4 + 8 * rows * KEY_TILE + (ROW_BYTES + formulaBytes + 24) * rows + 4 * KEY_TILE,
+    workgroupBytes:
+      16 * tile4 + 8 * rows * KEY_TILE + (ROW_BYTES + formulaBytes + ROW_NUMBER_BYTES) * rows + 4 * KEY_TILE,
   };
 }
 
@@ -305,7 +312,7 @@ function checkLimits({ operation, shape }: AttentionFacts, plan: BackwardPlan, l
     "the gradients of tables": 4 * (plan.tables ? plan.tables.parts * plan.tables.count : 0),
   };
   for (const [name, bytes] of Object.entries(sizes)) checkBytes(operation, name, bytes, limits);
-  for (const step of [plan.rows, plan.queries, plan.keys, plan.bias, plan.bias?.sum, plan.tables?.sum])
+  for (const step of [plan.rows, plan.lse, plan.queries, plan.keys, plan.bias, plan.bias?.sum, plan.tables?.sum])
     if (step) gridOf(operation, step.kernel.name, step.workgroups, limits);
   if (plan.tile.workgroupBytes > limits.maxComputeWorkgroupStorageSize)
     throw new UnsupportedError(
