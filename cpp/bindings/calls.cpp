@@ -18,7 +18,7 @@ Status run(ThreadPool& pool, const AttentionCall& call) {
 
 Status run(ThreadPool& pool, const BackwardCall& call) {
   const ScoreDerivative* derivative = call.options.score ? &call.derivative : nullptr;
-  const BackwardInputs inputs{call.inputs, call.output, call.lse, call.output_gradient, derivative};
+  const BackwardInputs inputs{call.inputs, call.output, call.lse, call.output_gradient, derivative, call.lse_gradient};
   return attention_backward(pool, call.shape, inputs, call.options, call.gradients);
 }
 
@@ -90,7 +90,7 @@ Status run(ThreadPool& pool, const LayerCall& call) {
 
 Status run(ThreadPool& pool, const LayerBackwardCall& call) {
   const ScoreDerivative* derivative = call.derivative.formula.num_instructions > 0 ? &call.derivative : nullptr;
-  return call.layer->backward(pool, *call.saved, call.output_gradient, derivative, call.gradients);
+  return call.layer->backward(pool, *call.saved, {call.output_gradient, derivative, call.lse_gradient}, call.gradients);
 }
 
 Status run(ThreadPool&, const LayerUpdateCall& call) { return call.layer->update(call.update); }

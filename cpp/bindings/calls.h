@@ -34,6 +34,7 @@ struct BackwardCall : AttentionCall {
   ConstArray output;
   const float* lse = nullptr;
   ConstArray output_gradient;
+  const float* lse_gradient = nullptr;
   ScoreDerivative derivative;  ///< of `score`, if there is one
   BackwardOutputs gradients;
 };
@@ -113,6 +114,7 @@ struct LayerBackwardCall {
   const Layer* layer = nullptr;
   const SavedForward* saved = nullptr;
   ConstArray output_gradient;
+  const float* lse_gradient = nullptr;
   ScoreDerivative derivative;  ///< without instructions if the call had no score formula
   LayerGradients gradients;
 };

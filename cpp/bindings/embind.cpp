@@ -239,6 +239,7 @@ void register_backward_call() {
   property<&B::lse>(backward_call, "givenLse");
   property<&B::output_gradient, &ConstArray::data>(backward_call, "dOutput");
   property<&B::output_gradient, &ConstArray::dtype>(backward_call, "dOutputDtype");
+  property<&B::lse_gradient>(backward_call, "dLse");
   property<&B::gradients, &BackwardOutputs::query>(backward_call, "dQuery");
   property<&B::gradients, &BackwardOutputs::key>(backward_call, "dKey");
   property<&B::gradients, &BackwardOutputs::value>(backward_call, "dValue");
@@ -503,6 +504,7 @@ void register_layer_backward_call() {
   property<&L::saved>(backward_call, "saved");
   property<&L::output_gradient, &ConstArray::data>(backward_call, "dOutput");
   property<&L::output_gradient, &ConstArray::dtype>(backward_call, "dOutputDtype");
+  property<&L::lse_gradient>(backward_call, "dLse");
   property<&L::gradients, &LayerGradients::input>(backward_call, "dInput");
   property<&L::gradients, &LayerGradients::key_context>(backward_call, "dContext");
   property<&L::gradients, &LayerGradients::value_context>(backward_call, "dValueContext");

@@ -154,8 +154,8 @@ void expect_gradients(const Problem& p, const Layer& layer, const Weights& weigh
                       std::size_t size) {
   const Floats output_gradient = random_floats(static_cast<std::int64_t>(size), 200);
   Gradients one(p, weights), two(p, weights);
-  const Status status = layer.backward(pool_of(1), saved, {output_gradient.data()}, nullptr, one.view(p));
-  EXPECT_EQ(layer.backward(pool_of(2), saved, {output_gradient.data()}, nullptr, two.view(p)).code, status.code);
+  const Status status = layer.backward(pool_of(1), saved, {{output_gradient.data()}}, one.view(p));
+  EXPECT_EQ(layer.backward(pool_of(2), saved, {{output_gradient.data()}}, two.view(p)).code, status.code);
   EXPECT_TRUE(have_equal_bits(one.x, two.x) && have_equal_bits(one.wq, two.wq) && have_equal_bits(one.wo, two.wo));
 }
 

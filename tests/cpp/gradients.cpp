@@ -21,7 +21,7 @@ using reference::Matrix;
 using tolerance::HeadBounds;
 using tolerance::kEpsilon;
 
-constexpr std::uint32_t kGradientStream = 7;
+constexpr std::uint32_t kGradientStream = 7, kLseGradientStream = 0;
 constexpr double kUnknown = std::numeric_limits<double>::infinity();
 constexpr double kSmallest = 0x1p-126;  // below it float32 has no full precision
 
@@ -77,7 +77,7 @@ class StageBounds {
             weights(i, j) * std::abs(difference) +
             (p + weights(i, j)) * (std::abs(gain) * products(i, j) + delta +
                                    2 * kEpsilon * (std::abs(gain * at.products(i, j)) + std::abs(at.deltas(i))));
-        if (gain == 0) formula(i, j) = 0;
+        if (gain == 0) formula(i, j) = (weights(i, j) + 2 * kEpsilon * p) * std::abs(at.deltas(i));  // of dlse alone
         differentiate(call, i, j);
       }
     }
@@ -235,11 +235,23 @@ class Checker {
         const double share = std::exp(call_.options.sinks[h] - heads_[n].lse(i)) * std::abs(gain_of(h));
         sink.add(share * term, share * (error + std::abs(term) * std::expm1(bound.lse(i) + 4 * kEpsilon)));
       });
+      if (call_.options.sinks) add_lse_gradients(h, sink);
       const double terms = static_cast<double>(s_.key_length);
       gains.expect(results_->head_gain[h], all_.head_gain[h], gain.bound(terms), h, 0);
       if (results_->has_slopes) slopes.expect(results_->alibi_slopes[h], all_.alibi_slopes[h], slope.bound(0), h, 0);
       if (results_->has_sinks) sinks.expect(results_->sinks[h], all_.sinks[h], sink.bound(terms), h, 0);
     }
+  }
+
+  /// A loss that reads lse: dsink += exp(sink - lse) dlse.
+  void add_lse_gradients(std::int64_t h, Sum& sink) const {
+    const float* const gradients = call_.backward_inputs().lse_gradient;
+    for (std::int64_t n = h; gradients && n < static_cast<std::int64_t>(heads_.size()); n += s_.num_heads)
+      for (std::int64_t i = 0; i < s_.query_length; ++i) {
+        if (heads_[n].rows[i] != reference::RowKind::attends) continue;
+        const double term = std::exp(call_.options.sinks[h] - heads_[n].lse(i)) * gradients[n * s_.query_length + i];
+        sink.add(term, std::abs(term) * std::expm1(bounds_[n].lse(i) + 4 * kEpsilon));
+      }
   }
 
   void reads() const {
@@ -333,8 +345,11 @@ Problem problem_of(const cases::Case& call) {
   cases::Case plain = call;
   plain.returns = {};
   cases::Results forward = headwise::compute(plain);
-  Problem problem{std::move(forward.output), {}, std::move(forward.lse)};
+  Problem problem{std::move(forward.output), {}, std::move(forward.lse), {}};
   problem.output_gradient = cases::random_array(call.dtype, problem.output.size(), call.seed, kGradientStream);
+  if (call.seed % 2 == 1)
+    problem.lse_gradient = cases::random_array(Dtype::float32, static_cast<std::int64_t>(problem.lse.size()), call.seed,
+                                               kLseGradientStream);
   return problem;
 }
 
@@ -384,6 +399,7 @@ BackwardInputs Call::backward_inputs() const {
   backward.lse = problem.lse.data();
   backward.output_gradient = problem.output_gradient.view();
   backward.score_derivative = derivative;
+  if (problem.lse_gradient) backward.lse_gradient = static_cast<const float*>(problem.lse_gradient->view().data);
   return backward;
 }
 

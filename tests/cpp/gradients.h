@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "cases.h"
@@ -10,10 +11,11 @@
 
 namespace headwise::gradients {
 
-/// What a call of gradients reads beside the forward's inputs: the forward's results, and a gradient of the output.
+/// What a call of gradients reads beside the forward's inputs: the forward's results, and gradients of output and lse.
 struct Problem {
   cases::Array output, output_gradient;
   std::vector<float> lse;
+  std::optional<cases::Array> lse_gradient;
 };
 
 /// Runs the forward, in float32, and draws the gradient of its output.

@@ -205,7 +205,7 @@ Gradients gradients_of(Trained& s, int threads = 1) {
   Floats y;
   const auto saved = saved_of(*layer, s.call, y, threads);
   Gradients gradients(s);
-  const Status status = layer->backward(pool_of(threads), *saved, {s.dy.data()}, nullptr, gradients.view(s));
+  const Status status = layer->backward(pool_of(threads), *saved, {{s.dy.data()}}, gradients.view(s));
   EXPECT_TRUE(status.ok()) << status.message;
   return gradients;
 }
@@ -335,7 +335,7 @@ TEST(LayerGradient, OfATableAloneNeedsNoGradientOfX) {
   const auto saved = saved_of(*layer, s.call, y);
   LayerGradients view;
   view.position_table = table.data();
-  ASSERT_TRUE(layer->backward(pool_of(1), *saved, {s.dy.data()}, nullptr, view).ok());
+  ASSERT_TRUE(layer->backward(pool_of(1), *saved, {{s.dy.data()}}, view).ok());
   EXPECT_EQ(table, expected);
 }
 
@@ -392,7 +392,7 @@ TEST(LayerGradient, TakesFloat16) {
   std::unique_ptr<SavedForward> saved;
   ASSERT_TRUE(layer->forward(pool_of(1), inputs, {}, {}, {}, &saved).ok());  // and Y is not asked for
   Gradients gradients(s);
-  ASSERT_TRUE(layer->backward(pool_of(1), *saved, {dy.data(), Dtype::float16}, nullptr, gradients.view(s)).ok());
+  ASSERT_TRUE(layer->backward(pool_of(1), *saved, {{dy.data(), Dtype::float16}}, gradients.view(s)).ok());
   EXPECT_EQ(gradients, expected);
 }
 
@@ -526,7 +526,7 @@ TEST(LayerGradientRules, AreAStatus) {
   Floats y, some(100, 9.0f);
   const auto saved = saved_of(*layer, s.call, y);
   const auto code = [&](const Layer& of, const LayerGradients& gradients, Dtype dtype = Dtype::float32) {
-    return of.backward(pool_of(1), *saved, {s.dy.data(), dtype}, nullptr, gradients).code;
+    return of.backward(pool_of(1), *saved, {{s.dy.data(), dtype}}, gradients).code;
   };
   LayerGradients gain, table, context;
   gain.query_gain = table.position_table = context.key_context = some.data();
@@ -571,7 +571,7 @@ TEST(LayerGradientMemory, ThatIsNotToBeHadIsAStatusAndWritesNothing) {
     Gradients gradients(s);
     const Status status = [&] {
       const Allocations failing(refused);
-      return layer->backward(pool_of(2), *saved, {s.dy.data()}, nullptr, gradients.view(s));
+      return layer->backward(pool_of(2), *saved, {{s.dy.data()}}, gradients.view(s));
     }();
     if (status.ok()) break;
     EXPECT_EQ(status.code, StatusCode::out_of_memory) << status.message;

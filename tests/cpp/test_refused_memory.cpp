@@ -92,7 +92,7 @@ Entry layer_entry(const std::string& name, Dtype dtype, LayerPosition position) 
               LayerGradients gradients;
               gradients.input = input.data();
               gradients.output_weights = {output.data(), 8, 1, nullptr};
-              HEADWISE_STEP(layer->backward(pool, *forward, {y.data()}, nullptr, gradients));
+              HEADWISE_STEP(layer->backward(pool, *forward, {{y.data()}}, gradients));
               LayerUpdate update;
               update.weights = weights->view(*m);
               HEADWISE_STEP(layer->update(update));

@@ -11,6 +11,7 @@ import { variants } from "./engines.js";
 import { standardFormulas } from "./formulaTable.js";
 import { gradientProblems, type Gradients } from "./gradientProblems.js";
 import { inLayout, LAYOUTS } from "./layouts.js";
+import { lseGradients } from "./lseGradients.js";
 import { calls, type Call } from "./randomCalls.js";
 import { randomTensor } from "./randomTensor.js";
 import { referenceBackward, type ReferenceGradients } from "../attention-conformance/reference/referenceBackward.js";
@@ -27,17 +28,36 @@ async function backward(
   { query, key, value, options }: Inputs,
   dOutput: Tensor<"float32" | "float16">,
   returns: GradientReturns,
+  dLse?: Tensor<"float32">,
 ): Promise<Gradients> {
   const { output, lse } = await hw.scaledDotProductAttention(query, key, value, { ...options, returns: { lse: true } });
-  return hw.attentionBackward({ query, key, value, output, lse, dOutput, ...options, returns, location: "cpu" });
+  return hw.attentionBackward({
+    query,
+    key,
+    value,
+    output,
+    lse,
+    dOutput,
+    dLse: dLse ?? null,
+    ...options,
+    returns,
+    location: "cpu",
+  });
 }
 
 const USUAL = { dQuery: true, dKey: true, dValue: true };
 
 const references = new Map<string, ReferenceGradients>();
 
-function referenceOf({ name, query, key, value, options, backward: { dOutput } }: AttentionCase): ReferenceGradients {
-  const known = references.get(name) ?? referenceBackward(query, key, value, dOutput, options);
+function referenceOf({
+  name,
+  query,
+  key,
+  value,
+  options,
+  backward: { dOutput, dLse },
+}: AttentionCase): ReferenceGradients {
+  const known = references.get(name) ?? referenceBackward(query, key, value, dOutput, options, dLse);
   references.set(name, known);
   return known;
 }
@@ -57,14 +77,16 @@ describe.each(variants)("variant %s:", (variant) => {
   test.each(attentionCases())(
     "$name is within the error model, with the same bits on 1 and 2 threads",
     async (example) => {
-      const { dOutput, returns } = example.backward;
-      const gradients = await backward(one, example, dOutput, returns);
+      const { dOutput, dLse, returns } = example.backward;
+      const gradients = await backward(one, example, dOutput, returns, dLse);
       expect(gradientProblems({ ...example, ...example.options }, returns, gradients, referenceOf(example))).toEqual(
         {},
       );
-      expect(bits(await backward(two, example, dOutput, returns))).toEqual(bits(gradients));
+      expect(bits(await backward(two, example, dOutput, returns, dLse))).toEqual(bits(gradients));
     },
   );
+
+  test.each(Object.entries(lseGradients))("%s", (_, use) => use(two));
 
   test("random calls agree with the double reference", async () => {
     await fc.assert(

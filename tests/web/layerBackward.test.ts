@@ -54,6 +54,8 @@ interface Case {
   readonly table?: Floats;
   /** dOutput of these tokens is 0: they are padding, whose outputs are the output's bias alone. */
   readonly silent?: (token: number) => boolean;
+  /** Whether the loss reads lse. */
+  readonly lse?: boolean;
 }
 
 const GAINS = { queryGain: randomTensor(21, [D]), keyGain: randomTensor(22, [D]) };
@@ -116,6 +118,9 @@ const cases: Case[] = [
   },
 ];
 
+for (const name of ["self-attention", "rms norm and rotary embedding", "a mask, softcap and every array of attention"])
+  cases.push({ ...cases.find((c) => c.name === name)!, name: `${name}, of a loss that reads lse`, lse: true }); // prettier-ignore
+
 /** The names under which weights may be given: how each is made of the weights of the formula. */
 const NAMINGS: Readonly<Record<string, (weights: Record<string, Floats | Expected>) => Record<string, Floats>>> = {
   "the names of the formula": (weights) => weights as Record<string, Floats>,
@@ -154,7 +159,7 @@ function packed(weights: Record<string, Floats | Expected>, weight: string, bias
 }
 
 /** Everything of a case that the engine and the reference need. */
-function setUp({ contexts = {}, weights = weightsOf(), length = 4, arrays = {}, silent, ...c }: Case) {
+function setUp({ contexts = {}, weights = weightsOf(), length = 4, arrays = {}, silent, lse, ...c }: Case) {
   const batch = c.options?.cuSeqLensQuery ? 1 : 2;
   const x = randomTensor(1, [batch, length, INPUT]);
   const dOutput = randomTensor(2, [batch, length, INPUT]);
@@ -162,6 +167,7 @@ function setUp({ contexts = {}, weights = weightsOf(), length = 4, arrays = {}, 
     dOutput.data.forEach((_, n) => {
       if (silent(Math.floor(n / INPUT))) dOutput.data[n] = 0;
     });
+  const dLse = lse ? randomTensor(3, [batch, HEADS, length]) : undefined;
   const parameters = { x, ...contexts, ...weights, ...c.gains, ...(c.table && { table: c.table }), ...arrays };
   const reference: LayerCase = {
     numHeads: HEADS,
@@ -169,6 +175,7 @@ function setUp({ contexts = {}, weights = weightsOf(), length = 4, arrays = {}, 
     parameters: Object.fromEntries(Object.entries(parameters).map(([name, tensor]) => [name, doubles(tensor)])),
     options: c.options ?? {},
     dOutput: doubles(dOutput),
+    ...(dLse && { dLse: doubles(dLse) }),
     ...c.reference,
   };
   const lists = Object.fromEntries(
@@ -176,7 +183,7 @@ function setUp({ contexts = {}, weights = weightsOf(), length = 4, arrays = {}, 
   );
   const options: ForwardOptions = { ...c.options, ...contexts, ...lists };
   const layer: LayerOptions = { numHeads: HEADS, numKvHeads: KV, ...c.layer, weights };
-  return { x, dOutput, weights, contexts, arrays, reference, options, layer };
+  return { x, dOutput, dLse: dLse ?? null, weights, contexts, arrays, reference, options, layer };
 }
 
 /** The names of gradients in a result, for the parameters of the reference. */
@@ -196,7 +203,7 @@ const WEIGHT: Readonly<Record<string, string>> = {
 };
 
 describe.each(cases)("the gradient of $name", (c) => {
-  const { x, dOutput, contexts, arrays, reference, options, layer: layerOptions } = setUp(c);
+  const { x, dOutput, dLse, contexts, arrays, reference, options, layer: layerOptions } = setUp(c);
   const expected = referenceLayerBackward(reference);
   const inner = Object.fromEntries(Object.keys(arrays).map((name) => [RESULT[name], true])) as LayerReturns;
   const returns: LayerReturns = {
@@ -212,7 +219,7 @@ describe.each(cases)("the gradient of $name", (c) => {
     const layer = await hw.multiHeadAttention(layerOptions);
     const { output, saved } = await layer.forward(x, { ...options, save: true });
     expect(bits(output)).toEqual(bits((await layer.forward(x, options)).output));
-    const result = (await layer.backward(saved, dOutput, { returns })) as Record<string, Floats> & {
+    const result = (await layer.backward(saved, dOutput, { dLse, returns })) as Record<string, Floats> & {
       gradients: Record<string, Floats>;
     };
     for (const [name, gradient] of Object.entries(expected)) {

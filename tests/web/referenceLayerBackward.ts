@@ -1,5 +1,5 @@
 /**
- * The gradients of a layer by central differences of its loss Σ dOutput · output, all in double precision. Nothing here
+ * The gradients of a layer by central differences of its loss Σ dOutput · output + Σ dLse · lse, all in double precision. Nothing here
  * knows how gradients are computed.
  */
 
@@ -26,6 +26,8 @@ export interface LayerCase {
   readonly parameters: Readonly<Record<string, Doubles>>;
   readonly options: ReferenceOptions;
   readonly dOutput: Doubles;
+  /** Of a loss that reads lse. */
+  readonly dLse?: Doubles;
 }
 
 const { cos, hypot, max, sin, sqrt } = Math;
@@ -77,7 +79,7 @@ function steps(c: LayerCase, x: Doubles, heads: number, gain: Doubles | undefine
 }
 
 function loss(c: LayerCase): number {
-  const { parameters: p, options, dOutput } = c;
+  const { parameters: p, options, dOutput, dLse } = c;
   const offset = (options.queryOffset as number | undefined) ?? 0;
   const [, length, width] = p.x!.shape as [number, number, number];
   const queryAt = positions(length, options.cuSeqLensQuery as number[] | undefined, offset);
@@ -96,7 +98,7 @@ function loss(c: LayerCase): number {
   const q = steps(c, project(x, p.Wq!, p.bq), c.numHeads, p.queryGain, queryAt);
   const k = steps(c, project(keys, p.Wk!, p.bk), c.numKvHeads, p.keyGain, keyAt);
   const v = project(values, p.Wv!, p.bv);
-  const { shape, output } = referenceAttention(q, k, v, {
+  const { shape, output, lse } = referenceAttention(q, k, v, {
     ...options,
     layout: "BSE",
     numHeads: c.numHeads,
@@ -108,7 +110,8 @@ function loss(c: LayerCase): number {
   });
   const heads = { data: output.values, shape: [shape.B, shape.Sq, shape.Hq * shape.Dv] };
   const y = p.Wo ? project(heads, p.Wo, p.bo) : heads;
-  return y.data.reduce((sum, value, n) => sum + value * dOutput.data[n]!, 0);
+  const byLse = dLse?.data.reduce((sum, value, n) => sum + value * lse.values[n]!, 0) ?? 0;
+  return y.data.reduce((sum, value, n) => sum + value * dOutput.data[n]!, byLse);
 }
 
 const STEP = 1e-5;

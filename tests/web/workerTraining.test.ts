@@ -35,7 +35,8 @@ test("attentionBackward, with a formula and every gradient", async () => {
     });
     const returns = { dQuery: true, dKey: true, dValue: true, dBias: true, dSinks: true, dHeadGain: true, dAlibiSlopes: true, dTables: true }; // prettier-ignore
     const dOutput = randomTensor(5, [2, 4, 5, 8]);
-    return hw.attentionBackward({ query, key, value, output, lse, dOutput, ...options, returns });
+    const dLse = randomTensor(6, [2, 4, 5]);
+    return hw.attentionBackward({ query, key, value, output, lse, dOutput, dLse, ...options, returns });
   });
   expect(inWorker).toEqual(inThread);
   expect(Object.keys(inWorker as object)).toHaveLength(8);
@@ -68,7 +69,7 @@ describe("a layer", () => {
     const [inWorker, inThread] = await both(async (hw) => {
       const layer = await layerOf(hw);
       const { output, saved } = await layer.forward(x, { save: true, causal: true });
-      const first = await layer.backward(saved, dOutput, { keep: true });
+      const first = await layer.backward(saved, dOutput, { keep: true, dLse: randomTensor(11, [2, 2, 6]) });
       const copies = Object.entries(first.gradients).map(([name, { data }]) => [name, data.slice()]);
       const second = await layer.backward(saved, dOutput, { accumulate: first.gradients });
       expect(second.gradients).toBe(first.gradients);

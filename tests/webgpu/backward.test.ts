@@ -4,6 +4,7 @@ import { formula } from "headwise/formula";
 
 import { attentionCases, type AttentionCase } from "../web/cases.js";
 import { bits, float32Of } from "../web/close.js";
+import { lseGradients } from "../web/lseGradients.js";
 import { randomTensor } from "../web/randomTensor.js";
 import { referenceBackward } from "../attention-conformance/reference/referenceBackward.js";
 import { disposeAll, describeOnGpu, gpu } from "./gpu.js";
@@ -90,10 +91,13 @@ describeOnGpu("attentionBackward on WebGPU", () => {
   };
 
   test.each(CASES)("$name is within the error model", async ({ query, key, value, options, backward }) => {
-    const found = await gradients({ query, key, value, dOutput: backward.dOutput }, options, backward.returns);
-    const expected = referenceBackward(query, key, value, backward.dOutput, options);
-    expect(gradientProblems(found, backward.returns, expected)).toEqual({});
+    const { dOutput, dLse, returns } = backward;
+    const found = await gradients({ query, key, value, dOutput }, options, returns, { dLse });
+    const expected = referenceBackward(query, key, value, dOutput, options, dLse);
+    expect(gradientProblems(found, returns, expected)).toEqual({});
   });
+
+  test.each(Object.entries(lseGradients))("%s", (_, use) => use(hw));
 
   test.each([
     [2, 2, 20, 40],

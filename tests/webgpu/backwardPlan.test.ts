@@ -56,6 +56,7 @@ function callOf({ shape, dtype = "float32", settings, wanted = HEADS }: Given): 
     output: tensor(dtype),
     lse: tensor("float32"),
     dOutput: tensor("float32"),
+    dLse: undefined,
     settings: all,
     derivatives: all.score && readDerivatives("attentionBackward", all.score),
     ragged: undefined,

@@ -220,6 +220,29 @@ describeOnGpu("the gradient of a layer on WebGPU", () => {
     layer.dispose();
   });
 
+  test("of a loss that reads lse: as on wasm, also if dLse lies on the GPU", async () => {
+    const cpu = await createAttention({ backend: "wasm", threads: 1 });
+    const dLse = randomTensor(21, [2, 2, 5]);
+    const given = { causal: true, sinks: [0.5, -1] };
+    const returns = { dInput: true, gradients: true, dSinks: true } as const;
+    const run = async (of: Attention, lse: LayerBackwardOptions["dLse"]) => {
+      const layer = await of.multiHeadAttention(options);
+      const found = await gradientsOfCall(layer, x, given, { dLse: lse!, returns });
+      layer.dispose();
+      return { dInput: found.dInput, dSinks: found.dSinks, ...found.gradients } as Record<string, Tensor<"float32">>;
+    };
+    const right = await run(cpu, dLse);
+    const without = await run(cpu, null);
+    for (const lse of [dLse, await hw.upload(dLse)])
+      for (const [name, found] of Object.entries(await run(hw, lse))) {
+        const values = Float64Array.from(right[name]!.data);
+        const tolerance = values.map(() => SHARE * Math.max(...values.map(Math.abs), 0.1));
+        expect([name, differences(found, { values, tolerance })]).toEqual([name, []]);
+      }
+    for (const name of ["dInput", "dSinks", "Wq"]) expect(bits(right[name]!)).not.toEqual(bits(without[name]!));
+    cpu.dispose();
+  });
+
   test("saved does not refer to the caller's arrays", async () => {
     const layer = await hw.multiHeadAttention({ ...options, qkNorm: { kind: "rms" } });
     const mask = { data: Uint8Array.from({ length: 25 }, (_, n) => (n % 3 === 1 ? 0 : 1)), shape: [5, 5], dtype: "bool" } as const; // prettier-ignore

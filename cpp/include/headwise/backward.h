@@ -7,7 +7,7 @@
 /// The gradient of attention() with respect to what it read. Names and shapes are those of attention.h.
 ///
 ///     dp_ij    = head_gain_h * (do_i . v_j)
-///     delta_i  = do_i . o_i                                  = sum_j p_ij dp_ij
+///     delta_i  = do_i . o_i - dlse_i                         do_i . o_i = sum_j p_ij dp_ij
 ///     ds_ij    = p_ij (dp_ij - delta_i)                      0 where hidden; the score before the softmax
 ///     dv_j     = sum over the heads h of the group and i of  head_gain_h p_ij do_i
 ///     dhead_gain_h = sum_ij p_ij (do_i . v_j)
@@ -22,7 +22,7 @@
 /// scores are in the thousands. No Sq x Skv memory exists, except dbias in the bias's own extents. A row without
 /// visible keys gives zero gradients under every EmptyRows policy, but its dq is NaN under `nan`. A hidden pair changes
 /// no bit of any gradient, also if its key, value, query or do is NaN. A visible NaN poisons what its row and its key
-/// reach. The bits do not depend on the number of threads.
+/// reach; a row whose dlse is not finite is as one whose do is not. The bits do not depend on the number of threads.
 ///
 /// Sources: Dao et al. 2022, appendix B, and Dao 2023 (backward from lse, delta).
 namespace headwise {
@@ -53,6 +53,7 @@ struct BackwardInputs {
   const float* lse = nullptr;                         ///< [B, num_heads, Sq], the forward's result
   ConstArray output_gradient;                         ///< like `output`
   const ScoreDerivative* score_derivative = nullptr;  ///< given if and only if AttentionOptions::score is
+  const float* lse_gradient = nullptr;                ///< [B, num_heads, Sq], of a loss that reads lse; null: 0
 };
 
 /// What to compute, and where to write it: float32. Null is not wanted. Everything is overwritten.

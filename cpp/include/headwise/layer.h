@@ -133,6 +133,13 @@ struct LinearWeightGradients {
   float* bias = nullptr;
 };
 
+/// What Layer::backward reads beside the saved forward.
+struct LayerBackwardInputs {
+  ConstArray output_gradient;                         ///< like Y, float32 or float16
+  const ScoreDerivative* score_derivative = nullptr;  ///< given if and only if the call had a score formula
+  const float* lse_gradient = nullptr;                ///< [B, num_heads, Sq], of a loss that reads lse; null: 0
+};
+
 /// What Layer::backward computes, and where it writes it: float32. Null is not wanted. Everything is overwritten.
 struct LayerGradients {
   float* input = nullptr;          ///< like X
@@ -179,11 +186,8 @@ class Layer {
 
   /// The gradient of a call of forward. A token whose gradient is 0 adds nothing to a weight, whatever it holds, and a
   /// head whose gradient is 0 nothing to a norm. The bits do not depend on the number of threads.
-  ///
-  /// @param output_gradient  like Y, float32 or float16
-  /// @param score_derivative  given if and only if the call had a score formula
-  [[nodiscard]] Status backward(ThreadPool& pool, const SavedForward& saved, ConstArray output_gradient,
-                                const ScoreDerivative* score_derivative, const LayerGradients& gradients) const;
+  [[nodiscard]] Status backward(ThreadPool& pool, const SavedForward& saved, const LayerBackwardInputs& inputs,
+                                const LayerGradients& gradients) const;
 
   /// Packs other weights of the same shapes. It needs no memory. What was saved before must not be used after it.
   [[nodiscard]] Status update(const LayerUpdate& update);

@@ -39,7 +39,8 @@ Status compute_deltas(ThreadPool& pool, const Call& forward, const BackwardInput
       double sum = 0;
       for (std::int64_t d = r * columns; d < (r + 1) * columns; ++d)
         sum += static_cast<double>(gradient[d]) * output[d];
-      (*deltas)[head * length + begin + r] = static_cast<float>(sum);
+      const std::int64_t row = head * length + begin + r;
+      (*deltas)[row] = static_cast<float>(inputs.lse_gradient ? sum - inputs.lse_gradient[row] : sum);
     }
   });
   return {};

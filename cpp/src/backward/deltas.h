@@ -6,7 +6,8 @@
 
 namespace headwise {
 
-/// deltas[b, h, i] = do_i . o_i for every row. The sums run in double: gradients of scores are small differences.
+/// deltas[b, h, i] = do_i . o_i - dlse_i for every row. The sums run in double: gradients of scores are small
+/// differences.
 [[nodiscard]] Status compute_deltas(ThreadPool& pool, const Call& forward, const BackwardInputs& inputs,
                                     Buffer<float>* deltas);
 

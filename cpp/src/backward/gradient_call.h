@@ -26,13 +26,18 @@ struct GradientCall {
   const BackwardInputs& inputs;
   const BackwardOutputs& outputs;
   const FormulaProgram& derivative;  ///< empty without a score formula
-  const float* deltas;               ///< [B, num_heads, Sq] do . o
+  const float* deltas;               ///< [B, num_heads, Sq] do . o - dlse
   const float* lse;                  ///< [B, num_heads, Sq]
   const float* lse_rest;             ///< the same, see AttentionOutputs; null: 0
 
   [[nodiscard]] const KernelTable& kernels() const { return forward.kernels; }
   [[nodiscard]] float gain(std::int64_t head) const {
     return forward.options.head_gain ? forward.options.head_gain[head] : 1.0f;
+  }
+
+  /// dlse of a row; see row_index.
+  [[nodiscard]] float lse_gradient(std::int64_t row) const {
+    return inputs.lse_gradient ? inputs.lse_gradient[row] : 0.0f;
   }
 
   /// The widths of a query and of a value, padded to panels.

@@ -45,6 +45,7 @@ std::int64_t place_scratch(GradientScratch& scratch, char* memory, const Gradien
   scratch.lse = place.take<float>(rows);
   scratch.lse_rest = place.take<float>(rows);
   scratch.delta = place.take<float>(rows);
+  scratch.lse_gradient = place.take<float>(rows);
   scratch.query_rows = place.take<QueryRow>(rows);
   scratch.odd_query = place.take<std::uint8_t>(rows);
   scratch.odd_output_gradient = place.take<std::uint8_t>(rows);

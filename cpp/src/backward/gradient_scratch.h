@@ -37,8 +37,8 @@ struct GradientScratch {
       *factors;                     ///< [keys] of one row: scores of these stages, what its gradients are multiplied by
   float *read_rows, *read_columns;  ///< [keys] of one row: the indices of a read of the score formula
   float* wide_row;                  ///< [the larger width]
-  float *lse, *lse_rest, *delta;    ///< [rows]
-  QueryRow* query_rows;             ///< [rows]
+  float *lse, *lse_rest, *delta, *lse_gradient;  ///< [rows]
+  QueryRow* query_rows;                          ///< [rows]
   // Rows that hold a NaN or an infinity. Their packed copies are 0.
   std::uint8_t *odd_query, *odd_output_gradient;  ///< [rows]
   std::uint8_t* odd_key;                          ///< [keys]

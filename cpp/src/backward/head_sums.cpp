@@ -12,7 +12,8 @@ void HeadSums::add_row(const GradientCall& call, std::int64_t head, std::int64_t
   const double rest = call.lse_rest ? call.lse_rest[row_index] : 0.0f;
   const double sink_share =
       std::exp(static_cast<double>(call.forward.options.sinks[head]) - static_cast<double>(call.lse[row_index]) - rest);
-  sink -= sink_share * (call.gain(head) == 0.0f ? 0.0 : call.gain(head) * row.reached);
+  const double delta = call.gain(head) == 0.0f ? 0.0 : call.gain(head) * row.reached;
+  sink -= sink_share * (delta - call.lse_gradient(row_index));
 }
 
 bool wants_head_sums(const BackwardOutputs& outputs) {

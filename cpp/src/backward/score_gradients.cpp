@@ -1,6 +1,7 @@
 #include "backward/score_gradients.h"
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 
 #include "base/finite.h"
@@ -15,6 +16,12 @@ namespace {
 void multiply_where_weighted(const GradientRow& row, const float* factors) {
   for (std::int64_t j = 0; j < row.keys.size(); ++j)
     row.gradients[j] = row.weights[j] == 0.0f ? 0.0f : row.gradients[j] * factors[j];
+}
+
+/// A head of gain 0 gives queries and keys no gradient but that of its lse.
+void keep_only_lse(KeyRange columns, float lse_gradient, const float* weights, float* gradients) {
+  for (std::int64_t j = columns.begin; j < columns.end; ++j)
+    gradients[j] = lse_gradient == 0.0f || weights[j] == 0.0f ? 0.0f : weights[j] * lse_gradient;
 }
 
 /// Multiplies row `r` of packed rows by a factor; by 0 also what is not finite.
@@ -105,6 +112,8 @@ void ScoreGradients::load_rows() {
     scratch_.lse[r] = call_.lse[at];
     scratch_.lse_rest[r] = call_.lse_rest ? call_.lse_rest[at] : 0.0f;
     scratch_.delta[r] = call_.deltas[at];
+    scratch_.lse_gradient[r] = call_.lse_gradient(at);
+    if (!std::isfinite(scratch_.lse_gradient[r])) std::fill_n(scratch_.output_gradient + r * columns, columns, kNan);
   }
 }
 
@@ -170,7 +179,7 @@ void ScoreGradients::weigh_row(const Strip& strip, std::int64_t r) {
     }
     const float reached = call_.kernels().gradient_step(scores + columns.begin, products + columns.begin,
                                                         columns.size(), lse, scratch_.delta[r], gain);
-    if (gain == 0.0f) std::fill(products + columns.begin, products + columns.end, 0.0f);
+    if (gain == 0.0f) keep_only_lse(columns, scratch_.lse_gradient[r], scores, products);
     differentiate({row, keys, scores + columns.begin, products + columns.begin});
     observer_.finish_row(row, reached, sees);
   }

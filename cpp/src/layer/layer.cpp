@@ -84,12 +84,12 @@ Status Layer::forward(ThreadPool& pool, const LayerInputs& inputs, const Attenti
   return {};
 }
 
-Status Layer::backward(ThreadPool& pool, const SavedForward& saved, ConstArray output_gradient,
-                       const ScoreDerivative* score_derivative, const LayerGradients& gradients) const {
+Status Layer::backward(ThreadPool& pool, const SavedForward& saved, const LayerBackwardInputs& inputs,
+                       const LayerGradients& gradients) const {
   if (&saved.forward_->layer() != packed_.get())
     return Status::error(StatusCode::invalid_option, "saved must come from a call of this layer");
   const ThreadPool::Call call(pool);
-  return LayerBackward(*saved.forward_, pool, output_gradient, score_derivative, gradients).run();
+  return LayerBackward(*saved.forward_, pool, inputs, gradients).run();
 }
 
 Status Layer::update(const LayerUpdate& update) {

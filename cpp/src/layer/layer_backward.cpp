@@ -15,17 +15,13 @@ bool is_wanted(const LinearWeightGradients& gradients) { return gradients.weight
 
 }  // namespace
 
-LayerBackward::LayerBackward(const Forward& forward, ThreadPool& pool, ConstArray output_gradient,
-                             const ScoreDerivative* score_derivative, const LayerGradients& gradients)
-    : forward_(forward),
-      layer_(forward.layer_),
-      pool_(pool),
-      output_gradient_(output_gradient),
-      score_derivative_(score_derivative),
-      gradients_(gradients) {}
+LayerBackward::LayerBackward(const Forward& forward, ThreadPool& pool, const LayerBackwardInputs& inputs,
+                             const LayerGradients& gradients)
+    : forward_(forward), layer_(forward.layer_), pool_(pool), inputs_(inputs), gradients_(gradients) {}
 
 Status LayerBackward::check() const {
-  if (output_gradient_.dtype != Dtype::float32 && output_gradient_.dtype != Dtype::float16)
+  const Dtype dtype = inputs_.output_gradient.dtype;
+  if (dtype != Dtype::float32 && dtype != Dtype::float16)
     return Status::error(StatusCode::unsupported, "dOutput must be float32 or float16");
   if (!layer_.shape.output_projection && is_wanted(gradients_.output_weights))
     return Status::error(StatusCode::invalid_option, "without an output projection its weights have no gradient");
@@ -79,7 +75,7 @@ Status LayerBackward::allocate() {
         as_const(forward_.rows(const_cast<float*>(forward_.heads_.data()), length, layer_.heads_width()));
     output_way_ = {&layer_.output,
                    heads,
-                   forward_.context(output_gradient_, length, s.output_dim),
+                   forward_.context(inputs_.output_gradient, length, s.output_dim),
                    layer_.heads_width(),
                    s.output_dim,
                    gradients_.output_weights,
@@ -122,8 +118,9 @@ Status LayerBackward::attend() {
   inputs.forward = forward_.attention_inputs_;
   inputs.output = {forward_.heads_.data()};
   inputs.lse = forward_.lse_.data();
-  inputs.output_gradient = layer_.shape.output_projection ? ConstArray{heads_.data()} : output_gradient_;
-  inputs.score_derivative = score_derivative_;
+  inputs.output_gradient = layer_.shape.output_projection ? ConstArray{heads_.data()} : inputs_.output_gradient;
+  inputs.score_derivative = inputs_.score_derivative;
+  inputs.lse_gradient = inputs_.lse_gradient;
   BackwardOutputs outputs = gradients_.attention;
   outputs.query = query_.data();
   outputs.key = key_.data();

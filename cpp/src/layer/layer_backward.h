@@ -20,8 +20,8 @@ namespace headwise {
 ///     dW = (what was projected)^T (gradient of the result)
 class LayerBackward {
  public:
-  LayerBackward(const Forward& forward, ThreadPool& pool, ConstArray output_gradient,
-                const ScoreDerivative* score_derivative, const LayerGradients& gradients);
+  LayerBackward(const Forward& forward, ThreadPool& pool, const LayerBackwardInputs& inputs,
+                const LayerGradients& gradients);
   [[nodiscard]] Status run();
 
  private:
@@ -54,8 +54,7 @@ class LayerBackward {
   const Forward& forward_;
   const Layer::Packed& layer_;
   ThreadPool& pool_;
-  ConstArray output_gradient_;
-  const ScoreDerivative* score_derivative_;
+  const LayerBackwardInputs& inputs_;
   const LayerGradients& gradients_;
 
   Buffer<float> query_, key_, value_, heads_;  ///< gradients

@@ -16,6 +16,7 @@ struct HeadInputs {
   std::int64_t b, h;
   double gain;
   Matrix query, key, value, output_gradient;
+  const float* lse_gradient;  ///< of its rows; null: 0
 };
 
 HeadInputs read_inputs(const AttentionShape& s, const BackwardInputs& inputs, const AttentionOptions& options,
@@ -29,7 +30,8 @@ HeadInputs read_inputs(const AttentionShape& s, const BackwardInputs& inputs, co
           read_head(from.query, layout, s.num_heads, s.query_length, s.head_dim, b, h),
           read_head(from.key, kv_layout, s.num_kv_heads, s.key_length, s.head_dim, b, g),
           read_head(from.value, kv_layout, s.num_kv_heads, s.key_length, s.value_dim, b, g),
-          read_head(inputs.output_gradient, layout, s.num_heads, s.query_length, s.value_dim, b, h)};
+          read_head(inputs.output_gradient, layout, s.num_heads, s.query_length, s.value_dim, b, h),
+          inputs.lse_gradient ? inputs.lse_gradient + (b * s.num_heads + h) * s.query_length : nullptr};
 }
 
 template <class Visit>
@@ -49,6 +51,8 @@ void compute_softmax_gradient(const Head& head, const HeadInputs& in, HeadGradie
     at.products(i, j) = in.output_gradient.row(i).dot(in.value.row(j));
     at.deltas(i) += in.gain * at.weights(i, j) * at.products(i, j);
   });
+  for (std::int64_t i = 0; in.lse_gradient && i < head.raw.rows(); ++i)
+    if (head.rows[i] == RowKind::attends) at.deltas(i) -= in.lse_gradient[i];
   for_each_visible_pair(head, [&](std::int64_t i, std::int64_t j) {
     at.formula(i, j) = at.weights(i, j) * (in.gain * at.products(i, j) - at.deltas(i));
   });

@@ -13,7 +13,7 @@ namespace headwise::reference {
 struct HeadGradients {
   Matrix weights;   ///< [Sq, Skv] p; 0 in rows that see no key, under every policy
   Matrix products;  ///< [Sq, Skv] do . v, without the head's gain
-  Vector deltas;    ///< [Sq]
+  Vector deltas;    ///< [Sq] do . o - dlse
   Matrix formula;   ///< [Sq, Skv] with respect to the score formula's result
   Matrix slopes;    ///< [Sq, Skv] d score / d s; 1 without a formula
   Matrix biased;    ///< [Sq, Skv] with respect to the score before the formula

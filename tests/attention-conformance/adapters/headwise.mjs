@@ -18,11 +18,11 @@ export async function openHeadwise(settings, { load, features }) {
     offers: features,
     layout: "BSHD",
     attention: attend,
-    async gradients({ query, key, value, dOutput, options, gradients }) {
+    async gradients({ query, key, value, dOutput, dLse, options, gradients }) {
       const call = { query, key, value, options };
       const { output, lse } = await attend({ ...call, returns: { lse: true } });
       const returns = Object.fromEntries(gradients.map((name) => [name, true]));
-      return hw.attentionBackward({ query, key, value, output, lse, dOutput, ...optionsOf(options), returns });
+      return hw.attentionBackward({ query, key, value, output, lse, dOutput, dLse, ...optionsOf(options), returns });
     },
     onnx: ({ attributes, opset }, inputs) => onnx.attention(hw, inputs, attributes, { opset }),
     close: () => hw.dispose(),

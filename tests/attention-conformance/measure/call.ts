@@ -25,6 +25,7 @@ export interface Row {
   readonly returns?: Readonly<Record<string, unknown>> & Pick<Call["returns"], "topK" | "scores">;
   readonly formula?: { readonly score?: FormulaText; readonly visible?: FormulaText };
   readonly poison?: Poison;
+  readonly backward?: { readonly lse?: number };
 }
 
 export type CallOptions = Omit<ReferenceOptions, "score" | "visible" | "layout"> & {
@@ -44,6 +45,8 @@ export interface Call {
     readonly topK?: number;
   };
   readonly dOutput: Input;
+  /** The gradient of a loss that reads lse, [B, numHeads, Sq]. */
+  readonly dLse?: Input;
   readonly gradients: readonly CaseGradient[];
 }
 
@@ -65,6 +68,7 @@ export function callOf(row: Row): Call {
     },
     returns: besides(returns as Row["returns"]),
     dOutput: typed(backward.dOutput),
+    ...(backward.dLse && { dLse: typed(backward.dLse) }),
     gradients: Object.keys(backward.returns) as CaseGradient[],
   };
   return poison ? poisonedCall(call, poison) : call;

@@ -30,6 +30,7 @@ export const OFFERED = [
   "formulas",
   "gradients",
   "gradients of options",
+  "gradients of lse",
 ] as const;
 
 export type Offered = (typeof OFFERED)[number];

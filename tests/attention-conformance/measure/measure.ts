@@ -45,12 +45,17 @@ export async function measure(engine: Engine, { rows, onnx }: Suite, say: (check
 export function few(rows: readonly Row[], count: number): Row[] {
   const groups = new Map<string, Row[]>();
   for (const row of rows) {
-    const heading = row.poison ? "isolation" : categoryOf(needsOf(row), false);
+    const heading = headingOf(row);
     groups.set(heading, [...(groups.get(heading) ?? []), row]);
   }
   return [...groups.values()].flatMap((group) =>
     group.filter((_, k) => Math.floor((k * count) / group.length) !== Math.floor(((k - 1) * count) / group.length)),
   );
+}
+
+function headingOf(row: Row): Category {
+  if (row.poison) return "isolation";
+  return row.backward?.lse === undefined ? categoryOf(needsOf(row), false) : "gradients of lse";
 }
 
 /** What an engine's documents do not promise cannot be wrong. */
@@ -128,13 +133,17 @@ function hasEmptyRows({ visibleKeys, shape: { Hq, Sq, Skv } }: ReferenceResult, 
 const SIDES: readonly CaseGradient[] = ["dQuery", "dKey", "dValue"];
 
 async function gradientChecks(engine: Engine, { call, needs, heading }: Case): Promise<Check[]> {
-  const { query, key, value, dOutput, gradients } = call;
+  const { query, key, value, dOutput, dLse, gradients } = call;
   const sides = gradients.filter((name) => SIDES.includes(name));
   const others = gradients.filter((name) => !SIDES.includes(name));
-  const groups = [
-    { category: "gradients" as const, names: sides },
-    { category: "gradients of options" as const, names: others },
-  ].filter(({ names }) => names.length > 0);
+  const groups = (
+    dLse
+      ? [{ category: "gradients of lse" as const, names: gradients }]
+      : [
+          { category: "gradients" as const, names: sides },
+          { category: "gradients of options" as const, names: others },
+        ]
+  ).filter(({ names }) => names.length > 0);
   const asked = groups.filter(({ category }) => engine.offers.includes(category)).flatMap(({ names }) => names);
   const result = await resultOf(engine, [...needs.offered, "gradients"], () =>
     gradientsOf(engine, { ...call, gradients: asked }),
@@ -142,7 +151,7 @@ async function gradientChecks(engine: Engine, { call, needs, heading }: Case): P
   const isRefused = "verdict" in result;
   const reference = isRefused
     ? undefined
-    : referenceBackward(query, key, value, dOutput, referenceOptions(call.options));
+    : referenceBackward(query, key, value, dOutput, referenceOptions(call.options), dLse);
   return groups.map(({ category: offer, names }) => {
     const name = `${call.name}/${offer}`;
     const category = heading === "empty rows" ? heading : offer;

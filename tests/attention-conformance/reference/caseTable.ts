@@ -38,6 +38,8 @@ interface TableRow {
   readonly backward?: {
     readonly amplitude?: number;
     readonly dtype?: FloatDtype;
+    /** The amplitude of dLse; without it the loss does not read lse. */
+    readonly lse?: number;
     readonly returns?: readonly CaseGradient[];
   };
 }
@@ -55,6 +57,8 @@ export interface AttentionCase {
   /** What its call of attentionBackward has besides. */
   readonly backward: {
     readonly dOutput: FloatTensor;
+    /** [B, numHeads, Sq] */
+    readonly dLse?: Tensor<"float32">;
     readonly returns: Readonly<Partial<Record<CaseGradient, true>>>;
   };
 }
@@ -90,6 +94,12 @@ function toCase(row: TableRow): AttentionCase {
     },
     backward: {
       dOutput: floatTensor(gradientDtype, outputShape, numbersOf(gradientDtype, seed, 7, backward.amplitude)),
+      ...(backward.lse !== undefined && {
+        dLse: {
+          data: Float32Array.from({ length: B * Hq * Sq }, numbersOf("float32", seed, 0, backward.lse)),
+          shape: [B, Hq, Sq],
+        },
+      }),
       returns: Object.fromEntries((backward.returns ?? gradientsOf(row)).map((name) => [name, true])),
     },
   };

@@ -4,7 +4,7 @@
  *
  * Letters as in reference.ts: b batch, h query head, g kv head, i query row, j key row, d feature. With the loss L:
  *
- *     δ_i   = dO_i · O_i
+ *     δ_i   = dO_i · O_i − dLse_i                     dLse: of a loss that reads lse
  *     ds_ij = p_ij (gain_h dO_i · v_j − δ_i)          dL/d(score before the softmax); Dao et al. 2022, appendix B
  */
 
@@ -113,6 +113,8 @@ interface All {
   readonly problem: Problem;
   readonly forward: ReferenceResult;
   readonly dOutput: Heads;
+  /** [B, Hq, Sq]; undefined: 0. */
+  readonly dLse: Input | undefined;
   readonly biasIndex: (b: number, h: number, i: number, j: number) => number;
   readonly derivatives: ((variables: Variables) => Dual) | undefined;
   readonly dQuery: Sums;
@@ -131,6 +133,7 @@ export function referenceBackward(
   value: Input,
   dOutput: Input,
   options: ReferenceOptions = {},
+  dLse?: Input,
 ): ReferenceGradients {
   const problem = read(query, key, value, options);
   const { Hq } = problem.shape;
@@ -140,6 +143,7 @@ export function referenceBackward(
     problem,
     forward: referenceAttention(query, key, value, options),
     dOutput: readHeads(dOutput, options.layout ?? "BHSD", problem.outputExtents),
+    dLse,
     biasIndex: broadcastIndex((options.bias as Input | undefined)?.shape ?? []),
     derivatives: score && gradientEvaluator(score),
     dQuery: sumsLike(query),
@@ -208,8 +212,8 @@ function addRow(all: All, row: Row): void {
     if (forward.visiblePairs[index * shape.Skv + j]) addPair(all, row, j, delta, lseError);
 }
 
-/** dO · O. The error of O includes the rounding of a float16 output. */
-function deltaOf({ problem, forward, dOutput }: All, { sequence, h, i }: Row): Rough {
+/** dO · O − dLse. The error of O includes the rounding of a float16 output. */
+function deltaOf({ problem, forward, dOutput, dLse }: All, { sequence, h, i, index }: Row): Rough {
   const { output } = forward;
   const start = rowStart(dOutput, sequence.batch, h, i);
   let value = 0;
@@ -222,7 +226,8 @@ function deltaOf({ problem, forward, dOutput }: All, { sequence, h, i }: Row): R
     magnitude += abs(gradient * output.values[at]!);
     error += abs(gradient) * output.tolerance[at]!;
   }
-  return { value, error: error + (4 + dOutput.dim / 4) * EPSILON * magnitude };
+  const byLse = dLse?.data[index] ?? 0;
+  return { value: value - byLse, error: error + (4 + dOutput.dim / 4) * EPSILON * (magnitude + abs(byLse)) };
 }
 
 function addPair(all: All, row: Row, j: number, delta: Rough, lseError: number): void {

@@ -45,7 +45,7 @@ export type UsualGradients = { readonly dQuery: true; readonly dKey: true; reado
 
 /**
  * What attentionBackward reads: the inputs and options of the forward call, its results `output` and `lse`, and the
- * gradient of the loss with respect to the output.
+ * gradients of the loss with respect to the output and, if the loss reads it, to lse.
  */
 export type AttentionBackwardOptions<R extends GradientReturns = GradientReturns> = OnGpu<
   Omit<AttentionOptions, "returns" | "into" | "location">
@@ -59,6 +59,8 @@ export type AttentionBackwardOptions<R extends GradientReturns = GradientReturns
   readonly lse: Tensor<"float32"> | GpuTensor<"float32">;
   /** The gradient of the loss with respect to the output, in the output's shape; float32 or float16. */
   readonly dOutput: FloatTensorLike | GpuFloats;
+  /** The gradient of the loss with respect to `lse`, in its shape, of a loss that reads it. Default: 0. */
+  readonly dLse?: Tensor<"float32"> | GpuTensor<"float32"> | null;
   /** Which gradients to compute. Default: `dQuery`, `dKey` and `dValue`. */
   readonly returns?: R;
 };
@@ -92,6 +94,8 @@ export interface BackwardProblem extends Watched {
   /** The forward's result, [B, numHeads, Sq]; its shape may have the rank of the inputs. */
   readonly lse: PlacedTensor<"float32">;
   readonly dOutput: PlacedFloats;
+  /** Like lse; undefined: 0. */
+  readonly dLse: PlacedTensor<"float32"> | undefined;
   readonly settings: AttentionSettings;
   /** Of settings.score. */
   readonly derivatives: ScoreDerivatives | undefined;
@@ -128,6 +132,7 @@ const OPTION_NAMES = [
     output: true,
     lse: true,
     dOutput: true,
+    dLse: true,
     returns: true,
     location: true,
     signal: true,
@@ -158,13 +163,16 @@ export function backwardProblem(call: CallArguments, given: unknown): BackwardPr
   const output = required(options, "output", FLOATS, "The result of the forward call.");
   const lse = required(options, "lse", ["float32"], LSE_HINT);
   const dOutput = required(options, "dOutput", FLOATS, "The gradient of the loss with respect to the output.");
+  const dLse = readLseGradient(options);
   if (!call.placement.onGpu) refuseGpu(options);
   const { layout, kvLayout, shape, ragged, settings } = readCall(call, query, key, value, options);
   const rank = query.shape.length;
   const { batchSize, numHeads, queryLength } = shape;
   checkShape(operation, "output", output, outputShape(layout, rank, shape));
   checkShape(operation, "dOutput", dOutput, outputShape(layout, rank, shape));
-  checkShape(operation, "lse", lse, keepRank(layout, rank, [batchSize, numHeads, queryLength]), LSE_HINT);
+  const lseShape = keepRank(layout, rank, [batchSize, numHeads, queryLength]);
+  checkShape(operation, "lse", lse, lseShape, LSE_HINT);
+  if (dLse) checkShape(operation, "dLse", dLse, lseShape, "It has the shape of lse.");
   checkNote(options, lse, settings);
   return {
     operation,
@@ -177,6 +185,7 @@ export function backwardProblem(call: CallArguments, given: unknown): BackwardPr
     output,
     lse,
     dOutput,
+    dLse,
     settings,
     derivatives: settings.score && readDerivatives(operation, settings.score),
     ragged,
@@ -199,7 +208,12 @@ function required<D extends Dtype>(
   return tensor;
 }
 
-function checkShape(
+/** The gradient with respect to lse, if there is one. `null` is as absent. */
+export function readLseGradient(options: OptionReader): PlacedTensor<"float32"> | undefined {
+  return options.value("dLse") === null ? undefined : options.placed("dLse", ["float32"]);
+}
+
+export function checkShape(
   operation: string,
   name: string,
   { shape }: PlacedTensor,

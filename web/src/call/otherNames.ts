@@ -218,9 +218,12 @@ const OF_OPERATION: Readonly<Record<string, readonly Row[]>> = {
     ["grad_output", "dOutput"],
     ["out", "output"],
     ["logsumexp", "lse"],
+    ["grad_logsumexp", "dLse"],
     // FlashAttention
     ["dout", "dOutput"],
     ["softmax_lse", "lse"],
+    ["dsoftmax_lse", "dLse"],
+    ["dlse", "dLse"],
     ["q", "query"],
     ["k", "key"],
     ["v", "value"],

@@ -187,7 +187,7 @@ export class Attention extends Disposing {
   /**
    * The gradient of `scaledDotProductAttention`: from dOutput, the gradient of a loss with respect to the output, those
    * with respect to the inputs and options. The weights p are computed again from `lse`, so no memory of Sq × Skv is
-   * needed (Dao et al. 2022, appendix B; Dao 2023). For one head, with δ_i = dOutput_i · output_i:
+   * needed (Dao et al. 2022, appendix B; Dao 2023). For one head, with δ_i = dOutput_i · output_i − dLse_i:
    *
    *     ds_ij          = p_ij (headGain · dOutput_i · v_j − δ_i)    for each visible pair; the score before the softmax
    *     dValue_j       = Σ_i headGain · p_ij · dOutput_i
@@ -206,7 +206,8 @@ export class Attention extends Disposing {
    * slopes beside it is taken, for `abs` 0; `floor` and `sign` have the slope 0.
    *
    * @param options - The inputs and options of the forward call; its results `output` and `lse`; `dOutput` in the shape
-   *   of the output; and in `returns` which gradients to compute. float32 or float16, lse float32.
+   *   of the output; `dLse` in the shape of lse, if the loss reads lse; and in `returns` which gradients to compute.
+   *   float32 or float16; lse and dLse float32.
    * @returns The gradients that `options.returns` names, or `dQuery`, `dKey` and `dValue`: float32, each in the shape and
    *   layout of what it belongs to. `dSinks`, `dHeadGain` and `dAlibiSlopes` are `[numHeads]`. `dHeadGain` is also there
    *   for a call without headGain: it is then the gradient at 1.

@@ -19,6 +19,7 @@ export interface ProblemTensors {
   readonly scales?: Lying | undefined;
   readonly bias?: Lying | undefined;
   readonly dOutput?: Lying | undefined;
+  readonly dLse?: Lying | undefined;
   readonly lse?: Lying | undefined;
   readonly settings?: AttentionSettings;
   readonly parts?: readonly { readonly output: Lying; readonly lse: Lying }[];
@@ -27,7 +28,7 @@ export interface ProblemTensors {
 }
 
 function tensorsOf(problem: ProblemTensors): Lying[] {
-  const { query, key, value, x, weight, scales, bias, dOutput, lse, settings, parts, output } = problem;
+  const { query, key, value, x, weight, scales, bias, dOutput, dLse, lse, settings, parts, output } = problem;
   const named = [
     query,
     key,
@@ -37,6 +38,7 @@ function tensorsOf(problem: ProblemTensors): Lying[] {
     scales,
     bias,
     dOutput,
+    dLse,
     lse,
     output,
     settings?.mask?.tensor,

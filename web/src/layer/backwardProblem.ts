@@ -1,4 +1,4 @@
-import type { Gradient, PlacedGradients } from "../attention/backwardProblem.js";
+import { checkShape, readLseGradient, type Gradient, type PlacedGradients } from "../attention/backwardProblem.js";
 import type { ResultTensor } from "../attention/attentionResult.js";
 import type { Asked } from "../call/asked.js";
 import type { CallArguments } from "../call/callArguments.js";
@@ -6,8 +6,8 @@ import { refuseGpu } from "../call/location.js";
 import { namesOf, readOptions, type OptionReader } from "../call/options.js";
 import { OptionError, ShapeError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
-import type { GpuResult } from "../tensor/gpuTensor.js";
-import { FLOATS, type PlacedFloats, type Tensor, type TypedTensor } from "../tensor/tensor.js";
+import type { GpuResult, GpuTensor } from "../tensor/gpuTensor.js";
+import { FLOATS, type PlacedFloats, type PlacedTensor, type Tensor, type TypedTensor } from "../tensor/tensor.js";
 import type { EngineSaved } from "./engineSaved.js";
 import type { SavedForm, Savings } from "./saved.js";
 import type { WeightGradients } from "./weightGradients.js";
@@ -46,6 +46,11 @@ export interface LayerBackwardOptions<R extends LayerReturns = LayerReturns> ext
   readonly accumulate?: Readonly<Record<string, Tensor<"float32">>>;
   /** Whether `saved` can be used again. Default false: the call releases it. */
   readonly keep?: boolean;
+  /**
+   * The gradient of the loss with respect to the `lse` of the forward call, `[B, numHeads, Sq]` (of a call without batch
+   * `[numHeads, Sq]`), of a loss that reads it. Default: 0.
+   */
+  readonly dLse?: Tensor<"float32"> | GpuTensor<"float32"> | null;
 }
 
 type GradientAt<L extends "cpu" | "gpu"> = L extends "gpu" ? GpuResult<"float32"> : TypedTensor<"float32">;
@@ -72,6 +77,8 @@ export interface LayerBackwardProblem extends Watched {
   readonly saved: EngineSaved;
   /** Like the forward's output. */
   readonly dOutput: PlacedFloats;
+  /** Of the forward's lse, [B, numHeads, Sq]; undefined: 0. */
+  readonly dLse: PlacedTensor<"float32"> | undefined;
   /** The shapes of x and of the contexts that the forward call was given. */
   readonly shapes: {
     readonly dInput: readonly number[];
@@ -98,6 +105,7 @@ const BACKWARD_NAMES = namesOf<LayerBackwardOptions & { location: string }>({
   returns: true,
   accumulate: true,
   keep: true,
+  dLse: true,
   location: true,
   signal: true,
   onProgress: true,
@@ -148,6 +156,8 @@ export function layerBackwardProblem(
     throw new ShapeError(
       `${operation}: dOutput.shape must be that of the output, ${describe(form.output)}, got ${describe(dOutput.shape)}`,
     );
+  const dLse = readLseGradient(options);
+  if (dLse) checkShape(operation, "dLse", dLse, form.lse, "It has the shape of the forward call's lse.");
   if (!call.placement.onGpu) refuseGpu(options, "needs a layer on WebGPU, this one is on wasm");
   const wanted = readReturns(options, form);
   const location = options.oneOf("location", ["cpu", "gpu"], "cpu");
@@ -155,6 +165,7 @@ export function layerBackwardProblem(
     operation,
     saved,
     dOutput,
+    dLse,
     shapes: form,
     wanted,
     gradients,

@@ -8,6 +8,7 @@ import type { Updates } from "./updates.js";
 /** What `layer.backward` checks its arguments with. */
 export interface SavedForm {
   readonly output: readonly number[];
+  readonly lse: readonly number[];
   readonly dInput: readonly number[];
   /** undefined if the call had no such context. */
   readonly dContext: readonly number[] | undefined;
@@ -17,9 +18,10 @@ export interface SavedForm {
 }
 
 /** @internal */
-export function savedForm({ x, key, value, output, settings }: ForwardProblem): SavedForm {
+export function savedForm({ x, key, value, shape, output, settings, keepRank }: ForwardProblem): SavedForm {
   return {
     output: output.shape,
+    lse: keepRank([shape.batchSize, shape.numHeads, shape.queryLength]),
     dInput: x.shape,
     dContext: key?.shape,
     dValueContext: value?.shape,

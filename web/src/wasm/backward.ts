@@ -5,7 +5,7 @@ import type { WasmCore } from "./core.js";
 import { placeGradients, writeGradients } from "./gradients.js";
 
 export function runBackward(core: WasmCore, problem: BackwardProblem): Eventually<PlacedGradients> {
-  const { operation, shape, query, key, value, output, lse, dOutput, wanted } = problem;
+  const { operation, shape, query, key, value, output, lse, dOutput, dLse, wanted } = problem;
   return core.call(operation, (arena) => {
     const call = core.struct("BackwardCall");
     call.reset();
@@ -15,6 +15,7 @@ export function runBackward(core: WasmCore, problem: BackwardProblem): Eventuall
     call.givenLse = placeInput(arena, lse);
     call.dOutput = placeInput(arena, dOutput);
     call.dOutputDtype = DTYPE[dOutput.dtype];
+    if (dLse) call.dLse = placeInput(arena, dLse);
     const shapes = { dQuery: query.shape, dKey: key.shape, dValue: value.shape };
     const collect = placeGradients(call, arena, operation, shapes, wanted);
     const collectOthers = writeGradients(call, arena, { ...problem, numHeads: shape.numHeads });

@@ -191,7 +191,7 @@ class WasmLayer implements EngineLayer {
   }
 
   backward(problem: LayerBackwardProblem): Eventually<PlacedLayerGradients> {
-    const { operation, dOutput, shapes, wanted } = problem;
+    const { operation, dOutput, dLse, shapes, wanted } = problem;
     const { heap, native } = this.#core;
     const saved = problem.saved as WasmSaved;
     return this.#core.call(operation, (arena) => {
@@ -201,6 +201,7 @@ class WasmLayer implements EngineLayer {
       call.saved = saved.address;
       call.dOutput = placeInput(arena, dOutput);
       call.dOutputDtype = DTYPE[dOutput.dtype];
+      if (dLse) call.dLse = placeInput(arena, dLse);
       const { dInput, dContext, dValueContext } = shapes;
       const collect = placeGradients(call, arena, operation, { dInput, dContext, dValueContext }, wanted);
       const collectInner = writeGradients(call, arena, { operation, ...saved.form, wanted });

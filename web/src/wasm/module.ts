@@ -121,6 +121,8 @@ export interface BackwardCall extends AttentionCall, GradientProperties {
   givenLse: number;
   dOutput: number;
   dOutputDtype: number;
+  /** 0: there is none. */
+  dLse: number;
   dQuery: number;
   dKey: number;
   dValue: number;
@@ -270,6 +272,8 @@ export interface LayerBackwardCall extends GradientProperties, LinearGradientPro
   saved: number;
   dOutput: number;
   dOutputDtype: number;
+  /** 0: there is none. */
+  dLse: number;
   dInput: number;
   dContext: number;
   dValueContext: number;

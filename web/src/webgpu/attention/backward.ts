@@ -178,7 +178,7 @@ function cleanRows(
 
 /** Packs dO, and computes what every kernel needs of a row. */
 function preparedRows(call: Call, { problem, plan }: PlannedBackward): Span {
-  const { output, dOutput, lse, layout, shape } = problem;
+  const { output, dOutput, dLse, lse, layout, shape } = problem;
   const { batchSize, numHeads, queryLength, valueDim } = shape;
   const { batch, head, position, feature } = stridesOf(layout, numHeads, queryLength, valueDim);
   const rows = call.room(plan.rowBytes);
@@ -191,6 +191,7 @@ function preparedRows(call: Call, { problem, plan }: PlannedBackward): Span {
     2: call.place(dOutput),
     3: call.place(lse),
     4: rows,
+    ...(dLse && { 5: call.place(dLse) }),
   });
   return rows;
 }

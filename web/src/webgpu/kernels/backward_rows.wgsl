@@ -1,4 +1,4 @@
-// Prepares the rows of a backward call: what every kernel needs of a row, and dO packed to [B, Hq, Sq, Dv / 4] with 0 in
+// Prepares the rows of a backward call: delta = dO . O - dLse and what else every kernel needs of a row, and dO packed to [B, Hq, Sq, Dv / 4] with 0 in
 // place of numbers that are not finite. LANES invocations share a row.
 
 struct Shape {
@@ -19,6 +19,7 @@ struct Shape {
 @group(0) @binding(1) var<storage, read> output: array<u32>;    // float32 or halves, as bits
 @group(0) @binding(2) var<storage, read> d_output: array<u32>;
 @group(0) @binding(3) var<storage, read> lse: array<u32>;
+@group(0) @binding(5) var<storage, read> d_lse: array<u32>;     // like lse, if HAS_D_LSE
 @group(0) @binding(4) var<storage, read_write> row_words: array<vec4<u32>>;  // see backward_call.wgsl
 
 var<workgroup> part_of: array<vec2<f32>, THREADS>;  // of delta; 1 if some number is not finite
@@ -63,7 +64,11 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) t
   if (lane != 0u || row >= shape.num_rows) { return; }
   var whole = vec2<f32>();
   for (var n = 0u; n < LANES; n++) { whole += part_of[t + n]; }
-  let marked = whole.y > 0.0f || not_finite(lse[row]);
+  var marked = whole.y > 0.0f || not_finite(lse[row]);
+  if (HAS_D_LSE) {
+    marked = marked || not_finite(d_lse[row]);
+    whole.x -= bitcast<f32>(select(d_lse[row], 0u, not_finite(d_lse[row])));
+  }
   row_words[2u * row] = vec4<u32>(select(lse[row], 0u, not_finite(lse[row])), bitcast<u32>(whole.x), u32(marked), 0u);
   row_words[2u * row + 1u] = vec4<u32>();
 }

@@ -119,7 +119,7 @@ const SOURCES: Readonly<Record<KernelName, Source>> = {
   clean_rows: { parts: [floatBits, cleanRows, element], bindings: { 0: "uniform", 1: "read", 2: "write" } },
   backward_rows: {
     parts: [floatBits, backwardRows],
-    bindings: { 0: "uniform", 1: "read", 2: "read", 3: "read", 4: "write" },
+    bindings: { 0: "uniform", 1: "read", 2: "read", 3: "read", 4: "write", 5: "read" },
   },
   backward_lse: {
     parts: [...PAIRS, backwardLse],

@@ -199,7 +199,7 @@ const INNER = ["dBias", "dSinks", "dHeadGain", "dAlibiSlopes", "dTables"] as con
 function attentionBack(
   call: Call,
   { attention }: SavedCall,
-  { operation, wanted, location }: LayerBackwardProblem,
+  { operation, wanted, dLse, location }: LayerBackwardProblem,
   dOutput: PlacedFloats,
   groups: readonly Group[],
 ): Deliver<Omit<PlacedGradients, "dQuery" | "dKey" | "dValue">> {
@@ -212,6 +212,7 @@ function attentionBack(
     output: insideTensor("output", output),
     lse: insideTensor("lse", lse),
     dOutput,
+    dLse,
     derivatives: score && readDerivatives(operation, score),
     wanted: { dQuery: true, dKey: true, dValue: true, ...inner },
     location,

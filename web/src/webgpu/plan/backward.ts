@@ -131,7 +131,7 @@ export function cleanStep(dtype: FloatDtype, rows: number): Step {
 function planBackward(facts: AttentionFacts, problem: BackwardCall, mostKeys: number, limits: Limits): BackwardPlan {
   const { shape, numSequences, longestQuery, emptyRows } = facts;
   const { batchSize, numHeads, numKvHeads, queryLength, headDim, valueDim } = shape;
-  const { wanted, output, dOutput, derivatives, settings } = problem;
+  const { wanted, output, dOutput, dLse, derivatives, settings } = problem;
   const features = featuresOf(facts);
   const kernel = (name: Kernel["name"], { constants }: BackwardTile, kind: "pairs" | "tables"): Kernel => {
     const formula = gradientForm(facts.score, facts.visible, derivatives, kind);
@@ -170,6 +170,7 @@ function planBackward(facts: AttentionFacts, problem: BackwardCall, mostKeys: nu
           LANES: ROW_LANES,
           HALF_OUTPUT: output.dtype === "float16",
           HALF_GRADIENT: dOutput.dtype === "float16",
+          HAS_D_LSE: dLse !== undefined,
         },
       },
       workgroups: divideUp(numRows, FLAT_WORKGROUP / ROW_LANES),

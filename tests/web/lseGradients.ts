@@ -1,0 +1,63 @@
+import { expect } from "@jest/globals";
+import { OptionError, ShapeError, tensor, type Attention } from "headwise";
+
+import { float32Of } from "./close.js";
+import { randomTensor } from "./randomTensor.js";
+
+// Gradients of a loss that reads lse. The same tests run on wasm and on WebGPU.
+
+const [ROWS, KEYS, D] = [6, 9, 4];
+
+async function gradients(hw: Attention, dLse: Float32Array | null) {
+  const [query, key, value] = [
+    randomTensor(1, [1, 2, ROWS, D]),
+    randomTensor(2, [1, 1, KEYS, D]),
+    randomTensor(3, [1, 1, KEYS, D]),
+  ];
+  const options = { causal: "upper-left", numKvHeads: 1 } as const;
+  const { output, lse } = await hw.scaledDotProductAttention(query, key, value, { ...options, returns: { lse: true } });
+  const dOutput = randomTensor(4, [1, 2, ROWS, D]);
+  const found = await hw.attentionBackward({
+    ...options,
+    query,
+    key,
+    value,
+    output,
+    lse,
+    dOutput,
+    dLse: dLse && tensor(dLse, [1, 2, ROWS]),
+  });
+  return { dQuery: float32Of(found.dQuery), dKey: float32Of(found.dKey), dValue: float32Of(found.dValue) };
+}
+
+export const lseGradients: Readonly<Record<string, (hw: Attention) => Promise<void>>> = {
+  "A dLse of zeros gives the bits of none": async (hw) => {
+    expect(await gradients(hw, new Float32Array(2 * ROWS))).toEqual(await gradients(hw, null));
+  },
+
+  "A dLse that is not finite spoils its row and the keys that the row sees, and changes no other bit": async (hw) => {
+    const right = await gradients(hw, null);
+    for (const odd of [NaN, Infinity, -Infinity]) {
+      const dLse = new Float32Array(2 * ROWS);
+      dLse[ROWS + 3] = odd; // head 1, row 3: it sees keys 0 to 3
+      const found = await gradients(hw, dLse);
+      const expected = {
+        dQuery: right.dQuery.map((x, n) => (Math.floor(n / D) === ROWS + 3 ? NaN : x)),
+        dKey: right.dKey.map((x, n) => (n < 4 * D ? NaN : x)),
+        dValue: right.dValue.map((x, n) => (n < 4 * D ? NaN : x)),
+      };
+      expect(found).toEqual(expected);
+    }
+  },
+
+  "A dLse of another shape or dtype is refused by name": async (hw) => {
+    const x = randomTensor(1, [1, 2, 3, 4]);
+    const { output, lse } = await hw.scaledDotProductAttention(x, x, x, { returns: { lse: true } });
+    const call = { query: x, key: x, value: x, output, lse, dOutput: x };
+    await expect(hw.attentionBackward({ ...call, dLse: tensor(new Float32Array(3), [1, 1, 3]) })).rejects.toEqual(
+      new ShapeError("attentionBackward: dLse.shape must be [1, 2, 3], got [1, 1, 3]"),
+    );
+    const ints = { data: new Int32Array(6), shape: [1, 2, 3] };
+    await expect(hw.attentionBackward({ ...call, dLse: ints as never })).rejects.toThrow(OptionError);
+  },
+};
