@@ -17,7 +17,7 @@ export type LayerResult<R extends ForwardReturns | undefined = ForwardReturns | 
   LayerViewsAt<"cpu", R>;
 
 /** For layers, by their names, rows to overwrite. */
-export type LayerPatches = Readonly<Record<string, Patch>>;
+export type LayerPatches = Readonly<Record<string, Patch | undefined>>;
 
 /** What a caller wants to see of attention layers, and to change in them. Layers go by the names in `model.names`. */
 export interface PassOptions<R extends ForwardReturns | undefined = ForwardReturns | undefined> {
@@ -26,7 +26,7 @@ export interface PassOptions<R extends ForwardReturns | undefined = ForwardRetur
   /** The layers that give it, by name or number. Default: all. */
   readonly layers?: readonly (string | number)[] | undefined;
   /** For a layer, a factor for each of its heads: as `headGain` of `layer.forward`; 0 removes a head. */
-  readonly headGain?: Readonly<Record<string, NumberList>> | undefined;
+  readonly headGain?: Readonly<Record<string, NumberList | undefined>> | undefined;
   /** For a layer, rows to overwrite: as `patch` of `layer.forward`. */
   readonly patch?: LayerPatches | undefined;
   /** Ends the call before the next layer. */

@@ -165,7 +165,7 @@ export async function otherEntries(): Promise<void> {
   const { layers } = await model.run([1], {
     returns: maybe<{ readonly probs: true }>(),
     logits: undefined,
-    patch: undefined,
+    patch: { "h.0": undefined },
   });
   // @ts-expect-error: returns may be absent
   console.log(layers["h.0"]!.probs.data);
