@@ -144,6 +144,8 @@ describe.each([
       batch: ["0", "0"],
       label: ['"Layer 2"', '"Attention"'],
       theme: ['"dark"', "null"],
+      causal: ["true", "false"],
+      controls: ["true", "false"],
       ...(tag === "attention-map"
         ? {
             kind: ['"scores"', '"probs"'],
@@ -152,6 +154,8 @@ describe.each([
             palette: ['"red-blue"', '"auto"'],
             cell: ["{ query: 1, key: 0, head: 5 }", "null"],
             view: ["{ queries: [1, 2], keys: [0, 1] }", "{ queries: [0, 6], keys: [0, 6] }"],
+            values: ["true", "false"],
+            locked: ["true", "false"],
           }
         : {
             threshold: ["0.5", "0.05"],
@@ -166,7 +170,7 @@ describe.each([
         await assign(property, set);
         const [was, wanted] = await is(property, set.replace(", head: 5", ""));
         if (property !== "view") expect([property, was]).toEqual([property, wanted]);
-        await assign(property, absent);
+        for (let again = 0; again < 2; ++again) await assign(property, absent); // the second time it is the default already
         const [now, usual] = await is(property, fallback);
         expect([property, absent, now]).toEqual([property, absent, usual]);
       }

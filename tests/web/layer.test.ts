@@ -709,7 +709,7 @@ describe.each(variants)("multiHeadAttention, variant %s", (variant) => {
         ...options,
         position: undefined,
         weights,
-      } as unknown as LayerOptions);
+      });
       const [x, key] = [randomTensor(1, [2, 3, 24]), randomTensor(2, [2, 3, 24])];
       const forward = async (given: CpuOptions) => {
         using cache = await freshCache(2);
@@ -725,7 +725,7 @@ describe.each(variants)("multiHeadAttention, variant %s", (variant) => {
         ...options,
         position: undefined,
         weights,
-      } as unknown as LayerOptions);
+      });
       const [x, key] = [randomTensor(1, [1, 3, 24]), randomTensor(2, [1, 8, 24])];
       const first = await plain.forward(x, { key, cache });
       expectSame(await plain.forward(x, { cache, attendOnly: true }), first);

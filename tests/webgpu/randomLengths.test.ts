@@ -116,7 +116,7 @@ const rulesOf = ({ B, Sq, Skv }: Drawn): fc.Arbitrary<Options> => {
       emptyRows: fc.constantFrom("zero" as const, "nan" as const),
     },
     { requiredKeys: [] },
-  ) as fc.Arbitrary<Options>;
+  );
 };
 
 describeOnGpu("Random calls on WebGPU", () => {

@@ -17,7 +17,10 @@ import { whenStale } from "./stale.mjs";
 const NAMES = { minifyIdentifiers: true, minifySyntax: true };
 const ALL = { minify: true };
 
-/** Each file of dist/, its source, and its platform. `.cjs` is for `require`. */
+/**
+ * Each file of dist/, its source, and its platform. `.cjs` is for `require`. On platform "node" esbuild ends it with a list
+ * of its exports, which Node's `import` and bundlers read.
+ */
 const ENTRIES = [
   { file: "index.js", source: "web/src/entries/index.ts", platform: "browser" },
   { file: "index.node.js", source: "web/src/entries/index.node.ts", platform: "node" },
@@ -26,21 +29,21 @@ const ENTRIES = [
   { file: "worker-entry.js", source: "web/src/worker/entry.ts", platform: "browser", small: NAMES },
   { file: "worker-entry.node.js", source: "web/src/worker/entry.node.ts", platform: "node" },
   { file: "inline.js", source: "web/src/entries/inline.ts", platform: "browser" },
-  { file: "inline.cjs", source: "web/src/entries/inline.ts", platform: "browser" },
+  { file: "inline.cjs", source: "web/src/entries/inline.ts", platform: "node" },
   { file: "webgpu.js", source: "web/src/entries/webgpu.ts", platform: "browser" },
   { file: "webgpu-engine.js", source: "web/src/entries/webgpuEngine.ts", platform: "browser", small: ALL },
   { file: "formula.js", source: "web/src/entries/formula.ts", platform: "browser" },
-  { file: "formula.cjs", source: "web/src/entries/formula.ts", platform: "browser" },
+  { file: "formula.cjs", source: "web/src/entries/formula.ts", platform: "node" },
   { file: "onnx.js", source: "web/src/entries/onnx.ts", platform: "browser" },
-  { file: "onnx.cjs", source: "web/src/entries/onnx.ts", platform: "browser" },
+  { file: "onnx.cjs", source: "web/src/entries/onnx.ts", platform: "node" },
   { file: "train.js", source: "web/src/entries/train.ts", platform: "browser" },
-  { file: "train.cjs", source: "web/src/entries/train.ts", platform: "browser" },
+  { file: "train.cjs", source: "web/src/entries/train.ts", platform: "node" },
   { file: "models.js", source: "web/src/entries/models.ts", platform: "browser" },
-  { file: "models.cjs", source: "web/src/entries/models.ts", platform: "browser" },
+  { file: "models.cjs", source: "web/src/entries/models.ts", platform: "node" },
   { file: "inspect.js", source: "web/src/entries/inspect.ts", platform: "browser" },
-  { file: "inspect.cjs", source: "web/src/entries/inspect.ts", platform: "browser" },
+  { file: "inspect.cjs", source: "web/src/entries/inspect.ts", platform: "node" },
   { file: "viz.js", source: "web/src/entries/viz.ts", platform: "browser" },
-  { file: "viz.cjs", source: "web/src/entries/viz.ts", platform: "browser" },
+  { file: "viz.cjs", source: "web/src/entries/viz.ts", platform: "node" },
 ];
 
 /** The metafile of each entry: esbuild's list of the files in it. */

@@ -16,7 +16,7 @@ export interface Judgement {
 /** Up to here an error is a matter of precision: the formula is right, the arithmetic is coarser than float32's. */
 export const IMPRECISE = 64;
 
-export type Numbers = { readonly data: ArrayLike<number>; readonly dtype?: string } | undefined;
+export type Numbers = { readonly data: ArrayLike<number>; readonly dtype?: string | undefined } | undefined;
 
 export function judge(name: string, actual: Numbers, { values, tolerance }: Expected): Judgement {
   if (!actual) return { verdict: "wrong", error: Infinity, note: `${name} is missing` };

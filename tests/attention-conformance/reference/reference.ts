@@ -15,38 +15,38 @@ export type Layout = "BHSD" | "BSHD" | "BSE" | "BES";
 export interface Input {
   readonly data: ArrayLike<number>;
   readonly shape: readonly number[];
-  readonly dtype?: string;
+  readonly dtype?: string | undefined;
 }
 
 type List = ArrayLike<number> | BigInt64Array | Input;
 
 export interface ReferenceOptions {
-  readonly layout?: Layout;
+  readonly layout?: Layout | undefined;
   /** Of key and value. Default: layout. */
-  readonly kvLayout?: Layout;
-  readonly numHeads?: number;
-  readonly numKvHeads?: number;
-  readonly scale?: number;
-  readonly causal?: boolean | "upper-left" | "lower-right";
-  readonly queryOffset?: number | List;
-  readonly window?: { readonly left?: number; readonly right?: number };
+  readonly kvLayout?: Layout | undefined;
+  readonly numHeads?: number | undefined;
+  readonly numKvHeads?: number | undefined;
+  readonly scale?: number | undefined;
+  readonly causal?: boolean | "upper-left" | "lower-right" | undefined;
+  readonly queryOffset?: number | List | undefined;
+  readonly window?: AttentionOptions["window"];
   /** Only tensors; plain arrays are not read here. */
-  readonly mask?: MaskLike;
-  readonly bias?: FloatTensorLike | null;
+  readonly mask?: MaskLike | undefined;
+  readonly bias?: FloatTensorLike | null | undefined;
   readonly score?: AttentionOptions["score"];
   readonly visible?: AttentionOptions["visible"];
-  readonly keyLengths?: List;
-  readonly queryLengths?: List;
-  readonly excludeSelf?: boolean;
-  readonly softcap?: number;
-  readonly alibiSlopes?: List;
-  readonly sinks?: List;
-  readonly headGain?: List;
-  readonly emptyRows?: "zero" | "nan" | "uniform" | "throw";
-  readonly cuSeqLensQuery?: List;
-  readonly cuSeqLensKey?: List;
+  readonly keyLengths?: List | undefined;
+  readonly queryLengths?: List | undefined;
+  readonly excludeSelf?: boolean | undefined;
+  readonly softcap?: number | undefined;
+  readonly alibiSlopes?: List | undefined;
+  readonly sinks?: List | undefined;
+  readonly headGain?: List | undefined;
+  readonly emptyRows?: "zero" | "nan" | "uniform" | "throw" | undefined;
+  readonly cuSeqLensQuery?: List | undefined;
+  readonly cuSeqLensKey?: List | undefined;
   /** The position of each key of a cache, [B][keys held]. Default: j itself. */
-  readonly keyPositions?: readonly (readonly number[])[];
+  readonly keyPositions?: readonly (readonly number[])[] | undefined;
 }
 
 /** Values, and the largest error of each that the error model allows. If it is Infinity, any value is right. */

@@ -1,3 +1,4 @@
+import { readdirSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import path from "node:path";
 
@@ -31,6 +32,17 @@ const onOneThread = { threads: 1, rows: closeTo(firstRows) };
 
 test("Node requires headwise/inline, as a module that was CommonJS from the start", async () => {
   expect(await outcomeOf("--no-experimental-require-module", "requiredInline.js")).toMatchObject(onOneThread);
+});
+
+test("Node's import finds every named export of the CommonJS files", async () => {
+  const dist = path.join(consumer.folder, "node_modules/headwise/dist");
+  const required = readdirSync(dist).filter((name) => name.endsWith(".cjs"));
+  expect(required).toContain("inline.cjs");
+  for (const name of required) {
+    const files = [name, name.replace(".cjs", ".js")].map((each) => path.join(dist, each));
+    const [found, wanted] = (await outcomeOf("exportedNames.mjs", ...files)) as [string[], string[]];
+    expect([name, wanted.filter((each) => !found.includes(each))]).toEqual([name, []]);
+  }
 });
 
 test("a server's bundle in CommonJS computes with headwise/inline, with no package beside it", async () => {

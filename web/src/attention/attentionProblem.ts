@@ -32,29 +32,29 @@ import type { Watched, WatchOptions } from "../call/watched.js";
 /** Options of `scaledDotProductAttention`. */
 export interface AttentionOptions extends AttentionSettingsOptions, WatchOptions {
   /** Memory order of query and output, and of key and value if kvLayout is absent. Default `"BHSD"`. */
-  readonly layout?: Layout;
+  readonly layout?: Layout | undefined;
   /**
    * Memory order of key and value. Default `layout`. If it differs, their rank may also differ from the rank of query.
    */
-  readonly kvLayout?: Layout;
+  readonly kvLayout?: Layout | undefined;
   /** Number of query heads. Needed for `"BSE"` and `"BES"` of rank 3; otherwise the shape says it. */
-  readonly numHeads?: number;
+  readonly numHeads?: number | undefined;
   /** Number of key and value heads; it must divide numHeads. Default: numHeads, or what the shape says. */
-  readonly numKvHeads?: number;
+  readonly numKvHeads?: number | undefined;
   /**
    * Ragged batch: sequence n has the query rows from entry n up to entry n + 1, so the list starts at 0. Tensors are
    * `[1, totalTokens, …]` in layout BSHD or BSE. Positions start at 0 in every sequence, and queries do not see keys of
    * other sequences. Masks, bias, probs, scores and topK indices refer to the packed rows. Needs cuSeqLensKey.
    */
-  readonly cuSeqLensQuery?: NumberList;
+  readonly cuSeqLensQuery?: NumberList | undefined;
   /** The same for key and value rows. Needs cuSeqLensQuery. */
-  readonly cuSeqLensKey?: NumberList;
+  readonly cuSeqLensKey?: NumberList | undefined;
   /** What to return. Default: only `output`. */
-  readonly returns?: Returns;
+  readonly returns?: Returns | undefined;
   /** Where the results are. `"gpu"` needs the WebGPU backend. Default `"cpu"`. */
-  readonly location?: "cpu" | "gpu";
+  readonly location?: "cpu" | "gpu" | undefined;
   /** A tensor of the output's shape, to write the output to. It is then also `result.output`. */
-  readonly into?: FloatTensor;
+  readonly into?: FloatTensor | undefined;
 }
 
 /** A call of scaledDotProductAttention that has passed every check. */

@@ -1,4 +1,5 @@
 import type { Asked } from "../call/asked.js";
+import type { LocationChoice } from "../call/location.js";
 import type { GpuFloats, GpuResult } from "../tensor/gpuTensor.js";
 import type { FloatTensor, FloatTensorLike, HalfArray, Nested, TypedTensor } from "../tensor/tensor.js";
 import type { Returns } from "./returns.js";
@@ -41,12 +42,12 @@ export interface AttentionResult {
 export type NoReturns = {};
 
 /** The parts of `All` that `returns` asks for. If TypeScript cannot know it, the part is optional. */
-type Parts<R extends Returns, All> = Asked<R, Omit<All, "output">>;
+type Parts<R extends Returns | undefined, All> = Asked<R, Omit<All, "output">>;
 
 /**
  * The output: absent if `output` is false, optional if it is a boolean. For a variable of type Returns it is present.
  */
-type OutputPart<R extends Returns, Output> = Returns extends R
+type OutputPart<R extends Returns | undefined, Output> = Returns extends R
   ? { readonly output: Output }
   : R extends { readonly output: infer Wanted }
     ? [Wanted] extends [false]
@@ -60,11 +61,10 @@ type OutputPart<R extends Returns, Output> = Returns extends R
  * The result of a call. If TypeScript knows the value of `returns`, the parts that it asks for are not optional. `T` is
  * the tensor that decides the output's dtype: the query, or `into`.
  */
-export type ResultOf<R extends Returns = NoReturns, T extends FloatTensorLike | GpuFloats = FloatTensor> = Parts<
-  R,
-  AttentionResult
-> &
-  OutputPart<R, OutputOf<T>>;
+export type ResultOf<
+  R extends Returns | undefined = NoReturns,
+  T extends FloatTensorLike | GpuFloats = FloatTensor,
+> = Parts<R, AttentionResult> & OutputPart<R, OutputOf<T>>;
 
 /** The result of a call with `location: "gpu"` or of a recorded call. Shapes are as in AttentionResult. */
 export interface GpuAttentionResult {
@@ -93,14 +93,13 @@ export interface PlacedResult {
 }
 
 /** The same for results on the GPU. `T` is the tensor given as `into`. Without `into` the output is a new tensor. */
-export type GpuResultOf<R extends Returns = NoReturns, T extends FloatTensorLike | GpuFloats = FloatTensor> = Parts<
-  R,
-  GpuAttentionResult
-> &
-  OutputPart<R, [T] extends [GpuFloats] ? T : GpuAttentionResult["output"]>;
+export type GpuResultOf<
+  R extends Returns | undefined = NoReturns,
+  T extends FloatTensorLike | GpuFloats = FloatTensor,
+> = Parts<R, GpuAttentionResult> & OutputPart<R, [T] extends [GpuFloats] ? T : GpuAttentionResult["output"]>;
 
 /** The output of a call with `location` L, which has no other results. */
-export type OutputAt<L extends "cpu" | "gpu", T extends FloatTensorLike | GpuFloats> = L extends "gpu"
+export type OutputAt<L extends LocationChoice, T extends FloatTensorLike | GpuFloats> = L extends "gpu"
   ? [T] extends [GpuFloats]
     ? T
     : GpuAttentionResult["output"]
@@ -108,8 +107,8 @@ export type OutputAt<L extends "cpu" | "gpu", T extends FloatTensorLike | GpuFlo
 
 /** The result of a call with `location` L. If TypeScript cannot know L, it is either kind. */
 export type ResultAt<
-  L extends "cpu" | "gpu",
-  R extends Returns,
+  L extends LocationChoice,
+  R extends Returns | undefined,
   T extends FloatTensorLike | GpuFloats,
 > = L extends "gpu" ? GpuResultOf<R, T> : ResultOf<R, T>;
 
@@ -125,6 +124,6 @@ export interface RecordedCommands {
  * commands use.
  */
 export type RecordedAttention<
-  R extends Returns = NoReturns,
+  R extends Returns | undefined = NoReturns,
   T extends FloatTensorLike | GpuFloats = FloatTensor,
 > = GpuResultOf<R, T> & RecordedCommands;

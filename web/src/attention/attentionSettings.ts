@@ -16,8 +16,8 @@ export type EmptyRows = "zero" | "nan" | "uniform" | "throw";
 
 /** How many keys are visible on each side of the query's position. An absent side has no limit. */
 export interface Window {
-  readonly left?: number;
-  readonly right?: number;
+  readonly left?: number | undefined;
+  readonly right?: number | undefined;
 }
 
 /**
@@ -36,58 +36,58 @@ export interface Window {
  */
 export interface AttentionSettingsOptions {
   /** Multiplies q·k. Default 1/√headDim. */
-  readonly scale?: number;
+  readonly scale?: number | undefined;
   /**
    * Hides the keys after the query's position. `true` means `"lower-right"`, the alignment of FlashAttention. PyTorch's
    * `is_causal` is `"upper-left"`. Default false.
    */
-  readonly causal?: boolean | "upper-left" | "lower-right";
+  readonly causal?: boolean | "upper-left" | "lower-right" | undefined;
   /**
    * The position of query 0: a number, or one for each batch (or ragged sequence). causal, window, alibiSlopes and
    * excludeSelf use it, and it overrides the alignment of causal. It may be negative: then the first rows see no key.
    * Default: key length − query length if causal is `"lower-right"`, otherwise 0.
    */
-  readonly queryOffset?: number | NumberList;
+  readonly queryOffset?: number | NumberList | undefined;
   /** Keys visible on each side. For example, Mistral's window W is `{ left: W - 1 }` with causal. Default: no limit. */
-  readonly window?: Window;
+  readonly window?: Window | undefined;
   /** `[B, numHeads, Sq, Skv]`, broadcast from the right as in NumPy; bool, **true = may attend**. Default: all. */
-  readonly mask?: MaskLike;
+  readonly mask?: MaskLike | undefined;
   /** `[B, numHeads, Sq, Skv]`, broadcast from the right. It is added to the scores; −∞ hides the key. */
-  readonly bias?: FloatTensorLike | null;
+  readonly bias?: FloatTensorLike | null | undefined;
   /**
    * A formula that gives the new score of each visible pair; `s` is the score so far. −∞ hides the key, and NaN poisons
    * its own row. `formula` of `headwise/formula` makes it: `formula("s - slope[h] * abs(q - k)", { slope })`. Positions
    * must be below 2²⁴. Not with emptyRows `"throw"`.
    */
-  readonly score?: FormulaData;
+  readonly score?: FormulaData | undefined;
   /**
    * A formula that says which pairs are visible, without `s`: `formula("doc[q] == doc[k]", { doc })`. A key is visible
    * if the formula is true (neither 0 nor NaN) and every other rule allows it. Positions must be below 2²⁴.
    */
-  readonly visible?: FormulaData;
+  readonly visible?: FormulaData | undefined;
   /** `[B]`, from 0 to Skv. Keys from this index on are padding. Default Skv. */
-  readonly keyLengths?: NumberList;
+  readonly keyLengths?: NumberList | undefined;
   /** `[B]`, from 0 to Sq. Query rows from this index on are padding, and their outputs are 0. Default Sq. */
-  readonly queryLengths?: NumberList;
+  readonly queryLengths?: NumberList | undefined;
   /** Hides the key that has the query's own position. Default false. */
-  readonly excludeSelf?: boolean;
+  readonly excludeSelf?: boolean | undefined;
   /** Limits the scores smoothly to ±softcap (Gemma 2: 50). Default 0: no limit. */
-  readonly softcap?: number;
+  readonly softcap?: number | undefined;
   /** `[numHeads]`: slopes of a bias that grows with distance (ALiBi, Press et al. 2022); see `alibiSlopes()`. */
-  readonly alibiSlopes?: NumberList;
+  readonly alibiSlopes?: NumberList | undefined;
   /**
    * `[numHeads]`: a logit of each head that has no key or value and joins the softmax's sum (gpt-oss). −∞ means none.
    */
-  readonly sinks?: NumberList;
+  readonly sinks?: NumberList | undefined;
   /** `[numHeads]`: multiplies the output of each head; 0 gives exactly 0. Default 1. */
-  readonly headGain?: NumberList;
+  readonly headGain?: NumberList | undefined;
   /** What a query row that sees no key yields. Default `"zero"`. */
-  readonly emptyRows?: EmptyRows;
+  readonly emptyRows?: EmptyRows | undefined;
   /**
    * Only `"float32"`, the default. `"int8"` would quantise queries, keys and values. It was measured and not kept, so
    * it is refused (cpp/LADDER.md says why).
    */
-  readonly precision?: "float32" | "int8";
+  readonly precision?: "float32" | "int8" | undefined;
 }
 
 /** A tensor that broadcasts, and its extents padded to rank 4. */

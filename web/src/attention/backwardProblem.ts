@@ -1,6 +1,6 @@
-import type { Asked } from "../call/asked.js";
+import type { Asked, OrAbsent } from "../call/asked.js";
 import type { CallArguments } from "../call/callArguments.js";
-import { refuseGpu, type LocationOption } from "../call/location.js";
+import { refuseGpu, type LocationChoice, type LocationOption } from "../call/location.js";
 import { namesOf, readOptions, type OptionReader } from "../call/options.js";
 import { OptionError, ShapeError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
@@ -38,7 +38,7 @@ export const GRADIENTS = [
 export type Gradient = (typeof GRADIENTS)[number];
 
 /** Which gradients to compute. */
-export type GradientReturns = { readonly [Name in Gradient]?: boolean };
+export type GradientReturns = { readonly [Name in Gradient]?: boolean | undefined };
 
 /** The type of an absent `returns`. */
 export type UsualGradients = { readonly dQuery: true; readonly dKey: true; readonly dValue: true };
@@ -47,7 +47,7 @@ export type UsualGradients = { readonly dQuery: true; readonly dKey: true; reado
  * What attentionBackward reads: the inputs and options of the forward call, its results `output` and `lse`, and the
  * gradients of the loss with respect to the output and, if the loss reads it, to lse.
  */
-export type AttentionBackwardOptions<R extends GradientReturns = GradientReturns> = OnGpu<
+export type AttentionBackwardOptions<R extends GradientReturns | undefined = GradientReturns | undefined> = OnGpu<
   Omit<AttentionOptions, "returns" | "into" | "location">
 > & {
   readonly query: FloatTensorLike | GpuFloats;
@@ -60,12 +60,12 @@ export type AttentionBackwardOptions<R extends GradientReturns = GradientReturns
   /** The gradient of the loss with respect to the output, in the output's shape; float32 or float16. */
   readonly dOutput: FloatTensorLike | GpuFloats;
   /** The gradient of the loss with respect to `lse`, in its shape, of a loss that reads it. Default: 0. */
-  readonly dLse?: Tensor<"float32"> | GpuTensor<"float32"> | null;
+  readonly dLse?: Tensor<"float32"> | GpuTensor<"float32"> | null | undefined;
   /** Which gradients to compute. Default: `dQuery`, `dKey` and `dValue`. */
   readonly returns?: R;
 };
 
-type GradientAt<L extends "cpu" | "gpu", Name extends Gradient> = Name extends "dTables"
+type GradientAt<L extends LocationChoice, Name extends Gradient> = Name extends "dTables"
   ? Readonly<Record<string, L extends "gpu" ? GpuResult<"float32"> : TypedTensor<"float32">>>
   : L extends "gpu"
     ? GpuResult<"float32">
@@ -75,10 +75,10 @@ type GradientAt<L extends "cpu" | "gpu", Name extends Gradient> = Name extends "
  * The result of attentionBackward: float32, in the shapes and layouts of what they belong to. It has what `returns` asked
  * for. `dTables` has a tensor for each parameter of the score formula, by name; that of a number has the shape `[]`.
  */
-export type GradientsAt<L extends "cpu" | "gpu" = "cpu", R extends GradientReturns = UsualGradients> = Asked<
-  R,
-  { readonly [Name in Gradient]?: GradientAt<L, Name> }
->;
+export type GradientsAt<
+  L extends LocationChoice = "cpu",
+  R extends GradientReturns | undefined = UsualGradients,
+> = Asked<OrAbsent<R, UsualGradients>, { readonly [Name in Gradient]?: GradientAt<L, Name> }>;
 
 /** A call of attentionBackward that has passed every check. */
 export interface BackwardProblem extends Watched {

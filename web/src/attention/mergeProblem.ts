@@ -20,13 +20,13 @@ export interface AttentionPart {
 
 export interface MergeOptions {
   /** Memory order of the outputs of the parts. Default `"BHSD"`. */
-  readonly layout?: Layout;
+  readonly layout?: Layout | undefined;
   /** `[numHeads]`: sinks of the merged result. The parts must be computed without sinks. Default: none. */
-  readonly sinks?: NumberList;
+  readonly sinks?: NumberList | undefined;
   /** A tensor of the output's shape, to write the output to. It is then also `result.output`. */
-  readonly into?: FloatTensor | GpuFloats;
+  readonly into?: FloatTensor | GpuFloats | undefined;
   /** Aborts the call while it waits in the queue. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface MergeResult {

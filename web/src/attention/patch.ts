@@ -11,18 +11,18 @@ import { chosenShape, isOfKeys, readRowChoice, type RowChoice, type ViewExtents 
 /** The new content of the chosen rows. */
 export interface PatchRows {
   /** The chosen heads; for key and value key heads. Default all. */
-  readonly heads?: NumberList;
+  readonly heads?: NumberList | undefined;
   /** The chosen rows. Default all. */
-  readonly queries?: NumberList;
+  readonly queries?: NumberList | undefined;
   /**
    * `[B, heads, rows, width]` over the chosen heads and rows, broadcast from the right as in NumPy; or `"mean"`. It is a
    * tensor or a nested list, or a typed array whose shape is in `shape`.
    */
   readonly data: FloatTensorLike | Float32Array | "mean";
   /** The shape of `data`, if that is a typed array. */
-  readonly shape?: readonly number[];
+  readonly shape?: readonly number[] | undefined;
   /** The dtype of `data`. So a tensor can be given as it is: `patch: { query: tensor }`. */
-  readonly dtype?: "float32" | "float16";
+  readonly dtype?: "float32" | "float16" | undefined;
 }
 
 /**
@@ -36,15 +36,15 @@ export interface PatchRows {
  */
 export interface AttendPatch {
   /** Queries after norm and rotary embedding, `[B, heads, queries, headDim]`. */
-  readonly query?: PatchRows | "mean";
+  readonly query?: PatchRows | "mean" | undefined;
   /**
    * Weights, `[B, heads, queries, Skv]`, finite, and 0 at keys that the batch does not have. They are used as they are:
    * they need not sum to 1, and may be at hidden keys, whose values are then read. A key with weight 0 has no effect.
    * probs, topK and entropy show them; lse and scores do not change. A row that is given weights is not empty.
    */
-  readonly probs?: PatchRows | "mean";
+  readonly probs?: PatchRows | "mean" | undefined;
   /** The result of each head, after headGain: `[B, heads, queries, valueDim]`. */
-  readonly headOutputs?: PatchRows | "mean";
+  readonly headOutputs?: PatchRows | "mean" | undefined;
 }
 
 export const ATTEND_PATCHES = namesOf<AttendPatch>({ query: true, probs: true, headOutputs: true });

@@ -4,15 +4,15 @@ import type { AttentionShape } from "./attentionShape.js";
 
 /** A selection of heads and query rows, by index. An absent list means all. */
 export interface Slice {
-  readonly heads?: NumberList;
-  readonly queries?: NumberList;
+  readonly heads?: NumberList | undefined;
+  readonly queries?: NumberList | undefined;
 }
 
 /**
  * A selection of heads and query rows. If `average` is true, the mean of the heads is returned in an axis of extent 1.
  */
 export interface AveragedSlice extends Slice {
-  readonly average?: boolean;
+  readonly average?: boolean | undefined;
 }
 
 /**
@@ -25,20 +25,20 @@ export type ScoreStage = "raw" | "softcapped" | "biased" | "formula";
 /** What a call returns. By default only `output` is computed. */
 export interface Returns {
   /** Default true. */
-  readonly output?: boolean;
+  readonly output?: boolean | undefined;
   /** The result of the softmax, `[B, heads, queries, Skv]`. Default false. */
-  readonly probs?: boolean | AveragedSlice;
+  readonly probs?: boolean | AveragedSlice | undefined;
   /**
    * The k largest probs of each row and their key indices, `[B, heads, queries, k]`. If two are equal, the lower index
    * comes first.
    */
-  readonly topK?: number | (AveragedSlice & { readonly k: number });
+  readonly topK?: number | (AveragedSlice & { readonly k: number }) | undefined;
   /** Natural logarithm of the softmax's denominator, `[B, numHeads, Sq]`. Default false. */
-  readonly lse?: boolean;
+  readonly lse?: boolean | undefined;
   /** −Σ p ln p of each row in nats, `[B, numHeads, Sq]`. Default false. */
-  readonly entropy?: boolean;
+  readonly entropy?: boolean | undefined;
   /** Scores before the softmax at one stage, `[B, heads, queries, Skv]`. */
-  readonly scores?: ScoreStage | (Slice & { readonly stage: ScoreStage });
+  readonly scores?: ScoreStage | (Slice & { readonly stage: ScoreStage }) | undefined;
 }
 
 /** A checked selection of heads and query rows; undefined means all. */

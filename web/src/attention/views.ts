@@ -1,4 +1,5 @@
 import type { Asked } from "../call/asked.js";
+import type { LocationChoice } from "../call/location.js";
 import { namesOf, type NumberList, type OptionReader } from "../call/options.js";
 import { OptionError } from "../errors/errors.js";
 import type { GpuResult } from "../tensor/gpuTensor.js";
@@ -9,10 +10,10 @@ import { readIndices, RETURNS_NAMES, type Returns, type Slice } from "./returns.
 
 /** A selection of key heads and key rows, by index. An absent list means all. */
 export interface KeySlice {
-  readonly heads?: NumberList;
+  readonly heads?: NumberList | undefined;
   /** Rows of keys. `queries` is another name for it. */
-  readonly keys?: NumberList;
-  readonly queries?: NumberList;
+  readonly keys?: NumberList | undefined;
+  readonly queries?: NumberList | undefined;
 }
 
 /**
@@ -21,13 +22,13 @@ export interface KeySlice {
  */
 export interface AttendReturns extends Returns {
   /** Queries as attention sees them, after norm and rotary embedding: `[B, heads, queries, headDim]`. Default false. */
-  readonly query?: boolean | Slice;
+  readonly query?: boolean | Slice | undefined;
   /** Keys as attention sees them; all keys of the cache if there is one: `[B, kvHeads, keys, headDim]`. Default false. */
-  readonly key?: boolean | KeySlice;
+  readonly key?: boolean | KeySlice | undefined;
   /** Values; all values of the cache if there is one: `[B, kvHeads, keys, valueDim]`. Default false. */
-  readonly value?: boolean | KeySlice;
+  readonly value?: boolean | KeySlice | undefined;
   /** The result of each head, before an output projection: `[B, heads, queries, valueDim]`. Default false. */
-  readonly headOutputs?: boolean | Slice;
+  readonly headOutputs?: boolean | Slice | undefined;
 }
 
 /** What can be seen inside of attention over a cache. A layer shows more. */
@@ -44,7 +45,7 @@ export interface RowChoice {
 export type Views<Name extends string = AttendView> = { readonly [Each in Name]?: RowChoice };
 
 /** The types of views, if `returns` is R and results lie at `location` L. */
-export type ViewsAt<L extends "cpu" | "gpu", R, Name extends string = AttendView> = Asked<
+export type ViewsAt<L extends LocationChoice, R, Name extends string = AttendView> = Asked<
   R,
   { readonly [Each in Name]?: L extends "gpu" ? GpuResult<"float32"> : TypedTensor<"float32"> }
 >;

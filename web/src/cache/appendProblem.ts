@@ -8,13 +8,13 @@ import { checkKvHeads, type CacheForm } from "./cacheProblem.js";
 /** Options of `KvCache.append`. */
 export interface AppendOptions {
   /** Memory order of key and value. Default `"BHSD"`. */
-  readonly layout?: Layout;
+  readonly layout?: Layout | undefined;
   /** The cache knows it. If given, it must be the number of the cache. */
-  readonly numKvHeads?: number;
+  readonly numKvHeads?: number | undefined;
   /** `[B]`: how many leading tokens of each batch to append. Default: all. */
-  readonly lengths?: NumberList;
+  readonly lengths?: NumberList | undefined;
   /** Aborts the call while it waits in the queue. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A call of append that has passed every check. */

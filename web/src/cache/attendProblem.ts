@@ -33,21 +33,21 @@ import { refuseDropped } from "./droppedKeys.js";
 /** Options of `KvCache.attend`: the options of `scaledDotProductAttention` that make sense with a cache. */
 export interface AttendOptions extends AttentionSettingsOptions {
   /** Memory order of query and output. Default `"BHSD"`. */
-  readonly layout?: Layout;
+  readonly layout?: Layout | undefined;
   /** Number of query heads. Default: what the shape says. If heads are packed: the width divided by headDim. */
-  readonly numHeads?: number;
+  readonly numHeads?: number | undefined;
   /** The cache knows it. If given, it must be the number of the cache. */
-  readonly numKvHeads?: number;
+  readonly numKvHeads?: number | undefined;
   /** What to return. Default: only `output`. */
-  readonly returns?: AttendReturns;
+  readonly returns?: AttendReturns | undefined;
   /** Overwrites queries, weights or results of heads, for this call. */
-  readonly patch?: AttendPatch;
+  readonly patch?: AttendPatch | undefined;
   /** Where the results are. `"gpu"` needs a cache on WebGPU. Default `"cpu"`. */
-  readonly location?: "cpu" | "gpu";
+  readonly location?: "cpu" | "gpu" | undefined;
   /** A tensor of the output's shape, to write the output to. It is then also `result.output`. */
-  readonly into?: FloatTensor;
+  readonly into?: FloatTensor | undefined;
   /** Aborts the call while it waits in the queue. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A call of attend that has passed every check. */

@@ -14,12 +14,17 @@ export type CacheDtype = "float32" | "float16" | "int8";
 /** A ring keeps the first `keepFirst` tokens and the last `window` tokens of each batch. */
 export interface Ring {
   /** Default 0. */
-  readonly keepFirst?: number;
+  readonly keepFirst?: number | undefined;
   readonly window: number;
 }
 
+/** A ring with its defaults. */
+export interface CompleteRing extends Ring {
+  readonly keepFirst: number;
+}
+
 /** A ring as it is held. */
-export interface HeldRing extends Required<Ring> {
+export interface HeldRing extends CompleteRing {
   /**
    * Of a ring that is longer during one call: the query at position p sees the first `keepFirst` tokens and the `sight`
    * tokens up to p.
@@ -30,31 +35,31 @@ export interface HeldRing extends Required<Ring> {
 /** Options of `kvCache`. */
 export interface KvCacheOptions {
   /** Default 1. */
-  readonly batchSize?: number;
+  readonly batchSize?: number | undefined;
   readonly numKvHeads: number;
   readonly headDim: number;
   /** Default headDim. */
-  readonly valueDim?: number;
+  readonly valueDim?: number | undefined;
   /** Default `"float32"`. `"float16"` needs half the bytes, `"int8"` about a quarter. */
-  readonly dtype?: CacheDtype;
+  readonly dtype?: CacheDtype | undefined;
   /** The largest number of tokens that a batch may hold. Default: no limit; the cache grows block by block. */
-  readonly capacity?: number;
+  readonly capacity?: number | undefined;
   /**
    * Drops the oldest tokens, except the first few, so that the size stays fixed (Xiao et al. 2023). Default: keeps all.
    */
-  readonly ring?: Ring;
+  readonly ring?: Ring | undefined;
   /**
    * Rotary embedding: turns keys when they are appended, and queries in `attend`, by their absolute positions. Default:
    * no rotation.
    */
-  readonly rotary?: RotaryAngles;
+  readonly rotary?: RotaryAngles | undefined;
   /**
    * The engine in whose memory the cache lies. `"auto"`, the default: where its calls are predicted to be fastest; it may
    * move. Only instances of backend `"auto"` have two engines.
    */
-  readonly placement?: PlaceChoice;
+  readonly placement?: PlaceChoice | undefined;
   /** Aborts the call while it waits in the queue. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** The properties of a cache that never change. */
@@ -169,7 +174,7 @@ function problemOf(options: OptionReader): CacheProblem {
   };
 }
 
-function readRing(options: OptionReader): Required<Ring> | undefined {
+function readRing(options: OptionReader): CompleteRing | undefined {
   const ring = options.object("ring", namesOf<Ring>({ keepFirst: true, window: true }));
   if (!ring) return undefined;
   return { keepFirst: ring.integer("keepFirst", { min: 0 }) ?? 0, window: ring.requiredInteger("window", { min: 1 }) };

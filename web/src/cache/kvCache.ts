@@ -8,7 +8,9 @@ import type {
 import type { AttentionSettings } from "../attention/attentionSettings.js";
 import { noteForMerge } from "../attention/mergeNotes.js";
 import type { AttendReturns, ViewsAt } from "../attention/views.js";
+import type { OrAbsent } from "../call/asked.js";
 import type { CallArguments } from "../call/callArguments.js";
+import type { LocationChoice } from "../call/location.js";
 import type { Context, Recorded } from "../call/context.js";
 import { Disposing } from "../call/disposable.js";
 import { namesOf, readOptions, type NumberList } from "../call/options.js";
@@ -28,7 +30,7 @@ import {
   type AttendRequest,
 } from "./attendProblem.js";
 import { content, type CacheContent } from "./cacheContent.js";
-import { formWhileGaining, heldLength, tokensAfter, type CacheDtype, type Ring } from "./cacheProblem.js";
+import { formWhileGaining, heldLength, tokensAfter, type CacheDtype, type CompleteRing } from "./cacheProblem.js";
 import type { EngineCache } from "./engineCache.js";
 import { forgetAppend, lastAppend, noteAppend, withLengthsOf, type Append } from "./lastAppend.js";
 import { readRows, type CacheRows } from "./savedRows.js";
@@ -43,7 +45,7 @@ type CallOptions<R, Into> = OnGpu<Omit<AttendOptions, "returns" | "into" | "loca
 /** Options that `step` has in addition to the options of `attend`. */
 interface StepOptions extends Pick<AppendOptions, "lengths"> {
   /** Memory order of key and value. Default `layout`. */
-  readonly kvLayout?: Layout;
+  readonly kvLayout?: Layout | undefined;
 }
 
 const STEP_NAMES = [...ATTEND_NAMES, ...namesOf<StepOptions>({ lengths: true, kvLayout: true })];
@@ -98,7 +100,7 @@ export class KvCache extends Disposing {
   }
 
   /** The tokens that a ring keeps; undefined: all are kept. */
-  get ring(): Required<Ring> | undefined {
+  get ring(): CompleteRing | undefined {
     return this.#cache.form.ring;
   }
 
@@ -165,19 +167,20 @@ export class KvCache extends Disposing {
    * @throws EmptyRowError if a query row sees no key and `emptyRows` is `"throw"`; OutOfMemoryError; DisposedError.
    */
   async attend<
-    const R extends AttendReturns = NoReturns,
+    const R extends AttendReturns | undefined = NoReturns,
     Q extends FloatTensorLike = FloatTensor,
-    Into extends FloatTensorLike | GpuFloats = Q,
-    const L extends "cpu" | "gpu" = "cpu",
+    Into extends FloatTensorLike | GpuFloats | undefined = Q,
+    const L extends LocationChoice = "cpu",
   >(
     query: Q | GpuFloats,
     options: CallOptions<R, Into> & { readonly location?: L } = {},
-  ): Promise<ResultAt<L, R, Into> & ViewsAt<L, R>> {
+  ): Promise<ResultAt<L, R, OrAbsent<Into, Q>> & ViewsAt<L, R>> {
     const { form, onGpu } = this.#cache;
     const call = this.#arguments("cache.attend", onGpu);
     const request = attendRequest(call, form, query, readOptions(call, options, ATTEND_NAMES));
     const compute = () => this.#attend(this.#problem(request, lastAppend(this.#cache)));
-    return (await this.#context.run<unknown>(call, compute, request.signal)) as ResultAt<L, R, Into> & ViewsAt<L, R>;
+    return (await this.#context.run<unknown>(call, compute, request.signal)) as ResultAt<L, R, OrAbsent<Into, Q>> &
+      ViewsAt<L, R>;
   }
 
   /**
@@ -198,16 +201,16 @@ export class KvCache extends Disposing {
    * @throws The errors of `append` and `attend`. All checks are done before anything is appended.
    */
   async step<
-    const R extends AttendReturns = NoReturns,
+    const R extends AttendReturns | undefined = NoReturns,
     Q extends FloatTensorLike = FloatTensor,
-    Into extends FloatTensorLike | GpuFloats = Q,
-    const L extends "cpu" | "gpu" = "cpu",
+    Into extends FloatTensorLike | GpuFloats | undefined = Q,
+    const L extends LocationChoice = "cpu",
   >(
     query: Q | GpuFloats,
     key: FloatTensorLike | GpuFloats,
     value: FloatTensorLike | GpuFloats,
     options: CallOptions<R, Into> & StepOptions & { readonly location?: L } = {},
-  ): Promise<ResultAt<L, R, Into> & ViewsAt<L, R>> {
+  ): Promise<ResultAt<L, R, OrAbsent<Into, Q>> & ViewsAt<L, R>> {
     const { form, onGpu } = this.#cache;
     const call = this.#arguments("cache.step", onGpu);
     const reader = readOptions(call, options, STEP_NAMES);
@@ -218,7 +221,8 @@ export class KvCache extends Disposing {
       const during = formWhileGaining(form, appended, append);
       return this.#step(append, this.#problem(request, append, tokensAfter(appended, append), during));
     };
-    return (await this.#context.run<unknown>(call, compute, request.signal)) as ResultAt<L, R, Into> & ViewsAt<L, R>;
+    return (await this.#context.run<unknown>(call, compute, request.signal)) as ResultAt<L, R, OrAbsent<Into, Q>> &
+      ViewsAt<L, R>;
   }
 
   /**
@@ -253,11 +257,14 @@ export class KvCache extends Disposing {
    *
    * @throws UnsupportedError if the cache does not lie on the GPU, and the errors of `attend`.
    */
-  async encodeAttend<const R extends AttendReturns = NoReturns, Into extends FloatTensor | GpuFloats = FloatTensor>(
+  async encodeAttend<
+    const R extends AttendReturns | undefined = NoReturns,
+    Into extends FloatTensor | GpuFloats | undefined = undefined,
+  >(
     commandEncoder: object,
     query: FloatTensorLike | GpuFloats,
-    options: CallOptions<R, Into> & { readonly location?: "gpu" } = {},
-  ): Promise<RecordedAttention<R, Into> & ViewsAt<"gpu", R>> {
+    options: CallOptions<R, Into> & { readonly location?: "gpu" | undefined } = {},
+  ): Promise<RecordedAttention<R, OrAbsent<Into, FloatTensor>> & ViewsAt<"gpu", R>> {
     const { form, onGpu } = this.#cache;
     const call = this.#arguments("cache.encodeAttend", onGpu);
     this.#assertRecords(call.operation);
@@ -265,7 +272,10 @@ export class KvCache extends Disposing {
     const record = () => {
       return this.#cache.recordAttend!(commandEncoder, this.#problem(request, lastAppend(this.#cache)));
     };
-    return (await this.#context.record<unknown>(call, record, request.signal)) as RecordedAttention<R, Into> &
+    return (await this.#context.record<unknown>(call, record, request.signal)) as RecordedAttention<
+      R,
+      OrAbsent<Into, FloatTensor>
+    > &
       ViewsAt<"gpu", R>;
   }
 

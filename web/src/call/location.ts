@@ -1,8 +1,11 @@
 import { UnsupportedError } from "../errors/errors.js";
 import type { OptionReader } from "./options.js";
 
+/** Where results are. undefined is the default, `"cpu"`. */
+export type LocationChoice = "cpu" | "gpu" | undefined;
+
 /** An option of calls whose results may stay on the GPU. */
-export interface LocationOption<L extends "cpu" | "gpu" = "cpu" | "gpu"> {
+export interface LocationOption<L extends LocationChoice = LocationChoice> {
   /** Where the results are. `"gpu"` needs the WebGPU backend. Default `"cpu"`. */
   readonly location?: L;
 }

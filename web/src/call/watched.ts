@@ -8,12 +8,12 @@ export interface CallProgress {
 /** The options with which a caller watches a call. */
 export interface WatchOptions {
   /** Aborts the call while it waits in the queue, and a long call on WebGPU between two of its parts. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /**
    * Called when a part of a long call on WebGPU is done. A call that is computed at once, as every call on wasm, does not
    * call it. What it throws rejects the call.
    */
-  readonly onProgress?: (progress: CallProgress) => void;
+  readonly onProgress?: ((progress: CallProgress) => void) | undefined;
 }
 
 /** The same, checked. */

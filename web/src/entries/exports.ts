@@ -35,7 +35,7 @@ export type { AttendReturns, KeySlice } from "../attention/views.js";
 export type { AppendOptions } from "../cache/appendProblem.js";
 export type { AttendOptions } from "../cache/attendProblem.js";
 export type { CacheContent } from "../cache/cacheContent.js";
-export type { CacheDtype, KvCacheOptions, Ring } from "../cache/cacheProblem.js";
+export type { CacheDtype, CompleteRing, KvCacheOptions, Ring } from "../cache/cacheProblem.js";
 export type { KvCache } from "../cache/kvCache.js";
 export { toFloat16, toFloat32 } from "../call/float16.js";
 export { tensor } from "../call/newTensor.js";

@@ -20,12 +20,12 @@ export interface CreateOptions extends Omit<
   "backend" | "device" | "gpu" | "calibrate" | "wasm" | "onProgress" | "profile" | "tiling"
 > {
   /** This entry always computes with `"wasm"`. */
-  readonly backend?: "auto" | "wasm";
+  readonly backend?: "auto" | "wasm" | undefined;
   /**
    * The compiled `headwise/wasm/headwise.inline.wasm` of this version. Give it if the environment compiles no bytes,
    * such as Cloudflare Workers.
    */
-  readonly wasm?: Pick<WasmSource, "module">;
+  readonly wasm?: Pick<WasmSource, "module"> | undefined;
 }
 
 const NO_GPU = "headwise/inline has no WebGPU";

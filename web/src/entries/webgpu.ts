@@ -15,19 +15,19 @@ export * from "./exports.js";
 /** Options of `createAttention`. */
 export interface CreateOptions {
   /** Only `"webgpu"`, which is also the default: this entry has no other engine. */
-  readonly backend?: "webgpu";
+  readonly backend?: "webgpu" | undefined;
   /** Your own GPUDevice. headwise uses it and never destroys it. Default: headwise opens a device. */
-  readonly device?: object;
+  readonly device?: object | undefined;
   /** A GPU object, for environments without navigator.gpu. In Node the npm package webgpu has one. */
-  readonly gpu?: object;
+  readonly gpu?: object | undefined;
   /** Measures the GPU time of kernels; see `kernelTimes`. Default false. */
-  readonly profile?: boolean;
+  readonly profile?: boolean | undefined;
   /** The tiling of the attention kernel; see `createAttention` of headwise. Default `"auto"`. */
-  readonly tiling?: "auto" | Tiling;
+  readonly tiling?: "auto" | Tiling | undefined;
   /** Aborts loading. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Whether calls let the event loop turn when that is due; see `createAttention` of headwise. Default true. */
-  readonly yield?: boolean;
+  readonly yield?: boolean | undefined;
 }
 
 const OPTION_NAMES = namesOf<CreateOptions>({

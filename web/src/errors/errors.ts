@@ -25,7 +25,7 @@ export type ErrorCode = (typeof ERROR_CODES)[number];
 
 /** The optional parts of an error. */
 export interface ErrorDetails {
-  readonly code?: ErrorCode;
+  readonly code?: ErrorCode | undefined;
   /** What to do, in one sentence. */
   readonly hint?: string | undefined;
   readonly cause?: unknown;

@@ -11,7 +11,7 @@ export type Parameters = Readonly<Record<string, ParameterValue>>;
 
 /** New values for parameters: a number stays a number, and a table stays a table. */
 export type Replacements<P extends Parameters> = {
-  readonly [Name in keyof P]?: P[Name] extends number | boolean ? number | boolean : TableValue;
+  readonly [Name in keyof P]?: P[Name] extends number | boolean ? number | boolean | undefined : TableValue | undefined;
 };
 
 /**

@@ -54,10 +54,10 @@ export interface Node {
   readonly op: Operation;
   readonly of: readonly number[];
   /** Of a number: finite, or ±Infinity. */
-  readonly value?: number;
-  readonly variable?: Variable;
+  readonly value?: number | undefined;
+  readonly variable?: Variable | undefined;
   /** Of a parameter or a table: its place in `parameters`. */
-  readonly slot?: number;
+  readonly slot?: number | undefined;
 }
 
 /** A parameter by name. Rank 0: a number; 1 and 2: a table. All elements of an integer parameter are whole. */

@@ -2,17 +2,17 @@ import { OptionError } from "../errors/errors.js";
 import type { Floats } from "../tensor/plainTensor.js";
 import { maxFlow } from "./maxFlow.js";
 import { integers, withDefaults } from "./options.js";
-import { mixing, MIXING_DEFAULTS, mixingLayers, type MixingOptions } from "./tokenMixing.js";
+import { mixing, MIXING_DEFAULTS, mixingLayers, type Mixing, type MixingOptions } from "./tokenMixing.js";
 
 /** Options of attentionFlow. */
 export interface FlowOptions extends MixingOptions {
   /** Tokens above the last layer, as indices. Default: all. */
-  readonly from?: readonly number[] | Int32Array;
+  readonly from?: readonly number[] | Int32Array | undefined;
   /** Input tokens, as indices. Default: all. */
-  readonly to?: readonly number[] | Int32Array;
+  readonly to?: readonly number[] | Int32Array | undefined;
 }
 
-const FLOW_DEFAULTS: Required<MixingOptions> & Record<"from" | "to", FlowOptions["from"] | undefined> = {
+const FLOW_DEFAULTS: Mixing & Record<"from" | "to", FlowOptions["from"] | undefined> = {
   residual: MIXING_DEFAULTS.residual,
   headFusion: MIXING_DEFAULTS.headFusion,
   from: undefined,

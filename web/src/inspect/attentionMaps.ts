@@ -12,7 +12,7 @@ export interface PositionOptions {
    * batch. Default: Skv − Sq, so that the last query stands at the last key. It is 0 if there are as many queries as
    * keys.
    */
-  readonly queryOffset?: number | readonly number[];
+  readonly queryOffset?: number | readonly number[] | undefined;
 }
 
 export const POSITION_DEFAULTS: { readonly queryOffset: PositionOptions["queryOffset"] | undefined } = {

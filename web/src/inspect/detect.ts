@@ -32,7 +32,7 @@ export interface DetectedHead {
 /** Options of detect. */
 export interface DetectOptions extends PositionOptions {
   /** The smallest score that is listed, above 0. Default: 0.5, half of the weight. */
-  readonly threshold?: number;
+  readonly threshold?: number | undefined;
 }
 
 /**

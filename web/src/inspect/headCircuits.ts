@@ -10,7 +10,7 @@ import type { TallMatrix } from "./tallMatrix.js";
 export interface AttentionWeights {
   readonly numHeads: number;
   /** Default: numHeads. Query head h uses key and value head ⌊h·numKvHeads/numHeads⌋. */
-  readonly numKvHeads?: number;
+  readonly numKvHeads?: number | undefined;
   readonly weights: {
     /** `[width, numHeads·D]` */
     readonly Wq: Floats;

@@ -6,7 +6,7 @@ import { assertCount, withDefaults } from "./options.js";
 /** Options of headImportance. */
 export interface HeadImportanceOptions {
   /** Layers whose heads are switched off. Default: 1. */
-  readonly numLayers?: number;
+  readonly numLayers?: number | undefined;
   /** Query heads of each layer. */
   readonly numHeads: number;
 }

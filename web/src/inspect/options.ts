@@ -1,3 +1,4 @@
+import type { Optional } from "../call/optional.js";
 import { OptionError } from "../errors/errors.js";
 import { guarded } from "../errors/guarded.js";
 import { describe, isObject } from "../foreign/describe.js";
@@ -5,7 +6,7 @@ import { arrayKind, isArray, viewOf } from "../foreign/typedArray.js";
 import { assertNumber } from "../tensor/plainTensor.js";
 
 /** The options that are given, and `defaults` for the rest. Throws if `defaults` has no option of that name. */
-export function withDefaults<T extends object>(operation: string, given: Partial<T>, defaults: T): T {
+export function withDefaults<T extends object>(operation: string, given: Optional<T>, defaults: T): T {
   if (!isObject(given)) throw new OptionError(`${operation}: options must be an object, got ${describe(given)}`);
   const names = Object.keys(defaults);
   const entries = guarded(operation, "options", () => Object.entries(given));

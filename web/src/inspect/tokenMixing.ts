@@ -10,29 +10,33 @@ export type HeadFusion = "mean" | "max" | "min";
 /** How attention becomes a mixing of tokens. */
 export interface MixingOptions {
   /** The share of the residual connection, r. From 0 to below 1. Default: 0.5. */
-  readonly residual?: number;
+  readonly residual?: number | undefined;
   /** The mean, the largest or the smallest weight over the heads. Default: `"mean"`. */
-  readonly headFusion?: HeadFusion;
+  readonly headFusion?: HeadFusion | undefined;
 }
 
-export const MIXING_DEFAULTS: Required<MixingOptions> = { residual: 0.5, headFusion: "mean" };
+/** The options, complete. */
+export interface Mixing {
+  readonly residual: number;
+  readonly headFusion: HeadFusion;
+}
+
+export const MIXING_DEFAULTS: Mixing = { residual: 0.5, headFusion: "mean" };
 
 /** Checked layers, each of which mixes the same S tokens. */
-export interface MixingLayers {
+export interface MixingLayers extends Mixing {
   readonly layers: readonly AttentionMaps[];
   readonly batch: number;
   readonly tokens: number;
   /** The axis of sequences, if there is one: `[B]` or `[]`. */
   readonly outer: readonly number[];
-  readonly residual: number;
-  readonly headFusion: HeadFusion;
 }
 
 /** Checks layers and options. */
 export function mixingLayers(
   operation: string,
   probsPerLayer: readonly Floats[],
-  { residual, headFusion }: Required<MixingOptions>,
+  { residual, headFusion }: Mixing,
 ): MixingLayers {
   assertNumber(operation, "residual", residual, "a number from 0 to below 1", (value) => value >= 0 && value < 1);
   assertOneOf(operation, "headFusion", headFusion, ["mean", "max", "min"]);

@@ -26,10 +26,11 @@ import type { EngineCache } from "../cache/engineCache.js";
 import { KvCache } from "../cache/kvCache.js";
 import { Pace } from "../calibration/pace.js";
 import { attentionWork } from "../calibration/work.js";
+import type { OrAbsent } from "../call/asked.js";
 import { CallArguments } from "../call/callArguments.js";
 import type { Context, Eventually, Recorded } from "../call/context.js";
 import { Disposing } from "../call/disposable.js";
-import type { LocationOption } from "../call/location.js";
+import type { LocationChoice, LocationOption } from "../call/location.js";
 import { argument, readOptions } from "../call/options.js";
 import { Queue } from "../call/queue.js";
 import type { Engine, Opened } from "../engine/engine.js";
@@ -162,16 +163,16 @@ export class Attention extends Disposing {
    * @throws DisposedError if the instance was disposed.
    */
   async scaledDotProductAttention<
-    const R extends Returns = NoReturns,
+    const R extends Returns | undefined = NoReturns,
     Q extends FloatTensorLike = FloatTensor,
-    Into extends FloatTensorLike | GpuFloats = Q,
-    const L extends "cpu" | "gpu" = "cpu",
+    Into extends FloatTensorLike | GpuFloats | undefined = Q,
+    const L extends LocationChoice = "cpu",
   >(
     query: Q | GpuFloats,
     key: FloatTensorLike | GpuFloats,
     value: FloatTensorLike | GpuFloats,
     options: CallOptions<R, Into> & { readonly location?: L } = {},
-  ): Promise<ResultAt<L, R, Into>> {
+  ): Promise<ResultAt<L, R, OrAbsent<Into, Q>>> {
     const call = this.#arguments("scaledDotProductAttention", this.#engine.onGpu);
     const problem = attentionProblem(call, query, key, value, readOptions(call, options, OPTION_NAMES));
     const compute = async () => {
@@ -181,7 +182,7 @@ export class Attention extends Disposing {
       noteForMerge(result, problem.settings);
       return result;
     };
-    return (await this.#run<unknown>(call, compute, problem.signal)) as ResultAt<L, R, Into>;
+    return (await this.#run<unknown>(call, compute, problem.signal)) as ResultAt<L, R, OrAbsent<Into, Q>>;
   }
 
   /**
@@ -216,9 +217,10 @@ export class Attention extends Disposing {
    * @throws OutOfMemoryError if the engine's memory has no room.
    * @throws DisposedError if the instance was disposed.
    */
-  async attentionBackward<const R extends GradientReturns = UsualGradients, const L extends "cpu" | "gpu" = "cpu">(
-    options: AttentionBackwardOptions<R> & LocationOption<L>,
-  ): Promise<GradientsAt<L, R>> {
+  async attentionBackward<
+    const R extends GradientReturns | undefined = UsualGradients,
+    const L extends LocationChoice = "cpu",
+  >(options: AttentionBackwardOptions<R> & LocationOption<L>): Promise<GradientsAt<L, R>> {
     const call = this.#arguments("attentionBackward", this.#engine.onGpu);
     const problem = backwardProblem(call, options);
     const gradients = await this.#run<unknown>(call, () => this.#engine.attentionBackward(problem), problem.signal);
@@ -233,7 +235,7 @@ export class Attention extends Disposing {
    * @throws ShapeError if the shapes of the parts differ.
    * @throws OptionError if a part was computed with sinks or with another `emptyRows`.
    */
-  async mergeAttention<const L extends "cpu" | "gpu" = "cpu">(
+  async mergeAttention<const L extends LocationChoice = "cpu">(
     parts: readonly AttentionPart[],
     options: MergeOptions & LocationOption<L> = {},
   ): Promise<L extends "gpu" ? GpuMergeResult : MergeResult> {
@@ -254,15 +256,18 @@ export class Attention extends Disposing {
    */
   async rotaryEmbedding<
     X extends FloatTensorLike = FloatTensor,
-    Into extends FloatTensorLike | GpuFloats = X,
-    const L extends "cpu" | "gpu" = "cpu",
+    Into extends FloatTensorLike | GpuFloats | undefined = X,
+    const L extends LocationChoice = "cpu",
   >(
     x: X | GpuFloats,
     options: Omit<RotaryOptions, "into"> & LocationOption<L> & { readonly into?: Into } = {},
-  ): Promise<OutputAt<L, Into>> {
+  ): Promise<OutputAt<L, OrAbsent<Into, X>>> {
     const call = this.#arguments("rotaryEmbedding", this.#engine.onGpu);
     const problem = rotaryProblem(call, x, options);
-    return (await this.#run<unknown>(call, () => this.#engine.rotary(problem), problem.signal)) as OutputAt<L, Into>;
+    return (await this.#run<unknown>(call, () => this.#engine.rotary(problem), problem.signal)) as OutputAt<
+      L,
+      OrAbsent<Into, X>
+    >;
   }
 
   /**
@@ -283,17 +288,20 @@ export class Attention extends Disposing {
    */
   async linear<
     X extends FloatTensorLike = FloatTensor,
-    Into extends FloatTensorLike | GpuFloats = X,
-    const L extends "cpu" | "gpu" = "cpu",
+    Into extends FloatTensorLike | GpuFloats | undefined = X,
+    const L extends LocationChoice = "cpu",
   >(
     x: X | GpuFloats,
     weight: FloatTensorLike | GpuFloats | Int8Weight | UploadedWeight,
     bias?: FloatTensorLike | GpuFloats,
     options: Omit<LinearOptions, "into"> & LocationOption<L> & { readonly into?: Into } = {},
-  ): Promise<OutputAt<L, Into>> {
+  ): Promise<OutputAt<L, OrAbsent<Into, X>>> {
     const call = this.#arguments("linear", this.#engine.onGpu);
     const problem = linearProblem(call, this.#engine, x, weight, bias, options);
-    return (await this.#run<unknown>(call, () => this.#engine.linear(problem), problem.signal)) as OutputAt<L, Into>;
+    return (await this.#run<unknown>(call, () => this.#engine.linear(problem), problem.signal)) as OutputAt<
+      L,
+      OrAbsent<Into, X>
+    >;
   }
 
   /**
@@ -305,9 +313,10 @@ export class Attention extends Disposing {
    *   `options.returns` names. They are float32.
    * @throws ShapeError, OptionError or UnsupportedError before it computes; OutOfMemoryError; DisposedError.
    */
-  async linearBackward<const R extends LinearReturns = AllLinearGradients, const L extends "cpu" | "gpu" = "cpu">(
-    options: LinearBackwardOptions<R> & LocationOption<L>,
-  ): Promise<LinearGradientsAt<L, R>> {
+  async linearBackward<
+    const R extends LinearReturns | undefined = AllLinearGradients,
+    const L extends LocationChoice = "cpu",
+  >(options: LinearBackwardOptions<R> & LocationOption<L>): Promise<LinearGradientsAt<L, R>> {
     const call = this.#arguments("linearBackward", this.#engine.onGpu);
     const problem = linearBackwardProblem(call, options);
     const gradients = await this.#run<unknown>(call, () => this.#engine.linearBackward(problem), problem.signal);
@@ -502,13 +511,16 @@ export class Attention extends Disposing {
    *
    * @throws UnsupportedError if the instance has no WebGPU, and the errors of `scaledDotProductAttention`.
    */
-  async encode<const R extends Returns = NoReturns, Into extends FloatTensor | GpuFloats = FloatTensor>(
+  async encode<
+    const R extends Returns | undefined = NoReturns,
+    Into extends FloatTensor | GpuFloats | undefined = undefined,
+  >(
     commandEncoder: object,
     query: FloatTensorLike | GpuFloats,
     key: FloatTensorLike | GpuFloats,
     value: FloatTensorLike | GpuFloats,
-    options: CallOptions<R, Into> & { readonly location?: "gpu" } = {},
-  ): Promise<RecordedAttention<R, Into>> {
+    options: CallOptions<R, Into> & { readonly location?: "gpu" | undefined } = {},
+  ): Promise<RecordedAttention<R, OrAbsent<Into, FloatTensor>>> {
     const call = this.#arguments("encode", true);
     const engine = this.#engine;
     if (!engine.record)
@@ -518,7 +530,10 @@ export class Attention extends Disposing {
     const problem = attentionProblem(call, query, key, value, readOptions(call, options, OPTION_NAMES));
     const onGpu: AttentionProblem = { ...problem, location: "gpu" };
     const record = () => engine.record!(commandEncoder, onGpu);
-    return (await this.#record<unknown>(call, record, problem.signal)) as RecordedAttention<R, Into>;
+    return (await this.#record<unknown>(call, record, problem.signal)) as RecordedAttention<
+      R,
+      OrAbsent<Into, FloatTensor>
+    >;
   }
 
   /** The GPU time of each kernel of the latest call, in the order in which they ran. Needs the option `profile`. */

@@ -15,53 +15,53 @@ export interface CreateOptions {
    * whose tensors are on the GPU, or whose results stay there, always go to WebGPU. The two engines differ in the last
    * bits of their results.
    */
-  readonly backend?: "auto" | "wasm" | "webgpu";
+  readonly backend?: "auto" | "wasm" | "webgpu" | undefined;
   /**
    * Number of threads that compute, the calling thread included, at most 256. `"auto"`, the default: the number of CPU
    * cores, at most 8. A page has more than one thread only if it is cross-origin isolated; the report says why if it
    * has not. Results have the same bits for every number of threads.
    */
-  readonly threads?: "auto" | number;
+  readonly threads?: "auto" | number | undefined;
   /** Instruction set. `"auto"`, the default: relaxed SIMD if the JavaScript engine has it, otherwise plain SIMD. */
-  readonly variant?: "auto" | Variant;
+  readonly variant?: "auto" | Variant | undefined;
   /**
    * Most bytes that the engine's memory may grow to. Default 1 GiB; at least 16 MiB and 512 KiB for each thread; at
    * most 4 GiB.
    */
-  readonly maximumMemory?: number;
+  readonly maximumMemory?: number | undefined;
   /** Your own GPUDevice, for WebGPU. headwise uses it and never destroys it. */
-  readonly device?: object;
+  readonly device?: object | undefined;
   /** A GPU object, for environments without navigator.gpu. In Node the npm package webgpu has one. */
-  readonly gpu?: object;
+  readonly gpu?: object | undefined;
   /**
    * Whether backend `"auto"` measures, as described there. Default true. `{ keep: false }`: what was measured is not kept
    * for the next visit. false: only calls with tensors on the GPU go to WebGPU. See `report.calibration`.
    */
-  readonly calibrate?: boolean | { readonly keep?: boolean };
+  readonly calibrate?: boolean | { readonly keep?: boolean | undefined } | undefined;
   /** Where the engine's files are. Default: in the folders of this package. */
-  readonly wasm?: WasmSource;
+  readonly wasm?: WasmSource | undefined;
   /** Aborts loading. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /**
    * Called with the number of bytes that have arrived. If it throws, loading ends and `createAttention` rejects with
    * that error.
    */
-  readonly onProgress?: (progress: LoadProgress) => void;
+  readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
   /**
    * Whether calls let the event loop turn when that is due, about every 12 ms. Default true: a loop of awaited calls then
    * lets clicks, messages and timers in, and sees when a signal aborts. false: such a loop runs without a pause.
    */
-  readonly yield?: boolean;
+  readonly yield?: boolean | undefined;
   /**
    * Measures the GPU time of kernels; see `kernelTimes`. Default false. It has no effect on wasm; the report says so.
    */
-  readonly profile?: boolean;
+  readonly profile?: boolean | undefined;
   /**
    * The tiling of WebGPU's attention kernel. `"auto"`, the default, is `"wide"`. `"narrow"` uses fewer registers and
    * more invocations, `"general"` the least workgroup memory. Set it to measure them, or to keep the last bits of
    * results the same on a device.
    */
-  readonly tiling?: "auto" | Tiling;
+  readonly tiling?: "auto" | Tiling | undefined;
 }
 
 export const OPERATION = "createAttention";

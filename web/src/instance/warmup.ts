@@ -9,21 +9,21 @@ import { zeros } from "../tensor/zeros.js";
 /** Sizes of the calls that will follow. */
 export interface WarmupShape {
   /** Number of batches, at most 2²⁴. Default 1. */
-  readonly batchSize?: number;
+  readonly batchSize?: number | undefined;
   /** Number of query heads. */
   readonly numHeads: number;
   /** Number of key and value heads. Default numHeads. */
-  readonly numKvHeads?: number;
+  readonly numKvHeads?: number | undefined;
   /** Number of queries. */
   readonly queryLength: number;
   /** Number of keys. Default queryLength. */
-  readonly keyLength?: number;
+  readonly keyLength?: number | undefined;
   /** Width of one head of queries and keys. */
   readonly headDim: number;
   /** Width of one head of values. Default headDim. */
-  readonly valueDim?: number;
+  readonly valueDim?: number | undefined;
   /** The dtype of query, key and value. Default `"float32"`. */
-  readonly dtype?: "float32" | "float16";
+  readonly dtype?: "float32" | "float16" | undefined;
 }
 
 /** Each batch has an entry in lists. */

@@ -1,8 +1,8 @@
 import { checkShape, readLseGradient, type Gradient, type PlacedGradients } from "../attention/backwardProblem.js";
 import type { ResultTensor } from "../attention/attentionResult.js";
-import type { Asked } from "../call/asked.js";
+import type { Asked, OrAbsent } from "../call/asked.js";
 import type { CallArguments } from "../call/callArguments.js";
-import { refuseGpu } from "../call/location.js";
+import { refuseGpu, type LocationChoice } from "../call/location.js";
 import { namesOf, readOptions, type OptionReader } from "../call/options.js";
 import { OptionError, ShapeError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
@@ -24,7 +24,7 @@ export type InnerGradient = Exclude<Gradient, "dQuery" | "dKey" | "dValue">;
 export type LayerGradient = "dInput" | "dContext" | "dValueContext" | "gradients" | InnerGradient;
 
 /** Which gradients to compute. */
-export type LayerReturns = { readonly [Name in LayerGradient]?: boolean };
+export type LayerReturns = { readonly [Name in LayerGradient]?: boolean | undefined };
 
 /** The type of an absent `returns`: `dContext` and `dValueContext` are there too, if the call had such contexts. */
 export interface UsualLayerGradients {
@@ -33,7 +33,9 @@ export interface UsualLayerGradients {
 }
 
 /** Options of `layer.backward`. */
-export interface LayerBackwardOptions<R extends LayerReturns = LayerReturns> extends WatchOptions {
+export interface LayerBackwardOptions<
+  R extends LayerReturns | undefined = LayerReturns | undefined,
+> extends WatchOptions {
   /**
    * Which gradients to compute. Default: `dInput`, `gradients`, and `dContext` and `dValueContext` if the call had such
    * contexts. `dBias`, `dSinks`, `dAlibiSlopes` and `dTables` need the options bias, sinks, alibiSlopes and score.
@@ -43,19 +45,19 @@ export interface LayerBackwardOptions<R extends LayerReturns = LayerReturns> ext
    * `gradients` of an earlier call. The new ones are added to its tensors in place, and it is then
    * `result.gradients`.
    */
-  readonly accumulate?: Readonly<Record<string, Tensor<"float32">>>;
+  readonly accumulate?: Readonly<Record<string, Tensor<"float32">>> | undefined;
   /** Whether `saved` can be used again. Default false: the call releases it. */
-  readonly keep?: boolean;
+  readonly keep?: boolean | undefined;
   /**
    * The gradient of the loss with respect to the `lse` of the forward call, `[B, numHeads, Sq]` (of a call without batch
    * `[numHeads, Sq]`), of a loss that reads it. Default: 0.
    */
-  readonly dLse?: Tensor<"float32"> | GpuTensor<"float32"> | null;
+  readonly dLse?: Tensor<"float32"> | GpuTensor<"float32"> | null | undefined;
 }
 
-type GradientAt<L extends "cpu" | "gpu"> = L extends "gpu" ? GpuResult<"float32"> : TypedTensor<"float32">;
+type GradientAt<L extends LocationChoice> = L extends "gpu" ? GpuResult<"float32"> : TypedTensor<"float32">;
 
-type LayerGradientAt<L extends "cpu" | "gpu", Name extends LayerGradient> = Name extends "dTables" | "gradients"
+type LayerGradientAt<L extends LocationChoice, Name extends LayerGradient> = Name extends "dTables" | "gradients"
   ? Readonly<Record<string, GradientAt<L>>>
   : GradientAt<L>;
 
@@ -66,10 +68,10 @@ type LayerGradientAt<L extends "cpu" | "gpu", Name extends LayerGradient> = Name
  * `"position.table"`, `"qkNorm.gain"` or `"qkNorm.gain.query"` and `"qkNorm.gain.key"` if the layer has them. `dContext`
  * is the gradient of the key context; it includes the part of the values if they had no context of their own.
  */
-export type LayerGradientsAt<L extends "cpu" | "gpu" = "cpu", R extends LayerReturns = UsualLayerGradients> = Asked<
-  R,
-  { readonly [Name in LayerGradient]?: LayerGradientAt<L, Name> }
->;
+export type LayerGradientsAt<
+  L extends LocationChoice = "cpu",
+  R extends LayerReturns | undefined = UsualLayerGradients,
+> = Asked<OrAbsent<R, UsualLayerGradients>, { readonly [Name in LayerGradient]?: LayerGradientAt<L, Name> }>;
 
 /** A call of backward that has passed every check. */
 export interface LayerBackwardProblem extends Watched {

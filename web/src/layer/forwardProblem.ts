@@ -42,41 +42,41 @@ import { assertBatch } from "../tensor/layout.js";
  */
 export interface ForwardOptions extends AttentionSettingsOptions, WatchOptions {
   /** The input of the key projection, `[B, Skv, keyInputDim]`. Default x. */
-  readonly key?: FloatTensorLike | GpuFloats;
+  readonly key?: FloatTensorLike | GpuFloats | undefined;
   /** The input of the value projection, `[B, Skv, valueInputDim]`. Default the input of the key projection. */
-  readonly value?: FloatTensorLike | GpuFloats;
+  readonly value?: FloatTensorLike | GpuFloats | undefined;
   /**
    * A cache. The projected keys and values are appended to it; then the queries attend to all keys in it. A ring drops
    * tokens only afterwards, as in `KvCache.step`. If the call fails, the cache is as before, unless it is a ring that has
    * dropped a token for a single new one.
    */
-  readonly cache?: KvCache;
+  readonly cache?: KvCache | undefined;
   /**
    * With a cache: attend to its keys and append nothing, as cross-attention does after its first step. Default false.
    */
-  readonly attendOnly?: boolean;
+  readonly attendOnly?: boolean | undefined;
   /**
    * `[B]`: how many leading tokens of each batch to append. Default: queryLengths if keys come from x, otherwise all.
    * If keys come from x, the call uses positions and queryOffset is absent, the default of queryLengths is
    * appendLengths.
    */
-  readonly appendLengths?: NumberList;
+  readonly appendLengths?: NumberList | undefined;
   /** Ragged batch: where each sequence begins in x, and where the last one ends. Needs cuSeqLensKey. */
-  readonly cuSeqLensQuery?: NumberList;
+  readonly cuSeqLensQuery?: NumberList | undefined;
   /** The same for the key context, or for x if there is none. */
-  readonly cuSeqLensKey?: NumberList;
+  readonly cuSeqLensKey?: NumberList | undefined;
   /**
    * Whether to keep what `layer.backward` needs, as `result.saved`. Not with a cache. Default false.
    */
-  readonly save?: boolean;
+  readonly save?: boolean | undefined;
   /** What to return. Default: only `output`. */
-  readonly returns?: ForwardReturns;
+  readonly returns?: ForwardReturns | undefined;
   /** Overwrites queries, keys, values, weights or results of heads, for this call. Not with save. */
-  readonly patch?: Patch;
+  readonly patch?: Patch | undefined;
   /** Where the results are. `"gpu"` needs a layer on WebGPU. Default `"cpu"`. */
-  readonly location?: "cpu" | "gpu";
+  readonly location?: "cpu" | "gpu" | undefined;
   /** A tensor of the output's shape, to write the output to. It is then also `result.output`. */
-  readonly into?: FloatTensor;
+  readonly into?: FloatTensor | undefined;
 }
 
 /** A call of forward that has passed every check. */

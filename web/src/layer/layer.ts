@@ -3,7 +3,9 @@ import { layerCacheProblem, type CacheProblem, type KvCacheOptions } from "../ca
 import type { EngineCache } from "../cache/engineCache.js";
 import { KvCache } from "../cache/kvCache.js";
 import { noteAppend } from "../cache/lastAppend.js";
+import type { OrAbsent } from "../call/asked.js";
 import type { CallArguments } from "../call/callArguments.js";
+import type { LocationChoice } from "../call/location.js";
 import type { Context, Eventually, Recorded } from "../call/context.js";
 import { Disposing } from "../call/disposable.js";
 import { DisposedError, OptionError, UnsupportedError } from "../errors/errors.js";
@@ -35,7 +37,7 @@ type CallOptions<R, Into> = OnGpu<Omit<ForwardOptions, "returns" | "into" | "loc
 };
 
 /** What a call of forward gives in addition, if its option `save` is S. */
-type SavedPart<S extends boolean> = S extends true ? { readonly saved: Saved } : NoReturns;
+type SavedPart<S extends boolean | undefined> = S extends true ? { readonly saved: Saved } : NoReturns;
 
 /** Options of `layer.kvCache`: the options of `kvCache`, without those that follow from the layer. */
 export type LayerCacheOptions = Omit<KvCacheOptions, "numKvHeads" | "headDim" | "valueDim">;
@@ -111,15 +113,15 @@ export class Layer extends Disposing {
    * @throws DisposedError if the layer or the instance was disposed.
    */
   async forward<
-    const R extends ForwardReturns = NoReturns,
+    const R extends ForwardReturns | undefined = NoReturns,
     X extends FloatTensorLike = FloatTensor,
-    Into extends FloatTensorLike | GpuFloats = X,
-    const L extends "cpu" | "gpu" = "cpu",
-    const S extends boolean = false,
+    Into extends FloatTensorLike | GpuFloats | undefined = X,
+    const L extends LocationChoice = "cpu",
+    const S extends boolean | undefined = false,
   >(
     x: X | GpuFloats,
     options: CallOptions<R, Into> & { readonly location?: L; readonly save?: S } = {},
-  ): Promise<ResultAt<L, R, Into> & LayerViewsAt<L, R> & SavedPart<S>> {
+  ): Promise<ResultAt<L, R, OrAbsent<Into, X>> & LayerViewsAt<L, R> & SavedPart<S>> {
     const call = this.#arguments("layer.forward", this.#layer.onGpu);
     const request = forwardRequest(call, this.#context.engine, this.#form, x, options);
     const version = this.#updates.latest;
@@ -130,7 +132,7 @@ export class Layer extends Disposing {
       return result.saved ? { ...result, saved: this.#keep(result.saved, problem, version) } : result;
     };
     const result = await this.#context.run<unknown>(call, compute, request.signal);
-    return result as ResultAt<L, R, Into> & LayerViewsAt<L, R> & SavedPart<S>;
+    return result as ResultAt<L, R, OrAbsent<Into, X>> & LayerViewsAt<L, R> & SavedPart<S>;
   }
 
   /**
@@ -147,7 +149,10 @@ export class Layer extends Disposing {
    * @throws ShapeError, OptionError or UnsupportedError before it computes; OutOfMemoryError.
    * @throws DisposedError if `saved` was used or disposed, or the layer or the instance was disposed.
    */
-  async backward<const R extends LayerReturns = UsualLayerGradients, const L extends "cpu" | "gpu" = "cpu">(
+  async backward<
+    const R extends LayerReturns | undefined = UsualLayerGradients,
+    const L extends LocationChoice = "cpu",
+  >(
     saved: Saved,
     dOutput: FloatTensorLike | GpuFloats,
     options: LayerBackwardOptions<R> & { readonly location?: L } = {},
@@ -175,7 +180,10 @@ export class Layer extends Disposing {
    *   `"qkNorm.gain.query"` and `"qkNorm.gain.key"` as in the gradients.
    * @throws ShapeError or OptionError before any work; OutOfMemoryError; DisposedError.
    */
-  async update(weights: LayerUpdateWeights, options: { readonly signal?: AbortSignal } = {}): Promise<void> {
+  async update(
+    weights: LayerUpdateWeights,
+    options: { readonly signal?: AbortSignal | undefined } = {},
+  ): Promise<void> {
     const call = this.#arguments("layer.update");
     const update = layerUpdate(call, this.#gradients, weights, options);
     const run = () => this.#context.run(call, async () => this.#layer.update(update), update.signal);
@@ -192,11 +200,14 @@ export class Layer extends Disposing {
    *
    * @throws UnsupportedError if the layer is not on WebGPU, and the errors of `forward`.
    */
-  async encode<const R extends ForwardReturns = NoReturns, Into extends FloatTensor | GpuFloats = FloatTensor>(
+  async encode<
+    const R extends ForwardReturns | undefined = NoReturns,
+    Into extends FloatTensor | GpuFloats | undefined = undefined,
+  >(
     commandEncoder: object,
     x: FloatTensorLike | GpuFloats,
-    options: CallOptions<R, Into> & { readonly location?: "gpu" } = {},
-  ): Promise<RecordedAttention<R, Into> & LayerViewsAt<"gpu", R>> {
+    options: CallOptions<R, Into> & { readonly location?: "gpu" | undefined } = {},
+  ): Promise<RecordedAttention<R, OrAbsent<Into, FloatTensor>> & LayerViewsAt<"gpu", R>> {
     const call = this.#arguments("layer.encode", true);
     const layer = this.#layer;
     if (!layer.record) throw new UnsupportedError("layer.encode: this layer is on wasm, which records no GPU commands");
@@ -216,7 +227,10 @@ export class Layer extends Disposing {
       });
       return { atOnce, results: noted };
     };
-    return (await this.#context.record(call, record, request.signal)) as RecordedAttention<R, Into> &
+    return (await this.#context.record(call, record, request.signal)) as RecordedAttention<
+      R,
+      OrAbsent<Into, FloatTensor>
+    > &
       LayerViewsAt<"gpu", R>;
   }
 

@@ -17,9 +17,9 @@ export type LayerPosition =
       /** Sines and cosines are added to the tokens; see `sinusoidalPositions`. */
       readonly kind: "sinusoidal";
       /** The order of the features. Default `"interleaved"`. */
-      readonly split?: "interleaved" | "halves";
+      readonly split?: "interleaved" | "halves" | undefined;
       /** Base of the wavelengths. Default 10000. */
-      readonly base?: number;
+      readonly base?: number | undefined;
     }
   | ({ /** Queries and keys are turned (rotary embedding). */ readonly kind: "rotary" } & RotaryAngles);
 

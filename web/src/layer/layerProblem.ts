@@ -23,42 +23,42 @@ export type WeightDtype = "float32" | "float16" | "int8";
 /** Options of `multiHeadAttention`. */
 export interface LayerOptions {
   /** Width of x. Default: the input width of the query weight, otherwise modelDim. */
-  readonly inputDim?: number;
+  readonly inputDim?: number | undefined;
   /** Width of the key context. Default: the input width of the key weight, otherwise inputDim. */
-  readonly keyInputDim?: number;
+  readonly keyInputDim?: number | undefined;
   /** Width of the value context. Default: the input width of the value weight, otherwise keyInputDim. */
-  readonly valueInputDim?: number;
+  readonly valueInputDim?: number | undefined;
   /**
    * Width of all queries together, a multiple of numHeads. Default: the output width of the query weight; inputDim if
    * the weights are packed.
    */
-  readonly modelDim?: number;
+  readonly modelDim?: number | undefined;
   /**
    * Width of one head's values. Default: taken from the value weight or the output weight, otherwise modelDim /
    * numHeads.
    */
-  readonly valueHeadDim?: number;
+  readonly valueHeadDim?: number | undefined;
   /**
    * Width of the output. Default: the output width of the output weight, otherwise inputDim. Without output projection
    * it is numHeads · valueHeadDim.
    */
-  readonly outputDim?: number;
+  readonly outputDim?: number | undefined;
   /** Number of query heads. */
   readonly numHeads: number;
   /** Number of key and value heads. It must divide numHeads. Default: taken from the key weight, otherwise numHeads. */
-  readonly numKvHeads?: number;
+  readonly numKvHeads?: number | undefined;
   /**
    * Memory order of x, contexts and output: `"BSE"` is `[B, S, width]`, `"BES"` is `[B, width, S]`. Default `"BSE"`.
    */
-  readonly layout?: "BSE" | "BES";
+  readonly layout?: "BSE" | "BES" | undefined;
   /** false: biases among the weights are refused. true, the default: the given biases are added. */
-  readonly bias?: boolean;
+  readonly bias?: boolean | undefined;
   /** Whether the concatenated heads are multiplied by Wo. Default true. */
-  readonly outputProjection?: boolean;
+  readonly outputProjection?: boolean | undefined;
   /** Normalizes every head's queries and keys. Default: no norm. */
-  readonly qkNorm?: QkNorm;
+  readonly qkNorm?: QkNorm | undefined;
   /** How the layer uses positions. Default: it does not. */
-  readonly position?: LayerPosition;
+  readonly position?: LayerPosition | undefined;
   /** Weights and biases of the projections. */
   readonly weights: LayerWeights;
   /**
@@ -66,15 +66,15 @@ export interface LayerOptions {
    * output about a quarter. Weights are rounded when the layer is made and by `update`; gradients are those of the rounded
    * weights. Default `"float32"`.
    */
-  readonly weightDtype?: WeightDtype;
+  readonly weightDtype?: WeightDtype | undefined;
   /**
    * The engine in whose memory the weights lie. `"auto"`, the default: where the layer's calls are predicted to be fastest;
    * it may move, and keeps a copy of its weights in JavaScript for that. Only instances of backend `"auto"` have two
    * engines.
    */
-  readonly placement?: PlaceChoice;
+  readonly placement?: PlaceChoice | undefined;
   /** Aborts the call while it waits in the queue. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A call of multiHeadAttention that has passed every check. */

@@ -8,13 +8,13 @@ import type { WeightGradients } from "./weightGradients.js";
 /** Weights for `layer.update`, by the names under which the layer got them. */
 export interface LayerUpdateWeights extends LayerWeights {
   /** `[rows, inputDim]`, float32. */
-  readonly "position.table"?: TensorLike<"float32">;
+  readonly "position.table"?: TensorLike<"float32"> | undefined;
   /** `[headDim]` */
-  readonly "qkNorm.gain"?: NumberList;
+  readonly "qkNorm.gain"?: NumberList | undefined;
   /** `[headDim]` */
-  readonly "qkNorm.gain.query"?: NumberList;
+  readonly "qkNorm.gain.query"?: NumberList | undefined;
   /** `[headDim]` */
-  readonly "qkNorm.gain.key"?: NumberList;
+  readonly "qkNorm.gain.key"?: NumberList | undefined;
 }
 
 /** New weights for a layer of the same shape. What is absent stays as it is. */

@@ -21,34 +21,34 @@ export type Weight = FloatTensorLike | FloatTensor["data"];
  */
 export interface LayerWeights {
   /** `[inputDim, numHeads·D]` */
-  readonly Wq?: Weight;
+  readonly Wq?: Weight | undefined;
   /** `[numHeads·D]` */
-  readonly bq?: Weight;
+  readonly bq?: Weight | undefined;
   /** `[keyInputDim, numKvHeads·D]` */
-  readonly Wk?: Weight;
+  readonly Wk?: Weight | undefined;
   /** `[numKvHeads·D]` */
-  readonly bk?: Weight;
+  readonly bk?: Weight | undefined;
   /** `[valueInputDim, numKvHeads·Dv]` */
-  readonly Wv?: Weight;
+  readonly Wv?: Weight | undefined;
   /** `[numKvHeads·Dv]` */
-  readonly bv?: Weight;
+  readonly bv?: Weight | undefined;
   /** `[numHeads·Dv, outputDim]` */
-  readonly Wo?: Weight;
+  readonly Wo?: Weight | undefined;
   /** `[outputDim]` */
-  readonly bo?: Weight;
+  readonly bo?: Weight | undefined;
   /** Wq, Wk and Wv side by side: `[inputDim, numHeads·D + numKvHeads·D + numKvHeads·Dv]` */
-  readonly Wqkv?: Weight;
+  readonly Wqkv?: Weight | undefined;
   /** bq, bk and bv one after another. */
-  readonly bqkv?: Weight;
+  readonly bqkv?: Weight | undefined;
 
   /** The names of PyTorch. These weights are stored `[out, in]`. */
-  readonly in_proj_weight?: Weight;
-  readonly in_proj_bias?: Weight;
-  readonly q_proj_weight?: Weight;
-  readonly k_proj_weight?: Weight;
-  readonly v_proj_weight?: Weight;
-  readonly "out_proj.weight"?: Weight;
-  readonly "out_proj.bias"?: Weight;
+  readonly in_proj_weight?: Weight | undefined;
+  readonly in_proj_bias?: Weight | undefined;
+  readonly q_proj_weight?: Weight | undefined;
+  readonly k_proj_weight?: Weight | undefined;
+  readonly v_proj_weight?: Weight | undefined;
+  readonly "out_proj.weight"?: Weight | undefined;
+  readonly "out_proj.bias"?: Weight | undefined;
 }
 
 /** A weight [in, out] in the memory of its tensor: element (i, o) is at offset + i · inStride + o · outStride. */

@@ -13,7 +13,7 @@ import { OptionError } from "../errors/errors.js";
 /** The new content of rows of keys or values. */
 export interface PatchKeys extends PatchRows {
   /** The chosen rows of keys. `queries` is another name for it. */
-  readonly keys?: NumberList;
+  readonly keys?: NumberList | undefined;
 }
 
 /**
@@ -30,9 +30,9 @@ export interface Patch extends AttendPatch {
    * The call's keys after norm and rotary embedding, `[B, kvHeads, keys, headDim]`. With a cache the new data is what
    * the cache stores.
    */
-  readonly key?: PatchKeys | "mean";
+  readonly key?: PatchKeys | "mean" | undefined;
   /** The call's values, `[B, kvHeads, keys, valueHeadDim]`. With a cache the new data is what the cache stores. */
-  readonly value?: PatchKeys | "mean";
+  readonly value?: PatchKeys | "mean" | undefined;
 }
 
 const PATCHES = [

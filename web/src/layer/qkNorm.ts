@@ -6,9 +6,10 @@ export interface QkNorm {
   /** `"rms"`: x / √(mean(x²) + epsilon) · gain. `"l2"`: x / max(‖x‖, epsilon) · gain. */
   readonly kind: "rms" | "l2";
   /** Default 1e-6 for `"rms"`, 1e-12 for `"l2"`. */
-  readonly epsilon?: number;
+  readonly epsilon?: number | undefined;
   /** `[headDim]`: one list for queries and keys, or one list for each. Default 1. */
-  readonly gain?: NumberList | { readonly query?: NumberList; readonly key?: NumberList };
+  readonly gain?:
+    NumberList | { readonly query?: NumberList | undefined; readonly key?: NumberList | undefined } | undefined;
 }
 
 /** The norm, checked, with defaults filled in. */

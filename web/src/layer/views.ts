@@ -9,6 +9,7 @@ import {
   type Views,
   type ViewsAt,
 } from "../attention/views.js";
+import type { LocationChoice } from "../call/location.js";
 import { namesOf, type OptionReader } from "../call/options.js";
 import { UnsupportedError } from "../errors/errors.js";
 
@@ -21,7 +22,7 @@ export interface ForwardReturns extends AttendReturns {
    * The share of each head in the output: its headOutputs times its rows of Wo, `[B, heads, queries, outputDim]`. Those
    * of all heads and the bias of the output projection sum to the output. Needs an output projection. Default false.
    */
-  readonly contributions?: boolean | Slice;
+  readonly contributions?: boolean | Slice | undefined;
 }
 
 /** What can be seen inside of a layer. */
@@ -32,7 +33,7 @@ export type LayerView = (typeof LAYER_VIEWS)[number];
 export type LayerViews = Views<LayerView>;
 
 /** The types of these views, if `returns` is R and results lie at `location` L. */
-export type LayerViewsAt<L extends "cpu" | "gpu", R> = ViewsAt<L, R, LayerView>;
+export type LayerViewsAt<L extends LocationChoice, R> = ViewsAt<L, R, LayerView>;
 
 /** These views as an engine gives them. */
 export type PlacedLayerViews = PlacedViews<LayerView>;

@@ -1,7 +1,7 @@
 import type { ResultTensor } from "../attention/attentionResult.js";
-import type { Asked } from "../call/asked.js";
+import type { Asked, OrAbsent } from "../call/asked.js";
 import type { CallArguments } from "../call/callArguments.js";
-import { refuseGpu } from "../call/location.js";
+import { refuseGpu, type LocationChoice } from "../call/location.js";
 import { namesOf, readOptions, type OptionReader } from "../call/options.js";
 import { outputForm, type OutputForm } from "../call/outputForm.js";
 import { OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
@@ -21,32 +21,32 @@ import { readScales, WEIGHT_LAYOUTS, WEIGHTS, type WeightTensor, type WeightLayo
 /** Options of `linear`. */
 export interface LinearOptions {
   /** How the weight is stored. Default: as an UploadedWeight says; otherwise `"in-out"`: `[inputDim, outputDim]`. */
-  readonly weightLayout?: WeightLayout;
+  readonly weightLayout?: WeightLayout | undefined;
   /** A tensor of the output's shape, to write the output to. */
-  readonly into?: FloatTensor | GpuFloats;
+  readonly into?: FloatTensor | GpuFloats | undefined;
   /** Aborts the call while it waits in the queue. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Options of `uploadWeight`. */
 export interface UploadWeightOptions {
   /** How the weight is stored. Default `"in-out"`: `[inputDim, outputDim]`. */
-  readonly weightLayout?: WeightLayout;
+  readonly weightLayout?: WeightLayout | undefined;
   /** Aborts the call while it waits in the queue. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** The gradients that `linearBackward` can give. */
 export type LinearGradient = "dInput" | "dWeight" | "dBias";
 
 /** Which gradients to compute. */
-export type LinearReturns = { readonly [Name in LinearGradient]?: boolean };
+export type LinearReturns = { readonly [Name in LinearGradient]?: boolean | undefined };
 
 /** The type of an absent `returns`: all gradients. */
 export type AllLinearGradients = { readonly [Name in LinearGradient]: true };
 
 /** What `linearBackward` reads. */
-export interface LinearBackwardOptions<R extends LinearReturns = LinearReturns> {
+export interface LinearBackwardOptions<R extends LinearReturns | undefined = LinearReturns | undefined> {
   /** As `linear` had it, `[…, inputDim]`. */
   readonly x: FloatTensorLike | GpuFloats;
   /** As `linear` had it. */
@@ -54,20 +54,20 @@ export interface LinearBackwardOptions<R extends LinearReturns = LinearReturns> 
   /** The gradient of the loss with respect to the output, `[…, outputDim]`. */
   readonly dOutput: FloatTensorLike | GpuFloats;
   /** How the weight is stored, and so its gradient. Default `"in-out"`: `[inputDim, outputDim]`. */
-  readonly weightLayout?: WeightLayout;
+  readonly weightLayout?: WeightLayout | undefined;
   /** Which gradients to compute. Default: all. */
   readonly returns?: R;
   /** Aborts the call while it waits in the queue. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
-type GradientAt<L extends "cpu" | "gpu"> = L extends "gpu" ? GpuResult<"float32"> : TypedTensor<"float32">;
+type GradientAt<L extends LocationChoice> = L extends "gpu" ? GpuResult<"float32"> : TypedTensor<"float32">;
 
 /** The result of `linearBackward`: float32, with the shapes of x, weight and bias. It has what `returns` asked for. */
-export type LinearGradientsAt<L extends "cpu" | "gpu" = "cpu", R extends LinearReturns = AllLinearGradients> = Asked<
-  R,
-  { readonly [Name in LinearGradient]?: GradientAt<L> }
->;
+export type LinearGradientsAt<
+  L extends LocationChoice = "cpu",
+  R extends LinearReturns | undefined = AllLinearGradients,
+> = Asked<OrAbsent<R, AllLinearGradients>, { readonly [Name in LinearGradient]?: GradientAt<L> }>;
 
 /** A weight and its layout. */
 interface Weighted {

@@ -19,7 +19,7 @@ import { WEIGHT_LAYOUTS, type QuantizedWeight, type WeightLayout } from "./weigh
  */
 export function quantizeWeight(
   weight: FloatTensorLike,
-  options: { readonly weightLayout?: WeightLayout } = {},
+  options: { readonly weightLayout?: WeightLayout | undefined } = {},
 ): QuantizedWeight {
   const call = new CallArguments("quantizeWeight");
   const layout = readOptions(call, options, ["weightLayout"]).oneOf("weightLayout", WEIGHT_LAYOUTS, "in-out");

@@ -18,24 +18,24 @@ export interface GenerateStep {
 }
 
 /** Options of `model.generate`. */
-export interface GenerateOptions<R extends ForwardReturns = ForwardReturns>
+export interface GenerateOptions<R extends ForwardReturns | undefined = ForwardReturns | undefined>
   extends Omit<PassOptions<R>, "patch">, SamplingOptions {
   /**
    * For a layer, rows to overwrite, in every step. A function is called before each step, and returns the patches
    * of that step, or undefined for none. Rows count from the step's first token.
    */
   readonly patch?:
-    LayerPatches | ((step: GenerateStep) => LayerPatches | undefined | Promise<LayerPatches | undefined>);
+    LayerPatches | ((step: GenerateStep) => LayerPatches | undefined | Promise<LayerPatches | undefined>) | undefined;
   /** The most tokens to generate. Default: 100. */
-  readonly maxNewTokens?: number;
+  readonly maxNewTokens?: number | undefined;
   /** Tokens that end the text. Default: those of the configuration. */
-  readonly stopTokens?: readonly number[];
+  readonly stopTokens?: readonly number[] | undefined;
   /** The type of the cached keys and values. Default: `"float32"`. */
-  readonly cacheDtype?: CacheDtype;
+  readonly cacheDtype?: CacheDtype | undefined;
 }
 
 /** A token that was generated. */
-export interface GeneratedToken<R extends ForwardReturns = ForwardReturns> {
+export interface GeneratedToken<R extends ForwardReturns | undefined = ForwardReturns | undefined> {
   readonly token: number;
   /** The probability that the model gives it, before temperature, `topK` and `topP`. */
   readonly probability: number;

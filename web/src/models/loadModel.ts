@@ -23,16 +23,16 @@ export interface LoadModelOptions {
    * `"int8"` keeps integers with one scale for each output, as `quantizeWeight` makes them.
    * Vectors, such as biases and gains, are always float32.
    */
-  readonly precision?: Precision;
+  readonly precision?: Precision | undefined;
   /** Called after each piece of the weights that was read. */
-  readonly onProgress?: (progress: LoadProgress) => void;
+  readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
   /** Ends the loading; what was loaded is freed. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /**
    * Makes `model.tokenizer`: the class of a library, for tokenizer.json and tokenizer_config.json among the files, or an
    * object with `encode` and `decode`.
    */
-  readonly tokenizer?: TokenizerClass | LibraryTokenizer;
+  readonly tokenizer?: TokenizerClass | LibraryTokenizer | undefined;
 }
 
 const OPERATION = "loadModel";

@@ -18,25 +18,25 @@ import type { Tokenizer } from "./tokenizer.js";
 import { numbersIn, readTokens, type NumberRule, type TokenBatch, type Tokens } from "./tokens.js";
 
 /** Options of `model.run`. `R` is the type of `returns`. */
-export interface RunOptions<R extends ForwardReturns = ForwardReturns> extends PassOptions<R> {
+export interface RunOptions<R extends ForwardReturns | undefined = ForwardReturns | undefined> extends PassOptions<R> {
   /** For BERT, the kind of each token, in the form of `tokens`. Default: 0. */
-  readonly tokenTypes?: Tokens;
+  readonly tokenTypes?: Tokens | undefined;
   /**
    * For each token, 1 if it may be seen and 0 if it only fills up, in the form of `tokens`; a tokenizer's
    * `attention_mask`. Texts of a batch that differ in length need none.
    */
-  readonly attentionMask?: Tokens;
+  readonly attentionMask?: Tokens | undefined;
   /** Whether the scores of tokens are computed: after every token, after the last one, or not at all. Default: true. */
-  readonly logits?: boolean | "last";
+  readonly logits?: boolean | "last" | undefined;
   /** Whether what went into each block is kept. Default: false. */
-  readonly hiddenStates?: boolean;
+  readonly hiddenStates?: boolean | undefined;
 }
 
 /**
  * What a run gives: float32 tensors. B is the number of texts, S the number of tokens. If `tokens` is one list, the axis B is
  * absent everywhere.
  */
-export interface RunResult<R extends ForwardReturns = ForwardReturns> {
+export interface RunResult<R extends ForwardReturns | undefined = ForwardReturns | undefined> {
   /** `[B, S, modelDim]`: the last hidden state, after the last norm. */
   readonly lastHiddenState: TypedTensor<"float32">;
   /** `[B, S, vocabSize]`, or `[B, vocabSize]` of the last tokens. Absent if the files have no head. */
@@ -121,7 +121,7 @@ export class Model extends Disposing {
    * @throws OptionError, ShapeError or UnsupportedError before it computes; the errors of `layer.forward`.
    * @throws DisposedError if the model or the instance was disposed.
    */
-  async run<const R extends ForwardReturns = NoReturns>(
+  async run<const R extends ForwardReturns | undefined = NoReturns>(
     tokens: Tokens,
     options: RunOptions<R> = {},
   ): Promise<RunResult<R>> {
@@ -160,7 +160,7 @@ export class Model extends Disposing {
    * @param tokens - One text.
    * @throws OptionError, ShapeError or UnsupportedError at once, before it computes; the errors of `layer.forward`.
    */
-  generate<const R extends ForwardReturns = NoReturns>(
+  generate<const R extends ForwardReturns | undefined = NoReturns>(
     tokens: Tokens,
     options: GenerateOptions<R> = {},
   ): AsyncGenerator<GeneratedToken<R>, void> {

@@ -13,7 +13,7 @@ interface BlobLike {
 /** What is used of a `File`. `webkitRelativePath` is its path in the folder that the user chose. */
 interface FileLike extends BlobLike {
   readonly name: string;
-  readonly webkitRelativePath?: string;
+  readonly webkitRelativePath?: string | undefined;
 }
 
 /**

@@ -13,23 +13,24 @@ import type { AttentionCall, AttentionPart } from "./parts.js";
 import type { TokenBatch } from "./tokens.js";
 
 /** What an attention layer gives: its `output`, and what `returns` asked for. */
-export type LayerResult<R extends ForwardReturns = ForwardReturns> = ResultOf<R> & LayerViewsAt<"cpu", R>;
+export type LayerResult<R extends ForwardReturns | undefined = ForwardReturns | undefined> = ResultOf<R> &
+  LayerViewsAt<"cpu", R>;
 
 /** For layers, by their names, rows to overwrite. */
-export type LayerPatches = Readonly<Record<string, Patch>>;
+export type LayerPatches = Readonly<Record<string, Patch | undefined>>;
 
 /** What a caller wants to see of attention layers, and to change in them. Layers go by the names in `model.names`. */
-export interface PassOptions<R extends ForwardReturns = ForwardReturns> {
+export interface PassOptions<R extends ForwardReturns | undefined = ForwardReturns | undefined> {
   /** What the layers give: as `returns` of `layer.forward`, such as `{ probs: true }`. Default: nothing. */
   readonly returns?: R;
   /** The layers that give it, by name or number. Default: all. */
-  readonly layers?: readonly (string | number)[];
+  readonly layers?: readonly (string | number)[] | undefined;
   /** For a layer, a factor for each of its heads: as `headGain` of `layer.forward`; 0 removes a head. */
-  readonly headGain?: Readonly<Record<string, NumberList>>;
+  readonly headGain?: Readonly<Record<string, NumberList | undefined>> | undefined;
   /** For a layer, rows to overwrite: as `patch` of `layer.forward`. */
-  readonly patch?: LayerPatches;
+  readonly patch?: LayerPatches | undefined;
   /** Ends the call before the next layer. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** One way of tokens through a model. It calls the attention layers, and keeps what they give. */

@@ -4,16 +4,16 @@ import { random } from "../train/random.js";
 /** How the next token is chosen. */
 export interface SamplingOptions {
   /** Scores are divided by it. At 0, the default, the token with the highest score is taken. */
-  readonly temperature?: number;
+  readonly temperature?: number | undefined;
   /** Only this many of the likeliest tokens can be taken; more, if the last ones are equal. Default: all. */
-  readonly topK?: number;
+  readonly topK?: number | undefined;
   /**
    * Only the likeliest tokens that together have at least this probability can be taken (Holtzman et al. 2019,
    * arXiv:1904.09751). It comes after `topK`. Default: 1, which is all.
    */
-  readonly topP?: number;
+  readonly topP?: number | undefined;
   /** Where the random numbers begin: an integer from 0 to 2³² − 1. Default: 0. */
-  readonly seed?: number;
+  readonly seed?: number | undefined;
 }
 
 /** Chooses a token by scores. */

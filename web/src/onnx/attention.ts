@@ -39,16 +39,16 @@ export interface AttentionInputs {
    * Broadcasts to [B, Hq, S, T]. bool: true = may attend; numbers are added to the scores. The last axis may be shorter
    * than T; then the keys after it are hidden.
    */
-  readonly attn_mask?: NumericTensor;
+  readonly attn_mask?: NumericTensor | undefined;
   /** [B, Hkv, P, D] */
-  readonly past_key?: FloatTensor;
+  readonly past_key?: FloatTensor | undefined;
   /** [B, Hkv, P, Dv] */
-  readonly past_value?: FloatTensor;
+  readonly past_value?: FloatTensor | undefined;
   /**
    * `[B]`: how many keys of each batch are tokens. It is for a cache that the caller keeps in K and V, so not together
    * with past_key. From opset 24.
    */
-  readonly nonpad_kv_seqlen?: IntegerTensor;
+  readonly nonpad_kv_seqlen?: IntegerTensor | undefined;
 }
 
 export interface AttentionAttributes {
@@ -56,25 +56,25 @@ export interface AttentionAttributes {
    * 1: a query sees the keys up to its own position. Query i is at position i + P if there is a past, at i +
    * nonpad_kv_seqlen − S if that is given, otherwise at i. Default 0.
    */
-  readonly is_causal?: number | boolean;
+  readonly is_causal?: number | boolean | undefined;
   /** Hq; kv_num_heads is Hkv. Both are needed with 3-D inputs. */
-  readonly q_num_heads?: number;
-  readonly kv_num_heads?: number;
+  readonly q_num_heads?: number | undefined;
+  readonly kv_num_heads?: number | undefined;
   /** Default 1/√D. */
-  readonly scale?: number;
+  readonly scale?: number | undefined;
   /** Scores s become softcap·tanh(s / softcap), before the mask. Default 0: off. */
-  readonly softcap?: number;
+  readonly softcap?: number | undefined;
   /**
    * Which stage `qk_matmul_output` holds. 0, the default: scaled scores; 1: after softcap; 2: after the mask (−∞ where
    * hidden); 3: probabilities.
    */
-  readonly qk_matmul_output_mode?: number;
+  readonly qk_matmul_output_mode?: number | undefined;
   /** The ONNX number of a type: 1 float, 10 float16 or 16 bfloat16 (all computed in float32); 11 double. Default 1. */
-  readonly softmax_precision?: number;
+  readonly softmax_precision?: number | undefined;
   /** How many keys before its own position a query sees. −1, the default: all. From opset 25. */
-  readonly left_window_size?: number;
+  readonly left_window_size?: number | undefined;
   /** How many keys after its own position a query sees. −1, the default: all. From opset 25. */
-  readonly right_window_size?: number;
+  readonly right_window_size?: number | undefined;
 }
 
 /**
@@ -94,7 +94,7 @@ export interface AttentionOutputs {
 
 export interface AttentionOperatorOptions extends OperatorOptions {
   /** Whether to return the optional output `qk_matmul_output`. It has S·T numbers for each head. Default true. */
-  readonly qkMatmulOutput?: boolean;
+  readonly qkMatmulOutput?: boolean | undefined;
 }
 
 const OPERATOR = "Attention";

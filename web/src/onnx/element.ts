@@ -12,21 +12,21 @@ import { ARRAYS, asHalves, elementCount, type HalfArray } from "../tensor/tensor
 export interface FloatTensor {
   readonly data: Float32Array | Uint16Array | HalfArray;
   readonly shape: readonly number[];
-  readonly dtype?: "float32" | "float16";
+  readonly dtype?: "float32" | "float16" | undefined;
 }
 
 /** Lengths or positions. ONNX has int64; here they may be in any of these arrays. */
 export interface IntegerTensor {
   readonly data: Int32Array | BigInt64Array | readonly (number | bigint)[];
   readonly shape: readonly number[];
-  readonly dtype?: string;
+  readonly dtype?: string | undefined;
 }
 
 /** An attention mask: booleans, a Uint8Array of booleans, or numbers of any type. */
 export interface NumericTensor {
   readonly data: Uint8Array | FloatTensor["data"] | Float64Array | IntegerTensor["data"] | readonly boolean[];
   readonly shape: readonly number[];
-  readonly dtype?: string;
+  readonly dtype?: string | undefined;
 }
 
 /** A checked float tensor. float16 is kept as 16-bit patterns, which can be copied without conversion. */

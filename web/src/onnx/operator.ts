@@ -6,7 +6,7 @@ import type { Placement } from "../tensor/placement.js";
 
 export interface OperatorOptions {
   /** The opset whose rules apply. Default 25, the newest that is known here. A later opset counts as 25. */
-  readonly opset?: number;
+  readonly opset?: number | undefined;
 }
 
 /** The rules of an operator. For each input and attribute: the opset in which it appeared. */

@@ -26,16 +26,16 @@ export interface RotaryEmbeddingInputs {
   readonly cos_cache: FloatTensor;
   readonly sin_cache: FloatTensor;
   /** `[B, S]`: the row of each token in the caches. */
-  readonly position_ids?: IntegerTensor;
+  readonly position_ids?: IntegerTensor | undefined;
 }
 
 export interface RotaryEmbeddingAttributes {
   /** 1: the two features of a pair are neighbours. 0, the default: they are R/2 apart. */
-  readonly interleaved?: number | boolean;
+  readonly interleaved?: number | boolean | undefined;
   /** H. Needed if X has three axes. */
-  readonly num_heads?: number;
+  readonly num_heads?: number | undefined;
   /** R, an even number. Default 0: all of D. */
-  readonly rotary_embedding_dim?: number;
+  readonly rotary_embedding_dim?: number | undefined;
 }
 
 const OPERATOR = "RotaryEmbedding";

@@ -9,7 +9,7 @@ export interface SoftmaxAttributes {
    * The axis along which the results sum to 1. Default −1. Before opset 13 the default is 1, and all axes from this one
    * on count as one axis.
    */
-  readonly axis?: number;
+  readonly axis?: number | undefined;
 }
 
 const OPERATOR = "Softmax";

@@ -12,9 +12,9 @@ export interface SinusoidalOptions {
    * `"halves"`: first all sines, then all cosines, as in tensor2tensor; the wavelengths form a geometric series from 2π
    * to 2π·base.
    */
-  readonly split?: "interleaved" | "halves";
+  readonly split?: "interleaved" | "halves" | undefined;
   /** Base of the wavelengths. Default 10000. */
-  readonly base?: number;
+  readonly base?: number | undefined;
 }
 
 /** Options of `relativePositionBias`. */
@@ -24,11 +24,11 @@ export interface RelativePositionOptions {
   /** Number of keys. */
   readonly keyLength: number;
   /** Position of query 0. Default 0. */
-  readonly queryOffset?: number;
+  readonly queryOffset?: number | undefined;
   /** true, the default: half of the buckets is for keys after the query (T5's encoder). false: T5's decoder. */
-  readonly bidirectional?: boolean;
+  readonly bidirectional?: boolean | undefined;
   /** All distances from this one on share a bucket. Default 128. */
-  readonly maxDistance?: number;
+  readonly maxDistance?: number | undefined;
 }
 
 const SINUSOIDAL_NAMES = namesOf<SinusoidalOptions>({ split: true, base: true });

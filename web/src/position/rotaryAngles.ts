@@ -19,7 +19,7 @@ export type RotaryScaling =
       /** Context length of the training, in tokens. */
       readonly originalLength: number;
       /** Current length in tokens. Default: the highest position + 1. */
-      readonly sequenceLength?: number;
+      readonly sequenceLength?: number | undefined;
     }
   | {
       readonly kind: "yarn";
@@ -27,20 +27,20 @@ export type RotaryScaling =
       /** Context length of the training, in tokens. */
       readonly originalLength: number;
       /** Pairs with more turns than this within originalLength keep their angle. Default 32. */
-      readonly betaFast?: number;
+      readonly betaFast?: number | undefined;
       /** Pairs with fewer turns than this have their angle divided by factor. Default 1. */
-      readonly betaSlow?: number;
+      readonly betaSlow?: number | undefined;
       /** Whether the blend begins and ends at whole pairs. Default true (gpt-oss uses false). */
-      readonly truncate?: boolean;
+      readonly truncate?: boolean | undefined;
       /** Factor on cos and sin. Default: 0.1·ln(factor) + 1, or the value from mscale and mscaleAllDim. */
-      readonly attentionFactor?: number;
+      readonly attentionFactor?: number | undefined;
       /**
        * If mscale and mscaleAllDim are given, attentionFactor is (0.1·mscale·ln(factor) + 1) /
        * (0.1·mscaleAllDim·ln(factor) + 1) (DeepSeek).
        */
-      readonly mscale?: number;
+      readonly mscale?: number | undefined;
       /** See mscale. */
-      readonly mscaleAllDim?: number;
+      readonly mscaleAllDim?: number | undefined;
     }
   | {
       readonly kind: "llama3";
@@ -48,24 +48,24 @@ export type RotaryScaling =
       /** Context length of the training, in tokens. */
       readonly originalLength: number;
       /** Pairs with fewer turns than this within originalLength have their angle divided by factor. Default 1. */
-      readonly lowFreqFactor?: number;
+      readonly lowFreqFactor?: number | undefined;
       /** Pairs with more turns than this keep their angle. Default 4. */
-      readonly highFreqFactor?: number;
+      readonly highFreqFactor?: number | undefined;
     };
 
 /** Angles of a rotary embedding (Su et al. 2021): pair m turns by position · base^(−2m / rotaryDim), in radians. */
 export interface RotaryAngles {
   /** Number of features that turn; even. The features after them stay as they are. Default: all. */
-  readonly rotaryDim?: number;
+  readonly rotaryDim?: number | undefined;
   /**
    * true: a pair is two neighbouring features (GPT-J). false, the default: its features are rotaryDim / 2 apart
    * (GPT-NeoX, Llama).
    */
-  readonly interleaved?: boolean;
+  readonly interleaved?: boolean | undefined;
   /** Greater than 0, for `"yarn"` than 1. Default 10000. */
-  readonly base?: number;
+  readonly base?: number | undefined;
   /** Scaling for long contexts. Default: none. */
-  readonly scaling?: RotaryScaling;
+  readonly scaling?: RotaryScaling | undefined;
 }
 
 /** Checked angles. If the head width was not known, rotaryDim 0 means the whole head. */

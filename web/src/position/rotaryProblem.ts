@@ -26,21 +26,21 @@ interface Int64Tensor {
 /** Options of `rotaryEmbedding`. */
 export interface RotaryOptions extends RotaryAngles {
   /** Memory order of x. Default `"BHSD"`. */
-  readonly layout?: Layout;
+  readonly layout?: Layout | undefined;
   /** Number of heads. Needed for `"BSE"` and `"BES"` of rank 3. */
-  readonly numHeads?: number;
+  readonly numHeads?: number | undefined;
   /**
    * Positions of the tokens: the position of the first token, a list with one for each token, or a tensor `[S]` or
    * `[B, S]` of float32, int32 or int64. With `cos` and `sin`, positions are row numbers. Default 0, 1, 2, …
    */
-  readonly positions?: number | NumberList | TensorLike<"int32"> | Int64Tensor;
+  readonly positions?: number | NumberList | TensorLike<"int32"> | Int64Tensor | undefined;
   /** Your own tables `[rows, rotaryDim/2]`, float32 or float16; they replace base and scaling. */
-  readonly cos?: FloatTensorLike;
-  readonly sin?: FloatTensorLike;
+  readonly cos?: FloatTensorLike | undefined;
+  readonly sin?: FloatTensorLike | undefined;
   /** A tensor of x's shape, to write the result to. */
-  readonly into?: FloatTensor | GpuFloats;
+  readonly into?: FloatTensor | GpuFloats | undefined;
   /** Aborts the call while it waits in the queue. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A call of rotaryEmbedding that has passed every check. */

@@ -11,7 +11,7 @@ export interface GpuTensor<D extends Dtype = Dtype> {
   /** A GPUBuffer of the device of the instance. */
   readonly buffer: object;
   /** Bytes before the first element; a multiple of 4. Default 0. */
-  readonly offset?: number;
+  readonly offset?: number | undefined;
   readonly shape: readonly number[];
   readonly dtype: D;
 }

@@ -36,7 +36,7 @@ export interface Tensor<D extends Dtype = Dtype> {
   /** Non-negative integers. Their product is `data.length`. */
   readonly shape: readonly number[];
   /** Default: the dtype of the class of `data`. */
-  readonly dtype?: D;
+  readonly dtype?: D | undefined;
 }
 
 /** A tensor that states its dtype. Results are such tensors. */

@@ -5,17 +5,17 @@ import { assertNumber, type Floats } from "../tensor/plainTensor.js";
 /** Options of adamW. */
 export interface AdamWOptions {
   /** η. Default: 0.001. `step` may give another one. */
-  readonly learningRate?: number;
+  readonly learningRate?: number | undefined;
   /** β₁ and β₂, from 0 to below 1. Default: [0.9, 0.999]. */
-  readonly betas?: readonly [number, number];
+  readonly betas?: readonly [number, number] | undefined;
   /** ε, added to the root of the mean square. Default: 1e-8. */
-  readonly epsilon?: number;
+  readonly epsilon?: number | undefined;
   /** λ. Default: 0.01. */
-  readonly weightDecay?: number;
+  readonly weightDecay?: number | undefined;
   /** Which parameters decay. Default: those with two or more axes, so not biases and gains. */
-  readonly decay?: (name: string, tensor: Floats) => boolean;
+  readonly decay?: ((name: string, tensor: Floats) => boolean) | undefined;
   /** The `state` of an earlier optimizer of the same parameters, to go on from. It is copied. */
-  readonly state?: Tree;
+  readonly state?: Tree | undefined;
 }
 
 /** The optimizer that `adamW` makes. */
@@ -25,7 +25,7 @@ export interface AdamW {
    *
    * @param gradients - A tree with the names and shapes of the parameters. It may be nested in another way.
    */
-  readonly step: (gradients: Tree, options?: { readonly learningRate?: number }) => void;
+  readonly step: (gradients: Tree, options?: { readonly learningRate?: number | undefined }) => void;
   /** The running means and the number of steps: a tree, which `saveSafetensors` can save. `step` changes it. */
   readonly state: { readonly steps: Floats; readonly mean: Tree; readonly meanSquare: Tree };
 }
@@ -50,7 +50,7 @@ export function adamW(parameters: Tree, options: AdamWOptions = {}): AdamW {
   const mean = flatNamed("adamW", "state.mean", state.mean);
   const meanSquare = flatNamed("adamW", "state.meanSquare", state.meanSquare);
 
-  const step = (gradients: Tree, stepOptions: { readonly learningRate?: number } = {}) => {
+  const step = (gradients: Tree, stepOptions: { readonly learningRate?: number | undefined } = {}) => {
     const { learningRate: rate = learningRate } = guarded("adamW.step", "options", () => ({ ...stepOptions }));
     const named = flatNamed("adamW.step", "parameters", parameters); // their memory may have moved
     assertSame("adamW.step", "parameters", named, begun);

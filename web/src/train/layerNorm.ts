@@ -4,7 +4,7 @@ import { assertShape, elements, floats, lastExtent, assertNumber, type Floats } 
 /** Options of layerNorm. */
 export interface LayerNormOptions {
   /** Added to the variance. Default: 1e-5. */
-  readonly epsilon?: number;
+  readonly epsilon?: number | undefined;
 }
 
 /** Gradients of a layer norm, with the shapes of what they belong to. */

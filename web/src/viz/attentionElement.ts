@@ -116,7 +116,7 @@ export abstract class AttentionElement extends BaseElement {
   get batch(): number {
     return Number(this.getAttribute("batch") ?? 0);
   }
-  set batch(batch: number) {
+  set batch(batch: number | undefined) {
     this.reflect("batch", readIndex(this.localName, "batch", batch));
   }
 
@@ -124,7 +124,7 @@ export abstract class AttentionElement extends BaseElement {
   get tokens(): readonly string[] {
     return this.#queryTokens;
   }
-  set tokens(tokens: readonly string[]) {
+  set tokens(tokens: readonly string[] | undefined) {
     this.#queryTokens = this.#keyTokens = readTexts(this.localName, "tokens", tokens);
     this.invalidate();
   }
@@ -133,7 +133,7 @@ export abstract class AttentionElement extends BaseElement {
   get queryTokens(): readonly string[] {
     return this.#queryTokens;
   }
-  set queryTokens(tokens: readonly string[]) {
+  set queryTokens(tokens: readonly string[] | undefined) {
     this.#queryTokens = readTexts(this.localName, "queryTokens", tokens);
     this.invalidate();
   }
@@ -142,7 +142,7 @@ export abstract class AttentionElement extends BaseElement {
   get keyTokens(): readonly string[] {
     return this.#keyTokens;
   }
-  set keyTokens(tokens: readonly string[]) {
+  set keyTokens(tokens: readonly string[] | undefined) {
     this.#keyTokens = readTexts(this.localName, "keyTokens", tokens);
     this.invalidate();
   }
@@ -151,7 +151,7 @@ export abstract class AttentionElement extends BaseElement {
   get headNames(): readonly string[] {
     return this.#headNames;
   }
-  set headNames(names: readonly string[]) {
+  set headNames(names: readonly string[] | undefined) {
     this.#headNames = readTexts(this.localName, "headNames", names);
     this.invalidate();
   }
@@ -160,8 +160,8 @@ export abstract class AttentionElement extends BaseElement {
   get causal(): boolean {
     return this.hasAttribute("causal");
   }
-  set causal(causal: boolean) {
-    this.toggleAttribute("causal", causal);
+  set causal(causal: boolean | undefined) {
+    this.toggleAttribute("causal", Boolean(causal));
   }
 
   /** Which cells are visible: nonzero = may attend; broadcast from the right to `[B, H, Sq, Skv]`. */
@@ -188,7 +188,7 @@ export abstract class AttentionElement extends BaseElement {
   get label(): string {
     return this.getAttribute("label") ?? "Attention";
   }
-  set label(label: string) {
+  set label(label: string | undefined) {
     this.reflect("label", readText(this.localName, "label", label));
   }
 
@@ -196,15 +196,15 @@ export abstract class AttentionElement extends BaseElement {
   get controls(): boolean {
     return this.hasAttribute("controls");
   }
-  set controls(controls: boolean) {
-    this.toggleAttribute("controls", controls);
+  set controls(controls: boolean | undefined) {
+    this.toggleAttribute("controls", Boolean(controls));
   }
 
   /** `"light"`, `"dark"`, or null, the default: as the system prefers. */
   get theme(): "light" | "dark" | null {
     return THEMES.find((theme) => theme === this.getAttribute("theme")) ?? null;
   }
-  set theme(theme: "light" | "dark" | null) {
+  set theme(theme: "light" | "dark" | null | undefined) {
     this.reflect("theme", readChoice(this.localName, "theme", theme, THEMES));
   }
 

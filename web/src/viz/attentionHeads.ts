@@ -1,3 +1,4 @@
+import type { Optional } from "../call/optional.js";
 import { AttentionElement, type Listen } from "./attentionElement.js";
 import type { Span } from "./bins.js";
 import { headColours } from "./colours.js";
@@ -88,7 +89,7 @@ export class AttentionHeads extends AttentionElement {
     const threshold = Number(this.getAttribute("threshold") ?? THRESHOLD);
     return Number.isFinite(threshold) ? threshold : THRESHOLD;
   }
-  set threshold(threshold: number) {
+  set threshold(threshold: number | undefined) {
     const option = assigned(this.localName, "threshold", threshold);
     const given = option.number("threshold");
     if (given !== undefined && given < 0) throw option.refuse("threshold", "be at least 0");
@@ -110,7 +111,7 @@ export class AttentionHeads extends AttentionElement {
   get selection(): TokenSelection {
     return this.#selection;
   }
-  set selection(selection: Partial<TokenSelection> | undefined) {
+  set selection(selection: Optional<TokenSelection> | undefined) {
     this.#selection = readSelection(this.localName, selection);
     this.invalidate();
   }

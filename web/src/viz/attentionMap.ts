@@ -1,4 +1,5 @@
 import { CallArguments } from "../call/callArguments.js";
+import type { Optional } from "../call/optional.js";
 import { UnsupportedError } from "../errors/errors.js";
 import { AttentionElement, type Listen } from "./attentionElement.js";
 import { whole } from "./axis.js";
@@ -142,7 +143,7 @@ export class AttentionMap extends AttentionElement {
   get kind(): Kind {
     return KINDS.find((kind) => kind === this.getAttribute("kind")) ?? "probs";
   }
-  set kind(kind: Kind) {
+  set kind(kind: Kind | undefined) {
     this.reflect("kind", readChoice(this.localName, "kind", kind, KINDS));
   }
 
@@ -151,7 +152,7 @@ export class AttentionMap extends AttentionElement {
     const head = Math.trunc(Number(this.getAttribute("head") ?? 0)) || 0;
     return Math.max(0, Math.min(head, (this.data?.heads ?? Infinity) - 1));
   }
-  set head(head: number) {
+  set head(head: number | undefined) {
     this.reflect("head", readIndex(this.localName, "head", head));
   }
 
@@ -162,7 +163,7 @@ export class AttentionMap extends AttentionElement {
     const [low, high] = range.split(/[\s,]+/).map(Number);
     return Number.isFinite(low) && Number.isFinite(high) ? [low!, high!] : "max";
   }
-  set range(range: Range) {
+  set range(range: Range | undefined) {
     const given = readRange(this.localName, range);
     this.reflect("range", typeof given === "object" ? given.join(" ") : given);
   }
@@ -171,7 +172,7 @@ export class AttentionMap extends AttentionElement {
   get palette(): Palette {
     return PALETTES.find((palette) => palette === this.getAttribute("palette")) ?? "auto";
   }
-  set palette(palette: Palette) {
+  set palette(palette: Palette | undefined) {
     this.reflect("palette", readChoice(this.localName, "palette", palette, PALETTES));
   }
 
@@ -182,8 +183,8 @@ export class AttentionMap extends AttentionElement {
   get values(): boolean {
     return this.hasAttribute("values");
   }
-  set values(values: boolean) {
-    this.toggleAttribute("values", values);
+  set values(values: boolean | undefined) {
+    this.toggleAttribute("values", Boolean(values));
   }
 
   /** The cell under the cursor; null if there is none. */
@@ -191,7 +192,7 @@ export class AttentionMap extends AttentionElement {
     const { cell } = this.#pointing;
     return cell && { ...cell };
   }
-  set cell(cell: Cell | null) {
+  set cell(cell: Cell | null | undefined) {
     this.#pointing.cell = readCell(this.localName, cell);
     this.invalidate();
   }
@@ -200,7 +201,7 @@ export class AttentionMap extends AttentionElement {
   get locked(): boolean {
     return this.#pointing.isLocked;
   }
-  set locked(locked: boolean) {
+  set locked(locked: boolean | undefined) {
     this.#pointing.isLocked = Boolean(locked);
     this.invalidate();
   }
@@ -212,7 +213,7 @@ export class AttentionMap extends AttentionElement {
     const [queries, keys] = [whole(rows), whole(columns)];
     return { queries: [queries.from, queries.to], keys: [keys.from, keys.to] };
   }
-  set view(view: MapView) {
+  set view(view: MapView | undefined) {
     this.#nextView = readView(this.localName, view);
     this.invalidate();
   }
@@ -260,7 +261,7 @@ export class AttentionMap extends AttentionElement {
    * @param options - `pixelRatio`: pixels of the file for each CSS pixel, above 0. Default 2.
    */
 
-  async toPNG(options: { readonly pixelRatio?: number } = {}): Promise<Blob> {
+  async toPNG(options: { readonly pixelRatio?: number | undefined } = {}): Promise<Blob> {
     const call = this.#call("toPNG");
     const pixelRatio = readPixelRatio(call, options);
     const { look } = this.#drawn("toPNG");
@@ -284,7 +285,7 @@ export class AttentionMap extends AttentionElement {
    *
    * @param part - The rows and columns, `[from, to]` each. Default: those of the view.
    */
-  async toCSV(part: Partial<MapView> = {}): Promise<string> {
+  async toCSV(part: Optional<MapView> = {}): Promise<string> {
     const { data, map, head } = this.#drawn("toCSV");
     const { queries, keys } = { ...this.view, ...readPart(this.#call("toCSV"), part, data) };
     const answer = await data.rows(head, queries[0], queries[1]);

@@ -1,8 +1,11 @@
+import type { Optional } from "../call/optional.js";
 import type { AttentionHeads, AttentionHeadsEvents } from "./attentionHeads.js";
 import type { AttentionMap, AttentionMapEvents } from "./attentionMap.js";
 
 /** An `onNAME` property for each event, as React, Preact and Svelte use them. */
-type Handlers<Events> = { readonly [Type in keyof Events & string as `on${Type}`]?: (event: Events[Type]) => void };
+type Handlers<Events> = {
+  readonly [Type in keyof Events & string as `on${Type}`]?: ((event: Events[Type]) => void) | undefined;
+};
 
 type Both =
   | "probs"
@@ -26,6 +29,6 @@ type OfHeads = Both | "threshold" | "enabled" | "selection";
  * declares them for the JSX of React.
  */
 export interface ElementProps {
-  "attention-map": Partial<Pick<AttentionMap, OfMap>> & Handlers<AttentionMapEvents>;
-  "attention-heads": Partial<Pick<AttentionHeads, OfHeads>> & Handlers<AttentionHeadsEvents>;
+  "attention-map": Optional<Pick<AttentionMap, OfMap>> & Handlers<AttentionMapEvents>;
+  "attention-heads": Optional<Pick<AttentionHeads, OfHeads>> & Handlers<AttentionHeadsEvents>;
 }

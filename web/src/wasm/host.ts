@@ -30,15 +30,15 @@ export interface WasmSource {
    * bundle that is not an ES module, `worker-entry.js` (in Node `worker-entry.node.js`) and `webgpu-engine.js` are
    * loaded from it too. The address may be relative to the page; in Node it may be a path.
    */
-  readonly baseUrl?: string | URL;
+  readonly baseUrl?: string | URL | undefined;
   /** Address of the `.wasm` file. */
-  readonly url?: string | URL;
+  readonly url?: string | URL | undefined;
   /** Address of the loader, `headwise.<variant>.js` (in Node `headwise.<variant>.node.js`). */
-  readonly glueUrl?: string | URL;
+  readonly glueUrl?: string | URL | undefined;
   /** The bytes of the `.wasm` file. */
-  readonly binary?: ArrayBuffer | Uint8Array;
+  readonly binary?: ArrayBuffer | Uint8Array | undefined;
   /** The compiled module. */
-  readonly module?: WebAssembly.Module;
+  readonly module?: WebAssembly.Module | undefined;
 }
 
 /** A WasmSource after checking: addresses are strings, bytes are our own copy. */

@@ -35,7 +35,7 @@ export interface EngineEvents {
 }
 
 /** The type of the result of a call with these options. */
-type Given<O extends { readonly returns?: Returns }> = O["returns"] extends Returns
+type Given<O extends { readonly returns?: Returns | undefined }> = O["returns"] extends Returns
   ? ResultOf<O["returns"]>
   : AttentionResult;
 
