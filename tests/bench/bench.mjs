@@ -1,17 +1,18 @@
 // npm run bench: compares headwise with its peers; see README.md in this folder.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { gzipSync } from "node:zlib";
 import { availableParallelism, cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 
 import { buildToRun } from "../../web/build/build.mjs";
 import { run, say } from "../../web/build/run.mjs";
+import { installSize } from "../figures/installs.mjs";
 import { BUSY, compare, comparisonLines } from "./compare.mjs";
 import { openEngine } from "./engines.mjs";
 import { CASES, isChosen } from "./harness/cases.mjs";
 import { buildPrograms } from "./programs/build.mjs";
 import { printIsa } from "./isa/isa.mjs";
+import { record, recordedTable } from "./record.mjs";
 import { fromBench } from "./schema/fromBench.mjs";
 import { commit } from "./schema/libraries.mjs";
 import { header, LEGEND, line, means, remarks } from "./table.mjs";
@@ -40,6 +41,7 @@ const USAGE = `npm run bench -- [options]
                     with --filter NAME, and --verbose for the loops; see isa/
   --save FILE       writes everything that was measured, with its spread, as JSON
   --json FILE       writes every time in the format headwise-bench, which the lab's room Bench draws; see schema/
+  --record TABLE    keeps the cases in a table of tests/figures/figures.json, and fills the pages
   --against FILE    compares with what --save wrote before: now/before, case by case
   --built           does not build the package and the bench's own programs first
   --verbose         says how peers computed a case, and why not`;
@@ -55,11 +57,12 @@ function readOptions() {
     options: {
       ...{ filter: { ...text, default: "" }, quick: flag, threads: text, variant: text, peers: text },
       ...{ rounds: text, node: text, browser: flag, backend: { ...text, default: "wasm" } },
-      ...{ save: text, json: text, against: text, verbose: flag, isa: flag, built: flag, help: flag },
+      ...{ save: text, json: text, record: text, against: text, verbose: flag, isa: flag, built: flag, help: flag },
     },
   });
   if (given.help) return undefined;
   const values = { ...(given.quick && QUICK), ...given };
+  if (values.record) recordedTable(values.record);
   const onWebgpu = values.backend === "webgpu";
   return {
     ...values,
@@ -99,7 +102,7 @@ async function prepare({ peers, backend, built }) {
   if (!built && backend !== "webgpu") await buildPrograms();
   const folder = new URL(".", import.meta.url);
   if (peers.every((name) => name === "naive") || existsSync(new URL("node_modules/.package-lock.json", folder))) return;
-  say("bench: npm ci of the peers (about 750 MB on disk)");
+  say(`bench: npm ci of the peers (about ${installSize("tests/bench")} on disk)`);
   await run("npm", ["ci"], { cwd: folder });
 }
 
@@ -119,7 +122,6 @@ async function bench(options) {
 }
 
 async function benchCalls(engine, options, runs) {
-  for (const variant of options.variants) console.log(sizeOf(variant));
   console.log(LEGEND);
   for (const variant of options.variants)
     for (const threads of options.threads) {
@@ -132,12 +134,6 @@ async function benchCalls(engine, options, runs) {
 }
 
 const machineWith = (more) => ({ cpu: cpus()[0]?.model, cores: availableParallelism(), ...more });
-
-function sizeOf(variant) {
-  const wasm = readFileSync(new URL(`../../dist/wasm/headwise.${variant}.wasm`, import.meta.url));
-  const kilobytes = (bytes) => (bytes.length / 1024).toFixed(0);
-  return `headwise.${variant}.wasm: ${kilobytes(wasm)} KB, ${kilobytes(gzipSync(wasm))} KB by gzip`;
-}
 
 async function runConfiguration(engine, { variant, threads, peers, filter, quick, rounds, withMemoryCase, verbose }) {
   const name = `${variant === "simd" ? "plain" : variant} SIMD, ${threads} ${threads === 1 ? "thread" : "threads"}`;
@@ -186,6 +182,7 @@ async function measureAndCompare(options) {
   Object.assign(now, await measure(options));
   if (save) writeFileSync(save, `${JSON.stringify(now, undefined, 1)}\n`);
   if (json) writeFileSync(json, `${JSON.stringify(fromBench(now, process.argv.slice(2)), undefined, 1)}\n`);
+  if (options.record) record(options.record, now, process.argv.slice(2));
   if (!before) return;
   const named = ({ commit: made, date }) => `${made ?? "no commit"} of ${date}`;
   console.log(`\n${named(now)} against ${named(before)}\n${comparisonLines(compare(before, now)).join("\n")}`);

@@ -62,5 +62,5 @@ export function remarks(record) {
   return [...scratch, ...chosen, ...failed, ...missing];
 }
 
-const digits = (milliseconds) => milliseconds.toFixed(milliseconds < 10 ? 2 : 1);
+export const digits = (milliseconds) => milliseconds.toFixed(milliseconds < 10 ? 2 : 1);
 const megabytes = (bytes) => (bytes / 2 ** 20).toFixed(0);

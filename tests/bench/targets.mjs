@@ -29,7 +29,7 @@ const SHORT_OUTSIDE_SHARE = 0.2;
 const SCRATCH_MEGABYTES = 64;
 const LOOKED_AT_RATIO = 2;
 /** Each formula, the case that it is compared with, and the goal. */
-const FORMULA_RATIOS = [
+export const FORMULA_RATIOS = [
   ["formula 4 operations 12×512×64", "BERT 12×512×64", 1.15],
   ["formula softcap 12×512×64", "softcap 12×512×64", 1.1],
   ["formula table 12×512×64", "BERT 12×512×64", 1.35],
@@ -138,7 +138,7 @@ function smallCaches(records) {
   });
 }
 
-const insideOf = ({ inside }) => inside.milliseconds;
+export const insideOf = ({ inside }) => inside.milliseconds;
 
 /** The smallest gain from two threads, over the prefill cases that are long enough. */
 function speedUp({ variant, threads, records }, runs, goal) {

@@ -19,6 +19,5 @@ function commit() {
 
 export function machine() {
   const processor = cpus()[0]?.model.trim() ?? process.arch;
-  const day = new Date().toISOString().slice(0, 10);
-  return `headwise ${version()}${commit()}, ${processor}, ${availableParallelism()} cores, Node ${process.version}, ${day}`;
+  return `headwise ${version()}${commit()}, ${processor}, ${availableParallelism()} cores, Node ${process.version}`;
 }

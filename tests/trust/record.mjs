@@ -1,37 +1,19 @@
-// Keeps the figures of a run: rows in tests/trust/record.json, the table of all kept rows in the README, and the pages of
-// rows that have one.
+// Keeps the figures of a run in tests/figures/figures.json: the table of the README, and the tables of rows that have one.
 
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import path from "node:path";
-
-import { root } from "../../web/build/paths.mjs";
-import { withPart } from "./marks.mjs";
-import { tableOf } from "./table.mjs";
+import { keep, readParts } from "../figures/file.mjs";
+import { fillPages } from "../figures/pages.mjs";
+import { partOf } from "./table.mjs";
 import { rows } from "./rows/index.mjs";
 
-const FILE = path.join(root, "tests/trust/record.json");
-const README = path.join(root, "README.md");
-const MARKS = {
-  file: "README.md",
-  begin: "<!-- trust: npm run trust -- --record writes what is between these lines -->",
-  end: "<!-- end of trust -->",
-};
-
-const kept = () => (existsSync(FILE) ? JSON.parse(readFileSync(FILE, "utf8")).results : []);
-
-/** New results take the place of older ones of the same row. Rows that no longer exist are dropped. */
-export function merged(old, results) {
-  const newest = (name) => results.find((row) => row.name === name) ?? old.find((row) => row.name === name);
-  return rows.map(({ name }) => newest(name)).filter((row) => row !== undefined);
+/** New rows of the table take the place of older ones. Those that are no longer measured are dropped. */
+export function merged(old, now) {
+  const all = { ...old, ...now };
+  return Object.fromEntries(rows.filter(({ name }) => all[name]).map(({ name }) => [name, all[name]]));
 }
 
-/** The README with the table between its two marks. */
-export const withTable = (readme, report) => withPart(readme, MARKS, tableOf(report));
-
-export function record({ machine, results }) {
-  const report = { machine, results: merged(kept(), results) };
-  const figuresOnly = (key, value) => (key === "numbers" ? undefined : value); // they stay in build/trust/trust.json
-  writeFileSync(FILE, `${JSON.stringify(report, figuresOnly, 2)}\n`);
-  writeFileSync(README, withTable(readFileSync(README, "utf8"), report));
-  for (const result of results) rows.find(({ name }) => name === result.name).record?.(result, machine);
+export function record(report) {
+  const part = partOf(report);
+  keep("trust", { ...part, rows: merged(readParts().trust?.rows, part.rows) });
+  for (const result of report.results) rows.find(({ name }) => name === result.name).record?.(result, report);
+  fillPages();
 }

@@ -4,7 +4,7 @@
 //   npm run trust -- --quick             every row with less work, as CI does: about 8 minutes
 //   npm run trust -- --only=soak         some rows (comma-separated)
 //   npm run trust -- --seed=7            other random numbers (default 1)
-//   npm run trust -- --record            also keeps the figures in tests/trust/record.json and in the README
+//   npm run trust -- --record            also keeps the figures in tests/figures/figures.json, and fills the pages
 //   npm run trust -- --list              the names of the rows
 //
 // The table goes to build/trust/trust.md, and with all numbers to build/trust/trust.json. The exit status is 0 if every
@@ -17,6 +17,7 @@ import { parseArgs } from "node:util";
 import { add, nothing, sentence, VERDICTS } from "../../web/build/counts.mjs";
 import { build } from "../../web/build/paths.mjs";
 import { say, useGroups } from "../../web/build/run.mjs";
+import { today } from "../figures/file.mjs";
 import { machine } from "./machine.mjs";
 import { record } from "./record.mjs";
 import { resultOf } from "./result.mjs";
@@ -44,7 +45,7 @@ function readOptions() {
 async function measureAll(options) {
   const results = [];
   for (const row of options.chosen) results.push(await resultOf(row, options));
-  const report = { machine: machine(), results };
+  const report = { date: today(), machine: machine(), results };
   const folder = path.join(build, "trust");
   mkdirSync(folder, { recursive: true });
   const table = tableOf(report);

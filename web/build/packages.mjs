@@ -5,6 +5,7 @@ import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
+import { installSize } from "../../tests/figures/installs.mjs";
 import { root } from "./paths.mjs";
 import { run, say } from "./run.mjs";
 
@@ -31,23 +32,23 @@ const NPM_CI = [
 export async function installConsumers() {
   const tools = path.join(root, "tests/package");
   const runtimes = path.join(tools, "runtimes");
-  await installPackages({ folder: runtimes, size: "570 MB" });
+  await installPackages({ folder: runtimes });
   const newestNode = path.join(runtimes, "node_modules/node24/bin");
   const env = { PATH: `${newestNode}${path.delimiter}${process.env.PATH}` };
-  await installPackages({ folder: tools, size: "1.3 GB", env });
+  await installPackages({ folder: tools, env });
 }
 
 /**
  * Installs the npm packages of a folder if they are missing or differ from its lock file. If an optional package cannot
  * be installed, this prints a message and goes on; any other failure is an error.
  */
-export async function installPackages({ folder = root, size = "350 MB", env = {} } = {}) {
+export async function installPackages({ folder = root, env = {} } = {}) {
   let trouble;
   for (const pause of PAUSES) {
     if (isInstalled(folder) && absent(folder).length === 0) return;
     if (pause > 0) say(`packages: not all came, once more in ${pause} s`);
     await sleep(pause * 1000);
-    say(`packages: npm ci (about ${size} on disk)`);
+    say(`packages: npm ci (about ${installSize(path.relative(root, folder))} on disk)`);
     const fromCache = pause === 0 ? ["--prefer-offline"] : []; // after a failure npm must check whether its cache is old
     trouble = await run("npm", [...NPM_CI, ...fromCache], { cwd: folder, env }).catch((error) => error);
   }

@@ -87,7 +87,7 @@ const FILES = {
 /**
  * All stages in their order. `minutes` is the budget: a little more than the stage takes on a quiet machine with
  * two cores, beside another stage. A stage over its budget is reported; a stage that takes three times its budget is ended.
- * `reads` are the files on which its result depends. tests/README.md lists how long each stage takes.
+ * `reads` are the files on which its result depends. tests/README.md says what each stage runs.
  */
 const stagesOf = ({ hunt, isAll }) => {
   const files = (name) => FILES[name][isAll ? "all" : "usual"];

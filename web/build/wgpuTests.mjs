@@ -26,7 +26,7 @@ export async function wgpuTests() {
   const folder = path.join(root, "tests/wgpu");
   try {
     await setUp(["lavapipe"]);
-    await installPackages({ folder, size: "110 MB" });
+    await installPackages({ folder });
   } catch (error) {
     return skipped(error.message);
   }

@@ -1,17 +1,5 @@
 // The results of all places as a figure, and as the table of web/docs/engines.md.
 
-import { readFileSync, writeFileSync } from "node:fs";
-import path from "node:path";
-
-import { root } from "../../../web/build/paths.mjs";
-import { withPart } from "../marks.mjs";
-
-const MARKS = {
-  file: "web/docs/engines.md",
-  begin: "<!-- engines: npm run trust -- --only=engines --record writes what is between these lines -->",
-  end: "<!-- end of engines -->",
-};
-
 /** The ways of ways.mjs, as the table names them. */
 const TITLES = { simd: "SIMD", relaxed: "relaxed SIMD", threads: "two threads", webgpu: "WebGPU" };
 
@@ -49,41 +37,26 @@ function cellOf({ absent, failure, passed, failed }) {
   return failed > 0 ? `**${grouped(failed)} of ${grouped(passed + failed)} failed**` : grouped(passed);
 }
 
-function lineOf({ place, version, missing, results }) {
+function cellsOf({ place, version, missing, results }) {
   const cells = Object.keys(TITLES).map((way) => {
     return missing ? `not measured (${missing})` : cellOf(results.find(({ name }) => name === way));
   });
-  return `| ${[titled({ place, version }), ...cells].join(" | ")} |`;
+  return [titled({ place, version }), ...cells];
 }
 
 /** Why an engine lacks a way, and which adapter WebGPU had: what does not fit into the table. */
 const notesOf = (outcome) =>
   (outcome.results ?? []).flatMap(({ name, absent, adapter }) => [
-    ...(absent !== undefined ? [`- ${titled(outcome)}, ${TITLES[name]}: ${absent}`] : []),
-    ...(adapter ? [`- ${titled(outcome)}, ${TITLES[name]}: the adapter calls itself "${adapter}".`] : []),
+    ...(absent !== undefined ? [`${titled(outcome)}, ${TITLES[name]}: ${absent}`] : []),
+    ...(adapter ? [`${titled(outcome)}, ${TITLES[name]}: the adapter calls itself "${adapter}".`] : []),
   ]);
 
-/** The table, its notes, and where and by which command it was made. */
-export function matrixOf(outcomes, { machine, isQuick }) {
-  const titles = Object.values(TITLES);
-  const command = `npm run trust -- --only=engines${isQuick ? " --quick" : ""} --record`;
-  return [
-    `| engine | ${titles.join(" | ")} |`,
-    `|${"---|".repeat(titles.length + 1)}`,
-    ...outcomes.map(lineOf),
-    "",
-    ...outcomes.flatMap(notesOf),
-    "",
-    `Measured on: ${machine}. Command: \`${command}\`.`,
-    "",
-  ].join("\n");
-}
-
-/** The page with the table between its marks. */
-export const withMatrix = (page, outcomes, made) => withPart(page, MARKS, matrixOf(outcomes, made));
-
-/** Writes the table into the page. */
-export function writeMatrix(outcomes, made) {
-  const file = path.join(root, MARKS.file);
-  writeFileSync(file, withMatrix(readFileSync(file, "utf8"), outcomes, made));
-}
+/** The table, its notes, and where and by which command it was made: a part of tests/figures/figures.json. */
+export const matrixOf = (outcomes, { date, machine, isQuick }) => ({
+  commands: [`npm run trust -- --only=engines${isQuick ? " --quick" : ""} --record`],
+  date,
+  machine,
+  columns: ["engine", ...Object.values(TITLES)],
+  rows: Object.fromEntries(outcomes.map((outcome) => [outcome.place, cellsOf(outcome)])),
+  notes: outcomes.flatMap(notesOf),
+});

@@ -14,6 +14,7 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 
 import { say, useGroups } from "../../../web/build/run.mjs";
+import { today } from "../../figures/file.mjs";
 import { machine } from "../machine.mjs";
 import * as cpp from "./cpp.mjs";
 import { reasonOf } from "./known.mjs";
@@ -83,7 +84,7 @@ function write(report) {
 /** Measures everything. The report is written after each mutant, so that it is there if the command is interrupted. */
 async function measureAll(options) {
   const results = [];
-  const heading = { command: commandOf(options), machine: machine() };
+  const heading = { command: commandOf(options), machine: `${machine()}, ${today()}` };
   for (const language of options.languages)
     await measure(language, options, (result) => {
       results.push(result);

@@ -5,7 +5,8 @@ import path from "node:path";
 
 import { root } from "../../../web/build/paths.mjs";
 import { readRows } from "../../attention-conformance/runner/suite.mjs";
-import { faultsOf, figureOf, writeMatrix } from "../engines/matrix.mjs";
+import { faultsOf, figureOf, matrixOf } from "../engines/matrix.mjs";
+import { keep } from "../../figures/file.mjs";
 import { browsers } from "../pages.mjs";
 import { reportOf } from "../programs.mjs";
 
@@ -72,6 +73,6 @@ export const engines = {
     const verdict = faultsOf(outcomes).length === 0 ? "held" : "failed";
     return { verdict, figure: figureOf(outcomes), numbers: outcomes };
   },
-  /** Writes the table of web/docs/engines.md. */
-  record: ({ numbers, isQuick }, machine) => writeMatrix(numbers, { machine, isQuick }),
+  /** Keeps the table of web/docs/engines.md. */
+  record: ({ numbers, isQuick }, { date, machine }) => keep("engines", matrixOf(numbers, { date, machine, isQuick })),
 };

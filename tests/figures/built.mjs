@@ -1,0 +1,39 @@
+// What a visitor downloads: sizes of the built package.
+
+import { readFileSync } from "node:fs";
+import path from "node:path";
+
+import { transformSync } from "esbuild";
+
+import { dist } from "../../web/build/paths.mjs";
+import { gzipped } from "../../web/build/sizes.mjs";
+
+/**
+ * Pages say whole KB, so a figure may be half of one off. How small gzip makes the same bytes depends on its version and on
+ * the processor: README.md has what was measured.
+ */
+export const ROUNDING_KB = 0.5;
+export const GZIP_SHARE = 0.01;
+
+const contentsOf = (name) => readFileSync(path.join(dist, name));
+const minified = (name) => transformSync(contentsOf(name).toString(), { minify: true, format: "esm" }).code;
+const sizeOf = (...names) => names.reduce((sum, name) => sum + gzipped(contentsOf(name)), 0);
+
+const LOADER = "wasm/headwise.relaxed.js";
+const MODULE = "wasm/headwise.relaxed.wasm";
+const FILES = ["index.js", LOADER, MODULE, "inline.js", "webgpu-engine.js"];
+/** Entries that a page adds to `headwise`. Its bundler minifies them. */
+const ADDED = ["formula.js", "train.js", "models.js", "inspect.js"];
+
+/** Sizes after gzip, in KB of 1000 bytes. `page` is what a page loads to compute on wasm. */
+export const builtSizes = () => ({
+  page: sizeOf("index.js", LOADER, MODULE),
+  ...Object.fromEntries(FILES.map((name) => [name, sizeOf(name)])),
+  ...Object.fromEntries(ADDED.map((name) => [`${name} minified`, gzipped(minified(name))])),
+});
+
+/** The figures of pages. */
+export const builtFigures = () =>
+  Object.fromEntries(
+    Object.entries(builtSizes()).map(([name, size]) => [name, { value: Math.round(size), unit: "KB" }]),
+  );
