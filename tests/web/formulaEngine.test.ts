@@ -6,6 +6,7 @@ import { runsOf } from "./depth.js";
 import { variants } from "./engines.js";
 import { formulaOf, scores, visibles } from "./formulaRandom.js";
 import { standardFormulas } from "./formulaTable.js";
+import { oneCondition } from "./oneCondition.js";
 import { randomTensor } from "./randomTensor.js";
 import { referenceAttention } from "../attention-conformance/reference/reference.js";
 import { resultProblems } from "./resultProblems.js";
@@ -44,6 +45,8 @@ describe.each(variants)("variant %s", (variant) => {
 
   const compute = ({ query, key, value }: Tensors, options: Options) =>
     hw.scaledDotProductAttention(query, key, value, { ...options, location: "cpu" });
+
+  test("A condition hides the same keys in visible, in score and as a mask, also beyond 2²⁴", () => oneCondition(hw));
 
   describe.each(Object.entries(TABLE_SHAPES))(
     "A call that is %s gives with a formula what it gives without",

@@ -64,6 +64,9 @@ describe("What limits the keys of a row becomes a bound:", () => {
     "k % 3 == 0",
     "floor(k / 4) == floor(q / 4)",
     "k + fraction <= q",
+    "k + q * 5000 <= 25000000",
+    "5 * k - q <= 0",
+    "k * 4096 * 4096 * 4096 <= q",
     "k",
     "t[k] <= t[q]",
   ])("but not %s", (text) => {

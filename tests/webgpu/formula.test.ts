@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { createAttention, type Attention } from "headwise";
 
 import { standardFormulas, type StandardFormula } from "../web/formulaTable.js";
+import { oneCondition } from "../web/oneCondition.js";
 import { randomTensor } from "../web/randomTensor.js";
 import { referenceAttention } from "../attention-conformance/reference/reference.js";
 import { resultProblems } from "../web/resultProblems.js";
@@ -42,6 +43,8 @@ describeOnGpu("a usual formula on WebGPU", () => {
     const many = Object.values(WITH_MANY_ROWS).flat().length;
     expect(rows.length).toBe(standardFormulas(SHAPES["few rows"]).length + many);
   });
+
+  test("A condition hides the same keys in visible, in score and as a mask, also beyond 2²⁴", () => oneCondition(hw));
 
   test.each(rows)("%s, %s", async (_, shape, { options, same }) => {
     const { B, Hq, Hkv, Sq, Skv, D } = SHAPES[shape];

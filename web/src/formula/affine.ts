@@ -1,7 +1,7 @@
 import type { Variable } from "./graph.js";
 import type { GraphBuilder } from "./graphBuilder.js";
 
-/** coefficient · variable + rest. Both are whole, so the sum of the formula is not rounded below 2²⁴. */
+/** coefficient · variable + rest: a whole number that float32 holds, as each number does from which it is computed. */
 export interface Affine {
   readonly coefficient: number;
   /** A node that is whole and does not depend on the variable; undefined is 0. */
@@ -27,7 +27,7 @@ export class AffineReader {
 
   #read(index: number): Affine | undefined {
     const { builder } = this;
-    if (!builder.isWhole(index)) return undefined;
+    if (!builder.isExact(index)) return undefined;
     if (!this.dependsOn(index)) return { coefficient: 0, rest: builder.valueOf(index) === 0 ? undefined : index };
     const { op, of, variable } = builder.node(index);
     if (variable === this.variable) return { coefficient: 1, rest: undefined };

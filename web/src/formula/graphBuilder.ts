@@ -1,5 +1,6 @@
 import { folded } from "./fold.js";
 import { isBooleanNode, type Graph, type Node, type Operation, type Parameter, type Variable } from "./graph.js";
+import { MAX_WHOLE } from "./limits.js";
 import { magnitudeOf } from "./magnitude.js";
 import { simplified, type Maker } from "./simplify.js";
 
@@ -28,6 +29,11 @@ export class GraphBuilder implements Maker {
   /** Whether a node is always a whole number, never NaN or infinite. */
   isWhole(index: number): boolean {
     return this.#magnitudes[index]! < Infinity;
+  }
+
+  /** Whether a node is a whole number that float32 holds. */
+  isExact(index: number): boolean {
+    return this.#magnitudes[index]! <= MAX_WHOLE;
   }
 
   /** The value of a node of op "number"; undefined for all others. */

@@ -1,12 +1,12 @@
 import type { Node, Parameter } from "./graph.js";
-import { MAX_WHOLE } from "./limits.js";
+import { MAX_EXACT_POSITION } from "./limits.js";
 
 /** Larger products are not followed. */
 const LARGEST = 2 ** 48;
 
 /**
  * The largest absolute value of a node that is always a whole number. Infinity if it may be another number, NaN, or
- * larger than 2⁴⁸.
+ * larger than 2⁴⁸. Variables and whole tables count as 2²².
  *
  * @param known - The magnitudes of the nodes before it.
  */
@@ -25,11 +25,11 @@ function bound({ op, value, variable, slot }: Node, parameters: readonly Paramet
     case "number":
       return Number.isInteger(value) ? Math.abs(value!) : Infinity;
     case "variable":
-      return variable === "s" ? Infinity : MAX_WHOLE;
+      return variable === "s" ? Infinity : MAX_EXACT_POSITION;
     case "parameter":
     case "table1":
     case "table2":
-      return parameters[slot!]!.integer ? MAX_WHOLE : Infinity;
+      return parameters[slot!]!.integer ? MAX_EXACT_POSITION : Infinity;
     case "negate":
     case "abs":
     case "floor":

@@ -130,7 +130,9 @@ class Splitter {
     const [left, right] = [reader.read(a), reader.read(b)];
     if (left && !this.#dependsOnKey(b)) return { ...left, limit: this.#builder.valueOf(b) === 0 ? undefined : b };
     if (right && !this.#dependsOnKey(a)) return { ...reader.negated(right), limit: this.#builder.make("negate", a) };
-    return left && right && { ...reader.difference(left, right), limit: undefined };
+    const both = left && right && reader.difference(left, right);
+    const isExact = both && (both.rest === undefined || this.#builder.isExact(both.rest));
+    return isExact ? { ...both, limit: undefined } : undefined;
   }
 
   #dependsOnKey(node: number): boolean {
