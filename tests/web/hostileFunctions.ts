@@ -3,6 +3,7 @@
 import {
   alibiSlopes,
   createAttention,
+  combineMasks,
   maskFromHiddenKeys,
   maskFromHiddenPairs,
   maskFromTokenizer,
@@ -80,6 +81,7 @@ export const FUNCTIONS: Readonly<Record<string, HostileFunction>> = {
   ]),
   maskFromHiddenKeys: plain(maskFromHiddenKeys, () => [bools(2, 3)]),
   maskFromHiddenPairs: plain(maskFromHiddenPairs, () => [bools(4, 2, 3), 2]),
+  combineMasks: plain(combineMasks, () => [bools(2, 1, 1, 3), bools(4, 3)]),
   quantizeWeight: plain(quantizeWeight, () => [floats(1, 4, 3), { weightLayout: "out-in" }]),
   formula: plain(formula, () => [
     "s - slope[h] * abs(q - k) + (table[i][j] > limit ? 0 : -Infinity)",

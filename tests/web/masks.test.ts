@@ -1,5 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import {
+  combineMasks,
   createAttention,
   maskFromHiddenKeys,
   maskFromHiddenPairs,
@@ -133,4 +134,57 @@ describe("masks that say what is hidden", () => {
       expect(error.hint).toMatch(/attention_mask of a tokenizer, 1 = token, goes to maskFromTokenizer/);
     },
   );
+});
+
+describe("combineMasks", () => {
+  test("shows what every mask shows, and broadcasts shapes from the right", () => {
+    const padding = maskFromTokenizer([
+      [1, 1, 0],
+      [1, 0, 0],
+    ]);
+    const causal = bool([1, 0, 0, 1, 1, 0, 1, 1, 1], [3, 3]);
+    const both = combineMasks(padding, causal);
+    expect(both).toEqual(bool([1, 0, 0, 1, 1, 0, 1, 1, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0], [2, 1, 3, 3]));
+    expect(combineMasks(causal, padding)).toEqual(both);
+    const rows = bool([0, 1, 1], [3, 1]);
+    expect(combineMasks(rows, causal, bool([1], [1]), bool([1], []))).toEqual(
+      bool([0, 0, 0, 1, 1, 0, 1, 1, 1], [3, 3]),
+    );
+  });
+
+  test("gives what a call with one mask after the other gives", async () => {
+    const hw = await createAttention({ backend: "wasm", threads: 1 });
+    const x = randomTensor(1, [2, 2, 3, 4]);
+    const heads = bool([1, 0, 1, 1, 1, 1], [2, 1, 3]);
+    const mask = combineMasks(maskFromTokenizer([1, 1, 0]), heads);
+    const combined = await hw.scaledDotProductAttention(x, x, x, { mask });
+    const asLengths = await hw.scaledDotProductAttention(x, x, x, { mask: heads, keyLengths: [2, 2] });
+    expect(bits(combined)).toEqual(bits(asLengths));
+    hw.dispose();
+  });
+
+  test("leaves out null and undefined, copies, and takes integers", () => {
+    const data = Uint8Array.of(1, 0);
+    const one = combineMasks(null, { data, shape: [2] }, undefined);
+    data.fill(1);
+    expect(one).toEqual(bool([1, 0], [2]));
+    expect(combineMasks({ data: Int32Array.of(0, 1), shape: [2] }, [true, true])).toEqual(bool([0, 1], [2]));
+    expect(combineMasks({ data: new Uint8Array(0), shape: [2 ** 31 - 1, 0] }).shape).toEqual([2 ** 31 - 1, 0]);
+  });
+
+  test.each<[string, () => unknown, string]>([
+    ["no mask", () => combineMasks(null), "combineMasks: masks must hold at least one mask, got [null]"],
+    [
+      "shapes that do not fit",
+      () => combineMasks(bool([1, 1], [2]), bool([1, 1, 1], [3])),
+      "combineMasks: masks[1].shape must broadcast to [2], the shape of the masks before it, got [3]",
+    ],
+    [
+      "numbers that are added to scores",
+      () => combineMasks(tensor([0, -1e9], [2]) as never),
+      "combineMasks: masks[0] must",
+    ],
+  ])("refuses %s", (_, run, message) => {
+    expect((thrownBy(run) as Error).message).toContain(message);
+  });
 });

@@ -21,6 +21,7 @@ export type {
   UsualGradients,
 } from "../attention/backwardProblem.js";
 export type { AttentionSettingsOptions, EmptyRows, Window } from "../attention/attentionSettings.js";
+export { combineMasks } from "../attention/combineMasks.js";
 export {
   maskFromHiddenKeys,
   maskFromHiddenPairs,

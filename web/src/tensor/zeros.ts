@@ -22,14 +22,20 @@ export function zeros(
   operation: string,
   argument: string,
   shape: readonly number[],
-  dtype: "float32" | "float16" = "float32",
-): FloatTensor {
+  dtype: "bool",
+): TypedTensor<"bool">;
+export function zeros(
+  operation: string,
+  argument: string,
+  shape: readonly number[],
+  dtype: "float32" | "float16" | "bool" = "float32",
+): FloatTensor | TypedTensor<"bool"> {
   const length = elementCount(operation, argument, shape);
   const bytes = length * BYTES[dtype];
   const needs = `${operation}: ${argument} ${describe(shape)} needs ${bytes} bytes`;
   if (bytes > MOST_BYTES) throw new OutOfMemoryError(`${needs}, and no engine has more than ${MOST_BYTES}`);
   try {
-    return { data: new ARRAYS[dtype](length), shape, dtype };
+    return { data: new ARRAYS[dtype](length), shape, dtype } as FloatTensor | TypedTensor<"bool">;
   } catch (cause) {
     throw new OutOfMemoryError(`${needs}, which the memory of JavaScript does not have`, { cause });
   }
