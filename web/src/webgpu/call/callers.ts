@@ -77,6 +77,7 @@ function checkUnmapped(operation: string, { argument, buffer }: GpuData): void {
 /** Throws if the buffer belongs to another device. Only the device knows that, so this binds the buffer. */
 async function checkOwner(device: Device, operation: string, { argument, buffer }: GpuData): Promise<void> {
   const cause = await complaint(device, operation, () => bind(device.gpuDevice, buffer));
+  if (saysDestroyed(cause)) throw unusable(operation, argument, cause);
   if (cause !== undefined)
     throw new OptionError(`${operation}: ${argument}.buffer must belong to this instance's device`, {
       hint: "Give the device to createAttention, or copy the tensor.",
@@ -97,8 +98,15 @@ async function checkUsable(device: Device, operation: string, { argument, buffer
     pass.end();
     gpuDevice.queue.submit([encoder.finish()]);
   });
-  if (cause !== undefined)
-    throw new OptionError(`${operation}: ${argument}.buffer must be neither destroyed nor mapped`, { cause });
+  if (cause !== undefined) throw unusable(operation, argument, cause);
+}
+
+const unusable = (operation: string, argument: string, cause: unknown) =>
+  new OptionError(`${operation}: ${argument}.buffer must be neither destroyed nor mapped`, { cause });
+
+/** wgpu refuses to bind a destroyed buffer, and only its text says why. Dawn refuses to submit it. */
+function saysDestroyed(cause: unknown): boolean {
+  return /destroyed/i.test(String((cause as { readonly message?: unknown } | undefined)?.message));
 }
 
 function bind(gpuDevice: GPUDevice, buffer: GPUBuffer): GPUBindGroup {
