@@ -1,6 +1,7 @@
 import { beforeAbort, onAbort, throwIfAborted } from "../call/abort.js";
 import { AssetError } from "../errors/errors.js";
 import { thrownText } from "../foreign/thrown.js";
+import { answerOf, firstBytes, statusOf } from "./answer.js";
 import { assetHint } from "./assetErrors.js";
 import type { LoadOptions } from "./host.js";
 import { inTime } from "./inTime.js";
@@ -18,7 +19,7 @@ export async function fetchWasm(url: string, options: ReadOptions): Promise<Uint
   try {
     const response = await fetched(url, stop.signal, options);
     const bytes = await body(url, response, options);
-    checkWasm(url, bytes, answer(response), options);
+    checkWasm(url, bytes, statusOf(response), options);
     return bytes;
   } catch (error) {
     throwIfAborted(signal);
@@ -44,7 +45,8 @@ async function fetched(url: string, signal: AbortSignal, { operation }: ReadOpti
     });
   }
   if (response.ok) return response;
-  throw new AssetError(`${operation}: ${url} was not found: ${answer(response)}`, { hint: assetHint(url) });
+  const { text, hint } = await answerOf(url, response);
+  throw new AssetError(`${operation}: ${url} was not found: ${text}`, { hint });
 }
 
 async function body(
@@ -68,19 +70,13 @@ async function body(
   }
 }
 
-/** Status and content type, for messages. */
-function answer(response: Response): string {
-  return `HTTP ${response.status}, content type ${response.headers.get("content-type") ?? "not stated"}`;
-}
-
 /**
  * Throws if the bytes are not WebAssembly. A common reason: the server of a single-page app answers every address with
  * its page.
  */
 export function checkWasm(url: string, bytes: Uint8Array, answered: string, { operation }: ReadOptions): void {
   if (MAGIC.every((byte, n) => bytes[n] === byte)) return;
-  const first = [...bytes.subarray(0, 8)].map((byte) => byte.toString(16).padStart(2, "0")).join(" ");
-  throw new AssetError(`${operation}: ${url} is not WebAssembly: ${answered}, first bytes ${first || "none"}`, {
+  throw new AssetError(`${operation}: ${url} is not WebAssembly: ${answered}, ${firstBytes(bytes)}`, {
     code: "ASSET_INVALID",
     hint: assetHint(url),
   });
@@ -103,6 +99,7 @@ export async function importFailure(
     throwIfAborted(signal);
     return new AssetError(`${base}: ${reason}`, { cause, hint: assetHint(url) });
   }
-  const code = response.ok ? "ASSET_INVALID" : "ASSET_NOT_FOUND";
-  return new AssetError(`${base}: ${answer(response)}; ${reason}`, { code, cause, hint: assetHint(url) });
+  const { ok, text, hint } = await answerOf(url, response);
+  const code = ok ? "ASSET_INVALID" : "ASSET_NOT_FOUND";
+  return new AssetError(`${base}: ${text}; ${reason}`, { code, cause, hint });
 }
