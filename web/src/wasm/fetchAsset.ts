@@ -4,6 +4,7 @@ import { thrownText } from "../foreign/thrown.js";
 import { answerOf, firstBytes, statusOf } from "./answer.js";
 import { assetHint } from "./assetErrors.js";
 import type { LoadOptions } from "./host.js";
+import { shownAddress } from "./inlined.js";
 import { inTime } from "./inTime.js";
 
 export type ReadOptions = Pick<LoadOptions, "operation" | "signal" | "onProgress">;
@@ -36,17 +37,17 @@ async function fetched(url: string, signal: AbortSignal, { operation }: ReadOpti
   let response: Response;
   try {
     const answered = fetch(url, { credentials: "same-origin", signal });
-    response = await inTime(operation, answered, `${url} was not answered`, SLOW);
+    response = await inTime(operation, answered, `${shownAddress(url)} was not answered`, SLOW);
   } catch (cause) {
     if (AssetError.is(cause)) throw cause;
-    throw new AssetError(`${operation}: ${url} could not be fetched: ${thrownText(cause)}`, {
+    throw new AssetError(`${operation}: ${shownAddress(url)} could not be fetched: ${thrownText(cause)}`, {
       cause,
       hint: "Check the address, the network, and the page's connect-src policy; or give `wasm.binary`.",
     });
   }
   if (response.ok) return response;
   const { text, hint } = await answerOf(url, response);
-  throw new AssetError(`${operation}: ${url} was not found: ${text}`, { hint });
+  throw new AssetError(`${operation}: ${shownAddress(url)} was not found: ${text}`, { hint });
 }
 
 async function body(
@@ -61,7 +62,7 @@ async function body(
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   let loaded = 0;
   for (const reader = response.body.getReader(); ;) {
-    const late = `no more of ${url} arrived after ${loaded} bytes`;
+    const late = `no more of ${shownAddress(url)} arrived after ${loaded} bytes`;
     const { done, value } = await inTime(operation, reader.read(), late, SLOW);
     if (done) return new Uint8Array(await new Blob(pieces).arrayBuffer());
     pieces.push(value);
@@ -76,7 +77,7 @@ async function body(
  */
 export function checkWasm(url: string, bytes: Uint8Array, answered: string, { operation }: ReadOptions): void {
   if (MAGIC.every((byte, n) => bytes[n] === byte)) return;
-  throw new AssetError(`${operation}: ${url} is not WebAssembly: ${answered}, ${firstBytes(bytes)}`, {
+  throw new AssetError(`${operation}: ${shownAddress(url)} is not WebAssembly: ${answered}, ${firstBytes(bytes)}`, {
     code: "ASSET_INVALID",
     hint: assetHint(url),
   });
@@ -90,7 +91,7 @@ export async function importFailure(
   signal?: AbortSignal,
 ): Promise<AssetError> {
   if (AssetError.is(cause)) return cause;
-  const base = `${operation}: ${url} could not be loaded`;
+  const base = `${operation}: ${shownAddress(url)} could not be loaded`;
   const reason = thrownText(cause);
   let response: Response;
   try {

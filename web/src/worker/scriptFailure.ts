@@ -1,6 +1,7 @@
 import type { ErrorCode } from "../errors/errors.js";
 import { thrownText } from "../foreign/thrown.js";
 import { answerOf } from "../wasm/answer.js";
+import { shownAddress } from "../wasm/inlined.js";
 import type { StartFailure } from "./channel.js";
 import type { PolicyWatch } from "./policyWatch.js";
 import { notStarted } from "./startFailure.js";
@@ -13,13 +14,14 @@ import { notStarted } from "./startFailure.js";
  */
 export async function scriptFailure(script: string, thrown: string, policy: PolicyWatch): Promise<StartFailure> {
   const response = await fetched(script);
-  if (policy.violation) return forbidden(script, policy.violation);
+  const name = shownAddress(script);
+  if (policy.violation) return forbidden(name, policy.violation);
   if (!(response instanceof Response)) return unreachable(script, response.thrown);
   const { ok, isScript, text, hint } = await answerOf(script, response);
-  if (!ok) return failure("ASSET_NOT_FOUND", `${script} was not found: ${text}`, hint);
-  if (!isScript) return failure("ASSET_INVALID", `${script} is not a script: ${text}`, hint);
-  if (thrown) return failure("ASSET_INVALID", `${script} failed: ${thrown}; ${text}`, hint);
-  return isolates(script, response) ? notStarted(`${script} was not run: ${text}`) : unisolated(script);
+  if (!ok) return failure("ASSET_NOT_FOUND", `${name} was not found: ${text}`, hint);
+  if (!isScript) return failure("ASSET_INVALID", `${name} is not a script: ${text}`, hint);
+  if (thrown) return failure("ASSET_INVALID", `${name} failed: ${thrown}; ${text}`, hint);
+  return isolates(script, response) ? notStarted(`${name} was not run: ${text}`) : unisolated(name);
 }
 
 async function fetched(script: string): Promise<Response | { readonly thrown: unknown }> {
@@ -33,18 +35,18 @@ async function fetched(script: string): Promise<Response | { readonly thrown: un
 const NO_WORKER = "or use headwise with `threads: 1`, or headwise/inline: they need no worker";
 
 /** The page's content security policy forbids the worker. */
-function forbidden(script: string, { directive, blocked }: NonNullable<PolicyWatch["violation"]>): StartFailure {
+function forbidden(name: string, { directive, blocked }: NonNullable<PolicyWatch["violation"]>): StartFailure {
   const source = ["blob", "data"].includes(blocked) ? `${blocked}:` : "'self'"; // a script of another origin is imported
   return failure(
     "ASSET_BLOCKED",
-    `the page's content security policy forbids ${script} (${directive})`,
+    `the page's content security policy forbids ${name} (${directive})`,
     `Allow it with worker-src ${source}; ${NO_WORKER}.`,
   );
 }
 
 /** The script cannot be fetched. A page reads files of another origin only if they allow it. */
 function unreachable(script: string, cause: unknown): StartFailure {
-  const reason = `${script} could not be fetched: ${thrownText(cause)}`;
+  const reason = `${shownAddress(script)} could not be fetched: ${thrownText(cause)}`;
   if (!isForeign(script))
     return failure(
       "ASSET_NOT_FOUND",
@@ -64,10 +66,10 @@ function unreachable(script: string, cause: unknown): StartFailure {
 }
 
 /** In an isolated page a worker runs only if its script is served with the isolating header too. */
-function unisolated(script: string): StartFailure {
+function unisolated(name: string): StartFailure {
   return failure(
     "ASSET_BLOCKED",
-    `this page is cross-origin isolated, and ${script} is served without Cross-Origin-Embedder-Policy`,
+    `this page is cross-origin isolated, and ${name} is served without Cross-Origin-Embedder-Policy`,
     `Serve the script with the header that the page has, Cross-Origin-Embedder-Policy: require-corp; ${NO_WORKER}.`,
   );
 }

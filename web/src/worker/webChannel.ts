@@ -1,4 +1,5 @@
 import type { Report } from "../engine/report.js";
+import { isInlined } from "../wasm/inlined.js";
 import type { Channel, ChannelEvents } from "./channel.js";
 import { PolicyWatch } from "./policyWatch.js";
 import type { Reply } from "./protocol.js";
@@ -45,15 +46,18 @@ export const spawnWebWorker =
   };
 
 function startWorker(url: string): Worker {
+  const start = (address: string) => new Worker(address, { type: "module" });
+  // A worker whose own address is `data:` has an opaque origin, and therefore one thread.
+  if (isInlined(url)) return start(importing(url));
   try {
-    return new Worker(url, { type: "module" });
+    return start(url);
   } catch {
-    return new Worker(importing(url), { type: "module" });
+    return start(importing(url));
   }
 }
 
 /**
- * The address of a script that imports the script of another origin. The page may start it, because it is the page's own.
+ * The address of a script that imports a script of another origin, or one that a bundler has inlined. The page may start it, because it is the page's own.
  * From a page whose origin is opaque (a sandboxed frame) Chromium starts no module that is a blob.
  */
 function importing(url: string): string {
