@@ -1,7 +1,7 @@
 import type * as headwisePackage from "headwise";
 import type { Browser, Page } from "playwright-core";
 
-import { serveDist } from "./staticServer.js";
+import { serveDist, type Answers } from "./staticServer.js";
 
 /**
  * What functions that run in the page can use: an entry of the package as it is served, and numbers to compute with.
@@ -19,6 +19,8 @@ export interface TestWindow {
 interface Opening {
   /** Headers of the page. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** What the server answers in place of files. */
+  readonly answers?: Answers;
   /** Address of the entry. Default: on the page's own server. */
   readonly entry?: string;
   /** A host name that the browser resolves to this machine. */
@@ -26,8 +28,8 @@ interface Opening {
 }
 
 /** Opens a page and loads an entry of the package. `troubles` collects the page's errors and warnings. */
-export async function openPage(browser: Browser, { headers = {}, entry = "/index.js", host }: Opening) {
-  const server = await serveDist(headers);
+export async function openPage(browser: Browser, { headers = {}, answers, entry = "/index.js", host }: Opening) {
+  const server = await serveDist(headers, answers);
   const page: Page = await browser.newPage();
   const troubles: string[] = [];
   page.on("pageerror", (error) => troubles.push(error.message));

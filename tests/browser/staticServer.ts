@@ -20,15 +20,27 @@ export const ISOLATION = {
   "Cross-Origin-Embedder-Policy": "require-corp",
 };
 
+type Headers = Readonly<Record<string, string>>;
+
+/** Answers in place of files, by the files' names: "worker-entry.js". */
+export type Answers = Readonly<
+  Record<string, { readonly status?: number; readonly headers?: Headers; readonly body: string }>
+>;
+
 /** Serves dist/, and an empty page at /, with the given headers on a port of its own. */
-export function serveDist(headers: Readonly<Record<string, string>>) {
-  return serveFolder(fileURLToPath(new URL("../../dist/", import.meta.url)), headers);
+export function serveDist(headers: Headers, answers?: Answers) {
+  return serveFolder(fileURLToPath(new URL("../../dist/", import.meta.url)), headers, answers);
 }
 
 /** Serves the files of a folder. The address of a folder is its index.html; / is an empty page if it has none. */
-export async function serveFolder(folder: string, headers: Readonly<Record<string, string>>) {
+export async function serveFolder(folder: string, headers: Headers, answers: Answers = {}) {
   const server = createServer((request, response) => {
     const name = new URL(request.url!, "http://localhost").pathname.slice(1).replace(/(^|\/)$/, "$1index.html");
+    const answer = answers[name];
+    if (answer) {
+      response.writeHead(answer.status ?? 200, { ...headers, ...answer.headers }).end(answer.body);
+      return;
+    }
     readFile(path.join(folder, name))
       .catch((error: Error) => {
         if (name === "index.html") return "<!doctype html><title>headwise</title>";

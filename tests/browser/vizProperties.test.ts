@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Browser, type Page } from "playwright-core";
 
 import { launchChromium } from "./chromium.js";
+import type { Headwise } from "./page.js";
 import { causalProbs, drawn, end, openElement, told } from "./vizPage.js";
 
 const SIZE = 6;
@@ -351,4 +352,60 @@ test("a selection beyond the tokens asks the source for nothing", async () => {
   ]);
   expect(troubles).toEqual([]);
   await close();
+});
+
+describe.each(["attention-map", "attention-heads"] as const)("every property of <%s>", (tag) => {
+  test("refuses what throws when it is read with a typed error, and the element still draws", async () => {
+    const { page, troubles, close } = await openElement(browser, tag, PROBS);
+    const bad = await page.evaluate(async (name) => {
+      const address = "/index.js";
+      const { HeadwiseError } = (await import(address)) as Headwise;
+      const thrower = () => {
+        throw new RangeError("not yours");
+      };
+      const revoked = (target: object) => {
+        const { proxy, revoke } = Proxy.revocable(target, {});
+        revoke();
+        return proxy;
+      };
+      const throwing = (target: object) => new Proxy(target, new Proxy({}, { get: () => thrower }));
+      const NAMES = ["data", "shape", "heads", "rows", "length", "query", "queries", "0"];
+      const getters = Object.defineProperties({}, Object.fromEntries(NAMES.map((of) => [of, { get: thrower }])));
+      const values = [{}, [1, 2], () => 1].flatMap((target) => [revoked(target), throwing(target)]);
+      const others = [
+        getters,
+        [revoked({})],
+        [getters],
+        class {},
+        Symbol("s"),
+        2n ** 70n,
+        { data: revoked([]), shape: [1] },
+      ];
+      const element = document.querySelector(name)! as unknown as Record<string, unknown>;
+      const properties: string[] = [];
+      for (
+        let holder: object = element;
+        holder !== HTMLElement.prototype;
+        holder = Object.getPrototypeOf(holder) as object
+      )
+        for (const [property, described] of Object.entries(Object.getOwnPropertyDescriptors(holder)))
+          if (described.set) properties.push(property);
+      const bad: string[] = properties.length < 10 ? ["there are too few properties"] : [];
+      for (const property of properties)
+        for (const [n, value] of [...values, ...others].entries()) {
+          const before = element[property];
+          try {
+            element[property] = value;
+            element[property] = before;
+          } catch (error) {
+            if (!HeadwiseError.is(error)) bad.push(`${property}, value ${n}: ${String(error)}`);
+          }
+        }
+      return bad;
+    }, tag);
+    expect(bad).toEqual([]);
+    await drawn(page);
+    expect(troubles).toEqual([]);
+    await close();
+  });
 });

@@ -130,6 +130,20 @@ test("a worker whose script cannot be loaded is an AssetError that says where to
   });
 });
 
+test("a worker whose script does not start rejects with what its channel found out", async () => {
+  const { connection, events } = fakeWorker();
+  const opening = reasonOf(connection.open("createAttention", options));
+  const cause = new Error("of the script");
+  events.unstarted({ reason: "a.js failed", code: "ASSET_INVALID", hint: "Serve it.", cause });
+  expect(await opening).toMatchObject({
+    name: "AssetError",
+    code: "ASSET_INVALID",
+    message: "createAttention: the engine's worker did not start: a.js failed",
+    hint: expect.stringMatching(/^Serve it\./),
+    cause,
+  });
+});
+
 test("the process is kept alive while a call is pending, and not a moment longer", async () => {
   const { connection, events, posted, seen } = fakeWorker();
   events.reply({ kind: "ready", version, lock: undefined });

@@ -293,7 +293,7 @@ test("what an entry does not have is refused with a reason", async () => {
   expect(hw.report).toMatchObject({
     threads: 1,
     variant: "simd",
-    reasons: { threads: "headwise/inline has one thread" },
+    reasons: { threads: "headwise/inline starts no worker: import headwise for more threads" },
   });
   hw.dispose();
 });

@@ -17,9 +17,12 @@ import {
 } from "headwise";
 import { formula } from "headwise/formula";
 import * as inspect from "headwise/inspect";
+import { loadTokenizer } from "headwise/models";
+import { softmax as onnxSoftmax } from "headwise/onnx";
 import * as train from "headwise/train";
 
 import { floats } from "./hostilePrograms.js";
+import { textFile } from "./smallModels.js";
 
 /** A function, and arguments that it takes. The arguments are made again for each call. */
 export interface HostileFunction {
@@ -131,6 +134,15 @@ export const FUNCTIONS: Readonly<Record<string, HostileFunction>> = {
       return state;
     },
   },
+  mapTree: plain(train.mapTree, () => [tree(), (x: unknown) => x]),
+  softmax: plain(onnxSoftmax, () => [{}, { input: floats(1, 2, 3) }, { axis: -1 }, { opset: 13 }]),
+  loadTokenizer: plain(loadTokenizer, () => [
+    { "tokenizer.json": textFile({}) },
+    class {
+      encode = () => [1];
+      decode = () => "";
+    },
+  ]),
   "flatten and unflatten": {
     args: () => [tree(), { "block.gain": floats(2, 3), embedding: floats(1, 5, 3) }],
     // the tensors in the results are the caller's own objects

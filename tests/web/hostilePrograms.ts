@@ -292,7 +292,7 @@ export const PROGRAMS: Readonly<Record<string, Program>> = {
     },
   },
   "a model": {
-    args: () => [[[3, 17, 5], [28, 0, 11]], { attentionMask: [[1, 1, 1], [1, 1, 0]], logits: true, hiddenStates: true, returns: { probs: true } }, [3, 17, 5], { maxNewTokens: 2, temperature: 0.5, topK: 5, topP: 0.9, seed: 1, stopTokens: [28] }],
+    args: () => [[[3, 17, 5], [28, 0, 11]], { attentionMask: [[1, 1, 1], [1, 1, 0]], logits: true, hiddenStates: true, returns: { probs: true }, layers: [0], headGain: { [ATTENTION]: [1, 0.5, 1, 1] }, patch: { [ATTENTION]: { value: { heads: [0], data: "mean" } } } }, [3, 17, 5], { maxNewTokens: 2, temperature: 0.5, topK: 5, topP: 0.9, seed: 1, stopTokens: [28], patch: () => ({ [ATTENTION]: { value: { heads: [0], data: "mean" } } }) }],
     async run(hw, [tokens, options, prompt, generate]: never[]) {
       const model = await modelOf(hw);
       const steps = [];
@@ -349,6 +349,9 @@ export async function prepare(hw: Attention): Promise<void> {
   savedBytes = (await saving.save()) as Uint8Array<ArrayBuffer>;
   saving.dispose();
 }
+
+/** A layer of the model. */
+const ATTENTION = "transformer.h.0.attn";
 
 const FILES = filesOf(CONFIGS.gpt2, randomWeights(shapesOf("gpt2")));
 const models = new WeakMap<Attention, Promise<Model>>();

@@ -103,7 +103,11 @@ describe("the engine's file", () => {
   });
 
   test.each([
-    ["none.wasm", "ASSET_NOT_FOUND", /\/none\.wasm was not found: HTTP 404, content type text\/plain$/],
+    [
+      "none.wasm",
+      "ASSET_NOT_FOUND",
+      /\/none\.wasm was not found: HTTP 404, content type text\/plain, first bytes 6e 6f( [\da-f]{2})+$/,
+    ],
     [
       "page.wasm",
       "ASSET_INVALID",

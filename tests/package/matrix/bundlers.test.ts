@@ -59,9 +59,9 @@ function testAssets(bundler: string): void {
 
   test("headwise/worker without its script names it", async () => {
     const { code, message, hint } = await outcomeIn(project.browser, await bundled("mainWorker.js"), {});
-    expect(code).toBe("ASSET_BLOCKED");
-    expect(message).toMatch(/worker did not start: http:\S+\/worker-entry\.js could not be loaded/);
-    expect(hint).toContain("worker-entry.js is served beside");
+    expect(code).toBe("ASSET_NOT_FOUND");
+    expect(message).toMatch(/worker did not start: http:\S+\/worker-entry\.js was not found: HTTP 404/);
+    expect(hint).toContain("headwise/wasm/");
   });
 
   test("with the assets copied elsewhere and their addresses given", async () => {

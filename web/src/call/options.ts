@@ -1,4 +1,5 @@
 import { OptionError, ShapeError } from "../errors/errors.js";
+import { isCallable, type AnyFunction } from "../foreign/callable.js";
 import { describe, isObject } from "../foreign/describe.js";
 import { arrayKind, isArray } from "../foreign/typedArray.js";
 import type { BufferTensor, CheckedTensor, Dtype, Tensor } from "../tensor/tensor.js";
@@ -215,12 +216,11 @@ export class OptionReader {
   }
 
   /** A function to call. A class is none: it cannot be called. */
-  callback(name: string): ((...parameters: never[]) => unknown) | undefined {
+  callback(name: string): AnyFunction | undefined {
     const value = this.value(name);
     if (value === undefined) return undefined;
-    const isClass = typeof value === "function" && Function.prototype.toString.call(value).startsWith("class");
-    if (typeof value !== "function" || isClass) throw this.refuse(name, "be a function");
-    return value as (...parameters: never[]) => unknown;
+    if (!isCallable(value)) throw this.refuse(name, "be a function");
+    return value;
   }
 
   #given(): [string, unknown][] {

@@ -52,6 +52,7 @@ export async function requestAdapterOf(gpu: GPU): Promise<GPUAdapter | null> {
 function readObject<T>(options: OptionReader, name: string, method: string, rule: string): T | undefined {
   const value = options.value(name);
   if (value === undefined) return undefined;
-  if (!isObject(value) || !(method in value)) throw options.refuse(name, rule);
+  const isWanted = options.call.guarded(options.name(name), () => isObject(value) && method in value);
+  if (!isWanted) throw options.refuse(name, rule);
   return value as T;
 }

@@ -1,4 +1,5 @@
 import { OptionError } from "../errors/errors.js";
+import { isCallable } from "../foreign/callable.js";
 import { describe } from "../foreign/describe.js";
 import { assertNumber, type Floats } from "../tensor/plainTensor.js";
 import { assertCount, withDefaults } from "./options.js";
@@ -33,7 +34,7 @@ export async function headImportance(
   options: HeadImportanceOptions,
 ): Promise<HeadImportance> {
   const operation = "headImportance";
-  if (typeof run !== "function") throw new OptionError(`${operation}: run must be a function, got ${describe(run)}`);
+  if (!isCallable(run)) throw new OptionError(`${operation}: run must be a function, got ${describe(run)}`);
   const { numLayers, numHeads } = withDefaults(operation, options, { numLayers: 1, numHeads: NaN });
   assertCount(operation, "numLayers", numLayers);
   assertCount(operation, "numHeads", numHeads);

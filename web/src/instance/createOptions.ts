@@ -148,7 +148,7 @@ function readSource(options: OptionReader): CheckedSource {
   const given = Object.entries(SOURCES).filter(([name]) => source?.has(name));
   return Object.fromEntries(
     given.map(([name, [rule, read]]) => {
-      const value = read(source!.value(name));
+      const value = source!.call.guarded(source!.name(name), () => read(source!.value(name)));
       if (value === undefined) throw source!.refuse(name, rule);
       return [name, value];
     }),

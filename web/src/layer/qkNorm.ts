@@ -30,7 +30,9 @@ export function readQkNorm(options: OptionReader, headDim: number): CheckedQkNor
   const kind = norm.oneOf("kind", ["rms", "l2"], "rms");
   const epsilon = norm.number("epsilon") ?? (kind === "rms" ? 1e-6 : 1e-12);
   if (epsilon < 0) throw norm.refuse("epsilon", "be at least 0");
-  const each = isGainOfEach(norm.value("gain")) ? norm.object("gain", ["query", "key"]) : undefined;
+  const each = norm.call.guarded(norm.name("gain"), () => isGainOfEach(norm.value("gain")))
+    ? norm.object("gain", ["query", "key"])
+    : undefined;
   const gain = each ? undefined : norm.floats("gain", headDim);
   return {
     kind,

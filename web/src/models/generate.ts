@@ -1,11 +1,12 @@
 import type { CacheDtype } from "../cache/cacheProblem.js";
 import type { KvCache } from "../cache/kvCache.js";
 import { throwIfAborted } from "../call/abort.js";
+import type { OptionReader } from "../call/options.js";
 import type { ForwardReturns } from "../layer/views.js";
 import { tokenAt } from "./elementwise.js";
 import type { Network } from "./network.js";
 import type { Linear } from "./parts.js";
-import { Pass, type LayerPatches, type LayerResult, type PassOptions } from "./pass.js";
+import { Pass, readPatches, type LayerPatches, type LayerResult, type PassOptions } from "./pass.js";
 import { probabilityOf, sampler, type SamplingOptions } from "./sampling.js";
 import type { TokenBatch } from "./tokens.js";
 
@@ -57,6 +58,17 @@ export interface GenerateProblem {
   readonly watched: ReadonlySet<string>;
   readonly maxNewTokens: number;
   readonly stopTokens: readonly number[];
+}
+
+/** What each step overwrites: the same in every step, or what a function of the caller gives for the step. */
+export function readStepPatches(reader: OptionReader, names: readonly string[]): GenerateProblem["patchAt"] {
+  const given = reader.value("patch");
+  if (typeof given !== "function") {
+    const patches = readPatches(reader.call, "patch", given, names);
+    return () => Promise.resolve(patches);
+  }
+  const patchOf = reader.callback("patch") as (step: GenerateStep) => unknown;
+  return async (step) => readPatches(reader.call, "patch()", await patchOf(step), names);
 }
 
 /** Generates tokens, one after another, with the keys and values of earlier ones in caches. */

@@ -4,6 +4,7 @@ import { describe } from "../foreign/describe.js";
 import type { Attention } from "../instance/attention.js";
 import { bert } from "./bert.js";
 import { readFields, word, type Json } from "./configField.js";
+import { checkInstance } from "../instance/givenInstance.js";
 import { gpt2 } from "./gpt2.js";
 import { readKnown } from "./knownNames.js";
 import { llama } from "./llama.js";
@@ -53,11 +54,15 @@ const PRECISIONS: readonly Precision[] = ["as-stored", "float32", "float16", "in
  * @throws OutOfMemoryError if the engine's memory has no room. The reason of `signal` if it aborts.
  */
 export async function loadModel(hw: Attention, files: ModelFileList, options: LoadModelOptions = {}): Promise<Model> {
-  const { precision = "as-stored", onProgress, signal, tokenizer } = readKnown(OPERATION, options, NAMES);
+  const { known, reader } = readKnown(OPERATION, options, NAMES);
+  const { precision = "as-stored", tokenizer } = known;
+  const signal = reader.signal();
+  const onProgress = reader.callback("onProgress") as LoadModelOptions["onProgress"];
   if (!PRECISIONS.includes(precision))
     throw new OptionError(
       `${OPERATION}: precision must be ${PRECISIONS.map(describe).join(" or ")}, got ${describe(precision)}`,
     );
+  checkInstance(OPERATION, "hw", hw, ["allocate", "linear", "multiHeadAttention"]);
   throwIfAborted(signal);
   const given = new ModelFiles(OPERATION, files);
   const json: Json = { at: `${OPERATION}: config.json: `, values: await given.json("config.json") };

@@ -8,12 +8,18 @@ import type { ForwardReturns } from "../layer/views.js";
 import type { MaskLike, TypedTensor } from "../tensor/tensor.js";
 import { assertNumber, type Floats } from "../tensor/plainTensor.js";
 import { tokenAt } from "./elementwise.js";
-import { generated, type GeneratedToken, type GenerateOptions, type GenerateProblem } from "./generate.js";
+import {
+  generated,
+  readStepPatches,
+  type GeneratedToken,
+  type GenerateOptions,
+  type GenerateProblem,
+} from "./generate.js";
 import { readKnown } from "./knownNames.js";
 import type { ModelConfig } from "./modelConfig.js";
 import type { Network } from "./network.js";
 import type { Parts } from "./parts.js";
-import { checkLayerNames, Pass, watchedLayers, type LayerResult, type PassOptions } from "./pass.js";
+import { Pass, readPassOptions, readPatches, type LayerResult, type PassOptions } from "./pass.js";
 import type { Tokenizer } from "./tokenizer.js";
 import { numbersIn, readTokens, type NumberRule, type TokenBatch, type Tokens } from "./tokens.js";
 
@@ -127,7 +133,7 @@ export class Model extends Disposing {
   ): Promise<RunResult<R>> {
     const operation = "model.run";
     this.#assertAlive(operation);
-    const known = readKnown<RunOptions>(operation, options, RUN_NAMES);
+    const { known, reader } = readKnown<RunOptions>(operation, options, RUN_NAMES);
     const { logits: wanted = true, hiddenStates = false } = known;
     if (![true, false, "last"].includes(wanted))
       throw new OptionError(`${operation}: logits must be true, false or "last", got ${describe(wanted)}`);
@@ -136,7 +142,9 @@ export class Model extends Disposing {
     const mask = readMask(operation, known.attentionMask, batch);
     if (wanted === "last" && (batch.lengths || mask))
       throw new UnsupportedError(`${operation}: logits must not be "last" for texts that are filled up`);
-    const pass = new Pass(known, watchedLayers(operation, known, this.names), batch, mask);
+    const { options: changes, watched } = readPassOptions(reader, this.names);
+    const patch = readPatches(reader.call, "patch", known.patch, this.names);
+    const pass = new Pass({ ...changes, ...(patch && { patch }) }, watched, batch, mask);
 
     const { hidden, logits, pooled } = this.#network;
     const last = await hidden({ ...batch, tokenTypes }, pass);
@@ -166,7 +174,7 @@ export class Model extends Disposing {
   ): AsyncGenerator<GeneratedToken<R>, void> {
     const operation = "model.generate";
     this.#assertAlive(operation);
-    const known = readKnown<GenerateOptions>(operation, options, GENERATE_NAMES);
+    const { known, reader } = readKnown<GenerateOptions>(operation, options, GENERATE_NAMES);
     const { logits, isCausal } = this.#network;
     if (!isCausal || !logits)
       throw new UnsupportedError(
@@ -178,18 +186,13 @@ export class Model extends Disposing {
     const prompt = this.#readTokens(operation, tokens);
     if (prompt.shape.length > 1 && prompt.shape[0] !== 1)
       throw new ShapeError(`${operation}: tokens must be one text, got ${prompt.shape[0]}`);
-    const { patch, ...others } = known;
-    const { names } = this;
+    const { patch: _, ...others } = known;
+    const { options: changes, watched } = readPassOptions(reader, this.names);
     const problem: GenerateProblem = {
       prompt: { ...prompt, shape: [prompt.data.length] },
-      options: others,
-      watched: watchedLayers(operation, (typeof patch === "function" ? others : known) as PassOptions, names),
-      async patchAt(step) {
-        if (typeof patch !== "function") return patch;
-        const given = await patch(step);
-        checkLayerNames(operation, "patch()", given, names);
-        return given;
-      },
+      options: { ...others, ...changes },
+      watched,
+      patchAt: readStepPatches(reader, this.names),
       maxNewTokens: known.maxNewTokens ?? 100,
       stopTokens: this.#readStopTokens(operation, known.stopTokens),
     };

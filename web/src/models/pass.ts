@@ -1,12 +1,14 @@
 import type { ResultOf } from "../attention/attentionResult.js";
 import type { KvCache } from "../cache/kvCache.js";
 import { throwIfAborted } from "../call/abort.js";
-import type { NumberList } from "../call/options.js";
+import type { CallArguments } from "../call/callArguments.js";
+import type { NumberList, OptionReader } from "../call/options.js";
 import { suggestion } from "../call/suggestion.js";
 import { OptionError } from "../errors/errors.js";
-import { describe, isObject } from "../foreign/describe.js";
+import { describe } from "../foreign/describe.js";
+import { isArray } from "../foreign/typedArray.js";
 import type { Patch } from "../layer/patch.js";
-import type { ForwardReturns, LayerViewsAt } from "../layer/views.js";
+import { FORWARD_RETURNS, type ForwardReturns, type LayerViewsAt } from "../layer/views.js";
 import type { MaskLike } from "../tensor/tensor.js";
 import type { Floats } from "../tensor/plainTensor.js";
 import type { AttentionCall, AttentionPart } from "./parts.js";
@@ -92,40 +94,67 @@ export class Pass {
   }
 }
 
+type Given<T> = { readonly [Name in keyof T]?: Exclude<T[Name], undefined> };
+
 /** The entries that are not undefined. */
-function present(entries: object): object {
-  return Object.fromEntries(Object.entries(entries).filter(([, value]) => value !== undefined));
+function present<T extends object>(entries: T): Given<T> {
+  return Object.fromEntries(Object.entries(entries).filter(([, value]) => value !== undefined)) as Given<T>;
 }
 
-/** Checks the names of layers in options, and gives the names of those in `layers`. */
-export function watchedLayers(
-  operation: string,
-  { layers, headGain, patch }: PassOptions,
+/** Reads the options of a pass but `patch`, each value once. The layers check what is inside. */
+export function readPassOptions(
+  reader: OptionReader,
   names: readonly string[],
-): ReadonlySet<string> {
-  checkLayerNames(operation, "headGain", headGain, names);
-  checkLayerNames(operation, "patch", patch, names);
-  return new Set(
-    (layers ?? names).map((layer, n) => {
+): { readonly options: PassOptions; readonly watched: ReadonlySet<string> } {
+  const returns = reader.object("returns", FORWARD_RETURNS);
+  const options = {
+    returns: returns && Object.fromEntries(FORWARD_RETURNS.map((name) => [name, returns.value(name)])),
+    headGain: readByLayer<NumberList>(reader.call, "headGain", reader.value("headGain"), names),
+    signal: reader.signal(),
+  };
+  return { options: present(options), watched: watchedLayers(reader, names) };
+}
+
+/** The layers that `layers` names, by name or number. */
+function watchedLayers(reader: OptionReader, names: readonly string[]): ReadonlySet<string> {
+  const layers = reader.value("layers");
+  if (layers === undefined) return new Set(names);
+  if (!isArray(layers)) throw reader.refuse("layers", "be an array of names or numbers of layers");
+  const watched = reader.call.list(
+    "layers",
+    layers,
+    () => undefined,
+    (layer, n) => {
       const name = typeof layer === "number" ? names[layer] : layer;
-      if (name !== undefined) checkName(operation, `layers[${n}]`, name, names);
-      else
-        throw new OptionError(
-          `${operation}: layers[${n}] must be below the ${names.length} layers, got ${describe(layer)}`,
-        );
-      return name;
-    }),
+      if (typeof name === "string") return checkName(reader.operation, `layers[${n}]`, name, names);
+      throw new OptionError(
+        `${reader.at("layers")}[${n}] must be below the ${names.length} layers, got ${describe(layer)}`,
+      );
+    },
   );
+  return new Set(watched);
 }
 
-/** Checks that an option by layers is an object, and names layers of the model. */
-export function checkLayerNames(operation: string, argument: string, keyed: unknown, names: readonly string[]): void {
-  const given = isObject(keyed) ? Object.keys(keyed) : [describe(keyed)];
-  for (const name of keyed === undefined ? [] : given) checkName(operation, argument, name, names);
+/** @param argument - "patch", or what a function of that name has given. */
+export function readPatches(call: CallArguments, argument: string, given: unknown, names: readonly string[]) {
+  return readByLayer<Patch>(call, argument, given, names);
 }
 
-function checkName(operation: string, argument: string, name: string, names: readonly string[]): void {
-  if (names.includes(name)) return;
+/** Reads an object whose names are layers of the model. */
+function readByLayer<T>(
+  call: CallArguments,
+  argument: string,
+  given: unknown,
+  names: readonly string[],
+): Readonly<Record<string, T>> | undefined {
+  if (given === undefined) return undefined;
+  const values = call.record(argument, given, names);
+  for (const name of values.keys()) checkName(call.operation, argument, name, names);
+  return Object.fromEntries(values) as Record<string, T>;
+}
+
+function checkName(operation: string, argument: string, name: string, names: readonly string[]): string {
+  if (names.includes(name)) return name;
   throw new OptionError(
     `${operation}: ${argument} must name layers of model.names, such as ${describe(names[0])}, got ${describe(name)}`,
     { hint: suggestion(name, names) },

@@ -1,4 +1,6 @@
 import { OptionError } from "../errors/errors.js";
+import { guarded } from "../errors/guarded.js";
+import { isCallable, isConstructor } from "../foreign/callable.js";
 import { describe, isObject } from "../foreign/describe.js";
 import { ModelFiles, type ModelFileList } from "./modelFiles.js";
 
@@ -44,15 +46,16 @@ export async function openTokenizer(
   files: ModelFiles,
   library: TokenizerClass | LibraryTokenizer,
 ): Promise<Tokenizer> {
-  if (typeof library !== "function") return adapted(operation, library);
+  if (!isConstructor(library)) return adapted(operation, library as LibraryTokenizer);
+  const Library = library as TokenizerClass;
   const CONFIG = "tokenizer_config.json";
   const config = files.has(CONFIG) ? await files.json(CONFIG) : {};
-  return adapted(operation, new library(await files.json("tokenizer.json"), config));
+  return adapted(operation, new Library(await files.json("tokenizer.json"), config));
 }
 
 function adapted(operation: string, library: LibraryTokenizer): Tokenizer {
   for (const name of ["encode", "decode"] as const)
-    if (!isObject(library) || typeof library[name] !== "function")
+    if (!guarded(operation, `tokenizer.${name}`, () => isObject(library) && isCallable(Reflect.get(library, name))))
       throw new OptionError(
         `${operation}: tokenizer must be a class, or an object with encode and decode, got ${describe(library)}`,
       );

@@ -1,7 +1,8 @@
 import { CallArguments } from "../call/callArguments.js";
 import { readOptions, type OptionReader } from "../call/options.js";
 import { OptionError, UnsupportedError } from "../errors/errors.js";
-import { describe, isObject } from "../foreign/describe.js";
+import { isObject } from "../foreign/describe.js";
+import { checkInstance } from "../instance/givenInstance.js";
 import type { Placement } from "../tensor/placement.js";
 
 export interface OperatorOptions {
@@ -47,10 +48,7 @@ export function readOperator(
 ): OperatorArguments {
   const { operator, since, method, required } = rules;
   const call = new CallArguments(operator, placementOf(operator, hw));
-  if (method !== undefined && !call.guarded("the first argument", () => hasMethod(hw, method)))
-    throw new OptionError(`${operator}: the first argument must be an instance, got ${describe(hw)}`, {
-      hint: "createAttention makes one.",
-    });
+  if (method !== undefined) checkInstance(operator, "the first argument", hw, [method]);
   const options = readOptions(call, givenOptions, rules.options);
   const opset = options.integer("opset", { min: 1 }) ?? NEWEST_OPSET;
   if (opset < since)
@@ -82,10 +80,6 @@ function placementOf(operator: string, hw: unknown): Placement {
   );
   if (typeof locate !== "function") return {};
   return { locate: (...array) => Reflect.apply(locate as NonNullable<Placement["locate"]>, hw, array) };
-}
-
-function hasMethod(hw: unknown, method: string): boolean {
-  return isObject(hw) && typeof (hw as Readonly<Record<string, unknown>>)[method] === "function";
 }
 
 /** Reads an attribute that is 0 or 1. */

@@ -1,4 +1,5 @@
 import { DisposedError, OptionError, ShapeError } from "../errors/errors.js";
+import { guarded } from "../errors/guarded.js";
 import { describe, isObject, tagOf } from "../foreign/describe.js";
 import { arrayKind } from "../foreign/typedArray.js";
 import { BYTES, elementCount, type BufferTensor, type CheckedTensor, type Dtype } from "./tensor.js";
@@ -108,7 +109,8 @@ function factsOf(buffer: object): { readonly usage?: number; readonly size?: num
  * Checks the first argument of `encode` by its form. An object that only looks like an encoder fails when it is used.
  */
 export function checkEncoder(operation: string, value: unknown): object {
-  if (isObject(value) && "beginComputePass" in value) return value;
+  const isEncoder = guarded(operation, "commandEncoder", () => isObject(value) && "beginComputePass" in value);
+  if (isEncoder) return value as object;
   throw new OptionError(`${operation}: commandEncoder must be a GPUCommandEncoder, got ${describe(value)}`, {
     hint: "The `createCommandEncoder()` of the device that was given to createAttention makes one.",
   });

@@ -1,5 +1,6 @@
 import { OptionError } from "../errors/errors.js";
 import { guarded } from "../errors/guarded.js";
+import { isCallable } from "../foreign/callable.js";
 import { describe, isObject } from "../foreign/describe.js";
 import { arrayKind, isArray } from "../foreign/typedArray.js";
 import { assertShape, floats, type Floats } from "../tensor/plainTensor.js";
@@ -61,6 +62,7 @@ const grown = (branch: Branch): { [name: string]: Tree } =>
 
 /** A tree of the same form, with `map(tensor, name)` in the place of each tensor. */
 export function mapTree<T extends Tree>(tree: T, map: (tensor: Floats, name: string) => Floats): T {
+  if (!isCallable(map)) throw new OptionError(`mapTree: map must be a function, got ${describe(map)}`);
   return mapped("mapTree", "tree", tree, ({ given }, name) => map(given, name)) as T;
 }
 

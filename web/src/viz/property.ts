@@ -51,8 +51,7 @@ export function readTexts(element: string, name: string, value: unknown): readon
 
 export function readFunction<F>(element: string, name: string, value: F | null | undefined): F | undefined {
   const option = assigned(element, name, value);
-  if (option.has(name) && typeof value !== "function") throw option.refuse(name, "be a function");
-  return value ?? undefined;
+  return option.callback(name) as F | undefined;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { CallArguments } from "../call/callArguments.js";
 import { assertIntact } from "../errors/intact.js";
 import { OptionError, ShapeError } from "../errors/errors.js";
+import { isCallable } from "../foreign/callable.js";
 import { describe, isObject } from "../foreign/describe.js";
 import { arrayKind, placeOf } from "../foreign/typedArray.js";
 import type { CheckedTensor, Dtype, Tensor } from "../tensor/tensor.js";
@@ -57,8 +58,7 @@ export function readSource(given: AttentionSource): AttentionSource {
     rows: Reflect.get(given, "rows"),
   }));
   const extents = call.shape("source", [heads, queries, keys]);
-  if (typeof rows !== "function")
-    throw new OptionError(`headwise/viz: source.rows must be a function, got ${describe(rows)}`);
+  if (!isCallable(rows)) throw new OptionError(`headwise/viz: source.rows must be a function, got ${describe(rows)}`);
   return {
     heads: extents[0]!,
     queries: extents[1]!,

@@ -1,5 +1,6 @@
 import { version } from "../engine/version.js";
 import { AssetError } from "../errors/errors.js";
+import { isObject } from "../foreign/describe.js";
 import { thrownText } from "../foreign/thrown.js";
 
 /** How the caller can say where the engine's files are. */
@@ -32,10 +33,25 @@ export function versionError(what: string, found: string, operation: string): As
 
 /** The hint for a worker that did not start. */
 export function workerHint(cause: unknown, otherwise: string): string {
-  if (!/trusted|sink type/i.test(thrownText(cause))) return otherwise;
-  return (
-    "The page's policy has require-trusted-types-for 'script', which forbids workers whose address is a plain string. " +
-    'Allow them by a Trusted Types policy named "default" whose createScriptURL returns headwise\'s addresses; ' +
-    "or compute without workers: `threads: 1`, or headwise in a worker that you start yourself."
-  );
+  const text = thrownText(cause);
+  if (/trusted|sink type/i.test(text))
+    return (
+      "The page's policy has require-trusted-types-for 'script', which forbids workers whose address is a plain string. " +
+      'Allow them by a Trusted Types policy named "default" whose createScriptURL returns headwise\'s addresses; ' +
+      "or compute without workers: `threads: 1`, or headwise in a worker that you start yourself."
+    );
+  return permissionHint(cause) ?? otherwise;
 }
+
+/** What to do about an error of Node's permission model; undefined for any other error. */
+export function permissionHint(cause: unknown): string | undefined {
+  if (!isObject(cause)) return undefined;
+  const { code, permission } = cause as { readonly code?: unknown; readonly permission?: unknown };
+  if (code !== "ERR_ACCESS_DENIED") return undefined;
+  return permission === "WorkerThreads"
+    ? `Node's permission model forbids workers: ${ALLOW_WORKER}, or use headwise or headwise/inline with one thread.`
+    : "Node's permission model forbids reading the file: start Node with --allow-fs-read for the package's folder.";
+}
+
+/** How to allow workers in Node's permission model. */
+export const ALLOW_WORKER = "start Node with --allow-worker";

@@ -1,8 +1,10 @@
 import { beforeAbort, onAbort, throwIfAborted } from "../call/abort.js";
 import { AssetError } from "../errors/errors.js";
 import { thrownText } from "../foreign/thrown.js";
+import { answerOf, firstBytes, statusOf } from "./answer.js";
 import { assetHint } from "./assetErrors.js";
 import type { LoadOptions } from "./host.js";
+import { shownAddress } from "./inlined.js";
 import { inTime } from "./inTime.js";
 
 export type ReadOptions = Pick<LoadOptions, "operation" | "signal" | "onProgress">;
@@ -18,7 +20,7 @@ export async function fetchWasm(url: string, options: ReadOptions): Promise<Uint
   try {
     const response = await fetched(url, stop.signal, options);
     const bytes = await body(url, response, options);
-    checkWasm(url, bytes, answer(response), options);
+    checkWasm(url, bytes, statusOf(response), options);
     return bytes;
   } catch (error) {
     throwIfAborted(signal);
@@ -35,16 +37,17 @@ async function fetched(url: string, signal: AbortSignal, { operation }: ReadOpti
   let response: Response;
   try {
     const answered = fetch(url, { credentials: "same-origin", signal });
-    response = await inTime(operation, answered, `${url} was not answered`, SLOW);
+    response = await inTime(operation, answered, `${shownAddress(url)} was not answered`, SLOW);
   } catch (cause) {
     if (AssetError.is(cause)) throw cause;
-    throw new AssetError(`${operation}: ${url} could not be fetched: ${thrownText(cause)}`, {
+    throw new AssetError(`${operation}: ${shownAddress(url)} could not be fetched: ${thrownText(cause)}`, {
       cause,
       hint: "Check the address, the network, and the page's connect-src policy; or give `wasm.binary`.",
     });
   }
   if (response.ok) return response;
-  throw new AssetError(`${operation}: ${url} was not found: ${answer(response)}`, { hint: assetHint(url) });
+  const { text, hint } = await answerOf(url, response);
+  throw new AssetError(`${operation}: ${shownAddress(url)} was not found: ${text}`, { hint });
 }
 
 async function body(
@@ -59,7 +62,7 @@ async function body(
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   let loaded = 0;
   for (const reader = response.body.getReader(); ;) {
-    const late = `no more of ${url} arrived after ${loaded} bytes`;
+    const late = `no more of ${shownAddress(url)} arrived after ${loaded} bytes`;
     const { done, value } = await inTime(operation, reader.read(), late, SLOW);
     if (done) return new Uint8Array(await new Blob(pieces).arrayBuffer());
     pieces.push(value);
@@ -68,19 +71,13 @@ async function body(
   }
 }
 
-/** Status and content type, for messages. */
-function answer(response: Response): string {
-  return `HTTP ${response.status}, content type ${response.headers.get("content-type") ?? "not stated"}`;
-}
-
 /**
  * Throws if the bytes are not WebAssembly. A common reason: the server of a single-page app answers every address with
  * its page.
  */
 export function checkWasm(url: string, bytes: Uint8Array, answered: string, { operation }: ReadOptions): void {
   if (MAGIC.every((byte, n) => bytes[n] === byte)) return;
-  const first = [...bytes.subarray(0, 8)].map((byte) => byte.toString(16).padStart(2, "0")).join(" ");
-  throw new AssetError(`${operation}: ${url} is not WebAssembly: ${answered}, first bytes ${first || "none"}`, {
+  throw new AssetError(`${operation}: ${shownAddress(url)} is not WebAssembly: ${answered}, ${firstBytes(bytes)}`, {
     code: "ASSET_INVALID",
     hint: assetHint(url),
   });
@@ -94,7 +91,7 @@ export async function importFailure(
   signal?: AbortSignal,
 ): Promise<AssetError> {
   if (AssetError.is(cause)) return cause;
-  const base = `${operation}: ${url} could not be loaded`;
+  const base = `${operation}: ${shownAddress(url)} could not be loaded`;
   const reason = thrownText(cause);
   let response: Response;
   try {
@@ -103,6 +100,7 @@ export async function importFailure(
     throwIfAborted(signal);
     return new AssetError(`${base}: ${reason}`, { cause, hint: assetHint(url) });
   }
-  const code = response.ok ? "ASSET_INVALID" : "ASSET_NOT_FOUND";
-  return new AssetError(`${base}: ${answer(response)}; ${reason}`, { code, cause, hint: assetHint(url) });
+  const { ok, text, hint } = await answerOf(url, response);
+  const code = ok ? "ASSET_INVALID" : "ASSET_NOT_FOUND";
+  return new AssetError(`${base}: ${text}; ${reason}`, { code, cause, hint });
 }

@@ -5,6 +5,7 @@ import { versionError } from "./assetErrors.js";
 import { addressOf, type EngineFiles } from "./engineFiles.js";
 import { importFailure } from "./fetchAsset.js";
 import type { EngineParts, LoadOptions } from "./host.js";
+import { shownAddress } from "./inlined.js";
 import { inTime } from "./inTime.js";
 import type { WasmModuleFactory } from "./module.js";
 import { loadModule, type ReadWasm } from "./moduleFile.js";
@@ -35,14 +36,14 @@ export async function loadPart<P extends { readonly version: string }>(
   } catch (cause) {
     throw await importFailure(operation, url, cause);
   }
-  if (part.version !== version) throw versionError(url, String(part.version), operation);
+  if (part.version !== version) throw versionError(shownAddress(url), String(part.version), operation);
   return part;
 }
 
 /** Imports a file at its address. The comments stop bundlers from bundling it: the file is an asset. */
 function importFile(operation: string, url: string): Promise<unknown> {
   const importing = import(/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ url);
-  return inTime(operation, importing, `${url} was not loaded`, "Check the network and the address.");
+  return inTime(operation, importing, `${shownAddress(url)} was not loaded`, "Check the network and the address.");
 }
 
 async function importGlue(
@@ -50,19 +51,20 @@ async function importGlue(
   variant: Variant,
   { operation, threads, signal }: LoadOptions,
 ): Promise<Pick<EngineParts, "factory" | "name" | "started">> {
-  const name = addressOf(operation, files, `${variant}Glue`);
+  const url = addressOf(operation, files, `${variant}Glue`);
+  const name = shownAddress(url);
   let own: string | undefined;
   const started = () => own && URL.revokeObjectURL(own);
   try {
     // The loader starts threads from its own address, and a page may start workers only from its own origin.
-    if (threads > 1 && isForeign(name)) own = await copyOfOwn(name, signal);
-    const { default: factory } = (await importFile(operation, own ?? name)) as { readonly default: WasmModuleFactory };
+    if (threads > 1 && isForeign(url)) own = await copyOfOwn(url, signal);
+    const { default: factory } = (await importFile(operation, own ?? url)) as { readonly default: WasmModuleFactory };
     if (typeof factory !== "function") throw notALoader(operation, name);
     return { factory, name, started };
   } catch (cause) {
     started();
     throwIfAborted(signal);
-    throw await importFailure(operation, name, cause, signal);
+    throw await importFailure(operation, url, cause, signal);
   }
 }
 

@@ -12,7 +12,7 @@ let own: WebAssembly.Module | undefined;
 /** Any JavaScript environment: this host fetches nothing, imports nothing and starts no worker. */
 export const inlineHost: Host = {
   variants: ["simd"],
-  threads: () => ({ most: 1, good: 1, reason: "headwise/inline has one thread" }),
+  threads: () => ({ most: 1, good: 1, reason: "headwise/inline starts no worker: import headwise for more threads" }),
   async load({ operation, source }) {
     const other = Object.keys(source).find((name) => name !== "module");
     if (other)

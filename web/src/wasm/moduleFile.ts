@@ -4,6 +4,7 @@ import { compiledFile, keepCompiledFile } from "./compiledFiles.js";
 import { addressOf, type EngineFiles } from "./engineFiles.js";
 import type { ReadOptions } from "./fetchAsset.js";
 import type { CompiledModule, LoadOptions } from "./host.js";
+import { shownAddress } from "./inlined.js";
 import { checkedVariant } from "./moduleLabel.js";
 
 /** Reads the bytes of a wasm file. */
@@ -20,19 +21,28 @@ export async function loadModule(files: EngineFiles, read: ReadWasm, options: Lo
   const address = addressOf(operation, files, `${variant}Wasm`);
   return source.url === undefined
     ? loadSharedFile(address, read, options)
-    : checked(options, await compiled(operation, await read(address, options), address), address);
+    : compiledFrom(options, await read(address, options), address);
 }
 
 async function loadSharedFile(address: string, read: ReadWasm, options: LoadOptions): Promise<CompiledModule> {
   const known = compiledFile(address);
   if (known) {
     options.onProgress?.({ phase: "download", loaded: known.bytes, total: known.bytes });
-    return checked(options, known.module, address);
+    return checked(options, known.module, shownAddress(address));
   }
   const bytes = await read(address, options);
-  const result = checked(options, await compiled(options.operation, bytes, address), address);
+  const result = await compiledFrom(options, bytes, address);
   keepCompiledFile({ address, module: result.module, bytes: bytes.length });
   return result;
+}
+
+async function compiledFrom(
+  options: LoadOptions,
+  bytes: Uint8Array<ArrayBuffer>,
+  address: string,
+): Promise<CompiledModule> {
+  const name = shownAddress(address);
+  return checked(options, await compiled(options.operation, bytes, name), name);
 }
 
 /** The module with its variant. Throws if it is no module of this package, or not the variant that was asked for. */

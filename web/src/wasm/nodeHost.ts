@@ -6,7 +6,7 @@ import { beforeAbort, throwIfAborted } from "../call/abort.js";
 import type { GpuModule } from "../engine/gpuModule.js";
 import { AssetError } from "../errors/errors.js";
 import { thrownText } from "../foreign/thrown.js";
-import { assetHint } from "./assetErrors.js";
+import { ALLOW_WORKER, assetHint, permissionHint } from "./assetErrors.js";
 import type { EngineFiles } from "./engineFiles.js";
 import { checkWasm, fetchWasm, type ReadOptions } from "./fetchAsset.js";
 import { loadFiles, loadPart } from "./files.js";
@@ -17,12 +17,22 @@ import type { ReadWasm } from "./moduleFile.js";
 export const nodeHost = (files: EngineFiles): Host => ({
   variants: ["simd", "relaxed"],
   threads() {
-    if ("bun" in process.versions) return { most: 1, good: 1, reason: "Bun hangs with a pool of wasm threads" };
+    const reason = reasonForOneThread();
+    if (reason !== undefined) return { most: 1, good: 1, reason };
     return { most: Infinity, good: Math.min(availableParallelism(), MOST_THREADS_BY_DEFAULT) };
   },
   load: (options) => loadFiles(files, read, options),
   loadGpu: (operation) => loadPart<GpuModule>(operation, files, "gpu"),
 });
+
+/** Why this process cannot have threads; undefined if it can. */
+function reasonForOneThread(): string | undefined {
+  if ("bun" in process.versions) return "Bun hangs with a pool of wasm threads";
+  // Node has `permission` only with its permission model.
+  const { permission } = process as { readonly permission?: { has(scope: string): boolean } };
+  if (permission?.has("worker") === false) return `Node's permission model forbids workers: ${ALLOW_WORKER}`;
+  return undefined;
+}
 
 const read: ReadWasm = async (url, options) => {
   if (!url.startsWith("file:")) return fetchWasm(url, options);
@@ -37,9 +47,11 @@ async function readWasm(url: string, { operation, signal }: ReadOptions): Promis
     return new Uint8Array(await beforeAbort(readFile(fileURLToPath(url)), signal));
   } catch (cause) {
     throwIfAborted(signal);
+    const forbidden = permissionHint(cause);
     throw new AssetError(`${operation}: ${url} could not be read: ${thrownText(cause)}`, {
+      code: forbidden ? "ASSET_BLOCKED" : "ASSET_NOT_FOUND",
       cause,
-      hint: assetHint(url),
+      hint: forbidden ?? assetHint(url),
     });
   }
 }

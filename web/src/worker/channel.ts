@@ -1,3 +1,4 @@
+import type { ErrorCode } from "../errors/errors.js";
 import type { Reply, Request } from "./protocol.js";
 
 /** A worker, as its client uses it. */
@@ -8,8 +9,18 @@ export interface Channel {
   terminate(): void;
 }
 
+/** Why a worker did not start: the parts of an error. */
+export interface StartFailure {
+  readonly reason: string;
+  readonly code: ErrorCode;
+  readonly hint: string;
+  readonly cause: unknown;
+}
+
 export interface ChannelEvents {
   readonly reply: (reply: Reply) => void;
+  /** The worker's script did not start. */
+  readonly unstarted: (failure: StartFailure) => void;
   /** The worker has ended, or one of its messages cannot be read. */
   readonly lost: (reason: unknown) => void;
 }

@@ -2,15 +2,16 @@ import type { KernelTime, LiveReport, Report } from "../engine/report.js";
 import { version } from "../engine/version.js";
 import { AssetError, DisposedError, HeadwiseError, OutOfMemoryError } from "../errors/errors.js";
 import { thrownText } from "../foreign/thrown.js";
-import { versionError, workerHint } from "../wasm/assetErrors.js";
+import { versionError } from "../wasm/assetErrors.js";
 import { compiledFilesOf, keepCompiledFile } from "../wasm/compiledFiles.js";
 import type { LoadProgress } from "../wasm/host.js";
 import { PATIENCE_MILLISECONDS, timeOut } from "../wasm/inTime.js";
-import type { Channel, Spawn } from "./channel.js";
+import type { Channel, Spawn, StartFailure } from "./channel.js";
 import { errorOf } from "./errorParts.js";
 import { ENGINE, type EngineOptions, type Method, type ObjectState, type Reply, type Request } from "./protocol.js";
 import { sendCompiled } from "./sendCompiled.js";
 import { Shipment } from "./shipment.js";
+import { notStarted } from "./startFailure.js";
 
 /** The reply to a call that succeeded. */
 export type Done = Extract<Reply, { readonly kind: "done" }>;
@@ -61,9 +62,13 @@ export class Connection {
 
   #spawned(spawn: Spawn): Channel {
     try {
-      return spawn({ reply: (reply) => this.#receive(reply), lost: (reason) => this.#lost(reason) });
+      return spawn({
+        reply: (reply) => this.#receive(reply),
+        unstarted: (failure) => this.end((operation) => startError(operation, failure)),
+        lost: (reason) => this.#lost(reason),
+      });
     } catch (reason) {
-      this.#end = (operation) => startError(operation, reason);
+      this.#end = (operation) => startError(operation, notStarted(reason));
       return NO_CHANNEL;
     }
   }
@@ -208,8 +213,7 @@ export class Connection {
   }
 
   #lost(reason: unknown): void {
-    const error = this.#ready ? lostError : startError;
-    this.end((operation) => error(operation, reason));
+    this.end((operation) => (this.#ready ? lostError(operation, reason) : startError(operation, notStarted(reason))));
   }
 
   /**
@@ -254,14 +258,6 @@ function lostError(operation: string, reason: unknown): HeadwiseError {
   });
 }
 
-const SCRIPT_HINT =
-  "Check that worker-entry.js is served beside worker.js and that worker-src allows it; in Node, that " +
-  "worker-entry.node.js lies beside worker.node.js.";
-
-function startError(operation: string, reason: unknown): HeadwiseError {
-  return new AssetError(`${operation}: the engine's worker did not start: ${thrownText(reason)}`, {
-    code: "ASSET_BLOCKED",
-    cause: reason,
-    hint: workerHint(reason, SCRIPT_HINT),
-  });
+function startError(operation: string, { reason, code, hint, cause }: StartFailure): AssetError {
+  return new AssetError(`${operation}: the engine's worker did not start: ${reason}`, { code, hint, cause });
 }

@@ -1,7 +1,11 @@
 import { Worker } from "node:worker_threads";
 
-import type { Channel, ChannelEvents } from "./channel.js";
+import { isObject } from "../foreign/describe.js";
+import { thrownText } from "../foreign/thrown.js";
+import { assetHint } from "../wasm/assetErrors.js";
+import type { Channel, ChannelEvents, StartFailure } from "./channel.js";
 import type { Reply } from "./protocol.js";
+import { notStarted } from "./startFailure.js";
 
 /** Starts workers of Node. */
 export const spawnNodeWorker =
@@ -10,13 +14,28 @@ export const spawnNodeWorker =
     // Without this, workers get the flags of the command line. With some flags (`--input-type` with `--eval`) no worker
     // starts.
     const worker = new Worker(new URL(script), { execArgv: [] });
-    worker.on("message", (reply: Reply) => events.reply(reply));
+    let isReady = false;
+    worker.on("message", (reply: Reply) => {
+      isReady ||= reply.kind === "ready";
+      events.reply(reply);
+    });
     worker.on("messageerror", events.lost);
-    worker.on("error", events.lost);
-    worker.on("exit", (code) => events.lost(`it ended with code ${code}`));
+    const lost = (reason: unknown) => (isReady ? events.lost(reason) : events.unstarted(scriptFailure(script, reason)));
+    worker.on("error", lost);
+    worker.on("exit", (code) => lost(`it ended with code ${code}`));
     return {
       post: (request, transfer) => worker.postMessage(request, transfer),
       keepAlive: (alive) => (alive ? worker.ref() : worker.unref()),
       terminate: () => void worker.terminate(),
     };
   };
+
+/** Why a script did not start, from what Node says. */
+function scriptFailure(script: string, thrown: unknown): StartFailure {
+  const { code } = isObject(thrown) ? (thrown as { readonly code?: unknown }) : {};
+  const failed = { reason: `${script} failed: ${thrownText(thrown)}`, hint: assetHint(script), cause: thrown };
+  if (/MODULE_NOT_FOUND$/.test(String(code))) return { ...failed, code: "ASSET_NOT_FOUND" };
+  // Node itself refuses: its permission model, or no memory for a worker
+  if (code === "ERR_ACCESS_DENIED" || String(code).startsWith("ERR_WORKER_")) return notStarted(thrown);
+  return { ...failed, code: "ASSET_INVALID" };
+}

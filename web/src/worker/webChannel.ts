@@ -1,14 +1,22 @@
 import type { Report } from "../engine/report.js";
+import { isInlined } from "../wasm/inlined.js";
 import type { Channel, ChannelEvents } from "./channel.js";
+import { PolicyWatch } from "./policyWatch.js";
 import type { Reply } from "./protocol.js";
+import { scriptFailure } from "./scriptFailure.js";
 
 /** Starts workers from a page or from another worker. */
 export const spawnWebWorker =
   (script: string) =>
   (events: ChannelEvents): Channel => {
     const worker = startWorker(script);
-    let isWatched = false;
+    const policy = new PolicyWatch();
+    let [isReady, isWatched] = [false, false];
     worker.onmessage = ({ data }: MessageEvent<Reply>) => {
+      if (data.kind === "ready") {
+        isReady = true;
+        policy.end();
+      }
       if (data.kind === "ready" && data.lock) {
         isWatched = true;
         void whenFree(data.lock).then(() => events.lost("it was terminated"));
@@ -18,10 +26,14 @@ export const spawnWebWorker =
     worker.onmessageerror = () => events.lost("a message of it could not be read");
     worker.onerror = (event) => {
       event.preventDefault(); // the rejected calls report it
-      events.lost(event.message || `${script} could not be loaded`);
+      if (isReady) events.lost(event.message);
+      else void scriptFailure(script, event.message, policy).then(events.unstarted);
     };
     // After terminate() a busy worker may keep its locks for up to two seconds.
-    const terminate = () => Worker.prototype.terminate.call(worker);
+    const terminate = () => {
+      policy.end();
+      Worker.prototype.terminate.call(worker);
+    };
     worker.terminate = () => {
       terminate();
       events.lost("it was terminated");
@@ -34,13 +46,25 @@ export const spawnWebWorker =
   };
 
 function startWorker(url: string): Worker {
+  const start = (address: string) => new Worker(address, { type: "module" });
+  // A worker whose own address is `data:` has an opaque origin, and therefore one thread.
+  if (isInlined(url)) return start(importing(url));
   try {
-    return new Worker(url, { type: "module" });
+    return start(url);
   } catch {
-    // The script has another origin. A script of the page's own origin may import it.
-    const own = URL.createObjectURL(new Blob([`import ${JSON.stringify(url)};`], { type: "text/javascript" }));
-    return new Worker(own, { type: "module" });
+    return start(importing(url));
   }
+}
+
+/**
+ * The address of a script that imports a script of another origin, or one that a bundler has inlined. The page may start it, because it is the page's own.
+ * From a page whose origin is opaque (a sandboxed frame) Chromium starts no module that is a blob.
+ */
+function importing(url: string): string {
+  const source = `import ${JSON.stringify(url)};`;
+  return globalThis.origin === "null"
+    ? `data:text/javascript,${encodeURIComponent(source)}`
+    : URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
 }
 
 function unwatched(report: Report): Report {

@@ -1,0 +1,118 @@
+// Values that throw when they are read, and values that look like what is asked for: for every argument of every operation.
+
+import { HeadwiseError } from "headwise";
+
+const thrower = () => {
+  throw new RangeError("not yours");
+};
+
+/** A proxy whose every trap throws. */
+const throwing = <T extends object>(target: T): T => new Proxy(target, new Proxy({}, { get: () => thrower }));
+
+function revoked<T extends object>(target: T): T {
+  const { proxy, revoke } = Proxy.revocable(target, {});
+  revoke();
+  return proxy;
+}
+
+const withGetters = (holder: object, names: readonly PropertyKey[]) => {
+  for (const name of names) Object.defineProperty(holder, name, { enumerable: true, configurable: true, get: thrower });
+  return holder;
+};
+
+const throwsRevoked = () => {
+  throw revoked(new Error("not yours"));
+};
+
+/** Names that some argument of the package has. */
+const NAMES = ["data", "shape", "dtype", "length", "aborted", "href", "buffer", "then", "name", "message", "size"];
+
+/** Values given instead of another one, by what they are. */
+export const HOSTILE_VALUES: Readonly<Record<string, (value: unknown) => unknown>> = {
+  "a revoked object": () => revoked({}),
+  "a revoked array": () => revoked([1, 2]),
+  "a revoked function": () => revoked(() => 1),
+  "an object whose traps throw": () => throwing({}),
+  "an array whose traps throw": () => throwing([1, 2]),
+  "a function whose traps throw": () => throwing(() => 1),
+  "what was given, whose traps throw": (value) => (isAny(value) ? throwing(value) : throwing({})),
+  "what was given, revoked": (value) => (isAny(value) ? revoked(value) : revoked({})),
+  "an object with getters that throw": (value) => withGetters({}, [...NAMES, ...(isAny(value) ? Object.keys(value).slice(0, 20) : [])]), // prettier-ignore
+  "an object whose getter throws a revoked object": () => Object.defineProperty({ shape: [1] }, "data", { enumerable: true, get: throwsRevoked }), // prettier-ignore
+  "an object that is no text": () => withGetters({}, [Symbol.toPrimitive, Symbol.toStringTag, "toString", "valueOf"]),
+  "an array with a getter that throws": (value) => withGetters(Array.isArray(value) ? [...(value as unknown[])] : [1], [0]), // prettier-ignore
+  "an array of a revoked object": () => [revoked({})],
+  "an array of a revoked array": () => [revoked([1])],
+  "an object of revoked objects": (value) => Object.fromEntries(isAny(value) ? Object.keys(value).slice(0, 20).map((name) => [name, revoked({})]) : [["data", revoked([])]]), // prettier-ignore
+  "a tensor of revoked data": () => ({ data: revoked(new Float32Array(4)), shape: [4] }),
+  "a tensor of a revoked shape": () => ({ data: new Float32Array(4), shape: revoked([4]) }),
+  "a class": () => class {},
+  "a signal that is none": () => ({ aborted: false }),
+  "a signal that throws": () => withGetters({ addEventListener: () => undefined }, ["aborted"]),
+  "an object without a prototype": () => Object.create(null) as object,
+  "a symbol": () => Symbol("s"),
+  "a bigint": () => 2n ** 70n,
+};
+
+const isAny = (value: unknown): value is object =>
+  (typeof value === "object" && value !== null) || typeof value === "function";
+
+/** Arguments with one value replaced. */
+interface Replaced {
+  readonly where: string;
+  readonly args: readonly unknown[];
+  /** Whether the value is called. What a function of the caller throws, the caller gets. */
+  readonly isCalled: boolean;
+}
+
+/** Options that any object of options may have. */
+const COMMON = ["signal", "onProgress"];
+
+/** The arguments with every hostile value at every place, also inside of them. */
+export function* hostileArguments(make: () => readonly unknown[]): Generator<Replaced> {
+  for (const path of placesIn(make()))
+    for (const [what, hostile] of Object.entries(HOSTILE_VALUES)) {
+      const args = make();
+      const value = path.reduce<unknown>((part, name) => (part as Record<string, unknown> | undefined)?.[name], args);
+      const given = hostile(value);
+      const isCalled = typeof given === "function" && (typeof value === "function" || path.at(-1) === "onProgress");
+      yield { where: `${path.join(".")}: ${what}`, args: replaced(args, path, given) as unknown[], isCalled };
+    }
+}
+
+function placesIn(value: unknown, path: readonly string[] = []): (readonly string[])[] {
+  const own = path.length === 0 ? [] : [path];
+  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return own;
+  const parts = Object.entries(value).slice(0, 20);
+  const isPlain = path.length > 0 && !Array.isArray(value) && !("data" in value);
+  const common = isPlain ? COMMON.map((name) => [...path, name]) : [];
+  return [...own, ...parts.flatMap(([name, part]) => placesIn(part, [...path, name])), ...common];
+}
+
+function replaced(args: unknown, [name, ...rest]: readonly string[], given: unknown): unknown {
+  if (name === undefined) return given;
+  const copy = (Array.isArray(args) ? [...(args as unknown[])] : { ...(args as object) }) as Record<string, unknown>;
+  copy[name] = replaced(copy[name], rest, given);
+  return copy;
+}
+
+/** How a call ends, if that is not allowed: with an error that is not one of the package's own. */
+export async function badEnding(run: () => unknown, isCalled = false): Promise<string | undefined> {
+  try {
+    await run();
+    return undefined;
+  } catch (error) {
+    if (isCalled && error instanceof RangeError && error.message === "not yours") return undefined;
+    if (!HeadwiseError.is(error)) return `it throws ${textOf(error)}`;
+    if (error.code === "INTERNAL") return `${error.code}: ${error.message}`;
+    return /^[\w.]+: \S/.test(error.message) ? undefined : `its message names no operation: ${error.message}`;
+  }
+}
+
+function textOf(error: unknown): string {
+  try {
+    return String((error as Error).stack);
+  } catch {
+    return "what cannot be read";
+  }
+}
