@@ -57,6 +57,10 @@ Status run(ThreadPool& pool, const CacheCall& call) {
       return call.cache->append(pool, {call.layout, call.num_tokens, call.key, call.value, call.lengths});
     case CacheOperation::rewind:
       return call.cache->rewind_each(call.lengths);
+    case CacheOperation::select:
+      return call.cache->select(call.indices);
+    case CacheOperation::keep:
+      return call.cache->keep(pool, call.kept);
     case CacheOperation::fork:
       status = call.cache->fork(&made);
       break;

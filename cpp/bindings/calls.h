@@ -71,7 +71,9 @@ enum class CacheOperation : std::int32_t {
   fork = 3,
   slice = 4,
   save = 5,
-  load = 6
+  load = 6,
+  select = 7,
+  keep = 8
 };
 
 /// One operation on a cache. An operation reads only the fields that name it.
@@ -86,6 +88,8 @@ struct CacheCall {
   std::int64_t num_tokens = 0;
   ConstArray key, value;
   const std::int32_t* lengths = nullptr;  ///< append, rewind: [B]
+  const std::int32_t* indices = nullptr;  ///< select: [B]
+  KeptTokens kept;                        ///< keep
   std::int64_t from = 0, to = 0;          ///< slice
   std::uint8_t* bytes = nullptr;          ///< save, load
   std::int64_t size = 0;

@@ -354,6 +354,10 @@ void register_cache_call() {
   property<&CacheCall::value, &ConstArray::data>(cache_call, "value");
   property<&CacheCall::value, &ConstArray::dtype>(cache_call, "valueDtype");
   property<&CacheCall::lengths>(cache_call, "lengths");
+  property<&CacheCall::indices>(cache_call, "indices");
+  property<&CacheCall::kept, &KeptTokens::from>(cache_call, "keptFrom");
+  property<&CacheCall::kept, &KeptTokens::counts>(cache_call, "keptCounts");
+  property<&CacheCall::kept, &KeptTokens::rows>(cache_call, "keptRows");
   property<&CacheCall::from>(cache_call, "from");
   property<&CacheCall::to>(cache_call, "to");
   property<&CacheCall::bytes>(cache_call, "bytes");

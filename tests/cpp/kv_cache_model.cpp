@@ -43,8 +43,9 @@ void expect_equal(const Pair& pair, const Tokens& tokens, const std::string& aft
       for (std::size_t j = 0; j < rows.size(); ++j) {
         ASSERT_EQ(rows[j].position, positions[j]) << after;
         const std::int64_t token = model[static_cast<std::size_t>(positions[j])];
-        ASSERT_EQ(rows[j].key[1], tokens.key(b, g, token, 1)) << after << ", row " << j;
-        ASSERT_EQ(rows[j].value[1], tokens.value(b, g, token, 1)) << after << ", row " << j;
+        const std::int64_t batch = token / kTokens, n = token % kTokens;
+        ASSERT_EQ(rows[j].key[1], tokens.key(batch, g, n, 1)) << after << ", row " << j;
+        ASSERT_EQ(rows[j].value[1], tokens.value(batch, g, n, 1)) << after << ", row " << j;
       }
     }
   }
@@ -53,9 +54,11 @@ void expect_equal(const Pair& pair, const Tokens& tokens, const std::string& aft
 void append(Pair& pair, const Tokens& tokens, const Upto& upto) {
   const std::int64_t count = upto(upto(3) > 0 ? 9 : 200), from = upto(kTokens - count);
   std::vector<std::int32_t> lengths;
+  std::int64_t batch = 0;
   for (Appended& model : pair.model) {
     lengths.push_back(static_cast<std::int32_t>(upto(count)));
-    for (std::int64_t t = 0; t < lengths.back(); ++t) model.push_back(from + t);
+    for (std::int64_t t = 0; t < lengths.back(); ++t) model.push_back(batch * kTokens + from + t);
+    ++batch;
   }
   ASSERT_TRUE(tokens.append(*pair.cache, from, count, Layout::bshd, Dtype::float32, lengths.data()).ok());
 }
@@ -76,6 +79,41 @@ void rewind(Pair& pair, const Upto& upto) {
   EXPECT_EQ(pair.cache->rewind(length).ok(), !refused) << "to " << length;
   if (refused) return;
   for (Appended& model : pair.model) model.resize(std::min(model.size(), static_cast<std::size_t>(length)));
+}
+
+void select(Pair& pair, const Upto& upto) {
+  std::vector<std::int32_t> indices;
+  std::vector<Appended> selected;
+  for (std::size_t b = 0; b < pair.model.size(); ++b) {
+    indices.push_back(static_cast<std::int32_t>(upto(static_cast<std::int64_t>(pair.model.size()) - 1)));
+    selected.push_back(pair.model[static_cast<std::size_t>(indices.back())]);
+  }
+  EXPECT_TRUE(pair.cache->select(indices.data()).ok());
+  pair.model = selected;
+}
+
+/// Refused exactly if a ring has dropped tokens of a batch that becomes shorter.
+void keep(Pair& pair, const Upto& upto) {
+  const KvCacheShape& shape = pair.cache->shape();
+  std::vector<std::int32_t> from, counts, rows;
+  std::vector<Appended> kept;
+  bool refused = false;
+  for (const Appended& model : pair.model) {
+    const auto total = static_cast<std::int64_t>(model.size());
+    const std::int64_t first = upto(total), odds = upto(3);
+    Appended& left = kept.emplace_back(model.begin(), model.begin() + first);
+    for (std::int64_t row = 0; row < total - first; ++row) {
+      if (upto(3) > odds) continue;
+      rows.push_back(static_cast<std::int32_t>(row));
+      left.push_back(model[static_cast<std::size_t>(first + row)]);
+    }
+    from.push_back(static_cast<std::int32_t>(first));
+    counts.push_back(static_cast<std::int32_t>(static_cast<std::int64_t>(left.size()) - first));
+    const bool dropped = held_positions(shape, total).size() < model.size();
+    refused = refused || (dropped && left.size() < model.size());
+  }
+  EXPECT_EQ(pair.cache->keep(pool_of(1), {from.data(), counts.data(), rows.data()}).ok(), !refused);
+  if (!refused) pair.model = kept;
 }
 
 Pair fork(const Pair& pair) {
@@ -115,7 +153,7 @@ KvCacheModel::KvCacheModel(const Upto& upto, std::uint32_t seed)
 
 void KvCacheModel::step(const std::string& after) {
   Pair& pair = pairs_[static_cast<std::size_t>(upto_(static_cast<std::int64_t>(pairs_.size()) - 1))];
-  switch (upto_(9)) {
+  switch (upto_(11)) {
     case 0:
       pairs_.push_back(fork(pair));
       break;
@@ -130,6 +168,12 @@ void KvCacheModel::step(const std::string& after) {
       break;
     case 4:
       if (pairs_.size() > 1) pairs_.erase(pairs_.begin());
+      break;
+    case 5:
+      select(pair, upto_);
+      break;
+    case 6:
+      keep(pair, upto_);
       break;
     default:
       append(pair, tokens_, upto_);

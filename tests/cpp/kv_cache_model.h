@@ -14,7 +14,7 @@ namespace headwise {
 /// Draws a number in 0..most.
 using Upto = std::function<std::int64_t(std::int64_t most)>;
 
-/// A batch of a cache: which of the test's tokens were appended to it, in order.
+/// A batch of a cache: the tokens it holds or has dropped, in order. A number tells the batch of the test's tokens too.
 using Appended = std::vector<std::int64_t>;
 
 /// A cache of a random shape and its forks, with what a list of positions would do.

@@ -60,6 +60,9 @@ Entry cache_entry(const std::string& name, Dtype dtype) {
             HEADWISE_STEP(cache->fork(&fork));
             HEADWISE_STEP(tokens->append(*fork, 130, 10));
             HEADWISE_STEP(fork->rewind(135));
+            const std::int32_t indices[2] = {1, 1}, from[2] = {3, 120}, counts[2] = {2, 0}, rows[2] = {1, 100};
+            HEADWISE_STEP(cache->select(indices));
+            HEADWISE_STEP(cache->keep(pool, {from, counts, rows}));
             HEADWISE_STEP(fork->slice(20, 132, &part));
             cases::Case call = tokens->dense_call(4, 3, 42);
             call.returns = everything();
@@ -69,7 +72,7 @@ Entry cache_entry(const std::string& name, Dtype dtype) {
             std::vector<std::uint8_t> file(static_cast<std::size_t>(part->saved_size()));
             HEADWISE_STEP(part->save(file.data(), part->saved_size()));
             HEADWISE_STEP(KvCache::load(file.data(), part->saved_size(), &loaded));
-            return given(Status{}, bits, results.bits(), file, saved(*loaded));
+            return given(Status{}, bits, results.bits(), file, saved(*loaded), saved(*cache));
           }};
 }
 

@@ -19,9 +19,24 @@ const shapes: fc.Arbitrary<CacheShape> = fc.record(
   { requiredKeys: ["batchSize", "numKvHeads", "headDim", "valueDim", "dtype"] },
 );
 
+const KINDS = [
+  "append",
+  "append",
+  "append",
+  "attend",
+  "attend",
+  "attend",
+  "rewind",
+  "select",
+  "keep",
+  "fork",
+  "slice",
+  "save",
+] as const;
+
 /** A random step. `numbers` and `cache` are taken modulo the lengths and the number of caches. */
 interface Step {
-  readonly kind: "append" | "attend" | "rewind" | "fork" | "slice" | "save";
+  readonly kind: (typeof KINDS)[number];
   readonly cache: number;
   readonly numbers: readonly number[];
   readonly options: Omit<AttendOptions, "location">;
@@ -29,7 +44,7 @@ interface Step {
 
 const steps: fc.Arbitrary<Step[]> = fc.array(
   fc.record({
-    kind: fc.constantFrom("append", "append", "attend", "attend", "rewind", "fork", "slice", "save"),
+    kind: fc.constantFrom(...KINDS),
     cache: fc.nat(10),
     numbers: fc.array(fc.nat(90), { minLength: 4, maxLength: 4 }),
     options: fc.record(
@@ -93,13 +108,25 @@ async function take(hw: Attention, step: Step, n: number, { cache, model }: Pair
       if (model.canRewind(lengths)) {
         await cache.rewind(lengths);
         model.rewind(lengths);
-      } else {
-        const reason: unknown = await cache.rewind(lengths).then(
-          () => "it was rewound",
-          (thrown: unknown) => thrown,
-        );
-        expect(OptionError.is(reason)).toBe(true);
-      }
+      } else await expectRefused(cache.rewind(lengths));
+      return undefined;
+    }
+    case "select": {
+      const indices = step.numbers.slice(0, batchSize).map((number) => number % batchSize);
+      await cache.select(indices);
+      model.select(indices);
+      return undefined;
+    }
+    case "keep": {
+      const from = model.appended.map((end, b) => Math.max(0, end - (step.numbers[b]! % 40)));
+      const every = 1 + (first % 4); // leaves out every row, every second, third or fourth one
+      const rows = model.appended.map((end, b) =>
+        Array.from({ length: end - from[b]! }, (_, row) => row).filter((row) => (row + second) % every !== 0),
+      );
+      if (model.canShrink(from.map((start, b) => start + rows[b]!.length))) {
+        await cache.keep(from, rows);
+        model.keep(from, rows);
+      } else await expectRefused(cache.keep(from, rows));
       return undefined;
     }
     case "fork":
@@ -112,6 +139,14 @@ async function take(hw: Attention, step: Step, n: number, { cache, model }: Pair
     case "save":
       return { cache: await hw.loadCache(await cache.save()), model: model.loaded() };
   }
+}
+
+async function expectRefused(call: Promise<void>): Promise<void> {
+  const reason: unknown = await call.then(
+    () => "it was not refused",
+    (thrown: unknown) => thrown,
+  );
+  expect(OptionError.is(reason)).toBe(true);
 }
 
 async function append(cache: KvCache, model: ModelCache, firstNumber: number, lengths: number[]): Promise<void> {

@@ -1,6 +1,7 @@
 import { expect } from "@jest/globals";
 import { tensor, toNested, type Attention, type Tensor } from "headwise";
 
+import { editUses } from "./editUse.js";
 import { randomTensor } from "./randomTensor.js";
 import { ringUses } from "./ringUse.js";
 
@@ -20,6 +21,7 @@ type Use = (hw: Attention) => Promise<void>;
 /** What a cache must do on every engine. The keys are the names of the tests. */
 export const cacheUses: Readonly<Record<string, Use>> = {
   ...ringUses,
+  ...editUses,
 
   "step appends and attends, as append and attend do": async (hw) => {
     const [one, two] = [await hw.kvCache(form), await hw.kvCache(form)];

@@ -108,6 +108,28 @@ export class ModelCache {
     this.last = undefined;
   }
 
+  select(indices: readonly number[]): void {
+    const selected = <T>(of: readonly T[]) => indices.map((b) => of[b]!);
+    this.held = selected(this.held);
+    this.ends = selected(this.ends);
+    this.last &&= selected(this.last);
+  }
+
+  /** Whether tokens can be taken out so that these numbers are left. They cannot if a ring has dropped tokens. */
+  canShrink(lengths: readonly number[]): boolean {
+    return this.held.every((tokens, b) => tokens.length === this.ends[b] || lengths[b] === this.ends[b]);
+  }
+
+  keep(from: readonly number[], rows: readonly (readonly number[])[]): void {
+    this.held = this.held.map((tokens, b) => {
+      const stays = new Set(rows[b]!.map((row) => from[b]! + row));
+      const kept = tokens.filter(({ position }) => position < from[b]! || stays.has(position));
+      return kept.length === tokens.length ? tokens : kept.map(({ number }, position) => ({ number, position }));
+    });
+    this.ends = from.map((start, b) => start + rows[b]!.length);
+    this.last = undefined;
+  }
+
   fork(): ModelCache {
     return new ModelCache(this.shape, this.held, this.ends, this.last);
   }

@@ -14,6 +14,6 @@ describe.each(variants)("variant %s", (variant) => {
   });
   afterAll(() => hw.dispose());
 
-  test("caches do what lists of tokens would do, whatever the order of append, attend, rewind, fork, slice and save", () =>
+  test("caches do what lists of tokens would do, whatever the order of append, attend, rewind, select, keep, fork, slice and save", () =>
     expectCachesToBeLists(hw, RUNS));
 });

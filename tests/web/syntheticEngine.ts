@@ -167,6 +167,8 @@ abstract class Synthetic implements Engine {
         return appended ? appended.then(() => this.attend(problem)) : this.attend(problem);
       },
       rewind: () => undefined,
+      select: () => undefined,
+      keep: () => undefined,
       fork: () => engine.#cache(problem, appended),
       slice: () => engine.#cache(problem, appended),
       save: () => new TextEncoder().encode(JSON.stringify({ form, appended })),

@@ -153,7 +153,7 @@ describeOnGpu("caches on WebGPU", () => {
     });
   });
 
-  test("caches do what lists of tokens would do, whatever the order of append, attend, rewind, fork, slice and save", () =>
+  test("caches do what lists of tokens would do, whatever the order of append, attend, rewind, select, keep, fork, slice and save", () =>
     expectCachesToBeLists(engines.onGpu, RUNS));
 
   test("halves in, and columns, are stored as wasm stores them, bit for bit", async () => {

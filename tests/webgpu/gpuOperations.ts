@@ -135,6 +135,14 @@ const works: readonly (readonly [string, Work])[] = [
     await cache.rewind(2);
     return cache.read();
   }],
+  ["an edited cache", async ({ hw, own }) => {
+    const cache = own(await hw.kvCache({ ...cacheOf, batchSize: 2, dtype: "int8", rotary: {} }));
+    const two = randomTensor(7, [2, 2, 6, 8]);
+    await cache.append(two, two, { lengths: [6, 4] });
+    await cache.select([1, 0]);
+    await cache.keep(1, [[0, 2], [1, 4]]);
+    return cache.read();
+  }],
   ["a cache that grows", async ({ hw, own }) => {
     const cache = own(await hw.kvCache(cacheOf));
     const long = randomTensor(7, [1, 2, 70, 8]);

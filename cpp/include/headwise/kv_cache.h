@@ -41,7 +41,16 @@ struct NewTokens {
   const std::int32_t* lengths = nullptr;  ///< [B] or null: each batch gains its first lengths[b] tokens, or all
 };
 
-/// Keys and values of past tokens, in blocks that forks share until one of them writes.
+/// The tokens that `keep` leaves in a cache.
+struct KeptTokens {
+  const std::int32_t* from = nullptr;    ///< [B] the first from[b] tokens of batch b stay where they are
+  const std::int32_t* counts = nullptr;  ///< [B] how many of its later tokens stay
+  /// Which ones, batch after batch: row i is the token at position from[b] + i. Ascending in each batch. It may be null
+  /// if all counts are 0.
+  const std::int32_t* rows = nullptr;
+};
+
+/// Keys and values of past tokens, in blocks that forks and batches share until one of them writes.
 ///
 /// The position of a token is the absolute index at which it was appended to its batch. It is below 2^31. Key rows of a
 /// batch are numbered in ascending position, 0..length(b). Appending copies the new tokens, and at most one block per
@@ -80,6 +89,15 @@ class KvCache {
   [[nodiscard]] Status rewind(std::int64_t length);
   /// The same with a length for every batch, [B].
   [[nodiscard]] Status rewind_each(const std::int32_t* lengths);
+  /// Reorders the batches: batch b then holds what batch indices[b] held, [B]. An index may come more than once: those
+  /// batches share blocks until one of them writes. No row is copied. If it fails the cache is as before.
+  [[nodiscard]] Status select(const std::int32_t* indices);
+  /// Removes the tokens that `tokens` does not name. The others move up: their positions have no gaps again. A rotary
+  /// cache turns the keys that move by the difference of their positions. The turned key is rounded once more to
+  /// float32 (less than 5 * 2^-24 of the length of a pair of features) and to the dtype. Where from[b] is 0, the angles
+  /// of the whole batch stay, and the tokens that follow the first kept one without a gap keep their bits. Refused if a
+  /// ring has dropped tokens of the batch, because it would hold them again. If it fails the cache is as before.
+  [[nodiscard]] Status keep(ThreadPool& pool, const KeptTokens& tokens);
   /// A cache with the same content. The two share blocks until one of them writes (copy on write).
   [[nodiscard]] Status fork(std::unique_ptr<KvCache>* copy) const;
   /// Of a ring: a copy whose window is longer by `more` tokens. It shows a query only what this ring would show it if
@@ -101,7 +119,8 @@ class KvCache {
   [[nodiscard]] std::int64_t length(std::int64_t b) const;    ///< tokens held
   [[nodiscard]] std::int64_t appended(std::int64_t b) const;  ///< tokens ever appended, without those that were rewound
   [[nodiscard]] std::int64_t max_length() const;              ///< over all batches; 0 if there is no batch
-  [[nodiscard]] std::int64_t bytes() const;  ///< of the blocks it holds; a block shared by n forks counts in each
+  [[nodiscard]] std::int64_t bytes()
+      const;  ///< of the blocks it holds; a block that batches or forks share counts in each
 
   /// What the cache holds, for the core's own files.
   struct Store;

@@ -5,9 +5,9 @@
 
 #include "attention/validate.h"
 #include "base/half.h"
-#include "base/quantise.h"
 #include "base/workspace.h"
 #include "cache/rotary_rows.h"
+#include "cache/stored_row.h"
 #include "headwise/thread_pool.h"
 #include "source/dense_source.h"
 #include "source/kv_cache_store.h"
@@ -72,20 +72,6 @@ void widen_row(const RowRun& run, std::int64_t r, std::int64_t width, float* row
   } else {
     const std::uint16_t* x = static_cast<const std::uint16_t*>(run.data) + at;
     for (std::int64_t d = 0; d < width; ++d) row[d] = half_to_float(x[d * run.column_stride]);
-  }
-}
-
-/// Stores one float32 row as `dtype`.
-void store_row(const float* row, std::int64_t width, Dtype dtype, std::uint8_t* to, float* scale) {
-  switch (dtype) {
-    case Dtype::float32:
-      std::memcpy(to, row, static_cast<std::size_t>(width) * sizeof(float));
-      return;
-    case Dtype::float16:
-      floats_to_halves(row, width, reinterpret_cast<std::uint16_t*>(to));
-      return;
-    case Dtype::int8:
-      quantise_row(row, width, reinterpret_cast<std::int8_t*>(to), scale);
   }
 }
 

@@ -6,6 +6,7 @@ import type { Place } from "../tensor/place.js";
 import type { AppendProblem } from "./appendProblem.js";
 import type { AttendProblem } from "./attendProblem.js";
 import type { CacheForm } from "./cacheProblem.js";
+import type { KeptTokens } from "./keptTokens.js";
 
 /** A cache of an engine. Its properties show a call's changes after the call has settled. */
 export interface EngineCache {
@@ -14,7 +15,7 @@ export interface EngineCache {
   /** The engine in whose memory it lies. */
   readonly placement: Place;
   readonly form: CacheForm;
-  /** For each batch: how many tokens were appended and not rewound. */
+  /** For each batch: how many tokens were appended and not removed. */
   readonly appended: readonly number[];
   readonly bytes: number;
   append(problem: AppendProblem): Eventually<void>;
@@ -27,6 +28,10 @@ export interface EngineCache {
     ((encoder: object, problem: AttendProblem) => Recorded<PlacedResult & PlacedViews & Disposing>) | undefined;
   /** @param lengths - For each batch; at most the number of tokens appended. */
   rewind(operation: string, lengths: Int32Array): Eventually<void>;
+  /** Batch b then holds what batch indices[b] held. @param indices - `[B]`, each below B. */
+  select(operation: string, indices: Int32Array): Eventually<void>;
+  /** Removes the tokens that are not named. They are all held, and no ring has dropped tokens of a batch that shrinks. */
+  keep(operation: string, tokens: KeptTokens): Eventually<void>;
   fork(operation: string): Eventually<EngineCache>;
   slice(operation: string, from: number, to: number): Eventually<EngineCache>;
   save(operation: string): Eventually<Uint8Array>;

@@ -32,9 +32,11 @@ import {
 import { content, type CacheContent } from "./cacheContent.js";
 import { formWhileGaining, heldLength, tokensAfter, type CacheDtype, type CompleteRing } from "./cacheProblem.js";
 import type { EngineCache } from "./engineCache.js";
-import { forgetAppend, lastAppend, noteAppend, withLengthsOf, type Append } from "./lastAppend.js";
+import { keptTokens, tokensWithout, type KeptRows, type KeptTokens } from "./keptTokens.js";
+import { forgetAppend, lastAppend, noteAppend, selectAppend, withLengthsOf, type Append } from "./lastAppend.js";
 import { readRows, type CacheRows } from "./savedRows.js";
-import { rewindLengths, tokenRange } from "./tokenRange.js";
+import { selectedBatches } from "./selectedBatches.js";
+import { tokenCounts, tokenRange } from "./tokenRange.js";
 
 /** Options of a call of attend. `R` is the type of `returns`, `Into` the type of `into`. */
 type CallOptions<R, Into> = OnGpu<Omit<AttendOptions, "returns" | "into" | "location">> & {
@@ -114,7 +116,7 @@ export class KvCache extends Disposing {
     return this.#cache.appended.map((appended) => heldLength(this.#cache.form, appended));
   }
 
-  /** For each batch: how many tokens were appended and not rewound. It is the position of the next token. */
+  /** For each batch: how many tokens were appended and not removed again. It is the position of the next token. */
   get appended(): number[] {
     return [...this.#cache.appended];
   }
@@ -124,7 +126,7 @@ export class KvCache extends Disposing {
     return this.#cache.placement;
   }
 
-  /** Bytes of the cache's blocks. Blocks that are shared with a fork count in both caches. */
+  /** Bytes of the cache's blocks. A block that forks or batches share counts in each of them. */
   get bytes(): number {
     return this.#cache.bytes;
   }
@@ -155,8 +157,8 @@ export class KvCache extends Disposing {
    *
    * After `append(…, { lengths })`, a call with as many query rows as that append had rows uses its lengths:
    * `queryLengths` defaults to `lengths` if `queryOffset` is absent and the call uses positions (causal
-   * `"lower-right"`, window, alibiSlopes, excludeSelf, or a rotary cache). A cache that was rewound, sliced or loaded
-   * has no last append. A fork has the last append of its original.
+   * `"lower-right"`, window, alibiSlopes, excludeSelf, or a rotary cache). A cache that was rewound, sliced or loaded,
+   * or has lost tokens by `keep` or `remove`, has no last append. A fork has the last append of its original.
    *
    * `patch` overwrites queries, weights or results of heads for this call. Keys and values cannot be overwritten.
    *
@@ -289,12 +291,75 @@ export class KvCache extends Disposing {
    */
   async rewind(length: number | NumberList): Promise<void> {
     const call = this.#arguments("cache.rewind");
-    const lengthsOf = rewindLengths(call, length);
+    const lengthsOf = tokenCounts(call, "length", length);
     const rewind = async () => {
       await this.#cache.rewind(call.operation, lengthsOf(this.#cache.appended));
       forgetAppend(this.#cache);
     };
     return this.#context.run(call, rewind);
+  }
+
+  /**
+   * Reorders and repeats the batches, as beam search needs it: batch b then holds what batch `indices[b]` held, with its
+   * number of tokens, its positions and the lengths of its last append. The numbers stay the same bits.
+   *
+   * WebAssembly copies no tokens: batches that hold the same share memory until one of them gains tokens. WebGPU copies
+   * the tokens held into new memory, and frees the old.
+   *
+   * @param indices - `[B]`, integers from 0 to batchSize − 1. One may come more than once. The number of batches is fixed.
+   * @throws ShapeError if there is not one index for each batch; OptionError if an index is no batch; OutOfMemoryError;
+   *   DisposedError. The cache is then as before.
+   */
+  async select(indices: NumberList): Promise<void> {
+    const call = this.#arguments("cache.select");
+    const batches = selectedBatches(call, indices, this.batchSize);
+    return this.#context.run(call, async () => {
+      const append = lastAppend(this.#cache);
+      await this.#cache.select(call.operation, batches);
+      selectAppend(this.#cache, append, batches);
+    });
+  }
+
+  /**
+   * Keeps a branch of a tree of tokens: of the tokens at position `from` and later only the named rows stay, and move up
+   * to the positions from `from` on. The tokens before `from` stay where they are.
+   *
+   * In a rotary cache the keys that move are turned by the difference of their positions. Such a key is rounded once
+   * more: to float32, which is off by less than 5 · 2⁻²⁴ of the length of each pair of features, and to the cache's
+   * dtype. All other numbers stay the same bits. If `from` is 0, the angles of the batch stay instead: the first row
+   * keeps its bits, and so do the rows that follow it without a gap.
+   *
+   * @param from - One position for all batches, or a list `[B]`. A batch that holds fewer tokens than the one position
+   *   for all keeps them.
+   * @param rows - Integers from 0 on, ascending: row i is the token at position from + i. One list for all batches, or a
+   *   list for each batch. Empty: as `rewind(from)`.
+   * @throws OptionError if `from` or a row is not held, if rows do not ascend, or if a ring has dropped tokens of a batch
+   *   that loses some: it would need them again.
+   * @throws ShapeError if there is not one list for each batch; OutOfMemoryError; DisposedError. The cache is then as
+   *   before.
+   */
+  async keep(from: number | NumberList, rows: KeptRows): Promise<void> {
+    const call = this.#arguments("cache.keep");
+    return this.#keep(call, keptTokens(call, from, rows, this.batchSize));
+  }
+
+  /**
+   * Removes the tokens at positions `from` to `to` − 1. The later ones move down to the positions from `from` on, which
+   * makes room in a full context ("context shift").
+   *
+   * What becomes of the keys of a rotary cache is said at `keep`: the later ones are turned back by to − from positions,
+   * except where `from` is 0.
+   *
+   * @param from - One position for all batches, or a list `[B]`.
+   * @param to - The same. A batch that holds fewer tokens than the one position for all loses those that it has.
+   * @throws OptionError if a position is above the number of tokens held, if `from` is above `to`, or if a ring has
+   *   dropped tokens of a batch that loses some: it would need them again.
+   * @throws ShapeError if a list does not have one position for each batch; OutOfMemoryError; DisposedError. The cache is
+   *   then as before.
+   */
+  async remove(from: number | NumberList, to: number | NumberList): Promise<void> {
+    const call = this.#arguments("cache.remove");
+    return this.#keep(call, tokensWithout(call, from, to));
   }
 
   /**
@@ -362,6 +427,14 @@ export class KvCache extends Disposing {
     if (this.#disposed) return;
     this.#disposed = true;
     this.#context.release("cache.dispose", () => this.#cache.release());
+  }
+
+  /** @param tokensOf - Gives the tokens that stay, when it is the call's turn. */
+  #keep(call: CallArguments, tokensOf: (cache: EngineCache) => KeptTokens): Promise<void> {
+    return this.#context.run(call, async () => {
+      await this.#cache.keep(call.operation, tokensOf(this.#cache));
+      forgetAppend(this.#cache);
+    });
   }
 
   async #append(problem: AppendProblem): Promise<void> {

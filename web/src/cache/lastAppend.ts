@@ -22,6 +22,11 @@ export function noteAppend(cache: EngineCache, { numTokens, lengths }: Append): 
   notes.set(cache, { numTokens, lengths, appended: cache.appended });
 }
 
+/** Remembers the append that was the last one before its batches were selected. */
+export function selectAppend(cache: EngineCache, append: Append | undefined, indices: Int32Array): void {
+  if (append) noteAppend(cache, { ...append, lengths: append.lengths && indices.map((b) => append.lengths![b]!) });
+}
+
 export function forgetAppend(cache: EngineCache): void {
   notes.delete(cache);
 }

@@ -4,31 +4,36 @@ import { OptionError, ShapeError } from "../errors/errors.js";
 import { largestOf } from "../tensor/largest.js";
 
 /**
- * Reads the length to rewind to. The function it returns gives a length for every batch, and throws if one is above the
- * number of tokens appended. Call it when it is the call's turn.
+ * Reads numbers of tokens: one for all batches, or one for each. The function it returns gives a number for every batch,
+ * and throws if one is above the number of tokens appended. One number for all may be above that of a shorter batch.
+ * Call it when it is the call's turn.
  */
-export function rewindLengths(call: CallArguments, given: unknown): (appended: readonly number[]) => Int32Array {
+export function tokenCounts(
+  call: CallArguments,
+  name: string,
+  given: unknown,
+): (appended: readonly number[]) => Int32Array {
   const { operation } = call;
-  const reader = argument(call, "length", given);
+  const reader = argument(call, name, given);
   if (given === undefined || typeof given === "number") {
-    const length = reader.requiredInteger("length", { min: 0 });
+    const count = reader.requiredInteger(name, { min: 0 });
     return (appended) => {
       const longest = largestOf(appended);
-      if (length > longest) throw reader.refuse("length", `be an integer from 0 to ${longest}`);
-      return new Int32Array(appended.length).fill(length);
+      if (count > longest) throw reader.refuse(name, `be an integer from 0 to ${longest}`);
+      return new Int32Array(appended.length).fill(count);
     };
   }
-  const lengths = reader.integers("length", { min: 0 })!;
+  const counts = reader.integers(name, { min: 0 })!;
   return (appended) => {
-    if (lengths.length !== appended.length)
-      throw new ShapeError(`${operation}: length must have length ${appended.length}, got ${lengths.length}`);
-    const outside = lengths.findIndex((length, b) => length > appended[b]!);
+    if (counts.length !== appended.length)
+      throw new ShapeError(`${operation}: ${name} must have length ${appended.length}, got ${counts.length}`);
+    const outside = counts.findIndex((count, b) => count > appended[b]!);
     if (outside >= 0)
       throw new OptionError(
-        `${operation}: length[${outside}] must be at most the tokens appended, ` +
-          `got ${lengths[outside]} and ${appended[outside]}`,
+        `${operation}: ${name}[${outside}] must be at most the tokens appended, ` +
+          `got ${counts[outside]} and ${appended[outside]}`,
       );
-    return lengths;
+    return counts;
   };
 }
 

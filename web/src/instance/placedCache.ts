@@ -3,6 +3,7 @@ import type { AppendProblem } from "../cache/appendProblem.js";
 import type { AttendProblem } from "../cache/attendProblem.js";
 import type { CacheForm, CacheProblem } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
+import type { KeptTokens } from "../cache/keptTokens.js";
 import type { Candidate } from "../calibration/calibrator.js";
 import { Residence } from "../calibration/residence.js";
 import { moveWork } from "../calibration/work.js";
@@ -105,6 +106,14 @@ export class PlacedCache implements EngineCache {
 
   rewind(operation: string, lengths: Int32Array): Eventually<void> {
     return this.#here(operation, () => this.#cache.rewind(operation, lengths));
+  }
+
+  select(operation: string, indices: Int32Array): Eventually<void> {
+    return this.#rescued(operation, () => this.#here(operation, () => this.#cache.select(operation, indices)));
+  }
+
+  keep(operation: string, tokens: KeptTokens): Eventually<void> {
+    return this.#rescued(operation, () => this.#here(operation, () => this.#cache.keep(operation, tokens)));
   }
 
   async fork(operation: string): Promise<EngineCache> {

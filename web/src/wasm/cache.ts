@@ -3,6 +3,7 @@ import type { AppendProblem } from "../cache/appendProblem.js";
 import type { AttendProblem } from "../cache/attendProblem.js";
 import type { CacheDtype, CacheForm, CacheProblem } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
+import type { KeptTokens } from "../cache/keptTokens.js";
 import type { PlacedViews } from "../attention/views.js";
 import type { Eventually } from "../call/context.js";
 import {
@@ -23,7 +24,7 @@ import type { AttentionCall, CacheCall } from "./module.js";
 import { writeAngles } from "./rotary.js";
 
 /** The enumerators of embind.cpp and, for the storage type of caches, of attention.h. */
-const OPERATION = { create: 0, append: 1, rewind: 2, fork: 3, slice: 4, save: 5, load: 6 } as const;
+const OPERATION = { create: 0, append: 1, rewind: 2, fork: 3, slice: 4, save: 5, load: 6, select: 7, keep: 8 } as const;
 const STORED: readonly CacheDtype[] = ["float32", "float16", "int8"];
 
 export function createCache(core: WasmCore, problem: CacheProblem): Eventually<EngineCache> {
@@ -166,6 +167,20 @@ export class WasmCache implements EngineCache {
     });
   }
 
+  select(operation: string, indices: Int32Array): Eventually<void> {
+    return this.#operate(operation, "select", (call, arena) => {
+      call.indices = arena.copy(indices);
+    });
+  }
+
+  keep(operation: string, { from, counts, rows }: KeptTokens): Eventually<void> {
+    return this.#operate(operation, "keep", (call, arena) => {
+      call.keptFrom = arena.copy(from);
+      call.keptCounts = arena.copy(counts);
+      call.keptRows = arena.copy(rows);
+    });
+  }
+
   fork(operation: string): Eventually<EngineCache> {
     return makeCache(this.#core, operation, "fork", (call) => {
       call.cache = this.address;
@@ -202,7 +217,7 @@ export class WasmCache implements EngineCache {
 
   #operate(
     operation: string,
-    kind: "append" | "rewind",
+    kind: "append" | "rewind" | "select" | "keep",
     write: (call: CacheCall, arena: Arena) => void,
   ): Eventually<void> {
     const writeAll = (call: CacheCall, arena: Arena) => {

@@ -205,6 +205,10 @@ export interface CacheCall extends RotaryProperties {
   value: number;
   valueDtype: number;
   lengths: number;
+  indices: number;
+  keptFrom: number;
+  keptCounts: number;
+  keptRows: number;
   from: number;
   to: number;
   bytes: number;

@@ -186,6 +186,8 @@ export class WebgpuEngine implements GpuEngine {
         return this.#encode(problem.operation, encoder, (call) => cache.attend(call, recorded));
       },
       rewind: (operation, lengths) => cache.rewind(operation, lengths),
+      select: (operation, indices) => this.#call(operation, (call) => cache.select(call, indices)),
+      keep: (operation, tokens) => this.#call(operation, (call) => cache.keep(call, tokens)),
       fork: async (operation) =>
         this.#engineCache(await this.#run(operation, (core) => Promise.resolve(cache.fork(core, operation)))),
       slice: async (operation, from, to) =>

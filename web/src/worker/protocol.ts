@@ -25,6 +25,8 @@ export type Method =
   | "attend"
   | "step"
   | "rewind"
+  | "select"
+  | "keep"
   | "fork"
   | "slice"
   | "save"

@@ -6,6 +6,7 @@ import type { AppendProblem } from "../cache/appendProblem.js";
 import type { AttendProblem } from "../cache/attendProblem.js";
 import type { CacheForm, CacheProblem } from "../cache/cacheProblem.js";
 import type { EngineCache } from "../cache/engineCache.js";
+import type { KeptTokens } from "../cache/keptTokens.js";
 import type { Recorded } from "../call/context.js";
 import type { OutputForm } from "../call/outputForm.js";
 import { assertIntact } from "../errors/intact.js";
@@ -267,6 +268,14 @@ class RemoteCache extends RemoteObject implements EngineCache {
 
   async rewind(operation: string, lengths: Int32Array): Promise<void> {
     await this.call(operation, "rewind", operation, lengths);
+  }
+
+  async select(operation: string, indices: Int32Array): Promise<void> {
+    await this.call(operation, "select", operation, indices);
+  }
+
+  async keep(operation: string, tokens: KeptTokens): Promise<void> {
+    await this.call(operation, "keep", operation, tokens);
   }
 
   async fork(operation: string): Promise<EngineCache> {

@@ -85,6 +85,12 @@ function clamp01(x: number): number {
   return Math.min(Math.max(x, 0), 1);
 }
 
+/** The same angles with amplitude 1, for what has been turned before. */
+export function withoutAmplitude(angles: CheckedAngles): CheckedAngles {
+  const { scaling } = angles;
+  return scaling?.kind === "yarn" ? { ...angles, scaling: { ...scaling, attentionFactor: 1 } } : angles;
+}
+
 /** cos and sin side by side, [tokens, pairs, 2]. Angles are computed in double precision and rounded once. */
 export function anglePairs({ theta, amplitude }: Frequencies, positions: ArrayLike<number>): Float32Array {
   const pairs = new Float32Array(2 * positions.length * theta.length);

@@ -6,6 +6,7 @@ import type { AppendProblem } from "../../cache/appendProblem.js";
 import type { AttendProblem } from "../../cache/attendProblem.js";
 import { formWhileGaining, heldLength, type CacheForm, type CacheProblem } from "../../cache/cacheProblem.js";
 import type { EngineCache } from "../../cache/engineCache.js";
+import type { KeptTokens } from "../../cache/keptTokens.js";
 import { savedBytes } from "../../cache/savedRows.js";
 import { DeviceLostError, OptionError, ShapeError } from "../../errors/errors.js";
 import { largestOf } from "../../tensor/largest.js";
@@ -13,12 +14,23 @@ import type { PlacedFloats } from "../../tensor/tensor.js";
 import { attendOn, deliverAttended } from "../attention/attention.js";
 import { queryTokens } from "../attention/chosenRows.js";
 import type { Cached, InPlace } from "../plan/attentionParams.js";
+import { branchesOf, type Branch } from "./branch.js";
 import { readCache, writeCache } from "./cacheFile.js";
-import { CacheStore, droppedOf, fillFile, fillStore, padded, placeOf, runsOf, type Side } from "./cacheStore.js";
+import {
+  CacheStore,
+  droppedOf,
+  fillFile,
+  fillStore,
+  padded,
+  placeOf,
+  runsOf,
+  type Run,
+  type Side,
+} from "./cacheStore.js";
 import type { Call, Deliver, Span } from "../call/call.js";
 import type { GpuCore } from "../call/core.js";
 import { insideTensor } from "../attention/inside.js";
-import type { HeadArray } from "../attention/moveRows.js";
+import { moveRows, type HeadArray } from "../attention/moveRows.js";
 import { packRows } from "../attention/pack.js";
 import { patchAttended } from "../attention/patchAttended.js";
 import { refuseWithWeights } from "../attention/patchedWeights.js";
@@ -27,6 +39,7 @@ import { plannedAttention } from "../plan/plannedAttention.js";
 import { MOST_TOKENS, type Sequence } from "../plan/sequences.js";
 import { storeRows, type Rows } from "./storeRows.js";
 import { stridesOf } from "../plan/strides.js";
+import { withoutAmplitude } from "../attention/angles.js";
 import { turnRows } from "../attention/turnRows.js";
 import { viewRows } from "../attention/viewRows.js";
 import { UNWATCHED } from "../../call/watched.js";
@@ -39,6 +52,11 @@ interface Held {
   readonly store: CacheStore;
   /** Tokens appended, by batch. */
   readonly appended: readonly number[];
+  /**
+   * By batch: the number that rotary embedding adds to positions. It is not 0 if keys keep the angles of positions that
+   * they had before: in a slice, and after the first tokens were removed.
+   */
+  readonly origins: readonly number[];
   /** Of a ring that is longer during one call, by batch: beside the kept tokens, those before this position are not held. */
   readonly gone?: readonly number[];
 }
@@ -59,25 +77,19 @@ export class GpuCache {
   readonly #problem: CacheProblem;
   readonly #device: GPUDevice;
   #held: Held;
-  /**
-   * By batch: the number that rotary embedding adds to positions. In a slice it is not 0, because the keys keep the
-   * angles of the original cache.
-   */
-  readonly #origins: readonly number[];
 
-  private constructor(core: GpuCore, problem: CacheProblem, held: Held, origins: readonly number[]) {
+  private constructor(core: GpuCore, problem: CacheProblem, held: Held) {
     this.form = held.store.form;
     this.#problem = problem;
     this.#device = core.device.gpuDevice;
     this.#held = held;
-    this.#origins = origins;
   }
 
   static empty(call: Call, problem: CacheProblem): Deliver<GpuCache> {
     const none = Array.from({ length: problem.batchSize }, () => 0);
     const store = storeFor(call, problem, 0);
     call.onFailure(() => store.release());
-    return () => new GpuCache(call.core, problem, { store, appended: none }, none);
+    return () => new GpuCache(call.core, problem, { store, appended: none, origins: none });
   }
 
   static load(call: Call, bytes: Uint8Array): Deliver<GpuCache> {
@@ -85,7 +97,7 @@ export class GpuCache {
     const store = storeFor(call, problem, longestOf(problem, appended), 0);
     call.onFailure(() => store.release());
     fillStore(call, store, appended, rows);
-    return () => new GpuCache(call.core, problem, { store, appended }, origins);
+    return () => new GpuCache(call.core, problem, { store, appended, origins });
   }
 
   get appended(): readonly number[] {
@@ -152,7 +164,7 @@ export class GpuCache {
     const store = this.#writable(call, longestOf(this.form, appended), isCopy);
     for (const side of ["key", "value"] as const)
       storeRows(call, store, side, rows[side], numTokens, before.appended, gains);
-    const after = { store, appended };
+    const after = { ...before, store, appended };
     if (seen)
       for (const side of ["key", "value"] as const)
         storeRows(call, seen.store, side, rows[side], numTokens, before.appended, gains);
@@ -185,7 +197,7 @@ export class GpuCache {
       const into = [...runsOf(form, total, 0, kept), ...runsOf(form, total, room - (length - kept), room)];
       store.copyTo(call, wide, b, runsOf(this.form, total, 0, length), into);
     });
-    return { store: wide, appended, gone: goneOf(this.form, before) };
+    return { ...this.#held, store: wide, appended, gone: goneOf(this.form, before) };
   }
 
   attend(call: Call, problem: AttendProblem, held = this.#held): Deliver<PlacedResult & PlacedViews> {
@@ -298,7 +310,7 @@ export class GpuCache {
     extents: readonly [batch: number, heads: number, length: number],
     sequences?: readonly Sequence[],
   ): Rows {
-    const first = sequences?.map(({ offset }, b) => offset + this.#origins[b]!) ?? this.#ends();
+    const first = sequences?.map(({ offset }, b) => offset + this.#held.origins[b]!) ?? this.#ends();
     return this.#problem.rotary ? this.#packedAndTurned(call, heads, extents, first) : heads;
   }
 
@@ -312,11 +324,96 @@ export class GpuCache {
     this.#held = { ...this.#held, appended: [...lengths] };
   }
 
+  /** Lists the copies of the batches into a new store. The old one is as before if the call fails. */
+  select(call: Call, indices: Int32Array): Deliver<void> {
+    this.#assertHere(call);
+    const before = this.#held;
+    if (indices.every((batch, b) => batch === b)) return () => undefined;
+    const selected = (numbers: readonly number[]) => Array.from(indices, (batch) => numbers[batch]!);
+    const [appended, origins] = [selected(before.appended), selected(before.origins)];
+    const store = this.#newStore(call, before.store.places);
+    indices.forEach((batch, b) => {
+      const runs = placesOf(before.store, appended[b]!);
+      before.store.copyTo(call, store, batch, runs, runs, b);
+    });
+    return this.#becomes({ store, appended, origins });
+  }
+
+  /**
+   * Lists the copies of the tokens that stay into a new store, and the kernels that turn those keys of a rotary cache
+   * that move. The old store is as before if the call fails. No batch that becomes shorter is of a ring that has dropped
+   * tokens.
+   */
+  keep(call: Call, tokens: KeptTokens): Deliver<void> {
+    this.#assertHere(call);
+    const before = this.#held;
+    const branches = branchesOf(tokens);
+    const appended = branches.map(({ length }) => length);
+    const origins = before.origins.map((origin, b) => origin + (this.form.rotary ? branches[b]!.originShift : 0));
+    if (!branches.some(({ moves }) => moves)) return this.#becomes({ ...before, appended });
+    const store = this.#newStore(call, before.store.places);
+    branches.forEach((branch, b) => {
+      const isWhole = branch.length === before.appended[b]!;
+      const runs = isWhole ? placesOf(before.store, branch.length) : branch.runs;
+      before.store.copyTo(call, store, b, runs, isWhole ? runs : [{ place: 0, count: branch.length }]);
+    });
+    if (this.form.rotary) this.#turnMoved(call, branches, store);
+    return this.#becomes({ store, appended, origins });
+  }
+
+  /** Replaces the keys of the tokens that have moved, which are in `store`, by turned ones. */
+  #turnMoved(call: Call, branches: readonly Branch[], store: CacheStore): void {
+    const { batchSize, numKvHeads, headDim } = this.form;
+    const first = branches.map(({ firstTurned }) => firstTurned);
+    const gains = branches.map(({ rows }, b) => rows.length - first[b]!);
+    const most = largestOf(gains);
+    if (most === 0) return;
+    const strides = stridesOf("BHSD", numKvHeads, most, padded(headDim));
+    const moved = { span: call.room(4 * batchSize * strides.batch), dtype: "float32" as const, strides };
+    const starts = branches.map(({ from }, b) => from + first[b]!);
+    const rows = gains.flatMap((count, b) => Array.from({ length: count }, (_, n) => [b, starts[b]! + n, n]).flat());
+    const heads = Array.from({ length: numKvHeads }, (_, h) => [h, h]).flat();
+    const from = { span: store.span("key"), strides: store.strides("key"), dtype: this.form.dtype };
+    moveRows(call, { ...from, firstScale: store.firstScale("key") }, moved, { rows, heads }, headDim);
+    const turns = branches.map((branch, b) =>
+      Array.from({ length: most }, (_, n) => (n < gains[b]! ? branch.originShift - branch.shift(first[b]! + n) : 0)),
+    );
+    const turned = this.#turnedBy(call, moved.span, turns);
+    storeRows(call, store, "key", { ...moved, span: turned }, most, starts, gains);
+  }
+
+  /**
+   * Turns rows [B, H, S, width] by turns[b][s] positions. They have been turned before, and their amplitude stays.
+   */
+  #turnedBy(call: Call, rows: Span, turns: readonly (readonly number[])[]): Span {
+    const { batchSize, numKvHeads, headDim } = this.form;
+    const length = turns[0]!.length;
+    const angles = withoutAmplitude(this.#problem.rotary!);
+    // If a batch turns by one number, all its rows count as heads of one token: they share a row of angles.
+    const isOne = turns.every((batch) => batch.every((turn) => turn === batch[0] || turn === 0));
+    const extents = isOne ? ([batchSize, numKvHeads * length, 1] as const) : ([batchSize, numKvHeads, length] as const);
+    const positions = Float64Array.from(isOne ? turns.map((batch) => batch[0]!) : turns.flat());
+    return turnRows(call, rows, angles, headDim, "BHSD", extents, positions);
+  }
+
+  /** A store for this call, which frees it if it fails. */
+  #newStore(call: Call, places: number): CacheStore {
+    const store = storeFor(call, this.#problem, places);
+    this.#replaceStore(call, this.#held, store);
+    return store;
+  }
+
+  /** What the cache holds after the call has succeeded. */
+  #becomes(after: Held): Deliver<void> {
+    return () => {
+      this.#held = after;
+    };
+  }
+
   /** Shares the memory until one of the two caches writes. */
   fork(core: GpuCore, operation: string): GpuCache {
     this.#assertOn(core, operation);
-    const { store, appended } = this.#held;
-    return new GpuCache(core, this.#problem, { store: store.share(), appended }, this.#origins);
+    return new GpuCache(core, this.#problem, { ...this.#held, store: this.#held.store.share() });
   }
 
   slice(call: Call, from: number, to: number): Deliver<GpuCache> {
@@ -328,7 +425,7 @@ export class GpuCache {
     });
     const counts = ranges.map(({ begin, end }) => end - begin);
     // The next token follows the last row, in the new row numbers and in the angles.
-    const origins = this.#origins.map((origin, b) =>
+    const origins = this.#held.origins.map((origin, b) =>
       this.#problem.rotary ? origin + this.#endPosition(appended[b]!, ranges[b]!.end) - counts[b]! : 0,
     );
     const copy = storeFor(call, this.#problem, largestOf(counts));
@@ -336,17 +433,17 @@ export class GpuCache {
     ranges.forEach(({ begin, end }, b) =>
       store.copyTo(call, copy, b, runsOf(this.form, appended[b]!, begin, end), [{ place: 0, count: counts[b]! }]),
     );
-    return () => new GpuCache(call.core, this.#problem, { store: copy, appended: counts }, origins);
+    return () => new GpuCache(call.core, this.#problem, { store: copy, appended: counts, origins });
   }
 
   save(call: Call): Deliver<Uint8Array> {
     this.#assertHere(call);
-    const { store, appended } = this.#held;
+    const { store, appended, origins } = this.#held;
     const [key, value] = [call.view(store.span("key")), call.view(store.span("value"))];
     return (mapped) => {
       const rows = new Uint8Array(savedBytes(this.form, appended));
       fillFile(store, appended, { key: key(mapped), value: value(mapped) }, rows);
-      return writeCache({ problem: this.#problem, appended, origins: this.#origins, rows });
+      return writeCache({ problem: this.#problem, appended, origins, rows });
     };
   }
 
@@ -356,7 +453,7 @@ export class GpuCache {
 
   /** By batch: the position of the next token's angle. */
   #ends(): number[] {
-    return this.#held.appended.map((total, b) => total + this.#origins[b]!);
+    return this.#held.appended.map((total, b) => total + this.#held.origins[b]!);
   }
 
   #endPosition(total: number, row: number): number {
@@ -421,12 +518,10 @@ export class GpuCache {
     const { store, appended } = this.#held;
     if (!isCopy && !store.isShared && places <= store.places) return store;
     const roomy = places <= store.places ? places : Math.min(Math.max(places, 2 * store.places), mostPlaces(this.form));
-    const copy = storeFor(call, this.#problem, Math.max(roomy, store.places));
-    this.#replaceStore(call, this.#held, copy);
+    const copy = this.#newStore(call, Math.max(roomy, store.places));
     appended.forEach((total, b) => {
-      const count = Math.min(total, store.places);
-      const run = { place: 0, count };
-      if (count > 0) store.copyTo(call, copy, b, [run], [run]);
+      const runs = placesOf(store, total);
+      store.copyTo(call, copy, b, runs, runs);
     });
     return copy;
   }
@@ -449,9 +544,10 @@ export class GpuCache {
 
   /**
    * Removes the tokens of a failed call and those that were appended after them, unless a ring has dropped other tokens
-   * for them.
+   * for them, or the tokens have moved since: then there are other origins.
    */
   #rewindTo(before: Held): void {
+    if (this.#held.origins !== before.origins) return;
     if (this.#held.appended.every((total, b) => this.#canRewind(total, before.appended[b]!)))
       this.#held = { ...this.#held, appended: before.appended };
   }
@@ -481,6 +577,12 @@ function goneOf(form: CacheForm, appended: readonly number[]): number[] {
 /** Most places that a batch can use. */
 function mostPlaces({ ring, capacity }: Pick<CacheForm, "ring" | "capacity">): number {
   return ring ? ring.keepFirst + ring.window : (capacity ?? Infinity);
+}
+
+/** The places that a batch uses after `total` tokens were appended, in the order of the places. */
+function placesOf(store: CacheStore, total: number): Run[] {
+  const count = Math.min(total, store.places);
+  return count > 0 ? [{ place: 0, count }] : [];
 }
 
 function longestOf(form: Pick<CacheForm, "ring">, appended: readonly number[]): number {

@@ -153,16 +153,18 @@ export class CacheStore {
   }
 
   /**
-   * Copies runs of batch b, for every head, to runs of another store that have as many rows in all. The copies run before
-   * the call's kernels.
+   * Copies runs of batch b, for every head, to runs of a batch of another store, by default of the same batch. They have
+   * as many rows in all. The copies run before the call's kernels.
    */
-  copyTo(call: Call, to: CacheStore, b: number, from: readonly Run[], into: readonly Run[]): void {
+  copyTo(call: Call, to: CacheStore, b: number, from: readonly Run[], into: readonly Run[], batch = b): void {
     const { numKvHeads } = this.form;
     for (const [run, target] of matched(from, into))
-      for (let head = b * numKvHeads; head < (b + 1) * numKvHeads; ++head)
+      for (let h = 0; h < numKvHeads; ++h)
         for (const side of SIDES) {
-          call.copyIn(this.at(side, head, run), to.at(side, head, target));
-          if (this.form.dtype === "int8") call.copyIn(this.scalesAt(side, head, run), to.scalesAt(side, head, target));
+          const [source, copy] = [b * numKvHeads + h, batch * numKvHeads + h];
+          call.copyIn(this.at(side, source, run), to.at(side, copy, target));
+          if (this.form.dtype === "int8")
+            call.copyIn(this.scalesAt(side, source, run), to.scalesAt(side, copy, target));
         }
   }
 

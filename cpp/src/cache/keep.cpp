@@ -1,0 +1,159 @@
+#include <cstdint>
+#include <cstring>
+
+#include "base/workspace.h"
+#include "cache/stored_row.h"
+#include "headwise/kv_cache.h"
+#include "headwise/thread_pool.h"
+#include "position/rotary.h"
+#include "source/kv_cache_store.h"
+
+namespace headwise {
+
+namespace {
+
+/// What stays of one batch: its first `from` tokens, and `count` of the later ones.
+struct Branch {
+  std::int64_t from = 0, count = 0;
+  const std::int32_t* rows = nullptr;
+
+  [[nodiscard]] std::int64_t end() const { return from + count; }
+  /// How many positions row i moves up. It never falls with i, because rows ascend.
+  [[nodiscard]] std::int64_t shift(std::int64_t i) const { return rows[i] - i; }
+  /// Rows before this one stay where they are.
+  [[nodiscard]] std::int64_t first_moved() const {
+    std::int64_t i = 0;
+    while (i < count && shift(i) == 0) ++i;
+    return i;
+  }
+  /// If no token stays before the first row, the angles of the batch begin later, and that row keeps its angle.
+  [[nodiscard]] std::int64_t origin_shift() const { return from == 0 && count > 0 ? shift(0) : 0; }
+};
+
+Status check_branch(const KvCache::Store& store, std::int64_t b, const Branch& branch) {
+  const std::int64_t held = store.appended[b];
+  if (branch.from < 0 || branch.from > held || branch.count < 0)
+    return Status::error(StatusCode::invalid_option, "from[%lld] must be in 0..%lld, got %lld",
+                         static_cast<long long>(b), static_cast<long long>(held), static_cast<long long>(branch.from));
+  for (std::int64_t i = 0; i < branch.count; ++i) {
+    const std::int64_t least = i > 0 ? branch.rows[i - 1] + std::int64_t{1} : 0;
+    if (branch.rows[i] < least || branch.rows[i] >= held - branch.from)
+      return Status::error(StatusCode::invalid_option,
+                           "rows of batch %lld must ascend and be in 0..%lld, got %d at %lld",
+                           static_cast<long long>(b), static_cast<long long>(held - branch.from - 1), branch.rows[i],
+                           static_cast<long long>(i));
+  }
+  if (branch.end() < held && store.dropped_of(held) > 0)
+    return Status::error(StatusCode::invalid_option,
+                         "batch %lld of a ring has dropped tokens: it would hold them again with fewer tokens",
+                         static_cast<long long>(b));
+  return {};
+}
+
+/// Moves rows of one head of a batch to lower positions, in ascending order: no row is overwritten before it has moved.
+/// The batch still counts its old tokens, and the blocks that are written must be reserved.
+class RowMover {
+ public:
+  /// `scratch` has room for a key and a row of angles.
+  RowMover(KvCache::Store& store, std::int64_t b, std::int64_t g, const RotaryAngles& angles, float* scratch)
+      : store_(store), b_(b), g_(g), angles_(angles), key_(scratch), turning_(scratch + store.shape.head_dim) {}
+
+  /// Turns the key by `turn` positions too.
+  void move(std::int64_t from, std::int64_t to, std::int64_t turn) {
+    copy(store_.layout.value, from, to);
+    if (turn == 0)
+      copy(store_.layout.key, from, to);
+    else
+      copy_turned(from, to, turn);
+  }
+
+ private:
+  struct Row {
+    std::uint8_t* data;
+    float* scale;  ///< int8
+  };
+
+  Row row(const BlockSide& side, std::int64_t j) {
+    const RowSpan span = store_.span(b_, j, 1);
+    std::uint8_t* const data = store_.block(b_, span.block)->data();
+    return {data + store_.row_offset(side, g_, span.row),
+            reinterpret_cast<float*>(data + store_.scale_offset(side, g_, span.row))};
+  }
+
+  void copy(const BlockSide& side, std::int64_t from, std::int64_t to) {
+    const Row source = row(side, from), target = row(side, to);
+    std::memcpy(target.data, source.data, static_cast<std::size_t>(side.row_bytes));
+    if (store_.shape.dtype == Dtype::int8) *target.scale = *source.scale;
+  }
+
+  void copy_turned(std::int64_t from, std::int64_t to, std::int64_t turn) {
+    if (turn != turned_) angles_.write(static_cast<double>(turn), turning_);
+    turned_ = turn;
+    const Row source = row(store_.layout.key, from), target = row(store_.layout.key, to);
+    const KvCacheShape& shape = store_.shape;
+    load_row(source.data, source.scale, shape.head_dim, shape.dtype, key_);
+    turn_head(angles_, turning_, key_);
+    store_row(key_, shape.head_dim, shape.dtype, target.data, target.scale);
+  }
+
+  KvCache::Store& store_;
+  std::int64_t b_, g_;
+  const RotaryAngles& angles_;
+  float *key_, *turning_;
+  std::int64_t turned_ = 0;  ///< what turning_ turns by; 0 if nothing is there
+};
+
+void move_rows(const Branch& branch, bool turns, RowMover mover) {
+  for (std::int64_t i = branch.first_moved(); i < branch.count; ++i)
+    mover.move(branch.from + branch.rows[i], branch.from + i, turns ? branch.origin_shift() - branch.shift(i) : 0);
+}
+
+/// Angles that turn a key from one position to another. They do not multiply it: its amplitude is that of its first
+/// turn.
+Status create_turning(const KvCacheShape& shape, RotaryAngles* angles) {
+  if (!shape.rotary) return {};
+  RotaryOptions options = *shape.rotary;
+  options.attention_factor = 1.0;
+  return angles->create(options, shape.head_dim);
+}
+
+bool reserve_moved(KvCache::Store& store, const Buffer<Branch>& branches) {
+  for (std::int64_t b = 0; b < branches.size(); ++b)
+    if (!store.reserve(b, branches[b].from + branches[b].first_moved(), branches[b].end())) return false;
+  return true;
+}
+
+}  // namespace
+
+Status KvCache::keep(ThreadPool& pool, const KeptTokens& tokens) {
+  Store& store = *store_;
+  const KvCacheShape& shape = store.shape;
+  Buffer<Branch> branches;
+  if (!branches.allocate(shape.batch_size)) return Status::out_of_memory(shape.batch_size * 24);
+  const std::int32_t* rows = tokens.rows;
+  for (std::int64_t b = 0; b < shape.batch_size; ++b) {
+    branches[b] = {tokens.from[b], tokens.counts[b], rows};
+    if (Status status = check_branch(store, b, branches[b]); !status.ok()) return status;
+    if (tokens.counts[b] > 0) rows += tokens.counts[b];
+  }
+  RotaryAngles angles;
+  if (Status status = create_turning(shape, &angles); !status.ok()) return status;
+  const std::int64_t scratch_size = shape.head_dim + 2 * angles.half();
+  Buffer<float> scratch;  // for each worker
+  if (!scratch.allocate(scratch_size * pool.size()) || !reserve_moved(store, branches))
+    return Status::out_of_memory(store.layout.bytes);
+
+  pool.parallel_for(shape.batch_size * shape.num_kv_heads, [&](std::int64_t task, int worker) {
+    const std::int64_t b = task / shape.num_kv_heads, g = task % shape.num_kv_heads;
+    move_rows(branches[b], shape.rotary.has_value(),
+              RowMover(store, b, g, angles, scratch.data() + worker * scratch_size));
+  });
+  for (std::int64_t b = 0; b < shape.batch_size; ++b) {
+    store.appended[b] = branches[b].end();
+    if (shape.rotary) store.rotary_origin[b] += branches[b].origin_shift();
+  }
+  store.trim_all();
+  return {};
+}
+
+}  // namespace headwise
