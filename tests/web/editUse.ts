@@ -234,7 +234,7 @@ export const editUses: Readonly<Record<string, Use>> = {
       }
   },
 
-  "remove takes a range out, and the later tokens move up": async (hw) => {
+  "remove takes a range out, and the later tokens take its positions": async (hw) => {
     for (const dtype of DTYPES) {
       const cache = await holding(hw, { dtype }, TOKENS);
       await cache.remove(2, 5); // the second batch ends within the range

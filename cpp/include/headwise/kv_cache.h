@@ -92,7 +92,7 @@ class KvCache {
   /// Reorders the batches: batch b then holds what batch indices[b] held, [B]. An index may come more than once: those
   /// batches share blocks until one of them writes. No row is copied. If it fails the cache is as before.
   [[nodiscard]] Status select(const std::int32_t* indices);
-  /// Removes the tokens that `tokens` does not name. The others move up: their positions have no gaps again. A rotary
+  /// Removes the tokens that `tokens` does not name. The others close the gaps between positions. A rotary
   /// cache turns the keys that move by the difference of their positions. The turned key is rounded once more to
   /// float32 (less than 5 * 2^-24 of the length of a pair of features) and to the dtype. Where from[b] is 0, the angles
   /// of the whole batch stay, and the tokens that follow the first kept one without a gap keep their bits. Refused if a

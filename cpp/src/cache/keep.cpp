@@ -18,7 +18,7 @@ struct Branch {
   const std::int32_t* rows = nullptr;
 
   [[nodiscard]] std::int64_t end() const { return from + count; }
-  /// How many positions row i moves up. It never falls with i, because rows ascend.
+  /// By how many positions row i moves towards the start. It never falls with i, because rows ascend.
   [[nodiscard]] std::int64_t shift(std::int64_t i) const { return rows[i] - i; }
   /// Rows before this one stay where they are.
   [[nodiscard]] std::int64_t first_moved() const {

@@ -321,7 +321,7 @@ export class KvCache extends Disposing {
   }
 
   /**
-   * Keeps a branch of a tree of tokens: of the tokens at position `from` and later only the named rows stay, and move up
+   * Keeps a branch of a tree of tokens: of the tokens at position `from` and later only the named rows stay, and move
    * to the positions from `from` on. The tokens before `from` stay where they are.
    *
    * In a rotary cache the keys that move are turned by the difference of their positions. Such a key is rounded once
@@ -344,7 +344,7 @@ export class KvCache extends Disposing {
   }
 
   /**
-   * Removes the tokens at positions `from` to `to` − 1. The later ones move down to the positions from `from` on, which
+   * Removes the tokens at positions `from` to `to` − 1. The later ones move to the positions from `from` on, which
    * makes room in a full context ("context shift").
    *
    * What becomes of the keys of a rotary cache is said at `keep`: the later ones are turned back by to − from positions,

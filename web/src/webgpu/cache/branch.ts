@@ -13,7 +13,7 @@ export class Branch {
     return this.from + this.rows.length;
   }
 
-  /** How many positions row i moves up. It never falls with i. */
+  /** By how many positions row i moves towards the start. It never falls with i. */
   shift(i: number): number {
     return this.rows[i]! - i;
   }
