@@ -154,7 +154,8 @@ function readTwice(file: Uint8Array): void {
 async function readInPieces(file: Uint8Array): Promise<void> {
   let tensors: TensorFiles;
   try {
-    tensors = await TensorFiles.open("test", new ModelFiles("test", { "model.safetensors": file }));
+    const files = new ModelFiles("test", { "model.safetensors": file }, { anchor: "config.json" });
+    tensors = await TensorFiles.open("test", files, false);
   } catch (error) {
     if (!isError(error)) throw error;
     return;

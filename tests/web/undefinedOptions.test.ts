@@ -180,7 +180,10 @@ const CASES: Readonly<Record<string, Case>> = {
   adamW: [(options) => optimized(options, {}), ["learningRate", "betas", "epsilon", "weightDecay", "decay", "state"]],
   "adamW.step": [(options) => optimized({}, options), ["learningRate"]],
 
-  loadModel: [async (options) => (await load(options)).bytes, ["precision", "onProgress", "signal", "tokenizer"]],
+  loadModel: [
+    async (options) => (await load(options)).bytes,
+    ["precision", "folder", "onProgress", "signal", "tokenizer"],
+  ],
   "model.run": [
     (options) => model.run([1, 2], options),
     [...PASSED, "attentionMask", "logits", "hiddenStates", "tokenTypes"],

@@ -6,13 +6,21 @@
  */
 export type { ActivationName } from "../models/activations.js";
 export { type GeneratedToken, type GenerateOptions, type GenerateStep } from "../models/generate.js";
+export { inspectModel, type InspectModelOptions, type ModelPlan } from "../models/inspectModel.js";
 export { loadModel, type LoadModelOptions } from "../models/loadModel.js";
 export { Model, type RunOptions, type RunResult } from "../models/model.js";
 export type { ModelConfig, ModelType } from "../models/modelConfig.js";
 export type { ModelFileList } from "../models/modelFiles.js";
+export type { EachPrecision } from "../models/modelRoom.js";
 export type { Precision } from "../models/parts.js";
 export type { LayerResult, PassOptions } from "../models/pass.js";
 export type { SamplingOptions } from "../models/sampling.js";
 export type { LoadProgress } from "../models/tensorFiles.js";
-export { loadTokenizer, type LibraryTokenizer, type Tokenizer, type TokenizerClass } from "../models/tokenizer.js";
+export {
+  loadTokenizer,
+  type LibraryTokenizer,
+  type LoadTokenizerOptions,
+  type Tokenizer,
+  type TokenizerClass,
+} from "../models/tokenizer.js";
 export type { Tokens } from "../models/tokens.js";

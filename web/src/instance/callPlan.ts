@@ -4,10 +4,11 @@ import { loadOf, predict } from "../calibration/speed.js";
 import { attentionWork } from "../calibration/work.js";
 import type { EngineName, EngineSpeed, Report } from "../engine/report.js";
 import { HeadwiseError } from "../errors/errors.js";
-import { attentionMemory as wasmMemory, ownMemory } from "../wasm/attentionMemory.js";
+import { attentionMemory as wasmMemory } from "../wasm/attentionMemory.js";
 import { attentionMemory as gpuMemory } from "../webgpu/plan/attentionMemory.js";
 import type { Limits } from "../webgpu/plan/limits.js";
 import { longestFitting } from "./longest.js";
+import { usableMemory } from "./usableMemory.js";
 
 /** Bytes by purpose (`query`, `output`, `probs`, `scratch` and so on), and their sum. */
 export type PlannedBytes = Readonly<Record<string, number>> & { readonly total: number };
@@ -91,7 +92,7 @@ const withTotal = (bytes: Record<string, number>): PlannedBytes => ({
 });
 
 function wasmBytes({ threads, maximumMemory = 0 }: Report): (problem: AttentionProblem) => Sized {
-  const room = maximumMemory - ownMemory(threads);
+  const room = usableMemory(maximumMemory, threads);
   return (problem) => {
     const bytes = withTotal(wasmMemory(problem, threads));
     const fits = bytes.total <= room;

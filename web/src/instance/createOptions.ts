@@ -6,6 +6,7 @@ import { isObject } from "../foreign/describe.js";
 import { arrayKind } from "../foreign/typedArray.js";
 import { INITIAL_MEMORY, type CheckedSource, type LoadProgress, type WasmSource } from "../wasm/host.js";
 import { VARIANT_NAMES, type Variant } from "../wasm/variants.js";
+import { DEFAULT_MEMORY } from "./usableMemory.js";
 
 /** Options of `createAttention`. */
 export interface CreateOptions {
@@ -83,7 +84,6 @@ const NAMES = namesOf<CreateOptions>({
 
 const MOST_THREADS = 256;
 const MOST_MEMORY = 4 * 2 ** 30;
-const DEFAULT_MEMORY = 2 ** 30;
 
 /**
  * Reads and checks the options of createAttention.

@@ -1,9 +1,10 @@
 import { ACTIVATION_NAMES, ACTIVATIONS, tanh } from "./activations.js";
 import { count, flag, only, positive, readFields, word, type Json, MOST_BLOCKS } from "./configField.js";
 import { add, tokenAt } from "./elementwise.js";
-import { COMMON, type ModelConfig } from "./modelConfig.js";
-import { positionsOf, times, type Network } from "./network.js";
+import { COMMON, headOf, modelConfig } from "./modelConfig.js";
+import { positionsOf, type Network } from "./network.js";
 import type { Linear, Parts } from "./parts.js";
+import { times } from "./times.js";
 
 const FIELDS = {
   ...COMMON,
@@ -19,7 +20,8 @@ const FIELDS = {
   isTied: flag("tie_word_embeddings", true),
   positions: only("position_embedding_type", "absolute"),
   decoder: only("is_decoder", false),
-  crossAttention: only("add_cross_attention", false),
+  head: headOf(["Model", "ForMaskedLM", "ForPreTraining", "LMHeadModel"]),
+  causal: only("is_causal", false),
 };
 
 /**
@@ -32,7 +34,7 @@ const FIELDS = {
 export function bert(json: Json, parts: Parts): Network {
   const fields = readFields(json, FIELDS);
   const { modelDim, hiddenDim, numHeads, vocabSize, epsilon, maxLength, numTokenTypes } = fields;
-  const config: ModelConfig = { ...fields, modelType: "bert", numKvHeads: numHeads, headDim: modelDim / numHeads };
+  const config = modelConfig({ ...fields, modelType: "bert", numKvHeads: numHeads, headDim: modelDim / numHeads });
   const activation = ACTIVATIONS[fields.activation];
   const across = { from: modelDim, to: modelDim };
 
@@ -79,10 +81,11 @@ export function bert(json: Json, parts: Parts): Network {
     const head = "cls.predictions";
     const dense = parts.linear(`${head}.transform.dense`, across, true);
     const headNorm = parts.layerNorm(`${head}.transform.LayerNorm`, modelDim, epsilon);
-    const bias = parts.vector(`${head}.bias`, vocabSize);
+    const decoder = `${head}.decoder`;
+    const bias = parts.vector(parts.has(`${head}.bias`) ? `${head}.bias` : `${decoder}.bias`, vocabSize);
     const scores = fields.isTied
       ? words.transposed(bias)
-      : parts.linear(`${head}.decoder`, { from: modelDim, to: vocabSize }, true);
+      : parts.linear(decoder, { from: modelDim, to: vocabSize }, bias);
     return async (x) => scores(headNorm(activation(await dense(x))));
   };
 

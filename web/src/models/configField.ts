@@ -1,11 +1,55 @@
 import { UnsupportedError } from "../errors/errors.js";
 import { describe, isObject } from "../foreign/describe.js";
 
-/** An object of config.json. */
-export interface Json {
+type Fields = Readonly<Record<string, unknown>>;
+
+/** An object of config.json. It remembers which of its fields were read. */
+export class Json {
   /** Where it is, for messages: `loadModel: config.json: `, and `rope_scaling.` for a part of it. */
   readonly at: string;
-  readonly values: Readonly<Record<string, unknown>>;
+  readonly #values: Fields;
+  readonly #read = new Set<string>();
+  readonly #parts = new Map<string, Json>();
+
+  constructor(at: string, values: Fields) {
+    this.at = at;
+    this.#values = values;
+  }
+
+  /** The value of a field; undefined if it is absent or `null`. */
+  value(name: string): unknown {
+    this.#read.add(name);
+    return this.#values[name] ?? undefined;
+  }
+
+  /** Whether a field is written as `null`. */
+  isNull(name: string): boolean {
+    this.#read.add(name);
+    return this.#values[name] === null;
+  }
+
+  /**
+   * An object inside of this one, for reading its fields; undefined if it is absent.
+   *
+   * @throws UnsupportedError if it is no object.
+   */
+  part(name: string): Json | undefined {
+    const values = this.value(name);
+    if (values === undefined) return undefined;
+    if (!isObject(values) || Array.isArray(values)) throw refuse(this, name, "be an object");
+    const part = this.#parts.get(name) ?? new Json(`${this.at}${name}.`, values as Fields);
+    this.#parts.set(name, part);
+    return part;
+  }
+
+  /** The fields that nothing has read, with their values: also those of parts, as `rope_scaling.factor`. */
+  get unread(): [name: string, value: unknown][] {
+    const own = Object.entries(this.#values).filter(([name, value]) => !this.#read.has(name) && value !== null);
+    const inner = [...this.#parts].flatMap(([name, part]) =>
+      part.unread.map(([field, value]): [string, unknown] => [`${name}.${field}`, value]),
+    );
+    return [...own, ...inner];
+  }
 }
 
 /** Reads one field of config.json, and checks it. A field that is `null` counts as absent. */
@@ -20,13 +64,13 @@ export function readFields<T extends Readonly<Record<string, Field<unknown>>>>(j
 }
 
 /** An UnsupportedError: `loadModel: config.json: hidden_act must be gelu or relu, got "mish"`. */
-export function refuse({ at, values }: Json, name: string, rule: string): UnsupportedError {
-  return new UnsupportedError(`${at}${name} must ${rule}, got ${describe(values[name])}`);
+export function refuse(json: Json, name: string, rule: string, hint?: string): UnsupportedError {
+  return new UnsupportedError(`${json.at}${name} must ${rule}, got ${describe(json.value(name))}`, { hint });
 }
 
 function field<V>(name: string, rule: string, allows: (value: unknown) => value is V, absent?: V): Field<V> {
   return (json) => {
-    const value = json.values[name] ?? absent;
+    const value = json.value(name) ?? absent;
     if (allows(value)) return value;
     throw refuse(json, name, `be ${rule}`);
   };
@@ -67,29 +111,37 @@ export function word<V extends string>(name: string, words: readonly V[], absent
 /** A field that changes what a model computes, and for which only one value is supported. */
 export function only(name: string, value: string | number | boolean | undefined): Field<void> {
   return (json) => {
-    if ((json.values[name] ?? value) !== value)
+    if ((json.value(name) ?? value) !== value)
       throw refuse(json, name, value === undefined ? "be absent" : `be ${describe(value)}`);
+  };
+}
+
+/** A list or an object that changes what a model computes, and must be empty. */
+export function empty(name: string): Field<void> {
+  return (json) => {
+    if (Object.keys(json.value(name) ?? {}).length > 0) throw refuse(json, name, "be empty");
   };
 }
 
 /** The value of another field, or undefined if it is absent. */
 export function optional<V>(name: string, of: Field<V>): Field<V | undefined> {
-  return (json) => ((json.values[name] ?? undefined) === undefined ? undefined : of(json));
+  return (json) => (json.value(name) === undefined ? undefined : of(json));
+}
+
+/** A list of texts. Absent: none. */
+export function texts(name: string): Field<readonly string[]> {
+  return (json) => {
+    const list = [json.value(name) ?? []].flat();
+    if (list.every((text): text is string => typeof text === "string")) return list;
+    throw refuse(json, name, "be a list of texts");
+  };
 }
 
 /** One token, or a list of tokens. Absent: none. */
 export function tokens(name: string): Field<readonly number[]> {
   return (json) => {
-    const list = [json.values[name] ?? []].flat();
+    const list = [json.value(name) ?? []].flat();
     if (list.every((token): token is number => Number.isSafeInteger(token))) return list;
     throw refuse(json, name, "be a token or a list of tokens");
   };
-}
-
-/** An object inside of config.json, for reading its fields; undefined if it is absent. */
-export function part(json: Json, name: string): Json | undefined {
-  const values = json.values[name] ?? undefined;
-  if (values === undefined) return undefined;
-  if (!isObject(values) || Array.isArray(values)) throw refuse(json, name, "be an object");
-  return { at: `${json.at}${name}.`, values: values as Json["values"] };
 }

@@ -1,9 +1,10 @@
 import { ACTIVATION_NAMES, ACTIVATIONS } from "./activations.js";
 import { count, flag, only, optional, positive, readFields, word, type Json, MOST_BLOCKS } from "./configField.js";
 import { add } from "./elementwise.js";
-import { COMMON, type ModelConfig } from "./modelConfig.js";
-import { positionsOf, times, type Network } from "./network.js";
+import { COMMON, DECODER_HEADS, headOf, modelConfig } from "./modelConfig.js";
+import { positionsOf, type Network } from "./network.js";
 import type { Parts } from "./parts.js";
+import { times } from "./times.js";
 
 const FIELDS = {
   ...COMMON,
@@ -18,7 +19,8 @@ const FIELDS = {
   isScaled: flag("scale_attn_weights", true),
   isScaledByLayer: flag("scale_attn_by_inverse_layer_idx", false),
   isTied: flag("tie_word_embeddings", true),
-  crossAttention: only("add_cross_attention", false),
+  head: headOf(DECODER_HEADS),
+  causal: only("is_causal", true),
 };
 
 /**
@@ -31,7 +33,7 @@ export function gpt2(json: Json, parts: Parts): Network {
   const fields = readFields(json, FIELDS);
   const { modelDim, numHeads, innerDim = 4 * modelDim, vocabSize, epsilon, maxLength } = fields;
   const headDim = modelDim / numHeads;
-  const config: ModelConfig = { ...fields, modelType: "gpt2", hiddenDim: innerDim, numKvHeads: numHeads, headDim };
+  const config = modelConfig({ ...fields, modelType: "gpt2", hiddenDim: innerDim, numKvHeads: numHeads, headDim });
 
   const at = parts.prefix("transformer.");
   const words = parts.table(`${at}wte`, [vocabSize, modelDim]);

@@ -14,10 +14,11 @@ import {
   MOST_BLOCKS,
 } from "./configField.js";
 import { add, multiply } from "./elementwise.js";
-import { COMMON, type ModelConfig, type ModelType } from "./modelConfig.js";
-import { times, type Network } from "./network.js";
+import { COMMON, DECODER_HEADS, headOf, modelConfig, type ModelType } from "./modelConfig.js";
+import type { Network } from "./network.js";
 import type { Parts } from "./parts.js";
 import { rotaryPosition } from "./rotaryField.js";
+import { times } from "./times.js";
 
 const FIELDS = {
   ...COMMON,
@@ -28,11 +29,15 @@ const FIELDS = {
   numHeads: count("num_attention_heads"),
   kvHeads: optional("num_key_value_heads", count("num_key_value_heads")),
   widthOfHead: optional("head_dim", count("head_dim")),
-  maxLength: count("max_position_embeddings"),
+  length: optional("max_position_embeddings", count("max_position_embeddings")),
+  /** The name of 2023. */
+  olderLength: optional("max_sequence_length", count("max_sequence_length")),
   activation: word("hidden_act", ACTIVATION_NAMES, "silu"),
   epsilon: positive("rms_norm_eps", 1e-6),
   isTied: flag("tie_word_embeddings", false),
-  partialRotary: only("partial_rotary_factor", 1),
+  head: headOf(DECODER_HEADS),
+  causal: only("is_causal", true),
+  interleaved: only("rope_interleaved", false),
 };
 
 type Fields = Values<typeof FIELDS>;
@@ -45,11 +50,16 @@ interface Kind {
   readonly feedForwardBias: Field<boolean>;
   /** Whether every head's queries and keys are normalized. */
   readonly normalizesHeads: boolean;
+  /** The length of texts, if config.json does not say it. */
+  readonly maxLength: number;
   /** The number of tokens that a layer sees, its own included; undefined: all. */
   readonly window: (json: Json, layer: number, numLayers: number) => number | undefined;
 }
 
-const none = () => false;
+const none: Kind["feedForwardBias"] = (json) => {
+  only("mlp_bias", false)(json);
+  return false;
+};
 const attentionBias: Kind["biases"] = (json) => {
   const given = flag("attention_bias", false)(json);
   return { input: given, output: given };
@@ -61,33 +71,54 @@ const KINDS: Readonly<Record<Exclude<ModelType, "bert" | "gpt2">, Kind>> = {
     biases: attentionBias,
     feedForwardBias: flag("mlp_bias", false),
     normalizesHeads: false,
+    maxLength: 2048,
     window: () => undefined,
   },
   mistral: {
-    biases: () => ({ input: false, output: false }),
+    biases: (json) => {
+      only("attention_bias", false)(json);
+      return { input: false, output: false };
+    },
     feedForwardBias: none,
     normalizesHeads: false,
+    maxLength: 2 ** 17,
     window: windowOf,
   },
   qwen2: {
-    biases: () => ({ input: true, output: false }),
+    biases: (json) => {
+      json.value("attention_bias"); // transformers ignores it
+      return { input: true, output: false };
+    },
     feedForwardBias: none,
     normalizesHeads: false,
+    maxLength: 2 ** 15,
     window: laterLayersOnly,
   },
-  qwen3: { biases: attentionBias, feedForwardBias: none, normalizesHeads: true, window: laterLayersOnly },
+  qwen3: {
+    biases: attentionBias,
+    feedForwardBias: none,
+    normalizesHeads: true,
+    maxLength: 2 ** 15,
+    window: laterLayersOnly,
+  },
 };
 
 /** `sliding_window`: absent, it is 4096; `null` means none. */
 function windowOf(json: Json): number | undefined {
-  return json.values["sliding_window"] === null ? undefined : count("sliding_window", 4096)(json);
+  return json.isNull("sliding_window") ? undefined : count("sliding_window", 4096)(json);
 }
 
 /** Which layers have the window: as `layer_types` says, otherwise those from `max_window_layers` on. */
 function laterLayersOnly(json: Json, layer: number, numLayers: number): number | undefined {
-  if (!flag("use_sliding_window", false)(json)) return undefined;
-  const types = json.values["layer_types"];
-  if (!Array.isArray(types)) return layer >= count("max_window_layers", 28)(json) ? windowOf(json) : undefined;
+  const isUsed = flag("use_sliding_window", false)(json);
+  const types = json.value("layer_types");
+  const first = json.value("max_window_layers");
+  json.value("sliding_window"); // read, also if no layer has a window
+  if (!isUsed) return undefined;
+  if (!Array.isArray(types)) {
+    const isLater = first === 0 || layer >= count("max_window_layers", 28)(json);
+    return isLater ? windowOf(json) : undefined;
+  }
   const isKnown = (type: unknown) => type === "full_attention" || type === "sliding_attention";
   if (types.length !== numLayers || !types.every(isKnown))
     throw refuse(json, "layer_types", `be ${numLayers} times "full_attention" or "sliding_attention"`);
@@ -108,8 +139,9 @@ export function llama(modelType: keyof typeof KINDS, json: Json, parts: Parts): 
   const { modelDim, hiddenDim, numHeads, vocabSize, epsilon } = fields;
   const numKvHeads = fields.kvHeads ?? numHeads;
   const headDim = fields.widthOfHead ?? modelDim / numHeads;
-  const config: ModelConfig = { ...fields, modelType, numKvHeads, headDim };
-  const position = rotaryPosition(json, fields.maxLength);
+  const maxLength = fields.length ?? fields.olderLength ?? kind.maxLength;
+  const config = modelConfig({ ...fields, modelType, maxLength, numKvHeads, headDim });
+  const position = rotaryPosition(json, maxLength);
   const biases = kind.biases(json);
   const feedForwardBias = kind.feedForwardBias(json);
   const activation = ACTIVATIONS[fields.activation];

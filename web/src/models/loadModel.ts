@@ -1,19 +1,15 @@
 import { throwIfAborted } from "../call/abort.js";
-import { OptionError, UnsupportedError } from "../errors/errors.js";
+import { OptionError } from "../errors/errors.js";
 import { describe } from "../foreign/describe.js";
 import type { Attention } from "../instance/attention.js";
-import { bert } from "./bert.js";
-import { readFields, word, type Json } from "./configField.js";
 import { checkInstance } from "../instance/givenInstance.js";
-import { gpt2 } from "./gpt2.js";
 import { readKnown } from "./knownNames.js";
-import { llama } from "./llama.js";
 import { Model } from "./model.js";
-import { MODEL_TYPES } from "./modelConfig.js";
-import { ModelFiles, type ModelFileList } from "./modelFiles.js";
-import type { Network } from "./network.js";
-import { Parts, type Precision } from "./parts.js";
-import { TensorFiles, type LoadProgress } from "./tensorFiles.js";
+import type { ModelFileList } from "./modelFiles.js";
+import { assertRoom, roomOf } from "./modelRoom.js";
+import { openModel, refuseUnknownFields } from "./openModel.js";
+import { PRECISIONS, type Precision } from "./parts.js";
+import type { LoadProgress } from "./tensorFiles.js";
 import { openTokenizer, type LibraryTokenizer, type TokenizerClass } from "./tokenizer.js";
 
 /** Options of `loadModel`. */
@@ -25,6 +21,8 @@ export interface LoadModelOptions {
    * Vectors, such as biases and gains, are always float32.
    */
   readonly precision?: Precision | undefined;
+  /** The folder of the model, if several have config.json. Default: the one that all others lie in. */
+  readonly folder?: string | undefined;
   /** Called after each piece of the weights that was read. */
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
   /** Ends the loading; what was loaded is freed. */
@@ -37,25 +35,27 @@ export interface LoadModelOptions {
 }
 
 const OPERATION = "loadModel";
-const NAMES = { precision: true, onProgress: true, signal: true, tokenizer: true } as const;
-const PRECISIONS: readonly Precision[] = ["as-stored", "float32", "float16", "int8"];
+const NAMES = { precision: true, folder: true, onProgress: true, signal: true, tokenizer: true } as const;
 
 /**
  * Reads a model from files that the user has chosen: config.json and weights in `.safetensors`. The models are BERT, GPT-2,
  * Llama, Mistral, Qwen 2 and Qwen 3, and others of their shapes. Weights are read piece by piece, straight to where they
- * are kept. Nothing is fetched.
+ * are kept. Nothing is fetched. `inspectModel` says what it would do.
  *
  * @param hw - The instance that computes. The weights lie in its memory, which `maximumMemory` limits.
  * @param files - What `<input type="file" webkitdirectory>` gives, an array of `File`s, or `Blob`s or `Uint8Array`s by
  *   name.
- * @throws UnsupportedError if a field of config.json has a value that is not supported; the message names both.
- * @throws OptionError if a file or a tensor is missing or damaged, ShapeError if a tensor has another shape than config.json
- *   says: before any weight is read.
- * @throws OutOfMemoryError if the engine's memory has no room. The reason of `signal` if it aborts.
+ * @throws UnsupportedError if a field of config.json has a value that is not supported, or is not known; the message names
+ *   both.
+ * @throws OptionError if a file or a tensor is missing or damaged, or if several folders have config.json. ShapeError if a
+ *   tensor has another shape than config.json says.
+ * @throws OutOfMemoryError if the engine's memory is too small; the message says which precisions would fit. All of these
+ *   come before any weight is read, but OutOfMemoryError also later, if the instance holds other tensors.
+ * @throws The reason of `signal` if it aborts.
  */
 export async function loadModel(hw: Attention, files: ModelFileList, options: LoadModelOptions = {}): Promise<Model> {
   const { known, reader } = readKnown(OPERATION, options, NAMES);
-  const { precision = "as-stored", tokenizer } = known;
+  const { precision = "as-stored", folder, tokenizer } = known;
   const signal = reader.signal();
   const onProgress = reader.callback("onProgress") as LoadModelOptions["onProgress"];
   if (!PRECISIONS.includes(precision))
@@ -64,32 +64,17 @@ export async function loadModel(hw: Attention, files: ModelFileList, options: Lo
     );
   checkInstance(OPERATION, "hw", hw, ["allocate", "linear", "multiHeadAttention"]);
   throwIfAborted(signal);
-  const given = new ModelFiles(OPERATION, files);
-  const json: Json = { at: `${OPERATION}: config.json: `, values: await given.json("config.json") };
-  const { modelType } = readFields(json, { modelType: word("model_type", MODEL_TYPES) });
-  const ready = tokenizer && (await openTokenizer(OPERATION, given, tokenizer));
-  const tensors = await TensorFiles.open(OPERATION, given);
-  const parts = new Parts(hw, tensors, precision);
-  const network = networkOf(modelType, json, parts);
-  tensors.assertNoHoles();
+  const opened = await openModel(OPERATION, files, { folder, mayMiss: false });
+  refuseUnknownFields(OPERATION, opened);
+  const { parts, network } = opened;
+  assertRoom(OPERATION, parts, precision, roomOf(hw));
+  const ready = tokenizer && (await openTokenizer(OPERATION, opened.files, tokenizer));
   try {
-    await parts.load(onProgress, signal);
+    await parts.load(hw, precision, onProgress, signal);
     throwIfAborted(signal);
   } catch (error) {
     parts.dispose();
     throw error;
   }
   return new Model(network, parts, ready);
-}
-
-function networkOf(modelType: (typeof MODEL_TYPES)[number], json: Json, parts: Parts): Network {
-  const network =
-    modelType === "bert" ? bert(json, parts) : modelType === "gpt2" ? gpt2(json, parts) : llama(modelType, json, parts);
-  const { numHeads, numKvHeads, headDim } = network.config;
-  if (!Number.isInteger(headDim) || !Number.isInteger(numHeads / numKvHeads))
-    throw new UnsupportedError(
-      `${OPERATION}: config.json: the heads must divide the width, and the key heads the query heads, got ` +
-        `${numHeads} heads, ${numKvHeads} key heads and a width of ${headDim} per head`,
-    );
-  return network;
 }

@@ -1,8 +1,10 @@
 import { OptionError } from "../errors/errors.js";
 import { guarded } from "../errors/guarded.js";
 import { assertIntact, assertIntactNow } from "../errors/intact.js";
-import { describe, isObject } from "../foreign/describe.js";
+import { describe, isObject, tagOf } from "../foreign/describe.js";
 import { arrayKind, viewOf } from "../foreign/typedArray.js";
+import { parsedObject } from "./jsonText.js";
+import { modelFolder } from "./modelFolder.js";
 
 /** What is used of a `Blob` or `File`. */
 interface BlobLike {
@@ -18,7 +20,7 @@ interface FileLike extends BlobLike {
 
 /**
  * The files of a model: what an `<input type="file" webkitdirectory>` gives, or an array of `File`s, or an object of
- * `Blob`s or `Uint8Array`s by name. Names may be paths; the file that is nearest to the top is taken.
+ * `Blob`s or `Uint8Array`s by name. Names may be paths. All files of a model come from one folder.
  */
 export type ModelFileList =
   ArrayLike<FileLike> | Iterable<FileLike> | { readonly [name: string]: BlobLike | Uint8Array };
@@ -31,21 +33,38 @@ export interface Source {
   bytes(from: number, to: number): Promise<Uint8Array<ArrayBuffer>>;
 }
 
-/** The files of a model by name. */
+/** Which of the files belong to a model. */
+export interface FolderChoice {
+  /** The file that tells the folder: config.json. */
+  readonly anchor: string;
+  /** The folder, if the caller names it. */
+  readonly folder?: string | undefined;
+}
+
+/** A pointer file of Git LFS has at most this many bytes. */
+const LONGEST_POINTER = 1024;
+const POINTER = "version https://git-lfs";
+
+/** The files of a model by name, which all lie in one folder. */
 export class ModelFiles {
   readonly #operation: string;
   readonly #sources: ReadonlyMap<string, Source>;
+  /** The folder; "" if the files have names only. */
+  readonly folder: string;
 
-  constructor(operation: string, given: ModelFileList) {
+  constructor(operation: string, given: ModelFileList, { anchor, folder }: FolderChoice) {
     this.#operation = operation;
     const entries = guarded(operation, "files", () => entriesOf(operation, given));
-    const byDepth = entries.map(([path, file]) => ({ folders: path.split("/"), file }));
-    byDepth.sort((a, b) => b.folders.length - a.folders.length); // the file nearest to the top is set last
+    const paths = entries.map(([path]) => path);
+    this.folder = modelFolder(operation, paths, anchor, folder);
+    const start = this.folder && `${this.folder}/`;
     this.#sources = new Map(
-      byDepth.map(({ folders, file }) => {
-        const name = folders.at(-1)!;
-        return [name, guarded(operation, `files[${describe(name)}]`, () => sourceOf(operation, name, file))];
-      }),
+      entries
+        .filter(([path]) => path.startsWith(start))
+        .map(([path, file]) => [
+          path.slice(start.length),
+          guarded(operation, `files[${describe(path)}]`, () => sourceOf(operation, path, file)),
+        ]),
     );
   }
 
@@ -57,13 +76,20 @@ export class ModelFiles {
     return this.#sources.has(name);
   }
 
-  /** @throws OptionError if there is no file of this name. */
-  source(name: string): Source {
+  /**
+   * A file, for reading.
+   *
+   * @throws OptionError if there is no file of this name; with code `"CORRUPT_DATA"` if it is a pointer of Git LFS.
+   */
+  async source(name: string): Promise<Source> {
     const source = this.#sources.get(name);
-    if (source) return source;
-    throw new OptionError(
-      `${this.#operation}: files must have ${name}, got ${this.names.length ? this.names.join(", ") : "no files"}`,
-    );
+    if (!source) throw new OptionError(`${this.#operation}: files must have ${name}, got ${this.listed}`);
+    if (source.size <= LONGEST_POINTER && (await textOf(source)).startsWith(POINTER))
+      throw new OptionError(
+        `${this.#operation}: ${name} is a pointer of Git LFS, ${source.size} bytes that only name the real file`,
+        { code: "CORRUPT_DATA", hint: "Run `git lfs pull` in the folder, or download the file itself." },
+      );
+    return source;
   }
 
   /**
@@ -72,32 +98,47 @@ export class ModelFiles {
    * @throws OptionError if there is no such file; with code `"CORRUPT_DATA"` if it holds no object.
    */
   async json(name: string): Promise<Readonly<Record<string, unknown>>> {
-    const source = this.source(name);
-    const bytes = await source.bytes(0, source.size);
-    let value: unknown;
-    try {
-      value = JSON.parse(new TextDecoder().decode(bytes));
-    } catch {
-      // as undefined
-    }
-    if (isObject(value) && !Array.isArray(value)) return value as Readonly<Record<string, unknown>>;
+    const object = parsedObject(await textOf(await this.source(name)));
+    if (object) return object;
     throw new OptionError(`${this.#operation}: ${name} is no JSON object, or is damaged`, { code: "CORRUPT_DATA" });
+  }
+
+  /** The names, for messages. */
+  get listed(): string {
+    const { names } = this;
+    const shown = names.slice(0, MOST_NAMES).join(", ");
+    if (names.length === 0) return "no files";
+    return names.length > MOST_NAMES ? `${shown} and ${names.length - MOST_NAMES} more` : shown;
   }
 }
 
+/** A message lists at most this many names. */
+const MOST_NAMES = 20;
+
+async function textOf(source: Source): Promise<string> {
+  return new TextDecoder().decode(await source.bytes(0, source.size));
+}
+
+const READ_FIRST =
+  "Nothing is fetched or opened by name. In a page let the user choose the files; in Node give " +
+  '{ "config.json": await openAsBlob(path), … } with `openAsBlob` of node:fs.';
+
 /** Each file with its path. */
 function entriesOf(operation: string, given: unknown): [string, unknown][] {
-  if (!isObject(given) || arrayKind(given) || isBlob(given))
+  if (!isObject(given) || arrayKind(given) || isBlob(given) || tagOf(given) === "URL")
     throw new OptionError(
       `${operation}: files must be an array of File, a FileList, or an object of Blob or Uint8Array by name, ` +
         `got ${describe(given)}`,
+      { hint: READ_FIRST },
     );
   const isList = Symbol.iterator in given || typeof (given as { length?: unknown }).length === "number";
   if (!isList) return Object.entries(given);
   return Array.from(given as ArrayLike<unknown>, (file, n) => {
     const { name, webkitRelativePath } = (isObject(file) ? file : {}) as Partial<FileLike>;
     if (typeof name === "string") return [webkitRelativePath || name, file];
-    throw new OptionError(`${operation}: files[${n}] must be a File with a name, got ${describe(file)}`);
+    throw new OptionError(`${operation}: files[${n}] must be a File with a name, got ${describe(file)}`, {
+      hint: READ_FIRST,
+    });
   });
 }
 
@@ -120,7 +161,12 @@ function sourceOf(operation: string, name: string, file: unknown): Source {
         }),
     };
   }
-  throw new OptionError(`${operation}: files[${describe(name)}] must be a Blob or a Uint8Array, got ${describe(file)}`);
+  throw new OptionError(
+    `${operation}: files[${describe(name)}] must be a Blob or a Uint8Array, got ${describe(file)}`,
+    {
+      hint: READ_FIRST,
+    },
+  );
 }
 
 function isBlob(value: unknown): value is BlobLike {

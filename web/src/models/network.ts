@@ -34,8 +34,3 @@ export function positionsOf({ shape }: TokenBatch, start: number): { data: Int32
   const length = shape.at(-1)!;
   return { data: Int32Array.from({ length }, (_, token) => start + token), shape: [length] };
 }
-
-/** The numbers from 0 to below `count`, each mapped. */
-export function times<T>(count: number, map: (n: number) => T): T[] {
-  return Array.from({ length: count }, (_, n) => map(n));
-}

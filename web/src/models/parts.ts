@@ -8,9 +8,11 @@ import type { TypedTensor } from "../tensor/tensor.js";
 import { layerNorm } from "../train/layerNorm.js";
 import { elements, type Floats } from "../tensor/plainTensor.js";
 import { fillRows, keptLayout, matrixOf, place, rowsOf, type Matrix, type Placed, type RowNumbers } from "./matrix.js";
+import { layerBytes, matrixBytes, sumOf, vectorBytes, type ModelBytes, type PartBytes } from "./partBytes.js";
 import { rmsNorm } from "./rmsNorm.js";
 import { converted, newData, widened, type WeightData, type WeightDtype } from "./storedNumbers.js";
 import type { FileTensor, LoadProgress, Piece, TensorFiles } from "./tensorFiles.js";
+import { times } from "./times.js";
 
 /** How weights are kept: as the files have them, or in another dtype. */
 export type Precision = "as-stored" | WeightDtype;
@@ -61,11 +63,28 @@ interface Held {
 interface Loaded {
   matrix: Matrix | undefined;
   /** How the matrix is kept. */
-  readonly layout: WeightLayout;
+  layout: WeightLayout;
 }
 
 /** Reads a tensor of the files: calls `use` with each of its pieces, or once with all of it. */
 type Read = (tensor: FileTensor, use: (piece: Piece) => void, isWhole?: boolean) => Promise<void>;
+
+/** Where the weights of parts go. */
+interface Target {
+  readonly hw: Attention;
+  readonly precision: Precision;
+  readonly read: Read;
+}
+
+/** How a model would be kept. */
+interface Keeping {
+  readonly precision: Precision;
+  /** Whether matrices lie in the memory of the instance. */
+  readonly isInInstance: boolean;
+}
+
+/** The precisions that may be chosen. */
+export const PRECISIONS: readonly Precision[] = ["as-stored", "float32", "float16", "int8"];
 
 /**
  * Makes the parts of a model. A part is made in two steps: first the names, shapes and dtypes of its weights are checked,
@@ -73,18 +92,25 @@ type Read = (tensor: FileTensor, use: (piece: Piece) => void, isWhole?: boolean)
  * refused before any weight is read.
  */
 export class Parts {
-  readonly #hw: Attention;
   readonly #files: TensorFiles;
-  readonly #precision: Precision;
   readonly #tensors: FileTensor[] = [];
-  readonly #loads: ((read: Read) => Promise<void>)[] = [];
+  readonly #sizes: ((keeping: Keeping) => PartBytes)[] = [];
+  readonly #loads: ((target: Target) => Promise<void>)[] = [];
   readonly #held = new Set<Held>();
   readonly #scratches = new Map<string, WeightData>();
 
-  constructor(hw: Attention, files: TensorFiles, precision: Precision) {
-    this.#hw = hw;
+  constructor(files: TensorFiles) {
     this.#files = files;
-    this.#precision = precision;
+  }
+
+  /** The tensors that the parts read. */
+  get tensors(): readonly FileTensor[] {
+    return this.#tensors;
+  }
+
+  /** Bytes that all parts would need. */
+  bytesWith(keeping: Keeping): ModelBytes {
+    return sumOf(this.#sizes.map((size) => size(keeping)));
   }
 
   /** Whether the files have a tensor. */
@@ -100,8 +126,10 @@ export class Parts {
   /** A vector of float32. */
   vector(name: string, width: number): () => Floats {
     const tensor = this.#claim([name, [width]]);
-    const data = new Float32Array(width);
-    this.#loads.push(async (read) => {
+    let data: Float32Array<ArrayBuffer>;
+    this.#sizes.push(() => vectorBytes(width));
+    this.#loads.push(async ({ read }) => {
+      data = new Float32Array(width);
       await read(tensor, ({ bytes, at }) => data.set(widened(tensor.dtype, bytes), at));
       this.#held.add({ bytes: data.byteLength, dispose: () => undefined });
     });
@@ -122,9 +150,13 @@ export class Parts {
     return (x) => rmsNorm(x, gain().data, epsilon);
   }
 
-  /** A linear map as PyTorch stores it: `name.weight` [out, in], and `name.bias` if `hasBias` is true. */
-  linear(name: string, { from, to }: Widths, hasBias: boolean): Linear {
-    return this.#linear(name, [to, from], hasBias ? to : 0, "out-in");
+  /**
+   * A linear map as PyTorch stores it: `name.weight` [out, in].
+   *
+   * @param bias - Whether it has `name.bias`, or another vector.
+   */
+  linear(name: string, { from, to }: Widths, bias: boolean | (() => Floats)): Linear {
+    return this.#linear(name, [to, from], bias === true ? this.#bias(name, to) : bias || undefined, "out-in");
   }
 
   /** A head: a linear map without a bias; undefined if the files lack it. */
@@ -134,12 +166,20 @@ export class Parts {
 
   /** A linear map as GPT-2 stores it: `name.weight` [in, out], and `name.bias`. */
   conv1d(name: string, { from, to }: Widths): Linear {
-    return this.#linear(name, [from, to], to, "in-out");
+    return this.#linear(name, [from, to], this.#bias(name, to), "in-out");
   }
 
-  #linear(name: string, shape: readonly [number, number], biasWidth: number, weightLayout: WeightLayout): Linear {
+  #bias(name: string, width: number): () => Floats {
+    return this.vector(`${name}.bias`, width);
+  }
+
+  #linear(
+    name: string,
+    shape: readonly [number, number],
+    bias: (() => Floats) | undefined,
+    weightLayout: WeightLayout,
+  ): Linear {
     const weight = this.#product(this.#matrix(`${name}.weight`, shape, weightLayout), "moved");
-    const bias = biasWidth > 0 ? this.vector(`${name}.bias`, biasWidth) : undefined;
     return (x) => weight(x, bias?.());
   }
 
@@ -169,9 +209,12 @@ export class Parts {
     options: AttentionCall,
   ): AttentionPart {
     const tensors = Object.entries<Wanted>(weights).map(([key, each]) => [key, this.#claim(each)] as const);
-    const weightDtype = this.#layerDtypeOf(tensors.map(([, tensor]) => tensor));
+    const all = tensors.map(([, tensor]) => tensor);
+    const maps = Object.entries<Wanted>(weights).flatMap(([key, [, shape]]) => mapsOf(key, shape));
+    this.#sizes.push(({ precision }) => layerBytes(maps, all, layerDtypeOf(all, precision)));
     let layer: Layer | undefined;
-    this.#loads.push(async (read) => {
+    this.#loads.push(async ({ hw, precision, read }) => {
+      const weightDtype = layerDtypeOf(all, precision);
       const loaded: Record<string, TypedTensor<WeightDtype>> = {};
       for (const [key, tensor] of tensors) {
         const dtype = tensor.shape.length > 1 && weightDtype === "float16" ? "float16" : "float32";
@@ -180,8 +223,8 @@ export class Parts {
         loaded[key] = { data, shape: tensor.shape, dtype };
       }
       // the model's other matrices lie in the engine of this name; with backend "auto" there is a second engine
-      const placement = this.#hw.report.backend;
-      layer = await this.#hw.multiHeadAttention({ ...layerOptions(), weights: loaded, weightDtype, placement });
+      const placement = hw.report.backend;
+      layer = await hw.multiHeadAttention({ ...layerOptions(), weights: loaded, weightDtype, placement });
       this.#held.add(layer);
     });
     return {
@@ -194,7 +237,12 @@ export class Parts {
   }
 
   /** Reads all weights, in the order in which their parts were made. After an error call `dispose`. */
-  async load(onProgress: ((progress: LoadProgress) => void) | undefined, signal?: AbortSignal): Promise<void> {
+  async load(
+    hw: Attention,
+    precision: Precision,
+    onProgress: ((progress: LoadProgress) => void) | undefined,
+    signal?: AbortSignal,
+  ): Promise<void> {
     const totalBytes = this.#tensors.reduce((total, { numBytes }) => total + numBytes, 0);
     let loadedBytes = 0;
     const read: Read = async (tensor, use, isWhole = false) => {
@@ -204,7 +252,7 @@ export class Parts {
         onProgress?.({ loadedBytes, totalBytes, tensor: tensor.name });
       }
     };
-    for (const load of this.#loads) await load(read);
+    for (const load of this.#loads) await load({ hw, precision, read });
     this.#scratches.clear();
   }
 
@@ -226,12 +274,16 @@ export class Parts {
    */
   #matrix(name: string, shape: readonly [number, number], stored: WeightLayout): Loaded {
     const tensor = this.#claim([name, shape]);
-    const dtype = this.#dtypeOf(tensor);
-    const layout = keptLayout(this.#hw, dtype, stored);
-    const loaded: Loaded = { matrix: undefined, layout };
-    this.#loads.push(async (read) => {
-      const matrix = matrixOf(this.#hw, layout === stored ? shape : [shape[1], shape[0]], dtype, layout);
-      loaded.matrix = matrix;
+    const loaded: Loaded = { matrix: undefined, layout: stored };
+    const outputs = shape[stored === "out-in" ? 0 : 1];
+    this.#sizes.push(({ precision, isInInstance }) =>
+      matrixBytes(tensor, dtypeOf(tensor, precision), outputs, isInInstance),
+    );
+    this.#loads.push(async ({ hw, precision, read }) => {
+      const dtype = dtypeOf(tensor, precision);
+      const layout = keptLayout(hw, dtype, stored);
+      const matrix = matrixOf(hw, layout === stored ? shape : [shape[1], shape[0]], dtype, layout);
+      Object.assign(loaded, { matrix, layout });
       this.#held.add(matrix);
       // the scale of a column depends on all rows
       const isWhole = dtype === "int8" && stored === "in-out";
@@ -247,29 +299,18 @@ export class Parts {
    */
   #product(loaded: Loaded, original: "kept" | "moved") {
     let placed: Placed | undefined;
-    this.#loads.push(async () => {
+    let instance: Attention | undefined;
+    this.#loads.push(async ({ hw }) => {
       const matrix = loaded.matrix!;
-      placed = await place(this.#hw, matrix, loaded.layout);
+      instance = hw;
+      placed = await place(hw, matrix, loaded.layout);
       this.#held.add(placed);
       if (placed === matrix || original === "kept") return;
       this.#held.delete(matrix);
       loaded.matrix = undefined;
     });
     return (x: Floats, bias: Floats | undefined): Promise<Floats> =>
-      this.#hw.linear(x, placed!.tensor, bias, { weightLayout: loaded.layout });
-  }
-
-  /** The dtype of a matrix: the precision that was asked for. */
-  #dtypeOf({ dtype }: FileTensor): WeightDtype {
-    if (this.#precision !== "as-stored") return this.#precision;
-    return dtype === "F16" ? "float16" : "float32";
-  }
-
-  /** The dtype in which a layer keeps its matrices: float32 if they differ. */
-  #layerDtypeOf(tensors: readonly FileTensor[]): WeightDtype {
-    const matrices = tensors.filter(({ shape }) => shape.length > 1);
-    const dtypes = new Set(matrices.map((tensor) => this.#dtypeOf(tensor)));
-    return dtypes.size === 1 ? [...dtypes][0]! : "float32";
+      instance!.linear(x, placed!.tensor, bias, { weightLayout: loaded.layout });
   }
 
   /**
@@ -288,4 +329,25 @@ export class Parts {
     this.#tensors.push(tensor);
     return tensor;
   }
+}
+
+/** The dtype of a matrix: the precision that was asked for. */
+function dtypeOf({ dtype }: FileTensor, precision: Precision): WeightDtype {
+  if (precision !== "as-stored") return precision;
+  return dtype === "F16" ? "float16" : "float32";
+}
+
+/** The dtype in which a layer keeps its matrices: float32 if they differ. */
+function layerDtypeOf(tensors: readonly FileTensor[], precision: Precision): WeightDtype {
+  const matrices = tensors.filter(({ shape }) => shape.length > 1);
+  const dtypes = new Set(matrices.map((tensor) => dtypeOf(tensor, precision)));
+  return dtypes.size === 1 ? [...dtypes][0]! : "float32";
+}
+
+/** The widths of the maps in a weight of a layer. `Wqkv` holds three maps side by side. */
+function mapsOf(key: string, shape: readonly number[]) {
+  const [first, second] = shape;
+  if (second === undefined) return [];
+  if (key === "Wqkv") return times(3, () => ({ in: first!, out: second / 3 }));
+  return [key.startsWith("W") ? { in: first!, out: second } : { in: second, out: first! }];
 }

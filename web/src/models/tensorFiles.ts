@@ -1,9 +1,11 @@
 import { throwIfAborted } from "../call/abort.js";
-import { OptionError, ShapeError, UnsupportedError } from "../errors/errors.js";
-import { describe, isObject } from "../foreign/describe.js";
+import { OptionError, ShapeError, UnsupportedError, type ErrorDetails } from "../errors/errors.js";
+import { describe } from "../foreign/describe.js";
+import { elements } from "../tensor/plainTensor.js";
 import { assertNoHoles, headerPlace, storedTensors, type StoredTensor } from "../train/safetensorsHeader.js";
 import type { ModelFiles, Source } from "./modelFiles.js";
 import { STORED_BYTES, type StoredDtype } from "./storedNumbers.js";
+import { noWeights, weightFiles } from "./weightFiles.js";
 
 /**
  * The largest piece of a tensor that is read at once, in bytes, if its rows are not longer. Larger pieces need more memory
@@ -36,41 +38,55 @@ export interface Piece {
   readonly at: number;
 }
 
+/** A tensor in a file; undefined if its file is missing. */
+type Placed = (StoredTensor & { readonly source: Source }) | undefined;
+
 /** The tensors of all `.safetensors` files of a model. A tensor is read in pieces of whole rows. */
 export class TensorFiles {
   readonly #operation: string;
-  readonly #tensors: ReadonlyMap<string, StoredTensor & { readonly source: Source }>;
-
+  readonly #tensors: ReadonlyMap<string, Placed>;
   readonly #assertNoHoles: () => void;
+  /** Files that are missing. */
+  readonly missing: readonly string[];
 
   private constructor(
     operation: string,
-    tensors: Map<string, StoredTensor & { readonly source: Source }>,
+    tensors: ReadonlyMap<string, Placed>,
+    missing: readonly string[],
     assertNoHoles: () => void,
   ) {
     this.#operation = operation;
     this.#tensors = tensors;
+    this.missing = missing;
     this.#assertNoHoles = assertNoHoles;
   }
 
   /**
-   * Reads the headers of the files: of `model.safetensors`, of the shards that `model.safetensors.index.json` names, or of
-   * the only file with this ending.
+   * Reads the headers of the files.
    *
-   * @throws OptionError if there are no such files; with code `"CORRUPT_DATA"` if one is damaged.
+   * @param mayMiss - Whether files may be missing. Their tensors cannot be read.
+   * @throws OptionError if a file is missing; with code `"CORRUPT_DATA"` if one is damaged.
    */
-  static async open(operation: string, files: ModelFiles): Promise<TensorFiles> {
-    const tensors = new Map<string, StoredTensor & { readonly source: Source }>();
+  static async open(operation: string, files: ModelFiles, mayMiss: boolean): Promise<TensorFiles> {
+    const { names, missing, tensors: listed } = await weightFiles(operation, files);
+    if (!mayMiss && missing.length > 0 && listed.length === 0) throw noWeights(operation, files);
+    const tensors = new Map<string, Placed>(listed.map((name) => [name, undefined]));
     const checks: (() => void)[] = [];
-    for (const file of await shardsOf(operation, files)) {
-      const source = files.source(file);
+    for (const file of names) {
+      if (mayMiss && missing.includes(file)) continue;
+      const source = await files.source(file);
       const { size } = source;
       const header = headerPlace({ operation, file }, await source.bytes(0, Math.min(8, size)), size);
       const stored = storedTensors({ operation, file }, await source.bytes(header.from, header.to), size);
       for (const [name, tensor] of stored) tensors.set(name, { ...tensor, source });
       checks.push(() => assertNoHoles({ operation, file }, stored, header.to, size));
     }
-    return new TensorFiles(operation, tensors, () => checks.forEach((check) => check()));
+    return new TensorFiles(operation, unwrapped(tensors), missing, () => checks.forEach((check) => check()));
+  }
+
+  /** The names of all tensors. */
+  get names(): string[] {
+    return [...this.#tensors.keys()];
   }
 
   /**
@@ -87,17 +103,20 @@ export class TensorFiles {
 
   /** Whether a tensor's name begins like this. */
   hasUnder(prefix: string): boolean {
-    return [...this.#tensors.keys()].some((name) => name.startsWith(prefix));
+    return this.names.some((name) => name.startsWith(prefix));
   }
 
   /**
-   * The tensor of this name, which must have this shape. Its numbers are not read.
+   * The tensor of this name, which must have this shape. Its numbers are not read. If files are missing, tensors that are
+   * missing are taken to be in them.
    *
    * @throws OptionError if it is missing, ShapeError if it has another shape, UnsupportedError if it has another dtype.
    */
   tensor(name: string, shape: readonly number[]): FileTensor {
     const found = this.#tensors.get(name);
-    if (!found) throw this.#error(OptionError, name, "is missing in the files", "CORRUPT_DATA");
+    if (!found && this.missing.length > 0) return { name, shape, dtype: "F32", numBytes: 4 * elements(shape) };
+    if (!found)
+      throw this.#error(OptionError, name, "is missing in the files", { code: "CORRUPT_DATA", hint: this.#like(name) });
     if (describe(found.shape) !== describe(shape))
       throw this.#error(
         ShapeError,
@@ -113,8 +132,16 @@ export class TensorFiles {
     return { name, shape, dtype: found.dtype as StoredDtype, numBytes: found.to - found.from };
   }
 
-  #error(Class: typeof OptionError, name: string, rule: string, code?: "CORRUPT_DATA") {
-    return new Class(`${this.#operation}: tensor ${describe(name)} ${rule}`, code && { code });
+  #error(Class: typeof OptionError, name: string, rule: string, details?: ErrorDetails) {
+    return new Class(`${this.#operation}: tensor ${describe(name)} ${rule}`, details);
+  }
+
+  /** A hint, if the files have the tensor under a longer name. */
+  #like(name: string): string | undefined {
+    const longer = this.names.find((each) => each.endsWith(`.${name}`));
+    if (longer === undefined) return undefined;
+    const prefix = longer.slice(0, -name.length);
+    return `The files have ${describe(longer)}: take ${describe(prefix)} off the names of tensors.`;
   }
 
   /**
@@ -128,7 +155,7 @@ export class TensorFiles {
     isWhole: boolean,
     signal: AbortSignal | undefined,
   ): AsyncGenerator<Piece> {
-    const { from, to, source } = this.#tensors.get(name)!;
+    const { from, to, source } = this.#tensors.get(name)!; // `tensor` has found it
     const size = STORED_BYTES[dtype];
     const row = shape.at(-1)! * size;
     const step = isWhole ? to - from : Math.max(Math.floor(PIECE / row), 1) * row;
@@ -140,25 +167,13 @@ export class TensorFiles {
   }
 }
 
-const ENDING = ".safetensors";
-const INDEX = "model.safetensors.index.json";
+/** Prefixes of wrappers: torch.compile and DataParallel. They say nothing about the model. */
+const WRAPPERS = ["_orig_mod.", "module."];
 
-/** The names of the files with tensors. */
-async function shardsOf(operation: string, files: ModelFiles): Promise<string[]> {
-  if (files.has("model.safetensors")) return ["model.safetensors"];
-  if (files.has(INDEX)) {
-    const { weight_map: shards } = await files.json(INDEX);
-    const names = isObject(shards) ? [...new Set(Object.values(shards))] : [];
-    if (names.length > 0 && names.every((name): name is string => typeof name === "string")) return names;
-    throw new OptionError(`${operation}: ${INDEX} must have a weight_map from tensors to files`, {
-      code: "CORRUPT_DATA",
-    });
-  }
-  const found = files.names.filter((name) => name.endsWith(ENDING));
-  if (found.length === 1) return found;
-  throw new OptionError(
-    `${operation}: files must have model.safetensors, ${INDEX}, or one file that ends in ${ENDING}, ` +
-      `got ${files.names.join(", ")}`,
-    { hint: "Weights in other formats, such as pytorch_model.bin, must be converted first." },
-  );
+/** Takes wrappers off the names, if all names have them. */
+function unwrapped(tensors: ReadonlyMap<string, Placed>): ReadonlyMap<string, Placed> {
+  const names = [...tensors.keys()];
+  const wrapper = WRAPPERS.find((prefix) => names.length > 0 && names.every((name) => name.startsWith(prefix)));
+  if (wrapper === undefined) return tensors;
+  return unwrapped(new Map([...tensors].map(([name, tensor]) => [name.slice(wrapper.length), tensor])));
 }

@@ -2,6 +2,7 @@ import { OptionError } from "../errors/errors.js";
 import { guarded } from "../errors/guarded.js";
 import { isCallable, isConstructor } from "../foreign/callable.js";
 import { describe, isObject } from "../foreign/describe.js";
+import { readKnown } from "./knownNames.js";
 import { ModelFiles, type ModelFileList } from "./modelFiles.js";
 
 /** From text to tokens and back. */
@@ -29,6 +30,14 @@ export interface LibraryTokenizer {
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a library declares its own types for the two files
 export type TokenizerClass = new (tokenizer: any, config: any) => LibraryTokenizer;
 
+/** Options of `loadTokenizer`. */
+export interface LoadTokenizerOptions {
+  /** The folder of the files, if several have tokenizer.json. Default: the one that all others lie in. */
+  readonly folder?: string | undefined;
+}
+
+const OPERATION = "loadTokenizer";
+
 /**
  * The tokenizer of a model, by a library of your choice. headwise has none of its own.
  *
@@ -36,8 +45,13 @@ export type TokenizerClass = new (tokenizer: any, config: any) => LibraryTokeniz
  * @param library - The library's class.
  * @throws OptionError if tokenizer.json is missing; with code `"CORRUPT_DATA"` if it is damaged. The errors of the library.
  */
-export async function loadTokenizer(files: ModelFileList, library: TokenizerClass): Promise<Tokenizer> {
-  return openTokenizer("loadTokenizer", new ModelFiles("loadTokenizer", files), library);
+export async function loadTokenizer(
+  files: ModelFileList,
+  library: TokenizerClass,
+  options: LoadTokenizerOptions = {},
+): Promise<Tokenizer> {
+  const { folder } = readKnown(OPERATION, options, { folder: true }).known;
+  return openTokenizer(OPERATION, new ModelFiles(OPERATION, files, { anchor: "tokenizer.json", folder }), library);
 }
 
 /** The tokenizer of files, by a class or by an object that is ready. */

@@ -4,7 +4,6 @@ import { selectedExtents, type Wanted } from "../attention/returns.js";
 import { BYTES, type Dtype } from "../tensor/tensor.js";
 import { placeInput, writeRagged, writeSettings, writeWanted } from "./attention.js";
 import type { Heap, Room } from "./heap.js";
-import { MEMORY_PER_THREAD } from "./host.js";
 import type { AttentionCall } from "./module.js";
 import { ResultArray } from "./resultArray.js";
 
@@ -82,11 +81,6 @@ export function attentionMemory(problem: AttentionProblem, threads: number): Rec
     ...Object.fromEntries(results.map((name) => [name, resultBytes(name)])),
     scratch: scratchBytes(problem.shape, wanted, threads),
   };
-}
-
-/** Bytes of the engine's memory that are never free for calls: the module's own, and each thread's stack. */
-export function ownMemory(threads: number): number {
-  return 2 * 2 ** 20 + threads * MEMORY_PER_THREAD;
 }
 
 // The sizes of cpp/src/attention/tile.cpp, attend_tile.cpp and inspection_scratch.cpp, each at its largest.

@@ -1,0 +1,17 @@
+import { isObject } from "../foreign/describe.js";
+
+/**
+ * The object in a text of JSON; undefined if there is none. Python also writes `Infinity`, `-Infinity` and `NaN`, which are
+ * not JSON. They are read too: infinities as numbers, `NaN` as the text "NaN", which no field allows.
+ */
+export function parsedObject(text: string): Readonly<Record<string, unknown>> | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text.replace(/"(?:[^"\\]|\\.)*"|\bInfinity\b|\bNaN\b/g, (token) => PYTHON[token] ?? token));
+  } catch {
+    return undefined;
+  }
+  return isObject(value) && !Array.isArray(value) ? (value as Readonly<Record<string, unknown>>) : undefined;
+}
+
+const PYTHON: Readonly<Record<string, string>> = { Infinity: "1e999", NaN: '"NaN"' };

@@ -1,0 +1,87 @@
+import type { Attention } from "../instance/attention.js";
+import { elements } from "../tensor/plainTensor.js";
+import { BYTES } from "../tensor/tensor.js";
+import type { WeightDtype } from "./storedNumbers.js";
+
+/** Bytes that a part of a model needs. */
+export interface PartBytes {
+  /** What it keeps, as `model.bytes` counts it. */
+  readonly kept: number;
+  /** How much of that lies in the memory of the instance. */
+  readonly inInstance: number;
+  /** What the instance's memory needs besides, while the part is loaded. */
+  readonly passing: number;
+}
+
+/** Bytes of a model with one precision. */
+export interface ModelBytes {
+  /** What its weights take, as `model.bytes` counts it. */
+  readonly kept: number;
+  /** The most that loading needs of the instance's memory at a time. */
+  readonly needed: number;
+}
+
+/** A tensor that a part needs. */
+interface Shaped {
+  readonly shape: readonly number[];
+}
+
+/** Bytes of a vector. It is kept in JavaScript, as float32. */
+export function vectorBytes(width: number): PartBytes {
+  return { kept: 4 * width, inInstance: 0, passing: 0 };
+}
+
+/** Bytes of a matrix outside of layers. The scales of int8 are kept in JavaScript. */
+export function matrixBytes({ shape }: Shaped, dtype: WeightDtype, outputs: number, isInInstance: boolean): PartBytes {
+  const numbers = BYTES[dtype] * elements(shape);
+  const scales = dtype === "int8" ? 4 * outputs : 0;
+  return { kept: numbers + scales, inInstance: isInInstance ? numbers : 0, passing: 0 };
+}
+
+/**
+ * Bytes of an attention layer: for each of its four maps from `in` to `out` the numbers, out biases, and with float16 and
+ * int8 a row in which it rounds (cpp/src/layer/projection.h). Its tensors are copied before they are packed.
+ *
+ * @param maps - The widths of its maps.
+ * @param tensors - Its tensors in the files.
+ */
+export function layerBytes(
+  maps: readonly { readonly in: number; readonly out: number }[],
+  tensors: readonly Shaped[],
+  dtype: WeightDtype,
+): PartBytes {
+  const kept = maps.reduce((sum, map) => sum + mapBytes(map, dtype), 0);
+  const copied = ({ shape }: Shaped) => elements(shape) * (shape.length > 1 && dtype === "float16" ? 2 : 4);
+  return { kept, inInstance: kept, passing: tensors.reduce((sum, tensor) => sum + copied(tensor), 0) };
+}
+
+/** Columns that the engine stores together, filled up with zeros (`panel_width` in cpp/src/kernel). */
+const PANEL = 16;
+
+function mapBytes(map: { readonly in: number; readonly out: number }, dtype: WeightDtype): number {
+  const filled = Math.ceil(map.out / PANEL) * PANEL;
+  if (dtype === "float32") return 4 * (map.in + 1) * filled;
+  return BYTES[dtype] * map.in * map.out + 4 * map.in + (dtype === "int8" ? 8 : 4) * filled;
+}
+
+/** Bytes of parts that are loaded one after another. */
+export function sumOf(parts: readonly PartBytes[]): ModelBytes {
+  let [kept, inInstance, needed] = [0, 0, 0];
+  for (const part of parts) {
+    kept += part.kept;
+    inInstance += part.inInstance;
+    needed = Math.max(needed, inInstance + part.passing);
+  }
+  return { kept, needed };
+}
+
+/** Whether matrices lie in the memory of an instance. Otherwise they lie in JavaScript: beside a GPU or a worker. */
+export function keepsMatrices(hw: Attention): boolean {
+  if (hw.report.backend === "webgpu") return false;
+  try {
+    using probe = hw.allocate([1]);
+    return probe.data.buffer.byteLength > probe.data.byteLength;
+  } catch {
+    return false; // a worker without shared memory
+  }
+}
