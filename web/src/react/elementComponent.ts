@@ -15,6 +15,8 @@ import { sameValue } from "./sameValue.js";
 
 /** A custom element of `headwise/viz`, as a component needs it. */
 export interface ElementParts {
+  /** The component's name in React's messages. */
+  readonly name: string;
   readonly tag: string;
   /** Registers the element. */
   readonly define: () => void;
@@ -44,7 +46,7 @@ const useEffectBeforePaint = typeof document === "undefined" ? useEffect : useLa
 export function elementComponent<Element extends HTMLElement, Own>(
   parts: ElementParts,
 ): ElementComponent<Element, Own> {
-  const { tag, define, properties, events } = parts;
+  const { name, tag, define, properties, events } = parts;
   const own = new Set([...properties, ...Object.keys(events)]);
 
   const Component = (given: Values, ref: React.ForwardedRef<Element>) => {
@@ -68,7 +70,7 @@ export function elementComponent<Element extends HTMLElement, Own>(
     }, []);
     return createElement(tag, { ...attributesOf(given, own), ref: element });
   };
-  Component.displayName = tag;
+  Component.displayName = name;
   return forwardRef(Component);
 }
 

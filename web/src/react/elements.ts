@@ -56,6 +56,7 @@ export type AttentionHeadsProps = ComponentProps<HeadsElement, OwnOfHeads>;
 
 /** `<attention-map>` of `headwise/viz` as a component: a heatmap. `ref` gives the element, with its methods. */
 export const AttentionMap: ElementComponent<MapElement, OwnOfMap> = /* @__PURE__ */ elementComponent({
+  name: "AttentionMap",
   tag: "attention-map",
   define: () => MapElement.define(),
   properties: Object.keys(MAP),
@@ -64,6 +65,7 @@ export const AttentionMap: ElementComponent<MapElement, OwnOfMap> = /* @__PURE__
 
 /** `<attention-heads>` of `headwise/viz` as a component: links between tokens. `ref` gives the element. */
 export const AttentionHeads: ElementComponent<HeadsElement, OwnOfHeads> = /* @__PURE__ */ elementComponent({
+  name: "AttentionHeads",
   tag: "attention-heads",
   define: () => HeadsElement.define(),
   properties: Object.keys(HEADS),
