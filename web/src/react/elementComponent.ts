@@ -20,8 +20,8 @@ export interface ElementParts {
   readonly tag: string;
   /** Registers the element. */
   readonly define: () => void;
-  /** The properties of the element. */
-  readonly properties: readonly string[];
+  /** The names of the element's properties, in the order in which they are set. */
+  readonly properties: Readonly<Record<string, true>>;
   /** The type of the event that each `on…` property of the component hears. */
   readonly events: Readonly<Record<string, string>>;
 }
@@ -46,7 +46,8 @@ const useEffectBeforePaint = typeof document === "undefined" ? useEffect : useLa
 export function elementComponent<Element extends HTMLElement, Own>(
   parts: ElementParts,
 ): ElementComponent<Element, Own> {
-  const { name, tag, define, properties, events } = parts;
+  const { name, tag, define, events } = parts;
+  const properties = Object.keys(parts.properties);
   const own = new Set([...properties, ...Object.keys(events)]);
 
   const Component = (given: Values, ref: React.ForwardedRef<Element>) => {

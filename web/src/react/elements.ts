@@ -59,7 +59,7 @@ export const AttentionMap: ElementComponent<MapElement, OwnOfMap> = /* @__PURE__
   name: "AttentionMap",
   tag: "attention-map",
   define: () => MapElement.define(),
-  properties: Object.keys(MAP),
+  properties: MAP,
   events: MAP_EVENTS,
 });
 
@@ -68,6 +68,6 @@ export const AttentionHeads: ElementComponent<HeadsElement, OwnOfHeads> = /* @__
   name: "AttentionHeads",
   tag: "attention-heads",
   define: () => HeadsElement.define(),
-  properties: Object.keys(HEADS),
+  properties: HEADS,
   events: HEADS_EVENTS,
 });
