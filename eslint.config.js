@@ -4,7 +4,15 @@ import globals from "globals";
 import typescript from "typescript-eslint";
 
 export default defineConfig(
-  { ignores: ["build/", "dist/", "dist-demo/", "tests/package/consumers/{angular,jsx}/", "web/demo/embed/examples/"] },
+  {
+    ignores: [
+      "build/",
+      "dist/",
+      "dist-demo/",
+      "tests/package/consumers/{angular,jsx,react}/",
+      "web/demo/embed/examples/",
+    ],
+  },
   js.configs.recommended,
   {
     files: ["**/*.ts"],

@@ -3,7 +3,7 @@
 //
 // Listings that are not whole programs are tested elsewhere. Those with a file name:
 // tests/package/quick/listings.test.ts, which also names the others. Those about headwise/viz: vizListings.test.ts in
-// the same folder. Figures of the lab: tests/browser/lab/embed.test.ts and tests/package/matrix/embed.test.ts. The commands for C++: cppConsumer.test.ts.
+// the same folder, and those on React: reactListings.test.ts. Figures of the lab: tests/browser/lab/embed.test.ts and tests/package/matrix/embed.test.ts. The commands for C++: cppConsumer.test.ts.
 
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
@@ -47,6 +47,7 @@ describe("every listing is one that a test runs", () => {
     "web/docs/gradients.md": ["text", "text", "js tensorflow.mjs"], // the formulas; with TensorFlow.js
     "web/docs/interventions.md": ["js induction.mjs"], // inductionExample.test.ts
     "web/docs/layers.md": ["text"], // the formula
+    "web/docs/react.md": ["tsx Picture.tsx", "tsx App.tsx"],
     "web/docs/testing.md": ["js causal.test.js", "js jest.config.js", "js server.js", "js bundle.mjs"],
     "web/docs/threads.md": ["js vite.config.js"],
     "web/docs/typescript.md": ["json tsconfig.json", "ts example.ts"],

@@ -23,7 +23,7 @@ const ROOMS = [
   ["wasm", "webgpu"],
   ["instance"],
   ["worker", "onnx", "viz", "train", "inspect"],
-  ["models"],
+  ["models", "react"],
   ["entries"],
 ];
 

@@ -14,17 +14,32 @@ const APART = [
   "attentionFlow",
 ];
 
+/** A minified bundle of a program, with React outside of it. */
+async function bundleOf(contents: string): Promise<string> {
+  const { outputFiles } = await build({
+    stdin: { contents, resolveDir: path.resolve(".") },
+    bundle: true,
+    minify: true,
+    format: "esm",
+    external: ["react"],
+    write: false,
+  });
+  return outputFiles[0]!.text;
+}
+
 test.each(APART)(
   "a bundle that uses %s of headwise/inspect holds none of the functions that it does not need",
   async (name) => {
-    const { outputFiles } = await build({
-      stdin: { contents: `export { ${name} } from "headwise/inspect";`, resolveDir: path.resolve(".") },
-      bundle: true,
-      minify: true,
-      format: "esm",
-      write: false,
-    });
-    const { text } = outputFiles[0]!;
+    const text = await bundleOf(`export { ${name} } from "headwise/inspect";`);
     expect(APART.filter((each) => text.includes(`"${each}"`))).toEqual([name]);
   },
 );
+
+test("a bundle that uses useAttention of headwise/react holds none of the elements, and one that draws holds no engine", async () => {
+  const [computing, drawing] = await Promise.all(
+    ["useAttention", "AttentionMap"].map((name) => bundleOf(`export { ${name} } from "headwise/react";`)),
+  );
+  const [element, engine] = ["attention-map", "createAttention: the instance"];
+  expect([computing!.includes(element), drawing!.includes(element)]).toEqual([false, true]);
+  expect([computing!.includes(engine), drawing!.includes(engine)]).toEqual([true, false]);
+});

@@ -44,6 +44,8 @@ const ENTRIES = [
   { file: "inspect.cjs", source: "web/src/entries/inspect.ts", platform: "node" },
   { file: "viz.js", source: "web/src/entries/viz.ts", platform: "browser" },
   { file: "viz.cjs", source: "web/src/entries/viz.ts", platform: "node" },
+  { file: "react.js", source: "web/src/entries/react.ts", platform: "browser" },
+  { file: "react.cjs", source: "web/src/entries/react.ts", platform: "node" },
 ];
 
 /** The metafile of each entry: esbuild's list of the files in it. */
@@ -98,8 +100,11 @@ const asShipped = () => ({
 
 async function bundleEntry({ file, source, platform, small }) {
   const outfile = path.join(dist, file);
-  const entry = { entryPoints: [source], outfile, format: file.endsWith(".cjs") ? "cjs" : "esm", platform };
-  const { metafile } = await esbuild({ ...asShipped(), ...entry, ...small, plugins: [bareWgsl, inlinedModule] });
+  const isRequired = file.endsWith(".cjs");
+  const supported = { "dynamic-import": !isRequired }; // Jest's `require` has no import()
+  const entry = { entryPoints: [source], outfile, format: isRequired ? "cjs" : "esm", platform, supported };
+  const plugins = [bareWgsl, inlinedModule, publicNames(isRequired)];
+  const { metafile } = await esbuild({ ...asShipped(), ...entry, ...small, plugins });
   keepLibraries(`${outfile}.map`);
   writeMetafile(file, metafile);
 }
@@ -146,6 +151,21 @@ const inlinedModule = {
     }));
   },
 };
+
+/**
+ * Leaves React and the package's own public names outside of a bundle, so that it shares them with the program. `require`
+ * finds `headwise` as `headwise/inline`, as a program does.
+ */
+const publicNames = (isRequired) => ({
+  name: "public-names",
+  setup(build) {
+    build.onResolve({ filter: /^(react|headwise(\/.*)?)$/ }, ({ path: name }) => ({
+      path: isRequired && name === "headwise" ? "headwise/inline" : name,
+      external: true,
+      sideEffects: false,
+    }));
+  },
+});
 
 /** Writes the public types. */
 export async function emitTypes() {

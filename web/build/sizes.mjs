@@ -27,6 +27,8 @@ const BUDGETS = {
   "models.cjs": 31,
   "inspect.js": 9.3,
   "inspect.cjs": 9.6,
+  "react.js": 4,
+  "react.cjs": 4.5,
   "inline.js": 352,
   "inline.cjs": 352,
   "wasm/headwise.simd.js": 12,

@@ -32,7 +32,19 @@ function linksOf(page: string, html: string): { file: string; anchor: string }[]
 
 test("has the guides, an index of each entry's API, and the demo", async () => {
   const guides = (await readdir("web/docs")).map((name) => path.parse(name).name).filter((name) => name !== "index");
-  const entries = ["index", "worker", "inline", "webgpu", "formula", "onnx", "train", "models", "inspect", "viz"];
+  const entries = [
+    "index",
+    "worker",
+    "inline",
+    "webgpu",
+    "formula",
+    "onnx",
+    "train",
+    "models",
+    "inspect",
+    "viz",
+    "react",
+  ];
   const expected = [
     ...guides.map((name) => `documents/${name}.html`),
     ...entries.map((name) => `modules/${name}.html`),

@@ -45,10 +45,11 @@ describeWith(FRAMEWORKS.map(tool), "React 19, and Preact, Solid, Svelte and Vue 
 });
 
 describeWith([tool("react18types")], "React 18", () => {
-  test("the elements are known to its types", async () => {
+  test("the elements and the components of headwise/react are known to its types", async () => {
+    await project.consumer.add("react");
     const names = ["", "/jsx-runtime"];
     const paths = Object.fromEntries(names.map((name) => [`react${name}`, [tool(`react18types${name}`)]]));
-    await compiles(["reactTypes.tsx"], { paths });
+    await compiles(["reactTypes.tsx", "types.tsx"], { paths });
   });
 });
 

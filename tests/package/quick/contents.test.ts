@@ -13,13 +13,13 @@ import { run } from "../programs.js";
 const EXPECTED = [
   /^(package\.json|README\.md|LICENSE|THIRD-PARTY-NOTICES\.md|CHANGELOG\.md)$/,
   /^dist\/sbom\.cdx\.json$/,
-  /^dist\/(index(\.node)?|worker(-entry)?(\.node)?|webgpu(-engine)?|inline|formula|onnx|train|models|inspect|viz)\.js(\.map)?$/,
-  /^dist\/(inline|formula|onnx|train|models|inspect|viz)\.cjs(\.map)?$/,
+  /^dist\/(index(\.node)?|worker(-entry)?(\.node)?|webgpu(-engine)?|inline|formula|onnx|train|models|inspect|viz|react)\.js(\.map)?$/,
+  /^dist\/(inline|formula|onnx|train|models|inspect|viz|react)\.cjs(\.map)?$/,
   /^dist\/wasm\/headwise\.((simd|relaxed)\.(wasm|js|node\.js)|inline\.wasm)$/,
   /^web\/demo\/firstScreen\.png$/, // the picture of the README
   /^web\/docs\/[a-z-]+\.md$/, // what the README and the hints of errors link to
   /^dist\/types\/([a-zA-Z]+\/){0,2}[a-zA-Z0-9.]+\.d\.ts$/,
-  /^dist\/types\/entries\/(inline|formula|onnx|train|models|inspect|viz)\.d\.cts$/,
+  /^dist\/types\/entries\/(inline|formula|onnx|train|models|inspect|viz|react)\.d\.cts$/,
   /^web\/src\/([a-zA-Z]+\/){0,2}[a-zA-Z0-9.]+\.ts$/, // what the source maps lead to
   /^web\/src\/webgpu\/kernels\/[a-z0-9_]+\.wgsl$/,
   /^web\/src\/[a-z]+\/(README|HISTORY)\.md$/,
@@ -158,9 +158,16 @@ test("gives notice of everything of others that is inside", () => {
   expect(components.filter(({ name }) => !notices.includes(name.replace(" runtime", "")))).toEqual([]);
 });
 
-test("needs no other package and runs nothing on installation", () => {
-  for (const field of ["dependencies", "peerDependencies", "optionalDependencies", "bundledDependencies"])
+test("needs no other package but React, for headwise/react alone, and runs nothing on installation", () => {
+  for (const field of ["dependencies", "optionalDependencies", "bundledDependencies"])
     expect(manifest).not.toHaveProperty(field);
+  expect(manifest).toMatchObject({
+    peerDependencies: { react: ">=18" },
+    peerDependenciesMeta: { react: { optional: true } },
+  });
+  const scripts = [...files].filter(([name]) => /^dist\/[^/]+\.c?js$/.test(name));
+  const importing = scripts.filter(([, code]) => /(from |require\()"react"/.test(String(code)));
+  expect(importing.map(([name]) => name).sort()).toEqual(["dist/react.cjs", "dist/react.js"]);
   const atInstallation = ["preinstall", "install", "postinstall", "prepare", "prepublish"];
   expect(Object.keys(manifest.scripts).filter((name) => atInstallation.includes(name))).toEqual([]);
 });

@@ -24,11 +24,17 @@ type Both =
 type OfMap = Both | "kind" | "head" | "range" | "palette" | "values" | "cell" | "locked" | "view" | "describe";
 type OfHeads = Both | "threshold" | "enabled" | "selection";
 
+/** The properties of `<attention-map>` that a program sets. */
+export type MapProperties = Optional<Pick<AttentionMap, OfMap>>;
+
+/** The properties of `<attention-heads>` that a program sets. */
+export type HeadsProperties = Optional<Pick<AttentionHeads, OfHeads>>;
+
 /**
  * The properties that a framework may set on each element, and the handlers of their events. `headwise/viz/react`
  * declares them for the JSX of React.
  */
 export interface ElementProps {
-  "attention-map": Optional<Pick<AttentionMap, OfMap>> & Handlers<AttentionMapEvents>;
-  "attention-heads": Optional<Pick<AttentionHeads, OfHeads>> & Handlers<AttentionHeadsEvents>;
+  "attention-map": MapProperties & Handlers<AttentionMapEvents>;
+  "attention-heads": HeadsProperties & Handlers<AttentionHeadsEvents>;
 }
