@@ -1,5 +1,5 @@
 import { expect } from "@jest/globals";
-import { type Attention, type TypedTensor } from "headwise";
+import type { Attention } from "headwise";
 import { formula } from "headwise/formula";
 
 import { randomTensor } from "./randomTensor.js";
@@ -23,7 +23,7 @@ export async function oneCondition(hw: Attention): Promise<void> {
   const shown = async (options: object) => {
     const given = { queryOffset: ROWS.queryOffset, returns: { output: false, probs: true }, ...options } as const;
     const { probs } = await hw.scaledDotProductAttention(query, key, value, given);
-    return Array.from((probs).data, (p) => Number(p > 0));
+    return Array.from(probs.data, (p) => Number(p > 0));
   };
   const mask = maskOf(2);
   expect(mask[5001]).toBe(1); // exactly, it is above the limit by 1
