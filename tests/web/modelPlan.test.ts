@@ -200,7 +200,9 @@ describe("inspectModel", () => {
     little.dispose();
     expect((await errorOf(inspectModel(files, { hw, maximumMemory: 2 ** 24 }))).message).toContain("maximumMemory");
     expect((await errorOf(inspectModel(files, { maximumMemory: -1 }))).message).toContain("maximumMemory must be");
-    expect((await errorOf(inspectModel(files, { hq: hw } as never))).message).toContain('unknown option "hq"; did you mean "hw"?');
+    expect((await errorOf(inspectModel(files, { hq: hw } as never))).message).toContain(
+      'unknown option "hq"; did you mean "hw"?',
+    );
   });
 
   test("counts matrices in JavaScript beside a worker", async () => {
