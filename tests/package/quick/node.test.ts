@@ -1,4 +1,4 @@
-import { readdirSync } from "node:fs";
+import { readdirSync, symlinkSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import path from "node:path";
 
@@ -35,6 +35,7 @@ test("Node requires headwise/inline, as a module that was CommonJS from the star
 });
 
 test("Node's import finds every named export of the CommonJS files", async () => {
+  symlinkSync(path.resolve("node_modules/react"), path.join(consumer.folder, "node_modules/react")); // a peer
   const dist = path.join(consumer.folder, "node_modules/headwise/dist");
   const required = readdirSync(dist).filter((name) => name.endsWith(".cjs"));
   expect(required).toContain("inline.cjs");
