@@ -8,6 +8,7 @@ import { type Browser } from "playwright-core";
 import { launchChromium } from "./chromium.js";
 import { openPage, type Headwise, type TestWindow } from "./page.js";
 import { ISOLATION, serveDist } from "./staticServer.js";
+import { assetErrorLike } from "../web/assetErrorLike.js";
 
 let browser: Browser;
 beforeAll(async () => {
@@ -36,13 +37,6 @@ async function errorIn(opening: Parameters<typeof openPage>[1]) {
   expect(troubles).toEqual([]);
   return error;
 }
-
-const like = (code: string, message: RegExp, hint: RegExp) => ({
-  name: "AssetError",
-  code,
-  message: expect.stringMatching(message),
-  hint: expect.stringMatching(hint),
-});
 
 describe("the script of the worker", () => {
   test.each([
@@ -75,13 +69,13 @@ describe("the script of the worker", () => {
       /^Serve the files/,
     ],
   ])("%s", async (_, answer, code, message, hint) => {
-    expect(await errorIn({ answers: { "worker-entry.js": answer } })).toEqual(like(code, message, hint));
+    expect(await errorIn({ answers: { "worker-entry.js": answer } })).toEqual(assetErrorLike(code, message, hint));
   });
 
   test("has no header that isolates, in a page that is isolated", async () => {
     const answer = { headers: { ...JAVASCRIPT, "Cross-Origin-Embedder-Policy": "unsafe-none" }, body: SCRIPT };
     expect(await errorIn({ headers: ISOLATION, answers: { "worker-entry.js": answer } })).toEqual(
-      like("ASSET_BLOCKED", /is served without Cross-Origin-Embedder-Policy/, /: require-corp; or use headwise with/),
+      assetErrorLike("ASSET_BLOCKED", /is served without Cross-Origin-Embedder-Policy/, /: require-corp; or use headwise with/),
     );
   });
 
@@ -98,7 +92,7 @@ describe("the script of the worker", () => {
     const error = await errorIn({ entry: `${elsewhere.url}worker.js` });
     elsewhere.stop();
     expect(error).toEqual(
-      like("ASSET_BLOCKED", /worker-entry\.js could not be fetched: TypeError/, /^Serve the script with Access-Control-Allow-Origin/), // prettier-ignore
+      assetErrorLike("ASSET_BLOCKED", /worker-entry\.js could not be fetched: TypeError/, /^Serve the script with Access-Control-Allow-Origin/), // prettier-ignore
     );
   });
 });
@@ -106,7 +100,7 @@ describe("the script of the worker", () => {
 describe("a content security policy", () => {
   test.each(["worker-src 'none'", "worker-src 'none'; connect-src 'none'"])("%s is named", async (policy) => {
     expect(await errorIn({ headers: { "Content-Security-Policy": policy } })).toEqual(
-      like(
+      assetErrorLike(
         "ASSET_BLOCKED",
         /policy forbids http:\S+worker-entry\.js \(worker-src\)$/,
         /^Allow it with worker-src 'self'/,
@@ -119,7 +113,7 @@ describe("a content security policy", () => {
     const headers = { "Content-Security-Policy": "worker-src 'self'" };
     const error = await errorIn({ headers, entry: `${elsewhere.url}worker.js` });
     elsewhere.stop();
-    expect(error).toEqual(like("ASSET_BLOCKED", /policy forbids/, /^Allow it with worker-src blob:/));
+    expect(error).toEqual(assetErrorLike("ASSET_BLOCKED", /policy forbids/, /^Allow it with worker-src blob:/));
   });
 });
 
@@ -153,7 +147,7 @@ describe("a sandboxed frame, whose origin is opaque,", () => {
 
   test("cannot read the script: the error says so and how to allow it", async () => {
     expect(await outcomeInFrame("http://a.example")).toEqual(
-      like("ASSET_BLOCKED", /opaque origin \(a sandboxed frame\): http:\S+worker-entry\.js could not be fetched/, /allow-same-origin/), // prettier-ignore
+      assetErrorLike("ASSET_BLOCKED", /opaque origin \(a sandboxed frame\): http:\S+worker-entry\.js could not be fetched/, /allow-same-origin/), // prettier-ignore
     );
   });
 

@@ -1,7 +1,16 @@
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include "cases.h"
 #include "reference/reference.h"
+
+/// Ends the running test if a status is an error.
+#define ASSERT_OK(expression)                     \
+  do {                                            \
+    const Status status_ = (expression);          \
+    ASSERT_TRUE(status_.ok()) << status_.message; \
+  } while (false)
 
 namespace headwise {
 

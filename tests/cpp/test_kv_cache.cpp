@@ -40,12 +40,6 @@ KvCacheShape ring_of(std::int64_t keep_first, std::int64_t window) {
   return shape;
 }
 
-#define ASSERT_OK(expression)                     \
-  do {                                            \
-    const Status status_ = (expression);          \
-    ASSERT_TRUE(status_.ok()) << status_.message; \
-  } while (false)
-
 void expect_refused(const Status& status, StatusCode code, const std::string& words) {
   EXPECT_EQ(status.code, code) << status.message;
   EXPECT_NE(std::string(status.message).find(words), std::string::npos) << status.message;

@@ -7,17 +7,11 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 
+import { assetErrorLike } from "./assetErrorLike.js";
 import { runProgram, runWith } from "./programs.js";
 
 const dist = fileURLToPath(new URL("../../dist/", import.meta.url));
 const SCRIPT = "worker-entry.node.js";
-
-const like = (code: string, message: RegExp, hint: RegExp) => ({
-  name: "AssetError",
-  code,
-  message: expect.stringMatching(message),
-  hint: expect.stringMatching(hint),
-});
 
 describe("the script of the worker", () => {
   let folder: string;
@@ -33,7 +27,7 @@ describe("the script of the worker", () => {
 
   test("is missing: the error has its path and says what to do", async () => {
     expect(await runProgram("started", entry)).toEqual(
-      like(
+      assetErrorLike(
         "ASSET_NOT_FOUND",
         /^createAttention: the engine's worker did not start: file:\S+worker-entry\.node\.js failed: Error: Cannot find module/,
         /^Check that this file is there/,
@@ -48,7 +42,7 @@ describe("the script of the worker", () => {
   ])("%s: the error says so", async (_, source, message) => {
     writeFileSync(path.join(folder, SCRIPT), source);
     expect(await runProgram("started", entry)).toEqual(
-      like("ASSET_INVALID", message, /^Check that this file is there/),
+      assetErrorLike("ASSET_INVALID", message, /^Check that this file is there/),
     );
   });
 });
@@ -59,7 +53,7 @@ describe("Node's permission model", () => {
 
   test("without --allow-worker: headwise/worker says so and how to allow workers", async () => {
     expect(await runWith(flags, "started", "headwise/worker")).toEqual(
-      like(
+      assetErrorLike(
         "ASSET_BLOCKED",
         /the engine's worker did not start: .*access.*restricted/i,
         /permission model.*--allow-worker/,
@@ -75,7 +69,7 @@ describe("Node's permission model", () => {
   test("without --allow-fs-read for a folder: the error says so and how to allow it", async () => {
     const here = `--allow-fs-read=${fileURLToPath(new URL("../../", import.meta.url))}`;
     expect(await runWith(["--no-warnings", permission, here], "started", "headwise", tmpdir())).toEqual(
-      like("ASSET_BLOCKED", /headwise\.\w+\.wasm could not be read/, /permission model.*--allow-fs-read/),
+      assetErrorLike("ASSET_BLOCKED", /headwise\.\w+\.wasm could not be read/, /permission model.*--allow-fs-read/),
     );
   });
 

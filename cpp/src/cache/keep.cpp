@@ -129,7 +129,8 @@ Status KvCache::keep(ThreadPool& pool, const KeptTokens& tokens) {
   Store& store = *store_;
   const KvCacheShape& shape = store.shape;
   Buffer<Branch> branches;
-  if (!branches.allocate(shape.batch_size)) return Status::out_of_memory(shape.batch_size * 24);
+  if (!branches.allocate(shape.batch_size))
+    return Status::out_of_memory(shape.batch_size * static_cast<std::int64_t>(sizeof(Branch)));
   const std::int32_t* rows = tokens.rows;
   for (std::int64_t b = 0; b < shape.batch_size; ++b) {
     branches[b] = {tokens.from[b], tokens.counts[b], rows};
