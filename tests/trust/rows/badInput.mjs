@@ -6,7 +6,12 @@ import { onBothEngines } from "../bothEngines.mjs";
 const CALLS = { quick: { wasm: 200, webgpu: 20 }, whole: { wasm: 20_000, webgpu: 1_000 } };
 
 const FILES = {
-  wasm: ["tests/web/hostile.test.ts", "tests/web/hostileElsewhere.test.ts"],
+  wasm: [
+    "tests/web/hostile.test.ts",
+    "tests/web/hostileElsewhere.test.ts",
+    "tests/web/hostileValues.test.ts",
+    "tests/web/largeValues.test.ts",
+  ],
   webgpu: ["tests/webgpu/hostile.test.ts"],
 };
 
@@ -16,7 +21,7 @@ const figureOf = ({ calls, wasm, webgpu, failed, rest }) =>
 
 export const badInput = {
   name: "bad-input",
-  what: "hostile arguments, per operation and engine: a typed error or a right result, no number from other memory, the next call bit for bit as before",
+  what: "hostile arguments, per operation and engine: a typed error or a right result, no number from other memory, the next call bit for bit as before; a call that is refused takes at most 1 s and 64 MB",
   goal: "20,000 calls each on wasm, 1,000 on a software GPU, 0 failures",
   minutes: { quick: 0.9, whole: 15.5 },
   measure: onBothEngines(FILES, CALLS, figureOf),
