@@ -54,6 +54,8 @@ const SLOW = [
   "calibrationModel",
   "forgedCaches",
   "hostileElsewhere",
+  "hostileValues",
+  "largeValues",
   "inductionExample",
   "lifetime",
   "longSequences",
