@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/checksum.h"
+#include "base/workspace.h"
 #include "headwise/kv_cache.h"
 #include "kv_tokens.h"
 

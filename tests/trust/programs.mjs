@@ -53,6 +53,21 @@ export const generated = (calls, seed) => [
 ];
 
 /**
+ * Makes a program of a TypeScript file that reads other TypeScript.
+ *
+ * @param {string} entry - in the repository
+ * @param {string} folder - inside the repository, so that the program finds `headwise`
+ * @returns {Promise<string>} the program's path
+ */
+export async function compiled(entry, folder) {
+  const { build } = await import("esbuild"); // Jest, which loads all rows, cannot load it
+  const outfile = path.join(folder, `${path.basename(entry, ".ts")}.mjs`);
+  const options = { bundle: true, platform: "node", format: "esm", target: "es2022", packages: "external" };
+  await build({ entryPoints: [path.join(root, entry)], outfile, ...options, logLevel: "warning" });
+  return outfile;
+}
+
+/**
  * Runs a Node program that writes a JSON report to the file that is its first argument; resolves to the report. Throws if
  * the program fails, or is not done after this many minutes: then it hangs, and is ended.
  *

@@ -127,7 +127,7 @@ export const FUNCTIONS: Readonly<Record<string, HostileFunction>> = {
   crossEntropy: plain(train.crossEntropy, () => [floats(1, 4, 5), tokens()]),
   clipGradients: plain(train.clipGradients, () => [tree(), 0.5]),
   "adamW and its step": {
-    args: () => [tree(), { learningRate: 0.01, beta1: 0.9, weightDecay: 0.1 }, tree(), { learningRate: 0.02 }],
+    args: () => [tree(), { learningRate: 0.01, betas: [0.9, 0.99], weightDecay: 0.1 }, tree(), { learningRate: 0.02 }],
     run: ([parameters, options, gradients, step]: never[]) => {
       const { step: take, state } = train.adamW(parameters!, options);
       take(gradients!, step);

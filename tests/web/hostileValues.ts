@@ -54,6 +54,33 @@ export const HOSTILE_VALUES: Readonly<Record<string, (value: unknown) => unknown
   "a bigint": () => 2n ** 70n,
 };
 
+/** Numbers of elements that no call of the tests takes. To copy them would cost more than a call with bad input may. */
+const LONG = 2 ** 23;
+
+/** Values that are large where a call expects something small. They are made once: only the call's own cost counts. */
+function largeValues(): Readonly<Record<string, unknown>> {
+  if (made) return made;
+  const numbers = new Array<number>(LONG).fill(1.5); // no index, no flag and no size
+  made = {
+    "a long array of numbers": numbers,
+    "a long array of strings": new Array<string>(LONG / 16).fill("x"),
+    "a long array of arrays": new Array<unknown>(LONG / 16).fill([1]),
+    "a long Float32Array": new Float32Array(LONG).fill(1.5),
+    "a long Int32Array": new Int32Array(LONG).fill(2 ** 30),
+    "a long Uint8Array": new Uint8Array(LONG).fill(255),
+    "a large tensor": { data: new Float32Array(LONG), shape: [LONG] },
+    "a large tensor of a plain array": { data: numbers, shape: [LONG] },
+    "a long text": "s + ".repeat(LONG / 16),
+    "a text of brackets": "(".repeat(LONG / 16),
+    "an object of many names": Object.fromEntries(Array.from({ length: LONG / 128 }, (_, n) => [`name${n}`, n])),
+    "a deep array": Array.from({ length: LONG / 256 }).reduce<unknown>((inner) => [inner], 1),
+    "a deep object": Array.from({ length: LONG / 256 }).reduce<object>((inner) => ({ inner }), { inner: 1 }),
+  };
+  return made;
+}
+
+let made: Readonly<Record<string, unknown>> | undefined;
+
 const isAny = (value: unknown): value is object =>
   (typeof value === "object" && value !== null) || typeof value === "function";
 
@@ -69,9 +96,19 @@ interface Replaced {
 const COMMON = ["signal", "onProgress"];
 
 /** The arguments with every hostile value at every place, also inside of them. */
-export function* hostileArguments(make: () => readonly unknown[]): Generator<Replaced> {
+export function hostileArguments(make: () => readonly unknown[]): Generator<Replaced> {
+  return replacedArguments(make, HOSTILE_VALUES);
+}
+
+/** The same with large values. */
+export function largeArguments(make: () => readonly unknown[]): Generator<Replaced> {
+  const values = Object.entries(largeValues()).map(([what, value]) => [what, () => value]);
+  return replacedArguments(make, Object.fromEntries(values) as typeof HOSTILE_VALUES);
+}
+
+function* replacedArguments(make: () => readonly unknown[], values: typeof HOSTILE_VALUES): Generator<Replaced> {
   for (const path of placesIn(make()))
-    for (const [what, hostile] of Object.entries(HOSTILE_VALUES)) {
+    for (const [what, hostile] of Object.entries(values)) {
       const args = make();
       const value = path.reduce<unknown>((part, name) => (part as Record<string, unknown> | undefined)?.[name], args);
       const given = hostile(value);

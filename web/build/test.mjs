@@ -54,6 +54,7 @@ const SLOW = [
   "calibrationModel",
   "forgedCaches",
   "hostileElsewhere",
+  "hostileValues",
   "inductionExample",
   "lifetime",
   "longSequences",

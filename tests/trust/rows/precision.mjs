@@ -1,22 +1,9 @@
 // Errors against double precision, beside the bounds that the contract states.
 
-import path from "node:path";
-
-import { root } from "../../../web/build/paths.mjs";
 import { worstLines, writePage } from "../precision/page.mjs";
-import { reportOf } from "../programs.mjs";
+import { compiled, reportOf } from "../programs.mjs";
 
 const VARIANTS = ["simd", "relaxed"];
-
-/** The program is TypeScript, as the references are. It lies inside the repository, so that it finds `headwise`. */
-async function compiled(folder) {
-  const { build: bundle } = await import("esbuild"); // Jest, which loads all rows, cannot load it
-  const outfile = path.join(folder, "precision.mjs");
-  const entry = path.join(root, "tests/trust/precision/precision.ts");
-  const options = { bundle: true, platform: "node", format: "esm", target: "es2022", packages: "external" };
-  await bundle({ entryPoints: [entry], outfile, ...options, logLevel: "warning" });
-  return outfile;
-}
 
 export const precision = {
   name: "precision",
@@ -24,7 +11,7 @@ export const precision = {
   goal: "inside the documented bounds everywhere, also when a sink, a bias or one key dominates",
   minutes: { quick: 0.5, whole: 1.3 },
   async measure({ isQuick, folder }) {
-    const program = await compiled(folder);
+    const program = await compiled("tests/trust/precision/precision.ts", folder);
     const reports = [];
     for (const variant of VARIANTS) {
       const args = [variant, ...(isQuick ? ["quick"] : [])];

@@ -36,8 +36,9 @@ export function maskFromTokenizer(attentionMask: TokenizerMask): TypedTensor<"bo
       throw new OptionError(`${call.operation}: ${name} must be a list or a tensor, got ${describe(attentionMask)}`, {
         hint: "Give what the tokenizer calls attention_mask.",
       });
-    const flags = readTokenFlags(call, `${name}.data`, data);
-    return keyMask(flags, batchAndKeys(call.operation, name, call.shape(name, extents), flags.length));
+    const { length } = elementsOf(call, `${name}.data`, data);
+    const place = batchAndKeys(call.operation, name, call.shape(name, extents), length);
+    return keyMask(readTokenFlags(call, `${name}.data`, data), place);
   });
 }
 

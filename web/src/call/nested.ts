@@ -50,19 +50,19 @@ export function readNested(call: ListReader, argument: string, value: object, mo
           hint: `Give a typed array and its shape: { data, shape }.`,
         });
     };
-    call.list(path, array, checkLength, (element, n) => readElement(element, axis, `${path}[${n}]`));
+    call.list(path, array, checkLength, (element, n) => readElement(element, axis, path, n));
   };
 
-  const readElement = (element: unknown, axis: number, path: string): void => {
+  const readElement = (element: unknown, axis: number, list: string, n: number): void => {
     const isArray = isAnyArray(element);
     last ??= isArray ? undefined : axis;
     if (isArray !== (last !== axis))
       throw new ShapeError(
-        `${call.operation}: ${path} must be ${isArray ? "a number" : "an array"} like those beside it`,
+        `${call.operation}: ${list}[${n}] must be ${isArray ? "a number" : "an array"} like those beside it`,
       );
-    if (isArray) return readArray(element, axis + 1, path);
+    if (isArray) return readArray(element, axis + 1, `${list}[${n}]`);
     if (typeof element !== "number" && typeof element !== "bigint" && typeof element !== "boolean")
-      throw new OptionError(`${call.operation}: ${path} must be a number or a boolean, got ${describe(element)}`);
+      throw new OptionError(`${call.operation}: ${list}[${n}] must be a number or a boolean, got ${describe(element)}`);
     elements.push(element);
   };
 

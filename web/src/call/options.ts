@@ -11,6 +11,9 @@ import type { Watched } from "./watched.js";
 /** A short list of numbers: an array, a typed array or a tensor of rank 1. */
 export type NumberList = readonly number[] | Float32Array | Int32Array | BigInt64Array | Tensor<"float32" | "int32">;
 
+/** The most numbers in a list whose length no other argument tells, such as the heads of a slice. */
+const MOST_NUMBERS = 2 ** 20;
+
 interface IntegerRule {
   readonly min?: number;
   readonly max?: number;
@@ -239,6 +242,8 @@ export class OptionReader {
     const checkLength = (given: number) => {
       if (length !== undefined && given !== length)
         throw new ShapeError(`${this.at(name)} must have length ${length}, got ${given}`);
+      if (length === undefined && given > MOST_NUMBERS)
+        throw new ShapeError(`${this.at(name)} must have at most ${MOST_NUMBERS} entries, got ${given}`);
     };
     return this.call.list(this.name(name), list, checkLength, (element, n) => {
       const number = typeof element === "bigint" ? Number(element) : element;

@@ -108,23 +108,26 @@ function refused(operation: string, name: string, value: unknown): OptionError {
 
 function readRows(operation: string, name: string, given: readonly unknown[]): Read {
   const { length } = given;
-  const rows: Float32Array[] = [];
+  let data = new Float32Array();
+  let columns = 0;
   let integer = true;
   for (let n = 0; n < length; ++n) {
     const row = given[n];
     if (!isAnyArray(row))
       throw new ShapeError(`${operation}: ${name}[${n}] must be a list like ${name}[0], got ${describe(row)}`);
-    rows.push(readList(operation, `${name}[${n}]`, row));
-    if (rows[n]!.length !== rows[0]!.length)
+    const numbers = numbersIn(operation, `${name}[${n}]`, row);
+    if (n === 0) {
+      columns = numbers.length;
+      checkSize(operation, name, length * columns);
+      data = new Float32Array(length * columns);
+    }
+    if (numbers.length !== columns)
       throw new ShapeError(
-        `${operation}: ${name}[${n}] must be as long as ${name}[0], got ${rows[n]!.length} and ${rows[0]!.length}`,
+        `${operation}: ${name}[${n}] must be as long as ${name}[0], got ${numbers.length} and ${columns}`,
       );
+    copyNumbers(operation, `${name}[${n}]`, numbers, data, n * columns);
     integer &&= isWholeArray(row);
   }
-  const columns = rows[0]!.length;
-  checkSize(operation, name, length * columns);
-  const data = new Float32Array(length * columns);
-  rows.forEach((row, n) => data.set(row, n * columns));
   return table(operation, name, data, integer, [length, columns]);
 }
 
@@ -135,6 +138,14 @@ function isWholeArray(list: object): boolean {
 
 /** A copy of the numbers of a list. */
 function readList(operation: string, name: string, list: object): Float32Array {
+  const numbers = numbersIn(operation, name, list);
+  const copy = new Float32Array(numbers.length);
+  copyNumbers(operation, name, numbers, copy, 0);
+  return copy;
+}
+
+/** The elements of a list, whose length has been checked. Those of a typed array are numbers. */
+function numbersIn(operation: string, name: string, list: object): ArrayLike<unknown> {
   const kind = arrayKind(list);
   if (kind !== undefined && !["Float32Array", "Int32Array", "Uint8Array"].includes(kind))
     throw new OptionError(
@@ -146,13 +157,20 @@ function readList(operation: string, name: string, list: object): Float32Array {
       code: "DETACHED_INPUT",
     });
   const numbers = kind === undefined ? (list as readonly unknown[]) : (viewOf(list) as ArrayLike<number>);
-  const { length } = numbers;
-  checkSize(operation, name, length);
+  checkSize(operation, name, numbers.length);
   if (isWholeArray(list)) checkWhole(operation, name, numbers as ArrayLike<number>);
-  if (kind !== undefined) return Float32Array.from(numbers as ArrayLike<number>);
-  const copy = new Float32Array(length);
-  for (let n = 0; n < length; ++n) copy[n] = element(operation, `${name}[${n}]`, numbers[n]);
-  return copy;
+  return numbers;
+}
+
+/** Checks the elements of a list, and copies them to the place that begins at `start`. */
+function copyNumbers(operation: string, name: string, numbers: ArrayLike<unknown>, to: Float32Array, start: number) {
+  const { length } = numbers;
+  if (arrayKind(numbers) !== undefined) to.set(numbers as ArrayLike<number>, start);
+  else
+    for (let n = 0; n < length; ++n) {
+      const value = numbers[n];
+      to[start + n] = isFloat32(value) ? value : element(operation, `${name}[${n}]`, value);
+    }
 }
 
 function element(operation: string, name: string, value: unknown): number {
@@ -162,9 +180,14 @@ function element(operation: string, name: string, value: unknown): number {
   return float32(operation, name, value);
 }
 
+/** Whether a value is a number that float32 has, except for rounding. */
+function isFloat32(value: unknown): value is number {
+  return typeof value === "number" && Number.isFinite(value) === Number.isFinite(Math.fround(value));
+}
+
 function float32(operation: string, name: string, value: number): number {
   const rounded = Math.fround(value);
-  if (Number.isFinite(value) && !Number.isFinite(rounded))
+  if (Number.isFinite(value) !== Number.isFinite(rounded))
     throw new OptionError(`${operation}: ${name} must fit in float32, got ${value}`);
   return rounded;
 }

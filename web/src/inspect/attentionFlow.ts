@@ -1,7 +1,8 @@
+import { withDefaults } from "../call/withDefaults.js";
 import { OptionError } from "../errors/errors.js";
 import type { Floats } from "../tensor/plainTensor.js";
 import { maxFlow } from "./maxFlow.js";
-import { integers, withDefaults } from "./options.js";
+import { integers } from "./options.js";
 import { mixing, MIXING_DEFAULTS, mixingLayers, type Mixing, type MixingOptions } from "./tokenMixing.js";
 
 /** Options of attentionFlow. */

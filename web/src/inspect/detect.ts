@@ -1,3 +1,4 @@
+import { withDefaults } from "../call/withDefaults.js";
 import { assertNumber, type Floats, type Indices } from "../tensor/plainTensor.js";
 import {
   layersOfMaps,
@@ -7,7 +8,7 @@ import {
   type PositionOptions,
   type Row,
 } from "./attentionMaps.js";
-import { withDefaults } from "./options.js";
+
 import { afterEarlier, onFirst, onPrevious, onSelf } from "./patterns.js";
 import { bestOffset } from "./positional.js";
 import { statisticsOf } from "./rowStatistics.js";

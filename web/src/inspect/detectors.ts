@@ -1,8 +1,8 @@
 // Scores of heads, one function for each kind. The README says which rows and keys count.
 
+import { withDefaults } from "../call/withDefaults.js";
 import type { Floats, Indices } from "../tensor/plainTensor.js";
 import { attentionMaps, perMap, POSITION_DEFAULTS, rowsOf, type PositionOptions } from "./attentionMaps.js";
-import { withDefaults } from "./options.js";
 import { afterEarlier, onFirst, onPrevious, onSelf } from "./patterns.js";
 import { statisticsOf, type Measure } from "./rowStatistics.js";
 import { tokenIds } from "./tokenIds.js";

@@ -46,7 +46,11 @@ export function headCircuits(operation: string, argument: string, layer: Attenti
 }
 
 function checkedWeights(operation: string, argument: string, layer: AttentionWeights) {
-  const given = guarded(operation, argument, () => (isObject(layer) ? { ...layer } : undefined));
+  const given = guarded(operation, argument, () => {
+    if (!isObject(layer)) return undefined;
+    const { numHeads, numKvHeads, weights } = layer;
+    return { numHeads, numKvHeads, weights };
+  });
   if (!isObject(given?.weights))
     throw new OptionError(
       `${operation}: ${argument} must be an object with numHeads and weights { Wq, Wk, Wv, Wo }, got ${describe(layer)}`,

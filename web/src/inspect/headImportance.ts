@@ -1,8 +1,9 @@
+import { withDefaults } from "../call/withDefaults.js";
 import { OptionError } from "../errors/errors.js";
 import { isCallable } from "../foreign/callable.js";
 import { describe } from "../foreign/describe.js";
 import { assertNumber, type Floats } from "../tensor/plainTensor.js";
-import { assertCount, withDefaults } from "./options.js";
+import { assertCount } from "./options.js";
 
 /** Options of headImportance. */
 export interface HeadImportanceOptions {

@@ -1,3 +1,4 @@
+import { withDefaults } from "../call/withDefaults.js";
 import type { Floats } from "../tensor/plainTensor.js";
 import {
   attentionMaps,
@@ -7,7 +8,7 @@ import {
   type AttentionMaps,
   type PositionOptions,
 } from "./attentionMaps.js";
-import { integers, withDefaults } from "./options.js";
+import { integers } from "./options.js";
 import { statisticsOf, type Measure } from "./rowStatistics.js";
 
 /**

@@ -1,21 +1,8 @@
-import type { Optional } from "../call/optional.js";
 import { OptionError } from "../errors/errors.js";
 import { guarded } from "../errors/guarded.js";
-import { describe, isObject } from "../foreign/describe.js";
+import { describe } from "../foreign/describe.js";
 import { arrayKind, isArray, viewOf } from "../foreign/typedArray.js";
 import { assertNumber } from "../tensor/plainTensor.js";
-
-/** The options that are given, and `defaults` for the rest. Throws if `defaults` has no option of that name. */
-export function withDefaults<T extends object>(operation: string, given: Optional<T>, defaults: T): T {
-  if (!isObject(given)) throw new OptionError(`${operation}: options must be an object, got ${describe(given)}`);
-  const names = Object.keys(defaults);
-  const entries = guarded(operation, "options", () => Object.entries(given));
-  const unknown = entries.find(([name]) => !names.includes(name));
-  if (unknown !== undefined)
-    throw new OptionError(`${operation}: option ${describe(unknown[0])} must be one of ${names.join(", ")}`);
-  const stated = entries.filter(([, value]) => value !== undefined);
-  return { ...defaults, ...(Object.fromEntries(stated) as Partial<T>) };
-}
 
 /** Throws if a value is not one of the strings that an option may be. */
 export function assertOneOf(operation: string, option: string, value: unknown, allowed: readonly string[]): void {
@@ -39,7 +26,7 @@ export function integers(operation: string, option: string, value: unknown, low:
 }
 
 /** The most integers that an option may list. */
-const MAX_LIST = 2 ** 26;
+const MAX_LIST = 2 ** 20;
 
 /** The elements of an array or a typed array; undefined for anything else. */
 function numbersIn(value: unknown): number[] | undefined {

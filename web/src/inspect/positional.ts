@@ -1,3 +1,4 @@
+import { withDefaults } from "../call/withDefaults.js";
 import type { Floats } from "../tensor/plainTensor.js";
 import {
   attentionMaps,
@@ -8,7 +9,6 @@ import {
   type PositionOptions,
   type Row,
 } from "./attentionMaps.js";
-import { withDefaults } from "./options.js";
 
 /** What `positional` gives, both in the shape of the weights without their last two axes. */
 export interface Positional {

@@ -1,5 +1,5 @@
+import { withDefaults } from "../call/withDefaults.js";
 import type { Floats } from "../tensor/plainTensor.js";
-import { withDefaults } from "./options.js";
 import { mixing, MIXING_DEFAULTS, mixingLayers, type MixingOptions } from "./tokenMixing.js";
 
 /**

@@ -35,7 +35,7 @@ export interface NumberRule {
 }
 
 /** The largest number of tokens in a call. */
-const MOST = 2 ** 26;
+const MOST = 2 ** 22;
 
 /**
  * Reads tokens, or other numbers of tokens, each once. There must be at least one text, and one number in each. Lengths are

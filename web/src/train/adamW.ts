@@ -1,4 +1,8 @@
+import { withDefaults } from "../call/withDefaults.js";
+import { OptionError } from "../errors/errors.js";
 import { guarded } from "../errors/guarded.js";
+import { isCallable } from "../foreign/callable.js";
+import { describe } from "../foreign/describe.js";
 import { assertSame, flatNamed, mapTree, sameMemory, type Flat, type Tree } from "./parameterTree.js";
 import { assertNumber, type Floats } from "../tensor/plainTensor.js";
 
@@ -17,6 +21,20 @@ export interface AdamWOptions {
   /** The `state` of an earlier optimizer of the same parameters, to go on from. It is copied. */
   readonly state?: Tree | undefined;
 }
+
+const NO_STATE: Tree = {};
+
+/** All options, each with a value. */
+type Stated = { readonly [Name in keyof AdamWOptions]-?: NonNullable<AdamWOptions[Name]> };
+
+const DEFAULTS: Stated = {
+  learningRate: 1e-3,
+  betas: [0.9, 0.999],
+  epsilon: 1e-8,
+  weightDecay: 0.01,
+  decay: (_, { shape }) => shape.length >= 2,
+  state: NO_STATE,
+};
 
 /** The optimizer that `adamW` makes. */
 export interface AdamW {
@@ -43,15 +61,16 @@ export interface AdamW {
  */
 export function adamW(parameters: Tree, options: AdamWOptions = {}): AdamW {
   const begun = flatNamed("adamW", "parameters", parameters);
-  const given = guarded("adamW", "options", () => ({ ...options }));
+  const given = withDefaults<Stated>("adamW", options, DEFAULTS);
   const { learningRate, beta1, beta2, epsilon, weightDecay } = checkedOptions(given);
-  const decays = given.decay ?? ((_, { shape }) => shape.length >= 2);
-  const state = startOf(parameters, given.state);
+  const { decay: decays } = given;
+  if (!isCallable(decays)) throw new OptionError(`adamW: decay must be a function, got ${describe(decays)}`);
+  const state = startOf(parameters, given.state === NO_STATE ? undefined : given.state);
   const mean = flatNamed("adamW", "state.mean", state.mean);
   const meanSquare = flatNamed("adamW", "state.meanSquare", state.meanSquare);
 
   const step = (gradients: Tree, stepOptions: { readonly learningRate?: number | undefined } = {}) => {
-    const { learningRate: rate = learningRate } = guarded("adamW.step", "options", () => ({ ...stepOptions }));
+    const { learningRate: rate } = withDefaults("adamW.step", stepOptions, { learningRate });
     const named = flatNamed("adamW.step", "parameters", parameters); // their memory may have moved
     assertSame("adamW.step", "parameters", named, begun);
     const given = flatNamed("adamW.step", "gradients", gradients);
@@ -93,8 +112,7 @@ function sumOf(names: readonly string[], gradients: Flat): Float32Array {
   return sum;
 }
 
-function checkedOptions(options: AdamWOptions) {
-  const { learningRate = 1e-3, betas = [0.9, 0.999], epsilon = 1e-8, weightDecay = 0.01 } = options;
+function checkedOptions({ learningRate, betas, epsilon, weightDecay }: Stated) {
   const [beta1, beta2] = guarded("adamW", "betas", () => [betas[0], betas[1]] as const);
   const values = { learningRate, epsilon, weightDecay, beta1, beta2 };
   for (const [name, value] of Object.entries(values))

@@ -1,4 +1,4 @@
-import { guarded } from "../errors/guarded.js";
+import { withDefaults } from "../call/withDefaults.js";
 import { assertShape, elements, floats, lastExtent, assertNumber, type Floats } from "../tensor/plainTensor.js";
 
 /** Options of layerNorm. */
@@ -90,7 +90,7 @@ function checkedNorm(operation: string, x: unknown, gain: unknown, options: Laye
   const width = lastExtent(operation, "x", given);
   const scale = floats(operation, "gain", gain);
   assertShape(operation, "gain", scale, [width], "[x.shape.at(-1)],");
-  const { epsilon = 1e-5 } = guarded(operation, "options", () => ({ ...options }));
+  const { epsilon } = withDefaults(operation, options, { epsilon: 1e-5 });
   assertNumber(operation, "epsilon", epsilon, "a number of 0 or more", (value) => value >= 0);
   return { ...given, width, rows: elements(given.shape) / width, scale: scale.data, epsilon };
 }

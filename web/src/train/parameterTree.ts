@@ -11,6 +11,9 @@ export type Tree = Floats | { readonly [name: string]: Tree } | readonly Tree[];
 /** The deepest that trees are nested, and the most parts of a name. */
 const MOST_DEPTH = 100;
 
+/** The most entries of an object or array in a tree. An array of numbers, given by mistake, may have more. */
+const MOST_ENTRIES = 2 ** 16;
+
 /** The same tensors in one object. A name joins the names on the way with points: `layers.0.attention.Wq`. */
 export type Flat = Record<string, Floats>;
 
@@ -112,12 +115,19 @@ function mapped(operation: string, argument: string, tree: unknown, map: (leaf: 
     if (above.includes(node)) throw new OptionError(`${operation}: ${at} contains itself`);
     if (above.length === MOST_DEPTH)
       throw new OptionError(`${operation}: ${argument} must be nested at most ${MOST_DEPTH} deep, got ${describe(at)}`);
-    const visited = guarded(operation, at, () => Object.entries(node)).map(
+    const visited = guarded(operation, at, () => entriesOf(operation, at, node)).map(
       ([key, child]) => [key, visit(child, joined(name, key), [...above, node])] as const,
     );
     return isArray(node) ? visited.map(([, child]) => child) : Object.fromEntries(visited);
   };
   return visit(tree, "", []);
+}
+
+function entriesOf(operation: string, argument: string, node: object): [string, unknown][] {
+  const count = Array.isArray(node) ? node.length : Object.keys(node).length;
+  if (count > MOST_ENTRIES)
+    throw new OptionError(`${operation}: ${argument} must have at most ${MOST_ENTRIES} entries, got ${count}`);
+  return Object.entries(node);
 }
 
 const isTensor = (operation: string, argument: string, node: unknown): node is Floats =>

@@ -1,0 +1,16 @@
+import { OptionError } from "../errors/errors.js";
+import { guarded } from "../errors/guarded.js";
+import { describe } from "../foreign/describe.js";
+import type { Optional } from "./optional.js";
+import { readRecord } from "./record.js";
+
+/** The options that are given, and `defaults` for the rest. Throws if `defaults` has no option of that name. */
+export function withDefaults<T extends object>(operation: string, given: Optional<T>, defaults: T): T {
+  const names = Object.keys(defaults);
+  const entries = [...guarded(operation, "options", () => readRecord(operation, "options", given, names))];
+  const unknown = entries.find(([name]) => !names.includes(name));
+  if (unknown !== undefined)
+    throw new OptionError(`${operation}: option ${describe(unknown[0])} must be one of ${names.join(", ")}`);
+  const stated = entries.filter(([, value]) => value !== undefined);
+  return { ...defaults, ...(Object.fromEntries(stated) as Partial<T>) };
+}
