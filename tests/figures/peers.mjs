@@ -5,6 +5,8 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
+import { transformSync } from "esbuild";
+
 import { gzipped } from "../../web/build/sizes.mjs";
 
 /** The files that a page loads from dist/ of each package. */
@@ -24,7 +26,11 @@ const LOADED = {
       "ort-wasm-simd-threaded.asyncify.wasm",
     ],
   },
+  "jax-js": { "@jax-js/jax@0.1.25": ["index.js", "backend-CnjgxpXq.js", "rolldown-runtime-D7D4PA-g.js"] },
 };
+
+/** The package ships readable files, which the bundler of a page minifies. */
+const READABLE = "@jax-js/jax";
 
 /** Rows of the table "peers": a library, its packages, the files, and their size together. */
 export function peerRows() {
@@ -38,7 +44,7 @@ export function peerRows() {
 
 function rowOf(packages, folder) {
   const files = Object.entries(packages).flatMap(([name, files]) => {
-    const sizes = sizesIn(unpacked(name, folder), files);
+    const sizes = sizesIn(unpacked(name, folder), files, name.startsWith(READABLE));
     return files.map((file, n) => ({ file, size: sizes[n] }));
   });
   const total = files.reduce((sum, { size }) => sum + size, 0);
@@ -47,7 +53,11 @@ function rowOf(packages, folder) {
 }
 
 const whole = (size) => Math.round(size).toLocaleString("en");
-const sizesIn = (folder, files) => files.map((file) => gzipped(readFileSync(path.join(folder, "package/dist", file))));
+
+function sizesIn(folder, files, isReadable) {
+  const contents = files.map((file) => readFileSync(path.join(folder, "package/dist", file)));
+  return contents.map((content) => gzipped(isReadable ? transformSync(content, { minify: true }).code : content));
+}
 
 /** The folder with the files of a package. */
 function unpacked(name, parent) {

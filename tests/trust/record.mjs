@@ -1,4 +1,4 @@
-// Keeps the figures of a run in tests/figures/figures.json: the table of the README, and the tables of rows that have one.
+// Keeps the figures of a run in tests/figures/figures.json: the table of the page Trust, and the tables of rows that have one.
 
 import { keep, readParts } from "../figures/file.mjs";
 import { fillPages } from "../figures/pages.mjs";

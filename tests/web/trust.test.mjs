@@ -14,6 +14,7 @@ import { united } from "../trust/coverage/united.mjs";
 import { jest, reportOf } from "../trust/programs.mjs";
 import { merged } from "../trust/record.mjs";
 import { resultOf } from "../trust/result.mjs";
+import { partOf } from "../trust/table.mjs";
 import { rows } from "../trust/rows/index.mjs";
 import { plateau, smallestSeen } from "../trust/soak/plateau.mjs";
 
@@ -101,6 +102,14 @@ describe("a result", () => {
     );
     expect(trustCounts(report)).toEqual({ passed: 2, failed: 0, skipped: 1 });
     rmSync(folder, { recursive: true });
+  });
+
+  test("that holds above the goal of time is no yes in the table", () => {
+    const result = { name: "a", what: "b", goal: "c", figure: "d", verdict: "held", isQuick: false };
+    const signOf = (more) => partOf({ results: [{ ...result, ...more }] }).rows.a[3];
+    expect(signOf({})).toBe("yes");
+    expect(signOf({ isLate: true })).toBe("right, but **not in time**");
+    expect(signOf({ isLate: true, verdict: "failed" })).toBe("**no**");
   });
 
   test("takes the place of the older result of its row; results of rows that are gone are dropped", () => {

@@ -1,4 +1,4 @@
-// The two listings of the page on headwise/viz, in a page of plain files.
+// The two listings of the page on headwise/viz, and the README's map, in pages of plain files.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -13,6 +13,8 @@ import { pageProject } from "../pageProject.js";
 const [html, source] = [...readFileSync("web/docs/viz.md", "utf8").matchAll(/^```(?:html|ts)\n(.*?)^```/gms)].map(
   (match) => match[1]!,
 );
+
+const [readme] = /(?<=^```html\n).*?(?=^```$)/ms.exec(readFileSync("README.md", "utf8"))!;
 
 /** What the listings leave to their reader: names, and 12 heads of as many tokens as each speaks of. */
 const GIVEN = `<!doctype html><meta charset="utf-8" />
@@ -52,6 +54,17 @@ test("the elements get what was computed, and draw it", async () => {
     expect(await element.locator("canvas").first().isVisible()).toBe(true);
   }
   expect(troubles).toEqual([]);
+});
+
+test("the README's listing draws its map", async () => {
+  writeFileSync(path.join(project.consumer.folder, "readme.html"), `<!doctype html>${withFileNames(readme)}`);
+  const own = await project.browser.newPage();
+  own.on("pageerror", ({ message }) => troubles.push(message));
+  await own.goto(`${server.url}readme.html`);
+  await own.waitForFunction(() => (document.querySelector("attention-map") as MapElement).probs);
+  await own.locator(".plot > canvas").waitFor(); // it is drawn in the next frame
+  expect(troubles).toEqual([]);
+  await own.close();
 });
 
 test("rows on demand are those of the formula", async () => {
