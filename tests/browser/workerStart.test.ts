@@ -75,7 +75,11 @@ describe("the script of the worker", () => {
   test("has no header that isolates, in a page that is isolated", async () => {
     const answer = { headers: { ...JAVASCRIPT, "Cross-Origin-Embedder-Policy": "unsafe-none" }, body: SCRIPT };
     expect(await errorIn({ headers: ISOLATION, answers: { "worker-entry.js": answer } })).toEqual(
-      assetErrorLike("ASSET_BLOCKED", /is served without Cross-Origin-Embedder-Policy/, /: require-corp; or use headwise with/),
+      assetErrorLike(
+        "ASSET_BLOCKED",
+        /is served without Cross-Origin-Embedder-Policy/,
+        /: require-corp; or use headwise with/,
+      ),
     );
   });
 
