@@ -52,6 +52,7 @@ describe("every listing is one that a test runs", () => {
     "web/docs/testing.md": ["js causal.test.js", "js jest.config.js", "js server.js", "js bundle.mjs"],
     "web/docs/threads.md": ["js vite.config.js"],
     "web/docs/typescript.md": ["json tsconfig.json", "ts example.ts"],
+    "web/docs/your-model.md": ["html next.html"], // tests/browser/openModel.test.ts
     "web/docs/viz.md": ["html", "ts", "ts preact.d.ts", "ts solid.d.ts", "ts svelte.d.ts", "ts vue.d.ts"],
   };
 

@@ -1,7 +1,8 @@
 // The listings of web/docs that are files of a project, each in its place. (Those that are whole programs run in
 // tests/web/readme.test.ts, those of TypeScript in typescript.test.ts, those on headwise/viz in vizListings.test.ts and
 // matrix/jsx.test.ts, those on React in reactListings.test.ts, the one on WebGPU in tests/webgpu/listings.test.ts, the one with
-// TensorFlow.js in matrix/tensorflow.test.ts, the one on induction heads in tests/web/inductionExample.test.ts, figures of the lab in tests/browser/lab/embed.test.ts and matrix/embed.test.ts.)
+// TensorFlow.js in matrix/tensorflow.test.ts, the one on induction heads in tests/web/inductionExample.test.ts, figures of the lab in
+// tests/browser/lab/embed.test.ts and matrix/embed.test.ts, the one that opens a model in tests/browser/openModel.test.ts.)
 
 import { copyFileSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -35,7 +36,16 @@ test("every listing that is a file is one that a test takes", () => {
   const forFrameworks = ["preact.d.ts", "solid.d.ts", "svelte.d.ts", "vue.d.ts"];
   const inReact = ["Picture.tsx", "App.tsx"];
   const figures = ["embed.html", "frame.html", "Page.tsx", "reactFigure.d.ts", "Page.svelte", "svelteFigure.d.ts"];
-  const taken = [...here, ...forTests, ...elsewhere, ...forFrameworks, ...inReact, ...figures, "notebook.html"];
+  const taken = [
+    ...here,
+    ...forTests,
+    ...elsewhere,
+    ...forFrameworks,
+    ...inReact,
+    ...figures,
+    "notebook.html",
+    "next.html",
+  ];
   expect([...listings.keys()].sort()).toEqual(taken.sort());
 });
 

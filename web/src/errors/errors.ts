@@ -17,6 +17,7 @@ export const ERROR_CODES = [
   "ASSET_VERSION",
   "ASSET_BLOCKED",
   "ASSET_TIMEOUT",
+  "NETWORK",
   "INTERNAL",
 ] as const;
 
@@ -152,4 +153,16 @@ export class DisposedError extends HeadwiseError {
 export class AssetError extends HeadwiseError {
   /** @internal */ static override readonly brand: string = "AssetError";
   /** @internal */ static override readonly usualCode: ErrorCode = "ASSET_NOT_FOUND";
+}
+
+/** A server does not give a file that the caller has asked for by its address. */
+export class NetworkError extends HeadwiseError {
+  /** @internal */ static override readonly brand: string = "NetworkError";
+  /** @internal */ static override readonly usualCode: ErrorCode = "NETWORK";
+  /** The HTTP status, if the server has answered. */
+  readonly status: number | undefined;
+  constructor(message: string, { status, ...details }: ErrorDetails & { readonly status?: number | undefined } = {}) {
+    super(message, details);
+    this.status = status;
+  }
 }

@@ -6,7 +6,7 @@ import { readKnown } from "./knownNames.js";
 import type { ModelConfig } from "./modelConfig.js";
 import type { ModelFileList } from "./modelFiles.js";
 import { eachPrecision, neededBytes, roomOf, roomOfMemory, type EachPrecision } from "./modelRoom.js";
-import { openModel } from "./openModel.js";
+import { checkedModel } from "./checkedModel.js";
 import { PRECISIONS, type Precision } from "./parts.js";
 
 /** Options of `inspectModel`. */
@@ -64,7 +64,7 @@ export async function inspectModel(files: ModelFileList, options: InspectModelOp
   if (hw && maximumMemory !== undefined)
     throw new OptionError(`${OPERATION}: maximumMemory must be absent if hw is given, which has its own`);
   const room = hw ? roomOf(hw) : roomOfMemory(OPERATION, maximumMemory ?? DEFAULT_MEMORY);
-  const opened = await openModel(OPERATION, files, { folder, mayMiss: true });
+  const opened = await checkedModel(OPERATION, files, { folder, mayMiss: true });
   const { parts, tensors, network } = opened;
   const read = new Map(parts.tensors.map((tensor) => [tensor.name, tensor]));
   const used = [...read.values()];

@@ -7,7 +7,7 @@ import { readKnown } from "./knownNames.js";
 import { Model } from "./model.js";
 import type { ModelFileList } from "./modelFiles.js";
 import { assertRoom, roomOf } from "./modelRoom.js";
-import { openModel, refuseUnknownFields } from "./openModel.js";
+import { checkedModel, refuseUnknownFields } from "./checkedModel.js";
 import { PRECISIONS, type Precision } from "./parts.js";
 import type { LoadProgress } from "./tensorFiles.js";
 import { openTokenizer, type LibraryTokenizer, type TokenizerClass } from "./tokenizer.js";
@@ -40,11 +40,11 @@ const NAMES = { precision: true, folder: true, onProgress: true, signal: true, t
 /**
  * Reads a model from files that the user has chosen: config.json and weights in `.safetensors`. The models are BERT, GPT-2,
  * Llama, Mistral, Qwen 2 and Qwen 3, and others of their shapes. Weights are read piece by piece, straight to where they
- * are kept. Nothing is fetched. `inspectModel` says what it would do.
+ * are kept. It fetches nothing by itself: `openModel` gives the files at an address. `inspectModel` says what it would do.
  *
  * @param hw - The instance that computes. The weights lie in its memory, which `maximumMemory` limits.
- * @param files - What `<input type="file" webkitdirectory>` gives, an array of `File`s, or `Blob`s or `Uint8Array`s by
- *   name.
+ * @param files - What `<input type="file" webkitdirectory>` or `openModel` gives, an array of `File`s, or `Blob`s or
+ *   `Uint8Array`s by name.
  * @throws UnsupportedError if a field of config.json has a value that is not supported, or is not known; the message names
  *   both.
  * @throws OptionError if a file or a tensor is missing or damaged, or if several folders have config.json. ShapeError if a
@@ -64,7 +64,7 @@ export async function loadModel(hw: Attention, files: ModelFileList, options: Lo
     );
   checkInstance(OPERATION, "hw", hw, ["allocate", "linear", "multiHeadAttention"]);
   throwIfAborted(signal);
-  const opened = await openModel(OPERATION, files, { folder, mayMiss: false });
+  const opened = await checkedModel(OPERATION, files, { folder, mayMiss: false });
   refuseUnknownFields(OPERATION, opened);
   const { parts, network } = opened;
   assertRoom(OPERATION, parts, precision, roomOf(hw));

@@ -120,8 +120,8 @@ async function textOf(source: Source): Promise<string> {
 }
 
 const READ_FIRST =
-  "Nothing is fetched or opened by name. In a page let the user choose the files; in Node give " +
-  '{ "config.json": await openAsBlob(path), … } with `openAsBlob` of node:fs.';
+  "`await openModel(address)` gives the files at an address, in Node also those of a folder; `hub(name)` makes the address of " +
+  "a model on a hub. In a page the user may choose the files.";
 
 /** Each file with its path. */
 function entriesOf(operation: string, given: unknown): [string, unknown][] {

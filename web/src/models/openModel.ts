@@ -1,105 +1,135 @@
-import { UnsupportedError } from "../errors/errors.js";
-import { describe } from "../foreign/describe.js";
-import { bert } from "./bert.js";
-import { Json, readFields, tokens, word, refuse } from "./configField.js";
-import { gpt2 } from "./gpt2.js";
-import { isIgnored } from "./ignoredFields.js";
-import { llama } from "./llama.js";
-import { ARCHITECTURES, MODEL_TYPES, type ModelType } from "./modelConfig.js";
-import { ModelFiles, type ModelFileList } from "./modelFiles.js";
-import type { Network } from "./network.js";
-import { Parts } from "./parts.js";
-import { refuseQuantised } from "./quantised.js";
-import { TensorFiles } from "./tensorFiles.js";
+import { throwIfAborted } from "../call/abort.js";
+import { NetworkError, OptionError } from "../errors/errors.js";
+import { describe, isObject, tagOf } from "../foreign/describe.js";
+import { folderFiles } from "./folderFiles.js";
+import { parsedObject } from "./jsonText.js";
+import { keptBlocks, type BlockPlace } from "./keptBlocks.js";
+import { readKnown } from "./knownNames.js";
+import { nodeFs } from "./nodeModules.js";
+import { RemoteFile, type OpenProgress, type Remote } from "./remoteFile.js";
+import { Requests } from "./requests.js";
+import { INDEX, shardsOf, WHOLE } from "./weightFiles.js";
 
-/** A model whose files were opened and checked. No weight has been read. */
-export interface OpenModel {
-  readonly files: ModelFiles;
-  readonly tensors: TensorFiles;
-  readonly parts: Parts;
-  readonly network: Network;
-  /** Fields of config.json that nothing reads, and that may change what the model computes. */
-  readonly unknownFields: readonly (readonly [name: string, value: unknown])[];
-  /** Fields of config.json that nothing reads, because they change nothing. */
-  readonly ignoredFields: readonly string[];
+/** Options of `openModel`. */
+export interface OpenModelOptions {
+  /** Of every request, such as `{ authorization: "Bearer …" }`. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /**
+   * Where blocks of large files are kept, so that a broken download goes on and the next visit reads nothing twice. In a page
+   * the name of a cache (Cache API); default `"headwise-models"`. In Node `{ folder }`; without it nothing is kept.
+   * `false`: nowhere.
+   */
+  readonly cache?: BlockPlace | undefined;
+  /** Called whenever bytes of a file have come, also while `loadModel` reads. */
+  readonly onProgress?: ((progress: OpenProgress) => void) | undefined;
+  /** Ends the requests, also those that `loadModel` makes later. */
+  readonly signal?: AbortSignal | undefined;
 }
 
-/** How files are opened. */
-interface Opening {
-  readonly folder: string | undefined;
-  /** Whether files with weights may be missing. */
-  readonly mayMiss: boolean;
+/** The files of a model by name, for `inspectModel`, `loadModel` and `loadTokenizer`. */
+export interface OpenedFiles {
+  readonly [name: string]: RemoteFile | Blob;
 }
 
+const OPERATION = "openModel";
+const NAMES = { headers: true, cache: true, onProgress: true, signal: true } as const;
 const CONFIG = "config.json";
-const GENERATION = "generation_config.json";
+/** Files that a folder may have. The last one cannot be read, but then the error can say so. */
+const OTHERS = ["generation_config.json", "tokenizer.json", "tokenizer_config.json", WHOLE, INDEX, "pytorch_model.bin"];
 
 /**
- * Opens a model: reads its configuration and the headers of its weights.
+ * Opens the files of a model at an address. It is the only function of headwise that contacts a server that you name. It
+ * reads configurations, and the first 64 KiB of weights. `loadModel` reads the weights later, with range requests. A
+ * connection that breaks is taken up again where it has stopped.
  *
- * @throws The errors of `inspectModel`.
+ * ```js
+ * const model = await loadModel(hw, await openModel(hub("openai-community/gpt2")));
+ * ```
+ *
+ * @param address - The folder that has config.json, as `hub` makes it. In Node also the path of a folder.
+ * @returns The files that are there. They are read when they are used.
+ * @throws NetworkError if a server refuses, cannot be reached, or has no config.json at the address.
+ * @throws The reason of `signal` if it aborts.
  */
-export async function openModel(
-  operation: string,
-  given: ModelFileList,
-  { folder, mayMiss }: Opening,
-): Promise<OpenModel> {
-  const files = new ModelFiles(operation, given, { anchor: CONFIG, folder });
-  const json = new Json(`${operation}: ${CONFIG}: `, await files.json(CONFIG));
-  const modelType = modelTypeOf(json);
-  refuseQuantised(operation, json, files, []);
-  const stopTokens = await stopTokensOf(operation, files);
-  const tensors = await TensorFiles.open(operation, files, mayMiss);
-  refuseQuantised(operation, json, files, tensors.names);
-  const parts = new Parts(tensors);
-  const { config, ...network } = networkOf(operation, modelType, json, parts);
-  tensors.assertNoHoles();
-  const { unread } = json;
-  return {
-    files,
-    tensors,
-    parts,
-    network: { ...network, config: { ...config, ...(stopTokens && { stopTokens }) } },
-    unknownFields: unread.filter(([name]) => !isIgnored(name)),
-    ignoredFields: unread.map(([name]) => name).filter(isIgnored),
+export async function openModel(address: string | URL, options: OpenModelOptions = {}): Promise<OpenedFiles> {
+  const { known, reader } = readKnown(OPERATION, options, NAMES);
+  const signal = reader.signal();
+  const onProgress = reader.callback("onProgress") as OpenModelOptions["onProgress"];
+  const headers = headersOf(known.headers);
+  const kept = keptBlocks(OPERATION, known.cache);
+  throwIfAborted(signal);
+  const text = textOf(address);
+  const fs = nodeFs();
+  if (fs && !isWeb(text)) return folderFiles(OPERATION, fs, pathOf(text));
+  const folder = folderAt(text);
+  const remote: Remote = {
+    operation: OPERATION,
+    requests: new Requests(OPERATION, { headers, signal }),
+    kept,
+    onProgress,
   };
+  const open = (name: string) => RemoteFile.open(remote, addressIn(folder, name), name);
+  const config = await open(CONFIG);
+  if (!config)
+    throw new NetworkError(`${OPERATION}: there is no ${CONFIG} at ${folder.href}`, {
+      status: 404,
+      hint: "The address must be that of the folder which has the model's files.",
+    });
+  const others = await Promise.all(OTHERS.map((name) => open(name).catch(absentIfForbidden)));
+  const files: Record<string, RemoteFile> = { [CONFIG]: config, ...present(OTHERS, others) };
+  const index = files[WHOLE] ? undefined : files[INDEX];
+  const shards = index ? shardsOf(OPERATION, parsedObject(new TextDecoder().decode(await index.arrayBuffer()))) : [];
+  return { ...files, ...present(shards, await Promise.all(shards.map(open))) };
 }
 
-/** Throws if config.json has a field that nothing reads and that may change what the model computes. */
-export function refuseUnknownFields(operation: string, { unknownFields: [first] }: OpenModel): void {
-  if (!first) return;
-  const [name, value] = first;
-  throw new UnsupportedError(
-    `${operation}: ${CONFIG}: ${name} must be absent, because it is not known what it changes, got ${describe(value)}`,
-    { hint: "If it changes nothing in this model, take it out of config.json." },
-  );
+/** Some servers forbid what they do not have. config.json has come, so the folder itself is not forbidden. */
+function absentIfForbidden(error: unknown): undefined {
+  if (!(NetworkError.is(error) && error.status === FORBIDDEN)) throw error;
 }
 
-/** `model_type`. Files of 2019 lack it, and name a class in `architectures`. */
-function modelTypeOf(json: Json): ModelType {
-  const [name] = ARCHITECTURES(json);
-  const ofName = MODEL_TYPES.filter((type) => name?.toLowerCase().startsWith(type));
-  if (json.value("model_type") === undefined && name !== undefined && ofName.length === 0)
-    throw refuse(json, "architectures", `begin with ${MODEL_TYPES.map(describe).join(" or ")} if model_type is absent`);
-  return word("model_type", MODEL_TYPES, ofName[0])(json);
+const FORBIDDEN = 403;
+
+function present(names: readonly string[], files: readonly (RemoteFile | undefined)[]): Record<string, RemoteFile> {
+  const found = names.map((name, n) => [name, files[n]] as const);
+  return Object.fromEntries(found.filter((entry): entry is readonly [string, RemoteFile] => entry[1] !== undefined));
 }
 
-/** `eos_token_id` of generation_config.json; undefined if it is absent. */
-async function stopTokensOf(operation: string, files: ModelFiles): Promise<readonly number[] | undefined> {
-  if (!files.has(GENERATION)) return undefined;
-  const json = new Json(`${operation}: ${GENERATION}: `, await files.json(GENERATION));
-  const { stopTokens } = readFields(json, { stopTokens: tokens("eos_token_id") });
-  return stopTokens.length > 0 ? stopTokens : undefined;
+function textOf(address: unknown): string {
+  if (typeof address === "string" && address !== "") return address;
+  if (tagOf(address) === "URL") return String(address);
+  throw new OptionError(`${OPERATION}: address must be a string or a URL, got ${describe(address)}`, {
+    hint: "`hub(name)` makes the address of a model on a hub. Files that the user has chosen go to loadModel.",
+  });
 }
 
-function networkOf(operation: string, modelType: ModelType, json: Json, parts: Parts): Network {
-  const network =
-    modelType === "bert" ? bert(json, parts) : modelType === "gpt2" ? gpt2(json, parts) : llama(modelType, json, parts);
-  const { numHeads, numKvHeads, headDim } = network.config;
-  if (!Number.isInteger(headDim) || !Number.isInteger(numHeads / numKvHeads))
-    throw new UnsupportedError(
-      `${operation}: ${CONFIG}: the heads must divide the width, and the key heads the query heads, got ` +
-        `${numHeads} heads, ${numKvHeads} key heads and a width of ${headDim} per head`,
-    );
-  return network;
+const isWeb = (text: string) => /^https?:/i.test(text);
+const pathOf = (text: string) => (text.startsWith("file:") ? decodeURIComponent(new URL(text).pathname) : text);
+
+/** The folder of an address. In a page it may be relative to the page. */
+function folderAt(text: string): URL {
+  const base = (globalThis as { readonly document?: { readonly baseURI: string } }).document?.baseURI;
+  const whole = URL.canParse(text, base) ? new URL(text, base) : undefined;
+  if (!whole || !isWeb(whole.protocol))
+    throw new OptionError(`${OPERATION}: address must begin with http, got ${describe(text)}`, {
+      hint: "`hub(name)` makes the address of a model on a hub.",
+    });
+  whole.pathname = `${whole.pathname.replace(/\/(config\.json)?$/, "")}/`;
+  return whole;
+}
+
+/** The address of a file. A name of an index may not lead out of the folder. */
+function addressIn(folder: URL, name: string): string {
+  const address = new URL(folder);
+  address.pathname += name.split("/").map(encodeURIComponent).join("/");
+  if (address.pathname.startsWith(folder.pathname)) return address.href;
+  throw new OptionError(`${OPERATION}: ${INDEX} names a file outside of its folder: ${describe(name)}`, {
+    code: "CORRUPT_DATA",
+  });
+}
+
+function headersOf(given: unknown): Readonly<Record<string, string>> {
+  if (given === undefined) return {};
+  const entries = isObject(given) ? Object.entries(given) : [];
+  if (isObject(given) && entries.every(([, value]) => typeof value === "string")) return Object.fromEntries(entries);
+  throw new OptionError(`${OPERATION}: headers must be an object of strings, got ${describe(given)}`);
 }

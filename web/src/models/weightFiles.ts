@@ -3,8 +3,8 @@ import { isObject } from "../foreign/describe.js";
 import type { ModelFiles } from "./modelFiles.js";
 
 const ENDING = ".safetensors";
-const INDEX = "model.safetensors.index.json";
-const WHOLE = "model.safetensors";
+export const INDEX = "model.safetensors.index.json";
+export const WHOLE = "model.safetensors";
 
 /** The files that hold the tensors of a model. */
 export interface WeightFiles {
@@ -24,19 +24,32 @@ export interface WeightFiles {
 export async function weightFiles(operation: string, files: ModelFiles): Promise<WeightFiles> {
   if (files.has(WHOLE)) return { names: [WHOLE], missing: [], tensors: [] };
   if (files.has(INDEX)) {
-    const { weight_map: shards } = await files.json(INDEX);
-    const entries = isObject(shards) ? Object.entries(shards) : [];
-    const names = [...new Set(entries.map(([, shard]) => shard as unknown))];
-    if (names.length === 0 || !names.every((name): name is string => typeof name === "string"))
-      throw new OptionError(`${operation}: ${INDEX} must have a weight_map from tensors to files`, {
-        code: "CORRUPT_DATA",
-      });
-    return { names, missing: names.filter((name) => !files.has(name)), tensors: entries.map(([tensor]) => tensor) };
+    const index = await files.json(INDEX);
+    const names = shardsOf(operation, index);
+    return {
+      names,
+      missing: names.filter((name) => !files.has(name)),
+      tensors: Object.keys(index["weight_map"] as object),
+    };
   }
   const found = files.names.filter((name) => name.endsWith(ENDING) && !name.includes("/"));
   if (found.length === 1) return { names: found, missing: [], tensors: [] };
   if (found.length > 1) throw noWeights(operation, files);
   return { names: [WHOLE], missing: [WHOLE], tensors: [] };
+}
+
+/**
+ * The files that an index names, each once.
+ *
+ * @throws OptionError with code `"CORRUPT_DATA"` if it is damaged.
+ */
+export function shardsOf(operation: string, index: Readonly<Record<string, unknown>> | undefined): readonly string[] {
+  const shards = index?.["weight_map"];
+  const names = [...new Set(isObject(shards) ? (Object.values(shards) as unknown[]) : [])];
+  if (names.length > 0 && names.every((name): name is string => typeof name === "string")) return names;
+  throw new OptionError(`${operation}: ${INDEX} must have a weight_map from tensors to files`, {
+    code: "CORRUPT_DATA",
+  });
 }
 
 /** Weights of other formats. */

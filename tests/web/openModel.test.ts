@@ -1,0 +1,375 @@
+// Models by address: what is asked for, what is kept, and what happens when a server or a connection fails.
+
+import { mkdtempSync, readdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { createAttention, type HeadwiseError, OptionError, type Attention } from "headwise";
+import {
+  hub,
+  inspectModel,
+  loadModel,
+  loadTokenizer,
+  NetworkError,
+  openModel,
+  type ModelFileList,
+  type OpenModelOptions,
+  type OpenProgress,
+} from "headwise/models";
+
+import { serveModel, type ModelServer } from "./modelServer.js";
+import { CONFIGS, filesOf, randomWeights, shapesOf, shardedFilesOf, textFile, type Kind } from "./smallModels.js";
+
+const MIB = 2 ** 20;
+const HEAD = 2 ** 16;
+const BLOCK = 4 * MIB;
+
+let hw: Attention;
+let server: ModelServer;
+beforeAll(async () => {
+  hw = await createAttention({ backend: "wasm", variant: "simd", threads: 1 });
+});
+afterAll(() => hw.dispose());
+beforeEach(async () => {
+  server = await serveModel({});
+});
+afterEach(() => server.stop());
+
+const small = (kind: Kind) => filesOf(CONFIGS[kind], randomWeights(shapesOf(kind)));
+/** The address of the server's model, in the layout of a hub. */
+const address = () => hub("owner/name", { host: server.url });
+const open = (options?: OpenModelOptions) => openModel(address(), options);
+const errorOf = (promise: Promise<unknown>) =>
+  promise.then(
+    () => undefined as never,
+    (error: unknown) => error as HeadwiseError,
+  );
+
+async function logitsOf(files: ModelFileList): Promise<Float32Array> {
+  const model = await loadModel(hw, files);
+  const { logits } = await model.run([3, 1, 4, 1, 5]);
+  model.dispose();
+  return logits!.data;
+}
+
+/** Large weights whose every byte tells its place; no model. */
+const pattern = (size: number) =>
+  Uint8Array.from({ length: size }, (_, n) => (n * 31 + (n >> 8) * 7 + (n >> 16)) & 255);
+const large = (size: number) => ({ "config.json": textFile({}), "model.safetensors": pattern(size) });
+const weightsOf = async (options?: OpenModelOptions) => (await open(options))["model.safetensors"]!;
+const bytesOf = async (
+  file: { slice(from: number, to: number): { arrayBuffer(): Promise<ArrayBuffer> } },
+  from: number,
+  to: number,
+) => new Uint8Array(await file.slice(from, to).arrayBuffer());
+/** Jest takes minutes to compare megabytes number by number. */
+const areSame = (a: Uint8Array, b: Uint8Array) => Buffer.compare(a, b) === 0;
+/** Ranges of the weights that were asked for after they were opened. */
+const blocksAsked = () =>
+  server.asked
+    .filter(({ file, range }) => file === "model.safetensors" && range !== `bytes=0-${HEAD - 1}`)
+    .map(({ range }) => range);
+
+describe("a model by its address", () => {
+  test.each(["gpt2", "bert", "qwen2"] as const)("computes what its files compute: %s", async (kind) => {
+    server.files = small(kind);
+    expect(await logitsOf(await open())).toEqual(await logitsOf(small(kind)));
+  });
+
+  test("may have shards; only those of the index are asked for", async () => {
+    server.files = shardedFilesOf(CONFIGS.llama, randomWeights(shapesOf("llama")), "F32", 3);
+    const files = await open();
+    expect(Object.keys(files).filter((name) => name.includes("-of-"))).toHaveLength(3);
+    expect(await logitsOf(files)).toEqual(await logitsOf(server.files as ModelFileList));
+  });
+
+  test.each([
+    ["ends without a slash", (text: string) => text.slice(0, -1)],
+    ["is that of config.json", (text: string) => `${text}config.json`],
+    ["is a URL", (text: string) => new URL(text)],
+  ])("is opened if the address %s", async (_, form) => {
+    server.files = small("gpt2");
+    expect((await inspectModel(await openModel(form(address())))).config.modelType).toBe("gpt2");
+  });
+
+  test("reads 64 KiB of weights before they are needed, and no byte of them twice", async () => {
+    server.files = large(9 * MIB);
+    const weights = await weightsOf();
+    expect(blocksAsked()).toEqual([]);
+    expect(weights.size).toBe(9 * MIB);
+    expect(areSame(await bytesOf(weights, 8, HEAD), pattern(HEAD).subarray(8))).toBe(true);
+    expect(blocksAsked()).toEqual([]);
+    for (const [from, to] of [
+      [0, 100_000],
+      [BLOCK - 5, BLOCK + 5],
+      [3 * MIB, 9 * MIB],
+      [9 * MIB - 1, 9 * MIB],
+      [7, 7],
+    ] as const)
+      expect(areSame(await bytesOf(weights, from, to), pattern(9 * MIB).subarray(from, to))).toBe(true);
+    expect(blocksAsked()).toEqual([
+      `bytes=0-${BLOCK - 1}`,
+      `bytes=${BLOCK}-${2 * BLOCK - 1}`,
+      `bytes=${2 * BLOCK}-${9 * MIB - 1}`,
+    ]);
+  });
+
+  test("gives headers to every request", async () => {
+    server.files = small("gpt2");
+    await open({ headers: { authorization: "Bearer me" } });
+    expect(new Set(server.asked.map(({ headers }) => headers.authorization))).toEqual(new Set(["Bearer me"]));
+  });
+
+  test("reports what has come of each file", async () => {
+    server.files = large(5 * MIB);
+    const seen: OpenProgress[] = [];
+    const weights = await weightsOf({ onProgress: (progress) => void seen.push(progress) });
+    await weights.arrayBuffer();
+    const last = (file: string) => seen.findLast((each) => each.file === file)!;
+    expect(last("config.json").loadedBytes).toBe(2);
+    expect(last("model.safetensors")).toEqual({ file: "model.safetensors", loadedBytes: 5 * MIB, totalBytes: 5 * MIB });
+    expect(seen.length).toBeGreaterThan(10);
+  });
+
+  test("has the files of its tokenizer", async () => {
+    class Words {
+      constructor(readonly json: { words: string[] }) {}
+      encode = (text: string) => text.split(" ").map((word) => this.json.words.indexOf(word));
+      decode = (tokens: number[]) => tokens.map((token) => this.json.words[token]).join(" ");
+    }
+    server.files = { ...small("gpt2"), "tokenizer.json": textFile({ words: ["a", "b"] }) };
+    expect((await loadTokenizer(await open(), Words)).encode("b a")).toEqual([1, 0]);
+  });
+
+  test("without weights that can be read says which there are", async () => {
+    server.files = { "config.json": small("gpt2")["config.json"]!, "pytorch_model.bin": Uint8Array.of(1) };
+    expect((await errorOf(loadModel(hw, await open()))).message).toContain(
+      "pytorch_model.bin holds weights of PyTorch",
+    );
+  });
+});
+
+describe("a connection that breaks", () => {
+  test("is taken up where it has stopped", async () => {
+    server.files = large(6 * MIB);
+    const weights = await weightsOf();
+    const cuts = [MIB, 2 * MIB];
+    server.behaviour = { cutAfter: ({ range }) => (range?.startsWith(`bytes=${BLOCK}`) ? undefined : cuts.shift()) };
+    expect(areSame(await bytesOf(weights, 0, BLOCK), pattern(BLOCK))).toBe(true);
+    const firsts = blocksAsked().map((range) => Number(/\d+/.exec(range!)![0]));
+    expect(firsts.filter((first) => first < BLOCK)).toHaveLength(3);
+    expect(firsts.some((first) => first > 0 && first < BLOCK)).toBe(true);
+  });
+
+  test.each([503, 429])("so does one that is answered with %s for a while", async (status) => {
+    server.files = small("gpt2");
+    let refusals = 2;
+    server.behaviour = {
+      intercept: (_, response) => refusals-- > 0 && Boolean(response.writeHead(status).end()),
+    };
+    expect((await inspectModel(await open())).config.modelType).toBe("gpt2");
+  });
+
+  test("ends with a NetworkError if nothing comes; what comes later is read at the next call", async () => {
+    server.files = large(5 * MIB);
+    const weights = await weightsOf();
+    server.behaviour = { cutAfter: () => 0 };
+    const error = await errorOf(bytesOf(weights, MIB, 2 * MIB));
+    expect(error).toMatchObject({ name: "NetworkError", code: "NETWORK" });
+    expect(error.message).toContain("could not be reached, also after 5 tries");
+    server.behaviour = {};
+    expect(areSame(await bytesOf(weights, MIB, 2 * MIB), pattern(2 * MIB).subarray(MIB))).toBe(true);
+  });
+
+  test("to a server that is not there names the address", async () => {
+    const gone = address();
+    await server.stop();
+    const error = await errorOf(openModel(gone));
+    expect(error.message).toBe(`openModel: ${gone}config.json: the server could not be reached, also after 5 tries`);
+    expect(error.hint).toContain("connect-src");
+    server = await serveModel({});
+  });
+});
+
+describe("a server", () => {
+  test.each([
+    [401, "the server refuses the file (status 401)", "authorization"],
+    [403, "the server refuses the file (status 403)", "authorization"],
+    [400, "the server answers (status 400)", "troubleshooting"],
+    [404, "there is no config.json at", "folder"],
+  ])("that answers with %s is a NetworkError with its status", async (status, message, hint) => {
+    server.behaviour = { intercept: (_, response) => Boolean(response.writeHead(status).end()) };
+    const error = await errorOf(open());
+    expect(error).toMatchObject({ name: "NetworkError", status });
+    expect(NetworkError.is(error)).toBe(true);
+    expect(error.message).toContain(message);
+    expect(error.hint).toContain(hint);
+  });
+
+  test("that forbids what it does not have opens the rest", async () => {
+    server.files = small("gpt2");
+    server.behaviour = {
+      intercept: ({ file }, response) => !(file in server.files) && Boolean(response.writeHead(403).end()),
+    };
+    expect(Object.keys(await open())).toEqual(["config.json", "model.safetensors"]);
+  });
+
+  test("without ranges sends each file whole, also in two pieces", async () => {
+    server.files = large(MIB);
+    const cuts = [300_000];
+    server.behaviour = {
+      hasRanges: false,
+      cutAfter: ({ file }) => (file === "model.safetensors" ? cuts.shift() : undefined),
+    };
+    const weights = await weightsOf();
+    expect(weights.size).toBe(MIB);
+    expect(areSame(await bytesOf(weights, 500_000, 500_010), pattern(MIB).subarray(500_000, 500_010))).toBe(true);
+    expect(blocksAsked().length).toBeLessThanOrEqual(1); // the rest of the file that was cut
+  });
+
+  test("that hides Content-Range is asked for the size", async () => {
+    server.files = large(5 * MIB);
+    server.behaviour = { saysRange: false };
+    const weights = await weightsOf();
+    expect(weights.size).toBe(5 * MIB);
+    expect(areSame(await bytesOf(weights, BLOCK, BLOCK + 9), pattern(5 * MIB).subarray(BLOCK, BLOCK + 9))).toBe(true);
+  });
+
+  test("whose file is empty gives an empty file", async () => {
+    server.files = large(0);
+    expect((await weightsOf()).size).toBe(0);
+  });
+
+  test("whose file changes while it is read is a NetworkError", async () => {
+    server.files = large(5 * MIB);
+    const weights = await weightsOf();
+    server.behaviour = { version: "2" };
+    const error = await errorOf(bytesOf(weights, MIB, 2 * MIB));
+    expect(error.message).toContain("the file has changed since it was opened");
+  });
+
+  test("whose index names a file outside of the folder is not asked for it", async () => {
+    server.files = {
+      "config.json": textFile({}),
+      "model.safetensors.index.json": textFile({ weight_map: { a: "../../other/secret" } }),
+    };
+    const error = await errorOf(open());
+    expect(error.code).toBe("CORRUPT_DATA");
+    expect(server.asked.some(({ file }) => file.includes("secret"))).toBe(false);
+  });
+});
+
+describe("signal", () => {
+  test("ends a request that hangs, with its reason", async () => {
+    server.behaviour = { intercept: () => true }; // no answer ever
+    const controller = new AbortController();
+    const opening = errorOf(open({ signal: controller.signal }));
+    while (server.asked.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    controller.abort(new Error("enough"));
+    expect((await opening).message).toBe("enough");
+  });
+
+  test("ends reading and waiting later", async () => {
+    server.files = large(5 * MIB);
+    const controller = new AbortController();
+    const weights = await weightsOf({ signal: controller.signal });
+    server.behaviour = { intercept: (_, response) => Boolean(response.writeHead(503).end()) };
+    const reading = errorOf(bytesOf(weights, MIB, 2 * MIB));
+    while (blocksAsked().length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    controller.abort(new Error("enough"));
+    expect((await reading).message).toBe("enough");
+    expect((await errorOf(open({ signal: AbortSignal.abort(new Error("before")) }))).message).toBe("before");
+  });
+});
+
+describe("cache: { folder }", () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(path.join(tmpdir(), "headwise-models-"));
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+  const kept = () => readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.includes("-"));
+
+  test("keeps blocks for the next visit", async () => {
+    server.files = large(9 * MIB);
+    await (await weightsOf({ cache: { folder } })).arrayBuffer();
+    expect(kept()).toHaveLength(3);
+    server.asked.length = 0;
+    const seen: OpenProgress[] = [];
+    const weights = await weightsOf({ cache: { folder }, onProgress: (progress) => void seen.push(progress) });
+    expect(areSame(await bytesOf(weights, 0, 9 * MIB), pattern(9 * MIB))).toBe(true);
+    expect(blocksAsked()).toEqual([]);
+    expect(seen.at(-1)).toEqual({ file: "model.safetensors", loadedBytes: 9 * MIB, totalBytes: 9 * MIB });
+  });
+
+  test("forgets blocks of an older version, and reads a damaged block again", async () => {
+    server.files = large(5 * MIB);
+    await (await weightsOf({ cache: { folder } })).arrayBuffer();
+    server.behaviour = { version: "2" };
+    await (await weightsOf({ cache: { folder } })).arrayBuffer();
+    expect(kept()).toHaveLength(2);
+    for (const name of kept()) truncateSync(path.join(folder, name), 10);
+    expect(areSame(await bytesOf(await weightsOf({ cache: { folder } }), 0, MIB), pattern(MIB))).toBe(true);
+  });
+});
+
+describe("in Node, a folder", () => {
+  test.each([
+    ["by its path", (folder: string) => folder],
+    ["as a URL", (folder: string) => pathToFileURL(folder)],
+  ])("is opened %s", async (_, form) => {
+    const folder = mkdtempSync(path.join(tmpdir(), "headwise model "));
+    for (const [name, bytes] of Object.entries(small("gpt2"))) writeFileSync(path.join(folder, name), bytes);
+    expect(await logitsOf(await openModel(form(folder)))).toEqual(await logitsOf(small("gpt2")));
+    rmSync(folder, { recursive: true });
+  });
+
+  test("that is not there is an OptionError", async () => {
+    const error = await errorOf(openModel("no/such/folder"));
+    expect(error.message).toContain("openModel: the folder no/such/folder could not be read");
+    expect(OptionError.is(error)).toBe(true);
+  });
+});
+
+describe("bad arguments", () => {
+  test.each([
+    ["no address", [undefined], "openModel: address must be a string or a URL, got undefined"],
+    ["a number", [7], "openModel: address must be a string or a URL, got 7"],
+    [
+      "headers that are no strings",
+      ["http://a/", { headers: { a: 1 } }],
+      "openModel: headers must be an object of strings",
+    ],
+    [
+      "a cache that is no place",
+      ["http://a/", { cache: 7 }],
+      "openModel: cache must be a name, { folder } or false, got 7",
+    ],
+    ["an unknown option", ["http://a/", { token: "a" }], 'openModel: unknown option "token"'],
+  ])("of openModel: %s", async (_, args, message) => {
+    expect((await errorOf(openModel(...(args as [string])))).message).toContain(message);
+  });
+
+  test.each([
+    [["a/b/c"], 'hub: repository must be a name such as "owner/name", got "a/b/c"'],
+    [[""], "hub: repository must be"],
+    [["a/b", { revision: "" }], "hub: revision must be"],
+    [["a/b", { host: "huggingface.co" }], "hub: host must be"],
+  ])("of hub: %j", (args, message) => {
+    expect(() => hub(...(args as [string]))).toThrow(message);
+  });
+
+  test("hub contacts nothing, and names a revision", () => {
+    expect(hub("gpt2")).toBe("https://huggingface.co/gpt2/resolve/main/");
+    expect(hub("a/b", { revision: "refs/pr/1", host: "https://mirror.example/" })).toBe(
+      "https://mirror.example/a/b/resolve/refs%2Fpr%2F1/",
+    );
+  });
+
+  test("an address in the place of files names openModel", async () => {
+    const error = await errorOf(loadModel(hw, "openai-community/gpt2" as never));
+    expect(error.hint).toContain("openModel(address)");
+  });
+});

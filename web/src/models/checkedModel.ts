@@ -1,0 +1,105 @@
+import { UnsupportedError } from "../errors/errors.js";
+import { describe } from "../foreign/describe.js";
+import { bert } from "./bert.js";
+import { Json, readFields, tokens, word, refuse } from "./configField.js";
+import { gpt2 } from "./gpt2.js";
+import { isIgnored } from "./ignoredFields.js";
+import { llama } from "./llama.js";
+import { ARCHITECTURES, MODEL_TYPES, type ModelType } from "./modelConfig.js";
+import { ModelFiles, type ModelFileList } from "./modelFiles.js";
+import type { Network } from "./network.js";
+import { Parts } from "./parts.js";
+import { refuseQuantised } from "./quantised.js";
+import { TensorFiles } from "./tensorFiles.js";
+
+/** A model whose files were opened and checked. No weight has been read. */
+export interface CheckedModel {
+  readonly files: ModelFiles;
+  readonly tensors: TensorFiles;
+  readonly parts: Parts;
+  readonly network: Network;
+  /** Fields of config.json that nothing reads, and that may change what the model computes. */
+  readonly unknownFields: readonly (readonly [name: string, value: unknown])[];
+  /** Fields of config.json that nothing reads, because they change nothing. */
+  readonly ignoredFields: readonly string[];
+}
+
+/** How files are opened. */
+interface Opening {
+  readonly folder: string | undefined;
+  /** Whether files with weights may be missing. */
+  readonly mayMiss: boolean;
+}
+
+const CONFIG = "config.json";
+const GENERATION = "generation_config.json";
+
+/**
+ * Opens a model: reads its configuration and the headers of its weights.
+ *
+ * @throws The errors of `inspectModel`.
+ */
+export async function checkedModel(
+  operation: string,
+  given: ModelFileList,
+  { folder, mayMiss }: Opening,
+): Promise<CheckedModel> {
+  const files = new ModelFiles(operation, given, { anchor: CONFIG, folder });
+  const json = new Json(`${operation}: ${CONFIG}: `, await files.json(CONFIG));
+  const modelType = modelTypeOf(json);
+  refuseQuantised(operation, json, files, []);
+  const stopTokens = await stopTokensOf(operation, files);
+  const tensors = await TensorFiles.open(operation, files, mayMiss);
+  refuseQuantised(operation, json, files, tensors.names);
+  const parts = new Parts(tensors);
+  const { config, ...network } = networkOf(operation, modelType, json, parts);
+  tensors.assertNoHoles();
+  const { unread } = json;
+  return {
+    files,
+    tensors,
+    parts,
+    network: { ...network, config: { ...config, ...(stopTokens && { stopTokens }) } },
+    unknownFields: unread.filter(([name]) => !isIgnored(name)),
+    ignoredFields: unread.map(([name]) => name).filter(isIgnored),
+  };
+}
+
+/** Throws if config.json has a field that nothing reads and that may change what the model computes. */
+export function refuseUnknownFields(operation: string, { unknownFields: [first] }: CheckedModel): void {
+  if (!first) return;
+  const [name, value] = first;
+  throw new UnsupportedError(
+    `${operation}: ${CONFIG}: ${name} must be absent, because it is not known what it changes, got ${describe(value)}`,
+    { hint: "If it changes nothing in this model, take it out of config.json." },
+  );
+}
+
+/** `model_type`. Files of 2019 lack it, and name a class in `architectures`. */
+function modelTypeOf(json: Json): ModelType {
+  const [name] = ARCHITECTURES(json);
+  const ofName = MODEL_TYPES.filter((type) => name?.toLowerCase().startsWith(type));
+  if (json.value("model_type") === undefined && name !== undefined && ofName.length === 0)
+    throw refuse(json, "architectures", `begin with ${MODEL_TYPES.map(describe).join(" or ")} if model_type is absent`);
+  return word("model_type", MODEL_TYPES, ofName[0])(json);
+}
+
+/** `eos_token_id` of generation_config.json; undefined if it is absent. */
+async function stopTokensOf(operation: string, files: ModelFiles): Promise<readonly number[] | undefined> {
+  if (!files.has(GENERATION)) return undefined;
+  const json = new Json(`${operation}: ${GENERATION}: `, await files.json(GENERATION));
+  const { stopTokens } = readFields(json, { stopTokens: tokens("eos_token_id") });
+  return stopTokens.length > 0 ? stopTokens : undefined;
+}
+
+function networkOf(operation: string, modelType: ModelType, json: Json, parts: Parts): Network {
+  const network =
+    modelType === "bert" ? bert(json, parts) : modelType === "gpt2" ? gpt2(json, parts) : llama(modelType, json, parts);
+  const { numHeads, numKvHeads, headDim } = network.config;
+  if (!Number.isInteger(headDim) || !Number.isInteger(numHeads / numKvHeads))
+    throw new UnsupportedError(
+      `${operation}: ${CONFIG}: the heads must divide the width, and the key heads the query heads, got ` +
+        `${numHeads} heads, ${numKvHeads} key heads and a width of ${headDim} per head`,
+    );
+  return network;
+}

@@ -1,0 +1,39 @@
+import type { KeptBlocks, KeptFile } from "./keptBlocks.js";
+import { requiredFs, type NodeFs } from "./nodeModules.js";
+
+/** Blocks as files in a folder: a folder for each address, whose files are named by version and number. */
+export class FolderCache implements KeptBlocks {
+  readonly #fs: NodeFs["promises"];
+  readonly #folder: string;
+
+  constructor(operation: string, folder: string) {
+    this.#fs = requiredFs(operation, "cache.folder").promises;
+    this.#folder = folder;
+  }
+
+  async file(address: string, version: string): Promise<KeptFile> {
+    const fs = this.#fs;
+    const [folder, start] = [`${this.#folder}/${await digest(address)}`, await digest(version)];
+    await fs.mkdir(folder, { recursive: true });
+    const old = (await fs.readdir(folder)).filter((name) => !name.startsWith(start));
+    await Promise.all(old.map((name) => fs.rm(`${folder}/${name}`, { force: true })));
+    const pathOf = (n: number) => `${folder}/${start}-${n}`;
+    return {
+      block: (n) => fs.readFile(pathOf(n)).then(copied, () => undefined),
+      async keep(n, bytes) {
+        const draft = `${pathOf(n)}-${crypto.randomUUID()}`; // a program that ends while it writes leaves no half block
+        await fs.writeFile(draft, bytes);
+        await fs.rename(draft, pathOf(n));
+      },
+    };
+  }
+}
+
+/** Node's buffers may share memory with others. */
+const copied = (buffer: Uint8Array<ArrayBuffer>) => new Uint8Array(buffer);
+
+/** 32 characters for a text of any length. */
+async function digest(text: string): Promise<string> {
+  const bytes = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return Array.from(new Uint8Array(bytes, 0, 16), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

@@ -1,0 +1,31 @@
+import { UnsupportedError } from "../errors/errors.js";
+
+/** What is used of `node:fs`. */
+export interface NodeFs {
+  openAsBlob(path: string): Promise<Blob>;
+  readonly promises: {
+    mkdir(path: string, options: { readonly recursive: true }): Promise<unknown>;
+    readdir(path: string): Promise<string[]>;
+    readFile(path: string): Promise<Uint8Array<ArrayBuffer>>;
+    writeFile(path: string, bytes: Uint8Array): Promise<void>;
+    rename(from: string, to: string): Promise<void>;
+    rm(path: string, options: { readonly force: true }): Promise<void>;
+    stat(path: string): Promise<{ isFile(): boolean }>;
+  };
+}
+
+/** Without an import, so that bundlers for pages find nothing of Node. Node has it from 20.16; Deno and Bun have it too. */
+interface Runtime {
+  readonly process?: { getBuiltinModule?(name: string): unknown };
+}
+
+/** The files of the machine; undefined in pages. */
+export const nodeFs = (): NodeFs | undefined =>
+  (globalThis as Runtime).process?.getBuiltinModule?.("node:fs") as NodeFs | undefined;
+
+/** @throws UnsupportedError in pages. */
+export function requiredFs(operation: string, what: string): NodeFs {
+  const fs = nodeFs();
+  if (fs) return fs;
+  throw new UnsupportedError(`${operation}: ${what} needs Node 20.16 or newer, Deno or Bun`);
+}

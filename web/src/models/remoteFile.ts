@@ -1,0 +1,135 @@
+import { NetworkError } from "../errors/errors.js";
+import type { KeptBlocks, KeptFile } from "./keptBlocks.js";
+import type { Requests, Sent } from "./requests.js";
+
+/** How far the reading of a file has come. */
+export interface OpenProgress {
+  /** The name of the file in its folder. */
+  readonly file: string;
+  /** Bytes of it that have come from the network, or from the cache. */
+  readonly loadedBytes: number;
+  /** Bytes of the file; undefined until the server has said it. */
+  readonly totalBytes: number | undefined;
+}
+
+/** What the files of an address share. */
+export interface Remote {
+  readonly operation: string;
+  readonly requests: Requests;
+  readonly kept: KeptBlocks | undefined;
+  readonly onProgress: ((progress: OpenProgress) => void) | undefined;
+}
+
+/** The first request reads so much: all of a configuration, or the header of weights. */
+const HEAD = 2 ** 16;
+/** Later ones read whole blocks, which are kept. */
+const BLOCK = 2 ** 22;
+/** So many blocks stay in memory, because the tensors of a layer lie near each other: 32 MiB. */
+const MOST_BLOCKS = 8;
+
+/** A file at an address. It is read in blocks, when they are needed. `slice` and `size` are those of a `Blob`. */
+export class RemoteFile {
+  readonly #remote: Remote;
+  readonly #address: string;
+  readonly #name: string;
+  readonly #head: Blob;
+  readonly #isWhole: boolean;
+  readonly #version: string;
+  readonly #kept: KeptFile | undefined;
+  readonly #blocks = new Map<number, Promise<Uint8Array<ArrayBuffer>>>();
+  #loadedBytes = 0;
+  /** Bytes of the file. */
+  readonly size: number;
+
+  private constructor(remote: Remote, address: string, name: string, sent: Sent, kept: KeptFile | undefined) {
+    this.#remote = remote;
+    this.#address = address;
+    this.#name = name;
+    this.#head = sent.bytes;
+    this.#isWhole = sent.isWhole || sent.bytes.size === sent.size;
+    this.#version = sent.version;
+    this.#kept = kept;
+    this.size = sent.size;
+  }
+
+  /** The file of this name at `address`; undefined if there is none. */
+  static async open(remote: Remote, address: string, name: string): Promise<RemoteFile | undefined> {
+    let loadedBytes = 0;
+    const sent = await remote.requests.part(address, { from: 0, to: HEAD }, (count) => {
+      loadedBytes += count;
+      remote.onProgress?.({ file: name, loadedBytes, totalBytes: undefined });
+    });
+    if (!sent) return undefined;
+    const isSmall = sent.isWhole || sent.bytes.size === sent.size;
+    const kept = isSmall ? undefined : await remote.kept?.file(address, `${sent.version}/${sent.size}`);
+    return new RemoteFile(remote, address, name, sent, kept);
+  }
+
+  /** Bytes `from` to before `to`, as the method of `Blob`. */
+  slice(from = 0, to = this.size): { arrayBuffer(): Promise<ArrayBuffer> } {
+    return { arrayBuffer: () => this.#read(from, Math.min(to, this.size)) };
+  }
+
+  /** All bytes. */
+  arrayBuffer(): Promise<ArrayBuffer> {
+    return this.slice().arrayBuffer();
+  }
+
+  async #read(from: number, to: number): Promise<ArrayBuffer> {
+    if (this.#isWhole || to <= this.#head.size) return this.#head.slice(from, to).arrayBuffer();
+    const bytes = new Uint8Array(to - from);
+    for (let n = Math.floor(from / BLOCK); n * BLOCK < to; ++n) {
+      const block = await this.#block(n);
+      const [start, end] = [Math.max(from, n * BLOCK), Math.min(to, n * BLOCK + block.length)];
+      bytes.set(block.subarray(start - n * BLOCK, end - n * BLOCK), start - from);
+    }
+    return bytes.buffer;
+  }
+
+  /** Block `n`. The next one is asked for meanwhile. */
+  #block(n: number): Promise<Uint8Array<ArrayBuffer>> {
+    const block = this.#asked(n);
+    if ((n + 1) * BLOCK < this.size) this.#asked(n + 1).catch(() => undefined); // its reader will see the error
+    return block;
+  }
+
+  #asked(n: number): Promise<Uint8Array<ArrayBuffer>> {
+    const block = this.#blocks.get(n) ?? this.#fetched(n);
+    this.#blocks.delete(n);
+    this.#blocks.set(n, block); // now the newest
+    for (const old of this.#blocks.keys()) {
+      if (this.#blocks.size <= MOST_BLOCKS) break;
+      this.#blocks.delete(old);
+    }
+    block.catch(() => this.#blocks.delete(n)); // the next reader tries again
+    return block;
+  }
+
+  async #fetched(n: number): Promise<Uint8Array<ArrayBuffer>> {
+    const length = Math.min(BLOCK, this.size - n * BLOCK);
+    const kept = await this.#kept?.block(n);
+    if (kept?.length === length) {
+      this.#report(length);
+      return kept;
+    }
+    const range = { from: n * BLOCK, to: n * BLOCK + length };
+    const sent = await this.#remote.requests.part(this.#address, range, (count) => this.#report(count));
+    if (sent?.size !== this.size || sent.version !== this.#version)
+      throw new NetworkError(`${this.#remote.operation}: ${this.#address}: the file has changed since it was opened`, {
+        hint: "Call openModel again. A commit as revision always names the same files.",
+      });
+    const bytes = await bytesOf(sent, range);
+    await this.#kept?.keep(n, bytes);
+    return bytes;
+  }
+
+  #report(count: number): void {
+    this.#loadedBytes += count;
+    this.#remote.onProgress?.({ file: this.#name, loadedBytes: this.#loadedBytes, totalBytes: this.size });
+  }
+}
+
+/** A server that has sent ranges may send the whole file later. */
+async function bytesOf({ bytes, isWhole }: Sent, { from, to }: { from: number; to: number }) {
+  return new Uint8Array(await (isWhole ? bytes.slice(from, to) : bytes).arrayBuffer());
+}
