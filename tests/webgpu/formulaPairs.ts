@@ -17,7 +17,7 @@ import formulaScored from "../../web/src/webgpu/kernels/formula_scored.wgsl";
 import formulaTiles from "../../web/src/webgpu/kernels/formula_tiles.wgsl";
 import storedF32 from "../../web/src/webgpu/kernels/stored_f32.wgsl";
 import task from "../../web/src/webgpu/kernels/task.wgsl";
-import { withFormula } from "../../web/src/webgpu/kernels/withFormula.js";
+import { withPart } from "../../web/src/webgpu/kernels/withPart.js";
 import { tablesOf } from "../../web/src/webgpu/plan/attentionParams.js";
 import { FEATURE, NO_PARAMS, packParams } from "../../web/src/webgpu/plan/params.js";
 import { SEQUENCE_WORDS, type Sequence } from "../../web/src/webgpu/plan/sequences.js";
@@ -215,7 +215,8 @@ export class FormulaPairs {
     const text = formulaText(formula);
     const rules = [formulaNumbers, formulaRules, text.rules, formulaScored, formulaRanges, formulaTiles, text.tiles];
     const parts = [ALIASES, floatBits, call, finishRow, task, storedF32, finitePart, ...rules, MAIN];
-    const module = this.#device.createShaderModule({ code: withFormula(parts.join("\n"), true) });
+    const code = withPart(withPart(parts.join("\n"), "formula", true), "dropout", false);
+    const module = this.#device.createShaderModule({ code });
     const pipeline = await this.#device.createComputePipelineAsync({
       layout: "auto",
       compute: { module, entryPoint: "main" },
