@@ -256,8 +256,7 @@ function addPair(all: All, row: Row, j: number, delta: Rough, lseError: number):
 
   const reached = gain * share * product.value;
   const slope = reached - delta.value;
-  const slopeError =
-    abs(gain) * share * product.error + delta.error + 2 * EPSILON * (abs(reached) + abs(delta.value));
+  const slopeError = abs(gain) * share * product.error + delta.error + 2 * EPSILON * (abs(reached) + abs(delta.value));
   const afterFormula = {
     value: p * slope,
     error: pError * abs(slope) + (p + pError) * slopeError + 2 * EPSILON * abs(p * slope),

@@ -13,8 +13,6 @@ export function withPart(text: string, part: Part, isPresent: boolean): string {
   if (!found) return text;
   const begin = found.index + found[0].length;
   const end = closingBrace(text, begin);
-  const kept = isPresent
-    ? text.slice(found.index, begin).replace(`with ${part} {`, "") + text.slice(begin, end)
-    : "";
+  const kept = isPresent ? text.slice(found.index, begin).replace(`with ${part} {`, "") + text.slice(begin, end) : "";
   return text.slice(0, found.index) + kept + withPart(text.slice(end + 1), part, isPresent);
 }
