@@ -11,6 +11,7 @@ import finishRow from "../../web/src/webgpu/kernels/finish_row.wgsl";
 import finitePart from "../../web/src/webgpu/kernels/finite_part.wgsl";
 import floatBits from "../../web/src/webgpu/kernels/float_bits.wgsl";
 import formulaNumbers from "../../web/src/webgpu/kernels/formula_numbers.wgsl";
+import highProduct from "../../web/src/webgpu/kernels/high_product.wgsl";
 import formulaRanges from "../../web/src/webgpu/kernels/formula_ranges.wgsl";
 import formulaRules from "../../web/src/webgpu/kernels/formula_rules.wgsl";
 import formulaScored from "../../web/src/webgpu/kernels/formula_scored.wgsl";
@@ -213,7 +214,16 @@ export class FormulaPairs {
     const known = this.#pipelines.get(formula.id);
     if (known) return known;
     const text = formulaText(formula);
-    const rules = [formulaNumbers, formulaRules, text.rules, formulaScored, formulaRanges, formulaTiles, text.tiles];
+    const rules = [
+      highProduct,
+      formulaNumbers,
+      formulaRules,
+      text.rules,
+      formulaScored,
+      formulaRanges,
+      formulaTiles,
+      text.tiles,
+    ];
     const parts = [ALIASES, floatBits, call, finishRow, task, storedF32, finitePart, ...rules, MAIN];
     const code = withPart(withPart(parts.join("\n"), "formula", true), "dropout", false);
     const module = this.#device.createShaderModule({ code });

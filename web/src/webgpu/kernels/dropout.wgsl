@@ -1,19 +1,12 @@
 // Which weights dropout drops: the same as on the CPU. Philox4x32-10 (Salmon et al. 2011) has a key, the seed, and a counter
 // of the indices of four neighbouring keys, query row, head and sequence.
 
-/// The upper half of a product of 64 bits, by halves of 16 bits.
-fn upper_word(a: u32, b: u32) -> u32 {
-  let middle = (a >> 16u) * (b & 0xffffu) + (((a & 0xffffu) * (b & 0xffffu)) >> 16u);
-  let other = (a & 0xffffu) * (b >> 16u) + (middle & 0xffffu);
-  return (a >> 16u) * (b >> 16u) + (middle >> 16u) + (other >> 16u);
-}
-
 fn philox(first: vec4<u32>) -> vec4<u32> {
   var counter = first;
   var seed = vec2<u32>(params.dropout_seed, params.dropout_seed_high);
   for (var n = 0; n < 10; n++) {
-    counter = vec4<u32>(upper_word(0xCD9E8D57u, counter.z) ^ counter.y ^ seed.x, 0xCD9E8D57u * counter.z,
-                        upper_word(0xD2511F53u, counter.x) ^ counter.w ^ seed.y, 0xD2511F53u * counter.x);
+    counter = vec4<u32>(high_product(0xCD9E8D57u, counter.z) ^ counter.y ^ seed.x, 0xCD9E8D57u * counter.z,
+                        high_product(0xD2511F53u, counter.x) ^ counter.w ^ seed.y, 0xD2511F53u * counter.x);
     seed += vec2<u32>(0x9E3779B9u, 0xBB67AE85u);
   }
   return counter;

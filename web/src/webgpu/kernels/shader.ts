@@ -30,6 +30,7 @@ import gatherRows from "./gather_rows.wgsl";
 import halfBits from "./half_bits.wgsl";
 import headShares from "./head_shares.wgsl";
 import headsBack from "./heads_back.wgsl";
+import highProduct from "./high_product.wgsl";
 import inspect from "./inspect.wgsl";
 import lanes from "./lanes.wgsl";
 import meanRows from "./mean_rows.wgsl";
@@ -253,7 +254,8 @@ export function shaderSource(kernel: Kernel): string {
     ...("TOGETHER" in constants ? [constants["TOGETHER"] === 1 ? together : togetherSubgroup] : []),
   ];
   const enabled = extensionsOf(kernel).map((extension) => `enable ${extension};`);
-  const parts = [...SOURCES[name].parts, ...loads, ...formulaParts(kernel), ...(kernel.dropout ? [dropout] : [])];
+  const ownParts = [...formulaParts(kernel), ...(kernel.dropout ? [dropout] : [])];
+  const parts = [...SOURCES[name].parts, ...loads, ...(ownParts.length > 0 ? [highProduct, ...ownParts] : [])];
   const all = [...enabled, ...aliases, ...lines, "", ...parts].join("\n");
   const text = withPart(withPart(all, "formula", formula !== undefined), "dropout", kernel.dropout === true);
   return unrolled(text, { ...constants, PER: perLoad });
