@@ -52,7 +52,7 @@ export const dropoutUse: Readonly<Record<string, (hw: Attention) => Promise<void
     const [q, k, v] = [randomTensor(4, [1, 1, 2, 4]), randomTensor(5, [1, 1, 24, 4]), randomTensor(6, [1, 1, 24, 4])];
     const { output } = await hw.scaledDotProductAttention(q, k, v);
     const seeds = 200;
-    const sums = Array.from(output.data as Float32Array, () => ({ sum: 0, squares: 0 }));
+    const sums = Array.from(output.data, () => ({ sum: 0, squares: 0 }));
     for (let seed = 0; seed < seeds; ++seed) {
       const dropped = await hw.scaledDotProductAttention(q, k, v, { dropout: { rate: 0.3, seed } });
       sums.forEach((each, n) => {
@@ -85,7 +85,7 @@ export const dropoutUse: Readonly<Record<string, (hw: Attention) => Promise<void
       const slope = ((await loss(moved(0.01))) - (await loss(moved(-0.01)))) / 0.02;
       expect(Math.abs(slope - dInput.data[n]!)).toBeLessThan(0.01 * (1 + Math.abs(slope)));
     }
-    await layer.dispose();
+    layer.dispose();
   },
 
   "what it does not go with is refused by name": async (hw) => {
@@ -125,8 +125,8 @@ export const dropoutUse: Readonly<Record<string, (hw: Attention) => Promise<void
       expect(error.name).toBe("OptionError");
       expect(error.message).toMatch(message);
     }
-    await layer.dispose();
-    await cache.dispose();
+    layer.dispose();
+    cache.dispose();
   },
 };
 

@@ -74,7 +74,7 @@ describeOnGpu("dropout on WebGPU", () => {
     const dropped = (of: typeof here) => Array.from(of.probs.data, (p) => p === 0);
     expect(dropped(there)).toEqual(dropped(here));
     for (const name of ["output", "lse", "entropy", "probs", "dQuery", "dKey", "dValue", "dHeadGain"] as const) {
-      const [a, b] = [float32Of(there[name]!), float32Of(here[name]!)];
+      const [a, b] = [float32Of(there[name]), float32Of(here[name])];
       const largest = Math.max(1, ...b.filter(Number.isFinite).map(Math.abs));
       for (let n = 0; n < b.length; ++n) {
         if (a[n] === b[n]) continue;
